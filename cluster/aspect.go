@@ -1,0 +1,66 @@
+package cluster
+
+import "strings"
+
+// Aspect is a set of things that can change in the cluster and that a verdict
+// may depend on. The first ones belong to a node, the last ones to the cluster
+// as a whole (a change of those names no node).
+type Aspect uint32
+
+// Aspects of a node.
+const (
+	// AspectAllocatable is what the node offers.
+	AspectAllocatable Aspect = 1 << iota
+	// AspectLabels are the node's labels.
+	AspectLabels
+	// AspectTaints are the node's taints.
+	AspectTaints
+	// AspectUnschedulable is spec.unschedulable.
+	AspectUnschedulable
+	// AspectConditions are status.conditions, heartbeats left out.
+	AspectConditions
+	// AspectImages are the images that the node holds.
+	AspectImages
+	// AspectCSI is the node's CSINode: drivers and their volume limits.
+	AspectCSI
+	// AspectRequested is the sum of what the node's pods ask for, and their number.
+	AspectRequested
+	// AspectPorts are the host ports taken on the node.
+	AspectPorts
+	// AspectPods are the pods on the node: their presence, labels and volumes.
+	AspectPods
+
+	// AspectPersistentVolume is any PersistentVolume.
+	AspectPersistentVolume
+	// AspectPersistentVolumeClaim is any PersistentVolumeClaim.
+	AspectPersistentVolumeClaim
+	// AspectStorageClass is any StorageClass.
+	AspectStorageClass
+	// AspectService is any Service.
+	AspectService
+	// AspectDisruptionBudget is any PodDisruptionBudget.
+	AspectDisruptionBudget
+
+	aspectEnd
+)
+
+// AspectNode is every aspect of a node: it was added, removed or replaced.
+const AspectNode = AspectPersistentVolume - 1
+
+// AspectAll is every aspect there is.
+const AspectAll = aspectEnd - 1
+
+// String names the aspects in a set, as in "labels,taints".
+func (a Aspect) String() string {
+	names := [...]string{
+		"allocatable", "labels", "taints", "unschedulable", "conditions", "images", "csi", "requested", "ports", "pods",
+		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "services", "poddisruptionbudgets",
+	}
+	var set []string
+	for i, name := range names {
+		if a&(1<<i) != 0 {
+			set = append(set, name)
+		}
+	}
+	return strings.Join(set, ",")
+}

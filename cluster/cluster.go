@@ -1,0 +1,217 @@
+package cluster
+
+import (
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Options of a Cluster.
+type Options struct {
+	Logger     *slog.Logger          // required
+	Registerer prometheus.Registerer // required
+	// AssumeTTL is how long an assumed pod is counted on its node while the
+	// watch neither confirms nor refutes it. Required.
+	AssumeTTL time.Duration
+}
+
+// Cluster holds the state of the cluster and publishes snapshots of it. All
+// methods are safe for concurrent use; changes are applied one at a time.
+type Cluster struct {
+	log       *slog.Logger
+	names     *ResourceNames
+	assumeTTL time.Duration
+	metrics   *metrics
+
+	// stale says that the published snapshot lacks a change.
+	stale     atomic.Bool
+	published atomic.Pointer[Snapshot]
+
+	mu         sync.Mutex // serialises writers; guards everything below
+	generation uint64
+	journal    journal
+
+	nodes        nodeTableWriter
+	index        map[string]int32
+	indexChanged bool
+	free         []int32 // indexes of removed nodes
+
+	placed  map[types.UID]place           // pods on a node, assumed ones included
+	assumed map[types.UID]*assumption     // the part of placed that the watch has not shown
+	pending map[types.UID]*Pod            // pods without a node
+	orphans map[string]map[types.UID]*Pod // placed pods whose node is not known
+	csi     map[string]*storagev1.CSINode // by node name, known node or not
+	volumes *tableWriter[string, *corev1.PersistentVolume]
+	claims  *tableWriter[types.NamespacedName, *corev1.PersistentVolumeClaim]
+	classes *tableWriter[string, *storagev1.StorageClass]
+	service *tableWriter[types.NamespacedName, *corev1.Service]
+	budgets *tableWriter[types.NamespacedName, *policyv1.PodDisruptionBudget]
+}
+
+// place is where a pod counts.
+type place struct {
+	pod  *Pod
+	node string
+}
+
+// New returns an empty cluster. Fill it with Set and Delete, from informers
+// (see Watch) or from a dump (see Load).
+func New(o Options) *Cluster {
+	c := &Cluster{
+		log:       o.Logger,
+		names:     NewResourceNames(),
+		assumeTTL: o.AssumeTTL,
+		index:     map[string]int32{},
+		placed:    map[types.UID]place{},
+		assumed:   map[types.UID]*assumption{},
+		pending:   map[types.UID]*Pod{},
+		orphans:   map[string]map[types.UID]*Pod{},
+		csi:       map[string]*storagev1.CSINode{},
+		volumes:   newTableWriter[string, *corev1.PersistentVolume](),
+		claims:    newTableWriter[types.NamespacedName, *corev1.PersistentVolumeClaim](),
+		classes:   newTableWriter[string, *storagev1.StorageClass](),
+		service:   newTableWriter[types.NamespacedName, *corev1.Service](),
+		budgets:   newTableWriter[types.NamespacedName, *policyv1.PodDisruptionBudget](),
+	}
+	c.indexChanged = true
+	c.stale.Store(true)
+	c.metrics = newMetrics(o.Registerer, c)
+	return c
+}
+
+// ResourceNames is the table that explains the scalar resources of this cluster.
+func (c *Cluster) ResourceNames() *ResourceNames { return c.names }
+
+// Snapshot returns the present state. It is cheap: nothing is copied unless
+// something changed, and then only what did.
+func (c *Cluster) Snapshot() *Snapshot {
+	if !c.stale.Load() {
+		return c.published.Load()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.publish()
+}
+
+func (c *Cluster) publish() *Snapshot {
+	last := c.published.Load()
+	if !c.stale.Load() {
+		return last
+	}
+	next := &Snapshot{
+		Generation:             c.generation,
+		ResourceNames:          c.names,
+		PersistentVolumes:      c.volumes.publish(),
+		PersistentVolumeClaims: c.claims.publish(),
+		StorageClasses:         c.classes.publish(),
+		Services:               c.service.publish(),
+		DisruptionBudgets:      c.budgets.publish(),
+		nodes:                  c.nodes.publish(),
+		journal:                c.journal,
+	}
+	if c.indexChanged {
+		next.names, c.indexChanged = maps.Clone(c.index), false
+	} else {
+		next.names = last.names
+	}
+	c.published.Store(next)
+	c.stale.Store(false)
+	return next
+}
+
+// PendingPod returns the pod without a node that has that UID at exactly that
+// resource version, nil when the watch has shown another version or none.
+func (c *Cluster) PendingPod(uid types.UID, resourceVersion string) *Pod {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if pod := c.pending[uid]; pod != nil && pod.ResourceVersion == resourceVersion {
+		return pod
+	}
+	return nil
+}
+
+// record enters a change in the journal. The caller holds the lock and has
+// applied the change.
+func (c *Cluster) record(node int32, aspects Aspect) {
+	c.generation++
+	c.journal.append(Change{Generation: c.generation, Node: node, Aspects: aspects})
+	c.stale.Store(true)
+}
+
+// replace puts a new state in the place of a node.
+func (c *Cluster) replace(node *Node, aspects Aspect) {
+	c.nodes.set(node.Index, node)
+	c.record(node.Index, aspects)
+}
+
+// node is the present state of a node, nil when it is not known.
+func (c *Cluster) node(name string) *Node {
+	if i, ok := c.index[name]; ok {
+		return c.nodes.at(i)
+	}
+	return nil
+}
+
+func (c *Cluster) setNode(object *corev1.Node) {
+	if node := c.node(object.Name); node != nil {
+		if next, changed := node.withObject(object, c.names); next != node {
+			c.replace(next, changed)
+		}
+		return
+	}
+	index := int32(len(c.index)) //nolint:gosec // a cluster has fewer than 2³¹ nodes
+	if last := len(c.free) - 1; last >= 0 {
+		index, c.free = c.free[last], c.free[:last]
+	}
+	node := newNode(object, index, c.names)
+	node.CSI = c.csi[object.Name]
+	for _, pod := range c.orphans[object.Name] {
+		node = node.WithPod(pod)
+	}
+	delete(c.orphans, object.Name)
+	c.index[object.Name], c.indexChanged = index, true
+	c.replace(node, AspectNode)
+}
+
+// removeNode forgets a node. Its pods stay on record until the watch removes
+// them, and come back with a node of the same name.
+func (c *Cluster) removeNode(name string) {
+	node := c.node(name)
+	if node == nil {
+		return
+	}
+	for _, pod := range node.Pods {
+		c.orphan(pod, name)
+	}
+	delete(c.index, name)
+	c.indexChanged = true
+	c.free = append(c.free, node.Index)
+	c.nodes.set(node.Index, nil)
+	c.record(node.Index, AspectNode)
+}
+
+func (c *Cluster) setCSINode(object *storagev1.CSINode) {
+	c.csi[object.Name] = object
+	c.changeCSI(object.Name, object)
+}
+
+func (c *Cluster) removeCSINode(name string) {
+	delete(c.csi, name)
+	c.changeCSI(name, nil)
+}
+
+func (c *Cluster) changeCSI(name string, object *storagev1.CSINode) {
+	if node := c.node(name); node != nil {
+		next := *node
+		next.CSI = object
+		c.replace(&next, AspectCSI)
+	}
+}

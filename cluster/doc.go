@@ -1,0 +1,29 @@
+// Package cluster is the one view of the Kubernetes cluster that every part of
+// muster shares.
+//
+// Events (from informers, from a dump, or from muster's own decisions) are
+// applied one after the other by a single writer, which publishes immutable
+// [Snapshot]s:
+//
+//   - Nodes stand under dense indexes, so that verdicts and scores can be kept
+//     in slices. An index is stable while its node exists and is reused after.
+//   - A [Node] is never changed. When something on it changes, the writer
+//     replaces it, so holding a snapshot is free and reading it needs no lock.
+//   - A journal says, for every generation, which node changed in which
+//     [Aspect]; a reader that remembers a generation learns from
+//     [Snapshot.Since] what it has to look at again.
+//   - A pod whose place is known but not yet seen by the watch is *assumed*:
+//     it counts on its node until the watch confirms or refutes it, or until
+//     it expires.
+//
+// Anything that depends on more than one read takes one snapshot and stays
+// with it:
+//
+//	snap := c.Snapshot()
+//	for node := range snap.Nodes() {
+//		free := node.Allocatable.MilliCPU - node.Requested.MilliCPU
+//		...
+//	}
+//
+// The package depends on no other package of muster but api.
+package cluster

@@ -1,0 +1,50 @@
+package cluster
+
+import "slices"
+
+// Change is one line of the journal: at that generation, these aspects of that
+// node changed. Node is -1 for aspects of the cluster as a whole.
+type Change struct {
+	Generation uint64
+	Node       int32
+	Aspects    Aspect
+}
+
+// journalLength is how many changes can at least be replayed. A reader further
+// behind starts anew.
+const journalLength = 1 << 16
+
+// journal is append-only: a published part of it never changes, so snapshots
+// share its memory.
+type journal struct {
+	changes []Change
+	// forgotten is the last generation whose changes are gone.
+	forgotten uint64
+}
+
+func (j *journal) append(c Change) {
+	if len(j.changes) >= 2*journalLength {
+		keep := len(j.changes) - journalLength
+		j.forgotten = j.changes[keep-1].Generation
+		j.changes = append(make([]Change, 0, 2*journalLength), j.changes[keep:]...)
+	}
+	j.changes = append(j.changes, c)
+}
+
+// since returns what came after a generation, oldest first. It says false when
+// part of that is forgotten.
+func (j *journal) since(generation uint64) ([]Change, bool) {
+	if generation < j.forgotten {
+		return nil, false
+	}
+	at, _ := slices.BinarySearchFunc(j.changes, generation+1, func(c Change, g uint64) int {
+		switch {
+		case c.Generation < g:
+			return -1
+		case c.Generation > g:
+			return 1
+		}
+		return 0
+	})
+	return j.changes[at:], true
+}

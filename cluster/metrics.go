@@ -1,0 +1,41 @@
+package cluster
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	assumed *prometheus.CounterVec
+}
+
+func newMetrics(r prometheus.Registerer, c *Cluster) *metrics {
+	m := &metrics{
+		assumed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_cluster_assumptions_total",
+			Help: "Assumed pods by what became of them: confirmed, refuted, released or expired.",
+		}, []string{"outcome"}),
+	}
+	for _, outcome := range []string{outcomeConfirmed, outcomeRefuted, outcomeReleased, outcomeExpired} {
+		m.assumed.WithLabelValues(outcome)
+	}
+	counted := func(name, help string, count func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return float64(count())
+		})
+	}
+	r.MustRegister(m.assumed,
+		counted("muster_cluster_nodes", "Nodes in the view of the cluster.", func() int { return len(c.index) }),
+		counted("muster_cluster_placed_pods", "Pods that count on a node, assumed ones included.", func() int { return len(c.placed) }),
+		counted("muster_cluster_assumed_pods", "Pods that count on a node before the watch has shown them there.", func() int { return len(c.assumed) }),
+		counted("muster_cluster_pending_pods", "Pods without a node.", func() int { return len(c.pending) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "muster_cluster_changes_total",
+			Help: "Changes applied to the view of the cluster; its generation.",
+		}, func() float64 {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return float64(c.generation)
+		}),
+	)
+	return m
+}

@@ -1,0 +1,125 @@
+package cluster
+
+import (
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Node is the state of one node at one generation, pods included. It is
+// immutable: a change makes a new Node under the same index, so two Nodes are
+// the same state exactly when their pointers are equal.
+type Node struct {
+	// Node is the API object, trimmed (see Trim). It must not be changed.
+	*corev1.Node
+
+	// Index is the node's place in the snapshot.
+	Index int32
+	// QuotedName is the name as a JSON string, for answers.
+	QuotedName []byte
+
+	// Allocatable is what the node offers to pods.
+	Allocatable Resources
+	// Requested is what its pods ask for together.
+	Requested Resources
+	// NonZeroMilliCPU and NonZeroMemory are the same with defaults for
+	// containers that ask for nothing; see Pod.
+	NonZeroMilliCPU, NonZeroMemory int64
+
+	// Pods are the pods on the node, assumed ones included, in no order.
+	Pods []*Pod
+	// Ports are the host ports that they take.
+	Ports []HostPort
+
+	// CSI is the node's CSINode object, nil when there is none.
+	CSI *storagev1.CSINode
+}
+
+// newNode is a node without pods.
+func newNode(object *corev1.Node, index int32, names *ResourceNames) *Node {
+	quoted, err := json.Marshal(object.Name)
+	if err != nil {
+		panic(err) // a string always has a JSON form
+	}
+	return &Node{Node: object, Index: index, QuotedName: quoted, Allocatable: names.resources(object.Status.Allocatable)}
+}
+
+// withObject is n after its API object became object, and what that changed. It
+// is n itself when nothing that muster reads changed, as in a heartbeat.
+func (n *Node) withObject(object *corev1.Node, names *ResourceNames) (*Node, Aspect) {
+	var changed Aspect
+	if !equality.Semantic.DeepEqual(n.Status.Allocatable, object.Status.Allocatable) {
+		changed |= AspectAllocatable
+	}
+	if !equality.Semantic.DeepEqual(n.Labels, object.Labels) {
+		changed |= AspectLabels
+	}
+	if !equality.Semantic.DeepEqual(n.Spec.Taints, object.Spec.Taints) {
+		changed |= AspectTaints
+	}
+	if n.Spec.Unschedulable != object.Spec.Unschedulable {
+		changed |= AspectUnschedulable
+	}
+	if !equality.Semantic.DeepEqual(n.Status.Conditions, object.Status.Conditions) {
+		changed |= AspectConditions
+	}
+	if !equality.Semantic.DeepEqual(n.Status.Images, object.Status.Images) {
+		changed |= AspectImages
+	}
+	if changed == 0 && equality.Semantic.DeepEqual(n.Annotations, object.Annotations) {
+		return n, 0
+	}
+	next := *n
+	next.Node = object
+	if changed&AspectAllocatable != 0 {
+		next.Allocatable = names.resources(object.Status.Allocatable)
+	}
+	return &next, changed
+}
+
+// WithPod is n with one more pod. It serves the writer and everybody who asks
+// "what if".
+func (n *Node) WithPod(pod *Pod) *Node {
+	next := *n
+	next.add(pod, +1)
+	next.Pods = append(slices.Clip(n.Pods), pod)
+	next.Ports = append(slices.Clip(n.Ports), pod.HostPorts...)
+	return &next
+}
+
+// WithoutPod is n without the pod of that UID, or n itself if it has none.
+func (n *Node) WithoutPod(uid types.UID) *Node {
+	at := slices.IndexFunc(n.Pods, func(p *Pod) bool { return p.UID == uid })
+	if at < 0 {
+		return n
+	}
+	next := *n
+	next.add(n.Pods[at], -1)
+	next.Pods = slices.Delete(slices.Clone(n.Pods), at, at+1)
+	if len(n.Pods[at].HostPorts) > 0 {
+		next.Ports = nil
+		for _, pod := range next.Pods {
+			next.Ports = append(next.Ports, pod.HostPorts...)
+		}
+	}
+	return &next
+}
+
+func (n *Node) add(pod *Pod, sign int64) {
+	n.Requested = n.Requested.plus(&pod.Requests, sign)
+	n.NonZeroMilliCPU += sign * pod.NonZeroMilliCPU
+	n.NonZeroMemory += sign * pod.NonZeroMemory
+}
+
+// podAspects are the aspects of a node that a pod coming or going changes.
+func podAspects(pod *Pod) Aspect {
+	aspects := AspectRequested | AspectPods
+	if len(pod.HostPorts) > 0 {
+		aspects |= AspectPorts
+	}
+	return aspects
+}

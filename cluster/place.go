@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// setPod applies what the watch says of a pod.
+func (c *Cluster) setPod(object *corev1.Pod) {
+	if finished(object) {
+		c.removePod(object.UID)
+		return
+	}
+	pod := c.names.NewPod(object)
+	if object.Spec.NodeName == "" {
+		c.pending[object.UID] = pod
+		if a := c.assumed[object.UID]; a != nil {
+			c.put(pod, a.node)
+		}
+		return
+	}
+	delete(c.pending, object.UID)
+	if a := c.assumed[object.UID]; a != nil {
+		outcome := outcomeConfirmed
+		if a.node != object.Spec.NodeName {
+			outcome = outcomeRefuted
+		}
+		c.settle(object.UID, outcome)
+	}
+	c.put(pod, object.Spec.NodeName)
+}
+
+// removePod applies that a pod is gone or finished.
+func (c *Cluster) removePod(uid types.UID) {
+	delete(c.pending, uid)
+	c.settle(uid, outcomeRefuted)
+	c.take(uid)
+}
+
+// put makes a pod count on a node, and nowhere else.
+func (c *Cluster) put(pod *Pod, name string) {
+	var aspects Aspect
+	before, moved := c.placed[pod.UID]
+	switch {
+	case !moved:
+		aspects = podAspects(pod)
+	case before.node == name:
+		aspects = podChanges(before.pod, pod)
+	default:
+		c.take(pod.UID)
+		aspects = podAspects(pod)
+	}
+	c.placed[pod.UID] = place{pod: pod, node: name}
+	if node := c.node(name); node != nil {
+		c.replace(node.WithoutPod(pod.UID).WithPod(pod), aspects)
+	} else {
+		c.orphan(pod, name)
+	}
+}
+
+// take makes a pod count nowhere.
+func (c *Cluster) take(uid types.UID) {
+	at, ok := c.placed[uid]
+	if !ok {
+		return
+	}
+	delete(c.placed, uid)
+	if node := c.node(at.node); node != nil {
+		c.replace(node.WithoutPod(uid), podAspects(at.pod))
+		return
+	}
+	delete(c.orphans[at.node], uid)
+	if len(c.orphans[at.node]) == 0 {
+		delete(c.orphans, at.node)
+	}
+}
+
+func (c *Cluster) orphan(pod *Pod, node string) {
+	if c.orphans[node] == nil {
+		c.orphans[node] = map[types.UID]*Pod{}
+	}
+	c.orphans[node][pod.UID] = pod
+}
+
+// podChanges are the aspects of a node that change when one state of a pod on
+// it gives way to the next.
+func podChanges(from, to *Pod) Aspect {
+	var changed Aspect
+	if !equality.Semantic.DeepEqual(from.Requests, to.Requests) ||
+		from.NonZeroMilliCPU != to.NonZeroMilliCPU || from.NonZeroMemory != to.NonZeroMemory {
+		changed |= AspectRequested
+	}
+	if !equality.Semantic.DeepEqual(from.Labels, to.Labels) || (from.DeletionTimestamp == nil) != (to.DeletionTimestamp == nil) {
+		changed |= AspectPods
+	}
+	return changed
+}

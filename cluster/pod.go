@@ -1,0 +1,119 @@
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+// What a container without a request counts for in scores, so that pods which
+// ask for nothing still spread (pkg/scheduler/util/pod_resources.go).
+const (
+	defaultMilliCPU = 100
+	defaultMemory   = 200 << 20
+)
+
+// Pod is a pod with what is derived from its spec once and read many times. It
+// is immutable; an update of the API object makes a new Pod.
+type Pod struct {
+	// Pod is the API object, trimmed (see Trim). It must not be changed.
+	*corev1.Pod
+
+	// Requests is what the pod asks for in total: init and sidecar containers,
+	// overhead, pod-level resources and a resize in progress included.
+	Requests Resources
+	// NonZeroMilliCPU and NonZeroMemory are Requests with a default for every
+	// container that asks for none. Only scores read them.
+	NonZeroMilliCPU, NonZeroMemory int64
+	// HostPorts are the ports the pod takes on its node.
+	HostPorts []HostPort
+}
+
+// HostPort is a port of a node. IP "0.0.0.0" stands for all addresses.
+type HostPort struct {
+	IP       string
+	Protocol corev1.Protocol
+	Port     int32
+}
+
+// Conflicts says that both ports cannot be taken on one node: same protocol and
+// port, and addresses that are equal or one of which is all addresses.
+func (p HostPort) Conflicts(other HostPort) bool {
+	return p.Port == other.Port && p.Protocol == other.Protocol &&
+		(p.IP == other.IP || p.IP == anyAddress || other.IP == anyAddress)
+}
+
+const anyAddress = "0.0.0.0"
+
+// NewPod derives a Pod from an API object, which must not change afterwards.
+func (n *ResourceNames) NewPod(object *corev1.Pod) *Pod {
+	options := resourcehelper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}
+	requests := resourcehelper.PodRequests(object, options)
+	pod := &Pod{
+		Pod:             object,
+		Requests:        n.resources(requests),
+		HostPorts:       hostPorts(object),
+		NonZeroMilliCPU: requests.Cpu().MilliValue(),
+		NonZeroMemory:   requests.Memory().Value(),
+	}
+	pod.Requests.Pods = 0
+	if options.NonMissingContainerRequests = missingRequests(object, requests); len(options.NonMissingContainerRequests) > 0 {
+		withDefaults := resourcehelper.PodRequests(object, options)
+		pod.NonZeroMilliCPU = withDefaults.Cpu().MilliValue()
+		pod.NonZeroMemory = withDefaults.Memory().Value()
+	}
+	return pod
+}
+
+// missingRequests are the defaults for containers that ask for nothing. With
+// pod-level resources the default stands in only for what the whole pod does
+// not name (getNonMissingContainerRequests in pkg/scheduler/framework/types.go).
+func missingRequests(object *corev1.Pod, requests corev1.ResourceList) corev1.ResourceList {
+	defaults := corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(defaultMemory, resource.BinarySI),
+	}
+	if resourcehelper.IsPodLevelRequestsSet(object) {
+		for name := range defaults {
+			if _, asked := requests[name]; asked {
+				delete(defaults, name)
+			}
+		}
+	}
+	return defaults
+}
+
+// hostPorts lists what the containers and sidecars take on the node. A port of
+// an ordinary init container is gone before the pod runs and does not count.
+func hostPorts(object *corev1.Pod) []HostPort {
+	var ports []HostPort
+	collect := func(c *corev1.Container) {
+		for _, p := range c.Ports {
+			if p.HostPort <= 0 {
+				continue
+			}
+			port := HostPort{IP: p.HostIP, Protocol: p.Protocol, Port: p.HostPort}
+			if port.IP == "" {
+				port.IP = anyAddress
+			}
+			if port.Protocol == "" {
+				port.Protocol = corev1.ProtocolTCP
+			}
+			ports = append(ports, port)
+		}
+	}
+	for i := range object.Spec.InitContainers {
+		if c := &object.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			collect(c)
+		}
+	}
+	for i := range object.Spec.Containers {
+		collect(&object.Spec.Containers[i])
+	}
+	return ports
+}
+
+// finished pods hold nothing on their node any more.
+func finished(object *corev1.Pod) bool {
+	return object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed
+}

@@ -1,0 +1,117 @@
+package cluster
+
+import (
+	"iter"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Snapshot is the cluster at one generation. It is immutable and safe for
+// concurrent use.
+type Snapshot struct {
+	// Generation counts the changes of the cluster since the start.
+	Generation uint64
+	// ResourceNames explains the scalar indexes of every Resources in here.
+	ResourceNames *ResourceNames
+
+	PersistentVolumes      Table[string, *corev1.PersistentVolume]
+	PersistentVolumeClaims Table[types.NamespacedName, *corev1.PersistentVolumeClaim]
+	StorageClasses         Table[string, *storagev1.StorageClass]
+	Services               Table[types.NamespacedName, *corev1.Service]
+	DisruptionBudgets      Table[types.NamespacedName, *policyv1.PodDisruptionBudget]
+
+	nodes   nodeTable
+	names   map[string]int32
+	journal journal
+}
+
+// NodeCount is the number of nodes.
+func (s *Snapshot) NodeCount() int { return len(s.names) }
+
+// IndexEnd is one more than the greatest index in use.
+func (s *Snapshot) IndexEnd() int { return s.nodes.end }
+
+// Node is the node under an index, nil when there is none.
+func (s *Snapshot) Node(index int32) *Node { return s.nodes.at(index) }
+
+// NodeByName is the node of a name, nil when there is none.
+func (s *Snapshot) NodeByName(name string) *Node {
+	if i, ok := s.names[name]; ok {
+		return s.nodes.at(i)
+	}
+	return nil
+}
+
+// NodeByNameBytes is NodeByName without the allocation of a string.
+func (s *Snapshot) NodeByNameBytes(name []byte) *Node {
+	if i, ok := s.names[string(name)]; ok {
+		return s.nodes.at(i)
+	}
+	return nil
+}
+
+// Nodes walks over all nodes by index.
+func (s *Snapshot) Nodes() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		for _, chunk := range s.nodes.chunks {
+			for _, node := range chunk {
+				if node != nil && !yield(node) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Since returns what changed after a generation up to this snapshot, oldest
+// first. It says false when the journal does not reach back that far: then
+// everything may have changed. The result is shared and must not be changed.
+func (s *Snapshot) Since(generation uint64) ([]Change, bool) { return s.journal.since(generation) }
+
+const chunkSize = 64
+
+type nodeChunk [chunkSize]*Node
+
+// nodeTable is an immutable array of nodes in chunks, so that a changed node
+// costs a copy of its chunk and of the list of chunks.
+type nodeTable struct {
+	chunks []*nodeChunk
+	end    int
+}
+
+func (t *nodeTable) at(index int32) *Node {
+	if index < 0 || int(index) >= t.end {
+		return nil
+	}
+	return t.chunks[index/chunkSize][index%chunkSize]
+}
+
+// nodeTableWriter is the changing side of a nodeTable.
+type nodeTableWriter struct {
+	chunks []*nodeChunk
+	owned  []bool // chunks that no published table shares
+	end    int
+}
+
+func (w *nodeTableWriter) at(index int32) *Node { return w.chunks[index/chunkSize][index%chunkSize] }
+
+func (w *nodeTableWriter) set(index int32, node *Node) {
+	chunk := int(index / chunkSize)
+	for chunk >= len(w.chunks) {
+		w.chunks, w.owned = append(w.chunks, new(nodeChunk)), append(w.owned, true)
+	}
+	if !w.owned[chunk] {
+		mine := *w.chunks[chunk]
+		w.chunks[chunk], w.owned[chunk] = &mine, true
+	}
+	w.chunks[chunk][index%chunkSize] = node
+	w.end = max(w.end, int(index)+1)
+}
+
+func (w *nodeTableWriter) publish() nodeTable {
+	clear(w.owned)
+	return nodeTable{chunks: append([]*nodeChunk(nil), w.chunks...), end: w.end}
+}
