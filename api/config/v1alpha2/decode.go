@@ -1,0 +1,128 @@
+package v1alpha2
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Load reads, decodes, defaults and validates the configuration file at path. Like
+// Decode it returns all errors at once; each begins with the path.
+func Load(path string) (*MusterConfiguration, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	config, err := Decode(data)
+	if err != nil {
+		return nil, InFile(path, err)
+	}
+	return config, nil
+}
+
+// InFile puts the name of the file in front of err, or of each of its errors when it
+// is an Aggregate.
+func InFile(name string, err error) error {
+	var all utilerrors.Aggregate
+	if !errors.As(err, &all) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	var errs []error
+	for _, e := range all.Errors() {
+		errs = append(errs, fmt.Errorf("%s: %w", name, e))
+	}
+	return utilerrors.NewAggregate(errs)
+}
+
+// Decode decodes, defaults and validates one YAML or JSON document. Nothing in it may
+// be unknown, repeated or of the wrong type.
+//
+// The error is an Aggregate: either everything that is wrong with the shape of the
+// document or, when its shape is right, everything that is wrong with its values.
+// Errors about fields name the path of the field and the bad value.
+func Decode(data []byte) (*MusterConfiguration, error) {
+	document, err := parseYAML(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKind(document); err != nil {
+		return nil, err
+	}
+	config := base()
+	if errs := decodeStrict(nil, document, config); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	errs := config.decodeArgs()
+	config.setProfileDefaults()
+	errs = append(errs, config.Validate()...)
+	if len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	return config, nil
+}
+
+// checkKind says whether the document is of the version and kind that this package
+// decodes.
+func checkKind(document []byte) error {
+	var found struct {
+		APIVersion any `json:"apiVersion"`
+		Kind       any `json:"kind"`
+	}
+	if err := json.Unmarshal(document, &found); err != nil {
+		return utilerrors.NewAggregate([]error{errors.New("not a configuration: the document must be a mapping that begins with apiVersion and kind")})
+	}
+	if found.APIVersion == APIVersion && found.Kind == Kind {
+		return nil
+	}
+	return utilerrors.NewAggregate([]error{fmt.Errorf("found %s and %s, supported are apiVersion %q and kind %q",
+		describeKind("apiVersion", found.APIVersion), describeKind("kind", found.Kind), APIVersion, Kind)})
+}
+
+func describeKind(key string, value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "no " + key
+	case string:
+		return fmt.Sprintf("%s %q", key, value)
+	default:
+		return fmt.Sprintf("%s %v", key, value)
+	}
+}
+
+// decodeArgs turns the arguments of known plugins into their types. Arguments that do
+// not decode are dropped, so that they are reported once.
+func (c *MusterConfiguration) decodeArgs() field.ErrorList {
+	var errs field.ErrorList
+	for i := range c.Profiles {
+		for j := range c.Profiles[i].PluginConfig {
+			config := &c.Profiles[i].PluginConfig[j]
+			plugin, known := findPlugin(config.Name)
+			if config.Args == nil || !known {
+				continue
+			}
+			path := field.NewPath("profiles").Index(i).Child("pluginConfig").Index(j).Child("args")
+			if plugin.NewArgs == nil {
+				errs = append(errs, field.Forbidden(path, config.Name+" takes no args"))
+				config.Args = nil
+				continue
+			}
+			data, err := json.Marshal(config.Args)
+			if err != nil {
+				errs = append(errs, field.InternalError(path, err))
+				continue
+			}
+			args := plugin.NewArgs()
+			config.Args = nil
+			if invalid := decodeStrict(path, data, args); len(invalid) > 0 {
+				errs = append(errs, invalid...)
+				continue
+			}
+			config.Args = args
+		}
+	}
+	return errs
+}

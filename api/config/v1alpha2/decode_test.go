@@ -1,0 +1,144 @@
+package v1alpha2
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write the golden files of testdata instead of comparing with them")
+
+func TestFilesThatAreWrongAreRefusedWithEveryErrorAndItsPlace(t *testing.T) {
+	for _, file := range glob(t, "testdata/invalid/*.yaml") {
+		t.Run(caseName(file), func(t *testing.T) {
+			config, err := Load(file)
+			if err == nil {
+				t.Fatalf("loaded %+v, want an error", config)
+			}
+			var all utilerrors.Aggregate
+			if !errors.As(err, &all) {
+				t.Fatalf("error %v is not an Aggregate", err)
+			}
+			var lines []string
+			for _, e := range all.Errors() {
+				if !strings.HasPrefix(e.Error(), file+": ") {
+					t.Errorf("error %q does not begin with the name of the file", e)
+				}
+				lines = append(lines, strings.TrimPrefix(e.Error(), file+": "))
+			}
+			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".errors", strings.Join(lines, "\n")+"\n")
+		})
+	}
+}
+
+func TestFilesThatAreRightAreDefaulted(t *testing.T) {
+	for _, file := range glob(t, "testdata/valid/*.yaml") {
+		t.Run(caseName(file), func(t *testing.T) {
+			config, err := Load(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".defaulted", string(marshal(t, config)))
+			checkRoundTrip(t, config)
+		})
+	}
+}
+
+func TestDefaultIsWhatADocumentWithoutFieldsMeans(t *testing.T) {
+	decoded, err := Decode([]byte("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Default(), decoded); diff != "" {
+		t.Errorf("default (-) and decoded (+) differ:\n%s", diff)
+	}
+}
+
+func TestLoadNamesAFileThatCannotBeRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "absent.yaml")
+	_, err := Load(path)
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v, want one that names %s and wraps os.ErrNotExist", err, path)
+	}
+}
+
+func FuzzDecodeNeverPanicsAndWhatItAcceptsIsValidAndStable(f *testing.F) {
+	for _, pattern := range []string{"testdata/valid/*.yaml", "testdata/invalid/*.yaml"} {
+		for _, file := range glob(f, pattern) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		config, err := Decode(data)
+		if err != nil {
+			if strings.Contains(err.Error(), "Internal error") {
+				t.Errorf("the strict check let through what does not decode: %v", err)
+			}
+			return
+		}
+		if errs := config.Validate(); len(errs) > 0 {
+			t.Errorf("decoded, but invalid: %v", errs.ToAggregate())
+		}
+		checkRoundTrip(t, config)
+	})
+}
+
+func checkRoundTrip(t *testing.T, config *MusterConfiguration) {
+	t.Helper()
+	again, err := Decode(marshal(t, config))
+	if err != nil {
+		t.Fatalf("decode what was marshalled: %v", err)
+	}
+	if diff := cmp.Diff(config, again); diff != "" {
+		t.Errorf("before (-) and after (+) a round trip:\n%s", diff)
+	}
+}
+
+func marshal(t *testing.T, config *MusterConfiguration) []byte {
+	t.Helper()
+	data, err := yaml.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func glob(t testing.TB, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files match %s (%v)", pattern, err)
+	}
+	return files
+}
+
+func caseName(file string) string {
+	return strings.TrimSuffix(filepath.Base(file), ".yaml")
+}
+
+func compareGolden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-) and what came out (+) differ:\n%s", path, diff)
+	}
+}

@@ -1,0 +1,98 @@
+package v1alpha2
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Default returns the configuration that an empty document stands for.
+func Default() *MusterConfiguration {
+	config := base()
+	config.setProfileDefaults()
+	return config
+}
+
+// base returns the defaults of every field outside of profiles. A document is decoded
+// on top of it, so that a zero that a user wrote stays a zero for validation to see.
+func base() *MusterConfiguration {
+	return &MusterConfiguration{
+		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind},
+		ClientConnection: ClientConnection{
+			QPS:   500,
+			Burst: 1000,
+		},
+		Serving: Serving{
+			Listen:       "127.0.0.1:8888",
+			MaxBodyBytes: 64 << 20,
+		},
+		LeaderElection: LeaderElection{
+			LeaseDuration:     metav1.Duration{Duration: 15 * time.Second},
+			RenewDeadline:     metav1.Duration{Duration: 10 * time.Second},
+			RetryPeriod:       metav1.Duration{Duration: 2 * time.Second},
+			ResourceName:      "muster",
+			ResourceNamespace: metav1.NamespaceSystem,
+		},
+		Timeouts: Timeouts{
+			Filter:   metav1.Duration{Duration: 5 * time.Second},
+			Bind:     metav1.Duration{Duration: 30 * time.Second},
+			Assume:   metav1.Duration{Duration: 30 * time.Second},
+			Shutdown: metav1.Duration{Duration: 30 * time.Second},
+		},
+	}
+}
+
+func (c *MusterConfiguration) setProfileDefaults() {
+	if len(c.Profiles) == 0 {
+		c.Profiles = []Profile{{}}
+	}
+	if len(c.Profiles) == 1 && c.Profiles[0].SchedulerName == "" {
+		c.Profiles[0].SchedulerName = corev1.DefaultSchedulerName
+	}
+	for i := range c.Profiles {
+		c.Profiles[i].setDefaults()
+	}
+}
+
+func (p *Profile) setDefaults() {
+	if p.NodeSelection == "" {
+		p.NodeSelection = NodeSelectionScheduler
+	}
+	if p.Equivalence == "" {
+		p.Equivalence = EquivalenceControllerRef
+	}
+	p.setArgsDefaults()
+}
+
+// setArgsDefaults completes the arguments that are given and adds those of the other
+// plugins that run.
+func (p *Profile) setArgsDefaults() {
+	configured := map[string]bool{}
+	for i := range p.PluginConfig {
+		config := &p.PluginConfig[i]
+		configured[config.Name] = true
+		plugin, known := findPlugin(config.Name)
+		if config.Args == nil && known && plugin.NewArgs != nil {
+			config.Args = plugin.NewArgs()
+		}
+		if args, ok := config.Args.(PluginArgs); ok {
+			args.setDefaults()
+		}
+	}
+	runs := map[string]bool{}
+	for _, name := range p.FilterPlugins() {
+		runs[name] = true
+	}
+	for _, score := range p.ScorePlugins() {
+		runs[score.Name] = true
+	}
+	for _, plugin := range KnownPlugins() {
+		if plugin.NewArgs == nil || !runs[plugin.Name] || configured[plugin.Name] {
+			continue
+		}
+		args := plugin.NewArgs()
+		args.setDefaults()
+		p.PluginConfig = append(p.PluginConfig, PluginConfig{Name: plugin.Name, Args: args})
+	}
+}

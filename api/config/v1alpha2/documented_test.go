@@ -1,0 +1,43 @@
+package v1alpha2
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strings"
+	"testing"
+)
+
+func TestEveryTypeAndFieldIsDocumented(t *testing.T) {
+	for _, file := range glob(t, "*.go") {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(node ast.Node) bool {
+			declaration, ok := node.(*ast.GenDecl)
+			if !ok || declaration.Tok != token.TYPE {
+				return true
+			}
+			spec := declaration.Specs[0].(*ast.TypeSpec)
+			if !strings.HasPrefix(declaration.Doc.Text(), spec.Name.Name+" ") {
+				t.Errorf("%s: type %s has no doc comment that begins with its name", file, spec.Name)
+			}
+			structure, ok := spec.Type.(*ast.StructType)
+			if !ok {
+				return false
+			}
+			for _, field := range structure.Fields.List {
+				for _, name := range field.Names {
+					if !strings.HasPrefix(field.Doc.Text(), name.Name+" ") {
+						t.Errorf("%s: field %s.%s has no doc comment that begins with its name", file, spec.Name, name)
+					}
+				}
+			}
+			return false
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package v1alpha2
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The names of the plugins. They are kube-scheduler's.
+const (
+	NodeUnschedulable               = "NodeUnschedulable"
+	NodeName                        = "NodeName"
+	TaintToleration                 = "TaintToleration"
+	NodeAffinity                    = "NodeAffinity"
+	NodePorts                       = "NodePorts"
+	NodeResourcesFit                = "NodeResourcesFit"
+	NodeResourcesBalancedAllocation = "NodeResourcesBalancedAllocation"
+)
+
+// AllPlugins is the name that stands for all default plugins in a disabled list.
+const AllPlugins = "*"
+
+// PluginArgs are the arguments of a plugin. Their JSON form is what a user writes
+// under pluginConfig[].args; a zero field means its default.
+type PluginArgs interface {
+	setDefaults()
+	validate(path *field.Path) field.ErrorList
+}
+
+// Use says whether a plugin exists at an extension point and runs there.
+type Use int
+
+const (
+	// Never means that the plugin does not exist at the extension point.
+	Never Use = iota
+	// OnRequest means that the plugin runs when a profile enables it.
+	OnRequest
+	// ByDefault means that the plugin runs unless a profile disables it.
+	ByDefault
+)
+
+// KnownPlugin describes a plugin that profiles may name.
+type KnownPlugin struct {
+	// Name is the name of the plugin.
+	Name string
+	// Filter says whether the plugin filters nodes.
+	Filter Use
+	// Score says whether the plugin scores nodes.
+	Score Use
+	// Weight is the weight of its score in the default set.
+	Weight int32
+	// NewArgs returns zero arguments to decode into; nil when the plugin takes none.
+	NewArgs func() PluginArgs
+}
+
+// KnownPlugins is the one table of plugins, in the order in which they run.
+func KnownPlugins() []KnownPlugin {
+	return []KnownPlugin{
+		{Name: NodeUnschedulable, Filter: ByDefault},
+		{Name: NodeName, Filter: ByDefault},
+		{Name: TaintToleration, Filter: ByDefault},
+		{Name: NodeAffinity, Filter: ByDefault, NewArgs: func() PluginArgs { return new(NodeAffinityArgs) }},
+		{Name: NodePorts, Filter: ByDefault},
+		{Name: NodeResourcesFit, Filter: ByDefault, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesFitArgs) }},
+		{Name: NodeResourcesBalancedAllocation, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesBalancedAllocationArgs) }},
+	}
+}
+
+func findPlugin(name string) (KnownPlugin, bool) {
+	plugins := KnownPlugins()
+	i := slices.IndexFunc(plugins, func(plugin KnownPlugin) bool { return plugin.Name == name })
+	if i < 0 {
+		return KnownPlugin{}, false
+	}
+	return plugins[i], true
+}
+
+// pluginsAt returns the plugins whose use at an extension point is at least the given
+// one.
+func pluginsAt(point func(KnownPlugin) Use, least Use) []KnownPlugin {
+	return slices.DeleteFunc(KnownPlugins(), func(plugin KnownPlugin) bool { return point(plugin) < least })
+}
+
+func atFilter(plugin KnownPlugin) Use { return plugin.Filter }
+
+func atScore(plugin KnownPlugin) Use { return plugin.Score }
+
+func defaultPlugins(point func(KnownPlugin) Use) []Plugin {
+	var plugins []Plugin
+	for _, plugin := range pluginsAt(point, ByDefault) {
+		plugins = append(plugins, Plugin{Name: plugin.Name, Weight: &plugin.Weight})
+	}
+	return plugins
+}
+
+func pluginNames(plugins []KnownPlugin) []string {
+	var names []string
+	for _, plugin := range plugins {
+		names = append(names, plugin.Name)
+	}
+	return names
+}

@@ -1,0 +1,148 @@
+package v1alpha2
+
+import "slices"
+
+// Profile says how the pods of one scheduler name are treated.
+type Profile struct {
+	// SchedulerName selects the pods by their spec.schedulerName. Defaults to
+	// default-scheduler when there is one profile; required when there are more.
+	SchedulerName string `json:"schedulerName"`
+	// NodeSelection says who picks the node: Scheduler (default) or Extender.
+	NodeSelection NodeSelection `json:"nodeSelection"`
+	// Equivalence says which pods share verdicts: ControllerRef (default) or Template.
+	Equivalence Equivalence `json:"equivalence"`
+	// Plugins change the default plugins of each extension point.
+	Plugins Plugins `json:"plugins"`
+	// PluginConfig holds the arguments of plugins, one entry per plugin. Defaults to
+	// the default arguments of every plugin that runs.
+	PluginConfig []PluginConfig `json:"pluginConfig,omitempty"`
+}
+
+// NodeSelection says who picks the node of a pod.
+type NodeSelection string
+
+const (
+	// NodeSelectionScheduler lets kube-scheduler pick: filter answers with every node
+	// that fits, and muster's scores are added to the scheduler's own.
+	NodeSelectionScheduler NodeSelection = "Scheduler"
+	// NodeSelectionExtender lets muster pick: filter answers with the single best node,
+	// and kube-scheduler skips prioritize and its own scores.
+	NodeSelectionExtender NodeSelection = "Extender"
+)
+
+// Equivalence says which pods are alike, so that they share verdicts and scores.
+type Equivalence string
+
+const (
+	// EquivalenceControllerRef takes pods as alike that have the same controller and
+	// agree in every field that a plugin reads.
+	EquivalenceControllerRef Equivalence = "ControllerRef"
+	// EquivalenceTemplate takes pods as alike that agree in every field that a plugin
+	// reads, whatever their controllers.
+	EquivalenceTemplate Equivalence = "Template"
+)
+
+// Plugins change the default plugins of each extension point.
+type Plugins struct {
+	// Filter plugins decide which nodes a pod fits.
+	Filter PluginSet `json:"filter,omitzero"`
+	// Score plugins rank the nodes that a pod fits.
+	Score PluginSet `json:"score,omitzero"`
+}
+
+// PluginSet changes the default plugins of one extension point: the defaults run
+// first, in their order and without those that are disabled; those that are enabled
+// follow. Enabling a default plugin that is not disabled sets its weight and leaves
+// it in its place.
+type PluginSet struct {
+	// Enabled plugins run in addition to the default ones.
+	Enabled []Plugin `json:"enabled,omitempty"`
+	// Disabled plugins are default plugins that do not run. The name '*' stands for
+	// all of them.
+	Disabled []Plugin `json:"disabled,omitempty"`
+}
+
+// Plugin names a plugin at an extension point.
+type Plugin struct {
+	// Name is the name of the plugin, as kube-scheduler spells it.
+	Name string `json:"name"`
+	// Weight multiplies the plugin's score, 1 to 100. Only for enabled score plugins.
+	// Defaults to 1.
+	Weight *int32 `json:"weight,omitempty"`
+}
+
+// PluginConfig holds the arguments of one plugin, at all of its extension points.
+type PluginConfig struct {
+	// Name is the name of the plugin.
+	Name string `json:"name"`
+	// Args are the plugin's arguments. In a decoded configuration they are a pointer
+	// to the plugin's own type, such as *NodeResourcesFitArgs. Read them with the method
+	// of Profile that is named after that type.
+	Args any `json:"args,omitempty"`
+}
+
+// ScorePlugin is a score plugin that runs, and the weight of its score.
+type ScorePlugin struct {
+	// Name is the name of the plugin.
+	Name string
+	// Weight multiplies the plugin's score, 1 to 100.
+	Weight int64
+}
+
+// FilterPlugins returns the names of the filter plugins that run, in their order.
+func (p *Profile) FilterPlugins() []string {
+	var names []string
+	for _, plugin := range p.Plugins.Filter.applyTo(defaultPlugins(atFilter)) {
+		names = append(names, plugin.Name)
+	}
+	return names
+}
+
+// ScorePlugins returns the score plugins that run, in their order.
+func (p *Profile) ScorePlugins() []ScorePlugin {
+	var scores []ScorePlugin
+	for _, plugin := range p.Plugins.Score.applyTo(defaultPlugins(atScore)) {
+		weight := int64(1)
+		if plugin.Weight != nil {
+			weight = int64(*plugin.Weight)
+		}
+		scores = append(scores, ScorePlugin{Name: plugin.Name, Weight: weight})
+	}
+	return scores
+}
+
+// applyTo turns the default plugins into those that run, by the rules of
+// kube-scheduler's mergePluginSet.
+func (s PluginSet) applyTo(defaults []Plugin) []Plugin {
+	plugins := slices.DeleteFunc(defaults, func(plugin Plugin) bool {
+		return indexOf(s.Disabled, AllPlugins) >= 0 || indexOf(s.Disabled, plugin.Name) >= 0
+	})
+	for _, plugin := range s.Enabled {
+		if i := indexOf(plugins, plugin.Name); i >= 0 {
+			plugins[i] = plugin
+		} else {
+			plugins = append(plugins, plugin)
+		}
+	}
+	return plugins
+}
+
+func indexOf(plugins []Plugin, name string) int {
+	return slices.IndexFunc(plugins, func(plugin Plugin) bool { return plugin.Name == name })
+}
+
+// argsOf returns the profile's arguments of type A, or that type's defaults when the
+// profile has none.
+func argsOf[A any, P interface {
+	*A
+	PluginArgs
+}](p *Profile) P {
+	for _, config := range p.PluginConfig {
+		if args, ok := config.Args.(P); ok {
+			return args
+		}
+	}
+	args := P(new(A))
+	args.setDefaults()
+	return args
+}

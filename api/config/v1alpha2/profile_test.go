@@ -1,0 +1,181 @@
+package v1alpha2
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	schedulerv1 "k8s.io/kube-scheduler/config/v1"
+	"pgregory.net/rapid"
+)
+
+func TestPluginsOfAProfile(t *testing.T) {
+	weight := func(w int32) *int32 { return &w }
+	defaultFilters := []string{NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit}
+	defaultScores := []ScorePlugin{{NodeResourcesFit, 1}, {NodeResourcesBalancedAllocation, 1}}
+
+	tests := []struct {
+		name    string
+		plugins Plugins
+		filters []string
+		scores  []ScorePlugin
+	}{
+		{
+			name:    "a profile that says nothing runs the defaults",
+			filters: defaultFilters,
+			scores:  defaultScores,
+		},
+		{
+			name: "disabling a plugin at one point leaves it at the other",
+			plugins: Plugins{
+				Score: PluginSet{Disabled: []Plugin{{Name: NodeResourcesFit}}},
+			},
+			filters: defaultFilters,
+			scores:  []ScorePlugin{{NodeResourcesBalancedAllocation, 1}},
+		},
+		{
+			name: "a star disables all defaults",
+			plugins: Plugins{
+				Filter: PluginSet{Disabled: []Plugin{{Name: AllPlugins}}},
+				Score:  PluginSet{Disabled: []Plugin{{Name: AllPlugins}}},
+			},
+		},
+		{
+			name: "what is enabled beside a star runs in the order given, with weight 1 unless said otherwise",
+			plugins: Plugins{
+				Filter: PluginSet{
+					Enabled:  []Plugin{{Name: NodeResourcesFit}, {Name: NodeName}},
+					Disabled: []Plugin{{Name: AllPlugins}},
+				},
+				Score: PluginSet{
+					Enabled:  []Plugin{{Name: NodeResourcesBalancedAllocation, Weight: weight(7)}, {Name: NodeResourcesFit}},
+					Disabled: []Plugin{{Name: AllPlugins}},
+				},
+			},
+			filters: []string{NodeResourcesFit, NodeName},
+			scores:  []ScorePlugin{{NodeResourcesBalancedAllocation, 7}, {NodeResourcesFit, 1}},
+		},
+		{
+			name: "enabling a default changes its weight and keeps its place",
+			plugins: Plugins{
+				Score: PluginSet{Enabled: []Plugin{{Name: NodeResourcesFit, Weight: weight(5)}}},
+			},
+			filters: defaultFilters,
+			scores:  []ScorePlugin{{NodeResourcesFit, 5}, {NodeResourcesBalancedAllocation, 1}},
+		},
+		{
+			name: "disabling and enabling a default moves it to the end",
+			plugins: Plugins{
+				Score: PluginSet{
+					Enabled:  []Plugin{{Name: NodeResourcesFit, Weight: weight(5)}},
+					Disabled: []Plugin{{Name: NodeResourcesFit}},
+				},
+			},
+			filters: defaultFilters,
+			scores:  []ScorePlugin{{NodeResourcesBalancedAllocation, 1}, {NodeResourcesFit, 5}},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			profile := &Profile{Plugins: test.plugins}
+			if diff := cmp.Diff(test.filters, profile.FilterPlugins()); diff != "" {
+				t.Errorf("filters, want (-) got (+):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.scores, profile.ScorePlugins()); diff != "" {
+				t.Errorf("scores, want (-) got (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEveryEnabledPluginRunsOnceAndNoOtherThatIsDisabled(t *testing.T) {
+	names := pluginNames(pluginsAt(atFilter, OnRequest))
+	list := func(names []string) *rapid.Generator[[]Plugin] {
+		name := rapid.Map(rapid.SampledFrom(names), func(name string) Plugin { return Plugin{Name: name} })
+		return rapid.SliceOfDistinct(name, func(plugin Plugin) string { return plugin.Name })
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		set := PluginSet{
+			Enabled:  list(names).Draw(t, "enabled"),
+			Disabled: list(append(names, AllPlugins)).Draw(t, "disabled"),
+		}
+		runs := map[string]int{}
+		for _, name := range (&Profile{Plugins: Plugins{Filter: set}}).FilterPlugins() {
+			runs[name]++
+		}
+		for _, name := range names {
+			enabled := indexOf(set.Enabled, name) >= 0
+			disabled := indexOf(set.Disabled, name) >= 0 || indexOf(set.Disabled, AllPlugins) >= 0
+			want := 0
+			if enabled || !disabled {
+				want = 1
+			}
+			if runs[name] != want {
+				t.Errorf("%s runs %d times, want %d", name, runs[name], want)
+			}
+		}
+	})
+}
+
+func TestArgsOfAProfileThatHasNoneAreTheDefaults(t *testing.T) {
+	profile := &Profile{}
+	resources := []ResourceSpec{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
+	if diff := cmp.Diff(&NodeResourcesFitArgs{ScoringStrategy: ScoringStrategy{Type: LeastAllocated, Resources: resources}}, profile.NodeResourcesFitArgs()); diff != "" {
+		t.Errorf("NodeResourcesFit, want (-) got (+):\n%s", diff)
+	}
+	if diff := cmp.Diff(&NodeResourcesBalancedAllocationArgs{Resources: resources}, profile.NodeResourcesBalancedAllocationArgs()); diff != "" {
+		t.Errorf("NodeResourcesBalancedAllocation, want (-) got (+):\n%s", diff)
+	}
+	if diff := cmp.Diff(&NodeAffinityArgs{}, profile.NodeAffinityArgs()); diff != "" {
+		t.Errorf("NodeAffinity, want (-) got (+):\n%s", diff)
+	}
+}
+
+func TestArgsOfADecodedProfileAreItsOwn(t *testing.T) {
+	config, err := Load("testdata/valid/everything.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packing := &config.Profiles[1]
+	want := &NodeResourcesFitArgs{
+		IgnoredResources:      []string{"example.com/foo"},
+		IgnoredResourceGroups: []string{"example.org"},
+		ScoringStrategy: ScoringStrategy{
+			Type:      MostAllocated,
+			Resources: []ResourceSpec{{Name: "nvidia.com/gpu", Weight: 5}, {Name: "cpu", Weight: 1}},
+		},
+	}
+	if diff := cmp.Diff(want, packing.NodeResourcesFitArgs()); diff != "" {
+		t.Errorf("want (-) got (+):\n%s", diff)
+	}
+	if packing.NodeAffinityArgs().AddedAffinity == nil {
+		t.Error("the added affinity of the profile is lost")
+	}
+}
+
+func TestArgsAreSpelledLikeThoseOfKubeScheduler(t *testing.T) {
+	profile := &Default().Profiles[0]
+	for ours, theirs := range map[any]any{
+		profile.NodeResourcesFitArgs():                &schedulerv1.NodeResourcesFitArgs{},
+		profile.NodeResourcesBalancedAllocationArgs(): &schedulerv1.NodeResourcesBalancedAllocationArgs{},
+		profile.NodeAffinityArgs():                    &schedulerv1.NodeAffinityArgs{},
+	} {
+		want, err := json.Marshal(ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoder := json.NewDecoder(bytes.NewReader(want))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(theirs); err != nil {
+			t.Errorf("%T: %v", theirs, err)
+		}
+		got, err := json.Marshal(theirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%T, ours (-) theirs (+):\n%s", theirs, diff)
+		}
+	}
+}

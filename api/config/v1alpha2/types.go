@@ -1,0 +1,109 @@
+package v1alpha2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// GroupName is the API group of muster's configuration.
+	GroupName = "config.muster.dev"
+	// APIVersion is the apiVersion of every document of this package.
+	APIVersion = GroupName + "/v1alpha2"
+	// Kind is the kind of a configuration document.
+	Kind = "MusterConfiguration"
+)
+
+// MusterConfiguration configures one muster process.
+type MusterConfiguration struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// ClientConnection is the connection to the API server.
+	ClientConnection ClientConnection `json:"clientConnection"`
+	// Serving is where and how the extender's verbs are served.
+	Serving Serving `json:"serving"`
+	// LeaderElection decides which of several replicas is ready.
+	LeaderElection LeaderElection `json:"leaderElection"`
+	// Timeouts bound how long muster lets things take.
+	Timeouts Timeouts `json:"timeouts"`
+	// Profiles say how the pods of each scheduler name are treated. A pod belongs
+	// to the profile whose schedulerName equals its spec.schedulerName. Defaults to
+	// one profile named default-scheduler.
+	Profiles []Profile `json:"profiles"`
+}
+
+// ClientConnection is the connection to the API server.
+type ClientConnection struct {
+	// Kubeconfig is the path of a kubeconfig file. Empty means the in-cluster
+	// credentials of the pod.
+	Kubeconfig string `json:"kubeconfig"`
+	// QPS is how many requests a second are sent to the API server in the long run.
+	// Every binding is one request. Defaults to 500.
+	QPS float32 `json:"qps"`
+	// Burst is how many requests may be sent at once before QPS holds them back.
+	// Defaults to 1000.
+	Burst int32 `json:"burst"`
+}
+
+// Serving is where and how the extender's verbs are served.
+type Serving struct {
+	// Listen is the host:port to listen on. Port 0 picks a free port. Defaults to
+	// 127.0.0.1:8888, which only a kube-scheduler in the same pod or on the same host
+	// can reach.
+	Listen string `json:"listen"`
+	// TLS turns on https. Empty means plain http.
+	TLS TLS `json:"tls"`
+	// MaxBodyBytes is the largest request body that is read, in bytes; a larger one is
+	// answered with status 413. Defaults to 67108864 (64 MiB).
+	MaxBodyBytes int64 `json:"maxBodyBytes"`
+	// Profiling serves /debug/pprof/. Defaults to false.
+	Profiling bool `json:"profiling"`
+}
+
+// TLS names the files of the server's identity. They are read again when they
+// change, so that rotated certificates need no restart.
+type TLS struct {
+	// CertFile is the path of the PEM certificate chain. Set together with keyFile.
+	CertFile string `json:"certFile,omitempty"`
+	// KeyFile is the path of the PEM private key. Set together with certFile.
+	KeyFile string `json:"keyFile,omitempty"`
+	// ClientCAFile is the path of the PEM certificates that clients must be signed by.
+	// Empty means that clients need no certificate. Needs certFile.
+	ClientCAFile string `json:"clientCAFile,omitempty"`
+}
+
+// Enabled says whether muster serves https.
+func (t TLS) Enabled() bool { return t.CertFile != "" }
+
+// LeaderElection decides through a Lease which of several replicas is ready. One
+// process must see every binding, so only the leader serves.
+type LeaderElection struct {
+	// LeaderElect turns leader election on. Defaults to false.
+	LeaderElect bool `json:"leaderElect"`
+	// LeaseDuration is how long a silent leader keeps the lease. Defaults to 15s.
+	LeaseDuration metav1.Duration `json:"leaseDuration"`
+	// RenewDeadline is how long the leader tries to renew before it gives up; shorter
+	// than leaseDuration. Defaults to 10s.
+	RenewDeadline metav1.Duration `json:"renewDeadline"`
+	// RetryPeriod is the pause between two attempts to take or renew the lease; shorter
+	// than renewDeadline. Defaults to 2s.
+	RetryPeriod metav1.Duration `json:"retryPeriod"`
+	// ResourceName is the name of the Lease. Defaults to muster.
+	ResourceName string `json:"resourceName"`
+	// ResourceNamespace is the namespace of the Lease. Defaults to kube-system.
+	ResourceNamespace string `json:"resourceNamespace"`
+}
+
+// Timeouts bound how long muster lets things take.
+type Timeouts struct {
+	// Filter is the httpTimeout that kube-scheduler is given for filter, prioritize
+	// and preempt. Scheduling stands still while one of them runs. Defaults to 5s.
+	Filter metav1.Duration `json:"filter"`
+	// Bind is the httpTimeout that kube-scheduler is given for bind. Defaults to 30s.
+	Bind metav1.Duration `json:"bind"`
+	// Assume is how long a pod counts as placed on its node while the watch neither
+	// confirms nor refutes it. Defaults to 30s.
+	Assume metav1.Duration `json:"assume"`
+	// Shutdown is how long calls in flight may finish after muster was told to stop.
+	// Defaults to 30s.
+	Shutdown metav1.Duration `json:"shutdown"`
+}

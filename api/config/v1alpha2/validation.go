@@ -1,0 +1,114 @@
+package v1alpha2
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// renewJitter is the factor by which client-go's leader election stretches the retry
+// period; it insists that the result is shorter than the renew deadline.
+const renewJitter = 1.2
+
+// Validate returns everything that is wrong with a defaulted configuration. Decode and
+// Load have called it already; call it again after changing a field.
+func (c *MusterConfiguration) Validate() field.ErrorList {
+	errs := c.ClientConnection.validate(field.NewPath("clientConnection"))
+	errs = append(errs, c.Serving.validate(field.NewPath("serving"))...)
+	errs = append(errs, c.LeaderElection.validate(field.NewPath("leaderElection"))...)
+	errs = append(errs, c.Timeouts.validate(field.NewPath("timeouts"))...)
+	return append(errs, validateProfiles(field.NewPath("profiles"), c.Profiles)...)
+}
+
+func (c ClientConnection) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if c.QPS <= 0 {
+		errs = append(errs, field.Invalid(path.Child("qps"), c.QPS, "must be greater than zero"))
+	}
+	if c.Burst <= 0 {
+		errs = append(errs, field.Invalid(path.Child("burst"), c.Burst, "must be greater than zero"))
+	}
+	return errs
+}
+
+func (s Serving) validate(path *field.Path) field.ErrorList {
+	errs := validateListen(path.Child("listen"), s.Listen)
+	errs = append(errs, s.TLS.validate(path.Child("tls"))...)
+	if s.MaxBodyBytes <= 0 {
+		errs = append(errs, field.Invalid(path.Child("maxBodyBytes"), s.MaxBodyBytes, "must be greater than zero"))
+	}
+	return errs
+}
+
+func validateListen(path *field.Path, address string) field.ErrorList {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return field.ErrorList{field.Invalid(path, address, "must be host:port, such as 127.0.0.1:8888 or :8888")}
+	}
+	var errs field.ErrorList
+	if number, err := strconv.Atoi(port); err != nil || number < 0 || number > 65535 {
+		errs = append(errs, field.Invalid(path, address, "the port must be a number between 0 and 65535"))
+	}
+	_, notIP := netip.ParseAddr(host)
+	if host != "" && notIP != nil && len(validation.IsDNS1123Subdomain(host)) > 0 {
+		errs = append(errs, field.Invalid(path, address, "the host must be empty, an IP address or a DNS name"))
+	}
+	return errs
+}
+
+func (t TLS) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if t.CertFile != "" && t.KeyFile == "" {
+		errs = append(errs, field.Required(path.Child("keyFile"), "certFile needs the key that belongs to it"))
+	}
+	if t.KeyFile != "" && t.CertFile == "" {
+		errs = append(errs, field.Required(path.Child("certFile"), "keyFile needs the certificate that belongs to it"))
+	}
+	if t.ClientCAFile != "" && t.CertFile == "" && t.KeyFile == "" {
+		errs = append(errs, field.Required(path.Child("certFile"), "clientCAFile needs https, that is certFile and keyFile"))
+	}
+	return errs
+}
+
+func (l LeaderElection) validate(path *field.Path) field.ErrorList {
+	errs := validatePositive(path.Child("leaseDuration"), l.LeaseDuration)
+	errs = append(errs, validatePositive(path.Child("renewDeadline"), l.RenewDeadline)...)
+	errs = append(errs, validatePositive(path.Child("retryPeriod"), l.RetryPeriod)...)
+	if len(errs) == 0 {
+		if l.RenewDeadline.Duration >= l.LeaseDuration.Duration {
+			errs = append(errs, field.Invalid(path.Child("renewDeadline"), l.RenewDeadline,
+				"must be shorter than leaseDuration, which is "+l.LeaseDuration.Duration.String()))
+		}
+		longest := time.Duration(renewJitter * float64(l.RetryPeriod.Duration))
+		if longest >= l.RenewDeadline.Duration {
+			errs = append(errs, field.Invalid(path.Child("retryPeriod"), l.RetryPeriod,
+				"must, times 1.2, be shorter than renewDeadline, which is "+l.RenewDeadline.Duration.String()))
+		}
+	}
+	for _, message := range validation.IsDNS1123Subdomain(l.ResourceName) {
+		errs = append(errs, field.Invalid(path.Child("resourceName"), l.ResourceName, message))
+	}
+	for _, message := range validation.IsDNS1123Label(l.ResourceNamespace) {
+		errs = append(errs, field.Invalid(path.Child("resourceNamespace"), l.ResourceNamespace, message))
+	}
+	return errs
+}
+
+func (t Timeouts) validate(path *field.Path) field.ErrorList {
+	errs := validatePositive(path.Child("filter"), t.Filter)
+	errs = append(errs, validatePositive(path.Child("bind"), t.Bind)...)
+	errs = append(errs, validatePositive(path.Child("assume"), t.Assume)...)
+	return append(errs, validatePositive(path.Child("shutdown"), t.Shutdown)...)
+}
+
+func validatePositive(path *field.Path, d metav1.Duration) field.ErrorList {
+	if d.Duration <= 0 {
+		return field.ErrorList{field.Invalid(path, d, "must be greater than zero")}
+	}
+	return nil
+}
