@@ -1,0 +1,100 @@
+package predicates
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// nodeResourcesFit holds pods to the room that is left: what they ask for of
+// every resource, and one of the pods the node may run
+// (pkg/scheduler/framework/plugins/noderesources/fit.go). Extended resources
+// that are backed by DRA device classes are not known here: list them under
+// ignoredResources.
+type nodeResourcesFit struct {
+	ignored       []string
+	ignoredGroups []string
+}
+
+func newNodeResourcesFit(profile *v1alpha2.Profile) (Predicate, error) {
+	args := profile.NodeResourcesFitArgs()
+	return nodeResourcesFit{ignored: args.IgnoredResources, ignoredGroups: args.IgnoredResourceGroups}, nil
+}
+
+func (nodeResourcesFit) Name() string { return v1alpha2.NodeResourcesFit }
+
+func (nodeResourcesFit) Aspects() cluster.Aspect {
+	return cluster.AspectAllocatable | cluster.AspectRequested
+}
+
+// scalarRequest is an amount of one scalar resource.
+type scalarRequest struct {
+	index  int
+	amount int64
+}
+
+func (p nodeResourcesFit) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
+	asked := &pod.Requests
+	scalars := p.scalars(asked, snap.ResourceNames)
+	return func(node *cluster.Node) Verdict {
+		offered, taken := &node.Allocatable, &node.Requested
+		verdict := Fits
+		if int64(len(node.Pods)) >= offered.Pods {
+			verdict = tooManyPods
+		}
+		verdict = verdict.or(room(asked.MilliCPU, taken.MilliCPU, offered.MilliCPU, insufficientCPU))
+		verdict = verdict.or(room(asked.Memory, taken.Memory, offered.Memory, insufficientMemory))
+		verdict = verdict.or(room(asked.EphemeralStorage, taken.EphemeralStorage, offered.EphemeralStorage, insufficientEphemeralStorage))
+		for _, s := range scalars {
+			short := insufficientScalar + Verdict(s.index) //nolint:gosec // there are fewer names than codes
+			verdict = verdict.or(room(s.amount, taken.ScalarAt(s.index), offered.ScalarAt(s.index), short))
+		}
+		return verdict
+	}
+}
+
+// or keeps the first reason and is hopeless when either is.
+func (v Verdict) or(next Verdict) Verdict {
+	if v == Fits {
+		return next
+	}
+	return v | next&hopeless
+}
+
+// room judges one resource. A request of nothing always fits, even on a node
+// that is over its limit. A request beyond all that the node offers is hopeless.
+func room(asked, taken, offered int64, short Verdict) Verdict {
+	switch {
+	case asked <= 0 || asked <= offered-taken:
+		return Fits
+	case asked > offered:
+		return short | hopeless
+	default:
+		return short
+	}
+}
+
+// scalars are the scalar requests that count.
+func (p nodeResourcesFit) scalars(asked *cluster.Resources, names *cluster.ResourceNames) []scalarRequest {
+	var counting []scalarRequest
+	for i, amount := range asked.Scalar {
+		if amount > 0 && !p.ignores(names.Name(i)) {
+			counting = append(counting, scalarRequest{index: i, amount: amount})
+		}
+	}
+	return counting
+}
+
+// ignores looks at extended resources only: those with a domain that is not
+// Kubernetes' own.
+func (p nodeResourcesFit) ignores(name corev1.ResourceName) bool {
+	domain, _, qualified := strings.Cut(string(name), "/")
+	if !qualified || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix) {
+		return false
+	}
+	return slices.Contains(p.ignored, string(name)) || slices.Contains(p.ignoredGroups, domain)
+}

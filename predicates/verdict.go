@@ -1,0 +1,64 @@
+package predicates
+
+import "muster.dev/muster/cluster"
+
+// Verdict is what a predicate says of a pod on a node: Fits, or a code for the
+// reason against it. The highest bit says that evicting pods from the node would
+// not help.
+type Verdict uint16
+
+// Verdicts. Those without OrEvict stand for reasons that no eviction removes.
+const (
+	Fits Verdict = iota
+	nodeUnschedulable
+	nodeNameDiffers
+	untoleratedTaint
+	affinityDiffers
+	addedAffinityDiffers
+	hostPortTaken
+	tooManyPods
+	insufficientCPU
+	insufficientMemory
+	insufficientEphemeralStorage
+
+	// insufficientScalar + i is for the scalar resource of index i.
+	insufficientScalar Verdict = 1 << 8
+
+	// hopeless marks a verdict that holds whatever is evicted.
+	hopeless Verdict = 1 << 15
+)
+
+// Resolvable says that evicting pods from the node could turn the verdict.
+func (v Verdict) Resolvable() bool { return v != Fits && v&hopeless == 0 }
+
+// Reason is the constant text of a verdict, the same as kube-scheduler's. It is
+// "" for Fits. The names must be those of the snapshot that was judged.
+func (v Verdict) Reason(names *cluster.ResourceNames) string {
+	code := v &^ hopeless
+	if code >= insufficientScalar {
+		return "Insufficient " + string(names.Name(int(code-insufficientScalar)))
+	}
+	switch code {
+	case nodeUnschedulable:
+		return "node(s) were unschedulable"
+	case nodeNameDiffers:
+		return "node(s) didn't match the requested node name"
+	case untoleratedTaint:
+		return "node(s) had untolerated taint(s)"
+	case affinityDiffers:
+		return "node(s) didn't match Pod's node affinity/selector"
+	case addedAffinityDiffers:
+		return "node(s) didn't match scheduler-enforced node affinity"
+	case hostPortTaken:
+		return "node(s) didn't have free ports for the requested pod ports"
+	case tooManyPods:
+		return "Too many pods"
+	case insufficientCPU:
+		return "Insufficient cpu"
+	case insufficientMemory:
+		return "Insufficient memory"
+	case insufficientEphemeralStorage:
+		return "Insufficient ephemeral-storage"
+	}
+	return ""
+}

@@ -1,0 +1,176 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-faster/jx"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Args is an ExtenderArgs: the body of filter and prioritize. Its slices point
+// into the body that was read and live as long as it does.
+type Args struct {
+	Pod Pod
+	// Names are the candidate nodes.
+	Names [][]byte
+	// Nodes are the objects of the candidates in the same order, as JSON. They are
+	// only there when the scheduler runs with nodeCacheCapable: false.
+	Nodes []jx.Raw
+	// WholeNodes says that the request came with objects, so that the answer must.
+	WholeNodes bool
+}
+
+// Pod is the pod of a request: what identifies it, and the object itself.
+type Pod struct {
+	Namespace, Name, ResourceVersion, SchedulerName string
+	UID                                             types.UID
+
+	raw jx.Raw
+}
+
+// Object decodes the whole pod.
+func (p *Pod) Object() (*corev1.Pod, error) {
+	object := &corev1.Pod{}
+	if err := json.Unmarshal(p.raw, object); err != nil {
+		return nil, fmt.Errorf("Pod: %w", err)
+	}
+	return object, nil
+}
+
+// Read decodes a body into a, whose memory it uses again. Errors say which field
+// is at fault.
+func (a *Args) Read(d *jx.Decoder, body []byte) error {
+	a.Pod = Pod{}
+	a.Names, a.Nodes, a.WholeNodes = a.Names[:0], a.Nodes[:0], false
+	d.ResetBytes(body)
+	if err := d.ObjBytes(func(d *jx.Decoder, key []byte) error {
+		switch {
+		case strings.EqualFold(string(key), "Pod"):
+			return field("Pod", a.readPod(d))
+		case strings.EqualFold(string(key), "NodeNames"):
+			return field("NodeNames", a.readNames(d))
+		case strings.EqualFold(string(key), "Nodes"):
+			return field("Nodes", a.readNodes(d))
+		}
+		return d.Skip()
+	}); err != nil {
+		return err
+	}
+	if d.Next() != jx.Invalid {
+		return errors.New("unexpected data after the object")
+	}
+	if a.Pod.raw == nil {
+		return errors.New("Pod: missing")
+	}
+	return nil
+}
+
+func (a *Args) readPod(d *jx.Decoder) error {
+	if d.Next() == jx.Null {
+		return d.Null()
+	}
+	raw, err := d.Raw()
+	if err != nil {
+		return err
+	}
+	a.Pod.raw = raw
+	return jx.DecodeBytes(raw).ObjBytes(func(d *jx.Decoder, key []byte) error {
+		switch string(key) {
+		case "metadata":
+			return field("metadata", d.ObjBytes(func(d *jx.Decoder, key []byte) error {
+				switch string(key) {
+				case "namespace":
+					return readString(d, &a.Pod.Namespace)
+				case "name":
+					return readString(d, &a.Pod.Name)
+				case "uid":
+					return readString(d, (*string)(&a.Pod.UID))
+				case "resourceVersion":
+					return readString(d, &a.Pod.ResourceVersion)
+				}
+				return d.Skip()
+			}))
+		case "spec":
+			return field("spec", d.ObjBytes(func(d *jx.Decoder, key []byte) error {
+				if string(key) == "schedulerName" {
+					return readString(d, &a.Pod.SchedulerName)
+				}
+				return d.Skip()
+			}))
+		}
+		return d.Skip()
+	})
+}
+
+func (a *Args) readNames(d *jx.Decoder) error {
+	if d.Next() == jx.Null {
+		return d.Null()
+	}
+	return d.Arr(func(d *jx.Decoder) error {
+		name, err := d.StrBytes()
+		a.Names = append(a.Names, name)
+		return err
+	})
+}
+
+func (a *Args) readNodes(d *jx.Decoder) error {
+	if d.Next() == jx.Null {
+		return d.Null()
+	}
+	a.WholeNodes = true
+	return d.ObjBytes(func(d *jx.Decoder, key []byte) error {
+		if string(key) != "items" || d.Next() == jx.Null {
+			return d.Skip()
+		}
+		return d.Arr(func(d *jx.Decoder) error {
+			raw, err := d.Raw()
+			if err != nil {
+				return err
+			}
+			name, err := nodeName(raw)
+			if err != nil {
+				return fmt.Errorf("items[%d]: %w", len(a.Nodes), err)
+			}
+			a.Nodes, a.Names = append(a.Nodes, raw), append(a.Names, name)
+			return nil
+		})
+	})
+}
+
+func nodeName(node jx.Raw) ([]byte, error) {
+	var name []byte
+	err := jx.DecodeBytes(node).ObjBytes(func(d *jx.Decoder, key []byte) error {
+		if string(key) != "metadata" {
+			return d.Skip()
+		}
+		return d.ObjBytes(func(d *jx.Decoder, key []byte) error {
+			if string(key) != "name" {
+				return d.Skip()
+			}
+			var err error
+			name, err = d.StrBytes()
+			return err
+		})
+	})
+	if err == nil && len(name) == 0 {
+		err = errors.New("metadata.name: missing")
+	}
+	return name, err
+}
+
+func readString(d *jx.Decoder, to *string) error {
+	v, err := d.Str()
+	*to = v
+	return err
+}
+
+func field(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
