@@ -1,0 +1,94 @@
+package binaries
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+const modulePath = "muster.dev/muster/e2e"
+
+// recipe is everything that decides what the binaries contain.
+type recipe struct {
+	module  string // directory of this module
+	ldflags string
+	hash    string
+}
+
+func readRecipe(ctx context.Context) (recipe, error) {
+	module, err := goList(ctx, ".", "{{.Dir}}", modulePath)
+	if err != nil {
+		return recipe{}, err
+	}
+	kubernetes, err := goList(ctx, module, "{{.Version}}", "k8s.io/kubernetes")
+	if err != nil {
+		return recipe{}, err
+	}
+	r := recipe{module: module, ldflags: stamp(kubernetes)}
+
+	hash := sha256.New()
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(module, name))
+		if err != nil {
+			return recipe{}, fmt.Errorf("read the pinned versions: %w", err)
+		}
+		hash.Write(text)
+	}
+	fmt.Fprint(hash, r.ldflags, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	r.hash = hex.EncodeToString(hash.Sum(nil))[:16]
+	return r, nil
+}
+
+// stamp makes the programs tell the version that they are built from: clients compare
+// it, and without it they read "v0.0.0-master".
+func stamp(version string) string {
+	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	flags := []string{"-s", "-w"}
+	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		flags = append(flags,
+			"-X", pkg+".gitVersion="+version,
+			"-X", pkg+".gitMajor="+major,
+			"-X", pkg+".gitMinor="+minor)
+	}
+	return strings.Join(flags, " ")
+}
+
+// directory returns where the binaries are kept, and makes it.
+func (r recipe) directory() (string, error) {
+	dir := os.Getenv(DirEnv)
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("find a place for the binaries (or set %s): %w", DirEnv, err)
+		}
+		dir = filepath.Join(cache, "muster-e2e", r.hash)
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("resolve the directory of the binaries: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make the directory of the binaries: %w", err)
+	}
+	return dir, nil
+}
+
+func goList(ctx context.Context, dir, format, module string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", format, module)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("find module %s (run this inside the e2e module): %w: %s", module, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,64 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"muster.dev/muster/e2e/binaries"
+)
+
+// StartAPIServer starts kube-apiserver again after StopAPIServer, at the same address
+// and with what is in etcd. It returns when the server is ready.
+func (cp *ControlPlane) StartAPIServer(ctx context.Context) error {
+	args := []string{
+		"--bind-address=127.0.0.1",
+		"--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none",
+		fmt.Sprintf("--secure-port=%d", cp.ports.apiServer),
+		"--etcd-servers=http://" + local(cp.ports.etcdClient),
+		"--service-cluster-ip-range=10.0.0.0/16",
+		"--authorization-mode=Node,RBAC",
+		"--allow-privileged=true",
+		"--client-ca-file=" + cp.file(authorityFile),
+		"--tls-cert-file=" + cp.file(serverFile+".crt"),
+		"--tls-private-key-file=" + cp.file(serverFile+".key"),
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-signing-key-file=" + cp.file(serviceAccountFile+".key"),
+		"--service-account-key-file=" + cp.file(serviceAccountFile+".crt"),
+		"--requestheader-client-ca-file=" + cp.file(authorityFile),
+		"--requestheader-allowed-names=" + frontProxyUser,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=" + cp.file(frontProxyFile+".crt"),
+		"--proxy-client-key-file=" + cp.file(frontProxyFile+".key"),
+		"--enable-priority-and-fairness=false",
+		"--max-requests-inflight=0",
+		"--max-mutating-requests-inflight=0",
+	}
+	if !cp.runsNodeLifecycle() {
+		args = append(args, "--disable-admission-plugins=TaintNodesByCondition")
+	}
+	args = append(args, cp.featureGates()...)
+	args = append(args, cp.options.APIServerFlags...)
+	return cp.start(ctx, binaries.APIServer, args, nil, func(ctx context.Context) error {
+		return cp.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	})
+}
+
+// StopAPIServer ends kube-apiserver as a crash would; everything else keeps running.
+func (cp *ControlPlane) StopAPIServer() { cp.kill(binaries.APIServer) }
+
+func (cp *ControlPlane) featureGates() []string {
+	if len(cp.options.FeatureGates) == 0 {
+		return nil
+	}
+	var gates []string
+	for name, on := range cp.options.FeatureGates {
+		gates = append(gates, fmt.Sprintf("%s=%t", name, on))
+	}
+	slices.Sort(gates)
+	return []string{"--feature-gates=" + strings.Join(gates, ",")}
+}

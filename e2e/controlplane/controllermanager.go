@@ -1,0 +1,80 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/e2e/binaries"
+)
+
+// nodeGrace is how long a node may be silent before it counts as lost: twice what KWOK
+// promises.
+const nodeGrace = 2 * nodeLease
+
+const nodeLifecycle = "node-lifecycle-controller"
+
+// DefaultControllers are those that workloads, nodes and volumes need. The others only
+// cost time here: there are no clouds, no certificates to sign and no proxies.
+func DefaultControllers() []string {
+	return []string{
+		"clusterrole-aggregation-controller",
+		"cronjob-controller",
+		"daemonset-controller",
+		"deployment-controller",
+		"disruption-controller",
+		"ephemeral-volume-controller",
+		"garbage-collector-controller",
+		"job-controller",
+		"namespace-controller",
+		nodeLifecycle,
+		"persistentvolume-binder-controller",
+		"persistentvolume-protection-controller",
+		"persistentvolumeclaim-protection-controller",
+		"pod-garbage-collector-controller",
+		"replicaset-controller",
+		"root-ca-certificate-publisher-controller",
+		"serviceaccount-controller",
+		"serviceaccount-token-controller",
+		"statefulset-controller",
+		"taint-eviction-controller",
+		"ttl-after-finished-controller",
+	}
+}
+
+// startControllerManager returns when the default service account exists: from then on
+// pods can be created.
+func (cp *ControlPlane) startControllerManager(ctx context.Context) error {
+	kubeconfig := cp.kubeconfig(controllerManagerUser)
+	args := []string{
+		"--kubeconfig=" + kubeconfig,
+		"--authentication-kubeconfig=" + kubeconfig,
+		"--authorization-kubeconfig=" + kubeconfig,
+		"--authentication-skip-lookup",
+		"--bind-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", cp.ports.controllerManager),
+		"--leader-elect=false",
+		"--controllers=" + strings.Join(cp.options.Controllers, ","),
+		"--use-service-account-credentials",
+		"--root-ca-file=" + cp.file(authorityFile),
+		"--service-account-private-key-file=" + cp.file(serviceAccountFile+".key"),
+		"--kube-api-qps=10000",
+		"--kube-api-burst=10000",
+		"--concurrent-deployment-syncs=20",
+		"--concurrent-replicaset-syncs=20",
+		"--concurrent-job-syncs=20",
+		fmt.Sprintf("--node-monitor-grace-period=%s", nodeGrace),
+	}
+	args = append(args, cp.featureGates()...)
+	return cp.start(ctx, binaries.ControllerManager, args, nil, func(ctx context.Context) error {
+		_, err := cp.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+}
+
+func (cp *ControlPlane) runsNodeLifecycle() bool {
+	return slices.Contains(cp.options.Controllers, nodeLifecycle) || slices.Contains(cp.options.Controllers, "*")
+}

@@ -1,0 +1,222 @@
+// Package controlplane runs a real Kubernetes control plane on 127.0.0.1: etcd,
+// kube-apiserver and kube-controller-manager from the start, kube-scheduler and KWOK
+// when asked for.
+//
+// Nothing is simulated but the machines: KWOK stands in for kubelets. RBAC is on,
+// certificates are issued by an authority made for this one cluster, service account
+// tokens work. Clients are never the limit: every component runs without client-side
+// rate limits, and the API server without a limit on requests in flight.
+//
+// A cluster is a throw-away. It lives in one directory with one log per component,
+// etcd does not sync to disk, and Stop kills instead of asking.
+//
+//	cp, err := controlplane.Start(ctx, controlplane.Options{Progress: os.Stderr})
+//	defer cp.Stop()
+//	err = cp.StartKWOK(ctx)
+//	err = cp.StartScheduler(ctx, controlplane.SchedulerOptions{})
+//	client, err := kubernetes.NewForConfig(cp.RESTConfig())
+//
+// Tests use [ForTest], which stops the cluster with the test.
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/process"
+)
+
+// startTimeout bounds how long one component may take until it answers. They take a
+// second or two; the rest is for machines that do something else as well.
+const startTimeout = 2 * time.Minute
+
+// Options of a control plane. The zero value is usable.
+type Options struct {
+	// Dir holds all files of the cluster. When empty, a temporary directory is made,
+	// and removed by Stop.
+	Dir string
+	// Controllers that kube-controller-manager runs, DefaultControllers when nil.
+	// Without the node lifecycle controller nodes are not tainted when they are
+	// created, because nobody would remove the taint.
+	Controllers []string
+	// FeatureGates is set on all Kubernetes components.
+	FeatureGates map[string]bool
+	// APIServerFlags are added to those of kube-apiserver, as --flag=value.
+	APIServerFlags []string
+	// Progress hears about builds and starts. Nil is silence.
+	Progress io.Writer
+}
+
+// ControlPlane is a running control plane. Its methods may be called from any goroutine.
+type ControlPlane struct {
+	options   Options
+	dir       string
+	temporary bool
+	binaries  binaries.Set
+	authority *authority
+	ports     ports
+	client    kubernetes.Interface
+
+	mu       sync.Mutex
+	running  map[binaries.Binary]*process.Process
+	failed   chan error
+	watchers sync.WaitGroup
+}
+
+// Start builds what is missing, starts etcd, kube-apiserver and kube-controller-manager,
+// and returns when pods can be created. The caller must call Stop. Ending ctx aborts a
+// start, but does not stop a started control plane.
+func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	if o.Controllers == nil {
+		o.Controllers = DefaultControllers()
+	}
+	cp := &ControlPlane{options: o, running: map[binaries.Binary]*process.Process{}, failed: make(chan error, 1)}
+	if cp.binaries, err = binaries.Ensure(ctx, o.Progress); err != nil {
+		return nil, err
+	}
+	if err := cp.prepare(); err != nil {
+		return nil, errors.Join(err, cp.removeTemporary())
+	}
+	for _, start := range []func(context.Context) error{cp.startEtcd, cp.StartAPIServer, cp.startControllerManager} {
+		if err := start(ctx); err != nil {
+			cp.Stop()
+			return nil, err
+		}
+	}
+	return cp, nil
+}
+
+func (cp *ControlPlane) prepare() (err error) {
+	cp.dir = cp.options.Dir
+	if cp.dir == "" {
+		if cp.dir, err = os.MkdirTemp("", "muster-e2e-"); err != nil {
+			return fmt.Errorf("make a directory for the control plane: %w", err)
+		}
+		cp.temporary = true
+	} else if err = os.MkdirAll(cp.dir, 0o755); err != nil {
+		return fmt.Errorf("make a directory for the control plane: %w", err)
+	}
+	if cp.ports, err = freePorts(); err != nil {
+		return err
+	}
+	if cp.authority, err = newAuthority(); err != nil {
+		return err
+	}
+	if err := cp.writeIdentities(); err != nil {
+		return err
+	}
+	cp.client, err = kubernetes.NewForConfig(cp.RESTConfig())
+	return err
+}
+
+// Dir is where the files of the cluster are, Log where a component writes.
+func (cp *ControlPlane) Dir() string { return cp.dir }
+
+// Log is the log file of a component.
+func (cp *ControlPlane) Log(b binaries.Binary) string { return cp.file(string(b) + ".log") }
+
+// Kubectl is the path of a kubectl of the same version.
+func (cp *ControlPlane) Kubectl() string { return cp.binaries.Path(binaries.Kubectl) }
+
+func (cp *ControlPlane) file(name string) string { return filepath.Join(cp.dir, name) }
+
+// Failed delivers the error of the first component that ended without being told to.
+func (cp *ControlPlane) Failed() <-chan error { return cp.failed }
+
+// Stop ends all components and returns when none is left. It may be called twice.
+func (cp *ControlPlane) Stop() {
+	for _, b := range slices.Backward(startOrder) {
+		cp.kill(b)
+	}
+	cp.watchers.Wait()
+	if err := cp.removeTemporary(); err != nil {
+		fmt.Fprintf(cp.options.Progress, "%v\n", err)
+	}
+}
+
+// Pids of the components that run.
+func (cp *ControlPlane) Pids() map[binaries.Binary]int {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	pids := map[binaries.Binary]int{}
+	for b, p := range cp.running {
+		pids[b] = p.Pid()
+	}
+	return pids
+}
+
+var startOrder = []binaries.Binary{
+	binaries.Etcd, binaries.APIServer, binaries.ControllerManager, binaries.KWOK, binaries.Scheduler,
+}
+
+// start runs a component, waits until probe is content with it and watches over it.
+func (cp *ControlPlane) start(ctx context.Context, b binaries.Binary, args, env []string, probe func(context.Context) error) error {
+	began := time.Now()
+	p, err := cp.launch(b, args, env)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("gave up after %s", startTimeout))
+	defer cancel()
+	if err := p.Await(ctx, probe); err != nil {
+		cp.kill(b)
+		return err
+	}
+	fmt.Fprintf(cp.options.Progress, "%s is ready (%.1fs)\n", b, time.Since(began).Seconds())
+	cp.watchers.Go(func() {
+		<-p.Done()
+		if err := p.Err(); err != nil {
+			select {
+			case cp.failed <- err:
+			default:
+			}
+		}
+	})
+	return nil
+}
+
+func (cp *ControlPlane) launch(b binaries.Binary, args, env []string) (*process.Process, error) {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	if cp.running[b] != nil {
+		return nil, fmt.Errorf("%s is running already", b)
+	}
+	p, err := process.Start(process.Spec{Name: string(b), Path: cp.binaries.Path(b), Args: args, Env: env, Log: cp.Log(b)})
+	if err != nil {
+		return nil, err
+	}
+	cp.running[b] = p
+	return p, nil
+}
+
+func (cp *ControlPlane) kill(b binaries.Binary) {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	if p := cp.running[b]; p != nil {
+		p.Kill()
+		delete(cp.running, b)
+	}
+}
+
+func (cp *ControlPlane) removeTemporary() error {
+	if !cp.temporary {
+		return nil
+	}
+	if err := os.RemoveAll(cp.dir); err != nil {
+		return fmt.Errorf("remove the control plane's directory: %w", err)
+	}
+	return nil
+}

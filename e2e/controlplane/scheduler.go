@@ -1,0 +1,87 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/e2e/binaries"
+)
+
+// SchedulerOptions say how the stock scheduler runs. At most one field may be set; with
+// none it runs with its defaults.
+type SchedulerOptions struct {
+	// Config is a KubeSchedulerConfiguration in YAML, ConfigFile the path of one.
+	Config     string
+	ConfigFile string
+}
+
+const defaultSchedulerConfig = `
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+`
+
+// StartScheduler starts the stock kube-scheduler and returns when its caches are
+// synced. Its configuration is taken as it is, but for the connection to the API
+// server, which has no rate limit, and leader election, which is off.
+func (cp *ControlPlane) StartScheduler(ctx context.Context, o SchedulerOptions) error {
+	config, err := o.read()
+	if err != nil {
+		return err
+	}
+	if config, err = cp.connectScheduler(config); err != nil {
+		return err
+	}
+	const file = "scheduler.yaml"
+	if err := cp.write(file, config); err != nil {
+		return err
+	}
+	kubeconfig := cp.kubeconfig(schedulerUser)
+	args := []string{
+		"--config=" + cp.file(file),
+		"--authentication-kubeconfig=" + kubeconfig,
+		"--authorization-kubeconfig=" + kubeconfig,
+		"--authentication-skip-lookup",
+		"--bind-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", cp.ports.scheduler),
+	}
+	args = append(args, cp.featureGates()...)
+	return cp.start(ctx, binaries.Scheduler, args, nil, answers(selfSigned, "https://"+local(cp.ports.scheduler)+"/readyz"))
+}
+
+// StopScheduler ends the scheduler as a crash would.
+func (cp *ControlPlane) StopScheduler() { cp.kill(binaries.Scheduler) }
+
+func (o SchedulerOptions) read() ([]byte, error) {
+	switch {
+	case o.Config != "" && o.ConfigFile != "":
+		return nil, fmt.Errorf("scheduler options have both a config and a config file %q", o.ConfigFile)
+	case o.ConfigFile != "":
+		config, err := os.ReadFile(o.ConfigFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the scheduler's config: %w", err)
+		}
+		return config, nil
+	case o.Config != "":
+		return []byte(o.Config), nil
+	}
+	return []byte(defaultSchedulerConfig), nil
+}
+
+// connectScheduler sets what belongs to this cluster and not to the configuration under test.
+func (cp *ControlPlane) connectScheduler(config []byte) ([]byte, error) {
+	var fields map[string]any
+	if err := yaml.UnmarshalStrict(config, &fields); err != nil {
+		return nil, fmt.Errorf("parse the scheduler's config: %w", err)
+	}
+	fields["clientConnection"] = map[string]any{
+		"kubeconfig":  cp.kubeconfig(schedulerUser),
+		"contentType": "application/vnd.kubernetes.protobuf",
+		"qps":         10000,
+		"burst":       10000,
+	}
+	fields["leaderElection"] = map[string]any{"leaderElect": false}
+	return yaml.Marshal(fields)
+}
