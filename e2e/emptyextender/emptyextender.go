@@ -1,0 +1,56 @@
+// Package emptyextender is the least that a scheduler extender can be: it decodes
+// with encoding/json, returns what it got, and binds through the API. Benchmarks
+// measure against it, as what any extender costs.
+package emptyextender
+
+import (
+	"encoding/json"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+)
+
+// Handler serves POST /filter, /prioritize and, with a client, /bind.
+func Handler(client kubernetes.Interface) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /filter", verb(func(_ *http.Request, args *extenderv1.ExtenderArgs) any {
+		return extenderv1.ExtenderFilterResult{Nodes: args.Nodes, NodeNames: args.NodeNames}
+	}))
+	mux.HandleFunc("POST /prioritize", verb(func(_ *http.Request, args *extenderv1.ExtenderArgs) any {
+		scores := extenderv1.HostPriorityList{}
+		if args.NodeNames != nil {
+			for _, name := range *args.NodeNames {
+				scores = append(scores, extenderv1.HostPriority{Host: name})
+			}
+		}
+		return scores
+	}))
+	if client != nil {
+		mux.HandleFunc("POST /bind", verb(func(r *http.Request, args *extenderv1.ExtenderBindingArgs) any {
+			err := client.CoreV1().Pods(args.PodNamespace).Bind(r.Context(), &corev1.Binding{
+				ObjectMeta: metav1.ObjectMeta{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID},
+				Target:     corev1.ObjectReference{Kind: "Node", Name: args.Node},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				return extenderv1.ExtenderBindingResult{Error: err.Error()}
+			}
+			return extenderv1.ExtenderBindingResult{}
+		}))
+	}
+	return mux
+}
+
+func verb[Args any](answer func(*http.Request, *Args) any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		args := new(Args)
+		if err := json.NewDecoder(r.Body).Decode(args); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer(r, args)) // the caller may be gone
+	}
+}

@@ -1,0 +1,191 @@
+// Package fit tells which pending pods a cluster has room for.
+//
+// It is the judge of a run, so it shares no code with what it judges: each pod is held
+// against each node by its node selector and affinity, the node's taints, host ports
+// and resources, with the semantics of k8s.io/component-helpers. Constraints between
+// pods and volumes are not looked at; pods that use them must not be judged here.
+package fit
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+	corev1helper "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+)
+
+// Place is a node that has room for a pending pod.
+type Place struct {
+	Pod  *corev1.Pod
+	Node string
+}
+
+// Places returns a place for each pending pod that fits on some node as the cluster is
+// now. Pods are judged one by one: two of them may be given the same room.
+func Places(nodes []*corev1.Node, pods []*corev1.Pod) []Place {
+	rooms := make([]*room, len(nodes))
+	byName := make(map[string]*room, len(nodes))
+	for i, n := range nodes {
+		rooms[i] = newRoom(n)
+		byName[n.Name] = rooms[i]
+	}
+	var pending []*corev1.Pod
+	for _, p := range pods {
+		switch r := byName[p.Spec.NodeName]; {
+		case finished(p):
+		case p.Spec.NodeName == "" && p.DeletionTimestamp == nil:
+			pending = append(pending, p)
+		case r != nil:
+			r.take(p)
+		}
+	}
+	var places []Place
+	for _, p := range pending {
+		demand := newDemand(p)
+		for _, r := range rooms {
+			if r.admits(demand) {
+				places = append(places, Place{Pod: p, Node: r.node.Name})
+				break
+			}
+		}
+	}
+	return places
+}
+
+// finished pods hold no room although they name a node.
+func finished(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// room is what a node has left.
+type room struct {
+	node  *corev1.Node
+	free  corev1.ResourceList
+	pods  int64
+	ports map[hostPort]bool
+}
+
+type hostPort struct {
+	protocol corev1.Protocol
+	ip       string
+	port     int32
+}
+
+// demand is a pending pod with what is asked about it often.
+type demand struct {
+	pod      *corev1.Pod
+	affinity nodeaffinity.RequiredNodeAffinity
+	requests corev1.ResourceList
+	ports    []hostPort
+}
+
+func newDemand(p *corev1.Pod) demand {
+	return demand{
+		pod:      p,
+		affinity: nodeaffinity.GetRequiredNodeAffinity(p),
+		requests: resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}),
+		ports:    hostPorts(p),
+	}
+}
+
+func newRoom(n *corev1.Node) *room {
+	return &room{
+		node:  n,
+		free:  n.Status.Allocatable.DeepCopy(),
+		pods:  n.Status.Allocatable.Pods().Value(),
+		ports: map[hostPort]bool{},
+	}
+}
+
+func (r *room) take(p *corev1.Pod) {
+	r.pods--
+	for name, asked := range resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}) {
+		left := r.free[name]
+		left.Sub(asked)
+		r.free[name] = left
+	}
+	for _, port := range hostPorts(p) {
+		r.ports[port] = true
+	}
+}
+
+func (r *room) admits(d demand) bool {
+	return !r.repels(d.pod) && r.matches(d) && r.holds(d.requests) && !r.portTaken(d.ports)
+}
+
+func (r *room) repels(p *corev1.Pod) bool {
+	taints := r.node.Spec.Taints
+	if r.node.Spec.Unschedulable {
+		taints = append([]corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}}, taints...)
+	}
+	_, untolerated := corev1helper.FindMatchingUntoleratedTaint(klog.Background(), taints, p.Spec.Tolerations, func(t *corev1.Taint) bool {
+		return t.Effect != corev1.TaintEffectPreferNoSchedule
+	}, false)
+	return untolerated
+}
+
+// matches takes an affinity that cannot be parsed for one that matches nothing.
+func (r *room) matches(d demand) bool {
+	ok, err := d.affinity.Match(r.node)
+	return err == nil && ok
+}
+
+func (r *room) holds(requests corev1.ResourceList) bool {
+	if r.pods < 1 {
+		return false
+	}
+	for name, asked := range requests {
+		if left := r.free[name]; !asked.IsZero() && left.Cmp(asked) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *room) portTaken(ports []hostPort) bool {
+	for _, want := range ports {
+		for taken := range r.ports {
+			if want.overlaps(taken) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p hostPort) overlaps(o hostPort) bool {
+	return p.port == o.port && p.protocol == o.protocol && (p.ip == o.ip || p.ip == anyIP || o.ip == anyIP)
+}
+
+const anyIP = "0.0.0.0"
+
+func hostPorts(p *corev1.Pod) []hostPort {
+	var ports []hostPort
+	add := func(containers []corev1.Container) {
+		for _, c := range containers {
+			for _, port := range c.Ports {
+				if port.HostPort > 0 {
+					ports = append(ports, newHostPort(port))
+				}
+			}
+		}
+	}
+	add(p.Spec.Containers)
+	for i, c := range p.Spec.InitContainers {
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			add(p.Spec.InitContainers[i : i+1])
+		}
+	}
+	return ports
+}
+
+func newHostPort(port corev1.ContainerPort) hostPort {
+	h := hostPort{protocol: port.Protocol, ip: port.HostIP, port: port.HostPort}
+	if h.protocol == "" {
+		h.protocol = corev1.ProtocolTCP
+	}
+	if h.ip == "" {
+		h.ip = anyIP
+	}
+	return h
+}
