@@ -1,0 +1,183 @@
+package cluster
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Trim drops from an object what muster never reads, before it is kept: what
+// stays of a pod is a small part of it. It returns the object that it was given,
+// changed in place, so the caller must be the only one to hold it. Doing it
+// twice is doing it once. A tombstone, whose object was trimmed when it came,
+// is returned untouched.
+//
+// It is a [cache.TransformFunc]. An object without metadata is an error.
+func Trim(object any) (any, error) {
+	if _, deleted := object.(cache.DeletedFinalStateUnknown); deleted {
+		return object, nil
+	}
+	metadata, err := meta.Accessor(object)
+	if err != nil {
+		return nil, fmt.Errorf("trim %T: %w", object, err)
+	}
+	if len(metadata.GetManagedFields()) > 0 {
+		metadata.SetManagedFields(nil)
+	}
+	if annotations := metadata.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
+		delete(annotations, corev1.LastAppliedConfigAnnotation)
+		metadata.SetAnnotations(annotations)
+	}
+	switch o := object.(type) {
+	case *corev1.Pod:
+		trimPod(o)
+	case *corev1.Node:
+		trimNode(o)
+	case *corev1.Service:
+		o.Spec = corev1.ServiceSpec{Selector: o.Spec.Selector}
+		o.Status = corev1.ServiceStatus{}
+	}
+	return object, nil
+}
+
+// trimMeta lists what is kept of the metadata of pods and nodes.
+func trimMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name:              m.Name,
+		Namespace:         m.Namespace,
+		UID:               m.UID,
+		ResourceVersion:   m.ResourceVersion,
+		CreationTimestamp: m.CreationTimestamp,
+		DeletionTimestamp: m.DeletionTimestamp,
+		Labels:            m.Labels,
+		Annotations:       m.Annotations,
+		OwnerReferences:   m.OwnerReferences,
+	}
+}
+
+func trimPod(pod *corev1.Pod) {
+	pod.ObjectMeta = trimMeta(&pod.ObjectMeta)
+	spec, status := &pod.Spec, &pod.Status
+	pod.Spec = corev1.PodSpec{
+		Volumes:                       trimVolumes(spec.Volumes),
+		InitContainers:                trimContainers(spec.InitContainers),
+		Containers:                    trimContainers(spec.Containers),
+		TerminationGracePeriodSeconds: spec.TerminationGracePeriodSeconds,
+		NodeSelector:                  spec.NodeSelector,
+		NodeName:                      spec.NodeName,
+		HostNetwork:                   spec.HostNetwork,
+		Affinity:                      spec.Affinity,
+		SchedulerName:                 spec.SchedulerName,
+		Tolerations:                   spec.Tolerations,
+		PriorityClassName:             spec.PriorityClassName,
+		Priority:                      spec.Priority,
+		PreemptionPolicy:              spec.PreemptionPolicy,
+		Overhead:                      spec.Overhead,
+		TopologySpreadConstraints:     spec.TopologySpreadConstraints,
+		SchedulingGates:               spec.SchedulingGates,
+		ResourceClaims:                spec.ResourceClaims,
+		Resources:                     spec.Resources,
+		SchedulingGroup:               spec.SchedulingGroup,
+	}
+	pod.Status = corev1.PodStatus{
+		Phase:                 status.Phase,
+		Conditions:            trimConditions(status.Conditions),
+		NominatedNodeName:     status.NominatedNodeName,
+		StartTime:             status.StartTime,
+		InitContainerStatuses: trimContainerStatuses(status.InitContainerStatuses),
+		ContainerStatuses:     trimContainerStatuses(status.ContainerStatuses),
+		QOSClass:              status.QOSClass,
+		AllocatedResources:    status.AllocatedResources,
+		Resources:             status.Resources,
+	}
+}
+
+// trimVolumes keeps the volumes that can tie a pod to a node or keep it from
+// being moved. Most pods have none: the token of a service account is no such.
+func trimVolumes(volumes []corev1.Volume) []corev1.Volume {
+	var kept []corev1.Volume
+	for i := range volumes {
+		from := &volumes[i]
+		source := corev1.VolumeSource{
+			HostPath:              from.HostPath,
+			EmptyDir:              from.EmptyDir,
+			GCEPersistentDisk:     from.GCEPersistentDisk,
+			AWSElasticBlockStore:  from.AWSElasticBlockStore,
+			ISCSI:                 from.ISCSI,
+			PersistentVolumeClaim: from.PersistentVolumeClaim,
+			RBD:                   from.RBD,
+			Cinder:                from.Cinder,
+			VsphereVolume:         from.VsphereVolume,
+			AzureDisk:             from.AzureDisk,
+			CSI:                   from.CSI,
+			Ephemeral:             from.Ephemeral,
+		}
+		if source != (corev1.VolumeSource{}) {
+			kept = append(kept, corev1.Volume{Name: from.Name, VolumeSource: source})
+		}
+	}
+	return kept
+}
+
+func trimContainers(containers []corev1.Container) []corev1.Container {
+	for i := range containers {
+		c := &containers[i]
+		*c = corev1.Container{
+			Name:          c.Name,
+			Image:         c.Image,
+			Ports:         c.Ports,
+			Resources:     c.Resources,
+			ResizePolicy:  c.ResizePolicy,
+			RestartPolicy: c.RestartPolicy,
+		}
+	}
+	return containers
+}
+
+// trimContainerStatuses keeps what a resize in progress is read from: the
+// requests that were allocated and actuated. Without those a status says
+// nothing to muster.
+func trimContainerStatuses(statuses []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var kept []corev1.ContainerStatus
+	for i := range statuses {
+		if s := &statuses[i]; s.Resources != nil {
+			kept = append(kept, corev1.ContainerStatus{
+				Name:               s.Name,
+				AllocatedResources: s.AllocatedResources,
+				Resources:          &corev1.ResourceRequirements{Requests: s.Resources.Requests},
+			})
+		}
+	}
+	return kept
+}
+
+// trimConditions leaves out the messages: that of a pending pod is long and
+// new with every attempt to schedule it.
+func trimConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
+	for i := range conditions {
+		c := &conditions[i]
+		*c = corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime}
+	}
+	return conditions
+}
+
+func trimNode(node *corev1.Node) {
+	node.ObjectMeta = trimMeta(&node.ObjectMeta)
+	node.Spec = corev1.NodeSpec{
+		ProviderID:    node.Spec.ProviderID,
+		Unschedulable: node.Spec.Unschedulable,
+		Taints:        node.Spec.Taints,
+	}
+	for i := range node.Status.Conditions {
+		node.Status.Conditions[i].LastHeartbeatTime = metav1.Time{}
+	}
+	node.Status = corev1.NodeStatus{
+		Capacity:    node.Status.Capacity,
+		Allocatable: node.Status.Allocatable,
+		Conditions:  node.Status.Conditions,
+		Images:      node.Status.Images,
+	}
+}

@@ -1,0 +1,334 @@
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+	"pgregory.net/rapid"
+)
+
+func trimmed[T runtime.Object](t testing.TB, object T) T {
+	t.Helper()
+	result, err := Trim(object.DeepCopyObject())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.(T)
+}
+
+// Every field is named, so that a new one in the API fails this test until
+// somebody has decided whether muster reads it.
+func TestTrimDecidesAboutEveryField(t *testing.T) {
+	tests := []struct {
+		name          string
+		object        func() (object runtime.Object, part any)
+		kept, dropped string
+	}{
+		{
+			name:    "pod metadata",
+			object:  func() (runtime.Object, any) { p := &corev1.Pod{}; return p, &p.ObjectMeta },
+			kept:    "Name Namespace UID ResourceVersion CreationTimestamp DeletionTimestamp Labels Annotations OwnerReferences",
+			dropped: "GenerateName SelfLink Generation DeletionGracePeriodSeconds Finalizers ManagedFields",
+		},
+		{
+			name:   "pod spec",
+			object: func() (runtime.Object, any) { p := &corev1.Pod{}; return p, &p.Spec },
+			kept: "InitContainers Containers TerminationGracePeriodSeconds NodeSelector NodeName HostNetwork Affinity SchedulerName Tolerations " +
+				"PriorityClassName Priority PreemptionPolicy Overhead TopologySpreadConstraints SchedulingGates ResourceClaims Resources SchedulingGroup",
+			dropped: "Volumes EphemeralContainers RestartPolicy ActiveDeadlineSeconds DNSPolicy ServiceAccountName DeprecatedServiceAccount " +
+				"AutomountServiceAccountToken HostPID HostIPC ShareProcessNamespace SecurityContext ImagePullSecrets Hostname Subdomain HostAliases " +
+				"DNSConfig ReadinessGates RuntimeClassName EnableServiceLinks SetHostnameAsFQDN OS HostUsers HostnameOverride",
+		},
+		{
+			name: "container",
+			object: func() (runtime.Object, any) {
+				p := &corev1.Pod{Spec: corev1.PodSpec{Containers: make([]corev1.Container, 1)}}
+				return p, &p.Spec.Containers[0]
+			},
+			kept: "Name Image Ports Resources ResizePolicy RestartPolicy",
+			dropped: "Command Args WorkingDir EnvFrom Env RestartPolicyRules VolumeMounts VolumeDevices LivenessProbe ReadinessProbe StartupProbe " +
+				"Lifecycle TerminationMessagePath TerminationMessagePolicy ImagePullPolicy SecurityContext Stdin StdinOnce TTY",
+		},
+		{
+			name:   "pod status",
+			object: func() (runtime.Object, any) { p := &corev1.Pod{}; return p, &p.Status },
+			kept:   "Phase Conditions NominatedNodeName StartTime QOSClass AllocatedResources Resources",
+			dropped: "ObservedGeneration Message Reason HostIP HostIPs PodIP PodIPs InitContainerStatuses ContainerStatuses EphemeralContainerStatuses " +
+				"Resize ResourceClaimStatuses ExtendedResourceClaimStatus NodeAllocatableResourceClaimStatuses",
+		},
+		{
+			name: "pod condition",
+			object: func() (runtime.Object, any) {
+				p := &corev1.Pod{Status: corev1.PodStatus{Conditions: make([]corev1.PodCondition, 1)}}
+				return p, &p.Status.Conditions[0]
+			},
+			kept:    "Type Status LastTransitionTime Reason",
+			dropped: "ObservedGeneration LastProbeTime Message",
+		},
+		{
+			name:    "node spec",
+			object:  func() (runtime.Object, any) { n := &corev1.Node{}; return n, &n.Spec },
+			kept:    "ProviderID Unschedulable Taints",
+			dropped: "PodCIDR PodCIDRs ConfigSource DoNotUseExternalID",
+		},
+		{
+			name:    "node status",
+			object:  func() (runtime.Object, any) { n := &corev1.Node{}; return n, &n.Status },
+			kept:    "Capacity Allocatable Conditions Images",
+			dropped: "Phase Addresses DaemonEndpoints NodeInfo VolumesInUse VolumesAttached Config RuntimeHandlers Features DeclaredFeatures",
+		},
+		{
+			name: "node condition",
+			object: func() (runtime.Object, any) {
+				n := &corev1.Node{Status: corev1.NodeStatus{Conditions: make([]corev1.NodeCondition, 1)}}
+				return n, &n.Status.Conditions[0]
+			},
+			kept:    "Type Status LastTransitionTime Reason Message",
+			dropped: "LastHeartbeatTime",
+		},
+		{
+			name:   "service spec",
+			object: func() (runtime.Object, any) { s := &corev1.Service{}; return s, &s.Spec },
+			kept:   "Selector",
+			dropped: "Ports ClusterIP ClusterIPs Type ExternalIPs SessionAffinity LoadBalancerIP LoadBalancerSourceRanges ExternalName " +
+				"ExternalTrafficPolicy HealthCheckNodePort PublishNotReadyAddresses SessionAffinityConfig IPFamilies IPFamilyPolicy " +
+				"AllocateLoadBalancerNodePorts LoadBalancerClass InternalTrafficPolicy TrafficDistribution",
+		},
+		{
+			name: "volume",
+			object: func() (runtime.Object, any) {
+				p := &corev1.Pod{Spec: corev1.PodSpec{Volumes: make([]corev1.Volume, 1)}}
+				return p, &p.Spec.Volumes[0].VolumeSource
+			},
+			kept: "HostPath EmptyDir GCEPersistentDisk AWSElasticBlockStore ISCSI PersistentVolumeClaim RBD Cinder VsphereVolume AzureDisk CSI Ephemeral",
+			dropped: "GitRepo Secret NFS Glusterfs FlexVolume CephFS Flocker DownwardAPI FC AzureFile ConfigMap Quobyte PhotonPersistentDisk " +
+				"Projected PortworxVolume ScaleIO StorageOS Image",
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			kept, dropped := map[string]bool{}, map[string]bool{}
+			_, part := test.object()
+			for i := range reflect.TypeOf(part).Elem().NumField() {
+				object, part := test.object()
+				field := reflect.ValueOf(part).Elem().Field(i)
+				name := reflect.TypeOf(part).Elem().Field(i).Name
+				fillField(field)
+				want := fmt.Sprint(field.Interface())
+				if _, err := Trim(object); err != nil {
+					t.Fatal(err)
+				}
+				// A volume that is dropped leaves its list, and the old element as it was.
+				if p, ok := object.(*corev1.Pod); ok && test.name == "volume" {
+					if len(p.Spec.Volumes) == 0 {
+						dropped[name] = true
+						continue
+					}
+					field = reflect.ValueOf(p.Spec.Volumes[0].VolumeSource).Field(i)
+				}
+				switch {
+				case field.IsZero():
+					dropped[name] = true
+				case fmt.Sprint(field.Interface()) == want:
+					kept[name] = true
+				default:
+					t.Errorf("%s was changed from %s to %v", name, want, field.Interface())
+				}
+			}
+			if diff := cmp.Diff(slices.Sorted(slices.Values(strings.Fields(test.kept))), slices.Sorted(maps.Keys(kept))); diff != "" {
+				t.Errorf("kept fields (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(slices.Sorted(slices.Values(strings.Fields(test.dropped))), slices.Sorted(maps.Keys(dropped))); diff != "" {
+				t.Errorf("dropped fields (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// fillField gives a field some value that is not zero.
+func fillField(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int32, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem())
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[metav1.Time]() {
+			v.Set(reflect.ValueOf(metav1.Unix(7, 0)))
+			return
+		}
+		for i := range v.NumField() {
+			fillField(v.Field(i))
+		}
+	default:
+		panic("no value for a " + v.Type().String())
+	}
+}
+
+func TestTrimDropsManagedFieldsAndTheLastAppliedConfiguration(t *testing.T) {
+	noted := metav1.ObjectMeta{
+		Name:          "x",
+		Annotations:   map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "keep": "me"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+	}
+	custom, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&metav1.PartialObjectMetadata{ObjectMeta: noted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range []runtime.Object{
+		&corev1.Pod{ObjectMeta: noted},
+		&corev1.Node{ObjectMeta: noted},
+		&corev1.PersistentVolumeClaim{ObjectMeta: noted},
+		&policyv1.PodDisruptionBudget{ObjectMeta: noted},
+		&metav1.PartialObjectMetadata{ObjectMeta: noted},
+		&unstructured.Unstructured{Object: custom},
+	} {
+		t.Run(fmt.Sprintf("%T", object), func(t *testing.T) {
+			metadata := trimmed(t, object).(metav1.Object)
+			if diff := cmp.Diff(map[string]string{"keep": "me"}, metadata.GetAnnotations()); diff != "" {
+				t.Errorf("annotations (-want +got):\n%s", diff)
+			}
+			if len(metadata.GetManagedFields()) > 0 {
+				t.Errorf("managedFields are still there: %v", metadata.GetManagedFields())
+			}
+		})
+	}
+}
+
+func TestTrimLeavesATombstoneAlone(t *testing.T) {
+	pod := podObject("web", func(p *corev1.Pod) { p.Spec.Hostname = "shared with readers" })
+	tombstone := cache.DeletedFinalStateUnknown{Key: "default/web", Obj: pod}
+	got, err := Trim(tombstone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != tombstone || pod.Spec.Hostname == "" {
+		t.Errorf("the object in the tombstone was touched: %v", pod.Spec)
+	}
+}
+
+func TestTrimRefusesWhatHasNoMetadata(t *testing.T) {
+	if _, err := Trim("x"); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestTrimKeepsOnlyContainerStatusesThatTellOfAResize(t *testing.T) {
+	pod := podObject("web", func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{
+			{Name: "old kubelet", ContainerID: "c0"},
+			{Name: "main", ContainerID: "c1", AllocatedResources: amounts("cpu", "1"), Resources: &corev1.ResourceRequirements{Requests: amounts("cpu", "2"), Limits: amounts("cpu", "3")}},
+		}
+	})
+	want := []corev1.ContainerStatus{
+		{Name: "main", AllocatedResources: amounts("cpu", "1"), Resources: &corev1.ResourceRequirements{Requests: amounts("cpu", "2")}},
+	}
+	if diff := cmp.Diff(want, trimmed(t, pod).Status.ContainerStatuses); diff != "" {
+		t.Errorf("container statuses (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPodMeansTheSameTrimmed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := NewResourceNames()
+		object := richPod(t)
+		full := names.NewPod(object.DeepCopy())
+		once, err := Trim(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short := names.NewPod(once.(*corev1.Pod).DeepCopy())
+		if diff := cmp.Diff(derived(full), derived(short)); diff != "" {
+			t.Fatalf("derived from the full and from the trimmed pod (-full +trimmed):\n%s", diff)
+		}
+		twice, err := Trim(once)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(short.Pod, twice); diff != "" {
+			t.Fatalf("trimmed once and twice (-once +twice):\n%s", diff)
+		}
+	})
+}
+
+// derived is a Pod without its API object.
+func derived(pod *Pod) Pod {
+	d := *pod
+	d.Pod = nil
+	return d
+}
+
+// richPod draws a pod that may have of everything that PodRequests looks at.
+func richPod(t *rapid.T) *corev1.Pod {
+	list := rapid.Custom(func(t *rapid.T) corev1.ResourceList {
+		list := corev1.ResourceList{}
+		for _, name := range []corev1.ResourceName{"cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "nvidia.com/gpu"} {
+			if rapid.Bool().Draw(t, "has") {
+				list[name] = *resource.NewMilliQuantity(rapid.Int64Range(0, 1e7).Draw(t, "milli"), resource.DecimalSI)
+			}
+		}
+		return list
+	})
+	requirements := rapid.Custom(func(t *rapid.T) *corev1.ResourceRequirements {
+		return rapid.SampledFrom([]*corev1.ResourceRequirements{nil, {}, {Requests: list.Draw(t, "requests"), Limits: list.Draw(t, "limits")}}).Draw(t, "resources")
+	})
+	one := func(name string) corev1.Container {
+		c := corev1.Container{Name: name, Image: "nginx", Command: []string{"run"}, Env: []corev1.EnvVar{{Name: "A", Value: "b"}}}
+		if r := requirements.Draw(t, name); r != nil {
+			c.Resources = *r
+		}
+		if rapid.Bool().Draw(t, "sidecar") {
+			c.RestartPolicy = new(rapid.SampledFrom([]corev1.ContainerRestartPolicy{corev1.ContainerRestartPolicyAlways, "Never"}).Draw(t, "restart"))
+		}
+		if rapid.Bool().Draw(t, "port") {
+			c.Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: rapid.Int32Range(0, 3).Draw(t, "hostPort"), HostIP: rapid.SampledFrom([]string{"", "10.0.0.1"}).Draw(t, "ip")}}
+		}
+		return c
+	}
+	status := func(name string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, Ready: true, AllocatedResources: list.Draw(t, "allocated"), Resources: requirements.Draw(t, "actuated")}
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "rich", UID: "rich", Finalizers: []string{"x"}},
+		Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{one("init-0"), one("init-1")},
+			Containers:     []corev1.Container{one("main-0"), one("main-1")},
+			Overhead:       rapid.SampledFrom([]corev1.ResourceList{nil, list.Draw(t, "overhead")}).Draw(t, "with overhead"),
+			Resources:      requirements.Draw(t, "pod level"),
+		},
+		Status: corev1.PodStatus{
+			AllocatedResources: list.Draw(t, "pod allocated"),
+			Resources:          requirements.Draw(t, "pod actuated"),
+		},
+	}
+	if rapid.Bool().Draw(t, "reports resources") {
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{status("init-0"), status("init-1")}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{status("main-1"), status("main-0")}
+	}
+	if reason := rapid.SampledFrom([]string{"", corev1.PodReasonDeferred, corev1.PodReasonInfeasible}).Draw(t, "resize"); reason != "" {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: reason, Message: "no room", LastProbeTime: metav1.NewTime(time.Unix(9, 0))}}
+	}
+	return pod
+}
