@@ -27,7 +27,8 @@ const (
 	AspectRequested
 	// AspectPorts are the host ports taken on the node.
 	AspectPorts
-	// AspectPods are the pods on the node: their presence, labels and volumes.
+	// AspectPods are the pods on the node: their presence, labels and volumes, and
+	// whether they are being deleted.
 	AspectPods
 
 	// AspectPersistentVolume is any PersistentVolume.
@@ -40,6 +41,8 @@ const (
 	AspectService
 	// AspectDisruptionBudget is any PodDisruptionBudget.
 	AspectDisruptionBudget
+	// AspectCustom is any object of any custom resource.
+	AspectCustom
 
 	aspectEnd
 )
@@ -55,6 +58,7 @@ func (a Aspect) String() string {
 	names := [...]string{
 		"allocatable", "labels", "taints", "unschedulable", "conditions", "images", "csi", "requested", "ports", "pods",
 		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "services", "poddisruptionbudgets",
+		"custom",
 	}
 	var set []string
 	for i, name := range names {

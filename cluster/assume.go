@@ -26,8 +26,9 @@ const (
 
 // assumption is a pod that counts on a node before the watch has shown it there.
 type assumption struct {
-	node  string
-	timer *time.Timer
+	node    string
+	expires time.Time
+	timer   *time.Timer
 }
 
 // Assume makes a pod count on a node from now on, provided that the node is
@@ -46,7 +47,7 @@ func (c *Cluster) Assume(pod *Pod, on *Node) error {
 	}
 	c.settle(pod.UID, outcomeReleased)
 	c.put(pod, on.Name)
-	a := &assumption{node: on.Name}
+	a := &assumption{node: on.Name, expires: time.Now().Add(c.assumeTTL)}
 	c.assumed[pod.UID] = a
 	a.timer = time.AfterFunc(c.assumeTTL, func() { c.expire(pod, a) })
 	return nil
@@ -68,6 +69,7 @@ func (c *Cluster) Renew(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.assumed[uid]; a != nil {
+		a.expires = time.Now().Add(c.assumeTTL)
 		a.timer.Reset(c.assumeTTL)
 	}
 }
@@ -86,8 +88,8 @@ func (c *Cluster) Release(uid types.UID) {
 func (c *Cluster) expire(pod *Pod, a *assumption) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.assumed[pod.UID] != a {
-		return
+	if c.assumed[pod.UID] != a || time.Now().Before(a.expires) {
+		return // settled or renewed just when the timer fired
 	}
 	c.settle(pod.UID, outcomeExpired)
 	c.take(pod.UID)

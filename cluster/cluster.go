@@ -54,6 +54,7 @@ type Cluster struct {
 	classes *tableWriter[string, *storagev1.StorageClass]
 	service *tableWriter[types.NamespacedName, *corev1.Service]
 	budgets *tableWriter[types.NamespacedName, *policyv1.PodDisruptionBudget]
+	custom  *customWriter
 }
 
 // place is where a pod counts.
@@ -63,7 +64,7 @@ type place struct {
 }
 
 // New returns an empty cluster. Fill it with Set and Delete, from informers
-// (see Watch) or from a dump (see Load).
+// (see [Watcher]) or from a dump (see [Cluster.Load]).
 func New(o Options) *Cluster {
 	c := &Cluster{
 		log:       o.Logger,
@@ -80,6 +81,7 @@ func New(o Options) *Cluster {
 		classes:   newTableWriter[string, *storagev1.StorageClass](),
 		service:   newTableWriter[types.NamespacedName, *corev1.Service](),
 		budgets:   newTableWriter[types.NamespacedName, *policyv1.PodDisruptionBudget](),
+		custom:    newCustomWriter(),
 	}
 	c.indexChanged = true
 	c.stale.Store(true)
@@ -114,6 +116,7 @@ func (c *Cluster) publish() *Snapshot {
 		StorageClasses:         c.classes.publish(),
 		Services:               c.service.publish(),
 		DisruptionBudgets:      c.budgets.publish(),
+		custom:                 c.custom.publish(),
 		nodes:                  c.nodes.publish(),
 		journal:                c.journal,
 	}
@@ -127,15 +130,12 @@ func (c *Cluster) publish() *Snapshot {
 	return next
 }
 
-// PendingPod returns the pod without a node that has that UID at exactly that
-// resource version, nil when the watch has shown another version or none.
-func (c *Cluster) PendingPod(uid types.UID, resourceVersion string) *Pod {
+// PendingPod returns the pod of that UID as the watch last showed it without a
+// node, nil when it shows none.
+func (c *Cluster) PendingPod(uid types.UID) *Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if pod := c.pending[uid]; pod != nil && pod.ResourceVersion == resourceVersion {
-		return pod
-	}
-	return nil
+	return c.pending[uid]
 }
 
 // record enters a change in the journal. The caller holds the lock and has

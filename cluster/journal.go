@@ -15,7 +15,8 @@ type Change struct {
 const journalLength = 1 << 16
 
 // journal is append-only: a published part of it never changes, so snapshots
-// share its memory.
+// share its memory. Every generation has one change, so the first of them is
+// that of the generation after the forgotten ones.
 type journal struct {
 	changes []Change
 	// forgotten is the last generation whose changes are gone.
@@ -37,14 +38,6 @@ func (j *journal) since(generation uint64) ([]Change, bool) {
 	if generation < j.forgotten {
 		return nil, false
 	}
-	at, _ := slices.BinarySearchFunc(j.changes, generation+1, func(c Change, g uint64) int {
-		switch {
-		case c.Generation < g:
-			return -1
-		case c.Generation > g:
-			return 1
-		}
-		return 0
-	})
-	return j.changes[at:], true
+	seen := min(generation-j.forgotten, uint64(len(j.changes)))
+	return slices.Clip(j.changes[seen:]), true
 }

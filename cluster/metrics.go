@@ -3,7 +3,8 @@ package cluster
 import "github.com/prometheus/client_golang/prometheus"
 
 type metrics struct {
-	assumed *prometheus.CounterVec
+	assumed     *prometheus.CounterVec
+	watchErrors *prometheus.CounterVec
 }
 
 func newMetrics(r prometheus.Registerer, c *Cluster) *metrics {
@@ -12,6 +13,10 @@ func newMetrics(r prometheus.Registerer, c *Cluster) *metrics {
 			Name: "muster_cluster_assumptions_total",
 			Help: "Assumed pods by what became of them: confirmed, refuted, released or expired.",
 		}, []string{"outcome"}),
+		watchErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_cluster_watch_errors_total",
+			Help: "Lists and watches that the API server refused or did not answer, by resource.",
+		}, []string{"resource"}),
 	}
 	for _, outcome := range []string{outcomeConfirmed, outcomeRefuted, outcomeReleased, outcomeExpired} {
 		m.assumed.WithLabelValues(outcome)
@@ -23,7 +28,7 @@ func newMetrics(r prometheus.Registerer, c *Cluster) *metrics {
 			return float64(count())
 		})
 	}
-	r.MustRegister(m.assumed,
+	r.MustRegister(m.assumed, m.watchErrors,
 		counted("muster_cluster_nodes", "Nodes in the view of the cluster.", func() int { return len(c.index) }),
 		counted("muster_cluster_placed_pods", "Pods that count on a node, assumed ones included.", func() int { return len(c.placed) }),
 		counted("muster_cluster_assumed_pods", "Pods that count on a node before the watch has shown them there.", func() int { return len(c.assumed) }),

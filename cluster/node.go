@@ -51,6 +51,11 @@ func newNode(object *corev1.Node, index int32, names *ResourceNames) *Node {
 // withObject is n after its API object became object, and what that changed. It
 // is n itself when nothing that muster reads changed, as in a heartbeat.
 func (n *Node) withObject(object *corev1.Node, names *ResourceNames) (*Node, Aspect) {
+	before := *n.Node
+	before.ResourceVersion = object.ResourceVersion
+	if equality.Semantic.DeepEqual(&before, object) {
+		return n, 0
+	}
 	var changed Aspect
 	if !equality.Semantic.DeepEqual(n.Status.Allocatable, object.Status.Allocatable) {
 		changed |= AspectAllocatable
@@ -69,9 +74,6 @@ func (n *Node) withObject(object *corev1.Node, names *ResourceNames) (*Node, Asp
 	}
 	if !equality.Semantic.DeepEqual(n.Status.Images, object.Status.Images) {
 		changed |= AspectImages
-	}
-	if changed == 0 && equality.Semantic.DeepEqual(n.Annotations, object.Annotations) {
-		return n, 0
 	}
 	next := *n
 	next.Node = object

@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -87,12 +89,15 @@ func (c *Cluster) orphan(pod *Pod, node string) {
 // it gives way to the next.
 func podChanges(from, to *Pod) Aspect {
 	var changed Aspect
-	if !equality.Semantic.DeepEqual(from.Requests, to.Requests) ||
+	if !from.Requests.equal(&to.Requests) ||
 		from.NonZeroMilliCPU != to.NonZeroMilliCPU || from.NonZeroMemory != to.NonZeroMemory {
 		changed |= AspectRequested
 	}
-	if !equality.Semantic.DeepEqual(from.Labels, to.Labels) || (from.DeletionTimestamp == nil) != (to.DeletionTimestamp == nil) {
+	if !maps.Equal(from.Labels, to.Labels) || (from.DeletionTimestamp == nil) != (to.DeletionTimestamp == nil) {
 		changed |= AspectPods
+	}
+	if !slices.Equal(from.HostPorts, to.HostPorts) {
+		changed |= AspectPorts
 	}
 	return changed
 }

@@ -31,6 +31,19 @@ func (r *Resources) ScalarAt(index int) int64 {
 	return r.Scalar[index]
 }
 
+// equal says that both are the same amounts.
+func (r *Resources) equal(other *Resources) bool {
+	if r.MilliCPU != other.MilliCPU || r.Memory != other.Memory || r.EphemeralStorage != other.EphemeralStorage || r.Pods != other.Pods {
+		return false
+	}
+	for i := range max(len(r.Scalar), len(other.Scalar)) {
+		if r.ScalarAt(i) != other.ScalarAt(i) {
+			return false
+		}
+	}
+	return true
+}
+
 // plus is r + sign·other, in memory of its own where the operands have scalars.
 func (r Resources) plus(other *Resources, sign int64) Resources {
 	r.MilliCPU += sign * other.MilliCPU

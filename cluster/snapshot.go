@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -23,6 +24,7 @@ type Snapshot struct {
 	Services               Table[types.NamespacedName, *corev1.Service]
 	DisruptionBudgets      Table[types.NamespacedName, *policyv1.PodDisruptionBudget]
 
+	custom  map[schema.GroupVersionResource]CustomTable
 	nodes   nodeTable
 	names   map[string]int32
 	journal journal
@@ -31,7 +33,7 @@ type Snapshot struct {
 // NodeCount is the number of nodes.
 func (s *Snapshot) NodeCount() int { return len(s.names) }
 
-// IndexEnd is one more than the greatest index in use.
+// IndexEnd is one more than the greatest index that was ever in use.
 func (s *Snapshot) IndexEnd() int { return s.nodes.end }
 
 // Node is the node under an index, nil when there is none.
