@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/go-faster/jx"
@@ -47,7 +48,7 @@ func (a *Args) Read(d *jx.Decoder, body []byte) error {
 	a.Pod = Pod{}
 	a.Names, a.Nodes, a.WholeNodes = a.Names[:0], a.Nodes[:0], false
 	d.ResetBytes(body)
-	if err := d.ObjBytes(func(d *jx.Decoder, key []byte) error {
+	if err := object(d, func(d *jx.Decoder, key []byte) error {
 		switch {
 		case strings.EqualFold(string(key), "Pod"):
 			return field("Pod", a.readPod(d))
@@ -60,7 +61,7 @@ func (a *Args) Read(d *jx.Decoder, body []byte) error {
 	}); err != nil {
 		return err
 	}
-	if d.Next() != jx.Invalid {
+	if err := d.Skip(); !errors.Is(err, io.EOF) {
 		return errors.New("unexpected data after the object")
 	}
 	if a.Pod.raw == nil {
@@ -78,10 +79,10 @@ func (a *Args) readPod(d *jx.Decoder) error {
 		return err
 	}
 	a.Pod.raw = raw
-	return jx.DecodeBytes(raw).ObjBytes(func(d *jx.Decoder, key []byte) error {
+	return object(jx.DecodeBytes(raw), func(d *jx.Decoder, key []byte) error {
 		switch string(key) {
 		case "metadata":
-			return field("metadata", d.ObjBytes(func(d *jx.Decoder, key []byte) error {
+			return field("metadata", object(d, func(d *jx.Decoder, key []byte) error {
 				switch string(key) {
 				case "namespace":
 					return readString(d, &a.Pod.Namespace)
@@ -95,7 +96,7 @@ func (a *Args) readPod(d *jx.Decoder) error {
 				return d.Skip()
 			}))
 		case "spec":
-			return field("spec", d.ObjBytes(func(d *jx.Decoder, key []byte) error {
+			return field("spec", object(d, func(d *jx.Decoder, key []byte) error {
 				if string(key) == "schedulerName" {
 					return readString(d, &a.Pod.SchedulerName)
 				}
@@ -110,7 +111,7 @@ func (a *Args) readNames(d *jx.Decoder) error {
 	if d.Next() == jx.Null {
 		return d.Null()
 	}
-	return d.Arr(func(d *jx.Decoder) error {
+	return array(d, func(d *jx.Decoder) error {
 		name, err := d.StrBytes()
 		a.Names = append(a.Names, name)
 		return err
@@ -122,11 +123,11 @@ func (a *Args) readNodes(d *jx.Decoder) error {
 		return d.Null()
 	}
 	a.WholeNodes = true
-	return d.ObjBytes(func(d *jx.Decoder, key []byte) error {
+	return object(d, func(d *jx.Decoder, key []byte) error {
 		if string(key) != "items" || d.Next() == jx.Null {
 			return d.Skip()
 		}
-		return d.Arr(func(d *jx.Decoder) error {
+		return array(d, func(d *jx.Decoder) error {
 			raw, err := d.Raw()
 			if err != nil {
 				return err
@@ -143,11 +144,11 @@ func (a *Args) readNodes(d *jx.Decoder) error {
 
 func nodeName(node jx.Raw) ([]byte, error) {
 	var name []byte
-	err := jx.DecodeBytes(node).ObjBytes(func(d *jx.Decoder, key []byte) error {
+	err := object(jx.DecodeBytes(node), func(d *jx.Decoder, key []byte) error {
 		if string(key) != "metadata" {
 			return d.Skip()
 		}
-		return d.ObjBytes(func(d *jx.Decoder, key []byte) error {
+		return object(d, func(d *jx.Decoder, key []byte) error {
 			if string(key) != "name" {
 				return d.Skip()
 			}
@@ -160,6 +161,35 @@ func nodeName(node jx.Raw) ([]byte, error) {
 		err = errors.New("metadata.name: missing")
 	}
 	return name, err
+}
+
+// object reads an object field by field. Unlike jx's own it leaves errors as they
+// are.
+func object(d *jx.Decoder, read func(d *jx.Decoder, key []byte) error) error {
+	fields, err := d.ObjIter()
+	if err != nil {
+		return err
+	}
+	for fields.Next() {
+		if err := read(d, fields.Key()); err != nil {
+			return err
+		}
+	}
+	return fields.Err()
+}
+
+// array reads an array element by element.
+func array(d *jx.Decoder, read func(d *jx.Decoder) error) error {
+	elements, err := d.ArrIter()
+	if err != nil {
+		return err
+	}
+	for elements.Next() {
+		if err := read(d); err != nil {
+			return err
+		}
+	}
+	return elements.Err()
 }
 
 func readString(d *jx.Decoder, to *string) error {

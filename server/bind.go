@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/cluster"
+)
+
+// bind puts a pod on the node that the scheduler picked. The pod's UID goes along
+// as a precondition, so that a pod of the same name is never bound instead. A pod
+// that is on that node already is a success.
+func (e *Extender) bind(c *call) error {
+	var args extenderv1.ExtenderBindingArgs
+	if err := json.Unmarshal(c.body, &args); err != nil {
+		return badRequest(err)
+	}
+	for field, value := range map[string]string{
+		"PodName": args.PodName, "PodNamespace": args.PodNamespace, "PodUID": string(args.PodUID), "Node": args.Node,
+	} {
+		if value == "" {
+			return badRequest(fmt.Errorf("%s: missing", field))
+		}
+	}
+	c.args.Pod.Namespace, c.args.Pod.Name = args.PodNamespace, args.PodName
+
+	result := extenderv1.ExtenderBindingResult{}
+	if err := e.bindPod(c, &args); err != nil {
+		c.outcome = outcomeError
+		if c.ctx.Err() != nil {
+			c.outcome = outcomeCanceled
+		}
+		result.Error = err.Error()
+		e.log.Warn("bind failed", "pod", args.PodNamespace+"/"+args.PodName, "node", args.Node, "error", err)
+	}
+	return e.encode(c, result)
+}
+
+var errSnapshot = errors.New("muster serves a snapshot of a cluster (--snapshot): there is no API server to bind in")
+
+func (e *Extender) bindPod(c *call, args *extenderv1.ExtenderBindingArgs) error {
+	if e.client == nil {
+		return errSnapshot
+	}
+	if pod := e.cluster.PendingPod(args.PodUID); pod != nil {
+		c.profile = pod.Spec.SchedulerName
+		e.assume(pod, args.Node)
+	}
+	err := e.client.CoreV1().Pods(args.PodNamespace).Bind(c.ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: args.Node},
+	}, metav1.CreateOptions{})
+	if apierrors.IsConflict(err) && e.boundThere(c.ctx, args) {
+		err = nil
+	}
+	switch {
+	case err == nil:
+		e.cluster.Renew(args.PodUID)
+	case c.ctx.Err() == nil:
+		e.cluster.Release(args.PodUID)
+	default:
+		// The caller is gone, and whether the API server bound the pod is not
+		// known: the watch tells, or the assumption expires.
+	}
+	return err
+}
+
+// assume counts the pod on its node from here on, where choose has not done so.
+// It is no condition: the scheduler has decided and keeps its own books.
+func (e *Extender) assume(pod *cluster.Pod, name string) {
+	if e.cluster.Assumed(pod.UID) == name {
+		return
+	}
+	for {
+		node := e.cluster.Snapshot().NodeByName(name)
+		if node == nil || !errors.Is(e.cluster.Assume(pod, node), cluster.ErrNodeChanged) {
+			return
+		}
+	}
+}
+
+// boundThere says whether the pod is on the node already, as it is when a call
+// was repeated after its answer was lost.
+func (e *Extender) boundThere(ctx context.Context, args *extenderv1.ExtenderBindingArgs) bool {
+	pod, err := e.client.CoreV1().Pods(args.PodNamespace).Get(ctx, args.PodName, metav1.GetOptions{})
+	return err == nil && pod.UID == args.PodUID && pod.Spec.NodeName == args.Node
+}
+
+// encode writes a small answer.
+func (e *Extender) encode(c *call, answer any) error {
+	encoded, err := json.Marshal(answer)
+	if err != nil {
+		return fmt.Errorf("encoding the answer: %w", err)
+	}
+	c.reply.Raw(encoded)
+	return nil
+}

@@ -1,0 +1,253 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-faster/jx"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/server/wire"
+)
+
+// Extender answers the verbs of kube-scheduler. It is safe for concurrent use.
+type Extender struct {
+	log      *slog.Logger
+	cluster  *cluster.Cluster
+	profiles map[string]*predicates.Profile
+	// client binds pods. It is nil when the cluster was loaded from a dump.
+	client kubernetes.Interface
+	// pick breaks ties: it returns a number from 0 to n-1.
+	pick func(n int) int
+}
+
+func newExtender(log *slog.Logger, c *cluster.Cluster, client kubernetes.Interface, configs []v1alpha2.Profile) (*Extender, error) {
+	e := &Extender{log: log, cluster: c, client: client, profiles: map[string]*predicates.Profile{}, pick: rand.IntN}
+	for i := range configs {
+		profile, err := predicates.NewProfile(&configs[i])
+		if err != nil {
+			return nil, fmt.Errorf("profile %q: %w", configs[i].SchedulerName, err)
+		}
+		e.profiles[profile.Name] = profile
+	}
+	return e, nil
+}
+
+func (e *Extender) verbs() []verb {
+	return []verb{
+		{name: "filter", serve: e.filter},
+		{name: "prioritize", serve: e.prioritize},
+		{name: "preempt", serve: e.preempt},
+		{name: "bind", serve: e.bind},
+	}
+}
+
+// profile finds the profile of a scheduler name and notes it for the metrics.
+func (e *Extender) profile(c *call, schedulerName string) (*predicates.Profile, error) {
+	if schedulerName == "" {
+		schedulerName = corev1.DefaultSchedulerName
+	}
+	if profile := e.profiles[schedulerName]; profile != nil {
+		c.profile = profile.Name
+		return profile, nil
+	}
+	var known []string
+	for name := range e.profiles {
+		known = append(known, name)
+	}
+	slices.Sort(known)
+	return nil, fmt.Errorf("no profile for spec.schedulerName %q; the profiles are: %s", schedulerName, strings.Join(known, ", "))
+}
+
+// pod is the pod of a request. When the watch has shown the same version, what
+// was derived from it then serves again.
+func (e *Extender) pod(p *wire.Pod) (*cluster.Pod, error) {
+	if known := e.cluster.PendingPod(p.UID); known != nil && p.ResourceVersion != "" && known.ResourceVersion == p.ResourceVersion {
+		return known, nil
+	}
+	object, err := p.Object()
+	if err != nil {
+		return nil, badRequest(err)
+	}
+	if object.UID == "" { // written by hand, for curl
+		object.UID = types.UID(object.Namespace + "/" + object.Name)
+	}
+	return e.cluster.ResourceNames().NewPod(object), nil
+}
+
+// rejection is a candidate on which the pod cannot run.
+type rejection struct {
+	candidate int
+	reason    string
+}
+
+const reasonUnknownNode = "node(s) were not known to muster yet"
+
+// filter answers which of the nodes the pod fits: all that do, or with
+// nodeSelection Extender the best of them alone.
+func (e *Extender) filter(c *call) error {
+	if err := c.args.Read(&c.decoder, c.body); err != nil {
+		return badRequest(err)
+	}
+	profile, err := e.profile(c, c.args.Pod.SchedulerName)
+	if err != nil {
+		c.outcome = outcomeError
+		wire.FilterError(&c.reply, err.Error())
+		return nil
+	}
+	pod, err := e.pod(&c.args.Pod)
+	if err != nil {
+		return err
+	}
+	// The scheduler asks anew, so whatever was decided about the pod is void.
+	e.cluster.Release(pod.UID)
+	if profile.NodeSelection == v1alpha2.NodeSelectionExtender {
+		return e.choose(c, profile, pod)
+	}
+	e.sift(c, profile, pod)
+	return nil
+}
+
+// sift answers with every candidate that fits.
+func (e *Extender) sift(c *call, profile *predicates.Profile, pod *cluster.Pod) {
+	snap := e.cluster.Snapshot()
+	fit := profile.Filter(pod, snap)
+	reply := newFilterReply(c)
+	c.rejected = c.rejected[:0]
+	for i, name := range c.args.Names {
+		node := snap.NodeByNameBytes(name)
+		if node == nil {
+			c.rejected = append(c.rejected, rejection{candidate: i, reason: reasonUnknownNode})
+			continue
+		}
+		if verdict := fit.Verdict(node); verdict != predicates.Fits {
+			c.rejected = append(c.rejected, rejection{candidate: i, reason: verdict.Reason(snap.ResourceNames)})
+			continue
+		}
+		reply.Accept(accepted(c, i, node))
+	}
+	e.reject(c, &reply)
+}
+
+// choose answers with the best candidate that fits, and assumes the pod there at
+// once, so that the next call counts it.
+func (e *Extender) choose(c *call, profile *predicates.Profile, pod *cluster.Pod) error {
+	for {
+		snap := e.cluster.Snapshot()
+		at, best := e.best(c, profile, pod, snap)
+		reply := newFilterReply(c)
+		if best == nil {
+			e.reject(c, &reply)
+			return nil
+		}
+		switch err := e.cluster.Assume(pod, best); {
+		case err == nil:
+			reply.Accept(accepted(c, at, best))
+			reply.End()
+			return nil
+		case !errors.Is(err, cluster.ErrNodeChanged):
+			c.reply.Reset()
+			c.outcome = outcomeError
+			wire.FilterError(&c.reply, err.Error())
+			return nil
+		case c.ctx.Err() != nil:
+			return c.ctx.Err()
+		}
+		c.reply.Reset()
+	}
+}
+
+// best is the candidate with the highest total among those that fit, one of them
+// at random when there are several, nil when there is none. It notes in
+// c.rejected those that do not fit.
+func (e *Extender) best(c *call, profile *predicates.Profile, pod *cluster.Pod, snap *cluster.Snapshot) (at int, best *cluster.Node) {
+	fit, rank := profile.Filter(pod, snap), profile.Rank(pod, snap)
+	c.rejected = c.rejected[:0]
+	var highest int64
+	ties := 0
+	for i, name := range c.args.Names {
+		node := snap.NodeByNameBytes(name)
+		if node == nil {
+			c.rejected = append(c.rejected, rejection{candidate: i, reason: reasonUnknownNode})
+			continue
+		}
+		if verdict := fit.Verdict(node); verdict != predicates.Fits {
+			c.rejected = append(c.rejected, rejection{candidate: i, reason: verdict.Reason(snap.ResourceNames)})
+			continue
+		}
+		switch total := rank.Total(node); {
+		case best == nil || total > highest:
+			at, best, highest, ties = i, node, total, 1
+		case total == highest:
+			if ties++; e.pick(ties) == 0 {
+				at, best = i, node
+			}
+		}
+	}
+	return at, best
+}
+
+func newFilterReply(c *call) wire.FilterReply {
+	if c.args.WholeNodes {
+		return wire.NewFilterReplyOfObjects(&c.reply)
+	}
+	return wire.NewFilterReply(&c.reply)
+}
+
+// accepted is a candidate as it stands in the answer.
+func accepted(c *call, candidate int, node *cluster.Node) []byte {
+	if c.args.WholeNodes {
+		return c.args.Nodes[candidate]
+	}
+	return node.QuotedName
+}
+
+// reject ends an answer with the candidates that do not fit.
+func (e *Extender) reject(c *call, reply *wire.FilterReply) {
+	var quoted jx.Writer
+	for _, r := range c.rejected {
+		quoted.Reset()
+		quoted.ByteStr(c.args.Names[r.candidate])
+		reply.Reject(quoted.Buf, r.reason)
+	}
+	reply.End()
+	if len(c.rejected) == len(c.args.Names) {
+		c.outcome = outcomeUnschedulable
+	}
+}
+
+// prioritize scores the nodes that survived every filter, 0 to 10.
+func (e *Extender) prioritize(c *call) error {
+	if err := c.args.Read(&c.decoder, c.body); err != nil {
+		return badRequest(err)
+	}
+	profile, err := e.profile(c, c.args.Pod.SchedulerName)
+	if err != nil {
+		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
+	}
+	pod, err := e.pod(&c.args.Pod)
+	if err != nil {
+		return err
+	}
+	snap := e.cluster.Snapshot()
+	rank := profile.Rank(pod, snap)
+	reply := wire.NewPriorityReply(&c.reply)
+	for _, name := range c.args.Names {
+		if node := snap.NodeByNameBytes(name); node != nil {
+			reply.Add(node.QuotedName, rank.Scale(rank.Total(node), extenderv1.MaxExtenderPriority))
+		}
+	}
+	reply.End()
+	return nil
+}

@@ -1,0 +1,437 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// bench is an extender over a cluster of the test's own, served over HTTP.
+type bench struct {
+	*testing.T
+	cluster *cluster.Cluster
+	url     string
+	metrics *prometheus.Registry
+}
+
+type benchOptions struct {
+	selection v1alpha2.NodeSelection
+	client    kubernetes.Interface
+	ready     func() error
+	maxBody   int64
+	assumeTTL time.Duration
+}
+
+func newBench(t *testing.T, o benchOptions) *bench {
+	t.Helper()
+	config, err := v1alpha2.Decode([]byte("apiVersion: " + v1alpha2.APIVersion + "\nkind: " + v1alpha2.Kind + "\nprofiles: [{schedulerName: default-scheduler}, {schedulerName: other}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.selection != "" {
+		config.Profiles[0].NodeSelection = o.selection
+	}
+	if o.ready == nil {
+		o.ready = func() error { return nil }
+	}
+	if o.maxBody == 0 {
+		o.maxBody = 1 << 20
+	}
+	if o.assumeTTL == 0 {
+		o.assumeTTL = time.Hour
+	}
+	log := slog.New(slog.DiscardHandler)
+	registry := prometheus.NewRegistry()
+	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: o.assumeTTL})
+	extender, err := newExtender(log, c, o.client, config.Profiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	extender.pick = func(int) int { return 1 } // the first of equals
+	s := &Server{log: log, config: config, registry: registry, cluster: c, extender: extender}
+	s.verbs = newVerbs(log, newMetrics(registry), o.maxBody, time.Minute, o.ready)
+	web := httptest.NewServer(s.router())
+	t.Cleanup(web.Close)
+	return &bench{T: t, cluster: c, url: web.URL, metrics: registry}
+}
+
+func (b *bench) node(name, cpu string, change ...func(*corev1.Node)) {
+	b.Helper()
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110"),
+		}},
+	}
+	for _, f := range change {
+		f(node)
+	}
+	if err := b.cluster.Set(node); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func cordoned(node *corev1.Node) { node.Spec.Unschedulable = true }
+
+func newPod(name, cpu string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name), ResourceVersion: "1"},
+		Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{
+			Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}},
+		}}},
+	}
+}
+
+// post sends a body as it is and returns status and answer.
+func (b *bench) post(verb string, body []byte) (int, []byte) {
+	b.Helper()
+	response, err := http.Post(b.url+"/"+verb, "application/json", bytes.NewReader(body))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return response.StatusCode, answer
+}
+
+func ask[Answer any](b *bench, verb string, request any) Answer {
+	b.Helper()
+	body, err := json.Marshal(request)
+	if err != nil {
+		b.Fatal(err)
+	}
+	status, raw := b.post(verb, body)
+	var answer Answer
+	if err := json.Unmarshal(raw, &answer); err != nil || status != http.StatusOK {
+		b.Fatalf("%s answered %d %q: %v", verb, status, raw, err)
+	}
+	return answer
+}
+
+func (b *bench) filter(pod *corev1.Pod, nodes ...string) extenderv1.ExtenderFilterResult {
+	b.Helper()
+	return ask[extenderv1.ExtenderFilterResult](b, "filter", extenderv1.ExtenderArgs{Pod: pod, NodeNames: &nodes})
+}
+
+func TestFilterAnswersWithTheNodesThatFitAndWhyOthersDoNot(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("small", "1")
+	b.node("big", "8")
+	b.node("cordoned", "8", cordoned)
+	want := extenderv1.ExtenderFilterResult{
+		NodeNames: &[]string{"big"},
+		FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{
+			"small":    "Insufficient cpu",
+			"cordoned": "node(s) were unschedulable",
+			"ghost":    "node(s) were not known to muster yet",
+		},
+	}
+	if diff := cmp.Diff(want, b.filter(newPod("p", "2"), "small", "big", "cordoned", "ghost")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFilterAnswersWithObjectsWhenAskedWithObjects(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("small", "1")
+	b.node("big", "8")
+	sent := &corev1.NodeList{Items: []corev1.Node{
+		{ObjectMeta: metav1.ObjectMeta{Name: "small"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "big", Labels: map[string]string{"kept": "yes"}}},
+	}}
+	got := ask[extenderv1.ExtenderFilterResult](b, "filter", extenderv1.ExtenderArgs{Pod: newPod("p", "2"), Nodes: sent})
+	want := extenderv1.ExtenderFilterResult{
+		Nodes:                      &corev1.NodeList{Items: sent.Items[1:]},
+		FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{"small": "Insufficient cpu"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestExtenderSelectionAnswersWithTheBestNodeAndAssumesThePodThere(t *testing.T) {
+	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender})
+	b.node("a", "4")
+	b.node("b", "8")
+	if got := b.filter(newPod("first", "3"), "a", "b"); !cmp.Equal(got.NodeNames, &[]string{"b"}) {
+		t.Fatalf("the emptier node is b, got %v", *got.NodeNames)
+	}
+	if got := b.filter(newPod("second", "3"), "a", "b"); !cmp.Equal(got.NodeNames, &[]string{"b"}) {
+		t.Fatalf("b is left 2/8 free, a would be 1/4: got %v", *got.NodeNames)
+	}
+	if got := b.filter(newPod("third", "3"), "a", "b"); !cmp.Equal(got.NodeNames, &[]string{"a"}) {
+		t.Fatalf("with two pods assumed on b only a has room, got %v", *got.NodeNames)
+	}
+	full := b.filter(newPod("fourth", "3"), "a", "b")
+	if len(*full.NodeNames) != 0 || len(full.FailedAndUnresolvableNodes) != 2 {
+		t.Fatalf("no node has room, got %+v", full)
+	}
+	// The scheduler asks for the third again: its old place is its own to take.
+	if got := b.filter(newPod("third", "3"), "a", "b"); !cmp.Equal(got.NodeNames, &[]string{"a"}) {
+		t.Fatalf("a pod does not stand in its own way, got %v", *got.NodeNames)
+	}
+}
+
+func TestConcurrentCallsNeverGiveTheSameRoomTwice(t *testing.T) {
+	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender})
+	var nodes []string
+	for i := range 5 {
+		nodes = append(nodes, fmt.Sprintf("n%d", i))
+		b.node(nodes[i], "4")
+	}
+	var wg sync.WaitGroup
+	placed := make(chan string, 64)
+	for i := range 64 {
+		wg.Go(func() {
+			if got := b.filter(newPod(fmt.Sprintf("p%d", i), "1"), nodes...); len(*got.NodeNames) == 1 {
+				placed <- (*got.NodeNames)[0]
+			}
+		})
+	}
+	wg.Wait()
+	close(placed)
+	count := map[string]int{}
+	for node := range placed {
+		count[node]++
+	}
+	if diff := cmp.Diff(map[string]int{"n0": 4, "n1": 4, "n2": 4, "n3": 4, "n4": 4}, count); diff != "" {
+		t.Errorf("20 CPUs hold 20 pods (-want +got):\n%s", diff)
+	}
+}
+
+func TestPrioritizeScoresFromZeroToTen(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("empty", "10")
+	b.node("half", "10")
+	taken := newPod("taken", "5")
+	taken.Spec.NodeName = "half"
+	if err := b.cluster.Set(taken); err != nil {
+		t.Fatal(err)
+	}
+	nodes := []string{"empty", "half", "ghost"}
+	got := ask[extenderv1.HostPriorityList](b, "prioritize", extenderv1.ExtenderArgs{Pod: newPod("p", "5"), NodeNames: &nodes})
+	// Memory: 200 MiB by default of 64 GiB, 99 on the empty node; 99 (400 MiB) on the other.
+	// CPU:    5 of 10 is 50 on the empty node; 10 of 10 is 0.  LeastAllocated: 74 and 49.
+	// Balanced: the pod asks for CPU alone. empty: |0.5-0|/2 = 0.25 → 75 with, 100 without: 50+(50-25)/2 = 62.
+	//           half: |1-0|/2 = 0.5 → 50 with, 75 without: 62.
+	// Totals 136 and 111 of 200: 6.8 and 5.55.
+	want := extenderv1.HostPriorityList{{Host: "empty", Score: 7}, {Host: "half", Score: 6}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPreemptKeepsTheNodesWhereEvictionHelps(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	for _, name := range []string{"helps", "too-little", "tainted"} {
+		b.node(name, "4", func(node *corev1.Node) {
+			if name == "tainted" {
+				node.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+			}
+		})
+		for _, cpu := range []string{"1", "3"} {
+			victim := newPod(name+"-"+cpu, cpu)
+			victim.Spec.NodeName = name
+			if err := b.cluster.Set(victim); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	victims := func(names ...string) *extenderv1.MetaVictims {
+		v := &extenderv1.MetaVictims{NumPDBViolations: 1}
+		for _, name := range names {
+			v.Pods = append(v.Pods, &extenderv1.MetaPod{UID: "uid-" + name})
+		}
+		return v
+	}
+	request := extenderv1.ExtenderPreemptionArgs{Pod: newPod("p", "3"), NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{
+		"helps":      victims("helps-3"),
+		"too-little": victims("too-little-1"),
+		"tainted":    victims("tainted-3", "tainted-1"),
+		"ghost":      victims("x"),
+		"nobody":     victims(),
+	}}
+	want := extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"helps": victims("helps-3")}}
+	if diff := cmp.Diff(want, ask[extenderv1.ExtenderPreemptionResult](b, "preempt", request)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	whole := extenderv1.ExtenderPreemptionArgs{Pod: newPod("p", "3"), NodeNameToVictims: map[string]*extenderv1.Victims{
+		"helps": {Pods: []*corev1.Pod{newPod("helps-3", "3")}, NumPDBViolations: 1},
+	}}
+	if diff := cmp.Diff(want, ask[extenderv1.ExtenderPreemptionResult](b, "preempt", whole)); diff != "" {
+		t.Errorf("with whole pods (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnUnknownProfileIsAnErrorThatNamesTheKnownOnes(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	pod := newPod("p", "1")
+	pod.Spec.SchedulerName = "nobody"
+	want := `no profile for spec.schedulerName "nobody"; the profiles are: default-scheduler, other`
+	if got := b.filter(pod, "n"); got.Error != want {
+		t.Errorf("filter answered %q", got.Error)
+	}
+	body, err := json.Marshal(extenderv1.ExtenderArgs{Pod: pod, NodeNames: &[]string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"prioritize", "preempt"} {
+		if status, answer := b.post(verb, body); status != http.StatusUnprocessableEntity || string(answer) != want+"\n" {
+			t.Errorf("%s answered %d %q", verb, status, answer)
+		}
+	}
+}
+
+func TestBadRequestsAreAnsweredAndCounted(t *testing.T) {
+	b := newBench(t, benchOptions{maxBody: 1000})
+	large := append([]byte(`{"Pod":{"metadata":{"name":"`), bytes.Repeat([]byte("x"), 2000)...)
+	for name, test := range map[string]struct {
+		verb   string
+		body   []byte
+		status int
+		answer string
+	}{
+		"truncated JSON":         {"filter", []byte(`{"Pod":{"meta`), 400, "Pod: skip: object: read field name: unexpected EOF"},
+		"no pod":                 {"prioritize", []byte(`{"NodeNames":[]}`), 400, "Pod: missing"},
+		"a null pod":             {"filter", []byte(`{"Pod":null}`), 400, "Pod: missing"},
+		"a pod of another shape": {"filter", []byte(`{"Pod":{"spec":{"containers":{}}}}`), 400, "Pod: json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container"},
+		"a body beyond the bound": {
+			"filter", large, 413, "the body is larger than 1000 bytes (serving.maxBodyBytes)",
+		},
+		"preempt without a pod":    {"preempt", []byte(`{}`), 400, "Pod: missing"},
+		"bind without a UID":       {"bind", []byte(`{"PodName":"p","PodNamespace":"n","Node":"x"}`), 400, "PodUID: missing"},
+		"bind with something else": {"bind", []byte(`7`), 400, "json: cannot unmarshal number into Go value of type v1.ExtenderBindingArgs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, answer := b.post(test.verb, test.body)
+			if status != test.status || string(answer) != test.answer+"\n" {
+				t.Errorf("answered %d %q", status, answer)
+			}
+		})
+	}
+	if status := statusOf(t, http.MethodGet, b.url+"/filter"); status != http.StatusMethodNotAllowed {
+		t.Errorf("GET /filter answered %d", status)
+	}
+	if status := statusOf(t, http.MethodPost, b.url+"/nothing"); status != http.StatusNotFound {
+		t.Errorf("POST /nothing answered %d", status)
+	}
+	if got := counted(t, b.metrics, "filter", outcomeTooLarge); got != 1 {
+		t.Errorf("%d calls counted as too large", got)
+	}
+}
+
+func statusOf(t *testing.T, method, url string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	return response.StatusCode
+}
+
+// counted is how many calls of a verb had an outcome.
+func counted(t *testing.T, registry *prometheus.Registry, verb, outcome string) uint64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var count uint64
+	for _, family := range families {
+		if family.GetName() != "muster_verb_duration_seconds" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, label := range metric.GetLabel() {
+				labels[label.GetName()] = label.GetValue()
+			}
+			if labels["verb"] == verb && labels["outcome"] == outcome {
+				count += metric.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	return count
+}
+
+func TestCallsAreRefusedUntilReady(t *testing.T) {
+	b := newBench(t, benchOptions{ready: func() error { return errNotLeader }})
+	status, answer := b.post("filter", []byte(`{"Pod":{}}`))
+	if status != http.StatusServiceUnavailable || string(answer) != "another replica is the leader\n" {
+		t.Errorf("answered %d %q", status, answer)
+	}
+}
+
+func TestAPanicFailsItsOwnCallOnly(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	registry := prometheus.NewRegistry()
+	v := newVerbs(log, newMetrics(registry), 1000, time.Minute, func() error { return nil })
+	web := httptest.NewServer(v.handler(verb{name: "filter", serve: func(c *call) error {
+		if string(c.body) == "boom" {
+			panic(errors.New("a bug"))
+		}
+		c.reply.RawStr("{}")
+		return nil
+	}}))
+	defer web.Close()
+	b := &bench{T: t, url: web.URL}
+	if status, answer := b.post("", []byte("boom")); status != 500 || string(answer) != "panic: a bug\n" {
+		t.Errorf("answered %d %q", status, answer)
+	}
+	if status, _ := b.post("", []byte("fine")); status != 200 {
+		t.Errorf("the next call answered %d", status)
+	}
+	if got := counted(t, registry, "filter", outcomePanic); got != 1 {
+		t.Errorf("%d panics counted", got)
+	}
+}
+
+func TestTheIndexListsEveryRoute(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	response, err := http.Get(b.url + "/debug/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	page, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"/filter", "/prioritize", "/preempt", "/bind", `href="../readyz"`, `href="../metrics"`, `href="../debug/nodes"`} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+	if bytes.Contains(page, []byte("pprof")) {
+		t.Error("profiling is off and on the page")
+	}
+}

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"errors"
+	"sync/atomic"
+)
+
+// Why a process is not ready.
+var (
+	errNotSynced = errors.New("the view of the cluster is not complete yet")
+	errNotLeader = errors.New("another replica is the leader")
+	errStopping  = errors.New("muster is stopping")
+)
+
+// readiness knows whether calls can be answered.
+type readiness struct {
+	// synced says that the view is complete. It is asked until it first says so: a
+	// custom resource that appears later does not stop anything.
+	synced   func() bool
+	complete atomic.Bool
+	leading  atomic.Bool
+	stopping atomic.Bool
+}
+
+// serving is why verbs cannot be answered, nil when they can. A process that is
+// stopping still answers, so that no call is lost on the way.
+func (r *readiness) serving() error {
+	if !r.complete.Load() {
+		if !r.synced() {
+			return errNotSynced
+		}
+		r.complete.Store(true)
+	}
+	if !r.leading.Load() {
+		return errNotLeader
+	}
+	return nil
+}
+
+// ready is why no new calls should be sent here, nil when they may.
+func (r *readiness) ready() error {
+	if r.stopping.Load() {
+		return errStopping
+	}
+	return r.serving()
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// Options of a Server.
+type Options struct {
+	// Config is decoded, defaulted and valid. Required.
+	Config *v1alpha2.MusterConfiguration
+	// RESTConfig is the connection to the API server. Either it or SnapshotFiles is
+	// required.
+	RESTConfig *rest.Config
+	// SnapshotFiles are dumps to answer from instead; "-" is Stdin.
+	SnapshotFiles []string
+	Stdin         io.Reader
+	// Version is what /version reports.
+	Version string
+	// Logger is required.
+	Logger *slog.Logger
+}
+
+// Server is one muster process.
+type Server struct {
+	log         *slog.Logger
+	config      *v1alpha2.MusterConfiguration
+	versionName string
+	registry    *prometheus.Registry
+	cluster     *cluster.Cluster
+	client      kubernetes.Interface // nil without an API server
+	watcher     *cluster.Watcher     // nil without an API server
+	extender    *Extender
+	verbs       *verbs
+	readiness   readiness
+	listener    net.Listener
+	http        *http.Server
+}
+
+// Run serves until the context ends, and then stops in good order.
+func Run(ctx context.Context, o Options) error {
+	s, err := New(o)
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
+// New builds a server and opens its port. Run must follow, as it closes it.
+func New(o Options) (*Server, error) {
+	s := &Server{log: o.Logger, config: o.Config, versionName: o.Version, registry: prometheus.NewRegistry()}
+	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s.cluster = cluster.New(cluster.Options{Logger: o.Logger, Registerer: s.registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
+
+	if err := s.connect(o); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.extender, err = newExtender(o.Logger, s.cluster, s.client, o.Config.Profiles); err != nil {
+		return nil, err
+	}
+	s.verbs = newVerbs(o.Logger, newMetrics(s.registry), o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, s.readiness.serving)
+	s.http = &http.Server{
+		Handler:           s.router(),
+		ReadHeaderTimeout: 10 * time.Second,
+		// Longer than the 90 s after which the scheduler's client drops an idle
+		// connection, so that it is never the server that closes one about to be used.
+		IdleTimeout: 120 * time.Second,
+		ErrorLog:    slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
+	}
+	if o.Config.Serving.TLS.Enabled() {
+		certificates, err := newCertificates(o.Logger, o.Config.Serving.TLS)
+		if err != nil {
+			return nil, err
+		}
+		s.http.TLSConfig = certificates.tlsConfig()
+	}
+	if s.listener, err = net.Listen("tcp", o.Config.Serving.Listen); err != nil {
+		return nil, fmt.Errorf("serving.listen: %w", err)
+	}
+	return s, nil
+}
+
+// Addr is the address that the server listens on.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Run serves until the context ends or a part of the server fails.
+func (s *Server) Run(ctx context.Context) error {
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	group, work := errgroup.WithContext(work)
+	group.Go(s.serve)
+	group.Go(func() error { return s.watch(work) })
+	group.Go(func() error { return s.lead(work) })
+	group.Go(func() error {
+		select {
+		case <-ctx.Done(): // asked to stop
+		case <-work.Done(): // a part failed
+		}
+		s.drain()
+		stop()
+		return nil
+	})
+	return group.Wait()
+}
+
+func (s *Server) serve() error {
+	s.log.Info("serving", "address", s.listener.Addr().String(), "tls", s.http.TLSConfig != nil)
+	var err error
+	if s.http.TLSConfig != nil {
+		err = s.http.ServeTLS(s.listener, "", "")
+	} else {
+		err = s.http.Serve(s.listener)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serving: %w", err)
+}
+
+// drain turns readiness off and lets calls in flight finish.
+func (s *Server) drain() {
+	s.readiness.stopping.Store(true)
+	s.log.Info("stopping", "atMost", s.config.Timeouts.Shutdown.Duration)
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.Timeouts.Shutdown.Duration)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.log.Warn("calls in flight were cut off", "error", err)
+		_ = s.http.Close() // nothing is left to be done about it
+	}
+}
+
+func (s *Server) lead(ctx context.Context) error {
+	elected := func() {
+		s.readiness.leading.Store(true)
+		s.log.Info("leading")
+	}
+	if s.client == nil || !s.config.LeaderElection.LeaderElect {
+		elected()
+		return nil
+	}
+	return lead(ctx, s.client, s.config.LeaderElection, elected)
+}

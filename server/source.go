@@ -1,0 +1,47 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/kubernetes"
+
+	"muster.dev/muster/cluster"
+)
+
+// connect sets up where the view of the cluster comes from: an API server, or
+// dumps, which are read at once.
+func (s *Server) connect(o Options) error {
+	if len(o.SnapshotFiles) > 0 {
+		loaded, err := s.cluster.Load(o.SnapshotFiles, o.Stdin)
+		if err != nil {
+			return err
+		}
+		o.Logger.Info("answering from a snapshot, not from an API server", "summary", loaded.String())
+		s.readiness.synced = func() bool { return true }
+		return nil
+	}
+	if o.RESTConfig == nil {
+		return errors.New("neither an API server nor a snapshot to answer from")
+	}
+	client, err := kubernetes.NewForConfig(cluster.ClientConfig(o.RESTConfig))
+	if err != nil {
+		return fmt.Errorf("clientConnection: %w", err)
+	}
+	s.client = client
+	if s.watcher, err = cluster.NewWatcher(s.cluster, cluster.WatchOptions{Client: client}); err != nil {
+		return err
+	}
+	s.readiness.synced = s.watcher.Synced
+	return nil
+}
+
+// watch keeps the view up to date until the context ends.
+func (s *Server) watch(ctx context.Context) error {
+	if s.watcher == nil {
+		return nil
+	}
+	s.watcher.Run(ctx)
+	return nil
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+// reloadInterval is how long the files of a certificate are trusted to be
+// unchanged.
+const reloadInterval = time.Second
+
+// certificates is the server's side of TLS. It reads its files again when a
+// client connects after they have changed; while the new ones are not valid, the
+// old ones serve on.
+type certificates struct {
+	log   *slog.Logger
+	files v1alpha2.TLS
+
+	mu      sync.Mutex
+	checked time.Time
+	seen    [3]fileVersion
+	config  *tls.Config
+}
+
+type fileVersion struct {
+	modified time.Time
+	size     int64
+}
+
+func newCertificates(log *slog.Logger, files v1alpha2.TLS) (*certificates, error) {
+	c := &certificates{log: log, files: files, checked: time.Now()}
+	c.seen = c.versions()
+	var err error
+	c.config, err = c.load()
+	return c, err
+}
+
+// tlsConfig is what a listener needs.
+func (c *certificates) tlsConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"h2", "http/1.1"},
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			return c.current(time.Now()), nil
+		},
+	}
+}
+
+func (c *certificates) current(now time.Time) *tls.Config {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.checked) < reloadInterval {
+		return c.config
+	}
+	c.checked = now
+	versions := c.versions()
+	if versions == c.seen {
+		return c.config
+	}
+	c.seen = versions
+	config, err := c.load()
+	if err != nil {
+		c.log.Error("changed certificate not loaded, the old one serves on", "error", err)
+		return c.config
+	}
+	c.log.Info("certificate reloaded", "certFile", c.files.CertFile)
+	c.config = config
+	return config
+}
+
+func (c *certificates) versions() [3]fileVersion {
+	var versions [3]fileVersion
+	for i, name := range []string{c.files.CertFile, c.files.KeyFile, c.files.ClientCAFile} {
+		if info, err := os.Stat(name); err == nil {
+			versions[i] = fileVersion{modified: info.ModTime(), size: info.Size()}
+		}
+	}
+	return versions
+}
+
+func (c *certificates) load() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(c.files.CertFile, c.files.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("serving.tls: %w", err)
+	}
+	config := &tls.Config{
+		MinVersion:   tls.VersionTLS12,
+		NextProtos:   []string{"h2", "http/1.1"},
+		Certificates: []tls.Certificate{pair},
+	}
+	if c.files.ClientCAFile == "" {
+		return config, nil
+	}
+	pem, err := os.ReadFile(c.files.ClientCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("serving.tls.clientCAFile: %w", err)
+	}
+	config.ClientCAs = x509.NewCertPool()
+	if !config.ClientCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("serving.tls.clientCAFile: %w", errors.New(c.files.ClientCAFile+" holds no PEM certificate"))
+	}
+	config.ClientAuth = tls.RequireAndVerifyClientCert
+	return config, nil
+}

@@ -1,0 +1,235 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-faster/jx"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	"pgregory.net/rapid"
+
+	"muster.dev/muster/server/wire"
+)
+
+func testPod() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web-0", Namespace: "shop", UID: "u-1", ResourceVersion: "17", Labels: map[string]string{"uid": "not this"}},
+		Spec:       corev1.PodSpec{SchedulerName: "pack", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}
+}
+
+func encode(t testing.TB, v any) []byte {
+	t.Helper()
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded
+}
+
+func names(args *wire.Args) []string {
+	var names []string
+	for _, name := range args.Names {
+		names = append(names, string(name))
+	}
+	return names
+}
+
+func TestArgsReadWhatTheSchedulerWrites(t *testing.T) {
+	sent := []string{"node-1", "node-2", "ünïcode", `quote"d`, "node-3"}
+	body := encode(t, extenderv1.ExtenderArgs{Pod: testPod(), NodeNames: &sent})
+
+	var args wire.Args
+	if err := args.Read(&jx.Decoder{}, body); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sent, names(&args)); diff != "" {
+		t.Errorf("names (-sent +read):\n%s", diff)
+	}
+	p := args.Pod
+	if got, want := fmt.Sprint(p.Namespace, p.Name, p.UID, p.ResourceVersion, p.SchedulerName), fmt.Sprint("shop", "web-0", "u-1", "17", "pack"); got != want {
+		t.Errorf("pod header %q, want %q", got, want)
+	}
+	object, err := p.Object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(testPod(), object); diff != "" {
+		t.Errorf("pod (-sent +read):\n%s", diff)
+	}
+}
+
+func TestArgsReadWholeNodes(t *testing.T) {
+	list := &corev1.NodeList{Items: []corev1.Node{
+		{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"name": "x"}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "b"}},
+	}}
+	var args wire.Args
+	if err := args.Read(&jx.Decoder{}, encode(t, extenderv1.ExtenderArgs{Pod: testPod(), Nodes: list})); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, names(&args)); diff != "" || !args.WholeNodes {
+		t.Errorf("whole nodes %v, names (-want +got):\n%s", args.WholeNodes, diff)
+	}
+	var first corev1.Node
+	if err := json.Unmarshal(args.Nodes[0], &first); err != nil || first.Labels["name"] != "x" {
+		t.Errorf("first node read as %v, %v", first, err)
+	}
+}
+
+func TestArgsForgetThePreviousRequest(t *testing.T) {
+	sent := []string{"a"}
+	var args wire.Args
+	d := &jx.Decoder{}
+	list := &corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "old"}}}}
+	if err := args.Read(d, encode(t, extenderv1.ExtenderArgs{Pod: testPod(), Nodes: list})); err != nil {
+		t.Fatal(err)
+	}
+	if err := args.Read(d, encode(t, extenderv1.ExtenderArgs{Pod: &corev1.Pod{}, NodeNames: &sent})); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sent, names(&args)); diff != "" || args.WholeNodes || args.Pod.Name != "" || len(args.Nodes) != 0 {
+		t.Errorf("read %+v, names (-want +got):\n%s", args, diff)
+	}
+}
+
+func TestArgsNameTheFieldAtFault(t *testing.T) {
+	for name, test := range map[string]struct{ body, want string }{
+		"an empty body":               {``, "EOF"},
+		"no object":                   {`[]`, "unexpected byte"},
+		"a truncated object":          {`{"Pod":{"metadata":{"name":"x"}`, "EOF"},
+		"no pod":                      {`{"NodeNames":["a"]}`, "Pod: missing"},
+		"a null pod":                  {`{"Pod":null,"NodeNames":["a"]}`, "Pod: missing"},
+		"a pod that is a string":      {`{"Pod":"x"}`, "Pod: "},
+		"a name that is a number":     {`{"Pod":{},"NodeNames":["a",7]}`, "NodeNames: "},
+		"a uid that is an object":     {`{"Pod":{"metadata":{"uid":{}}}}`, "Pod: metadata: "},
+		"a node without a name":       {`{"Pod":{},"Nodes":{"items":[{"metadata":{"name":"a"}},{}]}}`, "Nodes: items[1]: metadata.name: missing"},
+		"something behind the object": {`{"Pod":{}} {}`, "unexpected data"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var args wire.Args
+			err := args.Read(&jx.Decoder{}, []byte(test.body))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestArgsReadAnyNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sent := rapid.SliceOf(rapid.String()).Draw(t, "names")
+		encoded, err := json.Marshal(extenderv1.ExtenderArgs{Pod: &corev1.Pod{}, NodeNames: &sent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want extenderv1.ExtenderArgs // encoding/json may replace invalid UTF-8
+		if err := json.Unmarshal(encoded, &want); err != nil {
+			t.Fatal(err)
+		}
+		var args wire.Args
+		if err := args.Read(&jx.Decoder{}, encoded); err != nil {
+			t.Fatal(err)
+		}
+		if len(args.Names) != len(*want.NodeNames) {
+			t.Fatalf("%d names, want %d", len(args.Names), len(*want.NodeNames))
+		}
+		for i, name := range args.Names {
+			if string(name) != (*want.NodeNames)[i] {
+				t.Fatalf("name %d is %q, want %q", i, name, (*want.NodeNames)[i])
+			}
+		}
+	})
+}
+
+func FuzzArgsRead(f *testing.F) {
+	f.Add([]byte(`{"Pod":{"metadata":{"name":"x"},"spec":{}},"NodeNames":["a","b"]}`))
+	f.Add([]byte(`{"Pod":{},"Nodes":{"items":[{"metadata":{"name":"a"}}]}}`))
+	f.Add([]byte(`{"Pod":{}}A`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var args wire.Args
+		if args.Read(&jx.Decoder{}, body) == nil {
+			if !json.Valid(body) {
+				t.Errorf("accepted %q, which is not JSON", body)
+			}
+			_, _ = args.Pod.Object()
+		}
+	})
+}
+
+func TestFilterReplies(t *testing.T) {
+	for name, test := range map[string]struct {
+		write func(w *jx.Writer)
+		want  extenderv1.ExtenderFilterResult
+	}{
+		"names that fit and nodes that do not": {
+			write: func(w *jx.Writer) {
+				r := wire.NewFilterReply(w)
+				r.Accept([]byte(`"a"`))
+				r.Accept([]byte(`"b"`))
+				r.Reject([]byte(`"c"`), `too "big"`)
+				r.Reject([]byte(`"d"`), "full")
+				r.End()
+			},
+			want: extenderv1.ExtenderFilterResult{
+				NodeNames:                  &[]string{"a", "b"},
+				FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{"c": `too "big"`, "d": "full"},
+			},
+		},
+		"nothing at all": {
+			write: func(w *jx.Writer) {
+				r := wire.NewFilterReply(w)
+				r.End()
+			},
+			want: extenderv1.ExtenderFilterResult{NodeNames: &[]string{}},
+		},
+		"objects": {
+			write: func(w *jx.Writer) {
+				r := wire.NewFilterReplyOfObjects(w)
+				r.Accept([]byte(`{"metadata":{"name":"a"}}`))
+				r.Reject([]byte(`"b"`), "full")
+				r.End()
+			},
+			want: extenderv1.ExtenderFilterResult{
+				Nodes:                      &corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}},
+				FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{"b": "full"},
+			},
+		},
+		"an error": {
+			write: func(w *jx.Writer) { wire.FilterError(w, "no\nprofile") },
+			want:  extenderv1.ExtenderFilterResult{Error: "no\nprofile"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w jx.Writer
+			test.write(&w)
+			var got extenderv1.ExtenderFilterResult
+			if err := json.Unmarshal(w.Buf, &got); err != nil {
+				t.Fatalf("%s: %v", w.Buf, err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPriorityReply(t *testing.T) {
+	var w jx.Writer
+	r := wire.NewPriorityReply(&w)
+	r.Add([]byte(`"a"`), 0)
+	r.Add([]byte(`"b"`), 10)
+	r.End()
+	var got extenderv1.HostPriorityList
+	if err := json.Unmarshal(w.Buf, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(extenderv1.HostPriorityList{{Host: "a", Score: 0}, {Host: "b", Score: 10}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
