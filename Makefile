@@ -1,0 +1,91 @@
+# Nothing but Go, git and make is needed. Tools are built from Go modules, pinned under .ci/, and cached by Go itself.
+
+export GOWORK := off
+
+# Go's race detector needs a C compiler; without one the tests run all the same and say so.
+RACE    = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+NO_RACE = === SKIP: the race detector, because it needs cgo: a C compiler and CGO_ENABLED=1
+
+RESULTS       := $(CURDIR)/build/results
+GOTESTSUM     := go tool -modfile=$(CURDIR)/.ci/gotestsum/go.mod gotestsum
+GOLANGCI_LINT := go tool -modfile=$(CURDIR)/.ci/lint/go.mod golangci-lint
+
+##@ Try it
+
+.PHONY: help
+help: ## List what make can do (the default)
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: demo
+demo: ## Schedule thousands of pods on a real control plane (DEMO_NODES, DEMO_PODS, DEMO_KEEP=1)
+	cd e2e && go run ./cmd/demo
+
+.PHONY: controlplane
+controlplane: ## Start a real control plane to play with; Ctrl-C stops it
+	cd e2e && go run ./cmd/controlplane
+
+##@ Build
+
+.PHONY: build
+build: ## Build bin/muster
+	go build -buildvcs=auto -trimpath -o bin/ ./cmd/muster
+
+.PHONY: fmt
+fmt: ## Format the code
+	$(GOLANGCI_LINT) fmt
+	cd e2e && $(GOLANGCI_LINT) fmt
+
+.PHONY: lint
+lint: ## Run the linters over both modules
+	$(GOLANGCI_LINT) run
+	cd e2e && $(GOLANGCI_LINT) run
+
+##@ Test
+
+.PHONY: test
+test: ## Run all tests, then list those that were skipped and why
+	@status=0; rm -rf $(RESULTS); \
+	for target in test-race test-e2e test-chart; do \
+		echo "== make $$target"; \
+		$(MAKE) --no-print-directory $$target || status=1; \
+	done; \
+	echo "== all tests"; \
+	$(GOTESTSUM) --format none --hide-summary failed,errors,output --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/e2e.json; \
+	$(if $(RACE),,echo "$(NO_RACE)";) \
+	exit $$status
+
+.PHONY: test-unit
+test-unit: | $(RESULTS) ## Run the main module's tests
+	$(GOTESTSUM) --format standard-quiet --jsonfile $(RESULTS)/unit.json -- ./...
+
+.PHONY: test-race
+test-race: | $(RESULTS) ## Run the main module's tests under the race detector
+	$(if $(RACE),,@echo "$(NO_RACE)")
+	$(GOTESTSUM) --format standard-quiet --jsonfile $(RESULTS)/race.json -- $(RACE) ./...
+
+.PHONY: test-e2e
+test-e2e: | $(RESULTS) ## Run the tests against a real control plane
+	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/e2e.json -- -count=1 -timeout 30m ./...
+
+.PHONY: test-chart
+test-chart: ## Lint and render the chart with the real Helm
+	.ci/chart
+
+$(RESULTS):
+	@mkdir -p $@
+
+##@ Measure
+
+.PHONY: bench-verbs
+bench-verbs: ## Measure filter and prioritize against an empty extender
+	cd e2e && go run ./cmd/benchverbs
+
+.PHONY: bench-cluster
+bench-cluster: ## Measure pods/s of a stock scheduler without and with muster
+	cd e2e && go run ./cmd/benchcluster
+
+.PHONY: openb
+openb: ## Place the openb cluster's pods with and without muster (DEMO_DATA=../shared/data)
+	cd e2e && go run ./cmd/openb
