@@ -1,0 +1,17 @@
+# syntax=docker/dockerfile:1
+# docker buildx build --platform linux/amd64,linux/arm64 -t registry.example.com/muster:v0.1.0 .
+
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG TARGETOS
+ARG TARGETARCH
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags='-s -w' -o /muster ./cmd/muster
+
+FROM gcr.io/distroless/static-debian12:nonroot
+COPY --from=build /muster /muster
+USER 65532:65532
+EXPOSE 8888
+ENTRYPOINT ["/muster"]
