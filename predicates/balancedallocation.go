@@ -49,7 +49,7 @@ func balance(resources []share, node *cluster.Node, withPod bool) int64 {
 	parts := make([]float64, 0, 8)
 	sum := 0.0
 	for i := range resources {
-		taken, offered := resources[i].read(node)
+		taken, offered := resources[i].of(node)
 		if offered == 0 {
 			continue
 		}

@@ -9,11 +9,41 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// share is one resource in a score: what it weighs and what the pod adds to it.
+// share is one resource in a score: which, what it weighs and what the pod adds.
 type share struct {
-	read   func(node *cluster.Node) (taken, offered int64)
-	adds   int64
-	weight int64
+	resource sharedResource
+	scalar   int // the index of a scalar resource
+	adds     int64
+	weight   int64
+}
+
+type sharedResource int
+
+const (
+	requestedCPU sharedResource = iota
+	requestedMemory
+	nonZeroCPU
+	nonZeroMemory
+	requestedEphemeralStorage
+	requestedScalar
+)
+
+// of is how much of the resource is taken and offered on a node.
+func (s *share) of(n *cluster.Node) (taken, offered int64) {
+	switch s.resource {
+	case requestedCPU:
+		return n.Requested.MilliCPU, n.Allocatable.MilliCPU
+	case requestedMemory:
+		return n.Requested.Memory, n.Allocatable.Memory
+	case nonZeroCPU:
+		return n.NonZeroMilliCPU, n.Allocatable.MilliCPU
+	case nonZeroMemory:
+		return n.NonZeroMemory, n.Allocatable.Memory
+	case requestedEphemeralStorage:
+		return n.Requested.EphemeralStorage, n.Allocatable.EphemeralStorage
+	default:
+		return n.Requested.ScalarAt(s.scalar), n.Allocatable.ScalarAt(s.scalar)
+	}
 }
 
 // shares prepares the resources of a score for a pod. With defaults, CPU and
@@ -24,50 +54,27 @@ func shares(specs []v1alpha2.ResourceSpec, pod *cluster.Pod, names *cluster.Reso
 	var counting []share
 	for _, spec := range specs {
 		s := share{weight: spec.Weight}
-		switch name := corev1.ResourceName(spec.Name); name {
-		case corev1.ResourceCPU:
-			s.adds, s.read = pod.Requests.MilliCPU, requestedCPU
-			if defaults {
-				s.adds, s.read = pod.NonZeroMilliCPU, nonZeroCPU
-			}
-		case corev1.ResourceMemory:
-			s.adds, s.read = pod.Requests.Memory, requestedMemory
-			if defaults {
-				s.adds, s.read = pod.NonZeroMemory, nonZeroMemory
-			}
-		case corev1.ResourceEphemeralStorage:
-			s.adds = pod.Requests.EphemeralStorage
-			s.read = func(n *cluster.Node) (int64, int64) {
-				return n.Requested.EphemeralStorage, n.Allocatable.EphemeralStorage
-			}
+		switch name := corev1.ResourceName(spec.Name); {
+		case name == corev1.ResourceCPU && defaults:
+			s.resource, s.adds = nonZeroCPU, pod.NonZeroMilliCPU
+		case name == corev1.ResourceCPU:
+			s.resource, s.adds = requestedCPU, pod.Requests.MilliCPU
+		case name == corev1.ResourceMemory && defaults:
+			s.resource, s.adds = nonZeroMemory, pod.NonZeroMemory
+		case name == corev1.ResourceMemory:
+			s.resource, s.adds = requestedMemory, pod.Requests.Memory
+		case name == corev1.ResourceEphemeralStorage:
+			s.resource, s.adds = requestedEphemeralStorage, pod.Requests.EphemeralStorage
 		default:
 			index, known := names.Lookup(name)
-			if s.adds = pod.Requests.ScalarAt(index); !known || s.adds == 0 {
+			s.resource, s.scalar, s.adds = requestedScalar, index, pod.Requests.ScalarAt(index)
+			if !known || s.adds == 0 {
 				continue
-			}
-			s.read = func(n *cluster.Node) (int64, int64) {
-				return n.Requested.ScalarAt(index), n.Allocatable.ScalarAt(index)
 			}
 		}
 		counting = append(counting, s)
 	}
 	return counting
-}
-
-func requestedCPU(n *cluster.Node) (taken, offered int64) {
-	return n.Requested.MilliCPU, n.Allocatable.MilliCPU
-}
-
-func nonZeroCPU(n *cluster.Node) (taken, offered int64) {
-	return n.NonZeroMilliCPU, n.Allocatable.MilliCPU
-}
-
-func requestedMemory(n *cluster.Node) (taken, offered int64) {
-	return n.Requested.Memory, n.Allocatable.Memory
-}
-
-func nonZeroMemory(n *cluster.Node) (taken, offered int64) {
-	return n.NonZeroMemory, n.Allocatable.Memory
 }
 
 // nodeResourcesFitScore prefers nodes by how much of them would be requested:
@@ -103,7 +110,7 @@ func (s nodeResourcesFitScore) For(pod *cluster.Pod, snap *cluster.Snapshot) Rat
 		var sum, weights int64
 		for i := range resources {
 			r := &resources[i]
-			taken, offered := r.read(node)
+			taken, offered := r.of(node)
 			if offered == 0 {
 				continue
 			}

@@ -24,13 +24,13 @@ func (taintToleration) Name() string { return v1alpha2.TaintToleration }
 func (taintToleration) Aspects() cluster.Aspect { return cluster.AspectTaints }
 
 func (taintToleration) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
-	log := klog.Background()
+	log, tolerations := klog.Background(), pod.Spec.Tolerations
 	return func(node *cluster.Node) Verdict {
-		if len(node.Spec.Taints) == 0 {
-			return Fits
-		}
-		if _, untolerated := corev1helpers.FindMatchingUntoleratedTaint(log, node.Spec.Taints, pod.Spec.Tolerations, keepsPodsOff, comparisonOperators); untolerated {
-			return untoleratedTaint | hopeless
+		for i := range node.Spec.Taints {
+			taint := &node.Spec.Taints[i]
+			if keepsPodsOff(taint) && !corev1helpers.TolerationsTolerateTaint(log, tolerations, taint, comparisonOperators) {
+				return untoleratedTaint | hopeless
+			}
 		}
 		return Fits
 	}

@@ -38,10 +38,11 @@ type call struct {
 	// profile and outcome label the metrics of the call.
 	profile, outcome string
 
-	buffer   bytes.Buffer
-	decoder  jx.Decoder
-	args     wire.Args
-	rejected []rejection
+	buffer     bytes.Buffer
+	decoder    jx.Decoder
+	args       wire.Args
+	candidates candidates
+	rejected   []rejection
 }
 
 // statusError is an error that is answered with an HTTP status other than 200,

@@ -125,8 +125,7 @@ func (e *Extender) sift(c *call, profile *predicates.Profile, pod *cluster.Pod) 
 	fit := profile.Filter(pod, snap)
 	reply := newFilterReply(c)
 	c.rejected = c.rejected[:0]
-	for i, name := range c.args.Names {
-		node := snap.NodeByNameBytes(name)
+	for i, node := range c.candidates.resolve(snap, c.args.Names) {
 		if node == nil {
 			c.rejected = append(c.rejected, rejection{candidate: i, reason: reasonUnknownNode})
 			continue
@@ -176,8 +175,7 @@ func (e *Extender) best(c *call, profile *predicates.Profile, pod *cluster.Pod, 
 	c.rejected = c.rejected[:0]
 	var highest int64
 	ties := 0
-	for i, name := range c.args.Names {
-		node := snap.NodeByNameBytes(name)
+	for i, node := range c.candidates.resolve(snap, c.args.Names) {
 		if node == nil {
 			c.rejected = append(c.rejected, rejection{candidate: i, reason: reasonUnknownNode})
 			continue
@@ -243,8 +241,8 @@ func (e *Extender) prioritize(c *call) error {
 	snap := e.cluster.Snapshot()
 	rank := profile.Rank(pod, snap)
 	reply := wire.NewPriorityReply(&c.reply)
-	for _, name := range c.args.Names {
-		if node := snap.NodeByNameBytes(name); node != nil {
+	for _, node := range c.candidates.resolve(snap, c.args.Names) {
+		if node != nil {
 			reply.Add(node.QuotedName, rank.Scale(rank.Total(node), extenderv1.MaxExtenderPriority))
 		}
 	}
