@@ -1,0 +1,141 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+// optionalFeeds follows the custom resources that the cluster has of those that
+// are wanted. A watch on the metadata of CustomResourceDefinitions says which.
+type optionalFeeds struct {
+	cluster *Cluster
+	dynamic dynamic.Interface
+	wanted  map[string]schema.GroupVersionResource // by the name of the definition
+	crds    *feed
+	start   func(*feed) (stop func()) // set by run
+
+	mu      sync.Mutex
+	running map[string]*optionalFeed // by the name of the definition
+}
+
+type optionalFeed struct {
+	*feed
+	stop func() // returns when the feed has ended
+}
+
+func newOptionalFeeds(c *Cluster, o WatchOptions) (*optionalFeeds, error) {
+	w := &optionalFeeds{
+		cluster: c,
+		dynamic: o.Dynamic,
+		wanted:  map[string]schema.GroupVersionResource{},
+		running: map[string]*optionalFeed{},
+	}
+	for _, resource := range o.Optional {
+		w.wanted[resource.GroupResource().String()] = resource
+	}
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	var err error
+	w.crds, err = newFeed(source{
+		resource: definitions.Resource,
+		example:  &metav1.PartialObjectMetadata{},
+		client:   o.Metadata,
+		calls:    listWatch(o.Metadata.Resource(definitions), ""),
+		optional: true,
+		set:      w.defined,
+		remove:   w.undefined,
+	}, c.log, c.metrics.watchErrors)
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %w", definitions.Resource, err)
+	}
+	return w, nil
+}
+
+// run follows the definitions and what they define until the context ends.
+func (w *optionalFeeds) run(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	w.start = func(f *feed) func() {
+		running, cancel := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		group.Go(func() {
+			defer close(ended)
+			f.informer.RunWithContext(running)
+		})
+		return func() {
+			cancel()
+			<-ended
+		}
+	}
+	w.crds.informer.RunWithContext(ctx)
+}
+
+// defined starts the feed of a resource when its definition appears. Until the
+// definition is established its API answers NotFound, and the feed tries again.
+func (w *optionalFeeds) defined(crd apiObject) {
+	resource, wanted := w.wanted[crd.GetName()]
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, running := w.running[crd.GetName()]; !wanted || running {
+		return
+	}
+	f, err := newFeed(source{
+		resource: crd.GetName(),
+		example:  &unstructured.Unstructured{},
+		client:   w.dynamic,
+		calls:    listWatch(w.dynamic.Resource(resource), ""),
+		optional: true,
+		set: func(object apiObject) {
+			w.cluster.SetCustom(resource, object.(*unstructured.Unstructured))
+		},
+		remove: func(object apiObject) {
+			w.cluster.DeleteCustom(resource, object.(*unstructured.Unstructured))
+		},
+	}, w.cluster.log, w.cluster.metrics.watchErrors)
+	if err != nil {
+		w.cluster.log.Error("cannot follow a custom resource", slog.String("resource", crd.GetName()), slog.Any("err", err))
+		return
+	}
+	w.running[crd.GetName()] = &optionalFeed{feed: f, stop: w.start(f)}
+	w.cluster.log.Info("custom resource found", slog.String("resource", crd.GetName()), slog.String("version", resource.Version))
+}
+
+// undefined ends the feed of a resource, and drops its objects, when its
+// definition is gone.
+func (w *optionalFeeds) undefined(crd apiObject) {
+	w.mu.Lock()
+	f := w.running[crd.GetName()]
+	delete(w.running, crd.GetName())
+	w.mu.Unlock()
+	if f == nil {
+		return
+	}
+	f.stop()
+	w.cluster.DropCustom(w.wanted[crd.GetName()])
+	w.cluster.log.Info("custom resource gone", slog.String("resource", crd.GetName()))
+}
+
+// outstanding names what has to be waited for: the definitions, and then the
+// resources that are defined.
+func (w *optionalFeeds) outstanding() []string {
+	if !w.crds.synced() {
+		return []string{w.crds.resource}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var resources []string
+	for name, f := range w.running {
+		if !f.synced() {
+			resources = append(resources, name)
+		}
+	}
+	slices.Sort(resources)
+	return resources
+}

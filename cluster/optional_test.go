@@ -1,0 +1,239 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+var (
+	gangs     = schema.GroupVersionResource{Group: "muster.dev", Version: "v1alpha1", Resource: "podgroups"}
+	crdsInAPI = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+)
+
+// extensible is a fake API server with CustomResourceDefinitions.
+type extensible struct {
+	core    *fake.Clientset
+	objects *dynamicfake.FakeDynamicClient
+	crds    *metadatafake.FakeMetadataClient
+}
+
+func newExtensible(t *testing.T, crds []*metav1.PartialObjectMetadata, objects ...runtime.Object) *extensible {
+	t.Helper()
+	scheme := metadatafake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	e := &extensible{
+		core:    fake.NewClientset(),
+		objects: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{gangs: "PodGroupList"}, objects...),
+		crds:    metadatafake.NewSimpleMetadataClient(scheme),
+	}
+	for _, crd := range crds {
+		e.define(t, crd)
+	}
+	return e
+}
+
+func (e *extensible) options() WatchOptions {
+	return WatchOptions{Client: e.core, Optional: []schema.GroupVersionResource{gangs}, Dynamic: e.objects, Metadata: e.crds}
+}
+
+func (e *extensible) define(t *testing.T, crd *metav1.PartialObjectMetadata) {
+	t.Helper()
+	if err := e.crds.Tracker().Create(crdsInAPI, crd, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (e *extensible) undefine(t *testing.T, name string) {
+	t.Helper()
+	if err := e.crds.Tracker().Delete(crdsInAPI, "", name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func crd(name string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+	}
+}
+
+func gang(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "muster.dev/v1alpha1",
+		"kind":       "PodGroup",
+		"metadata":   map[string]any{"namespace": "default", "name": name},
+	}}
+}
+
+func gangNames(s *Snapshot) []string {
+	names := map[string]bool{}
+	for name := range s.Custom(gangs).All() {
+		names[name.String()] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func TestACustomResourceThatIsDefinedBelongsToTheInitialList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newExtensible(t, []*metav1.PartialObjectMetadata{crd("podgroups.muster.dev"), crd("widgets.example.com")}, gang("one"))
+		release := make(chan struct{})
+		e.objects.PrependReactor("list", "podgroups", func(clienttesting.Action) (bool, runtime.Object, error) {
+			<-release
+			return false, nil, nil
+		})
+		w := follow(t, e.options())
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"podgroups.muster.dev"}, w.outstanding()); diff != "" {
+			t.Errorf("outstanding while the list is held back (-want +got):\n%s", diff)
+		}
+		close(release)
+		if err := w.WaitForSync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"default/one"}, gangNames(w.Snapshot())); diff != "" {
+			t.Errorf("objects (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestACustomResourceMayComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newExtensible(t, nil)
+		w := follow(t, e.options())
+		synctest.Wait()
+		if !w.Synced() {
+			t.Fatalf("not synced without the resource: %v", w.outstanding())
+		}
+		before := w.Snapshot()
+
+		e.define(t, crd("podgroups.muster.dev"))
+		synctest.Wait()
+		create := func(name string) {
+			must(t)(e.objects.Resource(gangs).Namespace("default").Create(t.Context(), gang(name), metav1.CreateOptions{}))
+			synctest.Wait()
+		}
+		create("one")
+		create("two")
+		if err := e.objects.Resource(gangs).Namespace("default").Delete(t.Context(), "one", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		present := w.Snapshot()
+		if diff := cmp.Diff([]string{"default/two"}, gangNames(present)); diff != "" {
+			t.Errorf("objects while the resource is there (-want +got):\n%s", diff)
+		}
+
+		e.undefine(t, "podgroups.muster.dev")
+		synctest.Wait()
+		after := w.Snapshot()
+		if names := gangNames(after); len(names) > 0 {
+			t.Errorf("%v outlived their definition", names)
+		}
+		if diff := cmp.Diff([]string{"default/two"}, gangNames(present)); diff != "" {
+			t.Errorf("objects in the older snapshot (-want +got):\n%s", diff)
+		}
+		changes, ok := after.Since(before.Generation)
+		if !ok || len(changes) != 4 {
+			t.Errorf("the journal has %v, want two additions, a deletion and the end", changes)
+		}
+		for _, change := range changes {
+			if change.Node != -1 || change.Aspects != AspectCustom {
+				t.Errorf("the journal says %v, want an aspect of custom resources", change)
+			}
+		}
+
+		create("three")
+		if names := gangNames(w.Snapshot()); len(names) > 0 {
+			t.Errorf("%v is followed though its definition is gone", names)
+		}
+		e.define(t, crd("podgroups.muster.dev"))
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"default/three", "default/two"}, gangNames(w.Snapshot())); diff != "" {
+			t.Errorf("objects after the resource came back (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestWhatIsOptionalMayBeForbidden(t *testing.T) {
+	for _, resource := range []string{"definitions", "podgroups"} {
+		t.Run(resource, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newExtensible(t, []*metav1.PartialObjectMetadata{crd("podgroups.muster.dev")})
+				var allowed sync.Map
+				deny := func(clienttesting.Action) (bool, runtime.Object, error) {
+					if _, ok := allowed.Load("yes"); ok {
+						return false, nil, nil
+					}
+					return true, nil, forbidden(resource)
+				}
+				if resource == "definitions" {
+					e.crds.PrependReactor("list", "*", deny)
+				} else {
+					e.objects.PrependReactor("list", "*", deny)
+				}
+				w := follow(t, e.options())
+				synctest.Wait()
+				if !w.Synced() {
+					t.Fatalf("not synced: %v", w.outstanding())
+				}
+				if lines := w.log.lines("cannot watch a resource"); len(lines) != 1 {
+					t.Errorf("logged %q, want one line", lines)
+				}
+				allowed.Store("yes", true)
+				must(t)(e.objects.Resource(gangs).Namespace("default").Create(t.Context(), gang("late"), metav1.CreateOptions{}))
+				for len(w.log.lines("watching a resource again")) == 0 {
+					synctest.Wait()
+					<-time.After(time.Second)
+				}
+				synctest.Wait()
+				if diff := cmp.Diff([]string{"default/late"}, gangNames(w.Snapshot())); diff != "" {
+					t.Errorf("objects after it was allowed (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestADefinitionOfTheSameNameStartsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newExtensible(t, []*metav1.PartialObjectMetadata{crd("podgroups.muster.dev")}, gang("one"))
+		w := follow(t, e.options())
+		synctest.Wait()
+		again := crd("podgroups.muster.dev")
+		again.UID = types.UID("another")
+		if err := e.crds.Tracker().Update(crdsInAPI, again, ""); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := len(w.log.lines("custom resource found")); n != 2 {
+			t.Errorf("the resource was found %d times, want twice", n)
+		}
+		if diff := cmp.Diff([]string{"default/one"}, gangNames(w.Snapshot())); diff != "" {
+			t.Errorf("objects (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestOptionalResourcesNeedTheirClients(t *testing.T) {
+	_, err := NewWatcher(newCluster(t), WatchOptions{Client: fake.NewClientset(), Optional: []schema.GroupVersionResource{gangs}})
+	if err == nil {
+		t.Error("no error")
+	}
+}

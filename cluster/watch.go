@@ -1,0 +1,169 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// slowSync is how often a resource is named whose initial list is outstanding.
+	slowSync = 10 * time.Second
+	// syncPoll is how often WaitForSync looks.
+	syncPoll = 20 * time.Millisecond
+)
+
+// ClientConfig is a copy of a client configuration for the Client of a Watcher:
+// it speaks protobuf with the core API, where JSON would cost several times the
+// time and memory. The other clients of a Watcher can be made from either.
+func ClientConfig(config *rest.Config) *rest.Config {
+	binary := rest.CopyConfig(config)
+	binary.ContentType = runtime.ContentTypeProtobuf
+	binary.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return binary
+}
+
+// WatchOptions of a Watcher.
+type WatchOptions struct {
+	Client kubernetes.Interface // required
+
+	// Optional are custom resources to follow where the cluster has them: they
+	// may appear later and vanish again. See [Snapshot.Custom].
+	Optional []schema.GroupVersionResource
+	// Dynamic and Metadata are required when there is something Optional.
+	Dynamic  dynamic.Interface
+	Metadata metadata.Interface
+}
+
+// Watcher feeds a Cluster from an API server. Its methods are safe for
+// concurrent use.
+type Watcher struct {
+	log      *slog.Logger
+	feeds    []*feed
+	optional *optionalFeeds // nil when nothing is optional
+}
+
+// NewWatcher returns a Watcher that does nothing until it is run.
+func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
+	w := &Watcher{log: c.log}
+	for _, s := range coreSources(o.Client) {
+		s.client = o.Client
+		s.set = func(object apiObject) { c.applied(c.Set(object)) }
+		s.remove = func(object apiObject) { c.applied(c.Delete(object)) }
+		f, err := newFeed(s, c.log, c.metrics.watchErrors)
+		if err != nil {
+			return nil, fmt.Errorf("watch %s: %w", s.resource, err)
+		}
+		w.feeds = append(w.feeds, f)
+	}
+	if len(o.Optional) > 0 {
+		if o.Dynamic == nil || o.Metadata == nil {
+			return nil, errors.New("optional resources need a dynamic and a metadata client")
+		}
+		var err error
+		if w.optional, err = newOptionalFeeds(c, o); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// coreSources lists what muster reads of the core API.
+func coreSources(client kubernetes.Interface) []source {
+	core, storage, policy := client.CoreV1(), client.StorageV1(), client.PolicyV1()
+	return []source{
+		{resource: "nodes", example: &corev1.Node{}, calls: listWatch(core.Nodes(), "")},
+		{resource: "pods", example: &corev1.Pod{}, calls: listWatch(core.Pods(metav1.NamespaceAll), unfinished)},
+		{resource: "persistentvolumes", example: &corev1.PersistentVolume{}, calls: listWatch(core.PersistentVolumes(), "")},
+		{resource: "persistentvolumeclaims", example: &corev1.PersistentVolumeClaim{}, calls: listWatch(core.PersistentVolumeClaims(metav1.NamespaceAll), "")},
+		{resource: "services", example: &corev1.Service{}, calls: listWatch(core.Services(metav1.NamespaceAll), "")},
+		{resource: "storageclasses", example: &storagev1.StorageClass{}, calls: listWatch(storage.StorageClasses(), "")},
+		{resource: "csinodes", example: &storagev1.CSINode{}, calls: listWatch(storage.CSINodes(), "")},
+		{resource: "poddisruptionbudgets", example: &policyv1.PodDisruptionBudget{}, calls: listWatch(policy.PodDisruptionBudgets(metav1.NamespaceAll), "")},
+	}
+}
+
+// unfinished selects the pods that hold something on a node or ask for it. To a
+// watch with this selector a pod that finishes is deleted.
+const unfinished = "status.phase!=" + string(corev1.PodSucceeded) + ",status.phase!=" + string(corev1.PodFailed)
+
+// Run feeds the cluster until the context ends. When it returns, nothing that
+// it started is left running. A Watcher can be run once.
+func (w *Watcher) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	for _, f := range w.feeds {
+		group.Go(func() { f.informer.RunWithContext(ctx) })
+	}
+	if w.optional != nil {
+		group.Go(func() { w.optional.run(ctx) })
+	}
+	w.nameTheSlow(ctx)
+}
+
+// Synced says that the cluster has taken in the initial list of every resource.
+// Optional ones count when the cluster has them and muster may read them. It
+// stays true while the API server is away.
+func (w *Watcher) Synced() bool { return len(w.outstanding()) == 0 }
+
+// WaitForSync waits until Synced. The error, when the context ends before,
+// names the resources that are outstanding.
+func (w *Watcher) WaitForSync(ctx context.Context) error {
+	err := wait.PollUntilContextCancel(ctx, syncPoll, true, func(context.Context) (bool, error) { return w.Synced(), nil })
+	if err != nil {
+		return fmt.Errorf("wait for the initial lists of %s: %w", strings.Join(w.outstanding(), ", "), err)
+	}
+	return nil
+}
+
+// outstanding names the resources that keep Synced from being true.
+func (w *Watcher) outstanding() []string {
+	var resources []string
+	for _, f := range w.feeds {
+		if !f.synced() {
+			resources = append(resources, f.resource)
+		}
+	}
+	if w.optional != nil {
+		resources = append(resources, w.optional.outstanding()...)
+	}
+	return resources
+}
+
+func (w *Watcher) nameTheSlow(ctx context.Context) {
+	ticker := time.NewTicker(slowSync)
+	defer ticker.Stop()
+	for !w.Synced() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for _, resource := range w.outstanding() {
+			w.log.Warn("still waiting for the initial list of a resource", slog.String("resource", resource))
+		}
+	}
+}
+
+// applied logs an event that the view did not take.
+func (c *Cluster) applied(err error) {
+	if err != nil {
+		c.log.Error("cannot apply an event", slog.Any("err", err))
+	}
+}
