@@ -39,8 +39,12 @@ fmt: ## Format the code
 
 .PHONY: lint
 lint: ## Run the linters over both modules
-	$(GOLANGCI_LINT) run
-	cd e2e && $(GOLANGCI_LINT) run
+	@status=0; \
+	for module in . e2e; do \
+		echo "== golangci-lint run, in $$module"; \
+		(cd $$module && $(GOLANGCI_LINT) run) || status=1; \
+	done; \
+	exit $$status
 
 ##@ Test
 
@@ -52,7 +56,7 @@ test: ## Run all tests, then list those that were skipped and why
 		$(MAKE) --no-print-directory $$target || status=1; \
 	done; \
 	echo "== all tests"; \
-	$(GOTESTSUM) --format none --hide-summary failed,errors,output --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/e2e.json; \
+	$(GOTESTSUM) --format none --hide-summary failed,errors --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/e2e.json; \
 	$(if $(RACE),,echo "$(NO_RACE)";) \
 	exit $$status
 
