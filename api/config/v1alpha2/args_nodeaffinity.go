@@ -55,8 +55,8 @@ func fieldErrors(path *field.Path, err error) field.ErrorList {
 	}
 	var errs field.ErrorList
 	for _, e := range utilerrors.Flatten(utilerrors.NewAggregate([]error{err})).Errors() {
-		var fieldError *field.Error
-		if !errors.As(e, &fieldError) {
+		fieldError, ok := errors.AsType[*field.Error](e)
+		if !ok {
 			fieldError = field.InternalError(path, e)
 		}
 		errs = append(errs, fieldError)

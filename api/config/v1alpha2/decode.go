@@ -19,16 +19,16 @@ func Load(path string) (*MusterConfiguration, error) {
 	}
 	config, err := Decode(data)
 	if err != nil {
-		return nil, InFile(path, err)
+		return nil, InSource(path, err)
 	}
 	return config, nil
 }
 
-// InFile puts the name of the file in front of err, or of each of its errors when it
-// is an Aggregate.
-func InFile(name string, err error) error {
-	var all utilerrors.Aggregate
-	if !errors.As(err, &all) {
+// InSource puts the name of where a configuration came from in front of err, or of each
+// of its errors when it is an Aggregate.
+func InSource(name string, err error) error {
+	all, ok := errors.AsType[utilerrors.Aggregate](err)
+	if !ok {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	var errs []error

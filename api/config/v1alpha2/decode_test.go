@@ -22,8 +22,8 @@ func TestFilesThatAreWrongAreRefusedWithEveryErrorAndItsPlace(t *testing.T) {
 			if err == nil {
 				t.Fatalf("loaded %+v, want an error", config)
 			}
-			var all utilerrors.Aggregate
-			if !errors.As(err, &all) {
+			all, ok := errors.AsType[utilerrors.Aggregate](err)
+			if !ok {
 				t.Fatalf("error %v is not an Aggregate", err)
 			}
 			var lines []string

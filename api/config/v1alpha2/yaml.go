@@ -70,8 +70,7 @@ func checkOneDocument(data []byte) error {
 
 // syntaxErrors rewrites a parser's error as one error per mistake, each with its line.
 func syntaxErrors(data []byte, err error) []error {
-	var mistakes *yamlv2.TypeError
-	if errors.As(err, &mistakes) {
+	if mistakes, ok := errors.AsType[*yamlv2.TypeError](err); ok {
 		var errs []error
 		for _, mistake := range mistakes.Errors {
 			errs = append(errs, errors.New(mistake))

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "write the golden files of testdata instead of comparing with them")
+
+func TestCommands(t *testing.T) {
+	tests := []struct {
+		golden string
+		args   string
+		stdin  string
+	}{
+		{golden: "no-command", args: ""},
+		{golden: "unknown-command", args: "serv"},
+		{golden: "unknown-flag", args: "serve --port 80"},
+		{golden: "unexpected-argument", args: "serve muster.yaml"},
+
+		{golden: "config-unknown-command", args: "config show"},
+		{golden: "config-default", args: "config default"},
+		{golden: "config-validate-no-file", args: "config validate"},
+		{golden: "config-validate", args: "config validate testdata/tls.yaml testdata/bad.yaml testdata/absent.yaml"},
+		{golden: "config-validate-stdin", args: "config validate -", stdin: "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n"},
+		{golden: "config-validate-stdin-bad", args: "config validate -", stdin: "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nserving: {port: 1, tls: 2}\n"},
+
+		{golden: "serve-bad-config", args: "serve --config testdata/bad.yaml"},
+		{golden: "serve-absent-config", args: "serve --config testdata/absent.yaml"},
+		{golden: "serve-bad-listen", args: "serve --listen localhost"},
+		{golden: "serve-bad-log-level", args: "serve --log-level loud"},
+		{golden: "serve-bad-log-format", args: "serve --log-format xml"},
+		{golden: "serve-outside-of-a-cluster", args: "serve"},
+		{golden: "serve-absent-kubeconfig", args: "serve --kubeconfig testdata/absent.kubeconfig"},
+		{golden: "serve-snapshot-and-kubeconfig", args: "serve --snapshot dump.yaml --kubeconfig admin.kubeconfig"},
+		{golden: "serve-absent-snapshot", args: "serve --listen 127.0.0.1:0 --snapshot testdata/absent.yaml"},
+
+		{golden: "scheduler-config", args: "scheduler-config"},
+		{golden: "scheduler-config-flags", args: "scheduler-config --url http://muster.kube-system:80/v1/ --kubeconfig /etc/kubernetes/scheduler.conf --leader-elect --percentage-of-nodes-to-score 100"},
+		{golden: "scheduler-config-https", args: "scheduler-config --url https://muster.kube-system.svc:8888 --ca-file /etc/muster/ca.crt"},
+		{golden: "scheduler-config-of-a-file", args: "scheduler-config --config testdata/tls.yaml --ca-file /etc/muster/ca.crt --cert-file /etc/muster/tls.crt --key-file /etc/muster/tls.key"},
+		{golden: "scheduler-config-bad-config", args: "scheduler-config --config testdata/bad.yaml"},
+		{golden: "scheduler-config-no-scheme", args: "scheduler-config --url 127.0.0.1:8888"},
+		{golden: "scheduler-config-other-scheme", args: "scheduler-config --url ftp://127.0.0.1:8888"},
+		{golden: "scheduler-config-bad-port", args: "scheduler-config --url http://127.0.0.1:http"},
+		{golden: "scheduler-config-no-host", args: "scheduler-config --url http://:8888"},
+		{golden: "scheduler-config-query", args: "scheduler-config --url http://127.0.0.1:8888?verb="},
+		{golden: "scheduler-config-https-without-ca", args: "scheduler-config --url https://127.0.0.1:8888"},
+		{golden: "scheduler-config-ca-without-https", args: "scheduler-config --ca-file /etc/muster/ca.crt"},
+		{golden: "scheduler-config-http-to-a-tls-server", args: "scheduler-config --config testdata/tls.yaml --url http://127.0.0.1:8888"},
+		{golden: "scheduler-config-without-client-certificate", args: "scheduler-config --config testdata/tls.yaml --ca-file /etc/muster/ca.crt"},
+		{golden: "scheduler-config-certificate-without-key", args: "scheduler-config --url https://127.0.0.1:8888 --ca-file /etc/muster/ca.crt --cert-file /etc/muster/tls.crt"},
+		{golden: "scheduler-config-free-port", args: "scheduler-config --config testdata/free-port.yaml"},
+		{golden: "scheduler-config-bad-percentage", args: "scheduler-config --percentage-of-nodes-to-score 101"},
+	}
+	for _, test := range tests {
+		t.Run(test.golden, func(t *testing.T) {
+			t.Setenv("KUBERNETES_SERVICE_HOST", "")                      // so that a test in a pod is outside of a cluster, too
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // none of these keeps running
+			defer cancel()
+			var stdout, stderr bytes.Buffer
+			code := run(ctx, strings.Fields(test.args), strings.NewReader(test.stdin), &stdout, &stderr)
+			transcript := fmt.Sprintf("$ muster %s\n%s--- standard error\n%s--- exit status %d\n", test.args, &stdout, &stderr, code)
+			compareGolden(t, filepath.Join("testdata", test.golden+".golden"), transcript)
+		})
+	}
+}
+
+func TestEveryCommandTeaches(t *testing.T) {
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if cmd.Short == "" || cmd.Long == "" || !strings.Contains(cmd.Example, cmd.CommandPath()) {
+			t.Errorf("%s: needs a short and a long description and an example of itself", cmd.CommandPath())
+		}
+		for _, child := range cmd.Commands() {
+			visit(child)
+		}
+	}
+	visit(newRootCommand())
+}
+
+func TestHelpGoesToStandardOutput(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"config", "validate", "-h"}} {
+		var stdout, stderr bytes.Buffer
+		if code := run(context.Background(), args, nil, &stdout, &stderr); code != exitOK {
+			t.Errorf("%v: exit status %d, want 0", args, code)
+		}
+		if !strings.Contains(stdout.String(), "Usage:") || stderr.Len() > 0 {
+			t.Errorf("%v: standard output %q and standard error %q, want the help on the former", args, &stdout, &stderr)
+		}
+	}
+}
+
+func compareGolden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-) and what came out (+) differ:\n%s", path, diff)
+	}
+}

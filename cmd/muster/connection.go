@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+// restConfig returns the way to the API server: the kubeconfig when one is named, else
+// the in-cluster credentials.
+func restConfig(connection v1alpha2.ClientConnection) (*rest.Config, error) {
+	config, err := credentials(connection.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = connection.QPS
+	config.Burst = int(connection.Burst)
+	return config, nil
+}
+
+func credentials(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig != "" {
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+		}
+		return config, nil
+	}
+	config, err := rest.InClusterConfig()
+	if errors.Is(err, rest.ErrNotInCluster) {
+		return nil, errors.New("this process runs outside of a cluster and no kubeconfig is named: use --kubeconfig or clientConnection.kubeconfig, or --snapshot to go without an API server")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("in-cluster credentials: %w", err)
+	}
+	return config, nil
+}

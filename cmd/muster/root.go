@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+)
+
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// run executes one command line and returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	for _, line := range errorLines(err) {
+		fmt.Fprintf(stderr, "muster: %s\n", line)
+	}
+	if usage, ok := errors.AsType[*usageError](err); ok {
+		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", usage.command)
+		return exitUsage
+	}
+	return exitFailure
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "muster",
+		Short: "A scheduler extender that stands beside a stock kube-scheduler",
+		Long: `muster stands beside a stock kube-scheduler and is registered as its extender: the
+scheduler asks it which nodes a pod fits (filter), which of them are best
+(prioritize), what to evict (preempt), and lets it bind the pod (bind).
+
+Two commands make a pair: one prints the configuration that tells kube-scheduler
+about muster, the other runs muster.`,
+		Example: `  # Write a configuration for kube-scheduler, then run muster beside it.
+  muster scheduler-config --kubeconfig ~/.kube/config > scheduler.yaml
+  muster serve --kubeconfig ~/.kube/config
+  kube-scheduler --config scheduler.yaml
+
+  # Try it without any cluster.
+  kubectl get nodes,pods -A -o yaml > dump.yaml
+  muster serve --snapshot dump.yaml`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{command: cmd.CommandPath(), err: err}
+	})
+	root.AddCommand(
+		newServeCommand(),
+		newConfigCommand(),
+		newSchedulerConfigCommand(),
+		newVersionCommand(),
+	)
+	return group(root)
+}
+
+// group makes a command that only holds others refuse unknown names and answer with
+// its help when it is given none.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		message := fmt.Sprintf("unknown command %q", args[0])
+		if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+			message += ", did you mean " + strings.Join(similar, " or ") + "?"
+		}
+		return usagef(cmd, "%s", message)
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef(cmd, "unexpected argument %q", args[0])
+	}
+	return nil
+}
+
+// usageError is a mistake in the command line of a command.
+type usageError struct {
+	command string
+	err     error
+}
+
+func usagef(cmd *cobra.Command, format string, args ...any) error {
+	return &usageError{command: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+// errorLines returns one line for each error that err is made of.
+func errorLines(err error) []string {
+	all, ok := errors.AsType[utilerrors.Aggregate](err)
+	if !ok {
+		return []string{err.Error()}
+	}
+	var lines []string
+	for _, e := range all.Errors() {
+		lines = append(lines, e.Error())
+	}
+	return lines
+}

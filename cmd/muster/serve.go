@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/server"
+)
+
+func newServeCommand() *cobra.Command {
+	var flags serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the extender",
+		Long: `serve answers kube-scheduler's calls: POST /filter, /prioritize, /preempt and /bind.
+It also serves /livez, /readyz, /metrics, /configz, /version and an index of what
+else there is to look at under /debug/.
+
+It connects to the API server with --kubeconfig, else with the kubeconfig that the
+configuration names, else with the in-cluster credentials of its pod. It is ready
+once it has seen the whole cluster and, with leader election, once it leads.
+
+With --snapshot it needs no API server: it answers filter and prioritize from
+files written by kubectl, and refuses to bind.
+
+The first SIGINT or SIGTERM turns readiness off and lets the calls in flight
+finish; the second ends the process at once. The exit status is 0 after a clean
+stop, 1 after a failure and 2 after a wrong command line.`,
+		Example: `  # Beside a kube-scheduler, from outside of the cluster.
+  muster serve --kubeconfig ~/.kube/config
+
+  # In a pod, with a configuration file.
+  muster serve --config /etc/muster/muster.yaml --log-format json
+
+  # From a dump, to try it with curl.
+  kubectl get nodes,pods -A -o yaml | muster serve --snapshot -
+  curl -s localhost:8888/debug/`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			logger, err := newLogger(cmd.ErrOrStderr(), flags.logLevel, flags.logFormat)
+			if err != nil {
+				return usagef(cmd, "--log-format: %w", err)
+			}
+			options, err := flags.options(cmd)
+			if err != nil {
+				return err
+			}
+			klog.SetSlogLogger(logger)
+			options.Logger = logger
+			return server.Run(cmd.Context(), options)
+		},
+	}
+	flags.register(cmd.Flags())
+	return cmd
+}
+
+type serveFlags struct {
+	config     string
+	kubeconfig string
+	listen     string
+	snapshots  []string
+	logLevel   slog.Level
+	logFormat  string
+}
+
+func (f *serveFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.config, "config", "", "configuration `FILE` (default: what 'muster config default' prints)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
+	flags.StringVar(&f.listen, "listen", "", "`ADDRESS` to listen on, as host:port; overrides serving.listen")
+	flags.StringArrayVar(&f.snapshots, "snapshot", nil, "`FILE` to answer from instead of an API server, written by 'kubectl get nodes,pods,... -A -o yaml' or -o json; - is standard input; may be repeated")
+	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "the least important `LEVEL` to log: debug, info, warn or error")
+	flags.StringVar(&f.logFormat, "log-format", formatText, "`FORMAT` of log lines: text or json")
+}
+
+// options loads the configuration, puts the flags on top of it and connects.
+func (f *serveFlags) options(cmd *cobra.Command) (server.Options, error) {
+	if len(f.snapshots) > 0 && f.kubeconfig != "" {
+		return server.Options{}, usagef(cmd, "--snapshot and --kubeconfig exclude each other: a snapshot stands in for the API server")
+	}
+	config, err := loadConfig(f.config)
+	if err != nil {
+		return server.Options{}, err
+	}
+	if err := f.override(config); err != nil {
+		return server.Options{}, usagef(cmd, "%w", err)
+	}
+	options := server.Options{
+		Config:        config,
+		SnapshotFiles: f.snapshots,
+		Stdin:         cmd.InOrStdin(),
+		Version:       buildInfo().Main.Version,
+	}
+	if len(f.snapshots) == 0 {
+		if options.RESTConfig, err = restConfig(config.ClientConnection); err != nil {
+			return server.Options{}, fmt.Errorf("connect to the API server: %w", err)
+		}
+	}
+	return options, nil
+}
+
+// override puts the flags on top of the configuration. Only --listen can make it
+// invalid.
+func (f *serveFlags) override(config *v1alpha2.MusterConfiguration) error {
+	if f.kubeconfig != "" {
+		config.ClientConnection.Kubeconfig = f.kubeconfig
+	}
+	if f.listen == "" {
+		return nil
+	}
+	config.Serving.Listen = f.listen
+	if errs := config.Validate(); len(errs) > 0 {
+		return v1alpha2.InSource("--listen", errs.ToAggregate())
+	}
+	return nil
+}
