@@ -40,6 +40,9 @@ func base() *MusterConfiguration {
 			Assume:   metav1.Duration{Duration: 30 * time.Second},
 			Shutdown: metav1.Duration{Duration: 30 * time.Second},
 		},
+		VerdictStore: VerdictStore{
+			MaxBytes: 256 << 20,
+		},
 	}
 }
 

@@ -25,6 +25,8 @@ type MusterConfiguration struct {
 	LeaderElection LeaderElection `json:"leaderElection"`
 	// Timeouts bound how long muster lets things take.
 	Timeouts Timeouts `json:"timeouts"`
+	// VerdictStore bounds what is remembered about the pods of each profile.
+	VerdictStore VerdictStore `json:"verdictStore"`
 	// Profiles say how the pods of each scheduler name are treated. A pod belongs
 	// to the profile whose schedulerName equals its spec.schedulerName. Defaults to
 	// one profile named default-scheduler.
@@ -106,4 +108,11 @@ type Timeouts struct {
 	// Shutdown is how long calls in flight may finish after muster was told to stop.
 	// Defaults to 30s.
 	Shutdown metav1.Duration `json:"shutdown"`
+}
+
+// VerdictStore bounds what is remembered about the pods of each profile.
+type VerdictStore struct {
+	// MaxBytes is how much memory the verdicts of one profile may take, in bytes. What
+	// was used least recently is forgotten beyond it. Defaults to 268435456 (256 MiB).
+	MaxBytes int64 `json:"maxBytes"`
 }

@@ -22,6 +22,9 @@ func (c *MusterConfiguration) Validate() field.ErrorList {
 	errs = append(errs, c.Serving.validate(field.NewPath("serving"))...)
 	errs = append(errs, c.LeaderElection.validate(field.NewPath("leaderElection"))...)
 	errs = append(errs, c.Timeouts.validate(field.NewPath("timeouts"))...)
+	if c.VerdictStore.MaxBytes <= 0 {
+		errs = append(errs, field.Invalid(field.NewPath("verdictStore", "maxBytes"), c.VerdictStore.MaxBytes, "must be greater than zero"))
+	}
 	return append(errs, validateProfiles(field.NewPath("profiles"), c.Profiles)...)
 }
 
