@@ -40,7 +40,7 @@ func (b build) run(ctx context.Context, progress io.Writer) error {
 		return fmt.Errorf("build %s: %w", b.pkg, err)
 	}
 	began := time.Now()
-	fmt.Fprintf(progress, "  %s\n", b.title)
+	fmt.Fprintf(progress, "  building %s\n", b.title)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("build %s: %w", b.pkg, err)
 	}

@@ -23,7 +23,7 @@ type recipe struct {
 }
 
 func readRecipe(ctx context.Context) (recipe, error) {
-	module, err := goList(ctx, ".", "{{.Dir}}", modulePath)
+	module, err := moduleDir(ctx)
 	if err != nil {
 		return recipe{}, err
 	}
@@ -79,6 +79,10 @@ func (r recipe) directory() (string, error) {
 		return "", fmt.Errorf("make the directory of the binaries: %w", err)
 	}
 	return dir, nil
+}
+
+func moduleDir(ctx context.Context) (string, error) {
+	return goList(ctx, ".", "{{.Dir}}", modulePath)
 }
 
 func goList(ctx context.Context, dir, format, module string) (string, error) {

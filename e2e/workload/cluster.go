@@ -10,6 +10,9 @@
 package workload
 
 import (
+	"fmt"
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +40,20 @@ func (c *Cluster) PodCount() int {
 		n += int(*j.Spec.Completions)
 	}
 	return n
+}
+
+// String counts the workloads.
+func (c *Cluster) String() string {
+	var counts []string
+	for _, kind := range []struct {
+		name string
+		n    int
+	}{{"Deployments", len(c.Deployments)}, {"Jobs", len(c.Jobs)}, {"single pods", len(c.Pods)}} {
+		if kind.n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", kind.n, kind.name))
+		}
+	}
+	return strings.Join(counts, ", ")
 }
 
 // Templates calls yield with one pod of each workload and how many there are of it.

@@ -3,15 +3,20 @@ package workload
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 )
 
 // inFlight is how many objects are created at a time.
 const inFlight = 16
+
+// readyTimeout is generous for thousands of nodes.
+const readyTimeout = 3 * time.Minute
 
 // CreateNodes creates the nodes. Nobody but KWOK or [Ready] makes them ready.
 func (c *Cluster) CreateNodes(ctx context.Context, client kubernetes.Interface) error {
@@ -65,4 +70,41 @@ func inParallel[T any](ctx context.Context, items []T, create func(context.Conte
 		return err
 	}
 	return context.Cause(ctx)
+}
+
+// AwaitReady returns when so many nodes are ready and free of the taint that keeps pods
+// away until then.
+func AwaitReady(ctx context.Context, client kubernetes.Interface, nodes int) error {
+	ready := 0
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return false, fmt.Errorf("list nodes: %w", err)
+		}
+		ready = 0
+		for i := range list.Items {
+			if isReady(&list.Items[i]) {
+				ready++
+			}
+		}
+		return ready >= nodes, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%d of %d nodes are ready: %w", ready, nodes, err)
+	}
+	return nil
+}
+
+func isReady(n *corev1.Node) bool {
+	for _, taint := range n.Spec.Taints {
+		if taint.Key == corev1.TaintNodeNotReady {
+			return false
+		}
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
 }

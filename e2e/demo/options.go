@@ -1,0 +1,96 @@
+package demo
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
+)
+
+// Environment variables that shape the demo.
+const (
+	NodesEnv     = "DEMO_NODES"
+	PodsEnv      = "DEMO_PODS"
+	DataEnv      = "DEMO_DATA"
+	SelectionEnv = "DEMO_SELECTION"
+	KeepEnv      = "DEMO_KEEP"
+)
+
+const (
+	defaultNodes = 300
+	defaultPods  = 3000
+
+	// The most that a control plane on one machine carries without being the subject
+	// of the demo itself.
+	maxNodes = 20_000
+	maxPods  = 200_000
+
+	seed = 1
+)
+
+// Options of a demo.
+type Options struct {
+	// Nodes and Pods to generate, unless Data is set.
+	Nodes, Pods int
+	// Data is a directory with the openb trace.
+	Data string
+	// Selection is who chooses nodes.
+	Selection muster.Selection
+	// Keep leaves everything running until the context ends.
+	Keep bool
+}
+
+// OptionsFromEnv reads the options from environment variables. A relative path in
+// DEMO_DATA starts at repository.
+func OptionsFromEnv(getenv func(string) string, repository string) (Options, error) {
+	o := Options{Nodes: defaultNodes, Pods: defaultPods, Selection: muster.Extender}
+	for _, number := range []struct {
+		env    string
+		target *int
+		most   int
+	}{{NodesEnv, &o.Nodes, maxNodes}, {PodsEnv, &o.Pods, maxPods}} {
+		text := getenv(number.env)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > number.most {
+			return Options{}, fmt.Errorf("%s=%s: want a number from 1 to %d", number.env, text, number.most)
+		}
+		if data := getenv(DataEnv); data != "" {
+			return Options{}, fmt.Errorf("%s=%s: the data of %s=%s decides that; unset one of them", number.env, text, DataEnv, data)
+		}
+		*number.target = n
+	}
+	if o.Data = getenv(DataEnv); o.Data != "" && !filepath.IsAbs(o.Data) {
+		o.Data = filepath.Join(repository, o.Data)
+	}
+	switch text := getenv(SelectionEnv); text {
+	case "":
+	case string(muster.Scheduler), string(muster.Extender):
+		o.Selection = muster.Selection(text)
+	default:
+		return Options{}, fmt.Errorf("%s=%s: want %s or %s", SelectionEnv, text, muster.Scheduler, muster.Extender)
+	}
+	switch text := getenv(KeepEnv); text {
+	case "", "0":
+	case "1":
+		o.Keep = true
+	default:
+		return Options{}, fmt.Errorf("%s=%s: want 1 or 0", KeepEnv, text)
+	}
+	return o, nil
+}
+
+func (o Options) cluster() (*workload.Cluster, error) {
+	if o.Data == "" {
+		return workload.Generate(workload.Shape{Nodes: o.Nodes, Pods: o.Pods, Seed: seed}), nil
+	}
+	c, err := workload.LoadOpenB(o.Data, seed)
+	if err != nil {
+		return nil, fmt.Errorf("%s=%s: %w", DataEnv, o.Data, err)
+	}
+	return c, nil
+}

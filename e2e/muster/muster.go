@@ -1,0 +1,162 @@
+// Package muster runs the muster of this checkout beside a control plane, as a process
+// of its own and registered with nobody: its [Server.SchedulerConfig] is what registers
+// it with a stock scheduler.
+package muster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/process"
+)
+
+const (
+	readyTimeout = time.Minute
+	stopGrace    = 10 * time.Second
+)
+
+// Selection is a profile's nodeSelection: who chooses the node.
+type Selection string
+
+// The ways to choose.
+const (
+	Scheduler Selection = "Scheduler"
+	Extender  Selection = "Extender"
+)
+
+// Options of a server.
+type Options struct {
+	ControlPlane *controlplane.ControlPlane
+	// Binary is the path of muster; it is built when empty.
+	Binary string
+	// Selection of the only profile, Scheduler when empty.
+	Selection Selection
+	// Progress hears about the build. Nil is silence.
+	Progress io.Writer
+}
+
+// Server is a running muster.
+type Server struct {
+	process *process.Process
+	binary  string
+	config  string
+	address string
+}
+
+// Start starts muster as administrator of the control plane and returns when it is
+// ready. The caller must call Stop.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	dir := o.ControlPlane.Dir()
+	s := &Server{binary: o.Binary, config: filepath.Join(dir, "muster.yaml")}
+	var err error
+	if s.binary == "" {
+		if s.binary, err = binaries.BuildMuster(ctx, dir, o.Progress); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeConfig(s.config, o.Selection); err != nil {
+		return nil, err
+	}
+	port, err := process.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	s.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	s.process, err = process.Start(process.Spec{
+		Name: "muster", Path: s.binary, Log: filepath.Join(dir, "muster.log"),
+		Args: []string{"serve", "--config=" + s.config, "--kubeconfig=" + o.ControlPlane.Kubeconfig(), "--listen=" + s.address},
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("gave up after %s", readyTimeout))
+	defer cancel()
+	if err := s.process.Await(ctx, s.ready); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func writeConfig(path string, selection Selection) error {
+	if selection == "" {
+		selection = Scheduler
+	}
+	config, err := yaml.Marshal(map[string]any{
+		"apiVersion": "config.muster.dev/v1alpha2",
+		"kind":       "MusterConfiguration",
+		"profiles":   []any{map[string]any{"schedulerName": "default-scheduler", "nodeSelection": selection}},
+	})
+	if err != nil {
+		return fmt.Errorf("encode muster's config: %w", err)
+	}
+	if err := os.WriteFile(path, config, 0o644); err != nil {
+		return fmt.Errorf("write muster's config: %w", err)
+	}
+	return nil
+}
+
+// URL that muster serves.
+func (s *Server) URL() string { return "http://" + s.address }
+
+// Stop ends muster gracefully and returns when it is gone.
+func (s *Server) Stop() { s.process.Stop(stopGrace) }
+
+// Done is closed when muster has ended; Err then says why, unless it was stopped.
+func (s *Server) Done() <-chan struct{} { return s.process.Done() }
+
+// Err says why a server ended that nobody stopped.
+func (s *Server) Err() error { return s.process.Err() }
+
+// SchedulerConfig is the configuration of a stock scheduler that uses this server, as
+// `muster scheduler-config` prints it with the flags.
+func (s *Server) SchedulerConfig(ctx context.Context, flags ...string) (string, error) {
+	args := append([]string{"scheduler-config", "--config=" + s.config, "--url=" + s.URL()}, flags...)
+	cmd := exec.CommandContext(ctx, s.binary, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	config, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("muster scheduler-config: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return string(config), nil
+}
+
+func (s *Server) ready(ctx context.Context) error {
+	body, err := s.get(ctx, "/readyz")
+	if err != nil {
+		return err
+	}
+	return body.Close()
+}
+
+// get returns the body of a path that answers 200.
+func (s *Server) get(ctx context.Context, path string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		defer response.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
+		return nil, fmt.Errorf("%s answered %s: %s", path, response.Status, bytes.TrimSpace(text))
+	}
+	return response.Body, nil
+}
