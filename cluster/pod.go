@@ -23,7 +23,8 @@ type Pod struct {
 	// overhead, pod-level resources and a resize in progress included.
 	Requests Resources
 	// NonZeroMilliCPU and NonZeroMemory are Requests with a default for every
-	// container that asks for none. Only scores read them.
+	// container that asks for none: what the pod counts for in the scores of the
+	// node it is on.
 	NonZeroMilliCPU, NonZeroMemory int64
 	// HostPorts are the ports the pod takes on its node.
 	HostPorts []HostPort
@@ -65,14 +66,31 @@ func (n *ResourceNames) NewPod(object *corev1.Pod) *Pod {
 	return pod
 }
 
+// ContainerRequests is what the containers of a pod ask for, with a default for
+// every one that asks for no CPU or no memory. It is what NodeResourcesFit takes a
+// pod for when it scores nodes; unlike NonZeroMilliCPU and NonZeroMemory it knows
+// neither requests of the pod as a whole nor a resize
+// (calculatePodResourceRequest in
+// pkg/scheduler/framework/plugins/noderesources/resource_allocation.go).
+func (n *ResourceNames) ContainerRequests(object *corev1.Pod) Resources {
+	return n.resources(resourcehelper.PodRequests(object, resourcehelper.PodResourcesOptions{
+		SkipPodLevelResources:       true,
+		NonMissingContainerRequests: defaultRequests(),
+	}))
+}
+
+func defaultRequests() corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(defaultMemory, resource.BinarySI),
+	}
+}
+
 // missingRequests are the defaults for containers that ask for nothing. With
 // pod-level resources the default stands in only for what the whole pod does
 // not name (getNonMissingContainerRequests in pkg/scheduler/framework/types.go).
 func missingRequests(object *corev1.Pod, requests corev1.ResourceList) corev1.ResourceList {
-	defaults := corev1.ResourceList{
-		corev1.ResourceCPU:    *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI),
-		corev1.ResourceMemory: *resource.NewQuantity(defaultMemory, resource.BinarySI),
-	}
+	defaults := defaultRequests()
 	if resourcehelper.IsPodLevelRequestsSet(object) {
 		for name := range defaults {
 			if _, asked := requests[name]; asked {

@@ -46,28 +46,28 @@ func (s *share) of(n *cluster.Node) (taken, offered int64) {
 	}
 }
 
-// shares prepares the resources of a score for a pod. With defaults, CPU and
-// memory count containers that ask for nothing as if they asked for a little.
-// Scalar resources count only for pods that ask for them
-// (pkg/scheduler/framework/plugins/noderesources/resource_allocation.go).
-func shares(specs []v1alpha2.ResourceSpec, pod *cluster.Pod, names *cluster.ResourceNames, defaults bool) []share {
+// shares prepares the resources of a score for a pod that adds so much to a node.
+// With defaults, CPU and memory on the node count containers that ask for nothing
+// as if they asked for a little. Scalar resources count only for pods that ask for
+// them (pkg/scheduler/framework/plugins/noderesources/resource_allocation.go).
+func shares(specs []v1alpha2.ResourceSpec, adds *cluster.Resources, names *cluster.ResourceNames, defaults bool) []share {
 	var counting []share
 	for _, spec := range specs {
 		s := share{weight: spec.Weight}
 		switch name := corev1.ResourceName(spec.Name); {
 		case name == corev1.ResourceCPU && defaults:
-			s.resource, s.adds = nonZeroCPU, pod.NonZeroMilliCPU
+			s.resource, s.adds = nonZeroCPU, adds.MilliCPU
 		case name == corev1.ResourceCPU:
-			s.resource, s.adds = requestedCPU, pod.Requests.MilliCPU
+			s.resource, s.adds = requestedCPU, adds.MilliCPU
 		case name == corev1.ResourceMemory && defaults:
-			s.resource, s.adds = nonZeroMemory, pod.NonZeroMemory
+			s.resource, s.adds = nonZeroMemory, adds.Memory
 		case name == corev1.ResourceMemory:
-			s.resource, s.adds = requestedMemory, pod.Requests.Memory
+			s.resource, s.adds = requestedMemory, adds.Memory
 		case name == corev1.ResourceEphemeralStorage:
-			s.resource, s.adds = requestedEphemeralStorage, pod.Requests.EphemeralStorage
+			s.resource, s.adds = requestedEphemeralStorage, adds.EphemeralStorage
 		default:
 			index, known := names.Lookup(name)
-			s.resource, s.scalar, s.adds = requestedScalar, index, pod.Requests.ScalarAt(index)
+			s.resource, s.scalar, s.adds = requestedScalar, index, adds.ScalarAt(index)
 			if !known || s.adds == 0 {
 				continue
 			}
@@ -105,7 +105,8 @@ func (nodeResourcesFitScore) Aspects() cluster.Aspect {
 }
 
 func (s nodeResourcesFitScore) For(pod *cluster.Pod, snap *cluster.Snapshot) Rate {
-	resources := shares(s.resources, pod, snap.ResourceNames, true)
+	adds := snap.ResourceNames.ContainerRequests(pod.Pod)
+	resources := shares(s.resources, &adds, snap.ResourceNames, true)
 	return func(node *cluster.Node) int64 {
 		var sum, weights int64
 		for i := range resources {
