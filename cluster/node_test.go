@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func TestAChangeOfANodeNamesItsAspects(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*corev1.Node)
+		want   Aspect
+	}{
+		{"allocatable", func(n *corev1.Node) { n.Status.Allocatable["cpu"] = resource.MustParse("9") }, AspectAllocatable},
+		{"labels", func(n *corev1.Node) { n.Labels["zone"] = "b" }, AspectLabels},
+		{"taints", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: "NoSchedule"}} }, AspectTaints},
+		{"unschedulable", func(n *corev1.Node) { n.Spec.Unschedulable = true }, AspectUnschedulable},
+		{"conditions", func(n *corev1.Node) { n.Status.Conditions[0].Status = "False" }, AspectConditions},
+		{"images", func(n *corev1.Node) { n.Status.Images = []corev1.ContainerImage{{SizeBytes: 1}} }, AspectImages},
+		{"several at once", func(n *corev1.Node) { n.Spec.Unschedulable, n.Labels["zone"] = true, "b" }, AspectLabels | AspectUnschedulable},
+		{"an annotation has no aspect", func(n *corev1.Node) { n.Annotations = map[string]string{"a": "b"} }, 0},
+		{"the provider has no aspect", func(n *corev1.Node) { n.Spec.ProviderID = "kind://a" }, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ready := func(n *corev1.Node) {
+				n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+			}
+			c := newCluster(t)
+			set(t, c, nodeObject("a", ready), podObject("p", onNode("a"), hostPort(80)))
+			before := c.Snapshot()
+			changed := nodeObject("a", ready, test.change)
+			set(t, c, changed)
+			after := c.Snapshot()
+			want := []Change{{Generation: after.Generation, Aspects: test.want}}
+			changes, _ := after.Since(before.Generation)
+			if diff := cmp.Diff(want, changes); diff != "" {
+				t.Errorf("journal (-want +got):\n%s", diff)
+			}
+			node := after.NodeByName("a")
+			if node.Node != changed || before.NodeByName("a").Node == changed {
+				t.Error("the new snapshot must have the new object, the old one must not")
+			}
+			if cpu := changed.Status.Allocatable.Cpu().MilliValue(); node.Allocatable.MilliCPU != cpu {
+				t.Errorf("allocatable says %dm, the object %dm", node.Allocatable.MilliCPU, cpu)
+			}
+			if len(node.Pods) != 1 || len(node.Ports) != 1 || node.Requested.MilliCPU != 100 {
+				t.Errorf("the pods of the node were lost: %+v", node)
+			}
+		})
+	}
+}
+
+func TestAHeartbeatIsNoChange(t *testing.T) {
+	beat := func(version string, at int64) *corev1.Node {
+		return trimmed(t, nodeObject("a", func(n *corev1.Node) {
+			n.ResourceVersion = version
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.NewTime(time.Unix(at, 0))}}
+		}))
+	}
+	c := newCluster(t)
+	set(t, c, beat("1", 100))
+	before := c.Snapshot()
+	set(t, c, beat("2", 200))
+	if c.Snapshot() != before {
+		t.Error("there is a new snapshot")
+	}
+}
+
+func TestAChangeOfAPodNamesTheAspectsOfItsNode(t *testing.T) {
+	was := []func(*corev1.Pod){onNode("a")}
+	tests := []struct {
+		name        string
+		first, then []func(*corev1.Pod) // nil is no pod
+		want        Aspect
+	}{
+		{"a pod comes", nil, was, AspectRequested | AspectPods},
+		{"a pod with a host port comes", nil, []func(*corev1.Pod){onNode("a"), hostPort(80)}, AspectRequested | AspectPods | AspectPorts},
+		{"a pod finishes", was, []func(*corev1.Pod){onNode("a"), inPhase(corev1.PodSucceeded)}, AspectRequested | AspectPods},
+		{"a pod with a host port fails", []func(*corev1.Pod){onNode("a"), hostPort(80)}, []func(*corev1.Pod){inPhase(corev1.PodFailed)}, AspectRequested | AspectPods | AspectPorts},
+		{"a pod runs", was, []func(*corev1.Pod){onNode("a"), inPhase(corev1.PodRunning)}, 0},
+		{"labels", was, []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} }}, AspectPods},
+		{"deletion begins", was, []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }}, AspectPods},
+		{"a resize", was, []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests = amounts("cpu", "1", "memory", "1Gi") }}, AspectRequested},
+		{"a request for zero where there was none", []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{container("main")} }},
+			[]func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{container("main", "cpu", "0")} }}, AspectRequested},
+		{"ports", was, []func(*corev1.Pod){onNode("a"), hostPort(80)}, AspectPorts},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCluster(t)
+			set(t, c, nodeObject("a"))
+			if test.first != nil {
+				set(t, c, podObject("p", test.first...))
+			}
+			before := c.Snapshot()
+			set(t, c, podObject("p", test.then...))
+			after := c.Snapshot()
+			changes, _ := after.Since(before.Generation)
+			if diff := cmp.Diff([]Change{{Generation: after.Generation, Aspects: test.want}}, changes); diff != "" {
+				t.Errorf("journal (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAChangeOfTheClusterNamesNoNode(t *testing.T) {
+	meta := metav1.ObjectMeta{Namespace: "default", Name: "x"}
+	tests := []struct {
+		object runtime.Object
+		count  func(*Snapshot) int
+		want   Aspect
+	}{
+		{&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, func(s *Snapshot) int { return s.PersistentVolumes.Len() }, AspectPersistentVolume},
+		{&corev1.PersistentVolumeClaim{ObjectMeta: meta}, func(s *Snapshot) int { return s.PersistentVolumeClaims.Len() }, AspectPersistentVolumeClaim},
+		{&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, func(s *Snapshot) int { return s.StorageClasses.Len() }, AspectStorageClass},
+		{&corev1.Service{ObjectMeta: meta}, func(s *Snapshot) int { return s.Services.Len() }, AspectService},
+		{pdb(meta), func(s *Snapshot) int { return s.DisruptionBudgets.Len() }, AspectDisruptionBudget},
+	}
+	for _, test := range tests {
+		t.Run(test.want.String(), func(t *testing.T) {
+			c := newCluster(t)
+			empty := c.Snapshot()
+			set(t, c, test.object)
+			full := c.Snapshot()
+			remove(t, c, test.object)
+			gone := c.Snapshot()
+			if diff := cmp.Diff([]int{0, 1, 0}, []int{test.count(empty), test.count(full), test.count(gone)}); diff != "" {
+				t.Errorf("objects before, between and after (-want +got):\n%s", diff)
+			}
+			changes, _ := gone.Since(empty.Generation)
+			if diff := cmp.Diff([]Change{{1, -1, test.want}, {2, -1, test.want}}, changes); diff != "" {
+				t.Errorf("journal (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestKindsThatAreNotReadAreRefused(t *testing.T) {
+	c := newCluster(t)
+	if err := c.Set(&corev1.ConfigMap{}); err == nil {
+		t.Error("a ConfigMap was set")
+	}
+	if err := c.Delete(&corev1.ConfigMap{}); err == nil {
+		t.Error("a ConfigMap was deleted")
+	}
+}
