@@ -1,0 +1,252 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/cluster"
+)
+
+// bindings is a client whose POST …/pods/{name}/binding is answered by the test.
+func bindings(answer func(*corev1.Binding) error, objects ...runtime.Object) *fake.Clientset {
+	client := fake.NewClientset(objects...)
+	client.PrependReactor("create", "pods/binding", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		binding := action.(clienttesting.CreateAction).GetObject().(*corev1.Binding)
+		return true, binding, answer(binding)
+	})
+	return client
+}
+
+func accept(*corev1.Binding) error { return nil }
+
+// alreadyAssigned is what the API server says of a pod that has a node.
+func alreadyAssigned(binding *corev1.Binding) error {
+	return apierrors.NewConflict(corev1.Resource("pods/binding"), binding.Name, errors.New("pod is already assigned to a node"))
+}
+
+func bindingOf(pod *corev1.Pod, node string) extenderv1.ExtenderBindingArgs {
+	return extenderv1.ExtenderBindingArgs{PodName: pod.Name, PodNamespace: pod.Namespace, PodUID: pod.UID, Node: node}
+}
+
+func (b *bench) bind(pod *corev1.Pod, node string) string {
+	b.Helper()
+	return ask[extenderv1.ExtenderBindingResult](b, "bind", bindingOf(pod, node)).Error
+}
+
+// pending makes the watch show a pod without a node.
+func (b *bench) pending(pod *corev1.Pod) *corev1.Pod {
+	b.Helper()
+	if err := b.cluster.Set(pod.DeepCopy()); err != nil {
+		b.Fatal(err)
+	}
+	return pod
+}
+
+func TestBindSendsTheUIDAsPrecondition(t *testing.T) {
+	var sent []*corev1.Binding
+	client := bindings(func(binding *corev1.Binding) error {
+		sent = append(sent, binding)
+		return nil
+	})
+	b := newBench(t, benchOptions{client: client})
+	b.node("a", "4")
+	pod := b.pending(newPod("p", "1"))
+	if message := b.bind(pod, "a"); message != "" {
+		t.Fatalf("bind answered %q", message)
+	}
+	want := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "a"}}
+	want.Namespace, want.Name, want.UID = "default", "p", "uid-p"
+	if diff := cmp.Diff([]*corev1.Binding{want}, sent); diff != "" {
+		t.Errorf("sent to the API server (-want +got):\n%s", diff)
+	}
+	if got := counted(t, b.metrics, "bind", outcomeOK); got != 1 {
+		t.Errorf("%d bindings counted as ok, want 1", got)
+	}
+}
+
+func TestWhatTheAPIServerSaysDecidesAboutABinding(t *testing.T) {
+	on := func(node string, uid types.UID) *corev1.Pod {
+		pod := newPod("p", "1")
+		pod.UID, pod.Spec.NodeName = uid, node
+		return pod
+	}
+	for name, test := range map[string]struct {
+		there   []runtime.Object // the pods that the API server has
+		answer  func(*corev1.Binding) error
+		want    string // the error of the answer
+		assumed string // where the pod counts afterwards
+	}{
+		"it binds the pod":                       {nil, accept, "", "a"},
+		"the pod is on that node already":        {[]runtime.Object{on("a", "uid-p")}, alreadyAssigned, "", "a"},
+		"the pod is on another node":             {[]runtime.Object{on("b", "uid-p")}, alreadyAssigned, `Operation cannot be fulfilled on pods/binding "p": pod is already assigned to a node`, ""},
+		"a pod of the same name is on that node": {[]runtime.Object{on("a", "another")}, alreadyAssigned, `Operation cannot be fulfilled on pods/binding "p": pod is already assigned to a node`, ""},
+		"the pod is gone":                        {nil, alreadyAssigned, `Operation cannot be fulfilled on pods/binding "p": pod is already assigned to a node`, ""},
+		"it fails": {
+			nil, func(*corev1.Binding) error { return apierrors.NewInternalError(errors.New("etcd is away")) },
+			"Internal error occurred: etcd is away", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, benchOptions{client: bindings(test.answer, test.there...)})
+			b.node("a", "4")
+			b.node("b", "4")
+			pod := b.pending(newPod("p", "1"))
+			if got := b.bind(pod, "a"); got != test.want {
+				t.Errorf("bind answered %q, want %q", got, test.want)
+			}
+			if got := b.cluster.Assumed(pod.UID); got != test.assumed {
+				t.Errorf("the pod is assumed on %q, want %q", got, test.assumed)
+			}
+			outcome := outcomeOK
+			if test.want != "" {
+				outcome = outcomeError
+			}
+			if got := counted(t, b.metrics, "bind", outcome); got != 1 {
+				t.Errorf("%d calls counted as %s, want 1", got, outcome)
+			}
+		})
+	}
+}
+
+func TestAPodCountsOnItsNodeWhileItIsBeingBound(t *testing.T) {
+	reached, answer := make(chan struct{}), make(chan error)
+	client := bindings(func(*corev1.Binding) error {
+		close(reached)
+		return <-answer
+	})
+	b := newBench(t, benchOptions{client: client})
+	b.node("a", "4")
+	pod := b.pending(newPod("p", "3"))
+	bound := make(chan string)
+	go func() { bound <- b.bind(pod, "a") }()
+	<-reached
+	if got := b.filter(newPod("q", "3"), "a"); len(*got.NodeNames) != 0 {
+		t.Errorf("room was found on a node that is about to be full: %v", *got.NodeNames)
+	}
+	answer <- apierrors.NewInternalError(errors.New("etcd is away"))
+	if message := <-bound; message == "" {
+		t.Error("bind succeeded although the API server failed")
+	}
+	if got := b.filter(newPod("q", "3"), "a"); len(*got.NodeNames) != 1 {
+		t.Errorf("the room of a failed binding was not given back: %v", got.FailedAndUnresolvableNodes)
+	}
+}
+
+func TestABindingWithoutAPendingPodIsNotAssumed(t *testing.T) {
+	b := newBench(t, benchOptions{client: bindings(accept)})
+	b.node("a", "4")
+	pod := newPod("p", "1") // the watch has not shown it yet
+	if message := b.bind(pod, "a"); message != "" {
+		t.Errorf("bind answered %q", message)
+	}
+	if got := b.cluster.Assumed(pod.UID); got != "" {
+		t.Errorf("the pod is assumed on %q", got)
+	}
+}
+
+func TestASnapshotCannotBind(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("a", "4")
+	pod := b.pending(newPod("p", "1"))
+	if got := b.bind(pod, "a"); got != errSnapshot.Error() {
+		t.Errorf("bind answered %q, want %q", got, errSnapshot)
+	}
+	if got := b.cluster.Assumed(pod.UID); got != "" {
+		t.Errorf("the pod is assumed on %q", got)
+	}
+}
+
+func TestAPodStaysAssumedWhenTheCallerGoesAway(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	client := bindings(func(*corev1.Binding) error {
+		leave() // the API server may or may not have heard of the binding
+		return ctx.Err()
+	})
+	e, pod := pendingOn(t, client, time.Hour)
+	c := bindCall(ctx, t, pod, "a")
+	if err := e.bind(c); err != nil {
+		t.Fatal(err)
+	}
+	if c.outcome != outcomeCanceled {
+		t.Errorf("the outcome is %q, want %q", c.outcome, outcomeCanceled)
+	}
+	if got := e.cluster.Assumed(pod.UID); got != "a" {
+		t.Errorf("the pod is assumed on %q, want a", got)
+	}
+}
+
+func TestABindingRenewsTheAssumption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const term = 30 * time.Second
+		began := time.Now()
+		e, pod := pendingOn(t, bindings(func(*corev1.Binding) error {
+			<-time.After(term - time.Second) // a slow API server
+			return nil
+		}), term)
+		if err := e.bind(bindCall(t.Context(), t, pod, "a")); err != nil {
+			t.Fatal(err)
+		}
+		var counts []string
+		for _, at := range []time.Duration{term + time.Second, 2*term - 2*time.Second, 2 * term} {
+			<-time.After(time.Until(began.Add(at)))
+			synctest.Wait()
+			counts = append(counts, e.cluster.Assumed(pod.UID))
+		}
+		if diff := cmp.Diff([]string{"a", "a", ""}, counts); diff != "" {
+			t.Errorf("where the pod counts after 31, 58 and 60 seconds (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// pendingOn is an extender that sees one node named a and one pending pod.
+func pendingOn(t *testing.T, client *fake.Clientset, assumeTTL time.Duration) (*Extender, *corev1.Pod) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	c := cluster.New(cluster.Options{Logger: log, Registerer: prometheus.NewRegistry(), AssumeTTL: assumeTTL})
+	pod := newPod("p", "1")
+	node := &corev1.Node{}
+	node.Name = "a"
+	for _, object := range []runtime.Object{node, pod.DeepCopy()} {
+		if err := c.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &Extender{log: log, cluster: c, client: client}, pod
+}
+
+func bindCall(ctx context.Context, t *testing.T, pod *corev1.Pod, node string) *call {
+	t.Helper()
+	body, err := json.Marshal(bindingOf(pod, node))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &call{ctx: ctx, body: body, outcome: outcomeOK}
+}
+
+func TestBindIsAnsweredWithStatus200WhateverBecomesOfIt(t *testing.T) {
+	b := newBench(t, benchOptions{client: bindings(alreadyAssigned)})
+	body, err := json.Marshal(bindingOf(newPod("p", "1"), "nowhere"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Of any other status kube-scheduler would report the number alone.
+	if status, answer := b.post("bind", body); status != http.StatusOK {
+		t.Errorf("answered %d %q", status, answer)
+	}
+}
