@@ -15,9 +15,10 @@ type Profile struct {
 	// NodeSelection says who picks the node.
 	NodeSelection v1alpha2.NodeSelection
 
-	predicates []Predicate
-	scores     []weighted
-	weights    int64
+	equivalence v1alpha2.Equivalence
+	predicates  []Predicate
+	scores      []weighted
+	weights     int64
 }
 
 type weighted struct {
@@ -27,7 +28,7 @@ type weighted struct {
 
 // NewProfile builds the plugins that a validated configuration turns on.
 func NewProfile(config *v1alpha2.Profile) (*Profile, error) {
-	p := &Profile{Name: config.SchedulerName, NodeSelection: config.NodeSelection}
+	p := &Profile{Name: config.SchedulerName, NodeSelection: config.NodeSelection, equivalence: config.Equivalence}
 	for _, name := range config.FilterPlugins() {
 		r, err := register(name)
 		if err != nil {
@@ -120,8 +121,10 @@ func (r Rank) Total(node *cluster.Node) int64 {
 }
 
 // Scale brings a Total down to 0..top, rounded to the nearest.
-func (r Rank) Scale(total, top int64) int64 {
-	full := r.weights * MaxScore
+func (r Rank) Scale(total, top int64) int64 { return scale(total, top, r.weights) }
+
+func scale(total, top, weights int64) int64 {
+	full := weights * MaxScore
 	if full == 0 {
 		return 0
 	}

@@ -25,21 +25,21 @@ import (
 type Extender struct {
 	log      *slog.Logger
 	cluster  *cluster.Cluster
-	profiles map[string]*predicates.Profile
+	profiles map[string]*predicates.VerdictStore
 	// client binds pods. It is nil when the cluster was loaded from a dump.
 	client kubernetes.Interface
 	// pick breaks ties: it returns a number from 0 to n-1.
 	pick func(n int) int
 }
 
-func newExtender(log *slog.Logger, c *cluster.Cluster, client kubernetes.Interface, configs []v1alpha2.Profile) (*Extender, error) {
-	e := &Extender{log: log, cluster: c, client: client, profiles: map[string]*predicates.Profile{}, pick: rand.IntN}
-	for i := range configs {
-		profile, err := predicates.NewProfile(&configs[i])
+func newExtender(log *slog.Logger, c *cluster.Cluster, client kubernetes.Interface, config *v1alpha2.MusterConfiguration, m *predicates.StoreMetrics) (*Extender, error) {
+	e := &Extender{log: log, cluster: c, client: client, profiles: map[string]*predicates.VerdictStore{}, pick: rand.IntN}
+	for i := range config.Profiles {
+		profile, err := predicates.NewProfile(&config.Profiles[i])
 		if err != nil {
-			return nil, fmt.Errorf("profile %q: %w", configs[i].SchedulerName, err)
+			return nil, fmt.Errorf("profile %q: %w", config.Profiles[i].SchedulerName, err)
 		}
-		e.profiles[profile.Name] = profile
+		e.profiles[profile.Name] = predicates.NewVerdictStore(profile, c, config.VerdictStore.MaxBytes, m)
 	}
 	return e, nil
 }
@@ -54,12 +54,12 @@ func (e *Extender) verbs() []verb {
 }
 
 // profile finds the profile of a scheduler name and notes it for the metrics.
-func (e *Extender) profile(c *call, schedulerName string) (*predicates.Profile, error) {
+func (e *Extender) profile(c *call, schedulerName string) (*predicates.VerdictStore, error) {
 	if schedulerName == "" {
 		schedulerName = corev1.DefaultSchedulerName
 	}
 	if profile := e.profiles[schedulerName]; profile != nil {
-		c.profile = profile.Name
+		c.profile = profile.Profile.Name
 		return profile, nil
 	}
 	var known []string
@@ -112,7 +112,7 @@ func (e *Extender) filter(c *call) error {
 	}
 	// The scheduler asks anew, so whatever was decided about the pod is void.
 	e.cluster.Release(pod.UID)
-	if profile.NodeSelection == v1alpha2.NodeSelectionExtender {
+	if profile.Profile.NodeSelection == v1alpha2.NodeSelectionExtender {
 		return e.choose(c, profile, pod)
 	}
 	e.sift(c, profile, pod)
@@ -120,18 +120,18 @@ func (e *Extender) filter(c *call) error {
 }
 
 // sift answers with every candidate that fits.
-func (e *Extender) sift(c *call, profile *predicates.Profile, pod *cluster.Pod) {
-	snap := e.cluster.Snapshot()
-	fit := profile.Filter(pod, snap)
+func (e *Extender) sift(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) {
+	view := profile.View(pod)
+	defer view.Close()
 	reply := newFilterReply(c)
 	c.rejected = c.rejected[:0]
-	for i, node := range c.candidates.resolve(snap, c.args.Names) {
+	for i, node := range c.candidates.resolve(view.Snapshot, c.args.Names) {
 		if node == nil {
 			c.rejected = append(c.rejected, rejection{candidate: i, reason: reasonUnknownNode})
 			continue
 		}
-		if verdict := fit.Verdict(node); verdict != predicates.Fits {
-			c.rejected = append(c.rejected, rejection{candidate: i, reason: verdict.Reason(snap.ResourceNames)})
+		if verdict := view.Verdict(node); verdict != predicates.Fits {
+			c.rejected = append(c.rejected, rejection{candidate: i, reason: verdict.Reason(view.Snapshot.ResourceNames)})
 			continue
 		}
 		reply.Accept(accepted(c, i, node))
@@ -141,10 +141,9 @@ func (e *Extender) sift(c *call, profile *predicates.Profile, pod *cluster.Pod) 
 
 // choose answers with the best candidate that fits, and assumes the pod there at
 // once, so that the next call counts it.
-func (e *Extender) choose(c *call, profile *predicates.Profile, pod *cluster.Pod) error {
+func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) error {
 	for {
-		snap := e.cluster.Snapshot()
-		at, best := e.best(c, profile, pod, snap)
+		at, best := e.best(c, profile, pod)
 		reply := newFilterReply(c)
 		if best == nil {
 			e.reject(c, &reply)
@@ -170,21 +169,22 @@ func (e *Extender) choose(c *call, profile *predicates.Profile, pod *cluster.Pod
 // best is the candidate with the highest total among those that fit, one of them
 // at random when there are several, nil when there is none. It notes in
 // c.rejected those that do not fit.
-func (e *Extender) best(c *call, profile *predicates.Profile, pod *cluster.Pod, snap *cluster.Snapshot) (at int, best *cluster.Node) {
-	fit, rank := profile.Filter(pod, snap), profile.Rank(pod, snap)
+func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (at int, best *cluster.Node) {
+	view := profile.View(pod)
+	defer view.Close()
 	c.rejected = c.rejected[:0]
 	var highest int64
 	ties := 0
-	for i, node := range c.candidates.resolve(snap, c.args.Names) {
+	for i, node := range c.candidates.resolve(view.Snapshot, c.args.Names) {
 		if node == nil {
 			c.rejected = append(c.rejected, rejection{candidate: i, reason: reasonUnknownNode})
 			continue
 		}
-		if verdict := fit.Verdict(node); verdict != predicates.Fits {
-			c.rejected = append(c.rejected, rejection{candidate: i, reason: verdict.Reason(snap.ResourceNames)})
+		if verdict := view.Verdict(node); verdict != predicates.Fits {
+			c.rejected = append(c.rejected, rejection{candidate: i, reason: verdict.Reason(view.Snapshot.ResourceNames)})
 			continue
 		}
-		switch total := rank.Total(node); {
+		switch total := view.Total(node); {
 		case best == nil || total > highest:
 			at, best, highest, ties = i, node, total, 1
 		case total == highest:
@@ -238,12 +238,12 @@ func (e *Extender) prioritize(c *call) error {
 	if err != nil {
 		return err
 	}
-	snap := e.cluster.Snapshot()
-	rank := profile.Rank(pod, snap)
+	view := profile.View(pod)
+	defer view.Close()
 	reply := wire.NewPriorityReply(&c.reply)
-	for _, node := range c.candidates.resolve(snap, c.args.Names) {
+	for _, node := range c.candidates.resolve(view.Snapshot, c.args.Names) {
 		if node != nil {
-			reply.Add(node.QuotedName, rank.Scale(rank.Total(node), extenderv1.MaxExtenderPriority))
+			reply.Add(node.QuotedName, view.Scale(view.Total(node), extenderv1.MaxExtenderPriority))
 		}
 	}
 	reply.End()

@@ -15,6 +15,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
 )
 
 // BenchmarkVerbs measures the verbs without HTTP. `make bench-verbs` measures them
@@ -59,8 +60,12 @@ func benchExtender(b *testing.B, nodes int, selection v1alpha2.NodeSelection) (*
 		}
 	}
 	pending := newPod("pending", "1")
+	yes := true
+	pending.OwnerReferences = []metav1.OwnerReference{{UID: "controller", Controller: &yes}}
 	must(b, c.Set(pending))
-	extender, err := newExtender(log, c, nil, []v1alpha2.Profile{{SchedulerName: corev1.DefaultSchedulerName, NodeSelection: selection}})
+	config := v1alpha2.Default()
+	config.Profiles[0].NodeSelection = selection
+	extender, err := newExtender(log, c, nil, config, predicates.NewStoreMetrics(prometheus.NewRegistry()))
 	must(b, err)
 	body, err := json.Marshal(extenderv1.ExtenderArgs{Pod: pending, NodeNames: &names})
 	must(b, err)

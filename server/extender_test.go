@@ -24,6 +24,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
 )
 
 // bench is an extender over a cluster of the test's own, served over HTTP.
@@ -63,7 +64,7 @@ func newBench(t *testing.T, o benchOptions) *bench {
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: o.assumeTTL})
-	extender, err := newExtender(log, c, o.client, config.Profiles)
+	extender, err := newExtender(log, c, o.client, config, predicates.NewStoreMetrics(registry))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (e *Extender) preempt(c *call) error {
 	}
 	e.cluster.Release(args.Pod.UID)
 	pod, snap := e.cluster.ResourceNames().NewPod(args.Pod), e.cluster.Snapshot()
-	fit := profile.Filter(pod, snap)
+	fit := profile.Profile.Filter(pod, snap)
 
 	result := extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
 	for name, victims := range proposed(&args) {

@@ -18,6 +18,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
 )
 
 // Options of a Server.
@@ -71,7 +72,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	var err error
-	if s.extender, err = newExtender(o.Logger, s.cluster, s.client, o.Config.Profiles); err != nil {
+	if s.extender, err = newExtender(o.Logger, s.cluster, s.client, o.Config, predicates.NewStoreMetrics(s.registry)); err != nil {
 		return nil, err
 	}
 	s.verbs = newVerbs(o.Logger, newMetrics(s.registry), o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, s.readiness.serving)

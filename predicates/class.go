@@ -1,0 +1,128 @@
+package predicates
+
+import (
+	"hash/maphash"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// Class is an equivalence class: pods that every predicate and every score
+// treats alike, so that what is known of one is known of all (seed: "Equivalence
+// class based scheduling in Kubernetes"; the name is Borg's).
+//
+// The seed takes the controllerRef as the class. Pods of one controller may
+// differ, though (the volumes of a StatefulSet, the node of a DaemonSet pod, a
+// resize), so the class is the controller and all that predicates and scores
+// read of the pod itself.
+type Class struct {
+	// Hash identifies the class in logs and at debug endpoints.
+	Hash uint64
+	// Controller is the UID of the controller of its pods, "" when the profile has
+	// pods share across controllers.
+	Controller string
+
+	canonical string
+}
+
+// classes interns the classes of a profile. It is safe for concurrent use.
+type classes struct {
+	equivalence v1alpha2.Equivalence
+	hash        func(canonical string) uint64
+
+	mu     sync.Mutex
+	byHash map[uint64][]*Class // more than one where hashes collide
+}
+
+func newClasses(equivalence v1alpha2.Equivalence) *classes {
+	seed := maphash.MakeSeed()
+	return &classes{
+		equivalence: equivalence,
+		hash:        func(canonical string) uint64 { return maphash.String(seed, canonical) },
+		byHash:      map[uint64][]*Class{},
+	}
+}
+
+// of is the class of a pod. It is nil for a pod without a controller in a profile
+// whose classes are those of controllers: such a pod is evaluated for itself.
+func (c *classes) of(pod *cluster.Pod) *Class {
+	controller := ""
+	if c.equivalence == v1alpha2.EquivalenceControllerRef {
+		owner := metav1.GetControllerOfNoCopy(pod.Pod)
+		if owner == nil {
+			return nil
+		}
+		controller = string(owner.UID)
+	}
+	key := controller + "\x00" + canonical(pod.Pod)
+	hash := c.hash(key)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, class := range c.byHash[hash] {
+		if class.canonical == key {
+			return class
+		}
+	}
+	class := &Class{Hash: hash, Controller: controller, canonical: key}
+	c.byHash[hash] = append(c.byHash[hash], class)
+	return class
+}
+
+// forget drops a class. Pods of it get a new one.
+func (c *classes) forget(class *Class) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	same := c.byHash[class.Hash]
+	for i := range same {
+		if same[i] == class {
+			c.byHash[class.Hash] = append(same[:i:i], same[i+1:]...)
+		}
+	}
+	if len(c.byHash[class.Hash]) == 0 {
+		delete(c.byHash, class.Hash)
+	}
+}
+
+// canonical is all that predicates and scores read of a pod, in a form that is
+// equal for equal pods: protobuf, which writes maps in the order of their keys. A
+// test fails when PodSpec gains a field that is neither here nor known not to
+// matter.
+func canonical(pod *corev1.Pod) string {
+	spec := &pod.Spec
+	relevant := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Labels: pod.Labels},
+		Spec: corev1.PodSpec{
+			Volumes:                   spec.Volumes,
+			InitContainers:            canonicalContainers(spec.InitContainers),
+			Containers:                canonicalContainers(spec.Containers),
+			NodeSelector:              spec.NodeSelector,
+			NodeName:                  spec.NodeName,
+			HostNetwork:               spec.HostNetwork,
+			Affinity:                  spec.Affinity,
+			Tolerations:               spec.Tolerations,
+			Overhead:                  spec.Overhead,
+			TopologySpreadConstraints: spec.TopologySpreadConstraints,
+			ResourceClaims:            spec.ResourceClaims,
+			Resources:                 spec.Resources,
+		},
+	}
+	encoded, err := relevant.Marshal()
+	if err != nil {
+		panic(err) // a pod that was decoded can be encoded
+	}
+	return string(encoded)
+}
+
+func canonicalContainers(containers []corev1.Container) []corev1.Container {
+	relevant := make([]corev1.Container, len(containers))
+	for i := range containers {
+		c := &containers[i]
+		relevant[i] = corev1.Container{Image: c.Image, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+	}
+	return relevant
+}

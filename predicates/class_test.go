@@ -1,0 +1,124 @@
+package predicates
+
+import (
+	"math/rand"
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/randfill"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// irrelevantPodFields are the fields of PodSpec that no predicate and no score
+// reads. A field that is added to the API is in neither place and fails the test
+// until somebody has decided.
+var irrelevantPodFields = []string{
+	"EphemeralContainers", "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "DNSPolicy",
+	"ServiceAccountName", "DeprecatedServiceAccount", "AutomountServiceAccountToken", "HostPID", "HostIPC", "ShareProcessNamespace",
+	"SecurityContext", "ImagePullSecrets", "Hostname", "Subdomain", "SchedulerName", "HostAliases", "PriorityClassName", "Priority",
+	"DNSConfig", "ReadinessGates", "RuntimeClassName", "EnableServiceLinks", "PreemptionPolicy", "SetHostnameAsFQDN", "OS", "HostUsers",
+	"SchedulingGates", "HostnameOverride", "SchedulingGroup",
+}
+
+var irrelevantContainerFields = []string{
+	"Name", "Command", "Args", "WorkingDir", "EnvFrom", "Env", "ResizePolicy", "RestartPolicyRules", "VolumeMounts", "VolumeDevices",
+	"LivenessProbe", "ReadinessProbe", "StartupProbe", "Lifecycle", "TerminationMessagePath", "TerminationMessagePolicy",
+	"ImagePullPolicy", "SecurityContext", "Stdin", "StdinOnce", "TTY",
+}
+
+func TestTheCanonicalFormHoldsEveryFieldThatIsNotKnownToBeIrrelevant(t *testing.T) {
+	filler := randfill.New().RandSource(rand.NewSource(1)).NilChance(0).NumElements(1, 1).MaxDepth(12)
+	check := func(name string, irrelevant []string, fill func(pod *corev1.Pod) (reflect.Value, func())) {
+		fields := reflect.VisibleFields(func() reflect.Type { v, _ := fill(&corev1.Pod{}); return v.Type() }())
+		known := map[string]bool{}
+		for _, field := range irrelevant {
+			known[field] = true
+		}
+		for _, field := range fields {
+			var pod corev1.Pod
+			target, done := fill(&pod)
+			done()
+			before := canonical(&pod)
+			target, done = fill(&pod)
+			filler.Fill(target.FieldByIndex(field.Index).Addr().Interface())
+			done()
+			if changed := canonical(&pod) != before; changed == known[field.Name] {
+				t.Errorf("%s.%s: in the canonical form: %v, listed as irrelevant: %v", name, field.Name, changed, known[field.Name])
+			}
+			delete(known, field.Name)
+		}
+		for field := range known {
+			t.Errorf("%s.%s is listed as irrelevant and does not exist", name, field)
+		}
+	}
+	check("PodSpec", irrelevantPodFields, func(pod *corev1.Pod) (reflect.Value, func()) {
+		return reflect.ValueOf(&pod.Spec).Elem(), func() {}
+	})
+	for name, of := range map[string]func(pod *corev1.Pod) *[]corev1.Container{
+		"Container":     func(pod *corev1.Pod) *[]corev1.Container { return &pod.Spec.Containers },
+		"InitContainer": func(pod *corev1.Pod) *[]corev1.Container { return &pod.Spec.InitContainers },
+	} {
+		check(name, irrelevantContainerFields, func(pod *corev1.Pod) (reflect.Value, func()) {
+			container := corev1.Container{}
+			return reflect.ValueOf(&container).Elem(), func() { *of(pod) = []corev1.Container{container} }
+		})
+	}
+}
+
+func owned(name, controller string) *cluster.Pod {
+	yes := true
+	return cluster.NewResourceNames().NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Namespace: "default", Labels: map[string]string{"app": "web"},
+		OwnerReferences: []metav1.OwnerReference{{UID: "not-this"}, {UID: types.UID(controller), Controller: &yes}},
+	}})
+}
+
+func TestPodsShareAClassByControllerOrByTemplate(t *testing.T) {
+	byController, byTemplate := newClasses(v1alpha2.EquivalenceControllerRef), newClasses(v1alpha2.EquivalenceTemplate)
+	a1, a2, b1 := owned("a-1", "a"), owned("a-2", "a"), owned("b-1", "b")
+	if byController.of(a1) != byController.of(a2) {
+		t.Error("two pods of one controller differ by ControllerRef")
+	}
+	if byController.of(a1) == byController.of(b1) {
+		t.Error("pods of two controllers share by ControllerRef")
+	}
+	if byTemplate.of(a1) != byTemplate.of(b1) {
+		t.Error("equal pods of two controllers differ by Template")
+	}
+	different := owned("a-3", "a")
+	different.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+	if byController.of(a1) == byController.of(different) {
+		t.Error("pods of one controller share though one has a node selector")
+	}
+	lone := cluster.NewResourceNames().NewPod(&corev1.Pod{})
+	if byController.of(lone) != nil {
+		t.Error("a pod without a controller has a class by ControllerRef")
+	}
+	if byTemplate.of(lone) == nil {
+		t.Error("a pod without a controller has no class by Template")
+	}
+}
+
+func TestACollisionOfHashesSharesNothing(t *testing.T) {
+	c := newClasses(v1alpha2.EquivalenceControllerRef)
+	c.hash = func(string) uint64 { return 7 }
+	a, b := c.of(owned("a", "a")), c.of(owned("b", "b"))
+	if a == b {
+		t.Fatal("two classes became one")
+	}
+	if c.of(owned("a-2", "a")) != a || c.of(owned("b-2", "b")) != b {
+		t.Error("classes with the same hash are not found again")
+	}
+	c.forget(a)
+	if c.of(owned("b-3", "b")) != b {
+		t.Error("forgetting a class lost another of the same hash")
+	}
+	if c.of(owned("a-3", "a")) == a {
+		t.Error("a forgotten class was found")
+	}
+}

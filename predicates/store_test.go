@@ -1,0 +1,305 @@
+package predicates
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+type storeBench struct {
+	cluster *cluster.Cluster
+	store   *VerdictStore
+	metrics *StoreMetrics
+}
+
+func newStoreBench(t interface{ Fatal(...any) }, maxBytes int64) *storeBench {
+	config := v1alpha2.Default()
+	profile, err := NewProfile(&config.Profiles[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewRegistry()
+	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: time.Hour})
+	metrics := NewStoreMetrics(registry)
+	return &storeBench{cluster: c, store: NewVerdictStore(profile, c, maxBytes, metrics), metrics: metrics}
+}
+
+func storeNode(name string, cpu int64) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"zone": "a"}},
+		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+			corev1.ResourceCPU: *resource.NewQuantity(cpu, resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("8Gi"),
+			corev1.ResourcePods: *resource.NewQuantity(10, resource.DecimalSI),
+		}},
+	}
+}
+
+// storePod is a pod of one of several controllers with needs of their own.
+func storePod(controller, number int) *corev1.Pod {
+	yes := true
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("pod-%d-%d", controller, number), Namespace: "default", UID: types.UID(fmt.Sprintf("uid-%d-%d", controller, number)),
+			OwnerReferences: []metav1.OwnerReference{{UID: types.UID(fmt.Sprint(controller)), Controller: &yes}},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: *resource.NewQuantity(int64(1+controller%3), resource.DecimalSI),
+		}}}}},
+	}
+	switch controller % 4 {
+	case 1:
+		pod.Spec.NodeSelector = map[string]string{"zone": "a"}
+	case 2:
+		pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	case 3:
+		pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
+	}
+	return pod
+}
+
+// TestARememberedVerdictIsNeverStale changes the cluster at random and compares,
+// after every step, what the store remembers with what a fresh evaluation says.
+func TestARememberedVerdictIsNeverStale(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := newStoreBench(t, 1<<30)
+		index := rapid.IntRange(0, 4)
+		set := func(object runtime.Object) {
+			if err := b.cluster.Set(object); err != nil {
+				t.Fatal(err)
+			}
+		}
+		nodeNow := func(name string) *corev1.Node {
+			if node := b.cluster.Snapshot().NodeByName(name); node != nil {
+				return node.DeepCopy()
+			}
+			return storeNode(name, 4)
+		}
+		name := func(t *rapid.T) string { return fmt.Sprintf("node-%d", index.Draw(t, "node")) }
+		checked := 0
+		t.Repeat(map[string]func(*rapid.T){
+			"set a node's CPU": func(t *rapid.T) { set(storeNode(name(t), rapid.Int64Range(0, 8).Draw(t, "cpu"))) },
+			"label a node": func(t *rapid.T) {
+				node := nodeNow(name(t))
+				node.Labels = map[string]string{"zone": rapid.SampledFrom([]string{"a", "b"}).Draw(t, "zone")}
+				set(node)
+			},
+			"unlabel a node": func(t *rapid.T) {
+				node := nodeNow(name(t))
+				node.Labels = nil
+				set(node)
+			},
+			"taint a node": func(t *rapid.T) {
+				node := nodeNow(name(t))
+				node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "k", Effect: corev1.TaintEffectNoSchedule})
+				set(node)
+			},
+			"cordon or uncordon a node": func(t *rapid.T) {
+				node := nodeNow(name(t))
+				node.Spec.Unschedulable = !node.Spec.Unschedulable
+				set(node)
+			},
+			"delete a node": func(t *rapid.T) {
+				if err := b.cluster.Delete(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name(t)}}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"place a pod": func(t *rapid.T) {
+				pod := storePod(index.Draw(t, "controller"), rapid.IntRange(0, 3).Draw(t, "number"))
+				pod.Spec.NodeName = name(t)
+				set(pod)
+			},
+			"resize a pod": func(t *rapid.T) {
+				pod := storePod(index.Draw(t, "controller"), rapid.IntRange(0, 3).Draw(t, "number"))
+				pod.Spec.NodeName = name(t)
+				pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("3")
+				set(pod)
+			},
+			"delete a pod": func(t *rapid.T) {
+				if err := b.cluster.Delete(storePod(index.Draw(t, "controller"), rapid.IntRange(0, 3).Draw(t, "number"))); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"assume a pod": func(t *rapid.T) {
+				snap := b.cluster.Snapshot()
+				if node := snap.NodeByName(name(t)); node != nil {
+					_ = b.cluster.Assume(snap.ResourceNames.NewPod(storePod(index.Draw(t, "controller"), 9)), node) // it may be placed
+				}
+			},
+			"release a pod": func(t *rapid.T) {
+				b.cluster.Release(storePod(index.Draw(t, "controller"), 9).UID)
+			},
+			"": func(t *rapid.T) {
+				// Not every class is asked every time, so that some lag behind.
+				for controller := range 5 {
+					if !rapid.Bool().Draw(t, "ask") {
+						continue
+					}
+					checked += compareWithFresh(t, b, storePod(controller, 100))
+				}
+			},
+		})
+	})
+}
+
+// compareWithFresh returns how many nodes it compared.
+func compareWithFresh(t *rapid.T, b *storeBench, object *corev1.Pod) int {
+	pod := b.cluster.ResourceNames().NewPod(object)
+	view := b.store.View(pod)
+	defer view.Close()
+	fit, rank := b.store.Profile.Filter(pod, view.Snapshot), b.store.Profile.Rank(pod, view.Snapshot)
+	for node := range view.Snapshot.Nodes() {
+		if got, want := view.Verdict(node), fit.Verdict(node); got != want {
+			t.Fatalf("%s on %s: remembered %q, fresh %q", object.Name, node.Name, got.Reason(view.Snapshot.ResourceNames), want.Reason(view.Snapshot.ResourceNames))
+		}
+		if got, want := view.Total(node), rank.Total(node); got != want {
+			t.Fatalf("%s on %s: remembered total %d, fresh %d", object.Name, node.Name, got, want)
+		}
+	}
+	return view.Snapshot.NodeCount()
+}
+
+func TestOnlyWhatChangedIsEvaluatedAnew(t *testing.T) {
+	b := newStoreBench(t, 1<<30)
+	for i := range 10 {
+		if err := b.cluster.Set(storeNode(fmt.Sprintf("node-%d", i), 8)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	object := storePod(1, 0) // has a node selector
+	ask := func() {
+		view := b.store.View(b.cluster.ResourceNames().NewPod(object))
+		view.Close()
+	}
+	evaluated := func() map[string]float64 {
+		counts := map[string]float64{}
+		for _, predicate := range []string{v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration, v1alpha2.NodeAffinity, v1alpha2.NodePorts, v1alpha2.NodeResourcesFit} {
+			for _, cause := range []string{"node", "labels", "taints", "requested", "allocatable", "unschedulable", "ports"} {
+				if n := testutil.ToFloat64(b.metrics.evaluated.WithLabelValues(corev1.DefaultSchedulerName, predicate, cause)); n != 0 {
+					counts[predicate+" by "+cause] = n
+				}
+			}
+		}
+		b.metrics.evaluated.Reset()
+		return counts
+	}
+	change := func(f func(*corev1.Node)) func() {
+		return func() {
+			node := b.cluster.Snapshot().NodeByName("node-3").DeepCopy()
+			f(node)
+			if err := b.cluster.Set(node); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	place := func() {
+		other := storePod(3, 0)
+		other.Spec.NodeName = "node-5"
+		if err := b.cluster.Set(other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		name   string
+		change func()
+		want   map[string]float64
+	}{
+		{"a class is new", func() {}, map[string]float64{
+			"NodeUnschedulable by node": 10, "TaintToleration by node": 10, "NodeAffinity by node": 10, "NodeResourcesFit by node": 10,
+		}},
+		{"nothing changed", func() {}, map[string]float64{}},
+		{"a node's labels changed", change(func(n *corev1.Node) { n.Labels = map[string]string{"zone": "b"} }), map[string]float64{"NodeAffinity by labels": 1}},
+		{"a node was tainted", change(func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+		}), map[string]float64{"TaintToleration by taints": 1}},
+		{"a node was cordoned", change(func(n *corev1.Node) { n.Spec.Unschedulable = true }), map[string]float64{"NodeUnschedulable by unschedulable": 1}},
+		{"a node grew", change(func(n *corev1.Node) { n.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("9") }), map[string]float64{"NodeResourcesFit by allocatable": 1}},
+		{"a condition changed, which nothing reads", change(func(n *corev1.Node) {
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse}}
+		}), map[string]float64{}},
+		{"a pod with a host port was placed", place, map[string]float64{"NodeResourcesFit by requested": 1}},
+		{"a node was added", func() {
+			if err := b.cluster.Set(storeNode("new", 1)); err != nil {
+				t.Fatal(err)
+			}
+		}, map[string]float64{"NodeUnschedulable by node": 1, "TaintToleration by node": 1, "NodeAffinity by node": 1, "NodeResourcesFit by node": 1}},
+	} {
+		step.change()
+		ask()
+		if diff := cmp.Diff(step.want, evaluated()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.name, diff)
+		}
+	}
+}
+
+func TestTheLeastRecentlyUsedClassesAreForgotten(t *testing.T) {
+	probe := newStoreBench(t, 1<<30)
+	view := probe.store.View(probe.cluster.ResourceNames().NewPod(storePod(0, 0)))
+	view.Close()
+	one := probe.store.bytes
+
+	b := newStoreBench(t, 3*one+one/2)
+	ask := func(controller int) {
+		view := b.store.View(b.cluster.ResourceNames().NewPod(storePod(controller*4, 0))) // all of the same needs
+		view.Close()
+	}
+	for _, controller := range []int{0, 1, 2, 0, 3} {
+		ask(controller)
+	}
+	result := func(result string) float64 {
+		return testutil.ToFloat64(b.metrics.lookups.WithLabelValues(corev1.DefaultSchedulerName, result))
+	}
+	if result(lookupMiss) != 4 || result(lookupHit) != 1 {
+		t.Fatalf("%v misses and %v hits, want 4 and 1", result(lookupMiss), result(lookupHit))
+	}
+	ask(0)
+	if result(lookupHit) != 2 {
+		t.Error("a class that was used lately was forgotten")
+	}
+	ask(1)
+	if result(lookupMiss) != 5 {
+		t.Error("the class used least recently was not forgotten")
+	}
+	if b.store.bytes > b.store.maxBytes || len(b.store.entries) != 3 || len(b.store.classes.byHash) != 3 {
+		t.Errorf("%d bytes of %d, %d entries, %d classes", b.store.bytes, b.store.maxBytes, len(b.store.entries), len(b.store.classes.byHash))
+	}
+}
+
+func TestConcurrentViewsAndChanges(t *testing.T) {
+	b := newStoreBench(t, 20_000)
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := range 200 {
+				if worker == 0 {
+					_ = b.cluster.Set(storeNode(fmt.Sprintf("node-%d", i%20), int64(i%7)))
+					continue
+				}
+				pod := b.cluster.ResourceNames().NewPod(storePod(i%11, 0))
+				view := b.store.View(pod)
+				fit := b.store.Profile.Filter(pod, view.Snapshot)
+				for node := range view.Snapshot.Nodes() {
+					if view.Verdict(node) != fit.Verdict(node) {
+						t.Errorf("a stale verdict on %s", node.Name)
+					}
+				}
+				view.Close()
+			}
+		})
+	}
+	wg.Wait()
+}
