@@ -3,7 +3,6 @@ package server
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -87,9 +86,17 @@ func (c *certificates) versions() [3]fileVersion {
 }
 
 func (c *certificates) load() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(c.files.CertFile, c.files.KeyFile)
+	certificate, err := read("certFile", c.files.CertFile)
 	if err != nil {
-		return nil, fmt.Errorf("serving.tls: %w", err)
+		return nil, err
+	}
+	key, err := read("keyFile", c.files.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return nil, fmt.Errorf("serving.tls: %s and %s: %w", c.files.CertFile, c.files.KeyFile, err)
 	}
 	config := &tls.Config{
 		MinVersion:   tls.VersionTLS12,
@@ -99,14 +106,23 @@ func (c *certificates) load() (*tls.Config, error) {
 	if c.files.ClientCAFile == "" {
 		return config, nil
 	}
-	pem, err := os.ReadFile(c.files.ClientCAFile)
+	pem, err := read("clientCAFile", c.files.ClientCAFile)
 	if err != nil {
-		return nil, fmt.Errorf("serving.tls.clientCAFile: %w", err)
+		return nil, err
 	}
 	config.ClientCAs = x509.NewCertPool()
 	if !config.ClientCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("serving.tls.clientCAFile: %w", errors.New(c.files.ClientCAFile+" holds no PEM certificate"))
+		return nil, fmt.Errorf("serving.tls.clientCAFile: %s holds no PEM certificate", c.files.ClientCAFile)
 	}
 	config.ClientAuth = tls.RequireAndVerifyClientCert
 	return config, nil
+}
+
+// read reads the file that a field of serving.tls names.
+func read(field, file string) ([]byte, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("serving.tls.%s: %w", field, err)
+	}
+	return content, nil
 }
