@@ -138,6 +138,24 @@ func (c *Cluster) PendingPod(uid types.UID) *Pod {
 	return c.pending[uid]
 }
 
+// FindPod returns a pod by its name, with or without a node, nil when there is none.
+// It looks at every pod and is meant for people who ask.
+func (c *Cluster) FindPod(name types.NamespacedName) *Pod {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, pod := range c.pending {
+		if key(pod) == name {
+			return pod
+		}
+	}
+	for _, place := range c.placed {
+		if key(place.pod) == name {
+			return place.pod
+		}
+	}
+	return nil
+}
+
 // record enters a change in the journal. The caller holds the lock and has
 // applied the change.
 func (c *Cluster) record(node int32, aspects Aspect) {

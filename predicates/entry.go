@@ -15,6 +15,8 @@ type entry struct {
 
 	mu         sync.Mutex
 	prepared   bool
+	pod        string // namespace/name of the pod that it was prepared with
+	calls      int
 	generation uint64
 	checks     []keptCheck // those that concern the class
 	rates      []weightedRate
@@ -45,7 +47,7 @@ type scratch struct {
 
 // prepare readies predicates and scores for the class, by one of its pods.
 func (e *entry) prepare(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) {
-	e.prepared = true
+	e.prepared, e.pod = true, pod.Namespace+"/"+pod.Name
 	for _, predicate := range p.predicates {
 		if check := predicate.For(pod, snap); check != nil {
 			e.checks = append(e.checks, keptCheck{name: predicate.Name(), check: check, aspects: predicate.Aspects()})

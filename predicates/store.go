@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"container/list"
+	"fmt"
 	"sync"
 
 	"muster.dev/muster/cluster"
@@ -69,6 +70,7 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 		result = lookupMiss
 	}
 	s.metrics.lookups.WithLabelValues(s.Profile.Name, result).Inc()
+	e.calls++
 	scratch, _ := s.scratches.Get().(*scratch)
 	e.update(snap, scratch)
 	s.scratches.Put(scratch)
@@ -140,4 +142,50 @@ func (s *VerdictStore) account(e *entry) {
 		s.classes.forget(dropped.class)
 		s.bytes -= dropped.counted
 	}
+}
+
+// ClassInfo is what a store says of a class to people.
+type ClassInfo struct {
+	Hash       string `json:"hash"`
+	Controller string `json:"controller,omitempty"`
+	// Pod is the pod that the class was first seen with.
+	Pod string `json:"pod"`
+	// Calls is how often it was asked for since it is remembered; the first one was a
+	// miss.
+	Calls int   `json:"calls"`
+	Bytes int64 `json:"bytes"`
+	// Generation is that of the snapshot that it was last asked on.
+	Generation uint64 `json:"generation"`
+	// Fitting is how many nodes fit then.
+	Fitting int `json:"fitting"`
+}
+
+// Classes lists what is remembered, the most recently used first.
+func (s *VerdictStore) Classes() []ClassInfo {
+	s.mu.Lock()
+	var entries []*entry
+	for at := s.recent.Front(); at != nil; at = at.Next() {
+		entries = append(entries, at.Value.(*entry))
+	}
+	s.mu.Unlock()
+	infos := make([]ClassInfo, 0, len(entries))
+	for _, e := range entries {
+		infos = append(infos, e.info(s.cluster.Snapshot()))
+	}
+	return infos
+}
+
+func (e *entry) info(snap *cluster.Snapshot) ClassInfo {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	info := ClassInfo{
+		Hash: fmt.Sprintf("%016x", e.class.Hash), Controller: e.class.Controller, Pod: e.pod,
+		Calls: e.calls, Bytes: e.size(), Generation: e.generation,
+	}
+	for node := range snap.Nodes() {
+		if int(node.Index) < len(e.first) && e.first[node.Index] == Fits {
+			info.Fitting++
+		}
+	}
+	return info
 }

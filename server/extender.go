@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -53,21 +54,33 @@ func (e *Extender) verbs() []verb {
 	}
 }
 
-// profile finds the profile of a scheduler name and notes it for the metrics.
+// profile finds the verdicts of a scheduler name and notes it for the metrics.
 func (e *Extender) profile(c *call, schedulerName string) (*predicates.VerdictStore, error) {
+	store, err := e.store(schedulerName)
+	if err == nil {
+		c.profile = store.Profile.Name
+	}
+	return store, err
+}
+
+func (e *Extender) store(schedulerName string) (*predicates.VerdictStore, error) {
 	if schedulerName == "" {
 		schedulerName = corev1.DefaultSchedulerName
 	}
-	if profile := e.profiles[schedulerName]; profile != nil {
-		c.profile = profile.Profile.Name
-		return profile, nil
+	if store := e.profiles[schedulerName]; store != nil {
+		return store, nil
 	}
-	var known []string
-	for name := range e.profiles {
-		known = append(known, name)
-	}
-	slices.Sort(known)
+	known := slices.Sorted(maps.Keys(e.profiles))
 	return nil, fmt.Errorf("no profile for spec.schedulerName %q; the profiles are: %s", schedulerName, strings.Join(known, ", "))
+}
+
+// stores are the verdict stores of all profiles, by name.
+func (e *Extender) stores() []*predicates.VerdictStore {
+	var stores []*predicates.VerdictStore
+	for _, name := range slices.Sorted(maps.Keys(e.profiles)) {
+		stores = append(stores, e.profiles[name])
+	}
+	return stores
 }
 
 // pod is the pod of a request. When the watch has shown the same version, what

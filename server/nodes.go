@@ -3,7 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"text/tabwriter"
+	"strings"
 
 	"muster.dev/muster/cluster"
 )
@@ -11,19 +11,11 @@ import (
 // debugNodes lists the nodes by index, as a table.
 func (s *Server) debugNodes(w http.ResponseWriter, _ *http.Request) {
 	snap := s.cluster.Snapshot()
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = fmt.Fprintf(w, "generation %d, %d nodes\n\n", snap.Generation, snap.NodeCount())
-	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	defer func() { _ = table.Flush() }() // the caller may be gone
-	row := func(columns ...any) {
-		for _, column := range columns {
-			_, _ = fmt.Fprintf(table, "%v\t", column)
-		}
-		_, _ = fmt.Fprintln(table)
-	}
-	row("NODE", "PODS", "CPU", "CPU%", "MEMORY", "MEMORY%", "EXTENDED")
+	t := newTable(w, fmt.Sprintf("generation %d, %d nodes", snap.Generation, snap.NodeCount()))
+	defer t.flush()
+	t.row("NODE", "PODS", "CPU", "CPU%", "MEMORY", "MEMORY%", "EXTENDED")
 	for node := range snap.Nodes() {
-		row(node.Name,
+		t.row(node.Name,
 			fmt.Sprintf("%d/%d", len(node.Pods), node.Allocatable.Pods),
 			fmt.Sprintf("%dm/%dm", node.Requested.MilliCPU, node.Allocatable.MilliCPU),
 			percent(node.Requested.MilliCPU, node.Allocatable.MilliCPU),
@@ -41,11 +33,11 @@ func percent(part, whole int64) string {
 }
 
 func extended(node *cluster.Node, names *cluster.ResourceNames) string {
-	text := ""
+	var resources []string
 	for i, offered := range node.Allocatable.Scalar {
 		if offered != 0 {
-			text += fmt.Sprintf("%s=%d/%d ", names.Name(i), node.Requested.ScalarAt(i), offered)
+			resources = append(resources, fmt.Sprintf("%s=%d/%d", names.Name(i), node.Requested.ScalarAt(i), offered))
 		}
 	}
-	return text
+	return strings.Join(resources, " ")
 }

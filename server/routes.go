@@ -38,6 +38,10 @@ func (s *Server) routes() []route {
 		route{http.MethodGet, "/configz", "the configuration in force", s.configz},
 		route{http.MethodGet, "/version", "what was built, from what, with what", s.version},
 		route{http.MethodGet, "/debug/nodes", "every node: what it offers, what is requested, how many pods", s.debugNodes},
+		route{http.MethodGet, "/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain},
+		route{http.MethodPost, "/debug/explain", "the same for a pod that is posted as YAML", s.debugExplain},
+		route{http.MethodGet, "/debug/equivalence", "equivalence classes whose verdicts are remembered", s.debugEquivalence},
+		route{http.MethodGet, "/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates},
 		route{http.MethodGet, "/debug/", "this page", s.index},
 	)
 	if s.config.Serving.Profiling {

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// debugExplain says for a pod what its profile says of every node. The pod is one of
+// the cluster, as in ?pod=namespace/name, or one that is posted as YAML or JSON.
+func (s *Server) debugExplain(w http.ResponseWriter, r *http.Request) {
+	pod, err := s.podToExplain(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if pod == nil {
+		http.Error(w, fmt.Sprintf("pod: no pod %q in the view of the cluster", r.URL.Query().Get("pod")), http.StatusNotFound)
+		return
+	}
+	store, err := s.extender.store(pod.Spec.SchedulerName)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		return
+	}
+	snap := s.cluster.Snapshot()
+	explanations := store.Profile.Explain(pod, snap)
+	slices.SortStableFunc(explanations, func(a, b predicates.Explanation) int {
+		if len(a.Against) != len(b.Against) {
+			return len(a.Against) - len(b.Against)
+		}
+		return int(b.Total - a.Total)
+	})
+	fitting := 0
+	for _, e := range explanations {
+		if len(e.Against) == 0 {
+			fitting++
+		}
+	}
+	title := fmt.Sprintf("pod %s/%s, profile %s, generation %d: %d of %d nodes fit",
+		pod.Namespace, pod.Name, store.Profile.Name, snap.Generation, fitting, len(explanations))
+	s.writeExplanations(w, title, explanations)
+}
+
+func (s *Server) podToExplain(r *http.Request) (*cluster.Pod, error) {
+	if r.Method == http.MethodPost {
+		body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, s.config.Serving.MaxBodyBytes))
+		if err != nil {
+			return nil, err
+		}
+		object := &corev1.Pod{}
+		if err := yaml.UnmarshalStrict(body, object); err != nil {
+			return nil, fmt.Errorf("the posted pod: %w", err)
+		}
+		return s.cluster.ResourceNames().NewPod(object), nil
+	}
+	namespace, name, found := strings.Cut(r.URL.Query().Get("pod"), "/")
+	if !found {
+		return nil, errors.New("pod: name one, as in ?pod=namespace/name, or post one")
+	}
+	return s.cluster.FindPod(types.NamespacedName{Namespace: namespace, Name: name}), nil
+}
+
+func (s *Server) writeExplanations(w http.ResponseWriter, title string, explanations []predicates.Explanation) {
+	t := newTable(w, title)
+	defer t.flush()
+	header := []any{"NODE", "FITS", "TOTAL"}
+	if len(explanations) > 0 {
+		for _, rating := range explanations[0].Scores {
+			header = append(header, fmt.Sprintf("%s×%d", rating.Name, rating.Weight))
+		}
+	}
+	t.row(append(header, "AGAINST")...)
+	for _, e := range explanations {
+		cells := []any{e.Node.Name, len(e.Against) == 0, e.Total}
+		for _, rating := range e.Scores {
+			cells = append(cells, rating.Score)
+		}
+		var against []string
+		for _, objection := range e.Against {
+			against = append(against, objection.Predicate+": "+objection.Reason)
+		}
+		t.row(append(cells, strings.Join(against, "; "))...)
+	}
+}
+
+// debugEquivalence lists the classes whose verdicts are remembered.
+func (s *Server) debugEquivalence(w http.ResponseWriter, _ *http.Request) {
+	t := newTable(w, fmt.Sprintf("generation %d", s.cluster.Snapshot().Generation))
+	defer t.flush()
+	t.row("PROFILE", "CLASS", "FIRST POD", "CONTROLLER", "CALLS", "BYTES", "GENERATION", "FITTING")
+	for _, store := range s.extender.stores() {
+		for _, c := range store.Classes() {
+			t.row(store.Profile.Name, c.Hash, c.Pod, c.Controller, c.Calls, c.Bytes, c.Generation, c.Fitting)
+		}
+	}
+}
+
+// debugPredicates lists what each plugin declares to read: the invalidation matrix.
+func (s *Server) debugPredicates(w http.ResponseWriter, _ *http.Request) {
+	t := newTable(w, "A verdict on a node is evaluated anew when one of these changes, or when the node is added.")
+	defer t.flush()
+	t.row("PROFILE", "PLUGIN", "KIND", "CHANGES")
+	for _, store := range s.extender.stores() {
+		for _, d := range store.Profile.Dependencies() {
+			t.row(store.Profile.Name, d.Plugin, d.Kind, d.Aspects)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func (b *bench) get(path string) (int, string) {
+	b.Helper()
+	response, err := http.Get(b.url + path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer response.Body.Close()
+	page, err := io.ReadAll(response.Body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return response.StatusCode, string(page)
+}
+
+func TestExplainSaysOfEveryNodeWhatSpeaksForAndAgainstIt(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("small", "1", cordoned)
+	b.node("big", "10")
+	if err := b.cluster.Set(newPod("p", "5")); err != nil {
+		t.Fatal(err)
+	}
+	// big: CPU 5 of 10 and memory 200 MiB of 64 GiB are 50 and 99, 74 on the mean; balance falls from 100 to 75: 62.
+	want := "pod default/p, profile default-scheduler, generation 2: 1 of 2 nodes fit"
+	status, page := b.get("/debug/explain?pod=default/p")
+	lines := strings.Split(page, "\n")
+	if status != http.StatusOK || lines[0] != want {
+		t.Fatalf("answered %d, %q", status, lines[0])
+	}
+	if got := strings.Fields(lines[3]); strings.Join(got, " ") != "big true 136 74 62" {
+		t.Errorf("first row %q", got)
+	}
+	if against := "NodeUnschedulable: node(s) were unschedulable; NodeResourcesFit: Insufficient cpu"; !strings.HasSuffix(lines[4], against) || !strings.HasPrefix(lines[4], "small") {
+		t.Errorf("second row %q", lines[4])
+	}
+
+	response, err := http.Post(b.url+"/debug/explain", "application/yaml", strings.NewReader("spec: {containers: [{name: c, resources: {requests: {cpu: 20}}}]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if page, _ := io.ReadAll(response.Body); !strings.Contains(string(page), "0 of 2 nodes fit") {
+		t.Errorf("for a posted pod of 20 CPUs answered %s", page)
+	}
+}
+
+func TestExplainRefusesWhatItCannotExplain(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	for path, want := range map[string]int{
+		"/debug/explain":               http.StatusBadRequest,
+		"/debug/explain?pod=p":         http.StatusBadRequest,
+		"/debug/explain?pod=default/p": http.StatusNotFound,
+	} {
+		if status, page := b.get(path); status != want || !strings.HasPrefix(page, "pod: ") {
+			t.Errorf("%s answered %d %q", path, status, page)
+		}
+	}
+	response, err := http.Post(b.url+"/debug/explain", "application/yaml", strings.NewReader("spec: {kontainers: []}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if page, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusBadRequest || !strings.Contains(string(page), "kontainers") {
+		t.Errorf("a misspelt pod was answered %d %s", response.StatusCode, page)
+	}
+}
+
+func TestEquivalenceListsTheClassesThatWereAskedFor(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("a", "4")
+	pod := newPod("p", "1")
+	yes := true
+	pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{UID: "controller-uid", Controller: &yes})
+	b.filter(pod, "a")
+	b.filter(pod, "a")
+	if _, page := b.get("/debug/equivalence"); !strings.Contains(page, "default/p") || !strings.Contains(page, "controller-uid") {
+		t.Errorf("the class is not on the page:\n%s", page)
+	}
+	if _, page := b.get("/debug/predicates"); !strings.Contains(page, "allocatable,requested") {
+		t.Errorf("the aspects of NodeResourcesFit are not on the page:\n%s", page)
+	}
+}
