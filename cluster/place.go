@@ -43,9 +43,9 @@ func (c *Cluster) removePod(uid types.UID) {
 // put makes a pod count on a node, and nowhere else.
 func (c *Cluster) put(pod *Pod, name string) {
 	var aspects Aspect
-	before, moved := c.placed[pod.UID]
+	before, counted := c.placed[pod.UID]
 	switch {
-	case !moved:
+	case !counted:
 		aspects = podAspects(pod)
 	case before.node == name:
 		aspects = podChanges(before.pod, pod)

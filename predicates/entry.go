@@ -159,7 +159,7 @@ func (s *scratch) gather(changes []cluster.Change, end int) (everywhere cluster.
 			everywhere |= change.Aspects
 			continue
 		}
-		if s.changed[change.Node] == 0 {
+		if s.changed[change.Node] == 0 && change.Aspects != 0 {
 			s.touched = append(s.touched, change.Node)
 		}
 		s.changed[change.Node] |= change.Aspects
