@@ -22,11 +22,23 @@ func BuildMuster(ctx context.Context, dir string, progress io.Writer) (string, e
 	if err != nil {
 		return "", err
 	}
+	return buildOwn(ctx, repository, "muster", dir, progress)
+}
+
+// BuildEmptyExtender builds the extender that others are measured against into dir.
+func BuildEmptyExtender(ctx context.Context, dir string, progress io.Writer) (string, error) {
+	module, err := moduleDir(ctx)
+	if err != nil {
+		return "", err
+	}
+	return buildOwn(ctx, module, "emptyextender", dir, progress)
+}
+
+func buildOwn(ctx context.Context, module, command, dir string, progress io.Writer) (string, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
-	muster := Binary("muster")
-	b := build{pkg: "./cmd/muster", output: Set{Dir: dir}.Path(muster), module: repository, title: "muster"}
+	b := build{pkg: "./cmd/" + command, output: Set{Dir: dir}.Path(Binary(command)), module: module, title: command}
 	if err := b.run(ctx, progress); err != nil {
 		return "", err
 	}

@@ -45,6 +45,12 @@ func DefaultControllers() []string {
 	}
 }
 
+// PodCreation are the controllers without which pods cannot be created, and no more:
+// for measurements of scheduling, on nodes that are created ready.
+func PodCreation() []string {
+	return []string{"serviceaccount-controller", "root-ca-certificate-publisher-controller"}
+}
+
 // startControllerManager returns when the default service account exists: from then on
 // pods can be created.
 func (cp *ControlPlane) startControllerManager(ctx context.Context) error {

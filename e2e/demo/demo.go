@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
@@ -19,9 +18,6 @@ import (
 	"muster.dev/muster/e2e/settle"
 	"muster.dev/muster/e2e/workload"
 )
-
-// progressEvery is how often the number of bound pods is printed.
-const progressEvery = 2 * time.Second
 
 // Run shows the demo on out and returns how many pods fit and were not bound. When ctx
 // ends it stops everything and returns an error, unless the show was over and only kept.
@@ -139,27 +135,8 @@ func (s *stage) play(ctx context.Context, cluster *workload.Cluster, out io.Writ
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return cluster.CreateWorkloads(ctx, s.client) })
 	group.Go(func() (err error) {
-		outcome, err = settle.Await(ctx, s.client, watch, cluster.PodCount(), settle.DefaultPatience(), ticker(out, cluster.PodCount()))
+		outcome, err = settle.Await(ctx, s.client, watch, cluster.PodCount(), settle.DefaultPatience(), podwatch.Printer(out, cluster.PodCount()))
 		return err
 	})
 	return outcome, group.Wait()
-}
-
-// ticker prints a line now and then.
-func ticker(out io.Writer, expected int) func(podwatch.Tally) {
-	began := time.Now()
-	var last time.Time
-	var before podwatch.Tally
-	return func(t podwatch.Tally) {
-		now := time.Now()
-		if since := now.Sub(last); since < progressEvery && t.Bound < expected {
-			return
-		}
-		rate := 0.0
-		if !last.IsZero() {
-			rate = float64(t.Bound-before.Bound) / now.Sub(last).Seconds()
-		}
-		last, before = now, t
-		fmt.Fprintf(out, "%5.0fs  created %6d  bound %6d of %d  %5.0f pods/s\n", now.Sub(began).Seconds(), t.Created, t.Bound, expected, rate)
-	}
 }

@@ -124,8 +124,13 @@ func (s *Server) Err() error { return s.process.Err() }
 // SchedulerConfig is the configuration of a stock scheduler that uses this server, as
 // `muster scheduler-config` prints it with the flags.
 func (s *Server) SchedulerConfig(ctx context.Context, flags ...string) (string, error) {
-	args := append([]string{"scheduler-config", "--config=" + s.config, "--url=" + s.URL()}, flags...)
-	cmd := exec.CommandContext(ctx, s.binary, args...)
+	return SchedulerConfig(ctx, s.binary, s.URL(), append([]string{"--config=" + s.config}, flags...)...)
+}
+
+// SchedulerConfig is the configuration of a stock scheduler that uses an extender at a
+// URL, as the binary's `scheduler-config` prints it with the flags.
+func SchedulerConfig(ctx context.Context, binary, url string, flags ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, binary, append([]string{"scheduler-config", "--url=" + url}, flags...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	config, err := cmd.Output()

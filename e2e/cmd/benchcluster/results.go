@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"muster.dev/muster/e2e/contender"
+)
+
+// results are the rates of each cell, one for each round, in pods per second.
+type results map[cell][]float64
+
+func (r results) median(c cell) float64 {
+	rates := slices.Sorted(slices.Values(r[c]))
+	half := len(rates) / 2
+	if len(rates)%2 == 0 {
+		return (rates[half-1] + rates[half]) / 2
+	}
+	return rates[half]
+}
+
+func (r results) printTable(out io.Writer, sizes []int) {
+	fmt.Fprintln(out, "Pods bound per second, median of the rounds (lowest to highest):")
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprint(table, "\t")
+	for _, size := range sizes {
+		fmt.Fprintf(table, "%d nodes, sampled\t%d nodes, all scored\t", size, size)
+	}
+	fmt.Fprintln(table)
+	for _, name := range contenders() {
+		fmt.Fprintf(table, "%s\t", title(name))
+		for _, size := range sizes {
+			for _, all := range []bool{false, true} {
+				c := cell{contender: name, size: size, all: all}
+				fmt.Fprintf(table, "%.0f (%.0f to %.0f)\t", r.median(c), slices.Min(r[c]), slices.Max(r[c]))
+			}
+		}
+		fmt.Fprintln(table)
+	}
+	table.Flush()
+	fmt.Fprintln(out)
+}
+
+func title(c contender.Contender) string {
+	switch c {
+	case contender.Stock:
+		return "stock scheduler alone"
+	case contender.Empty:
+		return "with an empty extender"
+	case contender.Scheduler:
+		return "with muster, nodeSelection: Scheduler"
+	case contender.Extender:
+		return "with muster, nodeSelection: Extender"
+	}
+	return string(c)
+}
+
+// printFigures prints each median and what the medians are to one another. A name that
+// ends with the size alone is about all nodes scored.
+func (r results) printFigures(out io.Writer, sizes []int) {
+	for _, size := range sizes {
+		for _, c := range cellsOf(size) {
+			fmt.Fprintf(out, "figure %s=%.1f\n", c, r.median(c))
+		}
+	}
+	for _, size := range sizes {
+		ratio := func(a, b contender.Contender, all bool) float64 {
+			return r.median(cell{a, size, all}) / r.median(cell{b, size, all})
+		}
+		fmt.Fprintf(out, "figure extender_vs_stock_%d_all=%.2f\n", size, ratio(contender.Extender, contender.Stock, true))
+		fmt.Fprintf(out, "figure extender_vs_stock_%d_sampled=%.2f\n", size, ratio(contender.Extender, contender.Stock, false))
+		fmt.Fprintf(out, "figure scheduler_vs_empty_%d=%.2f\n", size, ratio(contender.Scheduler, contender.Empty, true))
+		fmt.Fprintf(out, "figure scheduler_vs_empty_%d_sampled=%.2f\n", size, ratio(contender.Scheduler, contender.Empty, false))
+	}
+}
