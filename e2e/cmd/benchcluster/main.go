@@ -44,10 +44,19 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	dir, err := os.MkdirTemp("", "muster-benchcluster-")
+	if err != nil {
+		return fmt.Errorf("make a directory for programs: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	programs, err := contender.Build(ctx, dir, out)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	results := results{}
 	for _, size := range plan.sizes {
-		if err := plan.measure(ctx, size, results, out); err != nil {
+		if err := plan.measure(ctx, programs, size, results, out); err != nil {
 			return fmt.Errorf("%d nodes: %w", size, err)
 		}
 	}
@@ -58,16 +67,12 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
 }
 
 // measure runs all rounds of one size.
-func (p plan) measure(ctx context.Context, size int, results results, out io.Writer) error {
+func (p plan) measure(ctx context.Context, programs contender.Programs, size int, results results, out io.Writer) error {
 	cp, err := controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out})
 	if err != nil {
 		return err
 	}
 	defer cp.Stop()
-	programs, err := contender.Build(ctx, cp.Dir(), out)
-	if err != nil {
-		return err
-	}
 	client, err := kubernetes.NewForConfig(cp.RESTConfig())
 	if err != nil {
 		return fmt.Errorf("connect to the control plane: %w", err)

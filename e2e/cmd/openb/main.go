@@ -61,11 +61,20 @@ func run(ctx context.Context, data string, out io.Writer) error {
 		return fmt.Errorf("%s=%s: %w", dataEnv, data, err)
 	}
 	cluster.Ready()
+	dir, err := os.MkdirTemp("", "muster-openb-")
+	if err != nil {
+		return fmt.Errorf("make a directory for programs: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	programs, err := contender.Build(ctx, dir, out)
+	if err != nil {
+		return err
+	}
 
 	outcomes := map[contender.Contender]*settle.Outcome{}
 	for _, c := range contenders {
 		fmt.Fprintf(out, "== %s: %d pods on %d nodes\n", c, len(cluster.Pods), len(cluster.Nodes))
-		if outcomes[c], err = place(ctx, c, cluster, out); err != nil {
+		if outcomes[c], err = place(ctx, programs, c, cluster, out); err != nil {
 			return fmt.Errorf("%s: %w", c, err)
 		}
 	}
@@ -75,16 +84,12 @@ func run(ctx context.Context, data string, out io.Writer) error {
 
 // place creates all pods before the scheduler starts, so that it finds them in the
 // order of the trace and nobody else is at work.
-func place(ctx context.Context, c contender.Contender, cluster *workload.Cluster, out io.Writer) (*settle.Outcome, error) {
+func place(ctx context.Context, programs contender.Programs, c contender.Contender, cluster *workload.Cluster, out io.Writer) (*settle.Outcome, error) {
 	cp, err := controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out})
 	if err != nil {
 		return nil, err
 	}
 	defer cp.Stop()
-	programs, err := contender.Build(ctx, cp.Dir(), out)
-	if err != nil {
-		return nil, err
-	}
 	client, err := kubernetes.NewForConfig(cp.RESTConfig())
 	if err != nil {
 		return nil, fmt.Errorf("connect to the control plane: %w", err)
