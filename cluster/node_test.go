@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestAChangeOfANodeNamesItsAspects(t *testing.T) {
@@ -140,6 +141,28 @@ func TestAChangeOfTheClusterNamesNoNode(t *testing.T) {
 				t.Errorf("journal (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestAskingWhatIfLeavesNoTrace(t *testing.T) {
+	names := NewResourceNames()
+	pod := func(name string, port int32) *Pod { return names.NewPod(podObject(name, hostPort(port))) }
+	base := newNode(nodeObject("a"), 0, names)
+	for port := range int32(3) {
+		base = base.WithPod(pod("p"+string('0'+port), 80+port))
+	}
+	base = base.WithoutPod("pod-p0") // which leaves room behind its pods and ports
+	one, other := base.WithPod(pod("one", 1)), base.WithPod(pod("other", 2))
+	for name, node := range map[string]*Node{"one": one, "other": other} {
+		if last := node.Pods[len(node.Pods)-1]; last.Name != name || node.Ports[len(node.Ports)-1] != last.HostPorts[0] {
+			t.Errorf("with %s the node has pod %s and ports %v", name, last.Name, node.Ports)
+		}
+		if back := node.WithoutPod(types.UID("pod-" + name)); !back.Requested.equal(&base.Requested) || len(back.Pods) != 2 || len(back.Ports) != 2 {
+			t.Errorf("without %s again the node has %v, %v", name, back.Pods, back.Ports)
+		}
+	}
+	if base.WithoutPod("none") != base {
+		t.Error("without a pod that it does not have a node is another")
 	}
 }
 

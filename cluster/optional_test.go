@@ -93,17 +93,28 @@ func gangNames(s *Snapshot) []string {
 func TestACustomResourceThatIsDefinedBelongsToTheInitialList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newExtensible(t, []*metav1.PartialObjectMetadata{crd("podgroups.muster.dev"), crd("widgets.example.com")}, gang("one"))
-		release := make(chan struct{})
-		e.objects.PrependReactor("list", "podgroups", func(clienttesting.Action) (bool, runtime.Object, error) {
-			<-release
-			return false, nil, nil
-		})
+		heldBack := func() (clienttesting.ReactionFunc, chan struct{}) {
+			release := make(chan struct{})
+			return func(clienttesting.Action) (bool, runtime.Object, error) {
+				<-release
+				return false, nil, nil
+			}, release
+		}
+		listCRDs, releaseCRDs := heldBack()
+		listGangs, releaseGangs := heldBack()
+		e.crds.PrependReactor("list", "*", listCRDs)
+		e.objects.PrependReactor("list", "*", listGangs)
 		w := follow(t, e.options())
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"podgroups.muster.dev"}, w.outstanding()); diff != "" {
-			t.Errorf("outstanding while the list is held back (-want +got):\n%s", diff)
+		if diff := cmp.Diff([]string{"customresourcedefinitions"}, w.outstanding()); diff != "" {
+			t.Errorf("outstanding while the definitions are held back (-want +got):\n%s", diff)
 		}
-		close(release)
+		close(releaseCRDs)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"podgroups.muster.dev"}, w.outstanding()); diff != "" {
+			t.Errorf("outstanding while the objects are held back (-want +got):\n%s", diff)
+		}
+		close(releaseGangs)
 		if err := w.WaitForSync(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,6 @@ func (n *ResourceNames) NewPod(object *corev1.Pod) *Pod {
 		NonZeroMilliCPU: requests.Cpu().MilliValue(),
 		NonZeroMemory:   requests.Memory().Value(),
 	}
-	pod.Requests.Pods = 0
 	if options.NonMissingContainerRequests = missingRequests(object, requests); len(options.NonMissingContainerRequests) > 0 {
 		withDefaults := resourcehelper.PodRequests(object, options)
 		pod.NonZeroMilliCPU = withDefaults.Cpu().MilliValue()

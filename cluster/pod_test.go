@@ -132,6 +132,15 @@ func TestNewPodSumsUpWhatAPodAsksFor(t *testing.T) {
 			want: requests{"cpu": 2000, "memory": gi}, nonZeroCPU: 2000, nonZeroMem: gi,
 		},
 		{
+			name: "a resize of the pod-level resources counts for the greater side",
+			change: func(p *corev1.Pod) {
+				p.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "1", "memory", "2Gi")}
+				p.Status.AllocatedResources = amounts("cpu", "2", "memory", "1Gi")
+				p.Status.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "3", "memory", "1Gi")}
+			},
+			want: requests{"cpu": 3000, "memory": 2 * gi}, nonZeroCPU: 3000, nonZeroMem: 2 * gi,
+		},
+		{
 			name: "huge pages and extended resources stand under their names",
 			change: func(p *corev1.Pod) {
 				p.Spec.Containers = []corev1.Container{container("a", "cpu", "1", "memory", "1", "hugepages-2Mi", "4Mi", "nvidia.com/gpu", "2"), container("b", "cpu", "1", "memory", "1", "nvidia.com/gpu", "1")}
