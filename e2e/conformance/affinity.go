@@ -1,0 +1,147 @@
+package conformance
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The vocabulary of labels. Levels are numbers, for the operators Lt and Gt.
+const (
+	zoneLabel  = corev1.LabelTopologyZone
+	diskLabel  = "disk"
+	levelLabel = "example.com/level"
+)
+
+func labelValue(s *source, key string) string {
+	switch key {
+	case zoneLabel:
+		return one(s, "a", "b", "c")
+	case diskLabel:
+		return one(s, "", "ssd")
+	default:
+		return one(s, "0", "3", "5", "7", "007", "high")
+	}
+}
+
+func label(s *source, node *corev1.Node) {
+	if s.chance(10) {
+		return
+	}
+	node.Labels = map[string]string{}
+	for _, key := range several(s, 3, zoneLabel, diskLabel, levelLabel) {
+		node.Labels[key] = labelValue(s, key)
+	}
+	if s.chance(80) {
+		node.Labels[corev1.LabelHostname] = node.Name
+	}
+}
+
+func selectNodes(s *source, pod *corev1.Pod) {
+	if s.chance(20) {
+		pod.Spec.NodeSelector = map[string]string{}
+		for _, key := range several(s, 2, zoneLabel, diskLabel, levelLabel) {
+			pod.Spec.NodeSelector[key] = labelValue(s, key)
+		}
+	}
+	if s.chance(35) {
+		pod.Spec.Affinity = &corev1.Affinity{}
+		if s.chance(90) {
+			pod.Spec.Affinity.NodeAffinity = &corev1.NodeAffinity{}
+			if s.chance(90) {
+				pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = s.nodeSelector(s.upTo(3))
+			}
+		}
+	}
+}
+
+// addAffinity draws an affinity for all pods of a profile. Terms of it must parse.
+func addAffinity(s *source) map[string]any {
+	affinity := &corev1.NodeAffinity{}
+	if s.chance(80) {
+		selector := &corev1.NodeSelector{}
+		for range 1 + s.upTo(1) {
+			selector.NodeSelectorTerms = append(selector.NodeSelectorTerms, corev1.NodeSelectorTerm{
+				MatchExpressions: []corev1.NodeSelectorRequirement{s.wellFormed()},
+			})
+		}
+		affinity.RequiredDuringSchedulingIgnoredDuringExecution = selector
+	}
+	return map[string]any{"addedAffinity": plain(affinity)}
+}
+
+func (s *source) nodeSelector(terms int) *corev1.NodeSelector {
+	selector := &corev1.NodeSelector{}
+	for range terms {
+		term := corev1.NodeSelectorTerm{}
+		for range s.upTo(2) {
+			term.MatchExpressions = append(term.MatchExpressions, s.requirement())
+		}
+		if s.chance(35) {
+			for range 1 + s.upTo(1) {
+				term.MatchFields = append(term.MatchFields, s.nameRequirement())
+			}
+		}
+		selector.NodeSelectorTerms = append(selector.NodeSelectorTerms, term)
+	}
+	return selector
+}
+
+// requirement draws a requirement that may be malformed: a comparison with something
+// that is no number, values where none may be.
+func (s *source) requirement() corev1.NodeSelectorRequirement {
+	r := s.wellFormed()
+	if s.chance(5) {
+		r.Values = append(r.Values, one(s, "high", "-1"))
+	}
+	if s.chance(3) {
+		r.Values = nil
+	}
+	return r
+}
+
+func (s *source) wellFormed() corev1.NodeSelectorRequirement {
+	r := corev1.NodeSelectorRequirement{
+		Key: one(s, zoneLabel, diskLabel, levelLabel, "absent"),
+		Operator: one(s, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists,
+			corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt),
+	}
+	switch r.Operator {
+	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+		for range 1 + s.upTo(2) {
+			r.Values = append(r.Values, labelValue(s, r.Key))
+		}
+	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
+		r.Key, r.Values = levelLabel, []string{one(s, "0", "3", "4", "6")}
+	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
+	}
+	return r
+}
+
+// nameRequirement draws a requirement on the node's name, now and then with more names
+// than the one that is allowed.
+func (s *source) nameRequirement() corev1.NodeSelectorRequirement {
+	r := corev1.NodeSelectorRequirement{
+		Key:      metav1.ObjectNameField,
+		Operator: one(s, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn),
+		Values:   []string{one(s, nodeName(0), nodeName(1), nodeName(2), nodeName(3), "nowhere")},
+	}
+	if s.chance(10) {
+		r.Values = append(r.Values, nodeName(1))
+	}
+	return r
+}
+
+// plain is a value in the form that a configuration file has after decoding.
+func plain(value any) any {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // API types have a JSON form
+	}
+	var decoded any
+	if err := json.Unmarshal(data, &decoded); err != nil {
+		panic(err) // it was just encoded
+	}
+	return decoded
+}

@@ -1,0 +1,174 @@
+package conformance
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+// CONFORMANCE_CASES is how many pods on nodes are tried. CONFORMANCE_SEED is the first
+// scenario's seed, the next one's is one more.
+func TestMusterAndKubeSchedulerGiveTheSameAnswersInRandomScenarios(t *testing.T) {
+	wanted := fromEnvironment(t, "CONFORMANCE_CASES", 50_000)
+	seed := fromEnvironment(t, "CONFORMANCE_SEED", rand.Uint64())
+	judge := newJudge(t)
+	for ; uint64(judge.Cases) < wanted; seed++ {
+		known := len(judge.First)
+		if err := judge.Hear(t.Context(), Generate(seed)); err != nil {
+			t.Fatalf("CONFORMANCE_SEED=%d: %v", seed, err)
+		}
+		for _, disagreement := range judge.First[known:] {
+			t.Errorf("CONFORMANCE_SEED=%d: %v", seed, disagreement)
+		}
+	}
+	fmt.Printf("figure conformance_cases=%d\n", judge.Cases)
+	fmt.Printf("figure conformance_disagreements=%d\n", judge.Disagreements)
+	if wanted >= 10_000 {
+		checkOutcomes(t, judge.Outcomes)
+	}
+}
+
+// checkOutcomes fails when the scenarios were too tame to tell right from wrong.
+func checkOutcomes(t *testing.T, outcomes map[string]map[string]int) {
+	t.Helper()
+	for _, plugin := range v1alpha2.KnownPlugins() {
+		if found := outcomes[plugin.Name+" filter"]; plugin.Filter != v1alpha2.Never {
+			t.Logf("%s filter: %v", plugin.Name, found)
+			if found["fits"] == 0 || len(found) < 2 {
+				t.Errorf("%s never accepts or never rejects", plugin.Name)
+			}
+		}
+		if found := outcomes[plugin.Name+" score"]; plugin.Score != v1alpha2.Never {
+			t.Logf("%s score: %d different ones", plugin.Name, len(found))
+			if len(found) < 20 {
+				t.Errorf("%s gives only the scores %v", plugin.Name, found)
+			}
+		}
+	}
+}
+
+func TestMusterAndKubeSchedulerAgreeWhereTheyOnceDidNot(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scenario, err := Read(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			judge := newJudge(t)
+			if err := judge.Hear(t.Context(), scenario); err != nil {
+				t.Fatal(err)
+			}
+			for _, disagreement := range judge.First {
+				t.Error(disagreement)
+			}
+		})
+	}
+}
+
+func TestEveryPluginIsHeldAgainstKubeScheduler(t *testing.T) {
+	var known, held []string
+	for _, plugin := range v1alpha2.KnownPlugins() {
+		known = append(known, plugin.Name)
+	}
+	for _, plugin := range plugins() {
+		held = append(held, plugin.name)
+	}
+	if diff := cmp.Diff(known, held); diff != "" {
+		t.Errorf("plugins in the configuration and in conformance (-known +held):\n%s", diff)
+	}
+}
+
+func TestTheSameSeedDrawsTheSameScenario(t *testing.T) {
+	if diff := cmp.Diff(Generate(7), Generate(7)); diff != "" {
+		t.Error(diff)
+	}
+	if cmp.Equal(Generate(7), Generate(8)) {
+		t.Error("another seed draws the same")
+	}
+}
+
+func TestAnAnswerIsRepeatedOnlyWithTheSameCodeScoreAndReason(t *testing.T) {
+	unschedulable := Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods", "Insufficient cpu"}, Score: 3}
+	for name, test := range map[string]struct {
+		theirs, ours Answer
+		want         bool
+	}{
+		"both fit":                       {Answer{}, Answer{}, true},
+		"the first reason":               {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}, Score: 3}, true},
+		"another of the reasons":         {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Insufficient cpu"}, Score: 3}, true},
+		"a reason of its own":            {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Insufficient memory"}, Score: 3}, false},
+		"another score":                  {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}}, false},
+		"another code":                   {unschedulable, Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{"Too many pods"}, Score: 3}, false},
+		"it fits after all":              {unschedulable, Answer{Score: 3}, false},
+		"ruled out before a reason came": {Answer{Code: fwk.UnschedulableAndUnresolvable}, Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{"any"}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.theirs.repeatedBy(test.ours); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestShrinkingLeavesOnlyWhatTheScenarioNeeds(t *testing.T) {
+	tree := map[string]any{
+		"pending": []any{
+			map[string]any{"name": "noise"},
+			map[string]any{"name": "pod", "cpu": "1", "tolerations": []any{"a", "b", "c"}},
+		},
+		"args": map[string]any{"resources": []any{}},
+	}
+	needed := func() bool {
+		pods, _ := tree["pending"].([]any)
+		return slices.ContainsFunc(pods, func(pod any) bool {
+			tolerations, _ := pod.(map[string]any)["tolerations"].([]any)
+			return slices.Contains(tolerations, any("b"))
+		})
+	}
+	for shrink(tree, needed) {
+	}
+	want := map[string]any{"pending": []any{map[string]any{"tolerations": []any{"b"}}}}
+	if diff := cmp.Diff(want, tree); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func newJudge(t *testing.T) *Judge {
+	t.Helper()
+	judge, err := NewJudge(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return judge
+}
+
+func fromEnvironment(t *testing.T, name string, fallback uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return fallback
+	}
+	value, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return value
+}

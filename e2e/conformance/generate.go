@@ -1,0 +1,116 @@
+package conformance
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+// Sizes of a scenario: small, so that there are many and every one has other arguments.
+const (
+	mostNodes   = 16
+	mostPlaced  = 48
+	pendingPods = 16
+)
+
+// Generate draws a scenario. The same seed draws the same one.
+func Generate(seed uint64) *Scenario {
+	s := newSource(seed)
+	scenario := &Scenario{Profile: s.profile()}
+	for i := range 1 + s.upTo(mostNodes-1) {
+		scenario.Nodes = append(scenario.Nodes, s.node(i))
+	}
+	for i := range s.upTo(mostPlaced) {
+		pod := s.pod(fmt.Sprintf("placed-%d", i))
+		pod.Spec.NodeName = one(s, scenario.Nodes...).Name
+		pod.Status.Phase = one(s, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed)
+		for _, plugin := range plugins() {
+			if plugin.placed != nil {
+				plugin.placed(s, pod)
+			}
+		}
+		scenario.Placed = append(scenario.Placed, pod)
+	}
+	for i := range pendingPods {
+		pod := s.pod(fmt.Sprintf("pending-%d", i))
+		pod.Status.Phase = corev1.PodPending
+		scenario.Pending = append(scenario.Pending, pod)
+	}
+	return scenario
+}
+
+// profile draws most of the plugins that muster has.
+func (s *source) profile() Profile {
+	profile := Profile{Args: map[string]map[string]any{}}
+	for _, known := range v1alpha2.KnownPlugins() {
+		if known.Filter != v1alpha2.Never && s.chance(90) {
+			profile.Filter = append(profile.Filter, known.Name)
+		}
+		if known.Score != v1alpha2.Never && s.chance(90) {
+			profile.Score = append(profile.Score, ScorePlugin{Name: known.Name, Weight: one(s, int32(1), 1, 2, 7, 100)})
+		}
+	}
+	for _, plugin := range plugins() {
+		if plugin.args != nil && s.chance(60) {
+			profile.Args[plugin.name] = plugin.args(s)
+		}
+	}
+	return profile
+}
+
+func nodeName(i int) string { return fmt.Sprintf("node-%d", i) }
+
+func (s *source) node(i int) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i)}}
+	for _, plugin := range plugins() {
+		if plugin.node != nil {
+			plugin.node(s, node)
+		}
+	}
+	return node
+}
+
+// pod draws a pod as the API server would store it, or now and then one of a dump that
+// was written by hand.
+func (s *source) pod(name string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault, UID: types.UID(name)}}
+	for i := range 1 + s.upTo(2) {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: fmt.Sprintf("main-%d", i)})
+	}
+	if s.chance(40) {
+		for i := range 1 + s.upTo(2) {
+			init := corev1.Container{Name: fmt.Sprintf("init-%d", i)}
+			if s.chance(60) {
+				policy := one(s, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure)
+				init.RestartPolicy = &policy
+			}
+			pod.Spec.InitContainers = append(pod.Spec.InitContainers, init)
+		}
+	}
+	for _, plugin := range plugins() {
+		if plugin.pod != nil {
+			plugin.pod(s, pod)
+		}
+	}
+	if s.chance(90) {
+		corev1defaults.SetObjectDefaults_Pod(pod)
+	}
+	return pod
+}
+
+// containers are all containers of a pod, init containers included.
+func containers(pod *corev1.Pod) []*corev1.Container {
+	var all []*corev1.Container
+	for i := range pod.Spec.InitContainers {
+		all = append(all, &pod.Spec.InitContainers[i])
+	}
+	for i := range pod.Spec.Containers {
+		all = append(all, &pod.Spec.Containers[i])
+	}
+	return all
+}

@@ -1,0 +1,109 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+)
+
+// remembered is how many disagreements are kept and made small.
+const remembered = 3
+
+// Judge puts scenarios to both sides and counts. It is not safe for concurrent use.
+type Judge struct {
+	// Cases are the pods on nodes so far, each asked once for every part of the profile.
+	Cases int
+	// Disagreements are the answers on which the sides differ.
+	Disagreements int
+	// First are the first few of them.
+	First []Disagreement
+	// Outcomes are how often each of kube-scheduler's outcomes came up, by question: a
+	// predicate is tried only by a scenario that it can accept or reject.
+	Outcomes map[string]map[string]int
+
+	theirs *kubeScheduler
+}
+
+// Disagreement is a pod on a node of which the two sides say different things.
+type Disagreement struct {
+	About         string
+	KubeScheduler Answer
+	Muster        Answer
+	// Scenario is the smallest that was found to show it, in YAML.
+	Scenario string
+}
+
+func (d Disagreement) String() string {
+	return fmt.Sprintf("%s:\n  kube-scheduler says %v\n  muster says         %v\n%s", d.About, d.KubeScheduler, d.Muster, d.Scenario)
+}
+
+// NewJudge builds the in-tree side. What it starts ends with the context.
+func NewJudge(ctx context.Context) (*Judge, error) {
+	theirs, err := newKubeScheduler(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Judge{theirs: theirs, Outcomes: map[string]map[string]int{}}, nil
+}
+
+// Hear puts a scenario to both sides. An error says that one of them could not answer.
+func (j *Judge) Hear(ctx context.Context, s *Scenario) error {
+	sides, err := j.look(s)
+	if err != nil {
+		return err
+	}
+	for _, q := range s.Profile.questions() {
+		theirs, ours, err := sides.answer(ctx, q.Profile)
+		if err != nil {
+			return fmt.Errorf("%s: %w", q.about, err)
+		}
+		for pod := range theirs {
+			for node, answer := range theirs[pod] {
+				j.count(q, answer)
+				if answer.repeatedBy(ours[pod][node]) {
+					continue
+				}
+				j.Disagreements++
+				if len(j.First) < remembered {
+					d := Disagreement{About: q.about, KubeScheduler: answer, Muster: ours[pod][node]}
+					j.First = append(j.First, j.smallest(ctx, d, s.at(q.Profile, pod, node)))
+				}
+			}
+		}
+	}
+	j.Cases += len(s.Pending) * len(s.Nodes)
+	return nil
+}
+
+// sides are the two views of one scenario.
+type sides struct {
+	theirs *inTreeView
+	ours   *musterView
+}
+
+func (j *Judge) look(s *Scenario) (sides, error) {
+	theirs, err := j.theirs.look(s)
+	if err != nil {
+		return sides{}, err
+	}
+	ours, err := lookWithMuster(s)
+	return sides{theirs: theirs, ours: ours}, err
+}
+
+func (s sides) answer(ctx context.Context, profile Profile) (theirs, ours answers, err error) {
+	if theirs, err = s.theirs.answer(ctx, profile); err != nil {
+		return nil, nil, err
+	}
+	ours, err = s.ours.answer(profile)
+	return theirs, ours, err
+}
+
+func (j *Judge) count(q question, a Answer) {
+	if j.Outcomes[q.about] == nil {
+		j.Outcomes[q.about] = map[string]int{}
+	}
+	outcome := a.outcome()
+	if len(q.Filter) == 0 {
+		outcome = fmt.Sprintf("score %3d", a.Score)
+	}
+	j.Outcomes[q.about][outcome]++
+}

@@ -1,0 +1,130 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// musterView is a scenario as muster sees it.
+type musterView struct {
+	snapshot *cluster.Snapshot
+	nodes    []*cluster.Node // in the scenario's order
+	pending  []*cluster.Pod
+}
+
+// lookWithMuster fills a cluster as the watch does, pods before nodes included.
+func lookWithMuster(s *Scenario) (*musterView, error) {
+	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: math.MaxInt64})
+	half := len(s.Placed) / 2
+	for _, pod := range s.Placed[:half] {
+		if err := add(c, pod); err != nil {
+			return nil, err
+		}
+	}
+	for _, node := range s.Nodes {
+		if err := add(c, node); err != nil {
+			return nil, err
+		}
+	}
+	for _, pod := range s.Placed[half:] {
+		if err := add(c, pod); err != nil {
+			return nil, err
+		}
+	}
+	view := &musterView{snapshot: c.Snapshot()}
+	for _, node := range s.Nodes {
+		view.nodes = append(view.nodes, view.snapshot.NodeByName(node.Name))
+	}
+	for _, pod := range s.Pending {
+		trimmed, err := cluster.Trim(pod.DeepCopy())
+		if err != nil {
+			return nil, err
+		}
+		view.pending = append(view.pending, view.snapshot.ResourceNames.NewPod(trimmed.(*corev1.Pod)))
+	}
+	return view, nil
+}
+
+func add(c *cluster.Cluster, object runtime.Object) error {
+	trimmed, err := cluster.Trim(object.DeepCopyObject())
+	if err != nil {
+		return err
+	}
+	return c.Set(trimmed.(runtime.Object))
+}
+
+func (v *musterView) answer(profile Profile) (answers, error) {
+	config, err := v1alpha2.Decode(profile.document())
+	if err != nil {
+		return nil, fmt.Errorf("muster: %w", err)
+	}
+	ours, err := predicates.NewProfile(&config.Profiles[0])
+	if err != nil {
+		return nil, fmt.Errorf("muster: %w", err)
+	}
+	all := make(answers, len(v.pending))
+	for i, pod := range v.pending {
+		fit, rank := ours.Filter(pod, v.snapshot), ours.Rank(pod, v.snapshot)
+		all[i] = make([]Answer, len(v.nodes))
+		for j, node := range v.nodes {
+			all[i][j] = answerOf(fit.Verdict(node), v.snapshot.ResourceNames)
+			all[i][j].Score = rank.Total(node)
+		}
+	}
+	return all, nil
+}
+
+func answerOf(verdict predicates.Verdict, names *cluster.ResourceNames) Answer {
+	switch {
+	case verdict == predicates.Fits:
+		return Answer{Code: fwk.Success}
+	case verdict.Resolvable():
+		return Answer{Code: fwk.Unschedulable, Reasons: []string{verdict.Reason(names)}}
+	default:
+		return Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{verdict.Reason(names)}}
+	}
+}
+
+// document is the configuration file that says the same as the profile.
+func (p Profile) document() []byte {
+	type object map[string]any
+	all := []object{{"name": v1alpha2.AllPlugins}}
+	filter, score, args := []object{}, []object{}, []object{}
+	for _, name := range p.Filter {
+		filter = append(filter, object{"name": name})
+	}
+	for _, plugin := range p.Score {
+		score = append(score, object{"name": plugin.Name, "weight": plugin.Weight})
+	}
+	for _, plugin := range plugins() {
+		if p.Args[plugin.name] != nil {
+			args = append(args, object{"name": plugin.name, "args": p.Args[plugin.name]})
+		}
+	}
+	data, err := json.Marshal(object{
+		"apiVersion": v1alpha2.APIVersion,
+		"kind":       v1alpha2.Kind,
+		"profiles": []object{{
+			"plugins": object{
+				"filter": object{"disabled": all, "enabled": filter},
+				"score":  object{"disabled": all, "enabled": score},
+			},
+			"pluginConfig": args,
+		}},
+	})
+	if err != nil {
+		panic(err) // it is made of strings and numbers
+	}
+	return data
+}

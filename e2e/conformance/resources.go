@@ -1,0 +1,163 @@
+package conformance
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+// scalarNames are extended resources of two domains, one of Kubernetes' own domain, and
+// huge pages.
+func scalarNames() []corev1.ResourceName {
+	return []corev1.ResourceName{
+		"example.com/gpu", "example.com/fpga", "net.example.org/nic", "vendor.kubernetes.io/card",
+		corev1.ResourceHugePagesPrefix + "2Mi", corev1.ResourceHugePagesPrefix + "1Gi",
+	}
+}
+
+// amounts draws a value for a resource: what nodes offer are the large ones, what pods
+// ask for the small ones.
+func (s *source) amounts(list corev1.ResourceList, percent int, name corev1.ResourceName, amounts ...string) {
+	if s.chance(percent) {
+		list[name] = resource.MustParse(one(s, amounts...))
+	}
+}
+
+func offer(s *source, node *corev1.Node) {
+	if s.chance(3) {
+		return
+	}
+	offered := corev1.ResourceList{}
+	s.amounts(offered, 95, corev1.ResourceCPU, "0", "1", "2", "4", "3920m", "16", "16", "64")
+	s.amounts(offered, 95, corev1.ResourceMemory, "0", "1Gi", "4Gi", "16Gi", "15631236Ki", "64Gi", "67433275392")
+	s.amounts(offered, 80, corev1.ResourceEphemeralStorage, "0", "10Gi", "100Gi", "95551679124")
+	s.amounts(offered, 97, corev1.ResourcePods, "0", "2", "3", "5", "110", "110", "110", "110")
+	for _, name := range several(s, 5, scalarNames()...) {
+		s.amounts(offered, 100, name, "0", "1", "2", "8", "4Gi")
+	}
+	node.Status.Capacity = offered
+	node.Status.Allocatable = offered
+}
+
+// request draws what a container or a whole pod asks for.
+func (s *source) request() corev1.ResourceList {
+	asked := corev1.ResourceList{}
+	s.amounts(asked, 65, corev1.ResourceCPU, "0", "1m", "0.0001", "100m", "250m", "500m", "1", "1500m", "3", "70")
+	s.amounts(asked, 65, corev1.ResourceMemory, "0", "1", "1500m", "128Mi", "200M", "512Mi", "1Gi", "3Gi", "100Gi")
+	s.amounts(asked, 15, corev1.ResourceEphemeralStorage, "0", "1Gi", "9Gi", "50Gi", "200Gi")
+	if s.chance(25) {
+		for _, name := range several(s, 2, scalarNames()...) {
+			s.amounts(asked, 100, name, "0", "1", "1", "2", "3", "1Gi")
+		}
+	}
+	return asked
+}
+
+// ask gives a pod requests: of all its containers, of the pod itself, and an overhead.
+func ask(s *source, pod *corev1.Pod) {
+	for _, container := range containers(pod) {
+		if s.chance(80) {
+			container.Resources = s.requirements()
+		}
+	}
+	if s.chance(15) {
+		pod.Spec.Overhead = corev1.ResourceList{}
+		s.amounts(pod.Spec.Overhead, 70, corev1.ResourceCPU, "0", "100m", "250m")
+		s.amounts(pod.Spec.Overhead, 70, corev1.ResourceMemory, "0", "120Mi")
+		s.amounts(pod.Spec.Overhead, 10, "example.com/gpu", "1")
+	}
+	if s.chance(20) {
+		whole := s.requirements()
+		pod.Spec.Resources = &whole
+	}
+}
+
+// requirements draws requests, limits (which become requests where there are none), or
+// both.
+func (s *source) requirements() corev1.ResourceRequirements {
+	switch s.upTo(3) {
+	case 0:
+		return corev1.ResourceRequirements{Limits: s.request()}
+	case 1:
+		return corev1.ResourceRequirements{Requests: s.request(), Limits: s.request()}
+	default:
+		return corev1.ResourceRequirements{Requests: s.request()}
+	}
+}
+
+// resize puts a placed pod somewhere on the way from one size to another: what was
+// allocated and what is in effect differ from what is asked for.
+func resize(s *source, pod *corev1.Pod) {
+	if !s.chance(30) {
+		return
+	}
+	for _, container := range containers(pod) {
+		status := corev1.ContainerStatus{Name: container.Name}
+		if s.chance(80) {
+			status.Resources = &corev1.ResourceRequirements{Requests: s.request()}
+		}
+		if s.chance(80) {
+			status.AllocatedResources = s.request()
+		}
+		if s.chance(50) {
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, status)
+		} else {
+			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, status)
+		}
+	}
+	if s.chance(50) {
+		pod.Status.Resources = &corev1.ResourceRequirements{Requests: s.request()}
+		pod.Status.AllocatedResources = s.request()
+	}
+	pod.Status.Conditions = several(s, 2,
+		corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
+		corev1.PodCondition{Type: corev1.PodResizeInProgress, Status: corev1.ConditionTrue},
+		corev1.PodCondition{
+			Type: corev1.PodResizePending, Status: corev1.ConditionTrue,
+			Reason: one(s, corev1.PodReasonInfeasible, corev1.PodReasonDeferred), Message: "Node didn't have enough resource: cpu",
+		},
+	)
+}
+
+func drawFitArgs(s *source) map[string]any {
+	args := map[string]any{}
+	if s.chance(40) {
+		args["ignoredResources"] = plain(several(s, 2, scalarNames()[:4]...))
+	}
+	if s.chance(40) {
+		args["ignoredResourceGroups"] = plain(several(s, 2, "example.com", "example.org", "net.example.org", "vendor.kubernetes.io"))
+	}
+	if s.chance(70) {
+		strategy := map[string]any{"type": one(s, v1alpha2.LeastAllocated, v1alpha2.MostAllocated)}
+		if s.chance(80) {
+			strategy["resources"] = s.scoredResources(0, 1, 2, 10, 100)
+		}
+		args["scoringStrategy"] = plain(strategy)
+	}
+	return args
+}
+
+func drawBalancedAllocationArgs(s *source) map[string]any {
+	return map[string]any{"resources": plain(s.scoredResources(0, 1))}
+}
+
+// scoredResources draws resources with weights. A weight of 0 stands for the default.
+func (s *source) scoredResources(weights ...int64) []map[string]any {
+	names := append(scalarNames(), corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceCPU, corev1.ResourceMemory,
+		corev1.ResourceEphemeralStorage, "example.com/nobody-has-it")
+	var resources []map[string]any
+	drawn := map[corev1.ResourceName]bool{}
+	for _, name := range several(s, 5, names...) {
+		if drawn[name] {
+			continue
+		}
+		drawn[name] = true
+		spec := map[string]any{"name": name}
+		if weight := one(s, weights...); weight > 0 {
+			spec["weight"] = weight
+		}
+		resources = append(resources, spec)
+	}
+	return resources
+}

@@ -1,0 +1,206 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	inTree "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+)
+
+// kubeScheduler is the in-tree side: the real framework with the real plugins. Its
+// informers never start; a scenario is all that it knows.
+type kubeScheduler struct {
+	registry frameworkruntime.Registry
+	options  []frameworkruntime.Option
+}
+
+func newKubeScheduler(ctx context.Context) (*kubeScheduler, error) {
+	metrics.Register()
+	client, err := kubernetes.NewForConfig(&rest.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("client that is never used: %w", err)
+	}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), factory.Resource().V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	return &kubeScheduler{
+		registry: inTree.NewInTreeRegistry(),
+		options: []frameworkruntime.Option{
+			frameworkruntime.WithClientSet(client),
+			frameworkruntime.WithInformerFactory(factory),
+			frameworkruntime.WithSharedDRAManager(dynamicresources.NewDRAManager(ctx, claims, nil, factory)),
+			frameworkruntime.WithMetricsRecorder(metrics.NewMetricsAsyncRecorder(1, time.Second, ctx.Done())),
+			frameworkruntime.WithParallelism(1),
+		},
+	}, nil
+}
+
+// inTreeView is a scenario as kube-scheduler sees it.
+type inTreeView struct {
+	*kubeScheduler
+	snapshot *cache.Snapshot
+	nodes    []fwk.NodeInfo // in the scenario's order
+	pending  []*corev1.Pod
+}
+
+func (k *kubeScheduler) look(s *Scenario) (*inTreeView, error) {
+	var pods []*corev1.Pod
+	for _, pod := range s.Placed {
+		// Finished pods never reach its cache: its informer leaves them out.
+		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+			pods = append(pods, pod)
+		}
+	}
+	view := &inTreeView{kubeScheduler: k, snapshot: cache.NewSnapshot(pods, s.Nodes), pending: s.Pending}
+	for _, node := range s.Nodes {
+		info, err := view.snapshot.Get(node.Name)
+		if err != nil {
+			return nil, err
+		}
+		view.nodes = append(view.nodes, info)
+	}
+	return view, nil
+}
+
+func (v *inTreeView) answer(ctx context.Context, profile Profile) (answers, error) {
+	filters, err := v.framework(ctx, profile, profile.filterSet())
+	if err != nil {
+		return nil, err
+	}
+	scores, err := v.framework(ctx, profile, profile.scoreSet())
+	if err != nil {
+		return nil, err
+	}
+	all := make(answers, len(v.pending))
+	for i, pod := range v.pending {
+		all[i] = make([]Answer, len(v.nodes))
+		if err := v.filter(ctx, filters, pod, all[i]); err != nil {
+			return nil, err
+		}
+		if err := v.score(ctx, scores, pod, all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// filter does what the scheduler does to find the nodes that fit.
+func (v *inTreeView) filter(ctx context.Context, f framework.Framework, pod *corev1.Pod, to []Answer) error {
+	state := framework.NewCycleState()
+	result, status, _ := f.RunPreFilterPlugins(ctx, state, pod)
+	if !status.IsSuccess() && !status.IsRejected() {
+		return fmt.Errorf("pre-filter %s: %w", pod.Name, status.AsError())
+	}
+	for i, node := range v.nodes {
+		switch {
+		case status.IsRejected():
+			to[i].Code = status.Code()
+		case !result.AllNodes() && !result.NodeNames.Has(node.Node().Name):
+			to[i].Code = fwk.UnschedulableAndUnresolvable
+		default:
+			verdict := f.RunFilterPlugins(ctx, state, pod, node)
+			if verdict.IsSuccess() {
+				continue
+			}
+			if !verdict.IsRejected() {
+				return fmt.Errorf("filter %s on %s: %w", pod.Name, node.Node().Name, verdict.AsError())
+			}
+			to[i].Code, to[i].Reasons = verdict.Code(), verdict.Reasons()
+		}
+	}
+	return nil
+}
+
+func (v *inTreeView) score(ctx context.Context, f framework.Framework, pod *corev1.Pod, to []Answer) error {
+	state := framework.NewCycleState()
+	if status := f.RunPreScorePlugins(ctx, state, pod, v.nodes); !status.IsSuccess() {
+		return fmt.Errorf("pre-score %s: %w", pod.Name, status.AsError())
+	}
+	scores, status := f.RunScorePlugins(ctx, state, pod, v.nodes)
+	if !status.IsSuccess() {
+		return fmt.Errorf("score %s: %w", pod.Name, status.AsError())
+	}
+	for i := range scores {
+		to[i].Score = scores[i].TotalScore
+	}
+	return nil
+}
+
+// framework builds kube-scheduler's framework with a set of plugins, each at all the
+// extension points that it has.
+func (v *inTreeView) framework(ctx context.Context, profile Profile, set []config.Plugin) (framework.Framework, error) {
+	inTreeProfile := config.KubeSchedulerProfile{
+		SchedulerName: corev1.DefaultSchedulerName,
+		Plugins: &config.Plugins{MultiPoint: config.PluginSet{
+			Enabled: append(set, config.Plugin{Name: names.PrioritySort}, config.Plugin{Name: names.DefaultBinder}),
+		}},
+	}
+	for _, plugin := range plugins() {
+		if plugin.args == nil {
+			continue
+		}
+		args, err := decodeArgs(plugin.name, profile.Args[plugin.name])
+		if err != nil {
+			return nil, err
+		}
+		inTreeProfile.PluginConfig = append(inTreeProfile.PluginConfig, config.PluginConfig{Name: plugin.name, Args: args})
+	}
+	options := append(v.options[:len(v.options):len(v.options)], frameworkruntime.WithSnapshotSharedLister(v.snapshot))
+	f, err := frameworkruntime.NewFramework(ctx, v.registry, &inTreeProfile, options...)
+	if err != nil {
+		return nil, fmt.Errorf("kube-scheduler: %w", err)
+	}
+	return f, nil
+}
+
+func (p Profile) filterSet() []config.Plugin {
+	var set []config.Plugin
+	for _, name := range p.Filter {
+		set = append(set, config.Plugin{Name: name})
+	}
+	return set
+}
+
+func (p Profile) scoreSet() []config.Plugin {
+	var set []config.Plugin
+	for _, score := range p.Score {
+		set = append(set, config.Plugin{Name: score.Name, Weight: score.Weight})
+	}
+	return set
+}
+
+// decodeArgs decodes and defaults arguments as kube-scheduler does with those in its
+// configuration file.
+func decodeArgs(name string, args map[string]any) (runtime.Object, error) {
+	document := map[string]any{"apiVersion": configv1.SchemeGroupVersion.String(), "kind": name + "Args"}
+	for key, value := range args {
+		document[key] = value
+	}
+	data, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("args of %s: %w", name, err)
+	}
+	object, err := runtime.Decode(scheme.Codecs.UniversalDecoder(), data)
+	if err != nil {
+		return nil, fmt.Errorf("args of %s: %w", name, err)
+	}
+	return object, nil
+}
