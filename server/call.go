@@ -92,6 +92,7 @@ func (v *verbs) handler(verb verb) http.HandlerFunc {
 		c, _ := v.calls.Get().(*call)
 		defer v.recycle(c)
 		c.ctx, c.profile, c.outcome = r.Context(), "", outcomeOK
+		c.body, c.args.Pod = nil, wire.Pod{}
 		c.reply.Reset()
 
 		done := v.metrics.inFlight.WithLabelValues(verb.name)
@@ -147,26 +148,33 @@ func (v *verbs) run(verb verb, c *call, w http.ResponseWriter, r *http.Request) 
 // read bounds the body in size and time. The deadline ends with the body, as
 // bind may be held for much longer.
 func (v *verbs) read(c *call, w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength > v.maxBodyBytes {
+		return v.tooLarge()
+	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(v.bodyTimeout)) // not supported by test recorders
 	c.buffer.Reset()
-	if r.ContentLength > 0 && r.ContentLength <= v.maxBodyBytes {
-		c.buffer.Grow(int(r.ContentLength) + bytes.MinRead)
+	if r.ContentLength > 0 { // who promises more than is kept anyway must send it first
+		c.buffer.Grow(int(min(r.ContentLength, keepBytes)) + bytes.MinRead)
 	}
 	_, err := c.buffer.ReadFrom(http.MaxBytesReader(w, r.Body, v.maxBodyBytes))
-	c.body = c.buffer.Bytes()
 	if err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			return &statusError{
-				status: http.StatusRequestEntityTooLarge, outcome: outcomeTooLarge,
-				err: fmt.Errorf("the body is larger than %d bytes (serving.maxBodyBytes)", tooLarge.Limit),
-			}
+		var limit *http.MaxBytesError
+		if errors.As(err, &limit) {
+			return v.tooLarge()
 		}
 		return badRequest(fmt.Errorf("reading the body: %w", err))
 	}
+	c.body = c.buffer.Bytes()
 	_ = control.SetReadDeadline(time.Time{})
 	return nil
+}
+
+func (v *verbs) tooLarge() error {
+	return &statusError{
+		status: http.StatusRequestEntityTooLarge, outcome: outcomeTooLarge,
+		err: fmt.Errorf("the body is larger than %d bytes (serving.maxBodyBytes)", v.maxBodyBytes),
+	}
 }
 
 func (v *verbs) fail(c *call, w http.ResponseWriter, err error) int {

@@ -1,0 +1,248 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// lines reads the lines of an answer.
+func lines(t *testing.T, response *http.Response) []string {
+	t.Helper()
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
+}
+
+const bodyTimeout = 5 * time.Second
+
+// serveVerb serves a verb at every URL of the client that it returns.
+func serveVerb(t *testing.T, log io.Writer, serve func(*call) error) (*http.Client, *prometheus.Registry) {
+	t.Helper()
+	registry, listener := prometheus.NewRegistry(), newPipes()
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	v := newVerbs(logger, newMetrics(registry), 1000, bodyTimeout, func() error { return nil })
+	server := &http.Server{Handler: v.handler(verb{name: "verb", serve: serve})}
+	done := make(chan error)
+	go func() { done <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Close()
+		<-done
+		<-time.After(time.Second) // net/http stays half a second with connections whose body it did not read
+	})
+	return listener.client(t), registry
+}
+
+func echo(c *call) error {
+	c.reply.Raw(c.body)
+	return nil
+}
+
+// untouched is a body that must not be read.
+type untouched struct{ *testing.T }
+
+// Read implements [io.Reader].
+func (u untouched) Read([]byte) (int, error) {
+	u.Error("the body was read")
+	return 0, io.EOF
+}
+
+func TestABodyThatIsTooLargeIsRefusedUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, registry := serveVerb(t, io.Discard, echo)
+		client.Transport.(*http.Transport).ExpectContinueTimeout = time.Hour
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://muster/verb", untouched{t})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.ContentLength = 1001
+		request.Header.Set("Expect", "100-continue")
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lines(t, response); response.StatusCode != http.StatusRequestEntityTooLarge || got[0] != "the body is larger than 1000 bytes (serving.maxBodyBytes)" {
+			t.Errorf("answered %s %q", response.Status, got)
+		}
+		if got := counted(t, registry, "verb", outcomeTooLarge); got != 1 {
+			t.Errorf("%d calls counted as too large, want 1", got)
+		}
+	})
+}
+
+func TestABodyOfUnknownLengthIsReadUpToTheBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := serveVerb(t, io.Discard, echo)
+		for length, want := range map[int]int{1000: http.StatusOK, 1001: http.StatusRequestEntityTooLarge} {
+			// Hidden behind a plain reader, the length is not sent.
+			body := io.MultiReader(bytes.NewReader(make([]byte, length)))
+			response, err := client.Post("http://muster/verb", "application/json", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			if response.StatusCode != want {
+				t.Errorf("%d bytes: answered %s, want %d", length, response.Status, want)
+			}
+		}
+	})
+}
+
+func TestABodyMustArriveInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, registry := serveVerb(t, io.Discard, echo)
+		body, rest := io.Pipe() // nothing ever comes
+		defer rest.Close()
+		began := time.Now()
+		response, err := client.Post("http://muster/verb", "application/json", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lines(t, response); response.StatusCode != http.StatusBadRequest || !strings.HasPrefix(got[0], "reading the body: ") {
+			t.Errorf("answered %s %q", response.Status, got)
+		}
+		if took := time.Since(began); took != bodyTimeout {
+			t.Errorf("answered after %s, want %s", took, bodyTimeout)
+		}
+		if got := counted(t, registry, "verb", outcomeBadRequest); got != 1 {
+			t.Errorf("%d calls counted as bad requests, want 1", got)
+		}
+	})
+}
+
+func TestACallMayTakeLongerThanItsBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := serveVerb(t, io.Discard, func(c *call) error {
+			select {
+			case <-time.After(10 * bodyTimeout):
+				return echo(c)
+			case <-c.ctx.Done():
+				return c.ctx.Err()
+			}
+		})
+		for range 2 { // the connection serves on
+			response, err := client.Post("http://muster/verb", "application/json", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := lines(t, response); response.StatusCode != http.StatusOK || got[0] != "{}" {
+				t.Errorf("answered %s %q", response.Status, got)
+			}
+		}
+	})
+}
+
+func TestACallerThatGoesAwayEndsItsCallOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, registry := serveVerb(t, io.Discard, func(c *call) error {
+			if string(c.body) == "wait" {
+				<-c.ctx.Done()
+				return c.ctx.Err()
+			}
+			return echo(c)
+		})
+		ctx, leave := context.WithCancel(t.Context())
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://muster/verb", strings.NewReader("wait"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() {
+			response, err := client.Do(request)
+			if err == nil {
+				response.Body.Close()
+			}
+			ended <- err
+		}()
+		synctest.Wait()
+		if got := callsInFlight(t, registry); got != 1 {
+			t.Errorf("%v calls are in flight, want 1", got)
+		}
+		leave()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the caller got %v", err)
+		}
+		synctest.Wait()
+		if got := counted(t, registry, "verb", outcomeCanceled); got != 1 {
+			t.Errorf("%d calls counted as canceled, want 1", got)
+		}
+		response, err := client.Post("http://muster/verb", "application/json", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lines(t, response); response.StatusCode != http.StatusOK || got[0] != "{}" {
+			t.Errorf("the next call was answered %s %q", response.Status, got)
+		}
+		if got := callsInFlight(t, registry); got != 0 {
+			t.Errorf("%v calls are in flight, want none", got)
+		}
+	})
+}
+
+func callsInFlight(t *testing.T, registry *prometheus.Registry) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "muster_verb_calls_in_flight" {
+			return family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatal("calls in flight are not counted")
+	return 0
+}
+
+func TestTheAccessLogTellsOfThisCallAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logBuffer
+		client, _ := serveVerb(t, &log, func(c *call) error {
+			if err := c.args.Read(&c.decoder, c.body); err != nil {
+				return badRequest(err)
+			}
+			c.profile = c.args.Pod.SchedulerName
+			c.reply.RawStr("{}")
+			return nil
+		})
+		for _, body := range []string{
+			`{"Pod": {"metadata": {"namespace": "n", "name": "first"}, "spec": {"schedulerName": "s"}}}`,
+			strings.Repeat(" ", 1001),
+			`{"Pod": {"metadata": {"namespace": "n", "name": "third"}}}`,
+		} {
+			response, err := client.Post("http://muster/verb", "application/json", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			synctest.Wait()
+		}
+		want := []string{
+			"pod=n/first profile=s outcome=ok status=200 bytesIn=90 bytesOut=2",
+			`pod=/ profile="" outcome=too_large status=413 bytesIn=0 bytesOut=0`,
+			`pod=n/third profile="" outcome=ok status=200 bytesIn=58 bytesOut=2`,
+		}
+		var got []string
+		for line := range strings.Lines(log.String()) {
+			_, line, _ = strings.Cut(line, "verb=verb ")
+			line, _, _ = strings.Cut(line, " elapsed=")
+			got = append(got, line)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}

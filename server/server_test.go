@@ -1,0 +1,355 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// dump is a cluster of one node with one pending pod.
+const dump = `{"apiVersion": "v1", "kind": "List", "items": [
+	{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}},
+	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "uid": "uid-p", "resourceVersion": "1"},
+	 "spec": {"schedulerName": "default-scheduler", "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}}
+]}`
+
+// process is a server of the test's own, which logs into memory.
+type process struct {
+	*Server
+	t     *testing.T
+	log   *logBuffer
+	stop  context.CancelFunc
+	ended chan error
+}
+
+// newProcess makes a server that answers from the dump and listens on a free port.
+func newProcess(t *testing.T, change ...func(*v1alpha2.MusterConfiguration)) *process {
+	t.Helper()
+	config := v1alpha2.Default()
+	config.Serving.Listen = "127.0.0.1:0"
+	for _, f := range change {
+		f(config)
+	}
+	p := &process{t: t, log: &logBuffer{}, ended: make(chan error, 1)}
+	var err error
+	p.Server, err = New(Options{
+		Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Version: "v1.2.3",
+		Logger: slog.New(slog.NewTextHandler(p.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// bindsWith gives the server an API server to bind in; the view stays the dump's.
+func (p *process) bindsWith(client kubernetes.Interface) {
+	p.client, p.extender.client = client, client
+}
+
+// follows makes the server follow an API server instead of the dump.
+func (p *process) follows(client kubernetes.Interface) {
+	p.t.Helper()
+	var err error
+	if p.watcher, err = cluster.NewWatcher(p.cluster, cluster.WatchOptions{Client: client}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.readiness.synced = p.watcher.Synced
+}
+
+// listensOnPipes puts pipes in the place of the port.
+func (p *process) listensOnPipes() *http.Client {
+	p.t.Helper()
+	p.listener.Close()
+	pipes := newPipes()
+	p.listener = pipes
+	return pipes.client(p.t)
+}
+
+// run runs the server until the test ends, or stop is called.
+func (p *process) run() {
+	ctx, stop := context.WithCancel(p.t.Context())
+	p.stop = stop
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.ended <- p.Run(ctx)
+	}()
+	p.t.Cleanup(func() {
+		stop()
+		<-done
+	})
+}
+
+// readyz asks the handler itself, as a server that is stopping has no port any more.
+func (p *process) readyz() (int, string) {
+	answer := httptest.NewRecorder()
+	p.http.Handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	return answer.Code, strings.TrimSpace(answer.Body.String())
+}
+
+func (p *process) wantReadyz(when string, status int, body string) {
+	p.t.Helper()
+	if gotStatus, got := p.readyz(); gotStatus != status || got != body {
+		p.t.Errorf("%s, /readyz answers %d %q, want %d %q", when, gotStatus, got, status, body)
+	}
+}
+
+// logBuffer is a log that can be read while it is written.
+type logBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+// Write implements [io.Writer].
+func (l *logBuffer) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buffer.Write(text)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buffer.String()
+}
+
+// postJSON sends a request and decodes an answer with status 200.
+func postJSON[Answer any](t *testing.T, client *http.Client, url string, request any) (Answer, error) {
+	t.Helper()
+	var answer Answer
+	body, err := json.Marshal(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Post(url, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return answer, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status + ": " + string(text))
+	}
+	return answer, errors.Join(err, json.Unmarshal(text, &answer))
+}
+
+func TestAServerAnswersFromASnapshotUntilItIsStopped(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	ca, files := newAuthority(t), newIdentity(t)
+	files.write(ca.issue("muster"))
+	for name, test := range map[string]struct {
+		tls   v1alpha2.TLS
+		proto int
+	}{
+		"plain":    {v1alpha2.TLS{}, 1},
+		"with TLS": {files.TLS, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProcess(t, func(config *v1alpha2.MusterConfiguration) { config.Serving.TLS = test.tls })
+			transport := &http.Transport{TLSClientConfig: ca.client(), ForceAttemptHTTP2: true}
+			defer transport.CloseIdleConnections()
+			client := &http.Client{Transport: transport}
+			url := map[bool]string{false: "http://", true: "https://"}[test.tls.Enabled()] + p.Addr().String()
+			p.run()
+
+			response, err := client.Get(url + "/livez") // answered once the server runs
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			if response.StatusCode != http.StatusOK || response.ProtoMajor != test.proto {
+				t.Errorf("/livez answered %s over %s, want 200 over HTTP/%d", response.Status, response.Proto, test.proto)
+			}
+			names := []string{"a"}
+			got, err := postJSON[extenderv1.ExtenderFilterResult](t, client, url+"/filter", extenderv1.ExtenderArgs{Pod: newPod("p", "1"), NodeNames: &names})
+			if err != nil || len(*got.NodeNames) != 1 {
+				t.Errorf("filter answered %+v (error %v), want node a", got, err)
+			}
+
+			transport.CloseIdleConnections() // else HTTP/2 takes a second to say goodbye
+			p.stop()
+			if err := <-p.ended; err != nil {
+				t.Errorf("Run returned %v, want nil", err)
+			}
+			if response, err := client.Get(url + "/livez"); err == nil {
+				response.Body.Close()
+				t.Error("a stopped server answers")
+			}
+		})
+	}
+}
+
+func TestAnAddressInUseNamesTheField(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	config := v1alpha2.Default()
+	config.Serving.Listen = taken.Addr().String()
+	_, err = New(Options{Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
+	if want := "serving.listen: listen tcp " + taken.Addr().String() + ": bind: address already in use"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func TestAServerNeedsSomethingToAnswerFrom(t *testing.T) {
+	err := Run(t.Context(), Options{Config: v1alpha2.Default(), Logger: slog.New(slog.DiscardHandler)})
+	if err == nil || err.Error() != "neither an API server nor a snapshot to answer from" {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAServerIsReadyOnceItsViewIsComplete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		var denied atomic.Bool
+		denied.Store(true)
+		client.PrependReactor("list", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if denied.Load() {
+				return true, nil, apierrors.NewForbidden(corev1.Resource("services"), "", errors.New("no role"))
+			}
+			return false, nil, nil
+		})
+		p := newProcess(t)
+		p.follows(client)
+		web := p.listensOnPipes()
+		p.run()
+
+		<-time.After(time.Minute)
+		p.wantReadyz("while a list is denied", http.StatusServiceUnavailable, errNotSynced.Error())
+		if _, err := postJSON[extenderv1.ExtenderFilterResult](t, web, "http://muster/filter", extenderv1.ExtenderArgs{Pod: newPod("p", "1")}); err == nil || !strings.Contains(err.Error(), "503 Service Unavailable: "+errNotSynced.Error()) {
+			t.Errorf("filter: error %v, want the same", err)
+		}
+		denied.Store(false)
+		<-time.After(time.Minute)
+		p.wantReadyz("with all lists", http.StatusOK, "ok")
+
+		p.stop()
+		if err := <-p.ended; err != nil {
+			t.Errorf("Run returned %v, want nil", err)
+		}
+	})
+}
+
+// held is a client that holds every binding until it is released.
+func held() (client kubernetes.Interface, release func()) {
+	released := make(chan struct{})
+	client = bindings(func(*corev1.Binding) error {
+		<-released
+		return nil
+	})
+	return client, func() { close(released) }
+}
+
+type bound struct {
+	extenderv1.ExtenderBindingResult
+	err error
+}
+
+// bindInBackground delivers the answer of a call of bind.
+func (p *process) bindInBackground(web *http.Client) <-chan bound {
+	answer := make(chan bound, 1)
+	go func() {
+		result, err := postJSON[extenderv1.ExtenderBindingResult](p.t, web, "http://muster/bind", bindingOf(newPod("p", "1"), "a"))
+		answer <- bound{result, err}
+	}()
+	return answer
+}
+
+func TestStoppingLetsCallsInFlightFinish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(t)
+		client, release := held()
+		p.bindsWith(client)
+		web := p.listensOnPipes()
+		p.run()
+		answer := p.bindInBackground(web)
+		synctest.Wait()
+		p.wantReadyz("before", http.StatusOK, "ok")
+
+		p.stop()
+		synctest.Wait()
+		p.wantReadyz("while a call is in flight", http.StatusServiceUnavailable, errStopping.Error())
+		select {
+		case err := <-p.ended:
+			t.Fatalf("Run returned %v before the call was answered", err)
+		case got := <-answer:
+			t.Fatalf("the call was cut off: %+v", got)
+		default:
+		}
+		release()
+		if got := <-answer; got.err != nil || got.Error != "" {
+			t.Errorf("the call in flight was answered with %+v, want success", got)
+		}
+		if err := <-p.ended; err != nil {
+			t.Errorf("Run returned %v, want nil", err)
+		}
+	})
+}
+
+func TestCallsThatOutlastTheShutdownTimeoutAreCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(t)
+		client, release := held()
+		p.bindsWith(client)
+		web := p.listensOnPipes()
+		p.run()
+		answer := p.bindInBackground(web)
+		synctest.Wait()
+
+		began := time.Now()
+		p.stop()
+		if err := <-p.ended; err != nil {
+			t.Errorf("Run returned %v, want nil", err)
+		}
+		if took := time.Since(began); took != p.config.Timeouts.Shutdown.Duration {
+			t.Errorf("stopping took %s, want timeouts.shutdown (%s)", took, p.config.Timeouts.Shutdown.Duration)
+		}
+		if got := <-answer; got.err == nil {
+			t.Errorf("the call was answered with %+v, want a closed connection", got)
+		}
+		if !strings.Contains(p.log.String(), "calls in flight were cut off") {
+			t.Errorf("the log does not tell:\n%s", p.log)
+		}
+		release()
+	})
+}
+
+func TestAListenerThatFailsEndsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(t)
+		p.listensOnPipes()
+		p.run()
+		synctest.Wait()
+		p.listener.Close()
+		if err := <-p.ended; !errors.Is(err, net.ErrClosed) || !strings.HasPrefix(err.Error(), "serving: ") {
+			t.Errorf("Run returned %v, want why serving ended", err)
+		}
+	})
+}
