@@ -85,6 +85,10 @@ func onNode(name string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Spec.NodeName = name }
 }
 
+func asking(requests ...string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Spec.Containers[0].Resources.Requests = amounts(requests...) }
+}
+
 func inPhase(phase corev1.PodPhase) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Status.Phase = phase }
 }

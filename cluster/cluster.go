@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"log/slog"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,9 +120,9 @@ func (c *Cluster) publish() *Snapshot {
 		journal:                c.journal,
 	}
 	if c.indexChanged {
-		next.names, c.indexChanged = maps.Clone(c.index), false
+		next.NodeNames, c.indexChanged = newNodeNames(c.index, c.nodes.end), false
 	} else {
-		next.names = last.names
+		next.NodeNames = last.NodeNames
 	}
 	c.published.Store(next)
 	c.stale.Store(false)

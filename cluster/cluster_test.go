@@ -35,7 +35,7 @@ func podNames(n *Node) []string {
 
 func TestASnapshotIsTakenOnce(t *testing.T) {
 	c := newCluster(t)
-	if c.Snapshot() != c.Snapshot() {
+	if first, second := c.Snapshot(), c.Snapshot(); first != second {
 		t.Error("two snapshots of one state")
 	}
 	set(t, c, podObject("pending"))
@@ -64,8 +64,8 @@ func TestNodesAreFoundByNameAndIndex(t *testing.T) {
 		if node.Index != next || snap.Node(next) != node || snap.NodeByName(node.Name) != node || snap.NodeByNameBytes([]byte(node.Name)) != node {
 			t.Fatalf("%s is not where its index %d says", node.Name, node.Index)
 		}
-		if string(node.QuotedName) != `"`+node.Name+`"` {
-			t.Fatalf("%s is quoted as %s", node.Name, node.QuotedName)
+		if string(snap.NodeNames.Quoted(node.Index)) != `"`+node.Name+`"` {
+			t.Fatalf("%s is quoted as %s", node.Name, snap.NodeNames.Quoted(node.Index))
 		}
 		next++
 	}

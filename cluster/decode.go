@@ -97,12 +97,31 @@ func misfit(data []byte, t reflect.Type) (path string, err error) {
 	if err = utiljson.Unmarshal(data, reflect.New(t).Interface()); err == nil {
 		return "", nil
 	}
+	for _, p := range partsOf(data, t) {
+		if below, cause := misfit(p.data, p.fits); cause != nil {
+			return p.path + below, cause
+		}
+	}
+	return "", err
+}
+
+// part is a field, a member or an element of a JSON value.
+type part struct {
+	path string // from the value to it
+	data []byte
+	fits reflect.Type // what it is to be decoded into
+}
+
+// partsOf are the parts of a value, none when its type has its own way to
+// decode it.
+func partsOf(data []byte, t reflect.Type) []part {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return "", err
+		return nil
 	}
+	var parts []part
 	var members map[string]json.RawMessage
 	var elements []json.RawMessage
 	switch {
@@ -110,23 +129,17 @@ func misfit(data []byte, t reflect.Type) (path string, err error) {
 		for _, f := range reflect.VisibleFields(t) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if member, ok := members[name]; ok {
-				if path, cause := misfit(member, f.Type); cause != nil {
-					return "." + name + path, cause
-				}
+				parts = append(parts, part{"." + name, member, f.Type})
 			}
 		}
 	case t.Kind() == reflect.Map && json.Unmarshal(data, &members) == nil:
 		for _, name := range slices.Sorted(maps.Keys(members)) {
-			if path, cause := misfit(members[name], t.Elem()); cause != nil {
-				return "[" + name + "]" + path, cause
-			}
+			parts = append(parts, part{"[" + name + "]", members[name], t.Elem()})
 		}
 	case t.Kind() == reflect.Slice && json.Unmarshal(data, &elements) == nil:
 		for i, element := range elements {
-			if path, cause := misfit(element, t.Elem()); cause != nil {
-				return fmt.Sprintf("[%d]%s", i, path), cause
-			}
+			parts = append(parts, part{fmt.Sprintf("[%d]", i), element, t.Elem()})
 		}
 	}
-	return "", err
+	return parts
 }

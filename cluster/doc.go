@@ -1,9 +1,9 @@
 // Package cluster is the one view of the Kubernetes cluster that every part of
 // muster shares.
 //
-// Events (from informers, from a dump, or from muster's own decisions) are
-// applied one after the other by a single writer, which publishes immutable
-// [Snapshot]s:
+// Events (from the informers of a [Watcher], from a dump by [Cluster.Load], or
+// from muster's own decisions) are applied one after the other by a single
+// writer, which publishes immutable [Snapshot]s:
 //
 //   - Nodes stand under dense indexes, so that verdicts and scores can be kept
 //     in slices. An index is stable while its node exists and is reused after.

@@ -163,9 +163,9 @@ func (h *health) observe(ctx context.Context, err error) {
 	before := h.reason
 	h.reason = reason
 	h.mu.Unlock()
-	switch {
-	case reason == before:
-	case reason == "":
+	switch reason {
+	case before:
+	case "":
 		h.log.Info("watching a resource again", slog.String("resource", h.resource))
 	default:
 		h.log.Warn("cannot watch a resource", slog.String("resource", h.resource), slog.String("reason", string(reason)), slog.Any("err", err))

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/json"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +18,6 @@ type Node struct {
 
 	// Index is the node's place in the snapshot.
 	Index int32
-	// QuotedName is the name as a JSON string, for answers.
-	QuotedName []byte
 
 	// Allocatable is what the node offers to pods.
 	Allocatable Resources
@@ -41,11 +38,7 @@ type Node struct {
 
 // newNode is a node without pods.
 func newNode(object *corev1.Node, index int32, names *ResourceNames) *Node {
-	quoted, err := json.Marshal(object.Name)
-	if err != nil {
-		panic(err) // a string always has a JSON form
-	}
-	return &Node{Node: object, Index: index, QuotedName: quoted, Allocatable: names.resources(object.Status.Allocatable)}
+	return &Node{Node: object, Index: index, Allocatable: names.resources(object.Status.Allocatable)}
 }
 
 // withObject is n after its API object became object, and what that changed. It

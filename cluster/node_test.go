@@ -89,9 +89,8 @@ func TestAChangeOfAPodNamesTheAspectsOfItsNode(t *testing.T) {
 		{"a pod runs", was, []func(*corev1.Pod){onNode("a"), inPhase(corev1.PodRunning)}, 0},
 		{"labels", was, []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} }}, AspectPods},
 		{"deletion begins", was, []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }}, AspectPods},
-		{"a resize", was, []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests = amounts("cpu", "1", "memory", "1Gi") }}, AspectRequested},
-		{"a request for zero where there was none", []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{container("main")} }},
-			[]func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{container("main", "cpu", "0")} }}, AspectRequested},
+		{"a resize", was, []func(*corev1.Pod){onNode("a"), asking("cpu", "1", "memory", "1Gi")}, AspectRequested},
+		{"a request for zero where there was none", []func(*corev1.Pod){onNode("a"), asking()}, []func(*corev1.Pod){onNode("a"), asking("cpu", "0")}, AspectRequested},
 		{"ports", was, []func(*corev1.Pod){onNode("a"), hostPort(80)}, AspectPorts},
 	}
 	for _, test := range tests {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -101,7 +102,7 @@ func (n *ResourceNames) intern(name corev1.ResourceName) int {
 	if i, ok := old.index[name]; ok {
 		return i
 	}
-	next := &resourceTable{index: maps.Clone(old.index), names: append(old.names[:len(old.names):len(old.names)], name)}
+	next := &resourceTable{index: maps.Clone(old.index), names: append(slices.Clip(old.names), name)}
 	next.index[name] = len(old.names)
 	n.known.Store(next)
 	return next.index[name]

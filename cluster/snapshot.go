@@ -17,6 +17,8 @@ type Snapshot struct {
 	Generation uint64
 	// ResourceNames explains the scalar indexes of every Resources in here.
 	ResourceNames *ResourceNames
+	// NodeNames are the names of the nodes and their indexes.
+	NodeNames *NodeNames
 
 	PersistentVolumes      Table[string, *corev1.PersistentVolume]
 	PersistentVolumeClaims Table[types.NamespacedName, *corev1.PersistentVolumeClaim]
@@ -26,12 +28,11 @@ type Snapshot struct {
 
 	custom  map[schema.GroupVersionResource]CustomTable
 	nodes   nodeTable
-	names   map[string]int32
 	journal journal
 }
 
 // NodeCount is the number of nodes.
-func (s *Snapshot) NodeCount() int { return len(s.names) }
+func (s *Snapshot) NodeCount() int { return s.NodeNames.Len() }
 
 // IndexEnd is one more than the greatest index that was ever in use.
 func (s *Snapshot) IndexEnd() int { return s.nodes.end }
@@ -41,15 +42,7 @@ func (s *Snapshot) Node(index int32) *Node { return s.nodes.at(index) }
 
 // NodeByName is the node of a name, nil when there is none.
 func (s *Snapshot) NodeByName(name string) *Node {
-	if i, ok := s.names[name]; ok {
-		return s.nodes.at(i)
-	}
-	return nil
-}
-
-// NodeByNameBytes is NodeByName without the allocation of a string.
-func (s *Snapshot) NodeByNameBytes(name []byte) *Node {
-	if i, ok := s.names[string(name)]; ok {
+	if i, ok := s.NodeNames.index[name]; ok {
 		return s.nodes.at(i)
 	}
 	return nil

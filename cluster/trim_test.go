@@ -179,8 +179,8 @@ func fillField(v reflect.Value) {
 			v.Set(reflect.ValueOf(metav1.Unix(7, 0)))
 			return
 		}
-		for i := range v.NumField() {
-			fillField(v.Field(i))
+		for _, field := range v.Fields() {
+			fillField(field)
 		}
 	default:
 		panic("no value for a " + v.Type().String())

@@ -291,7 +291,7 @@ func TestHealthIgnoresWhatAReflectorDealsWith(t *testing.T) {
 	cancel()
 	h.observe(stopped, io.ErrUnexpectedEOF)
 	h.observe(t.Context(), apierrors.NewResourceExpired("too old"))
-	h.observe(t.Context(), apierrors.NewGone("too old"))
+	h.observe(t.Context(), &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonGone}})
 	if n := testutil.ToFloat64(h.errors); n != 0 || h.state() != "" {
 		t.Errorf("%v errors and state %q, want none", n, h.state())
 	}

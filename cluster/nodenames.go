@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// NodeNames is the table of the node names of a snapshot. It is immutable, and
+// snapshots between which no node came or went share one: while its pointer is the
+// same, an index stands for the same name.
+type NodeNames struct {
+	index map[string]int32
+	// text holds the names as JSON strings, one behind the other by index, so that
+	// reading or writing thousands of them walks through memory in order.
+	text   []byte
+	offset []uint32 // the name of index i is text[offset[i]:offset[i+1]]
+}
+
+func newNodeNames(index map[string]int32, end int) *NodeNames {
+	names := make([]string, end)
+	for name, i := range index {
+		names[i] = name
+	}
+	n := &NodeNames{index: maps.Clone(index), offset: make([]uint32, 1, end+1)}
+	for _, name := range names {
+		if name != "" {
+			quoted, err := json.Marshal(name)
+			if err != nil {
+				panic(err) // a string always has a JSON form
+			}
+			n.text = append(n.text, quoted...)
+		}
+		n.offset = append(n.offset, uint32(len(n.text))) //nolint:gosec // names of a few hundred bytes, far fewer than 2²⁴
+	}
+	return n
+}
+
+// Len is the number of names.
+func (n *NodeNames) Len() int { return len(n.index) }
+
+// Index is the index of a name, -1 when there is no such node.
+func (n *NodeNames) Index(name []byte) int32 {
+	if i, ok := n.index[string(name)]; ok {
+		return i
+	}
+	return -1
+}
+
+// Quoted is the name under an index as a JSON string, empty when there is none. It
+// must not be changed.
+func (n *NodeNames) Quoted(index int32) []byte {
+	if index < 0 || int(index) >= len(n.offset)-1 {
+		return nil
+	}
+	return n.text[n.offset[index]:n.offset[index+1]]
+}
