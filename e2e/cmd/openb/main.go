@@ -4,7 +4,8 @@
 // pods were bound and how many would have fit and were not, and fails when muster binds
 // fewer than the stock scheduler or leaves out one that fits.
 //
-// DEMO_DATA is the directory of the trace, relative to the root of the repository.
+// DEMO_DATA is the directory of the trace, relative to the root of the repository. The
+// arguments name the contenders, when not all three are wanted.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -34,18 +36,34 @@ const (
 	seed    = 1
 )
 
-var contenders = []contender.Contender{contender.Stock, contender.Scheduler, contender.Extender}
+// choose returns the contenders with these names, in their usual order, all for no name.
+func choose(names []string) ([]contender.Contender, error) {
+	all := []contender.Contender{contender.Stock, contender.Scheduler, contender.Extender}
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, name := range names {
+		if !slices.Contains(all, contender.Contender(name)) {
+			return nil, fmt.Errorf("contender %q: want some of %v", name, all)
+		}
+	}
+	return slices.DeleteFunc(all, func(c contender.Contender) bool { return !slices.Contains(names, string(c)) }), nil
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Getenv(dataEnv), os.Stdout); err != nil {
+	if err := run(ctx, os.Getenv(dataEnv), os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "openb:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, data string, out io.Writer) error {
+func run(ctx context.Context, data string, names []string, out io.Writer) error {
+	contenders, err := choose(names)
+	if err != nil {
+		return err
+	}
 	if data == "" {
 		return fmt.Errorf("%s is not set: want the directory of the openb trace, relative to the root of the repository", dataEnv)
 	}
@@ -78,7 +96,7 @@ func run(ctx context.Context, data string, out io.Writer) error {
 			return fmt.Errorf("%s: %w", c, err)
 		}
 	}
-	printOutcomes(out, outcomes)
+	printOutcomes(out, contenders, outcomes)
 	return judge(outcomes)
 }
 
@@ -115,7 +133,7 @@ func place(ctx context.Context, programs contender.Programs, c contender.Contend
 	return settle.Await(ctx, client, watch, len(cluster.Pods), patience, podwatch.Printer(out, len(cluster.Pods)))
 }
 
-func printOutcomes(out io.Writer, outcomes map[contender.Contender]*settle.Outcome) {
+func printOutcomes(out io.Writer, contenders []contender.Contender, outcomes map[contender.Contender]*settle.Outcome) {
 	fmt.Fprintln(out)
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "\tbound\tfit but not bound\tpods/s\t")
@@ -136,12 +154,15 @@ func printOutcomes(out io.Writer, outcomes map[contender.Contender]*settle.Outco
 // judge holds muster's outcomes against those of the stock scheduler.
 func judge(outcomes map[contender.Contender]*settle.Outcome) error {
 	var errs []error
-	stock := outcomes[contender.Stock]
 	for _, c := range []contender.Contender{contender.Scheduler, contender.Extender} {
-		if o := outcomes[c]; o.Bound < stock.Bound {
+		o := outcomes[c]
+		if o == nil {
+			continue
+		}
+		if stock := outcomes[contender.Stock]; stock != nil && o.Bound < stock.Bound {
 			errs = append(errs, fmt.Errorf("%s bound %d pods, the stock scheduler alone %d", c, o.Bound, stock.Bound))
 		}
-		if n := len(outcomes[c].Stranded); n > 0 {
+		if n := len(o.Stranded); n > 0 {
 			errs = append(errs, fmt.Errorf("%s left %d pods unbound that fit", c, n))
 		}
 	}
