@@ -61,7 +61,7 @@ func TestNodesAreFoundByNameAndIndex(t *testing.T) {
 	}
 	next := int32(0)
 	for node := range snap.Nodes() {
-		if node.Index != next || snap.Node(next) != node || snap.NodeByName(node.Name) != node || snap.NodeByNameBytes([]byte(node.Name)) != node {
+		if node.Index != next || snap.Node(next) != node || snap.NodeByName(node.Name) != node || snap.NodeNames.Index([]byte(node.Name)) != next {
 			t.Fatalf("%s is not where its index %d says", node.Name, node.Index)
 		}
 		if string(snap.NodeNames.Quoted(node.Index)) != `"`+node.Name+`"` {
@@ -72,7 +72,7 @@ func TestNodesAreFoundByNameAndIndex(t *testing.T) {
 	if next != count {
 		t.Errorf("walked over %d nodes, want %d", next, count)
 	}
-	if snap.Node(-1) != nil || snap.Node(count) != nil || snap.NodeByName("none") != nil || snap.NodeByNameBytes([]byte("none")) != nil {
+	if snap.Node(-1) != nil || snap.Node(count) != nil || snap.NodeByName("none") != nil || snap.NodeNames.Index([]byte("none")) != -1 {
 		t.Error("found a node that is not there")
 	}
 	for range snap.Nodes() {

@@ -10,6 +10,7 @@ import (
 // same, an index stands for the same name.
 type NodeNames struct {
 	index map[string]int32
+	names []string // by index, "" where there is no node
 	// text holds the names as JSON strings, one behind the other by index, so that
 	// reading or writing thousands of them walks through memory in order.
 	text   []byte
@@ -21,7 +22,7 @@ func newNodeNames(index map[string]int32, end int) *NodeNames {
 	for name, i := range index {
 		names[i] = name
 	}
-	n := &NodeNames{index: maps.Clone(index), offset: make([]uint32, 1, end+1)}
+	n := &NodeNames{index: maps.Clone(index), names: names, offset: make([]uint32, 1, end+1)}
 	for _, name := range names {
 		if name != "" {
 			quoted, err := json.Marshal(name)
@@ -46,10 +47,13 @@ func (n *NodeNames) Index(name []byte) int32 {
 	return -1
 }
 
+// Name is the name under an index of a node.
+func (n *NodeNames) Name(index int32) string { return n.names[index] }
+
 // Quoted is the name under an index as a JSON string, empty when there is none. It
 // must not be changed.
 func (n *NodeNames) Quoted(index int32) []byte {
-	if index < 0 || int(index) >= len(n.offset)-1 {
+	if index < 0 || int(index) >= len(n.names) {
 		return nil
 	}
 	return n.text[n.offset[index]:n.offset[index+1]]

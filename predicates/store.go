@@ -79,22 +79,26 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 	return View{Snapshot: snap, profile: s.Profile, entry: e}
 }
 
-// Verdict is the first verdict against a node of the view's snapshot, in the order
-// of the profile, or Fits.
-func (v *View) Verdict(node *cluster.Node) Verdict {
-	if v.entry != nil {
-		return v.entry.first[node.Index]
+// Verdict is the first verdict against the node of that index in the view's
+// snapshot, in the order of the profile, or Fits. It is UnknownNode for a negative
+// index.
+func (v *View) Verdict(index int32) Verdict {
+	switch {
+	case index < 0:
+		return UnknownNode
+	case v.entry != nil:
+		return v.entry.first[index]
 	}
-	return v.filter.Verdict(node)
+	return v.filter.Verdict(v.Snapshot.Node(index))
 }
 
-// Total is the weighted sum of the scores of a node of the view's snapshot; see
+// Total is the weighted sum of the scores of the node of that index; see
 // [Rank.Total].
-func (v *View) Total(node *cluster.Node) int64 {
+func (v *View) Total(index int32) int64 {
 	if v.entry != nil {
-		return int64(v.entry.totals[node.Index])
+		return int64(v.entry.totals[index])
 	}
-	return v.rank.Total(node)
+	return v.rank.Total(v.Snapshot.Node(index))
 }
 
 // Scale brings a Total down to 0..top, rounded to the nearest.

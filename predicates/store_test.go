@@ -163,10 +163,10 @@ func compareWithFresh(t *rapid.T, b *storeBench, object *corev1.Pod) int {
 	defer view.Close()
 	fit, rank := b.store.Profile.Filter(pod, view.Snapshot), b.store.Profile.Rank(pod, view.Snapshot)
 	for node := range view.Snapshot.Nodes() {
-		if got, want := view.Verdict(node), fit.Verdict(node); got != want {
+		if got, want := view.Verdict(node.Index), fit.Verdict(node); got != want {
 			t.Fatalf("%s on %s: remembered %q, fresh %q", object.Name, node.Name, got.Reason(view.Snapshot.ResourceNames), want.Reason(view.Snapshot.ResourceNames))
 		}
-		if got, want := view.Total(node), rank.Total(node); got != want {
+		if got, want := view.Total(node.Index), rank.Total(node); got != want {
 			t.Fatalf("%s on %s: remembered total %d, fresh %d", object.Name, node.Name, got, want)
 		}
 	}
@@ -293,7 +293,7 @@ func TestConcurrentViewsAndChanges(t *testing.T) {
 				view := b.store.View(pod)
 				fit := b.store.Profile.Filter(pod, view.Snapshot)
 				for node := range view.Snapshot.Nodes() {
-					if view.Verdict(node) != fit.Verdict(node) {
+					if view.Verdict(node.Index) != fit.Verdict(node) {
 						t.Errorf("a stale verdict on %s", node.Name)
 					}
 				}

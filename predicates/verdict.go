@@ -7,7 +7,7 @@ import "muster.dev/muster/cluster"
 // not help.
 type Verdict uint16
 
-// Verdicts. Those without OrEvict stand for reasons that no eviction removes.
+// Verdicts.
 const (
 	Fits Verdict = iota
 	nodeUnschedulable
@@ -20,12 +20,16 @@ const (
 	insufficientCPU
 	insufficientMemory
 	insufficientEphemeralStorage
+	unknownNode
 
 	// insufficientScalar + i is for the scalar resource of index i.
 	insufficientScalar Verdict = 1 << 8
 
 	// hopeless marks a verdict that holds whatever is evicted.
 	hopeless Verdict = 1 << 15
+
+	// UnknownNode is the verdict on a node that the view of the cluster lacks.
+	UnknownNode = unknownNode | hopeless
 )
 
 // Resolvable says that evicting pods from the node could turn the verdict.
@@ -59,6 +63,8 @@ func (v Verdict) Reason(names *cluster.ResourceNames) string {
 		return "Insufficient memory"
 	case insufficientEphemeralStorage:
 		return "Insufficient ephemeral-storage"
+	case unknownNode:
+		return "node(s) were not known to muster yet"
 	}
 	return ""
 }

@@ -211,7 +211,7 @@ func TestTheAccessLogTellsOfThisCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logBuffer
 		client, _ := serveVerb(t, &log, func(c *call) error {
-			if err := c.args.Read(&c.decoder, c.body); err != nil {
+			if err := c.args.Read(&c.decoder, c.body, &c.candidates); err != nil {
 				return badRequest(err)
 			}
 			c.profile = c.args.Pod.SchedulerName

@@ -2,34 +2,70 @@ package server
 
 import "muster.dev/muster/cluster"
 
-// candidates turns the node names of requests into nodes. The scheduler names
-// nodes in much the same order time after time, so it remembers which node came
-// after which, and a name costs one comparison instead of a hash and a look-up.
-// The order is a guess that is always checked: a wrong one costs time only.
+// candidates are the nodes that a request names, as indexes into a snapshot. It
+// receives the names while they are read and guesses each from what came after its
+// predecessor in earlier requests; see [wire.Names]. The memory of the order is a
+// guess only: a wrong one costs time, never an answer.
 type candidates struct {
-	nodes []*cluster.Node
-	after []int32 // after[i+1] came after index i, after[0] came first
+	names *cluster.NodeNames
+	// indexes of the nodes, in the order of the request. That of an unknown node is
+	// -1-i for its name unknown[i].
+	indexes []int32
+	unknown [][]byte
+
+	after    []int32 // after[i+1] came after index i, after[0] came first
+	previous int32
 }
 
-// resolve returns the node of each name, nil for an unknown one. The slice is
-// used again by the next call.
-func (k *candidates) resolve(snap *cluster.Snapshot, names [][]byte) []*cluster.Node {
-	k.nodes = k.nodes[:0]
-	if missing := snap.IndexEnd() + 1 - len(k.after); missing > 0 {
+// reset prepares for a request about nodes of those names.
+func (k *candidates) reset(names *cluster.NodeNames, end int) {
+	k.names, k.indexes, k.unknown, k.previous = names, k.indexes[:0], k.unknown[:0], -1
+	if missing := end + 1 - len(k.after); missing > 0 {
 		k.after = append(k.after, make([]int32, missing)...)
 	}
-	previous := int32(-1)
-	for _, name := range names {
-		node := snap.Node(k.after[previous+1])
-		if node == nil || node.Name != string(name) {
-			if node = snap.NodeByNameBytes(name); node != nil {
-				k.after[previous+1] = node.Index
-			}
-		}
-		if node != nil {
-			previous = node.Index
-		}
-		k.nodes = append(k.nodes, node)
+}
+
+// Guess implements [wire.Names].
+func (k *candidates) Guess() []byte { return k.names.Quoted(k.after[k.previous+1]) }
+
+// Guessed implements [wire.Names].
+func (k *candidates) Guessed() {
+	k.previous = k.after[k.previous+1]
+	k.indexes = append(k.indexes, k.previous)
+}
+
+// Name implements [wire.Names].
+func (k *candidates) Name(name []byte) {
+	index := k.names.Index(name)
+	if index < 0 {
+		k.unknown = append(k.unknown, name)
+		k.indexes = append(k.indexes, int32(-len(k.unknown))) //nolint:gosec // bounded by the size of a body
+		return
 	}
-	return k.nodes
+	k.after[k.previous+1] = index
+	k.previous = index
+	k.indexes = append(k.indexes, index)
+}
+
+// name is the name of a candidate, by what stands for it in indexes.
+func (k *candidates) name(index int32) []byte {
+	if index < 0 {
+		return k.unknown[-1-index]
+	}
+	return []byte(k.names.Name(index))
+}
+
+// in returns the indexes of the candidates in a snapshot, which may be a newer one
+// than that they were read with. The slice is valid until the next reset.
+func (k *candidates) in(snap *cluster.Snapshot) []int32 {
+	if k.names == snap.NodeNames {
+		return k.indexes
+	}
+	before := *k
+	k.indexes, k.unknown = nil, nil
+	k.reset(snap.NodeNames, snap.IndexEnd())
+	for _, index := range before.indexes {
+		k.Name(before.name(index))
+	}
+	return k.indexes
 }

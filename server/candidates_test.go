@@ -3,7 +3,7 @@ package server
 import (
 	"fmt"
 	"log/slog"
-	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -49,29 +49,59 @@ func TestCandidatesAreThoseThatALookUpFinds(t *testing.T) {
 					request = append(request, []byte(name))
 				}
 			},
-			"a request is resolved": func(t *rapid.T) {
+			"a request is read": func(t *rapid.T) {
 				snap := c.Snapshot()
-				var want []*cluster.Node
+				k.reset(snap.NodeNames, snap.IndexEnd())
 				for _, name := range request {
-					want = append(want, snap.NodeByName(string(name)))
+					if guess := k.Guess(); len(guess) > 0 && string(guess) == strconv.Quote(string(name)) {
+						k.Guessed()
+					} else {
+						k.Name(name)
+					}
 				}
-				if got := k.resolve(snap, request); !slices.Equal(want, got) {
-					t.Fatalf("a look-up (-) and resolve (+) differ:\n%s", cmp.Diff(names(want), names(got)))
+				compare(t, &k, snap, request)
+			},
+			"nodes come and go while a request is answered": func(t *rapid.T) {
+				if k.names == nil {
+					t.Skip("no request was read")
 				}
+				var read [][]byte
+				for _, index := range k.indexes {
+					read = append(read, k.name(index))
+				}
+				for _, node := range rapid.SliceOfN(node, 0, 5).Draw(t, "new nodes") {
+					if err := c.Set(node); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, node := range rapid.SliceOfN(node, 0, 5).Draw(t, "old nodes") {
+					if err := c.Delete(node); err != nil {
+						t.Fatal(err)
+					}
+				}
+				compare(t, &k, c.Snapshot(), read)
 			},
 		})
 	})
 }
 
-// names are for people: two states of one node look the same.
-func names(nodes []*cluster.Node) []string {
-	var names []string
-	for _, node := range nodes {
-		if node == nil {
-			names = append(names, "unknown")
-			continue
+func compare(t *rapid.T, k *candidates, snap *cluster.Snapshot, request [][]byte) {
+	var want, got []string
+	for _, name := range request {
+		if snap.NodeByName(string(name)) != nil {
+			want = append(want, "known "+string(name))
+		} else {
+			want = append(want, "unknown "+string(name))
 		}
-		names = append(names, node.Name)
 	}
-	return names
+	for _, index := range k.in(snap) {
+		if node := snap.Node(index); node != nil {
+			got = append(got, "known "+node.Name)
+		} else {
+			got = append(got, "unknown "+string(k.name(index)))
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("a look-up (-) and the candidates (+) differ:\n%s", diff)
+	}
 }

@@ -99,19 +99,27 @@ func (e *Extender) pod(p *wire.Pod) (*cluster.Pod, error) {
 	return e.cluster.ResourceNames().NewPod(object), nil
 }
 
-// rejection is a candidate on which the pod cannot run.
-type rejection struct {
-	candidate int
-	reason    string
+// read decodes the arguments of filter and prioritize.
+func (e *Extender) read(c *call) error {
+	snap := e.cluster.Snapshot()
+	c.candidates.reset(snap.NodeNames, snap.IndexEnd())
+	if err := c.args.Read(&c.decoder, c.body, &c.candidates); err != nil {
+		return badRequest(err)
+	}
+	return nil
 }
 
-const reasonUnknownNode = "node(s) were not known to muster yet"
+// rejection is a candidate on which the pod cannot run, and why.
+type rejection struct {
+	index   int32
+	verdict predicates.Verdict
+}
 
 // filter answers which of the nodes the pod fits: all that do, or with
 // nodeSelection Extender the best of them alone.
 func (e *Extender) filter(c *call) error {
-	if err := c.args.Read(&c.decoder, c.body); err != nil {
-		return badRequest(err)
+	if err := e.read(c); err != nil {
+		return err
 	}
 	profile, err := e.profile(c, c.args.Pod.SchedulerName)
 	if err != nil {
@@ -138,31 +146,27 @@ func (e *Extender) sift(c *call, profile *predicates.VerdictStore, pod *cluster.
 	defer view.Close()
 	reply := newFilterReply(c)
 	c.rejected = c.rejected[:0]
-	for i, node := range c.candidates.resolve(view.Snapshot, c.args.Names) {
-		if node == nil {
-			c.rejected = append(c.rejected, rejection{candidate: i, reason: reasonUnknownNode})
+	for i, index := range c.candidates.in(view.Snapshot) {
+		if verdict := view.Verdict(index); verdict != predicates.Fits {
+			c.rejected = append(c.rejected, rejection{index, verdict})
 			continue
 		}
-		if verdict := view.Verdict(node); verdict != predicates.Fits {
-			c.rejected = append(c.rejected, rejection{candidate: i, reason: verdict.Reason(view.Snapshot.ResourceNames)})
-			continue
-		}
-		reply.Accept(accepted(c, i, node))
+		reply.Accept(accepted(c, i, index))
 	}
-	e.reject(c, &reply)
+	e.reject(c, &reply, view.Snapshot)
 }
 
 // choose answers with the best candidate that fits, and assumes the pod there at
 // once, so that the next call counts it.
 func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) error {
 	for {
-		at, best := e.best(c, profile, pod)
+		snap, at, best := e.best(c, profile, pod)
 		reply := newFilterReply(c)
-		if best == nil {
-			e.reject(c, &reply)
+		if best < 0 {
+			e.reject(c, &reply, snap)
 			return nil
 		}
-		switch err := e.cluster.Assume(pod, best); {
+		switch err := e.cluster.Assume(pod, snap.Node(best)); {
 		case err == nil:
 			reply.Accept(accepted(c, at, best))
 			reply.End()
@@ -179,34 +183,31 @@ func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluste
 	}
 }
 
-// best is the candidate with the highest total among those that fit, one of them
-// at random when there are several, nil when there is none. It notes in
-// c.rejected those that do not fit.
-func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (at int, best *cluster.Node) {
+// best is the candidate with the highest total among those that fit, one of them at
+// random when there are several, and where it stands in the request; -1 when there
+// is none. It notes in c.rejected those that do not fit.
+func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (snap *cluster.Snapshot, at int, best int32) {
 	view := profile.View(pod)
 	defer view.Close()
 	c.rejected = c.rejected[:0]
+	best = -1
 	var highest int64
 	ties := 0
-	for i, node := range c.candidates.resolve(view.Snapshot, c.args.Names) {
-		if node == nil {
-			c.rejected = append(c.rejected, rejection{candidate: i, reason: reasonUnknownNode})
+	for i, index := range c.candidates.in(view.Snapshot) {
+		if verdict := view.Verdict(index); verdict != predicates.Fits {
+			c.rejected = append(c.rejected, rejection{index, verdict})
 			continue
 		}
-		if verdict := view.Verdict(node); verdict != predicates.Fits {
-			c.rejected = append(c.rejected, rejection{candidate: i, reason: verdict.Reason(view.Snapshot.ResourceNames)})
-			continue
-		}
-		switch total := view.Total(node); {
-		case best == nil || total > highest:
-			at, best, highest, ties = i, node, total, 1
+		switch total := view.Total(index); {
+		case best < 0 || total > highest:
+			at, best, highest, ties = i, index, total, 1
 		case total == highest:
 			if ties++; e.pick(ties) == 0 {
-				at, best = i, node
+				at, best = i, index
 			}
 		}
 	}
-	return at, best
+	return view.Snapshot, at, best
 }
 
 func newFilterReply(c *call) wire.FilterReply {
@@ -216,32 +217,36 @@ func newFilterReply(c *call) wire.FilterReply {
 	return wire.NewFilterReply(&c.reply)
 }
 
-// accepted is a candidate as it stands in the answer.
-func accepted(c *call, candidate int, node *cluster.Node) []byte {
+// accepted is the candidate at a place of the request as it stands in the answer.
+func accepted(c *call, at int, index int32) []byte {
 	if c.args.WholeNodes {
-		return c.args.Nodes[candidate]
+		return c.args.Nodes[at]
 	}
-	return node.QuotedName
+	return c.candidates.names.Quoted(index)
 }
 
 // reject ends an answer with the candidates that do not fit.
-func (e *Extender) reject(c *call, reply *wire.FilterReply) {
-	var quoted jx.Writer
+func (e *Extender) reject(c *call, reply *wire.FilterReply, snap *cluster.Snapshot) {
+	var unknown jx.Writer
 	for _, r := range c.rejected {
-		quoted.Reset()
-		quoted.ByteStr(c.args.Names[r.candidate])
-		reply.Reject(quoted.Buf, r.reason)
+		name := snap.NodeNames.Quoted(r.index)
+		if r.index < 0 {
+			unknown.Reset()
+			unknown.ByteStr(c.candidates.name(r.index))
+			name = unknown.Buf
+		}
+		reply.Reject(name, r.verdict.Reason(snap.ResourceNames))
 	}
 	reply.End()
-	if len(c.rejected) == len(c.args.Names) {
+	if len(c.rejected) == len(c.candidates.indexes) {
 		c.outcome = outcomeUnschedulable
 	}
 }
 
 // prioritize scores the nodes that survived every filter, 0 to 10.
 func (e *Extender) prioritize(c *call) error {
-	if err := c.args.Read(&c.decoder, c.body); err != nil {
-		return badRequest(err)
+	if err := e.read(c); err != nil {
+		return err
 	}
 	profile, err := e.profile(c, c.args.Pod.SchedulerName)
 	if err != nil {
@@ -254,9 +259,9 @@ func (e *Extender) prioritize(c *call) error {
 	view := profile.View(pod)
 	defer view.Close()
 	reply := wire.NewPriorityReply(&c.reply)
-	for _, node := range c.candidates.resolve(view.Snapshot, c.args.Names) {
-		if node != nil {
-			reply.Add(node.QuotedName, view.Scale(view.Total(node), extenderv1.MaxExtenderPriority))
+	for _, index := range c.candidates.in(view.Snapshot) {
+		if index >= 0 {
+			reply.Add(view.Snapshot.NodeNames.Quoted(index), view.Scale(view.Total(index), extenderv1.MaxExtenderPriority))
 		}
 	}
 	reply.End()

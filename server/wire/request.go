@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/go-faster/jx"
@@ -16,13 +15,24 @@ import (
 // into the body that was read and live as long as it does.
 type Args struct {
 	Pod Pod
-	// Names are the candidate nodes.
-	Names [][]byte
-	// Nodes are the objects of the candidates in the same order, as JSON. They are
-	// only there when the scheduler runs with nodeCacheCapable: false.
+	// Nodes are the objects of the candidates in the order of their names, as JSON.
+	// They are only there when the scheduler runs with nodeCacheCapable: false.
 	Nodes []jx.Raw
 	// WholeNodes says that the request came with objects, so that the answer must.
 	WholeNodes bool
+}
+
+// Names receives the names of the candidate nodes one by one. As the scheduler
+// names nodes in much the same order time after time, a receiver may guess: to
+// find a guess confirmed is a comparison of bytes, far cheaper than reading a name
+// and looking it up.
+type Names interface {
+	// Guess is the next name as a JSON string, empty for no guess.
+	Guess() []byte
+	// Guessed says that the guess was right.
+	Guessed()
+	// Name says what the name is where there was no guess or a wrong one.
+	Name(name []byte)
 }
 
 // Pod is the pod of a request: what identifies it, and the object itself.
@@ -42,42 +52,41 @@ func (p *Pod) Object() (*corev1.Pod, error) {
 	return object, nil
 }
 
-// Read decodes a body into a, whose memory it uses again. Errors say which field
-// is at fault.
-func (a *Args) Read(d *jx.Decoder, body []byte) error {
+// Read decodes a body into a, whose memory it uses again, and hands on the names of
+// the nodes. Errors say which field is at fault.
+func (a *Args) Read(d *jx.Decoder, body []byte, names Names) error {
 	a.Pod = Pod{}
-	a.Names, a.Nodes, a.WholeNodes = a.Names[:0], a.Nodes[:0], false
-	d.ResetBytes(body)
-	if err := object(d, func(d *jx.Decoder, key []byte) error {
-		switch {
-		case strings.EqualFold(string(key), "Pod"):
-			return field("Pod", a.readPod(d))
-		case strings.EqualFold(string(key), "NodeNames"):
-			return field("NodeNames", a.readNames(d))
-		case strings.EqualFold(string(key), "Nodes"):
-			return field("Nodes", a.readNodes(d))
+	a.Nodes, a.WholeNodes = a.Nodes[:0], false
+	rest, err := fields(d, body, func(key string, rest []byte) ([]byte, error) {
+		if strings.EqualFold(key, "NodeNames") && len(rest) > 0 && rest[0] == '[' {
+			rest, err := readNames(d, rest, names)
+			return rest, field("NodeNames", err)
 		}
-		return d.Skip()
-	}); err != nil {
+		value, rest, err := next(d, rest)
+		switch {
+		case err != nil || value.Type() == jx.Null:
+			return rest, field(key, err)
+		case strings.EqualFold(key, "Pod"):
+			return rest, field("Pod", a.readPod(value))
+		case strings.EqualFold(key, "Nodes"):
+			return rest, field("Nodes", a.readNodes(value, names))
+		case strings.EqualFold(key, "NodeNames"):
+			return rest, field("NodeNames", errors.New("not a list"))
+		}
+		return rest, nil
+	})
+	switch {
+	case err != nil:
 		return err
-	}
-	if err := d.Skip(); !errors.Is(err, io.EOF) {
+	case len(rest) > 0:
 		return errors.New("unexpected data after the object")
-	}
-	if a.Pod.raw == nil {
+	case a.Pod.raw == nil:
 		return errors.New("Pod: missing")
 	}
 	return nil
 }
 
-func (a *Args) readPod(d *jx.Decoder) error {
-	if d.Next() == jx.Null {
-		return d.Null()
-	}
-	raw, err := d.Raw()
-	if err != nil {
-		return err
-	}
+func (a *Args) readPod(raw jx.Raw) error {
 	a.Pod.raw = raw
 	return object(jx.DecodeBytes(raw), func(d *jx.Decoder, key []byte) error {
 		switch string(key) {
@@ -107,23 +116,9 @@ func (a *Args) readPod(d *jx.Decoder) error {
 	})
 }
 
-func (a *Args) readNames(d *jx.Decoder) error {
-	if d.Next() == jx.Null {
-		return d.Null()
-	}
-	return array(d, func(d *jx.Decoder) error {
-		name, err := d.StrBytes()
-		a.Names = append(a.Names, name)
-		return err
-	})
-}
-
-func (a *Args) readNodes(d *jx.Decoder) error {
-	if d.Next() == jx.Null {
-		return d.Null()
-	}
+func (a *Args) readNodes(raw jx.Raw, names Names) error {
 	a.WholeNodes = true
-	return object(d, func(d *jx.Decoder, key []byte) error {
+	return object(jx.DecodeBytes(raw), func(d *jx.Decoder, key []byte) error {
 		if string(key) != "items" || d.Next() == jx.Null {
 			return d.Skip()
 		}
@@ -136,7 +131,8 @@ func (a *Args) readNodes(d *jx.Decoder) error {
 			if err != nil {
 				return fmt.Errorf("items[%d]: %w", len(a.Nodes), err)
 			}
-			a.Nodes, a.Names = append(a.Nodes, raw), append(a.Names, name)
+			a.Nodes = append(a.Nodes, raw)
+			names.Name(name)
 			return nil
 		})
 	})
