@@ -1,0 +1,171 @@
+package predicates
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// TestAVerdictDependsOnDeclaredAspectsOnly holds every predicate and score to what it
+// declares: what it says of a node, it says of any other node that is the same in the
+// declared aspects.
+func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
+	profile, err := NewProfile(&v1alpha2.Profile{PluginConfig: []v1alpha2.PluginConfig{{
+		Name: v1alpha2.NodeAffinity, Args: &v1alpha2.NodeAffinityArgs{AddedAffinity: required(
+			label("zone", corev1.NodeSelectorOpNotIn, "c"), named(corev1.NodeSelectorOpIn, "b"),
+		)},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[string]map[int64]bool{}
+	note := func(name string, outcome int64) {
+		if outcomes[name] == nil {
+			outcomes[name] = map[int64]bool{}
+		}
+		outcomes[name][outcome] = true
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		c := newCluster()
+		setNode(t, c, "a")
+		setNode(t, c, "b")
+		snap := c.Snapshot()
+		names := snap.ResourceNames
+		a, b := crowd(t, snap.NodeByName("a"), names), crowd(t, snap.NodeByName("b"), names)
+		pod := names.NewPod(drawPod(t))
+		for _, predicate := range profile.predicates {
+			check := predicate.For(pod, snap)
+			if check == nil {
+				continue
+			}
+			got, want := check(mixed(a, b, predicate.Aspects())), check(a)
+			if got != want {
+				t.Fatalf("%s reads more than %q: %q became %q", predicate.Name(), predicate.Aspects(), want.Reason(names), got.Reason(names))
+			}
+			note(predicate.Name()+" filter", int64(want))
+		}
+		for _, score := range profile.scores {
+			rate := score.For(pod, snap)
+			if rate == nil {
+				continue
+			}
+			got, want := rate(mixed(a, b, score.Aspects())), rate(a)
+			if got != want {
+				t.Fatalf("%s reads more than %q: %d became %d", score.Name(), score.Aspects(), want, got)
+			}
+			note(score.Name()+" score", want)
+		}
+	})
+	if want := len(profile.predicates) + len(profile.scores); len(outcomes) != want {
+		t.Errorf("%d of %d predicates and scores were asked", len(outcomes), want)
+	}
+	for name, seen := range outcomes {
+		if len(seen) < 2 {
+			t.Errorf("%s always says the same", name)
+		}
+	}
+}
+
+// mixed is a node that has the name and the given aspects of one node and all else of
+// another.
+func mixed(from, others *cluster.Node, aspects cluster.Aspect) *cluster.Node {
+	mixed, object := *others, *others.Node
+	mixed.Node, object.Name = &object, from.Name
+	has := func(aspect cluster.Aspect) bool { return aspects&aspect != 0 }
+	if has(cluster.AspectAllocatable) {
+		object.Status.Allocatable, mixed.Allocatable = from.Status.Allocatable, from.Allocatable
+	}
+	if has(cluster.AspectLabels) {
+		object.Labels = from.Labels
+	}
+	if has(cluster.AspectTaints) {
+		object.Spec.Taints = from.Spec.Taints
+	}
+	if has(cluster.AspectUnschedulable) {
+		object.Spec.Unschedulable = from.Spec.Unschedulable
+	}
+	if has(cluster.AspectConditions) {
+		object.Status.Conditions = from.Status.Conditions
+	}
+	if has(cluster.AspectImages) {
+		object.Status.Images = from.Status.Images
+	}
+	if has(cluster.AspectCSI) {
+		mixed.CSI = from.CSI
+	}
+	if has(cluster.AspectPorts) {
+		mixed.Ports = from.Ports
+	}
+	if has(cluster.AspectRequested) {
+		mixed.Requested, mixed.NonZeroMilliCPU, mixed.NonZeroMemory = from.Requested, from.NonZeroMilliCPU, from.NonZeroMemory
+		// The number of pods belongs to what is requested, the pods do not.
+		mixed.Pods = make([]*cluster.Pod, len(from.Pods))
+	}
+	if has(cluster.AspectPods) {
+		mixed.Pods = from.Pods
+	}
+	return &mixed
+}
+
+// setNode draws a node of few distinct features, every aspect of the node itself included.
+func setNode(t *rapid.T, c *cluster.Cluster, name string) {
+	draw := func(what string, choices ...string) string {
+		return rapid.SampledFrom(choices).Draw(t, what+" of "+name)
+	}
+	object := node(
+		labelled("zone", draw("zone", "a", "b", "c")),
+		offering(
+			"cpu", draw("cpu", "0", "1", "4"), "memory", draw("memory", "0", "1Gi", "8Gi"), "ephemeral-storage", draw("storage", "0", "1Gi"),
+			"pods", draw("pods", "0", "2", "110"), "example.com/gpu", draw("gpus", "0", "1", "4"),
+		),
+		tainted("dedicated", draw("taint", "gpu", "web"), corev1.TaintEffect(draw("effect", "NoSchedule", "PreferNoSchedule"))),
+	)
+	object.Name = name
+	object.Spec.Unschedulable = rapid.Bool().Draw(t, "cordon of "+name)
+	object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionStatus(draw("readiness", "True", "False"))}}
+	object.Status.Images = []corev1.ContainerImage{{Names: []string{draw("image", "x", "y")}}}
+	csi := &storagev1.CSINode{Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: draw("driver", "x", "y")}}}}
+	csi.Name = name
+	for _, object := range []runtime.Object{object, csi} {
+		if err := c.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// crowd draws pods onto a node.
+func crowd(t *rapid.T, node *cluster.Node, names *cluster.ResourceNames) *cluster.Node {
+	for i := range rapid.IntRange(0, 3).Draw(t, "pods on "+node.Name) {
+		placed := drawPod(t)
+		placed.UID = types.UID(fmt.Sprint(i))
+		node = node.WithPod(names.NewPod(placed))
+	}
+	return node
+}
+
+func drawPod(t *rapid.T) *corev1.Pod {
+	draw := func(what string, choices ...string) string {
+		return rapid.SampledFrom(choices).Draw(t, what+" of a pod")
+	}
+	drawn := pod(
+		asking("cpu", draw("cpu", "0", "500m", "2"), "memory", draw("memory", "0", "512Mi", "4Gi"), "example.com/gpu", draw("gpus", "0", "0", "2")),
+		taking("", "", rapid.Int32Range(0, 2).Draw(t, "port of a pod")),
+	)
+	drawn.Labels = map[string]string{"app": draw("app", "x", "y")}
+	drawn.Spec.NodeName = draw("node", "", "a", "b")
+	if zone := draw("zone", "", "a", "b"); zone != "" {
+		drawn.Spec.NodeSelector = map[string]string{"zone": zone}
+	}
+	if value := draw("toleration", "", "gpu", "web"); value != "" {
+		drawn.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Value: value}}
+	}
+	return drawn
+}

@@ -1,0 +1,235 @@
+package predicates
+
+import (
+	"log/slog"
+	"math"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+func newCluster() *cluster.Cluster {
+	return cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: math.MaxInt64})
+}
+
+// scene is a node, the pods on it and a pod that asks for a place there.
+type scene struct {
+	node   *corev1.Node
+	placed []*corev1.Pod
+	pod    *corev1.Pod
+}
+
+// raise gives the scene to a cluster. Where the scene is silent, there is a roomy node
+// and a pod that asks for nothing.
+func (s scene) raise(t *testing.T) (*cluster.Snapshot, *cluster.Node, *cluster.Pod) {
+	t.Helper()
+	if s.node == nil {
+		s.node = node(offering("cpu", "64", "memory", "256Gi", "pods", "110"))
+	}
+	if s.pod == nil {
+		s.pod = pod()
+	}
+	c := newCluster()
+	if err := c.Set(s.node); err != nil {
+		t.Fatal(err)
+	}
+	for i, placed := range s.placed {
+		placed.Name, placed.Spec.NodeName = "placed-"+string(rune('a'+i)), s.node.Name
+		placed.UID = types.UID(placed.Name)
+		if err := c.Set(placed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	snap := c.Snapshot()
+	return snap, snap.NodeByName(s.node.Name), snap.ResourceNames.NewPod(s.pod)
+}
+
+// profileWith is a profile with all default plugins and one plugin's arguments.
+func profileWith(plugin string, args v1alpha2.PluginArgs) *v1alpha2.Profile {
+	profile := &v1alpha2.Profile{SchedulerName: corev1.DefaultSchedulerName}
+	if args != nil {
+		profile.PluginConfig = []v1alpha2.PluginConfig{{Name: plugin, Args: args}}
+	}
+	return profile
+}
+
+type verdictCase struct {
+	name  string
+	args  v1alpha2.PluginArgs // nil stands for the default
+	scene scene
+	// reason is "" for a pod that fits.
+	reason     string
+	resolvable bool
+	// everywhere means that the predicate has nothing to say of the pod on any node.
+	everywhere bool
+}
+
+// checkVerdicts tries a predicate by its name.
+func checkVerdicts(t *testing.T, plugin string, cases []verdictCase) {
+	t.Helper()
+	r, err := register(plugin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			predicate, err := r.filter(profileWith(plugin, test.args))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if predicate.Name() != plugin {
+				t.Errorf("its name is %q", predicate.Name())
+			}
+			snap, node, pod := test.scene.raise(t)
+			check := predicate.For(pod, snap)
+			if (check == nil) != test.everywhere {
+				t.Fatalf("it concerns the pod: %v", check != nil)
+			}
+			if check == nil {
+				return
+			}
+			verdict := check(node)
+			if got := verdict.Reason(snap.ResourceNames); got != test.reason {
+				t.Errorf("reason %q, want %q", got, test.reason)
+			}
+			if (verdict == Fits) != (test.reason == "") {
+				t.Errorf("fits: %v", verdict == Fits)
+			}
+			if verdict.Resolvable() != test.resolvable {
+				t.Errorf("resolvable: %v", verdict.Resolvable())
+			}
+		})
+	}
+}
+
+type rateCase struct {
+	name  string
+	args  v1alpha2.PluginArgs // nil stands for the default
+	scene scene
+	want  int64
+	// alike means that all nodes are as good as each other for the pod.
+	alike bool
+}
+
+// checkRates tries a score by its name.
+func checkRates(t *testing.T, plugin string, cases []rateCase) {
+	t.Helper()
+	r, err := register(plugin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			score, err := r.score(profileWith(plugin, test.args))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if score.Name() != plugin {
+				t.Errorf("its name is %q", score.Name())
+			}
+			snap, node, pod := test.scene.raise(t)
+			rate := score.For(pod, snap)
+			if (rate == nil) != test.alike {
+				t.Fatalf("it tells nodes apart: %v", rate != nil)
+			}
+			if rate == nil {
+				return
+			}
+			if got := rate(node); got != test.want {
+				t.Errorf("rate %d, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+func node(change ...func(*corev1.Node)) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}
+	for _, f := range change {
+		f(n)
+	}
+	return n
+}
+
+// pod is a pod with one container.
+func pod(change ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "pod", Namespace: metav1.NamespaceDefault, UID: "pod"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}},
+	}
+	for _, f := range change {
+		f(p)
+	}
+	return p
+}
+
+// amounts reads names and quantities in turn.
+func amounts(namesAndQuantities ...string) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for i := 0; i < len(namesAndQuantities); i += 2 {
+		list[corev1.ResourceName(namesAndQuantities[i])] = resource.MustParse(namesAndQuantities[i+1])
+	}
+	return list
+}
+
+func offering(namesAndQuantities ...string) func(*corev1.Node) {
+	return func(n *corev1.Node) { n.Status.Allocatable = amounts(namesAndQuantities...) }
+}
+
+func labelled(key, value string) func(*corev1.Node) {
+	return func(n *corev1.Node) { metav1.SetMetaDataLabel(&n.ObjectMeta, key, value) }
+}
+
+func tainted(key, value string, effect corev1.TaintEffect) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: key, Value: value, Effect: effect})
+	}
+}
+
+func cordoned(n *corev1.Node) { n.Spec.Unschedulable = true }
+
+// asking adds to what the pod's first container asks for.
+func asking(namesAndQuantities ...string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests = amounts(namesAndQuantities...) }
+}
+
+func tolerating(toleration corev1.Toleration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Tolerations = append(p.Spec.Tolerations, toleration) }
+}
+
+func selecting(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{key: value} }
+}
+
+// requiring gives the pod a required node affinity of these terms.
+func requiring(terms ...corev1.NodeSelectorTerm) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Affinity = &corev1.Affinity{NodeAffinity: required(terms...)} }
+}
+
+func required(terms ...corev1.NodeSelectorTerm) *corev1.NodeAffinity {
+	return &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}
+}
+
+// label is a term about one label.
+func label(key string, operator corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorTerm {
+	return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: operator, Values: values}}}
+}
+
+// named is a term about the node's name.
+func named(operator corev1.NodeSelectorOperator, names ...string) corev1.NodeSelectorTerm {
+	return corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: operator, Values: names}}}
+}
+
+// taking gives the pod's first container a host port.
+func taking(ip string, protocol corev1.Protocol, port int32) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		c := &p.Spec.Containers[0]
+		c.Ports = append(c.Ports, corev1.ContainerPort{HostIP: ip, Protocol: protocol, HostPort: port})
+	}
+}

@@ -1,0 +1,55 @@
+package predicates
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+func TestEveryPluginOfTheConfigurationIsRegisteredWhereItExists(t *testing.T) {
+	type plugin struct {
+		Name            string
+		Filters, Scores bool
+	}
+	var known, registered []plugin
+	for _, p := range v1alpha2.KnownPlugins() {
+		known = append(known, plugin{p.Name, p.Filter != v1alpha2.Never, p.Score != v1alpha2.Never})
+	}
+	for _, r := range registrations() {
+		registered = append(registered, plugin{r.name, r.filter != nil, r.score != nil})
+	}
+	if diff := cmp.Diff(known, registered); diff != "" {
+		t.Errorf("(-configuration +registrations):\n%s", diff)
+	}
+}
+
+func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
+	resources := cluster.AspectAllocatable | cluster.AspectRequested
+	want := map[string]cluster.Aspect{
+		v1alpha2.NodeUnschedulable + " filter":              cluster.AspectUnschedulable,
+		v1alpha2.NodeName + " filter":                       0,
+		v1alpha2.TaintToleration + " filter":                cluster.AspectTaints,
+		v1alpha2.NodeAffinity + " filter":                   cluster.AspectLabels,
+		v1alpha2.NodePorts + " filter":                      cluster.AspectPorts,
+		v1alpha2.NodeResourcesFit + " filter":               resources,
+		v1alpha2.NodeResourcesFit + " score":                resources,
+		v1alpha2.NodeResourcesBalancedAllocation + " score": resources,
+	}
+	got := map[string]cluster.Aspect{}
+	profile, err := NewProfile(&v1alpha2.Profile{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range profile.predicates {
+		got[p.Name()+" filter"] = p.Aspects()
+	}
+	for _, s := range profile.scores {
+		got[s.Name()+" score"] = s.Aspects()
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,186 @@
+package predicates
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+func TestAProfileThatCannotBeBuiltSaysWhy(t *testing.T) {
+	enabled := func(name string) v1alpha2.PluginSet {
+		return v1alpha2.PluginSet{Enabled: []v1alpha2.Plugin{{Name: name}}}
+	}
+	noNumber := required(label("level", corev1.NodeSelectorOpGt, "high"))
+	for _, test := range []struct {
+		name    string
+		profile *v1alpha2.Profile
+		want    string
+	}{
+		{"a filter that is not known", &v1alpha2.Profile{Plugins: v1alpha2.Plugins{Filter: enabled("Nope")}}, `plugin "Nope" is not known`},
+		{"a score that is not known", &v1alpha2.Profile{Plugins: v1alpha2.Plugins{Score: enabled("Nope")}}, `plugin "Nope" is not known`},
+		{
+			"a filter that only scores", &v1alpha2.Profile{Plugins: v1alpha2.Plugins{Filter: enabled(v1alpha2.NodeResourcesBalancedAllocation)}},
+			`plugin "NodeResourcesBalancedAllocation" does not filter`,
+		},
+		{
+			"a score that only filters", &v1alpha2.Profile{Plugins: v1alpha2.Plugins{Score: enabled(v1alpha2.NodeName)}},
+			`plugin "NodeName" does not score`,
+		},
+		{
+			"an added affinity that does not parse", profileWith(v1alpha2.NodeAffinity, &v1alpha2.NodeAffinityArgs{AddedAffinity: noNumber}),
+			`plugin "NodeAffinity": addedAffinity: nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid value: "high": for 'Gt', 'Lt' operators, the value must be an integer`,
+		},
+		{
+			"a scoring strategy that is not known",
+			profileWith(v1alpha2.NodeResourcesFit, &v1alpha2.NodeResourcesFitArgs{ScoringStrategy: v1alpha2.ScoringStrategy{Type: "Nope"}}),
+			`plugin "NodeResourcesFit": scoringStrategy.type: "Nope" is not known`,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			profile, err := NewProfile(test.profile)
+			if err == nil {
+				t.Fatalf("there is no error, but %+v", profile)
+			}
+			if err.Error() != test.want {
+				t.Errorf("error %q, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestTheFirstVerdictAgainstANodeCounts(t *testing.T) {
+	everythingWrong := scene{
+		node: node(cordoned, tainted("dedicated", "gpu", corev1.TaintEffectNoSchedule), offering("cpu", "1")),
+		pod:  pod(asking("cpu", "2"), selecting("zone", "a")),
+	}
+	disabled := func(names ...string) v1alpha2.PluginSet {
+		var set v1alpha2.PluginSet
+		for _, name := range names {
+			set.Disabled = append(set.Disabled, v1alpha2.Plugin{Name: name})
+		}
+		return set
+	}
+	for _, test := range []struct {
+		name    string
+		filters v1alpha2.PluginSet
+		want    string
+	}{
+		{"in the default order the cordon comes first", v1alpha2.PluginSet{}, "node(s) were unschedulable"},
+		{"then the taints", disabled(v1alpha2.NodeUnschedulable), "node(s) had untolerated taint(s)"},
+		{"then the selector", disabled(v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration), "node(s) didn't match Pod's node affinity/selector"},
+		{"resources come last", disabled(v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration, v1alpha2.NodeAffinity), "Too many pods"},
+		{"without predicates every pod fits", disabled(v1alpha2.AllPlugins), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			profile, err := NewProfile(&v1alpha2.Profile{Plugins: v1alpha2.Plugins{Filter: test.filters}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			snap, node, pod := everythingWrong.raise(t)
+			if got := profile.Filter(pod, snap).Verdict(node).Reason(snap.ResourceNames); got != test.want {
+				t.Errorf("reason %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
+	weigh := func(fit, balanced int32) v1alpha2.PluginSet {
+		return v1alpha2.PluginSet{Enabled: []v1alpha2.Plugin{
+			{Name: v1alpha2.NodeResourcesFit, Weight: &fit}, {Name: v1alpha2.NodeResourcesBalancedAllocation, Weight: &balanced},
+		}}
+	}
+	// LeastAllocated: CPU 40, memory 100 less 200 MiB of 10 GiB, 98: 138/2 = 69. Balanced: after 0.6, 0: 70,
+	// before 100: 50 + 20/2 = 60.
+	tilting := scene{node: node(offering("cpu", "10", "memory", "10Gi")), pod: pod(asking("cpu", "6"))}
+	for _, test := range []struct {
+		name        string
+		scores      v1alpha2.PluginSet
+		scene       scene
+		want, scale int64
+	}{
+		{name: "each weighs 1 by default", scene: tilting, want: 69 + 60, scale: 6},
+		{name: "weights multiply", scores: weigh(3, 10), scene: tilting, want: 3*69 + 10*60, scale: 6},
+		// Balanced rates all nodes alike; LeastAllocated: (99+98)/2 = 98 of 200.
+		{name: "a score that rates all alike adds nothing", scene: scene{node: tilting.node}, want: 98, scale: 5},
+		{name: "no scores total 0", scores: v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}}, scene: tilting, want: 0, scale: 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			profile, err := NewProfile(&v1alpha2.Profile{Plugins: v1alpha2.Plugins{Score: test.scores}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			snap, node, pod := test.scene.raise(t)
+			rank := profile.Rank(pod, snap)
+			total := rank.Total(node)
+			if total != test.want {
+				t.Errorf("total %d, want %d", total, test.want)
+			}
+			if got := rank.Scale(total, 10); got != test.scale {
+				t.Errorf("scaled to 0..10 it is %d, want %d", got, test.scale)
+			}
+		})
+	}
+}
+
+func TestScaleRoundsToTheNearest(t *testing.T) {
+	for _, test := range []struct {
+		name                      string
+		weights, total, top, want int64
+	}{
+		{"without scores everything is 0", 0, 0, 10, 0},
+		{"nothing is 0", 2, 0, 10, 0},
+		{"everything is the top", 2, 200, 10, 10},
+		{"just under a half is rounded down", 2, 9, 10, 0},
+		{"a half is rounded up", 2, 10, 10, 1},
+		{"just under the last half is not the top", 2, 189, 10, 9},
+		{"the last half is", 2, 190, 10, 10},
+		{"the largest weights do not overflow", 100 * 100, 100 * 100 * 100, 10, 10},
+		{"the same range is left alone", 1, 37, 100, 37},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := (Rank{weights: test.weights}).Scale(test.total, test.top); got != test.want {
+				t.Errorf("got %d, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+// Only node affinity terms are left out: component-helpers builds a map of fields for
+// each node that it matches.
+func TestJudgingANodeAllocatesNothing(t *testing.T) {
+	crowded := scene{
+		node: node(
+			labelled("zone", "a"), tainted("dedicated", "gpu", corev1.TaintEffectNoSchedule),
+			offering("cpu", "64", "memory", "256Gi", "ephemeral-storage", "1Ti", "pods", "110", "example.com/gpu", "8"),
+		),
+		placed: []*corev1.Pod{pod(taking("", "", 80), asking("cpu", "1", "example.com/gpu", "1")), pod()},
+		pod: pod(
+			asking("cpu", "1", "memory", "1Gi", "ephemeral-storage", "1Gi", "example.com/gpu", "2"), taking("", "", 8080), selecting("zone", "a"),
+			tolerating(corev1.Toleration{Key: "dedicated", Value: "gpu"}), func(p *corev1.Pod) { p.Spec.NodeName = "node" },
+		),
+	}
+	resources := []v1alpha2.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}, {Name: "ephemeral-storage", Weight: 1}, {Name: "example.com/gpu", Weight: 1}}
+	for _, strategy := range []v1alpha2.ScoringStrategyType{v1alpha2.LeastAllocated, v1alpha2.MostAllocated} {
+		profile, err := NewProfile(&v1alpha2.Profile{PluginConfig: []v1alpha2.PluginConfig{
+			{Name: v1alpha2.NodeResourcesFit, Args: &v1alpha2.NodeResourcesFitArgs{ScoringStrategy: v1alpha2.ScoringStrategy{Type: strategy, Resources: resources}}},
+			{Name: v1alpha2.NodeResourcesBalancedAllocation, Args: &v1alpha2.NodeResourcesBalancedAllocationArgs{Resources: resources}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, node, pod := crowded.raise(t)
+		filter, rank := profile.Filter(pod, snap), profile.Rank(pod, snap)
+		if len(filter.checks) != len(profile.predicates) || filter.Verdict(node) != Fits {
+			t.Fatalf("not every predicate is asked: %d checks, verdict %d", len(filter.checks), filter.Verdict(node))
+		}
+		if allocations := testing.AllocsPerRun(100, func() { filter.Verdict(node) }); allocations != 0 {
+			t.Errorf("%s: a verdict allocates %v times", strategy, allocations)
+		}
+		if allocations := testing.AllocsPerRun(100, func() { rank.Total(node) }); allocations != 0 {
+			t.Errorf("%s: a total allocates %v times", strategy, allocations)
+		}
+	}
+}

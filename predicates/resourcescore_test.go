@@ -1,0 +1,83 @@
+package predicates
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+func TestNodeResourcesFitScore(t *testing.T) {
+	const gpu = "example.com/gpu"
+	strategy := func(kind v1alpha2.ScoringStrategyType, resources ...v1alpha2.ResourceSpec) *v1alpha2.NodeResourcesFitArgs {
+		if resources == nil {
+			resources = []v1alpha2.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
+		}
+		return &v1alpha2.NodeResourcesFitArgs{ScoringStrategy: v1alpha2.ScoringStrategy{Type: kind, Resources: resources}}
+	}
+	least, most := strategy(v1alpha2.LeastAllocated), strategy(v1alpha2.MostAllocated)
+	ten := node(offering("cpu", "10", "memory", "10Gi", "ephemeral-storage", "10Gi", gpu, "8", "pods", "110"))
+	asked := func(p *corev1.Pod, placed ...*corev1.Pod) scene { return scene{node: ten, pod: p, placed: placed} }
+	beside := pod(asking("cpu", "3", "memory", "1Gi"))
+	checkRates(t, v1alpha2.NodeResourcesFit, []rateCase{
+		// CPU: (10-1)·100/10 = 90. Memory: (10-2)·100/10 = 80. (90+80)/2 = 85.
+		{name: "LeastAllocated is the default and rates what is left", scene: asked(pod(asking("cpu", "1", "memory", "2Gi"))), want: 85},
+		// CPU: (10-3-1)·10 = 60. Memory: (10-1-2)·10 = 70. 130/2 = 65.
+		{name: "LeastAllocated counts the pods on the node", args: least, scene: asked(pod(asking("cpu", "1", "memory", "2Gi")), beside), want: 65},
+		// CPU: (3+1)·10 = 40. Memory: (1+2)·10 = 30. 70/2 = 35.
+		{name: "MostAllocated rates what is requested", args: most, scene: asked(pod(asking("cpu", "1", "memory", "2Gi")), beside), want: 35},
+		// CPU: 0.1 of 10: 9900·100/10000 = 99. Memory: 10,527,703,040·100/10,737,418,240 = 98. 197/2 = 98.
+		{name: "a container without requests counts 100m and 200 MiB", args: least, scene: asked(pod()), want: 98},
+		// The same twice: CPU 98, memory (10240-400)·100/10240 = 96. 194/2 = 97.
+		{name: "so does one on the node", args: least, scene: asked(pod(), pod()), want: 97},
+		// Explicit zeros are requests: CPU 100, memory 100.
+		{name: "a request of zero is a request", args: least, scene: asked(pod(asking("cpu", "0", "memory", "0"))), want: 100},
+		// CPU: 11 of 10 rates 0. Memory: 90. 90/2 = 45.
+		{name: "LeastAllocated rates an over-committed resource 0", args: least, scene: asked(pod(asking("cpu", "11", "memory", "1Gi"))), want: 45},
+		// CPU: 11 of 10 counts as 10: 100. Memory: 10. 110/2 = 55.
+		{name: "MostAllocated rates it 100", args: most, scene: asked(pod(asking("cpu", "11", "memory", "1Gi"))), want: 55},
+		// Only CPU: (4-1)·100/4 = 75.
+		{
+			name: "what the node does not offer does not count", args: least,
+			scene: scene{node: node(offering("cpu", "4")), pod: pod(asking("cpu", "1", "memory", "1Gi"))}, want: 75,
+		},
+		{name: "a node that offers nothing rates 0", args: least, scene: scene{node: node()}, want: 0},
+		// CPU: 10, weight 3. Memory: 40, weight 1. (30+40)/4 = 17.
+		{
+			name: "weights weigh", args: strategy(v1alpha2.MostAllocated, v1alpha2.ResourceSpec{Name: "cpu", Weight: 3}, v1alpha2.ResourceSpec{Name: "memory", Weight: 1}),
+			scene: asked(pod(asking("cpu", "1", "memory", "4Gi"))), want: 17,
+		},
+		// GPU: (2+4)·100/8 = 75, weight 5. CPU: 10, weight 1. (375+10)/6 = 64.
+		{
+			name: "an extended resource counts for a pod that asks for it", want: 64,
+			args:  strategy(v1alpha2.MostAllocated, v1alpha2.ResourceSpec{Name: gpu, Weight: 5}, v1alpha2.ResourceSpec{Name: "cpu", Weight: 1}),
+			scene: asked(pod(asking("cpu", "1", gpu, "4")), pod(asking("cpu", "0", gpu, "2"))),
+		},
+		// Only CPU: 10.
+		{
+			name: "it does not count for a pod that does not", want: 10,
+			args:  strategy(v1alpha2.MostAllocated, v1alpha2.ResourceSpec{Name: gpu, Weight: 5}, v1alpha2.ResourceSpec{Name: "cpu", Weight: 1}),
+			scene: asked(pod(asking("cpu", "1")), pod(asking("cpu", "0", gpu, "2"))),
+		},
+		{
+			name: "a resource that nobody has does not count", want: 0,
+			args:  strategy(v1alpha2.MostAllocated, v1alpha2.ResourceSpec{Name: "example.com/none", Weight: 1}),
+			scene: asked(pod(asking("cpu", "1"))),
+		},
+		// (10-4)·100/10 = 60, and 0 asked counts as 0: no default for storage.
+		{
+			name: "ephemeral storage has no default", want: 60,
+			args:  strategy(v1alpha2.LeastAllocated, v1alpha2.ResourceSpec{Name: "ephemeral-storage", Weight: 1}),
+			scene: asked(pod(), pod(asking("ephemeral-storage", "4Gi"))),
+		},
+		// The containers ask for 1 CPU and, by default, 200 MiB: CPU 10, memory 200·100/10240 = 1. 11/2 = 5.
+		{name: "what a pending pod asks for as a whole does not count", args: most, want: 5, scene: asked(pod(asking("cpu", "1"), func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "5", "memory", "5Gi")}
+		}))},
+		// On the node it does: CPU (5+1)·10 = 60, memory (5+1)·10 = 60.
+		{name: "on the node it does", args: most, want: 60, scene: asked(pod(asking("cpu", "1", "memory", "1Gi")), pod(asking("cpu", "1"), func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "5", "memory", "5Gi")}
+		}))},
+	})
+}
