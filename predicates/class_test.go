@@ -41,10 +41,10 @@ func TestTheCanonicalFormHoldsEveryFieldThatIsNotKnownToBeIrrelevant(t *testing.
 		}
 		for _, field := range fields {
 			var pod corev1.Pod
-			target, done := fill(&pod)
+			_, done := fill(&pod)
 			done()
 			before := canonical(&pod)
-			target, done = fill(&pod)
+			target, done := fill(&pod)
 			filler.Fill(target.FieldByIndex(field.Index).Addr().Interface())
 			done()
 			if changed := canonical(&pod) != before; changed == known[field.Name] {

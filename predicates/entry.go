@@ -118,7 +118,7 @@ func (e *entry) evaluate(node *cluster.Node, aspects cluster.Aspect) {
 		for _, r := range e.rates {
 			total += r.weight * r.rate(node)
 		}
-		e.totals[node.Index] = int32(total) //nolint:gosec // a sum of weights up to 100 times scores up to 100
+		e.totals[node.Index] = int32(total)
 	}
 }
 

@@ -159,8 +159,7 @@ func (v *verbs) read(c *call, w http.ResponseWriter, r *http.Request) error {
 	}
 	_, err := c.buffer.ReadFrom(http.MaxBytesReader(w, r.Body, v.maxBodyBytes))
 	if err != nil {
-		var limit *http.MaxBytesError
-		if errors.As(err, &limit) {
+		if _, over := errors.AsType[*http.MaxBytesError](err); over {
 			return v.tooLarge()
 		}
 		return badRequest(fmt.Errorf("reading the body: %w", err))

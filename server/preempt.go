@@ -22,7 +22,7 @@ func (e *Extender) preempt(c *call) error {
 		return badRequest(err)
 	}
 	if args.Pod == nil {
-		return badRequest(errors.New("Pod: missing"))
+		return badRequest(errors.New("Pod: missing")) //nolint:staticcheck // the field is spelled so
 	}
 	c.args.Pod.Namespace, c.args.Pod.Name = args.Pod.Namespace, args.Pod.Name
 	profile, err := e.profile(c, args.Pod.Spec.SchedulerName)
