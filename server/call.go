@@ -148,19 +148,24 @@ func (v *verbs) run(verb verb, c *call, w http.ResponseWriter, r *http.Request) 
 // read bounds the body in size and time. The deadline ends with the body, as
 // bind may be held for much longer.
 func (v *verbs) read(c *call, w http.ResponseWriter, r *http.Request) error {
-	if r.ContentLength > v.maxBodyBytes {
-		return v.tooLarge()
+	limit := v.maxBodyBytes
+	if r.ContentLength < 0 { // to grow towards an unknown end costs several times the memory
+		limit = min(limit, keepBytes)
+	}
+	if r.ContentLength > limit {
+		return tooLarge(r, limit)
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(v.bodyTimeout)) // not supported by test recorders
 	c.buffer.Reset()
-	if r.ContentLength > 0 { // who promises more than is kept anyway must send it first
-		c.buffer.Grow(int(min(r.ContentLength, keepBytes)) + bytes.MinRead)
+	if r.ContentLength > 0 {
+		c.buffer.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
-	_, err := c.buffer.ReadFrom(http.MaxBytesReader(w, r.Body, v.maxBodyBytes))
+	_, err := c.buffer.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
-		if _, over := errors.AsType[*http.MaxBytesError](err); over {
-			return v.tooLarge()
+		var more *http.MaxBytesError
+		if errors.As(err, &more) {
+			return tooLarge(r, limit)
 		}
 		return badRequest(fmt.Errorf("reading the body: %w", err))
 	}
@@ -169,11 +174,12 @@ func (v *verbs) read(c *call, w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (v *verbs) tooLarge() error {
-	return &statusError{
-		status: http.StatusRequestEntityTooLarge, outcome: outcomeTooLarge,
-		err: fmt.Errorf("the body is larger than %d bytes (serving.maxBodyBytes)", v.maxBodyBytes),
+func tooLarge(r *http.Request, limit int64) error {
+	err := fmt.Errorf("the body is larger than %d bytes (serving.maxBodyBytes)", limit)
+	if r.ContentLength < 0 {
+		err = fmt.Errorf("the body is larger than %d bytes, which needs a Content-Length", limit)
 	}
+	return &statusError{status: http.StatusRequestEntityTooLarge, outcome: outcomeTooLarge, err: err}
 }
 
 func (v *verbs) fail(c *call, w http.ResponseWriter, err error) int {

@@ -30,11 +30,11 @@ func lines(t *testing.T, response *http.Response) []string {
 const bodyTimeout = 5 * time.Second
 
 // serveVerb serves a verb at every URL of the client that it returns.
-func serveVerb(t *testing.T, log io.Writer, serve func(*call) error) (*http.Client, *prometheus.Registry) {
+func serveVerb(t *testing.T, log io.Writer, maxBody int64, serve func(*call) error) (*http.Client, *prometheus.Registry) {
 	t.Helper()
 	registry, listener := prometheus.NewRegistry(), newPipes()
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	v := newVerbs(logger, newMetrics(registry), 1000, bodyTimeout, func() error { return nil })
+	v := newVerbs(logger, newMetrics(registry), maxBody, bodyTimeout, func() error { return nil })
 	server := &http.Server{Handler: v.handler(verb{name: "verb", serve: serve})}
 	done := make(chan error)
 	go func() { done <- server.Serve(listener) }()
@@ -62,7 +62,7 @@ func (u untouched) Read([]byte) (int, error) {
 
 func TestABodyThatIsTooLargeIsRefusedUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, registry := serveVerb(t, io.Discard, echo)
+		client, registry := serveVerb(t, io.Discard, 1000, echo)
 		client.Transport.(*http.Transport).ExpectContinueTimeout = time.Hour
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://muster/verb", untouched{t})
 		if err != nil {
@@ -85,25 +85,47 @@ func TestABodyThatIsTooLargeIsRefusedUnread(t *testing.T) {
 
 func TestABodyOfUnknownLengthIsReadUpToTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, _ := serveVerb(t, io.Discard, echo)
+		client, _ := serveVerb(t, io.Discard, 1000, echo)
 		for length, want := range map[int]int{1000: http.StatusOK, 1001: http.StatusRequestEntityTooLarge} {
-			// Hidden behind a plain reader, the length is not sent.
-			body := io.MultiReader(bytes.NewReader(make([]byte, length)))
-			response, err := client.Post("http://muster/verb", "application/json", body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			response.Body.Close()
-			if response.StatusCode != want {
+			if response, _ := postUnsized(t, client, length); response.StatusCode != want {
 				t.Errorf("%d bytes: answered %s, want %d", length, response.Status, want)
 			}
 		}
 	})
 }
 
+func TestABodyOfUnknownLengthMayNotBeLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := serveVerb(t, io.Discard, 2*keepBytes, echo)
+		if response, _ := postUnsized(t, client, keepBytes); response.StatusCode != http.StatusOK {
+			t.Errorf("a small one is answered %s, want 200", response.Status)
+		}
+		response, text := postUnsized(t, client, keepBytes+1)
+		want := "the body is larger than 4194304 bytes, which needs a Content-Length\n"
+		if response.StatusCode != http.StatusRequestEntityTooLarge || text != want {
+			t.Errorf("answered %s %q, want 413 %q", response.Status, text, want)
+		}
+	})
+}
+
+// postUnsized sends a body without its length, which a plain reader hides.
+func postUnsized(t *testing.T, client *http.Client, length int) (*http.Response, string) {
+	t.Helper()
+	response, err := client.Post("http://muster/verb", "application/json", io.MultiReader(bytes.NewReader(make([]byte, length))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(text)
+}
+
 func TestABodyMustArriveInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, registry := serveVerb(t, io.Discard, echo)
+		client, registry := serveVerb(t, io.Discard, 1000, echo)
 		body, rest := io.Pipe() // nothing ever comes
 		defer rest.Close()
 		began := time.Now()
@@ -125,7 +147,7 @@ func TestABodyMustArriveInTime(t *testing.T) {
 
 func TestACallMayTakeLongerThanItsBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, _ := serveVerb(t, io.Discard, func(c *call) error {
+		client, _ := serveVerb(t, io.Discard, 1000, func(c *call) error {
 			select {
 			case <-time.After(10 * bodyTimeout):
 				return echo(c)
@@ -147,7 +169,7 @@ func TestACallMayTakeLongerThanItsBody(t *testing.T) {
 
 func TestACallerThatGoesAwayEndsItsCallOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, registry := serveVerb(t, io.Discard, func(c *call) error {
+		client, registry := serveVerb(t, io.Discard, 1000, func(c *call) error {
 			if string(c.body) == "wait" {
 				<-c.ctx.Done()
 				return c.ctx.Err()
@@ -210,7 +232,7 @@ func callsInFlight(t *testing.T, registry *prometheus.Registry) float64 {
 func TestTheAccessLogTellsOfThisCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logBuffer
-		client, _ := serveVerb(t, &log, func(c *call) error {
+		client, _ := serveVerb(t, &log, 1000, func(c *call) error {
 			if err := c.args.Read(&c.decoder, c.body, &c.candidates); err != nil {
 				return badRequest(err)
 			}
