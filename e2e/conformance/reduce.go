@@ -84,7 +84,7 @@ func shrink(tree any, holds func() bool) bool {
 
 // shorten leaves out every element without which the list still holds.
 func shorten(list []any, holds func([]any) bool) []any {
-	for i := len(list) - 1; i >= 0; i-- {
+	for i := range slices.Backward(list) {
 		if shorter := slices.Delete(slices.Clone(list), i, i+1); holds(shorter) {
 			list = shorter
 		}

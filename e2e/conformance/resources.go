@@ -16,9 +16,8 @@ func scalarNames() []corev1.ResourceName {
 	}
 }
 
-// amounts draws a value for a resource: what nodes offer are the large ones, what pods
-// ask for the small ones.
-func (s *source) amounts(list corev1.ResourceList, percent int, name corev1.ResourceName, amounts ...string) {
+// put adds one of the amounts to a list, so many times in a hundred.
+func (s *source) put(list corev1.ResourceList, percent int, name corev1.ResourceName, amounts ...string) {
 	if s.chance(percent) {
 		list[name] = resource.MustParse(one(s, amounts...))
 	}
@@ -29,12 +28,12 @@ func offer(s *source, node *corev1.Node) {
 		return
 	}
 	offered := corev1.ResourceList{}
-	s.amounts(offered, 95, corev1.ResourceCPU, "0", "1", "2", "4", "3920m", "16", "16", "64")
-	s.amounts(offered, 95, corev1.ResourceMemory, "0", "1Gi", "4Gi", "16Gi", "15631236Ki", "64Gi", "67433275392")
-	s.amounts(offered, 80, corev1.ResourceEphemeralStorage, "0", "10Gi", "100Gi", "95551679124")
-	s.amounts(offered, 97, corev1.ResourcePods, "0", "2", "3", "5", "110", "110", "110", "110")
+	s.put(offered, 95, corev1.ResourceCPU, "0", "1", "2", "4", "3920m", "16", "16", "64")
+	s.put(offered, 95, corev1.ResourceMemory, "0", "1Gi", "4Gi", "16Gi", "15631236Ki", "64Gi", "67433275392")
+	s.put(offered, 80, corev1.ResourceEphemeralStorage, "0", "10Gi", "100Gi", "95551679124")
+	s.put(offered, 97, corev1.ResourcePods, "0", "2", "3", "5", "110", "110", "110", "110")
 	for _, name := range several(s, 5, scalarNames()...) {
-		s.amounts(offered, 100, name, "0", "1", "2", "8", "4Gi")
+		s.put(offered, 100, name, "0", "1", "2", "8", "4Gi")
 	}
 	node.Status.Capacity = offered
 	node.Status.Allocatable = offered
@@ -43,12 +42,12 @@ func offer(s *source, node *corev1.Node) {
 // request draws what a container or a whole pod asks for.
 func (s *source) request() corev1.ResourceList {
 	asked := corev1.ResourceList{}
-	s.amounts(asked, 65, corev1.ResourceCPU, "0", "1m", "0.0001", "100m", "250m", "500m", "1", "1500m", "3", "70")
-	s.amounts(asked, 65, corev1.ResourceMemory, "0", "1", "1500m", "128Mi", "200M", "512Mi", "1Gi", "3Gi", "100Gi")
-	s.amounts(asked, 15, corev1.ResourceEphemeralStorage, "0", "1Gi", "9Gi", "50Gi", "200Gi")
+	s.put(asked, 65, corev1.ResourceCPU, "0", "1m", "0.0001", "100m", "250m", "500m", "1", "1500m", "3", "70")
+	s.put(asked, 65, corev1.ResourceMemory, "0", "1", "1500m", "128Mi", "200M", "512Mi", "1Gi", "3Gi", "100Gi")
+	s.put(asked, 15, corev1.ResourceEphemeralStorage, "0", "1Gi", "9Gi", "50Gi", "200Gi")
 	if s.chance(25) {
 		for _, name := range several(s, 2, scalarNames()...) {
-			s.amounts(asked, 100, name, "0", "1", "1", "2", "3", "1Gi")
+			s.put(asked, 100, name, "0", "1", "1", "2", "3", "1Gi")
 		}
 	}
 	return asked
@@ -63,9 +62,9 @@ func ask(s *source, pod *corev1.Pod) {
 	}
 	if s.chance(15) {
 		pod.Spec.Overhead = corev1.ResourceList{}
-		s.amounts(pod.Spec.Overhead, 70, corev1.ResourceCPU, "0", "100m", "250m")
-		s.amounts(pod.Spec.Overhead, 70, corev1.ResourceMemory, "0", "120Mi")
-		s.amounts(pod.Spec.Overhead, 10, "example.com/gpu", "1")
+		s.put(pod.Spec.Overhead, 70, corev1.ResourceCPU, "0", "100m", "250m")
+		s.put(pod.Spec.Overhead, 70, corev1.ResourceMemory, "0", "120Mi")
+		s.put(pod.Spec.Overhead, 10, "example.com/gpu", "1")
 	}
 	if s.chance(20) {
 		whole := s.requirements()

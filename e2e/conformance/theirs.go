@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -47,7 +48,6 @@ func newKubeScheduler(ctx context.Context) (*kubeScheduler, error) {
 			frameworkruntime.WithClientSet(client),
 			frameworkruntime.WithInformerFactory(factory),
 			frameworkruntime.WithSharedDRAManager(dynamicresources.NewDRAManager(ctx, claims, nil, factory)),
-			frameworkruntime.WithMetricsRecorder(metrics.NewMetricsAsyncRecorder(1, time.Second, ctx.Done())),
 			frameworkruntime.WithParallelism(1),
 		},
 	}, nil
@@ -81,6 +81,8 @@ func (k *kubeScheduler) look(s *Scenario) (*inTreeView, error) {
 }
 
 func (v *inTreeView) answer(ctx context.Context, profile Profile) (answers, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends what a framework starts
 	filters, err := v.framework(ctx, profile, profile.filterSet())
 	if err != nil {
 		return nil, err
@@ -163,7 +165,7 @@ func (v *inTreeView) framework(ctx context.Context, profile Profile, set []confi
 		}
 		inTreeProfile.PluginConfig = append(inTreeProfile.PluginConfig, config.PluginConfig{Name: plugin.name, Args: args})
 	}
-	options := append(v.options[:len(v.options):len(v.options)], frameworkruntime.WithSnapshotSharedLister(v.snapshot))
+	options := append(slices.Clip(v.options), frameworkruntime.WithSnapshotSharedLister(v.snapshot))
 	f, err := frameworkruntime.NewFramework(ctx, v.registry, &inTreeProfile, options...)
 	if err != nil {
 		return nil, fmt.Errorf("kube-scheduler: %w", err)
@@ -191,9 +193,7 @@ func (p Profile) scoreSet() []config.Plugin {
 // configuration file.
 func decodeArgs(name string, args map[string]any) (runtime.Object, error) {
 	document := map[string]any{"apiVersion": configv1.SchemeGroupVersion.String(), "kind": name + "Args"}
-	for key, value := range args {
-		document[key] = value
-	}
+	maps.Copy(document, args)
 	data, err := json.Marshal(document)
 	if err != nil {
 		return nil, fmt.Errorf("args of %s: %w", name, err)
