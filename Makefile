@@ -77,6 +77,10 @@ test-e2e: | $(RESULTS) ## Run the tests against a real control plane
 test-chart: ## Lint and render the chart with the real Helm
 	.ci/chart
 
+.PHONY: conformance
+conformance: ## Hold predicates and scores against kube-scheduler's own (CONFORMANCE_CASES, CONFORMANCE_SEED)
+	cd e2e && go test ./conformance -count=1 -v
+
 $(RESULTS):
 	@mkdir -p $@
 

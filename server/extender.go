@@ -244,6 +244,11 @@ func (e *Extender) reject(c *call, reply *wire.FilterReply, snap *cluster.Snapsh
 }
 
 // prioritize scores the nodes that survived every filter, 0 to 10.
+//
+// Only differences between nodes count, and a node that is left out counts 0. So
+// scores are told as what they are above the lowest, and nodes of the lowest score
+// are left out: for each entry the scheduler decodes an object, takes a lock and
+// fills a map, which at thousands of nodes is dearer than all that happens here.
 func (e *Extender) prioritize(c *call) error {
 	if err := e.read(c); err != nil {
 		return err
@@ -258,10 +263,21 @@ func (e *Extender) prioritize(c *call) error {
 	}
 	view := profile.View(pod)
 	defer view.Close()
-	reply := wire.NewPriorityReply(&c.reply)
-	for _, index := range c.candidates.in(view.Snapshot) {
+	candidates := c.candidates.in(view.Snapshot)
+	score := func(index int32) int64 { return view.Scale(view.Total(index), extenderv1.MaxExtenderPriority) }
+	lowest := extenderv1.MaxExtenderPriority
+	for _, index := range candidates {
 		if index >= 0 {
-			reply.Add(view.Snapshot.NodeNames.Quoted(index), view.Scale(view.Total(index), extenderv1.MaxExtenderPriority))
+			lowest = min(lowest, score(index))
+		}
+	}
+	reply := wire.NewPriorityReply(&c.reply)
+	for _, index := range candidates {
+		if index < 0 {
+			continue
+		}
+		if above := score(index) - lowest; above > 0 {
+			reply.Add(view.Snapshot.NodeNames.Quoted(index), above)
 		}
 	}
 	reply.End()

@@ -223,7 +223,7 @@ func TestConcurrentCallsNeverGiveTheSameRoomTwice(t *testing.T) {
 	}
 }
 
-func TestPrioritizeScoresFromZeroToTen(t *testing.T) {
+func TestPrioritizeTellsHowFarNodesAreAboveTheLowestScore(t *testing.T) {
 	b := newBench(t, benchOptions{})
 	b.node("empty", "10")
 	b.node("half", "10")
@@ -238,10 +238,14 @@ func TestPrioritizeScoresFromZeroToTen(t *testing.T) {
 	// CPU:    5 of 10 is 50 on the empty node; 10 of 10 is 0.  LeastAllocated: 74 and 49.
 	// Balanced: the pod asks for CPU alone. empty: |0.5-0|/2 = 0.25 → 75 with, 100 without: 50+(50-25)/2 = 62.
 	//           half: |1-0|/2 = 0.5 → 50 with, 75 without: 62.
-	// Totals 136 and 111 of 200: 6.8 and 5.55.
-	want := extenderv1.HostPriorityList{{Host: "empty", Score: 7}, {Host: "half", Score: 6}}
+	// Totals 136 and 111 of 200: 6.8 and 5.55, which are 7 and 6.
+	want := extenderv1.HostPriorityList{{Host: "empty", Score: 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	nodes = []string{"empty", "empty"}
+	if got := ask[extenderv1.HostPriorityList](b, "prioritize", extenderv1.ExtenderArgs{Pod: newPod("p", "5"), NodeNames: &nodes}); len(got) != 0 {
+		t.Errorf("nodes that are alike were told apart: %v", got)
 	}
 }
 
