@@ -24,6 +24,7 @@ func ForTest(t testing.TB, o Options) *ControlPlane {
 	}
 	release := onInterrupt(func() {
 		cp.Stop()
+		_ = os.RemoveAll(dir)
 		os.Exit(130)
 	})
 	t.Cleanup(func() {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
@@ -18,6 +19,9 @@ import (
 	"muster.dev/muster/e2e/settle"
 	"muster.dev/muster/e2e/workload"
 )
+
+// patiencePerPod: even a small, busy machine creates, binds and runs 20 pods a second.
+const patiencePerPod = 50 * time.Millisecond
 
 // Run shows the demo on out and returns how many pods fit and were not bound. When ctx
 // ends it stops everything and returns an error, unless the show was over and only kept.
@@ -131,12 +135,15 @@ func (s *stage) play(ctx context.Context, cluster *workload.Cluster, out io.Writ
 	if err := workload.AwaitReady(ctx, s.client, len(cluster.Nodes)); err != nil {
 		return nil, err
 	}
+	patience := settle.DefaultPatience()
+	patience.Total += time.Duration(cluster.PodCount()) * patiencePerPod
 	var outcome *settle.Outcome
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return cluster.CreateWorkloads(ctx, s.client) })
 	group.Go(func() (err error) {
-		outcome, err = settle.Await(ctx, s.client, watch, cluster.PodCount(), settle.DefaultPatience(), podwatch.Printer(out, cluster.PodCount()))
+		outcome, err = settle.Await(ctx, s.client, watch, cluster.PodCount(), patience, podwatch.Printer(out, cluster.PodCount()))
 		return err
 	})
-	return outcome, group.Wait()
+	err = group.Wait()
+	return outcome, err
 }

@@ -44,8 +44,8 @@ type Outcome struct {
 }
 
 // Await returns when the cluster has settled or patience has ended; expected is how many
-// pods there will be. Each tick is told to progress, which may be nil. It fails only
-// when the context ends or the API server does not answer.
+// pods there will be. Each tick is told to progress, which may be nil. It fails when
+// fewer pods were created, when the context ends or the API server does not answer.
 func Await(ctx context.Context, client kubernetes.Interface, watch *podwatch.Watch, expected int, patience Patience, progress func(podwatch.Tally)) (*Outcome, error) {
 	began := time.Now()
 	seen, quietSince := -1, began
@@ -61,14 +61,17 @@ func Await(ctx context.Context, client kubernetes.Interface, watch *podwatch.Wat
 			seen, quietSince = done, now
 		}
 		quiet := now.Sub(quietSince)
-		allBound := tally.Bound == expected
+		allBound := tally.Bound >= expected
 		over := quiet > patience.Stuck || now.Sub(began) > patience.Total
 		if allBound || over || quiet > patience.Quiet {
 			outcome, err := judge(ctx, client, watch)
 			if err != nil {
 				return nil, err
 			}
-			if allBound || over || tally.Created == expected && len(outcome.Stranded) == 0 {
+			if over && tally.Created < expected {
+				return nil, fmt.Errorf("only %d of %d pods were created in %s", tally.Created, expected, now.Sub(began).Round(time.Second))
+			}
+			if allBound || over || tally.Created >= expected && len(outcome.Stranded) == 0 {
 				return outcome, nil
 			}
 		}

@@ -15,7 +15,7 @@ func TestPlanFromEnv(t *testing.T) {
 		want plan
 		err  string
 	}{
-		"nothing is set":          {want: plan{sizes: []int{1000, 5000}, rounds: 3}},
+		"nothing is set":          {want: plan{sizes: []int{1000, 5000}, rounds: 5}},
 		"everything is set":       {env: map[string]string{sizesEnv: "100, 200", roundsEnv: "1", podsEnv: "50"}, want: plan{sizes: []int{100, 200}, rounds: 1, pods: 50}},
 		"a size is a word":        {env: map[string]string{sizesEnv: "100,big"}, err: "BENCH_SIZES=big"},
 		"a size is missing":       {env: map[string]string{sizesEnv: "100,"}, err: "BENCH_SIZES="},
@@ -41,22 +41,23 @@ func TestPlanFromEnv(t *testing.T) {
 	}
 }
 
-func TestFiguresAreMediansAndTheirRatios(t *testing.T) {
+func TestFiguresAreMediansOfRoundsAndOfTheirRatios(t *testing.T) {
 	r := results{}
 	for _, c := range cellsOf(5000) {
-		r[c] = []float64{100}
+		r[c] = []float64{100, 100, 100}
 	}
-	r[cell{contender.Stock, 5000, true}] = []float64{60, 20, 40}
-	r[cell{contender.Empty, 5000, true}] = []float64{30, 50}
-	r[cell{contender.Scheduler, 5000, true}] = []float64{60}
-	r[cell{contender.Extender, 5000, true}] = []float64{1, 80, 1000}
+	// The machine is three times as fast in the last round.
+	r[cell{contender.Stock, 5000, true}] = []float64{20, 25, 60}
+	r[cell{contender.Extender, 5000, true}] = []float64{40, 40, 120}
+	r[cell{contender.Empty, 5000, true}] = []float64{30, 10, 40}
+	r[cell{contender.Scheduler, 5000, true}] = []float64{45, 20, 40}
 
 	var out strings.Builder
 	r.printFigures(&out, []int{5000})
 	for _, want := range []string{
-		"figure stock_5000_all=40.0\n",
-		"figure empty_5000_all=40.0\n",
-		"figure extender_5000_all=80.0\n",
+		"figure stock_5000_all=25.0\n",
+		"figure empty_5000_all=30.0\n",
+		"figure extender_5000_all=40.0\n",
 		"figure stock_5000_sampled=100.0\n",
 		"figure extender_vs_stock_5000_all=2.00\n",
 		"figure scheduler_vs_empty_5000=1.50\n",
@@ -65,5 +66,11 @@ func TestFiguresAreMediansAndTheirRatios(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("output lacks %q:\n%s", want, out.String())
 		}
+	}
+}
+
+func TestTheMedianOfAnEvenNumberIsBetweenTheMiddleTwo(t *testing.T) {
+	if got := median([]float64{4, 1, 3, 10}); got != 3.5 {
+		t.Errorf("median %v, want 3.5", got)
 	}
 }

@@ -10,8 +10,8 @@
 // that leaves starting and syncing out. There is no KWOK and no controller at work
 // meanwhile: nodes are created ready, bound pods just stay.
 //
-// It prints a table of medians and lines `figure NAME=VALUE`. BENCH_SIZES, BENCH_ROUNDS
-// and BENCH_PODS change what is measured.
+// It prints a table of medians and lines `figure NAME=VALUE`; ratios are medians of the
+// rounds' ratios. BENCH_SIZES, BENCH_ROUNDS and BENCH_PODS change what is measured.
 package main
 
 import (

@@ -75,13 +75,13 @@ func (p plan) podsOf(c cell) int {
 	case p.pods > 0:
 		return p.pods
 	case c.all && c.size > 1000:
-		return 400
+		return 300
 	}
-	return 800
+	return 600
 }
 
 func planFromEnv(getenv func(string) string) (plan, error) {
-	p := plan{sizes: []int{1000, 5000}, rounds: 3}
+	p := plan{sizes: []int{1000, 5000}, rounds: 5}
 	if text := getenv(sizesEnv); text != "" {
 		p.sizes = nil
 		for part := range strings.SplitSeq(text, ",") {

@@ -12,13 +12,23 @@ import (
 // results are the rates of each cell, one for each round, in pods per second.
 type results map[cell][]float64
 
-func (r results) median(c cell) float64 {
-	rates := slices.Sorted(slices.Values(r[c]))
-	half := len(rates) / 2
-	if len(rates)%2 == 0 {
-		return (rates[half-1] + rates[half]) / 2
+func median(of []float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	half := len(sorted) / 2
+	if len(sorted)%2 == 0 {
+		return (sorted[half-1] + sorted[half]) / 2
 	}
-	return rates[half]
+	return sorted[half]
+}
+
+// ratio compares two cells round by round, since machines change from round to round,
+// and returns the median.
+func (r results) ratio(a, b cell) float64 {
+	ratios := make([]float64, len(r[a]))
+	for round := range ratios {
+		ratios[round] = r[a][round] / r[b][round]
+	}
+	return median(ratios)
 }
 
 func (r results) printTable(out io.Writer, sizes []int) {
@@ -34,7 +44,7 @@ func (r results) printTable(out io.Writer, sizes []int) {
 		for _, size := range sizes {
 			for _, all := range []bool{false, true} {
 				c := cell{contender: name, size: size, all: all}
-				fmt.Fprintf(table, "%.0f (%.0f to %.0f)\t", r.median(c), slices.Min(r[c]), slices.Max(r[c]))
+				fmt.Fprintf(table, "%.0f (%.0f to %.0f)\t", median(r[c]), slices.Min(r[c]), slices.Max(r[c]))
 			}
 		}
 		fmt.Fprintln(table)
@@ -57,17 +67,17 @@ func title(c contender.Contender) string {
 	return string(c)
 }
 
-// printFigures prints each median and what the medians are to one another. A name that
-// ends with the size alone is about all nodes scored.
+// printFigures prints the median of each cell and of each ratio. A name that ends with
+// the size alone is about all nodes scored.
 func (r results) printFigures(out io.Writer, sizes []int) {
 	for _, size := range sizes {
 		for _, c := range cellsOf(size) {
-			fmt.Fprintf(out, "figure %s=%.1f\n", c, r.median(c))
+			fmt.Fprintf(out, "figure %s=%.1f\n", c, median(r[c]))
 		}
 	}
 	for _, size := range sizes {
 		ratio := func(a, b contender.Contender, all bool) float64 {
-			return r.median(cell{a, size, all}) / r.median(cell{b, size, all})
+			return r.ratio(cell{a, size, all}, cell{b, size, all})
 		}
 		fmt.Fprintf(out, "figure extender_vs_stock_%d_all=%.2f\n", size, ratio(contender.Extender, contender.Stock, true))
 		fmt.Fprintf(out, "figure extender_vs_stock_%d_sampled=%.2f\n", size, ratio(contender.Extender, contender.Stock, false))
