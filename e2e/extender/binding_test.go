@@ -1,0 +1,145 @@
+package extender_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestTwoThousandBindingsAtOnce(t *testing.T) {
+	const count = 2000
+	nodes := newNodes(20, "110")
+	c := newCluster(t, nodes...)
+	c.createPods(newPods(count, "1", scheduledBy(byHand))...)
+	pods, err := c.pods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.serve(serving{})
+	place := map[string]string{} // every pod's node
+	for name := range pods {
+		place[name] = nodes[len(place)%len(nodes)].Name
+	}
+
+	bindAll := func(places map[string]string) error {
+		errs := make(chan error, count)
+		var group sync.WaitGroup
+		for name, node := range places {
+			group.Go(func() {
+				if err := s.bind(pods[name], node); err != nil {
+					errs <- fmt.Errorf("%s: %w", name, err)
+				}
+			})
+		}
+		group.Wait()
+		close(errs)
+		var all []error
+		for err := range errs {
+			all = append(all, err)
+		}
+		if len(all) > 3 {
+			all = append(all[:3], fmt.Errorf("and %d more", len(all)-3))
+		}
+		return errors.Join(all...)
+	}
+	if err := bindAll(place); err != nil {
+		t.Fatalf("bindings failed:\n%v", err)
+	}
+	c.wantPlaces(place)
+	if got := s.calls("bind", "ok"); got != count {
+		t.Errorf("%d calls were answered well, want %d", got, count)
+	}
+
+	some, elsewhere := map[string]string{}, map[string]string{}
+	for name, node := range place {
+		if len(some) == count/10 {
+			break
+		}
+		some[name], elsewhere[name] = node, "elsewhere"
+	}
+	// A call is repeated when its answer was lost.
+	if err := bindAll(some); err != nil {
+		t.Errorf("repeated bindings failed:\n%v", err)
+	}
+	if err := bindAll(elsewhere); err == nil || strings.Count(err.Error(), "already assigned to node") != 3 || !strings.HasSuffix(err.Error(), fmt.Sprintf("and %d more", len(some)-3)) {
+		t.Errorf("bindings to another node, want an error of each:\n%v", err)
+	}
+	c.wantPlaces(place)
+	if got := s.callsInFlight("bind"); got != 0 {
+		t.Errorf("%d calls are in flight after the last answer", got)
+	}
+}
+
+func (c *cluster) wantPlaces(place map[string]string) {
+	c.Helper()
+	pods, err := c.pods()
+	if err != nil {
+		c.Fatal(err)
+	}
+	misplaced := 0
+	for name, node := range place {
+		if pods[name].Spec.NodeName != node {
+			misplaced++
+		}
+	}
+	if misplaced > 0 || len(pods) != len(place) {
+		c.Errorf("%d of %d pods are not on the node they were bound to", misplaced, len(pods))
+	}
+}
+
+func TestOfTwoBindingsToDifferentNodesOneWins(t *testing.T) {
+	const count = 100
+	c := newCluster(t, newNode("a", "110"), newNode("b", "110"))
+	c.createPods(newPods(count, "1", scheduledBy(byHand))...)
+	pods, err := c.pods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.serve(serving{})
+	place := map[string]string{}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for name, pod := range pods {
+		for _, node := range []string{"a", "b"} {
+			group.Go(func() {
+				if err := s.bind(pod, node); err != nil {
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if other := place[name]; other != "" {
+					t.Errorf("pod %s was bound to %s and to %s", name, other, node)
+				}
+				place[name] = node
+			})
+		}
+	}
+	group.Wait()
+	if len(place) != count {
+		t.Errorf("%d of %d pods were bound", len(place), count)
+	}
+	c.wantPlaces(place)
+}
+
+func TestANamesakeIsNotBoundInstead(t *testing.T) {
+	c := newCluster(t, newNode("a", "4"))
+	s := c.serve(serving{})
+	c.createPods(newPod("web-0", "1", scheduledBy(byHand)))
+	stale := c.pod("web-0")
+	stale.UID = "11111111-1111-1111-1111-111111111111" // of a pod that is gone
+	if err := s.bind(stale, "a"); err == nil {
+		t.Error("binding a pod that is gone succeeded")
+	}
+	if got := c.pod("web-0").Spec.NodeName; got != "" {
+		t.Errorf("the pod that took its name is on %s", got)
+	}
+	missing := &corev1.Pod{}
+	missing.Namespace, missing.Name, missing.UID = stale.Namespace, "nobody", stale.UID
+	if err := s.bind(missing, "a"); err == nil || !strings.Contains(err.Error(), `pods "nobody" not found`) {
+		t.Errorf("binding a pod that never was: error %v", err)
+	}
+}

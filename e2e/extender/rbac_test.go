@@ -1,0 +1,111 @@
+package extender_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"text/template"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+func TestTheChartGrantsWhatMusterNeeds(t *testing.T) {
+	c := newCluster(t, newNode("a", "4"))
+	c.grantChart()
+	// What the API server makes of the service account's token.
+	kubeconfig, err := shared.KubeconfigFor("system:serviceaccount:kube-system:muster", "system:serviceaccounts", "system:authenticated")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.serve(serving{kubeconfig: kubeconfig, config: "leaderElection: {leaderElect: true}"})
+	c.schedule(s.schedulerConfig(nil))
+	c.createPods(newPods(3, "1")...)
+	c.awaitBound(3)
+	if err := s.bind(c.pod("pod-0000"), "a"); err != nil { // reads the pod, as it is bound already
+		t.Errorf("a repeated binding failed: %v", err)
+	}
+	log, err := os.ReadFile(s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(log)) {
+		if lower := strings.ToLower(line); strings.Contains(lower, "forbidden") || strings.Contains(lower, "level=error") {
+			t.Errorf("muster's log has: %s", line)
+		}
+	}
+	for _, metric := range s.metrics("muster_watch_errors_total") {
+		if got := metric.GetCounter().GetValue(); got > 0 {
+			t.Errorf("%v errors of watching %v", got, labelsOf(metric))
+		}
+	}
+}
+
+// grantChart creates what the chart's rbac.yaml renders to, as release muster in
+// kube-system. The file uses three functions of Helm, which stand in for Helm here.
+func (c *cluster) grantChart() {
+	c.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "charts", "muster", "templates", "rbac.yaml"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	helm := template.FuncMap{
+		"include": func(name string, _ any) (string, error) {
+			named := map[string]string{"muster.fullname": "muster", "muster.labels": ours + ": \"\""}
+			if value, ok := named[name]; ok {
+				return value, nil
+			}
+			return "", errors.New("the test does not know the template " + name)
+		},
+		"nindent": func(spaces int, text string) string { return "\n" + strings.Repeat(" ", spaces) + text },
+	}
+	rbac, err := template.New("rbac.yaml").Funcs(helm).Option("missingkey=error").Parse(string(text))
+	if err != nil {
+		c.Fatal(err)
+	}
+	var rendered bytes.Buffer
+	if err := rbac.Execute(&rendered, map[string]any{"Release": map[string]any{"Namespace": metav1.NamespaceSystem}}); err != nil {
+		c.Fatal(err)
+	}
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(&rendered))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			c.Fatal(err)
+		}
+		if err := c.grant(document); err != nil {
+			c.Fatalf("%v:\n%s", err, document)
+		}
+	}
+}
+
+func (c *cluster) grant(document []byte) error {
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(document, nil, nil)
+	if err != nil {
+		return err
+	}
+	rbac, options := c.client.RbacV1(), metav1.CreateOptions{}
+	switch o := object.(type) {
+	case *rbacv1.ClusterRole:
+		_, err = rbac.ClusterRoles().Create(c.Context(), o, options)
+	case *rbacv1.ClusterRoleBinding:
+		_, err = rbac.ClusterRoleBindings().Create(c.Context(), o, options)
+	case *rbacv1.Role:
+		_, err = rbac.Roles(o.Namespace).Create(c.Context(), o, options)
+	case *rbacv1.RoleBinding:
+		_, err = rbac.RoleBindings(o.Namespace).Create(c.Context(), o, options)
+	default:
+		err = errors.New("the test does not create objects of this kind")
+	}
+	return err
+}

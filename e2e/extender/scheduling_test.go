@@ -1,0 +1,266 @@
+package extender_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"muster.dev/muster/e2e/podwatch"
+	"muster.dev/muster/e2e/settle"
+	"muster.dev/muster/e2e/workload"
+)
+
+func TestPodsAreBoundThroughMuster(t *testing.T) {
+	for _, selection := range []string{"Scheduler", "Extender"} {
+		for _, namesOnly := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s chooses, nodeCacheCapable is %t", selection, namesOnly), func(t *testing.T) {
+				const pods = 200
+				c := newCluster(t)
+				s := c.serve(serving{config: "profiles: [{schedulerName: default-scheduler, nodeSelection: " + selection + "}]"})
+				c.schedule(s.schedulerConfig(nil, func(config map[string]any) {
+					for _, extender := range config["extenders"].([]any) {
+						extender.(map[string]any)["nodeCacheCapable"] = namesOnly
+					}
+				}))
+				outcome := c.settle(withoutControllers(workload.Generate(workload.Shape{Nodes: 20, Pods: pods, Seed: 1})))
+				if outcome.Bound != pods || len(outcome.Stranded) > 0 {
+					t.Errorf("%d of %d pods are bound, %d of the others have a place", outcome.Bound, pods, len(outcome.Stranded))
+				}
+				if over := overcommitted(outcome.Nodes, outcome.Pods); len(over) > 0 {
+					t.Errorf("nodes hold more than they have:\n%s", strings.Join(over, "\n"))
+				}
+				c.eventually("muster's view is the API server's", func() error {
+					page, err := s.get("/debug/nodes")
+					if err != nil {
+						return err
+					}
+					if diff := cmp.Diff(loads(outcome.Nodes, outcome.Pods), shownLoads(page)); diff != "" {
+						return fmt.Errorf("the API server (-) and /debug/nodes (+) differ:\n%s", diff)
+					}
+					return nil
+				})
+				for _, verb := range []string{"filter", "bind"} {
+					if got := s.calls(verb, "ok"); got < pods {
+						t.Errorf("%d calls of %s were answered well, want one for each of %d pods", got, verb, pods)
+					}
+				}
+			})
+		}
+	}
+}
+
+// settle creates workloads and waits until as many pods are bound as can be.
+func (c *cluster) settle(w *workload.Cluster) *settle.Outcome {
+	c.Helper()
+	watch, err := podwatch.Start(c.Context(), c.client)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer watch.Stop()
+	c.create(w)
+	outcome, err := settle.Await(c.Context(), c.client, watch, w.PodCount(), settle.DefaultPatience(), nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return outcome
+}
+
+// withoutControllers is a cluster with the pods that its controllers would create.
+func withoutControllers(w *workload.Cluster) *workload.Cluster {
+	bare := &workload.Cluster{Nodes: w.Nodes}
+	for template, count := range w.Templates {
+		for range count {
+			pod := &corev1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: *template.Spec.DeepCopy()}
+			pod.Namespace, pod.Name = workload.Namespace, fmt.Sprintf("pod-%04d", len(bare.Pods))
+			bare.Pods = append(bare.Pods, pod)
+		}
+	}
+	return bare
+}
+
+// load is what counts on a node, as /debug/nodes shows it.
+type load struct{ Pods, CPU, Memory string }
+
+// requested sums what the pods of each node ask for.
+func requested(pods []*corev1.Pod) (map[string]corev1.ResourceList, map[string]int64) {
+	sums, counts := map[string]corev1.ResourceList{}, map[string]int64{}
+	for _, pod := range pods {
+		node := pod.Spec.NodeName
+		if sums[node] == nil {
+			sums[node] = corev1.ResourceList{}
+		}
+		counts[node]++
+		for name, asked := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
+			sum := sums[node][name]
+			sum.Add(asked)
+			sums[node][name] = sum
+		}
+	}
+	return sums, counts
+}
+
+func loads(nodes []*corev1.Node, pods []*corev1.Pod) map[string]load {
+	loads := map[string]load{}
+	sums, counts := requested(pods)
+	for _, node := range nodes {
+		sum, room := sums[node.Name], node.Status.Allocatable
+		loads[node.Name] = load{
+			Pods:   fmt.Sprintf("%d/%d", counts[node.Name], room.Pods().Value()),
+			CPU:    fmt.Sprintf("%dm/%dm", sum.Cpu().MilliValue(), room.Cpu().MilliValue()),
+			Memory: fmt.Sprintf("%dMi/%dMi", sum.Memory().Value()>>20, room.Memory().Value()>>20),
+		}
+	}
+	return loads
+}
+
+func shownLoads(page string) map[string]load {
+	loads := map[string]load{}
+	lines := strings.Split(strings.TrimSpace(page), "\n")
+	for _, line := range lines[min(3, len(lines)):] { // below a title, a space and a heading
+		if columns := strings.Fields(line); len(columns) >= 6 {
+			loads[columns[0]] = load{Pods: columns[1], CPU: columns[2], Memory: columns[4]}
+		}
+	}
+	return loads
+}
+
+// overcommitted says of which nodes more is requested than they have.
+func overcommitted(nodes []*corev1.Node, pods []*corev1.Pod) []string {
+	var over []string
+	sums, counts := requested(pods)
+	for _, node := range nodes {
+		room := node.Status.Allocatable
+		if counts[node.Name] > room.Pods().Value() {
+			over = append(over, fmt.Sprintf("%s: %d pods of %s", node.Name, counts[node.Name], room.Pods()))
+		}
+		for name, sum := range sums[node.Name] {
+			if has := room[name]; sum.Cmp(has) > 0 {
+				over = append(over, fmt.Sprintf("%s: %s %s of %s", node.Name, sum.String(), name, has.String()))
+			}
+		}
+	}
+	return over
+}
+
+// onlyBlue is a profile of which only nodes labelled blue may be used, a rule that
+// kube-scheduler does not have.
+const onlyBlue = `
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: NodeAffinity
+    args:
+      addedAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms:
+          - matchExpressions: [{key: color, operator: In, values: [blue]}]
+`
+
+func TestPodsThatFitNowhereAreBoundWhenANodeIsAdded(t *testing.T) {
+	for name, test := range map[string]struct {
+		config, cpu string
+		has, added  *corev1.Node
+		want        string
+	}{
+		"kube-scheduler turned all nodes down": {
+			cpu: "8", has: newNode("small", "4"), added: newNode("big", "16"),
+			want: "0/1 nodes are available: 1 Insufficient cpu.",
+		},
+		"muster turned all nodes down": {
+			config: onlyBlue,
+			cpu:    "1", has: newNode("red", "4", labelled("color", "red")), added: newNode("blue", "4", labelled("color", "blue")),
+			want: "0/1 nodes are available: 1 node(s) didn't match scheduler-enforced node affinity.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, test.has)
+			s := c.serve(serving{config: test.config})
+			c.schedule(s.schedulerConfig(nil))
+			c.createPods(newPod("a", test.cpu))
+			condition := c.awaitCondition("a")
+			if condition.Reason != corev1.PodReasonUnschedulable || !strings.HasPrefix(condition.Message, test.want) {
+				t.Errorf("the pod is told %s: %q, want Unschedulable: %q", condition.Reason, condition.Message, test.want)
+			}
+			c.create(&workload.Cluster{Nodes: []*corev1.Node{test.added}})
+			c.awaitBound(1)
+			if got := c.pod("a").Spec.NodeName; got != test.added.Name {
+				t.Errorf("the pod is on %s, want %s", got, test.added.Name)
+			}
+		})
+	}
+}
+
+func TestAPodIsPreemptedOnlyWhereMusterAgrees(t *testing.T) {
+	// Kube-scheduler alone would evict from red: one pod is a smaller loss than two.
+	c := newCluster(t, newNode("red", "4", labelled("color", "red")), newNode("blue", "4", labelled("color", "blue")))
+	c.createPriorityClass("high", 1000)
+	c.createPods(
+		newPod("red-all", "4", func(pod *corev1.Pod) { pod.Spec.NodeName = "red" }),
+		newPod("blue-half", "2", func(pod *corev1.Pod) { pod.Spec.NodeName = "blue" }),
+		newPod("blue-other-half", "2", func(pod *corev1.Pod) { pod.Spec.NodeName = "blue" }),
+	)
+	s := c.serve(serving{config: onlyBlue})
+	c.schedule(s.schedulerConfig(nil))
+	c.createPods(newPod("urgent", "3", withPriority("high")))
+	c.eventually("the urgent pod takes the place of others", func() error {
+		pods, err := c.pods()
+		if err != nil {
+			return err
+		}
+		if pod := pods["urgent"]; pod.Spec.NodeName != "blue" {
+			return fmt.Errorf("it is on %q: %v", pod.Spec.NodeName, pod.Status.Conditions)
+		}
+		return nil
+	})
+	pods, err := c.pods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pods) != 2 || pods["red-all"] == nil {
+		t.Errorf("the pods that are left are %v, want red-all and urgent", pods)
+	}
+	if got := s.calls("preempt", "ok"); got == 0 {
+		t.Error("muster was not asked to agree")
+	}
+}
+
+func TestAProfileThatMusterDoesNotKnowStopsItsOwnPodsOnly(t *testing.T) {
+	c := newCluster(t, newNode("a", "4"))
+	s := c.serve(serving{})
+	c.schedule(s.schedulerConfig(nil, func(config map[string]any) {
+		config["profiles"] = append(config["profiles"].([]any), map[string]any{"schedulerName": "stranger"})
+	}))
+	c.createPods(newPod("odd", "1", scheduledBy("stranger")))
+	condition := c.awaitCondition("odd")
+	const want = `no profile for spec.schedulerName "stranger"; the profiles are: default-scheduler`
+	if condition.Reason != corev1.PodReasonSchedulerError || !strings.Contains(condition.Message, want) {
+		t.Errorf("the pod is told %s: %q, want SchedulerError: %q", condition.Reason, condition.Message, want)
+	}
+	c.eventually("the event says it, too", func() error {
+		events, err := c.client.CoreV1().Events(workload.Namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=odd"})
+		if err != nil {
+			return err
+		}
+		for _, event := range events.Items {
+			if event.Reason == "FailedScheduling" && strings.Contains(event.Message, want) {
+				return nil
+			}
+		}
+		return fmt.Errorf("%d events, none with the message", len(events.Items))
+	})
+	c.createPods(newPod("even", "1"))
+	c.eventually("other pods are bound", func() error {
+		if c.pod("even").Spec.NodeName == "" {
+			return fmt.Errorf("pod even has no node")
+		}
+		return nil
+	})
+	if got := c.pod("odd").Spec.NodeName; got != "" {
+		t.Errorf("the pod of the unknown profile is on %s", got)
+	}
+}
