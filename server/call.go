@@ -163,8 +163,7 @@ func (v *verbs) read(c *call, w http.ResponseWriter, r *http.Request) error {
 	}
 	_, err := c.buffer.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
-		var more *http.MaxBytesError
-		if errors.As(err, &more) {
+		if _, more := errors.AsType[*http.MaxBytesError](err); more {
 			return tooLarge(r, limit)
 		}
 		return badRequest(fmt.Errorf("reading the body: %w", err))
