@@ -122,7 +122,7 @@ func (cp *ControlPlane) prepare() (err error) {
 	return err
 }
 
-// Dir is where the files of the cluster are, Log where a component writes.
+// Dir is where the files of the cluster are.
 func (cp *ControlPlane) Dir() string { return cp.dir }
 
 // Log is the log file of a component.
