@@ -1,37 +1,57 @@
 package server
 
-import "muster.dev/muster/cluster"
+import (
+	"bytes"
+
+	"muster.dev/muster/cluster"
+)
 
 // candidates are the nodes that a request names, as indexes into a snapshot. It
-// receives the names while they are read and guesses each from what came after its
-// predecessor in earlier requests; see [wire.Names]. The memory of the order is a
-// guess only: a wrong one costs time, never an answer.
+// receives the names while they are read; see [wire.Names].
+//
+// kube-scheduler walks over its nodes with several workers, each along a part of one
+// order that is known ([cluster.NodeNames.At]). So the names are a few streams,
+// interleaved, and the next name is mostly the successor of one of the last few:
+// finding that confirmed is a comparison of bytes in place, far cheaper than a look-up.
 type candidates struct {
 	names *cluster.NodeNames
 	// indexes of the nodes, in the order of the request. That of an unknown node is
 	// -1-i for its name unknown[i].
 	indexes []int32
 	unknown [][]byte
-
-	after    []int32 // after[i+1] came after index i, after[0] came first
-	previous int32
+	// expected are the positions at which the streams go on, the one that went on
+	// last first.
+	expected [8]int32
 }
 
 // reset prepares for a request about nodes of those names.
-func (k *candidates) reset(names *cluster.NodeNames, end int) {
-	k.names, k.indexes, k.unknown, k.previous = names, k.indexes[:0], k.unknown[:0], -1
-	if missing := end + 1 - len(k.after); missing > 0 {
-		k.after = append(k.after, make([]int32, missing)...)
-	}
+func (k *candidates) reset(names *cluster.NodeNames) {
+	k.names, k.indexes, k.unknown = names, k.indexes[:0], k.unknown[:0]
+	k.expected = [8]int32{}
 }
 
-// Guess implements [wire.Names].
-func (k *candidates) Guess() []byte { return k.names.Quoted(k.after[k.previous+1]) }
-
-// Guessed implements [wire.Names].
-func (k *candidates) Guessed() {
-	k.previous = k.after[k.previous+1]
-	k.indexes = append(k.indexes, k.previous)
+// Known implements [wire.Names].
+func (k *candidates) Known(text []byte) int {
+	if k.names.Len() == 0 || len(text) == 0 || text[0] != '"' {
+		return 0
+	}
+	for stream, position := range k.expected {
+		if index, quoted := k.names.At(position); bytes.HasPrefix(text, quoted) {
+			k.indexes = append(k.indexes, index)
+			k.expect(stream, position)
+			return len(quoted)
+		}
+	}
+	end := bytes.IndexByte(text[1:], '"')
+	if end < 0 || bytes.IndexByte(text[1:1+end], '\\') >= 0 {
+		return 0
+	}
+	index := k.names.Index(text[1 : 1+end])
+	if index < 0 {
+		return 0
+	}
+	k.take(index)
+	return end + 2
 }
 
 // Name implements [wire.Names].
@@ -42,9 +62,22 @@ func (k *candidates) Name(name []byte) {
 		k.indexes = append(k.indexes, int32(-len(k.unknown))) //nolint:gosec // bounded by the size of a body
 		return
 	}
-	k.after[k.previous+1] = index
-	k.previous = index
+	k.take(index)
+}
+
+// take notes a node that no stream led to: a stream begins, in place of the one that
+// went on least recently.
+func (k *candidates) take(index int32) {
 	k.indexes = append(k.indexes, index)
+	k.expect(len(k.expected)-1, k.names.Position(index))
+}
+
+// expect notes that a stream has come to a position.
+func (k *candidates) expect(stream int, position int32) {
+	copy(k.expected[1:stream+1], k.expected[:stream])
+	if k.expected[0] = position + 1; int(k.expected[0]) == k.names.Len() {
+		k.expected[0] = 0
+	}
 }
 
 // name is the name of a candidate, by what stands for it in indexes.
@@ -63,7 +96,7 @@ func (k *candidates) in(snap *cluster.Snapshot) []int32 {
 	}
 	before := *k
 	k.indexes, k.unknown = nil, nil
-	k.reset(snap.NodeNames, snap.IndexEnd())
+	k.reset(snap.NodeNames)
 	for _, index := range before.indexes {
 		k.Name(before.name(index))
 	}

@@ -51,12 +51,14 @@ func TestCandidatesAreThoseThatALookUpFinds(t *testing.T) {
 			},
 			"a request is read": func(t *rapid.T) {
 				snap := c.Snapshot()
-				k.reset(snap.NodeNames, snap.IndexEnd())
+				k.reset(snap.NodeNames)
 				for _, name := range request {
-					if guess := k.Guess(); len(guess) > 0 && string(guess) == strconv.Quote(string(name)) {
-						k.Guessed()
-					} else {
+					quoted := strconv.Quote(string(name))
+					switch length := k.Known([]byte(quoted + `,"node-1"]}`)); {
+					case length == 0:
 						k.Name(name)
+					case length != len(quoted):
+						t.Fatalf("%s was taken to be %d bytes long", quoted, length)
 					}
 				}
 				compare(t, &k, snap, request)
@@ -83,6 +85,22 @@ func TestCandidatesAreThoseThatALookUpFinds(t *testing.T) {
 			},
 		})
 	})
+}
+
+func TestNoTextIsNoKnownName(t *testing.T) {
+	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
+	node := &corev1.Node{}
+	node.Name = "a"
+	if err := c.Set(node); err != nil {
+		t.Fatal(err)
+	}
+	var k candidates
+	k.reset(c.Snapshot().NodeNames)
+	for _, text := range []string{``, `"`, `"a`, `]`, `a"`, `"\u0061"`, `"ab"`} {
+		if length := k.Known([]byte(text)); length != 0 {
+			t.Errorf("%d bytes of %q were taken for a known name", length, text)
+		}
+	}
 }
 
 func compare(t *rapid.T, k *candidates, snap *cluster.Snapshot, request [][]byte) {

@@ -101,8 +101,7 @@ func (e *Extender) pod(p *wire.Pod) (*cluster.Pod, error) {
 
 // read decodes the arguments of filter and prioritize.
 func (e *Extender) read(c *call) error {
-	snap := e.cluster.Snapshot()
-	c.candidates.reset(snap.NodeNames, snap.IndexEnd())
+	c.candidates.reset(e.cluster.Snapshot().NodeNames)
 	if err := c.args.Read(&c.decoder, c.body, &c.candidates); err != nil {
 		return badRequest(err)
 	}

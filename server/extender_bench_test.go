@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -17,6 +18,37 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
+
+// BenchmarkNames measures reading names in orders that kube-scheduler's workers make:
+// one stream, several interleaved, and none at all.
+func BenchmarkNames(b *testing.B) {
+	const nodes = 5000
+	extender, body := benchExtender(b, nodes, v1alpha2.NodeSelectionScheduler)
+	var args extenderv1.ExtenderArgs
+	must(b, json.Unmarshal(body, &args))
+	inOrder := *args.NodeNames
+	shuffled := rand.New(rand.NewPCG(1, 1)).Perm(nodes)
+	for name, at := range map[string]func(i int) int{
+		"one stream":   func(i int) int { return i },
+		"four streams": func(i int) int { return i%4*(nodes/4) + i/4 },
+		"any order":    func(i int) int { return shuffled[i] },
+	} {
+		names := make([]string, nodes)
+		for i := range names {
+			names[i] = inOrder[at(i)]
+		}
+		args.NodeNames = &names
+		body, err := json.Marshal(args)
+		must(b, err)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			c := &call{ctx: b.Context(), body: body}
+			for b.Loop() {
+				must(b, extender.read(c))
+			}
+		})
+	}
+}
 
 // BenchmarkVerbs measures the verbs without HTTP. `make bench-verbs` measures them
 // with it, against an empty extender.

@@ -22,16 +22,13 @@ type Args struct {
 	WholeNodes bool
 }
 
-// Names receives the names of the candidate nodes one by one. As the scheduler
-// names nodes in much the same order time after time, a receiver may guess: to
-// find a guess confirmed is a comparison of bytes, far cheaper than reading a name
-// and looking it up.
+// Names receives the names of the candidate nodes one by one. There may be thousands
+// in every request, nearly all of them known, so it is shown the text itself.
 type Names interface {
-	// Guess is the next name as a JSON string, empty for no guess.
-	Guess() []byte
-	// Guessed says that the guess was right.
-	Guessed()
-	// Name says what the name is where there was no guess or a wrong one.
+	// Known takes the next name if the text begins with it, as a JSON string, and it
+	// is one that the receiver knows. It returns the length of that string, else 0.
+	Known(text []byte) int
+	// Name takes a name that Known did not take, or one for which there was no text.
 	Name(name []byte)
 }
 

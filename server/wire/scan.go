@@ -31,9 +31,8 @@ func fields(d *jx.Decoder, text []byte, read func(key string, rest []byte) ([]by
 // readNames reads a list of strings.
 func readNames(d *jx.Decoder, text []byte, names Names) ([]byte, error) {
 	return list(text, '[', ']', func(rest []byte) ([]byte, error) {
-		if guess := names.Guess(); len(guess) > 0 && bytes.HasPrefix(rest, guess) {
-			names.Guessed()
-			return rest[len(guess):], nil
+		if length := names.Known(rest); length > 0 {
+			return rest[length:], nil
 		}
 		value, rest, err := name(d, rest)
 		if err == nil {
