@@ -47,32 +47,29 @@ type Outcome struct {
 // pods there will be. Each tick is told to progress, which may be nil. It fails when
 // fewer pods were created, when the context ends or the API server does not answer.
 func Await(ctx context.Context, client kubernetes.Interface, watch *podwatch.Watch, expected int, patience Patience, progress func(podwatch.Tally)) (*Outcome, error) {
+	if progress == nil {
+		progress = func(podwatch.Tally) {}
+	}
 	began := time.Now()
-	seen, quietSince := -1, began
+	var before podwatch.Tally
+	movedAt := began
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		tally := watch.Tally()
-		if progress != nil {
-			progress(tally)
+		tally, now := watch.Tally(), time.Now()
+		progress(tally)
+		if tally != before {
+			before, movedAt = tally, now
 		}
-		now := time.Now()
-		if done := tally.Bound + tally.Created; done != seen {
-			seen, quietSince = done, now
-		}
-		quiet := now.Sub(quietSince)
-		allBound := tally.Bound >= expected
-		over := quiet > patience.Stuck || now.Sub(began) > patience.Total
-		if allBound || over || quiet > patience.Quiet {
+		quiet := now.Sub(movedAt)
+		done := tally.Bound >= expected || quiet > patience.Stuck || now.Sub(began) > patience.Total
+		if done || quiet > patience.Quiet {
 			outcome, err := judge(ctx, client, watch)
 			if err != nil {
 				return nil, err
 			}
-			if over && tally.Created < expected {
-				return nil, fmt.Errorf("only %d of %d pods were created in %s", tally.Created, expected, now.Sub(began).Round(time.Second))
-			}
-			if allBound || over || tally.Created >= expected && len(outcome.Stranded) == 0 {
-				return outcome, nil
+			if done || tally.Created >= expected && len(outcome.Stranded) == 0 {
+				return outcome, outcome.complete(expected)
 			}
 		}
 		select {
@@ -81,6 +78,14 @@ func Await(ctx context.Context, client kubernetes.Interface, watch *podwatch.Wat
 		case <-tick.C:
 		}
 	}
+}
+
+// complete is an error when pods that were never created cannot be judged.
+func (o *Outcome) complete(expected int) error {
+	if o.Created < expected {
+		return fmt.Errorf("only %d of %d pods were created", o.Created, expected)
+	}
+	return nil
 }
 
 func judge(ctx context.Context, client kubernetes.Interface, watch *podwatch.Watch) (*Outcome, error) {
