@@ -87,6 +87,9 @@ func (n *ResourceNames) Lookup(name corev1.ResourceName) (int, bool) {
 	return i, ok
 }
 
+// Len is the number of names seen so far.
+func (n *ResourceNames) Len() int { return len(n.known.Load().names) }
+
 // Name returns the name with an index that Lookup or a Resources gave.
 func (n *ResourceNames) Name(index int) corev1.ResourceName {
 	return n.known.Load().names[index]

@@ -155,60 +155,6 @@ func (e *Extender) sift(c *call, profile *predicates.VerdictStore, pod *cluster.
 	e.reject(c, &reply, view.Snapshot)
 }
 
-// choose answers with the best candidate that fits, and assumes the pod there at
-// once, so that the next call counts it.
-func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) error {
-	for {
-		snap, at, best := e.best(c, profile, pod)
-		reply := newFilterReply(c)
-		if best < 0 {
-			e.reject(c, &reply, snap)
-			return nil
-		}
-		switch err := e.cluster.Assume(pod, snap.Node(best)); {
-		case err == nil:
-			reply.Accept(accepted(c, at, best))
-			reply.End()
-			return nil
-		case !errors.Is(err, cluster.ErrNodeChanged):
-			c.reply.Reset()
-			c.outcome = outcomeError
-			wire.FilterError(&c.reply, err.Error())
-			return nil
-		case c.ctx.Err() != nil:
-			return c.ctx.Err()
-		}
-		c.reply.Reset()
-	}
-}
-
-// best is the candidate with the highest total among those that fit, one of them at
-// random when there are several, and where it stands in the request; -1 when there
-// is none. It notes in c.rejected those that do not fit.
-func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (snap *cluster.Snapshot, at int, best int32) {
-	view := profile.View(pod)
-	defer view.Close()
-	c.rejected = c.rejected[:0]
-	best = -1
-	var highest int64
-	ties := 0
-	for i, index := range c.candidates.in(view.Snapshot) {
-		if verdict := view.Verdict(index); verdict != predicates.Fits {
-			c.rejected = append(c.rejected, rejection{index, verdict})
-			continue
-		}
-		switch total := view.Total(index); {
-		case best < 0 || total > highest:
-			at, best, highest, ties = i, index, total, 1
-		case total == highest:
-			if ties++; e.pick(ties) == 0 {
-				at, best = i, index
-			}
-		}
-	}
-	return view.Snapshot, at, best
-}
-
 func newFilterReply(c *call) wire.FilterReply {
 	if c.args.WholeNodes {
 		return wire.NewFilterReplyOfObjects(&c.reply)

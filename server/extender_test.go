@@ -196,6 +196,25 @@ func TestExtenderSelectionAnswersWithTheBestNodeAndAssumesThePodThere(t *testing
 	}
 }
 
+func TestAmongEqualsScarceResourcesAreKeptTogether(t *testing.T) {
+	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender})
+	gpus := func(n string) func(*corev1.Node) {
+		return func(node *corev1.Node) { node.Status.Allocatable["example.com/gpu"] = resource.MustParse(n) }
+	}
+	b.node("four", "8", gpus("4"))
+	b.node("none", "8")
+	b.node("two", "8", gpus("2"))
+	all := []string{"four", "none", "two"}
+	if got := b.filter(newPod("plain", "1"), all...); !cmp.Equal(got.NodeNames, &[]string{"none"}) {
+		t.Errorf("a pod that asks for no GPU was given one of %v", *got.NodeNames)
+	}
+	one := newPod("one", "1")
+	one.Spec.Containers[0].Resources.Requests["example.com/gpu"] = resource.MustParse("1")
+	if got := b.filter(one, all...); !cmp.Equal(got.NodeNames, &[]string{"two"}) {
+		t.Errorf("a pod that asks for one GPU was given one of %v, and four are together no more", *got.NodeNames)
+	}
+}
+
 func TestConcurrentCallsNeverGiveTheSameRoomTwice(t *testing.T) {
 	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender})
 	var nodes []string

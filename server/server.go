@@ -105,9 +105,13 @@ func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group, work := errgroup.WithContext(work)
+	if s.elects() {
+		group.Go(func() error { return lead(work, s.client, s.config.LeaderElection, s.elected) })
+	} else {
+		s.elected()
+	}
 	group.Go(s.serve)
 	group.Go(func() error { return s.watch(work) })
-	group.Go(func() error { return s.lead(work) })
 	group.Go(func() error {
 		select {
 		case <-ctx.Done(): // asked to stop
@@ -146,14 +150,10 @@ func (s *Server) drain() {
 	}
 }
 
-func (s *Server) lead(ctx context.Context) error {
-	elected := func() {
-		s.readiness.leading.Store(true)
-		s.log.Info("leading")
-	}
-	if s.client == nil || !s.config.LeaderElection.LeaderElect {
-		elected()
-		return nil
-	}
-	return lead(ctx, s.client, s.config.LeaderElection, elected)
+// elects says whether other replicas may lead in the place of this one.
+func (s *Server) elects() bool { return s.client != nil && s.config.LeaderElection.LeaderElect }
+
+func (s *Server) elected() {
+	s.readiness.leading.Store(true)
+	s.log.Info("leading")
 }

@@ -289,6 +289,7 @@ func TestStoppingLetsCallsInFlightFinish(t *testing.T) {
 		p.bindsWith(client)
 		web := p.listensOnPipes()
 		p.run()
+		synctest.Wait()
 		answer := p.bindInBackground(web)
 		synctest.Wait()
 		p.wantReadyz("before", http.StatusOK, "ok")
@@ -300,7 +301,7 @@ func TestStoppingLetsCallsInFlightFinish(t *testing.T) {
 		case err := <-p.ended:
 			t.Fatalf("Run returned %v before the call was answered", err)
 		case got := <-answer:
-			t.Fatalf("the call was cut off: %+v", got)
+			t.Fatalf("the call was answered with %+v before its end", got)
 		default:
 		}
 		release()
@@ -320,6 +321,7 @@ func TestCallsThatOutlastTheShutdownTimeoutAreCutOff(t *testing.T) {
 		p.bindsWith(client)
 		web := p.listensOnPipes()
 		p.run()
+		synctest.Wait()
 		answer := p.bindInBackground(web)
 		synctest.Wait()
 

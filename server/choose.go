@@ -1,0 +1,90 @@
+package server
+
+import (
+	"errors"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/server/wire"
+)
+
+// choose answers with the best candidate that fits, and assumes the pod there at
+// once, so that the next call counts it.
+func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) error {
+	for {
+		snap, at, best := e.best(c, profile, pod)
+		reply := newFilterReply(c)
+		if best < 0 {
+			e.reject(c, &reply, snap)
+			return nil
+		}
+		switch err := e.cluster.Assume(pod, snap.Node(best)); {
+		case err == nil:
+			reply.Accept(accepted(c, at, best))
+			reply.End()
+			return nil
+		case !errors.Is(err, cluster.ErrNodeChanged):
+			c.reply.Reset()
+			c.outcome = outcomeError
+			wire.FilterError(&c.reply, err.Error())
+			return nil
+		case c.ctx.Err() != nil:
+			return c.ctx.Err()
+		}
+		c.reply.Reset()
+	}
+}
+
+// best is the candidate with the highest total among those that fit, and where it
+// stands in the request; -1 when there is none. It notes in c.rejected those that do
+// not fit.
+//
+// Of several, it is the one that would have the least left of its extended resources,
+// so that these stay together for those who need many of one node and nodes without
+// them go to pods that ask for none. Of several still, it is one at random, as in
+// kube-scheduler.
+func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (snap *cluster.Snapshot, at int, best int32) {
+	view := profile.View(pod)
+	defer view.Close()
+	c.rejected = c.rejected[:0]
+	best = -1
+	var highest int64
+	var least float64
+	ties := 0
+	for i, index := range c.candidates.in(view.Snapshot) {
+		if verdict := view.Verdict(index); verdict != predicates.Fits {
+			c.rejected = append(c.rejected, rejection{index, verdict})
+			continue
+		}
+		total := view.Total(index)
+		if best >= 0 && total < highest {
+			continue
+		}
+		left := extendedLeft(pod, view.Snapshot, index)
+		switch {
+		case best < 0 || total > highest || left < least:
+			at, best, highest, least, ties = i, index, total, left, 1
+		case left == least:
+			if ties++; e.pick(ties) == 0 {
+				at, best = i, index
+			}
+		}
+	}
+	return view.Snapshot, at, best
+}
+
+// extendedLeft is how much of a node's extended resources would be free with the pod
+// on it: the sum over resources of the share that is left, 0 when it has none.
+func extendedLeft(pod *cluster.Pod, snap *cluster.Snapshot, index int32) float64 {
+	if snap.ResourceNames.Len() == 0 {
+		return 0
+	}
+	node := snap.Node(index)
+	left := 0.0
+	for i, offered := range node.Allocatable.Scalar {
+		if offered > 0 {
+			left += float64(offered-node.Requested.ScalarAt(i)-pod.Requests.ScalarAt(i)) / float64(offered)
+		}
+	}
+	return left
+}
