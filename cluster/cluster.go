@@ -120,7 +120,7 @@ func (c *Cluster) publish() *Snapshot {
 		journal:                c.journal,
 	}
 	if c.indexChanged {
-		next.NodeNames, c.indexChanged = newNodeNames(c.index, &c.nodes), false
+		next.NodeNames, c.indexChanged = newNodeNames(c.index, c.nodes.end), false
 	} else {
 		next.NodeNames = last.NodeNames
 	}

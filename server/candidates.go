@@ -8,26 +8,46 @@ import (
 
 // candidates are the nodes that a request names, as indexes into a snapshot. It
 // receives the names while they are read; see [wire.Names].
-//
-// kube-scheduler walks over its nodes with several workers, each along a part of one
-// order that is known ([cluster.NodeNames.At]). So the names are a few streams,
-// interleaved, and the next name is mostly the successor of one of the last few:
-// finding that confirmed is a comparison of bytes in place, far cheaper than a look-up.
 type candidates struct {
 	names *cluster.NodeNames
+	order *order
 	// indexes of the nodes, in the order of the request. That of an unknown node is
 	// -1-i for its name unknown[i].
 	indexes []int32
 	unknown [][]byte
-	// expected are the positions at which the streams go on, the one that went on
-	// last first.
-	expected [8]int32
+	// last are the nodes that streams have come to, the most recent one first; see
+	// order.
+	last [streams]int32
 }
 
-// reset prepares for a request about nodes of those names.
-func (k *candidates) reset(names *cluster.NodeNames) {
-	k.names, k.indexes, k.unknown = names, k.indexes[:0], k.unknown[:0]
-	k.expected = [8]int32{}
+// order is what was learned from requests about the order in which they name nodes.
+//
+// kube-scheduler walks over its nodes in one order, which is not known here, with
+// several workers that each follow a part of it. So the names are a few streams,
+// interleaved, and the next one is mostly the successor of one of the last few. To
+// find that confirmed is a comparison of bytes in place, far cheaper than a look-up.
+// What was learned is only ever a guess: a wrong one costs time, never an answer.
+type order struct {
+	after []successor // by index
+	turn  int
+}
+
+const streams = 4
+
+// successor is what was seen to follow a node, and how often it was lately.
+type successor struct {
+	index int32
+	sure  uint8
+}
+
+// verySure is how often a successor may fail to come before it is given up.
+const verySure = 3
+
+// reset prepares for reading a request about nodes of those names.
+func (k *candidates) reset(names *cluster.NodeNames, o *order) {
+	k.names, k.order, k.indexes, k.unknown = names, o, k.indexes[:0], k.unknown[:0]
+	k.last = [streams]int32{}
+	o.after = append(o.after, make([]successor, max(names.End()-len(o.after), 0))...)
 }
 
 // Known implements [wire.Names].
@@ -35,10 +55,12 @@ func (k *candidates) Known(text []byte) int {
 	if k.names.Len() == 0 || len(text) == 0 || text[0] != '"' {
 		return 0
 	}
-	for stream, position := range k.expected {
-		if index, quoted := k.names.At(position); bytes.HasPrefix(text, quoted) {
-			k.indexes = append(k.indexes, index)
-			k.expect(stream, position)
+	for stream, last := range k.last {
+		next := &k.order.after[last]
+		if quoted := k.names.Quoted(next.index); len(quoted) > 0 && bytes.HasPrefix(text, quoted) {
+			next.sure = min(next.sure+1, verySure)
+			k.indexes = append(k.indexes, next.index)
+			k.goOn(stream, next.index)
 			return len(quoted)
 		}
 	}
@@ -50,34 +72,46 @@ func (k *candidates) Known(text []byte) int {
 	if index < 0 {
 		return 0
 	}
-	k.take(index)
+	k.learn(index)
 	return end + 2
 }
 
 // Name implements [wire.Names].
 func (k *candidates) Name(name []byte) {
-	index := k.names.Index(name)
-	if index < 0 {
-		k.unknown = append(k.unknown, name)
-		k.indexes = append(k.indexes, int32(-len(k.unknown))) //nolint:gosec // bounded by the size of a body
-		return
+	if index := k.names.Index(name); index >= 0 {
+		k.learn(index)
+	} else {
+		k.addUnknown(name)
 	}
-	k.take(index)
 }
 
-// take notes a node that no stream led to: a stream begins, in place of the one that
-// went on least recently.
-func (k *candidates) take(index int32) {
+func (k *candidates) addUnknown(name []byte) {
+	k.unknown = append(k.unknown, name)
+	k.indexes = append(k.indexes, int32(-len(k.unknown))) //nolint:gosec // bounded by the size of a body
+}
+
+// learn takes a node that nothing led to. It may follow any of the last few; which
+// one is tried in turn, the most recent one every other time.
+func (k *candidates) learn(index int32) {
 	k.indexes = append(k.indexes, index)
-	k.expect(len(k.expected)-1, k.names.Position(index))
+	o := k.order
+	o.turn++
+	stream := 0
+	if o.turn%2 == 0 {
+		stream = o.turn / 2 % streams
+	}
+	if before := &o.after[k.last[stream]]; before.sure > 0 {
+		before.sure--
+	} else {
+		before.index = index
+	}
+	k.goOn(streams-1, index)
 }
 
-// expect notes that a stream has come to a position.
-func (k *candidates) expect(stream int, position int32) {
-	copy(k.expected[1:stream+1], k.expected[:stream])
-	if k.expected[0] = position + 1; int(k.expected[0]) == k.names.Len() {
-		k.expected[0] = 0
-	}
+// goOn notes that a stream has come to a node.
+func (k *candidates) goOn(stream int, index int32) {
+	copy(k.last[1:stream+1], k.last[:stream])
+	k.last[0] = index
 }
 
 // name is the name of a candidate, by what stands for it in indexes.
@@ -95,10 +129,14 @@ func (k *candidates) in(snap *cluster.Snapshot) []int32 {
 		return k.indexes
 	}
 	before := *k
-	k.indexes, k.unknown = nil, nil
-	k.reset(snap.NodeNames)
+	k.names, k.indexes, k.unknown = snap.NodeNames, nil, nil
 	for _, index := range before.indexes {
-		k.Name(before.name(index))
+		name := before.name(index)
+		if now := k.names.Index(name); now >= 0 {
+			k.indexes = append(k.indexes, now)
+		} else {
+			k.addUnknown(name)
+		}
 	}
 	return k.indexes
 }

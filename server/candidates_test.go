@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strconv"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ func TestCandidatesAreThoseThatALookUpFinds(t *testing.T) {
 			return node
 		})
 		var k candidates
+		var learned order
 		var request [][]byte
 		t.Repeat(map[string]func(*rapid.T){
 			"nodes appear": func(t *rapid.T) {
@@ -51,7 +53,7 @@ func TestCandidatesAreThoseThatALookUpFinds(t *testing.T) {
 			},
 			"a request is read": func(t *rapid.T) {
 				snap := c.Snapshot()
-				k.reset(snap.NodeNames)
+				k.reset(snap.NodeNames, &learned)
 				for _, name := range request {
 					quoted := strconv.Quote(string(name))
 					switch length := k.Known([]byte(quoted + `,"node-1"]}`)); {
@@ -95,11 +97,42 @@ func TestNoTextIsNoKnownName(t *testing.T) {
 		t.Fatal(err)
 	}
 	var k candidates
-	k.reset(c.Snapshot().NodeNames)
+	k.reset(c.Snapshot().NodeNames, new(order))
 	for _, text := range []string{``, `"`, `"a`, `]`, `a"`, `"\u0061"`, `"ab"`} {
 		if length := k.Known([]byte(text)); length != 0 {
 			t.Errorf("%d bytes of %q were taken for a known name", length, text)
 		}
+	}
+}
+
+func TestTheOrderOfInterleavedStreamsIsLearned(t *testing.T) {
+	const nodes, requests = 500, 30
+	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
+	for i := range nodes {
+		node := &corev1.Node{}
+		node.Name = fmt.Sprintf("node-%d", i)
+		if err := c.Set(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := c.Snapshot().NodeNames
+	r := rand.New(rand.NewPCG(1, 1))
+	walk := r.Perm(nodes)
+	var learned order
+	var k candidates
+	lookups := 0
+	for range requests {
+		k.reset(names, &learned)
+		before := learned.turn
+		for _, i := range interleave(r, walk) {
+			if k.Known([]byte(strconv.Quote(fmt.Sprintf("node-%d", i)))) == 0 {
+				t.Fatalf("node-%d is not known", i)
+			}
+		}
+		lookups = learned.turn - before
+	}
+	if lookups > nodes/10 {
+		t.Errorf("after %d requests %d of %d names were still looked up", requests, lookups, nodes)
 	}
 }
 

@@ -28,12 +28,14 @@ type Extender struct {
 	profiles map[string]*predicates.VerdictStore
 	// client binds pods. It is nil when the cluster was loaded from a dump.
 	client kubernetes.Interface
+	// orders are what was learned by requests that were read at the same time.
+	orders chan *order
 	// pick breaks ties: it returns a number from 0 to n-1.
 	pick func(n int) int
 }
 
 func newExtender(log *slog.Logger, c *cluster.Cluster, client kubernetes.Interface, config *v1alpha2.MusterConfiguration, m *predicates.StoreMetrics) (*Extender, error) {
-	e := &Extender{log: log, cluster: c, client: client, profiles: map[string]*predicates.VerdictStore{}, pick: rand.IntN}
+	e := &Extender{log: log, cluster: c, client: client, profiles: map[string]*predicates.VerdictStore{}, orders: make(chan *order, 4), pick: rand.IntN}
 	for i := range config.Profiles {
 		profile, err := predicates.NewProfile(&config.Profiles[i])
 		if err != nil {
@@ -100,7 +102,19 @@ func (e *Extender) pod(p *wire.Pod) (*cluster.Pod, error) {
 
 // read decodes the arguments of filter and prioritize.
 func (e *Extender) read(c *call) error {
-	c.candidates.reset(e.cluster.Snapshot().NodeNames)
+	var o *order
+	select {
+	case o = <-e.orders:
+	default:
+		o = new(order)
+	}
+	defer func() {
+		select {
+		case e.orders <- o:
+		default: // enough are kept
+		}
+	}()
+	c.candidates.reset(e.cluster.Snapshot().NodeNames, o)
 	if err := c.args.Read(&c.decoder, c.body, &c.candidates); err != nil {
 		return badRequest(err)
 	}

@@ -19,35 +19,64 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// BenchmarkNames measures reading names in orders that kube-scheduler's workers make:
-// one stream, several interleaved, and none at all.
+// BenchmarkNames measures reading names in the orders that kube-scheduler's workers
+// make: one stream, two that interleave anew in every request, and no order at all.
+// None is the order in which the names are known here.
 func BenchmarkNames(b *testing.B) {
 	const nodes = 5000
 	extender, body := benchExtender(b, nodes, v1alpha2.NodeSelectionScheduler)
 	var args extenderv1.ExtenderArgs
 	must(b, json.Unmarshal(body, &args))
-	inOrder := *args.NodeNames
-	shuffled := rand.New(rand.NewPCG(1, 1)).Perm(nodes)
-	for name, at := range map[string]func(i int) int{
-		"one stream":   func(i int) int { return i },
-		"four streams": func(i int) int { return i%4*(nodes/4) + i/4 },
-		"any order":    func(i int) int { return shuffled[i] },
+	r := rand.New(rand.NewPCG(1, 1))
+	order := r.Perm(nodes)
+	for _, test := range []struct {
+		name  string
+		order func() []int
+	}{
+		{"one stream", func() []int { return order }},
+		{"two streams", func() []int { return interleave(r, order) }},
+		{"any order", func() []int { return r.Perm(nodes) }},
 	} {
-		names := make([]string, nodes)
-		for i := range names {
-			names[i] = inOrder[at(i)]
+		var bodies [20][]byte
+		for i := range bodies {
+			var names []string
+			for _, node := range test.order() {
+				names = append(names, (*args.NodeNames)[node])
+			}
+			var err error
+			bodies[i], err = json.Marshal(extenderv1.ExtenderArgs{Pod: args.Pod, NodeNames: &names})
+			must(b, err)
 		}
-		args.NodeNames = &names
-		body, err := json.Marshal(args)
-		must(b, err)
-		b.Run(name, func(b *testing.B) {
+		b.Run(test.name, func(b *testing.B) {
 			b.ReportAllocs()
-			c := &call{ctx: b.Context(), body: body}
-			for b.Loop() {
+			c := &call{ctx: b.Context()}
+			for i := 0; b.Loop(); i++ {
+				c.body = bodies[i%len(bodies)]
 				must(b, extender.read(c))
 			}
 		})
 	}
+}
+
+// interleave lets two workers take pieces of an order in turn.
+func interleave(r *rand.Rand, order []int) []int {
+	const piece = 70
+	var mixed []int
+	var workers [2][]int
+	for len(mixed) < cap(order) {
+		for i := range workers {
+			if len(workers[i]) == 0 {
+				n := min(piece, len(order))
+				workers[i], order = order[:n], order[n:]
+			}
+		}
+		if w := &workers[r.IntN(2)]; len(*w) > 0 {
+			mixed, *w = append(mixed, (*w)[0]), (*w)[1:]
+		} else if len(order) == 0 {
+			return append(append(mixed, workers[0]...), workers[1]...)
+		}
+	}
+	return mixed
 }
 
 // BenchmarkVerbs measures the verbs without HTTP. `make bench-verbs` measures them

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -68,11 +69,13 @@ func newPod(name, profile string, milliCPU int64) *corev1.Pod {
 	}
 }
 
-// writeDump writes the cluster as kubectl would.
+// writeDump writes the cluster as kubectl would: nodes by name. Calls name them in an
+// order of their own.
 func (in *input) writeDump(path string) error {
 	list := map[string]any{"apiVersion": "v1", "kind": "List"}
 	var items []any
-	for _, node := range in.nodes {
+	byName := slices.SortedFunc(slices.Values(in.nodes), func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+	for _, node := range byName {
 		node.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
 		items = append(items, node)
 	}
