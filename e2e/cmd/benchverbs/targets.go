@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 
+	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/process"
 )
 
@@ -29,13 +29,17 @@ func startTargets(ctx context.Context, dir string, in *input) (targets []target,
 			p.Stop(5 * time.Second)
 		}
 	}
-	start := func(name string, args ...string) (url string, err error) {
-		p, err := process.Start(process.Spec{Name: name, Path: filepath.Join(dir, name), Args: args, Log: filepath.Join(dir, name+".log")})
+	start := func(path string, args ...string) (url string, err error) {
+		port, err := process.FreePort()
+		if err != nil {
+			return "", err
+		}
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		p, err := process.Start(process.Spec{Name: filepath.Base(path), Path: path, Args: append(args, "--listen", address), Log: path + ".log"})
 		if err != nil {
 			return "", err
 		}
 		running = append(running, p)
-		address := args[len(args)-1]
 		wait, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		return "http://" + address, p.Await(wait, func(context.Context) error {
@@ -47,13 +51,13 @@ func startTargets(ctx context.Context, dir string, in *input) (targets []target,
 		})
 	}
 
-	fmt.Fprintln(os.Stderr, "building muster and the empty extender")
-	for from, name := range map[string]string{"../cmd/muster": "muster", "./cmd/emptyextender": "emptyextender"} {
-		build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, name), ".")
-		build.Dir = from
-		if output, err := build.CombinedOutput(); err != nil {
-			return nil, stop, fmt.Errorf("build %s: %w\n%s", name, err, output)
-		}
+	emptyPath, err := binaries.BuildEmptyExtender(ctx, dir, os.Stderr)
+	if err != nil {
+		return nil, stop, err
+	}
+	musterPath, err := binaries.BuildMuster(ctx, dir, os.Stderr)
+	if err != nil {
+		return nil, stop, err
 	}
 	dump, config := filepath.Join(dir, "cluster.json"), filepath.Join(dir, "muster.yaml")
 	if err := in.writeDump(dump); err != nil {
@@ -62,15 +66,11 @@ func startTargets(ctx context.Context, dir string, in *input) (targets []target,
 	if err := os.WriteFile(config, []byte(musterConfig), 0o600); err != nil {
 		return nil, stop, err
 	}
-	ports, err := freeAddresses(2)
+	empty, err := start(emptyPath)
 	if err != nil {
 		return nil, stop, err
 	}
-	empty, err := start("emptyextender", "-listen", ports[0])
-	if err != nil {
-		return nil, stop, err
-	}
-	muster, err := start("muster", "serve", "--config", config, "--snapshot", dump, "--listen", ports[1])
+	muster, err := start(musterPath, "serve", "--config", config, "--snapshot", dump)
 	if err != nil {
 		return nil, stop, err
 	}
@@ -89,18 +89,5 @@ profiles:
 - schedulerName: ` + profileExtender + `
   nodeSelection: Extender
 `
-
-func freeAddresses(n int) ([]string, error) {
-	var addresses []string
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer listener.Close() // all at once, so that they differ
-		addresses = append(addresses, listener.Addr().String())
-	}
-	return addresses, nil
-}
 
 var client = &http.Client{Timeout: time.Minute}
