@@ -53,7 +53,8 @@ func newPod(name, profile string, milliCPU int64) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: "default", UID: types.UID("uid-" + name), ResourceVersion: "1",
-			Labels: map[string]string{"app": "web", "pod-template-hash": "5d4f8c7b9"},
+			Labels:          map[string]string{"app": "web", "pod-template-hash": "5d4f8c7b9"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-5d4f8c7b9", UID: "uid-of-web", Controller: new(true)}},
 		},
 		Spec: corev1.PodSpec{
 			SchedulerName: profile,
