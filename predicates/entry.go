@@ -45,9 +45,10 @@ type scratch struct {
 	touched []int32          // the indexes that are not
 }
 
-// prepare readies predicates and scores for the class, by one of its pods.
+// prepare readies predicates and scores for the class, by one of its pods. An entry
+// is prepared as a whole or, when a plugin panics, not at all.
 func (e *entry) prepare(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) {
-	e.prepared, e.pod = true, pod.Namespace+"/"+pod.Name
+	e.checks, e.rates, e.rated = nil, nil, 0
 	for _, predicate := range p.predicates {
 		if check := predicate.For(pod, snap); check != nil {
 			e.checks = append(e.checks, keptCheck{name: predicate.Name(), check: check, aspects: predicate.Aspects()})
@@ -59,6 +60,7 @@ func (e *entry) prepare(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) {
 			e.rated |= score.Aspects()
 		}
 	}
+	e.prepared, e.pod = true, pod.Namespace+"/"+pod.Name
 }
 
 // update brings the entry to a snapshot that is not older than its own.

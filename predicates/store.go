@@ -62,6 +62,12 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 	}
 	e := s.use(class)
 	e.mu.Lock()
+	ready := false
+	defer func() {
+		if !ready { // a plugin panicked: the call fails, the class is not locked for good
+			e.mu.Unlock()
+		}
+	}()
 	// Taken under the entry's lock, so that an entry only ever moves forward.
 	snap := s.cluster.Snapshot()
 	result := lookupHit
@@ -76,6 +82,7 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 	s.scratches.Put(scratch)
 	s.metrics.report(s.Profile.Name, e.checks)
 	s.account(e)
+	ready = true
 	return View{Snapshot: snap, profile: s.Profile, entry: e}
 }
 

@@ -303,3 +303,51 @@ func TestConcurrentViewsAndChanges(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// moody fits every node, once it has stopped to panic.
+type moody struct{ inFor, inCheck *int }
+
+func (moody) Name() string { return "Moody" }
+
+func (moody) Aspects() cluster.Aspect { return cluster.AspectLabels }
+
+func (m moody) For(*cluster.Pod, *cluster.Snapshot) Check {
+	if *m.inFor--; *m.inFor >= 0 {
+		panic("in For")
+	}
+	return func(*cluster.Node) Verdict {
+		if *m.inCheck--; *m.inCheck >= 0 {
+			panic("in Check")
+		}
+		return affinityDiffers
+	}
+}
+
+func TestAPanicOfAPredicateFailsItsCallAndNoLaterOne(t *testing.T) {
+	b := newStoreBench(t, 1<<30)
+	for i := range 3 {
+		if err := b.cluster.Set(storeNode(fmt.Sprintf("node-%d", i), 8)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inFor, inCheck := 1, 1
+	b.store.Profile.predicates = append(b.store.Profile.predicates, moody{&inFor, &inCheck})
+	pod := b.cluster.ResourceNames().NewPod(storePod(0, 0))
+	for _, want := range []any{"in For", "in Check"} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Fatalf("recovered %v, want %v", got, want)
+				}
+			}()
+			b.store.View(pod)
+		}()
+	}
+	view := b.store.View(pod) // would hang on a lock that was left behind
+	defer view.Close()
+	for node := range view.Snapshot.Nodes() {
+		if got := view.Verdict(node.Index); got != affinityDiffers {
+			t.Errorf("%s: verdict %d was left by a call that panicked", node.Name, got)
+		}
+	}
+}
