@@ -4,7 +4,7 @@ import "strings"
 
 // Aspect is a set of things that can change in the cluster and that a verdict
 // may depend on. The first ones belong to a node, the last ones to the cluster
-// as a whole (a change of those names no node).
+// as a whole (a change of those names an object and no node).
 type Aspect uint32
 
 // Aspects of a node.
@@ -30,15 +30,27 @@ const (
 	// AspectPods are the pods on the node: their presence, labels and volumes, and
 	// whether they are being deleted.
 	AspectPods
+)
 
+// Aspects of the cluster as a whole. They include that an object comes or goes.
+const (
 	// AspectPersistentVolume is any PersistentVolume.
-	AspectPersistentVolume
+	AspectPersistentVolume = AspectPods << (1 + iota)
 	// AspectPersistentVolumeClaim is any PersistentVolumeClaim.
 	AspectPersistentVolumeClaim
 	// AspectStorageClass is any StorageClass.
 	AspectStorageClass
-	// AspectService is any Service.
+	// AspectCSIDriver is any CSIDriver.
+	AspectCSIDriver
+	// AspectVolumeAttachment is any VolumeAttachment.
+	AspectVolumeAttachment
+	// AspectNamespace is the labels of any Namespace.
+	AspectNamespace
+	// AspectService is the selector of any Service.
 	AspectService
+	// AspectSelector is the selector of any ReplicationController, ReplicaSet or
+	// StatefulSet.
+	AspectSelector
 	// AspectDisruptionBudget is any PodDisruptionBudget.
 	AspectDisruptionBudget
 	// AspectCustom is any object of any custom resource.
@@ -57,8 +69,8 @@ const AspectAll = aspectEnd - 1
 func (a Aspect) String() string {
 	names := [...]string{
 		"allocatable", "labels", "taints", "unschedulable", "conditions", "images", "csi", "requested", "ports", "pods",
-		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "services", "poddisruptionbudgets",
-		"custom",
+		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "csidrivers", "volumeattachments",
+		"namespaces", "services", "selectors", "poddisruptionbudgets", "custom",
 	}
 	var set []string
 	for i, name := range names {

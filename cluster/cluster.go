@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -48,12 +47,9 @@ type Cluster struct {
 	pending map[types.UID]*Pod            // pods without a node
 	orphans map[string]map[types.UID]*Pod // placed pods whose node is not known
 	csi     map[string]*storagev1.CSINode // by node name, known node or not
-	volumes *tableWriter[string, *corev1.PersistentVolume]
-	claims  *tableWriter[types.NamespacedName, *corev1.PersistentVolumeClaim]
-	classes *tableWriter[string, *storagev1.StorageClass]
-	service *tableWriter[types.NamespacedName, *corev1.Service]
-	budgets *tableWriter[types.NamespacedName, *policyv1.PodDisruptionBudget]
-	custom  *customWriter
+
+	objects        *objectsWriter
+	objectsChanged bool
 }
 
 // place is where a pod counts.
@@ -75,14 +71,9 @@ func New(o Options) *Cluster {
 		pending:   map[types.UID]*Pod{},
 		orphans:   map[string]map[types.UID]*Pod{},
 		csi:       map[string]*storagev1.CSINode{},
-		volumes:   newTableWriter[string, *corev1.PersistentVolume](),
-		claims:    newTableWriter[types.NamespacedName, *corev1.PersistentVolumeClaim](),
-		classes:   newTableWriter[string, *storagev1.StorageClass](),
-		service:   newTableWriter[types.NamespacedName, *corev1.Service](),
-		budgets:   newTableWriter[types.NamespacedName, *policyv1.PodDisruptionBudget](),
-		custom:    newCustomWriter(),
+		objects:   newObjectsWriter(),
 	}
-	c.indexChanged = true
+	c.indexChanged, c.objectsChanged = true, true
 	c.stale.Store(true)
 	c.metrics = newMetrics(o.Registerer, c)
 	return c
@@ -108,21 +99,20 @@ func (c *Cluster) publish() *Snapshot {
 		return last
 	}
 	next := &Snapshot{
-		Generation:             c.generation,
-		ResourceNames:          c.names,
-		PersistentVolumes:      c.volumes.publish(),
-		PersistentVolumeClaims: c.claims.publish(),
-		StorageClasses:         c.classes.publish(),
-		Services:               c.service.publish(),
-		DisruptionBudgets:      c.budgets.publish(),
-		custom:                 c.custom.publish(),
-		nodes:                  c.nodes.publish(),
-		journal:                c.journal,
+		Generation:    c.generation,
+		ResourceNames: c.names,
+		nodes:         c.nodes.publish(),
+		journal:       c.journal,
 	}
 	if c.indexChanged {
 		next.NodeNames, c.indexChanged = newNodeNames(c.index, c.nodes.end), false
 	} else {
 		next.NodeNames = last.NodeNames
+	}
+	if c.objectsChanged {
+		next.Objects, c.objectsChanged = c.objects.publish(), false
+	} else {
+		next.Objects = last.Objects
 	}
 	c.published.Store(next)
 	c.stale.Store(false)
@@ -155,11 +145,22 @@ func (c *Cluster) FindPod(name types.NamespacedName) *Pod {
 	return nil
 }
 
-// record enters a change in the journal. The caller holds the lock and has
+// record enters a change of a node in the journal. The caller holds the lock and has
 // applied the change.
 func (c *Cluster) record(node int32, aspects Aspect) {
+	c.enter(Change{Node: node, Aspects: aspects})
+}
+
+// recordObject is record for an object that is part of no node.
+func (c *Cluster) recordObject(aspect Aspect, object types.NamespacedName) {
+	c.enter(Change{Node: -1, Aspects: aspect, Object: object})
+	c.objectsChanged = true
+}
+
+func (c *Cluster) enter(change Change) {
 	c.generation++
-	c.journal.append(Change{Generation: c.generation, Node: node, Aspects: aspects})
+	change.Generation = c.generation
+	c.journal.append(change)
 	c.stale.Store(true)
 }
 

@@ -98,7 +98,7 @@ func TestAnIndexIsReusedAfterItsNodeIsGone(t *testing.T) {
 		t.Error("the older snapshot changed")
 	}
 	changes, _ := after.Since(before.Generation)
-	want := []Change{{4, 1, AspectNode}, {5, 1, AspectNode}, {6, 3, AspectNode}}
+	want := []Change{{Generation: 4, Node: 1, Aspects: AspectNode}, {Generation: 5, Node: 1, Aspects: AspectNode}, {Generation: 6, Node: 3, Aspects: AspectNode}}
 	if diff := cmp.Diff(want, changes); diff != "" {
 		t.Errorf("journal (-want +got):\n%s", diff)
 	}

@@ -9,10 +9,13 @@ import (
 // CustomTable holds the objects of a custom resource.
 type CustomTable = Table[types.NamespacedName, *unstructured.Unstructured]
 
+// customWriter is the changing side of a CustomTable.
+type customWriter = tableWriter[types.NamespacedName, *unstructured.Unstructured]
+
 // Custom are the objects of a custom resource, none when the cluster does not
 // have it. The objects must not be changed.
-func (s *Snapshot) Custom(resource schema.GroupVersionResource) CustomTable {
-	return s.custom[resource]
+func (o *Objects) Custom(resource schema.GroupVersionResource) CustomTable {
+	return o.custom[resource]
 }
 
 // SetCustom applies that an object of a custom resource was added or changed.
@@ -20,8 +23,13 @@ func (s *Snapshot) Custom(resource schema.GroupVersionResource) CustomTable {
 func (c *Cluster) SetCustom(resource schema.GroupVersionResource, object *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.custom.of(resource).set(key(object), object)
-	c.record(-1, AspectCustom)
+	table := c.objects.custom[resource]
+	if table == nil {
+		table = newTableWriter[types.NamespacedName, *unstructured.Unstructured]()
+		c.objects.custom[resource] = table
+	}
+	table.set(key(object), object)
+	c.recordObject(AspectCustom, key(object))
 }
 
 // DeleteCustom applies that an object of a custom resource is gone. Only its
@@ -29,53 +37,22 @@ func (c *Cluster) SetCustom(resource schema.GroupVersionResource, object *unstru
 func (c *Cluster) DeleteCustom(resource schema.GroupVersionResource, object *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.custom.of(resource).remove(key(object))
-	c.record(-1, AspectCustom)
+	if table := c.objects.custom[resource]; table != nil {
+		table.remove(key(object))
+		c.recordObject(AspectCustom, key(object))
+	}
 }
 
 // DropCustom applies that a custom resource is gone with all its objects.
 func (c *Cluster) DropCustom(resource schema.GroupVersionResource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.custom.tables[resource]; known {
-		c.custom.drop(resource)
-		c.record(-1, AspectCustom)
-	}
-}
-
-// customWriter is the changing side of the custom tables of a snapshot.
-type customWriter struct {
-	tables map[schema.GroupVersionResource]*tableWriter[types.NamespacedName, *unstructured.Unstructured]
-	last   map[schema.GroupVersionResource]CustomTable // shared with snapshots
-	dirty  bool
-}
-
-func newCustomWriter() *customWriter {
-	return &customWriter{tables: map[schema.GroupVersionResource]*tableWriter[types.NamespacedName, *unstructured.Unstructured]{}}
-}
-
-// of is the table of a resource, for a change.
-func (w *customWriter) of(resource schema.GroupVersionResource) *tableWriter[types.NamespacedName, *unstructured.Unstructured] {
-	w.dirty = true
-	table := w.tables[resource]
+	table := c.objects.custom[resource]
 	if table == nil {
-		table = newTableWriter[types.NamespacedName, *unstructured.Unstructured]()
-		w.tables[resource] = table
+		return
 	}
-	return table
-}
-
-func (w *customWriter) drop(resource schema.GroupVersionResource) {
-	delete(w.tables, resource)
-	w.dirty = true
-}
-
-func (w *customWriter) publish() map[schema.GroupVersionResource]CustomTable {
-	if w.dirty {
-		w.last, w.dirty = make(map[schema.GroupVersionResource]CustomTable, len(w.tables)), false
-		for resource, table := range w.tables {
-			w.last[resource] = table.publish()
-		}
+	delete(c.objects.custom, resource)
+	for object := range table.publish().All() {
+		c.recordObject(AspectCustom, object)
 	}
-	return w.last
 }

@@ -1,13 +1,20 @@
 package cluster
 
-import "slices"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Change is one line of the journal: at that generation, these aspects of that
-// node changed. Node is -1 for aspects of the cluster as a whole.
+// node changed, or that object of the cluster as a whole.
 type Change struct {
 	Generation uint64
-	Node       int32
+	Node       int32 // -1 for an aspect of the cluster as a whole
 	Aspects    Aspect
+	// Object came, changed or went, when there is no node. Its namespace is "" if
+	// its kind has none. What it was and is stands in the Objects before and after.
+	Object types.NamespacedName
 }
 
 // journalLength is how many changes can at least be replayed. A reader further

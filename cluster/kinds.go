@@ -2,14 +2,38 @@ package cluster
 
 import (
 	"fmt"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
+
+// newObjectsWriter lists the kinds of Objects: which aspect a change of one is,
+// what it is looked up by, and where it stands.
+func newObjectsWriter() *objectsWriter {
+	w := &objectsWriter{kinds: map[reflect.Type]kindWriter{}, custom: map[schema.GroupVersionResource]*customWriter{}}
+	name := metav1.Object.GetName
+	keep(w, AspectPersistentVolume, name, &w.next.PersistentVolumes)
+	keep(w, AspectPersistentVolumeClaim, key, &w.next.PersistentVolumeClaims)
+	keep(w, AspectStorageClass, name, &w.next.StorageClasses)
+	keep(w, AspectCSIDriver, name, &w.next.CSIDrivers)
+	keep(w, AspectVolumeAttachment, name, &w.next.VolumeAttachments)
+	keep(w, AspectNamespace, name, &w.next.Namespaces)
+	keep(w, AspectService, key, &w.next.Services)
+	keep(w, AspectSelector, key, &w.next.ReplicationControllers)
+	keep(w, AspectSelector, key, &w.next.ReplicaSets)
+	keep(w, AspectSelector, key, &w.next.StatefulSets)
+	keep(w, AspectDisruptionBudget, key, &w.next.DisruptionBudgets)
+	return w
+}
+
+func keep[K comparable, T any, P object[T]](w *objectsWriter, aspect Aspect, key func(metav1.Object) K, to *Table[K, P]) {
+	w.kinds[reflect.TypeFor[P]()] = &objectTableWriter[K, T, P]{tableWriter: newTableWriter[K, P](), aspect: aspect, key: key, to: to}
+}
 
 // Set applies that an object was added or changed. The object belongs to the
 // cluster from then on and must be trimmed (see Trim). Kinds that muster does
@@ -24,23 +48,8 @@ func (c *Cluster) Set(object runtime.Object) error {
 		c.setPod(o)
 	case *storagev1.CSINode:
 		c.setCSINode(o)
-	case *corev1.PersistentVolume:
-		c.volumes.set(o.Name, o)
-		c.record(-1, AspectPersistentVolume)
-	case *corev1.PersistentVolumeClaim:
-		c.claims.set(key(o), o)
-		c.record(-1, AspectPersistentVolumeClaim)
-	case *storagev1.StorageClass:
-		c.classes.set(o.Name, o)
-		c.record(-1, AspectStorageClass)
-	case *corev1.Service:
-		c.service.set(key(o), o)
-		c.record(-1, AspectService)
-	case *policyv1.PodDisruptionBudget:
-		c.budgets.set(key(o), o)
-		c.record(-1, AspectDisruptionBudget)
 	default:
-		return fmt.Errorf("objects of type %T are not part of the view", object)
+		return c.changeObject(object, kindWriter.set)
 	}
 	return nil
 }
@@ -57,23 +66,21 @@ func (c *Cluster) Delete(object runtime.Object) error {
 		c.removePod(o.UID)
 	case *storagev1.CSINode:
 		c.removeCSINode(o.Name)
-	case *corev1.PersistentVolume:
-		c.volumes.remove(o.Name)
-		c.record(-1, AspectPersistentVolume)
-	case *corev1.PersistentVolumeClaim:
-		c.claims.remove(key(o))
-		c.record(-1, AspectPersistentVolumeClaim)
-	case *storagev1.StorageClass:
-		c.classes.remove(o.Name)
-		c.record(-1, AspectStorageClass)
-	case *corev1.Service:
-		c.service.remove(key(o))
-		c.record(-1, AspectService)
-	case *policyv1.PodDisruptionBudget:
-		c.budgets.remove(key(o))
-		c.record(-1, AspectDisruptionBudget)
 	default:
+		return c.changeObject(object, kindWriter.remove)
+	}
+	return nil
+}
+
+// changeObject sets or removes an object that is part of no node.
+func (c *Cluster) changeObject(object runtime.Object, change func(kindWriter, apiObject) Aspect) error {
+	kind, read := c.objects.kinds[reflect.TypeOf(object)]
+	if !read {
 		return fmt.Errorf("objects of type %T are not part of the view", object)
+	}
+	o := object.(apiObject)
+	if changed := change(kind, o); changed != 0 {
+		c.recordObject(changed, key(o))
 	}
 	return nil
 }

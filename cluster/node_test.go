@@ -9,7 +9,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -114,7 +113,7 @@ func TestAChangeOfAPodNamesTheAspectsOfItsNode(t *testing.T) {
 func TestAChangeOfTheClusterNamesNoNode(t *testing.T) {
 	meta := metav1.ObjectMeta{Namespace: "default", Name: "x"}
 	tests := []struct {
-		object runtime.Object
+		object apiObject
 		count  func(*Snapshot) int
 		want   Aspect
 	}{
@@ -127,6 +126,7 @@ func TestAChangeOfTheClusterNamesNoNode(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.want.String(), func(t *testing.T) {
 			c := newCluster(t)
+			object := key(test.object)
 			empty := c.Snapshot()
 			set(t, c, test.object)
 			full := c.Snapshot()
@@ -136,7 +136,7 @@ func TestAChangeOfTheClusterNamesNoNode(t *testing.T) {
 				t.Errorf("objects before, between and after (-want +got):\n%s", diff)
 			}
 			changes, _ := gone.Since(empty.Generation)
-			if diff := cmp.Diff([]Change{{1, -1, test.want}, {2, -1, test.want}}, changes); diff != "" {
+			if diff := cmp.Diff([]Change{{1, -1, test.want, object}, {2, -1, test.want, object}}, changes); diff != "" {
 				t.Errorf("journal (-want +got):\n%s", diff)
 			}
 		})

@@ -65,6 +65,11 @@ func newTableWriter[K comparable, V any]() *tableWriter[K, V] {
 	return &tableWriter[K, V]{seed: seed, last: Table[K, V]{seed: seed}}
 }
 
+func (w *tableWriter[K, V]) get(key K) (V, bool) {
+	v, ok := w.shards[shardOf(w.seed, key)][key]
+	return v, ok
+}
+
 func (w *tableWriter[K, V]) set(key K, value V) {
 	shard := w.own(key)
 	before := len(shard)

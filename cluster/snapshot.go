@@ -2,12 +2,6 @@ package cluster
 
 import (
 	"iter"
-
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Snapshot is the cluster at one generation. It is immutable and safe for
@@ -20,13 +14,10 @@ type Snapshot struct {
 	// NodeNames are the names of the nodes and their indexes.
 	NodeNames *NodeNames
 
-	PersistentVolumes      Table[string, *corev1.PersistentVolume]
-	PersistentVolumeClaims Table[types.NamespacedName, *corev1.PersistentVolumeClaim]
-	StorageClasses         Table[string, *storagev1.StorageClass]
-	Services               Table[types.NamespacedName, *corev1.Service]
-	DisruptionBudgets      Table[types.NamespacedName, *policyv1.PodDisruptionBudget]
+	// Objects is what is part of no node, shared with the snapshot before if none
+	// of it changed.
+	*Objects
 
-	custom  map[schema.GroupVersionResource]CustomTable
 	nodes   nodeTable
 	journal journal
 }

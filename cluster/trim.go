@@ -3,7 +3,9 @@ package cluster
 import (
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
@@ -36,14 +38,57 @@ func Trim(object any) (any, error) {
 		trimPod(o)
 	case *corev1.Node:
 		trimNode(o)
-	case *corev1.Service:
-		o.Spec = corev1.ServiceSpec{Selector: o.Spec.Selector}
-		o.Status = corev1.ServiceStatus{}
+	case *corev1.PersistentVolume:
+		trimPersistentVolume(o)
+	case *corev1.PersistentVolumeClaim:
+		o.ObjectMeta = trimMeta(&o.ObjectMeta)
+		o.Status = corev1.PersistentVolumeClaimStatus{Phase: o.Status.Phase}
+	case *storagev1.CSIDriver:
+		o.ObjectMeta = identity(&o.ObjectMeta)
+		o.Spec = storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: o.Spec.PreventPodSchedulingIfMissing}
+	case *storagev1.VolumeAttachment:
+		o.ObjectMeta = identity(&o.ObjectMeta)
+		o.Spec.Source.InlineVolumeSpec = nil
+		o.Status = storagev1.VolumeAttachmentStatus{}
+	case *corev1.Namespace:
+		labels := o.Labels
+		o.ObjectMeta = identity(&o.ObjectMeta)
+		o.Labels = labels
+		o.Spec, o.Status = corev1.NamespaceSpec{}, corev1.NamespaceStatus{}
+	default:
+		trimToSelector(object)
 	}
 	return object, nil
 }
 
-// trimMeta lists what is kept of the metadata of pods and nodes.
+// trimToSelector reduces the kinds that are read for the pods that they select.
+func trimToSelector(object any) {
+	switch o := object.(type) {
+	case *corev1.Service:
+		o.ObjectMeta = identity(&o.ObjectMeta)
+		o.Spec = corev1.ServiceSpec{Selector: o.Spec.Selector}
+		o.Status = corev1.ServiceStatus{}
+	case *corev1.ReplicationController:
+		o.ObjectMeta = identity(&o.ObjectMeta)
+		o.Spec = corev1.ReplicationControllerSpec{Selector: o.Spec.Selector}
+		o.Status = corev1.ReplicationControllerStatus{}
+	case *appsv1.ReplicaSet:
+		o.ObjectMeta = identity(&o.ObjectMeta)
+		o.Spec = appsv1.ReplicaSetSpec{Selector: o.Spec.Selector}
+		o.Status = appsv1.ReplicaSetStatus{}
+	case *appsv1.StatefulSet:
+		o.ObjectMeta = identity(&o.ObjectMeta)
+		o.Spec = appsv1.StatefulSetSpec{Selector: o.Spec.Selector}
+		o.Status = appsv1.StatefulSetStatus{}
+	}
+}
+
+// identity is what tells one object of a kind from another, and from its former states.
+func identity(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion}
+}
+
+// trimMeta lists what is kept of the metadata of pods, nodes and volumes.
 func trimMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:              m.Name,
@@ -180,4 +225,20 @@ func trimNode(node *corev1.Node) {
 		Conditions:  node.Status.Conditions,
 		Images:      node.Status.Images,
 	}
+}
+
+func trimPersistentVolume(volume *corev1.PersistentVolume) {
+	volume.ObjectMeta = trimMeta(&volume.ObjectMeta)
+	spec := &volume.Spec
+	volume.Spec = corev1.PersistentVolumeSpec{
+		Capacity:                  spec.Capacity,
+		PersistentVolumeSource:    spec.PersistentVolumeSource,
+		AccessModes:               spec.AccessModes,
+		ClaimRef:                  spec.ClaimRef,
+		StorageClassName:          spec.StorageClassName,
+		VolumeMode:                spec.VolumeMode,
+		NodeAffinity:              spec.NodeAffinity,
+		VolumeAttributesClassName: spec.VolumeAttributesClassName,
+	}
+	volume.Status = corev1.PersistentVolumeStatus{Phase: volume.Status.Phase}
 }

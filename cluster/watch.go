@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -44,7 +45,7 @@ type WatchOptions struct {
 	Client kubernetes.Interface // required
 
 	// Optional are custom resources to follow where the cluster has them: they
-	// may appear later and vanish again. See [Snapshot.Custom].
+	// may appear later and vanish again. See [Objects.Custom].
 	Optional []schema.GroupVersionResource
 	// Dynamic and Metadata are required when there is something Optional.
 	Dynamic  dynamic.Interface
@@ -86,15 +87,21 @@ func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
 
 // coreSources lists what muster reads of the core API.
 func coreSources(client kubernetes.Interface) []source {
-	core, storage, policy := client.CoreV1(), client.StorageV1(), client.PolicyV1()
+	core, apps, storage, policy := client.CoreV1(), client.AppsV1(), client.StorageV1(), client.PolicyV1()
 	return []source{
 		{resource: "nodes", example: &corev1.Node{}, calls: listWatch(core.Nodes(), "")},
 		{resource: "pods", example: &corev1.Pod{}, calls: listWatch(core.Pods(metav1.NamespaceAll), unfinished)},
 		{resource: "persistentvolumes", example: &corev1.PersistentVolume{}, calls: listWatch(core.PersistentVolumes(), "")},
 		{resource: "persistentvolumeclaims", example: &corev1.PersistentVolumeClaim{}, calls: listWatch(core.PersistentVolumeClaims(metav1.NamespaceAll), "")},
+		{resource: "namespaces", example: &corev1.Namespace{}, calls: listWatch(core.Namespaces(), "")},
 		{resource: "services", example: &corev1.Service{}, calls: listWatch(core.Services(metav1.NamespaceAll), "")},
+		{resource: "replicationcontrollers", example: &corev1.ReplicationController{}, calls: listWatch(core.ReplicationControllers(metav1.NamespaceAll), "")},
+		{resource: "replicasets", example: &appsv1.ReplicaSet{}, calls: listWatch(apps.ReplicaSets(metav1.NamespaceAll), "")},
+		{resource: "statefulsets", example: &appsv1.StatefulSet{}, calls: listWatch(apps.StatefulSets(metav1.NamespaceAll), "")},
 		{resource: "storageclasses", example: &storagev1.StorageClass{}, calls: listWatch(storage.StorageClasses(), "")},
 		{resource: "csinodes", example: &storagev1.CSINode{}, calls: listWatch(storage.CSINodes(), "")},
+		{resource: "csidrivers", example: &storagev1.CSIDriver{}, calls: listWatch(storage.CSIDrivers(), "")},
+		{resource: "volumeattachments", example: &storagev1.VolumeAttachment{}, calls: listWatch(storage.VolumeAttachments(), "")},
 		{resource: "poddisruptionbudgets", example: &policyv1.PodDisruptionBudget{}, calls: listWatch(policy.PodDisruptionBudgets(metav1.NamespaceAll), "")},
 	}
 }

@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"reflect"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Objects are the objects that are part of no node, at one generation, trimmed
+// (see [Trim]). It is immutable, and so is every object in it.
+//
+// Snapshots share one while nothing in it changes, and the next one shares with
+// it all but the shards that changed. So it is cheap to hold the Objects of the
+// generation that one saw last, and to look up in both what a [Change] names.
+//
+// The resourceVersion of an object may be behind: an update that changes nothing
+// else leaves the object that was there.
+type Objects struct {
+	PersistentVolumes      Table[string, *corev1.PersistentVolume]
+	PersistentVolumeClaims Table[types.NamespacedName, *corev1.PersistentVolumeClaim]
+	StorageClasses         Table[string, *storagev1.StorageClass]
+	CSIDrivers             Table[string, *storagev1.CSIDriver]
+	VolumeAttachments      Table[string, *storagev1.VolumeAttachment]
+	Namespaces             Table[string, *corev1.Namespace]
+	Services               Table[types.NamespacedName, *corev1.Service]
+	ReplicationControllers Table[types.NamespacedName, *corev1.ReplicationController]
+	ReplicaSets            Table[types.NamespacedName, *appsv1.ReplicaSet]
+	StatefulSets           Table[types.NamespacedName, *appsv1.StatefulSet]
+	DisruptionBudgets      Table[types.NamespacedName, *policyv1.PodDisruptionBudget]
+
+	custom map[schema.GroupVersionResource]CustomTable
+}
+
+// objectsWriter is the changing side of Objects.
+type objectsWriter struct {
+	next   Objects
+	kinds  map[reflect.Type]kindWriter // by the type of the objects
+	custom map[schema.GroupVersionResource]*customWriter
+}
+
+func (w *objectsWriter) publish() *Objects {
+	for _, kind := range w.kinds {
+		kind.publish()
+	}
+	w.next.custom = make(map[schema.GroupVersionResource]CustomTable, len(w.custom))
+	for resource, table := range w.custom {
+		w.next.custom[resource] = table.publish()
+	}
+	published := w.next
+	return &published
+}
+
+// kindWriter changes the objects of one kind. To set or remove one returns the
+// aspect that changed, 0 when nothing did.
+type kindWriter interface {
+	set(apiObject) Aspect
+	remove(apiObject) Aspect
+	publish()
+}
+
+// object is the pointer to an API type.
+type object[T any] interface {
+	*T
+	apiObject
+}
+
+// objectTableWriter is the kindWriter of objects under keys of type K.
+type objectTableWriter[K comparable, T any, P object[T]] struct {
+	*tableWriter[K, P]
+	aspect Aspect
+	key    func(metav1.Object) K
+	to     *Table[K, P]
+}
+
+func (w *objectTableWriter[K, T, P]) set(o apiObject) Aspect {
+	key, next := w.key(o), o.(P)
+	if last, known := w.get(key); known && sameButVersion(last, next) {
+		return 0
+	}
+	w.tableWriter.set(key, next)
+	return w.aspect
+}
+
+func (w *objectTableWriter[K, T, P]) remove(o apiObject) Aspect {
+	key := w.key(o)
+	if _, known := w.get(key); !known {
+		return 0
+	}
+	w.tableWriter.remove(key)
+	return w.aspect
+}
+
+func (w *objectTableWriter[K, T, P]) publish() { *w.to = w.tableWriter.publish() }
+
+// sameButVersion says that two states of an object are equal but for their
+// resourceVersion. It changes neither.
+func sameButVersion[T any, P object[T]](a, b P) bool {
+	undated := *b
+	P(&undated).SetResourceVersion(a.GetResourceVersion())
+	return equality.Semantic.DeepEqual(a, P(&undated))
+}
