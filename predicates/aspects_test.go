@@ -46,14 +46,14 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 			if check == nil {
 				continue
 			}
-			got, want := check(mixed(a, b, predicate.Aspects())), check(a)
+			got, want := check.Verdict(mixed(a, b, predicate.Aspects())), check.Verdict(a)
 			if got != want {
 				t.Fatalf("%s reads more than %q: %q became %q", predicate.Name(), predicate.Aspects(), want.Reason(names), got.Reason(names))
 			}
 			note(predicate.Name()+" filter", int64(want))
 		}
 		for _, score := range profile.scores {
-			rate := score.For(pod, snap)
+			rate := score.For(pod, snap).Alone
 			if rate == nil {
 				continue
 			}

@@ -27,20 +27,20 @@ func (balancedAllocation) Aspects() cluster.Aspect {
 
 // For rates all nodes alike for pods that ask for nothing, as those would else
 // flock to one node.
-func (s balancedAllocation) For(pod *cluster.Pod, snap *cluster.Snapshot) Rate {
+func (s balancedAllocation) For(pod *cluster.Pod, snap *cluster.Snapshot) Rating {
 	resources := shares(s.resources, &pod.Requests, snap.ResourceNames, false)
 	asks := false
 	for _, r := range resources {
 		asks = asks || r.adds != 0
 	}
 	if !asks {
-		return nil
+		return Rating{}
 	}
-	return func(node *cluster.Node) int64 {
+	return Rating{Alone: func(node *cluster.Node) int64 {
 		with := balance(resources, node, true)
 		without := balance(resources, node, false)
 		return MaxScore/2 + (MaxScore/2+with-without)/2
-	}
+	}}
 }
 
 // balance is MaxScore when all resources are requested in equal parts, less the

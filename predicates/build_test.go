@@ -95,7 +95,7 @@ func checkVerdicts(t *testing.T, plugin string, cases []verdictCase) {
 			if check == nil {
 				return
 			}
-			verdict := check(node)
+			verdict := check.Verdict(node)
 			if got := verdict.Reason(snap.ResourceNames); got != test.reason {
 				t.Errorf("reason %q, want %q", got, test.reason)
 			}
@@ -135,7 +135,7 @@ func checkRates(t *testing.T, plugin string, cases []rateCase) {
 				t.Errorf("its name is %q", score.Name())
 			}
 			snap, node, pod := test.scene.raise(t)
-			rate := score.For(pod, snap)
+			rate := score.For(pod, snap).Alone
 			if (rate == nil) != test.alike {
 				t.Fatalf("it tells nodes apart: %v", rate != nil)
 			}

@@ -9,12 +9,15 @@
 //	profile, err := predicates.NewProfile(config)
 //	...
 //	snap := c.Snapshot()
-//	fit := profile.Filter(pod, snap)
+//	judgement := profile.Judge(pod, snap)
 //	for node := range snap.Nodes() {
-//		if verdict := fit.Verdict(node); verdict != predicates.Fits {
+//		if verdict := judgement.Verdict(node); verdict != predicates.Fits {
 //			log.Print(node.Name, verdict.Reason(snap.ResourceNames))
 //		}
 //	}
+//
+// A [VerdictStore] remembers judgements by equivalence class, and a [View] of it says
+// the same as a fresh one.
 //
 // Every predicate declares the aspects of the cluster that its verdict depends
 // on. Reading anything else in a Check is a bug.

@@ -3,162 +3,227 @@ package predicates
 import (
 	"math/bits"
 	"sync"
+	"time"
 	"unsafe"
 
 	"muster.dev/muster/cluster"
 )
 
 // entry is what a store knows about one class. Its lock is held while it is read.
+//
+// The verdicts are kept as small as they are asked for: which predicates are against a
+// node, and what the first of them says. What another one says is asked of it again
+// when it comes first.
 type entry struct {
 	class   *Class
 	counted int64 // bytes, as the store accounts for them; guarded by the store
 
 	mu         sync.Mutex
-	prepared   bool
-	pod        string // namespace/name of the pod that it was prepared with
+	judgement  *Judgement // nil until it is made, and after a plugin panicked
 	calls      int
 	generation uint64
-	checks     []keptCheck // those that concern the class
-	rates      []weightedRate
-	rated      cluster.Aspect // what the rates read together
-	first      []Verdict      // by node index: the first verdict against the node
-	totals     []int32        // by node index: the weighted sum of the rates
+	asked      time.Time        // when it was last brought up to date
+	objects    *cluster.Objects // those of the generation
+	against    []uint32         // by node index: bit i is set when check i is against the node
+	first      []Verdict        // by node index: the first verdict against the node
+	totals     []int32          // by node index: the weighted sum of the scores of the node alone
+	evaluated  []causes         // by check
 }
 
-// keptCheck is a predicate that concerns the class, and its verdict by node index.
-type keptCheck struct {
-	name     string
-	check    Check
-	aspects  cluster.Aspect
-	verdicts []Verdict
-	// evaluated counts evaluations since they were last reported, by cause: the bit
-	// of the aspect that changed, or causeNode.
-	evaluated [causeNode + 1]int
-}
+// causes count the evaluations of a check since they were last reported, by the bit of
+// the aspect that changed or by one of the constants below.
+type causes [32]int
 
-// causeNode stands for a node that is new, or new to the class.
-const causeNode = 32
+const (
+	// causeOthers stands for another node in its failure domain, or anywhere.
+	causeOthers = 30
+	// causeNode stands for a node that is new, or new to the class.
+	causeNode = 31
+)
+
+// mostPredicates is how many fit into entry.against.
+const mostPredicates = 32
 
 // scratch is memory that updates use one after the other.
 type scratch struct {
 	changed []cluster.Aspect // by node index; all 0 between two uses
 	touched []int32          // the indexes that are not
+	objects []cluster.Change // those that name no node
+	some    []int32          // the touched nodes that concern a plugin
+	anew    []cluster.Aspect // by check; see renew
+	ratings []int64          // of one score
 }
 
-// prepare readies predicates and scores for the class, by one of its pods. An entry
-// is prepared as a whole or, when a plugin panics, not at all.
-func (e *entry) prepare(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) {
-	e.checks, e.rates, e.rated = nil, nil, 0
-	for _, predicate := range p.predicates {
-		if check := predicate.For(pod, snap); check != nil {
-			e.checks = append(e.checks, keptCheck{name: predicate.Name(), check: check, aspects: predicate.Aspects()})
-		}
+// fresh judges all nodes for the class, by one of its pods.
+func (e *entry) fresh(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) {
+	e.judgement = p.Judge(pod, snap)
+	e.judgement.snap = nil // a class that is asked for no more must not keep it
+	end := snap.IndexEnd()
+	e.against, e.first, e.totals = make([]uint32, end), make([]Verdict, end), make([]int32, end)
+	e.evaluated = make([]causes, len(e.judgement.checks))
+	for node := range snap.Nodes() {
+		e.evaluate(node, cluster.AspectNode)
 	}
-	for _, score := range p.scores {
-		if rate := score.For(pod, snap); rate != nil {
-			e.rates = append(e.rates, weightedRate{rate: rate, weight: score.weight})
-			e.rated |= score.Aspects()
-		}
-	}
-	e.prepared, e.pod = true, pod.Namespace+"/"+pod.Name
 }
 
-// update brings the entry to a snapshot that is not older than its own.
-func (e *entry) update(snap *cluster.Snapshot, s *scratch) {
+// update brings the entry to a snapshot that is not older than its own. The entry is
+// prepared by the pod if it has to be.
+func (e *entry) update(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot, s *scratch, now time.Time) {
 	changes, replayable := snap.Since(e.generation)
-	fresh := e.first == nil
-	e.grow(snap.IndexEnd())
-	if fresh || !replayable {
-		for node := range snap.Nodes() {
-			e.evaluate(node, cluster.AspectNode)
-		}
-	} else {
-		e.replay(changes, snap, s)
+	if e.judgement == nil || !replayable {
+		e.fresh(p, pod, snap)
+	} else if len(changes) > 0 {
+		e.grow(snap.IndexEnd())
+		s.gather(changes, snap.IndexEnd())
+		e.replay(snap, s)
+		s.clear()
 	}
-	e.generation = snap.Generation
+	e.generation, e.objects, e.asked = snap.Generation, snap.Objects, now
 }
 
-// replay evaluates what the changes may have turned, each node once.
-func (e *entry) replay(changes []cluster.Change, snap *cluster.Snapshot, s *scratch) {
-	everywhere := s.gather(changes, snap.IndexEnd())
-	if e.reads(everywhere) {
-		for node := range snap.Nodes() {
-			e.evaluate(node, everywhere|s.changed[node.Index])
-		}
-	} else {
-		for _, index := range s.touched {
-			if node := snap.Node(index); node != nil {
-				e.evaluate(node, s.changed[index])
-			}
+// replay evaluates what the changes may have turned. Digests come first, since a verdict
+// on one node may hang on any other.
+func (e *entry) replay(snap *cluster.Snapshot, s *scratch) {
+	j := e.judgement
+	e.renew(snap, s)
+	for i, check := range j.checks {
+		if digest, ok := check.(Digest); ok && s.anew[i] == 0 {
+			s.feed(digest, j.profile.predicates[i].Aspects(), snap)
 		}
 	}
-	s.clear()
+	for i, rating := range j.ratings {
+		if rating.Among != nil {
+			s.feed(rating.Among, j.profile.scores[i].Aspects(), snap)
+		}
+	}
+	for _, index := range s.touched {
+		if node := snap.Node(index); node != nil {
+			e.evaluate(node, s.changed[index])
+		}
+	}
+	for i, check := range j.checks {
+		if kind := s.anew[i]; kind != 0 {
+			for node := range snap.Nodes() {
+				e.ask(i, node, bits.TrailingZeros32(uint32(kind)))
+			}
+		} else if spanning, ok := check.(Spanning); ok {
+			spanning.Turned(func(index int32) {
+				if node := snap.Node(index); node != nil {
+					e.ask(i, node, causeOthers)
+				}
+			})
+		}
+	}
+}
+
+// renew prepares anew what depends on an object that changed. It notes in s.anew by
+// check the kind of object, 0 for those that stay as they are.
+func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
+	j := e.judgement
+	s.anew = append(s.anew[:0], make([]cluster.Aspect, len(j.checks))...)
+	depends := func(prepared any, aspects cluster.Aspect, change cluster.Change) bool {
+		if aspects&change.Aspects == 0 {
+			return false
+		}
+		selective, ok := prepared.(Selective)
+		return !ok || selective.DependsOn(change.Aspects, change.Object, e.objects, snap.Objects)
+	}
+	for i, predicate := range j.profile.predicates {
+		for _, change := range s.objects {
+			if !depends(j.checks[i], predicate.Aspects(), change) {
+				continue
+			}
+			concerned := j.checks[i] != nil
+			if j.prepareCheck(i, snap); concerned || j.checks[i] != nil {
+				s.anew[i] = change.Aspects
+			}
+			break
+		}
+	}
+	for i, score := range j.profile.scores {
+		for _, change := range s.objects {
+			if !depends(j.ratings[i].Among, score.Aspects(), change) {
+				continue
+			}
+			alone := j.ratings[i].Alone != nil
+			if j.prepareRating(i, snap); alone || j.ratings[i].Alone != nil {
+				for node := range snap.Nodes() {
+					e.totals[node.Index] = int32(j.alone(node))
+				}
+			}
+			break
+		}
+	}
 }
 
 // evaluate asks those that read one of the aspects about a node; all of them when
 // the node is new.
 func (e *entry) evaluate(node *cluster.Node, aspects cluster.Aspect) {
+	j := e.judgement
 	isNew := aspects&cluster.AspectNode == cluster.AspectNode
-	first := Fits
-	for i := range e.checks {
-		c := &e.checks[i]
-		switch cause := c.aspects & aspects; {
+	if isNew {
+		e.against[node.Index], e.first[node.Index] = 0, Fits
+	}
+	for i, predicate := range j.profile.predicates {
+		switch cause := predicate.Aspects() & aspects; {
+		case j.checks[i] == nil:
 		case isNew:
-			c.verdicts[node.Index] = c.check(node)
-			c.evaluated[causeNode]++
+			e.ask(i, node, causeNode)
 		case cause != 0:
-			c.verdicts[node.Index] = c.check(node)
-			c.evaluated[bits.TrailingZeros32(uint32(cause))]++
-		}
-		if first == Fits {
-			first = c.verdicts[node.Index]
+			e.ask(i, node, bits.TrailingZeros32(uint32(cause)))
 		}
 	}
-	e.first[node.Index] = first
-	if e.rated&aspects != 0 {
-		var total int64
-		for _, r := range e.rates {
-			total += r.weight * r.rate(node)
-		}
-		e.totals[node.Index] = int32(total)
+	if j.profile.rated&aspects != 0 || isNew {
+		e.totals[node.Index] = int32(j.alone(node))
 	}
 }
 
-// reads says whether anything depends on one of the aspects.
-func (e *entry) reads(aspects cluster.Aspect) bool {
-	read := e.rated
-	for i := range e.checks {
-		read |= e.checks[i].aspects
+// ask asks one check about a node and keeps the answer.
+func (e *entry) ask(i int, node *cluster.Node, cause int) {
+	verdict := Fits
+	if check := e.judgement.checks[i]; check != nil {
+		verdict = check.Verdict(node)
+		e.evaluated[i][cause]++
 	}
-	return read&aspects != 0
+	bit := uint32(1) << i
+	before := e.against[node.Index]
+	now := before &^ bit
+	if verdict != Fits {
+		now |= bit
+	}
+	e.against[node.Index] = now
+	switch first := bits.TrailingZeros32(now); {
+	case now == 0:
+		e.first[node.Index] = Fits
+	case first == i:
+		e.first[node.Index] = verdict
+	case first != bits.TrailingZeros32(before):
+		e.first[node.Index] = e.judgement.checks[first].Verdict(node)
+	}
 }
 
 // grow makes room for node indexes below end.
 func (e *entry) grow(end int) {
-	more := max(end-len(e.first), 0)
-	e.first = append(e.first, make([]Verdict, more)...)
-	e.totals = append(e.totals, make([]int32, more)...)
-	for i := range e.checks {
-		e.checks[i].verdicts = append(e.checks[i].verdicts, make([]Verdict, more)...)
-	}
+	e.against, e.first, e.totals = atLeast(e.against, end), atLeast(e.first, end), atLeast(e.totals, end)
 }
 
 // size is what the entry takes, in bytes.
 func (e *entry) size() int64 {
-	const verdict = int(unsafe.Sizeof(Verdict(0)))
-	size := cap(e.first)*verdict + cap(e.totals)*4
-	for i := range e.checks {
-		size += cap(e.checks[i].verdicts)*verdict + int(unsafe.Sizeof(keptCheck{}))
+	const perNode = int64(unsafe.Sizeof(uint32(0)) + unsafe.Sizeof(Fits) + unsafe.Sizeof(int32(0)))
+	size := int64(len(e.class.canonical)) + int64(unsafe.Sizeof(*e)) + int64(cap(e.first))*perNode
+	size += int64(len(e.evaluated)) * int64(unsafe.Sizeof(causes{}))
+	if e.judgement != nil {
+		size += e.judgement.size()
 	}
-	return int64(size + len(e.class.canonical) + int(unsafe.Sizeof(*e)))
+	return size
 }
 
-// gather unites the changes of each node, and returns those that name none.
-func (s *scratch) gather(changes []cluster.Change, end int) (everywhere cluster.Aspect) {
-	s.changed = append(s.changed, make([]cluster.Aspect, max(end-len(s.changed), 0))...)
+// gather unites the changes of each node, and lists those that name none.
+func (s *scratch) gather(changes []cluster.Change, end int) {
+	s.changed = atLeast(s.changed, end)
 	for _, change := range changes {
 		if change.Node < 0 {
-			everywhere |= change.Aspects
+			s.objects = append(s.objects, change)
 			continue
 		}
 		if s.changed[change.Node] == 0 && change.Aspects != 0 {
@@ -166,12 +231,24 @@ func (s *scratch) gather(changes []cluster.Change, end int) (everywhere cluster.
 		}
 		s.changed[change.Node] |= change.Aspects
 	}
-	return everywhere
+}
+
+// feed tells a digest of the nodes that changed in aspects that it reads.
+func (s *scratch) feed(digest Digest, aspects cluster.Aspect, snap *cluster.Snapshot) {
+	s.some = s.some[:0]
+	for _, index := range s.touched {
+		if s.changed[index]&aspects != 0 {
+			s.some = append(s.some, index)
+		}
+	}
+	if len(s.some) > 0 {
+		digest.Update(snap, s.some)
+	}
 }
 
 func (s *scratch) clear() {
 	for _, index := range s.touched {
 		s.changed[index] = 0
 	}
-	s.touched = s.touched[:0]
+	s.touched, s.objects = s.touched[:0], s.objects[:0]
 }

@@ -8,8 +8,9 @@ type Explanation struct {
 	// Against are the predicates that speak against the node, in their order; none
 	// when the pod fits.
 	Against []Objection
-	// Scores are the ratings, 0 to MaxScore, by plugin in their order.
-	Scores []Rating
+	// Scores are what the scores say, in their order; none for a node that the pod does
+	// not fit, since nodes are rated among those that it does.
+	Scores []ScorePart
 	// Total is the weighted sum of the scores.
 	Total int64
 }
@@ -22,46 +23,34 @@ type Objection struct {
 	Resolvable bool `json:"resolvable"`
 }
 
-// Rating is what a score says of a node.
-type Rating struct {
-	Name   string `json:"name"`
-	Score  int64  `json:"score"`
-	Weight int64  `json:"weight"`
+// ScorePart is what one score says of a node.
+type ScorePart struct {
+	Name string `json:"name"`
+	// Score is 0 to MaxScore.
+	Score  int64 `json:"score"`
+	Weight int64 `json:"weight"`
 }
 
 // Explain evaluates every predicate and score for a pod on every node, remembering
 // and recalling nothing.
 func (p *Profile) Explain(pod *cluster.Pod, snap *cluster.Snapshot) []Explanation {
-	checks := make([]Check, len(p.predicates))
-	for i, predicate := range p.predicates {
-		checks[i] = predicate.For(pod, snap)
-	}
-	rates := make([]Rate, len(p.scores))
-	for i, score := range p.scores {
-		rates[i] = score.For(pod, snap)
-	}
+	j := p.Judge(pod, snap)
 	explanations := make([]Explanation, 0, snap.NodeCount())
+	var fitting []*Explanation
+	var nodes []int32
 	for node := range snap.Nodes() {
-		e := Explanation{Node: node}
-		for i, check := range checks {
-			if check == nil {
-				continue
-			}
-			if v := check(node); v != Fits {
-				e.Against = append(e.Against, Objection{
-					Predicate: p.predicates[i].Name(), Reason: v.Reason(snap.ResourceNames), Resolvable: v.Resolvable(),
-				})
-			}
+		explanations = append(explanations, Explanation{Node: node, Against: j.Against(node)})
+		if e := &explanations[len(explanations)-1]; len(e.Against) == 0 {
+			fitting, nodes = append(fitting, e), append(nodes, node.Index)
 		}
-		for i, rate := range rates {
-			r := Rating{Name: p.scores[i].Name(), Weight: p.scores[i].weight}
-			if rate != nil {
-				r.Score = rate(node)
-			}
-			e.Scores = append(e.Scores, r)
-			e.Total += r.Weight * r.Score
+	}
+	ratings := make([]int64, len(nodes))
+	for i, score := range p.scores {
+		j.rate(i, nodes, ratings)
+		for n, e := range fitting {
+			e.Scores = append(e.Scores, ScorePart{Name: score.Name(), Score: ratings[n], Weight: score.weight})
+			e.Total += score.weight * ratings[n]
 		}
-		explanations = append(explanations, e)
 	}
 	return explanations
 }

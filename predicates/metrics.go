@@ -8,10 +8,11 @@ import (
 
 // StoreMetrics are the metrics of all verdict stores of a process.
 type StoreMetrics struct {
-	lookups   *prometheus.CounterVec
-	evaluated *prometheus.CounterVec
-	classes   *prometheus.GaugeVec
-	bytes     *prometheus.GaugeVec
+	lookups    *prometheus.CounterVec
+	evaluated  *prometheus.CounterVec
+	evaluation *prometheus.HistogramVec
+	classes    *prometheus.GaugeVec
+	bytes      *prometheus.GaugeVec
 }
 
 // Results of asking for a class.
@@ -30,8 +31,13 @@ func NewStoreMetrics(r prometheus.Registerer) *StoreMetrics {
 		}, []string{"profile", "result"}),
 		evaluated: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_equivalence_evaluations_total",
-			Help: "Verdicts on a node evaluated for a class, by predicate and by what changed: an aspect, or node when the node is new to the class.",
+			Help: "Verdicts on a node evaluated for a class, by predicate and by what changed: an aspect of the node, a kind of object, others when it was another node, or node when the node is new to the class.",
 		}, []string{"profile", "predicate", "cause"}),
+		evaluation: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "muster_equivalence_evaluation_seconds",
+			Help:    "Time to bring the verdicts of a class up to date for a call, by result of the lookup.",
+			Buckets: prometheus.ExponentialBuckets(1e-6, 4, 10),
+		}, []string{"profile", "result"}),
 		classes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "muster_equivalence_classes",
 			Help: "Equivalence classes whose verdicts are remembered.",
@@ -41,25 +47,31 @@ func NewStoreMetrics(r prometheus.Registerer) *StoreMetrics {
 			Help: "Memory that the remembered verdicts take.",
 		}, []string{"profile"}),
 	}
-	r.MustRegister(m.lookups, m.evaluated, m.classes, m.bytes)
+	r.MustRegister(m.lookups, m.evaluated, m.evaluation, m.classes, m.bytes)
 	return m
 }
 
-// report adds what the checks have counted since the last report.
-func (m *StoreMetrics) report(profile string, checks []keptCheck) {
-	for i := range checks {
-		c := &checks[i]
-		for cause, count := range &c.evaluated {
+// report adds what has been counted since the last report, by predicate of the profile.
+func (m *StoreMetrics) report(p *Profile, evaluated []causes) {
+	for i := range evaluated {
+		for cause, count := range &evaluated[i] {
 			if count == 0 {
 				continue
 			}
-			name := "node"
-			if cause != causeNode {
-				name = cluster.Aspect(1 << cause).String()
-			}
-			m.evaluated.WithLabelValues(profile, c.name, name).Add(float64(count))
-			c.evaluated[cause] = 0
+			m.evaluated.WithLabelValues(p.Name, p.predicates[i].Name(), causeName(cause)).Add(float64(count))
+			evaluated[i][cause] = 0
 		}
+	}
+}
+
+func causeName(cause int) string {
+	switch cause {
+	case causeNode:
+		return "node"
+	case causeOthers:
+		return "others"
+	default:
+		return cluster.Aspect(1 << cause).String()
 	}
 }
 

@@ -41,7 +41,7 @@ func (p nodeAffinity) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 		return nil
 	}
 	required := nodeaffinity.GetRequiredNodeAffinity(pod.Pod)
-	return func(node *cluster.Node) Verdict {
+	return CheckFunc(func(node *cluster.Node) Verdict {
 		if p.added != nil && !p.added.Match(node.Node) {
 			return addedAffinityDiffers | hopeless
 		}
@@ -50,5 +50,5 @@ func (p nodeAffinity) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 			return affinityDiffers | hopeless
 		}
 		return Fits
-	}
+	})
 }

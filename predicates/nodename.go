@@ -21,10 +21,10 @@ func (nodeName) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 	if wanted == "" {
 		return nil
 	}
-	return func(node *cluster.Node) Verdict {
+	return CheckFunc(func(node *cluster.Node) Verdict {
 		if node.Name != wanted {
 			return nodeNameDiffers | hopeless
 		}
 		return Fits
-	}
+	})
 }

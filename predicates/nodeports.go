@@ -20,7 +20,7 @@ func (nodePorts) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 	if len(wanted) == 0 {
 		return nil
 	}
-	return func(node *cluster.Node) Verdict {
+	return CheckFunc(func(node *cluster.Node) Verdict {
 		for _, taken := range node.Ports {
 			for _, port := range wanted {
 				if port.Conflicts(taken) {
@@ -29,5 +29,5 @@ func (nodePorts) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 			}
 		}
 		return Fits
-	}
+	})
 }

@@ -40,7 +40,7 @@ type scalarRequest struct {
 func (p nodeResourcesFit) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	asked := &pod.Requests
 	scalars := p.scalars(asked, snap.ResourceNames)
-	return func(node *cluster.Node) Verdict {
+	return CheckFunc(func(node *cluster.Node) Verdict {
 		offered, taken := &node.Allocatable, &node.Requested
 		verdict := Fits
 		if int64(len(node.Pods)) >= offered.Pods {
@@ -54,7 +54,7 @@ func (p nodeResourcesFit) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 			verdict = verdict.or(room(s.amount, taken.ScalarAt(s.index), offered.ScalarAt(s.index), short))
 		}
 		return verdict
-	}
+	})
 }
 
 // or keeps the first reason and is hopeless when either is.

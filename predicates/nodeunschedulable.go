@@ -27,10 +27,10 @@ func (nodeUnschedulablePredicate) For(pod *cluster.Pod, _ *cluster.Snapshot) Che
 	if corev1helpers.TolerationsTolerateTaint(klog.Background(), pod.Spec.Tolerations, &cordon, comparisonOperators) {
 		return nil
 	}
-	return func(node *cluster.Node) Verdict {
+	return CheckFunc(func(node *cluster.Node) Verdict {
 		if node.Spec.Unschedulable {
 			return nodeUnschedulable | hopeless
 		}
 		return Fits
-	}
+	})
 }

@@ -3,6 +3,8 @@ package predicates
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 )
@@ -12,34 +14,62 @@ import (
 type Predicate interface {
 	// Name is the plugin's name in kube-scheduler.
 	Name() string
-	// Aspects are the aspects of the cluster that a Check reads. While none of
-	// them changes on a node, neither does the verdict on it.
+	// Aspects are the aspects of the cluster that For and its Check read: a row of the
+	// invalidation matrix. While none of them changes, neither does a verdict.
 	Aspects() cluster.Aspect
 	// For prepares the predicate for a pod. It returns nil when the pod fits
 	// everywhere as far as this predicate goes.
 	For(pod *cluster.Pod, snap *cluster.Snapshot) Check
 }
 
-// Check is a predicate prepared for a pod. It is asked once per node.
-type Check func(node *cluster.Node) Verdict
-
-// Score is one reason to prefer a node. Implementations are immutable and safe
-// for concurrent use.
-type Score interface {
-	// Name is the plugin's name in kube-scheduler.
-	Name() string
-	// Aspects are the aspects of the cluster that a Rate reads.
-	Aspects() cluster.Aspect
-	// For prepares the score for a pod. It returns nil when it rates all nodes
-	// alike.
-	For(pod *cluster.Pod, snap *cluster.Snapshot) Rate
+// Check is a predicate prepared for a pod. Most look at one node and are a
+// [CheckFunc]; one that looks at others as well is [Spanning]. One that read the
+// objects of the cluster may be [Selective] about them.
+//
+// A Check belongs to one goroutine at a time.
+type Check interface {
+	Verdict(node *cluster.Node) Verdict
 }
 
-// MaxScore is the best that a Rate can say of a node; the worst is 0.
-const MaxScore = 100
+// CheckFunc is a Check that needs to see nothing but the node.
+type CheckFunc func(node *cluster.Node) Verdict
 
-// Rate is a score prepared for a pod. It is asked once per node.
-type Rate func(node *cluster.Node) int64
+// Verdict implements [Check].
+func (f CheckFunc) Verdict(node *cluster.Node) Verdict { return f(node) }
+
+// Digest is what a plugin keeps of all nodes, so as to judge or rate one of them by
+// the others too. It starts empty.
+type Digest interface {
+	// Update takes in what has become of the nodes of those indexes, each named once,
+	// up to a snapshot; see [cluster.Snapshot.Node]. A node that is gone is nil there.
+	// All other nodes are the same in the aspects of the plugin as at the last Update.
+	Update(snap *cluster.Snapshot, nodes []int32)
+	// Suppose puts a state that a node might have in the place of its own, until the
+	// next Update or Suppose about it. Its labels must be its own.
+	Suppose(node *cluster.Node)
+}
+
+// Spanning is a Check whose verdict on a node depends on other nodes as well, as
+// those in its failure domain. It must know of a node before it is asked about it.
+type Spanning interface {
+	Check
+	Digest
+	// Turned visits the indexes of all nodes whose verdicts other nodes may have turned
+	// since it was last called: none, those of a failure domain, or all. It may visit
+	// an index twice, and one that is not in use. The nodes that were updated need not
+	// be among them.
+	Turned(visit func(index int32))
+}
+
+// Selective is a Check or a Comparison that can tell which objects of the cluster it
+// depends on. One that is not is prepared anew whenever an object of the kinds among
+// the plugin's aspects changes.
+type Selective interface {
+	// DependsOn says whether it might be another one if it were prepared anew, since
+	// the object of that name, whose kind is that of the aspect, is now as in after and
+	// was as in before.
+	DependsOn(kind cluster.Aspect, name types.NamespacedName, before, after *cluster.Objects) bool
+}
 
 // registration is a line of the list of plugins.
 type registration struct {

@@ -19,6 +19,7 @@ type Profile struct {
 	predicates  []Predicate
 	scores      []weighted
 	weights     int64
+	rated       cluster.Aspect // what the scores read together
 }
 
 type weighted struct {
@@ -57,71 +58,13 @@ func NewProfile(config *v1alpha2.Profile) (*Profile, error) {
 		}
 		p.scores = append(p.scores, weighted{Score: score, weight: plugin.Weight})
 		p.weights += plugin.Weight
+		p.rated |= score.Aspects()
+	}
+	if len(p.predicates) > mostPredicates {
+		return nil, fmt.Errorf("%d predicates: there must be at most %d", len(p.predicates), mostPredicates)
 	}
 	return p, nil
 }
-
-// Filter prepares all predicates for a pod.
-func (p *Profile) Filter(pod *cluster.Pod, snap *cluster.Snapshot) Filter {
-	checks := make([]Check, 0, len(p.predicates))
-	for _, predicate := range p.predicates {
-		if check := predicate.For(pod, snap); check != nil {
-			checks = append(checks, check)
-		}
-	}
-	return Filter{checks: checks}
-}
-
-// Filter is all predicates of a profile, prepared for a pod.
-type Filter struct {
-	checks []Check
-}
-
-// Verdict is the first verdict against the node, in the order of the profile's
-// plugins, or Fits.
-func (f Filter) Verdict(node *cluster.Node) Verdict {
-	for _, check := range f.checks {
-		if v := check(node); v != Fits {
-			return v
-		}
-	}
-	return Fits
-}
-
-// Rank prepares all scores for a pod.
-func (p *Profile) Rank(pod *cluster.Pod, snap *cluster.Snapshot) Rank {
-	r := Rank{weights: p.weights}
-	for _, score := range p.scores {
-		if rate := score.For(pod, snap); rate != nil {
-			r.rates = append(r.rates, weightedRate{rate: rate, weight: score.weight})
-		}
-	}
-	return r
-}
-
-// Rank is all scores of a profile, prepared for a pod.
-type Rank struct {
-	rates   []weightedRate
-	weights int64
-}
-
-type weightedRate struct {
-	rate   Rate
-	weight int64
-}
-
-// Total is the weighted sum of the scores: 0 to MaxScore times the sum of the
-// weights. Only comparisons within one Rank mean something.
-func (r Rank) Total(node *cluster.Node) int64 {
-	var total int64
-	for _, s := range r.rates {
-		total += s.weight * s.rate(node)
-	}
-	return total
-}
-
-// Scale brings a Total down to 0..top, rounded to the nearest.
-func (r Rank) Scale(total, top int64) int64 { return scale(total, top, r.weights) }
 
 func scale(total, top, weights int64) int64 {
 	full := weights * MaxScore

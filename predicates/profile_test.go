@@ -79,7 +79,7 @@ func TestTheFirstVerdictAgainstANodeCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 			snap, node, pod := everythingWrong.raise(t)
-			if got := profile.Filter(pod, snap).Verdict(node).Reason(snap.ResourceNames); got != test.want {
+			if got := profile.Judge(pod, snap).Verdict(node).Reason(snap.ResourceNames); got != test.want {
 				t.Errorf("reason %q, want %q", got, test.want)
 			}
 		})
@@ -113,12 +113,12 @@ func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
 				t.Fatal(err)
 			}
 			snap, node, pod := test.scene.raise(t)
-			rank := profile.Rank(pod, snap)
-			total := rank.Total(node)
-			if total != test.want {
-				t.Errorf("total %d, want %d", total, test.want)
+			total := []int64{0}
+			profile.Judge(pod, snap).Rank([]int32{node.Index}, total)
+			if total[0] != test.want {
+				t.Errorf("total %d, want %d", total[0], test.want)
 			}
-			if got := rank.Scale(total, 10); got != test.scale {
+			if got := scale(total[0], 10, profile.weights); got != test.scale {
 				t.Errorf("scaled to 0..10 it is %d, want %d", got, test.scale)
 			}
 		})
@@ -141,7 +141,7 @@ func TestScaleRoundsToTheNearest(t *testing.T) {
 		{"the same range is left alone", 1, 37, 100, 37},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := (Rank{weights: test.weights}).Scale(test.total, test.top); got != test.want {
+			if got := scale(test.total, test.top, test.weights); got != test.want {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
 		})
@@ -172,14 +172,19 @@ func TestJudgingANodeAllocatesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		snap, node, pod := crowded.raise(t)
-		filter, rank := profile.Filter(pod, snap), profile.Rank(pod, snap)
-		if len(filter.checks) != len(profile.predicates) || filter.Verdict(node) != Fits {
-			t.Fatalf("not every predicate is asked: %d checks, verdict %d", len(filter.checks), filter.Verdict(node))
+		j := profile.Judge(pod, snap)
+		for i, check := range j.checks {
+			if check == nil {
+				t.Fatalf("%s is not asked", profile.predicates[i].Name())
+			}
 		}
-		if allocations := testing.AllocsPerRun(100, func() { filter.Verdict(node) }); allocations != 0 {
+		if verdict := j.Verdict(node); verdict != Fits {
+			t.Fatalf("verdict %d", verdict)
+		}
+		if allocations := testing.AllocsPerRun(100, func() { j.Verdict(node) }); allocations != 0 {
 			t.Errorf("%s: a verdict allocates %v times", strategy, allocations)
 		}
-		if allocations := testing.AllocsPerRun(100, func() { rank.Total(node) }); allocations != 0 {
+		if allocations := testing.AllocsPerRun(100, func() { j.alone(node) }); allocations != 0 {
 			t.Errorf("%s: a total allocates %v times", strategy, allocations)
 		}
 	}

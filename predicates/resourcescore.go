@@ -104,10 +104,10 @@ func (nodeResourcesFitScore) Aspects() cluster.Aspect {
 	return cluster.AspectAllocatable | cluster.AspectRequested
 }
 
-func (s nodeResourcesFitScore) For(pod *cluster.Pod, snap *cluster.Snapshot) Rate {
+func (s nodeResourcesFitScore) For(pod *cluster.Pod, snap *cluster.Snapshot) Rating {
 	adds := snap.ResourceNames.ContainerRequests(pod.Pod)
 	resources := shares(s.resources, &adds, snap.ResourceNames, true)
-	return func(node *cluster.Node) int64 {
+	return Rating{Alone: func(node *cluster.Node) int64 {
 		var sum, weights int64
 		for i := range resources {
 			r := &resources[i]
@@ -122,7 +122,7 @@ func (s nodeResourcesFitScore) For(pod *cluster.Pod, snap *cluster.Snapshot) Rat
 			return 0
 		}
 		return sum / weights
-	}
+	}}
 }
 
 func leastAllocated(requested, offered int64) int64 {

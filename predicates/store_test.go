@@ -3,6 +3,7 @@ package predicates
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config/v1alpha2"
@@ -36,7 +38,7 @@ func newStoreBench(t interface{ Fatal(...any) }, maxBytes int64) *storeBench {
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: time.Hour})
 	metrics := NewStoreMetrics(registry)
-	return &storeBench{cluster: c, store: NewVerdictStore(profile, c, maxBytes, metrics), metrics: metrics}
+	return &storeBench{cluster: c, store: NewVerdictStore(profile, c, maxBytes, metrics, clock.RealClock{}), metrics: metrics}
 }
 
 func storeNode(name string, cpu int64) *corev1.Node {
@@ -161,14 +163,19 @@ func compareWithFresh(t *rapid.T, b *storeBench, object *corev1.Pod) int {
 	pod := b.cluster.ResourceNames().NewPod(object)
 	view := b.store.View(pod)
 	defer view.Close()
-	fit, rank := b.store.Profile.Filter(pod, view.Snapshot), b.store.Profile.Rank(pod, view.Snapshot)
+	fresh := b.store.Profile.Judge(pod, view.Snapshot)
+	var nodes []int32
 	for node := range view.Snapshot.Nodes() {
-		if got, want := view.Verdict(node.Index), fit.Verdict(node); got != want {
+		if got, want := view.Verdict(node.Index), fresh.Verdict(node); got != want {
 			t.Fatalf("%s on %s: remembered %q, fresh %q", object.Name, node.Name, got.Reason(view.Snapshot.ResourceNames), want.Reason(view.Snapshot.ResourceNames))
 		}
-		if got, want := view.Total(node.Index), rank.Total(node); got != want {
-			t.Fatalf("%s on %s: remembered total %d, fresh %d", object.Name, node.Name, got, want)
-		}
+		nodes = append(nodes, node.Index)
+	}
+	got, want := make([]int64, len(nodes)), make([]int64, len(nodes))
+	view.Rank(nodes, got)
+	fresh.Rank(nodes, want)
+	if !slices.Equal(got, want) {
+		t.Fatalf("%s: remembered totals %d, fresh %d", object.Name, got, want)
 	}
 	return view.Snapshot.NodeCount()
 }
@@ -291,7 +298,7 @@ func TestConcurrentViewsAndChanges(t *testing.T) {
 				}
 				pod := b.cluster.ResourceNames().NewPod(storePod(i%11, 0))
 				view := b.store.View(pod)
-				fit := b.store.Profile.Filter(pod, view.Snapshot)
+				fit := b.store.Profile.Judge(pod, view.Snapshot)
 				for node := range view.Snapshot.Nodes() {
 					if view.Verdict(node.Index) != fit.Verdict(node) {
 						t.Errorf("a stale verdict on %s", node.Name)
@@ -315,12 +322,12 @@ func (m moody) For(*cluster.Pod, *cluster.Snapshot) Check {
 	if *m.inFor--; *m.inFor >= 0 {
 		panic("in For")
 	}
-	return func(*cluster.Node) Verdict {
+	return CheckFunc(func(*cluster.Node) Verdict {
 		if *m.inCheck--; *m.inCheck >= 0 {
 			panic("in Check")
 		}
 		return affinityDiffers
-	}
+	})
 }
 
 func TestAPanicOfAPredicateFailsItsCallAndNoLaterOne(t *testing.T) {

@@ -25,7 +25,7 @@ func (taintToleration) Aspects() cluster.Aspect { return cluster.AspectTaints }
 
 func (taintToleration) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 	log, tolerations := klog.Background(), pod.Spec.Tolerations
-	return func(node *cluster.Node) Verdict {
+	return CheckFunc(func(node *cluster.Node) Verdict {
 		for i := range node.Spec.Taints {
 			taint := &node.Spec.Taints[i]
 			if keepsPodsOff(taint) && !corev1helpers.TolerationsTolerateTaint(log, tolerations, taint, comparisonOperators) {
@@ -33,7 +33,7 @@ func (taintToleration) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 			}
 		}
 		return Fits
-	}
+	})
 }
 
 func keepsPodsOff(taint *corev1.Taint) bool {

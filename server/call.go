@@ -43,6 +43,9 @@ type call struct {
 	args       wire.Args
 	candidates candidates
 	rejected   []rejection
+	fitting    []int32 // the candidates that are ranked
+	places     []int   // and where they stand in the request
+	totals     []int64 // and their totals
 }
 
 // statusError is an error that is answered with an HTTP status other than 200,

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"slices"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -46,31 +47,42 @@ func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluste
 func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (snap *cluster.Snapshot, at int, best int32) {
 	view := profile.View(pod)
 	defer view.Close()
-	c.rejected = c.rejected[:0]
-	best = -1
-	var highest int64
-	var least float64
-	ties := 0
+	c.rejected, c.fitting, c.places = c.rejected[:0], c.fitting[:0], c.places[:0]
 	for i, index := range c.candidates.in(view.Snapshot) {
 		if verdict := view.Verdict(index); verdict != predicates.Fits {
 			c.rejected = append(c.rejected, rejection{index, verdict})
 			continue
 		}
-		total := view.Total(index)
+		c.fitting, c.places = append(c.fitting, index), append(c.places, i)
+	}
+	best = -1
+	var highest int64
+	var least float64
+	ties := 0
+	for i, total := range c.rank(&view, c.fitting) {
+		index := c.fitting[i]
 		if best >= 0 && total < highest {
 			continue
 		}
 		left := extendedLeft(pod, view.Snapshot, index)
 		switch {
 		case best < 0 || total > highest || left < least:
-			at, best, highest, least, ties = i, index, total, left, 1
+			at, best, highest, least, ties = c.places[i], index, total, left, 1
 		case left == least:
 			if ties++; e.pick(ties) == 0 {
-				at, best = i, index
+				at, best = c.places[i], index
 			}
 		}
 	}
 	return view.Snapshot, at, best
+}
+
+// rank returns the totals of nodes, in memory that the next ranking of the call uses
+// again.
+func (c *call) rank(view *predicates.View, nodes []int32) []int64 {
+	c.totals = slices.Grow(c.totals[:0], len(nodes))[:len(nodes)]
+	view.Rank(nodes, c.totals)
+	return c.totals
 }
 
 // extendedLeft is how much of a node's extended resources would be free with the pod

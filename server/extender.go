@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
@@ -41,7 +42,7 @@ func newExtender(log *slog.Logger, c *cluster.Cluster, client kubernetes.Interfa
 		if err != nil {
 			return nil, fmt.Errorf("profile %q: %w", config.Profiles[i].SchedulerName, err)
 		}
-		e.profiles[profile.Name] = predicates.NewVerdictStore(profile, c, config.VerdictStore.MaxBytes, m)
+		e.profiles[profile.Name] = predicates.NewVerdictStore(profile, c, config.VerdictStore.MaxBytes, m, clock.RealClock{})
 	}
 	return e, nil
 }
@@ -221,20 +222,21 @@ func (e *Extender) prioritize(c *call) error {
 	}
 	view := profile.View(pod)
 	defer view.Close()
-	candidates := c.candidates.in(view.Snapshot)
-	score := func(index int32) int64 { return view.Scale(view.Total(index), extenderv1.MaxExtenderPriority) }
-	lowest := extenderv1.MaxExtenderPriority
-	for _, index := range candidates {
+	c.fitting = c.fitting[:0]
+	for _, index := range c.candidates.in(view.Snapshot) {
 		if index >= 0 {
-			lowest = min(lowest, score(index))
+			c.fitting = append(c.fitting, index)
 		}
 	}
+	totals := c.rank(&view, c.fitting)
+	lowest := extenderv1.MaxExtenderPriority
+	for i, total := range totals {
+		totals[i] = view.Scale(total, extenderv1.MaxExtenderPriority)
+		lowest = min(lowest, totals[i])
+	}
 	reply := wire.NewPriorityReply(&c.reply)
-	for _, index := range candidates {
-		if index < 0 {
-			continue
-		}
-		if above := score(index) - lowest; above > 0 {
+	for i, index := range c.fitting {
+		if above := totals[i] - lowest; above > 0 {
 			reply.Add(view.Snapshot.NodeNames.Quoted(index), above)
 		}
 	}

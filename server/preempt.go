@@ -31,7 +31,7 @@ func (e *Extender) preempt(c *call) error {
 	}
 	e.cluster.Release(args.Pod.UID)
 	pod, snap := e.cluster.ResourceNames().NewPod(args.Pod), e.cluster.Snapshot()
-	fit := profile.Profile.Filter(pod, snap)
+	fit := profile.Profile.Judge(pod, snap)
 
 	result := extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
 	for name, victims := range proposed(&args) {
@@ -39,9 +39,12 @@ func (e *Extender) preempt(c *call) error {
 		if node == nil || len(victims.Pods) == 0 {
 			continue
 		}
-		if fit.Verdict(without(node, victims)) == predicates.Fits {
+		freed := without(node, victims)
+		fit.Suppose(freed)
+		if fit.Verdict(freed) == predicates.Fits {
 			result.NodeNameToMetaVictims[name] = victims
 		}
+		fit.Suppose(node)
 	}
 	if len(result.NodeNameToMetaVictims) == 0 {
 		c.outcome = outcomeUnschedulable

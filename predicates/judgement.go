@@ -1,0 +1,170 @@
+package predicates
+
+import (
+	"muster.dev/muster/cluster"
+)
+
+// Judgement is all plugins of a profile, prepared for a pod: what it says of the nodes
+// of one snapshot, worked out when it is asked. It belongs to one goroutine at a time.
+type Judgement struct {
+	profile *Profile
+	pod     *cluster.Pod
+	names   *cluster.ResourceNames
+	snap    *cluster.Snapshot // nil when it is remembered
+	checks  []Check           // by predicate of the profile; nil for those that the pod does not concern
+	ratings []Rating          // by score of the profile
+}
+
+// Judge prepares all plugins for a pod.
+func (p *Profile) Judge(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
+	j := &Judgement{
+		profile: p, pod: pod, names: snap.ResourceNames, snap: snap,
+		checks: make([]Check, len(p.predicates)), ratings: make([]Rating, len(p.scores)),
+	}
+	for i := range p.predicates {
+		j.prepareCheck(i, snap)
+	}
+	for i := range p.scores {
+		j.prepareRating(i, snap)
+	}
+	return j
+}
+
+func (j *Judgement) prepareCheck(i int, snap *cluster.Snapshot) {
+	j.checks[i] = j.profile.predicates[i].For(j.pod, snap)
+	if digest, ok := j.checks[i].(Digest); ok {
+		digest.Update(snap, indexes(snap))
+	}
+}
+
+func (j *Judgement) prepareRating(i int, snap *cluster.Snapshot) {
+	j.ratings[i] = j.profile.scores[i].For(j.pod, snap)
+	if among := j.ratings[i].Among; among != nil {
+		among.Update(snap, indexes(snap))
+	}
+}
+
+// indexes are those of all nodes, and those that are not in use.
+func indexes(snap *cluster.Snapshot) []int32 {
+	all := make([]int32, snap.IndexEnd())
+	for i := range all {
+		all[i] = int32(i) //nolint:gosec // a cluster has fewer than 2³¹ nodes
+	}
+	return all
+}
+
+// Verdict is the first verdict against the node, in the order of the profile's
+// plugins, or Fits.
+func (j *Judgement) Verdict(node *cluster.Node) Verdict {
+	for _, check := range j.checks {
+		if check == nil {
+			continue
+		}
+		if v := check.Verdict(node); v != Fits {
+			return v
+		}
+	}
+	return Fits
+}
+
+// Against are all verdicts against the node, in the order of the profile's plugins.
+func (j *Judgement) Against(node *cluster.Node) []Objection {
+	var against []Objection
+	for i, check := range j.checks {
+		if check == nil {
+			continue
+		}
+		if v := check.Verdict(node); v != Fits {
+			against = append(against, Objection{
+				Predicate: j.profile.predicates[i].Name(), Reason: v.Reason(j.names), Resolvable: v.Resolvable(),
+			})
+		}
+	}
+	return against
+}
+
+// Suppose makes it judge as if a node were in another state, until it is told of that
+// node again. The labels of the node must be its own.
+func (j *Judgement) Suppose(node *cluster.Node) {
+	for _, check := range j.checks {
+		if digest, ok := check.(Digest); ok {
+			digest.Suppose(node)
+		}
+	}
+	for _, rating := range j.ratings {
+		if rating.Among != nil {
+			rating.Among.Suppose(node)
+		}
+	}
+}
+
+// Rank sets totals[i] to the weighted sum of the scores of the node nodes[i], as
+// compared with each other: 0 to MaxScore times the sum of the weights. Only
+// comparisons within one call mean something.
+func (j *Judgement) Rank(nodes []int32, totals []int64) {
+	for i, index := range nodes {
+		totals[i] = j.alone(j.snap.Node(index))
+	}
+	j.compare(nodes, totals, make([]int64, len(nodes)))
+}
+
+// alone is the weighted sum of those scores that rate a node for itself.
+func (j *Judgement) alone(node *cluster.Node) int64 {
+	var total int64
+	for i, rating := range j.ratings {
+		if rating.Alone != nil {
+			total += j.profile.scores[i].weight * rating.Alone(node)
+		}
+	}
+	return total
+}
+
+// compare adds the weighted sum of the other scores. ratings is memory for as many
+// numbers as there are nodes.
+func (j *Judgement) compare(nodes []int32, totals, ratings []int64) {
+	for i, rating := range j.ratings {
+		if rating.Among == nil {
+			continue
+		}
+		rating.Among.Rate(nodes, ratings)
+		for n, r := range ratings {
+			totals[n] += j.profile.scores[i].weight * r
+		}
+	}
+}
+
+// rate sets ratings to what one score says.
+func (j *Judgement) rate(i int, nodes []int32, ratings []int64) {
+	switch rating := j.ratings[i]; {
+	case rating.Among != nil:
+		rating.Among.Rate(nodes, ratings)
+	case rating.Alone != nil:
+		for n, index := range nodes {
+			ratings[n] = rating.Alone(j.snap.Node(index))
+		}
+	default:
+		clear(ratings)
+	}
+}
+
+// sized is a check or a comparison that keeps much.
+type sized interface {
+	// size is in bytes.
+	size() int64
+}
+
+// size is what the plugins keep, in bytes.
+func (j *Judgement) size() int64 {
+	var size int64
+	for _, check := range j.checks {
+		if s, ok := check.(sized); ok {
+			size += s.size()
+		}
+	}
+	for _, rating := range j.ratings {
+		if s, ok := rating.Among.(sized); ok {
+			size += s.size()
+		}
+	}
+	return size
+}

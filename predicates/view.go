@@ -1,0 +1,91 @@
+package predicates
+
+import (
+	"slices"
+
+	"muster.dev/muster/cluster"
+)
+
+// View is what a profile says about a pod on the nodes of one snapshot. It must be
+// closed, and used by one goroutine.
+type View struct {
+	Snapshot *cluster.Snapshot
+
+	store     *VerdictStore
+	entry     *entry     // nil for a pod without a class
+	judgement *Judgement // the entry's, if there is one
+	scratch   *scratch
+}
+
+// View judges a pod on the present snapshot.
+func (s *VerdictStore) View(pod *cluster.Pod) View {
+	class := s.classes.of(pod)
+	if class == nil {
+		s.metrics.lookups.WithLabelValues(s.Profile.Name, lookupNoClass).Inc()
+		snap := s.cluster.Snapshot()
+		return View{Snapshot: snap, store: s, judgement: s.Profile.Judge(pod, snap), scratch: s.scratch()}
+	}
+	e := s.use(class)
+	e.mu.Lock()
+	ready := false
+	defer func() {
+		if !ready { // a plugin panicked: the call fails, and the class is judged anew
+			e.judgement = nil
+			e.mu.Unlock()
+		}
+	}()
+	result := lookupHit
+	if e.judgement == nil {
+		result = lookupMiss
+	}
+	s.metrics.lookups.WithLabelValues(s.Profile.Name, result).Inc()
+	e.calls++
+	started := s.clock.Now()
+	// Taken under the entry's lock, so that an entry only ever moves forward.
+	view := View{Snapshot: s.cluster.Snapshot(), store: s, entry: e, scratch: s.scratch()}
+	e.update(s.Profile, pod, view.Snapshot, view.scratch, started)
+	view.judgement = e.judgement
+	s.metrics.evaluation.WithLabelValues(s.Profile.Name, result).Observe(s.clock.Since(started).Seconds())
+	s.metrics.report(s.Profile, e.evaluated)
+	s.account(e)
+	ready = true
+	return view
+}
+
+// Verdict is the first verdict against the node of that index in the view's
+// snapshot, in the order of the profile, or Fits. It is UnknownNode for a negative
+// index.
+func (v *View) Verdict(index int32) Verdict {
+	switch {
+	case index < 0:
+		return UnknownNode
+	case v.entry != nil:
+		return v.entry.first[index]
+	}
+	return v.judgement.Verdict(v.Snapshot.Node(index))
+}
+
+// Rank sets totals[i] to the weighted sum of the scores of the node nodes[i], an index
+// into the view's snapshot; see [Judgement.Rank].
+func (v *View) Rank(nodes []int32, totals []int64) {
+	if v.entry == nil {
+		v.judgement.Rank(nodes, totals)
+		return
+	}
+	for i, index := range nodes {
+		totals[i] = int64(v.entry.totals[index])
+	}
+	v.scratch.ratings = slices.Grow(v.scratch.ratings[:0], len(nodes))[:len(nodes)]
+	v.judgement.compare(nodes, totals, v.scratch.ratings)
+}
+
+// Scale brings a total down to 0..top, rounded to the nearest.
+func (v *View) Scale(total, top int64) int64 { return scale(total, top, v.store.Profile.weights) }
+
+// Close lets others ask about the same class.
+func (v *View) Close() {
+	v.store.scratches.Put(v.scratch)
+	if v.entry != nil {
+		v.entry.mu.Unlock()
+	}
+}
