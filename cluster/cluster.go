@@ -38,6 +38,7 @@ type Cluster struct {
 	journal    journal
 
 	nodes        nodeTableWriter
+	domains      *domainsWriter
 	index        map[string]int32
 	indexChanged bool
 	free         []int32 // indexes of removed nodes
@@ -65,6 +66,7 @@ func New(o Options) *Cluster {
 		log:       o.Logger,
 		names:     NewResourceNames(),
 		assumeTTL: o.AssumeTTL,
+		domains:   newDomainsWriter(),
 		index:     map[string]int32{},
 		placed:    map[types.UID]place{},
 		assumed:   map[types.UID]*assumption{},
@@ -104,6 +106,7 @@ func (c *Cluster) publish() *Snapshot {
 		nodes:         c.nodes.publish(),
 		journal:       c.journal,
 	}
+	next.domains = c.domains.publish(&next.nodes)
 	if c.indexChanged {
 		next.NodeNames, c.indexChanged = newNodeNames(c.index, c.nodes.end), false
 	} else {
@@ -149,6 +152,9 @@ func (c *Cluster) FindPod(name types.NamespacedName) *Pod {
 // applied the change.
 func (c *Cluster) record(node int32, aspects Aspect) {
 	c.enter(Change{Node: node, Aspects: aspects})
+	if aspects&AspectLabels != 0 {
+		c.domains.changed.Insert(node)
+	}
 }
 
 // recordObject is record for an object that is part of no node.

@@ -28,6 +28,8 @@ type Pod struct {
 	NonZeroMilliCPU, NonZeroMemory int64
 	// HostPorts are the ports the pod takes on its node.
 	HostPorts []HostPort
+	// Affinity is the inter-pod affinity of the pod, nil when its spec has none.
+	Affinity *Affinity
 }
 
 // HostPort is a port of a node. IP "0.0.0.0" stands for all addresses.
@@ -54,6 +56,7 @@ func (n *ResourceNames) NewPod(object *corev1.Pod) *Pod {
 		Pod:             object,
 		Requests:        n.resources(requests),
 		HostPorts:       hostPorts(object),
+		Affinity:        parseAffinity(object),
 		NonZeroMilliCPU: requests.Cpu().MilliValue(),
 		NonZeroMemory:   requests.Memory().Value(),
 	}

@@ -19,6 +19,7 @@ type Snapshot struct {
 	*Objects
 
 	nodes   nodeTable
+	domains *domainTables
 	journal journal
 }
 
