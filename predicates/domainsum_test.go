@@ -1,0 +1,66 @@
+package predicates
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"muster.dev/muster/cluster"
+)
+
+// TestDomainSumsAreThoseOfTheNodesThatAreThere changes nodes, their domains and their
+// shares at random and compares the sums, and the changes told of, with new ones.
+func TestDomainSumsAreThoseOfTheNodesThatAreThere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newCluster()
+		sum := newDomainSum[int16]("zone")
+		told := map[int32]int32{} // sums by domain, as changed told of them
+		last := map[int32]*cluster.Node{}
+		share := func(n *cluster.Node) int16 { return int16(n.Allocatable.Pods) } //nolint:gosec // few
+		for range rapid.IntRange(1, 20).Draw(t, "rounds") {
+			for range rapid.IntRange(0, 4).Draw(t, "changes") {
+				object := node(offering("pods", fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "share"))))
+				object.Name = fmt.Sprint("node-", rapid.IntRange(0, 5).Draw(t, "name"))
+				if zone := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone"); zone != "" {
+					object.Labels = map[string]string{"zone": zone}
+				}
+				change := c.Set
+				if rapid.Bool().Draw(t, "delete") {
+					change = c.Delete
+				}
+				if err := change(object); err != nil {
+					t.Fatal(err)
+				}
+			}
+			snap := c.Snapshot()
+			sum.follow(snap)
+			for _, index := range indexes(snap) {
+				node := snap.Node(index)
+				if node == last[index] {
+					continue
+				}
+				last[index] = node
+				if node == nil {
+					sum.put(index, 0, func(d, _, after int32) { told[d] = after })
+				} else {
+					sum.put(index, share(node), func(d, _, after int32) { told[d] = after })
+				}
+			}
+			sum.settle()
+			want := map[int32]int32{}
+			for node := range snap.Nodes() {
+				if _, zoned := node.Labels["zone"]; zoned {
+					want[snap.Domains("zone").Of(node.Index)] += int32(share(node))
+				}
+			}
+			for node := range snap.Nodes() {
+				domain, got := sum.at(node.Index)
+				if (domain >= 0) != (node.Labels["zone"] != "") || got != want[domain] || domain >= 0 && got != told[domain] {
+					t.Fatalf("%s in domain %d: sum %d, told %d, want %d", node.Name, domain, got, told[domain], want[domain])
+				}
+			}
+		}
+	})
+}
+
