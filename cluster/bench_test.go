@@ -37,3 +37,24 @@ func BenchmarkSnapshotAfterPodEvent(b *testing.B) {
 		}
 	}
 }
+
+// One of 5,000 nodes changes its zone, and somebody asks for the domains of two
+// keys, one of which has a domain per node.
+func BenchmarkDomainsAfterNodeEvent(b *testing.B) {
+	const nodes = 5000
+	c := newCluster(b)
+	for n := range nodes {
+		set(b, c, nodeObject(fmt.Sprint("node-", n), inZone(fmt.Sprint(n%3))))
+	}
+	moving := []*corev1.Node{nodeObject("node-0", inZone("1")), nodeObject("node-0", inZone("0"))}
+	c.Snapshot().Domains(zone)
+	c.Snapshot().Domains(corev1.LabelHostname)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		set(b, c, moving[i%2])
+		s := c.Snapshot()
+		if s.Domains(zone).End() != 3 || s.Domains(corev1.LabelHostname).End() != nodes {
+			b.Fatal("a domain is missing")
+		}
+	}
+}

@@ -70,7 +70,7 @@ func (d *Domains) group() {
 	next := slices.Clone(d.first)
 	for index, id := range d.of {
 		if id != noDomain {
-			d.members[next[id]] = int32(index) //nolint:gosec // the index of a node
+			d.members[next[id]] = int32(index)
 			next[id]++
 		}
 	}
@@ -145,7 +145,7 @@ func (s *Snapshot) Domains(key string) *Domains {
 	}
 	d := &Domains{Key: key, of: make([]int32, s.nodes.end)}
 	for index := range d.of {
-		d.of[index] = t.numbers.of(s.nodes.at(int32(index)), key) //nolint:gosec // the index of a node
+		d.of[index] = t.numbers.of(s.nodes.at(int32(index)), key)
 	}
 	d.end = len(t.numbers.byKey[key])
 	t.byKey[key] = d
