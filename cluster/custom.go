@@ -37,7 +37,11 @@ func (c *Cluster) SetCustom(resource schema.GroupVersionResource, object *unstru
 func (c *Cluster) DeleteCustom(resource schema.GroupVersionResource, object *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if table := c.objects.custom[resource]; table != nil {
+	table := c.objects.custom[resource]
+	if table == nil {
+		return
+	}
+	if _, known := table.get(key(object)); known {
 		table.remove(key(object))
 		c.recordObject(AspectCustom, key(object))
 	}

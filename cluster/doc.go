@@ -9,8 +9,10 @@
 //     in slices. An index is stable while its node exists and is reused after.
 //   - A [Node] is never changed. When something on it changes, the writer
 //     replaces it, so holding a snapshot is free and reading it needs no lock.
-//   - A journal says, for every generation, which node changed in which
-//     [Aspect]; a reader that remembers a generation learns from
+//   - What is part of no node (volumes, services, namespaces, …) is one value,
+//     [Objects], which snapshots share until something in it changes.
+//   - A journal says, for every generation, which node or object changed in
+//     which [Aspect]; a reader that remembers a generation learns from
 //     [Snapshot.Since] what it has to look at again.
 //   - A pod whose place is known but not yet seen by the watch is *assumed*:
 //     it counts on its node until the watch confirms or refutes it, or until

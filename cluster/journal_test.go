@@ -91,6 +91,20 @@ func TestAspectsSayTheirNames(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+	named := map[string]bool{}
+	for aspect := Aspect(1); aspect < aspectEnd; aspect <<= 1 {
+		name := aspect.String()
+		if name == "" || named[name] {
+			t.Errorf("aspect %b is called %q", aspect, name)
+		}
+		named[name] = true
+	}
+	if got := aspectEnd.String(); got != "" {
+		t.Errorf("what is no aspect is called %q", got)
+	}
+	if AspectNode&AspectPods == 0 || AspectNode&AspectPersistentVolume != 0 {
+		t.Error("the last aspect of a node is not the one before the first of the cluster")
+	}
 	if AspectNode&AspectCustom != 0 || AspectAll&AspectCustom == 0 {
 		t.Error("custom resources are an aspect of the cluster and of no node")
 	}

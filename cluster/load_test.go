@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 func TestLoadReadsWhatKubectlWrites(t *testing.T) {
@@ -71,6 +72,31 @@ func TestLoadReadsEveryForm(t *testing.T) {
 				t.Errorf("the node is %v", a)
 			}
 		})
+	}
+}
+
+func TestLoadReadsEveryKind(t *testing.T) {
+	c := newCluster(t)
+	var dump strings.Builder
+	for _, kind := range objectKinds() {
+		object := kind.make("x")
+		object.SetNamespace("")
+		types, _, err := scheme.Scheme.ObjectKinds(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object.GetObjectKind().SetGroupVersionKind(types[0])
+		if err := json.NewEncoder(&dump).Encode(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Load([]string{"-"}, strings.NewReader(dump.String())); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range objectKinds() {
+		if kind.in(c.Snapshot().Objects)[key(kind.make("x"))] == nil {
+			t.Errorf("the view has no %s", kind.name)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -14,7 +15,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 )
@@ -30,7 +30,8 @@ func TestTheViewIsWhatANaiveModelSays(t *testing.T) {
 			csi:     map[string]*storagev1.CSINode{},
 			pods:    map[types.UID]*corev1.Pod{},
 			assumed: map[types.UID]modelAssumption{},
-			claims:  map[string]*corev1.PersistentVolumeClaim{},
+			kinds:   objectKinds(),
+			objects: map[modelObject]apiObject{},
 			custom:  map[string]bool{},
 		}
 		m.assumeTTL = time.Hour
@@ -46,7 +47,8 @@ func TestTheViewIsWhatANaiveModelSays(t *testing.T) {
 			"a pod is assumed":             m.assume,
 			"an assumption is renewed":     func(r *rapid.T) { m.Renew(drawUID(r)) },
 			"an assumption is released":    m.release,
-			"a claim comes or goes":        m.toggleClaim,
+			"an object comes or changes":   m.setObject,
+			"an object goes":               m.removeObject,
 			"a custom resource changes":    m.toggleCustom,
 			"a custom resource is no more": m.dropCustom,
 			"":                             m.check,
@@ -60,7 +62,8 @@ type model struct {
 	csi     map[string]*storagev1.CSINode
 	pods    map[types.UID]*corev1.Pod // as the watch shows them, finished ones left out
 	assumed map[types.UID]modelAssumption
-	claims  map[string]*corev1.PersistentVolumeClaim
+	kinds   []objectKind
+	objects map[modelObject]apiObject // as the view is to show them
 	custom  map[string]bool
 	older   []remembered
 	version int
@@ -69,6 +72,12 @@ type model struct {
 type modelAssumption struct {
 	node   string
 	object *corev1.Pod
+}
+
+// modelObject is an object that is part of no node.
+type modelObject struct {
+	kind string
+	name types.NamespacedName
 }
 
 type remembered struct {
@@ -214,16 +223,39 @@ func (m *model) settleAll() {
 	}
 }
 
-func (m *model) toggleClaim(r *rapid.T) {
-	name := rapid.SampledFrom([]string{"c1", "c2"}).Draw(r, "claim")
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-	if m.claims[name] != nil {
-		delete(m.claims, name)
-		_ = m.Delete(claim)
-		return
+// drawObject draws an object of any kind.
+func (m *model) drawObject(r *rapid.T) (*objectKind, apiObject, modelObject) {
+	kind := &m.kinds[rapid.IntRange(0, len(m.kinds)-1).Draw(r, "kind")]
+	object := kind.make(rapid.SampledFrom([]string{"o1", "o2"}).Draw(r, "object"))
+	return kind, object, modelObject{kind.name, key(object)}
+}
+
+func (m *model) setObject(r *rapid.T) {
+	m.version++
+	kind, object, id := m.drawObject(r)
+	object.SetResourceVersion(fmt.Sprint(m.version))
+	if rapid.Bool().Draw(r, "in what matters") {
+		kind.matters(object)
 	}
-	m.claims[name] = claim
-	_ = m.Set(claim)
+	if rapid.Bool().Draw(r, "in what is ignored") {
+		kind.ignored(object)
+	}
+	_, _ = Trim(object)
+	_ = m.Set(object)
+	if last := m.objects[id]; last != nil {
+		undated := object.DeepCopyObject().(apiObject)
+		undated.SetResourceVersion(last.GetResourceVersion())
+		if equality.Semantic.DeepEqual(last, undated) {
+			return
+		}
+	}
+	m.objects[id] = object
+}
+
+func (m *model) removeObject(r *rapid.T) {
+	_, object, id := m.drawObject(r)
+	delete(m.objects, id)
+	_ = m.Delete(object)
 }
 
 func (m *model) toggleCustom(r *rapid.T) {
@@ -277,22 +309,35 @@ func (m *model) check(r *rapid.T) {
 			r.Fatalf("%s is assumed on %q, want %q", uid, got, m.assumed[uid].node)
 		}
 	}
-	if now.PersistentVolumeClaims.Len() != len(m.claims) || now.Custom(gangs).Len() != len(m.custom) {
-		r.Fatalf("%d claims and %d gangs, want %d and %d", now.PersistentVolumeClaims.Len(), now.Custom(gangs).Len(), len(m.claims), len(m.custom))
+	if got := m.objectsIn(now); !maps.Equal(m.objects, got) {
+		r.Fatalf("objects: %v, want %v", got, m.objects)
+	}
+	if got := now.Custom(gangs).Len(); got != len(m.custom) {
+		r.Fatalf("%d gangs, want %d", got, len(m.custom))
 	}
 	for _, old := range m.older {
-		if diff := cmp.Diff(old.print, fingerprint(old.snapshot)); diff != "" {
+		if diff := cmp.Diff(old.print, m.fingerprint(old.snapshot)); diff != "" {
 			r.Fatalf("snapshot %d changed (-was +is):\n%s", old.snapshot.Generation, diff)
 		}
-		checkReplay(r, old.snapshot, now)
+		m.checkReplay(r, old.snapshot, now)
 	}
 	if n := len(m.older); n == 0 || m.older[n-1].snapshot != now {
-		m.older = append(m.older, remembered{now, fingerprint(now)})
+		m.older = append(m.older, remembered{now, m.fingerprint(now)})
 	}
 	const memory = 12
 	if len(m.older) > memory {
 		m.older = append(m.older[:1], m.older[2:]...) // the first is kept longest
 	}
+}
+
+func (m *model) objectsIn(s *Snapshot) map[modelObject]apiObject {
+	all := map[modelObject]apiObject{}
+	for i := range m.kinds {
+		for name, object := range m.kinds[i].in(s.Objects) {
+			all[modelObject{m.kinds[i].name, name}] = object
+		}
+	}
+	return all
 }
 
 func (m *model) checkNodes(r *rapid.T, now *Snapshot) {
@@ -351,19 +396,23 @@ func sortedPorts(ports []HostPort) []int32 {
 }
 
 // checkReplay holds the journal against the difference of two snapshots.
-func checkReplay(r *rapid.T, from, to *Snapshot) {
+func (m *model) checkReplay(r *rapid.T, from, to *Snapshot) {
 	changes, ok := to.Since(from.Generation)
 	if !ok || uint64(len(changes)) != to.Generation-from.Generation {
 		r.Fatalf("from %d to %d: %d changes, %v", from.Generation, to.Generation, len(changes), ok)
 	}
 	named := map[int32]Aspect{}
 	mentioned := map[int32]bool{}
+	objects := map[objectChange]bool{}
 	for i, change := range changes {
 		if change.Generation != from.Generation+1+uint64(i) {
 			r.Fatalf("change %d since %d is of generation %d", i, from.Generation, change.Generation)
 		}
 		named[change.Node] |= change.Aspects
 		mentioned[change.Node] = true
+		if change.Node < 0 {
+			objects[objectChange{change.Aspects, change.Object}] = true
+		}
 	}
 	for i := range int32(to.IndexEnd()) {
 		before, after := from.Node(i), to.Node(i)
@@ -374,15 +423,42 @@ func checkReplay(r *rapid.T, from, to *Snapshot) {
 			r.Fatalf("node %d differs in %s, and the journal does not say so: %s", i, missing, named[i])
 		}
 	}
-	var wide Aspect
-	if !maps.Equal(maps.Collect(from.PersistentVolumeClaims.All()), maps.Collect(to.PersistentVolumeClaims.All())) {
-		wide |= AspectPersistentVolumeClaim
+	if (from.Objects == to.Objects) != (len(objects) == 0) {
+		r.Fatalf("the journal names objects %v, and the Objects are the same: %v", objects, from.Objects == to.Objects)
 	}
-	if !maps.Equal(maps.Collect(from.Custom(gangs).All()), maps.Collect(to.Custom(gangs).All())) {
-		wide |= AspectCustom
+	for i := range m.kinds {
+		for name := range different(m.kinds[i].in(from.Objects), m.kinds[i].in(to.Objects)) {
+			if !objects[objectChange{m.kinds[i].aspect, name}] {
+				r.Fatalf("%s %s differs, and the journal does not say so: %v", m.kinds[i].name, name, objects)
+			}
+		}
 	}
-	if missing := wide &^ named[-1]; missing != 0 {
-		r.Fatalf("the cluster differs in %s, and the journal does not say so: %s", missing, named[-1])
+	for name := range different(maps.Collect(from.Custom(gangs).All()), maps.Collect(to.Custom(gangs).All())) {
+		if !objects[objectChange{AspectCustom, name}] {
+			r.Fatalf("gang %s differs, and the journal does not say so: %v", name, objects)
+		}
+	}
+}
+
+// objectChange is what the journal says of an object.
+type objectChange struct {
+	aspect Aspect
+	name   types.NamespacedName
+}
+
+// different walks over the keys under which two maps differ.
+func different[K, V comparable](a, b map[K]V) iter.Seq[K] {
+	return func(yield func(K) bool) {
+		for k, v := range a {
+			if other, ok := b[k]; (!ok || other != v) && !yield(k) {
+				return
+			}
+		}
+		for k := range b {
+			if _, ok := a[k]; !ok && !yield(k) {
+				return
+			}
+		}
 	}
 }
 
@@ -419,7 +495,7 @@ func differences(a, b *Node) Aspect {
 }
 
 // fingerprint is all that a snapshot says.
-func fingerprint(s *Snapshot) string {
+func (m *model) fingerprint(s *Snapshot) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s.Generation, s.NodeCount(), s.IndexEnd())
 	for i := range int32(s.IndexEnd()) {
@@ -432,7 +508,7 @@ func fingerprint(s *Snapshot) string {
 			fmt.Fprintf(&b, "  %+v\n", *pod)
 		}
 	}
-	for _, table := range []any{maps.Collect(s.PersistentVolumeClaims.All()), maps.Collect(s.Custom(gangs).All())} {
+	for _, table := range []any{m.objectsIn(s), maps.Collect(s.Custom(gangs).All())} {
 		fmt.Fprintf(&b, "%v\n", table)
 	}
 	return b.String()

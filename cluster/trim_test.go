@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -106,6 +108,75 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 			dropped: "Ports ClusterIP ClusterIPs Type ExternalIPs SessionAffinity LoadBalancerIP LoadBalancerSourceRanges ExternalName " +
 				"ExternalTrafficPolicy HealthCheckNodePort PublishNotReadyAddresses SessionAffinityConfig IPFamilies IPFamilyPolicy " +
 				"AllocateLoadBalancerNodePorts LoadBalancerClass InternalTrafficPolicy TrafficDistribution",
+		},
+		{
+			name:   "service metadata",
+			object: func() (runtime.Object, any) { s := &corev1.Service{}; return s, &s.ObjectMeta },
+			kept:   "Name Namespace UID ResourceVersion",
+			dropped: "GenerateName SelfLink Generation CreationTimestamp DeletionTimestamp DeletionGracePeriodSeconds Labels Annotations " +
+				"OwnerReferences Finalizers ManagedFields",
+		},
+		{
+			name:    "replication controller spec",
+			object:  func() (runtime.Object, any) { c := &corev1.ReplicationController{}; return c, &c.Spec },
+			kept:    "Selector",
+			dropped: "Replicas MinReadySeconds Template",
+		},
+		{
+			name:    "replica set spec",
+			object:  func() (runtime.Object, any) { s := &appsv1.ReplicaSet{}; return s, &s.Spec },
+			kept:    "Selector",
+			dropped: "Replicas MinReadySeconds Template",
+		},
+		{
+			name:   "stateful set spec",
+			object: func() (runtime.Object, any) { s := &appsv1.StatefulSet{}; return s, &s.Spec },
+			kept:   "Selector",
+			dropped: "Replicas Template VolumeClaimTemplates ServiceName PodManagementPolicy UpdateStrategy RevisionHistoryLimit MinReadySeconds " +
+				"PersistentVolumeClaimRetentionPolicy Ordinals",
+		},
+		{
+			name:   "namespace metadata",
+			object: func() (runtime.Object, any) { n := &corev1.Namespace{}; return n, &n.ObjectMeta },
+			kept:   "Name Namespace UID ResourceVersion Labels",
+			dropped: "GenerateName SelfLink Generation CreationTimestamp DeletionTimestamp DeletionGracePeriodSeconds Annotations " +
+				"OwnerReferences Finalizers ManagedFields",
+		},
+		{
+			name:    "persistent volume spec",
+			object:  func() (runtime.Object, any) { v := &corev1.PersistentVolume{}; return v, &v.Spec },
+			kept:    "Capacity PersistentVolumeSource AccessModes ClaimRef StorageClassName VolumeMode NodeAffinity VolumeAttributesClassName",
+			dropped: "PersistentVolumeReclaimPolicy MountOptions",
+		},
+		{
+			name:    "persistent volume status",
+			object:  func() (runtime.Object, any) { v := &corev1.PersistentVolume{}; return v, &v.Status },
+			kept:    "Phase",
+			dropped: "Message Reason LastPhaseTransitionTime",
+		},
+		{
+			name:    "persistent volume claim status",
+			object:  func() (runtime.Object, any) { c := &corev1.PersistentVolumeClaim{}; return c, &c.Status },
+			kept:    "Phase",
+			dropped: "AccessModes Capacity Conditions AllocatedResources AllocatedResourceStatuses CurrentVolumeAttributesClassName ModifyVolumeStatus",
+		},
+		{
+			name:   "CSI driver spec",
+			object: func() (runtime.Object, any) { d := &storagev1.CSIDriver{}; return d, &d.Spec },
+			kept:   "PreventPodSchedulingIfMissing",
+			dropped: "AttachRequired PodInfoOnMount VolumeLifecycleModes StorageCapacity FSGroupPolicy TokenRequests RequiresRepublish SELinuxMount " +
+				"NodeAllocatableUpdatePeriodSeconds ServiceAccountTokenInSecrets",
+		},
+		{
+			name:    "source of a volume attachment",
+			object:  func() (runtime.Object, any) { a := &storagev1.VolumeAttachment{}; return a, &a.Spec.Source },
+			kept:    "PersistentVolumeName",
+			dropped: "InlineVolumeSpec",
+		},
+		{
+			name:    "volume attachment status",
+			object:  func() (runtime.Object, any) { a := &storagev1.VolumeAttachment{}; return a, &a.Status },
+			dropped: "Attached AttachmentMetadata AttachError DetachError",
 		},
 		{
 			name: "volume",
