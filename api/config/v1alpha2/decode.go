@@ -62,6 +62,7 @@ func Decode(data []byte) (*MusterConfiguration, error) {
 	if len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
+	config.replaceOldNames()
 	return config, nil
 }
 
@@ -100,7 +101,7 @@ func (c *MusterConfiguration) decodeArgs() field.ErrorList {
 	for i := range c.Profiles {
 		for j := range c.Profiles[i].PluginConfig {
 			config := &c.Profiles[i].PluginConfig[j]
-			plugin, known := findPlugin(config.Name)
+			plugin, known := config.plugin()
 			if config.Args == nil || !known {
 				continue
 			}

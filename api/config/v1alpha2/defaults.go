@@ -74,8 +74,8 @@ func (p *Profile) setArgsDefaults() {
 	configured := map[string]bool{}
 	for i := range p.PluginConfig {
 		config := &p.PluginConfig[i]
-		configured[config.Name] = true
-		plugin, known := findPlugin(config.Name)
+		plugin, known := config.plugin()
+		configured[plugin.Name] = true
 		if config.Args == nil && known && plugin.NewArgs != nil {
 			config.Args = plugin.NewArgs()
 		}

@@ -1,11 +1,11 @@
 // Package v1alpha2 is version v1alpha2 of muster's configuration: the kind
 // MusterConfiguration of the API group config.muster.dev.
 //
-// A document goes through three steps, in this order and only here:
+// A document goes through these steps, in this order and only here:
 //
-//	strict decode → default → validate
+//	strict decode → default → validate → today's names of plugins
 //
-// Decode and Load take all three, so a *MusterConfiguration that they return
+// Decode and Load take all of them, so a *MusterConfiguration that they return
 // is complete and valid: no reader of it needs a fallback or a check. Default
 // returns what an empty document means.
 //
@@ -13,7 +13,9 @@
 // carry its names and arguments, and enabled and disabled change the default
 // set in the same way. The known plugins stand in one table, KnownPlugins;
 // each plugin that takes arguments has a file args_*.go with its type, its
-// defaults and its validation.
+// defaults and its validation. The names that plugins had as predicates and
+// priorities stand in aliases.go; validation understands them, so that its errors
+// speak of what the user wrote.
 //
 //	config, err := v1alpha2.Load("muster.yaml")
 //	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The names of the plugins. They are kube-scheduler's.
+// The names of the plugins that kube-scheduler has under the same name.
 const (
 	NodeUnschedulable               = "NodeUnschedulable"
 	NodeName                        = "NodeName"
@@ -14,7 +14,24 @@ const (
 	NodeAffinity                    = "NodeAffinity"
 	NodePorts                       = "NodePorts"
 	NodeResourcesFit                = "NodeResourcesFit"
+	VolumeRestrictions              = "VolumeRestrictions"
+	NodeVolumeLimits                = "NodeVolumeLimits"
+	VolumeZone                      = "VolumeZone"
+	PodTopologySpread               = "PodTopologySpread"
+	InterPodAffinity                = "InterPodAffinity"
 	NodeResourcesBalancedAllocation = "NodeResourcesBalancedAllocation"
+	ImageLocality                   = "ImageLocality"
+)
+
+// The names of the plugins that kube-scheduler does not have, or not any more.
+const (
+	// NodeConditions keeps pods off nodes that are not ready, have no network or are
+	// short of memory, disk or process ids. In a cluster the node lifecycle controller
+	// turns these conditions into taints, which TaintToleration reads; the plugin is for
+	// where nothing does.
+	NodeConditions = "NodeConditions"
+	// ServiceAffinity keeps the pods of a service on nodes that are labelled alike.
+	ServiceAffinity = "ServiceAffinity"
 )
 
 // AllPlugins is the name that stands for all default plugins in a disabled list.
@@ -66,6 +83,11 @@ func KnownPlugins() []KnownPlugin {
 	}
 }
 
+// InTree says whether kube-scheduler has a plugin of this name.
+func (p KnownPlugin) InTree() bool {
+	return p.Name != NodeConditions && p.Name != ServiceAffinity
+}
+
 func findPlugin(name string) (KnownPlugin, bool) {
 	plugins := KnownPlugins()
 	i := slices.IndexFunc(plugins, func(plugin KnownPlugin) bool { return plugin.Name == name })
@@ -73,6 +95,11 @@ func findPlugin(name string) (KnownPlugin, bool) {
 		return KnownPlugin{}, false
 	}
 	return plugins[i], true
+}
+
+func isKnown(name string) bool {
+	_, known := findPlugin(name)
+	return known
 }
 
 // pluginsAt returns the plugins whose use at an extension point is at least the given

@@ -11,6 +11,12 @@ type Profile struct {
 	NodeSelection NodeSelection `json:"nodeSelection"`
 	// Equivalence says which pods share verdicts: ControllerRef (default) or Template.
 	Equivalence Equivalence `json:"equivalence"`
+	// Offload says that kube-scheduler leaves to muster the plugins that muster runs for
+	// this profile, which `muster scheduler-config` then turns off in kube-scheduler's
+	// own. It makes muster say as well where evicting pods would help, as the filters by
+	// which kube-scheduler would know are off. Needs every default filter plugin.
+	// Defaults to false.
+	Offload bool `json:"offload"`
 	// Plugins change the default plugins of each extension point.
 	Plugins Plugins `json:"plugins"`
 	// PluginConfig holds the arguments of plugins, one entry per plugin. Defaults to
@@ -64,7 +70,12 @@ type PluginSet struct {
 
 // Plugin names a plugin at an extension point.
 type Plugin struct {
-	// Name is the name of the plugin, as kube-scheduler spells it.
+	// Name is the name of the plugin, as kube-scheduler spells it. The names that
+	// kube-scheduler gave to predicates (as filters) and priorities (as scores) before it
+	// had plugins are accepted and stand for the plugins that do the same today:
+	// GeneralPredicates for NodeResourcesFit, NodeName, NodePorts and NodeAffinity, any
+	// of the Max…VolumeCount for NodeVolumeLimits, LeastRequestedPriority for
+	// NodeResourcesFit. A decoded configuration holds today's names only.
 	Name string `json:"name"`
 	// Weight multiplies the plugin's score, 1 to 100. Only for enabled score plugins.
 	// Defaults to 1.
@@ -73,7 +84,7 @@ type Plugin struct {
 
 // PluginConfig holds the arguments of one plugin, at all of its extension points.
 type PluginConfig struct {
-	// Name is the name of the plugin.
+	// Name is the name of the plugin, or an old name that stands for it alone.
 	Name string `json:"name"`
 	// Args are the plugin's arguments. In a decoded configuration they are a pointer
 	// to the plugin's own type, such as *NodeResourcesFitArgs. Read them with the method
@@ -92,7 +103,7 @@ type ScorePlugin struct {
 // FilterPlugins returns the names of the filter plugins that run, in their order.
 func (p *Profile) FilterPlugins() []string {
 	var names []string
-	for _, plugin := range p.Plugins.Filter.applyTo(defaultPlugins(atFilter)) {
+	for _, plugin := range p.Plugins.renamed().Filter.applyTo(defaultPlugins(atFilter)) {
 		names = append(names, plugin.Name)
 	}
 	return names
@@ -101,12 +112,8 @@ func (p *Profile) FilterPlugins() []string {
 // ScorePlugins returns the score plugins that run, in their order.
 func (p *Profile) ScorePlugins() []ScorePlugin {
 	var scores []ScorePlugin
-	for _, plugin := range p.Plugins.Score.applyTo(defaultPlugins(atScore)) {
-		weight := int64(1)
-		if plugin.Weight != nil {
-			weight = int64(*plugin.Weight)
-		}
-		scores = append(scores, ScorePlugin{Name: plugin.Name, Weight: weight})
+	for _, plugin := range p.Plugins.renamed().Score.applyTo(defaultPlugins(atScore)) {
+		scores = append(scores, ScorePlugin{Name: plugin.Name, Weight: int64(plugin.weight())})
 	}
 	return scores
 }
@@ -125,6 +132,14 @@ func (s PluginSet) applyTo(defaults []Plugin) []Plugin {
 		}
 	}
 	return plugins
+}
+
+// weight returns the weight of a score plugin.
+func (p Plugin) weight() int32 {
+	if p.Weight == nil {
+		return 1
+	}
+	return *p.Weight
 }
 
 func indexOf(plugins []Plugin, name string) int {

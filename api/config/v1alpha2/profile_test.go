@@ -160,6 +160,8 @@ func TestArgsAreSpelledLikeThoseOfKubeScheduler(t *testing.T) {
 		profile.NodeResourcesFitArgs():                &schedulerv1.NodeResourcesFitArgs{},
 		profile.NodeResourcesBalancedAllocationArgs(): &schedulerv1.NodeResourcesBalancedAllocationArgs{},
 		profile.NodeAffinityArgs():                    &schedulerv1.NodeAffinityArgs{},
+		profile.InterPodAffinityArgs():                &schedulerv1.InterPodAffinityArgs{},
+		profile.PodTopologySpreadArgs():               &schedulerv1.PodTopologySpreadArgs{},
 	} {
 		want, err := json.Marshal(ours)
 		if err != nil {

@@ -41,36 +41,83 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, validateOneOf(path.Child("nodeSelection"), p.NodeSelection, NodeSelectionScheduler, NodeSelectionExtender)...)
 	errs = append(errs, validateOneOf(path.Child("equivalence"), p.Equivalence, EquivalenceControllerRef, EquivalenceTemplate)...)
 	plugins := path.Child("plugins")
-	errs = append(errs, p.Plugins.Filter.validate(plugins.Child("filter"), pluginsAt(atFilter, OnRequest), false)...)
-	errs = append(errs, p.Plugins.Score.validate(plugins.Child("score"), pluginsAt(atScore, OnRequest), true)...)
+	errs = append(errs, p.Plugins.Filter.validate(plugins.Child("filter"), pluginsAt(atFilter, OnRequest), oldPredicates(), false)...)
+	errs = append(errs, p.Plugins.Score.validate(plugins.Child("score"), pluginsAt(atScore, OnRequest), oldPriorities(), true)...)
+	if p.Offload {
+		errs = append(errs, p.validateOffload(plugins.Child("filter", "disabled"))...)
+	}
 	return append(errs, validatePluginConfig(path.Child("pluginConfig"), p.PluginConfig)...)
 }
 
+// validateOffload refuses to drop a predicate on both sides: kube-scheduler may have
+// been told to leave it to muster.
+func (p *Profile) validateOffload(path *field.Path) field.ErrorList {
+	runs := p.FilterPlugins()
+	missing := slices.DeleteFunc(pluginNames(pluginsAt(atFilter, ByDefault)), func(name string) bool {
+		return slices.Contains(runs, name)
+	})
+	if len(missing) == 0 {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(path, "with offload, kube-scheduler leaves every default filter plugin to muster, so all must run; missing: "+strings.Join(missing, ", "))}
+}
+
 // validate checks the plugin set of an extension point at which the supported plugins
-// exist, and have weights or not.
-func (s PluginSet) validate(path *field.Path, supported []KnownPlugin, weighted bool) field.ErrorList {
+// exist, the old names stand for them, and they have weights or not.
+func (s PluginSet) validate(path *field.Path, supported []KnownPlugin, old oldNames, weighted bool) field.ErrorList {
+	names, enabled, disabled := pluginNames(supported), path.Child("enabled"), path.Child("disabled")
+	errs := validateNames(enabled, s.Enabled, names, old)
+	if weighted {
+		errs = append(errs, validateWeights(enabled, s.Enabled, old)...)
+	} else {
+		errs = append(errs, forbidWeights(enabled, s.Enabled, "only score plugins have a weight")...)
+	}
+	errs = append(errs, validateNames(disabled, s.Disabled, append(names, AllPlugins), old)...)
+	return append(errs, forbidWeights(disabled, s.Disabled, "a disabled plugin has no weight")...)
+}
+
+// validateNames checks the names of a list, old and of today. Each may stand in it once.
+func validateNames(path *field.Path, plugins []Plugin, supported []string, old oldNames) field.ErrorList {
 	var errs field.ErrorList
-	names := pluginNames(supported)
-	enabled := map[string]bool{}
-	for i, plugin := range s.Enabled {
-		at := path.Child("enabled").Index(i)
-		errs = append(errs, validatePluginName(at.Child("name"), plugin.Name, names, enabled)...)
-		if plugin.Weight == nil {
+	seen := map[string]bool{}
+	for i, plugin := range plugins {
+		at := path.Index(i).Child("name")
+		if wrong := validatePluginName(at, plugin.Name, supported, old); len(wrong) > 0 {
+			errs = append(errs, wrong...)
+		} else if seen[plugin.Name] {
+			errs = append(errs, field.Duplicate(at, plugin.Name))
+		}
+		seen[plugin.Name] = true
+	}
+	return errs
+}
+
+// validateWeights checks the weights of score plugins. Two names of the same plugin may
+// not give it different ones.
+func validateWeights(path *field.Path, plugins []Plugin, old oldNames) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]int32{}
+	for i, plugin := range plugins {
+		at, weight := path.Index(i).Child("weight"), plugin.weight()
+		if weight < 1 || weight > maxPluginWeight {
+			errs = append(errs, field.Invalid(at, weight, weightRange(maxPluginWeight)))
 			continue
 		}
-		if !weighted {
-			errs = append(errs, field.Forbidden(at.Child("weight"), "only score plugins have a weight"))
-		} else if *plugin.Weight < 1 || *plugin.Weight > maxPluginWeight {
-			errs = append(errs, field.Invalid(at.Child("weight"), *plugin.Weight, weightRange(maxPluginWeight)))
+		for _, name := range old.today(plugin.Name) {
+			if other, given := seen[name]; given && other != weight {
+				errs = append(errs, field.Invalid(at, weight, fmt.Sprintf("%s has weight %d above", name, other)))
+			}
+			seen[name] = weight
 		}
 	}
-	names = append(names, AllPlugins)
-	disabled := map[string]bool{}
-	for i, plugin := range s.Disabled {
-		at := path.Child("disabled").Index(i)
-		errs = append(errs, validatePluginName(at.Child("name"), plugin.Name, names, disabled)...)
+	return errs
+}
+
+func forbidWeights(path *field.Path, plugins []Plugin, why string) field.ErrorList {
+	var errs field.ErrorList
+	for i, plugin := range plugins {
 		if plugin.Weight != nil {
-			errs = append(errs, field.Forbidden(at.Child("weight"), "a disabled plugin has no weight"))
+			errs = append(errs, field.Forbidden(path.Index(i).Child("weight"), why))
 		}
 	}
 	return errs
@@ -78,11 +125,10 @@ func (s PluginSet) validate(path *field.Path, supported []KnownPlugin, weighted 
 
 func validatePluginConfig(path *field.Path, configs []PluginConfig) field.ErrorList {
 	var errs field.ErrorList
-	names := pluginNames(KnownPlugins())
 	seen := map[string]bool{}
 	for i, config := range configs {
 		at := path.Index(i)
-		errs = append(errs, validatePluginName(at.Child("name"), config.Name, names, seen)...)
+		errs = append(errs, validateConfigName(at.Child("name"), config, seen)...)
 		if args, ok := config.Args.(PluginArgs); ok {
 			errs = append(errs, args.validate(at.Child("args"))...)
 		}
@@ -90,23 +136,44 @@ func validatePluginConfig(path *field.Path, configs []PluginConfig) field.ErrorL
 	return errs
 }
 
-// validatePluginName checks one name of a list and adds it to those seen.
-func validatePluginName(path *field.Path, name string, supported []string, seen map[string]bool) field.ErrorList {
-	repeated := seen[name]
-	seen[name] = true
-	_, known := findPlugin(name)
-	switch {
-	case name == "":
-		return field.ErrorList{field.Required(path, "supported values: "+quoteAll(supported))}
-	case !slices.Contains(supported, name) && known:
-		return field.ErrorList{field.Invalid(path, name, "does not exist at this extension point, supported values: "+quoteAll(supported))}
-	case !slices.Contains(supported, name):
-		return field.ErrorList{field.Invalid(path, name, "unknown plugin, supported values: "+quoteAll(supported))}
-	case repeated:
-		return field.ErrorList{field.Duplicate(path, name)}
-	default:
-		return nil
+// validateConfigName says whether a name stands for one plugin, and for one that was not
+// seen, to which it adds the plugin.
+func validateConfigName(path *field.Path, config PluginConfig, seen map[string]bool) field.ErrorList {
+	old := everyOldName()
+	if today := old.today(config.Name); len(today) > 1 {
+		return field.ErrorList{field.Invalid(path, config.Name, "stands for several plugins, name the one whose args these are: "+quoteAll(today))}
 	}
+	plugin, known := config.plugin()
+	if !known {
+		return validatePluginName(path, config.Name, pluginNames(KnownPlugins()), old)
+	}
+	if seen[plugin.Name] {
+		return field.ErrorList{field.Duplicate(path, config.Name)}
+	}
+	seen[plugin.Name] = true
+	return nil
+}
+
+// validatePluginName says whether the plugins that a name stands for are supported.
+func validatePluginName(path *field.Path, name string, supported []string, old oldNames) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(path, "supported values: "+quoteAll(supported))}
+	}
+	var errs field.ErrorList
+	for _, today := range old.today(name) {
+		if slices.Contains(supported, today) {
+			continue
+		}
+		problem := "unknown plugin"
+		if slices.ContainsFunc(everyOldName().today(today), isKnown) {
+			problem = "does not exist at this extension point"
+		}
+		if today != name {
+			problem = "stands for " + today + ": " + problem
+		}
+		errs = append(errs, field.Invalid(path, name, problem+", supported values: "+quoteAll(supported)))
+	}
+	return errs
 }
 
 func validateOneOf[T ~string](path *field.Path, value T, supported ...T) field.ErrorList {

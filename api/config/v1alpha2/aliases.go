@@ -1,0 +1,111 @@
+package v1alpha2
+
+import "maps"
+
+// oldNames holds, for each name that kube-scheduler gave to a predicate or a priority
+// before there were plugins, the plugins of today that do the same.
+type oldNames map[string][]string
+
+// oldPredicates are the names that stand for filter plugins.
+func oldPredicates() oldNames {
+	return oldNames{
+		"CheckNodeCondition":      {NodeConditions},
+		"CheckNodeDiskPressure":   {NodeConditions},
+		"CheckNodeMemoryPressure": {NodeConditions},
+		"CheckNodePIDPressure":    {NodeConditions},
+		"CheckNodeUnschedulable":  {NodeUnschedulable},
+		"CheckServiceAffinity":    {ServiceAffinity},
+		"EvenPodsSpread":          {PodTopologySpread},
+		"GeneralPredicates":       {NodeResourcesFit, NodeName, NodePorts, NodeAffinity},
+		"HostName":                {NodeName},
+		"MatchInterPodAffinity":   {InterPodAffinity},
+		"MatchNodeSelector":       {NodeAffinity},
+		"MaxAzureDiskVolumeCount": {NodeVolumeLimits},
+		"MaxCSIVolumeCount":       {NodeVolumeLimits},
+		"MaxEBSVolumeCount":       {NodeVolumeLimits},
+		"MaxGCEPDVolumeCount":     {NodeVolumeLimits},
+		"NoDiskConflict":          {VolumeRestrictions},
+		"NoVolumeZoneConflict":    {VolumeZone},
+		"PodFitsHostPorts":        {NodePorts},
+		"PodFitsResources":        {NodeResourcesFit},
+		"PodToleratesNodeTaints":  {TaintToleration},
+	}
+}
+
+// oldPriorities are the names that stand for score plugins. MostRequestedPriority is not
+// among them: which way NodeResourcesFit scores is an argument today.
+func oldPriorities() oldNames {
+	return oldNames{
+		"BalancedResourceAllocation": {NodeResourcesBalancedAllocation},
+		"EvenPodsSpreadPriority":     {PodTopologySpread},
+		"ImageLocalityPriority":      {ImageLocality},
+		"InterPodAffinityPriority":   {InterPodAffinity},
+		"LeastRequestedPriority":     {NodeResourcesFit},
+		"NodeAffinityPriority":       {NodeAffinity},
+		"SelectorSpreadPriority":     {PodTopologySpread}, // by its system defaults
+		"TaintTolerationPriority":    {TaintToleration},
+	}
+}
+
+// everyOldName is for where arguments are given to a plugin, whatever it does.
+func everyOldName() oldNames {
+	names := oldPredicates()
+	maps.Copy(names, oldPriorities())
+	return names
+}
+
+// today returns the names that a name stands for: those of the table, else itself.
+func (o oldNames) today(name string) []string {
+	if names, old := o[name]; old {
+		return names
+	}
+	return []string{name}
+}
+
+// replaceIn returns the plugins by today's names. Of those that stand for the same
+// plugin, the first counts.
+func (o oldNames) replaceIn(plugins []Plugin) []Plugin {
+	var renamed []Plugin
+	for _, plugin := range plugins {
+		for _, name := range o.today(plugin.Name) {
+			if indexOf(renamed, name) < 0 {
+				renamed = append(renamed, Plugin{Name: name, Weight: plugin.Weight})
+			}
+		}
+	}
+	return renamed
+}
+
+// replaceOldNames writes today's names over the old ones. It is for after validation,
+// whose errors are to name what the user wrote, where they wrote it.
+func (c *MusterConfiguration) replaceOldNames() {
+	for i := range c.Profiles {
+		profile := &c.Profiles[i]
+		profile.Plugins = profile.Plugins.renamed()
+		for j := range profile.PluginConfig {
+			config := &profile.PluginConfig[j]
+			if plugin, known := config.plugin(); known {
+				config.Name = plugin.Name
+			}
+		}
+	}
+}
+
+// renamed returns the plugins by today's names.
+func (p Plugins) renamed() Plugins {
+	filter, score := oldPredicates(), oldPriorities()
+	return Plugins{
+		Filter: PluginSet{Enabled: filter.replaceIn(p.Filter.Enabled), Disabled: filter.replaceIn(p.Filter.Disabled)},
+		Score:  PluginSet{Enabled: score.replaceIn(p.Score.Enabled), Disabled: score.replaceIn(p.Score.Disabled)},
+	}
+}
+
+// plugin returns the plugin that the arguments are for; false when there is none or
+// several go by the name.
+func (c PluginConfig) plugin() (KnownPlugin, bool) {
+	names := everyOldName().today(c.Name)
+	if len(names) != 1 {
+		return KnownPlugin{}, false
+	}
+	return findPlugin(names[0])
+}
