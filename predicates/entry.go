@@ -21,6 +21,7 @@ type entry struct {
 	mu         sync.Mutex
 	judgement  *Judgement // nil until it is made, and after a plugin panicked
 	calls      int
+	misses     int // calls on which all nodes were judged
 	generation uint64
 	asked      time.Time        // when it was last brought up to date
 	objects    *cluster.Objects // those of the generation
@@ -56,6 +57,7 @@ type scratch struct {
 
 // fresh judges all nodes for the class, by one of its pods.
 func (e *entry) fresh(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) {
+	e.misses++
 	e.judgement = p.Judge(pod, snap)
 	e.judgement.snap = nil // a class that is asked for no more must not keep it
 	end := snap.IndexEnd()

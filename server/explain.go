@@ -75,34 +75,28 @@ func (s *Server) writeExplanations(w http.ResponseWriter, title string, explanat
 	t := newTable(w, title)
 	defer t.flush()
 	header := []any{"NODE", "FITS", "TOTAL"}
+	unscored := []any{}
 	if len(explanations) > 0 {
-		for _, rating := range explanations[0].Scores {
-			header = append(header, fmt.Sprintf("%s×%d", rating.Name, rating.Weight))
+		for _, part := range explanations[0].Scores {
+			header, unscored = append(header, fmt.Sprintf("%s×%d", part.Name, part.Weight)), append(unscored, "-")
 		}
 	}
 	t.row(append(header, "AGAINST")...)
 	for _, e := range explanations {
-		cells := []any{e.Node.Name, len(e.Against) == 0, e.Total}
-		for _, rating := range e.Scores {
-			cells = append(cells, rating.Score)
+		cells := []any{e.Node.Name, len(e.Against) == 0}
+		if len(e.Against) == 0 {
+			cells = append(cells, e.Total)
+			for _, part := range e.Scores {
+				cells = append(cells, part.Score)
+			}
+		} else {
+			cells = append(append(cells, "-"), unscored...)
 		}
 		var against []string
 		for _, objection := range e.Against {
 			against = append(against, objection.Predicate+": "+objection.Reason)
 		}
 		t.row(append(cells, strings.Join(against, "; "))...)
-	}
-}
-
-// debugEquivalence lists the classes whose verdicts are remembered.
-func (s *Server) debugEquivalence(w http.ResponseWriter, _ *http.Request) {
-	t := newTable(w, fmt.Sprintf("generation %d", s.cluster.Snapshot().Generation))
-	defer t.flush()
-	t.row("PROFILE", "CLASS", "FIRST POD", "CONTROLLER", "CALLS", "BYTES", "GENERATION", "FITTING")
-	for _, store := range s.extender.stores() {
-		for _, c := range store.Classes() {
-			t.row(store.Profile.Name, c.Hash, c.Pod, c.Controller, c.Calls, c.Bytes, c.Generation, c.Fitting)
-		}
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func (b *bench) get(path string) (int, string) {
@@ -72,21 +70,5 @@ func TestExplainRefusesWhatItCannotExplain(t *testing.T) {
 	defer response.Body.Close()
 	if page, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusBadRequest || !strings.Contains(string(page), "kontainers") {
 		t.Errorf("a misspelt pod was answered %d %s", response.StatusCode, page)
-	}
-}
-
-func TestEquivalenceListsTheClassesThatWereAskedFor(t *testing.T) {
-	b := newBench(t, benchOptions{})
-	b.node("a", "4")
-	pod := newPod("p", "1")
-	yes := true
-	pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{UID: "controller-uid", Controller: &yes})
-	b.filter(pod, "a")
-	b.filter(pod, "a")
-	if _, page := b.get("/debug/equivalence"); !strings.Contains(page, "default/p") || !strings.Contains(page, "controller-uid") {
-		t.Errorf("the class is not on the page:\n%s", page)
-	}
-	if _, page := b.get("/debug/predicates"); !strings.Contains(page, "allocatable,requested") {
-		t.Errorf("the aspects of NodeResourcesFit are not on the page:\n%s", page)
 	}
 }

@@ -5,17 +5,11 @@ import (
 	"errors"
 	"net/http"
 
-	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
-
-	"muster.dev/muster/cluster"
-	"muster.dev/muster/predicates"
 )
 
-// preempt answers on which of the nodes the pod would fit once the victims that
-// the scheduler proposes are gone. Victims are taken over as proposed: those nodes
-// are left out where evicting them would help the scheduler's own predicates but
-// not the profile's.
+// preempt answers on which of the nodes the pod would fit once victims are gone, and
+// which. Those that the scheduler proposes are taken over where they are enough.
 func (e *Extender) preempt(c *call) error {
 	var args extenderv1.ExtenderPreemptionArgs
 	if err := json.Unmarshal(c.body, &args); err != nil {
@@ -30,8 +24,9 @@ func (e *Extender) preempt(c *call) error {
 		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
 	}
 	e.cluster.Release(args.Pod.UID)
-	pod, snap := e.cluster.ResourceNames().NewPod(args.Pod), e.cluster.Snapshot()
-	fit := profile.Profile.Judge(pod, snap)
+	snap := e.cluster.Snapshot()
+	p := preemption{pod: snap.ResourceNames.NewPod(args.Pod), snap: snap}
+	p.judgement = profile.Profile.Judge(p.pod, snap)
 
 	result := extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
 	for name, victims := range proposed(&args) {
@@ -39,12 +34,9 @@ func (e *Extender) preempt(c *call) error {
 		if node == nil || len(victims.Pods) == 0 {
 			continue
 		}
-		freed := without(node, victims)
-		fit.Suppose(freed)
-		if fit.Verdict(freed) == predicates.Fits {
-			result.NodeNameToMetaVictims[name] = victims
+		if enough := p.victims(node, victims); enough != nil {
+			result.NodeNameToMetaVictims[name] = enough
 		}
-		fit.Suppose(node)
 	}
 	if len(result.NodeNameToMetaVictims) == 0 {
 		c.outcome = outcomeUnschedulable
@@ -73,13 +65,4 @@ func proposed(args *extenderv1.ExtenderPreemptionArgs) map[string]*extenderv1.Me
 		nodes[name] = meta
 	}
 	return nodes
-}
-
-func without(node *cluster.Node, victims *extenderv1.MetaVictims) *cluster.Node {
-	for _, victim := range victims.Pods {
-		if victim != nil {
-			node = node.WithoutPod(types.UID(victim.UID))
-		}
-	}
-	return node
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"runtime/debug"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -41,6 +42,8 @@ func (s *Server) routes() []route {
 		route{http.MethodGet, "/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain},
 		route{http.MethodPost, "/debug/explain", "the same for a pod that is posted as YAML", s.debugExplain},
 		route{http.MethodGet, "/debug/equivalence", "equivalence classes whose verdicts are remembered", s.debugEquivalence},
+		route{http.MethodGet, "/debug/equivalence/{class}", "what is remembered of one class on every node", s.debugClass},
+		route{http.MethodGet, "/debug/equivalence/{class}/nodes/{node}", "what each predicate is remembered to say of it on one node", s.debugClassNode},
 		route{http.MethodGet, "/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates},
 		route{http.MethodGet, "/debug/", "this page", s.index},
 	)
@@ -115,6 +118,11 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 
 type indexRoute struct{ Method, Pattern, About string }
 
+// Link says that the route can be followed as it stands.
+func (r indexRoute) Link() bool {
+	return r.Method == http.MethodGet && !strings.Contains(r.Pattern, "{")
+}
+
 func (s *Server) indexRoutes() []indexRoute {
 	var rows []indexRoute
 	for _, route := range s.routes() {
@@ -128,6 +136,6 @@ var indexPage = template.Must(template.New("index").Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>muster</title>
 <style>body{font:15px/1.5 system-ui,sans-serif;margin:2em;color-scheme:light dark}td{padding:.1em 1em .1em 0}</style></head>
 <body><h1>muster</h1><table>
-{{range .}}<tr><td>{{.Method}}</td><td>{{if eq .Method "GET"}}<a href="..{{.Pattern}}">{{.Pattern}}</a>{{else}}{{.Pattern}}{{end}}</td><td>{{.About}}</td></tr>
+{{range .}}<tr><td>{{.Method}}</td><td>{{if .Link}}<a href="..{{.Pattern}}">{{.Pattern}}</a>{{else}}{{.Pattern}}{{end}}</td><td>{{.About}}</td></tr>
 {{end}}</table></body></html>
 `))

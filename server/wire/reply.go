@@ -37,7 +37,8 @@ func (r *FilterReply) Accept(node []byte) {
 // All go into FailedAndUnresolvableNodes. The scheduler asks about nodes that
 // its own predicates accept, so evicting pods there would not have changed its
 // mind: told otherwise, its preemption fails with "expected at least one victim
-// pod" (pkg/scheduler/framework/preemption).
+// pod" (pkg/scheduler/framework/preemption). That holds however few of its own
+// predicates are on.
 func (r *FilterReply) Reject(quotedName []byte, reason string) {
 	if !r.rejected {
 		r.close()

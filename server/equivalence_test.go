@@ -1,0 +1,60 @@
+package server
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestEquivalenceTellsWhatIsRemembered(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("a", "4")
+	b.node("b", "0", cordoned)
+	pod := newPod("p", "1")
+	yes := true
+	pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{UID: "controller-uid", Controller: &yes})
+	b.filter(pod, "a")
+	b.filter(pod, "a")
+
+	_, page := b.get("/debug/equivalence")
+	row := regexp.MustCompile(`default-scheduler +([0-9a-f]{16}) +default/p +controller-uid +2 +50.0% +\d+ +2 +\S+ +1\n`).FindStringSubmatch(page)
+	if row == nil {
+		t.Fatalf("the class is not on the page:\n%s", page)
+	}
+	class := "/debug/equivalence/" + row[1]
+	for path, want := range map[string][]string{
+		class:              {"class " + row[1] + " of pod default/p, as of generation 2", "a     true", "b     false  node(s) were unschedulable"},
+		class + "/nodes/b": {", node b", "NodeUnschedulable  against", "NodeResourcesFit   against        Insufficient cpu", "TaintToleration    fits", "NodePorts          not concerned"},
+	} {
+		status, page := b.get(path)
+		for _, line := range want {
+			if !strings.Contains(page, line) || status != http.StatusOK {
+				t.Errorf("%s answered %d without %q:\n%s", path, status, line, page)
+			}
+		}
+	}
+
+	b.node("b", "0") // and the verdicts of the other predicates may no longer hold
+	if _, page := b.get(class + "/nodes/b"); strings.Contains(page, "Insufficient cpu") || !strings.Contains(page, "node(s) were unschedulable") {
+		t.Errorf("after a change it answered:\n%s", page)
+	}
+	for path, want := range map[string]string{
+		"/debug/equivalence/0123":      `class: none of hash "0123" is remembered`,
+		class + "/nodes/nowhere":       `node: nothing is remembered of a node "nowhere"`,
+		"/debug/equivalence/0/nodes/a": `class: none of hash "0" is remembered`,
+	} {
+		if status, page := b.get(path); status != http.StatusNotFound || !strings.Contains(page, want) {
+			t.Errorf("%s answered %d %s", path, status, page)
+		}
+	}
+}
+
+func TestPredicatesListsWhatEachOneReads(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	if _, page := b.get("/debug/predicates"); !strings.Contains(page, "allocatable,requested") {
+		t.Errorf("the aspects of NodeResourcesFit are not on the page:\n%s", page)
+	}
+}
