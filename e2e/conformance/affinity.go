@@ -7,43 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The vocabulary of labels. Levels are numbers, for the operators Lt and Gt.
-const (
-	zoneLabel  = corev1.LabelTopologyZone
-	diskLabel  = "disk"
-	levelLabel = "example.com/level"
-)
-
-func labelValue(s *source, key string) string {
-	switch key {
-	case zoneLabel:
-		return one(s, "a", "b", "c")
-	case diskLabel:
-		return one(s, "", "ssd")
-	default:
-		return one(s, "0", "3", "5", "7", "007", "high")
-	}
-}
-
-func label(s *source, node *corev1.Node) {
-	if s.chance(10) {
-		return
-	}
-	node.Labels = map[string]string{}
-	for _, key := range several(s, 3, zoneLabel, diskLabel, levelLabel) {
-		node.Labels[key] = labelValue(s, key)
-	}
-	if s.chance(80) {
-		node.Labels[corev1.LabelHostname] = node.Name
-	}
-}
-
 func selectNodes(s *source, pod *corev1.Pod) {
 	if s.chance(20) {
-		pod.Spec.NodeSelector = map[string]string{}
-		for _, key := range several(s, 2, zoneLabel, diskLabel, levelLabel) {
-			pod.Spec.NodeSelector[key] = labelValue(s, key)
-		}
+		pod.Spec.NodeSelector = s.labels(2, nodeLabels())
 	}
 	if s.chance(35) {
 		pod.Spec.Affinity = &corev1.Affinity{}
@@ -102,15 +68,16 @@ func (s *source) requirement() corev1.NodeSelectorRequirement {
 }
 
 func (s *source) wellFormed() corev1.NodeSelectorRequirement {
+	label := one(s, nodeLabels()...)
 	r := corev1.NodeSelectorRequirement{
-		Key: one(s, zoneLabel, diskLabel, levelLabel, "absent"),
+		Key: one(s, label.key, label.key, label.key, "absent"),
 		Operator: one(s, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists,
 			corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt),
 	}
 	switch r.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		for range 1 + s.upTo(2) {
-			r.Values = append(r.Values, labelValue(s, r.Key))
+			r.Values = append(r.Values, one(s, label.values...))
 		}
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 		r.Key, r.Values = levelLabel, []string{one(s, "0", "3", "4", "6")}

@@ -3,20 +3,30 @@ package conformance
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
 // Answer is what one side says of a pod on a node.
 type Answer struct {
-	// Code is Success, Unschedulable (evicting pods could help) or
-	// UnschedulableAndUnresolvable.
+	// Code is Success, Unschedulable (evicting pods could help),
+	// UnschedulableAndUnresolvable, or Error when a plugin of kube-scheduler failed.
 	Code fwk.Code
 	// Reasons are why not. None against a node means that it was ruled out before it
 	// was looked at, by a PreFilter.
 	Reasons []string
-	// Score is the weighted sum of all scores.
+	// AnyRejection says that muster may reject the node in any way.
+	AnyRejection bool
+	// Skipped says that kube-scheduler's filters were not run, since none of them
+	// concerns the pod.
+	Skipped bool
+	// Score is the weighted sum of all scores, compared among the nodes that fit. It is
+	// 0 for those that do not.
 	Score int64
+	// Unscored says that a score of kube-scheduler failed, so that there is nothing to
+	// compare.
+	Unscored bool
 }
 
 // answers are those to every pending pod, on every node, in the scenario's order.
@@ -24,20 +34,40 @@ type answers [][]Answer
 
 // repeatedBy says that the other side says the same. It may name any of the reasons.
 func (a Answer) repeatedBy(other Answer) bool {
-	if a.Code != other.Code || a.Score != other.Score {
+	switch {
+	case a.AnyRejection:
+		return other.Code != fwk.Success
+	case a.Code != other.Code, a.Score != other.Score && !a.Unscored:
 		return false
-	}
-	if len(a.Reasons) == 0 {
+	case len(a.Reasons) == 0:
 		return true
 	}
-	return !slices.ContainsFunc(other.Reasons, func(reason string) bool { return !slices.Contains(a.Reasons, reason) })
+	return !slices.ContainsFunc(other.Reasons, func(reason string) bool {
+		return !slices.ContainsFunc(a.Reasons, func(theirs string) bool { return reason == theirs || isWithoutName(reason, theirs) })
+	})
+}
+
+// isWithoutName says that a reason is another one without one of its words. Where
+// kube-scheduler names an object in a reason, muster must not: its reasons are constant.
+func isWithoutName(reason, named string) bool {
+	words := strings.Fields(named)
+	for i := range words {
+		if strings.Join(slices.Delete(slices.Clone(words), i, i+1), " ") == reason {
+			return true
+		}
+	}
+	return false
 }
 
 // outcome names the kind of answer, for a count of how often each came up.
 func (a Answer) outcome() string {
 	switch {
+	case a.Skipped:
+		return "skipped"
 	case a.Code == fwk.Success:
 		return "fits"
+	case a.Code == fwk.Error:
+		return "error"
 	case len(a.Reasons) == 0:
 		return "ruled out by PreFilter"
 	default:

@@ -5,7 +5,8 @@
 // profile. It is put to both sides: to muster through the doors it has in production
 // (configuration, cluster, profile), and to kube-scheduler's framework with its in-tree
 // plugins, the feature gates at their defaults. For each plugin alone and for all of
-// them together, both must give the same [Answer] to every pending pod on every node:
+// them together, both must give the same [Answer] to every pending pod on every node.
+// Scores are compared among the nodes that fit, as kube-scheduler does it:
 //
 //	judge, err := conformance.NewJudge(ctx)
 //	...
@@ -15,5 +16,10 @@
 // A pending pod has no resources in its status: the kubelet of its node writes those, and
 // it has none yet. Plugins run in kube-scheduler's order.
 //
-// To add a plugin, add its line to plugins.
+// Where a plugin of kube-scheduler fails, scheduling of the pod does, and muster must
+// reject the node. A reason of kube-scheduler that names an object is repeated without
+// the name, since muster's reasons are constant.
+//
+// To add a plugin, add its line to plugins, with what draws the fields and objects that
+// it looks at. What is drawn for many plugins is in labels.go and workloads.go.
 package conformance

@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,20 +23,13 @@ const (
 // Generate draws a scenario. The same seed draws the same one.
 func Generate(seed uint64) *Scenario {
 	s := newSource(seed)
-	scenario := &Scenario{Profile: s.profile()}
+	scenario := &Scenario{Profile: s.profile(compared())}
 	for i := range 1 + s.upTo(mostNodes-1) {
-		scenario.Nodes = append(scenario.Nodes, s.node(i))
+		scenario.Nodes = append(scenario.Nodes, s.node(nodeName(i)))
 	}
+	scenario.Objects = s.objects()
 	for i := range s.upTo(mostPlaced) {
-		pod := s.pod(fmt.Sprintf("placed-%d", i))
-		pod.Spec.NodeName = one(s, scenario.Nodes...).Name
-		pod.Status.Phase = one(s, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed)
-		for _, plugin := range plugins() {
-			if plugin.placed != nil {
-				plugin.placed(s, pod)
-			}
-		}
-		scenario.Placed = append(scenario.Placed, pod)
+		scenario.Placed = append(scenario.Placed, s.placed(fmt.Sprintf("placed-%d", i), one(s, scenario.Nodes...).Name))
 	}
 	for i := range pendingPods {
 		pod := s.pod(fmt.Sprintf("pending-%d", i))
@@ -44,18 +39,22 @@ func Generate(seed uint64) *Scenario {
 	return scenario
 }
 
-// profile draws most of the plugins that muster has.
-func (s *source) profile() Profile {
+// profile draws some or most of the plugins.
+func (s *source) profile(of []plugin) Profile {
 	profile := Profile{Args: map[string]map[string]any{}}
+	often := one(s, 30, 90)
 	for _, known := range v1alpha2.KnownPlugins() {
-		if known.Filter != v1alpha2.Never && s.chance(90) {
+		if !slices.ContainsFunc(of, func(plugin plugin) bool { return plugin.name == known.Name }) {
+			continue
+		}
+		if known.Filter != v1alpha2.Never && s.chance(often) {
 			profile.Filter = append(profile.Filter, known.Name)
 		}
-		if known.Score != v1alpha2.Never && s.chance(90) {
+		if known.Score != v1alpha2.Never && s.chance(often) {
 			profile.Score = append(profile.Score, ScorePlugin{Name: known.Name, Weight: one(s, int32(1), 1, 2, 7, 100)})
 		}
 	}
-	for _, plugin := range plugins() {
+	for _, plugin := range of {
 		if plugin.args != nil && s.chance(60) {
 			profile.Args[plugin.name] = plugin.args(s)
 		}
@@ -65,8 +64,9 @@ func (s *source) profile() Profile {
 
 func nodeName(i int) string { return fmt.Sprintf("node-%d", i) }
 
-func (s *source) node(i int) *corev1.Node {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i)}}
+func (s *source) node(name string) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	labelNode(s, node)
 	for _, plugin := range plugins() {
 		if plugin.node != nil {
 			plugin.node(s, node)
@@ -75,23 +75,25 @@ func (s *source) node(i int) *corev1.Node {
 	return node
 }
 
+func (s *source) objects() Objects {
+	var objects Objects
+	namespaces(s, &objects)
+	selectPods(s, &objects)
+	for _, plugin := range plugins() {
+		if plugin.objects != nil {
+			plugin.objects(s, &objects)
+		}
+	}
+	return objects
+}
+
 // pod draws a pod as the API server would store it, or now and then one of a dump that
 // was written by hand.
 func (s *source) pod(name string) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault, UID: types.UID(name)}}
-	for i := range 1 + s.upTo(2) {
-		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: fmt.Sprintf("main-%d", i)})
-	}
-	if s.chance(40) {
-		for i := range 1 + s.upTo(2) {
-			init := corev1.Container{Name: fmt.Sprintf("init-%d", i)}
-			if s.chance(60) {
-				policy := one(s, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure)
-				init.RestartPolicy = &policy
-			}
-			pod.Spec.InitContainers = append(pod.Spec.InitContainers, init)
-		}
-	}
+	pod := &corev1.Pod{ObjectMeta: s.meta(name)}
+	pod.UID, pod.Labels = types.UID(name), s.labels(3, podLabels())
+	employ(s, pod)
+	s.contain(pod)
 	for _, plugin := range plugins() {
 		if plugin.pod != nil {
 			plugin.pod(s, pod)
@@ -99,6 +101,40 @@ func (s *source) pod(name string) *corev1.Pod {
 	}
 	if s.chance(90) {
 		corev1defaults.SetObjectDefaults_Pod(pod)
+	}
+	return pod
+}
+
+// contain gives a pod its containers.
+func (s *source) contain(pod *corev1.Pod) {
+	for i := range 1 + s.upTo(2) {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: fmt.Sprintf("main-%d", i)})
+	}
+	if !s.chance(40) {
+		return
+	}
+	for i := range 1 + s.upTo(2) {
+		init := corev1.Container{Name: fmt.Sprintf("init-%d", i)}
+		if s.chance(60) {
+			policy := one(s, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure)
+			init.RestartPolicy = &policy
+		}
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, init)
+	}
+}
+
+// placed draws a pod on a node. It may be finished, or on its way to be deleted.
+func (s *source) placed(name, node string) *corev1.Pod {
+	pod := s.pod(name)
+	pod.Spec.NodeName = node
+	pod.Status.Phase = one(s, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed)
+	if s.chance(10) {
+		pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1_700_000_000, 0)}
+	}
+	for _, plugin := range plugins() {
+		if plugin.placed != nil {
+			plugin.placed(s, pod)
+		}
 	}
 	return pod
 }

@@ -3,10 +3,13 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
-// remembered is how many disagreements are kept and made small.
-const remembered = 3
+// remembered is how many disagreements are kept and made small, one about each question.
+const remembered = 5
 
 // Judge puts scenarios to both sides and counts. It is not safe for concurrent use.
 type Judge struct {
@@ -14,7 +17,7 @@ type Judge struct {
 	Cases int
 	// Disagreements are the answers on which the sides differ.
 	Disagreements int
-	// First are the first few of them.
+	// First are the first of them, one about each of a few questions.
 	First []Disagreement
 	// Outcomes are how often each of kube-scheduler's outcomes came up, by question: a
 	// predicate is tried only by a scenario that it can accept or reject.
@@ -26,6 +29,7 @@ type Judge struct {
 // Disagreement is a pod on a node of which the two sides say different things.
 type Disagreement struct {
 	About         string
+	Node          string
 	KubeScheduler Answer
 	Muster        Answer
 	// Scenario is the smallest that was found to show it, in YAML.
@@ -33,7 +37,7 @@ type Disagreement struct {
 }
 
 func (d Disagreement) String() string {
-	return fmt.Sprintf("%s:\n  kube-scheduler says %v\n  muster says         %v\n%s", d.About, d.KubeScheduler, d.Muster, d.Scenario)
+	return fmt.Sprintf("%s, on %s:\n  kube-scheduler says %v\n  muster says         %v\n%s", d.About, d.Node, d.KubeScheduler, d.Muster, d.Scenario)
 }
 
 // NewJudge builds the in-tree side. What it starts ends with the context.
@@ -63,15 +67,37 @@ func (j *Judge) Hear(ctx context.Context, s *Scenario) error {
 					continue
 				}
 				j.Disagreements++
-				if len(j.First) < remembered {
-					d := Disagreement{About: q.about, KubeScheduler: answer, Muster: ours[pod][node]}
-					j.First = append(j.First, j.smallest(ctx, d, s.at(q.Profile, pod, node)))
+				if len(j.First) < remembered && !slices.ContainsFunc(j.First, func(d Disagreement) bool { return d.About == q.about }) {
+					d := Disagreement{About: q.about, Node: s.Nodes[node].Name, KubeScheduler: answer, Muster: ours[pod][node]}
+					j.First = append(j.First, j.reduce(ctx, d, s.asking(q.Profile, pod)))
 				}
 			}
 		}
 	}
 	j.Cases += len(s.Pending) * len(s.Nodes)
 	return nil
+}
+
+// reduce finds the smallest scenario that shows a disagreement, starting from one of a
+// single pending pod.
+func (j *Judge) reduce(ctx context.Context, d Disagreement, s *Scenario) Disagreement {
+	d.Scenario = smallest(s, func(candidate *Scenario) bool {
+		node := slices.IndexFunc(candidate.Nodes, func(node *corev1.Node) bool { return node.Name == d.Node })
+		if node < 0 {
+			return false
+		}
+		sides, err := j.look(candidate)
+		if err != nil {
+			return false
+		}
+		theirs, ours, err := sides.answer(ctx, candidate.Profile)
+		if err != nil || theirs[0][node].repeatedBy(ours[0][node]) {
+			return false
+		}
+		d.KubeScheduler, d.Muster = theirs[0][node], ours[0][node]
+		return true
+	})
+	return d
 }
 
 // sides are the two views of one scenario.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -26,19 +27,10 @@ type musterView struct {
 // lookWithMuster fills a cluster as the watch does, pods before nodes included.
 func lookWithMuster(s *Scenario) (*musterView, error) {
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: math.MaxInt64})
-	half := len(s.Placed) / 2
-	for _, pod := range s.Placed[:half] {
-		if err := add(c, pod); err != nil {
-			return nil, err
-		}
-	}
-	for _, node := range s.Nodes {
-		if err := add(c, node); err != nil {
-			return nil, err
-		}
-	}
-	for _, pod := range s.Placed[half:] {
-		if err := add(c, pod); err != nil {
+	placed, objects := plainly(s.Placed), s.Objects.all()
+	somePods, someObjects := len(placed)/2, len(objects)/2
+	for _, object := range slices.Concat(placed[:somePods], objects[:someObjects], plainly(s.Nodes), placed[somePods:], objects[someObjects:]) {
+		if err := set(c, object); err != nil {
 			return nil, err
 		}
 	}
@@ -56,7 +48,8 @@ func lookWithMuster(s *Scenario) (*musterView, error) {
 	return view, nil
 }
 
-func add(c *cluster.Cluster, object runtime.Object) error {
+// set applies that an object was added or changed, as the watch does it.
+func set(c *cluster.Cluster, object runtime.Object) error {
 	trimmed, err := cluster.Trim(object.DeepCopyObject())
 	if err != nil {
 		return err
@@ -65,21 +58,26 @@ func add(c *cluster.Cluster, object runtime.Object) error {
 }
 
 func (v *musterView) answer(profile Profile) (answers, error) {
-	config, err := v1alpha2.Decode(profile.document())
+	ours, err := profile.muster()
 	if err != nil {
-		return nil, fmt.Errorf("muster: %w", err)
-	}
-	ours, err := predicates.NewProfile(&config.Profiles[0])
-	if err != nil {
-		return nil, fmt.Errorf("muster: %w", err)
+		return nil, err
 	}
 	all := make(answers, len(v.pending))
 	for i, pod := range v.pending {
-		fit, rank := ours.Filter(pod, v.snapshot), ours.Rank(pod, v.snapshot)
+		judgement := ours.Judge(pod, v.snapshot)
 		all[i] = make([]Answer, len(v.nodes))
+		var fitting []int32
+		var answers []*Answer
 		for j, node := range v.nodes {
-			all[i][j] = answerOf(fit.Verdict(node), v.snapshot.ResourceNames)
-			all[i][j].Score = rank.Total(node)
+			all[i][j] = answerOf(judgement.Verdict(node), v.snapshot.ResourceNames)
+			if all[i][j].Code == fwk.Success {
+				fitting, answers = append(fitting, node.Index), append(answers, &all[i][j])
+			}
+		}
+		totals := make([]int64, len(fitting))
+		judgement.Rank(fitting, totals)
+		for j, answer := range answers {
+			answer.Score = totals[j]
 		}
 	}
 	return all, nil
@@ -94,6 +92,19 @@ func answerOf(verdict predicates.Verdict, names *cluster.ResourceNames) Answer {
 	default:
 		return Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{verdict.Reason(names)}}
 	}
+}
+
+// muster is the profile as muster runs it.
+func (p Profile) muster() (*predicates.Profile, error) {
+	config, err := v1alpha2.Decode(p.document())
+	if err != nil {
+		return nil, fmt.Errorf("muster: %w", err)
+	}
+	profile, err := predicates.NewProfile(&config.Profiles[0])
+	if err != nil {
+		return nil, fmt.Errorf("muster: %w", err)
+	}
+	return profile, nil
 }
 
 // document is the configuration file that says the same as the profile.

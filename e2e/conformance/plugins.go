@@ -1,34 +1,49 @@
 package conformance
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
-// plugin is a plugin that both sides have, with what gives it something to decide. Any
-// of the functions may be nil.
+// plugin is a plugin of muster, with what gives it something to decide. Any of the
+// functions may be nil. They draw from vocabularies of few values, so that what one draws
+// often meets what another one drew: nodes have the names nodeName(0) to
+// nodeName(mostNodes-1), namespaces those of namespaceNames.
 type plugin struct {
 	name string
+	// absent is why kube-scheduler has no such plugin to compare it with.
+	absent string
 	// args draws arguments in the form of a configuration file.
 	args func(*source) map[string]any
 	// node and pod draw the fields that the plugin looks at; placed those that only a
-	// pod on a node has.
+	// pod on a node has. A node has its labels already, unless it has none; a pod its
+	// namespace, labels, controller and containers.
 	node   func(*source, *corev1.Node)
 	pod    func(*source, *corev1.Pod)
 	placed func(*source, *corev1.Pod)
+	// objects adds objects that the plugin looks up. Namespaces and what selects pods are
+	// there already. It must draw names from a vocabulary: an object that is drawn again
+	// is how one of that name changes.
+	objects func(*source, *Objects)
 }
 
-// plugins is the one list of what is held against kube-scheduler, in the order in which
-// it runs.
+// plugins is the one list of muster's plugins, in the order in which they run.
 func plugins() []plugin {
 	return []plugin{
 		{name: v1alpha2.NodeUnschedulable, node: cordon},
 		{name: v1alpha2.NodeName, pod: nameNode},
 		{name: v1alpha2.TaintToleration, node: taint, pod: tolerate},
-		{name: v1alpha2.NodeAffinity, args: addAffinity, node: label, pod: selectNodes},
+		{name: v1alpha2.NodeAffinity, args: addAffinity, pod: selectNodes},
 		{name: v1alpha2.NodePorts, pod: takePorts},
 		{name: v1alpha2.NodeResourcesFit, args: drawFitArgs, node: offer, pod: ask, placed: resize},
 		{name: v1alpha2.NodeResourcesBalancedAllocation, args: drawBalancedAllocationArgs},
 	}
+}
+
+// compared are the plugins that kube-scheduler has as well.
+func compared() []plugin {
+	return slices.DeleteFunc(plugins(), func(plugin plugin) bool { return plugin.absent != "" })
 }

@@ -14,6 +14,7 @@ import (
 type Scenario struct {
 	Profile Profile        `json:"profile"`
 	Nodes   []*corev1.Node `json:"nodes"`
+	Objects Objects        `json:"objects,omitzero"`
 	// Placed pods are on one of the nodes.
 	Placed []*corev1.Pod `json:"placed,omitempty"`
 	// Pending pods ask for a place. A nodeName in their spec is a wish.
@@ -26,27 +27,34 @@ func Read(data []byte) (*Scenario, error) {
 	if err := yaml.UnmarshalStrict(data, s); err != nil {
 		return nil, fmt.Errorf("scenario: %w", err)
 	}
+	if err := s.validate(); err != nil {
+		return nil, fmt.Errorf("scenario: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Scenario) validate() error {
 	if len(s.Nodes) == 0 || len(s.Pending) == 0 {
-		return nil, errors.New("scenario: there must be a node and a pending pod")
+		return errors.New("there must be a node and a pending pod")
 	}
 	nodes := map[string]bool{}
 	for _, node := range s.Nodes {
 		if node.Name == "" {
-			return nil, errors.New("scenario: a node has no name")
+			return errors.New("a node has no name")
 		}
 		nodes[node.Name] = true
 	}
 	uids := map[types.UID]bool{}
 	for _, pod := range s.Placed {
 		if !nodes[pod.Spec.NodeName] {
-			return nil, fmt.Errorf("scenario: pod %q is on node %q, which does not exist", pod.Name, pod.Spec.NodeName)
+			return fmt.Errorf("pod %q is on node %q, which does not exist", pod.Name, pod.Spec.NodeName)
 		}
 		if pod.UID == "" || uids[pod.UID] {
-			return nil, fmt.Errorf("scenario: pod %q has UID %q, which is not its own", pod.Name, pod.UID)
+			return fmt.Errorf("pod %q has UID %q, which is not its own", pod.Name, pod.UID)
 		}
 		uids[pod.UID] = true
 	}
-	return s, nil
+	return nil
 }
 
 // Profile says which plugins run, in their order.
@@ -72,7 +80,7 @@ type question struct {
 // questions are every plugin of the profile alone, at each extension point, and the
 // whole profile.
 func (p Profile) questions() []question {
-	questions := []question{{about: "all plugins together", Profile: p}}
+	var questions []question
 	for _, name := range p.Filter {
 		questions = append(questions, question{about: name + " filter", Profile: Profile{Filter: []string{name}, Args: p.Args}})
 	}
@@ -80,16 +88,12 @@ func (p Profile) questions() []question {
 		score.Weight = 1
 		questions = append(questions, question{about: score.Name + " score", Profile: Profile{Score: []ScorePlugin{score}, Args: p.Args}})
 	}
-	return questions
+	return append(questions, question{about: "all plugins together", Profile: p})
 }
 
-// at is the part of a scenario that one pod and one node make up.
-func (s *Scenario) at(profile Profile, pod, node int) Scenario {
-	part := Scenario{Profile: profile, Nodes: s.Nodes[node : node+1], Pending: s.Pending[pod : pod+1]}
-	for _, placed := range s.Placed {
-		if placed.Spec.NodeName == s.Nodes[node].Name {
-			part.Placed = append(part.Placed, placed)
-		}
-	}
-	return part
+// asking is the scenario with one of its pending pods and part of its profile.
+func (s *Scenario) asking(profile Profile, pod int) *Scenario {
+	part := *s
+	part.Profile, part.Pending = profile, s.Pending[pod:pod+1]
+	return &part
 }

@@ -1,6 +1,9 @@
 package conformance
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // source is where everything random comes from. Two of the same seed draw the same.
 type source struct {
@@ -22,6 +25,7 @@ func one[T any](s *source, choices ...T) T { return choices[s.random.IntN(len(ch
 
 // several draws from none to most of the choices, none of them twice.
 func several[T any](s *source, most int, choices ...T) []T {
+	choices = slices.Clone(choices)
 	s.random.Shuffle(len(choices), func(i, j int) { choices[i], choices[j] = choices[j], choices[i] })
 	return choices[:s.upTo(min(most, len(choices)))]
 }

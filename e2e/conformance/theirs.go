@@ -22,6 +22,7 @@ import (
 	inTree "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
@@ -31,6 +32,7 @@ import (
 // informers never start; a scenario is all that it knows.
 type kubeScheduler struct {
 	registry frameworkruntime.Registry
+	client   kubernetes.Interface
 	options  []frameworkruntime.Option
 }
 
@@ -44,9 +46,9 @@ func newKubeScheduler(ctx context.Context) (*kubeScheduler, error) {
 	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), factory.Resource().V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
 	return &kubeScheduler{
 		registry: inTree.NewInTreeRegistry(),
+		client:   client,
 		options: []frameworkruntime.Option{
 			frameworkruntime.WithClientSet(client),
-			frameworkruntime.WithInformerFactory(factory),
 			frameworkruntime.WithSharedDRAManager(dynamicresources.NewDRAManager(ctx, claims, nil, factory)),
 			frameworkruntime.WithParallelism(1),
 		},
@@ -56,9 +58,9 @@ func newKubeScheduler(ctx context.Context) (*kubeScheduler, error) {
 // inTreeView is a scenario as kube-scheduler sees it.
 type inTreeView struct {
 	*kubeScheduler
-	snapshot *cache.Snapshot
-	nodes    []fwk.NodeInfo // in the scenario's order
-	pending  []*corev1.Pod
+	options []frameworkruntime.Option
+	nodes   []fwk.NodeInfo // in the scenario's order
+	pending []*corev1.Pod
 }
 
 func (k *kubeScheduler) look(s *Scenario) (*inTreeView, error) {
@@ -69,9 +71,19 @@ func (k *kubeScheduler) look(s *Scenario) (*inTreeView, error) {
 			pods = append(pods, pod)
 		}
 	}
-	view := &inTreeView{kubeScheduler: k, snapshot: cache.NewSnapshot(pods, s.Nodes), pending: s.Pending}
+	snapshot := cache.NewSnapshot(pods, s.Nodes)
+	factory := informers.NewSharedInformerFactory(k.client, 0)
+	if err := s.Objects.fill(factory); err != nil {
+		return nil, err
+	}
+	view := &inTreeView{kubeScheduler: k, pending: s.Pending}
+	view.options = append(slices.Clip(k.options),
+		frameworkruntime.WithSnapshotSharedLister(snapshot),
+		frameworkruntime.WithInformerFactory(factory),
+		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
+	)
 	for _, node := range s.Nodes {
-		info, err := view.snapshot.Get(node.Name)
+		info, err := snapshot.Get(node.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -94,56 +106,53 @@ func (v *inTreeView) answer(ctx context.Context, profile Profile) (answers, erro
 	all := make(answers, len(v.pending))
 	for i, pod := range v.pending {
 		all[i] = make([]Answer, len(v.nodes))
-		if err := v.filter(ctx, filters, pod, all[i]); err != nil {
-			return nil, err
-		}
-		if err := v.score(ctx, scores, pod, all[i]); err != nil {
-			return nil, err
-		}
+		v.filter(ctx, filters, profile, pod, all[i])
+		v.score(ctx, scores, pod, all[i])
 	}
 	return all, nil
 }
 
 // filter does what the scheduler does to find the nodes that fit.
-func (v *inTreeView) filter(ctx context.Context, f framework.Framework, pod *corev1.Pod, to []Answer) error {
+func (v *inTreeView) filter(ctx context.Context, f framework.Framework, profile Profile, pod *corev1.Pod, to []Answer) {
 	state := framework.NewCycleState()
 	result, status, _ := f.RunPreFilterPlugins(ctx, state, pod)
-	if !status.IsSuccess() && !status.IsRejected() {
-		return fmt.Errorf("pre-filter %s: %w", pod.Name, status.AsError())
-	}
+	skipped := len(profile.Filter) > 0 && state.GetSkipFilterPlugins().HasAll(profile.Filter...)
 	for i, node := range v.nodes {
 		switch {
-		case status.IsRejected():
-			to[i].Code = status.Code()
+		case !status.IsSuccess():
+			// Of several plugins muster may name one that comes before and is against the node.
+			to[i] = Answer{Code: status.Code(), AnyRejection: status.IsError() || len(profile.Filter) > 1}
 		case !result.AllNodes() && !result.NodeNames.Has(node.Node().Name):
 			to[i].Code = fwk.UnschedulableAndUnresolvable
 		default:
-			verdict := f.RunFilterPlugins(ctx, state, pod, node)
-			if verdict.IsSuccess() {
-				continue
+			to[i].Skipped = skipped
+			if verdict := f.RunFilterPlugins(ctx, state, pod, node); !verdict.IsSuccess() {
+				to[i] = Answer{Code: verdict.Code(), Reasons: verdict.Reasons(), AnyRejection: verdict.IsError()}
 			}
-			if !verdict.IsRejected() {
-				return fmt.Errorf("filter %s on %s: %w", pod.Name, node.Node().Name, verdict.AsError())
-			}
-			to[i].Code, to[i].Reasons = verdict.Code(), verdict.Reasons()
 		}
 	}
-	return nil
 }
 
-func (v *inTreeView) score(ctx context.Context, f framework.Framework, pod *corev1.Pod, to []Answer) error {
+// score does what the scheduler does to compare the nodes that fit.
+func (v *inTreeView) score(ctx context.Context, f framework.Framework, pod *corev1.Pod, to []Answer) {
+	var fitting []fwk.NodeInfo
+	var answers []*Answer
+	for i, node := range v.nodes {
+		if to[i].Code == fwk.Success {
+			fitting, answers = append(fitting, node), append(answers, &to[i])
+		}
+	}
 	state := framework.NewCycleState()
-	if status := f.RunPreScorePlugins(ctx, state, pod, v.nodes); !status.IsSuccess() {
-		return fmt.Errorf("pre-score %s: %w", pod.Name, status.AsError())
+	var scores []fwk.NodePluginScores
+	status := f.RunPreScorePlugins(ctx, state, pod, fitting)
+	if status.IsSuccess() {
+		scores, status = f.RunScorePlugins(ctx, state, pod, fitting)
 	}
-	scores, status := f.RunScorePlugins(ctx, state, pod, v.nodes)
-	if !status.IsSuccess() {
-		return fmt.Errorf("score %s: %w", pod.Name, status.AsError())
+	for i, answer := range answers {
+		if answer.Unscored = !status.IsSuccess(); !answer.Unscored {
+			answer.Score = scores[i].TotalScore
+		}
 	}
-	for i := range scores {
-		to[i].Score = scores[i].TotalScore
-	}
-	return nil
 }
 
 // framework builds kube-scheduler's framework with a set of plugins, each at all the
@@ -155,7 +164,7 @@ func (v *inTreeView) framework(ctx context.Context, profile Profile, set []confi
 			Enabled: append(set, config.Plugin{Name: names.PrioritySort}, config.Plugin{Name: names.DefaultBinder}),
 		}},
 	}
-	for _, plugin := range plugins() {
+	for _, plugin := range compared() {
 		if plugin.args == nil {
 			continue
 		}
@@ -165,8 +174,7 @@ func (v *inTreeView) framework(ctx context.Context, profile Profile, set []confi
 		}
 		inTreeProfile.PluginConfig = append(inTreeProfile.PluginConfig, config.PluginConfig{Name: plugin.name, Args: args})
 	}
-	options := append(slices.Clip(v.options), frameworkruntime.WithSnapshotSharedLister(v.snapshot))
-	f, err := frameworkruntime.NewFramework(ctx, v.registry, &inTreeProfile, options...)
+	f, err := frameworkruntime.NewFramework(ctx, v.registry, &inTreeProfile, v.options...)
 	if err != nil {
 		return nil, fmt.Errorf("kube-scheduler: %w", err)
 	}

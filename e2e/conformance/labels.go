@@ -1,0 +1,102 @@
+package conformance
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// vocabulary is the labels that there are, with their values: few, so that what is drawn
+// for one side of a selector often matches what is drawn for the other.
+type vocabulary []struct {
+	key    string
+	values []string
+}
+
+// Labels of nodes that are topology keys, beside the name of the host.
+const (
+	zoneLabel   = corev1.LabelTopologyZone
+	regionLabel = corev1.LabelTopologyRegion
+	diskLabel   = "disk"
+)
+
+// levelLabel is a number, mostly, for the operators Lt and Gt.
+const levelLabel = "example.com/level"
+
+func nodeLabels() vocabulary {
+	return vocabulary{
+		{zoneLabel, []string{"a", "a", "b", "b", "c", ""}},
+		{regionLabel, []string{"north", "south"}},
+		{diskLabel, []string{"", "ssd"}},
+		{levelLabel, []string{"0", "3", "5", "7", "007", "high"}},
+	}
+}
+
+func podLabels() vocabulary {
+	return vocabulary{
+		{"app", []string{"web", "web", "db", "cache"}},
+		{"tier", []string{"front", "back", ""}},
+		{"version", []string{"1", "2"}},
+	}
+}
+
+func namespaceLabels() vocabulary {
+	return vocabulary{
+		{"team", []string{"red", "blue"}},
+		{"stage", []string{"test", "live"}},
+	}
+}
+
+// labels draws from none to most labels, nil rather than none.
+func (s *source) labels(most int, from vocabulary) map[string]string {
+	var labels map[string]string
+	for _, label := range several(s, most, from...) {
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[label.key] = one(s, label.values...)
+	}
+	return labels
+}
+
+// labelNode gives a node its labels. Some have none, and some lack the name of the host
+// or have one that is not theirs.
+func labelNode(s *source, node *corev1.Node) {
+	if s.chance(8) {
+		return
+	}
+	node.Labels = map[string]string{}
+	for _, label := range nodeLabels() {
+		if s.chance(60) {
+			node.Labels[label.key] = one(s, label.values...)
+		}
+	}
+	if s.chance(85) {
+		node.Labels[corev1.LabelHostname] = node.Name
+	} else if s.chance(30) {
+		node.Labels[corev1.LabelHostname] = nodeName(s.upTo(3))
+	}
+}
+
+// labelSelector draws a selector: none, one that selects everything, and all operators.
+// It parses.
+func (s *source) labelSelector(of vocabulary) *metav1.LabelSelector {
+	if s.chance(5) {
+		return nil
+	}
+	selector := &metav1.LabelSelector{}
+	if s.chance(75) {
+		selector.MatchLabels = s.labels(2, of)
+	}
+	if s.chance(35) {
+		label := one(s, of...)
+		r := metav1.LabelSelectorRequirement{
+			Key:      label.key,
+			Operator: one(s, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist),
+		}
+		if r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpNotIn {
+			r.Values = []string{one(s, label.values...), one(s, label.values...)}
+		}
+		selector.MatchExpressions = append(selector.MatchExpressions, r)
+	}
+	return selector
+}
