@@ -35,6 +35,9 @@ func (j *Judgement) prepareCheck(i int, snap *cluster.Snapshot) {
 	if digest, ok := j.checks[i].(Digest); ok {
 		digest.Update(snap, indexes(snap))
 	}
+	if spanning, ok := j.checks[i].(Spanning); ok {
+		spanning.Turned(func(int32) {}) // all nodes are judged anyway
+	}
 }
 
 func (j *Judgement) prepareRating(i int, snap *cluster.Snapshot) {
@@ -48,7 +51,7 @@ func (j *Judgement) prepareRating(i int, snap *cluster.Snapshot) {
 func indexes(snap *cluster.Snapshot) []int32 {
 	all := make([]int32, snap.IndexEnd())
 	for i := range all {
-		all[i] = int32(i) //nolint:gosec // a cluster has fewer than 2³¹ nodes
+		all[i] = int32(i)
 	}
 	return all
 }
