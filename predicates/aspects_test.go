@@ -46,22 +46,34 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 			if check == nil {
 				continue
 			}
-			got, want := check.Verdict(mixed(a, b, predicate.Aspects())), check.Verdict(a)
-			if got != want {
-				t.Fatalf("%s reads more than %q: %q became %q", predicate.Name(), predicate.Aspects(), want.Reason(names), got.Reason(names))
+			verdicts := func(a *cluster.Node) [2]Verdict {
+				suppose(check, snap, a, b)
+				return [2]Verdict{check.Verdict(a), check.Verdict(b)}
 			}
-			note(predicate.Name()+" filter", int64(want))
+			want, got := verdicts(a), verdicts(mixed(a, b, predicate.Aspects()))
+			if got != want {
+				t.Fatalf("%s reads more than %q: on a and b it says %d, and then %d", predicate.Name(), predicate.Aspects(), want, got)
+			}
+			note(predicate.Name()+" filter", int64(want[0]))
 		}
 		for _, score := range profile.scores {
-			rate := score.For(pod, snap).Alone
-			if rate == nil {
+			rating := score.For(pod, snap)
+			rates := func(a *cluster.Node) (rates [2]int64) {
+				if rating.Alone != nil {
+					return [2]int64{rating.Alone(a), rating.Alone(b)}
+				}
+				suppose(rating.Among, snap, a, b)
+				rating.Among.Rate([]int32{a.Index, b.Index}, rates[:])
+				return rates
+			}
+			if rating.Alone == nil && rating.Among == nil {
 				continue
 			}
-			got, want := rate(mixed(a, b, score.Aspects())), rate(a)
+			want, got := rates(a), rates(mixed(a, b, score.Aspects()))
 			if got != want {
-				t.Fatalf("%s reads more than %q: %d became %d", score.Name(), score.Aspects(), want, got)
+				t.Fatalf("%s reads more than %q: it rates a and b %d, and then %d", score.Name(), score.Aspects(), want, got)
 			}
-			note(score.Name()+" score", want)
+			note(score.Name()+" score", want[0])
 		}
 	})
 	if want := len(profile.predicates) + len(profile.scores); len(outcomes) != want {
@@ -74,11 +86,22 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 	}
 }
 
-// mixed is a node that has the name and the given aspects of one node and all else of
-// another.
+// suppose puts nodes in the place of those of the snapshot, if that matters to what is
+// prepared.
+func suppose(prepared any, snap *cluster.Snapshot, nodes ...*cluster.Node) {
+	if digest, ok := prepared.(Digest); ok {
+		digest.Update(snap, indexes(snap))
+		for _, node := range nodes {
+			digest.Suppose(node)
+		}
+	}
+}
+
+// mixed is a node that has the name, the index and the given aspects of one node and all
+// else of another.
 func mixed(from, others *cluster.Node, aspects cluster.Aspect) *cluster.Node {
 	mixed, object := *others, *others.Node
-	mixed.Node, object.Name = &object, from.Name
+	mixed.Node, mixed.Index, object.Name = &object, from.Index, from.Name
 	has := func(aspect cluster.Aspect) bool { return aspects&aspect != 0 }
 	if has(cluster.AspectAllocatable) {
 		object.Status.Allocatable, mixed.Allocatable = from.Status.Allocatable, from.Allocatable
@@ -163,6 +186,9 @@ func drawPod(t *rapid.T) *corev1.Pod {
 	drawn.Spec.NodeName = draw("node", "", "a", "b")
 	if zone := draw("zone", "", "a", "b"); zone != "" {
 		drawn.Spec.NodeSelector = map[string]string{"zone": zone}
+	}
+	if zone := draw("preferred zone", "", "a", "b"); zone != "" {
+		preferring(preferredTerm(1, label("zone", corev1.NodeSelectorOpIn, zone)))(drawn)
 	}
 	if value := draw("toleration", "", "gpu", "web"); value != "" {
 		drawn.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Value: value}}

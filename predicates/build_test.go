@@ -1,6 +1,7 @@
 package predicates
 
 import (
+	"cmp"
 	"log/slog"
 	"math"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/config/v1alpha2"
@@ -19,11 +21,17 @@ func newCluster() *cluster.Cluster {
 	return cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: math.MaxInt64})
 }
 
-// scene is a node, the pods on it and a pod that asks for a place there.
+// scene is a node, what else there is in the cluster, and a pod that asks for a place on
+// that node.
 type scene struct {
-	node   *corev1.Node
+	node *corev1.Node
+	// others are more nodes, of other names.
+	others []*corev1.Node
+	// placed pods are on the node, unless they name another one.
 	placed []*corev1.Pod
-	pod    *corev1.Pod
+	// objects are part of no node.
+	objects []runtime.Object
+	pod     *corev1.Pod
 }
 
 // raise gives the scene to a cluster. Where the scene is silent, there is a roomy node
@@ -36,14 +44,18 @@ func (s scene) raise(t *testing.T) (*cluster.Snapshot, *cluster.Node, *cluster.P
 	if s.pod == nil {
 		s.pod = pod()
 	}
-	c := newCluster()
-	if err := c.Set(s.node); err != nil {
-		t.Fatal(err)
+	objects := append([]runtime.Object{s.node}, s.objects...)
+	for _, other := range s.others {
+		objects = append(objects, other)
 	}
 	for i, placed := range s.placed {
-		placed.Name, placed.Spec.NodeName = "placed-"+string(rune('a'+i)), s.node.Name
-		placed.UID = types.UID(placed.Name)
-		if err := c.Set(placed); err != nil {
+		placed.Name = "placed-" + string(rune('a'+i))
+		placed.Spec.NodeName, placed.UID = cmp.Or(placed.Spec.NodeName, s.node.Name), types.UID(placed.Name)
+		objects = append(objects, placed)
+	}
+	c := newCluster()
+	for _, object := range objects {
+		if err := c.Set(object); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,6 +107,9 @@ func checkVerdicts(t *testing.T, plugin string, cases []verdictCase) {
 			if check == nil {
 				return
 			}
+			if digest, ok := check.(Digest); ok {
+				digest.Update(snap, indexes(snap))
+			}
 			verdict := check.Verdict(node)
 			if got := verdict.Reason(snap.ResourceNames); got != test.reason {
 				t.Errorf("reason %q, want %q", got, test.reason)
@@ -135,18 +150,39 @@ func checkRates(t *testing.T, plugin string, cases []rateCase) {
 				t.Errorf("its name is %q", score.Name())
 			}
 			snap, node, pod := test.scene.raise(t)
-			rate := score.For(pod, snap).Alone
-			if (rate == nil) != test.alike {
-				t.Fatalf("it tells nodes apart: %v", rate != nil)
-			}
-			if rate == nil {
+			rating := score.For(pod, snap)
+			if alike := rating.Alone == nil && rating.Among == nil; alike != test.alike {
+				t.Fatalf("it tells nodes apart: %v", !alike)
+			} else if alike {
 				return
 			}
-			if got := rate(node); got != test.want {
+			if got := rateAmongAll(rating, snap)[node.Name]; got != test.want {
 				t.Errorf("rate %d, want %d", got, test.want)
 			}
 		})
 	}
+}
+
+// rateAmongAll rates all nodes of a snapshot, as compared with each other if need be, by
+// their names.
+func rateAmongAll(rating Rating, snap *cluster.Snapshot) map[string]int64 {
+	rated := map[string]int64{}
+	var nodes []int32
+	for node := range snap.Nodes() {
+		if rating.Alone != nil {
+			rated[node.Name] = rating.Alone(node)
+		}
+		nodes = append(nodes, node.Index)
+	}
+	if rating.Among != nil {
+		rating.Among.Update(snap, indexes(snap))
+		ratings := make([]int64, len(nodes))
+		rating.Among.Rate(nodes, ratings)
+		for i, index := range nodes {
+			rated[snap.Node(index).Name] = ratings[i]
+		}
+	}
+	return rated
 }
 
 func node(change ...func(*corev1.Node)) *corev1.Node {
@@ -192,6 +228,10 @@ func tainted(key, value string, effect corev1.TaintEffect) func(*corev1.Node) {
 	}
 }
 
+func called(name string) func(*corev1.Node) {
+	return func(n *corev1.Node) { n.Name = name }
+}
+
 func cordoned(n *corev1.Node) { n.Spec.Unschedulable = true }
 
 // asking adds to what the pod's first container asks for.
@@ -214,6 +254,19 @@ func requiring(terms ...corev1.NodeSelectorTerm) func(*corev1.Pod) {
 
 func required(terms ...corev1.NodeSelectorTerm) *corev1.NodeAffinity {
 	return &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}
+}
+
+// preferring gives the pod a preferred node affinity of these terms.
+func preferring(terms ...corev1.PreferredSchedulingTerm) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Affinity = &corev1.Affinity{NodeAffinity: preferred(terms...)} }
+}
+
+func preferred(terms ...corev1.PreferredSchedulingTerm) *corev1.NodeAffinity {
+	return &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: terms}
+}
+
+func preferredTerm(weight int32, term corev1.NodeSelectorTerm) corev1.PreferredSchedulingTerm {
+	return corev1.PreferredSchedulingTerm{Weight: weight, Preference: term}
 }
 
 // label is a term about one label.

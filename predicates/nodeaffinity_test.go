@@ -17,17 +17,13 @@ func TestNodeAffinity(t *testing.T) {
 	}
 	asked := func(terms ...corev1.NodeSelectorTerm) scene { return on(zoneA, requiring(terms...)) }
 	added := &v1alpha2.NodeAffinityArgs{AddedAffinity: required(label("zone", corev1.NodeSelectorOpIn, "a", "b"))}
-	preferred := &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{
-		{Weight: 1, Preference: label("zone", corev1.NodeSelectorOpIn, "b")},
-	}}
+	preference := preferredTerm(1, label("zone", corev1.NodeSelectorOpIn, "b"))
 	checkVerdicts(t, v1alpha2.NodeAffinity, []verdictCase{
 		{name: "a pod without selector and affinity fits everywhere", everywhere: true},
 		{name: "an empty node affinity fits everywhere", everywhere: true, scene: on(zoneA, func(p *corev1.Pod) {
 			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}
 		})},
-		{name: "a preference keeps no pod off", everywhere: true, scene: on(zoneA, func(p *corev1.Pod) {
-			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: preferred}
-		})},
+		{name: "a preference keeps no pod off", everywhere: true, scene: on(zoneA, preferring(preference))},
 		{name: "an empty selector matches every node", scene: on(zoneA, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{} })},
 		{name: "the selector matches", scene: on(zoneA, selecting("zone", "a"))},
 		{name: "the selector does not match, and eviction does not help", scene: on(zoneA, selecting("zone", "b")), reason: differs},
@@ -61,6 +57,6 @@ func TestNodeAffinity(t *testing.T) {
 		{name: "an added affinity that matches", args: added, scene: on(zoneA)},
 		{name: "the pod's own affinity holds beside an added one", args: added, scene: on(zoneA, selecting("zone", "b")), reason: differs},
 		{name: "an added affinity comes first", args: added, scene: on(node(), selecting("zone", "b")), reason: addedDiffers},
-		{name: "an added preference keeps no pod off", args: &v1alpha2.NodeAffinityArgs{AddedAffinity: preferred}, everywhere: true},
+		{name: "an added preference keeps no pod off", args: &v1alpha2.NodeAffinityArgs{AddedAffinity: preferred(preference)}, everywhere: true},
 	})
 }

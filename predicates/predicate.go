@@ -84,8 +84,8 @@ func registrations() []registration {
 	return []registration{
 		{name: v1alpha2.NodeUnschedulable, filter: newNodeUnschedulable},
 		{name: v1alpha2.NodeName, filter: newNodeName},
-		{name: v1alpha2.TaintToleration, filter: newTaintToleration},
-		{name: v1alpha2.NodeAffinity, filter: newNodeAffinity},
+		{name: v1alpha2.TaintToleration, filter: newTaintToleration, score: newTaintTolerationScore},
+		{name: v1alpha2.NodeAffinity, filter: newNodeAffinity, score: newNodeAffinityScore},
 		{name: v1alpha2.NodePorts, filter: newNodePorts},
 		{name: v1alpha2.NodeResourcesFit, filter: newNodeResourcesFit, score: newNodeResourcesFitScore},
 		{name: v1alpha2.NodeResourcesBalancedAllocation, score: newBalancedAllocation},

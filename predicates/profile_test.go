@@ -87,10 +87,17 @@ func TestTheFirstVerdictAgainstANodeCounts(t *testing.T) {
 }
 
 func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
+	// weigh turns on the scores of resources alone. A weight of 0 stands for the default.
 	weigh := func(fit, balanced int32) v1alpha2.PluginSet {
-		return v1alpha2.PluginSet{Enabled: []v1alpha2.Plugin{
-			{Name: v1alpha2.NodeResourcesFit, Weight: &fit}, {Name: v1alpha2.NodeResourcesBalancedAllocation, Weight: &balanced},
-		}}
+		set := v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}}
+		for name, weight := range map[string]int32{v1alpha2.NodeResourcesFit: fit, v1alpha2.NodeResourcesBalancedAllocation: balanced} {
+			plugin := v1alpha2.Plugin{Name: name}
+			if weight > 0 {
+				plugin.Weight = &weight
+			}
+			set.Enabled = append(set.Enabled, plugin)
+		}
+		return set
 	}
 	// LeastAllocated: CPU 40, memory 100 less 200 MiB of 10 GiB, 98: 138/2 = 69. Balanced: after 0.6, 0: 70,
 	// before 100: 50 + 20/2 = 60.
@@ -101,10 +108,10 @@ func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
 		scene       scene
 		want, scale int64
 	}{
-		{name: "each weighs 1 by default", scene: tilting, want: 69 + 60, scale: 6},
+		{name: "each weighs 1 by default", scores: weigh(0, 0), scene: tilting, want: 69 + 60, scale: 6},
 		{name: "weights multiply", scores: weigh(3, 10), scene: tilting, want: 3*69 + 10*60, scale: 6},
 		// Balanced rates all nodes alike; LeastAllocated: (99+98)/2 = 98 of 200.
-		{name: "a score that rates all alike adds nothing", scene: scene{node: tilting.node}, want: 98, scale: 5},
+		{name: "a score that rates all alike adds nothing", scores: weigh(0, 0), scene: scene{node: tilting.node}, want: 98, scale: 5},
 		{name: "no scores total 0", scores: v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}}, scene: tilting, want: 0, scale: 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

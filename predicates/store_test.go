@@ -65,11 +65,13 @@ func storePod(controller, number int) *corev1.Pod {
 	}
 	switch controller % 4 {
 	case 1:
-		pod.Spec.NodeSelector = map[string]string{"zone": "a"}
+		selecting("zone", "a")(pod)
+		preferring(preferredTerm(1, named(corev1.NodeSelectorOpIn, "node-1")))(pod)
 	case 2:
 		pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	case 3:
-		pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
+		taking("", "", 80)(pod)
+		preferring(preferredTerm(1, label("zone", corev1.NodeSelectorOpIn, "b")))(pod)
 	}
 	return pod
 }
@@ -107,7 +109,8 @@ func TestARememberedVerdictIsNeverStale(t *testing.T) {
 			},
 			"taint a node": func(t *rapid.T) {
 				node := nodeNow(name(t))
-				node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "k", Effect: corev1.TaintEffectNoSchedule})
+				effect := rapid.SampledFrom([]corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule}).Draw(t, "effect")
+				node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "k", Effect: effect})
 				set(node)
 			},
 			"cordon or uncordon a node": func(t *rapid.T) {

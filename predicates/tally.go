@@ -1,7 +1,9 @@
 package predicates
 
 import (
+	"math"
 	"slices"
+	"unsafe"
 
 	"muster.dev/muster/cluster"
 )
@@ -10,37 +12,64 @@ import (
 // among them rates MaxScore and the others in proportion, or the other way round
 // (DefaultNormalizeScore in pkg/scheduler/framework/plugins/helper).
 type tally struct {
+	// of is not negative. What is more than fits into 31 bits counts as that.
 	of       func(node *cluster.Node) int64
 	reversed bool
-	numbers  []int64 // by node index
+	numbers  []int32 // by node index; nil while all are 0
+	end      int     // of the node indexes
 }
 
 func (t *tally) Update(snap *cluster.Snapshot, nodes []int32) {
-	t.numbers = atLeast(t.numbers, snap.IndexEnd())
+	t.end = snap.IndexEnd()
+	if t.numbers != nil {
+		t.numbers = atLeast(t.numbers, t.end)
+	}
 	for _, index := range nodes {
 		if node := snap.Node(index); node != nil {
-			t.numbers[index] = t.of(node)
+			t.Suppose(node)
 		}
 	}
 }
 
-func (t *tally) Suppose(node *cluster.Node) { t.numbers[node.Index] = t.of(node) }
+func (t *tally) Suppose(node *cluster.Node) {
+	number := int32(min(t.of(node), math.MaxInt32)) //nolint:gosec // neither negative nor more
+	if t.numbers == nil {
+		if number == 0 {
+			return
+		}
+		t.numbers = make([]int32, t.end)
+	}
+	t.numbers[node.Index] = number
+}
 
 func (t *tally) Rate(nodes []int32, ratings []int64) {
-	highest := int64(0)
-	for i, index := range nodes {
-		ratings[i] = t.numbers[index]
-		highest = max(highest, ratings[i])
+	best := int64(0)
+	if t.reversed {
+		best = MaxScore
 	}
-	for i := range nodes {
-		if highest > 0 {
-			ratings[i] = ratings[i] * MaxScore / highest
+	highest := int64(0)
+	if t.numbers != nil {
+		for i, index := range nodes {
+			ratings[i] = int64(t.numbers[index])
+			highest = max(highest, ratings[i])
 		}
+	}
+	if highest == 0 {
+		for i := range ratings {
+			ratings[i] = best
+		}
+		return
+	}
+	for i := range ratings {
+		ratings[i] = ratings[i] * MaxScore / highest
 		if t.reversed {
 			ratings[i] = MaxScore - ratings[i]
 		}
 	}
 }
+
+// size is in bytes.
+func (t *tally) size() int64 { return int64(cap(t.numbers)) * int64(unsafe.Sizeof(int32(0))) }
 
 // atLeast is a slice by node index, grown with zeroes to that length.
 func atLeast[T any](byIndex []T, length int) []T {

@@ -43,9 +43,22 @@ type benchOptions struct {
 	assumeTTL time.Duration
 }
 
+// benchConfig scores nodes by resources alone, so that scores can be told by heart.
+const benchConfig = `
+apiVersion: ` + v1alpha2.APIVersion + `
+kind: ` + v1alpha2.Kind + `
+profiles:
+  - schedulerName: default-scheduler
+    plugins:
+      score:
+        enabled: [{name: NodeResourcesFit}, {name: NodeResourcesBalancedAllocation}]
+        disabled: [{name: "*"}]
+  - schedulerName: other
+`
+
 func newBench(t *testing.T, o benchOptions) *bench {
 	t.Helper()
-	config, err := v1alpha2.Decode([]byte("apiVersion: " + v1alpha2.APIVersion + "\nkind: " + v1alpha2.Kind + "\nprofiles: [{schedulerName: default-scheduler}, {schedulerName: other}]"))
+	config, err := v1alpha2.Decode([]byte(benchConfig))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestAnOldNameStandsForItsPluginsAtItsExtensionPoint(t *testing.T) {
 			name: "a priority carries its weight over",
 			plugins: Plugins{
 				Filter: PluginSet{Disabled: []Plugin{{Name: AllPlugins}}},
-				Score:  PluginSet{Enabled: []Plugin{{Name: "LeastRequestedPriority", Weight: heavy}}, Disabled: []Plugin{{Name: "BalancedResourceAllocation"}}},
+				Score:  PluginSet{Enabled: []Plugin{{Name: "LeastRequestedPriority", Weight: heavy}}, Disabled: []Plugin{{Name: AllPlugins}}},
 			},
 			scores: []ScorePlugin{{NodeResourcesFit, 7}},
 		},

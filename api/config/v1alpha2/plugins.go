@@ -75,8 +75,8 @@ func KnownPlugins() []KnownPlugin {
 	return []KnownPlugin{
 		{Name: NodeUnschedulable, Filter: ByDefault},
 		{Name: NodeName, Filter: ByDefault},
-		{Name: TaintToleration, Filter: ByDefault},
-		{Name: NodeAffinity, Filter: ByDefault, NewArgs: func() PluginArgs { return new(NodeAffinityArgs) }},
+		{Name: TaintToleration, Filter: ByDefault, Score: ByDefault, Weight: 3},
+		{Name: NodeAffinity, Filter: ByDefault, Score: ByDefault, Weight: 2, NewArgs: func() PluginArgs { return new(NodeAffinityArgs) }},
 		{Name: NodePorts, Filter: ByDefault},
 		{Name: NodeResourcesFit, Filter: ByDefault, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesFitArgs) }},
 		{Name: NodeResourcesBalancedAllocation, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesBalancedAllocationArgs) }},

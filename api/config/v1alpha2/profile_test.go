@@ -3,6 +3,7 @@ package v1alpha2
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +14,12 @@ import (
 func TestPluginsOfAProfile(t *testing.T) {
 	weight := func(w int32) *int32 { return &w }
 	defaultFilters := []string{NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit}
-	defaultScores := []ScorePlugin{{NodeResourcesFit, 1}, {NodeResourcesBalancedAllocation, 1}}
+	defaultScores := []ScorePlugin{{TaintToleration, 3}, {NodeAffinity, 2}, {NodeResourcesFit, 1}, {NodeResourcesBalancedAllocation, 1}}
+	// fit is the default scores with another one, or none, in the place of NodeResourcesFit.
+	fit := func(instead ...ScorePlugin) []ScorePlugin {
+		at := slices.Index(defaultScores, ScorePlugin{NodeResourcesFit, 1})
+		return slices.Concat(defaultScores[:at], instead, defaultScores[at+1:])
+	}
 
 	tests := []struct {
 		name    string
@@ -32,7 +38,7 @@ func TestPluginsOfAProfile(t *testing.T) {
 				Score: PluginSet{Disabled: []Plugin{{Name: NodeResourcesFit}}},
 			},
 			filters: defaultFilters,
-			scores:  []ScorePlugin{{NodeResourcesBalancedAllocation, 1}},
+			scores:  fit(),
 		},
 		{
 			name: "a star disables all defaults",
@@ -62,7 +68,7 @@ func TestPluginsOfAProfile(t *testing.T) {
 				Score: PluginSet{Enabled: []Plugin{{Name: NodeResourcesFit, Weight: weight(5)}}},
 			},
 			filters: defaultFilters,
-			scores:  []ScorePlugin{{NodeResourcesFit, 5}, {NodeResourcesBalancedAllocation, 1}},
+			scores:  fit(ScorePlugin{NodeResourcesFit, 5}),
 		},
 		{
 			name: "disabling and enabling a default moves it to the end",
@@ -73,7 +79,7 @@ func TestPluginsOfAProfile(t *testing.T) {
 				},
 			},
 			filters: defaultFilters,
-			scores:  []ScorePlugin{{NodeResourcesBalancedAllocation, 1}, {NodeResourcesFit, 5}},
+			scores:  append(fit(), ScorePlugin{NodeResourcesFit, 5}),
 		},
 	}
 	for _, test := range tests {

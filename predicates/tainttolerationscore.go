@@ -1,0 +1,34 @@
+package predicates
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// taintTolerationScore prefers the nodes with the fewest taints PreferNoSchedule that
+// the pod does not tolerate (pkg/scheduler/framework/plugins/tainttoleration).
+type taintTolerationScore struct{}
+
+func newTaintTolerationScore(*v1alpha2.Profile) (Score, error) { return taintTolerationScore{}, nil }
+
+func (taintTolerationScore) Name() string { return v1alpha2.TaintToleration }
+
+func (taintTolerationScore) Aspects() cluster.Aspect { return cluster.AspectTaints }
+
+func (taintTolerationScore) For(pod *cluster.Pod, _ *cluster.Snapshot) Rating {
+	log, tolerations := klog.Background(), pod.Spec.Tolerations
+	return Rating{Among: &tally{reversed: true, of: func(node *cluster.Node) int64 {
+		var untolerated int64
+		for i := range node.Spec.Taints {
+			taint := &node.Spec.Taints[i]
+			if taint.Effect == corev1.TaintEffectPreferNoSchedule && !corev1helpers.TolerationsTolerateTaint(log, tolerations, taint, comparisonOperators) {
+				untolerated++
+			}
+		}
+		return untolerated
+	}}}
+}
