@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,6 +40,13 @@ they run and get the short timeouts.filter; bind runs beside and gets the long
 timeouts.bind. Neither entry is ignorable: kube-scheduler would bind the pods
 itself while muster is away.
 
+With offload, in a profile of the configuration or by --offload in all of them,
+kube-scheduler leaves to muster the plugins that muster runs in that profile: they
+are disabled where it would run them a second time, which is most of its work for
+pods with affinity or spread constraints. NodeResourcesFit stays on as a filter, as
+preemption needs it, and every node with room is offered to muster. muster must run
+with 'offload: true' in the same profiles.
+
 The URL follows from the serving section of the configuration, which suits a
 kube-scheduler in the same pod or on the same host. With https, --ca-file is
 required: kube-scheduler verifies no certificate without it. The paths of files are
@@ -49,7 +57,10 @@ those on the machine of kube-scheduler; they are not read here.`,
 
   # A muster that runs elsewhere, with TLS; every node is offered to it.
   muster scheduler-config --config muster.yaml --url https://muster.kube-system.svc:8888 \
-    --ca-file /etc/kubernetes/muster/ca.crt --percentage-of-nodes-to-score 100`,
+    --ca-file /etc/kubernetes/muster/ca.crt --percentage-of-nodes-to-score 100
+
+  # What changes when the predicates are left to muster.
+  diff <(muster scheduler-config) <(muster scheduler-config --offload)`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := loadConfig(flags.config)
@@ -60,7 +71,7 @@ those on the machine of kube-scheduler; they are not read here.`,
 			if err != nil {
 				return &usageError{command: cmd.CommandPath(), err: err}
 			}
-			document, err := encodeSchedulerConfig(scheduler)
+			document, err := encodeSchedulerConfig(scheduler, offloadComment(config.Profiles))
 			if err != nil {
 				return fmt.Errorf("encode the scheduler's configuration: %w", err)
 			}
@@ -78,6 +89,7 @@ type schedulerConfigFlags struct {
 	kubeconfig        string
 	leaderElect       bool
 	percentageOfNodes int32
+	offload           bool
 	caFile            string
 	certFile          string
 	keyFile           string
@@ -88,7 +100,8 @@ func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.url, "url", "", "`URL` at which kube-scheduler reaches muster (default: from serving.listen, http://127.0.0.1:8888)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of kube-scheduler (default: its in-cluster credentials)")
 	flags.BoolVar(&f.leaderElect, "leader-elect", false, "let several kube-schedulers elect a leader")
-	flags.Int32Var(&f.percentageOfNodes, "percentage-of-nodes-to-score", 0, "`PERCENT` of the nodes after which kube-scheduler stops looking for more that fit, 100 for all nodes (default: kube-scheduler's choice, by the size of the cluster)")
+	flags.Int32Var(&f.percentageOfNodes, "percentage-of-nodes-to-score", 0, "`PERCENT` of the nodes after which kube-scheduler stops looking for more that fit, 100 for all nodes (default: kube-scheduler's choice, by the size of the cluster). Always 100 for profiles with offload")
+	flags.BoolVar(&f.offload, "offload", false, "print as if every profile of muster had offload: true")
 	flags.StringVar(&f.caFile, "ca-file", "", "`FILE` of the certificates that muster's certificate must be signed by; required with https")
 	flags.StringVar(&f.certFile, "cert-file", "", "`FILE` of the certificate that kube-scheduler shows to muster; required with serving.tls.clientCAFile")
 	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` of the key of --cert-file")
@@ -97,6 +110,11 @@ func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 // schedulerConfig returns a configuration that kube-scheduler completes with its own
 // defaults.
 func (f *schedulerConfigFlags) schedulerConfig(config *v1alpha2.MusterConfiguration) (*schedulerv1.KubeSchedulerConfiguration, error) {
+	if f.offload {
+		if err := offloadAll(config); err != nil {
+			return nil, err
+		}
+	}
 	extender, err := f.extender(config.Serving)
 	if err != nil {
 		return nil, err
@@ -120,8 +138,13 @@ func (f *schedulerConfigFlags) schedulerConfig(config *v1alpha2.MusterConfigurat
 		return nil, fmt.Errorf("--percentage-of-nodes-to-score: %d is not between 0 and 100", f.percentageOfNodes)
 	}
 	scheduler.PercentageOfNodesToScore = &f.percentageOfNodes
-	for _, profile := range config.Profiles {
-		scheduler.Profiles = append(scheduler.Profiles, schedulerv1.KubeSchedulerProfile{SchedulerName: new(profile.SchedulerName)})
+	scheduler.Profiles = make([]schedulerv1.KubeSchedulerProfile, len(config.Profiles))
+	for i := range config.Profiles {
+		profile := &config.Profiles[i]
+		scheduler.Profiles[i].SchedulerName = &profile.SchedulerName
+		if profile.Offload {
+			offload(&scheduler.Profiles[i], profile)
+		}
 	}
 	return scheduler, nil
 }
@@ -193,8 +216,8 @@ func servingURL(serving v1alpha2.Serving) (*url.URL, error) {
 	return &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port)}, nil
 }
 
-// encodeSchedulerConfig returns the fields that are set, as YAML.
-func encodeSchedulerConfig(scheduler *schedulerv1.KubeSchedulerConfiguration) ([]byte, error) {
+// encodeSchedulerConfig returns the fields that are set, as YAML below a comment.
+func encodeSchedulerConfig(scheduler *schedulerv1.KubeSchedulerConfiguration, comment string) ([]byte, error) {
 	data, err := json.Marshal(scheduler)
 	if err != nil {
 		return nil, err
@@ -205,7 +228,7 @@ func encodeSchedulerConfig(scheduler *schedulerv1.KubeSchedulerConfiguration) ([
 	}
 	dropUnset(fields)
 	document, err := yaml.Marshal(fields)
-	return append([]byte(schedulerConfigHeader), document...), err
+	return slices.Concat([]byte(schedulerConfigHeader), []byte(comment), document), err
 }
 
 // dropUnset removes what kube-scheduler takes as absent, but its types print: empty
@@ -214,6 +237,12 @@ func encodeSchedulerConfig(scheduler *schedulerv1.KubeSchedulerConfiguration) ([
 func dropUnset(fields map[string]any) {
 	for name, value := range fields {
 		switch value := value.(type) {
+		case []any:
+			for _, element := range value {
+				if element, ok := element.(map[string]any); ok {
+					dropUnset(element)
+				}
+			}
 		case map[string]any:
 			if dropUnset(value); len(value) == 0 {
 				delete(fields, name)
