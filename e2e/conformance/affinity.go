@@ -18,11 +18,12 @@ func selectNodes(s *source, pod *corev1.Pod) {
 			if s.chance(90) {
 				pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = s.nodeSelector(s.upTo(3))
 			}
+			pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = s.preferredTerms()
 		}
 	}
 }
 
-// addAffinity draws an affinity for all pods of a profile. Terms of it must parse.
+// addAffinity draws an affinity for all pods of a profile. Its terms parse.
 func addAffinity(s *source) map[string]any {
 	affinity := &corev1.NodeAffinity{}
 	if s.chance(80) {
@@ -33,6 +34,11 @@ func addAffinity(s *source) map[string]any {
 			})
 		}
 		affinity.RequiredDuringSchedulingIgnoredDuringExecution = selector
+	}
+	for _, term := range s.preferredTerms() {
+		if term.Weight > 0 {
+			affinity.PreferredDuringSchedulingIgnoredDuringExecution = append(affinity.PreferredDuringSchedulingIgnoredDuringExecution, term)
+		}
 	}
 	return map[string]any{"addedAffinity": plain(affinity)}
 }
@@ -52,6 +58,25 @@ func (s *source) nodeSelector(terms int) *corev1.NodeSelector {
 		selector.NodeSelectorTerms = append(selector.NodeSelectorTerms, term)
 	}
 	return selector
+}
+
+// preferredTerms draws terms that parse, since kube-scheduler gives up on a pod with
+// another one before it has scored a node. Some are empty, or weigh nothing.
+func (s *source) preferredTerms() []corev1.PreferredSchedulingTerm {
+	var terms []corev1.PreferredSchedulingTerm
+	for range s.upTo(3) {
+		term := corev1.PreferredSchedulingTerm{Weight: one(s, int32(0), 1, 1, 7, 33, 50, 100)}
+		for range s.upTo(2) {
+			term.Preference.MatchExpressions = append(term.Preference.MatchExpressions, s.wellFormed())
+		}
+		if s.chance(20) {
+			requirement := s.nameRequirement()
+			requirement.Values = requirement.Values[:1]
+			term.Preference.MatchFields = append(term.Preference.MatchFields, requirement)
+		}
+		terms = append(terms, term)
+	}
+	return terms
 }
 
 // requirement draws a requirement that may be malformed: a comparison with something
