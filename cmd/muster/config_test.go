@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +18,23 @@ func TestTheDefaultFileNamesEveryFieldWithItsDefault(t *testing.T) {
 	}
 	if diff := cmp.Diff(fields(t, want), fields(t, []byte(defaultConfig))); diff != "" {
 		t.Errorf("the defaults (-) and default.yaml (+) differ:\n%s", diff)
+	}
+}
+
+func TestTheDefaultFileListsTheDefaultPlugins(t *testing.T) {
+	profile := &v1alpha2.Default().Profiles[0]
+	var scores []string
+	for _, score := range profile.ScorePlugins() {
+		scores = append(scores, fmt.Sprintf("%s %d", score.Name, score.Weight))
+	}
+	comments := strings.Join(strings.Fields(strings.ReplaceAll(defaultConfig, "#", " ")), " ")
+	for _, want := range []string{
+		"Default filters: " + strings.Join(profile.FilterPlugins(), ", ") + ".",
+		"Default scores and their weights: " + strings.Join(scores, ", ") + ".",
+	} {
+		if !strings.Contains(comments, want) {
+			t.Errorf("default.yaml does not say: %s", want)
+		}
 	}
 }
 
