@@ -20,6 +20,9 @@
 // reject the node. A reason of kube-scheduler that names an object is repeated without
 // the name, since muster's reasons are constant.
 //
+// A [History] is the other campaign: a cluster that changes at random, and what a verdict
+// store remembers of it held against judgements that remember nothing.
+//
 // To add a plugin, add its line to plugins, with what draws the fields and objects that
 // it looks at. What is drawn for many plugins is in labels.go and workloads.go.
 package conformance

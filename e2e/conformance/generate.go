@@ -42,7 +42,7 @@ func Generate(seed uint64) *Scenario {
 // profile draws some or most of the plugins.
 func (s *source) profile(of []plugin) Profile {
 	profile := Profile{Args: map[string]map[string]any{}}
-	often := one(s, 30, 90)
+	often := one(s, 15, 40, 90)
 	for _, known := range v1alpha2.KnownPlugins() {
 		if !slices.ContainsFunc(of, func(plugin plugin) bool { return plugin.name == known.Name }) {
 			continue
@@ -129,7 +129,7 @@ func (s *source) placed(name, node string) *corev1.Pod {
 	pod.Spec.NodeName = node
 	pod.Status.Phase = one(s, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed)
 	if s.chance(10) {
-		pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1_700_000_000, 0)}
+		terminate(pod)
 	}
 	for _, plugin := range plugins() {
 		if plugin.placed != nil {
@@ -137,6 +137,10 @@ func (s *source) placed(name, node string) *corev1.Pod {
 		}
 	}
 	return pod
+}
+
+func terminate(pod *corev1.Pod) {
+	pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1_700_000_000, 0)}
 }
 
 // containers are all containers of a pod, init containers included.

@@ -58,9 +58,13 @@ func set(c *cluster.Cluster, object runtime.Object) error {
 }
 
 func (v *musterView) answer(profile Profile) (answers, error) {
-	ours, err := profile.muster()
+	config, err := profile.config()
 	if err != nil {
 		return nil, err
+	}
+	ours, err := predicates.NewProfile(config)
+	if err != nil {
+		return nil, fmt.Errorf("muster: %w", err)
 	}
 	all := make(answers, len(v.pending))
 	for i, pod := range v.pending {
@@ -94,17 +98,13 @@ func answerOf(verdict predicates.Verdict, names *cluster.ResourceNames) Answer {
 	}
 }
 
-// muster is the profile as muster runs it.
-func (p Profile) muster() (*predicates.Profile, error) {
+// config is the profile as muster reads it from its configuration.
+func (p Profile) config() (*v1alpha2.Profile, error) {
 	config, err := v1alpha2.Decode(p.document())
 	if err != nil {
 		return nil, fmt.Errorf("muster: %w", err)
 	}
-	profile, err := predicates.NewProfile(&config.Profiles[0])
-	if err != nil {
-		return nil, fmt.Errorf("muster: %w", err)
-	}
-	return profile, nil
+	return &config.Profiles[0], nil
 }
 
 // document is the configuration file that says the same as the profile.
