@@ -47,9 +47,13 @@ func (a Answer) repeatedBy(other Answer) bool {
 	})
 }
 
-// isWithoutName says that a reason is another one without one of its words. Where
-// kube-scheduler names an object in a reason, muster must not: its reasons are constant.
+// isWithoutName says that a reason is another one without one of its words, and without
+// the errors that wrap it. Where kube-scheduler names an object in a reason, muster must
+// not: its reasons are constant.
 func isWithoutName(reason, named string) bool {
+	if cause := strings.LastIndex(named, ": "); cause >= 0 {
+		named = named[cause+len(": "):]
+	}
 	words := strings.Fields(named)
 	for i := range words {
 		if strings.Join(slices.Delete(slices.Clone(words), i, i+1), " ") == reason {

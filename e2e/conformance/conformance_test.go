@@ -120,6 +120,7 @@ func TestTheSameSeedDrawsTheSameScenario(t *testing.T) {
 func TestAnAnswerIsRepeatedOnlyWithTheSameCodeScoreAndReason(t *testing.T) {
 	unschedulable := Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods", "Insufficient cpu"}, Score: 3}
 	named := Answer{Code: fwk.Unschedulable, Reasons: []string{"x.csi.example.com CSI driver is missing"}}
+	wrapped := Answer{Code: fwk.Unschedulable, Reasons: []string{`looking up PVC default/x: claim "x" not found`}}
 	for name, test := range map[string]struct {
 		theirs, ours Answer
 		want         bool
@@ -132,6 +133,7 @@ func TestAnAnswerIsRepeatedOnlyWithTheSameCodeScoreAndReason(t *testing.T) {
 		"another code":                   {unschedulable, Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{"Too many pods"}, Score: 3}, false},
 		"it fits after all":              {unschedulable, Answer{Score: 3}, false},
 		"a name left out":                {named, Answer{Code: fwk.Unschedulable, Reasons: []string{"CSI driver is missing"}}, true},
+		"the cause without a name":       {wrapped, Answer{Code: fwk.Unschedulable, Reasons: []string{"claim not found"}}, true},
 		"two words left out":             {named, Answer{Code: fwk.Unschedulable, Reasons: []string{"driver is missing"}}, false},
 		"any rejection will do":          {Answer{Code: fwk.Error, AnyRejection: true}, Answer{Code: fwk.Unschedulable, Reasons: []string{"any"}}, true},
 		"a rejection is due":             {Answer{Code: fwk.Error, AnyRejection: true}, Answer{}, false},

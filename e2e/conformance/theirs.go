@@ -164,15 +164,14 @@ func (v *inTreeView) framework(ctx context.Context, profile Profile, set []confi
 			Enabled: append(set, config.Plugin{Name: names.PrioritySort}, config.Plugin{Name: names.DefaultBinder}),
 		}},
 	}
-	for _, plugin := range compared() {
-		if plugin.args == nil {
-			continue
-		}
-		args, err := decodeArgs(plugin.name, profile.Args[plugin.name])
+	for _, plugin := range set {
+		args, err := decodeArgs(plugin.Name, profile.Args[plugin.Name])
 		if err != nil {
 			return nil, err
 		}
-		inTreeProfile.PluginConfig = append(inTreeProfile.PluginConfig, config.PluginConfig{Name: plugin.name, Args: args})
+		if args != nil {
+			inTreeProfile.PluginConfig = append(inTreeProfile.PluginConfig, config.PluginConfig{Name: plugin.Name, Args: args})
+		}
 	}
 	f, err := frameworkruntime.NewFramework(ctx, v.registry, &inTreeProfile, v.options...)
 	if err != nil {
@@ -198,7 +197,7 @@ func (p Profile) scoreSet() []config.Plugin {
 }
 
 // decodeArgs decodes and defaults arguments as kube-scheduler does with those in its
-// configuration file.
+// configuration file. They are nil for a plugin that takes none.
 func decodeArgs(name string, args map[string]any) (runtime.Object, error) {
 	document := map[string]any{"apiVersion": configv1.SchemeGroupVersion.String(), "kind": name + "Args"}
 	maps.Copy(document, args)
@@ -207,7 +206,10 @@ func decodeArgs(name string, args map[string]any) (runtime.Object, error) {
 		return nil, fmt.Errorf("args of %s: %w", name, err)
 	}
 	object, err := runtime.Decode(scheme.Codecs.UniversalDecoder(), data)
-	if err != nil {
+	switch {
+	case runtime.IsNotRegisteredError(err) && args == nil:
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("args of %s: %w", name, err)
 	}
 	return object, nil
