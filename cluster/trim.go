@@ -140,8 +140,8 @@ func trimPod(pod *corev1.Pod) {
 	}
 }
 
-// trimVolumes keeps the volumes that can tie a pod to a node or keep it from
-// being moved. Most pods have none: the token of a service account is no such.
+// trimVolumes keeps the volumes that can tie a pod to a node, make it prefer one
+// or keep it from being moved. Most pods have none: the token of a service account is no such.
 func trimVolumes(volumes []corev1.Volume) []corev1.Volume {
 	var kept []corev1.Volume
 	for i := range volumes {
@@ -157,8 +157,10 @@ func trimVolumes(volumes []corev1.Volume) []corev1.Volume {
 			Cinder:                from.Cinder,
 			VsphereVolume:         from.VsphereVolume,
 			AzureDisk:             from.AzureDisk,
+			PortworxVolume:        from.PortworxVolume,
 			CSI:                   from.CSI,
 			Ephemeral:             from.Ephemeral,
+			Image:                 from.Image,
 		}
 		if source != (corev1.VolumeSource{}) {
 			kept = append(kept, corev1.Volume{Name: from.Name, VolumeSource: source})

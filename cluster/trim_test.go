@@ -184,9 +184,9 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 				p := &corev1.Pod{Spec: corev1.PodSpec{Volumes: make([]corev1.Volume, 1)}}
 				return p, &p.Spec.Volumes[0].VolumeSource
 			},
-			kept: "HostPath EmptyDir GCEPersistentDisk AWSElasticBlockStore ISCSI PersistentVolumeClaim RBD Cinder VsphereVolume AzureDisk CSI Ephemeral",
+			kept: "HostPath EmptyDir GCEPersistentDisk AWSElasticBlockStore ISCSI PersistentVolumeClaim RBD Cinder VsphereVolume AzureDisk PortworxVolume CSI Ephemeral Image",
 			dropped: "GitRepo Secret NFS Glusterfs FlexVolume CephFS Flocker DownwardAPI FC AzureFile ConfigMap Quobyte PhotonPersistentDisk " +
-				"Projected PortworxVolume ScaleIO StorageOS Image",
+				"Projected ScaleIO StorageOS",
 		},
 	}
 	for _, test := range tests {

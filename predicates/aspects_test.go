@@ -154,7 +154,7 @@ func setNode(t *rapid.T, c *cluster.Cluster, name string) {
 	object.Name = name
 	object.Spec.Unschedulable = rapid.Bool().Draw(t, "cordon of "+name)
 	object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionStatus(draw("readiness", "True", "False"))}}
-	object.Status.Images = []corev1.ContainerImage{{Names: []string{draw("image", "x", "y")}}}
+	object.Status.Images = []corev1.ContainerImage{{Names: []string{draw("image", "x:latest", "y:latest")}, SizeBytes: 500 << 20}}
 	csi := &storagev1.CSINode{Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: draw("driver", "x", "y")}}}}
 	csi.Name = name
 	for _, object := range []runtime.Object{object, csi} {
@@ -183,6 +183,7 @@ func drawPod(t *rapid.T) *corev1.Pod {
 		taking("", "", rapid.Int32Range(0, 2).Draw(t, "port of a pod")),
 	)
 	drawn.Labels = map[string]string{"app": draw("app", "x", "y")}
+	drawn.Spec.Containers[0].Image = draw("image", "x", "y")
 	drawn.Spec.NodeName = draw("node", "", "a", "b")
 	if zone := draw("zone", "", "a", "b"); zone != "" {
 		drawn.Spec.NodeSelector = map[string]string{"zone": zone}

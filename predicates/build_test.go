@@ -228,6 +228,13 @@ func tainted(key, value string, effect corev1.TaintEffect) func(*corev1.Node) {
 	}
 }
 
+// holding gives the node an image of so many MiB, under one or more names.
+func holding(mebibytes int64, names ...string) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: names, SizeBytes: mebibytes << 20})
+	}
+}
+
 func called(name string) func(*corev1.Node) {
 	return func(n *corev1.Node) { n.Name = name }
 }
@@ -277,6 +284,16 @@ func label(key string, operator corev1.NodeSelectorOperator, values ...string) c
 // named is a term about the node's name.
 func named(operator corev1.NodeSelectorOperator, names ...string) corev1.NodeSelectorTerm {
 	return corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: operator, Values: names}}}
+}
+
+// running gives the pod containers of these images.
+func running(images ...string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers = nil
+		for _, image := range images {
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Image: image})
+		}
+	}
 }
 
 // taking gives the pod's first container a host port.

@@ -39,6 +39,7 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 		v1alpha2.NodeResourcesFit + " filter":               resources,
 		v1alpha2.NodeResourcesFit + " score":                resources,
 		v1alpha2.NodeResourcesBalancedAllocation + " score": resources,
+		v1alpha2.ImageLocality + " score":                   cluster.AspectImages,
 	}
 	got := map[string]cluster.Aspect{}
 	profile, err := NewProfile(&v1alpha2.Profile{})

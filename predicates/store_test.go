@@ -68,6 +68,7 @@ func storePod(controller, number int) *corev1.Pod {
 		selecting("zone", "a")(pod)
 		preferring(preferredTerm(1, named(corev1.NodeSelectorOpIn, "node-1")))(pod)
 	case 2:
+		pod.Spec.Containers[0].Image = "web:v1"
 		pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	case 3:
 		taking("", "", 80)(pod)
@@ -116,6 +117,13 @@ func TestARememberedVerdictIsNeverStale(t *testing.T) {
 			"cordon or uncordon a node": func(t *rapid.T) {
 				node := nodeNow(name(t))
 				node.Spec.Unschedulable = !node.Spec.Unschedulable
+				set(node)
+			},
+			"pull an image to a node or drop it": func(t *rapid.T) {
+				node := nodeNow(name(t))
+				if node.Status.Images = nil; rapid.Bool().Draw(t, "pull") {
+					holding(rapid.SampledFrom([]int64{100, 700}).Draw(t, "size"), "web:v1", "web@sha256:0")(node)
+				}
 				set(node)
 			},
 			"delete a node": func(t *rapid.T) {

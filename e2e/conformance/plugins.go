@@ -40,6 +40,7 @@ func plugins() []plugin {
 		{name: v1alpha2.NodePorts, pod: takePorts},
 		{name: v1alpha2.NodeResourcesFit, args: drawFitArgs, node: offer, pod: ask, placed: resize},
 		{name: v1alpha2.NodeResourcesBalancedAllocation, args: drawBalancedAllocationArgs},
+		{name: v1alpha2.ImageLocality, node: pull, pod: run},
 	}
 }
 

@@ -1,0 +1,160 @@
+package predicates
+
+import (
+	"math"
+	"slices"
+	"unsafe"
+
+	"muster.dev/muster/cluster"
+)
+
+// Images of fewer bytes than leastImageBytes in all count for nothing, and those of more
+// than mostImageBytes for each container for no more than that.
+const (
+	leastImageBytes = 23 << 20
+	mostImageBytes  = 1000 << 20
+)
+
+// imageDigest is which of a pod's images the nodes hold. Most nodes hold none of them, or
+// the same as others do. So each distinct holding is kept once, and nodes refer to it by
+// its number.
+type imageDigest struct {
+	images    []wantedImage
+	mostBytes int64
+
+	nodes    int          // how many nodes there are
+	end      int          // of their indexes
+	holdings []heldImages // by number; number 0 is for nodes with none of the images
+	of       []uint16     // number by node index; nil while it is 0 for all
+	rates    []int64      // by number; memory of Rate
+}
+
+// heldImages are some of the images, as nodes hold them.
+type heldImages struct {
+	bytes []int64 // by image; notHeld for one that is not held
+	nodes int     // how many hold exactly this
+}
+
+const notHeld = -1
+
+func newImageDigest(pod *cluster.Pod) *imageDigest {
+	containers := len(pod.Spec.InitContainers) + len(pod.Spec.Containers)
+	return &imageDigest{images: wantedImages(pod), mostBytes: int64(containers) * mostImageBytes, holdings: make([]heldImages, 1)}
+}
+
+func (d *imageDigest) Update(snap *cluster.Snapshot, nodes []int32) {
+	d.nodes, d.end = snap.NodeCount(), snap.IndexEnd()
+	if d.of != nil {
+		d.of = atLeast(d.of, d.end)
+	}
+	for _, index := range nodes {
+		if node := snap.Node(index); node != nil {
+			d.Suppose(node)
+		} else {
+			d.put(index, 0)
+		}
+	}
+}
+
+func (d *imageDigest) Suppose(node *cluster.Node) { d.put(node.Index, d.held(node)) }
+
+// held is the number of what a node holds.
+func (d *imageDigest) held(node *cluster.Node) uint16 {
+	var bytes []int64
+	for i := range node.Status.Images {
+		image := &node.Status.Images[i]
+		for _, name := range image.Names {
+			for wanted := range d.images {
+				if d.images[wanted].name != name {
+					continue
+				}
+				if bytes == nil {
+					bytes = slices.Repeat([]int64{notHeld}, len(d.images))
+				}
+				bytes[wanted] = image.SizeBytes
+			}
+		}
+	}
+	if bytes == nil {
+		return 0
+	}
+	return d.number(bytes)
+}
+
+// number is that of a holding, which gets one if it has none. There are more than enough:
+// to use up 65,535, that many nodes would have to differ in the sizes of the same few
+// images. Those beyond count as holding nothing.
+func (d *imageDigest) number(bytes []int64) uint16 {
+	unused := len(d.holdings)
+	for number := 1; number < len(d.holdings); number++ {
+		switch h := &d.holdings[number]; {
+		case slices.Equal(h.bytes, bytes):
+			return uint16(number)
+		case h.nodes == 0:
+			unused = number
+		}
+	}
+	if unused > math.MaxUint16 {
+		return 0
+	}
+	if unused == len(d.holdings) {
+		d.holdings = append(d.holdings, heldImages{})
+	}
+	d.holdings[unused].bytes = bytes
+	return uint16(unused)
+}
+
+func (d *imageDigest) put(index int32, number uint16) {
+	if d.of == nil {
+		if number == 0 {
+			return
+		}
+		d.of = make([]uint16, d.end)
+	}
+	d.holdings[d.of[index]].nodes--
+	d.holdings[number].nodes++
+	d.of[index] = number
+}
+
+// Rate implements [Comparison]. Whoever is compared, all nodes count for how far an image
+// has spread.
+func (d *imageDigest) Rate(nodes []int32, ratings []int64) {
+	if d.of == nil {
+		clear(ratings)
+		return
+	}
+	d.rates = atLeast(d.rates, len(d.holdings))
+	clear(d.rates)
+	for image := range d.images {
+		d.addTo(d.rates, image)
+	}
+	for number, bytes := range d.rates {
+		bytes = min(max(bytes, leastImageBytes), d.mostBytes)
+		d.rates[number] = MaxScore * (bytes - leastImageBytes) / (d.mostBytes - leastImageBytes)
+	}
+	for i, index := range nodes {
+		ratings[i] = d.rates[d.of[index]]
+	}
+}
+
+// addTo adds the bytes that an image counts for to those of each holding.
+func (d *imageDigest) addTo(counted []int64, image int) {
+	held := 0
+	for number := 1; number < len(d.holdings); number++ {
+		if h := &d.holdings[number]; h.bytes[image] != notHeld {
+			held += h.nodes
+		}
+	}
+	spread := float64(held) / float64(d.nodes)
+	for number := 1; number < len(d.holdings); number++ {
+		if bytes := d.holdings[number].bytes[image]; bytes != notHeld {
+			counted[number] += d.images[image].times * int64(float64(bytes)*spread)
+		}
+	}
+}
+
+// size is in bytes.
+func (d *imageDigest) size() int64 {
+	const number, count, perHolding = int(unsafe.Sizeof(uint16(0))), int(unsafe.Sizeof(int64(0))), int(unsafe.Sizeof(heldImages{}))
+	return int64(cap(d.of)*number + cap(d.rates)*count + cap(d.holdings)*(perHolding+len(d.images)*count))
+}
