@@ -26,10 +26,11 @@ func TestEquivalenceTellsWhatIsRemembered(t *testing.T) {
 	}
 	class := "/debug/equivalence/" + row[1]
 	for path, want := range map[string][]string{
-		class:              {"class " + row[1] + " of pod default/p, as of generation 2", "a     true", "b     false  node(s) were unschedulable"},
-		class + "/nodes/b": {", node b", "NodeUnschedulable  against", "NodeResourcesFit   against        Insufficient cpu", "TaintToleration    fits", "NodePorts          not concerned"},
+		class:              {"class " + row[1] + " of pod default/p, as of generation 2", "a | true", "b | false | node(s) were unschedulable"},
+		class + "/nodes/b": {", node b", "NodeUnschedulable | against", "NodeResourcesFit | against | Insufficient cpu", "TaintToleration | fits", "NodePorts | not concerned"},
 	} {
 		status, page := b.get(path)
+		page = regexp.MustCompile(`  +`).ReplaceAllString(page, " | ")
 		for _, line := range want {
 			if !strings.Contains(page, line) || status != http.StatusOK {
 				t.Errorf("%s answered %d without %q:\n%s", path, status, line, page)

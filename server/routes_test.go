@@ -44,7 +44,7 @@ func TestEveryPageAnswers(t *testing.T) {
 
 func TestConfigzIsTheConfigurationInForce(t *testing.T) {
 	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
-		config.Profiles[0].NodeSelection = v1alpha2.NodeSelectionExtender
+		config.Profiles[0].Equivalence = v1alpha2.EquivalenceTemplate
 	})
 	p.listensOnPipes()
 	got, err := v1alpha2.Decode(p.get("/configz").Body.Bytes())

@@ -23,6 +23,7 @@ func TestTheDefaultFileNamesEveryFieldWithItsDefault(t *testing.T) {
 
 func TestTheDefaultFileListsTheDefaultPlugins(t *testing.T) {
 	profile := &v1alpha2.Default().Profiles[0]
+	profile.NodeSelection = v1alpha2.NodeSelectionExtender
 	var scores []string
 	for _, score := range profile.ScorePlugins() {
 		scores = append(scores, fmt.Sprintf("%s %d", score.Name, score.Weight))

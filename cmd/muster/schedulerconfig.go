@@ -120,8 +120,10 @@ func (f *schedulerConfigFlags) schedulerConfig(config *v1alpha2.MusterConfigurat
 		return nil, err
 	}
 	choosing, binding := extender, extender
-	choosing.FilterVerb, choosing.PrioritizeVerb, choosing.PreemptVerb = "filter", "prioritize", "preempt"
-	choosing.Weight = extenderWeight
+	choosing.FilterVerb, choosing.PreemptVerb = "filter", "preempt"
+	if slices.ContainsFunc(config.Profiles, prioritizes) {
+		choosing.PrioritizeVerb, choosing.Weight = "prioritize", extenderWeight
+	}
 	choosing.HTTPTimeout = config.Timeouts.Filter
 	binding.BindVerb = "bind"
 	binding.HTTPTimeout = config.Timeouts.Bind
@@ -259,4 +261,9 @@ func dropUnset(fields map[string]any) {
 			}
 		}
 	}
+}
+
+// prioritizes says that kube-scheduler would learn anything from the scores of a profile.
+func prioritizes(profile v1alpha2.Profile) bool {
+	return profile.NodeSelection == v1alpha2.NodeSelectionScheduler && len(profile.ScorePlugins()) > 0
 }

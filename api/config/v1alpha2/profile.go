@@ -13,9 +13,7 @@ type Profile struct {
 	Equivalence Equivalence `json:"equivalence"`
 	// Offload says that kube-scheduler leaves to muster the plugins that muster runs for
 	// this profile, which `muster scheduler-config` then turns off in kube-scheduler's
-	// own. It makes muster say as well where evicting pods would help, as the filters by
-	// which kube-scheduler would know are off. Needs every default filter plugin.
-	// Defaults to false.
+	// own. Needs every default filter plugin. Defaults to false.
 	Offload bool `json:"offload"`
 	// Plugins change the default plugins of each extension point.
 	Plugins Plugins `json:"plugins"`
@@ -29,7 +27,9 @@ type NodeSelection string
 
 const (
 	// NodeSelectionScheduler lets kube-scheduler pick: filter answers with every node
-	// that fits, and muster's scores are added to the scheduler's own.
+	// that fits, and muster's scores are added to the scheduler's own. Scores that the
+	// scheduler gives itself do not run by default then, unless they are left to muster
+	// (offload): they would count twice.
 	NodeSelectionScheduler NodeSelection = "Scheduler"
 	// NodeSelectionExtender lets muster pick: filter answers with the single best node,
 	// and kube-scheduler skips prioritize and its own scores.
@@ -111,8 +111,15 @@ func (p *Profile) FilterPlugins() []string {
 
 // ScorePlugins returns the score plugins that run, in their order.
 func (p *Profile) ScorePlugins() []ScorePlugin {
+	defaults := defaultPlugins(atScore)
+	if p.NodeSelection == NodeSelectionScheduler && !p.Offload {
+		defaults = slices.DeleteFunc(defaults, func(plugin Plugin) bool {
+			known, _ := findPlugin(plugin.Name)
+			return known.InTree()
+		})
+	}
 	var scores []ScorePlugin
-	for _, plugin := range p.Plugins.renamed().Score.applyTo(defaultPlugins(atScore)) {
+	for _, plugin := range p.Plugins.renamed().Score.applyTo(defaults) {
 		scores = append(scores, ScorePlugin{Name: plugin.Name, Weight: int64(plugin.weight())})
 	}
 	return scores

@@ -86,6 +86,7 @@ kind: MusterConfiguration
 profiles:
 - schedulerName: ` + profileScheduler + `
   nodeSelection: Scheduler
+  plugins: {score: {enabled: [{name: NodeResourcesFit}, {name: NodeResourcesBalancedAllocation}]}}
 - schedulerName: ` + profileExtender + `
   nodeSelection: Extender
 `
