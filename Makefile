@@ -79,8 +79,9 @@ test-chart: ## Lint and render the chart with the real Helm
 	.ci/chart
 
 .PHONY: conformance
-conformance: ## Hold predicates and scores against kube-scheduler's own (CONFORMANCE_CASES, CONFORMANCE_SEED)
-	cd e2e && go test ./conformance -count=1 -v
+conformance: ## Hold verdicts and scores against kube-scheduler's, and remembered ones against fresh ones (the long run: CONFORMANCE_CASES=1000000 STALE_CHECKS=10000000)
+	cd e2e && go test ./conformance -count=1 -v -timeout 3h
+	$(if $(RACE),cd e2e && go test -race ./conformance -count=1 -v -timeout 3h -run OthersAsk,@echo "$(NO_RACE)")
 
 $(RESULTS):
 	@mkdir -p $@
