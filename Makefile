@@ -16,7 +16,7 @@ GOLANGCI_LINT := go tool -modfile=$(CURDIR)/.ci/lint/go.mod golangci-lint
 help: ## List what make can do (the default)
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+		/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
 demo: ## Schedule thousands of pods on a real control plane (DEMO_NODES, DEMO_PODS, DEMO_KEEP=1)
@@ -92,9 +92,17 @@ $(RESULTS):
 bench-verbs: ## Measure filter and prioritize against an empty extender
 	cd e2e && go run ./cmd/benchverbs
 
+.PHONY: bench-predicates
+bench-predicates: ## Measure what remembered verdicts save
+	cd e2e && go run ./cmd/benchpredicates
+
 .PHONY: bench-cluster
 bench-cluster: ## Measure pods/s of a stock scheduler without and with muster
 	cd e2e && go run ./cmd/benchcluster
+
+.PHONY: bench-affinity
+bench-affinity: ## Measure the same with pods that have anti-affinity and topology spread
+	cd e2e && go run ./cmd/benchcluster -affinity
 
 .PHONY: openb
 openb: ## Place the openb cluster's pods with and without muster (DEMO_DATA=../shared/data)

@@ -34,6 +34,12 @@ const (
 	Scheduler Contender = "scheduler"
 	// Extender has muster, which chooses the node.
 	Extender Contender = "extender"
+	// Offload has muster, which chooses the node, and leaves to it the plugins that it
+	// runs.
+	Offload Contender = "offload"
+	// EmptyOffload has the plugins off that Offload has off, and an extender that answers
+	// with one of the nodes, whichever it is.
+	EmptyOffload Contender = "empty_offload"
 )
 
 const startTimeout = time.Minute
@@ -60,11 +66,15 @@ func (p Programs) Start(ctx context.Context, cp *controlplane.ControlPlane, c Co
 	case Stock:
 		config = stockConfig(percentage)
 	case Empty:
-		stopExtender, config, err = p.startEmpty(ctx, cp, percentage)
+		stopExtender, config, err = p.startEmpty(ctx, cp, nil, percentageFlag(percentage))
+	case EmptyOffload:
+		stopExtender, config, err = p.startEmpty(ctx, cp, []string{"--any-node"}, append(percentageFlag(percentage), "--offload"))
 	case Scheduler:
-		stopExtender, config, err = p.startMuster(ctx, cp, muster.Scheduler, percentage)
+		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, percentage)
 	case Extender:
-		stopExtender, config, err = p.startMuster(ctx, cp, muster.Extender, percentage)
+		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, percentage)
+	case Offload:
+		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, percentage)
 	default:
 		return nil, fmt.Errorf("unknown contender %q", c)
 	}
@@ -89,8 +99,9 @@ func percentageFlag(percentage int) []string {
 	return []string{fmt.Sprintf("--percentage-of-nodes-to-score=%d", percentage)}
 }
 
-func (p Programs) startMuster(ctx context.Context, cp *controlplane.ControlPlane, selection muster.Selection, percentage int) (stop func(), config string, err error) {
-	server, err := muster.Start(ctx, muster.Options{ControlPlane: cp, Binary: p.muster, Selection: selection})
+func (p Programs) startMuster(ctx context.Context, o muster.Options, percentage int) (stop func(), config string, err error) {
+	o.Binary = p.muster
+	server, err := muster.Start(ctx, o)
 	if err != nil {
 		return nil, "", err
 	}
@@ -101,18 +112,20 @@ func (p Programs) startMuster(ctx context.Context, cp *controlplane.ControlPlane
 	return server.Stop, config, nil
 }
 
-func (p Programs) startEmpty(ctx context.Context, cp *controlplane.ControlPlane, percentage int) (stop func(), config string, err error) {
+// startEmpty starts the empty extender and prints the scheduler's configuration, each with
+// flags of its own.
+func (p Programs) startEmpty(ctx context.Context, cp *controlplane.ControlPlane, extenderFlags, configFlags []string) (stop func(), config string, err error) {
 	port, err := process.FreePort()
 	if err != nil {
 		return nil, "", err
 	}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	if config, err = muster.SchedulerConfig(ctx, p.muster, "http://"+address, percentageFlag(percentage)...); err != nil {
+	if config, err = muster.SchedulerConfig(ctx, p.muster, "http://"+address, configFlags...); err != nil {
 		return nil, "", err
 	}
 	server, err := process.Start(process.Spec{
 		Name: "emptyextender", Path: p.emptyExtender, Log: filepath.Join(cp.Dir(), "emptyextender.log"),
-		Args: []string{"--listen=" + address, "--kubeconfig=" + cp.Kubeconfig()},
+		Args: append(extenderFlags, "--listen="+address, "--kubeconfig="+cp.Kubeconfig()),
 	})
 	if err != nil {
 		return nil, "", err

@@ -1,11 +1,12 @@
 // Package emptyextender is the least that a scheduler extender can be: it decodes
-// with encoding/json, returns what it got, and binds through the API. Benchmarks
-// measure against it, as what any extender costs.
+// with encoding/json, returns what it got, or one node of it, and binds through the API.
+// Benchmarks measure against it, as what any extender costs.
 package emptyextender
 
 import (
 	"encoding/json"
 	"net/http"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,12 +14,32 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
-// Handler serves POST /filter, /prioritize and, with a client, /bind.
-func Handler(client kubernetes.Interface) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /filter", verb(func(_ *http.Request, args *extenderv1.ExtenderArgs) any {
+// Filter answers the filter verb.
+type Filter func(*extenderv1.ExtenderArgs) extenderv1.ExtenderFilterResult
+
+// EveryNode answers with what it got.
+func EveryNode() Filter {
+	return func(args *extenderv1.ExtenderArgs) extenderv1.ExtenderFilterResult {
 		return extenderv1.ExtenderFilterResult{Nodes: args.Nodes, NodeNames: args.NodeNames}
-	}))
+	}
+}
+
+// AnyNode answers with one of the names that it got, each time with one further on.
+func AnyNode() Filter {
+	var calls atomic.Int64
+	return func(args *extenderv1.ExtenderArgs) extenderv1.ExtenderFilterResult {
+		if args.NodeNames == nil || len(*args.NodeNames) == 0 {
+			return extenderv1.ExtenderFilterResult{}
+		}
+		at := calls.Add(1) % int64(len(*args.NodeNames))
+		return extenderv1.ExtenderFilterResult{NodeNames: &[]string{(*args.NodeNames)[at]}}
+	}
+}
+
+// Handler serves POST /filter, /prioritize and, with a client, /bind.
+func Handler(filter Filter, client kubernetes.Interface) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /filter", verb(func(_ *http.Request, args *extenderv1.ExtenderArgs) any { return filter(args) }))
 	mux.HandleFunc("POST /prioritize", verb(func(_ *http.Request, args *extenderv1.ExtenderArgs) any {
 		scores := extenderv1.HostPriorityList{}
 		if args.NodeNames != nil {

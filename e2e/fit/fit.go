@@ -1,9 +1,11 @@
-// Package fit tells which pending pods a cluster has room for.
+// Package fit tells which pending pods a cluster has room for, and whether those that
+// have a place keep apart as they have to.
 //
-// It is the judge of a run, so it shares no code with what it judges: each pod is held
-// against each node by its node selector and affinity, the node's taints, host ports
-// and resources, with the semantics of k8s.io/component-helpers. Constraints between
-// pods and volumes are not looked at; pods that use them must not be judged here.
+// It is the judge of a run, so it shares no code with what it judges. [Places] holds each
+// pod against each node by its node selector and affinity, the node's taints, host ports
+// and resources, with the semantics of k8s.io/component-helpers; constraints between
+// pods and volumes are not looked at, and pods that use them must not be judged by it.
+// [Apart] looks at constraints between pods and at nothing else.
 package fit
 
 import (

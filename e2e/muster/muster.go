@@ -44,6 +44,8 @@ type Options struct {
 	Binary string
 	// Selection of the only profile, Scheduler when empty.
 	Selection Selection
+	// Offload says that the scheduler leaves to muster the plugins that muster runs.
+	Offload bool
 	// Progress hears about the build. Nil is silence.
 	Progress io.Writer
 }
@@ -67,7 +69,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	if err := writeConfig(s.config, o.Selection); err != nil {
+	if err := writeConfig(s.config, o.Selection, o.Offload); err != nil {
 		return nil, err
 	}
 	port, err := process.FreePort()
@@ -91,14 +93,14 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-func writeConfig(path string, selection Selection) error {
+func writeConfig(path string, selection Selection, offload bool) error {
 	if selection == "" {
 		selection = Scheduler
 	}
 	config, err := yaml.Marshal(map[string]any{
 		"apiVersion": "config.muster.dev/v1alpha2",
 		"kind":       "MusterConfiguration",
-		"profiles":   []any{map[string]any{"schedulerName": "default-scheduler", "nodeSelection": selection}},
+		"profiles":   []any{map[string]any{"schedulerName": "default-scheduler", "nodeSelection": selection, "offload": offload}},
 	})
 	if err != nil {
 		return fmt.Errorf("encode muster's config: %w", err)

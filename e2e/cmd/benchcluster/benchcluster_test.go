@@ -24,7 +24,7 @@ func TestPlanFromEnv(t *testing.T) {
 		"more pods than sensible": {env: map[string]string{podsEnv: "1000000"}, err: "from 1 to 20000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := planFromEnv(func(key string) string { return test.env[key] })
+			got, err := planFromEnv(plain(), func(key string) string { return test.env[key] })
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Errorf("error %v, want it to contain %q", err, test.err)
@@ -43,7 +43,8 @@ func TestPlanFromEnv(t *testing.T) {
 
 func TestFiguresAreMediansOfRoundsAndOfTheirRatios(t *testing.T) {
 	r := results{}
-	for _, c := range cellsOf(5000) {
+	trial := plain()
+	for _, c := range trial.cells(5000) {
 		r[c] = []float64{100, 100, 100}
 	}
 	// The machine is three times as fast in the last round.
@@ -53,7 +54,7 @@ func TestFiguresAreMediansOfRoundsAndOfTheirRatios(t *testing.T) {
 	r[cell{contender.Scheduler, 5000, true}] = []float64{45, 20, 40}
 
 	var out strings.Builder
-	r.printFigures(&out, []int{5000})
+	r.printFigures(&out, trial, []int{5000})
 	for _, want := range []string{
 		"figure stock_5000_all=25.0\n",
 		"figure empty_5000_all=30.0\n",

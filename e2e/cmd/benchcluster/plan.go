@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"muster.dev/muster/e2e/contender"
 )
 
 // Environment variables that change what is measured.
@@ -23,65 +21,24 @@ const (
 	maxPods   = 20_000
 )
 
-// plan is what is measured.
+// plan is what is measured of a trial.
 type plan struct {
 	sizes  []int
 	rounds int
-	// pods of every cell; 0 leaves it to podsOf.
+	// pods of every cell; 0 leaves it to the trial.
 	pods int
 }
 
-// cell is one thing that is measured. Its string is its name in figures.
-type cell struct {
-	contender contender.Contender
-	size      int
-	all       bool
-}
-
-func (c cell) String() string {
-	mode := "sampled"
-	if c.all {
-		mode = "all"
-	}
-	return fmt.Sprintf("%s_%d_%s", c.contender, c.size, mode)
-}
-
-// percentage of the nodes that the scheduler scores, 0 for its own choice.
-func (c cell) percentage() int {
-	if c.all {
-		return 100
-	}
-	return 0
-}
-
-func contenders() []contender.Contender {
-	return []contender.Contender{contender.Stock, contender.Empty, contender.Scheduler, contender.Extender}
-}
-
-func cellsOf(size int) []cell {
-	var cells []cell
-	for _, all := range []bool{false, true} {
-		for _, c := range contenders() {
-			cells = append(cells, cell{contender: c, size: size, all: all})
-		}
-	}
-	return cells
-}
-
-// podsOf is enough for a cell to run for some seconds, and little enough for the whole
-// plan to take about a quarter of an hour on two cores.
-func (p plan) podsOf(c cell) int {
-	switch {
-	case p.pods > 0:
+// podsOf is how many pods a cell binds.
+func (p plan) podsOf(t trial, c cell) int {
+	if p.pods > 0 {
 		return p.pods
-	case c.all && c.size > 1000:
-		return 300
 	}
-	return 600
+	return t.pods(c)
 }
 
-func planFromEnv(getenv func(string) string) (plan, error) {
-	p := plan{sizes: []int{1000, 5000}, rounds: 5}
+func planFromEnv(t trial, getenv func(string) string) (plan, error) {
+	p := plan{sizes: t.sizes, rounds: 5}
 	if text := getenv(sizesEnv); text != "" {
 		p.sizes = nil
 		for part := range strings.SplitSeq(text, ",") {

@@ -31,18 +31,24 @@ func (r results) ratio(a, b cell) float64 {
 	return median(ratios)
 }
 
-func (r results) printTable(out io.Writer, sizes []int) {
+func (r results) printTable(out io.Writer, t trial, sizes []int) {
 	fmt.Fprintln(out, "Pods bound per second, median of the rounds (lowest to highest):")
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "\t")
 	for _, size := range sizes {
-		fmt.Fprintf(table, "%d nodes, sampled\t%d nodes, all scored\t", size, size)
+		for _, all := range t.modes {
+			if all {
+				fmt.Fprintf(table, "%d nodes, all scored\t", size)
+			} else {
+				fmt.Fprintf(table, "%d nodes, sampled\t", size)
+			}
+		}
 	}
 	fmt.Fprintln(table)
-	for _, name := range contenders() {
+	for _, name := range t.contenders {
 		fmt.Fprintf(table, "%s\t", title(name))
 		for _, size := range sizes {
-			for _, all := range []bool{false, true} {
+			for _, all := range t.modes {
 				c := cell{contender: name, size: size, all: all}
 				fmt.Fprintf(table, "%.0f (%.0f to %.0f)\t", median(r[c]), slices.Min(r[c]), slices.Max(r[c]))
 			}
@@ -63,25 +69,25 @@ func title(c contender.Contender) string {
 		return "with muster, nodeSelection: Scheduler"
 	case contender.Extender:
 		return "with muster, nodeSelection: Extender"
+	case contender.Offload:
+		return "with muster, nodeSelection: Extender, offload"
+	case contender.EmptyOffload:
+		return "offload, with an empty extender that returns any node"
 	}
 	return string(c)
 }
 
-// printFigures prints the median of each cell and of each ratio. A name that ends with
-// the size alone is about all nodes scored.
-func (r results) printFigures(out io.Writer, sizes []int) {
+// printFigures prints the median of each cell and of each ratio.
+func (r results) printFigures(out io.Writer, t trial, sizes []int) {
 	for _, size := range sizes {
-		for _, c := range cellsOf(size) {
-			fmt.Fprintf(out, "figure %s=%.1f\n", c, median(r[c]))
+		for _, c := range t.cells(size) {
+			fmt.Fprintf(out, "figure %s=%.1f\n", t.figure(c), median(r[c]))
 		}
 	}
 	for _, size := range sizes {
-		ratio := func(a, b contender.Contender, all bool) float64 {
-			return r.ratio(cell{a, size, all}, cell{b, size, all})
+		for _, compared := range t.ratios {
+			of, than := cell{compared.of, size, compared.all}, cell{compared.than, size, compared.all}
+			fmt.Fprintf(out, "figure "+compared.figure+"=%.2f\n", size, r.ratio(of, than))
 		}
-		fmt.Fprintf(out, "figure extender_vs_stock_%d_all=%.2f\n", size, ratio(contender.Extender, contender.Stock, true))
-		fmt.Fprintf(out, "figure extender_vs_stock_%d_sampled=%.2f\n", size, ratio(contender.Extender, contender.Stock, false))
-		fmt.Fprintf(out, "figure scheduler_vs_empty_%d=%.2f\n", size, ratio(contender.Scheduler, contender.Empty, true))
-		fmt.Fprintf(out, "figure scheduler_vs_empty_%d_sampled=%.2f\n", size, ratio(contender.Scheduler, contender.Empty, false))
 	}
 }

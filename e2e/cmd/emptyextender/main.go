@@ -19,14 +19,19 @@ import (
 func main() {
 	listen := flag.String("listen", "127.0.0.1:0", "host:port to listen on")
 	kubeconfig := flag.String("kubeconfig", "", "kubeconfig file; without one there is no bind")
+	anyNode := flag.Bool("any-node", false, "filter answers with one of the nodes and not with all")
 	flag.Parse()
-	if err := run(*listen, *kubeconfig); err != nil {
+	filter := emptyextender.EveryNode()
+	if *anyNode {
+		filter = emptyextender.AnyNode()
+	}
+	if err := run(*listen, *kubeconfig, filter); err != nil {
 		fmt.Fprintln(os.Stderr, "emptyextender:", err)
 		os.Exit(1)
 	}
 }
 
-func run(listen, kubeconfig string) error {
+func run(listen, kubeconfig string, filter emptyextender.Filter) error {
 	var client kubernetes.Interface
 	if kubeconfig != "" {
 		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -44,6 +49,6 @@ func run(listen, kubeconfig string) error {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	fmt.Println(listener.Addr())
-	server := &http.Server{Handler: emptyextender.Handler(client), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	server := &http.Server{Handler: emptyextender.Handler(filter, client), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	return server.Serve(listener)
 }

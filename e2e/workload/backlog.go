@@ -1,0 +1,44 @@
+package workload
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Backlog makes pending pods of so many controllers in turn, as if of Deployments, but
+// without anything to create them. They ask for one to ten times 50m of CPU and 64Mi of
+// memory, the same within a controller.
+func Backlog(pods, controllers int) []*corev1.Pod {
+	all := make([]*corev1.Pod, pods)
+	for i := range all {
+		controller := i % controllers
+		app := fmt.Sprintf("app-%d", controller)
+		size := float64(1 + controller%10)
+		all[i] = &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: fmt.Sprintf("pod-%05d", i), Namespace: Namespace,
+				Labels: map[string]string{"app": app},
+				OwnerReferences: []metav1.OwnerReference{{
+					APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID("uid-of-" + app), Controller: new(true),
+				}},
+			},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{container("main", 50*size, 64*size)}},
+		}
+	}
+	return all
+}
+
+// KeepApart forbids the pod to share a node with another pod of the same labels, and to
+// make their numbers in any two zones differ by more than one.
+func KeepApart(p *corev1.Pod) {
+	same := &metav1.LabelSelector{MatchLabels: p.Labels}
+	p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname, LabelSelector: same}},
+	}}
+	p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: same,
+	}}
+}
