@@ -70,6 +70,27 @@ func TestFiguresAreMediansOfRoundsAndOfTheirRatios(t *testing.T) {
 	}
 }
 
+func TestTheAffinityTrialComparesWithTheStockScheduler(t *testing.T) {
+	trial := affinity()
+	r := results{}
+	for i, c := range trial.cells(1000) {
+		r[c] = []float64{float64(10 * (i + 1))}
+	}
+	var out strings.Builder
+	r.printFigures(&out, trial, []int{1000})
+	want := `figure affinity_stock_pods_per_s_1000=10.0
+figure affinity_extender_pods_per_s_1000=20.0
+figure affinity_offload_pods_per_s_1000=30.0
+figure affinity_empty_offload_pods_per_s_1000=40.0
+figure affinity_vs_stock_1000=2.00
+figure affinity_offload_vs_stock_1000=3.00
+figure affinity_empty_vs_stock_1000=4.00
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("figures (-want +got):\n%s", diff)
+	}
+}
+
 func TestTheMedianOfAnEvenNumberIsBetweenTheMiddleTwo(t *testing.T) {
 	if got := median([]float64{4, 1, 3, 10}); got != 3.5 {
 		t.Errorf("median %v, want 3.5", got)
