@@ -18,11 +18,11 @@ import (
 // declares: what it says of a node, it says of any other node that is the same in the
 // declared aspects.
 func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
-	profile, err := NewProfile(&v1alpha2.Profile{PluginConfig: []v1alpha2.PluginConfig{{
+	profile, err := NewProfile(withEveryPlugin(&v1alpha2.Profile{PluginConfig: []v1alpha2.PluginConfig{{
 		Name: v1alpha2.NodeAffinity, Args: &v1alpha2.NodeAffinityArgs{AddedAffinity: required(
 			label("zone", corev1.NodeSelectorOpNotIn, "c"), named(corev1.NodeSelectorOpIn, "b"),
 		)},
-	}}})
+	}}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,6 +72,19 @@ func profileWith(plugin string, args v1alpha2.PluginArgs) *v1alpha2.Profile {
 	return profile
 }
 
+// withEveryPlugin turns on as well what does not run by default.
+func withEveryPlugin(profile *v1alpha2.Profile) *v1alpha2.Profile {
+	for _, known := range v1alpha2.KnownPlugins() {
+		if known.Filter == v1alpha2.OnRequest {
+			profile.Plugins.Filter.Enabled = append(profile.Plugins.Filter.Enabled, v1alpha2.Plugin{Name: known.Name})
+		}
+		if known.Score == v1alpha2.OnRequest {
+			profile.Plugins.Score.Enabled = append(profile.Plugins.Score.Enabled, v1alpha2.Plugin{Name: known.Name})
+		}
+	}
+	return profile
+}
+
 type verdictCase struct {
 	name  string
 	args  v1alpha2.PluginArgs // nil stands for the default

@@ -90,6 +90,7 @@ func registrations() []registration {
 		{name: v1alpha2.NodeResourcesFit, filter: newNodeResourcesFit, score: newNodeResourcesFitScore},
 		{name: v1alpha2.NodeResourcesBalancedAllocation, score: newBalancedAllocation},
 		{name: v1alpha2.ImageLocality, score: newImageLocality},
+		{name: v1alpha2.NodeConditions, filter: newNodeConditions},
 	}
 }
 

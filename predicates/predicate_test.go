@@ -40,9 +40,10 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 		v1alpha2.NodeResourcesFit + " score":                resources,
 		v1alpha2.NodeResourcesBalancedAllocation + " score": resources,
 		v1alpha2.ImageLocality + " score":                   cluster.AspectImages,
+		v1alpha2.NodeConditions + " filter":                   cluster.AspectConditions,
 	}
 	got := map[string]cluster.Aspect{}
-	profile, err := NewProfile(&v1alpha2.Profile{})
+	profile, err := NewProfile(withEveryPlugin(&v1alpha2.Profile{}))
 	if err != nil {
 		t.Fatal(err)
 	}

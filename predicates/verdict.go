@@ -20,6 +20,11 @@ const (
 	insufficientCPU
 	insufficientMemory
 	insufficientEphemeralStorage
+	nodeNotReady
+	networkUnavailable
+	memoryPressure
+	pidPressure
+	diskPressure
 	unknownNode
 
 	// insufficientScalar + i is for the scalar resource of index i.
@@ -63,6 +68,16 @@ func (v Verdict) Reason(names *cluster.ResourceNames) string {
 		return "Insufficient memory"
 	case insufficientEphemeralStorage:
 		return "Insufficient ephemeral-storage"
+	case nodeNotReady:
+		return "node(s) were not ready"
+	case networkUnavailable:
+		return "node(s) had unavailable network"
+	case memoryPressure:
+		return "node(s) had memory pressure"
+	case pidPressure:
+		return "node(s) had pid pressure"
+	case diskPressure:
+		return "node(s) had disk pressure"
 	case unknownNode:
 		return "node(s) were not known to muster yet"
 	}

@@ -41,6 +41,7 @@ func plugins() []plugin {
 		{name: v1alpha2.NodeResourcesFit, args: drawFitArgs, node: offer, pod: ask, placed: resize},
 		{name: v1alpha2.NodeResourcesBalancedAllocation, args: drawBalancedAllocationArgs},
 		{name: v1alpha2.ImageLocality, node: pull, pod: run},
+		{name: v1alpha2.NodeConditions, absent: "the node lifecycle controller turns conditions into taints", node: condition},
 	}
 }
 

@@ -81,6 +81,7 @@ func KnownPlugins() []KnownPlugin {
 		{Name: NodeResourcesFit, Filter: ByDefault, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesFitArgs) }},
 		{Name: NodeResourcesBalancedAllocation, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesBalancedAllocationArgs) }},
 		{Name: ImageLocality, Score: ByDefault, Weight: 1},
+		{Name: NodeConditions, Filter: OnRequest},
 	}
 }
 
