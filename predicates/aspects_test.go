@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
@@ -37,6 +36,7 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 		c := newCluster()
 		setNode(t, c, "a")
 		setNode(t, c, "b")
+		setVolumes(t, c)
 		snap := c.Snapshot()
 		names := snap.ResourceNames
 		a, b := crowd(t, snap.NodeByName("a"), names), crowd(t, snap.NodeByName("b"), names)
@@ -144,7 +144,7 @@ func setNode(t *rapid.T, c *cluster.Cluster, name string) {
 		return rapid.SampledFrom(choices).Draw(t, what+" of "+name)
 	}
 	object := node(
-		labelled("zone", draw("zone", "a", "b", "c")),
+		labelled("zone", draw("zone", "a", "b", "c")), labelled(corev1.LabelTopologyZone, draw("topology zone", "a", "b")),
 		offering(
 			"cpu", draw("cpu", "0", "1", "4"), "memory", draw("memory", "0", "1Gi", "8Gi"), "ephemeral-storage", draw("storage", "0", "1Gi"),
 			"pods", draw("pods", "0", "2", "110"), "example.com/gpu", draw("gpus", "0", "1", "4"),
@@ -155,9 +155,22 @@ func setNode(t *rapid.T, c *cluster.Cluster, name string) {
 	object.Spec.Unschedulable = rapid.Bool().Draw(t, "cordon of "+name)
 	object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionStatus(draw("readiness", "True", "False"))}}
 	object.Status.Images = []corev1.ContainerImage{{Names: []string{draw("image", "x:latest", "y:latest")}, SizeBytes: 500 << 20}}
-	csi := &storagev1.CSINode{Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: draw("driver", "x", "y")}}}}
-	csi.Name = name
+	csi := csiNode(name, draw("driver", ebsDriver, otherDriver), rapid.Int32Range(1, 2).Draw(t, "limit of "+name))
 	for _, object := range []runtime.Object{object, csi} {
+		if err := c.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// setVolumes draws what the claims that pods have are about.
+func setVolumes(t *rapid.T, c *cluster.Cluster) {
+	zone := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "zone of a volume")
+	for _, object := range append(disks(ebsDriver, "shared", "exclusive"),
+		persistentVolume("pv-shared", attachedBy(ebsDriver, "vol-shared"), marked(corev1.LabelTopologyZone, zone)),
+		claim("exclusive", boundTo("pv-exclusive"), accessedBy(corev1.ReadWriteOncePod)),
+		attachment("va", rapid.SampledFrom([]string{"a", "b"}).Draw(t, "node of a volume"), ebsDriver, "pv-shared"),
+	) {
 		if err := c.Set(object); err != nil {
 			t.Fatal(err)
 		}
@@ -185,6 +198,11 @@ func drawPod(t *rapid.T) *corev1.Pod {
 	drawn.Labels = map[string]string{"app": draw("app", "x", "y")}
 	drawn.Spec.Containers[0].Image = draw("image", "x", "y")
 	drawn.Spec.NodeName = draw("node", "", "a", "b")
+	for _, volume := range []corev1.VolumeSource{claimed("shared"), claimed("exclusive"), ebs("vol-1"), ebs("vol-2")} {
+		if rapid.IntRange(0, 3).Draw(t, "volumes of a pod") == 0 {
+			mounting(volume)(drawn)
+		}
+	}
 	if zone := draw("zone", "", "a", "b"); zone != "" {
 		drawn.Spec.NodeSelector = map[string]string{"zone": zone}
 	}

@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,6 +111,10 @@ func canonical(pod *corev1.Pod) string {
 			ResourceClaims:            spec.ResourceClaims,
 			Resources:                 spec.Resources,
 		},
+	}
+	// The claim of an ephemeral volume is named after its pod and owned by it.
+	if slices.ContainsFunc(spec.Volumes, func(volume corev1.Volume) bool { return volume.Ephemeral != nil }) {
+		relevant.Name, relevant.UID = pod.Name, pod.UID
 	}
 	encoded, err := relevant.Marshal()
 	if err != nil {

@@ -104,6 +104,31 @@ func TestPodsShareAClassByControllerOrByTemplate(t *testing.T) {
 	}
 }
 
+func TestPodsWithEphemeralVolumesShareNoClass(t *testing.T) {
+	of := func(name string, uid types.UID, source corev1.VolumeSource) string {
+		object := pod(mounting(source))
+		object.Name, object.UID = name, uid
+		return canonical(object)
+	}
+	for _, test := range []struct {
+		name string
+		a, b string
+		want bool
+	}{
+		{"two pods with the same claim are alike", of("web-1", "1", claimed("data")), of("web-2", "2", claimed("data")), true},
+		{"two pods with claims of their own are not", of("web-1", "1", claimed("data-1")), of("web-2", "2", claimed("data-2")), false},
+		{"two pods with an ephemeral volume have claims of their own", of("web-1", "1", ephemeralVolume()), of("web-2", "1", ephemeralVolume()), false},
+		{"one that took the name of another may not have its claim", of("web-1", "1", ephemeralVolume()), of("web-1", "2", ephemeralVolume()), false},
+		{"a pod is like itself", of("web-1", "1", ephemeralVolume()), of("web-1", "1", ephemeralVolume()), true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := test.a == test.b; got != test.want {
+				t.Errorf("they are alike: %v", got)
+			}
+		})
+	}
+}
+
 func TestACollisionOfHashesSharesNothing(t *testing.T) {
 	c := newClasses(v1alpha2.EquivalenceControllerRef)
 	c.hash = func(string) uint64 { return 7 }

@@ -28,6 +28,7 @@ func TestEveryPluginOfTheConfigurationIsRegisteredWhereItExists(t *testing.T) {
 
 func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 	resources := cluster.AspectAllocatable | cluster.AspectRequested
+	volumes := cluster.AspectPersistentVolume | cluster.AspectPersistentVolumeClaim | cluster.AspectStorageClass
 	want := map[string]cluster.Aspect{
 		v1alpha2.NodeUnschedulable + " filter":              cluster.AspectUnschedulable,
 		v1alpha2.NodeName + " filter":                       0,
@@ -38,6 +39,9 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 		v1alpha2.NodePorts + " filter":                      cluster.AspectPorts,
 		v1alpha2.NodeResourcesFit + " filter":               resources,
 		v1alpha2.NodeResourcesFit + " score":                resources,
+		v1alpha2.VolumeRestrictions + " filter":             cluster.AspectPods | cluster.AspectPersistentVolumeClaim,
+		v1alpha2.NodeVolumeLimits + " filter":               cluster.AspectCSI | cluster.AspectPods | volumes | cluster.AspectVolumeAttachment,
+		v1alpha2.VolumeZone + " filter":                     cluster.AspectLabels | volumes,
 		v1alpha2.NodeResourcesBalancedAllocation + " score": resources,
 		v1alpha2.ImageLocality + " score":                   cluster.AspectImages,
 		v1alpha2.NodeConditions + " filter":                   cluster.AspectConditions,

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"muster.dev/muster/api/config/v1alpha2"
 )
@@ -155,16 +156,23 @@ func TestScaleRoundsToTheNearest(t *testing.T) {
 	}
 }
 
-// Only node affinity terms are left out: component-helpers builds a map of fields for
-// each node that it matches.
+// Two things are left out: node affinity terms, since component-helpers builds a map of
+// fields for each node that it matches, and disks of in-tree plugins on a node, which are
+// translated each time.
 func TestJudgingANodeAllocatesNothing(t *testing.T) {
 	crowded := scene{
 		node: node(
-			labelled("zone", "a"), tainted("dedicated", "gpu", corev1.TaintEffectNoSchedule),
+			labelled("zone", "a"), labelled(corev1.LabelTopologyZone, "a"), tainted("dedicated", "gpu", corev1.TaintEffectNoSchedule),
 			offering("cpu", "64", "memory", "256Gi", "ephemeral-storage", "1Ti", "pods", "110", "example.com/gpu", "8"),
 		),
-		placed: []*corev1.Pod{pod(taking("", "", 80), asking("cpu", "1", "example.com/gpu", "1")), pod()},
+		placed: []*corev1.Pod{pod(taking("", "", 80), asking("cpu", "1", "example.com/gpu", "1")), pod(claiming("logs"), mounting(rbd("pool", "image", false, "a")))},
+		objects: []runtime.Object{
+			csiNode("node", ebsDriver, 3), attachment("va", "node", ebsDriver, "pv-logs"),
+			claim("data", boundTo("pv-data")), persistentVolume("pv-data", attachedBy(ebsDriver, "vol-data"), marked(corev1.LabelTopologyZone, "a")),
+			claim("logs", boundTo("pv-logs")), persistentVolume("pv-logs", attachedBy(ebsDriver, "vol-more")),
+		},
 		pod: pod(
+			claiming("data"), mounting(ebs("vol-data")),
 			asking("cpu", "1", "memory", "1Gi", "ephemeral-storage", "1Gi", "example.com/gpu", "2"), taking("", "", 8080), selecting("zone", "a"),
 			tolerating(corev1.Toleration{Key: "dedicated", Value: "gpu"}), func(p *corev1.Pod) { p.Spec.NodeName = "node" },
 		),

@@ -20,6 +20,19 @@ const (
 	insufficientCPU
 	insufficientMemory
 	insufficientEphemeralStorage
+	diskTaken
+	claimInUse
+	claimNameless
+	claimMissing
+	claimForeign
+	claimWithoutVolume
+	claimWithoutVolumeAndClass
+	classMissing
+	classWithoutBindingMode
+	volumeMissing
+	volumeZoneDiffers
+	volumeUntranslatable
+	tooManyVolumes
 	nodeNotReady
 	networkUnavailable
 	memoryPressure
@@ -68,6 +81,32 @@ func (v Verdict) Reason(names *cluster.ResourceNames) string {
 		return "Insufficient memory"
 	case insufficientEphemeralStorage:
 		return "Insufficient ephemeral-storage"
+	case diskTaken:
+		return "node(s) had no available disk"
+	case claimInUse:
+		return "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+	case claimNameless:
+		return "PersistentVolumeClaim had no name"
+	case claimMissing: // here and below, kube-scheduler names the object, which is not constant
+		return "persistentvolumeclaim not found"
+	case claimForeign:
+		return "PVC was not created for pod (pod is not owner)"
+	case claimWithoutVolume:
+		return "PersistentVolume had no name"
+	case claimWithoutVolumeAndClass:
+		return "PersistentVolumeClaim had no pv name and storageClass name"
+	case classMissing:
+		return "storageclass.storage.k8s.io not found"
+	case classWithoutBindingMode:
+		return "VolumeBindingMode not set for StorageClass"
+	case volumeMissing:
+		return "persistentvolume not found"
+	case volumeZoneDiffers:
+		return "node(s) had no available volume zone"
+	case volumeUntranslatable:
+		return "converting volume from inline to csi failed"
+	case tooManyVolumes:
+		return "node(s) exceed max volume count"
 	case nodeNotReady:
 		return "node(s) were not ready"
 	case networkUnavailable:

@@ -13,7 +13,10 @@ import (
 
 func TestPluginsOfAProfile(t *testing.T) {
 	weight := func(w int32) *int32 { return &w }
-	defaultFilters := []string{NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit}
+	defaultFilters := []string{
+		NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit,
+		VolumeRestrictions, NodeVolumeLimits, VolumeZone,
+	}
 	defaultScores := []ScorePlugin{{TaintToleration, 3}, {NodeAffinity, 2}, {NodeResourcesFit, 1}, {NodeResourcesBalancedAllocation, 1}, {ImageLocality, 1}}
 	// fit is the default scores with another one, or none, in the place of NodeResourcesFit.
 	fit := func(instead ...ScorePlugin) []ScorePlugin {

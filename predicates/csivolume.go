@@ -1,0 +1,137 @@
+package predicates
+
+import (
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	storagehelpers "k8s.io/component-helpers/storage/volume"
+	csitranslation "k8s.io/csi-translation-lib"
+	"k8s.io/csi-translation-lib/plugins"
+
+	"muster.dev/muster/cluster"
+)
+
+// csiVolume is a volume as the CSI driver that attaches it to nodes knows it. The zero
+// value is one that no CSI driver attaches, or that is not known.
+type csiVolume struct {
+	driver string
+	// handle is the driver's name for the volume or, of one that is not made yet, the
+	// namespace and name of the claim that it will be for.
+	handle string
+	toBe   bool
+}
+
+// inlineCSIVolume is a volume that stands in the spec of a pod itself. A CSI driver
+// attaches it in the place of the in-tree plugin that it names, of which not all have
+// been replaced in this way. It is an error if the driver could not.
+func inlineCSIVolume(volume *corev1.Volume) (csiVolume, error) {
+	translator := csitranslation.New()
+	if !translator.IsInlineMigratable(volume) {
+		return csiVolume{}, nil
+	}
+	plugin, err := translator.GetInTreePluginNameFromSpec(nil, volume)
+	if err != nil || successor(plugin) == "" {
+		return csiVolume{}, err
+	}
+	translated, err := translator.TranslateInTreeInlineVolumeToCSI(logr.Discard(), volume, "")
+	if err != nil {
+		return csiVolume{}, err
+	}
+	return csiVolume{driver: successor(plugin), handle: translated.Spec.CSI.VolumeHandle}, nil
+}
+
+// persistentCSIVolume is the volume that an object describes.
+func persistentCSIVolume(object *corev1.PersistentVolume) csiVolume {
+	source := object.Spec.CSI
+	if source == nil {
+		source = translatedSource(object)
+	}
+	if source == nil || source.Driver == "" || source.VolumeHandle == "" {
+		return csiVolume{}
+	}
+	return csiVolume{driver: source.Driver, handle: source.VolumeHandle}
+}
+
+// translatedSource is how the successor of an in-tree plugin names a volume, nil when it
+// has none or could not attach it.
+func translatedSource(object *corev1.PersistentVolume) *corev1.CSIPersistentVolumeSource {
+	translator := csitranslation.New()
+	if !translator.IsPVMigratable(object) {
+		return nil
+	}
+	plugin, err := translator.GetInTreePluginNameFromSpec(object, nil)
+	if err != nil || successor(plugin) == "" {
+		return nil
+	}
+	translated, err := translator.TranslateInTreePVToCSI(logr.Discard(), object)
+	if err != nil {
+		return nil
+	}
+	return translated.Spec.CSI
+}
+
+// successor is the CSI driver that has replaced an in-tree plugin, "" when there is none
+// that counts: kube-scheduler leaves out those of Azure File and vSphere (isCSIMigrationOn
+// in pkg/scheduler/framework/plugins/nodevolumelimits/utils.go).
+func successor(plugin string) string {
+	switch plugin {
+	case plugins.AWSEBSInTreePluginName:
+		return plugins.AWSEBSDriverName
+	case plugins.GCEPDInTreePluginName:
+		return plugins.GCEPDDriverName
+	case plugins.AzureDiskInTreePluginName:
+		return plugins.AzureDiskDriverName
+	case plugins.CinderInTreePluginName:
+		return plugins.CinderDriverName
+	case plugins.PortworxVolumePluginName:
+		return plugins.PortworxDriverName
+	}
+	return ""
+}
+
+// classDriver is the driver of the volumes of a storage class, "" when that is not known
+// or none that counts.
+func classDriver(name string, objects *cluster.Objects) string {
+	class, known := objects.StorageClasses.Get(name)
+	switch {
+	case !known:
+		return ""
+	case csitranslation.New().IsMigratableIntreePluginByName(class.Provisioner):
+		return successor(class.Provisioner)
+	}
+	return class.Provisioner
+}
+
+// claimedVolume is what is known of the volume of a claim. The zero value is that of a
+// claim that does not exist.
+type claimedVolume struct {
+	// object is the name of the PersistentVolume, "" while the claim has none.
+	object string
+	// volume is what the object describes or, when there is no such object, the one that
+	// will be made by the claim's class.
+	volume csiVolume
+	// classDriver is the driver of the claim's class.
+	classDriver string
+}
+
+func volumeOf(claim *corev1.PersistentVolumeClaim, objects *cluster.Objects) claimedVolume {
+	claimed := claimedVolume{
+		object:      claim.Spec.VolumeName,
+		classDriver: classDriver(storagehelpers.GetPersistentVolumeClaimClass(claim), objects),
+	}
+	if object, known := objects.PersistentVolumes.Get(claimed.object); known {
+		claimed.volume = persistentCSIVolume(object)
+	} else if claimed.classDriver != "" {
+		name := types.NamespacedName{Namespace: claim.Namespace, Name: claim.Name}
+		claimed.volume = csiVolume{driver: claimed.classDriver, handle: name.String(), toBe: true}
+	}
+	return claimed
+}
+
+// claimedIn is what is known of the volume of the claim of that name.
+func claimedIn(objects *cluster.Objects, name types.NamespacedName) claimedVolume {
+	if claim, known := objects.PersistentVolumeClaims.Get(name); known {
+		return volumeOf(claim, objects)
+	}
+	return claimedVolume{}
+}

@@ -1,0 +1,264 @@
+package predicates
+
+import (
+	"slices"
+	"unsafe"
+
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// nodeVolumeLimits holds nodes to the number of volumes that a CSI driver can attach to
+// them, as their CSINodes say it (pkg/scheduler/framework/plugins/nodevolumelimits/csi.go,
+// the feature gate VolumeLimitScaling off). Volumes of the in-tree plugins that CSI drivers
+// have replaced count as theirs.
+type nodeVolumeLimits struct{}
+
+func newNodeVolumeLimits(*v1alpha2.Profile) (Predicate, error) { return nodeVolumeLimits{}, nil }
+
+func (nodeVolumeLimits) Name() string { return v1alpha2.NodeVolumeLimits }
+
+func (nodeVolumeLimits) Aspects() cluster.Aspect {
+	return cluster.AspectCSI | cluster.AspectPods | cluster.AspectPersistentVolume | cluster.AspectPersistentVolumeClaim |
+		cluster.AspectStorageClass | cluster.AspectVolumeAttachment
+}
+
+func (nodeVolumeLimits) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
+	needs := volumeNeedsOf(pod, snap.Objects)
+	if needs.none() {
+		return nil
+	}
+	c := &volumeLimitsCheck{
+		pod: pod, needs: needs, drivers: needs.drivers(), objects: snap.Objects,
+		doubtful: sets.New[string](), used: sets.New[csiVolume](),
+	}
+	c.attached = c.attachments()
+	return c
+}
+
+// volumeNeeds are the volumes that a pod needs attached.
+type volumeNeeds struct {
+	volumes []csiVolume // each once
+	// untranslatable says that there is one more, of an in-tree plugin, and that the driver
+	// which replaced it could not attach it.
+	untranslatable bool
+	nowhere        Verdict // on all nodes, unless it is Fits
+}
+
+func volumeNeedsOf(pod *cluster.Pod, objects *cluster.Objects) volumeNeeds {
+	var needs volumeNeeds
+	for i := range pod.Spec.Volumes {
+		claim, problem := claimOf(pod, &pod.Spec.Volumes[i], objects)
+		if problem != Fits {
+			return volumeNeeds{nowhere: problem}
+		}
+		var volume csiVolume
+		if claim != nil {
+			volume = volumeOf(claim, objects).volume
+		} else {
+			var err error
+			volume, err = inlineCSIVolume(&pod.Spec.Volumes[i])
+			needs.untranslatable = needs.untranslatable || err != nil
+		}
+		if volume != (csiVolume{}) && !slices.Contains(needs.volumes, volume) {
+			needs.volumes = append(needs.volumes, volume)
+		}
+	}
+	return needs
+}
+
+func (n volumeNeeds) none() bool { return n.equal(volumeNeeds{}) }
+
+func (n volumeNeeds) equal(other volumeNeeds) bool {
+	return n.nowhere == other.nowhere && n.untranslatable == other.untranslatable && slices.Equal(n.volumes, other.volumes)
+}
+
+func (n volumeNeeds) drivers() []string {
+	var drivers []string
+	for _, volume := range n.volumes {
+		if !slices.Contains(drivers, volume.driver) {
+			drivers = append(drivers, volume.driver)
+		}
+	}
+	return drivers
+}
+
+// volumeLimitsCheck is nodeVolumeLimits for a pod. It keeps nothing of the nodes; what it
+// keeps are the objects by which it knows the volumes of the pods on a node.
+type volumeLimitsCheck struct {
+	pod     *cluster.Pod
+	needs   volumeNeeds
+	drivers []string // of the volumes that the pod needs: no other one's count
+	objects *cluster.Objects
+	// attached are the volumes of the drivers that are attached to nodes, by node name.
+	attached map[string][]csiVolume
+	// doubtful are the names of PersistentVolumes that are not there or not of the drivers,
+	// while a claim that names one is of a class of theirs, or an attachment is theirs. It
+	// is what they become, or that they go, that changes a count.
+	doubtful sets.Set[string]
+	used     sets.Set[csiVolume] // memory for one verdict
+}
+
+// Update implements [Digest].
+func (c *volumeLimitsCheck) Update(snap *cluster.Snapshot, _ []int32) { c.objects = snap.Objects }
+
+// Suppose implements [Digest].
+func (c *volumeLimitsCheck) Suppose(*cluster.Node) {}
+
+func (c *volumeLimitsCheck) Verdict(node *cluster.Node) Verdict {
+	switch {
+	case c.needs.nowhere != Fits:
+		return c.needs.nowhere
+	case node.CSI == nil:
+		return Fits
+	case c.needs.untranslatable:
+		return volumeUntranslatable | hopeless
+	}
+	for _, driver := range c.drivers {
+		if limit, limited := volumeLimit(node.CSI, driver); limited && c.exceeds(limit, driver, node) {
+			return tooManyVolumes
+		}
+	}
+	return Fits
+}
+
+// volumeLimit is how many volumes a driver can attach to a node, false when it does not
+// say or is not there.
+func volumeLimit(node *storagev1.CSINode, driver string) (limit int, limited bool) {
+	for i := range node.Spec.Drivers {
+		d := &node.Spec.Drivers[i]
+		if d.Name == driver && d.Allocatable != nil && d.Allocatable.Count != nil {
+			return int(*d.Allocatable.Count), true
+		}
+	}
+	return 0, false
+}
+
+// exceeds says that with the pod a node would have more volumes of a driver than the
+// limit. A volume counts once, however many pods use it, and also when it is attached and
+// no pod uses it. A pod that brings no volume of its own exceeds nothing.
+func (c *volumeLimitsCheck) exceeds(limit int, driver string, node *cluster.Node) bool {
+	c.findUsed(node, driver)
+	count := len(c.used)
+	for _, volume := range c.attached[node.Name] {
+		if volume.driver == driver && !c.used.Has(volume) {
+			count++
+		}
+	}
+	brings := false
+	for _, volume := range c.needs.volumes {
+		if volume.driver == driver && !c.used.Has(volume) {
+			brings = true
+			count++
+		}
+	}
+	return brings && count > limit
+}
+
+// findUsed sets c.used to the volumes of a driver that the pods on a node use. Those are
+// left out that they cannot use yet, as when a claim is missing.
+func (c *volumeLimitsCheck) findUsed(node *cluster.Node, driver string) {
+	clear(c.used)
+	for _, pod := range node.Pods {
+		for i := range pod.Spec.Volumes {
+			var volume csiVolume
+			if claim, problem := claimOf(pod, &pod.Spec.Volumes[i], c.objects); problem != Fits {
+				continue
+			} else if claim != nil {
+				claimed := volumeOf(claim, c.objects)
+				c.doubt(claimed)
+				volume = claimed.volume
+			} else {
+				volume, _ = inlineCSIVolume(&pod.Spec.Volumes[i])
+			}
+			if volume.driver == driver {
+				c.used.Insert(volume)
+			}
+		}
+	}
+}
+
+func (c *volumeLimitsCheck) doubt(claimed claimedVolume) {
+	if claimed.object != "" && c.counts(claimed.classDriver) && (claimed.volume.toBe || !c.counts(claimed.volume.driver)) {
+		c.doubtful.Insert(claimed.object)
+	}
+}
+
+func (c *volumeLimitsCheck) counts(driver string) bool { return slices.Contains(c.drivers, driver) }
+
+// attachments are the volumes of the drivers that are attached to nodes, by node name.
+func (c *volumeLimitsCheck) attachments() map[string][]csiVolume {
+	attached := map[string][]csiVolume{}
+	for _, attachment := range c.objects.VolumeAttachments.All() {
+		driver, object := attachment.Spec.Attacher, attachment.Spec.Source.PersistentVolumeName
+		if object == nil || !c.counts(driver) {
+			continue
+		}
+		source, known := c.objects.PersistentVolumes.Get(*object)
+		if !known || !c.counts(persistentCSIVolume(source).driver) {
+			c.doubtful.Insert(*object)
+		}
+		if !known || source.Spec.CSI == nil {
+			continue
+		}
+		node, volume := attachment.Spec.NodeName, csiVolume{driver: driver, handle: source.Spec.CSI.VolumeHandle}
+		if !slices.Contains(attached[node], volume) {
+			attached[node] = append(attached[node], volume)
+		}
+	}
+	return attached
+}
+
+// DependsOn implements [Selective]. A change matters when it is about a volume that was or
+// is of one of the drivers.
+func (c *volumeLimitsCheck) DependsOn(kind cluster.Aspect, name types.NamespacedName, before, after *cluster.Objects) bool {
+	if kind != cluster.AspectVolumeAttachment && !c.needs.equal(volumeNeedsOf(c.pod, after)) {
+		return true
+	}
+	switch kind {
+	case cluster.AspectPersistentVolumeClaim:
+		was, is := claimedIn(before, name), claimedIn(after, name)
+		return was != is && (c.counts(was.volume.driver) || c.counts(was.classDriver) || c.counts(is.volume.driver) || c.counts(is.classDriver))
+	case cluster.AspectPersistentVolume:
+		was, is := describedIn(before, name.Name), describedIn(after, name.Name)
+		return c.doubtful.Has(name.Name) || was != is && (c.counts(was.driver) || c.counts(is.driver))
+	case cluster.AspectStorageClass:
+		was, is := classDriver(name.Name, before), classDriver(name.Name, after)
+		return was != is && (c.counts(was) || c.counts(is))
+	default: // cluster.AspectVolumeAttachment
+		return c.counts(attacherIn(before, name.Name)) || c.counts(attacherIn(after, name.Name))
+	}
+}
+
+// describedVolume is what a PersistentVolume describes, and whether as a CSI volume.
+type describedVolume struct {
+	csiVolume
+	native bool
+}
+
+func describedIn(objects *cluster.Objects, name string) describedVolume {
+	object, known := objects.PersistentVolumes.Get(name)
+	if !known {
+		return describedVolume{}
+	}
+	return describedVolume{csiVolume: persistentCSIVolume(object), native: object.Spec.CSI != nil}
+}
+
+func attacherIn(objects *cluster.Objects, name string) string {
+	if attachment, known := objects.VolumeAttachments.Get(name); known {
+		return attachment.Spec.Attacher
+	}
+	return ""
+}
+
+func (c *volumeLimitsCheck) size() int64 {
+	size := int64(unsafe.Sizeof(*c))
+	for _, volumes := range c.attached {
+		size += int64(unsafe.Sizeof("")) + int64(unsafe.Sizeof(volumes)) + int64(cap(volumes))*int64(unsafe.Sizeof(csiVolume{}))
+	}
+	return size
+}
