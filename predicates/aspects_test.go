@@ -17,11 +17,12 @@ import (
 // declares: what it says of a node, it says of any other node that is the same in the
 // declared aspects.
 func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
-	profile, err := NewProfile(withEveryPlugin(&v1alpha2.Profile{PluginConfig: []v1alpha2.PluginConfig{{
-		Name: v1alpha2.NodeAffinity, Args: &v1alpha2.NodeAffinityArgs{AddedAffinity: required(
+	profile, err := NewProfile(withEveryPlugin(&v1alpha2.Profile{PluginConfig: []v1alpha2.PluginConfig{
+		{Name: v1alpha2.NodeAffinity, Args: &v1alpha2.NodeAffinityArgs{AddedAffinity: required(
 			label("zone", corev1.NodeSelectorOpNotIn, "c"), named(corev1.NodeSelectorOpIn, "b"),
-		)},
-	}}}))
+		)}},
+		{Name: v1alpha2.ServiceAffinity, Args: &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"zone"}}},
+	}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +38,9 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 		setNode(t, c, "a")
 		setNode(t, c, "b")
 		setVolumes(t, c)
+		if err := c.Set(serviceSelecting("x", map[string]string{"app": "x"})); err != nil {
+			t.Fatal(err)
+		}
 		snap := c.Snapshot()
 		names := snap.ResourceNames
 		a, b := crowd(t, snap.NodeByName("a"), names), crowd(t, snap.NodeByName("b"), names)
@@ -181,7 +185,7 @@ func setVolumes(t *rapid.T, c *cluster.Cluster) {
 func crowd(t *rapid.T, node *cluster.Node, names *cluster.ResourceNames) *cluster.Node {
 	for i := range rapid.IntRange(0, 3).Draw(t, "pods on "+node.Name) {
 		placed := drawPod(t)
-		placed.UID = types.UID(fmt.Sprint(i))
+		placed.UID = types.UID(fmt.Sprint(node.Name, i))
 		node = node.WithPod(names.NewPod(placed))
 	}
 	return node

@@ -94,6 +94,7 @@ func registrations() []registration {
 		{name: v1alpha2.NodeResourcesBalancedAllocation, score: newBalancedAllocation},
 		{name: v1alpha2.ImageLocality, score: newImageLocality},
 		{name: v1alpha2.NodeConditions, filter: newNodeConditions},
+		{name: v1alpha2.ServiceAffinity, filter: newServiceAffinity},
 	}
 }
 

@@ -44,7 +44,8 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 		v1alpha2.VolumeZone + " filter":                     cluster.AspectLabels | volumes,
 		v1alpha2.NodeResourcesBalancedAllocation + " score": resources,
 		v1alpha2.ImageLocality + " score":                   cluster.AspectImages,
-		v1alpha2.NodeConditions + " filter":                   cluster.AspectConditions,
+		v1alpha2.NodeConditions + " filter":                 cluster.AspectConditions,
+		v1alpha2.ServiceAffinity + " filter":                cluster.AspectService | cluster.AspectPods | cluster.AspectLabels,
 	}
 	got := map[string]cluster.Aspect{}
 	profile, err := NewProfile(withEveryPlugin(&v1alpha2.Profile{}))

@@ -38,6 +38,7 @@ const (
 	memoryPressure
 	pidPressure
 	diskPressure
+	serviceAffinityDiffers
 	unknownNode
 
 	// insufficientScalar + i is for the scalar resource of index i.
@@ -117,6 +118,8 @@ func (v Verdict) Reason(names *cluster.ResourceNames) string {
 		return "node(s) had pid pressure"
 	case diskPressure:
 		return "node(s) had disk pressure"
+	case serviceAffinityDiffers:
+		return "node(s) didn't match service affinity"
 	case unknownNode:
 		return "node(s) were not known to muster yet"
 	}

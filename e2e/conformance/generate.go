@@ -55,7 +55,7 @@ func (s *source) profile(of []plugin) Profile {
 		}
 	}
 	for _, plugin := range of {
-		if plugin.args != nil && s.chance(60) {
+		if plugin.args != nil && (plugin.required || s.chance(60)) {
 			profile.Args[plugin.name] = plugin.args(s)
 		}
 	}

@@ -16,8 +16,10 @@ type plugin struct {
 	name string
 	// absent is why kube-scheduler has no such plugin to compare it with.
 	absent string
-	// args draws arguments in the form of a configuration file.
-	args func(*source) map[string]any
+	// args draws arguments in the form of a configuration file. If they are required,
+	// there are no defaults.
+	args     func(*source) map[string]any
+	required bool
 	// node and pod draw the fields that the plugin looks at; placed those that only a
 	// pod on a node has. A node has its labels already, unless it has none; a pod its
 	// namespace, labels, controller and containers.
@@ -45,6 +47,7 @@ func plugins() []plugin {
 		{name: v1alpha2.NodeResourcesBalancedAllocation, args: drawBalancedAllocationArgs},
 		{name: v1alpha2.ImageLocality, node: pull, pod: run},
 		{name: v1alpha2.NodeConditions, absent: "the node lifecycle controller turns conditions into taints", node: condition},
+		{name: v1alpha2.ServiceAffinity, absent: "it is gone", args: drawServiceAffinityArgs, required: true, pod: date},
 	}
 }
 

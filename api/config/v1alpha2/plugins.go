@@ -85,6 +85,7 @@ func KnownPlugins() []KnownPlugin {
 		{Name: NodeResourcesBalancedAllocation, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesBalancedAllocationArgs) }},
 		{Name: ImageLocality, Score: ByDefault, Weight: 1},
 		{Name: NodeConditions, Filter: OnRequest},
+		{Name: ServiceAffinity, Filter: OnRequest, NewArgs: func() PluginArgs { return new(ServiceAffinityArgs) }},
 	}
 }
 
