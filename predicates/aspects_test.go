@@ -213,6 +213,10 @@ func drawPod(t *rapid.T) *corev1.Pod {
 	if zone := draw("preferred zone", "", "a", "b"); zone != "" {
 		preferring(preferredTerm(1, label("zone", corev1.NodeSelectorOpIn, zone)))(drawn)
 	}
+	if action := draw("spread", "", string(corev1.DoNotSchedule), string(corev1.ScheduleAnyway)); action != "" {
+		policies := includingNodes(corev1.NodeInclusionPolicyIgnore, corev1.NodeInclusionPolicyHonor)
+		spreadBy("zone", 1, corev1.UnsatisfiableConstraintAction(action), about("x"), policies, atLeastDomains(3))(drawn)
+	}
 	if value := draw("toleration", "", "gpu", "web"); value != "" {
 		drawn.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Value: value}}
 	}

@@ -33,18 +33,20 @@ type Class struct {
 // classes interns the classes of a profile. It is safe for concurrent use.
 type classes struct {
 	equivalence v1alpha2.Equivalence
-	hash        func(canonical string) uint64
+	// kin says that a plugin reads which pods the controller of a pod selects.
+	kin  bool
+	hash func(canonical string) uint64
 
 	mu     sync.Mutex
 	byHash map[uint64][]*Class // more than one where hashes collide
 }
 
-func newClasses(equivalence v1alpha2.Equivalence) *classes {
+func newClasses(equivalence v1alpha2.Equivalence, kin bool) *classes {
 	seed := maphash.MakeSeed()
 	return &classes{
-		equivalence: equivalence,
-		hash:        func(canonical string) uint64 { return maphash.String(seed, canonical) },
-		byHash:      map[uint64][]*Class{},
+		equivalence: equivalence, kin: kin,
+		hash:   func(canonical string) uint64 { return maphash.String(seed, canonical) },
+		byHash: map[uint64][]*Class{},
 	}
 }
 
@@ -59,7 +61,7 @@ func (c *classes) of(pod *cluster.Pod) *Class {
 		}
 		controller = string(owner.UID)
 	}
-	key := controller + "\x00" + canonical(pod.Pod)
+	key := controller + "\x00" + c.spreadWith(pod.Pod) + "\x00" + canonical(pod.Pod)
 	hash := c.hash(key)
 
 	c.mu.Lock()
@@ -72,6 +74,17 @@ func (c *classes) of(pod *cluster.Pod) *Class {
 	class := &Class{Hash: hash, Controller: controller, canonical: key}
 	c.byHash[hash] = append(c.byHash[hash], class)
 	return class
+}
+
+// spreadWith names the controller of a pod that is spread with the pods of the same
+// controller for want of constraints of its own (see podKin). Equal pods of two such
+// controllers are not equal to that. With ControllerRef they have two classes anyway.
+func (c *classes) spreadWith(pod *corev1.Pod) string {
+	if !c.kin || c.equivalence == v1alpha2.EquivalenceControllerRef || len(pod.Spec.TopologySpreadConstraints) > 0 {
+		return ""
+	}
+	controller := selectingControllerOf(pod)
+	return controller.kind + "/" + controller.name
 }
 
 // forget drops a class. Pods of it get a new one.

@@ -79,7 +79,7 @@ func owned(name, controller string) *cluster.Pod {
 }
 
 func TestPodsShareAClassByControllerOrByTemplate(t *testing.T) {
-	byController, byTemplate := newClasses(v1alpha2.EquivalenceControllerRef), newClasses(v1alpha2.EquivalenceTemplate)
+	byController, byTemplate := newClasses(v1alpha2.EquivalenceControllerRef, true), newClasses(v1alpha2.EquivalenceTemplate, true)
 	a1, a2, b1 := owned("a-1", "a"), owned("a-2", "a"), owned("b-1", "b")
 	if byController.of(a1) != byController.of(a2) {
 		t.Error("two pods of one controller differ by ControllerRef")
@@ -130,7 +130,7 @@ func TestPodsWithEphemeralVolumesShareNoClass(t *testing.T) {
 }
 
 func TestACollisionOfHashesSharesNothing(t *testing.T) {
-	c := newClasses(v1alpha2.EquivalenceControllerRef)
+	c := newClasses(v1alpha2.EquivalenceControllerRef, true)
 	c.hash = func(string) uint64 { return 7 }
 	a, b := c.of(owned("a", "a")), c.of(owned("b", "b"))
 	if a == b {

@@ -28,6 +28,7 @@ func TestEveryPluginOfTheConfigurationIsRegisteredWhereItExists(t *testing.T) {
 
 func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 	resources := cluster.AspectAllocatable | cluster.AspectRequested
+	spread := cluster.AspectLabels | cluster.AspectTaints | cluster.AspectPods
 	volumes := cluster.AspectPersistentVolume | cluster.AspectPersistentVolumeClaim | cluster.AspectStorageClass
 	want := map[string]cluster.Aspect{
 		v1alpha2.NodeUnschedulable + " filter":              cluster.AspectUnschedulable,
@@ -42,6 +43,8 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 		v1alpha2.VolumeRestrictions + " filter":             cluster.AspectPods | cluster.AspectPersistentVolumeClaim,
 		v1alpha2.NodeVolumeLimits + " filter":               cluster.AspectCSI | cluster.AspectPods | volumes | cluster.AspectVolumeAttachment,
 		v1alpha2.VolumeZone + " filter":                     cluster.AspectLabels | volumes,
+		v1alpha2.PodTopologySpread + " filter":              spread,
+		v1alpha2.PodTopologySpread + " score":               spread | cluster.AspectService | cluster.AspectSelector,
 		v1alpha2.NodeResourcesBalancedAllocation + " score": resources,
 		v1alpha2.ImageLocality + " score":                   cluster.AspectImages,
 		v1alpha2.NodeConditions + " filter":                 cluster.AspectConditions,

@@ -66,6 +66,16 @@ func NewProfile(config *v1alpha2.Profile) (*Profile, error) {
 	return p, nil
 }
 
+// reads says that one of the plugins reads an aspect.
+func (p *Profile) reads(aspect cluster.Aspect) bool {
+	for _, predicate := range p.predicates {
+		if predicate.Aspects()&aspect != 0 {
+			return true
+		}
+	}
+	return p.rated&aspect != 0
+}
+
 func scale(total, top, weights int64) int64 {
 	full := weights * MaxScore
 	if full == 0 {

@@ -172,7 +172,7 @@ func TestJudgingANodeAllocatesNothing(t *testing.T) {
 			claim("logs", boundTo("pv-logs")), persistentVolume("pv-logs", attachedBy(ebsDriver, "vol-more")),
 		},
 		pod: pod(
-			claiming("data"), mounting(ebs("vol-data")),
+			claiming("data"), mounting(ebs("vol-data")), spreadBy("zone", 1, corev1.DoNotSchedule),
 			asking("cpu", "1", "memory", "1Gi", "ephemeral-storage", "1Gi", "example.com/gpu", "2"), taking("", "", 8080), selecting("zone", "a"),
 			tolerating(corev1.Toleration{Key: "dedicated", Value: "gpu"}), func(p *corev1.Pod) { p.Spec.NodeName = "node" },
 		),

@@ -38,7 +38,7 @@ type VerdictStore struct {
 // what it remembers.
 func NewVerdictStore(p *Profile, c *cluster.Cluster, maxBytes int64, m *StoreMetrics, now clock.PassiveClock) *VerdictStore {
 	return &VerdictStore{
-		Profile: p, cluster: c, classes: newClasses(p.equivalence), maxBytes: maxBytes, metrics: m, clock: now,
+		Profile: p, cluster: c, classes: newClasses(p.equivalence, p.reads(cluster.AspectSelector)), maxBytes: maxBytes, metrics: m, clock: now,
 		scratches: sync.Pool{New: func() any { return new(scratch) }},
 		entries:   map[*Class]*list.Element{}, recent: list.New(),
 	}

@@ -39,6 +39,9 @@ const (
 	pidPressure
 	diskPressure
 	serviceAffinityDiffers
+	spreadSkewed
+	spreadKeyMissing
+	spreadMalformed
 	unknownNode
 
 	// insufficientScalar + i is for the scalar resource of index i.
@@ -120,6 +123,12 @@ func (v Verdict) Reason(names *cluster.ResourceNames) string {
 		return "node(s) had disk pressure"
 	case serviceAffinityDiffers:
 		return "node(s) didn't match service affinity"
+	case spreadSkewed:
+		return "node(s) didn't match pod topology spread constraints"
+	case spreadKeyMissing:
+		return "node(s) didn't match pod topology spread constraints (missing required label)"
+	case spreadMalformed: // kube-scheduler fails on the pod with the parser's words, which are not constant
+		return "pod has a malformed topology spread constraint"
 	case unknownNode:
 		return "node(s) were not known to muster yet"
 	}
