@@ -141,6 +141,9 @@ func (m *model) object(r *rapid.T, uid types.UID, node string) *corev1.Pod {
 		if port := rapid.Int32Range(0, 2).Draw(r, "port"); port > 0 {
 			hostPort(port)(p)
 		}
+		if rapid.Bool().Draw(r, "affine") {
+			p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{}}
+		}
 	})
 }
 
@@ -377,6 +380,10 @@ func (m *model) checkNodes(r *rapid.T, now *Snapshot) {
 		if !maps.Equal(want, got) || len(got) != len(node.Pods) {
 			r.Fatalf("pods of %s: %v, want %v", name, got, want)
 		}
+		affine := slices.DeleteFunc(slices.Clone(node.Pods), func(p *Pod) bool { return p.Affinity == nil })
+		if !slices.Equal(affine, node.Affine) {
+			r.Fatalf("affine pods of %s: %v, want %v", name, node.Affine, affine)
+		}
 		if !requested.equal(&node.Requested) || cpu != node.NonZeroMilliCPU || memory != node.NonZeroMemory {
 			r.Fatalf("requested on %s: %+v %d %d, want %+v %d %d", name, node.Requested, node.NonZeroMilliCPU, node.NonZeroMemory, requested, cpu, memory)
 		}
@@ -504,7 +511,7 @@ func (m *model) fingerprint(s *Snapshot) string {
 			continue
 		}
 		fmt.Fprintf(&b, "%d %p %+v %v %v %d %d %v %v\n", i, n, n.Node, n.Allocatable, n.Requested, n.NonZeroMilliCPU, n.NonZeroMemory, n.Ports, n.CSI)
-		for _, pod := range n.Pods {
+		for _, pod := range slices.Concat(n.Pods, n.Affine) {
 			fmt.Fprintf(&b, "  %+v\n", *pod)
 		}
 	}

@@ -29,6 +29,8 @@ type Node struct {
 
 	// Pods are the pods on the node, assumed ones included, in no order.
 	Pods []*Pod
+	// Affine are those of them that have an Affinity.
+	Affine []*Pod
 	// Ports are the host ports that they take.
 	Ports []HostPort
 
@@ -82,6 +84,9 @@ func (n *Node) WithPod(pod *Pod) *Node {
 	next := *n
 	next.add(pod, +1)
 	next.Pods = append(slices.Clip(n.Pods), pod)
+	if pod.Affinity != nil {
+		next.Affine = append(slices.Clip(n.Affine), pod)
+	}
 	next.Ports = append(slices.Clip(n.Ports), pod.HostPorts...)
 	return &next
 }
@@ -95,6 +100,9 @@ func (n *Node) WithoutPod(uid types.UID) *Node {
 	next := *n
 	next.add(n.Pods[at], -1)
 	next.Pods = slices.Delete(slices.Clone(n.Pods), at, at+1)
+	if n.Pods[at].Affinity != nil {
+		next.Affine = slices.DeleteFunc(slices.Clone(n.Affine), func(p *Pod) bool { return p.UID == uid })
+	}
 	if len(n.Pods[at].HostPorts) > 0 {
 		next.Ports = nil
 		for _, pod := range next.Pods {

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"unique"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -19,6 +21,12 @@ type Pod struct {
 	// Pod is the API object, trimmed (see Trim). It must not be changed.
 	*corev1.Pod
 
+	// Namespace is the object's. Pods of one namespace share the memory of its name, so
+	// that it costs little to compare those of many pods.
+	Namespace string
+	// Affinity is the inter-pod affinity of the pod, nil when its spec has none.
+	Affinity *Affinity
+
 	// Requests is what the pod asks for in total: init and sidecar containers,
 	// overhead, pod-level resources and a resize in progress included.
 	Requests Resources
@@ -28,8 +36,6 @@ type Pod struct {
 	NonZeroMilliCPU, NonZeroMemory int64
 	// HostPorts are the ports the pod takes on its node.
 	HostPorts []HostPort
-	// Affinity is the inter-pod affinity of the pod, nil when its spec has none.
-	Affinity *Affinity
 }
 
 // HostPort is a port of a node. IP "0.0.0.0" stands for all addresses.
@@ -54,6 +60,7 @@ func (n *ResourceNames) NewPod(object *corev1.Pod) *Pod {
 	requests := resourcehelper.PodRequests(object, options)
 	pod := &Pod{
 		Pod:             object,
+		Namespace:       unique.Make(object.Namespace).Value(),
 		Requests:        n.resources(requests),
 		HostPorts:       hostPorts(object),
 		Affinity:        parseAffinity(object),

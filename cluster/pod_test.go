@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -197,5 +199,19 @@ func TestNewPodCollectsHostPorts(t *testing.T) {
 	want := []HostPort{{"0.0.0.0", "UDP", 2}, {"10.0.0.1", "TCP", 3}, {"0.0.0.0", "TCP", 4}}
 	if diff := cmp.Diff(want, pod.HostPorts); diff != "" {
 		t.Errorf("ports (-want +got):\n%s", diff)
+	}
+}
+
+func TestPodsOfOneNamespaceShareItsName(t *testing.T) {
+	names := NewResourceNames()
+	in := func(namespace string) string {
+		return names.NewPod(podObject("p", func(p *corev1.Pod) { p.Namespace = strings.Clone(namespace) })).Namespace
+	}
+	red, redToo, blue := in("red"), in("red"), in("blue")
+	if red != "red" || blue != "blue" {
+		t.Errorf("namespaces are %q and %q, want red and blue", red, blue)
+	}
+	if unsafe.StringData(red) != unsafe.StringData(redToo) {
+		t.Error("each has a copy of it")
 	}
 }
