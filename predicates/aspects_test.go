@@ -137,7 +137,7 @@ func mixed(from, others *cluster.Node, aspects cluster.Aspect) *cluster.Node {
 		mixed.Pods = make([]*cluster.Pod, len(from.Pods))
 	}
 	if has(cluster.AspectPods) {
-		mixed.Pods = from.Pods
+		mixed.Pods, mixed.Affine = from.Pods, from.Affine
 	}
 	return &mixed
 }
@@ -219,6 +219,10 @@ func drawPod(t *rapid.T) *corev1.Pod {
 	}
 	if value := draw("toleration", "", "gpu", "web"); value != "" {
 		drawn.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Value: value}}
+	}
+	if app := draw("neighbour", "", "x", "y"); app != "" {
+		keepingOff(aboutPods("zone", "app", app))(drawn)
+		liking(1, aboutPods("zone", "app", app))(drawn)
 	}
 	return drawn
 }

@@ -92,6 +92,7 @@ func registrations() []registration {
 		{name: v1alpha2.NodeVolumeLimits, filter: newNodeVolumeLimits},
 		{name: v1alpha2.VolumeZone, filter: newVolumeZone},
 		{name: v1alpha2.PodTopologySpread, filter: newPodTopologySpread, score: newPodTopologySpreadScore},
+		{name: v1alpha2.InterPodAffinity, filter: newInterPodAffinity, score: newInterPodAffinityScore},
 		{name: v1alpha2.NodeResourcesBalancedAllocation, score: newBalancedAllocation},
 		{name: v1alpha2.ImageLocality, score: newImageLocality},
 		{name: v1alpha2.NodeConditions, filter: newNodeConditions},

@@ -45,6 +45,8 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 		v1alpha2.VolumeZone + " filter":                     cluster.AspectLabels | volumes,
 		v1alpha2.PodTopologySpread + " filter":              spread,
 		v1alpha2.PodTopologySpread + " score":               spread | cluster.AspectService | cluster.AspectSelector,
+		v1alpha2.InterPodAffinity + " filter":               cluster.AspectLabels | cluster.AspectPods | cluster.AspectNamespace,
+		v1alpha2.InterPodAffinity + " score":                cluster.AspectLabels | cluster.AspectPods | cluster.AspectNamespace,
 		v1alpha2.NodeResourcesBalancedAllocation + " score": resources,
 		v1alpha2.ImageLocality + " score":                   cluster.AspectImages,
 		v1alpha2.NodeConditions + " filter":                 cluster.AspectConditions,

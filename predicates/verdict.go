@@ -38,6 +38,10 @@ const (
 	memoryPressure
 	pidPressure
 	diskPressure
+	podAffinityMalformed
+	podAffinityUnmet
+	podAntiAffinityUnmet
+	existingAntiAffinityUnmet
 	serviceAffinityDiffers
 	spreadSkewed
 	spreadKeyMissing
@@ -121,6 +125,14 @@ func (v Verdict) Reason(names *cluster.ResourceNames) string {
 		return "node(s) had pid pressure"
 	case diskPressure:
 		return "node(s) had disk pressure"
+	case podAffinityMalformed: // kube-scheduler adds the parser's words, which are not constant
+		return "parsing pod: malformed pod affinity"
+	case podAffinityUnmet:
+		return "node(s) didn't match pod affinity rules"
+	case podAntiAffinityUnmet:
+		return "node(s) didn't match pod anti-affinity rules"
+	case existingAntiAffinityUnmet:
+		return "node(s) didn't satisfy existing pods anti-affinity rules"
 	case serviceAffinityDiffers:
 		return "node(s) didn't match service affinity"
 	case spreadSkewed:

@@ -83,6 +83,7 @@ func KnownPlugins() []KnownPlugin {
 		{Name: NodeVolumeLimits, Filter: ByDefault},
 		{Name: VolumeZone, Filter: ByDefault},
 		{Name: PodTopologySpread, Filter: ByDefault, Score: ByDefault, Weight: 2, NewArgs: func() PluginArgs { return new(PodTopologySpreadArgs) }},
+		{Name: InterPodAffinity, Filter: ByDefault, Score: ByDefault, Weight: 2, NewArgs: func() PluginArgs { return new(InterPodAffinityArgs) }},
 		{Name: NodeResourcesBalancedAllocation, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesBalancedAllocationArgs) }},
 		{Name: ImageLocality, Score: ByDefault, Weight: 1},
 		{Name: NodeConditions, Filter: OnRequest},

@@ -15,9 +15,12 @@ func TestPluginsOfAProfile(t *testing.T) {
 	weight := func(w int32) *int32 { return &w }
 	defaultFilters := []string{
 		NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit,
-		VolumeRestrictions, NodeVolumeLimits, VolumeZone, PodTopologySpread,
+		VolumeRestrictions, NodeVolumeLimits, VolumeZone, PodTopologySpread, InterPodAffinity,
 	}
-	defaultScores := []ScorePlugin{{TaintToleration, 3}, {NodeAffinity, 2}, {NodeResourcesFit, 1}, {PodTopologySpread, 2}, {NodeResourcesBalancedAllocation, 1}, {ImageLocality, 1}}
+	defaultScores := []ScorePlugin{
+		{TaintToleration, 3}, {NodeAffinity, 2}, {NodeResourcesFit, 1}, {PodTopologySpread, 2}, {InterPodAffinity, 2},
+		{NodeResourcesBalancedAllocation, 1}, {ImageLocality, 1},
+	}
 	// fit is the default scores with another one, or none, in the place of NodeResourcesFit.
 	fit := func(instead ...ScorePlugin) []ScorePlugin {
 		at := slices.Index(defaultScores, ScorePlugin{NodeResourcesFit, 1})

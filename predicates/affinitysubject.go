@@ -1,0 +1,100 @@
+package predicates
+
+import (
+	"maps"
+	"slices"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
+)
+
+// affinitySubject is the pod at hand as inter-pod affinity sees it: by its own terms,
+// and as one that the terms of other pods may be about.
+type affinitySubject struct {
+	pod       *cluster.Pod
+	namespace labels.Set // the labels of its namespace, nil when that is not known
+	terms     []ownTerm
+}
+
+func newAffinitySubject(pod *cluster.Pod, objects *cluster.Objects, terms ...cluster.AffinityTerm) affinitySubject {
+	s := affinitySubject{pod: pod, namespace: namespaceLabels(objects, pod.Namespace)}
+	for i := range terms {
+		s.terms = append(s.terms, newOwnTerm(&terms[i], objects))
+	}
+	return s
+}
+
+// matchedBy says that a term of another pod is about the pod.
+func (s *affinitySubject) matchedBy(term *cluster.AffinityTerm) bool {
+	return term.Matches(s.pod, s.namespace)
+}
+
+// DependsOn implements [Selective]. The labels of the pod's own namespace always matter,
+// as pods may come whose terms select it by them.
+func (s *affinitySubject) DependsOn(_ cluster.Aspect, name types.NamespacedName, before, after *cluster.Objects) bool {
+	return name.Name == s.pod.Namespace && !maps.Equal(namespaceLabels(before, name.Name), namespaceLabels(after, name.Name)) ||
+		slices.ContainsFunc(s.terms, func(t ownTerm) bool { return t.selects(name.Name, before) != t.selects(name.Name, after) })
+}
+
+// size is that of its terms, in bytes.
+func (s *affinitySubject) size() int64 {
+	var size int64
+	for i := range s.terms {
+		size += int64(unsafe.Sizeof(s.terms[i])) + int64(len(s.terms[i].namespaces))*int64(unsafe.Sizeof(""))
+	}
+	return size
+}
+
+// ownTerm is a term of the pod at hand, whose namespaces are looked up beforehand.
+type ownTerm struct {
+	*cluster.AffinityTerm
+	namespaces sets.Set[string]
+	// anywhere means all namespaces. kube-scheduler not only makes names of the namespace
+	// selector: it goes on to ask it about no labels at all, which one that wants labels
+	// to be absent matches (mergeAffinityTermNamespacesIfNotEmpty in
+	// pkg/scheduler/framework/plugins/interpodaffinity).
+	anywhere bool
+}
+
+func newOwnTerm(term *cluster.AffinityTerm, objects *cluster.Objects) ownTerm {
+	t := ownTerm{AffinityTerm: term, anywhere: term.NamespaceSelector.Matches(labels.Set(nil))}
+	if t.anywhere {
+		return t
+	}
+	t.namespaces = sets.New(term.Namespaces...)
+	if _, selectsAny := term.NamespaceSelector.Requirements(); selectsAny {
+		for name := range objects.Namespaces.All() {
+			if t.selects(name, objects) {
+				t.namespaces.Insert(name)
+			}
+		}
+	}
+	return t
+}
+
+// selects says that the namespace selector makes a difference to whether the term is
+// about a namespace, and matches it.
+func (t *ownTerm) selects(namespace string, objects *cluster.Objects) bool {
+	if t.anywhere || slices.Contains(t.Namespaces, namespace) {
+		return false
+	}
+	object, known := objects.Namespaces.Get(namespace)
+	return known && t.NamespaceSelector.Matches(labels.Set(object.Labels))
+}
+
+// matches says that the term is about a pod.
+func (t *ownTerm) matches(pod *cluster.Pod) bool {
+	return (t.anywhere || t.namespaces.Has(pod.Namespace)) && t.Selector.Matches(labels.Set(pod.Labels))
+}
+
+func namespaceLabels(objects *cluster.Objects, name string) labels.Set {
+	object, known := objects.Namespaces.Get(name)
+	if !known {
+		return nil
+	}
+	return object.Labels
+}

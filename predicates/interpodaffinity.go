@@ -1,0 +1,197 @@
+package predicates
+
+import (
+	"iter"
+	"slices"
+	"unsafe"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// interPodAffinity keeps pods near those that their required affinity names, and away
+// from those that their required anti-affinity names, or that name them in theirs
+// (pkg/scheduler/framework/plugins/interpodaffinity).
+type interPodAffinity struct{}
+
+func newInterPodAffinity(*v1alpha2.Profile) (Predicate, error) { return interPodAffinity{}, nil }
+
+func (interPodAffinity) Name() string { return v1alpha2.InterPodAffinity }
+
+// Aspects are the labels and namespaces of pods, and the labels of nodes that make
+// failure domains.
+func (interPodAffinity) Aspects() cluster.Aspect {
+	return cluster.AspectLabels | cluster.AspectPods | cluster.AspectNamespace
+}
+
+// For returns a check even for a pod without terms: there may be pods, or come some,
+// whose anti-affinity is about it.
+func (interPodAffinity) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
+	var terms cluster.Affinity
+	if pod.Affinity != nil {
+		terms = *pod.Affinity
+	}
+	if terms.Err != nil {
+		return CheckFunc(func(*cluster.Node) Verdict { return podAffinityMalformed | hopeless })
+	}
+	c := &podAffinityCheck{affinitySubject: newAffinitySubject(pod, snap.Objects, slices.Concat(terms.Required, terms.RequiredAnti)...)}
+	c.wanted, c.unwanted = c.terms[:len(terms.Required)], c.terms[len(terms.Required):]
+	c.wantsItself = c.wants(pod)
+	for i := range c.wanted {
+		c.near.of(c.wanted[i].TopologyKey, snap)
+	}
+	for i := range c.unwanted {
+		c.against.of(c.unwanted[i].TopologyKey, snap)
+	}
+	return c
+}
+
+// podAffinityCheck is interPodAffinity for a pod. It counts nothing, since one pod in a
+// domain is as good, or as bad, as many.
+type podAffinityCheck struct {
+	affinitySubject
+	reach
+
+	wanted      []ownTerm // of the required affinity
+	unwanted    []ownTerm // of the required anti-affinity
+	wantsItself bool      // the pod is such as it wants to be near to
+
+	near     presences // pods that all wanted terms match
+	against  presences // pods that an unwanted term of the key matches
+	opposing presences // pods that have an unwanted term of the key which matches this one
+}
+
+func (c *podAffinityCheck) Verdict(node *cluster.Node) Verdict {
+	switch {
+	case !c.isNear(node.Index):
+		return podAffinityUnmet | hopeless
+	case c.against.at(node.Index):
+		return podAntiAffinityUnmet
+	case c.opposing.at(node.Index):
+		return existingAntiAffinityUnmet
+	}
+	return Fits
+}
+
+// isNear says that the required affinity is met. The first of a group of pods that want
+// to be near each other may go to any node that has all topology keys.
+func (c *podAffinityCheck) isNear(index int32) bool {
+	met := true
+	for _, p := range c.near {
+		domain, present := p.at(index)
+		if domain < 0 {
+			return false
+		}
+		met = met && present
+	}
+	return met || c.isFirst()
+}
+
+// isFirst says that the pod would be the first of its group.
+func (c *podAffinityCheck) isFirst() bool {
+	return c.wantsItself && !slices.ContainsFunc(c.near, func(p *presence) bool { return p.present > 0 })
+}
+
+// wants says that the required affinity is about a pod: all its terms are.
+func (c *podAffinityCheck) wants(pod *cluster.Pod) bool {
+	for i := range c.wanted {
+		if !c.wanted[i].matches(pod) {
+			return false
+		}
+	}
+	return len(c.wanted) > 0
+}
+
+// Update implements [Digest].
+func (c *podAffinityCheck) Update(snap *cluster.Snapshot, nodes []int32) {
+	wasFirst := c.isFirst()
+	for p := range c.presences() {
+		p.follow(snap)
+	}
+	for _, index := range nodes {
+		c.put(index, snap.Node(index), snap)
+	}
+	c.settle(wasFirst)
+	c.end = int32(snap.IndexEnd()) //nolint:gosec // a cluster has fewer than 2³¹ nodes
+}
+
+// Suppose implements [Digest]. It knows the failure domains only of topology keys that
+// mattered before: not of one that a supposed pod brings along in its anti-affinity.
+func (c *podAffinityCheck) Suppose(node *cluster.Node) {
+	wasFirst := c.isFirst()
+	c.put(node.Index, node, nil)
+	c.settle(wasFirst)
+}
+
+// put takes in the pods of a node, which is nil when it is gone.
+func (c *podAffinityCheck) put(index int32, node *cluster.Node, snap *cluster.Snapshot) {
+	if node != nil {
+		c.findNear(node)
+		c.findAgainst(node)
+		c.findOpposing(node, snap)
+	}
+	for p := range c.presences() {
+		p.put(index, &c.reach)
+	}
+}
+
+func (c *podAffinityCheck) findNear(node *cluster.Node) {
+	if len(c.wanted) > 0 && slices.ContainsFunc(node.Pods, c.wants) {
+		for _, p := range c.near {
+			p.found = true
+		}
+	}
+}
+
+func (c *podAffinityCheck) findAgainst(node *cluster.Node) {
+	for i := range c.unwanted {
+		t := &c.unwanted[i]
+		p := c.against.of(t.TopologyKey, nil)
+		p.found = p.found || slices.ContainsFunc(node.Pods, t.matches)
+	}
+}
+
+func (c *podAffinityCheck) findOpposing(node *cluster.Node, snap *cluster.Snapshot) {
+	for _, pod := range node.Affine {
+		for i := range pod.Affinity.RequiredAnti {
+			t := &pod.Affinity.RequiredAnti[i]
+			if !c.matchedBy(t) {
+				continue
+			}
+			if p := c.opposing.of(t.TopologyKey, snap); p != nil {
+				p.found = true
+			}
+		}
+	}
+}
+
+// settle ends an update or a supposition, before which the pod was first or not.
+func (c *podAffinityCheck) settle(wasFirst bool) {
+	for p := range c.presences() {
+		p.settle(&c.reach)
+	}
+	if c.isFirst() != wasFirst {
+		c.turnAll()
+	}
+}
+
+// presences are those of all three kinds.
+func (c *podAffinityCheck) presences() iter.Seq[*presence] {
+	return func(yield func(*presence) bool) {
+		for _, kind := range [...]presences{c.near, c.against, c.opposing} {
+			for _, p := range kind {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (c *podAffinityCheck) size() int64 {
+	size := int64(unsafe.Sizeof(*c)) + c.affinitySubject.size()
+	for p := range c.presences() {
+		size += p.size()
+	}
+	return size
+}
