@@ -38,7 +38,7 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 		setNode(t, c, "a")
 		setNode(t, c, "b")
 		setVolumes(t, c)
-		if err := c.Set(serviceSelecting("x", map[string]string{"app": "x"})); err != nil {
+		if err := c.Set(service("x", map[string]string{"app": "x"})); err != nil {
 			t.Fatal(err)
 		}
 		snap := c.Snapshot()

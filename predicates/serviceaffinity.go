@@ -1,9 +1,8 @@
 package predicates
 
 import (
-	"maps"
+	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -34,7 +33,7 @@ func (serviceAffinity) Aspects() cluster.Aspect {
 }
 
 func (p serviceAffinity) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
-	c := &serviceAffinityCheck{pod: pod.Labels, namespace: pod.Namespace, given: labels.ValidatedSetSelector{}, first: nowhere}
+	c := &serviceAffinityCheck{servedPod: servedPod{pod.Namespace, pod.Labels}, given: labels.ValidatedSetSelector{}, first: nowhere}
 	for _, label := range p.labels {
 		if value, given := pod.Spec.NodeSelector[label]; given {
 			c.given[label] = value
@@ -43,9 +42,9 @@ func (p serviceAffinity) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 		}
 	}
 	if len(c.shared) > 0 {
-		c.services = c.servicesOf(snap.Objects)
+		c.selectors = c.services(snap.Objects)
 	}
-	if len(c.given) == 0 && len(c.services) == 0 {
+	if len(c.given) == 0 && len(c.selectors) == 0 {
 		return nil
 	}
 	return c
@@ -55,11 +54,10 @@ func (p serviceAffinity) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 // node where the first pod of its services is.
 type serviceAffinityCheck struct {
 	reach
-	pod       labels.Set // of the pod at hand
-	namespace string
+	servedPod
 	given     labels.ValidatedSetSelector
 	shared    []sharedLabel
-	services  []labels.ValidatedSetSelector // those that select the pod, unless all labels are given
+	selectors []labels.ValidatedSetSelector // of the pod's services, unless all labels are given
 
 	oldest map[int32]servicePod // by the index of the node: the oldest pod of the services there
 	first  int32                // the index of the node with the first pod of all
@@ -106,7 +104,7 @@ func (c *serviceAffinityCheck) Verdict(node *cluster.Node) Verdict {
 
 // Update implements [Digest].
 func (c *serviceAffinityCheck) Update(snap *cluster.Snapshot, nodes []int32) {
-	if len(c.services) == 0 {
+	if len(c.selectors) == 0 {
 		return
 	}
 	c.end = int32(snap.IndexEnd()) //nolint:gosec // a cluster has fewer than 2³¹ nodes
@@ -152,7 +150,7 @@ func (c *serviceAffinityCheck) oldestOn(node *cluster.Node) (oldest servicePod, 
 		return oldest, false
 	}
 	for _, pod := range node.Pods {
-		if pod.Namespace != c.namespace || !c.serve(pod.Labels) {
+		if pod.Namespace != c.namespace || !c.alsoServe(pod.Labels) {
 			continue
 		}
 		if p := (servicePod{pod.CreationTimestamp.Unix(), pod.UID}); !found || p.before(oldest) {
@@ -162,13 +160,9 @@ func (c *serviceAffinityCheck) oldestOn(node *cluster.Node) (oldest servicePod, 
 	return oldest, found
 }
 
-func (c *serviceAffinityCheck) serve(pod labels.Set) bool {
-	for _, service := range c.services {
-		if service.Matches(pod) {
-			return true
-		}
-	}
-	return false
+// alsoServe says that a pod of those labels is one of the services as well.
+func (c *serviceAffinityCheck) alsoServe(pod labels.Set) bool {
+	return slices.ContainsFunc(c.selectors, func(s labels.ValidatedSetSelector) bool { return s.Matches(pod) })
 }
 
 func (c *serviceAffinityCheck) oldestOfAll() int32 {
@@ -197,32 +191,9 @@ func (c *serviceAffinityCheck) settle() {
 	}
 }
 
-// servicesOf are the selectors of the services that the pod belongs to.
-func (c *serviceAffinityCheck) servicesOf(objects *cluster.Objects) []labels.ValidatedSetSelector {
-	var selectors []labels.ValidatedSetSelector
-	for name, service := range objects.Services.All() {
-		if name.Namespace == c.namespace && c.servedBy(service) {
-			selectors = append(selectors, service.Spec.Selector)
-		}
-	}
-	return selectors
-}
-
-// servedBy says that the pod at hand is one of a service, which may be nil. A service
-// without a selector has no pods that are known here.
-func (c *serviceAffinityCheck) servedBy(service *corev1.Service) bool {
-	return service != nil && service.Spec.Selector != nil && labels.ValidatedSetSelector(service.Spec.Selector).Matches(c.pod)
-}
-
 // DependsOn implements [Selective].
-func (c *serviceAffinityCheck) DependsOn(_ cluster.Aspect, object types.NamespacedName, before, after *cluster.Objects) bool {
-	if object.Namespace != c.namespace || len(c.shared) == 0 {
-		return false
-	}
-	was, _ := before.Services.Get(object)
-	is, _ := after.Services.Get(object)
-	served, serves := c.servedBy(was), c.servedBy(is)
-	return served != serves || served && !maps.Equal(was.Spec.Selector, is.Spec.Selector)
+func (c *serviceAffinityCheck) DependsOn(_ cluster.Aspect, service types.NamespacedName, before, after *cluster.Objects) bool {
+	return len(c.shared) > 0 && c.otherServices(service, before, after)
 }
 
 // size is in bytes.

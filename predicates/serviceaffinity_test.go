@@ -18,15 +18,6 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-func serviceSelecting(name string, selector map[string]string) *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault}, Spec: corev1.ServiceSpec{Selector: selector}}
-}
-
-// podLabelled gives the pod a label.
-func podLabelled(key, value string) func(*corev1.Pod) {
-	return func(p *corev1.Pod) { metav1.SetMetaDataLabel(&p.ObjectMeta, key, value) }
-}
-
 // placedOn says which node a pod is on, createdAt when it was created.
 func placedOn(node string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.NodeName = node }
@@ -38,13 +29,13 @@ func createdAt(second int64) func(*corev1.Pod) {
 
 func TestServiceAffinity(t *testing.T) {
 	const reason = "node(s) didn't match service affinity"
-	web, db := podLabelled("app", "web"), podLabelled("app", "db")
+	web, db := wearing("app", "web"), wearing("app", "db")
 	region := &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"region"}}
 	regionAndRack := &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"region", "rack"}}
 	south := node(labelled("region", "south"), labelled("rack", "1"))
 	north := node(called("other"), labelled("region", "north"), labelled("rack", "1"))
 	third := node(called("third"))
-	webs := serviceSelecting("web", map[string]string{"app": "web"})
+	webs := service("web", map[string]string{"app": "web"})
 	// among asks about the node in the south for a pod of the service, where there are some already.
 	among := func(placed ...*corev1.Pod) scene {
 		return scene{node: south, others: []*corev1.Node{north, third}, objects: []runtime.Object{webs}, placed: placed, pod: pod(web)}
@@ -67,7 +58,7 @@ func TestServiceAffinity(t *testing.T) {
 		{name: "only the labels that are configured count", scene: among(elsewhere()), args: &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"rack"}}},
 		{name: "all of them must be the same", scene: among(elsewhere()), args: regionAndRack, reason: reason},
 		{name: "pods of another service do not count", args: region, scene: among(pod(db, placedOn("other")))},
-		{name: "nor do those of another namespace", args: region, scene: among(pod(web, placedOn("other"), func(p *corev1.Pod) { p.Namespace = "another" }))},
+		{name: "nor do those of another namespace", args: region, scene: among(pod(web, placedOn("other"), within("another")))},
 		{name: "a label that the first one's node lacks may be anything", args: region, scene: among(pod(web, placedOn("third")))},
 		{name: "an empty value is a value", args: region, reason: reason, scene: of(among(pod(web, placedOn("fourth"))), func(s *scene) {
 			s.others = append(s.others, node(called("fourth"), labelled("region", "")))
@@ -76,18 +67,18 @@ func TestServiceAffinity(t *testing.T) {
 		{name: "of equals the one of the lesser UID is", args: region, scene: among(elsewhere(), pod(web)), reason: reason},
 
 		{name: "a service in another namespace selects no pod here", args: region, everywhere: true, scene: of(among(elsewhere()), func(s *scene) {
-			there := serviceSelecting("web", map[string]string{"app": "web"})
+			there := service("web", map[string]string{"app": "web"})
 			there.Namespace = "another"
 			s.objects = []runtime.Object{there}
 		})},
-		{name: "a service without a selector selects none", args: region, everywhere: true, scene: of(among(elsewhere()), selectedBy(serviceSelecting("headless", nil)))},
+		{name: "a service without a selector selects none", args: region, everywhere: true, scene: of(among(elsewhere()), selectedBy(service("headless", nil)))},
 		{
 			name: "pods of any of its services count", args: region, reason: reason,
-			scene: of(among(pod(podLabelled("tier", "front"), placedOn("other"))), asked(web, podLabelled("tier", "front")), selectedBy(webs, serviceSelecting("front", map[string]string{"tier": "front"}))),
+			scene: of(among(pod(wearing("tier", "front"), placedOn("other"))), asked(web, wearing("tier", "front")), selectedBy(webs, service("front", map[string]string{"tier": "front"}))),
 		},
 		{
 			name: "a new template does not part a pod from its service", args: region, reason: reason,
-			scene: of(among(pod(web, podLabelled("pod-template-hash", "1"), placedOn("other"))), asked(web, podLabelled("pod-template-hash", "2"))),
+			scene: of(among(pod(web, wearing("pod-template-hash", "1"), placedOn("other"))), asked(web, wearing("pod-template-hash", "2"))),
 		},
 
 		{name: "a label in the node selector must be as it is there", args: region, scene: of(among(), asked(db, selecting("region", "north"))), reason: reason},
@@ -130,12 +121,12 @@ func TestServiceAffinityIsThatOfTheOldestPodWhateverChanges(t *testing.T) {
 			if tier := draw("tier", "", "front"); tier != "" {
 				selector["tier"] = tier
 			}
-			s := serviceSelecting(draw("service", "a", "b", "c"), selector)
+			s := service(draw("service", "a", "b", "c"), selector)
 			s.Namespace = draw("namespace of the service", metav1.NamespaceDefault, "another")
 			return s
 		}
 		drawnPod := func() *corev1.Pod {
-			p := pod(podLabelled("app", draw("app", "web", "db")), podLabelled("tier", draw("tier", "front", "back")), createdAt(rapid.Int64Range(0, 3).Draw(t, "born")))
+			p := pod(wearing("app", draw("app", "web", "db")), wearing("tier", draw("tier", "front", "back")), createdAt(rapid.Int64Range(0, 3).Draw(t, "born")))
 			p.Namespace = draw("namespace of the pod", metav1.NamespaceDefault, "another")
 			p.Name = draw("pod", "p", "q", "r", "s", "t")
 			p.UID = types.UID(fmt.Sprintf("%s-%d", p.Name, p.CreationTimestamp.Unix()))
