@@ -117,7 +117,7 @@ func (c *spreadCheck) put(index int32, node *cluster.Node) {
 func (c *spreadCheck) settle() {
 	for i := range c.terms {
 		term := &c.terms[i]
-		term.spreadDomains.settle()
+		term.settle()
 		most := int64(term.constraint.maxSkew) + int64(term.minimum(term.constraint.minDomains)) - term.self
 		if most != term.most {
 			term.most = most

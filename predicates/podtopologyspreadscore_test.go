@@ -178,4 +178,9 @@ func TestASpreadIsRatedByTheZonesThatAreCompared(t *testing.T) {
 			t.Errorf("among %q (-want +got):\n%s", test.among, diff)
 		}
 	}
+	all := indexes(snap)
+	ratings := make([]int64, len(all))
+	if allocations := testing.AllocsPerRun(100, func() { comparison.Rate(all, ratings) }); allocations != 0 {
+		t.Errorf("to rate nodes allocates %v times", allocations)
+	}
 }

@@ -40,7 +40,7 @@ func parseSpreadConstraints(constraints []corev1.TopologySpreadConstraint, podLa
 		}
 		parsed = append(parsed, spreadConstraint{
 			topologyKey: c.TopologyKey, maxSkew: c.MaxSkew, minDomains: ptr.Deref(c.MinDomains, 1),
-			selector:       narrowed(selector, c.MatchLabelKeys, podLabels),
+			selector:       agreeing(selector, podLabels, c.MatchLabelKeys),
 			honorsAffinity: ptr.Deref(c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) == corev1.NodeInclusionPolicyHonor,
 			honorsTaints:   ptr.Deref(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) == corev1.NodeInclusionPolicyHonor,
 		})
@@ -48,12 +48,12 @@ func parseSpreadConstraints(constraints []corev1.TopologySpreadConstraint, podLa
 	return parsed, nil
 }
 
-// narrowed is a selector of those of its pods that agree with the labels under some
-// keys. Keys that are not among the labels do not matter.
-func narrowed(selector labels.Selector, keys []string, to labels.Set) labels.Selector {
+// agreeing selects those pods of a selector that have the given labels under some keys.
+// Keys that are not among the labels do not matter.
+func agreeing(selector labels.Selector, with labels.Set, keys []string) labels.Selector {
 	same := labels.Set{}
 	for _, key := range keys {
-		if value, labelled := to[key]; labelled {
+		if value, labelled := with[key]; labelled {
 			same[key] = value
 		}
 	}
@@ -159,8 +159,11 @@ func (s *spread) counts(node *cluster.Node, constraint *spreadConstraint) bool {
 	return true
 }
 
-// matching is how many pods on a node are spread. A selector of everything counts as one
-// of nothing, and nobody runs more pods on a node than can be told here.
+// mostMatching is more pods than any node runs.
+const mostMatching = math.MaxInt16 - 1
+
+// matching is how many pods on a node are spread, at most mostMatching. A selector of
+// everything counts as one of nothing.
 func (s *spread) matching(node *cluster.Node, constraint *spreadConstraint) int16 {
 	if constraint.selector.Empty() {
 		return 0
@@ -171,7 +174,7 @@ func (s *spread) matching(node *cluster.Node, constraint *spreadConstraint) int1
 			count++
 		}
 	}
-	return int16(min(count, math.MaxInt16))
+	return int16(min(count, mostMatching))
 }
 
 // DependsOn implements [Selective].

@@ -12,8 +12,8 @@ import (
 // nodes counts, pods or none.
 //
 // The fewest are kept with the number of domains that have as few. When the last of
-// those got more, all are looked at; then the minimum rose, so that the verdicts on all
-// nodes may be other ones anyway.
+// those got more or is gone, all domains are looked at; but then the minimum rose, which
+// may turn the verdicts on all nodes anyway.
 //
 // An update is follow, then put for each node that changed, then settle. Suppositions
 // are puts after that, and settle.
@@ -32,8 +32,9 @@ type spreadDomains struct {
 
 // spreadShare is what a node adds to its domain: 0 when it does not count, else one more
 // than the number of its pods that are spread.
-type spreadShare uint16
+type spreadShare int16
 
+// shareOf is the share of a node that counts, with up to mostMatching pods.
 func shareOf(pods int16) spreadShare { return spreadShare(pods) + 1 }
 
 func (s spreadShare) nodes() int32 { return int32(min(s, 1)) }
@@ -113,7 +114,7 @@ func (d *spreadDomains) settle() {
 	}
 	d.there, d.fewest = 0, math.MaxInt32
 	for domain := range d.nodes {
-		d.enter(int32(domain)) //nolint:gosec // the number of a domain
+		d.enter(int32(domain))
 	}
 }
 

@@ -28,7 +28,7 @@ func TestTheEmptiestDomainIsThatOfTheNodesThatCount(t *testing.T) {
 			if n == nil || n.Spec.Unschedulable || n.Labels["zone"] == "" {
 				return 0
 			}
-			return shareOf(int16(n.Allocatable.MilliCPU)) //nolint:gosec // few
+			return shareOf(int16(n.Allocatable.MilliCPU))
 		}
 		last := map[int32]*cluster.Node{}
 		for range rapid.IntRange(1, 20).Draw(t, "rounds") {
@@ -70,7 +70,7 @@ func TestTheEmptiestDomainIsThatOfTheNodesThatCount(t *testing.T) {
 					t.Fatalf("zone %s has %d pods, told %d, want %d", node.Labels["zone"], domains.pods[domain], told[domain], pods[node.Labels["zone"]])
 				}
 			}
-			there := int32(len(pods)) //nolint:gosec // few
+			there := int32(len(pods))
 			if got := domains.minimum(there); got != fewest {
 				t.Fatalf("of the domains %v the fewest are %d", pods, got)
 			}
