@@ -21,23 +21,30 @@ type csiVolume struct {
 	toBe   bool
 }
 
-// inlineCSIVolume is a volume that stands in the spec of a pod itself. A CSI driver
-// attaches it in the place of the in-tree plugin that it names, of which not all have
-// been replaced in this way. It is an error if the driver could not.
+// mayBeAttached is false for volumes that surely no CSI driver attaches. It looks at
+// nothing but the volume.
+func mayBeAttached(volume *corev1.Volume) bool {
+	return volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil || isReplaced(volume)
+}
+
+// isReplaced says that a volume is of an in-tree plugin in whose place a CSI driver
+// attaches it; see successor.
+func isReplaced(volume *corev1.Volume) bool {
+	return volume.AWSElasticBlockStore != nil || volume.GCEPersistentDisk != nil || volume.AzureDisk != nil ||
+		volume.Cinder != nil || volume.PortworxVolume != nil
+}
+
+// inlineCSIVolume is a volume that stands in the spec of a pod itself. It is an error if
+// the driver that has replaced its in-tree plugin could not attach it.
 func inlineCSIVolume(volume *corev1.Volume) (csiVolume, error) {
-	translator := csitranslation.New()
-	if !translator.IsInlineMigratable(volume) {
+	if !isReplaced(volume) {
 		return csiVolume{}, nil
 	}
-	plugin, err := translator.GetInTreePluginNameFromSpec(nil, volume)
-	if err != nil || successor(plugin) == "" {
-		return csiVolume{}, err
-	}
-	translated, err := translator.TranslateInTreeInlineVolumeToCSI(logr.Discard(), volume, "")
+	translated, err := csitranslation.New().TranslateInTreeInlineVolumeToCSI(logr.Discard(), volume, "")
 	if err != nil {
 		return csiVolume{}, err
 	}
-	return csiVolume{driver: successor(plugin), handle: translated.Spec.CSI.VolumeHandle}, nil
+	return csiVolume{driver: translated.Spec.CSI.Driver, handle: translated.Spec.CSI.VolumeHandle}, nil
 }
 
 // persistentCSIVolume is the volume that an object describes.

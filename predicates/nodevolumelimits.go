@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
+	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -34,9 +35,9 @@ func (nodeVolumeLimits) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	}
 	c := &volumeLimitsCheck{
 		pod: pod, needs: needs, drivers: needs.drivers(), objects: snap.Objects,
-		doubtful: sets.New[string](), used: sets.New[csiVolume](),
+		doubtful: sets.New[string](), counted: sets.New[csiVolume](),
 	}
-	c.attached = c.attachments()
+	c.findAttachments(snap.NodeCount())
 	return c
 }
 
@@ -94,13 +95,13 @@ type volumeLimitsCheck struct {
 	needs   volumeNeeds
 	drivers []string // of the volumes that the pod needs: no other one's count
 	objects *cluster.Objects
-	// attached are the volumes of the drivers that are attached to nodes, by node name.
-	attached map[string][]csiVolume
+	// attachments are those of the drivers, by node name.
+	attachments map[string][]*storagev1.VolumeAttachment
 	// doubtful are the names of PersistentVolumes that are not there or not of the drivers,
 	// while a claim that names one is of a class of theirs, or an attachment is theirs. It
 	// is what they become, or that they go, that changes a count.
 	doubtful sets.Set[string]
-	used     sets.Set[csiVolume] // memory for one verdict
+	counted  sets.Set[csiVolume] // memory for one verdict
 }
 
 // Update implements [Digest].
@@ -142,42 +143,76 @@ func volumeLimit(node *storagev1.CSINode, driver string) (limit int, limited boo
 // limit. A volume counts once, however many pods use it, and also when it is attached and
 // no pod uses it. A pod that brings no volume of its own exceeds nothing.
 func (c *volumeLimitsCheck) exceeds(limit int, driver string, node *cluster.Node) bool {
-	c.findUsed(node, driver)
-	count := len(c.used)
-	for _, volume := range c.attached[node.Name] {
-		if volume.driver == driver && !c.used.Has(volume) {
-			count++
-		}
+	if most := mostAttached(node) + len(c.attachments[node.Name]) + len(c.needs.volumes); most <= limit {
+		return false // whatever they are
 	}
-	brings := false
+	c.countUsed(node, driver)
+	count := 0
 	for _, volume := range c.needs.volumes {
-		if volume.driver == driver && !c.used.Has(volume) {
-			brings = true
+		if volume.driver == driver && !c.counted.Has(volume) {
 			count++
 		}
 	}
-	return brings && count > limit
+	if count == 0 {
+		return false
+	}
+	c.countAttached(node, driver)
+	return count+len(c.counted) > limit
 }
 
-// findUsed sets c.used to the volumes of a driver that the pods on a node use. Those are
-// left out that they cannot use yet, as when a claim is missing.
-func (c *volumeLimitsCheck) findUsed(node *cluster.Node, driver string) {
-	clear(c.used)
+// mostAttached is how many volumes the pods on a node use at most.
+func mostAttached(node *cluster.Node) int {
+	most := 0
 	for _, pod := range node.Pods {
 		for i := range pod.Spec.Volumes {
-			var volume csiVolume
-			if claim, problem := claimOf(pod, &pod.Spec.Volumes[i], c.objects); problem != Fits {
-				continue
-			} else if claim != nil {
-				claimed := volumeOf(claim, c.objects)
-				c.doubt(claimed)
-				volume = claimed.volume
-			} else {
-				volume, _ = inlineCSIVolume(&pod.Spec.Volumes[i])
+			if mayBeAttached(&pod.Spec.Volumes[i]) {
+				most++
 			}
-			if volume.driver == driver {
-				c.used.Insert(volume)
+		}
+	}
+	return most
+}
+
+// countUsed sets c.counted to the volumes of a driver that the pods on a node use. Those
+// are left out that they cannot use yet, as when a claim is missing.
+func (c *volumeLimitsCheck) countUsed(node *cluster.Node, driver string) {
+	clear(c.counted)
+	for _, pod := range node.Pods {
+		for i := range pod.Spec.Volumes {
+			if volume := c.usedVolume(pod, &pod.Spec.Volumes[i]); volume.driver == driver {
+				c.counted.Insert(volume)
 			}
+		}
+	}
+}
+
+func (c *volumeLimitsCheck) usedVolume(pod *cluster.Pod, volume *corev1.Volume) csiVolume {
+	claim, problem := claimOf(pod, volume, c.objects)
+	switch {
+	case problem != Fits:
+		return csiVolume{}
+	case claim == nil:
+		inline, _ := inlineCSIVolume(volume)
+		return inline
+	}
+	claimed := volumeOf(claim, c.objects)
+	c.doubt(claimed)
+	return claimed.volume
+}
+
+// countAttached adds the volumes that a driver has attached to a node.
+func (c *volumeLimitsCheck) countAttached(node *cluster.Node, driver string) {
+	for _, attachment := range c.attachments[node.Name] {
+		if attachment.Spec.Attacher != driver {
+			continue
+		}
+		name := *attachment.Spec.Source.PersistentVolumeName
+		object, known := c.objects.PersistentVolumes.Get(name)
+		if !known || !c.counts(persistentCSIVolume(object).driver) {
+			c.doubtful.Insert(name)
+		}
+		if known && object.Spec.CSI != nil {
+			c.counted.Insert(csiVolume{driver: driver, handle: object.Spec.CSI.VolumeHandle})
 		}
 	}
 }
@@ -190,27 +225,14 @@ func (c *volumeLimitsCheck) doubt(claimed claimedVolume) {
 
 func (c *volumeLimitsCheck) counts(driver string) bool { return slices.Contains(c.drivers, driver) }
 
-// attachments are the volumes of the drivers that are attached to nodes, by node name.
-func (c *volumeLimitsCheck) attachments() map[string][]csiVolume {
-	attached := map[string][]csiVolume{}
+// findAttachments needs to know about how many nodes there are.
+func (c *volumeLimitsCheck) findAttachments(nodes int) {
+	c.attachments = make(map[string][]*storagev1.VolumeAttachment, nodes)
 	for _, attachment := range c.objects.VolumeAttachments.All() {
-		driver, object := attachment.Spec.Attacher, attachment.Spec.Source.PersistentVolumeName
-		if object == nil || !c.counts(driver) {
-			continue
-		}
-		source, known := c.objects.PersistentVolumes.Get(*object)
-		if !known || !c.counts(persistentCSIVolume(source).driver) {
-			c.doubtful.Insert(*object)
-		}
-		if !known || source.Spec.CSI == nil {
-			continue
-		}
-		node, volume := attachment.Spec.NodeName, csiVolume{driver: driver, handle: source.Spec.CSI.VolumeHandle}
-		if !slices.Contains(attached[node], volume) {
-			attached[node] = append(attached[node], volume)
+		if node := attachment.Spec.NodeName; c.counts(attachment.Spec.Attacher) && attachment.Spec.Source.PersistentVolumeName != nil {
+			c.attachments[node] = append(c.attachments[node], attachment)
 		}
 	}
-	return attached
 }
 
 // DependsOn implements [Selective]. A change matters when it is about a volume that was or
@@ -222,16 +244,20 @@ func (c *volumeLimitsCheck) DependsOn(kind cluster.Aspect, name types.Namespaced
 	switch kind {
 	case cluster.AspectPersistentVolumeClaim:
 		was, is := claimedIn(before, name), claimedIn(after, name)
-		return was != is && (c.counts(was.volume.driver) || c.counts(was.classDriver) || c.counts(is.volume.driver) || c.counts(is.classDriver))
+		return was != is && c.countsAny(was.volume.driver, was.classDriver, is.volume.driver, is.classDriver)
 	case cluster.AspectPersistentVolume:
 		was, is := describedIn(before, name.Name), describedIn(after, name.Name)
-		return c.doubtful.Has(name.Name) || was != is && (c.counts(was.driver) || c.counts(is.driver))
+		return c.doubtful.Has(name.Name) || was != is && c.countsAny(was.driver, is.driver)
 	case cluster.AspectStorageClass:
 		was, is := classDriver(name.Name, before), classDriver(name.Name, after)
-		return was != is && (c.counts(was) || c.counts(is))
+		return was != is && c.countsAny(was, is)
 	default: // cluster.AspectVolumeAttachment
-		return c.counts(attacherIn(before, name.Name)) || c.counts(attacherIn(after, name.Name))
+		return c.countsAny(attacherIn(before, name.Name), attacherIn(after, name.Name))
 	}
+}
+
+func (c *volumeLimitsCheck) countsAny(drivers ...string) bool {
+	return slices.ContainsFunc(drivers, c.counts)
 }
 
 // describedVolume is what a PersistentVolume describes, and whether as a CSI volume.
@@ -257,8 +283,8 @@ func attacherIn(objects *cluster.Objects, name string) string {
 
 func (c *volumeLimitsCheck) size() int64 {
 	size := int64(unsafe.Sizeof(*c))
-	for _, volumes := range c.attached {
-		size += int64(unsafe.Sizeof("")) + int64(unsafe.Sizeof(volumes)) + int64(cap(volumes))*int64(unsafe.Sizeof(csiVolume{}))
+	for _, attachments := range c.attachments {
+		size += int64(unsafe.Sizeof("")) + int64(unsafe.Sizeof(attachments)) + int64(cap(attachments))*int64(unsafe.Sizeof(uintptr(0)))
 	}
 	return size
 }

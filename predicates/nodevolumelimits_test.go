@@ -149,15 +149,18 @@ func TestNodeVolumeLimits(t *testing.T) {
 
 // TestNodeVolumeLimitsKnowWhichObjectsMatter changes one object and asks a check for
 // volumes of EBS whether it depends on that. There is a pod on the node with the claims
-// a, of a volume that is there, old, of one that is not, and odd, of one that nothing attaches.
+// a, of a volume that is there, old, of one that is not, and odd, of one that nothing
+// attaches; and attachments of volumes that are not there or not of the driver.
 func TestNodeVolumeLimitsKnowWhichObjectsMatter(t *testing.T) {
 	const pv, pvc, class, va = cluster.AspectPersistentVolume, cluster.AspectPersistentVolumeClaim, cluster.AspectStorageClass, cluster.AspectVolumeAttachment
 	base := slices.Concat(disks(ebsDriver, "a", "own"), disks(otherDriver, "x"), []runtime.Object{
-		node(), csiNode("node", ebsDriver, 9), pod(claiming("a", "old", "odd"), func(p *corev1.Pod) { p.Spec.NodeName = "node" }),
+		node(), csiNode("node", ebsDriver, 4), pod(claiming("a", "old", "odd"), func(p *corev1.Pod) { p.Spec.NodeName = "node" }),
 		storageClass("ebs", ebsDriver, ""), storageClass("other", otherDriver, ""),
 		claim("old", ofClass("ebs"), boundTo("pv-old")),
 		claim("odd", ofClass("ebs"), boundTo("pv-odd")), persistentVolume("pv-odd", inHostPath),
 		attachment("va", "node", ebsDriver, "pv-a"), attachment("va-x", "node", otherDriver, "pv-x"),
+		attachment("va-gone", "node", ebsDriver, "pv-gone"),
+		attachment("va-y", "node", ebsDriver, "pv-y"), persistentVolume("pv-y", attachedBy(otherDriver, "vol-y")),
 	})
 	for _, test := range []struct {
 		name    string
@@ -174,6 +177,8 @@ func TestNodeVolumeLimitsKnowWhichObjectsMatter(t *testing.T) {
 		{name: "a volume of the driver went", kind: pv, deleted: persistentVolume("pv-a"), want: true},
 		{name: "a volume of another driver went", kind: pv, deleted: persistentVolume("pv-x")},
 		{name: "a volume that nothing attaches went from a claim of the driver's class", kind: pv, deleted: persistentVolume("pv-odd"), want: true},
+		{name: "the missing volume of an attachment came", kind: pv, set: persistentVolume("pv-gone", attachedBy(otherDriver, "gone")), want: true},
+		{name: "a volume of another driver went from an attachment", kind: pv, deleted: persistentVolume("pv-y"), want: true},
 		{name: "a volume of the driver was labelled", kind: pv, set: persistentVolume("pv-a", attachedBy(ebsDriver, "vol-a"), marked("k", "v"))},
 		{name: "a volume of the driver became another", kind: pv, set: persistentVolume("pv-a", attachedBy(ebsDriver, "vol-z")), want: true},
 		{name: "a volume of the driver is now told by the in-tree plugin's name, which no attachment is", kind: pv, set: persistentVolume("pv-a", onEBS("vol-a")), want: true},

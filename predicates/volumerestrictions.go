@@ -25,7 +25,7 @@ func (volumeRestrictions) Aspects() cluster.Aspect {
 }
 
 func (volumeRestrictions) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
-	c := &volumeRestrictionsCheck{pod: pod, disks: exclusiveDisks(pod)}
+	c := &volumeRestrictionsCheck{pod: pod, disks: disksOf(pod)}
 	c.claims, c.nowhere = exclusiveClaims(pod, snap.Objects)
 	if len(c.disks) == 0 && len(c.claims) == 0 && c.nowhere == Fits {
 		return nil
@@ -38,9 +38,9 @@ type volumeRestrictionsCheck struct {
 	reach
 
 	pod     *cluster.Pod
-	disks   []*corev1.Volume // that cannot be shared with every other pod
-	claims  []string         // names of those that are for one pod
-	nowhere Verdict          // on all nodes, unless it is Fits
+	disks   []disk
+	claims  []string // names of those that are for one pod
+	nowhere Verdict  // on all nodes, unless it is Fits
 
 	// uses is how often pods use the claims, by index of those nodes where they do, and
 	// inUse is their sum: hardly ever more than one.
@@ -52,7 +52,7 @@ func (c *volumeRestrictionsCheck) Verdict(node *cluster.Node) Verdict {
 	switch {
 	case c.nowhere != Fits:
 		return c.nowhere
-	case c.diskTaken(node):
+	case c.conflictsOn(node):
 		return diskTaken
 	case c.inUse > 0:
 		return claimInUse
@@ -60,16 +60,14 @@ func (c *volumeRestrictionsCheck) Verdict(node *cluster.Node) Verdict {
 	return Fits
 }
 
-func (c *volumeRestrictionsCheck) diskTaken(node *cluster.Node) bool {
+func (c *volumeRestrictionsCheck) conflictsOn(node *cluster.Node) bool {
 	if len(c.disks) == 0 {
 		return false
 	}
 	for _, pod := range node.Pods {
 		for i := range pod.Spec.Volumes {
-			for _, disk := range c.disks {
-				if conflicts(&disk.VolumeSource, &pod.Spec.Volumes[i].VolumeSource) {
-					return true
-				}
+			if taken := diskOf(&pod.Spec.Volumes[i]); taken.kind != notADisk && slices.ContainsFunc(c.disks, taken.conflicts) {
+				return true
 			}
 		}
 	}
@@ -141,7 +139,7 @@ func (c *volumeRestrictionsCheck) DependsOn(_ cluster.Aspect, _ types.Namespaced
 }
 
 func (c *volumeRestrictionsCheck) size() int64 {
-	return int64(unsafe.Sizeof(*c)) + int64(len(c.claims))*int64(unsafe.Sizeof("")) + int64(len(c.uses))*int64(unsafe.Sizeof(int32(0))+unsafe.Sizeof(0))
+	return int64(unsafe.Sizeof(*c)) + int64(len(c.disks))*int64(unsafe.Sizeof(disk{})) + int64(len(c.claims))*int64(unsafe.Sizeof("")) + int64(len(c.uses))*int64(unsafe.Sizeof(int32(0))+unsafe.Sizeof(0))
 }
 
 // exclusiveClaims are the names of a pod's claims that only one pod may use at a time, or
@@ -162,36 +160,4 @@ func exclusiveClaims(pod *cluster.Pod, objects *cluster.Objects) ([]string, Verd
 		}
 	}
 	return exclusive, Fits
-}
-
-// exclusiveDisks are the volumes of a pod that other pods on its node may not have as well.
-func exclusiveDisks(pod *cluster.Pod) []*corev1.Volume {
-	var disks []*corev1.Volume
-	for i := range pod.Spec.Volumes {
-		volume := &pod.Spec.Volumes[i]
-		if volume.GCEPersistentDisk != nil || volume.AWSElasticBlockStore != nil || volume.ISCSI != nil || volume.RBD != nil {
-			disks = append(disks, volume)
-		}
-	}
-	return disks
-}
-
-// conflicts says that two pods cannot have these volumes on one node: they are the same
-// disk, and not both only read it. An EBS disk cannot be shared at all.
-func conflicts(a, b *corev1.VolumeSource) bool {
-	switch {
-	case a.GCEPersistentDisk != nil && b.GCEPersistentDisk != nil:
-		a, b := a.GCEPersistentDisk, b.GCEPersistentDisk
-		return a.PDName == b.PDName && !(a.ReadOnly && b.ReadOnly)
-	case a.AWSElasticBlockStore != nil && b.AWSElasticBlockStore != nil:
-		return a.AWSElasticBlockStore.VolumeID == b.AWSElasticBlockStore.VolumeID
-	case a.ISCSI != nil && b.ISCSI != nil:
-		a, b := a.ISCSI, b.ISCSI
-		return a.IQN == b.IQN && !(a.ReadOnly && b.ReadOnly)
-	case a.RBD != nil && b.RBD != nil:
-		a, b := a.RBD, b.RBD
-		sameMonitor := slices.ContainsFunc(a.CephMonitors, func(monitor string) bool { return slices.Contains(b.CephMonitors, monitor) })
-		return sameMonitor && a.RBDPool == b.RBDPool && a.RBDImage == b.RBDImage && !(a.ReadOnly && b.ReadOnly)
-	}
-	return false
 }

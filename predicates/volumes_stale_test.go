@@ -43,7 +43,7 @@ func newVolumeBench(t interface{ Fatal(...any) }, plugins ...string) *storeBench
 // podWithVolumes draws a pod that may be asked about or placed.
 func podWithVolumes(t *rapid.T, name string) *corev1.Pod {
 	all := []corev1.VolumeSource{
-		claimed("claim-0"), claimed("claim-1"), claimed("claim-2"), claimed("claim-3"), ephemeralVolume(),
+		claimed("claim-0"), claimed("claim-1"), claimed("claim-2"), ephemeralVolume(),
 		ebs("vol-0"), ebs("aws://zone/vol-1"), gcePD("pd", false), gcePD("pd", true),
 	}
 	drawn := pod(mounting(rapid.SliceOfN(rapid.SampledFrom(all), 0, 3).Draw(t, "volumes of "+name)...))
@@ -62,7 +62,7 @@ func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
 		for i := range 4 {
 			asked = append(asked, podWithVolumes(t, fmt.Sprint("asked-", i)))
 		}
-		for i := range 6 {
+		for i := range 4 {
 			placed = append(placed, podWithVolumes(t, fmt.Sprint("pod-", i)))
 		}
 		draw := func(what string, choices ...string) string { return rapid.SampledFrom(choices).Draw(t, what) }
@@ -81,24 +81,24 @@ func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
 		driver := func() string { return draw("driver", ebsDriver, ebsDriver, otherDriver) }
 		t.Repeat(map[string]func(*rapid.T){
 			"node": func(*rapid.T) {
-				object := node(called(numbered("node", 2)))
+				object := node(called(numbered("node", 1)))
 				if zone := draw("zone", "", "a", "b"); zone != "" {
 					labelled(corev1.LabelTopologyZone, zone)(object)
 				}
 				apply(object)
 			},
 			"CSI node": func(*rapid.T) {
-				apply(csiNode(numbered("node", 2), driver(), rapid.Int32Range(-1, 3).Draw(t, "limit")))
+				apply(csiNode(numbered("node", 1), driver(), rapid.Int32Range(-1, 2).Draw(t, "limit")))
 			},
 			"pod": func(t *rapid.T) {
 				object := rapid.SampledFrom(placed).Draw(t, "pod").DeepCopy()
-				object.Spec.NodeName = numbered("node", 2)
+				object.Spec.NodeName = numbered("node", 1)
 				apply(object)
 			},
 			"claim": func(*rapid.T) {
-				object := claim(draw("claim", "claim-0", "claim-1", "claim-2", "claim-3", "asked-0-volume-0", "asked-1-volume-0", "pod-0-volume-0", "pod-1-volume-0"))
-				boundTo(draw("bound to", "", "pv-0", "pv-1", "pv-2", "pv-3"))(object)
-				ofClass(draw("class of a claim", "", "class-0", "class-1", "class-2"))(object)
+				object := claim(draw("claim", "claim-0", "claim-1", "claim-2", "asked-0-volume-0", "asked-1-volume-0", "pod-0-volume-0", "pod-1-volume-0"))
+				boundTo(draw("bound to", "", "pv-0", "pv-1", "pv-2"))(object)
+				ofClass(draw("class of a claim", "", "class-0", "class-1"))(object)
 				accessedBy(rapid.SampledFrom([]corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadWriteOncePod}).Draw(t, "access"))(object)
 				madeFor(types.UID(draw("owner", "asked-0", "asked-1", "pod-0", "pod-1")))(object)
 				apply(object)
@@ -107,7 +107,7 @@ func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
 				source := []func(*corev1.PersistentVolume){
 					attachedBy(driver(), numbered("vol", 2)), onEBS(numbered("vol", 2)), onEBS("aws://zone/what"), inHostPath,
 				}
-				object := persistentVolume(numbered("pv", 3), rapid.SampledFrom(source).Draw(t, "source"))
+				object := persistentVolume(numbered("pv", 2), rapid.SampledFrom(source).Draw(t, "source"))
 				if zones := draw("zones", "", "a", "b", "a__b"); zones != "" {
 					marked(corev1.LabelTopologyZone, zones)(object)
 				}
@@ -115,14 +115,14 @@ func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
 			},
 			"class": func(*rapid.T) {
 				mode := rapid.SampledFrom([]storagev1.VolumeBindingMode{"", storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer}).Draw(t, "mode")
-				apply(storageClass(numbered("class", 2), draw("provisioner", ebsDriver, otherDriver, "kubernetes.io/aws-ebs"), mode))
+				apply(storageClass(numbered("class", 1), draw("provisioner", ebsDriver, otherDriver, "kubernetes.io/aws-ebs"), mode))
 			},
 			"attachment": func(*rapid.T) {
-				apply(attachment(numbered("va", 3), numbered("node", 2), driver(), numbered("pv", 3)))
+				apply(attachment(numbered("va", 2), numbered("node", 1), driver(), numbered("pv", 2)))
 			},
 			"eviction": func(t *rapid.T) {
 				snap := b.cluster.Snapshot()
-				node := snap.NodeByName(numbered("node", 2))
+				node := snap.NodeByName(numbered("node", 1))
 				if node == nil || len(node.Pods) == 0 {
 					t.Skip("no pod")
 				}
@@ -167,7 +167,9 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 	}
 	set := func(objects ...runtime.Object) func() { return apply(b.cluster.Set, objects...) }
 	gone := func(objects ...runtime.Object) func() { return apply(b.cluster.Delete, objects...) }
-	inZone := func(zone string) *corev1.Node { return node(called("node-3"), labelled(corev1.LabelTopologyZone, zone)) }
+	inZone := func(zone string) *corev1.Node {
+		return node(called("node-3"), labelled(corev1.LabelTopologyZone, zone))
+	}
 	for i := range 10 {
 		name := fmt.Sprint("node-", i)
 		set(node(called(name), labelled(corev1.LabelTopologyZone, "a")), csiNode(name, ebsDriver, 5))()
@@ -249,5 +251,36 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 		if diff := cmp.Diff(step.want, judged()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.name, diff)
 		}
+	}
+}
+
+// A volume that nothing attaches went while no pod used its claim, so that nobody was
+// judged anew. The pod that comes with the claim has one that will be made by its class.
+func TestAPodThatComesIsCountedByTheObjectsOfItsTime(t *testing.T) {
+	b := newVolumeBench(t, v1alpha2.NodeVolumeLimits)
+	verdict := func() Verdict {
+		view := b.store.View(b.cluster.ResourceNames().NewPod(pod(claiming("own"))))
+		defer view.Close()
+		return view.Verdict(view.Snapshot.NodeByName("node").Index)
+	}
+	change := func(change func(runtime.Object) error, objects ...runtime.Object) {
+		for _, object := range objects {
+			if err := change(object); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	change(b.cluster.Set, append(disks(ebsDriver, "own"), node(), csiNode("node", ebsDriver, 1), storageClass("ebs", ebsDriver, ""),
+		claim("late", ofClass("ebs"), boundTo("local")), persistentVolume("local", inHostPath))...)
+	if got := verdict(); got != Fits {
+		t.Fatalf("verdict %d", got)
+	}
+	change(b.cluster.Delete, persistentVolume("local"))
+	if got := verdict(); got != Fits {
+		t.Fatalf("verdict %d", got)
+	}
+	change(b.cluster.Set, pod(claiming("late"), func(p *corev1.Pod) { p.UID, p.Spec.NodeName = "late", "node" }))
+	if got := verdict(); got != tooManyVolumes {
+		t.Errorf("verdict %d, want that there are too many volumes", got)
 	}
 }
