@@ -45,7 +45,7 @@ func plugins() []plugin {
 		{name: v1alpha2.NodeVolumeLimits, objects: drawAttachments},
 		{name: v1alpha2.VolumeZone, node: labelOldZone, objects: drawVolumes},
 		{name: v1alpha2.PodTopologySpread, args: drawSpreadArgs, node: completeKeys, pod: spreadPods, placed: herd},
-		{name: v1alpha2.InterPodAffinity, args: drawInterPodAffinityArgs, pod: drawPodAffinity, placed: spoilPodAffinity},
+		{name: v1alpha2.InterPodAffinity, args: drawInterPodAffinityArgs, pod: drawPodAffinity},
 		{name: v1alpha2.NodeResourcesBalancedAllocation, args: drawBalancedAllocationArgs},
 		{name: v1alpha2.ImageLocality, node: pull, pod: run},
 		{name: v1alpha2.NodeConditions, absent: "the node lifecycle controller turns conditions into taints", node: condition},

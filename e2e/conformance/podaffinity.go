@@ -54,13 +54,17 @@ func (s *source) weightedPodAffinityTerms(count int, owner *corev1.Pod) []corev1
 	return terms
 }
 
+// podAffinityTerm draws a term, which may be about the pod itself or about those that
+// many are like. Few do not parse.
 func (s *source) podAffinityTerm(owner *corev1.Pod) corev1.PodAffinityTerm {
-	term := corev1.PodAffinityTerm{
-		TopologyKey:   one(s, corev1.LabelHostname, corev1.LabelHostname, zoneLabel, zoneLabel, regionLabel, diskLabel, "absent"),
-		LabelSelector: s.labelSelector(podLabels()),
-	}
-	if s.chance(30) {
+	term := corev1.PodAffinityTerm{TopologyKey: s.topologyKey(), LabelSelector: s.labelSelector(podLabels())}
+	switch {
+	case s.chance(2):
+		term.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "not a value"}}
+	case s.chance(25):
 		term.LabelSelector = &metav1.LabelSelector{MatchLabels: owner.Labels}
+	case s.chance(40):
+		term.LabelSelector = &metav1.LabelSelector{MatchLabels: common()}
 	}
 	if s.chance(25) {
 		term.Namespaces = several(s, 2, append(namespaceNames(), "nowhere")...)
@@ -69,19 +73,4 @@ func (s *source) podAffinityTerm(owner *corev1.Pod) corev1.PodAffinityTerm {
 		term.NamespaceSelector = s.labelSelector(namespaceLabels())
 	}
 	return term
-}
-
-// spoilPodAffinity makes one of the terms of a pod on a node such as does not parse. A
-// pod that asks for a place has none, since kube-scheduler then gives up scoring.
-func spoilPodAffinity(s *source, pod *corev1.Pod) {
-	if pod.Spec.Affinity == nil || !s.chance(10) {
-		return
-	}
-	malformed := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn}}}
-	if with := pod.Spec.Affinity.PodAffinity; with != nil && len(with.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-		with.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector = malformed
-	}
-	if against := pod.Spec.Affinity.PodAntiAffinity; against != nil && len(against.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
-		against.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.NamespaceSelector = malformed
-	}
 }
