@@ -27,17 +27,20 @@ func TestVolumesOfInTreePluginsAreTheirSuccessors(t *testing.T) {
 			csiVolume{driver: "pd.csi.storage.gke.io", handle: "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd"},
 		},
 		{
-			"kubernetes.io/azure-disk", corev1.VolumeSource{AzureDisk: &corev1.AzureDiskVolumeSource{DataDiskURI: "uri", Kind: &managed}},
+			"kubernetes.io/azure-disk",
+			corev1.VolumeSource{AzureDisk: &corev1.AzureDiskVolumeSource{DataDiskURI: "uri", Kind: &managed}},
 			corev1.PersistentVolumeSource{AzureDisk: &corev1.AzureDiskVolumeSource{DataDiskURI: "uri", Kind: &managed}},
 			csiVolume{driver: "disk.csi.azure.com", handle: "uri"},
 		},
 		{
-			"kubernetes.io/cinder", corev1.VolumeSource{Cinder: &corev1.CinderVolumeSource{VolumeID: "id"}},
+			"kubernetes.io/cinder",
+			corev1.VolumeSource{Cinder: &corev1.CinderVolumeSource{VolumeID: "id"}},
 			corev1.PersistentVolumeSource{Cinder: &corev1.CinderPersistentVolumeSource{VolumeID: "id"}},
 			csiVolume{driver: "cinder.csi.openstack.org", handle: "id"},
 		},
 		{
-			"kubernetes.io/portworx-volume", corev1.VolumeSource{PortworxVolume: &corev1.PortworxVolumeSource{VolumeID: "id"}},
+			"kubernetes.io/portworx-volume",
+			corev1.VolumeSource{PortworxVolume: &corev1.PortworxVolumeSource{VolumeID: "id"}},
 			corev1.PersistentVolumeSource{PortworxVolume: &corev1.PortworxVolumeSource{VolumeID: "id"}},
 			csiVolume{driver: "pxd.portworx.com", handle: "id"},
 		},

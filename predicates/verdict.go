@@ -68,81 +68,49 @@ func (v Verdict) Reason(names *cluster.ResourceNames) string {
 	if code >= insufficientScalar {
 		return "Insufficient " + string(names.Name(int(code-insufficientScalar)))
 	}
-	switch code {
-	case nodeUnschedulable:
-		return "node(s) were unschedulable"
-	case nodeNameDiffers:
-		return "node(s) didn't match the requested node name"
-	case untoleratedTaint:
-		return "node(s) had untolerated taint(s)"
-	case affinityDiffers:
-		return "node(s) didn't match Pod's node affinity/selector"
-	case addedAffinityDiffers:
-		return "node(s) didn't match scheduler-enforced node affinity"
-	case hostPortTaken:
-		return "node(s) didn't have free ports for the requested pod ports"
-	case tooManyPods:
-		return "Too many pods"
-	case insufficientCPU:
-		return "Insufficient cpu"
-	case insufficientMemory:
-		return "Insufficient memory"
-	case insufficientEphemeralStorage:
-		return "Insufficient ephemeral-storage"
-	case diskTaken:
-		return "node(s) had no available disk"
-	case claimInUse:
-		return "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
-	case claimNameless:
-		return "PersistentVolumeClaim had no name"
-	case claimMissing: // here and below, kube-scheduler names the object, which is not constant
-		return "persistentvolumeclaim not found"
-	case claimForeign:
-		return "PVC was not created for pod (pod is not owner)"
-	case claimWithoutVolume:
-		return "PersistentVolume had no name"
-	case claimWithoutVolumeAndClass:
-		return "PersistentVolumeClaim had no pv name and storageClass name"
-	case classMissing:
-		return "storageclass.storage.k8s.io not found"
-	case classWithoutBindingMode:
-		return "VolumeBindingMode not set for StorageClass"
-	case volumeMissing:
-		return "persistentvolume not found"
-	case volumeZoneDiffers:
-		return "node(s) had no available volume zone"
-	case volumeUntranslatable:
-		return "converting volume from inline to csi failed"
-	case tooManyVolumes:
-		return "node(s) exceed max volume count"
-	case nodeNotReady:
-		return "node(s) were not ready"
-	case networkUnavailable:
-		return "node(s) had unavailable network"
-	case memoryPressure:
-		return "node(s) had memory pressure"
-	case pidPressure:
-		return "node(s) had pid pressure"
-	case diskPressure:
-		return "node(s) had disk pressure"
-	case podAffinityMalformed: // kube-scheduler adds the parser's words, which are not constant
-		return "parsing pod: malformed pod affinity"
-	case podAffinityUnmet:
-		return "node(s) didn't match pod affinity rules"
-	case podAntiAffinityUnmet:
-		return "node(s) didn't match pod anti-affinity rules"
-	case existingAntiAffinityUnmet:
-		return "node(s) didn't satisfy existing pods anti-affinity rules"
-	case serviceAffinityDiffers:
-		return "node(s) didn't match service affinity"
-	case spreadSkewed:
-		return "node(s) didn't match pod topology spread constraints"
-	case spreadKeyMissing:
-		return "node(s) didn't match pod topology spread constraints (missing required label)"
-	case spreadMalformed: // kube-scheduler fails on the pod with the parser's words, which are not constant
-		return "pod has a malformed topology spread constraint"
-	case unknownNode:
-		return "node(s) were not known to muster yet"
-	}
-	return ""
+	return reasonOf(code)
+}
+
+// reasonOf is the text of a code that is about no resource. Where kube-scheduler names an
+// object or adds the words of a parser, they are left out: they are not constant.
+func reasonOf(code Verdict) string {
+	return [...]string{
+		nodeUnschedulable:            "node(s) were unschedulable",
+		nodeNameDiffers:              "node(s) didn't match the requested node name",
+		untoleratedTaint:             "node(s) had untolerated taint(s)",
+		affinityDiffers:              "node(s) didn't match Pod's node affinity/selector",
+		addedAffinityDiffers:         "node(s) didn't match scheduler-enforced node affinity",
+		hostPortTaken:                "node(s) didn't have free ports for the requested pod ports",
+		tooManyPods:                  "Too many pods",
+		insufficientCPU:              "Insufficient cpu",
+		insufficientMemory:           "Insufficient memory",
+		insufficientEphemeralStorage: "Insufficient ephemeral-storage",
+		diskTaken:                    "node(s) had no available disk",
+		claimInUse:                   "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
+		claimNameless:                "PersistentVolumeClaim had no name",
+		claimMissing:                 "persistentvolumeclaim not found",
+		claimForeign:                 "PVC was not created for pod (pod is not owner)",
+		claimWithoutVolume:           "PersistentVolume had no name",
+		claimWithoutVolumeAndClass:   "PersistentVolumeClaim had no pv name and storageClass name",
+		classMissing:                 "storageclass.storage.k8s.io not found",
+		classWithoutBindingMode:      "VolumeBindingMode not set for StorageClass",
+		volumeMissing:                "persistentvolume not found",
+		volumeZoneDiffers:            "node(s) had no available volume zone",
+		volumeUntranslatable:         "converting volume from inline to csi failed",
+		tooManyVolumes:               "node(s) exceed max volume count",
+		nodeNotReady:                 "node(s) were not ready",
+		networkUnavailable:           "node(s) had unavailable network",
+		memoryPressure:               "node(s) had memory pressure",
+		pidPressure:                  "node(s) had pid pressure",
+		diskPressure:                 "node(s) had disk pressure",
+		podAffinityMalformed:         "parsing pod: malformed pod affinity",
+		podAffinityUnmet:             "node(s) didn't match pod affinity rules",
+		podAntiAffinityUnmet:         "node(s) didn't match pod anti-affinity rules",
+		existingAntiAffinityUnmet:    "node(s) didn't satisfy existing pods anti-affinity rules",
+		serviceAffinityDiffers:       "node(s) didn't match service affinity",
+		spreadSkewed:                 "node(s) didn't match pod topology spread constraints",
+		spreadKeyMissing:             "node(s) didn't match pod topology spread constraints (missing required label)",
+		spreadMalformed:              "pod has a malformed topology spread constraint",
+		unknownNode:                  "node(s) were not known to muster yet",
+	}[code]
 }
