@@ -200,7 +200,10 @@ func (e *entry) ask(i int, node *cluster.Node, cause int) {
 	case first == i:
 		e.first[node.Index] = verdict
 	case first != bits.TrailingZeros32(before):
-		e.first[node.Index] = e.judgement.checks[first].Verdict(node)
+		// A check that has just gone has its turn yet to come, and then another one is first.
+		if check := e.judgement.checks[first]; check != nil {
+			e.first[node.Index] = check.Verdict(node)
+		}
 	}
 }
 

@@ -369,3 +369,49 @@ func TestAPanicOfAPredicateFailsItsCallAndNoLaterOne(t *testing.T) {
 		}
 	}
 }
+
+// whileNamespace is against all nodes while there is a namespace of its name.
+type whileNamespace string
+
+func (whileNamespace) Name() string { return "WhileNamespace" }
+
+func (whileNamespace) Aspects() cluster.Aspect { return cluster.AspectNamespace }
+
+func (p whileNamespace) For(_ *cluster.Pod, snap *cluster.Snapshot) Check {
+	if _, exists := snap.Namespaces.Get(string(p)); !exists {
+		return nil
+	}
+	return CheckFunc(func(*cluster.Node) Verdict { return serviceAffinityDiffers })
+}
+
+func TestACheckThatGoesLeavesNoVerdictBehind(t *testing.T) {
+	b := newStoreBench(t, 1<<30)
+	b.store.Profile.predicates = append(b.store.Profile.predicates, whileNamespace("x"))
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}}
+	cordoned := storeNode("node", 8)
+	cordoned.Spec.Unschedulable = true
+	for _, object := range []runtime.Object{namespace, cordoned} {
+		if err := b.cluster.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pod := b.cluster.ResourceNames().NewPod(storePod(0, 0))
+	verdict := func() Verdict {
+		view := b.store.View(pod)
+		defer view.Close()
+		return view.Verdict(0)
+	}
+	if got := verdict(); got != nodeUnschedulable|hopeless {
+		t.Fatalf("verdict %d", got)
+	}
+	// The first predicate comes to accept the node in the same step in which the last one goes.
+	if err := b.cluster.Set(storeNode("node", 8)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.cluster.Delete(namespace); err != nil {
+		t.Fatal(err)
+	}
+	if got := verdict(); got != Fits {
+		t.Errorf("verdict %d after all that spoke against the node is gone", got)
+	}
+}
