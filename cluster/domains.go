@@ -55,6 +55,15 @@ func (d *Domains) Members(id int32) iter.Seq[int32] {
 	return slices.Values(d.members[d.first[id]:d.first[id+1]])
 }
 
+// Size is the number of nodes of a domain.
+func (d *Domains) Size(id int32) int {
+	if id < 0 || int(id) >= d.end {
+		return 0
+	}
+	d.grouping.Do(d.group)
+	return int(d.first[id+1] - d.first[id])
+}
+
 // group sorts the nodes by domain.
 func (d *Domains) group() {
 	d.first = make([]int32, d.end+1)

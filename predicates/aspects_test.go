@@ -67,7 +67,7 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 					return [2]int64{rating.Alone(a), rating.Alone(b)}
 				}
 				suppose(rating.Among, snap, a, b)
-				rating.Among.Rate([]int32{a.Index, b.Index}, rates[:])
+				rating.Among.Rate([]int32{a.Index, b.Index}, nil, rates[:])
 				return rates
 			}
 			if rating.Alone == nil && rating.Among == nil {
@@ -96,7 +96,7 @@ func suppose(prepared any, snap *cluster.Snapshot, nodes ...*cluster.Node) {
 	if digest, ok := prepared.(Digest); ok {
 		digest.Update(snap, indexes(snap))
 		for _, node := range nodes {
-			digest.Suppose(node)
+			digest.Suppose(snap, node)
 		}
 	}
 }

@@ -190,7 +190,7 @@ func rateAmongAll(rating Rating, snap *cluster.Snapshot) map[string]int64 {
 	if rating.Among != nil {
 		rating.Among.Update(snap, indexes(snap))
 		ratings := make([]int64, len(nodes))
-		rating.Among.Rate(nodes, ratings)
+		rating.Among.Rate(nodes, nil, ratings)
 		for i, index := range nodes {
 			rated[snap.Node(index).Name] = ratings[i]
 		}

@@ -63,4 +63,3 @@ func TestDomainSumsAreThoseOfTheNodesThatAreThere(t *testing.T) {
 		}
 	})
 }
-

@@ -49,14 +49,15 @@ func (d *imageDigest) Update(snap *cluster.Snapshot, nodes []int32) {
 	}
 	for _, index := range nodes {
 		if node := snap.Node(index); node != nil {
-			d.Suppose(node)
+			d.put(index, d.held(node))
 		} else {
 			d.put(index, 0)
 		}
 	}
 }
 
-func (d *imageDigest) Suppose(node *cluster.Node) { d.put(node.Index, d.held(node)) }
+// Suppose implements [Digest]. The images of a node are not supposed to change.
+func (d *imageDigest) Suppose(*cluster.Snapshot, *cluster.Node) {}
 
 // held is the number of what a node holds.
 func (d *imageDigest) held(node *cluster.Node) uint16 {
@@ -118,7 +119,7 @@ func (d *imageDigest) put(index int32, number uint16) {
 
 // Rate implements [Comparison]. Whoever is compared, all nodes count for how far an image
 // has spread.
-func (d *imageDigest) Rate(nodes []int32, ratings []int64) {
+func (d *imageDigest) Rate(nodes, _ []int32, ratings []int64) {
 	if d.of == nil {
 		clear(ratings)
 		return
@@ -151,6 +152,14 @@ func (d *imageDigest) addTo(counted []int64, image int) {
 			counted[number] += d.images[image].times * int64(float64(bytes)*spread)
 		}
 	}
+}
+
+// Group implements [Comparison].
+func (d *imageDigest) Group(index int32) uint64 {
+	if d.of == nil {
+		return 0
+	}
+	return uint64(d.of[index])
 }
 
 // size is in bytes.

@@ -115,11 +115,10 @@ func (c *podAffinityCheck) Update(snap *cluster.Snapshot, nodes []int32) {
 	c.end = int32(snap.IndexEnd()) //nolint:gosec // a cluster has fewer than 2³¹ nodes
 }
 
-// Suppose implements [Digest]. It knows the failure domains only of topology keys that
-// mattered before: not of one that a supposed pod brings along in its anti-affinity.
-func (c *podAffinityCheck) Suppose(node *cluster.Node) {
+// Suppose implements [Digest].
+func (c *podAffinityCheck) Suppose(snap *cluster.Snapshot, node *cluster.Node) {
 	wasFirst := c.isFirst()
-	c.put(node.Index, node, nil)
+	c.put(node.Index, node, snap)
 	c.settle(wasFirst)
 }
 

@@ -127,8 +127,8 @@ func compareSuppositions(t *rapid.T, b *storeBench, object *corev1.Pod) {
 		if rapid.Bool().Draw(t, "empty "+node.Name) {
 			empty := *node
 			empty.Pods, empty.Affine = nil, nil
-			view.judgement.Suppose(&empty)
-			defer view.judgement.Suppose(node)
+			view.judgement.suppose(view.Snapshot, &empty)
+			defer view.judgement.suppose(view.Snapshot, node)
 			continue
 		}
 		for _, p := range node.Pods {
@@ -146,8 +146,8 @@ func compareSuppositions(t *rapid.T, b *storeBench, object *corev1.Pod) {
 		}
 	}
 	got, want := make([]int64, len(nodes)), make([]int64, len(nodes))
-	view.judgement.compare(nodes, got, make([]int64, len(nodes)))
-	fresh.compare(same, want, make([]int64, len(nodes)))
+	view.judgement.compare(nodes, nil, got, make([]int64, len(nodes)))
+	fresh.compare(same, nil, want, make([]int64, len(nodes)))
 	if !slices.Equal(got, want) {
 		t.Fatalf("supposed totals %d, want %d", got, want)
 	}

@@ -82,9 +82,10 @@ func (c *podAffinityComparison) Update(snap *cluster.Snapshot, nodes []int32) {
 	}
 }
 
-// Suppose implements [Digest]. It knows the failure domains only of topology keys that
-// mattered before: not one that a supposed pod brings along in its terms.
-func (c *podAffinityComparison) Suppose(node *cluster.Node) { c.put(node.Index, node, nil) }
+// Suppose implements [Digest].
+func (c *podAffinityComparison) Suppose(snap *cluster.Snapshot, node *cluster.Node) {
+	c.put(node.Index, node, snap)
+}
 
 // put takes in the pods of a node, which is nil when it is gone.
 func (c *podAffinityComparison) put(index int32, node *cluster.Node, snap *cluster.Snapshot) {
@@ -153,7 +154,7 @@ func (c *podAffinityComparison) sum(key string, snap *cluster.Snapshot) *weightS
 
 // Rate implements [Comparison]: 0 for the node with the lowest sum of weights, MaxScore
 // for the one with the highest.
-func (c *podAffinityComparison) Rate(nodes []int32, ratings []int64) {
+func (c *podAffinityComparison) Rate(nodes, _ []int32, ratings []int64) {
 	clear(ratings)
 	if len(c.sums) == 0 || len(nodes) == 0 {
 		return
@@ -174,6 +175,23 @@ func (c *podAffinityComparison) Rate(nodes []int32, ratings []int64) {
 		}
 	}
 }
+
+// Group implements [Comparison].
+func (c *podAffinityComparison) Group(index int32) uint64 {
+	group := uint64(0)
+	for _, sum := range c.sums {
+		domain, weight := sum.at(index)
+		if sum.now.Size(domain) == 1 {
+			group = mix(group, ofAmount(weight))
+		} else {
+			group = mix(group, ofDomain(domain))
+		}
+	}
+	return group
+}
+
+// kinds implements [regrouping].
+func (c *podAffinityComparison) kinds() int { return len(c.sums) }
 
 func (c *podAffinityComparison) size() int64 {
 	size := int64(unsafe.Sizeof(*c)) + c.affinitySubject.size()

@@ -13,6 +13,8 @@ type Judgement struct {
 	snap    *cluster.Snapshot // nil when it is remembered
 	checks  []Check           // by predicate of the profile; nil for those that the pod does not concern
 	ratings []Rating          // by score of the profile
+
+	supposed map[int32]*cluster.Node // by index; only of a judgement that is not remembered
 }
 
 // Judge prepares all plugins for a pod.
@@ -87,16 +89,32 @@ func (j *Judgement) Against(node *cluster.Node) []Objection {
 }
 
 // Suppose makes it judge as if a node were in another state, until it is told of that
-// node again. The labels of the node must be its own.
+// node again. Only the pods on it may differ.
 func (j *Judgement) Suppose(node *cluster.Node) {
+	if j.supposed == nil {
+		j.supposed = map[int32]*cluster.Node{}
+	}
+	j.supposed[node.Index] = node
+	j.suppose(j.snap, node)
+}
+
+// node is that of an index, as supposed.
+func (j *Judgement) node(index int32) *cluster.Node {
+	if node, ok := j.supposed[index]; ok {
+		return node
+	}
+	return j.snap.Node(index)
+}
+
+func (j *Judgement) suppose(snap *cluster.Snapshot, node *cluster.Node) {
 	for _, check := range j.checks {
 		if digest, ok := check.(Digest); ok {
-			digest.Suppose(node)
+			digest.Suppose(snap, node)
 		}
 	}
 	for _, rating := range j.ratings {
 		if rating.Among != nil {
-			rating.Among.Suppose(node)
+			rating.Among.Suppose(snap, node)
 		}
 	}
 }
@@ -106,9 +124,9 @@ func (j *Judgement) Suppose(node *cluster.Node) {
 // comparisons within one call mean something.
 func (j *Judgement) Rank(nodes []int32, totals []int64) {
 	for i, index := range nodes {
-		totals[i] = j.alone(j.snap.Node(index))
+		totals[i] = j.alone(j.node(index))
 	}
-	j.compare(nodes, totals, make([]int64, len(nodes)))
+	j.compare(nodes, nil, totals, make([]int64, len(nodes)))
 }
 
 // alone is the weighted sum of those scores that rate a node for itself.
@@ -122,14 +140,14 @@ func (j *Judgement) alone(node *cluster.Node) int64 {
 	return total
 }
 
-// compare adds the weighted sum of the other scores. ratings is memory for as many
-// numbers as there are nodes.
-func (j *Judgement) compare(nodes []int32, totals, ratings []int64) {
+// compare adds the weighted sum of the other scores; for sizes see [Comparison]. ratings
+// is memory for as many numbers as there are nodes.
+func (j *Judgement) compare(nodes, sizes []int32, totals, ratings []int64) {
 	for i, rating := range j.ratings {
 		if rating.Among == nil {
 			continue
 		}
-		rating.Among.Rate(nodes, ratings)
+		rating.Among.Rate(nodes, sizes, ratings)
 		for n, r := range ratings {
 			totals[n] += j.profile.scores[i].weight * r
 		}
@@ -140,10 +158,10 @@ func (j *Judgement) compare(nodes []int32, totals, ratings []int64) {
 func (j *Judgement) rate(i int, nodes []int32, ratings []int64) {
 	switch rating := j.ratings[i]; {
 	case rating.Among != nil:
-		rating.Among.Rate(nodes, ratings)
+		rating.Among.Rate(nodes, nil, ratings)
 	case rating.Alone != nil:
 		for n, index := range nodes {
-			ratings[n] = rating.Alone(j.snap.Node(index))
+			ratings[n] = rating.Alone(j.node(index))
 		}
 	default:
 		clear(ratings)

@@ -108,7 +108,7 @@ type volumeLimitsCheck struct {
 func (c *volumeLimitsCheck) Update(snap *cluster.Snapshot, _ []int32) { c.objects = snap.Objects }
 
 // Suppose implements [Digest].
-func (c *volumeLimitsCheck) Suppose(*cluster.Node) {}
+func (c *volumeLimitsCheck) Suppose(*cluster.Snapshot, *cluster.Node) {}
 
 func (c *volumeLimitsCheck) Verdict(node *cluster.Node) Verdict {
 	switch {

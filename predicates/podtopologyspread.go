@@ -86,7 +86,7 @@ func (c *spreadCheck) Update(snap *cluster.Snapshot, nodes []int32) {
 }
 
 // Suppose implements [Digest].
-func (c *spreadCheck) Suppose(node *cluster.Node) {
+func (c *spreadCheck) Suppose(_ *cluster.Snapshot, node *cluster.Node) {
 	c.put(node.Index, node)
 	c.settle()
 }

@@ -68,17 +68,17 @@ type preferredSpread struct {
 const leftOut = -1
 
 // Rate implements [Comparison].
-func (c *spreadComparison) Rate(nodes []int32, ratings []int64) {
+func (c *spreadComparison) Rate(nodes, sizes []int32, ratings []int64) {
 	clear(ratings)
 	if len(c.terms) == 0 {
 		return
 	}
-	compared := c.leaveOut(nodes, ratings)
+	compared := c.leaveOut(nodes, sizes, ratings)
 	for i := range c.terms {
 		term := &c.terms[i]
 		domains := compared
 		if !term.byNode {
-			domains = term.domainsAmong(nodes, ratings)
+			domains = term.domainsAmong(nodes, sizes, ratings)
 		}
 		term.weight = math.Log(float64(domains + 2))
 	}
@@ -96,25 +96,36 @@ func (c *spreadComparison) Rate(nodes []int32, ratings []int64) {
 }
 
 // leaveOut marks the nodes that lack a key that they need, and counts the others.
-func (c *spreadComparison) leaveOut(nodes []int32, ratings []int64) (compared int) {
-	compared = len(nodes)
-	if !c.everyKey {
-		return compared
-	}
+func (c *spreadComparison) leaveOut(nodes, sizes []int32, ratings []int64) (compared int) {
 	for i, index := range nodes {
-		for t := range c.terms {
-			if c.terms[t].now.Of(index) < 0 {
-				ratings[i] = leftOut
-				compared--
-				break
-			}
+		if c.everyKey && c.lacksKey(index) {
+			ratings[i] = leftOut
+			continue
 		}
+		compared += standsFor(sizes, i)
 	}
 	return compared
 }
 
+func (c *spreadComparison) lacksKey(index int32) bool {
+	for t := range c.terms {
+		if c.terms[t].now.Of(index) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// standsFor is how many nodes the one at a place stands for.
+func standsFor(sizes []int32, at int) int {
+	if sizes == nil {
+		return 1
+	}
+	return int(sizes[at])
+}
+
 // domainsAmong is how many domains there are among the nodes that are not left out.
-func (t *preferredSpread) domainsAmong(nodes []int32, ratings []int64) int {
+func (t *preferredSpread) domainsAmong(nodes, sizes []int32, ratings []int64) int {
 	t.seen = atLeast(t.seen, t.now.End()+1)
 	clear(t.seen)
 	domains := 0
@@ -126,12 +137,35 @@ func (t *preferredSpread) domainsAmong(nodes []int32, ratings []int64) int {
 		if domain == t.blank {
 			domain = -1
 		}
-		if !t.seen[domain+1] {
+		if t.now.Size(domain) == 1 && domain != t.blank { // each node that it stands for is a domain
+			domains += standsFor(sizes, i)
+		} else if !t.seen[domain+1] {
 			t.seen[domain+1] = true
 			domains++
 		}
 	}
 	return domains
+}
+
+// Group implements [Comparison].
+func (c *spreadComparison) Group(index int32) uint64 {
+	group := uint64(0)
+	for i := range c.terms {
+		group = mix(group, c.terms[i].group(index))
+	}
+	return group
+}
+
+// group is that of a node as far as one constraint goes.
+func (t *preferredSpread) group(index int32) uint64 {
+	domain := t.now.Of(index)
+	switch {
+	case t.byNode && domain >= 0:
+		return ofAmount(int32(t.shares[index]))
+	case domain >= 0 && domain != t.blank && t.now.Size(domain) == 1:
+		return ofAmount(t.sums[domain])
+	}
+	return ofDomain(domain)
 }
 
 // cost sets ratings to the costs of the nodes, and finds the lowest and the highest.
@@ -179,7 +213,7 @@ func (c *spreadComparison) Update(snap *cluster.Snapshot, nodes []int32) {
 }
 
 // Suppose implements [Digest].
-func (c *spreadComparison) Suppose(node *cluster.Node) { c.put(node.Index, node) }
+func (c *spreadComparison) Suppose(_ *cluster.Snapshot, node *cluster.Node) { c.put(node.Index, node) }
 
 // put replaces what a node, nil if it is gone, adds to its domains.
 func (c *spreadComparison) put(index int32, node *cluster.Node) {

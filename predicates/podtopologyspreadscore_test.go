@@ -173,14 +173,14 @@ func TestASpreadIsRatedByTheZonesThatAreCompared(t *testing.T) {
 			among = append(among, snap.NodeByName(string(name)).Index)
 		}
 		got := make([]int64, len(among))
-		comparison.Rate(among, got)
+		comparison.Rate(among, nil, got)
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("among %q (-want +got):\n%s", test.among, diff)
 		}
 	}
 	all := indexes(snap)
 	ratings := make([]int64, len(all))
-	if allocations := testing.AllocsPerRun(100, func() { comparison.Rate(all, ratings) }); allocations != 0 {
+	if allocations := testing.AllocsPerRun(100, func() { comparison.Rate(all, nil, ratings) }); allocations != 0 {
 		t.Errorf("to rate nodes allocates %v times", allocations)
 	}
 }

@@ -45,8 +45,9 @@ type Digest interface {
 	// All other nodes are the same in the aspects of the plugin as at the last Update.
 	Update(snap *cluster.Snapshot, nodes []int32)
 	// Suppose puts a state that a node might have in the place of its own, until the
-	// next Update or Suppose about it. Its labels must be its own.
-	Suppose(node *cluster.Node)
+	// next Update or Suppose about it. Only the pods on it may differ. The snapshot is
+	// that of the last Update.
+	Suppose(snap *cluster.Snapshot, node *cluster.Node)
 }
 
 // Spanning is a Check whose verdict on a node depends on other nodes as well, as

@@ -51,9 +51,9 @@ func (c recordedCheck) Update(snap *cluster.Snapshot, nodes []int32) {
 	}
 }
 
-func (c recordedCheck) Suppose(node *cluster.Node) {
+func (c recordedCheck) Suppose(snap *cluster.Snapshot, node *cluster.Node) {
 	if digest, ok := c.Check.(Digest); ok {
-		digest.Suppose(node)
+		digest.Suppose(snap, node)
 	}
 }
 

@@ -31,6 +31,10 @@ type Rating struct {
 type Comparison interface {
 	Digest
 	// Rate sets ratings[i], 0 to MaxScore, to how well the node of index nodes[i] suits
-	// among them. Every index is one of the snapshot of the last Update.
-	Rate(nodes []int32, ratings []int64)
+	// among them. Every index is one of the snapshot of the last Update. A node stands
+	// for sizes[i] nodes of its group, or for itself when sizes is nil.
+	Rate(nodes, sizes []int32, ratings []int64)
+	// Group is the same for nodes that are rated alike, whichever nodes they are compared
+	// with. That of a node changes only with the node itself.
+	Group(index int32) uint64
 }

@@ -118,7 +118,7 @@ func (c *serviceAffinityCheck) Update(snap *cluster.Snapshot, nodes []int32) {
 }
 
 // Suppose implements [Digest].
-func (c *serviceAffinityCheck) Suppose(node *cluster.Node) {
+func (c *serviceAffinityCheck) Suppose(_ *cluster.Snapshot, node *cluster.Node) {
 	c.put(node.Index, node)
 	c.settle()
 }

@@ -44,6 +44,9 @@ func NewVerdictStore(p *Profile, c *cluster.Cluster, maxBytes int64, m *StoreMet
 	}
 }
 
+// Snapshot is the present state of the cluster that the verdicts are about.
+func (s *VerdictStore) Snapshot() *cluster.Snapshot { return s.cluster.Snapshot() }
+
 func (s *VerdictStore) scratch() *scratch {
 	memory, _ := s.scratches.Get().(*scratch)
 	return memory

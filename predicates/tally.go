@@ -26,12 +26,14 @@ func (t *tally) Update(snap *cluster.Snapshot, nodes []int32) {
 	}
 	for _, index := range nodes {
 		if node := snap.Node(index); node != nil {
-			t.Suppose(node)
+			t.put(node)
 		}
 	}
 }
 
-func (t *tally) Suppose(node *cluster.Node) {
+func (t *tally) Suppose(_ *cluster.Snapshot, node *cluster.Node) { t.put(node) }
+
+func (t *tally) put(node *cluster.Node) {
 	number := int32(min(t.of(node), math.MaxInt32)) //nolint:gosec // neither negative nor more
 	if t.numbers == nil {
 		if number == 0 {
@@ -42,7 +44,7 @@ func (t *tally) Suppose(node *cluster.Node) {
 	t.numbers[node.Index] = number
 }
 
-func (t *tally) Rate(nodes []int32, ratings []int64) {
+func (t *tally) Rate(nodes, _ []int32, ratings []int64) {
 	best := int64(0)
 	if t.reversed {
 		best = MaxScore
@@ -66,6 +68,14 @@ func (t *tally) Rate(nodes []int32, ratings []int64) {
 			ratings[i] = MaxScore - ratings[i]
 		}
 	}
+}
+
+// Group implements [Comparison].
+func (t *tally) Group(index int32) uint64 {
+	if t.numbers == nil {
+		return 0
+	}
+	return uint64(t.numbers[index]) //nolint:gosec // not negative
 }
 
 // size is in bytes.

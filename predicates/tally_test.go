@@ -39,7 +39,7 @@ func TestATallyRatesInProportionToTheHighestAmongThoseAsked(t *testing.T) {
 				nodes = append(nodes, snap.NodeByName(name).Index)
 			}
 			got := make([]int64, len(nodes))
-			tally.Rate(nodes, got)
+			tally.Rate(nodes, nil, got)
 			if !slices.Equal(got, test.want) {
 				t.Errorf("rated %d, want %d", got, test.want)
 			}

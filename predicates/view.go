@@ -76,7 +76,7 @@ func (v *View) Rank(nodes []int32, totals []int64) {
 		totals[i] = int64(v.entry.totals[index])
 	}
 	v.scratch.ratings = slices.Grow(v.scratch.ratings[:0], len(nodes))[:len(nodes)]
-	v.judgement.compare(nodes, totals, v.scratch.ratings)
+	v.judgement.compare(nodes, nil, totals, v.scratch.ratings)
 }
 
 // Scale brings a total down to 0..top, rounded to the nearest.

@@ -88,7 +88,7 @@ func (c *volumeRestrictionsCheck) Update(snap *cluster.Snapshot, nodes []int32) 
 }
 
 // Suppose implements [Digest].
-func (c *volumeRestrictionsCheck) Suppose(node *cluster.Node) {
+func (c *volumeRestrictionsCheck) Suppose(_ *cluster.Snapshot, node *cluster.Node) {
 	wasInUse := c.inUse > 0
 	c.put(node.Index, node)
 	c.note(wasInUse)
