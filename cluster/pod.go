@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"maps"
+	"slices"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +26,9 @@ type Pod struct {
 	// Namespace is the object's. Pods of one namespace share the memory of its name, so
 	// that it costs little to compare those of many pods.
 	Namespace string
+	// Labelled is the same for pods of one namespace with equal labels, which no selector
+	// can tell apart.
+	Labelled unique.Handle[string]
 	// Affinity is the inter-pod affinity of the pod, nil when its spec has none.
 	Affinity *Affinity
 
@@ -61,6 +66,7 @@ func (n *ResourceNames) NewPod(object *corev1.Pod) *Pod {
 	pod := &Pod{
 		Pod:             object,
 		Namespace:       unique.Make(object.Namespace).Value(),
+		Labelled:        labelled(object),
 		Requests:        n.resources(requests),
 		HostPorts:       hostPorts(object),
 		Affinity:        parseAffinity(object),
@@ -73,6 +79,16 @@ func (n *ResourceNames) NewPod(object *corev1.Pod) *Pod {
 		pod.NonZeroMemory = withDefaults.Memory().Value()
 	}
 	return pod
+}
+
+// labelled makes one value of the namespace and the labels of a pod. Neither has a zero
+// byte in it.
+func labelled(object *corev1.Pod) unique.Handle[string] {
+	text := append(make([]byte, 0, 256), object.Namespace...)
+	for _, key := range slices.Sorted(maps.Keys(object.Labels)) {
+		text = append(append(append(append(text, 0), key...), 0), object.Labels[key]...)
+	}
+	return unique.Make(string(text))
 }
 
 // ContainerRequests is what the containers of a pod ask for, with a default for

@@ -3,6 +3,7 @@ package cluster
 import (
 	"strings"
 	"testing"
+	"unique"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
@@ -213,5 +214,28 @@ func TestPodsOfOneNamespaceShareItsName(t *testing.T) {
 	}
 	if unsafe.StringData(red) != unsafe.StringData(redToo) {
 		t.Error("each has a copy of it")
+	}
+}
+
+func TestPodsAreLabelledAlikeWhenNoSelectorCanTellThemApart(t *testing.T) {
+	labelled := func(namespace string, labels map[string]string) unique.Handle[string] {
+		return NewResourceNames().NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: labels}}).Labelled
+	}
+	one := labelled("a", map[string]string{"app": "web", "tier": "front"})
+	for name, test := range map[string]struct {
+		namespace string
+		labels    map[string]string
+		alike     bool
+	}{
+		"the same":          {"a", map[string]string{"tier": "front", "app": "web"}, true},
+		"another namespace": {"b", map[string]string{"app": "web", "tier": "front"}, false},
+		"another value":     {"a", map[string]string{"app": "db", "tier": "front"}, false},
+		"values exchanged":  {"a", map[string]string{"app": "front", "tier": "web"}, false},
+		"one label less":    {"a", map[string]string{"app": "web"}, false},
+		"no labels":         {"a", nil, false},
+	} {
+		if got := labelled(test.namespace, test.labels) == one; got != test.alike {
+			t.Errorf("%s: alike: %v", name, got)
+		}
 	}
 }

@@ -40,6 +40,19 @@ func (s *affinitySubject) DependsOn(_ cluster.Aspect, name types.NamespacedName,
 		slices.ContainsFunc(s.terms, func(t ownTerm) bool { return t.selects(name.Name, before) != t.selects(name.Name, after) })
 }
 
+// remember prepares for a look at nodes. forget must follow.
+func (s *affinitySubject) remember(nodes []int32) {
+	for i := range s.terms {
+		s.terms[i].remember(nodes)
+	}
+}
+
+func (s *affinitySubject) forget() {
+	for i := range s.terms {
+		s.terms[i].forget()
+	}
+}
+
 // size is that of its terms, in bytes.
 func (s *affinitySubject) size() int64 {
 	var size int64
@@ -52,6 +65,7 @@ func (s *affinitySubject) size() int64 {
 // ownTerm is a term of the pod at hand, whose namespaces are looked up beforehand.
 type ownTerm struct {
 	*cluster.AffinityTerm
+	selection
 	namespaces sets.Set[string]
 	// anywhere means all namespaces. kube-scheduler not only makes names of the namespace
 	// selector: it goes on to ask it about no labels at all, which one that wants labels
@@ -87,7 +101,9 @@ func (t *ownTerm) selects(namespace string, objects *cluster.Objects) bool {
 }
 
 // matches says that the term is about a pod.
-func (t *ownTerm) matches(pod *cluster.Pod) bool {
+func (t *ownTerm) matches(pod *cluster.Pod) bool { return t.of(pod, t.isAbout) }
+
+func (t *ownTerm) isAbout(pod *cluster.Pod) bool {
 	return (t.anywhere || t.namespaces.Has(pod.Namespace)) && t.Selector.Matches(labels.Set(pod.Labels))
 }
 

@@ -108,9 +108,11 @@ func (c *podAffinityCheck) Update(snap *cluster.Snapshot, nodes []int32) {
 	for p := range c.presences() {
 		p.follow(snap)
 	}
+	c.remember(nodes)
 	for _, index := range nodes {
 		c.put(index, snap.Node(index), snap)
 	}
+	c.forget()
 	c.settle(wasFirst)
 	c.end = int32(snap.IndexEnd()) //nolint:gosec // a cluster has fewer than 2³¹ nodes
 }

@@ -74,9 +74,11 @@ func (c *podAffinityComparison) Update(snap *cluster.Snapshot, nodes []int32) {
 	for _, sum := range c.sums {
 		sum.follow(snap)
 	}
+	c.remember(nodes)
 	for _, index := range nodes {
 		c.put(index, snap.Node(index), snap)
 	}
+	c.forget()
 	for _, sum := range c.sums {
 		sum.settle()
 	}

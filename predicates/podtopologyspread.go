@@ -79,9 +79,11 @@ func (c *spreadCheck) Update(snap *cluster.Snapshot, nodes []int32) {
 	for i := range c.terms {
 		c.terms[i].follow(snap)
 	}
+	c.remember(nodes)
 	for _, index := range nodes {
 		c.put(index, snap.Node(index))
 	}
+	c.forget()
 	c.settle()
 }
 

@@ -204,9 +204,11 @@ func (c *spreadComparison) Update(snap *cluster.Snapshot, nodes []int32) {
 	for i := range c.terms {
 		c.terms[i].follow(snap)
 	}
+	c.remember(nodes)
 	for _, index := range nodes {
 		c.put(index, snap.Node(index))
 	}
+	c.forget()
 	for i := range c.terms {
 		c.terms[i].settle()
 	}

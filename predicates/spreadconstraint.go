@@ -18,6 +18,7 @@ import (
 
 // spreadConstraint is a topology spread constraint of a pod, parsed.
 type spreadConstraint struct {
+	selection
 	topologyKey                  string
 	maxSkew, minDomains          int32
 	selector                     labels.Selector // of the pods that are spread
@@ -162,6 +163,19 @@ func (s *spread) counts(node *cluster.Node, constraint *spreadConstraint) bool {
 // mostMatching is more pods than any node runs.
 const mostMatching = math.MaxInt16 - 1
 
+// remember prepares for a look at nodes. forget must follow.
+func (s *spread) remember(nodes []int32) {
+	for i := range s.constraints {
+		s.constraints[i].remember(nodes)
+	}
+}
+
+func (s *spread) forget() {
+	for i := range s.constraints {
+		s.constraints[i].forget()
+	}
+}
+
 // matching is how many pods on a node are spread, at most mostMatching. A selector of
 // everything counts as one of nothing.
 func (s *spread) matching(node *cluster.Node, constraint *spreadConstraint) int16 {
@@ -170,7 +184,9 @@ func (s *spread) matching(node *cluster.Node, constraint *spreadConstraint) int1
 	}
 	count := 0
 	for _, pod := range node.Pods {
-		if pod.Namespace == s.namespace && pod.DeletionTimestamp == nil && constraint.selector.Matches(labels.Set(pod.Labels)) {
+		if constraint.of(pod, func(pod *cluster.Pod) bool {
+			return pod.Namespace == s.namespace && constraint.selector.Matches(labels.Set(pod.Labels))
+		}) && pod.DeletionTimestamp == nil {
 			count++
 		}
 	}
