@@ -37,7 +37,9 @@ func (nodeVolumeLimits) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 		pod: pod, needs: needs, drivers: needs.drivers(), objects: snap.Objects,
 		doubtful: sets.New[string](), counted: sets.New[csiVolume](),
 	}
-	c.findAttachments(snap.NodeCount())
+	if len(c.drivers) > 0 {
+		c.findAttachments(snap.NodeCount())
+	}
 	return c
 }
 
@@ -141,7 +143,8 @@ func volumeLimit(node *storagev1.CSINode, driver string) (limit int, limited boo
 
 // exceeds says that with the pod a node would have more volumes of a driver than the
 // limit. A volume counts once, however many pods use it, and also when it is attached and
-// no pod uses it. A pod that brings no volume of its own exceeds nothing.
+// no pod uses it; one of the pod's own then counts twice, as kube-scheduler has it. A pod
+// that brings no volume exceeds nothing.
 func (c *volumeLimitsCheck) exceeds(limit int, driver string, node *cluster.Node) bool {
 	if most := mostAttached(node) + len(c.attachments[node.Name]) + len(c.needs.volumes); most <= limit {
 		return false // whatever they are
