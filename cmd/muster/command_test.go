@@ -62,6 +62,8 @@ func TestCommands(t *testing.T) {
 		{golden: "scheduler-config-certificate-without-key", args: "scheduler-config --url https://127.0.0.1:8888 --ca-file /etc/muster/ca.crt --cert-file /etc/muster/tls.crt"},
 		{golden: "scheduler-config-free-port", args: "scheduler-config --config testdata/free-port.yaml"},
 		{golden: "scheduler-config-offload", args: "scheduler-config --offload"},
+		{golden: "scheduler-config-no-preemption", args: "scheduler-config --offload --no-preemption"},
+		{golden: "scheduler-config-no-preemption-without-offload", args: "scheduler-config --no-preemption"},
 		{golden: "scheduler-config-offload-of-a-profile", args: "scheduler-config --config testdata/offload.yaml --percentage-of-nodes-to-score 50"},
 		{golden: "scheduler-config-offload-without-a-filter", args: "scheduler-config --config testdata/offload.yaml --offload"},
 		{golden: "scheduler-config-bad-percentage", args: "scheduler-config --percentage-of-nodes-to-score 101"},

@@ -44,8 +44,9 @@ With offload, in a profile of the configuration or by --offload in all of them,
 kube-scheduler leaves to muster the plugins that muster runs in that profile: they
 are disabled where it would run them a second time, which is most of its work for
 pods with affinity or spread constraints. NodeResourcesFit stays on as a filter, as
-preemption needs it, and every node with room is offered to muster. muster must run
-with 'offload: true' in the same profiles.
+preemption needs it, and every node with room is offered to muster. Where no pod is to
+be evicted for another one, --no-preemption turns that off as well. muster must run with
+'offload: true' in the same profiles.
 
 The URL follows from the serving section of the configuration, which suits a
 kube-scheduler in the same pod or on the same host. With https, --ca-file is
@@ -71,7 +72,7 @@ those on the machine of kube-scheduler; they are not read here.`,
 			if err != nil {
 				return &usageError{command: cmd.CommandPath(), err: err}
 			}
-			document, err := encodeSchedulerConfig(scheduler, offloadComment(config.Profiles))
+			document, err := encodeSchedulerConfig(scheduler, offloadComment(config.Profiles, !flags.noPreemption))
 			if err != nil {
 				return fmt.Errorf("encode the scheduler's configuration: %w", err)
 			}
@@ -90,6 +91,7 @@ type schedulerConfigFlags struct {
 	leaderElect       bool
 	percentageOfNodes int32
 	offload           bool
+	noPreemption      bool
 	caFile            string
 	certFile          string
 	keyFile           string
@@ -102,6 +104,7 @@ func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.leaderElect, "leader-elect", false, "let several kube-schedulers elect a leader")
 	flags.Int32Var(&f.percentageOfNodes, "percentage-of-nodes-to-score", 0, "`PERCENT` of the nodes after which kube-scheduler stops looking for more that fit, 100 for all nodes (default: kube-scheduler's choice, by the size of the cluster). Always 100 for profiles with offload")
 	flags.BoolVar(&f.offload, "offload", false, "print as if every profile of muster had offload: true")
+	flags.BoolVar(&f.noPreemption, "no-preemption", false, "with offload, let kube-scheduler evict no pods: then it leaves NodeResourcesFit to muster as well, and does about half the work for a pod")
 	flags.StringVar(&f.caFile, "ca-file", "", "`FILE` of the certificates that muster's certificate must be signed by; required with https")
 	flags.StringVar(&f.certFile, "cert-file", "", "`FILE` of the certificate that kube-scheduler shows to muster; required with serving.tls.clientCAFile")
 	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` of the key of --cert-file")
@@ -114,6 +117,9 @@ func (f *schedulerConfigFlags) schedulerConfig(config *v1alpha2.MusterConfigurat
 		if err := offloadAll(config); err != nil {
 			return nil, err
 		}
+	}
+	if f.noPreemption && !slices.ContainsFunc(config.Profiles, func(p v1alpha2.Profile) bool { return p.Offload }) {
+		return nil, errors.New("--no-preemption: no profile of muster has offload: true, and --offload is not set")
 	}
 	extender, err := f.extender(config.Serving)
 	if err != nil {
@@ -145,7 +151,7 @@ func (f *schedulerConfigFlags) schedulerConfig(config *v1alpha2.MusterConfigurat
 		profile := &config.Profiles[i]
 		scheduler.Profiles[i].SchedulerName = &profile.SchedulerName
 		if profile.Offload {
-			offload(&scheduler.Profiles[i], profile)
+			offload(&scheduler.Profiles[i], profile, !f.noPreemption)
 		}
 	}
 	return scheduler, nil

@@ -37,7 +37,9 @@ const (
 	// Offload has muster, which chooses the node, and leaves to it the plugins that it
 	// runs.
 	Offload Contender = "offload"
-	// EmptyOffload has the plugins off that Offload has off, and an extender that answers
+	// OffloadAll leaves NodeResourcesFit to muster as well, and preempts nothing.
+	OffloadAll Contender = "offload_no_preemption"
+	// EmptyOffload has the plugins off that OffloadAll has off, and an extender that answers
 	// with one of the nodes, whichever it is.
 	EmptyOffload Contender = "empty_offload"
 )
@@ -68,13 +70,15 @@ func (p Programs) Start(ctx context.Context, cp *controlplane.ControlPlane, c Co
 	case Empty:
 		stopExtender, config, err = p.startEmpty(ctx, cp, nil, percentageFlag(percentage))
 	case EmptyOffload:
-		stopExtender, config, err = p.startEmpty(ctx, cp, []string{"--any-node"}, append(percentageFlag(percentage), "--offload"))
+		stopExtender, config, err = p.startEmpty(ctx, cp, []string{"--any-node"}, append(percentageFlag(percentage), "--offload", "--no-preemption"))
 	case Scheduler:
 		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, percentage)
 	case Extender:
 		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, percentage)
 	case Offload:
 		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, percentage)
+	case OffloadAll:
+		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, percentage, "--no-preemption")
 	default:
 		return nil, fmt.Errorf("unknown contender %q", c)
 	}
@@ -99,13 +103,13 @@ func percentageFlag(percentage int) []string {
 	return []string{fmt.Sprintf("--percentage-of-nodes-to-score=%d", percentage)}
 }
 
-func (p Programs) startMuster(ctx context.Context, o muster.Options, percentage int) (stop func(), config string, err error) {
+func (p Programs) startMuster(ctx context.Context, o muster.Options, percentage int, configFlags ...string) (stop func(), config string, err error) {
 	o.Binary = p.muster
 	server, err := muster.Start(ctx, o)
 	if err != nil {
 		return nil, "", err
 	}
-	if config, err = server.SchedulerConfig(ctx, percentageFlag(percentage)...); err != nil {
+	if config, err = server.SchedulerConfig(ctx, append(percentageFlag(percentage), configFlags...)...); err != nil {
 		server.Stop()
 		return nil, "", err
 	}

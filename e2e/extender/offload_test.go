@@ -27,6 +27,7 @@ func TestOffloadTurnsOffWhatMusterRunsAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours := &v1alpha2.Default().Profiles[0]
+	ours.Offload = true
 	filters := func(plugin config.Plugin) bool {
 		return plugin.Name != v1alpha2.NodeResourcesFit && slices.Contains(ours.FilterPlugins(), plugin.Name)
 	}

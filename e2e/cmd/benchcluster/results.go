@@ -71,8 +71,10 @@ func title(c contender.Contender) string {
 		return "with muster, nodeSelection: Extender"
 	case contender.Offload:
 		return "with muster, nodeSelection: Extender, offload"
+	case contender.OffloadAll:
+		return "the same, without preemption"
 	case contender.EmptyOffload:
-		return "offload, with an empty extender that returns any node"
+		return "the same, with an empty extender that returns any node"
 	}
 	return string(c)
 }

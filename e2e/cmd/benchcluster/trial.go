@@ -59,7 +59,7 @@ func plain() trial {
 // scored.
 func affinity() trial {
 	return trial{
-		contenders: []contender.Contender{contender.Stock, contender.Extender, contender.Offload, contender.EmptyOffload},
+		contenders: []contender.Contender{contender.Stock, contender.Extender, contender.Offload, contender.OffloadAll, contender.EmptyOffload},
 		modes:      []bool{true},
 		sizes:      []int{5000},
 		pods:       func(cell) int { return 500 },
@@ -74,6 +74,7 @@ func affinity() trial {
 		ratios: []ratio{
 			{"affinity_vs_stock_%d", contender.Extender, contender.Stock, true},
 			{"affinity_offload_vs_stock_%d", contender.Offload, contender.Stock, true},
+			{"affinity_offload_no_preemption_vs_stock_%d", contender.OffloadAll, contender.Stock, true},
 			{"affinity_empty_vs_stock_%d", contender.EmptyOffload, contender.Stock, true},
 		},
 	}
