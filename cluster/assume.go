@@ -35,21 +35,29 @@ type assumption struct {
 // still in the state given, else it returns ErrNodeChanged. So of two decisions
 // made on one state only one succeeds. An earlier assumption about the pod ends.
 // It returns ErrPodPlaced when the pod is known to be bound.
-func (c *Cluster) Assume(pod *Pod, on *Node) error {
+func (c *Cluster) Assume(pod *Pod, on *Node) error { return c.AssumeAll([]*Pod{pod}, on) }
+
+// AssumeAll is Assume for pods that were given their place on one node together:
+// either all of them count there afterwards, or nothing has changed.
+func (c *Cluster) AssumeAll(pods []*Pod, on *Node) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, assumed := c.assumed[pod.UID]
-	if _, placed := c.placed[pod.UID]; placed && !assumed {
-		return ErrPodPlaced
+	for _, pod := range pods {
+		_, assumed := c.assumed[pod.UID]
+		if _, placed := c.placed[pod.UID]; placed && !assumed {
+			return ErrPodPlaced
+		}
 	}
 	if c.nodes.at(on.Index) != on {
 		return ErrNodeChanged
 	}
-	c.settle(pod.UID, outcomeReleased)
-	c.put(pod, on.Name)
-	a := &assumption{node: on.Name, expires: time.Now().Add(c.assumeTTL)}
-	c.assumed[pod.UID] = a
-	a.timer = time.AfterFunc(c.assumeTTL, func() { c.expire(pod, a) })
+	for _, pod := range pods {
+		c.settle(pod.UID, outcomeReleased)
+		c.put(pod, on.Name)
+		a := &assumption{node: on.Name, expires: time.Now().Add(c.assumeTTL)}
+		c.assumed[pod.UID] = a
+		a.timer = time.AfterFunc(c.assumeTTL, func() { c.expire(pod, a) })
+	}
 	return nil
 }
 

@@ -49,6 +49,8 @@ type Cluster struct {
 	orphans map[string]map[types.UID]*Pod // placed pods whose node is not known
 	csi     map[string]*storagev1.CSINode // by node name, known node or not
 
+	followers []*func(PodEvent) // of pending pods
+
 	objects        *objectsWriter
 	objectsChanged bool
 }

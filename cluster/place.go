@@ -16,13 +16,13 @@ func (c *Cluster) setPod(object *corev1.Pod) {
 	}
 	pod := c.names.NewPod(object)
 	if object.Spec.NodeName == "" {
-		c.pending[object.UID] = pod
+		c.setPending(pod)
 		if a := c.assumed[object.UID]; a != nil {
 			c.put(pod, a.node)
 		}
 		return
 	}
-	delete(c.pending, object.UID)
+	c.removePending(object.UID, object.Spec.NodeName)
 	if a := c.assumed[object.UID]; a != nil {
 		outcome := outcomeConfirmed
 		if a.node != object.Spec.NodeName {
@@ -35,7 +35,7 @@ func (c *Cluster) setPod(object *corev1.Pod) {
 
 // removePod applies that a pod is gone or finished.
 func (c *Cluster) removePod(uid types.UID) {
-	delete(c.pending, uid)
+	c.removePending(uid, "")
 	c.settle(uid, outcomeRefuted)
 	c.take(uid)
 }

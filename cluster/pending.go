@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// PodEvent says whether a pod waits to be scheduled. A pod that is held back by
+// scheduling gates, is being deleted or has finished does not.
+type PodEvent struct {
+	UID types.UID
+	// Pod is the pod as the watch last showed it, nil when it waits no more.
+	Pod *Pod
+	// Node is where a pod that waits no more was bound, "" when it was not.
+	Node string
+}
+
+// FollowPending has a function told which pods wait now, in no particular order, and
+// of every later change of one of them, in the order of the watch, until stop is called.
+// A pod that does not wait may be told more than once. The function is called while the
+// cluster is locked: it must return at once and not call the cluster.
+func (c *Cluster) FollowPending(follow func(PodEvent)) (stop func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	follower := &follow
+	c.followers = append(c.followers, follower)
+	for _, pod := range c.pending {
+		if waits(pod.Pod) {
+			follow(PodEvent{UID: pod.UID, Pod: pod})
+		}
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for i := range c.followers {
+			if c.followers[i] == follower {
+				c.followers = append(c.followers[:i:i], c.followers[i+1:]...)
+				return
+			}
+		}
+	}
+}
+
+func (c *Cluster) tell(event PodEvent) {
+	for _, follow := range c.followers {
+		(*follow)(event)
+	}
+}
+
+// setPending keeps a pod that has no node.
+func (c *Cluster) setPending(pod *Pod) {
+	c.pending[pod.UID] = pod
+	event := PodEvent{UID: pod.UID}
+	if waits(pod.Pod) {
+		event.Pod = pod
+	}
+	c.tell(event)
+}
+
+// removePending drops a pod that is bound to a node, or gone if that is "".
+func (c *Cluster) removePending(uid types.UID, node string) {
+	if _, pending := c.pending[uid]; !pending {
+		return
+	}
+	delete(c.pending, uid)
+	c.tell(PodEvent{UID: uid, Node: node})
+}
+
+// waits says whether a pod without a node is for a scheduler to place.
+func waits(pod *corev1.Pod) bool {
+	return len(pod.Spec.SchedulingGates) == 0 && pod.DeletionTimestamp == nil
+}
