@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -47,7 +48,13 @@ type Watch struct {
 // Start begins to follow all pods and returns when those that exist are counted. The
 // caller must call Stop.
 func Start(ctx context.Context, client kubernetes.Interface) (*Watch, error) {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(dropManagedFields))
+	return StartFor(ctx, client, "")
+}
+
+// StartFor is Start for the pods that a label selector selects.
+func StartFor(ctx context.Context, client kubernetes.Interface, selector string) (*Watch, error) {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(dropManagedFields),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = selector }))
 	informer := factory.Core().V1().Pods()
 	w := &Watch{factory: factory, pods: informer.Lister()}
 	handler, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{

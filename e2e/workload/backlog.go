@@ -2,6 +2,8 @@ package workload
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +31,31 @@ func Backlog(pods, controllers int) []*corev1.Pod {
 		}
 	}
 	return all
+}
+
+// Settle puts pods of so many controllers on nodes, as if they had been there for long:
+// one on a node, and each controller's in equal numbers in every zone. It leaves nodes
+// of the larger zones empty.
+func Settle(nodes []*corev1.Node, controllers int) []*corev1.Pod {
+	byZone := map[string][]*corev1.Node{}
+	for _, n := range nodes {
+		zone := n.Labels[corev1.LabelTopologyZone]
+		byZone[zone] = append(byZone[zone], n)
+	}
+	fewest := len(nodes)
+	for _, zone := range byZone {
+		fewest = min(fewest, len(zone))
+	}
+	perController := fewest / controllers
+	pods := Backlog(perController*controllers*len(byZone), controllers)
+	i := 0
+	for _, zone := range slices.Sorted(maps.Keys(byZone)) {
+		for _, n := range byZone[zone][:perController*controllers] {
+			pods[i].Name, pods[i].Spec.NodeName = "settled-"+pods[i].Name, n.Name
+			i++
+		}
+	}
+	return pods
 }
 
 // KeepApart forbids the pod to share a node with another pod of the same labels, and to

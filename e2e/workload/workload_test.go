@@ -2,8 +2,10 @@ package workload_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,4 +170,37 @@ func trace(t *testing.T, nodes, pods string) string {
 		}
 	}
 	return dir
+}
+
+func TestSettledPodsAreAsTheirConstraintsDemand(t *testing.T) {
+	nodes := Generate(Shape{Nodes: 200, Seed: 1}).Nodes
+	pods := Settle(nodes, 5)
+	zones := map[string]string{}
+	for _, n := range nodes {
+		zones[n.Name] = n.Labels[corev1.LabelTopologyZone]
+	}
+	onNode := map[string]int{}
+	inZone := map[string]map[string]int{}
+	for _, p := range pods {
+		onNode[p.Spec.NodeName]++
+		app := p.Labels["app"]
+		if inZone[app] == nil {
+			inZone[app] = map[string]int{}
+		}
+		inZone[app][zones[p.Spec.NodeName]]++
+	}
+	if len(inZone) != 5 || len(pods) < 100 {
+		t.Fatalf("%d pods of %d controllers", len(pods), len(inZone))
+	}
+	for app, counts := range inZone {
+		numbers := slices.Collect(maps.Values(counts))
+		if len(numbers) != 3 || slices.Min(numbers) != slices.Max(numbers) {
+			t.Errorf("%s is on %v", app, counts)
+		}
+	}
+	for node, n := range onNode {
+		if n != 1 || zones[node] == "" {
+			t.Errorf("%d pods are on %q", n, node)
+		}
+	}
 }

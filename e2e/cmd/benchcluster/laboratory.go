@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,18 +29,26 @@ type laboratory struct {
 	programs     contender.Programs
 	client       kubernetes.Interface
 	nodes        []*corev1.Node
+	settled      []*corev1.Pod // pods that are there throughout
 }
+
+// measured labels the pods of a cell.
+const measured = "example.com/measured"
 
 // run measures how fast a contender binds the pods, looks whether it was right to put
 // them there, and leaves none behind.
 func (l laboratory) run(ctx context.Context, c cell, backlog []*corev1.Pod) (rate float64, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, cellTimeout, fmt.Errorf("gave up after %s", cellTimeout))
 	defer cancel()
+	for _, p := range backlog {
+		p.Labels = maps.Clone(p.Labels) // selectors of the pod may share them
+		p.Labels[measured] = ""
+	}
 	pods := workload.Cluster{Pods: backlog}
 	if err := pods.CreateWorkloads(ctx, l.client); err != nil {
 		return 0, err
 	}
-	watch, err := podwatch.Start(ctx, l.client)
+	watch, err := podwatch.StartFor(ctx, l.client, measured)
 	if err != nil {
 		return 0, err
 	}
@@ -66,7 +75,7 @@ func (l laboratory) run(ctx context.Context, c cell, backlog []*corev1.Pod) (rat
 		return 0, err
 	}
 	if c.contender != contender.EmptyOffload {
-		if err := fit.Apart(l.nodes, bound); err != nil {
+		if err := fit.Apart(l.nodes, append(bound, l.settled...)); err != nil {
 			return 0, err
 		}
 	}
@@ -76,12 +85,12 @@ func (l laboratory) run(ctx context.Context, c cell, backlog []*corev1.Pod) (rat
 // deletePods deletes at once: there is no kubelet to wait for.
 func (l laboratory) deletePods(ctx context.Context) error {
 	pods := l.client.CoreV1().Pods(workload.Namespace)
-	err := pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{})
+	err := pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{LabelSelector: measured})
 	if err != nil {
 		return fmt.Errorf("delete the pods: %w", err)
 	}
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, deleteTimeout, true, func(ctx context.Context) (bool, error) {
-		left, err := pods.List(ctx, metav1.ListOptions{Limit: 1})
+		left, err := pods.List(ctx, metav1.ListOptions{LabelSelector: measured, Limit: 1})
 		return err == nil && len(left.Items) == 0, err
 	})
 	if err != nil {

@@ -91,6 +91,14 @@ func (p plan) measure(ctx context.Context, t trial, programs contender.Programs,
 		return err
 	}
 	lab := laboratory{controlPlane: cp, programs: programs, client: client, nodes: nodes.Nodes}
+	if t.settled != nil {
+		lab.settled = t.settled(nodes.Nodes)
+		settled := workload.Cluster{Pods: lab.settled}
+		if err := settled.CreateWorkloads(ctx, client); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%d pods are on %d nodes\n", len(lab.settled), size)
+	}
 	cells := t.cells(size)
 	for round := range p.rounds {
 		for i := range cells {

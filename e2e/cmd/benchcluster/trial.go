@@ -18,6 +18,8 @@ type trial struct {
 	// enough pods for the whole trial to take about a quarter of an hour on two cores.
 	sizes []int
 	pods  func(cell) int
+	// settled makes pods that are on the nodes before anything is measured, if not nil.
+	settled func([]*corev1.Node) []*corev1.Pod
 	// backlog makes the pods of a cell.
 	backlog func(pods int) []*corev1.Pod
 	// figure is the name of a cell's rate in figures.
@@ -55,22 +57,24 @@ func plain() trial {
 	}
 }
 
-// affinity is about pods of twenty Deployments with anti-affinity and spread, all nodes
-// scored.
+// affinity is about pods of twenty Deployments with anti-affinity and spread, which have
+// pods on most nodes already; all nodes are scored.
 func affinity() trial {
+	const deployments = 20
+	apart := func(pods []*corev1.Pod) []*corev1.Pod {
+		for _, p := range pods {
+			workload.KeepApart(p)
+		}
+		return pods
+	}
 	return trial{
 		contenders: []contender.Contender{contender.Stock, contender.Extender, contender.Offload, contender.OffloadAll, contender.EmptyOffload},
 		modes:      []bool{true},
 		sizes:      []int{5000},
 		pods:       func(cell) int { return 500 },
-		backlog: func(pods int) []*corev1.Pod {
-			all := workload.Backlog(pods, 20)
-			for _, p := range all {
-				workload.KeepApart(p)
-			}
-			return all
-		},
-		figure: func(c cell) string { return fmt.Sprintf("affinity_%s_pods_per_s_%d", c.contender, c.size) },
+		settled:    func(nodes []*corev1.Node) []*corev1.Pod { return apart(workload.Settle(nodes, deployments)) },
+		backlog:    func(pods int) []*corev1.Pod { return apart(workload.Backlog(pods, deployments)) },
+		figure:     func(c cell) string { return fmt.Sprintf("affinity_%s_pods_per_s_%d", c.contender, c.size) },
 		ratios: []ratio{
 			{"affinity_vs_stock_%d", contender.Extender, contender.Stock, true},
 			{"affinity_offload_vs_stock_%d", contender.Offload, contender.Stock, true},
