@@ -173,8 +173,8 @@ func trace(t *testing.T, nodes, pods string) string {
 }
 
 func TestSettledPodsAreAsTheirConstraintsDemand(t *testing.T) {
-	nodes := Generate(Shape{Nodes: 200, Seed: 1}).Nodes
-	pods := Settle(nodes, 5)
+	nodes := workload.Generate(workload.Shape{Nodes: 200, Seed: 1}).Nodes
+	pods := workload.Settle(nodes, 5)
 	zones := map[string]string{}
 	for _, n := range nodes {
 		zones[n.Name] = n.Labels[corev1.LabelTopologyZone]
