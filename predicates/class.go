@@ -50,9 +50,14 @@ func newClasses(equivalence v1alpha2.Equivalence, kin bool) *classes {
 	}
 }
 
-// of is the class of a pod. It is nil for a pod without a controller in a profile
-// whose classes are those of controllers: such a pod is evaluated for itself.
+// of is the class of a pod. It is nil for a pod that is evaluated for itself: one that
+// names its node, since it would have a class of its own and is asked about on that node
+// alone; and one without a controller in a profile whose classes are those of
+// controllers.
 func (c *classes) of(pod *cluster.Pod) *Class {
+	if namesItsNode(pod.Pod) {
+		return nil
+	}
 	controller := ""
 	if c.equivalence == v1alpha2.EquivalenceControllerRef {
 		owner := metav1.GetControllerOfNoCopy(pod.Pod)
@@ -74,6 +79,19 @@ func (c *classes) of(pod *cluster.Pod) *Class {
 	class := &Class{Hash: hash, Controller: controller, canonical: key}
 	c.byHash[hash] = append(c.byHash[hash], class)
 	return class
+}
+
+// namesItsNode says that a pod can run on one node only, by its name, as the pods of a
+// DaemonSet.
+func namesItsNode(pod *corev1.Pod) bool {
+	affinity := pod.Spec.Affinity
+	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return pod.Spec.NodeName != ""
+	}
+	terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	return len(terms) == 1 && slices.ContainsFunc(terms[0].MatchFields, func(r corev1.NodeSelectorRequirement) bool {
+		return r.Key == metav1.ObjectNameField && r.Operator == corev1.NodeSelectorOpIn && len(r.Values) == 1
+	})
 }
 
 // spreadWith names the controller of a pod that is spread with the pods of the same

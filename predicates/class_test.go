@@ -147,3 +147,28 @@ func TestACollisionOfHashesSharesNothing(t *testing.T) {
 		t.Error("a forgotten class was found")
 	}
 }
+
+func TestOnlyAPodThatNamesItsNodeHasNoClass(t *testing.T) {
+	one := named(corev1.NodeSelectorOpIn, "a")
+	labelledToo := one
+	labelledToo.MatchExpressions = label("zone", corev1.NodeSelectorOpIn, "a").MatchExpressions
+	for _, test := range []struct {
+		name   string
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		{"a pod without affinity", func(*corev1.Pod) {}, true},
+		{"a pod of a DaemonSet", requiring(one), false},
+		{"one that wants a label of its node as well", requiring(labelledToo), false},
+		{"one that names two nodes", requiring(named(corev1.NodeSelectorOpIn, "a", "b")), true},
+		{"one that names a node it does not want", requiring(named(corev1.NodeSelectorOpNotIn, "a")), true},
+		{"one that would be content with another node", requiring(one, label("zone", corev1.NodeSelectorOpExists)), true},
+		{"one that selects by labels", requiring(label("zone", corev1.NodeSelectorOpExists)), true},
+		{"one whose spec has the node's name", func(p *corev1.Pod) { p.Spec.NodeName = "a" }, false},
+	} {
+		pod := cluster.NewResourceNames().NewPod(pod(test.change))
+		if got := newClasses(v1alpha2.EquivalenceTemplate, false).of(pod) != nil; got != test.want {
+			t.Errorf("%s has a class: %v", test.name, got)
+		}
+	}
+}

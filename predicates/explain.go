@@ -32,14 +32,19 @@ type ScorePart struct {
 }
 
 // Explain evaluates every predicate and score for a pod on every node, remembering
-// and recalling nothing.
+// and recalling nothing. A pod that is on a node already is taken as if it were not.
 func (p *Profile) Explain(pod *cluster.Pod, snap *cluster.Snapshot) []Explanation {
 	j := p.Judge(pod, snap)
+	for node := range snap.Nodes() {
+		if without := node.WithoutPod(pod.UID); without != node {
+			j.Suppose(without)
+		}
+	}
 	explanations := make([]Explanation, 0, snap.NodeCount())
 	var fitting []*Explanation
 	var nodes []int32
 	for node := range snap.Nodes() {
-		explanations = append(explanations, Explanation{Node: node, Against: j.Against(node)})
+		explanations = append(explanations, Explanation{Node: node, Against: j.Against(j.node(node.Index))})
 		if e := &explanations[len(explanations)-1]; len(e.Against) == 0 {
 			fitting, nodes = append(fitting, e), append(nodes, node.Index)
 		}

@@ -18,7 +18,7 @@ type StoreMetrics struct {
 // Results of asking for a class.
 const (
 	lookupHit     = "hit"
-	lookupMiss    = "miss"     // the class is new, or was dropped
+	lookupMiss    = "miss"     // the class is new, or was dropped, or the journal does not reach back
 	lookupNoClass = "no_class" // the pod has none and is evaluated for itself
 )
 

@@ -34,17 +34,17 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 			e.mu.Unlock()
 		}
 	}()
-	result := lookupHit
-	if e.judgement == nil {
-		result = lookupMiss
-	}
-	s.metrics.lookups.WithLabelValues(s.Profile.Name, result).Inc()
 	e.calls++
-	started := s.clock.Now()
+	missed, started := e.misses, s.clock.Now()
 	// Taken under the entry's lock, so that an entry only ever moves forward.
 	view := View{Snapshot: s.cluster.Snapshot(), store: s, entry: e, scratch: s.scratch()}
 	e.update(s.Profile, pod, view.Snapshot, view.scratch, started)
 	view.judgement = e.judgement
+	result := lookupHit
+	if e.misses > missed {
+		result = lookupMiss
+	}
+	s.metrics.lookups.WithLabelValues(s.Profile.Name, result).Inc()
 	s.metrics.evaluation.WithLabelValues(s.Profile.Name, result).Observe(s.clock.Since(started).Seconds())
 	s.metrics.report(s.Profile, e.evaluated)
 	s.account(e)

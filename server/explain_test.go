@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 func (b *bench) get(path string) (int, string) {
@@ -49,6 +51,20 @@ func TestExplainSaysOfEveryNodeWhatSpeaksForAndAgainstIt(t *testing.T) {
 	defer response.Body.Close()
 	if page, _ := io.ReadAll(response.Body); !strings.Contains(string(page), "0 of 2 nodes fit") {
 		t.Errorf("for a posted pod of 20 CPUs answered %s", page)
+	}
+}
+
+func TestExplainDoesNotHoldAPodAgainstItself(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("a", "4")
+	placed := newPod("p", "3")
+	placed.Spec.NodeName = "a"
+	placed.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
+	if err := b.cluster.Set(placed); err != nil {
+		t.Fatal(err)
+	}
+	if _, page := b.get("/debug/explain?pod=default/p"); !strings.Contains(page, "1 of 1 nodes fit") {
+		t.Errorf("of a pod on its node it says:\n%s", page)
 	}
 }
 

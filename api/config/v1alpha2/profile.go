@@ -44,7 +44,8 @@ const (
 	// agree in every field that a plugin reads.
 	EquivalenceControllerRef Equivalence = "ControllerRef"
 	// EquivalenceTemplate takes pods as alike that agree in every field that a plugin
-	// reads, whatever their controllers.
+	// reads, whatever their controllers; but not pods of two controllers that are each
+	// spread by default.
 	EquivalenceTemplate Equivalence = "Template"
 )
 
