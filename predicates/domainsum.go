@@ -73,5 +73,7 @@ func (s *domainSum[Share]) at(index int32) (domain, sum int32) {
 // size is in bytes. The domains belong to the snapshot.
 func (s *domainSum[Share]) size() int64 {
 	var share Share
-	return int64(cap(s.sums))*int64(unsafe.Sizeof(int32(0))) + int64(cap(s.shares))*int64(unsafe.Sizeof(share))
+	const perSum = int64(unsafe.Sizeof(int32(0)))
+	perShare := int64(unsafe.Sizeof(share)) //nolint:gosec // 2 or 4
+	return int64(cap(s.sums))*perSum + int64(cap(s.shares))*perShare
 }

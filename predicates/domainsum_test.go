@@ -17,7 +17,7 @@ func TestDomainSumsAreThoseOfTheNodesThatAreThere(t *testing.T) {
 		sum := newDomainSum[int16]("zone")
 		told := map[int32]int32{} // sums by domain, as changed told of them
 		last := map[int32]*cluster.Node{}
-		share := func(n *cluster.Node) int16 { return int16(n.Allocatable.Pods) } //nolint:gosec // few
+		share := func(n *cluster.Node) int16 { return int16(n.Allocatable.Pods) }
 		for range rapid.IntRange(1, 20).Draw(t, "rounds") {
 			for range rapid.IntRange(0, 4).Draw(t, "changes") {
 				object := node(offering("pods", fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "share"))))

@@ -150,7 +150,7 @@ func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 			alone := j.ratings[i].Alone != nil
 			if j.prepareRating(i, snap); alone || j.ratings[i].Alone != nil {
 				for node := range snap.Nodes() {
-					e.totals[node.Index] = int32(j.alone(node))
+					e.totals[node.Index] = j.alone(node)
 				}
 			}
 			break
@@ -176,7 +176,7 @@ func (e *entry) evaluate(node *cluster.Node, aspects cluster.Aspect) {
 		}
 	}
 	if j.profile.rated&aspects != 0 || isNew {
-		e.totals[node.Index] = int32(j.alone(node))
+		e.totals[node.Index] = j.alone(node)
 	}
 }
 

@@ -124,20 +124,21 @@ func (j *Judgement) suppose(snap *cluster.Snapshot, node *cluster.Node) {
 // comparisons within one call mean something.
 func (j *Judgement) Rank(nodes []int32, totals []int64) {
 	for i, index := range nodes {
-		totals[i] = j.alone(j.node(index))
+		totals[i] = int64(j.alone(j.node(index)))
 	}
 	j.compare(nodes, nil, totals, make([]int64, len(nodes)))
 }
 
-// alone is the weighted sum of those scores that rate a node for itself.
-func (j *Judgement) alone(node *cluster.Node) int64 {
+// alone is the weighted sum of those scores that rate a node for itself. Weights are at
+// most 100, so it fits many times over.
+func (j *Judgement) alone(node *cluster.Node) int32 {
 	var total int64
 	for i, rating := range j.ratings {
 		if rating.Alone != nil {
 			total += j.profile.scores[i].weight * rating.Alone(node)
 		}
 	}
-	return total
+	return int32(total)
 }
 
 // compare adds the weighted sum of the other scores; for sizes see [Comparison]. ratings

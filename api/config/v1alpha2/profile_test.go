@@ -18,8 +18,13 @@ func TestPluginsOfAProfile(t *testing.T) {
 		VolumeRestrictions, NodeVolumeLimits, VolumeZone, PodTopologySpread, InterPodAffinity,
 	}
 	defaultScores := []ScorePlugin{
-		{TaintToleration, 3}, {NodeAffinity, 2}, {NodeResourcesFit, 1}, {PodTopologySpread, 2}, {InterPodAffinity, 2},
-		{NodeResourcesBalancedAllocation, 1}, {ImageLocality, 1},
+		{TaintToleration, 3},
+		{NodeAffinity, 2},
+		{NodeResourcesFit, 1},
+		{PodTopologySpread, 2},
+		{InterPodAffinity, 2},
+		{NodeResourcesBalancedAllocation, 1},
+		{ImageLocality, 1},
 	}
 	// fit is the default scores with another one, or none, in the place of NodeResourcesFit.
 	fit := func(instead ...ScorePlugin) []ScorePlugin {
