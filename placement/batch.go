@@ -1,25 +1,24 @@
 package placement
 
 import (
-	"container/heap"
-	"math/rand/v2"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
 
-// batch places pods of one class, one after the other.
+// batch places pods of one kind, one after the other.
 //
-// Nodes that every comparison rates alike form a group; within one, the node that
-// scores highest for itself is the best one, whatever the company. So the best node of
-// all is the best of the few that lead their groups, and a pod costs as much as there
-// are groups, not nodes.
+// Nodes that every comparison rates alike, and of which other nodes rule out all or
+// none, form a group; within one, the node that scores highest for itself is the best
+// one, whatever the company. So the best node of all is the best of the few that lead
+// their groups, and a pod costs as much as there are groups, not nodes.
 type batch struct {
+	pod    *cluster.Pod // any of them
 	trial  *predicates.Trial
-	groups map[uint64]*group
-	member []*group // by node index: the group in which the pods fit it; nil if they do not
-	ticket []uint32 // by node index: of equals, the lowest wins
-	seen   int      // how many entries of the plan's log the trial knows
+	salt   uint64 // of tickets
+	seen   int    // how many moves of the plan the trial knows
+	groups []*group
+	byKey  map[uint64]*group
+	filed  []filing // by node index
 
 	leaders []*group // memory for one choice
 	nodes   []int32
@@ -27,64 +26,85 @@ type batch struct {
 	totals  []int64
 }
 
+// filing is where a node is filed.
+type filing struct {
+	group *group // nil for a node that does not fit
+	turn  uint32 // how often it was filed
+}
+
 // newBatch files all nodes of a snapshot.
-func newBatch(trial *predicates.Trial, snap *cluster.Snapshot, random *rand.Rand) *batch {
-	b := &batch{trial: trial, groups: map[uint64]*group{}}
-	b.member, b.ticket = make([]*group, snap.IndexEnd()), make([]uint32, snap.IndexEnd())
-	for node := range snap.Nodes() {
-		b.ticket[node.Index] = random.Uint32()
+func newBatch(pod *cluster.Pod, trial *predicates.Trial, salt uint64) *batch {
+	b := &batch{pod: pod, trial: trial, salt: salt, byKey: map[uint64]*group{}}
+	b.filed = make([]filing, trial.Snapshot().IndexEnd())
+	for node := range trial.Snapshot().Nodes() {
 		b.file(node.Index)
 	}
 	return b
 }
 
-// follow takes in the nodes of a plan that changed since it was last here.
+// follow takes in the moves of a plan since it was last here.
 func (b *batch) follow(p *Plan) {
-	for _, index := range p.log[b.seen:] {
-		if node := p.nodes[index]; node != b.trial.Node(index) {
-			b.trial.Suppose(node, b.file)
-		}
+	for i := range p.log[b.seen:] {
+		m := &p.log[b.seen+i]
+		b.trial.Suppose(p.Node(m.index), m.pod, m.kind, b.file)
 	}
 	b.seen = len(p.log)
 }
 
 // file puts a node into the group where it belongs now.
 func (b *batch) file(index int32) {
-	if was := b.member[index]; was != nil {
-		was.size--
-		b.member[index] = nil
+	at := &b.filed[index]
+	if at.group != nil {
+		at.group.size--
+		at.group = nil
 	}
-	if b.trial.Verdict(index) != predicates.Fits {
+	at.turn++
+	if !b.trial.Stands(index) {
 		return
 	}
 	key := b.trial.Group(index)
-	g := b.groups[key]
+	g := b.byKey[key]
 	if g == nil {
-		g = &group{}
-		b.groups[key] = g
+		g = &group{key: key}
+		b.groups, b.byKey[key] = append(b.groups, g), g
 	}
 	g.size++
-	b.member[index] = g
-	heap.Push(g, contender{index: index, alone: b.trial.Alone(index), ticket: b.ticket[index]})
+	at.group = g
+	g.push(contender{
+		index: index, turn: at.turn, alone: b.trial.Alone(index),
+		left: float32(Leftover(b.pod, b.trial.Node(index))), ticket: b.ticket(index),
+	})
+}
+
+// ticket is a number that the node drew for this batch.
+func (b *batch) ticket(index int32) uint32 {
+	drawn := (b.salt ^ uint64(index)) * 0x9e3779b97f4a7c15 //nolint:gosec // indexes are not negative
+	drawn = (drawn ^ drawn>>32) * 0xd6e8feb86659fd93
+	return uint32(drawn >> 32)
 }
 
 // best is the node with the highest total, -1 when the pods fit nowhere.
 func (b *batch) best() int32 {
 	b.leaders, b.nodes, b.sizes, b.totals = b.leaders[:0], b.nodes[:0], b.sizes[:0], b.totals[:0]
-	for key, g := range b.groups {
+	for i := 0; i < len(b.groups); {
+		g := b.groups[i]
 		if !b.lead(g) {
-			delete(b.groups, key)
+			b.drop(i)
 			continue
 		}
-		first := g.contenders[0]
+		i++
+		first := &g.contenders[0]
+		if b.trial.Verdict(first.index) != predicates.Fits {
+			continue // as on all nodes of the group, until a pod elsewhere comes or goes
+		}
 		b.leaders = append(b.leaders, g)
-		b.nodes, b.sizes, b.totals = append(b.nodes, first.index), append(b.sizes, g.size), append(b.totals, first.alone)
+		b.nodes, b.sizes, b.totals = append(b.nodes, first.index), append(b.sizes, g.size), append(b.totals, int64(first.alone))
 	}
 	b.trial.Compare(b.nodes, b.sizes, b.totals)
 	best := -1
 	for i, g := range b.leaders {
 		if best < 0 || b.totals[i] > b.totals[best] ||
-			b.totals[i] == b.totals[best] && g.contenders[0].ticket < b.leaders[best].contenders[0].ticket {
+			b.totals[i] == b.totals[best] && g.contenders[0].winsTie(&b.leaders[best].contenders[0]) {
 			best = i
 		}
 	}
@@ -94,48 +114,24 @@ func (b *batch) best() int32 {
 	return b.nodes[best]
 }
 
-// lead brings to the front of a group the best node that is still what it was when it
-// was filed. It says false when there is none.
+// lead brings to the front of a group the best of its nodes. It says false when there is
+// none.
 func (b *batch) lead(g *group) bool {
+	g.order()
 	for len(g.contenders) > 0 {
-		first := g.contenders[0]
-		if b.member[first.index] == g && b.trial.Alone(first.index) == first.alone {
+		if first := &g.contenders[0]; b.filed[first.index] == (filing{g, first.turn}) {
 			return true
 		}
-		heap.Pop(g)
+		g.pop()
 	}
 	return false
 }
 
-// group is the nodes of one group, the best first.
-type group struct {
-	contenders []contender
-	size       int32 // how many nodes are in it; contenders may hold more, out of date
-}
-
-type contender struct {
-	index  int32
-	alone  int64
-	ticket uint32
-}
-
-func (g *group) Len() int { return len(g.contenders) }
-
-func (g *group) Less(i, j int) bool {
-	a, b := &g.contenders[i], &g.contenders[j]
-	if a.alone != b.alone {
-		return a.alone > b.alone
-	}
-	return a.ticket < b.ticket
-}
-
-func (g *group) Swap(i, j int) { g.contenders[i], g.contenders[j] = g.contenders[j], g.contenders[i] }
-
-func (g *group) Push(x any) { g.contenders = append(g.contenders, x.(contender)) }
-
-func (g *group) Pop() any {
-	last := len(g.contenders) - 1
-	x := g.contenders[last]
-	g.contenders = g.contenders[:last]
-	return x
+// drop removes a group without nodes. One of that key may come anew.
+func (b *batch) drop(i int) {
+	last := len(b.groups) - 1
+	delete(b.byKey, b.groups[i].key)
+	b.groups[i] = b.groups[last]
+	b.groups[last] = nil
+	b.groups = b.groups[:last]
 }

@@ -5,13 +5,13 @@
 //
 // A [Plan] is about one snapshot, which it never changes:
 //
-//	plan := placement.New(pods, options)
+//	plan := placement.New(store, pods, seed)
 //	defer plan.Close()
-//	plan.Remove(evicted, node)          // what if this pod were gone
-//	for _, pod := range pods {
-//		place := plan.Place(pod)
-//		...
-//	}
+//	plan.Put(other, node)               // a place that is held for somebody else
+//	plan.Take(evicted, node)            // what if this pod were gone
+//	outcome := plan.PlaceAll(pods, atLeast, deadline)
+//
+// [Plan.PlaceAll] is for pods that start together or not at all, [Plan.Place] for one.
 //
 // Pods of one equivalence class share what is known of the nodes, and the best node is
 // found among the leaders of groups of nodes that are rated alike, so that the cost of

@@ -14,29 +14,41 @@ type Plan struct {
 	store   *predicates.VerdictStore
 	snap    *cluster.Snapshot
 	random  *rand.Rand
+	kinds   *kinds
 	trials  map[*predicates.Class]*predicates.Trial
 	batches map[*predicates.Class]*batch
 	nodes   map[int32]*cluster.Node // those that differ from the snapshot
-	log     []int32                 // indexes of nodes, in the order in which they changed
+	log     []move                  // all that happened, in its order
+}
+
+// move is a pod that came to a node or went from it.
+type move struct {
+	index  int32
+	pod    *cluster.Pod
+	kind   *predicates.Class
+	before *cluster.Node
 }
 
 // New begins a plan for pods of one profile on the present snapshot. It places none of
-// them yet. Ties between nodes are broken at random by the seed.
+// them yet, and others may be placed too. Of nodes that are equally good it takes the one
+// with the smallest [Leftover], and then one at random by the seed.
 func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan {
 	p := &Plan{
-		store:  store,
-		snap:   store.Snapshot(),
-		random: rand.New(rand.NewPCG(seed, 0)), //nolint:gosec // for fairness, not for secrets
+		store: store, kinds: newKinds(store),
+		random: rand.New(rand.NewPCG(seed, 0)),
 		trials: map[*predicates.Class]*predicates.Trial{}, batches: map[*predicates.Class]*batch{},
 		nodes: map[int32]*cluster.Node{},
 	}
-	examples := map[*predicates.Class]*cluster.Pod{}
-	for _, pod := range pods {
-		class := store.ClassOf(pod)
-		if class == nil || p.trials[class] != nil {
-			continue
-		}
-		p.trials[class], examples[class] = store.Try(pod), pod
+	examples := p.kinds.expect(pods)
+	// Classes that are new or far behind are judged one by one before they are held all
+	// together.
+	for _, pod := range examples {
+		view := store.View(pod)
+		view.Close()
+	}
+	p.snap = store.Snapshot()
+	for class, pod := range examples {
+		p.trials[class] = store.Try(pod)
 		p.snap = p.trials[class].Snapshot() // never older than the one before
 	}
 	for class, trial := range p.trials {
@@ -63,42 +75,67 @@ func (p *Plan) Node(index int32) *cluster.Node {
 	return p.snap.Node(index)
 }
 
-// Put makes a pod count on a node.
-func (p *Plan) Put(pod *cluster.Pod, index int32) { p.set(p.Node(index).WithPod(pod)) }
+// Put makes a pod count on a node: one that was placed by somebody else, or that a place
+// is held for.
+func (p *Plan) Put(pod *cluster.Pod, index int32) {
+	p.move(pod, p.Node(index).WithPod(pod))
+}
 
 // Take makes a pod count no more on the node that it is on.
-func (p *Plan) Take(pod *cluster.Pod, index int32) { p.set(p.Node(index).WithoutPod(pod.UID)) }
+func (p *Plan) Take(pod *cluster.Pod, index int32) {
+	p.move(pod, p.Node(index).WithoutPod(pod.UID))
+}
 
-func (p *Plan) set(node *cluster.Node) {
+// move notes that a node is another one, since a pod came or went.
+func (p *Plan) move(pod *cluster.Pod, node *cluster.Node) {
+	p.log = append(p.log, move{index: node.Index, pod: pod, kind: p.kinds.of(pod), before: p.Node(node.Index)})
 	p.nodes[node.Index] = node
-	p.log = append(p.log, node.Index)
+}
+
+// undo takes back what happened since the log had a length.
+func (p *Plan) undo(length int) {
+	for at := len(p.log) - 1; at >= length; at-- {
+		p.move(p.log[at].pod, p.log[at].before)
+	}
 }
 
 // Place puts a pod on the best node that it fits, and returns the node's index; -1 when
 // it fits none.
 func (p *Plan) Place(pod *cluster.Pod) int32 {
-	b, done := p.batch(pod)
-	defer done()
-	b.follow(p)
+	b := p.batch(pod)
 	best := b.best()
 	if best >= 0 {
 		p.Put(pod, best)
 	}
+	p.done(pod)
 	return best
 }
 
-// batch is that of the pod's class. A pod without one, or of a class that was forgotten
-// since the plan began, gets one for itself.
-func (p *Plan) batch(pod *cluster.Pod) (b *batch, done func()) {
-	class := p.store.ClassOf(pod)
-	if b := p.batches[class]; b != nil {
-		return b, func() {}
+// batch is that of the pod's kind, as planned so far.
+func (p *Plan) batch(pod *cluster.Pod) *batch {
+	kind := p.kinds.of(pod)
+	b := p.batches[kind]
+	if b == nil {
+		trial := p.trials[kind]
+		if trial == nil {
+			trial = p.store.TryAlone(pod, p.snap)
+			p.trials[kind] = trial
+		}
+		b = newBatch(pod, trial, p.random.Uint64())
+		p.batches[kind] = b
 	}
-	if trial := p.trials[class]; trial != nil {
-		b = newBatch(trial, p.snap, p.random)
-		p.batches[class] = b
-		return b, func() {}
+	b.follow(p)
+	return b
+}
+
+// done forgets what is known of a pod that has no class once the last pod like it was
+// placed: there may be many such pods, each unlike the others.
+func (p *Plan) done(pod *cluster.Pod) {
+	kind, last := p.kinds.placed(pod)
+	if !last {
+		return
 	}
-	trial := p.store.TryAlone(pod, p.snap)
-	return newBatch(trial, p.snap, p.random), trial.Close
+	p.trials[kind].Close()
+	delete(p.trials, kind)
+	delete(p.batches, kind)
 }

@@ -49,17 +49,22 @@ func TestEveryPodGetsTheBestNodeOfThatMoment(t *testing.T) {
 			if rapid.IntRange(0, 4).Draw(t, "take") == 0 {
 				take(t, plan)
 			}
-			totals := fresh(store.Profile, plan, pod)
-			highest := int64(-1)
-			for _, total := range totals {
-				highest = max(highest, total)
+			if rapid.IntRange(0, 4).Draw(t, "in vain") == 0 {
+				inVain(t, plan, pods)
+			}
+			rated := fresh(store.Profile, plan, pod)
+			best := worst
+			for _, r := range rated {
+				if r.over(best) {
+					best = r
+				}
 			}
 			got := plan.Place(pod)
-			switch total, fits := totals[got]; {
-			case got < 0 && highest >= 0:
-				t.Fatalf("%s got no node, and there is one of %d", pod.Name, highest)
-			case got >= 0 && (!fits || total != highest):
-				t.Fatalf("%s got node %d, fits: %v, total %d, the best has %d", pod.Name, got, fits, total, highest)
+			switch r, fits := rated[got]; {
+			case got < 0 && len(rated) > 0:
+				t.Fatalf("%s got no node, and there is one of %+v", pod.Name, best)
+			case got >= 0 && (!fits || r != best):
+				t.Fatalf("%s got node %d, fits: %v, %+v, and the best has %+v", pod.Name, got, fits, r, best)
 			}
 		}
 		plan.Close()
@@ -71,14 +76,44 @@ func TestEveryPodGetsTheBestNodeOfThatMoment(t *testing.T) {
 
 // take takes away a pod of a node, if that has one.
 func take(t *rapid.T, plan *Plan) {
-	index := int32(rapid.IntRange(0, plan.Snapshot().IndexEnd()-1).Draw(t, "node")) //nolint:gosec // few
+	index := int32(rapid.IntRange(0, plan.Snapshot().IndexEnd()-1).Draw(t, "node"))
 	if node := plan.Node(index); node != nil && len(node.Pods) > 0 {
 		plan.Take(node.Pods[0], index)
 	}
 }
 
-// fresh is the total of every node that the pod fits, as planned so far, by index.
-func fresh(profile *predicates.Profile, plan *Plan, pod *cluster.Pod) map[int32]int64 {
+// inVain places some of the pods, and takes all of them back.
+func inVain(t *rapid.T, plan *Plan, pods []*cluster.Pod) {
+	before := map[int32]*cluster.Node{}
+	for node := range plan.Snapshot().Nodes() {
+		before[node.Index] = plan.Node(node.Index)
+	}
+	some := pods[:rapid.IntRange(0, len(pods)).Draw(t, "so many")]
+	if outcome := plan.PlaceAll(some, len(some)+1, time.Time{}); outcome.Kept {
+		t.Fatal("fewer pods than were to be placed at least were kept")
+	}
+	for index, node := range before {
+		if plan.Node(index) != node {
+			t.Fatalf("%s is not as it was", node.Name)
+		}
+	}
+}
+
+// rated is what there is to say of a node that a pod fits.
+type rated struct {
+	total int64
+	left  float32
+}
+
+var worst = rated{total: -1}
+
+func (r rated) over(other rated) bool {
+	return r.total > other.total || r.total == other.total && r.left < other.left
+}
+
+// fresh is what a judgement that remembers nothing says of the nodes that the pod fits,
+// as planned so far, by index.
+func fresh(profile *predicates.Profile, plan *Plan, pod *cluster.Pod) map[int32]rated {
 	judgement := profile.Judge(pod, plan.Snapshot())
 	for node := range plan.Snapshot().Nodes() {
 		judgement.Suppose(plan.Node(node.Index))
@@ -91,9 +126,9 @@ func fresh(profile *predicates.Profile, plan *Plan, pod *cluster.Pod) map[int32]
 	}
 	totals := make([]int64, len(fitting))
 	judgement.Rank(fitting, totals)
-	byIndex := map[int32]int64{}
+	byIndex := map[int32]rated{}
 	for i, index := range fitting {
-		byIndex[index] = totals[i]
+		byIndex[index] = rated{totals[i], float32(Leftover(pod, plan.Node(index)))}
 	}
 	return byIndex
 }
@@ -121,6 +156,10 @@ func asBefore(t *rapid.T, store *predicates.VerdictStore, pod *cluster.Pod) {
 }
 
 func newStore(t interface{ Fatal(...any) }) (*cluster.Cluster, *predicates.VerdictStore) {
+	return newStoreAt(t, clock.RealClock{})
+}
+
+func newStoreAt(t interface{ Fatal(...any) }, now clock.PassiveClock) (*cluster.Cluster, *predicates.VerdictStore) {
 	config := v1alpha2.Default()
 	config.Profiles[0].NodeSelection = v1alpha2.NodeSelectionExtender
 	profile, err := predicates.NewProfile(&config.Profiles[0])
@@ -129,7 +168,7 @@ func newStore(t interface{ Fatal(...any) }) (*cluster.Cluster, *predicates.Verdi
 	}
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: time.Hour})
-	return c, predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), clock.RealClock{})
+	return c, predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)
 }
 
 func set(t interface{ Fatal(...any) }, c *cluster.Cluster, object runtime.Object) {
@@ -148,15 +187,20 @@ func drawNode(t *rapid.T, name string) *corev1.Node {
 		corev1.ResourceMemory: resource.MustParse("8Gi"),
 		corev1.ResourcePods:   *resource.NewQuantity(6, resource.DecimalSI),
 	}
+	if gpus := rapid.Int64Range(0, 4).Draw(t, "gpus"); gpus > 0 {
+		node.Status.Allocatable[gpu] = *resource.NewQuantity(gpus, resource.DecimalSI)
+	}
 	if rapid.IntRange(0, 3).Draw(t, "taint") == 0 {
 		node.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectPreferNoSchedule}}
 	}
 	return node
 }
 
+const gpu = "example.com/gpu"
+
 // drawPod draws a pod of one of a few controllers, or of none.
 func drawPod(t *rapid.T, name string) *corev1.Pod {
-	kind := rapid.IntRange(0, 5).Draw(t, "kind of "+name)
+	kind := rapid.IntRange(0, 6).Draw(t, "kind of "+name)
 	app := map[string]string{"app": fmt.Sprint(kind % 3)}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), Labels: app},
@@ -165,11 +209,13 @@ func drawPod(t *rapid.T, name string) *corev1.Pod {
 		}}}}},
 	}
 	same := &metav1.LabelSelector{MatchLabels: app}
+	next := &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprint((kind + 1) % 3)}}
 	near := corev1.PodAffinityTerm{LabelSelector: same, TopologyKey: corev1.LabelTopologyZone}
-	apart := corev1.PodAffinityTerm{LabelSelector: same, TopologyKey: corev1.LabelHostname}
+	nextTo := corev1.PodAffinityTerm{LabelSelector: next, TopologyKey: corev1.LabelTopologyZone}
+	apart := corev1.PodAffinityTerm{LabelSelector: same, TopologyKey: rapid.SampledFrom([]string{corev1.LabelHostname, corev1.LabelTopologyZone}).Draw(t, "apart")}
 	switch kind {
 	case 1:
-		pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{apart}}}
+		pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{rapid.SampledFrom([]corev1.PodAffinityTerm{apart, nextTo}).Draw(t, "anti-affinity")}}}
 	case 2:
 		pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: same,
@@ -178,15 +224,17 @@ func drawPod(t *rapid.T, name string) *corev1.Pod {
 		}}
 	case 3:
 		pod.Spec.Affinity = &corev1.Affinity{
-			PodAffinity:     &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 10, PodAffinityTerm: near}}},
+			PodAffinity:     &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 10, PodAffinityTerm: nextTo}}},
 			PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 5, PodAffinityTerm: apart}}},
 		}
 	case 4:
 		pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{near}}}
+	case 0:
+		pod.Spec.Containers[0].Resources.Requests[gpu] = *resource.NewQuantity(1, resource.DecimalSI)
 	case 5:
 		pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
 	}
-	if kind < 5 {
+	if kind < 5 { // the others have no class
 		yes := true
 		pod.OwnerReferences = []metav1.OwnerReference{{UID: types.UID(fmt.Sprint(kind)), Controller: &yes}}
 	}

@@ -59,6 +59,8 @@ func (d *imageDigest) Update(snap *cluster.Snapshot, nodes []int32) {
 // Suppose implements [Digest]. The images of a node are not supposed to change.
 func (d *imageDigest) Suppose(*cluster.Snapshot, *cluster.Node) {}
 
+func (d *imageDigest) minds(*cluster.Pod) bool { return false }
+
 // held is the number of what a node holds.
 func (d *imageDigest) held(node *cluster.Node) uint16 {
 	var bytes []int64

@@ -102,6 +102,29 @@ func (c *podAffinityCheck) wants(pod *cluster.Pod) bool {
 	return len(c.wanted) > 0
 }
 
+// Group implements [Spanning].
+func (c *podAffinityCheck) Group(node *cluster.Node) uint64 {
+	group := uint64(0)
+	for p := range c.presences() {
+		if domain, present := p.at(node.Index); p.now.Size(domain) == 1 {
+			group = mix(group, ofTruth(present))
+		} else {
+			group = mix(group, ofDomain(domain))
+		}
+	}
+	return group
+}
+
+// kinds implements [regrouping].
+func (c *podAffinityCheck) kinds() int { return len(c.opposing) }
+
+func (c *podAffinityCheck) minds(pod *cluster.Pod) bool {
+	if c.wants(pod) || slices.ContainsFunc(c.unwanted, func(t ownTerm) bool { return t.matches(pod) }) {
+		return true
+	}
+	return pod.Affinity != nil && slices.ContainsFunc(pod.Affinity.RequiredAnti, func(t cluster.AffinityTerm) bool { return c.matchedBy(&t) })
+}
+
 // Update implements [Digest].
 func (c *podAffinityCheck) Update(snap *cluster.Snapshot, nodes []int32) {
 	wasFirst := c.isFirst()

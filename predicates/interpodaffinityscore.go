@@ -192,6 +192,16 @@ func (c *podAffinityComparison) Group(index int32) uint64 {
 	return group
 }
 
+func (c *podAffinityComparison) minds(pod *cluster.Pod) bool {
+	if slices.ContainsFunc(c.terms, func(t ownTerm) bool { return t.matches(pod) }) {
+		return true
+	}
+	about := func(t cluster.WeightedAffinityTerm) bool { return c.matchedBy(&t.AffinityTerm) }
+	return pod.Affinity != nil &&
+		(c.hardWeight != 0 && slices.ContainsFunc(pod.Affinity.Required, func(t cluster.AffinityTerm) bool { return c.matchedBy(&t) }) ||
+			slices.ContainsFunc(pod.Affinity.Preferred, about) || slices.ContainsFunc(pod.Affinity.PreferredAnti, about))
+}
+
 // kinds implements [regrouping].
 func (c *podAffinityComparison) kinds() int { return len(c.sums) }
 

@@ -112,6 +112,8 @@ func (c *volumeLimitsCheck) Update(snap *cluster.Snapshot, _ []int32) { c.object
 // Suppose implements [Digest].
 func (c *volumeLimitsCheck) Suppose(*cluster.Snapshot, *cluster.Node) {}
 
+func (c *volumeLimitsCheck) minds(*cluster.Pod) bool { return false }
+
 func (c *volumeLimitsCheck) Verdict(node *cluster.Node) Verdict {
 	switch {
 	case c.needs.nowhere != Fits:

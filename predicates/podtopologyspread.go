@@ -73,6 +73,20 @@ func (c *spreadCheck) Verdict(node *cluster.Node) Verdict {
 	return Fits
 }
 
+// Group implements [Spanning].
+func (c *spreadCheck) Group(node *cluster.Node) uint64 {
+	group := uint64(0)
+	for i := range c.terms {
+		term := &c.terms[i]
+		if domain := term.now.Of(node.Index); term.now.Size(domain) == 1 {
+			group = mix(group, ofAmount(term.pods[domain]))
+		} else {
+			group = mix(group, ofDomain(domain))
+		}
+	}
+	return group
+}
+
 // Update implements [Digest].
 func (c *spreadCheck) Update(snap *cluster.Snapshot, nodes []int32) {
 	c.end = int32(snap.IndexEnd()) //nolint:gosec // a cluster has fewer than 2³¹ nodes

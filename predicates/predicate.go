@@ -60,6 +60,18 @@ type Spanning interface {
 	// an index twice, and one that is not in use. The nodes that were updated need not
 	// be among them.
 	Turned(visit func(index int32))
+	// Group is the same for nodes that have the same verdict, whatever becomes of other
+	// nodes. That of a node changes only with the node itself. The node may be a supposed
+	// one.
+	Group(node *cluster.Node) uint64
+}
+
+// mindful is a Digest that can tell which pods it is about. To one that is not, every pod
+// may matter.
+type mindful interface {
+	// minds says that it might say something else if the pod came to some node, or went.
+	// It is the same for pods of one class.
+	minds(pod *cluster.Pod) bool
 }
 
 // Selective is a Check or a Comparison that can tell which objects of the cluster it

@@ -63,6 +63,13 @@ func (c recordedCheck) Turned(visit func(index int32)) {
 	}
 }
 
+func (c recordedCheck) Group(node *cluster.Node) uint64 {
+	if spanning, ok := c.Check.(Spanning); ok {
+		return spanning.Group(node)
+	}
+	return 0
+}
+
 func (c recordedCheck) DependsOn(kind cluster.Aspect, name types.NamespacedName, before, after *cluster.Objects) bool {
 	selective, ok := c.Check.(Selective)
 	return !ok || selective.DependsOn(kind, name, before, after)

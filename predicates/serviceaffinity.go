@@ -102,6 +102,21 @@ func (c *serviceAffinityCheck) Verdict(node *cluster.Node) Verdict {
 	return Fits
 }
 
+// Group implements [Spanning].
+func (c *serviceAffinityCheck) Group(node *cluster.Node) uint64 {
+	group := ofTruth(c.given.Matches(labels.Set(node.Labels)))
+	for i := range c.shared {
+		if domains := c.shared[i].domains; domains != nil {
+			group = mix(group, ofDomain(domains.Of(node.Index)))
+		}
+	}
+	return group
+}
+
+func (c *serviceAffinityCheck) minds(pod *cluster.Pod) bool {
+	return pod.Namespace == c.namespace && c.alsoServe(pod.Labels)
+}
+
 // Update implements [Digest].
 func (c *serviceAffinityCheck) Update(snap *cluster.Snapshot, nodes []int32) {
 	if len(c.selectors) == 0 {

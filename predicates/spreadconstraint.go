@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"math"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -191,6 +192,13 @@ func (s *spread) matching(node *cluster.Node, constraint *spreadConstraint) int1
 		}
 	}
 	return int16(min(count, mostMatching))
+}
+
+// minds implements [mindful].
+func (s *spread) minds(pod *cluster.Pod) bool {
+	return pod.Namespace == s.namespace && slices.ContainsFunc(s.constraints, func(c spreadConstraint) bool {
+		return c.selector.Matches(labels.Set(pod.Labels))
+	})
 }
 
 // DependsOn implements [Selective].

@@ -33,6 +33,8 @@ func (t *tally) Update(snap *cluster.Snapshot, nodes []int32) {
 
 func (t *tally) Suppose(_ *cluster.Snapshot, node *cluster.Node) { t.put(node) }
 
+func (t *tally) minds(*cluster.Pod) bool { return false }
+
 func (t *tally) put(node *cluster.Node) {
 	number := int32(min(t.of(node), math.MaxInt32)) //nolint:gosec // neither negative nor more
 	if t.numbers == nil {

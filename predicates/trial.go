@@ -1,8 +1,10 @@
 package predicates
 
 import (
-	"maps"
+	"math/bits"
 	"slices"
+
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
 )
@@ -12,12 +14,39 @@ import (
 // remembered of the class, and holds it: who else asks about the class waits until
 // Close, which takes every supposition back. It belongs to one goroutine, and a
 // goroutine that holds trials must be the only one that does.
+//
+// A supposed pod costs as much whatever the number of nodes: [Spanning] checks are not
+// asked again about the nodes of a failure domain, but about a node when it is looked at.
+// See Group.
 type Trial struct {
-	store    *VerdictStore
-	entry    *entry
-	snap     *cluster.Snapshot
-	supposed map[int32]*cluster.Node
-	scratch  *scratch
+	store   *VerdictStore
+	entry   *entry
+	snap    *cluster.Snapshot
+	scratch *scratch
+
+	spanning    uint32            // bit i is set for a check that is Spanning
+	alone       []int             // the other checks that a pod on the node may turn
+	digests     []digest          // of the judgement
+	regroupings []regrouping      // among them
+	minded      map[*Class]uint64 // which digests mind pods of a class, by bit
+
+	supposed map[int32]*supposition
+}
+
+// digest is one of a trial's.
+type digest struct {
+	Digest
+	bit uint64
+}
+
+// supposition is a node in another state.
+type supposition struct {
+	node *cluster.Node
+	told uint64 // the digests that know of it, by bit
+	// What is remembered of the node.
+	against uint32
+	first   Verdict
+	total   int32
 }
 
 // supposable is what may differ in a supposed state of a node: the pods on it.
@@ -27,12 +56,15 @@ const supposable = cluster.AspectRequested | cluster.AspectPorts | cluster.Aspec
 // snapshot.
 func (s *VerdictStore) Try(pod *cluster.Pod) *Trial {
 	view := s.View(pod)
-	return &Trial{store: s, entry: view.entry, snap: view.Snapshot, supposed: map[int32]*cluster.Node{}, scratch: view.scratch}
+	t := &Trial{store: s, entry: view.entry, snap: view.Snapshot, scratch: view.scratch}
+	t.prepare()
+	return t
 }
 
-// TryAlone begins a trial for one pod on a snapshot. It holds and remembers nothing.
+// TryAlone begins a trial for a pod, and others that are equal to it, on a snapshot. It
+// holds and remembers nothing.
 func (s *VerdictStore) TryAlone(pod *cluster.Pod, snap *cluster.Snapshot) *Trial {
-	t := &Trial{store: s, entry: &entry{class: &Class{}}, supposed: map[int32]*cluster.Node{}, scratch: s.scratch()}
+	t := &Trial{store: s, entry: &entry{class: &Class{}}, scratch: s.scratch()}
 	t.entry.mu.Lock()
 	t.Advance(pod, snap)
 	return t
@@ -42,6 +74,16 @@ func (s *VerdictStore) TryAlone(pod *cluster.Pod, snap *cluster.Snapshot) *Trial
 // of one class get the same pointer while the class is remembered.
 func (s *VerdictStore) ClassOf(pod *cluster.Pod) *Class { return s.classes.of(pod) }
 
+// FormOf is all that plugins read of a pod without a class. It is the same for pods that
+// they cannot tell apart.
+func (s *VerdictStore) FormOf(pod *cluster.Pod) string {
+	controller := selectingControllerOf(pod.Pod) // of one that names its node
+	return controller.kind + "\x00" + controller.name + "\x00" + canonical(pod.Pod)
+}
+
+// Clock is where the store has its time from.
+func (s *VerdictStore) Clock() clock.PassiveClock { return s.clock }
+
 // Snapshot is the one that the trial is about.
 func (t *Trial) Snapshot() *cluster.Snapshot { return t.snap }
 
@@ -50,101 +92,125 @@ func (t *Trial) Snapshot() *cluster.Snapshot { return t.snap }
 func (t *Trial) Advance(pod *cluster.Pod, snap *cluster.Snapshot) {
 	t.entry.update(t.store.Profile, pod, snap, t.scratch, t.store.clock.Now())
 	t.snap = snap
+	t.prepare()
+}
+
+// prepare sorts the plugins by what there is to do with them.
+func (t *Trial) prepare() {
+	j := t.entry.judgement
+	t.spanning, t.alone, t.digests, t.regroupings = 0, nil, nil, nil
+	t.minded, t.supposed = map[*Class]uint64{}, map[int32]*supposition{}
+	for i, check := range j.checks {
+		if _, ok := check.(Spanning); ok {
+			t.spanning |= 1 << i
+		} else if check != nil && j.profile.predicates[i].Aspects()&supposable != 0 {
+			t.alone = append(t.alone, i)
+		}
+		if d, ok := check.(Digest); ok {
+			t.add(d, 1<<i)
+		}
+	}
+	for i, rating := range j.ratings {
+		if rating.Among != nil {
+			t.add(rating.Among, 1<<(mostPredicates+i))
+		}
+	}
+}
+
+func (t *Trial) add(d Digest, bit uint64) {
+	t.digests = append(t.digests, digest{d, bit})
+	if r, ok := d.(regrouping); ok {
+		t.regroupings = append(t.regroupings, r)
+	}
 }
 
 // Node is the supposed state of a node, or its own; nil when there is none.
 func (t *Trial) Node(index int32) *cluster.Node {
-	if node, ok := t.supposed[index]; ok {
-		return node
+	if s := t.supposed[index]; s != nil {
+		return s.node
 	}
 	return t.snap.Node(index)
 }
 
-// Suppose puts another state of a node in the place of its present one; only the pods
-// on it may differ. It calls changed with the index of every node whose verdict or
-// score may be another one now, this one included.
-func (t *Trial) Suppose(node *cluster.Node, changed func(index int32)) {
-	t.supposed[node.Index] = node
-	t.apply(node, changed)
-}
-
-func (t *Trial) apply(node *cluster.Node, changed func(index int32)) {
-	e, j := t.entry, t.entry.judgement
+// Suppose puts another state of a node in the place of its present one, since a pod came
+// or went; only the pods on it may differ. The class is the pod's, nil when it has none.
+// When several did, it is told of each, at any of the states from then on. It calls
+// changed with the index of every node whose Alone, Group or Stands may be another one
+// now, this one included.
+func (t *Trial) Suppose(node *cluster.Node, pod *cluster.Pod, class *Class, changed func(index int32)) {
+	minded := t.minding(pod, class)
+	s := t.supposed[node.Index]
+	switch {
+	case s == nil:
+		e := t.entry
+		s = &supposition{against: e.against[node.Index], first: e.first[node.Index], total: e.totals[node.Index]}
+		t.supposed[node.Index] = s
+	case s.node == node && minded == 0:
+		return
+	}
+	s.node, s.told = node, s.told|minded
 	kinds := t.kinds()
-	j.suppose(t.snap, node)
-	e.evaluate(node, supposable)
+	for _, d := range t.digests {
+		if minded&d.bit != 0 {
+			d.Suppose(t.snap, node)
+		}
+	}
+	t.evaluate(node)
 	changed(node.Index)
 	if t.kinds() != kinds {
 		for other := range t.snap.Nodes() {
 			changed(other.Index)
 		}
 	}
-	for i, check := range j.checks {
-		spanning, ok := check.(Spanning)
-		if !ok {
-			continue
-		}
-		spanning.Turned(func(index int32) {
-			other := t.Node(index)
-			if other == nil {
-				return
-			}
-			before := e.first[index]
-			if e.ask(i, other, causeOthers); e.first[index] != before {
-				changed(index)
-			}
-		})
-	}
 }
+
+// evaluate asks those who look at the node alone.
+func (t *Trial) evaluate(node *cluster.Node) {
+	e := t.entry
+	for _, i := range t.alone {
+		cause := e.judgement.profile.predicates[i].Aspects() & supposable
+		e.ask(i, node, bits.TrailingZeros32(uint32(cause)))
+	}
+	e.totals[node.Index] = e.judgement.alone(node)
+}
+
+// minding are the digests that mind a pod, by bit.
+func (t *Trial) minding(pod *cluster.Pod, class *Class) uint64 {
+	if class != nil {
+		if minded, known := t.minded[class]; known {
+			return minded
+		}
+	}
+	var minded uint64
+	for _, d := range t.digests {
+		if m, ok := d.Digest.(mindful); !ok || m.minds(pod) {
+			minded |= d.bit
+		}
+	}
+	if class != nil {
+		t.minded[class] = minded
+	}
+	return minded
+}
+
+// Stands says that no check is against a node which looks at that node alone.
+func (t *Trial) Stands(index int32) bool { return t.entry.against[index]&^t.spanning == 0 }
 
 // Verdict is the first verdict against the node of that index, or Fits.
-func (t *Trial) Verdict(index int32) Verdict { return t.entry.first[index] }
+func (t *Trial) Verdict(index int32) Verdict {
+	node, asked := t.Node(index), t.entry.against[index]|t.spanning
+	for asked != 0 {
+		i := bits.TrailingZeros32(asked)
+		if verdict := t.entry.judgement.checks[i].Verdict(node); verdict != Fits {
+			return verdict
+		}
+		asked &^= 1 << i
+	}
+	return Fits
+}
 
 // Alone is the weighted sum of those scores of a node that do not hang on the company.
-func (t *Trial) Alone(index int32) int64 { return int64(t.entry.totals[index]) }
-
-// Group is the same for nodes that every Comparison rates alike, whichever nodes they
-// are compared with.
-func (t *Trial) Group(index int32) uint64 {
-	group := uint64(0)
-	for _, rating := range t.entry.judgement.ratings {
-		if rating.Among != nil {
-			group = mix(group, rating.Among.Group(index))
-		}
-	}
-	return group
-}
-
-// regrouping is a Comparison that may come to see differences between nodes to which it
-// was blind before, when a pod comes that cares for them.
-type regrouping interface {
-	// kinds of differences that it sees. When there are more, groups are other ones.
-	kinds() int
-}
-
-func (t *Trial) kinds() int {
-	kinds := 0
-	for _, rating := range t.entry.judgement.ratings {
-		if r, ok := rating.Among.(regrouping); ok {
-			kinds += r.kinds()
-		}
-	}
-	return kinds
-}
-
-// ofDomain is the part of a group that stands for a failure domain with several nodes:
-// whatever becomes of the domain, it becomes of all of them.
-func ofDomain(domain int32) uint64 { return uint64(uint32(domain)) } //nolint:gosec // -1 is one as well
-
-// ofAmount is the part of a group that stands for what one node has for itself.
-func ofAmount(amount int32) uint64 { return 1<<32 | uint64(uint32(amount)) } //nolint:gosec // negative ones as well
-
-// mix makes one number of two, spread over all bits.
-func mix(a, b uint64) uint64 {
-	const odd = 0x9e3779b97f4a7c15 // the golden ratio
-	mixed := (a ^ b) * odd
-	return mixed ^ mixed>>29
-}
+func (t *Trial) Alone(index int32) int32 { return t.entry.totals[index] }
 
 // Compare adds to totals[i] the weighted sum of what the comparisons say of the node
 // nodes[i], which stands for sizes[i] nodes of its group.
@@ -155,11 +221,20 @@ func (t *Trial) Compare(nodes, sizes []int32, totals []int64) {
 
 // Close takes all suppositions back and lets others ask about the class.
 func (t *Trial) Close() {
-	touched := slices.Collect(maps.Keys(t.supposed))
-	clear(t.supposed)
-	for _, index := range touched {
-		t.apply(t.snap.Node(index), func(int32) {})
+	defer t.entry.mu.Unlock()
+	e := t.entry
+	for index, s := range t.supposed {
+		for _, d := range t.digests {
+			if s.told&d.bit != 0 {
+				d.Suppose(t.snap, t.snap.Node(index))
+			}
+		}
+		e.against[index], e.first[index], e.totals[index] = s.against, s.first, s.total
+	}
+	for _, check := range e.judgement.checks {
+		if spanning, ok := check.(Spanning); ok {
+			spanning.Turned(func(int32) {}) // and back
+		}
 	}
 	t.store.scratches.Put(t.scratch)
-	t.entry.mu.Unlock()
 }

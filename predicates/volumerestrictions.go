@@ -74,6 +74,11 @@ func (c *volumeRestrictionsCheck) conflictsOn(node *cluster.Node) bool {
 	return false
 }
 
+// Group implements [Spanning].
+func (c *volumeRestrictionsCheck) Group(node *cluster.Node) uint64 {
+	return ofTruth(c.conflictsOn(node))
+}
+
 // Update implements [Digest].
 func (c *volumeRestrictionsCheck) Update(snap *cluster.Snapshot, nodes []int32) {
 	c.end = int32(snap.IndexEnd()) //nolint:gosec // a cluster has fewer than 2³¹ nodes
@@ -131,6 +136,8 @@ func (c *volumeRestrictionsCheck) usesBy(pod *cluster.Pod) int {
 	}
 	return uses
 }
+
+func (c *volumeRestrictionsCheck) minds(pod *cluster.Pod) bool { return c.usesBy(pod) > 0 }
 
 // DependsOn implements [Selective].
 func (c *volumeRestrictionsCheck) DependsOn(_ cluster.Aspect, _ types.NamespacedName, _, after *cluster.Objects) bool {

@@ -1,0 +1,60 @@
+package predicates
+
+// Group is the same for nodes that stand, on which every [Spanning] check has the same
+// verdict and which every [Comparison] rates alike, whichever nodes they are compared
+// with. What a pod elsewhere changes, it changes for a group as a whole: that is what
+// makes a look at one node of each enough.
+func (t *Trial) Group(index int32) uint64 {
+	group, j := uint64(0), t.entry.judgement
+	if t.spanning != 0 {
+		node := t.Node(index)
+		for _, check := range j.checks {
+			if spanning, ok := check.(Spanning); ok {
+				group = mix(group, spanning.Group(node))
+			}
+		}
+	}
+	for _, rating := range j.ratings {
+		if rating.Among != nil {
+			group = mix(group, rating.Among.Group(index))
+		}
+	}
+	return group
+}
+
+// regrouping is a plugin that may come to see differences between nodes to which it was
+// blind before, when a pod comes that cares for them.
+type regrouping interface {
+	// kinds of differences that it sees. When there are more, groups are other ones.
+	kinds() int
+}
+
+func (t *Trial) kinds() int {
+	kinds := 0
+	for _, r := range t.regroupings {
+		kinds += r.kinds()
+	}
+	return kinds
+}
+
+// ofDomain is the part of a group that stands for a failure domain with several nodes:
+// whatever becomes of the domain, it becomes of all of them.
+func ofDomain(domain int32) uint64 { return uint64(uint32(domain)) } //nolint:gosec // -1 is one as well
+
+// ofAmount is the part of a group that stands for what one node has for itself.
+func ofAmount(amount int32) uint64 { return 1<<32 | uint64(uint32(amount)) } //nolint:gosec // negative ones as well
+
+// ofTruth is the same for what it has or has not.
+func ofTruth(truth bool) uint64 {
+	if truth {
+		return ofAmount(1)
+	}
+	return ofAmount(0)
+}
+
+// mix makes one number of two, spread over all bits.
+func mix(a, b uint64) uint64 {
+	const odd = 0x9e3779b97f4a7c15 // the golden ratio
+	mixed := (a ^ b) * odd
+	return mixed ^ mixed>>29
+}
