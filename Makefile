@@ -96,6 +96,10 @@ bench-verbs: ## Measure filter and prioritize against an empty extender
 bench-predicates: ## Measure what remembered verdicts save
 	cd e2e && go run ./cmd/benchpredicates
 
+.PHONY: bench-placement
+bench-placement: ## Measure what it costs to plan places for many pods
+	go test ./placement -run '^$$' -bench . -benchtime 9x
+
 .PHONY: bench-cluster
 bench-cluster: ## Measure pods/s of a stock scheduler without and with muster
 	cd e2e && go run ./cmd/benchcluster

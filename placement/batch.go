@@ -17,8 +17,8 @@ type batch struct {
 	salt   uint64 // of tickets
 	seen   int    // how many moves of the plan the trial knows
 	groups []*group
-	byKey  map[uint64]*group
-	filed  []filing // by node index
+	byKey  map[uint64]int32 // places in groups
+	filed  []filing         // by node index
 
 	leaders []*group // memory for one choice
 	nodes   []int32
@@ -28,16 +28,33 @@ type batch struct {
 
 // filing is where a node is filed.
 type filing struct {
-	group *group // nil for a node that does not fit
+	group int32  // its place, noGroup for a node that does not fit
 	turn  uint32 // how often it was filed
 }
 
+const noGroup = -1
+
 // newBatch files all nodes of a snapshot.
 func newBatch(pod *cluster.Pod, trial *predicates.Trial, salt uint64) *batch {
-	b := &batch{pod: pod, trial: trial, salt: salt, byKey: map[uint64]*group{}}
-	b.filed = make([]filing, trial.Snapshot().IndexEnd())
-	for node := range trial.Snapshot().Nodes() {
-		b.file(node.Index)
+	snap := trial.Snapshot()
+	b := &batch{pod: pod, trial: trial, salt: salt, byKey: map[uint64]int32{}, filed: make([]filing, snap.IndexEnd())}
+	filed := 0
+	for i := range b.filed {
+		index := int32(i)
+		b.filed[i].group = noGroup
+		if snap.Node(index) != nil && trial.Stands(index) {
+			b.join(index)
+			filed++
+		}
+	}
+	memory := make([]contender, filed)
+	for _, g := range b.groups {
+		g.other, memory = memory[:0:g.size], memory[g.size:]
+	}
+	for i, at := range b.filed {
+		if at.group != noGroup {
+			b.contend(int32(i), at)
+		}
 	}
 	return b
 }
@@ -51,49 +68,58 @@ func (b *batch) follow(p *Plan) {
 	b.seen = len(p.log)
 }
 
-// file puts a node into the group where it belongs now.
-func (b *batch) file(index int32) {
+// file puts a node into the group where it belongs now, which may be another one than it
+// was or not.
+func (b *batch) file(index int32, another bool) {
 	at := &b.filed[index]
-	if at.group != nil {
-		at.group.size--
-		at.group = nil
-	}
 	at.turn++
-	if !b.trial.Stands(index) {
+	stands := b.trial.Stands(index)
+	if at.group != noGroup && (another || !stands) {
+		b.groups[at.group].size--
+		at.group = noGroup
+	}
+	if !stands {
 		return
 	}
-	key := b.trial.Group(index)
-	g := b.byKey[key]
-	if g == nil {
-		g = &group{key: key}
-		b.groups, b.byKey[key] = append(b.groups, g), g
+	if at.group == noGroup {
+		b.join(index)
 	}
-	g.size++
-	at.group = g
-	g.push(contender{
-		index: index, turn: at.turn, alone: b.trial.Alone(index),
-		left: float32(Leftover(b.pod, b.trial.Node(index))), ticket: b.ticket(index),
+	b.contend(index, *at)
+}
+
+// join makes a node one of the group where it belongs.
+func (b *batch) join(index int32) {
+	place := b.group(b.trial.Group(index))
+	b.filed[index].group = place
+	b.groups[place].size++
+}
+
+// contend enters a node in the contest of its group.
+func (b *batch) contend(index int32, at filing) {
+	b.groups[at.group].push(contender{
+		index: index, turn: at.turn,
+		alone: b.trial.Alone(index), left: float32(Leftover(b.pod, b.trial.Node(index))),
 	})
 }
 
-// ticket is a number that the node drew for this batch.
-func (b *batch) ticket(index int32) uint32 {
-	drawn := (b.salt ^ uint64(index)) * 0x9e3779b97f4a7c15 //nolint:gosec // indexes are not negative
-	drawn = (drawn ^ drawn>>32) * 0xd6e8feb86659fd93
-	return uint32(drawn >> 32)
+// group is the place of the one of a key.
+func (b *batch) group(key uint64) int32 {
+	place, known := b.byKey[key]
+	if !known {
+		place = int32(len(b.groups)) //nolint:gosec // no more than there are nodes and moves
+		b.groups, b.byKey[key] = append(b.groups, newGroup(b.salt)), place
+	}
+	return place
 }
 
 // best is the node with the highest total, -1 when the pods fit nowhere.
 func (b *batch) best() int32 {
 	b.leaders, b.nodes, b.sizes, b.totals = b.leaders[:0], b.nodes[:0], b.sizes[:0], b.totals[:0]
-	for i := 0; i < len(b.groups); {
-		g := b.groups[i]
-		if !b.lead(g) {
-			b.drop(i)
+	for place, g := range b.groups {
+		if !b.lead(int32(place), g) {
 			continue
 		}
-		i++
-		first := &g.contenders[0]
+		first := g.first()
 		if b.trial.Verdict(first.index) != predicates.Fits {
 			continue // as on all nodes of the group, until a pod elsewhere comes or goes
 		}
@@ -104,7 +130,7 @@ func (b *batch) best() int32 {
 	best := -1
 	for i, g := range b.leaders {
 		if best < 0 || b.totals[i] > b.totals[best] ||
-			b.totals[i] == b.totals[best] && g.contenders[0].winsTie(&b.leaders[best].contenders[0]) {
+			b.totals[i] == b.totals[best] && g.first().winsTie(b.leaders[best].first(), b.salt) {
 			best = i
 		}
 	}
@@ -116,22 +142,15 @@ func (b *batch) best() int32 {
 
 // lead brings to the front of a group the best of its nodes. It says false when there is
 // none.
-func (b *batch) lead(g *group) bool {
-	g.order()
-	for len(g.contenders) > 0 {
-		if first := &g.contenders[0]; b.filed[first.index] == (filing{g, first.turn}) {
+func (b *batch) lead(place int32, g *group) bool {
+	if g.size == 0 {
+		g.clear()
+		return false
+	}
+	for {
+		if first := g.first(); b.filed[first.index] == (filing{place, first.turn}) {
 			return true
 		}
 		g.pop()
 	}
-	return false
-}
-
-// drop removes a group without nodes. One of that key may come anew.
-func (b *batch) drop(i int) {
-	last := len(b.groups) - 1
-	delete(b.byKey, b.groups[i].key)
-	b.groups[i] = b.groups[last]
-	b.groups[last] = nil
-	b.groups = b.groups[:last]
 }

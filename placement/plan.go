@@ -17,8 +17,8 @@ type Plan struct {
 	kinds   *kinds
 	trials  map[*predicates.Class]*predicates.Trial
 	batches map[*predicates.Class]*batch
-	nodes   map[int32]*cluster.Node // those that differ from the snapshot
-	log     []move                  // all that happened, in its order
+	nodes   []*cluster.Node // by index; nil for those that are as in the snapshot
+	log     []move          // all that happened, in its order
 }
 
 // move is a pod that came to a node or went from it.
@@ -37,7 +37,6 @@ func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan
 		store: store, kinds: newKinds(store),
 		random: rand.New(rand.NewPCG(seed, 0)),
 		trials: map[*predicates.Class]*predicates.Trial{}, batches: map[*predicates.Class]*batch{},
-		nodes: map[int32]*cluster.Node{},
 	}
 	examples := p.kinds.expect(pods)
 	// Classes that are new or far behind are judged one by one before they are held all
@@ -54,6 +53,7 @@ func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan
 	for class, trial := range p.trials {
 		trial.Advance(examples[class], p.snap)
 	}
+	p.nodes = make([]*cluster.Node, p.snap.IndexEnd())
 	return p
 }
 
@@ -69,8 +69,8 @@ func (p *Plan) Snapshot() *cluster.Snapshot { return p.snap }
 
 // Node is a node as planned so far, nil when there is none of that index.
 func (p *Plan) Node(index int32) *cluster.Node {
-	if node, ok := p.nodes[index]; ok {
-		return node
+	if index >= 0 && int(index) < len(p.nodes) && p.nodes[index] != nil {
+		return p.nodes[index]
 	}
 	return p.snap.Node(index)
 }

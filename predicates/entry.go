@@ -53,6 +53,9 @@ type scratch struct {
 	some    []int32          // the touched nodes that concern a plugin
 	anew    []cluster.Aspect // by check; see renew
 	ratings []int64          // of one score
+
+	suppositions []supposition // of a trial
+	supposed     []int32       // by node index; all 0 between two trials
 }
 
 // fresh judges all nodes for the class, by one of its pods.

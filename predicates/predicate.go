@@ -61,16 +61,16 @@ type Spanning interface {
 	// be among them.
 	Turned(visit func(index int32))
 	// Group is the same for nodes that have the same verdict, whatever becomes of other
-	// nodes. That of a node changes only with the node itself. The node may be a supposed
-	// one.
+	// nodes. That of a node, which may be a supposed one, changes only when a pod comes to
+	// it or goes from it that the check minds; see [mindful].
 	Group(node *cluster.Node) uint64
 }
 
 // mindful is a Digest that can tell which pods it is about. To one that is not, every pod
 // may matter.
 type mindful interface {
-	// minds says that it might say something else if the pod came to some node, or went.
-	// It is the same for pods of one class.
+	// minds says that it might say something else, on that node or another one, if the pod
+	// came to a node or went. It is the same for pods of one class.
 	minds(pod *cluster.Pod) bool
 }
 

@@ -30,7 +30,8 @@ type Trial struct {
 	regroupings []regrouping      // among them
 	minded      map[*Class]uint64 // which digests mind pods of a class, by bit
 
-	supposed map[int32]*supposition
+	suppositions []supposition // in memory of the scratch, as at is
+	at           []int32       // by node index: one more than the place of the one about it, 0 for none
 }
 
 // digest is one of a trial's.
@@ -99,7 +100,7 @@ func (t *Trial) Advance(pod *cluster.Pod, snap *cluster.Snapshot) {
 func (t *Trial) prepare() {
 	j := t.entry.judgement
 	t.spanning, t.alone, t.digests, t.regroupings = 0, nil, nil, nil
-	t.minded, t.supposed = map[*Class]uint64{}, map[int32]*supposition{}
+	t.minded = map[*Class]uint64{}
 	for i, check := range j.checks {
 		if _, ok := check.(Spanning); ok {
 			t.spanning |= 1 << i
@@ -126,8 +127,8 @@ func (t *Trial) add(d Digest, bit uint64) {
 
 // Node is the supposed state of a node, or its own; nil when there is none.
 func (t *Trial) Node(index int32) *cluster.Node {
-	if s := t.supposed[index]; s != nil {
-		return s.node
+	if index >= 0 && int(index) < len(t.at) && t.at[index] > 0 {
+		return t.suppositions[t.at[index]-1].node
 	}
 	return t.snap.Node(index)
 }
@@ -135,17 +136,11 @@ func (t *Trial) Node(index int32) *cluster.Node {
 // Suppose puts another state of a node in the place of its present one, since a pod came
 // or went; only the pods on it may differ. The class is the pod's, nil when it has none.
 // When several did, it is told of each, at any of the states from then on. It calls
-// changed with the index of every node whose Alone, Group or Stands may be another one
-// now, this one included.
-func (t *Trial) Suppose(node *cluster.Node, pod *cluster.Pod, class *Class, changed func(index int32)) {
-	minded := t.minding(pod, class)
-	s := t.supposed[node.Index]
-	switch {
-	case s == nil:
-		e := t.entry
-		s = &supposition{against: e.against[node.Index], first: e.first[node.Index], total: e.totals[node.Index]}
-		t.supposed[node.Index] = s
-	case s.node == node && minded == 0:
+// changed with the index of every node whose Alone or Stands may be another one now, this
+// one included, and says whether its Group may be, too.
+func (t *Trial) Suppose(node *cluster.Node, pod *cluster.Pod, class *Class, changed func(index int32, group bool)) {
+	minded, s := t.minding(pod, class), t.about(node.Index)
+	if s.node == node && minded == 0 {
 		return
 	}
 	s.node, s.told = node, s.told|minded
@@ -156,12 +151,25 @@ func (t *Trial) Suppose(node *cluster.Node, pod *cluster.Pod, class *Class, chan
 		}
 	}
 	t.evaluate(node)
-	changed(node.Index)
+	changed(node.Index, minded != 0)
 	if t.kinds() != kinds {
 		for other := range t.snap.Nodes() {
-			changed(other.Index)
+			changed(other.Index, true)
 		}
 	}
+}
+
+// about finds or makes the supposition about a node.
+func (t *Trial) about(index int32) *supposition {
+	if t.at == nil {
+		t.at, t.suppositions = atLeast(t.scratch.supposed, t.snap.IndexEnd()), t.scratch.suppositions
+	}
+	if t.at[index] == 0 {
+		e := t.entry
+		t.suppositions = append(t.suppositions, supposition{against: e.against[index], first: e.first[index], total: e.totals[index]})
+		t.at[index] = int32(len(t.suppositions)) //nolint:gosec // at most one for each node
+	}
+	return &t.suppositions[t.at[index]-1]
 }
 
 // evaluate asks those who look at the node alone.
@@ -223,13 +231,20 @@ func (t *Trial) Compare(nodes, sizes []int32, totals []int64) {
 func (t *Trial) Close() {
 	defer t.entry.mu.Unlock()
 	e := t.entry
-	for index, s := range t.supposed {
+	for i := range t.suppositions {
+		s := &t.suppositions[i]
+		index := s.node.Index
 		for _, d := range t.digests {
 			if s.told&d.bit != 0 {
 				d.Suppose(t.snap, t.snap.Node(index))
 			}
 		}
 		e.against[index], e.first[index], e.totals[index] = s.against, s.first, s.total
+		t.at[index] = 0
+	}
+	if t.at != nil {
+		clear(t.suppositions) // a node must not be kept
+		t.scratch.supposed, t.scratch.suppositions = t.at, t.suppositions[:0]
 	}
 	for _, check := range e.judgement.checks {
 		if spanning, ok := check.(Spanning); ok {

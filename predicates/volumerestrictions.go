@@ -61,14 +61,13 @@ func (c *volumeRestrictionsCheck) Verdict(node *cluster.Node) Verdict {
 }
 
 func (c *volumeRestrictionsCheck) conflictsOn(node *cluster.Node) bool {
-	if len(c.disks) == 0 {
-		return false
-	}
-	for _, pod := range node.Pods {
-		for i := range pod.Spec.Volumes {
-			if taken := diskOf(&pod.Spec.Volumes[i]); taken.kind != notADisk && slices.ContainsFunc(c.disks, taken.conflicts) {
-				return true
-			}
+	return len(c.disks) > 0 && slices.ContainsFunc(node.Pods, c.conflictsWith)
+}
+
+func (c *volumeRestrictionsCheck) conflictsWith(pod *cluster.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		if taken := diskOf(&pod.Spec.Volumes[i]); taken.kind != notADisk && slices.ContainsFunc(c.disks, taken.conflicts) {
+			return true
 		}
 	}
 	return false
@@ -137,7 +136,9 @@ func (c *volumeRestrictionsCheck) usesBy(pod *cluster.Pod) int {
 	return uses
 }
 
-func (c *volumeRestrictionsCheck) minds(pod *cluster.Pod) bool { return c.usesBy(pod) > 0 }
+func (c *volumeRestrictionsCheck) minds(pod *cluster.Pod) bool {
+	return c.usesBy(pod) > 0 || c.conflictsWith(pod)
+}
 
 // DependsOn implements [Selective].
 func (c *volumeRestrictionsCheck) DependsOn(_ cluster.Aspect, _ types.NamespacedName, _, after *cluster.Objects) bool {
