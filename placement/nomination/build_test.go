@@ -1,0 +1,110 @@
+package nomination
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// fataler is a test or a property test.
+type fataler interface{ Fatal(...any) }
+
+// ttl is the time to live of assumptions.
+const ttl = time.Minute
+
+// bench is a Nominator over a cluster of the test's own.
+type bench struct {
+	*Nominator
+	cluster *cluster.Cluster
+	metrics *prometheus.Registry
+}
+
+func newBench(t fataler, limits Limits, now clock.WithTicker, client Client) *bench {
+	config := v1alpha2.Default()
+	config.Profiles[0].NodeSelection = v1alpha2.NodeSelectionExtender
+	config.Profiles[0].Equivalence = v1alpha2.EquivalenceTemplate
+	profile, err := predicates.NewProfile(&config.Profiles[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
+	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: ttl})
+	store := predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)
+	return &bench{cluster: c, metrics: registry, Nominator: New(Options{
+		Logger: log, Registerer: registry, Clock: now, Cluster: c, Stores: []*predicates.VerdictStore{store}, Client: client, Limits: limits,
+	})}
+}
+
+// testLimits nominate every pod at once.
+func testLimits() Limits {
+	limits := DefaultLimits(ttl)
+	limits.MinBacklog = 1
+	return limits
+}
+
+func set(t fataler, c *cluster.Cluster, objects ...runtime.Object) {
+	for _, object := range objects {
+		if err := c.Set(object.DeepCopyObject()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func newNode(name, cpu string) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110"),
+		}},
+	}
+}
+
+func newPod(name, cpu string, change ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), ResourceVersion: "1"},
+		Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{
+			Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}},
+		}}},
+	}
+	for _, f := range change {
+		f(pod)
+	}
+	return pod
+}
+
+func newPods(count int, cpu string, change ...func(*corev1.Pod)) []runtime.Object {
+	var pods []runtime.Object
+	for i := range count {
+		pods = append(pods, newPod(fmt.Sprintf("p%03d", i), cpu, change...))
+	}
+	return pods
+}
+
+func nominatedTo(node string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Status.NominatedNodeName = node }
+}
+
+func ofPriority(value int32) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Spec.Priority = &value }
+}
+
+func unschedulable(pod *corev1.Pod) {
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+}
+
+func conflict(name string) error {
+	return apierrors.NewConflict(corev1.Resource("pods"), name, nil)
+}

@@ -1,0 +1,52 @@
+package nomination
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// Client writes nominations.
+type Client interface {
+	// Nominate sets the nominated node of a pod, "" for none, provided that the pod is
+	// still of the version given, else the error is a conflict.
+	Nominate(ctx context.Context, pod *corev1.Pod, node string) error
+}
+
+// NewClient writes through a client of the core API. That should not hold requests
+// back: the Nominator does so itself.
+func NewClient(core rest.Interface) Client { return restClient{core} }
+
+type restClient struct{ core rest.Interface }
+
+// Nominate implements [Client]. Requests are not repeated when the API server asks for
+// that: the Nominator has to know that it is busy.
+func (c restClient) Nominate(ctx context.Context, pod *corev1.Pod, node string) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
+		"status":   map[string]any{"nominatedNodeName": nullIfEmpty(node)},
+	})
+	if err != nil {
+		return err
+	}
+	return c.core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
+		SubResource("status").MaxRetries(0).Body(patch).Do(ctx).Error()
+}
+
+func nullIfEmpty(node string) any {
+	if node == "" {
+		return nil
+	}
+	return node
+}
+
+// unanswered says that an error leaves open whether the write was made.
+func unanswered(err error) bool {
+	var status apierrors.APIStatus
+	return !errors.As(err, &status) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err)
+}

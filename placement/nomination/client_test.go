@@ -1,0 +1,98 @@
+package nomination
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+func TestANominationIsAPatchOfTheVersionThatWasPlanned(t *testing.T) {
+	for name, test := range map[string]struct {
+		node, want string
+	}{
+		"a nomination": {"a", `{"metadata":{"resourceVersion":"1","uid":"p"},"status":{"nominatedNodeName":"a"}}`},
+		"none":         {"", `{"metadata":{"resourceVersion":"1","uid":"p"},"status":{"nominatedNodeName":null}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				got = append(got, r.Method, r.URL.Path, r.Header.Get("Content-Type"), string(body))
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"kind":"Pod","apiVersion":"v1"}`)
+			})
+			if err := client.Nominate(t.Context(), newPod("p", "1"), test.node); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"PATCH", "/api/v1/namespaces/default/pods/p/status", "application/merge-patch+json", test.want}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAWriteThatFailedIsToldApart(t *testing.T) {
+	tests := []struct {
+		name       string
+		answer     http.HandlerFunc
+		unanswered bool
+		want       Outcome
+	}{
+		{"the pod changed", status(http.StatusConflict), false, Changed},
+		{"the pod is gone", status(http.StatusNotFound), false, Changed},
+		{"the API server is busy", status(http.StatusTooManyRequests), false, Failed},
+		{"muster has no right to", status(http.StatusForbidden), false, Failed},
+		{"the API server gave up", status(http.StatusGatewayTimeout), true, Failed},
+		{"etcd failed", status(http.StatusInternalServerError), true, Failed},
+		{"the connection broke", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, true, Failed},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			requests := 0
+			client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+				requests++
+				test.answer(w, r)
+			})
+			err := client.Nominate(t.Context(), newPod("p", "1"), "a")
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if got := unanswered(err); got != test.unanswered {
+				t.Errorf("unanswered: %t, want %t: %v", got, test.unanswered, err)
+			}
+			if got := failure(err); got != test.want {
+				t.Errorf("outcome %s, want %s: %v", got, test.want, err)
+			}
+			if status := apierrors.APIStatus(nil); errors.As(err, &status) && requests != 1 {
+				t.Errorf("%d requests, want 1", requests)
+			}
+		})
+	}
+}
+
+// status answers as the API server does: a busy one asks to come again.
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "no", code)
+	}
+}
+
+func newClient(t *testing.T, answer http.HandlerFunc) Client {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	clientset, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewClient(clientset.CoreV1().RESTClient())
+}

@@ -1,0 +1,201 @@
+package nomination
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// Options of a Nominator. All are required, but a seed may be 0.
+type Options struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Clock      clock.WithTicker
+	Cluster    *cluster.Cluster
+	// Stores are the verdicts of the profiles whose pods are nominated.
+	Stores []*predicates.VerdictStore
+	Client Client
+	Limits Limits
+	// Seed breaks ties between nodes. With the same seed and the same events, plans are
+	// the same.
+	Seed uint64
+}
+
+// Nominator nominates the pending pods of some profiles. Its methods are safe for
+// concurrent use.
+type Nominator struct {
+	log     *slog.Logger
+	clock   clock.WithTicker
+	cluster *cluster.Cluster
+	stores  map[string]*predicates.VerdictStore // by scheduler name
+	client  Client
+	limits  Limits
+	metrics *metrics
+	limiter flowcontrol.RateLimiter
+	inbox   *inbox
+	posted  chan struct{} // has one element when there may be something to write
+	seed    uint64        // of the next plan; only Run uses it
+
+	mu       sync.Mutex // taken before the lock of the cluster
+	nominees map[types.UID]*nominee
+	arrivals uint64
+	backlog  backlog
+	counts   [stages]int
+	posts    []*nominee // to be written, the oldest first
+	health   health
+	history  history
+}
+
+// New returns a Nominator that does nothing until it is run.
+func New(o Options) *Nominator {
+	n := &Nominator{
+		log: o.Logger, clock: o.Clock, cluster: o.Cluster, client: o.Client, limits: o.Limits,
+		stores:  map[string]*predicates.VerdictStore{},
+		metrics: newMetrics(o.Registerer),
+		limiter: flowcontrol.NewTokenBucketRateLimiterWithClock(o.Limits.QPS, o.Limits.Burst, o.Clock),
+		inbox:   newInbox(), posted: make(chan struct{}, 1), seed: o.Seed,
+		nominees: map[types.UID]*nominee{},
+	}
+	for _, store := range o.Stores {
+		n.stores[store.Profile.Name] = store
+	}
+	return n
+}
+
+// Run nominates until the context ends. The view of the cluster must be complete, and
+// no other process may be running one for the same pods. What was nominated stays so:
+// the scheduler goes on with it. A Nominator can be run once.
+func (n *Nominator) Run(ctx context.Context) {
+	stop := n.cluster.FollowPending(n.inbox.put)
+	defer stop()
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	for range n.limits.Writers {
+		writers.Go(func() { n.write(ctx) })
+	}
+	tick := n.clock.NewTicker(n.limits.Tick)
+	defer tick.Stop()
+	renewed := n.clock.Now()
+	for {
+		n.receive()
+		for ctx.Err() == nil && n.plan() {
+			n.receive()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.inbox.filled:
+			n.gather(ctx)
+		case <-tick.C():
+			n.expireAll()
+			if n.clock.Since(renewed) >= n.limits.Renew {
+				renewed = n.clock.Now()
+				n.renew()
+			}
+		}
+	}
+}
+
+// gather lets more pods come, so that they are placed together.
+func (n *Nominator) gather(ctx context.Context) {
+	timer := n.clock.NewTimer(n.limits.Gather)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C():
+	}
+}
+
+// receive follows what the watch has shown since it was last called.
+func (n *Nominator) receive() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, event := range n.inbox.take() {
+		n.observe(event)
+	}
+}
+
+func (n *Nominator) expireAll() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.nominees {
+		n.expire(p)
+	}
+}
+
+// renew keeps pods counted on their nodes.
+func (n *Nominator) renew() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for uid, p := range n.nominees {
+		if p.stage.holds() {
+			n.cluster.Renew(uid)
+		}
+	}
+}
+
+// Take says that the scheduler has taken up a pod: from now on the caller decides about
+// it, and whether it counts on a node (see [cluster.Cluster.Assume]). It returns the
+// node that was planned for the pod, where it still counts, "" when there is none.
+func (n *Nominator) Take(uid types.UID) (node string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.nominees[uid]
+	if p == nil {
+		return ""
+	}
+	if p.stage.holds() {
+		node = p.node
+		n.inbox.ring() // there is room for more
+	}
+	switch p.stage {
+	case held:
+		n.end(p, Overtaken)
+	case standing:
+		n.metrics.lead.Observe(n.clock.Since(p.written).Seconds())
+	default:
+	}
+	n.enter(p, taken)
+	p.since = n.clock.Now()
+	return node
+}
+
+// inbox is what the watch has shown and nobody has read yet.
+type inbox struct {
+	filled chan struct{} // has one element when there may be something to do
+
+	mu     sync.Mutex // taken under the lock of the cluster
+	events []cluster.PodEvent
+}
+
+func newInbox() *inbox { return &inbox{filled: make(chan struct{}, 1)} }
+
+func (i *inbox) put(event cluster.PodEvent) {
+	i.mu.Lock()
+	i.events = append(i.events, event)
+	i.mu.Unlock()
+	i.ring()
+}
+
+func (i *inbox) ring() {
+	select {
+	case i.filled <- struct{}{}:
+	default:
+	}
+}
+
+func (i *inbox) take() []cluster.PodEvent {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	events := i.events
+	i.events = nil
+	return events
+}

@@ -1,0 +1,159 @@
+package nomination
+
+import (
+	"slices"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement"
+)
+
+// plan places a batch of the backlog. It says whether there may be more to place.
+func (n *Nominator) plan() bool {
+	batch, more := n.draw()
+	if len(batch) == 0 {
+		return false
+	}
+	started := n.clock.Now()
+	pods := make([]*cluster.Pod, len(batch))
+	for i, p := range batch {
+		pods[i] = p.decided
+	}
+	n.seed++
+	plan := placement.New(batch[0].store, pods, n.seed)
+	defer plan.Close()
+	result := result{on: map[int32][]*nominee{}}
+	for i, p := range batch {
+		if i > 0 && n.clock.Since(started) >= n.limits.BatchTime {
+			result.left = batch[i:]
+			break
+		}
+		n.find(plan, p, &result)
+	}
+	n.metrics.batch.Observe(float64(len(batch) - len(result.left)))
+	n.metrics.planning.Observe(n.clock.Since(started).Seconds())
+	// Before the plan is closed, so that filter calls about pods like these see it.
+	n.commit(plan.Snapshot(), &result)
+	return more || len(result.left) > 0
+}
+
+// draw takes a batch of pods of one profile from the backlog, in its order. It says
+// whether as many could be drawn again.
+func (n *Nominator) draw() (batch []*nominee, more bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	ahead := n.counts[held] + n.counts[writing] + n.counts[standing]
+	room := n.limits.MaxAhead - ahead
+	size := min(len(n.backlog), n.limits.BatchPods, max(n.limits.MaxAhead/4, 1))
+	switch {
+	case size == 0, ahead+len(n.backlog) < n.limits.MinBacklog:
+		return nil, false
+	case room < size: // to place few at a time is dear
+		return nil, false
+	case n.counts[held] > n.limits.BatchPods: // the writers are behind
+		return nil, false
+	case n.health.pausing(n.clock.Now()):
+		return nil, false
+	}
+	var others []*nominee
+	for len(batch) < size && len(n.backlog) > 0 && len(others) < n.limits.BatchPods {
+		p := n.backlog[0]
+		n.enter(p, planning)
+		if len(batch) > 0 && p.store != batch[0].store {
+			others = append(others, p)
+			continue
+		}
+		p.decided = p.pod
+		batch = append(batch, p)
+	}
+	for _, p := range others {
+		n.enter(p, waiting)
+	}
+	return batch, len(n.backlog) > 0
+}
+
+// result is what a plan has found.
+type result struct {
+	order []int32              // nodes, in the order in which they were first chosen
+	on    map[int32][]*nominee // by node
+	none  []*nominee           // pods without a node
+	left  []*nominee           // pods for which there was no time
+}
+
+// find places one pod.
+func (n *Nominator) find(plan *placement.Plan, p *nominee, to *result) {
+	// What an earlier filter call has assumed must not be in the way of its own pod.
+	if node := plan.Snapshot().NodeByName(n.cluster.Assumed(p.decided.UID)); node != nil {
+		if at := slices.IndexFunc(node.Pods, func(pod *cluster.Pod) bool { return pod.UID == p.decided.UID }); at >= 0 {
+			plan.Take(node.Pods[at], node.Index)
+		}
+	}
+	index := plan.Place(p.decided)
+	if index >= 0 && slices.Contains(p.refused, plan.Node(index).Name) {
+		plan.Take(p.decided, index)
+		index = -1
+	}
+	if index < 0 {
+		to.none = append(to.none, p)
+		return
+	}
+	if to.on[index] == nil {
+		to.order = append(to.order, index)
+	}
+	to.on[index] = append(to.on[index], p)
+}
+
+// commit has the pods count on their nodes and posts their nominations. Pods that
+// changed or were taken up since they were drawn are left out. Where a node changed, its
+// pods are placed anew.
+func (n *Nominator) commit(snap *cluster.Snapshot, r *result) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, index := range r.order {
+		var pods []*cluster.Pod
+		var ready []*nominee
+		for _, p := range r.on[index] {
+			if n.current(p) {
+				ready, pods = append(ready, p), append(pods, p.decided)
+			}
+		}
+		node := snap.Node(index)
+		if err := n.cluster.AssumeAll(pods, node); err != nil {
+			for _, p := range ready {
+				n.place(p)
+			}
+			n.inbox.ring()
+			continue
+		}
+		for _, p := range ready {
+			p.node, p.open, p.fruitless = node.Name, true, 0
+			n.enter(p, held)
+			n.post(p)
+		}
+	}
+	for _, p := range r.none {
+		if n.current(p) {
+			n.metrics.unplaced.Inc()
+			p.fruitless++
+			p.until = n.clock.Now().Add(n.backoff(p.fruitless))
+			n.place(p)
+		}
+	}
+	for _, p := range r.left {
+		if n.current(p) {
+			n.place(p)
+		}
+	}
+}
+
+// current says whether a pod that was planned is as it was then. One that changed goes
+// back to the backlog.
+func (n *Nominator) current(p *nominee) bool {
+	if n.nominees[p.decided.UID] != p || p.stage != planning {
+		return false
+	}
+	if p.pod != p.decided {
+		n.place(p)
+		return false
+	}
+	return true
+}

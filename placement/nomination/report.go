@@ -1,0 +1,106 @@
+package nomination
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster"
+)
+
+// Ended is a nomination that ended.
+type Ended struct {
+	Pod     string // namespace/name
+	Node    string
+	Outcome Outcome
+	Attempt int
+	At      time.Time
+}
+
+// history keeps the last nominations that came to nothing, and counts all.
+type history struct {
+	counts map[Outcome]int
+	missed []Ended // the oldest first
+}
+
+const keptMissed = 100
+
+func (h *history) add(e Ended) {
+	if h.counts == nil {
+		h.counts = map[Outcome]int{}
+	}
+	h.counts[e.Outcome]++
+	if e.Outcome == Confirmed {
+		return
+	}
+	if len(h.missed) == keptMissed {
+		h.missed = h.missed[1:]
+	}
+	h.missed = append(h.missed, e)
+}
+
+// Pending is a pending pod.
+type Pending struct {
+	Pod     string // namespace/name
+	Stage   string
+	Node    string // where it is nominated or was last, "" when never
+	Attempt int
+	Age     time.Duration // of the stage
+}
+
+// Report is what a Nominator is about.
+type Report struct {
+	// Pausing says that nothing is nominated at present, since the API server is slow.
+	Pausing bool
+	// Stages counts the pending pods by stage, Ended the nominations by outcome.
+	Stages map[string]int
+	Ended  map[Outcome]int
+	// InFlight are the pods with a nomination that has not ended, the oldest first.
+	InFlight []Pending
+	// Missed are the last nominations that came to nothing, the newest first.
+	Missed []Ended
+}
+
+// Report says what there is to see.
+func (n *Nominator) Report() Report {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r := Report{Pausing: n.health.pausing(n.clock.Now()), Stages: map[string]int{}, Ended: map[Outcome]int{}}
+	for s := range stages {
+		r.Stages[s.String()] = n.counts[s]
+	}
+	for _, outcome := range outcomes() {
+		r.Ended[outcome] = n.history.counts[outcome]
+	}
+	for _, p := range n.nominees {
+		if p.open {
+			r.InFlight = append(r.InFlight, n.about(p))
+		}
+	}
+	slices.SortFunc(r.InFlight, func(a, b Pending) int {
+		return cmp.Or(cmp.Compare(b.Age, a.Age), cmp.Compare(a.Pod, b.Pod))
+	})
+	r.Missed = slices.Clone(n.history.missed)
+	slices.Reverse(r.Missed)
+	return r
+}
+
+// About says how far a pod is. It says false for one that is not pending or not of a
+// profile whose pods are nominated.
+func (n *Nominator) About(uid types.UID) (Pending, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.nominees[uid]
+	if p == nil {
+		return Pending{}, false
+	}
+	return n.about(p), true
+}
+
+func (n *Nominator) about(p *nominee) Pending {
+	return Pending{Pod: name(p.pod), Stage: p.stage.String(), Node: p.node, Attempt: p.attempts, Age: n.clock.Since(p.since)}
+}
+
+func name(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
