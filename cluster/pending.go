@@ -1,6 +1,10 @@
 package cluster
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -15,7 +19,7 @@ type PodEvent struct {
 	Node string
 }
 
-// FollowPending has a function told which pods wait now, in no particular order, and
+// FollowPending has a function told which pods wait now, in the order of their names, and
 // of every later change of one of them, in the order of the watch, until stop is called.
 // A pod that does not wait may be told more than once. The function is called while the
 // cluster is locked: it must return at once and not call the cluster.
@@ -24,7 +28,10 @@ func (c *Cluster) FollowPending(follow func(PodEvent)) (stop func()) {
 	defer c.mu.Unlock()
 	follower := &follow
 	c.followers = append(c.followers, follower)
-	for _, pod := range c.pending {
+	byName := func(a, b *Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	}
+	for _, pod := range slices.SortedFunc(maps.Values(c.pending), byName) {
 		if waits(pod.Pod) {
 			follow(PodEvent{UID: pod.UID, Pod: pod})
 		}
