@@ -36,6 +36,39 @@ func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluste
 	}
 }
 
+// confirm answers with the node that was planned for the pod ahead of the call, and
+// assumes the pod there again, if it is among the candidates and the pod still fits it.
+// kube-scheduler asks about that node alone once it knows of the nomination. It says
+// false when there is nothing to confirm.
+func (e *Extender) confirm(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, planned string) (done bool, err error) {
+	if planned == "" {
+		return false, nil
+	}
+	for c.ctx.Err() == nil {
+		view := profile.View(pod)
+		snap := view.Snapshot
+		node := snap.NodeByName(planned)
+		at := -1
+		if node != nil && view.Verdict(node.Index) == predicates.Fits {
+			at = slices.Index(c.candidates.in(snap), node.Index)
+		}
+		view.Close()
+		if at < 0 {
+			return false, nil
+		}
+		switch err := e.cluster.Assume(pod, node); {
+		case err == nil:
+			reply := newFilterReply(c)
+			reply.Accept(accepted(c, at, node.Index))
+			reply.End()
+			return true, nil
+		case !errors.Is(err, cluster.ErrNodeChanged):
+			return false, nil // as choose will say
+		}
+	}
+	return true, c.ctx.Err()
+}
+
 // best is the candidate with the highest total among those that fit, and where it
 // stands in the request; -1 when there is none. It notes in c.rejected those that do
 // not fit.

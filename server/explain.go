@@ -48,7 +48,7 @@ func (s *Server) debugExplain(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	title := fmt.Sprintf("pod %s/%s, profile %s, generation %d: %d of %d nodes fit",
-		pod.Namespace, pod.Name, store.Profile.Name, snap.Generation, fitting, len(explanations))
+		pod.Namespace, pod.Name, store.Profile.Name, snap.Generation, fitting, len(explanations)) + s.planned(pod)
 	s.writeExplanations(w, title, explanations)
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/server/wire"
 )
@@ -29,6 +30,9 @@ type Extender struct {
 	profiles map[string]*predicates.VerdictStore
 	// client binds pods. It is nil when the cluster was loaded from a dump.
 	client kubernetes.Interface
+	// nominator places pods ahead of calls. It is nil when no profile has it, or without
+	// an API server.
+	nominator *nomination.Nominator
 	// orders are what was learned by requests that were read at the same time.
 	orders chan *order
 	// pick breaks ties: it returns a number from 0 to n-1.
@@ -129,7 +133,7 @@ type rejection struct {
 }
 
 // filter answers which of the nodes the pod fits: all that do, or with
-// nodeSelection Extender the best of them alone.
+// nodeSelection Extender or Nominate the one that muster picks.
 func (e *Extender) filter(c *call) error {
 	if err := e.read(c); err != nil {
 		return err
@@ -144,13 +148,20 @@ func (e *Extender) filter(c *call) error {
 	if err != nil {
 		return err
 	}
-	// The scheduler asks anew, so whatever was decided about the pod is void.
-	e.cluster.Release(pod.UID)
-	if profile.Profile.NodeSelection == v1alpha2.NodeSelectionExtender {
-		return e.choose(c, profile, pod)
+	planned := ""
+	if e.nominator != nil {
+		planned = e.nominator.Take(pod.UID)
 	}
-	e.sift(c, profile, pod)
-	return nil
+	// The scheduler asks anew, so whatever was decided about the pod is void, but as advice.
+	e.cluster.Release(pod.UID)
+	if profile.Profile.NodeSelection == v1alpha2.NodeSelectionScheduler {
+		e.sift(c, profile, pod)
+		return nil
+	}
+	if done, err := e.confirm(c, profile, pod, planned); done {
+		return err
+	}
+	return e.choose(c, profile, pod)
 }
 
 // sift answers with every candidate that fits.

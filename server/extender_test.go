@@ -31,6 +31,7 @@ import (
 type bench struct {
 	*testing.T
 	cluster *cluster.Cluster
+	server  *Server
 	url     string
 	metrics *prometheus.Registry
 }
@@ -86,7 +87,7 @@ func newBench(t *testing.T, o benchOptions) *bench {
 	s.verbs = newVerbs(log, newMetrics(registry), o.maxBody, time.Minute, o.ready)
 	web := httptest.NewServer(s.router())
 	t.Cleanup(web.Close)
-	return &bench{T: t, cluster: c, url: web.URL, metrics: registry}
+	return &bench{T: t, cluster: c, server: s, url: web.URL, metrics: registry}
 }
 
 func (b *bench) node(name, cpu string, change ...func(*corev1.Node)) {

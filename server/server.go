@@ -49,6 +49,7 @@ type Server struct {
 	extender    *Extender
 	verbs       *verbs
 	readiness   readiness
+	led         chan struct{} // closed when this process leads
 	listener    net.Listener
 	http        *http.Server
 }
@@ -73,6 +74,9 @@ func New(o Options) (*Server, error) {
 	}
 	var err error
 	if s.extender, err = newExtender(o.Logger, s.cluster, s.client, o.Config, predicates.NewStoreMetrics(s.registry)); err != nil {
+		return nil, err
+	}
+	if s.extender.nominator, err = s.newNominator(o); err != nil {
 		return nil, err
 	}
 	s.verbs = newVerbs(o.Logger, newMetrics(s.registry), o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, s.readiness.serving)
@@ -105,6 +109,9 @@ func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group, work := errgroup.WithContext(work)
+	nominating, enough := context.WithCancel(work)
+	defer enough()
+	s.led = make(chan struct{})
 	if s.elects() {
 		group.Go(func() error { return lead(work, s.client, s.config.LeaderElection, s.elected) })
 	} else {
@@ -112,11 +119,13 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	group.Go(s.serve)
 	group.Go(func() error { return s.watch(work) })
+	group.Go(func() error { return s.nominate(nominating) })
 	group.Go(func() error {
 		select {
 		case <-ctx.Done(): // asked to stop
 		case <-work.Done(): // a part failed
 		}
+		enough()
 		s.drain()
 		stop()
 		return nil
@@ -155,5 +164,6 @@ func (s *Server) elects() bool { return s.client != nil && s.config.LeaderElecti
 
 func (s *Server) elected() {
 	s.readiness.leading.Store(true)
+	close(s.led)
 	s.log.Info("leading")
 }

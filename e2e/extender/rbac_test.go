@@ -25,9 +25,15 @@ func TestTheChartGrantsWhatMusterNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := c.serve(serving{kubeconfig: kubeconfig, config: "leaderElection: {leaderElect: true}"})
-	c.schedule(s.schedulerConfig(nil))
+	s := c.serve(serving{kubeconfig: kubeconfig, config: "leaderElection: {leaderElect: true}\nnomination: {minBacklog: 1}\n" + nominating})
 	c.createPods(newPods(3, "1")...)
+	c.eventually("a pod is nominated", func() error {
+		if c.pod("pod-0000").Status.NominatedNodeName == "" {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+	c.schedule(s.schedulerConfig(nil))
 	c.awaitBound(3)
 	if err := s.bind(c.pod("pod-0000"), "a"); err != nil { // reads the pod, as it is bound already
 		t.Errorf("a repeated binding failed: %v", err)

@@ -43,6 +43,11 @@ func base() *MusterConfiguration {
 		VerdictStore: VerdictStore{
 			MaxBytes: 256 << 20,
 		},
+		Nomination: Nomination{
+			MinBacklog: 20,
+			MaxAhead:   2000,
+			QPS:        500,
+		},
 	}
 }
 

@@ -7,7 +7,8 @@ type Profile struct {
 	// SchedulerName selects the pods by their spec.schedulerName. Defaults to
 	// default-scheduler when there is one profile; required when there are more.
 	SchedulerName string `json:"schedulerName"`
-	// NodeSelection says who picks the node: Scheduler (default) or Extender.
+	// NodeSelection says who picks the node: Scheduler (default), Extender or
+	// Nominate.
 	NodeSelection NodeSelection `json:"nodeSelection"`
 	// Equivalence says which pods share verdicts: ControllerRef (default) or Template.
 	Equivalence Equivalence `json:"equivalence"`
@@ -34,6 +35,10 @@ const (
 	// NodeSelectionExtender lets muster pick: filter answers with the single best node,
 	// and kube-scheduler skips prioritize and its own scores.
 	NodeSelectionExtender NodeSelection = "Extender"
+	// NodeSelectionNominate is Extender ahead of time: muster places the pods that wait
+	// over all nodes and nominates them there (status.nominatedNodeName), so that
+	// kube-scheduler looks at that node first and alone.
+	NodeSelectionNominate NodeSelection = "Nominate"
 )
 
 // Equivalence says which pods are alike, so that they share verdicts and scores.

@@ -27,6 +27,9 @@ type MusterConfiguration struct {
 	Timeouts Timeouts `json:"timeouts"`
 	// VerdictStore bounds what is remembered about the pods of each profile.
 	VerdictStore VerdictStore `json:"verdictStore"`
+	// Nomination bounds what is nominated ahead of kube-scheduler, for profiles with
+	// nodeSelection: Nominate.
+	Nomination Nomination `json:"nomination"`
 	// Profiles say how the pods of each scheduler name are treated. A pod belongs
 	// to the profile whose schedulerName equals its spec.schedulerName. Defaults to
 	// one profile named default-scheduler.
@@ -115,4 +118,17 @@ type VerdictStore struct {
 	// MaxBytes is how much memory the verdicts of one profile may take, in bytes. What
 	// was used least recently is forgotten beyond it. Defaults to 268435456 (256 MiB).
 	MaxBytes int64 `json:"maxBytes"`
+}
+
+// Nomination bounds what is nominated ahead of kube-scheduler.
+type Nomination struct {
+	// MinBacklog is how many pods must wait for kube-scheduler for more of them to be
+	// nominated: a scheduler that keeps up gains nothing by it. Defaults to 20.
+	MinBacklog int32 `json:"minBacklog"`
+	// MaxAhead is how many pods may be ahead of kube-scheduler: nominated, or about to
+	// be, and not taken up yet. Their room is kept. Defaults to 2000.
+	MaxAhead int32 `json:"maxAhead"`
+	// QPS is how many nominations are written a second in the long run, besides what
+	// clientConnection allows. Defaults to 500.
+	QPS float32 `json:"qps"`
 }

@@ -25,6 +25,7 @@ func (c *MusterConfiguration) Validate() field.ErrorList {
 	if c.VerdictStore.MaxBytes <= 0 {
 		errs = append(errs, field.Invalid(field.NewPath("verdictStore", "maxBytes"), c.VerdictStore.MaxBytes, "must be greater than zero"))
 	}
+	errs = append(errs, c.Nomination.validate(field.NewPath("nomination"))...)
 	return append(errs, validateProfiles(field.NewPath("profiles"), c.Profiles)...)
 }
 
@@ -107,6 +108,20 @@ func (t Timeouts) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, validatePositive(path.Child("bind"), t.Bind)...)
 	errs = append(errs, validatePositive(path.Child("assume"), t.Assume)...)
 	return append(errs, validatePositive(path.Child("shutdown"), t.Shutdown)...)
+}
+
+func (n Nomination) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if n.MinBacklog <= 0 {
+		errs = append(errs, field.Invalid(path.Child("minBacklog"), n.MinBacklog, "must be greater than zero"))
+	}
+	if n.MaxAhead <= 0 {
+		errs = append(errs, field.Invalid(path.Child("maxAhead"), n.MaxAhead, "must be greater than zero"))
+	}
+	if n.QPS <= 0 {
+		errs = append(errs, field.Invalid(path.Child("qps"), n.QPS, "must be greater than zero"))
+	}
+	return errs
 }
 
 func validatePositive(path *field.Path, d metav1.Duration) field.ErrorList {

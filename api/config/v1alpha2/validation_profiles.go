@@ -38,7 +38,7 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("schedulerName"), p.SchedulerName, message))
 		}
 	}
-	errs = append(errs, validateOneOf(path.Child("nodeSelection"), p.NodeSelection, NodeSelectionScheduler, NodeSelectionExtender)...)
+	errs = append(errs, validateOneOf(path.Child("nodeSelection"), p.NodeSelection, NodeSelectionScheduler, NodeSelectionExtender, NodeSelectionNominate)...)
 	errs = append(errs, validateOneOf(path.Child("equivalence"), p.Equivalence, EquivalenceControllerRef, EquivalenceTemplate)...)
 	plugins := path.Child("plugins")
 	errs = append(errs, p.Plugins.Filter.validate(plugins.Child("filter"), pluginsAt(atFilter, OnRequest), oldPredicates(), false)...)

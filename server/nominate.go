@@ -1,0 +1,111 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/predicates"
+)
+
+// newNominator is nil when no profile has its pods nominated, or without an API server.
+func (s *Server) newNominator(o Options) (*nomination.Nominator, error) {
+	var stores []*predicates.VerdictStore
+	for _, store := range s.extender.stores() {
+		if store.Profile.NodeSelection == v1alpha2.NodeSelectionNominate {
+			stores = append(stores, store)
+		}
+	}
+	if len(stores) == 0 || o.RESTConfig == nil || s.client == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	limits := nomination.DefaultLimits(o.Config.Timeouts.Assume.Duration)
+	limits.MinBacklog, limits.MaxAhead = int(o.Config.Nomination.MinBacklog), int(o.Config.Nomination.MaxAhead)
+	limits.QPS, limits.Burst = o.Config.Nomination.QPS, int(max(o.Config.Nomination.QPS, 1))
+	// A client of its own, so that bindings never wait for nominations.
+	config := cluster.ClientConfig(o.RESTConfig)
+	config.QPS = -1 // the Nominator counts for itself
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("clientConnection: %w", err)
+	}
+	return nomination.New(nomination.Options{
+		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Stores: stores,
+		Client: nomination.NewClient(client.CoreV1().RESTClient()), Limits: limits, Seed: rand.Uint64(),
+	}), nil
+}
+
+// nominate runs the nominator, once this process leads and its view is complete, until
+// the context ends.
+func (s *Server) nominate(ctx context.Context) error {
+	if s.extender.nominator == nil {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.led:
+	}
+	if complete := s.watcher.WaitForSync(ctx) == nil; complete {
+		s.extender.nominator.Run(ctx)
+	}
+	return nil
+}
+
+// planned says how far a pod is that is placed ahead of calls, in half a sentence.
+func (s *Server) planned(pod *cluster.Pod) string {
+	if s.extender.nominator == nil {
+		return ""
+	}
+	about, known := s.extender.nominator.About(pod.UID)
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("; nomination: %s for %v, node %s, attempt %d",
+		about.Stage, about.Age.Round(time.Millisecond), cmp.Or(about.Node, "-"), about.Attempt)
+}
+
+// debugPlacement shows what is placed ahead of calls.
+func (s *Server) debugPlacement(w http.ResponseWriter, _ *http.Request) {
+	if s.extender.nominator == nil {
+		http.Error(w, "placement: no profile has nodeSelection: Nominate, or there is no API server", http.StatusNotFound)
+		return
+	}
+	report := s.extender.nominator.Report()
+	title := "pods by stage, and nominations by what became of them"
+	if report.Pausing {
+		title += "; nothing is nominated at present, since the API server is slow"
+	}
+	t := newTable(w, title)
+	for _, stage := range slices.Sorted(maps.Keys(report.Stages)) {
+		t.row(stage, report.Stages[stage])
+	}
+	t.row()
+	for _, outcome := range slices.Sorted(maps.Keys(report.Ended)) {
+		t.row(outcome, report.Ended[outcome])
+	}
+	t.flush()
+	t.row()
+	t.row("IN FLIGHT", "NODE", "STAGE", "AGE", "ATTEMPT")
+	for _, p := range report.InFlight {
+		t.row(p.Pod, p.Node, p.Stage, p.Age.Round(time.Millisecond), p.Attempt)
+	}
+	t.flush()
+	t.row()
+	t.row("MISSED", "NODE", "WHY", "AT", "ATTEMPT")
+	for _, e := range report.Missed {
+		t.row(e.Pod, e.Node, e.Outcome, e.At.UTC().Format(time.RFC3339), e.Attempt)
+	}
+	t.flush()
+}
