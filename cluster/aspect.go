@@ -62,9 +62,6 @@ const (
 // AspectNode is every aspect of a node: it was added, removed or replaced.
 const AspectNode = AspectPersistentVolume - 1
 
-// AspectAll is every aspect there is.
-const AspectAll = aspectEnd - 1
-
 // String names the aspects in a set, as in "labels,taints".
 func (a Aspect) String() string {
 	names := [...]string{

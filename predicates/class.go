@@ -13,12 +13,11 @@ import (
 )
 
 // Class is an equivalence class: pods that every predicate and every score
-// treats alike, so that what is known of one is known of all (seed: "Equivalence
-// class based scheduling in Kubernetes"; the name is Borg's).
+// treats alike, so that what is known of one is known of all ("Equivalence class based
+// scheduling in Kubernetes", a proposal of the Kubernetes community; the name is Borg's).
 //
-// The seed takes the controllerRef as the class. Pods of one controller may
-// differ, though (the volumes of a StatefulSet, the node of a DaemonSet pod, a
-// resize), so the class is the controller and all that predicates and scores
+// The proposal takes the controllerRef as the class. Pods of one controller may
+// differ, though (the volumes of a StatefulSet, a resize), so the class is the controller and all that predicates and scores
 // read of the pod itself.
 type Class struct {
 	// Hash identifies the class in logs and at debug endpoints.

@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"fmt"
+	"iter"
 	"math/bits"
 	"time"
 
@@ -10,68 +11,92 @@ import (
 
 // ClassInfo is what a store says of a class to people.
 type ClassInfo struct {
-	Hash       string `json:"hash"`
-	Controller string `json:"controller,omitempty"`
+	Hash       string
+	Controller string
 	// Pod is the pod that the class was first seen with.
-	Pod string `json:"pod"`
+	Pod string
 	// Calls is how often it was asked for since it is remembered, Misses how often it
 	// had to be judged on all nodes.
-	Calls  int   `json:"calls"`
-	Misses int   `json:"misses"`
-	Bytes  int64 `json:"bytes"`
+	Calls  int
+	Misses int
+	Bytes  int64
 	// Generation is that of the snapshot that it was last asked on, Age how long ago
 	// that was.
-	Generation uint64        `json:"generation"`
-	Age        time.Duration `json:"age"`
+	Generation uint64
+	Age        time.Duration
 	// Fitting is how many nodes fit then.
-	Fitting int `json:"fitting"`
+	Fitting int
 }
 
 // Remembered is what is remembered of a class on one node.
 type Remembered struct {
-	Node string `json:"node"`
+	Node string
 	// Reason is that of the first predicate against the node, "" when the pods fit.
-	Reason string `json:"reason,omitempty"`
-	// Predicates are those of the profile, in their order.
-	Predicates []RememberedVerdict `json:"predicates"`
+	Reason string
+	// Predicates are those of the profile, in their order, of a node that was asked about.
+	Predicates []RememberedVerdict
 }
 
 // RememberedVerdict is the verdict of one predicate.
 type RememberedVerdict struct {
-	Predicate string `json:"predicate"`
+	Predicate string
 	// Concerned says that the predicate has something to say of the class at all.
-	Concerned bool `json:"concerned"`
-	Fits      bool `json:"fits"`
+	Concerned bool
+	Fits      bool
 	// Reason is why not. It is kept for the first predicate against the node only; that
 	// of others can be told while nothing has changed since they were asked.
-	Reason string `json:"reason,omitempty"`
+	Reason string
 }
 
 // Class is what is remembered of the class of that hash, as in ClassInfo, on every
-// node. It says false when there is none. Nothing is evaluated to find out.
-func (s *VerdictStore) Class(hash string) (ClassInfo, []Remembered, bool) {
-	snap := s.cluster.Snapshot()
+// node that has not come since; the verdicts of single predicates on the node named in
+// detail alone. It says false when there is none. Nothing is brought up to date.
+func (s *VerdictStore) Class(hash, detail string) (ClassInfo, []Remembered, bool) {
 	for _, e := range s.remembered() {
 		if e.class.hashText() != hash {
 			continue
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
+		snap := s.cluster.Snapshot()
 		var nodes []Remembered
-		for node := range snap.Nodes() {
-			if e.judgement != nil && int(node.Index) < len(e.first) {
-				nodes = append(nodes, e.remembered(node, snap))
+		for node := range e.judged(snap) {
+			r := Remembered{Node: node.Name, Reason: e.first[node.Index].Reason(snap.ResourceNames)}
+			if node.Name == detail {
+				e.detail(&r, node, snap)
 			}
+			nodes = append(nodes, r)
 		}
 		return e.info(snap, s.clock.Now()), nodes, true
 	}
 	return ClassInfo{}, nil, false
 }
 
-// remembered must be called with the lock held.
-func (e *entry) remembered(node *cluster.Node, snap *cluster.Snapshot) Remembered {
+// judged are the nodes of a snapshot on which something is remembered: not those that came
+// under an index since. It must be called with the lock held.
+func (e *entry) judged(snap *cluster.Snapshot) iter.Seq[*cluster.Node] {
+	changes, replayable := snap.Since(e.generation)
+	came := map[int32]bool{}
+	for _, change := range changes {
+		if change.Aspects == cluster.AspectNode {
+			came[change.Node] = true
+		}
+	}
+	return func(yield func(*cluster.Node) bool) {
+		if e.judgement == nil || !replayable {
+			return
+		}
+		for node := range snap.Nodes() {
+			if int(node.Index) < len(e.first) && !came[node.Index] && !yield(node) {
+				return
+			}
+		}
+	}
+}
+
+// detail must be called with the lock held.
+func (e *entry) detail(r *Remembered, node *cluster.Node, snap *cluster.Snapshot) {
 	against := e.against[node.Index]
-	r := Remembered{Node: node.Name, Reason: e.first[node.Index].Reason(snap.ResourceNames)}
 	for i, check := range e.judgement.checks {
 		v := RememberedVerdict{Predicate: e.judgement.profile.predicates[i].Name(), Concerned: check != nil, Fits: against>>i&1 == 0}
 		switch {
@@ -83,16 +108,14 @@ func (e *entry) remembered(node *cluster.Node, snap *cluster.Snapshot) Remembere
 		}
 		r.Predicates = append(r.Predicates, v)
 	}
-	return r
 }
 
 // Classes lists what is remembered, the most recently used first.
 func (s *VerdictStore) Classes() []ClassInfo {
-	snap := s.cluster.Snapshot()
 	var infos []ClassInfo
 	for _, e := range s.remembered() {
 		e.mu.Lock()
-		infos = append(infos, e.info(snap, s.clock.Now()))
+		infos = append(infos, e.info(s.cluster.Snapshot(), s.clock.Now()))
 		e.mu.Unlock()
 	}
 	return infos
@@ -118,8 +141,8 @@ func (e *entry) info(snap *cluster.Snapshot, now time.Time) ClassInfo {
 	if e.judgement != nil { // else a plugin panicked
 		info.Pod = e.judgement.pod.Namespace + "/" + e.judgement.pod.Name
 	}
-	for node := range snap.Nodes() {
-		if int(node.Index) < len(e.first) && e.first[node.Index] == Fits {
+	for node := range e.judged(snap) {
+		if e.first[node.Index] == Fits {
 			info.Fitting++
 		}
 	}

@@ -20,10 +20,6 @@ type domainSum[Share int16 | int32] struct {
 	shares []Share          // by node index
 }
 
-func newDomainSum[Share int16 | int32](key string) *domainSum[Share] {
-	return &domainSum[Share]{key: key}
-}
-
 // follow prepares for the nodes of a snapshot.
 func (s *domainSum[Share]) follow(snap *cluster.Snapshot) {
 	s.now = snap.Domains(s.key)

@@ -14,7 +14,7 @@ import (
 func TestDomainSumsAreThoseOfTheNodesThatAreThere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCluster()
-		sum := newDomainSum[int16]("zone")
+		sum := &domainSum[int16]{key: "zone"}
 		told := map[int32]int32{} // sums by domain, as changed told of them
 		last := map[int32]*cluster.Node{}
 		share := func(n *cluster.Node) int16 { return int16(n.Allocatable.Pods) }

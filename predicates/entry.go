@@ -16,7 +16,8 @@ import (
 // when it comes first.
 type entry struct {
 	class   *Class
-	counted int64 // bytes, as the store accounts for them; guarded by the store
+	counted int64  // bytes, as the store accounts for them; guarded by the store
+	reached uint64 // the generation of the last call, as the store knows it; guarded by it
 
 	mu         sync.Mutex
 	judgement  *Judgement // nil until it is made, and after a plugin panicked

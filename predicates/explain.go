@@ -34,6 +34,11 @@ type ScorePart struct {
 // Explain evaluates every predicate and score for a pod on every node, remembering
 // and recalling nothing. A pod that is on a node already is taken as if it were not.
 func (p *Profile) Explain(pod *cluster.Pod, snap *cluster.Snapshot) []Explanation {
+	if pod.Spec.NodeName != "" {
+		object := *pod.Pod
+		object.Spec.NodeName = ""
+		pod = snap.ResourceNames.NewPod(&object)
+	}
 	j := p.Judge(pod, snap)
 	for node := range snap.Nodes() {
 		if without := node.WithoutPod(pod.UID); without != node {

@@ -31,6 +31,10 @@ func (nodeResourcesFit) Aspects() cluster.Aspect {
 	return cluster.AspectAllocatable | cluster.AspectRequested
 }
 
+// mostScalars is the last scalar resource with a code of its own: those that come later
+// share it.
+const mostScalars = int(hopeless-insufficientScalar) - 1
+
 // scalarRequest is an amount of one scalar resource.
 type scalarRequest struct {
 	index  int
@@ -50,7 +54,7 @@ func (p nodeResourcesFit) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 		verdict = verdict.or(room(asked.Memory, taken.Memory, offered.Memory, insufficientMemory))
 		verdict = verdict.or(room(asked.EphemeralStorage, taken.EphemeralStorage, offered.EphemeralStorage, insufficientEphemeralStorage))
 		for _, s := range scalars {
-			short := insufficientScalar + Verdict(s.index) //nolint:gosec // there are fewer names than codes
+			short := insufficientScalar + Verdict(min(s.index, mostScalars))
 			verdict = verdict.or(room(s.amount, taken.ScalarAt(s.index), offered.ScalarAt(s.index), short))
 		}
 		return verdict

@@ -65,9 +65,11 @@ func (s *VerdictStore) use(class *Class) *entry {
 	return e
 }
 
-// account takes note of the size of an entry and drops the least recently used
-// ones while all are too large together. The one at hand stays.
-func (s *VerdictStore) account(e *entry) {
+// account takes note of the size of an entry and drops the least recently used ones
+// while all are too large together, and those that the journal does not reach back to:
+// they would have to be judged anew, and keep old objects of the cluster alive. The one
+// at hand stays.
+func (s *VerdictStore) account(e *entry, snap *cluster.Snapshot) {
 	size := e.size()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,11 +77,12 @@ func (s *VerdictStore) account(e *entry) {
 		return // dropped by somebody else in the meantime
 	}
 	s.bytes += size - e.counted
-	e.counted = size
+	e.counted, e.reached = size, snap.Generation
 	defer func() { s.metrics.observe(s.Profile.Name, s.recent.Len(), s.bytes) }()
-	for s.bytes > s.maxBytes && s.recent.Len() > 1 {
+	for s.recent.Len() > 1 {
 		last := s.recent.Back()
-		if last.Value.(*entry) == e {
+		oldest, _ := last.Value.(*entry)
+		if _, reachable := snap.Since(oldest.reached); oldest == e || s.bytes <= s.maxBytes && (reachable || oldest.counted == 0) {
 			return
 		}
 		dropped, _ := s.recent.Remove(last).(*entry)

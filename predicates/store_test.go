@@ -415,3 +415,30 @@ func TestACheckThatGoesLeavesNoVerdictBehind(t *testing.T) {
 		t.Errorf("verdict %d after all that spoke against the node is gone", got)
 	}
 }
+
+func TestAClassThatTheJournalDoesNotReachBackToIsForgotten(t *testing.T) {
+	b := newStoreBench(t, 1<<30)
+	ask := func(controller int) {
+		view := b.store.View(b.cluster.ResourceNames().NewPod(storePod(controller, 0)))
+		view.Close()
+	}
+	ask(0)
+	ask(1)
+	changes := func(n int) {
+		for i := range n {
+			if err := b.cluster.Set(storeNode("node", int64(i%2))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	changes(1000)
+	ask(1)
+	if got := len(b.store.entries); got != 2 {
+		t.Fatalf("%d classes after few changes", got)
+	}
+	changes(200_000) // more than any journal keeps
+	ask(1)
+	if got := len(b.store.entries); got != 1 {
+		t.Errorf("%d classes are remembered, one of them for nothing", got)
+	}
+}

@@ -47,7 +47,7 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 	s.metrics.lookups.WithLabelValues(s.Profile.Name, result).Inc()
 	s.metrics.evaluation.WithLabelValues(s.Profile.Name, result).Observe(s.clock.Since(started).Seconds())
 	s.metrics.report(s.Profile, e.evaluated)
-	s.account(e)
+	s.account(e, view.Snapshot)
 	ready = true
 	return view
 }

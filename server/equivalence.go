@@ -80,7 +80,7 @@ func aboutClass(store *predicates.VerdictStore, c predicates.ClassInfo) string {
 func (s *Server) remembered(w http.ResponseWriter, r *http.Request) (*predicates.VerdictStore, predicates.ClassInfo, []predicates.Remembered) {
 	hash := chi.URLParam(r, "class")
 	for _, store := range s.extender.stores() {
-		if class, nodes, found := store.Class(hash); found {
+		if class, nodes, found := store.Class(hash, chi.URLParam(r, "node")); found {
 			return store, class, nodes
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -41,6 +42,14 @@ func TestEquivalenceTellsWhatIsRemembered(t *testing.T) {
 	b.node("b", "0") // and the verdicts of the other predicates may no longer hold
 	if _, page := b.get(class + "/nodes/b"); strings.Contains(page, "Insufficient cpu") || !strings.Contains(page, "node(s) were unschedulable") {
 		t.Errorf("after a change it answered:\n%s", page)
+	}
+	// A node that comes under the index of another one is none that the class was judged on.
+	if err := b.cluster.Delete(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.node("c", "4", cordoned)
+	if _, page := b.get(class); strings.Contains(page, "\nc ") || !strings.Contains(page, "\nb ") {
+		t.Errorf("after a node went and another one came it answered:\n%s", page)
 	}
 	for path, want := range map[string]string{
 		"/debug/equivalence/0123":      `class: none of hash "0123" is remembered`,

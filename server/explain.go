@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -21,7 +23,11 @@ import (
 func (s *Server) debugExplain(w http.ResponseWriter, r *http.Request) {
 	pod, err := s.podToExplain(r)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		status := http.StatusBadRequest
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(w, err.Error(), status)
 		return
 	}
 	if pod == nil {
@@ -58,17 +64,42 @@ func (s *Server) podToExplain(r *http.Request) (*cluster.Pod, error) {
 		if err != nil {
 			return nil, err
 		}
-		object := &corev1.Pod{}
-		if err := yaml.UnmarshalStrict(body, object); err != nil {
-			return nil, fmt.Errorf("the posted pod: %w", err)
-		}
-		return s.cluster.ResourceNames().NewPod(object), nil
+		return s.postedPod(body)
 	}
-	namespace, name, found := strings.Cut(r.URL.Query().Get("pod"), "/")
+	asked := r.URL.Query().Get("pod")
+	namespace, name, found := strings.Cut(asked, "/")
 	if !found {
-		return nil, errors.New("pod: name one, as in ?pod=namespace/name, or post one")
+		return nil, fmt.Errorf("pod: %q is no pod: name one, as in ?pod=namespace/name, or post one", asked)
 	}
 	return s.cluster.FindPod(types.NamespacedName{Namespace: namespace, Name: name}), nil
+}
+
+// postedPod reads a pod as somebody would apply it. Of what the API server would fill in,
+// it fills in the namespace, and requests that follow from limits.
+func (s *Server) postedPod(body []byte) (*cluster.Pod, error) {
+	object := &corev1.Pod{}
+	if err := yaml.UnmarshalStrict(body, object); err != nil {
+		return nil, fmt.Errorf("the posted pod: %w", err)
+	}
+	if object.Kind != "" && object.Kind != "Pod" {
+		return nil, fmt.Errorf("the posted pod: kind: %q is not Pod", object.Kind)
+	}
+	object.Namespace = cmp.Or(object.Namespace, metav1.NamespaceDefault)
+	for _, containers := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
+		for i := range containers {
+			resources := &containers[i].Resources
+			for name, limit := range resources.Limits {
+				if _, asked := resources.Requests[name]; asked {
+					continue
+				}
+				if resources.Requests == nil {
+					resources.Requests = corev1.ResourceList{}
+				}
+				resources.Requests[name] = limit
+			}
+		}
+	}
+	return s.cluster.ResourceNames().NewPod(object), nil
 }
 
 func (s *Server) writeExplanations(w http.ResponseWriter, title string, explanations []predicates.Explanation) {

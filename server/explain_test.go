@@ -57,13 +57,14 @@ func TestExplainSaysOfEveryNodeWhatSpeaksForAndAgainstIt(t *testing.T) {
 func TestExplainDoesNotHoldAPodAgainstItself(t *testing.T) {
 	b := newBench(t, benchOptions{})
 	b.node("a", "4")
+	b.node("b", "4")
 	placed := newPod("p", "3")
 	placed.Spec.NodeName = "a"
 	placed.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
 	if err := b.cluster.Set(placed); err != nil {
 		t.Fatal(err)
 	}
-	if _, page := b.get("/debug/explain?pod=default/p"); !strings.Contains(page, "1 of 1 nodes fit") {
+	if _, page := b.get("/debug/explain?pod=default/p"); !strings.Contains(page, "2 of 2 nodes fit") {
 		t.Errorf("of a pod on its node it says:\n%s", page)
 	}
 }
@@ -86,5 +87,34 @@ func TestExplainRefusesWhatItCannotExplain(t *testing.T) {
 	defer response.Body.Close()
 	if page, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusBadRequest || !strings.Contains(string(page), "kontainers") {
 		t.Errorf("a misspelt pod was answered %d %s", response.StatusCode, page)
+	}
+}
+
+func TestAPostedPodIsReadAsItWouldBeApplied(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("a", "4")
+	for name, test := range map[string]struct {
+		manifest string
+		status   int
+		contains string
+	}{
+		"without a namespace it is in the default one": {"metadata: {name: p}", http.StatusOK, "pod default/p"},
+		"limits are requests where there are none":     {"spec: {containers: [{name: c, resources: {limits: {cpu: 100}}}]}", http.StatusOK, "0 of 1 nodes fit"},
+		"requests of its own count":                    {"spec: {containers: [{name: c, resources: {limits: {cpu: 100}, requests: {cpu: 1}}}]}", http.StatusOK, "1 of 1 nodes fit"},
+		"another kind is refused":                      {"kind: Deployment", http.StatusBadRequest, `kind: "Deployment" is not Pod`},
+		"one that is too large is refused as such":     {"#" + strings.Repeat("x", 1<<20), http.StatusRequestEntityTooLarge, "too large"},
+	} {
+		response, err := http.Post(b.url+"/debug/explain", "application/yaml", strings.NewReader(test.manifest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != test.status || !strings.Contains(string(page), test.contains) {
+			t.Errorf("%s: answered %d %s", name, response.StatusCode, page)
+		}
 	}
 }

@@ -102,6 +102,11 @@ func (e *Extender) pod(p *wire.Pod) (*cluster.Pod, error) {
 	if object.UID == "" { // written by hand, for curl
 		object.UID = types.UID(object.Namespace + "/" + object.Name)
 	}
+	// As the watch would keep it: what is trimmed, such as the random name of a token's volume,
+	// must not make a class of its own.
+	if _, err := cluster.Trim(object); err != nil {
+		return nil, badRequest(err)
+	}
 	return e.cluster.ResourceNames().NewPod(object), nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -75,6 +76,7 @@ func newBench(t *testing.T, o benchOptions) *bench {
 	if o.assumeTTL == 0 {
 		o.assumeTTL = time.Hour
 	}
+	config.Serving.MaxBodyBytes = o.maxBody
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: o.assumeTTL})
@@ -471,5 +473,20 @@ func TestTheIndexListsEveryRoute(t *testing.T) {
 	}
 	if bytes.Contains(page, []byte("pprof")) {
 		t.Error("profiling is off and on the page")
+	}
+}
+
+func TestPodsThatDifferInWhatIsTrimmedAreOfOneClass(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("a", "4")
+	yes := true
+	for _, name := range []string{"p1", "p2"} {
+		pod := newPod(name, "1")
+		pod.OwnerReferences = []metav1.OwnerReference{{UID: "controller", Controller: &yes}}
+		pod.Spec.Volumes = []corev1.Volume{{Name: "kube-api-access-" + name, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}}}
+		b.filter(pod, "a") // the watch has not shown it
+	}
+	if _, page := b.get("/debug/equivalence"); strings.Count(page, "default-scheduler") != 1 || !strings.Contains(page, "50.0%") {
+		t.Errorf("two pods of one controller are of these classes:\n%s", page)
 	}
 }

@@ -61,18 +61,23 @@ func (p *preemption) choose(node *cluster.Node) *extenderv1.MetaVictims {
 	slices.SortFunc(lower, byImportance)
 	protected, others := p.byBudget(lower)
 	chosen := &extenderv1.MetaVictims{}
+	var gone []*cluster.Pod
 	for i, pod := range slices.Concat(protected, others) {
 		if back := node.WithPod(pod); p.fits(back) {
 			node = back
 			continue
 		}
-		chosen.Pods = append(chosen.Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
+		gone = append(gone, pod)
 		if i < len(protected) {
 			chosen.NumPDBViolations++
 		}
 	}
-	if len(chosen.Pods) == 0 { // the scheduler takes that for an error
+	if len(gone) == 0 { // the scheduler takes that for an error
 		return nil
+	}
+	slices.SortFunc(gone, byImportance) // the scheduler takes the first one for the most important
+	for _, pod := range gone {
+		chosen.Pods = append(chosen.Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
 	}
 	return chosen
 }

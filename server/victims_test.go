@@ -72,6 +72,11 @@ func TestPreemptAddsTheVictimsThatTheProfileNeedsGone(t *testing.T) {
 			proposed: "db", want: []string{"uid-web", "uid-b"},
 		},
 		{
+			name:     "victims are told from the most important to the least, whatever their budgets",
+			placed:   []*corev1.Pod{victim("db", "2", protected, port), victim("web", "2", priority(5), port)},
+			proposed: "db", want: []string{"uid-web", "uid-db"}, broken: 1,
+		},
+		{
 			name:     "and is counted when it goes",
 			placed:   []*corev1.Pod{victim("db", "2", protected, port), victim("web", "2")},
 			proposed: "web", want: []string{"uid-db"}, broken: 1,
