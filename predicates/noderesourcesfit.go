@@ -54,7 +54,7 @@ func (p nodeResourcesFit) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 		verdict = verdict.or(room(asked.Memory, taken.Memory, offered.Memory, insufficientMemory))
 		verdict = verdict.or(room(asked.EphemeralStorage, taken.EphemeralStorage, offered.EphemeralStorage, insufficientEphemeralStorage))
 		for _, s := range scalars {
-			short := insufficientScalar + Verdict(min(s.index, mostScalars))
+			short := insufficientScalar + Verdict(min(s.index, mostScalars)) //nolint:gosec // it fits
 			verdict = verdict.or(room(s.amount, taken.ScalarAt(s.index), offered.ScalarAt(s.index), short))
 		}
 		return verdict

@@ -73,7 +73,7 @@ func (v Verdict) Reason(names *cluster.ResourceNames) string {
 
 // reasons are the texts of the codes that are about no resource. Where kube-scheduler names
 // an object or adds the words of a parser, they are left out: they are not constant.
-var reasons = [...]string{
+var reasons = [...]string{ //nolint:gochecknoglobals // a constant table
 	nodeUnschedulable:            "node(s) were unschedulable",
 	nodeNameDiffers:              "node(s) didn't match the requested node name",
 	untoleratedTaint:             "node(s) had untolerated taint(s)",
