@@ -38,6 +38,7 @@ type classes struct {
 
 	mu     sync.Mutex
 	byHash map[uint64][]*Class // more than one where hashes collide
+	count  int
 }
 
 func newClasses(equivalence v1alpha2.Equivalence, kin bool) *classes {
@@ -77,6 +78,7 @@ func (c *classes) of(pod *cluster.Pod) *Class {
 	}
 	class := &Class{Hash: hash, Controller: controller, canonical: key}
 	c.byHash[hash] = append(c.byHash[hash], class)
+	c.count++
 	return class
 }
 
@@ -112,12 +114,35 @@ func (c *classes) forget(class *Class) {
 	for i := range same {
 		if same[i] == class {
 			c.byHash[class.Hash] = append(same[:i:i], same[i+1:]...)
+			c.count--
 		}
 	}
 	if len(c.byHash[class.Hash]) == 0 {
 		delete(c.byHash, class.Hash)
 	}
 }
+
+// retain drops the classes that are not in use, such as those that were only compared,
+// when they are many more than the others.
+func (c *classes) retain(used int, inUse func(*Class) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.count <= 2*used+manyClasses {
+		return
+	}
+	for hash, same := range c.byHash {
+		same = slices.DeleteFunc(slices.Clone(same), func(class *Class) bool { return !inUse(class) })
+		c.count += len(same) - len(c.byHash[hash])
+		if len(same) == 0 {
+			delete(c.byHash, hash)
+		} else {
+			c.byHash[hash] = same
+		}
+	}
+}
+
+// manyClasses are so many that it is worth to look which of them are in use.
+const manyClasses = 1000
 
 // canonical is all that predicates and scores read of a pod, in a form that is
 // equal for equal pods: protobuf, which writes maps in the order of their keys. A

@@ -78,6 +78,7 @@ func (s *VerdictStore) account(e *entry, snap *cluster.Snapshot) {
 	}
 	s.bytes += size - e.counted
 	e.counted, e.reached = size, snap.Generation
+	s.classes.retain(len(s.entries), func(class *Class) bool { return s.entries[class] != nil })
 	defer func() { s.metrics.observe(s.Profile.Name, s.recent.Len(), s.bytes) }()
 	for s.recent.Len() > 1 {
 		last := s.recent.Back()

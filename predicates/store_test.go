@@ -442,3 +442,24 @@ func TestAClassThatTheJournalDoesNotReachBackToIsForgotten(t *testing.T) {
 		t.Errorf("%d classes are remembered, one of them for nothing", got)
 	}
 }
+
+func TestClassesThatWereOnlyComparedAreForgotten(t *testing.T) {
+	b := newStoreBench(t, 1<<30)
+	pod := func(controller int) *cluster.Pod { return b.cluster.ResourceNames().NewPod(storePod(controller, 0)) }
+	for controller := range 5 * manyClasses {
+		b.store.ClassOf(pod(controller))
+		if controller%manyClasses == 0 {
+			view := b.store.View(pod(0))
+			view.Close()
+		}
+	}
+	if got := len(b.store.classes.byHash); got > 3*manyClasses || got != b.store.classes.count {
+		t.Errorf("%d classes are known, by the count %d", got, b.store.classes.count)
+	}
+	before := b.store.ClassOf(pod(0))
+	view := b.store.View(pod(0))
+	defer view.Close()
+	if view.entry.class != before || view.entry.misses != 1 {
+		t.Error("a class in use was forgotten")
+	}
+}
