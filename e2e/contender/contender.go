@@ -34,11 +34,15 @@ const (
 	Scheduler Contender = "scheduler"
 	// Extender has muster, which chooses the node.
 	Extender Contender = "extender"
+	// Nominate has muster, which chooses the node ahead of it.
+	Nominate Contender = "nominate"
 	// Offload has muster, which chooses the node, and leaves to it the plugins that it
 	// runs.
 	Offload Contender = "offload"
 	// OffloadAll leaves NodeResourcesFit to muster as well, and preempts nothing.
 	OffloadAll Contender = "offload_no_preemption"
+	// NominateOffload is Nominate with the plugins off that Offload has off.
+	NominateOffload Contender = "nominate_offload"
 	// EmptyOffload has the plugins off that OffloadAll has off, and an extender that answers
 	// with one of the nodes, whichever it is.
 	EmptyOffload Contender = "empty_offload"
@@ -77,6 +81,10 @@ func (p Programs) Start(ctx context.Context, cp *controlplane.ControlPlane, c Co
 		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, percentage)
 	case Offload:
 		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, percentage)
+	case Nominate:
+		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Nominate}, percentage)
+	case NominateOffload:
+		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Nominate, Offload: true}, percentage)
 	case OffloadAll:
 		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, percentage, "--no-preemption")
 	default:

@@ -35,6 +35,7 @@ type Selection string
 const (
 	Scheduler Selection = "Scheduler"
 	Extender  Selection = "Extender"
+	Nominate  Selection = "Nominate"
 )
 
 // Options of a server.

@@ -82,11 +82,13 @@ func TestTheAffinityTrialComparesWithTheStockScheduler(t *testing.T) {
 figure affinity_extender_pods_per_s_1000=20.0
 figure affinity_offload_pods_per_s_1000=30.0
 figure affinity_offload_no_preemption_pods_per_s_1000=40.0
-figure affinity_empty_offload_pods_per_s_1000=50.0
+figure affinity_nominate_offload_pods_per_s_1000=50.0
+figure affinity_empty_offload_pods_per_s_1000=60.0
 figure affinity_vs_stock_1000=2.00
 figure affinity_offload_vs_stock_1000=3.00
 figure affinity_offload_no_preemption_vs_stock_1000=4.00
-figure affinity_empty_vs_stock_1000=5.00
+figure affinity_nominate_offload_vs_stock_1000=5.00
+figure affinity_empty_vs_stock_1000=6.00
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)

@@ -69,12 +69,16 @@ func title(c contender.Contender) string {
 		return "with muster, nodeSelection: Scheduler"
 	case contender.Extender:
 		return "with muster, nodeSelection: Extender"
+	case contender.Nominate:
+		return "with muster, nodeSelection: Nominate"
 	case contender.Offload:
 		return "with muster, nodeSelection: Extender, offload"
 	case contender.OffloadAll:
 		return "the same, without preemption"
+	case contender.NominateOffload:
+		return "with muster, nodeSelection: Nominate, offload"
 	case contender.EmptyOffload:
-		return "the same, with an empty extender that returns any node"
+		return "without preemption, an empty extender that returns any node"
 	}
 	return string(c)
 }

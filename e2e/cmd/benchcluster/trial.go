@@ -37,7 +37,7 @@ type ratio struct {
 // plain is about pods that ask for room alone.
 func plain() trial {
 	return trial{
-		contenders: []contender.Contender{contender.Stock, contender.Empty, contender.Scheduler, contender.Extender},
+		contenders: []contender.Contender{contender.Stock, contender.Empty, contender.Scheduler, contender.Extender, contender.Nominate},
 		modes:      []bool{false, true},
 		sizes:      []int{1000, 5000},
 		pods: func(c cell) int {
@@ -51,6 +51,8 @@ func plain() trial {
 		ratios: []ratio{
 			{"extender_vs_stock_%d_all", contender.Extender, contender.Stock, true},
 			{"extender_vs_stock_%d_sampled", contender.Extender, contender.Stock, false},
+			{"nominate_vs_stock_%d_all", contender.Nominate, contender.Stock, true},
+			{"nominate_vs_stock_%d_sampled", contender.Nominate, contender.Stock, false},
 			{"scheduler_vs_empty_%d", contender.Scheduler, contender.Empty, true},
 			{"scheduler_vs_empty_%d_sampled", contender.Scheduler, contender.Empty, false},
 		},
@@ -68,7 +70,7 @@ func affinity() trial {
 		return pods
 	}
 	return trial{
-		contenders: []contender.Contender{contender.Stock, contender.Extender, contender.Offload, contender.OffloadAll, contender.EmptyOffload},
+		contenders: []contender.Contender{contender.Stock, contender.Extender, contender.Offload, contender.OffloadAll, contender.NominateOffload, contender.EmptyOffload},
 		modes:      []bool{true},
 		sizes:      []int{5000},
 		pods:       func(cell) int { return 500 },
@@ -79,6 +81,7 @@ func affinity() trial {
 			{"affinity_vs_stock_%d", contender.Extender, contender.Stock, true},
 			{"affinity_offload_vs_stock_%d", contender.Offload, contender.Stock, true},
 			{"affinity_offload_no_preemption_vs_stock_%d", contender.OffloadAll, contender.Stock, true},
+			{"affinity_nominate_offload_vs_stock_%d", contender.NominateOffload, contender.Stock, true},
 			{"affinity_empty_vs_stock_%d", contender.EmptyOffload, contender.Stock, true},
 		},
 	}
