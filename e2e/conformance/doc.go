@@ -23,6 +23,9 @@
 // A [History] is the other campaign: a cluster that changes at random, and what a verdict
 // store remembers of it held against judgements that remember nothing.
 //
+// A [Placing] is the third: pods that are placed one after the other by a plan of muster
+// and by kube-scheduler, both rated by kube-scheduler's scores.
+//
 // To add a plugin, add its line to plugins, with what draws the fields and objects that
 // it looks at. What is drawn for many plugins is in labels.go and workloads.go.
 package conformance
