@@ -40,8 +40,6 @@ const (
 	AspectPersistentVolumeClaim
 	// AspectStorageClass is any StorageClass.
 	AspectStorageClass
-	// AspectCSIDriver is any CSIDriver.
-	AspectCSIDriver
 	// AspectVolumeAttachment is any VolumeAttachment.
 	AspectVolumeAttachment
 	// AspectNamespace is the labels of any Namespace.
@@ -66,7 +64,7 @@ const AspectNode = AspectPersistentVolume - 1
 func (a Aspect) String() string {
 	names := [...]string{
 		"allocatable", "labels", "taints", "unschedulable", "conditions", "images", "csi", "requested", "ports", "pods",
-		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "csidrivers", "volumeattachments",
+		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "volumeattachments",
 		"namespaces", "services", "selectors", "poddisruptionbudgets", "custom",
 	}
 	var set []string

@@ -20,7 +20,6 @@ func newObjectsWriter() *objectsWriter {
 	keep(w, AspectPersistentVolume, name, &w.next.PersistentVolumes)
 	keep(w, AspectPersistentVolumeClaim, key, &w.next.PersistentVolumeClaims)
 	keep(w, AspectStorageClass, name, &w.next.StorageClasses)
-	keep(w, AspectCSIDriver, name, &w.next.CSIDrivers)
 	keep(w, AspectVolumeAttachment, name, &w.next.VolumeAttachments)
 	keep(w, AspectNamespace, name, &w.next.Namespaces)
 	keep(w, AspectService, key, &w.next.Services)

@@ -65,7 +65,6 @@ func dumpKinds() map[metav1.TypeMeta]dumpKind {
 		{APIVersion: "apps/v1", Kind: "StatefulSet"}:                {reflect.TypeFor[appsv1.StatefulSet](), "statefulsets", true},
 		{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass"}:     {reflect.TypeFor[storagev1.StorageClass](), "storageclasses", false},
 		{APIVersion: "storage.k8s.io/v1", Kind: "CSINode"}:          {reflect.TypeFor[storagev1.CSINode](), "csinodes", false},
-		{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"}:        {reflect.TypeFor[storagev1.CSIDriver](), "csidrivers", false},
 		{APIVersion: "storage.k8s.io/v1", Kind: "VolumeAttachment"}: {reflect.TypeFor[storagev1.VolumeAttachment](), "volumeattachments", false},
 		{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}:      {reflect.TypeFor[policyv1.PodDisruptionBudget](), "poddisruptionbudgets", true},
 	}

@@ -26,7 +26,6 @@ type Objects struct {
 	PersistentVolumes      Table[string, *corev1.PersistentVolume]
 	PersistentVolumeClaims Table[types.NamespacedName, *corev1.PersistentVolumeClaim]
 	StorageClasses         Table[string, *storagev1.StorageClass]
-	CSIDrivers             Table[string, *storagev1.CSIDriver]
 	VolumeAttachments      Table[string, *storagev1.VolumeAttachment]
 	Namespaces             Table[string, *corev1.Namespace]
 	Services               Table[types.NamespacedName, *corev1.Service]

@@ -75,11 +75,6 @@ func objectKinds() []objectKind {
 			func(m metav1.ObjectMeta) *storagev1.StorageClass { return &storagev1.StorageClass{ObjectMeta: m} },
 			func(c *storagev1.StorageClass) { c.Provisioner = "p" },
 			func(c *storagev1.StorageClass) { c.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}} }),
-		kindOf("CSIDriver", AspectCSIDriver, false,
-			func(o *Objects) Table[string, *storagev1.CSIDriver] { return o.CSIDrivers },
-			func(m metav1.ObjectMeta) *storagev1.CSIDriver { return &storagev1.CSIDriver{ObjectMeta: m} },
-			func(d *storagev1.CSIDriver) { d.Spec.PreventPodSchedulingIfMissing = new(true) },
-			func(d *storagev1.CSIDriver) { d.Spec.PodInfoOnMount = new(true) }),
 		kindOf("VolumeAttachment", AspectVolumeAttachment, false,
 			func(o *Objects) Table[string, *storagev1.VolumeAttachment] { return o.VolumeAttachments },
 			func(m metav1.ObjectMeta) *storagev1.VolumeAttachment {

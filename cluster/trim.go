@@ -43,9 +43,6 @@ func Trim(object any) (any, error) {
 	case *corev1.PersistentVolumeClaim:
 		o.ObjectMeta = trimMeta(&o.ObjectMeta)
 		o.Status = corev1.PersistentVolumeClaimStatus{Phase: o.Status.Phase}
-	case *storagev1.CSIDriver:
-		o.ObjectMeta = identity(&o.ObjectMeta)
-		o.Spec = storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: o.Spec.PreventPodSchedulingIfMissing}
 	case *storagev1.VolumeAttachment:
 		o.ObjectMeta = identity(&o.ObjectMeta)
 		o.Spec.Source.InlineVolumeSpec = nil

@@ -163,13 +163,6 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 			dropped: "AccessModes Capacity Conditions AllocatedResources AllocatedResourceStatuses CurrentVolumeAttributesClassName ModifyVolumeStatus",
 		},
 		{
-			name:   "CSI driver spec",
-			object: func() (runtime.Object, any) { d := &storagev1.CSIDriver{}; return d, &d.Spec },
-			kept:   "PreventPodSchedulingIfMissing",
-			dropped: "AttachRequired PodInfoOnMount VolumeLifecycleModes StorageCapacity FSGroupPolicy TokenRequests RequiresRepublish SELinuxMount " +
-				"NodeAllocatableUpdatePeriodSeconds ServiceAccountTokenInSecrets",
-		},
-		{
 			name:    "source of a volume attachment",
 			object:  func() (runtime.Object, any) { a := &storagev1.VolumeAttachment{}; return a, &a.Spec.Source },
 			kept:    "PersistentVolumeName",

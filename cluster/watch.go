@@ -100,7 +100,6 @@ func coreSources(client kubernetes.Interface) []source {
 		{resource: "statefulsets", example: &appsv1.StatefulSet{}, calls: listWatch(apps.StatefulSets(metav1.NamespaceAll), "")},
 		{resource: "storageclasses", example: &storagev1.StorageClass{}, calls: listWatch(storage.StorageClasses(), "")},
 		{resource: "csinodes", example: &storagev1.CSINode{}, calls: listWatch(storage.CSINodes(), "")},
-		{resource: "csidrivers", example: &storagev1.CSIDriver{}, calls: listWatch(storage.CSIDrivers(), "")},
 		{resource: "volumeattachments", example: &storagev1.VolumeAttachment{}, calls: listWatch(storage.VolumeAttachments(), "")},
 		{resource: "poddisruptionbudgets", example: &policyv1.PodDisruptionBudget{}, calls: listWatch(policy.PodDisruptionBudgets(metav1.NamespaceAll), "")},
 	}

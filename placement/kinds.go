@@ -10,60 +10,47 @@ import (
 // is known of one of them is as good for the next.
 type kinds struct {
 	store *predicates.VerdictStore
-	known map[*cluster.Pod]*predicates.Class
-	alone map[string]*predicates.Class // of pods without a class, by their form
-	left  map[*predicates.Class]int    // how many pods of such a kind are yet to be placed
+	known map[*cluster.Pod]predicates.Class
+	left  map[predicates.Class]int // how many pods of a kind that is no class are yet to be placed
 }
 
 func newKinds(store *predicates.VerdictStore) *kinds {
-	return &kinds{
-		store: store, known: map[*cluster.Pod]*predicates.Class{},
-		alone: map[string]*predicates.Class{}, left: map[*predicates.Class]int{},
-	}
+	return &kinds{store: store, known: map[*cluster.Pod]predicates.Class{}, left: map[predicates.Class]int{}}
 }
 
 // expect takes note of pods that are going to be placed. It returns a pod of each
 // equivalence class among them.
-func (k *kinds) expect(pods []*cluster.Pod) map[*predicates.Class]*cluster.Pod {
-	examples := map[*predicates.Class]*cluster.Pod{}
+func (k *kinds) expect(pods []*cluster.Pod) map[predicates.Class]*cluster.Pod {
+	examples := map[predicates.Class]*cluster.Pod{}
 	for _, pod := range pods {
-		class := k.store.ClassOf(pod)
-		if class == nil {
-			k.left[k.of(pod)]++
-			continue
-		}
-		if k.known[pod] = class; examples[class] == nil {
-			examples[class] = pod
+		kind := k.of(pod)
+		if _, alone := k.left[kind]; alone {
+			k.left[kind]++
+		} else if examples[kind] == nil {
+			examples[kind] = pod
 		}
 	}
 	return examples
 }
 
-func (k *kinds) of(pod *cluster.Pod) *predicates.Class {
-	kind := k.known[pod]
-	if kind == nil {
-		if kind = k.store.ClassOf(pod); kind == nil {
-			kind = k.alike(pod)
+func (k *kinds) of(pod *cluster.Pod) predicates.Class {
+	kind, known := k.known[pod]
+	if known {
+		return kind
+	}
+	if kind = k.store.ClassOf(pod); kind.None() {
+		kind = predicates.AloneAs(pod)
+		if _, met := k.left[kind]; !met {
+			k.left[kind] = 0
 		}
-		k.known[pod] = kind
 	}
-	return kind
-}
-
-// alike is the kind of a pod without a class.
-func (k *kinds) alike(pod *cluster.Pod) *predicates.Class {
-	form := k.store.FormOf(pod)
-	kind := k.alone[form]
-	if kind == nil {
-		kind = &predicates.Class{}
-		k.alone[form], k.left[kind] = kind, 0
-	}
+	k.known[pod] = kind
 	return kind
 }
 
 // placed takes note of a pod that was placed, and says whether it was the last of the
 // expected ones of a kind that is not a class.
-func (k *kinds) placed(pod *cluster.Pod) (kind *predicates.Class, last bool) {
+func (k *kinds) placed(pod *cluster.Pod) (kind predicates.Class, last bool) {
 	kind = k.of(pod)
 	left, alone := k.left[kind]
 	if !alone {

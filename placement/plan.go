@@ -15,8 +15,8 @@ type Plan struct {
 	snap    *cluster.Snapshot
 	random  *rand.Rand
 	kinds   *kinds
-	trials  map[*predicates.Class]*predicates.Trial
-	batches map[*predicates.Class]*batch
+	trials  map[predicates.Class]*predicates.Trial
+	batches map[predicates.Class]*batch
 	nodes   []*cluster.Node // by index; nil for those that are as in the snapshot
 	log     []move          // all that happened, in its order
 }
@@ -25,7 +25,7 @@ type Plan struct {
 type move struct {
 	index  int32
 	pod    *cluster.Pod
-	kind   *predicates.Class
+	kind   predicates.Class
 	before *cluster.Node
 }
 
@@ -36,7 +36,7 @@ func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan
 	p := &Plan{
 		store: store, kinds: newKinds(store),
 		random: rand.New(rand.NewPCG(seed, 0)),
-		trials: map[*predicates.Class]*predicates.Trial{}, batches: map[*predicates.Class]*batch{},
+		trials: map[predicates.Class]*predicates.Trial{}, batches: map[predicates.Class]*batch{},
 	}
 	examples := p.kinds.expect(pods)
 	// Classes that are new or far behind are judged one by one before they are held all

@@ -1,9 +1,9 @@
 package predicates
 
 import (
-	"hash/maphash"
 	"slices"
-	"sync"
+	"strings"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,74 +12,59 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Class is an equivalence class: pods that every predicate and every score
-// treats alike, so that what is known of one is known of all ("Equivalence class based
-// scheduling in Kubernetes", a proposal of the Kubernetes community; the name is Borg's).
+// Class is an equivalence class: pods that every predicate and every score treats alike,
+// so that what is known of one is known of all ("Equivalence class based scheduling in
+// Kubernetes", a proposal of the Kubernetes community; the name is Borg's).
 //
-// The proposal takes the controllerRef as the class. Pods of one controller may
-// differ, though (the volumes of a StatefulSet, a resize), so the class is the controller and all that predicates and scores
-// read of the pod itself.
-type Class struct {
-	// Hash identifies the class in logs and at debug endpoints.
-	Hash uint64
-	// Controller is the UID of the controller of its pods, "" when the profile has
-	// pods share across controllers.
-	Controller string
+// The proposal takes the controllerRef as the class. Pods of one controller may differ,
+// though (the volumes of a StatefulSet, a resize), so the class is the controller and all
+// that predicates and scores read of the pod itself.
+//
+// Two classes are equal exactly when their pods are. The zero Class is that of a pod which
+// has none.
+type Class struct{ form unique.Handle[string] }
 
-	canonical string
-}
+// None says that there is no class.
+func (c Class) None() bool { return c == Class{} }
 
-// classes interns the classes of a profile. It is safe for concurrent use.
+// classes tells the classes of a profile. It is immutable.
 type classes struct {
 	equivalence v1alpha2.Equivalence
 	// kin says that a plugin reads which pods the controller of a pod selects.
-	kin  bool
-	hash func(canonical string) uint64
-
-	mu     sync.Mutex
-	byHash map[uint64][]*Class // more than one where hashes collide
-	count  int
+	kin bool
 }
 
-func newClasses(equivalence v1alpha2.Equivalence, kin bool) *classes {
-	seed := maphash.MakeSeed()
-	return &classes{
-		equivalence: equivalence, kin: kin,
-		hash:   func(canonical string) uint64 { return maphash.String(seed, canonical) },
-		byHash: map[uint64][]*Class{},
-	}
-}
-
-// of is the class of a pod. It is nil for a pod that is evaluated for itself: one that
+// of is the class of a pod. There is none for a pod that is evaluated for itself: one that
 // names its node, since it would have a class of its own and is asked about on that node
 // alone; and one without a controller in a profile whose classes are those of
 // controllers.
-func (c *classes) of(pod *cluster.Pod) *Class {
+func (c classes) of(pod *cluster.Pod) Class {
 	if namesItsNode(pod.Pod) {
-		return nil
+		return Class{}
 	}
 	controller := ""
 	if c.equivalence == v1alpha2.EquivalenceControllerRef {
 		owner := metav1.GetControllerOfNoCopy(pod.Pod)
 		if owner == nil {
-			return nil
+			return Class{}
 		}
 		controller = string(owner.UID)
 	}
-	key := controller + "\x00" + c.spreadWith(pod.Pod) + "\x00" + canonical(pod.Pod)
-	hash := c.hash(key)
+	return Class{unique.Make(controller + "\x00" + c.spreadWith(pod.Pod) + "\x00" + canonical(pod.Pod))}
+}
 
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, class := range c.byHash[hash] {
-		if class.canonical == key {
-			return class
-		}
-	}
-	class := &Class{Hash: hash, Controller: controller, canonical: key}
-	c.byHash[hash] = append(c.byHash[hash], class)
-	c.count++
-	return class
+// controller is the UID of the controller of its pods, "" when the profile has pods share
+// across controllers.
+func (c Class) controller() string {
+	controller, _, _ := strings.Cut(c.form.Value(), "\x00")
+	return controller
+}
+
+// AloneAs is a class, for the time of a comparison, of pods that are judged for themselves:
+// those are of one that no plugin can tell apart.
+func AloneAs(pod *cluster.Pod) Class {
+	controller := selectingControllerOf(pod.Pod) // of one that names its node
+	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + canonical(pod.Pod))}
 }
 
 // namesItsNode says that a pod can run on one node only, by its name, as the pods of a
@@ -98,51 +83,13 @@ func namesItsNode(pod *corev1.Pod) bool {
 // spreadWith names the controller of a pod that is spread with the pods of the same
 // controller for want of constraints of its own (see podKin). Equal pods of two such
 // controllers are not equal to that. With ControllerRef they have two classes anyway.
-func (c *classes) spreadWith(pod *corev1.Pod) string {
+func (c classes) spreadWith(pod *corev1.Pod) string {
 	if !c.kin || c.equivalence == v1alpha2.EquivalenceControllerRef || len(pod.Spec.TopologySpreadConstraints) > 0 {
 		return ""
 	}
 	controller := selectingControllerOf(pod)
 	return controller.kind + "/" + controller.name
 }
-
-// forget drops a class. Pods of it get a new one.
-func (c *classes) forget(class *Class) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	same := c.byHash[class.Hash]
-	for i := range same {
-		if same[i] == class {
-			c.byHash[class.Hash] = append(same[:i:i], same[i+1:]...)
-			c.count--
-		}
-	}
-	if len(c.byHash[class.Hash]) == 0 {
-		delete(c.byHash, class.Hash)
-	}
-}
-
-// retain drops the classes that are not in use, such as those that were only compared,
-// when they are many more than the others.
-func (c *classes) retain(used int, inUse func(*Class) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.count <= 2*used+manyClasses {
-		return
-	}
-	for hash, same := range c.byHash {
-		same = slices.DeleteFunc(slices.Clone(same), func(class *Class) bool { return !inUse(class) })
-		c.count += len(same) - len(c.byHash[hash])
-		if len(same) == 0 {
-			delete(c.byHash, hash)
-		} else {
-			c.byHash[hash] = same
-		}
-	}
-}
-
-// manyClasses are so many that it is worth to look which of them are in use.
-const manyClasses = 1000
 
 // canonical is all that predicates and scores read of a pod, in a form that is
 // equal for equal pods: protobuf, which writes maps in the order of their keys. A

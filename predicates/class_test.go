@@ -79,7 +79,7 @@ func owned(name, controller string) *cluster.Pod {
 }
 
 func TestPodsShareAClassByControllerOrByTemplate(t *testing.T) {
-	byController, byTemplate := newClasses(v1alpha2.EquivalenceControllerRef, true), newClasses(v1alpha2.EquivalenceTemplate, true)
+	byController, byTemplate := classes{v1alpha2.EquivalenceControllerRef, true}, classes{v1alpha2.EquivalenceTemplate, true}
 	a1, a2, b1 := owned("a-1", "a"), owned("a-2", "a"), owned("b-1", "b")
 	if byController.of(a1) != byController.of(a2) {
 		t.Error("two pods of one controller differ by ControllerRef")
@@ -96,10 +96,10 @@ func TestPodsShareAClassByControllerOrByTemplate(t *testing.T) {
 		t.Error("pods of one controller share though one has a node selector")
 	}
 	lone := cluster.NewResourceNames().NewPod(&corev1.Pod{})
-	if byController.of(lone) != nil {
+	if !byController.of(lone).None() {
 		t.Error("a pod without a controller has a class by ControllerRef")
 	}
-	if byTemplate.of(lone) == nil {
+	if byTemplate.of(lone).None() {
 		t.Error("a pod without a controller has no class by Template")
 	}
 }
@@ -129,25 +129,6 @@ func TestPodsWithEphemeralVolumesShareNoClass(t *testing.T) {
 	}
 }
 
-func TestACollisionOfHashesSharesNothing(t *testing.T) {
-	c := newClasses(v1alpha2.EquivalenceControllerRef, true)
-	c.hash = func(string) uint64 { return 7 }
-	a, b := c.of(owned("a", "a")), c.of(owned("b", "b"))
-	if a == b {
-		t.Fatal("two classes became one")
-	}
-	if c.of(owned("a-2", "a")) != a || c.of(owned("b-2", "b")) != b {
-		t.Error("classes with the same hash are not found again")
-	}
-	c.forget(a)
-	if c.of(owned("b-3", "b")) != b {
-		t.Error("forgetting a class lost another of the same hash")
-	}
-	if c.of(owned("a-3", "a")) == a {
-		t.Error("a forgotten class was found")
-	}
-}
-
 func TestOnlyAPodThatNamesItsNodeHasNoClass(t *testing.T) {
 	one := named(corev1.NodeSelectorOpIn, "a")
 	labelledToo := one
@@ -166,8 +147,8 @@ func TestOnlyAPodThatNamesItsNodeHasNoClass(t *testing.T) {
 		{"one that selects by labels", requiring(label("zone", corev1.NodeSelectorOpExists)), true},
 		{"one whose spec has the node's name", func(p *corev1.Pod) { p.Spec.NodeName = "a" }, false},
 	} {
-		pod := cluster.NewResourceNames().NewPod(pod(test.change))
-		if got := newClasses(v1alpha2.EquivalenceTemplate, false).of(pod) != nil; got != test.want {
+		pod, c := cluster.NewResourceNames().NewPod(pod(test.change)), classes{equivalence: v1alpha2.EquivalenceTemplate}
+		if got := !c.of(pod).None(); got != test.want {
 			t.Errorf("%s has a class: %v", test.name, got)
 		}
 	}

@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"math/bits"
 	"time"
@@ -53,7 +54,7 @@ type RememberedVerdict struct {
 // detail alone. It says false when there is none. Nothing is brought up to date.
 func (s *VerdictStore) Class(hash, detail string) (ClassInfo, []Remembered, bool) {
 	for _, e := range s.remembered() {
-		if e.class.hashText() != hash {
+		if s.nameOf(e.class) != hash {
 			continue
 		}
 		e.mu.Lock()
@@ -67,7 +68,7 @@ func (s *VerdictStore) Class(hash, detail string) (ClassInfo, []Remembered, bool
 			}
 			nodes = append(nodes, r)
 		}
-		return e.info(snap, s.clock.Now()), nodes, true
+		return s.info(e, snap), nodes, true
 	}
 	return ClassInfo{}, nil, false
 }
@@ -115,7 +116,7 @@ func (s *VerdictStore) Classes() []ClassInfo {
 	var infos []ClassInfo
 	for _, e := range s.remembered() {
 		e.mu.Lock()
-		infos = append(infos, e.info(s.cluster.Snapshot(), s.clock.Now()))
+		infos = append(infos, s.info(e, s.cluster.Snapshot()))
 		e.mu.Unlock()
 	}
 	return infos
@@ -132,11 +133,11 @@ func (s *VerdictStore) remembered() []*entry {
 	return entries
 }
 
-// info must be called with the lock held.
-func (e *entry) info(snap *cluster.Snapshot, now time.Time) ClassInfo {
+// info must be called with the lock of the entry held.
+func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 	info := ClassInfo{
-		Hash: e.class.hashText(), Controller: e.class.Controller,
-		Calls: e.calls, Misses: e.misses, Bytes: e.size(), Generation: e.generation, Age: now.Sub(e.asked),
+		Hash: s.nameOf(e.class), Controller: e.class.controller(),
+		Calls: e.calls, Misses: e.misses, Bytes: e.size(), Generation: e.generation, Age: s.clock.Since(e.asked),
 	}
 	if e.judgement != nil { // else a plugin panicked
 		info.Pod = e.judgement.pod.Namespace + "/" + e.judgement.pod.Name
@@ -149,5 +150,7 @@ func (e *entry) info(snap *cluster.Snapshot, now time.Time) ClassInfo {
 	return info
 }
 
-// hashText is the hash of a class as people see it.
-func (c *Class) hashText() string { return fmt.Sprintf("%016x", c.Hash) }
+// nameOf is a class as people see it: a hash.
+func (s *VerdictStore) nameOf(class Class) string {
+	return fmt.Sprintf("%016x", maphash.String(s.names, class.form.Value()))
+}

@@ -15,7 +15,7 @@ import (
 // node, and what the first of them says. What another one says is asked of it again
 // when it comes first.
 type entry struct {
-	class   *Class
+	class   Class
 	counted int64  // bytes, as the store accounts for them; guarded by the store
 	reached uint64 // the generation of the last call, as the store knows it; guarded by it
 
@@ -219,7 +219,7 @@ func (e *entry) grow(end int) {
 // size is what the entry takes, in bytes.
 func (e *entry) size() int64 {
 	const perNode = int64(unsafe.Sizeof(uint32(0)) + unsafe.Sizeof(Fits) + unsafe.Sizeof(int32(0)))
-	size := int64(len(e.class.canonical)) + int64(unsafe.Sizeof(*e)) + int64(cap(e.first))*perNode
+	size := int64(len(e.class.form.Value())) + int64(unsafe.Sizeof(*e)) + int64(cap(e.first))*perNode
 	size += int64(len(e.evaluated)) * int64(unsafe.Sizeof(causes{}))
 	if e.judgement != nil {
 		size += e.judgement.size()

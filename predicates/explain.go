@@ -17,18 +17,16 @@ type Explanation struct {
 
 // Objection is what a predicate has against a node.
 type Objection struct {
-	Predicate string `json:"predicate"`
-	Reason    string `json:"reason"`
-	// Resolvable says that evicting pods from the node could help.
-	Resolvable bool `json:"resolvable"`
+	Predicate string
+	Reason    string
 }
 
 // ScorePart is what one score says of a node.
 type ScorePart struct {
-	Name string `json:"name"`
+	Name string
 	// Score is 0 to MaxScore.
-	Score  int64 `json:"score"`
-	Weight int64 `json:"weight"`
+	Score  int64
+	Weight int64
 }
 
 // Explain evaluates every predicate and score for a pod on every node, remembering

@@ -287,7 +287,8 @@ func attacherIn(objects *cluster.Objects, name string) string {
 }
 
 func (c *volumeLimitsCheck) size() int64 {
-	size := int64(unsafe.Sizeof(*c))
+	size := int64(unsafe.Sizeof(*c)) +
+		int64(len(c.doubtful))*int64(unsafe.Sizeof("")) + int64(len(c.counted))*int64(unsafe.Sizeof(csiVolume{}))
 	for _, attachments := range c.attachments {
 		size += int64(unsafe.Sizeof("")) + int64(unsafe.Sizeof(attachments)) + int64(cap(attachments))*int64(unsafe.Sizeof(uintptr(0)))
 	}

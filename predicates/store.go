@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"container/list"
+	"hash/maphash"
 	"sync"
 
 	"k8s.io/utils/clock"
@@ -21,7 +22,8 @@ type VerdictStore struct {
 	Profile *Profile
 
 	cluster  *cluster.Cluster
-	classes  *classes
+	classes  classes
+	names    maphash.Seed // of classes, as people see them
 	maxBytes int64
 	metrics  *StoreMetrics
 	clock    clock.PassiveClock
@@ -29,8 +31,8 @@ type VerdictStore struct {
 	scratches sync.Pool // of *scratch
 
 	mu      sync.Mutex
-	entries map[*Class]*list.Element // of *entry
-	recent  *list.List               // most recently used first
+	entries map[Class]*list.Element // of *entry
+	recent  *list.List              // most recently used first
 	bytes   int64
 }
 
@@ -38,9 +40,10 @@ type VerdictStore struct {
 // what it remembers.
 func NewVerdictStore(p *Profile, c *cluster.Cluster, maxBytes int64, m *StoreMetrics, now clock.PassiveClock) *VerdictStore {
 	return &VerdictStore{
-		Profile: p, cluster: c, classes: newClasses(p.equivalence, p.reads(cluster.AspectSelector)), maxBytes: maxBytes, metrics: m, clock: now,
+		Profile: p, cluster: c, classes: classes{p.equivalence, p.reads(cluster.AspectSelector)}, names: maphash.MakeSeed(),
+		maxBytes: maxBytes, metrics: m, clock: now,
 		scratches: sync.Pool{New: func() any { return new(scratch) }},
-		entries:   map[*Class]*list.Element{}, recent: list.New(),
+		entries:   map[Class]*list.Element{}, recent: list.New(),
 	}
 }
 
@@ -53,7 +56,7 @@ func (s *VerdictStore) scratch() *scratch {
 }
 
 // use finds or makes the entry of a class and marks it as used.
-func (s *VerdictStore) use(class *Class) *entry {
+func (s *VerdictStore) use(class Class) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at, ok := s.entries[class]; ok {
@@ -78,7 +81,6 @@ func (s *VerdictStore) account(e *entry, snap *cluster.Snapshot) {
 	}
 	s.bytes += size - e.counted
 	e.counted, e.reached = size, snap.Generation
-	s.classes.retain(len(s.entries), func(class *Class) bool { return s.entries[class] != nil })
 	defer func() { s.metrics.observe(s.Profile.Name, s.recent.Len(), s.bytes) }()
 	for s.recent.Len() > 1 {
 		last := s.recent.Back()
@@ -88,7 +90,6 @@ func (s *VerdictStore) account(e *entry, snap *cluster.Snapshot) {
 		}
 		dropped, _ := s.recent.Remove(last).(*entry)
 		delete(s.entries, dropped.class)
-		s.classes.forget(dropped.class)
 		s.bytes -= dropped.counted
 	}
 }

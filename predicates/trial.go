@@ -24,11 +24,11 @@ type Trial struct {
 	snap    *cluster.Snapshot
 	scratch *scratch
 
-	spanning    uint32            // bit i is set for a check that is Spanning
-	alone       []int             // the other checks that a pod on the node may turn
-	digests     []digest          // of the judgement
-	regroupings []regrouping      // among them
-	minded      map[*Class]uint64 // which digests mind pods of a class, by bit
+	spanning    uint32           // bit i is set for a check that is Spanning
+	alone       []int            // the other checks that a pod on the node may turn
+	digests     []digest         // of the judgement
+	regroupings []regrouping     // among them
+	minded      map[Class]uint64 // which digests mind pods of a class, by bit
 
 	suppositions []supposition // in memory of the scratch, as at is
 	at           []int32       // by node index: one more than the place of the one about it, 0 for none
@@ -65,22 +65,14 @@ func (s *VerdictStore) Try(pod *cluster.Pod) *Trial {
 // TryAlone begins a trial for a pod, and others that are equal to it, on a snapshot. It
 // holds and remembers nothing.
 func (s *VerdictStore) TryAlone(pod *cluster.Pod, snap *cluster.Snapshot) *Trial {
-	t := &Trial{store: s, entry: &entry{class: &Class{}}, scratch: s.scratch()}
+	t := &Trial{store: s, entry: &entry{}, scratch: s.scratch()}
 	t.entry.mu.Lock()
 	t.Advance(pod, snap)
 	return t
 }
 
-// ClassOf is the equivalence class of a pod, nil for one that is judged for itself. Pods
-// of one class get the same pointer while the class is remembered.
-func (s *VerdictStore) ClassOf(pod *cluster.Pod) *Class { return s.classes.of(pod) }
-
-// FormOf is all that plugins read of a pod without a class. It is the same for pods that
-// they cannot tell apart.
-func (s *VerdictStore) FormOf(pod *cluster.Pod) string {
-	controller := selectingControllerOf(pod.Pod) // of one that names its node
-	return controller.kind + "\x00" + controller.name + "\x00" + canonical(pod.Pod)
-}
+// ClassOf is the equivalence class of a pod, none for one that is judged for itself.
+func (s *VerdictStore) ClassOf(pod *cluster.Pod) Class { return s.classes.of(pod) }
 
 // Clock is where the store has its time from.
 func (s *VerdictStore) Clock() clock.PassiveClock { return s.clock }
@@ -100,7 +92,7 @@ func (t *Trial) Advance(pod *cluster.Pod, snap *cluster.Snapshot) {
 func (t *Trial) prepare() {
 	j := t.entry.judgement
 	t.spanning, t.alone, t.digests, t.regroupings = 0, nil, nil, nil
-	t.minded = map[*Class]uint64{}
+	t.minded = map[Class]uint64{}
 	for i, check := range j.checks {
 		if _, ok := check.(Spanning); ok {
 			t.spanning |= 1 << i
@@ -134,11 +126,11 @@ func (t *Trial) Node(index int32) *cluster.Node {
 }
 
 // Suppose puts another state of a node in the place of its present one, since a pod came
-// or went; only the pods on it may differ. The class is the pod's, nil when it has none.
+// or went; only the pods on it may differ. The class is the pod's, or another one of all pods like it.
 // When several did, it is told of each, at any of the states from then on. It calls
 // changed with the index of every node whose Alone or Stands may be another one now, this
 // one included, and says whether its Group may be, too.
-func (t *Trial) Suppose(node *cluster.Node, pod *cluster.Pod, class *Class, changed func(index int32, group bool)) {
+func (t *Trial) Suppose(node *cluster.Node, pod *cluster.Pod, class Class, changed func(index int32, group bool)) {
 	minded, s := t.minding(pod, class), t.about(node.Index)
 	if s.node == node && minded == 0 {
 		return
@@ -183,11 +175,9 @@ func (t *Trial) evaluate(node *cluster.Node) {
 }
 
 // minding are the digests that mind a pod, by bit.
-func (t *Trial) minding(pod *cluster.Pod, class *Class) uint64 {
-	if class != nil {
-		if minded, known := t.minded[class]; known {
-			return minded
-		}
+func (t *Trial) minding(pod *cluster.Pod, class Class) uint64 {
+	if minded, known := t.minded[class]; known {
+		return minded
 	}
 	var minded uint64
 	for _, d := range t.digests {
@@ -195,9 +185,7 @@ func (t *Trial) minding(pod *cluster.Pod, class *Class) uint64 {
 			minded |= d.bit
 		}
 	}
-	if class != nil {
-		t.minded[class] = minded
-	}
+	t.minded[class] = minded
 	return minded
 }
 

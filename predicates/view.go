@@ -20,7 +20,7 @@ type View struct {
 // View judges a pod on the present snapshot.
 func (s *VerdictStore) View(pod *cluster.Pod) View {
 	class := s.classes.of(pod)
-	if class == nil {
+	if class.None() {
 		s.metrics.lookups.WithLabelValues(s.Profile.Name, lookupNoClass).Inc()
 		snap := s.cluster.Snapshot()
 		return View{Snapshot: snap, store: s, judgement: s.Profile.Judge(pod, snap), scratch: s.scratch()}

@@ -187,7 +187,7 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 		counts := map[string]float64{}
 		for _, plugin := range volumePlugins() {
 			for _, cause := range []string{
-				"node", "labels", "csi", "pods", "others", "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csidrivers", "volumeattachments",
+				"node", "labels", "csi", "pods", "others", "persistentvolumes", "persistentvolumeclaims", "storageclasses", "volumeattachments",
 			} {
 				if n := testutil.ToFloat64(b.metrics.evaluated.WithLabelValues(corev1.DefaultSchedulerName, plugin, cause)); n != 0 {
 					counts[plugin+" by "+cause] = n
@@ -225,7 +225,6 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 		{"a class of another driver came", set(storageClass("other", otherDriver, "")), counts{}},
 		{"a volume of EBS was attached", set(attachment("va", "node-2", ebsDriver, "pv-own")), everywhere(limits, "volumeattachments")},
 		{"a volume of another driver was attached", set(attachment("other", "node-2", otherDriver, "other")), counts{}},
-		{"a CSI driver came", set(&storagev1.CSIDriver{}), counts{}},
 		{"a node may have fewer volumes", set(csiNode("node-3", ebsDriver, 1)), counts{limits + " by csi": 1}},
 
 		{"a node changed its zone", set(inZone("b")), counts{zones + " by labels": 1}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/server/wire"
 )
@@ -73,10 +74,8 @@ func (e *Extender) confirm(c *call, profile *predicates.VerdictStore, pod *clust
 // stands in the request; -1 when there is none. It notes in c.rejected those that do
 // not fit.
 //
-// Of several, it is the one that would have the least left of its extended resources,
-// so that these stay together for those who need many of one node and nodes without
-// them go to pods that ask for none. Of several still, it is one at random, as in
-// kube-scheduler.
+// Of several, it is the one with the least [placement.Leftover]. Of several still, it is
+// one at random, as in kube-scheduler.
 func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (snap *cluster.Snapshot, at int, best int32) {
 	view := profile.View(pod)
 	defer view.Close()
@@ -92,12 +91,16 @@ func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.
 	var highest int64
 	var least float64
 	ties := 0
+	extended := view.Snapshot.ResourceNames.Len() > 0 // else no node is looked at
 	for i, total := range c.rank(&view, c.fitting) {
 		index := c.fitting[i]
 		if best >= 0 && total < highest {
 			continue
 		}
-		left := extendedLeft(pod, view.Snapshot, index)
+		left := 0.0
+		if extended {
+			left = placement.Leftover(pod, view.Snapshot.Node(index))
+		}
 		switch {
 		case best < 0 || total > highest || left < least:
 			at, best, highest, least, ties = c.places[i], index, total, left, 1
@@ -116,20 +119,4 @@ func (c *call) rank(view *predicates.View, nodes []int32) []int64 {
 	c.totals = slices.Grow(c.totals[:0], len(nodes))[:len(nodes)]
 	view.Rank(nodes, c.totals)
 	return c.totals
-}
-
-// extendedLeft is how much of a node's extended resources would be free with the pod
-// on it: the sum over resources of the share that is left, 0 when it has none.
-func extendedLeft(pod *cluster.Pod, snap *cluster.Snapshot, index int32) float64 {
-	if snap.ResourceNames.Len() == 0 {
-		return 0
-	}
-	node := snap.Node(index)
-	left := 0.0
-	for i, offered := range node.Allocatable.Scalar {
-		if offered > 0 {
-			left += float64(offered-node.Requested.ScalarAt(i)-pod.Requests.ScalarAt(i)) / float64(offered)
-		}
-	}
-	return left
 }

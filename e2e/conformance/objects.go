@@ -20,7 +20,6 @@ type Objects struct {
 	PersistentVolumeClaims []*corev1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`
 	StorageClasses         []*storagev1.StorageClass       `json:"storageClasses,omitempty"`
 	CSINodes               []*storagev1.CSINode            `json:"csiNodes,omitempty"`
-	CSIDrivers             []*storagev1.CSIDriver          `json:"csiDrivers,omitempty"`
 	VolumeAttachments      []*storagev1.VolumeAttachment   `json:"volumeAttachments,omitempty"`
 }
 
@@ -45,7 +44,6 @@ func (o *Objects) kinds() []kind {
 		{plainly(o.PersistentVolumeClaims), func(f factory) informer { return f.Core().V1().PersistentVolumeClaims().Informer() }},
 		{plainly(o.StorageClasses), func(f factory) informer { return f.Storage().V1().StorageClasses().Informer() }},
 		{plainly(o.CSINodes), func(f factory) informer { return f.Storage().V1().CSINodes().Informer() }},
-		{plainly(o.CSIDrivers), func(f factory) informer { return f.Storage().V1().CSIDrivers().Informer() }},
 		{plainly(o.VolumeAttachments), func(f factory) informer { return f.Storage().V1().VolumeAttachments().Informer() }},
 	}
 }

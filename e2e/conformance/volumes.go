@@ -259,8 +259,4 @@ func drawAttachments(s *source, to *Objects) {
 		}
 		to.VolumeAttachments = append(to.VolumeAttachments, attachment)
 	}
-	for _, name := range several(s, 2, drivers()...) {
-		must := s.chance(50)
-		to.CSIDrivers = append(to.CSIDrivers, &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: &must}})
-	}
 }

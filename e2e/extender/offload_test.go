@@ -1,6 +1,7 @@
 package extender_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -109,25 +113,61 @@ func TestAnOffloadedSchedulerFindsTheOneNodeOfManyAtOnce(t *testing.T) {
 	}
 }
 
+// Victims stay until the test lets them go, so that no view of the cluster is ahead of the
+// other one while preemption is looked at.
 func TestAnOffloadedSchedulerPreemptsOnTheOneNodeOfManyAtOnce(t *testing.T) {
 	nodes := newNodes(many, "4")
-	var low, high []*corev1.Pod
+	var low, victims, high []*corev1.Pod
 	for i, node := range nodes {
 		node.Labels = slot(i)
-		low = append(low, newPod("low-"+node.Name, "3", func(pod *corev1.Pod) { pod.Spec.NodeName = node.Name }))
+		pod := newPod("low-"+node.Name, "3", func(pod *corev1.Pod) { pod.Spec.NodeName = node.Name })
 		if i%75 == 0 {
+			pod.Finalizers = []string{ours}
+			victims = append(victims, pod)
 			high = append(high, newPod("", "3", onSlot(i), withPriority("high")))
 		}
+		low = append(low, pod)
 	}
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)
+	letGo := func(ctx context.Context) error {
+		for _, pod := range victims {
+			_, err := c.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType,
+				[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+		return nil
+	}
+	t.Cleanup(func() {
+		if err := letGo(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 	c.createPods(low...)
 	s := c.serve(serving{config: "profiles: [{offload: true, nodeSelection: Extender}]"})
 	c.schedule(s.schedulerConfig(nil))
 	c.createPods(high...)
-	c.awaitBound(many) // one has made place for each
-	// kube-scheduler may try once more when it sees that the victim is gone before muster does.
-	if got := s.calls("preempt", "unschedulable"); got > uint64(len(high)) {
+	c.eventually("the one node of each pod is to make place for it", func() error {
+		pods, err := c.pods()
+		if err != nil {
+			return err
+		}
+		for i, pod := range high {
+			victim := victims[i]
+			if got := pods[pod.Name].Status.NominatedNodeName; got != victim.Spec.NodeName || pods[victim.Name].DeletionTimestamp == nil {
+				return fmt.Errorf("%s is to go to %q, want %s, whose pod is being deleted: %v",
+					pod.Name, got, victim.Spec.NodeName, pods[victim.Name].DeletionTimestamp != nil)
+			}
+		}
+		return nil
+	})
+	if got := s.calls("preempt", "unschedulable"); got > 0 {
 		t.Errorf("%d attempts at preemption found no node: kube-scheduler did not propose all on which evictions make room", got)
 	}
+	if err := letGo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.awaitBound(many) // one has made place for each
 }
