@@ -5,10 +5,13 @@
 // pod against each node by its node selector and affinity, the node's taints, host ports
 // and resources, with the semantics of k8s.io/component-helpers; constraints between
 // pods and volumes are not looked at, and pods that use them must not be judged by it.
-// [Apart] looks at constraints between pods and at nothing else.
+// [Apart] looks at constraints between pods and at nothing else. A [Ledger] says of each
+// binding of a long history whether the node had room.
 package fit
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 	corev1helper "k8s.io/component-helpers/scheduling/corev1"
@@ -38,7 +41,7 @@ func Places(nodes []*corev1.Node, pods []*corev1.Pod) []Place {
 		case p.Spec.NodeName == "" && p.DeletionTimestamp == nil:
 			pending = append(pending, p)
 		case r != nil:
-			r.take(p)
+			r.take(newDemand(p))
 		}
 	}
 	var places []Place
@@ -64,7 +67,7 @@ type room struct {
 	node  *corev1.Node
 	free  corev1.ResourceList
 	pods  int64
-	ports map[hostPort]bool
+	ports map[hostPort]int // how many pods have it
 }
 
 type hostPort struct {
@@ -95,24 +98,39 @@ func newRoom(n *corev1.Node) *room {
 		node:  n,
 		free:  n.Status.Allocatable.DeepCopy(),
 		pods:  n.Status.Allocatable.Pods().Value(),
-		ports: map[hostPort]bool{},
+		ports: map[hostPort]int{},
 	}
 }
 
-func (r *room) take(p *corev1.Pod) {
+func (r *room) take(d demand) {
 	r.pods--
-	for name, asked := range resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}) {
+	for name, asked := range d.requests {
 		left := r.free[name]
 		left.Sub(asked)
 		r.free[name] = left
 	}
-	for _, port := range hostPorts(p) {
-		r.ports[port] = true
+	for _, port := range d.ports {
+		r.ports[port]++
+	}
+}
+
+// give takes back what was taken for a pod.
+func (r *room) give(d demand) {
+	r.pods++
+	for name, asked := range d.requests {
+		left := r.free[name]
+		left.Add(asked)
+		r.free[name] = left
+	}
+	for _, port := range d.ports {
+		if r.ports[port]--; r.ports[port] == 0 {
+			delete(r.ports, port)
+		}
 	}
 }
 
 func (r *room) admits(d demand) bool {
-	return !r.repels(d.pod) && r.matches(d) && r.holds(d.requests) && !r.portTaken(d.ports)
+	return !r.repels(d.pod) && r.matches(d) && len(r.lacking(d)) == 0
 }
 
 func (r *room) repels(p *corev1.Pod) bool {
@@ -132,16 +150,22 @@ func (r *room) matches(d demand) bool {
 	return err == nil && ok
 }
 
-func (r *room) holds(requests corev1.ResourceList) bool {
+// lacking names, in alphabetical order, what is missing for one more pod.
+func (r *room) lacking(d demand) []string {
+	var missing []string
 	if r.pods < 1 {
-		return false
+		missing = append(missing, "pods")
 	}
-	for name, asked := range requests {
+	for name, asked := range d.requests {
 		if left := r.free[name]; !asked.IsZero() && left.Cmp(asked) < 0 {
-			return false
+			missing = append(missing, string(name))
 		}
 	}
-	return true
+	if r.portTaken(d.ports) {
+		missing = append(missing, "host ports")
+	}
+	slices.Sort(missing)
+	return missing
 }
 
 func (r *room) portTaken(ports []hostPort) bool {
