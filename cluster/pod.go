@@ -43,6 +43,15 @@ type Pod struct {
 	HostPorts []HostPort
 }
 
+// NominatedBy is the field manager that wrote the nominated node in the pod's status, ""
+// when there is none.
+func (p *Pod) NominatedBy() string {
+	if len(p.ManagedFields) == 0 {
+		return ""
+	}
+	return p.ManagedFields[0].Manager // see Trim
+}
+
 // HostPort is a port of a node. IP "0.0.0.0" stands for all addresses.
 type HostPort struct {
 	IP       string

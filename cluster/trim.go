@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -26,8 +27,8 @@ func Trim(object any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trim %T: %w", object, err)
 	}
-	if len(metadata.GetManagedFields()) > 0 {
-		metadata.SetManagedFields(nil)
+	if managers := metadata.GetManagedFields(); len(managers) > 0 {
+		metadata.SetManagedFields(trimManagers(managers))
 	}
 	if annotations := metadata.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
 		delete(annotations, corev1.LastAppliedConfigAnnotation)
@@ -97,7 +98,21 @@ func trimMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 		Labels:            m.Labels,
 		Annotations:       m.Annotations,
 		OwnerReferences:   m.OwnerReferences,
+		ManagedFields:     m.ManagedFields,
 	}
+}
+
+// trimManagers keeps who wrote the nominated node of a pod.
+func trimManagers(managers []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	for i := range managers {
+		if m := &managers[i]; m.FieldsV1 != nil && bytes.Contains(m.FieldsV1.Raw, []byte(`"f:nominatedNodeName":`)) {
+			return []metav1.ManagedFieldsEntry{{
+				Manager:  m.Manager,
+				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:nominatedNodeName":{}}}`)},
+			}}
+		}
+	}
+	return nil
 }
 
 func trimPod(pod *corev1.Pod) {

@@ -283,6 +283,39 @@ func TestTrimDropsManagedFieldsAndTheLastAppliedConfiguration(t *testing.T) {
 	}
 }
 
+func TestTrimKeepsWhoNominatedAPod(t *testing.T) {
+	owns := func(manager, fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status",
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+		}
+	}
+	controller := owns("kube-controller-manager", `{"f:spec":{"f:containers":{}}}`)
+	scheduler := owns("kube-scheduler", `{"f:status":{"f:conditions":{}}}`)
+	nominator := owns("somebody", `{"f:status":{"f:nominatedNodeName":{},"f:phase":{}}}`)
+	for name, test := range map[string]struct {
+		managers []metav1.ManagedFieldsEntry
+		want     string
+	}{
+		"nobody has written anything": {nil, ""},
+		"nobody has nominated it":     {[]metav1.ManagedFieldsEntry{controller, scheduler}, ""},
+		"somebody has":                {[]metav1.ManagedFieldsEntry{controller, scheduler, nominator}, "somebody"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := podObject("web", func(p *corev1.Pod) { p.ManagedFields = test.managers })
+			once := trimmed(t, pod)
+			for _, object := range []*corev1.Pod{once, trimmed(t, once)} {
+				if got := new(ResourceNames).NewPod(object).NominatedBy(); got != test.want {
+					t.Errorf("nominated by %q, want %q", got, test.want)
+				}
+				if len(object.ManagedFields) > 1 {
+					t.Errorf("%d managers are kept", len(object.ManagedFields))
+				}
+			}
+		})
+	}
+}
+
 func TestTrimLeavesATombstoneAlone(t *testing.T) {
 	pod := podObject("web", func(p *corev1.Pod) { p.Spec.Hostname = "shared with readers" })
 	tombstone := cache.DeletedFinalStateUnknown{Key: "default/web", Obj: pod}

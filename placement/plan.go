@@ -42,8 +42,7 @@ func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan
 	// Classes that are new or far behind are judged one by one before they are held all
 	// together.
 	for _, pod := range examples {
-		view := store.View(pod)
-		view.Close()
+		store.Refresh(pod)
 	}
 	p.snap = store.Snapshot()
 	for class, pod := range examples {

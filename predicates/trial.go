@@ -56,7 +56,7 @@ const supposable = cluster.AspectRequested | cluster.AspectPorts | cluster.Aspec
 // Try begins a trial for the class of a pod, which must have one, on the present
 // snapshot.
 func (s *VerdictStore) Try(pod *cluster.Pod) *Trial {
-	view := s.View(pod)
+	view, _ := s.look(s.classes.of(pod), pod)
 	t := &Trial{store: s, entry: view.entry, snap: view.Snapshot, scratch: view.scratch}
 	t.prepare()
 	return t

@@ -25,6 +25,21 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 		snap := s.cluster.Snapshot()
 		return View{Snapshot: snap, store: s, judgement: s.Profile.Judge(pod, snap), scratch: s.scratch()}
 	}
+	view, result := s.look(class, pod)
+	view.entry.calls++
+	s.metrics.lookups.WithLabelValues(s.Profile.Name, result).Inc()
+	return view
+}
+
+// Refresh has the class of a pod, which must have one, judged on the present snapshot, so
+// that who asks next hardly waits.
+func (s *VerdictStore) Refresh(pod *cluster.Pod) {
+	view, _ := s.look(s.classes.of(pod), pod)
+	view.Close()
+}
+
+// look judges a class, and says whether something was remembered of it.
+func (s *VerdictStore) look(class Class, pod *cluster.Pod) (view View, result string) {
 	e := s.use(class)
 	e.mu.Lock()
 	ready := false
@@ -34,22 +49,20 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 			e.mu.Unlock()
 		}
 	}()
-	e.calls++
 	missed, started := e.misses, s.clock.Now()
 	// Taken under the entry's lock, so that an entry only ever moves forward.
-	view := View{Snapshot: s.cluster.Snapshot(), store: s, entry: e, scratch: s.scratch()}
+	view = View{Snapshot: s.cluster.Snapshot(), store: s, entry: e, scratch: s.scratch()}
 	e.update(s.Profile, pod, view.Snapshot, view.scratch, started)
 	view.judgement = e.judgement
-	result := lookupHit
+	result = lookupHit
 	if e.misses > missed {
 		result = lookupMiss
 	}
-	s.metrics.lookups.WithLabelValues(s.Profile.Name, result).Inc()
 	s.metrics.evaluation.WithLabelValues(s.Profile.Name, result).Observe(s.clock.Since(started).Seconds())
 	s.metrics.report(s.Profile, e.evaluated)
 	s.account(e, view.Snapshot)
 	ready = true
-	return view
+	return view, result
 }
 
 // Verdict is the first verdict against the node of that index in the view's

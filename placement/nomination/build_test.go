@@ -97,6 +97,15 @@ func nominatedTo(node string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Status.NominatedNodeName = node }
 }
 
+// bySelf says that muster wrote the nomination.
+func bySelf(pod *corev1.Pod) { pod.ManagedFields = managedBy(FieldManager) }
+
+func managedBy(manager string) []metav1.ManagedFieldsEntry {
+	return []metav1.ManagedFieldsEntry{{
+		Manager: manager, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:nominatedNodeName":{}}}`)},
+	}}
+}
+
 func ofPriority(value int32) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Spec.Priority = &value }
 }

@@ -18,6 +18,10 @@ type Client interface {
 	Nominate(ctx context.Context, pod *corev1.Pod, node string) error
 }
 
+// FieldManager is who muster is for the API server when it nominates a pod, so that a
+// later process knows the nominations of a former one.
+const FieldManager = "muster"
+
 // NewClient writes through a client of the core API. That should not hold requests
 // back: the Nominator does so itself.
 func NewClient(core rest.Interface) Client { return restClient{core} }
@@ -35,7 +39,7 @@ func (c restClient) Nominate(ctx context.Context, pod *corev1.Pod, node string) 
 		return err
 	}
 	return c.core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		SubResource("status").MaxRetries(0).Body(patch).Do(ctx).Error()
+		SubResource("status").Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
 }
 
 func nullIfEmpty(node string) any {

@@ -24,14 +24,14 @@ func TestANominationIsAPatchOfTheVersionThatWasPlanned(t *testing.T) {
 			var got []string
 			client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
-				got = append(got, r.Method, r.URL.Path, r.Header.Get("Content-Type"), string(body))
+				got = append(got, r.Method, r.URL.String(), r.Header.Get("Content-Type"), string(body))
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, `{"kind":"Pod","apiVersion":"v1"}`)
 			})
 			if err := client.Nominate(t.Context(), newPod("p", "1"), test.node); err != nil {
 				t.Fatal(err)
 			}
-			want := []string{"PATCH", "/api/v1/namespaces/default/pods/p/status", "application/merge-patch+json", test.want}
+			want := []string{"PATCH", "/api/v1/namespaces/default/pods/p/status?fieldManager=muster", "application/merge-patch+json", test.want}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}

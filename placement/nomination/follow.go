@@ -12,6 +12,7 @@ import (
 // observe follows what the watch shows of a pod. The caller holds the lock, here and
 // below.
 func (n *Nominator) observe(event cluster.PodEvent) {
+	n.note(event)
 	p := n.nominees[event.UID]
 	if event.Pod == nil {
 		if p != nil {
@@ -52,7 +53,26 @@ func (n *Nominator) meet(pod *cluster.Pod) {
 	n.arrivals++
 	n.nominees[pod.UID] = p
 	n.count(p, 1)
-	n.place(p)
+	if pod.NominatedBy() == FieldManager {
+		n.adopt(p)
+	} else {
+		n.place(p)
+	}
+}
+
+// adopt goes on with a nomination that a former process wrote: the pod counts on its node
+// again. Where that cannot be, the nomination is taken back.
+func (n *Nominator) adopt(p *nominee) {
+	p.mine, p.written = p.nominated(), n.clock.Now()
+	stage := standing
+	if n.cluster.Assumed(p.pod.UID) != "" { // by a filter call
+		stage = taken
+	} else if node := n.cluster.Snapshot().NodeByName(p.mine); node == nil || n.cluster.Assume(p.pod, node) != nil {
+		n.place(p)
+		return
+	}
+	p.node, p.decided, p.attempts, p.open = p.mine, p.pod, 1, true
+	n.enter(p, stage)
 }
 
 // place puts a pod that has no plan where it belongs, by what its status says.

@@ -126,8 +126,37 @@ const theirs = "their-node"
 // nominate is a preemption.
 func (w *world) nominate() {
 	pod := w.some(pending)
-	pod.Status.NominatedNodeName, w.ours[pod.UID] = theirs, false
+	w.nominateTo(pod, theirs)
 	w.put(pod)
+}
+
+// nominateTo is how others nominate a pod, or take its nomination away.
+func (w *world) nominateTo(pod *corev1.Pod, node string) {
+	pod.Status.NominatedNodeName, w.ours[pod.UID] = node, false
+	pod.ManagedFields = managedBy("kube-scheduler")
+}
+
+// restart has another process go on. What the former one was about to read from the watch
+// or from the API server is lost, as is what it knew.
+func (w *world) restart() {
+	w.forget()
+	w.watch, w.writes = nil, nil
+	nodes := w.cluster.Snapshot().Nodes()
+	w.bench = newBench(w, w.limits, w.clock, nil)
+	for node := range nodes {
+		set(w, w.cluster, node.Node)
+	}
+	for _, pod := range w.pods {
+		set(w, w.cluster, pod)
+	}
+	w.cluster.FollowPending(w.inbox.put)
+}
+
+// forget ends all assumptions: their timers would outlive the test.
+func (w *world) forget() {
+	for uid := range w.pods {
+		w.cluster.Release(uid)
+	}
 }
 
 func (w *world) show() {
@@ -170,6 +199,7 @@ func (w *world) answer(pod *cluster.Pod, node string) error {
 	}
 	next := now.DeepCopy()
 	next.Status.NominatedNodeName, w.ours[pod.UID] = node, node != ""
+	next.ManagedFields = managedBy(FieldManager)
 	w.put(next)
 	if !w.settled && rapid.IntRange(0, 7).Draw(w.T, "the answer is lost") == 0 {
 		return errors.New("unexpected EOF")
@@ -245,9 +275,9 @@ func (w *world) fail(pod *corev1.Pod) {
 	switch rapid.IntRange(0, 3).Draw(w.T, "nomination after the failure") {
 	case 0: // not eligible for preemption
 	case 1:
-		pod.Status.NominatedNodeName, w.ours[pod.UID] = theirs, false
+		w.nominateTo(pod, theirs)
 	default:
-		pod.Status.NominatedNodeName, w.ours[pod.UID] = "", false
+		w.nominateTo(pod, "")
 	}
 	w.put(pod)
 }
@@ -368,11 +398,7 @@ func (w *world) checkSettled() {
 func TestEveryNominationEndsAndNoneIsLeftBehind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
-		defer func() { // else its timer outlives the test
-			for uid := range w.pods {
-				w.cluster.Release(uid)
-			}
-		}()
+		defer w.forget()
 		do := func(step func()) func(*rapid.T) { return func(t *rapid.T) { w.T = t; step() } }
 		t.Repeat(map[string]func(*rapid.T){
 			"create": do(w.create), "create another": do(w.create), "label": do(w.label), "begin deletion": do(w.beginDeletion),
@@ -380,15 +406,12 @@ func TestEveryNominationEndsAndNoneIsLeftBehind(t *testing.T) {
 			"show": do(w.show), "show more": do(w.show), "show still more": do(w.show),
 			"receive": do(w.receive), "plan": do(func() { w.receive(); w.plan() }), "plan without a look": do(func() { w.plan() }),
 			"write": do(w.claimWrite), "finish a write": do(w.finishWrite),
-			"take up": do(w.takeUp), "bind": do(w.bind), "fail to bind": do(w.failToBind),
+			"restart": do(w.restart), "take up": do(w.takeUp), "bind": do(w.bind), "fail to bind": do(w.failToBind),
 			"a second": do(func() { w.pass(time.Second) }), "a long time": do(func() { w.pass(time.Minute) }),
 			"": do(w.check),
 		})
 		w.T = t
 		w.settle()
 		w.checkSettled()
-		for uid := range maps.Keys(w.pods) {
-			w.cluster.Release(uid)
-		}
 	})
 }

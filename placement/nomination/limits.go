@@ -28,6 +28,10 @@ type Limits struct {
 	// Backoff is how long a pod rests after a nomination failed or no node was found for
 	// it. It doubles each time, up to MaxBackoff.
 	Backoff, MaxBackoff time.Duration
+	// Of pods that no plan found a node for, Probe is how often one of each equivalence class
+	// is tried, and Probes of how many classes at once.
+	Probe  time.Duration
+	Probes int
 	// Lifetime is how long the nomination of a pod stands that the scheduler has tried
 	// before, if it does not take the pod up again.
 	Lifetime time.Duration
@@ -46,7 +50,7 @@ func DefaultLimits(assumeTTL time.Duration) Limits {
 		MinBacklog: 20, MaxAhead: 2000,
 		QPS: 500, Burst: 500, Writers: 16,
 		BatchPods: 200, BatchTime: 15 * time.Millisecond, Gather: 20 * time.Millisecond,
-		Attempts: 3, Backoff: time.Second, MaxBackoff: time.Minute, Lifetime: 20 * time.Second,
+		Attempts: 3, Backoff: time.Second, MaxBackoff: time.Minute, Probe: time.Second, Probes: 50, Lifetime: 20 * time.Second,
 		SlowWrite: 250 * time.Millisecond, Pause: 5 * time.Second,
 		Tick: min(time.Second, assumeTTL/4), Renew: assumeTTL / 4,
 	}

@@ -46,12 +46,15 @@ type Nominator struct {
 
 	mu       sync.Mutex // taken before the lock of the cluster
 	nominees map[types.UID]*nominee
-	arrivals uint64
-	backlog  backlog
-	counts   [stages]int
-	posts    []*nominee // to be written, the oldest first
-	health   health
-	history  history
+	jams     map[jam]*stuck
+	// nominated are the pending pods with a nominated node, of all profiles.
+	nominated map[types.UID]*cluster.Pod
+	arrivals  uint64
+	backlog   backlog
+	counts    [stages]int
+	posts     []*nominee // to be written, the oldest first
+	health    health
+	history   history
 }
 
 // New returns a Nominator that does nothing until it is run.
@@ -62,7 +65,7 @@ func New(o Options) *Nominator {
 		metrics: newMetrics(o.Registerer),
 		limiter: flowcontrol.NewTokenBucketRateLimiterWithClock(o.Limits.QPS, o.Limits.Burst, o.Clock),
 		inbox:   newInbox(), posted: make(chan struct{}, 1), seed: o.Seed,
-		nominees: map[types.UID]*nominee{},
+		nominees: map[types.UID]*nominee{}, jams: map[jam]*stuck{}, nominated: map[types.UID]*cluster.Pod{},
 	}
 	for _, store := range o.Stores {
 		n.stores[store.Profile.Name] = store
@@ -129,6 +132,7 @@ func (n *Nominator) expireAll() {
 	for _, p := range n.nominees {
 		n.expire(p)
 	}
+	n.probe()
 }
 
 // renew keeps pods counted on their nodes.

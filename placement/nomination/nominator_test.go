@@ -31,20 +31,25 @@ func run(t *testing.T, limits Limits, test func(p *process)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{T: t, answer: func(*corev1.Pod, string) error { return nil }}
 		p.bench = newBench(t, limits, clock.RealClock{}, p)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			p.Nominator.Run(ctx)
-		}()
-		synctest.Wait()
-		test(p)
-		cancel()
-		<-ended
-		for uid := range p.nominees {
-			p.cluster.Release(uid)
-		}
+		p.during(func() { test(p) })
 	})
+}
+
+// during runs the Nominator while something happens.
+func (p *process) during(what func()) {
+	ctx, cancel := context.WithCancel(p.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.Nominator.Run(ctx)
+	}()
+	synctest.Wait()
+	what()
+	cancel()
+	<-ended
+	for uid := range p.nominees {
+		p.cluster.Release(uid)
+	}
 }
 
 // Nominate implements Client: the watch shows what was written at once.
@@ -417,6 +422,92 @@ func TestPlansAreTheSameWithTheSameSeed(t *testing.T) {
 	if diff := cmp.Diff(first, plan()); diff != "" {
 		t.Errorf("two runs differ (-first +second):\n%s", diff)
 	}
+}
+
+func TestAnotherProcessGoesOnWithTheNominationsOfTheFormerOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &process{T: t, answer: func(*corev1.Pod, string) error { return nil }}
+		p.bench = newBench(t, inOrder(), clock.RealClock{}, p)
+		set(p, p.cluster, newNode("a", "2"),
+			newPod("stands", "1", nominatedTo("a"), bySelf),
+			newPod("homeless", "1", nominatedTo("no-longer-there"), bySelf),
+			newPod("preempts", "1", nominatedTo("no-longer-there")))
+		p.during(func() {
+			p.after(30 * time.Second)
+			if got := p.cluster.Assumed("stands"); got != "a" {
+				t.Errorf("what stands on a counts on %q", got)
+			}
+			if diff := cmp.Diff([]string{"homeless → ", "homeless → a"}, p.written()); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+			set(p, p.cluster, newPod("stands", "1", func(pod *corev1.Pod) { pod.Spec.NodeName = "a" }))
+			p.after(time.Second)
+			p.wantEnded(map[Outcome]int{Confirmed: 1})
+		})
+	})
+}
+
+func TestPlansLeaveTheRoomOfPodsThatOthersNominated(t *testing.T) {
+	run(t, inOrder(), func(p *process) {
+		set(p, p.cluster, newNode("a", "2"), newNode("b", "2"), newPod("on-b", "1", func(pod *corev1.Pod) { pod.Spec.NodeName = "b" }))
+		elsewhere := func(pod *corev1.Pod) { pod.Spec.SchedulerName = "another-scheduler" }
+		set(p, p.cluster, newPod("expected", "2", nominatedTo("a"), ofPriority(5), elsewhere))
+		set(p, p.cluster, newPod("equal", "1", ofPriority(5)))
+		p.after(time.Second)
+		set(p, p.cluster, newPod("lower", "1"))
+		p.after(time.Second)
+		set(p, p.cluster, newPod("higher", "1", ofPriority(6)))
+		p.after(time.Second)
+		if diff := cmp.Diff([]string{"equal → b", "higher → a"}, p.written()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+		if err := p.cluster.Delete(newPod("expected", "2", elsewhere)); err != nil {
+			t.Fatal(err)
+		}
+		p.after(10 * time.Second)
+		if diff := cmp.Diff([]string{"equal → b", "higher → a", "lower → a"}, p.written()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestStuckPodsAreNominatedSoonAfterThereIsRoom(t *testing.T) {
+	limits := testLimits()
+	limits.MinBacklog = 10
+	run(t, limits, func(p *process) {
+		set(p, p.cluster, newNode("a", "1"))
+		set(p, p.cluster, newPods(20, "2")...)
+		p.after(10 * time.Minute)
+		if got := p.written(); len(got) > 0 {
+			t.Fatalf("writes: %v", got)
+		}
+		set(p, p.cluster, newNode("b", "40"))
+		p.after(2 * time.Second)
+		if got := p.written(); len(got) != 20 {
+			t.Errorf("%d pods are nominated, want 20: %v", len(got), got)
+		}
+	})
+}
+
+func TestStuckPodsThatLeftAreForgotten(t *testing.T) {
+	run(t, testLimits(), func(p *process) {
+		set(p, p.cluster, newNode("a", "1"))
+		pods := newPods(3, "2")
+		set(p, p.cluster, pods...)
+		p.after(time.Minute)
+		if len(p.jams) != 1 {
+			t.Fatalf("%d classes are stuck, want 1", len(p.jams))
+		}
+		for _, pod := range pods {
+			if err := p.cluster.Delete(pod); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.after(2 * time.Second)
+		if len(p.jams) != 0 {
+			t.Errorf("%d classes are stuck, and nobody waits", len(p.jams))
+		}
+	})
 }
 
 func TestWhatIsInFlightAndWhatWasMissedCanBeSeen(t *testing.T) {

@@ -1,6 +1,7 @@
 package nomination
 
 import (
+	"cmp"
 	"container/heap"
 	"slices"
 	"time"
@@ -56,6 +57,7 @@ type nominee struct {
 
 	attempts  int      // nominations so far
 	fruitless int      // plans in a row without a place
+	jam       jam      // what was in the way of the last one
 	refused   []string // nodes to which nominations failed
 	until     time.Time
 }
@@ -82,15 +84,15 @@ func (b *backlog) remove(p *nominee) { heap.Remove(b, p.at) }
 
 func (b backlog) Len() int { return len(b) }
 
-func (b backlog) Less(i, j int) bool {
-	p, q := b[i], b[j]
-	if pp, qp := priority(p.pod), priority(q.pod); pp != qp {
-		return pp > qp
-	}
-	if pt, qt := &p.pod.CreationTimestamp, &q.pod.CreationTimestamp; !pt.Equal(qt) {
-		return pt.Before(qt)
-	}
-	return p.arrived < q.arrived
+func (b backlog) Less(i, j int) bool { return before(b[i], b[j]) < 0 }
+
+// before compares two pods by the order of the backlog.
+func before(p, q *nominee) int {
+	return cmp.Or(
+		cmp.Compare(priority(q.pod), priority(p.pod)),
+		p.pod.CreationTimestamp.Compare(q.pod.CreationTimestamp.Time),
+		cmp.Compare(p.arrived, q.arrived),
+	)
 }
 
 func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }

@@ -21,12 +21,13 @@ func (n *Nominator) plan() bool {
 	n.seed++
 	plan := placement.New(batch[0].store, pods, n.seed)
 	defer plan.Close()
-	result := result{on: map[int32][]*nominee{}}
+	result, expected := result{on: map[int32][]*nominee{}}, n.expected()
 	for i, p := range batch {
 		if i > 0 && n.clock.Since(started) >= n.limits.BatchTime {
 			result.left = batch[i:]
 			break
 		}
+		expected = makeRoom(plan, expected, p.decided)
 		n.find(plan, p, &result)
 	}
 	n.metrics.batch.Observe(float64(len(batch) - len(result.left)))
@@ -45,7 +46,7 @@ func (n *Nominator) draw() (batch []*nominee, more bool) {
 	room := n.limits.MaxAhead - ahead
 	size := min(len(n.backlog), n.limits.BatchPods, max(n.limits.MaxAhead/4, 1))
 	switch {
-	case size == 0, ahead+len(n.backlog) < n.limits.MinBacklog:
+	case size == 0, ahead+len(n.backlog)+n.behind() < n.limits.MinBacklog:
 		return nil, false
 	case room < size: // to place few at a time is dear
 		return nil, false
@@ -125,17 +126,15 @@ func (n *Nominator) commit(snap *cluster.Snapshot, r *result) {
 			continue
 		}
 		for _, p := range ready {
-			p.node, p.open, p.fruitless = node.Name, true, 0
+			p.node, p.open = node.Name, true
+			n.hasPlace(p)
 			n.enter(p, held)
 			n.post(p)
 		}
 	}
 	for _, p := range r.none {
 		if n.current(p) {
-			n.metrics.unplaced.Inc()
-			p.fruitless++
-			p.until = n.clock.Now().Add(n.backoff(p.fruitless))
-			n.place(p)
+			n.noPlace(p)
 		}
 	}
 	for _, p := range r.left {
