@@ -105,10 +105,10 @@ func trimMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 // trimManagers keeps who wrote the nominated node of a pod.
 func trimManagers(managers []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	for i := range managers {
-		if m := &managers[i]; m.FieldsV1 != nil && bytes.Contains(m.FieldsV1.Raw, []byte(`"f:nominatedNodeName":`)) {
+		if m := &managers[i]; m.FieldsV1 != nil && bytes.Contains(m.FieldsV1.GetRawBytes(), []byte(`"f:nominatedNodeName":`)) {
 			return []metav1.ManagedFieldsEntry{{
 				Manager:  m.Manager,
-				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:nominatedNodeName":{}}}`)},
+				FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
 			}}
 		}
 	}

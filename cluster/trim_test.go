@@ -287,7 +287,7 @@ func TestTrimKeepsWhoNominatedAPod(t *testing.T) {
 	owns := func(manager, fields string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{
 			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+			FieldsV1: metav1.NewFieldsV1(fields),
 		}
 	}
 	controller := owns("kube-controller-manager", `{"f:spec":{"f:containers":{}}}`)

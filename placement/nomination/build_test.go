@@ -102,7 +102,7 @@ func bySelf(pod *corev1.Pod) { pod.ManagedFields = managedBy(FieldManager) }
 
 func managedBy(manager string) []metav1.ManagedFieldsEntry {
 	return []metav1.ManagedFieldsEntry{{
-		Manager: manager, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:nominatedNodeName":{}}}`)},
+		Manager: manager, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
 	}}
 }
 
