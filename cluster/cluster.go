@@ -49,7 +49,8 @@ type Cluster struct {
 	orphans map[string]map[types.UID]*Pod // placed pods whose node is not known
 	csi     map[string]*storagev1.CSINode // by node name, known node or not
 
-	followers []*func(PodEvent) // of pending pods
+	followers    followers[PodEvent] // of pending pods
+	podFollowers followers[PodState] // of all pods
 
 	objects        *objectsWriter
 	objectsChanged bool

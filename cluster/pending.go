@@ -26,32 +26,16 @@ type PodEvent struct {
 func (c *Cluster) FollowPending(follow func(PodEvent)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	follower := &follow
-	c.followers = append(c.followers, follower)
-	byName := func(a, b *Pod) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	}
 	for _, pod := range slices.SortedFunc(maps.Values(c.pending), byName) {
 		if waits(pod.Pod) {
 			follow(PodEvent{UID: pod.UID, Pod: pod})
 		}
 	}
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for i := range c.followers {
-			if c.followers[i] == follower {
-				c.followers = append(c.followers[:i:i], c.followers[i+1:]...)
-				return
-			}
-		}
-	}
+	return c.followers.add(&c.mu, follow)
 }
 
-func (c *Cluster) tell(event PodEvent) {
-	for _, follow := range c.followers {
-		(*follow)(event)
-	}
+func byName(a, b *Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // setPending keeps a pod that has no node.
@@ -61,7 +45,7 @@ func (c *Cluster) setPending(pod *Pod) {
 	if waits(pod.Pod) {
 		event.Pod = pod
 	}
-	c.tell(event)
+	c.followers.tell(event)
 }
 
 // removePending drops a pod that is bound to a node, or gone if that is "".
@@ -70,7 +54,7 @@ func (c *Cluster) removePending(uid types.UID, node string) {
 		return
 	}
 	delete(c.pending, uid)
-	c.tell(PodEvent{UID: uid, Node: node})
+	c.followers.tell(PodEvent{UID: uid, Node: node})
 }
 
 // waits says whether a pod without a node is for a scheduler to place.

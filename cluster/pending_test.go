@@ -138,3 +138,31 @@ func TestPodsOfOneNodeAreAssumedTogetherOrNotAtAll(t *testing.T) {
 		c.Release(pod.UID)
 	}
 }
+
+func TestAFollowerIsToldOfAllPods(t *testing.T) {
+	c := newCluster(t)
+	set(t, c, nodeObject("a"), podObject("waits"), podObject("is-bound", onNode("a")), podObject("is-assumed"), podObject("is-gated", gated))
+	if err := c.Assume(c.PendingPod("pod-is-assumed"), c.Snapshot().NodeByName("a")); err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	stop := c.FollowPods(func(state PodState) {
+		word := string(state.UID) + " is gone"
+		if state.Pod != nil {
+			word = string(state.UID) + " on " + state.Pod.Spec.NodeName
+		}
+		words = append(words, word)
+	})
+	c.Release("pod-is-assumed")
+	set(t, c, podObject("waits", onNode("a")), podObject("is-bound", onNode("a"), inPhase(corev1.PodSucceeded)))
+	remove(t, c, podObject("is-gated"))
+	stop()
+	set(t, c, podObject("later"))
+	want := []string{
+		"pod-is-assumed on ", "pod-is-bound on a", "pod-is-gated on ", "pod-waits on ",
+		"pod-waits on a", "pod-is-bound is gone", "pod-is-gated is gone",
+	}
+	if diff := cmp.Diff(want, words); diff != "" {
+		t.Errorf("what it was told (-want +got):\n%s", diff)
+	}
+}

@@ -15,6 +15,7 @@ func (c *Cluster) setPod(object *corev1.Pod) {
 		return
 	}
 	pod := c.names.NewPod(object)
+	c.podFollowers.tell(PodState{UID: pod.UID, Pod: pod})
 	if object.Spec.NodeName == "" {
 		c.setPending(pod)
 		if a := c.assumed[object.UID]; a != nil {
@@ -35,6 +36,7 @@ func (c *Cluster) setPod(object *corev1.Pod) {
 
 // removePod applies that a pod is gone or finished.
 func (c *Cluster) removePod(uid types.UID) {
+	c.podFollowers.tell(PodState{UID: uid})
 	c.removePending(uid, "")
 	c.settle(uid, outcomeRefuted)
 	c.take(uid)

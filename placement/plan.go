@@ -8,8 +8,8 @@ import (
 )
 
 // Plan is a cluster in which pods come and go for trial. It holds the equivalence
-// classes of its pods, so that others who ask about them wait: it must be closed soon,
-// and there must be one at a time in a process. It belongs to one goroutine.
+// classes of its pods, so that others who ask about them wait, and so do other plans for
+// the same profile: it must be closed soon. It belongs to one goroutine.
 type Plan struct {
 	store   *predicates.VerdictStore
 	snap    *cluster.Snapshot
@@ -38,6 +38,13 @@ func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan
 		random: rand.New(rand.NewPCG(seed, 0)),
 		trials: map[predicates.Class]*predicates.Trial{}, batches: map[predicates.Class]*batch{},
 	}
+	store.BeginTrials()
+	begun := false
+	defer func() {
+		if !begun { // a plugin panicked
+			p.Close()
+		}
+	}()
 	examples := p.kinds.expect(pods)
 	// Classes that are new or far behind are judged one by one before they are held all
 	// together.
@@ -53,6 +60,7 @@ func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan
 		trial.Advance(examples[class], p.snap)
 	}
 	p.nodes = make([]*cluster.Node, p.snap.IndexEnd())
+	begun = true
 	return p
 }
 
@@ -61,6 +69,7 @@ func (p *Plan) Close() {
 	for _, trial := range p.trials {
 		trial.Close()
 	}
+	p.store.EndTrials()
 }
 
 // Snapshot is the one that the plan is about.

@@ -30,6 +30,8 @@ type VerdictStore struct {
 
 	scratches sync.Pool // of *scratch
 
+	trials sync.Mutex // held by the one who has trials
+
 	mu      sync.Mutex
 	entries map[Class]*list.Element // of *entry
 	recent  *list.List              // most recently used first

@@ -12,8 +12,8 @@ import (
 // Trial is what a profile says of the pods of one class while nodes are supposed to be
 // in other states: what would be if pods came or went. It starts from what is
 // remembered of the class, and holds it: who else asks about the class waits until
-// Close, which takes every supposition back. It belongs to one goroutine, and a
-// goroutine that holds trials must be the only one that does.
+// Close, which takes every supposition back. It belongs to one goroutine, and one at a time
+// may hold trials of a store: see [VerdictStore.BeginTrials].
 //
 // A supposed pod costs as much whatever the number of nodes: [Spanning] checks are not
 // asked again about the nodes of a failure domain, but about a node when it is looked at.
@@ -52,6 +52,12 @@ type supposition struct {
 
 // supposable is what may differ in a supposed state of a node: the pods on it.
 const supposable = cluster.AspectRequested | cluster.AspectPorts | cluster.AspectPods
+
+// BeginTrials waits until nobody else has trials of the store. EndTrials must follow.
+func (s *VerdictStore) BeginTrials() { s.trials.Lock() }
+
+// EndTrials lets others have trials.
+func (s *VerdictStore) EndTrials() { s.trials.Unlock() }
 
 // Try begins a trial for the class of a pod, which must have one, on the present
 // snapshot.
