@@ -33,6 +33,10 @@ controlplane: ## Start a real control plane to play with; Ctrl-C stops it
 build: ## Build bin/muster
 	go build -buildvcs=auto -trimpath -o bin/ ./cmd/muster
 
+.PHONY: generate
+generate: ## Write the deep copies and the CRDs of api/scheduling
+	.ci/controllergen/generate
+
 .PHONY: fmt
 fmt: ## Format the code
 	$(GOLANGCI_LINT) fmt

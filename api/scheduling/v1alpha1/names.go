@@ -1,0 +1,73 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// What a PodGroup is called in the API.
+const (
+	// GroupSigs is the API group of the first PodGroups, which Koordinator uses as well.
+	GroupSigs = "scheduling.sigs.k8s.io"
+	// GroupX is the API group of the PodGroups of scheduler-plugins today.
+	GroupX = "scheduling.x-k8s.io"
+
+	Version  = "v1alpha1"
+	Kind     = "PodGroup"
+	Resource = "podgroups"
+)
+
+// Resources are the PodGroups of both API groups.
+func Resources() []schema.GroupVersionResource {
+	return []schema.GroupVersionResource{ResourceOf(GroupX), ResourceOf(GroupSigs)}
+}
+
+// ResourceOf are the PodGroups of an API group.
+func ResourceOf(apiGroup string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: apiGroup, Version: Version, Resource: Resource}
+}
+
+// Labels whose value is the name of a pod's group, in the pod's own namespace.
+const (
+	LabelX      = "scheduling.x-k8s.io/pod-group"    // a PodGroup of GroupX
+	LabelSigs   = "pod-group.scheduling.sigs.k8s.io" // a PodGroup of GroupSigs
+	LabelMuster = "muster.dev/pod-group"             // a group that never has an object
+)
+
+// GroupLabel returns which label makes a pod a member of a group, and the group's name;
+// false when the pod is of no group. Of several labels the one that stands first
+// in the list above counts. An empty one does not.
+func GroupLabel(labels map[string]string) (label, name string, member bool) {
+	for _, label := range []string{LabelX, LabelSigs, LabelMuster} {
+		if name := labels[label]; name != "" {
+			return label, name, true
+		}
+	}
+	return "", "", false
+}
+
+// APIGroupOf returns the API group of the PodGroups that a label names, "" for
+// [LabelMuster].
+func APIGroupOf(label string) string {
+	switch label {
+	case LabelX:
+		return GroupX
+	case LabelSigs:
+		return GroupSigs
+	default:
+		return ""
+	}
+}
+
+// Annotations of pods and of PodGroups.
+const (
+	// AnnotationMinMember, on pods, is the minMember of a group without an object.
+	AnnotationMinMember = "muster.dev/min-member"
+	// AnnotationMatchPolicy is a [MatchPolicy].
+	AnnotationMatchPolicy = "muster.dev/match-policy"
+	// AnnotationGangMode is a [GangMode].
+	AnnotationGangMode = "muster.dev/gang-mode"
+	// AnnotationGroups are the groups that have to start together, as a JSON list of
+	// "namespace/name".
+	AnnotationGroups = "muster.dev/groups"
+	// AnnotationKoordinatorGroups is Koordinator's name of AnnotationGroups, which counts if
+	// both are there.
+	AnnotationKoordinatorGroups = "gang.scheduling.koordinator.sh/groups"
+)

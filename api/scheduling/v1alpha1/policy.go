@@ -1,0 +1,116 @@
+package v1alpha1
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// MatchPolicy says which pods count towards minMember.
+type MatchPolicy string
+
+// Match policies.
+const (
+	// MatchWaitingAndBound counts pods that wait with a place and pods that are bound and
+	// have not ended.
+	MatchWaitingAndBound MatchPolicy = "waiting-and-bound"
+	// MatchOnceSatisfied asks for nothing more once minMember pods were bound.
+	MatchOnceSatisfied MatchPolicy = "once-satisfied"
+	// MatchOnlyWaiting counts pods that wait with a place: each batch of minMember pods
+	// starts as one.
+	MatchOnlyWaiting MatchPolicy = "only-waiting"
+)
+
+// GangMode says what becomes of the others when a pod cannot have a place.
+type GangMode string
+
+// Gang modes.
+const (
+	// GangStrict takes the places of all others away.
+	GangStrict GangMode = "Strict"
+	// GangNonStrict lets them keep their places until their time is over.
+	GangNonStrict GangMode = "NonStrict"
+)
+
+// Policy is what the annotations of a group say about it.
+type Policy struct {
+	MatchPolicy MatchPolicy
+	GangMode    GangMode
+	// Groups have to start together, in order and each once; none when the group is on its own.
+	// The group itself need not be among them.
+	Groups []types.NamespacedName
+}
+
+// DecodePolicy reads the annotations of a PodGroup or, of a group without an object,
+// of its pods. What is not there is MatchWaitingAndBound and GangStrict. The error is an
+// Aggregate that names each annotation and its value.
+func DecodePolicy(annotations map[string]string) (Policy, error) {
+	var errs field.ErrorList
+	policy := Policy{
+		MatchPolicy: oneOf(&errs, annotations, AnnotationMatchPolicy, MatchWaitingAndBound, MatchOnceSatisfied, MatchOnlyWaiting),
+		GangMode:    oneOf(&errs, annotations, AnnotationGangMode, GangStrict, GangNonStrict),
+	}
+	for _, key := range []string{AnnotationGroups, AnnotationKoordinatorGroups} {
+		if value, ok := annotations[key]; ok {
+			policy.Groups = groups(&errs, annotation(key), value)
+			break
+		}
+	}
+	if len(errs) > 0 {
+		return Policy{}, errs.ToAggregate()
+	}
+	return policy, nil
+}
+
+// DecodeMinMember reads the minMember of a group without an object off a pod; it is 0
+// when the pod does not say. The error names the annotation and its value.
+func DecodeMinMember(annotations map[string]string) (int32, error) {
+	value, ok := annotations[AnnotationMinMember]
+	if !ok {
+		return 0, nil
+	}
+	minMember, err := strconv.ParseInt(value, 10, 32)
+	if err != nil || minMember < 1 {
+		return 0, field.Invalid(annotation(AnnotationMinMember), value, mustBeMinMember)
+	}
+	return int32(minMember), nil
+}
+
+func annotation(key string) *field.Path {
+	return field.NewPath("metadata", "annotations").Key(key)
+}
+
+// oneOf reads an annotation that is one of the values, the first one by default.
+func oneOf[T ~string](errs *field.ErrorList, annotations map[string]string, key string, values ...T) T {
+	value, ok := annotations[key]
+	if !ok {
+		return values[0]
+	}
+	if !slices.Contains(values, T(value)) {
+		*errs = append(*errs, field.NotSupported(annotation(key), value, values))
+	}
+	return T(value)
+}
+
+func groups(errs *field.ErrorList, path *field.Path, value string) []types.NamespacedName {
+	var names []string
+	if json.Unmarshal([]byte(value), &names) != nil {
+		*errs = append(*errs, field.Invalid(path, value, `must be a JSON list such as ["namespace/name"]`))
+		return nil
+	}
+	var groups []types.NamespacedName
+	for i, name := range names {
+		namespace, name, _ := strings.Cut(name, "/")
+		if namespace == "" || name == "" || strings.Contains(name, "/") {
+			*errs = append(*errs, field.Invalid(path.Index(i), names[i], "must be namespace/name"))
+			continue
+		}
+		groups = append(groups, types.NamespacedName{Namespace: namespace, Name: name})
+	}
+	slices.SortFunc(groups, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(groups)
+}

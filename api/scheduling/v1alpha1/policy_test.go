@@ -1,0 +1,113 @@
+package v1alpha1
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestDecodePolicy(t *testing.T) {
+	ps, workers := types.NamespacedName{Namespace: "a", Name: "ps"}, types.NamespacedName{Namespace: "a", Name: "workers"}
+	byDefault := func(groups ...types.NamespacedName) Policy {
+		return Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, Groups: groups}
+	}
+	tests := []struct {
+		name        string
+		annotations map[string]string
+		want        Policy
+		errors      []string
+	}{
+		{name: "nothing said", want: byDefault()},
+		{
+			name:        "everything said",
+			annotations: map[string]string{AnnotationMatchPolicy: "once-satisfied", AnnotationGangMode: "NonStrict", AnnotationGroups: `["a/ps"]`},
+			want:        Policy{MatchPolicy: MatchOnceSatisfied, GangMode: GangNonStrict, Groups: []types.NamespacedName{ps}},
+		},
+		{
+			name:        "only those that wait count",
+			annotations: map[string]string{AnnotationMatchPolicy: "only-waiting"},
+			want:        Policy{MatchPolicy: MatchOnlyWaiting, GangMode: GangStrict},
+		},
+		{
+			name:        "groups are in order, each once",
+			annotations: map[string]string{AnnotationGroups: `["a/workers", "a/ps", "a/workers"]`},
+			want:        byDefault(ps, workers),
+		},
+		{
+			name:        "Koordinator's groups",
+			annotations: map[string]string{AnnotationKoordinatorGroups: `["a/ps","a/workers"]`},
+			want:        byDefault(ps, workers),
+		},
+		{
+			name:        "muster's groups count if both are there",
+			annotations: map[string]string{AnnotationKoordinatorGroups: "none", AnnotationGroups: `["a/ps"]`},
+			want:        byDefault(ps),
+		},
+		{name: "an empty list", annotations: map[string]string{AnnotationGroups: "[]"}, want: byDefault()},
+		{
+			name: "values that are not known",
+			annotations: map[string]string{
+				AnnotationMatchPolicy: "waiting", AnnotationGangMode: "strict", AnnotationGroups: `["ps", "a/", "/ps", "a/b/c", "a/ps"]`,
+			},
+			errors: []string{
+				`metadata.annotations[muster.dev/match-policy]: Unsupported value: "waiting": supported values: "waiting-and-bound", "once-satisfied", "only-waiting"`,
+				`metadata.annotations[muster.dev/gang-mode]: Unsupported value: "strict": supported values: "Strict", "NonStrict"`,
+				`metadata.annotations[muster.dev/groups][0]: Invalid value: "ps": must be namespace/name`,
+				`metadata.annotations[muster.dev/groups][1]: Invalid value: "a/": must be namespace/name`,
+				`metadata.annotations[muster.dev/groups][2]: Invalid value: "/ps": must be namespace/name`,
+				`metadata.annotations[muster.dev/groups][3]: Invalid value: "a/b/c": must be namespace/name`,
+			},
+		},
+		{
+			name:        "groups that are not a list",
+			annotations: map[string]string{AnnotationKoordinatorGroups: "a/ps,a/workers"},
+			errors: []string{
+				`metadata.annotations[gang.scheduling.koordinator.sh/groups]: Invalid value: "a/ps,a/workers": must be a JSON list such as ["namespace/name"]`,
+			},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := DecodePolicy(test.annotations)
+			if diff := cmp.Diff(test.errors, messages(err)); diff != "" {
+				t.Errorf("errors, want (-) got (+):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("want (-) got (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecodeMinMember(t *testing.T) {
+	invalid := func(value string) string {
+		return `metadata.annotations[muster.dev/min-member]: Invalid value: "` + value + `": must be an integer from 1 to 2147483647`
+	}
+	tests := []struct {
+		name        string
+		annotations map[string]string
+		want        int32
+		err         string
+	}{
+		{name: "a pod that does not say"},
+		{name: "a minimum", annotations: map[string]string{AnnotationMinMember: "4"}, want: 4},
+		{name: "none", annotations: map[string]string{AnnotationMinMember: "0"}, err: invalid("0")},
+		{name: "a word", annotations: map[string]string{AnnotationMinMember: "four"}, err: invalid("four")},
+		{name: "nothing", annotations: map[string]string{AnnotationMinMember: ""}, err: invalid("")},
+		{name: "too much", annotations: map[string]string{AnnotationMinMember: "2147483648"}, err: invalid("2147483648")},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := DecodeMinMember(test.annotations)
+			if got != test.want {
+				t.Errorf("%d, want %d", got, test.want)
+			}
+			switch {
+			case err == nil && test.err == "":
+			case err == nil || err.Error() != test.err:
+				t.Errorf("error %v, want %s", err, test.err)
+			}
+		})
+	}
+}
