@@ -101,8 +101,9 @@ bench-predicates: ## Measure what remembered verdicts save
 	cd e2e && go run ./cmd/benchpredicates
 
 .PHONY: bench-placement
-bench-placement: ## Measure what it costs to plan places for many pods
+bench-placement: ## Measure what it costs to plan places for many pods, and pods/s with nominations
 	go test ./placement -run '^$$' -bench . -benchtime 9x
+	cd e2e && go run ./cmd/benchcluster -placement
 
 .PHONY: bench-cluster
 bench-cluster: ## Measure pods/s of a stock scheduler without and with muster

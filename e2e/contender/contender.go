@@ -10,15 +10,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
-	"path/filepath"
-	"strconv"
-	"time"
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
-	"muster.dev/muster/e2e/process"
 )
 
 // Contender is a way to schedule. Its value is its name in figures.
@@ -48,8 +43,6 @@ const (
 	EmptyOffload Contender = "empty_offload"
 )
 
-const startTimeout = time.Minute
-
 // Programs are the executables of the contenders.
 type Programs struct{ muster, emptyExtender string }
 
@@ -62,42 +55,85 @@ func Build(ctx context.Context, dir string, progress io.Writer) (p Programs, err
 	return p, err
 }
 
+// Entry is a contender on a control plane, at work or about to be.
+type Entry struct {
+	controlPlane *controlplane.ControlPlane
+	extender     extender // nil when there is none
+	config       string   // of the scheduler
+}
+
+type extender interface {
+	AwaitReady(ctx context.Context) error
+	Stop()
+}
+
 // Start starts a contender on a control plane and returns when it schedules, and a
 // function that ends it. percentage is the scheduler's percentageOfNodesToScore, 0 for
 // its own choice.
 func (p Programs) Start(ctx context.Context, cp *controlplane.ControlPlane, c Contender, percentage int) (stop func(), err error) {
-	stopExtender := func() {}
-	var config string
-	switch c {
-	case Stock:
-		config = stockConfig(percentage)
-	case Empty:
-		stopExtender, config, err = p.startEmpty(ctx, cp, nil, percentageFlag(percentage))
-	case EmptyOffload:
-		stopExtender, config, err = p.startEmpty(ctx, cp, []string{"--any-node"}, append(percentageFlag(percentage), "--offload", "--no-preemption"))
-	case Scheduler:
-		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, percentage)
-	case Extender:
-		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, percentage)
-	case Offload:
-		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, percentage)
-	case Nominate:
-		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Nominate}, percentage)
-	case NominateOffload:
-		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Nominate, Offload: true}, percentage)
-	case OffloadAll:
-		stopExtender, config, err = p.startMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, percentage, "--no-preemption")
-	default:
-		return nil, fmt.Errorf("unknown contender %q", c)
-	}
+	e, err := p.Launch(ctx, cp, c, percentage)
 	if err != nil {
 		return nil, err
 	}
-	if err := cp.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config}); err != nil {
-		stopExtender()
+	if err := e.AwaitExtender(ctx); err != nil {
+		e.Stop()
 		return nil, err
 	}
-	return func() { cp.StopScheduler(); stopExtender() }, nil
+	if err := e.StartScheduler(ctx); err != nil {
+		e.Stop()
+		return nil, err
+	}
+	return e.Stop, nil
+}
+
+// Launch launches the extender of a contender, if it has one, and does not wait until it
+// is ready. What Start does besides is then the caller's, who must call Stop.
+func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c Contender, percentage int) (*Entry, error) {
+	flags := percentageFlag(percentage)
+	switch c {
+	case Stock:
+		return &Entry{controlPlane: cp, config: stockConfig(percentage)}, nil
+	case Empty:
+		return p.enterEmpty(ctx, cp, nil, flags)
+	case EmptyOffload:
+		return p.enterEmpty(ctx, cp, []string{"--any-node"}, append(flags, "--offload", "--no-preemption"))
+	case Scheduler:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, flags)
+	case Extender:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, flags)
+	case Offload:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, flags)
+	case Nominate:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Nominate}, flags)
+	case NominateOffload:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Nominate, Offload: true}, flags)
+	case OffloadAll:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, append(flags, "--no-preemption"))
+	default:
+		return nil, fmt.Errorf("unknown contender %q", c)
+	}
+}
+
+// AwaitExtender returns when the extender is ready.
+func (e *Entry) AwaitExtender(ctx context.Context) error {
+	if e.extender == nil {
+		return nil
+	}
+	return e.extender.AwaitReady(ctx)
+}
+
+// StartScheduler starts the scheduler and returns when it schedules.
+func (e *Entry) StartScheduler(ctx context.Context) error {
+	return e.controlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: e.config})
+}
+
+// Stop ends the scheduler and the extender, as far as they have started. It may be called
+// twice.
+func (e *Entry) Stop() {
+	e.controlPlane.StopScheduler()
+	if e.extender != nil {
+		e.extender.Stop()
+	}
 }
 
 func stockConfig(percentage int) string {
@@ -111,49 +147,32 @@ func percentageFlag(percentage int) []string {
 	return []string{fmt.Sprintf("--percentage-of-nodes-to-score=%d", percentage)}
 }
 
-func (p Programs) startMuster(ctx context.Context, o muster.Options, percentage int, configFlags ...string) (stop func(), config string, err error) {
+// enterMuster launches muster and prints the scheduler's configuration with flags.
+func (p Programs) enterMuster(ctx context.Context, o muster.Options, configFlags []string) (*Entry, error) {
 	o.Binary = p.muster
-	server, err := muster.Start(ctx, o)
+	server, err := muster.Launch(ctx, o)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	if config, err = server.SchedulerConfig(ctx, append(percentageFlag(percentage), configFlags...)...); err != nil {
+	config, err := server.SchedulerConfig(ctx, configFlags...)
+	if err != nil {
 		server.Stop()
-		return nil, "", err
+		return nil, err
 	}
-	return server.Stop, config, nil
+	return &Entry{controlPlane: o.ControlPlane, extender: server, config: config}, nil
 }
 
-// startEmpty starts the empty extender and prints the scheduler's configuration, each with
-// flags of its own.
-func (p Programs) startEmpty(ctx context.Context, cp *controlplane.ControlPlane, extenderFlags, configFlags []string) (stop func(), config string, err error) {
-	port, err := process.FreePort()
+// enterEmpty launches the empty extender and prints the scheduler's configuration, each
+// with flags of its own.
+func (p Programs) enterEmpty(ctx context.Context, cp *controlplane.ControlPlane, extenderFlags, configFlags []string) (*Entry, error) {
+	server, err := p.launchEmpty(cp, extenderFlags...)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	if config, err = muster.SchedulerConfig(ctx, p.muster, "http://"+address, configFlags...); err != nil {
-		return nil, "", err
-	}
-	server, err := process.Start(process.Spec{
-		Name: "emptyextender", Path: p.emptyExtender, Log: filepath.Join(cp.Dir(), "emptyextender.log"),
-		Args: append(extenderFlags, "--listen="+address, "--kubeconfig="+cp.Kubeconfig()),
-	})
+	config, err := muster.SchedulerConfig(ctx, p.muster, "http://"+server.address, configFlags...)
 	if err != nil {
-		return nil, "", err
+		server.Stop()
+		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("gave up after %s", startTimeout))
-	defer cancel()
-	err = server.Await(ctx, func(ctx context.Context) error {
-		connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-		if err == nil {
-			err = connection.Close()
-		}
-		return err
-	})
-	if err != nil {
-		server.Kill()
-		return nil, "", err
-	}
-	return server.Kill, config, nil
+	return &Entry{controlPlane: cp, extender: server, config: config}, nil
 }

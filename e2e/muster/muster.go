@@ -5,17 +5,21 @@ package muster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/e2e/binaries"
@@ -43,10 +47,14 @@ type Options struct {
 	ControlPlane *controlplane.ControlPlane
 	// Binary is the path of muster; it is built when empty.
 	Binary string
-	// Selection of the only profile, Scheduler when empty.
+	// Selection of the default scheduler's profile, Scheduler when empty.
 	Selection Selection
 	// Offload says that the scheduler leaves to muster the plugins that muster runs.
 	Offload bool
+	// Beside are profiles beside that one, by scheduler name.
+	Beside map[string]Selection
+	// MinBacklog is how many pods must wait to be nominated, muster's default when 0.
+	MinBacklog int
 	// Progress hears about the build. Nil is silence.
 	Progress io.Writer
 }
@@ -54,6 +62,7 @@ type Options struct {
 // Server is a running muster.
 type Server struct {
 	process *process.Process
+	spec    process.Spec
 	binary  string
 	config  string
 	address string
@@ -62,6 +71,19 @@ type Server struct {
 // Start starts muster as administrator of the control plane and returns when it is
 // ready. The caller must call Stop.
 func Start(ctx context.Context, o Options) (*Server, error) {
+	s, err := Launch(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.AwaitReady(ctx); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Launch is Start without waiting: what needs no answer of muster may go on meanwhile.
+func Launch(ctx context.Context, o Options) (*Server, error) {
 	dir := o.ControlPlane.Dir()
 	s := &Server{binary: o.Binary, config: filepath.Join(dir, "muster.yaml")}
 	var err error
@@ -70,7 +92,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	if err := writeConfig(s.config, o.Selection, o.Offload); err != nil {
+	if err := o.writeConfig(s.config); err != nil {
 		return nil, err
 	}
 	port, err := process.FreePort()
@@ -78,31 +100,40 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	s.process, err = process.Start(process.Spec{
+	s.spec = process.Spec{
 		Name: "muster", Path: s.binary, Log: filepath.Join(dir, "muster.log"),
 		Args: []string{"serve", "--config=" + s.config, "--kubeconfig=" + o.ControlPlane.Kubeconfig(), "--listen=" + s.address},
-	})
-	if err != nil {
-		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("gave up after %s", readyTimeout))
-	defer cancel()
-	if err := s.process.Await(ctx, s.ready); err != nil {
-		s.Stop()
+	if s.process, err = process.Start(s.spec); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func writeConfig(path string, selection Selection, offload bool) error {
-	if selection == "" {
-		selection = Scheduler
+// AwaitReady returns when muster is ready.
+func (s *Server) AwaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("gave up after %s", readyTimeout))
+	defer cancel()
+	return s.process.Await(ctx, s.ready)
+}
+
+func (o Options) writeConfig(path string) error {
+	profile := func(name string, selection Selection, offload bool) map[string]any {
+		return map[string]any{"schedulerName": name, "nodeSelection": cmp.Or(selection, Scheduler), "offload": offload}
 	}
-	config, err := yaml.Marshal(map[string]any{
+	profiles := []any{profile(corev1.DefaultSchedulerName, o.Selection, o.Offload)}
+	for _, name := range slices.Sorted(maps.Keys(o.Beside)) {
+		profiles = append(profiles, profile(name, o.Beside[name], false))
+	}
+	fields := map[string]any{
 		"apiVersion": "config.muster.dev/v1alpha2",
 		"kind":       "MusterConfiguration",
-		"profiles":   []any{map[string]any{"schedulerName": "default-scheduler", "nodeSelection": selection, "offload": offload}},
-	})
+		"profiles":   profiles,
+	}
+	if o.MinBacklog > 0 {
+		fields["nomination"] = map[string]any{"minBacklog": o.MinBacklog}
+	}
+	config, err := yaml.Marshal(fields)
 	if err != nil {
 		return fmt.Errorf("encode muster's config: %w", err)
 	}
@@ -117,6 +148,25 @@ func (s *Server) URL() string { return "http://" + s.address }
 
 // Stop ends muster gracefully and returns when it is gone.
 func (s *Server) Stop() { s.process.Stop(stopGrace) }
+
+// Crash ends muster with no chance to clean up, and returns when it is gone. It fails when
+// muster had ended by itself.
+func (s *Server) Crash() error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	s.process.Kill()
+	return nil
+}
+
+// Restart starts a muster that ended again, at the same address, and returns when it is
+// ready. Only what asks muster over HTTP may be called meanwhile.
+func (s *Server) Restart(ctx context.Context) (err error) {
+	if s.process, err = process.Start(s.spec); err != nil {
+		return err
+	}
+	return s.AwaitReady(ctx)
+}
 
 // Done is closed when muster has ended; Err then says why, unless it was stopped.
 func (s *Server) Done() <-chan struct{} { return s.process.Done() }

@@ -35,51 +35,73 @@ type laboratory struct {
 // measured labels the pods of a cell.
 const measured = "example.com/measured"
 
+// measurement is what came of a cell in one round.
+type measurement struct {
+	rate float64 // pods per second
+	// lead is how long muster had before the scheduler started, where it had any.
+	lead time.Duration
+}
+
 // run measures how fast a contender binds the pods, looks whether it was right to put
 // them there, and leaves none behind.
-func (l laboratory) run(ctx context.Context, c cell, backlog []*corev1.Pod) (rate float64, err error) {
+func (l laboratory) run(ctx context.Context, c cell, arriving []*corev1.Pod) (measurement, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, cellTimeout, fmt.Errorf("gave up after %s", cellTimeout))
 	defer cancel()
-	for _, p := range backlog {
+	for _, p := range arriving {
 		p.Labels = maps.Clone(p.Labels) // selectors of the pod may share them
 		p.Labels[measured] = ""
 	}
-	pods := workload.Cluster{Pods: backlog}
-	if err := pods.CreateWorkloads(ctx, l.client); err != nil {
-		return 0, err
-	}
 	watch, err := podwatch.StartFor(ctx, l.client, measured)
 	if err != nil {
-		return 0, err
+		return measurement{}, err
 	}
 	defer watch.Stop()
-	stop, err := l.programs.Start(ctx, l.controlPlane, c.contender, c.percentage())
+	m, err := l.meet(ctx, c, workload.Cluster{Pods: arriving}, watch)
 	if err != nil {
-		return 0, err
+		return measurement{}, err
 	}
-	defer stop()
-	err = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
+	defer m.entry.Stop()
+	err = l.await(ctx, func() (bool, error) { return watch.Tally().Bound == len(arriving), nil })
+	if err != nil {
+		return measurement{}, fmt.Errorf("%d of %d pods are bound: %w", watch.Tally().Bound, len(arriving), err)
+	}
+	m.entry.Stop()
+	bound, err := watch.Pods()
+	if err != nil {
+		return measurement{}, err
+	}
+	if c.contender != contender.EmptyOffload {
+		if err := l.judge(append(bound, l.settled...)); err != nil {
+			return measurement{}, err
+		}
+	}
+	return measurement{m.rate(watch.Tally()), m.lead}, l.deletePods(ctx)
+}
+
+// judge is an error when a node has no room for its pods, or pods do not keep apart.
+func (l laboratory) judge(pods []*corev1.Pod) error {
+	ledger := fit.NewLedger()
+	for _, n := range l.nodes {
+		ledger.Node(n)
+	}
+	for _, p := range pods {
+		if _, lacking := ledger.Pod(p); len(lacking) > 0 {
+			return fmt.Errorf("node %s of pod %s has too little: %v", p.Spec.NodeName, p.Name, lacking)
+		}
+	}
+	return fit.Apart(l.nodes, pods)
+}
+
+// await returns when something is done, unless the control plane fails.
+func (l laboratory) await(ctx context.Context, done func() (bool, error)) error {
+	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
 		select {
 		case err := <-l.controlPlane.Failed():
 			return false, err
 		default:
-			return watch.Tally().Bound == len(backlog), nil
+			return done()
 		}
 	})
-	if err != nil {
-		return 0, fmt.Errorf("%d of %d pods are bound: %w", watch.Tally().Bound, len(backlog), err)
-	}
-	stop()
-	bound, err := watch.Pods()
-	if err != nil {
-		return 0, err
-	}
-	if c.contender != contender.EmptyOffload {
-		if err := fit.Apart(l.nodes, append(bound, l.settled...)); err != nil {
-			return 0, err
-		}
-	}
-	return watch.Tally().Rate(), l.deletePods(ctx)
 }
 
 // deletePods deletes at once: there is no kubelet to wait for.

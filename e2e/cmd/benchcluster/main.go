@@ -1,7 +1,9 @@
 // Command benchcluster measures how fast pods are bound on a real control plane: by the
 // stock scheduler alone, with an extender that returns what it gets, and with muster in
-// its two ways to choose nodes. With -affinity the pods have inter-pod anti-affinity and
-// topology spread, and muster takes part with and without offload.
+// its ways to choose nodes. With -affinity the pods have inter-pod anti-affinity and
+// topology spread, and muster takes part with and without offload. With -placement it is
+// about pods that muster nominates, with such constraints and without, in all the ways in
+// which they may arrive.
 //
 // One API server and one set of nodes serve all cells of a size; a cell is a contender,
 // with the scheduler's own sampling of nodes or with all nodes scored. Each round runs
@@ -10,6 +12,11 @@
 // counts the pods between the first and the last binding that the API server reports;
 // that leaves starting and syncing out. Then it checks where the pods are. There is no
 // KWOK and no controller at work meanwhile: nodes are created ready, bound pods just stay.
+//
+// Other ways to arrive: pods are nominated before the scheduler starts, and how long
+// muster needed for that since its own start is a figure; or muster and the scheduler
+// start at the same moment; or both are at work when sixteen clients begin to create the
+// pods, which are then counted from the first creation on.
 //
 // It prints a table of medians and lines `figure NAME=VALUE`; ratios are medians of the
 // rounds' ratios. BENCH_SIZES, BENCH_ROUNDS and BENCH_PODS change what is measured.
@@ -34,23 +41,30 @@ import (
 
 func main() {
 	withAffinity := flag.Bool("affinity", false, "bind pods with anti-affinity and topology spread")
+	ofPlacement := flag.Bool("placement", false, "bind pods that are nominated, of a backlog and while they are created")
 	flag.Parse()
-	trial := plain()
-	if *withAffinity {
-		trial = affinity()
+	trials := []trial{plain()}
+	switch {
+	case *ofPlacement:
+		trials = placement()
+	case *withAffinity:
+		trials = []trial{affinity()}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, trial, os.Getenv, os.Stdout); err != nil {
+	if err := run(ctx, trials, os.Getenv, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "benchcluster:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, trial trial, getenv func(string) string, out io.Writer) error {
-	plan, err := planFromEnv(trial, getenv)
-	if err != nil {
-		return err
+func run(ctx context.Context, trials []trial, getenv func(string) string, out io.Writer) error {
+	plans := make([]plan, len(trials))
+	for i, t := range trials {
+		var err error
+		if plans[i], err = planFromEnv(t, getenv); err != nil {
+			return err
+		}
 	}
 	dir, err := os.MkdirTemp("", "muster-benchcluster-")
 	if err != nil {
@@ -61,16 +75,26 @@ func run(ctx context.Context, trial trial, getenv func(string) string, out io.Wr
 	if err != nil {
 		return err
 	}
+	for i, t := range trials {
+		if err := plans[i].carryOut(ctx, t, programs, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryOut runs a trial and prints its results.
+func (p plan) carryOut(ctx context.Context, t trial, programs contender.Programs, out io.Writer) error {
 	began := time.Now()
 	results := results{}
-	for _, size := range plan.sizes {
-		if err := plan.measure(ctx, trial, programs, size, results, out); err != nil {
+	for _, size := range p.sizes {
+		if err := p.measure(ctx, t, programs, size, results, out); err != nil {
 			return fmt.Errorf("%d nodes: %w", size, err)
 		}
 	}
-	fmt.Fprintf(out, "\n%d rounds in %s\n\n", plan.rounds, time.Since(began).Round(time.Second))
-	results.printTable(out, trial, plan.sizes)
-	results.printFigures(out, trial, plan.sizes)
+	fmt.Fprintf(out, "\n%d rounds in %s\n\n", p.rounds, time.Since(began).Round(time.Second))
+	results.printTable(out, t, p.sizes)
+	results.printFigures(out, t, p.sizes)
 	return nil
 }
 
@@ -103,12 +127,12 @@ func (p plan) measure(ctx context.Context, t trial, programs contender.Programs,
 	for round := range p.rounds {
 		for i := range cells {
 			c := cells[(i+round)%len(cells)]
-			rate, err := lab.run(ctx, c, t.backlog(p.podsOf(t, c)))
+			came, err := lab.run(ctx, c, t.arriving(p.podsOf(t, c)))
 			if err != nil {
 				return fmt.Errorf("%s: %w", c, err)
 			}
-			results[c] = append(results[c], rate)
-			fmt.Fprintf(out, "round %d/%d  %-22s %5.0f pods/s\n", round+1, p.rounds, c, rate)
+			results[c] = append(results[c], came)
+			fmt.Fprintf(out, "round %d/%d  %-36s %5.0f pods/s\n", round+1, p.rounds, c, came.rate)
 		}
 	}
 	return nil

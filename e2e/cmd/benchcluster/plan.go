@@ -38,7 +38,7 @@ func (p plan) podsOf(t trial, c cell) int {
 }
 
 func planFromEnv(t trial, getenv func(string) string) (plan, error) {
-	p := plan{sizes: t.sizes, rounds: 5}
+	p := plan{sizes: t.sizes, rounds: t.rounds}
 	if text := getenv(sizesEnv); text != "" {
 		p.sizes = nil
 		for part := range strings.SplitSeq(text, ",") {

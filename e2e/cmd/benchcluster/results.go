@@ -9,8 +9,8 @@ import (
 	"muster.dev/muster/e2e/contender"
 )
 
-// results are the rates of each cell, one for each round, in pods per second.
-type results map[cell][]float64
+// results are the measurements of each cell, one for each round.
+type results map[cell][]measurement
 
 func median(of []float64) float64 {
 	sorted := slices.Sorted(slices.Values(of))
@@ -21,12 +21,30 @@ func median(of []float64) float64 {
 	return sorted[half]
 }
 
+// rates of a cell in pods per second, by round.
+func (r results) rates(c cell) []float64 {
+	rates := make([]float64, len(r[c]))
+	for round, m := range r[c] {
+		rates[round] = m.rate
+	}
+	return rates
+}
+
+// leads of a cell in seconds, by round.
+func (r results) leads(c cell) []float64 {
+	leads := make([]float64, len(r[c]))
+	for round, m := range r[c] {
+		leads[round] = m.lead.Seconds()
+	}
+	return leads
+}
+
 // ratio compares two cells round by round, since machines change from round to round,
 // and returns the median.
 func (r results) ratio(a, b cell) float64 {
-	ratios := make([]float64, len(r[a]))
-	for round := range ratios {
-		ratios[round] = r[a][round] / r[b][round]
+	ratios := r.rates(a)
+	for round, than := range r.rates(b) {
+		ratios[round] /= than
 	}
 	return median(ratios)
 }
@@ -36,27 +54,44 @@ func (r results) printTable(out io.Writer, t trial, sizes []int) {
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "\t")
 	for _, size := range sizes {
-		for _, all := range t.modes {
-			if all {
-				fmt.Fprintf(table, "%d nodes, all scored\t", size)
-			} else {
-				fmt.Fprintf(table, "%d nodes, sampled\t", size)
-			}
+		for _, s := range t.settings() {
+			fmt.Fprintf(table, "%d nodes, %s\t", size, s.heading())
 		}
 	}
 	fmt.Fprintln(table)
-	for _, name := range t.contenders {
+	for _, name := range t.contenders() {
 		fmt.Fprintf(table, "%s\t", title(name))
 		for _, size := range sizes {
-			for _, all := range t.modes {
-				c := cell{contender: name, size: size, all: all}
-				fmt.Fprintf(table, "%.0f (%.0f to %.0f)\t", median(r[c]), slices.Min(r[c]), slices.Max(r[c]))
+			for _, s := range t.settings() {
+				if rates := r.rates(cell{entry{name, s}, size}); len(rates) > 0 {
+					fmt.Fprintf(table, "%.0f (%.0f to %.0f)", median(rates), slices.Min(rates), slices.Max(rates))
+				}
+				fmt.Fprint(table, "\t")
 			}
 		}
 		fmt.Fprintln(table)
 	}
 	table.Flush()
 	fmt.Fprintln(out)
+}
+
+// heading of a column.
+func (s setting) heading() string {
+	scored := "sampled"
+	if s.all {
+		scored = "all scored"
+	}
+	switch s.arrival {
+	case backlog:
+		return scored
+	case nominated:
+		return scored + ", nominated before"
+	case together:
+		return scored + ", started together"
+	case live:
+		return scored + ", live"
+	}
+	return scored + ", " + string(s.arrival)
 }
 
 func title(c contender.Contender) string {
@@ -83,17 +118,19 @@ func title(c contender.Contender) string {
 	return string(c)
 }
 
-// printFigures prints the median of each cell and of each ratio.
+// printFigures prints the median of each cell, of each ratio and of each lead.
 func (r results) printFigures(out io.Writer, t trial, sizes []int) {
 	for _, size := range sizes {
 		for _, c := range t.cells(size) {
-			fmt.Fprintf(out, "figure %s=%.1f\n", t.figure(c), median(r[c]))
+			fmt.Fprintf(out, "figure %s=%.1f\n", t.figure(c), median(r.rates(c)))
 		}
 	}
 	for _, size := range sizes {
 		for _, compared := range t.ratios {
-			of, than := cell{compared.of, size, compared.all}, cell{compared.than, size, compared.all}
-			fmt.Fprintf(out, "figure "+compared.figure+"=%.2f\n", size, r.ratio(of, than))
+			fmt.Fprintf(out, "figure "+compared.figure+"=%.2f\n", size, r.ratio(cell{compared.of, size}, cell{compared.than, size}))
+		}
+		for _, lead := range t.leads {
+			fmt.Fprintf(out, "figure "+lead.figure+"=%.1f\n", size, median(r.leads(cell{lead.of, size})))
 		}
 	}
 }
