@@ -87,6 +87,10 @@ conformance: ## Hold verdicts and scores against kube-scheduler's, and remembere
 	cd e2e && go test ./conformance -count=1 -v -timeout 3h
 	$(if $(RACE),cd e2e && go test -race ./conformance -count=1 -v -timeout 3h -run OthersAsk,@echo "$(NO_RACE)")
 
+.PHONY: campaign
+campaign: ## Look for what nomination breaks while pods, nodes and muster come and go (CAMPAIGN_ROUNDS, CAMPAIGN_LENGTH, CAMPAIGN_SEED, CAMPAIGN_NODES)
+	cd e2e && go run ./cmd/campaign
+
 $(RESULTS):
 	@mkdir -p $@
 

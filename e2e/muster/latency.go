@@ -9,8 +9,6 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 )
 
 const verbDuration = "muster_verb_duration_seconds"
@@ -25,15 +23,9 @@ type VerbLatency struct {
 
 // VerbLatencies reads the server's metrics. Verbs come in alphabetical order.
 func (s *Server) VerbLatencies(ctx context.Context) ([]VerbLatency, error) {
-	body, err := s.get(ctx, "/metrics")
+	families, err := s.metrics(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read muster's metrics: %w", err)
-	}
-	defer body.Close()
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(body)
-	if err != nil {
-		return nil, fmt.Errorf("parse muster's metrics: %w", err)
+		return nil, err
 	}
 	family, ok := families[verbDuration]
 	if !ok {

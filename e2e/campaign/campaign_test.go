@@ -1,0 +1,25 @@
+package campaign
+
+import (
+	"testing"
+	"time"
+
+	"muster.dev/muster/e2e/controlplane"
+)
+
+func TestNominationOvercommitsNoNodeAndLeavesNothingBehind(t *testing.T) {
+	cp := controlplane.ForTest(t, controlplane.Options{Controllers: controlplane.PodCreation()})
+	l, err := equip(t.Context(), cp, "", t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := Options{Rounds: 1, Seed: 1, Length: 12 * time.Second, Nodes: 30}
+	c, err := l.campaign(t.Context(), short, []way{nominating, without}, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.print(t.Output())
+	if err := c.verdict(); err != nil {
+		t.Error(err)
+	}
+}

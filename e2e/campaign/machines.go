@@ -1,0 +1,90 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+)
+
+// machines ends pods as kubelets and the pod garbage collector do: those whose time to
+// end is over, and those on nodes that are lost.
+type machines struct {
+	client kubernetes.Interface
+
+	mu   sync.Mutex
+	lost map[string]bool
+	pods map[types.UID]*corev1.Pod // that are bound
+}
+
+func newMachines(client kubernetes.Interface) *machines {
+	return &machines{client: client, lost: map[string]bool{}, pods: map[types.UID]*corev1.Pod{}}
+}
+
+func (m *machines) observe(event watch.Event) {
+	gone := event.Type == watch.Deleted
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch object := event.Object.(type) {
+	case *corev1.Node:
+		m.lost[object.Name] = gone
+	case *corev1.Pod:
+		if gone {
+			delete(m.pods, object.UID)
+		} else if object.Spec.NodeName != "" {
+			m.pods[object.UID] = object
+		}
+	}
+}
+
+// due are the pods to end.
+func (m *machines) due(now time.Time) []*corev1.Pod {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var due []*corev1.Pod
+	for _, p := range m.pods {
+		if ends := p.DeletionTimestamp; m.lost[p.Spec.NodeName] || ends != nil && ends.Time.Before(now) {
+			due = append(due, p)
+		}
+	}
+	return due
+}
+
+// run ends pods until the context ends.
+func (m *machines) run(ctx context.Context) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			if err := m.end(ctx, m.due(now)); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+	}
+}
+
+func (m *machines) end(ctx context.Context, pods []*corev1.Pod) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(inFlight)
+	for _, p := range pods {
+		group.Go(func() error {
+			now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &p.UID}}
+			if err := m.client.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, now); err != nil && !apierrors.IsNotFound(err) {
+				return fmt.Errorf("end pod %s: %w", p.Name, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}

@@ -1,0 +1,42 @@
+package campaign
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func TestMachinesEndPods(t *testing.T) {
+	now := time.Now()
+	ending := func(at time.Time) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: at} }
+	}
+	pending := func(p *corev1.Pod) { p.Spec.NodeName = "" }
+	for name, test := range map[string]struct {
+		events []watch.Event
+		due    bool
+	}{
+		"a pod on a node":                     {events: []watch.Event{shown(node("1")), shown(boundAt("2", "a"))}},
+		"its time is not over":                {events: []watch.Event{shown(boundAt("2", "a", ending(now.Add(time.Second))))}},
+		"its time is over":                    {events: []watch.Event{shown(boundAt("2", "a", ending(now.Add(-time.Second))))}, due: true},
+		"it is gone already":                  {events: []watch.Event{shown(boundAt("2", "a", ending(now.Add(-time.Second)))), deleted(boundAt("3", "a"))}},
+		"its node is lost":                    {events: []watch.Event{shown(boundAt("2", "a")), deleted(node("3"))}, due: true},
+		"it is bound to a node that was lost": {events: []watch.Event{deleted(node("3")), shown(boundAt("4", "a"))}, due: true},
+		"its node has returned":               {events: []watch.Event{deleted(node("3")), shown(node("4")), shown(boundAt("5", "a"))}},
+		"nobody has told of its node yet":     {events: []watch.Event{shown(boundAt("5", "a"))}},
+		"it is on no node":                    {events: []watch.Event{shown(boundAt("5", "a", pending))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachines(nil)
+			for _, e := range test.events {
+				m.observe(e)
+			}
+			if due := m.due(now); (len(due) > 0) != test.due {
+				t.Errorf("%d pods are to end, want %t", len(due), test.due)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package muster
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Nominations reads from the server's metrics how many nominations had which outcome
+// since it started.
+func (s *Server) Nominations(ctx context.Context) (map[string]int, error) {
+	families, err := s.metrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	outcomes := map[string]int{}
+	for _, m := range families["muster_nominations_total"].GetMetric() {
+		for _, label := range m.Label {
+			if label.GetName() == "outcome" {
+				outcomes[label.GetValue()] += int(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return outcomes, nil
+}
+
+// InFlight reads from /debug/placement which pods, as namespace/name, have a nomination
+// that the server follows.
+func (s *Server) InFlight(ctx context.Context) (map[string]bool, error) {
+	page, err := s.get(ctx, "/debug/placement")
+	if err != nil {
+		return nil, err
+	}
+	defer page.Close()
+	var pods map[string]bool
+	for lines := bufio.NewScanner(page); lines.Scan(); {
+		line := lines.Text()
+		switch {
+		case strings.HasPrefix(line, "IN FLIGHT"):
+			pods = map[string]bool{}
+		case pods == nil:
+		case strings.TrimSpace(line) == "":
+			return pods, nil
+		default:
+			pods[strings.Fields(line)[0]] = true
+		}
+	}
+	return nil, errors.New("/debug/placement has no table of what is in flight")
+}
+
+// metrics reads all metrics of the server, by name.
+func (s *Server) metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
+	body, err := s.get(ctx, "/metrics")
+	if err != nil {
+		return nil, fmt.Errorf("read muster's metrics: %w", err)
+	}
+	defer body.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(body)
+	if err != nil {
+		return nil, fmt.Errorf("parse muster's metrics: %w", err)
+	}
+	return families, nil
+}
