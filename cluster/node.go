@@ -40,7 +40,7 @@ type Node struct {
 
 // newNode is a node without pods.
 func newNode(object *corev1.Node, index int32, names *ResourceNames) *Node {
-	return &Node{Node: object, Index: index, Allocatable: names.resources(object.Status.Allocatable)}
+	return &Node{Node: object, Index: index, Allocatable: names.Resources(object.Status.Allocatable)}
 }
 
 // withObject is n after its API object became object, and what that changed. It
@@ -73,7 +73,7 @@ func (n *Node) withObject(object *corev1.Node, names *ResourceNames) (*Node, Asp
 	next := *n
 	next.Node = object
 	if changed&AspectAllocatable != 0 {
-		next.Allocatable = names.resources(object.Status.Allocatable)
+		next.Allocatable = names.Resources(object.Status.Allocatable)
 	}
 	return &next, changed
 }

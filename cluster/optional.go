@@ -123,7 +123,7 @@ func (w *optionalFeeds) undefined(crd apiObject) {
 }
 
 // outstanding names what has to be waited for: the definitions, and then the
-// resources that are defined.
+// Resources that are defined.
 func (w *optionalFeeds) outstanding() []string {
 	if !w.crds.synced() {
 		return []string{w.crds.resource}

@@ -76,7 +76,7 @@ func (n *ResourceNames) NewPod(object *corev1.Pod) *Pod {
 		Pod:             object,
 		Namespace:       unique.Make(object.Namespace).Value(),
 		Labelled:        labelled(object),
-		Requests:        n.resources(requests),
+		Requests:        n.Resources(requests),
 		HostPorts:       hostPorts(object),
 		Affinity:        parseAffinity(object),
 		NonZeroMilliCPU: requests.Cpu().MilliValue(),
@@ -107,7 +107,7 @@ func labelled(object *corev1.Pod) unique.Handle[string] {
 // (calculatePodResourceRequest in
 // pkg/scheduler/framework/plugins/noderesources/resource_allocation.go).
 func (n *ResourceNames) ContainerRequests(object *corev1.Pod) Resources {
-	return n.resources(resourcehelper.PodRequests(object, resourcehelper.PodResourcesOptions{
+	return n.Resources(resourcehelper.PodRequests(object, resourcehelper.PodResourcesOptions{
 		SkipPodLevelResources:       true,
 		NonMissingContainerRequests: defaultRequests(),
 	}))

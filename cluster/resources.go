@@ -111,9 +111,9 @@ func (n *ResourceNames) intern(name corev1.ResourceName) int {
 	return next.index[name]
 }
 
-// resources reads a ResourceList. Amounts are rounded up, CPU to milli-CPU, as
+// Resources reads a ResourceList. Amounts are rounded up, CPU to milli-CPU, as
 // the scheduler does.
-func (n *ResourceNames) resources(list corev1.ResourceList) Resources {
+func (n *ResourceNames) Resources(list corev1.ResourceList) Resources {
 	var r Resources
 	for name, quantity := range list {
 		n.set(&r, name, &quantity)

@@ -53,6 +53,20 @@ func (e *Extender) bindPod(c *call, args *extenderv1.ExtenderBindingArgs) error 
 		c.profile = pod.Spec.SchedulerName
 		e.assume(pod, args.Node)
 	}
+	if e.gangs != nil {
+		if err := e.gangs.Permit(c.ctx, args.PodUID, args.Node); err != nil {
+			return err
+		}
+	}
+	err := e.bindNow(c, args)
+	if e.gangs != nil {
+		e.gangs.Bound(args.PodUID, err)
+	}
+	return err
+}
+
+// bindNow has the API server bind a pod.
+func (e *Extender) bindNow(c *call, args *extenderv1.ExtenderBindingArgs) error {
 	err := e.client.CoreV1().Pods(args.PodNamespace).Bind(c.ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: args.Node},

@@ -3,6 +3,8 @@ package server
 import (
 	"bytes"
 
+	"github.com/go-faster/jx"
+
 	"muster.dev/muster/cluster"
 )
 
@@ -120,6 +122,17 @@ func (k *candidates) name(index int32) []byte {
 		return k.unknown[-1-index]
 	}
 	return []byte(k.names.Name(index))
+}
+
+// quoted is the name of a candidate as a JSON string, in the memory of the writer if the
+// node is not known.
+func (k *candidates) quoted(index int32, unknown *jx.Writer) []byte {
+	if index >= 0 {
+		return k.names.Quoted(index)
+	}
+	unknown.Reset()
+	unknown.ByteStr(k.unknown[-1-index])
+	return unknown.Buf
 }
 
 // in returns the indexes of the candidates in a snapshot, which may be a newer one

@@ -11,27 +11,28 @@ import (
 )
 
 // choose answers with the best candidate that fits, and assumes the pod there at
-// once, so that the next call counts it.
-func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) error {
+// once, so that the next call counts it. It says which; "" when there is none.
+func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (node string, err error) {
 	for {
 		snap, at, best := e.best(c, profile, pod)
 		reply := newFilterReply(c)
 		if best < 0 {
 			e.reject(c, &reply, snap)
-			return nil
+			return "", nil
 		}
-		switch err := e.cluster.Assume(pod, snap.Node(best)); {
+		node := snap.Node(best)
+		switch err := e.cluster.Assume(pod, node); {
 		case err == nil:
 			reply.Accept(accepted(c, at, best))
 			reply.End()
-			return nil
+			return node.Name, nil
 		case !errors.Is(err, cluster.ErrNodeChanged):
 			c.reply.Reset()
 			c.outcome = outcomeError
 			wire.FilterError(&c.reply, err.Error())
-			return nil
+			return "", nil
 		case c.ctx.Err() != nil:
-			return c.ctx.Err()
+			return "", c.ctx.Err()
 		}
 		c.reply.Reset()
 	}

@@ -18,6 +18,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/server/wire"
@@ -33,6 +34,8 @@ type Extender struct {
 	// nominator places pods ahead of calls. It is nil when no profile has it, or without
 	// an API server.
 	nominator *nomination.Nominator
+	// gangs holds the members of gangs together. It is nil without an API server.
+	gangs *gang.Manager
 	// orders are what was learned by requests that were read at the same time.
 	orders chan *order
 	// pick breaks ties: it returns a number from 0 to n-1.
@@ -157,14 +160,31 @@ func (e *Extender) filter(c *call) error {
 	if e.nominator != nil {
 		planned = e.nominator.Take(pod.UID)
 	}
+	var decision gang.Decision
+	if e.gangs != nil {
+		decision = e.gangs.Filter(pod)
+	}
 	// The scheduler asks anew, so whatever was decided about the pod is void, but as advice.
 	e.cluster.Release(pod.UID)
-	if profile.Profile.NodeSelection == v1alpha2.NodeSelectionScheduler {
+	switch {
+	case decision.Reason != "":
+		e.refuse(c, decision.Reason)
+		return nil
+	case decision.Member:
+		return e.filterMember(c, profile, pod, decision.Node)
+	case profile.Profile.NodeSelection == v1alpha2.NodeSelectionScheduler:
 		e.sift(c, profile, pod)
 		return nil
 	}
+	_, err = e.settle(c, profile, pod, planned)
+	return err
+}
+
+// settle answers with one node, the planned one if it will do, and says which; "" when
+// there is none. The pod counts there.
+func (e *Extender) settle(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, planned string) (node string, err error) {
 	if done, err := e.confirm(c, profile, pod, planned); done {
-		return err
+		return planned, err
 	}
 	return e.choose(c, profile, pod)
 }
@@ -204,13 +224,7 @@ func accepted(c *call, at int, index int32) []byte {
 func (e *Extender) reject(c *call, reply *wire.FilterReply, snap *cluster.Snapshot) {
 	var unknown jx.Writer
 	for _, r := range c.rejected {
-		name := snap.NodeNames.Quoted(r.index)
-		if r.index < 0 {
-			unknown.Reset()
-			unknown.ByteStr(c.candidates.name(r.index))
-			name = unknown.Buf
-		}
-		reply.Reject(name, r.verdict.Reason(snap.ResourceNames))
+		reply.Reject(c.candidates.quoted(r.index, &unknown), r.verdict.Reason(snap.ResourceNames))
 	}
 	reply.End()
 	if len(c.rejected) == len(c.candidates.indexes) {

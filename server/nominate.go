@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -10,57 +9,34 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 )
 
-// newNominator is nil when no profile has its pods nominated, or without an API server.
-func (s *Server) newNominator(o Options) (*nomination.Nominator, error) {
+// newNominator is nil when no profile has its pods nominated.
+func (s *Server) newNominator(o Options, client nomination.Client) *nomination.Nominator {
 	var stores []*predicates.VerdictStore
 	for _, store := range s.extender.stores() {
 		if store.Profile.NodeSelection == v1alpha2.NodeSelectionNominate {
 			stores = append(stores, store)
 		}
 	}
-	if len(stores) == 0 || o.RESTConfig == nil || s.client == nil {
-		return nil, nil //nolint:nilnil // there is none
+	if len(stores) == 0 {
+		return nil
 	}
 	limits := nomination.DefaultLimits(o.Config.Timeouts.Assume.Duration)
 	limits.MinBacklog, limits.MaxAhead = int(o.Config.Nomination.MinBacklog), int(o.Config.Nomination.MaxAhead)
-	limits.QPS, limits.Burst = o.Config.Nomination.QPS, int(max(o.Config.Nomination.QPS, 1))
-	// A client of its own, so that bindings never wait for nominations.
-	config := cluster.ClientConfig(o.RESTConfig)
-	config.QPS = -1 // the Nominator counts for itself
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("clientConnection: %w", err)
-	}
 	return nomination.New(nomination.Options{
 		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Stores: stores,
-		Client: nomination.NewClient(client.CoreV1().RESTClient()), Limits: limits, Seed: rand.Uint64(),
-	}), nil
-}
-
-// nominate runs the nominator, once this process leads and its view is complete, until
-// the context ends.
-func (s *Server) nominate(ctx context.Context) error {
-	if s.extender.nominator == nil {
-		return nil
-	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-s.led:
-	}
-	if complete := s.watcher.WaitForSync(ctx) == nil; complete {
-		s.extender.nominator.Run(ctx)
-	}
-	return nil
+		Skip:   func(pod *corev1.Pod) bool { _, member := gang.Of(pod); return member },
+		Client: client, Writer: s.writer, Limits: limits, Seed: rand.Uint64(),
+	})
 }
 
 // planned says how far a pod is that is placed ahead of calls, in half a sentence.

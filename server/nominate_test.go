@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,9 +32,12 @@ func nominated(t *testing.T) (*bench, *corev1.Pod) {
 	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionNominate})
 	limits, written := nomination.DefaultLimits(time.Hour), make(writes, 1)
 	limits.MinBacklog, limits.Gather = 1, time.Millisecond
+	writer := nomination.NewWriter(b.server.log, prometheus.NewRegistry(), clock.RealClock{}, nomination.DefaultWriteLimits(500))
 	b.server.extender.nominator = nomination.New(nomination.Options{
 		Logger: b.server.log, Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: b.cluster,
 		Stores: b.server.extender.stores()[:1], Client: written, Limits: limits,
+		Skip:   func(*corev1.Pod) bool { return false },
+		Writer: writer,
 	})
 	b.node("a", "8")
 	b.node("b", "4")
@@ -42,12 +46,10 @@ func nominated(t *testing.T) (*bench, *corev1.Pod) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		b.server.extender.nominator.Run(ctx)
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
+	var running sync.WaitGroup
+	running.Go(func() { writer.Run(ctx) })
+	running.Go(func() { b.server.extender.nominator.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
 	if got := <-written; got != "p" {
 		t.Fatalf("%s is nominated", got)
 	}

@@ -45,6 +45,8 @@ func (s *Server) routes() []route {
 		route{http.MethodGet, "/debug/equivalence/{class}", "what is remembered of one class on every node", s.debugClass},
 		route{http.MethodGet, "/debug/equivalence/{class}/nodes/{node}", "what each predicate is remembered to say of it on one node", s.debugClassNode},
 		route{http.MethodGet, "/debug/placement", "pods that are placed ahead of kube-scheduler, and what became of others", s.debugPlacement},
+		route{http.MethodGet, "/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs},
+		route{http.MethodGet, "/debug/gangs/{namespace}/{name}", "the members of one group and their places", s.debugGang},
 		route{http.MethodGet, "/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates},
 		route{http.MethodGet, "/debug/", "this page", s.index},
 	)

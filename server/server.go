@@ -18,6 +18,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 )
 
@@ -47,6 +48,7 @@ type Server struct {
 	client      kubernetes.Interface // nil without an API server
 	watcher     *cluster.Watcher     // nil without an API server
 	extender    *Extender
+	writer      *nomination.Writer // of what is placed ahead of calls; nil without an API server
 	verbs       *verbs
 	readiness   readiness
 	led         chan struct{} // closed when this process leads
@@ -76,7 +78,7 @@ func New(o Options) (*Server, error) {
 	if s.extender, err = newExtender(o.Logger, s.cluster, s.client, o.Config, predicates.NewStoreMetrics(s.registry)); err != nil {
 		return nil, err
 	}
-	if s.extender.nominator, err = s.newNominator(o); err != nil {
+	if err := s.planAhead(o); err != nil {
 		return nil, err
 	}
 	s.verbs = newVerbs(o.Logger, newMetrics(s.registry), o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, s.readiness.serving)
@@ -109,7 +111,7 @@ func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group, work := errgroup.WithContext(work)
-	nominating, enough := context.WithCancel(work)
+	ahead, enough := context.WithCancel(work)
 	defer enough()
 	s.led = make(chan struct{})
 	if s.elects() {
@@ -119,7 +121,13 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	group.Go(s.serve)
 	group.Go(func() error { return s.watch(work) })
-	group.Go(func() error { return s.nominate(nominating) })
+	if s.writer != nil {
+		group.Go(func() error { return s.runAhead(ahead, s.writer.Run) })
+		group.Go(func() error { return s.runAhead(ahead, s.extender.gangs.Run) })
+	}
+	if s.extender.nominator != nil {
+		group.Go(func() error { return s.runAhead(ahead, s.extender.nominator.Run) })
+	}
 	group.Go(func() error {
 		select {
 		case <-ctx.Done(): // asked to stop

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
 
@@ -30,7 +33,18 @@ func (s *Server) connect(o Options) error {
 		return fmt.Errorf("clientConnection: %w", err)
 	}
 	s.client = client
-	if s.watcher, err = cluster.NewWatcher(s.cluster, cluster.WatchOptions{Client: client}); err != nil {
+	dynamics, err := dynamic.NewForConfig(o.RESTConfig)
+	if err != nil {
+		return fmt.Errorf("clientConnection: %w", err)
+	}
+	metadatas, err := metadata.NewForConfig(o.RESTConfig)
+	if err != nil {
+		return fmt.Errorf("clientConnection: %w", err)
+	}
+	s.watcher, err = cluster.NewWatcher(s.cluster, cluster.WatchOptions{
+		Client: client, Optional: v1alpha1.Resources(), Dynamic: dynamics, Metadata: metadatas,
+	})
+	if err != nil {
 		return err
 	}
 	s.readiness.synced = s.watcher.Synced

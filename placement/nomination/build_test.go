@@ -30,9 +30,16 @@ type bench struct {
 	*Nominator
 	cluster *cluster.Cluster
 	metrics *prometheus.Registry
+	bounds  bounds
 }
 
-func newBench(t fataler, limits Limits, now clock.WithTicker, client Client) *bench {
+// bounds are all limits of a bench.
+type bounds struct {
+	Limits
+	WriteLimits
+}
+
+func newBench(t fataler, limits bounds, now clock.WithTicker, client Client) *bench {
 	config := v1alpha2.Default()
 	config.Profiles[0].NodeSelection = v1alpha2.NodeSelectionExtender
 	config.Profiles[0].Equivalence = v1alpha2.EquivalenceTemplate
@@ -43,14 +50,15 @@ func newBench(t fataler, limits Limits, now clock.WithTicker, client Client) *be
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: ttl})
 	store := predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)
-	return &bench{cluster: c, metrics: registry, Nominator: New(Options{
-		Logger: log, Registerer: registry, Clock: now, Cluster: c, Stores: []*predicates.VerdictStore{store}, Client: client, Limits: limits,
+	return &bench{cluster: c, metrics: registry, bounds: limits, Nominator: New(Options{
+		Logger: log, Registerer: registry, Clock: now, Cluster: c, Stores: []*predicates.VerdictStore{store}, Client: client, Skip: func(*corev1.Pod) bool { return false }, Limits: limits.Limits,
+		Writer: NewWriter(log, registry, now, limits.WriteLimits),
 	})}
 }
 
 // testLimits nominate every pod at once.
-func testLimits() Limits {
-	limits := DefaultLimits(ttl)
+func testLimits() bounds {
+	limits := bounds{DefaultLimits(ttl), DefaultWriteLimits(500)}
 	limits.MinBacklog = 1
 	return limits
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,19 +19,26 @@ type Client interface {
 	Nominate(ctx context.Context, pod *corev1.Pod, node string) error
 }
 
+// Outdated says that a write failed since the pod is of another version by now, or gone.
+func Outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+
+// AnnotationWoken is changed on a pod to wake it.
+const AnnotationWoken = "muster.dev/woken"
+
 // FieldManager is who muster is for the API server when it nominates a pod, so that a
 // later process knows the nominations of a former one.
 const FieldManager = "muster"
 
 // NewClient writes through a client of the core API. That should not hold requests
 // back: the Nominator does so itself.
-func NewClient(core rest.Interface) Client { return restClient{core} }
+func NewClient(core rest.Interface) *RESTClient { return &RESTClient{core} }
 
-type restClient struct{ core rest.Interface }
+// RESTClient writes to pods through the API server.
+type RESTClient struct{ core rest.Interface }
 
 // Nominate implements [Client]. Requests are not repeated when the API server asks for
 // that: the Nominator has to know that it is busy.
-func (c restClient) Nominate(ctx context.Context, pod *corev1.Pod, node string) error {
+func (c *RESTClient) Nominate(ctx context.Context, pod *corev1.Pod, node string) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
 		"status":   map[string]any{"nominatedNodeName": nullIfEmpty(node)},
@@ -40,6 +48,19 @@ func (c restClient) Nominate(ctx context.Context, pod *corev1.Pod, node string) 
 	}
 	return c.core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
 		SubResource("status").Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+}
+
+// Wake has kube-scheduler try a pod again that it has put aside until an event. It compares
+// pods without their status, so that a nomination is no event (isPodUpdated in pkg/scheduler/backend/queue/scheduling_queue.go).
+func (c *RESTClient) Wake(ctx context.Context, pod *corev1.Pod) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": pod.UID, "annotations": map[string]string{AnnotationWoken: time.Now().UTC().Format(time.RFC3339Nano)},
+	}})
+	if err != nil {
+		return err
+	}
+	return c.core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
+		Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
 }
 
 func nullIfEmpty(node string) any {

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"muster.dev/muster/cluster"
 )
 
@@ -46,7 +44,7 @@ func (n *Nominator) observe(event cluster.PodEvent) {
 // meet takes in a pod that was not known.
 func (n *Nominator) meet(pod *cluster.Pod) {
 	store := n.stores[pod.Spec.SchedulerName]
-	if store == nil || pod.Spec.SchedulingGroup != nil { // kube-scheduler plans a PodGroup of its own as one
+	if store == nil || pod.Spec.SchedulingGroup != nil || n.skip(pod.Pod) { // kube-scheduler plans a PodGroup of its own as one
 		return
 	}
 	p := &nominee{pod: pod, store: store, arrived: n.arrivals, stage: aside, since: n.clock.Now()}
@@ -169,7 +167,7 @@ func (p *nominee) own(node string, err error, now time.Time) {
 }
 
 func failure(err error) Outcome {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+	if Outdated(err) {
 		return Changed
 	}
 	return Failed

@@ -142,7 +142,7 @@ func (w *world) restart() {
 	w.forget()
 	w.watch, w.writes = nil, nil
 	nodes := w.cluster.Snapshot().Nodes()
-	w.bench = newBench(w, w.limits, w.clock, nil)
+	w.bench = newBench(w, w.bounds, w.clock, nil)
 	for node := range nodes {
 		set(w, w.cluster, node.Node)
 	}
@@ -214,7 +214,7 @@ func (w *world) finishWrite() {
 	i := rapid.IntRange(0, len(w.writes)-1).Draw(w.T, "write")
 	done := w.writes[i]
 	w.writes = slices.Delete(w.writes, i, i+1)
-	w.finish(done.nominee, done.pod, done.node, done.err, time.Millisecond)
+	w.finish(done.nominee, done.node, done.err)
 }
 
 // takeUp is an attempt of the scheduler that asks muster: about the node that is planned

@@ -10,12 +10,6 @@ type Limits struct {
 	// MaxAhead is how many pods are ahead of the scheduler at most: counted on a node
 	// and not taken up yet.
 	MaxAhead int
-	// QPS is how many nominations are written a second in the long run, Burst how many at
-	// once, Writers how many at the same time.
-	QPS     float32
-	Burst   int
-	Writers int
-
 	// BatchPods and BatchTime bound a plan, for which filter calls about the same classes
 	// of pods wait. The first pod of a batch is always placed.
 	BatchPods int
@@ -36,9 +30,6 @@ type Limits struct {
 	// before, if it does not take the pod up again.
 	Lifetime time.Duration
 
-	// SlowWrite is the average time of a write beyond which nothing more is nominated for
-	// the time of Pause; so it is when the API server is too busy to answer.
-	SlowWrite, Pause time.Duration
 	// Tick is how often what hangs on time is looked after, and Renew how often
 	// assumptions are renewed: well within their time to live.
 	Tick, Renew time.Duration
@@ -48,10 +39,8 @@ type Limits struct {
 func DefaultLimits(assumeTTL time.Duration) Limits {
 	return Limits{
 		MinBacklog: 20, MaxAhead: 2000,
-		QPS: 500, Burst: 500, Writers: 16,
 		BatchPods: 200, BatchTime: 15 * time.Millisecond, Gather: 20 * time.Millisecond,
 		Attempts: 3, Backoff: time.Second, MaxBackoff: time.Minute, Probe: time.Second, Probes: 50, Lifetime: 20 * time.Second,
-		SlowWrite: 250 * time.Millisecond, Pause: 5 * time.Second,
 		Tick: min(time.Second, assumeTTL/4), Renew: assumeTTL / 4,
 	}
 }

@@ -28,7 +28,6 @@ type metrics struct {
 	lead     prometheus.Histogram
 	batch    prometheus.Histogram
 	planning prometheus.Histogram
-	write    prometheus.Histogram
 	pods     *prometheus.GaugeVec
 }
 
@@ -59,12 +58,6 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			// 0.1 ms to 1.6 s.
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 15),
 		}),
-		write: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "muster_nomination_write_seconds",
-			Help: "Time that the API server took to write a nomination or to refuse it.",
-			// 1 ms to 33 s.
-			Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
-		}),
 		pods: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "muster_nomination_pods",
 			Help: "Pending pods by stage: waiting, resting, planning, held, writing, standing, taken, withdrawing or aside.",
@@ -76,6 +69,6 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	for s := range stages {
 		m.pods.WithLabelValues(s.String())
 	}
-	r.MustRegister(m.ended, m.unplaced, m.lead, m.batch, m.planning, m.write, m.pods)
+	r.MustRegister(m.ended, m.unplaced, m.lead, m.batch, m.planning, m.pods)
 	return m
 }

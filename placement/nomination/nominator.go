@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
@@ -22,7 +22,11 @@ type Options struct {
 	Cluster    *cluster.Cluster
 	// Stores are the verdicts of the profiles whose pods are nominated.
 	Stores []*predicates.VerdictStore
+	// Skip says which pods are somebody else's affair.
+	Skip   func(*corev1.Pod) bool
 	Client Client
+	// Writer is run by somebody else, and may be shared.
+	Writer *Writer
 	Limits Limits
 	// Seed breaks ties between nodes. With the same seed and the same events, plans are
 	// the same.
@@ -36,13 +40,13 @@ type Nominator struct {
 	clock   clock.WithTicker
 	cluster *cluster.Cluster
 	stores  map[string]*predicates.VerdictStore // by scheduler name
+	skip    func(*corev1.Pod) bool
 	client  Client
 	limits  Limits
 	metrics *metrics
-	limiter flowcontrol.RateLimiter
+	writer  *Writer
 	inbox   *inbox
-	posted  chan struct{} // has one element when there may be something to write
-	seed    uint64        // of the next plan; only Run uses it
+	seed    uint64 // of the next plan; only Run uses it
 
 	mu       sync.Mutex // taken before the lock of the cluster
 	nominees map[types.UID]*nominee
@@ -53,18 +57,16 @@ type Nominator struct {
 	backlog   backlog
 	counts    [stages]int
 	posts     []*nominee // to be written, the oldest first
-	health    health
 	history   history
 }
 
 // New returns a Nominator that does nothing until it is run.
 func New(o Options) *Nominator {
 	n := &Nominator{
-		log: o.Logger, clock: o.Clock, cluster: o.Cluster, client: o.Client, limits: o.Limits,
+		log: o.Logger, clock: o.Clock, cluster: o.Cluster, skip: o.Skip, client: o.Client, limits: o.Limits,
 		stores:  map[string]*predicates.VerdictStore{},
 		metrics: newMetrics(o.Registerer),
-		limiter: flowcontrol.NewTokenBucketRateLimiterWithClock(o.Limits.QPS, o.Limits.Burst, o.Clock),
-		inbox:   newInbox(), posted: make(chan struct{}, 1), seed: o.Seed,
+		writer:  o.Writer, inbox: newInbox(), seed: o.Seed,
 		nominees: map[types.UID]*nominee{}, jams: map[jam]*stuck{}, nominated: map[types.UID]*cluster.Pod{},
 	}
 	for _, store := range o.Stores {
@@ -79,11 +81,6 @@ func New(o Options) *Nominator {
 func (n *Nominator) Run(ctx context.Context) {
 	stop := n.cluster.FollowPending(n.inbox.put)
 	defer stop()
-	var writers sync.WaitGroup
-	defer writers.Wait()
-	for range n.limits.Writers {
-		writers.Go(func() { n.write(ctx) })
-	}
 	tick := n.clock.NewTicker(n.limits.Tick)
 	defer tick.Stop()
 	renewed := n.clock.Now()

@@ -26,7 +26,7 @@ type process struct {
 }
 
 // run lets a Nominator run in a test, and stops it at its end.
-func run(t *testing.T, limits Limits, test func(p *process)) {
+func run(t *testing.T, limits bounds, test func(p *process)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{T: t, answer: func(*corev1.Pod, string) error { return nil }}
@@ -38,15 +38,13 @@ func run(t *testing.T, limits Limits, test func(p *process)) {
 // during runs the Nominator while something happens.
 func (p *process) during(what func()) {
 	ctx, cancel := context.WithCancel(p.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		p.Nominator.Run(ctx)
-	}()
+	var running sync.WaitGroup
+	running.Go(func() { p.Nominator.Run(ctx) })
+	running.Go(func() { p.writer.Run(ctx) })
 	synctest.Wait()
 	what()
 	cancel()
-	<-ended
+	running.Wait()
 	for uid := range p.nominees {
 		p.cluster.Release(uid)
 	}
@@ -110,7 +108,7 @@ func (p *process) wantEnded(want map[Outcome]int) {
 }
 
 // inOrder writes one nomination after the other.
-func inOrder() Limits {
+func inOrder() bounds {
 	limits := testLimits()
 	limits.Writers = 1
 	return limits

@@ -52,7 +52,7 @@ func (n *Nominator) draw() (batch []*nominee, more bool) {
 		return nil, false
 	case n.counts[held] > n.limits.BatchPods: // the writers are behind
 		return nil, false
-	case n.health.pausing(n.clock.Now()):
+	case n.writer.Pausing():
 		return nil, false
 	}
 	var others []*nominee

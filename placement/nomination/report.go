@@ -67,7 +67,7 @@ type Report struct {
 func (n *Nominator) Report() Report {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r := Report{Pausing: n.health.pausing(n.clock.Now()), Stages: map[string]int{}, Ended: map[Outcome]int{}}
+	r := Report{Pausing: n.writer.Pausing(), Stages: map[string]int{}, Ended: map[Outcome]int{}}
 	for s := range stages {
 		r.Stages[s.String()] = n.counts[s]
 	}

@@ -48,6 +48,10 @@ func base() *MusterConfiguration {
 			MaxAhead:   2000,
 			QPS:        500,
 		},
+		Gangs: Gangs{
+			ScheduleTimeout: metav1.Duration{Duration: time.Minute},
+			DeniedTTL:       metav1.Duration{Duration: 3 * time.Second},
+		},
 	}
 }
 

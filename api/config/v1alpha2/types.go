@@ -30,6 +30,8 @@ type MusterConfiguration struct {
 	// Nomination bounds what is nominated ahead of kube-scheduler, for profiles with
 	// nodeSelection: Nominate.
 	Nomination Nomination `json:"nomination"`
+	// Gangs bounds how groups of pods are started together.
+	Gangs Gangs `json:"gangs"`
 	// Profiles say how the pods of each scheduler name are treated. A pod belongs
 	// to the profile whose schedulerName equals its spec.schedulerName. Defaults to
 	// one profile named default-scheduler.
@@ -131,4 +133,15 @@ type Nomination struct {
 	// QPS is how many nominations are written a second in the long run, besides what
 	// clientConnection allows. Defaults to 500.
 	QPS float32 `json:"qps"`
+}
+
+// Gangs bounds how groups of pods are started together.
+type Gangs struct {
+	// ScheduleTimeout is how long a group may take from the moment that all who must start
+	// together have a place until they are bound, unless its scheduleTimeoutSeconds says so.
+	// Defaults to 60s.
+	ScheduleTimeout metav1.Duration `json:"scheduleTimeout"`
+	// DeniedTTL is how long the members of a group for which there is no place are refused
+	// without a look. A place that comes up is taken all the same. Defaults to 3s.
+	DeniedTTL metav1.Duration `json:"deniedTTL"`
 }

@@ -26,6 +26,7 @@ func (c *MusterConfiguration) Validate() field.ErrorList {
 		errs = append(errs, field.Invalid(field.NewPath("verdictStore", "maxBytes"), c.VerdictStore.MaxBytes, "must be greater than zero"))
 	}
 	errs = append(errs, c.Nomination.validate(field.NewPath("nomination"))...)
+	errs = append(errs, c.Gangs.validate(field.NewPath("gangs"))...)
 	return append(errs, validateProfiles(field.NewPath("profiles"), c.Profiles)...)
 }
 
@@ -122,6 +123,11 @@ func (n Nomination) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("qps"), n.QPS, "must be greater than zero"))
 	}
 	return errs
+}
+
+func (g Gangs) validate(path *field.Path) field.ErrorList {
+	errs := validatePositive(path.Child("scheduleTimeout"), g.ScheduleTimeout)
+	return append(errs, validatePositive(path.Child("deniedTTL"), g.DeniedTTL)...)
 }
 
 func validatePositive(path *field.Path, d metav1.Duration) field.ErrorList {

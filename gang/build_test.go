@@ -1,0 +1,279 @@
+package gang
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/predicates"
+)
+
+// process is a Manager that runs in a bubble, on a cluster of the test's own. It stands for
+// the API server as well: the watch shows at once what is written.
+type process struct {
+	*testing.T
+	*Manager
+	cluster *cluster.Cluster
+
+	mu      sync.Mutex
+	version int
+	writes  []string
+}
+
+// run lets a Manager run in a test, and stops it at its end.
+func run(t *testing.T, test func(p *process)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		config := configv1alpha2.Default()
+		config.Profiles[0].Equivalence = configv1alpha2.EquivalenceTemplate
+		profile, err := predicates.NewProfile(&config.Profiles[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		registry, log, now := prometheus.NewRegistry(), slog.New(slog.DiscardHandler), clock.RealClock{}
+		c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: 30 * time.Second})
+		p := &process{T: t, cluster: c}
+		writer := nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500))
+		p.Manager = New(Options{
+			Logger: log, Registerer: registry, Clock: now, Cluster: c, Client: p, Writer: writer,
+			Stores: []*predicates.VerdictStore{predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)},
+			Limits: DefaultLimits(30*time.Second, 5*time.Second),
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { p.Manager.Run(ctx) })
+		running.Go(func() { writer.Run(ctx) })
+		synctest.Wait()
+		test(p)
+		cancel()
+		running.Wait()
+		for uid := range p.groupOf {
+			c.Release(uid)
+		}
+	})
+}
+
+// Nominate implements Client.
+func (p *process) Nominate(_ context.Context, pod *corev1.Pod, node string) error {
+	next := pod.DeepCopy()
+	next.Status.NominatedNodeName = node
+	next.ManagedFields = []metav1.ManagedFieldsEntry{{
+		Manager: nomination.FieldManager, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
+	}}
+	p.wrote("nominate", next)
+	return nil
+}
+
+// Wake implements Client.
+func (p *process) Wake(_ context.Context, pod *corev1.Pod) error {
+	p.wrote("wake", pod.DeepCopy())
+	return nil
+}
+
+func (p *process) wrote(what string, pod *corev1.Pod) {
+	p.mu.Lock()
+	p.writes = append(p.writes, strings.TrimSpace(what+" "+pod.Name+" "+pod.Status.NominatedNodeName))
+	p.mu.Unlock()
+	p.set(pod)
+}
+
+// written is what was written since it was last asked, in the order of the words.
+func (p *process) written() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	writes := p.writes
+	p.writes = nil
+	slices.Sort(writes)
+	return writes
+}
+
+// set is what the watch shows.
+func (p *process) set(objects ...runtime.Object) {
+	p.Helper()
+	for _, object := range objects {
+		if custom, ok := object.(*unstructured.Unstructured); ok {
+			p.cluster.SetCustom(v1alpha1.ResourceOf(custom.GroupVersionKind().Group), custom)
+			continue
+		}
+		object = object.DeepCopyObject()
+		if pod, ok := object.(*corev1.Pod); ok {
+			p.mu.Lock()
+			p.version++
+			pod.ResourceVersion = fmt.Sprint(p.version)
+			p.mu.Unlock()
+		}
+		if err := p.cluster.Set(object); err != nil {
+			p.Fatal(err)
+		}
+	}
+}
+
+func (p *process) delete(pods ...*corev1.Pod) {
+	p.Helper()
+	for _, pod := range pods {
+		if err := p.cluster.Delete(pod); err != nil {
+			p.Fatal(err)
+		}
+	}
+}
+
+// after lets time pass, and everything happen that is due.
+func (p *process) after(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// filter is a call of the scheduler about a pod and all nodes: the node that it is told,
+// else the reason for none.
+func (p *process) filter(pod *corev1.Pod) string {
+	p.Helper()
+	known := p.cluster.PendingPod(pod.UID)
+	if known == nil {
+		p.Fatalf("%s does not wait", pod.Name)
+	}
+	decision := p.Filter(known)
+	p.cluster.Release(pod.UID)
+	switch {
+	case decision.Reason != "":
+		return decision.Reason
+	case !decision.Member:
+		return "any"
+	}
+	if err := p.cluster.Assume(known, p.cluster.Snapshot().NodeByName(decision.Node)); err != nil {
+		p.Fatal(err)
+	}
+	p.Placed(pod.UID, decision.Node)
+	return decision.Node
+}
+
+// call is a bind call that may be held.
+type call struct {
+	p      *process
+	pod    *corev1.Pod
+	node   string
+	err    error
+	ended  bool
+	cancel context.CancelFunc
+}
+
+// bind is a call of the scheduler. When it is let go, the API server binds the pod.
+func (p *process) bind(pod *corev1.Pod, node string) *call {
+	ctx, cancel := context.WithCancel(p.Context())
+	c := &call{p: p, pod: pod, node: node, cancel: cancel}
+	go func() {
+		defer cancel()
+		if c.err = p.Permit(ctx, pod.UID, node); c.err == nil {
+			bound := pod.DeepCopy()
+			bound.Spec.NodeName = node
+			p.set(bound)
+			p.Bound(pod.UID, nil)
+		}
+		c.ended = true
+	}()
+	synctest.Wait()
+	return c
+}
+
+// held says that the call waits still.
+func (c *call) held() bool {
+	synctest.Wait()
+	return !c.ended
+}
+
+// start has the scheduler filter and bind pods, one after the other, and returns the calls.
+func (p *process) start(pods ...*corev1.Pod) []*call {
+	p.Helper()
+	var calls []*call
+	for _, pod := range pods {
+		node := p.filter(pod)
+		if p.cluster.Snapshot().NodeByName(node) == nil {
+			p.Fatalf("%s is refused: %s", pod.Name, node)
+		}
+		calls = append(calls, p.bind(pod, node))
+	}
+	return calls
+}
+
+func node(name, cpu string) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110"),
+		}},
+	}
+}
+
+// members are pods of a group that ask for so much CPU each.
+func members(group string, count int, cpu string, change ...func(*corev1.Pod)) []*corev1.Pod {
+	var pods []*corev1.Pod
+	for i := range count {
+		name := fmt.Sprintf("%s-%d", group, i)
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: name, Namespace: "default", UID: types.UID(name), CreationTimestamp: metav1.Now(),
+				Labels: map[string]string{v1alpha1.LabelX: group},
+			},
+			Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{
+				Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}},
+			}}},
+		}
+		for _, f := range change {
+			f(pod)
+		}
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+func objects(pods []*corev1.Pod) []runtime.Object {
+	var all []runtime.Object
+	for _, pod := range pods {
+		all = append(all, pod)
+	}
+	return all
+}
+
+func tried(pod *corev1.Pod) {
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+}
+
+func podGroup(name string, minMember int64, change ...func(spec map[string]any)) *unstructured.Unstructured {
+	spec := map[string]any{"minMember": minMember}
+	for _, f := range change {
+		f(spec)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupX + "/" + v1alpha1.Version, "kind": v1alpha1.Kind,
+		"metadata": map[string]any{"name": name, "namespace": "default"},
+		"spec":     spec,
+	}}
+}
+
+// why is why a group waits, in words.
+func (p *process) why(group string) string {
+	p.Helper()
+	about := p.About(types.NamespacedName{Namespace: "default", Name: group})
+	if len(about) != 1 {
+		p.Fatalf("%d groups of the name %s", len(about), group)
+	}
+	return about[0].Why
+}

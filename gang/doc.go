@@ -1,0 +1,33 @@
+// Package gang starts groups of pods whole or not at all, with a stock kube-scheduler.
+//
+// A group is a PodGroup, or pods that say themselves how many of them must start together
+// (see [Of]). What a scheduler's PreFilter, PostFilter and Permit do for a gang happens in
+// the calls that an extender gets:
+//
+//   - Filter plans places for the whole group when the first member is asked about, or
+//     earlier. A plan that finds a place for too few of them holds nothing, and the group
+//     is denied for a while. Otherwise every member counts on its place from then on, and
+//     each is steered there.
+//   - Bind holds a member until as many as must start together are held or bound, and
+//     then lets all of them go. Before that nothing is bound.
+//
+// A member goes through these stages:
+//
+//	pending → placed → held → binding → bound
+//	   ↑________↓_______↓________↓
+//
+// What holds at any time:
+//
+//   - A member that is placed or held counts on its node (see [cluster.Cluster.Assume]):
+//     other pods and other groups see the room as taken.
+//   - A member becomes binding only together with so many that, with those bound, they are
+//     as many as must start together.
+//   - A held call ends before kube-scheduler gives it up: with quorum, or with an error for
+//     all of its group.
+//   - A group that was denied, or waits for members, costs the scheduler nothing but the
+//     tries that it makes by itself: the reasons never change, and members are woken when
+//     there is a place for all.
+//
+// Groups that compete are ordered by priority, then by the time of their last failure or
+// their creation, then by name.
+package gang

@@ -1,0 +1,109 @@
+package gang
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster"
+)
+
+// Reasons for which all nodes are refused. They are constant: a changing one would have the
+// scheduler try the pod again each time. Details are in [Manager.Report] and on the group.
+const (
+	ReasonNoGroup  = "gang: its PodGroup does not exist"
+	ReasonInvalid  = "gang: its PodGroup is not valid"
+	ReasonSiblings = "gang: members are missing"
+	ReasonNoPlace  = "gang: there is no place for as many members as must start together"
+	ReasonNoRoom   = "gang: there is no place for another member"
+)
+
+// Decision says what filter is to answer about a pod.
+type Decision struct {
+	// Reason refuses all nodes, unless it is "".
+	Reason string
+	// Member says that the pod is of a gang whose members have places: the caller is to
+	// answer with one node, where the pod then counts, and to report it with Placed or
+	// Refused.
+	Member bool
+	// Node is the place of the pod, "" when any will do.
+	Node string
+}
+
+// Filter decides about a pod that the scheduler asks about.
+func (m *Manager) Filter(pod *cluster.Pod) Decision {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	g := m.join(pod)
+	if g == nil {
+		return Decision{}
+	}
+	p := g.members[pod.UID]
+	p.pod = pod // perhaps newer than what the watch has shown
+	spec, reason := m.spec(g)
+	if reason != "" {
+		return m.refuse(g, reason)
+	}
+	if p.stage != pending {
+		return Decision{Member: true, Node: p.place}
+	}
+	if g.counts().assigned() >= spec.minMember {
+		return Decision{} // as room allows
+	}
+	switch reason := m.plan(g, spec, p); {
+	case reason != "":
+		return m.refuse(g, reason)
+	case p.stage == pending:
+		return m.refuse(g, ReasonNoRoom)
+	}
+	return Decision{Member: true, Node: p.place}
+}
+
+func (m *Manager) refuse(g *group, reason string) Decision {
+	m.metrics.refusals.WithLabelValues(reason).Inc()
+	return Decision{Reason: reason}
+}
+
+// Placed says that filter was answered with a node on which the pod counts now.
+func (m *Manager) Placed(uid types.UID, node string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.groupOf[uid]
+	if g == nil {
+		return
+	}
+	switch p := g.members[uid]; p.stage {
+	case pending, placed:
+		m.enter(p, placed)
+		p.place = node
+	case held, binding: // the scheduler has given the call up, and it is about to end
+		if p.hold != nil {
+			p.hold.end(errAskedAgain)
+		}
+		m.enter(p, placed)
+		p.place = node
+	default:
+	}
+}
+
+// Refused says that the scheduler was told of no node for a pod: its place was not good
+// any more, and it fits none of the nodes that the scheduler asked about.
+//
+// That ends the plan, unless the group is within a tenth of what it needs (the rule of
+// PostFilter in the coscheduling plugin): then the others wait for this one.
+func (m *Manager) Refused(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.groupOf[uid]
+	if g == nil {
+		return
+	}
+	m.giveUp(g.members[uid], errRefused)
+	spec, reason := m.spec(g)
+	if reason != "" {
+		return
+	}
+	c := g.counts()
+	if missing := spec.minMember - c.assigned() - c[held]; missing*10 > spec.minMember {
+		m.deny(g, "a member fits none of the nodes that the scheduler offers", errRefused)
+	}
+}

@@ -1,0 +1,144 @@
+package gang
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// stage is how far a member is.
+type stage int
+
+const (
+	pending stage = iota
+	placed        // counts on its place
+	held          // and its bind call waits
+	binding       // let go
+	bound         // as the watch shows, or the API server said
+	stages
+)
+
+func (s stage) String() string {
+	return [stages]string{"pending", "placed", "held", "binding", "bound"}[s]
+}
+
+// member is a pod of a group that has neither finished nor gone.
+type member struct {
+	pod   *cluster.Pod // as the watch last showed it, or the scheduler if that was first
+	stage stage
+	since time.Time // of the stage
+	place string    // the node, unless it is pending
+	hold  *hold     // while it is held
+}
+
+// ready says that the scheduler will try the pod.
+func (p *member) ready() bool {
+	return p.pod.DeletionTimestamp == nil && len(p.pod.Spec.SchedulingGates) == 0
+}
+
+// tried says that the scheduler has found no place for the pod at least once: it waits for
+// an event since.
+func (p *member) tried() bool {
+	return slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
+	})
+}
+
+// group is the members of one group and what is planned for them.
+type group struct {
+	key     Key
+	members map[types.UID]*member
+	store   *predicates.VerdictStore // of the profile that last asked about one of them
+
+	created time.Time // the first member that was seen, by its creation
+	failed  time.Time // the last denial
+	planned time.Time // when the present plan was made, zero when there is none
+	// looked is the generation of the cluster when the last plan failed, 0 for none.
+	looked uint64
+	took   time.Duration // the last plan
+	again  time.Time     // when it may be planned again, ahead of the scheduler
+	why    string        // the group waits, in words
+	spec   *spec         // as it was last read
+}
+
+// counts is how many members are how far.
+type counts [stages]int
+
+func (g *group) counts() counts {
+	var c counts
+	for _, p := range g.members {
+		c[p.stage]++
+	}
+	return c
+}
+
+// assigned is how many are bound, or let go to be.
+func (c counts) assigned() int { return c[binding] + c[bound] }
+
+// all is how many there are.
+func (c counts) all() int {
+	sum := 0
+	for _, n := range c {
+		sum += n
+	}
+	return sum
+}
+
+// in are the members in a stage, in the order in which the scheduler takes them.
+func (g *group) in(s stage) []*member {
+	var members []*member
+	for _, p := range g.members {
+		if p.stage == s {
+			members = append(members, p)
+		}
+	}
+	slices.SortFunc(members, func(a, b *member) int {
+		return cmp.Or(
+			cmp.Compare(priority(b.pod), priority(a.pod)),
+			a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time),
+			cmp.Compare(a.pod.Name, b.pod.Name),
+		)
+	})
+	return members
+}
+
+func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
+
+// priority is the highest of the members'.
+func (g *group) priority() int32 {
+	highest := int32(-1 << 31)
+	for _, p := range g.members {
+		highest = max(highest, priority(p.pod))
+	}
+	return highest
+}
+
+// begun is 1 for a group of which members are bound: what is missing goes first, as it may
+// be half a gang that was left behind.
+func (g *group) begun() int { return min(g.counts().assigned(), 1) }
+
+// before compares two groups by the order in which they are planned.
+func before(a, b *group) int {
+	return cmp.Or(
+		cmp.Compare(b.begun(), a.begun()),
+		cmp.Compare(b.priority(), a.priority()),
+		a.tried().Compare(b.tried()),
+		cmp.Compare(a.key.Namespace, b.key.Namespace),
+		cmp.Compare(a.key.Name, b.key.Name),
+	)
+}
+
+// tried is the time of the last failure, or of the creation before the first.
+func (g *group) tried() time.Time {
+	if g.failed.IsZero() {
+		return g.created
+	}
+	return g.failed
+}

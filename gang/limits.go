@@ -1,0 +1,30 @@
+package gang
+
+import "time"
+
+// Limits bound what is done for gangs.
+type Limits struct {
+	// Timeout is how long a group may take from its plan to quorum, unless it says so
+	// itself.
+	Timeout time.Duration
+	// Hold is how long a bind call is held: less than the scheduler waits for an answer.
+	Hold time.Duration
+	// DenyTTL is how long filter refuses a group without a look after its plan failed.
+	DenyTTL time.Duration
+	// PlanTime bounds the planning of one group.
+	PlanTime time.Duration
+	// Gather is how long to wait for more members after one came.
+	Gather time.Duration
+	// Tick is how often what hangs on time is looked after. A group that waits is planned
+	// anew when the cluster has changed since, and no sooner than Retry after the last time.
+	Tick, Retry time.Duration
+}
+
+// DefaultLimits are those for a scheduler that waits so long for the answer of a bind call
+// and of a filter call.
+func DefaultLimits(bind, filter time.Duration) Limits {
+	return Limits{
+		Timeout: time.Minute, Hold: bind - bind/10, DenyTTL: 3 * time.Second, PlanTime: filter / 2,
+		Gather: 20 * time.Millisecond, Tick: 100 * time.Millisecond, Retry: 200 * time.Millisecond,
+	}
+}

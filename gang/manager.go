@@ -1,0 +1,251 @@
+package gang
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/predicates"
+)
+
+// Options of a Manager. All are required, but a seed may be 0.
+type Options struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Clock      clock.WithTicker
+	Cluster    *cluster.Cluster
+	// Stores are the verdicts of all profiles.
+	Stores []*predicates.VerdictStore
+	Limits Limits
+	// Client and Writer tell the scheduler about places. The Writer is run by somebody else.
+	Client Client
+	Writer *nomination.Writer
+	// Seed breaks ties between nodes.
+	Seed uint64
+}
+
+// Client writes to pods.
+type Client interface {
+	nomination.Client
+	// Wake has the scheduler try a pod again that it has put aside until an event.
+	Wake(ctx context.Context, pod *corev1.Pod) error
+}
+
+// Manager holds the gangs of a cluster together. Its methods are safe for concurrent use.
+type Manager struct {
+	log     *slog.Logger
+	clock   clock.WithTicker
+	cluster *cluster.Cluster
+	stores  map[string]*predicates.VerdictStore // by scheduler name
+	limits  Limits
+	client  Client
+	writer  *nomination.Writer
+	metrics *metrics
+	inbox   inbox
+
+	mu      sync.Mutex // taken before the locks of classes and of the cluster
+	groups  map[Key]*group
+	groupOf map[types.UID]*group
+	denied  *denials
+	seed    uint64 // of the next plan
+}
+
+// New returns a Manager that knows no member until it is run.
+func New(o Options) *Manager {
+	m := &Manager{
+		log: o.Logger, clock: o.Clock, cluster: o.Cluster, limits: o.Limits, client: o.Client, writer: o.Writer, seed: o.Seed,
+		metrics: newMetrics(o.Registerer),
+		stores:  map[string]*predicates.VerdictStore{},
+		groups:  map[Key]*group{}, groupOf: map[types.UID]*group{},
+		denied: newDenials(o.Limits.DenyTTL),
+		inbox:  inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
+	}
+	for _, store := range o.Stores {
+		m.stores[store.Profile.Name] = store
+	}
+	return m
+}
+
+// Run plans groups ahead of the scheduler and ends what has taken too long, until the
+// context ends. The view of the cluster must be complete, and no other process may be
+// running one.
+func (m *Manager) Run(ctx context.Context) {
+	stop := m.cluster.FollowPods(m.inbox.put)
+	defer stop()
+	tick := m.clock.NewTicker(m.limits.Tick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.inbox.filled:
+			m.gather(ctx)
+			m.planAhead()
+		case <-tick.C():
+			m.expire()
+			m.planAhead()
+		}
+	}
+}
+
+// gather lets more members come, so that a group is complete when it is looked at.
+func (m *Manager) gather(ctx context.Context) {
+	timer := m.clock.NewTimer(m.limits.Gather)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C():
+	}
+}
+
+// receive follows what the watch has shown. The caller holds the lock, here and below.
+func (m *Manager) receive() {
+	for _, state := range m.inbox.take() {
+		m.observe(state)
+	}
+}
+
+func (m *Manager) observe(state cluster.PodState) {
+	if state.Pod == nil {
+		if g := m.groupOf[state.UID]; g != nil {
+			m.leave(g, state.UID)
+		}
+		return
+	}
+	if g := m.join(state.Pod); g != nil {
+		p := g.members[state.UID]
+		p.pod = state.Pod
+		switch {
+		case state.Pod.Spec.NodeName != "":
+			m.enter(p, bound)
+			p.place = state.Pod.Spec.NodeName
+		case !p.ready():
+			m.giveUp(p, errGone)
+		default:
+			m.withdraw(p)
+		}
+	}
+}
+
+// join finds the group of a pod and takes the pod in if it is new, nil when it is of
+// none.
+func (m *Manager) join(pod *cluster.Pod) *group {
+	key, of := Of(pod.Pod)
+	known := m.groupOf[pod.UID]
+	if known != nil && (!of || known.key != key) { // labels can change
+		m.leave(known, pod.UID)
+		known = nil
+	}
+	if !of || known != nil {
+		return known
+	}
+	g := m.groups[key]
+	if g == nil {
+		g = &group{key: key, members: map[types.UID]*member{}, created: pod.CreationTimestamp.Time}
+		m.groups[key] = g
+	}
+	if pod.CreationTimestamp.Time.Before(g.created) {
+		g.created = pod.CreationTimestamp.Time
+	}
+	g.members[pod.UID] = &member{pod: pod, since: m.clock.Now()}
+	g.store = m.stores[pod.Spec.SchedulerName]
+	g.looked = 0
+	m.groupOf[pod.UID] = g
+	return g
+}
+
+// leave forgets a member.
+func (m *Manager) leave(g *group, uid types.UID) {
+	m.giveUp(g.members[uid], errGone)
+	delete(g.members, uid)
+	delete(m.groupOf, uid)
+	if len(g.members) == 0 {
+		delete(m.groups, g.key)
+	}
+}
+
+// giveUp ends what is planned for a member. A call that is held for it ends with an error.
+func (m *Manager) giveUp(p *member, why error) {
+	switch p.stage {
+	case placed, held:
+		m.cluster.Release(p.pod.UID)
+		p.hold.end(why)
+		m.enter(p, pending)
+		m.withdraw(p)
+	default:
+	}
+}
+
+// enter moves a member to a stage.
+func (m *Manager) enter(p *member, to stage) {
+	if p.hold != nil {
+		m.metrics.holds.Observe(m.clock.Since(p.since).Seconds())
+		p.hold.end(nil)
+		p.hold = nil
+	}
+	if to == pending {
+		p.place = ""
+	}
+	if p.stage != to {
+		p.stage, p.since = to, m.clock.Now()
+	}
+}
+
+// inOrder are the groups in the order in which they are planned.
+func (m *Manager) inOrder() []*group {
+	groups := make([]*group, 0, len(m.groups))
+	for _, g := range m.groups {
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, before)
+	return groups
+}
+
+// inbox is what the watch has shown of members and nobody has read yet.
+type inbox struct {
+	filled chan struct{} // has one element when there may be something to do
+
+	mu      sync.Mutex // taken under the lock of the cluster
+	members sets.Set[types.UID]
+	states  []cluster.PodState
+}
+
+func (i *inbox) put(state cluster.PodState) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	of := false
+	if state.Pod != nil {
+		_, of = Of(state.Pod.Pod)
+	}
+	switch {
+	case of:
+		i.members.Insert(state.UID)
+	case i.members.Has(state.UID):
+		i.members.Delete(state.UID)
+		state.Pod = nil
+	default:
+		return
+	}
+	i.states = append(i.states, state)
+	select {
+	case i.filled <- struct{}{}:
+	default:
+	}
+}
+
+func (i *inbox) take() []cluster.PodState {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	states := i.states
+	i.states = nil
+	return states
+}

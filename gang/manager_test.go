@@ -1,0 +1,372 @@
+package gang
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+func TestTheSeedsExampleStartsFourOfSixAndNoneOfSix(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("nginx", 6, "3")
+		p.set(podGroup("nginx", 4), node("a", "6"), node("b", "3"))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		for _, pod := range pods {
+			if got := p.filter(pod); got != ReasonNoPlace {
+				t.Errorf("with room for three of four, %s is told %q", pod.Name, got)
+			}
+		}
+		if got := p.why("nginx"); !strings.Contains(got, "places for 3 of 4 members") || !strings.Contains(got, "Insufficient cpu") {
+			t.Errorf("it waits because: %s", got)
+		}
+		p.set(node("b", "6"))
+		p.after(5 * time.Second)
+		calls := p.start(pods[:3]...)
+		for _, call := range calls {
+			if !call.held() {
+				t.Errorf("%s is bound before the fourth one", call.pod.Name)
+			}
+		}
+		calls = append(calls, p.start(pods[3])...)
+		for _, call := range calls {
+			if call.held() || call.err != nil {
+				t.Errorf("%s is held: %t, error %v", call.pod.Name, call.held(), call.err)
+			}
+		}
+		for _, pod := range pods[4:] { // where they go is for the scheduler to find out
+			if got := p.filter(pod); got != "any" {
+				t.Errorf("once the gang has started, %s is told %q", pod.Name, got)
+			}
+		}
+	})
+}
+
+func TestAMemberIsRefusedForAReasonThatNeverChanges(t *testing.T) {
+	annotated := func(value string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: value} }
+	}
+	tests := []struct {
+		name  string
+		given func(p *process)
+		pods  []*corev1.Pod
+		want  string
+		why   string
+	}{
+		{
+			"there is no PodGroup", func(*process) {}, members("g", 2, "1"),
+			ReasonNoGroup, "there is no PodGroup g in namespace default, and no member says muster.dev/min-member",
+		},
+		{
+			"the PodGroup asks for nonsense", func(p *process) { p.set(podGroup("g", 0)) }, members("g", 2, "1"),
+			ReasonInvalid, "spec.minMember: Invalid value: 0",
+		},
+		{
+			"a member says nonsense", func(*process) {}, members("g", 2, "1", annotated("two")),
+			ReasonInvalid, `metadata.annotations[muster.dev/min-member]: Invalid value: "two"`,
+		},
+		{
+			"members are missing", func(p *process) { p.set(podGroup("g", 3)) }, members("g", 2, "1"),
+			ReasonSiblings, "waiting for 1 more of 3 members to be created",
+		},
+		{
+			"a member is gated", func(p *process) { p.set(podGroup("g", 3)) },
+			append(members("g", 2, "1"), members("gated", 1, "1", func(pod *corev1.Pod) {
+				pod.Labels[v1alpha1.LabelX] = "g"
+				pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "later"}}
+			})...),
+			ReasonSiblings, "waiting for 1 more of 3 members to be created",
+		},
+		{
+			"the nodes are too small", func(p *process) { p.set(podGroup("g", 2)) }, members("g", 2, "9"),
+			ReasonNoPlace, "places for 0 of 2 members; 2 of 2 nodes: Insufficient cpu",
+		},
+		{
+			"minResources is more than all nodes have", func(p *process) {
+				p.set(podGroup("g", 2, func(spec map[string]any) { spec["minResources"] = map[string]any{"cpu": "17"} }))
+			}, members("g", 2, "1"),
+			ReasonNoPlace, "minResources asks for 17 of cpu, and the nodes have less free",
+		},
+		{
+			"minResources is of something that nobody has", func(p *process) {
+				p.set(podGroup("g", 2, func(spec map[string]any) { spec["minResources"] = map[string]any{"example.com/gpu": "1"} }))
+			}, members("g", 2, "1"),
+			ReasonNoPlace, "minResources asks for 1 of example.com/gpu, and the nodes have less free",
+		},
+		{
+			"no profile is for them", func(p *process) { p.set(podGroup("g", 2)) },
+			members("g", 2, "1", func(pod *corev1.Pod) { pod.Spec.SchedulerName = "somebody-else" }),
+			ReasonNoPlace, "no profile of muster has the scheduler name of its members",
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.set(node("a", "8"), node("b", "8"))
+				test.given(p)
+				p.set(objects(test.pods)...)
+				for range 3 {
+					p.after(2 * time.Second)
+					if got := p.filter(test.pods[0]); got != test.want {
+						t.Errorf("refused for %q, want %q", got, test.want)
+					}
+				}
+				if got := p.why("g"); !strings.HasPrefix(got, test.why) {
+					t.Errorf("it waits because: %s\nwant: %s", got, test.why)
+				}
+				if writes := p.written(); len(writes) > 0 {
+					t.Errorf("pods were written to: %v", writes)
+				}
+			})
+		})
+	}
+}
+
+func TestPodsOfNoGangAreLeftAlone(t *testing.T) {
+	for name, change := range map[string]func(*corev1.Pod){
+		"no label":              func(pod *corev1.Pod) { pod.Labels = nil },
+		"an empty label":        func(pod *corev1.Pod) { pod.Labels[v1alpha1.LabelX] = "" },
+		"a group of Kubernetes": func(pod *corev1.Pod) { pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				pod := members("g", 1, "1", change)[0]
+				p.set(node("a", "8"), podGroup("g", 5), pod)
+				p.after(time.Second)
+				if got := p.filter(pod); got != "any" {
+					t.Errorf("it is told %q", got)
+				}
+				if call := p.bind(pod, "a"); call.held() || call.err != nil {
+					t.Errorf("its binding is held, or fails: %v", call.err)
+				}
+			})
+		})
+	}
+}
+
+func TestAGroupNeedsNoObject(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 2, "1", func(pod *corev1.Pod) {
+			pod.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
+			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "2"}
+		})
+		p.set(node("a", "8"))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		first := p.start(pods[0])[0]
+		if !first.held() {
+			t.Error("one of two is bound")
+		}
+		p.start(pods[1])
+		if first.held() || first.err != nil {
+			t.Errorf("two of two are held: %v", first.err)
+		}
+	})
+}
+
+func TestAWholeGangIsNominatedAheadAndWokenWhenThereIsRoom(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(node("a", "1"), podGroup("g", 2))
+		pods := members("g", 2, "1", tried)
+		p.set(objects(pods)...)
+		p.after(time.Minute)
+		if writes := p.written(); len(writes) > 0 {
+			t.Errorf("without room pods were written to: %v", writes)
+		}
+		p.set(node("b", "1"))
+		p.after(time.Second)
+		want := []string{"nominate g-0", "nominate g-1", "wake g-0", "wake g-1"}
+		var got []string
+		for _, write := range p.written() {
+			words := strings.Fields(write)
+			got = append(got, words[0]+" "+words[1])
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestNoGangIsHalfPlannedWhileTwoCompete(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(node("a", "4"), podGroup("one", 3), podGroup("two", 3))
+		one, two := members("one", 3, "1"), members("two", 3, "1")
+		for i := range one { // interleaved
+			p.set(one[i], two[i])
+		}
+		p.after(time.Second)
+		p.start(one...)
+		if got := p.filter(two[0]); got != ReasonNoPlace {
+			t.Errorf("a member of the second gang is told %q", got)
+		}
+		for _, pod := range one {
+			p.delete(pod)
+		}
+		p.after(time.Second)
+		for _, call := range p.start(two...) {
+			if call.held() || call.err != nil {
+				t.Errorf("%s: held, or error %v", call.pod.Name, call.err)
+			}
+		}
+	})
+}
+
+func TestHeldCallsEndInTimeAndLeaveNothingBehind(t *testing.T) {
+	tests := []struct {
+		name string
+		spec func(spec map[string]any)
+		then func(p *process, pods []*corev1.Pod, calls []*call)
+		want error
+		all  bool // the calls of the others end as well
+	}{
+		{"bind calls may not wait longer", nil, func(p *process, _ []*corev1.Pod, _ []*call) { p.after(28 * time.Second) }, errTimeout, true},
+		{
+			"the group's own time is up", func(spec map[string]any) { spec["scheduleTimeoutSeconds"] = int64(10) },
+			func(p *process, _ []*corev1.Pod, _ []*call) { p.after(11 * time.Second) }, errTimeout, true,
+		},
+		{"the scheduler hangs up", nil, func(_ *process, _ []*corev1.Pod, calls []*call) { calls[0].cancel() }, nil, false},
+		{"the pod is deleted", nil, func(p *process, pods []*corev1.Pod, _ []*call) { p.delete(pods[0]); p.after(time.Second) }, errGone, false},
+		{"the PodGroup is no longer valid", nil, func(p *process, _ []*corev1.Pod, _ []*call) { p.set(podGroup("g", -1)); p.after(time.Second) }, errNoGroup, true},
+		{"the scheduler asks about the pod again", nil, func(p *process, pods []*corev1.Pod, _ []*call) { p.filter(pods[0]) }, errAskedAgain, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				pods := members("g", 3, "1")
+				if test.spec == nil {
+					test.spec = func(map[string]any) {}
+				}
+				p.set(node("a", "8"), podGroup("g", 3, test.spec))
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				calls := p.start(pods[:2]...)
+				test.then(p, pods, calls)
+				if calls[0].held() {
+					t.Fatal("the call is held still")
+				}
+				if calls[0].err == nil || test.want != nil && !errors.Is(calls[0].err, test.want) {
+					t.Errorf("the call ends with %v, want %v", calls[0].err, test.want)
+				}
+				if calls[1].held() == test.all {
+					t.Errorf("the other call is held: %t", calls[1].held())
+				}
+				if test.all {
+					for _, pod := range pods {
+						if got := p.cluster.Assumed(pod.UID); got != "" {
+							t.Errorf("%s counts on %s", pod.Name, got)
+						}
+					}
+				}
+				calls[1].cancel()
+			})
+		})
+	}
+}
+
+func TestAGangWithinATenthOfItsNeedWaitsForTheLastMember(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		min    int
+		placed int // members that are held when one is refused
+		waits  bool
+	}{
+		{"one of ten is missing", 10, 9, true},
+		{"two of ten are missing", 10, 8, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				pods := members("g", test.min, "1")
+				p.set(node("a", "32"), podGroup("g", int64(test.min)))
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				calls := p.start(pods[:test.placed]...)
+				last := pods[test.placed]
+				p.filter(last)
+				p.cluster.Release(last.UID)
+				p.Refused(last.UID)
+				for _, call := range calls {
+					if call.held() != test.waits {
+						t.Fatalf("%s is held: %t", call.pod.Name, call.held())
+					}
+					call.cancel()
+				}
+			})
+		})
+	}
+}
+
+func TestARepeatedBindCallJoinsTheFirst(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 2, "1")
+		p.set(node("a", "8"), node("b", "8"), podGroup("g", 2))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		first := p.start(pods[0])[0]
+		again := p.bind(pods[0], first.node)
+		other := map[string]string{"a": "b", "b": "a"}[first.node]
+		if wrong := p.bind(pods[0], other); wrong.held() || wrong.err == nil {
+			t.Errorf("a call for another node is held: %t, error %v", wrong.held(), wrong.err)
+		}
+		p.start(pods[1])
+		if first.held() || again.held() || first.err != nil || again.err != nil {
+			t.Errorf("held: %t and %t, errors %v and %v", first.held(), again.held(), first.err, again.err)
+		}
+	})
+}
+
+func TestMinMemberMayChangeWhileCallsAreHeld(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 3, "1")
+		p.set(node("a", "8"), podGroup("g", 3))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		calls := p.start(pods[:2]...)
+		p.set(podGroup("g", 2))
+		p.after(time.Second)
+		for _, call := range calls {
+			if call.held() || call.err != nil {
+				t.Errorf("%s is held: %t, error %v", call.pod.Name, call.held(), call.err)
+			}
+		}
+	})
+}
+
+func TestWhatIsLeftOfAHalfBoundGangGoesFirst(t *testing.T) {
+	run(t, func(p *process) {
+		half, other := members("half", 2, "1"), members("a-new-one", 2, "1")
+		half[0].Spec.NodeName = "a"
+		p.set(podGroup("half", 2), podGroup("a-new-one", 2))
+		p.set(objects(other)...)
+		p.set(objects(half)...)
+		p.set(node("a", "3"))
+		p.after(time.Second)
+		if got := p.filter(other[0]); got != ReasonNoPlace {
+			t.Errorf("a member of the new gang is told %q", got)
+		}
+		if call := p.start(half[1])[0]; call.held() || call.err != nil {
+			t.Errorf("what is left is held: %t, error %v", call.held(), call.err)
+		}
+	})
+}
+
+func TestNominationsOfAFormerProcessAreTakenBackWithoutAPlan(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 2, "4")
+		p.set(node("a", "6"), podGroup("g", 2))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		if err := p.Nominate(t.Context(), pods[0], "a"); err != nil {
+			t.Fatal(err)
+		}
+		p.after(time.Second)
+		if diff := cmp.Diff([]string{"nominate g-0", "nominate g-0 a"}, p.written()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package gang
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	refusals *prometheus.CounterVec
+	denials  prometheus.Counter
+	planning prometheus.Histogram
+	quorum   prometheus.Histogram
+	holds    prometheus.Histogram
+}
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	m := &metrics{
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_gang_refusals_total",
+			Help: "Filter calls about members of gangs that were answered with no node, by reason.",
+		}, []string{"reason"}),
+		denials: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "muster_gang_denials_total",
+			Help: "Times that a gang was denied: no plan was found for it, or it did not come together in time.",
+		}),
+		planning: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "muster_gang_planning_seconds",
+			Help: "Time to look for places for a gang.",
+			// 0.1 ms to 1.6 s.
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 15),
+		}),
+		quorum: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "muster_gang_quorum_seconds",
+			Help: "Time from the plan of a gang to its quorum.",
+			// 10 ms to 5 min.
+			Buckets: prometheus.ExponentialBuckets(0.01, 2, 16),
+		}),
+		holds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "muster_gang_hold_seconds",
+			Help: "Time that a bind call was held.",
+			// 1 ms to 33 s.
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
+		}),
+	}
+	for _, reason := range []string{ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom} {
+		m.refusals.WithLabelValues(reason)
+	}
+	r.MustRegister(m.refusals, m.denials, m.planning, m.quorum, m.holds)
+	return m
+}

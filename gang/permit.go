@@ -1,0 +1,178 @@
+package gang
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Why a held call ends without quorum. The scheduler shows the text as the reason of the
+// failed binding.
+var (
+	errGone       = errors.New("gang: the pod is gone or being deleted")
+	errRefused    = errors.New("gang: there is no place for as many members as must start together")
+	errTimeout    = errors.New("gang: not enough members could be bound in time")
+	errNoGroup    = errors.New("gang: the group is gone or not valid")
+	errAskedAgain = errors.New("gang: the scheduler asked about the pod again")
+)
+
+// hold is a bind call that waits for quorum.
+type hold struct {
+	until time.Time
+	done  chan struct{}
+	ended bool
+	err   error // once done is closed; nil lets the call go on
+}
+
+// end lets the call go on, or fail. Only the first end counts.
+func (h *hold) end(err error) {
+	if h == nil || h.ended {
+		return
+	}
+	h.ended, h.err = true, err
+	close(h.done)
+}
+
+// Permit waits until a pod may be bound to a node: at once, if it is of no gang or of one
+// that has started, else when as many members as must start together are held or bound.
+// The pod must count on the node already. An error says that the pod must not be bound,
+// and that it does not count there on behalf of its gang any more.
+//
+// After a nil error the caller binds the pod and says with Bound what came of it.
+func (m *Manager) Permit(ctx context.Context, uid types.UID, node string) error {
+	h, err := m.hold(uid, node)
+	if h == nil {
+		return err
+	}
+	select {
+	case <-h.done:
+		return h.err
+	case <-ctx.Done():
+		return m.drop(uid, h, ctx.Err())
+	}
+}
+
+// hold takes in a bind call. There is nothing to wait for when it returns nil.
+func (m *Manager) hold(uid types.UID, node string) (*hold, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	g := m.groupOf[uid]
+	if g == nil {
+		return nil, nil
+	}
+	p := g.members[uid]
+	switch {
+	case p.stage == binding || p.stage == bound:
+		return nil, nil // once more: the API server knows
+	case p.stage == held && p.place == node:
+		return p.hold, nil
+	case p.stage == held:
+		return nil, fmt.Errorf("gang: the pod is held for node %s already", p.place)
+	case !p.ready():
+		m.giveUp(p, errGone)
+		return nil, errGone
+	}
+	spec, reason := m.spec(g)
+	if reason != "" {
+		m.giveUp(p, errNoGroup)
+		return nil, errNoGroup
+	}
+	h := &hold{until: m.clock.Now().Add(m.limits.Hold), done: make(chan struct{})}
+	m.enter(p, held)
+	p.place, p.hold = node, h
+	m.commit(g, spec)
+	return h, nil
+}
+
+// commit lets all held members go when they are enough.
+func (m *Manager) commit(g *group, spec *spec) {
+	c := g.counts()
+	if c.assigned()+c[held] < spec.minMember {
+		return
+	}
+	if c.assigned() < spec.minMember && !g.planned.IsZero() {
+		m.metrics.quorum.Observe(m.clock.Since(g.planned).Seconds())
+	}
+	g.why, g.failed = "", time.Time{}
+	for _, p := range g.in(held) {
+		m.enter(p, binding) // ends the hold
+	}
+}
+
+// drop ends a held call that nobody waits for any more.
+func (m *Manager) drop(uid types.UID, h *hold, why error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h.ended {
+		return h.err
+	}
+	g := m.groupOf[uid]
+	m.giveUp(g.members[uid], why)
+	return why
+}
+
+// Bound says what came of binding a pod that was permitted.
+func (m *Manager) Bound(uid types.UID, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.groupOf[uid]
+	if g == nil {
+		return
+	}
+	p := g.members[uid]
+	switch {
+	case p.stage != binding:
+	case err == nil:
+		m.enter(p, bound)
+	default:
+		g.why = fmt.Sprintf("%s could not be bound to %s: %v", p.pod.Name, p.place, err)
+		m.enter(p, pending)
+	}
+}
+
+// expire ends what has taken too long, and keeps the others counted on their places.
+func (m *Manager) expire() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	m.denied.expire()
+	now := m.clock.Now()
+	for _, g := range m.groups {
+		c := g.counts()
+		if c[placed]+c[held] == 0 {
+			continue
+		}
+		spec, reason := m.spec(g)
+		if reason != "" {
+			m.deny(g, reason, errNoGroup)
+			continue
+		}
+		if m.late(g, spec, now) {
+			m.deny(g, fmt.Sprintf("%d of %d members were held or bound when the time was up", c.assigned()+c[held], spec.minMember), errTimeout)
+			continue
+		}
+		m.commit(g, spec) // the spec may have changed
+		for uid, p := range g.members {
+			if p.stage == placed || p.stage == held {
+				m.cluster.Renew(uid)
+			}
+		}
+	}
+}
+
+// late says whether a plan or a held call has waited too long.
+func (m *Manager) late(g *group, spec *spec, now time.Time) bool {
+	if now.Sub(g.planned) >= spec.timeout {
+		return true
+	}
+	for _, p := range g.members {
+		if p.hold != nil && !now.Before(p.hold.until) {
+			return true
+		}
+	}
+	return false
+}

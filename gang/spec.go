@@ -1,0 +1,113 @@
+package gang
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+// Key tells one group from another. Groups of one name under different labels are not the
+// same.
+type Key struct {
+	Label string // that makes pods its members
+	types.NamespacedName
+}
+
+// text is the key as one word.
+func (k Key) text() string { return k.Label + "/" + k.String() }
+
+// Of is the group that a pod is of; false for a pod of none, and for one of a PodGroup that
+// kube-scheduler itself plans (spec.schedulingGroup).
+func Of(pod *corev1.Pod) (key Key, member bool) {
+	if pod.Spec.SchedulingGroup != nil {
+		return Key{}, false
+	}
+	label, name, member := v1alpha1.GroupLabel(pod.Labels)
+	if !member {
+		return Key{}, false
+	}
+	return Key{label, types.NamespacedName{Namespace: pod.Namespace, Name: name}}, true
+}
+
+// spec is what is asked of a group.
+type spec struct {
+	minMember    int
+	minResources corev1.ResourceList
+	timeout      time.Duration
+	policy       v1alpha1.Policy
+
+	from *unstructured.Unstructured // the PodGroup, nil for a group without an object
+	err  error                      // what is wrong with it
+}
+
+// spec is what is asked of a group now: by its PodGroup, else by its members. There is a
+// reason when that is not known, and the group says more of it.
+func (m *Manager) spec(g *group) (*spec, string) {
+	object := m.podGroup(g.key)
+	switch {
+	case object != nil:
+		if g.spec == nil || g.spec.from != object {
+			g.spec = decode(object, m.limits.Timeout)
+		}
+	case g.spec == nil || g.spec.from != nil:
+		if g.spec = m.declared(g); g.spec == nil {
+			g.why = fmt.Sprintf("there is no PodGroup %s in namespace %s, and no member says %s", g.key.Name, g.key.Namespace, v1alpha1.AnnotationMinMember)
+			return nil, ReasonNoGroup
+		}
+	}
+	if g.spec.err != nil {
+		g.why = g.spec.err.Error()
+		return nil, ReasonInvalid
+	}
+	return g.spec, ""
+}
+
+// podGroup is the object of a group, nil when there is none.
+func (m *Manager) podGroup(key Key) *unstructured.Unstructured {
+	apiGroup := v1alpha1.APIGroupOf(key.Label)
+	if apiGroup == "" {
+		return nil
+	}
+	object, _ := m.cluster.Snapshot().Custom(v1alpha1.ResourceOf(apiGroup)).Get(key.NamespacedName)
+	return object
+}
+
+func decode(object *unstructured.Unstructured, timeout time.Duration) *spec {
+	s := &spec{from: object, timeout: timeout}
+	podGroup, err := v1alpha1.Decode(object)
+	if err != nil {
+		s.err = err
+		return s
+	}
+	s.minMember, s.minResources = int(podGroup.Spec.MinMember), podGroup.Spec.MinResources
+	if seconds := podGroup.Spec.ScheduleTimeoutSeconds; seconds != nil && *seconds > 0 {
+		s.timeout = time.Duration(*seconds) * time.Second
+	}
+	s.policy, s.err = v1alpha1.DecodePolicy(podGroup.Annotations)
+	return s
+}
+
+// declared is what the members of a group without an object say, the one of the first name
+// of those that say something; nil when none does.
+func (m *Manager) declared(g *group) *spec {
+	var first *member
+	for _, p := range g.members {
+		if _, says := p.pod.Annotations[v1alpha1.AnnotationMinMember]; says && (first == nil || p.pod.Name < first.pod.Name) {
+			first = p
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	s := &spec{timeout: m.limits.Timeout}
+	minMember, err := v1alpha1.DecodeMinMember(first.pod.Annotations)
+	if s.minMember, s.err = int(minMember), err; err == nil {
+		s.policy, s.err = v1alpha1.DecodePolicy(first.pod.Annotations)
+	}
+	return s
+}

@@ -1,0 +1,87 @@
+package gang
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/nomination"
+)
+
+// steer tells the scheduler where a member is to go, by nomination, and wakes it if the
+// scheduler waits for an event to try it again. The scheduler may be faster: then there is
+// nothing to tell.
+func (m *Manager) steer(p *member) {
+	uid, wake := p.pod.UID, p.tried()
+	m.writer.Post(func(ctx context.Context) (bool, error) { return m.nominate(ctx, uid, nominateTries) })
+	if wake {
+		m.writer.Post(func(ctx context.Context) (bool, error) { return m.wake(ctx, uid) })
+	}
+}
+
+// nominateTries is how often a nomination is written to a pod that keeps changing.
+const nominateTries = 3
+
+// nominate brings what the status of a pod says in line with what is planned.
+func (m *Manager) nominate(ctx context.Context, uid types.UID, tries int) (written bool, err error) {
+	pod, node := m.toNominate(uid)
+	if pod == nil {
+		return false, nil
+	}
+	err = m.client.Nominate(ctx, pod.Pod, node)
+	if nomination.Outdated(err) && tries > 1 {
+		m.writer.Post(func(ctx context.Context) (bool, error) { return m.nominate(ctx, uid, tries-1) })
+	}
+	if err != nil {
+		err = fmt.Errorf("nominate %s/%s to %q: %w", pod.Namespace, pod.Name, node, err)
+	}
+	return true, err
+}
+
+// toNominate is the pod and the node to write, no pod when the status is right or is not
+// muster's.
+func (m *Manager) toNominate(uid types.UID) (pod *cluster.Pod, node string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	g := m.groupOf[uid]
+	if g == nil {
+		return nil, ""
+	}
+	p := g.members[uid]
+	nominated := p.pod.Status.NominatedNodeName
+	mine := p.pod.NominatedBy() == nomination.FieldManager
+	switch {
+	case p.stage == placed && nominated != p.place && (nominated == "" || mine):
+		return p.pod, p.place
+	case p.stage == pending && nominated != "" && mine:
+		return p.pod, ""
+	}
+	return nil, ""
+}
+
+// withdraw takes back a nomination of muster's that no plan stands behind.
+func (m *Manager) withdraw(p *member) {
+	if p.stage == pending && p.pod.Status.NominatedNodeName != "" && p.pod.NominatedBy() == nomination.FieldManager {
+		uid := p.pod.UID
+		m.writer.Post(func(ctx context.Context) (bool, error) { return m.nominate(ctx, uid, nominateTries) })
+	}
+}
+
+// wake has the scheduler try a pod again: a change of an annotation is an event to it.
+func (m *Manager) wake(ctx context.Context, uid types.UID) (written bool, err error) {
+	m.mu.Lock()
+	g := m.groupOf[uid]
+	if g == nil || g.members[uid].stage != placed {
+		m.mu.Unlock()
+		return false, nil
+	}
+	pod := g.members[uid].pod
+	m.mu.Unlock()
+	if err = m.client.Wake(ctx, pod.Pod); err != nil {
+		err = fmt.Errorf("wake %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	return true, err
+}

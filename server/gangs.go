@@ -1,0 +1,133 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-faster/jx"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/predicates"
+)
+
+// planAhead sets up what places pods before kube-scheduler asks about them. Without an API
+// server there is nothing to tell the scheduler by, and no bind call to hold.
+func (s *Server) planAhead(o Options) error {
+	if s.client == nil {
+		return nil
+	}
+	// A client of its own, so that bindings never wait for nominations.
+	config := cluster.ClientConfig(o.RESTConfig)
+	config.QPS = -1 // the Writer counts for itself
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("clientConnection: %w", err)
+	}
+	nominations := nomination.NewClient(client.CoreV1().RESTClient())
+	s.writer = nomination.NewWriter(o.Logger, s.registry, clock.RealClock{}, nomination.DefaultWriteLimits(o.Config.Nomination.QPS))
+	s.extender.nominator = s.newNominator(o, nominations)
+
+	limits := gang.DefaultLimits(o.Config.Timeouts.Bind.Duration, o.Config.Timeouts.Filter.Duration)
+	limits.Timeout, limits.DenyTTL = o.Config.Gangs.ScheduleTimeout.Duration, o.Config.Gangs.DeniedTTL.Duration
+	s.extender.gangs = gang.New(gang.Options{
+		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Stores: s.extender.stores(),
+		Client: nominations, Writer: s.writer, Limits: limits, Seed: rand.Uint64(),
+	})
+	return nil
+}
+
+// runAhead places pods before kube-scheduler asks about them, once this process leads and
+// its view is complete, until the context ends.
+func (s *Server) runAhead(ctx context.Context, run func(context.Context)) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.led:
+	}
+	if complete := s.watcher.WaitForSync(ctx) == nil; complete {
+		run(ctx)
+	}
+	return nil
+}
+
+// filterMember answers about a member of a gang whose members have places: with its own, if
+// that is among the candidates and still fits, else with the best candidate.
+func (e *Extender) filterMember(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, place string) error {
+	node, err := e.settle(c, profile, pod, place)
+	switch {
+	case err != nil:
+	case node == "":
+		e.gangs.Refused(pod.UID)
+	default:
+		e.gangs.Placed(pod.UID, node)
+	}
+	return err
+}
+
+// refuse answers with no node, for one reason.
+func (e *Extender) refuse(c *call, reason string) {
+	reply := newFilterReply(c)
+	var unknown jx.Writer
+	for _, index := range c.candidates.in(e.cluster.Snapshot()) {
+		reply.Reject(c.candidates.quoted(index, &unknown), reason)
+	}
+	reply.End()
+	c.outcome = outcomeUnschedulable
+}
+
+// debugGangs shows all gangs.
+func (s *Server) debugGangs(w http.ResponseWriter, _ *http.Request) {
+	if s.extender.gangs == nil {
+		http.Error(w, "gangs: there is no API server", http.StatusNotFound)
+		return
+	}
+	t := newTable(w, "gangs, in the order in which they are planned")
+	t.row("GANG", "MIN", "PENDING", "PLACED", "HELD", "BINDING", "BOUND", "PRIORITY", "WAITS BECAUSE")
+	for _, g := range s.extender.gangs.Report() {
+		t.row(g.Name, g.MinMember, g.Pending, g.Placed, g.Held, g.Binding, g.Bound, g.Priority, cmp.Or(g.Why, "-"))
+	}
+	t.flush()
+}
+
+// debugGang shows one gang.
+func (s *Server) debugGang(w http.ResponseWriter, r *http.Request) {
+	name := types.NamespacedName{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "name")}
+	found := false
+	if s.extender.gangs != nil {
+		for _, g := range s.extender.gangs.About(name) {
+			found = true
+			t := newTable(w, fmt.Sprintf("%s by label %s: %d members must start together; waits because: %s",
+				g.Name, g.Label, g.MinMember, cmp.Or(g.Why, "-")))
+			t.row("last denied", when(g.Denied))
+			t.row("planned", when(g.Planned))
+			t.row("to be bound until", when(g.Deadline))
+			t.flush()
+			t.row()
+			t.row("MEMBER", "STAGE", "NODE", "FOR")
+			for _, m := range g.Members {
+				t.row(m.Pod, m.Stage, cmp.Or(m.Node, "-"), m.Age.Round(time.Millisecond))
+			}
+			t.flush()
+		}
+	}
+	if !found {
+		http.Error(w, fmt.Sprintf("there is no gang %s: no pod is a member of it", name), http.StatusNotFound)
+	}
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
