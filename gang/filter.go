@@ -3,6 +3,7 @@ package gang
 import (
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
 
@@ -39,26 +40,25 @@ func (m *Manager) Filter(pod *cluster.Pod) Decision {
 	}
 	p := g.members[pod.UID]
 	p.pod = pod // perhaps newer than what the watch has shown
-	spec, reason := m.spec(g)
-	if reason != "" {
-		return m.refuse(g, reason)
-	}
-	if p.stage != pending {
+	parts, reason := m.bundle(g)
+	switch {
+	case reason != "":
+		return m.refuse(reason)
+	case p.stage != pending:
 		return Decision{Member: true, Node: p.place}
-	}
-	if g.counts().assigned() >= spec.minMember {
+	case startedAll(parts):
 		return Decision{} // as room allows
 	}
-	switch reason := m.plan(g, spec, p); {
+	switch reason := m.plan(parts, p); {
 	case reason != "":
-		return m.refuse(g, reason)
+		return m.refuse(reason)
 	case p.stage == pending:
-		return m.refuse(g, ReasonNoRoom)
+		return m.refuse(ReasonNoRoom)
 	}
 	return Decision{Member: true, Node: p.place}
 }
 
-func (m *Manager) refuse(g *group, reason string) Decision {
+func (m *Manager) refuse(reason string) Decision {
 	m.metrics.refusals.WithLabelValues(reason).Inc()
 	return Decision{Reason: reason}
 }
@@ -89,7 +89,7 @@ func (m *Manager) Placed(uid types.UID, node string) {
 // any more, and it fits none of the nodes that the scheduler asked about.
 //
 // That ends the plan, unless the group is within a tenth of what it needs (the rule of
-// PostFilter in the coscheduling plugin): then the others wait for this one.
+// PostFilter in the coscheduling plugin) or is not strict: then the others wait for this one.
 func (m *Manager) Refused(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,12 +98,12 @@ func (m *Manager) Refused(uid types.UID) {
 		return
 	}
 	m.giveUp(g.members[uid], errRefused)
-	spec, reason := m.spec(g)
-	if reason != "" {
+	parts, reason := m.bundle(g)
+	if reason != "" || parts[0].spec.policy.GangMode == v1alpha1.GangNonStrict {
 		return
 	}
-	c := g.counts()
-	if missing := spec.minMember - c.assigned() - c[held]; missing*10 > spec.minMember {
+	missing := parts[0].spec.minMember - parts[0].counted() - g.counts()[held]
+	if missing*10 > parts[0].spec.minMember {
 		m.deny(g, "a member fits none of the nodes that the scheduler offers", errRefused)
 	}
 }

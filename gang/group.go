@@ -57,6 +57,8 @@ type group struct {
 	members map[types.UID]*member
 	store   *predicates.VerdictStore // of the profile that last asked about one of them
 
+	satisfied bool // quorum was reached once, as far as this process knows
+
 	created time.Time // the first member that was seen, by its creation
 	failed  time.Time // the last denial
 	planned time.Time // when the present plan was made, zero when there is none

@@ -2,12 +2,14 @@ package gang
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
@@ -102,7 +104,7 @@ func TestAMemberIsRefusedForAReasonThatNeverChanges(t *testing.T) {
 		{
 			"no profile is for them", func(p *process) { p.set(podGroup("g", 2)) },
 			members("g", 2, "1", func(pod *corev1.Pod) { pod.Spec.SchedulerName = "somebody-else" }),
-			ReasonNoPlace, "no profile of muster has the scheduler name of its members",
+			ReasonNoPlace, "no profile of muster has the scheduler name of all members",
 		},
 	}
 	for _, test := range tests {
@@ -368,5 +370,186 @@ func TestNominationsOfAFormerProcessAreTakenBackWithoutAPlan(t *testing.T) {
 		if diff := cmp.Diff([]string{"nominate g-0", "nominate g-0 a"}, p.written()); diff != "" {
 			t.Errorf("writes (-want +got):\n%s", diff)
 		}
+	})
+}
+
+func ofPriority(value int32) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Spec.Priority = &value }
+}
+
+func TestAPlanGivesWayToHigherPriorityUntilItStarts(t *testing.T) {
+	tests := []struct {
+		name  string
+		then  func(p *process, low []*corev1.Pod, calls []*call) (higher *corev1.Pod)
+		gives bool
+	}{
+		{"to a gang", func(p *process, _ []*corev1.Pod, _ []*call) *corev1.Pod {
+			high := members("high", 2, "2", ofPriority(5))
+			p.set(podGroup("high", 2), high[0], high[1])
+			p.after(time.Second)
+			return high[0]
+		}, true},
+		{"not to one of equal priority", func(p *process, _ []*corev1.Pod, _ []*call) *corev1.Pod {
+			equal := members("equal", 2, "2")
+			p.set(podGroup("equal", 2), equal[0], equal[1])
+			p.after(time.Second)
+			return equal[0]
+		}, false},
+		{"not once it has started", func(p *process, low []*corev1.Pod, _ []*call) *corev1.Pod {
+			p.start(low[2])
+			high := members("high", 2, "2", ofPriority(5))
+			p.set(podGroup("high", 2), high[0], high[1])
+			p.after(time.Second)
+			return high[0]
+		}, false},
+		{"not to one that would not fit all the same", func(p *process, _ []*corev1.Pod, _ []*call) *corev1.Pod {
+			high := members("high", 2, "9", ofPriority(5))
+			p.set(podGroup("high", 2), high[0], high[1])
+			p.after(time.Second)
+			return high[0]
+		}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				low := members("low", 3, "1")
+				p.set(node("a", "4"), podGroup("low", 3))
+				p.set(objects(low)...)
+				p.after(time.Second)
+				calls := p.start(low[:2]...)
+				higher := test.then(p, low, calls)
+				if got := p.filter(higher); (got == "a") != test.gives {
+					t.Errorf("the other one is told %q", got)
+				}
+				if test.gives && (calls[0].held() || !errors.Is(calls[0].err, errOutranked)) {
+					t.Errorf("the call of the lower one is held: %t, error %v", calls[0].held(), calls[0].err)
+				}
+				for _, call := range calls {
+					call.cancel()
+				}
+			})
+		})
+	}
+}
+
+func TestAPlanGivesWayToASinglePod(t *testing.T) {
+	run(t, func(p *process) {
+		low := members("low", 2, "2")
+		single := members("single", 1, "1", ofPriority(5), func(pod *corev1.Pod) { pod.Labels = nil })[0]
+		p.set(node("a", "4"), podGroup("low", 2), single)
+		p.set(objects(low)...)
+		p.after(time.Second)
+		if got := p.cluster.Assumed(low[0].UID); got != "a" {
+			t.Fatalf("the gang counts on %q", got)
+		}
+		store := p.stores[corev1.DefaultSchedulerName]
+		if !p.GiveWay(p.cluster.PendingPod(single.UID), store) {
+			t.Error("the plan does not give way")
+		}
+		if p.GiveWay(p.cluster.PendingPod(single.UID), store) {
+			t.Error("there is nothing left to give way, and something does")
+		}
+	})
+}
+
+func annotate(group interface {
+	SetAnnotations(map[string]string)
+}, key, value string) {
+	group.SetAnnotations(map[string]string{key: value})
+}
+
+func TestGroupsOfSeveralRolesStartTogether(t *testing.T) {
+	for _, key := range []string{v1alpha1.AnnotationGroups, v1alpha1.AnnotationKoordinatorGroups} {
+		t.Run(key, func(t *testing.T) {
+			run(t, func(p *process) {
+				masters, workers := podGroup("masters", 1), podGroup("workers", 2)
+				annotate(masters, key, `["default/masters", "default/workers"]`)
+				annotate(workers, key, `["default/masters", "default/workers"]`)
+				p.set(node("a", "2"), masters, workers)
+				master, worker := members("masters", 1, "1")[0], members("workers", 2, "1")
+				p.set(master)
+				p.after(time.Second)
+				if got := p.filter(master); got != ReasonSiblings {
+					t.Errorf("without workers the master is told %q", got)
+				}
+				p.set(objects(worker)...)
+				p.after(time.Second)
+				if got := p.filter(master); got != ReasonNoPlace {
+					t.Errorf("with room for two of three the master is told %q", got)
+				}
+				p.set(node("b", "2"))
+				p.after(5 * time.Second)
+				calls := p.start(master, worker[0])
+				for _, call := range calls {
+					if !call.held() {
+						t.Errorf("%s is not held before the last worker", call.pod.Name)
+					}
+				}
+				for _, call := range append(calls, p.start(worker[1])...) {
+					if call.held() || call.err != nil {
+						t.Errorf("%s: held %t, error %v", call.pod.Name, call.held(), call.err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestMatchPoliciesSayWhoCounts(t *testing.T) {
+	for _, test := range []struct {
+		policy v1alpha1.MatchPolicy
+		left   int // members that run while a new one comes
+		want   string
+	}{
+		{v1alpha1.MatchWaitingAndBound, 2, "any"},
+		{v1alpha1.MatchWaitingAndBound, 1, "a"}, // one is missing, and one comes
+		{v1alpha1.MatchWaitingAndBound, 0, ReasonSiblings},
+		{v1alpha1.MatchOnceSatisfied, 0, "any"},
+		{v1alpha1.MatchOnlyWaiting, 2, ReasonSiblings},
+	} {
+		t.Run(fmt.Sprintf("%s, %d run", test.policy, test.left), func(t *testing.T) {
+			run(t, func(p *process) {
+				group := podGroup("g", 2)
+				annotate(group, v1alpha1.AnnotationMatchPolicy, string(test.policy))
+				pods := members("g", 4, "1")
+				p.set(node("a", "8"), group, pods[3]) // keeps the group alive
+				p.set(objects(pods[:2])...)
+				p.after(time.Second)
+				p.start(pods[:2]...)
+				p.delete(pods[3])
+				p.set(pods[2])
+				p.delete(pods[test.left:2]...)
+				p.after(time.Second)
+				if got := p.filter(pods[2]); got != test.want {
+					t.Errorf("the new one is told %q, want %q", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestEvictionsThatHarmAGangAreKnown(t *testing.T) {
+	run(t, func(p *process) {
+		running, starting := members("running", 3, "1"), members("starting", 2, "1")
+		p.set(node("a", "8"), podGroup("running", 2), podGroup("starting", 2))
+		p.set(objects(running)...)
+		p.set(objects(starting)...)
+		p.after(time.Second)
+		p.start(running...)
+		call := p.start(starting[0])[0]
+		for _, test := range []struct {
+			victims []types.UID
+			want    Harm
+		}{
+			{[]types.UID{"somebody"}, NoHarm},
+			{[]types.UID{"running-0"}, NoHarm},
+			{[]types.UID{"running-0", "running-1"}, BreaksGang},
+			{[]types.UID{"somebody", "starting-0"}, BreaksStart},
+		} {
+			if got := p.Harm(test.victims); got != test.want {
+				t.Errorf("harm of evicting %v: %d, want %d", test.victims, got, test.want)
+			}
+		}
+		call.cancel()
 	})
 }

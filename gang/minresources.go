@@ -14,8 +14,8 @@ import (
 // to have, what its own members take being free to it; "" when there is enough. It is the
 // check of minResources in the coscheduling plugin: it knows nothing of how what is free is
 // spread over nodes, and a plan must follow.
-func (m *Manager) lacking(g *group, spec *spec) string {
-	if len(spec.minResources) == 0 {
+func (m *Manager) lacking(p part) string {
+	if len(p.spec.minResources) == 0 || p.missing() == 0 {
 		return ""
 	}
 	snap := m.cluster.Snapshot()
@@ -31,16 +31,16 @@ func (m *Manager) lacking(g *group, spec *spec) string {
 	for node := range snap.Nodes() {
 		add(&node.Allocatable, &node.Requested)
 	}
-	for _, p := range g.members {
-		if p.stage != pending {
-			add(&p.pod.Requests, &cluster.Resources{})
+	for _, member := range p.members {
+		if member.stage != pending {
+			add(&member.pod.Requests, &cluster.Resources{})
 		}
 	}
-	want := snap.ResourceNames.Resources(spec.minResources)
-	for _, name := range slices.Sorted(maps.Keys(spec.minResources)) {
+	want := snap.ResourceNames.Resources(p.spec.minResources)
+	for _, name := range slices.Sorted(maps.Keys(p.spec.minResources)) {
 		has, needs := amount(snap.ResourceNames, &free, name), amount(snap.ResourceNames, &want, name)
 		if has < needs {
-			quantity := spec.minResources[name]
+			quantity := p.spec.minResources[name]
 			return fmt.Sprintf("minResources asks for %s of %s, and the nodes have less free", quantity.String(), name)
 		}
 	}

@@ -76,7 +76,7 @@ func (m *Manager) hold(uid types.UID, node string) (*hold, error) {
 		m.giveUp(p, errGone)
 		return nil, errGone
 	}
-	spec, reason := m.spec(g)
+	parts, reason := m.bundle(g)
 	if reason != "" {
 		m.giveUp(p, errNoGroup)
 		return nil, errNoGroup
@@ -84,22 +84,25 @@ func (m *Manager) hold(uid types.UID, node string) (*hold, error) {
 	h := &hold{until: m.clock.Now().Add(m.limits.Hold), done: make(chan struct{})}
 	m.enter(p, held)
 	p.place, p.hold = node, h
-	m.commit(g, spec)
+	m.commit(parts)
 	return h, nil
 }
 
-// commit lets all held members go when they are enough.
-func (m *Manager) commit(g *group, spec *spec) {
-	c := g.counts()
-	if c.assigned()+c[held] < spec.minMember {
-		return
+// commit lets all held members go when there are enough in every part.
+func (m *Manager) commit(parts []part) {
+	for _, p := range parts {
+		if !p.quorate() {
+			return
+		}
 	}
-	if c.assigned() < spec.minMember && !g.planned.IsZero() {
-		m.metrics.quorum.Observe(m.clock.Since(g.planned).Seconds())
-	}
-	g.why, g.failed = "", time.Time{}
-	for _, p := range g.in(held) {
-		m.enter(p, binding) // ends the hold
+	for _, p := range parts {
+		if !p.started() && !p.planned.IsZero() {
+			m.metrics.quorum.Observe(m.clock.Since(p.planned).Seconds())
+		}
+		p.why, p.failed, p.satisfied = "", time.Time{}, true
+		for _, member := range p.in(held) {
+			m.enter(member, binding) // ends the hold
+		}
 	}
 }
 
@@ -146,16 +149,16 @@ func (m *Manager) expire() {
 		if c[placed]+c[held] == 0 {
 			continue
 		}
-		spec, reason := m.spec(g)
+		parts, reason := m.bundle(g)
 		if reason != "" {
 			m.deny(g, reason, errNoGroup)
 			continue
 		}
-		if m.late(g, spec, now) {
-			m.deny(g, fmt.Sprintf("%d of %d members were held or bound when the time was up", c.assigned()+c[held], spec.minMember), errTimeout)
+		if m.late(g, parts[0].spec, now) {
+			m.deny(g, fmt.Sprintf("%d of %d members were held or bound when the time was up", c.assigned()+c[held], parts[0].spec.minMember), errTimeout)
 			continue
 		}
-		m.commit(g, spec) // the spec may have changed
+		m.commit(parts) // the spec may have changed
 		for uid, p := range g.members {
 			if p.stage == placed || p.stage == held {
 				m.cluster.Renew(uid)

@@ -10,39 +10,45 @@ import (
 	"muster.dev/muster/placement"
 )
 
-// plan finds places for the members of a group that have none, so that as many as must
-// start together have one or are bound. It returns the reason why not. The scheduler is
-// told of all but the member that it asks about, nil for none.
-func (m *Manager) plan(g *group, spec *spec, asking *member) (reason string) {
-	if g.store == nil {
-		g.why = "no profile of muster has the scheduler name of its members"
-		return ReasonNoPlace
-	}
-	c := g.counts()
-	missing := spec.minMember - c.assigned() - c[placed] - c[held]
-	candidates := readyOf(g.in(pending))
-	if len(candidates) < missing {
-		g.why = fmt.Sprintf("waiting for %d more of %d members to be created", missing-len(candidates), spec.minMember)
-		return ReasonSiblings
+// plan finds places for the members of a bundle that have none, so that as many of each part
+// as must start together have one or count already. It returns the reason why not. The
+// scheduler is told of all but the member that it asks about, nil for none.
+func (m *Manager) plan(parts []part, asking *member) (reason string) {
+	g := parts[0].group
+	for _, p := range parts {
+		switch ready := len(readyOf(p.in(pending))); {
+		case p.store == nil || p.store != g.store:
+			g.why = "no profile of muster has the scheduler name of all members"
+			return ReasonNoPlace
+		case ready < p.missing():
+			g.why = fmt.Sprintf("waiting for %d more of %d members to be created", p.missing()-ready, p.spec.minMember)
+			if p.group != g {
+				g.why += " in " + p.key.String()
+			}
+			return ReasonSiblings
+		}
 	}
 	now := m.cluster.Snapshot().Generation
 	if g.looked == now || asking != nil && m.denied.has(g.key) {
 		return ReasonNoPlace // as before
 	}
-	if why := m.lacking(g, spec); why != "" {
-		m.noPlace(g, why, now)
-		return ReasonNoPlace
-	}
+	gaveWay := false
 	for range attempts {
-		why, err := m.tryPlan(g, candidates, missing, asking)
+		why, err := m.tryPlan(parts, asking)
 		switch {
 		case errors.Is(err, cluster.ErrNodeChanged):
 			continue
+		case why != "" && !gaveWay && m.giveWayTo(parts):
+			gaveWay = true
+			continue
 		case why != "":
-			m.noPlace(g, why, now)
+			m.deny(g, why, errRefused)
+			m.restAfter(parts, now)
 			return ReasonNoPlace
 		}
-		g.planned = m.clock.Now()
+		for _, p := range parts {
+			p.planned = m.clock.Now()
+		}
 		return ""
 	}
 	g.why = "the nodes change faster than places can be planned"
@@ -64,22 +70,44 @@ func readyOf(members []*member) []*member {
 
 // tryPlan finds places on one snapshot and has the members count there. It says why there
 // are none.
-func (m *Manager) tryPlan(g *group, candidates []*member, atLeast int, asking *member) (why string, err error) {
-	pods := make([]*cluster.Pod, len(candidates))
-	for i, p := range candidates {
-		pods[i] = p.pod
+func (m *Manager) tryPlan(parts []part, asking *member) (why string, err error) {
+	var members []*member
+	var pods []*cluster.Pod
+	for _, p := range parts {
+		if why := m.lacking(p); why != "" {
+			return why, nil
+		}
+		for _, candidate := range readyOf(p.in(pending)) {
+			members, pods = append(members, candidate), append(pods, candidate.pod)
+		}
 	}
 	m.seed++
 	started := m.clock.Now()
-	plan := placement.New(g.store, pods, m.seed)
+	plan := placement.New(parts[0].store, pods, m.seed)
 	defer plan.Close()
-	outcome := plan.PlaceAll(pods, atLeast, started.Add(m.limits.PlanTime))
-	g.took = m.clock.Since(started)
-	m.metrics.planning.Observe(g.took.Seconds())
-	if !outcome.Kept {
-		return shortfall(outcome, atLeast, plan.Snapshot().NodeCount()), nil
+	places, why := m.placeAll(plan, parts, started.Add(m.limits.PlanTime))
+	parts[0].took = m.clock.Since(started)
+	m.metrics.planning.Observe(parts[0].took.Seconds())
+	if why != "" {
+		return why, nil
 	}
-	return "", m.assume(plan.Snapshot(), candidates, outcome.Places, asking)
+	return "", m.assume(plan.Snapshot(), members, places, asking)
+}
+
+// placeAll finds places for the candidates of all parts, in their order.
+func (m *Manager) placeAll(plan *placement.Plan, parts []part, deadline time.Time) (places []placement.Place, why string) {
+	for _, p := range parts {
+		var pods []*cluster.Pod
+		for _, candidate := range readyOf(p.in(pending)) {
+			pods = append(pods, candidate.pod)
+		}
+		outcome := plan.PlaceAll(pods, p.missing(), deadline)
+		if !outcome.Kept {
+			return nil, shortfall(outcome, p.missing(), plan.Snapshot().NodeCount())
+		}
+		places = append(places, outcome.Places...)
+	}
+	return places, ""
 }
 
 // assume has members count on their places, or none of them.
@@ -142,23 +170,31 @@ func shortfall(outcome placement.Outcome, atLeast, nodes int) string {
 	return why
 }
 
-// noPlace follows a plan that failed on a generation of the cluster. The next one, ahead of
-// the scheduler, is made when the cluster has changed, but planning never takes more than a
-// small part of the time.
-func (m *Manager) noPlace(g *group, why string, generation uint64) {
-	m.deny(g, why, errRefused)
-	g.looked, g.again = generation, m.clock.Now().Add(max(m.limits.Retry, 10*g.took))
+// restAfter follows a plan that failed on a generation of the cluster. The next one, ahead
+// of the scheduler, is made when the cluster has changed, but planning never takes more than
+// a small part of the time.
+func (m *Manager) restAfter(parts []part, generation uint64) {
+	again := m.clock.Now().Add(max(m.limits.Retry, 10*parts[0].took))
+	for _, p := range parts {
+		p.looked, p.again = generation, again
+	}
 }
 
-// deny gives a group's plan up: held calls end with an error, and for a while the group is
-// not planned again.
+// deny gives up what is planned for a group and those that start with it: held calls end
+// with an error, and for a while none of them is planned again.
 func (m *Manager) deny(g *group, why string, err error) {
-	for _, p := range g.members {
-		m.giveUp(p, err)
+	denied := []part{{group: g}}
+	if parts, reason := m.bundle(g); reason == "" {
+		denied = parts
 	}
 	now := m.clock.Now()
-	g.why, g.failed, g.planned, g.again = why, now, time.Time{}, now.Add(m.limits.DenyTTL)
-	m.denied.add(g.key)
+	for _, d := range denied {
+		for _, p := range d.members {
+			m.giveUp(p, err)
+		}
+		d.why, d.failed, d.planned, d.again = why, now, time.Time{}, now.Add(m.limits.DenyTTL)
+		m.denied.add(d.key)
+	}
 	m.metrics.denials.Inc()
 }
 
@@ -180,8 +216,14 @@ func (m *Manager) planOneAhead(g *group) {
 	if m.groups[g.key] != g || m.clock.Now().Before(g.again) {
 		return
 	}
-	spec, reason := m.spec(g)
-	if c := g.counts(); reason == "" && c.assigned()+c[placed]+c[held] < spec.minMember {
-		m.plan(g, spec, nil)
+	parts, reason := m.bundle(g)
+	if reason != "" {
+		return
+	}
+	for _, p := range parts {
+		if p.missing() > 0 {
+			m.plan(parts, nil)
+			return
+		}
 	}
 }

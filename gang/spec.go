@@ -40,6 +40,7 @@ type spec struct {
 	minResources corev1.ResourceList
 	timeout      time.Duration
 	policy       v1alpha1.Policy
+	satisfied    bool // quorum was reached, by the status of the PodGroup
 
 	from *unstructured.Unstructured // the PodGroup, nil for a group without an object
 	err  error                      // what is wrong with it
@@ -87,6 +88,11 @@ func decode(object *unstructured.Unstructured, timeout time.Duration) *spec {
 	s.minMember, s.minResources = int(podGroup.Spec.MinMember), podGroup.Spec.MinResources
 	if seconds := podGroup.Spec.ScheduleTimeoutSeconds; seconds != nil && *seconds > 0 {
 		s.timeout = time.Duration(*seconds) * time.Second
+	}
+	switch podGroup.Status.Phase {
+	case v1alpha1.PodGroupScheduled, v1alpha1.PodGroupRunning, v1alpha1.PodGroupFinished:
+		s.satisfied = true
+	default:
 	}
 	s.policy, s.err = v1alpha1.DecodePolicy(podGroup.Annotations)
 	return s

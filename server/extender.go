@@ -172,11 +172,25 @@ func (e *Extender) filter(c *call) error {
 		return nil
 	case decision.Member:
 		return e.filterMember(c, profile, pod, decision.Node)
-	case profile.Profile.NodeSelection == v1alpha2.NodeSelectionScheduler:
+	}
+	if err = e.filterOne(c, profile, pod, planned); err != nil || c.outcome != outcomeUnschedulable {
+		return err
+	}
+	if e.gangs != nil && e.gangs.GiveWay(pod, profile) {
+		c.outcome = outcomeOK
+		c.reply.Reset()
+		return e.filterOne(c, profile, pod, "")
+	}
+	return nil
+}
+
+// filterOne answers about a pod for itself.
+func (e *Extender) filterOne(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, planned string) error {
+	if profile.Profile.NodeSelection == v1alpha2.NodeSelectionScheduler {
 		e.sift(c, profile, pod)
 		return nil
 	}
-	_, err = e.settle(c, profile, pod, planned)
+	_, err := e.settle(c, profile, pod, planned)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-faster/jx"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
@@ -83,6 +85,32 @@ func (e *Extender) refuse(c *call, reason string) {
 	}
 	reply.End()
 	c.outcome = outcomeUnschedulable
+}
+
+// spareGangs takes out of the answer about a preemption what would harm gangs: nodes whose
+// victims are of a gang that is about to start; if there is another way, those whose victims
+// are needed by one that runs; and all nodes, if the pod itself is of a gang that has not
+// started, as room for one of its members is of no use.
+func (e *Extender) spareGangs(pod *cluster.Pod, victims map[string]*extenderv1.MetaVictims) {
+	if e.gangs.Starting(pod) {
+		clear(victims)
+		return
+	}
+	harm := map[string]gang.Harm{}
+	for node, of := range victims {
+		var uids []types.UID
+		for _, victim := range of.Pods {
+			uids = append(uids, types.UID(victim.UID))
+		}
+		harm[node] = e.gangs.Harm(uids)
+	}
+	maps.DeleteFunc(victims, func(node string, _ *extenderv1.MetaVictims) bool { return harm[node] == gang.BreaksStart })
+	for _, of := range harm {
+		if of == gang.NoHarm {
+			maps.DeleteFunc(victims, func(node string, _ *extenderv1.MetaVictims) bool { return harm[node] == gang.BreaksGang })
+			return
+		}
+	}
 }
 
 // debugGangs shows all gangs.

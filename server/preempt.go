@@ -38,6 +38,9 @@ func (e *Extender) preempt(c *call) error {
 			result.NodeNameToMetaVictims[name] = enough
 		}
 	}
+	if e.gangs != nil {
+		e.spareGangs(p.pod, result.NodeNameToMetaVictims)
+	}
 	if len(result.NodeNameToMetaVictims) == 0 {
 		c.outcome = outcomeUnschedulable
 	}

@@ -1,0 +1,79 @@
+package gang
+
+import (
+	"fmt"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+// part is a group of those that start together, and what is asked of it now.
+type part struct {
+	*group
+	spec *spec
+}
+
+// bundle is the groups that start together with one, which is the first of them: several
+// for a gang of several roles (muster.dev/groups, and Koordinator's
+// gang.scheduling.koordinator.sh/groups). There is a reason when one of them is not there
+// or asks for nonsense.
+func (m *Manager) bundle(g *group) (parts []part, reason string) {
+	spec, reason := m.spec(g)
+	if reason != "" {
+		return nil, reason
+	}
+	parts = []part{{g, spec}}
+	for _, name := range spec.policy.Groups {
+		if name == g.key.NamespacedName {
+			continue
+		}
+		other := m.groups[Key{g.key.Label, name}]
+		if other == nil {
+			g.why = fmt.Sprintf("waiting for members of %s, with which it starts together, to be created", name)
+			return nil, ReasonSiblings
+		}
+		spec, reason := m.spec(other)
+		if reason != "" {
+			g.why = fmt.Sprintf("%s, with which it starts together: %s", name, other.why)
+			return nil, reason
+		}
+		parts = append(parts, part{other, spec})
+	}
+	return parts, ""
+}
+
+// counted is how many members count towards minMember without being held.
+func (p part) counted() int {
+	if p.spec.policy.MatchPolicy == v1alpha1.MatchOnlyWaiting {
+		return 0
+	}
+	return p.counts().assigned()
+}
+
+// started says that members may start one by one.
+func (p part) started() bool {
+	if p.spec.policy.MatchPolicy == v1alpha1.MatchOnceSatisfied && (p.satisfied || p.spec.satisfied) {
+		return true
+	}
+	return p.counted() >= p.spec.minMember
+}
+
+// missing is how many members have to get a place yet.
+func (p part) missing() int {
+	if p.started() {
+		return 0
+	}
+	c := p.counts()
+	return p.spec.minMember - p.counted() - c[placed] - c[held]
+}
+
+// quorate says that as many as must start together are held or count already.
+func (p part) quorate() bool { return p.started() || p.counted()+p.counts()[held] >= p.spec.minMember }
+
+func startedAll(parts []part) bool {
+	for _, p := range parts {
+		if !p.started() {
+			return false
+		}
+	}
+	return true
+}
