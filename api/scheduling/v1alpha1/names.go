@@ -31,11 +31,14 @@ const (
 	LabelMuster = "muster.dev/pod-group"             // a group that never has an object
 )
 
+// GroupLabels are the labels that make a pod a member of a group. Of several on one pod
+// the first one here counts.
+func GroupLabels() []string { return []string{LabelX, LabelSigs, LabelMuster} }
+
 // GroupLabel returns which label makes a pod a member of a group, and the group's name;
-// false when the pod is of no group. Of several labels the one that stands first
-// in the list above counts. An empty one does not.
+// false when the pod is of no group. An empty label does not count.
 func GroupLabel(labels map[string]string) (label, name string, member bool) {
-	for _, label := range []string{LabelX, LabelSigs, LabelMuster} {
+	for _, label := range GroupLabels() {
 		if name := labels[label]; name != "" {
 			return label, name, true
 		}

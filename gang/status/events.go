@@ -1,0 +1,118 @@
+package status
+
+import (
+	"context"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
+)
+
+const (
+	// quiet is how long an object has no second event for the same reason.
+	quiet = time.Minute
+	// repeat is when the same words are told again, before the API server forgets them.
+	repeat = 30 * time.Minute
+	// maxTold bounds what is remembered. What is forgotten may be told again too early.
+	maxTold = 20_000
+	// maxNote is how many bytes of words an event may have.
+	maxNote = 1024
+	// action is what muster was doing, by kube-scheduler's name for it.
+	action = "Scheduling"
+	// component is who muster is in events.
+	component = "muster"
+)
+
+// Object is what events are about: a pod, or a PodGroup that knows its API group, as a
+// decoded one does.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Events tells people about groups and pods without repeating itself. Its methods are safe
+// for concurrent use and return at once.
+type Events struct {
+	recorder events.EventRecorder
+	clock    clock.PassiveClock
+
+	mu   sync.Mutex
+	told *lru.Cache // of topic → told
+}
+
+// topic is what an event is about.
+type topic struct {
+	uid    types.UID
+	reason Reason
+}
+
+type told struct {
+	words string
+	at    time.Time
+}
+
+// NewEvents returns Events that are recorded by a recorder such as that of [NewRecorder].
+func NewEvents(recorder events.EventRecorder, now clock.PassiveClock) *Events {
+	return &Events{recorder: recorder, clock: now, told: lru.New(maxTold)}
+}
+
+// Tell records an event about an object; related is nil or what else it concerns. Of one
+// object and reason only one event is recorded a minute, and the same words only twice an
+// hour. About one version of an object the API server keeps the first words of a few
+// minutes, and how often there were others.
+func (e *Events) Tell(about, related Object, reason Reason, words string) {
+	if !e.isNews(topic{about.GetUID(), reason}, words) {
+		return
+	}
+	var other runtime.Object // nil, and not a nil of some type
+	if related != nil {
+		other = related
+	}
+	e.recorder.Eventf(about, other, reason.eventType(), string(reason), action, "%s", shorten(words))
+}
+
+func (e *Events) isNews(topic topic, words string) bool {
+	now := e.clock.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if last, ok := e.told.Get(topic); ok {
+		last := last.(told)
+		if age := now.Sub(last.at); age < quiet || (age < repeat && last.words == words) {
+			return false
+		}
+	}
+	e.told.Add(topic, told{words, now})
+	return true
+}
+
+// shorten cuts words down to what an event may have.
+func shorten(words string) string {
+	const more = " …"
+	if len(words) <= maxNote {
+		return words
+	}
+	end := maxNote - len(more)
+	for !utf8.RuneStart(words[end]) {
+		end--
+	}
+	return words[:end] + more
+}
+
+// NewRecorder returns a recorder that creates events through a client, in the background,
+// until the context ends.
+func NewRecorder(ctx context.Context, client kubernetes.Interface) (events.EventRecorder, error) {
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, broadcaster.Shutdown)
+	return broadcaster.NewRecorder(scheme.Scheme, component), nil
+}

@@ -1,0 +1,111 @@
+package status
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+// Observation is what is known of a group at one moment.
+type Observation struct {
+	// PodGroup is the object as the watch last showed it, from [v1alpha1.Decode]. It is
+	// not changed.
+	PodGroup *v1alpha1.PodGroup
+	Counts   Counts
+	// OccupiedBy are the owners of the pods, as namespace/name, separated by commas.
+	OccupiedBy string
+	// Reason and Message say why the group waits. They are left out when it does not, and may
+	// be left empty: then the counts speak.
+	Reason  Reason
+	Message string
+}
+
+// Next returns the status that a group is to have: the phase and the condition Scheduled
+// follow from the counts, the times also from the status before.
+//
+// The status of a group that has finished stays as it is when its pods are cleaned up. It
+// begins anew with the next pod.
+func Next(o Observation, now time.Time) v1alpha1.PodGroupStatus {
+	was, c := o.PodGroup.Status, o.Counts
+	next := v1alpha1.PodGroupStatus{
+		Phase:             phase(int(o.PodGroup.Spec.MinMember), c),
+		OccupiedBy:        o.OccupiedBy,
+		Scheduled:         pods(c.scheduled()),
+		Running:           pods(c.Running),
+		Succeeded:         pods(c.Succeeded),
+		Failed:            pods(c.Failed),
+		ScheduleStartTime: was.ScheduleStartTime,
+		Conditions:        slices.Clone(was.Conditions),
+	}
+	if was.Phase == v1alpha1.PodGroupFinished && next.Phase != v1alpha1.PodGroupFinished && c.unfinished() == 0 {
+		return was
+	}
+	at := metav1.NewTime(now).Rfc3339Copy() // as it will be read back
+	switch next.Phase {
+	case v1alpha1.PodGroupPending:
+		next.ScheduleStartTime = nil
+	case v1alpha1.PodGroupPreScheduling: // trying again
+	default:
+		if next.ScheduleStartTime == nil {
+			next.ScheduleStartTime = &at
+		}
+	}
+	condition := scheduled(o, next.Phase)
+	condition.LastTransitionTime = at
+	meta.SetStatusCondition(&next.Conditions, condition)
+	return next
+}
+
+// pods is a number of pods as the API has it.
+func pods(n int) int32 {
+	return int32(n) //nolint:gosec // a cluster has fewer than 2³¹ pods
+}
+
+// scheduled is the condition of that type, without the time.
+func scheduled(o Observation, phase v1alpha1.PodGroupPhase) metav1.Condition {
+	c, minMember := o.Counts, int(o.PodGroup.Spec.MinMember)
+	condition := metav1.Condition{
+		Type:               v1alpha1.PodGroupScheduledCondition,
+		Status:             metav1.ConditionFalse,
+		ObservedGeneration: o.PodGroup.Generation,
+		Reason:             string(o.Reason),
+		Message:            o.Message,
+	}
+	switch {
+	case c.scheduled() >= minMember:
+		condition.Status = metav1.ConditionTrue
+		condition.Reason = string(Scheduled)
+		condition.Message = fmt.Sprintf("at least %d pods are bound", minMember)
+	case o.Reason != "":
+	case phase == v1alpha1.PodGroupPending:
+		condition.Reason = string(MembersMissing)
+		condition.Message = fmt.Sprintf("%d of %d pods exist", c.All(), minMember)
+	case phase == v1alpha1.PodGroupFailed:
+		condition.Reason = string(MembersFailed)
+		condition.Message = fmt.Sprintf("%d pods have failed, and %d of %d are bound", c.Failed, c.scheduled(), minMember)
+	default:
+		condition.Reason = string(Waiting)
+		condition.Message = fmt.Sprintf("%d of %d pods are bound, and %d are held until there is a place for all", c.scheduled(), minMember, c.Held)
+	}
+	return condition
+}
+
+// OccupiedBy names the owners of pods.
+func OccupiedBy(pods iter.Seq[*corev1.Pod]) string {
+	owners := sets.New[string]()
+	for pod := range pods {
+		for _, owner := range pod.OwnerReferences {
+			owners.Insert(pod.Namespace + "/" + owner.Name)
+		}
+	}
+	return strings.Join(sets.List(owners), ",")
+}

@@ -1,0 +1,43 @@
+package status
+
+import "muster.dev/muster/api/scheduling/v1alpha1"
+
+// Counts are the pods of a group, all in the namespace of the group, each counted once.
+type Counts struct {
+	Pending   int // without a place
+	Held      int // their bindings wait for the others
+	Bound     int // bound to a node, and not running yet
+	Running   int
+	Succeeded int
+	Failed    int
+}
+
+// All is how many pods there are.
+func (c Counts) All() int { return c.unfinished() + c.Succeeded + c.Failed }
+
+func (c Counts) unfinished() int { return c.Pending + c.Held + c.Bound + c.Running }
+
+// scheduled are the pods that were bound and have not failed.
+func (c Counts) scheduled() int { return c.Bound + c.started() }
+
+func (c Counts) started() int { return c.Running + c.Succeeded }
+
+// phase returns the phase of a group with so many pods.
+func phase(minMember int, c Counts) v1alpha1.PodGroupPhase {
+	switch {
+	case c.All() < minMember:
+		return v1alpha1.PodGroupPending
+	case c.Succeeded >= minMember:
+		return v1alpha1.PodGroupFinished
+	case c.Failed > 0 && c.Failed+c.started() >= minMember:
+		return v1alpha1.PodGroupFailed
+	case c.started() >= minMember:
+		return v1alpha1.PodGroupRunning
+	case c.scheduled() >= minMember:
+		return v1alpha1.PodGroupScheduled
+	case c.Held+c.scheduled() > 0:
+		return v1alpha1.PodGroupScheduling
+	default:
+		return v1alpha1.PodGroupPreScheduling
+	}
+}
