@@ -1,0 +1,392 @@
+package gang
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"pgregory.net/rapid"
+
+	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/predicates"
+)
+
+// world is an API server, a scheduler and people around a Manager. Each step of theirs is
+// one of the test, so that everything happens in every order.
+type world struct {
+	*rapid.T
+	*Manager
+	clock   *clocktesting.FakeClock
+	store   *predicates.VerdictStore
+	pods    map[types.UID]*corev1.Pod // as the API server has them
+	least   map[string]int            // minMember by group
+	calls   []heldCall
+	letGo   map[types.UID]string // bind calls that may go on, and their nodes
+	created int
+	version int
+}
+
+type heldCall struct {
+	*hold
+	pod   *corev1.Pod
+	node  string
+	since time.Time
+}
+
+// room is how many pods fit a node.
+const room = 3
+
+var groupNames = []string{"one", "two"}
+
+func newWorld(t *rapid.T) *world {
+	config := configv1alpha2.Default()
+	config.Profiles[0].Equivalence = configv1alpha2.EquivalenceTemplate
+	profile, err := predicates.NewProfile(&config.Profiles[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		T: t, clock: clocktesting.NewFakeClock(time.Now()),
+		pods: map[types.UID]*corev1.Pod{}, least: map[string]int{}, letGo: map[types.UID]string{},
+	}
+	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
+	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
+	w.store = predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), w.clock)
+	limits := DefaultLimits(30*time.Second, time.Hour)
+	limits.DenyTTL = time.Nanosecond // denials expire by the clock of the machine
+	w.Manager = New(Options{
+		Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: nil, Limits: limits,
+		Writer: nomination.NewWriter(log, registry, w.clock, nomination.DefaultWriteLimits(500)),
+		Stores: []*predicates.VerdictStore{w.store},
+	})
+	c.FollowPods(w.inbox.put)
+	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
+		w.apply(c.Set(node(fmt.Sprint("node-", i), fmt.Sprint(room))))
+	}
+	for _, name := range groupNames {
+		w.ask(name)
+	}
+	return w
+}
+
+func (w *world) apply(err error) {
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// ask says how many members a group must have.
+func (w *world) ask(name string) {
+	w.least[name] = rapid.IntRange(1, 4).Draw(w.T, "min of "+name)
+	w.cluster.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), podGroup(name, int64(w.least[name])))
+}
+
+func (w *world) askAnew() { w.ask(rapid.SampledFrom(groupNames).Draw(w.T, "group")) }
+
+// put stores a pod in the API server, and the watch shows it.
+func (w *world) put(pod *corev1.Pod) {
+	w.version++
+	pod.ResourceVersion = fmt.Sprint(w.version)
+	w.pods[pod.UID] = pod
+	w.apply(w.cluster.Set(pod.DeepCopy()))
+}
+
+func (w *world) create() {
+	w.created++
+	group := rapid.SampledFrom(append([]string{""}, groupNames...)).Draw(w.T, "group")
+	pod := members(group, 1, "1", ofPriority(int32(rapid.IntRange(0, 1).Draw(w.T, "priority"))))[0]
+	pod.Name = fmt.Sprint("p", w.created)
+	pod.UID = types.UID(pod.Name)
+	w.put(pod)
+}
+
+// some draws a pod that the API server has.
+func (w *world) some(which func(*corev1.Pod) bool) *corev1.Pod {
+	var names []string
+	for uid, pod := range w.pods {
+		if which(pod) {
+			names = append(names, string(uid))
+		}
+	}
+	if len(names) == 0 {
+		w.Skip()
+	}
+	slices.Sort(names)
+	return w.pods[types.UID(rapid.SampledFrom(names).Draw(w.T, "pod"))].DeepCopy()
+}
+
+func (w *world) remove() { w.drop(w.some(func(*corev1.Pod) bool { return true })) }
+
+func (w *world) drop(pod *corev1.Pod) {
+	delete(w.pods, pod.UID)
+	delete(w.letGo, pod.UID)
+	w.calls = slices.DeleteFunc(w.calls, func(c heldCall) bool { return c.pod.UID == pod.UID && c.ended })
+	w.apply(w.cluster.Delete(pod))
+}
+
+// schedule is an attempt of the scheduler: filter and, if there is a node, a bind call. It
+// asks about all nodes, or one at random.
+func (w *world) schedule() {
+	pod := w.some(func(pod *corev1.Pod) bool {
+		return pod.Spec.NodeName == "" && w.letGo[pod.UID] == "" && !w.isHeld(pod.UID)
+	})
+	w.attempt(pod, rapid.IntRange(0, 4).Draw(w.T, "offers one node") == 0)
+}
+
+// callAgain is a scheduler that lost an answer, or another one: it asks about a pod that is
+// held, or repeats the bind call, perhaps for another node.
+func (w *world) callAgain() {
+	pod := w.some(func(pod *corev1.Pod) bool { return w.isHeld(pod.UID) })
+	if rapid.Bool().Draw(w.T, "from the start") {
+		w.attempt(pod, false)
+		return
+	}
+	for node := range w.cluster.Snapshot().Nodes() {
+		if rapid.Bool().Draw(w.T, "to "+node.Name) {
+			w.bindCall(pod, node.Name)
+			return
+		}
+	}
+}
+
+func (w *world) isHeld(uid types.UID) bool {
+	return slices.ContainsFunc(w.calls, func(c heldCall) bool { return c.pod.UID == uid && !c.ended })
+}
+
+func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
+	known := w.cluster.PendingPod(pod.UID)
+	decision := w.Filter(known)
+	w.cluster.Release(pod.UID)
+	if decision.Reason != "" {
+		return
+	}
+	to := w.fitting(known, decision.Node, offersOne)
+	switch {
+	case to == "" && decision.Member:
+		w.Refused(pod.UID)
+		return
+	case to == "":
+		w.GiveWay(known, w.store)
+		return
+	}
+	w.apply(w.cluster.Assume(known, w.cluster.Snapshot().NodeByName(to)))
+	if decision.Member {
+		w.Placed(pod.UID, to)
+	}
+	w.bindCall(pod, to)
+}
+
+// fitting is where muster sends a pod of those nodes that the scheduler offers.
+func (w *world) fitting(pod *cluster.Pod, place string, offersOne bool) string {
+	var names []string
+	for node := range w.cluster.Snapshot().Nodes() {
+		names = append(names, node.Name)
+	}
+	if offersOne {
+		names = []string{rapid.SampledFrom(names).Draw(w.T, "node")}
+	}
+	if slices.Contains(names, place) {
+		names = append([]string{place}, names...)
+	}
+	view := w.store.View(pod)
+	defer view.Close()
+	for _, name := range names {
+		if view.Verdict(view.Snapshot.NodeByName(name).Index) == predicates.Fits {
+			return name
+		}
+	}
+	return ""
+}
+
+func (w *world) bindCall(pod *corev1.Pod, node string) {
+	h, err := w.hold(pod.UID, node)
+	switch {
+	case err != nil:
+	case h == nil:
+		w.mayGo(pod, node)
+	default:
+		w.calls = append(w.calls, heldCall{h, pod, node, w.clock.Now()})
+	}
+	w.collect()
+}
+
+// collect takes the calls that have ended off the list.
+func (w *world) collect() {
+	for _, c := range w.calls {
+		if c.ended && c.err == nil {
+			w.mayGo(c.pod, c.node)
+		}
+	}
+	w.calls = slices.DeleteFunc(w.calls, func(c heldCall) bool { return c.ended })
+}
+
+// mayGo is a bind call that is let go: as many as must start together are bound or are let
+// go, too.
+func (w *world) mayGo(pod *corev1.Pod, node string) {
+	if w.pods[pod.UID] == nil {
+		return
+	}
+	w.letGo[pod.UID] = node
+	key, member := Of(pod)
+	if !member {
+		return
+	}
+	together := 0
+	for uid, other := range w.pods {
+		if k, of := Of(other); of && k == key && (other.Spec.NodeName != "" || w.letGo[uid] != "" || w.justLetGo(uid)) {
+			together++
+		}
+	}
+	if together < w.least[key.Name] {
+		w.Fatalf("%s is let go with %d of %d members of %s", pod.Name, together, w.least[key.Name], key.Name)
+	}
+}
+
+func (w *world) justLetGo(uid types.UID) bool {
+	return slices.ContainsFunc(w.calls, func(c heldCall) bool { return c.pod.UID == uid && c.ended && c.err == nil })
+}
+
+// bind has the API server bind a pod that was let go, or refuse it.
+func (w *world) bind() {
+	pod := w.some(func(pod *corev1.Pod) bool { return pod.Spec.NodeName == "" && w.letGo[pod.UID] != "" })
+	w.finishBinding(pod, rapid.IntRange(0, 5).Draw(w.T, "fails") == 0)
+}
+
+func (w *world) finishBinding(pod *corev1.Pod, fails bool) {
+	node := w.letGo[pod.UID]
+	delete(w.letGo, pod.UID)
+	if fails {
+		w.cluster.Release(pod.UID)
+		w.Bound(pod.UID, context.DeadlineExceeded)
+		return
+	}
+	w.Bound(pod.UID, nil)
+	pod.Spec.NodeName = node
+	w.put(pod)
+}
+
+// hangUp is a scheduler that gives a call up.
+func (w *world) hangUp() {
+	if len(w.calls) == 0 {
+		w.Skip()
+	}
+	c := rapid.SampledFrom(w.calls).Draw(w.T, "call")
+	if w.Manager.drop(c.pod.UID, c.hold, context.Canceled) == nil {
+		w.Fatalf("the call for %s goes on, and nobody waits", c.pod.Name)
+	}
+	w.collect()
+}
+
+func (w *world) pass(d time.Duration) {
+	w.clock.Step(d)
+	w.expire()
+	w.collect()
+}
+
+func (w *world) ahead() { w.planAhead() }
+
+// check is what holds at any time.
+func (w *world) check() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.receive()
+	for uid, g := range w.groupOf {
+		p := g.members[uid]
+		if assumed := w.cluster.Assumed(uid); (p.stage == placed || p.stage == held) && assumed != p.place {
+			w.Fatalf("%s is %s on %q, and counts on %q", uid, p.stage, p.place, assumed)
+		}
+		if assumed := w.cluster.Assumed(uid); p.stage == pending && assumed != "" {
+			w.Fatalf("%s is pending, and counts on %q", uid, assumed)
+		}
+		if (p.stage == held) != (p.hold != nil) {
+			w.Fatalf("%s is %s, its call: %v", uid, p.stage, p.hold)
+		}
+	}
+	for _, c := range w.calls {
+		if age := w.clock.Since(c.since); !c.ended && age > 31*time.Second {
+			w.Fatalf("the call for %s is held for %s", c.pod.Name, age)
+		}
+	}
+	for node := range w.cluster.Snapshot().Nodes() {
+		if len(node.Pods) > room {
+			w.Fatalf("%d pods are on %s", len(node.Pods), node.Name)
+		}
+	}
+}
+
+// settle has a scheduler at work that does nothing wrong, for a while.
+func (w *world) settle() {
+	for range 100 {
+		w.ahead()
+		for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
+			if pod := w.pods[uid].DeepCopy(); pod.Spec.NodeName == "" && w.letGo[uid] == "" && !w.isHeld(uid) {
+				w.attempt(pod, false)
+			}
+		}
+		for _, uid := range slices.Sorted(maps.Keys(w.letGo)) {
+			w.finishBinding(w.pods[uid].DeepCopy(), false)
+		}
+		w.pass(time.Second)
+		w.check()
+	}
+}
+
+// checkSettled is what holds when nothing is left to do: groups that wait are such that
+// there is too little room for, or too few members.
+func (w *world) checkSettled() {
+	if len(w.calls) > 0 {
+		w.Fatalf("%s is held still", w.calls[0].pod.Name)
+	}
+	free := 0
+	for node := range w.cluster.Snapshot().Nodes() {
+		free += room - len(node.Pods)
+	}
+	for _, name := range groupNames {
+		exist, bound := 0, 0
+		for _, pod := range w.pods {
+			if key, of := Of(pod); of && key.Name == name {
+				exist++
+				if pod.Spec.NodeName != "" {
+					bound++
+				}
+			}
+		}
+		if missing := w.least[name] - bound; bound < w.least[name] && exist >= w.least[name] && free >= missing {
+			w.Fatalf("%s waits: %d of %d members are bound, %d exist, and there is room for %d", name, bound, w.least[name], exist, free)
+		}
+	}
+}
+
+func TestGangsStartWholeWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		defer func() { // else timers of assumptions outlive the test
+			for uid := range w.pods {
+				w.cluster.Release(uid)
+			}
+		}()
+		do := func(step func()) func(*rapid.T) { return func(t *rapid.T) { w.T = t; step() } }
+		t.Repeat(map[string]func(*rapid.T){
+			"create": do(w.create), "create another": do(w.create), "create one more": do(w.create),
+			"remove": do(w.remove), "ask for another number": do(w.askAnew),
+			"schedule": do(w.schedule), "schedule more": do(w.schedule), "schedule still more": do(w.schedule),
+			"call again": do(w.callAgain), "bind": do(w.bind), "bind more": do(w.bind), "hang up": do(w.hangUp), "plan ahead": do(w.ahead),
+			"a second": do(func() { w.pass(time.Second) }), "a long time": do(func() { w.pass(25 * time.Second) }),
+			"": do(w.check),
+		})
+		w.T = t
+		w.settle()
+		w.checkSettled()
+	})
+}
