@@ -11,6 +11,8 @@ import (
 // below.
 func (n *Nominator) observe(event cluster.PodEvent) {
 	n.note(event)
+	_, early := n.early[event.UID]
+	delete(n.early, event.UID)
 	p := n.nominees[event.UID]
 	if event.Pod == nil {
 		if p != nil {
@@ -19,7 +21,7 @@ func (n *Nominator) observe(event cluster.PodEvent) {
 		return
 	}
 	if p == nil {
-		n.meet(event.Pod)
+		n.meet(event.Pod, early)
 		return
 	}
 	changed := event.Pod.ResourceVersion != p.pod.ResourceVersion
@@ -41,8 +43,9 @@ func (n *Nominator) observe(event cluster.PodEvent) {
 	}
 }
 
-// meet takes in a pod that was not known.
-func (n *Nominator) meet(pod *cluster.Pod) {
+// meet takes in a pod that was not known. Early says that the scheduler has taken it up
+// already: a filter call has decided about it, or is about to.
+func (n *Nominator) meet(pod *cluster.Pod, early bool) {
 	store := n.stores[pod.Spec.SchedulerName]
 	if store == nil || pod.Spec.SchedulingGroup != nil || n.skip(pod.Pod) { // kube-scheduler plans a PodGroup of its own as one
 		return
@@ -51,19 +54,22 @@ func (n *Nominator) meet(pod *cluster.Pod) {
 	n.arrivals++
 	n.nominees[pod.UID] = p
 	n.count(p, 1)
-	if pod.NominatedBy() == FieldManager {
-		n.adopt(p)
-	} else {
+	switch {
+	case pod.NominatedBy() == FieldManager:
+		n.adopt(p, early)
+	case early:
+		n.enter(p, taken)
+	default:
 		n.place(p)
 	}
 }
 
 // adopt goes on with a nomination that a former process wrote: the pod counts on its node
-// again. Where that cannot be, the nomination is taken back.
-func (n *Nominator) adopt(p *nominee) {
+// again, unless a filter call decides about that. Where it cannot, the nomination is taken back.
+func (n *Nominator) adopt(p *nominee, early bool) {
 	p.mine, p.written = p.nominated(), n.clock.Now()
 	stage := standing
-	if n.cluster.Assumed(p.pod.UID) != "" { // by a filter call
+	if early || n.cluster.Assumed(p.pod.UID) != "" {
 		stage = taken
 	} else if node := n.cluster.Snapshot().NodeByName(p.mine); node == nil || n.cluster.Assume(p.pod, node) != nil {
 		n.place(p)
@@ -203,6 +209,9 @@ func (n *Nominator) expire(p *nominee) {
 		n.place(p)
 	case standing, taken:
 		if !p.tried() || p.sending || now.Sub(p.since) < n.limits.Lifetime || n.makingRoom(p) {
+			return
+		}
+		if p.stage == taken && n.cluster.Assumed(p.pod.UID) != "" { // as a filter call has decided, until that expires
 			return
 		}
 		n.end(p, Expired)

@@ -32,6 +32,7 @@ type world struct {
 	watch   []event                   // what the watch has yet to show
 	writes  []writeUnderWay
 	taken   map[types.UID]string // pods in the hands of the scheduler, and their nodes
+	handed  map[types.UID]string // what was in the hands of the scheduler when muster was restarted
 	created int
 	settled bool // no write fails any more
 }
@@ -141,6 +142,7 @@ func (w *world) nominateTo(pod *corev1.Pod, node string) {
 func (w *world) restart() {
 	w.forget()
 	w.watch, w.writes = nil, nil
+	w.handed = maps.Clone(w.taken)
 	nodes := w.cluster.Snapshot().Nodes()
 	w.bench = newBench(w, w.bounds, w.clock, nil)
 	for node := range nodes {
@@ -308,6 +310,11 @@ func (w *world) check() {
 	if counts != w.counts {
 		w.Fatalf("counted %v, are %v", w.counts, counts)
 	}
+	for uid, node := range w.taken {
+		if got := w.cluster.Assumed(uid); got != node && w.handed[uid] != node {
+			w.Fatalf("the scheduler is about to bind %s to %s, and it counts on %q", uid, node, got)
+		}
+	}
 	for node, pods := range w.load() {
 		if node != "" && pods > room {
 			w.Fatalf("%d pods are on %s, which has room for %d", pods, node, room)
@@ -324,6 +331,12 @@ func (w *world) settle() {
 			w.drop(w.pods[uid])
 		}
 	}
+	for uid := range w.pods { // what a filter call has assumed expires
+		if p := w.nominees[uid]; p == nil || !p.stage.holds() {
+			w.cluster.Release(uid)
+		}
+	}
+	clear(w.taken)
 	left := map[types.UID]int{}
 	for range 60 {
 		for len(w.watch) > 0 {

@@ -3,7 +3,9 @@ package nomination
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +52,7 @@ type Nominator struct {
 
 	mu       sync.Mutex // taken before the lock of the cluster
 	nominees map[types.UID]*nominee
+	early    map[types.UID]time.Time // pods that were taken up before the watch showed them, and when
 	jams     map[jam]*stuck
 	// nominated are the pending pods with a nominated node, of all profiles.
 	nominated map[types.UID]*cluster.Pod
@@ -67,7 +70,7 @@ func New(o Options) *Nominator {
 		stores:  map[string]*predicates.VerdictStore{},
 		metrics: newMetrics(o.Registerer),
 		writer:  o.Writer, inbox: newInbox(), seed: o.Seed,
-		nominees: map[types.UID]*nominee{}, jams: map[jam]*stuck{}, nominated: map[types.UID]*cluster.Pod{},
+		nominees: map[types.UID]*nominee{}, early: map[types.UID]time.Time{}, jams: map[jam]*stuck{}, nominated: map[types.UID]*cluster.Pod{},
 	}
 	for _, store := range o.Stores {
 		n.stores[store.Profile.Name] = store
@@ -129,6 +132,9 @@ func (n *Nominator) expireAll() {
 	for _, p := range n.nominees {
 		n.expire(p)
 	}
+	maps.DeleteFunc(n.early, func(uid types.UID, at time.Time) bool {
+		return n.clock.Since(at) >= n.limits.Lifetime && n.cluster.Assumed(uid) == ""
+	})
 	n.probe()
 }
 
@@ -151,6 +157,7 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 	defer n.mu.Unlock()
 	p := n.nominees[uid]
 	if p == nil {
+		n.early[uid] = n.clock.Now()
 		return ""
 	}
 	if p.stage.holds() {
