@@ -79,21 +79,19 @@ func (p *process) Nominate(_ context.Context, pod *corev1.Pod, node string) erro
 	next.ManagedFields = []metav1.ManagedFieldsEntry{{
 		Manager: nomination.FieldManager, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
 	}}
-	p.wrote("nominate", next)
+	p.mu.Lock()
+	p.writes = append(p.writes, strings.TrimSpace("nominate "+pod.Name+" "+node))
+	p.mu.Unlock()
+	p.set(next)
 	return nil
 }
 
 // Wake implements Client.
 func (p *process) Wake(_ context.Context, pod *corev1.Pod) error {
-	p.wrote("wake", pod.DeepCopy())
-	return nil
-}
-
-func (p *process) wrote(what string, pod *corev1.Pod) {
 	p.mu.Lock()
-	p.writes = append(p.writes, strings.TrimSpace(what+" "+pod.Name+" "+pod.Status.NominatedNodeName))
-	p.mu.Unlock()
-	p.set(pod)
+	defer p.mu.Unlock()
+	p.writes = append(p.writes, "wake "+pod.Name)
+	return nil
 }
 
 // written is what was written since it was last asked, in the order of the words.

@@ -15,8 +15,6 @@ func newDenials(ttl time.Duration) *denials {
 
 func (d *denials) add(key Key) { d.cache.SetDefault(key.text(), nil) }
 
-func (d *denials) remove(key Key) { d.cache.Delete(key.text()) }
-
 func (d *denials) has(key Key) bool {
 	_, denied := d.cache.Get(key.text())
 	return denied

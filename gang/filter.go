@@ -43,7 +43,7 @@ func (m *Manager) Filter(pod *cluster.Pod) Decision {
 	parts, reason := m.bundle(g)
 	switch {
 	case reason != "":
-		return m.refuse(reason)
+		return m.refuse(p, reason)
 	case p.stage != pending:
 		return Decision{Member: true, Node: p.place}
 	case startedAll(parts):
@@ -51,14 +51,15 @@ func (m *Manager) Filter(pod *cluster.Pod) Decision {
 	}
 	switch reason := m.plan(parts, p); {
 	case reason != "":
-		return m.refuse(reason)
+		return m.refuse(p, reason)
 	case p.stage == pending:
-		return m.refuse(ReasonNoRoom)
+		return m.refuse(p, ReasonNoRoom)
 	}
 	return Decision{Member: true, Node: p.place}
 }
 
-func (m *Manager) refuse(reason string) Decision {
+func (m *Manager) refuse(p *member, reason string) Decision {
+	p.refused = true
 	m.metrics.refusals.WithLabelValues(reason).Inc()
 	return Decision{Reason: reason}
 }
@@ -71,7 +72,9 @@ func (m *Manager) Placed(uid types.UID, node string) {
 	if g == nil {
 		return
 	}
-	switch p := g.members[uid]; p.stage {
+	p := g.members[uid]
+	p.refused = false
+	switch p.stage {
 	case pending, placed:
 		m.enter(p, placed)
 		p.place = node
@@ -98,6 +101,7 @@ func (m *Manager) Refused(uid types.UID) {
 		return
 	}
 	m.giveUp(g.members[uid], errRefused)
+	g.members[uid].refused = true
 	parts, reason := m.bundle(g)
 	if reason != "" || parts[0].spec.policy.GangMode == v1alpha1.GangNonStrict {
 		return

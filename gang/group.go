@@ -36,6 +36,11 @@ type member struct {
 	since time.Time // of the stage
 	place string    // the node, unless it is pending
 	hold  *hold     // while it is held
+
+	seen bool // by the watch: else the scheduler was first
+	// refused says that filter has refused it since it was last told of a place. The scheduler
+	// waits for an event then.
+	refused bool
 }
 
 // ready says that the scheduler will try the pod.
@@ -43,10 +48,9 @@ func (p *member) ready() bool {
 	return p.pod.DeletionTimestamp == nil && len(p.pod.Spec.SchedulingGates) == 0
 }
 
-// tried says that the scheduler has found no place for the pod at least once: it waits for
-// an event since.
-func (p *member) tried() bool {
-	return slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool {
+// sleeps says that the scheduler waits for an event to try the pod again.
+func (p *member) sleeps() bool {
+	return p.refused || slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
 	})
 }
@@ -83,15 +87,6 @@ func (g *group) counts() counts {
 
 // assigned is how many are bound, or let go to be.
 func (c counts) assigned() int { return c[binding] + c[bound] }
-
-// all is how many there are.
-func (c counts) all() int {
-	sum := 0
-	for _, n := range c {
-		sum += n
-	}
-	return sum
-}
 
 // in are the members in a stage, in the order in which the scheduler takes them.
 func (g *group) in(s stage) []*member {

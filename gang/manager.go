@@ -123,7 +123,7 @@ func (m *Manager) observe(state cluster.PodState) {
 	}
 	if g := m.join(state.Pod); g != nil {
 		p := g.members[state.UID]
-		p.pod = state.Pod
+		p.pod, p.seen = state.Pod, true
 		switch {
 		case state.Pod.Spec.NodeName != "":
 			m.enter(p, bound)

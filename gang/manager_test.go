@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
@@ -452,9 +453,7 @@ func TestAPlanGivesWayToASinglePod(t *testing.T) {
 	})
 }
 
-func annotate(group interface {
-	SetAnnotations(map[string]string)
-}, key, value string) {
+func annotate(group *unstructured.Unstructured, key, value string) {
 	group.SetAnnotations(map[string]string{key: value})
 }
 
@@ -551,5 +550,33 @@ func TestEvictionsThatHarmAGangAreKnown(t *testing.T) {
 			}
 		}
 		call.cancel()
+	})
+}
+
+func TestAMemberThatWasRefusedIsWokenBeforeTheWatchSaysSo(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 2, "1")
+		p.set(node("a", "8"), podGroup("g", 2), pods[0])
+		p.after(time.Second)
+		if got := p.filter(pods[0]); got != ReasonSiblings {
+			t.Fatalf("it is told %q", got)
+		}
+		p.set(pods[1])
+		p.after(time.Second)
+		if diff := cmp.Diff([]string{"nominate g-0 a", "nominate g-1 a", "wake g-0"}, p.written()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAPodThatIsGoneWhenTheSchedulerAsksAboutItIsForgotten(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(node("a", "8"), podGroup("g", 2))
+		gone := members("g", 1, "1")[0]
+		p.Filter(p.cluster.ResourceNames().NewPod(gone))
+		p.after(10 * time.Second)
+		if about := p.Report(); len(about) > 0 {
+			t.Errorf("there are gangs: %+v", about)
+		}
 	})
 }

@@ -144,6 +144,11 @@ func (m *Manager) expire() {
 	m.receive()
 	m.denied.expire()
 	now := m.clock.Now()
+	for uid, g := range m.groupOf { // the scheduler asked about a pod that was gone
+		if p := g.members[uid]; !p.seen && now.Sub(p.since) >= m.limits.DenyTTL && m.cluster.PendingPod(uid) == nil {
+			m.leave(g, uid)
+		}
+	}
 	for _, g := range m.groups {
 		c := g.counts()
 		if c[placed]+c[held] == 0 {

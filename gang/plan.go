@@ -14,20 +14,10 @@ import (
 // as must start together have one or count already. It returns the reason why not. The
 // scheduler is told of all but the member that it asks about, nil for none.
 func (m *Manager) plan(parts []part, asking *member) (reason string) {
-	g := parts[0].group
-	for _, p := range parts {
-		switch ready := len(readyOf(p.in(pending))); {
-		case p.store == nil || p.store != g.store:
-			g.why = "no profile of muster has the scheduler name of all members"
-			return ReasonNoPlace
-		case ready < p.missing():
-			g.why = fmt.Sprintf("waiting for %d more of %d members to be created", p.missing()-ready, p.spec.minMember)
-			if p.group != g {
-				g.why += " in " + p.key.String()
-			}
-			return ReasonSiblings
-		}
+	if reason := incomplete(parts); reason != "" {
+		return reason
 	}
+	g := parts[0].group
 	now := m.cluster.Snapshot().Generation
 	if g.looked == now || asking != nil && m.denied.has(g.key) {
 		return ReasonNoPlace // as before
@@ -53,6 +43,25 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 	}
 	g.why = "the nodes change faster than places can be planned"
 	return ReasonNoPlace
+}
+
+// incomplete is the reason why a bundle cannot be planned, whatever the nodes.
+func incomplete(parts []part) (reason string) {
+	g := parts[0].group
+	for _, p := range parts {
+		switch ready := len(readyOf(p.in(pending))); {
+		case p.store == nil || p.store != g.store:
+			g.why = "no profile of muster has the scheduler name of all members"
+			return ReasonNoPlace
+		case ready < p.missing():
+			g.why = fmt.Sprintf("waiting for %d more of %d members to be created", p.missing()-ready, p.spec.minMember)
+			if p.group != g {
+				g.why += " in " + p.key.String()
+			}
+			return ReasonSiblings
+		}
+	}
+	return ""
 }
 
 // attempts is how often a plan is made anew because a node changed meanwhile.

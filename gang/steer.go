@@ -14,7 +14,7 @@ import (
 // scheduler waits for an event to try it again. The scheduler may be faster: then there is
 // nothing to tell.
 func (m *Manager) steer(p *member) {
-	uid, wake := p.pod.UID, p.tried()
+	uid, wake := p.pod.UID, p.sleeps()
 	m.writer.Post(func(ctx context.Context) (bool, error) { return m.nominate(ctx, uid, nominateTries) })
 	if wake {
 		m.writer.Post(func(ctx context.Context) (bool, error) { return m.wake(ctx, uid) })
