@@ -2,13 +2,14 @@ package extender_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,14 +28,19 @@ func ofGang(name string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Labels = map[string]string{v1alpha1.LabelX: name} }
 }
 
+// members are pods of a group, which are named after it and numbered.
+func members(group string, count int, cpu string, change ...func(*corev1.Pod)) []*corev1.Pod {
+	var pods []*corev1.Pod
+	for i := range count {
+		pods = append(pods, newPod(fmt.Sprintf("%s-%d", group, i), cpu, append([]func(*corev1.Pod){ofGang(group)}, change...)...))
+	}
+	return pods
+}
+
 // createPodGroups has the API server know PodGroups, and creates some of the test's own.
 func (c *cluster) createPodGroups(groups ...*unstructured.Unstructured) {
 	c.Helper()
-	client, err := dynamic.NewForConfig(shared.RESTConfig())
-	if err != nil {
-		c.Fatal(err)
-	}
-	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	definitions := c.dynamic().Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	files, err := filepath.Glob("../../charts/muster/crds/*.yaml")
 	if err != nil || len(files) == 0 {
 		c.Fatalf("the chart has no CRDs: %v", err)
@@ -53,17 +59,32 @@ func (c *cluster) createPodGroups(groups ...*unstructured.Unstructured) {
 		}
 	}
 	for _, group := range groups {
-		groups := client.Resource(v1alpha1.ResourceOf(group.GroupVersionKind().Group)).Namespace(workload.Namespace)
+		like := c.podGroups(group)
 		c.eventually("create PodGroup "+group.GetName(), func() error {
-			_, err := groups.Create(c.Context(), group, metav1.CreateOptions{})
+			_, err := like.Create(c.Context(), group, metav1.CreateOptions{})
 			return err
 		})
 		c.Cleanup(func() {
-			if err := groups.Delete(context.Background(), group.GetName(), metav1.DeleteOptions{}); err != nil {
+			if err := like.Delete(context.Background(), group.GetName(), metav1.DeleteOptions{}); err != nil {
 				c.Errorf("delete PodGroup %s: %v", group.GetName(), err)
 			}
 		})
 	}
+}
+
+func (c *cluster) dynamic() dynamic.Interface {
+	c.Helper()
+	client, err := dynamic.NewForConfig(shared.RESTConfig())
+	if err != nil {
+		c.Fatal(err)
+	}
+	return client
+}
+
+// podGroups are those of the API group of one of them.
+func (c *cluster) podGroups(like *unstructured.Unstructured) dynamic.ResourceInterface {
+	c.Helper()
+	return c.dynamic().Resource(v1alpha1.ResourceOf(like.GroupVersionKind().Group)).Namespace(workload.Namespace)
 }
 
 func newPodGroup(name string, minMember int64) *unstructured.Unstructured {
@@ -74,59 +95,83 @@ func newPodGroup(name string, minMember int64) *unstructured.Unstructured {
 	}}
 }
 
-func (c *cluster) bound() (bound, waiting int) {
+// deletePods deletes the pods of a label selector.
+func (c *cluster) deletePods(selector string) {
 	c.Helper()
-	pods, err := c.pods()
+	err := c.client.CoreV1().Pods(workload.Namespace).DeleteCollection(c.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		c.Fatal(err)
 	}
-	for _, pod := range pods {
-		if pod.Spec.NodeName != "" {
-			bound++
-		} else {
-			waiting++
-		}
-	}
-	return bound, waiting
 }
 
+// seed is the example of the coscheduling plugin, to the letter.
+const seed = `
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: PodGroup
+metadata:
+  name: nginx
+spec:
+  scheduleTimeoutSeconds: 10
+  minMember: 4
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: nginx
+  labels:
+    app: nginx
+spec:
+  replicas: 6
+  selector:
+    matchLabels:
+      app: nginx
+  template:
+    metadata:
+      name: nginx
+      labels:
+        app: nginx
+        pod-group.scheduling.sigs.k8s.io: nginx
+    spec:
+      containers:
+      - name: nginx
+        image: nginx
+        resources:
+          limits:
+            cpu: 3000m
+            memory: 500Mi
+          requests:
+            cpu: 3000m
+            memory: 500Mi
+`
+
 func TestTheSeedsGang(t *testing.T) {
-	for name, test := range map[string]struct{ room, bound int }{
-		"room for four":  {4, 4},
-		"room for three": {3, 0},
+	for name, test := range map[string]struct {
+		room int
+		want map[string]int
+	}{
+		"room for four":  {4, map[string]int{"nginx": 4}},
+		"room for three": {3, map[string]int{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, newNodes(test.room, "4")...)
-			c.createPodGroups(newPodGroup("nginx", 4))
 			s := c.serve(serving{})
+			w := s.watch()
 			c.schedule(s.schedulerConfig(nil))
-			c.createPods(newPods(6, "3", ofGang("nginx"))...)
-			c.eventually("the gang starts as far as there is room", func() error {
-				pods, err := c.pods()
-				if err != nil {
-					return err
-				}
-				bound, refused := 0, 0
-				for _, pod := range pods {
-					if pod.Spec.NodeName != "" {
-						bound++
-					}
-					for _, condition := range pod.Status.Conditions {
-						if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonUnschedulable {
-							refused++
-						}
-					}
-				}
-				if bound != test.bound || refused != 6-test.bound {
-					page, _ := s.get("/debug/gangs")
-					return fmt.Errorf("%d pods are bound, want %d; %d are unschedulable: %s", bound, test.bound, refused, page)
-				}
-				return nil
-			})
-			time.Sleep(2 * time.Second)
-			if bound, waiting := c.bound(); bound != test.bound || waiting != 6-test.bound {
-				t.Errorf("%d pods are bound and %d wait", bound, waiting)
+			podGroup, replicaSet, _ := strings.Cut(seed, "---")
+			group, set := &unstructured.Unstructured{}, &appsv1.ReplicaSet{}
+			if err := errors.Join(yaml.Unmarshal([]byte(podGroup), &group.Object), yaml.UnmarshalStrict([]byte(replicaSet), set)); err != nil {
+				t.Fatal(err)
 			}
+			c.createPodGroups(group)
+			c.createReplicaSet(set)
+			c.eventually("there are six pods", func() error {
+				pods, err := c.pods()
+				if err == nil && len(pods) != 6 {
+					err = fmt.Errorf("there are %d", len(pods))
+				}
+				return err
+			})
+			w.settles(exactly(test.want))
 			if page, err := s.get("/debug/gangs/" + workload.Namespace + "/nginx"); err != nil || !strings.Contains(page, "4 members must start together") {
 				t.Errorf("/debug/gangs/…/nginx says %q, error %v", page, err)
 			}
@@ -135,4 +180,17 @@ func TestTheSeedsGang(t *testing.T) {
 			}
 		})
 	}
+}
+
+func (c *cluster) createReplicaSet(set *appsv1.ReplicaSet) {
+	c.Helper()
+	sets := c.client.AppsV1().ReplicaSets(workload.Namespace)
+	if _, err := sets.Create(c.Context(), set, metav1.CreateOptions{}); err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() { // before its pods, which it would replace
+		if err := sets.Delete(context.Background(), set.Name, metav1.DeleteOptions{}); err != nil {
+			c.Errorf("delete ReplicaSet %s: %v", set.Name, err)
+		}
+	})
 }

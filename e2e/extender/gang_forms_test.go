@@ -1,0 +1,68 @@
+package extender_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+// oneOfEach has a profile for each way to pick a node.
+const oneOfEach = `
+profiles:
+- {schedulerName: scheduler-picks, nodeSelection: Scheduler}
+- {schedulerName: muster-picks, nodeSelection: Extender}
+- {schedulerName: nominated, nodeSelection: Nominate}
+`
+
+// by makes pods members of a group by a label, and has them say how many must start
+// together if no PodGroup does.
+func by(label, group string, minMember int) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Labels = map[string]string{label: group}
+		if label == v1alpha1.LabelMuster {
+			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: strconv.Itoa(minMember)}
+		}
+	}
+}
+
+// Of each form there is, for each profile, a gang for which there is room and one for which
+// there will never be.
+func TestAGangMayHaveAnyFormAndBePlacedByAnybody(t *testing.T) {
+	const each, tooMany = 3, 30
+	profiles := []string{"scheduler-picks", "muster-picks", "nominated"}
+	room := each * len(profiles) * len(v1alpha1.GroupLabels())
+	c := newCluster(t, newNodes(room, "4")...)
+	var groups []*unstructured.Unstructured
+	var pods []*corev1.Pod
+	want := map[string]int{}
+	for number, label := range v1alpha1.GroupLabels() {
+		for _, profile := range profiles {
+			for name, count := range map[string]int{"fits": each, "large": tooMany} {
+				name = fmt.Sprintf("%s-%s-%d", name, profile, number)
+				if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" {
+					group := newPodGroup(name, int64(count))
+					group.SetAPIVersion(apiGroup + "/" + v1alpha1.Version)
+					groups = append(groups, group)
+				}
+				pods = append(pods, members(name, count, "3", scheduledBy(profile), by(label, name, count))...)
+				if count == each {
+					want[name] = each
+				}
+			}
+		}
+	}
+	c.createPodGroups(groups...)
+	s := c.serve(serving{config: oneOfEach})
+	w := s.watch()
+	c.schedule(s.schedulerConfig(nil))
+	c.createPods(pods...)
+	w.settles(exactly(want))
+	if got := s.calls("filter", "error"); got > 0 {
+		t.Errorf("%d filter calls failed", got)
+	}
+}

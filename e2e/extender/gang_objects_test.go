@@ -1,0 +1,99 @@
+package extender_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"muster.dev/muster/e2e/workload"
+)
+
+// awaitWords waits until the scheduler has said something in an event about a pod.
+func (c *cluster) awaitWords(pod, words string) {
+	c.Helper()
+	c.eventually("an event says it", func() error {
+		events, err := c.client.CoreV1().Events(workload.Namespace).List(c.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})
+		if err != nil {
+			return err
+		}
+		var said []string
+		for _, event := range events.Items {
+			if strings.Contains(event.Message, words) {
+				return nil
+			}
+			said = append(said, event.Message)
+		}
+		return fmt.Errorf("of %q, want: %s", said, words)
+	})
+}
+
+func TestAGroupMayBeCreatedAfterItsPods(t *testing.T) {
+	c := newCluster(t, newNodes(4, "4")...)
+	c.createPodGroups(newPodGroup("misspelled", 4))
+	s := c.serve(serving{})
+	w := s.watch()
+	c.schedule(s.schedulerConfig(nil))
+	c.createPods(members("g", 4, "3")...)
+	for i := range 4 {
+		c.awaitWords(fmt.Sprintf("g-%d", i), "4 gang: its PodGroup does not exist")
+	}
+	w.settles(exactly(map[string]int{}))
+	const why = "there is no PodGroup g in namespace default"
+	if page, err := s.get("/debug/gangs/" + workload.Namespace + "/g"); err != nil || !strings.Contains(page, why) {
+		t.Errorf("/debug/gangs/…/g says %q, error %v, want: %s", page, err, why)
+	}
+	c.createPodGroups(newPodGroup("g", 4))
+	w.settles(exactly(map[string]int{"g": 4}))
+}
+
+func TestMembersWaitForTheOthersToBeCreated(t *testing.T) {
+	c := newCluster(t, newNodes(4, "4")...)
+	c.createPodGroups(newPodGroup("g", 4))
+	s := c.serve(serving{})
+	w := s.watch()
+	c.schedule(s.schedulerConfig(nil))
+	pods := members("g", 4, "3")
+	c.createPods(pods[:3]...)
+	w.settles(exactly(map[string]int{}))
+	c.awaitWords("g-0", "4 gang: members are missing")
+	c.createPods(pods[3])
+	w.settles(exactly(map[string]int{"g": 4}))
+}
+
+func TestAGangWaitsUntilItsMinResourcesAreFree(t *testing.T) {
+	c := newCluster(t, newNodes(4, "4")...)
+	group := newPodGroup("g", 2)
+	if err := unstructured.SetNestedStringMap(group.Object, map[string]string{"cpu": "20"}, "spec", "minResources"); err != nil {
+		t.Fatal(err)
+	}
+	c.createPodGroups(group)
+	s := c.serve(serving{})
+	w := s.watch()
+	c.schedule(s.schedulerConfig(nil))
+	c.createPods(members("g", 2, "1")...)
+	w.settles(exactly(map[string]int{}))
+	c.create(&workload.Cluster{Nodes: []*corev1.Node{newNode("added", "4")}})
+	w.settles(exactly(map[string]int{"g": 2}))
+}
+
+func TestAMemberThatHasFinishedDoesNotKeepTheOthersFromStarting(t *testing.T) {
+	c := newCluster(t, newNodes(3, "4")...)
+	c.createPodGroups(newPodGroup("g", 3))
+	pods := members("g", 4, "3")
+	pods[0].Spec.NodeName = "node-00"
+	c.createPods(pods[0])
+	finished := c.pod(pods[0].Name)
+	finished.Status.Phase = corev1.PodSucceeded
+	if _, err := c.client.CoreV1().Pods(workload.Namespace).UpdateStatus(t.Context(), finished, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s := c.serve(serving{})
+	w := s.watch()
+	c.schedule(s.schedulerConfig(nil))
+	c.createPods(pods[1:]...)
+	w.settles(exactly(map[string]int{"g": 3}))
+}
