@@ -176,9 +176,12 @@ func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 	case to == "" && decision.Member:
 		w.Refused(pod.UID)
 		return
-	case to == "":
-		w.GiveWay(known, w.store)
+	case to == "" && !w.GiveWay(known, w.store):
 		return
+	case to == "":
+		if to = w.fitting(known, "", offersOne); to == "" {
+			return
+		}
 	}
 	w.apply(w.cluster.Assume(known, w.cluster.Snapshot().NodeByName(to)))
 	if decision.Member {
