@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/status"
 )
 
 // part is a group of those that start together, and what is asked of it now.
@@ -28,12 +29,12 @@ func (m *Manager) bundle(g *group) (parts []part, reason string) {
 		}
 		other := m.groups[Key{g.key.Label, name}]
 		if other == nil {
-			g.why = fmt.Sprintf("waiting for members of %s, with which it starts together, to be created", name)
+			g.waits(status.MembersMissing, fmt.Sprintf("waiting for members of %s, with which it starts together, to be created", name))
 			return nil, ReasonSiblings
 		}
 		spec, reason := m.spec(other)
 		if reason != "" {
-			g.why = fmt.Sprintf("%s, with which it starts together: %s", name, other.why)
+			g.waits(other.reason, fmt.Sprintf("%s, with which it starts together: %s", name, other.why))
 			return nil, reason
 		}
 		parts = append(parts, part{other, spec})

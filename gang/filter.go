@@ -5,6 +5,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/status"
 )
 
 // Reasons for which all nodes are refused. They are constant: a changing one would have the
@@ -88,10 +89,14 @@ func (m *Manager) Placed(uid types.UID, node string) {
 	}
 }
 
-// Refused says that the scheduler was told of no node for a pod: its place was not good
-// any more, and it fits none of the nodes that the scheduler asked about.
+// Refused says that the scheduler was told of no node for a pod: its place is not among those
+// that the scheduler asked about, or not good any more, and it fits none of the others.
 //
-// That ends the plan, unless the group is within a tenth of what it needs (the rule of
+// A scheduler that looks at a sample of a large cluster may not have come upon the place.
+// Unless it knew of it, by nomination, another one is looked for on all nodes, and the pod is
+// steered there.
+//
+// Else the plan ends, unless the group is within a tenth of what it needs (the rule of
 // PostFilter in the coscheduling plugin) or is not strict: then the others wait for this one.
 func (m *Manager) Refused(uid types.UID) {
 	m.mu.Lock()
@@ -100,14 +105,23 @@ func (m *Manager) Refused(uid types.UID) {
 	if g == nil {
 		return
 	}
-	m.giveUp(g.members[uid], errRefused)
-	g.members[uid].refused = true
+	p := g.members[uid]
+	p.refused = true
+	if p.stage == pending {
+		return // its plan has ended meanwhile
+	}
+	knew := p.pod.Status.NominatedNodeName == p.place
+	m.giveUp(p, errRefused)
 	parts, reason := m.bundle(g)
-	if reason != "" || parts[0].spec.policy.GangMode == v1alpha1.GangNonStrict {
+	switch {
+	case reason != "" || parts[0].spec.policy.GangMode == v1alpha1.GangNonStrict:
+		return
+	case !knew:
+		m.plan(parts, nil) // denies the group if there is none
 		return
 	}
 	missing := parts[0].spec.minMember - parts[0].counted() - g.counts()[held]
 	if missing*10 > parts[0].spec.minMember {
-		m.deny(g, "a member fits none of the nodes that the scheduler offers", errRefused)
+		m.deny(g, status.Unschedulable, "a member fits none of the nodes that the scheduler offers", errRefused)
 	}
 }

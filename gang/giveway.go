@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/status"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
 )
@@ -63,7 +64,7 @@ func (m *Manager) giveWay(to string, above int32, store *predicates.VerdictStore
 	for _, g := range lower {
 		for _, p := range g.members {
 			if p.stage != pending && needed.Has(p.place) {
-				m.deny(g, fmt.Sprintf("its places were needed by %s, which has a higher priority", to), errOutranked)
+				m.deny(g, status.Unschedulable, fmt.Sprintf("its places were needed by %s, which has a higher priority", to), errOutranked)
 				denied = true
 				break
 			}

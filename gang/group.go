@@ -10,6 +10,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/status"
 	"muster.dev/muster/predicates"
 )
 
@@ -70,8 +71,16 @@ type group struct {
 	looked uint64
 	took   time.Duration // the last plan
 	again  time.Time     // when it may be planned again, ahead of the scheduler
-	why    string        // the group waits, in words
+	reason status.Reason // the group waits
+	why    string        // and the same in words
+	dirty  bool          // something may have changed since [Manager.Changed] told
 	spec   *spec         // as it was last read
+}
+
+// waits notes why the group does not start; "" when it does.
+func (g *group) waits(reason status.Reason, why string) {
+	g.dirty = g.dirty || g.reason != reason || g.why != why
+	g.reason, g.why = reason, why
 }
 
 // counts is how many members are how far.

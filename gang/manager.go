@@ -56,7 +56,9 @@ type Manager struct {
 	groups  map[Key]*group
 	groupOf map[types.UID]*group
 	denied  *denials
-	seed    uint64 // of the next plan
+	changed sets.Set[Key]                  // besides groups that are dirty
+	tables  map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
+	seed    uint64                         // of the next plan
 }
 
 // New returns a Manager that knows no member until it is run.
@@ -66,6 +68,7 @@ func New(o Options) *Manager {
 		metrics: newMetrics(o.Registerer),
 		stores:  map[string]*predicates.VerdictStore{},
 		groups:  map[Key]*group{}, groupOf: map[types.UID]*group{},
+		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},
 		denied: newDenials(o.Limits.DenyTTL),
 		inbox:  inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
 	}
@@ -123,7 +126,7 @@ func (m *Manager) observe(state cluster.PodState) {
 	}
 	if g := m.join(state.Pod); g != nil {
 		p := g.members[state.UID]
-		p.pod, p.seen = state.Pod, true
+		p.pod, p.seen, g.dirty = state.Pod, true, true
 		switch {
 		case state.Pod.Spec.NodeName != "":
 			m.enter(p, bound)
@@ -158,7 +161,7 @@ func (m *Manager) join(pod *cluster.Pod) *group {
 	}
 	g.members[pod.UID] = &member{pod: pod, since: m.clock.Now()}
 	g.store = m.stores[pod.Spec.SchedulerName]
-	g.looked = 0
+	g.looked, g.dirty = 0, true
 	m.groupOf[pod.UID] = g
 	return g
 }
@@ -168,8 +171,10 @@ func (m *Manager) leave(g *group, uid types.UID) {
 	m.giveUp(g.members[uid], errGone)
 	delete(g.members, uid)
 	delete(m.groupOf, uid)
+	g.dirty = true
 	if len(g.members) == 0 {
 		delete(m.groups, g.key)
+		m.changed.Insert(g.key)
 	}
 }
 
@@ -195,8 +200,12 @@ func (m *Manager) enter(p *member, to stage) {
 	if to == pending {
 		p.place = ""
 	}
-	if p.stage != to {
-		p.stage, p.since = to, m.clock.Now()
+	if p.stage == to {
+		return
+	}
+	p.stage, p.since = to, m.clock.Now()
+	if g := m.groupOf[p.pod.UID]; g != nil {
+		g.dirty = true
 	}
 }
 

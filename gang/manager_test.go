@@ -3,6 +3,7 @@ package gang
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -302,6 +303,54 @@ func TestAGangWithinATenthOfItsNeedWaitsForTheLastMember(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAMemberWhosePlaceTheSchedulerHasNotComeUponIsSteeredThere(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 3, "1")
+		p.set(node("a", "3"), podGroup("g", 3))
+		p.set(objects(pods)...)
+		unsteered := p.cluster.PendingPod(pods[1].UID)
+		call := p.start(pods[0])[0]
+		if decision := p.Filter(unsteered); decision.Node != "a" {
+			t.Fatalf("%+v", decision)
+		}
+		p.cluster.Release(unsteered.UID)
+		p.Refused(unsteered.UID)
+		if !call.held() {
+			t.Fatalf("the others are given up: %v", call.err)
+		}
+		p.after(time.Second)
+		writes := p.written()
+		if !slices.Contains(writes, "nominate g-1 a") || !slices.ContainsFunc(writes, func(w string) bool { return strings.HasPrefix(w, "wake g-1") }) {
+			t.Errorf("the member is not nominated or not woken: %v", writes)
+		}
+		p.start(pods[1:]...)
+		if call.held() || call.err != nil {
+			t.Errorf("the gang has not started: held %t, error %v", call.held(), call.err)
+		}
+	})
+}
+
+func TestAGroupsTimeDoesNotBeginAnewWhenAMemberIsReplaced(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 3, "1")
+		p.set(node("a", "8"), podGroup("g", 3, func(spec map[string]any) { spec["scheduleTimeoutSeconds"] = int64(10) }))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		call := p.start(pods[0])[0]
+		p.after(8 * time.Second)
+		p.delete(pods[1])
+		p.set(members("g", 4, "1")[3])
+		p.after(time.Second / 2)
+		if !call.held() {
+			t.Fatalf("the call ended too early: %v", call.err)
+		}
+		p.after(time.Second)
+		if call.held() || !errors.Is(call.err, errTimeout) {
+			t.Errorf("when the time of the group is up, the call is held: %t, error %v", call.held(), call.err)
+		}
+	})
 }
 
 func TestARepeatedBindCallJoinsTheFirst(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/gang/status"
 )
 
 // Why a held call ends without quorum. The scheduler shows the text as the reason of the
@@ -99,7 +101,8 @@ func (m *Manager) commit(parts []part) {
 		if !p.started() && !p.planned.IsZero() {
 			m.metrics.quorum.Observe(m.clock.Since(p.planned).Seconds())
 		}
-		p.why, p.failed, p.satisfied = "", time.Time{}, true
+		p.failed, p.satisfied = time.Time{}, true
+		p.waits("", "")
 		for _, member := range p.in(held) {
 			m.enter(member, binding) // ends the hold
 		}
@@ -132,7 +135,7 @@ func (m *Manager) Bound(uid types.UID, err error) {
 	case err == nil:
 		m.enter(p, bound)
 	default:
-		g.why = fmt.Sprintf("%s could not be bound to %s: %v", p.pod.Name, p.place, err)
+		g.waits(status.Waiting, fmt.Sprintf("%s could not be bound to %s: %v", p.pod.Name, p.place, err))
 		m.enter(p, pending)
 	}
 }
@@ -156,11 +159,12 @@ func (m *Manager) expire() {
 		}
 		parts, reason := m.bundle(g)
 		if reason != "" {
-			m.deny(g, reason, errNoGroup)
+			m.deny(g, g.reason, g.why, errNoGroup)
 			continue
 		}
 		if m.late(g, parts[0].spec, now) {
-			m.deny(g, fmt.Sprintf("%d of %d members were held or bound when the time was up", c.assigned()+c[held], parts[0].spec.minMember), errTimeout)
+			m.deny(g, status.TimedOut,
+				fmt.Sprintf("%d of %d members were held or bound when the time was up", c.assigned()+c[held], parts[0].spec.minMember), errTimeout)
 			continue
 		}
 		m.commit(parts) // the spec may have changed

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/status"
 	"muster.dev/muster/placement"
 )
 
@@ -22,6 +23,12 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 	if g.looked == now || asking != nil && m.denied.has(g.key) {
 		return ReasonNoPlace // as before
 	}
+	var anew []part // those of which no member has a place yet
+	for _, p := range parts {
+		if c := p.counts(); c[placed]+c[held] == 0 || p.planned.IsZero() {
+			anew = append(anew, p)
+		}
+	}
 	gaveWay := false
 	for range attempts {
 		why, err := m.tryPlan(parts, asking)
@@ -32,16 +39,16 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 			gaveWay = true
 			continue
 		case why != "":
-			m.deny(g, why, errRefused)
+			m.deny(g, status.Unschedulable, why, errRefused)
 			m.restAfter(parts, now)
 			return ReasonNoPlace
 		}
-		for _, p := range parts {
+		for _, p := range anew {
 			p.planned = m.clock.Now()
 		}
 		return ""
 	}
-	g.why = "the nodes change faster than places can be planned"
+	g.waits(status.Waiting, "the nodes change faster than places can be planned")
 	return ReasonNoPlace
 }
 
@@ -51,13 +58,14 @@ func incomplete(parts []part) (reason string) {
 	for _, p := range parts {
 		switch ready := len(readyOf(p.in(pending))); {
 		case p.store == nil || p.store != g.store:
-			g.why = "no profile of muster has the scheduler name of all members"
+			g.waits(status.Unschedulable, "no profile of muster has the scheduler name of all members")
 			return ReasonNoPlace
 		case ready < p.missing():
-			g.why = fmt.Sprintf("waiting for %d more of %d members to be created", p.missing()-ready, p.spec.minMember)
+			why := fmt.Sprintf("waiting for %d more of %d members to be created", p.missing()-ready, p.spec.minMember)
 			if p.group != g {
-				g.why += " in " + p.key.String()
+				why += " in " + p.key.String()
 			}
+			g.waits(status.MembersMissing, why)
 			return ReasonSiblings
 		}
 	}
@@ -191,9 +199,9 @@ func (m *Manager) restAfter(parts []part, generation uint64) {
 
 // deny gives up what is planned for a group and those that start with it: held calls end
 // with an error, and for a while none of them is planned again.
-func (m *Manager) deny(g *group, why string, err error) {
+func (m *Manager) deny(g *group, reason status.Reason, why string, err error) {
 	denied := []part{{group: g}}
-	if parts, reason := m.bundle(g); reason == "" {
+	if parts, missing := m.bundle(g); missing == "" {
 		denied = parts
 	}
 	now := m.clock.Now()
@@ -201,7 +209,8 @@ func (m *Manager) deny(g *group, why string, err error) {
 		for _, p := range d.members {
 			m.giveUp(p, err)
 		}
-		d.why, d.failed, d.planned, d.again = why, now, time.Time{}, now.Add(m.limits.DenyTTL)
+		d.failed, d.planned, d.again = now, time.Time{}, now.Add(m.limits.DenyTTL)
+		d.waits(reason, why)
 		m.denied.add(d.key)
 	}
 	m.metrics.denials.Inc()

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/status"
 )
 
 // Key tells one group from another. Groups of one name under different labels are not the
@@ -57,12 +58,13 @@ func (m *Manager) spec(g *group) (*spec, string) {
 		}
 	case g.spec == nil || g.spec.from != nil:
 		if g.spec = m.declared(g); g.spec == nil {
-			g.why = fmt.Sprintf("there is no PodGroup %s in namespace %s, and no member says %s", g.key.Name, g.key.Namespace, v1alpha1.AnnotationMinMember)
+			g.waits(status.PodGroupNotFound, fmt.Sprintf("there is no PodGroup %s in namespace %s, and no member says %s",
+				g.key.Name, g.key.Namespace, v1alpha1.AnnotationMinMember))
 			return nil, ReasonNoGroup
 		}
 	}
 	if g.spec.err != nil {
-		g.why = g.spec.err.Error()
+		g.waits(status.PodGroupInvalid, g.spec.err.Error())
 		return nil, ReasonInvalid
 	}
 	return g.spec, ""

@@ -62,6 +62,15 @@ func (s *Server) runAhead(ctx context.Context, run func(context.Context)) error 
 	return nil
 }
 
+// publishGangs tells people about gangs until the context ends. Without the rights to it,
+// gangs are started all the same.
+func (s *Server) publishGangs(ctx context.Context) {
+	err := s.extender.gangs.Publish(ctx, gang.Clients{Core: s.client, Dynamic: s.dynamic, Metadata: s.metadata})
+	if err != nil {
+		s.log.Warn("the status of PodGroups is not written", "error", err)
+	}
+}
+
 // filterMember answers about a member of a gang whose members have places: with its own, if
 // that is among the candidates and still fits, else with the best candidate.
 func (e *Extender) filterMember(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, place string) error {

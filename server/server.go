@@ -13,7 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"muster.dev/muster/api/config/v1alpha2"
@@ -46,6 +48,8 @@ type Server struct {
 	registry    *prometheus.Registry
 	cluster     *cluster.Cluster
 	client      kubernetes.Interface // nil without an API server
+	dynamic     dynamic.Interface    // as client
+	metadata    metadata.Interface   // as client
 	watcher     *cluster.Watcher     // nil without an API server
 	extender    *Extender
 	writer      *nomination.Writer // of what is placed ahead of calls; nil without an API server
@@ -124,6 +128,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.writer != nil {
 		group.Go(func() error { return s.runAhead(ahead, s.writer.Run) })
 		group.Go(func() error { return s.runAhead(ahead, s.extender.gangs.Run) })
+		group.Go(func() error { return s.runAhead(ahead, s.publishGangs) })
 	}
 	if s.extender.nominator != nil {
 		group.Go(func() error { return s.runAhead(ahead, s.extender.nominator.Run) })

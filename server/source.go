@@ -33,16 +33,14 @@ func (s *Server) connect(o Options) error {
 		return fmt.Errorf("clientConnection: %w", err)
 	}
 	s.client = client
-	dynamics, err := dynamic.NewForConfig(o.RESTConfig)
-	if err != nil {
+	if s.dynamic, err = dynamic.NewForConfig(o.RESTConfig); err != nil {
 		return fmt.Errorf("clientConnection: %w", err)
 	}
-	metadatas, err := metadata.NewForConfig(o.RESTConfig)
-	if err != nil {
+	if s.metadata, err = metadata.NewForConfig(o.RESTConfig); err != nil {
 		return fmt.Errorf("clientConnection: %w", err)
 	}
 	s.watcher, err = cluster.NewWatcher(s.cluster, cluster.WatchOptions{
-		Client: client, Optional: v1alpha1.Resources(), Dynamic: dynamics, Metadata: metadatas,
+		Client: client, Optional: v1alpha1.Resources(), Dynamic: s.dynamic, Metadata: s.metadata,
 	})
 	if err != nil {
 		return err

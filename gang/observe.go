@@ -1,0 +1,99 @@
+package gang
+
+import (
+	"iter"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/status"
+)
+
+// Observe is what the status of a group's PodGroup is to say; false when there is none, or
+// it makes no sense. Its pods that have finished are not counted.
+func (m *Manager) Observe(key Key) (status.Observation, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	object := m.podGroup(key)
+	if object == nil {
+		return status.Observation{}, false
+	}
+	podGroup, err := v1alpha1.Decode(object)
+	if err != nil {
+		return status.Observation{}, false
+	}
+	o := status.Observation{PodGroup: podGroup}
+	g := m.groups[key]
+	if g == nil {
+		return o, true
+	}
+	for _, p := range g.members {
+		switch {
+		case p.stage == bound && p.pod.Status.Phase == corev1.PodRunning:
+			o.Counts.Running++
+		case p.stage == bound:
+			o.Counts.Bound++
+		case p.stage == held || p.stage == binding:
+			o.Counts.Held++
+		default:
+			o.Counts.Pending++
+		}
+	}
+	o.OccupiedBy = status.OccupiedBy(g.pods())
+	o.Reason, o.Message = g.reason, g.why
+	return o, true
+}
+
+func (g *group) pods() iter.Seq[*corev1.Pod] {
+	return func(yield func(*corev1.Pod) bool) {
+		for _, p := range g.members {
+			if !yield(p.pod.Pod) {
+				return
+			}
+		}
+	}
+}
+
+// Changed are the groups of which something may have changed since it was last asked: of
+// their pods, of why they wait, or of their PodGroups.
+func (m *Manager) Changed() []Key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	for key, g := range m.groups {
+		if g.dirty {
+			m.changed.Insert(key)
+			g.dirty = false
+		}
+	}
+	snap := m.cluster.Snapshot()
+	for _, label := range v1alpha1.GroupLabels() {
+		if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" {
+			m.compare(label, snap.Custom(v1alpha1.ResourceOf(apiGroup)))
+		}
+	}
+	keys := m.changed.UnsortedList()
+	m.changed.Clear()
+	return keys
+}
+
+// compare notes which PodGroups are other ones than when it last looked.
+func (m *Manager) compare(label string, now cluster.CustomTable) {
+	before := m.tables[label]
+	if now == before {
+		return
+	}
+	for name, object := range now.All() {
+		if was, known := before.Get(name); !known || was != object {
+			m.changed.Insert(Key{label, name})
+		}
+	}
+	for name := range before.All() {
+		if _, known := now.Get(name); !known {
+			m.changed.Insert(Key{label, name})
+		}
+	}
+	m.tables[label] = now
+}
