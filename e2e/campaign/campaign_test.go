@@ -13,7 +13,7 @@ func TestNominationOvercommitsNoNodeAndLeavesNothingBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	short := Options{Rounds: 1, Seed: 1, Length: 12 * time.Second, Nodes: 30}
+	short := Options{Rounds: 1, Seed: 1, Length: 12 * time.Second, Nodes: 80}
 	c, err := l.campaign(t.Context(), short, []way{nominating, without}, t.Output())
 	if err != nil {
 		t.Fatal(err)

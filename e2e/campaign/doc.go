@@ -10,6 +10,7 @@
 //     nominations, so that their difference is what nomination does.
 //   - No nomination of muster's is left for longer than 30 s on a pod that muster has
 //     no plan for.
+//   - kube-scheduler takes no answer of muster's for an error.
 //
 // The stream is a function of a seed ([Options]). It has three seasons. In the calm one
 // at most half of the cluster is asked for, so that a wait is the time of the machinery

@@ -14,7 +14,7 @@ var zones = []string{"zone-a", "zone-b", "zone-c"}
 // drawNode makes a node that is ready, the number-th. On some there is room for few pods,
 // so that they are full before their CPUs are.
 func drawNode(r *rand.Rand, number int) *corev1.Node {
-	cores := []int64{4, 8, 8, 16}[r.IntN(4)]
+	cores := []int64{2, 4}[r.IntN(2)]
 	pods := cores * 6
 	if r.IntN(4) == 0 {
 		pods = cores + 2

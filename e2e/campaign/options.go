@@ -31,7 +31,7 @@ type Options struct {
 // CAMPAIGN_NODES and CAMPAIGN_MUSTER. Unless told otherwise a campaign takes about
 // twenty minutes.
 func OptionsFromEnv(getenv func(string) string) (Options, error) {
-	o := Options{Rounds: 2, Seed: 1, Length: 2 * time.Minute, Nodes: 40, Muster: getenv(musterEnv)}
+	o := Options{Rounds: 2, Seed: 1, Length: 2 * time.Minute, Nodes: 120, Muster: getenv(musterEnv)}
 	var err error
 	if text := getenv(roundsEnv); text != "" {
 		if o.Rounds, err = strconv.Atoi(text); err != nil || o.Rounds < 1 {

@@ -51,7 +51,7 @@ func drawOwners(r *rand.Rand, nodes int) []*owner {
 		{"tiny", 50, many, controlled},
 		{"small", 200, many, controlled},
 		{"medium", 500, many, controlled},
-		{"large", 1000, many, controlled},
+		{"large", 700, many, controlled},
 		{"single", 300, many, func(*corev1.Pod) {}},
 		{"raised", 500, many, both(controlled, withPriority(raised))},
 		{"urgent", 700, many, both(controlled, withPriority(urgent))},

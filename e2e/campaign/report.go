@@ -26,8 +26,8 @@ type round struct {
 }
 
 func (o *outcome) String() string {
-	return fmt.Sprintf("%-10s %6d bound, %d overcommitted, %d nominated, %d orphaned (longest %s), %d stranded, %d preempted, %d unschedulable; %s late at most",
-		o.way, o.bindings, len(o.overcommitted), o.written, len(o.orphaned), o.longestOrphan.Round(time.Millisecond), len(o.stranded), o.preempted, o.unschedulable, o.late.Round(time.Millisecond))
+	return fmt.Sprintf("%-10s %6d bound, %d overcommitted, %d nominated, %d orphaned (longest %s), %d stranded, %d preempted, %d unschedulable, %d complaints; %s late at most",
+		o.way, o.bindings, len(o.overcommitted), o.written, len(o.orphaned), o.longestOrphan.Round(time.Millisecond), len(o.stranded), o.preempted, o.unschedulable, len(o.complaints), o.late.Round(time.Millisecond))
 }
 
 // print prints the findings, the figures and what they are made from.
@@ -41,7 +41,9 @@ func (c campaign) print(out io.Writer) {
 	figure("overcommitted", c.sum(func(o *outcome) int { return len(o.overcommitted) }))
 	figure("orphaned_nominations", c.sum(func(o *outcome) int { return len(o.orphaned) }))
 	figure("orphaned_longest_s", fmt.Sprintf("%.1f", c.longestOrphan().Seconds()))
+	figure("complaints", c.sum(func(o *outcome) int { return len(o.complaints) }))
 	figure("stranded", c.sum(func(o *outcome) int { return len(o.stranded) }))
+	c.printRuns(out)
 	for _, compared := range comparisons() {
 		with, bare := c.waits(compared, nominating), c.waits(compared, without)
 		if len(with) == 0 {
@@ -57,6 +59,20 @@ func (c campaign) print(out io.Writer) {
 	}
 	for _, name := range c.nominationOutcomes() {
 		figure("nominations_"+name, c.sum(func(o *outcome) int { return o.nominations[name] }))
+	}
+}
+
+// printRuns prints the waits that are judged run by run: how much those of one way differ
+// among themselves is what the machine does to them.
+func (c campaign) printRuns(out io.Writer) {
+	for _, r := range c {
+		for n, o := range r.outcomes {
+			alone := campaign{{script: r.script, outcomes: []*outcome{o}}}
+			if waits := alone.waits(comparisons()[0], o.way); len(waits) > 0 {
+				fmt.Fprintf(out, "run %d, %s: %d pods that come while there is room: p50 %s, p99 %s\n",
+					n+1, o.way, len(waits), milliseconds(quantile(waits, 0.5)), milliseconds(quantile(waits, 0.99)))
+			}
+		}
 	}
 }
 
@@ -78,6 +94,14 @@ func (c campaign) verdict() error {
 	return errors.Join(errs...)
 }
 
+// complaint is an error when kube-scheduler took answers of muster's for errors.
+func (c campaign) complaint() error {
+	if n := c.sum(func(o *outcome) int { return len(o.complaints) }); n > 0 {
+		return fmt.Errorf("kube-scheduler took %d answers for errors", n)
+	}
+	return nil
+}
+
 // slower is an error when pods wait longer with nomination.
 func (c campaign) slower() error {
 	judged := comparisons()[0]
@@ -88,13 +112,18 @@ func (c campaign) slower() error {
 	return fmt.Errorf("%s: p99 of the waits is %.2f times that without nomination, at most %.2f is allowed", judged.about, got, mostWait)
 }
 
-// findings are all violations, a line each.
+// mostTold is how many findings of a kind are told of a run.
+const mostTold = 3
+
+// findings are violations, a line each.
 func (c campaign) findings() []string {
 	var findings []string
 	for _, r := range c {
 		for n, o := range r.outcomes {
-			for what, list := range map[string][]string{"overcommitted": o.overcommitted, "orphaned": o.orphaned, "stranded": o.stranded} {
-				for _, finding := range list {
+			for what, list := range map[string][]string{
+				"overcommitted": o.overcommitted, "orphaned": o.orphaned, "stranded": o.stranded, "kube-scheduler complains": o.complaints,
+			} {
+				for _, finding := range list[:min(len(list), mostTold)] {
 					findings = append(findings, fmt.Sprintf("run %d, %s: %s: %s", n+1, o.way, what, finding))
 				}
 			}

@@ -36,6 +36,12 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+func TestComplaintsAreAnError(t *testing.T) {
+	c := campaign{{script: &script{}, outcomes: []*outcome{{}, {complaints: []string{"a", "b"}}}}}
+	checkError(t, c.complaint(), "took 2 answers for errors")
+	checkError(t, campaign{{script: &script{}, outcomes: []*outcome{{}}}}.complaint(), "")
+}
+
 func TestWaitsAreThoseOfPodsThatAllRunsBound(t *testing.T) {
 	here, there := origin{calm, corev1.DefaultSchedulerName}, origin{crowded, corev1.DefaultSchedulerName}
 	second := origin{calm, secondScheduler}

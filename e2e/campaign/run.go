@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/fit"
 	"muster.dev/muster/e2e/muster"
@@ -39,6 +40,7 @@ type outcome struct {
 	orphaned      []string      // nominations that stood without a plan for too long
 	longestOrphan time.Duration // that a nomination stood without a plan
 	stranded      []string      // pods that have room at the end and are not bound
+	complaints    []string      // of kube-scheduler about muster's answers
 	nominations   map[string]int
 	written       int // nominations that the API server showed
 	preempted     int
@@ -83,6 +85,8 @@ func (l laboratory) perform(ctx context.Context, s *script, way way) (o *outcome
 	if err != nil {
 		return nil, err
 	}
+	log := l.controlPlane.Log(binaries.Scheduler)
+	logged := sizeOf(log)
 	if err := l.controlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config}); err != nil {
 		return nil, err
 	}
@@ -93,6 +97,9 @@ func (l laboratory) perform(ctx context.Context, s *script, way way) (o *outcome
 		return nil, err
 	}
 	l.controlPlane.StopScheduler()
+	if o.complaints, err = complaints(log, logged); err != nil {
+		return nil, err
+	}
 	if err := l.clear(ctx); err != nil {
 		return nil, err
 	}
@@ -151,8 +158,9 @@ func (r *run) checkOrphans(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			// One that is down, or has no nominations at all, plans nothing.
-			planned, _ := r.keeper.server.InFlight(ctx)
+			asked, cancel := context.WithTimeout(ctx, time.Second)
+			planned, _ := r.keeper.server.InFlight(asked) // who is down, or nominates nothing at all, has no plans
+			cancel()
 			r.orphans.check(time.Now(), planned)
 		}
 	}

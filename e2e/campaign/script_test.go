@@ -22,7 +22,7 @@ func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
 func TestAScriptIsAboutWhatIsThereAndLeavesRoomInCalmSeasons(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		length := time.Duration(rapid.IntRange(10, 100).Draw(t, "seconds")) * time.Second
-		s := write(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(fewest, 60).Draw(t, "nodes"), length)
+		s := write(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(fewest, 150).Draw(t, "nodes"), length)
 		present, nodes, room := map[string]bool{}, map[string]size{}, size{}
 		pods, load := map[string]size{}, size{}
 		addNode := func(name string, offers size) {
@@ -83,7 +83,7 @@ func TestAScriptIsAboutWhatIsThereAndLeavesRoomInCalmSeasons(t *testing.T) {
 
 func TestEveryScriptHasSomethingOfAllKindsInIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := write(rapid.Uint64().Draw(t, "seed"), 30, 12*time.Second)
+		s := write(rapid.Uint64().Draw(t, "seed"), 80, 12*time.Second)
 		kinds := map[kind]int{}
 		asked := map[season]int64{}
 		var offers int64

@@ -17,14 +17,14 @@ const (
 	// calmLife is how long a pod lives on average that comes in a calm season, so that many
 	// come and go, and longLife the same of others; shortLife is that of a tenth of all
 	// pods, many of which are not bound in that time.
-	calmLife, longLife, shortLife = 5 * time.Second, 15 * time.Second, 400 * time.Millisecond
+	calmLife, longLife, shortLife = 4 * time.Second, 15 * time.Second, 400 * time.Millisecond
 	// succeededFor is how long a pod is kept that has finished.
 	succeededFor = time.Second
 	// burstGap is the average time between two bursts of pods.
-	burstGap = 2 * time.Second
+	burstGap = 1500 * time.Millisecond
 	// lossGap is the average time between two losses of nodes, lossTime how long one is
 	// away.
-	lossGap, lossTime = 4 * time.Second, 5 * time.Second
+	lossGap, lossTime = 2 * time.Second, 5 * time.Second
 	// killAfter is how far into an outage muster is killed at the latest, downTime how long
 	// it is down at most.
 	killAfter, downTime = 400 * time.Millisecond, 1500 * time.Millisecond
@@ -129,8 +129,8 @@ func (w *writer) turn(to season) {
 	if w.load.of(w.room) <= w.level() {
 		return
 	}
-	// The youngest go, many of them pending, until there is some way to go to the level.
-	for len(w.lives) > 0 && w.load.of(w.room) > w.level()*2/3 {
+	// The youngest go, many of them pending, until there is a long way to go to the level.
+	for len(w.lives) > 0 && w.load.of(w.room) > w.level()/4 {
 		last := len(w.lives) - 1
 		w.deletePod(w.lives[last])
 		w.lives = w.lives[:last]
@@ -195,9 +195,9 @@ func (w *writer) returnNode(n *corev1.Node) {
 // burst creates pods of a few owners, and where more is asked for than there is those of
 // as many as it takes.
 func (w *writer) burst() {
-	for drawn, few := 0, 2+w.rand.IntN(4); drawn < few || w.level() > 1 && w.load.of(w.room) < 0.9*w.level(); drawn++ {
+	for drawn, few := 0, 3+w.rand.IntN(4); drawn < few || w.level() > 1 && w.load.of(w.room) < 0.9*w.level(); drawn++ {
 		o := w.owners[w.rand.IntN(len(w.owners))]
-		for range 1 + w.rand.IntN(len(w.nodes)) {
+		for range 1 + w.rand.IntN(len(w.nodes)/2) {
 			if o.alive == o.atMost || w.load.plus(o.size).of(w.room) > w.level() {
 				break
 			}
