@@ -14,8 +14,11 @@ type Limits struct {
 	// of pods wait. The first pod of a batch is always placed.
 	BatchPods int
 	BatchTime time.Duration
-	// Gather is how long to wait for more pods after one came.
-	Gather time.Duration
+	// Gather is how long to wait for more pods after one came: a plan costs something for each
+	// class, however few pods it has. While at least Enough pods are ahead of the scheduler,
+	// there is time for LongGather.
+	Gather, LongGather time.Duration
+	Enough             int
 
 	// Attempts is how often a pod is nominated before it is left to the scheduler.
 	Attempts int
@@ -39,7 +42,8 @@ type Limits struct {
 func DefaultLimits(assumeTTL time.Duration) Limits {
 	return Limits{
 		MinBacklog: 20, MaxAhead: 2000,
-		BatchPods: 200, BatchTime: 15 * time.Millisecond, Gather: 20 * time.Millisecond,
+		BatchPods: 200, BatchTime: 50 * time.Millisecond,
+		Gather: 20 * time.Millisecond, LongGather: 150 * time.Millisecond, Enough: 100,
 		Attempts: 3, Backoff: time.Second, MaxBackoff: time.Minute, Probe: time.Second, Probes: 50, Lifetime: 20 * time.Second,
 		Tick: min(time.Second, assumeTTL/4), Renew: assumeTTL / 4,
 	}

@@ -109,13 +109,25 @@ func (n *Nominator) Run(ctx context.Context) {
 
 // gather lets more pods come, so that they are placed together.
 func (n *Nominator) gather(ctx context.Context) {
-	timer := n.clock.NewTimer(n.limits.Gather)
+	timer := n.clock.NewTimer(n.gatherTime())
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-timer.C():
 	}
 }
+
+func (n *Nominator) gatherTime() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ahead() >= n.limits.Enough {
+		return n.limits.LongGather
+	}
+	return n.limits.Gather
+}
+
+// ahead is how many pods have a place and are not taken up yet. The caller holds the lock.
+func (n *Nominator) ahead() int { return n.counts[held] + n.counts[writing] + n.counts[standing] }
 
 // receive follows what the watch has shown since it was last called.
 func (n *Nominator) receive() {

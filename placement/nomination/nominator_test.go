@@ -210,17 +210,20 @@ func TestNominationsAreWrittenNoFasterThanAllowed(t *testing.T) {
 }
 
 func TestMusterStepsAsideWhileTheAPIServerIsSlow(t *testing.T) {
-	for name, answer := range map[string]func() error{
-		"it takes its time": func() error { <-time.After(3 * time.Second); return nil },
-		"it is away":        func() error { return errors.New("connection refused") },
+	for name, test := range map[string]struct {
+		takes time.Duration
+		err   error
+	}{
+		"it takes its time": {takes: 12 * time.Second},
+		"it is away":        {err: errors.New("connection refused")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := inOrder()
 			limits.BatchPods = 1
 			run(t, limits, func(p *process) {
-				p.answers(func(*corev1.Pod, string) error { return answer() })
+				p.answers(func(*corev1.Pod, string) error { <-time.After(test.takes); return test.err })
 				set(p, p.cluster, newNode("a", "100"), newPod("first", "1"))
-				p.after(4 * time.Second)
+				p.after(test.takes + time.Second)
 				before := p.called()
 				set(p, p.cluster, newPods(10, "1")...)
 				p.after(time.Second / 2)

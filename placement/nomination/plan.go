@@ -42,7 +42,7 @@ func (n *Nominator) plan() bool {
 func (n *Nominator) draw() (batch []*nominee, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	ahead := n.counts[held] + n.counts[writing] + n.counts[standing]
+	ahead := n.ahead()
 	room := n.limits.MaxAhead - ahead
 	size := min(len(n.backlog), n.limits.BatchPods, max(n.limits.MaxAhead/4, 1))
 	switch {

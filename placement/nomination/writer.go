@@ -45,7 +45,7 @@ type WriteLimits struct {
 
 // DefaultWriteLimits are those for a number of writes a second.
 func DefaultWriteLimits(qps float32) WriteLimits {
-	return WriteLimits{QPS: qps, Burst: int(max(qps, 1)), Writers: 16, SlowWrite: 250 * time.Millisecond, Pause: 5 * time.Second}
+	return WriteLimits{QPS: qps, Burst: int(max(qps, 1)), Writers: 16, SlowWrite: time.Second, Pause: 5 * time.Second}
 }
 
 // NewWriter returns a Writer that writes once it is run.
