@@ -21,7 +21,7 @@
 // happened to the pod, which is not.
 //
 // A machine is not equally fast all the time. So a round runs with nomination, twice
-// without and once more with it, and the waits of all rounds are pooled. One more run of
-// each round nominates whenever a pod waits, to find more. A campaign in which little
-// happened proves nothing and fails.
+// without and once more with it, and what counts is the median over all pairs of runs
+// that follow each other. One more run of each round nominates whenever a pod waits, to
+// find more. A campaign in which little happened proves nothing and fails.
 package campaign

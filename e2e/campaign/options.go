@@ -20,7 +20,7 @@ type Options struct {
 	// Rounds is how many streams of events there are, with seeds from Seed on.
 	Rounds int
 	Seed   uint64
-	// Length is how long a stream takes. Each is run four times.
+	// Length is how long a stream takes. Each is run five times.
 	Length time.Duration
 	Nodes  int
 	// Muster is the path of the muster to judge; that of this checkout is built when empty.
@@ -29,9 +29,9 @@ type Options struct {
 
 // OptionsFromEnv reads options from CAMPAIGN_ROUNDS, CAMPAIGN_SEED, CAMPAIGN_LENGTH,
 // CAMPAIGN_NODES and CAMPAIGN_MUSTER. Unless told otherwise a campaign takes about
-// twenty minutes.
+// half an hour.
 func OptionsFromEnv(getenv func(string) string) (Options, error) {
-	o := Options{Rounds: 2, Seed: 1, Length: 2 * time.Minute, Nodes: 120, Muster: getenv(musterEnv)}
+	o := Options{Rounds: 3, Seed: 1, Length: 90 * time.Second, Nodes: 120, Muster: getenv(musterEnv)}
 	var err error
 	if text := getenv(roundsEnv); text != "" {
 		if o.Rounds, err = strconv.Atoi(text); err != nil || o.Rounds < 1 {

@@ -14,7 +14,7 @@ func TestOptionsFromEnv(t *testing.T) {
 		want Options
 		err  string
 	}{
-		"nothing is set": {want: Options{Rounds: 2, Seed: 1, Length: 2 * time.Minute, Nodes: 120}},
+		"nothing is set": {want: Options{Rounds: 3, Seed: 1, Length: 90 * time.Second, Nodes: 120}},
 		"everything is set": {
 			env:  map[string]string{roundsEnv: "5", seedEnv: "0", lengthEnv: "90s", nodesEnv: "100", musterEnv: "bin/muster"},
 			want: Options{Rounds: 5, Length: 90 * time.Second, Nodes: 100, Muster: "bin/muster"},

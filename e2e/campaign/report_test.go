@@ -37,48 +37,21 @@ func TestVerdict(t *testing.T) {
 }
 
 func TestComplaintsAreAnError(t *testing.T) {
-	c := campaign{{script: &script{}, outcomes: []*outcome{{}, {complaints: []string{"a", "b"}}}}}
-	checkError(t, c.complaint(), "took 2 answers for errors")
-	checkError(t, campaign{{script: &script{}, outcomes: []*outcome{{}}}}.complaint(), "")
-}
-
-func TestWaitsAreThoseOfPodsThatAllRunsBound(t *testing.T) {
-	here, there := origin{calm, corev1.DefaultSchedulerName}, origin{crowded, corev1.DefaultSchedulerName}
-	second := origin{calm, secondScheduler}
-	s := &script{pods: map[string]origin{"a": here, "b": here, "c": here, "elsewhen": there, "second": second}}
-	all := func(way way, a, b time.Duration) *outcome {
-		return &outcome{way: way, waits: map[string]time.Duration{"a": a, "b": b, "c": time.Hour, "elsewhen": time.Hour, "second": time.Hour}}
-	}
-	lacking := all(without, 10, 20)
-	delete(lacking.waits, "c")
 	for name, test := range map[string]struct {
-		nominating time.Duration // of both pods
-		err        string
+		preempted int
+		err       string
 	}{
-		"as long":         {nominating: 20},
-		"longer":          {nominating: 30, err: "1.50 times"},
-		"a little longer": {nominating: 22},
+		"one for each preempted pod":     {preempted: 2, err: "took 2 answers for errors"},
+		"a few for very many":            {preempted: 200},
+		"a few for not quite as many":    {preempted: 199, err: "took 2 answers"},
+		"although nothing was preempted": {err: "took 2 answers"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := campaign{{script: s, outcomes: []*outcome{all(nominating, test.nominating, test.nominating), lacking, all(eager, time.Hour, time.Hour)}}}
-			checkError(t, c.slower(), test.err)
+			c := campaign{{script: &script{}, outcomes: []*outcome{{preempted: test.preempted}, {complaints: []string{"a", "b"}}}}}
+			checkError(t, c.complaint(), test.err)
 		})
 	}
-	t.Run("nothing to compare", func(t *testing.T) {
-		checkError(t, campaign{{script: s, outcomes: []*outcome{all(nominating, 1, 1)}}}.slower(), "NaN times")
-	})
-}
-
-func TestQuantilesAreDurationsThatOccurred(t *testing.T) {
-	var sorted []time.Duration
-	for i := range time.Duration(200) {
-		sorted = append(sorted, i+1)
-	}
-	for q, want := range map[float64]time.Duration{0: 1, 0.5: 100, 0.99: 198, 1: 200} {
-		if got := quantile(sorted, q); got != want {
-			t.Errorf("quantile %v is %d, want %d", q, got, want)
-		}
-	}
+	checkError(t, campaign{{script: &script{}, outcomes: []*outcome{{}}}}.complaint(), "")
 }
 
 func TestThePageNamesFindingsAndFigures(t *testing.T) {
@@ -94,7 +67,7 @@ func TestThePageNamesFindingsAndFigures(t *testing.T) {
 		"figure campaign_overcommitted=1\n",
 		"figure campaign_orphaned_nominations=0\n",
 		"figure campaign_orphaned_longest_s=1.5\n",
-		"1 pods; with nomination p50 3s, p99 3s; without p50 2s, p99 2s\n",
+		"  run 1, nominating      1 pods  p50   3000ms  p99   3000ms\n",
 		"figure campaign_wait_p50_vs_without=1.50\n",
 		"figure campaign_wait_p99_vs_without=1.50\n",
 		"figure campaign_nominations_gone=4\n",
