@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,4 +66,18 @@ func TestAGangMayHaveAnyFormAndBePlacedByAnybody(t *testing.T) {
 	if got := s.calls("filter", "error"); got > 0 {
 		t.Errorf("%d filter calls failed", got)
 	}
+}
+
+func TestAGangOfAThousandStartsWhole(t *testing.T) {
+	const each = 1000
+	c := newCluster(t, newNodes(each, "4")...)
+	c.createPodGroups(newPodGroup("g", each))
+	s := c.serve(serving{})
+	w := s.watch()
+	c.schedule(s.schedulerConfig(nil))
+	created := time.Now()
+	c.createPods(members("g", each, "3")...)
+	t.Logf("all pods were created in %s", time.Since(created))
+	w.settles(exactly(map[string]int{"g": each}))
+	t.Logf("all pods were bound %s after the first was created", time.Since(created)-quiet)
 }

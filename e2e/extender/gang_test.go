@@ -146,11 +146,13 @@ spec:
 
 func TestTheSeedsGang(t *testing.T) {
 	for name, test := range map[string]struct {
-		room int
-		want map[string]int
+		room  int
+		want  map[string]int
+		phase v1alpha1.PodGroupPhase
+		event string
 	}{
-		"room for four":  {4, map[string]int{"nginx": 4}},
-		"room for three": {3, map[string]int{}},
+		"room for four":  {4, map[string]int{"nginx": 4}, v1alpha1.PodGroupScheduled, "at least 4 pods are bound"},
+		"room for three": {3, map[string]int{}, v1alpha1.PodGroupPreScheduling, "places for 3 of 4 members; 3 of 3 nodes: Insufficient cpu"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, newNodes(test.room, "4")...)
@@ -172,6 +174,7 @@ func TestTheSeedsGang(t *testing.T) {
 				return err
 			})
 			w.settles(exactly(test.want))
+			c.awaitEvent(c.awaitPhase(group, test.phase).GetUID(), test.event)
 			if page, err := s.get("/debug/gangs/" + workload.Namespace + "/nginx"); err != nil || !strings.Contains(page, "4 members must start together") {
 				t.Errorf("/debug/gangs/…/nginx says %q, error %v", page, err)
 			}
@@ -180,6 +183,22 @@ func TestTheSeedsGang(t *testing.T) {
 			}
 		})
 	}
+}
+
+// awaitPhase waits until a PodGroup is in a phase, and returns it.
+func (c *cluster) awaitPhase(group *unstructured.Unstructured, want v1alpha1.PodGroupPhase) (now *unstructured.Unstructured) {
+	c.Helper()
+	groups := c.podGroups(group)
+	c.eventually(fmt.Sprintf("PodGroup %s is %s", group.GetName(), want), func() (err error) {
+		if now, err = groups.Get(c.Context(), group.GetName(), metav1.GetOptions{}); err != nil {
+			return err
+		}
+		if got, _, err := unstructured.NestedString(now.Object, "status", "phase"); got != string(want) || err != nil {
+			return fmt.Errorf("it is %q, error %v", got, err)
+		}
+		return nil
+	})
+	return now
 }
 
 func (c *cluster) createReplicaSet(set *appsv1.ReplicaSet) {
