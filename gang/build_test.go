@@ -56,7 +56,7 @@ func run(t *testing.T, test func(p *process)) {
 		p.Manager = New(Options{
 			Logger: log, Registerer: registry, Clock: now, Cluster: c, Client: p, Writer: writer,
 			Stores: []*predicates.VerdictStore{predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)},
-			Limits: DefaultLimits(30*time.Second, 5*time.Second),
+			Limits: DefaultLimits(30*time.Second, 5*time.Second, 30*time.Second),
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup

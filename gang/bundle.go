@@ -47,7 +47,7 @@ func (p part) counted() int {
 	if p.spec.policy.MatchPolicy == v1alpha1.MatchOnlyWaiting {
 		return 0
 	}
-	return p.counts().assigned()
+	return p.counts.assigned()
 }
 
 // started says that members may start one by one.
@@ -63,12 +63,12 @@ func (p part) missing() int {
 	if p.started() {
 		return 0
 	}
-	c := p.counts()
+	c := p.counts
 	return p.spec.minMember - p.counted() - c[placed] - c[held]
 }
 
 // quorate says that as many as must start together are held or count already.
-func (p part) quorate() bool { return p.started() || p.counted()+p.counts()[held] >= p.spec.minMember }
+func (p part) quorate() bool { return p.started() || p.counted()+p.counts[held] >= p.spec.minMember }
 
 func startedAll(parts []part) bool {
 	for _, p := range parts {

@@ -35,12 +35,11 @@ func (m *Manager) Filter(pod *cluster.Pod) Decision {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
-	g := m.join(pod)
+	g := m.asked(pod)
 	if g == nil {
 		return Decision{}
 	}
 	p := g.members[pod.UID]
-	p.pod = pod // perhaps newer than what the watch has shown
 	parts, reason := m.bundle(g)
 	switch {
 	case reason != "":
@@ -57,6 +56,17 @@ func (m *Manager) Filter(pod *cluster.Pod) Decision {
 		return m.refuse(p, ReasonNoRoom)
 	}
 	return Decision{Member: true, Node: p.place}
+}
+
+// asked finds the group of a pod that the scheduler asks about, which may be ahead of the
+// watch, or behind it.
+func (m *Manager) asked(pod *cluster.Pod) *group {
+	_, known := m.groupOf[pod.UID]
+	g := m.join(pod)
+	if g != nil && !known {
+		m.unseen[pod.UID] = m.clock.Now()
+	}
+	return g
 }
 
 func (m *Manager) refuse(p *member, reason string) Decision {
@@ -120,7 +130,7 @@ func (m *Manager) Refused(uid types.UID) {
 		m.plan(parts, nil) // denies the group if there is none
 		return
 	}
-	missing := parts[0].spec.minMember - parts[0].counted() - g.counts()[held]
+	missing := parts[0].spec.minMember - parts[0].counted() - g.counts[held]
 	if missing*10 > parts[0].spec.minMember {
 		m.deny(g, status.Unschedulable, "a member fits none of the nodes that the scheduler offers", errRefused)
 	}

@@ -3,7 +3,6 @@ package gang
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -40,7 +39,7 @@ func (m *Manager) giveWayTo(parts []part) bool {
 		}
 	}
 	deadline := m.clock.Now().Add(m.limits.PlanTime)
-	return m.giveWay(parts[0].key.String(), parts[0].priority(), parts[0].store, pods, func(plan *placement.Plan) (on []int32) {
+	return m.giveWay(parts[0].key.String(), parts[0].priority, parts[0].store, pods, func(plan *placement.Plan) (on []int32) {
 		places, _ := m.placeAll(plan, parts, deadline)
 		for _, place := range places {
 			on = append(on, place.Node)
@@ -52,10 +51,12 @@ func (m *Manager) giveWayTo(parts []part) bool {
 // giveWay looks where pods would go if no gang of lower priority were planned, and denies
 // those gangs that have a place on these nodes.
 func (m *Manager) giveWay(to string, above int32, store *predicates.VerdictStore, pods []*cluster.Pod, where func(*placement.Plan) []int32) bool {
-	lower := slices.DeleteFunc(m.inOrder(), func(g *group) bool {
-		c := g.counts()
-		return g.priority() >= above || c.assigned() > 0 || c[placed]+c[held] == 0
-	})
+	var lower []*group
+	for _, g := range m.groups {
+		if c := g.counts; g.priority < above && c.assigned() == 0 && c[placed]+c[held] > 0 {
+			lower = append(lower, g)
+		}
+	}
 	if len(lower) == 0 || store == nil {
 		return false
 	}
@@ -125,7 +126,7 @@ func (m *Manager) Harm(victims []types.UID) Harm {
 	}
 	for g, count := range lost {
 		spec, reason := m.spec(g)
-		if assigned := g.counts().assigned(); reason == "" && assigned >= spec.minMember && assigned-count < spec.minMember {
+		if assigned := g.counts.assigned(); reason == "" && assigned >= spec.minMember && assigned-count < spec.minMember {
 			return BreaksGang
 		}
 	}
@@ -138,7 +139,7 @@ func (m *Manager) Starting(pod *cluster.Pod) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
-	g := m.join(pod)
+	g := m.asked(pod)
 	if g == nil {
 		return false
 	}

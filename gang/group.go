@@ -38,7 +38,6 @@ type member struct {
 	place string    // the node, unless it is pending
 	hold  *hold     // while it is held
 
-	seen bool // by the watch: else the scheduler was first
 	// refused says that filter has refused it since it was last told of a place. The scheduler
 	// waits for an event then.
 	refused bool
@@ -62,7 +61,9 @@ type group struct {
 	members map[types.UID]*member
 	store   *predicates.VerdictStore // of the profile that last asked about one of them
 
-	satisfied bool // quorum was reached once, as far as this process knows
+	counts    counts
+	priority  int32 // the highest of a member so far
+	satisfied bool  // quorum was reached once, as far as this process knows
 
 	created time.Time // the first member that was seen, by its creation
 	failed  time.Time // the last denial
@@ -85,14 +86,6 @@ func (g *group) waits(reason status.Reason, why string) {
 
 // counts is how many members are how far.
 type counts [stages]int
-
-func (g *group) counts() counts {
-	var c counts
-	for _, p := range g.members {
-		c[p.stage]++
-	}
-	return c
-}
 
 // assigned is how many are bound, or let go to be.
 func (c counts) assigned() int { return c[binding] + c[bound] }
@@ -117,24 +110,15 @@ func (g *group) in(s stage) []*member {
 
 func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
 
-// priority is the highest of the members'.
-func (g *group) priority() int32 {
-	highest := int32(-1 << 31)
-	for _, p := range g.members {
-		highest = max(highest, priority(p.pod))
-	}
-	return highest
-}
-
 // begun is 1 for a group of which members are bound: what is missing goes first, as it may
 // be half a gang that was left behind.
-func (g *group) begun() int { return min(g.counts().assigned(), 1) }
+func (g *group) begun() int { return min(g.counts.assigned(), 1) }
 
 // before compares two groups by the order in which they are planned.
 func before(a, b *group) int {
 	return cmp.Or(
 		cmp.Compare(b.begun(), a.begun()),
-		cmp.Compare(b.priority(), a.priority()),
+		cmp.Compare(b.priority, a.priority),
 		a.tried().Compare(b.tried()),
 		cmp.Compare(a.key.Namespace, b.key.Namespace),
 		cmp.Compare(a.key.Name, b.key.Name),

@@ -18,13 +18,15 @@ type Limits struct {
 	// Tick is how often what hangs on time is looked after. A group that waits is planned
 	// anew when the cluster has changed since, and no sooner than Retry after the last time.
 	Tick, Retry time.Duration
+	// Renew is how often assumptions are renewed: well within their time to live.
+	Renew time.Duration
 }
 
 // DefaultLimits are those for a scheduler that waits so long for the answer of a bind call
-// and of a filter call.
-func DefaultLimits(bind, filter time.Duration) Limits {
+// and of a filter call, and for assumptions of a time to live.
+func DefaultLimits(bind, filter, assume time.Duration) Limits {
 	return Limits{
 		Timeout: time.Minute, Hold: bind - bind/10, DenyTTL: 3 * time.Second, PlanTime: filter / 2,
-		Gather: 20 * time.Millisecond, Tick: 100 * time.Millisecond, Retry: 200 * time.Millisecond,
+		Gather: 20 * time.Millisecond, Tick: 100 * time.Millisecond, Retry: 200 * time.Millisecond, Renew: assume / 4,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -55,6 +56,8 @@ type Manager struct {
 	mu      sync.Mutex // taken before the locks of classes and of the cluster
 	groups  map[Key]*group
 	groupOf map[types.UID]*group
+	unseen  map[types.UID]time.Time // members that the scheduler asked about before the watch showed them, and when
+	renewed time.Time               // assumptions, the last time
 	denied  *denials
 	changed sets.Set[Key]                  // besides groups that are dirty
 	tables  map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
@@ -67,7 +70,7 @@ func New(o Options) *Manager {
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, limits: o.Limits, client: o.Client, writer: o.Writer, seed: o.Seed,
 		metrics: newMetrics(o.Registerer),
 		stores:  map[string]*predicates.VerdictStore{},
-		groups:  map[Key]*group{}, groupOf: map[types.UID]*group{},
+		groups:  map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{},
 		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},
 		denied: newDenials(o.Limits.DenyTTL),
 		inbox:  inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
@@ -126,7 +129,8 @@ func (m *Manager) observe(state cluster.PodState) {
 	}
 	if g := m.join(state.Pod); g != nil {
 		p := g.members[state.UID]
-		p.pod, p.seen, g.dirty = state.Pod, true, true
+		p.pod, g.dirty = state.Pod, true
+		delete(m.unseen, state.UID)
 		switch {
 		case state.Pod.Spec.NodeName != "":
 			m.enter(p, bound)
@@ -153,13 +157,15 @@ func (m *Manager) join(pod *cluster.Pod) *group {
 	}
 	g := m.groups[key]
 	if g == nil {
-		g = &group{key: key, members: map[types.UID]*member{}, created: pod.CreationTimestamp.Time}
+		g = &group{key: key, members: map[types.UID]*member{}, created: pod.CreationTimestamp.Time, priority: priority(pod)}
 		m.groups[key] = g
 	}
 	if pod.CreationTimestamp.Time.Before(g.created) {
 		g.created = pod.CreationTimestamp.Time
 	}
 	g.members[pod.UID] = &member{pod: pod, since: m.clock.Now()}
+	g.counts[pending]++
+	g.priority = max(g.priority, priority(pod))
 	g.store = m.stores[pod.Spec.SchedulerName]
 	g.looked, g.dirty = 0, true
 	m.groupOf[pod.UID] = g
@@ -168,8 +174,11 @@ func (m *Manager) join(pod *cluster.Pod) *group {
 
 // leave forgets a member.
 func (m *Manager) leave(g *group, uid types.UID) {
-	m.giveUp(g.members[uid], errGone)
+	p := g.members[uid]
+	m.giveUp(p, errGone)
+	g.counts[p.stage]--
 	delete(g.members, uid)
+	delete(m.unseen, uid)
 	delete(m.groupOf, uid)
 	g.dirty = true
 	if len(g.members) == 0 {
@@ -203,10 +212,11 @@ func (m *Manager) enter(p *member, to stage) {
 	if p.stage == to {
 		return
 	}
+	g := m.groupOf[p.pod.UID]
+	g.counts[p.stage]--
+	g.counts[to]++
+	g.dirty = true
 	p.stage, p.since = to, m.clock.Now()
-	if g := m.groupOf[p.pod.UID]; g != nil {
-		g.dirty = true
-	}
 }
 
 // inOrder are the groups in the order in which they are planned.

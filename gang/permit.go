@@ -147,13 +147,17 @@ func (m *Manager) expire() {
 	m.receive()
 	m.denied.expire()
 	now := m.clock.Now()
-	for uid, g := range m.groupOf { // the scheduler asked about a pod that was gone
-		if p := g.members[uid]; !p.seen && now.Sub(p.since) >= m.limits.DenyTTL && m.cluster.PendingPod(uid) == nil {
-			m.leave(g, uid)
+	for uid, since := range m.unseen { // perhaps the pod was gone when the scheduler asked
+		if now.Sub(since) >= m.limits.DenyTTL && m.cluster.PendingPod(uid) == nil {
+			m.leave(m.groupOf[uid], uid)
 		}
 	}
+	renew := now.Sub(m.renewed) >= m.limits.Renew
+	if renew {
+		m.renewed = now
+	}
 	for _, g := range m.groups {
-		c := g.counts()
+		c := g.counts
 		if c[placed]+c[held] == 0 {
 			continue
 		}
@@ -169,7 +173,7 @@ func (m *Manager) expire() {
 		}
 		m.commit(parts) // the spec may have changed
 		for uid, p := range g.members {
-			if p.stage == placed || p.stage == held {
+			if renew && (p.stage == placed || p.stage == held) {
 				m.cluster.Renew(uid)
 			}
 		}

@@ -15,17 +15,20 @@ import (
 // as must start together have one or count already. It returns the reason why not. The
 // scheduler is told of all but the member that it asks about, nil for none.
 func (m *Manager) plan(parts []part, asking *member) (reason string) {
+	g := parts[0].group
+	if asking != nil && m.denied.has(g.key) && parts[0].missing() <= g.counts[pending] {
+		return ReasonNoPlace // as before
+	}
 	if reason := incomplete(parts); reason != "" {
 		return reason
 	}
-	g := parts[0].group
 	now := m.cluster.Snapshot().Generation
-	if g.looked == now || asking != nil && m.denied.has(g.key) {
+	if g.looked == now {
 		return ReasonNoPlace // as before
 	}
 	var anew []part // those of which no member has a place yet
 	for _, p := range parts {
-		if c := p.counts(); c[placed]+c[held] == 0 || p.planned.IsZero() {
+		if c := p.counts; c[placed]+c[held] == 0 || p.planned.IsZero() {
 			anew = append(anew, p)
 		}
 	}

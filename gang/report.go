@@ -70,9 +70,9 @@ func (m *Manager) About(name types.NamespacedName) []Details {
 }
 
 func (m *Manager) summary(g *group) Summary {
-	c := g.counts()
+	c := g.counts
 	s := Summary{
-		Name: g.key.String(), Label: g.key.Label, Priority: g.priority(),
+		Name: g.key.String(), Label: g.key.Label, Priority: g.priority,
 		Pending: c[pending], Placed: c[placed], Held: c[held], Binding: c[binding], Bound: c[bound],
 		Denied: g.failed, Planned: g.planned,
 	}

@@ -63,7 +63,7 @@ func newWorld(t *rapid.T) *world {
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
 	w.store = predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), w.clock)
-	limits := DefaultLimits(30*time.Second, time.Hour)
+	limits := DefaultLimits(30*time.Second, time.Hour, time.Hour)
 	limits.DenyTTL = time.Nanosecond // denials expire by the clock of the machine
 	w.Manager = New(Options{
 		Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: nil, Limits: limits,
@@ -304,6 +304,15 @@ func (w *world) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.receive()
+	for _, g := range w.groups {
+		var counted counts
+		for _, p := range g.members {
+			counted[p.stage]++
+		}
+		if counted != g.counts {
+			w.Fatalf("%s: counted %v, are %v", g.key, g.counts, counted)
+		}
+	}
 	for uid, g := range w.groupOf {
 		p := g.members[uid]
 		if assumed := w.cluster.Assumed(uid); (p.stage == placed || p.stage == held) && assumed != p.place {

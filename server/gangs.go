@@ -39,7 +39,7 @@ func (s *Server) planAhead(o Options) error {
 	s.writer = nomination.NewWriter(o.Logger, s.registry, clock.RealClock{}, nomination.DefaultWriteLimits(o.Config.Nomination.QPS))
 	s.extender.nominator = s.newNominator(o, nominations)
 
-	limits := gang.DefaultLimits(o.Config.Timeouts.Bind.Duration, o.Config.Timeouts.Filter.Duration)
+	limits := gang.DefaultLimits(o.Config.Timeouts.Bind.Duration, o.Config.Timeouts.Filter.Duration, o.Config.Timeouts.Assume.Duration)
 	limits.Timeout, limits.DenyTTL = o.Config.Gangs.ScheduleTimeout.Duration, o.Config.Gangs.DeniedTTL.Duration
 	s.extender.gangs = gang.New(gang.Options{
 		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Stores: s.extender.stores(),
