@@ -69,7 +69,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 		return err
 	}
 	c.print(out)
-	return errors.Join(c.verdict(), c.complaint(), c.slower())
+	return errors.Join(c.violation(), c.complaint(), c.slower(), c.idle(false))
 }
 
 // campaign runs all rounds.

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ func TestNominationOvercommitsNoNodeAndLeavesNothingBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.print(t.Output())
-	if err := c.verdict(); err != nil {
+	if err := errors.Join(c.violation(), c.idle(true)); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func TestVerdict(t *testing.T) {
+func TestViolationsAndTooLittleToFindAny(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*outcome)
 		err    string
@@ -31,9 +32,19 @@ func TestVerdict(t *testing.T) {
 				nominations: map[string]int{"confirmed": 1, "elsewhere": 1, "gone": 1},
 			}
 			test.change(o)
-			checkError(t, campaign{{script: &script{}, outcomes: []*outcome{o}}}.verdict(), test.err)
+			c := campaign{{script: &script{}, outcomes: []*outcome{o}}}
+			checkError(t, errors.Join(c.violation(), c.idle(false)), test.err)
 		})
 	}
+}
+
+func TestWhatIsRareMayBeMissingInACampaignOfSeconds(t *testing.T) {
+	o := &outcome{written: 3, preempted: 1, unschedulable: 1, restarts: 1, nominations: map[string]int{"confirmed": 1}}
+	c := campaign{{script: &script{}, outcomes: []*outcome{o}}}
+	checkError(t, c.idle(true), "")
+	checkError(t, c.idle(false), "nominations_in_vain is 0")
+	o.preempted = 0
+	checkError(t, c.idle(true), "preempted is 0")
 }
 
 func TestComplaintsAreAnError(t *testing.T) {
