@@ -40,6 +40,7 @@ func (m *Manager) Filter(pod *cluster.Pod) Decision {
 		return Decision{}
 	}
 	p := g.members[pod.UID]
+	p.knows = pod.Status.NominatedNodeName
 	parts, reason := m.bundle(g)
 	switch {
 	case reason != "":
@@ -108,19 +109,19 @@ func (m *Manager) Placed(uid types.UID, node string) {
 //
 // Else the plan ends, unless the group is within a tenth of what it needs (the rule of
 // PostFilter in the coscheduling plugin) or is not strict: then the others wait for this one.
-func (m *Manager) Refused(uid types.UID) {
+func (m *Manager) Refused(pod *cluster.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	g := m.groupOf[uid]
+	g := m.groupOf[pod.UID]
 	if g == nil {
 		return
 	}
-	p := g.members[uid]
+	p := g.members[pod.UID]
 	p.refused = true
 	if p.stage == pending {
 		return // its plan has ended meanwhile
 	}
-	knew := p.pod.Status.NominatedNodeName == p.place
+	knew := p.knows == p.place
 	m.giveUp(p, errRefused)
 	parts, reason := m.bundle(g)
 	switch {

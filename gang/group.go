@@ -38,6 +38,8 @@ type member struct {
 	place string    // the node, unless it is pending
 	hold  *hold     // while it is held
 
+	// knows is the node to which the pod was nominated when the scheduler last asked about it.
+	knows string
 	// refused says that filter has refused it since it was last told of a place. The scheduler
 	// waits for an event then.
 	refused bool

@@ -293,7 +293,7 @@ func TestAGangWithinATenthOfItsNeedWaitsForTheLastMember(t *testing.T) {
 				last := pods[test.placed]
 				p.filter(last)
 				p.cluster.Release(last.UID)
-				p.Refused(last.UID)
+				p.Refused(p.cluster.PendingPod(last.UID))
 				for _, call := range calls {
 					if call.held() != test.waits {
 						t.Fatalf("%s is held: %t", call.pod.Name, call.held())
@@ -316,7 +316,7 @@ func TestAMemberWhosePlaceTheSchedulerHasNotComeUponIsSteeredThere(t *testing.T)
 			t.Fatalf("%+v", decision)
 		}
 		p.cluster.Release(unsteered.UID)
-		p.Refused(unsteered.UID)
+		p.Refused(unsteered)
 		if !call.held() {
 			t.Fatalf("the others are given up: %v", call.err)
 		}
@@ -349,6 +349,34 @@ func TestAGroupsTimeDoesNotBeginAnewWhenAMemberIsReplaced(t *testing.T) {
 		p.after(time.Second)
 		if call.held() || !errors.Is(call.err, errTimeout) {
 			t.Errorf("when the time of the group is up, the call is held: %t, error %v", call.held(), call.err)
+		}
+	})
+}
+
+func TestAMemberIsNotBoundToANodeThatHasGoneMeanwhile(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 2, "1")
+		p.set(node("a", "1"), node("b", "1"), podGroup("g", 2))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		calls := p.start(pods[0])
+		if err := p.cluster.Delete(node(calls[0].node, "1")); err != nil {
+			t.Fatal(err)
+		}
+		calls = append(calls, p.start(pods[1])...)
+		if calls[0].held() || !errors.Is(calls[0].err, errNodeGone) {
+			t.Errorf("the call for a node that is gone is held: %t, error %v", calls[0].held(), calls[0].err)
+		}
+		if !calls[1].held() {
+			t.Fatalf("the other one of two is let go: %v", calls[1].err)
+		}
+		p.set(node("c", "1"))
+		p.after(time.Second)
+		again := p.start(pods[0])[0]
+		for _, call := range []*call{again, calls[1]} {
+			if call.held() || call.err != nil {
+				t.Errorf("with a place for both, %s is held: %t, error %v", call.pod.Name, call.held(), call.err)
+			}
 		}
 	})
 }

@@ -17,6 +17,7 @@ var (
 	errGone       = errors.New("gang: the pod is gone or being deleted")
 	errRefused    = errors.New("gang: there is no place for as many members as must start together")
 	errTimeout    = errors.New("gang: not enough members could be bound in time")
+	errNodeGone   = errors.New("gang: the node is gone")
 	errNoGroup    = errors.New("gang: the group is gone or not valid")
 	errAskedAgain = errors.New("gang: the scheduler asked about the pod again")
 )
@@ -90,12 +91,16 @@ func (m *Manager) hold(uid types.UID, node string) (*hold, error) {
 	return h, nil
 }
 
-// commit lets all held members go when there are enough in every part.
+// commit lets all held members go when there are enough in every part, and their nodes are
+// still there.
 func (m *Manager) commit(parts []part) {
 	for _, p := range parts {
 		if !p.quorate() {
 			return
 		}
+	}
+	if m.leaveNodesThatAreGone(parts) {
+		return // it is planned anew
 	}
 	for _, p := range parts {
 		if !p.started() && !p.planned.IsZero() {
@@ -107,6 +112,21 @@ func (m *Manager) commit(parts []part) {
 			m.enter(member, binding) // ends the hold
 		}
 	}
+}
+
+// leaveNodesThatAreGone gives up held members whose node has gone, to which the API server
+// would bind them all the same. It says whether there were any.
+func (m *Manager) leaveNodesThatAreGone(parts []part) bool {
+	snap, left := m.cluster.Snapshot(), false
+	for _, p := range parts {
+		for _, member := range p.in(held) {
+			if snap.NodeByName(member.place) == nil {
+				m.giveUp(member, errNodeGone)
+				left = true
+			}
+		}
+	}
+	return left
 }
 
 // drop ends a held call that nobody waits for any more.
