@@ -26,13 +26,7 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 	if g.looked == now {
 		return ReasonNoPlace // as before
 	}
-	var anew []part // those of which no member has a place yet
-	for _, p := range parts {
-		if c := p.counts; c[placed]+c[held] == 0 || p.planned.IsZero() {
-			anew = append(anew, p)
-		}
-	}
-	gaveWay := false
+	anew, gaveWay := unplanned(parts), false
 	for range attempts {
 		why, err := m.tryPlan(parts, asking)
 		switch {
@@ -53,6 +47,17 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 	}
 	g.waits(status.Waiting, "the nodes change faster than places can be planned")
 	return ReasonNoPlace
+}
+
+// unplanned are the parts whose time has not begun: no member has a place yet.
+func unplanned(parts []part) []part {
+	var anew []part
+	for _, p := range parts {
+		if c := p.counts; c[placed]+c[held] == 0 || p.planned.IsZero() {
+			anew = append(anew, p)
+		}
+	}
+	return anew
 }
 
 // incomplete is the reason why a bundle cannot be planned, whatever the nodes.

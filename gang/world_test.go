@@ -174,7 +174,7 @@ func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 	to := w.fitting(known, decision.Node, offersOne)
 	switch {
 	case to == "" && decision.Member:
-		w.Refused(pod.UID)
+		w.Refused(known)
 		return
 	case to == "" && !w.GiveWay(known, w.store):
 		return

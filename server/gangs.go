@@ -78,7 +78,7 @@ func (e *Extender) filterMember(c *call, profile *predicates.VerdictStore, pod *
 	switch {
 	case err != nil:
 	case node == "":
-		e.gangs.Refused(pod.UID)
+		e.gangs.Refused(pod)
 	default:
 		e.gangs.Placed(pod.UID, node)
 	}
