@@ -117,6 +117,10 @@ bench-cluster: ## Measure pods/s of a stock scheduler without and with muster
 bench-affinity: ## Measure the same with pods that have anti-affinity and topology spread
 	cd e2e && go run ./cmd/benchcluster -affinity
 
+.PHONY: bench-gang
+bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_WAIT)
+	cd e2e && go run ./cmd/benchgang
+
 .PHONY: openb
 openb: ## Place the openb cluster's pods with and without muster (DEMO_DATA=../shared/data)
 	cd e2e && go run ./cmd/openb

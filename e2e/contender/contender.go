@@ -23,6 +23,9 @@ type Contender string
 const (
 	// Stock is kube-scheduler without an extender.
 	Stock Contender = "stock"
+	// Native is kube-scheduler without an extender, with its own gang scheduling. The API
+	// server must know its PodGroups.
+	Native Contender = "native"
 	// Empty has an extender that returns what it got.
 	Empty Contender = "empty"
 	// Scheduler has muster, and chooses the node itself.
@@ -59,11 +62,12 @@ func Build(ctx context.Context, dir string, progress io.Writer) (p Programs, err
 type Entry struct {
 	controlPlane *controlplane.ControlPlane
 	extender     extender // nil when there is none
-	config       string   // of the scheduler
+	scheduler    controlplane.SchedulerOptions
 }
 
 type extender interface {
 	AwaitReady(ctx context.Context) error
+	Pid() int
 	Stop()
 }
 
@@ -92,7 +96,11 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 	flags := percentageFlag(percentage)
 	switch c {
 	case Stock:
-		return &Entry{controlPlane: cp, config: stockConfig(percentage)}, nil
+		return &Entry{controlPlane: cp, scheduler: stock(percentage)}, nil
+	case Native:
+		scheduler := stock(percentage)
+		scheduler.FeatureGates = map[string]bool{"GenericWorkload": true, "GangScheduling": true}
+		return &Entry{controlPlane: cp, scheduler: scheduler}, nil
 	case Empty:
 		return p.enterEmpty(ctx, cp, nil, flags)
 	case EmptyOffload:
@@ -124,7 +132,25 @@ func (e *Entry) AwaitExtender(ctx context.Context) error {
 
 // StartScheduler starts the scheduler and returns when it schedules.
 func (e *Entry) StartScheduler(ctx context.Context) error {
-	return e.controlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: e.config})
+	return e.controlPlane.StartScheduler(ctx, e.scheduler)
+}
+
+// Muster is the contender's muster, nil when it has none.
+func (e *Entry) Muster() *muster.Server {
+	server, _ := e.extender.(*muster.Server)
+	return server
+}
+
+// Pids of the scheduler and the extender, as far as they have started.
+func (e *Entry) Pids() []int {
+	var pids []int
+	if pid, runs := e.controlPlane.Pids()[binaries.Scheduler]; runs {
+		pids = append(pids, pid)
+	}
+	if e.extender != nil {
+		pids = append(pids, e.extender.Pid())
+	}
+	return pids
 }
 
 // Stop ends the scheduler and the extender, as far as they have started. It may be called
@@ -136,8 +162,10 @@ func (e *Entry) Stop() {
 	}
 }
 
-func stockConfig(percentage int) string {
-	return fmt.Sprintf("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: %d\n", percentage)
+func stock(percentage int) controlplane.SchedulerOptions {
+	return controlplane.SchedulerOptions{
+		Config: fmt.Sprintf("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: %d\n", percentage),
+	}
 }
 
 func percentageFlag(percentage int) []string {
@@ -159,7 +187,7 @@ func (p Programs) enterMuster(ctx context.Context, o muster.Options, configFlags
 		server.Stop()
 		return nil, err
 	}
-	return &Entry{controlPlane: o.ControlPlane, extender: server, config: config}, nil
+	return &Entry{controlPlane: o.ControlPlane, extender: server, scheduler: controlplane.SchedulerOptions{Config: config}}, nil
 }
 
 // enterEmpty launches the empty extender and prints the scheduler's configuration, each
@@ -174,5 +202,5 @@ func (p Programs) enterEmpty(ctx context.Context, cp *controlplane.ControlPlane,
 		server.Stop()
 		return nil, err
 	}
-	return &Entry{controlPlane: cp, extender: server, config: config}, nil
+	return &Entry{controlPlane: cp, extender: server, scheduler: controlplane.SchedulerOptions{Config: config}}, nil
 }

@@ -49,5 +49,8 @@ func (e *emptyExtender) AwaitReady(ctx context.Context) error {
 	})
 }
 
+// Pid is the operating system's number of the process.
+func (e *emptyExtender) Pid() int { return e.process.Pid() }
+
 // Stop ends the extender at once.
 func (e *emptyExtender) Stop() { e.process.Kill() }

@@ -41,7 +41,7 @@ func (cp *ControlPlane) StartAPIServer(ctx context.Context) error {
 	if !cp.runsNodeLifecycle() {
 		args = append(args, "--disable-admission-plugins=TaintNodesByCondition")
 	}
-	args = append(args, cp.featureGates()...)
+	args = append(args, featureGates(cp.options.FeatureGates)...)
 	args = append(args, cp.options.APIServerFlags...)
 	return cp.start(ctx, binaries.APIServer, args, nil, func(ctx context.Context) error {
 		return cp.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
@@ -51,12 +51,13 @@ func (cp *ControlPlane) StartAPIServer(ctx context.Context) error {
 // StopAPIServer ends kube-apiserver as a crash would; everything else keeps running.
 func (cp *ControlPlane) StopAPIServer() { cp.kill(binaries.APIServer) }
 
-func (cp *ControlPlane) featureGates() []string {
-	if len(cp.options.FeatureGates) == 0 {
+// featureGates is the flag that sets gates, none when there are none to set.
+func featureGates(set map[string]bool) []string {
+	if len(set) == 0 {
 		return nil
 	}
 	var gates []string
-	for name, on := range cp.options.FeatureGates {
+	for name, on := range set {
 		gates = append(gates, fmt.Sprintf("%s=%t", name, on))
 	}
 	slices.Sort(gates)

@@ -74,7 +74,7 @@ func (cp *ControlPlane) startControllerManager(ctx context.Context) error {
 		"--concurrent-job-syncs=20",
 		fmt.Sprintf("--node-monitor-grace-period=%s", nodeGrace),
 	}
-	args = append(args, cp.featureGates()...)
+	args = append(args, featureGates(cp.options.FeatureGates)...)
 	return cp.start(ctx, binaries.ControllerManager, args, nil, func(ctx context.Context) error {
 		_, err := cp.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 		return err

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,7 +35,8 @@ func TestAControlPlaneRunsWorkloads(t *testing.T) {
 	if err := cp.StartKWOK(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := cp.StartScheduler(ctx, controlplane.SchedulerOptions{}); err != nil {
+	const gate = "SchedulerAsyncAPICalls" // off by default
+	if err := cp.StartScheduler(ctx, controlplane.SchedulerOptions{FeatureGates: map[string]bool{gate: true}}); err != nil {
 		t.Fatal(err)
 	}
 	client, err := kubernetes.NewForConfig(cp.RESTConfig())
@@ -77,6 +80,24 @@ func TestAControlPlaneRunsWorkloads(t *testing.T) {
 			}
 			return err
 		})
+	})
+
+	t.Run("the scheduler's metrics say what it has done, and its gates", func(t *testing.T) {
+		metrics, err := cp.SchedulerMetrics(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, label := range map[string]string{"scheduler_schedule_attempts_total": "scheduled", "kubernetes_feature_enabled": gate} {
+			value := 0.0
+			for _, m := range metrics[name].GetMetric() {
+				if slices.ContainsFunc(m.Label, func(l *dto.LabelPair) bool { return l.GetValue() == label }) {
+					value += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+				}
+			}
+			if value == 0 {
+				t.Errorf("%s with a label of %q is 0 or not there", name, label)
+			}
+		}
 	})
 
 	t.Run("a service account's token is known and may do nothing", func(t *testing.T) {

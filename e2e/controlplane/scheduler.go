@@ -3,19 +3,27 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/e2e/binaries"
 )
 
-// SchedulerOptions say how the stock scheduler runs. At most one field may be set; with
-// none it runs with its defaults.
+// SchedulerOptions say how the stock scheduler runs. With the zero value it runs with its
+// defaults.
 type SchedulerOptions struct {
-	// Config is a KubeSchedulerConfiguration in YAML, ConfigFile the path of one.
+	// Config is a KubeSchedulerConfiguration in YAML, ConfigFile the path of one. At most one
+	// of them may be set.
 	Config     string
 	ConfigFile string
+	// FeatureGates are set on the scheduler alone, beside those of the control plane.
+	FeatureGates map[string]bool
 }
 
 const defaultSchedulerConfig = `
@@ -38,17 +46,38 @@ func (cp *ControlPlane) StartScheduler(ctx context.Context, o SchedulerOptions) 
 	if err := cp.write(file, config); err != nil {
 		return err
 	}
+	gates := map[string]bool{}
+	maps.Copy(gates, cp.options.FeatureGates)
+	maps.Copy(gates, o.FeatureGates)
 	kubeconfig := cp.kubeconfig(schedulerUser)
 	args := []string{
 		"--config=" + cp.file(file),
 		"--authentication-kubeconfig=" + kubeconfig,
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--authentication-skip-lookup",
+		"--authorization-always-allow-paths=/healthz,/livez,/readyz,/metrics",
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", cp.ports.scheduler),
 	}
-	args = append(args, cp.featureGates()...)
-	return cp.start(ctx, binaries.Scheduler, args, nil, answers(selfSigned, "https://"+local(cp.ports.scheduler)+"/readyz"))
+	args = append(args, featureGates(gates)...)
+	return cp.start(ctx, binaries.Scheduler, args, nil, answers(selfSigned, cp.schedulerURL("/readyz")))
+}
+
+func (cp *ControlPlane) schedulerURL(path string) string {
+	return "https://" + local(cp.ports.scheduler) + path
+}
+
+// SchedulerMetrics reads all metrics of the scheduler, by name.
+func (cp *ControlPlane) SchedulerMetrics(ctx context.Context) (families map[string]*dto.MetricFamily, err error) {
+	err = get(ctx, selfSigned, cp.schedulerURL("/metrics"), func(body io.Reader) (err error) {
+		parser := expfmt.NewTextParser(model.UTF8Validation)
+		families, err = parser.TextToMetricFamilies(body)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the scheduler's metrics: %w", err)
+	}
+	return families, nil
 }
 
 // StopScheduler ends the scheduler as a crash would.

@@ -146,6 +146,9 @@ func (o Options) writeConfig(path string) error {
 // URL that muster serves.
 func (s *Server) URL() string { return "http://" + s.address }
 
+// Pid is the operating system's number of the process.
+func (s *Server) Pid() int { return s.process.Pid() }
+
 // Stop ends muster gracefully and returns when it is gone.
 func (s *Server) Stop() { s.process.Stop(stopGrace) }
 

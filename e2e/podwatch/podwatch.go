@@ -35,11 +35,17 @@ func (t Tally) Rate() float64 {
 	return 0
 }
 
+// Observer is told of every change of a pod, one at a time and in the order in which the API
+// server made them. before is nil for a new pod, now for one that is gone. It must not
+// change them.
+type Observer func(before, now *corev1.Pod)
+
 // Watch follows pods until it is stopped. Its methods may be called from any goroutine.
 type Watch struct {
 	factory informers.SharedInformerFactory
 	pods    corev1listers.PodLister
 	cancel  context.CancelFunc
+	tell    []Observer
 
 	mu    sync.Mutex
 	tally Tally
@@ -51,15 +57,22 @@ func Start(ctx context.Context, client kubernetes.Interface) (*Watch, error) {
 	return StartFor(ctx, client, "")
 }
 
-// StartFor is Start for the pods that a label selector selects.
-func StartFor(ctx context.Context, client kubernetes.Interface, selector string) (*Watch, error) {
+// StartFor is Start for the pods that a label selector selects, with others who look on.
+func StartFor(ctx context.Context, client kubernetes.Interface, selector string, observers ...Observer) (*Watch, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(dropManagedFields),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = selector }))
 	informer := factory.Core().V1().Pods()
 	w := &Watch{factory: factory, pods: informer.Lister()}
+	w.tell = append([]Observer{w.count}, observers...)
 	handler, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { w.count(nil, obj.(*corev1.Pod)) },
-		UpdateFunc: func(before, now any) { w.count(before.(*corev1.Pod), now.(*corev1.Pod)) },
+		AddFunc:    func(obj any) { w.changed(nil, obj.(*corev1.Pod)) },
+		UpdateFunc: func(before, now any) { w.changed(before.(*corev1.Pod), now.(*corev1.Pod)) },
+		DeleteFunc: func(obj any) {
+			if last, missed := obj.(cache.DeletedFinalStateUnknown); missed {
+				obj = last.Obj
+			}
+			w.changed(obj.(*corev1.Pod), nil)
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("watch pods: %w", err)
@@ -89,7 +102,16 @@ func (w *Watch) Tally() Tally {
 // Pods that exist. They are shared: callers must not change them.
 func (w *Watch) Pods() ([]*corev1.Pod, error) { return w.pods.List(labels.Everything()) }
 
+func (w *Watch) changed(before, now *corev1.Pod) {
+	for _, tell := range w.tell {
+		tell(before, now)
+	}
+}
+
 func (w *Watch) count(before, now *corev1.Pod) {
+	if now == nil {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if before == nil {

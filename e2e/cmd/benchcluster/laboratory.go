@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
@@ -18,10 +17,7 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-const (
-	cellTimeout   = 5 * time.Minute
-	deleteTimeout = time.Minute
-)
+const cellTimeout = 5 * time.Minute
 
 // laboratory is a control plane with nodes, on which cells run one after the other.
 type laboratory struct {
@@ -75,7 +71,7 @@ func (l laboratory) run(ctx context.Context, c cell, arriving []*corev1.Pod) (me
 			return measurement{}, err
 		}
 	}
-	return measurement{m.rate(watch.Tally()), m.lead}, l.deletePods(ctx)
+	return measurement{m.rate(watch.Tally()), m.lead}, workload.DeletePods(ctx, l.client, measured)
 }
 
 // judge is an error when a node has no room for its pods, or pods do not keep apart.
@@ -102,21 +98,4 @@ func (l laboratory) await(ctx context.Context, done func() (bool, error)) error 
 			return done()
 		}
 	})
-}
-
-// deletePods deletes at once: there is no kubelet to wait for.
-func (l laboratory) deletePods(ctx context.Context) error {
-	pods := l.client.CoreV1().Pods(workload.Namespace)
-	err := pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{LabelSelector: measured})
-	if err != nil {
-		return fmt.Errorf("delete the pods: %w", err)
-	}
-	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, deleteTimeout, true, func(ctx context.Context) (bool, error) {
-		left, err := pods.List(ctx, metav1.ListOptions{LabelSelector: measured, Limit: 1})
-		return err == nil && len(left.Items) == 0, err
-	})
-	if err != nil {
-		return fmt.Errorf("wait until the pods are deleted: %w", err)
-	}
-	return nil
 }

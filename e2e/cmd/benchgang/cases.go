@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+
+	"muster.dev/muster/e2e/contender"
+)
+
+// benchCase is a situation of gangs, and who is compared in it.
+type benchCase struct {
+	name       string
+	nodes      int
+	gangs      gangs
+	contenders []contender.Contender
+	measure    func(context.Context, *cellRun) (measurement, error)
+}
+
+// withMuster is the contender that has muster.
+const withMuster = contender.Extender
+
+// Names of the cases.
+const (
+	caseMany       = "many"
+	caseThousand   = "thousand"
+	caseStandoff   = "standoff"
+	caseTurns      = "turns"
+	caseNeighbours = "neighbours"
+)
+
+func cases() []benchCase {
+	everybody := []contender.Contender{contender.Stock, contender.Native, withMuster}
+	ofGangs := []contender.Contender{contender.Native, withMuster}
+	rivals := gangs{count: 10, size: 30, contended: true}
+	return []benchCase{
+		{caseMany, 1000, gangs{count: 50, size: 20}, everybody, startAll},
+		{caseThousand, 1000, gangs{count: 1, size: 1000}, everybody, startAll},
+		{caseStandoff, 100, rivals, ofGangs, standOff},
+		{caseTurns, 100, gangs{count: 5, size: 60, contended: true}, ofGangs, takeTurns},
+		{caseNeighbours, 100, rivals, ofGangs, besideWaiting},
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Environment variables that change what is measured.
+const (
+	roundsEnv = "BENCH_ROUNDS"
+	casesEnv  = "BENCH_CASES"
+	waitEnv   = "BENCH_WAIT"
+)
+
+const (
+	maxRounds = 100
+	maxWait   = time.Hour
+)
+
+// plan is what is measured.
+type plan struct {
+	cases  []benchCase
+	rounds int
+	// wait is how long the seven gangs of a standoff wait.
+	wait time.Duration
+}
+
+func planFromEnv(getenv func(string) string) (plan, error) {
+	p := plan{cases: cases(), rounds: 3, wait: 90 * time.Second}
+	var err error
+	if text := getenv(roundsEnv); text != "" {
+		if p.rounds, err = strconv.Atoi(text); err != nil || p.rounds < 1 || p.rounds > maxRounds {
+			return plan{}, fmt.Errorf("%s=%s: want a number from 1 to %d", roundsEnv, text, maxRounds)
+		}
+	}
+	if text := getenv(waitEnv); text != "" {
+		if p.wait, err = time.ParseDuration(text); err != nil || p.wait < time.Second || p.wait > maxWait {
+			return plan{}, fmt.Errorf("%s=%s: want a duration from 1s to %s", waitEnv, text, maxWait)
+		}
+	}
+	if text := getenv(casesEnv); text != "" {
+		if p.cases, err = named(strings.Split(text, ",")); err != nil {
+			return plan{}, fmt.Errorf("%s=%s: %w", casesEnv, text, err)
+		}
+	}
+	return p, nil
+}
+
+// named are the cases of these names, each once and in their own order.
+func named(names []string) ([]benchCase, error) {
+	all := cases()
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(c benchCase) bool { return c.name == name }) {
+			return nil, fmt.Errorf("there is no case %q", name)
+		}
+	}
+	return slices.DeleteFunc(all, func(c benchCase) bool { return !slices.Contains(names, c.name) }), nil
+}

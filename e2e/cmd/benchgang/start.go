@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// startAll creates gangs for which there is room and waits for all of them.
+func startAll(ctx context.Context, r *cellRun) (came measurement, err error) {
+	came.took, err = r.start(ctx, r.gangs.count)
+	return came, err
+}
+
+// start creates the gangs and waits until so many are whole. It says how long that took.
+func (r *cellRun) start(ctx context.Context, count int) (took time.Duration, err error) {
+	began, err := r.createPods(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.await(ctx, func() bool { return len(r.witness.started()) >= count }); err != nil {
+		return 0, err
+	}
+	return latest(r.witness.started()).Sub(began), nil
+}
+
+func latest(times map[string]time.Time) (last time.Time) {
+	for _, at := range times {
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
