@@ -75,7 +75,7 @@ func (e *Extender) confirm(c *call, profile *predicates.VerdictStore, pod *clust
 // stands in the request; -1 when there is none. It notes in c.rejected those that do
 // not fit.
 //
-// Of several, it is the one with the least [placement.Leftover]. Of several still, it is
+// Of several, it is the one with the least [placement.Stranded]. Of several still, it is
 // one at random, as in kube-scheduler.
 func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (snap *cluster.Snapshot, at int, best int32) {
 	view := profile.View(pod)
@@ -92,20 +92,16 @@ func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.
 	var highest int64
 	var least float64
 	ties := 0
-	extended := view.Snapshot.ResourceNames.Len() > 0 // else no node is looked at
 	for i, total := range c.rank(&view, c.fitting) {
 		index := c.fitting[i]
 		if best >= 0 && total < highest {
 			continue
 		}
-		left := 0.0
-		if extended {
-			left = placement.Leftover(pod, view.Snapshot.Node(index))
-		}
+		stranded := placement.Stranded(pod, view.Snapshot.Node(index))
 		switch {
-		case best < 0 || total > highest || left < least:
-			at, best, highest, least, ties = c.places[i], index, total, left, 1
-		case left == least:
+		case best < 0 || total > highest || stranded < least:
+			at, best, highest, least, ties = c.places[i], index, total, stranded, 1
+		case stranded == least:
 			if ties++; e.pick(ties) == 0 {
 				at, best = c.places[i], index
 			}

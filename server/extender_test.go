@@ -212,22 +212,18 @@ func TestExtenderSelectionAnswersWithTheBestNodeAndAssumesThePodThere(t *testing
 	}
 }
 
-func TestAmongEqualsScarceResourcesAreKeptTogether(t *testing.T) {
+func TestAmongEqualsTheOneIsTakenWhereTheLeastIsStranded(t *testing.T) {
 	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender})
 	gpus := func(n string) func(*corev1.Node) {
 		return func(node *corev1.Node) { node.Status.Allocatable["example.com/gpu"] = resource.MustParse(n) }
 	}
-	b.node("four", "8", gpus("4"))
-	b.node("none", "8")
+	b.node("eight", "8", gpus("8"))
 	b.node("two", "8", gpus("2"))
-	all := []string{"four", "none", "two"}
-	if got := b.filter(newPod("plain", "1"), all...); !cmp.Equal(got.NodeNames, &[]string{"none"}) {
-		t.Errorf("a pod that asks for no GPU was given one of %v", *got.NodeNames)
-	}
-	one := newPod("one", "1")
+	b.node("four", "8", gpus("4"))
+	one := newPod("one", "4")
 	one.Spec.Containers[0].Resources.Requests["example.com/gpu"] = resource.MustParse("1")
-	if got := b.filter(one, all...); !cmp.Equal(got.NodeNames, &[]string{"two"}) {
-		t.Errorf("a pod that asks for one GPU was given one of %v, and four are together no more", *got.NodeNames)
+	if got := b.filter(one, "eight", "two", "four"); !cmp.Equal(got.NodeNames, &[]string{"two"}) {
+		t.Errorf("of two GPUs one can go with half of the CPU, of more there are more beyond it: got %v", *got.NodeNames)
 	}
 }
 
