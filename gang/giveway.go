@@ -95,6 +95,15 @@ func (m *Manager) neededWithout(groups []*group, store *predicates.VerdictStore,
 	return needed
 }
 
+// Planned says that a pod counts on its node only since it was planned there: the scheduler
+// has not bound it yet, and is not about to.
+func (m *Manager) Planned(uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.groupOf[uid]
+	return g != nil && g.members[uid].stage == placed
+}
+
 // Harm is what evictions would do to gangs.
 type Harm int
 

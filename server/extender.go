@@ -159,6 +159,9 @@ func (e *Extender) filter(c *call) error {
 	planned := ""
 	if e.nominator != nil {
 		planned = e.nominator.Take(pod.UID)
+		if pod.Status.NominatedNodeName == "" {
+			e.nominator.Offered(len(c.candidates.indexes), e.cluster.Snapshot().NodeCount())
+		}
 	}
 	var decision gang.Decision
 	if e.gangs != nil {
@@ -176,7 +179,7 @@ func (e *Extender) filter(c *call) error {
 	if err = e.filterOne(c, profile, pod, planned); err != nil || c.outcome != outcomeUnschedulable {
 		return err
 	}
-	if e.gangs != nil && e.gangs.GiveWay(pod, profile) {
+	if e.makeWay(c, profile, pod) {
 		c.outcome = outcomeOK
 		c.reply.Reset()
 		return e.filterOne(c, profile, pod, "")

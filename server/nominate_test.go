@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
@@ -105,5 +108,58 @@ func TestThePlacementPageSaysWhenThereIsNothingToShow(t *testing.T) {
 	b := newBench(t, benchOptions{})
 	if status, page := b.get("/debug/placement"); status != http.StatusNotFound || !strings.HasPrefix(page, "placement: no profile has nodeSelection: Nominate") {
 		t.Errorf("answered %d: %s", status, page)
+	}
+}
+
+func TestAPlanGivesWayToAPodOfHigherPriorityThatFitsNowhereElse(t *testing.T) {
+	b, low := nominated(t)
+	high := newPod("high", "8")
+	high.Spec.Priority = new(int32(5))
+	if got := b.filter(high, "b", "a"); got.NodeNames == nil || !slices.Equal(*got.NodeNames, []string{"a"}) {
+		t.Errorf("filter answers %+v, want a", got)
+	}
+	if got := b.cluster.Assumed(low.UID); got != "" {
+		t.Errorf("the pod of lower priority counts on %q still", got)
+	}
+}
+
+func TestAPlanDoesNotGiveWayInVain(t *testing.T) {
+	for name, change := range map[string]func(*corev1.Pod){
+		"to one of equal priority": func(*corev1.Pod) {},
+		"to one that is too large": func(pod *corev1.Pod) {
+			pod.Spec.Priority, pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = new(int32(5)), resource.MustParse("9")
+		},
+		"to one that fits elsewhere": func(pod *corev1.Pod) {
+			pod.Spec.Priority, pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = new(int32(5)), resource.MustParse("4")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, low := nominated(t)
+			pod := newPod("other", "8")
+			change(pod)
+			b.filter(pod, "b", "a")
+			if got := b.cluster.Assumed(low.UID); got != "a" {
+				t.Errorf("the planned pod counts on %q, want a", got)
+			}
+		})
+	}
+}
+
+func TestPodsThatAreOnlyPlannedAreNoVictims(t *testing.T) {
+	b, planned := nominated(t)
+	running := newPod("running", "7")
+	running.Spec.NodeName = "a"
+	if err := b.cluster.Set(running); err != nil {
+		t.Fatal(err)
+	}
+	high := newPod("high", "8")
+	high.Spec.Priority = new(int32(5))
+	victims := map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: string(running.UID)}}}}
+	got := ask[extenderv1.ExtenderPreemptionResult](b, "preempt", extenderv1.ExtenderPreemptionArgs{Pod: high, NodeNameToMetaVictims: victims})
+	if diff := cmp.Diff(extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: victims}, got); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+	if got := b.cluster.Assumed(planned.UID); got != "a" {
+		t.Errorf("the planned pod counts on %q", got)
 	}
 }

@@ -34,7 +34,7 @@ func (e *Extender) preempt(c *call) error {
 		if node == nil || len(victims.Pods) == 0 {
 			continue
 		}
-		if enough := p.victims(node, victims); enough != nil {
+		if enough := p.victims(node, e.planned(node.Pods), victims); enough != nil {
 			result.NodeNameToMetaVictims[name] = enough
 		}
 	}

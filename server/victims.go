@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
@@ -29,8 +30,16 @@ type preemption struct {
 // kube-scheduler proposes by its own predicates, and it may have fewer of them on than
 // the profile: another pod that keeps this one away (anti-affinity, a port, a disk)
 // has to go as well.
-func (p *preemption) victims(node *cluster.Node, proposed *extenderv1.MetaVictims) *extenderv1.MetaVictims {
+//
+// Pods that are only planned to be there are no victims, as kube-scheduler does not have
+// them there. Those of lower priority are as if they were not: their plans will give way.
+func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], proposed *extenderv1.MetaVictims) *extenderv1.MetaVictims {
 	defer p.judgement.Suppose(node)
+	for _, pod := range node.Pods {
+		if planned.Has(pod.UID) && p.outranks(pod) {
+			node = node.WithoutPod(pod.UID)
+		}
+	}
 	freed := node
 	for _, victim := range proposed.Pods {
 		if victim != nil {
@@ -50,7 +59,7 @@ func (p *preemption) victims(node *cluster.Node, proposed *extenderv1.MetaVictim
 func (p *preemption) choose(node *cluster.Node) *extenderv1.MetaVictims {
 	var lower []*cluster.Pod
 	for _, pod := range node.Pods {
-		if corev1helpers.PodPriority(pod.Pod) < corev1helpers.PodPriority(p.pod.Pod) {
+		if p.outranks(pod) {
 			lower = append(lower, pod)
 			node = node.WithoutPod(pod.UID)
 		}
@@ -80,6 +89,11 @@ func (p *preemption) choose(node *cluster.Node) *extenderv1.MetaVictims {
 		chosen.Pods = append(chosen.Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
 	}
 	return chosen
+}
+
+// outranks says that the pod is of higher priority than another one.
+func (p *preemption) outranks(other *cluster.Pod) bool {
+	return corev1helpers.PodPriority(other.Pod) < corev1helpers.PodPriority(p.pod.Pod)
 }
 
 func (p *preemption) fits(node *cluster.Node) bool {

@@ -15,11 +15,12 @@ const (
 	Changed    Outcome = "changed"    // the pod changed before the nomination was written
 	Expired    Outcome = "expired"    // the scheduler did not take the pod up, and the nomination was taken back
 	Failed     Outcome = "failed"     // the nomination could not be written
+	Outranked  Outcome = "outranked"  // a pod of higher priority needed the place
 	Gone       Outcome = "gone"       // the pod is gone or being deleted
 )
 
 func outcomes() []Outcome {
-	return []Outcome{Confirmed, Elsewhere, Overtaken, Rejected, Superseded, Changed, Expired, Failed, Gone}
+	return []Outcome{Confirmed, Elsewhere, Overtaken, Rejected, Superseded, Changed, Expired, Failed, Outranked, Gone}
 }
 
 type metrics struct {
@@ -35,7 +36,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_nominations_total",
-			Help: "Nominations by what became of them: confirmed, elsewhere, overtaken, rejected, superseded, changed, expired, failed or gone.",
+			Help: "Nominations by what became of them: confirmed, elsewhere, overtaken, rejected, superseded, changed, expired, failed, outranked or gone.",
 		}, []string{"outcome"}),
 		unplaced: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "muster_nomination_unplaced_total",

@@ -57,6 +57,8 @@ type Nominator struct {
 	// nominated are the pending pods with a nominated node, of all profiles.
 	nominated map[types.UID]*cluster.Pod
 	arrivals  uint64
+	samples   bool      // the scheduler looks at few nodes for each pod
+	asked     time.Time // when it last took a pod up
 	backlog   backlog
 	counts    [stages]int
 	posts     []*nominee // to be written, the oldest first
@@ -167,6 +169,7 @@ func (n *Nominator) renew() {
 func (n *Nominator) Take(uid types.UID) (node string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.asked = n.clock.Now()
 	p := n.nominees[uid]
 	if p == nil {
 		n.early[uid] = n.clock.Now()
@@ -186,6 +189,49 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 	n.enter(p, taken)
 	p.since = n.clock.Now()
 	return node
+}
+
+// Offered says among how many nodes, of all that there are, the scheduler asked about a pod
+// that was not nominated. If it looks at a sample of them, a pod without a nomination costs
+// it hardly more than one with it: while the scheduler is at work nothing is nominated then.
+func (n *Nominator) Offered(nodes, all int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.samples = nodes < all/2
+}
+
+// Holds says that a pod counts on its node only since it was planned there: the scheduler has
+// not taken it up.
+func (n *Nominator) Holds(uid types.UID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.nominees[uid]
+	return p != nil && p.stage.holds()
+}
+
+// HeldBelow are, by node, the pods of less than a priority that Holds speaks of.
+func (n *Nominator) HeldBelow(above int32) map[string][]types.UID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	held := map[string][]types.UID{}
+	for uid, p := range n.nominees {
+		if p.stage.holds() && priority(p.pod) < above {
+			held[p.node] = append(held[p.node], uid)
+		}
+	}
+	return held
+}
+
+// Yield gives up what is planned for pods, as others of higher priority need their places.
+func (n *Nominator) Yield(pods []types.UID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, uid := range pods {
+		if p := n.nominees[uid]; p != nil && p.stage.holds() {
+			n.end(p, Outranked)
+			n.giveUp(p)
+		}
+	}
 }
 
 // inbox is what the watch has shown and nobody has read yet.

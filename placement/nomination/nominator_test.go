@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 )
 
@@ -445,6 +446,53 @@ func TestAnotherProcessGoesOnWithTheNominationsOfTheFormerOne(t *testing.T) {
 			p.after(time.Second)
 			p.wantEnded(map[Outcome]int{Confirmed: 1})
 		})
+	})
+}
+
+func TestNothingIsNominatedWhileASamplingSchedulerIsAtWork(t *testing.T) {
+	limits := inOrder()
+	run(t, limits, func(p *process) {
+		set(p, p.cluster, newNode("a", "100"))
+		for i := range 5 {
+			p.Take(types.UID(fmt.Sprint("another-", i)))
+			p.Offered(500, 5000)
+			set(p, p.cluster, newPod(fmt.Sprint("p", i), "1"))
+			p.after(time.Second)
+			if got := p.written(); len(got) > 0 {
+				t.Fatalf("while it is at work: %v", got)
+			}
+		}
+		p.after(limits.AtWork)
+		if got := p.written(); len(got) != 5 {
+			t.Errorf("when it has stopped, %d pods are nominated, want 5", len(got))
+		}
+		p.Take("another")
+		p.Offered(5000, 5000)
+		set(p, p.cluster, newPod("p", "1"))
+		p.after(time.Second)
+		if got := p.written(); len(got) != 6 {
+			t.Errorf("ahead of a scheduler that looks at all nodes %d pods are nominated, want 6", len(got))
+		}
+	})
+}
+
+func TestPlansGiveWayToHigherPriority(t *testing.T) {
+	run(t, inOrder(), func(p *process) {
+		set(p, p.cluster, newNode("a", "2"), newPod("low", "1"), newPod("high", "1", ofPriority(5)))
+		p.after(time.Second)
+		held := p.HeldBelow(5)
+		if diff := cmp.Diff(map[string][]types.UID{"a": {"low"}}, held); diff != "" || !p.Holds("low") || !p.Holds("high") {
+			t.Fatalf("held below 5 (-want +got):\n%s", diff)
+		}
+		p.Yield(held["a"])
+		if p.Holds("low") || p.cluster.Assumed("low") != "" {
+			t.Error("low counts on its node still")
+		}
+		p.after(time.Second / 2)
+		p.wantEnded(map[Outcome]int{Outranked: 1})
+		if diff := cmp.Diff([]string{"high → a", "low → a", "low → "}, p.written()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
 	})
 }
 
