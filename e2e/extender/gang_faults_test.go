@@ -15,77 +15,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-
-	"muster.dev/muster/e2e/workload"
 )
 
-// held is a gang of four on four nodes, of which muster holds three members while a door
-// keeps the bind call about the last one.
-func held(t *testing.T, minMember int64) (w *witness, d *door) {
-	t.Helper()
-	c := newCluster(t, newNodes(5, "4")...)
-	c.createPodGroups(newPodGroup("g", minMember))
-	s := c.serve(serving{})
-	w, d = s.watch(), s.shutFor("g-3")
-	c.schedule(s.schedulerConfig(nil, d.through))
-	c.createPods(members("g", 4, "3")...)
-	s.awaitHeld("g", 3)
-	return w, d
-}
-
-func (c *cluster) deletePod(name string) {
-	c.Helper()
-	if err := c.client.CoreV1().Pods(workload.Namespace).Delete(c.Context(), name, metav1.DeleteOptions{}); err != nil {
-		c.Fatal(err)
-	}
-}
-
-func TestAMemberDeletedWhileHeldIsReplaced(t *testing.T) {
-	w, d := held(t, 4)
-	w.deletePod("g-0")
-	w.awaitHeld("g", 2)
-	w.createPods(newPod("g-4", "3", ofGang("g")))
-	w.awaitHeld("g", 3)
-	d.open()
-	w.settles(exactly(map[string]int{"g": 4}))
-}
-
-func TestMinMemberIsEditedWhileMembersAreHeld(t *testing.T) {
-	t.Run("to as many as are held", func(t *testing.T) {
-		w, d := held(t, 4)
-		w.editPodGroup("g", 3)
-		w.awaits(exactly(map[string]int{"g": 3}))
-		d.open()
-		w.settles(exactly(map[string]int{"g": 4}))
-	})
-	t.Run("to more than there are", func(t *testing.T) {
-		w, d := held(t, 4)
-		w.editPodGroup("g", 5)
-		w.eventually("muster has seen it", func() error {
-			stages, err := w.stages("g")
-			if err == nil && stages["min"] != "5" {
-				err = fmt.Errorf("%v", stages)
-			}
-			return err
-		})
-		d.open()
-		w.awaitHeld("g", 4)
-		w.createPods(newPod("g-4", "3", ofGang("g")))
-		w.settles(exactly(map[string]int{"g": 5}))
-	})
-}
-
-func (c *cluster) editPodGroup(name string, minMember int) {
-	c.Helper()
-	patch := fmt.Appendf(nil, `{"spec": {"minMember": %d}}`, minMember)
-	if _, err := c.podGroups(newPodGroup(name, 1)).Patch(c.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		c.Fatal(err)
-	}
-}
-
 func TestTheSchedulerDiesWhileMembersAreHeld(t *testing.T) {
-	w, d := held(t, 4)
+	w, d := held(t)
 	shared.StopScheduler()
 	w.awaitHeld("g", 0)
 	d.open()
@@ -94,7 +27,7 @@ func TestTheSchedulerDiesWhileMembersAreHeld(t *testing.T) {
 }
 
 func TestMusterDiesWhileMembersAreHeld(t *testing.T) {
-	w, d := held(t, 4)
+	w, d := held(t)
 	w.process.Kill()
 	w.server = w.serve(serving{})
 	d.leadTo(w.server)
@@ -122,6 +55,22 @@ func TestMusterDiesBetweenQuorumAndTheLastBinding(t *testing.T) {
 	}
 	w.server = c.serve(serving{})
 	d.leadTo(w.server)
+	w.settles(exactly(map[string]int{"g": 4}))
+}
+
+func TestTheAPIServerIsAwayWhenAGangIsComplete(t *testing.T) {
+	w, d := held(t)
+	shared.StopAPIServer()
+	d.open()
+	w.eventually("all bindings have failed", func() error {
+		if got := w.calls("bind", "error"); got != 4 {
+			return fmt.Errorf("%d bind calls failed", got)
+		}
+		return nil
+	})
+	if err := shared.StartAPIServer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	w.settles(exactly(map[string]int{"g": 4}))
 }
 

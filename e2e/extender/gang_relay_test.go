@@ -37,7 +37,6 @@ func (c *cluster) relay(transport http.RoundTripper, to func() *url.URL, decide 
 type door struct {
 	url   string
 	leads atomic.Pointer[url.URL] // to a muster
-	kept  atomic.Int32            // calls that came while it was shut
 	open  func()
 }
 
@@ -51,7 +50,6 @@ func (s *server) shutFor(prefix string) *door {
 	d.leadTo(s)
 	d.url = s.relay(transport, d.leads.Load, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		if strings.HasSuffix(r.URL.Path, "/bind") && strings.HasPrefix(podToBind(r), prefix) {
-			d.kept.Add(1)
 			select {
 			case <-opened:
 			case <-r.Context().Done():

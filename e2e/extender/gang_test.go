@@ -193,10 +193,11 @@ func (c *cluster) awaitPhase(group *unstructured.Unstructured, want v1alpha1.Pod
 		if now, err = groups.Get(c.Context(), group.GetName(), metav1.GetOptions{}); err != nil {
 			return err
 		}
-		if got, _, err := unstructured.NestedString(now.Object, "status", "phase"); got != string(want) || err != nil {
-			return fmt.Errorf("it is %q, error %v", got, err)
+		got, _, err := unstructured.NestedString(now.Object, "status", "phase")
+		if err == nil && got != string(want) {
+			err = fmt.Errorf("it is %q", got)
 		}
-		return nil
+		return err
 	})
 	return now
 }

@@ -1,0 +1,131 @@
+package extender_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/e2e/workload"
+)
+
+// held is a gang of four that takes four of five nodes, of which muster holds three members
+// while a door keeps the bind call about the last one.
+func held(t *testing.T) (w *witness, d *door) {
+	t.Helper()
+	c := newCluster(t, newNodes(5, "4")...)
+	c.createPodGroups(newPodGroup("g", 4))
+	s := c.serve(serving{})
+	w, d = s.watch(), s.shutFor("g-3")
+	c.schedule(s.schedulerConfig(nil, d.through))
+	c.createPods(members("g", 4, "3")...)
+	s.awaitHeld("g", 3)
+	return w, d
+}
+
+func TestAMemberDeletedWhileHeldIsReplaced(t *testing.T) {
+	w, d := held(t)
+	w.deletePod("g-0")
+	w.awaitHeld("g", 2)
+	w.createPods(newPod("g-4", "3", ofGang("g")))
+	w.awaitHeld("g", 3)
+	d.open()
+	w.settles(exactly(map[string]int{"g": 4}))
+}
+
+func (c *cluster) deletePod(name string) {
+	c.Helper()
+	if err := c.client.CoreV1().Pods(workload.Namespace).Delete(c.Context(), name, metav1.DeleteOptions{}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func TestMinMemberIsEditedWhileMembersAreHeld(t *testing.T) {
+	t.Run("to as many as are held", func(t *testing.T) {
+		w, d := held(t)
+		w.editPodGroup("g", 3)
+		w.awaits(exactly(map[string]int{"g": 3}))
+		d.open()
+		w.settles(exactly(map[string]int{"g": 4}))
+	})
+	t.Run("to more than there are", func(t *testing.T) {
+		w, d := held(t)
+		w.editPodGroup("g", 5)
+		w.eventually("muster has seen it", func() error {
+			stages, err := w.stages("g")
+			if err == nil && stages["min"] != "5" {
+				err = fmt.Errorf("%v", stages)
+			}
+			return err
+		})
+		d.open()
+		w.awaitHeld("g", 4)
+		w.createPods(newPod("g-4", "3", ofGang("g")))
+		w.settles(exactly(map[string]int{"g": 5}))
+	})
+}
+
+func (c *cluster) editPodGroup(name string, minMember int) {
+	c.Helper()
+	patch := fmt.Appendf(nil, `{"spec": {"minMember": %d}}`, minMember)
+	if _, err := c.podGroups(newPodGroup(name, 1)).Patch(c.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func TestANodeGoesWhileItsMemberIsHeld(t *testing.T) {
+	w, d := held(t)
+	node := w.placeOfOneHeld("g")
+	if err := w.client.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("muster has seen it", func() error {
+		page, err := w.get("/debug/nodes")
+		if err == nil && strings.Contains(page, node) {
+			err = fmt.Errorf("it has %s still", node)
+		}
+		return err
+	})
+	d.open()
+	w.settles(exactly(map[string]int{"g": 4}))
+	pods, err := w.pods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, pod := range pods {
+		if pod.Spec.NodeName == node {
+			t.Errorf("pod %s is on node %s, which is gone", name, node)
+		}
+	}
+}
+
+// placeOfOneHeld is the node to which a member of a gang is to be bound.
+func (s *server) placeOfOneHeld(gang string) string {
+	s.Helper()
+	page, err := s.get("/debug/gangs/" + workload.Namespace + "/" + gang)
+	for line := range strings.Lines(page) {
+		if columns := strings.Fields(line); len(columns) > 2 && columns[1] == "held" {
+			return columns[2]
+		}
+	}
+	s.Fatalf("no member is held: %s, error %v", page, err)
+	return ""
+}
+
+func TestAPodGroupIsDeletedWhileMembersAreHeld(t *testing.T) {
+	w, d := held(t)
+	again := newPodGroup("g", 4)
+	groups := w.podGroups(again)
+	if err := groups.Delete(t.Context(), "g", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitHeld("g", 0)
+	d.open()
+	w.settles(exactly(map[string]int{}))
+	if _, err := groups.Create(t.Context(), again, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.settles(exactly(map[string]int{"g": 4}))
+}
