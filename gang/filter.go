@@ -87,7 +87,8 @@ func (m *Manager) Placed(uid types.UID, node string) {
 	p := g.members[uid]
 	p.refused = false
 	switch p.stage {
-	case pending, placed:
+	case pending: // its plan has ended meanwhile: bind will say so
+	case placed:
 		m.enter(p, placed)
 		p.place = node
 	case held, binding: // the scheduler has given the call up, and it is about to end

@@ -84,6 +84,10 @@ func (m *Manager) hold(uid types.UID, node string) (*hold, error) {
 		m.giveUp(p, errNoGroup)
 		return nil, errNoGroup
 	}
+	if p.stage == pending && !startedAll(parts) { // its plan has ended since the filter call
+		m.cluster.Release(uid)
+		return nil, errRefused
+	}
 	h := &hold{until: m.clock.Now().Add(m.limits.Hold), done: make(chan struct{})}
 	m.enter(p, held)
 	p.place, p.hold = node, h

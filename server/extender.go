@@ -159,9 +159,6 @@ func (e *Extender) filter(c *call) error {
 	planned := ""
 	if e.nominator != nil {
 		planned = e.nominator.Take(pod.UID)
-		if pod.Status.NominatedNodeName == "" {
-			e.nominator.Offered(len(c.candidates.indexes), e.cluster.Snapshot().NodeCount())
-		}
 	}
 	var decision gang.Decision
 	if e.gangs != nil {

@@ -33,8 +33,6 @@ type Limits struct {
 	// before, if it does not take the pod up again.
 	Lifetime time.Duration
 
-	// AtWork is how long after it asked about a pod the scheduler counts as being at work.
-	AtWork time.Duration
 	// Tick is how often what hangs on time is looked after, and Renew how often
 	// assumptions are renewed: well within their time to live.
 	Tick, Renew time.Duration
@@ -47,7 +45,6 @@ func DefaultLimits(assumeTTL time.Duration) Limits {
 		BatchPods: 200, BatchTime: 50 * time.Millisecond,
 		Gather: 20 * time.Millisecond, LongGather: 150 * time.Millisecond, Enough: 100,
 		Attempts: 3, Backoff: time.Second, MaxBackoff: time.Minute, Probe: time.Second, Probes: 50, Lifetime: 20 * time.Second,
-		AtWork: 2 * time.Second,
-		Tick:   min(time.Second, assumeTTL/4), Renew: assumeTTL / 4,
+		Tick: min(time.Second, assumeTTL/4), Renew: assumeTTL / 4,
 	}
 }

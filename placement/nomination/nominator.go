@@ -57,8 +57,6 @@ type Nominator struct {
 	// nominated are the pending pods with a nominated node, of all profiles.
 	nominated map[types.UID]*cluster.Pod
 	arrivals  uint64
-	samples   bool      // the scheduler looks at few nodes for each pod
-	asked     time.Time // when it last took a pod up
 	backlog   backlog
 	counts    [stages]int
 	posts     []*nominee // to be written, the oldest first
@@ -169,7 +167,6 @@ func (n *Nominator) renew() {
 func (n *Nominator) Take(uid types.UID) (node string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.asked = n.clock.Now()
 	p := n.nominees[uid]
 	if p == nil {
 		n.early[uid] = n.clock.Now()
@@ -189,15 +186,6 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 	n.enter(p, taken)
 	p.since = n.clock.Now()
 	return node
-}
-
-// Offered says among how many nodes, of all that there are, the scheduler asked about a pod
-// that was not nominated. If it looks at a sample of them, a pod without a nomination costs
-// it hardly more than one with it: while the scheduler is at work nothing is nominated then.
-func (n *Nominator) Offered(nodes, all int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.samples = nodes < all/2
 }
 
 // Holds says that a pod counts on its node only since it was planned there: the scheduler has

@@ -449,33 +449,6 @@ func TestAnotherProcessGoesOnWithTheNominationsOfTheFormerOne(t *testing.T) {
 	})
 }
 
-func TestNothingIsNominatedWhileASamplingSchedulerIsAtWork(t *testing.T) {
-	limits := inOrder()
-	run(t, limits, func(p *process) {
-		set(p, p.cluster, newNode("a", "100"))
-		for i := range 5 {
-			p.Take(types.UID(fmt.Sprint("another-", i)))
-			p.Offered(500, 5000)
-			set(p, p.cluster, newPod(fmt.Sprint("p", i), "1"))
-			p.after(time.Second)
-			if got := p.written(); len(got) > 0 {
-				t.Fatalf("while it is at work: %v", got)
-			}
-		}
-		p.after(limits.AtWork)
-		if got := p.written(); len(got) != 5 {
-			t.Errorf("when it has stopped, %d pods are nominated, want 5", len(got))
-		}
-		p.Take("another")
-		p.Offered(5000, 5000)
-		set(p, p.cluster, newPod("p", "1"))
-		p.after(time.Second)
-		if got := p.written(); len(got) != 6 {
-			t.Errorf("ahead of a scheduler that looks at all nodes %d pods are nominated, want 6", len(got))
-		}
-	})
-}
-
 func TestPlansGiveWayToHigherPriority(t *testing.T) {
 	run(t, inOrder(), func(p *process) {
 		set(p, p.cluster, newNode("a", "2"), newPod("low", "1"), newPod("high", "1", ofPriority(5)))

@@ -54,8 +54,6 @@ func (n *Nominator) draw() (batch []*nominee, more bool) {
 		return nil, false
 	case n.writer.Pausing():
 		return nil, false
-	case n.samples && n.clock.Since(n.asked) < n.limits.AtWork:
-		return nil, false
 	}
 	var others []*nominee
 	for len(batch) < size && len(n.backlog) > 0 && len(others) < n.limits.BatchPods {
