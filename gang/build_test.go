@@ -168,15 +168,15 @@ type call struct {
 	p      *process
 	pod    *corev1.Pod
 	node   string
-	err    error
-	ended  bool
 	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // once it is done
 }
 
 // bind is a call of the scheduler. When it is let go, the API server binds the pod.
 func (p *process) bind(pod *corev1.Pod, node string) *call {
 	ctx, cancel := context.WithCancel(p.Context())
-	c := &call{p: p, pod: pod, node: node, cancel: cancel}
+	c := &call{p: p, pod: pod, node: node, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer cancel()
 		if c.err = p.Permit(ctx, pod.UID, node); c.err == nil {
@@ -185,7 +185,7 @@ func (p *process) bind(pod *corev1.Pod, node string) *call {
 			p.set(bound)
 			p.Bound(pod.UID, nil)
 		}
-		c.ended = true
+		close(c.done)
 	}()
 	synctest.Wait()
 	return c
@@ -194,7 +194,12 @@ func (p *process) bind(pod *corev1.Pod, node string) *call {
 // held says that the call waits still.
 func (c *call) held() bool {
 	synctest.Wait()
-	return !c.ended
+	select {
+	case <-c.done:
+		return false
+	default:
+		return true
+	}
 }
 
 // start has the scheduler filter and bind pods, one after the other, and returns the calls.
