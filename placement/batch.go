@@ -98,7 +98,7 @@ func (b *batch) join(index int32) {
 func (b *batch) contend(index int32, at filing) {
 	b.groups[at.group].push(contender{
 		index: index, turn: at.turn,
-		alone: b.trial.Alone(index), stranded: float32(Stranded(b.pod, b.trial.Node(index))),
+		alone: b.trial.Alone(index), misfit: float32(Misfit(b.pod, b.trial.Node(index))),
 	})
 }
 

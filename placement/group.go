@@ -17,10 +17,10 @@ type group struct {
 func newGroup(salt uint64) *group { return &group{salt: salt, least: math.MaxInt32} }
 
 type contender struct {
-	index    int32
-	turn     uint32
-	alone    int32
-	stranded float32 // see Stranded
+	index  int32
+	turn   uint32
+	alone  int32
+	misfit float32 // see Misfit
 }
 
 // before says that of two nodes of a group a is the better one.
@@ -33,8 +33,8 @@ func (g *group) before(a, b *contender) bool {
 
 // winsTie decides between nodes that are equally good.
 func (c *contender) winsTie(other *contender, salt uint64) bool {
-	if c.stranded != other.stranded {
-		return c.stranded < other.stranded
+	if c.misfit != other.misfit {
+		return c.misfit < other.misfit
 	}
 	mine, theirs := ticket(c.index, salt), ticket(other.index, salt)
 	return mine < theirs || mine == theirs && c.index < other.index

@@ -31,7 +31,7 @@ type move struct {
 
 // New begins a plan for pods of one profile on the present snapshot. It places none of
 // them yet, and others may be placed too. Of nodes that are equally good it takes the one
-// with the least [Stranded], and then one at random by the seed.
+// with the least [Misfit], and then one at random by the seed.
 func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan {
 	p := &Plan{
 		store: store, kinds: newKinds(store),

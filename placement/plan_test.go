@@ -101,14 +101,14 @@ func inVain(t *rapid.T, plan *Plan, pods []*cluster.Pod) {
 
 // rated is what there is to say of a node that a pod fits.
 type rated struct {
-	total    int64
-	stranded float32
+	total  int64
+	misfit float32
 }
 
 var worst = rated{total: -1}
 
 func (r rated) over(other rated) bool {
-	return r.total > other.total || r.total == other.total && r.stranded < other.stranded
+	return r.total > other.total || r.total == other.total && r.misfit < other.misfit
 }
 
 // fresh is what a judgement that remembers nothing says of the nodes that the pod fits,
@@ -128,7 +128,7 @@ func fresh(profile *predicates.Profile, plan *Plan, pod *cluster.Pod) map[int32]
 	judgement.Rank(fitting, totals)
 	byIndex := map[int32]rated{}
 	for i, index := range fitting {
-		byIndex[index] = rated{totals[i], float32(Stranded(pod, plan.Node(index)))}
+		byIndex[index] = rated{totals[i], float32(Misfit(pod, plan.Node(index)))}
 	}
 	return byIndex
 }

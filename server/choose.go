@@ -75,7 +75,7 @@ func (e *Extender) confirm(c *call, profile *predicates.VerdictStore, pod *clust
 // stands in the request; -1 when there is none. It notes in c.rejected those that do
 // not fit.
 //
-// Of several, it is the one with the least [placement.Stranded]. Of several still, it is
+// Of several, it is the one with the least [placement.Misfit]. Of several still, it is
 // one at random, as in kube-scheduler.
 func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (snap *cluster.Snapshot, at int, best int32) {
 	view := profile.View(pod)
@@ -97,11 +97,11 @@ func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.
 		if best >= 0 && total < highest {
 			continue
 		}
-		stranded := placement.Stranded(pod, view.Snapshot.Node(index))
+		misfit := placement.Misfit(pod, view.Snapshot.Node(index))
 		switch {
-		case best < 0 || total > highest || stranded < least:
-			at, best, highest, least, ties = c.places[i], index, total, stranded, 1
-		case stranded == least:
+		case best < 0 || total > highest || misfit < least:
+			at, best, highest, least, ties = c.places[i], index, total, misfit, 1
+		case misfit == least:
 			if ties++; e.pick(ties) == 0 {
 				at, best = c.places[i], index
 			}

@@ -212,7 +212,7 @@ func TestExtenderSelectionAnswersWithTheBestNodeAndAssumesThePodThere(t *testing
 	}
 }
 
-func TestAmongEqualsTheOneIsTakenWhereTheLeastIsStranded(t *testing.T) {
+func TestAmongEqualsTheOneOfTheLeastMisfitIsTaken(t *testing.T) {
 	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender})
 	gpus := func(n string) func(*corev1.Node) {
 		return func(node *corev1.Node) { node.Status.Allocatable["example.com/gpu"] = resource.MustParse(n) }
