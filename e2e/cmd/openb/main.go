@@ -1,11 +1,11 @@
-// Command openb places the pods of the openb trace three times, each time on a fresh
+// Command openb places the pods of the openb trace four times, each time on a fresh
 // control plane with the trace's nodes and the pods in the same order: by the stock
-// scheduler alone, and by muster with either way to choose nodes. It prints how many
+// scheduler alone, and by muster with every way to choose nodes. It prints how many
 // pods were bound and how many would have fit and were not, and fails when muster binds
 // fewer than the stock scheduler or leaves out one that fits.
 //
 // DEMO_DATA is the directory of the trace, relative to the root of the repository. The
-// arguments name the contenders, when not all three are wanted.
+// arguments name the contenders, when not all four are wanted.
 package main
 
 import (
@@ -38,7 +38,7 @@ const (
 
 // choose returns the contenders with these names, in their usual order, all for no name.
 func choose(names []string) ([]contender.Contender, error) {
-	all := []contender.Contender{contender.Stock, contender.Scheduler, contender.Extender}
+	all := []contender.Contender{contender.Stock, contender.Scheduler, contender.Extender, contender.Nominate}
 	if len(names) == 0 {
 		return all, nil
 	}
@@ -154,7 +154,7 @@ func printOutcomes(out io.Writer, contenders []contender.Contender, outcomes map
 // judge holds muster's outcomes against those of the stock scheduler.
 func judge(outcomes map[contender.Contender]*settle.Outcome) error {
 	var errs []error
-	for _, c := range []contender.Contender{contender.Scheduler, contender.Extender} {
+	for _, c := range []contender.Contender{contender.Scheduler, contender.Extender, contender.Nominate} {
 		o := outcomes[c]
 		if o == nil {
 			continue
