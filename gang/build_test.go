@@ -52,11 +52,13 @@ func run(t *testing.T, test func(p *process)) {
 		registry, log, now := prometheus.NewRegistry(), slog.New(slog.DiscardHandler), clock.RealClock{}
 		c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: 30 * time.Second})
 		p := &process{T: t, cluster: c}
+		limits := DefaultLimits(30*time.Second, 5*time.Second, 30*time.Second)
+		limits.Few = 0
 		writer := nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500))
 		p.Manager = New(Options{
 			Logger: log, Registerer: registry, Clock: now, Cluster: c, Client: p, Writer: writer,
 			Stores: []*predicates.VerdictStore{predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)},
-			Limits: DefaultLimits(30*time.Second, 5*time.Second, 30*time.Second),
+			Limits: limits,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -148,7 +150,7 @@ func (p *process) filter(pod *corev1.Pod) string {
 	if known == nil {
 		p.Fatalf("%s does not wait", pod.Name)
 	}
-	decision := p.Filter(known)
+	decision := p.Filter(known, 5)
 	p.cluster.Release(pod.UID)
 	switch {
 	case decision.Reason != "":

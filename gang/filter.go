@@ -30,8 +30,8 @@ type Decision struct {
 	Node string
 }
 
-// Filter decides about a pod that the scheduler asks about.
-func (m *Manager) Filter(pod *cluster.Pod) Decision {
+// Filter decides about a pod for which the scheduler asks about so many nodes.
+func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
@@ -40,7 +40,9 @@ func (m *Manager) Filter(pod *cluster.Pod) Decision {
 		return Decision{}
 	}
 	p := g.members[pod.UID]
-	p.knows = pod.Status.NominatedNodeName
+	if p.knows = pod.Status.NominatedNodeName; p.knows == "" {
+		m.looksAt = nodes
+	}
 	parts, reason := m.bundle(g)
 	switch {
 	case reason != "":
@@ -85,7 +87,7 @@ func (m *Manager) Placed(uid types.UID, node string) {
 		return
 	}
 	p := g.members[uid]
-	p.refused = false
+	p.refused, p.astray = false, false
 	switch p.stage {
 	case pending: // its plan has ended meanwhile: bind will say so
 	case placed:
@@ -129,6 +131,7 @@ func (m *Manager) Refused(pod *cluster.Pod) {
 	case reason != "" || parts[0].spec.policy.GangMode == v1alpha1.GangNonStrict:
 		return
 	case !knew:
+		p.astray = true
 		m.plan(parts, nil) // denies the group if there is none
 		return
 	}

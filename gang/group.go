@@ -43,6 +43,8 @@ type member struct {
 	// refused says that filter has refused it since it was last told of a place. The scheduler
 	// waits for an event then.
 	refused bool
+	// astray says that its place was not among the nodes that the scheduler then asked about.
+	astray bool
 }
 
 // ready says that the scheduler will try the pod.

@@ -20,6 +20,9 @@ type Limits struct {
 	Tick, Retry time.Duration
 	// Renew is how often assumptions are renewed: well within their time to live.
 	Renew time.Duration
+	// Few is how many nodes the scheduler may look at for a pod before it is worth a write to
+	// tell it of the one.
+	Few int
 }
 
 // DefaultLimits are those for a scheduler that waits so long for the answer of a bind call
@@ -28,5 +31,6 @@ func DefaultLimits(bind, filter, assume time.Duration) Limits {
 	return Limits{
 		Timeout: time.Minute, Hold: bind - bind/10, DenyTTL: 3 * time.Second, PlanTime: filter / 2,
 		Gather: 20 * time.Millisecond, Tick: 100 * time.Millisecond, Retry: 200 * time.Millisecond, Renew: assume / 4,
+		Few: 600,
 	}
 }

@@ -3,6 +3,7 @@ package gang
 import (
 	"context"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -58,6 +59,7 @@ type Manager struct {
 	groupOf map[types.UID]*group
 	unseen  map[types.UID]time.Time // members that the scheduler asked about before the watch showed them, and when
 	renewed time.Time               // assumptions, the last time
+	looksAt int                     // how many nodes the scheduler last asked about for a member that was not nominated
 	denied  *denials
 	changed sets.Set[Key]                  // besides groups that are dirty
 	tables  map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
@@ -72,8 +74,9 @@ func New(o Options) *Manager {
 		stores:  map[string]*predicates.VerdictStore{},
 		groups:  map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{},
 		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},
-		denied: newDenials(o.Limits.DenyTTL),
-		inbox:  inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
+		looksAt: math.MaxInt,
+		denied:  newDenials(o.Limits.DenyTTL),
+		inbox:   inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
 	}
 	for _, store := range o.Stores {
 		m.stores[store.Profile.Name] = store

@@ -197,6 +197,27 @@ func TestAWholeGangIsNominatedAheadAndWokenWhenThereIsRoom(t *testing.T) {
 	})
 }
 
+func TestASchedulerThatLooksAtFewNodesIsNotToldOfPlaces(t *testing.T) {
+	run(t, func(p *process) {
+		p.limits.Few = 2
+		p.set(node("a", "2"), node("b", "2"), node("c", "2"), podGroup("g", 2), podGroup("h", 2))
+		pods := members("g", 2, "2")
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		if writes := p.written(); len(writes) != 2 {
+			t.Errorf("the scheduler may look at all of three nodes, and is told of the places of two pods by %v", writes)
+		}
+		p.Filter(p.cluster.ResourceNames().NewPod(pods[0]), 1) // as it was before it was nominated
+		p.delete(pods[0])
+		p.delete(pods[1])
+		p.set(objects(members("h", 2, "2"))...)
+		p.after(time.Second)
+		if writes := p.written(); len(writes) > 0 {
+			t.Errorf("the scheduler looks at one node for a pod, and is told of places by %v", writes)
+		}
+	})
+}
+
 func TestNoGangIsHalfPlannedWhileTwoCompete(t *testing.T) {
 	run(t, func(p *process) {
 		p.set(node("a", "4"), podGroup("one", 3), podGroup("two", 3))
@@ -312,7 +333,7 @@ func TestAMemberWhosePlaceTheSchedulerHasNotComeUponIsSteeredThere(t *testing.T)
 		p.set(objects(pods)...)
 		unsteered := p.cluster.PendingPod(pods[1].UID)
 		call := p.start(pods[0])[0]
-		if decision := p.Filter(unsteered); decision.Node != "a" {
+		if decision := p.Filter(unsteered, 1); decision.Node != "a" {
 			t.Fatalf("%+v", decision)
 		}
 		p.cluster.Release(unsteered.UID)
@@ -650,7 +671,7 @@ func TestAPodThatIsGoneWhenTheSchedulerAsksAboutItIsForgotten(t *testing.T) {
 	run(t, func(p *process) {
 		p.set(node("a", "8"), podGroup("g", 2))
 		gone := members("g", 1, "1")[0]
-		p.Filter(p.cluster.ResourceNames().NewPod(gone))
+		p.Filter(p.cluster.ResourceNames().NewPod(gone), 1)
 		p.after(10 * time.Second)
 		if about := p.Report(); len(about) > 0 {
 			t.Errorf("there are gangs: %+v", about)

@@ -167,7 +167,7 @@ func (m *Manager) assume(snap *cluster.Snapshot, members []*member, places []pla
 			m.enter(p, placed)
 			p.place = snap.Node(index).Name
 			if p != asking {
-				m.steer(p)
+				m.steer(p, p.astray || min(m.looksAt, snap.NodeCount()) > m.limits.Few)
 			}
 		}
 	}

@@ -10,12 +10,15 @@ import (
 	"muster.dev/muster/placement/nomination"
 )
 
-// steer tells the scheduler where a member is to go, by nomination, and wakes it if the
-// scheduler waits for an event to try it again. The scheduler may be faster: then there is
-// nothing to tell.
-func (m *Manager) steer(p *member) {
+// steer wakes a member if the scheduler waits for an event to try it again, and tells where it
+// is to go, by nomination, if there is need: a scheduler that looks at few nodes comes upon the
+// place, or another one that is as good, sooner than the write is done. It may be faster in any
+// case: then there is nothing to tell.
+func (m *Manager) steer(p *member, nominate bool) {
 	uid, wake := p.pod.UID, p.sleeps()
-	m.writer.Post(func(ctx context.Context) (bool, error) { return m.nominate(ctx, uid, nominateTries) })
+	if nominate {
+		m.writer.Post(func(ctx context.Context) (bool, error) { return m.nominate(ctx, uid, nominateTries) })
+	}
 	if wake {
 		m.writer.Post(func(ctx context.Context) (bool, error) { return m.wake(ctx, uid) })
 	}

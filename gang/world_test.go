@@ -166,7 +166,7 @@ func (w *world) isHeld(uid types.UID) bool {
 
 func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 	known := w.cluster.PendingPod(pod.UID)
-	decision := w.Filter(known)
+	decision := w.Filter(known, w.cluster.Snapshot().NodeCount())
 	w.cluster.Release(pod.UID)
 	if decision.Reason != "" {
 		return

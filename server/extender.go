@@ -162,7 +162,7 @@ func (e *Extender) filter(c *call) error {
 	}
 	var decision gang.Decision
 	if e.gangs != nil {
-		decision = e.gangs.Filter(pod)
+		decision = e.gangs.Filter(pod, len(c.candidates.in(e.cluster.Snapshot())))
 	}
 	// The scheduler asks anew, so whatever was decided about the pod is void, but as advice.
 	e.cluster.Release(pod.UID)
