@@ -57,8 +57,8 @@ func run(t *testing.T, test func(p *process)) {
 		writer := nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500))
 		p.Manager = New(Options{
 			Logger: log, Registerer: registry, Clock: now, Cluster: c, Client: p, Writer: writer,
-			Stores: []*predicates.VerdictStore{predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)},
-			Limits: limits,
+			Profiles: predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)),
+			Limits:   limits,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup

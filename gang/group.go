@@ -61,9 +61,10 @@ func (p *member) sleeps() bool {
 
 // group is the members of one group and what is planned for them.
 type group struct {
-	key     Key
-	members map[types.UID]*member
-	store   *predicates.VerdictStore // of the profile that last asked about one of them
+	key           Key
+	members       map[types.UID]*member
+	schedulerName string                   // of the member that came last
+	store         *predicates.VerdictStore // of that profile, when it was last planned
 
 	counts    counts
 	priority  int32 // the highest of a member so far

@@ -25,9 +25,8 @@ type Options struct {
 	Registerer prometheus.Registerer
 	Clock      clock.WithTicker
 	Cluster    *cluster.Cluster
-	// Stores are the verdicts of all profiles.
-	Stores []*predicates.VerdictStore
-	Limits Limits
+	Profiles   *predicates.Profiles
+	Limits     Limits
 	// Client and Writer tell the scheduler about places. The Writer is run by somebody else.
 	Client Client
 	Writer *nomination.Writer
@@ -44,15 +43,15 @@ type Client interface {
 
 // Manager holds the gangs of a cluster together. Its methods are safe for concurrent use.
 type Manager struct {
-	log     *slog.Logger
-	clock   clock.WithTicker
-	cluster *cluster.Cluster
-	stores  map[string]*predicates.VerdictStore // by scheduler name
-	limits  Limits
-	client  Client
-	writer  *nomination.Writer
-	metrics *metrics
-	inbox   inbox
+	log      *slog.Logger
+	clock    clock.WithTicker
+	cluster  *cluster.Cluster
+	profiles *predicates.Profiles
+	limits   Limits
+	client   Client
+	writer   *nomination.Writer
+	metrics  *metrics
+	inbox    inbox
 
 	mu      sync.Mutex // taken before the locks of classes and of the cluster
 	groups  map[Key]*group
@@ -68,20 +67,15 @@ type Manager struct {
 
 // New returns a Manager that knows no member until it is run.
 func New(o Options) *Manager {
-	m := &Manager{
+	return &Manager{
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, limits: o.Limits, client: o.Client, writer: o.Writer, seed: o.Seed,
-		metrics: newMetrics(o.Registerer),
-		stores:  map[string]*predicates.VerdictStore{},
-		groups:  map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{},
+		metrics: newMetrics(o.Registerer), profiles: o.Profiles,
+		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{},
 		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},
 		looksAt: math.MaxInt,
 		denied:  newDenials(o.Limits.DenyTTL),
 		inbox:   inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
 	}
-	for _, store := range o.Stores {
-		m.stores[store.Profile.Name] = store
-	}
-	return m
 }
 
 // Run plans groups ahead of the scheduler and ends what has taken too long, until the
@@ -169,7 +163,7 @@ func (m *Manager) join(pod *cluster.Pod) *group {
 	g.members[pod.UID] = &member{pod: pod, since: m.clock.Now()}
 	g.counts[pending]++
 	g.priority = max(g.priority, priority(pod))
-	g.store = m.stores[pod.Spec.SchedulerName]
+	g.schedulerName = pod.Spec.SchedulerName
 	g.looked, g.dirty = 0, true
 	m.groupOf[pod.UID] = g
 	return g

@@ -19,6 +19,9 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 	if asking != nil && m.denied.has(g.key) && parts[0].missing() <= g.counts[pending] {
 		return ReasonNoPlace // as before
 	}
+	for _, p := range parts {
+		m.judgeBy(p.group)
+	}
 	if reason := incomplete(parts); reason != "" {
 		return reason
 	}
@@ -47,6 +50,14 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 	}
 	g.waits(status.Waiting, "the nodes change faster than places can be planned")
 	return ReasonNoPlace
+}
+
+// judgeBy has a group planned by the profile that is in force for it. What was found by
+// another one does not hold any more.
+func (m *Manager) judgeBy(g *group) {
+	if store := m.profiles.Of(g.schedulerName); store != g.store {
+		g.store, g.looked = store, 0
+	}
 }
 
 // unplanned are the parts whose time has not begun: no member has a place yet.

@@ -67,8 +67,8 @@ func newWorld(t *rapid.T) *world {
 	limits.DenyTTL = time.Nanosecond // denials expire by the clock of the machine
 	w.Manager = New(Options{
 		Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: nil, Limits: limits,
-		Writer: nomination.NewWriter(log, registry, w.clock, nomination.DefaultWriteLimits(500)),
-		Stores: []*predicates.VerdictStore{w.store},
+		Writer:   nomination.NewWriter(log, registry, w.clock, nomination.DefaultWriteLimits(500)),
+		Profiles: predicates.NewProfiles(w.store),
 	})
 	c.FollowPods(w.inbox.put)
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {

@@ -15,7 +15,7 @@ func (s *Server) debugEquivalence(w http.ResponseWriter, _ *http.Request) {
 	t := newTable(w, fmt.Sprintf("generation %d", s.cluster.Snapshot().Generation))
 	defer t.flush()
 	t.row("PROFILE", "CLASS", "FIRST POD", "CONTROLLER", "CALLS", "HITS", "BYTES", "GENERATION", "AGE", "FITTING")
-	for _, store := range s.extender.stores() {
+	for _, store := range s.extender.profiles.Stores() {
 		for _, c := range store.Classes() {
 			t.row(store.Profile.Name, c.Hash, c.Pod, c.Controller, c.Calls, hitRate(c), c.Bytes, c.Generation, c.Age.Round(time.Millisecond), c.Fitting)
 		}
@@ -79,7 +79,7 @@ func aboutClass(store *predicates.VerdictStore, c predicates.ClassInfo) string {
 // that, and the store is nil.
 func (s *Server) remembered(w http.ResponseWriter, r *http.Request) (*predicates.VerdictStore, predicates.ClassInfo, []predicates.Remembered) {
 	hash := chi.URLParam(r, "class")
-	for _, store := range s.extender.stores() {
+	for _, store := range s.extender.profiles.Stores() {
 		if class, nodes, found := store.Class(hash, chi.URLParam(r, "node")); found {
 			return store, class, nodes
 		}

@@ -136,7 +136,7 @@ func (s *Server) debugPredicates(w http.ResponseWriter, _ *http.Request) {
 	t := newTable(w, "A verdict on a node is evaluated anew when one of these changes, or when the node is added.")
 	defer t.flush()
 	t.row("PROFILE", "PLUGIN", "KIND", "CHANGES")
-	for _, store := range s.extender.stores() {
+	for _, store := range s.extender.profiles.Stores() {
 		for _, d := range store.Profile.Dependencies() {
 			t.row(store.Profile.Name, d.Plugin, d.Kind, d.Aspects)
 		}

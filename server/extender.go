@@ -3,18 +3,14 @@ package server
 import (
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/go-faster/jx"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
-	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
@@ -28,11 +24,10 @@ import (
 type Extender struct {
 	log      *slog.Logger
 	cluster  *cluster.Cluster
-	profiles map[string]*predicates.VerdictStore
+	profiles *predicates.Profiles
 	// client binds pods. It is nil when the cluster was loaded from a dump.
 	client kubernetes.Interface
-	// nominator places pods ahead of calls. It is nil when no profile has it, or without
-	// an API server.
+	// nominator places pods ahead of calls. It is nil without an API server.
 	nominator *nomination.Nominator
 	// gangs holds the members of gangs together. It is nil without an API server.
 	gangs *gang.Manager
@@ -42,16 +37,8 @@ type Extender struct {
 	pick func(n int) int
 }
 
-func newExtender(log *slog.Logger, c *cluster.Cluster, client kubernetes.Interface, config *v1alpha2.MusterConfiguration, m *predicates.StoreMetrics) (*Extender, error) {
-	e := &Extender{log: log, cluster: c, client: client, profiles: map[string]*predicates.VerdictStore{}, orders: make(chan *order, 4), pick: rand.IntN}
-	for i := range config.Profiles {
-		profile, err := predicates.NewProfile(&config.Profiles[i])
-		if err != nil {
-			return nil, fmt.Errorf("profile %q: %w", config.Profiles[i].SchedulerName, err)
-		}
-		e.profiles[profile.Name] = predicates.NewVerdictStore(profile, c, config.VerdictStore.MaxBytes, m, clock.RealClock{})
-	}
-	return e, nil
+func newExtender(log *slog.Logger, c *cluster.Cluster, client kubernetes.Interface, profiles *predicates.Profiles) *Extender {
+	return &Extender{log: log, cluster: c, client: client, profiles: profiles, orders: make(chan *order, 4), pick: rand.IntN}
 }
 
 func (e *Extender) verbs() []verb {
@@ -73,23 +60,14 @@ func (e *Extender) profile(c *call, schedulerName string) (*predicates.VerdictSt
 }
 
 func (e *Extender) store(schedulerName string) (*predicates.VerdictStore, error) {
-	if schedulerName == "" {
-		schedulerName = corev1.DefaultSchedulerName
-	}
-	if store := e.profiles[schedulerName]; store != nil {
+	if store := e.profiles.Of(schedulerName); store != nil {
 		return store, nil
 	}
-	known := slices.Sorted(maps.Keys(e.profiles))
-	return nil, fmt.Errorf("no profile for spec.schedulerName %q; the profiles are: %s", schedulerName, strings.Join(known, ", "))
-}
-
-// stores are the verdict stores of all profiles, by name.
-func (e *Extender) stores() []*predicates.VerdictStore {
-	var stores []*predicates.VerdictStore
-	for _, name := range slices.Sorted(maps.Keys(e.profiles)) {
-		stores = append(stores, e.profiles[name])
+	var known []string
+	for _, store := range e.profiles.Stores() {
+		known = append(known, store.Profile.Name)
 	}
-	return stores
+	return nil, fmt.Errorf("no profile for spec.schedulerName %q; the profiles are: %s", schedulerName, strings.Join(known, ", "))
 }
 
 // pod is the pod of a request. When the watch has shown the same version, what

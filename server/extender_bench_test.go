@@ -16,7 +16,6 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/predicates"
 )
 
 // BenchmarkNames measures reading names in the orders that kube-scheduler's workers
@@ -126,8 +125,9 @@ func benchExtender(b *testing.B, nodes int, selection v1alpha2.NodeSelection) (*
 	must(b, c.Set(pending))
 	config := v1alpha2.Default()
 	config.Profiles[0].NodeSelection = selection
-	extender, err := newExtender(log, c, nil, config, predicates.NewStoreMetrics(prometheus.NewRegistry()))
+	stores, err := newStores(c, prometheus.NewRegistry(), config)
 	must(b, err)
+	extender := newExtender(log, c, nil, stores.profiles)
 	body, err := json.Marshal(extenderv1.ExtenderArgs{Pod: pending, NodeNames: &names})
 	must(b, err)
 	return extender, body

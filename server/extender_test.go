@@ -25,7 +25,6 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/predicates"
 )
 
 // bench is an extender over a cluster of the test's own, served over HTTP.
@@ -80,12 +79,13 @@ func newBench(t *testing.T, o benchOptions) *bench {
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: o.assumeTTL})
-	extender, err := newExtender(log, c, o.client, config, predicates.NewStoreMetrics(registry))
+	stores, err := newStores(c, registry, config)
 	if err != nil {
 		t.Fatal(err)
 	}
+	extender := newExtender(log, c, o.client, stores.profiles)
 	extender.pick = func(int) int { return 1 } // the first of equals
-	s := &Server{log: log, config: config, registry: registry, cluster: c, extender: extender}
+	s := &Server{log: log, config: config, registry: registry, cluster: c, stores: stores, extender: extender}
 	s.verbs = newVerbs(log, newMetrics(registry), o.maxBody, time.Minute, o.ready)
 	web := httptest.NewServer(s.router())
 	t.Cleanup(web.Close)

@@ -42,7 +42,7 @@ func (s *Server) planAhead(o Options) error {
 	limits := gang.DefaultLimits(o.Config.Timeouts.Bind.Duration, o.Config.Timeouts.Filter.Duration, o.Config.Timeouts.Assume.Duration)
 	limits.Timeout, limits.DenyTTL = o.Config.Gangs.ScheduleTimeout.Duration, o.Config.Gangs.DeniedTTL.Duration
 	s.extender.gangs = gang.New(gang.Options{
-		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Stores: s.extender.stores(),
+		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,
 		Client: nominations, Writer: s.writer, Limits: limits, Seed: rand.Uint64(),
 	})
 	return nil

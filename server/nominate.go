@@ -12,28 +12,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/placement/nomination"
-	"muster.dev/muster/predicates"
 )
 
-// newNominator is nil when no profile has its pods nominated.
 func (s *Server) newNominator(o Options, client nomination.Client) *nomination.Nominator {
-	var stores []*predicates.VerdictStore
-	for _, store := range s.extender.stores() {
-		if store.Profile.NodeSelection == v1alpha2.NodeSelectionNominate {
-			stores = append(stores, store)
-		}
-	}
-	if len(stores) == 0 {
-		return nil
-	}
 	limits := nomination.DefaultLimits(o.Config.Timeouts.Assume.Duration)
 	limits.MinBacklog, limits.MaxAhead = int(o.Config.Nomination.MinBacklog), int(o.Config.Nomination.MaxAhead)
 	return nomination.New(nomination.Options{
-		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Stores: stores,
+		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,
 		Skip:   func(pod *corev1.Pod) bool { _, member := gang.Of(pod); return member },
 		Client: client, Writer: s.writer, Limits: limits, Seed: rand.Uint64(),
 	})
@@ -55,7 +43,7 @@ func (s *Server) planned(pod *cluster.Pod) string {
 // debugPlacement shows what is placed ahead of calls.
 func (s *Server) debugPlacement(w http.ResponseWriter, _ *http.Request) {
 	if s.extender.nominator == nil {
-		http.Error(w, "placement: no profile has nodeSelection: Nominate, or there is no API server", http.StatusNotFound)
+		http.Error(w, "placement: there is no API server", http.StatusNotFound)
 		return
 	}
 	report := s.extender.nominator.Report()

@@ -38,7 +38,7 @@ func nominated(t *testing.T) (*bench, *corev1.Pod) {
 	writer := nomination.NewWriter(b.server.log, prometheus.NewRegistry(), clock.RealClock{}, nomination.DefaultWriteLimits(500))
 	b.server.extender.nominator = nomination.New(nomination.Options{
 		Logger: b.server.log, Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: b.cluster,
-		Stores: b.server.extender.stores()[:1], Client: written, Limits: limits,
+		Profiles: b.server.extender.profiles, Client: written, Limits: limits,
 		Skip:   func(*corev1.Pod) bool { return false },
 		Writer: writer,
 	})
@@ -106,7 +106,7 @@ func TestThePlacementPageShowsWhatIsInFlight(t *testing.T) {
 
 func TestThePlacementPageSaysWhenThereIsNothingToShow(t *testing.T) {
 	b := newBench(t, benchOptions{})
-	if status, page := b.get("/debug/placement"); status != http.StatusNotFound || !strings.HasPrefix(page, "placement: no profile has nodeSelection: Nominate") {
+	if status, page := b.get("/debug/placement"); status != http.StatusNotFound || !strings.HasPrefix(page, "placement: there is no API server") {
 		t.Errorf("answered %d: %s", status, page)
 	}
 }

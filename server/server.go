@@ -21,7 +21,6 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/nomination"
-	"muster.dev/muster/predicates"
 )
 
 // Options of a Server.
@@ -51,6 +50,7 @@ type Server struct {
 	dynamic     dynamic.Interface    // as client
 	metadata    metadata.Interface   // as client
 	watcher     *cluster.Watcher     // nil without an API server
+	stores      *stores
 	extender    *Extender
 	writer      *nomination.Writer // of what is placed ahead of calls; nil without an API server
 	verbs       *verbs
@@ -79,9 +79,10 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	var err error
-	if s.extender, err = newExtender(o.Logger, s.cluster, s.client, o.Config, predicates.NewStoreMetrics(s.registry)); err != nil {
+	if s.stores, err = newStores(s.cluster, s.registry, o.Config); err != nil {
 		return nil, err
 	}
+	s.extender = newExtender(o.Logger, s.cluster, s.client, s.stores.profiles)
 	if err := s.planAhead(o); err != nil {
 		return nil, err
 	}

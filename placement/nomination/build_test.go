@@ -40,20 +40,25 @@ type bounds struct {
 }
 
 func newBench(t fataler, limits bounds, now clock.WithTicker, client Client) *bench {
+	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
+	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: ttl})
+	store := newStore(t, c, v1alpha2.NodeSelectionNominate, predicates.NewStoreMetrics(registry), now)
+	return &bench{cluster: c, metrics: registry, bounds: limits, Nominator: New(Options{
+		Logger: log, Registerer: registry, Clock: now, Cluster: c, Profiles: predicates.NewProfiles(store), Client: client, Skip: func(*corev1.Pod) bool { return false }, Limits: limits.Limits,
+		Writer: NewWriter(log, registry, now, limits.WriteLimits),
+	})}
+}
+
+// newStore is of the default profile with a nodeSelection.
+func newStore(t fataler, c *cluster.Cluster, selection v1alpha2.NodeSelection, m *predicates.StoreMetrics, now clock.PassiveClock) *predicates.VerdictStore {
 	config := v1alpha2.Default()
-	config.Profiles[0].NodeSelection = v1alpha2.NodeSelectionExtender
+	config.Profiles[0].NodeSelection = selection
 	config.Profiles[0].Equivalence = v1alpha2.EquivalenceTemplate
 	profile, err := predicates.NewProfile(&config.Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
-	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: ttl})
-	store := predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)
-	return &bench{cluster: c, metrics: registry, bounds: limits, Nominator: New(Options{
-		Logger: log, Registerer: registry, Clock: now, Cluster: c, Stores: []*predicates.VerdictStore{store}, Client: client, Skip: func(*corev1.Pod) bool { return false }, Limits: limits.Limits,
-		Writer: NewWriter(log, registry, now, limits.WriteLimits),
-	})}
+	return predicates.NewVerdictStore(profile, c, 1<<30, m, now)
 }
 
 // testLimits nominate every pod at once.

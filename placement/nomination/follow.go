@@ -46,7 +46,7 @@ func (n *Nominator) observe(event cluster.PodEvent) {
 // meet takes in a pod that was not known. Early says that the scheduler has taken it up
 // already: a filter call has decided about it, or is about to.
 func (n *Nominator) meet(pod *cluster.Pod, early bool) {
-	store := n.stores[pod.Spec.SchedulerName]
+	store := n.storeOf(pod)
 	if store == nil || pod.Spec.SchedulingGroup != nil || n.skip(pod.Pod) { // kube-scheduler plans a PodGroup of its own as one
 		return
 	}
@@ -85,7 +85,7 @@ func (n *Nominator) place(p *nominee) {
 	case nominated != "" && nominated == p.mine:
 		n.enter(p, withdrawing)
 		n.post(p)
-	case nominated != "", p.attempts >= n.limits.Attempts:
+	case nominated != "", p.store == nil, p.attempts >= n.limits.Attempts:
 		n.enter(p, aside)
 	case p.stage == waiting:
 	case n.clock.Now().Before(p.until):

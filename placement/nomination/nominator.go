@@ -22,8 +22,8 @@ type Options struct {
 	Registerer prometheus.Registerer
 	Clock      clock.WithTicker
 	Cluster    *cluster.Cluster
-	// Stores are the verdicts of the profiles whose pods are nominated.
-	Stores []*predicates.VerdictStore
+	// Profiles are those of all pods: which of them are nominated, their nodeSelection says.
+	Profiles *predicates.Profiles
 	// Skip says which pods are somebody else's affair.
 	Skip   func(*corev1.Pod) bool
 	Client Client
@@ -35,20 +35,20 @@ type Options struct {
 	Seed uint64
 }
 
-// Nominator nominates the pending pods of some profiles. Its methods are safe for
+// Nominator nominates the pending pods of the profiles with nodeSelection: Nominate. Its methods are safe for
 // concurrent use.
 type Nominator struct {
-	log     *slog.Logger
-	clock   clock.WithTicker
-	cluster *cluster.Cluster
-	stores  map[string]*predicates.VerdictStore // by scheduler name
-	skip    func(*corev1.Pod) bool
-	client  Client
-	limits  Limits
-	metrics *metrics
-	writer  *Writer
-	inbox   *inbox
-	seed    uint64 // of the next plan; only Run uses it
+	log      *slog.Logger
+	clock    clock.WithTicker
+	cluster  *cluster.Cluster
+	profiles *predicates.Profiles
+	skip     func(*corev1.Pod) bool
+	client   Client
+	limits   Limits
+	metrics  *metrics
+	writer   *Writer
+	inbox    *inbox
+	seed     uint64 // of the next plan; only Run uses it
 
 	mu       sync.Mutex // taken before the lock of the cluster
 	nominees map[types.UID]*nominee
@@ -65,25 +65,21 @@ type Nominator struct {
 
 // New returns a Nominator that does nothing until it is run.
 func New(o Options) *Nominator {
-	n := &Nominator{
+	return &Nominator{
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, skip: o.Skip, client: o.Client, limits: o.Limits,
-		stores:  map[string]*predicates.VerdictStore{},
-		metrics: newMetrics(o.Registerer),
-		writer:  o.Writer, inbox: newInbox(), seed: o.Seed,
+		profiles: o.Profiles, metrics: newMetrics(o.Registerer),
+		writer: o.Writer, inbox: newInbox(), seed: o.Seed,
 		nominees: map[types.UID]*nominee{}, early: map[types.UID]time.Time{}, jams: map[jam]*stuck{}, nominated: map[types.UID]*cluster.Pod{},
 	}
-	for _, store := range o.Stores {
-		n.stores[store.Profile.Name] = store
-	}
-	return n
 }
 
 // Run nominates until the context ends. The view of the cluster must be complete, and
 // no other process may be running one for the same pods. What was nominated stays so:
 // the scheduler goes on with it. A Nominator can be run once.
 func (n *Nominator) Run(ctx context.Context) {
+	replaced := n.profiles.Replaced()
 	stop := n.cluster.FollowPending(n.inbox.put)
-	defer stop()
+	defer func() { stop() }()
 	tick := n.clock.NewTicker(n.limits.Tick)
 	defer tick.Stop()
 	renewed := n.clock.Now()
@@ -97,6 +93,12 @@ func (n *Nominator) Run(ctx context.Context) {
 			return
 		case <-n.inbox.filled:
 			n.gather(ctx)
+		case <-replaced:
+			replaced = n.profiles.Replaced()
+			n.judgeAnew()
+			again := n.cluster.FollowPending(n.inbox.put) // tells of the pods of profiles that are new
+			stop()
+			stop = again
 		case <-tick.C():
 			n.expireAll()
 			if n.clock.Since(renewed) >= n.limits.Renew {

@@ -38,10 +38,10 @@ func (s stage) holds() bool { return s == held || s == writing || s == standing 
 
 // nominee is a pending pod.
 type nominee struct {
-	pod     *cluster.Pod // as the watch last showed it
-	store   *predicates.VerdictStore
-	arrived uint64 // in the order of the watch
-	at      int    // in the backlog
+	pod     *cluster.Pod             // as the watch last showed it
+	store   *predicates.VerdictStore // nil when its profile nominates no more
+	arrived uint64                   // in the order of the watch
+	at      int                      // in the backlog
 
 	stage stage
 	since time.Time // of the stage

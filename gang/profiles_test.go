@@ -1,0 +1,75 @@
+package gang
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/predicates"
+)
+
+// newStores has a store for each profile, all on the cluster of the process.
+func (p *process) newStores(configs ...configv1alpha2.Profile) (all []*predicates.VerdictStore) {
+	p.Helper()
+	metrics := predicates.NewStoreMetrics(prometheus.NewRegistry())
+	for i := range configs {
+		profile, err := predicates.NewProfile(&configs[i])
+		if err != nil {
+			p.Fatal(err)
+		}
+		all = append(all, predicates.NewVerdictStore(profile, p.cluster, 1<<30, metrics, clock.RealClock{}))
+	}
+	return all
+}
+
+func TestAGangIsPlannedByTheProfileThatIsInForce(t *testing.T) {
+	run(t, func(p *process) {
+		a := node("a", "4")
+		a.Spec.Unschedulable = true
+		pods := members("g", 2, "1")
+		p.set(a, podGroup("g", 2))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		if got := p.filter(pods[0]); got != ReasonNoPlace {
+			t.Fatalf("on a node that is unschedulable it is told %q", got)
+		}
+		config := configv1alpha2.Default().Profiles[0]
+		config.Plugins.Filter.Disabled = []configv1alpha2.Plugin{{Name: configv1alpha2.NodeUnschedulable}}
+		p.profiles.Replace(p.newStores(config)...)
+		p.after(10 * time.Second) // nothing of the cluster changes
+		if got := p.filter(pods[0]); got != "a" {
+			t.Errorf("by a profile that does not mind it is told %q", got)
+		}
+	})
+}
+
+func TestTheOrderOfGangsIsTheSameInAllProfiles(t *testing.T) {
+	run(t, func(p *process) {
+		one, other := configv1alpha2.Default().Profiles[0], configv1alpha2.Default().Profiles[0]
+		one.SchedulerName, other.SchedulerName = "one", "other"
+		p.profiles.Replace(p.newStores(one, other)...)
+		of := func(name string) func(*corev1.Pod) {
+			return func(pod *corev1.Pod) { pod.Spec.SchedulerName = name }
+		}
+		for _, g := range []struct {
+			name, schedulerName string
+			priority            int32
+		}{{"low", "one", 1}, {"high", "other", 9}, {"lower", "other", 0}, {"higher", "one", 10}} {
+			p.set(podGroup(g.name, 2))
+			p.set(objects(members(g.name, 2, "1", of(g.schedulerName), ofPriority(g.priority)))...)
+		}
+		p.after(time.Second)
+		var order []string
+		for _, g := range p.Report() {
+			order = append(order, g.Name)
+		}
+		if diff := cmp.Diff([]string{"default/higher", "default/high", "default/low", "default/lower"}, order); diff != "" {
+			t.Errorf("order of gangs (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,36 @@
+package nomination
+
+import (
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// storeOf are the verdicts by which a pod is planned, nil when it is not.
+func (n *Nominator) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
+	store := n.profiles.Of(pod.Spec.SchedulerName)
+	if store == nil || store.Profile.NodeSelection != v1alpha2.NodeSelectionNominate {
+		return nil
+	}
+	return store
+}
+
+// judgeAnew goes on with the profiles that are in force now. What is planned stands: the
+// scheduler asks about it, and filter has the last word.
+func (n *Nominator) judgeAnew() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.nominees {
+		store := n.storeOf(p.pod)
+		if store == p.store {
+			continue
+		}
+		p.store, p.fruitless = store, 0
+		switch p.stage {
+		case waiting, resting, aside, withdrawing:
+			p.until = n.clock.Now()
+			n.place(p)
+		default: // it has a place
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// stores makes the verdict stores of the profiles of a configuration.
+type stores struct {
+	profiles *predicates.Profiles
+	cluster  *cluster.Cluster
+	metrics  *predicates.StoreMetrics
+	maxBytes int64
+	configs  map[string]v1alpha2.Profile // in force, by scheduler name
+}
+
+func newStores(c *cluster.Cluster, r prometheus.Registerer, config *v1alpha2.MusterConfiguration) (*stores, error) {
+	s := &stores{
+		profiles: predicates.NewProfiles(), cluster: c,
+		metrics: predicates.NewStoreMetrics(r), maxBytes: config.VerdictStore.MaxBytes,
+	}
+	return s, s.put(config.Profiles)
+}
+
+// put puts profiles in force, all of them or, with an error, none. A profile that has not
+// changed keeps what is remembered of its pods. It is not for concurrent use.
+func (s *stores) put(profiles []v1alpha2.Profile) error {
+	configs := map[string]v1alpha2.Profile{}
+	var all []*predicates.VerdictStore
+	for i := range profiles {
+		config := profiles[i]
+		configs[config.SchedulerName] = config
+		if before, known := s.configs[config.SchedulerName]; known && reflect.DeepEqual(before, config) {
+			all = append(all, s.profiles.Of(config.SchedulerName))
+			continue
+		}
+		profile, err := predicates.NewProfile(&config)
+		if err != nil {
+			return fmt.Errorf("profile %q: %w", config.SchedulerName, err)
+		}
+		all = append(all, predicates.NewVerdictStore(profile, s.cluster, s.maxBytes, s.metrics, clock.RealClock{}))
+	}
+	s.profiles.Replace(all...)
+	s.configs = configs
+	return nil
+}
