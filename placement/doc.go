@@ -11,7 +11,8 @@
 //	plan.Take(evicted, node)            // what if this pod were gone
 //	outcome := plan.PlaceAll(pods, atLeast, deadline)
 //
-// [Plan.PlaceAll] is for pods that start together or not at all, [Plan.Place] for one.
+// [Plan.PlaceAll] is for pods that start together or not at all, [Plan.Place] for one, and
+// [Evictions] for pods that others have to make room for.
 //
 // Pods of one equivalence class share what is known of the nodes, and the best node is
 // found among the leaders of groups of nodes that are rated alike, so that the cost of

@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/placement"
 )
 
 // preempt answers on which of the nodes the pod would fit once victims are gone, and
@@ -25,7 +27,7 @@ func (e *Extender) preempt(c *call) error {
 	}
 	e.cluster.Release(args.Pod.UID)
 	snap := e.cluster.Snapshot()
-	p := preemption{pod: snap.ResourceNames.NewPod(args.Pod), snap: snap}
+	p := preemption{pod: snap.ResourceNames.NewPod(args.Pod), budgets: placement.NewBudgets(snap)}
 	p.judgement = profile.Profile.Judge(p.pod, snap)
 
 	result := extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}

@@ -1,26 +1,24 @@
 package server
 
 import (
-	"cmp"
 	"slices"
 
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
 )
 
 // preemption looks for victims on nodes, so that a pod fits.
 type preemption struct {
 	pod       *cluster.Pod
-	snap      *cluster.Snapshot
 	judgement *predicates.Judgement
+	budgets   *placement.Budgets
 }
 
 // victims are those that have to go from a node: the proposed ones when that is
@@ -67,7 +65,7 @@ func (p *preemption) choose(node *cluster.Node) *extenderv1.MetaVictims {
 	if len(lower) == 0 || !p.fits(node) {
 		return nil
 	}
-	slices.SortFunc(lower, byImportance)
+	slices.SortFunc(lower, placement.ByImportance)
 	protected, others := p.byBudget(lower)
 	chosen := &extenderv1.MetaVictims{}
 	var gone []*cluster.Pod
@@ -84,7 +82,7 @@ func (p *preemption) choose(node *cluster.Node) *extenderv1.MetaVictims {
 	if len(gone) == 0 { // the scheduler takes that for an error
 		return nil
 	}
-	slices.SortFunc(gone, byImportance) // the scheduler takes the first one for the most important
+	slices.SortFunc(gone, placement.ByImportance) // the scheduler takes the first one for the most important
 	for _, pod := range gone {
 		chosen.Pods = append(chosen.Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
 	}
@@ -101,37 +99,15 @@ func (p *preemption) fits(node *cluster.Node) bool {
 	return p.judgement.Verdict(node) == predicates.Fits
 }
 
-// byImportance orders pods as kube-scheduler does: by priority, and of equals the one
-// that has run the longest first (MoreImportantPod in pkg/scheduler/util).
-func byImportance(a, b *cluster.Pod) int {
-	return cmp.Or(
-		cmp.Compare(corev1helpers.PodPriority(b.Pod), corev1helpers.PodPriority(a.Pod)),
-		startOf(a).Compare(startOf(b).Time),
-	)
-}
-
-// startOf is the time since when a pod runs, the end of time for one that does not yet.
-func startOf(pod *cluster.Pod) metav1.Time {
-	if pod.Status.StartTime == nil {
-		return metav1.Unix(1<<40, 0)
-	}
-	return *pod.Status.StartTime
-}
-
 // byBudget parts pods into those whose eviction, one after the other, exceeds what a
 // disruption budget allows, and the others.
 func (p *preemption) byBudget(pods []*cluster.Pod) (protected, others []*cluster.Pod) {
-	allowed := map[*policyv1.PodDisruptionBudget]int32{}
-	for _, budget := range p.snap.DisruptionBudgets.All() {
-		allowed[budget] = budget.Status.DisruptionsAllowed
-	}
+	evicted := map[*policyv1.PodDisruptionBudget]int32{}
 	for _, pod := range pods {
 		exceeded := false
-		for budget := range allowed {
-			if budgets(budget, pod) {
-				allowed[budget]--
-				exceeded = exceeded || allowed[budget] < 0
-			}
+		for _, budget := range p.budgets.Of(pod) {
+			evicted[budget]++
+			exceeded = exceeded || evicted[budget] > budget.Status.DisruptionsAllowed
 		}
 		if exceeded {
 			protected = append(protected, pod)
@@ -140,17 +116,4 @@ func (p *preemption) byBudget(pods []*cluster.Pod) (protected, others []*cluster
 		}
 	}
 	return protected, others
-}
-
-// budgets says that an eviction of the pod would be counted against the budget. One
-// that is under way already is not.
-func budgets(budget *policyv1.PodDisruptionBudget, pod *cluster.Pod) bool {
-	if budget.Namespace != pod.Namespace || len(pod.Labels) == 0 {
-		return false
-	}
-	if _, underWay := budget.Status.DisruptedPods[pod.Name]; underWay {
-		return false
-	}
-	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-	return err == nil && !selector.Empty() && selector.Matches(labels.Set(pod.Labels))
 }

@@ -1,0 +1,170 @@
+package placement
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"muster.dev/muster/cluster"
+)
+
+// evictee is a pod that may be evicted.
+type evictee struct {
+	Eviction
+	pod   *cluster.Pod
+	gone  bool
+	class class // as dearestFirst last found
+}
+
+// class is what comes of the eviction of a pod, the worst first.
+type class int
+
+const (
+	breaks   class = iota // what others need is taken away
+	violates              // more than its disruption budgets allow
+	costs
+	leaves // nothing, as the pod goes anyway
+)
+
+// count adds so many evictions to the limits of a pod. It returns those that have just been
+// broken.
+func (v *evictee) count(evictions int) (broken []*Limit) {
+	if v.Leaving {
+		return nil
+	}
+	for _, limit := range v.Limits {
+		limit.used += evictions
+		if limit.Whole > 0 && limit.used == limit.Allowed+1 {
+			broken = append(broken, limit)
+		}
+	}
+	return broken
+}
+
+// on are the pods of a node that may be evicted, the most important first.
+func (e *Evictions) on(index int32) []*evictee {
+	if all, known := e.evictees[index]; known {
+		return all
+	}
+	var all []*evictee
+	for _, pod := range e.plan.Node(index).Pods {
+		eviction, may := e.may(pod)
+		if !may {
+			continue
+		}
+		v := &evictee{Eviction: eviction, pod: pod}
+		v.Limits = slices.Concat(v.Limits, e.disruptions(pod))
+		for _, limit := range v.Limits {
+			limit.nodes = append(limit.nodes, index)
+		}
+		all = append(all, v)
+	}
+	slices.SortStableFunc(all, func(a, b *evictee) int { return ByImportance(a.pod, b.pod) })
+	e.evictees[index] = all
+	return all
+}
+
+// disruptions are the limits that disruption budgets set to the eviction of a pod.
+func (e *Evictions) disruptions(pod *cluster.Pod) (limits []*Limit) {
+	for _, budget := range e.budgets.Of(pod) {
+		if e.limits[budget] == nil {
+			e.limits[budget] = &Limit{Allowed: int(budget.Status.DisruptionsAllowed)}
+		}
+		limits = append(limits, e.limits[budget])
+	}
+	return limits
+}
+
+// dearestFirst orders evictees of one node, the most important first, by what it would cost
+// to evict them all: those that take away what others need before those whose budgets do
+// not allow it, these before the others, and those that leave anyway at the end. Where a
+// limit allows some of them, these are the least important ones.
+func dearestFirst(all []*evictee) []*evictee {
+	evicted := map[*Limit]int{}
+	for _, v := range slices.Backward(all) {
+		v.class = costs
+		if v.Leaving {
+			v.class = leaves
+			continue
+		}
+		for _, limit := range v.Limits {
+			evicted[limit]++
+			switch {
+			case limit.used+evicted[limit] <= limit.Allowed:
+			case limit.Whole > 0:
+				v.class = breaks
+			default:
+				v.class = min(v.class, violates)
+			}
+		}
+	}
+	ordered := slices.Clone(all)
+	slices.SortStableFunc(ordered, func(a, b *evictee) int { return cmp.Compare(a.class, b.class) })
+	return ordered
+}
+
+// violates counts an eviction, and says whether it exceeds what a disruption budget allows.
+func (v *evictee) violates(evicted map[*Limit]int) (violates bool) {
+	if v.Leaving {
+		return false
+	}
+	for _, limit := range v.Limits {
+		evicted[limit]++
+		violates = violates || limit.Whole == 0 && evicted[limit] > limit.Allowed
+	}
+	return violates
+}
+
+// cost is that of evictions beyond those that are decided already. The fields stand in the
+// order in which they count.
+type cost struct {
+	lost       int   // pods that are of no use any more without others
+	violations int   // of disruption budgets
+	highest    int64 // priority of a victim
+	sum        int64 // of priorities, each from the lowest one there can be
+	victims    int
+	since      int64 // when the most important victim was started, in seconds
+}
+
+func costOf(victims []*evictee) cost {
+	c, evicted := cost{highest: math.MinInt64, since: math.MaxInt64}, map[*Limit]int{}
+	for _, v := range victims {
+		if v.Leaving {
+			continue
+		}
+		priority := int64(corev1helpers.PodPriority(v.pod.Pod))
+		if since := startOf(v.pod).Unix(); priority > c.highest || priority == c.highest && since < c.since {
+			c.highest, c.since = priority, since
+		}
+		c.sum += priority - math.MinInt32
+		c.victims++
+		violated := false
+		for _, limit := range v.Limits {
+			evicted[limit]++
+			over := limit.used + evicted[limit] - limit.Allowed
+			switch {
+			case limit.Whole == 0:
+				violated = violated || over > 0
+			case over == 1:
+				c.lost += limit.Whole
+			}
+		}
+		if violated {
+			c.violations++
+		}
+	}
+	return c
+}
+
+func (c *cost) compare(other *cost) int {
+	return cmp.Or(
+		cmp.Compare(c.lost, other.lost),
+		cmp.Compare(c.violations, other.violations),
+		cmp.Compare(c.highest, other.highest),
+		cmp.Compare(c.sum, other.sum),
+		cmp.Compare(c.victims, other.victims),
+		cmp.Compare(other.since, c.since),
+	)
+}

@@ -1,0 +1,129 @@
+package placement
+
+import (
+	"time"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// evictor knows for pods of one kind what room on every node would cost.
+type evictor struct {
+	pod       *cluster.Pod // any of them
+	judgement *predicates.Judgement
+	told      int     // how many moves of the plan the judgement knows
+	seen      int     // how many of the changed nodes the offers know
+	offers    []offer // by node index
+	made      int     // how long the plan's log was when all offers were made
+}
+
+// offer is room on a node.
+type offer struct {
+	cost    cost
+	victims []*evictee // nil when there is no offer
+}
+
+// evictor is that of the pod's kind, as planned so far.
+func (e *Evictions) evictor(pod *cluster.Pod) *evictor {
+	kind := e.plan.kinds.of(pod)
+	k := e.kinds[kind]
+	if k == nil {
+		k = &evictor{pod: pod, judgement: e.plan.store.Profile.Judge(pod, e.plan.snap), made: -1}
+		e.kinds[kind] = k
+	}
+	for _, m := range e.plan.log[k.told:] {
+		k.judgement.Suppose(e.plan.Node(m.index))
+	}
+	k.told = len(e.plan.log)
+	return k
+}
+
+// cheapest is the node with the best offer, and who has to go from there; -1 when there is
+// none.
+//
+// What becomes of one node may turn offers of others, if predicates span nodes. So the best
+// one is looked at again before it is taken, and all are when there is none.
+func (k *evictor) cheapest(e *Evictions, deadline time.Time) (index int32, victims []*evictee) {
+	if k.offers == nil {
+		k.makeAll(e, deadline)
+	}
+	for _, index := range e.changed[k.seen:] {
+		k.offers[index] = k.offer(e, index)
+	}
+	k.seen = len(e.changed)
+	for !e.plan.past(deadline) {
+		best := k.best()
+		if best < 0 {
+			if k.made == len(e.plan.log) {
+				break
+			}
+			k.makeAll(e, deadline)
+			continue
+		}
+		before := k.offers[best]
+		k.offers[best] = k.offer(e, best)
+		if now := k.offers[best]; now.victims != nil && now.cost == before.cost {
+			return best, now.victims
+		}
+	}
+	return -1, nil
+}
+
+func (k *evictor) makeAll(e *Evictions, deadline time.Time) {
+	k.offers = make([]offer, e.plan.snap.IndexEnd())
+	k.made, k.seen = len(e.plan.log), len(e.changed)
+	for node := range e.plan.snap.Nodes() {
+		if e.plan.past(deadline) {
+			return
+		}
+		k.offers[node.Index] = k.offer(e, node.Index)
+	}
+}
+
+// best is the node with the cheapest offer, -1 when there is none.
+func (k *evictor) best() int32 {
+	best := -1
+	for i := range k.offers {
+		if k.offers[i].victims != nil && (best < 0 || k.offers[i].cost.compare(&k.offers[best].cost) < 0) {
+			best = i
+		}
+	}
+	return int32(best)
+}
+
+// offer takes away all pods of a node that may be evicted and gives back as many as it can,
+// those first whose eviction costs most (SelectVictimsOnNode in
+// pkg/scheduler/framework/plugins/defaultpreemption).
+func (k *evictor) offer(e *Evictions, index int32) offer {
+	node := e.plan.Node(index)
+	var all []*evictee
+	freed := node
+	for _, v := range e.on(index) {
+		if !v.gone {
+			all, freed = append(all, v), freed.WithoutPod(v.pod.UID)
+		}
+	}
+	if len(all) == 0 {
+		return offer{}
+	}
+	defer k.judgement.Suppose(node)
+	if !k.fits(freed) {
+		return offer{}
+	}
+	var victims []*evictee
+	for _, v := range dearestFirst(all) {
+		if back := freed.WithPod(v.pod); k.fits(back) {
+			freed = back
+		} else {
+			victims = append(victims, v)
+		}
+	}
+	return offer{costOf(victims), victims}
+}
+
+// fits says that a pod of the kind fits a node, which is supposed to be in that state from
+// then on.
+func (k *evictor) fits(node *cluster.Node) bool {
+	k.judgement.Suppose(node)
+	return k.judgement.Verdict(node) == predicates.Fits
+}

@@ -1,0 +1,190 @@
+package placement
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// Evictions finds places for pods that are to be placed together, and has others evicted
+// where there is no room:
+//
+//	evictions := placement.NewEvictions(plan, may)
+//	outcome := evictions.PlaceAll(pods, atLeast, deadline)
+//	if outcome.Kept {
+//		victims, ok := evictions.Victims()
+//	}
+//
+// A pod goes to free room, the best there is, as long as there is some. Else it goes to the
+// node where that costs least by the criteria of kube-scheduler
+// (pickOneNodeForPreemption in pkg/scheduler/framework/preemption), in their order: the
+// fewest violations of disruption budgets, the least important victim at the top, the
+// smallest sum of priorities, the fewest victims, the latest start. Before all of them
+// comes how much is lost because pods are of use only together, see [Limit].
+//
+// So the search is greedy: one pod after the other is given what is cheapest for it, and
+// the room that this leaves free is free to the next. That spares more than to take all
+// pods of low priority away and to give back those that nobody stands in the place of:
+// pods would go where most was taken.
+//
+// Only pods on the node itself are evicted to make room on it, as kube-scheduler does. It
+// belongs to one goroutine, as the plan does.
+type Evictions struct {
+	plan    *Plan
+	may     func(*cluster.Pod) (Eviction, bool)
+	budgets *Budgets
+	limits  map[*policyv1.PodDisruptionBudget]*Limit
+
+	evictees map[int32][]*evictee // by node index, the most important first, once they were asked for
+	kinds    map[predicates.Class]*evictor
+	changed  []int32 // nodes on which the costs of evictions may be others than before
+	placed   []Place
+}
+
+// Eviction is what is to be known of a pod that may be evicted.
+type Eviction struct {
+	// Leaving says that the pod is going anyway: it costs nothing, but time.
+	Leaving bool
+	// Limits are those that the pod falls under, besides disruption budgets.
+	Limits []*Limit
+}
+
+// Limit says how many of some pods may be evicted at no more cost than their own.
+type Limit struct {
+	// Allowed is that number.
+	Allowed int
+	// Whole is how many pods are of no use any more when one more is evicted, beyond which
+	// they can lose nothing. It is 0 when each one more is a violation for itself, as of
+	// disruption budgets.
+	Whole int
+
+	used  int
+	nodes []int32 // of evictees under it
+}
+
+// Victim is a pod that has to go.
+type Victim struct {
+	Pod     *cluster.Pod
+	Node    int32 // its index
+	Leaving bool  // it is going anyway
+	// Violates says that the eviction is not allowed by a disruption budget, with those before
+	// it in the list.
+	Violates bool
+}
+
+// NewEvictions begins a search on a plan as it is. may says which pods may be evicted; it is
+// asked once about each.
+func NewEvictions(plan *Plan, may func(*cluster.Pod) (Eviction, bool)) *Evictions {
+	return &Evictions{
+		plan: plan, may: may, budgets: NewBudgets(plan.snap),
+		limits:   map[*policyv1.PodDisruptionBudget]*Limit{},
+		evictees: map[int32][]*evictee{}, kinds: map[predicates.Class]*evictor{},
+	}
+}
+
+// PlaceAll places pods in their order until so many have a place; the others get none. If
+// they are fewer, or time runs out, nothing of what happened is kept, and the search and the
+// plan are of no more use. It may be called again for other pods.
+func (e *Evictions) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Outcome {
+	outcome := Outcome{Places: make([]Place, len(pods))}
+	for i, pod := range pods {
+		place := &outcome.Places[i]
+		*place = Place{Pod: pod, Node: -1}
+		if outcome.Late = outcome.Late || e.plan.past(deadline); outcome.Late || outcome.Placed >= atLeast {
+			continue
+		}
+		if place.Node = e.plan.Place(pod); place.Node >= 0 {
+			e.changed = append(e.changed, place.Node)
+		} else {
+			place.Node = e.evictFor(pod, deadline)
+		}
+		if place.Node >= 0 {
+			outcome.Placed++
+			e.placed = append(e.placed, *place)
+		}
+	}
+	outcome.Kept = outcome.Placed >= atLeast && !outcome.Late
+	return outcome
+}
+
+// evictFor has pods evicted where that costs least, and puts the pod there; -1 when it fits
+// nowhere.
+func (e *Evictions) evictFor(pod *cluster.Pod, deadline time.Time) int32 {
+	k := e.evictor(pod)
+	index, victims := k.cheapest(e, deadline)
+	if index < 0 {
+		return -1
+	}
+	for _, v := range victims {
+		v.gone = true
+		e.plan.Take(v.pod, index)
+		for _, limit := range v.count(+1) {
+			e.changed = append(e.changed, limit.nodes...) // there it costs less from now on
+		}
+	}
+	e.plan.Put(pod, index)
+	e.changed = append(e.changed, index)
+	return index
+}
+
+// Victims are the pods that have to go so that those that were placed are where they are,
+// those of one node together and the most important ones of it first. None of them could
+// stay: the pods on its node would not fit any more. It says false when not all of them
+// fit in the end, each as if the others were there already.
+func (e *Evictions) Victims() (victims []Victim, ok bool) {
+	e.spare()
+	for _, place := range e.placed {
+		if !e.stands(place) {
+			return nil, false
+		}
+	}
+	evicted := map[*Limit]int{}
+	for _, index := range slices.Sorted(maps.Keys(e.evictees)) {
+		for _, v := range e.evictees[index] {
+			if v.gone {
+				victims = append(victims, Victim{Pod: v.pod, Node: index, Leaving: v.Leaving, Violates: v.violates(evicted)})
+			}
+		}
+	}
+	return victims, true
+}
+
+// spare gives back what more room for others has made unnecessary.
+func (e *Evictions) spare() {
+	on := map[int32][]Place{}
+	for _, place := range e.placed {
+		on[place.Node] = append(on[place.Node], place)
+	}
+	for _, index := range slices.Sorted(maps.Keys(on)) {
+		var gone []*evictee
+		for _, v := range e.evictees[index] {
+			if v.gone {
+				v.count(-1)
+				gone = append(gone, v)
+			}
+		}
+		for _, v := range dearestFirst(gone) {
+			e.plan.Put(v.pod, index)
+			if slices.ContainsFunc(on[index], func(place Place) bool { return !e.stands(place) }) {
+				e.plan.Take(v.pod, index)
+				v.count(+1)
+			} else {
+				v.gone = false
+			}
+		}
+	}
+}
+
+// stands says that a pod that was placed fits there, as if it were the last one to come.
+func (e *Evictions) stands(place Place) bool {
+	k := e.evictor(place.Pod)
+	node := e.plan.Node(place.Node)
+	fits := k.fits(node.WithoutPod(place.Pod.UID))
+	k.judgement.Suppose(node)
+	return fits
+}
