@@ -37,6 +37,7 @@ type process struct {
 	mu      sync.Mutex
 	version int
 	writes  []string
+	refusal error // of writes that lift gates
 }
 
 // run lets a Manager run in a test, and stops it at its end.
@@ -94,6 +95,28 @@ func (p *process) Wake(_ context.Context, pod *corev1.Pod) error {
 	defer p.mu.Unlock()
 	p.writes = append(p.writes, "wake "+pod.Name)
 	return nil
+}
+
+// LiftGate implements Client.
+func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) error {
+	p.mu.Lock()
+	p.writes = append(p.writes, "lift "+pod.Name)
+	refusal := p.refusal
+	p.mu.Unlock()
+	if refusal != nil {
+		return refusal
+	}
+	next := pod.DeepCopy()
+	next.Spec.SchedulingGates = slices.DeleteFunc(next.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
+	p.set(next)
+	return nil
+}
+
+// gate has the Manager treat gates so from now on.
+func (p *process) gate(gates configv1alpha2.GangGates) {
+	p.Manager.mu.Lock()
+	defer p.Manager.mu.Unlock()
+	p.gates = gates
 }
 
 // written is what was written since it was last asked, in the order of the words.
@@ -255,6 +278,12 @@ func objects(pods []*corev1.Pod) []runtime.Object {
 		all = append(all, pod)
 	}
 	return all
+}
+
+// gated is a pod as the webhook and the API server leave it.
+func gated(pod *corev1.Pod) {
+	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: v1alpha1.SchedulingGate})
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated}}
 }
 
 func tried(pod *corev1.Pod) {

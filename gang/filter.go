@@ -43,6 +43,7 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 	if p.knows = pod.Status.NominatedNodeName; p.knows == "" {
 		m.looksAt = nodes
 	}
+	p.gate = lifted
 	parts, reason := m.bundle(g)
 	switch {
 	case reason != "":

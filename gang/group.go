@@ -45,17 +45,22 @@ type member struct {
 	refused bool
 	// astray says that its place was not among the nodes that the scheduler then asked about.
 	astray bool
+
+	gate      gate
+	liftAgain time.Time // after it could not be lifted
 }
 
-// ready says that the scheduler will try the pod.
+// ready says that the scheduler will try the pod, once muster lifts its gate.
 func (p *member) ready() bool {
-	return p.pod.DeletionTimestamp == nil && len(p.pod.Spec.SchedulingGates) == 0
+	return p.pod.DeletionTimestamp == nil &&
+		!slices.ContainsFunc(p.pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return !isOurs(gate) })
 }
 
-// sleeps says that the scheduler waits for an event to try the pod again.
+// sleeps says that the scheduler waits for an event to try the pod again. The condition of a
+// gated pod stands for a while after its gate was lifted.
 func (p *member) sleeps() bool {
 	return p.refused || slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != corev1.PodReasonSchedulingGated
 	})
 }
 
@@ -75,12 +80,15 @@ type group struct {
 	planned time.Time // when the present plan was made, zero when there is none
 	// looked is the generation of the cluster when the last plan failed, 0 for none.
 	looked uint64
-	took   time.Duration // the last plan
-	again  time.Time     // when it may be planned again, ahead of the scheduler
-	reason status.Reason // the group waits
-	why    string        // and the same in words
-	dirty  bool          // something may have changed since [Manager.Changed] told
-	spec   *spec         // as it was last read
+	// weighed is the value of looked when mayEvict was found out.
+	weighed  uint64
+	mayEvict bool
+	took     time.Duration // the last plan
+	again    time.Time     // when it may be planned again, ahead of the scheduler
+	reason   status.Reason // the group waits
+	why      string        // and the same in words
+	dirty    bool          // something may have changed since [Manager.Changed] told
+	spec     *spec         // as it was last read
 }
 
 // waits notes why the group does not start; "" when it does.
@@ -103,14 +111,17 @@ func (g *group) in(s stage) []*member {
 			members = append(members, p)
 		}
 	}
-	slices.SortFunc(members, func(a, b *member) int {
-		return cmp.Or(
-			cmp.Compare(priority(b.pod), priority(a.pod)),
-			a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time),
-			cmp.Compare(a.pod.Name, b.pod.Name),
-		)
-	})
+	slices.SortFunc(members, byTurn)
 	return members
+}
+
+// byTurn compares members by the order in which the scheduler takes them.
+func byTurn(a, b *member) int {
+	return cmp.Or(
+		cmp.Compare(priority(b.pod), priority(a.pod)),
+		a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time),
+		cmp.Compare(a.pod.Name, b.pod.Name),
+	)
 }
 
 func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
+	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
@@ -30,6 +31,8 @@ type Options struct {
 	// Client and Writer tell the scheduler about places. The Writer is run by somebody else.
 	Client Client
 	Writer *nomination.Writer
+	// Gates says when the gates of members are lifted.
+	Gates configv1alpha2.GangGates
 	// Seed breaks ties between nodes.
 	Seed uint64
 }
@@ -39,6 +42,8 @@ type Client interface {
 	nomination.Client
 	// Wake has the scheduler try a pod again that it has put aside until an event.
 	Wake(ctx context.Context, pod *corev1.Pod) error
+	// LiftGate takes a scheduling gate off a pod. It is no error when there is none of the name.
+	LiftGate(ctx context.Context, pod *corev1.Pod, gate string) error
 }
 
 // Manager holds the gangs of a cluster together. Its methods are safe for concurrent use.
@@ -52,6 +57,7 @@ type Manager struct {
 	writer   *nomination.Writer
 	metrics  *metrics
 	inbox    inbox
+	gates    configv1alpha2.GangGates
 
 	mu      sync.Mutex // taken before the locks of classes and of the cluster
 	groups  map[Key]*group
@@ -59,6 +65,7 @@ type Manager struct {
 	unseen  map[types.UID]time.Time // members that the scheduler asked about before the watch showed them, and when
 	renewed time.Time               // assumptions, the last time
 	looksAt int                     // how many nodes the scheduler last asked about for a member that was not nominated
+	strays  map[types.UID]*member   // pods of no group that have the gate
 	denied  *denials
 	changed sets.Set[Key]                  // besides groups that are dirty
 	tables  map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
@@ -68,9 +75,9 @@ type Manager struct {
 // New returns a Manager that knows no member until it is run.
 func New(o Options) *Manager {
 	return &Manager{
-		log: o.Logger, clock: o.Clock, cluster: o.Cluster, limits: o.Limits, client: o.Client, writer: o.Writer, seed: o.Seed,
+		log: o.Logger, clock: o.Clock, cluster: o.Cluster, limits: o.Limits, client: o.Client, writer: o.Writer, gates: o.Gates, seed: o.Seed,
 		metrics: newMetrics(o.Registerer), profiles: o.Profiles,
-		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{},
+		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{}, strays: map[types.UID]*member{},
 		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},
 		looksAt: math.MaxInt,
 		denied:  newDenials(o.Limits.DenyTTL),
@@ -92,11 +99,11 @@ func (m *Manager) Run(ctx context.Context) {
 			return
 		case <-m.inbox.filled:
 			m.gather(ctx)
-			m.planAhead()
 		case <-tick.C():
 			m.expire()
-			m.planAhead()
 		}
+		m.planAhead()
+		m.liftGates()
 	}
 }
 
@@ -119,6 +126,7 @@ func (m *Manager) receive() {
 
 func (m *Manager) observe(state cluster.PodState) {
 	if state.Pod == nil {
+		delete(m.strays, state.UID)
 		if g := m.groupOf[state.UID]; g != nil {
 			m.leave(g, state.UID)
 		}
@@ -138,6 +146,7 @@ func (m *Manager) observe(state cluster.PodState) {
 			m.withdraw(p)
 		}
 	}
+	m.stray(state.Pod)
 }
 
 // join finds the group of a pod and takes the pod in if it is new, nil when it is of
@@ -243,7 +252,7 @@ func (i *inbox) put(state cluster.PodState) {
 		_, of = Of(state.Pod.Pod)
 	}
 	switch {
-	case of:
+	case of || state.Pod != nil && Gated(state.Pod.Pod):
 		i.members.Insert(state.UID)
 	case i.members.Has(state.UID):
 		i.members.Delete(state.UID)

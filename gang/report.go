@@ -61,7 +61,11 @@ func (m *Manager) About(name types.NamespacedName) []Details {
 		}
 		about := Details{Summary: m.summary(g)}
 		for _, p := range g.members {
-			about.Members = append(about.Members, Member{p.pod.Name, p.stage.String(), p.place, m.clock.Since(p.since)})
+			stage := p.stage.String()
+			if p.stage == pending && p.gated() {
+				stage = "gated"
+			}
+			about.Members = append(about.Members, Member{p.pod.Name, stage, p.place, m.clock.Since(p.since)})
 		}
 		slices.SortFunc(about.Members, func(a, b Member) int { return strings.Compare(a.Pod, b.Pod) })
 		all = append(all, about)

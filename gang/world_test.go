@@ -69,6 +69,9 @@ func newWorld(t *rapid.T) *world {
 		Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: nil, Limits: limits,
 		Writer:   nomination.NewWriter(log, registry, w.clock, nomination.DefaultWriteLimits(500)),
 		Profiles: predicates.NewProfiles(w.store),
+		Gates: rapid.SampledFrom([]configv1alpha2.GangGates{
+			configv1alpha2.GatesNever, configv1alpha2.GatesUntilMembers, configv1alpha2.GatesUntilPlace,
+		}).Draw(t, "gates"),
 	})
 	c.FollowPods(w.inbox.put)
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
@@ -108,6 +111,9 @@ func (w *world) create() {
 	pod := members(group, 1, "1", ofPriority(int32(rapid.IntRange(0, 1).Draw(w.T, "priority"))))[0]
 	pod.Name = fmt.Sprint("p", w.created)
 	pod.UID = types.UID(pod.Name)
+	if rapid.Bool().Draw(w.T, "gated") {
+		gated(pod)
+	}
 	w.put(pod)
 }
 
@@ -139,7 +145,7 @@ func (w *world) drop(pod *corev1.Pod) {
 // asks about all nodes, or one at random.
 func (w *world) schedule() {
 	pod := w.some(func(pod *corev1.Pod) bool {
-		return pod.Spec.NodeName == "" && w.letGo[pod.UID] == "" && !w.isHeld(pod.UID)
+		return pod.Spec.NodeName == "" && !Gated(pod) && w.letGo[pod.UID] == "" && !w.isHeld(pod.UID)
 	})
 	w.attempt(pod, rapid.IntRange(0, 4).Draw(w.T, "offers one node") == 0)
 }
@@ -297,7 +303,30 @@ func (w *world) pass(d time.Duration) {
 	w.collect()
 }
 
-func (w *world) ahead() { w.planAhead() }
+func (w *world) ahead() {
+	w.planAhead()
+	w.liftGates()
+}
+
+// lift has the API server lift a gate, or refuse to.
+func (w *world) lift() {
+	w.finishLift(w.some(func(pod *corev1.Pod) bool { return w.isBeingLifted(pod.UID) }), rapid.IntRange(0, 5).Draw(w.T, "fails") == 0)
+}
+
+func (w *world) isBeingLifted(uid types.UID) bool {
+	p := w.known(uid)
+	return p != nil && p.gate == lifting && Gated(w.pods[uid])
+}
+
+func (w *world) finishLift(pod *corev1.Pod, fails bool) {
+	if fails {
+		w.liftEnded(pod.UID, context.DeadlineExceeded)
+		return
+	}
+	pod.Spec.SchedulingGates = nil
+	w.put(pod)
+	w.liftEnded(pod.UID, nil)
+}
 
 // check is what holds at any time.
 func (w *world) check() {
@@ -342,7 +371,10 @@ func (w *world) settle() {
 	for range 100 {
 		w.ahead()
 		for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
-			if pod := w.pods[uid].DeepCopy(); pod.Spec.NodeName == "" && w.letGo[uid] == "" && !w.isHeld(uid) {
+			if w.isBeingLifted(uid) {
+				w.finishLift(w.pods[uid].DeepCopy(), false)
+			}
+			if pod := w.pods[uid].DeepCopy(); pod.Spec.NodeName == "" && !Gated(pod) && w.letGo[uid] == "" && !w.isHeld(uid) {
 				w.attempt(pod, false)
 			}
 		}
@@ -365,10 +397,13 @@ func (w *world) checkSettled() {
 		free += room - len(node.Pods)
 	}
 	for _, name := range groupNames {
-		exist, bound := 0, 0
+		exist, bound, shut := 0, 0, 0
 		for _, pod := range w.pods {
 			if key, of := Of(pod); of && key.Name == name {
 				exist++
+				if Gated(pod) {
+					shut++
+				}
 				if pod.Spec.NodeName != "" {
 					bound++
 				}
@@ -376,6 +411,9 @@ func (w *world) checkSettled() {
 		}
 		if missing := w.least[name] - bound; bound < w.least[name] && exist >= w.least[name] && free >= missing {
 			w.Fatalf("%s waits: %d of %d members are bound, %d exist, and there is room for %d", name, bound, w.least[name], exist, free)
+		}
+		if enough := w.gates == configv1alpha2.GatesUntilMembers && exist >= w.least[name]; shut > 0 && (enough || bound >= w.least[name]) {
+			w.Fatalf("%d members of %s are gated, and %d of %d bound, with gates %s", shut, name, bound, w.least[name], w.gates)
 		}
 	}
 }
@@ -394,6 +432,7 @@ func TestGangsStartWholeWhateverHappens(t *testing.T) {
 			"remove": do(w.remove), "ask for another number": do(w.askAnew),
 			"schedule": do(w.schedule), "schedule more": do(w.schedule), "schedule still more": do(w.schedule),
 			"call again": do(w.callAgain), "bind": do(w.bind), "bind more": do(w.bind), "hang up": do(w.hangUp), "plan ahead": do(w.ahead),
+			"lift": do(w.lift), "lift more": do(w.lift),
 			"a second": do(func() { w.pass(time.Second) }), "a long time": do(func() { w.pass(25 * time.Second) }),
 			"": do(w.check),
 		})

@@ -43,7 +43,7 @@ func (s *Server) planAhead(o Options) error {
 	limits.Timeout, limits.DenyTTL = o.Config.Gangs.ScheduleTimeout.Duration, o.Config.Gangs.DeniedTTL.Duration
 	s.extender.gangs = gang.New(gang.Options{
 		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,
-		Client: nominations, Writer: s.writer, Limits: limits, Seed: rand.Uint64(),
+		Client: nominations, Writer: s.writer, Limits: limits, Gates: o.Config.Gangs.Gates, Seed: rand.Uint64(),
 	})
 	return nil
 }

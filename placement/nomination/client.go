@@ -63,6 +63,20 @@ func (c *RESTClient) Wake(ctx context.Context, pod *corev1.Pod) error {
 		Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
 }
 
+// LiftGate takes a scheduling gate off a pod, whatever its version. Gates that others put on
+// it stay.
+func (c *RESTClient) LiftGate(ctx context.Context, pod *corev1.Pod, gate string) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID},
+		"spec":     map[string]any{"schedulingGates": []any{map[string]any{"$patch": "delete", "name": gate}}},
+	})
+	if err != nil {
+		return err
+	}
+	return c.core.Patch(types.StrategicMergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
+		Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+}
+
 func nullIfEmpty(node string) any {
 	if node == "" {
 		return nil

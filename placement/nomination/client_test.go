@@ -39,6 +39,26 @@ func TestANominationIsAPatchOfTheVersionThatWasPlanned(t *testing.T) {
 	}
 }
 
+func TestOneGateOfAPodIsLifted(t *testing.T) {
+	var got []string
+	client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, r.Method, r.URL.String(), r.Header.Get("Content-Type"), string(body))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"kind":"Pod","apiVersion":"v1"}`)
+	})
+	if err := client.LiftGate(t.Context(), newPod("p", "1"), "example.com/gate"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"PATCH", "/api/v1/namespaces/default/pods/p?fieldManager=muster", "application/strategic-merge-patch+json",
+		`{"metadata":{"uid":"p"},"spec":{"schedulingGates":[{"$patch":"delete","name":"example.com/gate"}]}}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+}
+
 func TestAWriteThatFailedIsToldApart(t *testing.T) {
 	tests := []struct {
 		name       string
@@ -86,7 +106,7 @@ func status(code int) http.HandlerFunc {
 	}
 }
 
-func newClient(t *testing.T, answer http.HandlerFunc) Client {
+func newClient(t *testing.T, answer http.HandlerFunc) *RESTClient {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)

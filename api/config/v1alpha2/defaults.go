@@ -51,6 +51,7 @@ func base() *MusterConfiguration {
 		Gangs: Gangs{
 			ScheduleTimeout: metav1.Duration{Duration: time.Minute},
 			DeniedTTL:       metav1.Duration{Duration: 3 * time.Second},
+			Gates:           GatesNever,
 		},
 	}
 }

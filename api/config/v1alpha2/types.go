@@ -144,4 +144,23 @@ type Gangs struct {
 	// DeniedTTL is how long the members of a group for which there is no place are refused
 	// without a look. A place that comes up is taken all the same. Defaults to 3s.
 	DeniedTTL metav1.Duration `json:"deniedTTL"`
+	// Gates says how long the members of a group are kept from kube-scheduler by a scheduling
+	// gate: Never (default), UntilMembers or UntilPlace. The webhook that adds the gates needs
+	// https.
+	Gates GangGates `json:"gates"`
 }
+
+// GangGates says how long the members of a group are gated.
+type GangGates string
+
+const (
+	// GatesNever gates no pod, and lifts the gates that there are.
+	GatesNever GangGates = "Never"
+	// GatesUntilMembers lifts the gates of a group together when as many members exist as
+	// must start together.
+	GatesUntilMembers GangGates = "UntilMembers"
+	// GatesUntilPlace lifts them when there is a place for the group, or when it may get one
+	// by preemption. Cluster autoscalers do not see gated pods, so it is for clusters of
+	// fixed size.
+	GatesUntilPlace GangGates = "UntilPlace"
+)

@@ -26,7 +26,7 @@ func (c *MusterConfiguration) Validate() field.ErrorList {
 		errs = append(errs, field.Invalid(field.NewPath("verdictStore", "maxBytes"), c.VerdictStore.MaxBytes, "must be greater than zero"))
 	}
 	errs = append(errs, c.Nomination.validate(field.NewPath("nomination"))...)
-	errs = append(errs, c.Gangs.validate(field.NewPath("gangs"))...)
+	errs = append(errs, c.Gangs.validate(field.NewPath("gangs"), c.Serving.TLS)...)
 	return append(errs, validateProfiles(field.NewPath("profiles"), c.Profiles)...)
 }
 
@@ -125,9 +125,17 @@ func (n Nomination) validate(path *field.Path) field.ErrorList {
 	return errs
 }
 
-func (g Gangs) validate(path *field.Path) field.ErrorList {
+func (g Gangs) validate(path *field.Path, tls TLS) field.ErrorList {
 	errs := validatePositive(path.Child("scheduleTimeout"), g.ScheduleTimeout)
-	return append(errs, validatePositive(path.Child("deniedTTL"), g.DeniedTTL)...)
+	errs = append(errs, validatePositive(path.Child("deniedTTL"), g.DeniedTTL)...)
+	gates := path.Child("gates")
+	if unsupported := validateOneOf(gates, g.Gates, GatesNever, GatesUntilMembers, GatesUntilPlace); len(unsupported) > 0 {
+		return append(errs, unsupported...)
+	}
+	if g.Gates != GatesNever && !tls.Enabled() {
+		errs = append(errs, field.Invalid(gates, g.Gates, "needs serving.tls: the API server calls webhooks over https alone"))
+	}
+	return errs
 }
 
 func validatePositive(path *field.Path, d metav1.Duration) field.ErrorList {

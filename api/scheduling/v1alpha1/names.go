@@ -59,6 +59,9 @@ func APIGroupOf(label string) string {
 	}
 }
 
+// SchedulingGate keeps a member of a group from kube-scheduler until muster lifts it.
+const SchedulingGate = "muster.dev/gang"
+
 // Annotations of pods and of PodGroups.
 const (
 	// AnnotationMinMember, on pods, is the minMember of a group without an object.

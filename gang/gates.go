@@ -1,0 +1,193 @@
+package gang
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+)
+
+// gate is what became of the scheduling gate of a pod that the watch shows with one.
+type gate int
+
+const (
+	shut    gate = iota
+	lifting      // a write is on its way
+	lifted       // as the API server said, or the scheduler, which asks about no gated pod
+)
+
+// liftRetry is how long a gate is left after it could not be lifted.
+const liftRetry = time.Second
+
+// Gated says that a pod has the gate by which muster keeps members from the scheduler.
+func Gated(pod *corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.SchedulingGates, isOurs) }
+
+func isOurs(gate corev1.PodSchedulingGate) bool { return gate.Name == v1alpha1.SchedulingGate }
+
+// gated says that the scheduler does not look at the pod until muster lifts its gate.
+func (p *member) gated() bool { return p.gate != lifted && Gated(p.pod.Pod) }
+
+// stray notes a pod that is of no group and has the gate all the same: its labels changed, or
+// somebody wrote the gate by hand.
+func (m *Manager) stray(pod *cluster.Pod) {
+	switch known := m.strays[pod.UID]; {
+	case m.groupOf[pod.UID] != nil || !Gated(pod.Pod):
+		delete(m.strays, pod.UID)
+	case known == nil:
+		m.strays[pod.UID] = &member{pod: pod}
+	default:
+		known.pod = pod
+	}
+}
+
+// liftGates has those gates lifted for which there is no reason any more, those of a group
+// one after the other. It looks at what is, and not at what happened, so that nothing that
+// was missed leaves a pod gated.
+func (m *Manager) liftGates() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	for _, p := range m.strays {
+		if m.canLift(p) {
+			m.lift(p)
+		}
+	}
+	for _, g := range m.inOrder() {
+		for _, p := range m.toFree(g) {
+			m.lift(p)
+		}
+	}
+}
+
+// canLift says that a pod has a gate about which nothing is being done.
+func (m *Manager) canLift(p *member) bool {
+	return p.gated() && p.gate == shut && p.pod.DeletionTimestamp == nil && !m.clock.Now().Before(p.liftAgain)
+}
+
+// toFree are the members of a group whose gates are to be lifted, in the order in which the
+// scheduler takes them.
+func (m *Manager) toFree(g *group) []*member {
+	if g.counts[pending]+g.counts[placed] == 0 {
+		return nil
+	}
+	var gated []*member
+	for _, p := range g.members {
+		if m.canLift(p) {
+			gated = append(gated, p)
+		}
+	}
+	if len(gated) == 0 {
+		return nil
+	}
+	mayGo := m.mayGo(g)
+	gated = slices.DeleteFunc(gated, func(p *member) bool {
+		ours := m.profiles.Of(p.pod.Spec.SchedulerName) != nil // else its scheduler is to decide
+		return ours && !mayGo(p)
+	})
+	slices.SortFunc(gated, byTurn)
+	return gated
+}
+
+// mayGo says of which members of a group the gates have no reason any more.
+func (m *Manager) mayGo(g *group) func(*member) bool {
+	if m.gates != configv1alpha2.GatesUntilMembers && m.gates != configv1alpha2.GatesUntilPlace {
+		return func(*member) bool { return true }
+	}
+	parts, reason := m.bundle(g)
+	switch {
+	case reason != "":
+		return func(*member) bool { return false }
+	case startedAll(parts),
+		m.gates == configv1alpha2.GatesUntilMembers && !slices.ContainsFunc(parts, part.lacksMembers),
+		m.gates == configv1alpha2.GatesUntilPlace && slices.ContainsFunc(parts, m.outranks):
+		return (*member).ready
+	default:
+		return func(p *member) bool { return p.stage == placed }
+	}
+}
+
+// lacksMembers says that there are fewer members than must start together.
+func (p part) lacksMembers() bool { return len(readyOf(p.in(pending))) < p.missing() }
+
+// outranks says that a group for which no place was found may get one by preemption: there
+// is a pod on a node whose priority is lower. That is looked up once after each plan.
+func (m *Manager) outranks(p part) bool {
+	if p.looked == 0 || p.weighed == p.looked {
+		return p.looked != 0 && p.mayEvict
+	}
+	highest := int64(math.MinInt64)
+	for _, member := range p.members {
+		if policy := member.pod.Spec.PreemptionPolicy; policy == nil || *policy != corev1.PreemptNever {
+			highest = max(highest, int64(priority(member.pod)))
+		}
+	}
+	p.weighed, p.mayEvict = p.looked, false
+	for node := range m.cluster.Snapshot().Nodes() {
+		if slices.ContainsFunc(node.Pods, func(pod *cluster.Pod) bool { return int64(priority(pod)) < highest }) {
+			p.mayEvict = true
+			break
+		}
+	}
+	return p.mayEvict
+}
+
+// lift has the gate of a pod lifted.
+func (m *Manager) lift(p *member) {
+	p.gate = lifting
+	uid := p.pod.UID
+	m.writer.Post(func(ctx context.Context) (bool, error) { return m.writeLift(ctx, uid) })
+}
+
+func (m *Manager) writeLift(ctx context.Context, uid types.UID) (written bool, err error) {
+	pod := m.toLift(uid)
+	if pod == nil {
+		return false, nil
+	}
+	err = m.client.LiftGate(ctx, pod.Pod, v1alpha1.SchedulingGate)
+	m.liftEnded(uid, err)
+	if err != nil {
+		err = fmt.Errorf("lift the gate of %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	return true, err
+}
+
+// toLift is the pod whose gate is to be lifted, nil when that is done or the pod is gone.
+func (m *Manager) toLift(uid types.UID) *cluster.Pod {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	if p := m.known(uid); p != nil && p.gated() {
+		return p.pod
+	}
+	return nil
+}
+
+// liftEnded says what came of lifting a gate.
+func (m *Manager) liftEnded(uid types.UID, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.known(uid)
+	switch {
+	case p == nil:
+	case err == nil:
+		p.gate = lifted
+	default:
+		p.gate, p.liftAgain = shut, m.clock.Now().Add(liftRetry)
+	}
+}
+
+// known is a pod that is a member or may have the gate, nil when it is neither.
+func (m *Manager) known(uid types.UID) *member {
+	if g := m.groupOf[uid]; g != nil {
+		return g.members[uid]
+	}
+	return m.strays[uid]
+}

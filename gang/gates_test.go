@@ -1,0 +1,217 @@
+package gang
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+// gatedByOthers has a pod wait for somebody else as well.
+func gatedByOthers(pod *corev1.Pod) {
+	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "later"})
+}
+
+// wrote fails the test unless this was written since it was last asked, to whichever nodes.
+func (p *process) wrote(when string, want ...string) {
+	p.Helper()
+	var got []string
+	for _, write := range p.written() {
+		words := strings.Fields(write)
+		got = append(got, words[0]+" "+words[1])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		p.Errorf("%s, writes (-want +got):\n%s", when, diff)
+	}
+}
+
+func TestTheGatesOfAGangAreLiftedTogetherWhenItsMembersExist(t *testing.T) {
+	run(t, func(p *process) {
+		p.gate(configv1alpha2.GatesUntilMembers)
+		pods := members("g", 4, "1", gated)
+		p.set(podGroup("g", 3), pods[0], pods[1]) // and no node
+		p.after(time.Minute)
+		p.wrote("while a member is missing")
+		if got, want := p.why("g"), "waiting for 1 more of 3 members to be created"; got != want {
+			t.Errorf("it waits because: %s, want: %s", got, want)
+		}
+		p.set(pods[2])
+		p.after(100 * time.Millisecond)
+		p.wrote("with as many members as must start together", "lift g-0", "lift g-1", "lift g-2")
+		p.set(pods[3])
+		p.after(100 * time.Millisecond)
+		p.wrote("with another member", "lift g-3")
+		p.set(node("a", "3"))
+		p.after(5 * time.Second)
+		p.wrote("when there is room, of pods that the scheduler has not tried",
+			"nominate g-0", "nominate g-1", "nominate g-2")
+	})
+}
+
+func TestTheGatesOfAGangAreLiftedTogetherWhenItHasAPlace(t *testing.T) {
+	run(t, func(p *process) {
+		p.gate(configv1alpha2.GatesUntilPlace)
+		pods := members("g", 4, "1", gated)
+		p.set(podGroup("g", 3), node("a", "2"))
+		p.set(objects(pods)...)
+		p.after(time.Minute)
+		p.wrote("without room")
+		if got, want := p.why("g"), "places for 2 of 3 members; 1 of 1 nodes: Insufficient cpu"; got != want {
+			t.Errorf("it waits because: %s, want: %s", got, want)
+		}
+		p.set(node("b", "1"))
+		p.after(5 * time.Second)
+		p.wrote("with room for three", "lift g-0", "lift g-1", "lift g-2", "nominate g-0", "nominate g-1", "nominate g-2")
+		p.start(pods[:3]...)
+		p.after(100 * time.Millisecond)
+		p.wrote("when the gang has started", "lift g-3")
+	})
+}
+
+func TestThePageOfAGangSaysWhichMembersAreGated(t *testing.T) {
+	run(t, func(p *process) {
+		p.gate(configv1alpha2.GatesUntilMembers)
+		pods := members("g", 2, "1", gated)
+		p.set(podGroup("g", 4), pods[0], pods[1], members("g", 3, "1")[2])
+		p.after(time.Second)
+		var got []string
+		for _, member := range p.About(types.NamespacedName{Namespace: "default", Name: "g"})[0].Members {
+			got = append(got, member.Pod+" "+member.Stage)
+		}
+		if diff := cmp.Diff([]string{"g-0 gated", "g-1 gated", "g-2 pending"}, got); diff != "" {
+			t.Errorf("members (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestNoPodIsLeftGatedWithoutReason(t *testing.T) {
+	unlabelled := func(pod *corev1.Pod) { pod.Labels = nil }
+	for name, test := range map[string]struct {
+		gates configv1alpha2.GangGates
+		pod   *corev1.Pod
+		then  func(pod *corev1.Pod)
+	}{
+		"gates are not wanted any more":          {configv1alpha2.GatesNever, members("g", 1, "1", gated)[0], nil},
+		"nor are they, and others have theirs":   {configv1alpha2.GatesNever, members("g", 1, "1", gated, gatedByOthers)[0], nil},
+		"the pod is of no gang":                  {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated, unlabelled)[0], nil},
+		"it is of none any more":                 {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated)[0], unlabelled},
+		"it is of a group of Kubernetes":         {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated, func(pod *corev1.Pod) { pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{} })[0], nil},
+		"it is for another scheduler":            {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "another" })[0], nil},
+		"its gang has started, room or no room":  {configv1alpha2.GatesUntilPlace, members("started", 2, "1", gated)[1], nil},
+		"its gang says that one is enough of it": {configv1alpha2.GatesUntilMembers, members("alone", 1, "1", gated)[0], nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.gate(test.gates)
+				p.set(podGroup("g", 2), podGroup("alone", 1), podGroup("started", 1), node("a", "1"))
+				p.set(members("started", 1, "1", func(pod *corev1.Pod) { pod.Spec.NodeName = "a" })[0], test.pod)
+				p.after(time.Second)
+				if test.then != nil {
+					p.wrote("before")
+					test.then(test.pod)
+					p.set(test.pod)
+					p.after(time.Second)
+				}
+				p.wrote("then", "lift "+test.pod.Name)
+			})
+		})
+	}
+}
+
+func TestAGateOfSomebodyElseKeepsAMemberAsItWas(t *testing.T) {
+	run(t, func(p *process) {
+		p.gate(configv1alpha2.GatesUntilPlace)
+		pods := members("g", 2, "1", gated)
+		gatedByOthers(pods[1])
+		p.set(podGroup("g", 2), node("a", "2"))
+		p.set(objects(pods)...)
+		p.after(time.Minute)
+		p.wrote("while somebody else keeps a member back")
+		if got, want := p.why("g"), "waiting for 1 more of 2 members to be created"; got != want {
+			t.Errorf("it waits because: %s, want: %s", got, want)
+		}
+		pods[1].Spec.SchedulingGates = pods[1].Spec.SchedulingGates[:1]
+		p.set(pods[1])
+		p.after(time.Second)
+		p.wrote("when they do not", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
+	})
+}
+
+func TestTheGatesOfGangsThatStartTogetherAreLiftedTogether(t *testing.T) {
+	for _, gates := range []configv1alpha2.GangGates{configv1alpha2.GatesUntilMembers, configv1alpha2.GatesUntilPlace} {
+		t.Run(string(gates), func(t *testing.T) {
+			run(t, func(p *process) {
+				p.gate(gates)
+				for _, name := range []string{"masters", "workers"} {
+					group := podGroup(name, 2)
+					group.SetAnnotations(map[string]string{v1alpha1.AnnotationGroups: `["default/masters", "default/workers"]`})
+					p.set(group)
+				}
+				masters, workers := members("masters", 2, "1", gated), members("workers", 2, "1", gated)
+				p.set(masters[0], masters[1], workers[0])
+				p.after(time.Minute)
+				p.wrote("while a worker is missing")
+				p.set(workers[1], node("a", "8"))
+				p.after(time.Second)
+				p.wrote("when all are there", "lift masters-0", "lift masters-1", "lift workers-0", "lift workers-1",
+					"nominate masters-0", "nominate masters-1", "nominate workers-0", "nominate workers-1")
+			})
+		})
+	}
+}
+
+func TestAGangThatMayGetItsPlaceByPreemptionIsNotGated(t *testing.T) {
+	never := corev1.PreemptNever
+	for name, test := range map[string]struct {
+		priority int32
+		change   func(*corev1.Pod)
+		want     []string
+	}{
+		"its priority is higher than that of a pod on a node": {1, func(*corev1.Pod) {}, []string{"lift g-0", "lift g-1"}},
+		"it is as high":     {0, func(*corev1.Pod) {}, nil},
+		"it never preempts": {1, func(pod *corev1.Pod) { pod.Spec.PreemptionPolicy = &never }, nil},
+		"it is not complete yet": {1, func(pod *corev1.Pod) {
+			pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "x"})
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.gate(configv1alpha2.GatesUntilPlace)
+				p.set(podGroup("g", 2), node("a", "1"), members("other", 1, "1", func(pod *corev1.Pod) {
+					pod.Labels, pod.Spec.NodeName = nil, "a"
+				})[0])
+				p.set(objects(members("g", 2, "1", gated, ofPriority(test.priority), test.change))...)
+				p.after(time.Minute)
+				p.wrote("without room", test.want...)
+			})
+		})
+	}
+}
+
+func TestAGateThatCouldNotBeLiftedIsTriedAgain(t *testing.T) {
+	run(t, func(p *process) {
+		p.gate(configv1alpha2.GatesUntilMembers)
+		refuse := func(err error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.refusal = err
+		}
+		refuse(errors.New("the API server is away"))
+		p.set(podGroup("g", 2))
+		p.set(objects(members("g", 2, "1", gated))...)
+		p.after(3*time.Second + liftRetry/2)
+		if tries := strings.Count(strings.Join(p.written(), " "), "lift g-0"); tries < 2 || tries > 4 {
+			t.Errorf("tried %d times in three seconds, want about once a second", tries)
+		}
+		refuse(nil)
+		p.after(2 * liftRetry)
+		p.wrote("when it is back", "lift g-0", "lift g-1")
+	})
+}
