@@ -30,12 +30,20 @@ const (
 	// AspectPods are the pods on the node: their presence, labels and volumes, and
 	// whether they are being deleted.
 	AspectPods
+	// AspectPodStates is what else is known of those pods: their limits and annotations,
+	// and when they were scheduled and initialized. It does not include that a pod comes
+	// or goes.
+	AspectPodStates
+	// AspectAnnotations are the node's annotations.
+	AspectAnnotations
+	// AspectUsage is what was measured on the node.
+	AspectUsage
 )
 
 // Aspects of the cluster as a whole. They include that an object comes or goes.
 const (
 	// AspectPersistentVolume is any PersistentVolume.
-	AspectPersistentVolume = AspectPods << (1 + iota)
+	AspectPersistentVolume = AspectUsage << (1 + iota)
 	// AspectPersistentVolumeClaim is any PersistentVolumeClaim.
 	AspectPersistentVolumeClaim
 	// AspectStorageClass is any StorageClass.
@@ -64,6 +72,7 @@ const AspectNode = AspectPersistentVolume - 1
 func (a Aspect) String() string {
 	names := [...]string{
 		"allocatable", "labels", "taints", "unschedulable", "conditions", "images", "csi", "requested", "ports", "pods",
+		"podstates", "annotations", "usage",
 		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "volumeattachments",
 		"namespaces", "services", "selectors", "poddisruptionbudgets", "custom",
 	}

@@ -98,3 +98,16 @@ func hostPort(port int32) func(*corev1.Pod) {
 		pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: port, Protocol: corev1.ProtocolTCP}}
 	}
 }
+
+func limitedTo(limits ...string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = amounts(limits...) }
+}
+
+// became has a condition of a pod become true, at a time in seconds.
+func became(condition corev1.PodConditionType, at int64) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: condition, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Unix(at, 0),
+		})
+	}
+}

@@ -48,6 +48,7 @@ type Cluster struct {
 	pending map[types.UID]*Pod            // pods without a node
 	orphans map[string]map[types.UID]*Pod // placed pods whose node is not known
 	csi     map[string]*storagev1.CSINode // by node name, known node or not
+	usage   map[string]*Usage             // as csi
 
 	followers    followers[PodEvent] // of pending pods
 	podFollowers followers[PodState] // of all pods
@@ -76,6 +77,7 @@ func New(o Options) *Cluster {
 		pending:   map[types.UID]*Pod{},
 		orphans:   map[string]map[types.UID]*Pod{},
 		csi:       map[string]*storagev1.CSINode{},
+		usage:     map[string]*Usage{},
 		objects:   newObjectsWriter(),
 	}
 	c.indexChanged, c.objectsChanged = true, true
@@ -199,7 +201,7 @@ func (c *Cluster) setNode(object *corev1.Node) {
 		index, c.free = c.free[last], c.free[:last]
 	}
 	node := newNode(object, index, c.names)
-	node.CSI = c.csi[object.Name]
+	node.CSI, node.Usage = c.csi[object.Name], c.usage[object.Name]
 	for _, pod := range c.orphans[object.Name] {
 		node = node.WithPod(pod)
 	}

@@ -28,6 +28,7 @@ func TestTheViewIsWhatANaiveModelSays(t *testing.T) {
 			Cluster: newCluster(t),
 			nodes:   map[string]*corev1.Node{},
 			csi:     map[string]*storagev1.CSINode{},
+			usage:   map[string]*Usage{},
 			pods:    map[types.UID]*corev1.Pod{},
 			assumed: map[types.UID]modelAssumption{},
 			kinds:   objectKinds(),
@@ -40,6 +41,7 @@ func TestTheViewIsWhatANaiveModelSays(t *testing.T) {
 			"a node is set":                m.setNode,
 			"a node goes":                  m.removeNode,
 			"a CSINode comes or goes":      m.toggleCSI,
+			"a node is measured":           m.measure,
 			"a pod is set":                 m.setPod,
 			"a pod is bound":               m.bind,
 			"a pod finishes":               m.finish,
@@ -60,6 +62,7 @@ type model struct {
 	*Cluster
 	nodes   map[string]*corev1.Node
 	csi     map[string]*storagev1.CSINode
+	usage   map[string]*Usage
 	pods    map[types.UID]*corev1.Pod // as the watch shows them, finished ones left out
 	assumed map[types.UID]modelAssumption
 	kinds   []objectKind
@@ -129,6 +132,16 @@ func (m *model) toggleCSI(r *rapid.T) {
 	_ = m.Set(m.csi[name])
 }
 
+func (m *model) measure(r *rapid.T) {
+	name := drawNode(r)
+	if rapid.Bool().Draw(r, "known") {
+		m.usage[name] = &Usage{Node: Resources{MilliCPU: 1}}
+	} else {
+		delete(m.usage, name)
+	}
+	m.SetUsage(name, m.usage[name])
+}
+
 // object draws the next state of a pod.
 func (m *model) object(r *rapid.T, uid types.UID, node string) *corev1.Pod {
 	m.version++
@@ -138,6 +151,12 @@ func (m *model) object(r *rapid.T, uid types.UID, node string) *corev1.Pod {
 		p.Spec.NodeName = node
 		requests := rapid.SampledFrom([][]string{nil, {"cpu", "1"}, {"cpu", "1", "memory", "1Gi"}, {"x.com/gpu", "2"}, {"y.com/nic", "1", "hugepages-2Mi", "4Mi"}}).Draw(r, "requests")
 		p.Spec.Containers = []corev1.Container{container("main", requests...)}
+		if rapid.Bool().Draw(r, "limited") {
+			limitedTo("cpu", "4")(p)
+		}
+		if rapid.Bool().Draw(r, "scheduled") {
+			became(corev1.PodScheduled, rapid.Int64Range(1, 2).Draw(r, "scheduled at"))(p)
+		}
 		if port := rapid.Int32Range(0, 2).Draw(r, "port"); port > 0 {
 			hostPort(port)(p)
 		}
@@ -360,6 +379,9 @@ func (m *model) checkNodes(r *rapid.T, now *Snapshot) {
 		if cpu := object.Status.Allocatable.Cpu().MilliValue(); node.Allocatable.MilliCPU != cpu {
 			r.Fatalf("node %s offers %dm, want %dm", name, node.Allocatable.MilliCPU, cpu)
 		}
+		if node.Usage != m.usage[name] {
+			r.Fatalf("usage of %s is %v, want %v", name, node.Usage, m.usage[name])
+		}
 		if node.CSI != m.csi[name] {
 			r.Fatalf("CSINode of %s is %v, want %v", name, node.CSI, m.csi[name])
 		}
@@ -426,6 +448,9 @@ func (m *model) checkReplay(r *rapid.T, from, to *Snapshot) {
 		if changed := before != after; changed != mentioned[i] && (before != nil || after != nil) {
 			r.Fatalf("node %d: changed %v, in the journal %v", i, changed, mentioned[i])
 		}
+		if named[i]&AspectPods != 0 {
+			named[i] |= AspectPodStates // a pod may have gone and come in another state
+		}
 		if missing := differences(before, after) &^ named[i]; missing != 0 {
 			r.Fatalf("node %d differs in %s, and the journal does not say so: %s", i, missing, named[i])
 		}
@@ -483,6 +508,15 @@ func differences(a, b *Node) Aspect {
 			d |= aspect
 		}
 	}
+	states := func(n, other *Node) map[types.UID]string {
+		pods := map[types.UID]string{}
+		for _, pod := range n.Pods {
+			if slices.ContainsFunc(other.Pods, func(o *Pod) bool { return o.UID == pod.UID }) {
+				pods[pod.UID] = fmt.Sprint(pod.Limits, pod.Annotations, pod.Assigned, pod.Status.Conditions)
+			}
+		}
+		return pods
+	}
 	seen := func(n *Node) map[types.UID]string {
 		pods := map[types.UID]string{}
 		for _, pod := range n.Pods {
@@ -498,6 +532,9 @@ func differences(a, b *Node) Aspect {
 	note(AspectRequested, a.Requested.equal(&b.Requested) && a.NonZeroMilliCPU == b.NonZeroMilliCPU && a.NonZeroMemory == b.NonZeroMemory)
 	note(AspectPorts, slices.Equal(sortedPorts(a.Ports), sortedPorts(b.Ports)))
 	note(AspectPods, maps.Equal(seen(a), seen(b)))
+	note(AspectPodStates, maps.Equal(states(a, b), states(b, a)))
+	note(AspectAnnotations, maps.Equal(a.Annotations, b.Annotations))
+	note(AspectUsage, a.Usage == b.Usage)
 	return d
 }
 
@@ -510,7 +547,7 @@ func (m *model) fingerprint(s *Snapshot) string {
 		if n == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "%d %p %+v %v %v %d %d %v %v\n", i, n, n.Node, n.Allocatable, n.Requested, n.NonZeroMilliCPU, n.NonZeroMemory, n.Ports, n.CSI)
+		fmt.Fprintf(&b, "%d %p %+v %v %v %d %d %v %v %v\n", i, n, n.Node, n.Allocatable, n.Requested, n.NonZeroMilliCPU, n.NonZeroMemory, n.Ports, n.CSI, n.Usage)
 		for _, pod := range slices.Concat(n.Pods, n.Affine) {
 			fmt.Fprintf(&b, "  %+v\n", *pod)
 		}

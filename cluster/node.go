@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,6 +37,9 @@ type Node struct {
 
 	// CSI is the node's CSINode object, nil when there is none.
 	CSI *storagev1.CSINode
+
+	// Usage is what was measured on the node, nil when nothing is known.
+	Usage *Usage
 }
 
 // newNode is a node without pods.
@@ -69,6 +73,9 @@ func (n *Node) withObject(object *corev1.Node, names *ResourceNames) (*Node, Asp
 	}
 	if !equality.Semantic.DeepEqual(n.Status.Images, object.Status.Images) {
 		changed |= AspectImages
+	}
+	if !maps.Equal(n.Annotations, object.Annotations) {
+		changed |= AspectAnnotations
 	}
 	next := *n
 	next.Node = object

@@ -24,7 +24,7 @@ func TestAChangeOfANodeNamesItsAspects(t *testing.T) {
 		{"conditions", func(n *corev1.Node) { n.Status.Conditions[0].Status = "False" }, AspectConditions},
 		{"images", func(n *corev1.Node) { n.Status.Images = []corev1.ContainerImage{{SizeBytes: 1}} }, AspectImages},
 		{"several at once", func(n *corev1.Node) { n.Spec.Unschedulable, n.Labels["zone"] = true, "b" }, AspectLabels | AspectUnschedulable},
-		{"an annotation has no aspect", func(n *corev1.Node) { n.Annotations = map[string]string{"a": "b"} }, 0},
+		{"annotations", func(n *corev1.Node) { n.Annotations = map[string]string{"a": "b"} }, AspectAnnotations},
 		{"the provider has no aspect", func(n *corev1.Node) { n.Spec.ProviderID = "kind://a" }, 0},
 	}
 	for _, test := range tests {
@@ -90,6 +90,22 @@ func TestAChangeOfAPodNamesTheAspectsOfItsNode(t *testing.T) {
 		{"a resize", was, []func(*corev1.Pod){onNode("a"), asking("cpu", "1", "memory", "1Gi")}, AspectRequested},
 		{"a request for zero where there was none", []func(*corev1.Pod){onNode("a"), asking()}, []func(*corev1.Pod){onNode("a"), asking("cpu", "0")}, AspectRequested},
 		{"ports", was, []func(*corev1.Pod){onNode("a"), hostPort(80)}, AspectPorts},
+		{"limits", was, []func(*corev1.Pod){onNode("a"), limitedTo("cpu", "2")}, AspectPodStates},
+		{"an annotation", was, []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }}, AspectPodStates},
+		{"it is scheduled", was, []func(*corev1.Pod){onNode("a"), became(corev1.PodScheduled, 10)}, AspectPodStates},
+		{
+			"it is initialized",
+			[]func(*corev1.Pod){onNode("a"), became(corev1.PodScheduled, 10)},
+			[]func(*corev1.Pod){onNode("a"), became(corev1.PodScheduled, 10), became(corev1.PodInitialized, 20)},
+			AspectPodStates,
+		},
+		{
+			"it is initialized again, after a restart",
+			[]func(*corev1.Pod){onNode("a"), became(corev1.PodInitialized, 20)},
+			[]func(*corev1.Pod){onNode("a"), became(corev1.PodInitialized, 30)},
+			AspectPodStates,
+		},
+		{"it is ready", was, []func(*corev1.Pod){onNode("a"), became(corev1.PodReady, 10)}, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -46,6 +47,9 @@ func (c *Cluster) removePod(uid types.UID) {
 func (c *Cluster) put(pod *Pod, name string) {
 	var aspects Aspect
 	before, counted := c.placed[pod.UID]
+	if _, dated := pod.True(corev1.PodScheduled); !dated {
+		pod = pod.assigned(before, name)
+	}
 	switch {
 	case !counted:
 		aspects = podAspects(pod)
@@ -61,6 +65,16 @@ func (c *Cluster) put(pod *Pod, name string) {
 	} else {
 		c.orphan(pod, name)
 	}
+}
+
+// assigned is the pod as it counts on a node from now on, or from when it came to count
+// there.
+func (p *Pod) assigned(before place, node string) *Pod {
+	next := *p
+	if next.Assigned = time.Now(); before.pod != nil && before.node == node && !before.pod.Assigned.IsZero() {
+		next.Assigned = before.pod.Assigned
+	}
+	return &next
 }
 
 // take makes a pod count nowhere.
@@ -101,5 +115,17 @@ func podChanges(from, to *Pod) Aspect {
 	if !slices.Equal(from.HostPorts, to.HostPorts) {
 		changed |= AspectPorts
 	}
+	if !from.Limits.equal(&to.Limits) || !maps.Equal(from.Annotations, to.Annotations) || !from.Assigned.Equal(to.Assigned) ||
+		!alike(from, to, corev1.PodScheduled) || !alike(from, to, corev1.PodInitialized) {
+		changed |= AspectPodStates
+	}
 	return changed
+}
+
+// alike says that a condition of a pod is true in both of its states, since the same time,
+// or in neither.
+func alike(from, to *Pod, condition corev1.PodConditionType) bool {
+	before, was := from.True(condition)
+	after, is := to.True(condition)
+	return was == is && before.Equal(after)
 }

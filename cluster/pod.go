@@ -3,6 +3,7 @@ package cluster
 import (
 	"maps"
 	"slices"
+	"time"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,12 +36,30 @@ type Pod struct {
 	// Requests is what the pod asks for in total: init and sidecar containers,
 	// overhead, pod-level resources and a resize in progress included.
 	Requests Resources
+	// Limits is what the containers of the pod may use, of each resource as far as they have a
+	// limit, or what the pod as a whole may; overhead included.
+	Limits Resources
 	// NonZeroMilliCPU and NonZeroMemory are Requests with a default for every
 	// container that asks for none: what the pod counts for in the scores of the
 	// node it is on.
 	NonZeroMilliCPU, NonZeroMemory int64
 	// HostPorts are the ports the pod takes on its node.
 	HostPorts []HostPort
+
+	// Assigned is when the pod came to count on its node. It is set where the pod's
+	// conditions do not say when it was scheduled, as those of an assumed pod, and zero
+	// for all others and for pods without a node.
+	Assigned time.Time
+}
+
+// True says whether a condition of the pod is true, and since when.
+func (p *Pod) True(condition corev1.PodConditionType) (since time.Time, is bool) {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == condition {
+			return c.LastTransitionTime.Time, c.Status == corev1.ConditionTrue
+		}
+	}
+	return time.Time{}, false
 }
 
 // NominatedBy is the field manager that wrote the nominated node in the pod's status, ""
@@ -77,6 +96,7 @@ func (n *ResourceNames) NewPod(object *corev1.Pod) *Pod {
 		Namespace:       unique.Make(object.Namespace).Value(),
 		Labelled:        labelled(object),
 		Requests:        n.Resources(requests),
+		Limits:          n.Resources(resourcehelper.PodLimits(object, resourcehelper.PodResourcesOptions{})),
 		HostPorts:       hostPorts(object),
 		Affinity:        parseAffinity(object),
 		NonZeroMilliCPU: requests.Cpu().MilliValue(),

@@ -162,7 +162,7 @@ func TestNewPodSumsUpWhatAPodAsksFor(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			names := NewResourceNames()
-			names.intern("example.com/first") // so that an index is not a length
+			names.Index("example.com/first") // so that an index is not a length
 			pod := names.NewPod(podObject("p", test.change))
 			got := requests{"cpu": pod.Requests.MilliCPU, "memory": pod.Requests.Memory, "ephemeral-storage": pod.Requests.EphemeralStorage}
 			for i := range pod.Requests.Scalar {
@@ -237,6 +237,65 @@ func TestPodsAreLabelledAlikeWhenNoSelectorCanTellThemApart(t *testing.T) {
 	} {
 		if got := labelled(test.namespace, test.labels) == one; got != test.alike {
 			t.Errorf("%s: alike: %v", name, got)
+		}
+	}
+}
+
+func TestNewPodSumsUpWhatAPodMayUse(t *testing.T) {
+	limited := func(name string, limits ...string) corev1.Container {
+		c := container(name)
+		c.Resources.Limits = amounts(limits...)
+		return c
+	}
+	tests := []struct {
+		name   string
+		change func(*corev1.Pod)
+		want   Resources
+	}{
+		{"nothing is said", func(*corev1.Pod) {}, Resources{}},
+		{
+			"containers add up, those without a limit add nothing",
+			func(p *corev1.Pod) {
+				p.Spec.Containers = []corev1.Container{limited("a", "cpu", "1", "memory", "1Ki"), limited("b", "cpu", "500m"), container("c")}
+			},
+			Resources{MilliCPU: 1500, Memory: 1 << 10},
+		},
+		{
+			"the limit of the pod as a whole goes before theirs",
+			func(p *corev1.Pod) {
+				p.Spec.Containers = []corev1.Container{limited("a", "cpu", "1")}
+				p.Spec.Resources = &corev1.ResourceRequirements{Limits: amounts("cpu", "4")}
+			},
+			Resources{MilliCPU: 4000},
+		},
+		{
+			"overhead adds to what has a limit",
+			func(p *corev1.Pod) {
+				p.Spec.Containers = []corev1.Container{limited("a", "cpu", "1")}
+				p.Spec.Overhead = amounts("cpu", "250m", "memory", "1Mi")
+			},
+			Resources{MilliCPU: 1250},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, NewResourceNames().NewPod(podObject("p", test.change)).Limits); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAConditionOfAPodIsTrueSinceItBecameSo(t *testing.T) {
+	scheduled := NewResourceNames().NewPod(podObject("p", became(corev1.PodScheduled, 10), func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Unix(20, 0)})
+	}))
+	if since, is := scheduled.True(corev1.PodScheduled); !is || since.Unix() != 10 {
+		t.Errorf("scheduled: %v since %v", is, since)
+	}
+	for _, condition := range []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady} {
+		if since, is := scheduled.True(condition); is {
+			t.Errorf("%s is true since %v", condition, since)
 		}
 	}
 }

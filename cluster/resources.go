@@ -95,7 +95,8 @@ func (n *ResourceNames) Name(index int) corev1.ResourceName {
 	return n.known.Load().names[index]
 }
 
-func (n *ResourceNames) intern(name corev1.ResourceName) int {
+// Index returns the index of a name. A name that was never seen gets one.
+func (n *ResourceNames) Index(name corev1.ResourceName) int {
 	if i, ok := n.Lookup(name); ok {
 		return i
 	}
@@ -132,7 +133,7 @@ func (n *ResourceNames) set(r *Resources, name corev1.ResourceName, quantity *re
 	case corev1.ResourcePods:
 		r.Pods = quantity.Value()
 	default:
-		i := n.intern(name)
+		i := n.Index(name)
 		if i >= len(r.Scalar) {
 			r.Scalar = append(r.Scalar, make([]int64, i+1-len(r.Scalar))...)
 		}

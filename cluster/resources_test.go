@@ -18,7 +18,7 @@ func TestResourceNamesKeepTheirIndexes(t *testing.T) {
 		callers.Go(func() {
 			for i := range 50 {
 				name := corev1.ResourceName(fmt.Sprintf("example.com/%d", i))
-				index := names.intern(name)
+				index := names.Index(name)
 				if again, ok := names.Lookup(name); !ok || again != index || names.Name(index) != name {
 					t.Errorf("%s stands under %d, then under %d", name, index, again)
 				}

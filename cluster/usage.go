@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Usage is what was measured on a node. It is immutable: new figures make a new Usage.
+type Usage struct {
+	// Updated is when the figures were taken, zero when there have never been any.
+	Updated time.Time
+	// Interval is the time between two reports, 0 when the source does not say.
+	Interval time.Duration
+	// Seen is when the figures were last looked at. Their age is taken at that time,
+	// and not at the present one, so that what is said of a node hangs on its state
+	// alone: whoever sets a Usage sets it anew, with a later Seen, when its age comes to
+	// matter.
+	Seen time.Time
+
+	// Node is what the whole node uses, pods included.
+	Node Resources
+	// System is what the node uses beside its pods.
+	System Resources
+	// Aggregated are statistics of what the whole node used, in no order.
+	Aggregated []Aggregate
+	// Pods is what single pods of the node use. A pod may be missing, or be gone.
+	Pods map[types.NamespacedName]PodUsage
+}
+
+// Age is how old the figures were when they were last looked at.
+func (u *Usage) Age() time.Duration { return u.Seen.Sub(u.Updated) }
+
+// Aggregate is a statistic of what a node used.
+type Aggregate struct {
+	// Type is "avg", or a percentile as in "p95".
+	Type string
+	// Duration is the length of time that it is over.
+	Duration time.Duration
+	// Used is its value.
+	Used Resources
+}
+
+// PodUsage is what a pod uses.
+type PodUsage struct {
+	Used Resources
+	// Priority is the priority class of the pod as the source has it, as in "koord-prod";
+	// "" when it does not say.
+	Priority string
+}
+
+// SetUsage applies what was measured on a node, or with nil that nothing is known any
+// more. It is kept for a node that is not known yet, or goes and comes again.
+func (c *Cluster) SetUsage(node string, usage *Usage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.usage[node] == usage {
+		return
+	}
+	if usage != nil {
+		c.usage[node] = usage
+	} else {
+		delete(c.usage, node)
+	}
+	if now := c.node(node); now != nil {
+		next := *now
+		next.Usage = usage
+		c.replace(&next, AspectUsage)
+	}
+}
