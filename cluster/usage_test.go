@@ -89,7 +89,7 @@ func TestAPodWhoseConditionsDoNotSayIsAssignedWhenItComesToCountOnItsNode(t *tes
 			"an assumed pod, when it is assumed",
 			func(t *testing.T, c *Cluster) {
 				set(t, c, podObject("p"))
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				assume(t, c, c.PendingPod("pod-p"), "a")
 			},
 			time.Second,
@@ -99,7 +99,7 @@ func TestAPodWhoseConditionsDoNotSayIsAssignedWhenItComesToCountOnItsNode(t *tes
 			func(t *testing.T, c *Cluster) {
 				set(t, c, podObject("p"))
 				assume(t, c, c.PendingPod("pod-p"), "a")
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				set(t, c, podObject("p", hostPort(80)))
 			},
 			0,
@@ -107,9 +107,9 @@ func TestAPodWhoseConditionsDoNotSayIsAssignedWhenItComesToCountOnItsNode(t *tes
 		{
 			"a bound pod, when it is first seen",
 			func(t *testing.T, c *Cluster) {
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				set(t, c, podObject("p", onNode("a")))
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				set(t, c, podObject("p", onNode("a"), hostPort(80)))
 			},
 			time.Second,
@@ -118,7 +118,7 @@ func TestAPodWhoseConditionsDoNotSayIsAssignedWhenItComesToCountOnItsNode(t *tes
 			"a pod that moves, when it comes",
 			func(t *testing.T, c *Cluster) {
 				set(t, c, podObject("p", onNode("b")))
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				set(t, c, podObject("p", onNode("a")))
 			},
 			time.Second,

@@ -9,14 +9,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// argsCase is what becomes of arguments.
+type argsCase struct {
+	name string
+	args PluginArgs // zero
+	yaml string
+	want string   // the arguments as JSON when they are right
+	errs []string // else what is wrong
+}
+
 func TestArgsAreDefaultedAndValidated(t *testing.T) {
-	tests := []struct {
-		name string
-		args PluginArgs
-		yaml string
-		want string   // the arguments as JSON when they are right
-		errs []string // else what is wrong
-	}{
+	checkArgs(t, []argsCase{
 		{
 			name: "inter-pod affinity weighs required terms by 1 unless said otherwise",
 			args: new(InterPodAffinityArgs), yaml: "{}",
@@ -110,7 +113,10 @@ defaultConstraints:
 				`args.affinityLabels[2]: Duplicate value: "rack"`,
 			},
 		},
-	}
+	})
+}
+
+func checkArgs(t *testing.T, tests []argsCase) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			document, err := yaml.YAMLToJSONStrict([]byte(test.yaml))

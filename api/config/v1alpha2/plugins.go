@@ -32,6 +32,9 @@ const (
 	NodeConditions = "NodeConditions"
 	// ServiceAffinity keeps the pods of a service on nodes that are labelled alike.
 	ServiceAffinity = "ServiceAffinity"
+	// LoadAware keeps pods off nodes that are, or are about to be, too busy, and prefers
+	// those that are least so. It is Koordinator's, and looks at what is measured.
+	LoadAware = "LoadAware"
 )
 
 // AllPlugins is the name that stands for all default plugins in a disabled list.
@@ -93,7 +96,7 @@ func KnownPlugins() []KnownPlugin {
 
 // InTree says whether kube-scheduler has a plugin of this name.
 func (p KnownPlugin) InTree() bool {
-	return p.Name != NodeConditions && p.Name != ServiceAffinity
+	return p.Name != NodeConditions && p.Name != ServiceAffinity && p.Name != LoadAware
 }
 
 func findPlugin(name string) (KnownPlugin, bool) {

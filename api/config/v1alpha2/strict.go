@@ -69,6 +69,16 @@ func misfits(path *field.Path, value any, t reflect.Type) field.ErrorList {
 			errs = append(errs, misfits(path.Index(i), element, t.Elem())...)
 		}
 		return errs
+	case reflect.Map:
+		object, ok := value.(map[string]any)
+		if !ok {
+			break
+		}
+		var errs field.ErrorList
+		for _, key := range slices.Sorted(maps.Keys(object)) {
+			errs = append(errs, misfits(path.Key(key), object[key], t.Elem())...)
+		}
+		return errs
 	default:
 		if fits(value, t) {
 			return nil
@@ -114,7 +124,7 @@ func describe(t reflect.Type) string {
 		return `a duration such as "5s" or "1m30s"`
 	}
 	switch t.Kind() {
-	case reflect.Struct:
+	case reflect.Struct, reflect.Map:
 		return "a mapping"
 	case reflect.Slice:
 		return "a list"
