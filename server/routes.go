@@ -33,6 +33,7 @@ func (s *Server) routes() []route {
 		routes = append(routes, route{http.MethodPost, "/" + verb.name, about[verb.name], s.verbs.handler(verb)})
 	}
 	routes = append(routes,
+		route{http.MethodPost, "/webhook/gates", "the API server asks for the scheduling gate of a pod that is created", s.gates.ServeHTTP},
 		route{http.MethodGet, "/livez", "200 while the process runs", s.livez},
 		route{http.MethodGet, "/readyz", "200 while calls can be answered, else 503 and why not", s.readyz},
 		route{http.MethodGet, "/metrics", "metrics in the Prometheus format", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}).ServeHTTP},

@@ -54,6 +54,7 @@ type Server struct {
 	extender    *Extender
 	writer      *nomination.Writer // of what is placed ahead of calls; nil without an API server
 	verbs       *verbs
+	gates       *gates
 	readiness   readiness
 	led         chan struct{} // closed when this process leads
 	listener    net.Listener
@@ -87,6 +88,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.verbs = newVerbs(o.Logger, newMetrics(s.registry), o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, s.readiness.serving)
+	s.gates = newGates(o.Config, s.stores.profiles, s.registry)
 	s.http = &http.Server{
 		Handler:           s.router(),
 		ReadHeaderTimeout: 10 * time.Second,
