@@ -42,12 +42,13 @@ func (m *Manager) bundle(g *group) (parts []part, reason string) {
 	return parts, ""
 }
 
-// counted is how many members count towards minMember without being held.
+// counted is how many pods count towards minMember without being held. Those that have failed
+// do not: somebody else has to take their place.
 func (p part) counted() int {
 	if p.spec.policy.MatchPolicy == v1alpha1.MatchOnlyWaiting {
 		return 0
 	}
-	return p.counts.assigned()
+	return p.letGo()
 }
 
 // started says that members may start one by one.

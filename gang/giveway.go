@@ -53,7 +53,7 @@ func (m *Manager) giveWayTo(parts []part) bool {
 func (m *Manager) giveWay(to string, above int32, store *predicates.VerdictStore, pods []*cluster.Pod, where func(*placement.Plan) []int32) bool {
 	var lower []*group
 	for _, g := range m.groups {
-		if c := g.counts; g.priority < above && c.assigned() == 0 && c[placed]+c[held] > 0 {
+		if c := g.counts; g.priority < above && g.letGo() == 0 && c[placed]+c[held] > 0 {
 			lower = append(lower, g)
 		}
 	}
@@ -135,7 +135,7 @@ func (m *Manager) Harm(victims []types.UID) Harm {
 	}
 	for g, count := range lost {
 		spec, reason := m.spec(g)
-		if assigned := g.counts.assigned(); reason == "" && assigned >= spec.minMember && assigned-count < spec.minMember {
+		if letGo := g.letGo(); reason == "" && letGo >= spec.minMember && letGo-count < spec.minMember {
 			return BreaksGang
 		}
 	}

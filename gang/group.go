@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
@@ -66,13 +67,15 @@ func (p *member) sleeps() bool {
 
 // group is the members of one group and what is planned for them.
 type group struct {
-	key           Key
-	members       map[types.UID]*member
+	key     Key
+	members map[types.UID]*member
+	// Those that have finished are no members any more: no pod is in two of the three.
+	done          struct{ succeeded, failed sets.Set[types.UID] }
 	schedulerName string                   // of the member that came last
 	store         *predicates.VerdictStore // of that profile, when it was last planned
 
 	counts    counts
-	priority  int32 // the highest of a member so far
+	priority  int32 // the highest of a member so far, 0 without any
 	satisfied bool  // quorum was reached once, as far as this process knows
 
 	created time.Time // the first member that was seen, by its creation
@@ -126,9 +129,13 @@ func byTurn(a, b *member) int {
 
 func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
 
+// letGo is how many pods were let go to be bound and have not failed: those that have
+// succeeded were, too.
+func (g *group) letGo() int { return g.counts.assigned() + g.done.succeeded.Len() }
+
 // begun is 1 for a group of which members are bound: what is missing goes first, as it may
 // be half a gang that was left behind.
-func (g *group) begun() int { return min(g.counts.assigned(), 1) }
+func (g *group) begun() int { return min(g.letGo(), 1) }
 
 // before compares two groups by the order in which they are planned.
 func before(a, b *group) int {

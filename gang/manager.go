@@ -86,8 +86,8 @@ func New(o Options) *Manager {
 }
 
 // Run plans groups ahead of the scheduler and ends what has taken too long, until the
-// context ends. The view of the cluster must be complete, and no other process may be
-// running one.
+// context ends. The view of the cluster must be complete, the pods that have finished must
+// have been told, and no other process may be running one.
 func (m *Manager) Run(ctx context.Context) {
 	stop := m.cluster.FollowPods(m.inbox.put)
 	defer stop()
@@ -161,13 +161,12 @@ func (m *Manager) join(pod *cluster.Pod) *group {
 	if !of || known != nil {
 		return known
 	}
-	g := m.groups[key]
-	if g == nil {
-		g = &group{key: key, members: map[types.UID]*member{}, created: pod.CreationTimestamp.Time, priority: priority(pod)}
-		m.groups[key] = g
+	g := m.group(key, pod.CreationTimestamp.Time)
+	if g.done.succeeded.Has(pod.UID) || g.done.failed.Has(pod.UID) {
+		return nil // what shows it running is late
 	}
-	if pod.CreationTimestamp.Time.Before(g.created) {
-		g.created = pod.CreationTimestamp.Time
+	if len(g.members) == 0 {
+		g.priority = priority(pod)
 	}
 	g.members[pod.UID] = &member{pod: pod, since: m.clock.Now()}
 	g.counts[pending]++
@@ -175,6 +174,20 @@ func (m *Manager) join(pod *cluster.Pod) *group {
 	g.schedulerName = pod.Spec.SchedulerName
 	g.looked, g.dirty = 0, true
 	m.groupOf[pod.UID] = g
+	return g
+}
+
+// group is the group of a key, of which a pod was created at a time.
+func (m *Manager) group(key Key, created time.Time) *group {
+	g := m.groups[key]
+	if g == nil {
+		g = &group{key: key, members: map[types.UID]*member{}, created: created}
+		g.done.succeeded, g.done.failed = sets.New[types.UID](), sets.New[types.UID]()
+		m.groups[key] = g
+	}
+	if created.Before(g.created) {
+		g.created = created
+	}
 	return g
 }
 
@@ -187,7 +200,12 @@ func (m *Manager) leave(g *group, uid types.UID) {
 	delete(m.unseen, uid)
 	delete(m.groupOf, uid)
 	g.dirty = true
-	if len(g.members) == 0 {
+	m.forget(g)
+}
+
+// forget drops a group that has no pod any more.
+func (m *Manager) forget(g *group) {
+	if len(g.members)+g.done.succeeded.Len()+g.done.failed.Len() == 0 {
 		delete(m.groups, g.key)
 		m.changed.Insert(g.key)
 	}
@@ -261,6 +279,11 @@ func (i *inbox) put(state cluster.PodState) {
 		return
 	}
 	i.states = append(i.states, state)
+	i.ring()
+}
+
+// ring says that there may be something to do.
+func (i *inbox) ring() {
 	select {
 	case i.filled <- struct{}{}:
 	default:

@@ -11,7 +11,7 @@ import (
 )
 
 // Observe is what the status of a group's PodGroup is to say; false when there is none, or
-// it makes no sense. Its pods that have finished are not counted.
+// it makes no sense.
 func (m *Manager) Observe(key Key) (status.Observation, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -29,6 +29,7 @@ func (m *Manager) Observe(key Key) (status.Observation, bool) {
 	if g == nil {
 		return o, true
 	}
+	o.Counts.Succeeded, o.Counts.Failed = g.done.succeeded.Len(), g.done.failed.Len()
 	for _, p := range g.members {
 		switch {
 		case p.stage == bound && p.pod.Status.Phase == corev1.PodRunning:

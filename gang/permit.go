@@ -192,7 +192,7 @@ func (m *Manager) expire() {
 		}
 		if m.late(g, parts[0].spec, now) {
 			m.deny(g, status.TimedOut,
-				fmt.Sprintf("%d of %d members were held or bound when the time was up", c.assigned()+c[held], parts[0].spec.minMember), errTimeout)
+				fmt.Sprintf("%d of %d members were held or bound when the time was up", g.letGo()+c[held], parts[0].spec.minMember), errTimeout)
 			continue
 		}
 		m.commit(parts) // the spec may have changed

@@ -76,7 +76,7 @@ func incomplete(parts []part) (reason string) {
 	g := parts[0].group
 	for _, p := range parts {
 		switch ready := len(readyOf(p.in(pending))); {
-		case p.store == nil || p.store != g.store:
+		case len(p.members) > 0 && (p.store == nil || p.store != g.store):
 			g.waits(status.Unschedulable, "no profile of muster has the scheduler name of all members")
 			return ReasonNoPlace
 		case ready < p.missing():
@@ -250,7 +250,7 @@ func (m *Manager) planAhead() {
 func (m *Manager) planOneAhead(g *group) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.groups[g.key] != g || m.clock.Now().Before(g.again) {
+	if m.groups[g.key] != g || len(g.members) == 0 || m.clock.Now().Before(g.again) {
 		return
 	}
 	parts, reason := m.bundle(g)

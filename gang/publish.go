@@ -7,19 +7,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
 
 	"muster.dev/muster/gang/status"
 )
 
 // Clients are what Publish reads and writes through. All are required.
 type Clients struct {
-	Core     kubernetes.Interface
-	Dynamic  dynamic.Interface
-	Metadata metadata.Interface
+	Core    kubernetes.Interface
+	Dynamic dynamic.Interface
 }
 
 const (
@@ -37,28 +34,12 @@ func (m *Manager) Publish(ctx context.Context, clients Clients) error {
 		return fmt.Errorf("record events: %w", err)
 	}
 	events := status.NewEvents(recorder, m.clock)
-	var finished *status.Finished
 	writer := status.NewWriter(status.Options[Key]{
-		Logger: m.log, Clock: m.clock, Client: clients.Dynamic, Events: events,
-		Observe: func(key Key) (status.Observation, bool) {
-			o, exists := m.Observe(key)
-			if exists {
-				o.Counts.Succeeded, o.Counts.Failed = finished.Count(key.Label, key.NamespacedName)
-			}
-			return o, exists
-		},
+		Logger: m.log, Clock: m.clock, Client: clients.Dynamic, Events: events, Observe: m.Observe,
 	})
-	finished, err = status.NewFinished(clients.Metadata, func(label string, name types.NamespacedName) { writer.Enqueue(Key{label, name}) })
-	if err != nil {
-		return err
-	}
 	var running sync.WaitGroup
 	defer running.Wait()
-	running.Go(func() { finished.Run(ctx) })
-	running.Go(func() {
-		m.whenSynced(ctx, finished)
-		writer.Run(ctx)
-	})
+	running.Go(func() { writer.Run(ctx) })
 	tick := m.clock.NewTicker(publishEvery)
 	defer tick.Stop()
 	for {
@@ -72,17 +53,6 @@ func (m *Manager) Publish(ctx context.Context, clients Clients) error {
 			for _, told := range m.unknown() {
 				events.Tell(told.pod, nil, told.reason, told.why)
 			}
-		}
-	}
-}
-
-func (m *Manager) whenSynced(ctx context.Context, finished *status.Finished) {
-	tick := m.clock.NewTicker(publishEvery)
-	defer tick.Stop()
-	for !finished.HasSynced() && ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-tick.C():
 		}
 	}
 }

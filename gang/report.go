@@ -16,6 +16,8 @@ type Summary struct {
 	Priority  int32
 	// How many members are how far.
 	Pending, Placed, Held, Binding, Bound int
+	// How many pods have finished.
+	Succeeded, Failed int
 	// Why it waits, in words; "" when it does not.
 	Why string
 	// Denied is when it was denied last, Planned when its present plan was made, Deadline when
@@ -78,6 +80,7 @@ func (m *Manager) summary(g *group) Summary {
 	s := Summary{
 		Name: g.key.String(), Label: g.key.Label, Priority: g.priority,
 		Pending: c[pending], Placed: c[placed], Held: c[held], Binding: c[binding], Bound: c[bound],
+		Succeeded: g.done.succeeded.Len(), Failed: g.done.failed.Len(),
 		Denied: g.failed, Planned: g.planned,
 	}
 	spec, reason := m.spec(g)
@@ -87,7 +90,7 @@ func (m *Manager) summary(g *group) Summary {
 			s.Deadline = g.planned.Add(spec.timeout)
 		}
 	}
-	if c.assigned() < s.MinMember || reason != "" {
+	if g.letGo() < s.MinMember || reason != "" {
 		s.Why = g.why
 	}
 	return s

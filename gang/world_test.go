@@ -29,7 +29,9 @@ type world struct {
 	*Manager
 	clock   *clocktesting.FakeClock
 	store   *predicates.VerdictStore
-	pods    map[types.UID]*corev1.Pod // as the API server has them
+	pods    map[types.UID]*corev1.Pod // as the API server has them, but for those that have finished
+	done    map[types.UID]*corev1.Pod // those that have succeeded
+	late    []func()                  // what one watch has shown and the other one not yet
 	least   map[string]int            // minMember by group
 	calls   []heldCall
 	letGo   map[types.UID]string // bind calls that may go on, and their nodes
@@ -58,7 +60,7 @@ func newWorld(t *rapid.T) *world {
 	}
 	w := &world{
 		T: t, clock: clocktesting.NewFakeClock(time.Now()),
-		pods: map[types.UID]*corev1.Pod{}, least: map[string]int{}, letGo: map[types.UID]string{},
+		pods: map[types.UID]*corev1.Pod{}, done: map[types.UID]*corev1.Pod{}, least: map[string]int{}, letGo: map[types.UID]string{},
 	}
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
@@ -139,6 +141,41 @@ func (w *world) drop(pod *corev1.Pod) {
 	delete(w.letGo, pod.UID)
 	w.calls = slices.DeleteFunc(w.calls, func(c heldCall) bool { return c.pod.UID == pod.UID && c.ended })
 	w.apply(w.cluster.Delete(pod))
+}
+
+// finish is a pod that succeeds or fails, which two watches show, one of them later.
+func (w *world) finish() {
+	pod := w.some(func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" })
+	phase := rapid.SampledFrom([]corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed}).Draw(w.T, "phase")
+	delete(w.pods, pod.UID)
+	if phase == corev1.PodSucceeded {
+		w.done[pod.UID] = pod
+	}
+	watches := []func(){func() { w.apply(w.cluster.Delete(pod)) }, func() { w.Finished(ended(pod, phase)) }}
+	first := rapid.IntRange(0, 1).Draw(w.T, "first")
+	watches[first]()
+	w.late = append(w.late, watches[1-first])
+}
+
+// hear has the other watch show what one has shown.
+func (w *world) hear() {
+	for _, show := range w.late {
+		show()
+	}
+	w.late = nil
+}
+
+// cleanUp deletes a pod that has succeeded.
+func (w *world) cleanUp() {
+	if len(w.done) == 0 {
+		w.Skip()
+	}
+	w.hear()
+	uid := slices.Sorted(maps.Keys(w.done))[0]
+	pod := ended(w.done[uid], corev1.PodSucceeded)
+	pod.Gone = true
+	delete(w.done, uid)
+	w.Finished(pod)
 }
 
 // schedule is an attempt of the scheduler: filter and, if there is a node, a bind call. It
@@ -251,7 +288,7 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 	if !member {
 		return
 	}
-	together := 0
+	together := w.succeeded(key.Name)
 	for uid, other := range w.pods {
 		if k, of := Of(other); of && k == key && (other.Spec.NodeName != "" || w.letGo[uid] != "" || w.justLetGo(uid)) {
 			together++
@@ -260,6 +297,16 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 	if together < w.least[key.Name] {
 		w.Fatalf("%s is let go with %d of %d members of %s", pod.Name, together, w.least[key.Name], key.Name)
 	}
+}
+
+func (w *world) succeeded(group string) int {
+	count := 0
+	for _, pod := range w.done {
+		if key, of := Of(pod); of && key.Name == group {
+			count++
+		}
+	}
+	return count
 }
 
 func (w *world) justLetGo(uid types.UID) bool {
@@ -397,7 +444,7 @@ func (w *world) checkSettled() {
 		free += room - len(node.Pods)
 	}
 	for _, name := range groupNames {
-		exist, bound, shut := 0, 0, 0
+		exist, bound, shut := w.succeeded(name), w.succeeded(name), 0
 		for _, pod := range w.pods {
 			if key, of := Of(pod); of && key.Name == name {
 				exist++
@@ -429,7 +476,7 @@ func TestGangsStartWholeWhateverHappens(t *testing.T) {
 		do := func(step func()) func(*rapid.T) { return func(t *rapid.T) { w.T = t; step() } }
 		t.Repeat(map[string]func(*rapid.T){
 			"create": do(w.create), "create another": do(w.create), "create one more": do(w.create),
-			"remove": do(w.remove), "ask for another number": do(w.askAnew),
+			"remove": do(w.remove), "finish": do(w.finish), "hear": do(w.hear), "clean up": do(w.cleanUp), "ask for another number": do(w.askAnew),
 			"schedule": do(w.schedule), "schedule more": do(w.schedule), "schedule still more": do(w.schedule),
 			"call again": do(w.callAgain), "bind": do(w.bind), "bind more": do(w.bind), "hang up": do(w.hangUp), "plan ahead": do(w.ahead),
 			"lift": do(w.lift), "lift more": do(w.lift),
@@ -437,6 +484,7 @@ func TestGangsStartWholeWhateverHappens(t *testing.T) {
 			"": do(w.check),
 		})
 		w.T = t
+		w.hear()
 		w.settle()
 		w.checkSettled()
 	})

@@ -18,6 +18,7 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/finished"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 )
@@ -45,6 +46,10 @@ func (s *Server) planAhead(o Options) error {
 		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,
 		Client: nominations, Writer: s.writer, Limits: limits, Gates: o.Config.Gangs.Gates, Seed: rand.Uint64(),
 	})
+	if s.finished, err = finished.Follow(s.metadata, clock.RealClock{}, s.extender.gangs.Finished); err != nil {
+		return err
+	}
+	s.readiness.synced = func() bool { return s.watcher.Synced() && s.finished.Synced() }
 	return nil
 }
 
@@ -56,7 +61,7 @@ func (s *Server) runAhead(ctx context.Context, run func(context.Context)) error 
 		return nil
 	case <-s.led:
 	}
-	if complete := s.watcher.WaitForSync(ctx) == nil; complete {
+	if complete := s.watcher.WaitForSync(ctx) == nil && s.finished.WaitForSync(ctx) == nil; complete {
 		run(ctx)
 	}
 	return nil
@@ -65,7 +70,7 @@ func (s *Server) runAhead(ctx context.Context, run func(context.Context)) error 
 // publishGangs tells people about gangs until the context ends. Without the rights to it,
 // gangs are started all the same.
 func (s *Server) publishGangs(ctx context.Context) {
-	err := s.extender.gangs.Publish(ctx, gang.Clients{Core: s.client, Dynamic: s.dynamic, Metadata: s.metadata})
+	err := s.extender.gangs.Publish(ctx, gang.Clients{Core: s.client, Dynamic: s.dynamic})
 	if err != nil {
 		s.log.Warn("the status of PodGroups is not written", "error", err)
 	}
@@ -129,9 +134,9 @@ func (s *Server) debugGangs(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	t := newTable(w, "gangs, in the order in which they are planned")
-	t.row("GANG", "MIN", "PENDING", "PLACED", "HELD", "BINDING", "BOUND", "PRIORITY", "WAITS BECAUSE")
+	t.row("GANG", "MIN", "PENDING", "PLACED", "HELD", "BINDING", "BOUND", "SUCCEEDED", "FAILED", "PRIORITY", "WAITS BECAUSE")
 	for _, g := range s.extender.gangs.Report() {
-		t.row(g.Name, g.MinMember, g.Pending, g.Placed, g.Held, g.Binding, g.Bound, g.Priority, cmp.Or(g.Why, "-"))
+		t.row(g.Name, g.MinMember, g.Pending, g.Placed, g.Held, g.Binding, g.Bound, g.Succeeded, g.Failed, g.Priority, cmp.Or(g.Why, "-"))
 	}
 	t.flush()
 }

@@ -20,6 +20,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/finished"
 	"muster.dev/muster/placement/nomination"
 )
 
@@ -50,6 +51,7 @@ type Server struct {
 	dynamic     dynamic.Interface    // as client
 	metadata    metadata.Interface   // as client
 	watcher     *cluster.Watcher     // nil without an API server
+	finished    *finished.Pods       // as watcher
 	stores      *stores
 	extender    *Extender
 	writer      *nomination.Writer // of what is placed ahead of calls; nil without an API server
@@ -128,6 +130,12 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	group.Go(s.serve)
 	group.Go(func() error { return s.watch(work) })
+	if s.finished != nil {
+		group.Go(func() error {
+			s.finished.Run(work)
+			return nil
+		})
+	}
 	if s.writer != nil {
 		group.Go(func() error { return s.runAhead(ahead, s.writer.Run) })
 		group.Go(func() error { return s.runAhead(ahead, s.extender.gangs.Run) })

@@ -79,7 +79,7 @@ func TestAGangWaitsUntilItsMinResourcesAreFree(t *testing.T) {
 	w.settles(exactly(map[string]int{"g": 2}))
 }
 
-func TestAMemberThatHasFinishedDoesNotKeepTheOthersFromStarting(t *testing.T) {
+func TestAMemberThatHasSucceededCountsAsStarted(t *testing.T) {
 	c := newCluster(t, newNodes(3, "4")...)
 	c.createPodGroups(newPodGroup("g", 3))
 	pods := members("g", 4, "3")
@@ -93,6 +93,21 @@ func TestAMemberThatHasFinishedDoesNotKeepTheOthersFromStarting(t *testing.T) {
 	s := c.serve(serving{})
 	w := s.watch()
 	c.schedule(s.schedulerConfig(nil))
-	c.createPods(pods[1:]...)
+	c.createPods(pods[1])
+	w.settles(exactly(map[string]int{}))
+	c.createPods(pods[2])
+	w.settles(exactly(map[string]int{"g": 2}))
+	c.createPods(pods[3])
 	w.settles(exactly(map[string]int{"g": 3}))
+	c.eventually("the PodGroup says so", func() error {
+		group, err := c.podGroups(newPodGroup("g", 3)).Get(t.Context(), "g", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		phase, _, _ := unstructured.NestedString(group.Object, "status", "phase")
+		if phase != "Scheduled" { // nothing runs the pods
+			return fmt.Errorf("its phase is %q: %v", phase, group.Object["status"])
+		}
+		return nil
+	})
 }

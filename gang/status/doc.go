@@ -9,9 +9,6 @@
 // when it comes to it, so that a burst of changes is one write and the last word is always
 // said. [Next] is the whole of what it says, as a function.
 //
-// The view of the cluster has no pods that have succeeded or failed. [Finished] counts those
-// of groups.
-//
 // What holds at any time:
 //
 //   - Nothing is written that the object says already.

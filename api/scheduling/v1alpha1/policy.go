@@ -16,7 +16,7 @@ type MatchPolicy string
 // Match policies.
 const (
 	// MatchWaitingAndBound counts pods that wait with a place and pods that are bound and
-	// have not ended.
+	// have not failed.
 	MatchWaitingAndBound MatchPolicy = "waiting-and-bound"
 	// MatchOnceSatisfied asks for nothing more once minMember pods were bound.
 	MatchOnceSatisfied MatchPolicy = "once-satisfied"

@@ -1,13 +1,17 @@
-package status
+package finished
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
@@ -82,72 +87,94 @@ func ended(namespace, name string, labels map[string]string) *metav1.PartialObje
 	}
 }
 
-func TestPodsThatHaveEndedAreCountedByGroup(t *testing.T) {
+func TestPodsThatHaveFinishedAreToldByGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, sigs, ours := map[string]string{v1alpha1.LabelX: "g"}, map[string]string{v1alpha1.LabelSigs: "g"}, map[string]string{v1alpha1.LabelMuster: "g"}
+		x, ours := map[string]string{v1alpha1.LabelX: "g"}, map[string]string{v1alpha1.LabelMuster: "g"}
 		server := &podServer{byPhase: map[corev1.PodPhase][]*metav1.PartialObjectMetadata{
 			corev1.PodSucceeded: {
-				ended("a", "1", x), ended("a", "2", x), ended("b", "3", x), ended("a", "4", sigs), ended("a", "5", map[string]string{v1alpha1.LabelX: "h"}),
-				ended("a", "6", map[string]string{v1alpha1.LabelX: "g", v1alpha1.LabelSigs: "other"}), // counts once
-				ended("a", "7", nil),
+				ended("a", "1", x), ended("b", "2", x), ended("a", "3", map[string]string{v1alpha1.LabelSigs: "g"}),
+				ended("a", "4", map[string]string{v1alpha1.LabelX: "h", v1alpha1.LabelSigs: "other"}), // of one group
+				ended("a", "5", nil),
 			},
-			corev1.PodFailed:  {ended("a", "8", x), ended("a", "9", ours)},
-			corev1.PodRunning: {ended("a", "10", x)},
+			corev1.PodFailed:  {ended("a", "6", x), ended("a", "7", ours)},
+			corev1.PodRunning: {ended("a", "8", x)},
 		}}
-
-		type group struct{ label, namespace, name string }
 		var mu sync.Mutex
-		changed := map[group]bool{}
-		f, err := NewFinished(server.client(), func(label string, of types.NamespacedName) {
+		var told []string
+		pods, err := Follow(server.client(), clock.RealClock{}, func(pod Pod) {
 			mu.Lock()
 			defer mu.Unlock()
-			changed[group{label, of.Namespace, of.Name}] = true
+			said := fmt.Sprintf("%s %s of %s by %s", pod.UID, pod.Phase, pod.Group, pod.Label)
+			if pod.Gone {
+				said += ", gone"
+			}
+			told = append(told, said)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect := func(when string, wantChanged map[group]bool, want map[group][2]int) {
+		expect := func(when string, want ...string) {
 			t.Helper()
-			got := map[group][2]int{}
-			for g := range want {
-				succeeded, failed := f.Count(g.label, types.NamespacedName{Namespace: g.namespace, Name: g.name})
-				got[g] = [2]int{succeeded, failed}
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: counts, want (-) got (+):\n%s", when, diff)
-			}
 			mu.Lock()
 			defer mu.Unlock()
-			if diff := cmp.Diff(wantChanged, changed, cmp.AllowUnexported(group{})); diff != "" {
-				t.Errorf("%s: changed, want (-) got (+):\n%s", when, diff)
+			slices.Sort(told)
+			if diff := cmp.Diff(want, told); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", when, diff)
 			}
-			clear(changed)
+			told = nil
 		}
-		ag, bg, ah := group{v1alpha1.LabelX, "a", "g"}, group{v1alpha1.LabelX, "b", "g"}, group{v1alpha1.LabelX, "a", "h"}
-		sg, so, mg := group{v1alpha1.LabelSigs, "a", "g"}, group{v1alpha1.LabelSigs, "a", "other"}, group{v1alpha1.LabelMuster, "a", "g"}
-		if f.HasSynced() {
+		if pods.Synced() {
 			t.Error("in sync before it ran")
 		}
-		expect("before it ran", map[group]bool{}, map[group][2]int{ag: {}})
-
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { f.Run(ctx) })
+		running.Go(func() { pods.Run(ctx) })
 		synctest.Wait()
-		if !f.HasSynced() {
+		if !pods.Synced() {
 			t.Error("not in sync")
 		}
-		expect("at the start", map[group]bool{ag: true, bg: true, ah: true, sg: true, mg: true},
-			map[group][2]int{ag: {3, 1}, bg: {1, 0}, ah: {1, 0}, sg: {1, 0}, so: {}, mg: {0, 1}})
+		expect("at the start",
+			"1 Succeeded of a/g by scheduling.x-k8s.io/pod-group",
+			"2 Succeeded of b/g by scheduling.x-k8s.io/pod-group",
+			"3 Succeeded of a/g by pod-group.scheduling.sigs.k8s.io",
+			"4 Succeeded of a/h by scheduling.x-k8s.io/pod-group",
+			"6 Failed of a/g by scheduling.x-k8s.io/pod-group",
+			"7 Failed of a/g by muster.dev/pod-group",
+		)
+		server.show(watch.Added, corev1.PodSucceeded, ended("a", "8", x))
+		expect("another one succeeds", "8 Succeeded of a/g by scheduling.x-k8s.io/pod-group")
 
-		server.show(watch.Added, corev1.PodSucceeded, ended("a", "10", x))
-		expect("another succeeds", map[group]bool{ag: true}, map[group][2]int{ag: {4, 1}, bg: {1, 0}})
-
-		server.show(watch.Deleted, corev1.PodFailed, ended("a", "8", x))
-		expect("one that has failed is deleted", map[group]bool{ag: true}, map[group][2]int{ag: {4, 0}})
+		server.show(watch.Deleted, corev1.PodFailed, ended("a", "6", x))
+		expect("one that has failed is deleted", "6 Failed of a/g by scheduling.x-k8s.io/pod-group, gone")
 
 		server.show(watch.Modified, corev1.PodSucceeded, ended("a", "1", map[string]string{v1alpha1.LabelX: "h"}))
-		expect("one goes over to another group", map[group]bool{ag: true, ah: true}, map[group][2]int{ag: {3, 0}, ah: {2, 0}})
+		expect("one goes over to another group",
+			"1 Succeeded of a/g by scheduling.x-k8s.io/pod-group, gone", "1 Succeeded of a/h by scheduling.x-k8s.io/pod-group")
+		stop()
+		running.Wait()
+	})
+}
+
+func TestPodsThatCannotBeReadAreNotWaitedForForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme())
+		client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), "", nil)
+		})
+		pods, err := Follow(client, clock.RealClock{}, func(Pod) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { pods.Run(ctx) })
+		<-time.After(patience - time.Second)
+		if pods.Synced() {
+			t.Error("in sync without the pods")
+		}
+		if err := pods.WaitForSync(ctx); err != nil {
+			t.Error(err)
+		}
 		stop()
 		running.Wait()
 	})
