@@ -34,7 +34,15 @@ func TestCommands(t *testing.T) {
 		{golden: "config-validate", args: "config validate testdata/tls.yaml testdata/bad.yaml testdata/absent.yaml"},
 		{golden: "config-validate-stdin", args: "config validate -", stdin: "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n"},
 		{golden: "config-validate-stdin-bad", args: "config validate -", stdin: "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nserving: {port: 1, tls: 2}\n"},
+		{golden: "config-validate-warnings", args: "config validate testdata/all-disabled.yaml testdata/old.yaml"},
+		{golden: "config-convert", args: "config convert -f testdata/old.yaml"},
+		{golden: "config-convert-of-today", args: "config convert -f testdata/offload.yaml"},
+		{golden: "config-convert-no-file", args: "config convert"},
+		{golden: "config-convert-bad", args: "config convert -f -", stdin: "apiVersion: config.muster.dev/v1alpha1\nkind: MusterConfiguration\nalgorithmSource: {provider: mine}\n"},
+		{golden: "config-convert-absent", args: "config convert -f testdata/absent.yaml"},
+		{golden: "config-convert-to-an-absent-directory", args: "config convert -f testdata/old.yaml -o testdata/absent/new.yaml"},
 
+		{golden: "serve-bad-deprecated-flags", args: "serve --log-level error --scheduler-name A_B --algorithm-provider mine --hard-pod-affinity-symmetric-weight 101"},
 		{golden: "serve-bad-config", args: "serve --config testdata/bad.yaml"},
 		{golden: "serve-absent-config", args: "serve --config testdata/absent.yaml"},
 		{golden: "serve-bad-listen", args: "serve --listen localhost"},
@@ -78,6 +86,30 @@ func TestCommands(t *testing.T) {
 			transcript := fmt.Sprintf("$ muster %s\n%s--- standard error\n%s--- exit status %d\n", test.args, &stdout, &stderr, code)
 			compareGolden(t, filepath.Join("testdata", test.golden+".golden"), transcript)
 		})
+	}
+}
+
+func TestConvertWritesAFileThatMeansTheSame(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "muster.yaml")
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"config", "convert", "-f", "testdata/old.yaml", "-o", path}, nil, &stdout, &stderr); code != exitOK {
+		t.Fatalf("exit status %d: %s", code, &stderr)
+	}
+	before, _, err := loadConfig("testdata/old.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, warnings, err := loadConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("before (-) and after (+) differ:\n%s", diff)
+	}
+	for _, warning := range warnings {
+		if strings.Contains(warning, "deprecated") {
+			t.Errorf("what was written is deprecated: %s", warning)
+		}
 	}
 }
 

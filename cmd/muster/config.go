@@ -4,9 +4,11 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
@@ -16,13 +18,16 @@ var defaultConfig string
 func newConfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Print or check muster's configuration",
-		Long: `config prints and checks files of kind MusterConfiguration, which 'muster serve'
-and 'muster scheduler-config' read with --config.`,
+		Short: "Print, check or convert muster's configuration",
+		Long: `config prints, checks and converts files of kind MusterConfiguration, which 'muster
+serve' and 'muster scheduler-config' read with --config. The version of today is
+config.muster.dev/v1alpha2; config.muster.dev/v1alpha1, which has one profile, is
+still read, with a warning.`,
 		Example: `  muster config default > muster.yaml
-  muster config validate muster.yaml`,
+  muster config validate muster.yaml
+  muster config convert -f old.yaml -o muster.yaml`,
 	}
-	cmd.AddCommand(newConfigDefaultCommand(), newConfigValidateCommand())
+	cmd.AddCommand(newConfigDefaultCommand(), newConfigValidateCommand(), newConfigConvertCommand())
 	return group(cmd)
 }
 
@@ -48,7 +53,8 @@ func newConfigValidateCommand() *cobra.Command {
 		Short: "Check configuration files",
 		Long: `validate reads each file as 'muster serve --config' would and prints either
 "FILE: ok" or every error with the path of its field and the bad value. The name -
-stands for standard input. The exit status is 1 when any file has an error.
+stands for standard input. The exit status is 1 when any file has an error. Warnings
+are about what is valid but likely to harm, or deprecated.
 
 Files that the configuration names, such as certificates, are not looked at: they
 may be missing on the machine where the configuration is checked.`,
@@ -66,7 +72,11 @@ may be missing on the machine where the configuration is checked.`,
 			out := cmd.OutOrStdout()
 			bad := 0
 			for _, file := range files {
-				if err := validateFile(file, cmd.InOrStdin()); err != nil {
+				warnings, err := validateFile(file, cmd.InOrStdin())
+				for _, warning := range warnings {
+					fmt.Fprintf(out, "warning: %s\n", warning)
+				}
+				if err != nil {
 					bad++
 					for _, line := range errorLines(err) {
 						fmt.Fprintln(out, line)
@@ -83,25 +93,35 @@ may be missing on the machine where the configuration is checked.`,
 	}
 }
 
-func validateFile(file string, stdin io.Reader) error {
+func validateFile(file string, stdin io.Reader) (warnings []string, err error) {
+	data, err := readFile(file, stdin)
+	if err != nil {
+		return nil, err
+	}
+	_, warnings, err = config.DecodeFrom(file, data)
+	return warnings, err
+}
+
+// readFile reads a file, or standard input when it is called -.
+func readFile(file string, stdin io.Reader) ([]byte, error) {
 	if file != "-" {
-		_, err := v1alpha2.Load(file)
-		return err
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read configuration: %w", err)
+		}
+		return data, nil
 	}
 	data, err := io.ReadAll(stdin)
 	if err != nil {
-		return fmt.Errorf("read standard input: %w", err)
+		return nil, fmt.Errorf("read standard input: %w", err)
 	}
-	if _, err := v1alpha2.Decode(data); err != nil {
-		return v1alpha2.InSource(file, err)
-	}
-	return nil
+	return data, nil
 }
 
 // loadConfig reads the configuration file, or returns the defaults when file is empty.
-func loadConfig(file string) (*v1alpha2.MusterConfiguration, error) {
+func loadConfig(file string) (loaded *v1alpha2.MusterConfiguration, warnings []string, err error) {
 	if file == "" {
-		return v1alpha2.Default(), nil
+		return v1alpha2.Default(), nil, nil
 	}
-	return v1alpha2.Load(file)
+	return config.Load(file)
 }

@@ -64,9 +64,12 @@ those on the machine of kube-scheduler; they are not read here.`,
   diff <(muster scheduler-config) <(muster scheduler-config --offload)`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := loadConfig(flags.config)
+			config, warnings, err := loadConfig(flags.config)
 			if err != nil {
 				return err
+			}
+			for _, warning := range warnings {
+				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
 			scheduler, err := flags.schedulerConfig(config)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/server"
 )
@@ -46,12 +47,11 @@ stop, 1 after a failure and 2 after a wrong command line.`,
 			if err != nil {
 				return usagef(cmd, "--log-format: %w", err)
 			}
-			options, err := flags.options(cmd)
+			options, err := flags.options(cmd, logger)
 			if err != nil {
 				return err
 			}
 			klog.SetSlogLogger(logger)
-			options.Logger = logger
 			return server.Run(cmd.Context(), options)
 		},
 	}
@@ -66,6 +66,7 @@ type serveFlags struct {
 	snapshots  []string
 	logLevel   slog.Level
 	logFormat  string
+	deprecated deprecatedFlags
 }
 
 func (f *serveFlags) register(flags *pflag.FlagSet) {
@@ -75,14 +76,15 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.snapshots, "snapshot", nil, "`FILE` to answer from instead of an API server, written by 'kubectl get nodes,pods,... -A -o yaml' or -o json; - is standard input; may be repeated")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "the least important `LEVEL` to log: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", formatText, "`FORMAT` of log lines: text or json")
+	f.deprecated.register(flags)
 }
 
 // options loads the configuration, puts the flags on top of it and connects.
-func (f *serveFlags) options(cmd *cobra.Command) (server.Options, error) {
+func (f *serveFlags) options(cmd *cobra.Command, logger *slog.Logger) (server.Options, error) {
 	if len(f.snapshots) > 0 && f.kubeconfig != "" {
 		return server.Options{}, usagef(cmd, "--snapshot and --kubeconfig exclude each other: a snapshot stands in for the API server")
 	}
-	config, err := loadConfig(f.config)
+	config, err := f.load(cmd, logger)
 	if err != nil {
 		return server.Options{}, err
 	}
@@ -90,6 +92,7 @@ func (f *serveFlags) options(cmd *cobra.Command) (server.Options, error) {
 		return server.Options{}, usagef(cmd, "%w", err)
 	}
 	options := server.Options{
+		Logger:        logger,
 		Config:        config,
 		SnapshotFiles: f.snapshots,
 		Stdin:         cmd.InOrStdin(),
@@ -101,6 +104,33 @@ func (f *serveFlags) options(cmd *cobra.Command) (server.Options, error) {
 		}
 	}
 	return options, nil
+}
+
+// load reads the configuration file, or makes a configuration of the deprecated flags when
+// there is none.
+func (f *serveFlags) load(cmd *cobra.Command, logger *slog.Logger) (*v1alpha2.MusterConfiguration, error) {
+	given := f.deprecated.given(cmd.Flags())
+	switch {
+	case f.config == "" && len(given) == 0:
+		return v1alpha2.Default(), nil
+	case f.config == "":
+		for _, name := range given {
+			logger.Warn("flag is deprecated: say it in a configuration file", "flag", "--"+name)
+		}
+		config, err := f.deprecated.config()
+		if err != nil {
+			return nil, usagef(cmd, "%w", err)
+		}
+		return config, nil
+	}
+	for _, name := range given {
+		logger.Warn("flag is deprecated and ignored: there is a configuration file", "flag", "--"+name, "file", f.config)
+	}
+	loaded, warnings, err := config.Load(f.config)
+	for _, warning := range warnings {
+		logger.Warn("configuration", "warning", warning)
+	}
+	return loaded, err
 }
 
 // override puts the flags on top of the configuration. Only --listen can make it

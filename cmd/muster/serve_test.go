@@ -122,7 +122,7 @@ func TestFlagsOfServeOverrideTheFile(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			options, err := test.flags.options(newServeCommand())
+			options, err := test.flags.options(newServeCommand(), slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}

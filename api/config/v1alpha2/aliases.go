@@ -22,11 +22,13 @@ func oldPredicates() oldNames {
 		"MatchNodeSelector":       {NodeAffinity},
 		"MaxAzureDiskVolumeCount": {NodeVolumeLimits},
 		"MaxCSIVolumeCount":       {NodeVolumeLimits},
+		"MaxCinderVolumeCount":    {NodeVolumeLimits},
 		"MaxEBSVolumeCount":       {NodeVolumeLimits},
 		"MaxGCEPDVolumeCount":     {NodeVolumeLimits},
 		"NoDiskConflict":          {VolumeRestrictions},
 		"NoVolumeZoneConflict":    {VolumeZone},
 		"PodFitsHostPorts":        {NodePorts},
+		"PodFitsPorts":            {NodePorts},
 		"PodFitsResources":        {NodeResourcesFit},
 		"PodToleratesNodeTaints":  {TaintToleration},
 	}
@@ -43,9 +45,18 @@ func oldPriorities() oldNames {
 		"LeastRequestedPriority":     {NodeResourcesFit},
 		"NodeAffinityPriority":       {NodeAffinity},
 		"SelectorSpreadPriority":     {PodTopologySpread}, // by its system defaults
+		"ServiceSpreadingPriority":   {PodTopologySpread}, // as well
 		"TaintTolerationPriority":    {TaintToleration},
 	}
 }
+
+// PluginsOfPredicate returns the plugins that do what a predicate did: the name itself when
+// no predicate had it.
+func PluginsOfPredicate(name string) []string { return oldPredicates().today(name) }
+
+// PluginsOfPriority returns the plugins that do what a priority did: the name itself when no
+// priority had it.
+func PluginsOfPriority(name string) []string { return oldPriorities().today(name) }
 
 // everyOldName is for where arguments are given to a plugin, whatever it does.
 func everyOldName() oldNames {

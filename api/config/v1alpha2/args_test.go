@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/api/config/strict"
 )
 
 // argsCase is what becomes of arguments.
@@ -124,7 +126,7 @@ func checkArgs(t *testing.T, tests []argsCase) {
 				t.Fatal(err)
 			}
 			path := field.NewPath("args")
-			if errs := decodeStrict(path, document, test.args); len(errs) > 0 {
+			if errs := strict.Decode(path, document, test.args); len(errs) > 0 {
 				t.Fatal(errs.ToAggregate())
 			}
 			test.args.setDefaults()

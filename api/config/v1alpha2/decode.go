@@ -4,25 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-)
 
-// Load reads, decodes, defaults and validates the configuration file at path. Like
-// Decode it returns all errors at once; each begins with the path.
-func Load(path string) (*MusterConfiguration, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
-	}
-	config, err := Decode(data)
-	if err != nil {
-		return nil, InSource(path, err)
-	}
-	return config, nil
-}
+	"muster.dev/muster/api/config/strict"
+)
 
 // InSource puts the name of where a configuration came from in front of err, or of each
 // of its errors when it is an Aggregate.
@@ -45,15 +32,12 @@ func InSource(name string, err error) error {
 // document or, when its shape is right, everything that is wrong with its values.
 // Errors about fields name the path of the field and the bad value.
 func Decode(data []byte) (*MusterConfiguration, error) {
-	document, err := parseYAML(data)
+	document, err := strict.YAML(data, APIVersion, Kind)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkKind(document); err != nil {
-		return nil, err
-	}
 	config := base()
-	if errs := decodeStrict(nil, document, config); len(errs) > 0 {
+	if errs := strict.Decode(nil, document, config); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
 	errs := config.decodeArgs()
@@ -64,34 +48,6 @@ func Decode(data []byte) (*MusterConfiguration, error) {
 	}
 	config.replaceOldNames()
 	return config, nil
-}
-
-// checkKind says whether the document is of the version and kind that this package
-// decodes.
-func checkKind(document []byte) error {
-	var found struct {
-		APIVersion any `json:"apiVersion"`
-		Kind       any `json:"kind"`
-	}
-	if err := json.Unmarshal(document, &found); err != nil {
-		return utilerrors.NewAggregate([]error{errors.New("not a configuration: the document must be a mapping that begins with apiVersion and kind")})
-	}
-	if found.APIVersion == APIVersion && found.Kind == Kind {
-		return nil
-	}
-	return utilerrors.NewAggregate([]error{fmt.Errorf("found %s and %s, supported are apiVersion %q and kind %q",
-		describeKind("apiVersion", found.APIVersion), describeKind("kind", found.Kind), APIVersion, Kind)})
-}
-
-func describeKind(key string, value any) string {
-	switch value := value.(type) {
-	case nil:
-		return "no " + key
-	case string:
-		return fmt.Sprintf("%s %q", key, value)
-	default:
-		return fmt.Sprintf("%s %v", key, value)
-	}
 }
 
 // decodeArgs turns the arguments of known plugins into their types. Arguments that do
@@ -118,7 +74,7 @@ func (c *MusterConfiguration) decodeArgs() field.ErrorList {
 			}
 			args := plugin.NewArgs()
 			config.Args = nil
-			if invalid := decodeStrict(path, data, args); len(invalid) > 0 {
+			if invalid := strict.Decode(path, data, args); len(invalid) > 0 {
 				errs = append(errs, invalid...)
 				continue
 			}

@@ -5,9 +5,9 @@
 //
 //	strict decode → default → validate → today's names of plugins
 //
-// Decode and Load take all of them, so a *MusterConfiguration that they return
-// is complete and valid: no reader of it needs a fallback or a check. Default
-// returns what an empty document means.
+// Decode takes all of them, so a *MusterConfiguration that it returns is complete and
+// valid: no reader of it needs a fallback or a check. Default returns what an empty
+// document means. Package config reads files, of older versions too.
 //
 // Profiles follow the rules of kube-scheduler's own configuration: plugins
 // carry its names and arguments, and enabled and disabled change the default
@@ -17,9 +17,9 @@
 // priorities stand in aliases.go; validation understands them, so that its errors
 // speak of what the user wrote.
 //
-//	config, err := v1alpha2.Load("muster.yaml")
+//	config, err := v1alpha2.Decode(data)
 //	if err != nil {
-//		return err // one error per field, each naming file, path and value
+//		return err // one error per field, each naming path and value
 //	}
 //	for i := range config.Profiles {
 //		profile := &config.Profiles[i]

@@ -150,7 +150,7 @@ func TestArgsOfAProfileThatHasNoneAreTheDefaults(t *testing.T) {
 }
 
 func TestArgsOfADecodedProfileAreItsOwn(t *testing.T) {
-	config, err := Load("testdata/valid/everything.yaml")
+	config, err := Decode(read(t, "testdata/valid/everything.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

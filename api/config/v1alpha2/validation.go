@@ -15,8 +15,8 @@ import (
 // period; it insists that the result is shorter than the renew deadline.
 const renewJitter = 1.2
 
-// Validate returns everything that is wrong with a defaulted configuration. Decode and
-// Load have called it already; call it again after changing a field.
+// Validate returns everything that is wrong with a defaulted configuration. Decode has
+// called it already; call it again after changing a field.
 func (c *MusterConfiguration) Validate() field.ErrorList {
 	errs := c.ClientConnection.validate(field.NewPath("clientConnection"))
 	errs = append(errs, c.Serving.validate(field.NewPath("serving"))...)

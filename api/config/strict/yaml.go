@@ -1,7 +1,8 @@
-package v1alpha2
+package strict
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,20 +14,50 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// parseYAML returns as JSON the one document that data holds. The error is an
-// Aggregate.
-func parseYAML(data []byte) ([]byte, error) {
+// YAML returns as JSON the one document that data holds, which is to be of an apiVersion and
+// kind. The error is an Aggregate: one error per mistake, with its line where that is known.
+func YAML(data []byte, apiVersion, kind string) ([]byte, error) {
 	if err := checkUTF8(data); err != nil {
 		return nil, utilerrors.NewAggregate([]error{err})
 	}
-	if err := checkOneDocument(data); err != nil {
+	if err := checkOneDocument(data, apiVersion, kind); err != nil {
 		return nil, utilerrors.NewAggregate(syntaxErrors(data, err))
 	}
 	document, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
 		return nil, utilerrors.NewAggregate(syntaxErrors(data, err))
 	}
+	if err := checkKind(document, apiVersion, kind); err != nil {
+		return nil, utilerrors.NewAggregate([]error{err})
+	}
 	return document, nil
+}
+
+// checkKind says whether the document is of an apiVersion and kind.
+func checkKind(document []byte, apiVersion, kind string) error {
+	var found struct {
+		APIVersion any `json:"apiVersion"`
+		Kind       any `json:"kind"`
+	}
+	if err := json.Unmarshal(document, &found); err != nil {
+		return errors.New("not a configuration: the document must be a mapping that begins with apiVersion and kind")
+	}
+	if found.APIVersion == apiVersion && found.Kind == kind {
+		return nil
+	}
+	return fmt.Errorf("found %s and %s, supported are apiVersion %q and kind %q",
+		describeKind("apiVersion", found.APIVersion), describeKind("kind", found.Kind), apiVersion, kind)
+}
+
+func describeKind(key string, value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "no " + key
+	case string:
+		return fmt.Sprintf("%s %q", key, value)
+	default:
+		return fmt.Sprintf("%s %v", key, value)
+	}
 }
 
 func checkUTF8(data []byte) error {
@@ -41,7 +72,7 @@ func checkUTF8(data []byte) error {
 	return nil
 }
 
-func checkOneDocument(data []byte) error {
+func checkOneDocument(data []byte, apiVersion, kind string) error {
 	documents := yamlv2.NewDecoder(bytes.NewReader(data))
 	documents.SetStrict(true)
 	found := 0
@@ -60,7 +91,7 @@ func checkOneDocument(data []byte) error {
 	}
 	switch found {
 	case 0:
-		return fmt.Errorf("the document is empty: it must begin with apiVersion: %s and kind: %s", APIVersion, Kind)
+		return fmt.Errorf("the document is empty: it must begin with apiVersion: %s and kind: %s", apiVersion, kind)
 	case 1:
 		return nil
 	default:

@@ -1,4 +1,6 @@
-package v1alpha2
+// Package strict decodes documents that people wrote. Nothing in them may be unknown,
+// repeated or of the wrong type, and all that is wrong is reported at once, with its place.
+package strict
 
 import (
 	"bytes"
@@ -13,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// decodeStrict decodes a JSON document on top of what into points to. It leaves into
+// Decode decodes a JSON document on top of what into points to. It leaves into
 // alone and reports every misfit when some part of the document does not fit its type;
 // the standard decoder would stop at the first, without its path.
-func decodeStrict(path *field.Path, document []byte, into any) field.ErrorList {
+func Decode(path *field.Path, document []byte, into any) field.ErrorList {
 	var value any
 	if err := decodeExact(document, &value); err != nil {
 		return field.ErrorList{field.InternalError(path, err)}

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+func TestEveryVersionIsReadAsTheNewest(t *testing.T) {
+	tests := []struct {
+		name, document string
+		warnings       []string
+		err            string
+	}{
+		{name: "the newest", document: "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n"},
+		{
+			name: "the one before", document: "apiVersion: config.muster.dev/v1alpha1\nkind: MusterConfiguration\n",
+			warnings: []string{"muster.yaml: apiVersion config.muster.dev/v1alpha1 is deprecated: 'muster config convert' writes config.muster.dev/v1alpha2"},
+		},
+		{
+			name: "the one before, with an error", document: "apiVersion: config.muster.dev/v1alpha1\nkind: MusterConfiguration\nschedulerName: A\n",
+			err: `muster.yaml: schedulerName: Invalid value: "A": `,
+		},
+		{
+			name: "the newest, with a warning", document: "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nprofiles: [{plugins: {score: {disabled: [{name: '*'}]}}}]\n",
+			warnings: []string{`muster.yaml: profiles[0].plugins.score.disabled[0].name: "*" disables every default plugin, those of later versions too, so that what the pods prefer in their specs may be ignored: better name the plugins`},
+		},
+		{name: "none that there is", document: "apiVersion: config.muster.dev/v1\nkind: MusterConfiguration\n", err: `muster.yaml: found apiVersion "config.muster.dev/v1" and kind "MusterConfiguration", supported are`},
+		{name: "none at all", document: "[]", err: "muster.yaml: not a configuration: "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			config, warnings, err := DecodeFrom("muster.yaml", []byte(test.document))
+			if test.err != "" {
+				if err == nil || !strings.HasPrefix(err.Error(), test.err) {
+					t.Errorf("error %v, want one that begins with %s", err, test.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if config.APIVersion != v1alpha2.APIVersion {
+				t.Errorf("apiVersion %s, want the newest", config.APIVersion)
+			}
+			if diff := cmp.Diff(test.warnings, warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLoadNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "muster.yaml")
+	if _, _, err := Load(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v about an absent file, want one that names it", err)
+	}
+	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": ") {
+		t.Errorf("error %v about what is in the file, want one that begins with its name", err)
+	}
+}

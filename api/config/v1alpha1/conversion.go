@@ -1,0 +1,109 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+// The names of providers.
+const (
+	DefaultProvider           = "DefaultProvider"
+	ClusterAutoscalerProvider = "ClusterAutoscalerProvider"
+)
+
+// conversion makes a profile, and says what was wrong or lost on the way. What is wrong is
+// left out.
+type conversion struct {
+	profile  v1alpha2.Profile
+	errs     field.ErrorList
+	warnings []string
+}
+
+func (c *conversion) convert(old *MusterConfiguration) {
+	source := field.NewPath("algorithmSource")
+	if policy := old.AlgorithmSource.Policy; policy != nil {
+		c.forbidBesidesPolicy(old)
+		c.predicates(source.Child("policy", "predicates"), policy.Predicates)
+		c.priorities(source.Child("policy", "priorities"), policy.Priorities)
+	} else {
+		c.provider(source.Child("provider"), old.AlgorithmSource.Provider)
+	}
+	if weight := old.HardPodAffinitySymmetricWeight; weight != nil {
+		c.hardPodAffinityWeight(field.NewPath("hardPodAffinitySymmetricWeight"), *weight)
+	}
+}
+
+func (c *conversion) forbidBesidesPolicy(old *MusterConfiguration) {
+	const why = "not together with algorithmSource.policy"
+	if provider := old.AlgorithmSource.Provider; provider != "" {
+		c.errs = append(c.errs, field.Invalid(field.NewPath("algorithmSource", "provider"), provider, why))
+	}
+	plugins := old.Plugins
+	if len(plugins.Filter.Enabled)+len(plugins.Filter.Disabled)+len(plugins.Score.Enabled)+len(plugins.Score.Disabled) > 0 {
+		c.errs = append(c.errs, field.Forbidden(field.NewPath("plugins"), why))
+		c.profile.Plugins = v1alpha2.Plugins{}
+	}
+	if len(old.PluginConfig) > 0 {
+		c.errs = append(c.errs, field.Forbidden(field.NewPath("pluginConfig"), why))
+		c.profile.PluginConfig = nil
+	}
+}
+
+// provider has the profile run the plugins of a provider.
+func (c *conversion) provider(path *field.Path, name string) {
+	switch name {
+	case "", DefaultProvider:
+	case ClusterAutoscalerProvider:
+		score := &c.profile.Plugins.Score
+		decided := func(plugin v1alpha2.Plugin) bool {
+			return plugin.Name == v1alpha2.AllPlugins || slices.Contains(v1alpha2.PluginsOfPriority(plugin.Name), v1alpha2.NodeResourcesFit)
+		}
+		if !slices.ContainsFunc(score.Enabled, decided) && !slices.ContainsFunc(score.Disabled, decided) {
+			score.Enabled = append(score.Enabled, v1alpha2.Plugin{Name: v1alpha2.NodeResourcesFit})
+		}
+		c.pack(path, name)
+	default:
+		c.errs = append(c.errs, field.NotSupported(path, name, []string{DefaultProvider, ClusterAutoscalerProvider}))
+	}
+}
+
+// pack has NodeResourcesFit score nodes higher the more of them is requested, which a value
+// at the path asks for.
+func (c *conversion) pack(path *field.Path, value string) {
+	c.setArg(v1alpha2.NodeResourcesFit, "scoringStrategy", map[string]any{"type": v1alpha2.MostAllocated}, path, value)
+}
+
+// hardPodAffinityWeight gives InterPodAffinity its argument.
+func (c *conversion) hardPodAffinityWeight(path *field.Path, weight int32) {
+	if weight < 0 || weight > 100 {
+		c.errs = append(c.errs, field.Invalid(path, weight, "must be between 0 and 100"))
+		return
+	}
+	c.setArg(v1alpha2.InterPodAffinity, "hardPodAffinityWeight", weight, path, weight)
+}
+
+// setArg sets an argument of a plugin, which a value at the path stands for.
+func (c *conversion) setArg(plugin, arg string, to any, path *field.Path, value any) {
+	at := slices.IndexFunc(c.profile.PluginConfig, func(config v1alpha2.PluginConfig) bool {
+		return slices.Equal(v1alpha2.PluginsOfPriority(config.Name), []string{plugin}) || slices.Equal(v1alpha2.PluginsOfPredicate(config.Name), []string{plugin})
+	})
+	if at < 0 {
+		c.profile.PluginConfig = append(c.profile.PluginConfig, v1alpha2.PluginConfig{Name: plugin, Args: map[string]any{arg: to}})
+		return
+	}
+	config := &c.profile.PluginConfig[at]
+	args, _ := config.Args.(map[string]any)
+	switch {
+	case config.Args == nil:
+		config.Args = map[string]any{arg: to}
+	case args == nil: // of a wrong type, as v1alpha2 will say
+	case args[arg] != nil:
+		c.errs = append(c.errs, field.Invalid(path, value, fmt.Sprintf("pluginConfig[%d].args.%s says it as well, and one of them has to go", at, arg)))
+	default:
+		args[arg] = to
+	}
+}

@@ -1,0 +1,118 @@
+package v1alpha1
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"muster.dev/muster/api/config/strict"
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+// Decode decodes a YAML or JSON document of this version, as v1alpha2.Decode does one of
+// v1alpha2, and returns what it means there. Errors name the fields that were written.
+func Decode(data []byte) (config *v1alpha2.MusterConfiguration, warnings []string, err error) {
+	_, config, warnings, err = convert(data)
+	return config, warnings, err
+}
+
+// Convert returns a valid document of this version as one of v1alpha2, in JSON: what was
+// written, and the name of the profile.
+func Convert(data []byte) (document []byte, warnings []string, err error) {
+	document, _, warnings, err = convert(data)
+	return document, warnings, err
+}
+
+func convert(data []byte) (document []byte, config *v1alpha2.MusterConfiguration, warnings []string, err error) {
+	written, err := strict.YAML(data, APIVersion, Kind)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var old MusterConfiguration
+	if errs := strict.Decode(nil, written, &old); len(errs) > 0 {
+		return nil, nil, nil, errs.ToAggregate()
+	}
+	c := conversion{profile: v1alpha2.Profile{
+		SchedulerName: cmp.Or(old.SchedulerName, corev1.DefaultSchedulerName),
+		Plugins:       old.Plugins, PluginConfig: old.PluginConfig,
+	}}
+	c.convert(&old)
+	if document, err = replaceProfile(written, &c.profile); err != nil {
+		return nil, nil, nil, err
+	}
+	config, err = v1alpha2.Decode(document)
+	var errs []error
+	for _, e := range c.errs {
+		errs = append(errs, e)
+	}
+	errs = append(errs, inOldPlaces(err)...)
+	if len(errs) > 0 {
+		return nil, nil, nil, utilerrors.NewAggregate(errs)
+	}
+	if old.AlgorithmSource.Policy == nil { // one disables the default plugins by what it is
+		for _, warning := range config.Warnings() {
+			c.warnings = append(c.warnings, strings.TrimPrefix(warning, onlyProfile))
+		}
+	}
+	return document, config, c.warnings, nil
+}
+
+// onlyProfile is where v1alpha2 has what v1alpha1 has at the top.
+const onlyProfile = "profiles[0]."
+
+// inOldPlaces takes errors about a converted document apart and has them name fields of the
+// one that was written.
+func inOldPlaces(err error) []error {
+	all, ok := errors.AsType[utilerrors.Aggregate](err)
+	if !ok {
+		return nil
+	}
+	var errs []error
+	for _, e := range all.Errors() {
+		if at, ok := errors.AsType[*field.Error](e); ok {
+			moved := *at
+			moved.Field = strings.TrimPrefix(at.Field, onlyProfile)
+			e = &moved
+		}
+		errs = append(errs, e)
+	}
+	return errs
+}
+
+// replaceProfile returns the document that was written, as one of v1alpha2 with a profile.
+func replaceProfile(written []byte, profile *v1alpha2.Profile) ([]byte, error) {
+	var document, converted map[string]json.RawMessage
+	if err := json.Unmarshal(written, &document); err != nil {
+		return nil, err
+	}
+	encoded, err := json.Marshal(profile)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(encoded, &converted); err != nil {
+		return nil, err
+	}
+	for _, unknown := range []string{"nodeSelection", "equivalence", "offload"} { // to v1alpha1
+		delete(converted, unknown)
+	}
+	for name, value := range converted {
+		if empty := string(value); empty == "{}" || empty == `""` {
+			delete(converted, name)
+		}
+	}
+	for _, moved := range []string{"schedulerName", "algorithmSource", "hardPodAffinitySymmetricWeight", "plugins", "pluginConfig"} {
+		delete(document, moved)
+	}
+	if document["apiVersion"], err = json.Marshal(v1alpha2.APIVersion); err != nil {
+		return nil, err
+	}
+	if document["profiles"], err = json.Marshal([]any{converted}); err != nil {
+		return nil, err
+	}
+	return json.Marshal(document)
+}

@@ -1,0 +1,94 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+const (
+	// APIVersion is the apiVersion of every document of this package.
+	APIVersion = v1alpha2.GroupName + "/v1alpha1"
+	// Kind is the kind of a configuration document.
+	Kind = v1alpha2.Kind
+)
+
+// MusterConfiguration configures one muster process with one profile. The sections that
+// v1alpha2 has as well mean the same there.
+type MusterConfiguration struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// ClientConnection is the connection to the API server.
+	ClientConnection v1alpha2.ClientConnection `json:"clientConnection"`
+	// Serving is where and how the extender's verbs are served.
+	Serving v1alpha2.Serving `json:"serving"`
+	// LeaderElection decides which of several replicas is ready.
+	LeaderElection v1alpha2.LeaderElection `json:"leaderElection"`
+	// Timeouts bound how long muster lets things take.
+	Timeouts v1alpha2.Timeouts `json:"timeouts"`
+	// VerdictStore bounds what is remembered about pods.
+	VerdictStore v1alpha2.VerdictStore `json:"verdictStore"`
+	// Gangs bounds how groups of pods are started together.
+	Gangs v1alpha2.Gangs `json:"gangs"`
+
+	// SchedulerName selects the pods by their spec.schedulerName. Defaults to
+	// default-scheduler.
+	SchedulerName string `json:"schedulerName"`
+	// AlgorithmSource says which plugins run. Defaults to the provider DefaultProvider.
+	AlgorithmSource AlgorithmSource `json:"algorithmSource"`
+	// HardPodAffinitySymmetricWeight is what a topology domain scores for each pod in it
+	// whose required affinity matches the pod at hand, 0 to 100. Defaults to 1.
+	HardPodAffinitySymmetricWeight *int32 `json:"hardPodAffinitySymmetricWeight"`
+	// Plugins change the plugins of the provider. Not together with a policy.
+	Plugins v1alpha2.Plugins `json:"plugins"`
+	// PluginConfig holds the arguments of plugins. Not together with a policy.
+	PluginConfig []v1alpha2.PluginConfig `json:"pluginConfig"`
+}
+
+// AlgorithmSource says which plugins run: a provider or a policy, not both.
+type AlgorithmSource struct {
+	// Provider is the name of a set of plugins: DefaultProvider, or
+	// ClusterAutoscalerProvider, which packs pods together.
+	Provider string `json:"provider"`
+	// Policy lists them.
+	Policy *Policy `json:"policy"`
+}
+
+// Policy lists what runs by its names of the time before plugins.
+type Policy struct {
+	// Predicates decide which nodes a pod fits. Without the field the default ones run;
+	// of an empty list only those that always do: CheckNodeUnschedulable and
+	// PodToleratesNodeTaints.
+	Predicates []PredicatePolicy `json:"predicates"`
+	// Priorities rank nodes. Without the field the default ones run; of an empty list none.
+	Priorities []PriorityPolicy `json:"priorities"`
+}
+
+// PredicatePolicy is a predicate.
+type PredicatePolicy struct {
+	// Name is the name of the predicate, or of the plugin that does the same. With an
+	// argument, any name will do.
+	Name string `json:"name"`
+	// Argument makes a predicate of what it holds.
+	Argument *PredicateArgument `json:"argument"`
+}
+
+// PredicateArgument is what a predicate is made of.
+type PredicateArgument struct {
+	// ServiceAffinity keeps the pods of a service on nodes that are labelled alike.
+	ServiceAffinity *ServiceAffinity `json:"serviceAffinity"`
+}
+
+// ServiceAffinity keeps the pods of a service on nodes that are labelled alike.
+type ServiceAffinity struct {
+	// Labels are the keys of the node labels that have to agree.
+	Labels []string `json:"labels"`
+}
+
+// PriorityPolicy is a priority.
+type PriorityPolicy struct {
+	// Name is the name of the priority, or of the plugin that does the same.
+	Name string `json:"name"`
+	// Weight multiplies its score, 1 to 100.
+	Weight int32 `json:"weight"`
+}

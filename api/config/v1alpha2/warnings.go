@@ -1,0 +1,28 @@
+package v1alpha2
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Warnings returns what is valid but likely to harm, one line each with the path of the
+// field.
+func (c *MusterConfiguration) Warnings() []string {
+	var warnings []string
+	for i := range c.Profiles {
+		plugins := field.NewPath("profiles").Index(i).Child("plugins")
+		warnings = append(warnings, c.Profiles[i].Plugins.Filter.warnings(plugins.Child("filter"), "what the pods ask for in their specs may be ignored")...)
+		warnings = append(warnings, c.Profiles[i].Plugins.Score.warnings(plugins.Child("score"), "what the pods prefer in their specs may be ignored")...)
+	}
+	return warnings
+}
+
+func (s PluginSet) warnings(path *field.Path, harm string) []string {
+	at := indexOf(s.Disabled, AllPlugins)
+	if at < 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %q disables every default plugin, those of later versions too, so that %s: better name the plugins",
+		path.Child("disabled").Index(at).Child("name"), AllPlugins, harm)}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+func newConfigConvertCommand() *cobra.Command {
+	var from, to string
+	cmd := &cobra.Command{
+		Use:   "convert -f FILE",
+		Short: "Write a configuration in the version of today",
+		Long: `convert reads a configuration of any version and writes it as one of
+config.muster.dev/v1alpha2, with what was written and no defaults. A file that is of
+this version already is written as it is.
+
+Of config.muster.dev/v1alpha1, everything about scheduling goes into one profile:
+
+  schedulerName, plugins, pluginConfig   stay what they are
+  hardPodAffinitySymmetricWeight         hardPodAffinityWeight in the args of
+                                         InterPodAffinity
+  algorithmSource.provider               DefaultProvider is the default;
+                                         ClusterAutoscalerProvider is NodeResourcesFit
+                                         with scoringStrategy MostAllocated
+  algorithmSource.policy                 the plugins that do what the predicates and
+                                         priorities did, and no others
+
+Both files mean the same to muster. Comments are lost. Warnings say what was left
+out, on standard error. With an error nothing is written and the exit status is 1.`,
+		Example: `  # See what becomes of a file.
+  muster config convert -f old.yaml
+
+  # Write it.
+  muster config convert -f old.yaml -o muster.yaml
+
+  # What runs in a cluster.
+  kubectl -n kube-system get configmap muster -o jsonpath='{.data.muster\.yaml}' | muster config convert -f -`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if from == "" {
+				return usagef(cmd, "name the file to convert with -f, - for standard input")
+			}
+			data, err := readFile(from, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			document, warnings, err := config.Convert(data)
+			if err != nil {
+				return v1alpha2.InSource(from, err)
+			}
+			for _, warning := range warnings {
+				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s: %s\n", from, warning)
+			}
+			if to == "" {
+				_, err = cmd.OutOrStdout().Write(document)
+				return err
+			}
+			if err := os.WriteFile(to, document, 0o644); err != nil { //nolint:gosec // it holds no secrets
+				return fmt.Errorf("write configuration: %w", err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&from, "file", "f", "", "`FILE` to convert; - is standard input. Required")
+	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` to write (default: standard output)")
+	return cmd
+}
