@@ -17,12 +17,23 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- /* The port that muster listens on in its pod. */}}
 {{- define "muster.port" -}}8888{{- end }}
 
+{{- /* serving.tls, empty for plain http. */}}
+{{- define "muster.tls" -}}
+{{- if .Values.tls.secretName }}
+certFile: /etc/muster-tls/tls.crt
+keyFile: /etc/muster-tls/tls.key
+{{- end }}
+{{- end }}
+
+{{- /* How muster is spoken to. */}}
+{{- define "muster.scheme" -}}{{ if .Values.tls.secretName }}https{{ else }}http{{ end }}{{- end }}
+
 {{- /* The configuration file: the user's fields under the chart's. */}}
 {{- define "muster.config" -}}
 {{- $chart := dict
   "apiVersion" "config.muster.dev/v1alpha2"
   "kind" "MusterConfiguration"
-  "serving" (dict "listen" (printf ":%s" (include "muster.port" .)))
+  "serving" (dict "listen" (printf ":%s" (include "muster.port" .)) "tls" (include "muster.tls" . | fromYaml))
   "leaderElection" (dict "leaderElect" true "resourceName" (include "muster.fullname" .) "resourceNamespace" .Release.Namespace)
 }}
 {{- mustMergeOverwrite (mustDeepCopy .Values.config) $chart | toYaml }}
