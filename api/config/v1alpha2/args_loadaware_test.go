@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"muster.dev/muster/api/config/strict"
 )
 
 // loadAware is the arguments as JSON, as they are by default but for some sections.
@@ -119,7 +121,7 @@ func TestLoadAwareArgsOfTheWrongShapeAreRefused(t *testing.T) {
 		{"thresholds in a list", `{"usageThresholds":["cpu"]}`, `args.usageThresholds: Invalid value: ["cpu"]: must be a mapping`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			errs := decodeStrict(field.NewPath("args"), []byte(test.document), new(LoadAwareSchedulingArgs))
+			errs := strict.Decode(field.NewPath("args"), []byte(test.document), new(LoadAwareSchedulingArgs))
 			if diff := cmp.Diff(test.want, errs.ToAggregate().Error()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
