@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 )
 
 // CustomTable holds the objects of a custom resource.
@@ -16,6 +18,30 @@ type customWriter = tableWriter[types.NamespacedName, *unstructured.Unstructured
 // have it. The objects must not be changed.
 func (o *Objects) Custom(resource schema.GroupVersionResource) CustomTable {
 	return o.custom[resource]
+}
+
+// CustomHandler takes the objects of a custom resource. Its functions are called one at a
+// time, but Watched. All but Trim and Watched are required.
+type CustomHandler struct {
+	// Trim makes of an object what is kept of it, in memory of the watch as well, and given to
+	// the functions below. What it returns must have the object's metadata. [Trim] when nil.
+	Trim cache.TransformFunc
+	// Watched is told when the resource cannot be watched, of another reason for that, and
+	// with nil when it can.
+	Watched func(error)
+	// Set applies that an object was added or changed, Delete that it is gone.
+	Set, Delete func(metav1.Object)
+	// Drop applies that the resource is gone with all its objects.
+	Drop func()
+}
+
+// keep has the objects of a custom resource kept as [Objects.Custom].
+func (c *Cluster) keep(resource schema.GroupVersionResource) CustomHandler {
+	return CustomHandler{
+		Set:    func(object metav1.Object) { c.SetCustom(resource, object.(*unstructured.Unstructured)) },
+		Delete: func(object metav1.Object) { c.DeleteCustom(resource, object.(*unstructured.Unstructured)) },
+		Drop:   func() { c.DropCustom(resource) },
+	}
 }
 
 // SetCustom applies that an object of a custom resource was added or changed.

@@ -48,6 +48,8 @@ type source struct {
 	calls    *cache.ListWatch
 	// optional says that a cluster may lack the resource, or deny it.
 	optional    bool
+	trim        cache.TransformFunc // Trim when nil
+	watched     func(error)         // told of trouble with the calls, and of its end; may be nil
 	set, remove func(apiObject)
 }
 
@@ -64,14 +66,18 @@ func newFeed(s source, log *slog.Logger, watchErrors *prometheus.CounterVec) (*f
 	f := &feed{
 		resource: s.resource,
 		optional: s.optional,
-		health:   &health{resource: s.resource, log: log, errors: watchErrors.WithLabelValues(s.resource)},
+		health:   &health{resource: s.resource, log: log, errors: watchErrors.WithLabelValues(s.resource), told: s.watched},
 	}
 	calls := cache.ToListWatcherWithWatchListSemantics(f.health.observed(s.calls), s.client)
 	f.informer = cache.NewSharedIndexInformerWithOptions(calls, s.example, cache.SharedIndexInformerOptions{ObjectDescription: s.resource})
+	trim := s.trim
+	if trim == nil {
+		trim = Trim
+	}
 	var err error
 	f.handled, err = f.informer.AddEventHandler(handler(s))
 	return f, errors.Join(err,
-		f.informer.SetTransform(Trim),
+		f.informer.SetTransform(trim),
 		// The calls themselves are observed, those included that the informer repeats without a word.
 		f.informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {}),
 	)
@@ -119,8 +125,10 @@ type health struct {
 	resource string
 	log      *slog.Logger
 	errors   prometheus.Counter
+	told     func(error) // who else is told, may be nil
 
 	mu     sync.Mutex
+	called bool
 	reason metav1.StatusReason // why it cannot, "" when it can
 }
 
@@ -160,9 +168,12 @@ func (h *health) observe(ctx context.Context, err error) {
 		}
 	}
 	h.mu.Lock()
-	before := h.reason
-	h.reason = reason
+	before, news := h.reason, !h.called || h.reason != reason
+	h.called, h.reason = true, reason
 	h.mu.Unlock()
+	if news && h.told != nil {
+		h.told(err)
+	}
 	switch reason {
 	case before:
 	case "":

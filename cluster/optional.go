@@ -18,12 +18,18 @@ import (
 type optionalFeeds struct {
 	cluster *Cluster
 	dynamic dynamic.Interface
-	wanted  map[string]schema.GroupVersionResource // by the name of the definition
+	wanted  map[string]optionalResource // by the name of the definition
 	crds    *feed
 	start   func(*feed) (stop func()) // set by run
 
 	mu      sync.Mutex
 	running map[string]*optionalFeed // by the name of the definition
+}
+
+// optionalResource is a custom resource, and who takes its objects.
+type optionalResource struct {
+	schema.GroupVersionResource
+	CustomHandler
 }
 
 type optionalFeed struct {
@@ -35,11 +41,14 @@ func newOptionalFeeds(c *Cluster, o WatchOptions) (*optionalFeeds, error) {
 	w := &optionalFeeds{
 		cluster: c,
 		dynamic: o.Dynamic,
-		wanted:  map[string]schema.GroupVersionResource{},
+		wanted:  map[string]optionalResource{},
 		running: map[string]*optionalFeed{},
 	}
 	for _, resource := range o.Optional {
-		w.wanted[resource.GroupResource().String()] = resource
+		w.wanted[resource.GroupResource().String()] = optionalResource{resource, c.keep(resource)}
+	}
+	for resource, handler := range o.Handled {
+		w.wanted[resource.GroupResource().String()] = optionalResource{resource, handler}
 	}
 	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	var err error
@@ -90,14 +99,12 @@ func (w *optionalFeeds) defined(crd apiObject) {
 		resource: crd.GetName(),
 		example:  &unstructured.Unstructured{},
 		client:   w.dynamic,
-		calls:    listWatch(w.dynamic.Resource(resource), ""),
+		calls:    listWatch(w.dynamic.Resource(resource.GroupVersionResource), ""),
 		optional: true,
-		set: func(object apiObject) {
-			w.cluster.SetCustom(resource, object.(*unstructured.Unstructured))
-		},
-		remove: func(object apiObject) {
-			w.cluster.DeleteCustom(resource, object.(*unstructured.Unstructured))
-		},
+		trim:     resource.Trim,
+		watched:  resource.Watched,
+		set:      func(object apiObject) { resource.Set(object) },
+		remove:   func(object apiObject) { resource.Delete(object) },
 	}, w.cluster.log, w.cluster.metrics.watchErrors)
 	if err != nil {
 		w.cluster.log.Error("cannot follow a custom resource", slog.String("resource", crd.GetName()), slog.Any("err", err))
@@ -118,7 +125,7 @@ func (w *optionalFeeds) undefined(crd apiObject) {
 		return
 	}
 	f.stop()
-	w.cluster.DropCustom(w.wanted[crd.GetName()])
+	w.wanted[crd.GetName()].Drop()
 	w.cluster.log.Info("custom resource gone", slog.String("resource", crd.GetName()))
 }
 

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -247,4 +250,62 @@ func TestOptionalResourcesNeedTheirClients(t *testing.T) {
 	if err == nil {
 		t.Error("no error")
 	}
+}
+
+func TestTheObjectsOfAHandledResourceAreNotKeptHere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newExtensible(t, nil)
+		type name struct{ metav1.PartialObjectMetadata }
+		var told []string
+		about := func(verb string) func(metav1.Object) {
+			return func(object metav1.Object) { told = append(told, verb+" "+object.(*name).Name) }
+		}
+		o := e.options()
+		o.Optional = nil
+		o.Handled = map[schema.GroupVersionResource]CustomHandler{gangs: {
+			Trim: func(object any) (any, error) {
+				if whole, ok := object.(*unstructured.Unstructured); ok {
+					kept := &name{}
+					kept.Name, kept.Namespace, kept.ResourceVersion = whole.GetName(), whole.GetNamespace(), whole.GetResourceVersion()
+					return kept, nil
+				}
+				return object, nil
+			},
+			Watched: func(err error) { told = append(told, fmt.Sprint("watched: ", err)) },
+			Set:     about("set"),
+			Delete:  about("delete"),
+			Drop:    func() { told = append(told, "drop") },
+		}}
+		denied := true
+		e.objects.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return denied, nil, apierrors.NewForbidden(gangs.GroupResource(), "", errors.New("not you"))
+		})
+		w := follow(t, o)
+		expect := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			if diff := cmp.Diff(want, told); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+			told = nil
+		}
+		expect()
+		e.define(t, crd("podgroups.muster.dev"))
+		expect(`watched: podgroups.muster.dev is forbidden: not you`)
+		denied = false
+		<-time.After(time.Minute) // longer than the informer takes to try again
+		expect("watched: <nil>")
+		in := e.objects.Resource(gangs).Namespace("default")
+		must(t)(in.Create(t.Context(), gang("one"), metav1.CreateOptions{}))
+		expect("set one")
+		if err := in.Delete(t.Context(), "one", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		expect("delete one")
+		e.undefine(t, "podgroups.muster.dev")
+		expect("drop")
+		if names := gangNames(w.Snapshot()); len(names) > 0 || w.Snapshot().Generation != 0 {
+			t.Errorf("the view has %v and generation %d, want nothing", names, w.Snapshot().Generation)
+		}
+	})
 }

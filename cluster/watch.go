@@ -47,7 +47,9 @@ type WatchOptions struct {
 	// Optional are custom resources to follow where the cluster has them: they
 	// may appear later and vanish again. See [Objects.Custom].
 	Optional []schema.GroupVersionResource
-	// Dynamic and Metadata are required when there is something Optional.
+	// Handled are such custom resources, too, whose objects are not kept here.
+	Handled map[schema.GroupVersionResource]CustomHandler
+	// Dynamic and Metadata are required when there is something Optional or Handled.
 	Dynamic  dynamic.Interface
 	Metadata metadata.Interface
 }
@@ -73,7 +75,7 @@ func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
 		}
 		w.feeds = append(w.feeds, f)
 	}
-	if len(o.Optional) > 0 {
+	if len(o.Optional)+len(o.Handled) > 0 {
 		if o.Dynamic == nil || o.Metadata == nil {
 			return nil, errors.New("optional resources need a dynamic and a metadata client")
 		}
