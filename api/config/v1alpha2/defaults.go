@@ -53,6 +53,7 @@ func base() *MusterConfiguration {
 			DeniedTTL:       metav1.Duration{Duration: 3 * time.Second},
 			Gates:           GatesNever,
 		},
+		Load: baseLoad(),
 	}
 }
 
@@ -66,6 +67,11 @@ func (c *MusterConfiguration) setProfileDefaults() {
 	for i := range c.Profiles {
 		c.Profiles[i].setDefaults()
 	}
+	c.Load.setDefaults(c.Profiles)
+}
+
+func seconds(n int) metav1.Duration {
+	return metav1.Duration{Duration: time.Duration(n) * time.Second}
 }
 
 func (p *Profile) setDefaults() {

@@ -131,6 +131,12 @@ func (p *Profile) ScorePlugins() []ScorePlugin {
 	return scores
 }
 
+// runs says whether a plugin runs, at any extension point.
+func (p *Profile) runs(name string) bool {
+	return slices.Contains(p.FilterPlugins(), name) ||
+		slices.ContainsFunc(p.ScorePlugins(), func(score ScorePlugin) bool { return score.Name == name })
+}
+
 // applyTo turns the default plugins into those that run, by the rules of
 // kube-scheduler's mergePluginSet.
 func (s PluginSet) applyTo(defaults []Plugin) []Plugin {

@@ -32,6 +32,8 @@ type MusterConfiguration struct {
 	Nomination Nomination `json:"nomination"`
 	// Gangs bounds how groups of pods are started together.
 	Gangs Gangs `json:"gangs"`
+	// Load is where the figures come from that LoadAware goes by.
+	Load NodeLoad `json:"load"`
 	// Profiles say how the pods of each scheduler name are treated. A pod belongs
 	// to the profile whose schedulerName equals its spec.schedulerName. Defaults to
 	// one profile named default-scheduler.

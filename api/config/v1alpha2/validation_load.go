@@ -1,0 +1,101 @@
+package v1alpha2
+
+import (
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func (l NodeLoad) validate(path *field.Path, profiles []Profile) field.ErrorList {
+	source := path.Child("source")
+	errs := validateOneOf(source, l.Source, LoadSourceNone, LoadSourceNodeMetric, LoadSourceMetrics, LoadSourcePrometheus)
+	for i := range profiles {
+		if l.Source == LoadSourceNone && profiles[i].runs(LoadAware) {
+			errs = append(errs, field.Invalid(source, l.Source, "profile "+profiles[i].SchedulerName+" runs LoadAware, which needs a source"))
+		}
+	}
+	errs = append(errs, validateInterval(path.Child("metrics", "interval"), l.Metrics.Interval)...)
+	errs = append(errs, l.Prometheus.validate(path.Child("prometheus"), l.Source == LoadSourcePrometheus)...)
+	errs = append(errs, l.NodeMetrics.validate(path.Child("nodeMetrics"), l.Source)...)
+	return errs
+}
+
+// validateInterval keeps what is remembered of half an hour within bounds.
+func validateInterval(path *field.Path, d metav1.Duration) field.ErrorList {
+	if d.Duration < time.Second {
+		return field.ErrorList{field.Invalid(path, d, "must be at least 1s")}
+	}
+	return nil
+}
+
+func (p LoadPrometheus) validate(path *field.Path, used bool) field.ErrorList {
+	errs := validateServer(path.Child("url"), p.URL, used)
+	errs = append(errs, validateInterval(path.Child("interval"), p.Interval)...)
+	errs = append(errs, validatePositive(path.Child("timeout"), p.Timeout)...)
+	errs = append(errs, validateInterval(path.Child("window"), p.Window)...)
+	errs = append(errs, validateOneOf(path.Child("percentiles"), p.Percentiles, PercentilesOwn, PercentilesSubqueries)...)
+
+	node := path.Child("node")
+	if asked := slices.DeleteFunc(slices.Collect(maps.Values(p.Node.Queries)), func(query string) bool { return query == "" }); len(asked) == 0 {
+		errs = append(errs, field.Required(node.Child("queries"), "at least one query"))
+	}
+	errs = append(errs, validateQueried(node.Child("queries"), p.Node.Queries)...)
+	errs = append(errs, validateLabel(node.Child("label"), p.Node.Label)...)
+	if pattern, err := regexp.Compile(p.Node.Pattern); err != nil || pattern.NumSubexp() != 1 {
+		errs = append(errs, field.Invalid(node.Child("pattern"), p.Node.Pattern, "must be a regular expression with one group"))
+	}
+
+	pod := path.Child("pod")
+	errs = append(errs, validateQueried(pod.Child("queries"), p.Pod.Queries)...)
+	errs = append(errs, validateLabel(pod.Child("namespaceLabel"), p.Pod.NamespaceLabel)...)
+	return append(errs, validateLabel(pod.Child("nameLabel"), p.Pod.NameLabel)...)
+}
+
+func validateServer(path *field.Path, address string, used bool) field.ErrorList {
+	if address == "" {
+		if used {
+			return field.ErrorList{field.Required(path, "the address of the Prometheus that source names")}
+		}
+		return nil
+	}
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+		return field.ErrorList{field.Invalid(path, address, "must be a URL such as http://prometheus.monitoring.svc:9090")}
+	}
+	return nil
+}
+
+func validateQueried(path *field.Path, queries map[corev1.ResourceName]string) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(queries)) {
+		for _, message := range validation.IsQualifiedName(string(name)) {
+			errs = append(errs, field.Invalid(path, name, message))
+		}
+	}
+	return errs
+}
+
+func validateLabel(path *field.Path, label string) field.ErrorList {
+	if !regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`).MatchString(label) {
+		return field.ErrorList{field.Invalid(path, label, "must be the name of a label: letters, digits and _, and no digit first")}
+	}
+	return nil
+}
+
+func (n LoadNodeMetrics) validate(path *field.Path, source LoadSource) field.ErrorList {
+	var errs field.ErrorList
+	if n.Report && source != LoadSourceMetrics && source != LoadSourcePrometheus {
+		errs = append(errs, field.Invalid(path.Child("report"), n.Report, "there is nothing to report unless load.source is Metrics or Prometheus"))
+	}
+	for _, message := range validation.IsDNS1123Label(n.ConfigNamespace) {
+		errs = append(errs, field.Invalid(path.Child("configNamespace"), n.ConfigNamespace, message))
+	}
+	return errs
+}
