@@ -11,10 +11,13 @@ import (
 	"testing"
 	"text/template"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
 func TestTheChartGrantsWhatMusterNeeds(t *testing.T) {
@@ -27,6 +30,9 @@ func TestTheChartGrantsWhatMusterNeeds(t *testing.T) {
 	}
 	s := c.serve(serving{kubeconfig: kubeconfig, config: "leaderElection: {leaderElect: true}\nnomination: {minBacklog: 1}\n" + nominating})
 	c.createPods(newPods(3, "1")...)
+	c.createPods(newPod("gated", "1", func(pod *corev1.Pod) {
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: v1alpha1.SchedulingGate}}
+	}))
 	c.eventually("a pod is nominated", func() error {
 		if c.pod("pod-0000").Status.NominatedNodeName == "" {
 			return errors.New("it is not")
@@ -34,7 +40,7 @@ func TestTheChartGrantsWhatMusterNeeds(t *testing.T) {
 		return nil
 	})
 	c.schedule(s.schedulerConfig(nil))
-	c.awaitBound(3)
+	c.awaitBound(4)
 	if err := s.bind(c.pod("pod-0000"), "a"); err != nil { // reads the pod, as it is bound already
 		t.Errorf("a repeated binding failed: %v", err)
 	}

@@ -1,0 +1,221 @@
+package extender_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/workload"
+)
+
+// gatekeeper is a muster that gates gangs, and a scheduler that uses it.
+type gatekeeper struct {
+	*witness
+	files tlsFiles
+}
+
+// keepGates runs a muster that gates gangs until the test ends, has the API server ask it,
+// and runs a scheduler.
+func (c *cluster) keepGates(policy string) *gatekeeper {
+	c.Helper()
+	g := &gatekeeper{files: newTLSFiles(c.T)}
+	s := c.serveGates(g.files, policy)
+	g.witness = s.watch()
+	c.askForGates(s, g.files)
+	c.schedule(s.schedulerConfig(g.schedulerFlags()))
+	return g
+}
+
+func (c *cluster) serveGates(f tlsFiles, policy string) *server {
+	c.Helper()
+	return c.serve(serving{
+		config: "serving: {tls: {certFile: " + f.certificate + ", keyFile: " + f.key + "}}\ngangs: {gates: " + policy + "}",
+		scheme: "https", client: f.client(c.T),
+	})
+}
+
+func (g *gatekeeper) schedulerFlags() []string { return []string{"--ca-file=" + g.files.certificate} }
+
+// crash ends muster as a crash would.
+func (g *gatekeeper) crash() { g.process.Kill() }
+
+// again runs another muster, which the scheduler then uses.
+func (g *gatekeeper) again(policy string) {
+	g.Helper()
+	g.server = g.serveGates(g.files, policy)
+	shared.StopScheduler()
+	g.schedule(g.server.schedulerConfig(g.schedulerFlags()))
+}
+
+// askForGates has the API server ask a muster about every member of a gang that is created,
+// as the chart does, and returns when it does.
+func (c *cluster) askForGates(s *server, f tlsFiles) {
+	c.Helper()
+	bundle, err := os.ReadFile(f.certificate)
+	if err != nil {
+		c.Fatal(err)
+	}
+	const name = "muster"
+	webhooks := c.client.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	_, err = webhooks.Create(c.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name:         "x-k8s-io.gates.muster.dev",
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new(s.url + "/webhook/gates"), CABundle: bundle},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+			ObjectSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+				Key: v1alpha1.LabelX, Operator: metav1.LabelSelectorOpExists,
+			}}},
+			FailurePolicy: new(admissionregistrationv1.Ignore), SideEffects: new(admissionregistrationv1.SideEffectClassNone),
+			TimeoutSeconds: new(int32(2)), AdmissionReviewVersions: []string{"v1"},
+		}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() {
+		if err := webhooks.Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+			c.Errorf("delete the webhook: %v", err)
+		}
+	})
+	c.eventually("the API server asks for gates", func() error {
+		pod, err := c.client.CoreV1().Pods(workload.Namespace).Create(c.Context(), newPod("trial", "1", ofGang("trial")),
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil && !gated(pod) {
+			err = errors.New("it does not")
+		}
+		return err
+	})
+}
+
+func gated(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == v1alpha1.SchedulingGate })
+}
+
+// staysGated checks that pods are gated, and that the scheduler has tried so many pods for
+// all that, none of them.
+func (g *gatekeeper) staysGated(attempts int, names ...string) {
+	g.Helper()
+	until := time.Now().Add(quiet)
+	g.eventually("some time has passed", func() error {
+		for _, name := range names {
+			pod := g.server.pod(name)
+			if reason := g.awaitCondition(name).Reason; reason != corev1.PodReasonSchedulingGated || !gated(pod) {
+				g.Fatalf("%s has gates %v, and the condition says %s", name, pod.Spec.SchedulingGates, reason)
+			}
+		}
+		if left := time.Until(until); left > 0 {
+			return fmt.Errorf("%s are left", left)
+		}
+		return nil
+	})
+	if got := g.attempts(); got != attempts {
+		g.Errorf("the scheduler has tried pods %d times, want %d", got, attempts)
+	}
+}
+
+// attempts is how often the scheduler has tried a pod.
+func (c *cluster) attempts() (count int) {
+	c.Helper()
+	families, err := shared.SchedulerMetrics(c.Context())
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, metric := range families["scheduler_schedule_attempts_total"].GetMetric() {
+		count += int(metric.GetCounter().GetValue())
+	}
+	return count
+}
+
+func TestMembersAreGatedUntilThereAreEnough(t *testing.T) {
+	c := newCluster(t, newNodes(5, "4")...)
+	c.createPodGroups(newPodGroup("g", 4))
+	g := c.keepGates("UntilMembers")
+	pods := members("g", 4, "3")
+	c.createPods(newPod("single", "3"))
+	g.awaits(exactly(map[string]int{"": 1}))
+	for _, pod := range pods[:3] {
+		c.createPods(pod)
+	}
+	g.staysGated(1, "g-0", "g-1", "g-2")
+	g.awaitWhy("g", "waiting for 1 more of 4 members to be created")
+	c.createPods(pods[3])
+	g.settles(exactly(map[string]int{"": 1, "g": 4}))
+	if got := c.attempts(); got != 5 {
+		t.Errorf("the scheduler has tried pods %d times, want once each of 5", got)
+	}
+}
+
+// awaitWhy waits until muster says that a gang waits because of something.
+func (s *server) awaitWhy(gang, why string) {
+	s.Helper()
+	s.eventually("muster says why "+gang+" waits", func() error {
+		page, err := s.get("/debug/gangs/" + workload.Namespace + "/" + gang)
+		if err == nil && !strings.Contains(page, "waits because: "+why) {
+			err = fmt.Errorf("it says %s", page)
+		}
+		return err
+	})
+}
+
+func TestAGangThatWaitsForRoomBehindGatesIsNotTried(t *testing.T) {
+	c := newCluster(t, newNodes(3, "4")...)
+	c.createPodGroups(newPodGroup("g", 4))
+	g := c.keepGates("UntilPlace")
+	c.createPods(members("g", 4, "3")...)
+	g.awaitWhy("g", "places for 3 of 4 members")
+	g.staysGated(0, "g-0", "g-1", "g-2", "g-3")
+
+	g.crash()
+	g.again("UntilPlace")
+	g.awaitWhy("g", "places for 3 of 4 members")
+	g.staysGated(0, "g-0", "g-1", "g-2", "g-3")
+
+	c.create(&workload.Cluster{Nodes: []*corev1.Node{newNode("another", "4")}})
+	g.settles(exactly(map[string]int{"g": 4}))
+	if got := c.attempts(); got != 4 {
+		t.Errorf("the scheduler has tried pods %d times, want once each of 4", got)
+	}
+}
+
+func TestAGangStartsOfWhichSomePodsCameWhileMusterWasAway(t *testing.T) {
+	c := newCluster(t, newNodes(4, "4")...)
+	c.createPodGroups(newPodGroup("g", 4))
+	g := c.keepGates("UntilMembers")
+	pods := members("g", 4, "3")
+	c.createPods(pods[:2]...)
+	g.staysGated(0, "g-0", "g-1")
+	g.crash()
+	c.createPods(pods[2:]...)
+	for _, name := range []string{"g-2", "g-3"} {
+		if pod := c.pod(name); len(pod.Spec.SchedulingGates) > 0 {
+			t.Errorf("%s was created while muster was away, and has gates %v", name, pod.Spec.SchedulingGates)
+		}
+	}
+	g.again("UntilMembers")
+	g.settles(exactly(map[string]int{"g": 4}))
+}
+
+func TestGatesThatAreNotWantedAnyMoreAreLifted(t *testing.T) {
+	c := newCluster(t, newNodes(4, "4")...)
+	c.createPodGroups(newPodGroup("g", 4))
+	g := c.keepGates("UntilMembers")
+	c.createPods(members("g", 2, "3")...)
+	g.staysGated(0, "g-0", "g-1")
+	g.crash()
+	g.again("Never")
+	g.settles(exactly(map[string]int{})) // the scheduler has tried them
+}
