@@ -79,3 +79,9 @@ func (m *StoreMetrics) observe(profile string, classes int, bytes int64) {
 	m.classes.WithLabelValues(profile).Set(float64(classes))
 	m.bytes.WithLabelValues(profile).Set(float64(bytes))
 }
+
+// forget takes off what was observed last of a profile.
+func (m *StoreMetrics) forget(profile string) {
+	m.classes.DeleteLabelValues(profile)
+	m.bytes.DeleteLabelValues(profile)
+}

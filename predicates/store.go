@@ -33,6 +33,7 @@ type VerdictStore struct {
 	trials sync.Mutex // held by the one who has trials
 
 	mu      sync.Mutex
+	retired bool
 	entries map[Class]*list.Element // of *entry
 	recent  *list.List              // most recently used first
 	bytes   int64
@@ -83,7 +84,7 @@ func (s *VerdictStore) account(e *entry, snap *cluster.Snapshot) {
 	}
 	s.bytes += size - e.counted
 	e.counted, e.reached = size, snap.Generation
-	defer func() { s.metrics.observe(s.Profile.Name, s.recent.Len(), s.bytes) }()
+	defer s.observe()
 	for s.recent.Len() > 1 {
 		last := s.recent.Back()
 		oldest, _ := last.Value.(*entry)
@@ -94,4 +95,20 @@ func (s *VerdictStore) account(e *entry, snap *cluster.Snapshot) {
 		delete(s.entries, dropped.class)
 		s.bytes -= dropped.counted
 	}
+}
+
+// observe tells how much is remembered. The caller holds the lock.
+func (s *VerdictStore) observe() {
+	if !s.retired {
+		s.metrics.observe(s.Profile.Name, s.recent.Len(), s.bytes)
+	}
+}
+
+// Retire says that the profile is in force no more. Calls that have begun may go on, but
+// what is remembered counts as forgotten.
+func (s *VerdictStore) Retire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.retired = true
+	s.metrics.forget(s.Profile.Name)
 }

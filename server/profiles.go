@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
@@ -47,7 +48,13 @@ func (s *stores) put(profiles []v1alpha2.Profile) error {
 		}
 		all = append(all, predicates.NewVerdictStore(profile, s.cluster, s.maxBytes, s.metrics, clock.RealClock{}))
 	}
+	before := s.profiles.Stores()
 	s.profiles.Replace(all...)
 	s.configs = configs
+	for _, store := range before {
+		if !slices.Contains(all, store) {
+			store.Retire()
+		}
+	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (s *Server) routes() []route {
 		route{http.MethodGet, "/livez", "200 while the process runs", s.livez},
 		route{http.MethodGet, "/readyz", "200 while calls can be answered, else 503 and why not", s.readyz},
 		route{http.MethodGet, "/metrics", "metrics in the Prometheus format", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}).ServeHTTP},
-		route{http.MethodGet, "/configz", "the configuration in force", s.configz},
+		route{http.MethodGet, "/configz", "the configuration in force, and what of its file is refused", s.configz},
 		route{http.MethodGet, "/version", "what was built, from what, with what", s.version},
 		route{http.MethodGet, "/debug/nodes", "every node: what it offers, what is requested, how many pods", s.debugNodes},
 		route{http.MethodGet, "/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain},
@@ -87,7 +87,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprintln(w, "ok")
 }
 
-func (s *Server) configz(w http.ResponseWriter, _ *http.Request) { s.writeJSON(w, s.config) }
+func (s *Server) configz(w http.ResponseWriter, _ *http.Request) { s.writeJSON(w, s.reloader.show()) }
 
 func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
 	info, ok := debug.ReadBuildInfo()

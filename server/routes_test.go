@@ -47,7 +47,11 @@ func TestConfigzIsTheConfigurationInForce(t *testing.T) {
 		config.Profiles[0].Equivalence = v1alpha2.EquivalenceTemplate
 	})
 	p.listensOnPipes()
-	got, err := v1alpha2.Decode(p.get("/configz").Body.Bytes())
+	var shown struct{ Config json.RawMessage }
+	if err := json.Unmarshal(p.get("/configz").Body.Bytes(), &shown); err != nil {
+		t.Fatal(err)
+	}
+	got, err := v1alpha2.Decode(shown.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
@@ -28,6 +29,8 @@ import (
 type Options struct {
 	// Config is decoded, defaulted and valid. Required.
 	Config *v1alpha2.MusterConfiguration
+	// ConfigFile is where it comes from. Its profiles are put in force when it changes.
+	ConfigFile ConfigFile
 	// RESTConfig is the connection to the API server. Either it or SnapshotFiles is
 	// required.
 	RESTConfig *rest.Config
@@ -53,6 +56,7 @@ type Server struct {
 	watcher     *cluster.Watcher     // nil without an API server
 	finished    *finished.Pods       // as watcher
 	stores      *stores
+	reloader    *reloader
 	extender    *Extender
 	writer      *nomination.Writer // of what is placed ahead of calls; nil without an API server
 	verbs       *verbs
@@ -85,6 +89,7 @@ func New(o Options) (*Server, error) {
 	if s.stores, err = newStores(s.cluster, s.registry, o.Config); err != nil {
 		return nil, err
 	}
+	s.reloader = newReloader(o.Logger, clock.RealClock{}, s.registry, o.ConfigFile, o.Config, s.stores)
 	s.extender = newExtender(o.Logger, s.cluster, s.client, s.stores.profiles)
 	if err := s.planAhead(o); err != nil {
 		return nil, err
@@ -130,6 +135,10 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	group.Go(s.serve)
 	group.Go(func() error { return s.watch(work) })
+	group.Go(func() error {
+		s.reloader.run(work)
+		return nil
+	})
 	if s.finished != nil {
 		group.Go(func() error {
 			s.finished.Run(work)

@@ -94,6 +94,7 @@ func (f *serveFlags) options(cmd *cobra.Command, logger *slog.Logger) (server.Op
 	options := server.Options{
 		Logger:        logger,
 		Config:        config,
+		ConfigFile:    server.ConfigFile{Path: f.config, Decode: f.decode},
 		SnapshotFiles: f.snapshots,
 		Stdin:         cmd.InOrStdin(),
 		Version:       buildInfo().Main.Version,
@@ -131,6 +132,15 @@ func (f *serveFlags) load(cmd *cobra.Command, logger *slog.Logger) (*v1alpha2.Mu
 		logger.Warn("configuration", "warning", warning)
 	}
 	return loaded, err
+}
+
+// decode is what a later content of the configuration file stands for.
+func (f *serveFlags) decode(content []byte) (*v1alpha2.MusterConfiguration, []string, error) {
+	changed, warnings, err := config.DecodeFrom(f.config, content)
+	if err != nil {
+		return nil, nil, err
+	}
+	return changed, warnings, f.override(changed)
 }
 
 // override puts the flags on top of the configuration. Only --listen can make it
