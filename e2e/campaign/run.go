@@ -15,6 +15,8 @@ import (
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/fit"
+	"muster.dev/muster/e2e/history"
+	"muster.dev/muster/e2e/machines"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -54,7 +56,7 @@ type run struct {
 	laboratory
 	record   *record
 	orphans  *orphans
-	machines *machines
+	machines *machines.Machines
 	keeper   *keeper
 }
 
@@ -63,8 +65,12 @@ type run struct {
 func (l laboratory) perform(ctx context.Context, s *script, way way) (o *outcome, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := run{laboratory: l, record: newRecord(), orphans: newOrphans(), machines: newMachines(l.client)}
-	stopWatching, err := follow(ctx, l.client, r.observe, cancel)
+	r := run{laboratory: l, record: newRecord(), orphans: newOrphans(), machines: machines.New(l.client)}
+	sources, err := history.Core(ctx, l.client)
+	if err != nil {
+		return nil, err
+	}
+	stopWatching, err := history.Follow(ctx, sources, r.observe, cancel)
 	if err != nil {
 		return nil, err
 	}
@@ -110,14 +116,14 @@ func (l laboratory) perform(ctx context.Context, s *script, way way) (o *outcome
 func (r *run) observe(event watch.Event) {
 	r.record.observe(event)
 	r.orphans.observe(event)
-	r.machines.observe(event)
+	r.machines.Observe(event)
 }
 
 // play plays the script and waits until the cluster has settled.
 func (r *run) play(ctx context.Context, s *script, o *outcome) error {
 	cluster, ctx := errgroup.WithContext(ctx)
 	background, stop := context.WithCancel(ctx)
-	cluster.Go(func() error { return r.machines.run(background) })
+	cluster.Go(func() error { return r.machines.Run(background) })
 	cluster.Go(func() error { return r.checkOrphans(background) })
 	cluster.Go(func() error {
 		select {
@@ -224,8 +230,9 @@ func (l laboratory) clear(ctx context.Context) error {
 }
 
 // judge completes the outcome of a run that is over.
-func (r *run) judge(o *outcome) (err error) {
-	o.bindings, o.overcommitted, err = r.record.audit()
+func (r *run) judge(o *outcome) error {
+	audit, err := r.record.Audit()
+	o.bindings, o.overcommitted = audit.Bindings, audit.Overcommitted
 	o.waits = r.record.waits()
 	o.preempted = r.record.count(func(p *past) bool { return p.preempted })
 	o.unschedulable = r.record.count(func(p *past) bool { return p.unschedulable })

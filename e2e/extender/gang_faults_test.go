@@ -1,20 +1,17 @@
 package extender_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"muster.dev/muster/e2e/relay"
 )
 
 func TestTheSchedulerDiesWhileMembersAreHeld(t *testing.T) {
@@ -39,11 +36,11 @@ func TestMusterDiesBetweenQuorumAndTheLastBinding(t *testing.T) {
 	c := newCluster(t, newNodes(4, "4")...)
 	c.createPodGroups(newPodGroup("g", 4))
 	var bindings atomic.Int32
-	first := c.serve(serving{kubeconfig: c.bindingsAnswered(func(string) answer {
+	first := c.serve(serving{kubeconfig: c.bindingsAnswered(func(string) relay.Decide {
 		if bindings.Add(1) == 1 {
 			return nil
 		}
-		return noAnswer
+		return relay.Silent
 	})})
 	w, d := first.watch(), first.shutFor("nobody")
 	c.schedule(first.schedulerConfig(nil, d.through))
@@ -74,49 +71,23 @@ func TestTheAPIServerIsAwayWhenAGangIsComplete(t *testing.T) {
 	w.settles(exactly(map[string]int{"g": 4}))
 }
 
-// noAnswer lets the caller wait until it gives up.
-func noAnswer(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
-	_, _ = io.Copy(io.Discard, r.Body) // else it is not noticed when the caller leaves
-	<-r.Context().Done()
-}
-
-// lostAnswer does what is asked and does not say so.
-func lostAnswer(_ http.ResponseWriter, r *http.Request, pass http.Handler) {
-	pass.ServeHTTP(httptest.NewRecorder(), r)
-	<-r.Context().Done()
-}
-
-func failure(err *apierrors.StatusError) answer {
-	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		status := err.Status()
-		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-		if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
-			w.Header().Set("Retry-After", fmt.Sprint(status.Details.RetryAfterSeconds))
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(int(status.Code))
-		_ = json.NewEncoder(w).Encode(status) // the caller may have left
-	}
-}
-
 func TestBindingsThatTheAPIServerDoesNotMakeAreMadeUpFor(t *testing.T) {
 	const each, fail = 4, 2
 	pods := schema.GroupResource{Resource: "pods"}
-	troubles := map[string]answer{
-		"conflict":    failure(apierrors.NewConflict(pods, "p", errors.New("it changed"))),
-		"busy":        failure(apierrors.NewTooManyRequests("later", 1)),
-		"error":       failure(apierrors.NewInternalError(errors.New("etcd is away"))),
-		"unavailable": failure(apierrors.NewServiceUnavailable("starting")),
-		"silent":      noAnswer,
-		"lost":        lostAnswer,
+	troubles := map[string]relay.Decide{
+		"conflict":    relay.Failure(apierrors.NewConflict(pods, "p", errors.New("it changed"))),
+		"busy":        relay.Failure(apierrors.NewTooManyRequests("later", 1)),
+		"error":       relay.Failure(apierrors.NewInternalError(errors.New("etcd is away"))),
+		"unavailable": relay.Failure(apierrors.NewServiceUnavailable("starting")),
+		"silent":      relay.Silent,
+		"lost":        relay.Lost,
 	}
 	c := newCluster(t, newNodes(each*len(troubles), "4")...)
 	var mu sync.Mutex
 	seen := map[string]int{}
 	s := c.serve(serving{
 		config: "timeouts: {bind: 5s}",
-		kubeconfig: c.bindingsAnswered(func(pod string) answer {
+		kubeconfig: c.bindingsAnswered(func(pod string) relay.Decide {
 			gang, _, _ := strings.Cut(pod, "-")
 			mu.Lock()
 			defer mu.Unlock()

@@ -1,12 +1,8 @@
 package extender_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -14,22 +10,21 @@ import (
 	"sync/atomic"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/e2e/relay"
 )
 
 // relay stands between a client and a server until the test ends, and decides what becomes
-// of each request. It returns its URL.
-func (c *cluster) relay(transport http.RoundTripper, to func() *url.URL, decide func(w http.ResponseWriter, r *http.Request, pass http.Handler)) string {
-	pass := &httputil.ReverseProxy{
-		Transport:    transport,
-		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(to()) },
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+// of each request.
+func (c *cluster) relay(transport http.RoundTripper, to func() *url.URL, decide relay.Decide) *relay.Relay {
+	c.Helper()
+	r, err := relay.New(transport, to, decide)
+	if err != nil {
+		c.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { decide(w, r, pass) }))
-	c.Cleanup(server.Close)
-	return server.URL
+	c.Cleanup(r.Close)
+	return r
 }
 
 // door is between the scheduler and muster. It keeps bind calls about some pods waiting
@@ -57,7 +52,7 @@ func (s *server) shutFor(prefix string) *door {
 			}
 		}
 		pass.ServeHTTP(w, r)
-	})
+	}).URL()
 	s.Cleanup(d.open)
 	return d
 }
@@ -80,8 +75,7 @@ func (d *door) through(config map[string]any) {
 
 // podToBind is the name of the pod that a bind call is about.
 func podToBind(r *http.Request) string {
-	body, err := io.ReadAll(r.Body)
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	body, err := relay.Body(r)
 	var args extenderv1.ExtenderBindingArgs
 	if err != nil || json.Unmarshal(body, &args) != nil {
 		return ""
@@ -89,12 +83,9 @@ func podToBind(r *http.Request) string {
 	return args.PodName
 }
 
-// answer is what becomes of a binding that muster has the API server make.
-type answer func(w http.ResponseWriter, r *http.Request, pass http.Handler)
-
-// bindingsAnswered returns a kubeconfig of an API server that treats each binding as the
-// test says for the pod, nil for as ever.
-func (c *cluster) bindingsAnswered(by func(pod string) answer) (kubeconfig string) {
+// bindingsAnswered returns a kubeconfig of an API server that treats each binding that muster
+// has it make as the test says for the pod, nil for as ever.
+func (c *cluster) bindingsAnswered(by func(pod string) relay.Decide) (kubeconfig string) {
 	c.Helper()
 	config := shared.RESTConfig()
 	transport, err := rest.TransportFor(config)
@@ -105,7 +96,7 @@ func (c *cluster) bindingsAnswered(by func(pod string) answer) (kubeconfig strin
 	if err != nil {
 		c.Fatal(err)
 	}
-	address := c.relay(transport, func() *url.URL { return to }, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+	before := c.relay(transport, func() *url.URL { return to }, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		if path := strings.Split(strings.Trim(r.URL.Path, "/"), "/"); path[len(path)-1] == "binding" {
 			if answer := by(path[len(path)-2]); answer != nil {
 				answer(w, r, pass)
@@ -114,14 +105,8 @@ func (c *cluster) bindingsAnswered(by func(pod string) answer) (kubeconfig strin
 		}
 		pass.ServeHTTP(w, r)
 	})
-	const name = "relay"
 	kubeconfig = filepath.Join(c.TempDir(), "kubeconfig")
-	err = clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: address}},
-		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name}},
-		CurrentContext: name,
-	}, kubeconfig)
-	if err != nil {
+	if err := before.WriteKubeconfig(kubeconfig); err != nil {
 		c.Fatal(err)
 	}
 	return kubeconfig

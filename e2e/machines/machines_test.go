@@ -1,4 +1,4 @@
-package campaign
+package machines
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -30,13 +32,31 @@ func TestMachinesEndPods(t *testing.T) {
 		"it is on no node":                    {events: []watch.Event{shown(boundAt("5", "a", pending))}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMachines(nil)
+			m := New(nil)
 			for _, e := range test.events {
-				m.observe(e)
+				m.Observe(e)
 			}
 			if due := m.due(now); (len(due) > 0) != test.due {
 				t.Errorf("%d pods are to end, want %t", len(due), test.due)
 			}
 		})
 	}
+}
+
+func shown(o runtime.Object) watch.Event   { return watch.Event{Type: watch.Modified, Object: o} }
+func deleted(o runtime.Object) watch.Event { return watch.Event{Type: watch.Deleted, Object: o} }
+
+func node(version string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: version}}
+}
+
+func boundAt(version, name string, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: version},
+		Spec:       corev1.PodSpec{NodeName: "n"},
+	}
+	for _, f := range change {
+		f(p)
+	}
+	return p
 }

@@ -1,4 +1,5 @@
-package campaign
+// Package machines ends pods as kubelets and the pod garbage collector do, where there are none.
+package machines
 
 import (
 	"context"
@@ -15,9 +16,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// machines ends pods as kubelets and the pod garbage collector do: those whose time to
-// end is over, and those on nodes that are lost.
-type machines struct {
+// inFlight is how many pods are ended at a time.
+const inFlight = 16
+
+// Machines ends the pods whose time to end is over, and those on nodes that are lost. Its
+// methods are safe for concurrent use.
+type Machines struct {
 	client kubernetes.Interface
 
 	mu   sync.Mutex
@@ -25,11 +29,13 @@ type machines struct {
 	pods map[types.UID]*corev1.Pod // that are bound
 }
 
-func newMachines(client kubernetes.Interface) *machines {
-	return &machines{client: client, lost: map[string]bool{}, pods: map[types.UID]*corev1.Pod{}}
+// New returns machines on which there is nothing yet.
+func New(client kubernetes.Interface) *Machines {
+	return &Machines{client: client, lost: map[string]bool{}, pods: map[types.UID]*corev1.Pod{}}
 }
 
-func (m *machines) observe(event watch.Event) {
+// Observe takes in an event of a node or a pod.
+func (m *Machines) Observe(event watch.Event) {
 	gone := event.Type == watch.Deleted
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -46,7 +52,7 @@ func (m *machines) observe(event watch.Event) {
 }
 
 // due are the pods to end.
-func (m *machines) due(now time.Time) []*corev1.Pod {
+func (m *Machines) due(now time.Time) []*corev1.Pod {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var due []*corev1.Pod
@@ -58,8 +64,8 @@ func (m *machines) due(now time.Time) []*corev1.Pod {
 	return due
 }
 
-// run ends pods until the context ends.
-func (m *machines) run(ctx context.Context) error {
+// Run ends pods until the context ends.
+func (m *Machines) Run(ctx context.Context) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -74,7 +80,7 @@ func (m *machines) run(ctx context.Context) error {
 	}
 }
 
-func (m *machines) end(ctx context.Context, pods []*corev1.Pod) error {
+func (m *Machines) end(ctx context.Context, pods []*corev1.Pod) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(inFlight)
 	for _, p := range pods {
