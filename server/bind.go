@@ -49,6 +49,11 @@ func (e *Extender) bindPod(c *call, args *extenderv1.ExtenderBindingArgs) error 
 	if e.client == nil {
 		return errSnapshot
 	}
+	return e.flights.do(c.ctx, args.PodUID, args.Node, func() error { return e.bindOnce(c, args) })
+}
+
+// bindOnce binds a pod about which there is no other call.
+func (e *Extender) bindOnce(c *call, args *extenderv1.ExtenderBindingArgs) error {
 	if pod := e.cluster.PendingPod(args.PodUID); pod != nil {
 		c.profile = pod.Spec.SchedulerName
 		e.assume(pod, args.Node)

@@ -214,6 +214,32 @@ func TestABindingRenewsTheAssumption(t *testing.T) {
 	})
 }
 
+func TestABindCallForAnotherNodeDoesNotMoveAPodThatIsBeingBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan error)
+		e, pod := pendingOn(t, bindings(func(*corev1.Binding) error { return <-answer }), time.Hour)
+		other := &corev1.Node{}
+		other.Name = "b"
+		if err := e.cluster.Set(other); err != nil {
+			t.Fatal(err)
+		}
+		first, second := bindCall(t.Context(), t, pod, "a"), bindCall(t.Context(), t, pod, "b")
+		ended := make(chan error)
+		go func() { ended <- e.bind(first) }()
+		synctest.Wait()
+		if err := e.bind(second); err != nil || second.outcome != outcomeError {
+			t.Errorf("the second call ends as %q, error %v", second.outcome, err)
+		}
+		if got := e.cluster.Assumed(pod.UID); got != "a" {
+			t.Errorf("the pod is assumed on %q, want a", got)
+		}
+		answer <- nil
+		if err := <-ended; err != nil || first.outcome != outcomeOK {
+			t.Errorf("the first call ends as %q, error %v", first.outcome, err)
+		}
+	})
+}
+
 // pendingOn is an extender that sees one node named a and one pending pod.
 func pendingOn(t *testing.T, client *fake.Clientset, assumeTTL time.Duration) (*Extender, *corev1.Pod) {
 	t.Helper()

@@ -31,6 +31,8 @@ type Extender struct {
 	nominator *nomination.Nominator
 	// gangs holds the members of gangs together. It is nil without an API server.
 	gangs *gang.Manager
+	// flights are the bind calls that are being answered.
+	flights flights
 	// orders are what was learned by requests that were read at the same time.
 	orders chan *order
 	// pick breaks ties: it returns a number from 0 to n-1.
