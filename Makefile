@@ -91,6 +91,10 @@ conformance: ## Hold verdicts and scores against kube-scheduler's, and remembere
 campaign: ## Look for what nomination breaks while pods, nodes and muster come and go (CAMPAIGN_ROUNDS, CAMPAIGN_LENGTH, CAMPAIGN_SEED, CAMPAIGN_NODES)
 	cd e2e && go run ./cmd/campaign
 
+.PHONY: faults-gang
+faults-gang: ## Look for what breaks gangs while processes die, calls fail and objects change (SEEDS, SEED for one, LANES)
+	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/gangfaults
+
 $(RESULTS):
 	@mkdir -p $@
 

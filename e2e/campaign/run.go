@@ -92,7 +92,7 @@ func (l laboratory) perform(ctx context.Context, s *script, way way) (o *outcome
 		return nil, err
 	}
 	log := l.controlPlane.Log(binaries.Scheduler)
-	logged := sizeOf(log)
+	logged := muster.LogSize(log)
 	if err := l.controlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config}); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (l laboratory) perform(ctx context.Context, s *script, way way) (o *outcome
 		return nil, err
 	}
 	l.controlPlane.StopScheduler()
-	if o.complaints, err = complaints(log, logged); err != nil {
+	if o.complaints, err = muster.Complaints(log, logged); err != nil {
 		return nil, err
 	}
 	if err := l.clear(ctx); err != nil {

@@ -28,33 +28,56 @@ type Place struct {
 // Places returns a place for each pending pod that fits on some node as the cluster is
 // now. Pods are judged one by one: two of them may be given the same room.
 func Places(nodes []*corev1.Node, pods []*corev1.Pod) []Place {
+	rooms := newRooms(nodes, pods)
+	var places []Place
+	for _, p := range pods {
+		if p.Spec.NodeName != "" || p.DeletionTimestamp != nil || finished(p) {
+			continue
+		}
+		if r := firstThatAdmits(rooms, newDemand(p)); r != nil {
+			places = append(places, Place{Pod: p, Node: r.node.Name})
+		}
+	}
+	return places
+}
+
+// Together is how many pods of a few, in their order, fit beside each other on the first node
+// that has room, as the cluster is now. For pods that are alike it is the most that fit.
+func Together(nodes []*corev1.Node, pods, few []*corev1.Pod) (fit int) {
+	rooms := newRooms(nodes, pods)
+	for _, p := range few {
+		demand := newDemand(p)
+		if r := firstThatAdmits(rooms, demand); r != nil {
+			r.take(demand)
+			fit++
+		}
+	}
+	return fit
+}
+
+// newRooms is what nodes have left beside the pods that are bound to them.
+func newRooms(nodes []*corev1.Node, pods []*corev1.Pod) []*room {
 	rooms := make([]*room, len(nodes))
 	byName := make(map[string]*room, len(nodes))
 	for i, n := range nodes {
 		rooms[i] = newRoom(n)
 		byName[n.Name] = rooms[i]
 	}
-	var pending []*corev1.Pod
 	for _, p := range pods {
-		switch r := byName[p.Spec.NodeName]; {
-		case finished(p):
-		case p.Spec.NodeName == "" && p.DeletionTimestamp == nil:
-			pending = append(pending, p)
-		case r != nil:
+		if r := byName[p.Spec.NodeName]; r != nil && !finished(p) {
 			r.take(newDemand(p))
 		}
 	}
-	var places []Place
-	for _, p := range pending {
-		demand := newDemand(p)
-		for _, r := range rooms {
-			if r.admits(demand) {
-				places = append(places, Place{Pod: p, Node: r.node.Name})
-				break
-			}
+	return rooms
+}
+
+func firstThatAdmits(rooms []*room, d demand) *room {
+	for _, r := range rooms {
+		if r.admits(d) {
+			return r
 		}
 	}
-	return places
+	return nil
 }
 
 // finished pods hold no room although they name a node.

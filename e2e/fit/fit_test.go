@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -58,6 +59,25 @@ func TestAPodHasAPlaceExactlyWhenTheInTreeSchedulerSeesOne(t *testing.T) {
 	}
 	if fitting < 50 || homeless < 50 {
 		t.Errorf("%d pods fit and %d do not: too few of a kind to tell anything", fitting, homeless)
+	}
+}
+
+func TestPodsFitTogetherWhereEachTakesRoomFromTheNext(t *testing.T) {
+	room := func(name, cpu string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourcePods: resource.MustParse("9"),
+		}}}
+	}
+	asks := func(cpu string) *corev1.Pod {
+		return &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
+		}}}}}
+	}
+	bound := asks("2")
+	bound.Spec.NodeName = "b"
+	few := []*corev1.Pod{asks("2"), asks("2"), asks("2"), asks("2")}
+	if got := fit.Together([]*corev1.Node{room("a", "5"), room("b", "4")}, append(few, bound), few); got != 3 {
+		t.Errorf("%d pods fit together, want 3", got)
 	}
 }
 

@@ -55,6 +55,10 @@ type Options struct {
 	Beside map[string]Selection
 	// MinBacklog is how many pods must wait to be nominated, muster's default when 0.
 	MinBacklog int
+	// Config are further fields of the configuration.
+	Config map[string]any
+	// Kubeconfig is the path of the one to use, the administrator's when empty.
+	Kubeconfig string
 	// Progress hears about the build. Nil is silence.
 	Progress io.Writer
 }
@@ -102,7 +106,7 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 	s.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	s.spec = process.Spec{
 		Name: "muster", Path: s.binary, Log: filepath.Join(dir, "muster.log"),
-		Args: []string{"serve", "--config=" + s.config, "--kubeconfig=" + o.ControlPlane.Kubeconfig(), "--listen=" + s.address},
+		Args: []string{"serve", "--config=" + s.config, "--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig()), "--listen=" + s.address},
 	}
 	if s.process, err = process.Start(s.spec); err != nil {
 		return nil, err
@@ -133,6 +137,7 @@ func (o Options) writeConfig(path string) error {
 	if o.MinBacklog > 0 {
 		fields["nomination"] = map[string]any{"minBacklog": o.MinBacklog}
 	}
+	maps.Copy(fields, o.Config)
 	config, err := yaml.Marshal(fields)
 	if err != nil {
 		return fmt.Errorf("encode muster's config: %w", err)
@@ -145,6 +150,9 @@ func (o Options) writeConfig(path string) error {
 
 // URL that muster serves.
 func (s *Server) URL() string { return "http://" + s.address }
+
+// Log is the path of its log.
+func (s *Server) Log() string { return s.spec.Log }
 
 // Pid is the operating system's number of the process.
 func (s *Server) Pid() int { return s.process.Pid() }
@@ -180,7 +188,13 @@ func (s *Server) Err() error { return s.process.Err() }
 // SchedulerConfig is the configuration of a stock scheduler that uses this server, as
 // `muster scheduler-config` prints it with the flags.
 func (s *Server) SchedulerConfig(ctx context.Context, flags ...string) (string, error) {
-	return SchedulerConfig(ctx, s.binary, s.URL(), append([]string{"--config=" + s.config}, flags...)...)
+	return s.SchedulerConfigFor(ctx, s.URL(), flags...)
+}
+
+// SchedulerConfigFor is SchedulerConfig for a scheduler that is to call another URL, at which
+// something stands before this server.
+func (s *Server) SchedulerConfigFor(ctx context.Context, url string, flags ...string) (string, error) {
+	return SchedulerConfig(ctx, s.binary, url, append([]string{"--config=" + s.config}, flags...)...)
 }
 
 // SchedulerConfig is the configuration of a stock scheduler that uses an extender at a
@@ -202,6 +216,17 @@ func (s *Server) ready(ctx context.Context) error {
 		return err
 	}
 	return body.Close()
+}
+
+// Page is what a page of muster's says.
+func (s *Server) Page(ctx context.Context, path string) (string, error) {
+	body, err := s.get(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	text, err := io.ReadAll(body)
+	return string(text), err
 }
 
 // get returns the body of a path that answers 200.

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -34,7 +34,7 @@ func New(transport http.RoundTripper, to func() *url.URL, decide Decide) (*Relay
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	quiet := log.New(io.Discard, "", 0) // that clients and servers go away is what this is for
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // that clients and servers go away is what this is for
 	pass := &httputil.ReverseProxy{
 		Transport:    transport,
 		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(to()) },

@@ -1,0 +1,206 @@
+package gangfaults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+// tale is a history that is written by hand: each step is a second after the one before.
+type tale struct {
+	entries []entry
+	at      time.Time
+}
+
+func newTale() *tale { return &tale{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} }
+
+func (t *tale) tell(e entry) *tale {
+	t.at = t.at.Add(time.Second)
+	e.at, e.version = t.at, uint64(len(t.entries)+1)
+	t.entries = append(t.entries, e)
+	return t
+}
+
+func (t *tale) pass(d time.Duration) *tale { t.at = t.at.Add(d); return t }
+
+// group tells of a PodGroup g, of which conditions say why it waits.
+func (t *tale) group(minMember int, reason string) *tale {
+	object := (&gang{name: "g", label: v1alpha1.LabelX, minMember: minMember}).podGroup()
+	if reason != "" {
+		object.Object["status"] = map[string]any{"conditions": []any{
+			map[string]any{"type": "Scheduled", "status": "False", "reason": reason, "message": "because"},
+		}}
+	}
+	return t.tell(entry{group: object})
+}
+
+func (t *tale) pod(name string, change ...func(*corev1.Pod)) *tale {
+	return t.tell(entry{pod: pod(name, change...)})
+}
+
+func (t *tale) lost(name string) *tale { return t.tell(entry{pod: pod(name), gone: true}) }
+
+func (t *tale) told(about string) *tale {
+	return t.tell(entry{event: &corev1.Event{
+		InvolvedObject: corev1.ObjectReference{UID: types.UID(about)}, ReportingController: "muster", Reason: "Unschedulable",
+	}})
+}
+
+func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := newPod(name, 1000, "")
+	p.UID = types.UID(name)
+	p.Labels = map[string]string{v1alpha1.LabelX: "g"}
+	for _, f := range change {
+		f(p)
+	}
+	return p
+}
+
+func bound(p *corev1.Pod)     { p.Spec.NodeName = "n" }
+func succeeded(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "n", corev1.PodSucceeded }
+func deleting(p *corev1.Pod)  { p.DeletionTimestamp = &metav1.Time{} }
+func single(p *corev1.Pod)    { p.Labels = nil }
+func bare(p *corev1.Pod) {
+	p.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
+	p.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "2"}
+}
+
+const long = partialLimit + time.Minute
+
+func TestAGangThatIsBoundInPartHasThirtySeconds(t *testing.T) {
+	for name, test := range map[string]struct {
+		tale     *tale
+		findings int
+		started  int
+	}{
+		"nothing is bound":                     {newTale().group(2, "").pod("a").pod("b").pass(long), 0, 0},
+		"one is bound for good":                {newTale().group(2, "").pod("a", bound).pod("b").pass(long), 1, 0},
+		"one is bound at first":                {newTale().group(2, "").pod("a", bound).pod("b").pass(10*time.Second).pod("b", bound).pass(long), 0, 1},
+		"the other one is bound too late":      {newTale().group(2, "").pod("a", bound).pod("b").pass(long).pod("b", bound), 1, 1},
+		"the condition says why":               {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Unschedulable").pass(long), 0, 0},
+		"the condition says only that":         {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Waiting").pass(long), 1, 0},
+		"the condition says why too late":      {newTale().group(2, "").pod("a", bound).pod("b").pass(long).group(2, "Unschedulable"), 1, 0},
+		"the condition says why no more":       {newTale().group(2, "Unschedulable").pod("a", bound).group(2, "").pass(long), 1, 0},
+		"one is lost, and nobody says why":     {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").pass(long), 1, 1},
+		"all are lost":                         {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").lost("a").pass(long), 0, 1},
+		"one is being deleted for good":        {newTale().group(2, "").pod("a", bound).pod("b", bound, deleting).pass(long), 1, 0},
+		"one has succeeded":                    {newTale().group(2, "").pod("a", succeeded).pod("b", bound).pass(long), 0, 1},
+		"minMember is raised":                  {newTale().group(2, "").pod("a", bound).pod("b", bound).group(3, "").pass(long), 1, 1},
+		"minMember is lowered":                 {newTale().group(3, "").pod("a", bound).pod("b", bound).group(2, "").pass(long), 0, 1},
+		"the PodGroup is not there":            {newTale().pod("a", bound).pod("b").pass(long), 0, 0},
+		"it says so itself, and nobody why":    {newTale().pod("a", bare, bound).pod("b", bare).pass(long), 1, 0},
+		"it says so itself, and an event why":  {newTale().pod("a", bare, bound).pod("b", bare).told("b").pass(long), 0, 0},
+		"it says so itself, and nobody waits":  {newTale().pod("a", bare, bound).pass(long), 0, 0},
+		"of two gaps none is too long":         {newTale().group(2, "").pod("a", bound).pass(20*time.Second).lost("a").pod("b", bound).pass(20 * time.Second).lost("b"), 0, 0},
+		"an event about a pod with a PodGroup": {newTale().group(2, "").pod("a", bound).pod("b").told("b").pass(long), 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			slices.Reverse(test.tale.entries) // their order is told by versions
+			v := judgeGangs(test.tale.entries, test.tale.at)
+			if len(v.findings) != test.findings || v.started != test.started {
+				t.Errorf("findings %v, %d gangs whole, want %d findings and %d gangs", v.findings, v.started, test.findings, test.started)
+			}
+			if len(v.findings) > 0 && v.longest <= partialLimit {
+				t.Errorf("the longest was %s", v.longest)
+			}
+		})
+	}
+}
+
+func TestNoBindCallIsHeldPastItsDeadline(t *testing.T) {
+	const limit, late = 3 * time.Second, 3*time.Second + 2*holdSlack
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	after := func(d time.Duration) time.Time { return began.Add(d) }
+	for name, test := range map[string]struct {
+		call call
+		late bool
+	}{
+		"it ends in time":                  {call{gang: "g", ended: after(limit)}, false},
+		"it ends a little late":            {call{gang: "g", ended: after(limit + holdSlack)}, false},
+		"it ends too late":                 {call{gang: "g", ended: after(late)}, true},
+		"it lasts":                         {call{gang: "g"}, true},
+		"it is let go in time":             {call{gang: "g", let: after(limit), ended: after(time.Minute)}, false},
+		"it is let go too late":            {call{gang: "g", let: after(late), ended: after(time.Minute)}, true},
+		"it is about a pod of no gang":     {call{gang: "single", ended: after(time.Minute)}, false},
+		"it began just before all is over": {call{gang: "g", arrived: after(time.Hour - time.Second)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.call.arrived.IsZero() {
+				test.call.arrived = began
+			}
+			findings := judgeHolds([]call{test.call}, map[string]time.Duration{"g": limit}, after(time.Hour))
+			if (len(findings) > 0) != test.late {
+				t.Errorf("findings %v, want some: %t", findings, test.late)
+			}
+		})
+	}
+}
+
+func TestAClusterIsSettledWhenNothingCouldStart(t *testing.T) {
+	cordoned := newNode("n", 2)
+	cordoned.Spec.Unschedulable = true
+	for name, test := range map[string]struct {
+		cores int64
+		tale  *tale
+		want  string // "" for settled
+	}{
+		"there is nothing":                              {2, newTale(), ""},
+		"a gang is whole":                               {2, newTale().group(2, "").pod("a", bound).pod("b", bound), ""},
+		"there is room for a gang":                      {2, newTale().group(2, "").pod("a").pod("b"), "gang g has 0 of 2 members bound, and 2 of 2 others fit"},
+		"there is room for a part of a gang":            {1, newTale().group(2, "").pod("a").pod("b"), ""},
+		"there is room for the rest of a gang":          {2, newTale().group(2, "Unschedulable").pod("a", bound).pod("b"), "gang g has 1 of 2 members bound, and 1 of 1 others fit"},
+		"there is no room for the rest, and it says so": {1, newTale().group(2, "Unschedulable").pod("a", bound).pod("b"), ""},
+		"there is no room for the rest, and no word":    {1, newTale().group(2, "").pod("a", bound).pod("b"), "gang g has 1 of 2 members bound without a word about why"},
+		"a gang has too few members":                    {2, newTale().group(3, "").pod("a").pod("b"), ""},
+		"a gang has no PodGroup":                        {2, newTale().pod("a").pod("b"), ""},
+		"there is room for one more than there must be": {3, newTale().group(2, "").pod("a", bound).pod("b", bound).pod("c"), "gang g has 2 of 2 members bound, and 1 of 1 others fit"},
+		"those that have succeeded count as well":       {2, newTale().group(2, "").pod("a", succeeded).pod("b"), "gang g has 1 of 2 members bound, and 1 of 1 others fit"},
+		"there is room for a pod of no gang":            {2, newTale().pod("a", single), "pod a fits on node n"},
+		"there is none":                                 {1, newTale().pod("a", single, bound).pod("b", single), ""},
+		"a pod is being deleted":                        {2, newTale().pod("a", single, bound, deleting), "pod a is being deleted"},
+		"the node is cordoned":                          {0, newTale().pod("a", single), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newState()
+			node := newNode("n", test.cores)
+			if test.cores == 0 {
+				node = cordoned
+			}
+			s.apply(entry{node: node})
+			for _, e := range test.tale.entries {
+				s.apply(e)
+			}
+			if got := strings.Join(s.unsettled(), "; "); got != test.want {
+				t.Errorf("unsettled because %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestARunWithFindingsIsTold(t *testing.T) {
+	var out strings.Builder
+	r := newReport(2, &out)
+	r.begin(time.Now())
+	r.add(&outcome{seed: 7, faults: map[fault]int{nodeLost: 2}})
+	if err := r.err(); err != nil {
+		t.Errorf("without findings: %v", err)
+	}
+	r.add(&outcome{seed: 8, faults: map[fault]int{nodeLost: 1}, verdict: verdict{findings: []finding{{overcommitted, "node n"}}}, log: []string{"0.1 delete node n"}})
+	r.print(&out)
+	for _, want := range []string{"make faults-gang SEED=8", "VIOLATION overcommitted: node n", "0.1 delete node n", "figure gang_fault_runs=2\n", "figure gang_violations=1\n", "3 × node deleted"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if err := r.err(); err == nil || !strings.Contains(err.Error(), fmt.Sprint([]uint64{8})) {
+		t.Errorf("the error is %v", err)
+	}
+}
