@@ -29,6 +29,7 @@ func (m *Manager) Observe(key Key) (status.Observation, bool) {
 	if g == nil {
 		return o, true
 	}
+	o.SchedulerName = m.reporter(g.schedulerName)
 	o.Counts.Succeeded, o.Counts.Failed = g.done.succeeded.Len(), g.done.failed.Len()
 	for _, p := range g.members {
 		switch {

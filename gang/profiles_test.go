@@ -48,7 +48,7 @@ func TestAGangIsPlannedByTheProfileThatIsInForce(t *testing.T) {
 	})
 }
 
-func TestTheOrderOfGangsIsTheSameInAllProfiles(t *testing.T) {
+func TestGangsOfAllProfilesStandInOneOrderAndHaveEventsOfTheirOwn(t *testing.T) {
 	run(t, func(p *process) {
 		one, other := configv1alpha2.Default().Profiles[0], configv1alpha2.Default().Profiles[0]
 		one.SchedulerName, other.SchedulerName = "one", "other"
@@ -64,6 +64,15 @@ func TestTheOrderOfGangsIsTheSameInAllProfiles(t *testing.T) {
 			p.set(objects(members(g.name, 2, "1", of(g.schedulerName), ofPriority(g.priority)))...)
 		}
 		p.after(time.Second)
+		for name, want := range map[string]string{"low": "one", "high": "other"} {
+			if o, _ := p.Observe(named(name)); o.SchedulerName != want {
+				t.Errorf("events about %s are reported by %q, want %s", name, o.SchedulerName, want)
+			}
+		}
+		p.profiles.Replace(p.newStores(one)...)
+		if o, _ := p.Observe(named("high")); o.SchedulerName != "" {
+			t.Errorf("without its profile, events about a group are reported by %q", o.SchedulerName)
+		}
 		var order []string
 		for _, g := range p.Report() {
 			order = append(order, g.Name)

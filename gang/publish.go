@@ -29,11 +29,11 @@ const (
 // Publish keeps the status of PodGroups true and tells people why groups wait, by events,
 // until the context ends. As Run it is for one process at a time.
 func (m *Manager) Publish(ctx context.Context, clients Clients) error {
-	recorder, err := status.NewRecorder(ctx, clients.Core)
+	recorders, err := status.NewRecorders(ctx, clients.Core)
 	if err != nil {
 		return fmt.Errorf("record events: %w", err)
 	}
-	events := status.NewEvents(recorder, m.clock)
+	events := status.NewEvents(recorders, m.clock)
 	writer := status.NewWriter(status.Options[Key]{
 		Logger: m.log, Clock: m.clock, Client: clients.Dynamic, Events: events, Observe: m.Observe,
 	})
@@ -51,7 +51,7 @@ func (m *Manager) Publish(ctx context.Context, clients Clients) error {
 				writer.Enqueue(key)
 			}
 			for _, told := range m.unknown() {
-				events.Tell(told.pod, nil, told.reason, told.why)
+				events.Tell(told.schedulerName, told.pod, nil, told.reason, told.why)
 			}
 		}
 	}
@@ -59,9 +59,10 @@ func (m *Manager) Publish(ctx context.Context, clients Clients) error {
 
 // told is an event about a member.
 type told struct {
-	pod    *corev1.Pod
-	reason status.Reason
-	why    string
+	pod           *corev1.Pod
+	schedulerName string // of its profile, "" when it has none
+	reason        status.Reason
+	why           string
 }
 
 // unknown are members to tell about, since there is no PodGroup that could say why they
@@ -77,9 +78,18 @@ func (m *Manager) unknown() (all []told) {
 		waiting := g.in(pending)
 		for _, p := range waiting[:min(len(waiting), mostTold)] {
 			if now.Sub(p.since) >= time.Second {
-				all = append(all, told{p.pod.Pod, g.reason, g.why})
+				all = append(all, told{p.pod.Pod, m.reporter(p.pod.Spec.SchedulerName), g.reason, g.why})
 			}
 		}
 	}
 	return all
+}
+
+// reporter is the scheduler name under which there are events, "" when no profile has it:
+// muster does not speak for other schedulers.
+func (m *Manager) reporter(schedulerName string) string {
+	if m.profiles.Of(schedulerName) == nil {
+		return ""
+	}
+	return schedulerName
 }

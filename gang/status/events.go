@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -27,7 +28,7 @@ const (
 	maxNote = 1024
 	// action is what muster was doing, by kube-scheduler's name for it.
 	action = "Scheduling"
-	// component is who muster is in events.
+	// component is who muster is in events that are not about a profile of its.
 	component = "muster"
 )
 
@@ -41,8 +42,8 @@ type Object interface {
 // Events tells people about groups and pods without repeating itself. Its methods are safe
 // for concurrent use and return at once.
 type Events struct {
-	recorder events.EventRecorder
-	clock    clock.PassiveClock
+	recorders Recorders
+	clock     clock.PassiveClock
 
 	mu   sync.Mutex
 	told *lru.Cache // of topic → told
@@ -59,16 +60,20 @@ type told struct {
 	at    time.Time
 }
 
-// NewEvents returns Events that are recorded by a recorder such as that of [NewRecorder].
-func NewEvents(recorder events.EventRecorder, now clock.PassiveClock) *Events {
-	return &Events{recorder: recorder, clock: now, told: lru.New(maxTold)}
+// Recorders returns the recorder of the events that a scheduler reports, by its name.
+type Recorders func(schedulerName string) events.EventRecorder
+
+// NewEvents returns Events that are recorded by recorders such as those of [NewRecorders].
+func NewEvents(recorders Recorders, now clock.PassiveClock) *Events {
+	return &Events{recorders: recorders, clock: now, told: lru.New(maxTold)}
 }
 
-// Tell records an event about an object; related is nil or what else it concerns. Of one
+// Tell records an event about an object; related is nil or what else it concerns. It is
+// reported by the scheduler of a name, or by muster when that is "". Of one
 // object and reason only one event is recorded a minute, and the same words only twice an
 // hour. About one version of an object the API server keeps the first words of a few
 // minutes, and how often there were others.
-func (e *Events) Tell(about, related Object, reason Reason, words string) {
+func (e *Events) Tell(schedulerName string, about, related Object, reason Reason, words string) {
 	if !e.isNews(topic{about.GetUID(), reason}, words) {
 		return
 	}
@@ -76,7 +81,7 @@ func (e *Events) Tell(about, related Object, reason Reason, words string) {
 	if related != nil {
 		other = related
 	}
-	e.recorder.Eventf(about, other, reason.eventType(), string(reason), action, "%s", shorten(words))
+	e.recorders(cmp.Or(schedulerName, component)).Eventf(about, other, reason.eventType(), string(reason), action, "%s", shorten(words))
 }
 
 func (e *Events) isNews(topic topic, words string) bool {
@@ -106,13 +111,15 @@ func shorten(words string) string {
 	return words[:end] + more
 }
 
-// NewRecorder returns a recorder that creates events through a client, in the background,
+// NewRecorders returns recorders that create events through a client, in the background,
 // until the context ends.
-func NewRecorder(ctx context.Context, client kubernetes.Interface) (events.EventRecorder, error) {
+func NewRecorders(ctx context.Context, client kubernetes.Interface) (Recorders, error) {
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 		return nil, err
 	}
 	context.AfterFunc(ctx, broadcaster.Shutdown)
-	return broadcaster.NewRecorder(scheme.Scheme, component), nil
+	return func(schedulerName string) events.EventRecorder {
+		return broadcaster.NewRecorder(scheme.Scheme, schedulerName)
+	}, nil
 }

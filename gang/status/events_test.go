@@ -37,7 +37,7 @@ func newPod(name string) *corev1.Pod {
 
 func TestEventsDoNotRepeatThemselves(t *testing.T) {
 	recorder, clock := events.NewFakeRecorder(100), clocktesting.NewFakePassiveClock(first())
-	e := NewEvents(recorder, clock)
+	e := NewEvents(func(string) events.EventRecorder { return recorder }, clock)
 	group, pod := newPodGroup(v1alpha1.PodGroupStatus{}), newPod("p")
 	steps := []struct {
 		name   string
@@ -58,16 +58,16 @@ func TestEventsDoNotRepeatThemselves(t *testing.T) {
 	}
 	for _, step := range steps {
 		clock.SetTime(clock.Now().Add(step.after))
-		e.Tell(step.about, nil, step.reason, step.words)
+		e.Tell("", step.about, nil, step.reason, step.words)
 		if diff := cmp.Diff(step.want, recorded(recorder)); diff != "" {
 			t.Errorf("%s: events, want (-) got (+):\n%s", step.name, diff)
 		}
 	}
 }
 
-func TestAnEventNamesItsObjectsAndIsNeverTooLong(t *testing.T) {
+func TestAnEventNamesItsObjectsAndItsSchedulerAndIsNeverTooLong(t *testing.T) {
 	client := fake.NewClientset()
-	recorder, err := NewRecorder(t.Context(), client)
+	recorders, err := NewRecorders(t.Context(), client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,17 +76,29 @@ func TestAnEventNamesItsObjectsAndIsNeverTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer watch.Stop()
-	e := NewEvents(recorder, clocktesting.NewFakePassiveClock(first()))
-	e.Tell(newPod("p"), newPodGroup(v1alpha1.PodGroupStatus{}), Unschedulable, "a"+strings.Repeat("ä", maxNote))
+	e := NewEvents(recorders, clocktesting.NewFakePassiveClock(first()))
+	e.Tell("batch", newPod("p"), newPodGroup(v1alpha1.PodGroupStatus{}), Unschedulable, "a"+strings.Repeat("ä", maxNote))
 
 	type summary struct{ Type, Reason, Action, By, About, Related string }
 	got := (<-watch.ResultChan()).Object.(*eventsv1.Event)
-	want := summary{"Warning", "Unschedulable", "Scheduling", "muster", "v1 Pod default/p", "scheduling.x-k8s.io/v1alpha1 PodGroup default/g"}
+	want := summary{"Warning", "Unschedulable", "Scheduling", "batch", "v1 Pod default/p", "scheduling.x-k8s.io/v1alpha1 PodGroup default/g"}
 	if diff := cmp.Diff(want, summary{got.Type, got.Reason, got.Action, got.ReportingController, reference(&got.Regarding), reference(got.Related)}); diff != "" {
 		t.Errorf("want (-) got (+):\n%s", diff)
 	}
 	if len(got.Note) > maxNote || len(got.Note) < maxNote-utf8.UTFMax || !utf8.ValidString(got.Note) || !strings.HasSuffix(got.Note, "ä …") {
 		t.Errorf("a note of %d bytes that ends with %q", len(got.Note), got.Note[max(0, len(got.Note)-10):])
+	}
+}
+
+func TestAnEventThatIsOfNoProfileIsReportedByMuster(t *testing.T) {
+	recorder, by := events.NewFakeRecorder(100), ""
+	e := NewEvents(func(name string) events.EventRecorder {
+		by = name
+		return recorder
+	}, clocktesting.NewFakePassiveClock(first()))
+	e.Tell("", newPod("p"), nil, Unschedulable, "no node")
+	if got := recorded(recorder); len(got) != 1 || by != "muster" {
+		t.Errorf("%q reports %v, want muster to report one event", by, got)
 	}
 }
 

@@ -21,6 +21,8 @@ type Observation struct {
 	// not changed.
 	PodGroup *v1alpha1.PodGroup
 	Counts   Counts
+	// SchedulerName is that of the group's profile, "" when it has none.
+	SchedulerName string
 	// OccupiedBy are the owners of the pods, as namespace/name, separated by commas.
 	OccupiedBy string
 	// Reason and Message say why the group waits. They are left out when it does not, and may

@@ -134,7 +134,7 @@ func (w *Writer[Key]) write(ctx context.Context, group Key) error {
 	before := meta.FindStatusCondition(o.PodGroup.Status.Conditions, v1alpha1.PodGroupScheduledCondition)
 	after := meta.FindStatusCondition(next.Conditions, v1alpha1.PodGroupScheduledCondition)
 	if before == nil || before.Reason != after.Reason || before.Message != after.Message {
-		w.events.Tell(written, nil, Reason(after.Reason), after.Message)
+		w.events.Tell(o.SchedulerName, written, nil, Reason(after.Reason), after.Message)
 	}
 	return nil
 }
