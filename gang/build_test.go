@@ -174,6 +174,9 @@ func (p *process) filter(pod *corev1.Pod) string {
 		p.Fatalf("%s does not wait", pod.Name)
 	}
 	decision := p.Filter(known, 5)
+	if decision.Waits {
+		return decision.Reason
+	}
 	p.cluster.Release(pod.UID)
 	switch {
 	case decision.Reason != "":

@@ -16,12 +16,15 @@ const (
 	ReasonSiblings = "gang: members are missing"
 	ReasonNoPlace  = "gang: there is no place for as many members as must start together"
 	ReasonNoRoom   = "gang: there is no place for another member"
+	ReasonVictims  = "gang: pods are being evicted for it"
 )
 
 // Decision says what filter is to answer about a pod.
 type Decision struct {
 	// Reason refuses all nodes, unless it is "".
 	Reason string
+	// Waits says that the pod is refused for now, and counts on its place on, if it has one.
+	Waits bool
 	// Member says that the pod is of a gang whose members have places: the caller is to
 	// answer with one node, where the pod then counts, and to report it with Placed or
 	// Refused.
@@ -48,6 +51,10 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 	switch {
 	case reason != "":
 		return m.refuse(p, reason)
+	case m.awaiting(parts, p):
+		decision := m.refuse(p, ReasonVictims)
+		decision.Waits = true
+		return decision
 	case p.stage != pending:
 		return Decision{Member: true, Node: p.place}
 	case startedAll(parts):

@@ -141,17 +141,3 @@ func (m *Manager) Harm(victims []types.UID) Harm {
 	}
 	return NoHarm
 }
-
-// Starting says that a pod is of a gang that has not started: to evict others for it alone
-// would be for nothing.
-func (m *Manager) Starting(pod *cluster.Pod) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.receive()
-	g := m.asked(pod)
-	if g == nil {
-		return false
-	}
-	parts, reason := m.bundle(g)
-	return reason != "" || !startedAll(parts)
-}

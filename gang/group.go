@@ -87,11 +87,17 @@ type group struct {
 	weighed  uint64
 	mayEvict bool
 	took     time.Duration // the last plan
-	again    time.Time     // when it may be planned again, ahead of the scheduler
-	reason   status.Reason // the group waits
-	why      string        // and the same in words
-	dirty    bool          // something may have changed since [Manager.Changed] told
-	spec     *spec         // as it was last read
+	// clearing is what the present plan waits for, nil when that is nothing.
+	clearing *clearing
+	// sought is the generation of the cluster when the last search for victims failed, 0 for
+	// none, and soughtAgain when the next one may be made.
+	sought      uint64
+	soughtAgain time.Time
+	again       time.Time     // when it may be planned again, ahead of the scheduler
+	reason      status.Reason // the group waits
+	why         string        // and the same in words
+	dirty       bool          // something may have changed since [Manager.Changed] told
+	spec        *spec         // as it was last read
 }
 
 // waits notes why the group does not start; "" when it does.
@@ -154,4 +160,12 @@ func (g *group) tried() time.Time {
 		return g.created
 	}
 	return g.failed
+}
+
+// deadline is when the present plan ends without quorum.
+func (g *group) deadline(spec *spec) time.Time {
+	if g.clearing != nil {
+		return g.clearing.until
+	}
+	return g.planned.Add(spec.timeout)
 }

@@ -8,6 +8,8 @@ type metrics struct {
 	planning prometheus.Histogram
 	quorum   prometheus.Histogram
 	holds    prometheus.Histogram
+
+	preemptions, victims prometheus.Counter
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -38,10 +40,18 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			// 1 ms to 33 s.
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 		}),
+		preemptions: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "muster_gang_preemptions_total",
+			Help: "Times that pods had to go for a gang.",
+		}),
+		victims: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "muster_gang_preemption_victims_total",
+			Help: "Pods that had to go for gangs.",
+		}),
 	}
-	for _, reason := range []string{ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom} {
+	for _, reason := range []string{ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom, ReasonVictims} {
 		m.refusals.WithLabelValues(reason)
 	}
-	r.MustRegister(m.refusals, m.denials, m.planning, m.quorum, m.holds)
+	r.MustRegister(m.refusals, m.denials, m.planning, m.quorum, m.holds, m.preemptions, m.victims)
 	return m
 }

@@ -190,7 +190,12 @@ func (m *Manager) expire() {
 			m.deny(g, g.reason, g.why, errNoGroup)
 			continue
 		}
+		waits := m.awaiting(parts, nil)
 		if m.late(g, parts[0].spec, now) {
+			if waits {
+				m.deny(g, status.TimedOut, "pods that are to be evicted for it were not gone when the time was up", errTimeout)
+				continue
+			}
 			m.deny(g, status.TimedOut,
 				fmt.Sprintf("%d of %d members were held or bound when the time was up", g.letGo()+c[held], parts[0].spec.minMember), errTimeout)
 			continue
@@ -206,7 +211,7 @@ func (m *Manager) expire() {
 
 // late says whether a plan or a held call has waited too long.
 func (m *Manager) late(g *group, spec *spec, now time.Time) bool {
-	if now.Sub(g.planned) >= spec.timeout {
+	if !now.Before(g.deadline(spec)) {
 		return true
 	}
 	for _, p := range g.members {

@@ -22,6 +22,9 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 	for _, p := range parts {
 		m.judgeBy(p.group)
 	}
+	if m.awaiting(parts, asking) {
+		return ReasonVictims
+	}
 	if reason := incomplete(parts); reason != "" {
 		return reason
 	}
@@ -178,7 +181,7 @@ func (m *Manager) assume(snap *cluster.Snapshot, members []*member, places []pla
 			m.enter(p, placed)
 			p.place = snap.Node(index).Name
 			if p != asking {
-				m.steer(p, p.astray || min(m.looksAt, snap.NodeCount()) > m.limits.Few)
+				m.steer(p, m.worthNominating(p, snap))
 			}
 		}
 	}
@@ -228,7 +231,7 @@ func (m *Manager) deny(g *group, reason status.Reason, why string, err error) {
 		for _, p := range d.members {
 			m.giveUp(p, err)
 		}
-		d.failed, d.planned, d.again = now, time.Time{}, now.Add(m.limits.DenyTTL)
+		d.failed, d.planned, d.again, d.clearing = now, time.Time{}, now.Add(m.limits.DenyTTL), nil
 		d.waits(reason, why)
 		m.denied.add(d.key)
 	}

@@ -87,7 +87,7 @@ func (m *Manager) summary(g *group) Summary {
 	if reason == "" {
 		s.MinMember = spec.minMember
 		if !g.planned.IsZero() {
-			s.Deadline = g.planned.Add(spec.timeout)
+			s.Deadline = g.deadline(spec)
 		}
 	}
 	if g.letGo() < s.MinMember || reason != "" {

@@ -24,6 +24,11 @@ func (m *Manager) steer(p *member, nominate bool) {
 	}
 }
 
+// worthNominating says that the scheduler may not come upon the place of a member by itself.
+func (m *Manager) worthNominating(p *member, snap *cluster.Snapshot) bool {
+	return p.astray || min(m.looksAt, snap.NodeCount()) > m.limits.Few
+}
+
 // nominateTries is how often a nomination is written to a pod that keeps changing.
 const nominateTries = 3
 

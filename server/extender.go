@@ -144,8 +144,10 @@ func (e *Extender) filter(c *call) error {
 	if e.gangs != nil {
 		decision = e.gangs.Filter(pod, len(c.candidates.in(e.cluster.Snapshot())))
 	}
-	// The scheduler asks anew, so whatever was decided about the pod is void, but as advice.
-	e.cluster.Release(pod.UID)
+	if !decision.Waits {
+		// The scheduler asks anew, so whatever was decided about the pod is void, but as advice.
+		e.cluster.Release(pod.UID)
+	}
 	switch {
 	case decision.Reason != "":
 		e.refuse(c, decision.Reason)

@@ -102,14 +102,9 @@ func (e *Extender) refuse(c *call, reason string) {
 }
 
 // spareGangs takes out of the answer about a preemption what would harm gangs: nodes whose
-// victims are of a gang that is about to start; if there is another way, those whose victims
-// are needed by one that runs; and all nodes, if the pod itself is of a gang that has not
-// started, as room for one of its members is of no use.
-func (e *Extender) spareGangs(pod *cluster.Pod, victims map[string]*extenderv1.MetaVictims) {
-	if e.gangs.Starting(pod) {
-		clear(victims)
-		return
-	}
+// victims are of a gang that is about to start; and, if there is another way, those whose
+// victims are needed by one that runs.
+func (e *Extender) spareGangs(victims map[string]*extenderv1.MetaVictims) {
 	harm := map[string]gang.Harm{}
 	for node, of := range victims {
 		var uids []types.UID
@@ -125,6 +120,18 @@ func (e *Extender) spareGangs(pod *cluster.Pod, victims map[string]*extenderv1.M
 			return
 		}
 	}
+}
+
+// victimsOf is the answer about a preemption for a member of a gang that has not started.
+func victimsOf(p gang.Preemption) map[string]*extenderv1.MetaVictims {
+	if len(p.Victims) == 0 { // the scheduler takes that for an error
+		return map[string]*extenderv1.MetaVictims{}
+	}
+	victims := &extenderv1.MetaVictims{NumPDBViolations: int64(p.Violations)}
+	for _, pod := range p.Victims {
+		victims.Pods = append(victims.Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
+	}
+	return map[string]*extenderv1.MetaVictims{p.Node: victims}
 }
 
 // debugGangs shows all gangs.

@@ -7,7 +7,10 @@ import (
 
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
 	"muster.dev/muster/placement"
+	"muster.dev/muster/predicates"
 )
 
 // preempt answers on which of the nodes the pod would fit once victims are gone, and
@@ -25,28 +28,42 @@ func (e *Extender) preempt(c *call) error {
 	if err != nil {
 		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
 	}
-	e.cluster.Release(args.Pod.UID)
-	snap := e.cluster.Snapshot()
-	p := preemption{pod: snap.ResourceNames.NewPod(args.Pod), budgets: placement.NewBudgets(snap)}
-	p.judgement = profile.Profile.Judge(p.pod, snap)
-
-	result := extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
-	for name, victims := range proposed(&args) {
-		node := snap.NodeByName(name)
-		if node == nil || len(victims.Pods) == 0 {
-			continue
-		}
-		if enough := p.victims(node, e.planned(node.Pods), victims); enough != nil {
-			result.NodeNameToMetaVictims[name] = enough
-		}
-	}
+	pod := e.cluster.ResourceNames().NewPod(args.Pod)
+	result := extenderv1.ExtenderPreemptionResult{}
+	planned := false
 	if e.gangs != nil {
-		e.spareGangs(p.pod, result.NodeNameToMetaVictims)
+		var preemption gang.Preemption
+		preemption, planned = e.gangs.Preempt(pod)
+		result.NodeNameToMetaVictims = victimsOf(preemption)
+	}
+	if !planned {
+		result.NodeNameToMetaVictims = e.preemptAlone(profile, pod, proposed(&args))
 	}
 	if len(result.NodeNameToMetaVictims) == 0 {
 		c.outcome = outcomeUnschedulable
 	}
 	return e.encode(c, result)
+}
+
+// preemptAlone finds victims for a pod for itself on each of the nodes that are proposed.
+func (e *Extender) preemptAlone(profile *predicates.VerdictStore, pod *cluster.Pod, proposed map[string]*extenderv1.MetaVictims) map[string]*extenderv1.MetaVictims {
+	e.cluster.Release(pod.UID)
+	snap := e.cluster.Snapshot()
+	p := preemption{pod: pod, budgets: placement.NewBudgets(snap), judgement: profile.Profile.Judge(pod, snap)}
+	enough := map[string]*extenderv1.MetaVictims{}
+	for name, victims := range proposed {
+		node := snap.NodeByName(name)
+		if node == nil || len(victims.Pods) == 0 {
+			continue
+		}
+		if found := p.victims(node, e.planned(node.Pods), victims); found != nil {
+			enough[name] = found
+		}
+	}
+	if e.gangs != nil {
+		e.spareGangs(enough)
+	}
+	return enough
 }
 
 // proposed are the victims by node, in the one form that an answer has.
