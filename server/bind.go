@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,7 +30,7 @@ func (e *Extender) bind(c *call) error {
 			return badRequest(fmt.Errorf("%s: missing", field))
 		}
 	}
-	c.args.Pod.Namespace, c.args.Pod.Name = args.PodNamespace, args.PodName
+	c.args.Pod.Namespace, c.args.Pod.Name, c.args.Pod.UID = args.PodNamespace, args.PodName, args.PodUID
 
 	result := extenderv1.ExtenderBindingResult{}
 	if err := e.bindPod(c, &args); err != nil {
@@ -72,6 +73,7 @@ func (e *Extender) bindOnce(c *call, args *extenderv1.ExtenderBindingArgs) error
 
 // bindNow has the API server bind a pod.
 func (e *Extender) bindNow(c *call, args *extenderv1.ExtenderBindingArgs) error {
+	started := time.Now()
 	err := e.client.CoreV1().Pods(args.PodNamespace).Bind(c.ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: args.Node},
@@ -79,6 +81,7 @@ func (e *Extender) bindNow(c *call, args *extenderv1.ExtenderBindingArgs) error 
 	if apierrors.IsConflict(err) && e.boundThere(c.ctx, args) {
 		err = nil
 	}
+	c.binding = time.Since(started)
 	switch {
 	case err == nil:
 		e.cluster.Renew(args.PodUID)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-faster/jx"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"muster.dev/muster/server/wire"
 )
@@ -37,6 +38,8 @@ type call struct {
 	reply jx.Writer
 	// profile and outcome label the metrics of the call.
 	profile, outcome string
+	// binding is how long the API server took to bind the pod, 0 when it was not asked.
+	binding time.Duration
 
 	buffer     bytes.Buffer
 	decoder    jx.Decoder
@@ -76,15 +79,16 @@ type verb struct {
 type verbs struct {
 	log          *slog.Logger
 	metrics      *metrics
+	attempts     *attempts
 	maxBodyBytes int64
 	bodyTimeout  time.Duration
 	ready        func() error // why calls cannot be answered yet, nil when they can
 	calls        sync.Pool
 }
 
-func newVerbs(log *slog.Logger, m *metrics, maxBodyBytes int64, bodyTimeout time.Duration, ready func() error) *verbs {
+func newVerbs(log *slog.Logger, r prometheus.Registerer, maxBodyBytes int64, bodyTimeout time.Duration, ready func() error) *verbs {
 	return &verbs{
-		log: log, metrics: m, maxBodyBytes: maxBodyBytes, bodyTimeout: bodyTimeout, ready: ready,
+		log: log, metrics: newMetrics(r), attempts: newAttempts(r), maxBodyBytes: maxBodyBytes, bodyTimeout: bodyTimeout, ready: ready,
 		calls: sync.Pool{New: func() any { return new(call) }},
 	}
 }
@@ -95,7 +99,7 @@ func (v *verbs) handler(verb verb) http.HandlerFunc {
 		c, _ := v.calls.Get().(*call)
 		defer v.recycle(c)
 		c.ctx, c.profile, c.outcome = r.Context(), "", outcomeOK
-		c.body, c.args.Pod = nil, wire.Pod{}
+		c.body, c.args.Pod, c.binding = nil, wire.Pod{}, 0
 		c.reply.Reset()
 
 		done := v.metrics.inFlight.WithLabelValues(verb.name)
@@ -103,16 +107,17 @@ func (v *verbs) handler(verb verb) http.HandlerFunc {
 		defer done.Dec()
 
 		err := v.run(verb, c, w, r)
-		status := http.StatusOK
+		status := c.judge(err)
+		v.attempts.answered(verb.name, c, start, time.Since(start))
 		if err != nil {
-			status = v.fail(c, w, err)
+			http.Error(w, err.Error(), status)
 		} else {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", strconv.Itoa(len(c.reply.Buf)))
 			_, _ = w.Write(c.reply.Buf) // the caller may be gone
 		}
 		elapsed := time.Since(start)
-		v.metrics.duration.WithLabelValues(verb.name, c.profile, c.outcome).Observe(elapsed.Seconds())
+		v.metrics.duration.WithLabelValues(verb.name, c.outcome).Observe(elapsed.Seconds())
 		if v.log.Enabled(r.Context(), slog.LevelDebug) {
 			v.log.Debug("verb answered", "verb", verb.name, "pod", c.args.Pod.Namespace+"/"+c.args.Pod.Name, "profile", c.profile,
 				"outcome", c.outcome, "status", status, "bytesIn", len(c.body), "bytesOut", len(c.reply.Buf), "elapsed", elapsed)
@@ -184,16 +189,19 @@ func tooLarge(r *http.Request, limit int64) error {
 	return &statusError{status: http.StatusRequestEntityTooLarge, outcome: outcomeTooLarge, err: err}
 }
 
-func (v *verbs) fail(c *call, w http.ResponseWriter, err error) int {
-	status := http.StatusInternalServerError
+// judge returns the HTTP status of a call that ended with an error or nil, and notes the
+// outcome that an error stands for.
+func (c *call) judge(err error) int {
+	if err == nil {
+		return http.StatusOK
+	}
+	if s, ok := errors.AsType[*statusError](err); ok {
+		c.outcome = s.outcome
+		return s.status
+	}
 	c.outcome = outcomeError
-	var s *statusError
-	switch {
-	case errors.As(err, &s):
-		status, c.outcome = s.status, s.outcome
-	case c.ctx.Err() != nil:
+	if c.ctx.Err() != nil {
 		c.outcome = outcomeCanceled
 	}
-	http.Error(w, err.Error(), status)
-	return status
+	return http.StatusInternalServerError
 }

@@ -86,7 +86,7 @@ func newBench(t *testing.T, o benchOptions) *bench {
 	extender := newExtender(log, c, o.client, stores.profiles)
 	extender.pick = func(int) int { return 1 } // the first of equals
 	s := &Server{log: log, config: config, registry: registry, cluster: c, stores: stores, extender: extender}
-	s.verbs = newVerbs(log, newMetrics(registry), o.maxBody, time.Minute, o.ready)
+	s.verbs = newVerbs(log, registry, o.maxBody, time.Minute, o.ready)
 	web := httptest.NewServer(s.router())
 	t.Cleanup(web.Close)
 	return &bench{T: t, cluster: c, server: s, url: web.URL, metrics: registry}
@@ -430,7 +430,7 @@ func TestCallsAreRefusedUntilReady(t *testing.T) {
 func TestAPanicFailsItsOwnCallOnly(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()
-	v := newVerbs(log, newMetrics(registry), 1000, time.Minute, func() error { return nil })
+	v := newVerbs(log, registry, 1000, time.Minute, func() error { return nil })
 	web := httptest.NewServer(v.handler(verb{name: "filter", serve: func(c *call) error {
 		if string(c.body) == "boom" {
 			panic(errors.New("a bug"))

@@ -23,7 +23,7 @@ func (e *Extender) preempt(c *call) error {
 	if args.Pod == nil {
 		return badRequest(errors.New("Pod: missing")) //nolint:staticcheck // the field is spelled so
 	}
-	c.args.Pod.Namespace, c.args.Pod.Name = args.Pod.Namespace, args.Pod.Name
+	c.args.Pod.Namespace, c.args.Pod.Name, c.args.Pod.UID = args.Pod.Namespace, args.Pod.Name, args.Pod.UID
 	profile, err := e.profile(c, args.Pod.Spec.SchedulerName)
 	if err != nil {
 		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}

@@ -94,7 +94,7 @@ func New(o Options) (*Server, error) {
 	if err := s.planAhead(o); err != nil {
 		return nil, err
 	}
-	s.verbs = newVerbs(o.Logger, newMetrics(s.registry), o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, s.readiness.serving)
+	s.verbs = newVerbs(o.Logger, s.registry, o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, s.readiness.serving)
 	s.gates = newGates(o.Config, s.stores.profiles, s.registry)
 	s.http = &http.Server{
 		Handler:           s.router(),

@@ -13,21 +13,21 @@ import (
 func TestLatenciesAreSummedOverProfilesAndOutcomes(t *testing.T) {
 	const metrics = `
 # TYPE muster_verb_duration_seconds histogram
-muster_verb_duration_seconds_bucket{verb="filter",profile="a",outcome="ok",le="0.001"} 40
-muster_verb_duration_seconds_bucket{verb="filter",profile="a",outcome="ok",le="0.002"} 60
-muster_verb_duration_seconds_bucket{verb="filter",profile="a",outcome="ok",le="+Inf"} 60
-muster_verb_duration_seconds_sum{verb="filter",profile="a",outcome="ok"} 1
-muster_verb_duration_seconds_count{verb="filter",profile="a",outcome="ok"} 60
-muster_verb_duration_seconds_bucket{verb="filter",profile="b",outcome="error",le="0.001"} 10
-muster_verb_duration_seconds_bucket{verb="filter",profile="b",outcome="error",le="0.002"} 30
-muster_verb_duration_seconds_bucket{verb="filter",profile="b",outcome="error",le="+Inf"} 40
-muster_verb_duration_seconds_sum{verb="filter",profile="b",outcome="error"} 1
-muster_verb_duration_seconds_count{verb="filter",profile="b",outcome="error"} 40
-muster_verb_duration_seconds_bucket{verb="bind",profile="a",outcome="ok",le="0.001"} 0
-muster_verb_duration_seconds_bucket{verb="bind",profile="a",outcome="ok",le="0.002"} 4
-muster_verb_duration_seconds_bucket{verb="bind",profile="a",outcome="ok",le="+Inf"} 4
-muster_verb_duration_seconds_sum{verb="bind",profile="a",outcome="ok"} 1
-muster_verb_duration_seconds_count{verb="bind",profile="a",outcome="ok"} 4
+muster_verb_duration_seconds_bucket{verb="filter",outcome="ok",le="0.001"} 40
+muster_verb_duration_seconds_bucket{verb="filter",outcome="ok",le="0.002"} 60
+muster_verb_duration_seconds_bucket{verb="filter",outcome="ok",le="+Inf"} 60
+muster_verb_duration_seconds_sum{verb="filter",outcome="ok"} 1
+muster_verb_duration_seconds_count{verb="filter",outcome="ok"} 60
+muster_verb_duration_seconds_bucket{verb="filter",outcome="error",le="0.001"} 10
+muster_verb_duration_seconds_bucket{verb="filter",outcome="error",le="0.002"} 30
+muster_verb_duration_seconds_bucket{verb="filter",outcome="error",le="+Inf"} 40
+muster_verb_duration_seconds_sum{verb="filter",outcome="error"} 1
+muster_verb_duration_seconds_count{verb="filter",outcome="error"} 40
+muster_verb_duration_seconds_bucket{verb="bind",outcome="ok",le="0.001"} 0
+muster_verb_duration_seconds_bucket{verb="bind",outcome="ok",le="0.002"} 4
+muster_verb_duration_seconds_bucket{verb="bind",outcome="ok",le="+Inf"} 4
+muster_verb_duration_seconds_sum{verb="bind",outcome="ok"} 1
+muster_verb_duration_seconds_count{verb="bind",outcome="ok"} 4
 `
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(metrics))

@@ -1,0 +1,130 @@
+package server
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
+)
+
+// Results of an attempt to schedule a pod, as they stand in metrics. The first three are
+// kube-scheduler's.
+const (
+	attemptScheduled     = "scheduled"     // bound
+	attemptUnschedulable = "unschedulable" // filter found no node
+	attemptError         = "error"
+	attemptAbandoned     = "abandoned" // filter found a node, and kube-scheduler asked anew without binding
+)
+
+// maxAttempts bounds how many attempts are followed at once: those between filter and the
+// end of bind. Of one that is forgotten only the end is counted.
+const maxAttempts = 20_000
+
+// attempts tells by profile what becomes of kube-scheduler's attempts to schedule pods, as
+// far as the calls of verbs show: one begins with filter and ends with it if no node fits,
+// else with bind. It is safe for concurrent use.
+type attempts struct {
+	open       *lru.Cache // of types.UID → attempt
+	results    *prometheus.CounterVec
+	endToEnd   *prometheus.HistogramVec
+	algorithm  *prometheus.HistogramVec
+	preemption *prometheus.HistogramVec
+	binding    *prometheus.HistogramVec
+}
+
+// attempt is one for which filter has found nodes.
+type attempt struct {
+	profile   string
+	started   time.Time
+	algorithm time.Duration // filter, and prioritize if it was called
+}
+
+func newAttempts(r prometheus.Registerer) *attempts {
+	histogram := func(name, help string, first float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(first, 2, 16),
+		}, append([]string{"profile"}, labels...))
+	}
+	a := &attempts{
+		open: lru.New(maxAttempts),
+		results: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_schedule_attempts_total",
+			Help: "Attempts of kube-scheduler to schedule a pod, by profile and result: scheduled, unschedulable, error, or abandoned when it asked anew without binding. The profile is empty for pods whose scheduler name no profile has.",
+		}, []string{"profile", "result"}),
+		endToEnd: histogram("muster_e2e_scheduling_duration_seconds",
+			"Time from the filter call of an attempt to its end: for one that is scheduled, to the end of bind, in which members of gangs are held.", 0.001, "result"),
+		algorithm: histogram("muster_scheduling_algorithm_duration_seconds",
+			"Time that an attempt spent in filter and prioritize together.", 0.00005),
+		preemption: histogram("muster_scheduling_algorithm_preemption_evaluation_seconds",
+			"Time to look on which nodes victims would make room for a pod.", 0.00005),
+		binding: histogram("muster_binding_duration_seconds",
+			"Time that the API server took to bind a pod.", 0.001),
+	}
+	r.MustRegister(a.results, a.endToEnd, a.algorithm, a.preemption, a.binding)
+	return a
+}
+
+// answered follows a call of a verb that started at a time and has taken a while.
+func (a *attempts) answered(verb string, c *call, started time.Time, took time.Duration) {
+	uid := c.args.Pod.UID
+	switch verb {
+	case "filter":
+		if before, open := a.take(uid); open {
+			a.end(before, attemptAbandoned, took)
+		}
+		now := attempt{profile: c.profile, started: started, algorithm: took}
+		switch c.outcome {
+		case outcomeOK:
+			if uid != "" { // as a pod that is written by hand
+				a.open.Add(uid, now)
+			}
+		case outcomeUnschedulable:
+			a.end(now, attemptUnschedulable, took)
+		default:
+			a.end(now, attemptError, took)
+		}
+	case "prioritize":
+		if now, open := a.open.Get(uid); open {
+			now := now.(attempt)
+			now.algorithm += took
+			a.open.Add(uid, now)
+		}
+	case "preempt":
+		a.preemption.WithLabelValues(c.profile).Observe(took.Seconds())
+	case "bind":
+		now, open := a.take(uid)
+		if !open {
+			now = attempt{profile: c.profile, started: started}
+		}
+		if c.binding > 0 {
+			a.binding.WithLabelValues(now.profile).Observe(c.binding.Seconds())
+		}
+		result := attemptScheduled
+		if c.outcome != outcomeOK {
+			result = attemptError
+		}
+		a.end(now, result, started.Add(took).Sub(now.started))
+	}
+}
+
+func (a *attempts) take(uid types.UID) (attempt, bool) {
+	taken, open := a.open.Get(uid)
+	if !open {
+		return attempt{}, false
+	}
+	a.open.Remove(uid)
+	return taken.(attempt), true
+}
+
+// end counts an attempt that has taken so long. How long one took that was abandoned is not
+// known.
+func (a *attempts) end(of attempt, result string, took time.Duration) {
+	a.results.WithLabelValues(of.profile, result).Inc()
+	if result != attemptAbandoned {
+		a.endToEnd.WithLabelValues(of.profile, result).Observe(took.Seconds())
+	}
+	if of.algorithm > 0 {
+		a.algorithm.WithLabelValues(of.profile).Observe(of.algorithm.Seconds())
+	}
+}

@@ -1,0 +1,123 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+)
+
+func TestAttemptsAreCountedByProfileAndResult(t *testing.T) {
+	of := func(schedulerName string, pod *corev1.Pod) *corev1.Pod {
+		pod.Spec.SchedulerName = schedulerName
+		return pod
+	}
+	tests := []struct {
+		name  string
+		calls func(b *bench)
+		want  map[string]float64 // by profile and result
+		// durations are how many were observed: of attempts, of algorithms, of bindings and
+		// of preemptions.
+		durations [4]int
+	}{
+		{
+			"a pod that is bound", func(b *bench) {
+				pod := b.pending(of("other", newPod("p", "1")))
+				b.filter(pod, "a")
+				ask[extenderv1.HostPriorityList](b, "prioritize", extenderv1.ExtenderArgs{Pod: pod, NodeNames: &[]string{"a"}})
+				b.bind(pod, "a")
+			}, map[string]float64{"other scheduled": 1}, [4]int{1, 1, 1, 0},
+		},
+		{"a pod that fits nowhere", func(b *bench) { b.filter(newPod("p", "100"), "a") }, map[string]float64{"default-scheduler unschedulable": 1}, [4]int{1, 1, 0, 0}},
+		{
+			"a pod of no profile", func(b *bench) { b.post("filter", []byte(`{"Pod":{"spec":{"schedulerName":"who"}},"NodeNames":["a"]}`)) },
+			map[string]float64{" error": 1},
+			[4]int{1, 1, 0, 0},
+		},
+		{"nonsense", func(b *bench) { b.post("filter", []byte(`{`)) }, map[string]float64{" error": 1}, [4]int{1, 1, 0, 0}},
+		{
+			"a pod that is asked about twice", func(b *bench) {
+				b.filter(newPod("p", "1"), "a")
+				b.filter(newPod("p", "1"), "a")
+			}, map[string]float64{"default-scheduler abandoned": 1}, [4]int{0, 1, 0, 0},
+		},
+		{
+			"a pod that the API server does not bind", func(b *bench) {
+				pod := b.pending(newPod("refused", "1"))
+				b.filter(pod, "a")
+				b.bind(pod, "a")
+			}, map[string]float64{"default-scheduler error": 1}, [4]int{1, 1, 1, 0},
+		},
+		{
+			"a pod that is bound after muster was started anew", func(b *bench) { b.bind(b.pending(newPod("p", "1")), "a") },
+			map[string]float64{"default-scheduler scheduled": 1},
+			[4]int{1, 0, 1, 0},
+		},
+		{
+			"a preemption", func(b *bench) {
+				ask[extenderv1.ExtenderPreemptionResult](b, "preempt", extenderv1.ExtenderPreemptionArgs{Pod: newPod("p", "1")})
+			}, map[string]float64{}, [4]int{0, 0, 0, 1},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t, benchOptions{client: bindings(func(binding *corev1.Binding) error {
+				if binding.Name == "refused" {
+					return errors.New("refused")
+				}
+				return nil
+			})})
+			b.node("a", "8")
+			test.calls(b)
+			got, durations := b.attempts()
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("attempts (-want +got):\n%s", diff)
+			}
+			if durations != test.durations {
+				t.Errorf("observed durations %v, want %v", durations, test.durations)
+			}
+		})
+	}
+}
+
+// attempts are the attempts that were counted, and how many durations were observed.
+func (b *bench) attempts() (results map[string]float64, durations [4]int) {
+	b.Helper()
+	families, err := b.metrics.Gather()
+	if err != nil {
+		b.Fatal(err)
+	}
+	results = map[string]float64{}
+	at := map[string]int{
+		"muster_e2e_scheduling_duration_seconds": 0, "muster_scheduling_algorithm_duration_seconds": 1, "muster_binding_duration_seconds": 2,
+		"muster_scheduling_algorithm_preemption_evaluation_seconds": 3,
+	}
+	for _, family := range families {
+		duration, is := at[family.GetName()]
+		for _, metric := range family.GetMetric() {
+			if is {
+				durations[duration] += int(metric.GetHistogram().GetSampleCount())
+			}
+			if family.GetName() == "muster_schedule_attempts_total" {
+				var labels []string
+				for _, label := range metric.GetLabel() {
+					labels = append(labels, label.GetValue())
+				}
+				results[strings.Join(labels, " ")] = metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return results, durations
+}
+
+func TestMetricsAreNamedAndDescribedAsPrometheusAsks(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	problems, err := testutil.GatherAndLint(b.metrics)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("problems %v, error %v", problems, err)
+	}
+}
