@@ -32,6 +32,8 @@ const (
 	Scheduler Contender = "scheduler"
 	// Extender has muster, which chooses the node.
 	Extender Contender = "extender"
+	// Gates is Extender with the members of gangs gated until they have a place.
+	Gates Contender = "gates"
 	// Nominate has muster, which chooses the node ahead of it.
 	Nominate Contender = "nominate"
 	// Offload has muster, which chooses the node, and leaves to it the plugins that it
@@ -109,6 +111,8 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, flags)
 	case Extender:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, flags)
+	case Gates:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Gates: "UntilPlace"}, flags)
 	case Offload:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, flags)
 	case Nominate:

@@ -2,19 +2,15 @@ package extender_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -54,55 +50,24 @@ func (g *gatekeeper) again(policy string) {
 	g.Helper()
 	g.server = g.serveGates(g.files, policy)
 	shared.StopScheduler()
-	g.schedule(g.server.schedulerConfig(g.schedulerFlags()))
+	g.schedule(g.schedulerConfig(g.schedulerFlags()))
 }
 
-// askForGates has the API server ask a muster about every member of a gang that is created,
-// as the chart does, and returns when it does.
+// askForGates has the API server ask a muster for gates until the test ends.
 func (c *cluster) askForGates(s *server, f tlsFiles) {
 	c.Helper()
-	bundle, err := os.ReadFile(f.certificate)
+	ca, err := os.ReadFile(f.certificate)
 	if err != nil {
 		c.Fatal(err)
 	}
-	const name = "muster"
-	webhooks := c.client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	_, err = webhooks.Create(c.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name:         "x-k8s-io.gates.muster.dev",
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new(s.url + "/webhook/gates"), CABundle: bundle},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-			}},
-			ObjectSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-				Key: v1alpha1.LabelX, Operator: metav1.LabelSelectorOpExists,
-			}}},
-			FailurePolicy: new(admissionregistrationv1.Ignore), SideEffects: new(admissionregistrationv1.SideEffectClassNone),
-			TimeoutSeconds: new(int32(2)), AdmissionReviewVersions: []string{"v1"},
-		}},
-	}, metav1.CreateOptions{})
-	if err != nil {
+	if err := muster.CreateWebhook(c.Context(), c.client, s.url, ca); err != nil {
 		c.Fatal(err)
 	}
 	c.Cleanup(func() {
-		if err := webhooks.Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
-			c.Errorf("delete the webhook: %v", err)
+		if err := muster.DeleteWebhook(context.Background(), c.client); err != nil {
+			c.Error(err)
 		}
 	})
-	c.eventually("the API server asks for gates", func() error {
-		pod, err := c.client.CoreV1().Pods(workload.Namespace).Create(c.Context(), newPod("trial", "1", ofGang("trial")),
-			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err == nil && !gated(pod) {
-			err = errors.New("it does not")
-		}
-		return err
-	})
-}
-
-func gated(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == v1alpha1.SchedulingGate })
 }
 
 // staysGated checks that pods are gated, and that the scheduler has tried so many pods for
@@ -113,7 +78,7 @@ func (g *gatekeeper) staysGated(attempts int, names ...string) {
 	g.eventually("some time has passed", func() error {
 		for _, name := range names {
 			pod := g.server.pod(name)
-			if reason := g.awaitCondition(name).Reason; reason != corev1.PodReasonSchedulingGated || !gated(pod) {
+			if reason := g.awaitCondition(name).Reason; reason != corev1.PodReasonSchedulingGated || !muster.Gated(pod) {
 				g.Fatalf("%s has gates %v, and the condition says %s", name, pod.Spec.SchedulingGates, reason)
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/e2e/binaries"
@@ -59,6 +60,9 @@ type Options struct {
 	Config map[string]any
 	// Kubeconfig is the path of the one to use, the administrator's when empty.
 	Kubeconfig string
+	// Gates is gangs.gates. With another value than muster's default, which is "", it serves
+	// https, and the API server asks it for gates while it runs.
+	Gates string
 	// Progress hears about the build. Nil is silence.
 	Progress io.Writer
 }
@@ -70,6 +74,10 @@ type Server struct {
 	binary  string
 	config  string
 	address string
+
+	identity *identity            // nil for http
+	client   kubernetes.Interface // of the webhook; nil when there is to be none
+	asked    bool                 // there is a webhook
 }
 
 // Start starts muster as administrator of the control plane and returns when it is
@@ -96,7 +104,15 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	if err := o.writeConfig(s.config); err != nil {
+	if o.Gates != "" {
+		if s.identity, err = newIdentity(dir); err != nil {
+			return nil, err
+		}
+		if s.client, err = kubernetes.NewForConfig(o.ControlPlane.RESTConfig()); err != nil {
+			return nil, fmt.Errorf("connect to the control plane: %w", err)
+		}
+	}
+	if err := o.writeConfig(s.config, s.identity); err != nil {
 		return nil, err
 	}
 	port, err := process.FreePort()
@@ -114,14 +130,18 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// AwaitReady returns when muster is ready.
+// AwaitReady returns when muster is ready, and asked for gates if it gives any.
 func (s *Server) AwaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("gave up after %s", readyTimeout))
 	defer cancel()
-	return s.process.Await(ctx, s.ready)
+	if err := s.process.Await(ctx, s.ready); err != nil || s.client == nil || s.asked {
+		return err
+	}
+	s.asked = true
+	return CreateWebhook(ctx, s.client, s.URL(), s.identity.certificate)
 }
 
-func (o Options) writeConfig(path string) error {
+func (o Options) writeConfig(path string, identity *identity) error {
 	profile := func(name string, selection Selection, offload bool) map[string]any {
 		return map[string]any{"schedulerName": name, "nodeSelection": cmp.Or(selection, Scheduler), "offload": offload}
 	}
@@ -137,6 +157,10 @@ func (o Options) writeConfig(path string) error {
 	if o.MinBacklog > 0 {
 		fields["nomination"] = map[string]any{"minBacklog": o.MinBacklog}
 	}
+	if identity != nil {
+		fields["serving"] = map[string]any{"tls": map[string]any{"certFile": identity.certFile, "keyFile": identity.keyFile}}
+		fields["gangs"] = map[string]any{"gates": o.Gates}
+	}
 	maps.Copy(fields, o.Config)
 	config, err := yaml.Marshal(fields)
 	if err != nil {
@@ -149,7 +173,12 @@ func (o Options) writeConfig(path string) error {
 }
 
 // URL that muster serves.
-func (s *Server) URL() string { return "http://" + s.address }
+func (s *Server) URL() string {
+	if s.identity != nil {
+		return "https://" + s.address
+	}
+	return "http://" + s.address
+}
 
 // Log is the path of its log.
 func (s *Server) Log() string { return s.spec.Log }
@@ -158,7 +187,15 @@ func (s *Server) Log() string { return s.spec.Log }
 func (s *Server) Pid() int { return s.process.Pid() }
 
 // Stop ends muster gracefully and returns when it is gone.
-func (s *Server) Stop() { s.process.Stop(stopGrace) }
+func (s *Server) Stop() {
+	if s.asked {
+		s.asked = false
+		ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+		defer cancel()
+		_ = DeleteWebhook(ctx, s.client) // it does nothing without muster
+	}
+	s.process.Stop(stopGrace)
+}
 
 // Crash ends muster with no chance to clean up, and returns when it is gone. It fails when
 // muster had ended by itself.
@@ -194,7 +231,11 @@ func (s *Server) SchedulerConfig(ctx context.Context, flags ...string) (string, 
 // SchedulerConfigFor is SchedulerConfig for a scheduler that is to call another URL, at which
 // something stands before this server.
 func (s *Server) SchedulerConfigFor(ctx context.Context, url string, flags ...string) (string, error) {
-	return SchedulerConfig(ctx, s.binary, url, append([]string{"--config=" + s.config}, flags...)...)
+	flags = append([]string{"--config=" + s.config}, flags...)
+	if s.identity != nil {
+		flags = append(flags, "--ca-file="+s.identity.certFile)
+	}
+	return SchedulerConfig(ctx, s.binary, url, flags...)
 }
 
 // SchedulerConfig is the configuration of a stock scheduler that uses an extender at a
@@ -235,7 +276,11 @@ func (s *Server) get(ctx context.Context, path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	response, err := http.DefaultClient.Do(request)
+	client := http.DefaultClient
+	if s.identity != nil {
+		client = s.identity.client
+	}
+	response, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}

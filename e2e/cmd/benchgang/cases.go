@@ -15,8 +15,11 @@ type benchCase struct {
 	measure    func(context.Context, *cellRun) (measurement, error)
 }
 
-// withMuster is the contender that has muster.
-const withMuster = contender.Extender
+// Contenders that have muster.
+const (
+	withMuster = contender.Extender
+	withGates  = contender.Gates // and gangs that are gated until they have a place
+)
 
 // Names of the cases.
 const (
@@ -30,12 +33,13 @@ const (
 func cases() []benchCase {
 	everybody := []contender.Contender{contender.Stock, contender.Native, withMuster}
 	ofGangs := []contender.Contender{contender.Native, withMuster}
+	contending := append(ofGangs[:2:2], withGates)
 	rivals := gangs{count: 10, size: 30, contended: true}
 	return []benchCase{
 		{caseMany, 1000, gangs{count: 50, size: 20}, everybody, startAll},
 		{caseThousand, 1000, gangs{count: 1, size: 1000}, everybody, startAll},
-		{caseStandoff, 100, rivals, ofGangs, standOff},
-		{caseTurns, 100, gangs{count: 5, size: 60, contended: true}, ofGangs, takeTurns},
+		{caseStandoff, 100, rivals, contending, standOff},
+		{caseTurns, 100, gangs{count: 5, size: 60, contended: true}, contending, takeTurns},
 		{caseNeighbours, 100, rivals, ofGangs, besideWaiting},
 	}
 }

@@ -19,57 +19,76 @@ func (r results) printFigures(out io.Writer) {
 		return r.of(cell{name, contender.Native}, value)
 	}
 	without := func(name string) []float64 { return r.of(cell{name, contender.Stock}, seconds) }
-	ran := func(names ...string) bool {
-		for _, name := range names {
-			if len(r[cell{name, withMuster}]) == 0 {
-				return false
-			}
-		}
-		return true
-	}
 
-	if c := caseMany; ran(c) {
+	if c := caseMany; r.has(withMuster, c) {
 		figure("throughput_vs_native", 2, median(dividing(natives(c, seconds), ours(c, seconds))))
 		figure("overhead_vs_none", 2, median(dividing(ours(c, seconds), without(c))))
 		figure("native_overhead_vs_none", 2, median(dividing(natives(c, seconds), without(c))))
 	}
-	if c := caseThousand; ran(c) {
+	if c := caseThousand; r.has(withMuster, c) {
 		figure("1000_vs_native", 2, median(dividing(natives(c, seconds), ours(c, seconds))))
 		figure("1000_overhead_vs_none", 2, median(dividing(ours(c, seconds), without(c))))
 		figure("1000_native_overhead_vs_none", 2, median(dividing(natives(c, seconds), without(c))))
 	}
-	if ran(caseStandoff, caseTurns) {
-		figure("contended_vs_native", 2, median(dividing(
-			adding(natives(caseStandoff, seconds), natives(caseTurns, seconds)),
-			adding(ours(caseStandoff, seconds), ours(caseTurns, seconds)))))
-	}
-	if c := caseStandoff; ran(c) {
-		figure("standoff_vs_native", 2, median(dividing(natives(c, seconds), ours(c, seconds))))
-		figure("waiting_cpu_vs_native", 3, median(dividing(ours(c, cpu), natives(c, cpu))))
-		figure("waiting_cpu_s", 2, median(ours(c, cpu)))
+	r.printContended(figure, withMuster, "")
+	if c := caseStandoff; r.has(contender.Native, c) {
 		figure("native_waiting_cpu_s", 2, median(natives(c, cpu)))
-		figure("waiting_failed_attempts", 0, median(ours(c, failed)))
 		figure("native_waiting_failed_attempts", 0, median(natives(c, failed)))
-		figure("idle_share_standoff", 3, r.room(c).share())
 	}
-	if c := caseTurns; ran(c) {
-		figure("turns_vs_native", 2, median(dividing(natives(c, seconds), ours(c, seconds))))
-		figure("idle_share_turns", 3, r.room(c).share())
-	}
-	if ran(caseStandoff, caseTurns) {
-		figure("idle_share", 3, r.room(caseStandoff).plus(r.room(caseTurns)).share())
-	}
-	if c := caseNeighbours; ran(c) {
+	r.printContended(figure, withGates, "_gates")
+	if c := caseNeighbours; r.has(withMuster, c) {
 		figure("neighbour_p99_ratio", 2, median(ours(c, delay)))
 		figure("native_neighbour_p99_ratio", 2, median(natives(c, delay)))
 	}
 	figure("partial", 0, r.partial(withMuster))
 	figure("native_partial", 0, r.partial(contender.Native))
+	if r.has(withGates, caseStandoff) || r.has(withGates, caseTurns) {
+		figure("partial_gates", 0, r.partial(withGates))
+	}
 }
 
-// room that muster's gangs took in all rounds of a case.
-func (r results) room(name string) (sum room) {
-	for _, m := range r[cell{name, withMuster}] {
+// printContended prints how a contender with muster fares where gangs wait for each other.
+// What it has of its own is in the middle of the names.
+func (r results) printContended(figure func(name string, digits int, value float64), who contender.Contender, own string) {
+	theirs := func(name string, value func(measurement) float64) []float64 {
+		return r.of(cell{name, contender.Native}, value)
+	}
+	ours := func(name string, value func(measurement) float64) []float64 { return r.of(cell{name, who}, value) }
+	both := r.has(who, caseStandoff, caseTurns)
+	if both {
+		figure("contended"+own+"_vs_native", 2, median(dividing(
+			adding(theirs(caseStandoff, seconds), theirs(caseTurns, seconds)),
+			adding(ours(caseStandoff, seconds), ours(caseTurns, seconds)))))
+	}
+	if c := caseStandoff; r.has(who, c) {
+		figure("standoff"+own+"_vs_native", 2, median(dividing(theirs(c, seconds), ours(c, seconds))))
+		figure("waiting_cpu"+own+"_vs_native", 3, median(dividing(ours(c, cpu), theirs(c, cpu))))
+		figure("waiting_cpu"+own+"_s", 2, median(ours(c, cpu)))
+		figure("waiting_failed_attempts"+own, 0, median(ours(c, failed)))
+		figure("idle_share_standoff"+own, 3, r.room(cell{c, who}).share())
+	}
+	if c := caseTurns; r.has(who, c) {
+		figure("turns"+own+"_vs_native", 2, median(dividing(theirs(c, seconds), ours(c, seconds))))
+		figure("idle_share_turns"+own, 3, r.room(cell{c, who}).share())
+	}
+	if both {
+		figure("idle_share"+own, 3, r.room(cell{caseStandoff, who}).plus(r.room(cell{caseTurns, who})).share())
+	}
+}
+
+// has says that a contender was measured in all of these cases.
+func (r results) has(who contender.Contender, names ...string) bool {
+	for _, name := range names {
+		if len(r[cell{name, who}]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// room that gangs took in all rounds of a cell.
+func (r results) room(c cell) (sum room) {
+	for _, m := range r[c] {
 		sum = sum.plus(m.room)
 	}
 	return sum

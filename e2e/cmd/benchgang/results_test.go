@@ -73,10 +73,15 @@ func TestFigures(t *testing.T) {
 			{caseStandoff, withMuster}:       {{took: time.Second, waiting: costs{2 * time.Second, 200}, room: room{idle: 1, taken: 100}}},
 			{caseTurns, contender.Native}:    {{took: 6 * time.Second, partial: 2}},
 			{caseTurns, withMuster}:          {{took: 4 * time.Second, room: room{idle: 9, taken: 100}}},
+			{caseStandoff, withGates}:        {{took: time.Second, waiting: costs{time.Second, 0}, room: room{idle: 2, taken: 100}}},
+			{caseTurns, withGates}:           {{took: 3 * time.Second, partial: 1, room: room{idle: 4, taken: 100}}},
 		}, []string{
-			"contended_vs_native=1.60", "standoff_vs_native=2.00", "waiting_cpu_vs_native=0.025", "waiting_cpu_s=2.00", "native_waiting_cpu_s=80.00",
-			"waiting_failed_attempts=200", "native_waiting_failed_attempts=1000", "idle_share_standoff=0.010", "turns_vs_native=1.50",
-			"idle_share_turns=0.090", "idle_share=0.050", "partial=0", "native_partial=2",
+			"contended_vs_native=1.60", "standoff_vs_native=2.00", "waiting_cpu_vs_native=0.025", "waiting_cpu_s=2.00",
+			"waiting_failed_attempts=200", "idle_share_standoff=0.010", "turns_vs_native=1.50", "idle_share_turns=0.090", "idle_share=0.050",
+			"native_waiting_cpu_s=80.00", "native_waiting_failed_attempts=1000",
+			"contended_gates_vs_native=2.00", "standoff_gates_vs_native=2.00", "waiting_cpu_gates_vs_native=0.013", "waiting_cpu_gates_s=1.00",
+			"waiting_failed_attempts_gates=0", "idle_share_standoff_gates=0.020", "turns_gates_vs_native=2.00", "idle_share_turns_gates=0.040", "idle_share_gates=0.030",
+			"partial=0", "native_partial=2", "partial_gates=1",
 		}},
 		"neighbours": {results{
 			{caseNeighbours, contender.Native}: {{beside: 30 * time.Millisecond, alone: 10 * time.Millisecond}},

@@ -1,0 +1,106 @@
+package muster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	certutil "k8s.io/client-go/util/cert"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/workload"
+)
+
+// webhookName is that of the configuration by which the API server asks for gates.
+const webhookName = "muster"
+
+// CreateWebhook has the API server ask a muster for the gate of every pod with the label of
+// a PodGroup, as the chart does, and returns when it does so. ca is what signed muster's
+// certificate, in PEM.
+func CreateWebhook(ctx context.Context, client kubernetes.Interface, url string, ca []byte) error {
+	webhook := admissionregistrationv1.MutatingWebhook{
+		Name:         "x-k8s-io.gates.muster.dev",
+		ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new(url + "/webhook/gates"), CABundle: ca},
+		Rules: []admissionregistrationv1.RuleWithOperations{{
+			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+		}},
+		ObjectSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+			Key: v1alpha1.LabelX, Operator: metav1.LabelSelectorOpExists,
+		}}},
+		FailurePolicy: new(admissionregistrationv1.Ignore), SideEffects: new(admissionregistrationv1.SideEffectClassNone),
+		TimeoutSeconds: new(int32(2)), AdmissionReviewVersions: []string{"v1"},
+	}
+	_, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: webhookName}, Webhooks: []admissionregistrationv1.MutatingWebhook{webhook},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create the webhook: %w", err)
+	}
+	trial := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "trial", Labels: map[string]string{v1alpha1.LabelX: "trial"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/main"}}},
+	}
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		pod, err := client.CoreV1().Pods(workload.Namespace).Create(ctx, trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil && Gated(pod), err
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the API server asks for gates: %w", err)
+	}
+	return nil
+}
+
+// DeleteWebhook takes back what CreateWebhook did.
+func DeleteWebhook(ctx context.Context, client kubernetes.Interface) error {
+	err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(ctx, webhookName, metav1.DeleteOptions{})
+	if err != nil {
+		return fmt.Errorf("delete the webhook: %w", err)
+	}
+	return nil
+}
+
+// Gated says that a pod has muster's gate.
+func Gated(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == v1alpha1.SchedulingGate })
+}
+
+// identity is by what a muster that serves https is known.
+type identity struct {
+	certFile, keyFile string
+	certificate       []byte       // in PEM, signed by itself
+	client            *http.Client // knows it
+}
+
+func newIdentity(dir string) (*identity, error) {
+	certificate, key, err := certutil.GenerateSelfSignedCertKey("muster", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("make muster's certificate: %w", err)
+	}
+	roots, err := certutil.NewPoolFromBytes(certificate)
+	if err != nil {
+		return nil, fmt.Errorf("read muster's certificate: %w", err)
+	}
+	i := &identity{certFile: filepath.Join(dir, "muster.crt"), keyFile: filepath.Join(dir, "muster.key"), certificate: certificate}
+	i.client = &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
+	}}
+	if err := os.WriteFile(i.certFile, certificate, 0o600); err != nil {
+		return nil, fmt.Errorf("write muster's certificate: %w", err)
+	}
+	if err := os.WriteFile(i.keyFile, key, 0o600); err != nil {
+		return nil, fmt.Errorf("write the key of muster's certificate: %w", err)
+	}
+	return i, nil
+}
