@@ -97,6 +97,15 @@ func (p *process) Wake(_ context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
+// Evict implements Client. The pod has a long grace period.
+func (p *process) Evict(_ context.Context, pod *corev1.Pod, preemptor string) error {
+	p.mu.Lock()
+	p.writes = append(p.writes, "evict "+pod.Name+" for "+preemptor)
+	p.mu.Unlock()
+	p.set(leaving(pod))
+	return nil
+}
+
 // LiftGate implements Client.
 func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) error {
 	p.mu.Lock()

@@ -15,6 +15,8 @@ type Limits struct {
 	PlanTime time.Duration
 	// Gather is how long to wait for more members after one came.
 	Gather time.Duration
+	// Evict is how long the scheduler has to evict the victims of a gang before muster does.
+	Evict time.Duration
 	// Tick is how often what hangs on time is looked after. A group that waits is planned
 	// anew when the cluster has changed since, and no sooner than Retry after the last time.
 	Tick, Retry time.Duration
@@ -30,7 +32,7 @@ type Limits struct {
 func DefaultLimits(bind, filter, assume time.Duration) Limits {
 	return Limits{
 		Timeout: time.Minute, Hold: bind - bind/10, DenyTTL: 3 * time.Second, PlanTime: filter / 2,
-		Gather: 20 * time.Millisecond, Tick: 100 * time.Millisecond, Retry: 200 * time.Millisecond, Renew: assume / 4,
+		Gather: 20 * time.Millisecond, Evict: time.Second, Tick: 100 * time.Millisecond, Retry: 200 * time.Millisecond, Renew: assume / 4,
 		Few: 600,
 	}
 }

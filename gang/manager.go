@@ -44,6 +44,8 @@ type Client interface {
 	Wake(ctx context.Context, pod *corev1.Pod) error
 	// LiftGate takes a scheduling gate off a pod. It is no error when there is none of the name.
 	LiftGate(ctx context.Context, pod *corev1.Pod, gate string) error
+	// Evict deletes a pod to make room for somebody, unless another one has its name by now.
+	Evict(ctx context.Context, pod *corev1.Pod, preemptor string) error
 }
 
 // Manager holds the gangs of a cluster together. Its methods are safe for concurrent use.

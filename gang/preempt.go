@@ -2,14 +2,11 @@ package gang
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang/status"
 	"muster.dev/muster/placement"
 )
 
@@ -30,7 +27,8 @@ type Preemption struct {
 // The first call about a member finds victims for the whole gang, or none. When there are
 // any, all members count on their places at once. Each call is answered with the place of the
 // member that it is about, and the victims there, whichever member they have to go for: the
-// scheduler evicts pods of one node at a time.
+// scheduler evicts pods of one node at a time. Those of members that it does not ask about are
+// evicted all the same, a little later.
 //
 // Until all victims are gone, Filter refuses the members. So no call is held for victims that
 // take their time.
@@ -77,21 +75,6 @@ func (m *Manager) toEvict(parts []part, place string) Preemption {
 	}
 	return answer
 }
-
-// clearing is what a group waits for that has places where others are still.
-type clearing struct {
-	victims map[string][]victim // by place
-	until   time.Time           // the group waits
-	seen    uint64              // the generation of the cluster of which that holds
-}
-
-// victim is a pod that has to go, as the watch last showed it.
-type victim struct {
-	pod      *cluster.Pod
-	violates bool // a disruption budget
-}
-
-func (v victim) is(pod *cluster.Pod) bool { return pod.UID == v.pod.UID }
 
 // makeRoom looks for pods to evict, so that as many members of each part as must start
 // together have a place, and has them count there. If there are none, nothing changes.
@@ -179,98 +162,4 @@ func candidatesOf(p part, asking *member) []*member {
 		candidates[0] = asking
 	}
 	return candidates
-}
-
-// clear has the parts wait for victims to go from the places of their members.
-func (m *Manager) clear(parts []part, victims map[string][]victim) {
-	now, count, patience := m.clock.Now(), 0, time.Duration(0)
-	for _, of := range victims {
-		count += len(of)
-		for _, v := range of {
-			patience = max(patience, graceOf(v.pod, now))
-		}
-	}
-	if count == 0 {
-		return
-	}
-	m.metrics.preemptions.Inc()
-	m.metrics.victims.Add(float64(count))
-	for _, p := range parts {
-		if p.clearing == nil {
-			p.clearing = &clearing{victims: map[string][]victim{}}
-		}
-		for _, member := range p.in(placed) {
-			for _, v := range victims[member.place] {
-				if !slices.ContainsFunc(p.clearing.victims[member.place], func(known victim) bool { return known.is(v.pod) }) {
-					p.clearing.victims[member.place] = append(p.clearing.victims[member.place], v)
-				}
-			}
-		}
-		if until := now.Add(patience + p.spec.timeout); until.After(p.clearing.until) {
-			p.clearing.until = until
-		}
-		p.waits(status.Waiting, fmt.Sprintf("waiting for %d pods to be evicted for it", count))
-	}
-}
-
-// graceOf is how long a pod may take to go.
-func graceOf(pod *cluster.Pod, now time.Time) time.Duration {
-	switch seconds := pod.Spec.TerminationGracePeriodSeconds; {
-	case pod.DeletionTimestamp != nil:
-		return max(pod.DeletionTimestamp.Sub(now), 0)
-	case seconds != nil:
-		return time.Duration(*seconds) * time.Second
-	default:
-		return corev1.DefaultTerminationGracePeriodSeconds * time.Second
-	}
-}
-
-// awaiting says that victims of a bundle are still there. Once all are gone, its time begins,
-// and the scheduler is told, but of the member that it asks about.
-func (m *Manager) awaiting(parts []part, asking *member) bool {
-	waited, waits := false, false
-	for _, p := range parts {
-		if p.clearing != nil {
-			waited = true
-			waits = m.follow(p.group) || waits
-		}
-	}
-	if waits || !waited {
-		return waits
-	}
-	for _, p := range parts {
-		if p.clearing == nil {
-			continue
-		}
-		p.clearing, p.planned = nil, m.clock.Now()
-		p.waits("", "")
-		for _, member := range p.in(placed) {
-			if member != asking {
-				m.steer(member, m.worthNominating(member, m.cluster.Snapshot()))
-			}
-		}
-	}
-	return false
-}
-
-// follow forgets the victims of a group that are gone, or that no member waits for any more. It
-// says whether there are others.
-func (m *Manager) follow(g *group) bool {
-	snap, left := m.cluster.Snapshot(), map[string][]victim{}
-	if g.clearing.seen == snap.Generation {
-		return len(g.clearing.victims) > 0
-	}
-	for _, p := range g.members {
-		node := snap.NodeByName(p.place)
-		if p.stage != placed || node == nil || left[p.place] != nil {
-			continue
-		}
-		for _, v := range g.clearing.victims[p.place] {
-			if at := slices.IndexFunc(node.Pods, v.is); at >= 0 {
-				left[p.place] = append(left[p.place], victim{node.Pods[at], v.violates})
-			}
-		}
-	}
-	g.clearing.victims, g.clearing.seen = left, snap.Generation
-	return len(left) > 0
 }

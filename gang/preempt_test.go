@@ -302,6 +302,35 @@ func TestAMemberThatNeedsNoVictimsWaitsForThoseOfOthers(t *testing.T) {
 	})
 }
 
+func TestVictimsGoThoughTheSchedulerDoesNotAskAboutEveryMember(t *testing.T) {
+	run(t, func(p *process) {
+		p.running(2)
+		gang := members("g", 2, "3", ofPriority(10))
+		p.set(podGroup("g", 2))
+		p.set(gang[0])
+		p.after(time.Second)
+		if got := p.preempt(gang[0]); got != "" {
+			t.Errorf("for the first one, %s is evicted", got)
+		}
+		p.set(gang[1])
+		p.after(time.Second)
+		if got := p.preempt(gang[1]); got != "a: on-a-0" {
+			t.Errorf("for the second one, %s is evicted", got)
+		}
+		p.set(leaving(members("on-a", 1, "4", alone, on("a"))[0]))
+		p.after(p.limits.Evict / 2)
+		p.written()
+		p.after(p.limits.Evict)
+		if diff := cmp.Diff([]string{"evict on-b-0 for default/g"}, p.written()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+		p.after(2 * evictRetry)
+		if diff := cmp.Diff([]string(nil), p.written()); diff != "" {
+			t.Errorf("later writes (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestRolesPreemptTogether(t *testing.T) {
 	for _, nodes := range []int{2, 3} {
 		t.Run(fmt.Sprintf("%d nodes for three", nodes), func(t *testing.T) {

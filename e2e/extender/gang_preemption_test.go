@@ -134,7 +134,10 @@ func TestAGangWaitsForItsVictimsToGo(t *testing.T) {
 	s := c.serve(serving{})
 	w := s.watch()
 	c.schedule(s.schedulerConfig(nil))
-	c.createPods(members("g", 2, "3", withPriority("high"))...)
+	gang := members("g", 2, "3", withPriority("high"))
+	c.createPods(gang[0])
+	c.awaitCondition(gang[0].Name) // the scheduler does not ask about it again until a pod goes
+	c.createPods(gang[1])
 	c.eventually("all that are in the way are being deleted", func() error {
 		for _, name := range []string{"slow-0", "slow-1"} {
 			if c.pod(name).DeletionTimestamp == nil {

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 )
@@ -61,6 +62,33 @@ func (c *RESTClient) Wake(ctx context.Context, pod *corev1.Pod) error {
 	}
 	return c.core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
 		Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+}
+
+// Evict deletes a pod as kube-scheduler does when it preempts: its status says first that it
+// was disrupted, so that a Job does not count it as failed, and it has its grace period
+// (PreemptPod in pkg/scheduler/framework/preemption/executor.go). A pod that is gone is no
+// error.
+func (c *RESTClient) Evict(ctx context.Context, pod *corev1.Pod, preemptor string) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID},
+		"status": map[string]any{"conditions": []corev1.PodCondition{{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
+			Message: "muster: preempting to accommodate " + preemptor, LastTransitionTime: metav1.Now(),
+		}}},
+	})
+	if err != nil {
+		return err
+	}
+	err = c.core.Patch(types.StrategicMergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
+		SubResource("status").Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+	if err == nil {
+		err = c.core.Delete().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
+			MaxRetries(0).Body(&metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}).Do(ctx).Error()
+	}
+	if Outdated(err) {
+		return nil
+	}
+	return err
 }
 
 // LiftGate takes a scheduling gate off a pod, whatever its version. Gates that others put on

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +57,34 @@ func TestOneGateOfAPodIsLifted(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPodIsEvictedAsThePreemptionOfTheSchedulerDoes(t *testing.T) {
+	var got []string
+	answer := http.StatusOK
+	client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, r.Method, r.URL.String(), string(regexp.MustCompile(`"lastTransitionTime":"[^"]*",`).ReplaceAll(body, nil)))
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(answer)
+		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1"}`)
+	})
+	if err := client.Evict(t.Context(), newPod("p", "1"), "default/g"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"PATCH", "/api/v1/namespaces/default/pods/p/status?fieldManager=muster",
+		`{"metadata":{"uid":"p"},"status":{"conditions":[{"type":"DisruptionTarget","status":"True","lastProbeTime":null,` +
+			`"reason":"PreemptionByScheduler","message":"muster: preempting to accommodate default/g"}]}}`,
+		"DELETE", "/api/v1/namespaces/default/pods/p", `{"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"p"}}` + "\n",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	got, answer = nil, http.StatusNotFound
+	if err := client.Evict(t.Context(), newPod("p", "1"), "default/g"); err != nil || len(got) != 3 {
+		t.Errorf("a pod that is gone: error %v, requests %v", err, got)
 	}
 }
 
