@@ -74,6 +74,8 @@ func TestCommands(t *testing.T) {
 		{golden: "scheduler-config-no-preemption-without-offload", args: "scheduler-config --no-preemption"},
 		{golden: "scheduler-config-offload-of-a-profile", args: "scheduler-config --config testdata/offload.yaml --percentage-of-nodes-to-score 50"},
 		{golden: "scheduler-config-offload-without-a-filter", args: "scheduler-config --config testdata/offload.yaml --offload"},
+		{golden: "scheduler-config-of-several-profiles", args: "scheduler-config --config ../../docs/examples/profiles.yaml --percentage-of-nodes-to-score 100"},
+		{golden: "config-validate-examples", args: "config validate ../../docs/examples/profiles.yaml"},
 		{golden: "scheduler-config-bad-percentage", args: "scheduler-config --percentage-of-nodes-to-score 101"},
 	}
 	for _, test := range tests {
