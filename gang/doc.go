@@ -28,6 +28,10 @@
 //     tries that it makes by itself: the reasons never change, and members are woken when
 //     there is a place for all.
 //
+// Members may be created with a scheduling gate, so that the scheduler does not know of them
+// yet. A pod that has this gate alone is a member as any other, and is planned. The gates of a
+// group are lifted together, and none stays for which there is no reason any more.
+//
 // Groups that compete are ordered by priority, then by the time of their last failure or
 // their creation, then by name.
 package gang

@@ -3,7 +3,6 @@ package gang
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -107,7 +106,7 @@ func (m *Manager) mayGo(g *group) func(*member) bool {
 		return func(*member) bool { return false }
 	case startedAll(parts),
 		m.gates == configv1alpha2.GatesUntilMembers && !slices.ContainsFunc(parts, part.lacksMembers),
-		m.gates == configv1alpha2.GatesUntilPlace && slices.ContainsFunc(parts, m.outranks):
+		m.gates == configv1alpha2.GatesUntilPlace && m.mayPreempt(parts):
 		return (*member).ready
 	default:
 		return func(p *member) bool { return p.stage == placed }
@@ -117,26 +116,38 @@ func (m *Manager) mayGo(g *group) func(*member) bool {
 // lacksMembers says that there are fewer members than must start together.
 func (p part) lacksMembers() bool { return len(readyOf(p.in(pending))) < p.missing() }
 
-// outranks says that a group for which no place was found may get one by preemption: there
-// is a pod on a node whose priority is lower. That is looked up once after each plan.
-func (m *Manager) outranks(p part) bool {
-	if p.looked == 0 || p.weighed == p.looked {
-		return p.looked != 0 && p.mayEvict
+// mayPreempt says that gangs for which no place was found may get one by preemption, which is
+// the scheduler's to begin: there is a pod that may be evicted for them. That is looked up once
+// after each plan.
+func (m *Manager) mayPreempt(parts []part) bool {
+	g := parts[0].group
+	if g.looked == 0 || g.weighed == g.looked {
+		return g.looked != 0 && g.mayEvict
 	}
-	highest := int64(math.MinInt64)
-	for _, member := range p.members {
-		if policy := member.pod.Spec.PreemptionPolicy; policy == nil || *policy != corev1.PreemptNever {
-			highest = max(highest, int64(priority(member.pod)))
+	g.weighed, g.mayEvict = g.looked, m.findsVictims(parts)
+	return g.mayEvict
+}
+
+func (m *Manager) findsVictims(parts []part) bool {
+	for _, p := range parts {
+		if slices.ContainsFunc(readyOf(p.in(pending)), neverPreempts) {
+			return false
 		}
 	}
-	p.weighed, p.mayEvict = p.looked, false
+	terms := m.termsFor(parts)
 	for node := range m.cluster.Snapshot().Nodes() {
-		if slices.ContainsFunc(node.Pods, func(pod *cluster.Pod) bool { return int64(priority(pod)) < highest }) {
-			p.mayEvict = true
-			break
+		for _, pod := range node.Pods {
+			if _, may := terms.may(pod); may {
+				return true
+			}
 		}
 	}
-	return p.mayEvict
+	return false
+}
+
+func neverPreempts(p *member) bool {
+	policy := p.pod.Spec.PreemptionPolicy
+	return policy != nil && *policy == corev1.PreemptNever
 }
 
 // lift has the gate of a pod lifted.

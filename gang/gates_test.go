@@ -175,6 +175,16 @@ func TestAGangThatMayGetItsPlaceByPreemptionIsNotGated(t *testing.T) {
 		want     []string
 	}{
 		"its priority is higher than that of a pod on a node": {1, func(*corev1.Pod) {}, []string{"lift g-0", "lift g-1"}},
+		"one member never does": {1, func(pod *corev1.Pod) {
+			if pod.Name == "g-1" {
+				pod.Spec.PreemptionPolicy = &never
+			}
+		}, nil},
+		"one member is no higher": {1, func(pod *corev1.Pod) {
+			if pod.Name == "g-1" {
+				pod.Spec.Priority = nil
+			}
+		}, nil},
 		"it is as high":     {0, func(*corev1.Pod) {}, nil},
 		"it never preempts": {1, func(pod *corev1.Pod) { pod.Spec.PreemptionPolicy = &never }, nil},
 		"it is not complete yet": {1, func(pod *corev1.Pod) {

@@ -117,7 +117,7 @@ func (m *Manager) tryEvictions(parts []part, asking *member) (map[string][]victi
 	var pods []*cluster.Pod
 	for _, p := range parts {
 		for _, candidate := range candidatesOf(p, asking) {
-			if policy := candidate.pod.Spec.PreemptionPolicy; policy != nil && *policy == corev1.PreemptNever {
+			if neverPreempts(candidate) {
 				return nil, errNoVictims
 			}
 			members, pods = append(members, candidate), append(pods, candidate.pod)

@@ -184,3 +184,22 @@ func TestGatesThatAreNotWantedAnyMoreAreLifted(t *testing.T) {
 	g.again("Never")
 	g.settles(exactly(map[string]int{})) // the scheduler has tried them
 }
+
+func TestAGangThatMayPreemptIsNotLeftBehindGates(t *testing.T) {
+	nodes := newNodes(3, "4")
+	c := newCluster(t, nodes...)
+	c.createPriorityClass("high", 1000)
+	c.createPodGroups(newPodGroup("low", 3), newPodGroup("high", 3))
+	g := c.keepGates("UntilPlace")
+	c.occupy("single", nodes)
+	c.createPods(members("low", 3, "3")...)
+	c.createPods(members("high", 3, "3", withPriority("high"))...)
+	g.awaits(exactly(map[string]int{"": 3, "high": 3}))
+	g.awaitWhy("low", "places for 0 of 3 members")
+	for _, pod := range []string{"low-0", "low-1", "low-2"} {
+		if !muster.Gated(g.server.pod(pod)) {
+			t.Errorf("%s is not gated, and nobody is less important", pod)
+		}
+	}
+	g.wantLeft("low-0", "low-1", "low-2", "high-0", "high-1", "high-2")
+}
