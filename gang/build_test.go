@@ -2,6 +2,7 @@ package gang
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 )
@@ -37,6 +39,9 @@ type process struct {
 	mu      sync.Mutex
 	version int
 	writes  []string
+	records []record.Record
+	// trouble is what becomes of a record that is to be written, instead.
+	trouble func(ctx context.Context) error
 	refusal error // of writes that lift gates
 }
 
@@ -58,6 +63,7 @@ func run(t *testing.T, test func(p *process)) {
 		writer := nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500))
 		p.Manager = New(Options{
 			Logger: log, Registerer: registry, Clock: now, Cluster: c, Client: p, Writer: writer,
+			Recorder: p, Epoch: func() record.Epoch { return record.Epoch{} },
 			Profiles: predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)),
 			Limits:   limits,
 		})
@@ -87,6 +93,39 @@ func (p *process) Nominate(_ context.Context, pod *corev1.Pod, node string) erro
 	p.mu.Unlock()
 	p.set(next)
 	return nil
+}
+
+// Write implements Recorder.
+func (p *process) Write(ctx context.Context, group *unstructured.Unstructured, r record.Record) error {
+	p.mu.Lock()
+	trouble := p.trouble
+	p.mu.Unlock()
+	if trouble != nil {
+		if err := trouble(ctx); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	p.records = append(p.records, r)
+	p.mu.Unlock()
+	p.set(recorded(group, r))
+	return nil
+}
+
+// recorded is a PodGroup with a record.
+func recorded(group *unstructured.Unstructured, r record.Record) *unstructured.Unstructured {
+	next := group.DeepCopy()
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	annotations := next.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[record.Annotation] = string(text)
+	next.SetAnnotations(annotations)
+	return next
 }
 
 // Wake implements Client.

@@ -8,8 +8,8 @@
 //     earlier. A plan that finds a place for too few of them holds nothing, and the group
 //     is denied for a while. Otherwise every member counts on its place from then on, and
 //     each is steered there.
-//   - Bind holds a member until as many as must start together are held or bound, and
-//     then lets all of them go. Before that nothing is bound.
+//   - Bind holds a member until as many as must start together are held or bound. Then that
+//     is recorded on the PodGroup, and all of them go. Before that nothing is bound.
 //
 // A member goes through these stages:
 //
@@ -22,6 +22,11 @@
 //     other pods and other groups see the room as taken.
 //   - A member becomes binding only together with so many that, with those bound, they are
 //     as many as must start together.
+//   - That is recorded before (see [record.Record]), if there is a PodGroup, by a leader that no
+//     later one has overtaken, and the number that was asked for then stands until as many are
+//     bound. The record is written without the lock, while the members are held; who may go
+//     is decided when it is written. It is not begun when the time is up.
+//   - A pod that has succeeded counts as bound, one that has failed as gone.
 //   - A held call ends before kube-scheduler gives it up: with quorum, or with an error for
 //     all of its group.
 //   - A group that was denied, or waits for members, costs the scheduler nothing but the

@@ -16,8 +16,8 @@ import (
 var errOutranked = errors.New("gang: its places were needed by pods of higher priority")
 
 // GiveWay makes room for a pod that fits no node, if plans of gangs of lower priority are
-// what is in the way. It says whether it did. A gang of which members are bound, or let go
-// to be, keeps its places.
+// what is in the way. It says whether it did. A gang of which members are bound, or may
+// have been let go to be, keeps its places.
 func (m *Manager) GiveWay(pod *cluster.Pod, store *predicates.VerdictStore) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,7 +53,7 @@ func (m *Manager) giveWayTo(parts []part) bool {
 func (m *Manager) giveWay(to string, above int32, store *predicates.VerdictStore, pods []*cluster.Pod, where func(*placement.Plan) []int32) bool {
 	var lower []*group
 	for _, g := range m.groups {
-		if c := g.counts; g.priority < above && g.letGo() == 0 && c[placed]+c[held] > 0 {
+		if c := g.counts; g.priority < above && g.begun() == 0 && g.recording == nil && c[placed]+c[held] > 0 {
 			lower = append(lower, g)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/record"
 	"muster.dev/muster/gang/status"
 	"muster.dev/muster/predicates"
 )
@@ -78,6 +79,10 @@ type group struct {
 	priority  int32 // the highest of a member so far, 0 without any
 	satisfied bool  // quorum was reached once, as far as this process knows
 
+	recording *commit        // that is on its way, nil when it was denied meanwhile
+	record    *record.Record // the last one that this process wrote
+	completed time.Time      // of the last record of which all members were bound
+
 	created time.Time // the first member that was seen, by its creation
 	failed  time.Time // the last denial
 	planned time.Time // when the present plan was made, zero when there is none
@@ -139,9 +144,14 @@ func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod
 // succeeded were, too.
 func (g *group) letGo() int { return g.counts.assigned() + g.done.succeeded.Len() }
 
-// begun is 1 for a group of which members are bound: what is missing goes first, as it may
-// be half a gang that was left behind.
-func (g *group) begun() int { return min(g.letGo(), 1) }
+// begun is 1 for a group of which members are bound, or are recorded to have been let go: what
+// is missing goes first, as it may be half a gang that was left behind.
+func (g *group) begun() int {
+	if g.letGo() > 0 || g.unfinished() != nil {
+		return 1
+	}
+	return 0
+}
 
 // before compares two groups by the order in which they are planned.
 func before(a, b *group) int {

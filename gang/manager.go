@@ -16,6 +16,7 @@ import (
 
 	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 )
@@ -31,6 +32,9 @@ type Options struct {
 	// Client and Writer tell the scheduler about places. The Writer is run by somebody else.
 	Client Client
 	Writer *nomination.Writer
+	// Recorder records commits, with the Epoch of this process.
+	Recorder Recorder
+	Epoch    func() record.Epoch
 	// Gates says when the gates of members are lifted.
 	Gates configv1alpha2.GangGates
 	// Seed breaks ties between nodes.
@@ -57,6 +61,9 @@ type Manager struct {
 	limits   Limits
 	client   Client
 	writer   *nomination.Writer
+	recorder Recorder
+	epoch    func() record.Epoch
+	write    func(*commit) // has the records of a commit written, and returns at once
 	metrics  *metrics
 	inbox    inbox
 	gates    configv1alpha2.GangGates
@@ -76,8 +83,9 @@ type Manager struct {
 
 // New returns a Manager that knows no member until it is run.
 func New(o Options) *Manager {
-	return &Manager{
+	m := &Manager{
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, limits: o.Limits, client: o.Client, writer: o.Writer, gates: o.Gates, seed: o.Seed,
+		recorder: o.Recorder, epoch: o.Epoch,
 		metrics: newMetrics(o.Registerer), profiles: o.Profiles,
 		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{}, strays: map[types.UID]*member{},
 		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},
@@ -85,6 +93,8 @@ func New(o Options) *Manager {
 		denied:  newDenials(o.Limits.DenyTTL),
 		inbox:   inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
 	}
+	m.write = func(c *commit) { go m.writeRecords(c) }
+	return m
 }
 
 // Run plans groups ahead of the scheduler and ends what has taken too long, until the
@@ -249,53 +259,9 @@ func (m *Manager) enter(p *member, to stage) {
 func (m *Manager) inOrder() []*group {
 	groups := make([]*group, 0, len(m.groups))
 	for _, g := range m.groups {
+		m.spec(g) // what is recorded of it counts
 		groups = append(groups, g)
 	}
 	slices.SortFunc(groups, before)
 	return groups
-}
-
-// inbox is what the watch has shown of members and nobody has read yet.
-type inbox struct {
-	filled chan struct{} // has one element when there may be something to do
-
-	mu      sync.Mutex // taken under the lock of the cluster
-	members sets.Set[types.UID]
-	states  []cluster.PodState
-}
-
-func (i *inbox) put(state cluster.PodState) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	of := false
-	if state.Pod != nil {
-		_, of = Of(state.Pod.Pod)
-	}
-	switch {
-	case of || state.Pod != nil && Gated(state.Pod.Pod):
-		i.members.Insert(state.UID)
-	case i.members.Has(state.UID):
-		i.members.Delete(state.UID)
-		state.Pod = nil
-	default:
-		return
-	}
-	i.states = append(i.states, state)
-	i.ring()
-}
-
-// ring says that there may be something to do.
-func (i *inbox) ring() {
-	select {
-	case i.filled <- struct{}{}:
-	default:
-	}
-}
-
-func (i *inbox) take() []cluster.PodState {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	states := i.states
-	i.states = nil
-	return states
 }

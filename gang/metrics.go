@@ -10,6 +10,7 @@ type metrics struct {
 	holds    prometheus.Histogram
 
 	preemptions, victims prometheus.Counter
+	recording            prometheus.Histogram
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -49,9 +50,15 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Help: "Pods that had to go for gangs.",
 		}),
 	}
+	m.recording = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "muster_gang_recording_seconds",
+		Help: "Time to record on the PodGroups of a gang that its members are let go.",
+		// 1 ms to 33 s.
+		Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
+	})
 	for _, reason := range []string{ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom, ReasonVictims} {
 		m.refusals.WithLabelValues(reason)
 	}
-	r.MustRegister(m.refusals, m.denials, m.planning, m.quorum, m.holds, m.preemptions, m.victims)
+	r.MustRegister(m.refusals, m.denials, m.planning, m.quorum, m.holds, m.recording, m.preemptions, m.victims)
 	return m
 }

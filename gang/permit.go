@@ -95,44 +95,6 @@ func (m *Manager) hold(uid types.UID, node string) (*hold, error) {
 	return h, nil
 }
 
-// commit lets all held members go when there are enough in every part, and their nodes are
-// still there.
-func (m *Manager) commit(parts []part) {
-	for _, p := range parts {
-		if !p.quorate() {
-			return
-		}
-	}
-	if m.leaveNodesThatAreGone(parts) {
-		return // it is planned anew
-	}
-	for _, p := range parts {
-		if !p.started() && !p.planned.IsZero() {
-			m.metrics.quorum.Observe(m.clock.Since(p.planned).Seconds())
-		}
-		p.failed, p.satisfied = time.Time{}, true
-		p.waits("", "")
-		for _, member := range p.in(held) {
-			m.enter(member, binding) // ends the hold
-		}
-	}
-}
-
-// leaveNodesThatAreGone gives up held members whose node has gone, to which the API server
-// would bind them all the same. It says whether there were any.
-func (m *Manager) leaveNodesThatAreGone(parts []part) bool {
-	snap, left := m.cluster.Snapshot(), false
-	for _, p := range parts {
-		for _, member := range p.in(held) {
-			if snap.NodeByName(member.place) == nil {
-				m.giveUp(member, errNodeGone)
-				left = true
-			}
-		}
-	}
-	return left
-}
-
 // drop ends a held call that nobody waits for any more.
 func (m *Manager) drop(uid types.UID, h *hold, why error) error {
 	m.mu.Lock()

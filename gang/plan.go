@@ -232,6 +232,7 @@ func (m *Manager) deny(g *group, reason status.Reason, why string, err error) {
 			m.giveUp(p, err)
 		}
 		d.failed, d.planned, d.again, d.clearing = now, time.Time{}, now.Add(m.limits.DenyTTL), nil
+		d.recording = nil
 		d.waits(reason, why)
 		m.denied.add(d.key)
 	}

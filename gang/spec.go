@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/record"
 	"muster.dev/muster/gang/status"
 )
 
@@ -41,7 +42,8 @@ type spec struct {
 	minResources corev1.ResourceList
 	timeout      time.Duration
 	policy       v1alpha1.Policy
-	satisfied    bool // quorum was reached, by the status of the PodGroup
+	satisfied    bool           // quorum was reached, by the status of the PodGroup
+	record       *record.Record // of the last commit, by the PodGroup
 
 	from *unstructured.Unstructured // the PodGroup, nil for a group without an object
 	err  error                      // what is wrong with it
@@ -67,7 +69,23 @@ func (m *Manager) spec(g *group) (*spec, string) {
 		g.waits(status.PodGroupInvalid, g.spec.err.Error())
 		return nil, ReasonInvalid
 	}
-	return g.spec, ""
+	g.complete()
+	return g.frozen(), ""
+}
+
+// frozen is the spec with the minMember of a commit of which some members are bound and some
+// are not: to ask for more has to wait.
+func (g *group) frozen() *spec {
+	if g.letGo() == 0 || g.spec.from == nil {
+		return g.spec
+	}
+	r := g.unfinished()
+	if r == nil || r.MinMember >= g.spec.minMember {
+		return g.spec
+	}
+	frozen := *g.spec
+	frozen.minMember = r.MinMember
+	return &frozen
 }
 
 // podGroup is the object of a group, nil when there is none.
@@ -81,7 +99,7 @@ func (m *Manager) podGroup(key Key) *unstructured.Unstructured {
 }
 
 func decode(object *unstructured.Unstructured, timeout time.Duration) *spec {
-	s := &spec{from: object, timeout: timeout}
+	s := &spec{from: object, timeout: timeout, record: record.Of(object)}
 	podGroup, err := v1alpha1.Decode(object)
 	if err != nil {
 		s.err = err

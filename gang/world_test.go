@@ -18,6 +18,7 @@ import (
 	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 )
@@ -33,6 +34,8 @@ type world struct {
 	done    map[types.UID]*corev1.Pod // those that have succeeded
 	late    []func()                  // what one watch has shown and the other one not yet
 	least   map[string]int            // minMember by group
+	commits []*commit                 // that are being recorded
+	frozen  map[string]int            // minMember of what is recorded, until as many are bound
 	calls   []heldCall
 	letGo   map[types.UID]string // bind calls that may go on, and their nodes
 	created int
@@ -60,7 +63,7 @@ func newWorld(t *rapid.T) *world {
 	}
 	w := &world{
 		T: t, clock: clocktesting.NewFakeClock(time.Now()),
-		pods: map[types.UID]*corev1.Pod{}, done: map[types.UID]*corev1.Pod{}, least: map[string]int{}, letGo: map[types.UID]string{},
+		pods: map[types.UID]*corev1.Pod{}, done: map[types.UID]*corev1.Pod{}, frozen: map[string]int{}, least: map[string]int{}, letGo: map[types.UID]string{},
 	}
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
@@ -69,12 +72,14 @@ func newWorld(t *rapid.T) *world {
 	limits.DenyTTL = time.Nanosecond // denials expire by the clock of the machine
 	w.Manager = New(Options{
 		Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: nil, Limits: limits,
+		Epoch:    func() record.Epoch { return record.Epoch{} },
 		Writer:   nomination.NewWriter(log, registry, w.clock, nomination.DefaultWriteLimits(500)),
 		Profiles: predicates.NewProfiles(w.store),
 		Gates: rapid.SampledFrom([]configv1alpha2.GangGates{
 			configv1alpha2.GatesNever, configv1alpha2.GatesUntilMembers, configv1alpha2.GatesUntilPlace,
 		}).Draw(t, "gates"),
 	})
+	w.write = func(c *commit) { w.commits = append(w.commits, c) }
 	c.FollowPods(w.inbox.put)
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
 		w.apply(c.Set(node(fmt.Sprint("node-", i), fmt.Sprint(room))))
@@ -294,8 +299,16 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 			together++
 		}
 	}
-	if together < w.least[key.Name] {
-		w.Fatalf("%s is let go with %d of %d members of %s", pod.Name, together, w.least[key.Name], key.Name)
+	least := w.least[key.Name]
+	frozen, recorded := w.frozen[key.Name]
+	if recorded {
+		least = min(least, frozen)
+	}
+	if together < least {
+		w.Fatalf("%s is let go with %d of %d members of %s", pod.Name, together, least, key.Name)
+	}
+	if w.bound(key.Name) == 0 && !recorded {
+		w.Fatalf("%s is let go, none of %s is bound, and nothing is recorded", pod.Name, key.Name)
 	}
 }
 
@@ -303,6 +316,17 @@ func (w *world) succeeded(group string) int {
 	count := 0
 	for _, pod := range w.done {
 		if key, of := Of(pod); of && key.Name == group {
+			count++
+		}
+	}
+	return count
+}
+
+// bound is how many pods of a group are bound, or were.
+func (w *world) bound(group string) int {
+	count := w.succeeded(group)
+	for _, pod := range w.pods {
+		if key, of := Of(pod); of && key.Name == group && pod.Spec.NodeName != "" {
 			count++
 		}
 	}
@@ -330,6 +354,26 @@ func (w *world) finishBinding(pod *corev1.Pod, fails bool) {
 	w.Bound(pod.UID, nil)
 	pod.Spec.NodeName = node
 	w.put(pod)
+}
+
+// record is a commit that the API server records, or refuses to.
+func (w *world) record() {
+	if len(w.commits) == 0 {
+		w.Skip()
+	}
+	c := rapid.SampledFrom(w.commits).Draw(w.T, "commit")
+	w.recordWith(c, rapid.SampledFrom([]error{nil, nil, nil, record.ErrChanged, record.ErrFenced, context.DeadlineExceeded}).Draw(w.T, "outcome"))
+}
+
+func (w *world) recordWith(c *commit, err error) {
+	w.commits = slices.DeleteFunc(w.commits, func(other *commit) bool { return other == c })
+	if err == nil {
+		for _, r := range c.records {
+			w.frozen[r.key.Name] = r.record.MinMember
+		}
+	}
+	w.recorded(c, err)
+	w.collect()
 }
 
 // hangUp is a scheduler that gives a call up.
@@ -381,6 +425,10 @@ func (w *world) check() {
 	defer w.mu.Unlock()
 	w.receive()
 	for _, g := range w.groups {
+		w.spec(g)
+		if r := g.lastRecord(); r != nil && r.Time.Equal(g.completed) {
+			delete(w.frozen, g.key.Name)
+		}
 		var counted counts
 		for _, p := range g.members {
 			counted[p.stage]++
@@ -427,6 +475,9 @@ func (w *world) settle() {
 		}
 		for _, uid := range slices.Sorted(maps.Keys(w.letGo)) {
 			w.finishBinding(w.pods[uid].DeepCopy(), false)
+		}
+		for len(w.commits) > 0 {
+			w.recordWith(w.commits[0], nil)
 		}
 		w.pass(time.Second)
 		w.check()
@@ -478,7 +529,7 @@ func TestGangsStartWholeWhateverHappens(t *testing.T) {
 			"create": do(w.create), "create another": do(w.create), "create one more": do(w.create),
 			"remove": do(w.remove), "finish": do(w.finish), "hear": do(w.hear), "clean up": do(w.cleanUp), "ask for another number": do(w.askAnew),
 			"schedule": do(w.schedule), "schedule more": do(w.schedule), "schedule still more": do(w.schedule),
-			"call again": do(w.callAgain), "bind": do(w.bind), "bind more": do(w.bind), "hang up": do(w.hangUp), "plan ahead": do(w.ahead),
+			"call again": do(w.callAgain), "bind": do(w.bind), "bind more": do(w.bind), "hang up": do(w.hangUp), "record": do(w.record), "record another": do(w.record), "plan ahead": do(w.ahead),
 			"lift": do(w.lift), "lift more": do(w.lift),
 			"a second": do(func() { w.pass(time.Second) }), "a long time": do(func() { w.pass(25 * time.Second) }),
 			"": do(w.check),

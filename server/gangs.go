@@ -12,13 +12,16 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-faster/jx"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/finished"
+	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 )
@@ -30,9 +33,13 @@ func (s *Server) planAhead(o Options) error {
 		return nil
 	}
 	// A client of its own, so that bindings never wait for nominations.
-	config := cluster.ClientConfig(o.RESTConfig)
-	config.QPS = -1 // the Writer counts for itself
-	client, err := kubernetes.NewForConfig(config)
+	quick := rest.CopyConfig(o.RESTConfig)
+	quick.QPS = -1 // the Writer counts for itself, and of commits there is one for each gang
+	client, err := kubernetes.NewForConfig(cluster.ClientConfig(quick))
+	if err != nil {
+		return fmt.Errorf("clientConnection: %w", err)
+	}
+	podGroups, err := dynamic.NewForConfig(quick)
 	if err != nil {
 		return fmt.Errorf("clientConnection: %w", err)
 	}
@@ -44,7 +51,8 @@ func (s *Server) planAhead(o Options) error {
 	limits.Timeout, limits.DenyTTL = o.Config.Gangs.ScheduleTimeout.Duration, o.Config.Gangs.DeniedTTL.Duration
 	s.extender.gangs = gang.New(gang.Options{
 		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,
-		Client: nominations, Writer: s.writer, Limits: limits, Gates: o.Config.Gangs.Gates, Seed: rand.Uint64(),
+		Client: nominations, Writer: s.writer, Recorder: record.NewWriter(podGroups), Epoch: func() record.Epoch { return s.epoch },
+		Limits: limits, Gates: o.Config.Gangs.Gates, Seed: rand.Uint64(),
 	})
 	if s.finished, err = finished.Follow(s.metadata, clock.RealClock{}, s.extender.gangs.Finished); err != nil {
 		return err

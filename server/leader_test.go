@@ -49,6 +49,9 @@ func TestOneOfTwoReplicasIsReadyUntilItStops(t *testing.T) {
 		retry := second.config.LeaderElection.RetryPeriod.Duration
 		<-time.After(2*retry + retry/2)
 		second.wantReadyz("alone", http.StatusOK, "ok")
+		if first.epoch.Transitions != 0 || second.epoch.Transitions < 1 {
+			t.Errorf("epochs %+v and then %+v", first.epoch, second.epoch)
+		}
 	})
 }
 

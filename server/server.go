@@ -22,6 +22,7 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/finished"
+	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 )
 
@@ -63,6 +64,7 @@ type Server struct {
 	gates       *gates
 	readiness   readiness
 	led         chan struct{} // closed when this process leads
+	epoch       record.Epoch  // once it leads, by leader election
 	listener    net.Listener
 	http        *http.Server
 }
@@ -131,7 +133,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.elects() {
 		group.Go(func() error { return lead(work, s.client, s.config.LeaderElection, s.elected) })
 	} else {
-		s.elected()
+		s.elected(record.Epoch{})
 	}
 	group.Go(s.serve)
 	group.Go(func() error { return s.watch(work) })
@@ -195,7 +197,8 @@ func (s *Server) drain() {
 // elects says whether other replicas may lead in the place of this one.
 func (s *Server) elects() bool { return s.client != nil && s.config.LeaderElection.LeaderElect }
 
-func (s *Server) elected() {
+func (s *Server) elected(epoch record.Epoch) {
+	s.epoch = epoch // read only when leading
 	s.readiness.leading.Store(true)
 	close(s.led)
 	s.log.Info("leading")

@@ -50,9 +50,44 @@ func TestMusterDiesBetweenQuorumAndTheLastBinding(t *testing.T) {
 	if bound := w.everBound()["g"]; bound != 1 {
 		t.Fatalf("%d of 4 pods are bound when muster has died", bound)
 	}
+	if r, recorded := c.record("g"); !recorded || r.Members != 4 || r.MinMember != 4 {
+		t.Errorf("the record is %+v, there is one: %t", r, recorded)
+	}
 	w.server = c.serve(serving{})
 	d.leadTo(w.server)
 	w.settles(exactly(map[string]int{"g": 4}))
+}
+
+func TestMusterDiesBetweenTheRecordAndTheFirstBinding(t *testing.T) {
+	c := newCluster(t, newNodes(4, "4")...)
+	c.createPodGroups(newPodGroup("g", 4))
+	first := c.serve(serving{kubeconfig: c.bindingsAnswered(func(string) answer {
+		if _, recorded := c.record("g"); !recorded {
+			t.Error("a binding comes before the record")
+		}
+		return noAnswer
+	})})
+	w, d := first.watch(), first.shutFor("nobody")
+	c.schedule(first.schedulerConfig(nil, d.through))
+	c.createPods(members("g", 4, "3")...)
+	c.eventually("the start is recorded", func() error {
+		if _, recorded := c.record("g"); !recorded {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+	first.process.Kill()
+	before, _ := c.record("g")
+	// One that needs the same nodes, and would go first by its priority.
+	c.createPriorityClass("urgent", 1000)
+	c.createPodGroups(newPodGroup("other", 4))
+	c.createPods(members("other", 4, "3", withPriority("urgent"))...)
+	w.server = c.serve(serving{})
+	d.leadTo(w.server)
+	w.settles(exactly(map[string]int{"g": 4}))
+	if after, _ := c.record("g"); !after.Time.After(before.Time) {
+		t.Errorf("the start was recorded at %s, and not again", after.Time)
+	}
 }
 
 func TestTheAPIServerIsAwayWhenAGangIsComplete(t *testing.T) {

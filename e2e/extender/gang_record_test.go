@@ -1,0 +1,80 @@
+package extender_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// committed is the record of a gang's start on its PodGroup.
+const committed = "muster.dev/committed"
+
+type startRecord struct {
+	Members, MinMember int
+	Time               time.Time
+	Epoch              struct {
+		Lease       time.Time
+		Transitions int
+	}
+}
+
+// record reads the record of a gang, false when there is none.
+func (c *cluster) record(gang string) (startRecord, bool) {
+	c.Helper()
+	group, err := c.podGroups(newPodGroup(gang, 1)).Get(c.Context(), gang, metav1.GetOptions{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	text, is := group.GetAnnotations()[committed]
+	var r startRecord
+	if is {
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			c.Fatal(err)
+		}
+	}
+	return r, is
+}
+
+func (c *cluster) writeRecord(gang string, r any) {
+	c.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		c.Fatal(err)
+	}
+	annotation := any(string(text))
+	if r == nil {
+		annotation = nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{committed: annotation}}})
+	if err != nil {
+		c.Fatal(err)
+	}
+	if _, err := c.podGroups(newPodGroup(gang, 1)).Patch(c.Context(), gang, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func TestAStaleLeaderStartsNoGangThatALaterOneHasLetGo(t *testing.T) {
+	c := newCluster(t, newNodes(2, "4")...)
+	c.createPodGroups(newPodGroup("g", 2))
+	c.writeRecord("g", map[string]any{
+		"members": 2, "minMember": 2, "time": time.Now(),
+		"epoch": map[string]any{"lease": time.Now().Add(time.Hour).UTC(), "transitions": 3},
+	})
+	s := c.serve(serving{config: quickElection})
+	w := s.watch()
+	c.schedule(s.schedulerConfig(nil))
+	c.createPods(members("g", 2, "3")...)
+	c.awaitEvent(c.pod("g-0").UID, "another replica of muster has taken over")
+	if bound := w.everBound(); len(bound) > 0 {
+		t.Errorf("pods are bound: %v", bound)
+	}
+	c.writeRecord("g", nil)
+	w.settles(exactly(map[string]int{"g": 2}))
+	if r, is := c.record("g"); !is || r.Members != 2 || r.MinMember != 2 || r.Epoch.Lease.IsZero() {
+		t.Errorf("the record is %+v, there is one: %t", r, is)
+	}
+}

@@ -1,0 +1,55 @@
+package gang
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
+)
+
+// inbox is what the watch has shown of members and nobody has read yet.
+type inbox struct {
+	filled chan struct{} // has one element when there may be something to do
+
+	mu      sync.Mutex // taken under the lock of the cluster
+	members sets.Set[types.UID]
+	states  []cluster.PodState
+}
+
+func (i *inbox) put(state cluster.PodState) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	of := false
+	if state.Pod != nil {
+		_, of = Of(state.Pod.Pod)
+	}
+	switch {
+	case of || state.Pod != nil && Gated(state.Pod.Pod):
+		i.members.Insert(state.UID)
+	case i.members.Has(state.UID):
+		i.members.Delete(state.UID)
+		state.Pod = nil
+	default:
+		return
+	}
+	i.states = append(i.states, state)
+	i.ring()
+}
+
+// ring says that there may be something to do.
+func (i *inbox) ring() {
+	select {
+	case i.filled <- struct{}{}:
+	default:
+	}
+}
+
+func (i *inbox) take() []cluster.PodState {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	states := i.states
+	i.states = nil
+	return states
+}

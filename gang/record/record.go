@@ -1,0 +1,66 @@
+// Package record keeps the record of commits: on the PodGroup of a gang it says that members
+// were let go, before any of them is bound.
+//
+// The record is an annotation, and no condition: people read it with kubectl describe, no
+// CRD of another project prunes it, and who keeps the status true has nothing to do with it.
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Annotation is the name of the annotation on a PodGroup whose value is a Record as JSON.
+const Annotation = "muster.dev/committed"
+
+var (
+	// ErrFenced says that a later leader has recorded a commit of the group already.
+	ErrFenced = errors.New("gang: another replica of muster has taken over and let the group go")
+	// ErrChanged says that the PodGroup is gone, or asks for more members than are ready.
+	ErrChanged = errors.New("gang: the PodGroup is another one than when its members were counted")
+)
+
+// Record says that members of a gang were let go.
+type Record struct {
+	// Members is how many were bound before, had succeeded or were let go.
+	Members int `json:"members"`
+	// MinMember is what was asked for.
+	MinMember int       `json:"minMember"`
+	Time      time.Time `json:"time"`
+	// Epoch is that of the leader.
+	Epoch Epoch `json:"epoch,omitzero"`
+}
+
+// Epoch orders the leaders of replicas. The zero Epoch, without leader election, is neither
+// before nor after another one.
+type Epoch struct {
+	// Lease is when the Lease was created: who deletes it has the count begin anew.
+	Lease time.Time `json:"lease"`
+	// Transitions is spec.leaseTransitions of the Lease.
+	Transitions int32 `json:"transitions"`
+}
+
+// after says that an epoch is a later one than another.
+func (e Epoch) after(other Epoch) bool {
+	switch {
+	case e == Epoch{} || other == Epoch{}:
+		return false
+	case !e.Lease.Equal(other.Lease):
+		return e.Lease.After(other.Lease)
+	default:
+		return e.Transitions > other.Transitions
+	}
+}
+
+// Of is the last record on a PodGroup, nil when there is none or somebody wrote nonsense.
+func Of(podGroup metav1.Object) *Record {
+	text, recorded := podGroup.GetAnnotations()[Annotation]
+	var r Record
+	if !recorded || json.Unmarshal([]byte(text), &r) != nil {
+		return nil
+	}
+	return &r
+}
