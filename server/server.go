@@ -60,6 +60,7 @@ type Server struct {
 	reloader    *reloader
 	extender    *Extender
 	writer      *nomination.Writer // of what is placed ahead of calls; nil without an API server
+	load        load
 	verbs       *verbs
 	gates       *gates
 	readiness   readiness
@@ -141,6 +142,13 @@ func (s *Server) Run(ctx context.Context) error {
 		s.reloader.run(work)
 		return nil
 	})
+	group.Go(func() error { return s.runLoad(work) })
+	if s.load.controller != nil {
+		group.Go(func() error { return s.runAhead(ahead, s.load.controller.Run) })
+	}
+	if s.load.reporter != nil {
+		group.Go(func() error { return s.runAhead(ahead, s.load.reporter.Run) })
+	}
 	if s.finished != nil {
 		group.Go(func() error {
 			s.finished.Run(work)

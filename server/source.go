@@ -39,8 +39,12 @@ func (s *Server) connect(o Options) error {
 	if s.metadata, err = metadata.NewForConfig(o.RESTConfig); err != nil {
 		return fmt.Errorf("clientConnection: %w", err)
 	}
+	handled, err := s.readUsage(o)
+	if err != nil {
+		return err
+	}
 	s.watcher, err = cluster.NewWatcher(s.cluster, cluster.WatchOptions{
-		Client: client, Optional: v1alpha1.Resources(), Dynamic: s.dynamic, Metadata: s.metadata,
+		Client: client, Optional: v1alpha1.Resources(), Handled: handled, Dynamic: s.dynamic, Metadata: s.metadata,
 	})
 	if err != nil {
 		return err

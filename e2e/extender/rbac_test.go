@@ -83,7 +83,10 @@ func (c *cluster) grantChart() {
 		c.Fatal(err)
 	}
 	var rendered bytes.Buffer
-	if err := rbac.Execute(&rendered, map[string]any{"Release": map[string]any{"Namespace": metav1.NamespaceSystem}}); err != nil {
+	if err := rbac.Execute(&rendered, map[string]any{
+		"Release": map[string]any{"Namespace": metav1.NamespaceSystem},
+		"Values":  map[string]any{"config": map[string]any{"load": map[string]any{"nodeMetrics": map[string]any{"manage": true, "report": true}}}},
+	}); err != nil {
 		c.Fatal(err)
 	}
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(&rendered))

@@ -1,0 +1,98 @@
+package nodemetric
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"muster.dev/muster/api/slo/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware/source"
+)
+
+// ErrUndefined says that the cluster has no NodeMetrics.
+var ErrUndefined = errors.New("the custom resource " + schema.GroupResource{Group: v1alpha1.Group, Resource: v1alpha1.Resource}.String() + " is not defined")
+
+// Store holds all NodeMetrics as the watch shows them. It is safe for concurrent use.
+type Store struct {
+	names     *cluster.ResourceNames
+	followers []func(node string, observed *Observed)
+
+	mu     sync.Mutex
+	byNode map[string]*Observed
+}
+
+// NewStore returns an empty Store that counts resources by the names of the view.
+func NewStore(names *cluster.ResourceNames) *Store {
+	return &Store{names: names, byNode: map[string]*Observed{}}
+}
+
+// Follow has a function told of every NodeMetric that comes or changes, and with nil of one
+// that goes, one at a time. It must be called before the watch begins.
+func (s *Store) Follow(follow func(node string, observed *Observed)) {
+	s.followers = append(s.followers, follow)
+}
+
+// Get is the NodeMetric of a node, nil when there is none.
+func (s *Store) Get(node string) *Observed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byNode[node]
+}
+
+// Names are the nodes that have a NodeMetric, in no order.
+func (s *Store) Names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.byNode))
+}
+
+// Handler is what the watch is to tell, and watched what is told how it goes: [ErrUndefined]
+// from when the resource is gone.
+func (s *Store) Handler(watched func(error)) cluster.CustomHandler {
+	return cluster.CustomHandler{
+		Trim:    Trim(s.names),
+		Watched: watched,
+		Set:     func(object metav1.Object) { s.put(object.GetName(), object.(*Observed)) },
+		Delete:  func(object metav1.Object) { s.put(object.GetName(), nil) },
+		Drop: func() {
+			watched(ErrUndefined)
+			for _, node := range s.Names() {
+				s.put(node, nil)
+			}
+		},
+	}
+}
+
+func (s *Store) put(node string, observed *Observed) {
+	s.mu.Lock()
+	if observed != nil {
+		s.byNode[node] = observed
+	} else {
+		delete(s.byNode, node)
+	}
+	s.mu.Unlock()
+	for _, follow := range s.followers {
+		follow(node, observed)
+	}
+}
+
+// ReportTo has a follower told what NodeMetrics say. While one makes no sense, what was known
+// of its node stays and gets older.
+func (s *Store) ReportTo(follower source.Follower, log *slog.Logger) {
+	s.Follow(func(node string, observed *Observed) {
+		switch {
+		case observed == nil:
+			follower.Report(node, nil)
+		case observed.Err != nil:
+			log.Warn("cannot read a NodeMetric", slog.Any("err", observed.Err))
+		default:
+			follower.Report(node, observed.Usage)
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package source
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+)
+
+// Reasons of events.
+const (
+	ReasonUnreachable = "LoadSourceUnreachable"
+	ReasonReachable   = "LoadSourceReachable"
+)
+
+// action is what muster was doing, in events.
+const action = "ReadingUsage"
+
+// Status is how a source fares.
+type Status struct {
+	// Source is its name.
+	Source string
+	// Reachable says that it answered when it was last asked. It is false until it first does.
+	Reachable bool
+	// Since is when that began, zero until it was first asked.
+	Since time.Time
+	// LastError is the last thing that went wrong, and LastErrorAt when; "" when nothing did.
+	LastError   string
+	LastErrorAt time.Time
+}
+
+// HealthOptions are the options of Health. All are required.
+type HealthOptions struct {
+	Logger     *slog.Logger
+	Clock      clock.PassiveClock
+	Registerer prometheus.Registerer
+	Source     string
+	// Events and what they are about.
+	Events events.EventRecorder
+	About  runtime.Object
+}
+
+// Health says whether a source can be reached: to people once when that changes, by log and
+// event, and always by metrics. It is safe for concurrent use.
+type Health struct {
+	log    *slog.Logger
+	clock  clock.PassiveClock
+	events events.EventRecorder
+	about  runtime.Object
+	errors prometheus.Counter
+	up     prometheus.Gauge
+
+	mu     sync.Mutex
+	status Status
+}
+
+// NewHealth returns the health of a source that was not asked yet.
+func NewHealth(o HealthOptions) *Health {
+	labels := prometheus.Labels{"source": o.Source}
+	h := &Health{
+		log: o.Logger.With(slog.String("source", o.Source)), clock: o.Clock, events: o.Events, about: o.About,
+		errors: prometheus.NewCounter(prometheus.CounterOpts{
+			Name:        "muster_load_source_errors_total",
+			Help:        "Times that the source of usage figures did not answer, or not with what was asked for.",
+			ConstLabels: labels,
+		}),
+		up: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name:        "muster_load_source_up",
+			Help:        "Whether the source of usage figures answered when it was last asked.",
+			ConstLabels: labels,
+		}),
+		status: Status{Source: o.Source},
+	}
+	o.Registerer.MustRegister(h.errors, h.up)
+	return h
+}
+
+// Observe says how it went to ask the source: err is nil when it answered.
+func (h *Health) Observe(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.clock.Now()
+	first, before := h.status.Since.IsZero(), h.status.Reachable
+	h.status.Reachable = err == nil
+	if changed := first || before != h.status.Reachable; changed {
+		h.status.Since = now
+	}
+	if err != nil {
+		h.status.LastError, h.status.LastErrorAt = err.Error(), now
+		h.errors.Inc()
+		h.up.Set(0)
+		if first || before {
+			h.log.Warn("cannot read usage", slog.Any("err", err))
+			h.events.Eventf(h.about, nil, corev1.EventTypeWarning, ReasonUnreachable, action,
+				"%s cannot be read, and what is known of nodes gets older: %s", h.status.Source, shorten(h.status.LastError))
+		}
+		return
+	}
+	h.up.Set(1)
+	switch {
+	case first:
+		h.log.Info("reading usage")
+	case !before:
+		h.log.Info("reading usage again")
+		h.events.Eventf(h.about, nil, corev1.EventTypeNormal, ReasonReachable, action, "%s can be read again", h.status.Source)
+	}
+}
+
+// Status is how the source fares now.
+func (h *Health) Status() Status {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.status
+}
+
+// shorten cuts words to what fits into an event, beside others.
+func shorten(words string) string {
+	const most = 512
+	if len(words) > most {
+		return words[:most] + " …"
+	}
+	return words
+}

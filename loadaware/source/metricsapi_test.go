@@ -1,0 +1,72 @@
+package source
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	metricsv1beta1 "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
+
+	"muster.dev/muster/cluster"
+)
+
+func newMetricsAPI(t *testing.T, answers map[string]string) *MetricsAPI {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, ok := answers[r.URL.Path]
+		if !ok {
+			http.Error(w, "the server could not find the requested resource", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(answer))
+	}))
+	t.Cleanup(server.Close)
+	client, err := metricsv1beta1.NewForConfig(&rest.Config{Host: server.URL})
+	must(t, err)
+	return NewMetricsAPI(client, cluster.NewResourceNames())
+}
+
+const (
+	nodesInMetrics = `{"kind": "NodeMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "items": [
+		{"metadata": {"name": "n"}, "timestamp": "2026-01-02T03:04:05Z", "window": "20s", "usage": {"cpu": "1500500001n", "memory": "2Ki"}}]}`
+	podsInMetrics = `{"kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "items": [
+		{"metadata": {"namespace": "default", "name": "p"}, "timestamp": "2026-01-02T03:04:06Z", "window": "15s", "containers": [
+			{"name": "a", "usage": {"cpu": "250m", "memory": "1Ki"}}, {"name": "b", "usage": {"cpu": "1", "memory": "1"}}]}]}`
+)
+
+func TestMetricsAPI(t *testing.T) {
+	got, err := newMetricsAPI(t, map[string]string{
+		"/apis/metrics.k8s.io/v1beta1/nodes": nodesInMetrics, "/apis/metrics.k8s.io/v1beta1/pods": podsInMetrics,
+	}).Read(t.Context())
+	must(t, err)
+	want := &Reading{
+		Nodes: map[string]NodeReading{"n": {
+			At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Local(), Window: 20 * time.Second,
+			Used: cluster.Resources{MilliCPU: 1501, Memory: 2048}, // rounded up
+		}},
+		Pods: map[types.NamespacedName]cluster.Resources{
+			{Namespace: "default", Name: "p"}: {MilliCPU: 1250, Memory: 1025}, // both containers
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want (-) got (+):\n%s", diff)
+	}
+}
+
+func TestMetricsAPISaysWhatCannotBeListed(t *testing.T) {
+	for what, answers := range map[string]map[string]string{
+		"list nodes of metrics.k8s.io: ": {"/apis/metrics.k8s.io/v1beta1/pods": podsInMetrics},
+		"list pods of metrics.k8s.io: ":  {"/apis/metrics.k8s.io/v1beta1/nodes": nodesInMetrics},
+	} {
+		got, err := newMetricsAPI(t, answers).Read(t.Context())
+		if err == nil || !strings.HasPrefix(err.Error(), what) {
+			t.Errorf("read %+v with error %v, want one that begins with %q", got, err, what)
+		}
+	}
+}

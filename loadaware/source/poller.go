@@ -1,0 +1,147 @@
+package source
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
+)
+
+// Reading is what a source answers when it is asked.
+type Reading struct {
+	// Nodes are the nodes that were measured, by name.
+	Nodes map[string]NodeReading
+	// Pods is what pods use.
+	Pods map[types.NamespacedName]cluster.Resources
+}
+
+// NodeReading is what a node uses.
+type NodeReading struct {
+	// At is when it was measured, Window the time that it is an average over.
+	At     time.Time
+	Window time.Duration
+	Used   cluster.Resources
+	// Aggregated are statistics, none when the source has none.
+	Aggregated []cluster.Aggregate
+}
+
+// Reader asks a source.
+type Reader interface {
+	Read(ctx context.Context) (*Reading, error)
+}
+
+// PollerOptions are the options of a Poller. All are required.
+type PollerOptions struct {
+	Clock    clock.WithTicker
+	Cluster  *cluster.Cluster
+	Reader   Reader
+	Health   *Health
+	Interval time.Duration
+	// Timeout is how long an answer may take.
+	Timeout time.Duration
+	// Followers are told in this order.
+	Followers []Follower
+}
+
+// Poller asks a Reader again and again, and makes reports of what it answers.
+type Poller struct {
+	PollerOptions
+	nodes map[string]*history // of nodes that were reported
+}
+
+// NewPoller returns a Poller that has seen nothing.
+func NewPoller(o PollerOptions) *Poller {
+	return &Poller{PollerOptions: o, nodes: map[string]*history{}}
+}
+
+// Run asks at once, and then in every interval until the context ends. The view of the cluster
+// must be complete.
+func (p *Poller) Run(ctx context.Context) {
+	tick := p.Clock.NewTicker(p.Interval)
+	defer tick.Stop()
+	for {
+		p.poll(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C():
+		}
+	}
+}
+
+func (p *Poller) poll(ctx context.Context) {
+	asking, cancel := context.WithTimeout(ctx, p.Timeout)
+	defer cancel()
+	reading, err := p.Reader.Read(asking)
+	if ctx.Err() != nil {
+		return
+	}
+	p.Health.Observe(err)
+	snap := p.Cluster.Snapshot()
+	for name := range p.nodes {
+		if snap.NodeByName(name) == nil {
+			delete(p.nodes, name)
+			p.tell(name, nil)
+		}
+	}
+	if err != nil {
+		return
+	}
+	for name, node := range reading.Nodes {
+		if known := snap.NodeByName(name); known != nil {
+			p.report(known, node, reading.Pods)
+		}
+	}
+}
+
+// report tells what a node uses, if that was measured after the last time.
+func (p *Poller) report(node *cluster.Node, read NodeReading, pods map[types.NamespacedName]cluster.Resources) {
+	past := p.nodes[node.Name]
+	if past == nil {
+		past = newHistory(p.Interval)
+		p.nodes[node.Name] = past
+	}
+	if !past.add(sample{read.At, read.Used}) {
+		return
+	}
+	usage := &cluster.Usage{
+		Updated: read.At, Interval: read.Window, Node: read.Used, Aggregated: read.Aggregated,
+		Pods: make(map[types.NamespacedName]cluster.PodUsage, len(node.Pods)),
+	}
+	if usage.Aggregated == nil {
+		usage.Aggregated = past.aggregates()
+	}
+	rest := read.Used
+	for _, pod := range node.Pods {
+		name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+		if used, measured := pods[name]; measured {
+			usage.Pods[name] = cluster.PodUsage{Used: used}
+			rest = minus(rest, used)
+		}
+	}
+	usage.System = rest
+	p.tell(node.Name, usage)
+}
+
+func (p *Poller) tell(node string, usage *cluster.Usage) {
+	for _, follower := range p.Followers {
+		follower.Report(node, usage)
+	}
+}
+
+// minus is what is left of amounts, nothing less than nothing: a node and its pods are not measured
+// at the same instant.
+func minus(from, amounts cluster.Resources) cluster.Resources {
+	left := cluster.Resources{
+		MilliCPU:         max(0, from.MilliCPU-amounts.MilliCPU),
+		Memory:           max(0, from.Memory-amounts.Memory),
+		EphemeralStorage: max(0, from.EphemeralStorage-amounts.EphemeralStorage),
+	}
+	for i := range from.Scalar {
+		left.Scalar = append(left.Scalar, max(0, from.ScalarAt(i)-amounts.ScalarAt(i)))
+	}
+	return left
+}

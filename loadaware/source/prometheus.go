@@ -1,0 +1,199 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/api"
+	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/transport"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// Prometheus asks a Prometheus server what nodes and pods use, by instant queries.
+type Prometheus struct {
+	config  v1alpha2.LoadPrometheus
+	names   *cluster.ResourceNames
+	api     prometheusv1.API
+	pattern *regexp.Regexp
+}
+
+var _ Reader = (*Prometheus)(nil)
+
+// NewPrometheus returns a Reader for a valid configuration, which counts resources by the names
+// of the view. It fails when a file that the configuration names cannot be read.
+func NewPrometheus(config v1alpha2.LoadPrometheus, names *cluster.ResourceNames) (*Prometheus, error) {
+	pattern, err := regexp.Compile(config.Node.Pattern)
+	if err != nil {
+		return nil, fmt.Errorf("load.prometheus.node.pattern: %w", err)
+	}
+	through, err := transport.New(&transport.Config{
+		UserAgent: "muster", BearerTokenFile: config.BearerTokenFile, TLS: transport.TLSConfig{CAFile: config.CAFile},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load.prometheus: %w", err)
+	}
+	client, err := api.NewClient(api.Config{Address: config.URL, Client: &http.Client{Transport: through}})
+	if err != nil {
+		return nil, fmt.Errorf("load.prometheus.url: %w", err)
+	}
+	return &Prometheus{config: config, names: names, api: prometheusv1.NewAPI(client), pattern: pattern}, nil
+}
+
+// Read implements Reader. Figures are as old as the answers: Prometheus does not say when the samples
+// behind an expression were taken, but forgets those of a target that is gone.
+func (p *Prometheus) Read(ctx context.Context) (*Reading, error) {
+	used, at, err := p.nodes(ctx, func(query string) string { return query })
+	if err != nil {
+		return nil, err
+	}
+	reading := &Reading{Nodes: make(map[string]NodeReading, len(used)), Pods: map[types.NamespacedName]cluster.Resources{}}
+	for name, amounts := range used {
+		reading.Nodes[name] = NodeReading{At: at, Window: p.config.Window.Duration, Used: p.names.Resources(amounts)}
+	}
+	if p.config.Percentiles == v1alpha2.PercentilesSubqueries {
+		if err := p.aggregate(ctx, reading.Nodes); err != nil {
+			return nil, err
+		}
+	}
+	pods, err := p.pods(ctx)
+	for name, amounts := range pods {
+		reading.Pods[name] = p.names.Resources(amounts)
+	}
+	return reading, err
+}
+
+// nodes asks the queries of nodes, changed in some way. Nodes that not all of them answer for
+// are left out.
+func (p *Prometheus) nodes(ctx context.Context, change func(query string) string) (map[string]corev1.ResourceList, time.Time, error) {
+	used, at, asked := map[string]corev1.ResourceList{}, time.Time{}, 0
+	for _, name := range slices.Sorted(maps.Keys(p.config.Node.Queries)) {
+		query := p.config.Node.Queries[name]
+		if query == "" {
+			continue
+		}
+		asked++
+		path := fmt.Sprintf("load.prometheus.node.queries[%s]", name)
+		series, err := p.ask(ctx, path, change(p.filled(query)))
+		if err != nil {
+			return nil, at, err
+		}
+		for _, sample := range series {
+			label := string(sample.Metric[model.LabelName(p.config.Node.Label)])
+			found := p.pattern.FindStringSubmatch(label)
+			if found == nil {
+				continue
+			}
+			if err := enter(used, found[1], name, float64(sample.Value)); err != nil {
+				return nil, at, fmt.Errorf("%s: %w", path, err)
+			}
+			at = sample.Timestamp.Time()
+		}
+	}
+	maps.DeleteFunc(used, func(_ string, amounts corev1.ResourceList) bool { return len(amounts) < asked })
+	return used, at, nil
+}
+
+func (p *Prometheus) pods(ctx context.Context) (map[types.NamespacedName]corev1.ResourceList, error) {
+	used := map[types.NamespacedName]corev1.ResourceList{}
+	for _, name := range slices.Sorted(maps.Keys(p.config.Pod.Queries)) {
+		query := p.config.Pod.Queries[name]
+		if query == "" {
+			continue
+		}
+		path := fmt.Sprintf("load.prometheus.pod.queries[%s]", name)
+		series, err := p.ask(ctx, path, p.filled(query))
+		if err != nil {
+			return nil, err
+		}
+		for _, sample := range series {
+			pod := types.NamespacedName{
+				Namespace: string(sample.Metric[model.LabelName(p.config.Pod.NamespaceLabel)]),
+				Name:      string(sample.Metric[model.LabelName(p.config.Pod.NameLabel)]),
+			}
+			if err := enter(used, pod, name, float64(sample.Value)); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
+	}
+	return used, nil
+}
+
+// aggregate asks for all statistics over all durations, by subqueries.
+func (p *Prometheus) aggregate(ctx context.Context, nodes map[string]NodeReading) error {
+	step := model.Duration(p.config.Interval.Duration)
+	for _, d := range aggregateDurations() {
+		over := func(function string) func(string) string {
+			return func(query string) string {
+				return fmt.Sprintf("%s(%s)[%s:%s])", function, query, model.Duration(d), step)
+			}
+		}
+		statistics := map[string]func(string) string{average: over("avg_over_time(")}
+		for _, percentile := range percentiles() {
+			statistics[percentile.name] = over(fmt.Sprintf("quantile_over_time(%g, ", float64(percentile.percent)/100))
+		}
+		for _, statistic := range slices.Sorted(maps.Keys(statistics)) {
+			used, _, err := p.nodes(ctx, statistics[statistic])
+			if err != nil {
+				return err
+			}
+			for name, amounts := range used {
+				if node, measured := nodes[name]; measured {
+					node.Aggregated = append(node.Aggregated, cluster.Aggregate{Type: statistic, Duration: d, Used: p.names.Resources(amounts)})
+					nodes[name] = node
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// filled is a query with what its variables stand for.
+func (p *Prometheus) filled(query string) string {
+	return strings.ReplaceAll(query, "$window", model.Duration(p.config.Window.Duration).String())
+}
+
+// ask asks one query, which stands at a path of the configuration.
+func (p *Prometheus) ask(ctx context.Context, path, query string) (model.Vector, error) {
+	value, _, _, err := p.api.Query(ctx, query, time.Time{})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	series, ok := value.(model.Vector)
+	if !ok {
+		return nil, fmt.Errorf("%s: the answer is a %s, and not one value for each series", path, value.Type())
+	}
+	return series, nil
+}
+
+// enter enters what somebody uses of a resource: cores of cpu, and of all else whole units. What
+// is no number is not known; what is less than nothing is nothing.
+func enter[Key comparable](used map[Key]corev1.ResourceList, of Key, name corev1.ResourceName, value float64) error {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return nil
+	}
+	amounts := used[of]
+	if amounts == nil {
+		amounts = corev1.ResourceList{}
+		used[of] = amounts
+	}
+	if _, twice := amounts[name]; twice {
+		return fmt.Errorf("there are several series of %v: sum them, or select one", of)
+	}
+	const milli = 1000
+	amounts[name] = *resource.NewMilliQuantity(int64(math.Ceil(max(0, value)*milli)), resource.DecimalSI)
+	return nil
+}

@@ -1,0 +1,199 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// queried is a Prometheus that has answers to queries, and none to others.
+type queried struct {
+	answers map[string]string // results of vectors, by query
+	kind    string
+	asked   []string
+	tokens  []string
+}
+
+func (q *queried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	query := r.FormValue("query")
+	q.asked = append(q.asked, query)
+	q.tokens = append(q.tokens, r.Header.Get("Authorization"))
+	w.Header().Set("Content-Type", "application/json")
+	if query == "bad" {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"status": "error", "errorType": "bad_data", "error": "1:1: parse error"}`)
+		return
+	}
+	fmt.Fprintf(w, `{"status": "success", "data": {"resultType": %q, "result": [%s]}}`, q.kind, q.answers[query])
+}
+
+// series is a series of a vector, measured in second 1700000000.
+func series(value string, labels ...string) string {
+	metric := map[string]string{}
+	for i := 0; i < len(labels); i += 2 {
+		metric[labels[i]] = labels[i+1]
+	}
+	text, err := json.Marshal(metric)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf(`{"metric": %s, "value": [1700000000, %q]}`, text, value)
+}
+
+func readPrometheus(t *testing.T, q *queried, change func(*v1alpha2.LoadPrometheus)) (*Reading, error) {
+	t.Helper()
+	server := httptest.NewServer(q)
+	t.Cleanup(server.Close)
+	config := v1alpha2.Default().Load.Prometheus
+	config.URL = server.URL
+	config.Node.Queries = map[corev1.ResourceName]string{"cpu": "nodecpu[$window]", "memory": "nodememory"}
+	config.Pod.Queries = map[corev1.ResourceName]string{"cpu": "podcpu", "memory": ""}
+	if change != nil {
+		change(&config)
+	}
+	if q.kind == "" {
+		q.kind = "vector"
+	}
+	reader, err := NewPrometheus(config, cluster.NewResourceNames())
+	must(t, err)
+	return reader.Read(t.Context())
+}
+
+func list(series ...string) string { return strings.Join(series, ",") }
+
+func TestPrometheus(t *testing.T) {
+	got, err := readPrometheus(t, &queried{answers: map[string]string{
+		"nodecpu[2m]": list(
+			series("1.2341", "instance", "n:9100"), series("NaN", "instance", "nan"), series("1", "instance", "cpu-only"),
+			series("1", "job", "node"), series("-0.5", "instance", "negative"),
+		),
+		"nodememory": list(series("1024.5", "instance", "n:9100"), series("1", "instance", "nan"), series("0", "instance", "negative")),
+		"podcpu":     list(series("0.25", "namespace", "default", "pod", "p")),
+	}}, nil)
+	must(t, err)
+	at := time.Unix(1700000000, 0)
+	want := &Reading{
+		Nodes: map[string]NodeReading{ // those of which all is known
+			"n":        {At: at, Window: 2 * time.Minute, Used: cluster.Resources{MilliCPU: 1235, Memory: 1025}},
+			"negative": {At: at, Window: 2 * time.Minute},
+		},
+		Pods: map[types.NamespacedName]cluster.Resources{{Namespace: "default", Name: "p"}: {MilliCPU: 250}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want (-) got (+):\n%s", diff)
+	}
+}
+
+func TestLabelsAreMappedToNodesAndPods(t *testing.T) {
+	got, err := readPrometheus(t, &queried{answers: map[string]string{
+		"nodegpu": list(series("2", "host", "n.example.com"), series("3", "host", "n.example.org")),
+		"podcpu":  list(series("1", "ns", "default", "name", "p")),
+	}}, func(config *v1alpha2.LoadPrometheus) {
+		config.Node = v1alpha2.PrometheusNode{
+			Queries: map[corev1.ResourceName]string{"nvidia.com/gpu": "nodegpu"}, Label: "host", Pattern: `^(.*)\.example\.com$`,
+		}
+		config.Pod.NamespaceLabel, config.Pod.NameLabel = "ns", "name"
+	})
+	must(t, err)
+	if diff := cmp.Diff([]string{"n"}, slices.Sorted(maps.Keys(got.Nodes))); diff != "" {
+		t.Errorf("nodes, want (-) got (+):\n%s", diff)
+	}
+	if used := got.Nodes["n"].Used; used.ScalarAt(0) != 2 {
+		t.Errorf("the node uses %+v, want 2 of the first scalar resource", used)
+	}
+	if used := got.Pods[types.NamespacedName{Namespace: "default", Name: "p"}]; used.MilliCPU != 1000 {
+		t.Errorf("the pod uses %+v, want a core", used)
+	}
+}
+
+func TestPercentilesMayBeAskedOfPrometheus(t *testing.T) {
+	q := &queried{answers: map[string]string{
+		"nodememory": series("1", "instance", "n"),
+		"quantile_over_time(0.95, (nodememory)[10m:30s])": series("7", "instance", "n"),
+		"avg_over_time((nodememory)[30m:30s])":            list(series("8", "instance", "n"), series("9", "instance", "unknown")),
+	}}
+	got, err := readPrometheus(t, q, func(config *v1alpha2.LoadPrometheus) {
+		config.Percentiles = v1alpha2.PercentilesSubqueries
+		config.Node.Queries["cpu"] = ""
+	})
+	must(t, err)
+	want := []cluster.Aggregate{
+		{Type: "p95", Duration: 10 * time.Minute, Used: cluster.Resources{Memory: 7}},
+		{Type: "avg", Duration: 30 * time.Minute, Used: cluster.Resources{Memory: 8}},
+	}
+	if diff := cmp.Diff(want, got.Nodes["n"].Aggregated); diff != "" {
+		t.Errorf("want (-) got (+):\n%s", diff)
+	}
+	if len(q.asked) != 1+15+1 {
+		t.Errorf("asked %d queries, want one for usage, 15 for statistics and one for pods: %q", len(q.asked), q.asked)
+	}
+}
+
+func TestPrometheusNamesTheQueryThatWentWrong(t *testing.T) {
+	answers := map[string]string{"nodecpu[2m]": series("1", "instance", "n"), "nodememory": series("1", "instance", "n")}
+	tests := []struct {
+		name   string
+		q      queried
+		change func(*v1alpha2.LoadPrometheus)
+		want   string
+	}{
+		{
+			"a query that does not parse",
+			queried{answers: answers},
+			func(config *v1alpha2.LoadPrometheus) { config.Pod.Queries["memory"] = "bad" },
+			"load.prometheus.pod.queries[memory]: bad_data: 1:1: parse error",
+		},
+		{
+			"several series of a node",
+			queried{answers: map[string]string{"nodecpu[2m]": list(series("1", "instance", "n", "cpu", "0"), series("1", "instance", "n", "cpu", "1"))}},
+			nil,
+			"load.prometheus.node.queries[cpu]: there are several series of n: sum them, or select one",
+		},
+		{
+			"several series of a pod",
+			queried{answers: map[string]string{"podcpu": list(series("1", "pod", "p", "namespace", "a"), series("1", "pod", "p", "namespace", "a"))}},
+			nil,
+			"load.prometheus.pod.queries[cpu]: there are several series of a/p: sum them, or select one",
+		},
+		{"no vector", queried{kind: "matrix"}, nil, "load.prometheus.node.queries[cpu]: the answer is a matrix, and not one value for each series"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := readPrometheus(t, &test.q, test.change)
+			if err == nil || err.Error() != test.want {
+				t.Errorf("read %+v with error %v, want %s", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestPrometheusIsShownAToken(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	must(t, os.WriteFile(token, []byte("secret\n"), 0o600))
+	q := &queried{}
+	_, err := readPrometheus(t, q, func(config *v1alpha2.LoadPrometheus) { config.BearerTokenFile = token })
+	must(t, err)
+	for _, got := range q.tokens {
+		if got != "Bearer secret" {
+			t.Errorf("a query was authorized by %q", got)
+		}
+	}
+	if _, err := NewPrometheus(v1alpha2.LoadPrometheus{URL: "http://x", CAFile: filepath.Join(t.TempDir(), "absent")}, cluster.NewResourceNames()); err == nil {
+		t.Error("a CA file that is not there is no error")
+	}
+}
