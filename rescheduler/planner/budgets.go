@@ -1,0 +1,138 @@
+package planner
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"muster.dev/muster/cluster"
+)
+
+// Budgets bound how many pods a plan may evict in all. 0 stands for no bound.
+type Budgets struct {
+	Total        int
+	PerNode      int
+	PerNamespace int
+	// PerWorkload is how many pods of one controller may be evicted.
+	PerWorkload int
+	// Selected bound pods that a selector matches.
+	Selected []SelectedBudget
+	// IgnoreDisruptionBudgets leaves PodDisruptionBudgets out. The API server does not.
+	IgnoreDisruptionBudgets bool
+}
+
+// SelectedBudget bounds the evictions of pods that a selector matches. Unlike in Budgets, a
+// bound of 0 allows none.
+type SelectedBudget struct {
+	Namespace string // "" for all
+	Selector  labels.Selector
+	Evictions int
+}
+
+// ledger counts evictions by the budgets that they fall under.
+type ledger struct {
+	budgets    Budgets
+	disruption map[string][]disruptionBudget // by namespace
+	accounts   map[account]int32             // places in left
+	left       []int32
+}
+
+type disruptionBudget struct {
+	account
+	selector labels.Selector
+	allowed  int32
+}
+
+// account is what evictions are counted on.
+type account struct {
+	kind string
+	name string
+	at   int32 // a node, or a place in Budgets.Selected
+}
+
+func newLedger(b Budgets, snap *cluster.Snapshot) *ledger {
+	l := &ledger{budgets: b, disruption: map[string][]disruptionBudget{}, accounts: map[account]int32{}}
+	if b.IgnoreDisruptionBudgets {
+		return l
+	}
+	for name, object := range snap.DisruptionBudgets.All() {
+		// Unlike for preemption, an empty selector is one of all pods (policy/v1).
+		if selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector); err == nil {
+			l.disruption[name.Namespace] = append(l.disruption[name.Namespace], disruptionBudget{
+				account: account{kind: "PodDisruptionBudget", name: name.String()}, selector: selector, allowed: object.Status.DisruptionsAllowed,
+			})
+		}
+	}
+	return l
+}
+
+// of are the accounts of a pod's eviction, and how many PodDisruptionBudgets are among them.
+func (l *ledger) of(pod *cluster.Pod, node int32) (accounts []int32, protected int) {
+	open := func(a account, allowed int32) {
+		at, known := l.accounts[a]
+		if !known {
+			at = int32(len(l.left)) //nolint:gosec // no more than there are pods
+			l.accounts[a], l.left = at, append(l.left, allowed)
+		}
+		accounts = append(accounts, at)
+	}
+	bounded := func(a account, bound int) {
+		if bound > 0 {
+			open(a, int32(min(bound, 1<<30)))
+		}
+	}
+	b := &l.budgets
+	bounded(account{kind: "total"}, b.Total)
+	bounded(account{kind: "node", at: node}, b.PerNode)
+	bounded(account{kind: "namespace", name: pod.Namespace}, b.PerNamespace)
+	if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil {
+		bounded(account{kind: "workload", name: string(owner.UID)}, b.PerWorkload)
+	}
+	for i, s := range b.Selected {
+		if (s.Namespace == "" || s.Namespace == pod.Namespace) && s.Selector.Matches(labels.Set(pod.Labels)) {
+			open(account{kind: "selected", at: int32(i)}, int32(min(s.Evictions, 1<<30))) //nolint:gosec // it fits
+		}
+	}
+	for _, budget := range l.disruption[pod.Namespace] {
+		if budget.selector.Matches(labels.Set(pod.Labels)) {
+			open(budget.account, budget.allowed)
+			protected++
+		}
+	}
+	return accounts, protected
+}
+
+// allows says that one more eviction may be counted on these accounts.
+func (l *ledger) allows(accounts []int32) bool {
+	for _, a := range accounts {
+		if l.left[a] <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// overdrawn says that more is counted on one of the accounts than is allowed.
+func (l *ledger) overdrawn(accounts []int32) bool {
+	for _, a := range accounts {
+		if l.left[a] < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// count counts so many evictions, which may be taken back.
+func (l *ledger) count(accounts []int32, evictions int32) {
+	for _, a := range accounts {
+		l.left[a] -= evictions
+	}
+}
+
+// headroom is how many evictions are allowed by the tightest of the accounts.
+func (l *ledger) headroom(accounts []int32) int32 {
+	least := int32(1 << 30)
+	for _, a := range accounts {
+		least = min(least, l.left[a])
+	}
+	return least
+}

@@ -1,0 +1,35 @@
+package planner
+
+import (
+	"math/bits"
+	"time"
+
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"muster.dev/muster/cluster"
+)
+
+// What an eviction costs, in thousandths of a plain one. What is added is at most half of
+// that: first of all few pods are moved, and of equal numbers those that mind the least.
+const (
+	plainCost    = 1000
+	costPriority = 300 // at most: of the highest priority that users may have
+	costAge      = 100 // at most: of a pod that has run for long
+	costHeadroom = 100 // of the last eviction that its budgets allow
+)
+
+// cost is what the eviction of a pod costs when its budgets allow so many evictions.
+func cost(pod *cluster.Pod, headroom int32, now time.Time) int64 {
+	total := int64(plainCost)
+	if priority := corev1helpers.PodPriority(pod.Pod); priority > 0 {
+		total += int64(costPriority * bits.Len32(uint32(priority)) / 31)
+	}
+	if pod.Status.StartTime != nil {
+		hours := max(0, int64(now.Sub(pod.Status.StartTime.Time)/time.Hour))
+		total += costAge * hours / (hours + 24)
+	}
+	if headroom > 0 {
+		total += costHeadroom / int64(headroom)
+	}
+	return total
+}

@@ -1,0 +1,34 @@
+// Package planner works out which pods to move, and in which order, so that others get a
+// place or nodes become empty. It changes nothing and asks nobody: a [Problem] is data, and
+// so is the [Plan] that comes of it.
+//
+//	problem := &planner.Problem{Snapshot: snap, Profiles: profiles, Clock: clock.RealClock{}}
+//	plan := problem.MakeRoom(planner.Pending(snap, pods))
+//	for _, step := range plan.Steps {
+//		fmt.Println(step.Pod.Name, step.From.Name, "->", step.To.Name, step.Why)
+//	}
+//
+// What holds of every plan:
+//
+//   - Each step has a place to go to. When it is its turn, and the steps before it are done,
+//     the target takes the pod by every predicate of its profile. The same holds of those for
+//     whom room is made. So a plan may end after any step, and no pod is left without a place.
+//   - No pod is moved that the [Rules] protect, and no more than the [Budgets] and the
+//     PodDisruptionBudgets allow for the plan as a whole.
+//   - Gangs are moved whole or not at all. Pending gangs get as many places as they need to
+//     start, or none.
+//   - Nobody makes room for a pod of lower priority, unless the rules say so.
+//   - No pod moves to a node that one of its kind leaves.
+//   - Given the same problem and the same time, it is the same.
+//
+// # How it searches
+//
+// The search reasons in amounts of resources, and the predicates have the last word. A pod
+// without a place goes to a node with room or ejects the cheapest set of pods there, each of
+// which is found a place in the same way, up to [Limits].Hops times in a row (an ejection
+// chain). Then parts of what was found are taken back and built anew, as long as that pays
+// (ruin and recreate: Schrimpf et al., 2000; Christiaens and Vanden Berghe, 2020). What comes
+// of it is put in an order in which each step has room, and is carried out on a model of the
+// cluster with all predicates (a proof). Where one of them objects, that pod is kept off that
+// node and the search begins anew.
+package planner

@@ -1,0 +1,128 @@
+package planner
+
+import "muster.dev/muster/cluster"
+
+// attempts is how often a search begins anew because predicates objected.
+const attempts = 8
+
+// MakeRoom plans places for pending groups, and what has to move for that. As many pods as
+// can be get a place, those of the highest priority first, at the least cost. Pods that have
+// room anyway get their places without a step.
+func (p *Problem) MakeRoom(groups []Group) *Plan {
+	s := newSearch(p)
+	s.admit(groups)
+	proven := s.solve(func() {
+		s.construct()
+		s.improve()
+	})
+	return s.plan(proven)
+}
+
+// solve searches until the predicates agree, and leaves the state as it is planned.
+func (s *search) solve(find func()) (proven []int32) {
+	for attempt := 1; ; attempt++ {
+		find()
+		for {
+			order, ok := s.sound()
+			if !ok {
+				s.giveUp(nil)
+				continue
+			}
+			var objected []int32
+			if proven, objected = s.prove(order); objected == nil {
+				return proven
+			}
+			for _, at := range objected {
+				s.forbid(&s.items[at], s.items[at].at)
+			}
+			if attempt < attempts && !s.past() {
+				break
+			}
+			s.giveUp(objected)
+		}
+		s.back(0)
+	}
+}
+
+// giveUp withdraws the groups for which items move, all of them when none does.
+func (s *search) giveUp(objected []int32) {
+	concerned := map[int32]bool{}
+	for _, at := range objected {
+		s.beneficiaries(at, map[int32]bool{}, concerned)
+	}
+	for g := range s.groups {
+		if group := &s.groups[g]; len(concerned) == 0 || concerned[int32(g)] {
+			group.givenUp = true
+			s.withdraw(group)
+		}
+	}
+	s.letStay()
+	if len(concerned) == 0 {
+		s.back(0) // whatever moves, it is for nobody
+	}
+}
+
+// beneficiaries adds the groups for which an item moves, or which it is of.
+func (s *search) beneficiaries(at int32, seen, concerned map[int32]bool) {
+	i := &s.items[at]
+	if i.pending() {
+		concerned[i.group] = true
+		return
+	}
+	for _, member := range s.units[i.unit].items {
+		node := s.items[member].origin
+		if seen[node] {
+			continue
+		}
+		seen[node] = true
+		for _, other := range s.on[node] {
+			if o := &s.items[other]; o.pending() || o.away() {
+				s.beneficiaries(other, seen, concerned)
+			}
+		}
+	}
+}
+
+// addPending makes an item of a pending pod.
+func (s *search) addPending(pod *cluster.Pod, group, limit int32) int32 {
+	at := int32(len(s.items)) //nolint:gosec // no more than there are pods
+	needs := amountsOf(&pod.Requests, 1, s.dims)
+	i := item{pod: pod, needs: needs, origin: -1, at: -1, kind: -1, unit: -1, group: group, limit: limit, size: s.rates.size(needs)}
+	s.kindOf(&i)
+	s.items = append(s.items, i)
+	return at
+}
+
+// plan puts in words what was found.
+func (s *search) plan(proven []int32) *Plan {
+	snap := s.problem.Snapshot
+	p := &Plan{Generation: snap.Generation, Cost: s.cost, Late: s.late}
+	placements := map[int32]int{}
+	for _, at := range proven {
+		if i := &s.items[at]; i.pending() {
+			placements[at] = len(p.Placements)
+			p.Placements = append(p.Placements, Placement{
+				Pod: i.pod, Node: snap.Node(i.at), Group: s.groups[i.group].Name, After: len(p.Steps),
+			})
+			continue
+		}
+		p.Steps = append(p.Steps, s.step(at))
+	}
+	s.attribute(p, proven, placements)
+	for g := range s.groups {
+		if group := &s.groups[g]; s.count(group) < max(1, group.AtLeast) {
+			p.Unplaced = append(p.Unplaced, s.refuse(group))
+		}
+	}
+	p.Took = s.problem.Clock.Since(s.now)
+	return p
+}
+
+func (s *search) step(at int32) Step {
+	i := &s.items[at]
+	snap := s.problem.Snapshot
+	return Step{
+		Pod: i.pod, From: snap.Node(i.origin), To: snap.Node(i.at), Replacement: i.anew,
+		Gang: s.units[i.unit].gang, Cost: i.cost,
+	}
+}

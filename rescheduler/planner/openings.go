@@ -1,0 +1,205 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+)
+
+// victims are units whose leaving makes room for a pod on a node.
+type victims struct {
+	node  int32
+	units []int32
+	cost  int64
+	size  float64 // small ones are easier to find a place for
+}
+
+// candidate is a unit that may leave a node.
+type candidate struct {
+	unit  int32
+	gains amounts // of what is short
+	cost  int64
+	size  float64
+	worth float64
+}
+
+const (
+	alternatives = 3   // sets of victims that are tried on one node
+	patience     = 400 // how many sets are looked at to find them
+)
+
+// openings are the cheapest sets of victims on a node for an item, the best first: none
+// when the item would not fit whoever left.
+func (s *search) openings(i *item, node int32, limit int32) []victims {
+	s.kindOf(i)
+	if s.closed[node] || node == i.origin || !s.admits(i, node) {
+		return nil
+	}
+	s.load(node)
+	must, possible := s.obstacles(i, node)
+	if !possible {
+		return nil
+	}
+	lacks := make(amounts, s.dims)
+	i.needs.short(s.freeAt(node), lacks)
+	c := chooser{search: s, node: node, lacks: lacks}
+	for _, at := range must {
+		if o := &s.items[at]; o.at == node {
+			if !s.movable(o.unit, limit) {
+				return nil
+			}
+			c.take(s.candidate(o.unit, node, lacks))
+		}
+	}
+	for _, at := range s.on[node] {
+		o := &s.items[at]
+		if o.pending() || slices.Contains(c.units, o.unit) || c.knows(o.unit) || !s.movable(o.unit, limit) {
+			continue
+		}
+		if candidate := s.candidate(o.unit, node, lacks); candidate.worth > 0 {
+			c.candidates = append(c.candidates, candidate)
+		}
+	}
+	return c.choose()
+}
+
+// movable says that all pods of a unit may be moved for a pod of that priority.
+func (s *search) movable(at int32, limit int32) bool {
+	u := &s.units[at]
+	for _, member := range u.items {
+		i := &s.items[member]
+		if i.pinned || i.at < 0 || i.limit > limit && !s.problem.Rules.AllowHigherPriority {
+			return false
+		}
+		if i.away() {
+			continue
+		}
+		if !s.ledger.allows(i.accounts) {
+			return false
+		}
+		if s.kindOf(i); s.came[place{i.kind, i.origin}] > 0 {
+			return false // another one of its kind came
+		}
+	}
+	return true
+}
+
+// candidate is a unit as one that may leave a node.
+func (s *search) candidate(at, node int32, lacks amounts) candidate {
+	c := candidate{unit: at, gains: make(amounts, s.dims)}
+	for _, member := range s.units[at].items {
+		i := &s.items[member]
+		c.size += i.size
+		if !i.away() {
+			c.cost += i.cost
+		}
+		if i.at == node {
+			i.needs.addTo(c.gains, +1)
+		}
+	}
+	for d, lack := range lacks {
+		if c.gains[d] = min(c.gains[d], lack); lack > 0 {
+			c.worth += float64(max(0, c.gains[d])) / float64(lack)
+		}
+	}
+	if s.noise > 0 {
+		c.cost += s.random.Int64N(plainCost / 5)
+	}
+	return c
+}
+
+// chooser finds the cheapest sets of candidates that make up for what is lacking.
+type chooser struct {
+	*search
+	node       int32
+	lacks      amounts
+	candidates []candidate
+	units      []int32 // chosen so far
+	cost       int64
+	size       float64
+	looked     int
+	best       []victims
+	rest       []amounts // what candidates from a place on gain together
+}
+
+func (c *chooser) knows(unit int32) bool {
+	return slices.ContainsFunc(c.candidates, func(known candidate) bool { return known.unit == unit })
+}
+
+func (c *chooser) take(chosen candidate) {
+	c.units = append(c.units, chosen.unit)
+	c.cost, c.size = c.cost+chosen.cost, c.size+chosen.size
+	for d, gain := range chosen.gains {
+		c.lacks[d] -= gain
+	}
+}
+
+func (c *chooser) giveBack(chosen candidate) {
+	c.units = c.units[:len(c.units)-1]
+	c.cost, c.size = c.cost-chosen.cost, c.size-chosen.size
+	for d, gain := range chosen.gains {
+		c.lacks[d] += gain
+	}
+}
+
+func (c *chooser) choose() []victims {
+	slices.SortStableFunc(c.candidates, func(a, b candidate) int {
+		return cmp.Compare(b.worth/float64(b.cost+1), a.worth/float64(a.cost+1))
+	})
+	c.rest = make([]amounts, len(c.candidates)+1)
+	c.rest[len(c.candidates)] = make(amounts, c.dims)
+	for at := len(c.candidates) - 1; at >= 0; at-- {
+		c.rest[at] = slices.Clone(c.rest[at+1])
+		c.candidates[at].gains.addTo(c.rest[at], +1)
+	}
+	c.from(0)
+	return c.best
+}
+
+// from looks at all sets that add candidates from a place on.
+func (c *chooser) from(at int) {
+	if len(c.best) == alternatives && c.cost >= c.best[alternatives-1].cost {
+		return
+	}
+	enough, possible := true, true
+	for d, lack := range c.lacks {
+		enough = enough && lack <= 0
+		possible = possible && lack <= c.rest[at][d]
+	}
+	if enough {
+		c.keep()
+		return
+	}
+	if !possible || c.looked >= patience {
+		return
+	}
+	for ; at < len(c.candidates); at++ {
+		next := c.candidates[at]
+		c.looked++
+		c.take(next)
+		c.from(at + 1)
+		c.giveBack(next)
+		for at+1 < len(c.candidates) && c.same(at, at+1) {
+			at++ // to take that one instead would be the same
+		}
+		for d, lack := range c.lacks {
+			if at+1 <= len(c.candidates) && lack > c.rest[at+1][d] {
+				return
+			}
+		}
+	}
+}
+
+func (c *chooser) same(a, b int) bool {
+	x, y := &c.candidates[a], &c.candidates[b]
+	return x.cost == y.cost && x.size == y.size && slices.Equal(x.gains, y.gains)
+}
+
+// keep enters the present set among the best ones.
+func (c *chooser) keep() {
+	found := victims{node: c.node, units: slices.Clone(c.units), cost: c.cost, size: c.size}
+	at, _ := slices.BinarySearchFunc(c.best, found, func(a, b victims) int {
+		return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.size, b.size))
+	})
+	c.best = slices.Insert(c.best, at, found)
+	c.best = c.best[:min(len(c.best), alternatives)]
+}

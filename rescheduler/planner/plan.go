@@ -1,0 +1,95 @@
+package planner
+
+import (
+	"time"
+
+	"muster.dev/muster/cluster"
+)
+
+// Plan is pods to move, in this order, and what that is good for.
+type Plan struct {
+	// Generation is that of the snapshot which the plan is about.
+	Generation uint64
+	Steps      []Step
+	// Placements are the places of pending pods.
+	Placements []Placement
+	// Unplaced are the groups that get no place, and why.
+	Unplaced []Refusal
+	// Emptied are the nodes that nothing is left on but what goes with them.
+	Emptied []*cluster.Node
+	// Kept are the nodes that could not be emptied, and why.
+	Kept []Refusal
+	// Cost is the sum of the costs of the steps; see Step.
+	Cost int64
+	// Late says that the search ended because its time was up.
+	Late bool
+	// Took is how long it took.
+	Took time.Duration
+}
+
+// Step is a pod that moves: it is evicted, and what replaces it goes to another node.
+type Step struct {
+	Pod  *cluster.Pod
+	From *cluster.Node // as in the snapshot
+	To   *cluster.Node // as in the snapshot
+	// Replacement is the pod as it is placed anew, without a node or a name of its own.
+	Replacement *cluster.Pod
+	// Gang is the name of the gang that moves as a whole, of which this pod is one; "" for
+	// none.
+	Gang string
+	// For are the places in Plan.Placements of the pods that it makes room for, directly or by
+	// way of other steps.
+	For []int
+	// Why says the same in words.
+	Why string
+	// Cost is in thousandths of the eviction of a pod that has just started, has no priority
+	// and no disruption budget.
+	Cost int64
+}
+
+// Placement is a pending pod and the node that will have room for it.
+type Placement struct {
+	Pod   *cluster.Pod
+	Node  *cluster.Node // as in the snapshot
+	Group string
+	// After is how many steps have to be done before it has room.
+	After int
+	// Cost is that of the steps that make room for it. One that makes room for several pods
+	// counts for each.
+	Cost int64
+	Why  string
+}
+
+// Refusal is why there is no place for a group, or why a node is not emptied.
+type Refusal struct {
+	// Name is that of the group or the node.
+	Name string
+	// Reason is one of the constants whose names begin with Reason.
+	Reason string
+	// Details count what is behind it: nodes by what is against them, pods by what protects
+	// them. The greatest number comes first.
+	Details []Detail
+}
+
+// Detail is a constant reason, and of how many nodes or pods it is true.
+type Detail struct {
+	Reason string
+	Nodes  int
+	Pods   int
+}
+
+// Reasons why a group gets no place.
+const (
+	ReasonUnknownScheduler = "no profile of muster has the scheduler name of the pods"
+	ReasonNoNode           = "no node could take the pod, whatever pods were moved"
+	ReasonProtected        = "where the pod could run, too little may be moved"
+	ReasonNoHomes          = "no other place was found for the pods that are in the way"
+	ReasonLate             = "the time to search was up"
+)
+
+// Reasons why a node is not emptied.
+const (
+	ReasonPodsStay     = "pods on the node may not be moved"
+	ReasonNoOtherPlace = "no other place was found for pods of the node"
+	ReasonReceives     = "pods of other nodes move there"
+)

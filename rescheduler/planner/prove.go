@@ -1,0 +1,75 @@
+package planner
+
+import (
+	"slices"
+
+	"muster.dev/muster/predicates"
+)
+
+// prove carries a sequence out on the model of the cluster with all predicates. It returns
+// the order in which that works, and the items that would have to come to nodes which do
+// not take them.
+func (s *search) prove(order []int32) (proven, objected []int32) {
+	before := len(s.world.log)
+	defer func() { s.world.back(before) }()
+	leaving := map[int32]int{}
+	for _, at := range s.gone {
+		leaving[s.items[at].origin]++
+	}
+	left := slices.Clone(order)
+	for len(left) > 0 {
+		first := len(proven)
+		left = slices.DeleteFunc(left, func(at int32) bool {
+			i := &s.items[at]
+			if i.pending() && leaving[i.at] > 0 || s.come(i) != predicates.Fits {
+				return false
+			}
+			if !i.pending() {
+				leaving[i.origin]--
+			}
+			proven = append(proven, at)
+			return true
+		})
+		if len(proven) == first {
+			return proven, s.objected(left)
+		}
+	}
+	return proven, nil
+}
+
+// come has an item come to its node in the world. When the predicates are against it, it
+// stays where it was.
+func (s *search) come(i *item) predicates.Verdict {
+	before := len(s.world.log)
+	if !i.pending() {
+		s.world.take(i.pod, i.origin)
+	}
+	verdict := s.kindOf(i).verdict(s.world, i.at)
+	if verdict != predicates.Fits {
+		s.world.back(before)
+		return verdict
+	}
+	if i.anew == nil {
+		i.anew = s.kinds.replacement(i.pod)
+	}
+	s.world.put(i.anew, i.at)
+	return predicates.Fits
+}
+
+// objected are those of the items that something else than room is against, or the first
+// when there is none.
+func (s *search) objected(left []int32) []int32 {
+	var objected []int32
+	for _, at := range left {
+		i := &s.items[at]
+		before := len(s.world.log)
+		if verdict := s.come(i); verdict != predicates.Fits && !verdict.OfRoom() {
+			objected = append(objected, at)
+		}
+		s.world.back(before)
+	}
+	if len(objected) == 0 {
+		return left[:1]
+	}
+	return objected
+}

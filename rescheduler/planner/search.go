@@ -1,0 +1,240 @@
+package planner
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
+)
+
+// search is one attempt to solve a problem.
+type search struct {
+	*state
+	problem *Problem
+	limits  Limits
+	now     time.Time // when it began
+	end     time.Time
+	random  *rand.Rand
+	noise   float64 // how often the best choice is passed over, 0 to 1
+
+	world *world // as it is before the plan
+	kinds *kinds
+	rates rates
+	nodes []int32 // all of them
+
+	loaded   []bool           // by node index: its pods are items
+	guarded  []map[string]int // by node index: its pods that may not be moved, by reason
+	itemOf   map[types.UID]int32
+	units    []unit
+	unitOf   map[string]int32 // by the name of a gang
+	gangs    map[string][]spot
+	replicas map[types.UID]int
+	blockers map[opening][]int32
+	groups   []group
+	ranks    int     // how many priorities there are among the groups
+	stray    []int32 // items that ruin took off their nodes
+	late     bool
+}
+
+// unit is items that are moved together or not at all: one pod, or a gang.
+type unit struct {
+	gang  string
+	items []int32
+	fixed string // why it may not be moved, "" when it may
+}
+
+// spot is a pod on a node.
+type spot struct {
+	pod  *cluster.Pod
+	node int32
+}
+
+// group is a Group in the search.
+type group struct {
+	*Group
+	items   []int32
+	rank    int  // by priority: 0 for the highest
+	givenUp bool // nothing that was planned for it could be proven
+}
+
+func newSearch(p *Problem) *search {
+	now := p.Clock.Now()
+	limits := p.Limits.withDefaults()
+	end := p.Snapshot.IndexEnd()
+	s := &search{
+		problem: p, limits: limits, now: now, end: now.Add(limits.Time), random: rand.New(rand.NewPCG(p.Seed, 0)),
+		world: newWorld(p.Snapshot), kinds: newKinds(p),
+		loaded: make([]bool, end), guarded: make([]map[string]int, end),
+		itemOf: map[types.UID]int32{}, unitOf: map[string]int32{}, blockers: map[opening][]int32{},
+	}
+	dims := plainResources + p.Snapshot.ResourceNames.Len()
+	s.state = newState(p.Snapshot, dims, newLedger(p.Budgets, p.Snapshot))
+	s.rates = ratesOf(p.Snapshot, dims)
+	for node := range p.Snapshot.Nodes() {
+		s.nodes = append(s.nodes, node.Index)
+	}
+	for _, held := range p.Held {
+		s.world.put(held.Pod, held.Node)
+		amountsOf(&held.Pod.Requests, 1, dims).addTo(s.freeAt(held.Node), -1)
+	}
+	s.begin()
+	s.survey()
+	return s
+}
+
+// survey looks at all pods once: who is of a gang, and how many pods controllers have.
+func (s *search) survey() {
+	s.gangs, s.replicas = map[string][]spot{}, map[types.UID]int{}
+	count := s.problem.Rules.MinReplicas > 0
+	for node := range s.problem.Snapshot.Nodes() {
+		for _, pod := range node.Pods {
+			if name := gangOf(pod); name != "" {
+				s.gangs[name] = append(s.gangs[name], spot{pod, node.Index})
+			}
+			if !count {
+				continue
+			}
+			if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil {
+				s.replicas[owner.UID]++
+			}
+		}
+	}
+}
+
+// gangOf names the gang of a pod, "" for none.
+func gangOf(pod *cluster.Pod) string {
+	if scheduling := pod.Spec.SchedulingGroup; scheduling != nil {
+		return fmt.Sprintf("%s/%v", pod.Namespace, scheduling.PodGroupName)
+	}
+	if len(pod.Labels) == 0 {
+		return ""
+	}
+	key, member := gang.Of(pod.Pod)
+	if !member {
+		return ""
+	}
+	return key.String()
+}
+
+// past says that the time to search is up.
+func (s *search) past() bool {
+	s.late = s.late || !s.problem.Clock.Now().Before(s.end)
+	return s.late
+}
+
+// load makes items of the pods of a node that may be moved.
+func (s *search) load(node int32) {
+	if s.loaded[node] {
+		return
+	}
+	s.loaded[node] = true
+	at := s.problem.Snapshot.Node(node)
+	for _, pod := range at.Pods {
+		name := gangOf(pod)
+		if name == "" {
+			item, reason := s.add(spot{pod, node})
+			if reason != "" {
+				s.guard(node, reason)
+			} else {
+				s.join(item, unit{})
+			}
+			continue
+		}
+		if reason := s.units[s.loadGang(name)].fixed; reason != "" {
+			s.guard(node, reason)
+		}
+	}
+}
+
+func (s *search) guard(node int32, reason string) {
+	if s.guarded[node] == nil {
+		s.guarded[node] = map[string]int{}
+	}
+	s.guarded[node][reason]++
+}
+
+// loadGang makes items of all pods of a gang, wherever they are, and returns its unit.
+func (s *search) loadGang(name string) int32 {
+	if at, known := s.unitOf[name]; known {
+		return at
+	}
+	u := unit{gang: name}
+	for _, spot := range s.gangs[name] {
+		if _, reason := s.judge(spot); reason != "" {
+			u.fixed = ReasonGang
+			if len(s.gangs[name]) == 1 {
+				u.fixed = reason
+			}
+		}
+	}
+	at := int32(len(s.units)) //nolint:gosec // no more than there are pods
+	s.unitOf[name], s.units = at, append(s.units, u)
+	if u.fixed != "" {
+		return at
+	}
+	for _, spot := range s.gangs[name] {
+		item, _ := s.add(spot)
+		s.items[item].unit = at
+		s.units[at].items = append(s.units[at].items, item)
+	}
+	return at
+}
+
+// join makes an item a unit of its own.
+func (s *search) join(item int32, u unit) {
+	u.items = []int32{item}
+	s.items[item].unit = int32(len(s.units)) //nolint:gosec // no more than there are pods
+	s.units = append(s.units, u)
+}
+
+// judge says why a pod may not be moved, and else on which accounts that counts.
+func (s *search) judge(at spot) (accounts []int32, reason string) {
+	p := s.problem
+	reason = p.Rules.protects(at.pod, p.Snapshot.Node(at.node), func(uid types.UID) int { return s.replicas[uid] }, s.now)
+	if reason != "" {
+		return nil, reason
+	}
+	if s.kinds.profiles[at.pod.Spec.SchedulerName] == nil {
+		return nil, ReasonUnknownScheduler
+	}
+	accounts, disruption := s.ledger.of(at.pod, at.node)
+	switch {
+	case disruption > 1:
+		return nil, ReasonTwoBudgets
+	case len(s.gone) == 0 && !s.ledger.allows(accounts):
+		return nil, ReasonBudget
+	}
+	return accounts, ""
+}
+
+// add makes an item of a pod on a node, or says why it may not be moved.
+func (s *search) add(at spot) (index int32, reason string) {
+	accounts, reason := s.judge(at)
+	if reason != "" {
+		return -1, reason
+	}
+	index = int32(len(s.items)) //nolint:gosec // no more than there are pods
+	needs := amountsOf(&at.pod.Requests, 1, s.dims)
+	s.items = append(s.items, item{
+		pod: at.pod, needs: needs, origin: at.node, at: at.node, slot: int32(len(s.on[at.node])), //nolint:gosec // as above
+		kind: -1, group: -1, limit: corev1helpers.PodPriority(at.pod.Pod),
+		cost: cost(at.pod, s.ledger.headroom(accounts), s.now), accounts: accounts, size: s.rates.size(needs),
+	})
+	s.on[at.node] = append(s.on[at.node], index)
+	s.itemOf[at.pod.UID] = index
+	return index, ""
+}
+
+// kindOf is the kind of an item, which is looked up when it first matters.
+func (s *search) kindOf(i *item) *kind {
+	if i.kind < 0 {
+		i.kind = s.kinds.find(i.pod)
+	}
+	return s.kinds.all[i.kind]
+}

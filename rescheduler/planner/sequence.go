@@ -1,0 +1,121 @@
+package planner
+
+import "slices"
+
+// sequence orders the items that come to a node so that each finds room there when those
+// before it have moved. It says false when there is no such order, or when more moves hang
+// on one another than may.
+func (s *search) sequence() ([]int32, bool) {
+	var waiting []int32
+	for g := range s.groups {
+		for _, at := range s.groups[g].items {
+			if s.items[at].at >= 0 {
+				waiting = append(waiting, at)
+			}
+		}
+	}
+	moves := slices.Clone(s.gone)
+	slices.Sort(moves)
+	const orders = 6
+	for try := range orders {
+		if order, ok := s.inRounds(moves, waiting); ok {
+			return order, true
+		}
+		if try == 0 {
+			slices.Reverse(moves)
+			continue
+		}
+		for at := range moves { // others, the same ones each time
+			other := (at*7 + try*3) % len(moves)
+			moves[at], moves[other] = moves[other], moves[at]
+		}
+	}
+	return nil, false
+}
+
+// inRounds puts into each round what has room after the rounds before it. Pending pods come
+// once nobody has to leave their node any more.
+func (s *search) inRounds(moves, waiting []int32) (order []int32, ok bool) {
+	room, leaving := map[int32][]int64{}, map[int32]int{}
+	at := func(node int32) []int64 {
+		if room[node] == nil {
+			room[node] = slices.Clone(s.initial[int(node)*s.dims : (int(node)+1)*s.dims])
+		}
+		return room[node]
+	}
+	for _, move := range moves {
+		leaving[s.items[move].origin]++
+	}
+	moves, waiting = slices.Clone(moves), slices.Clone(waiting)
+	come := func() {
+		waiting = slices.DeleteFunc(waiting, func(w int32) bool {
+			i := &s.items[w]
+			if leaving[i.at] > 0 {
+				return false
+			}
+			i.needs.addTo(at(i.at), -1)
+			order = append(order, w)
+			return true
+		})
+	}
+	come()
+	for round := 1; len(moves) > 0; round++ {
+		first := len(order)
+		moves = slices.DeleteFunc(moves, func(m int32) bool {
+			i := &s.items[m]
+			if i.at < 0 || !i.needs.fitsInto(at(i.at)) {
+				return false
+			}
+			i.needs.addTo(at(i.at), -1)
+			order = append(order, m)
+			return true
+		})
+		if len(order) == first || round > s.limits.Hops {
+			return nil, false
+		}
+		for _, m := range order[first:] {
+			i := &s.items[m]
+			i.needs.addTo(at(i.origin), +1)
+			leaving[i.origin]--
+		}
+		come()
+	}
+	return order, true
+}
+
+// justified says that each pod that moves does so for one of no lower priority in the end.
+func (s *search) justified() bool {
+	highest := map[int32]int32{} // priority, by the node that others leave
+	for changed := true; changed; {
+		changed = false
+		raise := func(node, priority int32) {
+			if known, some := highest[node]; !some || known < priority {
+				highest[node], changed = priority, true
+			}
+		}
+		for g := range s.groups {
+			for _, at := range s.groups[g].items {
+				if i := &s.items[at]; i.at >= 0 {
+					raise(i.at, i.limit)
+				}
+			}
+		}
+		for _, at := range s.gone {
+			if priority, some := highest[s.items[at].origin]; some {
+				raise(s.items[at].at, priority)
+			}
+		}
+	}
+	for _, at := range s.gone {
+		i := &s.items[at]
+		served := false
+		for _, member := range s.units[i.unit].items { // a gang moves for any of its members
+			priority, some := highest[s.items[member].origin]
+			served = served || some && priority >= i.limit
+		}
+		if !served {
+			return false
+		}
+	}
+	return true
+}
