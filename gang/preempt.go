@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
