@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
 )

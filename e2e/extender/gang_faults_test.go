@@ -61,11 +61,11 @@ func TestMusterDiesBetweenQuorumAndTheLastBinding(t *testing.T) {
 func TestMusterDiesBetweenTheRecordAndTheFirstBinding(t *testing.T) {
 	c := newCluster(t, newNodes(4, "4")...)
 	c.createPodGroups(newPodGroup("g", 4))
-	first := c.serve(serving{kubeconfig: c.bindingsAnswered(func(string) answer {
+	first := c.serve(serving{kubeconfig: c.bindingsAnswered(func(string) relay.Decide {
 		if _, recorded := c.record("g"); !recorded {
 			t.Error("a binding comes before the record")
 		}
-		return noAnswer
+		return relay.Silent
 	})})
 	w, d := first.watch(), first.shutFor("nobody")
 	c.schedule(first.schedulerConfig(nil, d.through))
