@@ -87,7 +87,7 @@ func objections(trial *predicates.Trial) []Objection {
 	delete(counts, predicates.Fits)
 	byReason := map[string]int{} // a reason may be that of two verdicts
 	for verdict, nodes := range counts {
-		byReason[verdict.Reason(snap.ResourceNames)] += nodes
+		byReason[trial.Reason(verdict)] += nodes
 	}
 	var sorted []Objection
 	for reason, nodes := range byReason {

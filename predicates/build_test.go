@@ -72,9 +72,13 @@ func profileWith(plugin string, args v1alpha2.PluginArgs) *v1alpha2.Profile {
 	return profile
 }
 
-// withEveryPlugin turns on as well what does not run by default.
+// withEveryPlugin turns on as well what does not run by default, but for what is of
+// other packages.
 func withEveryPlugin(profile *v1alpha2.Profile) *v1alpha2.Profile {
 	for _, known := range v1alpha2.KnownPlugins() {
+		if _, err := find(registrations(), known.Name); err != nil {
+			continue
+		}
 		if known.Filter == v1alpha2.OnRequest {
 			profile.Plugins.Filter.Enabled = append(profile.Plugins.Filter.Enabled, v1alpha2.Plugin{Name: known.Name})
 		}
@@ -99,7 +103,7 @@ type verdictCase struct {
 // checkVerdicts tries a predicate by its name.
 func checkVerdicts(t *testing.T, plugin string, cases []verdictCase) {
 	t.Helper()
-	r, err := register(plugin)
+	r, err := find(registrations(), plugin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +128,7 @@ func checkVerdicts(t *testing.T, plugin string, cases []verdictCase) {
 				digest.Update(snap, indexes(snap))
 			}
 			verdict := check.Verdict(node)
-			if got := verdict.Reason(snap.ResourceNames); got != test.reason {
+			if got := new(Profile).Reason(verdict, snap.ResourceNames); got != test.reason {
 				t.Errorf("reason %q, want %q", got, test.reason)
 			}
 			if (verdict == Fits) != (test.reason == "") {
@@ -149,7 +153,7 @@ type rateCase struct {
 // checkRates tries a score by its name.
 func checkRates(t *testing.T, plugin string, cases []rateCase) {
 	t.Helper()
-	r, err := register(plugin)
+	r, err := find(registrations(), plugin)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unique"
 
@@ -32,6 +33,8 @@ type classes struct {
 	equivalence v1alpha2.Equivalence
 	// kin says that a plugin reads which pods the controller of a pod selects.
 	kin bool
+	// plugins may read more than what is canonical.
+	plugins []Plugin
 }
 
 // of is the class of a pod. There is none for a pod that is evaluated for itself: one that
@@ -50,7 +53,7 @@ func (c classes) of(pod *cluster.Pod) Class {
 		}
 		controller = string(owner.UID)
 	}
-	return Class{unique.Make(controller + "\x00" + c.spreadWith(pod.Pod) + "\x00" + canonical(pod.Pod))}
+	return Class{unique.Make(controller + "\x00" + c.spreadWith(pod.Pod) + "\x00" + c.form(pod))}
 }
 
 // controller is the UID of the controller of its pods, "" when the profile has pods share
@@ -60,11 +63,20 @@ func (c Class) controller() string {
 	return controller
 }
 
-// AloneAs is a class, for the time of a comparison, of pods that are judged for themselves:
+// form is all that the plugins of the profile read of a pod.
+func (c classes) form(pod *cluster.Pod) string {
+	form := canonical(pod.Pod)
+	for _, plugin := range c.plugins {
+		form = strconv.Quote(plugin.Reads(pod)) + form // quoted, so that it is clear where it ends
+	}
+	return form
+}
+
+// aloneAs is a class, for the time of a comparison, of pods that are judged for themselves:
 // those are of one that no plugin can tell apart.
-func AloneAs(pod *cluster.Pod) Class {
+func (c classes) aloneAs(pod *cluster.Pod) Class {
 	controller := selectingControllerOf(pod.Pod) // of one that names its node
-	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + canonical(pod.Pod))}
+	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + c.form(pod))}
 }
 
 // namesItsNode says that a pod can run on one node only, by its name, as the pods of a
@@ -91,7 +103,7 @@ func (c classes) spreadWith(pod *corev1.Pod) string {
 	return controller.kind + "/" + controller.name
 }
 
-// canonical is all that predicates and scores read of a pod, in a form that is
+// canonical is all that the predicates and scores of this package read of a pod, in a form that is
 // equal for equal pods: protobuf, which writes maps in the order of their keys. A
 // test fails when PodSpec gains a field that is neither here nor known not to
 // matter.

@@ -79,7 +79,7 @@ func owned(name, controller string) *cluster.Pod {
 }
 
 func TestPodsShareAClassByControllerOrByTemplate(t *testing.T) {
-	byController, byTemplate := classes{v1alpha2.EquivalenceControllerRef, true}, classes{v1alpha2.EquivalenceTemplate, true}
+	byController, byTemplate := classes{equivalence: v1alpha2.EquivalenceControllerRef, kin: true}, classes{equivalence: v1alpha2.EquivalenceTemplate, kin: true}
 	a1, a2, b1 := owned("a-1", "a"), owned("a-2", "a"), owned("b-1", "b")
 	if byController.of(a1) != byController.of(a2) {
 		t.Error("two pods of one controller differ by ControllerRef")

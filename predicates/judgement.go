@@ -80,7 +80,7 @@ func (j *Judgement) Against(node *cluster.Node) []Objection {
 			continue
 		}
 		if v := check.Verdict(node); v != Fits {
-			against = append(against, Objection{Predicate: j.profile.predicates[i].Name(), Reason: v.Reason(j.names)})
+			against = append(against, Objection{Predicate: j.profile.predicates[i].Name(), Reason: j.profile.Reason(v, j.names)})
 		}
 	}
 	return against

@@ -135,7 +135,7 @@ func TestEqualPodsOfTwoControllersShareAClassUnlessTheyAreSpreadWithTheirKin(t *
 		{"two replica sets where nothing is spread by default", false, web("", controlled("apps/v1", "ReplicaSet", "one")), web("", controlled("apps/v1", "ReplicaSet", "two")), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			names, c := cluster.NewResourceNames(), classes{v1alpha2.EquivalenceTemplate, test.kin}
+			names, c := cluster.NewResourceNames(), classes{equivalence: v1alpha2.EquivalenceTemplate, kin: test.kin}
 			if got := c.of(names.NewPod(test.one)) == c.of(names.NewPod(test.other)); got != test.want {
 				t.Errorf("they share a class: %v", got)
 			}
@@ -164,7 +164,7 @@ func TestAProfileReadsWhatItsPluginsRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := profile.reads(cluster.AspectSelector); got != test.want {
+			if got := profile.dependsOn(cluster.AspectSelector); got != test.want {
 				t.Errorf("it reads selectors of controllers: %v", got)
 			}
 		})

@@ -91,7 +91,24 @@ type registration struct {
 	score  func(*v1alpha2.Profile) (Score, error)
 }
 
-// registrations is the one list of what there is. It answers to the table
+// Plugin is a plugin of a package above this one, made for one profile.
+type Plugin struct {
+	// Name is that of v1alpha2.KnownPlugins.
+	Name string
+	// Filter makes its predicate, and is nil if it has none. first is the verdict that stands
+	// for the first of its Reasons, the next one for the second, and so on.
+	Filter func(first Verdict) Predicate
+	// Reasons are constant texts against nodes.
+	Reasons []string
+	// Score is nil if it has none.
+	Score Score
+	// Reads is what the plugin reads of a pod that is asked about beside its namespace, labels
+	// and spec.containers, in a form that is equal for pods that it treats alike: pods that
+	// differ in it have different classes.
+	Reads func(pod *cluster.Pod) string
+}
+
+// registrations is the one list of what this package has. It answers to the table
 // v1alpha2.KnownPlugins, which says what runs by default.
 func registrations() []registration {
 	return []registration{
@@ -113,8 +130,8 @@ func registrations() []registration {
 	}
 }
 
-func register(name string) (registration, error) {
-	for _, r := range registrations() {
+func find(known []registration, name string) (registration, error) {
+	for _, r := range known {
 		if r.name == name {
 			return r, nil
 		}

@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"fmt"
+	"slices"
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
@@ -20,6 +21,8 @@ type Profile struct {
 	scores      []weighted
 	weights     int64
 	rated       cluster.Aspect // what the scores read together
+	plugins     []Plugin       // of other packages
+	reasons     []string       // theirs
 }
 
 type weighted struct {
@@ -27,11 +30,17 @@ type weighted struct {
 	weight int64
 }
 
-// NewProfile builds the plugins that a validated configuration turns on.
-func NewProfile(config *v1alpha2.Profile) (*Profile, error) {
+// NewProfile builds the plugins that a validated configuration turns on: those of this
+// package, and those that are given, each of which must have been made for the profile. Of the
+// ones that are given, those that are not turned on are left out.
+func NewProfile(config *v1alpha2.Profile, plugins ...Plugin) (*Profile, error) {
 	p := &Profile{Name: config.SchedulerName, NodeSelection: config.NodeSelection, equivalence: config.Equivalence}
+	known := registrations()
+	for _, plugin := range plugins {
+		known = append(known, p.adopt(plugin))
+	}
 	for _, name := range config.FilterPlugins() {
-		r, err := register(name)
+		r, err := find(known, name)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +54,7 @@ func NewProfile(config *v1alpha2.Profile) (*Profile, error) {
 		p.predicates = append(p.predicates, predicate)
 	}
 	for _, plugin := range config.ScorePlugins() {
-		r, err := register(plugin.Name)
+		r, err := find(known, plugin.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -60,14 +69,52 @@ func NewProfile(config *v1alpha2.Profile) (*Profile, error) {
 		p.weights += plugin.Weight
 		p.rated |= score.Aspects()
 	}
+	for _, plugin := range plugins {
+		if p.has(plugin.Name) {
+			p.plugins = append(p.plugins, plugin)
+		}
+	}
+	if last := pluginReason + Verdict(len(p.reasons)); last > insufficientScalar { //nolint:gosec // there are few
+		return nil, fmt.Errorf("%d reasons of plugins: there must be at most %d", len(p.reasons), insufficientScalar-pluginReason)
+	}
 	if len(p.predicates) > mostPredicates {
 		return nil, fmt.Errorf("%d predicates: there must be at most %d", len(p.predicates), mostPredicates)
 	}
 	return p, nil
 }
 
-// reads says that one of the plugins reads an aspect.
-func (p *Profile) reads(aspect cluster.Aspect) bool {
+// Plugin is the one of that name that the profile was made with. It says false when there
+// is none, or it is not turned on.
+func (p *Profile) Plugin(name string) (Plugin, bool) {
+	at := slices.IndexFunc(p.plugins, func(plugin Plugin) bool { return plugin.Name == name })
+	if at < 0 {
+		return Plugin{}, false
+	}
+	return p.plugins[at], true
+}
+
+// adopt numbers the reasons of a plugin and makes it one among the others.
+func (p *Profile) adopt(plugin Plugin) registration {
+	r := registration{name: plugin.Name}
+	first := pluginReason + Verdict(len(p.reasons)) //nolint:gosec // there are few
+	p.reasons = append(p.reasons, plugin.Reasons...)
+	if plugin.Filter != nil {
+		r.filter = func(*v1alpha2.Profile) (Predicate, error) { return plugin.Filter(first), nil }
+	}
+	if plugin.Score != nil {
+		r.score = func(*v1alpha2.Profile) (Score, error) { return plugin.Score, nil }
+	}
+	return r
+}
+
+// has says that a plugin filters or scores.
+func (p *Profile) has(name string) bool {
+	return slices.ContainsFunc(p.predicates, func(predicate Predicate) bool { return predicate.Name() == name }) ||
+		slices.ContainsFunc(p.scores, func(score weighted) bool { return score.Name() == name })
+}
+
+// dependsOn says that one of the plugins reads an aspect.
+func (p *Profile) dependsOn(aspect cluster.Aspect) bool {
 	for _, predicate := range p.predicates {
 		if predicate.Aspects()&aspect != 0 {
 			return true

@@ -119,7 +119,7 @@ func (b *invalidationBench) ask() asked {
 	fresh := b.store.Profile.Judge(pod, view.Snapshot)
 	for node := range view.Snapshot.Nodes() {
 		if got, want := view.Verdict(node.Index), fresh.Verdict(node); got != want {
-			b.Errorf("%s: remembered %q, is %q", node.Name, got.Reason(view.Snapshot.ResourceNames), want.Reason(view.Snapshot.ResourceNames))
+			b.Errorf("%s: remembered %q, is %q", node.Name, view.Reason(got), view.Reason(want))
 		}
 	}
 	clear(b.nodes)

@@ -163,7 +163,7 @@ func TestServiceAffinityIsThatOfTheOldestPodWhateverChanges(t *testing.T) {
 				for node := range view.Snapshot.Nodes() {
 					fits := labels.Set(wanted).AsSelector().Matches(labels.Set(node.Labels))
 					if got := view.Verdict(node.Index); (got == Fits) != fits {
-						t.Fatalf("on node %s of %v: %q, though %v is wanted", node.Name, node.Labels, got.Reason(nil), wanted)
+						t.Fatalf("on node %s of %v: %q, though %v is wanted", node.Name, node.Labels, new(Profile).Reason(got, nil), wanted)
 					}
 				}
 			},

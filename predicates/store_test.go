@@ -178,7 +178,7 @@ func compareWithFresh(t *rapid.T, b *storeBench, object *corev1.Pod) int {
 	var nodes []int32
 	for node := range view.Snapshot.Nodes() {
 		if got, want := view.Verdict(node.Index), fresh.Verdict(node); got != want {
-			t.Fatalf("%s on %s: remembered %q, fresh %q", object.Name, node.Name, got.Reason(view.Snapshot.ResourceNames), want.Reason(view.Snapshot.ResourceNames))
+			t.Fatalf("%s on %s: remembered %q, fresh %q", object.Name, node.Name, view.Reason(got), view.Reason(want))
 		}
 		nodes = append(nodes, node.Index)
 	}

@@ -48,6 +48,9 @@ const (
 	spreadMalformed
 	unknownNode
 
+	// pluginReason + i is for reason i of the plugins of other packages; see Plugin.
+	pluginReason Verdict = 1 << 7
+
 	// insufficientScalar + i is for the scalar resource of index i.
 	insufficientScalar Verdict = 1 << 8
 
@@ -61,14 +64,20 @@ const (
 // Resolvable says that evicting pods from the node could turn the verdict.
 func (v Verdict) Resolvable() bool { return v != Fits && v&hopeless == 0 }
 
-// Reason is the constant text of a verdict, the same as kube-scheduler's. It is
-// "" for Fits. The names must be those of the snapshot that was judged.
-func (v Verdict) Reason(names *cluster.ResourceNames) string {
-	code := v &^ hopeless
-	if code >= insufficientScalar {
+// Hopeless is the verdict as one that holds whatever is evicted.
+func (v Verdict) Hopeless() Verdict { return v | hopeless }
+
+// Reason is the constant text of a verdict of the profile, the same as kube-scheduler's. It
+// is "" for Fits. The names must be those of the snapshot that was judged.
+func (p *Profile) Reason(v Verdict, names *cluster.ResourceNames) string {
+	switch code := v &^ hopeless; {
+	case code >= insufficientScalar:
 		return "Insufficient " + string(names.Name(int(code-insufficientScalar)))
+	case code >= pluginReason:
+		return p.reasons[code-pluginReason]
+	default:
+		return reasons[code]
 	}
-	return reasons[code]
 }
 
 // reasons are the texts of the codes that are about no resource. Where kube-scheduler names

@@ -78,6 +78,11 @@ func (v *View) Verdict(index int32) Verdict {
 	return v.judgement.Verdict(v.Snapshot.Node(index))
 }
 
+// Reason is the text of a verdict; see [Profile.Reason].
+func (v *View) Reason(verdict Verdict) string {
+	return v.store.Profile.Reason(verdict, v.Snapshot.ResourceNames)
+}
+
 // Rank sets totals[i] to the weighted sum of the scores of the node nodes[i], an index
 // into the view's snapshot; see [Judgement.Rank].
 func (v *View) Rank(nodes []int32, totals []int64) {

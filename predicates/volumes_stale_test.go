@@ -136,7 +136,7 @@ func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
 				}
 				after := b.cluster.Snapshot()
 				if want := b.store.Profile.Judge(pod, after).Verdict(after.Node(node.Index)); got != want {
-					t.Fatalf("on %s: supposed %q, became %q", node.Name, got.Reason(snap.ResourceNames), want.Reason(snap.ResourceNames))
+					t.Fatalf("on %s: supposed %q, became %q", node.Name, new(Profile).Reason(got, snap.ResourceNames), new(Profile).Reason(want, snap.ResourceNames))
 				}
 			},
 			"": func(t *rapid.T) {

@@ -17,7 +17,7 @@ func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluste
 		snap, at, best := e.best(c, profile, pod)
 		reply := newFilterReply(c)
 		if best < 0 {
-			e.reject(c, &reply, snap)
+			e.reject(c, profile.Profile, &reply, snap)
 			return "", nil
 		}
 		node := snap.Node(best)

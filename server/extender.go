@@ -198,7 +198,7 @@ func (e *Extender) sift(c *call, profile *predicates.VerdictStore, pod *cluster.
 		}
 		reply.Accept(accepted(c, i, index))
 	}
-	e.reject(c, &reply, view.Snapshot)
+	e.reject(c, profile.Profile, &reply, view.Snapshot)
 }
 
 func newFilterReply(c *call) wire.FilterReply {
@@ -217,10 +217,10 @@ func accepted(c *call, at int, index int32) []byte {
 }
 
 // reject ends an answer with the candidates that do not fit.
-func (e *Extender) reject(c *call, reply *wire.FilterReply, snap *cluster.Snapshot) {
+func (e *Extender) reject(c *call, profile *predicates.Profile, reply *wire.FilterReply, snap *cluster.Snapshot) {
 	var unknown jx.Writer
 	for _, r := range c.rejected {
-		reply.Reject(c.candidates.quoted(r.index, &unknown), r.verdict.Reason(snap.ResourceNames))
+		reply.Reject(c.candidates.quoted(r.index, &unknown), profile.Reason(r.verdict, snap.ResourceNames))
 	}
 	reply.End()
 	if len(c.rejected) == len(c.candidates.indexes) {

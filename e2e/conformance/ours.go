@@ -73,7 +73,7 @@ func (v *musterView) answer(profile Profile) (answers, error) {
 		var fitting []int32
 		var answers []*Answer
 		for j, node := range v.nodes {
-			all[i][j] = answerOf(judgement.Verdict(node), v.snapshot.ResourceNames)
+			all[i][j] = answerOf(ours, judgement.Verdict(node), v.snapshot.ResourceNames)
 			if all[i][j].Code == fwk.Success {
 				fitting, answers = append(fitting, node.Index), append(answers, &all[i][j])
 			}
@@ -87,14 +87,14 @@ func (v *musterView) answer(profile Profile) (answers, error) {
 	return all, nil
 }
 
-func answerOf(verdict predicates.Verdict, names *cluster.ResourceNames) Answer {
+func answerOf(ours *predicates.Profile, verdict predicates.Verdict, names *cluster.ResourceNames) Answer {
 	switch {
 	case verdict == predicates.Fits:
 		return Answer{Code: fwk.Success}
 	case verdict.Resolvable():
-		return Answer{Code: fwk.Unschedulable, Reasons: []string{verdict.Reason(names)}}
+		return Answer{Code: fwk.Unschedulable, Reasons: []string{ours.Reason(verdict, names)}}
 	default:
-		return Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{verdict.Reason(names)}}
+		return Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{ours.Reason(verdict, names)}}
 	}
 }
 

@@ -1,0 +1,86 @@
+package predicates
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// picky is a plugin of another package that has one reason or another against every node.
+type picky struct{ verdict Verdict }
+
+func (picky) Name() string { return v1alpha2.LoadAware }
+
+func (picky) Aspects() cluster.Aspect { return 0 }
+
+func (p picky) For(*cluster.Pod, *cluster.Snapshot) Check {
+	return CheckFunc(func(*cluster.Node) Verdict { return p.verdict })
+}
+
+// pickyPlugin has the second of its reasons against nodes, whatever is evicted.
+func pickyPlugin(reasons ...string) Plugin {
+	return Plugin{
+		Name: v1alpha2.LoadAware, Reasons: reasons,
+		Filter: func(first Verdict) Predicate { return picky{(first + 1).Hopeless()} },
+		Reads:  func(pod *cluster.Pod) string { return pod.Annotations["mood"] },
+	}
+}
+
+func withLoadAware() *v1alpha2.Profile {
+	return &v1alpha2.Profile{Equivalence: v1alpha2.EquivalenceTemplate, Plugins: v1alpha2.Plugins{
+		Filter: v1alpha2.PluginSet{Enabled: []v1alpha2.Plugin{{Name: v1alpha2.LoadAware}}, Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}},
+	}}
+}
+
+func TestAPluginOfAnotherPackageHasReasonsOfItsOwn(t *testing.T) {
+	profile, err := NewProfile(withLoadAware(), Plugin{Name: "Other", Reasons: []string{"not this"}}, pickyPlugin("nor this", "node(s) were dull"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, node, pod := scene{node: node(), pod: pod()}.raise(t)
+	verdict := profile.Judge(pod, snap).Verdict(node)
+	if got := profile.Reason(verdict, snap.ResourceNames); got != "node(s) were dull" {
+		t.Errorf("reason %q", got)
+	}
+	if verdict.Resolvable() {
+		t.Error("evicting pods is said to help")
+	}
+}
+
+func TestAPluginOfAnotherPackageTellsPodsApartWhereItRuns(t *testing.T) {
+	calm, cross := pod(), pod()
+	calm.Annotations, cross.Annotations = map[string]string{"mood": "calm"}, map[string]string{"mood": "cross"}
+	for config, apart := range map[*v1alpha2.Profile]bool{withLoadAware(): true, {Equivalence: v1alpha2.EquivalenceTemplate}: false} {
+		profile, err := NewProfile(config, pickyPlugin("one", "two"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := classes{equivalence: profile.equivalence, plugins: profile.plugins}
+		names := cluster.NewResourceNames()
+		if got := c.of(names.NewPod(calm)) != c.of(names.NewPod(cross)); got != apart {
+			t.Errorf("two classes: %v, want %v", got, apart)
+		}
+	}
+}
+
+func TestAProfileCannotBeMadeWithoutThePluginsThatItTurnsOn(t *testing.T) {
+	for name, test := range map[string]struct {
+		plugins []Plugin
+		want    string
+	}{
+		"it is not given":          {nil, `plugin "LoadAware" is not known`},
+		"it does not filter":       {[]Plugin{{Name: v1alpha2.LoadAware}}, `plugin "LoadAware" does not filter`},
+		"it has too many reasons":  {[]Plugin{pickyPlugin(make([]string, 129)...)}, "129 reasons of plugins: there must be at most 128"},
+		"it has as many as it may": {[]Plugin{pickyPlugin(make([]string, 128)...)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := NewProfile(withLoadAware(), test.plugins...)
+			if got := strings.TrimSuffix(fmt.Sprint(err), "<nil>"); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
