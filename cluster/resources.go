@@ -32,6 +32,9 @@ func (r *Resources) ScalarAt(index int) int64 {
 	return r.Scalar[index]
 }
 
+// IsZero says that there is nothing of any resource.
+func (r *Resources) IsZero() bool { return r.equal(&Resources{}) }
+
 // equal says that both are the same amounts.
 func (r *Resources) equal(other *Resources) bool {
 	if r.MilliCPU != other.MilliCPU || r.Memory != other.Memory || r.EphemeralStorage != other.EphemeralStorage || r.Pods != other.Pods {

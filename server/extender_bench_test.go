@@ -125,7 +125,7 @@ func benchExtender(b *testing.B, nodes int, selection v1alpha2.NodeSelection) (*
 	must(b, c.Set(pending))
 	config := v1alpha2.Default()
 	config.Profiles[0].NodeSelection = selection
-	stores, err := newStores(c, prometheus.NewRegistry(), config)
+	stores, err := newStores(log, c, prometheus.NewRegistry(), config)
 	must(b, err)
 	extender := newExtender(log, c, nil, stores.profiles)
 	body, err := json.Marshal(extenderv1.ExtenderArgs{Pod: pending, NodeNames: &names})

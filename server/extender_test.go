@@ -79,7 +79,7 @@ func newBench(t *testing.T, o benchOptions) *bench {
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: o.assumeTTL})
-	stores, err := newStores(c, registry, config)
+	stores, err := newStores(log, c, registry, config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware"
 	"muster.dev/muster/predicates"
 )
 
@@ -18,14 +20,17 @@ type stores struct {
 	profiles *predicates.Profiles
 	cluster  *cluster.Cluster
 	metrics  *predicates.StoreMetrics
+	load     loadaware.Options
 	maxBytes int64
 	configs  map[string]v1alpha2.Profile // in force, by scheduler name
 }
 
-func newStores(c *cluster.Cluster, r prometheus.Registerer, config *v1alpha2.MusterConfiguration) (*stores, error) {
+func newStores(log *slog.Logger, c *cluster.Cluster, r prometheus.Registerer, config *v1alpha2.MusterConfiguration) (*stores, error) {
 	s := &stores{
 		profiles: predicates.NewProfiles(), cluster: c,
-		metrics: predicates.NewStoreMetrics(r), maxBytes: config.VerdictStore.MaxBytes,
+		metrics:  predicates.NewStoreMetrics(r),
+		load:     loadaware.Options{Logger: log, Metrics: loadaware.NewMetrics(r), ResourceNames: c.ResourceNames()},
+		maxBytes: config.VerdictStore.MaxBytes,
 	}
 	return s, s.put(config.Profiles)
 }
@@ -42,7 +47,7 @@ func (s *stores) put(profiles []v1alpha2.Profile) error {
 			all = append(all, s.profiles.Of(config.SchedulerName))
 			continue
 		}
-		profile, err := predicates.NewProfile(&config)
+		profile, err := predicates.NewProfile(&config, s.plugins(&config)...)
 		if err != nil {
 			return fmt.Errorf("profile %q: %w", config.SchedulerName, err)
 		}
@@ -57,4 +62,12 @@ func (s *stores) put(profiles []v1alpha2.Profile) error {
 		}
 	}
 	return nil
+}
+
+// plugins are those of a profile that are not of the package predicates.
+func (s *stores) plugins(config *v1alpha2.Profile) []predicates.Plugin {
+	if !loadaware.Runs(config) {
+		return nil
+	}
+	return []predicates.Plugin{loadaware.New(config, s.load).Plugin()}
 }

@@ -89,7 +89,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	var err error
-	if s.stores, err = newStores(s.cluster, s.registry, o.Config); err != nil {
+	if s.stores, err = newStores(o.Logger, s.cluster, s.registry, o.Config); err != nil {
 		return nil, err
 	}
 	s.reloader = newReloader(o.Logger, clock.RealClock{}, s.registry, o.ConfigFile, o.Config, s.stores)

@@ -17,8 +17,8 @@ const (
 	keptEvents = 12
 )
 
-// Change makes one random change: of a node, a pod, an object that is neither, or of what
-// is assumed.
+// Change makes one random change: of a node, of what was measured on it, a pod, an object that is
+// neither, or of what is assumed.
 func (h *History) Change() error {
 	switch draw := h.source.upTo(99); {
 	case draw < 30:
@@ -27,6 +27,8 @@ func (h *History) Change() error {
 		return h.changePod()
 	case draw < 75:
 		return h.assume()
+	case draw < 83:
+		return h.measure()
 	default:
 		return h.changeObject()
 	}
@@ -57,7 +59,7 @@ func (h *History) changeNode() error {
 		return h.setNode(drawn, "new")
 	}
 	next := known.DeepCopy()
-	aspect := one(h.source, "delete", "labels", "a label", "a label less", "taints", "cordon", "allocatable", "conditions", "images", "everything", "nothing")
+	aspect := one(h.source, "delete", "labels", "a label", "a label less", "taints", "cordon", "allocatable", "conditions", "images", "annotations", "everything", "nothing")
 	switch aspect {
 	case "delete":
 		h.note("node %s: deleted", known.Name)
@@ -85,6 +87,8 @@ func (h *History) changeNode() error {
 		next.Status.Conditions = drawn.Status.Conditions
 	case "images":
 		next.Status.Images = drawn.Status.Images
+	case "annotations":
+		next.Annotations = drawn.Annotations
 	case "everything":
 		next = drawn
 	}
@@ -108,7 +112,7 @@ func (h *History) changePod() error {
 		return h.bind(known, h.anyNode())
 	}
 	next, drawn := known.DeepCopy(), h.source.placed(name, known.Spec.NodeName)
-	aspect := one(h.source, "delete", "delete", "finished", "labels", "labels", "resize", "resize", "terminating", "nothing")
+	aspect := one(h.source, "delete", "delete", "finished", "labels", "labels", "resize", "resize", "annotations", "conditions", "terminating", "nothing")
 	switch aspect {
 	case "delete":
 		return h.deletePod(known)
@@ -119,6 +123,10 @@ func (h *History) changePod() error {
 	case "resize":
 		ask(h.source, next)
 		resize(h.source, next)
+	case "annotations":
+		next.Annotations = drawn.Annotations
+	case "conditions":
+		next.Status.Conditions = drawn.Status.Conditions
 	case "terminating":
 		terminate(next)
 	}

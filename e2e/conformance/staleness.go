@@ -53,12 +53,12 @@ func NewHistory(seed uint64) (*History, error) {
 		return nil, err
 	}
 	config.Equivalence = one(s, v1alpha2.EquivalenceControllerRef, v1alpha2.EquivalenceTemplate)
-	profile, err := predicates.NewProfile(config)
+	registry := prometheus.NewRegistry()
+	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: math.MaxInt64})
+	profile, err := predicates.NewProfile(config, withLoad(config, c)...)
 	if err != nil {
 		return nil, fmt.Errorf("muster: %w", err)
 	}
-	registry := prometheus.NewRegistry()
-	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: math.MaxInt64})
 	room := one(s, 1<<30, 1<<30, 1<<10) // all classes are remembered, or hardly one
 	h := &History{
 		source: s, cluster: c, nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{},
@@ -126,7 +126,7 @@ func compare(s *source, store *predicates.VerdictStore, pod *cluster.Pod) (check
 	for node := range view.Snapshot.Nodes() {
 		checks++
 		if got, want := view.Verdict(node.Index), fresh.Verdict(node); got != want {
-			stale = append(stale, fmt.Sprintf("%s: remembered %q, is %q: %s", node.Name, got.Reason(names), want.Reason(names), inJSON(pod.Pod)))
+			stale = append(stale, fmt.Sprintf("%s: remembered %q, is %q: %s", node.Name, store.Profile.Reason(got, names), store.Profile.Reason(want, names), inJSON(pod.Pod)))
 		}
 		if s.chance(75) {
 			ranked = append(ranked, node.Index)

@@ -91,6 +91,7 @@ func KnownPlugins() []KnownPlugin {
 		{Name: ImageLocality, Score: ByDefault, Weight: 1},
 		{Name: NodeConditions, Filter: OnRequest},
 		{Name: ServiceAffinity, Filter: OnRequest, NewArgs: func() PluginArgs { return new(ServiceAffinityArgs) }},
+		{Name: LoadAware, Filter: OnRequest, Score: OnRequest, NewArgs: func() PluginArgs { return new(LoadAwareSchedulingArgs) }},
 	}
 }
 

@@ -1,0 +1,264 @@
+package loadaware
+
+import (
+	"cmp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster"
+)
+
+// audience is who asks about a node: thresholds and scores may be others for pods of the
+// class prod.
+type audience int
+
+const (
+	anyone audience = iota
+	prodOnly
+
+	audiences
+)
+
+func audienceOf(class priorityClass) audience {
+	if class == prod {
+		return prodOnly
+	}
+	return anyone
+}
+
+// account is what a profile sums up of a node, for filter and score and by audience.
+type account struct {
+	custom      *custom
+	allocatable vector
+	measured    measured
+	filter      [audiences]limit
+	score       [audiences]sum
+}
+
+// measured says whether a node was measured.
+type measured int
+
+const (
+	never measured = iota // nothing is known
+	expired
+	lately
+)
+
+// limit is thresholds and what is held against them.
+type limit struct {
+	of         sum
+	thresholds vector
+	aggregated bool
+}
+
+// sum is how much of a node is used.
+type sum struct {
+	base  base
+	used  vector // before delta
+	delta vector
+}
+
+// base is what a sum starts from.
+type base struct {
+	kind      baseKind
+	statistic statistic
+}
+
+type baseKind int
+
+const (
+	ofNode      baseKind = iota // what the node uses
+	ofStatistic                 // a statistic of that
+	ofEstimates                 // what all pods on it are estimated to use, for want of the statistic
+	ofProd                      // what its pods of class prod use
+)
+
+// entry is what a pod on a node adds to the account.
+type entry struct {
+	pod       *cluster.Pod
+	class     priorityClass
+	estimate  vector
+	used      vector // zero when it is not reported
+	reported  bool
+	counted   counted
+	prodShows bool // its usage is part of what pods of class prod use
+}
+
+// counted says why the estimate of a pod counts beside what is measured.
+type counted int
+
+const (
+	shown         counted = iota // it does not: the measurement shows the pod
+	unreported                   // there are no figures of the pod
+	justScheduled                // they may not be of a full interval
+	bootstrapping                // the arguments, or the pod, say so for some time
+)
+
+// defaultInterval is the time between two reports of a source that does not say.
+const defaultInterval = time.Minute
+
+// account sums up a node. visit, if there is one, is shown each entry, whose memory is used
+// again for the next.
+func (l *LoadAware) account(node *cluster.Node, c *custom, visit func(*entry)) *account {
+	n := len(l.resources.names)
+	a := &account{custom: c, allocatable: make(vector, n), measured: l.measured(node.Usage)}
+	l.allocatable(a.allocatable, node, c)
+	t := l.thresholds
+	if c.thresholds != nil {
+		t = *c.thresholds
+	}
+	t.limits(&a.filter)
+	if a.measured == never {
+		return a
+	}
+	totals := l.total(node, visit)
+	for i := range a.filter {
+		a.filter[i].of = l.sum(a.filter[i].of.base, node.Usage, totals)
+	}
+	a.score[anyone] = l.sum(l.scoreBase, node.Usage, totals)
+	if a.score[prodOnly] = a.score[anyone]; l.scoreProd {
+		a.score[prodOnly] = l.sum(base{kind: ofProd}, node.Usage, totals)
+	}
+	return a
+}
+
+// limits says which thresholds count for whom: for pods of class prod theirs, if there are
+// any, and else those of a statistic, if there are any.
+func (t *thresholds) limits(filter *[audiences]limit) {
+	filter[anyone] = limit{thresholds: t.usage}
+	if t.aggregated != nil {
+		filter[anyone] = limit{thresholds: t.aggregated, aggregated: true, of: sum{base: base{ofStatistic, t.statistic}}}
+	}
+	if filter[prodOnly] = filter[anyone]; t.prod != nil {
+		filter[prodOnly] = limit{thresholds: t.prod, of: sum{base: base{kind: ofProd}}}
+	}
+}
+
+func (l *LoadAware) measured(usage *cluster.Usage) measured {
+	switch {
+	case usage == nil:
+		return never
+	case usage.Updated.IsZero() || usage.Age() >= l.expiration:
+		return expired
+	default:
+		return lately
+	}
+}
+
+// totals are sums over the pods on a node.
+type totals struct {
+	estimates        vector // of all pods, none below what is reported of it
+	delta, prodDelta vector
+	prodUsed         vector
+}
+
+func (l *LoadAware) total(node *cluster.Node, visit func(*entry)) *totals {
+	n := len(l.resources.names)
+	memory := make(vector, 6*n)
+	part := func(i int) vector { return memory[i*n : (i+1)*n : (i+1)*n] }
+	t := &totals{estimates: part(0), delta: part(1), prodDelta: part(2), prodUsed: part(3)}
+	e := entry{estimate: part(4), used: part(5)}
+	for _, pod := range node.Pods {
+		l.enter(&e, pod, node.Usage)
+		t.add(&e)
+		if visit != nil {
+			visit(&e)
+		}
+	}
+	return t
+}
+
+// enter sets e to what a pod on a node adds.
+func (l *LoadAware) enter(e *entry, pod *cluster.Pod, usage *cluster.Usage) {
+	e.pod, e.class = pod, classOf(pod)
+	l.estimator.estimate(e.estimate, pod, e.class)
+	clear(e.used)
+	figures, reported := usage.Pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}]
+	if reported {
+		l.resources.read(e.used, &figures.Used)
+	}
+	e.reported = reported
+	e.prodShows = reported && e.class == prod && (figures.Priority == "" || figures.Priority == prod.String())
+	e.counted = l.counts(pod, usage, reported)
+}
+
+func (l *LoadAware) counts(pod *cluster.Pod, usage *cluster.Usage, reported bool) counted {
+	if !reported {
+		return unreported
+	}
+	scheduled, is := scheduled(pod)
+	switch interval := cmp.Or(usage.Interval, defaultInterval); {
+	case !is || usage.Updated.Add(-interval).Before(scheduled):
+		return justScheduled
+	case l.estimator.deadline(pod, scheduled).After(usage.Updated):
+		return bootstrapping
+	default:
+		return shown
+	}
+}
+
+func (t *totals) add(e *entry) {
+	for i, estimate := range e.estimate {
+		used := e.used[i]
+		t.estimates[i] = plus(t.estimates[i], max(estimate, used))
+		if e.counted != shown {
+			t.delta[i] = plus(t.delta[i], max(0, estimate-used))
+		}
+		if e.class != prod {
+			continue
+		}
+		if !e.prodShows { // by the source it is of another class: its usage is not in the sum
+			t.prodDelta[i] = plus(t.prodDelta[i], estimate)
+			continue
+		}
+		t.prodUsed[i] = plus(t.prodUsed[i], used)
+		if e.counted != shown {
+			t.prodDelta[i] = plus(t.prodDelta[i], max(0, estimate-used))
+		}
+	}
+}
+
+// sum is how much of a node is used, starting from a base.
+func (l *LoadAware) sum(from base, usage *cluster.Usage, t *totals) sum {
+	s := sum{base: from, used: make(vector, len(l.resources.names)), delta: t.delta}
+	switch from.kind {
+	case ofNode:
+		l.resources.read(s.used, &usage.Node)
+	case ofStatistic:
+		switch aggregate := find(usage, from.statistic); {
+		case aggregate != nil:
+			l.resources.read(s.used, &aggregate.Used)
+			s.base.statistic.over = aggregate.Duration
+		case from.statistic.over == 0:
+			s.base = base{kind: ofNode}
+			l.resources.read(s.used, &usage.Node)
+		default:
+			s.base.kind = ofEstimates
+			s.used, s.delta = t.estimates, make(vector, len(s.used))
+		}
+	case ofProd:
+		if l.prodIncludesSystem {
+			l.resources.read(s.used, &usage.System)
+		}
+		s.used.add(t.prodUsed)
+		s.delta = t.prodDelta
+	}
+	return s
+}
+
+// find is the statistic of a node, over that time or the longest one; nil when there is none.
+// One of nothing is none.
+func find(usage *cluster.Usage, s statistic) *cluster.Aggregate {
+	var found *cluster.Aggregate
+	for i := range usage.Aggregated {
+		a := &usage.Aggregated[i]
+		if a.Type != string(s.kind) || s.over != 0 && a.Duration != s.over || a.Used.IsZero() {
+			continue
+		}
+		if found == nil || a.Duration > found.Duration {
+			found = a
+		}
+	}
+	return found
+}

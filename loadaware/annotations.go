@@ -1,0 +1,149 @@
+package loadaware
+
+import (
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"muster.dev/muster/cluster"
+)
+
+// Annotations of nodes. One that is not valid is ignored as a whole, counted and logged.
+const (
+	// AnnotationUsageThresholds holds CustomUsageThresholds as JSON.
+	AnnotationUsageThresholds = "scheduling.koordinator.sh/usage-thresholds"
+	// AnnotationRawAllocatable holds a ResourceList as JSON. Where something makes a node
+	// offer more than it has, it says what the node has: it goes before status.allocatable,
+	// resource by resource.
+	AnnotationRawAllocatable = "node.koordinator.sh/raw-allocatable"
+)
+
+// custom is what the annotations of a node say. It hangs on the API object alone.
+type custom struct {
+	object     *corev1.Node
+	thresholds *thresholds // nil for those of the arguments
+	raw        []rawAmount
+	wrong      []wrongAnnotation
+}
+
+// rawAmount is what a node has of the resource of that index.
+type rawAmount struct {
+	resource int
+	amount   int64
+}
+
+// wrongAnnotation is one that is ignored, and why.
+type wrongAnnotation struct {
+	name string
+	err  error
+}
+
+func (l *LoadAware) readAnnotations(object *corev1.Node) *custom {
+	c := &custom{object: object}
+	if text, ok := object.Annotations[AnnotationUsageThresholds]; ok {
+		own := &CustomUsageThresholds{}
+		err := json.Unmarshal([]byte(text), own)
+		if err == nil {
+			err = own.validate(&l.resources).ToAggregate()
+		}
+		if err == nil {
+			thresholds := l.thresholds.instead(own, &l.resources)
+			c.thresholds = &thresholds
+		}
+		c.note(AnnotationUsageThresholds, err)
+	}
+	if text, ok := object.Annotations[AnnotationRawAllocatable]; ok {
+		var raw corev1.ResourceList
+		err := json.Unmarshal([]byte(text), &raw)
+		if err == nil {
+			err = validateAmounts(raw)
+		}
+		if err == nil {
+			c.raw = l.rawAmounts(raw)
+		}
+		c.note(AnnotationRawAllocatable, err)
+	}
+	return c
+}
+
+func (c *custom) note(name string, err error) {
+	if err != nil {
+		c.wrong = append(c.wrong, wrongAnnotation{name, err})
+	}
+}
+
+func validateAmounts(amounts corev1.ResourceList) error {
+	var errs field.ErrorList
+	for name, quantity := range amounts {
+		if quantity.Sign() < 0 {
+			errs = append(errs, field.Invalid(field.NewPath(string(name)), quantity.String(), "must not be negative"))
+		}
+	}
+	return errs.ToAggregate()
+}
+
+func (l *LoadAware) rawAmounts(raw corev1.ResourceList) []rawAmount {
+	amounts := l.names.Resources(raw)
+	var given []rawAmount
+	for i, name := range l.resources.names {
+		if _, ok := raw[name]; ok {
+			given = append(given, rawAmount{i, bounded(l.resources.at[noClass][i].of(&amounts))})
+		}
+	}
+	return given
+}
+
+// allocatable sets v to what the node offers to pods.
+func (l *LoadAware) allocatable(v vector, node *cluster.Node, c *custom) {
+	l.resources.read(v, &node.Allocatable)
+	for _, raw := range c.raw {
+		v[raw.resource] = raw.amount
+	}
+}
+
+// Metrics are those of all profiles of a process.
+type Metrics struct {
+	ignored *prometheus.CounterVec
+}
+
+// NewMetrics registers the metrics.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{ignored: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "muster_load_ignored_annotations_total",
+		Help: "Annotations of nodes that were not valid and are ignored, by profile and annotation, once for each version of a node.",
+	}, []string{"profile", "annotation"})}
+	r.MustRegister(m.ignored)
+	return m
+}
+
+// complaints remembers of which nodes it was said that an annotation is not valid.
+type complaints struct {
+	mu   sync.Mutex
+	said map[int32]nodeVersion // by node index
+}
+
+type nodeVersion struct {
+	uid     types.UID
+	version string
+}
+
+// complain counts and logs annotations that are ignored, once for each version of a node.
+func (l *LoadAware) complain(node *cluster.Node, wrong []wrongAnnotation) {
+	version := nodeVersion{node.UID, node.ResourceVersion}
+	l.complaints.mu.Lock()
+	defer l.complaints.mu.Unlock()
+	if said, ok := l.complaints.said[node.Index]; ok && said == version {
+		return
+	}
+	l.complaints.said[node.Index] = version
+	for _, w := range wrong {
+		l.metrics.ignored.WithLabelValues(l.profile, w.name).Inc()
+		l.log.Warn("annotation of a node ignored", slog.String("profile", l.profile),
+			slog.String("node", node.Name), slog.String("annotation", w.name), slog.Any("err", w.err))
+	}
+}

@@ -1,0 +1,147 @@
+package loadaware
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// Annotations of pods, which count where the arguments allow pods to say how they are
+// estimated. Those that are not valid are as if they were not there.
+const (
+	// AnnotationScalingFactors goes before estimatedScalingFactors, resource by resource: as in
+	// {"cpu": 60}, in percent.
+	AnnotationScalingFactors = "scheduling.koordinator.sh/load-estimated-scaling-factors"
+	// AnnotationSecondsAfterPodScheduled goes before estimatedSecondsAfterPodScheduled.
+	AnnotationSecondsAfterPodScheduled = "scheduling.koordinator.sh/load-estimated-seconds-after-pod-scheduled"
+	// AnnotationSecondsAfterInitialized goes before estimatedSecondsAfterInitialized.
+	AnnotationSecondsAfterInitialized = "scheduling.koordinator.sh/load-estimated-seconds-after-initialized"
+)
+
+// What a pod that asks for nothing is taken to use.
+const (
+	defaultMilliCPU = 250
+	defaultMemory   = 200 << 20
+)
+
+// estimator says what pods will use.
+type estimator struct {
+	resources *resources
+	factors   vector // 0 for a resource that is not estimated
+	defaults  vector // of pods that ask for nothing
+	// after is for how long an estimate goes before what is measured.
+	afterScheduled, afterInitialized int64 // seconds
+	// custom says that annotations may say otherwise.
+	custom bool
+}
+
+func newEstimator(args *v1alpha2.LoadAwareSchedulingArgs, r *resources) estimator {
+	return estimator{
+		resources:        r,
+		factors:          r.vector(args.EstimatedScalingFactors),
+		defaults:         r.vector(map[corev1.ResourceName]int64{corev1.ResourceCPU: defaultMilliCPU, corev1.ResourceMemory: defaultMemory}),
+		afterScheduled:   *args.EstimatedSecondsAfterPodScheduled,
+		afterInitialized: *args.EstimatedSecondsAfterInitialized,
+		custom:           args.AllowCustomizeEstimation,
+	}
+}
+
+// estimate sets v to what a pod of a class will use: of each resource that has a factor, that
+// part of what it asks for or may use, whichever is more.
+//
+// A limit bounds the estimate, which it can do only if the factor is the pod's own and above 100.
+// Limits that are below the requests are those of some containers only, and bound
+// nothing.
+func (e *estimator) estimate(v vector, pod *cluster.Pod, class priorityClass) {
+	factors := e.factorsOf(pod)
+	for i, place := range e.resources.at[class] {
+		request, limit := bounded(place.of(&pod.Requests)), bounded(place.of(&pod.Limits))
+		switch asked := max(request, limit); {
+		case factors[i] == 0:
+			v[i] = 0
+		case asked == 0:
+			v[i] = e.defaults[i]
+		default:
+			v[i] = percent(factors[i], asked)
+			if limit > 0 && limit >= request {
+				v[i] = min(v[i], limit)
+			}
+		}
+	}
+}
+
+// factorsOf are the factors of the arguments with those of the pod's annotation in
+// their place. One that is negative makes the annotation not valid.
+func (e *estimator) factorsOf(pod *cluster.Pod) vector {
+	text := e.annotation(pod, AnnotationScalingFactors)
+	if text == "" {
+		return e.factors
+	}
+	var own map[corev1.ResourceName]int64
+	if err := json.Unmarshal([]byte(text), &own); err != nil {
+		return e.factors
+	}
+	factors := slices.Clone(e.factors)
+	for i, name := range e.resources.names {
+		if factor, given := own[name]; given {
+			if factor < 0 {
+				return e.factors
+			}
+			factors[i] = factor
+		}
+	}
+	return factors
+}
+
+// annotation is "" where annotations do not count.
+func (e *estimator) annotation(pod *cluster.Pod, key string) string {
+	if !e.custom {
+		return ""
+	}
+	return pod.Annotations[key]
+}
+
+// seconds is what an annotation of the pod says, or the arguments.
+func (e *estimator) seconds(pod *cluster.Pod, key string, otherwise int64) int64 {
+	if text := e.annotation(pod, key); text != "" {
+		if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds >= 0 {
+			return seconds
+		}
+	}
+	return otherwise
+}
+
+// deadline is until when the estimate of a pod on a node goes before what is measured,
+// zero when it does not.
+func (e *estimator) deadline(pod *cluster.Pod, scheduled time.Time) time.Time {
+	if after := e.seconds(pod, AnnotationSecondsAfterInitialized, e.afterInitialized); after > 0 {
+		if initialized, is := pod.True(corev1.PodInitialized); is {
+			return initialized.Add(inSeconds(after))
+		}
+	}
+	if after := e.seconds(pod, AnnotationSecondsAfterPodScheduled, e.afterScheduled); after > 0 {
+		return scheduled.Add(inSeconds(after))
+	}
+	return time.Time{}
+}
+
+// inSeconds is so long, or as long as a time.Duration can be.
+func inSeconds(seconds int64) time.Duration {
+	return time.Duration(min(seconds, int64(math.MaxInt64/time.Second))) * time.Second
+}
+
+// scheduled is when a pod on a node was scheduled. It says false for a pod that is only
+// supposed to be there: it is not scheduled yet.
+func scheduled(pod *cluster.Pod) (time.Time, bool) {
+	if since, is := pod.True(corev1.PodScheduled); is {
+		return since, true
+	}
+	return pod.Assigned, !pod.Assigned.IsZero()
+}

@@ -1,0 +1,148 @@
+package loadaware
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"muster.dev/muster/cluster"
+)
+
+// load is what filter and score ask of a node: its account, worked out as far as it can be
+// without knowing the pod. It is immutable.
+type load struct {
+	node        *cluster.Node
+	custom      *custom
+	allocatable vector
+	filter      [audiences]bounds
+	// free is what is left of each resource, -1 when that is less than nothing; nil when the
+	// node was not measured lately.
+	free [audiences]vector
+}
+
+// bounds are what a pod may add to a node.
+type bounds struct {
+	// room is what a pod must stay below, of each resource; nil when there are no thresholds.
+	room vector
+	// expired says that no pod may come.
+	expired    bool
+	aggregated bool
+}
+
+// unbounded is the room of a resource without a threshold. No amount is as large.
+const unbounded = math.MaxInt64
+
+// weigh is what there is to know of a node.
+func (l *LoadAware) weigh(node *cluster.Node, c *custom) *load {
+	a := l.account(node, c, nil)
+	w := &load{node: node, custom: c, allocatable: a.allocatable}
+	for i := range audiences {
+		w.filter[i] = a.bounds(i, l.expiredFits)
+		if a.measured == lately {
+			w.free[i] = a.free(i)
+		}
+	}
+	return w
+}
+
+// bounds of an audience: 100·estimate ≥ threshold·allocatable is too much, and the estimate is
+// the sum and what the pod adds.
+func (a *account) bounds(who audience, expiredFits bool) bounds {
+	f := &a.filter[who]
+	switch {
+	case f.thresholds.none() || a.measured == never:
+		return bounds{}
+	case a.measured == expired:
+		return bounds{expired: !expiredFits}
+	}
+	b := bounds{room: make(vector, len(f.thresholds)), aggregated: f.aggregated}
+	for i := range b.room {
+		b.room[i] = unbounded
+		if ceiling := a.ceiling(who, i); ceiling > 0 {
+			b.room[i] = ceiling - f.of.at(i)
+		}
+	}
+	return b
+}
+
+// ceiling is the least amount of a resource that is too much, 0 when none is.
+func (a *account) ceiling(who audience, i int) int64 {
+	return percentUp(a.filter[who].thresholds[i], a.allocatable[i])
+}
+
+func (a *account) free(who audience) vector {
+	free := make(vector, len(a.allocatable))
+	for i := range free {
+		free[i] = max(a.allocatable[i]-a.score[who].at(i), -1)
+	}
+	return free
+}
+
+// at is the amount of a resource.
+func (s *sum) at(i int) int64 { return plus(s.used[i], s.delta[i]) }
+
+// none says that all are 0.
+func (v vector) none() bool {
+	for _, amount := range v {
+		if amount != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// loads keeps what was made of nodes, by their index. It is safe for concurrent use.
+type loads struct {
+	mu    sync.Mutex // held while it grows
+	known atomic.Pointer[[]atomic.Pointer[load]]
+}
+
+// of is what there is to know of the state of a node. It is kept until another state of the
+// node is asked about.
+func (l *LoadAware) of(node *cluster.Node) *load {
+	slot := l.loads.slot(node.Index)
+	before := slot.Load()
+	if before != nil && before.node == node {
+		return before
+	}
+	return l.renew(slot, before, node)
+}
+
+func (l *LoadAware) renew(slot *atomic.Pointer[load], before *load, node *cluster.Node) *load {
+	var c *custom
+	if before != nil && before.custom.object == node.Node {
+		c = before.custom
+	} else if c = l.readAnnotations(node.Node); len(c.wrong) > 0 {
+		l.complain(node, c.wrong)
+	}
+	now := l.weigh(node, c)
+	slot.Store(now)
+	return now
+}
+
+// slot is where the load of the node of that index is kept.
+func (s *loads) slot(index int32) *atomic.Pointer[load] {
+	if known := s.known.Load(); known != nil && int(index) < len(*known) {
+		return &(*known)[index]
+	}
+	return s.grow(int(index))
+}
+
+// grow makes room for an index. What is put into a slot meanwhile may be lost, and is then
+// worked out again.
+func (s *loads) grow(index int) *atomic.Pointer[load] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.known.Load()
+	if old != nil && index < len(*old) {
+		return &(*old)[index]
+	}
+	next := make([]atomic.Pointer[load], max(64, 2*index))
+	if old != nil {
+		for i := range *old {
+			next[i].Store((*old)[i].Load())
+		}
+	}
+	s.known.Store(&next)
+	return &next[index]
+}

@@ -1,0 +1,235 @@
+package loadaware
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// LoadAware is the plugin for one profile. It is safe for concurrent use.
+type LoadAware struct {
+	profile    string
+	log        *slog.Logger
+	metrics    *Metrics
+	names      *cluster.ResourceNames
+	complaints complaints
+
+	resources  resources
+	estimator  estimator
+	thresholds thresholds
+	expiration time.Duration
+	// expiredFits says that pods may go to nodes that were not measured lately.
+	expiredFits        bool
+	prodIncludesSystem bool
+
+	scoreBase base
+	scoreProd bool // pods of class prod have nodes scored by what their like use
+	weights   vector
+	dominant  int64 // the weight of the resource of which least is left
+	weightSum int64
+
+	loads loads
+}
+
+// Options of a LoadAware. All are required.
+type Options struct {
+	Logger  *slog.Logger
+	Metrics *Metrics
+	// ResourceNames are those of the cluster whose nodes it looks at.
+	ResourceNames *cluster.ResourceNames
+}
+
+// Runs says that a profile filters or scores with LoadAware.
+func Runs(profile *v1alpha2.Profile) bool {
+	return slices.Contains(profile.FilterPlugins(), v1alpha2.LoadAware) ||
+		slices.ContainsFunc(profile.ScorePlugins(), func(s v1alpha2.ScorePlugin) bool { return s.Name == v1alpha2.LoadAware })
+}
+
+// Expirations are the ages at which figures expire for one of the profiles, the lowest first,
+// each once. A node's Usage must be set anew when its age comes to one of them.
+func Expirations(profiles []v1alpha2.Profile) []time.Duration {
+	var ages []time.Duration
+	for i := range profiles {
+		if Runs(&profiles[i]) {
+			ages = append(ages, expiration(profiles[i].LoadAwareSchedulingArgs()))
+		}
+	}
+	slices.Sort(ages)
+	return slices.Compact(ages)
+}
+
+func expiration(args *v1alpha2.LoadAwareSchedulingArgs) time.Duration {
+	return inSeconds(*args.NodeMetricExpirationSeconds)
+}
+
+// New makes the plugin for a profile of a validated configuration.
+func New(profile *v1alpha2.Profile, o Options) *LoadAware {
+	args := profile.LoadAwareSchedulingArgs()
+	l := &LoadAware{
+		profile: profile.SchedulerName, log: o.Logger, metrics: o.Metrics, names: o.ResourceNames,
+		complaints:         complaints{said: map[int32]nodeVersion{}},
+		resources:          newResources(args, o.ResourceNames),
+		expiration:         expiration(args),
+		expiredFits:        *args.EnableScheduleWhenNodeMetricsExpired,
+		prodIncludesSystem: args.ProdUsageIncludeSys,
+		scoreProd:          *args.ScoreAccordingProdUsage,
+		dominant:           args.DominantResourceWeight,
+	}
+	l.estimator = newEstimator(args, &l.resources)
+	l.thresholds = newThresholds(args, &l.resources)
+	l.weights = l.resources.vector(args.ResourceWeights)
+	l.weightSum = l.dominant
+	for _, weight := range l.weights {
+		l.weightSum += weight
+	}
+	if a := args.Aggregated; a != nil && a.ScoreAggregationType != "" {
+		l.scoreBase = base{ofStatistic, newStatistic(a.ScoreAggregationType, a.ScoreAggregatedDuration)}
+	}
+	return l
+}
+
+// Plugin is what its profile is to be made with.
+func (l *LoadAware) Plugin() predicates.Plugin {
+	return predicates.Plugin{
+		Name:    v1alpha2.LoadAware,
+		Filter:  func(first predicates.Verdict) predicates.Predicate { return filter{l, first} },
+		Score:   score{l},
+		Reasons: l.reasons(),
+		Reads:   l.reads,
+	}
+}
+
+// Of is the one of a profile, nil when that does not run it.
+func Of(profile *predicates.Profile) *LoadAware {
+	plugin, runs := profile.Plugin(v1alpha2.LoadAware)
+	if !runs {
+		return nil
+	}
+	return plugin.Score.(score).LoadAware
+}
+
+// reads is what it reads of a pod beside what every profile does.
+func (l *LoadAware) reads(pod *cluster.Pod) string {
+	return fmt.Sprint(classOf(pod), ofDaemonSet(pod), strconv.Quote(l.estimator.annotation(pod, AnnotationScalingFactors)))
+}
+
+func ofDaemonSet(pod *cluster.Pod) bool {
+	for i := range pod.OwnerReferences {
+		if pod.OwnerReferences[i].Kind == "DaemonSet" {
+			return true
+		}
+	}
+	return false
+}
+
+// aspects are what it reads of the cluster.
+const aspects = cluster.AspectUsage | cluster.AspectAllocatable | cluster.AspectAnnotations |
+	cluster.AspectPods | cluster.AspectRequested | cluster.AspectPodStates
+
+// The places of its reasons: one for figures that have expired, then one for each resource, then
+// one for each resource when it is a statistic that is too high.
+const (
+	reasonExpired = iota
+	reasonUsage
+)
+
+func (l *LoadAware) reasons() []string {
+	reasons := []string{reasonExpired: "node(s) nodeMetric expired"}
+	for _, kind := range []string{"", "aggregated "} {
+		for _, name := range l.resources.names {
+			reasons = append(reasons, "node(s) "+string(name)+" "+kind+"usage exceed threshold")
+		}
+	}
+	return reasons
+}
+
+type filter struct {
+	*LoadAware
+	first predicates.Verdict // of its reasons
+}
+
+func (filter) Name() string { return v1alpha2.LoadAware }
+
+func (filter) Aspects() cluster.Aspect { return aspects }
+
+// For implements [predicates.Predicate]. The pods of a DaemonSet fit everywhere: they have
+// nowhere else to go.
+func (f filter) For(pod *cluster.Pod, _ *cluster.Snapshot) predicates.Check {
+	if ofDaemonSet(pod) {
+		return nil
+	}
+	adds, who := f.adds(pod)
+	return predicates.CheckFunc(func(node *cluster.Node) predicates.Verdict {
+		reason := f.of(node).filter[who].against(adds)
+		if reason < 0 {
+			return predicates.Fits
+		}
+		verdict := f.first + predicates.Verdict(reason) //nolint:gosec // there are few
+		if reason == reasonExpired {
+			return verdict.Hopeless()
+		}
+		return verdict
+	})
+}
+
+// adds is what a pod adds to a node, and who asks for it.
+func (l *LoadAware) adds(pod *cluster.Pod) (vector, audience) {
+	class, adds := classOf(pod), make(vector, len(l.resources.names))
+	l.estimator.estimate(adds, pod, class)
+	return adds, audienceOf(class)
+}
+
+// against is the place of the reason against what a pod adds, -1 when there is none.
+func (b *bounds) against(adds vector) int {
+	if b.expired {
+		return reasonExpired
+	}
+	for i, room := range b.room {
+		if adds[i] < room {
+			continue
+		}
+		if b.aggregated {
+			i += len(b.room)
+		}
+		return reasonUsage + i
+	}
+	return -1
+}
+
+type score struct{ *LoadAware }
+
+func (score) Name() string { return v1alpha2.LoadAware }
+
+func (score) Aspects() cluster.Aspect { return aspects }
+
+// For implements [predicates.Score].
+func (s score) For(pod *cluster.Pod, _ *cluster.Snapshot) predicates.Rating {
+	adds, who := s.adds(pod)
+	return predicates.Rating{Alone: func(node *cluster.Node) int64 { return s.rate(s.of(node), who, adds) }}
+}
+
+// rate is 0 to predicates.MaxScore: the weighted mean of what is left of each resource, in
+// percent of what the node offers, and of the least of these. It is 0 for a node that was not
+// measured lately.
+func (l *LoadAware) rate(w *load, who audience, adds vector) int64 {
+	if w.free[who] == nil {
+		return 0
+	}
+	var total int64
+	lowest := int64(predicates.MaxScore)
+	for i, free := range w.free[who] {
+		var left int64
+		if free >= adds[i] && w.allocatable[i] > 0 {
+			left = share(free-adds[i], w.allocatable[i])
+		}
+		total += l.weights[i] * left
+		lowest = min(lowest, left)
+	}
+	return (total + l.dominant*lowest) / l.weightSum
+}
