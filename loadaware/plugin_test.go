@@ -74,7 +74,7 @@ func TestPodsThatItTreatsOtherwiseHaveAClassOfTheirOwn(t *testing.T) {
 			if apart := aware.ClassOf(one) != aware.ClassOf(other); apart != test.apart {
 				t.Errorf("they have two classes: %v", apart)
 			}
-			if apart := aware.AloneAs(one) != aware.AloneAs(other); apart != test.apart {
+			if apart := aware.Profile.AloneAs(one) != aware.Profile.AloneAs(other); apart != test.apart {
 				t.Errorf("alone they are apart: %v", apart)
 			}
 			if blind.ClassOf(one) != blind.ClassOf(other) {

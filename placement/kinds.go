@@ -39,7 +39,7 @@ func (k *kinds) of(pod *cluster.Pod) predicates.Class {
 		return kind
 	}
 	if kind = k.store.ClassOf(pod); kind.None() {
-		kind = k.store.AloneAs(pod)
+		kind = k.store.Profile.AloneAs(pod)
 		if _, met := k.left[kind]; !met {
 			k.left[kind] = 0
 		}

@@ -53,7 +53,7 @@ func (c classes) of(pod *cluster.Pod) Class {
 		}
 		controller = string(owner.UID)
 	}
-	return Class{unique.Make(controller + "\x00" + c.spreadWith(pod.Pod) + "\x00" + c.form(pod))}
+	return Class{unique.Make(controller + "\x00" + c.spreadWith(pod.Pod) + "\x00" + form(pod, c.plugins))}
 }
 
 // controller is the UID of the controller of its pods, "" when the profile has pods share
@@ -63,20 +63,20 @@ func (c Class) controller() string {
 	return controller
 }
 
-// form is all that the plugins of the profile read of a pod.
-func (c classes) form(pod *cluster.Pod) string {
+// form is all that the plugins of a profile read of a pod, those of other packages included.
+func form(pod *cluster.Pod, others []Plugin) string {
 	form := canonical(pod.Pod)
-	for _, plugin := range c.plugins {
+	for _, plugin := range others {
 		form = strconv.Quote(plugin.Reads(pod)) + form // quoted, so that it is clear where it ends
 	}
 	return form
 }
 
-// aloneAs is a class, for the time of a comparison, of pods that are judged for themselves:
-// those are of one that no plugin can tell apart.
-func (c classes) aloneAs(pod *cluster.Pod) Class {
+// AloneAs is a class, for the time of a comparison, of pods that are judged for themselves:
+// those are of one that no plugin of the profile can tell apart.
+func (p *Profile) AloneAs(pod *cluster.Pod) Class {
 	controller := selectingControllerOf(pod.Pod) // of one that names its node
-	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + c.form(pod))}
+	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + form(pod, p.plugins))}
 }
 
 // namesItsNode says that a pod can run on one node only, by its name, as the pods of a

@@ -41,7 +41,7 @@ func TestJudgeFitSaysAllThatIsAgainstANode(t *testing.T) {
 	}
 	judgement := profile.JudgeFit(asking, snap)
 	var got []string
-	judgement.Verdicts(at, func(v Verdict) { got = append(got, v.Reason(snap.ResourceNames)) })
+	judgement.Verdicts(at, func(v Verdict) { got = append(got, judgement.Reason(v)) })
 	want := []string{"node(s) were unschedulable", "Insufficient cpu"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)

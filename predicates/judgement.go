@@ -80,11 +80,14 @@ func (j *Judgement) Against(node *cluster.Node) []Objection {
 			continue
 		}
 		if v := check.Verdict(node); v != Fits {
-			against = append(against, Objection{Predicate: j.profile.predicates[i].Name(), Reason: j.profile.Reason(v, j.names)})
+			against = append(against, Objection{Predicate: j.profile.predicates[i].Name(), Reason: j.Reason(v)})
 		}
 	}
 	return against
 }
+
+// Reason is the text of a verdict; see [Profile.Reason].
+func (j *Judgement) Reason(v Verdict) string { return j.profile.Reason(v, j.names) }
 
 // Suppose makes it judge as if a node were in another state, until it is told of that
 // node again. Only the pods on it may differ.

@@ -80,10 +80,6 @@ func (s *VerdictStore) TryAlone(pod *cluster.Pod, snap *cluster.Snapshot) *Trial
 // ClassOf is the equivalence class of a pod, none for one that is judged for itself.
 func (s *VerdictStore) ClassOf(pod *cluster.Pod) Class { return s.classes.of(pod) }
 
-// AloneAs is a class, for the time of a comparison, of pods that are judged for themselves:
-// those are of one that no plugin can tell apart.
-func (s *VerdictStore) AloneAs(pod *cluster.Pod) Class { return s.classes.aloneAs(pod) }
-
 // Clock is where the store has its time from.
 func (s *VerdictStore) Clock() clock.PassiveClock { return s.clock }
 

@@ -69,7 +69,7 @@ func checkPlan(t reporter, problem *Problem, groups []Group, plan *Plan) {
 			t.Fatalf("step %d: %s moves for pods of lower priority", n, step.Pod.Name)
 		}
 		for _, other := range plan.Steps {
-			if other.From == step.To && predicates.AloneAs(other.Replacement) == predicates.AloneAs(step.Replacement) {
+			if other.From == step.To && m.profile.AloneAs(other.Replacement) == m.profile.AloneAs(step.Replacement) {
 				t.Fatalf("step %d: %s goes where %s, which is like it, leaves", n, step.Pod.Name, other.Pod.Name)
 			}
 		}
@@ -97,7 +97,7 @@ func (m *model) against(pod *cluster.Pod, index int32) string {
 	for _, node := range m.nodes {
 		judgement.Suppose(node)
 	}
-	return judgement.Verdict(m.nodes[index]).Reason(m.snap.ResourceNames)
+	return judgement.Reason(judgement.Verdict(m.nodes[index]))
 }
 
 func (m *model) replicas(uid uidOf) int {

@@ -168,9 +168,10 @@ func (s *search) obstruct(r *Refusal, i *item) (possible int, enough bool) {
 // hopeless is the first reason why no pod that goes would make a node one for a kind.
 func (s *search) hopeless(k *kind, node int32) string {
 	reason := ""
-	k.judge(s.world).Verdicts(s.world.node(node), func(v predicates.Verdict) {
+	judgement := k.judge(s.world)
+	judgement.Verdicts(s.world.node(node), func(v predicates.Verdict) {
 		if reason == "" && !v.Resolvable() {
-			reason = v.Reason(s.problem.Snapshot.ResourceNames)
+			reason = judgement.Reason(v)
 		}
 	})
 	return cmp.Or(reason, ReasonNoHomes)

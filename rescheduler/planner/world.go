@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/cluster"
@@ -134,12 +135,12 @@ func (k *kinds) find(pod *cluster.Pod) int32 {
 	if at, known := k.of[pod]; known {
 		return at
 	}
-	anew := k.replacement(pod)
-	key := classKey{pod.Spec.SchedulerName, predicates.AloneAs(anew)}
+	anew, profile := k.replacement(pod), k.profiles[pod.Spec.SchedulerName]
+	key := classKey{pod.Spec.SchedulerName, cmp.Or(profile, new(predicates.Profile)).AloneAs(anew)}
 	at, known := k.byClass[key]
 	if !known {
 		at = int32(len(k.all)) //nolint:gosec // no more than there are pods
-		k.all = append(k.all, &kind{profile: k.profiles[pod.Spec.SchedulerName], pod: anew, standings: map[int32][]standing{}})
+		k.all = append(k.all, &kind{profile: profile, pod: anew, standings: map[int32][]standing{}})
 		k.byClass[key] = at
 	}
 	k.of[pod] = at
