@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/cluster"
