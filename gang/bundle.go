@@ -2,6 +2,7 @@ package gang
 
 import (
 	"fmt"
+	"slices"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/status"
@@ -66,6 +67,11 @@ func (p part) missing() int {
 	}
 	c := p.counts
 	return p.spec.minMember - p.counted() - c[placed] - c[held]
+}
+
+// anyMissing says that members of a bundle have to get a place yet.
+func anyMissing(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool { return p.missing() > 0 })
 }
 
 // quorate says that as many as must start together are held or count already.

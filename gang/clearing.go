@@ -128,8 +128,9 @@ func (m *Manager) follow(g *group) bool {
 // asks about one member after the other. But one that it has put aside since it fits no node
 // it does not take up until a pod goes: no change of the pod itself is an event then
 // (isSchedulableAfterPodEvent of NodeResourcesFit), so that members cannot be woken to it.
-func (m *Manager) evictLeft(g *group, now time.Time) {
-	if g.clearing == nil || now.Before(g.clearing.evictAgain) {
+func (m *Manager) evictLeft(parts []part, now time.Time) {
+	g := parts[0].group
+	if g.clearing == nil || now.Before(g.clearing.evictAgain) || anyMissing(parts) {
 		return
 	}
 	g.clearing.evictAgain = now.Add(evictRetry)

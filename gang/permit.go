@@ -162,7 +162,7 @@ func (m *Manager) expire() {
 				fmt.Sprintf("%d of %d members were held or bound when the time was up", g.letGo()+c[held], parts[0].spec.minMember), errTimeout)
 			continue
 		}
-		m.evictLeft(g, now)
+		m.evictLeft(parts, now)
 		m.commit(parts) // the spec may have changed
 		for uid, p := range g.members {
 			if renew && (p.stage == placed || p.stage == held) {

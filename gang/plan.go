@@ -261,10 +261,7 @@ func (m *Manager) planOneAhead(g *group) {
 	if reason != "" {
 		return
 	}
-	for _, p := range parts {
-		if p.missing() > 0 {
-			m.plan(parts, nil)
-			return
-		}
+	if anyMissing(parts) {
+		m.plan(parts, nil)
 	}
 }

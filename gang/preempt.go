@@ -28,6 +28,8 @@ type Preemption struct {
 // scheduler evicts pods of one node at a time. Those of members that it does not ask about are
 // evicted all the same, a little later.
 //
+// When members are lost meanwhile, nobody is evicted until others have come in their place.
+//
 // Until all victims are gone, Filter refuses the members. So no call is held for victims that
 // take their time.
 func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {
@@ -48,7 +50,7 @@ func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {
 	case p.stage == pending && m.plan(parts, p) != "":
 		m.makeRoom(parts, p)
 	}
-	if p.stage == placed && m.awaiting(parts, p) {
+	if p.stage == placed && m.awaiting(parts, p) && !anyMissing(parts) {
 		answer = m.toEvict(parts, p.place)
 	}
 	return answer, true

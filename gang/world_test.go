@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 
@@ -40,6 +41,8 @@ type world struct {
 	letGo   map[types.UID]string // bind calls that may go on, and their nodes
 	created int
 	version int
+
+	everVictim sets.Set[types.UID]
 }
 
 type heldCall struct {
@@ -84,6 +87,12 @@ func newWorld(t *rapid.T) *world {
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
 		w.apply(c.Set(node(fmt.Sprint("node-", i), fmt.Sprint(room))))
 	}
+	for node := range c.Snapshot().Nodes() {
+		for range rapid.IntRange(0, room).Draw(t, "pods that run") {
+			w.created++
+			w.put(members(fmt.Sprint("p", w.created), 1, "1", alone, on(node.Name))[0])
+		}
+	}
 	for _, name := range groupNames {
 		w.ask(name)
 	}
@@ -115,7 +124,11 @@ func (w *world) put(pod *corev1.Pod) {
 func (w *world) create() {
 	w.created++
 	group := rapid.SampledFrom(append([]string{""}, groupNames...)).Draw(w.T, "group")
-	pod := members(group, 1, "1", ofPriority(int32(rapid.IntRange(0, 1).Draw(w.T, "priority"))))[0]
+	priority := rapid.SampledFrom([]int32{0, 0, 1, 2}).Draw(w.T, "priority")
+	if group == "two" && priority < 2 { // most of its members outrank others
+		priority = 1
+	}
+	pod := members(group, 1, "1", ofPriority(priority))[0]
 	pod.Name = fmt.Sprint("p", w.created)
 	pod.UID = types.UID(pod.Name)
 	if rapid.Bool().Draw(w.T, "gated") {
@@ -186,10 +199,7 @@ func (w *world) cleanUp() {
 // schedule is an attempt of the scheduler: filter and, if there is a node, a bind call. It
 // asks about all nodes, or one at random.
 func (w *world) schedule() {
-	pod := w.some(func(pod *corev1.Pod) bool {
-		return pod.Spec.NodeName == "" && !Gated(pod) && w.letGo[pod.UID] == "" && !w.isHeld(pod.UID)
-	})
-	w.attempt(pod, rapid.IntRange(0, 4).Draw(w.T, "offers one node") == 0)
+	w.attempt(w.some(w.mayBeAsked), rapid.IntRange(0, 4).Draw(w.T, "offers one node") == 0)
 }
 
 // callAgain is a scheduler that lost an answer, or another one: it asks about a pod that is
@@ -215,6 +225,9 @@ func (w *world) isHeld(uid types.UID) bool {
 func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 	known := w.cluster.PendingPod(pod.UID)
 	decision := w.Filter(known, w.cluster.Snapshot().NodeCount())
+	if decision.Waits {
+		return
+	}
 	w.cluster.Release(pod.UID)
 	if decision.Reason != "" {
 		return
@@ -454,9 +467,11 @@ func (w *world) check() {
 			w.Fatalf("the call for %s is held for %s", c.pod.Name, age)
 		}
 	}
+	victims := w.victims()
 	for node := range w.cluster.Snapshot().Nodes() {
-		if len(node.Pods) > room {
-			w.Fatalf("%d pods are on %s", len(node.Pods), node.Name)
+		stay := slices.DeleteFunc(slices.Clone(node.Pods), func(pod *cluster.Pod) bool { return victims.Has(pod.UID) })
+		if len(stay) > room {
+			w.Fatalf("%d pods are on %s", len(stay), node.Name)
 		}
 	}
 }
@@ -469,10 +484,14 @@ func (w *world) settle() {
 			if w.isBeingLifted(uid) {
 				w.finishLift(w.pods[uid].DeepCopy(), false)
 			}
-			if pod := w.pods[uid].DeepCopy(); pod.Spec.NodeName == "" && !Gated(pod) && w.letGo[uid] == "" && !w.isHeld(uid) {
+			if pod := w.pods[uid].DeepCopy(); w.mayBeAsked(pod) {
 				w.attempt(pod, false)
+				if w.mayBeAsked(pod) {
+					w.preemptFor(pod)
+				}
 			}
 		}
+		w.makeWay()
 		for _, uid := range slices.Sorted(maps.Keys(w.letGo)) {
 			w.finishBinding(w.pods[uid].DeepCopy(), false)
 		}
@@ -530,6 +549,7 @@ func TestGangsStartWholeWhateverHappens(t *testing.T) {
 			"remove": do(w.remove), "finish": do(w.finish), "hear": do(w.hear), "clean up": do(w.cleanUp), "ask for another number": do(w.askAnew),
 			"schedule": do(w.schedule), "schedule more": do(w.schedule), "schedule still more": do(w.schedule),
 			"call again": do(w.callAgain), "bind": do(w.bind), "bind more": do(w.bind), "hang up": do(w.hangUp), "record": do(w.record), "record another": do(w.record), "plan ahead": do(w.ahead),
+			"preempt": do(w.preempt), "preempt more": do(w.preempt), "end": do(w.end),
 			"lift": do(w.lift), "lift more": do(w.lift),
 			"a second": do(func() { w.pass(time.Second) }), "a long time": do(func() { w.pass(25 * time.Second) }),
 			"": do(w.check),

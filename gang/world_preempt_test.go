@@ -1,0 +1,91 @@
+package gang
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// preempt is an attempt of the scheduler to evict others for a pod.
+func (w *world) preempt() { w.preemptFor(w.some(w.mayBeAsked)) }
+
+// mayBeAsked says that the scheduler may be at a pod.
+func (w *world) mayBeAsked(pod *corev1.Pod) bool {
+	return pod.Spec.NodeName == "" && !Gated(pod) && w.letGo[pod.UID] == "" && !w.isHeld(pod.UID)
+}
+
+func (w *world) preemptFor(pod *corev1.Pod) {
+	answer, _ := w.Preempt(w.cluster.PendingPod(pod.UID))
+	if len(answer.Victims) == 0 {
+		return
+	}
+	key, _ := Of(pod)
+	if g := w.groups[key]; g.letGo()+g.counts[placed]+g.counts[held] < w.least[key.Name] {
+		w.Fatalf("pods are evicted for %v of %d members of %s", g.counts, w.least[key.Name], key)
+	}
+	for _, v := range answer.Victims {
+		victim := w.pods[v.UID]
+		if victim == nil {
+			continue // it has ended, and the watch is late
+		}
+		if victim.Spec.NodeName != answer.Node {
+			w.Fatalf("%s is to be evicted from %s, and is on %s", v.Name, answer.Node, victim.Spec.NodeName)
+		}
+		if priority(v) >= priority(w.cluster.PendingPod(pod.UID)) {
+			w.Fatalf("%s is evicted for %s, which is not more important", v.Name, pod.Name)
+		}
+		if g := w.groupOf[v.UID]; g != nil && g.counts[held]+g.counts[binding] > 0 && !w.everVictim.Has(v.UID) {
+			w.Fatalf("%s is evicted from %s, which is about to start: %v", v.Name, g.key, g.counts)
+		}
+		w.delete(victim)
+	}
+	w.check()
+}
+
+// victims are all that gangs wait for.
+func (w *world) victims() sets.Set[types.UID] {
+	victims := sets.New[types.UID]()
+	for _, g := range w.groups {
+		if g.clearing != nil {
+			for _, of := range g.clearing.victims {
+				for _, v := range of {
+					victims.Insert(v.pod.UID)
+				}
+			}
+		}
+	}
+	w.everVictim = w.everVictim.Union(victims)
+	return victims
+}
+
+// delete is somebody who deletes a pod that runs: it has a while to end.
+func (w *world) delete(pod *corev1.Pod) {
+	pod = pod.DeepCopy()
+	until := metav1.NewTime(w.clock.Now().Add(30 * time.Second))
+	pod.DeletionTimestamp = &until
+	w.put(pod)
+}
+
+func isLeaving(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" && pod.DeletionTimestamp != nil }
+
+// end is a pod that was deleted and has ended.
+func (w *world) end() { w.drop(w.some(isLeaving)) }
+
+// makeWay has all go that gangs wait for.
+func (w *world) makeWay() {
+	for uid := range w.victims() {
+		if pod := w.pods[uid]; pod != nil && pod.DeletionTimestamp == nil {
+			w.delete(pod)
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
+		if pod := w.pods[uid]; isLeaving(pod) {
+			w.drop(pod)
+		}
+	}
+}
