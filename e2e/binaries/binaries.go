@@ -39,17 +39,38 @@ const (
 	Kubectl           Binary = "kubectl"
 )
 
-// packages lists what is built, in this order, from which main package.
-var packages = []struct {
+// Programs that only some tests need. What goes into them is pinned by modules of their own, in
+// recipes, so that they are built, once, only where they are asked for by [EnsureExtra].
+const (
+	MetricsServer Binary = "metrics-server"
+	Prometheus    Binary = "prometheus"
+)
+
+// program is what is built, from which main package, with which build tags.
+type program struct {
 	binary Binary
 	path   string
+	tags   string
+}
+
+// packages lists the programs of a control plane, in the order in which they are built.
+var packages = []program{
+	{binary: Etcd, path: "go.etcd.io/etcd/server/v3"},
+	{binary: APIServer, path: "k8s.io/kubernetes/cmd/kube-apiserver"},
+	{binary: ControllerManager, path: "k8s.io/kubernetes/cmd/kube-controller-manager"},
+	{binary: Scheduler, path: "k8s.io/kubernetes/cmd/kube-scheduler"},
+	{binary: KWOK, path: "sigs.k8s.io/kwok/cmd/kwok"},
+	{binary: Kubectl, path: "k8s.io/kubernetes/cmd/kubectl"},
+}
+
+// extras lists the programs beside them, each alone in its recipe, a directory of recipes.
+var extras = map[Binary]struct {
+	recipe string
+	program
 }{
-	{Etcd, "go.etcd.io/etcd/server/v3"},
-	{APIServer, "k8s.io/kubernetes/cmd/kube-apiserver"},
-	{ControllerManager, "k8s.io/kubernetes/cmd/kube-controller-manager"},
-	{Scheduler, "k8s.io/kubernetes/cmd/kube-scheduler"},
-	{KWOK, "sigs.k8s.io/kwok/cmd/kwok"},
-	{Kubectl, "k8s.io/kubernetes/cmd/kubectl"},
+	MetricsServer: {"metricsserver", program{binary: MetricsServer, path: "sigs.k8s.io/metrics-server/cmd/metrics-server"}},
+	// Without service discovery, which is most of Prometheus.
+	Prometheus: {"prometheus", program{binary: Prometheus, path: "github.com/prometheus/prometheus/cmd/prometheus", tags: "remove_all_sd,netgo"}},
 }
 
 // Set is a directory that holds every Binary.
@@ -76,12 +97,34 @@ func Ensure(ctx context.Context, progress io.Writer) (Set, error) {
 	if err != nil {
 		return Set{}, err
 	}
-	dir, err := recipe.directory()
+	return recipe.ensure(ctx, progress)
+}
+
+// EnsureExtra is Ensure for a program beside those of a control plane, and returns the path of
+// its executable.
+func EnsureExtra(ctx context.Context, b Binary, progress io.Writer) (string, error) {
+	if progress == nil {
+		progress = io.Discard
+	}
+	extra, known := extras[b]
+	if !known {
+		return "", fmt.Errorf("there is no recipe for %s", b)
+	}
+	recipe, err := readExtraRecipe(ctx, extra.recipe, extra.program)
+	if err != nil {
+		return "", err
+	}
+	set, err := recipe.ensure(ctx, progress)
+	return set.Path(b), err
+}
+
+func (r recipe) ensure(ctx context.Context, progress io.Writer) (Set, error) {
+	dir, err := r.directory()
 	if err != nil {
 		return Set{}, err
 	}
 	set := Set{Dir: dir}
-	if missing, err := set.missing(); err != nil || len(missing) == 0 {
+	if missing, err := r.missing(set); err != nil || len(missing) == 0 {
 		return set, err
 	}
 	unlock, err := lock(ctx, filepath.Join(dir, "lock"), progress)
@@ -89,19 +132,19 @@ func Ensure(ctx context.Context, progress io.Writer) (Set, error) {
 		return Set{}, err
 	}
 	defer unlock()
-	return set, recipe.buildMissing(ctx, set, progress)
+	return set, r.buildMissing(ctx, set, progress)
 }
 
 // buildMissing asks again what is missing: another process may have built it while
 // this one waited for the lock.
 func (r recipe) buildMissing(ctx context.Context, set Set, progress io.Writer) error {
-	missing, err := set.missing()
+	missing, err := r.missing(set)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
 	fmt.Fprintf(progress, "building %d programs into %s (once; several minutes on a fresh machine)\n", len(missing), set.Dir)
 	began := time.Now()
-	for i, p := range packages {
+	for i, p := range r.programs {
 		if !missing[p.binary] {
 			continue
 		}
@@ -109,8 +152,9 @@ func (r recipe) buildMissing(ctx context.Context, set Set, progress io.Writer) e
 			pkg:     p.path,
 			output:  set.Path(p.binary),
 			ldflags: r.ldflags,
+			tags:    p.tags,
 			module:  r.module,
-			title:   fmt.Sprintf("%d/%d %s", i+1, len(packages), p.binary),
+			title:   fmt.Sprintf("%d/%d %s", i+1, len(r.programs), p.binary),
 		}
 		if err := b.run(ctx, progress); err != nil {
 			return err
@@ -120,9 +164,9 @@ func (r recipe) buildMissing(ctx context.Context, set Set, progress io.Writer) e
 	return nil
 }
 
-func (s Set) missing() (map[Binary]bool, error) {
+func (r recipe) missing(s Set) (map[Binary]bool, error) {
 	missing := map[Binary]bool{}
-	for _, p := range packages {
+	for _, p := range r.programs {
 		_, err := os.Stat(s.Path(p.binary))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

@@ -22,6 +22,7 @@ type build struct {
 	pkg     string
 	output  string
 	ldflags string
+	tags    string
 	module  string
 }
 
@@ -31,7 +32,7 @@ func (b build) run(ctx context.Context, progress io.Writer) error {
 	partial := fmt.Sprintf("%s.%d.partial", b.output, os.Getpid())
 	defer os.Remove(partial)
 
-	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-ldflags", b.ldflags, "-o", partial, b.pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-ldflags", b.ldflags, "-tags", b.tags, "-o", partial, b.pkg)
 	cmd.Dir = b.module
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second

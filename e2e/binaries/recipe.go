@@ -17,9 +17,10 @@ const modulePath = "muster.dev/muster/e2e"
 
 // recipe is everything that decides what the binaries contain.
 type recipe struct {
-	module  string // directory of this module
-	ldflags string
-	hash    string
+	module   string // the directory of the module that pins them
+	programs []program
+	ldflags  string
+	hash     string
 }
 
 func readRecipe(ctx context.Context) (recipe, error) {
@@ -31,11 +32,25 @@ func readRecipe(ctx context.Context) (recipe, error) {
 	if err != nil {
 		return recipe{}, err
 	}
-	r := recipe{module: module, ldflags: stamp(kubernetes)}
+	r := recipe{module: module, programs: packages, ldflags: stamp(kubernetes)}
+	return r.pinned()
+}
 
+// readExtraRecipe reads the recipe of a program that is alone in a directory of recipes.
+func readExtraRecipe(ctx context.Context, name string, p program) (recipe, error) {
+	module, err := moduleDir(ctx)
+	if err != nil {
+		return recipe{}, err
+	}
+	r := recipe{module: filepath.Join(module, "binaries", "recipes", name), programs: []program{p}, ldflags: "-s -w"}
+	return r.pinned()
+}
+
+// pinned is the recipe with its hash.
+func (r recipe) pinned() (recipe, error) {
 	hash := sha256.New()
 	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join(module, name))
+		text, err := os.ReadFile(filepath.Join(r.module, name))
 		if err != nil {
 			return recipe{}, fmt.Errorf("read the pinned versions: %w", err)
 		}

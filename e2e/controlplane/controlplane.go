@@ -53,6 +53,10 @@ type Options struct {
 	FeatureGates map[string]bool
 	// APIServerFlags are added to those of kube-apiserver, as --flag=value.
 	APIServerFlags []string
+	// KubeletMetrics has KWOK serve what nodes and pods use, as kubelets do under
+	// /metrics/resource. A pod's annotations kwok.x-k8s.io/usage-cpu and usage-memory say what
+	// it uses.
+	KubeletMetrics bool
 	// Progress hears about builds and starts. Nil is silence.
 	Progress io.Writer
 }
@@ -68,6 +72,7 @@ type ControlPlane struct {
 	client    kubernetes.Interface
 
 	mu       sync.Mutex
+	extras   map[binaries.Binary]string // paths of programs that are not among the binaries
 	running  map[binaries.Binary]*process.Process
 	failed   chan error
 	watchers sync.WaitGroup
@@ -83,7 +88,9 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 	if o.Controllers == nil {
 		o.Controllers = DefaultControllers()
 	}
-	cp := &ControlPlane{options: o, running: map[binaries.Binary]*process.Process{}, failed: make(chan error, 1)}
+	cp := &ControlPlane{
+		options: o, extras: map[binaries.Binary]string{}, running: map[binaries.Binary]*process.Process{}, failed: make(chan error, 1),
+	}
 	if cp.binaries, err = binaries.Ensure(ctx, o.Progress); err != nil {
 		return nil, err
 	}
@@ -160,6 +167,7 @@ func (cp *ControlPlane) Pids() map[binaries.Binary]int {
 
 var startOrder = []binaries.Binary{
 	binaries.Etcd, binaries.APIServer, binaries.ControllerManager, binaries.KWOK, binaries.Scheduler,
+	binaries.MetricsServer, binaries.Prometheus,
 }
 
 // start runs a component, waits until probe is content with it and watches over it.
@@ -194,7 +202,11 @@ func (cp *ControlPlane) launch(b binaries.Binary, args, env []string) (*process.
 	if cp.running[b] != nil {
 		return nil, fmt.Errorf("%s is running already", b)
 	}
-	p, err := process.Start(process.Spec{Name: string(b), Path: cp.binaries.Path(b), Args: args, Env: env, Log: cp.Log(b)})
+	path, extra := cp.extras[b]
+	if !extra {
+		path = cp.binaries.Path(b)
+	}
+	p, err := process.Start(process.Spec{Name: string(b), Path: path, Args: args, Env: env, Log: cp.Log(b)})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	kubeletmetrics "sigs.k8s.io/kwok/kustomize/metrics/resource"
+	kubeletusage "sigs.k8s.io/kwok/kustomize/metrics/usage"
 	nodestages "sigs.k8s.io/kwok/kustomize/stage/node/fast"
 	podstages "sigs.k8s.io/kwok/kustomize/stage/pod/fast"
 
@@ -33,6 +35,9 @@ var podSucceeds string
 func (cp *ControlPlane) StartKWOK(ctx context.Context) error {
 	const config = "kwok.yaml"
 	stages := []string{kwokOptions, nodestages.DefaultNodeInit, podstages.DefaultPodReady, podSucceeds, podstages.DefaultPodDelete}
+	if cp.options.KubeletMetrics {
+		stages = append(stages, kubeletmetrics.DefaultMetricsResource, kubeletusage.DefaultUsageFromAnnotation)
+	}
 	if err := cp.write(config, []byte(strings.Join(stages, "\n---\n"))); err != nil {
 		return err
 	}
@@ -43,6 +48,9 @@ func (cp *ControlPlane) StartKWOK(ctx context.Context) error {
 		"--manage-all-nodes",
 		"--server-address=" + address,
 		fmt.Sprintf("--node-lease-duration-seconds=%d", int(nodeLease.Seconds())),
+	}
+	if cp.options.KubeletMetrics {
+		args = append(args, "--node-ip=127.0.0.1", fmt.Sprintf("--node-port=%d", cp.ports.kwok))
 	}
 	workdir := []string{"KWOK_WORKDIR=" + cp.dir}
 	return cp.start(ctx, binaries.KWOK, args, workdir, answers(http.DefaultClient, "http://"+address+"/healthz"))

@@ -63,6 +63,8 @@ type Options struct {
 	// Gates is gangs.gates. With another value than muster's default, which is "", it serves
 	// https, and the API server asks it for gates while it runs.
 	Gates string
+	// Load is the load section of muster's configuration, the default when nil.
+	Load map[string]any
 	// Progress hears about the build. Nil is silence.
 	Progress io.Writer
 }
@@ -162,6 +164,9 @@ func (o Options) writeConfig(path string, identity *identity) error {
 		fields["gangs"] = map[string]any{"gates": o.Gates}
 	}
 	maps.Copy(fields, o.Config)
+	if o.Load != nil {
+		fields["load"] = o.Load
+	}
 	config, err := yaml.Marshal(fields)
 	if err != nil {
 		return fmt.Errorf("encode muster's config: %w", err)
