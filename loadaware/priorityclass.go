@@ -77,6 +77,9 @@ func classOf(pod *cluster.Pod) priorityClass {
 	return prod
 }
 
+// PriorityClass is the name of a pod's priority class, as in "koord-prod".
+func PriorityClass(pod *cluster.Pod) string { return classOf(pod).String() }
+
 // isBestEffort reads the quality of service off the status, where the API server writes it
 // when the pod is created. A pod that does not come from there is one when it asks for
 // neither CPU nor memory, and has no limit to them.

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
 	"muster.dev/muster/loadaware/source"
 )
@@ -46,7 +46,7 @@ func (s *Server) readUsage(o Options) (map[schema.GroupVersionResource]cluster.C
 	store := nodemetric.NewStore(s.cluster.ResourceNames())
 	if config.Source != v1alpha2.LoadSourceNone {
 		s.load.keeper = source.NewKeeper(source.KeeperOptions{
-			Clock: clock.RealClock{}, Registerer: s.registry, Cluster: s.cluster, Expirations: expirations(o.Config),
+			Clock: clock.RealClock{}, Registerer: s.registry, Cluster: s.cluster, Expirations: loadaware.Expirations(o.Config.Profiles),
 		})
 		s.load.health = source.NewHealth(source.HealthOptions{
 			Logger: o.Logger, Clock: clock.RealClock{}, Registerer: s.registry, Source: string(config.Source), Events: recorder,
@@ -122,20 +122,8 @@ func (s *Server) pollPrometheus(o Options, followers []source.Follower) error {
 func (s *Server) poll(reader source.Reader, interval, timeout time.Duration, followers []source.Follower) {
 	s.load.poller = source.NewPoller(source.PollerOptions{
 		Clock: clock.RealClock{}, Cluster: s.cluster, Reader: reader, Health: s.load.health,
-		Interval: interval, Timeout: timeout, Followers: followers,
+		Interval: interval, Timeout: timeout, Priority: loadaware.PriorityClass, Followers: followers,
 	})
-}
-
-// expirations are the ages at which figures expire for a profile.
-func expirations(config *v1alpha2.MusterConfiguration) []time.Duration {
-	var ages []time.Duration
-	for i := range config.Profiles {
-		if profile := &config.Profiles[i]; slices.Contains(profile.FilterPlugins(), v1alpha2.LoadAware) ||
-			slices.ContainsFunc(profile.ScorePlugins(), func(p v1alpha2.ScorePlugin) bool { return p.Name == v1alpha2.LoadAware }) {
-			ages = append(ages, time.Duration(*profile.LoadAwareSchedulingArgs().NodeMetricExpirationSeconds)*time.Second)
-		}
-	}
-	return ages
 }
 
 // runLoad keeps usage up to date until the context ends. A replica that does not lead reads it

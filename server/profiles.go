@@ -12,6 +12,7 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
+	"muster.dev/muster/loadaware/source"
 	"muster.dev/muster/predicates"
 )
 
@@ -21,6 +22,7 @@ type stores struct {
 	cluster  *cluster.Cluster
 	metrics  *predicates.StoreMetrics
 	load     loadaware.Options
+	keeper   *source.Keeper // of usage; nil without a source
 	maxBytes int64
 	configs  map[string]v1alpha2.Profile // in force, by scheduler name
 }
@@ -56,6 +58,9 @@ func (s *stores) put(profiles []v1alpha2.Profile) error {
 	before := s.profiles.Stores()
 	s.profiles.Replace(all...)
 	s.configs = configs
+	if s.keeper != nil {
+		s.keeper.Expire(loadaware.Expirations(profiles))
+	}
 	for _, store := range before {
 		if !slices.Contains(all, store) {
 			store.Retire()

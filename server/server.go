@@ -92,6 +92,7 @@ func New(o Options) (*Server, error) {
 	if s.stores, err = newStores(o.Logger, s.cluster, s.registry, o.Config); err != nil {
 		return nil, err
 	}
+	s.stores.keeper = s.load.keeper
 	s.reloader = newReloader(o.Logger, clock.RealClock{}, s.registry, o.ConfigFile, o.Config, s.stores)
 	s.extender = newExtender(o.Logger, s.cluster, s.client, s.stores.profiles)
 	if err := s.planAhead(o); err != nil {

@@ -32,13 +32,13 @@ type KeeperOptions struct {
 // Keeper sets the usage of nodes in the view of the cluster: when it is reported, and anew
 // when its age crosses one of the expirations. It is safe for concurrent use.
 type Keeper struct {
-	clock       clock.PassiveClock
-	cluster     *cluster.Cluster
-	expirations []time.Duration // ascending
-	due         workqueue.TypedDelayingInterface[string]
+	clock   clock.PassiveClock
+	cluster *cluster.Cluster
+	due     workqueue.TypedDelayingInterface[string]
 
-	mu     sync.Mutex
-	latest map[string]*cluster.Usage // by node, as last set
+	mu          sync.Mutex
+	expirations []time.Duration           // ascending
+	latest      map[string]*cluster.Usage // by node, as last set
 }
 
 var _ Follower = (*Keeper)(nil)
@@ -65,6 +65,31 @@ func (k *Keeper) Report(node string, usage *cluster.Usage) {
 		return
 	}
 	k.set(node, usage)
+}
+
+// Expire has other ages of figures matter from now on.
+func (k *Keeper) Expire(ages []time.Duration) {
+	ages = slices.Sorted(slices.Values(ages))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if slices.Equal(ages, k.expirations) {
+		return
+	}
+	k.expirations = ages
+	for node, usage := range k.latest {
+		k.set(node, usage)
+	}
+}
+
+// expired counts the ages, which are ascending, that a profile does not believe.
+func (k *Keeper) expired(ages []time.Duration) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.expirations) == 0 {
+		return 0
+	}
+	first, _ := slices.BinarySearch(ages, k.expirations[0])
+	return len(ages) - first
 }
 
 // Run has figures expire until the context ends.

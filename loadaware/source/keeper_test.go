@@ -80,6 +80,24 @@ func TestFiguresAreSeenAnewWhenTheirAgeCrossesAnExpirationAndNotMoreOften(t *tes
 	}, 3*time.Minute, time.Minute)
 }
 
+func TestOtherExpirationsCountFromWhenTheyAreSet(t *testing.T) {
+	keep(t, func(k *kept) {
+		k.Report("n", &cluster.Usage{Updated: time.Now()})
+		k.pass(time.Minute)
+		k.Expire([]time.Duration{time.Hour}) // what was set already
+		if sets := k.pass(0); sets != 0 {
+			t.Errorf("set %d times for nothing", sets)
+		}
+		k.Expire([]time.Duration{2 * time.Minute, 30 * time.Second})
+		if sets := k.pass(0); sets != 1 || k.last.Age() != time.Minute {
+			t.Errorf("set %d times, to %+v, want the age that matters now", sets, k.last)
+		}
+		if sets := k.pass(time.Hour); sets != 1 || k.last.Age() != 2*time.Minute {
+			t.Errorf("set %d times, to %+v, want what expired", sets, k.last)
+		}
+	}, time.Hour)
+}
+
 func TestAReportPutsExpirationOff(t *testing.T) {
 	keep(t, func(k *kept) {
 		for range 5 {

@@ -43,12 +43,7 @@ func (m *keeperMetrics) Collect(metrics chan<- prometheus.Metric) {
 			quantiles[q] = ages[int(q*float64(len(ages)-1))].Seconds()
 		}
 	}
-	expired := 0
-	if expirations := m.keeper.expirations; len(expirations) > 0 {
-		first, _ := slices.BinarySearch(ages, expirations[0])
-		expired = len(ages) - first
-	}
 	metrics <- prometheus.MustNewConstSummary(m.age, uint64(len(ages)), sum.Seconds(), quantiles)
-	metrics <- prometheus.MustNewConstMetric(m.expired, prometheus.GaugeValue, float64(expired))
+	metrics <- prometheus.MustNewConstMetric(m.expired, prometheus.GaugeValue, float64(m.keeper.expired(ages)))
 	metrics <- prometheus.MustNewConstMetric(m.silent, prometheus.GaugeValue, float64(silent))
 }

@@ -42,6 +42,8 @@ type PollerOptions struct {
 	Interval time.Duration
 	// Timeout is how long an answer may take.
 	Timeout time.Duration
+	// Priority is the name of a pod's priority class, as in "koord-prod".
+	Priority func(*cluster.Pod) string
 	// Followers are told in this order.
 	Followers []Follower
 }
@@ -118,7 +120,7 @@ func (p *Poller) report(node *cluster.Node, read NodeReading, pods map[types.Nam
 	for _, pod := range node.Pods {
 		name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 		if used, measured := pods[name]; measured {
-			usage.Pods[name] = cluster.PodUsage{Used: used}
+			usage.Pods[name] = cluster.PodUsage{Used: used, Priority: p.Priority(pod)}
 			rest = minus(rest, used)
 		}
 	}

@@ -53,6 +53,7 @@ func poll(t *testing.T, test func(p *polled)) {
 		poller := NewPoller(PollerOptions{
 			Clock: clock.RealClock{}, Cluster: p.cluster, Reader: &p.answering, Health: newHealth(p.recorder, p.registry, &p.log),
 			Interval: 15 * time.Second, Timeout: time.Second, Followers: []Follower{p.reports},
+			Priority: func(pod *cluster.Pod) string { return "class of " + pod.Name },
 		})
 		p.reading = &Reading{}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -106,7 +107,7 @@ func TestAReportHasWhatTheNodeUsesBesideItsPods(t *testing.T) {
 				for _, name := range append(test.pods, "unmeasured") {
 					must(t, p.cluster.Set(podOn("n", name)))
 					if used, measured := figures[name]; measured {
-						want.Pods[types.NamespacedName{Namespace: "default", Name: name}] = cluster.PodUsage{Used: cpu(used)}
+						want.Pods[types.NamespacedName{Namespace: "default", Name: name}] = cluster.PodUsage{Used: cpu(used), Priority: "class of " + name}
 					}
 				}
 				p.pass()
