@@ -3,6 +3,7 @@
 // compete while processes are killed and objects change, and judges the whole history:
 //
 //   - No gang is bound in part for longer than 30 s without a word about why.
+//   - No member is let go before as many as must start together are held or bound.
 //   - No pod is bound twice, and no node is overcommitted. Every binding is held against what
 //     was on the node at that very resource version.
 //   - No bind call is held past the deadline of its gang.

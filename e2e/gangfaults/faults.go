@@ -49,6 +49,7 @@ func faults() []row {
 		{8, func(w *writer) { w.addPod(urgent, urgentPod) }},
 		{8, (*writer).addCompetitor},
 		{6, (*writer).finishMembers},
+		{3, (*writer).stickMember},
 	}, callFaults()...)
 }
 
@@ -196,6 +197,16 @@ func (w *writer) finishMembers() {
 			}
 		}
 	}
+}
+
+// stickMember has the bind call about a member come when the time of its gang is up, if that
+// is not long.
+func (w *writer) stickMember() {
+	g := w.someGang()
+	if g.timeout > gangTimeout {
+		return
+	}
+	w.trouble.keep(memberName(g.name, w.rand.IntN(g.minMember)), callTooLate, g.timeout+w.within(time.Second))
 }
 
 // pause waits, or until the context ends.

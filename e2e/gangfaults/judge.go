@@ -27,6 +27,7 @@ const (
 	partialTooLong = "partial"
 	boundTwice     = "bound twice"
 	overcommitted  = "overcommitted"
+	startedBelow   = "started below quorum"
 	heldTooLong    = "held too long"
 	neverSettles   = "never settles"
 	complained     = "the scheduler complains"
@@ -41,9 +42,13 @@ type verdict struct {
 	longest  time.Duration // that one was, without a word about why
 }
 
-// judgeGangs replays a history, whose end is the end of the run.
-func judgeGangs(history []entry, end time.Time) verdict {
+// inOrder sorts a history as things happened.
+func inOrder(history []entry) {
 	slices.SortStableFunc(history, func(a, b entry) int { return cmp.Compare(a.version, b.version) })
+}
+
+// judgeGangs replays a history that is in order and whose end is the end of the run.
+func judgeGangs(history []entry, end time.Time) verdict {
 	var v verdict
 	s := newState()
 	partial := map[groupKey]time.Time{} // without a word, since when

@@ -104,12 +104,69 @@ func TestAGangThatIsBoundInPartHasThirtySeconds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			slices.Reverse(test.tale.entries) // their order is told by versions
+			inOrder(test.tale.entries)
 			v := judgeGangs(test.tale.entries, test.tale.at)
 			if len(v.findings) != test.findings || v.started != test.started {
 				t.Errorf("findings %v, %d gangs whole, want %d findings and %d gangs", v.findings, v.started, test.findings, test.started)
 			}
 			if len(v.findings) > 0 && v.longest <= partialLimit {
 				t.Errorf("the longest was %s", v.longest)
+			}
+		})
+	}
+}
+
+func TestNoMemberIsLetGoBelowQuorum(t *testing.T) {
+	const far = time.Hour
+	for name, test := range map[string]struct {
+		tale  *tale
+		calls func(now time.Time) []call // the pod that is let go first
+		below bool
+	}{
+		"alone": {newTale().group(2, "").pod("g-0").pod("g-1"), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now}}
+		}, true},
+		"with the other one": {newTale().group(2, "").pod("g-0").pod("g-1"), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now}, {pod: "g-1", arrived: now}}
+		}, false},
+		"before the other one": {newTale().group(2, "").pod("g-0").pod("g-1"), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now}, {pod: "g-1", arrived: now.Add(time.Millisecond)}}
+		}, true},
+		"long after the other one's call": {newTale().group(2, "").pod("g-0").pod("g-1"), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now}, {pod: "g-1", arrived: now.Add(-far), ended: now.Add(-2 * startSlack)}}
+		}, true},
+		"twice the same": {newTale().group(2, "").pod("g-0").pod("g-1"), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now}, {pod: "g-0", arrived: now}}
+		}, true},
+		"when the other one is bound": {newTale().group(2, "").pod("g-1", bound).pod("g-0").pass(far), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now}}
+		}, false},
+		"when the other one has succeeded": {newTale().group(2, "").pod("g-1", succeeded).pod("g-0").pass(far), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now}}
+		}, false},
+		"when the other one is just lost": {newTale().group(2, "").pod("g-1", bound).pod("g-0").lost("g-1"), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now}}
+		}, false},
+		"when the other one is long lost": {newTale().group(2, "").pod("g-1", bound).pod("g-0").lost("g-1").pass(far), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now}}
+		}, true},
+		"when minMember was just raised": {newTale().group(1, "").pod("g-0").group(2, ""), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now}}
+		}, false},
+		"when there is no PodGroup": {newTale().pod("g-0"), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now}}
+		}, false},
+		"of another gang": {newTale().group(2, "").pod("g-0"), func(now time.Time) []call {
+			return []call{{pod: "h-0", arrived: now, let: now}}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := test.calls(test.tale.at)
+			for i := range calls {
+				calls[i].gang = gangOf(calls[i].pod)
+			}
+			if findings := judgeStarts(test.tale.entries, calls); (len(findings) > 0) != test.below {
+				t.Errorf("findings %v, want some: %t", findings, test.below)
 			}
 		})
 	}

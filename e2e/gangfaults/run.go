@@ -207,6 +207,7 @@ func (r *run) judge(o *outcome, because []string, end time.Time) error {
 		return err
 	}
 	entries = slices.DeleteFunc(entries, func(e entry) bool { return e.at.After(end) }) // when all was deleted
+	inOrder(entries)
 	o.verdict = judgeGangs(entries, end)
 	add := func(what, text string) { o.verdict.findings = append(o.verdict.findings, finding{what, text}) }
 	for _, text := range because {
@@ -216,7 +217,9 @@ func (r *run) judge(o *outcome, because []string, end time.Time) error {
 	for name, g := range r.script.gangs {
 		deadlines[name] = min(g.timeout, bindTimeout-bindTimeout/10)
 	}
-	o.verdict.findings = append(o.verdict.findings, judgeHolds(r.traffic.history(), deadlines, end)...)
+	calls := r.traffic.history()
+	o.verdict.findings = append(o.verdict.findings, judgeHolds(calls, deadlines, end)...)
+	o.verdict.findings = append(o.verdict.findings, judgeStarts(entries, calls)...)
 	audit, err := r.record.bindings.Audit()
 	if err != nil {
 		return err

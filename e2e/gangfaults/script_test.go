@@ -11,7 +11,7 @@ import (
 
 func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
 	for seed := range uint64(50) {
-		diff := cmp.Diff(write(seed), write(seed), cmp.AllowUnexported(script{}, event{}, moment{}, gang{}, trouble{}), cmpopts.IgnoreFields(event{}, "do"))
+		diff := cmp.Diff(write(seed), write(seed), cmp.AllowUnexported(script{}, event{}, moment{}, gang{}, trouble{}, delay{}), cmpopts.IgnoreFields(event{}, "do"))
 		if diff != "" {
 			t.Fatalf("seed %d:\n%s", seed, diff)
 		}
@@ -37,11 +37,14 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 				drawn[f] = true
 			}
 		}
+		for _, kept := range s.trouble.kept {
+			drawn[kept.fault] = true
+		}
 	}
 	all := []fault{
 		schedulerKilled, musterKilled, musterKilledAt, memberDeleted, minMemberEdited, podGroupDeleted, podGroupLate,
 		nodeLost, nodeCordoned, urgentPod, competitor, membersFinishing,
-		callDelayed, callCut, answerLost, callRepeated, callElsewhere,
+		callDelayed, callTooLate, callCut, answerLost, callRepeated, callElsewhere,
 		apiConflict, apiBusy, apiError, apiUnavailable, apiSilent, apiLost,
 	}
 	if missing := slices.DeleteFunc(all, func(f fault) bool { return drawn[f] }); len(missing) > 0 {

@@ -137,7 +137,7 @@ func (t *traffic) toMuster(w http.ResponseWriter, r *http.Request, pass http.Han
 	}
 	f, d := t.next(v, name)
 	switch f {
-	case callDelayed:
+	case callDelayed, callTooLate:
 		pause(r.Context(), d)
 	case callCut:
 		ctx, cancel := context.WithTimeout(r.Context(), d)

@@ -31,6 +31,7 @@ const (
 // What happens to calls of the scheduler.
 const (
 	callDelayed   fault = "delayed"
+	callTooLate   fault = "later than the deadline"
 	callCut       fault = "cut"
 	answerLost    fault = "answer lost"
 	callRepeated  fault = "repeated"
@@ -65,15 +66,21 @@ type trouble struct {
 	odds map[verb]map[fault]float64
 	// kept is for how long the first bind calls about pods are delayed; slow are gangs whose
 	// bindings take their time on the way to the API server.
-	kept map[string]time.Duration
+	kept map[string]delay
 	slow map[string]bool
 }
 
 func newTrouble(seed uint64) trouble {
-	return trouble{seed: seed, odds: map[verb]map[fault]float64{}, kept: map[string]time.Duration{}, slow: map[string]bool{}}
+	return trouble{seed: seed, odds: map[verb]map[fault]float64{}, kept: map[string]delay{}, slow: map[string]bool{}}
 }
 
-func (t *trouble) keep(pod string, d time.Duration) { t.kept[pod] = d }
+// delay is for how long a call is kept, and as which fault that counts.
+type delay struct {
+	fault fault
+	time  time.Duration
+}
+
+func (t *trouble) keep(pod string, as fault, d time.Duration) { t.kept[pod] = delay{as, d} }
 
 func (t *trouble) slowBindings(gang string) { t.slow[gang] = true }
 
@@ -92,8 +99,8 @@ func (t *trouble) of(v verb, about string, before int) (fault, time.Duration) {
 	}
 	r := rand.New(rand.NewPCG(t.seed, hash.Sum64()+uint64(before)))
 	drawn, d := r.Float64(), time.Duration(r.Int64N(int64(300*time.Millisecond)))
-	if kept := t.kept[about]; v == bindCall && before == 0 && kept > 0 {
-		return callDelayed, kept
+	if kept, is := t.kept[about]; is && v == bindCall && before == 0 {
+		return kept.fault, kept.time
 	}
 	for _, f := range slices.Sorted(maps.Keys(t.odds[v])) {
 		if drawn -= t.odds[v][f]; drawn < 0 {

@@ -107,6 +107,6 @@ func (w *writer) someTime(g *gang) (time.Duration, moment) {
 	if w.rand.IntN(2) == 0 {
 		return at, moment{}
 	}
-	w.trouble.keep(memberName(g.name, w.rand.IntN(g.replicas)), 200*time.Millisecond+w.within(600*time.Millisecond))
+	w.trouble.keep(memberName(g.name, w.rand.IntN(g.replicas)), callDelayed, 200*time.Millisecond+w.within(600*time.Millisecond))
 	return 0, moment{gang: g.name, held: 1 + w.rand.IntN(g.minMember-1)}
 }

@@ -1,0 +1,98 @@
+package gangfaults
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// startSlack is how old what muster knows may be: for so long a member counts after it has
+// been lost, and a minMember after it was raised, or before it is lowered.
+const startSlack = 2 * time.Second
+
+// judgeStarts holds every time that muster had a member bound against how many members were
+// held then, or let go before: as many as must start together.
+func judgeStarts(history []entry, calls []call) (findings []finding) {
+	told := newChronicle(history)
+	for _, c := range calls {
+		if c.let.IsZero() {
+			continue
+		}
+		least := told.least(c.gang, c.let)
+		if least == math.MaxInt {
+			continue // nobody could know
+		}
+		ready := told.assigned(c.gang, c.let)
+		for _, other := range calls {
+			if other.gang == c.gang && !other.arrived.After(c.let) && (other.ended.IsZero() || other.ended.After(c.let.Add(-startSlack))) {
+				ready.Insert(other.pod)
+			}
+		}
+		if ready.Len() < least {
+			findings = append(findings, finding{startedBelow, fmt.Sprintf("pod %s is let go when %d members are held or bound, of %d that must start together", c.pod, ready.Len(), least)})
+		}
+	}
+	return findings
+}
+
+// chronicle is what gangs were at what time, by name.
+type chronicle map[string][]chapter
+
+// chapter is what a gang is from a time on.
+type chapter struct {
+	from      time.Time
+	minMember int
+	assigned  []string // pods that are bound or have succeeded
+}
+
+func newChronicle(history []entry) chronicle {
+	c, s := chronicle{}, newState()
+	for _, e := range history {
+		for _, key := range s.apply(e) {
+			now := chapter{from: e.at, minMember: s.standing(key).minMember}
+			for _, pod := range s.pods {
+				if keyOf(pod) == key && pod.Spec.NodeName != "" {
+					now.assigned = append(now.assigned, pod.Name)
+				}
+			}
+			c[key.name] = append(c[key.name], now)
+		}
+	}
+	return c
+}
+
+// least is the lowest minMember of a gang about a time.
+func (c chronicle) least(gang string, at time.Time) int {
+	least := math.MaxInt
+	for chapter := range c.between(gang, at.Add(-startSlack), at.Add(startSlack)) {
+		if chapter.minMember > 0 {
+			least = min(least, chapter.minMember)
+		}
+	}
+	return least
+}
+
+// assigned are the members of a gang that were bound before a time, and not lost long before.
+func (c chronicle) assigned(gang string, at time.Time) sets.Set[string] {
+	pods := sets.New[string]()
+	for chapter := range c.between(gang, at.Add(-startSlack), at) {
+		pods.Insert(chapter.assigned...)
+	}
+	return pods
+}
+
+// between are the chapters of a gang that have to do with a span of time.
+func (c chronicle) between(gang string, from, to time.Time) func(yield func(chapter) bool) {
+	return func(yield func(chapter) bool) {
+		chapters := c[gang]
+		first, _ := slices.BinarySearchFunc(chapters, from, func(c chapter, t time.Time) int { return c.from.Compare(t) })
+		for _, chapter := range chapters[max(0, first-1):] {
+			if chapter.from.After(to) || !yield(chapter) {
+				return
+			}
+		}
+	}
+}
