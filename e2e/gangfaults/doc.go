@@ -19,5 +19,6 @@
 // not, so that a seed that found something may have to be run again some times.
 //
 // A run ends as soon as all is settled. Nothing here trusts muster: what is judged comes from
-// the watches of the API server and from the relays.
+// the watches of the API server and from the relays. By turns of a few seeds, muster keeps no
+// gates, keeps them until the members of a gang exist, and until there is a place for them.
 package gangfaults

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 const (
@@ -38,6 +41,7 @@ const (
 type verdict struct {
 	findings []finding
 	started  int           // gangs that were whole once
+	gated    int           // pods that were kept back by a gate
 	repaired int           // gaps of more than repairTime in which a gang was bound in part
 	longest  time.Duration // that one was, without a word about why
 }
@@ -52,7 +56,7 @@ func judgeGangs(history []entry, end time.Time) verdict {
 	var v verdict
 	s := newState()
 	partial := map[groupKey]time.Time{} // without a word, since when
-	whole := map[groupKey]bool{}
+	whole, gated := map[groupKey]bool{}, sets.New[types.UID]()
 	over := func(key groupKey, at time.Time) {
 		since, was := partial[key]
 		if !was {
@@ -69,6 +73,9 @@ func judgeGangs(history []entry, end time.Time) verdict {
 		}
 	}
 	for _, e := range history {
+		if e.pod != nil && len(e.pod.Spec.SchedulingGates) > 0 {
+			gated.Insert(e.pod.UID)
+		}
 		for _, key := range s.apply(e) {
 			g := s.standing(key)
 			whole[key] = whole[key] || g.whole()
@@ -82,6 +89,7 @@ func judgeGangs(history []entry, end time.Time) verdict {
 	for key := range partial {
 		over(key, end)
 	}
+	v.gated = gated.Len()
 	for _, once := range whole {
 		if once {
 			v.started++

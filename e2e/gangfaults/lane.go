@@ -47,6 +47,9 @@ type lane struct {
 	traffic      atomic.Pointer[traffic]
 
 	mu        sync.Mutex // of processes: one is killed at a time
+	options   muster.Options
+	policy    string // for gates
+	verbs     verbs
 	muster    *muster.Server
 	scheduler string // its configuration
 	relays    []*relay.Relay
@@ -106,28 +109,43 @@ func (l *lane) startMuster(ctx context.Context, binary string) error {
 	if err := back.WriteKubeconfig(kubeconfig); err != nil {
 		return err
 	}
-	l.muster, err = muster.Start(ctx, muster.Options{
-		ControlPlane: l.controlPlane, Binary: binary, Kubeconfig: kubeconfig,
-		Config: map[string]any{
-			"timeouts": map[string]any{"bind": bindTimeout.String()},
-			"gangs":    map[string]any{"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String()},
-		},
-	})
+	l.options = muster.Options{ControlPlane: l.controlPlane, Binary: binary, Kubeconfig: kubeconfig}
+	if err := l.keepGates(ctx, "Never"); err != nil {
+		return err
+	}
+	front, err := l.relay(&l.verbs, l.verbs.url, (*traffic).toMuster)
 	if err != nil {
 		return err
 	}
-	verbs, err := url.Parse(l.muster.URL())
-	if err != nil {
-		return fmt.Errorf("address of muster: %w", err)
-	}
-	front, err := l.relay(&http.Transport{MaxIdleConnsPerHost: 100}, func() *url.URL { return verbs }, (*traffic).toMuster)
-	if err != nil {
-		return err
-	}
-	if l.scheduler, err = schedulerConfig(ctx, l.muster, front.URL()); err != nil {
+	if l.scheduler, err = l.schedulerConfig(ctx, front.URL()); err != nil {
 		return err
 	}
 	return l.startScheduler(ctx)
+}
+
+// keepGates runs a muster that keeps gates in a way, a value of gangs.gates.
+func (l *lane) keepGates(ctx context.Context, policy string) (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.policy == policy {
+		return nil
+	}
+	if l.muster != nil {
+		l.muster.Stop()
+	}
+	o := l.options
+	if policy != "Never" {
+		o.Gates = policy
+	}
+	o.Config = map[string]any{
+		"timeouts": map[string]any{"bind": bindTimeout.String()},
+		"gangs":    map[string]any{"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String(), "gates": policy},
+	}
+	if l.muster, err = muster.Start(ctx, o); err != nil {
+		return err
+	}
+	l.policy = policy
+	return l.verbs.leadTo(l.muster)
 }
 
 // relay makes the trouble of the run that there is.
@@ -145,9 +163,10 @@ func (l *lane) relay(transport http.RoundTripper, to func() *url.URL, decide fun
 	return r, err
 }
 
-// schedulerConfig is what muster prints for a scheduler, with short rests.
-func schedulerConfig(ctx context.Context, server *muster.Server, url string) (string, error) {
-	printed, err := server.SchedulerConfigFor(ctx, url)
+// schedulerConfig is what muster prints for a scheduler, which is to let pods rest for a short
+// time only.
+func (l *lane) schedulerConfig(ctx context.Context, url string) (string, error) {
+	printed, err := l.muster.SchedulerConfigFor(ctx, url)
 	if err != nil {
 		return "", err
 	}

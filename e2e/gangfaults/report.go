@@ -27,6 +27,7 @@ type report struct {
 	gangs       int
 	started     int
 	repaired    int
+	gated       int // pods
 	bindings    int
 	partial     time.Duration // the longest
 	settled     time.Duration // the longest
@@ -53,6 +54,7 @@ func (r *report) add(o *outcome) {
 	r.gangs += o.gangs
 	r.started += o.verdict.started
 	r.repaired += o.verdict.repaired
+	r.gated += o.verdict.gated
 	r.bindings += o.bindings
 	r.partial, r.settled = max(r.partial, o.verdict.longest), max(r.settled, o.settled)
 	for f, n := range o.faults {
@@ -111,6 +113,7 @@ func (r *report) print(out io.Writer) {
 	figure("gangs", r.gangs)
 	figure("gangs_whole", r.started)
 	figure("gangs_partial_1s", r.repaired)
+	figure("gated_pods", r.gated)
 	figure("bindings", r.bindings)
 	figure("longest_partial_s", fmt.Sprintf("%.1f", r.partial.Seconds()))
 	figure("longest_settling_s", fmt.Sprintf("%.1f", r.settled.Seconds()))

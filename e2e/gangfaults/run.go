@@ -57,6 +57,9 @@ type run struct {
 
 // perform plays a script and judges what came of it. The cluster is empty before and after.
 func (l *lane) perform(ctx context.Context, s *script) (*outcome, error) {
+	if err := l.keepGates(ctx, s.gates); err != nil {
+		return nil, err
+	}
 	calm, quiet := context.WithCancel(ctx)
 	defer quiet()
 	r := &run{
@@ -131,6 +134,7 @@ func (r *run) play(ctx context.Context) error {
 		return err
 	}
 	r.began = time.Now()
+	r.note("gates are kept: " + r.script.gates)
 	open, cancel := context.WithTimeout(ctx, window)
 	defer cancel()
 	all, ctx := errgroup.WithContext(ctx)

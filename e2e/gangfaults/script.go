@@ -22,6 +22,7 @@ const window = 1500 * time.Millisecond
 // script is what is done in a run, whatever comes of it.
 type script struct {
 	seed    uint64
+	gates   string         // gangs.gates of muster's configuration
 	nodes   []*corev1.Node // that are there before
 	gangs   map[string]*gang
 	events  []event

@@ -266,7 +266,7 @@ func writes() map[string]verb {
 	return map[string]verb{
 		"POST pods binding":      binding,
 		"PATCH pods status":      nomination,
-		"PATCH pods":             wakeUp,
+		"PATCH pods":             podChange,
 		"PATCH podgroups status": groupState,
 	}
 }

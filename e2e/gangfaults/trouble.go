@@ -24,7 +24,7 @@ const (
 
 	binding    verb = "binding"
 	nomination verb = "nomination"
-	wakeUp     verb = "wake-up"
+	podChange  verb = "change of a pod"
 	groupState verb = "PodGroup status"
 )
 
@@ -124,7 +124,7 @@ func callFaults() []row {
 	}
 	for _, f := range []fault{apiConflict, apiBusy, apiError, apiUnavailable, apiSilent, apiLost} {
 		rows = append(rows, row{4, func(w *writer) {
-			v := []verb{binding, binding, nomination, wakeUp, groupState}[w.rand.IntN(5)]
+			v := []verb{binding, binding, nomination, podChange, groupState}[w.rand.IntN(5)]
 			w.trouble.add(v, f, 0.1+0.4*w.rand.Float64())
 		}})
 	}

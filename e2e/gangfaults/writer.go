@@ -17,10 +17,14 @@ const raised, urgent = "raised", "urgent"
 // Of nodes and of what is on them.
 const coresOfANode = 4
 
+// seedsPerPolicy is how many seeds in a row have gates kept in one way: to change it, muster is
+// started again.
+const seedsPerPolicy = 8
+
 // write draws the script of a seed.
 func write(seed uint64) *script {
 	r := rand.New(rand.NewPCG(seed, 0))
-	w := &writer{rand: r, script: script{seed: seed, gangs: map[string]*gang{}, trouble: newTrouble(seed)}}
+	w := &writer{rand: r, script: script{seed: seed, gates: []string{"Never", "UntilMembers", "UntilPlace"}[seed/seedsPerPolicy%3], gangs: map[string]*gang{}, trouble: newTrouble(seed)}}
 	for i := range 4 + r.IntN(5) {
 		w.nodes = append(w.nodes, newNode(fmt.Sprintf("s%d-node-%d", seed, i), coresOfANode))
 	}

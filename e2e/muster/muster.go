@@ -185,6 +185,14 @@ func (s *Server) URL() string {
 	return "http://" + s.address
 }
 
+// Transport is what to talk to it through: it knows its certificate.
+func (s *Server) Transport() http.RoundTripper {
+	if s.identity != nil {
+		return s.identity.client.Transport
+	}
+	return http.DefaultTransport
+}
+
 // Log is the path of its log.
 func (s *Server) Log() string { return s.spec.Log }
 
@@ -281,11 +289,7 @@ func (s *Server) get(ctx context.Context, path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := http.DefaultClient
-	if s.identity != nil {
-		client = s.identity.client
-	}
-	response, err := client.Do(request)
+	response, err := (&http.Client{Transport: s.Transport()}).Do(request)
 	if err != nil {
 		return nil, err
 	}
