@@ -24,6 +24,7 @@ const (
 	nodeCordoned     fault = "node cordoned"
 	urgentPod        fault = "pod of higher priority"
 	competitor       fault = "competing gang"
+	preemptor        fault = "gang of higher priority"
 	membersFinishing fault = "members finish"
 )
 
@@ -48,6 +49,7 @@ func faults() []row {
 		{6, (*writer).cordonNode},
 		{8, func(w *writer) { w.addPod(urgent, urgentPod) }},
 		{8, (*writer).addCompetitor},
+		{8, (*writer).addPreemptor},
 		{6, (*writer).finishMembers},
 		{3, (*writer).stickMember},
 	}, callFaults()...)
@@ -181,8 +183,19 @@ func (w *writer) cordonNode() {
 // addCompetitor has one more gang come.
 func (w *writer) addCompetitor() {
 	first := len(w.events)
-	w.addGang()
+	w.addGang("")
 	w.events[first].fault = competitor
+}
+
+// addPreemptor has a gang come later that others have to make room for.
+func (w *writer) addPreemptor() {
+	first := len(w.events)
+	w.addGang(urgent)
+	later := window/3 + w.within(window/3)
+	for i := range w.events[first:] {
+		w.events[first+i].at += later
+	}
+	w.events[first].fault = preemptor
 }
 
 // finishMembers has some members of a gang end soon after they run.

@@ -43,7 +43,7 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 	}
 	all := []fault{
 		schedulerKilled, musterKilled, musterKilledAt, memberDeleted, minMemberEdited, podGroupDeleted, podGroupLate,
-		nodeLost, nodeCordoned, urgentPod, competitor, membersFinishing,
+		nodeLost, nodeCordoned, urgentPod, competitor, preemptor, membersFinishing,
 		callDelayed, callTooLate, callCut, answerLost, callRepeated, callElsewhere,
 		apiConflict, apiBusy, apiError, apiUnavailable, apiSilent, apiLost,
 	}

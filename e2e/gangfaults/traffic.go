@@ -268,5 +268,6 @@ func writes() map[string]verb {
 		"PATCH pods status":      nomination,
 		"PATCH pods":             podChange,
 		"PATCH podgroups status": groupState,
+		"PATCH podgroups":        startOf,
 	}
 }

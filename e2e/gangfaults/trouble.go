@@ -26,6 +26,7 @@ const (
 	nomination verb = "nomination"
 	podChange  verb = "change of a pod"
 	groupState verb = "PodGroup status"
+	startOf    verb = "record of a start"
 )
 
 // What happens to calls of the scheduler.
@@ -124,7 +125,7 @@ func callFaults() []row {
 	}
 	for _, f := range []fault{apiConflict, apiBusy, apiError, apiUnavailable, apiSilent, apiLost} {
 		rows = append(rows, row{4, func(w *writer) {
-			v := []verb{binding, binding, nomination, podChange, groupState}[w.rand.IntN(5)]
+			v := []verb{binding, binding, nomination, podChange, groupState, startOf}[w.rand.IntN(6)]
 			w.trouble.add(v, f, 0.1+0.4*w.rand.Float64())
 		}})
 	}

@@ -31,7 +31,7 @@ func write(seed uint64) *script {
 	room := int64(len(w.nodes)) * coresOfANode * 1000
 	load, atLeast := int64(0), room*int64(50+r.IntN(110))/100
 	for len(w.gangs) < 5 && (len(w.gangs) == 0 || load < atLeast) {
-		g := w.addGang()
+		g := w.addGang("")
 		load += g.milliCPU * int64(g.replicas)
 	}
 	for range r.IntN(4) {
@@ -56,8 +56,9 @@ func (w *writer) within(part time.Duration) time.Duration {
 	return time.Duration(w.rand.Int64N(int64(part)))
 }
 
-// addGang draws a gang and has its pods come one after the other, soon.
-func (w *writer) addGang() *gang {
+// addGang draws a gang of a priority class, or of any that is not urgent, and has its pods come
+// one after the other, soon.
+func (w *writer) addGang(priority string) *gang {
 	r := w.rand
 	label := v1alpha1.LabelX
 	switch r.IntN(6) {
@@ -69,13 +70,13 @@ func (w *writer) addGang() *gang {
 	g := &gang{
 		name: fmt.Sprintf("s%d-%c", w.seed, 'a'+rune(len(w.gangs))), label: label,
 		minMember: 2 + r.IntN(5), milliCPU: []int64{500, 1000, 1500, 2000, 3000}[r.IntN(5)],
-		timeout: []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second, 20 * time.Second}[r.IntN(4)], replaced: r.IntN(2) == 0,
+		timeout: []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second, 20 * time.Second}[r.IntN(4)], replaced: r.IntN(2) == 0, priority: priority,
 	}
 	g.replicas = g.minMember + r.IntN(3)
 	if label == v1alpha1.LabelMuster {
 		g.timeout = gangTimeout
 	}
-	if r.IntN(4) == 0 {
+	if priority == "" && r.IntN(4) == 0 {
 		g.priority = raised
 	}
 	w.gangs[g.name] = g
