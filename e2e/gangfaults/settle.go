@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -28,7 +29,7 @@ func (s *state) unsettled() (because []string) {
 	for key, g := range s.gangs() {
 		missing := max(g.minMember-g.bound-g.succeeded, 1)
 		if fits := fit.Together(nodes, pods, g.pending); g.minMember > 0 && fits >= missing {
-			because = append(because, fmt.Sprintf("gang %s has %d of %d members bound, and %d of %d others fit", key.name, g.bound+g.succeeded, g.minMember, fits, len(g.pending)))
+			because = append(because, fmt.Sprintf("gang %s has %d of %d members bound, and %d of %d others fit%s", key.name, g.bound+g.succeeded, g.minMember, fits, len(g.pending), words(g.pending)))
 			continue
 		}
 		if g.partial() && g.reason == "" {
@@ -37,9 +38,28 @@ func (s *state) unsettled() (because []string) {
 	}
 	for _, place := range fit.Places(nodes, pods) {
 		if key := keyOf(place.Pod); key.name == "" {
-			because = append(because, fmt.Sprintf("pod %s fits on node %s", place.Pod.Name, place.Node))
+			because = append(because, fmt.Sprintf("pod %s fits on node %s%s", place.Pod.Name, place.Node, words([]*corev1.Pod{place.Pod})))
 		}
 	}
 	slices.Sort(because)
 	return because
+}
+
+// words are what pending pods say of themselves.
+func words(pods []*corev1.Pod) string {
+	var text strings.Builder
+	for _, pod := range pods {
+		for _, gate := range pod.Spec.SchedulingGates {
+			fmt.Fprintf(&text, "; %s has gate %s", pod.Name, gate.Name)
+		}
+		if node := pod.Status.NominatedNodeName; node != "" {
+			fmt.Fprintf(&text, "; %s is nominated to %s", pod.Name, node)
+		}
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodScheduled {
+				fmt.Fprintf(&text, "; %s: %s", pod.Name, c.Message)
+			}
+		}
+	}
+	return text.String()
 }
