@@ -141,8 +141,11 @@ func (s *Server) runLoad(ctx context.Context) error {
 	if s.load.keeper != nil {
 		running.Go(func() { s.load.keeper.Run(ctx) })
 	}
-	if s.load.poller != nil && s.watcher.WaitForSync(ctx) == nil {
+	switch complete := s.watcher.WaitForSync(ctx) == nil; {
+	case complete && s.load.poller != nil:
 		s.load.poller.Run(ctx)
+	case complete && s.load.health != nil && s.load.health.Status().Since.IsZero():
+		s.load.health.Observe(nodemetric.ErrUndefined) // else the watch would have said something
 	}
 	<-ctx.Done()
 	return nil

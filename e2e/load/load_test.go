@@ -50,9 +50,9 @@ func (l *lab) must(err error) {
 }
 
 // serve runs muster, with a load section, until the test ends.
-func (l *lab) serve(load map[string]any) *muster.Server {
+func (l *lab) serve(load, profile map[string]any) *muster.Server {
 	l.Helper()
-	server, err := muster.Start(l.Context(), muster.Options{ControlPlane: l.ControlPlane, Load: load, Progress: l.Output()})
+	server, err := muster.Start(l.Context(), muster.Options{ControlPlane: l.ControlPlane, Load: load, Profile: profile, Progress: l.Output()})
 	l.must(err)
 	l.Cleanup(func() {
 		if err := server.Err(); err != nil {
@@ -65,10 +65,15 @@ func (l *lab) serve(load map[string]any) *muster.Server {
 
 func (l *lab) createNode(name string, labels map[string]string) {
 	l.Helper()
-	_, err := l.client.CoreV1().Nodes().Create(l.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Labels: labels,
-		Annotations: map[string]string{controlplane.KubeletMetricsAnnotation: controlplane.KubeletMetricsPath(name)},
-	}}, metav1.CreateOptions{})
+	_, err := l.client.CoreV1().Nodes().Create(l.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: labels,
+			Annotations: map[string]string{controlplane.KubeletMetricsAnnotation: controlplane.KubeletMetricsPath(name)},
+		},
+		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+			"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi"), "pods": resource.MustParse("110"),
+		}},
+	}, metav1.CreateOptions{})
 	l.must(err)
 }
 
@@ -212,7 +217,7 @@ func TestMetricsServerIsASource(t *testing.T) {
 	l.reportFast()
 	load := reporting("Metrics")
 	load["metrics"] = map[string]any{"interval": "1s"}
-	l.serve(load)
+	l.serve(load, nil)
 	l.expectUsage()
 
 	l.StopMetricsServer()
@@ -237,7 +242,7 @@ func TestPrometheusIsASource(t *testing.T) {
 					"cpu": "rate(pod_cpu_usage_seconds_total[$window])", "memory": "pod_memory_working_set_bytes",
 				}},
 			}
-			l.serve(load)
+			l.serve(load, nil)
 			l.expectUsage()
 
 			l.StopPrometheus()
@@ -253,7 +258,7 @@ func TestTheConfigMapIsWhatNodeMetricsSay(t *testing.T) {
 	l := newLab(t)
 	l.createNode("n1", map[string]string{"pool": "fast"})
 	l.createNode("n2", nil)
-	l.serve(map[string]any{"source": "NodeMetric", "nodeMetrics": map[string]any{"manage": true, "configNamespace": "default"}})
+	l.serve(map[string]any{"source": "NodeMetric", "nodeMetrics": map[string]any{"manage": true, "configNamespace": "default"}}, nil)
 	expect := func(n1, n2 int64) {
 		t.Helper()
 		l.eventually("specs are what is configured", func() error {

@@ -63,6 +63,8 @@ type Options struct {
 	// Gates is gangs.gates. With another value than muster's default, which is "", it serves
 	// https, and the API server asks it for gates while it runs.
 	Gates string
+	// Profile are more fields of the default scheduler's profile.
+	Profile map[string]any
 	// Load is the load section of muster's configuration, the default when nil.
 	Load map[string]any
 	// Progress hears about the build. Nil is silence.
@@ -147,7 +149,9 @@ func (o Options) writeConfig(path string, identity *identity) error {
 	profile := func(name string, selection Selection, offload bool) map[string]any {
 		return map[string]any{"schedulerName": name, "nodeSelection": cmp.Or(selection, Scheduler), "offload": offload}
 	}
-	profiles := []any{profile(corev1.DefaultSchedulerName, o.Selection, o.Offload)}
+	first := profile(corev1.DefaultSchedulerName, o.Selection, o.Offload)
+	maps.Copy(first, o.Profile)
+	profiles := []any{first}
 	for _, name := range slices.Sorted(maps.Keys(o.Beside)) {
 		profiles = append(profiles, profile(name, o.Beside[name], false))
 	}
