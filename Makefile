@@ -125,6 +125,10 @@ bench-affinity: ## Measure the same with pods that have anti-affinity and topolo
 bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_WAIT)
 	cd e2e && go run ./cmd/benchgang
 
+.PHONY: bench-rescheduler
+bench-rescheduler: ## Hold plans of the rescheduler against an exact solver (cbc, if installed), and measure planning (DEMO_DATA=../shared/data)
+	cd e2e && go run ./cmd/benchrescheduler
+
 .PHONY: openb
 openb: ## Place the openb cluster's pods with and without muster (DEMO_DATA=../shared/data)
 	cd e2e && go run ./cmd/openb

@@ -60,21 +60,29 @@ func (s *search) allOpenings(at int32, nodes []int32, limit int32) []victims {
 func (s *search) displace(at int32, v victims, depth int, limit int32) bool {
 	var ejected []int32
 	for _, unit := range v.units {
-		if !s.movable(unit, limit) {
+		if !s.eject(unit, limit, &ejected) {
 			return false
-		}
-		for _, member := range s.units[unit].items {
-			s.move(member, -1)
-			ejected = append(ejected, member)
-			if s.ledger.overdrawn(s.items[member].accounts) {
-				return false // each may go, but not all of them
-			}
 		}
 	}
 	s.move(at, v.node)
 	s.items[at].pinned = true
 	defer func() { s.items[at].pinned = false }()
 	return s.settle(ejected, depth-1, limit)
+}
+
+// eject takes all items of a unit off their nodes. When it says false, it may have taken some.
+func (s *search) eject(unit int32, limit int32, ejected *[]int32) bool {
+	if !s.movable(unit, limit) {
+		return false
+	}
+	for _, member := range s.units[unit].items {
+		s.move(member, -1)
+		*ejected = append(*ejected, member)
+		if s.ledger.overdrawn(s.items[member].accounts) {
+			return false // each may go, but not all of them
+		}
+	}
+	return true
 }
 
 // settle finds places for all of these items, the largest first.

@@ -44,40 +44,53 @@ func (s *search) solve(find func()) (proven []int32) {
 	}
 }
 
-// giveUp withdraws the groups for which items move, all of them when none does.
+// giveUp withdraws the groups, and opens the nodes, for which items move; all of them when
+// there are none.
 func (s *search) giveUp(objected []int32) {
-	concerned := map[int32]bool{}
+	w := wake{groups: map[int32]bool{}, nodes: map[int32]bool{}}
 	for _, at := range objected {
-		s.beneficiaries(at, map[int32]bool{}, concerned)
+		s.follow(at, &w)
 	}
-	for g := range s.groups {
-		if group := &s.groups[g]; len(concerned) == 0 || concerned[int32(g)] {
-			group.givenUp = true
-			s.withdraw(group)
+	all := len(w.groups)+len(w.nodes) == 0
+	for at := range s.groups {
+		if g := &s.groups[at]; all || w.groups[int32(at)] {
+			g.givenUp = true
+			s.withdraw(g)
+		}
+	}
+	for _, node := range s.nodes {
+		if s.closed[node] && len(s.guarded[node])+len(s.problem.Snapshot.Node(node).Pods) > 0 && (all || w.nodes[node]) {
+			s.closed[node], s.forsaken[node] = false, true
 		}
 	}
 	s.letStay()
-	if len(concerned) == 0 {
-		s.back(0) // whatever moves, it is for nobody
+	if all {
+		s.back(0)
 	}
 }
 
-// beneficiaries adds the groups for which an item moves, or which it is of.
-func (s *search) beneficiaries(at int32, seen, concerned map[int32]bool) {
+// wake is all that an item moves for.
+type wake struct {
+	groups map[int32]bool
+	nodes  map[int32]bool // that others leave
+}
+
+// follow adds what an item moves for, or is of.
+func (s *search) follow(at int32, w *wake) {
 	i := &s.items[at]
 	if i.pending() {
-		concerned[i.group] = true
+		w.groups[i.group] = true
 		return
 	}
 	for _, member := range s.units[i.unit].items {
 		node := s.items[member].origin
-		if seen[node] {
+		if w.nodes[node] {
 			continue
 		}
-		seen[node] = true
+		w.nodes[node] = true
 		for _, other := range s.on[node] {
 			if o := &s.items[other]; o.pending() || o.away() {
-				s.beneficiaries(other, seen, concerned)
+				s.follow(other, w)
 			}
 		}
 	}

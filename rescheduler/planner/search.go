@@ -40,6 +40,8 @@ type search struct {
 	ranks    int     // how many priorities there are among the groups
 	stray    []int32 // items that ruin took off their nodes
 	late     bool
+	forsaken []bool            // by node index: nothing that would empty it could be proven
+	kept     map[int32]Refusal // nodes that could not be emptied
 }
 
 // unit is items that are moved together or not at all: one pod, or a gang.
@@ -71,7 +73,7 @@ func newSearch(p *Problem) *search {
 		problem: p, limits: limits, now: now, end: now.Add(limits.Time), random: rand.New(rand.NewPCG(p.Seed, 0)),
 		world: newWorld(p.Snapshot), kinds: newKinds(p),
 		loaded: make([]bool, end), guarded: make([]map[string]int, end),
-		itemOf: map[types.UID]int32{}, unitOf: map[string]int32{}, blockers: map[opening][]int32{},
+		itemOf: map[types.UID]int32{}, unitOf: map[string]int32{}, forsaken: make([]bool, end), kept: map[int32]Refusal{}, blockers: map[opening][]int32{},
 	}
 	dims := plainResources + p.Snapshot.ResourceNames.Len()
 	s.state = newState(p.Snapshot, dims, newLedger(p.Budgets, p.Snapshot))

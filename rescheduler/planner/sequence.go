@@ -1,6 +1,9 @@
 package planner
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // sequence orders the items that come to a node so that each finds room there when those
 // before it have moved. It says false when there is no such order, or when more moves hang
@@ -85,37 +88,48 @@ func (s *search) inRounds(moves, waiting []int32) (order []int32, ok bool) {
 
 // justified says that each pod that moves does so for one of no lower priority in the end.
 func (s *search) justified() bool {
-	highest := map[int32]int32{} // priority, by the node that others leave
-	for changed := true; changed; {
-		changed = false
-		raise := func(node, priority int32) {
-			if known, some := highest[node]; !some || known < priority {
-				highest[node], changed = priority, true
-			}
-		}
-		for g := range s.groups {
-			for _, at := range s.groups[g].items {
-				if i := &s.items[at]; i.at >= 0 {
-					raise(i.at, i.limit)
-				}
-			}
-		}
-		for _, at := range s.gone {
-			if priority, some := highest[s.items[at].origin]; some {
-				raise(s.items[at].at, priority)
-			}
-		}
-	}
+	highest := s.beneficiaries()
 	for _, at := range s.gone {
 		i := &s.items[at]
-		served := false
-		for _, member := range s.units[i.unit].items { // a gang moves for any of its members
+		// A gang moves for whoever any of its pods moves for.
+		if !slices.ContainsFunc(s.units[i.unit].items, func(member int32) bool {
 			priority, some := highest[s.items[member].origin]
-			served = served || some && priority >= i.limit
-		}
-		if !served {
+			return some && priority >= i.limit
+		}) {
 			return false
 		}
 	}
 	return true
+}
+
+// beneficiaries are the highest priorities for which room is made, in the end, by the nodes
+// that others leave for that.
+func (s *search) beneficiaries() map[int32]int32 {
+	highest, changed := map[int32]int32{}, true
+	raise := func(node, priority int32) {
+		if known, some := highest[node]; !some || known < priority {
+			highest[node], changed = priority, true
+		}
+	}
+	for node, closed := range s.closed {
+		if closed {
+			raise(int32(node), math.MaxInt32)
+		}
+	}
+	for g := range s.groups {
+		for _, at := range s.groups[g].items {
+			if i := &s.items[at]; i.at >= 0 {
+				raise(i.at, i.limit)
+			}
+		}
+	}
+	for changed {
+		changed = false
+		for _, at := range s.gone {
+			if priority, some := highest[s.items[at].origin]; some && s.items[at].at >= 0 {
+				raise(s.items[at].at, priority)
+			}
+		}
+	}
+	return highest
 }

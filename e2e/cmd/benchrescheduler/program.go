@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// program is a cluster as a linear program over integers, in the LP format: how many pods of
+// each shape leave a node (x), come to it (y) and are placed there (p).
+type program struct {
+	shapes  []shape
+	places  map[shape]int
+	movable map[int]bool // shapes that run somewhere
+
+	objective, constraints, bounds, integers bytes.Buffer
+
+	moves  []bytes.Buffer // by shape: leaving less coming
+	placed []bytes.Buffer // by shape
+}
+
+// sums are those of one node, by resource.
+type nodeSums struct{ used, came [len(shape{})]bytes.Buffer }
+
+// program is that of the cluster. direct holds moves to room that is free before all of them.
+func (l *layout) program(direct bool) []byte {
+	p := &program{places: map[shape]int{}, movable: map[int]bool{}}
+	pending := p.count(l.pending)
+	running := make([]map[int]int, len(l.nodes))
+	for n := range l.nodes {
+		running[n] = p.count(l.running[n])
+		for s := range running[n] {
+			p.movable[s] = true
+		}
+	}
+	p.moves, p.placed = make([]bytes.Buffer, len(p.shapes)), make([]bytes.Buffer, len(p.shapes))
+	for n := range l.nodes {
+		var sums nodeSums
+		for s := range p.shapes {
+			p.add(n, s, l.nodes[n], running[n][s], pending[s], &sums)
+		}
+		for d, free := range l.free(n) {
+			p.constrain(fmt.Sprintf("room_%d_%d", n, d), &sums.used[d], fmt.Sprintf("<= %d", free))
+			if direct {
+				p.constrain(fmt.Sprintf("free_%d_%d", n, d), &sums.came[d], fmt.Sprintf("<= %d", free))
+			}
+		}
+	}
+	for s := range p.shapes {
+		p.constrain(fmt.Sprintf("moves_%d", s), &p.moves[s], "= 0")
+		p.constrain(fmt.Sprintf("pending_%d", s), &p.placed[s], fmt.Sprintf("<= %d", pending[s]))
+	}
+	return fmt.Appendf(nil, "Minimize\n cost:\n%sSubject To\n%sBounds\n%sGenerals\n%sEnd\n", &p.objective, &p.constraints, &p.bounds, &p.integers)
+}
+
+// count counts pods by their shape.
+func (p *program) count(pods []shape) map[int]int {
+	counts := map[int]int{}
+	for _, pod := range pods {
+		at, known := p.places[pod]
+		if !known {
+			at = len(p.shapes)
+			p.places[pod], p.shapes = at, append(p.shapes, pod)
+		}
+		counts[at]++
+	}
+	return counts
+}
+
+// add enters what may happen with pods of a shape on a node, where so many run; so many wait.
+func (p *program) add(n, s int, offered shape, running, pending int, sums *nodeSums) {
+	const weightOfArrival = "+ 0.001" // so that none comes for nothing
+	if running > 0 {
+		x := p.variable(fmt.Sprintf("x_%d_%d", n, s), running, "+")
+		fmt.Fprintf(&p.moves[s], " + %s", x)
+		p.term(&sums.used, "-", s, x)
+	}
+	if !p.shapes[s].fitsInto(offered) {
+		return
+	}
+	if p.movable[s] {
+		y := p.variable(fmt.Sprintf("y_%d_%d", n, s), mostPods, weightOfArrival)
+		fmt.Fprintf(&p.moves[s], " - %s", y)
+		p.term(&sums.used, "+", s, y)
+		p.term(&sums.came, "+", s, y)
+	}
+	if pending > 0 {
+		placed := p.variable(fmt.Sprintf("p_%d_%d", n, s), pending, fmt.Sprintf("- %d", placing))
+		fmt.Fprintf(&p.placed[s], " + %s", placed)
+		p.term(&sums.used, "+", s, placed)
+	}
+}
+
+func (p *program) variable(name string, upper int, weight string) string {
+	fmt.Fprintf(&p.objective, " %s %s\n", weight, name)
+	fmt.Fprintf(&p.bounds, " 0 <= %s <= %d\n", name, upper)
+	fmt.Fprintf(&p.integers, " %s\n", name)
+	return name
+}
+
+// term adds what so many pods of a shape ask for.
+func (p *program) term(to *[len(shape{})]bytes.Buffer, sign string, s int, variable string) {
+	for d, amount := range p.shapes[s] {
+		if amount > 0 {
+			fmt.Fprintf(&to[d], " %s %d %s", sign, amount, variable)
+		}
+	}
+}
+
+func (p *program) constrain(name string, sum *bytes.Buffer, bound string) {
+	if sum.Len() > 0 {
+		fmt.Fprintf(&p.constraints, " %s:%s %s\n", name, sum, bound)
+	}
+}
