@@ -58,6 +58,7 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 	case p.stage != pending:
 		return Decision{Member: true, Node: p.place}
 	case startedAll(parts):
+		p.refused = false
 		return Decision{} // as room allows
 	}
 	switch reason := m.plan(parts, p); {

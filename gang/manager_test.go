@@ -667,6 +667,31 @@ func TestAMemberThatWasRefusedIsWokenBeforeTheWatchSaysSo(t *testing.T) {
 	})
 }
 
+func TestAMemberThatWasRefusedBeforeItsGangStartedIsWokenAfterwards(t *testing.T) {
+	run(t, func(p *process) {
+		gang := members("g", 3, "1")
+		p.set(podGroup("g", 2), node("a", "1"), node("b", "1"))
+		p.set(objects(gang)...)
+		p.after(time.Second)
+		if got := p.filter(gang[2]); got != ReasonNoPlace && got != ReasonNoRoom {
+			t.Fatalf("the third member of two with a place is told %q", got)
+		}
+		p.start(gang[:2]...)
+		p.written()
+		p.after(time.Second)
+		if diff := cmp.Diff([]string{"wake g-2"}, p.written()); diff != "" {
+			t.Errorf("writes when the gang has started (-want +got):\n%s", diff)
+		}
+		if got := p.filter(gang[2]); got != "any" {
+			t.Errorf("it is told %q, want any node with room", got)
+		}
+		p.after(time.Minute)
+		if got := p.written(); len(got) > 0 {
+			t.Errorf("writes later: %q", got)
+		}
+	})
+}
+
 func TestAPodThatIsGoneWhenTheSchedulerAsksAboutItIsForgotten(t *testing.T) {
 	run(t, func(p *process) {
 		p.set(node("a", "8"), podGroup("g", 2))

@@ -261,7 +261,10 @@ func (m *Manager) planOneAhead(g *group) {
 	if reason != "" {
 		return
 	}
-	if anyMissing(parts) {
+	switch {
+	case anyMissing(parts):
 		m.plan(parts, nil)
+	case startedAll(parts):
+		m.wakeRefused(g)
 	}
 }

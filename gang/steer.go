@@ -78,16 +78,37 @@ func (m *Manager) withdraw(p *member) {
 	}
 }
 
+// wakeRefused has the scheduler try those members of a group that has started which were refused
+// before it had: that it has is no event to the scheduler.
+func (m *Manager) wakeRefused(g *group) {
+	for uid, p := range g.members {
+		if p.stage == pending && p.refused && p.ready() {
+			p.refused = false
+			m.writer.Post(func(ctx context.Context) (bool, error) { return m.wake(ctx, uid) })
+		}
+	}
+}
+
+// hasStarted says that members may start one by one.
+func (m *Manager) hasStarted(g *group) bool {
+	parts, reason := m.bundle(g)
+	return reason == "" && startedAll(parts)
+}
+
 // wake has the scheduler try a pod again: a change of an annotation is an event to it.
 func (m *Manager) wake(ctx context.Context, uid types.UID) (written bool, err error) {
 	m.mu.Lock()
 	g := m.groupOf[uid]
-	if g == nil || g.members[uid].stage != placed {
+	if g == nil {
 		m.mu.Unlock()
 		return false, nil
 	}
-	pod := g.members[uid].pod
+	pod, stage := g.members[uid].pod, g.members[uid].stage
+	may := stage == placed || stage == pending && m.hasStarted(g)
 	m.mu.Unlock()
+	if !may {
+		return false, nil
+	}
 	if err = m.client.Wake(ctx, pod.Pod); err != nil {
 		err = fmt.Errorf("wake %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
