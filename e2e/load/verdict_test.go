@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -71,12 +72,8 @@ func (l *lab) verdicts(server *muster.Server, nodes ...string) (map[string]strin
 			verdicts[node] = ""
 		}
 	}
-	for node, why := range answer.FailedNodes {
-		verdicts[node] = why
-	}
-	for node, why := range answer.FailedAndUnresolvableNodes {
-		verdicts[node] = why
-	}
+	maps.Copy(verdicts, answer.FailedNodes)
+	maps.Copy(verdicts, answer.FailedAndUnresolvableNodes)
 	return verdicts, nil
 }
 
