@@ -91,7 +91,6 @@ type group struct {
 	// weighed is the value of looked when mayEvict was found out.
 	weighed  uint64
 	mayEvict bool
-	took     time.Duration // the last plan
 	// clearing is what the present plan waits for, nil when that is nothing.
 	clearing *clearing
 	// sought is the generation of the cluster when the last search for victims failed, 0 for

@@ -17,9 +17,11 @@ type Limits struct {
 	Gather time.Duration
 	// Evict is how long the scheduler has to evict the victims of a gang before muster does.
 	Evict time.Duration
-	// Tick is how often what hangs on time is looked after. A group that waits is planned
-	// anew when the cluster has changed since, and no sooner than Retry after the last time.
-	Tick, Retry time.Duration
+	// Tick is how often what hangs on time is looked after.
+	Tick time.Duration
+	// Retry is how often it is looked whether the cluster has changed, so that groups that wait
+	// are to be planned anew.
+	Retry time.Duration
 	// Renew is how often assumptions are renewed: well within their time to live.
 	Renew time.Duration
 	// Few is how many nodes the scheduler may look at for a pod before it is worth a write to
@@ -32,7 +34,7 @@ type Limits struct {
 func DefaultLimits(bind, filter, assume time.Duration) Limits {
 	return Limits{
 		Timeout: time.Minute, Hold: bind - bind/10, DenyTTL: 3 * time.Second, PlanTime: filter / 2,
-		Gather: 20 * time.Millisecond, Evict: time.Second, Tick: 100 * time.Millisecond, Retry: 200 * time.Millisecond, Renew: assume / 4,
+		Gather: 20 * time.Millisecond, Evict: time.Second, Tick: 100 * time.Millisecond, Retry: 25 * time.Millisecond, Renew: assume / 4,
 		Few: 600,
 	}
 }

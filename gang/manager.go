@@ -65,6 +65,7 @@ type Manager struct {
 	epoch    func() record.Epoch
 	write    func(*commit) // has the records of a commit written, and returns at once
 	metrics  *metrics
+	ahead    ahead
 	inbox    inbox
 	gates    configv1alpha2.GangGates
 
@@ -105,12 +106,18 @@ func (m *Manager) Run(ctx context.Context) {
 	defer stop()
 	tick := m.clock.NewTicker(m.limits.Tick)
 	defer tick.Stop()
+	retry := m.clock.NewTicker(m.limits.Retry)
+	defer retry.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-m.inbox.filled:
 			m.gather(ctx)
+		case <-retry.C():
+			if m.cluster.Snapshot().Generation == m.ahead.passed {
+				continue
+			}
 		case <-tick.C():
 			m.expire()
 		}

@@ -43,7 +43,7 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 			continue
 		case why != "":
 			m.deny(g, status.Unschedulable, why, errRefused)
-			m.restAfter(parts, now)
+			lookedAt(parts, now)
 			return ReasonNoPlace
 		}
 		for _, p := range anew {
@@ -125,8 +125,7 @@ func (m *Manager) tryPlan(parts []part, asking *member) (why string, err error) 
 	plan := placement.New(parts[0].store, pods, m.seed)
 	defer plan.Close()
 	places, why := m.placeAll(plan, parts, started.Add(m.limits.PlanTime))
-	parts[0].took = m.clock.Since(started)
-	m.metrics.planning.Observe(parts[0].took.Seconds())
+	m.metrics.planning.Observe(m.clock.Since(started).Seconds())
 	if why != "" {
 		return why, nil
 	}
@@ -209,13 +208,11 @@ func shortfall(outcome placement.Outcome, atLeast, nodes int) string {
 	return why
 }
 
-// restAfter follows a plan that failed on a generation of the cluster. The next one, ahead
-// of the scheduler, is made when the cluster has changed, but planning never takes more than
-// a small part of the time.
-func (m *Manager) restAfter(parts []part, generation uint64) {
-	again := m.clock.Now().Add(max(m.limits.Retry, 10*parts[0].took))
+// lookedAt follows a plan that failed on a generation of the cluster. The next one, ahead of
+// the scheduler, is made when the cluster has changed.
+func lookedAt(parts []part, generation uint64) {
 	for _, p := range parts {
-		p.looked, p.again = generation, again
+		p.looked, p.again = generation, time.Time{}
 	}
 }
 
@@ -240,31 +237,45 @@ func (m *Manager) deny(g *group, reason status.Reason, why string, err error) {
 }
 
 // planAhead plans the groups that are complete before the scheduler asks about them, and
-// those that were denied when there is a place for them now.
+// those that were denied when there is a place for them now. Plans that fail never take more
+// than a small part of the time.
 func (m *Manager) planAhead() {
+	if m.clock.Now().Before(m.ahead.again) {
+		return
+	}
+	m.ahead.passed = m.cluster.Snapshot().Generation
 	m.mu.Lock()
 	m.receive()
 	groups := m.inOrder()
 	m.mu.Unlock()
+	var inVain time.Duration
 	for _, g := range groups {
-		m.planOneAhead(g) // filter calls may come between
+		inVain += m.planOneAhead(g) // filter calls may come between
 	}
+	m.ahead.again = m.clock.Now().Add(10 * inVain)
 }
 
-func (m *Manager) planOneAhead(g *group) {
+// planOneAhead says how long it took to find no place.
+func (m *Manager) planOneAhead(g *group) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.groups[g.key] != g || len(g.members) == 0 || m.clock.Now().Before(g.again) {
-		return
+	started := m.clock.Now()
+	if m.groups[g.key] != g || len(g.members) == 0 || started.Before(g.again) {
+		return 0
 	}
 	parts, reason := m.bundle(g)
-	if reason != "" {
-		return
-	}
 	switch {
-	case anyMissing(parts):
-		m.plan(parts, nil)
+	case reason != "":
 	case startedAll(parts):
 		m.wakeRefused(g)
+	case anyMissing(parts) && m.plan(parts, nil) != "":
+		return m.clock.Since(started)
 	}
+	return 0
+}
+
+// ahead is the pace of planning ahead. It belongs to Run.
+type ahead struct {
+	passed uint64    // the generation of the cluster when all groups were looked at last
+	again  time.Time // when they may be looked at again
 }
