@@ -28,15 +28,23 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return exitOK
 	}
+	if status, ok := errors.AsType[exitStatus](err); ok {
+		return int(status)
+	}
 	for _, line := range errorLines(err) {
 		fmt.Fprintf(stderr, "muster: %s\n", line)
 	}
 	if usage, ok := errors.AsType[*usageError](err); ok {
 		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", usage.command)
-		return exitUsage
+		return usage.status()
 	}
 	return exitFailure
 }
+
+// exitStatus is the end of a command that did its work, and tells something by its status.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
@@ -66,6 +74,7 @@ about muster, the other runs muster.`,
 		newServeCommand(),
 		newConfigCommand(),
 		newSchedulerConfigCommand(),
+		newPlanCommand(),
 		newVersionCommand(),
 	)
 	return group(root)
@@ -99,6 +108,23 @@ func noArguments(cmd *cobra.Command, args []string) error {
 type usageError struct {
 	command string
 	err     error
+	failure bool // the exit status is that of any other error
+}
+
+// asFailure makes a wrong command line end like any other error, where the usual exit status
+// says something else.
+func asFailure(err error) error {
+	if usage, ok := errors.AsType[*usageError](err); ok {
+		usage.failure = true
+	}
+	return err
+}
+
+func (e *usageError) status() int {
+	if e.failure {
+		return exitFailure
+	}
+	return exitUsage
 }
 
 func usagef(cmd *cobra.Command, format string, args ...any) error {

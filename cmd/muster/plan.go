@@ -1,0 +1,208 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/rescheduler/planner"
+	"muster.dev/muster/rescheduler/preview"
+)
+
+// What the exit status of 'muster plan' tells.
+const (
+	exitPlanFound = 2
+	exitNoPlan    = 3
+)
+
+func newPlanCommand() *cobra.Command {
+	var flags planFlags
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Show which pods to move so that pending ones get a place; change nothing",
+		Long: `plan looks at a cluster once, works out which pods to move, and prints that. It
+changes nothing.
+
+With --policy MakeRoom, the default, pods are moved so that pending pods and gangs
+get a place. With --policy Coalesce, nodes become empty, so that they can be
+removed. Every step has a place to go to by all predicates of the pod's profile
+when it is its turn, and no step breaks a PodDisruptionBudget or one of the budgets
+below. Each step says why; so does each pod that gets no place.
+
+The cluster is the one of --kubeconfig, or that of files which kubectl wrote. Such a
+dump needs all that ties pods to nodes: nodes, pods, and of persistentvolumes,
+persistentvolumeclaims, storageclasses, namespaces, services, replicasets,
+statefulsets and poddisruptionbudgets what there is.
+
+Never moved are static pods, pods of DaemonSets, critical ones, those that are being
+deleted, those without a controller and those that are annotated not to be evicted.
+Pods with local storage or claims are moved only when a flag allows it.
+
+The exit status is 0 when there is nothing to do, 2 when there is a plan, 3 when pods
+wait and there is none, and 1 after an error, a wrong command line included.`,
+		Example: `  # What would have to move in this cluster for the pods that wait?
+  muster plan --kubeconfig ~/.kube/config
+
+  # The same for a dump, with two evictions at most.
+  kubectl get nodes,pods,replicasets,poddisruptionbudgets -A -o yaml | muster plan -f - --max-evictions 2
+
+  # Which nodes could be removed?
+  muster plan -f dump.yaml --policy Coalesce -o json | jq .emptied`,
+		Args: func(cmd *cobra.Command, args []string) error { return asFailure(noArguments(cmd, args)) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			outcome, err := flags.run(cmd)
+			switch {
+			case err != nil:
+				return err
+			case outcome == preview.Found:
+				return exitStatus(exitPlanFound)
+			case outcome == preview.NoPlan:
+				return exitStatus(exitNoPlan)
+			}
+			return nil
+		},
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return asFailure(&usageError{command: cmd.CommandPath(), err: err})
+	})
+	flags.register(cmd.Flags())
+	return cmd
+}
+
+type planFlags struct {
+	config     string
+	kubeconfig string
+	files      []string
+	policy     string
+	output     string
+	nodes      int
+	seed       uint64
+	limits     planner.Limits
+	budgets    planner.Budgets
+	rules      planner.Rules
+
+	belowPriority    int32
+	selector         string
+	nodeSelector     string
+	namespaces       []string
+	exceptNamespaces []string
+}
+
+func (f *planFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.config, "config", "", "configuration `FILE`, of which the profiles are read (default: what 'muster config default' prints)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
+	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE` written by 'kubectl get ... -A -o yaml' or -o json, instead of an API server; - is standard input; may be repeated")
+	flags.StringVar(&f.policy, "policy", string(preview.MakeRoom), fmt.Sprintf("what to plan for, one of %v", preview.Policies()))
+	flags.StringVarP(&f.output, "output", "o", string(preview.Table), fmt.Sprintf("`FORMAT` of the plan, one of %v", preview.Formats()))
+	flags.IntVar(&f.nodes, "max-nodes", 0, "with Coalesce, empty at most so many nodes, 0 for any number")
+	flags.Uint64Var(&f.seed, "seed", 0, "the same seed gives the same plan, as long as time suffices")
+	flags.IntVar(&f.limits.Hops, "hops", 3, "how many moves may hang on one another; with 1, pods only move to room that is free already")
+	flags.DurationVar(&f.limits.Time, "time", 10*time.Second, "how long to search")
+
+	flags.IntVar(&f.budgets.Total, "max-evictions", 0, "evict at most so many pods, 0 for any number; so for the next three")
+	flags.IntVar(&f.budgets.PerNode, "max-evictions-per-node", 0, "evict at most so many pods of one node")
+	flags.IntVar(&f.budgets.PerNamespace, "max-evictions-per-namespace", 0, "evict at most so many pods of one namespace")
+	flags.IntVar(&f.budgets.PerWorkload, "max-evictions-per-workload", 0, "evict at most so many pods of one controller")
+
+	flags.BoolVar(&f.rules.AllowLocalStorage, "allow-local-storage", false, "move pods with an emptyDir or a hostPath, too: what is in there is lost")
+	flags.BoolVar(&f.rules.AllowClaims, "allow-claims", false, "move pods with persistent volume claims, too")
+	flags.BoolVar(&f.rules.AllowHigherPriority, "allow-higher-priority", false, "move pods for those of lower priority, too")
+	flags.Int32Var(&f.belowPriority, "below-priority", math.MaxInt32, "move only pods of lower priority than this")
+	flags.StringVarP(&f.selector, "selector", "l", "", "move only pods whose labels match")
+	flags.StringVar(&f.nodeSelector, "node-selector", "", "move only pods on nodes whose labels match")
+	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "move only pods of these namespaces")
+	flags.StringSliceVar(&f.exceptNamespaces, "except-namespaces", nil, "move no pods of these namespaces")
+	flags.DurationVar(&f.rules.MinAge, "min-age", 0, "move only pods that have run for so long")
+	flags.IntVar(&f.rules.MinReplicas, "min-replicas", 0, "move only pods whose controller has so many on nodes")
+}
+
+// run prints a plan.
+func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
+	logger, err := newLogger(cmd.ErrOrStderr(), slog.LevelWarn, formatText)
+	if err != nil {
+		return preview.Nothing, err
+	}
+	options := preview.Options{
+		Files: f.files, Stdin: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Logger: logger, Clock: clock.RealClock{},
+		Policy: preview.Policy(f.policy), Format: preview.Format(f.output), Nodes: f.nodes, Seed: f.seed,
+		Limits: f.limits, Budgets: f.budgets,
+	}
+	if err := f.check(); err != nil {
+		return preview.Nothing, asFailure(usagef(cmd, "%w", err))
+	}
+	if options.Rules, err = f.evictability(); err != nil {
+		return preview.Nothing, asFailure(usagef(cmd, "%w", err))
+	}
+	config, warnings, err := loadConfig(f.config)
+	if err != nil {
+		return preview.Nothing, err
+	}
+	for _, warning := range warnings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
+	}
+	options.Config = config
+	if len(f.files) == 0 {
+		config.ClientConnection.Kubeconfig = cmp.Or(f.kubeconfig, config.ClientConnection.Kubeconfig)
+		if options.RESTConfig, err = restConfig(config.ClientConnection); err != nil {
+			return preview.Nothing, fmt.Errorf("connect to the API server: %w", err)
+		}
+	}
+	return preview.Run(cmd.Context(), options)
+}
+
+// check names the first flag that makes no sense.
+func (f *planFlags) check() error {
+	switch {
+	case len(f.files) > 0 && f.kubeconfig != "":
+		return errors.New("--filename and --kubeconfig exclude each other: files stand in for the API server")
+	case !slices.Contains(preview.Policies(), preview.Policy(f.policy)):
+		return fmt.Errorf("--policy: %q is none of %v", f.policy, preview.Policies())
+	case !slices.Contains(preview.Formats(), preview.Format(f.output)):
+		return fmt.Errorf("--output: %q is none of %v", f.output, preview.Formats())
+	case f.limits.Hops < 1:
+		return fmt.Errorf("--hops: %d is less than 1", f.limits.Hops)
+	case f.limits.Time <= 0:
+		return fmt.Errorf("--time: %s is no time", f.limits.Time)
+	}
+	for name, bound := range map[string]int{
+		"--max-nodes": f.nodes, "--max-evictions": f.budgets.Total, "--max-evictions-per-node": f.budgets.PerNode,
+		"--max-evictions-per-namespace": f.budgets.PerNamespace, "--max-evictions-per-workload": f.budgets.PerWorkload, "--min-replicas": f.rules.MinReplicas,
+	} {
+		if bound < 0 {
+			return fmt.Errorf("%s: %d is less than 0", name, bound)
+		}
+	}
+	return nil
+}
+
+// evictability are the rules that the flags make.
+func (f *planFlags) evictability() (rules planner.Rules, err error) {
+	rules = f.rules
+	rules.Namespaces, rules.ExceptNamespaces = sets.New(f.namespaces...), sets.New(f.exceptNamespaces...)
+	if f.belowPriority != math.MaxInt32 {
+		rules.BelowPriority = &f.belowPriority
+	}
+	for _, s := range []struct {
+		flag, text string
+		to         *labels.Selector
+	}{{"--selector", f.selector, &rules.Selector}, {"--node-selector", f.nodeSelector, &rules.Nodes}} {
+		if strings.TrimSpace(s.text) == "" {
+			continue
+		}
+		if *s.to, err = labels.Parse(s.text); err != nil {
+			return rules, fmt.Errorf("%s: %q: %w", s.flag, s.text, err)
+		}
+	}
+	return rules, nil
+}

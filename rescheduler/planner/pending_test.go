@@ -1,0 +1,46 @@
+package planner
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+func TestPendingPodsOfAGangAreOneGroup(t *testing.T) {
+	s := newScene()
+	podGroup := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupX + "/" + v1alpha1.Version, "kind": v1alpha1.Kind,
+		"metadata": map[string]any{"name": "h", "namespace": "default"}, "spec": map[string]any{"minMember": int64(2)},
+	}}
+	s.cluster.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), podGroup)
+	of := func(podGroup string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Labels[v1alpha1.LabelX] = podGroup }
+	}
+	s.set(
+		t, node("a", "4"), pod("g-9", "a", "1", inGang("g", 3)),
+		pod("x-1", "", "1"), pod("g-1", "", "1", inGang("g", 3)), pod("g-2", "", "1", inGang("g", 3)), pod("g-3", "", "1", inGang("g", 3)),
+		pod("h-1", "", "1", of("h")), pod("h-2", "", "1", of("h")), pod("h-3", "", "1", of("h")),
+		pod("i-1", "", "1", of("i")), pod("i-2", "", "1", of("i")),
+	)
+	type group struct {
+		Name          string
+		Pods, AtLeast int
+	}
+	var got []group
+	for _, g := range s.groups() {
+		got = append(got, group{g.Name, len(g.Pods), g.AtLeast})
+	}
+	want := []group{
+		{"default/g", 3, 2},   // of three, one is there
+		{"default/h", 3, 2},   // as its PodGroup says
+		{"default/i", 2, 2},   // nothing says how many
+		{"default/x-1", 1, 1}, // a pod for itself
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,150 @@
+package preview
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/rescheduler/planner"
+)
+
+// Format is how a plan is printed.
+type Format string
+
+// The formats.
+const (
+	Table Format = "table"
+	YAML  Format = "yaml"
+	JSON  Format = "json"
+)
+
+// Formats are all there are.
+func Formats() []Format { return []Format{Table, YAML, JSON} }
+
+// document is a plan as it is printed.
+type document struct {
+	Policy     Policy      `json:"policy"`
+	Steps      []step      `json:"steps"`
+	Placements []placement `json:"placements,omitempty"`
+	Unplaced   []refusal   `json:"unplaced,omitempty"`
+	Emptied    []string    `json:"emptied,omitempty"`
+	Kept       []refusal   `json:"kept,omitempty"`
+	// Cost is that of all steps, 1 for a plain eviction.
+	Cost    float64 `json:"cost"`
+	Late    bool    `json:"late,omitempty"`
+	Figures struct {
+		Before figures `json:"before"`
+		After  figures `json:"after"`
+	} `json:"figures"`
+}
+
+type step struct {
+	Pod  string  `json:"pod"`
+	Gang string  `json:"gang,omitempty"`
+	From string  `json:"from"`
+	To   string  `json:"to"`
+	Why  string  `json:"why"`
+	Cost float64 `json:"cost"`
+}
+
+type placement struct {
+	Pod   string  `json:"pod"`
+	Group string  `json:"group,omitempty"`
+	Node  string  `json:"node"`
+	After int     `json:"afterSteps"`
+	Why   string  `json:"why"`
+	Cost  float64 `json:"cost"`
+}
+
+type refusal struct {
+	Name    string   `json:"name"`
+	Reason  string   `json:"reason"`
+	Details []detail `json:"details,omitempty"`
+}
+
+type detail struct {
+	Nodes  int    `json:"nodes,omitempty"`
+	Pods   int    `json:"pods,omitempty"`
+	Reason string `json:"reason"`
+}
+
+type figures struct {
+	PendingPods   int                             `json:"pendingPods"`
+	EmptyNodes    int                             `json:"emptyNodes"`
+	Evictions     int                             `json:"evictions"`
+	Fragmentation map[corev1.ResourceName]float64 `json:"fragmentation"`
+}
+
+// newDocument is a plan for so many pods that wait.
+func newDocument(policy Policy, problem *planner.Problem, plan *planner.Plan, waiting int) *document {
+	d := &document{Policy: policy, Steps: []step{}, Cost: plain(plan.Cost), Late: plan.Late, Unplaced: refusals(plan.Unplaced), Kept: refusals(plan.Kept)}
+	for _, s := range plan.Steps {
+		d.Steps = append(d.Steps, step{Pod: name(s.Pod), Gang: s.Gang, From: s.From.Name, To: s.To.Name, Why: s.Why, Cost: plain(s.Cost)})
+	}
+	for _, p := range plan.Placements {
+		shown := placement{Pod: name(p.Pod), Node: p.Node.Name, After: p.After, Why: p.Why, Cost: plain(p.Cost)}
+		if p.Group != shown.Pod {
+			shown.Group = p.Group
+		}
+		d.Placements = append(d.Placements, shown)
+	}
+	for _, node := range plan.Emptied {
+		d.Emptied = append(d.Emptied, node.Name)
+	}
+	before, after := problem.Figures(plan)
+	d.Figures.Before = figures{PendingPods: waiting, EmptyNodes: before.EmptyNodes, Fragmentation: rounded(before.Fragmentation)}
+	d.Figures.After = figures{
+		PendingPods: waiting - len(plan.Placements), EmptyNodes: after.EmptyNodes, Evictions: len(plan.Steps), Fragmentation: rounded(after.Fragmentation),
+	}
+	return d
+}
+
+func name(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// plain is a cost in plain evictions.
+func plain(cost int64) float64 { return float64(cost) / 1000 }
+
+func rounded(shares map[corev1.ResourceName]float64) map[corev1.ResourceName]float64 {
+	for name, share := range shares {
+		shares[name] = math.Round(share*1000) / 1000
+	}
+	return shares
+}
+
+func refusals(from []planner.Refusal) []refusal {
+	var all []refusal
+	for _, r := range from {
+		shown := refusal{Name: r.Name, Reason: r.Reason}
+		for _, d := range r.Details {
+			shown.Details = append(shown.Details, detail{Nodes: d.Nodes, Pods: d.Pods, Reason: d.Reason})
+		}
+		all = append(all, shown)
+	}
+	return all
+}
+
+func (d *document) print(out io.Writer, format Format) error {
+	var text []byte
+	var err error
+	switch format {
+	case YAML:
+		text, err = yaml.Marshal(d)
+	case JSON:
+		text, err = json.MarshalIndent(d, "", "  ")
+		text = append(text, '\n')
+	case Table:
+		return d.table(out)
+	default:
+		return fmt.Errorf("format %q: want one of %v", format, Formats())
+	}
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}

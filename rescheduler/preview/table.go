@@ -1,0 +1,105 @@
+package preview
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// table prints a plan for people.
+func (d *document) table(out io.Writer) error {
+	var text bytes.Buffer
+	if len(d.Steps) > 0 {
+		columns(&text, "STEP\tPOD\tFROM\tTO\tCOST\tWHY", func(row func(...any)) {
+			for i, s := range d.Steps {
+				why := s.Why
+				if s.Gang != "" {
+					why += " (gang " + s.Gang + ")"
+				}
+				row(i+1, s.Pod, s.From, s.To, fmt.Sprintf("%.2f", s.Cost), why)
+			}
+		})
+	}
+	if len(d.Placements) > 0 {
+		columns(&text, "PENDING POD\tNODE\tAFTER STEP\tWHY", func(row func(...any)) {
+			for _, p := range d.Placements {
+				row(p.Pod, p.Node, p.After, p.Why)
+			}
+		})
+	}
+	if len(d.Emptied) > 0 {
+		fmt.Fprintf(&text, "EMPTIED NODES\n%s\n\n", strings.Join(d.Emptied, "\n"))
+	}
+	refused(&text, "NO PLACE FOR", d.Unplaced)
+	refused(&text, "NODES THAT STAY", d.Kept)
+	if d.Late {
+		fmt.Fprint(&text, "The search ended because its time was up: with more (--time), it may find more.\n\n")
+	}
+	d.summary(&text)
+	_, err := out.Write(text.Bytes())
+	return err
+}
+
+func columns(out io.Writer, header string, rows func(row func(...any))) {
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, header)
+	rows(func(cells ...any) {
+		for i, cell := range cells {
+			if i > 0 {
+				fmt.Fprint(table, "\t")
+			}
+			fmt.Fprint(table, cell)
+		}
+		fmt.Fprintln(table)
+	})
+	table.Flush()
+	fmt.Fprintln(out)
+}
+
+func refused(out io.Writer, header string, all []refusal) {
+	if len(all) == 0 {
+		return
+	}
+	columns(out, header+"\tREASON\tDETAILS", func(row func(...any)) {
+		for _, r := range all {
+			var details []string
+			for _, d := range r.Details {
+				details = append(details, d.String())
+			}
+			row(r.Name, r.Reason, strings.Join(details, "; "))
+		}
+	})
+}
+
+// String is as in "3 pods: it has local storage".
+func (d detail) String() string {
+	count, what := d.Nodes, "node"
+	if d.Pods > 0 {
+		count, what = d.Pods, "pod"
+	}
+	if count != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s: %s", count, what, d.Reason)
+}
+
+func (d *document) summary(out io.Writer) {
+	before, after := d.Figures.Before, d.Figures.After
+	columns(out, "\tBEFORE\tAFTER", func(row func(...any)) {
+		row("pending pods", before.PendingPods, after.PendingPods)
+		row("empty nodes", before.EmptyNodes, after.EmptyNodes)
+		row("evictions", before.Evictions, after.Evictions)
+		for _, name := range slices.Sorted(maps.Keys(before.Fragmentation)) {
+			row("fragmentation of "+string(name), percent(before.Fragmentation[name]), percent(after.Fragmentation[name]))
+		}
+	})
+	if len(d.Steps) == 0 && len(d.Unplaced) == 0 {
+		fmt.Fprintln(out, "There is nothing to do.")
+	}
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.0f%%", share*100) }
