@@ -108,6 +108,10 @@ bench-verbs: ## Measure filter and prioritize against an empty extender
 bench-predicates: ## Measure what remembered verdicts save
 	cd e2e && go run ./cmd/benchpredicates
 
+.PHONY: bench-load-core
+bench-load-core: ## Measure what LoadAware costs: a node, and the filter while nodes are measured
+	go test ./loadaware ./server -run '^$$' -bench '^BenchmarkLoad' -benchtime 1x -v | grep -E '^(figure|FAIL|---)'
+
 .PHONY: bench-placement
 bench-placement: ## Measure what it costs to plan places for many pods, and pods/s with nominations
 	go test ./placement -run '^$$' -bench . -benchtime 9x

@@ -100,7 +100,7 @@ func BenchmarkVerbs(b *testing.B) {
 	}
 }
 
-func benchExtender(b *testing.B, nodes int, selection v1alpha2.NodeSelection) (*Extender, []byte) {
+func benchExtender(b *testing.B, nodes int, selection v1alpha2.NodeSelection, plugins ...v1alpha2.Plugin) (*Extender, []byte) {
 	b.Helper()
 	log := slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
@@ -125,6 +125,7 @@ func benchExtender(b *testing.B, nodes int, selection v1alpha2.NodeSelection) (*
 	must(b, c.Set(pending))
 	config := v1alpha2.Default()
 	config.Profiles[0].NodeSelection = selection
+	config.Profiles[0].Plugins.Filter.Enabled, config.Profiles[0].Plugins.Score.Enabled = plugins, plugins
 	stores, err := newStores(log, c, prometheus.NewRegistry(), config)
 	must(b, err)
 	extender := newExtender(log, c, nil, stores.profiles)
