@@ -54,10 +54,12 @@ func (p part) counted() int {
 
 // started says that members may start one by one.
 func (p part) started() bool {
-	if p.spec.policy.MatchPolicy == v1alpha1.MatchOnceSatisfied && (p.satisfied || p.spec.satisfied) {
-		return true
-	}
-	return p.counted() >= p.spec.minMember
+	return p.satisfiedOnce() || p.counted() >= p.spec.minMember
+}
+
+// satisfiedOnce says that quorum was reached once, and that this is enough for good.
+func (p part) satisfiedOnce() bool {
+	return p.spec.policy.MatchPolicy == v1alpha1.MatchOnceSatisfied && (p.satisfied || p.spec.satisfied)
 }
 
 // missing is how many members have to get a place yet.

@@ -33,7 +33,8 @@ type toRecord struct {
 }
 
 // commit has all held members go when there are enough in every part, and their nodes are
-// still there. The first time, that is recorded on the PodGroups before.
+// still there. Unless as many as must start together are bound already, that is recorded on the
+// PodGroups before.
 func (m *Manager) commit(parts []part) {
 	for _, p := range parts {
 		if !p.quorate() || p.recording != nil {
@@ -45,7 +46,7 @@ func (m *Manager) commit(parts []part) {
 	}
 	c := &commit{parts: parts, records: m.toRecord(parts), until: earliestEnd(parts)}
 	switch {
-	case !startedAll(parts) && !m.clock.Now().Before(c.until):
+	case (len(c.records) > 0 || !startedAll(parts)) && !m.clock.Now().Before(c.until):
 		return // expire denies it
 	case len(c.records) == 0:
 		m.start(parts)
@@ -57,11 +58,11 @@ func (m *Manager) commit(parts []part) {
 	m.write(c)
 }
 
-// toRecord are the records to write: of the parts with a PodGroup that have not started.
+// toRecord are the records to write: of the parts with a PodGroup whose members may not go yet.
 func (m *Manager) toRecord(parts []part) []toRecord {
 	var all []toRecord
 	for _, p := range parts {
-		if p.started() || p.spec.from == nil {
+		if p.spec.from == nil || p.mayFollow() {
 			continue
 		}
 		all = append(all, toRecord{p.group, p.spec.from, record.Record{
@@ -70,6 +71,19 @@ func (m *Manager) toRecord(parts []part) []toRecord {
 	}
 	return all
 }
+
+// mayFollow says that members may go without another record: after as many as must start
+// together that are bound, or that are recorded to have been let go. It is not enough that as
+// many are on their way: those may have followed others that are gone, and fail.
+func (p part) mayFollow() bool {
+	if !p.started() {
+		return false
+	}
+	return p.satisfiedOnce() || p.wereBound() >= p.spec.minMember || p.unfinished() != nil
+}
+
+// wereBound is how many pods are bound, or were and have succeeded.
+func (g *group) wereBound() int { return g.counts[bound] + g.done.succeeded.Len() }
 
 // earliestEnd is when the first of the held calls ends, or the time of a group is over.
 func earliestEnd(parts []part) time.Time {
@@ -80,7 +94,7 @@ func earliestEnd(parts []part) time.Time {
 		}
 	}
 	for _, p := range parts {
-		if !p.planned.IsZero() {
+		if !p.started() && !p.planned.IsZero() {
 			first(p.deadline(p.spec))
 		}
 		for _, member := range p.in(held) {
@@ -200,7 +214,7 @@ func (g *group) unfinished() *record.Record {
 
 // complete notes that all that was committed is bound.
 func (g *group) complete() {
-	if r := g.lastRecord(); r != nil && g.counts[bound]+g.done.succeeded.Len() >= r.MinMember {
+	if r := g.lastRecord(); r != nil && g.wereBound() >= r.MinMember {
 		g.completed = r.Time
 	}
 }

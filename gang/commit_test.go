@@ -183,6 +183,32 @@ func TestNoStartBeginsWhenTheTimeOfAHeldCallIsUp(t *testing.T) {
 	})
 }
 
+func TestMembersThatFollowOthersAreRecordedAnewWhenTooFewAreBound(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 5, "1")
+		p.set(node("a", "8"), podGroup("g", 2))
+		p.set(objects(pods[:2])...)
+		p.after(time.Second)
+		p.wantHeld("when there are two", false, p.start(pods[:2]...)...)
+		p.after(time.Second)
+		p.set(objects(pods[2:])...)
+		for _, pod := range pods[2:4] {
+			if err := p.Permit(p.Context(), pod.UID, "a"); err != nil { // and the API server takes its time
+				t.Error(err)
+			}
+		}
+		p.wantRecords(record.Record{Members: 2, MinMember: 2})
+		p.delete(pods[:2]...)
+		letThrough := p.slowly()
+		last := p.bind(pods[4], "a")
+		p.after(time.Second)
+		p.wantHeld("when two others are on their way, and nobody is bound", true, last)
+		letThrough()
+		p.wantHeld("when that is recorded", false, last)
+		p.wantRecords(record.Record{Members: 2, MinMember: 2}, record.Record{Members: 3, MinMember: 2})
+	})
+}
+
 func TestAGroupWithoutAnObjectHasNoRecord(t *testing.T) {
 	run(t, func(p *process) {
 		pods := members("g", 2, "1", func(pod *corev1.Pod) {

@@ -26,6 +26,8 @@
 //     later one has overtaken, and the number that was asked for then stands until as many are
 //     bound. The record is written without the lock, while the members are held; who may go
 //     is decided when it is written. It is not begun when the time is up.
+//   - A member that comes later goes without a record of its own only after as many that are
+//     bound, or recorded and not bound yet. Others on their way are no quorum to it.
 //   - A pod that has succeeded counts as bound, one that has failed as gone.
 //   - A held call ends before kube-scheduler gives it up: with quorum, or with an error for
 //     all of its group.

@@ -153,7 +153,7 @@ func (m *Manager) expire() {
 			continue
 		}
 		waits := m.awaiting(parts, nil)
-		if m.late(g, parts[0].spec, now) {
+		if parts[0].late(now) {
 			if waits {
 				m.deny(g, status.TimedOut, "pods that are to be evicted for it were not gone when the time was up", errTimeout)
 				continue
@@ -172,13 +172,14 @@ func (m *Manager) expire() {
 	}
 }
 
-// late says whether a plan or a held call has waited too long.
-func (m *Manager) late(g *group, spec *spec, now time.Time) bool {
-	if !now.Before(g.deadline(spec)) {
+// late says whether a plan or a held call has waited too long. The plan of a gang that has
+// started is over once no member is to come to its place.
+func (p part) late(now time.Time) bool {
+	if (!p.started() || p.counts[placed] > 0) && !now.Before(p.deadline(p.spec)) {
 		return true
 	}
-	for _, p := range g.members {
-		if p.hold != nil && !now.Before(p.hold.until) {
+	for _, member := range p.members {
+		if member.hold != nil && !now.Before(member.hold.until) {
 			return true
 		}
 	}
