@@ -66,9 +66,9 @@ wait and there is none, and 1 after an error, a wrong command line included.`,
 			case err != nil:
 				return err
 			case outcome == preview.Found:
-				return exitStatus(exitPlanFound)
+				return statusError(exitPlanFound)
 			case outcome == preview.NoPlan:
-				return exitStatus(exitNoPlan)
+				return statusError(exitNoPlan)
 			}
 			return nil
 		},

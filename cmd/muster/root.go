@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return exitOK
 	}
-	if status, ok := errors.AsType[exitStatus](err); ok {
+	if status, ok := errors.AsType[statusError](err); ok {
 		return int(status)
 	}
 	for _, line := range errorLines(err) {
@@ -41,10 +41,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitFailure
 }
 
-// exitStatus is the end of a command that did its work, and tells something by its status.
-type exitStatus int
+// statusError is the end of a command that did its work, and tells something by its status.
+type statusError int
 
-func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
