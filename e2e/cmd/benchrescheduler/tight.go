@@ -45,6 +45,7 @@ func againstOptimum(ctx context.Context, o options, t *trace, out, progress io.W
 		fmt.Fprintln(progress, "SKIPPED: there is no cbc (Debian: coinor-cbc), so there is no optimum to hold plans against")
 		return nil
 	}
+	var all []float64
 	for _, hops := range []int{1, 4} {
 		var s sums
 		for seed := range o.cases {
@@ -69,7 +70,9 @@ func againstOptimum(ctx context.Context, o options, t *trace, out, progress io.W
 			name = "multihop"
 		}
 		s.print(out, name)
+		all = append(all, s.ratios...)
 	}
+	figure(out, "evictions_vs_optimum", mean(all))
 	return nil
 }
 
@@ -104,14 +107,18 @@ func (s *sums) add(plan *planner.Plan, best solution) {
 }
 
 func (s *sums) print(out io.Writer, name string) {
-	mean := 0.0
-	for _, ratio := range s.ratios {
-		mean += ratio / float64(len(s.ratios))
-	}
 	figure(out, "placed_vs_optimum_"+name, float64(s.placed)/float64(max(1, s.optimum)))
-	figure(out, "evictions_vs_optimum_"+name, mean)
+	figure(out, "evictions_vs_optimum_"+name, mean(s.ratios))
 	fmt.Fprintf(out, "figure optimum_unknown_%s=%d\n", name, s.unknown)
 	if s.exceeded > 0 {
 		fmt.Fprintf(out, "%d plans are better than the optimum: one of the two models is wrong\n", s.exceeded)
 	}
+}
+
+func mean(ratios []float64) float64 {
+	sum := 0.0
+	for _, ratio := range ratios {
+		sum += ratio
+	}
+	return sum / float64(max(1, len(ratios)))
 }
