@@ -38,12 +38,14 @@ const (
 	AspectAnnotations
 	// AspectUsage is what was measured on the node.
 	AspectUsage
+	// AspectExpected is the pods that are likely to come to the node.
+	AspectExpected
 )
 
 // Aspects of the cluster as a whole. They include that an object comes or goes.
 const (
 	// AspectPersistentVolume is any PersistentVolume.
-	AspectPersistentVolume = AspectUsage << (1 + iota)
+	AspectPersistentVolume = AspectExpected << (1 + iota)
 	// AspectPersistentVolumeClaim is any PersistentVolumeClaim.
 	AspectPersistentVolumeClaim
 	// AspectStorageClass is any StorageClass.
@@ -72,7 +74,7 @@ const AspectNode = AspectPersistentVolume - 1
 func (a Aspect) String() string {
 	names := [...]string{
 		"allocatable", "labels", "taints", "unschedulable", "conditions", "images", "csi", "requested", "ports", "pods",
-		"podstates", "annotations", "usage",
+		"podstates", "annotations", "usage", "expected",
 		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "volumeattachments",
 		"namespaces", "services", "selectors", "poddisruptionbudgets", "custom",
 	}

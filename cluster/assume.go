@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 )
 
 var (
@@ -28,7 +29,7 @@ const (
 type assumption struct {
 	node    string
 	expires time.Time
-	timer   *time.Timer
+	timer   clock.Timer
 }
 
 // Assume makes a pod count on a node from now on, provided that the node is
@@ -54,9 +55,9 @@ func (c *Cluster) AssumeAll(pods []*Pod, on *Node) error {
 	for _, pod := range pods {
 		c.settle(pod.UID, outcomeReleased)
 		c.put(pod, on.Name)
-		a := &assumption{node: on.Name, expires: time.Now().Add(c.assumeTTL)}
+		a := &assumption{node: on.Name, expires: c.clock.Now().Add(c.assumeTTL)}
 		c.assumed[pod.UID] = a
-		a.timer = time.AfterFunc(c.assumeTTL, func() { c.expire(pod, a) })
+		a.timer = c.clock.AfterFunc(c.assumeTTL, func() { c.expire(pod, a) })
 	}
 	return nil
 }
@@ -77,16 +78,17 @@ func (c *Cluster) Renew(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.assumed[uid]; a != nil {
-		a.expires = time.Now().Add(c.assumeTTL)
+		a.expires = c.clock.Now().Add(c.assumeTTL)
 		a.timer.Reset(c.assumeTTL)
 	}
 }
 
-// Release ends an assumption: the pod no longer counts on the node. It does
-// nothing to a pod that is not assumed.
+// Release ends an assumption: the pod no longer counts on the node, and is expected on
+// none. It does nothing to any other pod.
 func (c *Cluster) Release(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.unexpect(uid)
 	if _, ok := c.assumed[uid]; ok {
 		c.settle(uid, outcomeReleased)
 		c.take(uid)
@@ -96,7 +98,7 @@ func (c *Cluster) Release(uid types.UID) {
 func (c *Cluster) expire(pod *Pod, a *assumption) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.assumed[pod.UID] != a || time.Now().Before(a.expires) {
+	if c.assumed[pod.UID] != a || c.clock.Now().Before(a.expires) {
 		return // settled or renewed just when the timer fired
 	}
 	c.settle(pod.UID, outcomeExpired)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 )
 
 // Options of a Cluster.
@@ -19,6 +20,8 @@ type Options struct {
 	// AssumeTTL is how long an assumed pod is counted on its node while the
 	// watch neither confirms nor refutes it. Required.
 	AssumeTTL time.Duration
+	// Clock is that of assumptions, the real one by default.
+	Clock clock.WithDelayedExecution
 }
 
 // Cluster holds the state of the cluster and publishes snapshots of it. All
@@ -27,6 +30,7 @@ type Cluster struct {
 	log       *slog.Logger
 	names     *ResourceNames
 	assumeTTL time.Duration
+	clock     clock.WithDelayedExecution
 	metrics   *metrics
 
 	// stale says that the published snapshot lacks a change.
@@ -43,12 +47,13 @@ type Cluster struct {
 	indexChanged bool
 	free         []int32 // indexes of removed nodes
 
-	placed  map[types.UID]place           // pods on a node, assumed ones included
-	assumed map[types.UID]*assumption     // the part of placed that the watch has not shown
-	pending map[types.UID]*Pod            // pods without a node
-	orphans map[string]map[types.UID]*Pod // placed pods whose node is not known
-	csi     map[string]*storagev1.CSINode // by node name, known node or not
-	usage   map[string]*Usage             // as csi
+	placed   map[types.UID]place           // pods on a node, assumed ones included
+	assumed  map[types.UID]*assumption     // the part of placed that the watch has not shown
+	expected map[types.UID]*expectation    // pods that are about to be placed
+	pending  map[types.UID]*Pod            // pods without a node
+	orphans  map[string]map[types.UID]*Pod // placed pods whose node is not known
+	csi      map[string]*storagev1.CSINode // by node name, known node or not
+	usage    map[string]*Usage             // as csi
 
 	followers    followers[PodEvent] // of pending pods
 	podFollowers followers[PodState] // of all pods
@@ -70,15 +75,20 @@ func New(o Options) *Cluster {
 		log:       o.Logger,
 		names:     NewResourceNames(),
 		assumeTTL: o.AssumeTTL,
+		clock:     o.Clock,
 		domains:   newDomainsWriter(),
 		index:     map[string]int32{},
 		placed:    map[types.UID]place{},
 		assumed:   map[types.UID]*assumption{},
+		expected:  map[types.UID]*expectation{},
 		pending:   map[types.UID]*Pod{},
 		orphans:   map[string]map[types.UID]*Pod{},
 		csi:       map[string]*storagev1.CSINode{},
 		usage:     map[string]*Usage{},
 		objects:   newObjectsWriter(),
+	}
+	if c.clock == nil {
+		c.clock = clock.RealClock{}
 	}
 	c.indexChanged, c.objectsChanged = true, true
 	c.stale.Store(true)

@@ -25,15 +25,16 @@ import (
 func TestTheViewIsWhatANaiveModelSays(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		m := &model{
-			Cluster: newCluster(t),
-			nodes:   map[string]*corev1.Node{},
-			csi:     map[string]*storagev1.CSINode{},
-			usage:   map[string]*Usage{},
-			pods:    map[types.UID]*corev1.Pod{},
-			assumed: map[types.UID]modelAssumption{},
-			kinds:   objectKinds(),
-			objects: map[modelObject]apiObject{},
-			custom:  map[string]bool{},
+			Cluster:  newCluster(t),
+			nodes:    map[string]*corev1.Node{},
+			csi:      map[string]*storagev1.CSINode{},
+			usage:    map[string]*Usage{},
+			pods:     map[types.UID]*corev1.Pod{},
+			assumed:  map[types.UID]modelAssumption{},
+			expected: map[types.UID]string{},
+			kinds:    objectKinds(),
+			objects:  map[modelObject]apiObject{},
+			custom:   map[string]bool{},
 		}
 		m.assumeTTL = time.Hour
 		defer m.settleAll()
@@ -47,6 +48,7 @@ func TestTheViewIsWhatANaiveModelSays(t *testing.T) {
 			"a pod finishes":               m.finish,
 			"a pod is deleted":             m.deletePod,
 			"a pod is assumed":             m.assume,
+			"a pod is expected":            m.expect,
 			"an assumption is renewed":     func(r *rapid.T) { m.Renew(drawUID(r)) },
 			"an assumption is released":    m.release,
 			"an object comes or changes":   m.setObject,
@@ -60,16 +62,17 @@ func TestTheViewIsWhatANaiveModelSays(t *testing.T) {
 
 type model struct {
 	*Cluster
-	nodes   map[string]*corev1.Node
-	csi     map[string]*storagev1.CSINode
-	usage   map[string]*Usage
-	pods    map[types.UID]*corev1.Pod // as the watch shows them, finished ones left out
-	assumed map[types.UID]modelAssumption
-	kinds   []objectKind
-	objects map[modelObject]apiObject // as the view is to show them
-	custom  map[string]bool
-	older   []remembered
-	version int
+	nodes    map[string]*corev1.Node
+	csi      map[string]*storagev1.CSINode
+	usage    map[string]*Usage
+	pods     map[types.UID]*corev1.Pod // as the watch shows them, finished ones left out
+	assumed  map[types.UID]modelAssumption
+	expected map[types.UID]string // by pod, the node
+	kinds    []objectKind
+	objects  map[modelObject]apiObject // as the view is to show them
+	custom   map[string]bool
+	older    []remembered
+	version  int
 }
 
 type modelAssumption struct {
@@ -118,6 +121,7 @@ func (m *model) setNode(r *rapid.T) {
 func (m *model) removeNode(r *rapid.T) {
 	name := drawNode(r)
 	delete(m.nodes, name)
+	maps.DeleteFunc(m.expected, func(_ types.UID, node string) bool { return node == name })
 	_ = m.Delete(nodeObject(name))
 }
 
@@ -170,6 +174,7 @@ func (m *model) set(object *corev1.Pod) {
 	m.pods[object.UID] = object
 	if object.Spec.NodeName != "" {
 		delete(m.assumed, object.UID)
+		delete(m.expected, object.UID)
 	}
 	_ = m.Set(object)
 }
@@ -203,6 +208,7 @@ func (m *model) deletePod(r *rapid.T) {
 func (m *model) forget(uid types.UID) {
 	delete(m.pods, uid)
 	delete(m.assumed, uid)
+	delete(m.expected, uid)
 }
 
 func (m *model) assume(r *rapid.T) {
@@ -227,20 +233,35 @@ func (m *model) assume(r *rapid.T) {
 		want = ErrNodeChanged
 	default:
 		m.assumed[uid] = modelAssumption{node.Name, pod.Pod}
+		delete(m.expected, uid)
 	}
 	if err := m.Assume(pod, node); !errors.Is(err, want) {
 		r.Fatalf("to assume %s on %s: %v, want %v", uid, node.Name, err, want)
 	}
 }
 
+func (m *model) expect(r *rapid.T) {
+	uid, node := drawUID(r), drawNode(r)
+	delete(m.expected, uid)
+	placed := m.assumed[uid].node != "" || m.pods[uid] != nil && m.pods[uid].Spec.NodeName != ""
+	if !placed && m.nodes[node] != nil {
+		m.expected[uid] = node
+	}
+	m.Expect(m.names.NewPod(m.object(r, uid, "")), node)
+}
+
 func (m *model) release(r *rapid.T) {
 	uid := drawUID(r)
 	delete(m.assumed, uid)
+	delete(m.expected, uid)
 	m.Release(uid)
 }
 
 func (m *model) settleAll() {
 	for uid := range m.assumed {
+		m.Release(uid)
+	}
+	for uid := range m.expected {
 		m.Release(uid)
 	}
 }
@@ -385,6 +406,7 @@ func (m *model) checkNodes(r *rapid.T, now *Snapshot) {
 		if node.CSI != m.csi[name] {
 			r.Fatalf("CSINode of %s is %v, want %v", name, node.CSI, m.csi[name])
 		}
+		m.checkExpected(r, node)
 		want, got := m.at(name), map[types.UID]*corev1.Pod{}
 		var requested Resources
 		var cpu, memory int64
@@ -412,6 +434,21 @@ func (m *model) checkNodes(r *rapid.T, now *Snapshot) {
 		if diff := cmp.Diff(sortedPorts(ports), sortedPorts(node.Ports)); diff != "" {
 			r.Fatalf("ports of %s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+func (m *model) checkExpected(r *rapid.T, node *Node) {
+	got, want := map[types.UID]bool{}, map[types.UID]bool{}
+	for _, pod := range node.Expected {
+		got[pod.UID] = true
+	}
+	for uid, where := range m.expected {
+		if where == node.Name {
+			want[uid] = true
+		}
+	}
+	if !maps.Equal(got, want) || len(got) != len(node.Expected) {
+		r.Fatalf("%s expects %v, want %v", node.Name, got, want)
 	}
 }
 
@@ -535,6 +572,7 @@ func differences(a, b *Node) Aspect {
 	note(AspectPodStates, maps.Equal(states(a, b), states(b, a)))
 	note(AspectAnnotations, maps.Equal(a.Annotations, b.Annotations))
 	note(AspectUsage, a.Usage == b.Usage)
+	note(AspectExpected, slices.Equal(a.Expected, b.Expected))
 	return d
 }
 
@@ -548,7 +586,7 @@ func (m *model) fingerprint(s *Snapshot) string {
 			continue
 		}
 		fmt.Fprintf(&b, "%d %p %+v %v %v %d %d %v %v %v\n", i, n, n.Node, n.Allocatable, n.Requested, n.NonZeroMilliCPU, n.NonZeroMemory, n.Ports, n.CSI, n.Usage)
-		for _, pod := range slices.Concat(n.Pods, n.Affine) {
+		for _, pod := range slices.Concat(n.Pods, n.Affine, n.Expected) {
 			fmt.Fprintf(&b, "  %+v\n", *pod)
 		}
 	}

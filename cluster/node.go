@@ -40,6 +40,10 @@ type Node struct {
 
 	// Usage is what was measured on the node, nil when nothing is known.
 	Usage *Usage
+
+	// Expected are pods that kube-scheduler is about to put on some node, and likely on this
+	// one; see [Cluster.Expect]. They are not among Pods, and count in no sum.
+	Expected []*Pod
 }
 
 // newNode is a node without pods.

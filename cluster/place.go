@@ -37,6 +37,7 @@ func (c *Cluster) setPod(object *corev1.Pod) {
 
 // removePod applies that a pod is gone or finished.
 func (c *Cluster) removePod(uid types.UID) {
+	c.unexpect(uid)
 	c.podFollowers.tell(PodState{UID: uid})
 	c.removePending(uid, "")
 	c.settle(uid, outcomeRefuted)
@@ -45,10 +46,11 @@ func (c *Cluster) removePod(uid types.UID) {
 
 // put makes a pod count on a node, and nowhere else.
 func (c *Cluster) put(pod *Pod, name string) {
+	c.unexpect(pod.UID)
 	var aspects Aspect
 	before, counted := c.placed[pod.UID]
 	if _, dated := pod.True(corev1.PodScheduled); !dated {
-		pod = pod.assigned(before, name)
+		pod = pod.assigned(before, name, c.clock.Now())
 	}
 	switch {
 	case !counted:
@@ -69,9 +71,9 @@ func (c *Cluster) put(pod *Pod, name string) {
 
 // assigned is the pod as it counts on a node from now on, or from when it came to count
 // there.
-func (p *Pod) assigned(before place, node string) *Pod {
+func (p *Pod) assigned(before place, node string, now time.Time) *Pod {
 	next := *p
-	if next.Assigned = time.Now(); before.pod != nil && before.node == node && !before.pod.Assigned.IsZero() {
+	if next.Assigned = now; before.pod != nil && before.node == node && !before.pod.Assigned.IsZero() {
 		next.Assigned = before.pod.Assigned
 	}
 	return &next

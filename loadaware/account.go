@@ -91,6 +91,7 @@ type counted int
 const (
 	shown         counted = iota // it does not: the measurement shows the pod
 	unreported                   // there are no figures of the pod
+	expected                     // it is not on the node yet, but about to come
 	justScheduled                // they may not be of a full interval
 	bootstrapping                // the arguments, or the pod, say so for some time
 )
@@ -159,12 +160,19 @@ func (l *LoadAware) total(node *cluster.Node, visit func(*entry)) *totals {
 	part := func(i int) vector { return memory[i*n : (i+1)*n : (i+1)*n] }
 	t := &totals{estimates: part(0), delta: part(1), prodDelta: part(2), prodUsed: part(3)}
 	e := entry{estimate: part(4), used: part(5)}
-	for _, pod := range node.Pods {
-		l.enter(&e, pod, node.Usage)
+	count := func() {
 		t.add(&e)
 		if visit != nil {
 			visit(&e)
 		}
+	}
+	for _, pod := range node.Pods {
+		l.enter(&e, pod, node.Usage)
+		count()
+	}
+	for _, pod := range node.Expected {
+		l.enterExpected(&e, pod)
+		count()
 	}
 	return t
 }
@@ -181,6 +189,14 @@ func (l *LoadAware) enter(e *entry, pod *cluster.Pod, usage *cluster.Usage) {
 	e.reported = reported
 	e.prodShows = reported && e.class == prod && (figures.Priority == "" || figures.Priority == prod.String())
 	e.counted = l.counts(pod, usage, reported)
+}
+
+// enterExpected is the same for a pod that is about to come: nothing can be known of what it
+// uses there.
+func (l *LoadAware) enterExpected(e *entry, pod *cluster.Pod) {
+	*e = entry{pod: pod, class: classOf(pod), estimate: e.estimate, used: e.used, counted: expected}
+	l.estimator.estimate(e.estimate, pod, e.class)
+	clear(e.used)
 }
 
 func (l *LoadAware) counts(pod *cluster.Pod, usage *cluster.Usage, reported bool) counted {

@@ -154,6 +154,27 @@ func TestExplanationNamesEveryPod(t *testing.T) {
 	}
 }
 
+func TestExpectedPodsCountAsThoseThatAreThere(t *testing.T) {
+	r := scene{usage: using("2", "0"), pods: []*corev1.Pod{podObject("p", asking("cpu", "2"))}}.raise(t) // 1,700m
+	coming, batch := r.newPod(podObject("coming", asking("cpu", "2"))), r.newPod(podObject("batch", ofClass("koord-batch")))
+	r.cluster.Expect(coming, "node")
+	r.cluster.Expect(batch, "node")
+	defer r.cluster.Release(coming.UID)
+	defer r.cluster.Release(batch.UID)
+	e := r.load.Explain(r.cluster.Snapshot().NodeByName("node"), r.newPod(podObject("new", asking("cpu", "1300m"))))
+	// That of class batch asks for no batch-cpu, and counts for 250m: 1,700 + 1,700 + 250. The new one adds 1,105m.
+	if e.Filter.Delta["cpu"] != 3650 || e.Filter.Estimate["cpu"] != 6755 || e.Reason != "node(s) cpu usage exceed threshold" {
+		t.Errorf("delta %d, estimate %d, reason %q", e.Filter.Delta["cpu"], e.Filter.Estimate["cpu"], e.Reason)
+	}
+	counts := map[string]string{}
+	for _, pod := range e.Pods {
+		counts[pod.Name] = pod.Counts
+	}
+	if diff := cmp.Diff(map[string]string{"p": "unreported", "coming": "expected", "batch": "expected"}, counts); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestExplanationOfANodeThatWasNeverMeasured(t *testing.T) {
 	r := scene{pods: []*corev1.Pod{podObject("old")}}.raise(t)
 	want := Explanation{

@@ -12,9 +12,9 @@
 //	+ pod     the estimate of the pod
 //
 // It is a sum over pods, and everything in it is read off a [cluster.Node]: pods that are
-// assumed, or supposed in a plan, count because they are on the node. Time is read off it as
-// well, as how old the measurement was when it was last looked at
-// ([cluster.Usage.Age]). So the verdict store remembers what the plugin says, and asks it
+// assumed, or supposed in a plan, count because they are on the node, and those that
+// kube-scheduler is about to put there as well ([cluster.Node.Expected]). So does time: as how
+// old the measurement was when it was last looked at ([cluster.Usage.Age]). So the verdict store remembers what the plugin says, and asks it
 // again about nodes that changed.
 //
 // A [LoadAware] belongs to one profile. The resources that it looks at are fixed when it is

@@ -25,7 +25,7 @@ type Explanation struct {
 	Updated     time.Time     `json:"updated,omitzero"`
 	Age         time.Duration `json:"age,omitempty"`
 	Allocatable Amounts       `json:"allocatable"`
-	// Pods are those on the node, by namespace and name.
+	// Pods are those on the node, and those expected there, by namespace and name.
 	Pods []PodEntry `json:"pods,omitempty"`
 	// Adds is the estimate of the pod that was asked for, Class its priority class. They are
 	// empty when there was none.
@@ -61,15 +61,15 @@ type PodEntry struct {
 	Estimate  Amounts `json:"estimate"`
 	// Used is what was measured, nil when nothing was.
 	Used Amounts `json:"used,omitempty"`
-	// Counts is why its estimate counts beside what was measured: "unreported", "just scheduled" or
-	// "bootstrapping"; "" when it does not.
+	// Counts is why its estimate counts beside what was measured: "unreported", "expected" (it is
+	// about to come), "just scheduled" or "bootstrapping"; "" when it does not.
 	Counts string `json:"counts,omitempty"`
 }
 
 func (m measured) String() string { return [...]string{"never", "expired", "lately"}[m] }
 
 func (c counted) String() string {
-	return [...]string{"", "unreported", "just scheduled", "bootstrapping"}[c]
+	return [...]string{"", "unreported", "expected", "just scheduled", "bootstrapping"}[c]
 }
 
 func (b base) String() string {

@@ -130,7 +130,7 @@ func ofDaemonSet(pod *cluster.Pod) bool {
 
 // aspects are what it reads of the cluster.
 const aspects = cluster.AspectUsage | cluster.AspectAllocatable | cluster.AspectAnnotations |
-	cluster.AspectPods | cluster.AspectRequested | cluster.AspectPodStates
+	cluster.AspectPods | cluster.AspectRequested | cluster.AspectPodStates | cluster.AspectExpected
 
 // The places of its reasons: one for figures that have expired, then one for each resource, then
 // one for each resource when it is a statistic that is too high.

@@ -230,6 +230,9 @@ func TestARememberedVerdictIsNeverStale(t *testing.T) {
 					_ = c.Assume(snap.ResourceNames.NewPod(drawPod(t, pods.Draw(t, "pod"))), node) // it may be placed
 				}
 			},
+			"a pod is expected": func(t *rapid.T) {
+				c.Expect(c.ResourceNames().NewPod(drawPod(t, pods.Draw(t, "pod"))), nodes.Draw(t, "node"))
+			},
 			"a pod is released": func(t *rapid.T) { c.Release(types.UID(pods.Draw(t, "pod"))) },
 			"": func(t *rapid.T) {
 				_, anew, _ := made(t, c, args)
@@ -275,6 +278,9 @@ func TestItReadsWhatItDeclares(t *testing.T) {
 		pod := drawPod(t, "a")
 		pod.Spec.NodeName = "from"
 		_ = c.Set(pod)
+		if rapid.Bool().Draw(t, "expects a pod") {
+			c.Expect(c.ResourceNames().NewPod(drawPod(t, "b")), "from")
+		}
 		snap := c.Snapshot()
 		from, other := snap.NodeByName("from"), snap.NodeByName("other")
 		mixed, object := *other, other.DeepCopy()
@@ -282,7 +288,7 @@ func TestItReadsWhatItDeclares(t *testing.T) {
 		object.Labels, object.Spec.Unschedulable = map[string]string{LabelPriorityClass: "koord-batch"}, true
 		object.CreationTimestamp = metav1.Now()
 		mixed.Allocatable, mixed.Usage = from.Allocatable, from.Usage
-		mixed.Pods, mixed.Requested = from.Pods, from.Requested
+		mixed.Pods, mixed.Requested, mixed.Expected = from.Pods, from.Requested, from.Expected
 		asked := snap.ResourceNames.NewPod(drawPod(t, "asked"))
 		want, got := load.Explain(from, asked), load.Explain(&mixed, asked)
 		if want.Reason != got.Reason || want.Score != got.Score {

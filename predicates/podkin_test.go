@@ -164,7 +164,7 @@ func TestAProfileReadsWhatItsPluginsRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := profile.dependsOn(cluster.AspectSelector); got != test.want {
+			if got := profile.DependsOn(cluster.AspectSelector); got != test.want {
 				t.Errorf("it reads selectors of controllers: %v", got)
 			}
 		})

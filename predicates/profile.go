@@ -113,8 +113,8 @@ func (p *Profile) has(name string) bool {
 		slices.ContainsFunc(p.scores, func(score weighted) bool { return score.Name() == name })
 }
 
-// dependsOn says that one of the plugins reads an aspect.
-func (p *Profile) dependsOn(aspect cluster.Aspect) bool {
+// DependsOn says that one of the plugins reads an aspect.
+func (p *Profile) DependsOn(aspect cluster.Aspect) bool {
 	for _, predicate := range p.predicates {
 		if predicate.Aspects()&aspect != 0 {
 			return true

@@ -43,7 +43,7 @@ type VerdictStore struct {
 // what it remembers.
 func NewVerdictStore(p *Profile, c *cluster.Cluster, maxBytes int64, m *StoreMetrics, now clock.PassiveClock) *VerdictStore {
 	return &VerdictStore{
-		Profile: p, cluster: c, classes: classes{p.equivalence, p.dependsOn(cluster.AspectSelector), p.plugins}, names: maphash.MakeSeed(),
+		Profile: p, cluster: c, classes: classes{p.equivalence, p.DependsOn(cluster.AspectSelector), p.plugins}, names: maphash.MakeSeed(),
 		maxBytes: maxBytes, metrics: m, clock: now,
 		scratches: sync.Pool{New: func() any { return new(scratch) }},
 		entries:   map[Class]*list.Element{}, recent: list.New(),

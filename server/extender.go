@@ -191,12 +191,17 @@ func (e *Extender) sift(c *call, profile *predicates.VerdictStore, pod *cluster.
 	defer view.Close()
 	reply := newFilterReply(c)
 	c.rejected = c.rejected[:0]
+	fitting, last := 0, int32(-1)
 	for i, index := range c.candidates.in(view.Snapshot) {
 		if verdict := view.Verdict(index); verdict != predicates.Fits {
 			c.rejected = append(c.rejected, rejection{index, verdict})
 			continue
 		}
 		reply.Accept(accepted(c, i, index))
+		fitting, last = fitting+1, index
+	}
+	if fitting == 1 { // kube-scheduler does not call prioritize
+		e.expect(profile, pod, view.Snapshot.Node(last))
 	}
 	e.reject(c, profile.Profile, &reply, view.Snapshot)
 }
@@ -228,7 +233,8 @@ func (e *Extender) reject(c *call, profile *predicates.Profile, reply *wire.Filt
 	}
 }
 
-// prioritize scores the nodes that survived every filter, 0 to 10.
+// prioritize scores the nodes that survived every filter, 0 to 10. Where it matters to the
+// profile, the best one stands out, and the pod is expected there; see expect.
 //
 // Only differences between nodes count, and a node that is left out counts 0. So
 // scores are told as what they are above the lowest, and nodes of the lowest score
@@ -246,6 +252,10 @@ func (e *Extender) prioritize(c *call) error {
 	if err != nil {
 		return err
 	}
+	expects := e.expects(profile)
+	if expects {
+		e.cluster.Unexpect(pod.UID) // it is not in its own way
+	}
 	view := profile.View(pod)
 	defer view.Close()
 	c.fitting = c.fitting[:0]
@@ -255,10 +265,20 @@ func (e *Extender) prioritize(c *call) error {
 		}
 	}
 	totals := c.rank(&view, c.fitting)
-	lowest := extenderv1.MaxExtenderPriority
+	best := -1
+	if expects && len(totals) > 0 {
+		best = e.first(totals)
+	}
 	for i, total := range totals {
 		totals[i] = view.Scale(total, extenderv1.MaxExtenderPriority)
-		lowest = min(lowest, totals[i])
+	}
+	if best >= 0 {
+		standOut(totals, best)
+		e.expect(profile, pod, view.Snapshot.Node(c.fitting[best]))
+	}
+	lowest := extenderv1.MaxExtenderPriority
+	for _, total := range totals {
+		lowest = min(lowest, total)
 	}
 	reply := wire.NewPriorityReply(&c.reply)
 	for i, index := range c.fitting {

@@ -37,6 +37,7 @@ type bench struct {
 }
 
 type benchOptions struct {
+	profiles  string // of the configuration, instead of those of benchConfig
 	selection v1alpha2.NodeSelection
 	client    kubernetes.Interface
 	ready     func() error
@@ -59,7 +60,11 @@ profiles:
 
 func newBench(t *testing.T, o benchOptions) *bench {
 	t.Helper()
-	config, err := v1alpha2.Decode([]byte(benchConfig))
+	document, _, _ := strings.Cut(benchConfig, "profiles:\n")
+	if document += o.profiles; o.profiles == "" {
+		document = benchConfig
+	}
+	config, err := v1alpha2.Decode([]byte(document))
 	if err != nil {
 		t.Fatal(err)
 	}
