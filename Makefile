@@ -34,7 +34,7 @@ build: ## Build bin/muster
 	go build -buildvcs=auto -trimpath -o bin/ ./cmd/muster
 
 .PHONY: generate
-generate: ## Write the deep copies and the CRDs of api/scheduling and api/slo
+generate: ## Write the deep copies and the CRDs of api/rescheduling, api/scheduling and api/slo
 	.ci/controllergen/generate
 
 .PHONY: fmt

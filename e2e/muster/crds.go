@@ -16,13 +16,14 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/e2e/binaries"
 )
 
 // CreateCRDs creates the chart's CustomResourceDefinitions, as far as they are not there, and
-// returns when the API server knows PodGroups and NodeMetrics.
+// returns when the API server knows them.
 func CreateCRDs(ctx context.Context, client dynamic.Interface) error {
 	repository, err := binaries.RepositoryDir(ctx)
 	if err != nil {
@@ -49,7 +50,7 @@ func CreateCRDs(ctx context.Context, client dynamic.Interface) error {
 			return fmt.Errorf("create CRD %s: %w", definition.GetName(), err)
 		}
 	}
-	for _, resource := range append(v1alpha1.Resources(), slov1alpha1.NodeMetrics()) {
+	for _, resource := range append(v1alpha1.Resources(), slov1alpha1.NodeMetrics(), reschedulingv1alpha1.ReschedulingPlans()) {
 		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
 			_, err := client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
 			if apierrors.IsNotFound(err) {

@@ -1,0 +1,42 @@
+package v1alpha1
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Ended says that nothing more is done about the plan.
+func (p *ReschedulingPlan) Ended() bool {
+	switch p.Status.Phase {
+	case Succeeded, Failed, Expired:
+		return true
+	default:
+		return false
+	}
+}
+
+// Reserves says that the room which the plan counts on is kept, and that no replacement
+// returns to where the pod came from. That ends with the plan, or when it expires, whoever is
+// there to write that down.
+func (p *ReschedulingPlan) Reserves(now time.Time) bool {
+	return (p.Status.Phase == Approved || p.Status.Phase == Executing) && now.Before(p.Spec.Expires.Time)
+}
+
+// IsApproved says that somebody has approved of the plan.
+func (p *ReschedulingPlan) IsApproved() bool { return p.Annotations[AnnotationApprove] == "true" }
+
+// Step is how far the step of that place is.
+func (p *ReschedulingPlan) Step(at int) StepStatus {
+	if at >= len(p.Status.Steps) {
+		return StepStatus{Phase: StepWaiting}
+	}
+	return p.Status.Steps[at]
+}
+
+// Object is the replacement as a pod.
+func (s *Step) Object() *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: *s.Replacement.ObjectMeta.DeepCopy(), Spec: *s.Replacement.Spec.DeepCopy()}
+	pod.Namespace = s.Pod.Namespace
+	return pod
+}
