@@ -17,7 +17,7 @@ func (s *search) admit(groups []Group) {
 	for at := range groups {
 		g := group{Group: &groups[at], rank: slices.Index(priorities, groups[at].priority())}
 		for _, pod := range g.Pods {
-			g.items = append(g.items, s.addPending(pod, int32(at), g.priority()))
+			g.items = append(g.items, s.addPending(pod, int32(at)))
 		}
 		s.groups = append(s.groups, g)
 	}

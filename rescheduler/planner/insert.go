@@ -64,6 +64,9 @@ func (s *search) displace(at int32, v victims, depth int, limit int32) bool {
 			return false
 		}
 	}
+	if !s.admits(&s.items[at], v.node) { // one of its kind is among the victims
+		return false
+	}
 	s.move(at, v.node)
 	s.items[at].pinned = true
 	defer func() { s.items[at].pinned = false }()

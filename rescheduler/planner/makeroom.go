@@ -1,6 +1,10 @@
 package planner
 
-import "muster.dev/muster/cluster"
+import (
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"muster.dev/muster/cluster"
+)
 
 // attempts is how often a search begins anew because predicates objected.
 const attempts = 8
@@ -97,10 +101,13 @@ func (s *search) follow(at int32, w *wake) {
 }
 
 // addPending makes an item of a pending pod.
-func (s *search) addPending(pod *cluster.Pod, group, limit int32) int32 {
+func (s *search) addPending(pod *cluster.Pod, group int32) int32 {
 	at := int32(len(s.items)) //nolint:gosec // no more than there are pods
 	needs := amountsOf(&pod.Requests, 1, s.dims)
-	i := item{pod: pod, needs: needs, origin: -1, at: -1, kind: -1, unit: -1, group: group, limit: limit, size: s.rates.size(needs)}
+	i := item{
+		pod: pod, needs: needs, origin: -1, at: -1, kind: -1, unit: -1, group: group,
+		limit: corev1helpers.PodPriority(pod.Pod), size: s.rates.size(needs),
+	}
 	s.kindOf(&i)
 	s.items = append(s.items, i)
 	return at
