@@ -1,8 +1,6 @@
 package predicates
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/config/v1alpha2"
@@ -75,63 +73,4 @@ func shares(specs []v1alpha2.ResourceSpec, adds *cluster.Resources, names *clust
 		counting = append(counting, s)
 	}
 	return counting
-}
-
-// nodeResourcesFitScore prefers nodes by how much of them would be requested:
-// little (LeastAllocated, which spreads) or much (MostAllocated, which packs).
-type nodeResourcesFitScore struct {
-	resources []v1alpha2.ResourceSpec
-	rate      func(requested, offered int64) int64
-}
-
-func newNodeResourcesFitScore(profile *v1alpha2.Profile) (Score, error) {
-	strategy := profile.NodeResourcesFitArgs().ScoringStrategy
-	s := nodeResourcesFitScore{resources: strategy.Resources}
-	switch strategy.Type {
-	case v1alpha2.LeastAllocated:
-		s.rate = leastAllocated
-	case v1alpha2.MostAllocated:
-		s.rate = mostAllocated
-	default:
-		return nil, fmt.Errorf("scoringStrategy.type: %q is not known", strategy.Type)
-	}
-	return s, nil
-}
-
-func (nodeResourcesFitScore) Name() string { return v1alpha2.NodeResourcesFit }
-
-func (nodeResourcesFitScore) Aspects() cluster.Aspect {
-	return cluster.AspectAllocatable | cluster.AspectRequested
-}
-
-func (s nodeResourcesFitScore) For(pod *cluster.Pod, snap *cluster.Snapshot) Rating {
-	adds := snap.ResourceNames.ContainerRequests(pod.Pod)
-	resources := shares(s.resources, &adds, snap.ResourceNames, true)
-	return Rating{Alone: func(node *cluster.Node) int64 {
-		var sum, weights int64
-		for i := range resources {
-			r := &resources[i]
-			taken, offered := r.of(node)
-			if offered == 0 {
-				continue
-			}
-			sum += r.weight * s.rate(taken+r.adds, offered)
-			weights += r.weight
-		}
-		if weights == 0 {
-			return 0
-		}
-		return sum / weights
-	}}
-}
-
-func leastAllocated(requested, offered int64) int64 {
-	if requested > offered {
-		return 0
-	}
-	return (offered - requested) * MaxScore / offered
-}
-
-func mostAllocated(requested, offered int64) int64 {
-	return min(requested, offered) * MaxScore / offered
 }

@@ -17,6 +17,15 @@ func TestNodeResourcesFitScore(t *testing.T) {
 		return &v1alpha2.NodeResourcesFitArgs{ScoringStrategy: v1alpha2.ScoringStrategy{Type: kind, Resources: resources}}
 	}
 	least, most := strategy(v1alpha2.LeastAllocated), strategy(v1alpha2.MostAllocated)
+	shaped := func(points ...int32) *v1alpha2.NodeResourcesFitArgs {
+		args := strategy(v1alpha2.RequestedToCapacityRatio)
+		args.ScoringStrategy.RequestedToCapacityRatio = &v1alpha2.RequestedToCapacityRatioParam{}
+		ratio := args.ScoringStrategy.RequestedToCapacityRatio
+		for i := 0; i < len(points); i += 2 {
+			ratio.Shape = append(ratio.Shape, v1alpha2.UtilizationShapePoint{Utilization: points[i], Score: points[i+1]})
+		}
+		return args
+	}
 	ten := node(offering("cpu", "10", "memory", "10Gi", "ephemeral-storage", "10Gi", gpu, "8", "pods", "110"))
 	asked := func(p *corev1.Pod, placed ...*corev1.Pod) scene { return scene{node: ten, pod: p, placed: placed} }
 	beside := pod(asking("cpu", "3", "memory", "1Gi"))
@@ -48,6 +57,17 @@ func TestNodeResourcesFitScore(t *testing.T) {
 			name: "weights weigh", args: strategy(v1alpha2.MostAllocated, v1alpha2.ResourceSpec{Name: "cpu", Weight: 3}, v1alpha2.ResourceSpec{Name: "memory", Weight: 1}),
 			scene: asked(pod(asking("cpu", "1", "memory", "4Gi"))), want: 17,
 		},
+		// CPU: 10 %, between 0 and 50: 0 + 100·10/50 = 20. Memory: 60 %, between 50 and 100: 100 - 100·10/50 = 80. 100/2 = 50.
+		{name: "a shape is linear between its points", args: shaped(0, 0, 50, 10, 100, 0), scene: asked(pod(asking("cpu", "1", "memory", "6Gi"))), want: 50},
+		// CPU: 10 %, below 30: 20. Memory: 90 %, above 80: 70. 90/2 = 45.
+		{name: "and constant beyond them", args: shaped(30, 2, 80, 7), scene: asked(pod(asking("cpu", "1", "memory", "9Gi"))), want: 45},
+		// CPU: 11 of 10 is 100 %: 100. Memory: 10 %: 10. 110/2 = 55.
+		{name: "what is over-committed is full", args: shaped(0, 0, 100, 10), scene: asked(pod(asking("cpu", "11", "memory", "1Gi"))), want: 55},
+		// CPU: 10 %: 10. Memory: 0 %: 0, which does not count. 10/1 = 10.
+		{name: "a resource that rates 0 by a shape does not count", args: shaped(0, 0, 100, 10), scene: asked(pod(asking("cpu", "1", "memory", "0"))), want: 10},
+		{name: "by a shape a node of which all rates 0 does", args: shaped(100, 0), scene: asked(pod(asking("cpu", "1"))), want: 0},
+		// CPU: 10 %: 10. Memory: 15 %: 15. 25/2 = 12.5, rounded to 13.
+		{name: "a mean by a shape is rounded", args: shaped(0, 0, 100, 10), scene: asked(pod(asking("cpu", "1", "memory", "1536Mi"))), want: 13},
 		// GPU: (2+4)·100/8 = 75, weight 5. CPU: 10, weight 1. (375+10)/6 = 64.
 		{
 			name: "an extended resource counts for a pod that asks for it", want: 64,

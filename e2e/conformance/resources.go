@@ -128,13 +128,25 @@ func drawFitArgs(s *source) map[string]any {
 		args["ignoredResourceGroups"] = plain(several(s, 2, "example.com", "example.org", "net.example.org", "vendor.kubernetes.io"))
 	}
 	if s.chance(70) {
-		strategy := map[string]any{"type": one(s, v1alpha2.LeastAllocated, v1alpha2.MostAllocated)}
+		strategy := map[string]any{"type": one(s, v1alpha2.LeastAllocated, v1alpha2.MostAllocated, v1alpha2.RequestedToCapacityRatio)}
+		if strategy["type"] == v1alpha2.RequestedToCapacityRatio {
+			strategy["requestedToCapacityRatio"] = map[string]any{"shape": s.shape()}
+		}
 		if s.chance(80) {
 			strategy["resources"] = s.scoredResources(0, 1, 2, 10, 100)
 		}
 		args["scoringStrategy"] = plain(strategy)
 	}
 	return args
+}
+
+// shape draws points in the order of utilization.
+func (s *source) shape() []map[string]any {
+	var shape []map[string]any
+	for utilization := s.upTo(50); utilization <= 100 && len(shape) < 4; utilization += 1 + s.upTo(60) {
+		shape = append(shape, map[string]any{"utilization": utilization, "score": s.upTo(v1alpha2.MaxShapeScore)})
+	}
+	return shape
 }
 
 func drawBalancedAllocationArgs(s *source) map[string]any {

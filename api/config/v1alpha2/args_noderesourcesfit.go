@@ -24,15 +24,18 @@ type NodeResourcesFitArgs struct {
 
 // ScoringStrategy says how NodeResourcesFit scores nodes.
 type ScoringStrategy struct {
-	// Type is LeastAllocated (default), which spreads pods out, or MostAllocated, which
-	// packs them together.
+	// Type is LeastAllocated (default), which spreads pods out, MostAllocated, which packs
+	// them together, or RequestedToCapacityRatio, which goes by a shape.
 	Type ScoringStrategyType `json:"type"`
 	// Resources are the resources that count, with their weights. Defaults to cpu and
 	// memory with weight 1 each.
 	Resources []ResourceSpec `json:"resources"`
+	// RequestedToCapacityRatio holds the shape. Required for the type of its name, and not
+	// for others.
+	RequestedToCapacityRatio *RequestedToCapacityRatioParam `json:"requestedToCapacityRatio,omitempty"`
 }
 
-// ScoringStrategyType is the direction in which NodeResourcesFit scores.
+// ScoringStrategyType is the rule by which NodeResourcesFit scores.
 type ScoringStrategyType string
 
 const (
@@ -40,6 +43,8 @@ const (
 	LeastAllocated ScoringStrategyType = "LeastAllocated"
 	// MostAllocated scores a node higher the more of it is requested.
 	MostAllocated ScoringStrategyType = "MostAllocated"
+	// RequestedToCapacityRatio scores a node by a function of how much of it is requested.
+	RequestedToCapacityRatio ScoringStrategyType = "RequestedToCapacityRatio"
 )
 
 // ResourceSpec is a resource that counts in a score.
@@ -76,7 +81,8 @@ func (a *NodeResourcesFitArgs) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, metav1validation.ValidateLabelName(group, at)...)
 	}
 	strategy := path.Child("scoringStrategy")
-	errs = append(errs, validateOneOf(strategy.Child("type"), a.ScoringStrategy.Type, LeastAllocated, MostAllocated)...)
+	errs = append(errs, validateOneOf(strategy.Child("type"), a.ScoringStrategy.Type, LeastAllocated, MostAllocated, RequestedToCapacityRatio)...)
+	errs = append(errs, a.ScoringStrategy.validateRatio(strategy.Child("requestedToCapacityRatio"))...)
 	return append(errs, validateResources(strategy.Child("resources"), a.ScoringStrategy.Resources, 100)...)
 }
 
