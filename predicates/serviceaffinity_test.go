@@ -129,7 +129,7 @@ func TestServiceAffinityIsThatOfTheOldestPodWhateverChanges(t *testing.T) {
 			p := pod(wearing("app", draw("app", "web", "db")), wearing("tier", draw("tier", "front", "back")), createdAt(rapid.Int64Range(0, 3).Draw(t, "born")))
 			p.Namespace = draw("namespace of the pod", metav1.NamespaceDefault, "another")
 			p.Name = draw("pod", "p", "q", "r", "s", "t")
-			p.UID = types.UID(fmt.Sprintf("%s-%d", p.Name, p.CreationTimestamp.Unix()))
+			p.UID = types.UID(fmt.Sprintf("%s-%s-%d", p.Namespace, p.Name, p.CreationTimestamp.Unix()))
 			return p
 		}
 		nodes := []string{"a", "b", "c", "d"}
