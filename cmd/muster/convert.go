@@ -28,7 +28,8 @@ Of config.muster.dev/v1alpha1, everything about scheduling goes into one profile
                                          ClusterAutoscalerProvider is NodeResourcesFit
                                          with scoringStrategy MostAllocated
   algorithmSource.policy                 the plugins that do what the predicates and
-                                         priorities did, and no others
+                                         priorities did, with their arguments, and no
+                                         others; what muster cannot do is an error
 
 Both files mean the same to muster. Comments are lost. Warnings say what was left
 out, on standard error. With an error nothing is written and the exit status is 1.`,

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -21,19 +22,36 @@ type conversion struct {
 	profile  v1alpha2.Profile
 	errs     field.ErrorList
 	warnings []string
+	moves    []move
 }
+
+// move is where in the profile something is that was written elsewhere.
+type move struct{ to, from *field.Path }
 
 func (c *conversion) convert(old *MusterConfiguration) {
 	source := field.NewPath("algorithmSource")
 	if policy := old.AlgorithmSource.Policy; policy != nil {
 		c.forbidBesidesPolicy(old)
-		c.predicates(source.Child("policy", "predicates"), policy.Predicates)
-		c.priorities(source.Child("policy", "priorities"), policy.Priorities)
+		c.policy(source.Child("policy"), policy)
 	} else {
 		c.provider(source.Child("provider"), old.AlgorithmSource.Provider)
 	}
-	if weight := old.HardPodAffinitySymmetricWeight; weight != nil {
-		c.hardPodAffinityWeight(field.NewPath("hardPodAffinitySymmetricWeight"), *weight)
+	c.hardPodAffinitySymmetricWeight(old)
+}
+
+// hardPodAffinitySymmetricWeight is that of the policy, if it has one, as in kube-scheduler.
+func (c *conversion) hardPodAffinitySymmetricWeight(old *MusterConfiguration) {
+	const name = "hardPodAffinitySymmetricWeight"
+	path, weight := field.NewPath(name), old.HardPodAffinitySymmetricWeight
+	if policy := old.AlgorithmSource.Policy; policy != nil && policy.HardPodAffinitySymmetricWeight != 0 {
+		inPolicy := field.NewPath("algorithmSource", "policy", name)
+		if weight != nil {
+			c.warnings = append(c.warnings, fmt.Sprintf("%s: %d is left out: %s takes its place", path, *weight, inPolicy))
+		}
+		path, weight = inPolicy, &policy.HardPodAffinitySymmetricWeight
+	}
+	if weight != nil {
+		c.hardPodAffinityWeight(path, *weight)
 	}
 }
 
@@ -92,7 +110,7 @@ func (c *conversion) setArg(plugin, arg string, to any, path *field.Path, value 
 		return slices.Equal(v1alpha2.PluginsOfPriority(config.Name), []string{plugin}) || slices.Equal(v1alpha2.PluginsOfPredicate(config.Name), []string{plugin})
 	})
 	if at < 0 {
-		c.profile.PluginConfig = append(c.profile.PluginConfig, v1alpha2.PluginConfig{Name: plugin, Args: map[string]any{arg: to}})
+		c.addArg(plugin, arg, to)
 		return
 	}
 	config := &c.profile.PluginConfig[at]
@@ -106,4 +124,23 @@ func (c *conversion) setArg(plugin, arg string, to any, path *field.Path, value 
 	default:
 		args[arg] = to
 	}
+}
+
+// addArg gives a plugin that has no arguments yet one, and returns its path in the profile.
+func (c *conversion) addArg(plugin, arg string, to any) *field.Path {
+	c.profile.PluginConfig = append(c.profile.PluginConfig, v1alpha2.PluginConfig{Name: plugin, Args: map[string]any{arg: to}})
+	return field.NewPath("pluginConfig").Index(len(c.profile.PluginConfig)-1).Child("args", arg)
+}
+
+// move has errors about a place in the profile name the one that was written.
+func (c *conversion) move(to, from *field.Path) { c.moves = append(c.moves, move{to, from}) }
+
+// written is where somebody wrote what is at a path of the profile.
+func (c *conversion) written(path string) string {
+	for _, moved := range c.moves {
+		if below, ok := strings.CutPrefix(path, moved.to.String()); ok && (below == "" || strings.ContainsAny(below[:1], ".[")) {
+			return moved.from.String() + below
+		}
+	}
+	return path
 }

@@ -50,7 +50,7 @@ func convert(data []byte) (document []byte, config *v1alpha2.MusterConfiguration
 	for _, e := range c.errs {
 		errs = append(errs, e)
 	}
-	errs = append(errs, inOldPlaces(err)...)
+	errs = append(errs, c.inOldPlaces(err)...)
 	if len(errs) > 0 {
 		return nil, nil, nil, utilerrors.NewAggregate(errs)
 	}
@@ -67,7 +67,7 @@ const onlyProfile = "profiles[0]."
 
 // inOldPlaces takes errors about a converted document apart and has them name fields of the
 // one that was written.
-func inOldPlaces(err error) []error {
+func (c *conversion) inOldPlaces(err error) []error {
 	all, ok := errors.AsType[utilerrors.Aggregate](err)
 	if !ok {
 		return nil
@@ -76,7 +76,7 @@ func inOldPlaces(err error) []error {
 	for _, e := range all.Errors() {
 		if at, ok := errors.AsType[*field.Error](e); ok {
 			moved := *at
-			moved.Field = strings.TrimPrefix(at.Field, onlyProfile)
+			moved.Field = c.written(strings.TrimPrefix(at.Field, onlyProfile))
 			e = &moved
 		}
 		errs = append(errs, e)

@@ -16,4 +16,10 @@
 //	                                  scores, with args.scoringStrategy.type MostAllocated
 //	algorithmSource.policy            plugins: the default ones disabled, those enabled that do what the
 //	                                  predicates and priorities did; pluginConfig: their arguments
+//
+// Of the arguments in a policy, serviceAffinity becomes ServiceAffinity with its labels,
+// labelsPresence an addedAffinity of NodeAffinity, which holds pods to their own node
+// selectors as well, and requestedToCapacityRatioArguments the scoringStrategy of
+// NodeResourcesFit. What muster cannot do is refused by name: serviceAntiAffinity,
+// labelPreference, and extenders, as muster is one.
 package v1alpha1
