@@ -92,6 +92,9 @@ func TestCommands(t *testing.T) {
 		{golden: "scheduler-config-offload-without-a-filter", args: "scheduler-config --config testdata/offload.yaml --offload"},
 		{golden: "scheduler-config-of-several-profiles", args: "scheduler-config --config ../../docs/examples/profiles.yaml --percentage-of-nodes-to-score 100"},
 		{golden: "config-validate-examples", args: "config validate ../../docs/examples/profiles.yaml"},
+		{golden: "scheduler-config-deprecated-flags", args: "scheduler-config --scheduler-name batch --algorithm-provider ClusterAutoscalerProvider --hard-pod-affinity-symmetric-weight 7"},
+		{golden: "scheduler-config-bad-deprecated-flags", args: "scheduler-config --scheduler-name A_B"},
+		{golden: "scheduler-config-ignored-deprecated-flags", args: "scheduler-config --config ../../docs/examples/profiles.yaml --scheduler-name batch"},
 		{golden: "scheduler-config-bad-percentage", args: "scheduler-config --percentage-of-nodes-to-score 101"},
 	}
 	for _, test := range tests {

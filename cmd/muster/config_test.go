@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,6 +38,35 @@ func TestTheDefaultFileListsTheDefaultPlugins(t *testing.T) {
 	} {
 		if !strings.Contains(comments, want) {
 			t.Errorf("default.yaml does not say: %s", want)
+		}
+	}
+}
+
+func TestEveryMalformedFileEndsTheProcessWithALineForEachError(t *testing.T) {
+	for _, version := range []string{"v1alpha1", "v1alpha2"} {
+		dir := filepath.Join("../../api/config", version, "testdata/invalid")
+		files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no files in %s (%v)", dir, err)
+		}
+		for _, file := range files {
+			t.Run(version+"/"+filepath.Base(file), func(t *testing.T) {
+				errs, err := os.ReadFile(strings.TrimSuffix(file, ".yaml") + ".errors")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want strings.Builder
+				for line := range strings.Lines(string(errs)) {
+					want.WriteString("muster: " + file + ": " + line)
+				}
+				var stdout, stderr bytes.Buffer
+				if code := run(t.Context(), []string{"serve", "--config", file}, nil, &stdout, &stderr); code != exitFailure {
+					t.Errorf("exit status %d, want %d", code, exitFailure)
+				}
+				if diff := cmp.Diff(want.String(), stderr.String()); diff != "" {
+					t.Errorf("standard error (-want +got):\n%s", diff)
+				}
+			})
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -43,6 +44,26 @@ func (f *deprecatedFlags) given(flags *pflag.FlagSet) []string {
 		}
 	}
 	return given
+}
+
+// load reads the configuration file, or makes a configuration of the flags when there is none.
+// Of each flag that was given warn hears why it should not be.
+func (f *deprecatedFlags) load(cmd *cobra.Command, file string, warn func(flag, why string)) (loaded *v1alpha2.MusterConfiguration, warnings []string, err error) {
+	why := "deprecated: say it in a configuration file"
+	if file != "" {
+		why = "deprecated and ignored: there is a configuration file"
+	}
+	given := f.given(cmd.Flags())
+	for _, name := range given {
+		warn("--"+name, why)
+	}
+	if file != "" || len(given) == 0 {
+		return loadConfig(file)
+	}
+	if loaded, err = f.config(); err != nil {
+		return nil, nil, usagef(cmd, "%w", err)
+	}
+	return loaded, nil, nil
 }
 
 // config returns the default configuration with the flags in its one profile.

@@ -13,7 +13,7 @@ func TestDeprecatedFlagsChangeTheDefaultProfileUnlessThereIsAFile(t *testing.T) 
 		hardPodAffinityWeight int32
 	}
 	all := []string{"--scheduler-name=batch", "--algorithm-provider=ClusterAutoscalerProvider", "--hard-pod-affinity-symmetric-weight=7"}
-	const deprecated, ignored = "flag is deprecated: say it in a configuration file", "flag is deprecated and ignored: there is a configuration file"
+	const deprecated, ignored = "deprecated: say it in a configuration file", "deprecated and ignored: there is a configuration file"
 	tests := []struct {
 		name     string
 		args     []string

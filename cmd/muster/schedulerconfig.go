@@ -51,7 +51,10 @@ be evicted for another one, --no-preemption turns that off as well. muster must 
 The URL follows from the serving section of the configuration, which suits a
 kube-scheduler in the same pod or on the same host. With https, --ca-file is
 required: kube-scheduler verifies no certificate without it. The paths of files are
-those on the machine of kube-scheduler; they are not read here.`,
+those on the machine of kube-scheduler; they are not read here.
+
+Flags of 'muster serve' that are deprecated mean the same here, so that both have the
+same profile.`,
 		Example: `  # For a kube-scheduler and a muster on this host.
   muster scheduler-config --kubeconfig ~/.kube/config > scheduler.yaml
   kube-scheduler --config scheduler.yaml
@@ -64,7 +67,9 @@ those on the machine of kube-scheduler; they are not read here.`,
   diff <(muster scheduler-config) <(muster scheduler-config --offload)`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, warnings, err := loadConfig(flags.config)
+			config, warnings, err := flags.deprecated.load(cmd, flags.config, func(flag, why string) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s: %s\n", flag, why)
+			})
 			if err != nil {
 				return err
 			}
@@ -98,6 +103,7 @@ type schedulerConfigFlags struct {
 	caFile            string
 	certFile          string
 	keyFile           string
+	deprecated        deprecatedFlags
 }
 
 func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
@@ -111,6 +117,7 @@ func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.caFile, "ca-file", "", "`FILE` of the certificates that muster's certificate must be signed by; required with https")
 	flags.StringVar(&f.certFile, "cert-file", "", "`FILE` of the certificate that kube-scheduler shows to muster; required with serving.tls.clientCAFile")
 	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` of the key of --cert-file")
+	f.deprecated.register(flags)
 }
 
 // schedulerConfig returns a configuration that kube-scheduler completes with its own

@@ -110,24 +110,9 @@ func (f *serveFlags) options(cmd *cobra.Command, logger *slog.Logger) (server.Op
 // load reads the configuration file, or makes a configuration of the deprecated flags when
 // there is none.
 func (f *serveFlags) load(cmd *cobra.Command, logger *slog.Logger) (*v1alpha2.MusterConfiguration, error) {
-	given := f.deprecated.given(cmd.Flags())
-	switch {
-	case f.config == "" && len(given) == 0:
-		return v1alpha2.Default(), nil
-	case f.config == "":
-		for _, name := range given {
-			logger.Warn("flag is deprecated: say it in a configuration file", "flag", "--"+name)
-		}
-		config, err := f.deprecated.config()
-		if err != nil {
-			return nil, usagef(cmd, "%w", err)
-		}
-		return config, nil
-	}
-	for _, name := range given {
-		logger.Warn("flag is deprecated and ignored: there is a configuration file", "flag", "--"+name, "file", f.config)
-	}
-	loaded, warnings, err := config.Load(f.config)
+	loaded, warnings, err := f.deprecated.load(cmd, f.config, func(flag, why string) {
+		logger.Warn("deprecated flag", "flag", flag, "warning", why)
+	})
 	for _, warning := range warnings {
 		logger.Warn("configuration", "warning", warning)
 	}
