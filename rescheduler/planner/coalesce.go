@@ -50,7 +50,10 @@ func (p *Problem) Removable(among func(*cluster.Node) bool) []Removal {
 		if among != nil && !among(at) {
 			continue
 		}
-		proven := s.solve(func() { s.empty(node) })
+		proven := s.solve(func() {
+			s.closed[node] = false // by an attempt before this one
+			s.empty(node)
+		})
 		removal := Removal{Node: at, Refusal: s.kept[node]}
 		if s.closed[node] {
 			removal.Refusal, removal.Steps = Refusal{}, s.plan(proven).Steps
@@ -96,6 +99,7 @@ func (s *search) staying(node int32) []Detail {
 func (s *search) emptyMost(candidates []int32, atMost int) {
 	size := map[int32]float64{}
 	for _, node := range candidates {
+		s.closed[node] = false // by an attempt before this one
 		for _, at := range s.on[node] {
 			size[node] += s.items[at].size
 		}

@@ -116,6 +116,26 @@ func (s *search) letStay() {
 			stayed = s.items[at].away() && s.bringHome(s.items[at].unit) || stayed
 		}
 	}
+	s.dissolve()
+}
+
+// dissolve brings home all pods that move for each other and nobody else. Whoever came to a
+// node that they left is one of them, so that there is room.
+func (s *search) dissolve() {
+	highest := s.beneficiaries()
+	var idle []int32
+	for _, at := range s.gone {
+		if s.items[at].at >= 0 && !s.serves(at, highest, math.MinInt32) {
+			idle = append(idle, at)
+		}
+	}
+	slices.Sort(idle)
+	for _, at := range idle {
+		s.move(at, -1)
+	}
+	for _, at := range idle {
+		s.move(at, s.items[at].origin)
+	}
 }
 
 // bringHome brings all pods of a unit back to where they were, if all may stay there.
@@ -180,12 +200,13 @@ func (s *search) done(best score) bool {
 }
 
 // sound says that what the search does not look at holds as well: that there is an order of
-// the steps, which it returns, and that nobody is moved for those of lower priority.
+// the steps, which it returns, and that nobody is moved for nothing or for those of lower
+// priority.
 func (s *search) sound() (order []int32, ok bool) {
 	if order, ok = s.sequence(); !ok {
 		return nil, false
 	}
-	return order, s.problem.Rules.AllowHigherPriority || s.justified()
+	return order, s.justified()
 }
 
 // pool are the nodes on which to look for something better.

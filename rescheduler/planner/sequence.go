@@ -86,20 +86,26 @@ func (s *search) inRounds(moves, waiting []int32) (order []int32, ok bool) {
 	return order, true
 }
 
-// justified says that each pod that moves does so for one of no lower priority in the end.
+// justified says that each pod that moves does so for one of no lower priority in the end,
+// unless the rules allow any.
 func (s *search) justified() bool {
 	highest := s.beneficiaries()
-	for _, at := range s.gone {
-		i := &s.items[at]
-		// A gang moves for whoever any of its pods moves for.
-		if !slices.ContainsFunc(s.units[i.unit].items, func(member int32) bool {
-			priority, some := highest[s.items[member].origin]
-			return some && priority >= i.limit
-		}) {
-			return false
+	return !slices.ContainsFunc(s.gone, func(at int32) bool {
+		least := s.items[at].limit
+		if s.problem.Rules.AllowHigherPriority {
+			least = math.MinInt32
 		}
-	}
-	return true
+		return !s.serves(at, highest, least)
+	})
+}
+
+// serves says that an item moves for a pod of at least that priority. A gang moves for
+// whoever any of its pods moves for.
+func (s *search) serves(at int32, highest map[int32]int32, least int32) bool {
+	return slices.ContainsFunc(s.units[s.items[at].unit].items, func(member int32) bool {
+		priority, some := highest[s.items[member].origin]
+		return some && priority >= least
+	})
 }
 
 // beneficiaries are the highest priorities for which room is made, in the end, by the nodes
