@@ -222,14 +222,14 @@ func (p *process) filter(pod *corev1.Pod) string {
 		p.Fatalf("%s does not wait", pod.Name)
 	}
 	decision := p.Filter(known, 5)
-	if decision.Waits {
-		return decision.Reason
-	}
-	p.cluster.Release(pod.UID)
 	switch {
 	case decision.Reason != "":
+		if !decision.Waits {
+			p.cluster.Release(pod.UID)
+		}
 		return decision.Reason
 	case !decision.Member:
+		p.cluster.Release(pod.UID)
 		return "any"
 	}
 	if err := p.cluster.Assume(known, p.cluster.Snapshot().NodeByName(decision.Node)); err != nil {

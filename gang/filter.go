@@ -27,7 +27,7 @@ type Decision struct {
 	Waits bool
 	// Member says that the pod is of a gang whose members have places: the caller is to
 	// answer with one node, where the pod then counts, and to report it with Placed or
-	// Refused.
+	// Refused. Until then the pod counts on its place, and is judged as if it did not.
 	Member bool
 	// Node is the place of the pod, "" when any will do.
 	Node string
@@ -50,6 +50,7 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 	parts, reason := m.bundle(g)
 	switch {
 	case reason != "":
+		m.giveUp(p, errNoGroup)
 		return m.refuse(p, reason)
 	case m.awaiting(parts, p):
 		decision := m.refuse(p, ReasonVictims)

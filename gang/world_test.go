@@ -225,11 +225,10 @@ func (w *world) isHeld(uid types.UID) bool {
 func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 	known := w.cluster.PendingPod(pod.UID)
 	decision := w.Filter(known, w.cluster.Snapshot().NodeCount())
-	if decision.Waits {
-		return
-	}
-	w.cluster.Release(pod.UID)
 	if decision.Reason != "" {
+		if !decision.Waits {
+			w.cluster.Release(pod.UID)
+		}
 		return
 	}
 	to := w.fitting(known, decision.Node, offersOne)
@@ -238,9 +237,11 @@ func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 		w.Refused(known)
 		return
 	case to == "" && !w.GiveWay(known, w.store):
+		w.cluster.Release(pod.UID)
 		return
 	case to == "":
 		if to = w.fitting(known, "", offersOne); to == "" {
+			w.cluster.Release(pod.UID)
 			return
 		}
 	}
@@ -263,7 +264,7 @@ func (w *world) fitting(pod *cluster.Pod, place string, offersOne bool) string {
 	if slices.Contains(names, place) {
 		names = append([]string{place}, names...)
 	}
-	view := w.store.View(pod)
+	view := w.store.ViewWithout(pod, w.cluster.Assumed(pod.UID))
 	defer view.Close()
 	for _, name := range names {
 		if view.Verdict(view.Snapshot.NodeByName(name).Index) == predicates.Fits {

@@ -13,7 +13,7 @@ import (
 // in other states: what would be if pods came or went. It starts from what is
 // remembered of the class, and holds it: who else asks about the class waits until
 // Close, which takes every supposition back. It belongs to one goroutine, and one at a time
-// may hold trials of a store: see [VerdictStore.BeginTrials].
+// may hold several trials of a store: see [VerdictStore.BeginTrials].
 //
 // A supposed pod costs as much whatever the number of nodes: [Spanning] checks are not
 // asked again about the nodes of a failure domain, but about a node when it is looked at.
@@ -53,7 +53,8 @@ type supposition struct {
 // supposable is what may differ in a supposed state of a node: the pods on it.
 const supposable = cluster.AspectRequested | cluster.AspectPorts | cluster.AspectPods
 
-// BeginTrials waits until nobody else has trials of the store. EndTrials must follow.
+// BeginTrials waits until nobody else has several trials of the store: two who do could wait
+// for each other's classes. EndTrials must follow.
 func (s *VerdictStore) BeginTrials() { s.trials.Lock() }
 
 // EndTrials lets others have trials.
@@ -63,7 +64,12 @@ func (s *VerdictStore) EndTrials() { s.trials.Unlock() }
 // snapshot.
 func (s *VerdictStore) Try(pod *cluster.Pod) *Trial {
 	view, _ := s.look(s.classes.of(pod), pod)
-	t := &Trial{store: s, entry: view.entry, snap: view.Snapshot, scratch: view.scratch}
+	return view.try()
+}
+
+// try begins a trial for the class of a view, which goes over to it.
+func (v *View) try() *Trial {
+	t := &Trial{store: v.store, entry: v.entry, snap: v.Snapshot, scratch: v.scratch}
 	t.prepare()
 	return t
 }

@@ -15,6 +15,7 @@ type View struct {
 	entry     *entry     // nil for a pod without a class
 	judgement *Judgement // the entry's, if there is one
 	scratch   *scratch
+	trial     *Trial // of a class, while the pod is supposed to count nowhere; see ViewWithout
 }
 
 // View judges a pod on the present snapshot.
@@ -28,6 +29,26 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 	view, result := s.look(class, pod)
 	view.entry.calls++
 	s.metrics.lookups.WithLabelValues(s.Profile.Name, result).Inc()
+	return view
+}
+
+// ViewWithout is View for a pod that counts on a node, by name, which is judged as if it did
+// not. The snapshot is the real one: what fits may be assumed on the state that it shows.
+func (s *VerdictStore) ViewWithout(pod *cluster.Pod, on string) View {
+	view := s.View(pod)
+	node := view.Snapshot.NodeByName(on)
+	if node == nil {
+		return view
+	}
+	without := node.WithoutPod(pod.UID)
+	switch {
+	case without == node:
+	case view.entry == nil:
+		view.judgement.Suppose(without)
+	default:
+		view.trial = view.try()
+		view.trial.Suppose(without, pod, view.entry.class, func(int32, bool) {})
+	}
 	return view
 }
 
@@ -72,10 +93,23 @@ func (v *View) Verdict(index int32) Verdict {
 	switch {
 	case index < 0:
 		return UnknownNode
+	case v.trial != nil:
+		return v.trial.Verdict(index)
 	case v.entry != nil:
 		return v.entry.first[index]
 	}
-	return v.judgement.Verdict(v.Snapshot.Node(index))
+	return v.judgement.Verdict(v.judgement.node(index))
+}
+
+// Node is the node of an index as it is judged.
+func (v *View) Node(index int32) *cluster.Node {
+	switch {
+	case v.trial != nil:
+		return v.trial.Node(index)
+	case v.entry == nil:
+		return v.judgement.node(index)
+	}
+	return v.Snapshot.Node(index)
 }
 
 // Reason is the text of a verdict; see [Profile.Reason].
@@ -102,6 +136,10 @@ func (v *View) Scale(total, top int64) int64 { return scale(total, top, v.store.
 
 // Close lets others ask about the same class.
 func (v *View) Close() {
+	if v.trial != nil {
+		v.trial.Close()
+		return
+	}
 	v.store.scratches.Put(v.scratch)
 	if v.entry != nil {
 		v.entry.mu.Unlock()

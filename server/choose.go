@@ -47,7 +47,7 @@ func (e *Extender) confirm(c *call, profile *predicates.VerdictStore, pod *clust
 		return false, nil
 	}
 	for c.ctx.Err() == nil {
-		view := profile.View(pod)
+		view := e.judge(profile, pod)
 		snap := view.Snapshot
 		node := snap.NodeByName(planned)
 		at := -1
@@ -78,7 +78,7 @@ func (e *Extender) confirm(c *call, profile *predicates.VerdictStore, pod *clust
 // Of several, it is the one with the least [placement.Misfit]. Of several still, it is
 // one at random, as in kube-scheduler.
 func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (snap *cluster.Snapshot, at int, best int32) {
-	view := profile.View(pod)
+	view := e.judge(profile, pod)
 	defer view.Close()
 	c.rejected, c.fitting, c.places = c.rejected[:0], c.fitting[:0], c.places[:0]
 	for i, index := range c.candidates.in(view.Snapshot) {
@@ -97,7 +97,7 @@ func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.
 		if best >= 0 && total < highest {
 			continue
 		}
-		misfit := placement.Misfit(pod, view.Snapshot.Node(index))
+		misfit := placement.Misfit(pod, view.Node(index))
 		switch {
 		case best < 0 || total > highest || misfit < least:
 			at, best, highest, least, ties = c.places[i], index, total, misfit, 1

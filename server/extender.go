@@ -144,12 +144,11 @@ func (e *Extender) filter(c *call) error {
 	if e.gangs != nil {
 		decision = e.gangs.Filter(pod, len(c.candidates.in(e.cluster.Snapshot())))
 	}
-	if !decision.Waits {
-		// The scheduler asks anew, so whatever was decided about the pod is void, but as advice.
-		e.cluster.Release(pod.UID)
-	}
 	switch {
 	case decision.Reason != "":
+		if !decision.Waits {
+			e.cluster.Release(pod.UID)
+		}
 		e.refuse(c, decision.Reason)
 		return nil
 	case decision.Member:
@@ -166,23 +165,34 @@ func (e *Extender) filter(c *call) error {
 	return nil
 }
 
-// filterOne answers about a pod for itself.
+// filterOne answers about a pod for itself. The scheduler asks anew, so whatever was decided
+// about the pod is void, but as advice. Where it counts it counts on until it is decided.
 func (e *Extender) filterOne(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, planned string) error {
 	if profile.Profile.NodeSelection == v1alpha2.NodeSelectionScheduler {
+		e.cluster.Release(pod.UID)
 		e.sift(c, profile, pod)
 		return nil
 	}
-	_, err := e.settle(c, profile, pod, planned)
+	node, err := e.settle(c, profile, pod, planned)
+	if node == "" {
+		e.cluster.Release(pod.UID)
+	}
 	return err
 }
 
 // settle answers with one node, the planned one if it will do, and says which; "" when
-// there is none. The pod counts there.
+// there is none. The pod counts there, and on its former place until then: nobody can take its
+// room in between.
 func (e *Extender) settle(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, planned string) (node string, err error) {
 	if done, err := e.confirm(c, profile, pod, planned); done {
 		return planned, err
 	}
 	return e.choose(c, profile, pod)
+}
+
+// judge is what a profile says of a pod as if it counted nowhere yet, while it counts on.
+func (e *Extender) judge(profile *predicates.VerdictStore, pod *cluster.Pod) predicates.View {
+	return profile.ViewWithout(pod, e.cluster.Assumed(pod.UID))
 }
 
 // sift answers with every candidate that fits.
