@@ -19,7 +19,9 @@ import (
 
 // gates is the mutating webhook that puts a scheduling gate on the members of gangs when they
 // are created. It knows nothing but the pod and the profiles, so that every replica can
-// answer, and it denies nothing: a pod that is not gated starts as it would without it.
+// answer, and it denies nothing: a pod that is not gated starts as it would without it. Its
+// rule is that of GatePolicy. It answers beside one as well (gangs.gatedBy: Policy), so that
+// to change from one to the other leaves no pod ungated.
 type gates struct {
 	policy       v1alpha2.GangGates
 	profiles     *predicates.Profiles

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
+	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/config/v1alpha2"
 )
@@ -26,64 +28,100 @@ func review(t *testing.T, gates v1alpha2.GangGates, body string) *httptest.Respo
 	return answer
 }
 
-// reviewOf is what the API server sends about a pod, of which the fields are given in JSON.
-func reviewOf(operation, metadata, spec string) string {
+// reviewOf is what the API server sends about a pod, which is given in JSON.
+func reviewOf(operation, pod string) string {
 	return fmt.Sprintf(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-		"uid": "u", "operation": %q, "resource": {"group": "", "version": "v1", "resource": "pods"},
-		"object": {"apiVersion": "v1", "kind": "Pod", "metadata": {%s}, "spec": {%s}}}}`, operation, metadata, spec)
+		"uid": "u", "operation": %q, "resource": {"group": "", "version": "v1", "resource": "pods"}, "object": %s}}`, operation, pod)
+}
+
+// What the webhook adds, to a pod without gates and to one that has some.
+const (
+	addGate    = `[{"op":"add","path":"/spec/schedulingGates","value":[{"name":"muster.dev/gang"}]}]`
+	addGateToo = `[{"op":"add","path":"/spec/schedulingGates/-","value":{"name":"muster.dev/gang"}}]`
+)
+
+// patchOf is what the webhook answers about a pod that it allows, "" for nothing.
+func patchOf(t *testing.T, gates v1alpha2.GangGates, body string) string {
+	t.Helper()
+	answer := review(t, gates, body)
+	var got admissionv1.AdmissionReview
+	if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil || answer.Code != http.StatusOK {
+		t.Fatalf("answered %d: %s (%v)", answer.Code, answer.Body, err)
+	}
+	want := admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{UID: "u", Allowed: true}}
+	want.APIVersion, want.Kind = "admission.k8s.io/v1", "AdmissionReview"
+	if want.Response.Patch = got.Response.Patch; want.Response.Patch != nil {
+		want.Response.PatchType = new(admissionv1.PatchTypeJSONPatch)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+	return string(got.Response.Patch)
 }
 
 func TestMembersOfGangsAreGatedWhenTheyAreCreated(t *testing.T) {
-	const (
-		create    = "CREATE"
-		member    = `"labels": {"scheduling.x-k8s.io/pod-group": "g"}`
-		ours      = `"schedulerName": "default-scheduler"`
-		gate      = `[{"op":"add","path":"/spec/schedulingGates","value":[{"name":"muster.dev/gang"}]}]`
-		gateToo   = `[{"op":"add","path":"/spec/schedulingGates/-","value":{"name":"muster.dev/gang"}}]`
-		untouched = ""
-	)
+	text, err := os.ReadFile("testdata/gates.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests []struct {
+		Name  string
+		Pod   json.RawMessage
+		Gates []string
+	}
+	if err := yaml.UnmarshalStrict(text, &tests); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range tests {
+		t.Run(test.Name, func(t *testing.T) {
+			var pod struct {
+				Spec struct{ SchedulingGates []struct{ Name string } }
+			}
+			if err := json.Unmarshal(test.Pod, &pod); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, gate := range pod.Spec.SchedulingGates {
+				got = append(got, gate.Name)
+			}
+			switch patch := patchOf(t, v1alpha2.GatesUntilPlace, reviewOf("CREATE", string(test.Pod))); {
+			case patch == "":
+			case patch == addGate:
+				got = []string{"muster.dev/gang"} // whatever the list was
+			case patch == addGateToo && len(got) > 0: // else there is nothing to add to
+				got = append(got, "muster.dev/gang")
+			default:
+				t.Errorf("patch %s", patch)
+			}
+			if diff := cmp.Diff(test.Gates, got); diff != "" {
+				t.Errorf("gates (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNobodyIsGatedWhoMustNotBe(t *testing.T) {
+	const member = `{"metadata": {"labels": {"muster.dev/pod-group": "g"}}}`
 	for name, test := range map[string]struct {
-		gates                     v1alpha2.GangGates
-		operation, metadata, spec string
-		want                      string
+		gates          v1alpha2.GangGates
+		operation, pod string
+		want           string
 	}{
-		"a member":                             {v1alpha2.GatesUntilMembers, create, member, ours, gate},
-		"a member, until it has a place":       {v1alpha2.GatesUntilPlace, create, member, ours, gate},
-		"by the label of the older API group":  {v1alpha2.GatesUntilPlace, create, `"labels": {"pod-group.scheduling.sigs.k8s.io": "g"}`, ours, gate},
-		"by the label for no object":           {v1alpha2.GatesUntilPlace, create, `"labels": {"muster.dev/pod-group": "g"}`, ours, gate},
-		"before the scheduler's name is given": {v1alpha2.GatesUntilPlace, create, member, ``, gate},
-		"beside the gates of others":           {v1alpha2.GatesUntilPlace, create, member, ours + `, "schedulingGates": [{"name": "later"}]`, gateToo},
-		"in the place of an empty list":        {v1alpha2.GatesUntilPlace, create, member, ours + `, "schedulingGates": []`, gate},
-		"one that is gated already":            {v1alpha2.GatesUntilPlace, create, member, ours + `, "schedulingGates": [{"name": "muster.dev/gang"}]`, untouched},
-		"when gates are not wanted":            {v1alpha2.GatesNever, create, member, ours, untouched},
-		"a pod of no gang":                     {v1alpha2.GatesUntilPlace, create, ``, ours, untouched},
-		"one whose label is empty":             {v1alpha2.GatesUntilPlace, create, `"labels": {"muster.dev/pod-group": ""}`, ours, untouched},
-		"one of another scheduler":             {v1alpha2.GatesUntilPlace, create, member, `"schedulerName": "another"`, untouched},
-		"one that has a node":                  {v1alpha2.GatesUntilPlace, create, member, ours + `, "nodeName": "a"`, untouched},
-		"one of a group of Kubernetes":         {v1alpha2.GatesUntilPlace, create, member, ours + `, "schedulingGroup": {"podGroupName": "g"}`, untouched},
-		"one that changes":                     {v1alpha2.GatesUntilPlace, "UPDATE", member, ours, untouched},
-		"one that is deleted, which is empty":  {v1alpha2.GatesUntilPlace, "DELETE", ``, ``, untouched},
+		"a member is, until there are enough":        {v1alpha2.GatesUntilMembers, "CREATE", member, addGate},
+		"and none when gates are not wanted":         {v1alpha2.GatesNever, "CREATE", member, ""},
+		"nor one that changes":                       {v1alpha2.GatesUntilPlace, "UPDATE", member, ""},
+		"nor one that is deleted, of which is empty": {v1alpha2.GatesUntilPlace, "DELETE", `{}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := review(t, test.gates, reviewOf(test.operation, test.metadata, test.spec))
-			var got admissionv1.AdmissionReview
-			if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil || answer.Code != http.StatusOK {
-				t.Fatalf("answered %d: %s (%v)", answer.Code, answer.Body, err)
-			}
-			want := admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{UID: "u", Allowed: true}}
-			want.APIVersion, want.Kind = "admission.k8s.io/v1", "AdmissionReview"
-			if test.want != untouched {
-				want.Response.Patch, want.Response.PatchType = []byte(test.want), new(admissionv1.PatchTypeJSONPatch)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("answer (-want +got):\n%s", diff)
+			if got := patchOf(t, test.gates, reviewOf(test.operation, test.pod)); got != test.want {
+				t.Errorf("patch %s, want %s", got, test.want)
 			}
 		})
 	}
 }
 
 func TestWhatIsNoReviewOfAPodIsABadRequest(t *testing.T) {
-	good := reviewOf("CREATE", "", "")
+	good := reviewOf("CREATE", "{}")
 	for name, test := range map[string]struct {
 		body string
 		code int
@@ -94,7 +132,7 @@ func TestWhatIsNoReviewOfAPodIsABadRequest(t *testing.T) {
 		"no request":             {`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}`, http.StatusBadRequest, "request: missing"},
 		"another resource":       {strings.Replace(good, `"pods"`, `"nodes"`, 1), http.StatusBadRequest, `request.resource: "nodes" of group "", want pods of the core group`},
 		"no object":              {strings.Replace(good, `"object"`, `"old"`, 1), http.StatusBadRequest, "request.object: not a Pod: unexpected end of JSON input"},
-		"a field that is no map": {reviewOf("CREATE", `"labels": "g"`, ""), http.StatusBadRequest, "request.object: not a Pod: json: cannot unmarshal"},
+		"a field that is no map": {reviewOf("CREATE", `{"metadata": {"labels": "g"}}`), http.StatusBadRequest, "request.object: not a Pod: json: cannot unmarshal"},
 		"too much":               {strings.Repeat(" ", 1<<12+1), http.StatusRequestEntityTooLarge, "the body has more than 4096 bytes (serving.maxBodyBytes)"},
 	} {
 		t.Run(name, func(t *testing.T) {

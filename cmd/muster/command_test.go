@@ -96,6 +96,9 @@ func TestCommands(t *testing.T) {
 		{golden: "scheduler-config-bad-deprecated-flags", args: "scheduler-config --scheduler-name A_B"},
 		{golden: "scheduler-config-ignored-deprecated-flags", args: "scheduler-config --config ../../docs/examples/profiles.yaml --scheduler-name batch"},
 		{golden: "scheduler-config-bad-percentage", args: "scheduler-config --percentage-of-nodes-to-score 101"},
+		{golden: "gate-policy", args: "gate-policy"},
+		{golden: "gate-policy-of-several-profiles", args: "gate-policy --config testdata/gates.yaml"},
+		{golden: "gate-policy-bad-config", args: "gate-policy --config testdata/bad.yaml"},
 	}
 	for _, test := range tests {
 		t.Run(test.golden, func(t *testing.T) {

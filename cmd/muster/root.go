@@ -75,6 +75,7 @@ about muster, the other runs muster.`,
 		newConfigCommand(),
 		newSchedulerConfigCommand(),
 		newPlanCommand(),
+		newGatePolicyCommand(),
 		newVersionCommand(),
 	)
 	return group(root)

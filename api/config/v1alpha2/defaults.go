@@ -52,6 +52,7 @@ func base() *MusterConfiguration {
 			ScheduleTimeout: metav1.Duration{Duration: time.Minute},
 			DeniedTTL:       metav1.Duration{Duration: 3 * time.Second},
 			Gates:           GatesNever,
+			GatedBy:         GatedByPolicy,
 		},
 		Load: baseLoad(),
 	}

@@ -147,9 +147,10 @@ type Gangs struct {
 	// without a look. A place that comes up is taken all the same. Defaults to 3s.
 	DeniedTTL metav1.Duration `json:"deniedTTL"`
 	// Gates says how long the members of a group are kept from kube-scheduler by a scheduling
-	// gate: Never (default), UntilMembers or UntilPlace. The webhook that adds the gates needs
-	// https.
+	// gate: Never (default), UntilMembers or UntilPlace.
 	Gates GangGates `json:"gates"`
+	// GatedBy says who adds the gates when members are created: Policy (default) or Webhook.
+	GatedBy GatedBy `json:"gatedBy"`
 }
 
 // GangGates says how long the members of a group are gated.
@@ -165,4 +166,15 @@ const (
 	// by preemption. Cluster autoscalers do not see gated pods, so it is for clusters of
 	// fixed size.
 	GatesUntilPlace GangGates = "UntilPlace"
+)
+
+// GatedBy says who adds the gates when members are created.
+type GatedBy string
+
+const (
+	// GatedByPolicy is the API server by itself, with the MutatingAdmissionPolicy that
+	// `muster gate-policy` prints. It needs Kubernetes 1.36.
+	GatedByPolicy GatedBy = "Policy"
+	// GatedByWebhook is muster, which the API server asks. It needs https.
+	GatedByWebhook GatedBy = "Webhook"
 )

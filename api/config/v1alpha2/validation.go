@@ -129,12 +129,11 @@ func (n Nomination) validate(path *field.Path) field.ErrorList {
 func (g Gangs) validate(path *field.Path, tls TLS) field.ErrorList {
 	errs := validatePositive(path.Child("scheduleTimeout"), g.ScheduleTimeout)
 	errs = append(errs, validatePositive(path.Child("deniedTTL"), g.DeniedTTL)...)
-	gates := path.Child("gates")
-	if unsupported := validateOneOf(gates, g.Gates, GatesNever, GatesUntilMembers, GatesUntilPlace); len(unsupported) > 0 {
-		return append(errs, unsupported...)
-	}
-	if g.Gates != GatesNever && !tls.Enabled() {
-		errs = append(errs, field.Invalid(gates, g.Gates, "needs serving.tls: the API server calls webhooks over https alone"))
+	errs = append(errs, validateOneOf(path.Child("gates"), g.Gates, GatesNever, GatesUntilMembers, GatesUntilPlace)...)
+	gatedBy := path.Child("gatedBy")
+	errs = append(errs, validateOneOf(gatedBy, g.GatedBy, GatedByPolicy, GatedByWebhook)...)
+	if g.GatedBy == GatedByWebhook && g.Gates != GatesNever && !tls.Enabled() {
+		errs = append(errs, field.Invalid(gatedBy, g.GatedBy, "needs serving.tls: the API server calls webhooks over https alone"))
 	}
 	return errs
 }
