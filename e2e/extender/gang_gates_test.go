@@ -14,33 +14,50 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// gatekeeper is a muster that gates gangs, and a scheduler that uses it.
+// gatekeeper is a muster for whose gangs members are gated, and a scheduler that uses it.
 type gatekeeper struct {
 	*witness
-	files tlsFiles
+	by    muster.Gatekeeper
+	files tlsFiles // for the webhook
 }
 
-// keepGates runs a muster that gates gangs until the test ends, has the API server ask it,
-// and runs a scheduler.
-func (c *cluster) keepGates(policy string) *gatekeeper {
+// keepGates has members gated until the test ends, by one gatekeeper or the other, and runs a
+// muster that lifts the gates and a scheduler.
+func (c *cluster) keepGates(by muster.Gatekeeper, policy string) *gatekeeper {
 	c.Helper()
-	g := &gatekeeper{files: newTLSFiles(c.T)}
-	s := c.serveGates(g.files, policy)
+	g := &gatekeeper{by: by}
+	if by == muster.Webhook {
+		g.files = newTLSFiles(c.T)
+	}
+	s := c.serveGates(g, policy)
 	g.witness = s.watch()
-	c.askForGates(s, g.files)
+	if by == muster.Webhook {
+		c.askForGates(s, g.files)
+	} else {
+		c.applyGatePolicy(s)
+	}
 	c.schedule(s.schedulerConfig(g.schedulerFlags()))
 	return g
 }
 
-func (c *cluster) serveGates(f tlsFiles, policy string) *server {
+func (c *cluster) serveGates(g *gatekeeper, policy string) *server {
 	c.Helper()
+	config := fmt.Sprintf("gangs: {gates: %s, gatedBy: %s}", policy, g.by)
+	if g.by == muster.Policy {
+		return c.serve(serving{config: config})
+	}
 	return c.serve(serving{
-		config: "serving: {tls: {certFile: " + f.certificate + ", keyFile: " + f.key + "}}\ngangs: {gates: " + policy + "}",
-		scheme: "https", client: f.client(c.T),
+		config: "serving: {tls: {certFile: " + g.files.certificate + ", keyFile: " + g.files.key + "}}\n" + config,
+		scheme: "https", client: g.files.client(c.T),
 	})
 }
 
-func (g *gatekeeper) schedulerFlags() []string { return []string{"--ca-file=" + g.files.certificate} }
+func (g *gatekeeper) schedulerFlags() []string {
+	if g.by == muster.Policy {
+		return nil
+	}
+	return []string{"--ca-file=" + g.files.certificate}
+}
 
 // crash ends muster as a crash would.
 func (g *gatekeeper) crash() { g.process.Kill() }
@@ -48,7 +65,7 @@ func (g *gatekeeper) crash() { g.process.Kill() }
 // again runs another muster, which the scheduler then uses.
 func (g *gatekeeper) again(policy string) {
 	g.Helper()
-	g.server = g.serveGates(g.files, policy)
+	g.server = g.serveGates(g, policy)
 	shared.StopScheduler()
 	g.schedule(g.schedulerConfig(g.schedulerFlags()))
 }
@@ -65,6 +82,20 @@ func (c *cluster) askForGates(s *server, f tlsFiles) {
 	}
 	c.Cleanup(func() {
 		if err := muster.DeleteWebhook(context.Background(), c.client); err != nil {
+			c.Error(err)
+		}
+	})
+}
+
+// applyGatePolicy has the API server gate the members of a muster's gangs by itself until the
+// test ends.
+func (c *cluster) applyGatePolicy(s *server) {
+	c.Helper()
+	if err := muster.CreateGatePolicy(c.Context(), c.client, shared.muster, s.config); err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() {
+		if err := muster.DeleteGatePolicy(context.Background(), c.client); err != nil {
 			c.Error(err)
 		}
 	})
@@ -106,21 +137,25 @@ func (c *cluster) attempts() (count int) {
 }
 
 func TestMembersAreGatedUntilThereAreEnough(t *testing.T) {
-	c := newCluster(t, newNodes(5, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
-	g := c.keepGates("UntilMembers")
-	pods := members("g", 4, "3")
-	c.createPods(newPod("single", "3"))
-	g.awaits(exactly(map[string]int{"": 1}))
-	for _, pod := range pods[:3] {
-		c.createPods(pod)
-	}
-	g.staysGated(1, "g-0", "g-1", "g-2")
-	g.awaitWhy("g", "waiting for 1 more of 4 members to be created")
-	c.createPods(pods[3])
-	g.settles(exactly(map[string]int{"": 1, "g": 4}))
-	if got := c.attempts(); got != 5 {
-		t.Errorf("the scheduler has tried pods %d times, want once each of 5", got)
+	for _, by := range []muster.Gatekeeper{muster.Policy, muster.Webhook} {
+		t.Run("by the "+string(by), func(t *testing.T) {
+			c := newCluster(t, newNodes(5, "4")...)
+			c.createPodGroups(newPodGroup("g", 4))
+			g := c.keepGates(by, "UntilMembers")
+			pods := members("g", 4, "3")
+			c.createPods(newPod("single", "3"))
+			g.awaits(exactly(map[string]int{"": 1}))
+			for _, pod := range pods[:3] {
+				c.createPods(pod)
+			}
+			g.staysGated(1, "g-0", "g-1", "g-2")
+			g.awaitWhy("g", "waiting for 1 more of 4 members to be created")
+			c.createPods(pods[3])
+			g.settles(exactly(map[string]int{"": 1, "g": 4}))
+			if got := c.attempts(); got != 5 {
+				t.Errorf("the scheduler has tried pods %d times, want once each of 5", got)
+			}
+		})
 	}
 }
 
@@ -139,7 +174,7 @@ func (s *server) awaitWhy(gang, why string) {
 func TestAGangThatWaitsForRoomBehindGatesIsNotTried(t *testing.T) {
 	c := newCluster(t, newNodes(3, "4")...)
 	c.createPodGroups(newPodGroup("g", 4))
-	g := c.keepGates("UntilPlace")
+	g := c.keepGates(muster.Policy, "UntilPlace")
 	c.createPods(members("g", 4, "3")...)
 	g.awaitWhy("g", "places for 3 of 4 members")
 	g.staysGated(0, "g-0", "g-1", "g-2", "g-3")
@@ -157,27 +192,31 @@ func TestAGangThatWaitsForRoomBehindGatesIsNotTried(t *testing.T) {
 }
 
 func TestAGangStartsOfWhichSomePodsCameWhileMusterWasAway(t *testing.T) {
-	c := newCluster(t, newNodes(4, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
-	g := c.keepGates("UntilMembers")
-	pods := members("g", 4, "3")
-	c.createPods(pods[:2]...)
-	g.staysGated(0, "g-0", "g-1")
-	g.crash()
-	c.createPods(pods[2:]...)
-	for _, name := range []string{"g-2", "g-3"} {
-		if pod := c.pod(name); len(pod.Spec.SchedulingGates) > 0 {
-			t.Errorf("%s was created while muster was away, and has gates %v", name, pod.Spec.SchedulingGates)
-		}
+	for by, gates := range map[muster.Gatekeeper]int{muster.Policy: 1, muster.Webhook: 0} {
+		t.Run("gated by the "+string(by), func(t *testing.T) {
+			c := newCluster(t, newNodes(4, "4")...)
+			c.createPodGroups(newPodGroup("g", 4))
+			g := c.keepGates(by, "UntilMembers")
+			pods := members("g", 4, "3")
+			c.createPods(pods[:2]...)
+			g.staysGated(0, "g-0", "g-1")
+			g.crash()
+			c.createPods(pods[2:]...)
+			for _, name := range []string{"g-2", "g-3"} {
+				if pod := c.pod(name); len(pod.Spec.SchedulingGates) != gates {
+					t.Errorf("%s was created while muster was away, and has gates %v, want %d", name, pod.Spec.SchedulingGates, gates)
+				}
+			}
+			g.again("UntilMembers")
+			g.settles(exactly(map[string]int{"g": 4}))
+		})
 	}
-	g.again("UntilMembers")
-	g.settles(exactly(map[string]int{"g": 4}))
 }
 
 func TestGatesThatAreNotWantedAnyMoreAreLifted(t *testing.T) {
 	c := newCluster(t, newNodes(4, "4")...)
 	c.createPodGroups(newPodGroup("g", 4))
-	g := c.keepGates("UntilMembers")
+	g := c.keepGates(muster.Policy, "UntilMembers")
 	c.createPods(members("g", 2, "3")...)
 	g.staysGated(0, "g-0", "g-1")
 	g.crash()
@@ -190,7 +229,7 @@ func TestAGangThatMayPreemptIsNotLeftBehindGates(t *testing.T) {
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)
 	c.createPodGroups(newPodGroup("low", 3), newPodGroup("high", 3))
-	g := c.keepGates("UntilPlace")
+	g := c.keepGates(muster.Webhook, "UntilPlace")
 	c.occupy("single", nodes)
 	c.createPods(members("low", 3, "3")...)
 	c.createPods(members("high", 3, "3", withPriority("high"))...)

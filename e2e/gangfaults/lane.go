@@ -135,11 +135,11 @@ func (l *lane) keepGates(ctx context.Context, policy string) (err error) {
 	}
 	o := l.options
 	if policy != "Never" {
-		o.Gates = policy
+		o.Gates, o.GatedBy = policy, muster.Webhook // which is away when muster is
 	}
 	o.Config = map[string]any{
 		"timeouts": map[string]any{"bind": bindTimeout.String()},
-		"gangs":    map[string]any{"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String(), "gates": policy},
+		"gangs":    map[string]any{"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String(), "gates": policy, "gatedBy": muster.Webhook},
 	}
 	if l.muster, err = muster.Start(ctx, o); err != nil {
 		return err

@@ -22,8 +22,8 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// webhookName is that of the configuration by which the API server asks for gates.
-const webhookName = "muster"
+// gatesName is that of the objects by which members are gated.
+const gatesName = "muster"
 
 // CreateWebhook has the API server ask a muster for the gate of every pod with the label of
 // a PodGroup, as the chart does, and returns when it does so. ca is what signed muster's
@@ -43,30 +43,37 @@ func CreateWebhook(ctx context.Context, client kubernetes.Interface, url string,
 		TimeoutSeconds: new(int32(2)), AdmissionReviewVersions: []string{"v1"},
 	}
 	_, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: webhookName}, Webhooks: []admissionregistrationv1.MutatingWebhook{webhook},
+		ObjectMeta: metav1.ObjectMeta{Name: gatesName}, Webhooks: []admissionregistrationv1.MutatingWebhook{webhook},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create the webhook: %w", err)
 	}
+	return awaitTrial(ctx, client, true)
+}
+
+// DeleteWebhook takes back what CreateWebhook did, and returns when the API server does not
+// ask any more.
+func DeleteWebhook(ctx context.Context, client kubernetes.Interface) error {
+	err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(ctx, gatesName, metav1.DeleteOptions{})
+	if err != nil {
+		return fmt.Errorf("delete the webhook: %w", err)
+	}
+	return awaitTrial(ctx, client, false)
+}
+
+// awaitTrial returns when the API server gates a pod of a gang, which it is not asked to keep,
+// or when it does not.
+func awaitTrial(ctx context.Context, client kubernetes.Interface, gated bool) error {
 	trial := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "trial", Labels: map[string]string{v1alpha1.LabelX: "trial"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/main"}}},
 	}
-	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
 		pod, err := client.CoreV1().Pods(workload.Namespace).Create(ctx, trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && Gated(pod), err
+		return err == nil && Gated(pod) == gated, err
 	})
 	if err != nil {
-		return fmt.Errorf("wait until the API server asks for gates: %w", err)
-	}
-	return nil
-}
-
-// DeleteWebhook takes back what CreateWebhook did.
-func DeleteWebhook(ctx context.Context, client kubernetes.Interface) error {
-	err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(ctx, webhookName, metav1.DeleteOptions{})
-	if err != nil {
-		return fmt.Errorf("delete the webhook: %w", err)
+		return fmt.Errorf("wait until a member is gated, %t: %w", gated, err)
 	}
 	return nil
 }

@@ -43,6 +43,15 @@ const (
 	Nominate  Selection = "Nominate"
 )
 
+// Gatekeeper is gangs.gatedBy: who adds the gates of members.
+type Gatekeeper string
+
+// The gatekeepers.
+const (
+	Policy  Gatekeeper = "Policy"
+	Webhook Gatekeeper = "Webhook"
+)
+
 // Options of a server.
 type Options struct {
 	ControlPlane *controlplane.ControlPlane
@@ -60,9 +69,11 @@ type Options struct {
 	Config map[string]any
 	// Kubeconfig is the path of the one to use, the administrator's when empty.
 	Kubeconfig string
-	// Gates is gangs.gates. With another value than muster's default, which is "", it serves
-	// https, and the API server asks it for gates while it runs.
+	// Gates is gangs.gates. With another value than muster's default, which is "", members are
+	// gated while it runs.
 	Gates string
+	// GatedBy is who gates them, the Policy when empty. With the Webhook muster serves https.
+	GatedBy Gatekeeper
 	// Profile are more fields of the default scheduler's profile.
 	Profile map[string]any
 	// Load is the load section of muster's configuration, the default when nil.
@@ -80,8 +91,8 @@ type Server struct {
 	address string
 
 	identity *identity            // nil for http
-	client   kubernetes.Interface // of the webhook; nil when there is to be none
-	asked    bool                 // there is a webhook
+	client   kubernetes.Interface // by which members come to be gated; nil when they are not to be
+	gating   bool                 // they are gated
 }
 
 // Start starts muster as administrator of the control plane and returns when it is
@@ -109,8 +120,10 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 		}
 	}
 	if o.Gates != "" {
-		if s.identity, err = newIdentity(dir); err != nil {
-			return nil, err
+		if o.GatedBy == Webhook {
+			if s.identity, err = newIdentity(dir); err != nil {
+				return nil, err
+			}
 		}
 		if s.client, err = kubernetes.NewForConfig(o.ControlPlane.RESTConfig()); err != nil {
 			return nil, fmt.Errorf("connect to the control plane: %w", err)
@@ -134,15 +147,18 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// AwaitReady returns when muster is ready, and asked for gates if it gives any.
+// AwaitReady returns when muster is ready, and members are gated if they are to be.
 func (s *Server) AwaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("gave up after %s", readyTimeout))
 	defer cancel()
-	if err := s.process.Await(ctx, s.ready); err != nil || s.client == nil || s.asked {
+	if err := s.process.Await(ctx, s.ready); err != nil || s.client == nil || s.gating {
 		return err
 	}
-	s.asked = true
-	return CreateWebhook(ctx, s.client, s.URL(), s.identity.certificate)
+	s.gating = true
+	if s.identity != nil {
+		return CreateWebhook(ctx, s.client, s.URL(), s.identity.certificate)
+	}
+	return CreateGatePolicy(ctx, s.client, s.binary, s.config)
 }
 
 func (o Options) writeConfig(path string, identity *identity) error {
@@ -165,7 +181,9 @@ func (o Options) writeConfig(path string, identity *identity) error {
 	}
 	if identity != nil {
 		fields["serving"] = map[string]any{"tls": map[string]any{"certFile": identity.certFile, "keyFile": identity.keyFile}}
-		fields["gangs"] = map[string]any{"gates": o.Gates}
+	}
+	if o.Gates != "" {
+		fields["gangs"] = map[string]any{"gates": o.Gates, "gatedBy": cmp.Or(o.GatedBy, Policy)}
 	}
 	maps.Copy(fields, o.Config)
 	if o.Load != nil {
@@ -205,13 +223,22 @@ func (s *Server) Pid() int { return s.process.Pid() }
 
 // Stop ends muster gracefully and returns when it is gone.
 func (s *Server) Stop() {
-	if s.asked {
-		s.asked = false
-		ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
-		defer cancel()
-		_ = DeleteWebhook(ctx, s.client) // it does nothing without muster
+	if s.gating {
+		s.gating = false
+		s.letGo()
 	}
 	s.process.Stop(stopGrace)
+}
+
+// letGo has members gated no more. An error means that the control plane is gone as well.
+func (s *Server) letGo() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+	defer cancel()
+	if s.identity != nil {
+		_ = DeleteWebhook(ctx, s.client)
+	} else {
+		_ = DeleteGatePolicy(ctx, s.client)
+	}
 }
 
 // Crash ends muster with no chance to clean up, and returns when it is gone. It fails when
