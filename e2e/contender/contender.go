@@ -32,7 +32,7 @@ const (
 	Scheduler Contender = "scheduler"
 	// Extender has muster, which chooses the node.
 	Extender Contender = "extender"
-	// Gates is Extender with the members of gangs gated until they have a place.
+	// Gates is Extender with the members of gangs gated until they have a place, by a policy.
 	Gates Contender = "gates"
 	// Nominate has muster, which chooses the node ahead of it.
 	Nominate Contender = "nominate"

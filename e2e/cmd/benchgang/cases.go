@@ -32,14 +32,13 @@ const (
 
 func cases() []benchCase {
 	everybody := []contender.Contender{contender.Stock, contender.Native, withMuster}
-	ofGangs := []contender.Contender{contender.Native, withMuster}
-	contending := append(ofGangs[:2:2], withGates)
+	contending := []contender.Contender{contender.Native, withMuster, withGates}
 	rivals := gangs{count: 10, size: 30, contended: true}
 	return []benchCase{
 		{caseMany, 1000, gangs{count: 50, size: 20}, everybody, startAll},
 		{caseThousand, 1000, gangs{count: 1, size: 1000}, everybody, startAll},
 		{caseStandoff, 100, rivals, contending, standOff},
 		{caseTurns, 100, gangs{count: 5, size: 60, contended: true}, contending, takeTurns},
-		{caseNeighbours, 100, rivals, ofGangs, besideWaiting},
+		{caseNeighbours, 100, rivals, contending, besideWaiting},
 	}
 }

@@ -40,9 +40,12 @@ func (r results) printFigures(out io.Writer) {
 		figure("neighbour_p99_ratio", 2, median(ours(c, delay)))
 		figure("native_neighbour_p99_ratio", 2, median(natives(c, delay)))
 	}
+	if c := caseNeighbours; r.has(withGates, c) {
+		figure("neighbour_p99_gates_ratio", 2, median(r.of(cell{c, withGates}, delay)))
+	}
 	figure("partial", 0, r.partial(withMuster))
 	figure("native_partial", 0, r.partial(contender.Native))
-	if r.has(withGates, caseStandoff) || r.has(withGates, caseTurns) {
+	if r.has(withGates, caseStandoff) || r.has(withGates, caseTurns) || r.has(withGates, caseNeighbours) {
 		figure("partial_gates", 0, r.partial(withGates))
 	}
 }

@@ -1,8 +1,8 @@
 // Command benchgang measures on a real control plane how groups of pods start whole: with
 // the stock scheduler alone, which knows no groups ("none"), with the alpha gang scheduling
-// of the same scheduler ("native"), with muster beside it, and, in the two cases in which
-// gangs wait for each other, with muster and gangs that are gated until they have a place
-// ("gates"; muster then serves https, and the API server asks it about every pod).
+// of the same scheduler ("native"), with muster beside it, and, in the cases in which gangs
+// wait for each other, with muster and gangs that are gated until they have a place ("gates";
+// an admission policy adds the gates).
 //
 // These are the cases:
 //

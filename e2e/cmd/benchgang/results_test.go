@@ -86,7 +86,11 @@ func TestFigures(t *testing.T) {
 		"neighbours": {results{
 			{caseNeighbours, contender.Native}: {{beside: 30 * time.Millisecond, alone: 10 * time.Millisecond}},
 			{caseNeighbours, withMuster}:       {{beside: 11 * time.Millisecond, alone: 10 * time.Millisecond, partial: 1}},
-		}, []string{"neighbour_p99_ratio=1.10", "native_neighbour_p99_ratio=3.00", "partial=1", "native_partial=0"}},
+			{caseNeighbours, withGates}:        {{beside: 21 * time.Millisecond, alone: 20 * time.Millisecond}},
+		}, []string{
+			"neighbour_p99_ratio=1.10", "native_neighbour_p99_ratio=3.00", "neighbour_p99_gates_ratio=1.05",
+			"partial=1", "native_partial=0", "partial_gates=0",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
