@@ -43,6 +43,10 @@ func (c *Cluster) Assume(pod *Pod, on *Node) error { return c.AssumeAll([]*Pod{p
 func (c *Cluster) AssumeAll(pods []*Pod, on *Node) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.assumeAll(pods, on)
+}
+
+func (c *Cluster) assumeAll(pods []*Pod, on *Node) error {
 	for _, pod := range pods {
 		_, assumed := c.assumed[pod.UID]
 		if _, placed := c.placed[pod.UID]; placed && !assumed {

@@ -156,7 +156,7 @@ func (c *Cluster) FindPod(name types.NamespacedName) *Pod {
 		}
 	}
 	for _, place := range c.placed {
-		if key(place.pod) == name {
+		if key(place.pod) == name && !place.pod.Held {
 			return place.pod
 		}
 	}

@@ -47,7 +47,7 @@ func (c *Cluster) FollowPods(follow func(PodState)) (stop func()) {
 		pods = append(pods, pod)
 	}
 	for uid, at := range c.placed {
-		if _, pending := c.pending[uid]; !pending && c.assumed[uid] == nil {
+		if _, pending := c.pending[uid]; !pending && c.assumed[uid] == nil && !at.pod.Held {
 			pods = append(pods, at.pod)
 		}
 	}

@@ -50,6 +50,9 @@ type Pod struct {
 	// conditions do not say when it was scheduled, as those of an assumed pod, and zero
 	// for all others and for pods without a node.
 	Assigned time.Time
+	// Held says that there is no such pod: it stands for one that is to come; see
+	// [Cluster.Hold].
+	Held bool
 }
 
 // True says whether a condition of the pod is true, and since when.

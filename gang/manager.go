@@ -35,6 +35,8 @@ type Options struct {
 	// Recorder records commits, with the Epoch of this process.
 	Recorder Recorder
 	Epoch    func() record.Epoch
+	// Holes, if set, is the room that is kept for members by plans of the rescheduler.
+	Holes Holes
 	// Gates says when the gates of members are lifted.
 	Gates configv1alpha2.GangGates
 	// Seed breaks ties between nodes.
@@ -52,6 +54,13 @@ type Client interface {
 	Evict(ctx context.Context, pod *corev1.Pod, preemptor string) error
 }
 
+// Holes is room that is kept for pods to come.
+type Holes interface {
+	// Yield has the room that is kept for pods count as free until restore is called. What a
+	// pod has taken by then is not kept any more.
+	Yield(pods []*cluster.Pod) (restore func())
+}
+
 // Manager holds the gangs of a cluster together. Its methods are safe for concurrent use.
 type Manager struct {
 	log      *slog.Logger
@@ -62,6 +71,7 @@ type Manager struct {
 	client   Client
 	writer   *nomination.Writer
 	recorder Recorder
+	holes    Holes // nil for none
 	epoch    func() record.Epoch
 	write    func(*commit) // has the records of a commit written, and returns at once
 	metrics  *metrics
@@ -86,7 +96,7 @@ type Manager struct {
 func New(o Options) *Manager {
 	m := &Manager{
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, limits: o.Limits, client: o.Client, writer: o.Writer, gates: o.Gates, seed: o.Seed,
-		recorder: o.Recorder, epoch: o.Epoch,
+		recorder: o.Recorder, epoch: o.Epoch, holes: o.Holes,
 		metrics: newMetrics(o.Registerer), profiles: o.Profiles,
 		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{}, strays: map[types.UID]*member{},
 		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},

@@ -120,6 +120,9 @@ func (m *Manager) tryPlan(parts []part, asking *member) (why string, err error) 
 			members, pods = append(members, candidate), append(pods, candidate.pod)
 		}
 	}
+	if m.holes != nil {
+		defer m.holes.Yield(pods)()
+	}
 	m.seed++
 	started := m.clock.Now()
 	plan := placement.New(parts[0].store, pods, m.seed)

@@ -47,6 +47,7 @@ const (
 	spreadKeyMissing
 	spreadMalformed
 	unknownNode
+	leftNode
 
 	// pluginReason + i is for reason i of the plugins of other packages; see Plugin.
 	pluginReason Verdict = 1 << 7
@@ -59,6 +60,10 @@ const (
 
 	// UnknownNode is the verdict on a node that the view of the cluster lacks.
 	UnknownNode = unknownNode | hopeless
+
+	// LeftNode is the verdict on a node that pods of this kind leave, by a plan of the
+	// rescheduler.
+	LeftNode = leftNode | hopeless
 )
 
 // Resolvable says that evicting pods from the node could turn the verdict.
@@ -120,4 +125,5 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a constant table
 	spreadKeyMissing:             "node(s) didn't match pod topology spread constraints (missing required label)",
 	spreadMalformed:              "pod has a malformed topology spread constraint",
 	unknownNode:                  "node(s) were not known to muster yet",
+	leftNode:                     "node(s) are left by such pods, by a plan to move them",
 }

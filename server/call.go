@@ -49,6 +49,7 @@ type call struct {
 	fitting    []int32 // the candidates that are ranked
 	places     []int   // and where they stand in the request
 	totals     []int64 // and their totals
+	left       []int32 // nodes that plans of the rescheduler keep the pod away from
 }
 
 // statusError is an error that is answered with an HTTP status other than 200,
@@ -99,7 +100,7 @@ func (v *verbs) handler(verb verb) http.HandlerFunc {
 		c, _ := v.calls.Get().(*call)
 		defer v.recycle(c)
 		c.ctx, c.profile, c.outcome = r.Context(), "", outcomeOK
-		c.body, c.args.Pod, c.binding = nil, wire.Pod{}, 0
+		c.body, c.args.Pod, c.binding, c.left = nil, wire.Pod{}, 0, c.left[:0]
 		c.reply.Reset()
 
 		done := v.metrics.inFlight.WithLabelValues(verb.name)

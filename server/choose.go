@@ -51,7 +51,7 @@ func (e *Extender) confirm(c *call, profile *predicates.VerdictStore, pod *clust
 		snap := view.Snapshot
 		node := snap.NodeByName(planned)
 		at := -1
-		if node != nil && view.Verdict(node.Index) == predicates.Fits {
+		if node != nil && c.verdict(&view, node.Index) == predicates.Fits {
 			at = slices.Index(c.candidates.in(snap), node.Index)
 		}
 		view.Close()
@@ -82,7 +82,7 @@ func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.
 	defer view.Close()
 	c.rejected, c.fitting, c.places = c.rejected[:0], c.fitting[:0], c.places[:0]
 	for i, index := range c.candidates.in(view.Snapshot) {
-		if verdict := view.Verdict(index); verdict != predicates.Fits {
+		if verdict := c.verdict(&view, index); verdict != predicates.Fits {
 			c.rejected = append(c.rejected, rejection{index, verdict})
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"muster.dev/muster/gang"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/server/wire"
 )
 
@@ -31,6 +32,8 @@ type Extender struct {
 	nominator *nomination.Nominator
 	// gangs holds the members of gangs together. It is nil without an API server.
 	gangs *gang.Manager
+	// holes is the room that plans of the rescheduler count on. It is nil without an API server.
+	holes *holes.Keeper
 	// flights are the bind calls that are being answered.
 	flights flights
 	// orders are what was learned by requests that were read at the same time.
@@ -154,6 +157,11 @@ func (e *Extender) filter(c *call) error {
 	case decision.Member:
 		return e.filterMember(c, profile, pod, decision.Node)
 	}
+	if places := e.claim(c, profile, pod); len(places) > 0 {
+		if done, err := e.fill(c, profile, pod, places); done || err != nil {
+			return err
+		}
+	}
 	if err = e.filterOne(c, profile, pod, planned); err != nil || c.outcome != outcomeUnschedulable {
 		return err
 	}
@@ -203,7 +211,7 @@ func (e *Extender) sift(c *call, profile *predicates.VerdictStore, pod *cluster.
 	c.rejected = c.rejected[:0]
 	fitting, last := 0, int32(-1)
 	for i, index := range c.candidates.in(view.Snapshot) {
-		if verdict := view.Verdict(index); verdict != predicates.Fits {
+		if verdict := c.verdict(&view, index); verdict != predicates.Fits {
 			c.rejected = append(c.rejected, rejection{index, verdict})
 			continue
 		}

@@ -52,7 +52,7 @@ func (s *Server) planAhead(o Options) error {
 	s.extender.gangs = gang.New(gang.Options{
 		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,
 		Client: nominations, Writer: s.writer, Recorder: record.NewWriter(podGroups), Epoch: func() record.Epoch { return s.epoch },
-		Limits: limits, Gates: o.Config.Gangs.Gates, Seed: rand.Uint64(),
+		Limits: limits, Holes: s.holes, Gates: o.Config.Gangs.Gates, Seed: rand.Uint64(),
 	})
 	if s.finished, err = finished.Follow(s.metadata, clock.RealClock{}, s.extender.gangs.Finished); err != nil {
 		return err

@@ -9,11 +9,9 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
 	"muster.dev/muster/placement/nomination"
 )
 
@@ -22,7 +20,7 @@ func (s *Server) newNominator(o Options, client nomination.Client) *nomination.N
 	limits.MinBacklog, limits.MaxAhead = int(o.Config.Nomination.MinBacklog), int(o.Config.Nomination.MaxAhead)
 	return nomination.New(nomination.Options{
 		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,
-		Skip:   func(pod *corev1.Pod) bool { _, member := gang.Of(pod); return member },
+		Skip:   s.extender.isElsewhere,
 		Client: client, Writer: s.writer, Limits: limits, Seed: rand.Uint64(),
 	})
 }

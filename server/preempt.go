@@ -36,7 +36,7 @@ func (e *Extender) preempt(c *call) error {
 		preemption, planned = e.gangs.Preempt(pod)
 		result.NodeNameToMetaVictims = victimsOf(preemption)
 	}
-	if !planned {
+	if !planned && len(e.claim(c, profile, pod)) == 0 { // whoever has room coming evicts nobody
 		result.NodeNameToMetaVictims = e.preemptAlone(profile, pod, proposed(&args))
 	}
 	if len(result.NodeNameToMetaVictims) == 0 {

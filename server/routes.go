@@ -48,6 +48,7 @@ func (s *Server) routes() []route {
 		route{http.MethodGet, "/debug/placement", "pods that are placed ahead of kube-scheduler, and what became of others", s.debugPlacement},
 		route{http.MethodGet, "/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs},
 		route{http.MethodGet, "/debug/gangs/{namespace}/{name}", "the members of one group and their places", s.debugGang},
+		route{http.MethodGet, "/debug/holes", "room that plans of the rescheduler keep, and for whom", s.debugHoles},
 		route{http.MethodGet, "/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates},
 		route{http.MethodGet, "/debug/", "this page", s.index},
 	)

@@ -24,6 +24,7 @@ import (
 	"muster.dev/muster/gang/finished"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/rescheduler/holes"
 )
 
 // Options of a Server.
@@ -56,6 +57,7 @@ type Server struct {
 	metadata    metadata.Interface   // as client
 	watcher     *cluster.Watcher     // nil without an API server
 	finished    *finished.Pods       // as watcher
+	holes       *holes.Keeper        // as watcher
 	stores      *stores
 	reloader    *reloader
 	extender    *Extender
@@ -85,16 +87,17 @@ func New(o Options) (*Server, error) {
 	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.cluster = cluster.New(cluster.Options{Logger: o.Logger, Registerer: s.registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
 
-	if err := s.connect(o); err != nil {
-		return nil, err
-	}
 	var err error
 	if s.stores, err = newStores(o.Logger, s.cluster, s.registry, o.Config); err != nil {
+		return nil, err
+	}
+	if err := s.connect(o); err != nil {
 		return nil, err
 	}
 	s.stores.keeper = s.load.keeper
 	s.reloader = newReloader(o.Logger, clock.RealClock{}, s.registry, o.ConfigFile, o.Config, s.stores)
 	s.extender = newExtender(o.Logger, s.cluster, s.client, s.stores.profiles)
+	s.extender.holes = s.holes
 	if err := s.planAhead(o); err != nil {
 		return nil, err
 	}
@@ -149,6 +152,12 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	if s.load.reporter != nil {
 		group.Go(func() error { return s.runAhead(ahead, s.load.reporter.Run) })
+	}
+	if s.holes != nil {
+		group.Go(func() error {
+			s.holes.Run(work)
+			return nil
+		})
 	}
 	if s.finished != nil {
 		group.Go(func() error {

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
+	"k8s.io/utils/clock"
 
+	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/rescheduler/holes"
 )
 
 // connect sets up where the view of the cluster comes from: an API server, or
@@ -43,6 +47,11 @@ func (s *Server) connect(o Options) error {
 	if err != nil {
 		return err
 	}
+	s.holes = holes.New(holes.Options{Logger: o.Logger, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.stores.profiles})
+	if handled == nil {
+		handled = map[schema.GroupVersionResource]cluster.CustomHandler{}
+	}
+	handled[reschedulingv1alpha1.ReschedulingPlans()] = s.holes.Handler()
 	s.watcher, err = cluster.NewWatcher(s.cluster, cluster.WatchOptions{
 		Client: client, Optional: v1alpha1.Resources(), Handled: handled, Dynamic: s.dynamic, Metadata: s.metadata,
 	})

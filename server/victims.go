@@ -57,7 +57,7 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 func (p *preemption) choose(node *cluster.Node) *extenderv1.MetaVictims {
 	var lower []*cluster.Pod
 	for _, pod := range node.Pods {
-		if p.outranks(pod) {
+		if p.outranks(pod) && !pod.Held {
 			lower = append(lower, pod)
 			node = node.WithoutPod(pod.UID)
 		}

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,7 +59,7 @@ func (p *ReschedulingPlan) validate() field.ErrorList {
 	}
 	for i := range p.Spec.Beneficiaries {
 		b, at := &p.Spec.Beneficiaries[i], spec.Child("beneficiaries").Index(i)
-		errs = append(errs, b.PodReference.validate(at)...)
+		errs = append(errs, b.validate(at)...)
 		errs = append(errs, required(at, named{"node", b.Node})...)
 	}
 	for i := range p.Spec.Steps {
@@ -105,10 +106,8 @@ func required(path *field.Path, fields ...named) (errs field.ErrorList) {
 }
 
 func oneOf[T ~string](path *field.Path, value T, supported ...T) field.ErrorList {
-	for _, s := range supported {
-		if value == s {
-			return nil
-		}
+	if slices.Contains(supported, value) {
+		return nil
 	}
 	return field.ErrorList{field.NotSupported(path, value, supported)}
 }

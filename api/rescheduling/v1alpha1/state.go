@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,4 +40,9 @@ func (s *Step) Object() *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: *s.Replacement.ObjectMeta.DeepCopy(), Spec: *s.Replacement.Spec.DeepCopy()}
 	pod.Namespace = s.Pod.Namespace
 	return pod
+}
+
+// ByAge compares plans by when they were made, and then by name.
+func ByAge(a, b *ReschedulingPlan) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 }

@@ -1,0 +1,148 @@
+package holes
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// Claim is what plans say of a pod. The zero Claim says nothing.
+type Claim struct {
+	// Places are where room is kept for it, the one first that it should take.
+	Places []Place
+	// Left are the nodes that pods of its kind leave.
+	Left sets.Set[string]
+}
+
+// Place is room that is kept for a pod.
+type Place struct {
+	Node string
+	held types.UID
+	// own are the pods held by the same plan that come after it: they are not in its way.
+	own sets.Set[types.UID]
+}
+
+// Claim is what plans say of a pod that the scheduler asks about. What an earlier call took for
+// it is kept for it again.
+func (k *Keeper) Claim(pod *cluster.Pod, profile *predicates.Profile) Claim {
+	if !k.inForce.Load() {
+		return Claim{}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.giveBack(pod.UID)
+	return Claim{Places: k.places(pod, profile), Left: k.left(pod, profile)}
+}
+
+// giveBack holds again what a pod had taken.
+func (k *Keeper) giveBack(uid types.UID) {
+	for _, h := range k.holes {
+		if h.taker == uid {
+			h.taker = ""
+			k.cluster.Hold(h.pod, h.node)
+		}
+	}
+}
+
+func (k *Keeper) places(pod *cluster.Pod, profile *predicates.Profile) []Place {
+	var fitting []*hole
+	for _, h := range k.holes {
+		if h.open && h.taker == "" && h.isFor(pod, profile) {
+			fitting = append(fitting, h)
+		}
+	}
+	slices.SortFunc(fitting, func(a, b *hole) int { return cmp.Or(cmp.Compare(a.plan, b.plan), cmp.Compare(a.turn, b.turn)) })
+	var places []Place
+	for _, h := range fitting {
+		place := Place{Node: h.node, held: h.pod.UID, own: sets.New(h.pod.UID)}
+		if h.beneficiary == "" {
+			// The plan was proven in its order: what it holds for later steps has room once it is
+			// their turn. A pending pod comes after all steps.
+			for uid, other := range k.holes {
+				if other.plan == h.plan {
+					place.own.Insert(uid)
+				}
+			}
+		}
+		places = append(places, place)
+	}
+	return places
+}
+
+// left are the nodes that pods of a kind leave, by all plans that are carried out.
+func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[string] {
+	left, now := sets.New[string](), k.clock.Now()
+	owner := metav1.GetControllerOfNoCopy(pod.Pod)
+	if owner == nil {
+		return left
+	}
+	for _, plan := range k.plans {
+		for i := range plan.Spec.Steps {
+			step := &plan.Spec.Steps[i]
+			if step.Controller.UID == owner.UID && plan.Reserves(now) && IsReplacement(pod, step, k.cluster.ResourceNames(), profile) {
+				left.Insert(step.From)
+			}
+		}
+	}
+	return left
+}
+
+// Concerns says that room is kept for a pod, or may soon be.
+func (k *Keeper) Concerns(uid types.UID, controller types.UID) bool {
+	if !k.inForce.Load() {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, h := range k.holes {
+		if h.beneficiary == uid || h.controller != "" && h.controller == controller {
+			return true
+		}
+	}
+	return false
+}
+
+// Suits says that a pod fits a node once what is held for it, and for those who come after it,
+// is not counted.
+func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot) bool {
+	node := snap.NodeByName(p.Node)
+	if node == nil {
+		return false
+	}
+	judgement := profile.Judge(pod, snap)
+	for other := range snap.Nodes() {
+		without := other
+		for _, held := range other.Pods {
+			if p.own.Has(held.UID) {
+				without = without.WithoutPod(held.UID)
+			}
+		}
+		if without != other {
+			judgement.Suppose(without)
+		}
+		if other == node {
+			node = without
+		}
+	}
+	return judgement.Verdict(node) == predicates.Fits
+}
+
+// Take makes a pod count on the place that was kept for it, provided that the node is still in
+// the state given: else it returns [cluster.ErrNodeChanged].
+func (k *Keeper) Take(place *Place, pod *cluster.Pod, on *cluster.Node) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.cluster.Exchange(place.held, pod, on); err != nil {
+		return err
+	}
+	if h := k.holes[place.held]; h != nil {
+		h.taker = pod.UID
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package holes
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// hole is room on a node for one pod.
+type hole struct {
+	plan types.UID
+	pod  *cluster.Pod // that is held
+	node string
+	turn int // of its kind within the plan
+
+	// One of the two is "".
+	controller  types.UID // of the replacement that it is for
+	beneficiary types.UID // the pod that it is for
+
+	leaves types.UID // the pod that makes room for itself elsewhere, of a replacement
+	since  time.Time // when it was evicted, zero before
+	// open says that the pod may come: what it replaces is being evicted.
+	open bool
+	// taker is who has come, "" for nobody.
+	taker types.UID
+}
+
+// want adds the holes of a plan.
+func (k *Keeper) want(plan *v1alpha1.ReschedulingPlan, wanted map[types.UID]*hole) {
+	for i := range plan.Spec.Steps {
+		step, phase := &plan.Spec.Steps[i], plan.Step(i).Phase
+		if phase == v1alpha1.StepMoved {
+			continue
+		}
+		h := &hole{
+			plan: plan.UID, node: step.To, turn: i, controller: step.Controller.UID,
+			open: phase == v1alpha1.StepEvicting || phase == v1alpha1.StepEvicted, leaves: step.Pod.UID,
+		}
+		if evicted := plan.Step(i).Evicted; evicted != nil {
+			h.since = evicted.Time
+		}
+		k.add(h, fmt.Sprintf("hole/%s/step-%d", plan.UID, i), step.Object(), wanted)
+	}
+	for i := range plan.Spec.Beneficiaries {
+		b := &plan.Spec.Beneficiaries[i]
+		if pod := k.cluster.PendingPod(b.UID); pod != nil {
+			h := &hole{plan: plan.UID, node: b.Node, turn: i, beneficiary: b.UID, open: true}
+			k.add(h, fmt.Sprintf("hole/%s/for-%s", plan.UID, b.UID), pod.Pod, wanted)
+		}
+	}
+}
+
+// add makes the pod that is held, or finds it. What is read of a step makes a pod that is equal
+// to the one before.
+func (k *Keeper) add(h *hole, uid string, object *corev1.Pod, wanted map[types.UID]*hole) {
+	if known := k.holes[types.UID(uid)]; known != nil {
+		h.pod = known.pod
+	} else {
+		held := *object
+		held.UID, held.Name = types.UID(uid), uid
+		held.Spec.NodeName, held.Status = "", corev1.PodStatus{}
+		h.pod = k.cluster.ResourceNames().NewPod(&held)
+	}
+	wanted[types.UID(uid)] = h
+}
+
+// presentTaker is who has come to the place and is still there.
+func (k *Keeper) presentTaker(h *hole) types.UID {
+	taker := h.taker
+	if h.beneficiary != "" {
+		taker = h.beneficiary // wherever it has gone, it needs this place no more
+	}
+	if at := k.cluster.PlaceOf(taker); at == h.node || at != "" && h.beneficiary != "" {
+		return taker
+	}
+	return ""
+}
+
+// adopt finds who came to the place of a replacement while this process was not there, or
+// together with others of a gang.
+func (k *Keeper) adopt(h *hole, others map[types.UID]*hole) {
+	node := k.cluster.Snapshot().NodeByName(h.node)
+	if node == nil || h.since.IsZero() {
+		return
+	}
+	for _, pod := range node.Pods {
+		store := k.profiles.Of(pod.Spec.SchedulerName)
+		if pod.Held || pod.UID == h.leaves || store == nil || pod.CreationTimestamp.Time.Before(h.since.Truncate(time.Second)) || !h.isFor(pod, store.Profile) {
+			continue
+		}
+		taken := false
+		for _, other := range others {
+			taken = taken || other.taker == pod.UID
+		}
+		if !taken {
+			h.taker = pod.UID
+			k.cluster.LetGo(h.pod.UID)
+			return
+		}
+	}
+}
+
+// Yield implements [muster.dev/muster/gang.Holes].
+func (k *Keeper) Yield(pods []*cluster.Pod) (restore func()) {
+	if !k.inForce.Load() {
+		return func() {}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, pod := range pods {
+		store := k.profiles.Of(pod.Spec.SchedulerName)
+		for uid, h := range k.holes {
+			if store != nil && h.open && h.isFor(pod, store.Profile) {
+				k.cluster.LetGo(uid)
+			}
+		}
+	}
+	return k.Refresh
+}
+
+// isFor says that a pod is one that the hole is for, or another one of its kind.
+func (h *hole) isFor(pod *cluster.Pod, profile *predicates.Profile) bool {
+	if h.beneficiary != "" {
+		return h.beneficiary == pod.UID
+	}
+	return isReplacement(pod, h.controller, h.pod, profile)
+}
+
+func isReplacement(pod *cluster.Pod, controller types.UID, example *cluster.Pod, profile *predicates.Profile) bool {
+	owner := metav1.GetControllerOfNoCopy(pod.Pod)
+	return owner != nil && owner.UID == controller && pod.Namespace == example.Namespace && profile.AloneAs(unplaced(pod)) == profile.AloneAs(example)
+}
+
+// unplaced is a pod as it was before it had a node.
+func unplaced(pod *cluster.Pod) *cluster.Pod {
+	if pod.Spec.NodeName == "" {
+		return pod
+	}
+	object := *pod.Pod
+	object.Spec.NodeName = ""
+	before := *pod
+	before.Pod = &object
+	return &before
+}
+
+// IsReplacement says that a pod is what came, or may come, in the place of the one that a step
+// moves: it has the same controller, and no plugin of the profile can tell it apart.
+func IsReplacement(pod *cluster.Pod, step *v1alpha1.Step, names *cluster.ResourceNames, profile *predicates.Profile) bool {
+	if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner == nil || owner.UID != step.Controller.UID {
+		return false // most pods: nothing is derived for them
+	}
+	return pod.UID != step.Pod.UID && isReplacement(pod, step.Controller.UID, names.NewPod(step.Object()), profile)
+}

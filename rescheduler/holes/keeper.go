@@ -1,0 +1,169 @@
+package holes
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// Options of a Keeper. All are required but Changed.
+type Options struct {
+	Logger  *slog.Logger
+	Clock   clock.WithTicker
+	Cluster *cluster.Cluster
+	// Profiles are those in force.
+	Profiles *predicates.Profiles
+	// Changed is told when a plan has come, changed or gone.
+	Changed func()
+}
+
+// Keeper keeps the room that plans count on. It is safe for concurrent use.
+type Keeper struct {
+	log      *slog.Logger
+	clock    clock.WithTicker
+	cluster  *cluster.Cluster
+	changed  func()
+	profiles *predicates.Profiles
+
+	// inForce says that there is a hole or a ban: else nobody needs to ask.
+	inForce atomic.Bool
+
+	mu    sync.Mutex
+	plans map[string]*v1alpha1.ReschedulingPlan // by name; never changed
+	holes map[types.UID]*hole                   // by the UID of what is held
+}
+
+// tick is how often it is looked whether plans have expired, or pods have lost what they took.
+const tick = time.Second
+
+// New returns a Keeper that knows of no plan until the watch tells its Handler.
+func New(o Options) *Keeper {
+	k := &Keeper{
+		log: o.Logger, clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, changed: o.Changed,
+		plans: map[string]*v1alpha1.ReschedulingPlan{}, holes: map[types.UID]*hole{},
+	}
+	if k.changed == nil {
+		k.changed = func() {}
+	}
+	return k
+}
+
+// Handler is what the watch on ReschedulingPlans is to tell.
+func (k *Keeper) Handler() cluster.CustomHandler {
+	return cluster.CustomHandler{
+		Set: func(object metav1.Object) {
+			plan, err := v1alpha1.Decode(object.(*unstructured.Unstructured))
+			if err != nil {
+				// What it said before is void as well: it must not be half honoured.
+				k.log.Warn("cannot read a ReschedulingPlan", slog.Any("err", err))
+				k.Delete(object.GetName())
+				return
+			}
+			k.Set(plan)
+		},
+		Delete: func(object metav1.Object) { k.Delete(object.GetName()) },
+		Drop: func() {
+			for _, plan := range k.Plans() {
+				k.Delete(plan.Name)
+			}
+		},
+	}
+}
+
+// Run ends what has expired, until the context ends.
+func (k *Keeper) Run(ctx context.Context) {
+	ticker := k.clock.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+			k.Refresh()
+		}
+	}
+}
+
+// Set applies that a plan has come or changed. It must not be changed afterwards.
+func (k *Keeper) Set(plan *v1alpha1.ReschedulingPlan) {
+	k.mu.Lock()
+	k.plans[plan.Name] = plan
+	k.refresh()
+	k.mu.Unlock()
+	k.changed()
+}
+
+// Delete applies that a plan has gone.
+func (k *Keeper) Delete(name string) {
+	k.mu.Lock()
+	delete(k.plans, name)
+	k.refresh()
+	k.mu.Unlock()
+	k.changed()
+}
+
+// Plans are all there are, the oldest first. They must not be changed.
+func (k *Keeper) Plans() []*v1alpha1.ReschedulingPlan {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.sorted()
+}
+
+func (k *Keeper) sorted() []*v1alpha1.ReschedulingPlan {
+	return slices.SortedFunc(maps.Values(k.plans), v1alpha1.ByAge)
+}
+
+// Refresh ends what has expired, and keeps the room again that a pod has taken and lost.
+func (k *Keeper) Refresh() {
+	if !k.inForce.Load() {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.refresh()
+}
+
+// refresh makes the holes be what the plans say. The caller holds the lock.
+func (k *Keeper) refresh() {
+	now, wanted := k.clock.Now(), map[types.UID]*hole{}
+	reserving := false
+	for _, plan := range k.sorted() {
+		if plan.Reserves(now) {
+			reserving = true
+			k.want(plan, wanted)
+		}
+	}
+	for uid, h := range k.holes {
+		if next := wanted[uid]; next == nil || next.node != h.node {
+			k.cluster.LetGo(uid)
+			delete(k.holes, uid)
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(wanted)) {
+		h := wanted[uid]
+		if known := k.holes[uid]; known != nil {
+			h.taker = known.taker
+		}
+		if h.taker = k.presentTaker(h); h.taker == "" {
+			k.adopt(h, wanted)
+		}
+		if h.taker == "" && k.cluster.PlaceOf(uid) != h.node {
+			k.cluster.Hold(h.pod, h.node)
+		}
+		k.holes[uid] = h
+	}
+	k.inForce.Store(reserving)
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/holes"
+)
+
+// claim notes in the call which nodes plans of the rescheduler keep a pod away from, and
+// returns where they keep room for it.
+func (e *Extender) claim(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) []holes.Place {
+	c.left = c.left[:0]
+	if e.holes == nil {
+		return nil
+	}
+	claim := e.holes.Claim(pod, profile.Profile)
+	for name := range claim.Left {
+		if node := e.cluster.Snapshot().NodeByName(name); node != nil {
+			c.left = append(c.left, node.Index)
+		}
+	}
+	return claim.Places
+}
+
+// verdict is that of the view, unless plans keep the pod away from the node. Without plans
+// there is nothing to look for.
+func (c *call) verdict(view *predicates.View, index int32) predicates.Verdict {
+	verdict := view.Verdict(index)
+	if verdict == predicates.Fits && len(c.left) > 0 && slices.Contains(c.left, index) {
+		return predicates.LeftNode
+	}
+	return verdict
+}
+
+// fill answers with the first of the places that is among the candidates and that the pod
+// fits, and has the pod count there. It says false when there is none.
+func (e *Extender) fill(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, places []holes.Place) (done bool, err error) {
+	e.cluster.Release(pod.UID) // the room is kept for it anyway
+	for i := range places {
+		for c.ctx.Err() == nil {
+			snap := e.cluster.Snapshot()
+			node := snap.NodeByName(places[i].Node)
+			if node == nil {
+				break
+			}
+			at := slices.Index(c.candidates.in(snap), node.Index)
+			if at < 0 || !places[i].Suits(pod, profile.Profile, snap) {
+				break
+			}
+			err := e.holes.Take(&places[i], pod, node)
+			if err == nil {
+				reply := newFilterReply(c)
+				reply.Accept(accepted(c, at, node.Index))
+				reply.End()
+				return true, nil
+			}
+			if !errors.Is(err, cluster.ErrNodeChanged) {
+				break // as the ordinary way will say
+			}
+		}
+	}
+	return false, c.ctx.Err()
+}
+
+// isElsewhere says that a pod is not for the Nominator: it is of a gang, or has room kept for
+// it.
+func (e *Extender) isElsewhere(pod *corev1.Pod) bool {
+	if _, member := gang.Of(pod); member {
+		return true
+	}
+	if e.holes == nil {
+		return false
+	}
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil {
+		return e.holes.Concerns(pod.UID, "")
+	}
+	return e.holes.Concerns(pod.UID, owner.UID)
+}
+
+// debugHoles shows the room that plans of the rescheduler keep.
+func (s *Server) debugHoles(w http.ResponseWriter, _ *http.Request) {
+	if s.extender.holes == nil {
+		http.Error(w, "holes: there is no API server", http.StatusNotFound)
+		return
+	}
+	report := s.extender.holes.Report()
+	t := newTable(w, fmt.Sprintf("%d holes of plans that are carried out", len(report)))
+	t.row("PLAN", "NODE", "FOR", "OPEN", "TAKEN BY")
+	for _, h := range report {
+		t.row(h.Plan, h.Node, h.For, h.Open, h.Taker)
+	}
+	t.flush()
+}

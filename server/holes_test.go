@@ -1,0 +1,211 @@
+package server
+
+import (
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/rescheduler/holes"
+)
+
+// move is a bench with a plan: the pod small moves from n1 to n2, so that big has room on n1.
+type move struct {
+	*bench
+	clock *clocktesting.FakeClock
+	plan  *v1alpha1.ReschedulingPlan
+	big   *corev1.Pod
+}
+
+func newMove(t *testing.T, selection v1alpha2.NodeSelection) *move {
+	t.Helper()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	m := &move{bench: newBench(t, benchOptions{selection: selection}), clock: clocktesting.NewFakeClock(now), big: newPod("big", "4")}
+	m.server.extender.holes = holes.New(holes.Options{
+		Logger: slog.New(slog.DiscardHandler), Clock: m.clock, Cluster: m.cluster, Profiles: m.server.stores.profiles,
+	})
+	m.node("n1", "4")
+	m.node("n2", "2")
+	small := small("small-1")
+	small.Spec.NodeName = "n1"
+	if err := m.cluster.Set(small); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.cluster.Set(m.big); err != nil {
+		t.Fatal(err)
+	}
+	anew := *small
+	anew.Spec.NodeName = ""
+	m.plan = &v1alpha1.ReschedulingPlan{
+		ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "plan"},
+		Spec: v1alpha1.ReschedulingPlanSpec{
+			Policy: v1alpha1.MakeRoom, Mode: v1alpha1.Auto, Expires: metav1.NewTime(now.Add(time.Minute)),
+			Beneficiaries: []v1alpha1.Beneficiary{{PodReference: v1alpha1.PodReference{Namespace: "default", Name: "big", UID: m.big.UID}, Node: "n1"}},
+			Steps: []v1alpha1.Step{{
+				Pod:        v1alpha1.PodReference{Namespace: "default", Name: "small-1", UID: small.UID},
+				Controller: v1alpha1.Controller{Kind: "ReplicaSet", Name: "rs", UID: "rs"}, From: "n1", To: "n2",
+				Replacement: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: anew.Labels, OwnerReferences: anew.OwnerReferences}, Spec: anew.Spec},
+			}},
+		},
+	}
+	return m
+}
+
+func small(name string) *corev1.Pod {
+	pod := newPod(name, "2")
+	pod.Labels = map[string]string{"app": "small"}
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: new(true)}}
+	return pod
+}
+
+// is has the plan be in a phase, and its step in one.
+func (m *move) is(phase v1alpha1.Phase, step v1alpha1.StepPhase) {
+	next := m.plan.DeepCopy()
+	next.Status.Phase, next.Status.Steps = phase, []v1alpha1.StepStatus{{Phase: step}}
+	m.plan = next
+	m.server.extender.holes.Set(next)
+}
+
+func (m *move) evicted() {
+	m.Helper()
+	m.is(v1alpha1.Executing, v1alpha1.StepEvicted)
+	if err := m.cluster.Delete(small("small-1")); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// offers are the nodes that filter lets a pod have.
+func (m *move) offers(pod *corev1.Pod) []string {
+	m.Helper()
+	answer := m.filter(pod, "n1", "n2")
+	return slices.Clone(*answer.NodeNames)
+}
+
+func (m *move) want(pod *corev1.Pod, nodes ...string) {
+	m.Helper()
+	if diff := cmp.Diff(append([]string{}, nodes...), append([]string{}, m.offers(pod)...)); diff != "" {
+		m.Errorf("nodes for %s (-want +got):\n%s", pod.Name, diff)
+	}
+}
+
+func TestNobodyElseGetsTheRoomOfAPlan(t *testing.T) {
+	for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+		t.Run(string(selection), func(t *testing.T) {
+			m := newMove(t, selection)
+			thief := newPod("thief", "1")
+			m.is(v1alpha1.Approved, v1alpha1.StepWaiting)
+			m.want(thief)
+			m.evicted()
+			m.want(thief)
+			m.want(small("small-2"), "n2")
+			m.want(m.big, "n1")
+			m.want(thief)
+		})
+	}
+}
+
+func TestAReplacementDoesNotReturnToWhereItsKindLeaves(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.plan.Spec.Beneficiaries = nil // n1 has room
+	m.node("n2", "1")               // and n2 has none any more
+	m.evicted()
+	answer := m.filter(small("small-2"), "n1", "n2")
+	if diff := cmp.Diff(extenderv1.FailedNodesMap{"n1": "node(s) are left by such pods, by a plan to move them", "n2": "Insufficient cpu"}, answer.FailedAndUnresolvableNodes); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	m.want(newPod("other", "2"), "n1")
+}
+
+func TestAPlaceIsNotOpenBeforeItsPodGoes(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.is(v1alpha1.Executing, v1alpha1.StepWaiting)
+	m.want(small("one-more"))
+	m.is(v1alpha1.Executing, v1alpha1.StepEvicting)
+	m.want(small("one-more"), "n2")
+}
+
+func TestAPodThatIsAskedAboutAgainHasItsPlaceStill(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.evicted()
+	for range 2 {
+		m.want(small("small-2"), "n2")
+		m.want(newPod("thief", "1"))
+	}
+}
+
+func TestRoomIsKeptAgainWhenItsTakerIsGone(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.evicted()
+	m.want(small("small-2"), "n2")
+	m.cluster.Release("uid-small-2")
+	m.server.extender.holes.Refresh()
+	m.want(newPod("thief", "1"))
+	m.want(small("small-3"), "n2")
+}
+
+func TestAPodOfAnotherKindHasNoShareInARoom(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.evicted()
+	smaller := small("smaller")
+	smaller.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1")
+	m.want(smaller) // of the same controller
+	other := small("other")
+	other.OwnerReferences[0].UID = "another"
+	m.want(other)
+}
+
+func TestRoomIsFreeWhenThePlanIsOver(t *testing.T) {
+	for name, end := range map[string]func(*move){
+		"it has failed":        func(m *move) { m.is(v1alpha1.Failed, v1alpha1.StepEvicted) },
+		"it is gone":           func(m *move) { m.server.extender.holes.Delete("p") },
+		"its kind is gone":     func(m *move) { m.server.extender.holes.Handler().Drop() },
+		"it waits for a nod":   func(m *move) { m.is(v1alpha1.Pending, v1alpha1.StepWaiting) },
+		"nobody said it ended": func(m *move) { m.clock.Step(time.Minute); m.server.extender.holes.Refresh() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMove(t, v1alpha2.NodeSelectionScheduler)
+			m.evicted()
+			m.want(newPod("other", "2"))
+			end(m)
+			m.want(newPod("other", "2"), "n1", "n2")
+		})
+	}
+}
+
+func TestRoomThatWasTakenBeforeARestartIsNotKeptOnceMore(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.node("n2", "4")
+	m.evicted()
+	came := small("small-2")
+	came.Spec.NodeName, came.CreationTimestamp = "n2", metav1.NewTime(m.clock.Now().Add(time.Second))
+	if err := m.cluster.Set(came); err != nil {
+		t.Fatal(err)
+	}
+	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
+	m.server.extender.holes.Set(m.plan)
+	m.want(newPod("other", "2"), "n2")
+}
+
+func TestWhoHasRoomComingEvictsNobody(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.is(v1alpha1.Executing, v1alpha1.StepWaiting)
+	m.big.Spec.Priority = new(int32(10))
+	victims := map[string]*extenderv1.MetaVictims{"n1": {Pods: []*extenderv1.MetaPod{{UID: "uid-small-1"}}}}
+	args := extenderv1.ExtenderPreemptionArgs{Pod: m.big, NodeNameToMetaVictims: victims}
+	if got := ask[extenderv1.ExtenderPreemptionResult](m.bench, "preempt", args); len(got.NodeNameToMetaVictims) > 0 {
+		t.Errorf("the answer is %v", got)
+	}
+	m.server.extender.holes.Delete("p")
+	if got := ask[extenderv1.ExtenderPreemptionResult](m.bench, "preempt", args); len(got.NodeNameToMetaVictims) != 1 {
+		t.Errorf("without a plan the answer is %v", got)
+	}
+}
