@@ -133,6 +133,10 @@ bench-gang: ## Measure how gangs start with muster, with native gang scheduling 
 bench-rescheduler: ## Hold plans of the rescheduler against an exact solver (cbc, if installed), and measure planning (DEMO_DATA=../shared/data)
 	cd e2e && go run ./cmd/benchrescheduler
 
+.PHONY: bench-load
+bench-load: ## Replay measured usage in simulated time, with muster and other rules (LOAD_TRACES=../shared/data/planetlab_20110303.csv, LOAD_SEEDS)
+	cd e2e && go run ./cmd/benchload
+
 .PHONY: openb
 openb: ## Place the openb cluster's pods with and without muster (DEMO_DATA=../shared/data)
 	cd e2e && go run ./cmd/openb
