@@ -48,9 +48,10 @@ func (t *tale) pod(name string, change ...func(*corev1.Pod)) *tale {
 
 func (t *tale) lost(name string) *tale { return t.tell(entry{pod: pod(name), gone: true}) }
 
-func (t *tale) told(about string) *tale {
+// told tells of an event about a pod. muster and kube-scheduler report under one name.
+func (t *tale) told(about, reason string) *tale {
 	return t.tell(entry{event: &corev1.Event{
-		InvolvedObject: corev1.ObjectReference{UID: types.UID(about)}, ReportingController: "muster", Reason: "Unschedulable",
+		InvolvedObject: corev1.ObjectReference{UID: types.UID(about)}, ReportingController: "default-scheduler", Reason: reason,
 	}})
 }
 
@@ -81,26 +82,27 @@ func TestAGangThatIsBoundInPartHasThirtySeconds(t *testing.T) {
 		findings int
 		started  int
 	}{
-		"nothing is bound":                     {newTale().group(2, "").pod("a").pod("b").pass(long), 0, 0},
-		"one is bound for good":                {newTale().group(2, "").pod("a", bound).pod("b").pass(long), 1, 0},
-		"one is bound at first":                {newTale().group(2, "").pod("a", bound).pod("b").pass(10*time.Second).pod("b", bound).pass(long), 0, 1},
-		"the other one is bound too late":      {newTale().group(2, "").pod("a", bound).pod("b").pass(long).pod("b", bound), 1, 1},
-		"the condition says why":               {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Unschedulable").pass(long), 0, 0},
-		"the condition says only that":         {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Waiting").pass(long), 1, 0},
-		"the condition says why too late":      {newTale().group(2, "").pod("a", bound).pod("b").pass(long).group(2, "Unschedulable"), 1, 0},
-		"the condition says why no more":       {newTale().group(2, "Unschedulable").pod("a", bound).group(2, "").pass(long), 1, 0},
-		"one is lost, and nobody says why":     {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").pass(long), 1, 1},
-		"all are lost":                         {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").lost("a").pass(long), 0, 1},
-		"one is being deleted for good":        {newTale().group(2, "").pod("a", bound).pod("b", bound, deleting).pass(long), 1, 0},
-		"one has succeeded":                    {newTale().group(2, "").pod("a", succeeded).pod("b", bound).pass(long), 0, 1},
-		"minMember is raised":                  {newTale().group(2, "").pod("a", bound).pod("b", bound).group(3, "").pass(long), 1, 1},
-		"minMember is lowered":                 {newTale().group(3, "").pod("a", bound).pod("b", bound).group(2, "").pass(long), 0, 1},
-		"the PodGroup is not there":            {newTale().pod("a", bound).pod("b").pass(long), 0, 0},
-		"it says so itself, and nobody why":    {newTale().pod("a", bare, bound).pod("b", bare).pass(long), 1, 0},
-		"it says so itself, and an event why":  {newTale().pod("a", bare, bound).pod("b", bare).told("b").pass(long), 0, 0},
-		"it says so itself, and nobody waits":  {newTale().pod("a", bare, bound).pass(long), 0, 0},
-		"of two gaps none is too long":         {newTale().group(2, "").pod("a", bound).pass(20*time.Second).lost("a").pod("b", bound).pass(20 * time.Second).lost("b"), 0, 0},
-		"an event about a pod with a PodGroup": {newTale().group(2, "").pod("a", bound).pod("b").told("b").pass(long), 1, 0},
+		"nothing is bound":                               {newTale().group(2, "").pod("a").pod("b").pass(long), 0, 0},
+		"one is bound for good":                          {newTale().group(2, "").pod("a", bound).pod("b").pass(long), 1, 0},
+		"one is bound at first":                          {newTale().group(2, "").pod("a", bound).pod("b").pass(10*time.Second).pod("b", bound).pass(long), 0, 1},
+		"the other one is bound too late":                {newTale().group(2, "").pod("a", bound).pod("b").pass(long).pod("b", bound), 1, 1},
+		"the condition says why":                         {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Unschedulable").pass(long), 0, 0},
+		"the condition says only that":                   {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Waiting").pass(long), 1, 0},
+		"the condition says why too late":                {newTale().group(2, "").pod("a", bound).pod("b").pass(long).group(2, "Unschedulable"), 1, 0},
+		"the condition says why no more":                 {newTale().group(2, "Unschedulable").pod("a", bound).group(2, "").pass(long), 1, 0},
+		"one is lost, and nobody says why":               {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").pass(long), 1, 1},
+		"all are lost":                                   {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").lost("a").pass(long), 0, 1},
+		"one is being deleted for good":                  {newTale().group(2, "").pod("a", bound).pod("b", bound, deleting).pass(long), 1, 0},
+		"one has succeeded":                              {newTale().group(2, "").pod("a", succeeded).pod("b", bound).pass(long), 0, 1},
+		"minMember is raised":                            {newTale().group(2, "").pod("a", bound).pod("b", bound).group(3, "").pass(long), 1, 1},
+		"minMember is lowered":                           {newTale().group(3, "").pod("a", bound).pod("b", bound).group(2, "").pass(long), 0, 1},
+		"the PodGroup is not there":                      {newTale().pod("a", bound).pod("b").pass(long), 0, 0},
+		"it says so itself, and nobody why":              {newTale().pod("a", bare, bound).pod("b", bare).pass(long), 1, 0},
+		"it says so itself, and an event why":            {newTale().pod("a", bare, bound).pod("b", bare).told("b", "MembersMissing").pass(long), 0, 0},
+		"it says so itself, and the scheduler complains": {newTale().pod("a", bare, bound).pod("b", bare).told("b", "FailedScheduling").pass(long), 1, 0},
+		"it says so itself, and nobody waits":            {newTale().pod("a", bare, bound).pass(long), 0, 0},
+		"of two gaps none is too long":                   {newTale().group(2, "").pod("a", bound).pass(20*time.Second).lost("a").pod("b", bound).pass(20 * time.Second).lost("b"), 0, 0},
+		"an event about a pod with a PodGroup":           {newTale().group(2, "").pod("a", bound).pod("b").told("b", "MembersMissing").pass(long), 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			slices.Reverse(test.tale.entries) // their order is told by versions
@@ -150,6 +152,15 @@ func TestNoMemberIsLetGoBelowQuorum(t *testing.T) {
 		"when the other one is long lost": {newTale().group(2, "").pod("g-1", bound).pod("g-0").lost("g-1").pass(far), func(now time.Time) []call {
 			return []call{{pod: "g-0", arrived: now, let: now}}
 		}, true},
+		"when it is gone itself": {newTale().group(2, "").pod("g-0").pod("g-1").lost("g-0").pass(time.Second), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now.Add(-far), let: now}}
+		}, false},
+		"and is lost afterwards": {newTale().group(2, "").pod("g-0").pod("g-1").lost("g-0").pass(time.Second), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now.Add(-far), let: now.Add(-1500 * time.Millisecond)}}
+		}, true},
+		"after the end": {newTale().group(2, "").pod("g-0").pod("g-1"), func(now time.Time) []call {
+			return []call{{pod: "g-0", arrived: now, let: now.Add(time.Millisecond)}}
+		}, false},
 		"when minMember was just raised": {newTale().group(1, "").pod("g-0").group(2, ""), func(now time.Time) []call {
 			return []call{{pod: "g-0", arrived: now, let: now}}
 		}, false},
@@ -165,7 +176,7 @@ func TestNoMemberIsLetGoBelowQuorum(t *testing.T) {
 			for i := range calls {
 				calls[i].gang = gangOf(calls[i].pod)
 			}
-			if findings := judgeStarts(test.tale.entries, calls); (len(findings) > 0) != test.below {
+			if findings := judgeStarts(test.tale.entries, calls, test.tale.at); (len(findings) > 0) != test.below {
 				t.Errorf("findings %v, want some: %t", findings, test.below)
 			}
 		})

@@ -223,7 +223,7 @@ func (r *run) judge(o *outcome, because []string, end time.Time) error {
 	}
 	calls := r.traffic.history()
 	o.verdict.findings = append(o.verdict.findings, judgeHolds(calls, deadlines, end)...)
-	o.verdict.findings = append(o.verdict.findings, judgeStarts(entries, calls)...)
+	o.verdict.findings = append(o.verdict.findings, judgeStarts(entries, calls, end)...)
 	audit, err := r.record.bindings.Audit()
 	if err != nil {
 		return err

@@ -13,12 +13,16 @@ import (
 // been lost, and a minMember after it was raised, or before it is lowered.
 const startSlack = 2 * time.Second
 
-// judgeStarts holds every time that muster had a member bound against how many members were
-// held then, or let go before: as many as must start together.
-func judgeStarts(history []entry, calls []call) (findings []finding) {
-	told := newChronicle(history)
+// judgeStarts holds every time until the end of the run that muster had a member bound against
+// how many members were held then, or let go before: as many as must start together. A pod that
+// is gone by then cannot be bound any more, and starts nothing.
+func judgeStarts(history []entry, calls []call, end time.Time) (findings []finding) {
+	told, gone := newChronicle(history), departures(history)
 	for _, c := range calls {
-		if c.let.IsZero() {
+		if c.let.IsZero() || c.let.After(end) {
+			continue
+		}
+		if at, is := gone[c.pod]; is && at.Before(c.let) {
 			continue
 		}
 		least := told.least(c.gang, c.let)
@@ -62,6 +66,17 @@ func newChronicle(history []entry) chronicle {
 		}
 	}
 	return c
+}
+
+// departures are when pods were gone, by name.
+func departures(history []entry) map[string]time.Time {
+	gone := map[string]time.Time{}
+	for _, e := range history {
+		if e.pod != nil && e.gone {
+			gone[e.pod.Name] = e.at
+		}
+	}
+	return gone
 }
 
 // least is the lowest minMember of a gang about a time.

@@ -78,13 +78,24 @@ func (s *state) apply(e entry) (turned []groupKey) {
 		if e.gone {
 			delete(s.groups, key)
 		}
-	case e.event != nil && e.event.ReportingController == "muster":
+	case e.event != nil && saysWhy(e.event.Reason):
 		if pod := s.pods[e.event.InvolvedObject.UID]; pod != nil {
 			s.told[pod.UID] = e.event.Reason
 			turned = append(turned, keyOf(pod))
 		}
 	}
 	return slices.DeleteFunc(turned, func(key groupKey) bool { return key.name == "" })
+}
+
+// saysWhy says that an event is muster's and tells why a gang waits. It is known by its reason:
+// muster reports under the name of the scheduler that it speaks for.
+func saysWhy(reason string) bool {
+	switch reason {
+	case "MembersMissing", "Unschedulable", "TimedOut", "MembersFailed", "PodGroupNotFound", "PodGroupInvalid":
+		return true
+	default:
+		return false
+	}
 }
 
 func keyOf(p *corev1.Pod) groupKey {
