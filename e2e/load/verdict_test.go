@@ -41,13 +41,13 @@ func (l *lab) report(node, cpu string, updated time.Time) {
 	l.must(err)
 }
 
-// verdicts asks which of the nodes a pod of one core fits: why not, by the name of the node, and ""
+// verdicts asks which of the nodes a pod of a profile fits that asks for one core: why not, by the name of the node, and ""
 // for those that it fits.
-func (l *lab) verdicts(server *muster.Server, nodes ...string) (map[string]string, error) {
+func (l *lab) verdicts(server *muster.Server, schedulerName string, nodes ...string) (map[string]string, error) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p"},
 		Spec: corev1.PodSpec{
-			SchedulerName: corev1.DefaultSchedulerName,
+			SchedulerName: schedulerName,
 			Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{"cpu": resource.MustParse("1")},
 			}}},
@@ -98,7 +98,7 @@ func TestWhatNodeMetricsSayDecides(t *testing.T) {
 	expect := func(what string, want map[string]string) {
 		t.Helper()
 		l.eventually(what, func() error {
-			got, err := l.verdicts(server, "busy", "idle", "old", "silent", "unknown")
+			got, err := l.verdicts(server, corev1.DefaultSchedulerName, "busy", "idle", "old", "silent", "unknown")
 			if err != nil {
 				return err
 			}
