@@ -3,6 +3,7 @@ package extender_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -139,11 +140,16 @@ func (w *witness) settles(right func(bound map[string]int) error) {
 		}
 		return nil
 	})
+	if over := w.overcommitted(); len(over) > 0 {
+		w.Errorf("nodes were overcommitted:\n%s", strings.Join(over, "\n"))
+	}
+}
+
+// overcommitted are the bindings to nodes without room.
+func (w *witness) overcommitted() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.over) > 0 {
-		w.Errorf("nodes were overcommitted:\n%s", strings.Join(w.over, "\n"))
-	}
+	return slices.Clone(w.over)
 }
 
 func unschedulable(pod *corev1.Pod) bool {

@@ -76,10 +76,7 @@ func (c *cluster) launch(o serving) *server {
 	if o.scheme == "" {
 		o.scheme = "http"
 	}
-	config := "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" + o.config
-	if err := os.WriteFile(s.config, []byte(config), 0o600); err != nil {
-		c.Fatal(err)
-	}
+	s.configure(o.config)
 	port, err := process.FreePort()
 	if err != nil {
 		c.Fatal(err)
@@ -100,6 +97,15 @@ func (c *cluster) launch(o serving) *server {
 		c.Fatal(err)
 	}
 	return s
+}
+
+// configure writes the file of muster's configuration.
+func (s *server) configure(fields string) {
+	s.Helper()
+	config := "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" + fields
+	if err := os.WriteFile(s.config, []byte(config), 0o600); err != nil {
+		s.Fatal(err)
+	}
 }
 
 // stop ends muster, which must not have ended before.
