@@ -112,6 +112,10 @@ bench-predicates: ## Measure what remembered verdicts save
 bench-load-core: ## Measure what LoadAware costs: a node, and the filter while nodes are measured
 	go test ./loadaware ./server -run '^$$' -bench '^BenchmarkLoad' -benchtime 1x -v | grep -E '^(figure|FAIL|---)'
 
+.PHONY: bench-profiles
+bench-profiles: ## Measure what 50 profiles cost a call that one does not
+	go test ./server -run '^$$' -bench '^BenchmarkProfileLookup$$' -benchtime 1x -v | grep -E '^(figure|FAIL|---)'
+
 .PHONY: bench-placement
 bench-placement: ## Measure what it costs to plan places for many pods, and pods/s with nominations
 	go test ./placement -run '^$$' -bench . -benchtime 9x
