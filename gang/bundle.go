@@ -76,6 +76,15 @@ func anyMissing(parts []part) bool {
 	return slices.ContainsFunc(parts, func(p part) bool { return p.missing() > 0 })
 }
 
+// bearable says that those of a bundle that have places may wait for those that find none, until
+// the time of their plan is up: no part lacks more than a tenth of what it needs (the rule of
+// PostFilter in the coscheduling plugin), unless it is not strict.
+func bearable(parts []part) bool {
+	return !slices.ContainsFunc(parts, func(p part) bool {
+		return p.missing()*10 > p.spec.minMember && p.spec.policy.GangMode != v1alpha1.GangNonStrict
+	})
+}
+
 // quorate says that as many as must start together are held or count already.
 func (p part) quorate() bool { return p.started() || p.counted()+p.counts[held] >= p.spec.minMember }
 

@@ -3,7 +3,6 @@ package gang
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/status"
 )
@@ -120,8 +119,7 @@ func (m *Manager) Placed(uid types.UID, node string) {
 // Unless it knew of it, by nomination, another one is looked for on all nodes, and the pod is
 // steered there.
 //
-// Else the plan ends, unless the group is within a tenth of what it needs (the rule of
-// PostFilter in the coscheduling plugin) or is not strict: then the others wait for this one.
+// Else the plan ends, unless the others may wait for this one: see bearable.
 func (m *Manager) Refused(pod *cluster.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,15 +136,11 @@ func (m *Manager) Refused(pod *cluster.Pod) {
 	m.giveUp(p, errRefused)
 	parts, reason := m.bundle(g)
 	switch {
-	case reason != "" || parts[0].spec.policy.GangMode == v1alpha1.GangNonStrict:
-		return
+	case reason != "":
 	case !knew:
 		p.astray = true
 		m.plan(parts, nil) // denies the group if there is none
-		return
-	}
-	missing := parts[0].spec.minMember - parts[0].counted() - g.counts[held]
-	if missing*10 > parts[0].spec.minMember {
+	case !bearable(parts):
 		m.deny(g, status.Unschedulable, "a member fits none of the nodes that the scheduler offers", errRefused)
 	}
 }

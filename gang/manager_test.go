@@ -298,7 +298,7 @@ func TestAGangWithinATenthOfItsNeedWaitsForTheLastMember(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		min    int
-		placed int // members that are held when one is refused
+		placed int // members that are held when the others are refused
 		waits  bool
 	}{
 		{"one of ten is missing", 10, 9, true},
@@ -311,10 +311,10 @@ func TestAGangWithinATenthOfItsNeedWaitsForTheLastMember(t *testing.T) {
 				p.set(objects(pods)...)
 				p.after(time.Second)
 				calls := p.start(pods[:test.placed]...)
-				last := pods[test.placed]
-				p.filter(last)
-				p.cluster.Release(last.UID)
-				p.Refused(p.cluster.PendingPod(last.UID))
+				for _, pod := range pods[test.placed:] {
+					p.filter(pod)
+					p.Refused(p.cluster.PendingPod(pod.UID))
+				}
 				for _, call := range calls {
 					if call.held() != test.waits {
 						t.Fatalf("%s is held: %t", call.pod.Name, call.held())
@@ -323,6 +323,63 @@ func TestAGangWithinATenthOfItsNeedWaitsForTheLastMember(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestTheOthersKeepTheirPlacesWhenNoneIsFoundForALostMemberAndTheGapIsBearable(t *testing.T) {
+	nonStrict := func(pod *corev1.Pod) { pod.Annotations[v1alpha1.AnnotationGangMode] = string(v1alpha1.GangNonStrict) }
+	for _, test := range []struct {
+		name   string
+		min    int
+		change func(*corev1.Pod)
+		lost   int
+		waits  bool
+	}{
+		{"one of ten", 10, func(*corev1.Pod) {}, 1, true},
+		{"two of ten", 10, func(*corev1.Pod) {}, 2, false},
+		{"two of ten of a gang that is not strict", 10, nonStrict, 2, true},
+		{"all of a gang that is not strict", 2, nonStrict, 2, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				pods := members("g", test.min, "1", func(pod *corev1.Pod) {
+					pod.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
+					pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: fmt.Sprint(test.min)}
+				}, test.change)
+				p.set(node("kept", fmt.Sprint(test.min-test.lost)), node("lost", fmt.Sprint(test.lost)))
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				staying := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return p.cluster.Assumed(pod.UID) != "kept" })
+				calls := p.start(staying...)
+				lost := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return p.cluster.Assumed(pod.UID) != "lost" })
+				cordoned := node("lost", fmt.Sprint(test.lost))
+				cordoned.Spec.Unschedulable = true
+				p.set(cordoned)
+				for _, pod := range lost { // the scheduler did not know of its place
+					p.Filter(p.cluster.ResourceNames().NewPod(pod), 1)
+					p.Refused(p.cluster.PendingPod(pod.UID))
+				}
+				p.after(10 * time.Second)
+				p.wantStaying(test.waits, calls)
+				if got := p.why("g"); strings.Contains(got, "keep their places") != test.waits {
+					t.Errorf("it waits because: %s", got)
+				}
+				p.after(18 * time.Second)
+				p.wantStaying(false, calls)
+				if got := p.Report()[0]; got.Placed+got.Held > 0 {
+					t.Errorf("when the time is up, %d are placed and %d held", got.Placed, got.Held)
+				}
+			})
+		})
+	}
+}
+
+func (p *process) wantStaying(want bool, calls []*call) {
+	p.Helper()
+	for _, call := range calls {
+		if call.held() != want {
+			p.Errorf("%s is held: %t, error %v", call.pod.Name, call.held(), call.err)
+		}
 	}
 }
 

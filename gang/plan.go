@@ -41,6 +41,10 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 		case why != "" && !gaveWay && m.giveWayTo(parts):
 			gaveWay = true
 			continue
+		case why != "" && len(anew) < len(parts) && bearable(parts):
+			g.waits(status.Waiting, why+"; the others keep their places until the time is up")
+			lookedAt(parts, now)
+			return ReasonNoPlace
 		case why != "":
 			m.deny(g, status.Unschedulable, why, errRefused)
 			lookedAt(parts, now)
