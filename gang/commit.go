@@ -164,7 +164,7 @@ func (m *Manager) start(parts []part) {
 		if !p.started() && !p.planned.IsZero() {
 			m.metrics.quorum.Observe(m.clock.Since(p.planned).Seconds())
 		}
-		p.failed, p.satisfied = time.Time{}, true
+		p.failed, p.satisfied, p.tries = time.Time{}, true, tries{}
 		p.waits("", "")
 		for _, member := range p.in(held) {
 			m.enter(member, binding) // ends the hold

@@ -31,6 +31,8 @@
 //   - A pod that has succeeded counts as bound, one that has failed as gone.
 //   - A held call ends before kube-scheduler gives it up: with quorum, or with an error for
 //     all of its group.
+//   - A group whose time is up again and again, though the scheduler was told of its places, holds
+//     them for a small share of the time.
 //   - A group that was denied, or waits for members, costs the scheduler nothing but the
 //     tries that it makes by itself: the reasons never change, and members are woken when
 //     there is a place for all.

@@ -56,7 +56,7 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 		decision.Waits = true
 		return decision
 	case p.stage != pending:
-		return Decision{Member: true, Node: p.place}
+		return m.send(p)
 	case startedAll(parts):
 		p.refused = false
 		return Decision{} // as room allows
@@ -67,6 +67,12 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 	case p.stage == pending:
 		return m.refuse(p, ReasonNoRoom)
 	}
+	return m.send(p)
+}
+
+// send tells the scheduler of the place of a member.
+func (m *Manager) send(p *member) Decision {
+	m.groupOf[p.pod.UID].tries.asked = true
 	return Decision{Member: true, Node: p.place}
 }
 

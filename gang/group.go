@@ -97,7 +97,8 @@ type group struct {
 	// none, and soughtAgain when the next one may be made.
 	sought      uint64
 	soughtAgain time.Time
-	again       time.Time     // when it may be planned again, ahead of the scheduler
+	again       time.Time // when it may be planned again, ahead of the scheduler
+	tries       tries
 	reason      status.Reason // the group waits
 	why         string        // and the same in words
 	dirty       bool          // something may have changed since [Manager.Changed] told

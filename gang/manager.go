@@ -201,7 +201,7 @@ func (m *Manager) join(pod *cluster.Pod) *group {
 	g.counts[pending]++
 	g.priority = max(g.priority, priority(pod))
 	g.schedulerName = pod.Spec.SchedulerName
-	g.looked, g.dirty = 0, true
+	g.looked, g.dirty, g.tries = 0, true, tries{asked: g.tries.asked}
 	m.groupOf[pod.UID] = g
 	return g
 }
@@ -228,7 +228,7 @@ func (m *Manager) leave(g *group, uid types.UID) {
 	delete(g.members, uid)
 	delete(m.unseen, uid)
 	delete(m.groupOf, uid)
-	g.dirty = true
+	g.dirty, g.tries = true, tries{asked: g.tries.asked}
 	m.forget(g)
 }
 

@@ -16,7 +16,7 @@ import (
 // scheduler is told of all but the member that it asks about, nil for none.
 func (m *Manager) plan(parts []part, asking *member) (reason string) {
 	g := parts[0].group
-	if asking != nil && m.denied.has(g.key) && parts[0].missing() <= g.counts[pending] {
+	if m.rests(g) || asking != nil && m.denied.has(g.key) && parts[0].missing() <= g.counts[pending] {
 		return ReasonNoPlace // as before
 	}
 	for _, p := range parts {
@@ -32,31 +32,42 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 	if g.looked == now {
 		return ReasonNoPlace // as before
 	}
-	anew, gaveWay := unplanned(parts), false
+	anew := unplanned(parts)
+	why, err := m.findPlaces(parts, asking)
+	switch {
+	case err != nil:
+		g.waits(status.Waiting, "the nodes change faster than places can be planned")
+		return ReasonNoPlace
+	case why != "" && len(anew) < len(parts) && bearable(parts):
+		g.waits(status.Waiting, why+"; the others keep their places until the time is up")
+		lookedAt(parts, now)
+		return ReasonNoPlace
+	case why != "":
+		m.deny(g, status.Unschedulable, why, errRefused)
+		lookedAt(parts, now)
+		return ReasonNoPlace
+	}
+	for _, p := range anew {
+		p.planned = m.clock.Now()
+	}
+	return ""
+}
+
+// findPlaces is tryPlan, anew when a node has changed meanwhile, and when plans of lower priority
+// have given way.
+func (m *Manager) findPlaces(parts []part, asking *member) (why string, err error) {
+	gaveWay := false
 	for range attempts {
-		why, err := m.tryPlan(parts, asking)
+		why, err = m.tryPlan(parts, asking)
 		switch {
 		case errors.Is(err, cluster.ErrNodeChanged):
-			continue
 		case why != "" && !gaveWay && m.giveWayTo(parts):
 			gaveWay = true
-			continue
-		case why != "" && len(anew) < len(parts) && bearable(parts):
-			g.waits(status.Waiting, why+"; the others keep their places until the time is up")
-			lookedAt(parts, now)
-			return ReasonNoPlace
-		case why != "":
-			m.deny(g, status.Unschedulable, why, errRefused)
-			lookedAt(parts, now)
-			return ReasonNoPlace
+		default:
+			return why, err
 		}
-		for _, p := range anew {
-			p.planned = m.clock.Now()
-		}
-		return ""
 	}
-	g.waits(status.Waiting, "the nodes change faster than places can be planned")
-	return ReasonNoPlace
+	return why, err
 }
 
 // judgeBy has a group planned by the profile that is in force for it. What was found by
@@ -231,12 +242,15 @@ func (m *Manager) deny(g *group, reason status.Reason, why string, err error) {
 		denied = parts
 	}
 	now := m.clock.Now()
+	if reason == status.TimedOut {
+		why += m.timedOut(denied)
+	}
 	for _, d := range denied {
 		for _, p := range d.members {
 			m.giveUp(p, err)
 		}
 		d.failed, d.planned, d.again, d.clearing = now, time.Time{}, now.Add(m.limits.DenyTTL), nil
-		d.recording = nil
+		d.recording, d.tries.asked = nil, false
 		d.waits(reason, why)
 		m.denied.add(d.key)
 	}

@@ -85,7 +85,7 @@ func (m *Manager) makeRoom(parts []part, asking *member) {
 		m.judgeBy(p.group)
 	}
 	generation := m.cluster.Snapshot().Generation
-	if incomplete(parts) != "" || g.sought == generation || m.clock.Now().Before(g.soughtAgain) {
+	if m.rests(g) || incomplete(parts) != "" || g.sought == generation || m.clock.Now().Before(g.soughtAgain) {
 		return
 	}
 	anew := unplanned(parts)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -56,7 +57,10 @@ func (m *Manager) spec(g *group) (*spec, string) {
 	switch {
 	case object != nil:
 		if g.spec == nil || g.spec.from != object {
-			g.spec = decode(object, m.limits.Timeout)
+			before := g.spec
+			if g.spec = decode(object, m.limits.Timeout); before != nil && !g.spec.asksAsMuchAs(before) {
+				g.tries = tries{asked: g.tries.asked}
+			}
 		}
 	case g.spec == nil || g.spec.from != nil:
 		if g.spec = m.declared(g); g.spec == nil {
@@ -71,6 +75,12 @@ func (m *Manager) spec(g *group) (*spec, string) {
 	}
 	g.complete()
 	return g.frozen(), ""
+}
+
+// asksAsMuchAs says that nothing else is asked of a group than before, whatever its status says.
+func (s *spec) asksAsMuchAs(before *spec) bool {
+	return s.minMember == before.minMember && s.timeout == before.timeout &&
+		equality.Semantic.DeepEqual(s.minResources, before.minResources) && equality.Semantic.DeepEqual(s.policy, before.policy)
 }
 
 // frozen is the spec with the minMember of a commit of which some members are bound and some
