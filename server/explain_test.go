@@ -9,18 +9,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func (b *bench) get(path string) (int, string) {
+// get asks for a page with headers, and returns status and text.
+func (b *bench) get(path string, header ...string) (int, string) {
 	b.Helper()
-	response, err := http.Get(b.url + path)
+	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, b.url+path, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer response.Body.Close()
-	page, err := io.ReadAll(response.Body)
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return response.StatusCode, string(page)
+	return response.StatusCode, string(body)
 }
 
 func TestExplainSaysOfEveryNodeWhatSpeaksForAndAgainstIt(t *testing.T) {

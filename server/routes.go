@@ -49,6 +49,8 @@ func (s *Server) routes() []route {
 		route{http.MethodGet, "/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs},
 		route{http.MethodGet, "/debug/gangs/{namespace}/{name}", "the members of one group and their places", s.debugGang},
 		route{http.MethodGet, "/debug/holes", "room that plans of the rescheduler keep, and for whom", s.debugHoles},
+		route{http.MethodGet, "/debug/load", "how busy nodes are by LoadAware; ?pod=namespace/name for a pod, ?format=json", s.debugLoad},
+		route{http.MethodGet, "/debug/load/{node}", "the whole sum of one node: what was measured, and what each pod adds", s.debugLoadNode},
 		route{http.MethodGet, "/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates},
 		route{http.MethodGet, "/debug/", "this page", s.index},
 	)

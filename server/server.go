@@ -23,6 +23,7 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/finished"
 	"muster.dev/muster/gang/record"
+	"muster.dev/muster/loadaware"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/rescheduler/holes"
 )
@@ -95,6 +96,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.stores.keeper = s.load.keeper
+	s.registry.MustRegister(loadaware.NewCollector(s.stores.profiles, s.cluster))
 	s.reloader = newReloader(o.Logger, clock.RealClock{}, s.registry, o.ConfigFile, o.Config, s.stores)
 	s.extender = newExtender(o.Logger, s.cluster, s.client, s.stores.profiles)
 	s.extender.holes = s.holes

@@ -24,14 +24,14 @@ const action = "ReadingUsage"
 // Status is how a source fares.
 type Status struct {
 	// Source is its name.
-	Source string
+	Source string `json:"source"`
 	// Reachable says that it answered when it was last asked. It is false until it first does.
-	Reachable bool
+	Reachable bool `json:"reachable"`
 	// Since is when that began, zero until it was first asked.
-	Since time.Time
+	Since time.Time `json:"since,omitzero"`
 	// LastError is the last thing that went wrong, and LastErrorAt when; "" when nothing did.
-	LastError   string
-	LastErrorAt time.Time
+	LastError   string    `json:"lastError,omitempty"`
+	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
 }
 
 // HealthOptions are the options of Health. All are required.
