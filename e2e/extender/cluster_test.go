@@ -159,12 +159,18 @@ func (c *cluster) awaitCondition(name string) corev1.PodCondition {
 	return condition
 }
 
+// createPriorityClass returns when pods may name the class.
 func (c *cluster) createPriorityClass(name string, value int32) {
 	c.Helper()
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{ours: ""}}, Value: value}
 	if _, err := c.client.SchedulingV1().PriorityClasses().Create(c.Context(), class, metav1.CreateOptions{}); err != nil {
 		c.Fatal(err)
 	}
+	c.eventually("the admission of pods knows the priority class", func() error {
+		pod := newPod("of-"+name, "1", withPriority(name))
+		_, err := c.client.CoreV1().Pods(workload.Namespace).Create(c.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	})
 }
 
 func newNode(name, cpu string, change ...func(*corev1.Node)) *corev1.Node {
