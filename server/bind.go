@@ -71,25 +71,28 @@ func (e *Extender) bindOnce(c *call, args *extenderv1.ExtenderBindingArgs) error
 	return err
 }
 
-// bindNow has the API server bind a pod.
+// bindNow has the API server bind a pod, also when the caller goes away meanwhile: members of a
+// gang that has started are all bound, though the scheduler dies in that moment.
 func (e *Extender) bindNow(c *call, args *extenderv1.ExtenderBindingArgs) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), e.bindTime)
+	defer cancel()
 	started := time.Now()
-	err := e.client.CoreV1().Pods(args.PodNamespace).Bind(c.ctx, &corev1.Binding{
+	err := e.client.CoreV1().Pods(args.PodNamespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: args.Node},
 	}, metav1.CreateOptions{})
-	if apierrors.IsConflict(err) && e.boundThere(c.ctx, args) {
+	if apierrors.IsConflict(err) && e.boundThere(ctx, args) {
 		err = nil
 	}
 	c.binding = time.Since(started)
 	switch {
 	case err == nil:
 		e.cluster.Renew(args.PodUID)
-	case c.ctx.Err() == nil:
+	case ctx.Err() == nil:
 		e.cluster.Release(args.PodUID)
 	default:
-		// The caller is gone, and whether the API server bound the pod is not
-		// known: the watch tells, or the assumption expires.
+		// The time is up, and whether the API server bound the pod is not known: the
+		// watch tells, or the assumption expires.
 	}
 	return err
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +18,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
@@ -172,23 +176,52 @@ func TestASnapshotCannotBind(t *testing.T) {
 	}
 }
 
-func TestAPodStaysAssumedWhenTheCallerGoesAway(t *testing.T) {
+// roundTripper stands for the API server and the way to it.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestABindingIsFinishedWhenTheCallerGoesAway(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
-	client := bindings(func(*corev1.Binding) error {
-		leave() // the API server may or may not have heard of the binding
-		return ctx.Err()
-	})
+	client, err := kubernetes.NewForConfig(&rest.Config{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		leave()
+		body := io.NopCloser(strings.NewReader(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
+		return &http.Response{StatusCode: http.StatusCreated, Body: body}, r.Context().Err()
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
 	e, pod := pendingOn(t, client, time.Hour)
 	c := bindCall(ctx, t, pod, "a")
 	if err := e.bind(c); err != nil {
 		t.Fatal(err)
 	}
-	if c.outcome != outcomeCanceled {
-		t.Errorf("the outcome is %q, want %q", c.outcome, outcomeCanceled)
+	if c.outcome != outcomeOK {
+		t.Errorf("the outcome is %q, want %q", c.outcome, outcomeOK)
 	}
 	if got := e.cluster.Assumed(pod.UID); got != "a" {
 		t.Errorf("the pod is assumed on %q, want a", got)
 	}
+}
+
+func TestAPodStaysAssumedWhenTheAPIServerDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e *Extender
+		e, pod := pendingOn(t, bindings(func(*corev1.Binding) error {
+			<-time.After(2 * e.bindTime) // it may or may not have bound the pod
+			return context.DeadlineExceeded
+		}), time.Hour)
+		c := bindCall(t.Context(), t, pod, "a")
+		if err := e.bind(c); err != nil {
+			t.Fatal(err)
+		}
+		if c.outcome != outcomeError {
+			t.Errorf("the outcome is %q, want %q", c.outcome, outcomeError)
+		}
+		if got := e.cluster.Assumed(pod.UID); got != "a" {
+			t.Errorf("the pod is assumed on %q, want a", got)
+		}
+	})
 }
 
 func TestABindingRenewsTheAssumption(t *testing.T) {
@@ -241,7 +274,7 @@ func TestABindCallForAnotherNodeDoesNotMoveAPodThatIsBeingBound(t *testing.T) {
 }
 
 // pendingOn is an extender that sees one node named a and one pending pod.
-func pendingOn(t *testing.T, client *fake.Clientset, assumeTTL time.Duration) (*Extender, *corev1.Pod) {
+func pendingOn(t *testing.T, client kubernetes.Interface, assumeTTL time.Duration) (*Extender, *corev1.Pod) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: prometheus.NewRegistry(), AssumeTTL: assumeTTL})
@@ -253,7 +286,7 @@ func pendingOn(t *testing.T, client *fake.Clientset, assumeTTL time.Duration) (*
 			t.Fatal(err)
 		}
 	}
-	return &Extender{log: log, cluster: c, client: client}, pod
+	return &Extender{log: log, cluster: c, client: client, bindTime: time.Minute}, pod
 }
 
 func bindCall(ctx context.Context, t *testing.T, pod *corev1.Pod, node string) *call {

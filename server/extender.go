@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/go-faster/jx"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,6 +29,8 @@ type Extender struct {
 	profiles *predicates.Profiles
 	// client binds pods. It is nil when the cluster was loaded from a dump.
 	client kubernetes.Interface
+	// bindTime is how long the API server may take to bind a pod.
+	bindTime time.Duration
 	// nominator places pods ahead of calls. It is nil without an API server.
 	nominator *nomination.Nominator
 	// gangs holds the members of gangs together. It is nil without an API server.
@@ -42,8 +45,8 @@ type Extender struct {
 	pick func(n int) int
 }
 
-func newExtender(log *slog.Logger, c *cluster.Cluster, client kubernetes.Interface, profiles *predicates.Profiles) *Extender {
-	return &Extender{log: log, cluster: c, client: client, profiles: profiles, orders: make(chan *order, 4), pick: rand.IntN}
+func newExtender(log *slog.Logger, c *cluster.Cluster, client kubernetes.Interface, bindTime time.Duration, profiles *predicates.Profiles) *Extender {
+	return &Extender{log: log, cluster: c, client: client, bindTime: bindTime, profiles: profiles, orders: make(chan *order, 4), pick: rand.IntN}
 }
 
 func (e *Extender) verbs() []verb {

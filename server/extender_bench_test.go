@@ -128,7 +128,7 @@ func benchExtender(b *testing.B, nodes int, selection v1alpha2.NodeSelection, pl
 	config.Profiles[0].Plugins.Filter.Enabled, config.Profiles[0].Plugins.Score.Enabled = plugins, plugins
 	stores, err := newStores(log, c, prometheus.NewRegistry(), config)
 	must(b, err)
-	extender := newExtender(log, c, nil, stores.profiles)
+	extender := newExtender(log, c, nil, time.Minute, stores.profiles)
 	body, err := json.Marshal(extenderv1.ExtenderArgs{Pod: pending, NodeNames: &names})
 	must(b, err)
 	return extender, body

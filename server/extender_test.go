@@ -88,7 +88,7 @@ func newBench(t *testing.T, o benchOptions) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	extender := newExtender(log, c, o.client, stores.profiles)
+	extender := newExtender(log, c, o.client, time.Minute, stores.profiles)
 	extender.pick = func(int) int { return 1 } // the first of equals
 	s := &Server{log: log, config: config, registry: registry, cluster: c, stores: stores, extender: extender}
 	s.verbs = newVerbs(log, registry, o.maxBody, time.Minute, o.ready)

@@ -31,7 +31,7 @@ func BenchmarkProfileLookup(b *testing.B) {
 	}
 	stores, err := newStores(slog.New(slog.DiscardHandler), extender.cluster, prometheus.NewRegistry(), many)
 	must(b, err)
-	beside := newExtender(slog.New(slog.DiscardHandler), extender.cluster, nil, stores.profiles)
+	beside := newExtender(slog.New(slog.DiscardHandler), extender.cluster, nil, time.Minute, stores.profiles)
 	if len(one.Stores()) != 1 || len(beside.profiles.Stores()) != profiles {
 		b.Fatalf("%d and %d profiles are in force, want 1 and %d", len(one.Stores()), len(beside.profiles.Stores()), profiles)
 	}
