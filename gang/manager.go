@@ -248,6 +248,8 @@ func (m *Manager) giveUp(p *member, why error) {
 		p.hold.end(why)
 		m.enter(p, pending)
 		m.withdraw(p)
+	case pending:
+		m.withdraw(p)
 	default:
 	}
 }

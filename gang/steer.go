@@ -64,15 +64,37 @@ func (m *Manager) toNominate(uid types.UID) (pod *cluster.Pod, node string) {
 	switch {
 	case p.stage == placed && nominated != p.place && (nominated == "" || mine):
 		return p.pod, p.place
-	case p.stage == pending && nominated != "" && mine:
+	case m.unfounded(p):
 		return p.pod, ""
 	}
 	return nil, ""
 }
 
-// withdraw takes back a nomination of muster's that no plan stands behind.
+// schedulerManager is who kube-scheduler is for the API server when it nominates a pod.
+const schedulerManager = "kube-scheduler"
+
+// unfounded says that no plan stands behind the nomination of a member: one of muster's, or one
+// that kube-scheduler made when pods were evicted for a gang that has not started. kube-scheduler
+// has no room there then for pods of the same or a lower priority, and does not take it back when
+// it is told that nobody is to be evicted (Preempt in pkg/scheduler/framework/preemption).
+func (m *Manager) unfounded(p *member) bool {
+	if p.stage != pending || p.pod.Status.NominatedNodeName == "" {
+		return false
+	}
+	switch p.pod.NominatedBy() {
+	case nomination.FieldManager:
+		return true
+	case schedulerManager:
+		return !m.hasStarted(m.groupOf[p.pod.UID]) // else they preempt for themselves
+	default:
+		return false
+	}
+}
+
+// withdraw takes back a nomination that no plan stands behind. What that pod kept out is tried
+// again: to the scheduler it is as if the pod had gone from the node.
 func (m *Manager) withdraw(p *member) {
-	if p.stage == pending && p.pod.Status.NominatedNodeName != "" && p.pod.NominatedBy() == nomination.FieldManager {
+	if m.unfounded(p) {
 		uid := p.pod.UID
 		m.writer.Post(func(ctx context.Context) (bool, error) { return m.nominate(ctx, uid, nominateTries) })
 	}
