@@ -2,6 +2,7 @@ package holes
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,13 +47,13 @@ func (k *Keeper) want(plan *v1alpha1.ReschedulingPlan, wanted map[types.UID]*hol
 		if evicted := plan.Step(i).Evicted; evicted != nil {
 			h.since = evicted.Time
 		}
-		k.add(h, fmt.Sprintf("hole/%s/step-%d", plan.UID, i), step.Object(), wanted)
+		k.add(h, fmt.Sprintf("%sstep-%d", prefix(plan), i), step.Object(), wanted)
 	}
 	for i := range plan.Spec.Beneficiaries {
 		b := &plan.Spec.Beneficiaries[i]
 		if pod := k.cluster.PendingPod(b.UID); pod != nil {
 			h := &hole{plan: plan.UID, node: b.Node, turn: i, beneficiary: b.UID, open: true}
-			k.add(h, fmt.Sprintf("hole/%s/for-%s", plan.UID, b.UID), pod.Pod, wanted)
+			k.add(h, fmt.Sprintf("%sfor-%s", prefix(plan), b.UID), pod.Pod, wanted)
 		}
 	}
 }
@@ -158,3 +159,11 @@ func IsReplacement(pod *cluster.Pod, step *v1alpha1.Step, names *cluster.Resourc
 	}
 	return pod.UID != step.Pod.UID && isReplacement(pod, step.Controller.UID, names.NewPod(step.Object()), profile)
 }
+
+// IsOf says that a pod is one that is held for a plan.
+func IsOf(pod *cluster.Pod, plan *v1alpha1.ReschedulingPlan) bool {
+	return pod.Held && strings.HasPrefix(string(pod.UID), prefix(plan))
+}
+
+// prefix is how the UIDs begin of what is held for a plan.
+func prefix(plan *v1alpha1.ReschedulingPlan) string { return "hole/" + string(plan.UID) + "/" }

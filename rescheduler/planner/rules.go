@@ -107,6 +107,12 @@ func (r *Rules) protects(pod *cluster.Pod, node *cluster.Node, replicas func(typ
 	return ""
 }
 
+// Protects is the first reason why a pod that was to be evicted may not be any more, "" when
+// it may: all rules but that about the number of pods of its controller.
+func (r *Rules) Protects(pod *cluster.Pod, node *cluster.Node, now time.Time) string {
+	return r.protects(pod, node, func(types.UID) int { return r.MinReplicas }, now)
+}
+
 // byKind is what no option allows.
 func (r *Rules) byKind(pod *cluster.Pod) string {
 	_, preferNo := pod.Annotations[annotationPreferNoEvict]

@@ -1,0 +1,72 @@
+package executor
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/placement/nomination"
+)
+
+// RESTClient is a [Client] of the API server, and writes plans besides.
+type RESTClient struct {
+	core        kubernetes.Interface
+	plans       dynamic.ResourceInterface
+	nominations *nomination.RESTClient
+}
+
+// NewClient makes one.
+func NewClient(core kubernetes.Interface, objects dynamic.Interface) *RESTClient {
+	return &RESTClient{core: core, plans: objects.Resource(v1alpha1.ReschedulingPlans()), nominations: nomination.NewClient(core.CoreV1().RESTClient())}
+}
+
+// Create creates a plan, and returns it as it is then.
+func (c *RESTClient) Create(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
+	object, err := v1alpha1.Encode(plan)
+	if err != nil {
+		return nil, err
+	}
+	return decoded(c.plans.Create(ctx, object, metav1.CreateOptions{FieldManager: nomination.FieldManager}))
+}
+
+// Delete deletes a plan.
+func (c *RESTClient) Delete(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error {
+	return c.plans.Delete(ctx, plan.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(plan.UID))})
+}
+
+// UpdateStatus implements [Client].
+func (c *RESTClient) UpdateStatus(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
+	object, err := v1alpha1.Encode(plan)
+	if err != nil {
+		return nil, err
+	}
+	return decoded(c.plans.UpdateStatus(ctx, object, metav1.UpdateOptions{FieldManager: nomination.FieldManager}))
+}
+
+func decoded(object *unstructured.Unstructured, err error) (*v1alpha1.ReschedulingPlan, error) {
+	if err != nil {
+		return nil, err
+	}
+	return v1alpha1.Decode(object)
+}
+
+// Evict implements [Client]. It does not repeat what is answered with 429, as client-go would.
+func (c *RESTClient) Evict(ctx context.Context, pod v1alpha1.PodReference) error {
+	eviction := &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
+	}
+	return c.core.CoreV1().RESTClient().Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
+		MaxRetries(0).Body(eviction).Do(ctx).Error()
+}
+
+// Nominate implements [Client].
+func (c *RESTClient) Nominate(ctx context.Context, pod *corev1.Pod, node string) error {
+	return c.nominations.Nominate(ctx, pod, node)
+}

@@ -1,0 +1,21 @@
+// Package executor carries out ReschedulingPlans, one at a time and one step after the other:
+//
+//	reserve → check → evict → wait until the replacement is bound and ready → the next step
+//
+// A plan that is approved has its room kept from then on (package holes). Before each step the
+// rest of the plan is carried out on a model of the cluster as it is, with all predicates and
+// rules. If that does not work any more, the plan has failed: nothing else is evicted, and the
+// room is free again. What was evicted by then has its place, as every part of a plan that is
+// carried out leaves no pod without one.
+//
+// All that is needed to go on is in the status of the plan, and each thing is written down
+// before it is done: a process that is killed at any moment is followed by one that does what is
+// left. The eviction itself may be asked for twice, and is granted once, as it is about the UID.
+// Two executors cannot both act: one of them fails to write down what it is about to do.
+//
+//   - 429 says that a PodDisruptionBudget does not allow the eviction at present. It is tried
+//     again, more and more rarely, until the plan expires.
+//   - 500 says that the pod has several budgets, which will not change. The plan has failed.
+//   - A replacement that does not come, is not bound or does not get ready in time, or that is
+//     bound to the node which it left, has the plan fail.
+package executor

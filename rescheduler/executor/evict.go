@@ -1,0 +1,114 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+)
+
+// The pauses between two attempts to evict a pod. They double.
+const (
+	firstPause = time.Second
+	maxPause   = 30 * time.Second
+)
+
+// Results of evictions, as they stand in metrics.
+const (
+	evictionGranted = "granted"
+	evictionDelayed = "delayed" // 429
+	evictionRefused = "refused"
+	evictionError   = "error"
+)
+
+// evict asks for the eviction of a step that has begun. It may have been asked for already, by
+// a process that was killed: then the pod is going, or gone.
+func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int) {
+	step := &plan.Spec.Steps[at]
+	victim := e.on(step.From, step.Pod.UID)
+	if victim == nil || victim.DeletionTimestamp != nil {
+		e.granted(ctx, plan, at)
+		return
+	}
+	if e.Clock.Now().Before(e.tries[step.Pod.UID].again) {
+		return
+	}
+	if why := e.check(plan, at); why != "" {
+		e.fail(ctx, plan, why)
+		return
+	}
+	e.remember(plan, at)
+	err := e.Client.Evict(ctx, step.Pod)
+	switch {
+	case err == nil:
+		e.count(plan, evictionGranted)
+		e.Events.Eventf(victim.Pod, nil, corev1.EventTypeNormal, "Rescheduled", "Evicting",
+			"%s: %s; what replaces it goes to node %s", plan.Name, step.Why, step.To)
+		e.granted(ctx, plan, at)
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, or another one has its name
+		e.granted(ctx, plan, at)
+	case apierrors.IsTooManyRequests(err):
+		e.count(plan, evictionDelayed)
+		e.pause(step.Pod.UID)
+		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits until a PodDisruptionBudget allows to evict %s", step.Pod))
+	case apierrors.IsInternalError(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+		e.count(plan, evictionRefused)
+		e.fail(ctx, plan, fmt.Sprintf("%s cannot be evicted: %v", step.Pod, err))
+	default:
+		e.count(plan, evictionError)
+		e.pause(step.Pod.UID)
+		e.Logger.Warn("cannot ask for an eviction", "plan", plan.Name, "pod", step.Pod.String(), "err", err)
+	}
+}
+
+func (e *Executor) count(plan *v1alpha1.ReschedulingPlan, result string) {
+	e.Metrics.evictions.WithLabelValues(string(plan.Spec.Policy), result).Inc()
+}
+
+func (e *Executor) pause(uid types.UID) {
+	pause := min(max(2*e.tries[uid].pause, firstPause), maxPause)
+	e.tries[uid] = try{again: e.Clock.Now().Add(pause), pause: pause}
+}
+
+// granted writes down that the pod of a step is going.
+func (e *Executor) granted(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int) {
+	step := &plan.Spec.Steps[at]
+	e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
+		status.Steps[at].Phase, status.Steps[at].Evicted = v1alpha1.StepEvicted, new(e.now())
+		status.Message = fmt.Sprintf("waits for what replaces %s on %s", step.Pod, step.To)
+	})
+}
+
+// remember notes who is like the pod of a step before it goes, so that none of them is taken
+// for its replacement.
+func (e *Executor) remember(plan *v1alpha1.ReschedulingPlan, at int) {
+	step := &plan.Spec.Steps[at]
+	if e.siblings[step.Pod.UID] == nil {
+		there := sets.New[types.UID]()
+		for _, pod := range e.alike(step) {
+			there.Insert(pod.UID)
+		}
+		e.siblings[step.Pod.UID] = there
+	}
+}
+
+// on is the pod of that UID on a node, as the watch shows it; nil when it is not there.
+func (e *Executor) on(node string, uid types.UID) *cluster.Pod {
+	at := e.Cluster.Snapshot().NodeByName(node)
+	if at == nil {
+		return nil
+	}
+	for _, pod := range at.Pods {
+		if pod.UID == uid && pod.Spec.NodeName != "" {
+			return pod
+		}
+	}
+	return nil
+}

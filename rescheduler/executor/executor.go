@@ -1,0 +1,252 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/planner"
+)
+
+// Client writes to the API server.
+type Client interface {
+	// UpdateStatus writes the status of a plan, provided that it is of that version still, and
+	// returns it as it is then.
+	UpdateStatus(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error)
+	// Evict asks for the eviction of a pod of that UID.
+	Evict(ctx context.Context, pod v1alpha1.PodReference) error
+	// Nominate tells kube-scheduler about the place of a pod.
+	Nominate(ctx context.Context, pod *corev1.Pod, node string) error
+}
+
+// Options of an Executor. All are required.
+type Options struct {
+	Logger   *slog.Logger
+	Clock    clock.PassiveClock
+	Cluster  *cluster.Cluster
+	Profiles *predicates.Profiles
+	Holes    *holes.Keeper
+	Client   Client
+	Events   events.EventRecorder
+	Metrics  *Metrics
+	Rules    planner.Rules
+	Limits   Limits
+}
+
+// Executor carries out plans. It belongs to one goroutine.
+type Executor struct {
+	Options
+
+	tries    map[types.UID]try                 // by the pod to be evicted
+	siblings map[types.UID]sets.Set[types.UID] // by the pod that was evicted: its like that were there then
+	told     map[types.UID]sets.Set[types.UID] // replacements that were nominated, by the UID of the plan
+	seen     map[types.UID]v1alpha1.Phase      // the phase of each plan, as counted
+}
+
+// try is when an eviction may be asked for again.
+type try struct {
+	again time.Time
+	pause time.Duration
+}
+
+// New returns an Executor that does nothing until it is told to.
+func New(o Options) *Executor {
+	return &Executor{
+		Options: o, tries: map[types.UID]try{}, siblings: map[types.UID]sets.Set[types.UID]{},
+		told: map[types.UID]sets.Set[types.UID]{}, seen: map[types.UID]v1alpha1.Phase{},
+	}
+}
+
+// Advance does what can be done now about all plans. It must be called when something has
+// changed, and every second or so.
+func (e *Executor) Advance(ctx context.Context) {
+	var turn *v1alpha1.ReschedulingPlan
+	for _, plan := range e.Holes.Plans() {
+		switch {
+		case plan.Ended():
+		case !e.Clock.Now().Before(plan.Spec.Expires.Time):
+			e.end(ctx, plan, v1alpha1.Expired, e.expired(plan))
+		case plan.Status.Phase == v1alpha1.Executing:
+			turn = plan
+		case plan.Status.Phase == v1alpha1.Approved:
+			if turn == nil {
+				turn = plan
+			}
+		case plan.Spec.Mode == v1alpha1.Auto, plan.Spec.Mode == v1alpha1.Approve && plan.IsApproved():
+			e.set(ctx, plan, v1alpha1.Approved, "waits for its turn")
+		case plan.Status.Phase == "":
+			e.set(ctx, plan, v1alpha1.Pending, waitsFor(plan.Spec.Mode))
+		}
+	}
+	if turn != nil {
+		e.advance(ctx, turn)
+	}
+}
+
+func waitsFor(mode v1alpha1.Mode) string {
+	if mode == v1alpha1.DryRun {
+		return "is never carried out: its mode is DryRun"
+	}
+	return fmt.Sprintf("waits for the annotation %s=true", v1alpha1.AnnotationApprove)
+}
+
+// Busy says that a plan is being carried out, or is about to be.
+func (e *Executor) Busy() bool {
+	for _, plan := range e.Holes.Plans() {
+		if plan.Reserves(e.Clock.Now()) {
+			return true
+		}
+	}
+	return false
+}
+
+// advance goes on with the plan whose turn it is.
+func (e *Executor) advance(ctx context.Context, plan *v1alpha1.ReschedulingPlan) {
+	at := 0
+	for at < len(plan.Spec.Steps) && plan.Step(at).Phase == v1alpha1.StepMoved {
+		at++
+	}
+	if at == len(plan.Spec.Steps) {
+		e.settle(ctx, plan)
+		return
+	}
+	switch plan.Step(at).Phase {
+	case v1alpha1.StepEvicting:
+		e.evict(ctx, plan, at)
+	case v1alpha1.StepEvicted:
+		e.await(ctx, plan, at)
+	default:
+		e.begin(ctx, plan, at)
+	}
+}
+
+// begin writes down that a step is about to be done.
+func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int) {
+	if len(plan.Spec.Beneficiaries) > 0 && len(e.waiting(plan)) == 0 {
+		e.end(ctx, plan, v1alpha1.Succeeded, "nobody waits any more: the rest of the steps is not needed")
+		return
+	}
+	if why := e.check(plan, at); why != "" {
+		e.fail(ctx, plan, why)
+		return
+	}
+	if why := e.forbids(plan, at); why != "" {
+		e.set(ctx, plan, plan.Status.Phase, why)
+		return
+	}
+	step := &plan.Spec.Steps[at]
+	next := e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
+		status.Phase = v1alpha1.Executing
+		if status.Started == nil {
+			status.Started = new(e.now())
+		}
+		status.Steps[at].Phase = v1alpha1.StepEvicting
+		status.Message = fmt.Sprintf("evicting %s from %s", step.Pod, step.From)
+	})
+	if next != nil {
+		e.evict(ctx, next, at)
+	}
+}
+
+// settle waits for those that room was made for.
+func (e *Executor) settle(ctx context.Context, plan *v1alpha1.ReschedulingPlan) {
+	waiting := e.waiting(plan)
+	if len(waiting) == 0 {
+		e.end(ctx, plan, v1alpha1.Succeeded, "all pods have moved")
+		return
+	}
+	for _, b := range waiting {
+		e.nominate(ctx, plan, e.Cluster.PendingPod(b.UID), b.Node)
+	}
+	e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits until %s is bound to %s", waiting[0], waiting[0].Node))
+}
+
+// waiting are the pods that have no place yet of those that are to get one.
+func (e *Executor) waiting(plan *v1alpha1.ReschedulingPlan) (waiting []v1alpha1.Beneficiary) {
+	for _, b := range plan.Spec.Beneficiaries {
+		if e.Cluster.PendingPod(b.UID) != nil {
+			waiting = append(waiting, b)
+		}
+	}
+	return waiting
+}
+
+func (e *Executor) expired(plan *v1alpha1.ReschedulingPlan) string {
+	if !plan.Reserves(plan.Spec.Expires.Add(-time.Nanosecond)) {
+		return "its time was up before it began"
+	}
+	return "its time was up: " + plan.Status.Message
+}
+
+func (e *Executor) fail(ctx context.Context, plan *v1alpha1.ReschedulingPlan, why string) {
+	e.end(ctx, plan, v1alpha1.Failed, why)
+}
+
+// end ends a plan. Its room is free from then on.
+func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, phase v1alpha1.Phase, why string) {
+	ended := e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
+		status.Phase, status.Message, status.Finished = phase, why, new(e.now())
+	})
+	if ended == nil {
+		return
+	}
+	e.Metrics.plans.WithLabelValues(string(plan.Spec.Policy), string(phase)).Inc()
+	for i := range plan.Spec.Steps {
+		delete(e.tries, plan.Spec.Steps[i].Pod.UID)
+		delete(e.siblings, plan.Spec.Steps[i].Pod.UID)
+	}
+	delete(e.told, plan.UID)
+	e.Logger.Info("plan ended", "plan", plan.Name, "phase", phase, "why", why)
+}
+
+// set writes the phase and what the plan waits for, if that is something else than before.
+func (e *Executor) set(ctx context.Context, plan *v1alpha1.ReschedulingPlan, phase v1alpha1.Phase, message string) {
+	if plan.Status.Phase != phase || plan.Status.Message != message {
+		e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) { status.Phase, status.Message = phase, message })
+	}
+}
+
+// write changes the status of a plan. It returns nil when that has failed: somebody else has
+// changed the plan, and what is to be done is seen when the watch has shown it.
+func (e *Executor) write(ctx context.Context, plan *v1alpha1.ReschedulingPlan, change func(*v1alpha1.ReschedulingPlanStatus)) *v1alpha1.ReschedulingPlan {
+	next := plan.DeepCopy()
+	for len(next.Status.Steps) < len(next.Spec.Steps) {
+		next.Status.Steps = append(next.Status.Steps, v1alpha1.StepStatus{Phase: v1alpha1.StepWaiting})
+	}
+	change(&next.Status)
+	moved := 0
+	for _, step := range next.Status.Steps {
+		if step.Phase == v1alpha1.StepMoved {
+			moved++
+		}
+	}
+	next.Status.Moved = fmt.Sprintf("%d/%d", moved, len(next.Spec.Steps))
+	finished := metav1.Condition{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionFalse, Reason: string(next.Status.Phase), Message: next.Status.Message, LastTransitionTime: e.now()}
+	if next.Ended() {
+		finished.Status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(&next.Status.Conditions, finished)
+	written, err := e.Client.UpdateStatus(ctx, next)
+	if err != nil {
+		e.Logger.Warn("cannot write the status of a plan", "plan", plan.Name, "err", err)
+		return nil
+	}
+	e.Holes.Set(written)
+	return written
+}
+
+// now is the time as the API has it.
+func (e *Executor) now() metav1.Time { return metav1.NewTime(e.Clock.Now()).Rfc3339Copy() }

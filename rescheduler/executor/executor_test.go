@@ -1,0 +1,378 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/holes"
+)
+
+// world is a cluster with a plan: small moves from n1 to n2, so that big has room on n1. It is
+// the API server, too.
+type world struct {
+	*testing.T
+	clock    *clocktesting.FakeClock
+	cluster  *cluster.Cluster
+	holes    *holes.Keeper
+	options  Options
+	executor *Executor
+
+	stored   *v1alpha1.ReschedulingPlan
+	conflict bool  // the next write is refused
+	refusal  error // of evictions
+	evicted  []string
+}
+
+func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	registry := prometheus.NewRegistry()
+	w := &world{T: t, clock: clocktesting.NewFakeClock(time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC))}
+	w.cluster = cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
+	profile, err := predicates.NewProfile(&v1alpha2.Default().Profiles[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	profiles := predicates.NewProfiles(predicates.NewVerdictStore(profile, w.cluster, 1<<20, predicates.NewStoreMetrics(registry), w.clock))
+	w.holes = holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: w.cluster, Profiles: profiles})
+	w.options = Options{
+		Logger: log, Clock: w.clock, Cluster: w.cluster, Profiles: profiles, Holes: w.holes, Client: w, Events: events.NewFakeRecorder(100),
+		Metrics: NewMetrics(registry), Limits: Limits{ReplacementTimeout: time.Minute},
+	}
+	w.restart()
+	w.node("n1", "4")
+	w.node("n2", "2")
+	w.set(w.small("small-1", "n1"))
+	w.set(w.pod("big", "4"))
+	anew := w.small("", "")
+	w.stored = &v1alpha1.ReschedulingPlan{
+		ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "plan", CreationTimestamp: metav1.NewTime(w.clock.Now())},
+		Spec: v1alpha1.ReschedulingPlanSpec{
+			Policy: v1alpha1.MakeRoom, Mode: mode, Expires: metav1.NewTime(w.clock.Now().Add(10 * time.Minute)),
+			Beneficiaries: []v1alpha1.Beneficiary{{PodReference: v1alpha1.PodReference{Namespace: "default", Name: "big", UID: "big"}, Node: "n1"}},
+			Steps: []v1alpha1.Step{{
+				Pod:        v1alpha1.PodReference{Namespace: "default", Name: "small-1", UID: "small-1"},
+				Controller: v1alpha1.Controller{Kind: "ReplicaSet", Name: "rs", UID: "rs"}, From: "n1", To: "n2",
+				Replacement: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: anew.Labels, OwnerReferences: anew.OwnerReferences}, Spec: anew.Spec},
+			}},
+		},
+	}
+	w.holes.Set(w.stored)
+	return w
+}
+
+// restart has another executor go on, which knows what is stored and nothing else.
+func (w *world) restart() { w.executor = New(w.options) }
+
+func (w *world) UpdateStatus(_ context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
+	if w.conflict {
+		w.conflict = false
+		return nil, apierrors.NewConflict(v1alpha1.ReschedulingPlans().GroupResource(), plan.Name, errors.New("changed"))
+	}
+	w.stored = plan.DeepCopy()
+	return w.stored, nil
+}
+
+func (w *world) Evict(_ context.Context, pod v1alpha1.PodReference) error {
+	if w.stored.Status.Steps[0].Phase != v1alpha1.StepEvicting {
+		w.Errorf("an eviction was asked for in phase %s", w.stored.Status.Steps[0].Phase)
+	}
+	if w.refusal == nil {
+		w.evicted = append(w.evicted, pod.Name)
+	}
+	return w.refusal
+}
+
+func (w *world) Nominate(context.Context, *corev1.Pod, string) error { return nil }
+
+func (w *world) node(name, cpu string) {
+	w.set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+		"cpu": resource.MustParse(cpu), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("110"),
+	}}})
+}
+
+func (w *world) pod(name, cpu string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), CreationTimestamp: metav1.NewTime(w.clock.Now())},
+		Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{
+			Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}},
+		}}},
+	}
+}
+
+// small is a pod of the ReplicaSet, ready if it is on a node.
+func (w *world) small(name, node string) *corev1.Pod {
+	pod := w.pod(name, "2")
+	pod.Labels = map[string]string{"app": "small"}
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: new(true)}}
+	if pod.Spec.NodeName = node; node != "" {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	}
+	return pod
+}
+
+func (w *world) set(object interface{ metav1.Object }) {
+	w.Helper()
+	var err error
+	switch o := object.(type) {
+	case *corev1.Node:
+		err = w.cluster.Set(o)
+	case *corev1.Pod:
+		err = w.cluster.Set(o)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) gone(name string) {
+	w.Helper()
+	if err := w.cluster.Delete(w.pod(name, "1")); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// advance does so a few times, and says where the plan is then.
+func (w *world) advance() (v1alpha1.Phase, v1alpha1.StepPhase, string) {
+	for range 4 {
+		w.executor.Advance(w.Context())
+	}
+	return w.stored.Status.Phase, w.stored.Step(0).Phase, w.stored.Status.Message
+}
+
+func (w *world) want(phase v1alpha1.Phase, step v1alpha1.StepPhase, message string) {
+	w.Helper()
+	gotPhase, gotStep, got := w.advance()
+	if gotPhase != phase || gotStep != step || !strings.Contains(got, message) {
+		w.Fatalf("the plan is %s, its step %s: %q; want %s, %s, %q", gotPhase, gotStep, got, phase, step, message)
+	}
+}
+
+func TestAPlanIsCarriedOut(t *testing.T) {
+	for name, restarts := range map[string]bool{"by one process": false, "by a new one for each thing": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			again := func() {
+				if restarts {
+					w.restart()
+				}
+			}
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place of default/small-1 yet")
+			again()
+			w.gone("small-1")
+			w.set(w.small("small-2", ""))
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "default/small-2, which replaces default/small-1, has no node yet")
+			again()
+			w.set(w.small("small-2", "n2"))
+			w.want(v1alpha1.Executing, v1alpha1.StepMoved, "waits until default/big is bound to n1")
+			again()
+			bound := w.pod("big", "4")
+			bound.Spec.NodeName = "n1"
+			w.set(bound)
+			w.want(v1alpha1.Succeeded, v1alpha1.StepMoved, "all pods have moved")
+			if !slices.Equal(w.evicted, []string{"small-1"}) || w.stored.Status.Moved != "1/1" || w.stored.Status.Steps[0].Replacement.Name != "small-2" {
+				t.Errorf("evicted %v, status %+v", w.evicted, w.stored.Status)
+			}
+		})
+	}
+}
+
+func TestOnlyAPlanWithAYesIsCarriedOut(t *testing.T) {
+	w := newWorld(t, v1alpha1.DryRun)
+	w.want(v1alpha1.Pending, v1alpha1.StepWaiting, "never carried out")
+	w = newWorld(t, v1alpha1.Approve)
+	w.want(v1alpha1.Pending, v1alpha1.StepWaiting, "waits for the annotation")
+	approved := w.stored.DeepCopy()
+	approved.Annotations = map[string]string{v1alpha1.AnnotationApprove: "true"}
+	w.holes.Set(approved)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+}
+
+func TestAPlanFailsWhenTheWorldHasChanged(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*world)
+		want   string
+	}{
+		"the pod is gone":       {func(w *world) { w.gone("small-1") }, "default/small-1 is not on n1 any more"},
+		"the target is full":    {func(w *world) { other := w.pod("o", "1"); other.Spec.NodeName = "n2"; w.set(other) }, "n2 does not take what replaces default/small-1 any more: Insufficient cpu"},
+		"the hole is too small": {func(w *world) { other := w.pod("o", "1"); other.Spec.NodeName = "n1"; w.set(other) }, "n1 would not take default/big any more: Insufficient cpu"},
+		"the target is cordoned": {func(w *world) {
+			w.set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2"}, Spec: corev1.NodeSpec{Unschedulable: true}})
+		}, "n2 does not take"},
+		"the pod is to be spared": {func(w *world) {
+			p := w.small("small-1", "n1")
+			p.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+			w.set(p)
+		}, "may not be evicted any more: it is annotated not to be evicted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			test.change(w)
+			w.want(v1alpha1.Failed, v1alpha1.StepWaiting, test.want)
+			if len(w.evicted) > 0 {
+				t.Errorf("evicted %v", w.evicted)
+			}
+			if len(w.holes.Report()) > 0 {
+				t.Errorf("room is kept: %v", w.holes.Report())
+			}
+		})
+	}
+}
+
+func TestNobodyIsEvictedForWhomNobodyWaits(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.gone("big")
+	w.want(v1alpha1.Succeeded, v1alpha1.StepWaiting, "nobody waits any more")
+	if len(w.evicted) > 0 {
+		t.Errorf("evicted %v", w.evicted)
+	}
+}
+
+func TestAnEvictionThatABudgetForbidsIsTriedMoreAndMoreRarely(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.refusal = apierrors.NewTooManyRequests("budget", 0)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until a PodDisruptionBudget allows to evict default/small-1")
+	w.refusal = nil
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until")
+	w.clock.Step(firstPause)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+}
+
+func TestAnEvictionThatIsForbiddenForEverFailsThePlan(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.refusal = apierrors.NewInternalError(errors.New("more than one PodDisruptionBudget"))
+	w.want(v1alpha1.Failed, v1alpha1.StepEvicting, "more than one PodDisruptionBudget")
+}
+
+func TestAPlanExpires(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.refusal = apierrors.NewTooManyRequests("budget", 0)
+	w.advance()
+	w.clock.Step(10 * time.Minute)
+	w.want(v1alpha1.Expired, v1alpha1.StepEvicting, "its time was up: waits until a PodDisruptionBudget")
+}
+
+func TestAReplacementThatDoesNotDoFailsThePlan(t *testing.T) {
+	for name, test := range map[string]struct {
+		comes func(*world)
+		want  string
+	}{
+		"none comes":             {func(*world) {}, "nothing has come in the place of default/small-1"},
+		"it is bound to nowhere": {func(w *world) { w.set(w.small("small-2", "")) }, "has no node 1m30s after the eviction"},
+		"it never gets ready":    {func(w *world) { p := w.small("small-2", "n2"); p.Status.Conditions = nil; w.set(p) }, "is not ready 1m30s after"},
+		"it comes back":          {func(w *world) { w.set(w.small("small-2", "n1")) }, "has come back to n1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			w.advance()
+			w.gone("small-1")
+			test.comes(w)
+			w.advance()
+			w.clock.Step(2 * time.Minute)
+			w.want(v1alpha1.Failed, v1alpha1.StepEvicted, test.want)
+		})
+	}
+}
+
+func TestAPodThatWasThereBeforeIsNoReplacement(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.node("n3", "2")
+	w.set(w.small("twin", "n3")) // as old as the plan
+	w.advance()
+	w.gone("small-1")
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place of default/small-1 yet")
+}
+
+func TestWhoCannotWriteDownDoesNotAct(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.executor.Advance(t.Context()) // approved
+	w.conflict = true
+	w.executor.Advance(t.Context())
+	if len(w.evicted) > 0 {
+		t.Errorf("evicted %v after a conflict", w.evicted)
+	}
+}
+
+func TestAPodThatIsGoingIsNotEvictedOnceMore(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.refusal = errors.New("the answer was lost")
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "evicting default/small-1 from n1")
+	going := w.small("small-1", "n1")
+	going.DeletionTimestamp = new(metav1.NewTime(w.clock.Now()))
+	w.set(going)
+	w.restart()
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+}
+
+func TestAStepWaitsForBudgets(t *testing.T) {
+	app, _ := labels.Parse("app=small")
+	before := func(w *world, from string, controller types.UID) {
+		plan := w.stored.DeepCopy()
+		plan.Name, plan.UID, plan.Status.Phase = "before", "before", v1alpha1.Succeeded
+		plan.Spec.Steps[0].From, plan.Spec.Steps[0].Controller.UID = from, controller
+		plan.Status.Steps = []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: new(metav1.NewTime(w.clock.Now()))}}
+		w.holes.Set(plan)
+	}
+	for name, test := range map[string]struct {
+		limits func(*Limits)
+		set    func(*world)
+		want   string
+		passes time.Duration // after that it goes on
+	}{
+		"the rate": {func(l *Limits) { l.Rate = Rate{1, time.Minute} }, func(w *world) { before(w, "n9", "other") }, "waits: there were 1 evictions in 1m0s", time.Minute},
+		"the rate of a selector": {func(l *Limits) {
+			l.Selected = []Selected{{Name: "app=small", Selector: app, Rate: Rate{1, time.Minute}, MaxDown: -1}}
+		}, func(w *world) { before(w, "n9", "other") }, "waits: there were 1 evictions of pods with app=small in 1m0s", time.Minute},
+		"the node cools down":     {func(l *Limits) { l.NodeCoolDown = time.Minute }, func(w *world) { before(w, "n1", "other") }, "waits: node n1 cools down", time.Minute},
+		"the workload cools down": {func(l *Limits) { l.WorkloadCoolDown = time.Minute }, func(w *world) { before(w, "n9", "rs") }, "waits: ReplicaSet default/rs cools down", time.Minute},
+		"enough are down":         {func(l *Limits) { l.Selected = []Selected{{Name: "app=small", Selector: app, MaxDown: 0}} }, func(*world) {}, "waits: of the pods with app=small, at most 0 may be down", 0},
+		"no window is open":       {func(l *Limits) { l.Windows = []Window{{From: 13 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}} }, func(*world) {}, "waits for a maintenance window", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			test.limits(&w.options.Limits)
+			w.restart()
+			test.set(w)
+			w.want(v1alpha1.Approved, v1alpha1.StepWaiting, test.want)
+			if test.passes > 0 {
+				w.clock.Step(test.passes)
+				w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+			}
+		})
+	}
+}
+
+func TestAWindowMayEndOnTheNextDay(t *testing.T) {
+	night := Window{From: 22 * time.Hour, To: 6 * time.Hour, Days: []time.Weekday{time.Saturday}, Zone: time.UTC}
+	for text, want := range map[string]bool{
+		"2030-01-05T21:59:59Z": false, "2030-01-05T22:00:00Z": true, "2030-01-06T05:59:59Z": true, // Saturday to Sunday
+		"2030-01-06T06:00:00Z": false, "2030-01-06T23:00:00Z": false, "2030-01-05T03:00:00Z": false,
+	} {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := night.contains(at); got != want {
+			t.Errorf("%s is in the window: %t", text, got)
+		}
+	}
+}

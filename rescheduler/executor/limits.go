@@ -1,0 +1,195 @@
+package executor
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+)
+
+// Limits bound what is disrupted, besides PodDisruptionBudgets. What counts is what the plans
+// say that there are, so a restart forgets nothing.
+type Limits struct {
+	// ReplacementTimeout is how long a replacement may take to be bound and ready, from when
+	// its pod must have ended.
+	ReplacementTimeout time.Duration
+	// Rate bounds all evictions.
+	Rate Rate
+	// Selected bound those of pods that a selector matches.
+	Selected []Selected
+	// WorkloadCoolDown and NodeCoolDown are how long no other plan evicts a pod of a controller,
+	// or from a node, after an eviction.
+	WorkloadCoolDown, NodeCoolDown time.Duration
+	// Windows are when pods may be evicted; at any time without one.
+	Windows []Window
+}
+
+// Rate is so many evictions in any period of that length. The zero Rate allows any number.
+type Rate struct {
+	Evictions int
+	Per       time.Duration
+}
+
+// Selected bounds evictions of pods that a selector matches.
+type Selected struct {
+	Name      string // for people
+	Namespace string // "" for all
+	Selector  labels.Selector
+	Rate      Rate
+	// MaxDown, unless it is negative, is how many of the pods may be down at once: not ready, or
+	// without a node. The one that is evicted is one of them.
+	MaxDown int
+}
+
+func (s *Selected) matches(namespace string, set map[string]string) bool {
+	return (s.Namespace == "" || s.Namespace == namespace) && s.Selector.Matches(labels.Set(set))
+}
+
+// Window is a part of a day, on some days of the week.
+type Window struct {
+	// From and To are times since midnight. When To is not after From, it ends on the next day.
+	From, To time.Duration
+	// Days are those on which it begins; all when there is none.
+	Days []time.Weekday
+	Zone *time.Location
+}
+
+// contains says that a time is in the window.
+func (w *Window) contains(t time.Time) bool {
+	t = t.In(w.Zone)
+	midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, w.Zone)
+	to := w.To
+	if to <= w.From {
+		to += 24 * time.Hour
+	}
+	for _, begins := range []time.Time{midnight, midnight.AddDate(0, 0, -1)} {
+		if since := t.Sub(begins); w.on(begins.Weekday()) && since >= w.From && since < to {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Window) on(day time.Weekday) bool {
+	return len(w.Days) == 0 || slices.Contains(w.Days, day)
+}
+
+// Eviction is one that some plan has made.
+type Eviction struct {
+	Plan *v1alpha1.ReschedulingPlan
+	Step *v1alpha1.Step
+	At   time.Time
+}
+
+// Evictions are all that the plans tell of.
+func Evictions(plans []*v1alpha1.ReschedulingPlan) (evictions []Eviction) {
+	for _, plan := range plans {
+		for i := range plan.Spec.Steps {
+			if evicted := plan.Step(i).Evicted; evicted != nil {
+				evictions = append(evictions, Eviction{plan, &plan.Spec.Steps[i], evicted.Time})
+			}
+		}
+	}
+	return evictions
+}
+
+// Remembers is how long the evictions of a plan that has ended are to be known.
+func (l *Limits) Remembers() time.Duration {
+	longest := max(l.WorkloadCoolDown, l.NodeCoolDown, l.Rate.Per)
+	for i := range l.Selected {
+		longest = max(longest, l.Selected[i].Rate.Per)
+	}
+	return longest
+}
+
+// Cools is why no plan should move a pod at present, "" when it may: a constant.
+func (l *Limits) Cools(pod *cluster.Pod, node string, evictions []Eviction, now time.Time) string {
+	owner := metav1.GetControllerOfNoCopy(pod.Pod)
+	for _, eviction := range evictions {
+		switch passed := now.Sub(eviction.At); {
+		case passed < l.NodeCoolDown && eviction.Step.From == node:
+			return "its node cools down after an eviction"
+		case passed < l.WorkloadCoolDown && owner != nil && eviction.Step.Controller.UID == owner.UID:
+			return "its controller cools down after an eviction"
+		}
+	}
+	return ""
+}
+
+// forbids is why a step must wait, "" when it need not.
+func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
+	now, l, step := e.Clock.Now(), &e.Limits, &plan.Spec.Steps[at]
+	if !l.open(now) {
+		return "waits for a maintenance window"
+	}
+	evictions := Evictions(e.Holes.Plans())
+	all := func(Eviction) bool { return true }
+	if l.Rate.exhausted(evictions, now, all) {
+		return fmt.Sprintf("waits: there were %d evictions in %s", l.Rate.Evictions, l.Rate.Per)
+	}
+	for _, eviction := range evictions {
+		if eviction.Plan.UID == plan.UID {
+			continue // one plan may take several pods of a workload or a node
+		}
+		if passed := now.Sub(eviction.At); passed < l.NodeCoolDown && eviction.Step.From == step.From {
+			return fmt.Sprintf("waits: node %s cools down", step.From)
+		} else if passed < l.WorkloadCoolDown && eviction.Step.Controller.UID == step.Controller.UID {
+			return fmt.Sprintf("waits: %s %s/%s cools down", step.Controller.Kind, step.Pod.Namespace, step.Controller.Name)
+		}
+	}
+	return e.forbidden(step, evictions, now)
+}
+
+// open says that pods may be evicted at that time.
+func (l *Limits) open(now time.Time) bool {
+	return len(l.Windows) == 0 || slices.ContainsFunc(l.Windows, func(w Window) bool { return w.contains(now) })
+}
+
+// forbidden is why a step must wait for a budget of pods that a selector matches, "" when it
+// need not.
+func (e *Executor) forbidden(step *v1alpha1.Step, evictions []Eviction, now time.Time) string {
+	l := &e.Limits
+	for i := range l.Selected {
+		s := &l.Selected[i]
+		if !s.matches(step.Pod.Namespace, step.Replacement.Labels) {
+			continue
+		}
+		selected := func(other Eviction) bool { return s.matches(other.Step.Pod.Namespace, other.Step.Replacement.Labels) }
+		if s.Rate.exhausted(evictions, now, selected) {
+			return fmt.Sprintf("waits: there were %d evictions of pods with %s in %s", s.Rate.Evictions, s.Name, s.Rate.Per)
+		}
+		if s.MaxDown >= 0 && e.down(s)+1 > s.MaxDown {
+			return fmt.Sprintf("waits: of the pods with %s, at most %d may be down", s.Name, s.MaxDown)
+		}
+	}
+	return ""
+}
+
+func (r *Rate) exhausted(evictions []Eviction, now time.Time, counts func(Eviction) bool) bool {
+	if r.Evictions <= 0 {
+		return false
+	}
+	recent := 0
+	for _, eviction := range evictions {
+		if now.Sub(eviction.At) < r.Per && counts(eviction) {
+			recent++
+		}
+	}
+	return recent >= r.Evictions
+}
+
+// down counts the pods that a selector matches and that do not run.
+func (e *Executor) down(s *Selected) (down int) {
+	stop := e.Cluster.FollowPods(func(state cluster.PodState) {
+		if pod := state.Pod; pod != nil && s.matches(pod.Namespace, pod.Labels) && (!isReady(pod) || pod.DeletionTimestamp != nil) {
+			down++
+		}
+	})
+	stop()
+	return down
+}
