@@ -54,7 +54,8 @@ func base() *MusterConfiguration {
 			Gates:           GatesNever,
 			GatedBy:         GatedByPolicy,
 		},
-		Load: baseLoad(),
+		Load:        baseLoad(),
+		Rescheduler: baseRescheduler(),
 	}
 }
 

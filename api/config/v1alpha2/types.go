@@ -34,6 +34,8 @@ type MusterConfiguration struct {
 	Gangs Gangs `json:"gangs"`
 	// Load is where the figures come from that LoadAware goes by.
 	Load NodeLoad `json:"load"`
+	// Rescheduler is what 'muster reschedule' does.
+	Rescheduler Rescheduler `json:"rescheduler"`
 	// Profiles say how the pods of each scheduler name are treated. A pod belongs
 	// to the profile whose schedulerName equals its spec.schedulerName. Defaults to
 	// one profile named default-scheduler.

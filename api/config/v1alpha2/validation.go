@@ -28,6 +28,7 @@ func (c *MusterConfiguration) Validate() field.ErrorList {
 	errs = append(errs, c.Nomination.validate(field.NewPath("nomination"))...)
 	errs = append(errs, c.Gangs.validate(field.NewPath("gangs"), c.Serving.TLS)...)
 	errs = append(errs, c.Load.validate(field.NewPath("load"), c.Profiles)...)
+	errs = append(errs, c.Rescheduler.validate(field.NewPath("rescheduler"))...)
 	return append(errs, validateProfiles(field.NewPath("profiles"), c.Profiles)...)
 }
 

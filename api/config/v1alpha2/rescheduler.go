@@ -1,0 +1,149 @@
+package v1alpha2
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+)
+
+// Rescheduler is what 'muster reschedule' does. Which of several replicas acts is decided
+// through a Lease named after leaderElection.resourceName, with -rescheduler behind it.
+type Rescheduler struct {
+	// Listen is the host:port of /metrics, /livez, /readyz and /debug/rescheduler. Defaults to
+	// 127.0.0.1:8889.
+	Listen string `json:"listen"`
+	// Mode says whether plans are carried out: DryRun (default), Approve or Auto.
+	Mode v1alpha1.Mode `json:"mode"`
+	// Interval is the time between two looks for something to plan. Defaults to 30s.
+	Interval metav1.Duration `json:"interval"`
+	// PlanTTL is when a plan is given up, whatever has been done of it. Defaults to 10m.
+	PlanTTL metav1.Duration `json:"planTTL"`
+	// PlanTime is how long to search for a plan. Defaults to 5s.
+	PlanTime metav1.Duration `json:"planTime"`
+	// ReplacementTimeout is how long what replaces a pod may take to be bound and ready, after
+	// the grace period of the pod. Defaults to 2m.
+	ReplacementTimeout metav1.Duration `json:"replacementTimeout"`
+	// MakeRoom moves pods so that pending ones get a place.
+	MakeRoom MakeRoomPolicy `json:"makeRoom"`
+	// Coalesce moves pods so that nodes become empty.
+	Coalesce CoalescePolicy `json:"coalesce"`
+	// Evictable says which pods may be moved.
+	Evictable Evictable `json:"evictable"`
+	// Budgets bound the disruption, besides PodDisruptionBudgets.
+	Budgets DisruptionBudgets `json:"budgets"`
+}
+
+// MakeRoomPolicy moves pods so that pending ones, and gangs, get a place.
+type MakeRoomPolicy struct {
+	// Enabled turns it on. Defaults to true.
+	Enabled bool `json:"enabled"`
+	// PendingFor is how long a pod must have been pending. Defaults to 1m.
+	PendingFor metav1.Duration `json:"pendingFor"`
+}
+
+// CoalescePolicy moves pods so that nodes become empty.
+type CoalescePolicy struct {
+	// Enabled turns it on. Defaults to false.
+	Enabled bool `json:"enabled"`
+	// MaxNodes is how many nodes a plan empties at most. Defaults to 1.
+	MaxNodes int32 `json:"maxNodes"`
+}
+
+// Evictable says which pods may be moved. Never moved are static pods, pods of DaemonSets,
+// critical ones, those without a controller and those annotated not to be evicted.
+type Evictable struct {
+	// AllowLocalStorage allows to move pods with an emptyDir or a hostPath. Defaults to false.
+	AllowLocalStorage bool `json:"allowLocalStorage"`
+	// AllowClaims allows to move pods with PersistentVolumeClaims. Defaults to false.
+	AllowClaims bool `json:"allowClaims"`
+	// AllowHigherPriority allows to move pods for those of lower priority. Defaults to false.
+	AllowHigherPriority bool `json:"allowHigherPriority"`
+	// BelowPriority protects pods of this priority and above.
+	BelowPriority *int32 `json:"belowPriority,omitempty"`
+	// Selector protects pods that it does not match, such as app in (a, b). Empty matches all.
+	Selector string `json:"selector,omitempty"`
+	// NodeSelector protects pods on nodes that it does not match. Empty matches all.
+	NodeSelector string `json:"nodeSelector,omitempty"`
+	// Namespaces protect the pods of all others. Empty stands for all.
+	Namespaces []string `json:"namespaces,omitempty"`
+	// ExceptNamespaces protect their pods.
+	ExceptNamespaces []string `json:"exceptNamespaces,omitempty"`
+	// MinAge protects pods that have not run for so long. Defaults to 0.
+	MinAge metav1.Duration `json:"minAge"`
+	// MinReplicas protects pods of controllers with fewer pods on nodes. Defaults to 0.
+	MinReplicas int32 `json:"minReplicas"`
+}
+
+// DisruptionBudgets bound the disruption, besides PodDisruptionBudgets.
+type DisruptionBudgets struct {
+	// Rate bounds all evictions. Defaults to 20 in 1h.
+	Rate EvictionRate `json:"rate"`
+	// PerPlan is how many pods one plan may move, 0 for any number. Defaults to 10.
+	PerPlan int32 `json:"perPlan"`
+	// PerNode is how many pods of one node a plan may move, 0 (default) for any number.
+	PerNode int32 `json:"perNode"`
+	// PerNamespace is how many pods of one namespace a plan may move, 0 (default) for any number.
+	PerNamespace int32 `json:"perNamespace"`
+	// PerWorkload is how many pods of one controller a plan may move, 0 for any number. Defaults
+	// to 1.
+	PerWorkload int32 `json:"perWorkload"`
+	// WorkloadCoolDown is how long no other plan moves a pod of a controller after an eviction.
+	// Defaults to 10m.
+	WorkloadCoolDown metav1.Duration `json:"workloadCoolDown"`
+	// NodeCoolDown is how long no other plan moves a pod off a node after an eviction. Defaults
+	// to 1m.
+	NodeCoolDown metav1.Duration `json:"nodeCoolDown"`
+	// Selected are budgets of pods that a label selector matches.
+	Selected []SelectedBudget `json:"selected,omitempty"`
+	// Windows are when pods may be evicted. Empty stands for any time.
+	Windows []MaintenanceWindow `json:"windows,omitempty"`
+}
+
+// EvictionRate is so many evictions in any period of that length.
+type EvictionRate struct {
+	// Evictions is how many, 0 for any number.
+	Evictions int32 `json:"evictions"`
+	// Per is the length of the period.
+	Per metav1.Duration `json:"per"`
+}
+
+// SelectedBudget bounds the disruption of pods that a label selector matches.
+type SelectedBudget struct {
+	// Namespace is where the pods are. Empty stands for all.
+	Namespace string `json:"namespace,omitempty"`
+	// Selector is the label selector, such as tier=web.
+	Selector string `json:"selector"`
+	// Rate bounds their evictions. Defaults to any number.
+	Rate EvictionRate `json:"rate"`
+	// MaxDown is how many of them may be down at once: not ready, or without a node. Defaults to
+	// any number.
+	MaxDown *int32 `json:"maxDown,omitempty"`
+}
+
+// MaintenanceWindow is a part of a day.
+type MaintenanceWindow struct {
+	// From is when it begins, as in 22:00.
+	From string `json:"from"`
+	// To is when it ends, as in 06:00. If that is not after from, it is on the next day.
+	To string `json:"to"`
+	// Days are those on which it begins, such as Sat. Empty stands for all.
+	Days []string `json:"days,omitempty"`
+	// TimeZone is a name such as Europe/Berlin. Empty means UTC.
+	TimeZone string `json:"timeZone,omitempty"`
+}
+
+func baseRescheduler() Rescheduler {
+	return Rescheduler{
+		Listen: "127.0.0.1:8889", Mode: v1alpha1.DryRun,
+		Interval: seconds(30), PlanTTL: metav1.Duration{Duration: 10 * time.Minute}, PlanTime: seconds(5),
+		ReplacementTimeout: metav1.Duration{Duration: 2 * time.Minute},
+		MakeRoom:           MakeRoomPolicy{Enabled: true, PendingFor: metav1.Duration{Duration: time.Minute}},
+		Coalesce:           CoalescePolicy{MaxNodes: 1},
+		Budgets: DisruptionBudgets{
+			Rate: EvictionRate{Evictions: 20, Per: metav1.Duration{Duration: time.Hour}}, PerPlan: 10, PerWorkload: 1,
+			WorkloadCoolDown: metav1.Duration{Duration: 10 * time.Minute}, NodeCoolDown: metav1.Duration{Duration: time.Minute},
+		},
+	}
+}

@@ -1,0 +1,130 @@
+package v1alpha2
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+)
+
+func (r Rescheduler) validate(path *field.Path) field.ErrorList {
+	errs := validateListen(path.Child("listen"), r.Listen)
+	errs = append(errs, validateOneOf(path.Child("mode"), r.Mode, v1alpha1.DryRun, v1alpha1.Approve, v1alpha1.Auto)...)
+	for _, positive := range []struct {
+		name  string
+		value metav1.Duration
+	}{{"interval", r.Interval}, {"planTTL", r.PlanTTL}, {"planTime", r.PlanTime}, {"replacementTimeout", r.ReplacementTimeout}} {
+		errs = append(errs, validatePositive(path.Child(positive.name), positive.value)...)
+	}
+	errs = append(errs, notNegative(path.Child("makeRoom", "pendingFor"), r.MakeRoom.PendingFor)...)
+	errs = append(errs, notBelowZero(path.Child("coalesce", "maxNodes"), r.Coalesce.MaxNodes)...)
+	errs = append(errs, r.Evictable.validate(path.Child("evictable"))...)
+	return append(errs, r.Budgets.validate(path.Child("budgets"))...)
+}
+
+func (e Evictable) validate(path *field.Path) field.ErrorList {
+	errs := validateSelector(path.Child("selector"), e.Selector)
+	errs = append(errs, validateSelector(path.Child("nodeSelector"), e.NodeSelector)...)
+	errs = append(errs, notNegative(path.Child("minAge"), e.MinAge)...)
+	return append(errs, notBelowZero(path.Child("minReplicas"), e.MinReplicas)...)
+}
+
+func (b DisruptionBudgets) validate(path *field.Path) field.ErrorList {
+	errs := b.Rate.validate(path.Child("rate"))
+	for _, bound := range []struct {
+		name  string
+		value int32
+	}{{"perPlan", b.PerPlan}, {"perNode", b.PerNode}, {"perNamespace", b.PerNamespace}, {"perWorkload", b.PerWorkload}} {
+		errs = append(errs, notBelowZero(path.Child(bound.name), bound.value)...)
+	}
+	errs = append(errs, notNegative(path.Child("workloadCoolDown"), b.WorkloadCoolDown)...)
+	errs = append(errs, notNegative(path.Child("nodeCoolDown"), b.NodeCoolDown)...)
+	for i, s := range b.Selected {
+		at := path.Child("selected").Index(i)
+		if s.Selector == "" {
+			errs = append(errs, field.Required(at.Child("selector"), "a budget of all pods is budgets.rate"))
+		}
+		errs = append(errs, validateSelector(at.Child("selector"), s.Selector)...)
+		errs = append(errs, s.Rate.validate(at.Child("rate"))...)
+		if s.MaxDown != nil {
+			errs = append(errs, notBelowZero(at.Child("maxDown"), *s.MaxDown)...)
+		}
+	}
+	for i, w := range b.Windows {
+		errs = append(errs, w.validate(path.Child("windows").Index(i))...)
+	}
+	return errs
+}
+
+func (r EvictionRate) validate(path *field.Path) field.ErrorList {
+	errs := notBelowZero(path.Child("evictions"), r.Evictions)
+	if r.Evictions > 0 {
+		errs = append(errs, validatePositive(path.Child("per"), r.Per)...)
+	}
+	return errs
+}
+
+// clockTime is how times of a day are written.
+const clockTime = "15:04"
+
+func (w MaintenanceWindow) validate(path *field.Path) (errs field.ErrorList) {
+	for _, t := range []struct{ name, value string }{{"from", w.From}, {"to", w.To}} {
+		if _, err := time.Parse(clockTime, t.value); err != nil {
+			errs = append(errs, field.Invalid(path.Child(t.name), t.value, "must be a time such as 22:00"))
+		}
+	}
+	for i, day := range w.Days {
+		if !slices.Contains(weekdays(), day) {
+			errs = append(errs, field.NotSupported(path.Child("days").Index(i), day, weekdays()))
+		}
+	}
+	if _, err := time.LoadLocation(w.TimeZone); err != nil {
+		errs = append(errs, field.Invalid(path.Child("timeZone"), w.TimeZone, "must be the name of a time zone such as Europe/Berlin"))
+	}
+	return errs
+}
+
+// weekdays are the names of the days, by time.Weekday.
+func weekdays() []string { return []string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"} }
+
+// Weekdays are the days of a valid window.
+func (w MaintenanceWindow) Weekdays() (days []time.Weekday) {
+	for _, day := range w.Days {
+		days = append(days, time.Weekday(slices.Index(weekdays(), day)))
+	}
+	return days
+}
+
+// Times are the beginning and the end of a valid window, since midnight.
+func (w MaintenanceWindow) Times() (from, to time.Duration) {
+	since := func(text string) time.Duration {
+		t, _ := time.Parse(clockTime, text)
+		return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute
+	}
+	return since(w.From), since(w.To)
+}
+
+func validateSelector(path *field.Path, text string) field.ErrorList {
+	if _, err := labels.Parse(text); err != nil {
+		return field.ErrorList{field.Invalid(path, text, "must be a label selector: "+err.Error())}
+	}
+	return nil
+}
+
+func notNegative(path *field.Path, d metav1.Duration) field.ErrorList {
+	if d.Duration < 0 {
+		return field.ErrorList{field.Invalid(path, d, "must not be negative")}
+	}
+	return nil
+}
+
+func notBelowZero(path *field.Path, n int32) field.ErrorList {
+	if n < 0 {
+		return field.ErrorList{field.Invalid(path, n, "must not be negative")}
+	}
+	return nil
+}
