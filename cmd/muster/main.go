@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // for maintenance windows: muster's image has no time zones
 )
 
 func main() {

@@ -75,6 +75,7 @@ about muster, the other runs muster.`,
 		newConfigCommand(),
 		newSchedulerConfigCommand(),
 		newPlanCommand(),
+		newRescheduleCommand(),
 		newGatePolicyCommand(),
 		newVersionCommand(),
 	)

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"muster.dev/muster/rescheduler/loop"
+)
+
+func newRescheduleCommand() *cobra.Command {
+	var file, kubeconfig, logFormat string
+	var logLevel slog.Level
+	cmd := &cobra.Command{
+		Use:   "reschedule",
+		Short: "Move pods so that pending ones get a place, or nodes become empty",
+		Long: `reschedule looks every so often which pods to move so that pending ones get a place or
+nodes become empty, and makes that a ReschedulingPlan. What becomes of it hangs on
+rescheduler.mode: DryRun, the default, only shows it; Approve carries it out once it
+is annotated rescheduling.muster.dev/approve=true; Auto at once.
+
+It runs beside 'muster serve', with the same configuration: that keeps the room which
+plans count on. Of several replicas one acts, by a Lease. It serves /livez, /readyz,
+/metrics and /debug/rescheduler on rescheduler.listen.`,
+		Example: `  # Show what would be done, then look at it.
+  muster reschedule --kubeconfig ~/.kube/config
+  kubectl get reschedulingplans`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			logger, err := newLogger(cmd.ErrOrStderr(), logLevel, logFormat)
+			if err != nil {
+				return usagef(cmd, "--log-format: %w", err)
+			}
+			config, warnings, err := loadConfig(file)
+			if err != nil {
+				return err
+			}
+			for _, warning := range warnings {
+				logger.Warn("configuration", "warning", warning)
+			}
+			config.ClientConnection.Kubeconfig = cmp.Or(kubeconfig, config.ClientConnection.Kubeconfig)
+			connection, err := restConfig(config.ClientConnection)
+			if err != nil {
+				return fmt.Errorf("connect to the API server: %w", err)
+			}
+			klog.SetSlogLogger(logger)
+			return loop.Run(cmd.Context(), loop.Options{Config: config, RESTConfig: connection, Logger: logger})
+		},
+	}
+	cmd.Flags().StringVar(&file, "config", "", "configuration `FILE` (default: what 'muster config default' prints)")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
+	cmd.Flags().TextVar(&logLevel, "log-level", slog.LevelInfo, "the least important `LEVEL` to log: debug, info, warn or error")
+	cmd.Flags().StringVar(&logFormat, "log-format", formatText, "`FORMAT` of log lines: text or json")
+	return cmd
+}

@@ -1,0 +1,196 @@
+package loop
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/executor"
+	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/planner"
+)
+
+// tick is how often it is looked what can be done about plans, besides when one changes.
+const tick = time.Second
+
+// keep is how long a plan that has ended can be read, at least.
+const keep = time.Hour
+
+// writer writes plans.
+type writer interface {
+	Create(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error)
+	Delete(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error
+}
+
+// loop makes plans and has them carried out. Run is for one goroutine.
+type loop struct {
+	log      *slog.Logger
+	clock    clock.WithTicker
+	config   *v1alpha2.Rescheduler
+	cluster  *cluster.Cluster
+	profiles *predicates.Profiles
+	holes    *holes.Keeper
+	executor *executor.Executor
+	writer   writer
+	metrics  *metrics
+	changed  chan struct{} // a plan changed
+	limits   executor.Limits
+	rules    planner.Rules
+
+	mu   sync.Mutex
+	runs map[v1alpha1.Policy]run // the last of each policy
+}
+
+// run is one look for something to plan.
+type run struct {
+	At   time.Time
+	Took time.Duration
+	What string
+	Plan string
+}
+
+// run makes plans and has them carried out until the context ends.
+func (l *loop) run(ctx context.Context) {
+	ticker := l.clock.NewTicker(tick)
+	defer ticker.Stop()
+	var looked time.Time
+	nodes := 0
+	for {
+		l.executor.Advance(ctx)
+		count := l.cluster.Snapshot().NodeCount()
+		if l.clock.Since(looked) >= l.config.Interval.Duration || count > nodes && nodes > 0 || l.ripens(looked) {
+			looked = l.clock.Now()
+			l.look(ctx)
+			l.clean(ctx)
+		}
+		nodes = count
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		case <-l.changed:
+		}
+	}
+}
+
+// ripens says that a pod has come to be pending for long enough since the last look.
+func (l *loop) ripens(looked time.Time) bool {
+	return slices.ContainsFunc(l.pending(), func(pod *cluster.Pod) bool {
+		ripe := pod.CreationTimestamp.Add(l.config.MakeRoom.PendingFor.Duration)
+		return ripe.After(looked) && !ripe.After(l.clock.Now())
+	})
+}
+
+// look makes a plan by each policy, one at a time: none while one is being carried out, and
+// none while there is one of the policy that has not ended.
+func (l *loop) look(ctx context.Context) {
+	for _, policy := range []v1alpha1.Policy{v1alpha1.MakeRoom, v1alpha1.Coalesce} {
+		if policy == v1alpha1.MakeRoom && !l.config.MakeRoom.Enabled || policy == v1alpha1.Coalesce && !l.config.Coalesce.Enabled {
+			continue
+		}
+		started := l.clock.Now()
+		what, plan := l.plan(ctx, policy)
+		l.mu.Lock()
+		l.runs[policy] = run{At: started, Took: l.clock.Since(started), What: what, Plan: plan}
+		l.mu.Unlock()
+	}
+}
+
+// plan makes a plan by one policy into an object. It returns what came of it, and the name of
+// the plan.
+func (l *loop) plan(ctx context.Context, policy v1alpha1.Policy) (what, name string) {
+	if l.executor.Busy() {
+		return "a plan is being carried out", ""
+	}
+	for _, plan := range l.holes.Plans() {
+		if plan.Spec.Policy == policy && !plan.Ended() {
+			return "there is a plan that has not ended", plan.Name
+		}
+	}
+	waiting := l.waiting()
+	if policy == v1alpha1.MakeRoom && len(waiting) == 0 {
+		return "no pod waits for long enough", ""
+	}
+	problem := l.problem()
+	var plan *planner.Plan
+	if policy == v1alpha1.Coalesce {
+		plan = problem.Coalesce(nil, int(l.config.Coalesce.MaxNodes))
+	} else {
+		plan = problem.MakeRoom(planner.Pending(problem.Snapshot, waiting))
+	}
+	l.metrics.planning.WithLabelValues(string(policy)).Observe(plan.Took.Seconds())
+	if why := worth(policy, plan); why != "" {
+		return why, ""
+	}
+	created, err := l.writer.Create(ctx, object(policy, l.config.Mode, plan, l.clock.Now().Add(l.config.PlanTTL.Duration)))
+	if err != nil {
+		l.log.Warn("cannot create a plan", "policy", policy, "err", err)
+		return "the plan could not be created: " + err.Error(), ""
+	}
+	l.log.Info("plan made", "plan", created.Name, "policy", policy, "mode", created.Spec.Mode, "steps", len(created.Spec.Steps), "beneficiaries", len(created.Spec.Beneficiaries))
+	l.holes.Set(created)
+	return "made a plan", created.Name
+}
+
+func (l *loop) problem() *planner.Problem {
+	evictions := executor.Evictions(l.holes.Plans())
+	rules := l.rules
+	rules.Unless = func(pod *cluster.Pod, node *cluster.Node) string {
+		return l.limits.Cools(pod, node.Name, evictions, l.clock.Now())
+	}
+	problem := &planner.Problem{
+		Snapshot: l.cluster.Snapshot(), Rules: rules, Budgets: budgets(&l.config.Budgets),
+		Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
+	}
+	for _, store := range l.profiles.Stores() {
+		problem.Profiles = append(problem.Profiles, store.Profile)
+	}
+	for _, pod := range l.pending() {
+		if node := problem.Snapshot.NodeByName(pod.Status.NominatedNodeName); node != nil {
+			problem.Held = append(problem.Held, planner.Hold{Pod: pod, Node: node.Index})
+		}
+	}
+	return problem
+}
+
+// waiting are the pods that have been pending for long enough, and that no room is coming for.
+func (l *loop) waiting() []*cluster.Pod {
+	return slices.DeleteFunc(l.pending(), func(pod *cluster.Pod) bool {
+		return pod.Status.NominatedNodeName != "" || l.clock.Since(pod.CreationTimestamp.Time) < l.config.MakeRoom.PendingFor.Duration ||
+			!slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable
+			})
+	})
+}
+
+func (l *loop) pending() (pods []*cluster.Pod) {
+	stop := l.cluster.FollowPending(func(event cluster.PodEvent) {
+		if event.Pod != nil {
+			pods = append(pods, event.Pod)
+		}
+	})
+	stop()
+	return pods
+}
+
+// clean deletes plans that have ended and that nothing is to be known of any more.
+func (l *loop) clean(ctx context.Context) {
+	for _, plan := range l.holes.Plans() {
+		if !plan.Ended() || plan.Status.Finished == nil || l.clock.Since(plan.Status.Finished.Time) < max(keep, l.limits.Remembers()) {
+			continue
+		}
+		if err := l.writer.Delete(ctx, plan); err != nil && !apierrors.IsNotFound(err) {
+			l.log.Warn("cannot delete a plan that has ended", "plan", plan.Name, "err", err)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/rescheduler/planner"
+)
+
+// object is a plan as an object.
+func object(policy v1alpha1.Policy, mode v1alpha1.Mode, plan *planner.Plan, expires time.Time) *v1alpha1.ReschedulingPlan {
+	object := &v1alpha1.ReschedulingPlan{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: strings.ToLower(string(policy)) + "-"},
+		Spec:       v1alpha1.ReschedulingPlanSpec{Policy: policy, Mode: mode, Expires: metav1.NewTime(expires)},
+	}
+	for _, node := range plan.Emptied {
+		object.Spec.Empties = append(object.Spec.Empties, node.Name)
+	}
+	for i := range plan.Placements {
+		p := &plan.Placements[i]
+		beneficiary := v1alpha1.Beneficiary{PodReference: reference(p.Pod), Node: p.Node.Name, Why: p.Why}
+		if p.Group != nameOf(p.Pod) {
+			beneficiary.Gang = p.Group
+		}
+		object.Spec.Beneficiaries = append(object.Spec.Beneficiaries, beneficiary)
+	}
+	for i := range plan.Steps {
+		object.Spec.Steps = append(object.Spec.Steps, step(&plan.Steps[i]))
+	}
+	return object
+}
+
+func step(s *planner.Step) v1alpha1.Step {
+	made := v1alpha1.Step{
+		Pod: reference(s.Pod), Gang: s.Gang, From: s.From.Name, To: s.To.Name, Why: s.Why, Cost: s.Cost,
+		Replacement: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: s.Pod.Labels, Annotations: s.Pod.Annotations, OwnerReferences: s.Pod.OwnerReferences},
+			Spec:       s.Replacement.Spec,
+		},
+	}
+	if owner := metav1.GetControllerOfNoCopy(s.Pod.Pod); owner != nil {
+		made.Controller = v1alpha1.Controller{Kind: owner.Kind, Name: owner.Name, UID: owner.UID}
+	}
+	return made
+}
+
+func reference(pod *cluster.Pod) v1alpha1.PodReference {
+	return v1alpha1.PodReference{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+}
+
+func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// worth says why a plan is not made into an object, "" when it is.
+func worth(policy v1alpha1.Policy, plan *planner.Plan) string {
+	switch {
+	case len(plan.Steps) > 0:
+		return ""
+	case policy == v1alpha1.Coalesce:
+		if len(plan.Kept) > 0 {
+			return fmt.Sprintf("no node can be emptied; of %s: %s", plan.Kept[0].Name, plan.Kept[0].Reason)
+		}
+		return "there is no node to empty"
+	case len(plan.Unplaced) > 0:
+		return fmt.Sprintf("no plan for %d of those that wait; of %s: %s", len(plan.Unplaced), plan.Unplaced[0].Name, plan.Unplaced[0].Reason)
+	default:
+		return "those that wait have room"
+	}
+}

@@ -1,0 +1,201 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/executor"
+	"muster.dev/muster/rescheduler/holes"
+)
+
+// Options of the process. All are required.
+type Options struct {
+	Config     *v1alpha2.MusterConfiguration
+	RESTConfig *rest.Config
+	Logger     *slog.Logger
+}
+
+var errLeadershipLost = errors.New("leadership lost: the lease could not be renewed in time")
+
+// process is all of it, wired.
+type process struct {
+	log      *slog.Logger
+	config   *v1alpha2.MusterConfiguration
+	client   kubernetes.Interface
+	watcher  *cluster.Watcher
+	events   events.EventBroadcaster
+	holes    *holes.Keeper
+	loop     *loop
+	listener net.Listener
+	http     *http.Server
+}
+
+// Run reschedules until the context ends, or the lease is lost.
+func Run(ctx context.Context, o Options) error {
+	p, err := newProcess(o)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { p.watcher.Run(ctx); return nil })
+	group.Go(func() error { p.holes.Run(ctx); return nil })
+	group.Go(func() error {
+		if err := p.http.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serving: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		return p.http.Close()
+	})
+	group.Go(func() error { return p.lead(ctx) })
+	return group.Wait()
+}
+
+func newProcess(o Options) (*process, error) {
+	registry := prometheus.NewRegistry()
+	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
+	profiles, err := newProfiles(o, c, registry)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{log: o.Logger, config: o.Config}
+	if p.client, err = kubernetes.NewForConfig(cluster.ClientConfig(o.RESTConfig)); err != nil {
+		return nil, fmt.Errorf("clientConnection: %w", err)
+	}
+	objects, err := dynamic.NewForConfig(o.RESTConfig)
+	if err != nil {
+		return nil, fmt.Errorf("clientConnection: %w", err)
+	}
+	definitions, err := metadata.NewForConfig(o.RESTConfig)
+	if err != nil {
+		return nil, fmt.Errorf("clientConnection: %w", err)
+	}
+	settings := &o.Config.Rescheduler
+	client := executor.NewClient(p.client, objects)
+	p.events = events.NewBroadcaster(&events.EventSinkImpl{Interface: p.client.EventsV1()})
+	p.loop = &loop{
+		log: o.Logger, clock: clock.RealClock{}, config: settings, cluster: c, profiles: profiles, writer: client, metrics: newMetrics(registry),
+		changed: make(chan struct{}, 1), limits: limits(settings), rules: rules(&settings.Evictable), runs: map[reschedulingv1alpha1.Policy]run{},
+	}
+	p.holes = holes.New(holes.Options{Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles, Changed: p.loop.ring})
+	p.loop.holes = p.holes
+	registry.MustRegister(newPlansByPhase(p.holes))
+	p.loop.executor = executor.New(executor.Options{
+		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles, Holes: p.holes, Client: client,
+		Events: p.events.NewRecorder(scheme.Scheme, "muster-rescheduler"), Metrics: executor.NewMetrics(registry), Rules: p.loop.rules, Limits: p.loop.limits,
+	})
+	if p.watcher, err = cluster.NewWatcher(c, cluster.WatchOptions{
+		Client: p.client, Optional: v1alpha1.Resources(), Dynamic: objects, Metadata: definitions,
+		Handled: map[schema.GroupVersionResource]cluster.CustomHandler{reschedulingv1alpha1.ReschedulingPlans(): p.holes.Handler()},
+	}); err != nil {
+		return nil, err
+	}
+	if p.listener, err = net.Listen("tcp", settings.Listen); err != nil {
+		return nil, fmt.Errorf("rescheduler.listen: %w", err)
+	}
+	p.http = &http.Server{Handler: p.router(registry), ReadHeaderTimeout: 10 * time.Second}
+	o.Logger.Info("serving", "address", p.listener.Addr().String())
+	return p, nil
+}
+
+// newProfiles makes those of the configuration, as the extender does.
+func newProfiles(o Options, c *cluster.Cluster, registry prometheus.Registerer) (*predicates.Profiles, error) {
+	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry), ResourceNames: c.ResourceNames()}
+	metrics := predicates.NewStoreMetrics(registry)
+	var stores []*predicates.VerdictStore
+	for i := range o.Config.Profiles {
+		config := &o.Config.Profiles[i]
+		var plugins []predicates.Plugin
+		if loadaware.Runs(config) {
+			plugins = append(plugins, loadaware.New(config, load).Plugin())
+		}
+		profile, err := predicates.NewProfile(config, plugins...)
+		if err != nil {
+			return nil, fmt.Errorf("profiles[%d]: %w", i, err)
+		}
+		stores = append(stores, predicates.NewVerdictStore(profile, c, o.Config.VerdictStore.MaxBytes, metrics, clock.RealClock{}))
+	}
+	return predicates.NewProfiles(stores...), nil
+}
+
+// ring has the loop look at the plans.
+func (l *loop) ring() {
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+}
+
+// lead runs for the lease, and reschedules while it is held. To lose it is an error: the
+// process must end, as another one may act already.
+func (p *process) lead(ctx context.Context) error {
+	if err := p.watcher.WaitForSync(ctx); err != nil {
+		return nil // it was asked to stop
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("leader election: %w", err)
+	}
+	if err := p.events.StartRecordingToSinkWithContext(ctx); err != nil {
+		return fmt.Errorf("record events: %w", err)
+	}
+	defer p.events.Shutdown()
+	config, ended := p.config.LeaderElection, make(chan struct{})
+	name := config.ResourceName + "-rescheduler"
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Name: name, Namespace: config.ResourceNamespace}, Client: p.client.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
+		},
+		LeaseDuration: config.LeaseDuration.Duration, RenewDeadline: config.RenewDeadline.Duration, RetryPeriod: config.RetryPeriod.Duration,
+		Name: name,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(leading context.Context) {
+				defer close(ended)
+				p.log.Info("leading")
+				p.loop.run(leading)
+			},
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("leader election: %w", err)
+	}
+	elector.Run(ctx)
+	if ctx.Err() == nil {
+		return errLeadershipLost
+	}
+	if elector.IsLeader() {
+		<-ended
+	}
+	return nil
+}
