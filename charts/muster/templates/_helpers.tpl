@@ -36,6 +36,9 @@ keyFile: /etc/muster-tls/tls.key
   "serving" (dict "listen" (printf ":%s" (include "muster.port" .)) "tls" (include "muster.tls" . | fromYaml))
   "leaderElection" (dict "leaderElect" true "resourceName" (include "muster.fullname" .) "resourceNamespace" .Release.Namespace)
 }}
+{{- if .Values.rescheduler.enabled }}
+{{- $_ := set $chart "rescheduler" (dict "listen" ":8889") }}
+{{- end }}
 {{- mustMergeOverwrite (mustDeepCopy .Values.config) $chart | toYaml }}
 {{- end }}
 
