@@ -15,6 +15,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/holes"
 )
 
@@ -207,5 +208,38 @@ func TestWhoHasRoomComingEvictsNobody(t *testing.T) {
 	m.server.extender.holes.Delete("p")
 	if got := ask[extenderv1.ExtenderPreemptionResult](m.bench, "preempt", args); len(got.NodeNameToMetaVictims) != 1 {
 		t.Errorf("without a plan the answer is %v", got)
+	}
+}
+
+func TestRoomYieldsToThePlanOfAGang(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.evicted()
+	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
+	m.server.extender.holes.Set(m.plan)
+	came := small("small-2")
+	came.CreationTimestamp = metav1.NewTime(m.clock.Now())
+	member := m.cluster.ResourceNames().NewPod(came)
+	on := func() int { return len(m.cluster.Snapshot().NodeByName("n2").Pods) }
+
+	restore := m.server.extender.holes.Yield([]*cluster.Pod{m.cluster.ResourceNames().NewPod(newPod("other", "1"))})
+	if on() != 1 {
+		t.Error("room yields to a pod that it is not for")
+	}
+	restore()
+	restore = m.server.extender.holes.Yield([]*cluster.Pod{member})
+	if on() != 0 {
+		t.Error("room does not yield")
+	}
+	restore()
+	if on() != 1 {
+		t.Error("room that nobody took is not kept again")
+	}
+	restore = m.server.extender.holes.Yield([]*cluster.Pod{member})
+	if err := m.cluster.Assume(member, m.cluster.Snapshot().NodeByName("n2")); err != nil {
+		t.Fatal(err)
+	}
+	restore()
+	if on() != 1 {
+		t.Errorf("%d pods count on n2, want the one that took the room", on())
 	}
 }

@@ -1,0 +1,206 @@
+package loop
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/executor"
+	"muster.dev/muster/rescheduler/holes"
+)
+
+// world is a loop over a cluster in which big fits n1 once small has moved to n2.
+type world struct {
+	*testing.T
+	*loop
+	clock   *clocktesting.FakeClock
+	created []*v1alpha1.ReschedulingPlan
+	deleted []string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	w := &world{T: t, clock: clocktesting.NewFakeClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))}
+	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
+	config := v1alpha2.Default()
+	profile, err := predicates.NewProfile(&config.Profiles[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	profiles := predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<20, predicates.NewStoreMetrics(registry), w.clock))
+	settings := &config.Rescheduler
+	w.loop = &loop{
+		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
+		changed: make(chan struct{}, 1), limits: limits(settings), rules: rules(&settings.Evictable), runs: map[v1alpha1.Policy]run{},
+	}
+	w.holes = holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: w.ring})
+	w.executor = executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Holes: w.holes})
+	w.set(node("n1", "4"), node("n2", "2"))
+	small := w.pod("small", "2")
+	small.Spec.NodeName = "n1"
+	small.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: new(true)}}
+	w.set(small)
+	return w
+}
+
+func (w *world) Create(_ context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
+	plan.Name, plan.UID = "made", "made"
+	object, err := v1alpha1.Encode(plan)
+	if err != nil {
+		return nil, err
+	}
+	read, err := v1alpha1.Decode(object)
+	w.created = append(w.created, read)
+	return read, err
+}
+
+func (w *world) Delete(_ context.Context, plan *v1alpha1.ReschedulingPlan) error {
+	w.deleted = append(w.deleted, plan.Name)
+	return nil
+}
+
+func (w *world) set(objects ...runtime.Object) {
+	w.Helper()
+	for _, object := range objects {
+		if err := w.cluster.Set(object); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+func node(name, cpu string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+		"cpu": resource.MustParse(cpu), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("110"),
+	}}}
+}
+
+// pod is one that the scheduler has found no place for, if it has no node.
+func (w *world) pod(name, cpu string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), CreationTimestamp: metav1.NewTime(w.clock.Now())},
+		Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{
+			Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}},
+		}}},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}},
+	}
+}
+
+func (w *world) want(policy v1alpha1.Policy, what string) {
+	w.Helper()
+	w.look(w.Context())
+	if got := w.runs[policy].What; got != what {
+		w.Errorf("%s: %q, want %q", policy, got, what)
+	}
+}
+
+func TestAPlanIsMadeForAPodThatHasWaitedForLongEnough(t *testing.T) {
+	w := newWorld(t)
+	w.set(w.pod("big", "4"))
+	w.want(v1alpha1.MakeRoom, "no pod waits for long enough")
+	looked := w.clock.Now()
+	w.clock.Step(time.Minute)
+	if !w.ripens(looked) {
+		t.Error("nobody notices that the pod has waited for a minute")
+	}
+	w.want(v1alpha1.MakeRoom, "made a plan")
+	w.want(v1alpha1.MakeRoom, "there is a plan that has not ended")
+	if len(w.created) != 1 {
+		t.Fatalf("%d plans", len(w.created))
+	}
+	spec := w.created[0].Spec
+	step, beneficiary := spec.Steps[0], spec.Beneficiaries[0]
+	got := []string{string(spec.Mode), step.Pod.String(), step.From, step.To, string(step.Controller.UID), beneficiary.String(), beneficiary.Node, beneficiary.Gang}
+	if diff := cmp.Diff([]string{"DryRun", "default/small", "n1", "n2", "rs", "default/big", "n1", ""}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if step.Replacement.Spec.NodeName != "" || !spec.Expires.Time.Equal(w.clock.Now().Add(10*time.Minute)) {
+		t.Errorf("the replacement is on %q, the plan expires at %s", step.Replacement.Spec.NodeName, spec.Expires)
+	}
+}
+
+func TestNoPlanIsMade(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*world)
+		want   string
+	}{
+		"for a pod that nobody has tried":       {func(w *world) { p := w.pod("big", "4"); p.Status.Conditions = nil; w.set(p) }, "no pod waits for long enough"},
+		"for a pod that has room coming":        {func(w *world) { p := w.pod("big", "4"); p.Status.NominatedNodeName = "n1"; w.set(p) }, "no pod waits for long enough"},
+		"for a pod that has room anyway":        {func(w *world) { w.set(w.pod("tiny", "1")) }, "those that wait have room"},
+		"for a pod that no move helps":          {func(w *world) { w.set(w.pod("huge", "8")) }, "no plan for 1 of those that wait; of default/huge: no node could take the pod, whatever pods were moved"},
+		"while another one is carried out":      {func(w *world) { w.set(w.pod("big", "4")); w.before(v1alpha1.Executing, 0) }, "a plan is being carried out"},
+		"while what would move is cooling down": {func(w *world) { w.set(w.pod("big", "4")); w.before(v1alpha1.Succeeded, 0) }, "no plan for 1 of those that wait; of default/big: where the pod could run, too little may be moved"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			test.change(w)
+			w.clock.Step(time.Minute)
+			w.want(v1alpha1.MakeRoom, test.want)
+			if len(w.created) > 0 {
+				t.Errorf("a plan was made: %+v", w.created[0].Spec)
+			}
+		})
+	}
+}
+
+// before has there be a plan that evicted a pod of the controller of small.
+func (w *world) before(phase v1alpha1.Phase, ago time.Duration) {
+	at := metav1.NewTime(w.clock.Now().Add(-ago))
+	example := w.pod("x", "1")
+	w.holes.Set(&v1alpha1.ReschedulingPlan{
+		ObjectMeta: metav1.ObjectMeta{Name: "before", UID: "before"},
+		Spec: v1alpha1.ReschedulingPlanSpec{Expires: metav1.NewTime(at.Add(time.Hour)), Steps: []v1alpha1.Step{{
+			Pod: v1alpha1.PodReference{Namespace: "default", Name: "x", UID: "x"}, Controller: v1alpha1.Controller{UID: "rs"}, From: "n8", To: "n9",
+			Replacement: corev1.PodTemplateSpec{Spec: example.Spec},
+		}}},
+		Status: v1alpha1.ReschedulingPlanStatus{Phase: phase, Finished: &at, Steps: []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: &at}}},
+	})
+}
+
+func TestPlansThatCountNoMoreAreDeleted(t *testing.T) {
+	for name, test := range map[string]struct {
+		phase v1alpha1.Phase
+		ago   time.Duration
+		want  []string
+	}{
+		"it has just ended": {v1alpha1.Succeeded, time.Minute, nil},
+		"it ended long ago": {v1alpha1.Failed, time.Hour, []string{"before"}},
+		"it has not ended":  {v1alpha1.Executing, 2 * time.Hour, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.before(test.phase, test.ago)
+			w.clean(t.Context())
+			if diff := cmp.Diff(test.want, w.deleted); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNodesAreEmptiedWhenThatIsAskedFor(t *testing.T) {
+	w := newWorld(t)
+	w.set(node("n2", "4"))
+	w.config.Coalesce.Enabled = true
+	other := w.pod("stays", "1")
+	other.Spec.NodeName = "n2"
+	w.set(other)
+	w.want(v1alpha1.Coalesce, "made a plan")
+	if diff := cmp.Diff([]string{"n1"}, w.created[0].Spec.Empties); diff != "" {
+		t.Errorf("nodes that become empty (-want +got):\n%s", diff)
+	}
+}
