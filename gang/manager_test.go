@@ -760,3 +760,28 @@ func TestAPodThatIsGoneWhenTheSchedulerAsksAboutItIsForgotten(t *testing.T) {
 		}
 	})
 }
+
+func TestAPodForWhichAGangLeftNoRoomIsWokenWhenTheGangGivesUp(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 2, "2")
+		single := members("", 1, "3")[0]
+		single.Name, single.UID, single.Labels = "single", "single", nil
+		large := single.DeepCopy()
+		large.Name, large.UID, large.Spec.Containers[0].Resources = "large", "large", members("", 1, "5")[0].Spec.Containers[0].Resources
+		p.set(node("a", "4"), podGroup("g", 2))
+		p.set(append(objects(pods), single, large)...)
+		p.after(time.Second)
+		p.Missed(p.cluster.PendingPod(single.UID))
+		p.Missed(p.cluster.PendingPod(large.UID))
+		p.written()
+		p.after(30 * time.Second)
+		if writes := p.written(); slices.Contains(writes, "wake single") {
+			t.Fatalf("it is woken while the gang has its places: %v", writes)
+		}
+		p.delete(pods...)
+		p.after(time.Second)
+		if diff := cmp.Diff([]string{"wake single"}, p.written()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}

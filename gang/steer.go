@@ -131,6 +131,10 @@ func (m *Manager) wake(ctx context.Context, uid types.UID) (written bool, err er
 	if !may {
 		return false, nil
 	}
+	return m.writeWake(ctx, pod)
+}
+
+func (m *Manager) writeWake(ctx context.Context, pod *cluster.Pod) (written bool, err error) {
 	if err = m.client.Wake(ctx, pod.Pod); err != nil {
 		err = fmt.Errorf("wake %s/%s: %w", pod.Namespace, pod.Name, err)
 	}

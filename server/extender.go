@@ -173,6 +173,9 @@ func (e *Extender) filter(c *call) error {
 		c.reply.Reset()
 		return e.filterOne(c, profile, pod, "")
 	}
+	if e.gangs != nil {
+		e.gangs.Missed(pod)
+	}
 	return nil
 }
 

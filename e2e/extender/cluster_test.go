@@ -160,9 +160,12 @@ func (c *cluster) awaitCondition(name string) corev1.PodCondition {
 }
 
 // createPriorityClass returns when pods may name the class.
-func (c *cluster) createPriorityClass(name string, value int32) {
+func (c *cluster) createPriorityClass(name string, value int32, change ...func(*schedulingv1.PriorityClass)) {
 	c.Helper()
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{ours: ""}}, Value: value}
+	for _, f := range change {
+		f(class)
+	}
 	if _, err := c.client.SchedulingV1().PriorityClasses().Create(c.Context(), class, metav1.CreateOptions{}); err != nil {
 		c.Fatal(err)
 	}

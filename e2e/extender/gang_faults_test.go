@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -79,7 +81,7 @@ func TestMusterDiesBetweenTheRecordAndTheFirstBinding(t *testing.T) {
 	first.process.Kill()
 	before, _ := c.record("g")
 	// One that needs the same nodes, and would go first by its priority.
-	c.createPriorityClass("urgent", 1000)
+	c.createPriorityClass("urgent", 1000, func(class *schedulingv1.PriorityClass) { class.PreemptionPolicy = new(corev1.PreemptNever) })
 	c.createPodGroups(newPodGroup("other", 4))
 	c.createPods(members("other", 4, "3", withPriority("urgent"))...)
 	w.server = c.serve(serving{})
