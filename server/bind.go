@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 )
 
@@ -93,6 +94,7 @@ func (e *Extender) bindNow(c *call, args *extenderv1.ExtenderBindingArgs) error 
 	default:
 		// The time is up, and whether the API server bound the pod is not known: the
 		// watch tells, or the assumption expires.
+		e.cluster.Renew(args.PodUID)
 	}
 	return err
 }
@@ -126,4 +128,10 @@ func (e *Extender) encode(c *call, answer any) error {
 	}
 	c.reply.Raw(encoded)
 	return nil
+}
+
+// bindTime is how long the API server may take to bind a pod: well within the time for which
+// the pod counts on its node by assumption, so that its room is not given away meanwhile.
+func bindTime(timeouts v1alpha2.Timeouts) time.Duration {
+	return min(timeouts.Bind.Duration, timeouts.Assume.Duration/2)
 }

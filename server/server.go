@@ -98,7 +98,7 @@ func New(o Options) (*Server, error) {
 	s.stores.keeper = s.load.keeper
 	s.registry.MustRegister(loadaware.NewCollector(s.stores.profiles, s.cluster))
 	s.reloader = newReloader(o.Logger, clock.RealClock{}, s.registry, o.ConfigFile, o.Config, s.stores)
-	s.extender = newExtender(o.Logger, s.cluster, s.client, o.Config.Timeouts.Bind.Duration, s.stores.profiles)
+	s.extender = newExtender(o.Logger, s.cluster, s.client, bindTime(o.Config.Timeouts), s.stores.profiles)
 	s.extender.holes = s.holes
 	if err := s.planAhead(o); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func NewVerbs(o VerbsOptions) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	extender := newExtender(o.Logger, o.Cluster, o.Client, o.Config.Timeouts.Bind.Duration, stores.profiles)
+	extender := newExtender(o.Logger, o.Cluster, o.Client, bindTime(o.Config.Timeouts), stores.profiles)
 	extender.pick = o.Pick
 	verbs := newVerbs(o.Logger, o.Registerer, o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, func() error { return nil })
 	router := chi.NewRouter()

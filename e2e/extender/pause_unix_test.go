@@ -37,7 +37,7 @@ func TestACallerThatLeavesWhileItsPodIsBoundHurtsNobody(t *testing.T) {
 	c := newCluster(t, newNode("a", "4"))
 	c.createPods(newPod("p", "3", scheduledBy(byHand)))
 	pod := c.pod("p")
-	s := c.serve(serving{}) // which has seen the pod when it is ready
+	s := c.serve(serving{config: "timeouts: {bind: 5s}"}) // which has seen the pod when it is ready
 	resume := c.pauseAPIServer()
 
 	ctx, leave := context.WithCancel(t.Context())

@@ -3,6 +3,7 @@ package extender_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -61,7 +62,7 @@ func TestTheChartGrantsWhatMusterNeeds(t *testing.T) {
 }
 
 // grantChart creates what the chart's rbac.yaml renders to, as release muster in
-// kube-system. The file uses three functions of Helm, which stand in for Helm here.
+// kube-system. The functions that the file uses stand in for Helm's.
 func (c *cluster) grantChart() {
 	c.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "charts", "muster", "templates", "rbac.yaml"))
@@ -76,6 +77,7 @@ func (c *cluster) grantChart() {
 			}
 			return "", errors.New("the test does not know the template " + name)
 		},
+		"default": func(otherwise, value string) string { return cmp.Or(value, otherwise) },
 		"nindent": func(spaces int, text string) string { return "\n" + strings.Repeat(" ", spaces) + text },
 	}
 	rbac, err := template.New("rbac.yaml").Funcs(helm).Option("missingkey=error").Parse(string(text))
@@ -85,7 +87,13 @@ func (c *cluster) grantChart() {
 	var rendered bytes.Buffer
 	if err := rbac.Execute(&rendered, map[string]any{
 		"Release": map[string]any{"Namespace": metav1.NamespaceSystem},
-		"Values":  map[string]any{"config": map[string]any{"load": map[string]any{"nodeMetrics": map[string]any{"manage": true, "report": true}}}},
+		"Values": map[string]any{
+			"config": map[string]any{
+				"load":        map[string]any{"nodeMetrics": map[string]any{"manage": true, "report": true}},
+				"rescheduler": map[string]any{"mode": ""},
+			},
+			"rescheduler": map[string]any{"enabled": false},
+		},
 	}); err != nil {
 		c.Fatal(err)
 	}
