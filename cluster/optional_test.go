@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -256,9 +257,9 @@ func TestTheObjectsOfAHandledResourceAreNotKeptHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newExtensible(t, nil)
 		type name struct{ metav1.PartialObjectMetadata }
-		var told []string
+		told := make(chan string, 10)
 		about := func(verb string) func(metav1.Object) {
-			return func(object metav1.Object) { told = append(told, verb+" "+object.(*name).Name) }
+			return func(object metav1.Object) { told <- verb + " " + object.(*name).Name }
 		}
 		o := e.options()
 		o.Optional = nil
@@ -271,28 +272,32 @@ func TestTheObjectsOfAHandledResourceAreNotKeptHere(t *testing.T) {
 				}
 				return object, nil
 			},
-			Watched: func(err error) { told = append(told, fmt.Sprint("watched: ", err)) },
+			Watched: func(err error) { told <- fmt.Sprint("watched: ", err) },
 			Set:     about("set"),
 			Delete:  about("delete"),
-			Drop:    func() { told = append(told, "drop") },
+			Drop:    func() { told <- "drop" },
 		}}
-		denied := true
+		var denied atomic.Bool
+		denied.Store(true)
 		e.objects.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return denied, nil, apierrors.NewForbidden(gangs.GroupResource(), "", errors.New("not you"))
+			return denied.Load(), nil, apierrors.NewForbidden(gangs.GroupResource(), "", errors.New("not you"))
 		})
 		w := follow(t, o)
 		expect := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
-			if diff := cmp.Diff(want, told); diff != "" {
+			var got []string
+			for len(told) > 0 {
+				got = append(got, <-told)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("told (-want +got):\n%s", diff)
 			}
-			told = nil
 		}
 		expect()
 		e.define(t, crd("podgroups.muster.dev"))
 		expect(`watched: podgroups.muster.dev is forbidden: not you`)
-		denied = false
+		denied.Store(false)
 		<-time.After(time.Minute) // longer than the informer takes to try again
 		expect("watched: <nil>")
 		in := e.objects.Resource(gangs).Namespace("default")

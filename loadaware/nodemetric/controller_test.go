@@ -2,6 +2,7 @@ package nodemetric
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,7 +180,8 @@ func TestStatusAndFieldsOfOthersAreLeftAlone(t *testing.T) {
 func TestWithoutTheCustomResourceItIsTriedUntilItComes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.setNode("a", nil)
-		away := true
+		var away atomic.Bool
+		away.Store(true)
 		w.dynamic.PrependReactor("create", "*", refuse(&away))
 		defer w.run(w.controller())()
 		w.pass(time.Minute)
@@ -189,7 +191,7 @@ func TestWithoutTheCustomResourceItIsTriedUntilItComes(t *testing.T) {
 		if !strings.Contains(w.logged.String(), "cannot write a NodeMetric") {
 			t.Errorf("the log does not say so:\n%s", w.logged.String())
 		}
-		away = false
+		away.Store(false)
 		w.pass(maxBackoff)
 		w.expect("create a")
 		synctest.Wait()

@@ -1,6 +1,7 @@
 package nodemetric
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,9 +18,9 @@ import (
 )
 
 // refuse has the API server not know the resource, while away.
-func refuse(away *bool) clienttesting.ReactionFunc {
+func refuse(away *atomic.Bool) clienttesting.ReactionFunc {
 	return func(clienttesting.Action) (bool, runtime.Object, error) {
-		return *away, nil, apierrors.NewNotFound(v1alpha1.NodeMetrics().GroupResource(), "")
+		return away.Load(), nil, apierrors.NewNotFound(v1alpha1.NodeMetrics().GroupResource(), "")
 	}
 }
 
@@ -129,7 +130,8 @@ func TestANodeMetricThatIsGoneIsNoError(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.writeEmpty("n", "u")
 		w.watch()
-		away := true
+		var away atomic.Bool
+		away.Store(true)
 		w.dynamic.PrependReactor("patch", "*", refuse(&away))
 		r := w.reporter()
 		defer w.run(r)()

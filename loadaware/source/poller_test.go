@@ -20,16 +20,22 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// answering is a source that answers what it was last told to.
-type answering struct {
+type answer struct {
 	reading *Reading
 	err     error
-	asked   int
 }
 
-func (a *answering) Read(context.Context) (*Reading, error) {
-	a.asked++
-	return a.reading, a.err
+// answering is a source that answers what is sent. What the test did before it sent happens before
+// the Poller goes on.
+type answering chan answer
+
+func (a answering) Read(ctx context.Context) (*Reading, error) {
+	select {
+	case answer := <-a:
+		return answer.reading, answer.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // reports are what a Follower was told last of each node.
@@ -39,7 +45,8 @@ func (r reports) Report(node string, usage *cluster.Usage) { r[node] = usage }
 
 type polled struct {
 	*testing.T
-	answering
+	answer   // to the next question
+	source   answering
 	cluster  *cluster.Cluster
 	reports  reports
 	recorder *events.FakeRecorder
@@ -49,9 +56,12 @@ type polled struct {
 
 func poll(t *testing.T, test func(p *polled)) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &polled{T: t, cluster: newCluster(t, "n", "m"), reports: reports{}, recorder: events.NewFakeRecorder(10), registry: prometheus.NewRegistry()}
+		p := &polled{
+			T: t, source: make(answering), cluster: newCluster(t, "n", "m"), reports: reports{},
+			recorder: events.NewFakeRecorder(10), registry: prometheus.NewRegistry(),
+		}
 		poller := NewPoller(PollerOptions{
-			Clock: clock.RealClock{}, Cluster: p.cluster, Reader: &p.answering, Health: newHealth(p.recorder, p.registry, &p.log),
+			Clock: clock.RealClock{}, Cluster: p.cluster, Reader: p.source, Health: newHealth(p.recorder, p.registry, &p.log),
 			Interval: 15 * time.Second, Timeout: time.Second, Followers: []Follower{p.reports},
 			Priority: func(pod *cluster.Pod) string { return "class of " + pod.Name },
 		})
@@ -62,16 +72,16 @@ func poll(t *testing.T, test func(p *polled)) {
 			poller.Run(ctx)
 			close(ended)
 		}()
-		synctest.Wait()
+		p.pass()
 		test(p)
 		cancel()
 		<-ended
 	})
 }
 
-// pass lets time pass until the source was asked once more.
+// pass lets time pass until the source was asked once more, and what it answered was reported.
 func (p *polled) pass() {
-	<-time.After(15 * time.Second)
+	p.source <- p.answer
 	synctest.Wait()
 }
 
