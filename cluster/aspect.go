@@ -30,9 +30,9 @@ const (
 	// AspectPods are the pods on the node: their presence, labels and volumes, and
 	// whether they are being deleted.
 	AspectPods
-	// AspectPodStates is what else is known of those pods: their limits and annotations,
-	// and when they were scheduled and initialized. It does not include that a pod comes
-	// or goes.
+	// AspectPodStates is what else is known of those pods: their limits, annotations,
+	// priority and quality of service, and when they were scheduled and initialized. It
+	// does not include that a pod comes or goes.
 	AspectPodStates
 	// AspectAnnotations are the node's annotations.
 	AspectAnnotations

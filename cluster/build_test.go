@@ -103,6 +103,10 @@ func limitedTo(limits ...string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = amounts(limits...) }
 }
 
+func ofPriority(priority int32) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Priority = &priority }
+}
+
 // became has a condition of a pod become true, at a time in seconds.
 func became(condition corev1.PodConditionType, at int64) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {

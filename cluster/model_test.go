@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 )
 
@@ -158,6 +159,10 @@ func (m *model) object(r *rapid.T, uid types.UID, node string) *corev1.Pod {
 		if rapid.Bool().Draw(r, "limited") {
 			limitedTo("cpu", "4")(p)
 		}
+		if priority := rapid.Int32Range(0, 2).Draw(r, "priority"); priority > 0 {
+			ofPriority(priority)(p)
+		}
+		p.Status.QOSClass = rapid.SampledFrom([]corev1.PodQOSClass{"", corev1.PodQOSBestEffort, corev1.PodQOSBurstable}).Draw(r, "quality of service")
 		if rapid.Bool().Draw(r, "scheduled") {
 			became(corev1.PodScheduled, rapid.Int64Range(1, 2).Draw(r, "scheduled at"))(p)
 		}
@@ -549,7 +554,7 @@ func differences(a, b *Node) Aspect {
 		pods := map[types.UID]string{}
 		for _, pod := range n.Pods {
 			if slices.ContainsFunc(other.Pods, func(o *Pod) bool { return o.UID == pod.UID }) {
-				pods[pod.UID] = fmt.Sprint(pod.Limits, pod.Annotations, pod.Assigned, pod.Status.Conditions)
+				pods[pod.UID] = fmt.Sprint(pod.Limits, pod.Annotations, ptr.Deref(pod.Spec.Priority, -1), pod.Status.QOSClass, pod.Assigned, pod.Status.Conditions)
 			}
 		}
 		return pods

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // setPod applies what the watch says of a pod.
@@ -117,11 +118,20 @@ func podChanges(from, to *Pod) Aspect {
 	if !slices.Equal(from.HostPorts, to.HostPorts) {
 		changed |= AspectPorts
 	}
-	if !from.Limits.equal(&to.Limits) || !maps.Equal(from.Annotations, to.Annotations) || !from.Assigned.Equal(to.Assigned) ||
-		!alike(from, to, corev1.PodScheduled) || !alike(from, to, corev1.PodInitialized) {
+	if !sameState(from, to) {
 		changed |= AspectPodStates
 	}
 	return changed
+}
+
+// sameState says that nothing of AspectPodStates differs between two states of a pod. An API
+// server lets neither priority nor quality of service change (ValidatePodUpdate in
+// pkg/apis/core/validation/validation.go); the journal does not count on it, as they say what
+// class of load a pod is.
+func sameState(from, to *Pod) bool {
+	return from.Limits.equal(&to.Limits) && maps.Equal(from.Annotations, to.Annotations) &&
+		ptr.Equal(from.Spec.Priority, to.Spec.Priority) && from.Status.QOSClass == to.Status.QOSClass &&
+		from.Assigned.Equal(to.Assigned) && alike(from, to, corev1.PodScheduled) && alike(from, to, corev1.PodInitialized)
 }
 
 // alike says that a condition of a pod is true in both of its states, since the same time,
