@@ -80,7 +80,12 @@ func newCluster() *cluster.Cluster {
 
 func made(t fataler, c *cluster.Cluster, args string) (*LoadAware, *predicates.Profile, *Metrics) {
 	t.Helper()
-	config, metrics := configured(t, args), NewMetrics(prometheus.NewRegistry())
+	return madeFrom(t, c, configured(t, args))
+}
+
+func madeFrom(t fataler, c *cluster.Cluster, config *v1alpha2.Profile) (*LoadAware, *predicates.Profile, *Metrics) {
+	t.Helper()
+	metrics := NewMetrics(prometheus.NewRegistry())
 	load := New(config, Options{Logger: slog.New(slog.DiscardHandler), Metrics: metrics, ResourceNames: c.ResourceNames()})
 	profile, err := predicates.NewProfile(config, load.Plugin())
 	if err != nil {
@@ -180,6 +185,10 @@ func ofClass(class string) func(*corev1.Pod) {
 
 func ofPriority(priority int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Priority = &priority }
+}
+
+func ofQuality(class corev1.PodQOSClass) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.QOSClass = class }
 }
 
 func ownedBy(kind string) func(*corev1.Pod) {
