@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,21 +83,24 @@ func (e *Extender) bindNow(c *call, args *extenderv1.ExtenderBindingArgs) error 
 		ObjectMeta: metav1.ObjectMeta{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: args.Node},
 	}, metav1.CreateOptions{})
-	if apierrors.IsConflict(err) && e.boundThere(ctx, args) {
+	if err != nil && (apierrors.IsConflict(err) || !refused(err)) && e.boundThere(ctx, args) {
 		err = nil
 	}
 	c.binding = time.Since(started)
-	switch {
-	case err == nil:
-		e.cluster.Renew(args.PodUID)
-	case ctx.Err() == nil:
+	if refused(err) {
 		e.cluster.Release(args.PodUID)
-	default:
-		// The time is up, and whether the API server bound the pod is not known: the
-		// watch tells, or the assumption expires.
+	} else {
+		// The pod is bound, or may be, as answers get lost: the watch tells, or the assumption
+		// expires.
 		e.cluster.Renew(args.PodUID)
 	}
 	return err
+}
+
+// refused says that the API server has answered, and has not done what it was asked to.
+func refused(err error) bool {
+	var answer apierrors.APIStatus
+	return errors.As(err, &answer) && answer.Status().Code < http.StatusInternalServerError
 }
 
 // assume counts the pod on its node from here on, where choose has not done so.

@@ -101,9 +101,21 @@ func TestWhatTheAPIServerSaysDecidesAboutABinding(t *testing.T) {
 		"the pod is on another node":             {[]runtime.Object{on("b", "uid-p")}, alreadyAssigned, `Operation cannot be fulfilled on pods/binding "p": pod is already assigned to a node`, ""},
 		"a pod of the same name is on that node": {[]runtime.Object{on("a", "another")}, alreadyAssigned, `Operation cannot be fulfilled on pods/binding "p": pod is already assigned to a node`, ""},
 		"the pod is gone":                        {nil, alreadyAssigned, `Operation cannot be fulfilled on pods/binding "p": pod is already assigned to a node`, ""},
-		"it fails": {
+		"it refuses": {
+			nil, func(*corev1.Binding) error {
+				return apierrors.NewForbidden(corev1.Resource("pods/binding"), "p", errors.New("no"))
+			},
+			`pods/binding "p" is forbidden: no`, "",
+		},
+		"it fails, and may have bound the pod": {
 			nil, func(*corev1.Binding) error { return apierrors.NewInternalError(errors.New("etcd is away")) },
-			"Internal error occurred: etcd is away", "",
+			"Internal error occurred: etcd is away", "a",
+		},
+		"its answer is lost": {
+			nil, func(*corev1.Binding) error { return io.ErrUnexpectedEOF }, "unexpected EOF", "a",
+		},
+		"its answer is lost after it has bound the pod": {
+			[]runtime.Object{on("a", "uid-p")}, func(*corev1.Binding) error { return io.ErrUnexpectedEOF }, "", "a",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -143,12 +155,12 @@ func TestAPodCountsOnItsNodeWhileItIsBeingBound(t *testing.T) {
 	if got := b.filter(newPod("q", "3"), "a"); len(*got.NodeNames) != 0 {
 		t.Errorf("room was found on a node that is about to be full: %v", *got.NodeNames)
 	}
-	answer <- apierrors.NewInternalError(errors.New("etcd is away"))
+	answer <- apierrors.NewForbidden(corev1.Resource("pods/binding"), "p", errors.New("no"))
 	if message := <-bound; message == "" {
-		t.Error("bind succeeded although the API server failed")
+		t.Error("bind succeeded although the API server refused")
 	}
 	if got := b.filter(newPod("q", "3"), "a"); len(*got.NodeNames) != 1 {
-		t.Errorf("the room of a failed binding was not given back: %v", got.FailedAndUnresolvableNodes)
+		t.Errorf("the room of a refused binding was not given back: %v", got.FailedAndUnresolvableNodes)
 	}
 }
 
