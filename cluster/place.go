@@ -125,9 +125,9 @@ func podChanges(from, to *Pod) Aspect {
 }
 
 // sameState says that nothing of AspectPodStates differs between two states of a pod. An API
-// server lets neither priority nor quality of service change (ValidatePodUpdate in
-// pkg/apis/core/validation/validation.go); the journal does not count on it, as they say what
-// class of load a pod is.
+// server lets neither priority nor quality of service change (ValidatePodUpdate and
+// ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go); the journal does not count
+// on it.
 func sameState(from, to *Pod) bool {
 	return from.Limits.equal(&to.Limits) && maps.Equal(from.Annotations, to.Annotations) &&
 		ptr.Equal(from.Spec.Priority, to.Spec.Priority) && from.Status.QOSClass == to.Status.QOSClass &&
