@@ -165,7 +165,13 @@ func (e *Extender) filter(c *call) error {
 			return err
 		}
 	}
-	if err = e.filterOne(c, profile, pod, planned); err != nil || c.outcome != outcomeUnschedulable {
+	return e.filterSingle(c, profile, pod, planned)
+}
+
+// filterSingle answers about a pod that is placed for itself. If it fits nowhere, what is
+// planned for others may give way to it.
+func (e *Extender) filterSingle(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, planned string) error {
+	if err := e.filterOne(c, profile, pod, planned); err != nil || c.outcome != outcomeUnschedulable {
 		return err
 	}
 	if e.makeWay(c, profile, pod) {
