@@ -134,11 +134,11 @@ bench-gang: ## Measure how gangs start with muster, with native gang scheduling 
 	cd e2e && go run ./cmd/benchgang
 
 .PHONY: bench-rescheduler
-bench-rescheduler: ## Hold plans of the rescheduler against an exact solver (cbc, if installed), and measure planning (DEMO_DATA=../shared/data)
+bench-rescheduler: ## Hold plans of the rescheduler against an exact solver (cbc, if installed), and measure planning (DEMO_DATA=DIR)
 	cd e2e && go run ./cmd/benchrescheduler
 
 .PHONY: bench-load
-bench-load: ## Replay measured usage in simulated time, with muster and other rules (LOAD_TRACES=../shared/data/planetlab_20110303.csv, LOAD_SEEDS)
+bench-load: ## Replay measured usage in simulated time, with muster and other rules (LOAD_TRACES=FILE, LOAD_SEEDS)
 	cd e2e && go run ./cmd/benchload
 
 .PHONY: openb

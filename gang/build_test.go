@@ -323,6 +323,14 @@ func members(group string, count int, cpu string, change ...func(*corev1.Pod)) [
 	return pods
 }
 
+// withoutObject makes a pod a member of a group that only its members tell of.
+func withoutObject(group, minMember string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Labels = map[string]string{v1alpha1.LabelMuster: group}
+		pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: minMember}
+	}
+}
+
 func objects(pods []*corev1.Pod) []runtime.Object {
 	var all []runtime.Object
 	for _, pod := range pods {

@@ -3,20 +3,31 @@ package gang
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
 
-// mostWoken is how many bystanders are woken at a time.
-const mostWoken = 100
+// bystanders are pods of no gang that fitted no node while gangs kept room. That the room is
+// given up is no event to the scheduler, so they are woken then if they fit.
+type bystanders struct {
+	missed sets.Set[types.UID]
+	// gaveUp says that room was given up since those that missed it were last taken for a look.
+	gaveUp bool
+	toLook []types.UID
+}
 
-// Missed says that filter found no node for a pod that is to be placed for itself. If gangs keep
-// room that they may give up, the pod is woken when they do: to the scheduler that is no event.
+// mostLookedAt is how many bystanders are looked at in one go.
+const mostLookedAt = 100
+
+// Missed says that filter found no node for a pod that is to be placed for itself.
 func (m *Manager) Missed(pod *cluster.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.keepsRoom() {
-		m.bystanders.Insert(pod.UID)
+		m.bystanders.missed.Insert(pod.UID)
 	}
 }
 
@@ -30,32 +41,36 @@ func (m *Manager) keepsRoom() bool {
 	return false
 }
 
-// wakeBystanders has the scheduler try pods that fitted no node while gangs kept room, once
-// some of it was given up and they fit.
+// wakeBystanders has the scheduler try those that fit now. They are judged without the lock, so
+// that no call waits for that.
 func (m *Manager) wakeBystanders() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.gaveUp {
-		if !m.keepsRoom() {
-			m.bystanders.Clear()
-		}
-		return
-	}
-	woken := 0
-	for uid := range m.bystanders {
+	for _, uid := range m.bystandersToLookAt() {
 		pod := m.cluster.PendingPod(uid)
 		switch {
 		case pod == nil:
-			m.bystanders.Delete(uid)
-		case woken == mostWoken:
-			return // the others next time
 		case m.fitsSomewhere(pod):
-			m.bystanders.Delete(uid)
 			m.writer.Post(func(ctx context.Context) (bool, error) { return m.writeWake(ctx, pod) })
-			woken++
+		default:
+			m.Missed(pod)
 		}
 	}
-	m.gaveUp = false
+}
+
+func (m *Manager) bystandersToLookAt() []types.UID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := &m.bystanders
+	switch {
+	case b.gaveUp:
+		b.toLook = append(b.toLook, b.missed.UnsortedList()...)
+		b.missed.Clear()
+		b.gaveUp = false
+	case !m.keepsRoom():
+		b.missed.Clear()
+	}
+	now := b.toLook[:min(len(b.toLook), mostLookedAt)]
+	b.toLook = b.toLook[len(now):]
+	return now
 }
 
 func (m *Manager) fitsSomewhere(pod *cluster.Pod) bool {

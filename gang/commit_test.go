@@ -9,9 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/record"
 )
 
@@ -211,10 +209,7 @@ func TestMembersThatFollowOthersAreRecordedAnewWhenTooFewAreBound(t *testing.T) 
 
 func TestAGroupWithoutAnObjectHasNoRecord(t *testing.T) {
 	run(t, func(p *process) {
-		pods := members("g", 2, "1", func(pod *corev1.Pod) {
-			pod.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
-			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "2"}
-		})
+		pods := members("g", 2, "1", withoutObject("g", "2"))
 		p.set(node("a", "8"))
 		p.set(objects(pods)...)
 		p.after(time.Second)

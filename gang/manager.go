@@ -86,8 +86,7 @@ type Manager struct {
 	renewed    time.Time               // assumptions, the last time
 	looksAt    int                     // how many nodes the scheduler last asked about for a member that was not nominated
 	strays     map[types.UID]*member   // pods of no group that have the gate
-	bystanders sets.Set[types.UID]     // pods that fitted no node while groups kept room
-	gaveUp     bool                    // some of that room, since bystanders were looked at
+	bystanders bystanders
 	denied     *denials
 	changed    sets.Set[Key]                  // besides groups that are dirty
 	tables     map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
@@ -100,8 +99,9 @@ func New(o Options) *Manager {
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, limits: o.Limits, client: o.Client, writer: o.Writer, gates: o.Gates, seed: o.Seed,
 		recorder: o.Recorder, epoch: o.Epoch, holes: o.Holes,
 		metrics: newMetrics(o.Registerer), profiles: o.Profiles,
-		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{}, strays: map[types.UID]*member{}, bystanders: sets.New[types.UID](),
-		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},
+		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{}, strays: map[types.UID]*member{},
+		bystanders: bystanders{missed: sets.New[types.UID]()},
+		changed:    sets.New[Key](), tables: map[string]cluster.CustomTable{},
 		looksAt: math.MaxInt,
 		denied:  newDenials(o.Limits.DenyTTL),
 		inbox:   inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
@@ -250,7 +250,7 @@ func (m *Manager) giveUp(p *member, why error) {
 		m.cluster.Release(p.pod.UID)
 		p.hold.end(why)
 		m.enter(p, pending)
-		m.gaveUp = true
+		m.bystanders.gaveUp = true
 		m.withdraw(p)
 	case pending:
 		m.withdraw(p)

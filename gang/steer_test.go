@@ -2,6 +2,7 @@ package gang
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,159 @@ func TestANominationOfASchedulerStandsWhileItsVictimsGo(t *testing.T) {
 		p.after(5 * time.Minute)
 		if got := p.written(); !slices.Contains(got, "nominate g-0") {
 			t.Errorf("it stands when the plan has ended: %v", got)
+		}
+	})
+}
+
+func TestAWholeGangIsNominatedAheadAndWokenWhenThereIsRoom(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(node("a", "1"), podGroup("g", 2))
+		pods := members("g", 2, "1", tried)
+		p.set(objects(pods)...)
+		p.after(time.Minute)
+		if writes := p.written(); len(writes) > 0 {
+			t.Errorf("without room pods were written to: %v", writes)
+		}
+		p.set(node("b", "1"))
+		p.after(time.Second)
+		want := []string{"nominate g-0", "nominate g-1", "wake g-0", "wake g-1"}
+		var got []string
+		for _, write := range p.written() {
+			words := strings.Fields(write)
+			got = append(got, words[0]+" "+words[1])
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestASchedulerThatLooksAtFewNodesIsNotToldOfPlaces(t *testing.T) {
+	run(t, func(p *process) {
+		p.limits.Few = 2
+		p.set(node("a", "2"), node("b", "2"), node("c", "2"), podGroup("g", 2), podGroup("h", 2))
+		pods := members("g", 2, "2")
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		if writes := p.written(); len(writes) != 2 {
+			t.Errorf("the scheduler may look at all of three nodes, and is told of the places of two pods by %v", writes)
+		}
+		p.Filter(p.cluster.ResourceNames().NewPod(pods[0]), 1) // as it was before it was nominated
+		p.delete(pods[0])
+		p.delete(pods[1])
+		p.set(objects(members("h", 2, "2"))...)
+		p.after(time.Second)
+		if writes := p.written(); len(writes) > 0 {
+			t.Errorf("the scheduler looks at one node for a pod, and is told of places by %v", writes)
+		}
+	})
+}
+
+func TestAMemberWhosePlaceTheSchedulerHasNotComeUponIsSteeredThere(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 3, "1")
+		p.set(node("a", "3"), podGroup("g", 3))
+		p.set(objects(pods)...)
+		unsteered := p.cluster.PendingPod(pods[1].UID)
+		call := p.start(pods[0])[0]
+		if decision := p.Filter(unsteered, 1); decision.Node != "a" {
+			t.Fatalf("%+v", decision)
+		}
+		p.cluster.Release(unsteered.UID)
+		p.Refused(unsteered)
+		if !call.held() {
+			t.Fatalf("the others are given up: %v", call.err)
+		}
+		p.after(time.Second)
+		writes := p.written()
+		if !slices.Contains(writes, "nominate g-1 a") || !slices.ContainsFunc(writes, func(w string) bool { return strings.HasPrefix(w, "wake g-1") }) {
+			t.Errorf("the member is not nominated or not woken: %v", writes)
+		}
+		p.start(pods[1:]...)
+		if call.held() || call.err != nil {
+			t.Errorf("the gang has not started: held %t, error %v", call.held(), call.err)
+		}
+	})
+}
+
+func TestNominationsOfAFormerProcessAreTakenBackWithoutAPlan(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 2, "4")
+		p.set(node("a", "6"), podGroup("g", 2))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		if err := p.Nominate(t.Context(), pods[0], "a"); err != nil {
+			t.Fatal(err)
+		}
+		p.after(time.Second)
+		if diff := cmp.Diff([]string{"nominate g-0", "nominate g-0 a"}, p.written()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAMemberThatWasRefusedIsWokenBeforeTheWatchSaysSo(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 2, "1")
+		p.set(node("a", "8"), podGroup("g", 2), pods[0])
+		p.after(time.Second)
+		if got := p.filter(pods[0]); got != ReasonSiblings {
+			t.Fatalf("it is told %q", got)
+		}
+		p.set(pods[1])
+		p.after(time.Second)
+		if diff := cmp.Diff([]string{"nominate g-0 a", "nominate g-1 a", "wake g-0"}, p.written()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAMemberThatWasRefusedBeforeItsGangStartedIsWokenAfterwards(t *testing.T) {
+	run(t, func(p *process) {
+		gang := members("g", 3, "1")
+		p.set(podGroup("g", 2), node("a", "1"), node("b", "1"))
+		p.set(objects(gang)...)
+		p.after(time.Second)
+		if got := p.filter(gang[2]); got != ReasonNoPlace && got != ReasonNoRoom {
+			t.Fatalf("the third member of two with a place is told %q", got)
+		}
+		p.start(gang[:2]...)
+		p.written()
+		p.after(time.Second)
+		if diff := cmp.Diff([]string{"wake g-2"}, p.written()); diff != "" {
+			t.Errorf("writes when the gang has started (-want +got):\n%s", diff)
+		}
+		if got := p.filter(gang[2]); got != "any" {
+			t.Errorf("it is told %q, want any node with room", got)
+		}
+		p.after(time.Minute)
+		if got := p.written(); len(got) > 0 {
+			t.Errorf("writes later: %q", got)
+		}
+	})
+}
+
+func TestAPodForWhichAGangLeftNoRoomIsWokenWhenTheGangGivesUp(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 2, "2")
+		single := members("", 1, "3")[0]
+		single.Name, single.UID, single.Labels = "single", "single", nil
+		large := single.DeepCopy()
+		large.Name, large.UID, large.Spec.Containers[0].Resources = "large", "large", members("", 1, "5")[0].Spec.Containers[0].Resources
+		p.set(node("a", "4"), podGroup("g", 2))
+		p.set(append(objects(pods), single, large)...)
+		p.after(time.Second)
+		p.Missed(p.cluster.PendingPod(single.UID))
+		p.Missed(p.cluster.PendingPod(large.UID))
+		p.written()
+		p.after(30 * time.Second)
+		if writes := p.written(); slices.Contains(writes, "wake single") {
+			t.Fatalf("it is woken while the gang has its places: %v", writes)
+		}
+		p.delete(pods...)
+		p.after(time.Second)
+		if diff := cmp.Diff([]string{"wake single"}, p.written()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
 		}
 	})
 }

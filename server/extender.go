@@ -148,7 +148,7 @@ func (e *Extender) filter(c *call) error {
 	}
 	var decision gang.Decision
 	if e.gangs != nil {
-		decision = e.gangs.Filter(pod, len(c.candidates.in(e.cluster.Snapshot())))
+		decision = e.gangs.Filter(pod, len(c.candidates.indexes))
 	}
 	switch {
 	case decision.Reason != "":

@@ -1,0 +1,135 @@
+package gang
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestNoGangIsHalfPlannedWhileTwoCompete(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(node("a", "4"), podGroup("one", 3), podGroup("two", 3))
+		one, two := members("one", 3, "1"), members("two", 3, "1")
+		for i := range one { // interleaved
+			p.set(one[i], two[i])
+		}
+		p.after(time.Second)
+		p.start(one...)
+		if got := p.filter(two[0]); got != ReasonNoPlace {
+			t.Errorf("a member of the second gang is told %q", got)
+		}
+		for _, pod := range one {
+			p.delete(pod)
+		}
+		p.after(time.Second)
+		for _, call := range p.start(two...) {
+			if call.held() || call.err != nil {
+				t.Errorf("%s: held, or error %v", call.pod.Name, call.err)
+			}
+		}
+	})
+}
+
+func TestAPlanGivesWayToHigherPriorityUntilItStarts(t *testing.T) {
+	tests := []struct {
+		name  string
+		then  func(p *process, low []*corev1.Pod, calls []*call) (higher *corev1.Pod)
+		gives bool
+	}{
+		{"to a gang", func(p *process, _ []*corev1.Pod, _ []*call) *corev1.Pod {
+			high := members("high", 2, "2", ofPriority(5))
+			p.set(podGroup("high", 2), high[0], high[1])
+			p.after(time.Second)
+			return high[0]
+		}, true},
+		{"not to one of equal priority", func(p *process, _ []*corev1.Pod, _ []*call) *corev1.Pod {
+			equal := members("equal", 2, "2")
+			p.set(podGroup("equal", 2), equal[0], equal[1])
+			p.after(time.Second)
+			return equal[0]
+		}, false},
+		{"not once it has started", func(p *process, low []*corev1.Pod, _ []*call) *corev1.Pod {
+			p.start(low[2])
+			high := members("high", 2, "2", ofPriority(5))
+			p.set(podGroup("high", 2), high[0], high[1])
+			p.after(time.Second)
+			return high[0]
+		}, false},
+		{"not to one that would not fit all the same", func(p *process, _ []*corev1.Pod, _ []*call) *corev1.Pod {
+			high := members("high", 2, "9", ofPriority(5))
+			p.set(podGroup("high", 2), high[0], high[1])
+			p.after(time.Second)
+			return high[0]
+		}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				low := members("low", 3, "1")
+				p.set(node("a", "4"), podGroup("low", 3))
+				p.set(objects(low)...)
+				p.after(time.Second)
+				calls := p.start(low[:2]...)
+				higher := test.then(p, low, calls)
+				if got := p.filter(higher); (got == "a") != test.gives {
+					t.Errorf("the other one is told %q", got)
+				}
+				if test.gives && (calls[0].held() || !errors.Is(calls[0].err, errOutranked)) {
+					t.Errorf("the call of the lower one is held: %t, error %v", calls[0].held(), calls[0].err)
+				}
+				for _, call := range calls {
+					call.cancel()
+				}
+			})
+		})
+	}
+}
+
+func TestAPlanGivesWayToASinglePod(t *testing.T) {
+	run(t, func(p *process) {
+		low := members("low", 2, "2")
+		single := members("single", 1, "1", ofPriority(5), func(pod *corev1.Pod) { pod.Labels = nil })[0]
+		p.set(node("a", "4"), podGroup("low", 2), single)
+		p.set(objects(low)...)
+		p.after(time.Second)
+		if got := p.cluster.Assumed(low[0].UID); got != "a" {
+			t.Fatalf("the gang counts on %q", got)
+		}
+		store := p.profiles.Of(corev1.DefaultSchedulerName)
+		if !p.GiveWay(p.cluster.PendingPod(single.UID), store) {
+			t.Error("the plan does not give way")
+		}
+		if p.GiveWay(p.cluster.PendingPod(single.UID), store) {
+			t.Error("there is nothing left to give way, and something does")
+		}
+	})
+}
+
+func TestEvictionsThatHarmAGangAreKnown(t *testing.T) {
+	run(t, func(p *process) {
+		running, starting := members("running", 3, "1"), members("starting", 2, "1")
+		p.set(node("a", "8"), podGroup("running", 2), podGroup("starting", 2))
+		p.set(objects(running)...)
+		p.set(objects(starting)...)
+		p.after(time.Second)
+		p.start(running...)
+		call := p.start(starting[0])[0]
+		for _, test := range []struct {
+			victims []types.UID
+			want    Harm
+		}{
+			{[]types.UID{"somebody"}, NoHarm},
+			{[]types.UID{"running-0"}, NoHarm},
+			{[]types.UID{"running-0", "running-1"}, BreaksGang},
+			{[]types.UID{"somebody", "starting-0"}, BreaksStart},
+		} {
+			if got := p.Harm(test.victims); got != test.want {
+				t.Errorf("harm of evicting %v: %d, want %d", test.victims, got, test.want)
+			}
+		}
+		call.cancel()
+	})
+}
