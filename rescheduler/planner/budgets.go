@@ -102,24 +102,10 @@ func (l *ledger) of(pod *cluster.Pod, node int32) (accounts []int32, protected i
 }
 
 // allows says that one more eviction may be counted on these accounts.
-func (l *ledger) allows(accounts []int32) bool {
-	for _, a := range accounts {
-		if l.left[a] <= 0 {
-			return false
-		}
-	}
-	return true
-}
+func (l *ledger) allows(accounts []int32) bool { return l.headroom(accounts) > 0 }
 
 // overdrawn says that more is counted on one of the accounts than is allowed.
-func (l *ledger) overdrawn(accounts []int32) bool {
-	for _, a := range accounts {
-		if l.left[a] < 0 {
-			return true
-		}
-	}
-	return false
-}
+func (l *ledger) overdrawn(accounts []int32) bool { return l.headroom(accounts) < 0 }
 
 // count counts so many evictions, which may be taken back.
 func (l *ledger) count(accounts []int32, evictions int32) {

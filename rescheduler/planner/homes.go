@@ -79,10 +79,8 @@ func (s *search) standingAt(i *item, node int32) standing {
 	if k.profile == nil {
 		return never
 	}
-	from := int32(-1)
-	if k.judge(s.world); k.social {
-		from = i.origin
-	}
+	k.judge(s.world)
+	from := k.from(i)
 	row := k.standings[from]
 	if row == nil {
 		row = make([]standing, len(s.on))
@@ -168,9 +166,5 @@ func (s *search) findObstacles(i *item, node int32) []int32 {
 func (s *search) forbid(i *item, node int32) {
 	s.standingAt(i, node)
 	k := s.kindOf(i)
-	from := int32(-1)
-	if k.social {
-		from = i.origin
-	}
-	k.standings[from][node] = never
+	k.standings[k.from(i)][node] = never
 }

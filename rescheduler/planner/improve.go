@@ -164,8 +164,7 @@ func (s *search) improve() {
 	pool := s.pool()
 	for idle := 0; idle < s.limits.Patience && !s.done(best) && len(pool) > 0 && !s.past(); idle++ {
 		before := len(s.log)
-		s.ruin(pool)
-		s.recreate()
+		s.recreate(s.ruin(pool))
 		next := s.score()
 		warmth := float64(s.limits.Patience-idle) / float64(s.limits.Patience) * plainCost
 		if d := next.compare(present); d < 0 && (slices.Compare(next.placed, present.placed) < 0 ||
@@ -231,8 +230,9 @@ func (s *search) pool() []int32 {
 	return slices.Compact(pool)
 }
 
-// ruin takes back what was planned about a few nodes.
-func (s *search) ruin(pool []int32) {
+// ruin takes back what was planned about a few nodes, and returns the evicted pods that have
+// lost their place, some of them twice.
+func (s *search) ruin(pool []int32) []int32 {
 	var ejected []int32
 	for range 1 + s.random.IntN(3) {
 		node := pool[s.random.IntN(len(pool))]
@@ -256,7 +256,7 @@ func (s *search) ruin(pool []int32) {
 			s.move(at, -1)
 		}
 	}
-	s.stray = ejected
+	return ejected
 }
 
 // withdraw takes the places of a group back.
@@ -270,8 +270,9 @@ func (s *search) withdraw(g *group) {
 
 // recreate finds places for all that have none. If a pod that was evicted gets none, the
 // score is the worst there is.
-func (s *search) recreate() {
-	stray := slices.Compact(slices.Sorted(slices.Values(s.stray)))
+func (s *search) recreate(stray []int32) {
+	slices.Sort(stray)
+	stray = slices.Compact(stray)
 	s.random.Shuffle(len(stray), func(i, j int) { stray[i], stray[j] = stray[j], stray[i] })
 	for _, at := range stray {
 		i := &s.items[at]

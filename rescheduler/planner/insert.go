@@ -113,12 +113,11 @@ func (s *search) byDeficit(i *item) [][]int32 {
 	var deficits []deficit
 	lacks := make(amounts, s.dims)
 	for _, node := range s.nodes {
-		if s.closed[node] || node == i.origin {
+		if s.closed[node] || node == i.origin || !i.needs.fitsInto(s.capacityAt(node)) {
 			continue
 		}
-		if i.needs.short(s.freeAt(node), lacks); i.needs.fitsInto(s.capacityAt(node)) {
-			deficits = append(deficits, deficit{node, s.rates.size(lacks)})
-		}
+		i.needs.short(s.freeAt(node), lacks)
+		deficits = append(deficits, deficit{node, s.rates.size(lacks)})
 	}
 	slices.SortStableFunc(deficits, func(a, b deficit) int { return cmp.Compare(a.size, b.size) })
 	var parts [][]int32

@@ -1,6 +1,9 @@
 package planner
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
@@ -51,19 +54,17 @@ func (s *search) solve(find func()) (proven []int32) {
 // giveUp withdraws the groups, and opens the nodes, for which items move; all of them when
 // there are none.
 func (s *search) giveUp(objected []int32) {
-	w := wake{groups: map[int32]bool{}, nodes: map[int32]bool{}}
-	for _, at := range objected {
-		s.follow(at, &w)
-	}
-	all := len(w.groups)+len(w.nodes) == 0
+	w := s.wakeOf(objected...)
+	all := len(objected) == 0
 	for at := range s.groups {
-		if g := &s.groups[at]; all || w.groups[int32(at)] {
+		g := &s.groups[at]
+		if all || slices.ContainsFunc(g.items, w.pending.Has) {
 			g.givenUp = true
 			s.withdraw(g)
 		}
 	}
 	for _, node := range s.nodes {
-		if s.closed[node] && len(s.guarded[node])+len(s.problem.Snapshot.Node(node).Pods) > 0 && (all || w.nodes[node]) {
+		if s.closed[node] && len(s.guarded[node])+len(s.problem.Snapshot.Node(node).Pods) > 0 && (all || w.nodes.Has(node)) {
 			s.closed[node], s.forsaken[node] = false, true
 		}
 	}
@@ -73,25 +74,34 @@ func (s *search) giveUp(objected []int32) {
 	}
 }
 
-// wake is all that an item moves for.
+// wake is all that items move for.
 type wake struct {
-	groups map[int32]bool
-	nodes  map[int32]bool // that others leave
+	pending sets.Set[int32] // items
+	nodes   sets.Set[int32] // that others leave
 }
 
-// follow adds what an item moves for, or is of.
-func (s *search) follow(at int32, w *wake) {
+// wakeOf is what items move for, directly or by way of others, and those of them that are
+// pending.
+func (s *search) wakeOf(items ...int32) wake {
+	w := wake{pending: sets.New[int32](), nodes: sets.New[int32]()}
+	for _, at := range items {
+		s.follow(at, w)
+	}
+	return w
+}
+
+func (s *search) follow(at int32, w wake) {
 	i := &s.items[at]
 	if i.pending() {
-		w.groups[i.group] = true
+		w.pending.Insert(at)
 		return
 	}
 	for _, member := range s.units[i.unit].items {
 		node := s.items[member].origin
-		if w.nodes[node] {
+		if w.nodes.Has(node) {
 			continue
 		}
-		w.nodes[node] = true
+		w.nodes.Insert(node)
 		for _, other := range s.on[node] {
 			if o := &s.items[other]; o.pending() || o.away() {
 				s.follow(other, w)

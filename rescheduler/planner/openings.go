@@ -182,7 +182,7 @@ func (c *chooser) from(at int) {
 			at++ // to take that one instead would be the same
 		}
 		for d, lack := range c.lacks {
-			if at+1 <= len(c.candidates) && lack > c.rest[at+1][d] {
+			if lack > c.rest[at+1][d] {
 				return
 			}
 		}

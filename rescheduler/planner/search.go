@@ -30,7 +30,6 @@ type search struct {
 
 	loaded   []bool           // by node index: its pods are items
 	guarded  []map[string]int // by node index: its pods that may not be moved, by reason
-	itemOf   map[types.UID]int32
 	units    []unit
 	unitOf   map[string]int32 // by the name of a gang
 	gangs    map[string][]spot
@@ -38,7 +37,6 @@ type search struct {
 	blockers map[opening][]int32
 	groups   []group
 	ranks    int     // how many priorities there are among the groups
-	stray    []int32 // items that ruin took off their nodes
 	late     bool
 	forsaken []bool            // by node index: nothing that would empty it could be proven
 	kept     map[int32]Refusal // nodes that could not be emptied
@@ -73,7 +71,7 @@ func newSearch(p *Problem) *search {
 		problem: p, limits: limits, now: now, end: now.Add(limits.Time), random: rand.New(rand.NewPCG(p.Seed, 0)),
 		world: newWorld(p.Snapshot), kinds: newKinds(p),
 		loaded: make([]bool, end), guarded: make([]map[string]int, end),
-		itemOf: map[types.UID]int32{}, unitOf: map[string]int32{}, forsaken: make([]bool, end), kept: map[int32]Refusal{}, blockers: map[opening][]int32{},
+		unitOf: map[string]int32{}, forsaken: make([]bool, end), kept: map[int32]Refusal{}, blockers: map[opening][]int32{},
 	}
 	dims := plainResources + p.Snapshot.ResourceNames.Len()
 	s.state = newState(p.Snapshot, dims, newLedger(p.Budgets, p.Snapshot))
@@ -144,7 +142,7 @@ func (s *search) load(node int32) {
 			if reason != "" {
 				s.guard(node, reason)
 			} else {
-				s.join(item, unit{})
+				s.alone(item)
 			}
 			continue
 		}
@@ -188,11 +186,10 @@ func (s *search) loadGang(name string) int32 {
 	return at
 }
 
-// join makes an item a unit of its own.
-func (s *search) join(item int32, u unit) {
-	u.items = []int32{item}
+// alone makes an item a unit of its own.
+func (s *search) alone(item int32) {
 	s.items[item].unit = int32(len(s.units)) //nolint:gosec // no more than there are pods
-	s.units = append(s.units, u)
+	s.units = append(s.units, unit{items: []int32{item}})
 }
 
 // judge says why a pod may not be moved, and else on which accounts that counts.
@@ -229,7 +226,6 @@ func (s *search) add(at spot) (index int32, reason string) {
 		cost: cost(at.pod, s.ledger.headroom(accounts), s.now), accounts: accounts, size: s.rates.size(needs),
 	})
 	s.on[at.node] = append(s.on[at.node], index)
-	s.itemOf[at.pod.UID] = index
 	return index, ""
 }
 

@@ -3,7 +3,6 @@ package planner
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"muster.dev/muster/cluster"
@@ -13,6 +12,7 @@ import (
 // attribute says of each step for whom it is, and why.
 func (s *search) attribute(p *Plan, proven []int32, placements map[int32]int) {
 	next := 0
+	moves := make([]int, len(p.Placements))
 	for _, at := range proven {
 		i := &s.items[at]
 		if i.pending() {
@@ -20,23 +20,19 @@ func (s *search) attribute(p *Plan, proven []int32, placements map[int32]int) {
 		}
 		step := &p.Steps[next]
 		next++
-		served := map[int]bool{}
-		s.served(at, map[int32]bool{}, placements, served)
-		step.For = slices.Sorted(maps.Keys(served))
+		for other := range s.wakeOf(at).pending {
+			step.For = append(step.For, placements[other])
+		}
+		slices.Sort(step.For)
 		step.Why = s.why(i)
 		for _, place := range step.For {
 			p.Placements[place].Cost += step.Cost
+			moves[place]++
 		}
 	}
 	for at := range p.Placements {
 		placement := &p.Placements[at]
-		moves := 0
-		for i := range p.Steps {
-			if slices.Contains(p.Steps[i].For, at) {
-				moves++
-			}
-		}
-		placement.Why = placed(placement.Node, moves)
+		placement.Why = placed(placement.Node, moves[at])
 	}
 }
 
@@ -48,25 +44,6 @@ func placed(node *cluster.Node, moves int) string {
 		return fmt.Sprintf("%s has room once a pod has moved", node.Name)
 	default:
 		return fmt.Sprintf("%s has room once %d pods have moved", node.Name, moves)
-	}
-}
-
-// served adds the places for which an item moves.
-func (s *search) served(at int32, seen map[int32]bool, placements map[int32]int, served map[int]bool) {
-	for _, member := range s.units[s.items[at].unit].items {
-		node := s.items[member].origin
-		if seen[node] {
-			continue
-		}
-		seen[node] = true
-		for _, other := range s.on[node] {
-			switch o := &s.items[other]; {
-			case o.pending():
-				served[placements[other]] = true
-			case o.away():
-				s.served(other, seen, placements, served)
-			}
-		}
 	}
 }
 

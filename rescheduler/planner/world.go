@@ -59,7 +59,7 @@ type kind struct {
 	judgement *predicates.Judgement // once it is needed
 	social    bool                  // pods of the kind mind where others of it are
 	seen      int                   // how much of the world's log the judgement knows
-	standings map[int32][]standing
+	standings map[int32][]standing  // by kind.from, and by node index
 }
 
 // judge prepares the judgement of a kind, or tells it what happened in the world.
@@ -73,6 +73,15 @@ func (k *kind) judge(w *world) *predicates.Judgement {
 	}
 	k.seen = len(w.log)
 	return k.judgement
+}
+
+// from is the node whose pods of the kind hang on an item that leaves it: -1 when it does not
+// matter where the item is.
+func (k *kind) from(i *item) int32 {
+	if k.social {
+		return i.origin
+	}
+	return -1
 }
 
 // verdict is what the predicates say now of one more pod of the kind on a node.
