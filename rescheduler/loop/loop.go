@@ -94,50 +94,39 @@ func (l *loop) ripens(looked time.Time) bool {
 // look makes a plan by each policy, one at a time: none while one is being carried out, and
 // none while there is one of the policy that has not ended.
 func (l *loop) look(ctx context.Context) {
-	for _, policy := range []v1alpha1.Policy{v1alpha1.MakeRoom, v1alpha1.Coalesce} {
-		if policy == v1alpha1.MakeRoom && !l.config.MakeRoom.Enabled || policy == v1alpha1.Coalesce && !l.config.Coalesce.Enabled {
+	for _, p := range l.policies() {
+		if !p.enabled {
 			continue
 		}
 		started := l.clock.Now()
-		what, plan := l.plan(ctx, policy)
+		what, plan := l.plan(ctx, p)
 		l.mu.Lock()
-		l.runs[policy] = run{At: started, Took: l.clock.Since(started), What: what, Plan: plan}
+		l.runs[p.name] = run{At: started, Took: l.clock.Since(started), What: what, Plan: plan}
 		l.mu.Unlock()
 	}
 }
 
 // plan makes a plan by one policy into an object. It returns what came of it, and the name of
 // the plan.
-func (l *loop) plan(ctx context.Context, policy v1alpha1.Policy) (what, name string) {
+func (l *loop) plan(ctx context.Context, p policy) (what, name string) {
 	if l.executor.Busy() {
 		return "a plan is being carried out", ""
 	}
 	for _, plan := range l.holes.Plans() {
-		if plan.Spec.Policy == policy && !plan.Ended() {
+		if plan.Spec.Policy == p.name && !plan.Ended() {
 			return "there is a plan that has not ended", plan.Name
 		}
 	}
-	waiting := l.waiting()
-	if policy == v1alpha1.MakeRoom && len(waiting) == 0 {
-		return "no pod waits for long enough", ""
-	}
-	problem := l.problem()
-	var plan *planner.Plan
-	if policy == v1alpha1.Coalesce {
-		plan = problem.Coalesce(nil, int(l.config.Coalesce.MaxNodes))
-	} else {
-		plan = problem.MakeRoom(planner.Pending(problem.Snapshot, waiting))
-	}
-	l.metrics.planning.WithLabelValues(string(policy)).Observe(plan.Took.Seconds())
-	if why := worth(policy, plan); why != "" {
+	plan, why := p.plan()
+	if why != "" {
 		return why, ""
 	}
-	created, err := l.writer.Create(ctx, object(policy, l.config.Mode, plan, l.clock.Now().Add(l.config.PlanTTL.Duration)))
+	created, err := l.writer.Create(ctx, object(p.name, l.config.Mode, plan, l.clock.Now().Add(l.config.PlanTTL.Duration)))
 	if err != nil {
-		l.log.Warn("cannot create a plan", "policy", policy, "err", err)
+		l.log.Warn("cannot create a plan", "policy", p.name, "err", err)
 		return "the plan could not be created: " + err.Error(), ""
 	}
-	l.log.Info("plan made", "plan", created.Name, "policy", policy, "mode", created.Spec.Mode, "steps", len(created.Spec.Steps), "beneficiaries", len(created.Spec.Beneficiaries))
+	l.log.Info("plan made", "plan", created.Name, "policy", p.name, "mode", created.Spec.Mode, "steps", len(created.Spec.Steps), "beneficiaries", len(created.Spec.Beneficiaries))
 	l.holes.Set(created)
 	return "made a plan", created.Name
 }

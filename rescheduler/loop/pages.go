@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/executor"
 )
 
@@ -44,11 +43,11 @@ func (l *loop) page(w http.ResponseWriter, _ *http.Request) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "POLICY\tENABLED\tLOOKED\tTOOK\tWHAT\tPLAN")
 	l.mu.Lock()
-	for policy, enabled := range map[v1alpha1.Policy]bool{v1alpha1.MakeRoom: l.config.MakeRoom.Enabled, v1alpha1.Coalesce: l.config.Coalesce.Enabled} {
-		if last, looked := l.runs[policy]; looked {
-			fmt.Fprintf(t, "%s\t%t\t%s\t%s\t%s\t%s\n", policy, enabled, last.At.UTC().Format(time.RFC3339), last.Took.Round(time.Millisecond), last.What, cmp.Or(last.Plan, "-"))
+	for _, p := range l.policies() {
+		if last, looked := l.runs[p.name]; looked {
+			fmt.Fprintf(t, "%s\t%t\t%s\t%s\t%s\t%s\n", p.name, p.enabled, last.At.UTC().Format(time.RFC3339), last.Took.Round(time.Millisecond), last.What, cmp.Or(last.Plan, "-"))
 		} else {
-			fmt.Fprintf(t, "%s\t%t\t-\t-\t-\t-\n", policy, enabled)
+			fmt.Fprintf(t, "%s\t%t\t-\t-\t-\t-\n", p.name, p.enabled)
 		}
 	}
 	l.mu.Unlock()

@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -55,20 +54,3 @@ func reference(pod *cluster.Pod) v1alpha1.PodReference {
 }
 
 func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
-
-// worth says why a plan is not made into an object, "" when it is.
-func worth(policy v1alpha1.Policy, plan *planner.Plan) string {
-	switch {
-	case len(plan.Steps) > 0:
-		return ""
-	case policy == v1alpha1.Coalesce:
-		if len(plan.Kept) > 0 {
-			return fmt.Sprintf("no node can be emptied; of %s: %s", plan.Kept[0].Name, plan.Kept[0].Reason)
-		}
-		return "there is no node to empty"
-	case len(plan.Unplaced) > 0:
-		return fmt.Sprintf("no plan for %d of those that wait; of %s: %s", len(plan.Unplaced), plan.Unplaced[0].Name, plan.Unplaced[0].Reason)
-	default:
-		return "those that wait have room"
-	}
-}

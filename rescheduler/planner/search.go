@@ -36,7 +36,7 @@ type search struct {
 	replicas map[types.UID]int
 	blockers map[opening][]int32
 	groups   []group
-	ranks    int     // how many priorities there are among the groups
+	ranks    int // how many priorities there are among the groups
 	late     bool
 	forsaken []bool            // by node index: nothing that would empty it could be proven
 	kept     map[int32]Refusal // nodes that could not be emptied
