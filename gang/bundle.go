@@ -17,7 +17,9 @@ type part struct {
 // bundle is the groups that start together with one, which is the first of them: several
 // for a gang of several roles (muster.dev/groups, and Koordinator's
 // gang.scheduling.koordinator.sh/groups). There is a reason when one of them is not there
-// or asks for nonsense.
+// or asks for nonsense, or is in another namespace and has not agreed by naming this one:
+// what becomes of one group becomes of all, and who may write in a namespace must not decide
+// that for another one.
 func (m *Manager) bundle(g *group) (parts []part, reason string) {
 	spec, reason := m.spec(g)
 	if reason != "" {
@@ -37,6 +39,10 @@ func (m *Manager) bundle(g *group) (parts []part, reason string) {
 		if reason != "" {
 			g.waits(other.reason, fmt.Sprintf("%s, with which it starts together: %s", name, other.why))
 			return nil, reason
+		}
+		if name.Namespace != g.key.Namespace && !slices.Contains(spec.policy.Groups, g.key.NamespacedName) {
+			g.waits(status.PodGroupInvalid, fmt.Sprintf("%s, with which it is to start together, is in another namespace and does not name %s", name, g.key.NamespacedName))
+			return nil, ReasonInvalid
 		}
 		parts = append(parts, part{other, spec})
 	}
