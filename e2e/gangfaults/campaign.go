@@ -8,14 +8,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/seeds"
 )
 
 // Run runs a campaign and tells on out how it goes and what came of it. The error says that
 // something was found, and where logs are then, or why there is no telling.
-func Run(ctx context.Context, o Options, out io.Writer) (err error) {
+func Run(ctx context.Context, o seeds.Options, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "muster-gangfaults-")
 	if err != nil {
 		return fmt.Errorf("make a directory for the control planes: %w", err)
@@ -36,33 +35,17 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 }
 
 // campaign runs all seeds, those of a lane one after the other.
-func campaign(ctx context.Context, o Options, dir string, out io.Writer) (*report, error) {
+func campaign(ctx context.Context, o seeds.Options, dir string, out io.Writer) (*report, error) {
 	if o.Muster == "" {
 		var err error
 		if o.Muster, err = binaries.BuildMuster(ctx, dir, out); err != nil {
 			return nil, err
 		}
 	}
-	seeds := make(chan uint64)
 	report := newReport(o.Seeds, out)
-	all, ctx := errgroup.WithContext(ctx)
-	all.Go(func() error {
-		defer close(seeds)
-		for i := range o.Seeds {
-			select {
-			case seeds <- o.First + uint64(i):
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
-		return nil
+	return report, o.OverLanes(ctx, func(ctx context.Context, lane int, seeds <-chan uint64) error {
+		return runLane(ctx, filepath.Join(dir, fmt.Sprintf("lane-%d", lane)), o.Muster, seeds, report, out)
 	})
-	for number := range o.Lanes {
-		all.Go(func() error {
-			return runLane(ctx, filepath.Join(dir, fmt.Sprintf("lane-%d", number)), o.Muster, seeds, report, out)
-		})
-	}
-	return report, all.Wait()
 }
 
 // runLane runs the seeds that it gets until there are no more.

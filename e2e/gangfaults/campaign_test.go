@@ -1,9 +1,13 @@
 package gangfaults
 
-import "testing"
+import (
+	"testing"
+
+	"muster.dev/muster/e2e/seeds"
+)
 
 func TestGangsStartWholeOrNotAtAllWhateverGoesWrong(t *testing.T) {
-	short := Options{Seeds: 6, First: 13, Lanes: 1}
+	short := seeds.Options{Seeds: 6, First: 13, Lanes: 1}
 	report, err := campaign(t.Context(), short, t.TempDir(), t.Output())
 	if err != nil {
 		t.Fatal(err)

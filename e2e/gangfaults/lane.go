@@ -49,7 +49,7 @@ type lane struct {
 	mu        sync.Mutex // of processes: one is killed at a time
 	options   muster.Options
 	policy    string // for gates
-	verbs     verbs
+	verbs     relay.Target
 	muster    *muster.Server
 	scheduler string // its configuration
 	relays    []*relay.Relay
@@ -113,7 +113,7 @@ func (l *lane) startMuster(ctx context.Context, binary string) error {
 	if err := l.keepGates(ctx, "Never"); err != nil {
 		return err
 	}
-	front, err := l.relay(&l.verbs, l.verbs.url, (*traffic).toMuster)
+	front, err := l.relay(&l.verbs, l.verbs.URL, (*traffic).toMuster)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (l *lane) keepGates(ctx context.Context, policy string) (err error) {
 		return err
 	}
 	l.policy = policy
-	return l.verbs.leadTo(l.muster)
+	return l.verbs.LeadTo(l.muster.URL(), l.muster.Transport())
 }
 
 // relay makes the trouble of the run that there is.

@@ -10,12 +10,13 @@ import (
 	"syscall"
 
 	"muster.dev/muster/e2e/gangfaults"
+	"muster.dev/muster/e2e/seeds"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	options, err := gangfaults.OptionsFromEnv(os.Getenv)
+	options, err := seeds.OptionsFromEnv(os.Getenv)
 	if err == nil {
 		err = gangfaults.Run(ctx, options, os.Stdout)
 	}

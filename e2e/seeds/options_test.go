@@ -1,4 +1,4 @@
-package gangfaults
+package seeds
 
 import (
 	"strings"

@@ -1,8 +1,13 @@
-package gangfaults
+// Package seeds is what campaigns of seeded runs have in common: how many runs there are, and on
+// how many control planes at a time.
+package seeds
 
 import (
+	"context"
 	"fmt"
 	"strconv"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Environment variables that shape the campaign.
@@ -47,4 +52,26 @@ func OptionsFromEnv(getenv func(string) string) (Options, error) {
 	}
 	o.Lanes = min(o.Lanes, o.Seeds)
 	return o, nil
+}
+
+// OverLanes has each lane run the seeds that it gets until there are no more. It returns the
+// first error of a lane, with which the others are told to end.
+func (o Options) OverLanes(ctx context.Context, run func(ctx context.Context, lane int, seeds <-chan uint64) error) error {
+	seeds := make(chan uint64)
+	all, ctx := errgroup.WithContext(ctx)
+	all.Go(func() error {
+		defer close(seeds)
+		for i := range o.Seeds {
+			select {
+			case seeds <- o.First + uint64(i):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	})
+	for lane := range o.Lanes {
+		all.Go(func() error { return run(ctx, lane, seeds) })
+	}
+	return all.Wait()
 }
