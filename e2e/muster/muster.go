@@ -260,6 +260,12 @@ func (s *Server) Restart(ctx context.Context) (err error) {
 	return s.AwaitReady(ctx)
 }
 
+// Pause stops muster where it is, until Resume.
+func (s *Server) Pause() error { return s.process.Pause() }
+
+// Resume has a paused muster go on.
+func (s *Server) Resume() error { return s.process.Resume() }
+
 // Done is closed when muster has ended; Err then says why, unless it was stopped.
 func (s *Server) Done() <-chan struct{} { return s.process.Done() }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"net"
 	"net/http"
 	"path/filepath"
 
@@ -16,14 +18,38 @@ type Rescheduler struct {
 	spec    process.Spec
 }
 
-// Reschedule runs a rescheduler beside the server, with its configuration. That must say where
-// the rescheduler listens. The caller must call Stop.
+// Reschedule runs a rescheduler beside the server: with its configuration, but for where it
+// listens, so that there may be several. The caller must call Stop.
 func (s *Server) Reschedule(ctx context.Context, o Options, listen string) (*Rescheduler, error) {
+	_, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return nil, fmt.Errorf("where the rescheduler listens: %w", err)
+	}
+	file := func(name string) string { return filepath.Join(o.ControlPlane.Dir(), "muster-reschedule-"+port+name) }
+	config := file(".yaml")
+	if err := o.listening(listen).writeConfig(config, s.identity); err != nil {
+		return nil, err
+	}
 	r := &Rescheduler{spec: process.Spec{
-		Name: "muster reschedule", Path: s.binary, Log: filepath.Join(o.ControlPlane.Dir(), "muster-reschedule.log"),
-		Args: []string{"reschedule", "--config=" + s.config, "--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig())},
+		Name: "muster reschedule", Path: s.binary, Log: file(".log"),
+		Args: []string{"reschedule", "--config=" + config, "--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig())},
 	}}
 	return r, r.Restart(ctx, listen)
+}
+
+// listening are the options with rescheduler.listen.
+func (o Options) listening(listen string) Options {
+	o.Config = maps.Clone(o.Config)
+	if o.Config == nil {
+		o.Config = map[string]any{}
+	}
+	section, _ := o.Config["rescheduler"].(map[string]any)
+	if section = maps.Clone(section); section == nil {
+		section = map[string]any{}
+	}
+	section["listen"] = listen
+	o.Config["rescheduler"] = section
+	return o
 }
 
 // Restart starts it, for the first time or again, and returns when it has seen the cluster.
@@ -55,6 +81,12 @@ func (r *Rescheduler) Log() string { return r.spec.Log }
 
 // Crash ends it with no chance to clean up.
 func (r *Rescheduler) Crash() { r.process.Kill() }
+
+// Pause stops it where it is, until Resume.
+func (r *Rescheduler) Pause() error { return r.process.Pause() }
+
+// Resume has a paused one go on.
+func (r *Rescheduler) Resume() error { return r.process.Resume() }
 
 // Err says why it ended when nobody stopped it.
 func (r *Rescheduler) Err() error { return r.process.Err() }

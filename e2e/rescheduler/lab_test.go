@@ -59,7 +59,7 @@ func newLab(t *testing.T, mode v1alpha1.Mode, selection muster.Selection) *lab {
 	l.options = muster.Options{ControlPlane: l.ControlPlane, Selection: selection, Progress: t.Output(), Config: map[string]any{
 		"leaderElection": map[string]any{"leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "500ms"},
 		"rescheduler": map[string]any{
-			"listen": l.listen, "mode": mode, "interval": "1s", "planTTL": "5m",
+			"mode": mode, "interval": "1s", "planTTL": "5m",
 			"makeRoom": map[string]any{"pendingFor": "1s"},
 		},
 	}}
