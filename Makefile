@@ -46,7 +46,8 @@ fmt: ## Format the code
 lint: ## Run the linters over both modules
 	@status=0; \
 	for module in . e2e; do \
-		echo "== golangci-lint run, in $$module"; \
+		echo "== go mod tidy, golangci-lint run, in $$module"; \
+		(cd $$module && go mod tidy -diff) || status=1; \
 		(cd $$module && $(GOLANGCI_LINT) run) || status=1; \
 	done; \
 	exit $$status
