@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
 // Resources is an amount of every resource: what a node offers, what its pods
@@ -116,10 +118,13 @@ func (n *ResourceNames) Index(name corev1.ResourceName) int {
 }
 
 // Resources reads a ResourceList. Amounts are rounded up, CPU to milli-CPU, as
-// the scheduler does.
+// the scheduler does. Resources that cost nothing are left out.
 func (n *ResourceNames) Resources(list corev1.ResourceList) Resources {
 	var r Resources
 	for name, quantity := range list {
+		if v1alpha1.Costless(name) {
+			continue
+		}
 		n.set(&r, name, &quantity)
 	}
 	return r

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 func TestResourceNamesKeepTheirIndexes(t *testing.T) {
@@ -64,5 +65,17 @@ func TestASumLeavesItsOperandsAlone(t *testing.T) {
 	}
 	if sum.ScalarAt(-1) != 0 || sum.ScalarAt(9) != 0 {
 		t.Error("there is some of a resource that nobody named")
+	}
+}
+
+func TestResourcesThatCostNothingAreLeftOut(t *testing.T) {
+	names := NewResourceNames()
+	one := resource.MustParse("1")
+	got := names.Resources(corev1.ResourceList{corev1.ResourceCPU: one, "example.com/gpu": one, "muster.dev/managed": one, "muster.dev/bound": one})
+	if want := (Resources{MilliCPU: 1000, Scalar: []int64{1}}); !got.equal(&want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if _, known := names.Lookup("example.com/gpu"); !known || names.Len() != 1 {
+		t.Errorf("%d names are known, want example.com/gpu alone", names.Len())
 	}
 }

@@ -23,17 +23,7 @@ func GatePolicy(schedulers []string) (*admissionregistrationv1.MutatingAdmission
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
 		TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "MutatingAdmissionPolicy"}, ObjectMeta: meta,
 		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
-			MatchConstraints: &admissionregistrationv1.MatchResources{
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-					RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-						Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create}, // gates cannot be added later
-						Rule: admissionregistrationv1.Rule{
-							APIGroups: []string{corev1.GroupName}, APIVersions: []string{"v1"}, Resources: []string{"pods"},
-							Scope: new(admissionregistrationv1.NamespacedScope),
-						},
-					},
-				}},
-			},
+			MatchConstraints: createdPods(), // gates cannot be added later
 			MatchConditions: []admissionregistrationv1.MatchCondition{
 				{Name: "scheduler", Expression: "object.spec.schedulerName in " + celList(schedulers)},
 				{Name: "member", Expression: celList(v1alpha1.GroupLabels()) + ".exists(label,\n" + `  object.metadata.?labels[?label].orValue("") != "")`},
@@ -57,6 +47,21 @@ func GatePolicy(schedulers []string) (*admissionregistrationv1.MutatingAdmission
 		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: gatePolicyName},
 	}
 	return policy, binding
+}
+
+// createdPods are the pods that are being created.
+func createdPods() *admissionregistrationv1.MatchResources {
+	return &admissionregistrationv1.MatchResources{
+		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{corev1.GroupName}, APIVersions: []string{"v1"}, Resources: []string{"pods"},
+					Scope: new(admissionregistrationv1.NamespacedScope),
+				},
+			},
+		}},
+	}
 }
 
 // celList is a list of strings in CEL, which has JSON's form of them.

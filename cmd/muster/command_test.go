@@ -90,6 +90,10 @@ func TestCommands(t *testing.T) {
 		{golden: "scheduler-config-no-preemption-without-offload", args: "scheduler-config --no-preemption"},
 		{golden: "scheduler-config-offload-of-a-profile", args: "scheduler-config --config testdata/offload.yaml --percentage-of-nodes-to-score 50"},
 		{golden: "scheduler-config-offload-without-a-filter", args: "scheduler-config --config testdata/offload.yaml --offload"},
+		{golden: "scheduler-config-managed", args: "scheduler-config --managed"},
+		{golden: "scheduler-config-managed-and-ignorable", args: "scheduler-config --managed --ignorable"},
+		{golden: "scheduler-config-managed-with-offload", args: "scheduler-config --managed --config testdata/offload.yaml"},
+		{golden: "scheduler-config-ignorable-with-offload", args: "scheduler-config --ignorable --offload"},
 		{golden: "scheduler-config-of-several-profiles", args: "scheduler-config --config ../../docs/examples/profiles.yaml --percentage-of-nodes-to-score 100"},
 		{golden: "config-validate-examples", args: "config validate ../../docs/examples/profiles.yaml"},
 		{golden: "scheduler-config-deprecated-flags", args: "scheduler-config --scheduler-name batch --algorithm-provider ClusterAutoscalerProvider --hard-pod-affinity-symmetric-weight 7"},
@@ -99,6 +103,8 @@ func TestCommands(t *testing.T) {
 		{golden: "gate-policy", args: "gate-policy"},
 		{golden: "gate-policy-of-several-profiles", args: "gate-policy --config testdata/gates.yaml"},
 		{golden: "gate-policy-bad-config", args: "gate-policy --config testdata/bad.yaml"},
+		{golden: "managed-policy", args: "managed-policy"},
+		{golden: "managed-policy-bad-config", args: "managed-policy --config testdata/bad.yaml"},
 	}
 	for _, test := range tests {
 		t.Run(test.golden, func(t *testing.T) {

@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/server"
@@ -42,27 +40,10 @@ goes: nobody else lifts them.`,
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
-			return printGatePolicy(cmd.OutOrStdout(), config)
+			policy, binding := server.GatePolicy(schedulerNames(config))
+			return printDocuments(cmd.OutOrStdout(), gatePolicyHeader, policy, binding)
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")
 	return cmd
-}
-
-func printGatePolicy(out io.Writer, config *v1alpha2.MusterConfiguration) error {
-	var schedulers []string
-	for _, profile := range config.Profiles {
-		schedulers = append(schedulers, profile.SchedulerName)
-	}
-	policy, binding := server.GatePolicy(schedulers)
-	first, err := yaml.Marshal(policy)
-	if err != nil {
-		return fmt.Errorf("encode the policy: %w", err)
-	}
-	second, err := yaml.Marshal(binding)
-	if err != nil {
-		return fmt.Errorf("encode the policy's binding: %w", err)
-	}
-	_, err = fmt.Fprintf(out, "%s%s---\n%s", gatePolicyHeader, first, second)
-	return err
 }

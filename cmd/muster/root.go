@@ -77,6 +77,7 @@ about muster, the other runs muster.`,
 		newPlanCommand(),
 		newRescheduleCommand(),
 		newGatePolicyCommand(),
+		newManagedPolicyCommand(),
 		newVersionCommand(),
 	)
 	return group(root)

@@ -11,11 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
 // extenderWeight multiplies muster's scores, 0 to 10, before kube-scheduler multiplies
@@ -38,7 +40,11 @@ muster is entered twice under one URL, because kube-scheduler has one timeout fo
 all verbs of an entry. Filter, prioritize and preempt stop all scheduling while
 they run and get the short timeouts.filter; bind runs beside and gets the long
 timeouts.bind. Neither entry is ignorable: kube-scheduler would bind the pods
-itself while muster is away.
+itself while muster is away, which is what --ignorable asks for.
+
+With --managed kube-scheduler asks muster only about pods that ask for the resources
+muster.dev/managed and muster.dev/bound, which cost nothing and which the policy of
+'muster managed-policy' adds. The outage of a muster stops no other pods.
 
 With offload, in a profile of the configuration or by --offload in all of them,
 kube-scheduler leaves to muster the plugins that muster runs in that profile: they
@@ -100,6 +106,8 @@ type schedulerConfigFlags struct {
 	percentageOfNodes int32
 	offload           bool
 	noPreemption      bool
+	managed           bool
+	ignorable         bool
 	caFile            string
 	certFile          string
 	keyFile           string
@@ -114,6 +122,8 @@ func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 	flags.Int32Var(&f.percentageOfNodes, "percentage-of-nodes-to-score", 0, "`PERCENT` of the nodes after which kube-scheduler stops looking for more that fit, 100 for all nodes (default: kube-scheduler's choice, by the size of the cluster). Always 100 for profiles with offload")
 	flags.BoolVar(&f.offload, "offload", false, "print as if every profile of muster had offload: true")
 	flags.BoolVar(&f.noPreemption, "no-preemption", false, "with offload, let kube-scheduler evict no pods: then it leaves NodeResourcesFit to muster as well, and does about half the work for a pod")
+	flags.BoolVar(&f.managed, "managed", false, "have kube-scheduler ask muster only about pods that ask for muster.dev/managed and muster.dev/bound; see 'muster managed-policy'")
+	flags.BoolVar(&f.ignorable, "ignorable", false, "have kube-scheduler bind pods without muster while muster is away")
 	flags.StringVar(&f.caFile, "ca-file", "", "`FILE` of the certificates that muster's certificate must be signed by; required with https")
 	flags.StringVar(&f.certFile, "cert-file", "", "`FILE` of the certificate that kube-scheduler shows to muster; required with serving.tls.clientCAFile")
 	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` of the key of --cert-file")
@@ -128,8 +138,8 @@ func (f *schedulerConfigFlags) schedulerConfig(config *v1alpha2.MusterConfigurat
 			return nil, err
 		}
 	}
-	if f.noPreemption && !slices.ContainsFunc(config.Profiles, func(p v1alpha2.Profile) bool { return p.Offload }) {
-		return nil, errors.New("--no-preemption: no profile of muster has offload: true, and --offload is not set")
+	if err := f.checkOffload(config.Profiles); err != nil {
+		return nil, err
 	}
 	extender, err := f.extender(config.Serving)
 	if err != nil {
@@ -143,6 +153,11 @@ func (f *schedulerConfigFlags) schedulerConfig(config *v1alpha2.MusterConfigurat
 	choosing.HTTPTimeout = config.Timeouts.Filter
 	binding.BindVerb = "bind"
 	binding.HTTPTimeout = config.Timeouts.Bind
+	choosing.Ignorable, binding.Ignorable = f.ignorable, f.ignorable
+	if f.managed {
+		choosing.ManagedResources = costless(v1alpha1.ResourceManaged)
+		binding.ManagedResources = costless(v1alpha1.ResourceBound)
+	}
 
 	scheduler := &schedulerv1.KubeSchedulerConfiguration{
 		TypeMeta:  metav1.TypeMeta{APIVersion: schedulerv1.SchemeGroupVersion.String(), Kind: "KubeSchedulerConfiguration"},
@@ -165,6 +180,25 @@ func (f *schedulerConfigFlags) schedulerConfig(config *v1alpha2.MusterConfigurat
 		}
 	}
 	return scheduler, nil
+}
+
+// checkOffload says which flags do not suit what kube-scheduler leaves to muster.
+func (f *schedulerConfigFlags) checkOffload(profiles []v1alpha2.Profile) error {
+	offloads := slices.ContainsFunc(profiles, func(p v1alpha2.Profile) bool { return p.Offload })
+	switch {
+	case f.noPreemption && !offloads:
+		return errors.New("--no-preemption: no profile of muster has offload: true, and --offload is not set")
+	case f.managed && offloads:
+		return errors.New("--managed: a profile of muster has offload: true, and pods that kube-scheduler does not ask about would be held to room alone")
+	case f.ignorable && offloads:
+		return errors.New("--ignorable: a profile of muster has offload: true, and pods would be held to room alone while muster is away")
+	}
+	return nil
+}
+
+// costless is a resource that an entry manages: kube-scheduler does not look for nodes that offer it.
+func costless(name corev1.ResourceName) []schedulerv1.ExtenderManagedResource {
+	return []schedulerv1.ExtenderManagedResource{{Name: string(name), IgnoredByScheduler: true}}
 }
 
 // extender returns what the two entries have in common.

@@ -46,6 +46,7 @@ type serving struct {
 	kubeconfig string
 	scheme     string
 	client     *http.Client
+	address    string // host:port, a free port when it is empty
 }
 
 // serve runs a muster until the test ends and returns when it is ready.
@@ -77,15 +78,18 @@ func (c *cluster) launch(o serving) *server {
 		o.scheme = "http"
 	}
 	s.configure(o.config)
-	port, err := process.FreePort()
-	if err != nil {
-		c.Fatal(err)
+	if o.address == "" {
+		port, err := process.FreePort()
+		if err != nil {
+			c.Fatal(err)
+		}
+		o.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	}
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	s.url = o.scheme + "://" + address
+	s.url = o.scheme + "://" + o.address
+	var err error
 	s.process, err = process.Start(process.Spec{
 		Name: "muster", Path: shared.muster, Log: s.log,
-		Args: []string{"serve", "--config=" + s.config, "--kubeconfig=" + o.kubeconfig, "--listen=" + address},
+		Args: []string{"serve", "--config=" + s.config, "--kubeconfig=" + o.kubeconfig, "--listen=" + o.address},
 	})
 	if err != nil {
 		c.Fatal(err)

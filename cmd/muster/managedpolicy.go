@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/server"
+)
+
+const managedPolicyHeader = `# Has the API server make pods managed when they are created. Printed by 'muster managed-policy'.
+# It is of use with 'muster scheduler-config --managed' only.
+`
+
+func newManagedPolicyCommand() *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:   "managed-policy",
+		Short: "Print the admission policy that makes pods managed",
+		Long: `managed-policy prints a MutatingAdmissionPolicy and its bindings, by which the API
+server of Kubernetes 1.36 and newer has pods ask for muster.dev/managed and
+muster.dev/bound when they are created: members of gangs, and all pods of namespaces
+that are labelled muster.dev/managed=true. With 'muster scheduler-config --managed'
+kube-scheduler asks muster about these pods, and about no others.
+
+The resources cost nothing and no node offers them. The policy is for the pods of the
+schedulerName of each profile: print it again when a profile is added or renamed.
+
+Print kube-scheduler's configuration without --managed before you delete the policy.
+Pods that ask for the resources stay pending in a kube-scheduler that does not know
+them.`,
+		Example: `  muster managed-policy --config muster.yaml | kubectl apply --server-side -f -`,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, warnings, err := loadConfig(path)
+			if err != nil {
+				return err
+			}
+			for _, warning := range warnings {
+				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
+			}
+			policy, bindings := server.ManagedPolicy(schedulerNames(config))
+			documents := []any{policy}
+			for _, binding := range bindings {
+				documents = append(documents, binding)
+			}
+			return printDocuments(cmd.OutOrStdout(), managedPolicyHeader, documents...)
+		},
+	}
+	cmd.Flags().StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")
+	return cmd
+}
+
+// schedulerNames are those that muster has profiles for.
+func schedulerNames(config *v1alpha2.MusterConfiguration) []string {
+	var names []string
+	for _, profile := range config.Profiles {
+		names = append(names, profile.SchedulerName)
+	}
+	return names
+}
+
+// printDocuments writes objects as YAML documents below a comment.
+func printDocuments(out io.Writer, header string, documents ...any) error {
+	for i, document := range documents {
+		encoded, err := yaml.Marshal(document)
+		if err != nil {
+			return fmt.Errorf("encode %T: %w", document, err)
+		}
+		above := "---\n"
+		if i == 0 {
+			above = header
+		}
+		if _, err := fmt.Fprintf(out, "%s%s", above, encoded); err != nil {
+			return err
+		}
+	}
+	return nil
+}
