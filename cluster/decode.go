@@ -13,6 +13,7 @@ import (
 	"github.com/go-faster/jx"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -25,6 +26,9 @@ func (l *loader) object(data []byte, kind metav1.TypeMeta) error {
 	}
 	if kind.Kind == "" {
 		return errors.New("kind: it is missing")
+	}
+	if custom := l.custom[kind]; custom != nil {
+		return l.customObject(data, custom)
 	}
 	reads, known := l.kinds[kind]
 	if !known {
@@ -53,6 +57,25 @@ func (l *loader) object(data []byte, kind metav1.TypeMeta) error {
 	}
 	l.loaded.Objects[reads.resource]++
 	return l.cluster.Set(object)
+}
+
+// customObject gives an object to who takes its kind.
+func (l *loader) customObject(data []byte, kind *CustomKind) error {
+	object := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(data, &object.Object); err != nil {
+		return fmt.Errorf("%s %s: %w", kind.Kind.Kind, nameOf(data), err)
+	}
+	object.SetGroupVersionKind(kind.Kind)
+	if object.GetName() == "" {
+		return fmt.Errorf("%s: metadata.name: it is missing", kind.Kind.Kind)
+	}
+	trimmed, err := kind.Handler.Trim(object)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", kind.Kind.Kind, object.GetName(), err)
+	}
+	l.loaded.Objects[kind.Resource.Resource]++
+	kind.Handler.Set(trimmed.(metav1.Object))
+	return nil
 }
 
 // typeOf is what an object says that it is. It reads no further than it must.

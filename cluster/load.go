@@ -16,6 +16,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
@@ -24,18 +25,24 @@ import (
 // yaml) writes them: lists, single objects and streams of both. The path "-" is
 // stdin. JSON is read item by item; a YAML document has to be held whole.
 //
-// Pods that finished and kinds that muster does not read are counted and left
-// out. An object without a namespace is in "default", and one without a UID gets
+// Pods that finished and kinds that nobody reads are counted and left out: others than
+// those of muster are read where custom says who takes them. An object without a namespace is in "default", and one without a UID gets
 // one made of its kind, namespace and name; no other default of the API server
 // is filled in.
 //
 // An error names the file, the document in it, the item and the field. What was
 // read before it is in the view.
-func (c *Cluster) Load(paths []string, stdin io.Reader) (*Loaded, error) {
+func (c *Cluster) Load(paths []string, stdin io.Reader, custom ...CustomKind) (*Loaded, error) {
 	l := &loader{
 		cluster: c,
 		kinds:   dumpKinds(),
+		custom:  map[metav1.TypeMeta]*CustomKind{},
 		loaded:  &Loaded{Objects: map[string]int{}, Skipped: map[string]int{}},
+	}
+	for i := range custom {
+		var kind metav1.TypeMeta
+		kind.APIVersion, kind.Kind = custom[i].Kind.ToAPIVersionAndKind()
+		l.custom[kind] = &custom[i]
 	}
 	for _, path := range paths {
 		if err := l.file(path, stdin); err != nil {
@@ -73,7 +80,16 @@ func dumpKinds() map[metav1.TypeMeta]dumpKind {
 type loader struct {
 	cluster *Cluster
 	kinds   map[metav1.TypeMeta]dumpKind
+	custom  map[metav1.TypeMeta]*CustomKind
 	loaded  *Loaded
+}
+
+// CustomKind is a kind of a custom resource in dumps, and who takes its objects.
+type CustomKind struct {
+	Kind     schema.GroupVersionKind
+	Resource schema.GroupVersionResource
+	// Handler is told of every object, of nothing else. Its Trim is required.
+	Handler CustomHandler
 }
 
 func (l *loader) file(path string, stdin io.Reader) error {

@@ -112,11 +112,9 @@ func (s *Server) podOfLoad(w http.ResponseWriter, r *http.Request) (pod *cluster
 func (s *Server) loadPage(nodes []*cluster.Node, pod *cluster.Pod) loadPage {
 	page := loadPage{Profiles: []loadProfile{}}
 	ages := map[string]time.Duration{}
-	if s.load.keeper != nil {
-		ages = s.load.keeper.Ages()
-	}
-	if s.load.health != nil {
-		status := s.load.health.Status()
+	if feed := s.load.usage; feed != nil && feed.Keeper != nil {
+		ages = feed.Keeper.Ages()
+		status := feed.Health.Status()
 		page.Source = &status
 	}
 	for _, store := range s.extender.profiles.Stores() {

@@ -10,12 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware/source"
+	"muster.dev/muster/loadaware/usage"
 )
 
 // newLoadPages has node a, measured 70 s ago, of which 7 CPUs of 10 are used, and b, which has
@@ -31,15 +30,15 @@ func newLoadPages(t *testing.T) *bench {
 	}
 	b.arrives("p", "1", "")
 	now := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
-	b.server.load.keeper = source.NewKeeper(source.KeeperOptions{Clock: now, Registerer: prometheus.NewRegistry(), Cluster: b.cluster})
-	b.server.load.health = source.NewHealth(source.HealthOptions{
-		Logger: b.server.log, Clock: now, Registerer: prometheus.NewRegistry(), Source: "Metrics",
-		Events: events.NewFakeRecorder(9), About: &corev1.ObjectReference{},
-	})
-	b.server.load.health.Observe(nil)
-	b.server.load.keeper.Report("a", &cluster.Usage{Updated: now.Now(), Node: cluster.Resources{MilliCPU: 7000}})
+	feed := &usage.Feed{
+		Keeper: source.NewKeeper(source.KeeperOptions{Clock: now, Registerer: prometheus.NewRegistry(), Cluster: b.cluster}),
+		Health: source.NewHealth(source.HealthOptions{Logger: b.server.log, Clock: now, Registerer: prometheus.NewRegistry(), Source: "Metrics"}),
+	}
+	b.server.load.usage = feed
+	feed.Health.Observe(nil)
+	feed.Keeper.Report("a", &cluster.Usage{Updated: now.Now(), Node: cluster.Resources{MilliCPU: 7000}})
 	now.Step(70 * time.Second)
-	b.server.load.health.Observe(io.ErrUnexpectedEOF)
+	feed.Health.Observe(io.ErrUnexpectedEOF)
 	return b
 }
 

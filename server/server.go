@@ -95,7 +95,9 @@ func New(o Options) (*Server, error) {
 	if err := s.connect(o); err != nil {
 		return nil, err
 	}
-	s.stores.keeper = s.load.keeper
+	if s.load.usage != nil {
+		s.stores.keeper = s.load.usage.Keeper
+	}
 	s.registry.MustRegister(loadaware.NewCollector(s.stores.profiles, s.cluster))
 	s.reloader = newReloader(o.Logger, clock.RealClock{}, s.registry, o.ConfigFile, o.Config, s.stores)
 	s.extender = newExtender(o.Logger, s.cluster, s.client, bindTime(o.Config.Timeouts), s.stores.profiles)

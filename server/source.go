@@ -14,6 +14,7 @@ import (
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/rescheduler/holes"
 )
 
@@ -21,7 +22,7 @@ import (
 // dumps, which are read at once.
 func (s *Server) connect(o Options) error {
 	if len(o.SnapshotFiles) > 0 {
-		loaded, err := s.cluster.Load(o.SnapshotFiles, o.Stdin)
+		loaded, err := usage.Load(s.cluster, o.Logger, o.SnapshotFiles, o.Stdin)
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ below. Each step says why; so does each pod that gets no place.
 The cluster is the one of --kubeconfig, or that of files which kubectl wrote. Such a
 dump needs all that ties pods to nodes: nodes, pods, and of persistentvolumes,
 persistentvolumeclaims, storageclasses, namespaces, services, replicasets,
-statefulsets and poddisruptionbudgets what there is.
+statefulsets, poddisruptionbudgets and, where LoadAware runs, nodemetrics what there is.
 
 Never moved are static pods, pods of DaemonSets, critical ones, those that are being
 deleted, those without a controller and those that are annotated not to be evicted.

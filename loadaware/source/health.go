@@ -34,13 +34,13 @@ type Status struct {
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
 }
 
-// HealthOptions are the options of Health. All are required.
+// HealthOptions are the options of Health. All are required but Events and About.
 type HealthOptions struct {
 	Logger     *slog.Logger
 	Clock      clock.PassiveClock
 	Registerer prometheus.Registerer
 	Source     string
-	// Events and what they are about.
+	// Events and what they are about: none are written when nil.
 	Events events.EventRecorder
 	About  runtime.Object
 }
@@ -96,7 +96,7 @@ func (h *Health) Observe(err error) {
 		h.up.Set(0)
 		if first || before {
 			h.log.Warn("cannot read usage", slog.Any("err", err))
-			h.events.Eventf(h.about, nil, corev1.EventTypeWarning, ReasonUnreachable, action,
+			h.tell(corev1.EventTypeWarning, ReasonUnreachable,
 				"%s cannot be read, and what is known of nodes gets older: %s", h.status.Source, shorten(h.status.LastError))
 		}
 		return
@@ -107,7 +107,13 @@ func (h *Health) Observe(err error) {
 		h.log.Info("reading usage")
 	case !before:
 		h.log.Info("reading usage again")
-		h.events.Eventf(h.about, nil, corev1.EventTypeNormal, ReasonReachable, action, "%s can be read again", h.status.Source)
+		h.tell(corev1.EventTypeNormal, ReasonReachable, "%s can be read again", h.status.Source)
+	}
+}
+
+func (h *Health) tell(kind, reason, note string, args ...any) {
+	if h.events != nil {
+		h.events.Eventf(h.about, nil, kind, reason, action, note, args...)
 	}
 }
 

@@ -65,7 +65,7 @@ func (p *Poller) Run(ctx context.Context) {
 	tick := p.Clock.NewTicker(p.Interval)
 	defer tick.Stop()
 	for {
-		p.poll(ctx)
+		p.Poll(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -74,7 +74,8 @@ func (p *Poller) Run(ctx context.Context) {
 	}
 }
 
-func (p *Poller) poll(ctx context.Context) {
+// Poll asks once. The view of the cluster must be complete.
+func (p *Poller) Poll(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	reading, err := p.Reader.Read(asking)

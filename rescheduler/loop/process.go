@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -28,8 +29,11 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
+	"muster.dev/muster/loadaware/nodemetric"
+	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/holes"
@@ -42,6 +46,9 @@ type Options struct {
 	Logger     *slog.Logger
 }
 
+// reporter is who writes events.
+const reporter = "muster-rescheduler"
+
 var errLeadershipLost = errors.New("leadership lost: the lease could not be renewed in time")
 
 // process is all of it, wired.
@@ -51,6 +58,7 @@ type process struct {
 	client   kubernetes.Interface
 	watcher  *cluster.Watcher
 	events   events.EventBroadcaster
+	usage    *usage.Feed
 	holes    *holes.Keeper
 	loop     *loop
 	listener net.Listener
@@ -66,6 +74,7 @@ func Run(ctx context.Context, o Options) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { p.watcher.Run(ctx); return nil })
 	group.Go(func() error { p.holes.Run(ctx); return nil })
+	group.Go(func() error { p.usage.Run(ctx, p.watcher.WaitForSync); return nil })
 	group.Go(func() error {
 		if err := p.http.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serving: %w", err)
@@ -111,11 +120,15 @@ func newProcess(o Options) (*process, error) {
 	registry.MustRegister(newPlansByPhase(p.holes))
 	p.loop.executor = executor.New(executor.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles, Holes: p.holes, Client: client,
-		Events: p.events.NewRecorder(scheme.Scheme, "muster-rescheduler"), Metrics: executor.NewMetrics(registry), Rules: p.loop.rules, Limits: p.loop.limits,
+		Events: p.events.NewRecorder(scheme.Scheme, reporter), Metrics: executor.NewMetrics(registry), Rules: p.loop.rules, Limits: p.loop.limits,
 	})
+	handled, err := p.readUsage(o, c, registry)
+	if err != nil {
+		return nil, err
+	}
+	handled[reschedulingv1alpha1.ReschedulingPlans()] = p.holes.Handler()
 	if p.watcher, err = cluster.NewWatcher(c, cluster.WatchOptions{
-		Client: p.client, Optional: v1alpha1.Resources(), Dynamic: objects, Metadata: definitions,
-		Handled: map[schema.GroupVersionResource]cluster.CustomHandler{reschedulingv1alpha1.ReschedulingPlans(): p.holes.Handler()},
+		Client: p.client, Optional: v1alpha1.Resources(), Dynamic: objects, Metadata: definitions, Handled: handled,
 	}); err != nil {
 		return nil, err
 	}
@@ -125,6 +138,26 @@ func newProcess(o Options) (*process, error) {
 	p.http = &http.Server{Handler: p.router(registry), ReadHeaderTimeout: 10 * time.Second}
 	o.Logger.Info("serving", "address", p.listener.Addr().String())
 	return p, nil
+}
+
+// readUsage sets up the source of usage, as the extender does, and returns who takes the custom
+// resources that it needs.
+func (p *process) readUsage(o Options, c *cluster.Cluster, registry prometheus.Registerer) (map[schema.GroupVersionResource]cluster.CustomHandler, error) {
+	nodeMetrics := nodemetric.NewStore(c.ResourceNames())
+	var err error
+	p.usage, err = usage.New(usage.Options{
+		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: registry, Cluster: c,
+		Load: &o.Config.Load, Expirations: loadaware.Expirations(o.Config.Profiles), RESTConfig: o.RESTConfig, NodeMetrics: nodeMetrics,
+		Events: p.events.NewRecorder(scheme.Scheme, reporter),
+		About: &corev1.ObjectReference{
+			APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: o.Config.LeaderElection.ResourceNamespace, Name: p.lease(),
+		},
+	})
+	handled := map[schema.GroupVersionResource]cluster.CustomHandler{}
+	if err == nil && p.usage.NodeMetrics {
+		handled[slov1alpha1.NodeMetrics()] = nodeMetrics.Handler(p.usage.Watched)
+	}
+	return handled, err
 }
 
 // newProfiles makes those of the configuration, as the extender does.
@@ -155,9 +188,16 @@ func (l *loop) ring() {
 	}
 }
 
+// lease is the name of the Lease of those who may reschedule.
+func (p *process) lease() string { return p.config.LeaderElection.ResourceName + "-rescheduler" }
+
 // lead runs for the lease, and reschedules while it is held. To lose it is an error: the
 // process must end, as another one may act already.
 func (p *process) lead(ctx context.Context) error {
+	if err := p.events.StartRecordingToSinkWithContext(ctx); err != nil {
+		return fmt.Errorf("record events: %w", err)
+	}
+	defer p.events.Shutdown()
 	if err := p.watcher.WaitForSync(ctx); err != nil {
 		return nil // it was asked to stop
 	}
@@ -165,19 +205,14 @@ func (p *process) lead(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
 	}
-	if err := p.events.StartRecordingToSinkWithContext(ctx); err != nil {
-		return fmt.Errorf("record events: %w", err)
-	}
-	defer p.events.Shutdown()
 	config, ended := p.config.LeaderElection, make(chan struct{})
-	name := config.ResourceName + "-rescheduler"
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Name: name, Namespace: config.ResourceNamespace}, Client: p.client.CoordinationV1(),
+			LeaseMeta: metav1.ObjectMeta{Name: p.lease(), Namespace: config.ResourceNamespace}, Client: p.client.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 		},
 		LeaseDuration: config.LeaseDuration.Duration, RenewDeadline: config.RenewDeadline.Duration, RetryPeriod: config.RetryPeriod.Duration,
-		Name: name,
+		Name: p.lease(),
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {
 				defer close(ended)

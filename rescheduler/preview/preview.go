@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -18,8 +19,11 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
+	"muster.dev/muster/loadaware/nodemetric"
+	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/planner"
 )
@@ -77,7 +81,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: registry, AssumeTTL: time.Hour})
 	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry), ResourceNames: c.ResourceNames()}
-	if err := look(ctx, o, c); err != nil {
+	if err := look(ctx, o, c, registry); err != nil {
 		return Nothing, err
 	}
 	problem := &planner.Problem{
@@ -120,9 +124,9 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 }
 
 // look fills the view of the cluster, once.
-func look(ctx context.Context, o Options, c *cluster.Cluster) error {
+func look(ctx context.Context, o Options, c *cluster.Cluster, registry prometheus.Registerer) error {
 	if len(o.Files) > 0 {
-		loaded, err := c.Load(o.Files, o.Stdin)
+		loaded, err := usage.Load(c, o.Logger, o.Files, o.Stdin)
 		if err == nil {
 			o.Logger.Info("planning for a dump", "summary", loaded.String())
 		}
@@ -139,6 +143,17 @@ func look(ctx context.Context, o Options, c *cluster.Cluster) error {
 	if watch.Metadata, err = metadata.NewForConfig(o.RESTConfig); err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
+	nodeMetrics := nodemetric.NewStore(c.ResourceNames())
+	feed, err := usage.New(usage.Options{
+		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: registry, Cluster: c,
+		Load: &o.Config.Load, Expirations: loadaware.Expirations(o.Config.Profiles), RESTConfig: o.RESTConfig, NodeMetrics: nodeMetrics,
+	})
+	if err != nil {
+		return err
+	}
+	if feed.NodeMetrics {
+		watch.Handled = map[schema.GroupVersionResource]cluster.CustomHandler{slov1alpha1.NodeMetrics(): nodeMetrics.Handler(feed.Watched)}
+	}
 	watcher, err := cluster.NewWatcher(c, watch)
 	if err != nil {
 		return err
@@ -148,7 +163,11 @@ func look(ctx context.Context, o Options, c *cluster.Cluster) error {
 	defer running.Wait()
 	defer stop()
 	running.Go(func() { watcher.Run(watching) })
-	return watcher.WaitForSync(ctx)
+	if err := watcher.WaitForSync(ctx); err != nil {
+		return err
+	}
+	feed.Look(ctx)
+	return nil
 }
 
 // pending are the pods that wait, in the order of their names.

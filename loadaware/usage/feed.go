@@ -1,0 +1,141 @@
+// Package usage brings what nodes use into the view of a cluster, from the one source that
+// the configuration names. It is the same for all who judge nodes by what they use: the
+// extender, the rescheduler and plans that are only shown.
+package usage
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	metricsv1beta1 "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware"
+	"muster.dev/muster/loadaware/nodemetric"
+	"muster.dev/muster/loadaware/source"
+)
+
+// Options of a Feed. Those that do not say otherwise are required.
+type Options struct {
+	Logger     *slog.Logger
+	Clock      clock.WithTicker
+	Registerer prometheus.Registerer
+	Cluster    *cluster.Cluster
+	// Load names the source, and says how it is read.
+	Load *v1alpha2.NodeLoad
+	// Expirations are the ages of figures that matter to somebody, as of
+	// [loadaware.Expirations]. There may be none.
+	Expirations []time.Duration
+	// RESTConfig is the way to the API server.
+	RESTConfig *rest.Config
+	// NodeMetrics are those of the cluster. Where the source is another one they are not read.
+	NodeMetrics *nodemetric.Store
+	// Events and what they are about: none are written when nil.
+	Events events.EventRecorder
+	About  runtime.Object
+	// Followers are told what a source says that is polled, besides the view.
+	Followers []source.Follower
+}
+
+// Feed brings usage into the view. Without a source it does nothing.
+type Feed struct {
+	// Keeper and Health are nil without a source.
+	Keeper *source.Keeper
+	Health *source.Health
+	// NodeMetrics says that the source is the watch on NodeMetrics.
+	NodeMetrics bool
+
+	poller *source.Poller // nil where nothing is polled
+}
+
+// New makes the feed of a valid configuration. It must be run.
+func New(o Options) (*Feed, error) {
+	f := &Feed{}
+	if o.Load.Source == v1alpha2.LoadSourceNone {
+		return f, nil
+	}
+	f.Keeper = source.NewKeeper(source.KeeperOptions{Clock: o.Clock, Registerer: o.Registerer, Cluster: o.Cluster, Expirations: o.Expirations})
+	f.Health = source.NewHealth(source.HealthOptions{
+		Logger: o.Logger, Clock: o.Clock, Registerer: o.Registerer, Source: string(o.Load.Source), Events: o.Events, About: o.About,
+	})
+	names := o.Cluster.ResourceNames()
+	switch o.Load.Source {
+	case v1alpha2.LoadSourceNodeMetric:
+		f.NodeMetrics = true
+		o.NodeMetrics.ReportTo(f.Keeper, o.Logger)
+	case v1alpha2.LoadSourceMetrics:
+		client, err := metricsv1beta1.NewForConfig(cluster.ClientConfig(o.RESTConfig))
+		if err != nil {
+			return nil, fmt.Errorf("clientConnection: %w", err)
+		}
+		interval := o.Load.Metrics.Interval.Duration
+		f.poll(o, source.NewMetricsAPI(client, names), interval, interval)
+	case v1alpha2.LoadSourcePrometheus:
+		config := o.Load.Prometheus
+		reader, err := source.NewPrometheus(config, names)
+		if err != nil {
+			return nil, err
+		}
+		f.poll(o, reader, config.Interval.Duration, config.Timeout.Duration)
+	}
+	return f, nil
+}
+
+func (f *Feed) poll(o Options, reader source.Reader, interval, timeout time.Duration) {
+	f.poller = source.NewPoller(source.PollerOptions{
+		Clock: o.Clock, Cluster: o.Cluster, Reader: reader, Health: f.Health, Interval: interval, Timeout: timeout,
+		Priority: loadaware.PriorityClass, Followers: append([]source.Follower{f.Keeper}, o.Followers...),
+	})
+}
+
+// Watched is to be told how the watch on NodeMetrics goes.
+func (f *Feed) Watched(err error) {
+	if f.NodeMetrics {
+		f.Health.Observe(err)
+	}
+}
+
+// Run keeps usage up to date until the context ends. wait is to return when the view of the
+// cluster is complete; its error says that it never was.
+func (f *Feed) Run(ctx context.Context, wait func(context.Context) error) {
+	if f.Keeper == nil {
+		return
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { f.Keeper.Run(ctx) })
+	switch complete := wait(ctx) == nil; {
+	case !complete:
+	case f.poller != nil:
+		f.poller.Run(ctx)
+	default:
+		f.observeAbsence()
+	}
+}
+
+// Look asks a source that is polled once. The view must be complete, and then has what a watch
+// on NodeMetrics says already. What goes wrong is logged, and leaves usage unknown.
+func (f *Feed) Look(ctx context.Context) {
+	switch {
+	case f.poller != nil:
+		f.poller.Poll(ctx)
+	case f.NodeMetrics:
+		f.observeAbsence()
+	}
+}
+
+// observeAbsence says that there are no NodeMetrics, unless the watch on them has said something.
+func (f *Feed) observeAbsence() {
+	if f.Health.Status().Since.IsZero() {
+		f.Health.Observe(nodemetric.ErrUndefined)
+	}
+}
