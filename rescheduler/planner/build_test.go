@@ -52,7 +52,7 @@ func now() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // problem is about a clock that stands still: only patience ends a search.
 func (s *scene) problem(t failer) *Problem {
-	profile, err := predicates.NewProfile(&v1alpha2.Default().Profiles[0])
+	profile, err := predicates.NewProfile(v1alpha2.Default().Profiles[0].WithSchedulerScores())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package planner works out which pods to move, and in which order, so that others get a
-// place or nodes become empty. It changes nothing and asks nobody: a [Problem] is data, and
-// so is the [Plan] that comes of it.
+// place, nodes become empty or pods leave their nodes. It changes nothing and asks nobody: a
+// [Problem] is data, and so is the [Plan] that comes of it.
 //
 //	problem := &planner.Problem{Snapshot: snap, Profiles: profiles, Clock: clock.RealClock{}}
 //	plan := problem.MakeRoom(planner.Pending(snap, pods))
@@ -18,6 +18,7 @@
 //   - Gangs are moved whole or not at all. Pending gangs get as many places as they need to
 //     start, or none.
 //   - Nobody makes room for a pod of lower priority, unless the rules say so.
+//   - A pod that is to leave goes where the scores of its profile prefer it, if that has room.
 //   - No pod moves to a node that one of its kind leaves.
 //   - Given the same problem and the same time, it is the same.
 //

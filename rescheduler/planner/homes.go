@@ -2,15 +2,20 @@ package planner
 
 import (
 	"slices"
+
+	"muster.dev/muster/cluster"
 )
 
 // home is the node with room that suits an item best: the one on which the least is left
-// over, so that large room stays large. It is -1 when there is none. A pod goes back to where
-// it was if it can.
+// over, so that large room stays large; for one that is to leave its node, the one that the
+// scores prefer. It is -1 when there is none. A pod goes back to where it was if it can.
 func (s *search) home(at int32) int32 {
 	i := &s.items[at]
 	if i.origin >= 0 && s.homecoming(at) {
 		return i.origin
+	}
+	if s.wished(i) {
+		return s.favourite(at)
 	}
 	s.kindOf(i)
 	best, least := int32(-1), 0.0
@@ -42,11 +47,11 @@ func (s *search) homecoming(at int32) bool {
 	return s.mayStay(at)
 }
 
-// mayStay says that there is still room for a pod where it was, and nobody there who came
-// and does not bear with it.
+// mayStay says that nobody wants a pod to leave, that there is still room for it where it was,
+// and nobody there who came and does not bear with it.
 func (s *search) mayStay(at int32) bool {
 	i := &s.items[at]
-	if s.closed[i.origin] || !i.needs.fitsInto(s.freeAt(i.origin)) {
+	if s.wished(i) || s.closed[i.origin] || !i.needs.fitsInto(s.freeAt(i.origin)) {
 		return false
 	}
 	for _, other := range s.on[i.origin] {
@@ -58,7 +63,7 @@ func (s *search) mayStay(at int32) bool {
 }
 
 // admits says that a pod may go to another node as far as other moves go, and by what the
-// problem bars.
+// problem and wishes bar.
 func (s *search) admits(i *item, node int32) bool {
 	if i.origin >= 0 {
 		if node == i.origin || s.left[place{i.kind, node}] > 0 {
@@ -68,8 +73,15 @@ func (s *search) admits(i *item, node int32) bool {
 			return false
 		}
 	}
-	bars := s.problem.Bars
-	return bars == nil || !bars(i.pod, s.problem.Snapshot.Node(node))
+	return s.eligible(i, s.world.node(node))
+}
+
+// eligible says that neither the problem bars a pod from a node nor a wish leaves that out.
+func (s *search) eligible(i *item, node *cluster.Node) bool {
+	if bars := s.problem.Bars; bars != nil && bars(i.pod, s.problem.Snapshot.Node(node.Index)) {
+		return false
+	}
+	return !i.isToLeave() || i.wish.To == nil || i.wish.To(node)
 }
 
 // standingAt is what speaks against a pod on a node, besides room, as the cluster was

@@ -51,8 +51,8 @@ func (s *search) solve(find func()) (proven []int32) {
 	}
 }
 
-// giveUp withdraws the groups, and opens the nodes, for which items move; all of them when
-// there are none.
+// giveUp withdraws the groups and the wishes, and opens the nodes, for which items move; all of
+// them when there are none.
 func (s *search) giveUp(objected []int32) {
 	w := s.wakeOf(objected...)
 	all := len(objected) == 0
@@ -62,6 +62,9 @@ func (s *search) giveUp(objected []int32) {
 			g.givenUp = true
 			s.withdraw(g)
 		}
+	}
+	for _, wish := range s.wishes {
+		wish.givenUp = wish.givenUp || all || w.leaving.Has(wish.item)
 	}
 	for _, node := range s.nodes {
 		if s.closed[node] && len(s.guarded[node])+len(s.problem.Snapshot.Node(node).Pods) > 0 && (all || w.nodes.Has(node)) {
@@ -77,13 +80,13 @@ func (s *search) giveUp(objected []int32) {
 // wake is all that items move for.
 type wake struct {
 	pending sets.Set[int32] // items
+	leaving sets.Set[int32] // items that there is a wish for
 	nodes   sets.Set[int32] // that others leave
 }
 
-// wakeOf is what items move for, directly or by way of others, and those of them that are
-// pending.
+// wakeOf is what items move for, directly or by way of others.
 func (s *search) wakeOf(items ...int32) wake {
-	w := wake{pending: sets.New[int32](), nodes: sets.New[int32]()}
+	w := wake{pending: sets.New[int32](), leaving: sets.New[int32](), nodes: sets.New[int32]()}
 	for _, at := range items {
 		s.follow(at, w)
 	}
@@ -97,6 +100,9 @@ func (s *search) follow(at int32, w wake) {
 		return
 	}
 	for _, member := range s.units[i.unit].items {
+		if s.items[member].wish != nil {
+			w.leaving.Insert(member)
+		}
 		node := s.items[member].origin
 		if w.nodes.Has(node) {
 			continue
@@ -142,6 +148,11 @@ func (s *search) plan(proven []int32) *Plan {
 	for g := range s.groups {
 		if group := &s.groups[g]; s.count(group) < max(1, group.AtLeast) {
 			p.Unplaced = append(p.Unplaced, s.refuse(group))
+		}
+	}
+	for _, w := range s.wishes {
+		if w.item < 0 || !s.items[w.item].away() {
+			p.Unmoved = append(p.Unmoved, s.deny(w))
 		}
 	}
 	p.Took = s.problem.Clock.Since(s.now)

@@ -19,6 +19,8 @@ type Plan struct {
 	Emptied []*cluster.Node
 	// Kept are the nodes that could not be emptied, and why.
 	Kept []Refusal
+	// Unmoved are the pods that were to leave their nodes and have to stay, and why.
+	Unmoved []Refusal
 	// Cost is the sum of the costs of the steps; see Step.
 	Cost int64
 	// Late says that the search ended because its time was up.
@@ -60,9 +62,10 @@ type Placement struct {
 	Why  string
 }
 
-// Refusal is why there is no place for a group, or why a node is not emptied.
+// Refusal is why there is no place for a group, why a node is not emptied, or why a pod does
+// not leave its node.
 type Refusal struct {
-	// Name is that of the group or the node.
+	// Name is that of the group, the node or the pod.
 	Name string
 	// Reason is one of the constants whose names begin with Reason.
 	Reason string
@@ -78,13 +81,14 @@ type Detail struct {
 	Pods   int
 }
 
-// Reasons why a group gets no place.
+// Reasons why a group gets no place, or a pod no other one.
 const (
 	ReasonUnknownScheduler = "no profile of muster has the scheduler name of the pods"
 	ReasonNoNode           = "no node could take the pod, whatever pods were moved"
 	ReasonProtected        = "where the pod could run, too little may be moved"
 	ReasonNoHomes          = "no other place was found for the pods that are in the way"
 	ReasonLate             = "the time to search was up"
+	ReasonNotEligible      = "the pod is not to go there"
 )
 
 // Reasons why a node is not emptied.

@@ -23,14 +23,8 @@ type reporter interface{ Fatalf(string, ...any) }
 
 // checkPlan carries a plan out, step by step, on a model of the cluster that shares nothing
 // with the search: each step is judged afresh, with all predicates and scores.
-func checkPlan(t reporter, problem *Problem, groups []Group, plan *Plan) {
-	m := &model{snap: problem.Snapshot, profile: problem.Profiles[0], nodes: map[int32]*cluster.Node{}}
-	for node := range m.snap.Nodes() {
-		m.nodes[node.Index] = node
-	}
-	for _, hold := range problem.Held {
-		m.nodes[hold.Node] = m.nodes[hold.Node].WithPod(hold.Pod)
-	}
+func checkPlan(t reporter, problem *Problem, groups []Group, plan *Plan, wishes ...Wish) {
+	m := modelOf(problem)
 	evicted := map[string]int{}
 	places := plan.Placements
 	arrive := func(done int) {
@@ -55,15 +49,16 @@ func checkPlan(t reporter, problem *Problem, groups []Group, plan *Plan) {
 		if why := m.against(step.Replacement, step.To.Index); why != "" {
 			t.Fatalf("step %d: %s is no place for %s: %s", n, step.To.Name, step.Pod.Name, why)
 		}
+		checkWish(t, m, step, wishes)
 		m.put(step.Replacement, step.To.Index)
 		if problem.Bars != nil && problem.Bars(step.Pod, step.To) {
 			t.Fatalf("step %d: %s is barred from %s", n, step.Pod.Name, step.To.Name)
 		}
 		count(evicted, problem, step)
-		if len(step.For) == 0 && len(plan.Emptied) == 0 {
+		if len(step.For) == 0 && len(plan.Emptied) == 0 && len(wishes) == 0 {
 			t.Fatalf("step %d: %s moves for nobody", n, step.Pod.Name)
 		}
-		if !problem.Rules.AllowHigherPriority && len(plan.Emptied) == 0 && !slices.ContainsFunc(step.For, func(at int) bool {
+		if !problem.Rules.AllowHigherPriority && len(plan.Emptied) == 0 && len(wishes) == 0 && !slices.ContainsFunc(step.For, func(at int) bool {
 			return corev1helpers.PodPriority(plan.Placements[at].Pod.Pod) >= corev1helpers.PodPriority(step.Pod.Pod)
 		}) {
 			t.Fatalf("step %d: %s moves for pods of lower priority", n, step.Pod.Name)
@@ -81,6 +76,7 @@ func checkPlan(t reporter, problem *Problem, groups []Group, plan *Plan) {
 	checkBudgets(t, problem, evicted)
 	checkGangs(t, problem, plan)
 	checkGroups(t, groups, plan)
+	checkWishes(t, problem, wishes, plan)
 }
 
 // model is the cluster after some steps.
@@ -88,6 +84,17 @@ type model struct {
 	snap    *cluster.Snapshot
 	profile *predicates.Profile
 	nodes   map[int32]*cluster.Node
+}
+
+func modelOf(problem *Problem) *model {
+	m := &model{snap: problem.Snapshot, profile: problem.Profiles[0], nodes: map[int32]*cluster.Node{}}
+	for node := range m.snap.Nodes() {
+		m.nodes[node.Index] = node
+	}
+	for _, hold := range problem.Held {
+		m.nodes[hold.Node] = m.nodes[hold.Node].WithPod(hold.Pod)
+	}
+	return m
 }
 
 func (m *model) put(pod *cluster.Pod, index int32) { m.nodes[index] = m.nodes[index].WithPod(pod) }

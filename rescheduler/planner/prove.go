@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
 
@@ -21,7 +22,7 @@ func (s *search) prove(order []int32) (proven, objected []int32) {
 		first := len(proven)
 		left = slices.DeleteFunc(left, func(at int32) bool {
 			i := &s.items[at]
-			if i.pending() && leaving[i.at] > 0 || s.come(i) != predicates.Fits {
+			if i.pending() && leaving[i.at] > 0 || s.come(i) != nothing {
 				return false
 			}
 			if !i.pending() {
@@ -37,23 +38,41 @@ func (s *search) prove(order []int32) (proven, objected []int32) {
 	return proven, nil
 }
 
-// come has an item come to its node in the world. When the predicates are against it, it
-// stays where it was.
-func (s *search) come(i *item) predicates.Verdict {
+// objection is what is against an item that comes to its node.
+type objection uint8
+
+const (
+	nothing objection = iota
+	lacksRoom
+	another
+)
+
+// come has an item come to its node in the world. When something is against it, it stays where
+// it was.
+func (s *search) come(i *item) objection {
 	before := len(s.world.log)
 	if !i.pending() {
 		s.world.take(i.pod, i.origin)
 	}
 	verdict := s.kindOf(i).verdict(s.world, i.at)
-	if verdict != predicates.Fits {
+	switch {
+	case verdict.OfRoom():
 		s.world.back(before)
-		return verdict
+		return lacksRoom
+	case verdict != predicates.Fits || !s.eligible(i, s.world.node(i.at)):
+		s.world.back(before)
+		return another
 	}
+	s.world.put(s.anew(i), i.at)
+	return nothing
+}
+
+// anew is the pod of an item as it is placed anew.
+func (s *search) anew(i *item) *cluster.Pod {
 	if i.anew == nil {
 		i.anew = s.kinds.replacement(i.pod)
 	}
-	s.world.put(i.anew, i.at)
-	return predicates.Fits
+	return i.anew
 }
 
 // objected are those of the items that something else than room is against, or the first
@@ -61,9 +80,8 @@ func (s *search) come(i *item) predicates.Verdict {
 func (s *search) objected(left []int32) []int32 {
 	var objected []int32
 	for _, at := range left {
-		i := &s.items[at]
 		before := len(s.world.log)
-		if verdict := s.come(i); verdict != predicates.Fits && !verdict.OfRoom() {
+		if s.come(&s.items[at]) == another {
 			objected = append(objected, at)
 		}
 		s.world.back(before)

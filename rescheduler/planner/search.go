@@ -37,6 +37,7 @@ type search struct {
 	blockers map[opening][]int32
 	groups   []group
 	ranks    int // how many priorities there are among the groups
+	wishes   []*wish
 	late     bool
 	forsaken []bool            // by node index: nothing that would empty it could be proven
 	kept     map[int32]Refusal // nodes that could not be emptied

@@ -99,10 +99,10 @@ func (s *search) justified() bool {
 	})
 }
 
-// serves says that an item moves for a pod of at least that priority. A gang moves for
-// whoever any of its pods moves for.
+// serves says that an item moves for a pod of at least that priority, or for itself. A gang
+// moves for whoever any of its pods moves for.
 func (s *search) serves(at int32, highest map[int32]int32, least int32) bool {
-	return slices.ContainsFunc(s.units[s.items[at].unit].items, func(member int32) bool {
+	return s.wished(&s.items[at]) || slices.ContainsFunc(s.units[s.items[at].unit].items, func(member int32) bool {
 		priority, some := highest[s.items[member].origin]
 		return some && priority >= least
 	})
@@ -127,6 +127,11 @@ func (s *search) beneficiaries() map[int32]int32 {
 			if i := &s.items[at]; i.at >= 0 {
 				raise(i.at, i.limit)
 			}
+		}
+	}
+	for _, at := range s.gone {
+		if i := &s.items[at]; i.at >= 0 && s.wished(i) {
+			raise(i.at, i.limit)
 		}
 	}
 	for changed {

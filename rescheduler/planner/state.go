@@ -14,6 +14,7 @@ type item struct {
 	kind   int32
 	unit   int32 // of pods that are moved, in search.units
 	group  int32 // of a pending pod
+	wish   *wish // that it leaves its node, nil for none
 	limit  int32 // the priority up to which pods may be moved for it
 
 	cost     int64
@@ -23,6 +24,9 @@ type item struct {
 }
 
 func (i *item) pending() bool { return i.origin < 0 }
+
+// isToLeave says that there is a wish that it leaves its node.
+func (i *item) isToLeave() bool { return i.wish != nil && !i.wish.givenUp }
 
 // away says that it is a pod that was evicted.
 func (i *item) away() bool { return i.origin >= 0 && i.at != i.origin }

@@ -131,6 +131,14 @@ func (p *Profile) ScorePlugins() []ScorePlugin {
 	return scores
 }
 
+// WithSchedulerScores is the profile with the scores that it leaves to kube-scheduler as well,
+// for those who foresee where a pod goes.
+func (p *Profile) WithSchedulerScores() *Profile {
+	whole := *p
+	whole.Offload = true
+	return &whole
+}
+
 // runs says whether a plugin runs, at any extension point.
 func (p *Profile) runs(name string) bool {
 	return slices.Contains(p.FilterPlugins(), name) ||

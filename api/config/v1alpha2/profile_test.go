@@ -106,6 +106,27 @@ func TestPluginsOfAProfile(t *testing.T) {
 	}
 }
 
+func TestAProfileWithSchedulerScoresKeepsItsOwn(t *testing.T) {
+	p := Profile{NodeSelection: NodeSelectionScheduler, Plugins: Plugins{Score: PluginSet{
+		Enabled: []Plugin{{Name: LoadAware}}, Disabled: []Plugin{{Name: ImageLocality}},
+	}}}
+	want := []ScorePlugin{
+		{TaintToleration, 3},
+		{NodeAffinity, 2},
+		{NodeResourcesFit, 1},
+		{PodTopologySpread, 2},
+		{InterPodAffinity, 2},
+		{NodeResourcesBalancedAllocation, 1},
+		{LoadAware, 1},
+	}
+	if diff := cmp.Diff(want, p.WithSchedulerScores().ScorePlugins()); diff != "" {
+		t.Errorf("with kube-scheduler's scores (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]ScorePlugin{{LoadAware, 1}}, p.ScorePlugins()); diff != "" {
+		t.Errorf("the profile itself (-want +got):\n%s", diff)
+	}
+}
+
 func TestEveryEnabledPluginRunsOnceAndNoOtherThatIsDisabled(t *testing.T) {
 	names, defaults := pluginNames(pluginsAt(atFilter, OnRequest)), pluginNames(pluginsAt(atFilter, ByDefault))
 	list := func(names []string) *rapid.Generator[[]Plugin] {
