@@ -16,7 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/planner"
+	"muster.dev/muster/rescheduler/policy"
 	"muster.dev/muster/rescheduler/preview"
 )
 
@@ -86,7 +88,7 @@ type planFlags struct {
 	files      []string
 	policy     string
 	output     string
-	nodes      int
+	nodes      int32
 	seed       uint64
 	limits     planner.Limits
 	budgets    planner.Budgets
@@ -100,12 +102,12 @@ type planFlags struct {
 }
 
 func (f *planFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.config, "config", "", "configuration `FILE`, of which the profiles are read (default: what 'muster config default' prints)")
+	flags.StringVar(&f.config, "config", "", "configuration `FILE`, of which the profiles and the arguments of policies are read (default: what 'muster config default' prints)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
 	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE` written by 'kubectl get ... -A -o yaml' or -o json, instead of an API server; - is standard input; may be repeated")
-	flags.StringVar(&f.policy, "policy", string(preview.MakeRoom), fmt.Sprintf("what to plan for, one of %v", preview.Policies()))
+	flags.StringVar(&f.policy, "policy", string(v1alpha1.MakeRoom), fmt.Sprintf("what to plan for, one of %v", policy.Names()))
 	flags.StringVarP(&f.output, "output", "o", string(preview.Table), fmt.Sprintf("`FORMAT` of the plan, one of %v", preview.Formats()))
-	flags.IntVar(&f.nodes, "max-nodes", 0, "with Coalesce, empty at most so many nodes, 0 for any number")
+	flags.Int32Var(&f.nodes, "max-nodes", 0, "with Coalesce, empty at most so many nodes, 0 for any number")
 	flags.Uint64Var(&f.seed, "seed", 0, "the same seed gives the same plan, as long as time suffices")
 	flags.IntVar(&f.limits.Hops, "hops", 3, "how many moves may hang on one another; with 1, pods only move to room that is free already")
 	flags.DurationVar(&f.limits.Time, "time", 10*time.Second, "how long to search")
@@ -135,7 +137,7 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 	}
 	options := preview.Options{
 		Files: f.files, Stdin: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Logger: logger, Clock: clock.RealClock{},
-		Policy: preview.Policy(f.policy), Format: preview.Format(f.output), Nodes: f.nodes, Seed: f.seed,
+		Policy: v1alpha1.Policy(f.policy), Format: preview.Format(f.output), Seed: f.seed,
 		Limits: f.limits, Budgets: f.budgets,
 	}
 	if err := f.check(); err != nil {
@@ -151,6 +153,7 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 	for _, warning := range warnings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 	}
+	config.Rescheduler.Coalesce.MaxNodes = f.nodes
 	options.Config = config
 	if len(f.files) == 0 {
 		config.ClientConnection.Kubeconfig = cmp.Or(f.kubeconfig, config.ClientConnection.Kubeconfig)
@@ -166,8 +169,8 @@ func (f *planFlags) check() error {
 	switch {
 	case len(f.files) > 0 && f.kubeconfig != "":
 		return errors.New("--filename and --kubeconfig exclude each other: files stand in for the API server")
-	case !slices.Contains(preview.Policies(), preview.Policy(f.policy)):
-		return fmt.Errorf("--policy: %q is none of %v", f.policy, preview.Policies())
+	case !slices.Contains(policy.Names(), v1alpha1.Policy(f.policy)):
+		return fmt.Errorf("--policy: %q is none of %v", f.policy, policy.Names())
 	case !slices.Contains(preview.Formats(), preview.Format(f.output)):
 		return fmt.Errorf("--output: %q is none of %v", f.output, preview.Formats())
 	case f.limits.Hops < 1:
@@ -176,7 +179,7 @@ func (f *planFlags) check() error {
 		return fmt.Errorf("--time: %s is no time", f.limits.Time)
 	}
 	for name, bound := range map[string]int{
-		"--max-nodes": f.nodes, "--max-evictions": f.budgets.Total, "--max-evictions-per-node": f.budgets.PerNode,
+		"--max-nodes": int(f.nodes), "--max-evictions": f.budgets.Total, "--max-evictions-per-node": f.budgets.PerNode,
 		"--max-evictions-per-namespace": f.budgets.PerNamespace, "--max-evictions-per-workload": f.budgets.PerWorkload, "--min-replicas": f.rules.MinReplicas,
 	} {
 		if bound < 0 {

@@ -18,6 +18,7 @@ import (
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/rescheduler/planner"
+	"muster.dev/muster/rescheduler/policy"
 )
 
 // tick is how often it is looked what can be done about plans, besides when one changes.
@@ -44,6 +45,7 @@ type loop struct {
 	writer   writer
 	metrics  *metrics
 	changed  chan struct{} // a plan changed
+	policies []policy.Policy
 	limits   executor.Limits
 	rules    planner.Rules
 
@@ -85,91 +87,81 @@ func (l *loop) run(ctx context.Context) {
 
 // ripens says that a pod has come to be pending for long enough since the last look.
 func (l *loop) ripens(looked time.Time) bool {
-	return slices.ContainsFunc(l.pending(), func(pod *cluster.Pod) bool {
-		ripe := pod.CreationTimestamp.Add(l.config.MakeRoom.PendingFor.Duration)
-		return ripe.After(looked) && !ripe.After(l.clock.Now())
+	ripens := false
+	stop := l.cluster.FollowPending(func(event cluster.PodEvent) {
+		if event.Pod != nil {
+			ripe := event.Pod.CreationTimestamp.Add(l.config.MakeRoom.PendingFor.Duration)
+			ripens = ripens || ripe.After(looked) && !ripe.After(l.clock.Now())
+		}
 	})
+	stop()
+	return ripens
 }
 
 // look makes a plan by each policy, one at a time: none while one is being carried out, and
 // none while there is one of the policy that has not ended.
 func (l *loop) look(ctx context.Context) {
-	for _, p := range l.policies() {
-		if !p.enabled {
+	for _, p := range l.policies {
+		if !p.Enabled {
 			continue
 		}
 		started := l.clock.Now()
 		what, plan := l.plan(ctx, p)
 		l.mu.Lock()
-		l.runs[p.name] = run{At: started, Took: l.clock.Since(started), What: what, Plan: plan}
+		l.runs[p.Name] = run{At: started, Took: l.clock.Since(started), What: what, Plan: plan}
 		l.mu.Unlock()
 	}
 }
 
 // plan makes a plan by one policy into an object. It returns what came of it, and the name of
 // the plan.
-func (l *loop) plan(ctx context.Context, p policy) (what, name string) {
+func (l *loop) plan(ctx context.Context, p policy.Policy) (what, name string) {
 	if l.executor.Busy() {
 		return "a plan is being carried out", ""
 	}
 	for _, plan := range l.holes.Plans() {
-		if plan.Spec.Policy == p.name && !plan.Ended() {
+		if plan.Spec.Policy == p.Name && !plan.Ended() {
 			return "there is a plan that has not ended", plan.Name
 		}
 	}
-	plan, why := p.plan()
+	plan, why := p.Plan(l.situation())
+	if plan != nil {
+		l.metrics.planning.WithLabelValues(string(p.Name)).Observe(plan.Took.Seconds())
+	}
 	if why != "" {
 		return why, ""
 	}
-	created, err := l.writer.Create(ctx, object(p.name, l.config.Mode, plan, l.clock.Now().Add(l.config.PlanTTL.Duration)))
+	created, err := l.writer.Create(ctx, object(p.Name, l.config.Mode, plan, l.clock.Now().Add(l.config.PlanTTL.Duration)))
 	if err != nil {
-		l.log.Warn("cannot create a plan", "policy", p.name, "err", err)
+		l.log.Warn("cannot create a plan", "policy", p.Name, "err", err)
 		return "the plan could not be created: " + err.Error(), ""
 	}
-	l.log.Info("plan made", "plan", created.Name, "policy", p.name, "mode", created.Spec.Mode, "steps", len(created.Spec.Steps), "beneficiaries", len(created.Spec.Beneficiaries))
+	l.log.Info("plan made", "plan", created.Name, "policy", p.Name, "mode", created.Spec.Mode, "steps", len(created.Spec.Steps), "beneficiaries", len(created.Spec.Beneficiaries))
 	l.holes.Set(created)
 	return "made a plan", created.Name
 }
 
-func (l *loop) problem() *planner.Problem {
+// situation is that of the cluster now. Those wait that have done so for long enough.
+func (l *loop) situation() policy.Situation {
 	evictions := executor.Evictions(l.holes.Plans())
 	rules := l.rules
 	rules.Unless = func(pod *cluster.Pod, node *cluster.Node) string {
 		return l.limits.Cools(pod, node.Name, evictions, l.clock.Now())
 	}
-	problem := &planner.Problem{
-		Snapshot: l.cluster.Snapshot(), Rules: rules, Budgets: budgets(&l.config.Budgets),
-		Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
+	problem := planner.Problem{
+		Rules: rules, Budgets: budgets(&l.config.Budgets), Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
 	}
 	for _, store := range l.profiles.Stores() {
 		problem.Profiles = append(problem.Profiles, store.Profile)
 	}
-	for _, pod := range l.pending() {
-		if node := problem.Snapshot.NodeByName(pod.Status.NominatedNodeName); node != nil {
-			problem.Held = append(problem.Held, planner.Hold{Pod: pod, Node: node.Index})
-		}
-	}
-	return problem
-}
-
-// waiting are the pods that have been pending for long enough, and that no room is coming for.
-func (l *loop) waiting() []*cluster.Pod {
-	return slices.DeleteFunc(l.pending(), func(pod *cluster.Pod) bool {
-		return pod.Status.NominatedNodeName != "" || l.clock.Since(pod.CreationTimestamp.Time) < l.config.MakeRoom.PendingFor.Duration ||
+	s := policy.Of(l.cluster, problem)
+	s.Waiting = slices.DeleteFunc(s.Waiting, func(pod *cluster.Pod) bool {
+		return l.clock.Since(pod.CreationTimestamp.Time) < l.config.MakeRoom.PendingFor.Duration ||
 			!slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 				return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable
 			})
 	})
-}
-
-func (l *loop) pending() (pods []*cluster.Pod) {
-	stop := l.cluster.FollowPending(func(event cluster.PodEvent) {
-		if event.Pod != nil {
-			pods = append(pods, event.Pod)
-		}
-	})
-	stop()
-	return pods
+	return s
 }
 
 // clean deletes plans that have ended and that nothing is to be known of any more.

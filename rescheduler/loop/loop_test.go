@@ -21,6 +21,7 @@ import (
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/policy"
 )
 
 // world is a loop over a cluster in which big fits n1 once small has moved to n2.
@@ -48,6 +49,7 @@ func newWorld(t *testing.T) *world {
 		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
 		changed: make(chan struct{}, 1), limits: limits(settings), rules: rules(&settings.Evictable), runs: map[v1alpha1.Policy]run{},
 	}
+	w.policies = policy.All(settings)
 	w.holes = holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: w.ring})
 	w.executor = executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Holes: w.holes})
 	w.set(node("n1", "4"), node("n2", "2"))
@@ -196,6 +198,7 @@ func TestNodesAreEmptiedWhenThatIsAskedFor(t *testing.T) {
 	w := newWorld(t)
 	w.set(node("n2", "4"))
 	w.config.Coalesce.Enabled = true
+	w.policies = policy.All(w.config)
 	other := w.pod("stays", "1")
 	other.Spec.NodeName = "n2"
 	w.set(other)

@@ -43,11 +43,11 @@ func (l *loop) page(w http.ResponseWriter, _ *http.Request) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "POLICY\tENABLED\tLOOKED\tTOOK\tWHAT\tPLAN")
 	l.mu.Lock()
-	for _, p := range l.policies() {
-		if last, looked := l.runs[p.name]; looked {
-			fmt.Fprintf(t, "%s\t%t\t%s\t%s\t%s\t%s\n", p.name, p.enabled, last.At.UTC().Format(time.RFC3339), last.Took.Round(time.Millisecond), last.What, cmp.Or(last.Plan, "-"))
+	for _, p := range l.policies {
+		if last, looked := l.runs[p.Name]; looked {
+			fmt.Fprintf(t, "%s\t%t\t%s\t%s\t%s\t%s\n", p.Name, p.Enabled, last.At.UTC().Format(time.RFC3339), last.Took.Round(time.Millisecond), last.What, cmp.Or(last.Plan, "-"))
 		} else {
-			fmt.Fprintf(t, "%s\t%t\t-\t-\t-\t-\n", p.name, p.enabled)
+			fmt.Fprintf(t, "%s\t%t\t-\t-\t-\t-\n", p.Name, p.Enabled)
 		}
 	}
 	l.mu.Unlock()

@@ -37,6 +37,7 @@ import (
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/policy"
 )
 
 // Options of the process. All are required.
@@ -113,7 +114,7 @@ func newProcess(o Options) (*process, error) {
 	p.events = events.NewBroadcaster(&events.EventSinkImpl{Interface: p.client.EventsV1()})
 	p.loop = &loop{
 		log: o.Logger, clock: clock.RealClock{}, config: settings, cluster: c, profiles: profiles, writer: client, metrics: newMetrics(registry),
-		changed: make(chan struct{}, 1), limits: limits(settings), rules: rules(&settings.Evictable), runs: map[reschedulingv1alpha1.Policy]run{},
+		changed: make(chan struct{}, 1), policies: policy.All(settings), limits: limits(settings), rules: rules(&settings.Evictable), runs: map[reschedulingv1alpha1.Policy]run{},
 	}
 	p.holes = holes.New(holes.Options{Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles, Changed: p.loop.ring})
 	p.loop.holes = p.holes
@@ -160,13 +161,14 @@ func (p *process) readUsage(o Options, c *cluster.Cluster, registry prometheus.R
 	return handled, err
 }
 
-// newProfiles makes those of the configuration, as the extender does.
+// newProfiles makes those of the configuration, as the extender does. Kube-scheduler's scores
+// are among theirs: they tell where it would rather have a pod.
 func newProfiles(o Options, c *cluster.Cluster, registry prometheus.Registerer) (*predicates.Profiles, error) {
 	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry), ResourceNames: c.ResourceNames()}
 	metrics := predicates.NewStoreMetrics(registry)
 	var stores []*predicates.VerdictStore
 	for i := range o.Config.Profiles {
-		config := &o.Config.Profiles[i]
+		config := o.Config.Profiles[i].WithSchedulerScores()
 		var plugins []predicates.Plugin
 		if loadaware.Runs(config) {
 			plugins = append(plugins, loadaware.New(config, load).Plugin())

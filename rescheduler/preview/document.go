@@ -9,8 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/planner"
+	"muster.dev/muster/rescheduler/policy"
 )
 
 // Format is how a plan is printed.
@@ -28,12 +30,15 @@ func Formats() []Format { return []Format{Table, YAML, JSON} }
 
 // document is a plan as it is printed.
 type document struct {
-	Policy     Policy      `json:"policy"`
-	Steps      []step      `json:"steps"`
+	Policy v1alpha1.Policy `json:"policy"`
+	Steps  []step          `json:"steps"`
+	// Why says why there are no steps.
+	Why        string      `json:"why,omitempty"`
 	Placements []placement `json:"placements,omitempty"`
 	Unplaced   []refusal   `json:"unplaced,omitempty"`
 	Emptied    []string    `json:"emptied,omitempty"`
 	Kept       []refusal   `json:"kept,omitempty"`
+	Unmoved    []refusal   `json:"unmoved,omitempty"`
 	// Cost is that of all steps, 1 for a plain eviction.
 	Cost    float64 `json:"cost"`
 	Late    bool    `json:"late,omitempty"`
@@ -80,14 +85,17 @@ type figures struct {
 	Fragmentation map[corev1.ResourceName]float64 `json:"fragmentation"`
 }
 
-// newDocument is a plan for so many pods that wait.
-func newDocument(policy Policy, problem *planner.Problem, plan *planner.Plan, waiting int) *document {
-	d := &document{Policy: policy, Steps: []step{}, Cost: plain(plan.Cost), Late: plan.Late, Unplaced: refusals(plan.Unplaced), Kept: refusals(plan.Kept)}
+// newDocument is a plan for a situation, or why there is none.
+func newDocument(name v1alpha1.Policy, in policy.Situation, plan *planner.Plan, why string) *document {
+	d := &document{
+		Policy: name, Steps: []step{}, Why: why, Cost: plain(plan.Cost), Late: plan.Late,
+		Unplaced: refusals(plan.Unplaced), Kept: refusals(plan.Kept), Unmoved: refusals(plan.Unmoved),
+	}
 	for _, s := range plan.Steps {
-		d.Steps = append(d.Steps, step{Pod: name(s.Pod), Gang: s.Gang, From: s.From.Name, To: s.To.Name, Why: s.Why, Cost: plain(s.Cost)})
+		d.Steps = append(d.Steps, step{Pod: nameOf(s.Pod), Gang: s.Gang, From: s.From.Name, To: s.To.Name, Why: s.Why, Cost: plain(s.Cost)})
 	}
 	for _, p := range plan.Placements {
-		shown := placement{Pod: name(p.Pod), Node: p.Node.Name, After: p.After, Why: p.Why, Cost: plain(p.Cost)}
+		shown := placement{Pod: nameOf(p.Pod), Node: p.Node.Name, After: p.After, Why: p.Why, Cost: plain(p.Cost)}
 		if p.Group != shown.Pod {
 			shown.Group = p.Group
 		}
@@ -96,15 +104,15 @@ func newDocument(policy Policy, problem *planner.Problem, plan *planner.Plan, wa
 	for _, node := range plan.Emptied {
 		d.Emptied = append(d.Emptied, node.Name)
 	}
-	before, after := problem.Figures(plan)
-	d.Figures.Before = figures{PendingPods: waiting, EmptyNodes: before.EmptyNodes, Fragmentation: rounded(before.Fragmentation)}
+	before, after := in.Problem.Figures(plan)
+	d.Figures.Before = figures{PendingPods: len(in.Waiting), EmptyNodes: before.EmptyNodes, Fragmentation: rounded(before.Fragmentation)}
 	d.Figures.After = figures{
-		PendingPods: waiting - len(plan.Placements), EmptyNodes: after.EmptyNodes, Evictions: len(plan.Steps), Fragmentation: rounded(after.Fragmentation),
+		PendingPods: len(in.Waiting) - len(plan.Placements), EmptyNodes: after.EmptyNodes, Evictions: len(plan.Steps), Fragmentation: rounded(after.Fragmentation),
 	}
 	return d
 }
 
-func name(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
+func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
 
 // plain is a cost in plain evictions.
 func plain(cost int64) float64 { return float64(cost) / 1000 }

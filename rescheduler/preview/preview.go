@@ -1,11 +1,11 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +18,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
-	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
@@ -26,41 +27,28 @@ import (
 	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/planner"
+	"muster.dev/muster/rescheduler/policy"
 )
-
-// Policy is what to plan for.
-type Policy string
-
-// The policies.
-const (
-	MakeRoom Policy = "MakeRoom" // pending pods get a place
-	Coalesce Policy = "Coalesce" // nodes become empty
-)
-
-// Policies are all there are.
-func Policies() []Policy { return []Policy{MakeRoom, Coalesce} }
 
 // Options say what to plan, about which cluster, and how to print it.
 type Options struct {
-	Config *v1alpha2.MusterConfiguration // required: its profiles are read
+	// Config is required. What is read of it are the profiles and the arguments of policies.
+	Config *v1alpha2.MusterConfiguration
 	// RESTConfig is the way to the API server, when there are no Files.
 	RESTConfig *rest.Config
 	// Files are dumps of a cluster; - is Stdin.
 	Files []string
 	Stdin io.Reader
 
-	Policy  Policy
+	Policy  v1alpha1.Policy // one of policy.Names
 	Rules   planner.Rules
 	Budgets planner.Budgets
 	Limits  planner.Limits
 	Seed    uint64
-	// Nodes is how many nodes to empty at most, 0 for any number.
-	Nodes int
-
-	Format Format
-	Out    io.Writer
-	Logger *slog.Logger // required
-	Clock  clock.PassiveClock
+	Format  Format
+	Out     io.Writer
+	Logger  *slog.Logger // required
+	Clock   clock.PassiveClock
 }
 
 // Outcome is what a plan comes to.
@@ -68,11 +56,12 @@ type Outcome int
 
 // Outcomes.
 const (
-	// Nothing is to be done: no pod waits that needs a move, or no node can be emptied.
+	// Nothing is to be done: no pod has to move.
 	Nothing Outcome = iota
 	// Found says that there are steps.
 	Found
-	// NoPlan says that pods wait, and moves would not help.
+	// NoPlan says that pods wait and moves would not help, or that pods should leave their
+	// nodes and there is no other place for them.
 	NoPlan
 )
 
@@ -84,39 +73,33 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	if err := look(ctx, o, c, registry); err != nil {
 		return Nothing, err
 	}
-	problem := &planner.Problem{
-		Snapshot: c.Snapshot(), Rules: o.Rules, Budgets: o.Budgets, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock,
-	}
+	problem := planner.Problem{Rules: o.Rules, Budgets: o.Budgets, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock}
 	for i := range o.Config.Profiles {
+		config := o.Config.Profiles[i].WithSchedulerScores()
 		var plugins []predicates.Plugin
-		if loadaware.Runs(&o.Config.Profiles[i]) {
-			plugins = append(plugins, loadaware.New(&o.Config.Profiles[i], load).Plugin())
+		if loadaware.Runs(config) {
+			plugins = append(plugins, loadaware.New(config, load).Plugin())
 		}
-		profile, err := predicates.NewProfile(&o.Config.Profiles[i], plugins...)
+		profile, err := predicates.NewProfile(config, plugins...)
 		if err != nil {
 			return Nothing, fmt.Errorf("profiles[%d]: %w", i, err)
 		}
 		problem.Profiles = append(problem.Profiles, profile)
 	}
-	waiting := pending(c)
-	problem.Held = nominated(problem.Snapshot, waiting)
-	var plan *planner.Plan
-	if o.Policy == Coalesce {
-		plan = problem.Coalesce(nil, o.Nodes)
-	} else {
-		waiting = slices.DeleteFunc(waiting, func(pod *cluster.Pod) bool {
-			return slices.ContainsFunc(problem.Held, func(held planner.Hold) bool { return held.Pod == pod })
-		})
-		plan = problem.MakeRoom(planner.Pending(problem.Snapshot, waiting))
+	situation := policy.Of(c, problem)
+	chosen, err := policy.Named(&o.Config.Rescheduler, o.Policy)
+	if err != nil {
+		return Nothing, err
 	}
-	d := newDocument(o.Policy, problem, plan, len(waiting))
+	plan, why := chosen.Plan(situation)
+	d := newDocument(o.Policy, situation, cmp.Or(plan, &planner.Plan{}), why)
 	if err := d.print(o.Out, o.Format); err != nil {
 		return Nothing, fmt.Errorf("print the plan: %w", err)
 	}
 	switch {
-	case len(plan.Steps) > 0:
+	case len(d.Steps) > 0:
 		return Found, nil
-	case len(plan.Unplaced) > 0:
+	case len(d.Unplaced)+len(d.Unmoved) > 0:
 		return NoPlan, nil
 	default:
 		return Nothing, nil
@@ -136,7 +119,7 @@ func look(ctx context.Context, o Options, c *cluster.Cluster, registry prometheu
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
-	watch := cluster.WatchOptions{Client: client, Optional: v1alpha1.Resources()}
+	watch := cluster.WatchOptions{Client: client, Optional: schedulingv1alpha1.Resources()}
 	if watch.Dynamic, err = dynamic.NewForConfig(o.RESTConfig); err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
@@ -168,27 +151,4 @@ func look(ctx context.Context, o Options, c *cluster.Cluster, registry prometheu
 	}
 	feed.Look(ctx)
 	return nil
-}
-
-// pending are the pods that wait, in the order of their names.
-func pending(c *cluster.Cluster) []*cluster.Pod {
-	var pods []*cluster.Pod
-	stop := c.FollowPending(func(event cluster.PodEvent) {
-		if event.Pod != nil {
-			pods = append(pods, event.Pod)
-		}
-	})
-	stop()
-	return pods
-}
-
-// nominated are the places of pods that have one coming: that they are nominated to.
-func nominated(snap *cluster.Snapshot, waiting []*cluster.Pod) []planner.Hold {
-	var holds []planner.Hold
-	for _, pod := range waiting {
-		if node := snap.NodeByName(pod.Status.NominatedNodeName); node != nil {
-			holds = append(holds, planner.Hold{Pod: pod, Node: node.Index})
-		}
-	}
-	return holds
 }

@@ -10,6 +10,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
 // tight is a dump in which the pod big has no room, unless small moves from n1 to n2.
@@ -36,7 +37,7 @@ func plan(t *testing.T, dump, configuration string, change ...func(*Options)) (O
 	}
 	var out bytes.Buffer
 	o := Options{
-		Config: c, Files: []string{"-"}, Stdin: strings.NewReader(dump), Policy: MakeRoom, Format: Table, Out: &out,
+		Config: c, Files: []string{"-"}, Stdin: strings.NewReader(dump), Policy: v1alpha1.MakeRoom, Format: Table, Out: &out,
 		Logger: slog.New(slog.DiscardHandler), Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)),
 	}
 	for _, f := range change {

@@ -36,6 +36,7 @@ func (d *document) table(out io.Writer) error {
 	}
 	refused(&text, "NO PLACE FOR", d.Unplaced)
 	refused(&text, "NODES THAT STAY", d.Kept)
+	refused(&text, "PODS THAT STAY", d.Unmoved)
 	if d.Late {
 		fmt.Fprint(&text, "The search ended because its time was up: with more (--time), it may find more.\n\n")
 	}
@@ -97,8 +98,8 @@ func (d *document) summary(out io.Writer) {
 			row("fragmentation of "+string(name), percent(before.Fragmentation[name]), percent(after.Fragmentation[name]))
 		}
 	})
-	if len(d.Steps) == 0 && len(d.Unplaced) == 0 {
-		fmt.Fprintln(out, "There is nothing to do.")
+	if len(d.Steps) == 0 && len(d.Unplaced)+len(d.Unmoved) == 0 {
+		fmt.Fprintf(out, "There is nothing to do: %s.\n", d.Why)
 	}
 }
 

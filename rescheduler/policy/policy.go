@@ -1,0 +1,79 @@
+package policy
+
+import (
+	"fmt"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/rescheduler/planner"
+)
+
+// Policy is a reason to move pods.
+type Policy struct {
+	Name    v1alpha1.Policy
+	Enabled bool
+	// Plan looks for something to do. It returns a plan, nil when there was no need to search
+	// for one, and in words why no pod is to move, "" when one is. It is for one goroutine.
+	Plan func(Situation) (plan *planner.Plan, why string)
+}
+
+// All are the policies, as a valid configuration has them. Who comes first is planned for
+// first, and while its plan is carried out nobody else is. They may remember what they saw, so
+// they are made once.
+func All(c *v1alpha2.Rescheduler) []Policy {
+	return []Policy{
+		{v1alpha1.MakeRoom, c.MakeRoom.Enabled, makeRoom},
+		{v1alpha1.Coalesce, c.Coalesce.Enabled, coalesce(&c.Coalesce)},
+	}
+}
+
+// Names are those of all policies.
+func Names() (names []v1alpha1.Policy) {
+	for _, p := range All(&v1alpha2.Rescheduler{}) {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Named is the policy of a name, whether it is enabled or not.
+func Named(c *v1alpha2.Rescheduler, name v1alpha1.Policy) (Policy, error) {
+	for _, p := range All(c) {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return Policy{}, fmt.Errorf("policy %q: want one of %v", name, Names())
+}
+
+// makeRoom gives pods a place that wait for one.
+func makeRoom(s Situation) (*planner.Plan, string) {
+	if len(s.Waiting) == 0 {
+		return nil, "no pod waits for long enough"
+	}
+	plan := s.Problem.MakeRoom(planner.Pending(s.Problem.Snapshot, s.Waiting))
+	switch {
+	case len(plan.Steps) > 0:
+		return plan, ""
+	case len(plan.Unplaced) > 0:
+		return plan, fmt.Sprintf("no plan for %d of those that wait; of %s", len(plan.Unplaced), first(plan.Unplaced))
+	default:
+		return plan, "those that wait have room"
+	}
+}
+
+// coalesce empties nodes.
+func coalesce(c *v1alpha2.CoalescePolicy) func(Situation) (*planner.Plan, string) {
+	return func(s Situation) (*planner.Plan, string) {
+		plan := s.Problem.Coalesce(nil, int(c.MaxNodes))
+		switch {
+		case len(plan.Steps) > 0:
+			return plan, ""
+		case len(plan.Kept) > 0:
+			return plan, "no node can be emptied; of " + first(plan.Kept)
+		default:
+			return plan, "there is no node to empty"
+		}
+	}
+}
+
+func first(refusals []planner.Refusal) string { return refusals[0].Name + ": " + refusals[0].Reason }
