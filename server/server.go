@@ -71,6 +71,7 @@ type Server struct {
 	epoch       record.Epoch  // once it leads, by leader election
 	listener    net.Listener
 	http        *http.Server
+	health      *health // nil without serving.healthListen
 }
 
 // Run serves until the context ends, and then stops in good order.
@@ -125,6 +126,10 @@ func New(o Options) (*Server, error) {
 	if s.listener, err = net.Listen("tcp", o.Config.Serving.Listen); err != nil {
 		return nil, fmt.Errorf("serving.listen: %w", err)
 	}
+	if s.health, err = s.newHealth(o.Config.Serving.HealthListen); err != nil {
+		_ = s.listener.Close() // nothing is left to be done about it
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -145,6 +150,13 @@ func (s *Server) Run(ctx context.Context) error {
 		s.elected(record.Epoch{})
 	}
 	group.Go(s.serve)
+	if s.health != nil {
+		group.Go(s.health.serve)
+		group.Go(func() error {
+			<-work.Done() // it answers while calls in flight finish
+			return s.health.http.Close()
+		})
+	}
 	group.Go(func() error { return s.watch(work) })
 	group.Go(func() error {
 		s.reloader.run(work)

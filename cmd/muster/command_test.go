@@ -143,6 +143,22 @@ func TestConvertWritesAFileThatMeansTheSame(t *testing.T) {
 	}
 }
 
+func TestSchedulerConfigIsWrittenToAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "scheduler.yaml")
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"scheduler-config", "--output", path}, nil, &stdout, &stderr); code != exitOK || stdout.Len() > 0 {
+		t.Fatalf("exit status %d, standard output %q: %s", code, &stdout, &stderr)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t.Context(), []string{"scheduler-config"}, nil, &stdout, &stderr)
+	if diff := cmp.Diff(stdout.String(), string(got)); diff != "" {
+		t.Errorf("what is printed (-) and what is written (+) differ:\n%s", diff)
+	}
+}
+
 func TestEveryCommandTeaches(t *testing.T) {
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -90,8 +92,7 @@ same profile.`,
 			if err != nil {
 				return fmt.Errorf("encode the scheduler's configuration: %w", err)
 			}
-			_, err = cmd.OutOrStdout().Write(document)
-			return err
+			return flags.write(cmd.OutOrStdout(), document)
 		},
 	}
 	flags.register(cmd.Flags())
@@ -100,6 +101,7 @@ same profile.`,
 
 type schedulerConfigFlags struct {
 	config            string
+	output            string
 	url               string
 	kubeconfig        string
 	leaderElect       bool
@@ -116,6 +118,7 @@ type schedulerConfigFlags struct {
 
 func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.config, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")
+	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write to, for images without a shell (default: standard output)")
 	flags.StringVar(&f.url, "url", "", "`URL` at which kube-scheduler reaches muster (default: from serving.listen, http://127.0.0.1:8888)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of kube-scheduler (default: its in-cluster credentials)")
 	flags.BoolVar(&f.leaderElect, "leader-elect", false, "let several kube-schedulers elect a leader")
@@ -128,6 +131,15 @@ func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.certFile, "cert-file", "", "`FILE` of the certificate that kube-scheduler shows to muster; required with serving.tls.clientCAFile")
 	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` of the key of --cert-file")
 	f.deprecated.register(flags)
+}
+
+// write writes the document to where it was asked for.
+func (f *schedulerConfigFlags) write(stdout io.Writer, document []byte) error {
+	if f.output == "" {
+		_, err := stdout.Write(document)
+		return err
+	}
+	return os.WriteFile(f.output, document, 0o644) //nolint:gosec // kube-scheduler reads it as another user, and it holds no secret
 }
 
 // schedulerConfig returns a configuration that kube-scheduler completes with its own

@@ -61,6 +61,10 @@ type Serving struct {
 	// 127.0.0.1:8888, which only a kube-scheduler in the same pod or on the same host
 	// can reach.
 	Listen string `json:"listen"`
+	// HealthListen is a second host:port, on which only /livez, /readyz and /metrics are
+	// served, over plain http: for a kubelet and a Prometheus that cannot reach listen, or have
+	// no certificate for it. Defaults to "", which is none.
+	HealthListen string `json:"healthListen"`
 	// TLS turns on https. Empty means plain http.
 	TLS TLS `json:"tls"`
 	// MaxBodyBytes is the largest request body that is read, in bytes; a larger one is

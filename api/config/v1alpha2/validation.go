@@ -45,6 +45,9 @@ func (c ClientConnection) validate(path *field.Path) field.ErrorList {
 
 func (s Serving) validate(path *field.Path) field.ErrorList {
 	errs := validateListen(path.Child("listen"), s.Listen)
+	if s.HealthListen != "" {
+		errs = append(errs, validateListen(path.Child("healthListen"), s.HealthListen)...)
+	}
 	errs = append(errs, s.TLS.validate(path.Child("tls"))...)
 	if s.MaxBodyBytes <= 0 {
 		errs = append(errs, field.Invalid(path.Child("maxBodyBytes"), s.MaxBodyBytes, "must be greater than zero"))
