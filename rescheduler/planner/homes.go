@@ -81,7 +81,7 @@ func (s *search) eligible(i *item, node *cluster.Node) bool {
 	if bars := s.problem.Bars; bars != nil && bars(i.pod, s.problem.Snapshot.Node(node.Index)) {
 		return false
 	}
-	return !i.isToLeave() || i.wish.To == nil || i.wish.To(node)
+	return i.wish == nil || i.wish.To == nil || i.wish.To(node)
 }
 
 // standingAt is what speaks against a pod on a node, besides room, as the cluster was

@@ -151,7 +151,7 @@ func (s *search) plan(proven []int32) *Plan {
 		}
 	}
 	for _, w := range s.wishes {
-		if w.item < 0 || !s.items[w.item].away() {
+		if w.item < 0 || !s.items[w.item].away() && !w.moot {
 			p.Unmoved = append(p.Unmoved, s.deny(w))
 		}
 	}

@@ -15,9 +15,19 @@ type Wish struct {
 	// Why says in words why it is to leave, as part of a sentence about the pod: "does not
 	// tolerate a taint of worker-a".
 	Why string
+	// While, if set, says that it is still to leave: when it is its turn, with what has been
+	// planned by then, others may have gone, so that it may stay. It must depend on nothing else.
+	While func(Place) bool
 	// To, if set, says that it may go to a node, besides what the predicates say. The node is
 	// as it is when the pod comes there, with what the plan has brought there by then.
 	To func(*cluster.Node) bool
+}
+
+// Place is where a pod is.
+type Place struct {
+	Node *cluster.Node // with the pod, and with what is planned by then
+	// Against is what the predicates would have against the pod, if it came there now.
+	Against func() []predicates.Objection
 }
 
 // Relocate plans other places for pods that are to leave their nodes, as many as can be, those
@@ -38,6 +48,8 @@ type wish struct {
 	*Wish
 	item    int32  // -1 when the pod may not be moved
 	fixed   string // why it may not
+	open    bool   // it was its turn, and the pod is to leave
+	moot    bool   // it was its turn, and the pod may stay
 	givenUp bool   // nothing that was planned for it could be proven
 }
 
@@ -77,14 +89,34 @@ func (s *search) fixed(at spot) string {
 // grantAll grants as many wishes as it can. What one pod leaves may be room for another, so it
 // goes on until none is granted any more.
 func (s *search) grantAll() {
+	for _, w := range s.wishes {
+		w.open, w.moot = false, false // by an attempt before this one
+	}
 	for granted := true; granted; {
 		granted = false
 		for _, w := range s.wishes {
-			if w.item >= 0 && !w.givenUp && !s.items[w.item].away() && !s.past() {
-				granted = s.grant(w.item) || granted
+			if w.item < 0 || w.givenUp || s.items[w.item].away() || s.past() {
+				continue
 			}
+			w.open = w.While == nil || w.While(s.place(w.item))
+			w.moot = !w.open
+			granted = w.open && s.grant(w.item) || granted
 		}
 	}
+}
+
+// place is where an item is, with all that is planned so far.
+func (s *search) place(at int32) Place {
+	i := &s.items[at]
+	before := len(s.world.log)
+	defer func() { s.world.back(before) }()
+	s.carryOut()
+	return Place{Node: s.world.node(i.at), Against: func() []predicates.Objection {
+		before := len(s.world.log)
+		defer func() { s.world.back(before) }()
+		s.carryOut()
+		return against(s.kindOf(i).judge(s.world), i.pod, s.world.node(i.at))
+	}}
 }
 
 // grant finds another place for an item and all of its unit, with as few moves in a row as can

@@ -25,8 +25,8 @@ type item struct {
 
 func (i *item) pending() bool { return i.origin < 0 }
 
-// isToLeave says that there is a wish that it leaves its node.
-func (i *item) isToLeave() bool { return i.wish != nil && !i.wish.givenUp }
+// isToLeave says that there is a wish that it leaves its node, and that it was its turn.
+func (i *item) isToLeave() bool { return i.wish != nil && i.wish.open && !i.wish.givenUp }
 
 // away says that it is a pod that was evicted.
 func (i *item) away() bool { return i.origin >= 0 && i.at != i.origin }

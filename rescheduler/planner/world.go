@@ -89,6 +89,15 @@ func (k *kind) verdict(w *world, index int32) predicates.Verdict {
 	return k.judge(w).Verdict(w.node(index))
 }
 
+// against is what a judgement of a pod's kind has against it on the node where it is, if it came
+// there now.
+func against(judgement *predicates.Judgement, pod *cluster.Pod, node *cluster.Node) []predicates.Objection {
+	without := node.WithoutPod(pod.UID)
+	judgement.Suppose(without)
+	defer judgement.Suppose(node)
+	return judgement.Against(without)
+}
+
 // standing is what the predicates have against pods of a kind on a node, besides a lack of
 // room.
 type standing uint8
