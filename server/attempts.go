@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 )
@@ -26,6 +27,7 @@ const maxAttempts = 20_000
 // else with bind. It is safe for concurrent use.
 type attempts struct {
 	open       *lru.Cache // of types.UID → attempt
+	tracer     tracer
 	results    *prometheus.CounterVec
 	endToEnd   *prometheus.HistogramVec
 	algorithm  *prometheus.HistogramVec
@@ -38,16 +40,17 @@ type attempt struct {
 	profile   string
 	started   time.Time
 	algorithm time.Duration // filter, and prioritize if it was called
+	trace     trace.Span    // nil when tracing is off
 }
 
-func newAttempts(r prometheus.Registerer) *attempts {
+func newAttempts(r prometheus.Registerer, traces trace.TracerProvider) *attempts {
 	histogram := func(name, help string, first float64, labels ...string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(first, 2, 16),
 		}, append([]string{"profile"}, labels...))
 	}
 	a := &attempts{
-		open: lru.New(maxAttempts),
+		open: lru.New(maxAttempts), tracer: newTracer(traces),
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_schedule_attempts_total",
 			Help: "Attempts of kube-scheduler to schedule a pod, by profile and result: scheduled, unschedulable, error, or abandoned when it asked anew without binding. The profile is empty for pods whose scheduler name no profile has.",
@@ -67,27 +70,30 @@ func newAttempts(r prometheus.Registerer) *attempts {
 
 // answered follows a call of a verb that started at a time and has taken a while.
 func (a *attempts) answered(verb string, c *call, started time.Time, took time.Duration) {
-	uid := c.args.Pod.UID
+	uid, ended := c.args.Pod.UID, started.Add(took)
 	switch verb {
 	case "filter":
 		if before, open := a.take(uid); open {
-			a.end(before, attemptAbandoned, took)
+			a.end(before, attemptAbandoned, started)
 		}
-		now := attempt{profile: c.profile, started: started, algorithm: took}
+		now := a.begin(c, started)
+		now.algorithm = took
+		a.tracer.verb(now.trace, verb, c, started, ended)
 		switch c.outcome {
 		case outcomeOK:
 			if uid != "" { // as a pod that is written by hand
 				a.open.Add(uid, now)
 			}
 		case outcomeUnschedulable:
-			a.end(now, attemptUnschedulable, took)
+			a.end(now, attemptUnschedulable, ended)
 		default:
-			a.end(now, attemptError, took)
+			a.end(now, attemptError, ended)
 		}
 	case "prioritize":
 		if now, open := a.open.Get(uid); open {
 			now := now.(attempt)
 			now.algorithm += took
+			a.tracer.verb(now.trace, verb, c, started, ended)
 			a.open.Add(uid, now)
 		}
 	case "preempt":
@@ -95,8 +101,9 @@ func (a *attempts) answered(verb string, c *call, started time.Time, took time.D
 	case "bind":
 		now, open := a.take(uid)
 		if !open {
-			now = attempt{profile: c.profile, started: started}
+			now = a.begin(c, started)
 		}
+		a.tracer.verb(now.trace, verb, c, started, ended)
 		if c.binding > 0 {
 			a.binding.WithLabelValues(now.profile).Observe(c.binding.Seconds())
 		}
@@ -104,8 +111,13 @@ func (a *attempts) answered(verb string, c *call, started time.Time, took time.D
 		if c.outcome != outcomeOK {
 			result = attemptError
 		}
-		a.end(now, result, started.Add(took).Sub(now.started))
+		a.end(now, result, ended)
 	}
+}
+
+// begin begins an attempt with a call.
+func (a *attempts) begin(c *call, started time.Time) attempt {
+	return attempt{profile: c.profile, started: started, trace: a.tracer.begin(c, started)}
 }
 
 func (a *attempts) take(uid types.UID) (attempt, bool) {
@@ -117,12 +129,13 @@ func (a *attempts) take(uid types.UID) (attempt, bool) {
 	return taken.(attempt), true
 }
 
-// end counts an attempt that has taken so long. How long one took that was abandoned is not
-// known.
-func (a *attempts) end(of attempt, result string, took time.Duration) {
+// end counts an attempt. How long one took that was abandoned is not known: by now it had
+// come to nothing.
+func (a *attempts) end(of attempt, result string, ended time.Time) {
+	a.tracer.end(of.trace, result, ended)
 	a.results.WithLabelValues(of.profile, result).Inc()
 	if result != attemptAbandoned {
-		a.endToEnd.WithLabelValues(of.profile, result).Observe(took.Seconds())
+		a.endToEnd.WithLabelValues(of.profile, result).Observe(ended.Sub(of.started).Seconds())
 	}
 	if of.algorithm > 0 {
 		a.algorithm.WithLabelValues(of.profile).Observe(of.algorithm.Seconds())

@@ -32,7 +32,7 @@ func (e *Extender) bind(c *call) error {
 			return badRequest(fmt.Errorf("%s: missing", field))
 		}
 	}
-	c.args.Pod.Namespace, c.args.Pod.Name, c.args.Pod.UID = args.PodNamespace, args.PodName, args.PodUID
+	c.args.Pod.Namespace, c.args.Pod.Name, c.args.Pod.UID, c.node = args.PodNamespace, args.PodName, args.PodUID, args.Node
 
 	result := extenderv1.ExtenderBindingResult{}
 	if err := e.bindPod(c, &args); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-faster/jx"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"muster.dev/muster/server/wire"
 )
@@ -38,7 +39,9 @@ type call struct {
 	reply jx.Writer
 	// profile and outcome label the metrics of the call.
 	profile, outcome string
-	// binding is how long the API server took to bind the pod, 0 when it was not asked.
+	// node is the one to bind to, and binding how long the API server took, 0 when it was not
+	// asked.
+	node    string
 	binding time.Duration
 
 	buffer     bytes.Buffer
@@ -87,9 +90,9 @@ type verbs struct {
 	calls        sync.Pool
 }
 
-func newVerbs(log *slog.Logger, r prometheus.Registerer, maxBodyBytes int64, bodyTimeout time.Duration, ready func() error) *verbs {
+func newVerbs(log *slog.Logger, r prometheus.Registerer, traces trace.TracerProvider, maxBodyBytes int64, bodyTimeout time.Duration, ready func() error) *verbs {
 	return &verbs{
-		log: log, metrics: newMetrics(r), attempts: newAttempts(r), maxBodyBytes: maxBodyBytes, bodyTimeout: bodyTimeout, ready: ready,
+		log: log, metrics: newMetrics(r), attempts: newAttempts(r, traces), maxBodyBytes: maxBodyBytes, bodyTimeout: bodyTimeout, ready: ready,
 		calls: sync.Pool{New: func() any { return new(call) }},
 	}
 }
@@ -100,7 +103,7 @@ func (v *verbs) handler(verb verb) http.HandlerFunc {
 		c, _ := v.calls.Get().(*call)
 		defer v.recycle(c)
 		c.ctx, c.profile, c.outcome = r.Context(), "", outcomeOK
-		c.body, c.args.Pod, c.binding, c.left = nil, wire.Pod{}, 0, c.left[:0]
+		c.body, c.args.Pod, c.node, c.binding, c.left = nil, wire.Pod{}, "", 0, c.left[:0]
 		c.reply.Reset()
 
 		done := v.metrics.inFlight.WithLabelValues(verb.name)

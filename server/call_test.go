@@ -34,7 +34,7 @@ func serveVerb(t *testing.T, log io.Writer, maxBody int64, serve func(*call) err
 	t.Helper()
 	registry, listener := prometheus.NewRegistry(), newPipes()
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	v := newVerbs(logger, registry, maxBody, bodyTimeout, func() error { return nil })
+	v := newVerbs(logger, registry, nil, maxBody, bodyTimeout, func() error { return nil })
 	server := &http.Server{Handler: v.handler(verb{name: "verb", serve: serve})}
 	done := make(chan error)
 	go func() { done <- server.Serve(listener) }()

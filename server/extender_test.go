@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,6 +43,7 @@ type benchOptions struct {
 	client    kubernetes.Interface
 	ready     func() error
 	maxBody   int64
+	traces    trace.TracerProvider
 	assumeTTL time.Duration
 }
 
@@ -91,7 +93,7 @@ func newBench(t *testing.T, o benchOptions) *bench {
 	extender := newExtender(log, c, o.client, time.Minute, stores.profiles)
 	extender.pick = func(int) int { return 1 } // the first of equals
 	s := &Server{log: log, config: config, registry: registry, cluster: c, stores: stores, extender: extender}
-	s.verbs = newVerbs(log, registry, o.maxBody, time.Minute, o.ready)
+	s.verbs = newVerbs(log, registry, o.traces, o.maxBody, time.Minute, o.ready)
 	web := httptest.NewServer(s.router())
 	t.Cleanup(web.Close)
 	return &bench{T: t, cluster: c, server: s, url: web.URL, metrics: registry}
@@ -435,7 +437,7 @@ func TestCallsAreRefusedUntilReady(t *testing.T) {
 func TestAPanicFailsItsOwnCallOnly(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()
-	v := newVerbs(log, registry, 1000, time.Minute, func() error { return nil })
+	v := newVerbs(log, registry, nil, 1000, time.Minute, func() error { return nil })
 	web := httptest.NewServer(v.handler(verb{name: "filter", serve: func(c *call) error {
 		if string(c.body) == "boom" {
 			panic(errors.New("a bug"))

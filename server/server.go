@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/component-base/tracing"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
@@ -64,6 +65,7 @@ type Server struct {
 	extender    *Extender
 	writer      *nomination.Writer // of what is placed ahead of calls; nil without an API server
 	load        load
+	traces      tracing.TracerProvider // nil when tracing is off
 	verbs       *verbs
 	gates       *gates
 	readiness   readiness
@@ -106,7 +108,10 @@ func New(o Options) (*Server, error) {
 	if err := s.planAhead(o); err != nil {
 		return nil, err
 	}
-	s.verbs = newVerbs(o.Logger, s.registry, o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, s.readiness.serving)
+	if s.traces, err = newTraces(o.Logger, o.Config.Tracing, o.Version); err != nil {
+		return nil, err
+	}
+	s.verbs = newVerbs(o.Logger, s.registry, s.traces, o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, s.readiness.serving)
 	s.gates = newGates(o.Config, s.stores.profiles, s.registry)
 	s.http = &http.Server{
 		Handler:           s.router(),
@@ -225,6 +230,11 @@ func (s *Server) drain() {
 	if err := s.http.Shutdown(ctx); err != nil {
 		s.log.Warn("calls in flight were cut off", "error", err)
 		_ = s.http.Close() // nothing is left to be done about it
+	}
+	if s.traces != nil {
+		if err := s.traces.Shutdown(ctx); err != nil {
+			s.log.Warn("the last traces are lost", "error", err)
+		}
 	}
 }
 

@@ -55,6 +55,7 @@ func base() *MusterConfiguration {
 			GatedBy:         GatedByPolicy,
 		},
 		Load:        baseLoad(),
+		Tracing:     Tracing{SamplingRatePerMillion: 10_000},
 		Rescheduler: baseRescheduler(),
 	}
 }

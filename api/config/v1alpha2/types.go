@@ -34,6 +34,8 @@ type MusterConfiguration struct {
 	Gangs Gangs `json:"gangs"`
 	// Load is where the figures come from that LoadAware goes by.
 	Load NodeLoad `json:"load"`
+	// Tracing sends traces of scheduling to an OpenTelemetry collector.
+	Tracing Tracing `json:"tracing"`
 	// Rescheduler is what 'muster reschedule' does.
 	Rescheduler Rescheduler `json:"rescheduler"`
 	// Profiles say how the pods of each scheduler name are treated. A pod belongs
@@ -72,6 +74,17 @@ type Serving struct {
 	MaxBodyBytes int64 `json:"maxBodyBytes"`
 	// Profiling serves /debug/pprof/. Defaults to false.
 	Profiling bool `json:"profiling"`
+}
+
+// Tracing sends traces to an OpenTelemetry collector, in the fields of kube-apiserver's
+// TracingConfiguration.
+type Tracing struct {
+	// Endpoint is where the collector takes OTLP over gRPC in the clear, as in localhost:4317.
+	// Empty (default) means that there are no traces.
+	Endpoint string `json:"endpoint"`
+	// SamplingRatePerMillion is of how many in a million attempts to schedule a pod there is a
+	// trace. Defaults to 10000, one in a hundred.
+	SamplingRatePerMillion int32 `json:"samplingRatePerMillion"`
 }
 
 // TLS names the files of the server's identity. They are read again when they

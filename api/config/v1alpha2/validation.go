@@ -28,6 +28,7 @@ func (c *MusterConfiguration) Validate() field.ErrorList {
 	errs = append(errs, c.Nomination.validate(field.NewPath("nomination"))...)
 	errs = append(errs, c.Gangs.validate(field.NewPath("gangs"), c.Serving.TLS)...)
 	errs = append(errs, c.Load.validate(field.NewPath("load"), c.Profiles)...)
+	errs = append(errs, c.Tracing.validate(field.NewPath("tracing"))...)
 	errs = append(errs, c.Rescheduler.validate(field.NewPath("rescheduler"))...)
 	return append(errs, validateProfiles(field.NewPath("profiles"), c.Profiles)...)
 }
@@ -51,6 +52,20 @@ func (s Serving) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, s.TLS.validate(path.Child("tls"))...)
 	if s.MaxBodyBytes <= 0 {
 		errs = append(errs, field.Invalid(path.Child("maxBodyBytes"), s.MaxBodyBytes, "must be greater than zero"))
+	}
+	return errs
+}
+
+func (t Tracing) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if t.SamplingRatePerMillion < 0 || t.SamplingRatePerMillion > 1_000_000 {
+		errs = append(errs, field.Invalid(path.Child("samplingRatePerMillion"), t.SamplingRatePerMillion, "must be between 0 and 1000000"))
+	}
+	if t.Endpoint == "" {
+		return errs
+	}
+	if host, port, err := net.SplitHostPort(t.Endpoint); err != nil || host == "" || port == "" {
+		errs = append(errs, field.Invalid(path.Child("endpoint"), t.Endpoint, "must be host:port, such as localhost:4317"))
 	}
 	return errs
 }
