@@ -19,6 +19,7 @@ import (
 	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
+	"muster.dev/muster/rescheduler/scaleup"
 )
 
 // tick is how often it is looked what can be done about plans, besides when one changes.
@@ -43,6 +44,7 @@ type loop struct {
 	holes    *holes.Keeper
 	executor *executor.Executor
 	writer   writer
+	teller   *scaleup.Teller
 	metrics  *metrics
 	changed  chan struct{} // a plan changed
 	policies []policy.Policy
@@ -73,6 +75,7 @@ func (l *loop) run(ctx context.Context) {
 		if l.clock.Since(looked) >= l.config.Interval.Duration || count > nodes && nodes > 0 || l.ripens(looked) {
 			looked = l.clock.Now()
 			l.look(ctx)
+			l.assess(ctx)
 			l.clean(ctx)
 		}
 		nodes = count

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"muster.dev/muster/api/config/v1alpha2"
@@ -22,6 +23,7 @@ import (
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/rescheduler/policy"
+	"muster.dev/muster/rescheduler/scaleup"
 )
 
 // world is a loop over a cluster in which big fits n1 once small has moved to n2.
@@ -31,6 +33,7 @@ type world struct {
 	clock   *clocktesting.FakeClock
 	created []*v1alpha1.ReschedulingPlan
 	deleted []string
+	needs   []string // pods of which it was told that only more nodes help, and why
 }
 
 func newWorld(t *testing.T) *world {
@@ -51,6 +54,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.policies = policy.All(settings)
 	w.holes = holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: w.ring})
+	w.teller = scaleup.New(scaleup.Options{Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10)})
 	w.executor = executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Holes: w.holes})
 	w.set(node("n1", "4"), node("n2", "2"))
 	small := w.pod("small", "2")
@@ -73,6 +77,16 @@ func (w *world) Create(_ context.Context, plan *v1alpha1.ReschedulingPlan) (*v1a
 
 func (w *world) Delete(_ context.Context, plan *v1alpha1.ReschedulingPlan) error {
 	w.deleted = append(w.deleted, plan.Name)
+	return nil
+}
+
+func (w *world) SetCondition(_ context.Context, pod *corev1.Pod, condition corev1.PodCondition) error {
+	w.needs = append(w.needs, pod.Name+" "+condition.Reason)
+	return nil
+}
+
+func (w *world) RemoveCondition(_ context.Context, pod *corev1.Pod, _ corev1.PodConditionType) error {
+	w.needs = append(w.needs, pod.Name+" -")
 	return nil
 }
 

@@ -38,6 +38,7 @@ import (
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/rescheduler/policy"
+	"muster.dev/muster/rescheduler/scaleup"
 )
 
 // Options of the process. All are required.
@@ -123,6 +124,10 @@ func newProcess(o Options) (*process, error) {
 		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles, Holes: p.holes, Client: client,
 		Events: p.events.NewRecorder(scheme.Scheme, reporter), Metrics: executor.NewMetrics(registry), Rules: p.loop.rules, Limits: p.loop.limits,
 	})
+	p.loop.teller = scaleup.New(scaleup.Options{
+		Logger: o.Logger, Registerer: registry, Clock: clock.RealClock{}, Cluster: c, Client: scaleup.NewClient(p.client.CoreV1().RESTClient()),
+		Events: p.events.NewRecorder(scheme.Scheme, reporter), Requests: p.requests(objects),
+	})
 	handled, err := p.readUsage(o, c, registry)
 	if err != nil {
 		return nil, err
@@ -159,6 +164,15 @@ func (p *process) readUsage(o Options, c *cluster.Cluster, registry prometheus.R
 		handled[slov1alpha1.NodeMetrics()] = nodeMetrics.Handler(p.usage.Watched)
 	}
 	return handled, err
+}
+
+// requests ask for nodes, if that is configured.
+func (p *process) requests(objects dynamic.Interface) *scaleup.Requests {
+	settings := p.config.Rescheduler.ScaleUp.ProvisioningRequest
+	if !settings.Enabled {
+		return nil
+	}
+	return scaleup.NewRequests(p.log, p.client, objects, settings.ClassName)
 }
 
 // newProfiles makes those of the configuration, as the extender does. Kube-scheduler's scores

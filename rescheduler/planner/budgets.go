@@ -16,6 +16,8 @@ type Budgets struct {
 	PerWorkload int
 	// Selected bound pods that a selector matches.
 	Selected []SelectedBudget
+	// WhenHealthy takes PodDisruptionBudgets for what they allow once all their pods are healthy.
+	WhenHealthy bool
 	// IgnoreDisruptionBudgets leaves PodDisruptionBudgets out. The API server does not.
 	IgnoreDisruptionBudgets bool
 }
@@ -57,8 +59,12 @@ func newLedger(b Budgets, snap *cluster.Snapshot) *ledger {
 	for name, object := range snap.DisruptionBudgets.All() {
 		// Unlike for preemption, an empty selector is one of all pods (policy/v1).
 		if selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector); err == nil {
+			allowed := object.Status.DisruptionsAllowed
+			if b.WhenHealthy {
+				allowed = max(allowed, object.Status.ExpectedPods-object.Status.DesiredHealthy)
+			}
 			l.disruption[name.Namespace] = append(l.disruption[name.Namespace], disruptionBudget{
-				account: account{kind: "PodDisruptionBudget", name: name.String()}, selector: selector, allowed: object.Status.DisruptionsAllowed,
+				account: account{kind: "PodDisruptionBudget", name: name.String()}, selector: selector, allowed: allowed,
 			})
 		}
 	}

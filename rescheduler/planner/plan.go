@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"time"
 
 	"muster.dev/muster/cluster"
@@ -67,6 +68,8 @@ type Placement struct {
 type Refusal struct {
 	// Name is that of the group, the node or the pod.
 	Name string
+	// Pods are those of the group.
+	Pods []*cluster.Pod
 	// Reason is one of the constants whose names begin with Reason.
 	Reason string
 	// Details count what is behind it: nodes by what is against them, pods by what protects
@@ -74,11 +77,32 @@ type Refusal struct {
 	Details []Detail
 }
 
+// String is as in "no other place was found: 2 nodes: …; 3 pods: …".
+func (r *Refusal) String() string {
+	words := r.Reason
+	for i, detail := range r.Details {
+		words += []string{": ", "; "}[min(i, 1)] + detail.String()
+	}
+	return words
+}
+
 // Detail is a constant reason, and of how many nodes or pods it is true.
 type Detail struct {
 	Reason string
 	Nodes  int
 	Pods   int
+}
+
+// String is as in "3 pods: it has local storage".
+func (d Detail) String() string {
+	count, what := d.Nodes, "node"
+	if d.Pods > 0 {
+		count, what = d.Pods, "pod"
+	}
+	if count != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s: %s", count, what, d.Reason)
 }
 
 // Reasons why a group gets no place, or a pod no other one.

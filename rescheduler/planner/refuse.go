@@ -9,7 +9,7 @@ import (
 
 // refuse says why a group gets no place.
 func (s *search) refuse(g *group) Refusal {
-	r := Refusal{Name: g.Name}
+	r := Refusal{Name: g.Name, Pods: g.Pods}
 	for _, at := range g.items {
 		if i := &s.items[at]; i.at < 0 {
 			s.explain(&r, i)

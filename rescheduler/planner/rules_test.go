@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -81,7 +82,7 @@ func TestWhatStandsInTheWayIsCounted(t *testing.T) {
 	want := []Refusal{{Name: "default/p-1", Reason: ReasonProtected, Details: []Detail{
 		{Reason: "Insufficient cpu", Nodes: 1}, {Reason: ReasonNoController, Pods: 2}, {Reason: ReasonDaemonSetPod, Pods: 1},
 	}}}
-	if diff := cmp.Diff(want, s.problem(t).MakeRoom(s.groups()).Unplaced); diff != "" {
+	if diff := cmp.Diff(want, s.problem(t).MakeRoom(s.groups()).Unplaced, cmpopts.IgnoreFields(Refusal{}, "Pods")); diff != "" {
 		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"muster.dev/muster/rescheduler/planner"
 )
 
 // table prints a plan for people.
@@ -78,14 +80,7 @@ func refused(out io.Writer, header string, all []refusal) {
 
 // String is as in "3 pods: it has local storage".
 func (d detail) String() string {
-	count, what := d.Nodes, "node"
-	if d.Pods > 0 {
-		count, what = d.Pods, "pod"
-	}
-	if count != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s: %s", count, what, d.Reason)
+	return planner.Detail{Reason: d.Reason, Nodes: d.Nodes, Pods: d.Pods}.String()
 }
 
 func (d *document) summary(out io.Writer) {

@@ -29,6 +29,8 @@ type Rescheduler struct {
 	MakeRoom MakeRoomPolicy `json:"makeRoom"`
 	// Coalesce moves pods so that nodes become empty.
 	Coalesce CoalescePolicy `json:"coalesce"`
+	// ScaleUp is what is done about pods for which only more nodes help.
+	ScaleUp ScaleUp `json:"scaleUp"`
 	// Evictable says which pods may be moved.
 	Evictable Evictable `json:"evictable"`
 	// Budgets bound the disruption, besides PodDisruptionBudgets.
@@ -49,6 +51,22 @@ type CoalescePolicy struct {
 	Enabled bool `json:"enabled"`
 	// MaxNodes is how many nodes a plan empties at most. Defaults to 1.
 	MaxNodes int32 `json:"maxNodes"`
+}
+
+// ScaleUp is what is done about pods for which moving others was shown not to make room, besides
+// to say so of them. It needs makeRoom.
+type ScaleUp struct {
+	// ProvisioningRequest asks a cluster autoscaler for nodes.
+	ProvisioningRequest ProvisioningRequest `json:"provisioningRequest"`
+}
+
+// ProvisioningRequest asks a cluster autoscaler for nodes, by an object of
+// autoscaling.x-k8s.io/v1 for each pod or gang.
+type ProvisioningRequest struct {
+	// Enabled turns it on. Defaults to false.
+	Enabled bool `json:"enabled"`
+	// ClassName is the provisioning class. Defaults to check-capacity.autoscaling.x-k8s.io.
+	ClassName string `json:"className"`
 }
 
 // Evictable says which pods may be moved. Never moved are static pods, pods of DaemonSets,
@@ -141,6 +159,7 @@ func baseRescheduler() Rescheduler {
 		ReplacementTimeout: metav1.Duration{Duration: 2 * time.Minute},
 		MakeRoom:           MakeRoomPolicy{Enabled: true, PendingFor: metav1.Duration{Duration: time.Minute}},
 		Coalesce:           CoalescePolicy{MaxNodes: 1},
+		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "check-capacity.autoscaling.x-k8s.io"}},
 		Budgets: DisruptionBudgets{
 			Rate: EvictionRate{Evictions: 20, Per: metav1.Duration{Duration: time.Hour}}, PerPlan: 10, PerWorkload: 1,
 			WorkloadCoolDown: metav1.Duration{Duration: 10 * time.Minute}, NodeCoolDown: metav1.Duration{Duration: time.Minute},

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
@@ -22,8 +23,17 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 	}
 	errs = append(errs, notNegative(path.Child("makeRoom", "pendingFor"), r.MakeRoom.PendingFor)...)
 	errs = append(errs, notBelowZero(path.Child("coalesce", "maxNodes"), r.Coalesce.MaxNodes)...)
+	errs = append(errs, r.ScaleUp.validate(path.Child("scaleUp"))...)
 	errs = append(errs, r.Evictable.validate(path.Child("evictable"))...)
 	return append(errs, r.Budgets.validate(path.Child("budgets"))...)
+}
+
+func (s ScaleUp) validate(path *field.Path) (errs field.ErrorList) {
+	at, name := path.Child("provisioningRequest", "className"), s.ProvisioningRequest.ClassName
+	for _, problem := range validation.IsDNS1123Subdomain(name) {
+		errs = append(errs, field.Invalid(at, name, problem))
+	}
+	return errs
 }
 
 func (e Evictable) validate(path *field.Path) field.ErrorList {

@@ -1,0 +1,15 @@
+// Package scaleup tells that only more nodes would help: of pods that wait, and for which moving
+// others was shown not to make room.
+//
+// A [Teller] says so in a condition and an event of each such pod and in a metric, and by choice
+// asks a cluster autoscaler for nodes, in a ProvisioningRequest for each pod or gang:
+//
+//	plan without budgets ─ Judge → Verdict ─ Tell → conditions, events, ProvisioningRequests
+//
+// It remembers nothing that the API server does not: what was told of a pod stands on the pod,
+// and a request is known by its name.
+//
+// kube-scheduler tries a pod again that an extender has refused when anything on it changes, its
+// status included. So a condition is written once for each change of its reason, and its
+// message is that of the moment.
+package scaleup

@@ -1,0 +1,214 @@
+package scaleup
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/rescheduler/planner"
+)
+
+// ProvisioningRequests is the resource by which cluster autoscalers are asked for nodes.
+func ProvisioningRequests() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "autoscaling.x-k8s.io", Version: "v1", Resource: "provisioningrequests"}
+}
+
+// labelOurs is on all that Requests make.
+const labelOurs = "rescheduling.muster.dev/scale-up"
+
+// maxPodSets is how many a ProvisioningRequest may have.
+const maxPodSets = 32
+
+// Requests asks a cluster autoscaler for nodes: by one ProvisioningRequest for each pod or gang
+// that needs some, and a PodTemplate for each kind of pods in it. They belong to the pod or the
+// PodGroup, so they go with it, and are deleted when none of the pods waits any more. To ask for
+// the same again does nothing, since their names come from the UID of what they are for.
+//
+// It belongs to one goroutine.
+type Requests struct {
+	log     *slog.Logger
+	core    kubernetes.Interface
+	objects dynamic.Interface
+	class   string
+	absent  bool // the cluster does not know ProvisioningRequests, as was said
+}
+
+// NewRequests asks by requests of a provisioning class.
+func NewRequests(log *slog.Logger, core kubernetes.Interface, objects dynamic.Interface, class string) *Requests {
+	return &Requests{log: log, core: core, objects: objects, class: class}
+}
+
+// reconcile makes the requests for groups that need nodes, and deletes those of which no pod
+// waits.
+func (r *Requests) reconcile(ctx context.Context, c *cluster.Cluster, needs []planner.Refusal) {
+	list, err := r.objects.Resource(ProvisioningRequests()).List(ctx, metav1.ListOptions{LabelSelector: labelOurs})
+	if !r.known(err) {
+		return
+	}
+	snap, waiting, there := c.Snapshot(), sets.New[string](), sets.New[string]()
+	for _, pod := range pending(c) {
+		waiting.Insert(pod.Namespace + "/" + subjectOf(snap, pod).name)
+	}
+	for i := range list.Items {
+		request := &list.Items[i]
+		name := request.GetNamespace() + "/" + request.GetName()
+		there.Insert(name)
+		if !waiting.Has(name) {
+			r.said(r.delete(ctx, request), "cannot delete a ProvisioningRequest", name)
+		}
+	}
+	for i := range needs {
+		pods := needs[i].Pods
+		subject := subjectOf(snap, pods[0])
+		if name := pods[0].Namespace + "/" + subject.name; !there.Has(name) {
+			r.said(r.create(ctx, subject, pods), "cannot create a ProvisioningRequest", name)
+		}
+	}
+}
+
+// known says that the cluster has ProvisioningRequests, by the error of listing them. That it has
+// none is said once.
+func (r *Requests) known(err error) bool {
+	switch {
+	case apierrors.IsNotFound(err):
+		if !r.absent {
+			r.log.Warn("no nodes are asked for: the cluster does not know ProvisioningRequests", "resource", ProvisioningRequests().String())
+		}
+		r.absent = true
+		return false
+	case err != nil:
+		r.log.Warn("cannot list ProvisioningRequests", "err", err)
+		return false
+	}
+	if r.absent {
+		r.log.Info("nodes are asked for from now on: the cluster knows ProvisioningRequests")
+	}
+	r.absent = false
+	return true
+}
+
+func (r *Requests) said(err error, what, request string) {
+	if err != nil {
+		r.log.Warn(what, "request", request, "err", err)
+	}
+}
+
+// subject is what a request is for.
+type subject struct {
+	name   string // of the request
+	owners []metav1.OwnerReference
+}
+
+// subjectOf is the pod, or its gang. A gang without an object has no UID: its name stands for it,
+// and its pods own what is made for it.
+func subjectOf(snap *cluster.Snapshot, pod *cluster.Pod) subject {
+	key, member := gang.Of(pod.Pod)
+	if !member {
+		return subject{"muster-" + string(pod.UID), []metav1.OwnerReference{ownerOf(pod)}}
+	}
+	if apiGroup := v1alpha1.APIGroupOf(key.Label); apiGroup != "" {
+		if object, found := snap.Custom(v1alpha1.ResourceOf(apiGroup)).Get(key.NamespacedName); found {
+			return subject{"muster-" + string(object.GetUID()), []metav1.OwnerReference{{
+				APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Name: object.GetName(), UID: object.GetUID(),
+			}}}
+		}
+	}
+	return subject{name: fmt.Sprintf("muster-%x", sha256.Sum224([]byte(key.Label+"/"+key.Name)))}
+}
+
+func ownerOf(pod *cluster.Pod) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}
+}
+
+// create makes a request and what it refers to. The templates come first: a request must not be
+// seen without them.
+func (r *Requests) create(ctx context.Context, s subject, pods []*cluster.Pod) error {
+	if s.owners == nil {
+		for _, pod := range pods {
+			s.owners = append(s.owners, ownerOf(pod))
+		}
+	}
+	kinds := kindsOf(pods)
+	if len(kinds) > maxPodSets {
+		return fmt.Errorf("the pods are of %d kinds, and a ProvisioningRequest has at most %d", len(kinds), maxPodSets)
+	}
+	options := metav1.CreateOptions{FieldManager: nomination.FieldManager}
+	meta := metav1.ObjectMeta{Namespace: pods[0].Namespace, Labels: map[string]string{labelOurs: "true"}, OwnerReferences: s.owners}
+	var podSets []any
+	for i, kind := range kinds {
+		template := &corev1.PodTemplate{ObjectMeta: *meta.DeepCopy(), Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: kind.example.Labels, Annotations: kind.example.Annotations},
+			Spec:       kind.example.Spec,
+		}}
+		template.Name = fmt.Sprintf("%s-%d", s.name, i)
+		if _, err := r.core.CoreV1().PodTemplates(template.Namespace).Create(ctx, template, options); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create PodTemplate %s: %w", template.Name, err)
+		}
+		podSets = append(podSets, map[string]any{"count": kind.count, "podTemplateRef": map[string]any{"name": template.Name}})
+	}
+	request := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"provisioningClassName": r.class, "podSets": podSets}}}
+	request.SetAPIVersion(ProvisioningRequests().GroupVersion().String())
+	request.SetKind("ProvisioningRequest")
+	request.SetNamespace(meta.Namespace)
+	request.SetName(s.name)
+	request.SetLabels(meta.Labels)
+	request.SetOwnerReferences(meta.OwnerReferences)
+	_, err := r.objects.Resource(ProvisioningRequests()).Namespace(meta.Namespace).Create(ctx, request, options)
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	r.log.Info("asked for nodes", "request", meta.Namespace+"/"+s.name, "class", r.class, "pods", len(pods))
+	return nil
+}
+
+// kind is pods that a scheduler cannot tell apart by their specs.
+type kind struct {
+	example *cluster.Pod
+	count   int64
+}
+
+func kindsOf(pods []*cluster.Pod) (kinds []*kind) {
+next:
+	for _, pod := range pods {
+		for _, known := range kinds {
+			if equality.Semantic.DeepEqual(known.example.Spec, pod.Spec) {
+				known.count++
+				continue next
+			}
+		}
+		kinds = append(kinds, &kind{example: pod, count: 1})
+	}
+	return kinds
+}
+
+// delete deletes a request, after what it refers to: else nobody would know that any more.
+func (r *Requests) delete(ctx context.Context, request *unstructured.Unstructured) error {
+	podSets, _, _ := unstructured.NestedSlice(request.Object, "spec", "podSets")
+	for _, podSet := range podSets {
+		fields, _ := podSet.(map[string]any)
+		name, _, _ := unstructured.NestedString(fields, "podTemplateRef", "name")
+		if err := r.core.CoreV1().PodTemplates(request.GetNamespace()).Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete PodTemplate %s: %w", name, err)
+		}
+	}
+	err := r.objects.Resource(ProvisioningRequests()).Namespace(request.GetNamespace()).Delete(ctx, request.GetName(), metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

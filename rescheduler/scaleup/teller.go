@@ -1,0 +1,180 @@
+package scaleup
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/rescheduler/planner"
+)
+
+// ConditionRearrangingHelps is the type of the condition of a pod that says, with status False,
+// that moving other pods would not give it room. It is taken off when that is not so any more,
+// and when the pod has a node.
+const ConditionRearrangingHelps corev1.PodConditionType = "muster.dev/RearrangingHelps"
+
+// Reasons of the condition.
+const (
+	ReasonNoNodeFits       = "NoNodeFits"       // no node could take the pod, however empty
+	ReasonTooLittleMovable = "TooLittleMovable" // too little may be moved where it could run
+	ReasonNoOtherPlace     = "NoOtherPlace"     // what would have to move has no other place
+)
+
+// eventReason is what the event of a pod is called.
+const eventReason = "RearrangingDoesNotHelp"
+
+// maxWrites bounds the conditions that are written in one go, which plans have to wait for.
+const maxWrites = 50
+
+// Client writes conditions of pods.
+type Client interface {
+	// SetCondition sets a condition of a pod of that UID.
+	SetCondition(ctx context.Context, pod *corev1.Pod, condition corev1.PodCondition) error
+	// RemoveCondition takes the condition of a type off a pod of that UID.
+	RemoveCondition(ctx context.Context, pod *corev1.Pod, of corev1.PodConditionType) error
+}
+
+// Options of a Teller. All are required but Requests.
+type Options struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Clock      clock.PassiveClock
+	Cluster    *cluster.Cluster
+	Client     Client
+	Events     events.EventRecorder
+	// Requests asks for nodes; nil when nobody is to be asked.
+	Requests *Requests
+}
+
+// Teller tells of which pods only more nodes would help. It belongs to one goroutine.
+type Teller struct {
+	Options
+
+	pods *prometheus.GaugeVec
+	told map[types.UID]string // reasons that were written and that the watch has not shown yet
+}
+
+// New returns a Teller that has told nothing yet.
+func New(o Options) *Teller {
+	t := &Teller{Options: o, told: map[types.UID]string{}, pods: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "muster_rescheduling_pods_needing_nodes",
+		Help: "Pods that wait although moving others was shown not to make room for them, by reason: only more nodes help.",
+	}, []string{"reason"})}
+	o.Registerer.MustRegister(t.pods)
+	return t
+}
+
+// Tell makes the pods say what a verdict says. What cannot be written now is written the next
+// time.
+func (t *Teller) Tell(ctx context.Context, v Verdict) {
+	needs, unknown := map[types.UID]*planner.Refusal{}, sets.New[types.UID]()
+	t.pods.Reset()
+	for i := range v.Needs {
+		for _, pod := range v.Needs[i].Pods {
+			needs[pod.UID] = &v.Needs[i]
+		}
+		t.pods.WithLabelValues(reasonOf(&v.Needs[i])).Add(float64(len(v.Needs[i].Pods)))
+	}
+	for i := range v.Unknown {
+		for _, pod := range v.Unknown[i].Pods {
+			unknown.Insert(pod.UID)
+		}
+	}
+	writes, seen := 0, sets.New[types.UID]()
+	for _, pod := range t.concerned() {
+		seen.Insert(pod.UID)
+		if unknown.Has(pod.UID) || writes == maxWrites {
+			continue
+		}
+		wanted := ""
+		if need := needs[pod.UID]; need != nil {
+			wanted = reasonOf(need)
+		}
+		if wanted == t.said(pod) {
+			continue
+		}
+		writes++
+		if err := t.write(ctx, pod, needs[pod.UID]); err != nil && !nomination.Outdated(err) {
+			t.Logger.Warn("cannot write a condition of a pod", "pod", pod.Namespace+"/"+pod.Name, "err", err)
+			break
+		}
+		t.told[pod.UID] = wanted
+	}
+	for uid := range t.told {
+		if !seen.Has(uid) {
+			delete(t.told, uid)
+		}
+	}
+	if t.Requests != nil {
+		t.Requests.reconcile(ctx, t.Cluster, v.Needs)
+	}
+}
+
+// concerned are the pods that wait, and those on nodes of which it was told that they did.
+func (t *Teller) concerned() []*cluster.Pod {
+	pods := pending(t.Cluster)
+	for node := range t.Cluster.Snapshot().Nodes() {
+		for _, pod := range node.Pods {
+			if shown(pod) != "" || t.told[pod.UID] != "" {
+				pods = append(pods, pod)
+			}
+		}
+	}
+	return pods
+}
+
+func pending(c *cluster.Cluster) (pods []*cluster.Pod) {
+	stop := c.FollowPending(func(event cluster.PodEvent) {
+		if event.Pod != nil {
+			pods = append(pods, event.Pod)
+		}
+	})
+	stop()
+	return pods
+}
+
+// said is the reason that a pod gives, or will when the watch has caught up; "" for none.
+func (t *Teller) said(pod *cluster.Pod) string {
+	told, outstanding := t.told[pod.UID]
+	if !outstanding {
+		return shown(pod)
+	}
+	if told == shown(pod) {
+		delete(t.told, pod.UID)
+	}
+	return told
+}
+
+// shown is the reason of the condition of a pod, "" when it has none.
+func shown(pod *cluster.Pod) string {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == ConditionRearrangingHelps {
+			return c.Reason
+		}
+	}
+	return ""
+}
+
+// write has a pod say that it needs nodes, or nothing when need is nil.
+func (t *Teller) write(ctx context.Context, pod *cluster.Pod, need *planner.Refusal) error {
+	if need == nil {
+		return t.Client.RemoveCondition(ctx, pod.Pod, ConditionRearrangingHelps)
+	}
+	condition := corev1.PodCondition{
+		Type: ConditionRearrangingHelps, Status: corev1.ConditionFalse, Reason: reasonOf(need), Message: message(pod, need),
+	}
+	condition.LastTransitionTime.Time = t.Clock.Now()
+	if err := t.Client.SetCondition(ctx, pod.Pod, condition); err != nil {
+		return err
+	}
+	t.Events.Eventf(pod.Pod, nil, corev1.EventTypeWarning, eventReason, "Rescheduling", "%s", condition.Message)
+	return nil
+}
