@@ -3,6 +3,7 @@ package rescheduler
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"strconv"
 	"testing"
@@ -75,6 +76,11 @@ func newLab(t *testing.T, mode v1alpha1.Mode, selection muster.Selection) *lab {
 	l.eventually("small runs", func() error { return isOn(l.small(), "n1") })
 	l.createNode("n2", "2")
 	return l
+}
+
+// configure changes the configuration of reschedulers that are started from now on.
+func (l *lab) configure(settings map[string]any) {
+	maps.Copy(l.options.Config["rescheduler"].(map[string]any), settings)
 }
 
 func (l *lab) reschedule() {

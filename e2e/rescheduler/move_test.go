@@ -49,7 +49,7 @@ func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T
 			if got := plan.Status.Steps[0]; plan.Status.Moved != "1/1" || got.Node != "n2" || got.Replacement == nil || got.Replacement.UID != l.small().UID {
 				t.Errorf("the plan ended as %+v", plan.Status)
 			}
-			l.eventually("an event on the pod", func() error { return l.told(before.UID) })
+			l.eventually("an event on the pod", func() error { return l.told(before.UID, "Rescheduled") })
 		})
 	}
 }
@@ -136,14 +136,14 @@ func (l *lab) neverBound(names ...string) {
 	}
 }
 
-// told says whether there is an event about a pod that was evicted.
-func (l *lab) told(uid types.UID) error {
+// told says whether there is an event about a pod, of a reason.
+func (l *lab) told(uid types.UID, reason string) error {
 	events, err := l.client.EventsV1().Events(namespace).List(l.Context(), metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	for _, event := range events.Items {
-		if event.Regarding.UID == uid && event.Reason == "Rescheduled" {
+		if event.Regarding.UID == uid && event.Reason == reason {
 			return nil
 		}
 	}

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"muster.dev/muster/cluster"
@@ -79,11 +80,14 @@ type Refusal struct {
 
 // String is as in "no other place was found: 2 nodes: …; 3 pods: …".
 func (r *Refusal) String() string {
-	words := r.Reason
-	for i, detail := range r.Details {
-		words += []string{": ", "; "}[min(i, 1)] + detail.String()
+	if len(r.Details) == 0 {
+		return r.Reason
 	}
-	return words
+	var details []string
+	for _, detail := range r.Details {
+		details = append(details, detail.String())
+	}
+	return r.Reason + ": " + strings.Join(details, "; ")
 }
 
 // Detail is a constant reason, and of how many nodes or pods it is true.

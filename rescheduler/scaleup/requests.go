@@ -69,14 +69,20 @@ func (r *Requests) reconcile(ctx context.Context, c *cluster.Cluster, needs []pl
 		name := request.GetNamespace() + "/" + request.GetName()
 		there.Insert(name)
 		if !waiting.Has(name) {
-			r.said(r.delete(ctx, request), "cannot delete a ProvisioningRequest", name)
+			if err := r.delete(ctx, request); err != nil {
+				r.log.Warn("cannot delete a ProvisioningRequest", "request", name, "err", err)
+			}
 		}
 	}
 	for i := range needs {
 		pods := needs[i].Pods
 		subject := subjectOf(snap, pods[0])
-		if name := pods[0].Namespace + "/" + subject.name; !there.Has(name) {
-			r.said(r.create(ctx, subject, pods), "cannot create a ProvisioningRequest", name)
+		name := pods[0].Namespace + "/" + subject.name
+		if there.Has(name) {
+			continue
+		}
+		if err := r.create(ctx, subject, pods); err != nil {
+			r.log.Warn("cannot create a ProvisioningRequest", "request", name, "err", err)
 		}
 	}
 }
@@ -100,12 +106,6 @@ func (r *Requests) known(err error) bool {
 	}
 	r.absent = false
 	return true
-}
-
-func (r *Requests) said(err error, what, request string) {
-	if err != nil {
-		r.log.Warn(what, "request", request, "err", err)
-	}
 }
 
 // subject is what a request is for.
