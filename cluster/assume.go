@@ -92,7 +92,7 @@ func (c *Cluster) Renew(uid types.UID) {
 func (c *Cluster) Release(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unexpect(uid)
+	c.unexpect(uid, "")
 	if _, ok := c.assumed[uid]; ok {
 		c.settle(uid, outcomeReleased)
 		c.take(uid)

@@ -39,6 +39,7 @@ type Cluster struct {
 
 	mu         sync.Mutex // serialises writers; guards everything below
 	generation uint64
+	freed      uint64 // the last generation of a change that freed room unseen
 	journal    journal
 
 	nodes        nodeTableWriter
@@ -117,6 +118,7 @@ func (c *Cluster) publish() *Snapshot {
 	}
 	next := &Snapshot{
 		Generation:    c.generation,
+		Freed:         c.freed,
 		ResourceNames: c.names,
 		nodes:         c.nodes.publish(),
 		journal:       c.journal,

@@ -22,7 +22,7 @@ type expectation struct {
 func (c *Cluster) Expect(pod *Pod, node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unexpect(pod.UID)
+	c.unexpect(pod.UID, node)
 	on := c.node(node)
 	if _, placed := c.placed[pod.UID]; placed || on == nil {
 		return
@@ -39,7 +39,7 @@ func (c *Cluster) Expect(pod *Pod, node string) {
 func (c *Cluster) Unexpect(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unexpect(uid)
+	c.unexpect(uid, "")
 }
 
 // disappoint ends an expectation of which nothing came in time.
@@ -47,12 +47,12 @@ func (c *Cluster) disappoint(e *expectation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.expected[e.pod.UID] == e {
-		c.unexpect(e.pod.UID)
+		c.unexpect(e.pod.UID, "")
 	}
 }
 
-// unexpect is Unexpect for who holds the lock.
-func (c *Cluster) unexpect(uid types.UID) {
+// unexpect is Unexpect for who holds the lock, of a pod that comes to a node, "" for none.
+func (c *Cluster) unexpect(uid types.UID, comesTo string) {
 	e := c.expected[uid]
 	if e == nil {
 		return
@@ -66,4 +66,7 @@ func (c *Cluster) unexpect(uid types.UID) {
 	next := *on
 	next.Expected = slices.DeleteFunc(slices.Clone(on.Expected), func(p *Pod) bool { return p == e.pod })
 	c.replace(&next, AspectExpected)
+	if e.node != comesTo {
+		c.freed = c.generation
+	}
 }

@@ -25,6 +25,7 @@ func (c *Cluster) setPod(object *corev1.Pod) {
 		}
 		return
 	}
+	passedBy := c.passesBy(pod)
 	c.removePending(object.UID, object.Spec.NodeName)
 	if a := c.assumed[object.UID]; a != nil {
 		outcome := outcomeConfirmed
@@ -34,11 +35,14 @@ func (c *Cluster) setPod(object *corev1.Pod) {
 		c.settle(object.UID, outcome)
 	}
 	c.put(pod, object.Spec.NodeName)
+	if passedBy {
+		c.freed = c.generation
+	}
 }
 
 // removePod applies that a pod is gone or finished.
 func (c *Cluster) removePod(uid types.UID) {
-	c.unexpect(uid)
+	c.unexpect(uid, "")
 	c.podFollowers.tell(PodState{UID: uid})
 	c.removePending(uid, "")
 	c.settle(uid, outcomeRefuted)
@@ -47,7 +51,7 @@ func (c *Cluster) removePod(uid types.UID) {
 
 // put makes a pod count on a node, and nowhere else.
 func (c *Cluster) put(pod *Pod, name string) {
-	c.unexpect(pod.UID)
+	c.unexpect(pod.UID, name)
 	var aspects Aspect
 	before, counted := c.placed[pod.UID]
 	if _, dated := pod.True(corev1.PodScheduled); !dated {
@@ -89,6 +93,7 @@ func (c *Cluster) take(uid types.UID) {
 	delete(c.placed, uid)
 	if node := c.node(at.node); node != nil {
 		c.replace(node.WithoutPod(uid), podAspects(at.pod))
+		c.left(at)
 		return
 	}
 	delete(c.orphans[at.node], uid)

@@ -9,6 +9,9 @@ import (
 type Snapshot struct {
 	// Generation counts the changes of the cluster since the start.
 	Generation uint64
+	// Freed is the last generation at which room became free of which the API server shows nothing,
+	// 0 for none: kube-scheduler does not try those again that were refused for want of it.
+	Freed uint64
 	// ResourceNames explains the scalar indexes of every Resources in here.
 	ResourceNames *ResourceNames
 	// NodeNames are the names of the nodes and their indexes.

@@ -1,0 +1,21 @@
+package cluster
+
+// Room is freed unseen when a pod ceases to count on a node where the API server never showed it:
+// an assumption that is released, expires, moves or is refuted, room that was held, a pod that was
+// expected. All of these come through here, whoever ends them and why, so that none is missing in
+// [Snapshot.Freed]. A pod that the watch showed on its node goes for kube-scheduler as well.
+
+// left notes that a pod no longer counts on the node where it did.
+func (c *Cluster) left(at place) {
+	if at.pod.Spec.NodeName != at.node {
+		c.freed = c.generation
+	}
+}
+
+// passesBy says that a pod is bound to another node than it was nominated to: kube-scheduler kept
+// room for it there, and tells nobody that it does no more (deletePodFromSchedulingQueue in
+// pkg/scheduler/eventhandlers.go).
+func (c *Cluster) passesBy(bound *Pod) bool {
+	was := c.pending[bound.UID]
+	return was != nil && was.Status.NominatedNodeName != "" && was.Status.NominatedNodeName != bound.Spec.NodeName
+}
