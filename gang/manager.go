@@ -79,18 +79,17 @@ type Manager struct {
 	inbox    inbox
 	gates    configv1alpha2.GangGates
 
-	mu         sync.Mutex // taken before the locks of classes and of the cluster
-	groups     map[Key]*group
-	groupOf    map[types.UID]*group
-	unseen     map[types.UID]time.Time // members that the scheduler asked about before the watch showed them, and when
-	renewed    time.Time               // assumptions, the last time
-	looksAt    int                     // how many nodes the scheduler last asked about for a member that was not nominated
-	strays     map[types.UID]*member   // pods of no group that have the gate
-	bystanders bystanders
-	denied     *denials
-	changed    sets.Set[Key]                  // besides groups that are dirty
-	tables     map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
-	seed       uint64                         // of the next plan
+	mu      sync.Mutex // taken before the locks of classes and of the cluster
+	groups  map[Key]*group
+	groupOf map[types.UID]*group
+	unseen  map[types.UID]time.Time // members that the scheduler asked about before the watch showed them, and when
+	renewed time.Time               // assumptions, the last time
+	looksAt int                     // how many nodes the scheduler last asked about for a member that was not nominated
+	strays  map[types.UID]*member   // pods of no group that have the gate
+	denied  *denials
+	changed sets.Set[Key]                  // besides groups that are dirty
+	tables  map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
+	seed    uint64                         // of the next plan
 }
 
 // New returns a Manager that knows no member until it is run.
@@ -100,8 +99,7 @@ func New(o Options) *Manager {
 		recorder: o.Recorder, epoch: o.Epoch, holes: o.Holes,
 		metrics: newMetrics(o.Registerer), profiles: o.Profiles,
 		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{}, strays: map[types.UID]*member{},
-		bystanders: bystanders{missed: sets.New[types.UID]()},
-		changed:    sets.New[Key](), tables: map[string]cluster.CustomTable{},
+		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},
 		looksAt: math.MaxInt,
 		denied:  newDenials(o.Limits.DenyTTL),
 		inbox:   inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
@@ -132,7 +130,6 @@ func (m *Manager) Run(ctx context.Context) {
 			}
 		case <-tick.C():
 			m.expire()
-			m.wakeBystanders()
 		}
 		m.planAhead()
 		m.liftGates()
@@ -250,7 +247,6 @@ func (m *Manager) giveUp(p *member, why error) {
 		m.cluster.Release(p.pod.UID)
 		p.hold.end(why)
 		m.enter(p, pending)
-		m.bystanders.gaveUp = true
 		m.withdraw(p)
 	case pending:
 		m.withdraw(p)

@@ -111,6 +111,16 @@ func (m *Manager) wakeRefused(g *group) {
 	}
 }
 
+// PlacesAlone says that a pod is placed for itself: it is of no gang, or of one that has started and
+// has no place for it.
+func (m *Manager) PlacesAlone(uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	g := m.groupOf[uid]
+	return g == nil || g.members[uid].stage == pending && m.hasStarted(g)
+}
+
 // hasStarted says that members may start one by one.
 func (m *Manager) hasStarted(g *group) bool {
 	parts, reason := m.bundle(g)

@@ -202,27 +202,27 @@ func TestAMemberThatWasRefusedBeforeItsGangStartedIsWokenAfterwards(t *testing.T
 	})
 }
 
-func TestAPodForWhichAGangLeftNoRoomIsWokenWhenTheGangGivesUp(t *testing.T) {
+func TestAPodIsPlacedForItselfUnlessItIsOfAGangThatHasYetToStart(t *testing.T) {
 	run(t, func(p *process) {
-		pods := members("g", 2, "2")
-		single := members("", 1, "3")[0]
+		gang, single := members("g", 3, "1"), members("", 1, "1")[0]
 		single.Name, single.UID, single.Labels = "single", "single", nil
-		large := single.DeepCopy()
-		large.Name, large.UID, large.Spec.Containers[0].Resources = "large", "large", members("", 1, "5")[0].Spec.Containers[0].Resources
-		p.set(node("a", "4"), podGroup("g", 2))
-		p.set(append(objects(pods), single, large)...)
+		p.set(node("a", "2"), podGroup("g", 2), single)
+		p.set(objects(gang)...)
 		p.after(time.Second)
-		p.Missed(p.cluster.PendingPod(single.UID))
-		p.Missed(p.cluster.PendingPod(large.UID))
-		p.written()
-		p.after(30 * time.Second)
-		if writes := p.written(); slices.Contains(writes, "wake single") {
-			t.Fatalf("it is woken while the gang has its places: %v", writes)
+		want := func(when string, alone ...string) {
+			t.Helper()
+			var got []string
+			for _, pod := range append(gang, single) {
+				if p.PlacesAlone(pod.UID) {
+					got = append(got, pod.Name)
+				}
+			}
+			if diff := cmp.Diff(alone, got); diff != "" {
+				t.Errorf("pods that are placed for themselves %s (-want +got):\n%s", when, diff)
+			}
 		}
-		p.delete(pods...)
-		p.after(time.Second)
-		if diff := cmp.Diff([]string{"wake single"}, p.written()); diff != "" {
-			t.Errorf("writes (-want +got):\n%s", diff)
-		}
+		want("while two members have places", "single")
+		p.start(gang[:2]...)
+		want("when the gang has started", "g-2", "single")
 	})
 }

@@ -179,9 +179,6 @@ func (e *Extender) filterSingle(c *call, profile *predicates.VerdictStore, pod *
 		c.reply.Reset()
 		return e.filterOne(c, profile, pod, "")
 	}
-	if e.gangs != nil {
-		e.gangs.Missed(pod)
-	}
 	return nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"muster.dev/muster/gang/finished"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/placement/requeue"
 	"muster.dev/muster/predicates"
 )
 
@@ -54,11 +55,21 @@ func (s *Server) planAhead(o Options) error {
 		Client: nominations, Writer: s.writer, Recorder: record.NewWriter(podGroups), Epoch: func() record.Epoch { return s.epoch },
 		Limits: limits, Holes: s.holes, Gates: o.Config.Gangs.Gates, Seed: rand.Uint64(),
 	})
+	s.requeuer = requeue.New(requeue.Options{
+		Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,
+		Alone: s.extender.isAlone, Client: nominations, Writer: s.writer, Seed: rand.Uint64(),
+	})
 	if s.finished, err = finished.Follow(s.metadata, clock.RealClock{}, s.extender.gangs.Finished); err != nil {
 		return err
 	}
 	s.readiness.synced = func() bool { return s.watcher.Synced() && s.finished.Synced() }
 	return nil
+}
+
+// isAlone says that a pod is placed for itself, and by muster: it is of no gang that has yet to start,
+// and of no group that kube-scheduler plans as one.
+func (e *Extender) isAlone(pod *cluster.Pod) bool {
+	return pod.Spec.SchedulingGroup == nil && e.gangs.PlacesAlone(pod.UID)
 }
 
 // runAhead places pods before kube-scheduler asks about them, once this process leads and

@@ -26,6 +26,7 @@ import (
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/placement/requeue"
 	"muster.dev/muster/rescheduler/holes"
 )
 
@@ -64,6 +65,7 @@ type Server struct {
 	reloader    *reloader
 	extender    *Extender
 	writer      *nomination.Writer // of what is placed ahead of calls; nil without an API server
+	requeuer    *requeue.Requeuer  // as writer
 	load        load
 	traces      tracing.TracerProvider // nil when tracing is off
 	verbs       *verbs
@@ -189,6 +191,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.writer != nil {
 		group.Go(func() error { return s.runAhead(ahead, s.writer.Run) })
 		group.Go(func() error { return s.runAhead(ahead, s.extender.gangs.Run) })
+		group.Go(func() error { return s.runAhead(ahead, s.requeuer.Run) })
 		group.Go(func() error { return s.runAhead(ahead, s.publishGangs) })
 	}
 	if s.extender.nominator != nil {

@@ -40,8 +40,26 @@ type RESTClient struct{ core rest.Interface }
 // Nominate implements [Client]. Requests are not repeated when the API server asks for
 // that: the Nominator has to know that it is busy.
 func (c *RESTClient) Nominate(ctx context.Context, pod *corev1.Pod, node string) error {
+	return c.nominate(ctx, pod, node, map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion})
+}
+
+// WakeAll has kube-scheduler try a pod again, and all others of the same or a lower priority that wait
+// for room: it is nominated to a node, and that is taken back, which is to kube-scheduler as if a pod
+// had gone from there (updatePodInSchedulingQueue in pkg/scheduler/eventhandlers.go). A nomination
+// that the pod has already is taken back.
+func (c *RESTClient) WakeAll(ctx context.Context, pod *corev1.Pod, node string) error {
+	if pod.Status.NominatedNodeName != "" {
+		return c.Nominate(ctx, pod, "")
+	}
+	if err := c.Nominate(ctx, pod, node); err != nil {
+		return err
+	}
+	return c.nominate(ctx, pod, "", map[string]any{"uid": pod.UID}) // of the version that this made
+}
+
+func (c *RESTClient) nominate(ctx context.Context, pod *corev1.Pod, node string, metadata map[string]any) error {
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
+		"metadata": metadata,
 		"status":   map[string]any{"nominatedNodeName": nullIfEmpty(node)},
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -34,6 +35,37 @@ func TestANominationIsAPatchOfTheVersionThatWasPlanned(t *testing.T) {
 			}
 			want := []string{"PATCH", "/api/v1/namespaces/default/pods/p/status?fieldManager=muster", "application/merge-patch+json", test.want}
 			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAllAreWokenByANominationThatIsTakenBack(t *testing.T) {
+	for name, test := range map[string]struct {
+		pod  *corev1.Pod
+		want []string
+	}{
+		"a pod without one": {newPod("p", "1"), []string{
+			`{"metadata":{"resourceVersion":"1","uid":"p"},"status":{"nominatedNodeName":"a"}}`,
+			`{"metadata":{"uid":"p"},"status":{"nominatedNodeName":null}}`,
+		}},
+		"a pod with one": {newPod("p", "1", nominatedTo("b")), []string{
+			`{"metadata":{"resourceVersion":"1","uid":"p"},"status":{"nominatedNodeName":null}}`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				got = append(got, string(body))
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"kind":"Pod","apiVersion":"v1"}`)
+			})
+			if err := client.WakeAll(t.Context(), test.pod, "a"); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 		})

@@ -1,0 +1,123 @@
+package requeue
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement"
+	"muster.dev/muster/predicates"
+)
+
+const (
+	// mostLookedAt is how many pods are looked at in one go.
+	mostLookedAt = 100
+	// lookTime bounds that for each profile: filter calls about pods of the same classes wait.
+	lookTime = 50 * time.Millisecond
+	// elsewhereRest is when it is looked again whether a pod is placed for itself.
+	elsewhereRest = 5 * time.Second
+)
+
+// look wakes pods that were refused and fit now, if room was freed since.
+func (r *Requeuer) look() {
+	byStore := map[*predicates.VerdictStore][]*cluster.Pod{}
+	for _, pod := range r.mine(r.due()) {
+		if store := r.profiles.Of(pod.Spec.SchedulerName); store != nil {
+			byStore[store] = append(byStore[store], pod)
+		}
+	}
+	for store, pods := range byStore {
+		r.try(store, pods)
+	}
+}
+
+// due are the pods to look at, those first that were looked at longest ago.
+func (r *Requeuer) due() []*cluster.Pod {
+	snap, now := r.cluster.Snapshot(), r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.looked = snap.Generation
+	var due []*waiter
+	for _, w := range r.waiting {
+		if w.isDue(snap.Freed, now) {
+			due = append(due, w)
+		}
+	}
+	slices.SortFunc(due, byLook)
+	pods := make([]*cluster.Pod, len(due))
+	for i, w := range due {
+		pods[i] = w.pod
+	}
+	return pods
+}
+
+// mine are the first of the pods that nobody else sees to. One that is assumed has its room: when
+// that is given up, it is freed.
+func (r *Requeuer) mine(pods []*cluster.Pod) []*cluster.Pod {
+	var mine, others []*cluster.Pod
+	for _, pod := range pods {
+		switch {
+		case len(mine) == mostLookedAt:
+		case r.cluster.Assumed(pod.UID) == "" && r.alone(pod):
+			mine = append(mine, pod)
+		default:
+			others = append(others, pod)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, pod := range others {
+		if w := r.waiting[pod.UID]; w != nil {
+			w.until = r.clock.Now().Add(elsewhereRest)
+		}
+	}
+	return mine
+}
+
+// try places pods for trial and wakes those that get a place.
+func (r *Requeuer) try(store *predicates.VerdictStore, pods []*cluster.Pod) {
+	slices.SortFunc(pods, byTurn)
+	r.seed++
+	plan := placement.New(store, pods, r.seed)
+	snap := plan.Snapshot()
+	outcome := plan.PlaceAll(pods, 0, store.Clock().Now().Add(lookTime))
+	plan.Close()
+	var deaf *placement.Place // the first of those that were woken and have not heard
+	for i := range outcome.Places {
+		place := &outcome.Places[i]
+		fits, late := place.Node >= 0, outcome.Late && place.Against == nil
+		if late {
+			continue
+		}
+		switch isDeaf := r.note(place.Pod.UID, fits, snap.Generation); {
+		case fits && !isDeaf:
+			r.wake(place.Pod)
+		case fits && deaf == nil:
+			deaf = place
+		}
+	}
+	if deaf != nil {
+		r.wakeAll(deaf.Pod, snap.Node(deaf.Node).Name)
+	}
+}
+
+// note keeps what came of trying a pod at a generation: one that fits is about to be woken, and
+// rests. It says whether it was woken already, and is deaf to that.
+func (r *Requeuer) note(uid types.UID, fits bool, generation uint64) (deaf bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.waiting[uid]
+	if w == nil {
+		return false // whoever writes will see it
+	}
+	deaf, w.since = w.heard == woken, generation
+	if fits {
+		w.restFrom(r.clock.Now())
+	}
+	if !fits || !deaf {
+		w.heard = nothing
+	}
+	return deaf
+}

@@ -1,0 +1,167 @@
+package requeue
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/predicates"
+)
+
+// Options of a Requeuer. All are required, but a seed may be 0.
+type Options struct {
+	Registerer prometheus.Registerer
+	Clock      clock.WithTicker
+	Cluster    *cluster.Cluster
+	Profiles   *predicates.Profiles
+	// Alone says that a pod is placed for itself: nobody else sees to it that it is tried.
+	Alone  func(*cluster.Pod) bool
+	Client Client
+	// Writer is run by somebody else, and may be shared.
+	Writer *nomination.Writer
+	// Seed breaks ties between nodes.
+	Seed uint64
+}
+
+// Client writes to pods.
+type Client interface {
+	// Wake has kube-scheduler try a pod again that an extender has refused.
+	Wake(ctx context.Context, pod *corev1.Pod) error
+	// WakeAll has kube-scheduler try a pod again, and all others of the same or a lower priority that
+	// wait for room. The pod fits on the node.
+	WakeAll(ctx context.Context, pod *corev1.Pod, node string) error
+}
+
+// Requeuer wakes pods. Its methods are safe for concurrent use.
+type Requeuer struct {
+	clock    clock.WithTicker
+	cluster  *cluster.Cluster
+	profiles *predicates.Profiles
+	alone    func(*cluster.Pod) bool
+	client   Client
+	writer   *nomination.Writer
+	woken    *prometheus.CounterVec
+	seed     uint64 // of the next trial; only Run uses it
+
+	mu      sync.Mutex // taken under the lock of the cluster
+	waiting map[types.UID]*waiter
+	looked  uint64 // the generation of the last look: a pod that was not there then came later
+}
+
+// Ways to wake a pod.
+const (
+	byAnnotation = "annotation"
+	byNomination = "nomination"
+)
+
+// New returns a Requeuer that does nothing until it is run.
+func New(o Options) *Requeuer {
+	r := &Requeuer{
+		clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, alone: o.Alone, client: o.Client, writer: o.Writer, seed: o.Seed,
+		waiting: map[types.UID]*waiter{},
+		woken: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_pods_woken_total",
+			Help: "Pods that kube-scheduler was asked to try again as room became free of which it hears nothing, by what was written.",
+		}, []string{"by"}),
+	}
+	for _, way := range []string{byAnnotation, byNomination} {
+		r.woken.WithLabelValues(way)
+	}
+	o.Registerer.MustRegister(r.woken)
+	return r
+}
+
+// tick is how often it is looked whether room was freed.
+const tick = time.Second
+
+// Run wakes pods until the context ends. The view of the cluster must be complete, and no other
+// process may be running one. A Requeuer can be run once.
+func (r *Requeuer) Run(ctx context.Context) {
+	replaced := r.profiles.Replaced()
+	stop := r.cluster.FollowPending(r.follow)
+	defer stop()
+	r.lookAnew()
+	ticker := r.clock.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-replaced:
+			replaced = r.profiles.Replaced()
+			r.lookAnew()
+		case <-ticker.C():
+			r.look()
+		}
+	}
+}
+
+// follow is told of pods that wait, while the cluster is locked.
+func (r *Requeuer) follow(event cluster.PodEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if event.Pod == nil {
+		delete(r.waiting, event.UID)
+		return
+	}
+	w := r.waiting[event.UID]
+	if w == nil {
+		w = &waiter{since: r.looked}
+		r.waiting[event.UID] = w
+	}
+	w.pod = event.Pod
+}
+
+// lookAnew has all pods looked at that wait now, whatever was freed.
+func (r *Requeuer) lookAnew() {
+	generation := r.cluster.Snapshot().Generation
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.looked = generation
+	for _, w := range r.waiting {
+		w.heard = unknown
+	}
+}
+
+// wake has a pod woken, by an annotation. It may be deaf to that.
+func (r *Requeuer) wake(pod *cluster.Pod) {
+	r.write(pod, byAnnotation, woken, func(ctx context.Context) error { return r.client.Wake(ctx, pod.Pod) })
+}
+
+// wakeAll has a pod woken that was deaf to an annotation, and others with it.
+func (r *Requeuer) wakeAll(pod *cluster.Pod, node string) {
+	r.write(pod, byNomination, nothing, func(ctx context.Context) error { return r.client.WakeAll(ctx, pod.Pod, node) })
+}
+
+// write has something written about a pod, unless that waits no more when its turn comes, and notes
+// what is known of the pod then.
+func (r *Requeuer) write(pod *cluster.Pod, way string, then heard, request func(context.Context) error) {
+	r.writer.Post(func(ctx context.Context) (bool, error) {
+		if r.cluster.PendingPod(pod.UID) == nil {
+			return false, nil
+		}
+		if err := request(ctx); err != nil {
+			r.hears(pod.UID, unknown)
+			return true, fmt.Errorf("wake %s/%s: %w", pod.Namespace, pod.Name, err)
+		}
+		r.hears(pod.UID, then)
+		r.woken.WithLabelValues(way).Inc()
+		return true, nil
+	})
+}
+
+func (r *Requeuer) hears(uid types.UID, what heard) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w := r.waiting[uid]; w != nil {
+		w.heard = what
+	}
+}

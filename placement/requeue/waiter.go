@@ -1,0 +1,72 @@
+package requeue
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"muster.dev/muster/cluster"
+)
+
+// waiter is a pod that waits to be scheduled.
+type waiter struct {
+	pod *cluster.Pod
+	// since is the generation of the cluster at which it was last looked at, or that before it
+	// came: what was freed up to then does not matter to it any more.
+	since uint64
+	// heard says what is known of the last wake: unless that is nothing, the pod is looked at again,
+	// whatever was freed.
+	heard heard
+	until time.Time // it rests
+	rest  time.Duration
+}
+
+// heard is what is known of a wake of a pod that waits still.
+type heard int
+
+const (
+	nothing heard = iota // there is nothing to know: there was none, or all was done
+	unknown              // it was not written, or would have been for others to write
+	woken                // it was written, and the pod may be deaf to it
+)
+
+// A pod rests after it was woken, twice as long each time. The first time is longer than
+// kube-scheduler takes for most pods, the last one a fraction of the time after which it tries a pod by
+// itself.
+const (
+	firstRest = 5 * time.Second
+	mostRest  = time.Minute
+)
+
+// restFrom has a pod rest that was woken.
+func (w *waiter) restFrom(now time.Time) {
+	w.rest = min(max(2*w.rest, firstRest), mostRest)
+	w.until = now.Add(w.rest)
+}
+
+// isDue says that a pod is to be looked at when room was last freed at a generation.
+func (w *waiter) isDue(freed uint64, now time.Time) bool {
+	return (w.heard != nothing || w.since < freed) && !now.Before(w.until) && refused(w.pod)
+}
+
+// refused says that kube-scheduler has tried a pod and put it aside.
+func refused(pod *cluster.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+	})
+}
+
+// byLook compares pods by when they were looked at, so that each has its turn.
+func byLook(a, b *waiter) int { return cmp.Or(cmp.Compare(a.since, b.since), byTurn(a.pod, b.pod)) }
+
+// byTurn compares pods by the order in which kube-scheduler takes them.
+func byTurn(a, b *cluster.Pod) int {
+	return cmp.Or(
+		cmp.Compare(corev1helpers.PodPriority(b.Pod), corev1helpers.PodPriority(a.Pod)),
+		a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
+	)
+}
