@@ -63,6 +63,9 @@ const (
 	AspectDisruptionBudget
 	// AspectCustom is any object of any custom resource.
 	AspectCustom
+	// AspectNominated is the nominated node of any pod that counts on none; see
+	// [Cluster.Nominated].
+	AspectNominated
 
 	aspectEnd
 )
@@ -76,7 +79,7 @@ func (a Aspect) String() string {
 		"allocatable", "labels", "taints", "unschedulable", "conditions", "images", "csi", "requested", "ports", "pods",
 		"podstates", "annotations", "usage", "expected",
 		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "volumeattachments",
-		"namespaces", "services", "selectors", "poddisruptionbudgets", "custom",
+		"namespaces", "services", "selectors", "poddisruptionbudgets", "custom", "nominated",
 	}
 	var set []string
 	for i, name := range names {

@@ -48,13 +48,14 @@ type Cluster struct {
 	indexChanged bool
 	free         []int32 // indexes of removed nodes
 
-	placed   map[types.UID]place           // pods on a node, assumed ones included
-	assumed  map[types.UID]*assumption     // the part of placed that the watch has not shown
-	expected map[types.UID]*expectation    // pods that are about to be placed
-	pending  map[types.UID]*Pod            // pods without a node
-	orphans  map[string]map[types.UID]*Pod // placed pods whose node is not known
-	csi      map[string]*storagev1.CSINode // by node name, known node or not
-	usage    map[string]*Usage             // as csi
+	placed    map[types.UID]place           // pods on a node, assumed ones included
+	assumed   map[types.UID]*assumption     // the part of placed that the watch has not shown
+	expected  map[types.UID]*expectation    // pods that are about to be placed
+	pending   map[types.UID]*Pod            // pods without a node
+	nominated map[types.UID]*Pod            // those of them that wait and have a nominated node
+	orphans   map[string]map[types.UID]*Pod // placed pods whose node is not known
+	csi       map[string]*storagev1.CSINode // by node name, known node or not
+	usage     map[string]*Usage             // as csi
 
 	followers    followers[PodEvent] // of pending pods
 	podFollowers followers[PodState] // of all pods
@@ -83,6 +84,7 @@ func New(o Options) *Cluster {
 		assumed:   map[types.UID]*assumption{},
 		expected:  map[types.UID]*expectation{},
 		pending:   map[types.UID]*Pod{},
+		nominated: map[types.UID]*Pod{},
 		orphans:   map[string]map[types.UID]*Pod{},
 		csi:       map[string]*storagev1.CSINode{},
 		usage:     map[string]*Usage{},

@@ -45,6 +45,7 @@ func (c *Cluster) setPending(pod *Pod) {
 	if waits(pod.Pod) {
 		event.Pod = pod
 	}
+	c.nominate(pod.UID, event.Pod)
 	c.followers.tell(event)
 }
 
@@ -54,6 +55,7 @@ func (c *Cluster) removePending(uid types.UID, node string) {
 		return
 	}
 	delete(c.pending, uid)
+	c.nominate(uid, nil)
 	c.followers.tell(PodEvent{UID: uid, Node: node})
 }
 

@@ -45,7 +45,7 @@ type Objection struct {
 // If fewer than atLeast get a node, the plan is as it was before. When the deadline is
 // past by the store's clock, it ends with what it has; without one it takes its time.
 func (p *Plan) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Outcome {
-	before := len(p.log)
+	before, kept := len(p.log), p.kept
 	outcome := Outcome{Places: make([]Place, len(pods))}
 	against := map[*batch][]Objection{}
 	for i, pod := range pods {
@@ -54,6 +54,7 @@ func (p *Plan) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Ou
 		if outcome.Late = outcome.Late || p.past(deadline); outcome.Late {
 			continue
 		}
+		p.keepPromises(pod)
 		b := p.batch(pod)
 		if place.Node = b.best(); place.Node >= 0 {
 			p.Put(pod, place.Node)
@@ -69,6 +70,7 @@ func (p *Plan) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Ou
 	outcome.Kept = outcome.Placed >= atLeast
 	if !outcome.Kept {
 		p.undo(before)
+		p.kept = kept
 	}
 	return outcome
 }

@@ -19,6 +19,10 @@ type Plan struct {
 	batches map[predicates.Class]*batch
 	nodes   []*cluster.Node // by index; nil for those that are as in the snapshot
 	log     []move          // all that happened, in its order
+	// nominated are pods of others whose room is promised to them, the most important first. So
+	// many of them are on their nodes.
+	nominated []*cluster.Pod
+	kept      int
 }
 
 // move is a pod that came to a node or went from it.
@@ -32,6 +36,9 @@ type move struct {
 // New begins a plan for pods of one profile on the present snapshot. It places none of
 // them yet, and others may be placed too. Of nodes that are equally good it takes the one
 // with the least [Misfit], and then one at random by the seed.
+//
+// Each pod is placed as if pods that are nominated to a node counted there, when their priority
+// is not lower than its own: kube-scheduler does the same.
 func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan {
 	p := &Plan{
 		store: store, kinds: newKinds(store),
@@ -60,6 +67,7 @@ func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan
 		trial.Advance(examples[class], p.snap)
 	}
 	p.nodes = make([]*cluster.Node, p.snap.IndexEnd())
+	p.nominated = nominatedBeside(store, pods)
 	begun = true
 	return p
 }
@@ -110,6 +118,7 @@ func (p *Plan) undo(length int) {
 // Place puts a pod on the best node that it fits, and returns the node's index; -1 when
 // it fits none.
 func (p *Plan) Place(pod *cluster.Pod) int32 {
+	p.keepPromises(pod)
 	b := p.batch(pod)
 	best := b.best()
 	if best >= 0 {

@@ -98,9 +98,12 @@ func (e *Evictions) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Tim
 		if outcome.Late = outcome.Late || e.plan.past(deadline); outcome.Late || outcome.Placed >= atLeast {
 			continue
 		}
-		if place.Node = e.plan.Place(pod); place.Node >= 0 {
-			e.changed = append(e.changed, place.Node)
-		} else {
+		before := len(e.plan.log)
+		place.Node = e.plan.Place(pod)
+		for _, m := range e.plan.log[before:] {
+			e.changed = append(e.changed, m.index)
+		}
+		if place.Node < 0 {
 			place.Node = e.evictFor(pod, deadline)
 		}
 		if place.Node >= 0 {
@@ -180,11 +183,16 @@ func (e *Evictions) spare() {
 	}
 }
 
-// stands says that a pod that was placed fits there, as if it were the last one to come.
+// stands says that a pod that was placed fits there, as if it were the last one to come: room
+// that is promised to less important ones is free to it.
 func (e *Evictions) stands(place Place) bool {
 	k := e.evictor(place.Pod)
 	node := e.plan.Node(place.Node)
-	fits := k.fits(node.WithoutPod(place.Pod.UID))
+	before := node.WithoutPod(place.Pod.UID)
+	for _, pod := range e.plan.keptBelow(place.Pod) {
+		before = before.WithoutPod(pod.UID)
+	}
+	fits := k.fits(before)
 	k.judgement.Suppose(node)
 	return fits
 }

@@ -8,9 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
@@ -51,6 +49,10 @@ func TestWithTheVictimsGonePodsFitWhereTheyArePlaced(t *testing.T) {
 		for i := range rapid.IntRange(0, 2).Draw(t, "budgets") {
 			set(t, c, disruptionBudget(fmt.Sprint("budget-", i), map[string]string{"app": fmt.Sprint(i)}, rapid.Int32Range(0, 2).Draw(t, "allowed")))
 		}
+		for i := range rapid.IntRange(0, 3).Draw(t, "nominated pods") {
+			pod := draw(fmt.Sprint("nominated-", i), rapid.SampledFrom([]int32{99, 100, 101}).Draw(t, "priority"))
+			set(t, c, nominated(pod, fmt.Sprint("node-", rapid.IntRange(0, nodes).Draw(t, "place"))))
+		}
 		var pods []*cluster.Pod
 		for i := range rapid.IntRange(1, 6).Draw(t, "pods") {
 			pods = append(pods, c.ResourceNames().NewPod(draw(fmt.Sprint("pod-", i), 100)))
@@ -84,6 +86,11 @@ func TestWithTheVictimsGonePodsFitWhereTheyArePlaced(t *testing.T) {
 				t.Fatalf("%s may not be evicted", victim.Pod.Name)
 			}
 			after[victim.Node] = after[victim.Node].WithoutPod(victim.Pod.UID)
+		}
+		for _, promised := range c.Nominated() {
+			if node := plan.Snapshot().NodeByName(promised.Status.NominatedNodeName); node != nil && *promised.Spec.Priority >= 100 {
+				after[node.Index] = after[node.Index].WithPod(promised)
+			}
 		}
 		for _, place := range outcome.Places {
 			if place.Node >= 0 {
@@ -215,23 +222,12 @@ func TestVictimsAreThoseThatCostLeast(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c, store := newStore(t)
 			for i := range test.nodes {
-				set(t, c, &corev1.Node{
-					ObjectMeta: metav1.ObjectMeta{Name: string(rune('a' + i))},
-					Status:     corev1.NodeStatus{Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourcePods: resource.MustParse("9")}},
-				})
-			}
-			pod := func(name, cpu string, priority int32) *corev1.Pod {
-				return &corev1.Pod{
-					ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)},
-					Spec: corev1.PodSpec{Priority: &priority, Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
-						Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
-					}}}},
-				}
+				set(t, c, nodeOf(string(rune('a'+i)), "4"))
 			}
 			for _, r := range test.running {
-				running := pod(r.name, r.cpu, r.priority)
-				running.Spec.NodeName, running.Labels = r.node, map[string]string{"app": r.app}
-				set(t, c, running)
+				pod := runningOn(asking(r.name, r.cpu, r.priority), r.node)
+				pod.Labels = map[string]string{"app": r.app}
+				set(t, c, pod)
 			}
 			if test.budgets != nil {
 				test.budgets(t, c)
@@ -242,7 +238,7 @@ func TestVictimsAreThoseThatCostLeast(t *testing.T) {
 			}
 			var pods []*cluster.Pod
 			for i := range test.pods {
-				pods = append(pods, c.ResourceNames().NewPod(pod(fmt.Sprint("pod-", i), test.cpu, 100)))
+				pods = append(pods, c.ResourceNames().NewPod(asking(fmt.Sprint("pod-", i), test.cpu, 100)))
 			}
 			plan := New(store, pods, 0)
 			defer plan.Close()

@@ -10,7 +10,6 @@ import (
 // observe follows what the watch shows of a pod. The caller holds the lock, here and
 // below.
 func (n *Nominator) observe(event cluster.PodEvent) {
-	n.note(event)
 	_, early := n.early[event.UID]
 	delete(n.early, event.UID)
 	p := n.nominees[event.UID]

@@ -54,13 +54,11 @@ type Nominator struct {
 	nominees map[types.UID]*nominee
 	early    map[types.UID]time.Time // pods that were taken up before the watch showed them, and when
 	jams     map[jam]*stuck
-	// nominated are the pending pods with a nominated node, of all profiles.
-	nominated map[types.UID]*cluster.Pod
-	arrivals  uint64
-	backlog   backlog
-	counts    [stages]int
-	posts     []*nominee // to be written, the oldest first
-	history   history
+	arrivals uint64
+	backlog  backlog
+	counts   [stages]int
+	posts    []*nominee // to be written, the oldest first
+	history  history
 }
 
 // New returns a Nominator that does nothing until it is run.
@@ -69,7 +67,7 @@ func New(o Options) *Nominator {
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, skip: o.Skip, client: o.Client, limits: o.Limits,
 		profiles: o.Profiles, metrics: newMetrics(o.Registerer),
 		writer: o.Writer, inbox: newInbox(), seed: o.Seed,
-		nominees: map[types.UID]*nominee{}, early: map[types.UID]time.Time{}, jams: map[jam]*stuck{}, nominated: map[types.UID]*cluster.Pod{},
+		nominees: map[types.UID]*nominee{}, early: map[types.UID]time.Time{}, jams: map[jam]*stuck{},
 	}
 }
 

@@ -21,13 +21,12 @@ func (n *Nominator) plan() bool {
 	n.seed++
 	plan := placement.New(batch[0].store, pods, n.seed)
 	defer plan.Close()
-	result, expected := result{on: map[int32][]*nominee{}}, n.expected()
+	result := result{on: map[int32][]*nominee{}}
 	for i, p := range batch {
 		if i > 0 && n.clock.Since(started) >= n.limits.BatchTime {
 			result.left = batch[i:]
 			break
 		}
-		expected = makeRoom(plan, expected, p.decided)
 		n.find(plan, p, &result)
 	}
 	n.metrics.batch.Observe(float64(len(batch) - len(result.left)))
