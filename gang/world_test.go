@@ -236,14 +236,13 @@ func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 	case to == "" && decision.Member:
 		w.Refused(known)
 		return
-	case to == "" && !w.GiveWay(known, w.store):
+	case to == "" && w.GiveWay(known, w.store):
+		to = w.fitting(known, "", offersOne)
+	}
+	if to == "" {
 		w.cluster.Release(pod.UID)
+		w.takeBack(pod)
 		return
-	case to == "":
-		if to = w.fitting(known, "", offersOne); to == "" {
-			w.cluster.Release(pod.UID)
-			return
-		}
 	}
 	w.apply(w.cluster.Assume(known, w.cluster.Snapshot().NodeByName(to)))
 	if decision.Member {
@@ -254,10 +253,7 @@ func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 
 // fitting is where muster sends a pod of those nodes that the scheduler offers.
 func (w *world) fitting(pod *cluster.Pod, place string, offersOne bool) string {
-	var names []string
-	for node := range w.cluster.Snapshot().Nodes() {
-		names = append(names, node.Name)
-	}
+	names := w.nodeNames()
 	if offersOne {
 		names = []string{rapid.SampledFrom(names).Draw(w.T, "node")}
 	}
@@ -267,7 +263,9 @@ func (w *world) fitting(pod *cluster.Pod, place string, offersOne bool) string {
 	view := w.store.ViewWithout(pod, w.cluster.Assumed(pod.UID))
 	defer view.Close()
 	for _, name := range names {
-		if view.Verdict(view.Snapshot.NodeByName(name).Index) == predicates.Fits {
+		node := view.Snapshot.NodeByName(name)
+		others := slices.DeleteFunc(slices.Clone(node.Pods), func(other *cluster.Pod) bool { return other.UID == pod.UID })
+		if view.Verdict(node.Index) == predicates.Fits && len(others)+w.promisedOn(name, pod) < room {
 			return name
 		}
 	}
@@ -474,6 +472,7 @@ func (w *world) check() {
 		if len(stay) > room {
 			w.Fatalf("%d pods are on %s", len(stay), node.Name)
 		}
+		w.checkPromises(node, stay)
 	}
 }
 
@@ -551,6 +550,7 @@ func TestGangsStartWholeWhateverHappens(t *testing.T) {
 			"schedule": do(w.schedule), "schedule more": do(w.schedule), "schedule still more": do(w.schedule),
 			"call again": do(w.callAgain), "bind": do(w.bind), "bind more": do(w.bind), "hang up": do(w.hangUp), "record": do(w.record), "record another": do(w.record), "plan ahead": do(w.ahead),
 			"preempt": do(w.preempt), "preempt more": do(w.preempt), "end": do(w.end),
+			"nominate": do(w.nominate), "nominate more": do(w.nominate),
 			"lift": do(w.lift), "lift more": do(w.lift),
 			"a second": do(func() { w.pass(time.Second) }), "a long time": do(func() { w.pass(25 * time.Second) }),
 			"": do(w.check),
