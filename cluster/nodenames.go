@@ -38,6 +38,16 @@ func newNodeNames(index map[string]int32, end int) *NodeNames {
 // Len is the number of names.
 func (n *NodeNames) Len() int { return len(n.index) }
 
+// Joined says that there is a node now that was not there before.
+func (n *NodeNames) Joined(before *NodeNames) bool {
+	for name := range n.index {
+		if _, there := before.index[name]; !there {
+			return true
+		}
+	}
+	return false
+}
+
 // End is one more than the greatest index that was ever in use.
 func (n *NodeNames) End() int { return len(n.names) }
 

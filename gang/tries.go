@@ -3,6 +3,8 @@ package gang
 import (
 	"fmt"
 	"time"
+
+	"muster.dev/muster/cluster"
 )
 
 // tries are the plans of a group in a row whose time was up.
@@ -11,26 +13,33 @@ import (
 // for a volume that cannot be bound, say, which muster knows nothing of. Its places stand idle
 // for as long as it tries. So it rests in between, twice as long each time, until the share of
 // the time that it tries is small.
+//
+// A node that joins ends the rest: the members may be bound there. It has to be as long as the try
+// all the same, or a gang would hold its places nearly always where nodes come often. That room
+// becomes free ends nothing: there was room, and in a cluster at work it becomes free all the time.
 type tries struct {
 	asked  bool // the scheduler was told of a place since the present plan was made
 	inVain int
 	rest   time.Duration // after the last one
 	next   time.Time
+	sooner time.Time          // the next one, if a node has joined
+	nodes  *cluster.NodeNames // those that had joined when it was last looked
 }
 
 const (
-	// mostRest is the longest rest, unless the tries themselves take long.
-	mostRest = 5 * time.Minute
-	// restShare is how many times as long as a try the longest rest is at least.
-	restShare = 10
+	// mostRest is the longest rest, unless the tries themselves take long. What is in the way of
+	// a gang may be mended at any time, and muster is not told: people wait so long for nothing.
+	mostRest = 10 * time.Minute
+	// restShare is how many times as long as a try the longest rest is at least: a gang that
+	// may take long holds places for a quarter of the time at most.
+	restShare = 3
 )
 
-// again notes that the time of a plan is up that was made at a time, and says so in words.
-func (t *tries) again(planned, now time.Time, first time.Duration) string {
-	most := max(mostRest, restShare*now.Sub(planned))
+// again notes that the time of a plan is up, and says so in words.
+func (t *tries) again(took time.Duration, now time.Time, first time.Duration, nodes *cluster.NodeNames) string {
 	t.inVain++
-	t.rest = min(max(2*t.rest, first), most)
-	t.next = now.Add(t.rest)
+	t.rest = min(max(2*t.rest, first), max(mostRest, restShare*took))
+	t.next, t.sooner, t.nodes = now.Add(t.rest), now.Add(min(took, t.rest)), nodes
 	if t.inVain == 1 {
 		return ""
 	}
@@ -39,20 +48,36 @@ func (t *tries) again(planned, now time.Time, first time.Duration) string {
 
 // rests says that a group is not to be planned: a change of its members, or of what is asked of
 // it, ends that.
-func (m *Manager) rests(g *group) bool { return m.clock.Now().Before(g.tries.next) }
+func (m *Manager) rests(g *group) bool {
+	t, now := &g.tries, m.clock.Now()
+	if !now.Before(t.next) {
+		return false
+	}
+	if nodes := m.cluster.Snapshot().NodeNames; nodes != t.nodes {
+		if nodes.Joined(t.nodes) {
+			t.next = t.sooner
+		}
+		t.nodes = nodes
+	}
+	return now.Before(t.next)
+}
 
 // timedOut has the groups rest that were denied since their time was up, if the scheduler was told
 // of a place: one that asks about nobody, as it is down, has refused nobody.
 func (m *Manager) timedOut(denied []part) (words string) {
-	asked := false
+	asked, took, now := false, time.Duration(0), m.clock.Now()
 	for _, d := range denied {
 		asked = asked || d.tries.asked
+		if !d.planned.IsZero() {
+			took = max(took, now.Sub(d.planned))
+		}
 	}
 	if !asked {
 		return ""
 	}
+	nodes := m.cluster.Snapshot().NodeNames
 	for i, d := range denied {
-		if said := d.tries.again(d.planned, m.clock.Now(), m.limits.DenyTTL); i == 0 {
+		if said := d.tries.again(took, now, m.limits.DenyTTL, nodes); i == 0 {
 			words = said
 		}
 	}

@@ -25,17 +25,38 @@ func (p *process) idle(pod *corev1.Pod, times int) (placed int) {
 	return placed
 }
 
+// rested is how long it takes until the group of a pod is planned again.
+func (p *process) rested(pod *corev1.Pod) time.Duration {
+	p.Helper()
+	since := time.Now()
+	for p.Report()[0].Planned.IsZero() && time.Since(since) < 2*time.Hour {
+		p.idle(pod, 1)
+	}
+	return time.Since(since)
+}
+
 func TestAGangThatTheSchedulerDoesNotBindHoldsItsPlacesForASmallShareOfTheTime(t *testing.T) {
-	for name, timeout := range map[string]int64{"by default": 60, "when it may take long": 300} {
+	for name, timeout := range map[string]int64{"by default": 60, "when it may take long": 600} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
 				pods := members("g", 2, "1")
 				p.set(node("a", "8"), podGroup("g", 2, func(spec map[string]any) { spec["scheduleTimeoutSeconds"] = timeout }))
 				p.set(objects(pods)...)
-				p.idle(pods[0], 3000)
-				const later = 7000
-				if placed := p.idle(pods[0], later); placed == 0 || placed*restShare > later {
-					t.Errorf("it has its places %d of %d times", placed, later)
+				p.idle(pods[0], 2000)
+				try := time.Duration(timeout) * time.Second
+				rest := max(10*time.Minute, 3*try)
+				const later = 3000
+				if placed := p.idle(pods[0], later); placed*int(try+rest) > later*int(try)*5/4 {
+					t.Errorf("it has its places %d of %d times, and tries for %s and rests for %s", placed, later, try, rest)
+				}
+				for p.Report()[0].Planned.IsZero() {
+					p.idle(pods[0], 1)
+				}
+				for !p.Report()[0].Planned.IsZero() {
+					p.idle(pods[0], 1)
+				}
+				if rested := p.rested(pods[0]); rested < rest-20*time.Second || rested > rest+20*time.Second {
+					t.Errorf("it rests for %s, want %s", rested, rest)
 				}
 			})
 		})
@@ -52,7 +73,7 @@ func TestTheRestOfAGangEnds(t *testing.T) {
 		ends bool
 	}{
 		{"not by itself, within a second", func(*process, []*corev1.Pod) {}, false},
-		{"not when a node comes", func(p *process, _ []*corev1.Pod) { p.set(node("b", "8")) }, false},
+		{"not when a node comes before it has rested for as long as it tried", func(p *process, _ []*corev1.Pod) { p.set(node("b", "8")) }, false},
 		{"not when the status of its PodGroup changes", func(p *process, _ []*corev1.Pod) { p.set(running) }, false},
 		{"when a member comes", func(p *process, _ []*corev1.Pod) { p.set(members("g", 4, "1")[3]) }, true},
 		{"when a member goes", func(p *process, pods []*corev1.Pod) { p.delete(pods[2]) }, true},
@@ -81,6 +102,38 @@ func TestTheRestOfAGangEnds(t *testing.T) {
 				}
 				if got := p.filter(pods[0]); (got == "a") != test.ends {
 					t.Errorf("the scheduler is told %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestANodeThatJoinsEndsARestAsLongAsTheTry(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		at   time.Duration // since the rest began
+		then func(p *process)
+		rest time.Duration
+	}{
+		{"soon", 10 * time.Second, func(p *process) { p.set(node("b", "8")) }, time.Minute},
+		{"later", 90 * time.Second, func(p *process) { p.set(node("b", "8")) }, 90 * time.Second},
+		{"but not when one goes", 90 * time.Second, func(p *process) { _ = p.cluster.Delete(node("idle", "1")) }, 192 * time.Second},
+		{"or room becomes free", 90 * time.Second, func(p *process) { p.delete(members("idle", 1, "1", alone, on("idle"))...) }, 192 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				pods := members("g", 2, "1")
+				p.set(node("a", "8"), node("idle", "1"), members("idle", 1, "1", alone, on("idle"))[0], podGroup("g", 2))
+				p.set(objects(pods)...)
+				for !strings.Contains(p.why("g"), "tried 7 times") {
+					p.idle(pods[0], 1)
+				}
+				since := time.Now()
+				p.after(test.at)
+				test.then(p)
+				p.rested(pods[0])
+				if got := time.Since(since); got < test.rest-10*time.Second || got > test.rest+10*time.Second {
+					t.Errorf("it rested for %s, want %s", got, test.rest)
 				}
 			})
 		})

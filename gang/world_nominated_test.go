@@ -26,7 +26,7 @@ func (w *world) nominate() {
 	w.put(pod)
 }
 
-// takeBack is kube-scheduler that has failed to bring a pod to where it was nominated.
+// takeBack is kube-scheduler that has failed with a pod: its nomination ends.
 func (w *world) takeBack(pod *corev1.Pod) {
 	if pod.Status.NominatedNodeName != "" {
 		pod = pod.DeepCopy()

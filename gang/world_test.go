@@ -361,6 +361,7 @@ func (w *world) finishBinding(pod *corev1.Pod, fails bool) {
 	if fails {
 		w.cluster.Release(pod.UID)
 		w.Bound(pod.UID, context.DeadlineExceeded)
+		w.takeBack(pod)
 		return
 	}
 	w.Bound(pod.UID, nil)
