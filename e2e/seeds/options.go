@@ -32,7 +32,7 @@ type Options struct {
 // OptionsFromEnv reads options from SEEDS, SEED, LANES and CAMPAIGN_MUSTER. With SEED alone
 // there is one run.
 func OptionsFromEnv(getenv func(string) string) (Options, error) {
-	o := Options{Seeds: 50, First: 1, Lanes: 2, Muster: getenv(musterEnv)}
+	o := Options{Seeds: 50, First: 1, Lanes: 4, Muster: getenv(musterEnv)}
 	var err error
 	if text := getenv(seedEnv); text != "" {
 		if o.First, err = strconv.ParseUint(text, 10, 64); err != nil {

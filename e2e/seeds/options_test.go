@@ -13,10 +13,10 @@ func TestOptionsFromEnv(t *testing.T) {
 		want Options
 		err  string
 	}{
-		"none":                        {want: Options{Seeds: 50, First: 1, Lanes: 2}},
+		"none":                        {want: Options{Seeds: 50, First: 1, Lanes: 4}},
 		"many seeds":                  {env: map[string]string{seedsEnv: "1000", lanesEnv: "3"}, want: Options{Seeds: 1000, First: 1, Lanes: 3}},
 		"one seed":                    {env: map[string]string{seedEnv: "7"}, want: Options{Seeds: 1, First: 7, Lanes: 1}},
-		"seeds from one on":           {env: map[string]string{seedEnv: "7", seedsEnv: "9"}, want: Options{Seeds: 9, First: 7, Lanes: 2}},
+		"seeds from one on":           {env: map[string]string{seedEnv: "7", seedsEnv: "9"}, want: Options{Seeds: 9, First: 7, Lanes: 4}},
 		"a seed that is no number":    {env: map[string]string{seedEnv: "x"}, err: "SEED=x: want a number from 0 on"},
 		"fewer than one":              {env: map[string]string{seedsEnv: "0"}, err: "SEEDS=0: want a number from 1 on"},
 		"lanes that are not a number": {env: map[string]string{lanesEnv: "two"}, err: "LANES=two: want a number from 1 on"},
