@@ -12,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/source"
 )
@@ -34,79 +35,69 @@ type loadNode struct {
 	loadaware.Explanation
 }
 
-// debugLoad lists what is known of the load of every node, and what follows from it, for pods
+// debugLoad is what is known of the load of every node, and what follows from it, for pods
 // that use nothing or, with ?pod=namespace/name, for one of the cluster.
-func (s *Server) debugLoad(w http.ResponseWriter, r *http.Request) {
-	pod, found := s.podOfLoad(w, r)
-	if !found {
-		return
+func (s *Server) debugLoad(r *http.Request) (inspect.Answer, error) {
+	pod, err := s.podOfLoad(r)
+	if err != nil {
+		return nil, err
 	}
-	snap := s.cluster.Snapshot()
-	var nodes []*cluster.Node
-	for node := range snap.Nodes() {
-		nodes = append(nodes, node)
-	}
-	page := s.loadPage(nodes, pod)
-	if asksForJSON(r) {
-		for _, profile := range page.Profiles {
-			for i := range profile.Nodes {
-				profile.Nodes[i].Pods = nil // they are told of one node
-			}
-		}
-		s.writeJSON(w, page)
-		return
-	}
-	t := newTable(w, page.title())
-	defer t.flush()
-	t.row("PROFILE", "NODE", "MEASURED", "AGE", "USED", "ESTIMATE", "THRESHOLDS", "SCORE", "AGAINST")
+	page := s.loadPage(slices.Collect(s.cluster.Snapshot().Nodes()), pod)
 	for _, profile := range page.Profiles {
 		for i := range profile.Nodes {
+			profile.Nodes[i].Pods = nil // they are told of one node
+		}
+	}
+	return loadOfNodes{page}, nil
+}
+
+// debugLoadNode is the whole sum of one node.
+func (s *Server) debugLoadNode(r *http.Request) (inspect.Answer, error) {
+	pod, err := s.podOfLoad(r)
+	if err != nil {
+		return nil, err
+	}
+	name := chi.URLParam(r, "node")
+	node := s.cluster.Snapshot().NodeByName(name)
+	if node == nil {
+		return nil, inspect.Refuse(http.StatusNotFound, "node: no node %q in the view of the cluster", name)
+	}
+	return loadOfNode{s.loadPage([]*cluster.Node{node}, pod)}, nil
+}
+
+// podOfLoad is the pod that the request names, nil if it names none.
+func (s *Server) podOfLoad(r *http.Request) (*cluster.Pod, error) {
+	if !r.URL.Query().Has("pod") {
+		return nil, nil
+	}
+	return s.podToExplain(r)
+}
+
+// loadOfNodes has a line for each node.
+type loadOfNodes struct{ loadPage }
+
+// Text implements [inspect.Answer].
+func (p loadOfNodes) Text(t *inspect.Table) {
+	t.Title("%s", p.title())
+	t.Row("PROFILE", "NODE", "MEASURED", "AGE", "USED", "ESTIMATE", "THRESHOLDS", "SCORE", "AGAINST")
+	for _, profile := range p.Profiles {
+		for i := range profile.Nodes {
 			n := &profile.Nodes[i]
-			t.row(profile.Profile, n.Node, n.Measured, n.age(), n.shares(n.Filter.Base), n.shares(n.Filter.Estimate),
+			t.Row(profile.Profile, n.Node, n.Measured, n.age(), n.shares(n.Filter.Base), n.shares(n.Filter.Estimate),
 				percentages(n.Thresholds), n.Score, cmp.Or(n.Reason, "-"))
 		}
 	}
 }
 
-// debugLoadNode shows the whole sum of one node.
-func (s *Server) debugLoadNode(w http.ResponseWriter, r *http.Request) {
-	pod, found := s.podOfLoad(w, r)
-	if !found {
-		return
-	}
-	name := chi.URLParam(r, "node")
-	node := s.cluster.Snapshot().NodeByName(name)
-	if node == nil {
-		http.Error(w, fmt.Sprintf("node: no node %q in the view of the cluster", name), http.StatusNotFound)
-		return
-	}
-	page := s.loadPage([]*cluster.Node{node}, pod)
-	if asksForJSON(r) {
-		s.writeJSON(w, page)
-		return
-	}
-	t := newTable(w, page.title())
-	defer t.flush()
-	for _, profile := range page.Profiles {
+// loadOfNode has the sum of one node, for each profile.
+type loadOfNode struct{ loadPage }
+
+// Text implements [inspect.Answer].
+func (p loadOfNode) Text(t *inspect.Table) {
+	t.Title("%s", p.title())
+	for _, profile := range p.Profiles {
 		profile.Nodes[0].print(t, profile.Profile)
 	}
-}
-
-// podOfLoad is the pod that the request names, nil if it names none. When there is no such pod it
-// answers that, and says false.
-func (s *Server) podOfLoad(w http.ResponseWriter, r *http.Request) (pod *cluster.Pod, found bool) {
-	if !r.URL.Query().Has("pod") {
-		return nil, true
-	}
-	pod, err := s.podToExplain(r)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return nil, false
-	}
-	if pod == nil {
-		http.Error(w, fmt.Sprintf("pod: no pod %q in the view of the cluster", r.URL.Query().Get("pod")), http.StatusNotFound)
-	}
-	return pod, pod != nil
 }
 
 func (s *Server) loadPage(nodes []*cluster.Node, pod *cluster.Pod) loadPage {
@@ -186,7 +177,7 @@ func percentages(thresholds loadaware.Amounts) string {
 }
 
 // print writes the sum of the node: a line for what each row adds of each resource.
-func (n *loadNode) print(t table, profile string) {
+func (n *loadNode) print(t *inspect.Table, profile string) {
 	names := slices.Sorted(maps.Keys(n.Allocatable))
 	row := func(what string, amounts loadaware.Amounts, note string) {
 		cells := []any{what}
@@ -197,14 +188,14 @@ func (n *loadNode) print(t table, profile string) {
 				cells = append(cells, "-")
 			}
 		}
-		t.row(append(cells, note)...)
+		t.Row(append(cells, note)...)
 	}
-	t.row("PROFILE", profile)
+	t.Row("PROFILE", profile)
 	header := []any{"NODE " + n.Node}
 	for _, name := range names {
 		header = append(header, name)
 	}
-	t.row(append(header, fmt.Sprintf("measured %s, age %s", n.Measured, n.age()))...)
+	t.Row(append(header, fmt.Sprintf("measured %s, age %s", n.Measured, n.age()))...)
 	row("allocatable", n.Allocatable, "")
 	row("thresholds, %", n.Thresholds, "")
 	row("base of the filter", n.Filter.Base, n.Filter.Of)
@@ -214,12 +205,12 @@ func (n *loadNode) print(t table, profile string) {
 	row("base of the score", n.ScoredBy.Base, n.ScoredBy.Of)
 	row("delta of the score", n.ScoredBy.Delta, "")
 	row("estimate of the score", n.ScoredBy.Estimate, n.shares(n.ScoredBy.Estimate))
-	t.row("score", n.Score)
-	t.row("against", cmp.Or(n.Reason, "-"))
+	t.Row("score", n.Score)
+	t.Row("against", cmp.Or(n.Reason, "-"))
 	for _, ignored := range n.Ignored {
-		t.row("ignored", ignored)
+		t.Row("ignored", ignored)
 	}
-	t.row()
+	t.Gap()
 	for i := range n.Pods {
 		pod := &n.Pods[i]
 		counts := "is shown by what was measured"
@@ -230,10 +221,5 @@ func (n *loadNode) print(t table, profile string) {
 		row(about+", estimate", pod.Estimate, pod.Class+", "+counts)
 		row(about+", used", pod.Used, "")
 	}
-	t.row()
-}
-
-// asksForJSON says that a program asks, and not somebody who reads.
-func asksForJSON(r *http.Request) bool {
-	return r.URL.Query().Get("format") == "json" || strings.Contains(r.Header.Get("Accept"), "application/json")
+	t.Gap()
 }

@@ -15,63 +15,104 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/inspect"
 	"muster.dev/muster/predicates"
 )
 
+// explainPage is what the profile of a pod says of every node.
+type explainPage struct {
+	Pod        string          `json:"pod"`
+	Profile    string          `json:"profile"`
+	Generation uint64          `json:"generation"`
+	Fitting    int             `json:"fitting"`
+	Nomination *nominationRow  `json:"nomination,omitempty"`
+	Nodes      []explainedNode `json:"nodes"` // the best first
+}
+
+type explainedNode struct {
+	Node    string             `json:"node"`
+	Fits    bool               `json:"fits"`
+	Total   int64              `json:"total"`
+	Scores  []explainedScore   `json:"scores,omitempty"`
+	Against []explainedAgainst `json:"against,omitempty"`
+}
+
+type explainedScore struct {
+	Name   string `json:"name"`
+	Score  int64  `json:"score"` // 0 to 100
+	Weight int64  `json:"weight"`
+}
+
+type explainedAgainst struct {
+	Predicate string `json:"predicate"`
+	Reason    string `json:"reason"`
+}
+
 // debugExplain says for a pod what its profile says of every node. The pod is one of
 // the cluster, as in ?pod=namespace/name, or one that is posted as YAML or JSON.
-func (s *Server) debugExplain(w http.ResponseWriter, r *http.Request) {
+func (s *Server) debugExplain(r *http.Request) (inspect.Answer, error) {
 	pod, err := s.podToExplain(r)
 	if err != nil {
-		status := http.StatusBadRequest
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			status = http.StatusRequestEntityTooLarge
-		}
-		http.Error(w, err.Error(), status)
-		return
-	}
-	if pod == nil {
-		http.Error(w, fmt.Sprintf("pod: no pod %q in the view of the cluster", r.URL.Query().Get("pod")), http.StatusNotFound)
-		return
+		return nil, err
 	}
 	store, err := s.extender.store(pod.Spec.SchedulerName)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
-		return
+		return nil, inspect.Refuse(http.StatusUnprocessableEntity, "%v", err)
 	}
 	snap := s.cluster.Snapshot()
-	explanations := store.Profile.Explain(pod, snap)
-	slices.SortStableFunc(explanations, func(a, b predicates.Explanation) int {
-		if len(a.Against) != len(b.Against) {
-			return len(a.Against) - len(b.Against)
-		}
-		return int(b.Total - a.Total)
-	})
-	fitting := 0
-	for _, e := range explanations {
+	page := explainPage{
+		Pod: pod.Namespace + "/" + pod.Name, Profile: store.Profile.Name, Generation: snap.Generation,
+		Nomination: s.planned(pod), Nodes: []explainedNode{},
+	}
+	for _, e := range store.Profile.Explain(pod, snap) {
+		page.Nodes = append(page.Nodes, newExplainedNode(&e))
 		if len(e.Against) == 0 {
-			fitting++
+			page.Fitting++
 		}
 	}
-	title := fmt.Sprintf("pod %s/%s, profile %s, generation %d: %d of %d nodes fit",
-		pod.Namespace, pod.Name, store.Profile.Name, snap.Generation, fitting, len(explanations)) + s.planned(pod)
-	s.writeExplanations(w, title, explanations)
+	slices.SortStableFunc(page.Nodes, func(a, b explainedNode) int {
+		return cmp.Or(cmp.Compare(len(a.Against), len(b.Against)), cmp.Compare(b.Total, a.Total))
+	})
+	return page, nil
 }
 
+func newExplainedNode(e *predicates.Explanation) explainedNode {
+	node := explainedNode{Node: e.Node.Name, Fits: len(e.Against) == 0, Total: e.Total}
+	for _, part := range e.Scores {
+		node.Scores = append(node.Scores, explainedScore{part.Name, part.Score, part.Weight})
+	}
+	for _, objection := range e.Against {
+		node.Against = append(node.Against, explainedAgainst{objection.Predicate, objection.Reason})
+	}
+	return node
+}
+
+// podToExplain is the pod that is posted, or that the request names.
 func (s *Server) podToExplain(r *http.Request) (*cluster.Pod, error) {
 	if r.Method == http.MethodPost {
 		body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, s.config.Serving.MaxBodyBytes))
-		if err != nil {
-			return nil, err
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return nil, inspect.Refuse(http.StatusRequestEntityTooLarge, "%v", err)
 		}
-		return s.postedPod(body)
+		if err != nil {
+			return nil, inspect.Refuse(http.StatusBadRequest, "the posted pod: %v", err)
+		}
+		pod, err := s.postedPod(body)
+		if err != nil {
+			return nil, inspect.Refuse(http.StatusBadRequest, "%v", err)
+		}
+		return pod, nil
 	}
 	asked := r.URL.Query().Get("pod")
 	namespace, name, found := strings.Cut(asked, "/")
 	if !found {
-		return nil, fmt.Errorf("pod: %q is no pod: name one, as in ?pod=namespace/name, or post one", asked)
+		return nil, inspect.Refuse(http.StatusBadRequest, "pod: %q is no pod: name one, as in ?pod=namespace/name, or post one", asked)
 	}
-	return s.cluster.FindPod(types.NamespacedName{Namespace: namespace, Name: name}), nil
+	pod := s.cluster.FindPod(types.NamespacedName{Namespace: namespace, Name: name})
+	if pod == nil {
+		return nil, inspect.Refuse(http.StatusNotFound, "pod: no pod %q in the view of the cluster", asked)
+	}
+	return pod, nil
 }
 
 // postedPod reads a pod as somebody would apply it. Of what the API server would fill in,
@@ -102,43 +143,67 @@ func (s *Server) postedPod(body []byte) (*cluster.Pod, error) {
 	return s.cluster.ResourceNames().NewPod(object), nil
 }
 
-func (s *Server) writeExplanations(w http.ResponseWriter, title string, explanations []predicates.Explanation) {
-	t := newTable(w, title)
-	defer t.flush()
-	header := []any{"NODE", "FITS", "TOTAL"}
-	unscored := []any{}
-	if len(explanations) > 0 {
-		for _, part := range explanations[0].Scores {
+// Text implements [inspect.Answer].
+func (p explainPage) Text(t *inspect.Table) {
+	nomination := ""
+	if n := p.Nomination; n != nil {
+		nomination = fmt.Sprintf("; nomination: %s for %v, node %s, attempt %d", n.Stage, duration(n.AgeSeconds), cmp.Or(n.Node, "-"), n.Attempt)
+	}
+	t.Title("pod %s, profile %s, generation %d: %d of %d nodes fit%s", p.Pod, p.Profile, p.Generation, p.Fitting, len(p.Nodes), nomination)
+	header, unscored := []any{"NODE", "FITS", "TOTAL"}, []any{"-"}
+	if len(p.Nodes) > 0 {
+		for _, part := range p.Nodes[0].Scores {
 			header, unscored = append(header, fmt.Sprintf("%s×%d", part.Name, part.Weight)), append(unscored, "-")
 		}
 	}
-	t.row(append(header, "AGAINST")...)
-	for _, e := range explanations {
-		cells := []any{e.Node.Name, len(e.Against) == 0}
-		if len(e.Against) == 0 {
-			cells = append(cells, e.Total)
-			for _, part := range e.Scores {
+	t.Row(append(header, "AGAINST")...)
+	for i := range p.Nodes {
+		node := &p.Nodes[i]
+		cells := []any{node.Node, node.Fits}
+		if node.Fits {
+			cells = append(cells, node.Total)
+			for _, part := range node.Scores {
 				cells = append(cells, part.Score)
 			}
 		} else {
-			cells = append(append(cells, "-"), unscored...)
+			cells = append(cells, unscored...)
 		}
 		var against []string
-		for _, objection := range e.Against {
+		for _, objection := range node.Against {
 			against = append(against, objection.Predicate+": "+objection.Reason)
 		}
-		t.row(append(cells, strings.Join(against, "; "))...)
+		t.Row(append(cells, strings.Join(against, "; "))...)
 	}
 }
 
-// debugPredicates lists what each plugin declares to read: the invalidation matrix.
-func (s *Server) debugPredicates(w http.ResponseWriter, _ *http.Request) {
-	t := newTable(w, "A verdict on a node is evaluated anew when one of these changes, or when the node is added.")
-	defer t.flush()
-	t.row("PROFILE", "PLUGIN", "KIND", "CHANGES")
+// matrixPage is what each plugin declares to read: the invalidation matrix.
+type matrixPage struct {
+	Plugins []matrixRow `json:"plugins"`
+}
+
+type matrixRow struct {
+	Profile string   `json:"profile"`
+	Plugin  string   `json:"plugin"`
+	Kind    string   `json:"kind"` // predicate or score
+	Changes []string `json:"changes"`
+}
+
+func (s *Server) debugPredicates(*http.Request) (inspect.Answer, error) {
+	page := matrixPage{Plugins: []matrixRow{}}
 	for _, store := range s.extender.profiles.Stores() {
 		for _, d := range store.Profile.Dependencies() {
-			t.row(store.Profile.Name, d.Plugin, d.Kind, d.Aspects)
+			changes := strings.FieldsFunc(d.Aspects.String(), func(r rune) bool { return r == ',' })
+			page.Plugins = append(page.Plugins, matrixRow{store.Profile.Name, d.Plugin, d.Kind, changes})
 		}
+	}
+	return page, nil
+}
+
+// Text implements [inspect.Answer].
+func (p matrixPage) Text(t *inspect.Table) {
+	t.Title("A verdict on a node is evaluated anew when one of these changes, or when the node is added.")
+	t.Row("PROFILE", "PLUGIN", "KIND", "CHANGES")
+	for _, row := range p.Plugins {
+		t.Row(row.Profile, row.Plugin, row.Kind, strings.Join(row.Changes, ","))
 	}
 }

@@ -1,15 +1,11 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
-	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/go-faster/jx"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -151,51 +147,4 @@ func victimsOf(p gang.Preemption) map[string]*extenderv1.MetaVictims {
 		victims.Pods = append(victims.Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
 	}
 	return map[string]*extenderv1.MetaVictims{p.Node: victims}
-}
-
-// debugGangs shows all gangs.
-func (s *Server) debugGangs(w http.ResponseWriter, _ *http.Request) {
-	if s.extender.gangs == nil {
-		http.Error(w, "gangs: there is no API server", http.StatusNotFound)
-		return
-	}
-	t := newTable(w, "gangs, in the order in which they are planned")
-	t.row("GANG", "MIN", "PENDING", "PLACED", "HELD", "BINDING", "BOUND", "SUCCEEDED", "FAILED", "PRIORITY", "WAITS BECAUSE")
-	for _, g := range s.extender.gangs.Report() {
-		t.row(g.Name, g.MinMember, g.Pending, g.Placed, g.Held, g.Binding, g.Bound, g.Succeeded, g.Failed, g.Priority, cmp.Or(g.Why, "-"))
-	}
-	t.flush()
-}
-
-// debugGang shows one gang.
-func (s *Server) debugGang(w http.ResponseWriter, r *http.Request) {
-	name := types.NamespacedName{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "name")}
-	found := false
-	if s.extender.gangs != nil {
-		for _, g := range s.extender.gangs.About(name) {
-			found = true
-			t := newTable(w, fmt.Sprintf("%s by label %s: %d members must start together; waits because: %s",
-				g.Name, g.Label, g.MinMember, cmp.Or(g.Why, "-")))
-			t.row("last denied", when(g.Denied))
-			t.row("planned", when(g.Planned))
-			t.row("to be bound until", when(g.Deadline))
-			t.flush()
-			t.row()
-			t.row("MEMBER", "STAGE", "NODE", "FOR")
-			for _, m := range g.Members {
-				t.row(m.Pod, m.Stage, cmp.Or(m.Node, "-"), m.Age.Round(time.Millisecond))
-			}
-			t.flush()
-		}
-	}
-	if !found {
-		http.Error(w, fmt.Sprintf("there is no gang %s: no pod is a member of it", name), http.StatusNotFound)
-	}
-}
-
-func when(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format(time.RFC3339)
 }

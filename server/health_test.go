@@ -19,7 +19,7 @@ func TestHealthIsServedOnAPortOfItsOwnAndVerbsAreNot(t *testing.T) {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
-	url := "http://" + p.health.listener.Addr().String()
+	url := "http://" + p.sides[0].listener.Addr().String()
 	for path, want := range map[string]int{
 		"/livez": http.StatusOK, "/metrics": http.StatusOK,
 		"/debug/": http.StatusNotFound, "/configz": http.StatusNotFound, "/filter": http.StatusNotFound,

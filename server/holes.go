@@ -2,8 +2,6 @@ package server
 
 import (
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -85,19 +83,4 @@ func (e *Extender) isElsewhere(pod *corev1.Pod) bool {
 		return e.holes.Concerns(pod.UID, "")
 	}
 	return e.holes.Concerns(pod.UID, owner.UID)
-}
-
-// debugHoles shows the room that plans of the rescheduler keep.
-func (s *Server) debugHoles(w http.ResponseWriter, _ *http.Request) {
-	if s.extender.holes == nil {
-		http.Error(w, "holes: there is no API server", http.StatusNotFound)
-		return
-	}
-	report := s.extender.holes.Report()
-	t := newTable(w, fmt.Sprintf("%d holes of plans that are carried out", len(report)))
-	t.row("PLAN", "NODE", "FOR", "OPEN", "TAKEN BY")
-	for _, h := range report {
-		t.row(h.Plan, h.Node, h.For, h.Open, h.Taker)
-	}
-	t.flush()
 }

@@ -6,10 +6,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
 )
 
 // get asks the server's handler.
@@ -27,7 +29,7 @@ func TestEveryPageAnswers(t *testing.T) {
 		"/metrics":     {"text/plain; version=0.0.4; charset=utf-8; escaping=underscores", "\ngo_goroutines "},
 		"/configz":     {"application/json", `"listen": "127.0.0.1:0"`},
 		"/version":     {"application/json", `"version": "v1.2.3"`},
-		"/debug/":      {"text/html; charset=utf-8", `<a href="../debug/nodes">`},
+		"/debug/":      {"text/plain; charset=utf-8", "/debug/nodes "},
 		"/debug/nodes": {"text/plain; charset=utf-8", "0/110"},
 	} {
 		t.Run(path, func(t *testing.T) {
@@ -108,6 +110,7 @@ func TestTheNodesPageShowsWhatCountsOnEachNode(t *testing.T) {
 	if err := b.cluster.Set(pod); err != nil {
 		t.Fatal(err)
 	}
+	b.cluster.SetUsage("b", &cluster.Usage{Updated: time.Unix(1, 0), Node: cluster.Resources{MilliCPU: 2000, Memory: 32 << 30}})
 	response, err := http.Get(b.url + "/debug/nodes")
 	if err != nil {
 		t.Fatal(err)
@@ -117,8 +120,8 @@ func TestTheNodesPageShowsWhatCountsOnEachNode(t *testing.T) {
 		t.Fatalf("want a heading and two nodes:\n%s", strings.Join(rows, "\n"))
 	}
 	want := [][]string{
-		{"a", "0/110", "0m/4000m", "0%", "0Mi/65536Mi", "0%"},
-		{"b", "1/110", "3000m/8000m", "38%", "0Mi/65536Mi", "0%"},
+		{"a", "0/110", "0m/4000m", "0%", "0Mi/65536Mi", "0%", "-", "-", "-"},
+		{"b", "1/110", "3000m/8000m", "38%", "0Mi/65536Mi", "0%", "25%", "50%", "-"},
 	}
 	got := [][]string{strings.Fields(rows[3]), strings.Fields(rows[4])}
 	if diff := cmp.Diff(want, got); diff != "" {

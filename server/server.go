@@ -75,7 +75,7 @@ type Server struct {
 	epoch       record.Epoch  // once it leads, by leader election
 	listener    net.Listener
 	http        *http.Server
-	health      *health // nil without serving.healthListen
+	sides       []*side // what listens beside it
 }
 
 // Run serves until the context ends, and then stops in good order.
@@ -115,8 +115,9 @@ func New(o Options) (*Server, error) {
 	}
 	s.verbs = newVerbs(o.Logger, s.registry, s.traces, o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, s.readiness.serving)
 	s.gates = newGates(o.Config, s.stores.profiles, s.registry)
+	serving, debug := s.handlers()
 	s.http = &http.Server{
-		Handler:           s.router(),
+		Handler:           serving,
 		ReadHeaderTimeout: 10 * time.Second,
 		// Longer than the 90 s after which the scheduler's client drops an idle
 		// connection, so that it is never the server that closes one about to be used.
@@ -133,8 +134,8 @@ func New(o Options) (*Server, error) {
 	if s.listener, err = net.Listen("tcp", o.Config.Serving.Listen); err != nil {
 		return nil, fmt.Errorf("serving.listen: %w", err)
 	}
-	if s.health, err = s.newHealth(o.Config.Serving.HealthListen); err != nil {
-		_ = s.listener.Close() // nothing is left to be done about it
+	if err := s.listenAside(debug); err != nil {
+		_ = s.listener.Close() // what matters is why
 		return nil, err
 	}
 	return s, nil
@@ -157,12 +158,8 @@ func (s *Server) Run(ctx context.Context) error {
 		s.elected(record.Epoch{})
 	}
 	group.Go(s.serve)
-	if s.health != nil {
-		group.Go(s.health.serve)
-		group.Go(func() error {
-			<-work.Done() // it answers while calls in flight finish
-			return s.health.http.Close()
-		})
+	for _, side := range s.sides {
+		group.Go(func() error { return side.run(work) })
 	}
 	group.Go(func() error { return s.watch(work) })
 	group.Go(func() error {

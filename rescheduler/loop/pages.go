@@ -4,59 +4,111 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"text/tabwriter"
 	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/executor"
 )
 
 func (p *process) router(registry *prometheus.Registry) http.Handler {
-	router := chi.NewRouter()
-	router.Get("/livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
-	router.Get("/readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !p.watcher.Synced() {
-			http.Error(w, "the view of the cluster is not complete yet", http.StatusServiceUnavailable)
-			return
-		}
-		_, _ = fmt.Fprintln(w, "ok")
-	})
-	router.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	router.Get("/debug/rescheduler", p.loop.page)
-	return router
+	get := func(pattern, about string, handler http.Handler) inspect.Endpoint {
+		return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: handler}
+	}
+	endpoints := []inspect.Endpoint{
+		get("/livez", "200 while the process runs", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintln(w, "ok")
+		})),
+		get("/readyz", "200 while the view of the cluster is complete, else 503", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if !p.watcher.Synced() {
+				http.Error(w, "the view of the cluster is not complete yet", http.StatusServiceUnavailable)
+				return
+			}
+			_, _ = fmt.Fprintln(w, "ok")
+		})),
+		get("/metrics", "metrics in the Prometheus format", promhttp.HandlerFor(registry, promhttp.HandlerOpts{})),
+	}
+	if !p.config.Debug.Enabled {
+		return inspect.RouterWithoutIndex("debug.enabled is false", endpoints...)
+	}
+	return inspect.Router(append(endpoints, get("/debug/rescheduler", "what each policy found last, and the plans", inspect.Handler(p.loop.page)))...)
 }
 
-// page shows the last looks, and the plans.
-func (l *loop) page(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	now := l.clock.Now()
-	recent := 0
-	for _, eviction := range executor.Evictions(l.holes.Plans()) {
+// page is the last looks, and the plans.
+type page struct {
+	Mode v1alpha1.Mode `json:"mode"`
+	// Evictions is how many there were in the last Per, of at most Limit; 0 is no limit.
+	Evictions  int         `json:"evictions"`
+	Limit      int         `json:"limit"`
+	PerSeconds float64     `json:"perSeconds"`
+	Policies   []policyRow `json:"policies"`
+	Plans      []planRow   `json:"plans"`
+}
+
+type policyRow struct {
+	Policy  v1alpha1.Policy `json:"policy"`
+	Enabled bool            `json:"enabled"`
+	// The last look for something to plan; zero when there was none.
+	Looked      time.Time `json:"looked,omitzero"`
+	TookSeconds float64   `json:"tookSeconds"`
+	What        string    `json:"what,omitempty"`
+	Plan        string    `json:"plan,omitempty"`
+}
+
+type planRow struct {
+	Plan    string          `json:"plan"`
+	Policy  v1alpha1.Policy `json:"policy"`
+	Mode    v1alpha1.Mode   `json:"mode"`
+	Phase   v1alpha1.Phase  `json:"phase,omitempty"`
+	Moved   string          `json:"moved,omitempty"`
+	Expires time.Time       `json:"expires"`
+	Message string          `json:"message,omitempty"`
+}
+
+func (l *loop) page(*http.Request) (inspect.Answer, error) {
+	p := page{Mode: l.config.Mode, Limit: l.limits.Rate.Evictions, PerSeconds: l.limits.Rate.Per.Seconds(), Plans: []planRow{}}
+	now, plans := l.clock.Now(), l.holes.Plans()
+	for _, eviction := range executor.Evictions(plans) {
 		if now.Sub(eviction.At) < l.limits.Rate.Per {
-			recent++
+			p.Evictions++
 		}
 	}
-	fmt.Fprintf(w, "mode %s; %d evictions of %d in %s\n\n", l.config.Mode, recent, l.limits.Rate.Evictions, l.limits.Rate.Per)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "POLICY\tENABLED\tLOOKED\tTOOK\tWHAT\tPLAN")
+	for _, plan := range plans {
+		p.Plans = append(p.Plans, planRow{
+			Plan: plan.Name, Policy: plan.Spec.Policy, Mode: plan.Spec.Mode, Phase: plan.Status.Phase, Moved: plan.Status.Moved,
+			Expires: plan.Spec.Expires.UTC(), Message: plan.Status.Message,
+		})
+	}
 	l.mu.Lock()
-	for _, p := range l.policies {
-		if last, looked := l.runs[p.Name]; looked {
-			fmt.Fprintf(t, "%s\t%t\t%s\t%s\t%s\t%s\n", p.Name, p.Enabled, last.At.UTC().Format(time.RFC3339), last.Took.Round(time.Millisecond), last.What, cmp.Or(last.Plan, "-"))
-		} else {
-			fmt.Fprintf(t, "%s\t%t\t-\t-\t-\t-\n", p.Name, p.Enabled)
+	defer l.mu.Unlock()
+	for _, policy := range l.policies {
+		last := l.runs[policy.Name]
+		p.Policies = append(p.Policies, policyRow{
+			Policy: policy.Name, Enabled: policy.Enabled,
+			Looked: last.At.UTC(), TookSeconds: last.Took.Round(time.Millisecond).Seconds(), What: last.What, Plan: last.Plan,
+		})
+	}
+	return p, nil
+}
+
+// Text implements [inspect.Answer].
+func (p page) Text(t *inspect.Table) {
+	per := time.Duration(p.PerSeconds * float64(time.Second))
+	t.Title("mode %s; %d evictions of %d in %s", p.Mode, p.Evictions, p.Limit, per)
+	t.Row("POLICY", "ENABLED", "LOOKED", "TOOK", "WHAT", "PLAN")
+	for _, row := range p.Policies {
+		looked, took := "-", "-"
+		if !row.Looked.IsZero() {
+			looked, took = row.Looked.Format(time.RFC3339), time.Duration(row.TookSeconds*float64(time.Second)).Round(time.Millisecond).String()
 		}
+		t.Row(row.Policy, row.Enabled, looked, took, cmp.Or(row.What, "-"), cmp.Or(row.Plan, "-"))
 	}
-	l.mu.Unlock()
-	t.Flush()
-	fmt.Fprintln(t)
-	fmt.Fprintln(t, "PLAN\tPOLICY\tMODE\tPHASE\tMOVED\tEXPIRES\tMESSAGE")
-	for _, plan := range l.holes.Plans() {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plan.Name, plan.Spec.Policy, plan.Spec.Mode, cmp.Or(plan.Status.Phase, "-"), plan.Status.Moved,
-			plan.Spec.Expires.UTC().Format(time.RFC3339), plan.Status.Message)
+	t.Gap()
+	t.Row("PLAN", "POLICY", "MODE", "PHASE", "MOVED", "EXPIRES", "MESSAGE")
+	for _, plan := range p.Plans {
+		t.Row(plan.Plan, plan.Policy, plan.Mode, cmp.Or(plan.Phase, "-"), plan.Moved, plan.Expires.Format(time.RFC3339), plan.Message)
 	}
-	t.Flush()
 }

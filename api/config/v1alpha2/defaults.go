@@ -27,6 +27,7 @@ func base() *MusterConfiguration {
 			Listen:       "127.0.0.1:8888",
 			MaxBodyBytes: 64 << 20,
 		},
+		Debug: Debug{Enabled: true},
 		LeaderElection: LeaderElection{
 			LeaseDuration:     metav1.Duration{Duration: 15 * time.Second},
 			RenewDeadline:     metav1.Duration{Duration: 10 * time.Second},

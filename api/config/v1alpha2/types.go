@@ -21,6 +21,8 @@ type MusterConfiguration struct {
 	ClientConnection ClientConnection `json:"clientConnection"`
 	// Serving is where and how the extender's verbs are served.
 	Serving Serving `json:"serving"`
+	// Debug is whether and where there is something to look at.
+	Debug Debug `json:"debug"`
 	// LeaderElection decides which of several replicas is ready.
 	LeaderElection LeaderElection `json:"leaderElection"`
 	// Timeouts bound how long muster lets things take.
@@ -72,7 +74,7 @@ type Serving struct {
 	// MaxBodyBytes is the largest request body that is read, in bytes; a larger one is
 	// answered with status 413. Defaults to 67108864 (64 MiB).
 	MaxBodyBytes int64 `json:"maxBodyBytes"`
-	// Profiling serves /debug/pprof/. Defaults to false.
+	// Profiling serves /debug/pprof/. Needs debug.enabled. Defaults to false.
 	Profiling bool `json:"profiling"`
 }
 
@@ -85,6 +87,18 @@ type Tracing struct {
 	// SamplingRatePerMillion is of how many in a million attempts to schedule a pod there is a
 	// trace. Defaults to 10000, one in a hundred.
 	SamplingRatePerMillion int32 `json:"samplingRatePerMillion"`
+}
+
+// Debug is whether and where there is something to look at: the page at /, /configz and what
+// is under /debug/.
+type Debug struct {
+	// Enabled serves them. Without it, 'muster reschedule' serves nothing under /debug/ either.
+	// Defaults to true.
+	Enabled bool `json:"enabled"`
+	// Listen is the host:port to serve them at, apart from the verbs: over https if the verbs
+	// are, but on a loopback address over plain http, for kubectl port-forward. Defaults to "",
+	// which stands for serving.listen.
+	Listen string `json:"listen"`
 }
 
 // TLS names the files of the server's identity. They are read again when they

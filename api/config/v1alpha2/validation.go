@@ -20,6 +20,10 @@ const renewJitter = 1.2
 func (c *MusterConfiguration) Validate() field.ErrorList {
 	errs := c.ClientConnection.validate(field.NewPath("clientConnection"))
 	errs = append(errs, c.Serving.validate(field.NewPath("serving"))...)
+	errs = append(errs, c.Debug.validate(field.NewPath("debug"))...)
+	if c.Serving.Profiling && !c.Debug.Enabled {
+		errs = append(errs, field.Invalid(field.NewPath("serving", "profiling"), true, "needs debug.enabled: it is served under /debug/"))
+	}
 	errs = append(errs, c.LeaderElection.validate(field.NewPath("leaderElection"))...)
 	errs = append(errs, c.Timeouts.validate(field.NewPath("timeouts"))...)
 	if c.VerdictStore.MaxBytes <= 0 {
@@ -68,6 +72,13 @@ func (t Tracing) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("endpoint"), t.Endpoint, "must be host:port, such as localhost:4317"))
 	}
 	return errs
+}
+
+func (d Debug) validate(path *field.Path) field.ErrorList {
+	if d.Listen == "" {
+		return nil
+	}
+	return validateListen(path.Child("listen"), d.Listen)
 }
 
 func validateListen(path *field.Path, address string) field.ErrorList {

@@ -69,6 +69,9 @@ func validateServer(path *field.Path, address string, used bool) field.ErrorList
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
 		return field.ErrorList{field.Invalid(path, address, "must be a URL such as http://prometheus.monitoring.svc:9090")}
 	}
+	if parsed.User != nil { // it would be shown at /configz
+		return field.ErrorList{field.Invalid(path, parsed.Redacted(), "must have no user and no password: use bearerTokenFile")}
+	}
 	return nil
 }
 

@@ -1,0 +1,66 @@
+package inspect
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// indexPath is where the index is.
+const indexPath = "/debug/"
+
+// Endpoint is something to ask for.
+type Endpoint struct {
+	// Method and Pattern are as chi has them.
+	Method, Pattern string
+	// About is what it answers, in a line.
+	About   string
+	Handler http.Handler
+}
+
+// Router serves the endpoints and, at /debug/, an index of them. Who asks for anything else is
+// told where that is.
+func Router(endpoints ...Endpoint) http.Handler {
+	all := slices.Clone(endpoints)
+	all = append(all, Endpoint{http.MethodGet, indexPath, "what there is to ask for", handler(
+		func(*http.Request) (Answer, error) { return newIndex(all), nil }, Text, JSON, HTML,
+	)})
+	router := newRouter(all, indexPath+" lists what is")
+	router.Get("/debug", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "debug/", http.StatusMovedPermanently)
+	})
+	return router
+}
+
+// RouterWithoutIndex serves the endpoints. Who asks for anything else is told why it is not
+// here.
+func RouterWithoutIndex(why string, endpoints ...Endpoint) http.Handler {
+	return newRouter(endpoints, why)
+}
+
+func newRouter(endpoints []Endpoint, hint string) chi.Router {
+	router := chi.NewRouter()
+	for _, e := range endpoints {
+		router.Method(e.Method, e.Pattern, e.Handler)
+	}
+	answer := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			format, err := formatOf(r, []Format{Text, JSON})
+			if err == nil {
+				err = Refuse(status, "%s %s is not served; %s", r.Method, r.URL.Path, hint)
+			}
+			refuse(w, format, err)
+		}
+	}
+	router.NotFound(answer(http.StatusNotFound))
+	router.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			if router.Match(chi.NewRouteContext(), method, r.URL.Path) {
+				w.Header().Add("Allow", method)
+			}
+		}
+		answer(http.StatusMethodNotAllowed)(w, r)
+	})
+	return router
+}

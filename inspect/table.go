@@ -1,0 +1,37 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Table writes lines, and rows of aligned cells between them.
+type Table struct{ out *tabwriter.Writer }
+
+func newTable(w io.Writer) *Table { return &Table{tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)} }
+
+// Title starts the answer with a line, and an empty one.
+func (t *Table) Title(format string, args ...any) {
+	_, _ = fmt.Fprintf(t.out, format+"\n\n", args...)
+	t.flush()
+}
+
+// Row adds cells. Those of a column are aligned until it is interrupted.
+func (t *Table) Row(cells ...any) {
+	for i, cell := range cells {
+		if i > 0 {
+			_, _ = fmt.Fprint(t.out, "\t")
+		}
+		_, _ = fmt.Fprint(t.out, cell)
+	}
+	_, _ = fmt.Fprintln(t.out)
+}
+
+// Gap ends the columns with an empty line.
+func (t *Table) Gap() {
+	t.flush()
+	_, _ = fmt.Fprintln(t.out)
+}
+
+func (t *Table) flush() { _ = t.out.Flush() }

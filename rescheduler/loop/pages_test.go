@@ -1,0 +1,63 @@
+package loop
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+// asks has the process answer about a page.
+func (w *world) asks(config *v1alpha2.MusterConfiguration, path string) (int, string) {
+	answer := httptest.NewRecorder()
+	p := &process{config: config, loop: w.loop}
+	p.router(prometheus.NewRegistry()).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+	return answer.Code, answer.Body.String()
+}
+
+func TestThePageTellsOfTheLastLooksAndOfPlans(t *testing.T) {
+	w := newWorld(t)
+	w.set(w.pod("big", "4"))
+	w.clock.Step(time.Minute)
+	w.look(t.Context())
+	w.holes.Set(w.created[0])
+	config := v1alpha2.Default()
+	const asText = `mode DryRun; 0 evictions of 20 in 1h0m0s
+
+POLICY    ENABLED  LOOKED                TOOK  WHAT         PLAN
+MakeRoom  true     2030-01-01T00:01:00Z  0s    made a plan  made
+Coalesce  false    -                     -     -            -
+
+PLAN  POLICY    MODE    PHASE  MOVED  EXPIRES               MESSAGE
+made  MakeRoom  DryRun  -             2030-01-01T00:11:00Z  
+`
+	if _, got := w.asks(config, "/debug/rescheduler"); got != asText {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(asText, got))
+	}
+	const asJSON = `{"mode":"DryRun","evictions":0,"limit":20,"perSeconds":3600,"policies":[` +
+		`{"policy":"MakeRoom","enabled":true,"looked":"2030-01-01T00:01:00Z","tookSeconds":0,"what":"made a plan","plan":"made"},` +
+		`{"policy":"Coalesce","enabled":false,"tookSeconds":0}],` +
+		`"plans":[{"plan":"made","policy":"MakeRoom","mode":"DryRun","expires":"2030-01-01T00:11:00Z"}]}` + "\n"
+	if _, got := w.asks(config, "/debug/rescheduler?format=json"); got != asJSON {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(asJSON, got))
+	}
+	if status, got := w.asks(config, "/debug/"); status != http.StatusOK || !strings.Contains(got, "/debug/rescheduler ") {
+		t.Errorf("the index answered %d:\n%s", status, got)
+	}
+}
+
+func TestThePagesCanBeSwitchedOff(t *testing.T) {
+	w, config := newWorld(t), v1alpha2.Default()
+	config.Debug.Enabled = false
+	for path, want := range map[string]int{"/livez": http.StatusOK, "/metrics": http.StatusOK, "/debug/": http.StatusNotFound, "/debug/rescheduler": http.StatusNotFound} {
+		if got, body := w.asks(config, path); got != want {
+			t.Errorf("%s answered %d, want %d: %s", path, got, want, body)
+		}
+	}
+}
