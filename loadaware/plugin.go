@@ -70,9 +70,12 @@ func expiration(args *v1alpha2.LoadAwareSchedulingArgs) time.Duration {
 
 // New makes the plugin for a profile of a validated configuration.
 func New(profile *v1alpha2.Profile, o Options) *LoadAware {
-	args := profile.LoadAwareSchedulingArgs()
+	return newLoadAware(profile.SchedulerName, profile.LoadAwareSchedulingArgs(), o)
+}
+
+func newLoadAware(profile string, args *v1alpha2.LoadAwareSchedulingArgs, o Options) *LoadAware {
 	l := &LoadAware{
-		profile: profile.SchedulerName, log: o.Logger, metrics: o.Metrics, names: o.ResourceNames,
+		profile: profile, log: o.Logger, metrics: o.Metrics, names: o.ResourceNames,
 		complaints:         complaints{said: map[int32]nodeVersion{}},
 		resources:          newResources(args, o.ResourceNames),
 		expiration:         expiration(args),

@@ -105,6 +105,13 @@ func (p *Profile) LoadAwareSchedulingArgs() *LoadAwareSchedulingArgs {
 	return argsOf[LoadAwareSchedulingArgs](p)
 }
 
+// DefaultLoadAwareSchedulingArgs are those of a profile that says nothing of them.
+func DefaultLoadAwareSchedulingArgs() *LoadAwareSchedulingArgs {
+	args := &LoadAwareSchedulingArgs{}
+	args.setDefaults()
+	return args
+}
+
 func (a *LoadAwareSchedulingArgs) setDefaults() {
 	a.NodeMetricExpirationSeconds = orDefault(a.NodeMetricExpirationSeconds, 180)
 	a.EnableScheduleWhenNodeMetricsExpired = orDefault(a.EnableScheduleWhenNodeMetricsExpired, false)

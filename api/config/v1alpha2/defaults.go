@@ -71,7 +71,7 @@ func (c *MusterConfiguration) setProfileDefaults() {
 	for i := range c.Profiles {
 		c.Profiles[i].setDefaults()
 	}
-	c.Load.setDefaults(c.Profiles)
+	c.Load.setDefaults(c.Profiles, c.Rescheduler.Relieve.Enabled)
 }
 
 func seconds(n int) metav1.Duration {

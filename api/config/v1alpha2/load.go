@@ -9,7 +9,7 @@ import (
 // use.
 type NodeLoad struct {
 	// Source is the one source that is used: None, NodeMetric, Metrics or Prometheus. Defaults
-	// to NodeMetric when a profile runs LoadAware, else to None.
+	// to NodeMetric when a profile runs LoadAware or hot nodes are relieved, else to None.
 	Source LoadSource `json:"source"`
 	// Metrics says how metrics.k8s.io is read, for source Metrics.
 	Metrics LoadMetrics `json:"metrics"`
@@ -149,12 +149,16 @@ func baseLoad() NodeLoad {
 	}
 }
 
-// setDefaults chooses the source, once it is known what the profiles run.
-func (l *NodeLoad) setDefaults(profiles []Profile) {
+// setDefaults chooses the source, once it is known what the profiles run, and whether hot
+// nodes are relieved.
+func (l *NodeLoad) setDefaults(profiles []Profile, relieve bool) {
 	if l.Source != "" {
 		return
 	}
 	l.Source = LoadSourceNone
+	if relieve {
+		l.Source = LoadSourceNodeMetric
+	}
 	for i := range profiles {
 		if profiles[i].runs(LoadAware) {
 			l.Source = LoadSourceNodeMetric

@@ -29,6 +29,10 @@ type Rescheduler struct {
 	MakeRoom MakeRoomPolicy `json:"makeRoom"`
 	// Coalesce moves pods so that nodes become empty.
 	Coalesce CoalescePolicy `json:"coalesce"`
+	// Relieve moves pods off nodes that are hot.
+	Relieve RelievePolicy `json:"relieve"`
+	// Respread moves pods onto nodes that have joined lately.
+	Respread RespreadPolicy `json:"respread"`
 	// ScaleUp is what is done about pods for which only more nodes help.
 	ScaleUp ScaleUp `json:"scaleUp"`
 	// Evictable says which pods may be moved.
@@ -159,6 +163,8 @@ func baseRescheduler() Rescheduler {
 		ReplacementTimeout: metav1.Duration{Duration: 2 * time.Minute},
 		MakeRoom:           MakeRoomPolicy{Enabled: true, PendingFor: metav1.Duration{Duration: time.Minute}},
 		Coalesce:           CoalescePolicy{MaxNodes: 1},
+		Relieve:            baseRelieve(),
+		Respread:           baseRespread(),
 		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "check-capacity.autoscaling.x-k8s.io"}},
 		Budgets: DisruptionBudgets{
 			Rate: EvictionRate{Evictions: 20, Per: metav1.Duration{Duration: time.Hour}}, PerPlan: 10, PerWorkload: 1,

@@ -34,6 +34,7 @@ func (c *MusterConfiguration) Validate() field.ErrorList {
 	errs = append(errs, c.Load.validate(field.NewPath("load"), c.Profiles)...)
 	errs = append(errs, c.Tracing.validate(field.NewPath("tracing"))...)
 	errs = append(errs, c.Rescheduler.validate(field.NewPath("rescheduler"))...)
+	errs = append(errs, c.Rescheduler.Relieve.validateSource(field.NewPath("rescheduler", "relieve"), c.Load.Source)...)
 	return append(errs, validateProfiles(field.NewPath("profiles"), c.Profiles)...)
 }
 

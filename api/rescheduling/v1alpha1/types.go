@@ -50,13 +50,15 @@ type ReschedulingPlan struct {
 
 // Policy is what a plan is for.
 //
-// +kubebuilder:validation:Enum=MakeRoom;Coalesce
+// +kubebuilder:validation:Enum=MakeRoom;Coalesce;Relieve;Respread
 type Policy string
 
 // The policies.
 const (
 	MakeRoom Policy = "MakeRoom" // pending pods get a place
 	Coalesce Policy = "Coalesce" // nodes become empty
+	Relieve  Policy = "Relieve"  // hot nodes use less
+	Respread Policy = "Respread" // new nodes take their part
 )
 
 // Mode says whether a plan is carried out.

@@ -1,0 +1,86 @@
+package v1alpha2
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// RelievePolicy moves pods off nodes that are hot: that are measured to use more than is good
+// for the pods on them. What is measured, when that is too old and which statistic counts is as
+// for LoadAware, in the first profile that runs it.
+type RelievePolicy struct {
+	// Enabled turns it on. It needs a load.source. Defaults to false.
+	Enabled bool `json:"enabled"`
+	// HighThresholds are what makes a node hot, in percent of what it offers: to use as much of
+	// one of the resources. It is relieved until it uses less. 0 stands for no threshold.
+	// Defaults to cpu 80 and memory 85.
+	HighThresholds map[corev1.ResourceName]int64 `json:"highThresholds"`
+	// TargetThresholds are what a node must stay below that pods move to, in percent. Each is
+	// lower than the high one of its resource, so that what has moved does not move on.
+	// Defaults to cpu 65 and memory 75.
+	TargetThresholds map[corev1.ResourceName]int64 `json:"targetThresholds"`
+	// Samples is how many measurements in a row must find a node hot. Defaults to 3.
+	Samples int32 `json:"samples"`
+	// MaxNodes is how many nodes a plan relieves at most, 0 for any number: those first that use
+	// most. Defaults to 1.
+	MaxNodes int32 `json:"maxNodes"`
+}
+
+// RespreadPolicy moves pods onto nodes that have joined lately, while no pod is pending.
+type RespreadPolicy struct {
+	// Enabled turns it on. Defaults to false.
+	Enabled bool `json:"enabled"`
+	// NewFor is how long a node counts as new. Defaults to 10m.
+	NewFor metav1.Duration `json:"newFor"`
+	// MinGain is by how much less the new node must be taken, with the pod, than the node that it
+	// leaves was, in percent of what a node offers: of the requests for cpu or memory,
+	// whichever are the greater part. Defaults to 10.
+	MinGain int64 `json:"minGain"`
+}
+
+func baseRelieve() RelievePolicy {
+	return RelievePolicy{
+		HighThresholds:   map[corev1.ResourceName]int64{corev1.ResourceCPU: 80, corev1.ResourceMemory: 85},
+		TargetThresholds: map[corev1.ResourceName]int64{corev1.ResourceCPU: 65, corev1.ResourceMemory: 75},
+		Samples:          3, MaxNodes: 1,
+	}
+}
+
+func baseRespread() RespreadPolicy {
+	return RespreadPolicy{NewFor: metav1.Duration{Duration: 10 * time.Minute}, MinGain: 10}
+}
+
+func (r RelievePolicy) validate(path *field.Path) field.ErrorList {
+	high, target := path.Child("highThresholds"), path.Child("targetThresholds")
+	errs := append(ValidateThresholds(high, r.HighThresholds), ValidateThresholds(target, r.TargetThresholds)...)
+	for _, name := range slices.Sorted(maps.Keys(r.HighThresholds)) {
+		if h, t := r.HighThresholds[name], r.TargetThresholds[name]; h > 0 && (t <= 0 || t >= h) {
+			errs = append(errs, field.Invalid(target.Key(string(name)), t, "must be greater than zero and less than "+high.Key(string(name)).String()))
+		}
+	}
+	if r.Samples < 1 {
+		errs = append(errs, field.Invalid(path.Child("samples"), r.Samples, "must be greater than zero"))
+	}
+	return append(errs, notBelowZero(path.Child("maxNodes"), r.MaxNodes)...)
+}
+
+// validateSource checks that it is known what nodes use where that is needed.
+func (r RelievePolicy) validateSource(path *field.Path, source LoadSource) field.ErrorList {
+	if !r.Enabled || source != LoadSourceNone {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path.Child("enabled"), r.Enabled, "needs to know what nodes use, and load.source is None")}
+}
+
+func (r RespreadPolicy) validate(path *field.Path) field.ErrorList {
+	errs := validatePositive(path.Child("newFor"), r.NewFor)
+	if r.MinGain < 1 || r.MinGain > 100 {
+		errs = append(errs, field.Invalid(path.Child("minGain"), r.MinGain, "must be from 1 to 100"))
+	}
+	return errs
+}

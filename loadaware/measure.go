@@ -1,0 +1,86 @@
+package loadaware
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+)
+
+// Meter says what nodes and pods use, by the arguments of a profile: how old figures may be,
+// which statistic counts, how pods are estimated that were not measured. It holds nothing
+// against anybody. It is safe for concurrent use.
+type Meter struct{ load *LoadAware }
+
+// NewMeter makes one by the arguments of the first of the profiles of a validated configuration that
+// runs LoadAware, or by their defaults when none does. It knows what LoadAware knows there,
+// and these resources.
+func NewMeter(profiles []v1alpha2.Profile, resources []corev1.ResourceName, o Options) *Meter {
+	args, name := *v1alpha2.DefaultLoadAwareSchedulingArgs(), ""
+	if at := slices.IndexFunc(profiles, func(p v1alpha2.Profile) bool { return Runs(&p) }); at >= 0 {
+		args, name = *profiles[at].LoadAwareSchedulingArgs(), profiles[at].SchedulerName
+	}
+	args.SupportedResources = slices.Concat(args.SupportedResources, resources)
+	return &Meter{newLoadAware(name, &args, o)}
+}
+
+// Expiration is the age at which figures are not believed any more.
+func (m *Meter) Expiration() time.Duration { return m.load.expiration }
+
+// Resources are what amounts are of, in their order: CPU is in thousandths, memory in bytes.
+func (m *Meter) Resources() []corev1.ResourceName { return m.load.resources.names }
+
+// Measurement is how much of a node is used. Amounts are in the order of [Meter.Resources].
+type Measurement struct {
+	// At is when it was measured.
+	At time.Time
+	// Used is what was measured: what the node uses, or the statistic of it that LoadAware filters by.
+	Used []int64
+	// Expected is that and what it does not show yet of the pods that are on the node, or are
+	// about to come.
+	Expected []int64
+	// Allocatable is what the node offers.
+	Allocatable []int64
+}
+
+// Node is how much of a node is used. It says false when that was not measured lately, or when
+// the statistic is missing.
+func (m *Meter) Node(node *cluster.Node) (Measurement, bool) {
+	w := m.load.of(node)
+	if m.load.measured(node.Usage) != lately {
+		return Measurement{}, false
+	}
+	a := m.load.account(node, w.custom, nil)
+	sum := &a.filter[anyone].of
+	if sum.base.kind == ofEstimates {
+		return Measurement{}, false
+	}
+	expected := make(vector, len(a.allocatable))
+	for i := range expected {
+		expected[i] = sum.at(i)
+	}
+	return Measurement{At: node.Usage.Updated, Used: sum.used, Expected: expected, Allocatable: a.allocatable}, true
+}
+
+// Pod is how much a pod uses that is on a node, and by its estimate where that is not measured,
+// or more than what is measured while that does not show all of it. It is what the pod adds to
+// [Measurement.Expected].
+func (m *Meter) Pod(pod *cluster.Pod, node *cluster.Node) []int64 {
+	n := len(m.load.resources.names)
+	e := entry{estimate: make(vector, n), used: make(vector, n)}
+	usage := node.Usage
+	if usage == nil {
+		usage = &cluster.Usage{}
+	}
+	m.load.enter(&e, pod, usage)
+	if e.counted == shown {
+		return e.used
+	}
+	for i, estimate := range e.estimate {
+		e.used[i] = max(e.used[i], estimate)
+	}
+	return e.used
+}
