@@ -81,7 +81,10 @@ func (s *search) eligible(i *item, node *cluster.Node) bool {
 	if bars := s.problem.Bars; bars != nil && bars(i.pod, s.problem.Snapshot.Node(node.Index)) {
 		return false
 	}
-	return i.wish == nil || i.wish.To == nil || i.wish.To(node)
+	if i.wish == nil {
+		return true
+	}
+	return (i.wish.To == nil || i.wish.To(node)) && (i.wish.Worth == nil || i.wish.Worth(s.world.node(i.origin), node))
 }
 
 // standingAt is what speaks against a pod on a node, besides room, as the cluster was

@@ -19,7 +19,7 @@ type Plan struct {
 	Unplaced []Refusal
 	// Emptied are the nodes that nothing is left on but what goes with them.
 	Emptied []*cluster.Node
-	// Kept are the nodes that could not be emptied, and why.
+	// Kept are the nodes that could not be emptied or relieved, and why.
 	Kept []Refusal
 	// Unmoved are the pods that were to leave their nodes and have to stay, and why.
 	Unmoved []Refusal
@@ -64,8 +64,8 @@ type Placement struct {
 	Why  string
 }
 
-// Refusal is why there is no place for a group, why a node is not emptied, or why a pod does
-// not leave its node.
+// Refusal is why there is no place for a group, why a node is not emptied or relieved, or why a
+// pod does not leave its node.
 type Refusal struct {
 	// Name is that of the group, the node or the pod.
 	Name string
@@ -119,9 +119,10 @@ const (
 	ReasonNotEligible      = "the pod is not to go there"
 )
 
-// Reasons why a node is not emptied.
+// Reasons why a node is not emptied or relieved.
 const (
 	ReasonPodsStay     = "pods on the node may not be moved"
 	ReasonNoOtherPlace = "no other place was found for pods of the node"
+	ReasonTooLittle    = "too little of what it bears could be moved"
 	ReasonReceives     = "pods of other nodes move there"
 )

@@ -21,6 +21,8 @@ type Problem struct {
 	// Bars, if set, says that a pod must not go to a node, for a reason that no predicate
 	// knows: a ban, a hole of another plan, load. It must always say the same.
 	Bars func(pod *cluster.Pod, node *cluster.Node) bool
+	// Load, if set, is what nodes bear besides requests.
+	Load *Load
 	// Rules say which pods may be evicted, and Budgets how many of them.
 	Rules   Rules
 	Budgets Budgets

@@ -21,6 +21,10 @@ type Wish struct {
 	// To, if set, says that it may go to a node, besides what the predicates say. The node is
 	// as it is when the pod comes there, with what the plan has brought there by then.
 	To func(*cluster.Node) bool
+	// Worth, if set, says that it is worth to go from its node to another one: both as they are
+	// when the pod comes there, with what the plan has moved by then. The pod may or may not
+	// be on the former any more.
+	Worth func(from, to *cluster.Node) bool
 }
 
 // Place is where a pod is.

@@ -7,7 +7,7 @@ import (
 )
 
 // amounts are amounts of all resources, in an order of their own: CPU, memory, ephemeral
-// storage, pods, and then the scalar ones.
+// storage, pods, then the scalar ones, and then those of [Load].
 type amounts []int64
 
 const plainResources = 4
@@ -50,10 +50,12 @@ func (a amounts) addTo(sum []int64, sign int64) {
 // average of those that offer any.
 type rates []float64
 
-func ratesOf(snap *cluster.Snapshot, dims int) rates {
+func ratesOf(p *Problem) rates {
+	dims := p.dims()
 	offered, offering := make([]float64, dims), make([]float64, dims)
-	for node := range snap.Nodes() {
-		for d, amount := range amountsOf(&node.Allocatable, node.Allocatable.Pods, dims) {
+	for node := range p.Snapshot.Nodes() {
+		capacity, _ := p.offers(node)
+		for d, amount := range capacity {
 			if amount > 0 {
 				offered[d] += float64(amount)
 				offering[d]++

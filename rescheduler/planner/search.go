@@ -74,15 +74,14 @@ func newSearch(p *Problem) *search {
 		loaded: make([]bool, end), guarded: make([]map[string]int, end),
 		unitOf: map[string]int32{}, forsaken: make([]bool, end), kept: map[int32]Refusal{}, blockers: map[opening][]int32{},
 	}
-	dims := plainResources + p.Snapshot.ResourceNames.Len()
-	s.state = newState(p.Snapshot, dims, newLedger(p.Budgets, p.Snapshot))
-	s.rates = ratesOf(p.Snapshot, dims)
+	s.state = newState(p, newLedger(p.Budgets, p.Snapshot))
+	s.rates = ratesOf(p)
 	for node := range p.Snapshot.Nodes() {
 		s.nodes = append(s.nodes, node.Index)
 	}
 	for _, held := range p.Held {
 		s.world.put(held.Pod, held.Node)
-		amountsOf(&held.Pod.Requests, 1, dims).addTo(s.freeAt(held.Node), -1)
+		p.needs(held.Pod, p.Snapshot.Node(held.Node)).addTo(s.freeAt(held.Node), -1)
 	}
 	s.begin()
 	s.survey()
@@ -220,7 +219,7 @@ func (s *search) add(at spot) (index int32, reason string) {
 		return -1, reason
 	}
 	index = int32(len(s.items)) //nolint:gosec // no more than there are pods
-	needs := amountsOf(&at.pod.Requests, 1, s.dims)
+	needs := s.problem.needs(at.pod, s.problem.Snapshot.Node(at.node))
 	s.items = append(s.items, item{
 		pod: at.pod, needs: needs, origin: at.node, at: at.node, slot: int32(len(s.on[at.node])), //nolint:gosec // as above
 		kind: -1, group: -1, limit: corev1helpers.PodPriority(at.pod.Pod),

@@ -34,7 +34,7 @@ func (i *item) away() bool { return i.origin >= 0 && i.at != i.origin }
 // state is where the pods are that may be moved, and what room that leaves.
 type state struct {
 	dims     int
-	capacity []int64   // by node index and resource: what the node offers
+	capacity []int64   // by node index and resource: what the node offers, or bears
 	free     []int64   // by node index and resource
 	spare    []int64   // the same: what was free at first, less what moved there
 	initial  []int64   // free, at first
@@ -55,17 +55,18 @@ type place struct{ kind, node int32 }
 
 type relocation struct{ item, from int32 }
 
-func newState(snap *cluster.Snapshot, dims int, l *ledger) *state {
-	end := snap.IndexEnd()
+func newState(p *Problem, l *ledger) *state {
+	end, dims := p.Snapshot.IndexEnd(), p.dims()
 	s := &state{
 		dims: dims, capacity: make([]int64, end*dims), free: make([]int64, end*dims), on: make([][]int32, end), closed: make([]bool, end),
 		left: map[place]int32{}, came: map[place]int32{}, ledger: l,
 	}
-	for node := range snap.Nodes() {
+	for node := range p.Snapshot.Nodes() {
+		capacity, taken := p.offers(node)
 		free := s.freeAt(node.Index)
-		copy(free, amountsOf(&node.Allocatable, node.Allocatable.Pods, dims))
+		copy(free, capacity)
 		copy(s.capacityAt(node.Index), free)
-		amountsOf(&node.Requested, int64(len(node.Pods)), dims).addTo(free, -1)
+		taken.addTo(free, -1)
 	}
 	return s
 }
