@@ -1,6 +1,7 @@
 package loadaware
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -33,10 +34,15 @@ func (m *Meter) Expiration() time.Duration { return m.load.expiration }
 // Resources are what amounts are of, in their order: CPU is in thousandths, memory in bytes.
 func (m *Meter) Resources() []corev1.ResourceName { return m.load.resources.names }
 
+// Amounts are those that are by name, in the order of [Meter.Resources].
+func (m *Meter) Amounts(byName map[corev1.ResourceName]int64) []int64 {
+	return m.load.resources.vector(byName)
+}
+
 // Measurement is how much of a node is used. Amounts are in the order of [Meter.Resources].
 type Measurement struct {
-	// At is when it was measured.
-	At time.Time
+	// At is when it was measured, and Since when the time begins that the figures are of.
+	At, Since time.Time
 	// Used is what was measured: what the node uses, or the statistic of it that LoadAware filters by.
 	Used []int64
 	// Expected is that and what it does not show yet of the pods that are on the node, or are
@@ -44,6 +50,16 @@ type Measurement struct {
 	Expected []int64
 	// Allocatable is what the node offers.
 	Allocatable []int64
+}
+
+// Ceilings are the least amounts that reach thresholds, which are in percent of what the node
+// offers: 0 where there is none.
+func (m *Measurement) Ceilings(thresholds []int64) []int64 {
+	ceilings := make([]int64, len(thresholds))
+	for i, threshold := range thresholds {
+		ceilings[i] = percentUp(threshold, m.Allocatable[i])
+	}
+	return ceilings
 }
 
 // Node is how much of a node is used. It says false when that was not measured lately, or when
@@ -62,18 +78,19 @@ func (m *Meter) Node(node *cluster.Node) (Measurement, bool) {
 	for i := range expected {
 		expected[i] = sum.at(i)
 	}
-	return Measurement{At: node.Usage.Updated, Used: sum.used, Expected: expected, Allocatable: a.allocatable}, true
+	over := max(cmp.Or(node.Usage.Interval, defaultInterval), sum.base.statistic.over)
+	return Measurement{At: node.Usage.Updated, Since: node.Usage.Updated.Add(-over), Used: sum.used, Expected: expected, Allocatable: a.allocatable}, true
 }
 
-// Pod is how much a pod uses that is on a node, and by its estimate where that is not measured,
-// or more than what is measured while that does not show all of it. It is what the pod adds to
-// [Measurement.Expected].
+// Pod is how much a pod uses that is on a node, by its estimate where that is not measured, or
+// is more than what is measured while that does not show all of it: what the pod adds to
+// [Measurement.Expected]. A pod without a node, which is nil then, has its estimate.
 func (m *Meter) Pod(pod *cluster.Pod, node *cluster.Node) []int64 {
 	n := len(m.load.resources.names)
 	e := entry{estimate: make(vector, n), used: make(vector, n)}
-	usage := node.Usage
-	if usage == nil {
-		usage = &cluster.Usage{}
+	usage := &cluster.Usage{}
+	if node != nil && node.Usage != nil {
+		usage = node.Usage
 	}
 	m.load.enter(&e, pod, usage)
 	if e.counted == shown {
