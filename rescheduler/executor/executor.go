@@ -204,6 +204,7 @@ func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, pha
 		return
 	}
 	e.Metrics.plans.WithLabelValues(string(plan.Spec.Policy), string(phase)).Inc()
+	e.countWaits(plan)
 	for i := range plan.Spec.Steps {
 		delete(e.tries, plan.Spec.Steps[i].Pod.UID)
 		delete(e.siblings, plan.Spec.Steps[i].Pod.UID)

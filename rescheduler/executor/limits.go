@@ -128,8 +128,7 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 		return "waits for a maintenance window"
 	}
 	evictions := Evictions(e.Holes.Plans())
-	all := func(Eviction) bool { return true }
-	if l.Rate.exhausted(evictions, now, all) {
+	if l.Rate.exhausted(evictions, now, anyEviction) {
 		return fmt.Sprintf("waits: there were %d evictions in %s", l.Rate.Evictions, l.Rate.Per)
 	}
 	for _, eviction := range evictions {
@@ -150,6 +149,13 @@ func (l *Limits) open(now time.Time) bool {
 	return len(l.Windows) == 0 || slices.ContainsFunc(l.Windows, func(w Window) bool { return w.contains(now) })
 }
 
+// matchesVictim says that an eviction is one of the pods that the selector matches.
+func (s *Selected) matchesVictim(e Eviction) bool {
+	return s.matches(e.Step.Pod.Namespace, e.Step.Replacement.Labels)
+}
+
+func anyEviction(Eviction) bool { return true }
+
 // forbidden is why a step must wait for a budget of pods that a selector matches, "" when it
 // need not.
 func (e *Executor) forbidden(step *v1alpha1.Step, evictions []Eviction, now time.Time) string {
@@ -159,11 +165,10 @@ func (e *Executor) forbidden(step *v1alpha1.Step, evictions []Eviction, now time
 		if !s.matches(step.Pod.Namespace, step.Replacement.Labels) {
 			continue
 		}
-		selected := func(other Eviction) bool { return s.matches(other.Step.Pod.Namespace, other.Step.Replacement.Labels) }
-		if s.Rate.exhausted(evictions, now, selected) {
+		if s.Rate.exhausted(evictions, now, s.matchesVictim) {
 			return fmt.Sprintf("waits: there were %d evictions of pods with %s in %s", s.Rate.Evictions, s.Name, s.Rate.Per)
 		}
-		if s.MaxDown >= 0 && e.down(s)+1 > s.MaxDown {
+		if s.MaxDown >= 0 && s.down(e.Cluster)+1 > s.MaxDown {
 			return fmt.Sprintf("waits: of the pods with %s, at most %d may be down", s.Name, s.MaxDown)
 		}
 	}
@@ -171,21 +176,23 @@ func (e *Executor) forbidden(step *v1alpha1.Step, evictions []Eviction, now time
 }
 
 func (r *Rate) exhausted(evictions []Eviction, now time.Time, counts func(Eviction) bool) bool {
-	if r.Evictions <= 0 {
-		return false
-	}
-	recent := 0
+	return r.Evictions > 0 && r.left(evictions, now, counts) <= 0
+}
+
+// left is how many evictions a rate allows now.
+func (r *Rate) left(evictions []Eviction, now time.Time, counts func(Eviction) bool) int {
+	left := r.Evictions
 	for _, eviction := range evictions {
 		if now.Sub(eviction.At) < r.Per && counts(eviction) {
-			recent++
+			left--
 		}
 	}
-	return recent >= r.Evictions
+	return left
 }
 
 // down counts the pods that a selector matches and that do not run.
-func (e *Executor) down(s *Selected) (down int) {
-	stop := e.Cluster.FollowPods(func(state cluster.PodState) {
+func (s *Selected) down(c *cluster.Cluster) (down int) {
+	stop := c.FollowPods(func(state cluster.PodState) {
 		if pod := state.Pod; pod != nil && s.matches(pod.Namespace, pod.Labels) && (!isReady(pod) || pod.DeletionTimestamp != nil) {
 			down++
 		}

@@ -61,6 +61,8 @@ type run struct {
 	Took time.Duration
 	What string
 	Plan string
+	// Refused are those whom the plan does not help, and what it leaves alone.
+	Refused []planner.Refusal
 }
 
 // run makes plans and has them carried out until the context ends.
@@ -109,39 +111,41 @@ func (l *loop) look(ctx context.Context) {
 			continue
 		}
 		started := l.clock.Now()
-		what, plan := l.plan(ctx, p)
+		last := l.plan(ctx, p)
+		last.At, last.Took = started, l.clock.Since(started)
 		l.mu.Lock()
-		l.runs[p.Name] = run{At: started, Took: l.clock.Since(started), What: what, Plan: plan}
+		l.runs[p.Name] = last
 		l.mu.Unlock()
 	}
 }
 
-// plan makes a plan by one policy into an object. It returns what came of it, and the name of
-// the plan.
-func (l *loop) plan(ctx context.Context, p policy.Policy) (what, name string) {
+// plan makes a plan by one policy into an object, and says what came of it.
+func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 	if l.executor.Busy() {
-		return "a plan is being carried out", ""
+		return run{What: "a plan is being carried out"}
 	}
 	for _, plan := range l.holes.Plans() {
 		if plan.Spec.Policy == p.Name && !plan.Ended() {
-			return "there is a plan that has not ended", plan.Name
+			return run{What: "there is a plan that has not ended", Plan: plan.Name}
 		}
 	}
 	plan, why := p.Plan(l.situation())
+	var refused []planner.Refusal
 	if plan != nil {
 		l.metrics.planning.WithLabelValues(string(p.Name)).Observe(plan.Took.Seconds())
+		refused = slices.Concat(plan.Unplaced, plan.Kept, plan.Unmoved)
 	}
 	if why != "" {
-		return why, ""
+		return run{What: why, Refused: refused}
 	}
 	created, err := l.writer.Create(ctx, object(p.Name, l.config.Mode, plan, l.clock.Now().Add(l.config.PlanTTL.Duration)))
 	if err != nil {
 		l.log.Warn("cannot create a plan", "policy", p.Name, "err", err)
-		return "the plan could not be created: " + err.Error(), ""
+		return run{What: "the plan could not be created: " + err.Error(), Refused: refused}
 	}
 	l.log.Info("plan made", "plan", created.Name, "policy", p.Name, "mode", created.Spec.Mode, "steps", len(created.Spec.Steps), "beneficiaries", len(created.Spec.Beneficiaries))
 	l.holes.Set(created)
-	return "made a plan", created.Name
+	return run{What: "made a plan", Plan: created.Name, Refused: refused}
 }
 
 // situation is that of the cluster now. Those wait that have done so for long enough.

@@ -46,6 +46,8 @@ type page struct {
 	PerSeconds float64     `json:"perSeconds"`
 	Policies   []policyRow `json:"policies"`
 	Plans      []planRow   `json:"plans"`
+	// Budgets is what is left of those with a bound.
+	Budgets []executor.Allowance `json:"budgets,omitempty"`
 }
 
 type policyRow struct {
@@ -56,6 +58,13 @@ type policyRow struct {
 	TookSeconds float64   `json:"tookSeconds"`
 	What        string    `json:"what,omitempty"`
 	Plan        string    `json:"plan,omitempty"`
+	// Refused are whom the policy did not help, and what it left alone, of those that it looked at.
+	Refused []refusedRow `json:"refused,omitempty"`
+}
+
+type refusedRow struct {
+	Name string `json:"name"` // of a pod, a gang or a node
+	Why  string `json:"why"`
 }
 
 type planRow struct {
@@ -82,14 +91,19 @@ func (l *loop) page(*http.Request) (inspect.Answer, error) {
 			Expires: plan.Spec.Expires.UTC(), Message: plan.Status.Message,
 		})
 	}
+	p.Budgets = l.limits.Left(l.cluster, plans, now)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, policy := range l.policies {
 		last := l.runs[policy.Name]
-		p.Policies = append(p.Policies, policyRow{
+		row := policyRow{
 			Policy: policy.Name, Enabled: policy.Enabled,
 			Looked: last.At.UTC(), TookSeconds: last.Took.Round(time.Millisecond).Seconds(), What: last.What, Plan: last.Plan,
-		})
+		}
+		for _, refusal := range last.Refused {
+			row.Refused = append(row.Refused, refusedRow{refusal.Name, refusal.String()})
+		}
+		p.Policies = append(p.Policies, row)
 	}
 	return p, nil
 }
@@ -107,8 +121,39 @@ func (p page) Text(t *inspect.Table) {
 		t.Row(row.Policy, row.Enabled, looked, took, cmp.Or(row.What, "-"), cmp.Or(row.Plan, "-"))
 	}
 	t.Gap()
+	p.refused(t)
+	if len(p.Budgets) > 0 {
+		t.Row("BUDGET", "NAMESPACE", "SELECTOR", "LEFT")
+		for _, budget := range p.Budgets {
+			t.Row(budget.Budget, cmp.Or(budget.Namespace, "-"), cmp.Or(budget.Selector, "-"), budget.Left)
+		}
+		t.Gap()
+	}
 	t.Row("PLAN", "POLICY", "MODE", "PHASE", "MOVED", "EXPIRES", "MESSAGE")
 	for _, plan := range p.Plans {
 		t.Row(plan.Plan, plan.Policy, plan.Mode, cmp.Or(plan.Phase, "-"), plan.Moved, plan.Expires.Format(time.RFC3339), plan.Message)
+	}
+}
+
+// maxRefused is how many of a policy people are shown.
+const maxRefused = 20
+
+func (p page) refused(t *inspect.Table) {
+	none := true
+	for _, policy := range p.Policies {
+		for i, refused := range policy.Refused {
+			if none {
+				t.Row("POLICY", "NOT FOR", "WHY")
+				none = false
+			}
+			if i == maxRefused {
+				t.Row(policy.Policy, fmt.Sprintf("and %d more", len(policy.Refused)-i), "-")
+				break
+			}
+			t.Row(policy.Policy, refused.Name, refused.Why)
+		}
+	}
+	if !none {
+		t.Gap()
 	}
 }

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -34,6 +35,9 @@ POLICY    ENABLED  LOOKED                TOOK  WHAT         PLAN
 MakeRoom  true     2030-01-01T00:01:00Z  0s    made a plan  made
 Coalesce  false    -                     -     -            -
 
+BUDGET  NAMESPACE  SELECTOR  LEFT
+rate    -          -         20
+
 PLAN  POLICY    MODE    PHASE  MOVED  EXPIRES               MESSAGE
 made  MakeRoom  DryRun  -             2030-01-01T00:11:00Z  
 `
@@ -43,12 +47,32 @@ made  MakeRoom  DryRun  -             2030-01-01T00:11:00Z
 	const asJSON = `{"mode":"DryRun","evictions":0,"limit":20,"perSeconds":3600,"policies":[` +
 		`{"policy":"MakeRoom","enabled":true,"looked":"2030-01-01T00:01:00Z","tookSeconds":0,"what":"made a plan","plan":"made"},` +
 		`{"policy":"Coalesce","enabled":false,"tookSeconds":0}],` +
-		`"plans":[{"plan":"made","policy":"MakeRoom","mode":"DryRun","expires":"2030-01-01T00:11:00Z"}]}` + "\n"
+		`"plans":[{"plan":"made","policy":"MakeRoom","mode":"DryRun","expires":"2030-01-01T00:11:00Z"}],"budgets":[{"budget":"rate","left":20}]}` + "\n"
 	if _, got := w.asks(config, "/debug/rescheduler?format=json"); got != asJSON {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(asJSON, got))
 	}
 	if status, got := w.asks(config, "/debug/"); status != http.StatusOK || !strings.Contains(got, "/debug/rescheduler ") {
 		t.Errorf("the index answered %d:\n%s", status, got)
+	}
+}
+
+func TestThePageSaysWhomNoPlanHelps(t *testing.T) {
+	w := newWorld(t)
+	for i := range maxRefused + 2 {
+		w.set(w.pod(fmt.Sprintf("huge-%02d", i), "8"))
+	}
+	w.clock.Step(time.Minute)
+	w.look(t.Context())
+	const why = "no node could take the pod, whatever pods were moved: 2 nodes: Insufficient cpu"
+	_, text := w.asks(v1alpha2.Default(), "/debug/rescheduler")
+	for _, want := range []string{"MakeRoom  default/huge-19  " + why + "\n", "MakeRoom  and 2 more       -\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not have %q:\n%s", want, text)
+		}
+	}
+	_, asJSON := w.asks(v1alpha2.Default(), "/debug/rescheduler?format=json")
+	if want := `{"name":"default/huge-21","why":"` + why + `"}`; !strings.Contains(asJSON, want) {
+		t.Errorf("the page does not have %s:\n%s", want, asJSON)
 	}
 }
 

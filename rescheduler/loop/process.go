@@ -51,8 +51,6 @@ type Options struct {
 // reporter is who writes events.
 const reporter = "muster-rescheduler"
 
-var errLeadershipLost = errors.New("leadership lost: the lease could not be renewed in time")
-
 // process is all of it, wired.
 type process struct {
 	log      *slog.Logger
@@ -128,6 +126,7 @@ func newProcess(o Options) (*process, error) {
 		Logger: o.Logger, Registerer: registry, Clock: clock.RealClock{}, Cluster: c, Client: scaleup.NewClient(p.client.CoreV1().RESTClient()),
 		Events: p.events.NewRecorder(scheme.Scheme, reporter), Requests: p.requests(objects),
 	})
+	registry.MustRegister(executor.NewBudgetLeft(p.loop.executor))
 	handled, err := p.readUsage(o, c, registry)
 	if err != nil {
 		return nil, err
@@ -221,32 +220,17 @@ func (p *process) lead(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
 	}
-	config, ended := p.config.LeaderElection, make(chan struct{})
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+	config := p.config.LeaderElection
+	identity := host + "_" + string(uuid.NewUUID())
+	return elect(ctx, leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta: metav1.ObjectMeta{Name: p.lease(), Namespace: config.ResourceNamespace}, Client: p.client.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
+			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 		},
 		LeaseDuration: config.LeaseDuration.Duration, RenewDeadline: config.RenewDeadline.Duration, RetryPeriod: config.RetryPeriod.Duration,
 		Name: p.lease(),
-		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(leading context.Context) {
-				defer close(ended)
-				p.log.Info("leading")
-				p.loop.run(leading)
-			},
-			OnStoppedLeading: func() {},
-		},
+	}, func(leading context.Context) {
+		p.log.Info("leading")
+		p.loop.run(leading)
 	})
-	if err != nil {
-		return fmt.Errorf("leader election: %w", err)
-	}
-	elector.Run(ctx)
-	if ctx.Err() == nil {
-		return errLeadershipLost
-	}
-	if elector.IsLeader() {
-		<-ended
-	}
-	return nil
 }

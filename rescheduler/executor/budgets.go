@@ -1,0 +1,72 @@
+package executor
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+)
+
+// Kinds of budgets, as they stand in metrics.
+const (
+	budgetRate         = "rate"
+	budgetSelectedRate = "selectedRate"
+	budgetSelectedDown = "selectedDown"
+)
+
+// Allowance is how much of a budget is left.
+type Allowance struct {
+	Budget    string `json:"budget"` // rate, selectedRate or selectedDown
+	Namespace string `json:"namespace,omitempty"`
+	Selector  string `json:"selector,omitempty"`
+	// Left is how many pods may be evicted now, or be down besides those that are. It is not
+	// positive when the budget is used up, and negative when more are down than should be.
+	Left int `json:"left"`
+}
+
+// Left is what is left of all budgets that have a bound and are not of a single plan.
+func (l *Limits) Left(c *cluster.Cluster, plans []*v1alpha1.ReschedulingPlan, now time.Time) (all []Allowance) {
+	evictions := Evictions(plans)
+	if l.Rate.Evictions > 0 {
+		all = append(all, Allowance{Budget: budgetRate, Left: l.Rate.left(evictions, now, anyEviction)})
+	}
+	for i := range l.Selected {
+		s := &l.Selected[i]
+		if s.Rate.Evictions > 0 {
+			all = append(all, Allowance{budgetSelectedRate, s.Namespace, s.Name, s.Rate.left(evictions, now, s.matchesVictim)})
+		}
+		if s.MaxDown >= 0 {
+			all = append(all, Allowance{budgetSelectedDown, s.Namespace, s.Name, s.MaxDown - s.down(c)})
+		}
+	}
+	return all
+}
+
+// budgetLeft shows what is left of budgets.
+type budgetLeft struct {
+	executor *Executor
+	clock    clock.PassiveClock
+	desc     *prometheus.Desc
+}
+
+// NewBudgetLeft shows in metrics what is left of the budgets of an Executor.
+func NewBudgetLeft(e *Executor) prometheus.Collector {
+	return &budgetLeft{e, e.Clock, prometheus.NewDesc(
+		"muster_rescheduling_budget_left",
+		"Pods that may still be evicted now (rate, selectedRate), or be down besides those that are (selectedDown), by budget.",
+		[]string{"budget", "namespace", "selector"}, nil,
+	)}
+}
+
+// Describe implements [prometheus.Collector].
+func (b *budgetLeft) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- b.desc }
+
+// Collect implements [prometheus.Collector].
+func (b *budgetLeft) Collect(values chan<- prometheus.Metric) {
+	for _, a := range b.executor.Limits.Left(b.executor.Cluster, b.executor.Holes.Plans(), b.clock.Now()) {
+		values <- prometheus.MustNewConstMetric(b.desc, prometheus.GaugeValue, float64(a.Left), a.Budget, a.Namespace, a.Selector)
+	}
+}

@@ -1,0 +1,81 @@
+package executor
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/expfmt"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+)
+
+func TestWhatIsLeftOfBudgetsIsShown(t *testing.T) {
+	small, _ := labels.Parse("app=small")
+	w := newWorld(t, v1alpha1.Auto)
+	w.options.Limits.Rate = Rate{3, time.Hour}
+	w.options.Limits.Selected = []Selected{
+		{Name: "app=small", Namespace: "default", Selector: small, Rate: Rate{2, time.Minute}, MaxDown: 0},
+		{Name: "app!=small", Selector: labels.Everything(), MaxDown: -1},
+	}
+	w.restart()
+	plan := w.stored.DeepCopy()
+	plan.Name, plan.UID, plan.Status.Phase = "before", "before", v1alpha1.Succeeded
+	plan.Status.Steps = []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: new(metav1.NewTime(w.clock.Now()))}}
+	w.holes.Set(plan)
+	ill := w.small("small-1", "n1")
+	ill.Status.Conditions = nil
+	w.set(ill)
+	want := func(all, selected string) {
+		t.Helper()
+		text := `# HELP muster_rescheduling_budget_left Pods that may still be evicted now (rate, selectedRate), or be down besides those that are (selectedDown), by budget.
+# TYPE muster_rescheduling_budget_left gauge
+muster_rescheduling_budget_left{budget="rate",namespace="",selector=""} ` + all + `
+muster_rescheduling_budget_left{budget="selectedDown",namespace="default",selector="app=small"} -1
+muster_rescheduling_budget_left{budget="selectedRate",namespace="default",selector="app=small"} ` + selected + "\n"
+		if err := testutil.CollectAndCompare(NewBudgetLeft(w.executor), strings.NewReader(text)); err != nil {
+			t.Error(err)
+		}
+	}
+	want("2", "1")
+	w.clock.Step(time.Minute)
+	want("2", "2")
+	w.clock.Step(time.Hour)
+	want("3", "2")
+}
+
+func TestHowLongPodsWaitedIsCountedForThoseThatGotTheirPlaces(t *testing.T) {
+	for name, test := range map[string]struct {
+		node string
+		want string // of samples, and their sum
+	}{
+		"it is where room was made for it": {"n1", "1 20"},
+		"it is somewhere else":             {"n2", "0 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+			w.gone("small-1")
+			w.set(w.small("small-2", "n2"))
+			w.want(v1alpha1.Executing, v1alpha1.StepMoved, "")
+			bound := w.pod("big", "4")
+			bound.Spec.NodeName = test.node
+			bound.Status.Conditions = []corev1.PodCondition{{
+				Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(bound.CreationTimestamp.Add(20 * time.Second)),
+			}}
+			w.set(bound)
+			w.clock.Step(time.Minute)
+			w.want(v1alpha1.Succeeded, v1alpha1.StepMoved, "")
+			count, sum, _ := strings.Cut(test.want, " ")
+			text := "muster_rescheduling_beneficiary_pending_seconds_sum{policy=\"MakeRoom\"} " + sum + "\nmuster_rescheduling_beneficiary_pending_seconds_count{policy=\"MakeRoom\"} " + count + "\n"
+			got, err := testutil.CollectAndFormat(w.options.Metrics.waited, expfmt.TypeTextPlain, "muster_rescheduling_beneficiary_pending_seconds")
+			if err != nil || !strings.HasSuffix(string(got), text) {
+				t.Errorf("%v: %s, want %s", err, got, text)
+			}
+		})
+	}
+}
