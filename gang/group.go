@@ -47,6 +47,8 @@ type member struct {
 	refused bool
 	// astray says that its place was not among the nodes that the scheduler then asked about.
 	astray bool
+	// withdrawn is the version of the pod whose nomination is being taken back, "" for none.
+	withdrawn string
 
 	gate      gate
 	liftAgain time.Time // after it could not be lifted

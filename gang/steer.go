@@ -43,6 +43,7 @@ func (m *Manager) nominate(ctx context.Context, uid types.UID, tries int) (writt
 		m.writer.Post(func(ctx context.Context) (bool, error) { return m.nominate(ctx, uid, tries-1) })
 	}
 	if err != nil {
+		m.notWithdrawn(uid)
 		err = fmt.Errorf("nominate %s/%s to %q: %w", pod.Namespace, pod.Name, node, err)
 	}
 	return true, err
@@ -59,6 +60,9 @@ func (m *Manager) toNominate(uid types.UID) (pod *cluster.Pod, node string) {
 		return nil, ""
 	}
 	p := g.members[uid]
+	if !m.unfounded(p) {
+		p.withdrawn = ""
+	}
 	nominated := p.pod.Status.NominatedNodeName
 	mine := p.pod.NominatedBy() == nomination.FieldManager
 	switch {
@@ -94,9 +98,19 @@ func (m *Manager) unfounded(p *member) bool {
 // withdraw takes back a nomination that no plan stands behind. What that pod kept out is tried
 // again: to the scheduler it is as if the pod had gone from the node.
 func (m *Manager) withdraw(p *member) {
-	if m.unfounded(p) {
+	if m.unfounded(p) && p.withdrawn != p.pod.ResourceVersion {
 		uid := p.pod.UID
+		p.withdrawn = p.pod.ResourceVersion
 		m.writer.Post(func(ctx context.Context) (bool, error) { return m.nominate(ctx, uid, nominateTries) })
+	}
+}
+
+// notWithdrawn says that a write about a pod has failed.
+func (m *Manager) notWithdrawn(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if g := m.groupOf[uid]; g != nil {
+		g.members[uid].withdrawn = ""
 	}
 }
 
