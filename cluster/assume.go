@@ -77,14 +77,17 @@ func (c *Cluster) Assumed(uid types.UID) string {
 }
 
 // Renew lets an assumption live for another full term from now: the pod was
-// bound, and the watch is about to say so.
-func (c *Cluster) Renew(uid types.UID) {
+// bound, and the watch is about to say so. It says false when there is none.
+func (c *Cluster) Renew(uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.assumed[uid]; a != nil {
-		a.expires = c.clock.Now().Add(c.assumeTTL)
-		a.timer.Reset(c.assumeTTL)
+	a := c.assumed[uid]
+	if a == nil {
+		return false
 	}
+	a.expires = c.clock.Now().Add(c.assumeTTL)
+	a.timer.Reset(c.assumeTTL)
+	return true
 }
 
 // Release ends an assumption: the pod no longer counts on the node, and is expected on

@@ -249,8 +249,22 @@ type call struct {
 	err    error // once it is done
 }
 
+// count has a pod count on a node, unless it counts on one, as it does before Permit is asked.
+func (p *process) count(pod *corev1.Pod, node string) {
+	p.Helper()
+	known, on := p.cluster.PendingPod(pod.UID), p.cluster.Snapshot().NodeByName(node)
+	if known == nil || on == nil || p.cluster.Assumed(pod.UID) != "" {
+		return
+	}
+	if err := p.cluster.Assume(known, on); err != nil {
+		p.Fatal(err)
+	}
+}
+
 // bind is a call of the scheduler. When it is let go, the API server binds the pod.
 func (p *process) bind(pod *corev1.Pod, node string) *call {
+	p.Helper()
+	p.count(pod, node)
 	ctx, cancel := context.WithCancel(p.Context())
 	c := &call{p: p, pod: pod, node: node, cancel: cancel, done: make(chan struct{})}
 	go func() {

@@ -41,7 +41,7 @@ func (m *Manager) commit(parts []part) {
 			return
 		}
 	}
-	if m.leaveNodesThatAreGone(parts) {
+	if m.leaveLostPlaces(parts) {
 		return // it is planned anew
 	}
 	c := &commit{parts: parts, records: m.toRecord(parts), until: earliestEnd(parts)}
@@ -153,7 +153,7 @@ func (m *Manager) recorded(c *commit, err error) {
 			return // some have left: the others are held for those that come
 		}
 	}
-	if !m.leaveNodesThatAreGone(c.parts) {
+	if !m.leaveLostPlaces(c.parts) {
 		m.start(c.parts)
 	}
 }
@@ -172,16 +172,23 @@ func (m *Manager) start(parts []part) {
 	}
 }
 
-// leaveNodesThatAreGone gives up held members whose node has gone, to which the API server
-// would bind them all the same. It says whether there were any.
-func (m *Manager) leaveNodesThatAreGone(parts []part) bool {
+// leaveLostPlaces gives up held members whose node has gone, to which the API server would bind
+// them all the same, and those that do not count on it any more: an assumption expires when this
+// process is stopped for longer than it lives, and others may have the room then. It says whether
+// there were any.
+func (m *Manager) leaveLostPlaces(parts []part) bool {
 	snap, left := m.cluster.Snapshot(), false
 	for _, p := range parts {
 		for _, member := range p.in(held) {
-			if snap.NodeByName(member.place) == nil {
+			switch {
+			case snap.NodeByName(member.place) == nil:
 				m.giveUp(member, errNodeGone)
-				left = true
+			case m.cluster.Assumed(member.pod.UID) != member.place:
+				m.giveUp(member, errUncounted)
+			default:
+				continue
 			}
+			left = true
 		}
 	}
 	return left

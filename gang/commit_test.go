@@ -191,6 +191,7 @@ func TestMembersThatFollowOthersAreRecordedAnewWhenTooFewAreBound(t *testing.T) 
 		p.after(time.Second)
 		p.set(objects(pods[2:])...)
 		for _, pod := range pods[2:4] {
+			p.count(pod, "a")
 			if err := p.Permit(p.Context(), pod.UID, "a"); err != nil { // and the API server takes its time
 				t.Error(err)
 			}

@@ -18,6 +18,7 @@ var (
 	errRefused    = errors.New("gang: there is no place for as many members as must start together")
 	errTimeout    = errors.New("gang: not enough members could be bound in time")
 	errNodeGone   = errors.New("gang: the node is gone")
+	errUncounted  = errors.New("gang: the pod does not count on its place any more")
 	errNoGroup    = errors.New("gang: the group is gone or not valid")
 	errAskedAgain = errors.New("gang: the scheduler asked about the pod again")
 )
@@ -165,8 +166,8 @@ func (m *Manager) expire() {
 		m.evictLeft(parts, now)
 		m.commit(parts) // the spec may have changed
 		for uid, p := range g.members {
-			if renew && (p.stage == placed || p.stage == held) {
-				m.cluster.Renew(uid)
+			if renew && (p.stage == placed || p.stage == held) && !m.cluster.Renew(uid) {
+				m.giveUp(p, errUncounted) // this process was stopped for too long
 			}
 		}
 	}
