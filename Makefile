@@ -96,6 +96,10 @@ campaign: ## Look for what nomination breaks while pods, nodes and muster come a
 faults-gang: ## Look for what breaks gangs while processes die, calls fail and objects change (SEEDS, SEED for one, LANES)
 	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/gangfaults
 
+.PHONY: faults-rescheduler
+faults-rescheduler: ## Look for what breaks rescheduling while processes die, calls fail, objects change and others want the room (SEEDS, SEED for one, LANES)
+	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/reschedulerfaults
+
 $(RESULTS):
 	@mkdir -p $@
 

@@ -1,0 +1,172 @@
+package reschedulerfaults
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/workload"
+)
+
+// What scripts do to objects. That one is not there, or is there already, is as good: others
+// were faster.
+
+func (r *run) createPod(ctx context.Context, pod *corev1.Pod) error {
+	_, err := r.lane.client.CoreV1().Pods(workload.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+	return unlessDone(err, "create pod", pod.Name)
+}
+
+func (r *run) deletePod(ctx context.Context, name string) error {
+	return unlessDone(r.lane.client.CoreV1().Pods(workload.Namespace).Delete(ctx, name, metav1.DeleteOptions{}), "delete pod", name)
+}
+
+func (r *run) createNode(ctx context.Context, node *corev1.Node) error {
+	_, err := r.lane.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	return unlessDone(err, "create node", node.Name)
+}
+
+func (r *run) deleteNode(ctx context.Context, name string) error {
+	r.note("delete node " + name)
+	return unlessDone(r.lane.client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}), "delete node", name)
+}
+
+func (r *run) cordon(ctx context.Context, name string, closed bool) error {
+	r.note(fmt.Sprintf("cordon node %s: %t", name, closed))
+	patch := fmt.Appendf(nil, `{"spec": {"unschedulable": %t}}`, closed)
+	_, err := r.lane.client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return unlessDone(err, "cordon node", name)
+}
+
+func (r *run) createWorkload(ctx context.Context, set *appsv1.ReplicaSet) error {
+	_, err := r.lane.client.AppsV1().ReplicaSets(workload.Namespace).Create(ctx, set, metav1.CreateOptions{})
+	return unlessDone(err, "create ReplicaSet", set.Name)
+}
+
+func (r *run) scale(ctx context.Context, name string, by int) error {
+	count := 0
+	r.record.look(func(s *state) {
+		for _, set := range s.sets {
+			if set.object.Name == name && set.object.Spec.Replicas != nil {
+				count = int(*set.object.Spec.Replicas)
+			}
+		}
+	})
+	to := max(0, count+by)
+	r.note(fmt.Sprintf("scale %s from %d to %d", name, count, to))
+	_, err := r.lane.client.AppsV1().ReplicaSets(workload.Namespace).Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, to), metav1.PatchOptions{})
+	return unlessDone(err, "scale", name)
+}
+
+// deleteWorkload deletes a ReplicaSet, and its pods as the garbage collector would.
+func (r *run) deleteWorkload(ctx context.Context, name string) error {
+	r.note("delete workload " + name)
+	orphan := metav1.DeletePropagationBackground
+	err := r.lane.client.AppsV1().ReplicaSets(workload.Namespace).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &orphan})
+	if err := unlessDone(err, "delete ReplicaSet", name); err != nil {
+		return err
+	}
+	err = r.lane.client.CoreV1().Pods(workload.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: appLabel + "=" + name})
+	return unlessDone(err, "delete pods of", name)
+}
+
+// setBudget creates a PodDisruptionBudget, or changes what it allows.
+func (r *run) setBudget(ctx context.Context, budget *policyv1.PodDisruptionBudget) error {
+	budgets := r.lane.client.PolicyV1().PodDisruptionBudgets(workload.Namespace)
+	_, err := budgets.Create(ctx, budget, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		patch := fmt.Appendf(nil, `{"spec": {"maxUnavailable": %d}}`, budget.Spec.MaxUnavailable.IntValue())
+		_, err = budgets.Patch(ctx, budget.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	return unlessDone(err, "set PodDisruptionBudget", budget.Name)
+}
+
+func (r *run) deletePlan(ctx context.Context) error {
+	plan := r.plan()
+	if plan == nil {
+		return nil
+	}
+	r.note("delete plan " + plan.Name)
+	return unlessDone(r.lane.dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(ctx, plan.Name, metav1.DeleteOptions{}), "delete plan", plan.Name)
+}
+
+func (r *run) annotatePlan(ctx context.Context) error {
+	plan := r.plan()
+	if plan == nil {
+		return nil
+	}
+	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {"example.com/seen": %q}}}`, time.Now())
+	_, err := r.lane.dynamic.Resource(v1alpha1.ReschedulingPlans()).Patch(ctx, plan.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return unlessDone(err, "annotate plan", plan.Name)
+}
+
+// plan is one that has not ended, the one that is carried out first; nil for none.
+func (r *run) plan() (plan *v1alpha1.ReschedulingPlan) {
+	r.record.look(func(s *state) {
+		for _, uid := range slices.Sorted(maps.Keys(s.plans)) {
+			p := s.plans[uid]
+			if p.ended.IsZero() && (plan == nil || p.object.Status.Phase == v1alpha1.Executing) {
+				plan = p.object
+			}
+		}
+	})
+	return plan
+}
+
+// step is one of the plan that has not been done, nil for none.
+func (r *run) step() *v1alpha1.Step {
+	plan := r.plan()
+	if plan == nil {
+		return nil
+	}
+	for i := range plan.Spec.Steps {
+		if plan.Step(i).Phase != v1alpha1.StepMoved {
+			return &plan.Spec.Steps[i]
+		}
+	}
+	return nil
+}
+
+// victim is the name of a pod that is to move, "" for none.
+func (r *run) victim() string {
+	if step := r.step(); step != nil {
+		return step.Pod.Name
+	}
+	return ""
+}
+
+// movingWorkload is one of which a pod is to move, or the other.
+func (r *run) movingWorkload(or string) string {
+	if step := r.step(); step != nil {
+		return step.Controller.Name
+	}
+	return or
+}
+
+// planNode is a node that a pod is to move to, or leave, or the other.
+func (r *run) planNode(leaves bool, or string) string {
+	step := r.step()
+	switch {
+	case step == nil:
+		return or
+	case leaves:
+		return step.From
+	}
+	return step.To
+}
+
+func unlessDone(err error, do, name string) error {
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", do, name, err)
+}

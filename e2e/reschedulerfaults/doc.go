@@ -1,0 +1,27 @@
+// Package reschedulerfaults looks for what breaks rescheduling. On real control planes, with a
+// stock kube-scheduler, KWOK for machines, and relays that spoil calls of muster and of
+// 'muster reschedule' to the API server, it has pods come that fit nowhere in a cluster whose
+// room is in pieces, while processes die and freeze, objects change and others want the room. It
+// judges the whole history:
+//
+//   - What replaces an evicted pod has a node within 60 s, unless that place was lost, and then
+//     the plan says that it has failed.
+//   - No pod is evicted without a plan that said so before, past its PodDisruptionBudget, over a
+//     rate, a number per plan, node or workload, a number that may be down, or in a cool-down.
+//   - Nobody is bound to room that a plan keeps for others, so that these do not fit any more, and
+//     nothing returns to the node that it was moved off while the plan lasts.
+//   - Plans end within 30 s of their expiry, and say why.
+//   - Two replicas do not evict at once.
+//   - No node is overcommitted, and no process panics.
+//   - When nothing goes wrong any more and no plan is carried out, no pod waits beside room for it.
+//
+// A run is the script of a seed: some nodes, ReplicaSets that fill more than half of them, pods
+// that come, and some [fault] of the table in faults.go and trouble.go. Most faults come in the
+// middle of a plan, and at what it is about: the node that a pod is to go to, the pod that is
+// next, its workload. The script is a function of the seed, to the calls that are spoiled; how
+// processes interleave is not, so that a seed that found something may have to be run again some
+// times.
+//
+// Nothing here trusts muster: what is judged comes from the watches of the API server, and from
+// the relays, which see every eviction.
+package reschedulerfaults

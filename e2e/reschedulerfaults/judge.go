@@ -1,0 +1,162 @@
+package reschedulerfaults
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+)
+
+const (
+	// pendingLimit is how long what replaces an evicted pod may wait for a node.
+	pendingLimit = time.Minute
+	// endSlack is how long after its expiry a plan may end.
+	endSlack = 30 * time.Second
+	// slack is how old what a process knows may be, and how much the times in plans are rounded.
+	slack = 1500 * time.Millisecond
+	// inFlight is for how long a pod may be on its way to a node when a plan comes to keep the
+	// room there: as long as muster may be frozen, and slack.
+	inFlight = time.Second + slack
+)
+
+// finding is something that must not be.
+type finding struct {
+	what string // one of the kinds below
+	text string
+}
+
+// Kinds of findings.
+const (
+	pendingTooLong = "pending too long"
+	budgetIgnored  = "PodDisruptionBudget ignored"
+	overBudget     = "over a budget"
+	cooling        = "evicted within a cool-down"
+	stolen         = "room stolen"
+	returned       = "returned to where it was"
+	overcommitted  = "overcommitted"
+	withoutPlan    = "evicted without a plan"
+	neverEnds      = "a plan does not end"
+	wordless       = "a plan failed without a word"
+	bothEvict      = "two replicas evict at once"
+	neverSettles   = "never settles"
+	complained     = "the scheduler complains"
+	panicked       = "muster panics"
+)
+
+// tally is what happened in a run, in numbers.
+type tally struct {
+	plans     map[v1alpha1.Phase]int // by how they ended
+	evictions int
+	moved     int // pods
+	placed    int // pods that room was made for
+}
+
+// story is all that is judged of a run.
+type story struct {
+	entries   []entry // in their order
+	evictions []eviction
+	budgets   budgets
+	end       time.Time
+
+	final *state // at the end
+}
+
+// move is an eviction that was granted, and what the plan says of it.
+type move struct {
+	eviction
+	plan *planLife
+	step *v1alpha1.Step
+}
+
+// judge says what must not have been.
+func (s *story) judge() (findings []finding, t tally) {
+	s.final = newState()
+	for _, e := range s.entries {
+		s.final.apply(e)
+	}
+	for _, judge := range []func() []finding{s.judgePlans, s.judgeEvictions, s.judgePending, s.judgeReturns, s.judgeThefts, s.judgeRates, s.judgeDown, s.judgeReplicas} {
+		findings = append(findings, judge()...)
+	}
+	return findings, s.tally()
+}
+
+func (s *story) tally() tally {
+	t := tally{plans: map[v1alpha1.Phase]int{}, evictions: len(s.moves(s.final))}
+	for _, p := range s.final.plans {
+		t.plans[p.object.Status.Phase]++
+		for i := range p.object.Spec.Steps {
+			if p.object.Step(i).Phase == v1alpha1.StepMoved {
+				t.moved++
+			}
+		}
+		for _, b := range p.object.Spec.Beneficiaries {
+			if pod := s.final.pods[b.UID]; pod != nil && pod.object.Spec.NodeName == b.Node && pod.bound.After(p.since) {
+				t.placed++
+			}
+		}
+	}
+	return t
+}
+
+// replay is the history, one entry after the other, with what was before it.
+func (s *story) replay() iter.Seq2[entry, *state] {
+	return func(yield func(entry, *state) bool) {
+		before := newState()
+		for _, e := range s.entries {
+			if !yield(e, before) {
+				return
+			}
+			before.apply(e)
+		}
+	}
+}
+
+// leaving are the moments at which pods begin to leave, with what was before them.
+func (s *story) leaving() iter.Seq2[*corev1.Pod, *state] {
+	return func(yield func(*corev1.Pod, *state) bool) {
+		for e, before := range s.replay() {
+			if e.pod == nil || e.pod.DeletionTimestamp == nil {
+				continue
+			}
+			if was := before.pods[e.pod.UID]; was != nil && was.leaves.IsZero() && !yield(e.pod, before) {
+				return
+			}
+		}
+	}
+}
+
+// granted is the eviction of a pod that was granted, nil when none was.
+func (s *story) granted(uid types.UID) *eviction {
+	for i := range s.evictions {
+		if e := &s.evictions[i]; e.granted && e.uid == uid {
+			return e
+		}
+	}
+	return nil
+}
+
+// moves are the evictions that a state knows of, in their order.
+func (s *story) moves(known *state) (moves []move) { return movesOf(s.evictions, known) }
+
+func movesOf(evictions []eviction, known *state) (moves []move) {
+	for _, e := range evictions {
+		if !e.granted {
+			continue
+		}
+		m := move{eviction: e}
+		for _, uid := range slices.Sorted(maps.Keys(known.plans)) {
+			p := known.plans[uid]
+			if step := p.step(e.uid); step != nil && (m.plan == nil || p.since.After(m.plan.since) && p.since.Before(e.answered)) {
+				m.plan, m.step = p, step
+			}
+		}
+		moves = append(moves, m)
+	}
+	slices.SortStableFunc(moves, func(a, b move) int { return a.answered.Compare(b.answered) })
+	return slices.CompactFunc(moves, func(a, b move) bool { return a.uid == b.uid })
+}

@@ -1,0 +1,105 @@
+package reschedulerfaults
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+)
+
+// judgePlans holds plans against their end.
+func (s *story) judgePlans() (findings []finding) {
+	for _, uid := range slices.Sorted(maps.Keys(s.final.plans)) {
+		p := s.final.plans[uid]
+		expires := p.object.Spec.Expires.Time
+		if until := cmp.Or(p.ended, s.end); until.After(expires.Add(endSlack)) {
+			findings = append(findings, finding{neverEnds, fmt.Sprintf("plan %s is %s %s after it has expired: %s",
+				p.object.Name, p.object.Status.Phase, until.Sub(expires).Round(time.Millisecond), p.object.Status.Message)})
+		}
+		if p.object.Ended() && p.object.Status.Message == "" {
+			findings = append(findings, finding{wordless, fmt.Sprintf("plan %s", p.object.Name)})
+		}
+		if b := s.budgets; b.perPlan > 0 && len(p.object.Spec.Steps) > b.perPlan {
+			findings = append(findings, finding{overBudget, fmt.Sprintf("plan %s has %d steps, of %d per plan", p.object.Name, len(p.object.Spec.Steps), b.perPlan)})
+		}
+		ofNode, ofWorkload := map[string]int{}, map[types.UID]int{}
+		for i := range p.object.Spec.Steps {
+			step := &p.object.Spec.Steps[i]
+			ofNode[step.From]++
+			ofWorkload[step.Controller.UID]++
+			if n := ofNode[step.From]; s.budgets.perNode > 0 && n > s.budgets.perNode {
+				findings = append(findings, finding{overBudget, fmt.Sprintf("plan %s moves %d pods of node %s, of %d", p.object.Name, n, step.From, s.budgets.perNode)})
+			}
+			if n := ofWorkload[step.Controller.UID]; s.budgets.perWorkload > 0 && n > s.budgets.perWorkload {
+				findings = append(findings, finding{overBudget, fmt.Sprintf("plan %s moves %d pods of %s, of %d", p.object.Name, n, step.Controller.Name, s.budgets.perWorkload)})
+			}
+		}
+	}
+	return findings
+}
+
+// judgeEvictions holds each eviction against the plan that says it was about to happen, and
+// against the budget of the pod: the API server enters there who it lets go.
+func (s *story) judgeEvictions() (findings []finding) {
+	for _, e := range s.evictions {
+		if e.granted && e.uid == "" {
+			findings = append(findings, finding{withoutPlan, fmt.Sprintf("pod %s is evicted by its name alone", e.pod)})
+		}
+	}
+	entered := s.entered()
+	for pod, before := range s.leaving() {
+		if s.granted(pod.UID) == nil {
+			continue
+		}
+		if !before.isAboutToEvict(pod.UID) {
+			findings = append(findings, finding{withoutPlan, fmt.Sprintf("no plan says that pod %s is about to be evicted", pod.Name)})
+		}
+		for _, budget := range before.budgets {
+			if budget.Spec.Selector.MatchLabels[appLabel] == pod.Labels[appLabel] && isReady(before.pods[pod.UID].object) && !entered.Has(pod.Name) {
+				findings = append(findings, finding{budgetIgnored, fmt.Sprintf("pod %s is evicted, and budget %s does not know", pod.Name, budget.Name)})
+			}
+		}
+	}
+	return findings
+}
+
+// entered are the pods that budgets say were let go.
+func (s *story) entered() sets.Set[string] {
+	pods := sets.New[string]()
+	for _, e := range s.entries {
+		if e.budget != nil {
+			pods.Insert(slices.Collect(maps.Keys(e.budget.Status.DisruptedPods))...)
+		}
+	}
+	return pods
+}
+
+// isAboutToEvict says that a plan says so of a pod.
+func (s *state) isAboutToEvict(uid types.UID) bool {
+	for _, p := range s.plans {
+		for i := range p.object.Spec.Steps {
+			if p.object.Spec.Steps[i].Pod.UID == uid && p.object.Step(i).Phase == v1alpha1.StepEvicting {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// judgeReplicas holds evictions of one replica against those of others.
+func (s *story) judgeReplicas() (findings []finding) {
+	for i, a := range s.evictions {
+		for _, b := range s.evictions[:i] {
+			if a.granted && b.granted && a.replica != b.replica && a.uid != b.uid && a.asked.Before(b.answered) && b.asked.Before(a.answered) {
+				findings = append(findings, finding{bothEvict, fmt.Sprintf("pod %s and pod %s", a.pod, b.pod)})
+			}
+		}
+	}
+	return findings
+}

@@ -1,0 +1,131 @@
+package reschedulerfaults
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+// isBinding says that an entry tells of a pod that has just been bound.
+func isBinding(e entry, before *state) bool {
+	if e.pod == nil || e.gone || e.pod.Spec.NodeName == "" {
+		return false
+	}
+	known := before.pods[e.pod.UID]
+	return known == nil || known.bound.IsZero()
+}
+
+// judgeReturns looks for what replaces an evicted pod and is bound to the node that it left,
+// while the plan is in force.
+func (s *story) judgeReturns() (findings []finding) {
+	for e, before := range s.replay() {
+		if !isBinding(e, before) || before.pods[e.pod.UID] == nil {
+			continue
+		}
+		p := before.pods[e.pod.UID]
+		for _, m := range s.moves(before) {
+			victim := before.pods[m.uid]
+			if m.plan == nil || victim == nil || controllerOf(e.pod) != m.step.Controller.UID || e.pod.Spec.NodeName != m.step.From {
+				continue
+			}
+			if !victim.leaves.IsZero() && !p.since.Before(victim.leaves) && m.plan.inForce(e.at, 0) {
+				findings = append(findings, finding{returned, fmt.Sprintf("pod %s, which came for %s, is bound to %s in the middle of plan %s", e.pod.Name, m.pod, m.step.From, m.plan.object.Name)})
+			}
+		}
+	}
+	return findings
+}
+
+// judgeThefts looks for pods that are bound to room which a plan keeps for others: so that what
+// it counts on does not fit any more once all have left that are to leave.
+func (s *story) judgeThefts() (findings []finding) {
+	for e, before := range s.replay() {
+		if !isBinding(e, before) {
+			continue
+		}
+		for _, p := range before.plans {
+			if node := e.pod.Spec.NodeName; p.inForce(e.at, inFlight) && !isFor(p.object, e.pod, node) && !before.isClosed(node) {
+				if left := before.room(node, p); left >= 0 && left < milliCPU(e.pod) {
+					findings = append(findings, finding{stolen, fmt.Sprintf("pod %s of %dm is bound to %s, where plan %s leaves %dm", e.pod.Name, milliCPU(e.pod), node, p.object.Name, left)})
+				}
+			}
+		}
+	}
+	return findings
+}
+
+// isFor says that a plan expects a pod on a node, or one of its kind.
+func isFor(plan *v1alpha1.ReschedulingPlan, pod *corev1.Pod, node string) bool {
+	for i := range plan.Spec.Steps {
+		if step := &plan.Spec.Steps[i]; step.To == node && step.Controller.UID == controllerOf(pod) {
+			return true
+		}
+	}
+	for _, b := range plan.Spec.Beneficiaries {
+		if b.Node == node && (b.UID == pod.UID || b.Gang != "" && isMember(pod)) { // members take each other's places
+			return true
+		}
+	}
+	return false
+}
+
+// room is what a plan leaves of a node: without the pods that are to leave it, and with those
+// that are to come.
+func (s *state) room(node string, plan *planLife) int64 {
+	left := s.nodes[node].object.Status.Allocatable.Cpu().MilliValue() - s.toCome(node, plan)
+	for uid, p := range s.pods {
+		if !p.gone && p.object.Spec.NodeName == node && plan.step(uid) == nil {
+			left -= milliCPU(p.object)
+		}
+	}
+	return left
+}
+
+// toCome is what those ask for that a plan expects on a node and that are not there.
+func (s *state) toCome(node string, plan *planLife) (total int64) {
+	came := map[types.UID]int{} // by controller, since the plan was made
+	for _, p := range s.pods {
+		if !p.gone && p.object.Spec.NodeName == node && p.since.After(plan.since) {
+			came[controllerOf(p.object)]++
+		}
+	}
+	for i := range plan.object.Spec.Steps {
+		step := &plan.object.Spec.Steps[i]
+		if step.To != node {
+			continue
+		}
+		came[step.Controller.UID]--
+		if came[step.Controller.UID] < 0 && plan.object.Step(i).Phase != v1alpha1.StepMoved {
+			total += step.Replacement.Spec.Containers[0].Resources.Requests.Cpu().MilliValue()
+		}
+	}
+	for _, b := range plan.object.Spec.Beneficiaries {
+		if p := s.pods[b.UID]; b.Node == node && p != nil && p.bound.IsZero() && p.leaves.IsZero() {
+			total += milliCPU(p.object)
+		}
+	}
+	return total
+}
+
+// words are what a pending pod says of itself.
+func words(pod *corev1.Pod) string {
+	text := ""
+	if node := pod.Status.NominatedNodeName; node != "" {
+		text = "nominated to " + node + "; "
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			text += c.Message
+		}
+	}
+	return text
+}
+
+func isMember(pod *corev1.Pod) bool {
+	_, _, member := schedulingv1alpha1.GroupLabel(pod.Labels)
+	return member
+}

@@ -1,0 +1,192 @@
+package reschedulerfaults
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+)
+
+// tale is a history that is written by hand: each step is a second after the one before. There
+// are the nodes from and to of 4 cores, and a plan p moves the pod old of 2 cores between them,
+// whose controller is web.
+type tale struct {
+	story
+
+	at time.Time
+}
+
+func newTale() *tale {
+	t := &tale{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	for _, name := range []string{"from", "to"} {
+		t.tell(entry{node: newNode(name)})
+	}
+	return t.set(1).pod("old", on("from"), ready)
+}
+
+func (t *tale) tell(e entry) *tale {
+	t.at = t.at.Add(time.Second)
+	e.at, e.version = t.at, uint64(len(t.entries)+1)
+	t.entries = append(t.entries, e)
+	t.end = t.at
+	return t
+}
+
+func (t *tale) pass(d time.Duration) *tale {
+	t.at = t.at.Add(d)
+	t.end = t.at
+	return t
+}
+
+func (t *tale) set(generation int64) *tale {
+	set := (&replicas{name: "web", count: 1, milliCPU: 2000}).object()
+	set.UID, set.Generation = "uid-web", generation
+	return t.tell(entry{set: set})
+}
+
+func (t *tale) pod(name string, change ...func(*corev1.Pod)) *tale {
+	return t.tell(entry{pod: pod(name, change...)})
+}
+
+func (t *tale) gone(name string) *tale { return t.tell(entry{pod: pod(name, leaving), gone: true}) }
+
+// plan tells how far the plan is.
+func (t *tale) plan(phase v1alpha1.Phase, step v1alpha1.StepPhase, message string) *tale {
+	return t.planCalled("p", "old", phase, step, message)
+}
+
+func (t *tale) planCalled(name, moves string, phase v1alpha1.Phase, step v1alpha1.StepPhase, message string) *tale {
+	plan := &v1alpha1.ReschedulingPlan{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}}
+	plan.Spec.Expires = metav1.NewTime(time.Date(2026, 1, 1, 0, 2, 0, 0, time.UTC))
+	plan.Spec.Steps = []v1alpha1.Step{{
+		Pod: v1alpha1.PodReference{Name: moves, UID: types.UID("uid-" + moves)}, Controller: v1alpha1.Controller{Name: "web", UID: "uid-web"}, From: "from", To: "to",
+		Replacement: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod(moves).Labels}, Spec: pod(moves).Spec},
+	}}
+	plan.Status.Phase, plan.Status.Message, plan.Status.Steps = phase, message, []v1alpha1.StepStatus{{Phase: step}}
+	return t.tell(entry{plan: plan})
+}
+
+// evict has a replica of the rescheduler evict a pod, which the API server tells a second later.
+func (t *tale) evict(name string, replica int) *tale {
+	t.evictions = append(t.evictions, eviction{replica: replica, pod: name, uid: types.UID("uid-" + name), asked: t.at, answered: t.at.Add(time.Second), granted: true})
+	return t.pod(name, on("from"), ready, leaving)
+}
+
+// moving is a tale up to the eviction.
+func moving() *tale {
+	return newTale().plan(v1alpha1.Approved, "", "").plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0)
+}
+
+func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := newPod(name, 2000, "")
+	p.UID = types.UID("uid-" + name)
+	p.Labels = map[string]string{appLabel: "web", tierLabel: tierWeb}
+	p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: "uid-web", Controller: new(true)}}
+	for _, f := range change {
+		f(p)
+	}
+	return p
+}
+
+func on(node string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.NodeName = node } }
+func leaving(p *corev1.Pod)            { p.DeletionTimestamp = &metav1.Time{} }
+func stranger(p *corev1.Pod)           { p.OwnerReferences, p.Labels = nil, nil }
+func ready(p *corev1.Pod) {
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+}
+
+func large(p *corev1.Pod) {
+	p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("3")
+}
+
+const long = pendingLimit + time.Minute
+
+func TestWhatMustNotBeIsFound(t *testing.T) {
+	for name, test := range map[string]struct {
+		tale *tale
+		want string // a kind, "" for nothing
+	}{
+		"a pod moves": {tale: moving().pod("new").gone("old").pod("new", on("to"), ready).plan(v1alpha1.Succeeded, v1alpha1.StepMoved, "all pods have moved")},
+
+		"what replaces it waits":                       {moving().pod("new").plan(v1alpha1.Succeeded, "", "done").pass(long), pendingTooLong},
+		"it waits, and the plan failed for no reason":  {moving().pod("new").plan(v1alpha1.Failed, "", "so what").pass(long), pendingTooLong},
+		"it waits, as its node was cordoned":           {tale: moving().pod("new").close("to").plan(v1alpha1.Failed, "", "to is closed").pass(long)},
+		"it waits, as the workload was scaled":         {tale: moving().set(2).pod("new").plan(v1alpha1.Failed, "", "too many").pass(long)},
+		"it waits, as its node was cordoned, unsaid":   {moving().pod("new").close("to").plan(v1alpha1.Succeeded, "", "done").pass(long), pendingTooLong},
+		"another one of the workload waits":            {tale: moving().pod("new", on("to"), ready).pod("newer").plan(v1alpha1.Succeeded, "", "done").pass(long)},
+		"it comes back":                                {moving().pod("new").pod("new", on("from")), returned},
+		"it comes back when the plan has ended":        {tale: moving().pod("new").plan(v1alpha1.Failed, "", "too late").pod("new", on("from"))},
+		"one comes back that was not evicted":          {tale: newTale().plan(v1alpha1.Approved, "", "").gone("old").pod("new").pod("new", on("from"))},
+		"a stranger takes the room":                    {moving().pass(inFlight).pod("thief", stranger, large).pod("thief", stranger, large, on("to")), stolen},
+		"a stranger takes what is left":                {tale: moving().pass(inFlight).pod("thief", stranger).pod("thief", stranger, on("to"))},
+		"a stranger comes when the other has":          {tale: moving().pod("new").pod("new", on("to")).pod("thief", stranger).pod("thief", stranger, on("to"))},
+		"a stranger was on its way":                    {tale: newTale().pod("thief", stranger, large).plan(v1alpha1.Approved, "", "").pod("thief", stranger, large, on("to"))},
+		"a stranger takes the room, and the plan ends": {tale: moving().pass(inFlight).plan(v1alpha1.Failed, "", "why").pod("thief", stranger, large).pod("thief", stranger, large, on("to"))},
+
+		"nobody said that it is about to be evicted":   {newTale().plan(v1alpha1.Approved, "", "").evict("old", 0), withoutPlan},
+		"there is no plan":                             {newTale().evict("old", 0), withoutPlan},
+		"its budget does not know":                     {newTale().budget("").plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0), budgetIgnored},
+		"its budget knows":                             {tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").budget("old").evict("old", 0)},
+		"the plan does not end":                        {moving().pass(endSlack + 3*time.Minute), neverEnds},
+		"the plan fails without a word":                {moving().plan(v1alpha1.Failed, "", ""), wordless},
+		"two pods of a workload, by one replica":       {tale: twoEvictions(time.Hour, 0, 0)},
+		"two pods of a workload within a cool-down":    {twoEvictions(0, 0, time.Minute), cooling},
+		"two pods of a workload at a higher rate":      {twoEvictions(0, time.Minute, 0), overBudget},
+		"two pods at once by two replicas":             {bothAtOnce(), bothEvict},
+		"another one is down for long":                 {oneIsDown(1), overBudget},
+		"another one is down for long, and two may be": {tale: oneIsDown(2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, _ := test.tale.judge()
+			var kinds []string
+			for _, f := range found {
+				kinds = append(kinds, f.what)
+			}
+			if got := strings.Join(kinds, ", "); got != test.want {
+				t.Errorf("%q, want %q: %v", got, test.want, found)
+			}
+		})
+	}
+}
+
+func (t *tale) close(node string) *tale {
+	closed := newNode(node)
+	closed.Spec.Unschedulable = true
+	return t.tell(entry{node: closed})
+}
+
+// budget tells of one, that lets a pod go unless that is "".
+func (t *tale) budget(letsGo string) *tale {
+	budget := (&replicas{name: "web"}).budget(1)
+	if letsGo != "" {
+		budget.Status.DisruptedPods = map[string]metav1.Time{letsGo: {}}
+	}
+	return t.tell(entry{budget: budget})
+}
+
+// twoEvictions are by two plans, one soon after the other.
+func twoEvictions(passes, per, coolDown time.Duration) *tale {
+	t := moving().pod("new", on("to"), ready).gone("old").plan(v1alpha1.Succeeded, v1alpha1.StepMoved, "done").pod("second", on("from"), ready)
+	t.pass(min(passes, time.Minute)).planCalled("q", "second", v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("second", 0)
+	t.budgets = budgets{rate: rate{evictions: 1, per: per}, workloadCoolDown: coolDown}
+	return t
+}
+
+func bothAtOnce() *tale {
+	t := newTale().pod("second", on("from"), ready).planCalled("q", "second", v1alpha1.Executing, v1alpha1.StepEvicting, "").plan(v1alpha1.Executing, v1alpha1.StepEvicting, "")
+	t.evict("second", 1).evict("old", 0)
+	t.evictions[1].asked = t.evictions[0].asked
+	return t
+}
+
+func oneIsDown(most int) *tale {
+	t := newTale().pod("sick", on("to")).pass(time.Minute/2).plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0)
+	t.budgets = budgets{webDown: most}
+	return t
+}

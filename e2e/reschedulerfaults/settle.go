@@ -1,0 +1,150 @@
+package reschedulerfaults
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/fit"
+)
+
+// judgePending looks for what replaces evicted pods and has no node for long.
+func (s *story) judgePending() (findings []finding) {
+	for _, uid := range slices.Sorted(maps.Keys(s.final.pods)) {
+		p := s.final.pods[uid]
+		until := s.end
+		for _, at := range []time.Time{p.bound, p.leaves} {
+			if !at.IsZero() && at.Before(until) {
+				until = at
+			}
+		}
+		if waited := until.Sub(p.since); waited > pendingLimit {
+			if m := s.final.replacedBy(s.evictions, p); m != nil && s.final.excuse(m) == "" {
+				findings = append(findings, finding{pendingTooLong, fmt.Sprintf("pod %s, which came for %s, for %s: %s", p.object.Name, m.pod, waited.Round(time.Second), words(p.object))})
+			}
+		}
+	}
+	return findings
+}
+
+// replacedBy is the eviction that a pod came for, nil when it came for another reason: the pod
+// that its controller made first after an eviction is what replaces the one that was evicted.
+func (s *state) replacedBy(evictions []eviction, p *podLife) *move {
+	came := map[types.UID]bool{} // for an eviction
+	for _, m := range movesOf(evictions, s) {
+		victim := s.pods[m.uid]
+		if m.plan == nil || victim == nil || victim.leaves.IsZero() {
+			continue
+		}
+		var first *podLife
+		for uid, other := range s.pods {
+			if controllerOf(other.object) == m.step.Controller.UID && uid != m.uid && !came[uid] && !other.since.Before(victim.leaves) &&
+				(first == nil || other.since.Before(first.since)) {
+				first = other
+			}
+		}
+		if first == p {
+			return &m
+		}
+		if first != nil {
+			came[first.object.UID] = true
+		}
+	}
+	return nil
+}
+
+// excuse is why there may be no place for what replaces an evicted pod, "" for nothing. The plan
+// has to say it, too.
+func (s *state) excuse(m *move) string {
+	if m.plan.gone {
+		return "the plan was deleted"
+	}
+	if phase := m.plan.object.Status.Phase; phase != v1alpha1.Failed && phase != v1alpha1.Expired || m.plan.object.Status.Message == "" {
+		return ""
+	}
+	if s.isClosed(m.step.To) || s.nodes[m.step.To].since.After(m.plan.since) {
+		return "its node was closed"
+	}
+	if set := s.sets[m.step.Controller.UID]; set == nil || set.gone || set.object.Generation > 1 {
+		return "its workload was changed"
+	}
+	return ""
+}
+
+// unsettled says what has to change yet.
+func (s *state) unsettled(evictions []eviction, now time.Time) (because []string) {
+	keeping := false
+	for _, p := range s.plans {
+		if p.ended.IsZero() {
+			keeping = true
+			because = append(because, fmt.Sprintf("plan %s is %s: %s", p.object.Name, p.object.Status.Phase, p.object.Status.Message))
+		}
+	}
+	for _, p := range s.pods {
+		if !p.gone {
+			because = append(because, s.unsettledPod(evictions, p, now)...)
+		}
+	}
+	if !keeping {
+		for _, place := range s.places() {
+			because = append(because, fmt.Sprintf("pod %s fits on node %s: %s", place.Pod.Name, place.Node, words(place.Pod)))
+		}
+	}
+	for _, set := range s.sets {
+		if missing := s.missing(set); missing > 0 {
+			because = append(because, fmt.Sprintf("%d pods of %s are missing", missing, set.object.Name))
+		}
+	}
+	slices.Sort(because)
+	return because
+}
+
+// unsettledPod says so of a pod.
+func (s *state) unsettledPod(evictions []eviction, p *podLife, now time.Time) (because []string) {
+	if !p.leaves.IsZero() {
+		return []string{fmt.Sprintf("pod %s is being deleted", p.object.Name)}
+	}
+	if p.bound.IsZero() && now.Sub(p.since) <= pendingLimit {
+		if m := s.replacedBy(evictions, p); m != nil && s.excuse(m) == "" {
+			return []string{fmt.Sprintf("pod %s, which came for %s, has no node: %s", p.object.Name, m.pod, words(p.object))}
+		}
+	}
+	return nil
+}
+
+// places are those for pods that wait and are of no gang.
+func (s *state) places() []fit.Place {
+	var nodes []*corev1.Node
+	for _, n := range s.nodes {
+		if !n.gone {
+			nodes = append(nodes, n.object)
+		}
+	}
+	var pods []*corev1.Pod
+	for _, p := range s.pods {
+		if !p.gone {
+			pods = append(pods, p.object)
+		}
+	}
+	return slices.DeleteFunc(fit.Places(nodes, pods), func(place fit.Place) bool { return isMember(place.Pod) })
+}
+
+// missing is how many pods a ReplicaSet has yet to make.
+func (s *state) missing(set *life[*appsv1.ReplicaSet]) int {
+	if set.gone {
+		return 0
+	}
+	there := 0
+	for _, p := range s.pods {
+		if p.leaves.IsZero() && controllerOf(p.object) == set.object.UID {
+			there++
+		}
+	}
+	return int(*set.object.Spec.Replicas) - there
+}

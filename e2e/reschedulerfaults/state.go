@@ -1,0 +1,175 @@
+package reschedulerfaults
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+)
+
+// entry is something that became of an object.
+type entry struct {
+	at      time.Time // when this process heard of it
+	version uint64    // of etcd, so that all entries have one order
+	gone    bool
+
+	// One of them:
+	node   *corev1.Node
+	pod    *corev1.Pod
+	plan   *v1alpha1.ReschedulingPlan
+	set    *appsv1.ReplicaSet
+	budget *policyv1.PodDisruptionBudget
+}
+
+// life is what there is to say of an object.
+type life[T any] struct {
+	object T
+	since  time.Time // heard of first
+	gone   bool
+}
+
+// state is what there is at a moment, as the API server says, and what was: what is gone stays,
+// as it was last. It is not for use from several goroutines at once.
+type state struct {
+	nodes   map[string]*life[*corev1.Node]
+	pods    map[types.UID]*podLife
+	plans   map[types.UID]*planLife
+	sets    map[types.UID]*life[*appsv1.ReplicaSet]
+	budgets map[string]*policyv1.PodDisruptionBudget // of now
+}
+
+// podLife is a pod, with when what became of it; zero for not yet.
+type podLife struct {
+	life[*corev1.Pod]
+
+	bound, leaves time.Time
+	downSince     time.Time // that it is not ready, zero while it is
+}
+
+// planLife is a plan, with when what became of it; zero for not yet.
+type planLife struct {
+	life[*v1alpha1.ReschedulingPlan]
+
+	reserves, ended time.Time
+}
+
+func newState() *state {
+	return &state{
+		nodes: map[string]*life[*corev1.Node]{}, pods: map[types.UID]*podLife{}, plans: map[types.UID]*planLife{},
+		sets: map[types.UID]*life[*appsv1.ReplicaSet]{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
+	}
+}
+
+// apply enters what became of an object.
+func (s *state) apply(e entry) {
+	switch {
+	case e.node != nil:
+		if s.nodes[e.node.Name] == nil {
+			s.nodes[e.node.Name] = &life[*corev1.Node]{since: e.at}
+		}
+		s.nodes[e.node.Name].object, s.nodes[e.node.Name].gone = e.node, e.gone
+	case e.pod != nil:
+		if s.pods[e.pod.UID] == nil {
+			s.pods[e.pod.UID] = &podLife{life: life[*corev1.Pod]{since: e.at}}
+		}
+		s.pods[e.pod.UID].apply(e)
+	case e.plan != nil:
+		if s.plans[e.plan.UID] == nil {
+			s.plans[e.plan.UID] = &planLife{life: life[*v1alpha1.ReschedulingPlan]{since: e.at}}
+		}
+		s.plans[e.plan.UID].apply(e)
+	case e.set != nil:
+		if s.sets[e.set.UID] == nil {
+			s.sets[e.set.UID] = &life[*appsv1.ReplicaSet]{since: e.at}
+		}
+		s.sets[e.set.UID].object, s.sets[e.set.UID].gone = e.set, e.gone
+	case e.budget != nil:
+		s.budgets[e.budget.Name] = e.budget
+		if e.gone {
+			delete(s.budgets, e.budget.Name)
+		}
+	}
+}
+
+func (p *podLife) apply(e entry) {
+	p.object, p.gone = e.pod, e.gone
+	if p.bound.IsZero() && e.pod.Spec.NodeName != "" {
+		p.bound = e.at
+	}
+	if p.leaves.IsZero() && (e.gone || e.pod.DeletionTimestamp != nil) {
+		p.leaves = e.at
+	}
+	switch down := !isReady(e.pod) || !p.leaves.IsZero(); {
+	case !down:
+		p.downSince = time.Time{}
+	case p.downSince.IsZero():
+		p.downSince = e.at
+	}
+}
+
+func (p *planLife) apply(e entry) {
+	p.object, p.gone = e.plan, e.gone
+	if p.reserves.IsZero() && (e.plan.Status.Phase == v1alpha1.Approved || e.plan.Status.Phase == v1alpha1.Executing) {
+		p.reserves = e.at
+	}
+	if p.ended.IsZero() && (e.gone || e.plan.Ended()) {
+		p.ended = e.at
+	}
+}
+
+// inForce says that the room of the plan is kept, and was when it was a while before.
+func (p *planLife) inForce(now time.Time, a time.Duration) bool {
+	return !p.reserves.IsZero() && p.ended.IsZero() && now.Sub(p.reserves) >= a && now.Before(p.object.Spec.Expires.Time)
+}
+
+// step is that of a pod, nil when the plan does not move it.
+func (p *planLife) step(uid types.UID) *v1alpha1.Step {
+	for i := range p.object.Spec.Steps {
+		if step := &p.object.Spec.Steps[i]; step.Pod.UID == uid {
+			return step
+		}
+	}
+	return nil
+}
+
+// isClosed says that no pod can come to a node.
+func (s *state) isClosed(node string) bool {
+	n := s.nodes[node]
+	return n == nil || n.gone || n.object.Spec.Unschedulable
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// controllerOf is the UID of what makes a pod anew, "" for nothing.
+func controllerOf(pod *corev1.Pod) types.UID {
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		return owner.UID
+	}
+	return ""
+}
+
+func milliCPU(pod *corev1.Pod) int64 {
+	return pod.Spec.Containers[0].Resources.Requests.Cpu().MilliValue()
+}
+
+// leaving says that a pod is leaving which a plan moves.
+func (s *state) leaving(plan *planLife) bool {
+	for i := range plan.object.Spec.Steps {
+		if p := s.pods[plan.object.Spec.Steps[i].Pod.UID]; p != nil && !p.leaves.IsZero() {
+			return true
+		}
+	}
+	return false
+}

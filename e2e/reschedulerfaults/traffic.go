@@ -1,0 +1,183 @@
+package reschedulerfaults
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"muster.dev/muster/e2e/relay"
+)
+
+// silence is how long a call to the API server has no answer at most.
+const silence = 4 * time.Second
+
+// eviction is one that a rescheduler asked the API server for, and that came there.
+type eviction struct {
+	replica         int // of the rescheduler
+	pod             string
+	uid             types.UID
+	asked, answered time.Time
+	granted         bool
+}
+
+// traffic is what muster and reschedulers say to the API server during a run. It makes the
+// trouble of a script until that is over. Its methods are safe for concurrent use.
+type traffic struct {
+	trouble trouble
+	calm    context.Context //nolint:containedctx // ends with the trouble
+
+	mu        sync.Mutex
+	seen      map[string]int // calls by verb and what they are about
+	made      map[fault]int  // trouble
+	evictions []eviction
+	deletions []string // of pods, which no rescheduler is to ask for
+}
+
+func newTraffic(calm context.Context, s *script) *traffic {
+	return &traffic{trouble: s.trouble, calm: calm, seen: map[string]int{}, made: map[fault]int{}}
+}
+
+// next draws what happens to a call.
+func (t *traffic) next(v verb, about string) fault {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id := string(v) + " " + about
+	before := t.seen[id]
+	t.seen[id]++
+	if t.calm.Err() != nil {
+		return ""
+	}
+	f := t.trouble.of(v, about, before)
+	if f != "" {
+		t.made[fault(v)+": "+f]++
+	}
+	return f
+}
+
+// faults are how often each kind of trouble was made.
+func (t *traffic) faults() map[fault]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.made)
+}
+
+// history are all evictions so far, and the pods that were deleted otherwise.
+func (t *traffic) history() (evictions []eviction, deletions []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.evictions), slices.Clone(t.deletions)
+}
+
+// toAPI decides about a call to the API server, of a replica of the rescheduler, or of muster
+// if that is negative.
+func (t *traffic) toAPI(replica int, w http.ResponseWriter, r *http.Request, pass http.Handler) {
+	v, about := callOf(r)
+	if v == "" {
+		pass.ServeHTTP(w, r)
+		return
+	}
+	if v == deletion && replica >= 0 { // muster deletes those that a gang preempts
+		t.mu.Lock()
+		t.deletions = append(t.deletions, about)
+		t.mu.Unlock()
+	}
+	if v == evictionCall {
+		pass = t.recorded(replica, about, pass)
+	}
+	f := t.next(v, about)
+	if answer := answers()[f]; answer != nil {
+		answer(w, r, pass)
+		return
+	}
+	switch f {
+	case apiSilent:
+		_, _ = relay.Body(r) // else it is not noticed when the caller leaves
+		quiet, cancel := context.WithTimeout(t.calm, silence)
+		defer cancel()
+		select {
+		case <-quiet.Done():
+		case <-r.Context().Done():
+		}
+		relay.Cut()
+	case apiLost:
+		w = httptest.NewRecorder()
+		defer relay.Cut()
+	default:
+	}
+	pass.ServeHTTP(w, r)
+}
+
+// recorded passes evictions on and takes them down.
+func (t *traffic) recorded(replica int, pod string, pass http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := relay.Body(r)
+		if err != nil {
+			relay.Cut()
+		}
+		e := eviction{replica: replica, pod: pod, uid: preconditionOf(body), asked: time.Now()}
+		status := &statusWriter{ResponseWriter: w}
+		defer func() {
+			e.answered, e.granted = time.Now(), status.code/100 == 2
+			t.mu.Lock()
+			t.evictions = append(t.evictions, e)
+			t.mu.Unlock()
+		}()
+		pass.ServeHTTP(status, r)
+	})
+}
+
+// preconditionOf is the UID of the pod that an eviction is about, "" if it does not say.
+func preconditionOf(body []byte) types.UID {
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	if err != nil {
+		return ""
+	}
+	asked, is := object.(*policyv1.Eviction)
+	if !is || asked.DeleteOptions == nil || asked.DeleteOptions.Preconditions == nil || asked.DeleteOptions.Preconditions.UID == nil {
+		return ""
+	}
+	return *asked.DeleteOptions.Preconditions.UID
+}
+
+// statusWriter remembers the status that is answered.
+type statusWriter struct {
+	http.ResponseWriter
+	code int
+}
+
+func (w *statusWriter) WriteHeader(code int) {
+	w.code = code
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// deletion is a call that nothing happens to.
+const deletion verb = "deletion of a pod"
+
+// callOf says what a request is, and what it is about; "" if it is of no interest.
+func callOf(r *http.Request) (v verb, about string) {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	for i, part := range parts {
+		if part != "pods" && part != "reschedulingplans" && part != "leases" {
+			continue
+		}
+		rest := parts[i+1:]
+		if len(rest) > 0 {
+			about, rest = rest[0], rest[1:]
+		}
+		key := strings.Join(append([]string{r.Method, part}, rest...), " ")
+		return map[string]verb{
+			"POST pods eviction": evictionCall, "DELETE pods": deletion, "POST pods binding": binding, "PATCH pods status": nomination,
+			"POST reschedulingplans": planCreated, "PUT reschedulingplans status": planStatus, "PUT leases": lease,
+		}[key], about
+	}
+	return "", ""
+}

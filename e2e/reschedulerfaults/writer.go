@@ -1,0 +1,151 @@
+package reschedulerfaults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/muster"
+)
+
+// Priority classes above and below the default of 0.
+const raised, lowered = "raised", "lowered"
+
+// coresOfANode is what a node has of CPU.
+const coresOfANode = 4
+
+// write draws the script of a seed.
+func write(seed uint64) *script {
+	r := rand.New(rand.NewPCG(seed, 0))
+	w := &writer{rand: r, script: script{seed: seed, trouble: newTrouble(seed)}}
+	w.settings = settings{replicas: 1, coalesce: r.IntN(4) == 0, selection: muster.Scheduler, budgets: w.budgets()}
+	if r.IntN(3) == 0 {
+		w.settings.replicas = 2
+	}
+	if r.IntN(5) == 0 {
+		w.settings.selection = muster.Extender
+	}
+	for i := range 4 + r.IntN(3) {
+		w.nodes = append(w.nodes, newNode(fmt.Sprintf("s%d-node-%d", seed, i)))
+	}
+	w.addWorkloads()
+	w.addBeneficiaries()
+	w.addPDBs()
+	w.addFaults()
+	slices.SortStableFunc(w.events, func(a, b event) int { return int(a.at - b.at) })
+	return &w.script
+}
+
+// writer writes a script.
+type writer struct {
+	script
+	rand *rand.Rand
+	pods int
+}
+
+func (w *writer) add(e event) { w.events = append(w.events, e) }
+
+// within draws a time of the window.
+func (w *writer) within(part time.Duration) time.Duration {
+	return time.Duration(w.rand.Int64N(int64(part)))
+}
+
+func (w *writer) budgets() budgets {
+	r := w.rand
+	b := budgets{
+		perPlan: 2 + r.IntN(5), perWorkload: 1 + r.IntN(2),
+		workloadCoolDown: time.Duration(3+r.IntN(6)) * time.Second, nodeCoolDown: time.Duration(1+r.IntN(3)) * time.Second,
+	}
+	if r.IntN(3) == 0 {
+		b.rate = rate{1 + r.IntN(3), time.Duration(4+r.IntN(5)) * time.Second}
+	}
+	if r.IntN(4) == 0 {
+		b.perNode = 1 + r.IntN(2)
+	}
+	if r.IntN(3) == 0 {
+		b.webRate = rate{1, time.Duration(4+r.IntN(5)) * time.Second}
+	}
+	if r.IntN(2) == 0 {
+		b.webDown = 1 + r.IntN(2)
+	}
+	return b
+}
+
+// addWorkloads fills somewhat more than half of the cluster: the scheduler spreads that, so that
+// each node has some room and none has much.
+func (w *writer) addWorkloads() {
+	r := w.rand
+	room, load := int64(len(w.nodes))*coresOfANode*1000, int64(0)
+	for least := room * (55 + r.Int64N(15)) / 100; load < least; {
+		a := &replicas{
+			name: fmt.Sprintf("s%d-app-%d", w.seed, len(w.workloads)), count: 1 + r.IntN(3), milliCPU: []int64{500, 500, 1000, 1000, 1500, 2000}[r.IntN(6)],
+			web: r.IntN(2) == 0, grace: int64(r.IntN(3)), priority: []string{"", "", "", "", "", "", lowered, raised}[r.IntN(8)],
+		}
+		if a.gang = r.IntN(10) == 0; a.gang {
+			a.count = 2
+		}
+		w.workloads = append(w.workloads, a)
+		load += a.milliCPU * int64(a.count)
+	}
+}
+
+// addBeneficiaries has pods come that fit nowhere, most probably, though there is room.
+func (w *writer) addBeneficiaries() {
+	r := w.rand
+	for range 2 + r.IntN(3) {
+		w.addPod([]int64{2500, 3000, 3500}[r.IntN(3)], []string{"", "", "", "", raised}[r.IntN(5)], event{at: w.within(window / 3)})
+	}
+	if r.IntN(4) > 0 {
+		return
+	}
+	gang := fmt.Sprintf("s%d-gang", w.seed)
+	at := w.within(window / 3)
+	for i := range 2 {
+		pod := newPod(fmt.Sprintf("%s-%d", gang, i), []int64{2000, 2500}[r.IntN(2)], "")
+		pod.Labels, pod.Annotations = map[string]string{v1alpha1.LabelMuster: gang}, map[string]string{v1alpha1.AnnotationMinMember: "2"}
+		w.add(event{at: at, what: "create pod " + pod.Name, do: func(ctx context.Context, r *run) error { return r.createPod(ctx, pod) }})
+	}
+}
+
+// addPod has a pod of no workload come.
+func (w *writer) addPod(milliCPU int64, priority string, when event) {
+	pod := newPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), milliCPU, priority)
+	w.pods++
+	when.what = fmt.Sprintf("create pod %s of %dm", pod.Name, milliCPU)
+	when.do = func(ctx context.Context, r *run) error { return r.createPod(ctx, pod) }
+	w.add(when)
+}
+
+// addPDBs has some workloads have a budget, that allows a pod to be down or comes to do so.
+func (w *writer) addPDBs() {
+	for _, a := range w.workloads {
+		switch w.rand.IntN(6) {
+		case 0:
+			w.add(event{what: "create PodDisruptionBudget " + a.name, do: func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(1)) }})
+		case 1:
+			at := w.within(window / 2)
+			w.add(event{at: at, what: "forbid to evict " + a.name, fault: evictionForbidden, do: func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(0)) }})
+			w.add(event{at: at + w.within(window/2), what: "allow to evict " + a.name, do: func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(1)) }})
+		}
+	}
+}
+
+// someWorkload is one of those that there are.
+func (w *writer) someWorkload() *replicas { return w.workloads[w.rand.IntN(len(w.workloads))] }
+
+// someTime draws when something happens: in most cases in the middle of a plan.
+func (w *writer) someTime() event {
+	switch w.rand.IntN(5) {
+	case 0:
+		return event{at: w.within(window)}
+	case 1:
+		return event{moment: planMade}
+	case 2:
+		return event{moment: planRuns}
+	default:
+		return event{moment: podLeaves}
+	}
+}
