@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/page"
 )
 
 // handlers are what is served at serving.listen and, nil unless it is another one, at
@@ -65,28 +66,28 @@ func (s *Server) health() []inspect.Endpoint {
 
 // pages are what there is to look at.
 func (s *Server) pages() []inspect.Endpoint {
-	page := func(pattern, about string, answer func(*http.Request) (inspect.Answer, error)) inspect.Endpoint {
+	debug := func(pattern, about string, answer func(*http.Request) (inspect.Answer, error)) inspect.Endpoint {
 		return get(pattern, about, inspect.Handler(answer).ServeHTTP)
 	}
-	explain := page("/debug/explain", "the same for a pod that is posted as YAML", s.debugExplain)
+	explain := debug("/debug/explain", "the same for a pod that is posted as YAML", s.debugExplain)
 	explain.Method = http.MethodPost
-	pages := []inspect.Endpoint{
+	pages := append(page.Endpoints(),
 		get("/configz", "the configuration in force, and what of its file is refused", s.configz),
-		page("/debug/nodes", "every node: what it offers, what is requested, what is used", s.debugNodes),
-		page("/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain),
+		debug("/debug/nodes", "every node: what it offers, what is requested, what is used", s.debugNodes),
+		debug("/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain),
 		explain,
-		page("/debug/equivalence", "equivalence classes whose verdicts are remembered", s.debugEquivalence),
-		page("/debug/equivalence/{class}", "what is remembered of one class on every node", s.debugClass),
-		page("/debug/equivalence/{class}/nodes/{node}", "what each predicate is remembered to say of it on one node", s.debugClassNode),
-		page("/debug/placement", "pods that are placed ahead of kube-scheduler, and what became of others", s.debugPlacement),
-		page("/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs),
-		page("/debug/gangs/{namespace}/{name}", "the members of one group and their places", s.debugGang),
-		page("/debug/plans", "ReschedulingPlans: which pods move, and how far that is", s.debugPlans),
-		page("/debug/holes", "room that plans of the rescheduler keep, and for whom", s.debugHoles),
-		page("/debug/load", "how busy nodes are by LoadAware; ?pod=namespace/name for a pod", s.debugLoad),
-		page("/debug/load/{node}", "the whole sum of one node: what was measured, and what each pod adds", s.debugLoadNode),
-		page("/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates),
-	}
+		debug("/debug/equivalence", "equivalence classes whose verdicts are remembered", s.debugEquivalence),
+		debug("/debug/equivalence/{class}", "what is remembered of one class on every node", s.debugClass),
+		debug("/debug/equivalence/{class}/nodes/{node}", "what each predicate is remembered to say of it on one node", s.debugClassNode),
+		debug("/debug/placement", "pods that are placed ahead of kube-scheduler, and what became of others", s.debugPlacement),
+		debug("/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs),
+		debug("/debug/gangs/{namespace}/{name}", "the members of one group and their places", s.debugGang),
+		debug("/debug/plans", "ReschedulingPlans: which pods move, and how far that is", s.debugPlans),
+		debug("/debug/holes", "room that plans of the rescheduler keep, and for whom", s.debugHoles),
+		debug("/debug/load", "how busy nodes are by LoadAware; ?pod=namespace/name for a pod", s.debugLoad),
+		debug("/debug/load/{node}", "the whole sum of one node: what was measured, and what each pod adds", s.debugLoadNode),
+		debug("/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates),
+	)
 	if !s.config.Serving.Profiling {
 		return pages
 	}

@@ -29,6 +29,7 @@ func TestEveryPageAnswers(t *testing.T) {
 		"/metrics":     {"text/plain; version=0.0.4; charset=utf-8; escaping=underscores", "\ngo_goroutines "},
 		"/configz":     {"application/json", `"listen": "127.0.0.1:0"`},
 		"/version":     {"application/json", `"version": "v1.2.3"`},
+		"/":            {"text/html; charset=utf-8", "<title>muster</title>"},
 		"/debug/":      {"text/plain; charset=utf-8", "/debug/nodes "},
 		"/debug/nodes": {"text/plain; charset=utf-8", "0/110"},
 	} {

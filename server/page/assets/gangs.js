@@ -1,0 +1,56 @@
+// Gangs: those that wait, and why; and how far their members are.
+
+import { element, table } from './element.js';
+import { count } from './units.js';
+
+const stages = ['bound', 'binding', 'held', 'placed', 'pending'];
+
+export function drawGangs(into, answer) {
+  if (answer instanceof Error) {
+    into.replaceChildren(element('p', { class: 'empty' }, answer.message));
+    return;
+  }
+  const waiting = answer.gangs.filter((gang) => gang.why);
+  const others = answer.gangs.filter((gang) => !gang.why);
+  into.replaceChildren(
+    ...(answer.gangs.length === 0 ? [teach()] : []),
+    ...(answer.gangs.length > 0 && waiting.length === 0 ? [element('p', { class: 'empty' }, 'No gang waits.')] : []),
+    ...(waiting.length > 0 ? [element('ul', { class: 'gangs' }, waiting.map(card))] : []),
+    ...(others.length > 0 ? [running(others, into.querySelector('details')?.open)] : []),
+  );
+}
+
+function card(gang) {
+  const members = stages.reduce((sum, stage) => sum + gang[stage], 0);
+  const parts = stages.filter((stage) => gang[stage] > 0);
+  const drawn = parts.map((stage) => {
+    const part = element('span', { 'data-stage': stage });
+    part.style.flexGrow = gang[stage];
+    return part;
+  });
+  const missing = Math.max(0, gang.minMember - members);
+  const rest = element('span', { 'data-stage': 'missing' });
+  rest.style.flexGrow = missing;
+  const said = parts.map((stage) => `${count(gang[stage])} ${stage}`);
+  if (missing > 0) said.push(`${count(missing)} missing`);
+  const [namespace, name] = gang.gang.split('/');
+  return element('li', {},
+    element('h3', {}, element('a', { href: `debug/gangs/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}` }, gang.gang),
+      element('small', {}, ` ${count(gang.minMember)} must start together${gang.priority ? `, priority ${gang.priority}` : ''}`)),
+    element('p', { class: 'why' }, gang.why),
+    element('div', { class: 'stages', 'aria-hidden': 'true' }, drawn, missing > 0 && rest),
+    element('p', { class: 'counts' }, said.join(' · ')));
+}
+
+function running(gangs, open) {
+  return element('details', { open },
+    element('summary', {}, `${count(gangs.length)} ${gangs.length === 1 ? 'gang does' : 'gangs do'} not wait`),
+    element('div', { class: 'scroll' }, table('Gangs that do not wait', ['Gang', '#Bound', '#Succeeded', '#Failed', '#Must start'],
+      gangs.map((gang) => [gang.gang, count(gang.bound), count(gang.succeeded), count(gang.failed), count(gang.minMember)]))));
+}
+
+function teach() {
+  return element('div', { class: 'empty' },
+    element('p', {}, 'There are no gangs. The pods of a gang start together or not at all; two lines in a pod template make one:'),
+    element('pre', {}, 'labels:\n  muster.dev/pod-group: training\nannotations:\n  muster.dev/min-member: "4"'));
+}

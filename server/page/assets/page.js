@@ -1,0 +1,76 @@
+// The page: what is asked, and where it is shown.
+
+import { drawClasses, hitRate } from './classes.js';
+import { element } from './element.js';
+import { drawGangs } from './gangs.js';
+import { HeatMap } from './heat.js';
+import { Live } from './live.js';
+import { drawPlans } from './plans.js';
+import { count, percent } from './units.js';
+
+const at = (id) => document.getElementById(id);
+const heat = new HeatMap();
+const known = {}; // the last answers, by name
+
+const draw = {
+  nodes(answer) {
+    if (!(answer instanceof Error)) heat.set(answer.nodes);
+    if (known.classes) draw.classes(known.classes);
+  },
+  gangs: (answer) => drawGangs(at('gangs'), answer),
+  classes: (answer) => drawClasses(at('classes'), answer, known.nodes?.nodes?.length ?? 0),
+  plans: (answer) => drawPlans(at('plans'), answer),
+};
+
+function summary() {
+  const nodes = known.nodes?.nodes ?? [];
+  const total = (measure, resource) => {
+    const counted = nodes.filter((node) => node[measure]);
+    return counted.reduce((sum, node) => sum + node[measure][resource], 0) / counted.reduce((sum, node) => sum + node.allocatable[resource], 0);
+  };
+  const gangs = known.gangs?.gangs;
+  const plans = known.plans?.plans;
+  const figures = [
+    ['nodes', count(nodes.length)],
+    ['pods on them', count(nodes.reduce((sum, node) => sum + (node.requested.pods ?? 0), 0))],
+    ['CPU requested', percent(total('requested', 'cpu'))],
+    ['memory requested', percent(total('requested', 'memory'))],
+    ['CPU used', percent(total('used', 'cpu'))],
+    ['gangs waiting', gangs ? count(gangs.filter((gang) => gang.why).length) : '–'],
+    ['calls remembered', percent(hitRate(known.classes?.classes ?? []))],
+    ['open plans', plans ? count(plans.filter((plan) => !['Succeeded', 'Failed', 'Expired'].includes(plan.phase)).length) : '–'],
+  ];
+  at('summary').replaceChildren(...figures.map(([name, figure]) => element('div', {}, element('dt', {}, name), element('dd', {}, figure))));
+}
+
+function state(text, kind) {
+  const line = at('state');
+  if (line.textContent !== text) line.textContent = text; // it is read out
+  document.body.dataset.state = kind;
+}
+
+const live = new Live(
+  { nodes: 'debug/nodes', gangs: 'debug/gangs', classes: 'debug/equivalence', plans: 'debug/plans' },
+  (name, answer) => {
+    known[name] = answer;
+    draw[name](answer);
+  },
+  (reached) => {
+    if (!reached) {
+      state('muster cannot be reached; what is shown is old', 'away');
+      return;
+    }
+    summary();
+    state('live', 'live');
+    at('updated').textContent = `generation ${count(known.nodes?.generation ?? 0)}, ${new Date().toLocaleTimeString()}`;
+  },
+);
+
+at('pause').addEventListener('click', (event) => {
+  const paused = event.currentTarget.getAttribute('aria-pressed') !== 'true';
+  event.currentTarget.setAttribute('aria-pressed', String(paused));
+  event.currentTarget.textContent = paused ? 'Resume' : 'Pause';
+  if (paused) state('paused', 'paused');
+  live.pause(paused);
+});
+live.resume();

@@ -1,0 +1,72 @@
+// Plans of the rescheduler, drawn: a line for each node, time from left to right, and an arrow from
+// node to node for each pod that moves.
+
+import { element } from './element.js';
+import { count } from './units.js';
+
+const lane = 34; // px between two nodes
+const column = 76; // px between two moves
+const top = 26;
+
+export function drawPlans(into, answer) {
+  if (answer instanceof Error) {
+    into.replaceChildren(element('p', { class: 'empty' }, answer.message));
+    return;
+  }
+  if (answer.plans.length === 0) {
+    into.replaceChildren(element('div', { class: 'empty' },
+      element('p', {}, 'There are no plans. muster reschedule looks for pods to move, so that others get a place or nodes become empty, and tells of each plan before anything moves. To see what it would do now:'),
+      element('pre', {}, 'muster plan')));
+    return;
+  }
+  const ended = (plan) => ['Succeeded', 'Failed', 'Expired'].includes(plan.phase);
+  const sorted = answer.plans.toSorted((a, b) => ended(a) - ended(b) || (b.created ?? '').localeCompare(a.created ?? ''));
+  into.replaceChildren(...sorted.slice(0, 20).map(card));
+}
+
+function purpose(plan) {
+  const who = (plan.beneficiaries ?? []).map((one) => one.pod);
+  if (who.length > 0) return `makes room for ${who.slice(0, 3).join(', ')}${who.length > 3 ? ` and ${count(who.length - 3)} more` : ''}`;
+  if (plan.empties?.length > 0) return `empties ${plan.empties.join(', ')}`;
+  return plan.policy;
+}
+
+function card(plan) {
+  const moves = plan.steps.length === 1 ? '1 move' : `${count(plan.steps.length)} moves`;
+  return element('article', { class: 'plan', 'data-phase': plan.phase },
+    element('h3', {}, plan.plan, ' ', element('span', { class: 'phase' }, plan.phase)),
+    element('p', {}, `${moves}: ${purpose(plan)}. Mode ${plan.mode}${plan.moved ? `, ${plan.moved} moved` : ''}${plan.message ? `. ${plan.message}` : '.'}`),
+    element('div', { class: 'moves scroll', tabindex: 0, role: 'region', 'aria-label': `Moves of plan ${plan.plan}` },
+      drawing(plan),
+      element('ol', {}, plan.steps.map((step) => element('li', { class: step.phase.toLowerCase() },
+        `${step.pod} from ${step.from} to ${step.to}: ${step.phase.toLowerCase()}`, step.why && element('small', {}, step.why))))));
+}
+
+function drawing(plan) {
+  const arrivals = plan.beneficiaries ?? [];
+  const nodes = [...new Set([...plan.steps.flatMap((step) => [step.from, step.to]), ...arrivals.map((one) => one.node), ...(plan.empties ?? [])])];
+  const y = new Map(nodes.map((node, i) => [node, top + lane * (i + 0.5)]));
+  const left = 24 + 7.4 * Math.max(...nodes.map((node) => node.length));
+  const x = (i) => left + column * (i + 0.5);
+  const width = x(plan.steps.length + arrivals.length) + 24;
+  const height = top + lane * nodes.length + 12;
+  const empties = new Set(plan.empties ?? []);
+  return element('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': plan.steps.map((step) => `${step.pod} from ${step.from} to ${step.to}`).join('; ') },
+    nodes.map((node) => element('g', { class: empties.has(node) ? 'lane empties' : 'lane' },
+      element('line', { x1: left, x2: width - 12, y1: y.get(node), y2: y.get(node) }),
+      element('text', { x: left - 12, y: y.get(node) + 4, 'text-anchor': 'end' }, node))),
+    plan.steps.map((step, i) => arrow(x(i), y.get(step.from), y.get(step.to), step.phase.toLowerCase(), `${i + 1}. ${step.pod}`, `${step.pod} from ${step.from} to ${step.to}, ${step.phase.toLowerCase()}`, String(i + 1))),
+    arrivals.map((one, i) => arrow(x(plan.steps.length + i), top - 4, y.get(one.node), 'arrives', one.pod, `${one.pod} gets a place on ${one.node}`, '★')));
+}
+
+// arrow goes from one height to another, with a dot where it starts and a head where it ends.
+function arrow(x, from, to, kind, name, title, mark) {
+  const down = to > from ? 1 : -1;
+  const end = to - 7 * down;
+  return element('g', { class: `move ${kind}` },
+    element('title', {}, title),
+    element('circle', { cx: x, cy: from, r: 4 }),
+    element('path', { class: 'shaft', d: `M${x},${from + 4 * down} L${x},${end}` }),
+    element('path', { class: 'head', d: `M${x},${to - 1 * down} l-5,${-9 * down} h10 Z` }),
+    element('text', { x: x + 9, y: (from + to) / 2 + 4, 'aria-label': name }, mark));
+}
