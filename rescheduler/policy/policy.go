@@ -5,6 +5,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/planner"
 )
 
@@ -23,6 +24,8 @@ type Policy struct {
 func All(c *v1alpha2.Rescheduler) []Policy {
 	return []Policy{
 		{v1alpha1.MakeRoom, c.MakeRoom.Enabled, makeRoom},
+		{v1alpha1.Separate, c.Separate.Enabled, separate},
+		{v1alpha1.Repair, c.Repair.Enabled, repair(&c.Repair)},
 		{v1alpha1.Coalesce, c.Coalesce.Enabled, coalesce(&c.Coalesce)},
 	}
 }
@@ -75,5 +78,20 @@ func coalesce(c *v1alpha2.CoalescePolicy) func(Situation) (*planner.Plan, string
 		}
 	}
 }
+
+// relocate finds other places for pods that are to leave their nodes. what says in words what
+// they have in common.
+func relocate(s Situation, wishes []planner.Wish, what string) (*planner.Plan, string) {
+	if len(wishes) == 0 {
+		return nil, "there are no pods that " + what
+	}
+	plan := s.Problem.Relocate(wishes)
+	if len(plan.Steps) > 0 {
+		return plan, ""
+	}
+	return plan, fmt.Sprintf("no plan for the %d pods that %s; of %s", len(plan.Unmoved), what, first(plan.Unmoved))
+}
+
+func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
 
 func first(refusals []planner.Refusal) string { return refusals[0].Name + ": " + refusals[0].Reason }

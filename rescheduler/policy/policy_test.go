@@ -18,11 +18,11 @@ func TestPoliciesThatAreOffAreFoundByTheirNames(t *testing.T) {
 		}
 		enabled[string(name)] = p.Enabled
 	}
-	if diff := cmp.Diff(map[string]bool{"MakeRoom": false, "Coalesce": true}, enabled); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"MakeRoom": false, "Repair": false, "Separate": false, "Coalesce": true}, enabled); diff != "" {
 		t.Errorf("enabled (-want +got):\n%s", diff)
 	}
 	_, err := Named(config, "Defragment")
-	if want := `policy "Defragment": want one of [MakeRoom Coalesce]`; err == nil || err.Error() != want {
+	if want := `policy "Defragment": want one of [MakeRoom Separate Repair Coalesce]`; err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
 }

@@ -35,6 +35,10 @@ type Rescheduler struct {
 	Respread RespreadPolicy `json:"respread"`
 	// ScaleUp is what is done about pods for which only more nodes help.
 	ScaleUp ScaleUp `json:"scaleUp"`
+	// Separate moves pods away from others, or off their nodes, on request.
+	Separate SeparatePolicy `json:"separate"`
+	// Repair moves pods off nodes that would not take them any more.
+	Repair RepairPolicy `json:"repair"`
 	// Evictable says which pods may be moved.
 	Evictable Evictable `json:"evictable"`
 	// Budgets bound the disruption, besides PodDisruptionBudgets.
@@ -166,6 +170,7 @@ func baseRescheduler() Rescheduler {
 		Relieve:            baseRelieve(),
 		Respread:           baseRespread(),
 		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "check-capacity.autoscaling.x-k8s.io"}},
+		Repair:             baseRepair(),
 		Budgets: DisruptionBudgets{
 			Rate: EvictionRate{Evictions: 20, Per: metav1.Duration{Duration: time.Hour}}, PerPlan: 10, PerWorkload: 1,
 			WorkloadCoolDown: metav1.Duration{Duration: 10 * time.Minute}, NodeCoolDown: metav1.Duration{Duration: time.Minute},

@@ -50,7 +50,7 @@ type ReschedulingPlan struct {
 
 // Policy is what a plan is for.
 //
-// +kubebuilder:validation:Enum=MakeRoom;Coalesce;Relieve;Respread
+// +kubebuilder:validation:Enum=MakeRoom;Coalesce;Relieve;Respread;Separate;Repair
 type Policy string
 
 // The policies.
@@ -59,6 +59,8 @@ const (
 	Coalesce Policy = "Coalesce" // nodes become empty
 	Relieve  Policy = "Relieve"  // hot nodes use less
 	Respread Policy = "Respread" // new nodes take their part
+	Separate Policy = "Separate" // pods leave others, or their node, on request
+	Repair   Policy = "Repair"   // pods leave nodes that would not take them any more
 )
 
 // Mode says whether a plan is carried out.
