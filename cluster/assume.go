@@ -13,7 +13,8 @@ var (
 	// ErrNodeChanged says that a node is no longer in the state on which a
 	// decision was made: decide again on a new snapshot.
 	ErrNodeChanged = errors.New("the node changed since the decision")
-	// ErrPodPlaced says that the watch has shown the pod on a node already.
+	// ErrPodPlaced says that the watch has shown the pod on a node already, or that it is being
+	// bound to another one.
 	ErrPodPlaced = errors.New("the pod is on a node already")
 )
 
@@ -28,6 +29,7 @@ const (
 // assumption is a pod that counts on a node before the watch has shown it there.
 type assumption struct {
 	node    string
+	binding bool // the API server was asked to bind the pod there, and may do so
 	expires time.Time
 	timer   clock.Timer
 }
@@ -35,7 +37,7 @@ type assumption struct {
 // Assume makes a pod count on a node from now on, provided that the node is
 // still in the state given, else it returns ErrNodeChanged. So of two decisions
 // made on one state only one succeeds. An earlier assumption about the pod ends.
-// It returns ErrPodPlaced when the pod is known to be bound.
+// It returns ErrPodPlaced when the pod is known to be bound, or being bound elsewhere.
 func (c *Cluster) Assume(pod *Pod, on *Node) error { return c.AssumeAll([]*Pod{pod}, on) }
 
 // AssumeAll is Assume for pods that were given their place on one node together:
@@ -48,8 +50,8 @@ func (c *Cluster) AssumeAll(pods []*Pod, on *Node) error {
 
 func (c *Cluster) assumeAll(pods []*Pod, on *Node) error {
 	for _, pod := range pods {
-		_, assumed := c.assumed[pod.UID]
-		if _, placed := c.placed[pod.UID]; placed && !assumed {
+		a, assumed := c.assumed[pod.UID]
+		if _, placed := c.placed[pod.UID]; placed && !assumed || assumed && a.binding && a.node != on.Name {
 			return ErrPodPlaced
 		}
 	}
@@ -57,9 +59,10 @@ func (c *Cluster) assumeAll(pods []*Pod, on *Node) error {
 		return ErrNodeChanged
 	}
 	for _, pod := range pods {
+		before := c.assumed[pod.UID]
 		c.settle(pod.UID, outcomeReleased)
 		c.put(pod, on.Name)
-		a := &assumption{node: on.Name, expires: c.clock.Now().Add(c.assumeTTL)}
+		a := &assumption{node: on.Name, binding: before != nil && before.binding, expires: c.clock.Now().Add(c.assumeTTL)}
 		c.assumed[pod.UID] = a
 		a.timer = c.clock.AfterFunc(c.assumeTTL, func() { c.expire(pod, a) })
 	}
@@ -85,16 +88,58 @@ func (c *Cluster) Renew(uid types.UID) bool {
 	if a == nil {
 		return false
 	}
-	a.expires = c.clock.Now().Add(c.assumeTTL)
-	a.timer.Reset(c.assumeTTL)
+	c.renew(a)
 	return true
 }
 
+func (c *Cluster) renew(a *assumption) {
+	a.expires = c.clock.Now().Add(c.assumeTTL)
+	a.timer.Reset(c.assumeTTL)
+}
+
+// Bind notes that the API server is about to be asked to bind a pod to the node on which it
+// is assumed, from now for another full term. As answers get lost, and requests are repeated
+// after their caller has gone, the pod counts there until the watch shows what became of it,
+// [Cluster.Refuse] says that it is not bound, or the term is over: it can be neither
+// released nor assumed elsewhere. Nothing is noted of a pod that is not assumed on that node.
+func (c *Cluster) Bind(uid types.UID, node string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.assumed[uid]; a != nil && a.node == node {
+		a.binding = true
+		c.renew(a)
+	}
+}
+
+// Binding is the node to which a pod may be bound any moment, by Bind; "" for none.
+func (c *Cluster) Binding(uid types.UID) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.assumed[uid]; a != nil && a.binding {
+		return a.node
+	}
+	return ""
+}
+
+// Refuse ends an assumption as Release does, also when the pod was to be bound: the API
+// server has said that it is not.
+func (c *Cluster) Refuse(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.release(uid)
+}
+
 // Release ends an assumption: the pod no longer counts on the node, and is expected on
-// none. It does nothing to any other pod.
+// none. It does nothing to any other pod, and none to one that may be bound any moment.
 func (c *Cluster) Release(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if a := c.assumed[uid]; a == nil || !a.binding {
+		c.release(uid)
+	}
+}
+
+func (c *Cluster) release(uid types.UID) {
 	c.unexpect(uid, "")
 	if _, ok := c.assumed[uid]; ok {
 		c.settle(uid, outcomeReleased)

@@ -52,6 +52,8 @@ func TestTheViewIsWhatANaiveModelSays(t *testing.T) {
 			"a pod is expected":            m.expect,
 			"an assumption is renewed":     func(r *rapid.T) { m.Renew(drawUID(r)) },
 			"an assumption is released":    m.release,
+			"a pod is being bound":         m.send,
+			"a binding is refused":         m.refuse,
 			"an object comes or changes":   m.setObject,
 			"an object goes":               m.removeObject,
 			"a custom resource changes":    m.toggleCustom,
@@ -77,8 +79,9 @@ type model struct {
 }
 
 type modelAssumption struct {
-	node   string
-	object *corev1.Pod
+	node    string
+	object  *corev1.Pod
+	binding bool
 }
 
 // modelObject is an object that is part of no node.
@@ -232,12 +235,12 @@ func (m *model) assume(r *rapid.T) {
 	}
 	var want error
 	switch {
-	case m.pods[uid] != nil && m.pods[uid].Spec.NodeName != "":
+	case m.pods[uid] != nil && m.pods[uid].Spec.NodeName != "", m.assumed[uid].binding && m.assumed[uid].node != node.Name:
 		want = ErrPodPlaced
 	case m.Snapshot().NodeByName(node.Name) != node:
 		want = ErrNodeChanged
 	default:
-		m.assumed[uid] = modelAssumption{node.Name, pod.Pod}
+		m.assumed[uid] = modelAssumption{node.Name, pod.Pod, m.assumed[uid].binding}
 		delete(m.expected, uid)
 	}
 	if err := m.Assume(pod, node); !errors.Is(err, want) {
@@ -257,14 +260,39 @@ func (m *model) expect(r *rapid.T) {
 
 func (m *model) release(r *rapid.T) {
 	uid := drawUID(r)
-	delete(m.assumed, uid)
+	if !m.assumed[uid].binding {
+		delete(m.assumed, uid)
+	}
 	delete(m.expected, uid)
 	m.Release(uid)
 }
 
+func (m *model) send(r *rapid.T) {
+	uid, node := drawUID(r), drawNode(r)
+	if assumed := m.assumed[uid]; assumed.node == node {
+		assumed.binding = true
+		m.assumed[uid] = assumed
+	}
+	m.Bind(uid, node)
+	want := ""
+	if m.assumed[uid].binding {
+		want = m.assumed[uid].node
+	}
+	if got := m.Binding(uid); got != want {
+		r.Fatalf("%s is being bound to %q, want %q", uid, got, want)
+	}
+}
+
+func (m *model) refuse(r *rapid.T) {
+	uid := drawUID(r)
+	delete(m.assumed, uid)
+	delete(m.expected, uid)
+	m.Refuse(uid)
+}
+
 func (m *model) settleAll() {
 	for uid := range m.assumed {
-		m.Release(uid)
+		m.Refuse(uid)
 	}
 	for uid := range m.expected {
 		m.Release(uid)

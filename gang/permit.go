@@ -121,6 +121,9 @@ func (m *Manager) Bound(uid types.UID, err error) {
 	case p.stage != binding:
 	case err == nil:
 		m.enter(p, bound)
+	case m.cluster.Binding(uid) == p.place: // it may be bound nevertheless, and gets no other place
+		g.waits(status.Waiting, fmt.Sprintf("it is not known whether %s was bound to %s: %v", p.pod.Name, p.place, err))
+		m.enter(p, placed)
 	default:
 		g.waits(status.Waiting, fmt.Sprintf("%s could not be bound to %s: %v", p.pod.Name, p.place, err))
 		m.enter(p, pending)

@@ -1,6 +1,7 @@
 package gang
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -225,4 +226,46 @@ func TestMinMemberMayChangeWhileCallsAreHeld(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAMemberWhoseBindingHasNoAnswerKeepsItsPlace(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		sent  bool // whether the API server may have bound it
+		after stage
+	}{
+		{"the API server may have bound it", true, placed},
+		{"the API server has refused", false, pending},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.set(node("a", "1"), node("b", "1"), podGroup("g", 2))
+				pods := members("g", 2, "1")
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				first := p.filter(pods[0])
+				second := p.filter(pods[1])
+				lost := make(chan error, 1)
+				go func() { lost <- p.Permit(p.Context(), pods[1].UID, second) }()
+				p.bind(pods[0], first)
+				if err := <-lost; err != nil {
+					t.Fatal(err)
+				}
+				if test.sent {
+					p.cluster.Bind(pods[1].UID, second)
+				} else {
+					p.cluster.Refuse(pods[1].UID)
+				}
+				p.Bound(pods[1].UID, context.DeadlineExceeded)
+				if got := p.groupOf[pods[1].UID].members[pods[1].UID].stage; got != test.after {
+					t.Errorf("the member is %v, want %v", got, test.after)
+				}
+				p.set(node("c", "8"))
+				p.after(time.Second)
+				if got := p.filter(pods[1]); test.sent && got != second {
+					t.Errorf("the scheduler is sent to %q, want %q", got, second)
+				}
+			})
+		})
+	}
 }

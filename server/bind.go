@@ -78,6 +78,7 @@ func (e *Extender) bindOnce(c *call, args *extenderv1.ExtenderBindingArgs) error
 func (e *Extender) bindNow(c *call, args *extenderv1.ExtenderBindingArgs) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), e.bindTime)
 	defer cancel()
+	e.cluster.Bind(args.PodUID, args.Node)
 	started := time.Now()
 	err := e.client.CoreV1().Pods(args.PodNamespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID},
@@ -88,7 +89,7 @@ func (e *Extender) bindNow(c *call, args *extenderv1.ExtenderBindingArgs) error 
 	}
 	c.binding = time.Since(started)
 	if refused(err) {
-		e.cluster.Release(args.PodUID)
+		e.cluster.Refuse(args.PodUID)
 	} else {
 		// The pod is bound, or may be, as answers get lost: the watch tells, or the assumption
 		// expires.

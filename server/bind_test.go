@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 )
 
@@ -319,5 +321,39 @@ func TestBindIsAnsweredWithStatus200WhateverBecomesOfIt(t *testing.T) {
 	// Of any other status kube-scheduler would report the number alone.
 	if status, answer := b.post("bind", body); status != http.StatusOK {
 		t.Errorf("answered %d %q", status, answer)
+	}
+}
+
+func TestAPodIsBoundNowhereElseWhileItMayBeBound(t *testing.T) {
+	for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+		t.Run(string(selection), func(t *testing.T) {
+			reached, answer := make(chan struct{}), make(chan error)
+			client := bindings(func(*corev1.Binding) error {
+				close(reached)
+				return <-answer
+			})
+			b := newBench(t, benchOptions{client: client, selection: selection})
+			b.node("a", "4")
+			b.node("b", "8")
+			pod := b.pending(newPod("p", "3"))
+			bound := make(chan string)
+			go func() { bound <- b.bind(pod, "a") }()
+			<-reached
+			// The scheduler has lost the connection, and tries the pod again.
+			if got := *b.filter(pod, "a", "b").NodeNames; !slices.Equal(got, []string{"a"}) {
+				t.Errorf("the pod is offered %v, though it may be bound to a any moment", got)
+			}
+			if got := b.filter(pod, "b"); len(*got.NodeNames) != 0 || got.FailedAndUnresolvableNodes["b"] != reasonBinding {
+				t.Errorf("without a it is offered %v, and refused because of %v", *got.NodeNames, got.FailedAndUnresolvableNodes)
+			}
+			if got := b.filter(newPod("q", "3"), "a"); len(*got.NodeNames) != 0 {
+				t.Errorf("its room is given to another pod: %v", *got.NodeNames)
+			}
+			answer <- apierrors.NewForbidden(corev1.Resource("pods/binding"), "p", errors.New("no"))
+			<-bound
+			if got := *b.filter(pod, "b").NodeNames; len(got) != 1 {
+				t.Errorf("once it was refused, the pod is offered %v", got)
+			}
+		})
 	}
 }

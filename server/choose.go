@@ -71,6 +71,25 @@ func (e *Extender) confirm(c *call, profile *predicates.VerdictStore, pod *clust
 	return true, c.ctx.Err()
 }
 
+// stay answers with the node to which the pod may be bound any moment, by a call whose answer
+// the scheduler has not got: to bind it there once more shows what became of it. If
+// that node is not among the candidates, the pod has to wait until this is known.
+func (e *Extender) stay(c *call, node string) {
+	snap := e.cluster.Snapshot()
+	if on := snap.NodeByName(node); on != nil {
+		if at := slices.Index(c.candidates.in(snap), on.Index); at >= 0 {
+			reply := newFilterReply(c)
+			reply.Accept(accepted(c, at, on.Index))
+			reply.End()
+			return
+		}
+	}
+	e.refuse(c, reasonBinding)
+}
+
+// reasonBinding is why a pod gets no node for now.
+const reasonBinding = "the pod is being bound to another node"
+
 // best is the candidate with the highest total among those that fit, and where it
 // stands in the request; -1 when there is none. It notes in c.rejected those that do
 // not fit.

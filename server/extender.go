@@ -142,6 +142,10 @@ func (e *Extender) filter(c *call) error {
 	if err != nil {
 		return err
 	}
+	if node := e.cluster.Binding(pod.UID); node != "" {
+		e.stay(c, node)
+		return nil
+	}
 	planned := ""
 	if e.nominator != nil {
 		planned = e.nominator.Take(pod.UID)
