@@ -76,8 +76,8 @@ test-race: | $(RESULTS) ## Run the main module's tests under the race detector
 	$(GOTESTSUM) --format standard-quiet --jsonfile $(RESULTS)/race.json -- $(RACE) ./...
 
 .PHONY: test-e2e
-test-e2e: | $(RESULTS) ## Run the tests against a real control plane
-	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/e2e.json -- -count=1 -timeout 30m ./...
+test-e2e: | $(RESULTS) ## Run the tests against a real control plane (screenshots of the page: build/results/page)
+	cd e2e && PAGE_SCREENSHOTS=$(RESULTS)/page $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/e2e.json -- -count=1 -timeout 30m ./...
 
 .PHONY: test-chart
 test-chart: ## Lint and render the chart with the real Helm

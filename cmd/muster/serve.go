@@ -19,8 +19,8 @@ func newServeCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the extender",
 		Long: `serve answers kube-scheduler's calls: POST /filter, /prioritize, /preempt and /bind.
-It also serves /livez, /readyz, /metrics, /configz, /version and an index of what
-else there is to look at under /debug/.
+It also serves /livez, /readyz, /metrics, /configz, /version, a page to look at and an
+index of what else there is under /debug/.
 
 It connects to the API server with --kubeconfig, else with the kubeconfig that the
 configuration names, else with the in-cluster credentials of its pod. It is ready

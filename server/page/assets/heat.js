@@ -138,7 +138,7 @@ export class HeatMap {
       const share = shareOf(node, measure, resource);
       return element('div', {},
         element('dt', {}, `${resources[resource]} ${measures[measure]}`),
-        element('dd', {}, bar(share, level(share)), element('strong', {}, percent(share)),
+        element('dd', {}, bar(share, level(share) === 10 ? 10 : 6), element('strong', {}, percent(share)),
           node[measure] ? ` ${amount(resource, node[measure][resource])} of ${amount(resource, node.allocatable[resource])}` : ' not measured'));
     };
     this.detail.replaceChildren(

@@ -39,7 +39,8 @@ function card(plan) {
     element('div', { class: 'moves scroll', tabindex: 0, role: 'region', 'aria-label': `Moves of plan ${plan.plan}` },
       drawing(plan),
       element('ol', {}, plan.steps.map((step) => element('li', { class: step.phase.toLowerCase() },
-        `${step.pod} from ${step.from} to ${step.to}: ${step.phase.toLowerCase()}`, step.why && element('small', {}, step.why))))));
+        `${step.pod} from ${step.from} to ${step.to}: ${step.phase.toLowerCase()}`, step.why && element('small', {}, step.why))),
+      (plan.beneficiaries ?? []).map((one) => element('li', { class: 'arrival' }, `${one.pod} gets a place on ${one.node}`, one.why && element('small', {}, one.why))))));
 }
 
 function drawing(plan) {

@@ -1,0 +1,151 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// browser is a tab of a Chromium, and what it complained of and asked for.
+type browser struct {
+	*testing.T
+	ctx context.Context
+
+	mu         sync.Mutex
+	complaints []string
+	hosts      map[string]bool
+}
+
+// newBrowser starts a Chromium that ends with the test, or skips it.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	path := os.Getenv("CHROMIUM")
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); path == "" && err == nil {
+			path = found
+		}
+	}
+	if path == "" {
+		t.Skip("there is no Chromium: apt-get install chromium, or name one with CHROMIUM=path")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 1400))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocated, end := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(end)
+	ctx, closeTab := chromedp.NewContext(allocated)
+	t.Cleanup(closeTab)
+	b := &browser{T: t, ctx: ctx, hosts: map[string]bool{}}
+	if err := chromedp.Listen(ctx, b.listen); err != nil { // which starts it
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *browser) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if asked, err := url.Parse(e.Request.URL); err == nil && asked.Scheme != "data" {
+			b.hosts[asked.Host] = true
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			b.complaints = append(b.complaints, fmt.Sprintf("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL))
+		}
+	case *runtime.EventExceptionThrown:
+		b.complaints = append(b.complaints, e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			b.complaints = append(b.complaints, fmt.Sprintf("console.%s", e.Type))
+		}
+	}
+}
+
+func (b *browser) run(actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// eval is what an expression of JavaScript is. The policy of the page does not bind it.
+func eval[T any](b *browser, expression string) T {
+	b.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return value
+}
+
+// eventually waits until an expression of JavaScript is true.
+func (b *browser) eventually(what, expression string) {
+	b.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(b.ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (holds bool, err error) {
+		holds, last = chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		return holds, nil
+	})
+	if err != nil {
+		b.Fatalf("%s: %v: %v; the page says:\n%s", what, err, last, eval[string](b, `document.body.innerText`))
+	}
+}
+
+// theme has the system be light or dark.
+func (b *browser) theme(theme string) {
+	b.Helper()
+	b.run(chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}})
+		return err
+	}))
+}
+
+// screenshot keeps a picture of the whole page.
+func (b *browser) screenshot(name string) {
+	b.Helper()
+	dir := cmp.Or(os.Getenv("PAGE_SCREENSHOTS"), b.ArtifactDir())
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.Fatal(err)
+	}
+	path := filepath.Join(dir, name+".png")
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(path, picture, 0o644)); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("screenshot: %s", path)
+}
+
+// isContent says that nothing went wrong, and nobody but the host was asked.
+func (b *browser) isContent(host string) {
+	b.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.complaints) > 0 {
+		b.Errorf("the browser complains:\n%s", strings.Join(b.complaints, "\n"))
+	}
+	if len(b.hosts) != 1 || !b.hosts[host] {
+		b.Errorf("asked %v, want %s alone", b.hosts, host)
+	}
+}

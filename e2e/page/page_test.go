@@ -1,0 +1,232 @@
+package page
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/proxy"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
+	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/muster"
+)
+
+// patience is a limit for what takes a second or two on an idle machine.
+const patience = time.Minute
+
+const namespace = "default"
+
+// lab is a cluster of 12 nodes with pods of one controller, a gang that waits and a plan that
+// nobody carries out.
+type lab struct {
+	*testing.T
+	*controlplane.ControlPlane
+	client  kubernetes.Interface
+	dynamic dynamic.Interface
+	server  *muster.Server
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	l := &lab{T: t, ControlPlane: controlplane.ForTest(t, controlplane.Options{Controllers: controlplane.PodCreation()})}
+	ctx := t.Context()
+	var err error
+	l.client, err = kubernetes.NewForConfig(l.RESTConfig())
+	l.must(err)
+	l.dynamic, err = dynamic.NewForConfig(l.RESTConfig())
+	l.must(err)
+	l.must(muster.CreateCRDs(ctx, l.dynamic))
+	l.must(l.StartKWOK(ctx))
+	for i := range 12 {
+		l.createNode(fmt.Sprintf("worker-%d", i+1))
+	}
+	l.server, err = muster.Start(ctx, muster.Options{ControlPlane: l.ControlPlane, Progress: t.Output(), Load: map[string]any{"source": "NodeMetric"}})
+	l.must(err)
+	t.Cleanup(l.server.Stop)
+	config, err := l.server.SchedulerConfig(ctx)
+	l.must(err)
+	l.must(l.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config}))
+	for i := range 16 {
+		l.createPod(fmt.Sprintf("web-%d", i), "1500m", func(pod *corev1.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: new(true)}}
+		})
+	}
+	for i := range 3 {
+		l.createPod(fmt.Sprintf("trainer-%d", i), "1", func(pod *corev1.Pod) {
+			pod.Labels = map[string]string{v1alpha1.LabelMuster: "training"}
+			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "5"}
+		})
+	}
+	l.createPlan()
+	return l
+}
+
+func (l *lab) must(err error) {
+	l.Helper()
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+func (l *lab) createNode(name string) {
+	l.Helper()
+	_, err := l.client.CoreV1().Nodes().Create(l.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}},
+		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+			"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi"), "pods": resource.MustParse("110"),
+		}},
+	}, metav1.CreateOptions{})
+	l.must(err)
+}
+
+func (l *lab) createPod(name, cpu string, change func(*corev1.Pod)) {
+	l.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "main", Image: "example.com/main",
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("1Gi")}},
+	}}}}
+	change(pod)
+	_, err := l.client.CoreV1().Pods(namespace).Create(l.Context(), pod, metav1.CreateOptions{})
+	l.must(err)
+}
+
+func (l *lab) createPlan() {
+	l.Helper()
+	step := func(pod, from, to, why string) reschedulingv1alpha1.Step {
+		return reschedulingv1alpha1.Step{
+			Pod:         reschedulingv1alpha1.PodReference{Namespace: namespace, Name: pod, UID: "uid"},
+			Controller:  reschedulingv1alpha1.Controller{Kind: "ReplicaSet", Name: "web", UID: "web"},
+			Replacement: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}},
+			From:        from, To: to, Why: why,
+		}
+	}
+	plan, err := reschedulingv1alpha1.Encode(&reschedulingv1alpha1.ReschedulingPlan{
+		ObjectMeta: metav1.ObjectMeta{Name: "makeroom-1"},
+		Spec: reschedulingv1alpha1.ReschedulingPlanSpec{
+			Policy: reschedulingv1alpha1.MakeRoom, Mode: reschedulingv1alpha1.DryRun, Expires: metav1.NewTime(time.Now().Add(time.Hour)),
+			Beneficiaries: []reschedulingv1alpha1.Beneficiary{{
+				PodReference: reschedulingv1alpha1.PodReference{Namespace: namespace, Name: "big", UID: "big"}, Node: "worker-1",
+			}},
+			Steps: []reschedulingv1alpha1.Step{
+				step("web-1", "worker-2", "worker-5", "makes room for default/web-0"),
+				step("web-0", "worker-1", "worker-2", "makes room for default/big"),
+			},
+		},
+	})
+	l.must(err)
+	_, err = l.dynamic.Resource(reschedulingv1alpha1.ReschedulingPlans()).Create(l.Context(), plan, metav1.CreateOptions{})
+	l.must(err)
+}
+
+// measure says what a node uses.
+func (l *lab) measure(node string, cpu, memory string) {
+	l.Helper()
+	client := l.dynamic.Resource(slov1alpha1.NodeMetrics())
+	object := map[string]any{
+		"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": map[string]any{"name": node}, "spec": map[string]any{},
+	}
+	made, err := client.Create(l.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+	l.must(err)
+	made.Object["status"] = map[string]any{
+		"updateTime": time.Now().UTC().Format(time.RFC3339),
+		"nodeMetric": map[string]any{"nodeUsage": map[string]any{"resources": map[string]any{"cpu": cpu, "memory": memory}}},
+	}
+	_, err = client.UpdateStatus(l.Context(), made, metav1.UpdateOptions{})
+	l.must(err)
+}
+
+// prefix is how the API server's proxy serves a service.
+const prefix = "/api/v1/namespaces/kube-system/services/muster:8888/proxy"
+
+// behindProxy serves muster under the prefix, by the code that the API server does it with.
+func (l *lab) behindProxy() string {
+	to, err := url.Parse(l.server.URL())
+	l.must(err)
+	server := httptest.NewServer(http.StripPrefix(prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		location := *to
+		location.Path, location.RawQuery = r.URL.Path, r.URL.RawQuery
+		transport := &proxy.Transport{Scheme: "http", Host: r.Host, PathPrepend: prefix, RoundTripper: http.DefaultTransport}
+		proxy.NewUpgradeAwareHandler(&location, transport, false, false, failure{l.T}).ServeHTTP(w, r)
+	})))
+	l.Cleanup(server.Close)
+	return server.URL
+}
+
+type failure struct{ *testing.T }
+
+func (f failure) Error(w http.ResponseWriter, _ *http.Request, err error) {
+	f.Logf("the proxy: %v", err)
+	http.Error(w, err.Error(), http.StatusBadGateway)
+}
+
+func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
+	b := newBrowser(t) // before all that takes long: it may skip
+	l := newLab(t)
+	for i := range 6 {
+		l.measure(fmt.Sprintf("worker-%d", i+1), fmt.Sprintf("%dm", 600*i+300), fmt.Sprintf("%dGi", 2*i+3))
+	}
+	at, err := url.Parse(l.server.URL())
+	l.must(err)
+	b.theme("light")
+	b.run(chromedp.Navigate(l.server.URL() + "/"))
+	b.eventually("every node has a cell", `document.querySelectorAll('#heat li').length === 12`)
+	b.eventually("a gang waits, and why", `/default\/training[^]*5 must start together/.test(document.querySelector('#gangs li')?.textContent) && document.querySelector('#gangs .why').textContent.length > 0`)
+	b.eventually("the class of the pods of a controller, and its use", `/default\/web-\d+/.test(document.querySelector('#classes tbody')?.textContent) && /\d+ %/.test(document.querySelector('#classes .rate')?.textContent)`)
+	b.eventually("a plan, as moves between nodes", `document.querySelectorAll('#plans svg .move').length === 3 && document.querySelectorAll('#plans svg .lane').length === 3`)
+	b.eventually("the arrow of the first move begins where the pod is, and ends where it goes", `(() => {
+		const lane = (name) => [...document.querySelectorAll('#plans .lane')].find((lane) => lane.textContent === name).querySelector('line').getBoundingClientRect().y;
+		const arrow = document.querySelector('#plans .move').getBoundingClientRect();
+		return Math.abs(arrow.top + 4 - lane('worker-2')) < 3 && Math.abs(arrow.bottom - lane('worker-5')) < 3;
+	})()`)
+
+	b.run(chromedp.Click(`//label[contains(., 'measured load')]`))
+	b.eventually("half of the nodes are measured", `document.querySelectorAll('#heat li[data-level="none"]').length === 6 && document.querySelector('#heat li').textContent.includes('8 %')`)
+	b.run(chromedp.Click(`//label[contains(., 'requests')]`))
+
+	b.run(chromedp.Click(`#heat-table summary`))
+	b.eventually("the map is a table as well", `document.querySelectorAll('#heat-table tbody tr').length === 12`)
+	b.run(chromedp.Focus(`#heat li[tabindex="0"]`), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.End))
+	b.eventually("the keyboard walks through the nodes", `document.activeElement.textContent.startsWith('worker-12') && document.querySelector('#node h3').textContent === 'worker-12'`)
+
+	l.createNode("worker-13")
+	l.createPod("late", "3500m", func(*corev1.Pod) {})
+	b.eventually("a node that comes and a pod that is bound there are shown", `document.querySelectorAll('#heat li').length === 13 && [...document.querySelectorAll('#heat li')].at(-1).textContent.includes('88 %')`)
+	b.eventually("what had the focus has it still", `document.activeElement.textContent.startsWith('worker-12')`)
+
+	b.run(chromedp.Click(`#pause`))
+	b.eventually("it says that it is paused", `document.querySelector('#state').textContent === 'paused'`)
+	b.run(chromedp.Click(`#pause`))
+	b.eventually("it goes on", `document.querySelector('#state').textContent === 'live'`)
+
+	for _, theme := range []string{"light", "dark"} {
+		b.isAccessible(theme)
+		b.screenshot(theme)
+	}
+	b.isContent(at.Host)
+
+	t.Run("behind the proxy of the API server", func(t *testing.T) {
+		address := l.behindProxy()
+		p := newBrowser(t)
+		p.run(chromedp.Navigate(address + prefix + "/"))
+		p.eventually("every node has a cell", `document.querySelectorAll('#heat li').length === 13`)
+		p.eventually("the plan is drawn", `document.querySelectorAll('#plans svg .move').length === 3`)
+		p.isContent(strings.TrimPrefix(address, "http://"))
+		p.run(chromedp.Click(`footer a`))
+		p.eventually("the index, whose links hold", `[...document.querySelectorAll('a')].some((a) => new URL(a.href).pathname === '`+prefix+`/debug/nodes')`)
+	})
+}
