@@ -27,6 +27,7 @@ const (
 	thief             fault = "pod that wants the room"
 	preemptor         fault = "pod of higher priority that wants the room"
 	evictionForbidden fault = "eviction forbidden by a budget"
+	planForbidden     fault = "plan forbidden by a budget"
 )
 
 // row says how often a fault is drawn, by weight, and how.
@@ -51,8 +52,9 @@ func faults() []row {
 		{4, (*writer).addNode},
 		{4, (*writer).deletePlan},
 		{6, (*writer).editPlan},
-		{14, (*writer).addThief},
+		{20, (*writer).addThief},
 		{10, (*writer).addPreemptor},
+		{16, (*writer).forbidPlan},
 	}, callFaults()...)
 }
 
@@ -185,16 +187,34 @@ func (w *writer) editPlan() {
 // addThief has pods come that the room which is kept would suit.
 func (w *writer) addThief() {
 	priority := []string{"", lowered}[w.rand.IntN(2)]
-	for range 1 + w.rand.IntN(3) {
+	for range 2 + w.rand.IntN(4) {
 		when := w.someTime()
-		when.fault = thief
+		when.fault, when.after = thief, w.within(window/2)
 		w.addPod([]int64{500, 1000, 1500, 2000}[w.rand.IntN(4)], priority, when)
 	}
 }
 
+// forbidPlan has a budget forbid what a plan is about to do, for seconds in which its room is kept.
+func (w *writer) forbidPlan() {
+	after := time.Second + w.within(window/2)
+	w.add(event{moment: planMade, what: "forbid to evict what is to move", fault: planForbidden, do: func(ctx context.Context, r *run) error {
+		moving := r.movingWorkload("")
+		if moving == "" {
+			return nil
+		}
+		r.note("forbid to evict " + moving)
+		if err := r.setBudget(ctx, (&replicas{name: moving}).budget(0)); err != nil {
+			return err
+		}
+		pause(ctx, after)
+		r.note("allow to evict " + moving)
+		return r.setBudget(ctx, (&replicas{name: moving}).budget(1))
+	}})
+}
+
 func (w *writer) addPreemptor() {
 	when := w.someTime()
-	when.fault = preemptor
+	when.fault, when.after = preemptor, w.within(window/2)
 	w.addPod([]int64{1000, 2000, 3000}[w.rand.IntN(3)], raised, when)
 }
 

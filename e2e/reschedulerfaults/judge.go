@@ -20,8 +20,8 @@ const (
 	// slack is how old what a process knows may be, and how much the times in plans are rounded.
 	slack = 1500 * time.Millisecond
 	// inFlight is for how long a pod may be on its way to a node when a plan comes to keep the
-	// room there: as long as muster may be frozen, and slack.
-	inFlight = time.Second + slack
+	// room there: as long as muster may be frozen, and somewhat longer.
+	inFlight = time.Second + slack/2
 )
 
 // finding is something that must not be.

@@ -180,6 +180,7 @@ func (r *run) play(ctx context.Context) error {
 		all.Go(func() error {
 			pause(open, time.Until(r.began.Add(e.at)))
 			r.await(open, e.moment)
+			pause(open, e.after)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}

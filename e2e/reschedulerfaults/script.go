@@ -80,10 +80,11 @@ func (s *settings) config() map[string]any {
 }
 
 // event is something that is done to the cluster, not before a time since the run began, and
-// not before a moment.
+// some time after a moment.
 type event struct {
 	at     time.Duration
 	moment moment
+	after  time.Duration
 	what   string // for people
 	fault  fault  // "" for what is none
 	do     func(context.Context, *run) error

@@ -86,7 +86,7 @@ func callFaults() []row {
 	for _, f := range []fault{apiConflict, apiBusy, apiError, apiUnavailable, apiSilent, apiLost} {
 		rows = append(rows, row{4, func(w *writer) {
 			v := []verb{evictionCall, evictionCall, evictionCall, planStatus, planStatus, planStatus, planCreated, lease, nomination, binding}[w.rand.IntN(10)]
-			w.trouble.add(v, f, 0.1+0.4*w.rand.Float64())
+			w.trouble.add(v, f, 0.1+0.7*w.rand.Float64())
 		}})
 	}
 	return rows

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -13,6 +14,10 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/placement/nomination"
 )
+
+// callTimeout is how long the API server may take to answer. Without an answer it is not known what
+// has become of a call, and the watch tells.
+const callTimeout = 10 * time.Second
 
 // RESTClient is a [Client] of the API server, and writes plans besides.
 type RESTClient struct {
@@ -28,6 +33,8 @@ func NewClient(core kubernetes.Interface, objects dynamic.Interface) *RESTClient
 
 // Create creates a plan, and returns it as it is then.
 func (c *RESTClient) Create(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	object, err := v1alpha1.Encode(plan)
 	if err != nil {
 		return nil, err
@@ -37,11 +44,15 @@ func (c *RESTClient) Create(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 
 // Delete deletes a plan.
 func (c *RESTClient) Delete(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	return c.plans.Delete(ctx, plan.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(plan.UID))})
 }
 
 // UpdateStatus implements [Client].
 func (c *RESTClient) UpdateStatus(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	object, err := v1alpha1.Encode(plan)
 	if err != nil {
 		return nil, err
@@ -58,6 +69,8 @@ func decoded(object *unstructured.Unstructured, err error) (*v1alpha1.Rescheduli
 
 // Evict implements [Client]. It does not repeat what is answered with 429, as client-go would.
 func (c *RESTClient) Evict(ctx context.Context, pod v1alpha1.PodReference) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	eviction := &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
@@ -68,5 +81,7 @@ func (c *RESTClient) Evict(ctx context.Context, pod v1alpha1.PodReference) error
 
 // Nominate implements [Client].
 func (c *RESTClient) Nominate(ctx context.Context, pod *corev1.Pod, node string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	return c.nominations.Nominate(ctx, pod, node)
 }

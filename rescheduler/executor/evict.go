@@ -44,6 +44,10 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.fail(ctx, plan, why)
 		return
 	}
+	if why := e.forbids(plan, at); why != "" { // much may have come about since the step began
+		e.set(ctx, plan, v1alpha1.Executing, why)
+		return
+	}
 	e.remember(plan, at)
 	err := e.Client.Evict(ctx, step.Pod)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -161,12 +162,19 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	}
 }
 
-// settle waits for those that room was made for.
+// settle waits for those that room was made for, as long as they fit there.
 func (e *Executor) settle(ctx context.Context, plan *v1alpha1.ReschedulingPlan) {
 	waiting := e.waiting(plan)
 	if len(waiting) == 0 {
 		e.end(ctx, plan, v1alpha1.Succeeded, "all pods have moved")
 		return
+	}
+	// Members of a gang take each other's places, so that it is not known who goes where.
+	if !slices.ContainsFunc(waiting, func(b v1alpha1.Beneficiary) bool { return b.Gang != "" }) {
+		if why := e.check(plan, len(plan.Spec.Steps)); why != "" {
+			e.fail(ctx, plan, why)
+			return
+		}
 	}
 	for _, b := range waiting {
 		e.nominate(ctx, plan, e.Cluster.PendingPod(b.UID), b.Node)

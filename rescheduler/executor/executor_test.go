@@ -361,6 +361,43 @@ func TestAStepWaitsForBudgets(t *testing.T) {
 	}
 }
 
+func TestAnEvictionThatIsTriedAgainWaitsForBudgetsOnceMore(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	app, _ := labels.Parse("app=small")
+	w.options.Limits.Selected = []Selected{{Name: "app=small", Selector: app, MaxDown: 1}}
+	w.restart()
+	w.refusal = apierrors.NewTooManyRequests("budget", 0)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until a PodDisruptionBudget allows")
+	w.refusal = nil
+	w.set(w.small("sick", "")) // since
+	w.clock.Step(firstPause)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits: of the pods with app=small, at most 1 may be down")
+	if len(w.evicted) > 0 {
+		t.Errorf("evicted %v", w.evicted)
+	}
+	w.gone("sick")
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+}
+
+func TestAPlanFailsWhenTheRoomIsLostThatItMade(t *testing.T) {
+	for name, change := range map[string]func(*world){
+		"the node is cordoned": func(w *world) {
+			w.set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: corev1.NodeSpec{Unschedulable: true}})
+		},
+		"somebody else has taken": func(w *world) { other := w.pod("o", "1"); other.Spec.NodeName = "n1"; w.set(other) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+			w.gone("small-1")
+			w.set(w.small("small-2", "n2"))
+			w.want(v1alpha1.Executing, v1alpha1.StepMoved, "waits until default/big is bound to n1")
+			change(w)
+			w.want(v1alpha1.Failed, v1alpha1.StepMoved, "n1 would not take default/big any more")
+		})
+	}
+}
+
 func TestAWindowMayEndOnTheNextDay(t *testing.T) {
 	night := Window{From: 22 * time.Hour, To: 6 * time.Hour, Days: []time.Weekday{time.Saturday}, Zone: time.UTC}
 	for text, want := range map[string]bool{
