@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
@@ -38,14 +39,16 @@ changes nothing.
 
 With --policy MakeRoom, the default, pods are moved so that pending pods and gangs
 get a place. With --policy Coalesce, nodes become empty, so that they can be
-removed. Every step has a place to go to by all predicates of the pod's profile
+removed. With Relieve, pods leave nodes that are measured to use too much; with
+Respread, they go onto nodes that have joined lately. Every step has a place to go to by all predicates of the pod's profile
 when it is its turn, and no step breaks a PodDisruptionBudget or one of the budgets
 below. Each step says why; so does each pod that gets no place.
 
 The cluster is the one of --kubeconfig, or that of files which kubectl wrote. Such a
 dump needs all that ties pods to nodes: nodes, pods, and of persistentvolumes,
 persistentvolumeclaims, storageclasses, namespaces, services, replicasets,
-statefulsets, poddisruptionbudgets and, where LoadAware runs, nodemetrics what there is.
+statefulsets, poddisruptionbudgets and, for LoadAware and Relieve, nodemetrics what there
+is.
 
 Never moved are static pods, pods of DaemonSets, critical ones, those that are being
 deleted, those without a controller and those that are annotated not to be evicted.
@@ -107,7 +110,7 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE` written by 'kubectl get ... -A -o yaml' or -o json, instead of an API server; - is standard input; may be repeated")
 	flags.StringVar(&f.policy, "policy", string(v1alpha1.MakeRoom), fmt.Sprintf("what to plan for, one of %v", policy.Names()))
 	flags.StringVarP(&f.output, "output", "o", string(preview.Table), fmt.Sprintf("`FORMAT` of the plan, one of %v", preview.Formats()))
-	flags.Int32Var(&f.nodes, "max-nodes", 0, "with Coalesce, empty at most so many nodes, 0 for any number")
+	flags.Int32Var(&f.nodes, "max-nodes", 0, "empty, with Coalesce, or relieve at most so many nodes, 0 for any number")
 	flags.Uint64Var(&f.seed, "seed", 0, "the same seed gives the same plan, as long as time suffices")
 	flags.IntVar(&f.limits.Hops, "hops", 3, "how many moves may hang on one another; with 1, pods only move to room that is free already")
 	flags.DurationVar(&f.limits.Time, "time", 10*time.Second, "how long to search")
@@ -153,7 +156,11 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 	for _, warning := range warnings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 	}
-	config.Rescheduler.Coalesce.MaxNodes = f.nodes
+	config.Rescheduler.Coalesce.MaxNodes, config.Rescheduler.Relieve.MaxNodes = f.nodes, f.nodes
+	config.Rescheduler.Relieve.Samples = 1 // it looks once
+	if options.Policy == v1alpha1.Relieve && config.Load.Source == v1alpha2.LoadSourceNone {
+		config.Load.Source = v1alpha2.LoadSourceNodeMetric // as where it is enabled
+	}
 	options.Config = config
 	if len(f.files) == 0 {
 		config.ClientConnection.Kubeconfig = cmp.Or(f.kubeconfig, config.ClientConnection.Kubeconfig)

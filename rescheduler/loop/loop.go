@@ -48,6 +48,7 @@ type loop struct {
 	metrics  *metrics
 	changed  chan struct{} // a plan changed
 	policies []policy.Policy
+	hot      *policy.Hot // nil when nobody relieves nodes
 	limits   executor.Limits
 	rules    planner.Rules
 
@@ -73,6 +74,7 @@ func (l *loop) run(ctx context.Context) {
 	nodes := 0
 	for {
 		l.executor.Advance(ctx)
+		l.observe()
 		count := l.cluster.Snapshot().NodeCount()
 		if l.clock.Since(looked) >= l.config.Interval.Duration || count > nodes && nodes > 0 || l.ripens(looked) {
 			looked = l.clock.Now()
@@ -88,6 +90,20 @@ func (l *loop) run(ctx context.Context) {
 		case <-l.changed:
 		}
 	}
+}
+
+// observe looks at what nodes are measured to use.
+func (l *loop) observe() {
+	if l.hot == nil {
+		return
+	}
+	last := map[string]time.Time{}
+	for _, eviction := range executor.Evictions(l.holes.Plans()) {
+		if eviction.At.After(last[eviction.Step.From]) {
+			last[eviction.Step.From] = eviction.At
+		}
+	}
+	l.hot.Observe(l.cluster.Snapshot(), func(node string) time.Time { return last[node] })
 }
 
 // ripens says that a pod has come to be pending for long enough since the last look.

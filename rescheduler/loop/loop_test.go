@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
 		changed: make(chan struct{}, 1), limits: limits(settings), rules: rules(&settings.Evictable), runs: map[v1alpha1.Policy]run{},
 	}
-	w.policies = policy.All(settings)
+	w.policies = policy.All(settings, nil)
 	w.holes = holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: w.ring})
 	w.teller = scaleup.New(scaleup.Options{Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10)})
 	w.executor = executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Holes: w.holes})
@@ -212,7 +212,7 @@ func TestNodesAreEmptiedWhenThatIsAskedFor(t *testing.T) {
 	w := newWorld(t)
 	w.set(node("n2", "4"))
 	w.config.Coalesce.Enabled = true
-	w.policies = policy.All(w.config)
+	w.policies = policy.All(w.config, nil)
 	other := w.pod("stays", "1")
 	other.Spec.NodeName = "n2"
 	w.set(other)

@@ -92,7 +92,8 @@ func Run(ctx context.Context, o Options) error {
 func newProcess(o Options) (*process, error) {
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
-	profiles, err := newProfiles(o, c, registry)
+	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry), ResourceNames: c.ResourceNames()}
+	profiles, err := newProfiles(o, c, load, registry)
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +112,16 @@ func newProcess(o Options) (*process, error) {
 	settings := &o.Config.Rescheduler
 	client := executor.NewClient(p.client, objects)
 	p.events = events.NewBroadcaster(&events.EventSinkImpl{Interface: p.client.EventsV1()})
+	expirations := loadaware.Expirations(o.Config.Profiles)
+	var hot *policy.Hot
+	if settings.Relieve.Enabled {
+		meter := policy.NewMeter(o.Config, load)
+		hot = policy.NewHot(&settings.Relieve, meter)
+		expirations = append(expirations, meter.Expiration())
+	}
 	p.loop = &loop{
 		log: o.Logger, clock: clock.RealClock{}, config: settings, cluster: c, profiles: profiles, writer: client, metrics: newMetrics(registry),
-		changed: make(chan struct{}, 1), policies: policy.All(settings), limits: limits(settings), rules: rules(&settings.Evictable), runs: map[reschedulingv1alpha1.Policy]run{},
+		changed: make(chan struct{}, 1), policies: policy.All(settings, hot), hot: hot, limits: limits(settings), rules: rules(&settings.Evictable), runs: map[reschedulingv1alpha1.Policy]run{},
 	}
 	p.holes = holes.New(holes.Options{Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles, Changed: p.loop.ring})
 	p.loop.holes = p.holes
@@ -127,7 +135,7 @@ func newProcess(o Options) (*process, error) {
 		Events: p.events.NewRecorder(scheme.Scheme, reporter), Requests: p.requests(objects),
 	})
 	registry.MustRegister(executor.NewBudgetLeft(p.loop.executor))
-	handled, err := p.readUsage(o, c, registry)
+	handled, err := p.readUsage(o, c, expirations, registry)
 	if err != nil {
 		return nil, err
 	}
@@ -147,12 +155,12 @@ func newProcess(o Options) (*process, error) {
 
 // readUsage sets up the source of usage, as the extender does, and returns who takes the custom
 // resources that it needs.
-func (p *process) readUsage(o Options, c *cluster.Cluster, registry prometheus.Registerer) (map[schema.GroupVersionResource]cluster.CustomHandler, error) {
+func (p *process) readUsage(o Options, c *cluster.Cluster, expirations []time.Duration, registry prometheus.Registerer) (map[schema.GroupVersionResource]cluster.CustomHandler, error) {
 	nodeMetrics := nodemetric.NewStore(c.ResourceNames())
 	var err error
 	p.usage, err = usage.New(usage.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: registry, Cluster: c,
-		Load: &o.Config.Load, Expirations: loadaware.Expirations(o.Config.Profiles), RESTConfig: o.RESTConfig, NodeMetrics: nodeMetrics,
+		Load: &o.Config.Load, Expirations: expirations, RESTConfig: o.RESTConfig, NodeMetrics: nodeMetrics,
 		Events: p.events.NewRecorder(scheme.Scheme, reporter),
 		About: &corev1.ObjectReference{
 			APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: o.Config.LeaderElection.ResourceNamespace, Name: p.lease(),
@@ -176,8 +184,7 @@ func (p *process) requests(objects dynamic.Interface) *scaleup.Requests {
 
 // newProfiles makes those of the configuration, as the extender does. Kube-scheduler's scores
 // are among theirs: they tell where it would rather have a pod.
-func newProfiles(o Options, c *cluster.Cluster, registry prometheus.Registerer) (*predicates.Profiles, error) {
-	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry), ResourceNames: c.ResourceNames()}
+func newProfiles(o Options, c *cluster.Cluster, load loadaware.Options, registry prometheus.Registerer) (*predicates.Profiles, error) {
 	metrics := predicates.NewStoreMetrics(registry)
 	var stores []*predicates.VerdictStore
 	for i := range o.Config.Profiles {

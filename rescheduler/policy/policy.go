@@ -20,27 +20,29 @@ type Policy struct {
 
 // All are the policies, as a valid configuration has them. Who comes first is planned for
 // first, and while its plan is carried out nobody else is. They may remember what they saw, so
-// they are made once.
-func All(c *v1alpha2.Rescheduler) []Policy {
+// they are made once. hot is what Relieve goes by.
+func All(c *v1alpha2.Rescheduler, hot *Hot) []Policy {
 	return []Policy{
 		{v1alpha1.MakeRoom, c.MakeRoom.Enabled, makeRoom},
 		{v1alpha1.Separate, c.Separate.Enabled, separate},
 		{v1alpha1.Repair, c.Repair.Enabled, repair(&c.Repair)},
+		{v1alpha1.Relieve, c.Relieve.Enabled, relieve(&c.Relieve, hot)},
+		{v1alpha1.Respread, c.Respread.Enabled, respread(&c.Respread)},
 		{v1alpha1.Coalesce, c.Coalesce.Enabled, coalesce(&c.Coalesce)},
 	}
 }
 
 // Names are those of all policies.
 func Names() (names []v1alpha1.Policy) {
-	for _, p := range All(&v1alpha2.Rescheduler{}) {
+	for _, p := range All(&v1alpha2.Rescheduler{}, nil) {
 		names = append(names, p.Name)
 	}
 	return names
 }
 
 // Named is the policy of a name, whether it is enabled or not.
-func Named(c *v1alpha2.Rescheduler, name v1alpha1.Policy) (Policy, error) {
-	for _, p := range All(c) {
+func Named(c *v1alpha2.Rescheduler, hot *Hot, name v1alpha1.Policy) (Policy, error) {
+	for _, p := range All(c, hot) {
 		if p.Name == name {
 			return p, nil
 		}

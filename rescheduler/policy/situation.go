@@ -14,6 +14,8 @@ type Situation struct {
 	Problem *planner.Problem
 	// Waiting are the pending pods that no room is coming for, in the order of their names.
 	Waiting []*cluster.Pod
+	// Pending is how many pods have no node, those included that room is coming for.
+	Pending int
 }
 
 // Of is the situation of a cluster, by the rules of a problem. Pods that are nominated to a
@@ -25,6 +27,7 @@ func Of(c *cluster.Cluster, problem planner.Problem) Situation {
 		if event.Pod == nil {
 			return
 		}
+		s.Pending++
 		if node := problem.Snapshot.NodeByName(event.Pod.Status.NominatedNodeName); node != nil {
 			problem.Held = append(problem.Held, planner.Hold{Pod: event.Pod, Node: node.Index})
 		} else {

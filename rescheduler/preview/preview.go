@@ -60,8 +60,8 @@ const (
 	Nothing Outcome = iota
 	// Found says that there are steps.
 	Found
-	// NoPlan says that pods wait and moves would not help, or that pods should leave their
-	// nodes and there is no other place for them.
+	// NoPlan says that pods wait and moves would not help, that pods should leave their
+	// nodes and there is no other place for them, or that nodes stay hot.
 	NoPlan
 )
 
@@ -87,7 +87,9 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		problem.Profiles = append(problem.Profiles, profile)
 	}
 	situation := policy.Of(c, problem)
-	chosen, err := policy.Named(&o.Config.Rescheduler, o.Policy)
+	hot := policy.NewHot(&o.Config.Rescheduler.Relieve, policy.NewMeter(o.Config, load))
+	hot.Observe(situation.Problem.Snapshot, func(string) time.Time { return time.Time{} })
+	chosen, err := policy.Named(&o.Config.Rescheduler, hot, o.Policy)
 	if err != nil {
 		return Nothing, err
 	}
@@ -99,7 +101,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	switch {
 	case len(d.Steps) > 0:
 		return Found, nil
-	case len(d.Unplaced)+len(d.Unmoved) > 0:
+	case len(d.Unplaced)+len(d.Unmoved) > 0, o.Policy == v1alpha1.Relieve && len(d.Kept) > 0:
 		return NoPlan, nil
 	default:
 		return Nothing, nil

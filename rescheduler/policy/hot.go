@@ -1,0 +1,145 @@
+package policy
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware"
+	"muster.dev/muster/rescheduler/planner"
+)
+
+// Hot finds nodes that are measured to use too much again and again. It is for one goroutine.
+type Hot struct {
+	meter        *loadaware.Meter
+	high, target []int64 // thresholds, in percent, by the meter's resources
+	samples      int
+	streaks      map[types.UID]streak // by the UID of the node
+}
+
+// streak is how often in a row a node was found hot.
+type streak struct {
+	usage *cluster.Usage // that was looked at last
+	at    time.Time      // when that was measured
+	hot   int
+}
+
+// NewHot returns one that has seen nothing.
+func NewHot(c *v1alpha2.RelievePolicy, meter *loadaware.Meter) *Hot {
+	return &Hot{
+		meter: meter, high: meter.Amounts(c.HighThresholds), target: meter.Amounts(c.TargetThresholds), samples: int(c.Samples),
+		streaks: map[types.UID]streak{},
+	}
+}
+
+// Observe looks at what was measured since the last time. evicted is when a pod was last evicted
+// from a node, zero for never: figures that are of any time before that are as none.
+func (h *Hot) Observe(snap *cluster.Snapshot, evicted func(node string) time.Time) {
+	known := make(map[types.UID]streak, len(h.streaks))
+	for node := range snap.Nodes() {
+		s := h.streaks[node.UID]
+		if s.usage != node.Usage {
+			s = h.next(s, node, evicted)
+		}
+		known[node.UID] = s
+	}
+	h.streaks = known
+}
+
+// next is a streak after another look at a node. One that was not measured since is as it was,
+// and one that is not known well ends.
+func (h *Hot) next(s streak, node *cluster.Node, evicted func(node string) time.Time) streak {
+	s.usage = node.Usage
+	m, known := h.meter.Node(node)
+	switch {
+	case !known || m.Since.Before(evicted(node.Name)):
+		s.hot = 0
+	case !m.At.After(s.at):
+		return s
+	case excess(m.Used, m.Ceilings(h.high)) >= 1:
+		s.hot++
+	default:
+		s.hot = 0
+	}
+	s.at = m.At
+	return s
+}
+
+// excess is the greatest part that there is of what is too much, of any resource.
+func excess(used, ceilings []int64) float64 {
+	most := 0.0
+	for i, ceiling := range ceilings {
+		if ceiling > 0 {
+			most = max(most, float64(used[i])/float64(ceiling))
+		}
+	}
+	return most
+}
+
+// nodes are those that were found hot often enough, those first that use the most. Hot in the
+// latest figures, but before an eviction, is none of them.
+func (h *Hot) nodes(snap *cluster.Snapshot) []*cluster.Node {
+	var hot []*cluster.Node
+	uses := map[int32]float64{}
+	for node := range snap.Nodes() {
+		if s := h.streaks[node.UID]; s.hot < h.samples || s.usage != node.Usage {
+			continue
+		}
+		m, _ := h.meter.Node(node)
+		uses[node.Index] = excess(m.Used, m.Ceilings(h.high))
+		hot = append(hot, node)
+	}
+	slices.SortStableFunc(hot, func(a, b *cluster.Node) int { return cmp.Compare(uses[b.Index], uses[a.Index]) })
+	return hot
+}
+
+// load is what the planner is to know of loads: the nodes that are relieved bear what makes
+// them hot no more, all others stay below their targets. Nobody knows what a node bears that
+// was not measured, so nothing goes there.
+func (h *Hot) load(relieved func(*cluster.Node) bool) *planner.Load {
+	var counts []int // places of the resources that there are targets for
+	for i, threshold := range h.target {
+		if threshold > 0 {
+			counts = append(counts, i)
+		}
+	}
+	pick := func(amounts []int64) []int64 {
+		picked := make([]int64, 0, len(counts))
+		for _, i := range counts {
+			picked = append(picked, min(amounts[i], planner.MostLoad))
+		}
+		return picked
+	}
+	return &planner.Load{
+		Amounts: len(counts),
+		Node: func(node *cluster.Node) (bears, load []int64) {
+			m, known := h.meter.Node(node)
+			if !known {
+				return make([]int64, len(counts)), make([]int64, len(counts))
+			}
+			thresholds := h.target
+			if relieved(node) {
+				thresholds = h.high
+			}
+			below := m.Ceilings(thresholds)
+			for i := range below {
+				if below[i]--; thresholds[i] == 0 {
+					below[i] = planner.MostLoad
+				}
+			}
+			return pick(below), pick(m.Expected)
+		},
+		Pod: func(pod *cluster.Pod, on *cluster.Node) []int64 { return pick(h.meter.Pod(pod, on)) },
+	}
+}
+
+// NewMeter is the one that hot nodes are found with.
+func NewMeter(c *v1alpha2.MusterConfiguration, o loadaware.Options) *loadaware.Meter {
+	resources := slices.Sorted(maps.Keys(c.Rescheduler.Relieve.TargetThresholds))
+	return loadaware.NewMeter(c.Profiles, resources, o)
+}
