@@ -30,32 +30,54 @@ func TestAMeterSaysWhatIsUsed(t *testing.T) {
 		want  *Measurement // without a time; nil when nothing is known
 		pods  map[string][]int64
 	}{
-		{name: "nothing of a node that was never measured", pods: map[string][]int64{"a": {850, 700 << 20}},
-			scene: scene{pods: []*corev1.Pod{podObject("a", asking("cpu", "1", "memory", "1000Mi"))}}},
+		{
+			name: "nothing of a node that was never measured", pods: map[string][]int64{"a": {850, 700 << 20}},
+			scene: scene{pods: []*corev1.Pod{podObject("a", asking("cpu", "1", "memory", "1000Mi"))}},
+		},
 		{name: "nothing of figures that have expired", scene: scene{usage: using("1", "1Gi", aged(180*time.Second))}},
 		{name: "nothing of a node that nobody reports for", scene: scene{usage: using("1", "1Gi", neverReported)}},
-		{name: "what was measured of the node",
+		{
+			name:  "what was measured of the node",
 			scene: scene{node: []func(*corev1.Node){offering("cpu", "10", "memory", "10Gi")}, usage: using("1", "1Gi", aged(179*time.Second))},
-			want:  &Measurement{Used: []int64{1000, gi}, Expected: []int64{1000, gi}, Allocatable: []int64{10_000, 10 * gi}}},
-		{name: "what is expected of pods that it does not show is no part of it", pods: map[string][]int64{"a": {850, 700 << 20}},
-			scene: scene{node: []func(*corev1.Node){offering("cpu", "10", "memory", "10Gi")}, usage: using("1", "1Gi"),
-				pods: []*corev1.Pod{podObject("a", asking("cpu", "1", "memory", "1000Mi"), old)}},
-			want: &Measurement{Used: []int64{1000, gi}, Expected: []int64{1850, gi + 700<<20}, Allocatable: []int64{10_000, 10 * gi}}},
-		{name: "of a pod that is measured, that, however much it asks for", pods: map[string][]int64{"a": {300, 100 << 20}},
-			scene: scene{node: []func(*corev1.Node){offering("cpu", "10", "memory", "10Gi")}, usage: using("1", "1Gi", byPod("a", "300m", "100Mi")),
-				pods: []*corev1.Pod{podObject("a", asking("cpu", "1", "memory", "1000Mi"), old)}},
-			want: &Measurement{Used: []int64{1000, gi}, Expected: []int64{1000, gi}, Allocatable: []int64{10_000, 10 * gi}}},
-		{name: "of one that was just scheduled, what is more", pods: map[string][]int64{"a": {850, 900 << 20}},
-			scene: scene{node: []func(*corev1.Node){offering("cpu", "10", "memory", "10Gi")}, usage: using("1", "1Gi", byPod("a", "300m", "900Mi")),
-				pods: []*corev1.Pod{podObject("a", asking("cpu", "1", "memory", "1000Mi"), became(corev1.PodScheduled, 0))}},
-			want: &Measurement{Used: []int64{1000, gi}, Expected: []int64{1550, gi}, Allocatable: []int64{10_000, 10 * gi}}},
-		{name: "the statistic that the filter goes by",
-			scene: scene{args: "aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, usageAggregatedDuration: 10m}",
+			want:  &Measurement{Used: []int64{1000, gi}, Expected: []int64{1000, gi}, Allocatable: []int64{10_000, 10 * gi}},
+		},
+		{
+			name: "what is expected of pods that it does not show is no part of it", pods: map[string][]int64{"a": {850, 700 << 20}},
+			scene: scene{
+				node: []func(*corev1.Node){offering("cpu", "10", "memory", "10Gi")}, usage: using("1", "1Gi"),
+				pods: []*corev1.Pod{podObject("a", asking("cpu", "1", "memory", "1000Mi"), old)},
+			},
+			want: &Measurement{Used: []int64{1000, gi}, Expected: []int64{1850, gi + 700<<20}, Allocatable: []int64{10_000, 10 * gi}},
+		},
+		{
+			name: "of a pod that is measured, that, however much it asks for", pods: map[string][]int64{"a": {300, 100 << 20}},
+			scene: scene{
+				node: []func(*corev1.Node){offering("cpu", "10", "memory", "10Gi")}, usage: using("1", "1Gi", byPod("a", "300m", "100Mi")),
+				pods: []*corev1.Pod{podObject("a", asking("cpu", "1", "memory", "1000Mi"), old)},
+			},
+			want: &Measurement{Used: []int64{1000, gi}, Expected: []int64{1000, gi}, Allocatable: []int64{10_000, 10 * gi}},
+		},
+		{
+			name: "of one that was just scheduled, what is more", pods: map[string][]int64{"a": {850, 900 << 20}},
+			scene: scene{
+				node: []func(*corev1.Node){offering("cpu", "10", "memory", "10Gi")}, usage: using("1", "1Gi", byPod("a", "300m", "900Mi")),
+				pods: []*corev1.Pod{podObject("a", asking("cpu", "1", "memory", "1000Mi"), became(corev1.PodScheduled, 0))},
+			},
+			want: &Measurement{Used: []int64{1000, gi}, Expected: []int64{1550, gi}, Allocatable: []int64{10_000, 10 * gi}},
+		},
+		{
+			name: "the statistic that the filter goes by",
+			scene: scene{
+				args:  "aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, usageAggregatedDuration: 10m}",
 				node:  []func(*corev1.Node){offering("cpu", "10", "memory", "10Gi")},
-				usage: using("1", "1Gi", aggregated("p95", 10*time.Minute, "2", "3Gi"))},
-			want: &Measurement{Used: []int64{2000, 3 * gi}, Expected: []int64{2000, 3 * gi}, Allocatable: []int64{10_000, 10 * gi}}},
-		{name: "nothing without that statistic",
-			scene: scene{args: "aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, usageAggregatedDuration: 10m}", usage: using("1", "1Gi")}},
+				usage: using("1", "1Gi", aggregated("p95", 10*time.Minute, "2", "3Gi")),
+			},
+			want: &Measurement{Used: []int64{2000, 3 * gi}, Expected: []int64{2000, 3 * gi}, Allocatable: []int64{10_000, 10 * gi}},
+		},
+		{
+			name:  "nothing without that statistic",
+			scene: scene{args: "aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, usageAggregatedDuration: 10m}", usage: using("1", "1Gi")},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

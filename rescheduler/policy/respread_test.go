@@ -124,7 +124,7 @@ func TestEveryMoveOntoANewNodeIsAGain(t *testing.T) {
 			}
 			cpu := rapid.IntRange(4, 16).Draw(t, "cpu")
 			s.node(name, fmt.Sprint(cpu), ago)
-			for i := 0; i < 8; i++ {
+			for i := range 8 {
 				size := rapid.IntRange(1, 4).Draw(t, "size")
 				if cpu -= size; cpu < 0 || joined[name] && rapid.IntRange(0, 2).Draw(t, "is there") > 0 {
 					break
