@@ -29,10 +29,13 @@ const (
 // assumption is a pod that counts on a node before the watch has shown it there.
 type assumption struct {
 	node    string
-	binding bool // the API server was asked to bind the pod there, and may do so
 	expires time.Time
 	timer   clock.Timer
+	// mayBind is until when the API server, which was asked to, may bind the pod there.
+	mayBind time.Time
 }
+
+func (a *assumption) binding(now time.Time) bool { return a != nil && now.Before(a.mayBind) }
 
 // Assume makes a pod count on a node from now on, provided that the node is
 // still in the state given, else it returns ErrNodeChanged. So of two decisions
@@ -49,9 +52,10 @@ func (c *Cluster) AssumeAll(pods []*Pod, on *Node) error {
 }
 
 func (c *Cluster) assumeAll(pods []*Pod, on *Node) error {
+	now := c.clock.Now()
 	for _, pod := range pods {
 		a, assumed := c.assumed[pod.UID]
-		if _, placed := c.placed[pod.UID]; placed && !assumed || assumed && a.binding && a.node != on.Name {
+		if _, placed := c.placed[pod.UID]; placed && !assumed || a.binding(now) && a.node != on.Name {
 			return ErrPodPlaced
 		}
 	}
@@ -59,10 +63,12 @@ func (c *Cluster) assumeAll(pods []*Pod, on *Node) error {
 		return ErrNodeChanged
 	}
 	for _, pod := range pods {
-		before := c.assumed[pod.UID]
+		a := &assumption{node: on.Name, expires: now.Add(c.assumeTTL)}
+		if before := c.assumed[pod.UID]; before.binding(now) {
+			a.mayBind = before.mayBind
+		}
 		c.settle(pod.UID, outcomeReleased)
 		c.put(pod, on.Name)
-		a := &assumption{node: on.Name, binding: before != nil && before.binding, expires: c.clock.Now().Add(c.assumeTTL)}
 		c.assumed[pod.UID] = a
 		a.timer = c.clock.AfterFunc(c.assumeTTL, func() { c.expire(pod, a) })
 	}
@@ -106,8 +112,8 @@ func (c *Cluster) Bind(uid types.UID, node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.assumed[uid]; a != nil && a.node == node {
-		a.binding = true
 		c.renew(a)
+		a.mayBind = a.expires
 	}
 }
 
@@ -115,7 +121,7 @@ func (c *Cluster) Bind(uid types.UID, node string) {
 func (c *Cluster) Binding(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.assumed[uid]; a != nil && a.binding {
+	if a := c.assumed[uid]; a.binding(c.clock.Now()) {
 		return a.node
 	}
 	return ""
@@ -134,7 +140,7 @@ func (c *Cluster) Refuse(uid types.UID) {
 func (c *Cluster) Release(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.assumed[uid]; a == nil || !a.binding {
+	if !c.assumed[uid].binding(c.clock.Now()) {
 		c.release(uid)
 	}
 }

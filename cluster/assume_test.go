@@ -292,3 +292,33 @@ func TestOfManyDecisionsOnOneStateOneSucceeds(t *testing.T) {
 		c.Release(uid)
 	}
 }
+
+func TestAPodMayBeBoundForOneTermOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, pod := assumedOn(t)
+		assume := func(node string) error { return c.Assume(pod, c.Snapshot().NodeByName(node)) }
+		c.Bind(pod.UID, "b") // it is not assumed there
+		c.Bind(pod.UID, "a")
+		for range 3 { // to assume it there once more does not make the term longer
+			time.Sleep(c.assumeTTL / 4)
+			if err := assume("a"); err != nil {
+				t.Fatal(err)
+			}
+			if err := assume("b"); !errors.Is(err, ErrPodPlaced) {
+				t.Errorf("assumed elsewhere while it may be bound: %v", err)
+			}
+			c.Release(pod.UID)
+			if got := c.Assumed(pod.UID); got != "a" {
+				t.Errorf("released while it may be bound; it is assumed on %q", got)
+			}
+		}
+		time.Sleep(c.assumeTTL / 4)
+		if got := c.Binding(pod.UID); got != "" {
+			t.Errorf("it may be bound to %q after the term", got)
+		}
+		if err := assume("b"); err != nil {
+			t.Errorf("assumed elsewhere after the term: %v", err)
+		}
+		c.Release(pod.UID)
+	})
+}

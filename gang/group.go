@@ -81,6 +81,8 @@ type group struct {
 	priority  int32 // the highest of a member so far, 0 without any
 	satisfied bool  // quorum was reached once, as far as this process knows
 
+	// unsure are members whose binding had no answer: they may be bound nevertheless.
+	unsure    sets.Set[types.UID]
 	recording *commit        // that is on its way, nil when it was denied meanwhile
 	record    *record.Record // the last one that this process wrote
 	completed time.Time      // of the last record of which all members were bound

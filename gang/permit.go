@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/gang/status"
 )
@@ -85,6 +86,7 @@ func (m *Manager) hold(uid types.UID, node string) (*hold, error) {
 		m.giveUp(p, errNoGroup)
 		return nil, errNoGroup
 	}
+	m.recall(parts)
 	if p.stage == pending && !startedAll(parts) { // its plan has ended since the filter call
 		m.cluster.Release(uid)
 		return nil, errRefused
@@ -121,12 +123,32 @@ func (m *Manager) Bound(uid types.UID, err error) {
 	case p.stage != binding:
 	case err == nil:
 		m.enter(p, bound)
-	case m.cluster.Binding(uid) == p.place: // it may be bound nevertheless, and gets no other place
-		g.waits(status.Waiting, fmt.Sprintf("it is not known whether %s was bound to %s: %v", p.pod.Name, p.place, err))
-		m.enter(p, placed)
 	default:
 		g.waits(status.Waiting, fmt.Sprintf("%s could not be bound to %s: %v", p.pod.Name, p.place, err))
 		m.enter(p, pending)
+		if m.cluster.Binding(uid) != "" {
+			g.unsure = g.unsure.Union(sets.New(uid))
+		}
+	}
+}
+
+// recall gives members back the places to which they may be bound any moment, as the answer
+// to a binding was lost: they count there, and get no other one.
+func (m *Manager) recall(parts []part) {
+	for _, p := range parts {
+		for uid := range p.unsure {
+			member, node := p.members[uid], m.cluster.Binding(uid)
+			switch {
+			case node == "" || member == nil:
+				p.unsure.Delete(uid)
+			case member.stage == pending:
+				if p.counts[placed]+p.counts[held] == 0 {
+					p.planned = m.clock.Now()
+				}
+				m.enter(member, placed)
+				member.place = node
+			}
+		}
 	}
 }
 

@@ -228,14 +228,14 @@ func TestMinMemberMayChangeWhileCallsAreHeld(t *testing.T) {
 	})
 }
 
-func TestAMemberWhoseBindingHasNoAnswerKeepsItsPlace(t *testing.T) {
+func TestAMemberWhoseBindingHasNoAnswerGetsNoOtherPlace(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		sent  bool // whether the API server may have bound it
-		after stage
+		name string
+		sent bool // whether the API server may have bound it
+		want string
 	}{
-		{"the API server may have bound it", true, placed},
-		{"the API server has refused", false, pending},
+		{"the API server may have bound it", true, "b"},
+		{"the API server has refused", false, "c"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run(t, func(p *process) {
@@ -243,27 +243,29 @@ func TestAMemberWhoseBindingHasNoAnswerKeepsItsPlace(t *testing.T) {
 				pods := members("g", 2, "1")
 				p.set(objects(pods)...)
 				p.after(time.Second)
-				first := p.filter(pods[0])
-				second := p.filter(pods[1])
+				at := map[string]*corev1.Pod{p.filter(pods[0]): pods[0], p.filter(pods[1]): pods[1]}
+				last := at["b"]
 				lost := make(chan error, 1)
-				go func() { lost <- p.Permit(p.Context(), pods[1].UID, second) }()
-				p.bind(pods[0], first)
+				go func() { lost <- p.Permit(p.Context(), last.UID, "b") }()
+				p.bind(at["a"], "a")
 				if err := <-lost; err != nil {
 					t.Fatal(err)
 				}
 				if test.sent {
-					p.cluster.Bind(pods[1].UID, second)
+					p.cluster.Bind(last.UID, "b")
 				} else {
-					p.cluster.Refuse(pods[1].UID)
+					p.cluster.Refuse(last.UID)
 				}
-				p.Bound(pods[1].UID, context.DeadlineExceeded)
-				if got := p.groupOf[pods[1].UID].members[pods[1].UID].stage; got != test.after {
-					t.Errorf("the member is %v, want %v", got, test.after)
-				}
-				p.set(node("c", "8"))
+				p.Bound(last.UID, context.DeadlineExceeded)
+				p.set(node("c", "8"), members("x", 1, "1", func(pod *corev1.Pod) { pod.Labels, pod.Spec.NodeName = nil, "b" })[0])
 				p.after(time.Second)
-				if got := p.filter(pods[1]); test.sent && got != second {
-					t.Errorf("the scheduler is sent to %q, want %q", got, second)
+				if got := p.filter(last); got != test.want {
+					t.Errorf("the scheduler is sent to %q, want %q", got, test.want)
+				}
+				if test.sent {
+					if call := p.bind(last, "b"); call.held() || call.err != nil {
+						t.Errorf("bound once more, it is held %t, error %v", call.held(), call.err)
+					}
 				}
 			})
 		})

@@ -25,6 +25,7 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 	if m.awaiting(parts, asking) {
 		return ReasonVictims
 	}
+	m.recall(parts)
 	if reason := incomplete(parts); reason != "" {
 		return reason
 	}

@@ -57,6 +57,9 @@ func (e *Extender) bindPod(c *call, args *extenderv1.ExtenderBindingArgs) error 
 
 // bindOnce binds a pod about which there is no other call.
 func (e *Extender) bindOnce(c *call, args *extenderv1.ExtenderBindingArgs) error {
+	if node := e.cluster.Binding(args.PodUID); node != "" && node != args.Node {
+		return fmt.Errorf("the pod may have been bound to node %s already", node)
+	}
 	if pod := e.cluster.PendingPod(args.PodUID); pod != nil {
 		c.profile = pod.Spec.SchedulerName
 		e.assume(pod, args.Node)

@@ -357,3 +357,23 @@ func TestAPodIsBoundNowhereElseWhileItMayBeBound(t *testing.T) {
 		})
 	}
 }
+
+func TestABindingElsewhereIsRefusedWhileThePodMayBeBound(t *testing.T) {
+	b := newBench(t, benchOptions{client: bindings(func(binding *corev1.Binding) error {
+		if binding.Target.Name == "a" {
+			return io.ErrUnexpectedEOF
+		}
+		return nil
+	})})
+	b.node("a", "4")
+	b.node("b", "4")
+	pod := b.pending(newPod("p", "1"))
+	b.bind(pod, "a")
+	if got, want := b.bind(pod, "b"), "the pod may have been bound to node a already"; got != want {
+		t.Errorf("bind answered %q, want %q", got, want)
+	}
+	b.cluster.Refuse(pod.UID)
+	if got := b.bind(pod, "b"); got != "" {
+		t.Errorf("once it is known that it is not bound there, bind answered %q", got)
+	}
+}
