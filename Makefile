@@ -37,6 +37,10 @@ build: ## Build bin/muster
 generate: ## Write the deep copies and the CRDs of api/rescheduling, api/scheduling and api/slo
 	.ci/controllergen/generate
 
+.PHONY: generate-chart
+generate-chart: ## Write the table of values in the chart's README
+	cd e2e && go test ./chart -run TestTheReadmeHasTheValues -update
+
 .PHONY: fmt
 fmt: ## Format the code
 	$(GOLANGCI_LINT) fmt
@@ -62,7 +66,7 @@ test: ## Run all tests, then list those that were skipped and why
 		$(MAKE) --no-print-directory $$target || status=1; \
 	done; \
 	echo "== all tests"; \
-	$(GOTESTSUM) --format none --hide-summary failed,errors --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/e2e.json; \
+	$(GOTESTSUM) --format none --hide-summary failed,errors --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/e2e.json $(RESULTS)/chart.json; \
 	$(if $(RACE),,echo "$(NO_RACE)";) \
 	exit $$status
 
@@ -76,12 +80,13 @@ test-race: | $(RESULTS) ## Run the main module's tests under the race detector
 	$(GOTESTSUM) --format standard-quiet --jsonfile $(RESULTS)/race.json -- $(RACE) ./...
 
 .PHONY: test-e2e
-test-e2e: | $(RESULTS) ## Run the tests against a real control plane (screenshots of the page: build/results/page)
-	cd e2e && PAGE_SCREENSHOTS=$(RESULTS)/page $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/e2e.json -- -count=1 -timeout 30m ./...
+test-e2e: | $(RESULTS) ## Run the tests against a real control plane, but for those of the chart (screenshots of the page: build/results/page)
+	cd e2e && PAGE_SCREENSHOTS=$(RESULTS)/page $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/e2e.json -- -count=1 -timeout 30m $$(go list ./... | grep -v /e2e/chart$$)
 
 .PHONY: test-chart
-test-chart: ## Lint and render the chart with the real Helm
-	.ci/chart
+test-chart: | $(RESULTS) ## Lint, render and install the chart with the real Helm; run its alerts with Prometheus' own engine
+	.ci/controllergen/generate --check
+	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/chart.json -- -count=1 -timeout 15m ./chart
 
 .PHONY: conformance
 conformance: ## Hold verdicts and scores against kube-scheduler's, and remembered ones against fresh ones (the long run: CONFORMANCE_CASES=1000000 STALE_CHECKS=10000000)

@@ -1,9 +1,15 @@
 {{- define "muster.fullname" -}}
-{{- if contains "muster" .Release.Name }}{{ .Release.Name | trunc 63 | trimSuffix "-" }}{{ else }}{{ printf "%s-muster" (.Release.Name | trunc 56 | trimSuffix "-") }}{{ end }}
+{{- if contains "muster" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-muster" (.Release.Name | trunc 43 | trimSuffix "-") }}{{ end }}
 {{- end }}
 
 {{- define "muster.selectorLabels" -}}
 app.kubernetes.io/name: muster
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- /* Of the rescheduler's own pods, those of mode external. */}}
+{{- define "muster.selectorLabels.rescheduler" -}}
+app.kubernetes.io/name: muster-rescheduler
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
@@ -14,42 +20,105 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{- /* The port that muster listens on in its pod. */}}
+{{- /* Ports in pods: of the verbs, of the rescheduler, and of muster's /livez, /readyz and /metrics. */}}
 {{- define "muster.port" -}}8888{{- end }}
+{{- define "muster.port.rescheduler" -}}8889{{- end }}
+{{- define "muster.port.health" -}}8890{{- end }}
 
-{{- /* serving.tls, empty for plain http. */}}
+{{- define "muster.sidecar" -}}{{ if eq .Values.scheduler.mode "sidecar" }}true{{ end }}{{- end }}
+
+{{- /* The secret with muster's certificate, empty for plain http. */}}
+{{- define "muster.tls.secret" -}}
+{{- if .Values.tls.certManager.enabled }}{{ include "muster.fullname" . }}-tls{{ else }}{{ .Values.tls.secretName }}{{ end }}
+{{- end }}
+
 {{- define "muster.tls" -}}
-{{- if .Values.tls.secretName }}
+{{- if include "muster.tls.secret" . }}
 certFile: /etc/muster-tls/tls.crt
 keyFile: /etc/muster-tls/tls.key
+{{- if .Values.tls.clientAuth }}
+clientCAFile: /etc/muster-tls/ca.crt
+{{- end }}
 {{- end }}
 {{- end }}
 
-{{- /* How muster is spoken to. */}}
-{{- define "muster.scheme" -}}{{ if .Values.tls.secretName }}https{{ else }}http{{ end }}{{- end }}
+{{- define "muster.scheme" -}}{{ if include "muster.tls.secret" . }}https{{ else }}http{{ end }}{{- end }}
+
+{{- /* Nobody but the kube-scheduler in its pod calls a sidecar, unless the API server does, over https. */}}
+{{- define "muster.listen" -}}
+{{- if and (include "muster.sidecar" .) (not (include "muster.tls.secret" .)) }}127.0.0.1{{ end }}:{{ include "muster.port" . }}
+{{- end }}
 
 {{- /* The configuration file: the user's fields under the chart's. */}}
 {{- define "muster.config" -}}
 {{- $chart := dict
   "apiVersion" "config.muster.dev/v1alpha2"
   "kind" "MusterConfiguration"
-  "serving" (dict "listen" (printf ":%s" (include "muster.port" .)) "tls" (include "muster.tls" . | fromYaml))
+  "serving" (dict "listen" (include "muster.listen" .) "healthListen" (printf ":%s" (include "muster.port.health" .)) "tls" (include "muster.tls" . | fromYaml))
   "leaderElection" (dict "leaderElect" true "resourceName" (include "muster.fullname" .) "resourceNamespace" .Release.Namespace)
 }}
 {{- if .Values.rescheduler.enabled }}
-{{- $_ := set $chart "rescheduler" (dict "listen" ":8889") }}
+{{- $_ := set $chart "rescheduler" (dict "listen" (printf ":%s" (include "muster.port.rescheduler" .))) }}
 {{- end }}
 {{- mustMergeOverwrite (mustDeepCopy .Values.config) $chart | toYaml }}
 {{- end }}
 
-{{- /* Refuses to let muster wait for itself. */}}
-{{- define "muster.checkPlacement" -}}
-{{- if not .Values.nodeName }}
-{{- $own := .Values.schedulerName | default "default-scheduler" }}
+{{- /* The scheduler names of muster's profiles, as JSON. */}}
+{{- define "muster.schedulerNames" -}}
+{{- $names := list }}
 {{- range .Values.config.profiles | default (list dict) }}
-{{- if eq $own (.schedulerName | default "default-scheduler") }}
+{{- $names = append $names (.schedulerName | default "default-scheduler") }}
+{{- end }}
+{{- toJson $names }}
+{{- end }}
+
+{{- /* Refuses values that contradict each other. */}}
+{{- define "muster.check" -}}
+{{- $names := include "muster.schedulerNames" . | fromJsonArray }}
+{{- $own := .Values.schedulerName | default "default-scheduler" }}
+{{- if and (not .Values.nodeName) (has $own $names) }}
 {{- fail (printf "scheduler %q asks muster and cannot place muster's own pod: set schedulerName to another scheduler, or nodeName to a node" $own) }}
 {{- end }}
+{{- if include "muster.sidecar" . }}
+{{- if has "default-scheduler" $names }}
+{{- fail "config.profiles: with scheduler.mode sidecar two kube-schedulers would schedule the pods of default-scheduler: name another one, or set scheduler.mode to external" }}
+{{- end }}
+{{- if gt (int .Values.replicas) 1 }}
+{{- fail (printf "replicas: %d kube-schedulers would each ask the muster beside it, and one muster has to see all calls: scheduler.mode sidecar has one replica" (int .Values.replicas)) }}
+{{- end }}
+{{- if .Values.tls.clientAuth }}
+{{- fail "tls.clientAuth: the kube-scheduler of scheduler.mode sidecar has no certificate" }}
 {{- end }}
 {{- end }}
+{{- if and .Values.tls.clientAuth (not (include "muster.tls.secret" .)) }}
+{{- fail "tls.clientAuth needs tls.secretName or tls.certManager" }}
+{{- end }}
+{{- if and .Values.tls.certManager.enabled .Values.tls.secretName }}
+{{- fail "tls.secretName and tls.certManager.enabled exclude each other: cert-manager's secret has a name of its own" }}
+{{- end }}
+{{- if and .Values.tls.certManager.enabled (not .Values.tls.certManager.issuerRef.name) }}
+{{- fail "tls.certManager.issuerRef.name is required: which Issuer or ClusterIssuer signs muster's certificate" }}
+{{- end }}
+{{- if and .Values.monitoring.podMonitor.enabled .Values.monitoring.serviceMonitor.enabled }}
+{{- fail "monitoring.podMonitor and monitoring.serviceMonitor exclude each other: every metric would be there twice" }}
+{{- end }}
+{{- end }}
+
+{{- define "muster.image" -}}
+{{ required "image.repository is required: build muster's image and push it to a registry of yours" .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- /* kube-scheduler's version is the cluster's: v1.33.4+k3s1 and v1.33.4-eks-4f2a are v1.33.4. */}}
+{{- define "muster.scheduler.image" -}}
+{{- $version := regexFind "^v[0-9]+\\.[0-9]+\\.[0-9]+" .Capabilities.KubeVersion.Version }}
+{{- .Values.scheduler.image.repository }}:{{ .Values.scheduler.image.tag | default $version }}
+{{- end }}
+
+{{- define "muster.priorityClassName" -}}
+{{- if .Values.priorityClass.create }}{{ include "muster.fullname" . }}{{ else }}{{ .Values.priorityClassName }}{{ end }}
+{{- end }}
+
+{{- /* Flags of 'muster scheduler-config' for how muster is registered. */}}
+{{- define "muster.registration" -}}
+{{- if .Values.managed }} --managed{{ end }}{{ if .Values.ignorable }} --ignorable{{ end }}
 {{- end }}

@@ -1,4 +1,4 @@
-module muster.dev/muster/ci/helm
+module muster.dev/muster/e2e/binaries/recipes/helm
 
 go 1.26.0
 

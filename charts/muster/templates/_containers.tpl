@@ -1,0 +1,219 @@
+{{- define "muster.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{- define "muster.mounts" -}}
+- name: config
+  mountPath: /etc/muster
+  readOnly: true
+{{- if include "muster.tls.secret" . }}
+- name: tls
+  mountPath: /etc/muster-tls
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "muster.container" -}}
+name: muster
+image: {{ include "muster.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+args:
+  - serve
+  - --config=/etc/muster/muster.yaml
+  - --log-format=json
+  - --log-level={{ .Values.logLevel }}
+  {{- with .Values.extraArgs }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .Values.extraEnv }}
+env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+ports:
+  - name: {{ include "muster.scheme" . }}
+    containerPort: {{ include "muster.port" . }}
+  - name: health
+    containerPort: {{ include "muster.port.health" . }}
+livenessProbe:
+  httpGet:
+    path: /livez
+    port: health
+  periodSeconds: 10
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: health
+  periodSeconds: 2
+  timeoutSeconds: 2
+  failureThreshold: 2
+resources:
+  {{- toYaml .Values.resources | nindent 2 }}
+securityContext:
+  {{- include "muster.containerSecurity" . | nindent 2 }}
+volumeMounts:
+  {{- include "muster.mounts" . | nindent 2 }}
+{{- end }}
+
+{{- define "muster.container.rescheduler" -}}
+name: rescheduler
+image: {{ include "muster.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+args:
+  - reschedule
+  - --config=/etc/muster/muster.yaml
+  - --log-format=json
+  - --log-level={{ .Values.logLevel }}
+  {{- with .Values.rescheduler.extraArgs }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .Values.extraEnv }}
+env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+ports:
+  - name: rescheduler
+    containerPort: {{ include "muster.port.rescheduler" . }}
+livenessProbe:
+  httpGet:
+    path: /livez
+    port: rescheduler
+  periodSeconds: 10
+  timeoutSeconds: 5
+resources:
+  {{- toYaml .Values.rescheduler.resources | nindent 2 }}
+securityContext:
+  {{- include "muster.containerSecurity" . | nindent 2 }}
+volumeMounts:
+  {{- include "muster.mounts" . | nindent 2 }}
+{{- end }}
+
+{{- /* Writes the configuration of the kube-scheduler in the same pod, as this muster wants it. */}}
+{{- define "muster.container.schedulerConfig" -}}
+name: scheduler-config
+image: {{ include "muster.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+args:
+  - scheduler-config
+  - --config=/etc/muster/muster.yaml
+  - --output=/etc/kube-scheduler/scheduler.yaml
+  - --leader-elect
+  {{- with .Values.scheduler.percentageOfNodesToScore }}
+  - --percentage-of-nodes-to-score={{ . }}
+  {{- end }}
+  {{- if include "muster.tls.secret" . }}
+  - --ca-file=/etc/muster-tls/ca.crt
+  {{- end }}
+  {{- range include "muster.registration" . | splitList " " | compact }}
+  - {{ . }}
+  {{- end }}
+resources:
+  {{- toYaml .Values.scheduler.resources | nindent 2 }}
+securityContext:
+  {{- include "muster.containerSecurity" . | nindent 2 }}
+volumeMounts:
+  {{- include "muster.mounts" . | nindent 2 }}
+  - name: scheduler-config
+    mountPath: /etc/kube-scheduler
+{{- end }}
+
+{{- define "muster.container.scheduler" -}}
+name: kube-scheduler
+image: {{ include "muster.scheduler.image" . | quote }}
+imagePullPolicy: {{ .Values.scheduler.image.pullPolicy }}
+command:
+  - kube-scheduler
+  - --config=/etc/kube-scheduler/scheduler.yaml
+  # A lease of its own: the cluster's kube-scheduler has another one.
+  - --leader-elect-resource-name={{ include "muster.fullname" . }}-kube-scheduler
+  - --leader-elect-resource-namespace={{ .Release.Namespace }}
+  {{- with .Values.scheduler.extraArgs }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .Values.scheduler.extraEnv }}
+env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+ports:
+  - name: scheduler
+    containerPort: 10259
+livenessProbe:
+  httpGet:
+    path: /livez
+    port: scheduler
+    scheme: HTTPS
+  initialDelaySeconds: 10
+  periodSeconds: 10
+  timeoutSeconds: 15
+  failureThreshold: 8
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: scheduler
+    scheme: HTTPS
+  periodSeconds: 5
+  timeoutSeconds: 5
+resources:
+  {{- toYaml .Values.scheduler.resources | nindent 2 }}
+securityContext:
+  {{- include "muster.containerSecurity" . | nindent 2 }}
+volumeMounts:
+  - name: scheduler-config
+    mountPath: /etc/kube-scheduler
+    readOnly: true
+  {{- if include "muster.tls.secret" . }}
+  - name: tls
+    mountPath: /etc/muster-tls
+    readOnly: true
+  {{- end }}
+{{- end }}
+
+{{- /* What the pods have in common, but for their containers. */}}
+{{- define "muster.podSpec" -}}
+automountServiceAccountToken: true
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.schedulerName }}
+schedulerName: {{ . }}
+{{- end }}
+{{- with .Values.nodeName }}
+nodeName: {{ . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with include "muster.priorityClassName" . }}
+priorityClassName: {{ . }}
+{{- end }}
+terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile:
+    type: RuntimeDefault
+volumes:
+  - name: config
+    configMap:
+      name: {{ include "muster.fullname" . }}
+  {{- with include "muster.tls.secret" . }}
+  - name: tls
+    secret:
+      secretName: {{ . }}
+  {{- end }}
+{{- end }}

@@ -1,0 +1,73 @@
+{{- /* The view of the cluster, which muster and the rescheduler have each. */}}
+{{- define "muster.rules.view" -}}
+# The view of the cluster.
+- apiGroups: [""]
+  resources: [nodes, pods, persistentvolumes, persistentvolumeclaims, services, namespaces, replicationcontrollers]
+  verbs: [list, watch]
+- apiGroups: [apps]
+  resources: [replicasets, statefulsets]
+  verbs: [list, watch]
+- apiGroups: [storage.k8s.io]
+  resources: [storageclasses, csinodes, volumeattachments]
+  verbs: [list, watch]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [list, watch]
+# Custom resources are followed from when their definition appears.
+- apiGroups: [apiextensions.k8s.io]
+  resources: [customresourcedefinitions]
+  verbs: [list, watch]
+- apiGroups: [scheduling.x-k8s.io, scheduling.sigs.k8s.io]
+  resources: [podgroups]
+  verbs: [list, watch]
+{{- end }}
+
+{{- /* What LoadAware goes by. It reads NodeMetrics unless it is told to read something else. */}}
+{{- define "muster.rules.usage" -}}
+{{- $source := dig "load" "source" "NodeMetric" .Values.config }}
+# What nodes and pods use, by config.load.source.
+{{- if eq $source "NodeMetric" }}
+- apiGroups: [slo.koordinator.sh]
+  resources: [nodemetrics]
+  verbs: [list, watch]
+{{- else if eq $source "Metrics" }}
+- apiGroups: [metrics.k8s.io]
+  resources: [nodes, pods]
+  verbs: [list]
+{{- end }}
+{{- end }}
+
+{{- /* The right to one lease, which is named as the role is. */}}
+{{- define "muster.leaseRole" }}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "muster.labels" .root | nindent 4 }}
+rules:
+  - apiGroups: [coordination.k8s.io]
+    resources: [leases]
+    verbs: [create]
+  - apiGroups: [coordination.k8s.io]
+    resources: [leases]
+    resourceNames: [{{ .name }}]
+    verbs: [get, update]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "muster.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: {{ .name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ .account }}
+    namespace: {{ .root.Release.Namespace }}
+{{- end }}

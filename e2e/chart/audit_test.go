@@ -1,0 +1,150 @@
+package chart
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// auditPolicy has the API server write down what service accounts ask for.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, userGroups: ["system:serviceaccounts:kube-system"]}
+- {level: None}
+`
+
+// audit is the log of an API server.
+type audit struct{ log string }
+
+// newAudit returns the flags that have an API server write it.
+func newAudit(t *testing.T) (audit, []string) {
+	t.Helper()
+	dir := t.TempDir()
+	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return audit{log}, []string{"--audit-policy-file=" + policy, "--audit-log-path=" + log}
+}
+
+// request is a line of it.
+type request struct {
+	Verb string
+	User struct{ Username string }
+	// ObjectRef is empty for paths that are no resources.
+	ObjectRef struct {
+		APIGroup, Resource, Subresource, Name string
+	}
+	Annotations map[string]string
+}
+
+func (r *request) resource() string {
+	if r.ObjectRef.Subresource == "" {
+		return r.ObjectRef.Resource
+	}
+	return r.ObjectRef.Resource + "/" + r.ObjectRef.Subresource
+}
+
+func (r *request) String() string {
+	return fmt.Sprintf("%s %s.%s %s", r.Verb, r.resource(), r.ObjectRef.APIGroup, r.ObjectRef.Name)
+}
+
+// requestsOf are what a service account has asked for.
+func (a audit) requestsOf(t *testing.T, account string) (requests []request) {
+	t.Helper()
+	file, err := os.Open(a.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatalf("%v: %s", err, lines.Text())
+		}
+		if r.User.Username == "system:serviceaccount:"+namespace+":"+account {
+			requests = append(requests, r)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return requests
+}
+
+// right is one thing that a role allows.
+type right struct{ verb, group, resource, name string }
+
+func (r right) String() string {
+	if r.name == "" {
+		return fmt.Sprintf("%s %s.%s", r.verb, r.resource, r.group)
+	}
+	return fmt.Sprintf("%s %s.%s %s", r.verb, r.resource, r.group, r.name)
+}
+
+func (r right) allows(q *request) bool {
+	return r.verb == q.Verb && r.group == q.ObjectRef.APIGroup && r.resource == q.resource() && (r.name == "" || r.name == q.ObjectRef.Name)
+}
+
+// rightsOf are all that the roles of these names allow.
+func rightsOf(t *testing.T, objects map[string]*unstructured.Unstructured, name string) (rights []right) {
+	t.Helper()
+	for _, kind := range []string{"ClusterRole/", "Role/"} {
+		object := objects[kind+name]
+		if object == nil {
+			t.Fatalf("there is no %s%s", kind, name)
+		}
+		var role rbacv1.ClusterRole // a Role has the same rules
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			rights = append(rights, rightsOfRule(rule)...)
+		}
+	}
+	return rights
+}
+
+func rightsOfRule(rule rbacv1.PolicyRule) (rights []right) {
+	names := rule.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				for _, name := range names {
+					rights = append(rights, right{verb, group, resource, name})
+				}
+			}
+		}
+	}
+	return rights
+}
+
+// judge says which requests were forbidden, and which rights nothing has asked for.
+func judge(requests []request, rights []right) (forbidden, unused []string) {
+	for i := range requests {
+		if requests[i].Annotations["authorization.k8s.io/decision"] == "forbid" {
+			forbidden = append(forbidden, requests[i].String())
+		}
+	}
+	for _, right := range rights {
+		if !slices.ContainsFunc(requests, func(q request) bool { return right.allows(&q) }) {
+			unused = append(unused, right.String())
+		}
+	}
+	return forbidden, unused
+}

@@ -1,0 +1,164 @@
+package chart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/process"
+)
+
+// patience is a limit for what takes seconds on an idle machine.
+const patience = 2 * time.Minute
+
+// cluster is a control plane that the chart is installed on.
+type cluster struct {
+	*testing.T
+	*controlplane.ControlPlane
+	client  kubernetes.Interface
+	dynamic dynamic.Interface
+	audit   audit
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	audit, flags := newAudit(t)
+	// Clients that are not sent a list by watch ask for one, as they do of older API servers.
+	flags = append(flags, "--feature-gates=WatchList=false")
+	c := &cluster{T: t, audit: audit, ControlPlane: controlplane.ForTest(t, controlplane.Options{
+		Controllers:    append(controlplane.PodCreation(), "replicaset-controller", "disruption-controller"),
+		APIServerFlags: flags, KubeletMetrics: true,
+	})}
+	var err error
+	c.client, err = kubernetes.NewForConfig(c.RESTConfig())
+	c.must(err)
+	c.dynamic, err = dynamic.NewForConfig(c.RESTConfig())
+	c.must(err)
+	return c
+}
+
+func (c *cluster) must(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// eventually polls until check is content.
+func (c *cluster) eventually(what string, check func() error) {
+	c.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(c.Context(), 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		last = check()
+		return last == nil, nil
+	})
+	if err != nil {
+		c.Fatalf("%s: %v: %v", what, err, last)
+	}
+}
+
+// helm runs Helm against the cluster.
+func (c *cluster) helm(args ...string) string {
+	c.Helper()
+	return helm(c.T, append(args, "--kubeconfig", c.Kubeconfig(), "--namespace", namespace)...)
+}
+
+// kubeconfigOf issues a token for a service account of the chart, as a kubelet does for its pods.
+func (c *cluster) kubeconfigOf(account string) string {
+	c.Helper()
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
+	granted, err := c.client.CoreV1().ServiceAccounts(namespace).CreateToken(c.Context(), account, request, metav1.CreateOptions{})
+	c.must(err)
+	config := clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: c.URL(), CertificateAuthorityData: c.RESTConfig().CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{account: {Token: granted.Status.Token}},
+		Contexts:       map[string]*clientcmdapi.Context{"c": {Cluster: "c", AuthInfo: account}},
+		CurrentContext: "c",
+	}
+	path := filepath.Join(c.TempDir(), account+".kubeconfig")
+	c.must(clientcmd.WriteToFile(config, path))
+	return path
+}
+
+// installedConfig is the configuration of the ConfigMap that is installed, with ports that are free here.
+func (c *cluster) installedConfig() (path string, verbs, health, rescheduler string) {
+	c.Helper()
+	configMap, err := c.client.CoreV1().ConfigMaps(namespace).Get(c.Context(), release, metav1.GetOptions{})
+	c.must(err)
+	var config map[string]any
+	c.must(yaml.UnmarshalStrict([]byte(configMap.Data["muster.yaml"]), &config))
+	verbs, health, rescheduler = c.address(), c.address(), c.address()
+	serving := config["serving"].(map[string]any)
+	serving["listen"], serving["healthListen"] = verbs, health
+	if section, ok := config["rescheduler"].(map[string]any); ok {
+		section["listen"] = rescheduler
+	}
+	text, err := yaml.Marshal(config)
+	c.must(err)
+	path = filepath.Join(c.TempDir(), "muster.yaml")
+	c.must(os.WriteFile(path, text, 0o600))
+	return path, verbs, health, rescheduler
+}
+
+// address is one on this machine that is free.
+func (c *cluster) address() string {
+	c.Helper()
+	port, err := process.FreePort()
+	c.must(err)
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+}
+
+// run runs a program until the test ends, and returns when a page of it answers 200.
+func (c *cluster) run(name, path, page string, args ...string) {
+	c.Helper()
+	log := filepath.Join(c.TempDir(), name+".log")
+	p, err := process.Start(process.Spec{Name: name, Path: path, Args: args, Log: log})
+	c.must(err)
+	c.Cleanup(func() {
+		if err := p.Err(); err != nil {
+			c.Error(err)
+		}
+		p.Stop(10 * time.Second)
+		if c.T.Failed() {
+			c.Logf("the log of %s ends with:\n%s", name, process.Tail(log))
+		}
+	})
+	ctx, cancel := context.WithTimeout(c.Context(), patience)
+	defer cancel()
+	c.must(p.Await(ctx, func(context.Context) error { _, err := get(page); return err }))
+}
+
+// get reads a page.
+func get(url string) (string, error) {
+	response, err := http.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", url, err)
+	}
+	return string(text), nil
+}

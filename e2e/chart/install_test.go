@@ -1,0 +1,193 @@
+package chart
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/restmapper"
+
+	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/muster"
+)
+
+// foreign are kinds that other products bring; this API server does not know them.
+func foreign() []string {
+	return []string{"Certificate", "PodMonitor", "PrometheusRule", "ServiceMonitor"}
+}
+
+func TestTheAPIServerAcceptsWhatIsRendered(t *testing.T) {
+	c := newCluster(t)
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.client.Discovery()))
+	_, err := c.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: "restricted", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}, metav1.CreateOptions{})
+	c.must(err)
+	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	for name, values := range ways(t) {
+		t.Run(name, func(t *testing.T) {
+			c := &cluster{T: t, ControlPlane: c.ControlPlane, client: c.client, dynamic: c.dynamic}
+			objects := render(t, "--values", values)
+			for _, object := range objects {
+				kind := object.GroupVersionKind()
+				mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+				if meta.IsNoMatchError(err) && slices.Contains(foreign(), kind.Kind) {
+					t.Logf("NOT VALIDATED: %s %s, which this API server does not know", kind.GroupVersion(), kind.Kind)
+					continue
+				}
+				c.must(err)
+				client := c.dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace())
+				if _, err := client.Create(t.Context(), object, dryRun); err != nil {
+					t.Errorf("%s %s: %v", kind.Kind, object.GetName(), err)
+				}
+				if kind.Kind == "Deployment" {
+					c.isRestricted(deployment(t, objects, object.GetName()).Spec.Template.Spec)
+				}
+			}
+		})
+	}
+}
+
+// isRestricted has the API server hold a pod to the restricted Pod Security Standard.
+func (c *cluster) isRestricted(spec corev1.PodSpec) {
+	c.Helper()
+	spec.ServiceAccountName, spec.PriorityClassName = "default", "system-cluster-critical" // those that are there
+	c.eventually("the pod is accepted where pods are restricted", func() error {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "trial"}, Spec: spec}
+		_, err := c.client.CoreV1().Pods("restricted").Create(c.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	})
+}
+
+// seldom are rights that are used for what the test below does not bring about.
+func seldom() []string {
+	return []string{
+		// The record of a start met another version of the PodGroup (gang/record).
+		"get podgroups.scheduling.x-k8s.io", "get podgroups.scheduling.sigs.k8s.io",
+		// kube-scheduler was told whom to evict for a gang and did not (gang/clearing.go).
+		"delete pods.",
+		// The same happened to the same object again, and its event becomes a series (client-go, tools/events).
+		"patch events.events.k8s.io",
+	}
+}
+
+func TestEverythingWorksWithTheChartsOwnRightsAndNeedsEachOfThem(t *testing.T) {
+	c := newCluster(t)
+	values := filepath.Join("testdata", "installed-values.yaml")
+	c.helm("install", release, chartDir, "--values", values)
+	c.must(c.StartKWOK(t.Context()))
+	c.must(c.StartMetricsServer(t.Context()))
+
+	config, verbs, health, rescheduler := c.installedConfig()
+	c.run("muster", programs.muster, "http://"+health+"/readyz", "serve", "--config="+config, "--kubeconfig="+c.kubeconfigOf("muster"))
+	c.run("rescheduler", programs.muster, "http://"+rescheduler+"/readyz", "reschedule", "--config="+config, "--kubeconfig="+c.kubeconfigOf("muster-rescheduler"))
+	url := "http://" + verbs
+	s := smoke{c, url}
+	s.nominations()
+	scheduler, err := muster.SchedulerConfig(t.Context(), programs.muster, url, "--config="+config)
+	c.must(err)
+	c.must(c.StartScheduler(t.Context(), controlplane.SchedulerOptions{Config: scheduler}))
+
+	s.usage()
+	s.pods()
+	s.gangs()
+	s.preemption()
+	s.rescheduling()
+
+	served(t, "http://"+health+"/metrics", "http://"+rescheduler+"/metrics")
+	rendered := render(t, "--values", values)
+	for _, account := range []string{"muster", "muster-rescheduler"} {
+		c.judge(account, rendered)
+	}
+}
+
+// judge waits until the requests of an account have used all its rights.
+func (c *cluster) judge(account string, rendered map[string]*unstructured.Unstructured) {
+	c.Helper()
+	rights := slices.DeleteFunc(rightsOf(c.T, rendered, account), func(r right) bool { return slices.Contains(seldom(), r.String()) })
+	var forbidden, unused []string
+	c.eventually("every right of "+account+" is used", func() error {
+		if forbidden, unused = judge(c.audit.requestsOf(c.T, account), rights); len(unused) > 0 {
+			return fmt.Errorf("unused: %s", strings.Join(unused, ", "))
+		}
+		return nil
+	})
+	if len(forbidden) > 0 {
+		c.Errorf("%s was forbidden to %s", account, strings.Join(forbidden, ", "))
+	}
+}
+
+func TestUpgradeAndUninstallLeaveCustomResourcesAlone(t *testing.T) {
+	c := newCluster(t)
+	older := c.olderChart()
+	c.helm("install", release, older, "--values", way("sidecar"))
+	definitions := c.definitions()
+	if len(definitions) == 0 {
+		t.Fatal("no CustomResourceDefinitions were installed")
+	}
+	c.createCustomResources()
+	before := c.customResources()
+
+	c.helm("upgrade", release, chartDir, "--values", way("gates"), "--set=rescheduler.enabled=true")
+	if got := strings.TrimSpace(c.helm("list", "--output", "json")); !strings.Contains(got, `"revision":"2"`) || !strings.Contains(got, `"status":"deployed"`) {
+		t.Errorf("after the upgrade Helm lists %s", got)
+	}
+	c.helm("upgrade", release, chartDir, "--values", way("external"))
+	if diff := cmp.Diff(before, c.customResources()); diff != "" {
+		t.Errorf("custom resources before (-) and after the upgrade (+):\n%s", diff)
+	}
+	c.helm("uninstall", release)
+	if diff := cmp.Diff(before, c.customResources()); diff != "" {
+		t.Errorf("custom resources before (-) and after muster was uninstalled (+):\n%s", diff)
+	}
+	if diff := cmp.Diff(definitions, c.definitions()); diff != "" {
+		t.Errorf("CustomResourceDefinitions before (-) and after muster was uninstalled (+):\n%s", diff)
+	}
+	_, err := c.client.CoreV1().ServiceAccounts(namespace).Get(t.Context(), release, metav1.GetOptions{})
+	if err == nil {
+		t.Error("the ServiceAccount is still there")
+	}
+}
+
+// olderChart is the chart with the version before.
+func (c *cluster) olderChart() string {
+	c.Helper()
+	dir := filepath.Join(c.TempDir(), "muster")
+	c.must(os.CopyFS(dir, os.DirFS(chartDir)))
+	path := filepath.Join(dir, "Chart.yaml")
+	text, err := os.ReadFile(path)
+	c.must(err)
+	older := strings.Replace(string(text), "\nversion: 0.2.0\n", "\nversion: 0.1.9\n", 1)
+	if older == string(text) {
+		c.Fatal("the version of the chart is not the one that this test knows")
+	}
+	c.must(os.WriteFile(path, []byte(older), 0o600))
+	return dir
+}
+
+// versions are objects by name, as they were last written.
+type versions map[string]string
+
+func (c *cluster) definitions() versions {
+	c.Helper()
+	return c.versions(customResourceDefinitions())
+}
+
+func (c *cluster) customResources() versions {
+	c.Helper()
+	all := versions{}
+	for _, kind := range customResources() {
+		maps.Copy(all, c.versions(kind))
+	}
+	return all
+}

@@ -1,0 +1,136 @@
+package chart
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+func TestEachWayToInstallIsLintedAndRendersAConfigurationThatMusterAccepts(t *testing.T) {
+	for name, values := range ways(t) {
+		t.Run(name, func(t *testing.T) {
+			helm(t, "lint", "--strict", chartDir, "--values", values)
+			config := configOf(t, render(t, "--values", values))
+			if _, err := said(t.Context(), nil, programs.muster, "config", "validate", config); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// needed are values without which nothing renders.
+func needed() []string { return []string{"--set", "image.repository=example.com/muster"} }
+
+func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
+	tests := []struct {
+		name, says string
+		args       string // "sets" of values, or flags, divided by spaces
+	}{
+		{"a misspelt value", "'repositry' not allowed", "image.repositry=example.com/muster"},
+		{"a misspelt value at the top", "'rescheduller' not allowed", "rescheduller.enabled=true"},
+		{"a misspelt field of the configuration", "'fliter' not allowed", "config.timeouts.fliter=1s"},
+		{"a misspelt value of the scheduler", "'tagg' not allowed", "scheduler.image.tagg=v1.36.3"},
+		{"an unknown mode", "/scheduler/mode", "scheduler.mode=daemonset"},
+		{"a duration without a unit", "/config/timeouts/bind", "config.timeouts.bind=30"},
+		{"a flag without dashes", "/extraArgs/0", "extraArgs[0]=log-level=debug"},
+		{"a variable without a name", "/extraEnv/0", "extraEnv[0].value=a"},
+		{"more priority than users may give", "/priorityClass/value", "priorityClass.value=2000000000"},
+		{"a misspelt value of monitoring", "'intervall' not allowed", "monitoring.podMonitor.intervall=10s"},
+		{"a missing image", "image.repository is required", "image.repository="},
+		{"a muster that waits for itself", "cannot place muster's own pod", "schedulerName=muster"},
+		{"a second scheduler of default-scheduler's pods", "two kube-schedulers", "config.profiles[0].schedulerName=default-scheduler nodeName=a"},
+		{"several replicas of a sidecar", "scheduler.mode sidecar has one replica", "replicas=2"},
+		{"client certificates from a kube-scheduler that has none", "has no certificate", "tls.clientAuth=true tls.secretName=a"},
+		{"client certificates without https", "needs tls.secretName", "tls.clientAuth=true scheduler.mode=external"},
+		{"two certificates", "exclude each other", "tls.certManager.enabled=true tls.certManager.issuerRef.name=a tls.secretName=b"},
+		{"a certificate of nobody", "issuerRef.name is required", "tls.certManager.enabled=true"},
+		{"metrics that are scraped twice", "exclude each other", "monitoring.podMonitor.enabled=true monitoring.serviceMonitor.enabled=true"},
+		{"a network policy that shuts everybody out", "networkPolicy.callers is required", "networkPolicy.enabled=true scheduler.mode=external"},
+		{"gates by a webhook without https", "needs tls.secretName", "config.gangs.gates=UntilMembers config.gangs.gatedBy=Webhook"},
+		{"gates by a policy in an old Kubernetes", "needs Kubernetes 1.36", "config.gangs.gates=UntilMembers --kube-version=1.35.4"},
+		{"managed pods in an old Kubernetes", "needs Kubernetes 1.36", "managed=true --kube-version=1.35.4"},
+		{"an old Kubernetes", "incompatible with Kubernetes", "--kube-version=1.29.9"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			args := append([]string{"template", release, chartDir}, needed()...)
+			for arg := range strings.FieldsSeq(test.args) {
+				if !strings.HasPrefix(arg, "--") {
+					arg = "--set=" + arg
+				}
+				args = append(args, arg)
+			}
+			if out, err := said(t.Context(), nil, programs.helm, args...); err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("error %v, want that it says %q; rendered:\n%s", err, test.says, out)
+			}
+		})
+	}
+}
+
+// chartSets are the fields of the configuration that values cannot set.
+func chartSets(config map[string]any) {
+	for _, field := range []string{"apiVersion", "kind", "leaderElection"} {
+		delete(config, field)
+	}
+	for section, fields := range map[string][]string{
+		"serving": {"listen", "healthListen", "tls"}, "clientConnection": {"kubeconfig"}, "rescheduler": {"listen"},
+	} {
+		for _, field := range fields {
+			delete(config[section].(map[string]any), field)
+		}
+	}
+}
+
+func TestValuesCanSetEveryFieldOfTheConfiguration(t *testing.T) {
+	text, err := said(t.Context(), nil, programs.muster, "config", "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config map[string]any
+	if err := yaml.Unmarshal([]byte(text), &config); err != nil {
+		t.Fatal(err)
+	}
+	chartSets(config)
+	config["profiles"].([]any)[0].(map[string]any)["schedulerName"] = "muster"
+	values, err := yaml.Marshal(map[string]any{"config": config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(path, values, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := said(t.Context(), nil, programs.muster, "config", "validate", configOf(t, render(t, append(needed(), "--values", path)...))); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
+	rendered := render(t, "--values", way("gates"))
+	config := configOf(t, rendered)
+	for _, command := range []string{"gate-policy", "managed-policy"} {
+		text, err := said(t.Context(), nil, programs.muster, command, "--config="+config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed := parse(t, text)
+		if len(printed) == 0 {
+			t.Errorf("%s prints nothing", command)
+		}
+		for name, want := range printed {
+			got := rendered[name]
+			if got == nil {
+				t.Errorf("%s of %s is not rendered", name, command)
+				continue
+			}
+			got.SetLabels(nil)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("what %s prints (-) and what is rendered (+) differ in %s:\n%s", command, name, diff)
+			}
+		}
+	}
+}
