@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -184,8 +183,5 @@ func TestAStepSaysOfWhatANodeUsesTooMuch(t *testing.T) {
 	plan, _ := relieve(&s.config.Rescheduler.Relieve, hot)(s.situation())
 	if want := "relieves a, which uses 92 % of its cpu"; len(plan.Steps) != 1 || plan.Steps[0].Why != want {
 		t.Errorf("the steps are %+v, want one that %s", plan.Steps, want)
-	}
-	if !slices.Equal(steps(plan), []string{"x-1: a → b"}) {
-		t.Errorf("the steps are %v", steps(plan))
 	}
 }
