@@ -300,7 +300,7 @@ func TestAPodMayBeBoundForOneTermOnly(t *testing.T) {
 		c.Bind(pod.UID, "b") // it is not assumed there
 		c.Bind(pod.UID, "a")
 		for range 3 { // to assume it there once more does not make the term longer
-			time.Sleep(c.assumeTTL / 4)
+			<-time.After(c.assumeTTL / 4)
 			if err := assume("a"); err != nil {
 				t.Fatal(err)
 			}
@@ -312,7 +312,7 @@ func TestAPodMayBeBoundForOneTermOnly(t *testing.T) {
 				t.Errorf("released while it may be bound; it is assumed on %q", got)
 			}
 		}
-		time.Sleep(c.assumeTTL / 4)
+		<-time.After(c.assumeTTL / 4)
 		if got := c.Binding(pod.UID); got != "" {
 			t.Errorf("it may be bound to %q after the term", got)
 		}
