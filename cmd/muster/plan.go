@@ -39,10 +39,12 @@ changes nothing.
 
 With --policy MakeRoom, the default, pods are moved so that pending pods and gangs
 get a place. With --policy Coalesce, nodes become empty, so that they can be
-removed. With Relieve, pods leave nodes that are measured to use too much; with
-Respread, they go onto nodes that have joined lately. Every step has a place to go to by all predicates of the pod's profile
-when it is its turn, and no step breaks a PodDisruptionBudget or one of the budgets
-below. Each step says why; so does each pod that gets no place.
+removed; with Relieve, pods leave nodes that are measured to use too much; with
+Respread, they go onto nodes that have joined lately; with Separate, pods leave what
+they are annotated to be separated from; with Repair, pods leave nodes that would not
+take them any more. Every step has a place to go to by all predicates of the pod's
+profile when it is its turn, and no step breaks a PodDisruptionBudget or one of the
+budgets below. Each step says why; so does each pod that gets no place.
 
 The cluster is the one of --kubeconfig, or that of files which kubectl wrote. Such a
 dump needs all that ties pods to nodes: nodes, pods, and of persistentvolumes,

@@ -17,14 +17,15 @@ func newRescheduleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reschedule",
 		Short: "Move pods so that pending ones get a place, or nodes become empty",
-		Long: `reschedule looks every so often which pods to move so that pending ones get a place or
-nodes become empty, and makes that a ReschedulingPlan. What becomes of it hangs on
-rescheduler.mode: DryRun, the default, only shows it; Approve carries it out once it
-is annotated rescheduling.muster.dev/approve=true; Auto at once.
+		Long: `reschedule looks every so often which pods to move so that pending ones get a place, or
+for another of the reasons that the configuration turns on, and makes that a
+ReschedulingPlan. What becomes of it hangs on rescheduler.mode: DryRun, the default,
+only shows it; Approve carries it out once it is annotated
+rescheduling.muster.dev/approve=true; Auto at once.
 
 It runs beside 'muster serve', with the same configuration: that keeps the room which
 plans count on. Of several replicas one acts, by a Lease. It serves /livez, /readyz,
-/metrics and /debug/rescheduler on rescheduler.listen.`,
+/metrics and /debug/rescheduler on rescheduler.listen, and takes POST /separate there.`,
 		Example: `  # Show what would be done, then look at it.
   muster reschedule --kubeconfig ~/.kube/config
   kubectl get reschedulingplans`,

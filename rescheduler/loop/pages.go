@@ -12,6 +12,7 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/executor"
+	"muster.dev/muster/rescheduler/separation"
 )
 
 func (p *process) router(registry *prometheus.Registry) http.Handler {
@@ -31,10 +32,28 @@ func (p *process) router(registry *prometheus.Registry) http.Handler {
 		})),
 		get("/metrics", "metrics in the Prometheus format", promhttp.HandlerFor(registry, promhttp.HandlerOpts{})),
 	}
+	if p.config.Rescheduler.Separate.Enabled {
+		endpoints = append(endpoints, inspect.Endpoint{
+			Method: http.MethodPost, Pattern: "/separate", About: "asks for a pod to be separated from another one, or from its node",
+			Handler: p.separation(),
+		})
+	}
 	if !p.config.Debug.Enabled {
 		return inspect.RouterWithoutIndex("debug.enabled is false", endpoints...)
 	}
 	return inspect.Router(append(endpoints, get("/debug/rescheduler", "what each policy found last, and the plans", inspect.Handler(p.loop.page)))...)
+}
+
+// separation takes requests once the view of the cluster is complete.
+func (p *process) separation() http.Handler {
+	handler := separation.Handler{Options: separation.Options{Logger: p.log, Snapshot: p.loop.cluster.Snapshot, Client: p.client}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !p.watcher.Synced() {
+			http.Error(w, "the view of the cluster is not complete yet", http.StatusServiceUnavailable)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // page is the last looks, and the plans.
