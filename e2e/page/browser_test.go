@@ -26,7 +26,7 @@ import (
 // browser is a tab of a Chromium, and what it complained of and asked for.
 type browser struct {
 	*testing.T
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // it is the tab, by the ways of chromedp
 
 	mu         sync.Mutex
 	complaints []string
