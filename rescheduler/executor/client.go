@@ -2,12 +2,14 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
@@ -77,6 +79,28 @@ func (c *RESTClient) Evict(ctx context.Context, pod v1alpha1.PodReference) error
 	}
 	return c.core.CoreV1().RESTClient().Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
 		MaxRetries(0).Body(eviction).Do(ctx).Error()
+}
+
+// PatchNode implements [Client].
+func (c *RESTClient) PatchNode(ctx context.Context, node *corev1.Node, change NodeChange) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	annotations := map[string]any{}
+	for name, value := range change.Annotations {
+		if annotations[name] = value; value == "" {
+			annotations[name] = nil
+		}
+	}
+	fields := map[string]any{"metadata": map[string]any{"uid": node.UID, "annotations": annotations}}
+	if change.Unschedulable != nil {
+		fields["spec"] = map[string]any{"unschedulable": *change.Unschedulable}
+	}
+	patch, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	_, err = c.core.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: nomination.FieldManager})
+	return err
 }
 
 // Nominate implements [Client].

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -31,6 +32,8 @@ type Client interface {
 	Evict(ctx context.Context, pod v1alpha1.PodReference) error
 	// Nominate tells kube-scheduler about the place of a pod.
 	Nominate(ctx context.Context, pod *corev1.Pod, node string) error
+	// PatchNode changes a node of that UID.
+	PatchNode(ctx context.Context, node *corev1.Node, change NodeChange) error
 }
 
 // Options of an Executor. All are required.
@@ -45,6 +48,7 @@ type Options struct {
 	Metrics  *Metrics
 	Rules    planner.Rules
 	Limits   Limits
+	Mark     v1alpha2.NodeMark
 }
 
 // Executor carries out plans. It belongs to one goroutine.
@@ -54,7 +58,7 @@ type Executor struct {
 	tries    map[types.UID]try                 // by the pod to be evicted
 	siblings map[types.UID]sets.Set[types.UID] // by the pod that was evicted: its like that were there then
 	told     map[types.UID]sets.Set[types.UID] // replacements that were nominated, by the UID of the plan
-	seen     map[types.UID]v1alpha1.Phase      // the phase of each plan, as counted
+	rest     time.Time                         // no marks of nodes are taken off before
 }
 
 // try is when an eviction may be asked for again.
@@ -67,7 +71,7 @@ type try struct {
 func New(o Options) *Executor {
 	return &Executor{
 		Options: o, tries: map[types.UID]try{}, siblings: map[types.UID]sets.Set[types.UID]{},
-		told: map[types.UID]sets.Set[types.UID]{}, seen: map[types.UID]v1alpha1.Phase{},
+		told: map[types.UID]sets.Set[types.UID]{},
 	}
 }
 
@@ -95,6 +99,7 @@ func (e *Executor) Advance(ctx context.Context) {
 	if turn != nil {
 		e.advance(ctx, turn)
 	}
+	e.tidy(ctx)
 }
 
 func waitsFor(mode v1alpha1.Mode) string {
@@ -146,6 +151,10 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	}
 	if why := e.forbids(plan, at); why != "" {
 		e.set(ctx, plan, plan.Status.Phase, why)
+		return
+	}
+	if err := e.mark(ctx, plan); err != nil {
+		e.set(ctx, plan, plan.Status.Phase, fmt.Sprintf("waits: cannot mark the nodes that become empty: %v", err))
 		return
 	}
 	step := &plan.Spec.Steps[at]

@@ -39,6 +39,7 @@ type world struct {
 	stored   *v1alpha1.ReschedulingPlan
 	conflict bool  // the next write is refused
 	refusal  error // of evictions
+	unmarked error // of changes of nodes
 	evicted  []string
 }
 
@@ -100,6 +101,26 @@ func (w *world) Evict(_ context.Context, pod v1alpha1.PodReference) error {
 		w.evicted = append(w.evicted, pod.Name)
 	}
 	return w.refusal
+}
+
+func (w *world) PatchNode(_ context.Context, node *corev1.Node, change NodeChange) error {
+	if w.unmarked != nil {
+		return w.unmarked
+	}
+	next := w.cluster.Snapshot().NodeByName(node.Name).DeepCopy()
+	for name, value := range change.Annotations {
+		if next.Annotations == nil {
+			next.Annotations = map[string]string{}
+		}
+		if next.Annotations[name] = value; value == "" {
+			delete(next.Annotations, name)
+		}
+	}
+	if change.Unschedulable != nil {
+		next.Spec.Unschedulable = *change.Unschedulable
+	}
+	w.set(next)
+	return nil
 }
 
 func (w *world) Nominate(context.Context, *corev1.Pod, string) error { return nil }

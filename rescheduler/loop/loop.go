@@ -32,6 +32,7 @@ const keep = time.Hour
 type writer interface {
 	Create(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error)
 	Delete(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error
+	PatchNode(ctx context.Context, node *corev1.Node, change executor.NodeChange) error
 }
 
 // loop makes plans and has them carried out. Run is for one goroutine.
@@ -54,6 +55,8 @@ type loop struct {
 
 	mu   sync.Mutex
 	runs map[v1alpha1.Policy]run // the last of each policy
+
+	removals removals
 }
 
 // run is one look for something to plan.
@@ -80,6 +83,7 @@ func (l *loop) run(ctx context.Context) {
 			looked = l.clock.Now()
 			l.look(ctx)
 			l.assess(ctx)
+			l.annotate(ctx)
 			l.clean(ctx)
 		}
 		nodes = count

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,10 +31,11 @@ import (
 type world struct {
 	*testing.T
 	*loop
-	clock   *clocktesting.FakeClock
-	created []*v1alpha1.ReschedulingPlan
-	deleted []string
-	needs   []string // pods of which it was told that only more nodes help, and why
+	clock     *clocktesting.FakeClock
+	created   []*v1alpha1.ReschedulingPlan
+	deleted   []string
+	annotated []string // nodes, and the annotations that were set or taken off
+	needs     []string // pods of which it was told that only more nodes help, and why
 }
 
 func newWorld(t *testing.T) *world {
@@ -78,6 +80,21 @@ func (w *world) Create(_ context.Context, plan *v1alpha1.ReschedulingPlan) (*v1a
 func (w *world) Delete(_ context.Context, plan *v1alpha1.ReschedulingPlan) error {
 	w.deleted = append(w.deleted, plan.Name)
 	return nil
+}
+
+func (w *world) PatchNode(_ context.Context, node *corev1.Node, change executor.NodeChange) error {
+	next := node.DeepCopy()
+	if next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	for name, value := range change.Annotations {
+		w.annotated = append(w.annotated, node.Name+" "+name+"="+value)
+		if next.Annotations[name] = value; value == "" {
+			delete(next.Annotations, name)
+		}
+	}
+	slices.Sort(w.annotated)
+	return w.cluster.Set(next)
 }
 
 func (w *world) SetCondition(_ context.Context, pod *corev1.Pod, condition corev1.PodCondition) error {

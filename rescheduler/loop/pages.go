@@ -41,7 +41,11 @@ func (p *process) router(registry *prometheus.Registry) http.Handler {
 	if !p.config.Debug.Enabled {
 		return inspect.RouterWithoutIndex("debug.enabled is false", endpoints...)
 	}
-	return inspect.Router(append(endpoints, get("/debug/rescheduler", "what each policy found last, and the plans", inspect.Handler(p.loop.page)))...)
+	return inspect.Router(append(
+		endpoints,
+		get("/debug/rescheduler", "what each policy found last, and the plans", inspect.Handler(p.loop.page)),
+		get("/debug/rescheduler/removable", "nodes that the cluster could do without", inspect.Handler(p.loop.removablePage)),
+	)...)
 }
 
 // separation takes requests once the view of the cluster is complete.

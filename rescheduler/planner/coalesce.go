@@ -41,7 +41,8 @@ type Removal struct {
 	Refusal Refusal
 }
 
-// Removable says of each node whether it could be removed, if no other one were.
+// Removable says of each node whether it could be removed, if no other one were. When time is
+// up, the rest of the nodes is left out.
 func (p *Problem) Removable(among func(*cluster.Node) bool) []Removal {
 	s := newSearch(p)
 	var removals []Removal
@@ -49,6 +50,9 @@ func (p *Problem) Removable(among func(*cluster.Node) bool) []Removal {
 		at := p.Snapshot.Node(node)
 		if among != nil && !among(at) {
 			continue
+		}
+		if s.past() {
+			break
 		}
 		proven := s.solve(func() {
 			s.closed[node] = false // by an attempt before this one

@@ -42,7 +42,7 @@ func (w *world) figures() Figures {
 	}
 	for before := range w.snap.Nodes() {
 		node := w.node(before.Index)
-		if isEmpty(node) {
+		if IsEmpty(node) {
 			f.EmptyNodes++
 		}
 		offered, requested := &node.Allocatable, &node.Requested
@@ -60,7 +60,8 @@ func (w *world) figures() Figures {
 	return f
 }
 
-func isEmpty(node *cluster.Node) bool {
+// IsEmpty says that there is nothing on a node but pods that go with it.
+func IsEmpty(node *cluster.Node) bool {
 	for _, pod := range node.Pods {
 		if !isMirror(pod) && !isOfDaemonSet(pod) {
 			return false

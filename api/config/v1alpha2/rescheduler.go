@@ -39,6 +39,8 @@ type Rescheduler struct {
 	Separate SeparatePolicy `json:"separate"`
 	// Repair moves pods off nodes that would not take them any more.
 	Repair RepairPolicy `json:"repair"`
+	// ScaleDown is what is done about nodes that the cluster could do without.
+	ScaleDown ScaleDown `json:"scaleDown"`
 	// Evictable says which pods may be moved.
 	Evictable Evictable `json:"evictable"`
 	// Budgets bound the disruption, besides PodDisruptionBudgets.
@@ -59,7 +61,20 @@ type CoalescePolicy struct {
 	Enabled bool `json:"enabled"`
 	// MaxNodes is how many nodes a plan empties at most. Defaults to 1.
 	MaxNodes int32 `json:"maxNodes"`
+	// Mark is how the nodes are marked that a plan empties, before its first eviction: None
+	// (default), Annotate, or Cordon, which annotates them, too.
+	Mark NodeMark `json:"mark"`
 }
+
+// NodeMark is how a node is marked that is being emptied.
+type NodeMark string
+
+// The marks.
+const (
+	MarkNone     NodeMark = "None"
+	MarkAnnotate NodeMark = "Annotate"
+	MarkCordon   NodeMark = "Cordon"
+)
 
 // ScaleUp is what is done about pods for which moving others was shown not to make room, besides
 // to say so of them. It needs makeRoom.
@@ -75,6 +90,12 @@ type ProvisioningRequest struct {
 	Enabled bool `json:"enabled"`
 	// ClassName is the provisioning class. Defaults to check-capacity.autoscaling.x-k8s.io.
 	ClassName string `json:"className"`
+}
+
+// ScaleDown is what is done about nodes that the cluster could do without.
+type ScaleDown struct {
+	// Annotate has each say so in an annotation. Defaults to false.
+	Annotate bool `json:"annotate"`
 }
 
 // Evictable says which pods may be moved. Never moved are static pods, pods of DaemonSets,
@@ -166,7 +187,7 @@ func baseRescheduler() Rescheduler {
 		Interval: seconds(30), PlanTTL: metav1.Duration{Duration: 10 * time.Minute}, PlanTime: seconds(5),
 		ReplacementTimeout: metav1.Duration{Duration: 2 * time.Minute},
 		MakeRoom:           MakeRoomPolicy{Enabled: true, PendingFor: metav1.Duration{Duration: time.Minute}},
-		Coalesce:           CoalescePolicy{MaxNodes: 1},
+		Coalesce:           CoalescePolicy{MaxNodes: 1, Mark: MarkNone},
 		Relieve:            baseRelieve(),
 		Respread:           baseRespread(),
 		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "check-capacity.autoscaling.x-k8s.io"}},

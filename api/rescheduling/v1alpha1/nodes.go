@@ -1,0 +1,16 @@
+package v1alpha1
+
+// Annotations of nodes.
+const (
+	// AnnotationEmptying names the plan that empties the node, while it is carried out.
+	AnnotationEmptying = Group + "/emptying"
+	// AnnotationEmptied names the plan that has emptied the node, as long as it is empty.
+	AnnotationEmptied = Group + "/emptied"
+	// AnnotationCordoned is "true" when the node was cordoned for one of the two.
+	AnnotationCordoned = Group + "/cordoned"
+	// AnnotationRemovable is "true" when the cluster could do without the node, if it kept all
+	// others.
+	AnnotationRemovable = Group + "/removable"
+	// AnnotationRemovableSteps is how many pods would have to move for that.
+	AnnotationRemovableSteps = Group + "/removable-steps"
+)

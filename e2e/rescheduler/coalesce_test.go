@@ -1,0 +1,74 @@
+package rescheduler
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/muster"
+)
+
+func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
+	l := newLab(t, v1alpha1.Approve, muster.Scheduler)
+	l.configure(map[string]any{
+		"coalesce":  map[string]any{"enabled": true, "mark": "Cordon"},
+		"scaleDown": map[string]any{"annotate": true},
+	})
+	l.createPod("stays", "0") // without, n2 would be the empty node to leave alone
+	l.eventually("stays runs", func() error { return isOn(l.pod("stays"), "n2") })
+	l.reschedule()
+	plan := l.awaitPlan(v1alpha1.Pending, "")
+	if len(plan.Spec.Empties) != 1 || plan.Spec.Empties[0] != "n1" {
+		t.Fatalf("the plan is %+v", plan.Spec)
+	}
+	l.eventually("n1 says that it is removable", func() error {
+		return l.isMarked("n1", false, map[string]string{v1alpha1.AnnotationRemovable: "true", v1alpha1.AnnotationRemovableSteps: "1"})
+	})
+
+	// While the plan waits for a budget it is deleted, and nobody is there to see it.
+	l.forbidEvictions()
+	l.approve(plan)
+	l.eventually("n1 is cordoned", func() error {
+		return l.isMarked("n1", true, map[string]string{v1alpha1.AnnotationEmptying: plan.Name, v1alpha1.AnnotationCordoned: "true"})
+	})
+	l.rescheduler.Crash()
+	l.must(l.dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(t.Context(), plan.Name, metav1.DeleteOptions{}))
+	l.must(l.rescheduler.Restart(t.Context(), l.listen))
+	l.eventually("n1 is open again", func() error { return l.isMarked("n1", false, nil) })
+
+	l.allowEvictions()
+	again := l.awaitPlan(v1alpha1.Pending, "")
+	l.approve(again)
+	l.awaitPlan(v1alpha1.Succeeded, "all pods have moved")
+	l.must(isOn(l.small(), "n2"))
+	l.eventually("n1 says that it is empty", func() error {
+		return l.isMarked("n1", true, map[string]string{
+			v1alpha1.AnnotationEmptied: again.Name, v1alpha1.AnnotationCordoned: "true",
+			v1alpha1.AnnotationRemovable: "true", v1alpha1.AnnotationRemovableSteps: "0",
+		})
+	})
+}
+
+// isMarked says why a node has other marks than these, nil when it has them.
+func (l *lab) isMarked(name string, cordoned bool, want map[string]string) error {
+	node, err := l.client.CoreV1().Nodes().Get(l.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	for _, mark := range []string{v1alpha1.AnnotationEmptying, v1alpha1.AnnotationEmptied, v1alpha1.AnnotationCordoned} {
+		if got := node.Annotations[mark]; got != want[mark] {
+			return fmt.Errorf("%s is %q, want %q", mark, got, want[mark])
+		}
+	}
+	for mark, value := range want {
+		if got := node.Annotations[mark]; got != value {
+			return fmt.Errorf("%s is %q, want %q", mark, got, value)
+		}
+	}
+	if node.Spec.Unschedulable != cordoned {
+		return fmt.Errorf("unschedulable is %t", node.Spec.Unschedulable)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package executor
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/rescheduler/planner"
+)
+
+// NodeChange is what changes of a node.
+type NodeChange struct {
+	// Annotations are set, or taken off if they are "".
+	Annotations map[string]string
+	// Unschedulable is set unless it is nil.
+	Unschedulable *bool
+}
+
+// mark marks the nodes that a plan empties, so that others leave them alone, and whoever removes
+// nodes knows. It must be done before anything is evicted.
+func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error {
+	if e.Mark != v1alpha2.MarkAnnotate && e.Mark != v1alpha2.MarkCordon {
+		return nil
+	}
+	snap := e.Cluster.Snapshot()
+	for _, name := range plan.Spec.Empties {
+		node := snap.NodeByName(name)
+		if node == nil || node.Annotations[v1alpha1.AnnotationEmptying] == plan.Name {
+			continue
+		}
+		change := NodeChange{Annotations: map[string]string{v1alpha1.AnnotationEmptying: plan.Name}}
+		if e.Mark == v1alpha2.MarkCordon && !node.Spec.Unschedulable {
+			change.Unschedulable, change.Annotations[v1alpha1.AnnotationCordoned] = new(true), "true"
+		}
+		if err := e.Client.PatchNode(ctx, node.Node, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tidy makes the marks of nodes true, whoever made them: a plan that has succeeded has emptied its
+// nodes, what one did that failed or is gone is undone, and a node on which there is something is
+// not empty any more.
+func (e *Executor) tidy(ctx context.Context) {
+	if e.Clock.Now().Before(e.rest) {
+		return
+	}
+	plans := map[string]*v1alpha1.ReschedulingPlan{}
+	for _, plan := range e.Holes.Plans() {
+		plans[plan.Name] = plan
+	}
+	for node := range e.Cluster.Snapshot().Nodes() {
+		change, untrue := correction(node, plans)
+		if !untrue {
+			continue
+		}
+		if err := e.Client.PatchNode(ctx, node.Node, change); err != nil {
+			e.Logger.Warn("cannot correct the marks of a node", "node", node.Name, "err", err)
+			e.rest = e.Clock.Now().Add(maxPause)
+			return
+		}
+	}
+}
+
+// correction is what has to change of the marks of a node.
+func correction(node *cluster.Node, plans map[string]*v1alpha1.ReschedulingPlan) (change NodeChange, untrue bool) {
+	if name := node.Annotations[v1alpha1.AnnotationEmptying]; name != "" {
+		switch plan := plans[name]; {
+		case plan != nil && !plan.Ended():
+			return NodeChange{}, false
+		case plan != nil && plan.Status.Phase == v1alpha1.Succeeded:
+			return NodeChange{Annotations: map[string]string{v1alpha1.AnnotationEmptying: "", v1alpha1.AnnotationEmptied: name}}, true
+		}
+		change.Annotations = map[string]string{v1alpha1.AnnotationEmptying: "", v1alpha1.AnnotationCordoned: ""}
+		if isOurCordon(node.Node) {
+			change.Unschedulable = new(false)
+		}
+		return change, true
+	}
+	if node.Annotations[v1alpha1.AnnotationEmptied] != "" && !planner.IsEmpty(node) {
+		return NodeChange{Annotations: map[string]string{v1alpha1.AnnotationEmptied: "", v1alpha1.AnnotationCordoned: ""}}, true
+	}
+	return NodeChange{}, false
+}
+
+// isOurCordon says that a node is cordoned, and that it was a plan that did so.
+func isOurCordon(node *corev1.Node) bool {
+	return node.Spec.Unschedulable && node.Annotations[v1alpha1.AnnotationCordoned] == "true"
+}

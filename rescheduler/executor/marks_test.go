@@ -1,0 +1,122 @@
+package executor
+
+import (
+	"errors"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+)
+
+// newCoalescing is a world whose plan empties n1, for nobody.
+func newCoalescing(t *testing.T, mark v1alpha2.NodeMark) *world {
+	t.Helper()
+	w := newWorld(t, v1alpha1.Auto)
+	w.options.Mark = mark
+	w.restart()
+	w.stored.Spec.Policy, w.stored.Spec.Beneficiaries, w.stored.Spec.Empties = v1alpha1.Coalesce, nil, []string{"n1"}
+	w.holes.Set(w.stored)
+	return w
+}
+
+// marks are those of n1, "cordoned" when it is.
+func (w *world) marks() map[string]string {
+	node := w.cluster.Snapshot().NodeByName("n1")
+	all := map[string]string{}
+	maps.Copy(all, node.Annotations)
+	if node.Spec.Unschedulable {
+		all["unschedulable"] = "true"
+	}
+	return all
+}
+
+func (w *world) wantMarks(want map[string]string) {
+	w.Helper()
+	if diff := cmp.Diff(want, w.marks()); diff != "" {
+		w.Errorf("marks (-want +got):\n%s", diff)
+	}
+}
+
+const (
+	emptying      = v1alpha1.AnnotationEmptying
+	emptied       = v1alpha1.AnnotationEmptied
+	cordoned      = v1alpha1.AnnotationCordoned
+	unschedulable = "unschedulable"
+)
+
+func TestANodeIsMarkedBeforeItIsEmptied(t *testing.T) {
+	for mark, want := range map[v1alpha2.NodeMark][2]map[string]string{
+		v1alpha2.MarkNone:     {{}, {}},
+		v1alpha2.MarkAnnotate: {{emptying: "p"}, {emptied: "p"}},
+		v1alpha2.MarkCordon:   {{emptying: "p", cordoned: "true", unschedulable: "true"}, {emptied: "p", cordoned: "true", unschedulable: "true"}},
+	} {
+		t.Run(string(mark), func(t *testing.T) {
+			w := newCoalescing(t, mark)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+			w.wantMarks(want[0])
+			w.restart()
+			w.gone("small-1")
+			w.set(w.small("small-2", "n2"))
+			w.want(v1alpha1.Succeeded, v1alpha1.StepMoved, "")
+			w.wantMarks(want[1])
+			// Something comes to it, as it is needed after all.
+			returned := w.small("small-3", "n1")
+			w.set(returned)
+			w.advance()
+			want := map[string]string{}
+			if mark == v1alpha2.MarkCordon {
+				want[unschedulable] = "true" // that is for whoever put it there
+			}
+			w.wantMarks(want)
+		})
+	}
+}
+
+func TestNothingIsEvictedFromANodeThatCannotBeMarked(t *testing.T) {
+	w := newCoalescing(t, v1alpha2.MarkCordon)
+	w.unmarked = errors.New("no")
+	w.want(v1alpha1.Approved, v1alpha1.StepWaiting, "waits: cannot mark the nodes that become empty: no")
+	w.unmarked = nil
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+}
+
+func TestTheMarksOfAPlanThatDidNotSucceedAreTakenOff(t *testing.T) {
+	for name, end := range map[string]func(*world){
+		"it fails":      func(w *world) { w.gone("small-1"); w.set(w.small("small-2", "n1")) },
+		"it expires":    func(w *world) { w.clock.Step(time.Hour) },
+		"it is deleted": func(w *world) { w.holes.Delete("p") },
+		"it ended while no process was there": func(w *world) {
+			ended := w.stored.DeepCopy()
+			ended.Status.Phase = v1alpha1.Failed
+			w.restart()
+			w.holes.Set(ended)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newCoalescing(t, v1alpha2.MarkCordon)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+			w.wantMarks(map[string]string{emptying: "p", cordoned: "true", unschedulable: "true"})
+			end(w)
+			for range 3 {
+				w.executor.Advance(t.Context())
+			}
+			w.wantMarks(map[string]string{})
+		})
+	}
+}
+
+func TestANodeThatSomebodyElseHasCordonedStaysCordoned(t *testing.T) {
+	w := newCoalescing(t, v1alpha2.MarkCordon)
+	node := w.cluster.Snapshot().NodeByName("n1").DeepCopy()
+	node.Spec.Unschedulable = true
+	w.set(node)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+	w.wantMarks(map[string]string{emptying: "p", unschedulable: "true"})
+	w.holes.Delete("p")
+	w.executor.Advance(t.Context())
+	w.wantMarks(map[string]string{unschedulable: "true"})
+}
