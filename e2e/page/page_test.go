@@ -202,6 +202,10 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	b.eventually("the map is a table as well", `document.querySelectorAll('#heat-table tbody tr').length === 12`)
 	b.run(chromedp.Focus(`#heat li[tabindex="0"]`), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.End))
 	b.eventually("the keyboard walks through the nodes", `document.activeElement.textContent.startsWith('worker-12') && document.querySelector('#node h3').textContent === 'worker-12'`)
+	b.eventually("a bar is as long as its share, and empty where nothing was measured", `[...document.querySelectorAll('#node .bar')].every((bar) => {
+		const share = parseInt(bar.nextSibling.textContent) || 0;
+		return Math.abs(100 * bar.firstChild.offsetWidth / bar.offsetWidth - share) < 2;
+	})`)
 
 	l.createNode("worker-13")
 	l.createPod("late", "3500m", func(*corev1.Pod) {})

@@ -23,9 +23,9 @@ export function table(caption, heads, rows) {
       element(i === 0 ? 'th' : 'td', { scope: i === 0 && 'row', class: number[i] && 'number' }, cell))))));
 }
 
-// bar is a share of a whole, drawn.
+// bar is a share of a whole, drawn: nothing where it is not known.
 export function bar(share, level) {
   const fill = element('span', { class: 'fill', 'data-level': level });
-  fill.style.width = `${Math.min(100, 100 * share)}%`;
+  fill.style.width = `${Number.isFinite(share) ? Math.min(100, 100 * share) : 0}%`;
   return element('span', { class: 'bar', 'aria-hidden': 'true' }, fill);
 }
