@@ -1,5 +1,6 @@
 // Command controlplane starts a real Kubernetes control plane with KWOK nodes' machinery
-// on 127.0.0.1, says how to use it, and stops it on Ctrl-C.
+// on 127.0.0.1, says how to use it, and stops it on Ctrl-C. CONTROLPLANE_DIR says where the files
+// are by which it is used, see package playground.
 package main
 
 import (
@@ -9,7 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/playground"
 )
 
 func main() {
@@ -22,31 +23,9 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	cp, err := controlplane.Start(ctx, controlplane.Options{Progress: os.Stderr})
+	options, err := playground.OptionsFromEnv(ctx, os.Getenv, os.Stdout)
 	if err != nil {
 		return err
 	}
-	defer cp.Stop()
-	if err := cp.StartKWOK(ctx); err != nil {
-		return err
-	}
-	if err := cp.StartScheduler(ctx, controlplane.SchedulerOptions{}); err != nil {
-		return err
-	}
-	fmt.Printf(`
-export KUBECONFIG=%s
-alias kubectl=%s
-
-Nodes become ready and pods run as soon as they are created; a pod annotated
-%s=30s succeeds after that time.
-Logs and certificates: %s
-Ctrl-C stops everything.
-`, cp.Kubeconfig(), cp.Kubectl(), controlplane.RunsForAnnotation, cp.Dir())
-
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-cp.Failed():
-		return err
-	}
+	return playground.Run(ctx, options)
 }
