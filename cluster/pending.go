@@ -34,6 +34,13 @@ func (c *Cluster) FollowPending(follow func(PodEvent)) (stop func()) {
 	return c.followers.add(&c.mu, follow)
 }
 
+// Pending are all pods without a node, those that are held back included, by name.
+func (c *Cluster) Pending() []*Pod {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.SortedFunc(maps.Values(c.pending), byName)
+}
+
 func byName(a, b *Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -63,16 +63,33 @@ func (m *Manager) About(name types.NamespacedName) []Details {
 		}
 		about := Details{Summary: m.summary(g)}
 		for _, p := range g.members {
-			stage := p.stage.String()
-			if p.stage == pending && p.gated() {
-				stage = "gated"
-			}
-			about.Members = append(about.Members, Member{p.pod.Name, stage, p.place, m.clock.Since(p.since)})
+			about.Members = append(about.Members, m.about(p))
 		}
 		slices.SortFunc(about.Members, func(a, b Member) int { return strings.Compare(a.Pod, b.Pod) })
 		all = append(all, about)
 	}
 	return all
+}
+
+// Member is how far a pod is as a member of a gang, and how far that is. It says false for a pod
+// that is of none.
+func (m *Manager) Member(uid types.UID) (Summary, Member, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	g := m.groupOf[uid]
+	if g == nil || g.members[uid] == nil {
+		return Summary{}, Member{}, false
+	}
+	return m.summary(g), m.about(g.members[uid]), true
+}
+
+func (m *Manager) about(p *member) Member {
+	stage := p.stage.String()
+	if p.stage == pending && p.gated() {
+		stage = "gated"
+	}
+	return Member{p.pod.Name, stage, p.place, m.clock.Since(p.since)}
 }
 
 func (m *Manager) summary(g *group) Summary {

@@ -53,6 +53,16 @@ func handler(answer func(*http.Request) (Answer, error), offered ...Format) http
 	}))
 }
 
+// Print writes an answer as a command does: JSON is indented.
+func Print(w io.Writer, told Answer, format Format) error {
+	if format == JSON {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(told)
+	}
+	return format.write(w, told)
+}
+
 // send writes a body, unless the client has it.
 func send(w http.ResponseWriter, r *http.Request, format Format, body []byte) {
 	hash := fnv.New128a()

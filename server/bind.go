@@ -41,7 +41,7 @@ func (e *Extender) bind(c *call) error {
 			c.outcome = outcomeCanceled
 		}
 		result.Error = err.Error()
-		e.log.Warn("bind failed", "pod", args.PodNamespace+"/"+args.PodName, "node", args.Node, "error", err)
+		e.log.Warn("bind failed", "pod", args.PodNamespace+"/"+args.PodName, "profile", c.profile, "node", args.Node, "err", err)
 	}
 	return e.encode(c, result)
 }

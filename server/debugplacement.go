@@ -9,6 +9,7 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/server/remote"
 )
 
 // placementPage is what is placed ahead of calls.
@@ -20,21 +21,12 @@ type placementPage struct {
 	Ended  map[nomination.Outcome]int `json:"ended"`
 	// InFlight are the nominations that have not ended, the oldest first; Missed the last that came
 	// to nothing, the newest first.
-	InFlight []nominationRow `json:"inFlight"`
-	Missed   []missedRow     `json:"missed"`
+	InFlight []remote.Nomination `json:"inFlight"`
+	Missed   []missedRow         `json:"missed"`
 }
 
-// nominationRow is a pod that is placed ahead of calls.
-type nominationRow struct {
-	Pod        string  `json:"pod"`
-	Node       string  `json:"node,omitempty"`
-	Stage      string  `json:"stage"`
-	AgeSeconds float64 `json:"ageSeconds"` // of the stage
-	Attempt    int     `json:"attempt"`
-}
-
-func newNominationRow(p *nomination.Pending) nominationRow {
-	return nominationRow{Pod: p.Pod, Node: p.Node, Stage: p.Stage, AgeSeconds: seconds(p.Age), Attempt: p.Attempt}
+func newNominationRow(p *nomination.Pending) remote.Nomination {
+	return remote.Nomination{Pod: p.Pod, Node: p.Node, Stage: p.Stage, AgeSeconds: seconds(p.Age), Attempt: p.Attempt}
 }
 
 type missedRow struct {
@@ -46,7 +38,7 @@ type missedRow struct {
 }
 
 // planned is how far a pod is that is placed ahead of calls, nil for others.
-func (s *Server) planned(pod *cluster.Pod) *nominationRow {
+func (s *Server) planned(pod *cluster.Pod) *remote.Nomination {
 	if s.extender.nominator == nil {
 		return nil
 	}
@@ -63,7 +55,7 @@ func (s *Server) debugPlacement(*http.Request) (inspect.Answer, error) {
 		return nil, inspect.Refuse(http.StatusNotFound, "placement: there is no API server")
 	}
 	report := s.extender.nominator.Report()
-	page := placementPage{Pausing: report.Pausing, Stages: report.Stages, Ended: report.Ended, InFlight: []nominationRow{}, Missed: []missedRow{}}
+	page := placementPage{Pausing: report.Pausing, Stages: report.Stages, Ended: report.Ended, InFlight: []remote.Nomination{}, Missed: []missedRow{}}
 	for _, p := range report.InFlight {
 		page.InFlight = append(page.InFlight, newNominationRow(&p))
 	}

@@ -17,72 +17,81 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/server/remote"
 )
 
 // explainPage is what the profile of a pod says of every node.
-type explainPage struct {
-	Pod        string          `json:"pod"`
-	Profile    string          `json:"profile"`
-	Generation uint64          `json:"generation"`
-	Fitting    int             `json:"fitting"`
-	Nomination *nominationRow  `json:"nomination,omitempty"`
-	Nodes      []explainedNode `json:"nodes"` // the best first
-}
-
-type explainedNode struct {
-	Node    string             `json:"node"`
-	Fits    bool               `json:"fits"`
-	Total   int64              `json:"total"`
-	Scores  []explainedScore   `json:"scores,omitempty"`
-	Against []explainedAgainst `json:"against,omitempty"`
-}
-
-type explainedScore struct {
-	Name   string `json:"name"`
-	Score  int64  `json:"score"` // 0 to 100
-	Weight int64  `json:"weight"`
-}
-
-type explainedAgainst struct {
-	Predicate string `json:"predicate"`
-	Reason    string `json:"reason"`
-}
+type explainPage struct{ *remote.Explanation }
 
 // debugExplain says for a pod what its profile says of every node. The pod is one of
 // the cluster, as in ?pod=namespace/name, or one that is posted as YAML or JSON.
 func (s *Server) debugExplain(r *http.Request) (inspect.Answer, error) {
+	if s.readiness.synced != nil && !s.readiness.synced() {
+		return nil, inspect.Refuse(http.StatusServiceUnavailable, "%v", errNotSynced)
+	}
 	pod, err := s.podToExplain(r)
 	if err != nil {
 		return nil, err
 	}
+	told := s.stateOf(pod)
 	store, err := s.extender.store(pod.Spec.SchedulerName)
 	if err != nil {
-		return nil, inspect.Refuse(http.StatusUnprocessableEntity, "%v", err)
+		if r.Method == http.MethodPost {
+			return nil, inspect.Refuse(http.StatusUnprocessableEntity, "%v", err)
+		}
+		told.NoProfile = err.Error()
+		return explainPage{told}, nil
 	}
 	snap := s.cluster.Snapshot()
-	page := explainPage{
-		Pod: pod.Namespace + "/" + pod.Name, Profile: store.Profile.Name, Generation: snap.Generation,
-		Nomination: s.planned(pod), Nodes: []explainedNode{},
-	}
+	told.Profile, told.Generation = store.Profile.Name, snap.Generation
 	for _, e := range store.Profile.Explain(pod, snap) {
-		page.Nodes = append(page.Nodes, newExplainedNode(&e))
+		told.Nodes = append(told.Nodes, newExplainedNode(&e))
 		if len(e.Against) == 0 {
-			page.Fitting++
+			told.Fitting++
 		}
 	}
-	slices.SortStableFunc(page.Nodes, func(a, b explainedNode) int {
+	slices.SortStableFunc(told.Nodes, func(a, b remote.Node) int {
 		return cmp.Or(cmp.Compare(len(a.Against), len(b.Against)), cmp.Compare(b.Total, a.Total))
 	})
-	return page, nil
+	return explainPage{told}, nil
 }
 
-func newExplainedNode(e *predicates.Explanation) explainedNode {
-	node := explainedNode{Node: e.Node.Name, Fits: len(e.Against) == 0, Total: e.Total}
+// stateOf is where a pod is, and what it waits for.
+func (s *Server) stateOf(pod *cluster.Pod) *remote.Explanation {
+	told := &remote.Explanation{
+		Pod: pod.Namespace + "/" + pod.Name, Bound: pod.Spec.NodeName, Nomination: s.planned(pod), Gang: s.membership(pod), Nodes: []remote.Node{},
+	}
+	for _, gate := range pod.Spec.SchedulingGates {
+		told.Gates = append(told.Gates, gate.Name)
+	}
+	if told.Bound == "" && pod.UID != "" {
+		told.Counts = s.cluster.PlaceOf(pod.UID)
+	}
+	if err := s.readiness.serving(); err != nil {
+		told.Standby = err.Error()
+	}
+	return told
+}
+
+// membership is a pod as a member of a gang, nil for one that is of none.
+func (s *Server) membership(pod *cluster.Pod) *remote.Membership {
+	if s.extender.gangs == nil {
+		return nil
+	}
+	of, m, found := s.extender.gangs.Member(pod.UID)
+	if !found {
+		return nil
+	}
+	return &remote.Membership{Gang: of.Name, Stage: m.Stage, Node: m.Node, Why: of.Why}
+}
+
+func newExplainedNode(e *predicates.Explanation) remote.Node {
+	node := remote.Node{Node: e.Node.Name, Fits: len(e.Against) == 0, Total: e.Total}
 	for _, part := range e.Scores {
-		node.Scores = append(node.Scores, explainedScore{part.Name, part.Score, part.Weight})
+		node.Scores = append(node.Scores, remote.Score{Name: part.Name, Score: part.Score, Weight: part.Weight})
 	}
 	for _, objection := range e.Against {
-		node.Against = append(node.Against, explainedAgainst{objection.Predicate, objection.Reason})
+		node.Against = append(node.Against, remote.Objection{Predicate: objection.Predicate, Reason: objection.Reason})
 	}
 	return node
 }
@@ -146,34 +155,15 @@ func (s *Server) postedPod(body []byte) (*cluster.Pod, error) {
 // Text implements [inspect.Answer].
 func (p explainPage) Text(t *inspect.Table) {
 	nomination := ""
+	if p.NoProfile != "" {
+		t.Title("pod %s: %s", p.Pod, p.NoProfile)
+		return
+	}
 	if n := p.Nomination; n != nil {
 		nomination = fmt.Sprintf("; nomination: %s for %v, node %s, attempt %d", n.Stage, duration(n.AgeSeconds), cmp.Or(n.Node, "-"), n.Attempt)
 	}
 	t.Title("pod %s, profile %s, generation %d: %d of %d nodes fit%s", p.Pod, p.Profile, p.Generation, p.Fitting, len(p.Nodes), nomination)
-	header, unscored := []any{"NODE", "FITS", "TOTAL"}, []any{"-"}
-	if len(p.Nodes) > 0 {
-		for _, part := range p.Nodes[0].Scores {
-			header, unscored = append(header, fmt.Sprintf("%s×%d", part.Name, part.Weight)), append(unscored, "-")
-		}
-	}
-	t.Row(append(header, "AGAINST")...)
-	for i := range p.Nodes {
-		node := &p.Nodes[i]
-		cells := []any{node.Node, node.Fits}
-		if node.Fits {
-			cells = append(cells, node.Total)
-			for _, part := range node.Scores {
-				cells = append(cells, part.Score)
-			}
-		} else {
-			cells = append(cells, unscored...)
-		}
-		var against []string
-		for _, objection := range node.Against {
-			against = append(against, objection.Predicate+": "+objection.Reason)
-		}
-		t.Row(append(cells, strings.Join(against, "; "))...)
-	}
+	p.Table(t, p.Nodes)
 }
 
 // matrixPage is what each plugin declares to read: the invalidation matrix.

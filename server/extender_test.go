@@ -23,9 +23,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/inspect"
 )
 
 // bench is an extender over a cluster of the test's own, served over HTTP.
@@ -93,6 +95,9 @@ func newBench(t *testing.T, o benchOptions) *bench {
 	extender := newExtender(log, c, o.client, time.Minute, stores.profiles)
 	extender.pick = func(int) int { return 1 } // the first of equals
 	s := &Server{log: log, config: config, registry: registry, cluster: c, stores: stores, extender: extender}
+	s.process = &inspect.Process{Name: "muster", Clock: clock.RealClock{}}
+	s.readiness.complete.Store(true)
+	s.readiness.leading.Store(true)
 	s.verbs = newVerbs(log, registry, o.traces, o.maxBody, time.Minute, o.ready)
 	handler, _ := s.handlers()
 	web := httptest.NewServer(handler)

@@ -87,7 +87,7 @@ func (s *Server) runAhead(ctx context.Context, run func(context.Context)) error 
 func (s *Server) publishGangs(ctx context.Context) {
 	err := s.extender.gangs.Publish(ctx, gang.Clients{Core: s.client, Dynamic: s.dynamic})
 	if err != nil {
-		s.log.Warn("the status of PodGroups is not written", "error", err)
+		s.log.Warn("the status of PodGroups is not written", "err", err)
 	}
 }
 

@@ -144,7 +144,7 @@ func (r *reloader) refuse(err error, content []byte) {
 		refused.Errors = []string{err.Error()}
 	}
 	for _, e := range refused.Errors {
-		r.log.Error("changed configuration refused, the one before stays in force", "file", r.file.Path, "error", e)
+		r.log.Error("changed configuration refused, the one before stays in force", "file", r.file.Path, "err", e)
 	}
 	r.metrics.reloads.WithLabelValues(reloadRefused).Inc()
 	r.metrics.refused.Set(1)

@@ -71,8 +71,11 @@ func (s *Server) pages() []inspect.Endpoint {
 	}
 	explain := debug("/debug/explain", "the same for a pod that is posted as YAML", s.debugExplain)
 	explain.Method = http.MethodPost
-	pages := append(page.Endpoints(),
+	pages := append(page.Endpoints(), s.process.Endpoints("/readyz", "/metrics", "/configz", "/version", "/debug/")...)
+	pages = append(pages,
 		get("/configz", "the configuration in force, and what of its file is refused", s.configz),
+		debug("/debug/status", "how muster fares, in short: what 'muster status' asks for", s.debugStatus),
+		debug("/debug/pending", "pods that have no node", s.debugPending),
 		debug("/debug/nodes", "every node: what it offers, what is requested, what is used", s.debugNodes),
 		debug("/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain),
 		explain,
@@ -124,7 +127,7 @@ func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
 	for _, setting := range info.Settings {
 		settings[setting.Key] = setting.Value
 	}
-	s.writeJSON(w, map[string]any{"version": s.versionName, "goVersion": info.GoVersion, "settings": settings})
+	s.writeJSON(w, map[string]any{"version": s.process.Version, "goVersion": info.GoVersion, "settings": settings})
 }
 
 func (s *Server) writeJSON(w http.ResponseWriter, value any) {

@@ -24,6 +24,7 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/finished"
 	"muster.dev/muster/gang/record"
+	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/placement/requeue"
@@ -44,38 +45,40 @@ type Options struct {
 	Stdin         io.Reader
 	// Version is what /version reports.
 	Version string
+	// Flags of the command line by name, which /flagz shows.
+	Flags map[string]string
 	// Logger is required.
 	Logger *slog.Logger
 }
 
 // Server is one muster process.
 type Server struct {
-	log         *slog.Logger
-	config      *v1alpha2.MusterConfiguration
-	versionName string
-	registry    *prometheus.Registry
-	cluster     *cluster.Cluster
-	client      kubernetes.Interface // nil without an API server
-	dynamic     dynamic.Interface    // as client
-	metadata    metadata.Interface   // as client
-	watcher     *cluster.Watcher     // nil without an API server
-	finished    *finished.Pods       // as watcher
-	holes       *holes.Keeper        // as watcher
-	stores      *stores
-	reloader    *reloader
-	extender    *Extender
-	writer      *nomination.Writer // of what is placed ahead of calls; nil without an API server
-	requeuer    *requeue.Requeuer  // as writer
-	load        load
-	traces      tracing.TracerProvider // nil when tracing is off
-	verbs       *verbs
-	gates       *gates
-	readiness   readiness
-	led         chan struct{} // closed when this process leads
-	epoch       record.Epoch  // once it leads, by leader election
-	listener    net.Listener
-	http        *http.Server
-	sides       []*side // what listens beside it
+	log       *slog.Logger
+	config    *v1alpha2.MusterConfiguration
+	process   *inspect.Process
+	registry  *prometheus.Registry
+	cluster   *cluster.Cluster
+	client    kubernetes.Interface // nil without an API server
+	dynamic   dynamic.Interface    // as client
+	metadata  metadata.Interface   // as client
+	watcher   *cluster.Watcher     // nil without an API server
+	finished  *finished.Pods       // as watcher
+	holes     *holes.Keeper        // as watcher
+	stores    *stores
+	reloader  *reloader
+	extender  *Extender
+	writer    *nomination.Writer // of what is placed ahead of calls; nil without an API server
+	requeuer  *requeue.Requeuer  // as writer
+	load      load
+	traces    tracing.TracerProvider // nil when tracing is off
+	verbs     *verbs
+	gates     *gates
+	readiness readiness
+	led       chan struct{} // closed when this process leads
+	epoch     record.Epoch  // once it leads, by leader election
+	listener  net.Listener
+	http      *http.Server
+	sides     []*side // what listens beside it
 }
 
 // Run serves until the context ends, and then stops in good order.
@@ -89,7 +92,8 @@ func Run(ctx context.Context, o Options) error {
 
 // New builds a server and opens its port. Run must follow, as it closes it.
 func New(o Options) (*Server, error) {
-	s := &Server{log: o.Logger, config: o.Config, versionName: o.Version, registry: prometheus.NewRegistry()}
+	s := &Server{log: o.Logger, config: o.Config, registry: prometheus.NewRegistry()}
+	s.process = &inspect.Process{Name: "muster", Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags}
 	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.cluster = cluster.New(cluster.Options{Logger: o.Logger, Registerer: s.registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
 
@@ -228,12 +232,12 @@ func (s *Server) drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Timeouts.Shutdown.Duration)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
-		s.log.Warn("calls in flight were cut off", "error", err)
+		s.log.Warn("calls in flight were cut off", "err", err)
 		_ = s.http.Close() // nothing is left to be done about it
 	}
 	if s.traces != nil {
 		if err := s.traces.Shutdown(ctx); err != nil {
-			s.log.Warn("the last traces are lost", "error", err)
+			s.log.Warn("the last traces are lost", "err", err)
 		}
 	}
 }

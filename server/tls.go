@@ -67,7 +67,7 @@ func (c *certificates) current(now time.Time) *tls.Config {
 	c.seen = versions
 	config, err := c.load()
 	if err != nil {
-		c.log.Error("changed certificate not loaded, the old one serves on", "error", err)
+		c.log.Error("changed certificate not loaded, the old one serves on", "err", err)
 		return c.config
 	}
 	c.log.Info("certificate reloaded", "certFile", c.files.CertFile)

@@ -36,7 +36,7 @@ func newTraces(log *slog.Logger, c v1alpha2.Tracing, version string) (tracing.Tr
 		return nil, fmt.Errorf("tracing.endpoint: %w", err)
 	}
 	// OpenTelemetry has one place for what goes wrong behind its back, as sending.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces are lost", "endpoint", c.Endpoint, "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces are lost", "endpoint", c.Endpoint, "err", err) }))
 	return provider, nil
 }
 

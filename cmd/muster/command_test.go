@@ -106,12 +106,26 @@ func TestCommands(t *testing.T) {
 		{golden: "gate-policy", args: "gate-policy"},
 		{golden: "gate-policy-of-several-profiles", args: "gate-policy --config testdata/gates.yaml"},
 		{golden: "gate-policy-bad-config", args: "gate-policy --config testdata/bad.yaml"},
+		{golden: "explain-help", args: "explain pod --help"},
+		{golden: "explain-no-pod", args: "explain pod"},
+		{golden: "explain-bad-pod", args: "explain pod default/"},
+		{golden: "explain-two-namespaces", args: "explain pod default/p -n other"},
+		{golden: "explain-bad-output", args: "explain pod p -o wide"},
+		{golden: "explain-bad-server", args: "explain pod p --server 127.0.0.1:8888"},
+		{golden: "explain-absent-authority", args: "explain pod p --certificate-authority testdata/absent.crt"},
+		{golden: "explain-certificate-without-key", args: "explain pod p --client-certificate testdata/absent.crt"},
+		{golden: "explain-nothing-listens", args: "explain pod p"},
+		{golden: "status-help", args: "status --help"},
+		{golden: "status-bad-rescheduler", args: "status --rescheduler 127.0.0.1:8889"},
+		{golden: "status-nothing-listens", args: "status --rescheduler http://127.0.0.1:1"},
+
 		{golden: "managed-policy", args: "managed-policy"},
 		{golden: "managed-policy-bad-config", args: "managed-policy --config testdata/bad.yaml"},
 	}
 	for _, test := range tests {
 		t.Run(test.golden, func(t *testing.T) {
 			t.Setenv("KUBERNETES_SERVICE_HOST", "")                      // so that a test in a pod is outside of a cluster, too
+			t.Setenv(serverVariable, "http://127.0.0.1:1")               // where nothing listens
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // none of these keeps running
 			defer cancel()
 			var stdout, stderr bytes.Buffer

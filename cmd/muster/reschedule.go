@@ -48,7 +48,9 @@ plans count on. Of several replicas one acts, by a Lease. It serves /livez, /rea
 				return fmt.Errorf("connect to the API server: %w", err)
 			}
 			klog.SetSlogLogger(logger)
-			return loop.Run(cmd.Context(), loop.Options{Config: config, RESTConfig: connection, Logger: logger})
+			return loop.Run(cmd.Context(), loop.Options{
+				Config: config, RESTConfig: connection, Logger: logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd),
+			})
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "", "configuration `FILE` (default: what 'muster config default' prints)")

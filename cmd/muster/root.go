@@ -55,7 +55,8 @@ scheduler asks it which nodes a pod fits (filter), which of them are best
 (prioritize), what to evict (preempt), and lets it bind the pod (bind).
 
 Two commands make a pair: one prints the configuration that tells kube-scheduler
-about muster, the other runs muster.`,
+about muster, the other runs muster. Two more, status and explain, ask a muster that
+runs.`,
 		Example: `  # Write a configuration for kube-scheduler, then run muster beside it.
   muster scheduler-config --kubeconfig ~/.kube/config > scheduler.yaml
   muster serve --kubeconfig ~/.kube/config
@@ -76,6 +77,8 @@ about muster, the other runs muster.`,
 		newSchedulerConfigCommand(),
 		newPlanCommand(),
 		newRescheduleCommand(),
+		newExplainCommand(),
+		newStatusCommand(),
 		newGatePolicyCommand(),
 		newManagedPolicyCommand(),
 		newVersionCommand(),

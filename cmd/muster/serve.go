@@ -98,6 +98,7 @@ func (f *serveFlags) options(cmd *cobra.Command, logger *slog.Logger) (server.Op
 		SnapshotFiles: f.snapshots,
 		Stdin:         cmd.InOrStdin(),
 		Version:       buildInfo().Main.Version,
+		Flags:         flagValues(cmd),
 	}
 	if len(f.snapshots) == 0 {
 		if options.RESTConfig, err = restConfig(config.ClientConnection); err != nil {

@@ -104,7 +104,7 @@ func (w *Writer[Key]) work(ctx context.Context) bool {
 	case apierrors.IsConflict(err): // the watch will show what somebody else wrote
 		w.queue.AddRateLimited(group)
 	default:
-		w.log.Warn("cannot write the status of a PodGroup", slog.Any("group", group), slog.Any("err", err))
+		w.log.Warn("cannot write the status of a PodGroup", slog.Any("gang", group), slog.Any("err", err))
 		w.queue.AddRateLimited(group)
 	}
 	return true

@@ -140,7 +140,7 @@ func (w *Writer) note(took time.Duration, err error) {
 	if w.health.note(took, err, w.limits.SlowWrite) && !w.health.pausing(now) {
 		w.health.until = now.Add(w.limits.Pause)
 		w.log.Warn("nominating nothing for a while: the API server is slow or refuses it",
-			"pause", w.limits.Pause, "took", took, "error", err)
+			"pause", w.limits.Pause, "took", took, "err", err)
 	}
 }
 

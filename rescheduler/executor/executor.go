@@ -227,7 +227,7 @@ func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, pha
 		delete(e.siblings, plan.Spec.Steps[i].Pod.UID)
 	}
 	delete(e.told, plan.UID)
-	e.Logger.Info("plan ended", "plan", plan.Name, "phase", phase, "why", why)
+	e.Logger.Info("plan ended", "plan", plan.Name, "phase", phase, "reason", why)
 }
 
 // set writes the phase and what the plan waits for, if that is something else than before.

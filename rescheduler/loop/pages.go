@@ -41,6 +41,7 @@ func (p *process) router(registry *prometheus.Registry) http.Handler {
 	if !p.config.Debug.Enabled {
 		return inspect.RouterWithoutIndex("debug.enabled is false", endpoints...)
 	}
+	endpoints = append(endpoints, p.about.Endpoints("/readyz", "/metrics", "/debug/")...)
 	return inspect.Router(append(
 		endpoints,
 		get("/debug/rescheduler", "what each policy found last, and the plans", inspect.Handler(p.loop.page)),
@@ -60,20 +61,21 @@ func (p *process) separation() http.Handler {
 	})
 }
 
-// page is the last looks, and the plans.
-type page struct {
+// Page is the last looks, and the plans: what /debug/rescheduler answers with.
+type Page struct {
 	Mode v1alpha1.Mode `json:"mode"`
 	// Evictions is how many there were in the last Per, of at most Limit; 0 is no limit.
 	Evictions  int         `json:"evictions"`
 	Limit      int         `json:"limit"`
 	PerSeconds float64     `json:"perSeconds"`
-	Policies   []policyRow `json:"policies"`
-	Plans      []planRow   `json:"plans"`
+	Policies   []PolicyRow `json:"policies"`
+	Plans      []PlanRow   `json:"plans"`
 	// Budgets is what is left of those with a bound.
 	Budgets []executor.Allowance `json:"budgets,omitempty"`
 }
 
-type policyRow struct {
+// PolicyRow is what a policy found last.
+type PolicyRow struct {
 	Policy  v1alpha1.Policy `json:"policy"`
 	Enabled bool            `json:"enabled"`
 	// The last look for something to plan; zero when there was none.
@@ -82,15 +84,17 @@ type policyRow struct {
 	What        string    `json:"what,omitempty"`
 	Plan        string    `json:"plan,omitempty"`
 	// Refused are whom the policy did not help, and what it left alone, of those that it looked at.
-	Refused []refusedRow `json:"refused,omitempty"`
+	Refused []RefusedRow `json:"refused,omitempty"`
 }
 
-type refusedRow struct {
+// RefusedRow is whom a policy did not help, or what it left alone.
+type RefusedRow struct {
 	Name string `json:"name"` // of a pod, a gang or a node
 	Why  string `json:"why"`
 }
 
-type planRow struct {
+// PlanRow is how far a plan is.
+type PlanRow struct {
 	Plan    string          `json:"plan"`
 	Policy  v1alpha1.Policy `json:"policy"`
 	Mode    v1alpha1.Mode   `json:"mode"`
@@ -101,7 +105,7 @@ type planRow struct {
 }
 
 func (l *loop) page(*http.Request) (inspect.Answer, error) {
-	p := page{Mode: l.config.Mode, Limit: l.limits.Rate.Evictions, PerSeconds: l.limits.Rate.Per.Seconds(), Plans: []planRow{}}
+	p := Page{Mode: l.config.Mode, Limit: l.limits.Rate.Evictions, PerSeconds: l.limits.Rate.Per.Seconds(), Plans: []PlanRow{}}
 	now, plans := l.clock.Now(), l.holes.Plans()
 	for _, eviction := range executor.Evictions(plans) {
 		if now.Sub(eviction.At) < l.limits.Rate.Per {
@@ -109,7 +113,7 @@ func (l *loop) page(*http.Request) (inspect.Answer, error) {
 		}
 	}
 	for _, plan := range plans {
-		p.Plans = append(p.Plans, planRow{
+		p.Plans = append(p.Plans, PlanRow{
 			Plan: plan.Name, Policy: plan.Spec.Policy, Mode: plan.Spec.Mode, Phase: plan.Status.Phase, Moved: plan.Status.Moved,
 			Expires: plan.Spec.Expires.UTC(), Message: plan.Status.Message,
 		})
@@ -119,12 +123,12 @@ func (l *loop) page(*http.Request) (inspect.Answer, error) {
 	defer l.mu.Unlock()
 	for _, policy := range l.policies {
 		last := l.runs[policy.Name]
-		row := policyRow{
+		row := PolicyRow{
 			Policy: policy.Name, Enabled: policy.Enabled,
 			Looked: last.At.UTC(), TookSeconds: last.Took.Round(time.Millisecond).Seconds(), What: last.What, Plan: last.Plan,
 		}
 		for _, refusal := range last.Refused {
-			row.Refused = append(row.Refused, refusedRow{refusal.Name, refusal.String()})
+			row.Refused = append(row.Refused, RefusedRow{refusal.Name, refusal.String()})
 		}
 		p.Policies = append(p.Policies, row)
 	}
@@ -132,7 +136,7 @@ func (l *loop) page(*http.Request) (inspect.Answer, error) {
 }
 
 // Text implements [inspect.Answer].
-func (p page) Text(t *inspect.Table) {
+func (p Page) Text(t *inspect.Table) {
 	per := time.Duration(p.PerSeconds * float64(time.Second))
 	t.Title("mode %s; %d evictions of %d in %s", p.Mode, p.Evictions, p.Limit, per)
 	t.Row("POLICY", "ENABLED", "LOOKED", "TOOK", "WHAT", "PLAN")
@@ -161,7 +165,7 @@ func (p page) Text(t *inspect.Table) {
 // maxRefused is how many of a policy people are shown.
 const maxRefused = 20
 
-func (p page) refused(t *inspect.Table) {
+func (p Page) refused(t *inspect.Table) {
 	none := true
 	for _, policy := range p.Policies {
 		for i, refused := range policy.Refused {

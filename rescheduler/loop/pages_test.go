@@ -12,12 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/inspect"
 )
 
 // asks has the process answer about a page.
 func (w *world) asks(config *v1alpha2.MusterConfiguration, path string) (int, string) {
 	answer := httptest.NewRecorder()
-	p := &process{config: config, loop: w.loop}
+	p := &process{config: config, loop: w.loop, about: &inspect.Process{Name: reporter, Clock: w.clock, Started: w.clock.Now()}}
 	p.router(prometheus.NewRegistry()).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
 	return answer.Code, answer.Body.String()
 }

@@ -31,6 +31,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
 	"muster.dev/muster/loadaware/usage"
@@ -41,11 +42,14 @@ import (
 	"muster.dev/muster/rescheduler/scaleup"
 )
 
-// Options of the process. All are required.
+// Options of the process. The first three are required.
 type Options struct {
 	Config     *v1alpha2.MusterConfiguration
 	RESTConfig *rest.Config
 	Logger     *slog.Logger
+	// Version and Flags of the command line are what /statusz and /flagz show.
+	Version string
+	Flags   map[string]string
 }
 
 // reporter is who writes events.
@@ -55,6 +59,7 @@ const reporter = "muster-rescheduler"
 type process struct {
 	log      *slog.Logger
 	config   *v1alpha2.MusterConfiguration
+	about    *inspect.Process
 	client   kubernetes.Interface
 	watcher  *cluster.Watcher
 	events   events.EventBroadcaster
@@ -98,6 +103,7 @@ func newProcess(o Options) (*process, error) {
 		return nil, err
 	}
 	p := &process{log: o.Logger, config: o.Config}
+	p.about = &inspect.Process{Name: reporter, Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags}
 	if p.client, err = kubernetes.NewForConfig(cluster.ClientConfig(o.RESTConfig)); err != nil {
 		return nil, fmt.Errorf("clientConnection: %w", err)
 	}

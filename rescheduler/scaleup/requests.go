@@ -172,7 +172,7 @@ func (r *Requests) create(ctx context.Context, s subject, pods []*cluster.Pod) e
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	r.log.Info("asked for nodes", "request", meta.Namespace+"/"+s.name, "class", r.class, "pods", len(pods))
+	r.log.Info("asked for nodes", "request", meta.Namespace+"/"+s.name, "requestClass", r.class, "pods", len(pods))
 	return nil
 }
 

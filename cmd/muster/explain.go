@@ -1,0 +1,134 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/inspect"
+)
+
+// exitFitsNowhere tells scripts of a pod that waits and has no node to go to.
+const exitFitsNowhere = 3
+
+func newExplainCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "explain",
+		Short:   "Ask a muster that runs where a pod is, or why it waits",
+		Long:    `explain asks a muster that runs, over HTTP, what it knows of something.`,
+		Example: `  muster explain pod default/web-1`,
+	}
+	cmd.AddCommand(newExplainPodCommand())
+	return group(cmd)
+}
+
+func newExplainPodCommand() *cobra.Command {
+	var flags remoteFlags
+	var namespace, output string
+	var everyNode bool
+	cmd := &cobra.Command{
+		Use:   "pod NAMESPACE/NAME",
+		Short: "Ask where a pod is, or why it waits, and what speaks for and against each node",
+		Long: `explain pod asks a muster that runs about a pod: where it is or why it waits, on how many
+nodes it fits, which predicates refuse the others, and which nodes are best for it.
+
+It is judged on the cluster as it is now, by the profile of its spec.schedulerName. What
+kube-scheduler's own plugins say is not part of it, unless the profile runs them.
+
+The exit status is 0 for a pod that is bound or fits on a node, 3 for one that waits and
+fits on none, 1 after a failure and 2 after a wrong command line.`,
+		Example: `  # In muster's own pod.
+  kubectl -n kube-system exec deployment/muster -- /muster explain pod default/web-1
+
+  # Through a forwarded port, with every node.
+  kubectl -n kube-system port-forward deployment/muster 8888 &
+  muster explain pod web-1 -n default --nodes`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef(cmd, "want one pod, as NAMESPACE/NAME, and not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			format, err := outputFormat(cmd, output)
+			if err != nil {
+				return err
+			}
+			in, name, err := podName(cmd, args[0], namespace)
+			if err != nil {
+				return err
+			}
+			client, err := flags.client(cmd)
+			if err != nil {
+				return err
+			}
+			explanation, err := client.Explain(cmd.Context(), in, name)
+			if err != nil {
+				return err
+			}
+			var answer inspect.Answer = explanation
+			if everyNode {
+				answer = explanation.Everything()
+			}
+			if err := inspect.Print(cmd.OutOrStdout(), answer, format); err != nil {
+				return err
+			}
+			if !explanation.Placed() {
+				return statusError(exitFitsNowhere)
+			}
+			return nil
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			client, err := flags.client(cmd)
+			if err != nil || len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			waiting, err := client.Waiting(cmd.Context())
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveError
+			}
+			return complete(waiting, namespace, begun), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	flags.register(cmd.Flags())
+	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "`NAMESPACE` of the pod, unless its name has it (default: "+metav1.NamespaceDefault+")")
+	cmd.Flags().BoolVar(&everyNode, "nodes", false, "show every node, and not only the best")
+	registerOutput(cmd.Flags(), &output)
+	return cmd
+}
+
+// complete are the pods that begun may become: of a namespace, if one is given, by name alone.
+func complete(pods []string, namespace, begun string) (names []string) {
+	for _, pod := range pods {
+		if namespace != "" {
+			name, found := strings.CutPrefix(pod, namespace+"/")
+			if !found {
+				continue
+			}
+			pod = name
+		}
+		if strings.HasPrefix(pod, begun) {
+			names = append(names, pod)
+		}
+	}
+	return names
+}
+
+// podName is what NAME or NAMESPACE/NAME and --namespace name together.
+func podName(cmd *cobra.Command, named, namespace string) (in, name string, err error) {
+	in, name, found := strings.Cut(named, "/")
+	if !found {
+		in, name = namespace, named
+		if in == "" {
+			in = metav1.NamespaceDefault
+		}
+	}
+	if in == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", usagef(cmd, "%q is no pod: name it as NAMESPACE/NAME", named)
+	}
+	if namespace != "" && namespace != in {
+		return "", "", usagef(cmd, "%q is not in the namespace of --namespace, %s", named, namespace)
+	}
+	return in, name, nil
+}

@@ -1,0 +1,116 @@
+package extender_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/process"
+)
+
+// tells runs a command that asks a muster, and returns its exit status and all that it prints.
+func (s *server) tells(args ...string) (int, string) {
+	s.Helper()
+	cmd := exec.CommandContext(s.Context(), shared.muster, args...)
+	cmd.Env = append(cmd.Environ(), "MUSTER_SERVER="+s.url)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		s.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String()
+}
+
+// reschedule runs a rescheduler beside muster until the test ends, and returns where it answers.
+func (s *server) reschedule() string {
+	s.Helper()
+	port, err := process.FreePort()
+	if err != nil {
+		s.Fatal(err)
+	}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	beside := server{cluster: s.cluster, config: filepath.Join(s.TempDir(), "rescheduler.yaml")}
+	beside.configure("rescheduler: {listen: '" + address + "'}\n")
+	rescheduler, err := process.Start(process.Spec{
+		Name: "rescheduler", Path: shared.muster, Log: filepath.Join(s.TempDir(), "rescheduler.log"),
+		Args: []string{"reschedule", "--config=" + beside.config, "--kubeconfig=" + shared.Kubeconfig()},
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { rescheduler.Stop(grace) })
+	s.eventually("the rescheduler is ready", func() error {
+		response, err := http.Get("http://" + address + "/readyz")
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return errors.New(response.Status)
+		}
+		return nil
+	})
+	return "http://" + address
+}
+
+func TestAMusterThatRunsTellsOfPodsAndOfItself(t *testing.T) {
+	c := newCluster(t, newNode("a", "4"), newNode("b", "2"))
+	s := c.serve(serving{})
+	c.schedule(s.schedulerConfig(nil))
+	c.createPods(
+		newPod("small", "1"), newPod("big", "100"),
+		newPod("stranger", "1", scheduledBy("nobody")),
+		newPod("member", "1", func(pod *corev1.Pod) {
+			pod.Labels = map[string]string{v1alpha1.LabelMuster: "crew"}
+			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "3"}
+		}),
+	)
+	for pod, test := range map[string]struct {
+		status int
+		wants  []string
+	}{
+		"small":    {0, []string{"is bound to node ", "fits on 2 of 2 nodes", "\nNODE "}},
+		"big":      {3, []string{"waits: it fits on no node", "fits on 0 of 2 nodes", "\n2      NodeResourcesFit  Insufficient cpu\n"}},
+		"stranger": {3, []string{"waits for a scheduler that is not muster's"}},
+		"member":   {0, []string{"waits as a member of gang "}},
+		"nothing":  {1, []string{"muster: pod: no pod "}},
+	} {
+		c.eventually("of pod "+pod+" the truth is told", func() error {
+			status, told := s.tells("explain", "pod", pod, "-n", c.pod("small").Namespace)
+			for _, want := range test.wants {
+				if status != test.status || !strings.Contains(told, want) {
+					return fmt.Errorf("exit status %d, want %d, and %q in:\n%s", status, test.status, want, told)
+				}
+			}
+			return nil
+		})
+	}
+	c.eventually("the gang's reason is in the status", func() error {
+		status, told := s.tells("status", "--rescheduler=http://127.0.0.1:1")
+		for _, want := range []string{", ready\n", "2 nodes, 1 pods on them, 3 pending", "1 waiting, ", "/crew waits: ", "the rescheduler cannot be asked: nothing answers at http://127.0.0.1:1"} {
+			if status != 0 || !strings.Contains(told, want) {
+				return fmt.Errorf("exit status %d, want 0 and %q in:\n%s", status, want, told)
+			}
+		}
+		return nil
+	})
+	rescheduler := s.reschedule()
+	c.eventually("the rescheduler tells of itself", func() error {
+		status, told := s.tells("status", "--rescheduler="+rescheduler)
+		if status != 0 || !strings.Contains(told, "rescheduler  mode DryRun, ") || !strings.Contains(told, "\nMakeRoom  ") {
+			return fmt.Errorf("exit status %d:\n%s", status, told)
+		}
+		return nil
+	})
+}

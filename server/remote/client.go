@@ -1,0 +1,151 @@
+// Package remote asks a muster that runs, over HTTP, what people want to know of it.
+//
+// What its endpoints answer with is declared here as far as it is read here, so that who writes
+// and who reads it cannot mean different things. Everything is asked for as JSON.
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+const (
+	// timeout bounds one question.
+	timeout = 30 * time.Second
+	// maxMessage is how much is read of what is answered in the place of what was asked for.
+	maxMessage = 4096
+)
+
+// Options say where to ask. Only Server is required.
+type Options struct {
+	// Server is a URL, as http://127.0.0.1:8888.
+	Server string
+	// CertificateAuthority is the file of what signed the server's certificate, "" for those that
+	// the system trusts. ClientCertificate and ClientKey are the files of who asks, both or none.
+	CertificateAuthority, ClientCertificate, ClientKey string
+}
+
+// Client asks one server. Its methods are safe for concurrent use.
+type Client struct {
+	server string // without a slash at its end
+	port   string // of the server, "" when the URL names none
+	http   *http.Client
+}
+
+// New returns a Client. An error is about the options: nothing is asked yet.
+func New(o Options) (*Client, error) {
+	server, err := url.Parse(o.Server)
+	if err != nil || (server.Scheme != "http" && server.Scheme != "https") || server.Host == "" {
+		return nil, fmt.Errorf("%q is no URL of a server, such as http://127.0.0.1:8888", o.Server)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.CertificateAuthority != "" {
+		content, err := os.ReadFile(o.CertificateAuthority)
+		if err != nil {
+			return nil, fmt.Errorf("certificate authority: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(content) {
+			return nil, fmt.Errorf("certificate authority: %s holds no certificate in PEM", o.CertificateAuthority)
+		}
+	}
+	if o.ClientCertificate != "" || o.ClientKey != "" {
+		pair, err := tls.LoadX509KeyPair(o.ClientCertificate, o.ClientKey)
+		if err != nil {
+			return nil, fmt.Errorf("client certificate: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	return &Client{server: strings.TrimSuffix(o.Server, "/"), port: server.Port(), http: &http.Client{Transport: transport, Timeout: timeout}}, nil
+}
+
+// AnswerError is an answer with another status than 200.
+type AnswerError struct {
+	Server  string
+	Status  int
+	Message string // what the server says of it
+}
+
+func (e *AnswerError) Error() string {
+	if e.Status == http.StatusServiceUnavailable {
+		return fmt.Sprintf("%s is not ready: %s", e.Server, e.Message)
+	}
+	return e.Message
+}
+
+// get asks for a path with a query, and decodes the JSON of the answer.
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.server+path, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Accept", "application/json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return c.explain(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return c.refused(response)
+	}
+	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
+		return fmt.Errorf("%s%s does not answer as muster does: %w", c.server, path, err)
+	}
+	return nil
+}
+
+// refused is what an answer that is none says.
+func (c *Client) refused(response *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxMessage))
+	if err != nil {
+		return fmt.Errorf("%s answers %s: %w", c.server, response.Status, err)
+	}
+	var told struct{ Error string }
+	message := strings.TrimSpace(string(body))
+	if err := json.Unmarshal(body, &told); err == nil && told.Error != "" {
+		message = told.Error
+	}
+	if response.StatusCode == http.StatusBadRequest && strings.Contains(message, "HTTP request to an HTTPS server") {
+		return fmt.Errorf("%s serves TLS: ask https://, with --certificate-authority", c.server)
+	}
+	if message == "" {
+		message = fmt.Sprintf("%s answers %s", c.server, response.Status)
+	}
+	return &AnswerError{Server: c.server, Status: response.StatusCode, Message: message}
+}
+
+// explain says of an error without an answer what may help.
+func (c *Client) explain(err error) error {
+	if of, ok := errors.AsType[*url.Error](err); ok {
+		err = of.Err // without the method and the whole URL
+	}
+	operation, isNet := errors.AsType[*net.OpError](err)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, otherName := errors.AsType[x509.HostnameError](err)
+	switch {
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("%s serves without TLS: ask http://", c.server)
+	case unknown:
+		return fmt.Errorf("%s: %w: name what signed its certificate with --certificate-authority", c.server, err)
+	case otherName:
+		return fmt.Errorf("%s: %w: ask for it by a name of its certificate", c.server, err)
+	case isNet && operation.Op == "remote error":
+		return fmt.Errorf("%s refuses the client: %w: it may want --client-certificate and --client-key", c.server, err)
+	case isNet && operation.Op == "dial":
+		return fmt.Errorf("nothing answers at %s: %w; ask in muster's own pod ('kubectl -n kube-system exec deployment/muster -- /muster …'), forward its port ('kubectl -n kube-system port-forward deployment/muster %s'), or name another address", c.server, err, c.port)
+	default:
+		return fmt.Errorf("%s: %w", c.server, err)
+	}
+}

@@ -1,0 +1,248 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"muster.dev/muster/inspect"
+)
+
+// Explanation is where a pod is, or why it waits, and what its profile says of every node.
+type Explanation struct {
+	Pod        string `json:"pod"` // namespace/name
+	Profile    string `json:"profile"`
+	Generation uint64 `json:"generation"` // of the cluster
+	// Bound is the node of the pod, Counts the one on which it counts while it is not bound yet.
+	Bound  string `json:"bound,omitempty"`
+	Counts string `json:"counts,omitempty"`
+	// NoProfile says that no profile is for its spec.schedulerName. Nothing is told of nodes then.
+	NoProfile string `json:"noProfile,omitempty"`
+	// Gates are its scheduling gates, for which kube-scheduler leaves it alone.
+	Gates []string `json:"gates,omitempty"`
+	// Gang is that of which it is a member.
+	Gang *Membership `json:"gang,omitempty"`
+	// Nomination is how far it is placed ahead of calls.
+	Nomination *Nomination `json:"nomination,omitempty"`
+	// Standby is why the process that answers does not schedule, and therefore knows little of gangs
+	// and nominations; "" when it does.
+	Standby string `json:"standby,omitempty"`
+	Fitting int    `json:"fitting"`
+	Nodes   []Node `json:"nodes"` // the best first
+}
+
+// Membership is a pod as a member of a gang.
+type Membership struct {
+	Gang  string `json:"gang"` // namespace/name
+	Stage string `json:"stage"`
+	Node  string `json:"node,omitempty"` // its place
+	Why   string `json:"why,omitempty"`  // the gang waits
+}
+
+// Nomination is a pod that is placed ahead of calls.
+type Nomination struct {
+	Pod        string  `json:"pod"`
+	Node       string  `json:"node,omitempty"`
+	Stage      string  `json:"stage"`
+	AgeSeconds float64 `json:"ageSeconds"` // of the stage
+	Attempt    int     `json:"attempt"`
+}
+
+// Node is what is said of a pod on a node.
+type Node struct {
+	Node    string      `json:"node"`
+	Fits    bool        `json:"fits"`
+	Total   int64       `json:"total"`
+	Scores  []Score     `json:"scores,omitempty"`
+	Against []Objection `json:"against,omitempty"`
+}
+
+// Score is a part of the total: it counts Weight times.
+type Score struct {
+	Name   string `json:"name"`
+	Score  int64  `json:"score"` // 0 to 100
+	Weight int64  `json:"weight"`
+}
+
+// Objection is a reason against a node.
+type Objection struct {
+	Predicate string `json:"predicate"`
+	Reason    string `json:"reason"`
+}
+
+// Explain asks about a pod.
+func (c *Client) Explain(ctx context.Context, namespace, name string) (*Explanation, error) {
+	e := &Explanation{}
+	return e, c.get(ctx, "/debug/explain?"+url.Values{"pod": {namespace + "/" + name}}.Encode(), e)
+}
+
+// Waiting are the pods that wait, namespace/name.
+func (c *Client) Waiting(ctx context.Context) ([]string, error) {
+	var pending Pending
+	if err := c.get(ctx, "/debug/pending", &pending); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, pod := range pending.Pods {
+		names = append(names, pod.Pod)
+	}
+	return names, nil
+}
+
+// Pending is the pods that have no node.
+type Pending struct {
+	Pods []PendingPod `json:"pods"` // by name
+}
+
+// PendingPod is a pod that has no node.
+type PendingPod struct {
+	Pod       string    `json:"pod"` // namespace/name
+	Scheduler string    `json:"scheduler"`
+	Created   time.Time `json:"created,omitzero"`
+	Nominated string    `json:"nominated,omitempty"` // status.nominatedNodeName
+	Gates     []string  `json:"gates,omitempty"`
+}
+
+// Placed says that the pod has a node, or that there is one that it fits on.
+func (e *Explanation) Placed() bool { return e.Bound != "" || e.Fitting > 0 }
+
+// state is where the pod is, or why it waits, in words.
+func (e *Explanation) state() string {
+	switch {
+	case e.Bound != "":
+		return "is bound to node " + e.Bound
+	case len(e.Gates) > 0 && e.Gang != nil && e.Gang.Why != "":
+		return fmt.Sprintf("is held back by scheduling gates (%s), a member of gang %s: %s", strings.Join(e.Gates, ", "), e.Gang.Gang, e.Gang.Why)
+	case len(e.Gates) > 0:
+		return "is held back by scheduling gates: " + strings.Join(e.Gates, ", ")
+	case e.NoProfile != "":
+		return "waits for a scheduler that is not muster's: " + e.NoProfile
+	case e.Gang != nil:
+		return e.Gang.state()
+	case e.Counts != "":
+		return "waits to be bound to node " + e.Counts + ", which keeps room for it"
+	case e.Nomination != nil && e.Nomination.Node != "":
+		return fmt.Sprintf("waits, nominated to node %s: %s for %v, attempt %d", e.Nomination.Node, e.Nomination.Stage, seconds(e.Nomination.AgeSeconds), e.Nomination.Attempt)
+	case e.Nomination != nil:
+		return fmt.Sprintf("waits to be placed: %s for %v", e.Nomination.Stage, seconds(e.Nomination.AgeSeconds))
+	case e.Fitting == 0:
+		return "waits: it fits on no node"
+	default:
+		return "waits for kube-scheduler to try it"
+	}
+}
+
+func (m *Membership) state() string {
+	text := "waits as a member of gang " + m.Gang + ", " + m.Stage
+	if m.Node != "" {
+		text += " for node " + m.Node
+	}
+	if m.Why != "" {
+		text += ": " + m.Why
+	}
+	return text
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(time.Second)
+}
+
+// shownBest is how many of the nodes that fit are shown in the summary.
+const shownBest = 5
+
+// Text implements [inspect.Answer]: what matters most to people, and not every node.
+func (e *Explanation) Text(t *inspect.Table) {
+	e.head(t)
+	if refusals := e.refusals(); len(refusals) > 0 {
+		t.Gap()
+		t.Row("NODES", "REFUSED BY", "BECAUSE")
+		for _, r := range refusals {
+			t.Row(r.nodes, r.Predicate, r.Reason)
+		}
+	}
+	if e.Fitting > 0 {
+		t.Gap()
+		e.Table(t, e.Nodes[:min(shownBest, e.Fitting)])
+	}
+}
+
+// head is the pod in short.
+func (e *Explanation) head(t *inspect.Table) {
+	t.Row("pod " + e.Pod + " " + e.state())
+	if e.Standby != "" {
+		t.Row("this muster does not schedule (" + e.Standby + "): little is known here of gangs and nominations")
+	}
+	if e.NoProfile == "" {
+		t.Row(fmt.Sprintf("profile %s: fits on %d of %d nodes", e.Profile, e.Fitting, len(e.Nodes)))
+	}
+}
+
+// Everything is the same with every node.
+func (e *Explanation) Everything() inspect.Answer { return everything{e} }
+
+type everything struct{ *Explanation }
+
+// Text implements [inspect.Answer].
+func (e everything) Text(t *inspect.Table) {
+	e.head(t)
+	if e.NoProfile == "" {
+		t.Gap()
+		e.Table(t, e.Nodes)
+	}
+}
+
+// Table has a line for each of the nodes.
+func (e *Explanation) Table(t *inspect.Table, nodes []Node) {
+	header, unscored := []any{"NODE", "FITS", "TOTAL"}, []any{"-"}
+	if len(e.Nodes) > 0 {
+		for _, part := range e.Nodes[0].Scores {
+			header, unscored = append(header, fmt.Sprintf("%s×%d", part.Name, part.Weight)), append(unscored, "-")
+		}
+	}
+	t.Row(append(header, "AGAINST")...)
+	for i := range nodes {
+		node := &nodes[i]
+		cells := []any{node.Node, node.Fits}
+		if node.Fits {
+			cells = append(cells, node.Total)
+			for _, part := range node.Scores {
+				cells = append(cells, part.Score)
+			}
+		} else {
+			cells = append(cells, unscored...)
+		}
+		var against []string
+		for _, objection := range node.Against {
+			against = append(against, objection.Predicate+": "+objection.Reason)
+		}
+		t.Row(append(cells, strings.Join(against, "; "))...)
+	}
+}
+
+// refusal is an objection to some nodes.
+type refusal struct {
+	Objection
+	nodes int
+}
+
+// refusals are the objections, those to most nodes first. A node may have several.
+func (e *Explanation) refusals() []refusal {
+	counts := map[Objection]int{}
+	for i := range e.Nodes {
+		for _, objection := range e.Nodes[i].Against {
+			counts[objection]++
+		}
+	}
+	var all []refusal
+	for objection, nodes := range counts {
+		all = append(all, refusal{objection, nodes})
+	}
+	slices.SortFunc(all, func(a, b refusal) int {
+		return cmp.Or(cmp.Compare(b.nodes, a.nodes), strings.Compare(a.Predicate, b.Predicate), strings.Compare(a.Reason, b.Reason))
+	})
+	return all
+}

@@ -1,0 +1,192 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/loadaware/source"
+	"muster.dev/muster/rescheduler/loop"
+)
+
+// Overview is what a muster tells of itself in short.
+type Overview struct {
+	Version string    `json:"version"`
+	Started time.Time `json:"started"`
+	// Unready is why it is not ready, "" when it is; Leads says that it leads, of several replicas
+	// where there are some.
+	Unready  string    `json:"unready,omitempty"`
+	Leads    bool      `json:"leads"`
+	Config   Config    `json:"config"`
+	Profiles []Profile `json:"profiles"`
+	Nodes    int       `json:"nodes"`
+	Pods     int       `json:"pods"`    // that count on a node
+	Pending  int       `json:"pending"` // that have no node
+	Gangs    Gangs     `json:"gangs"`
+	// Usage is where usage is read from, nil for nowhere.
+	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Config is where the configuration comes from.
+type Config struct {
+	File  string    `json:"file,omitempty"`
+	Since time.Time `json:"since"` // it is in force
+	// Refused is why what its file holds now is not in force.
+	Refused []string `json:"refused,omitempty"`
+}
+
+// Profile is one that is in force.
+type Profile struct {
+	Profile       string `json:"profile"`
+	NodeSelection string `json:"nodeSelection"`
+	// Classes of equivalent pods are remembered. Of Calls about them, Hits found them so.
+	Classes int `json:"classes"`
+	Calls   int `json:"calls"`
+	Hits    int `json:"hits"`
+}
+
+// Gangs counts gangs.
+type Gangs struct {
+	Waiting  int `json:"waiting"`
+	Starting int `json:"starting"`
+	Started  int `json:"started"`
+	// First are the first that wait, in the order in which they are planned.
+	First []WaitingGang `json:"first,omitempty"`
+}
+
+// WaitingGang is a gang that waits.
+type WaitingGang struct {
+	Gang string `json:"gang"` // namespace/name
+	Why  string `json:"why"`
+}
+
+// Usage is where usage is read from, and of how many nodes how old it is.
+type Usage struct {
+	source.Status
+	Nodes         int     `json:"nodes"`
+	OldestSeconds float64 `json:"oldestSeconds"`
+	NewestSeconds float64 `json:"newestSeconds"`
+}
+
+// Status is all that was found out, and what was not.
+type Status struct {
+	Muster           *Overview  `json:"muster,omitempty"`
+	MusterError      string     `json:"musterError,omitempty"`
+	Rescheduler      *loop.Page `json:"rescheduler,omitempty"`
+	ReschedulerError string     `json:"reschedulerError,omitempty"`
+}
+
+// AskStatus asks a muster and a rescheduler at the same time.
+func AskStatus(ctx context.Context, muster, rescheduler *Client) *Status {
+	s := &Status{}
+	var asking sync.WaitGroup
+	asking.Go(func() { s.Muster, s.MusterError = ask[Overview](ctx, muster, "/debug/status") })
+	asking.Go(func() { s.Rescheduler, s.ReschedulerError = ask[loop.Page](ctx, rescheduler, "/debug/rescheduler") })
+	asking.Wait()
+	return s
+}
+
+func ask[T any](ctx context.Context, c *Client, path string) (*T, string) {
+	answer := new(T)
+	if err := c.get(ctx, path, answer); err != nil {
+		return nil, err.Error()
+	}
+	return answer, ""
+}
+
+// Text implements [inspect.Answer].
+func (s *Status) Text(t *inspect.Table) {
+	if s.Muster != nil {
+		s.Muster.Text(t)
+	} else {
+		t.Row("muster cannot be asked: " + s.MusterError)
+	}
+	t.Gap()
+	if s.Rescheduler != nil {
+		reschedulerText(t, s.Rescheduler)
+	} else {
+		t.Row("the rescheduler cannot be asked: " + s.ReschedulerError)
+	}
+}
+
+// Text implements [inspect.Answer].
+func (o *Overview) Text(t *inspect.Table) {
+	t.Row("muster", fmt.Sprintf("%s, since %s, %s", cmp.Or(o.Version, "of unknown version"), at(o.Started), o.readiness()))
+	t.Row("configuration", fmt.Sprintf("%s, in force since %s", cmp.Or(o.Config.File, "the default one"), at(o.Config.Since)))
+	for _, why := range o.Config.Refused {
+		t.Row("", "refused what the file holds now: "+why)
+	}
+	t.Row("cluster", fmt.Sprintf("%d nodes, %d pods on them, %d pending", o.Nodes, o.Pods, o.Pending))
+	t.Row("gangs", fmt.Sprintf("%d waiting, %d starting, %d started", o.Gangs.Waiting, o.Gangs.Starting, o.Gangs.Started))
+	for _, g := range o.Gangs.First {
+		t.Row("", g.Gang+" waits: "+g.Why)
+	}
+	if more := o.Gangs.Waiting - len(o.Gangs.First); more > 0 {
+		t.Row("", fmt.Sprintf("and %d more", more))
+	}
+	t.Row("usage", o.Usage.text())
+	t.Gap()
+	t.Row("PROFILE", "NODE SELECTION", "CLASSES", "CALLS", "HITS")
+	for _, p := range o.Profiles {
+		hits := "-"
+		if p.Calls > 0 {
+			hits = fmt.Sprintf("%.1f%%", 100*float64(p.Hits)/float64(p.Calls))
+		}
+		t.Row(p.Profile, p.NodeSelection, p.Classes, p.Calls, hits)
+	}
+}
+
+func (o *Overview) readiness() string {
+	switch {
+	case o.Unready != "":
+		return "not ready: " + o.Unready
+	case o.Leads:
+		return "ready, leads"
+	default:
+		return "ready"
+	}
+}
+
+func (u *Usage) text() string {
+	switch {
+	case u == nil:
+		return "is read from nowhere"
+	case u.Since.IsZero():
+		return "from " + u.Source + ", which was not asked yet"
+	case !u.Reachable:
+		return fmt.Sprintf("from %s, which cannot be read since %s: %s", u.Source, at(u.Since), u.LastError)
+	case u.Nodes == 0:
+		return "from " + u.Source + ", which has measured no node"
+	default:
+		return fmt.Sprintf("from %s, of %d nodes, %v to %v old", u.Source, u.Nodes, seconds(u.NewestSeconds), seconds(u.OldestSeconds))
+	}
+}
+
+func reschedulerText(t *inspect.Table, p *loop.Page) {
+	t.Row("rescheduler", fmt.Sprintf("mode %s, %d plans, %d evictions of %d in %v", p.Mode, len(p.Plans), p.Evictions, p.Limit, seconds(p.PerSeconds)))
+	t.Gap()
+	t.Row("POLICY", "LOOKED", "FOUND", "PLAN")
+	for _, policy := range p.Policies {
+		if policy.Enabled {
+			t.Row(policy.Policy, at(policy.Looked), cmp.Or(policy.What, "-"), cmp.Or(policy.Plan, "-"))
+		}
+	}
+	if len(p.Plans) == 0 {
+		return
+	}
+	t.Gap()
+	t.Row("PLAN", "POLICY", "MODE", "PHASE", "MOVED", "MESSAGE")
+	for _, plan := range p.Plans {
+		t.Row(plan.Plan, plan.Policy, plan.Mode, cmp.Or(plan.Phase, "Pending"), cmp.Or(plan.Moved, "-"), cmp.Or(plan.Message, "-"))
+	}
+}
+
+func at(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
