@@ -41,6 +41,10 @@ generate: ## Write the deep copies and the CRDs of api/rescheduling, api/schedul
 generate-chart: ## Write the table of values in the chart's README
 	cd e2e && go test ./chart -run TestTheReadmeHasTheValues -update
 
+.PHONY: reference
+reference: ## Write docs/reference anew: flags, endpoints and configuration
+	go test ./cmd/muster -run '^TestTheReference' -update
+
 .PHONY: fmt
 fmt: ## Format the code
 	$(GOLANGCI_LINT) fmt

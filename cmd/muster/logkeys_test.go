@@ -19,7 +19,7 @@ func logKeys() sets.Set[string] {
 	return sets.New(
 		"pod", "node", "profile", "gang", "plan", "policy", "verb", "request", "err",
 		"address", "annotation", "atMost", "before", "beneficiaries", "bytesIn", "bytesOut", "certFile", "configMap", "elapsed", "endpoint", "file",
-		"flag", "managesNodeMetrics", "mode", "namespace", "now", "outcome", "panic", "pause", "phase", "pods", "reason", "reportsToNodeMetrics", "requestClass", "resource",
+		"flag", "from", "managesNodeMetrics", "mode", "namespace", "now", "outcome", "panic", "pause", "phase", "pods", "reason", "reportsToNodeMetrics", "requestClass", "resource",
 		"source", "stack", "status", "steps", "summary", "tls", "took", "version", "warning",
 	)
 }

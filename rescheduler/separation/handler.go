@@ -101,7 +101,7 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Logger.Warn("cannot write a request down", "pod", request.Pod, "err", err)
 		answer(w, http.StatusBadGateway, refused(err.Error()))
 	default:
-		h.Logger.Info("a pod is to be separated", "pod", accepted.Pod, "from", accepted.From, "why", request.Why)
+		h.Logger.Info("a pod is to be separated", "pod", accepted.Pod, "from", accepted.From, "reason", request.Why)
 		answer(w, http.StatusAccepted, accepted)
 	}
 }
