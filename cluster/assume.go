@@ -103,17 +103,18 @@ func (c *Cluster) renew(a *assumption) {
 	a.timer.Reset(c.assumeTTL)
 }
 
-// Bind notes that the API server is about to be asked to bind a pod to the node on which it
-// is assumed, from now for another full term. As answers get lost, and requests are repeated
-// after their caller has gone, the pod counts there until the watch shows what became of it,
-// [Cluster.Refuse] says that it is not bound, or the term is over: it can be neither
-// released nor assumed elsewhere. Nothing is noted of a pod that is not assumed on that node.
-func (c *Cluster) Bind(uid types.UID, node string) {
+// Bind notes that the API server, which is asked to, may bind a pod to the node on which it is
+// assumed, for a while from now, and renews that. As answers get lost, and requests are
+// repeated after their caller has gone, the pod counts there until the watch shows what
+// became of it, [Cluster.Refuse] says that it is not bound, or the while is over: it can be
+// neither released nor assumed elsewhere. Nothing is noted of a pod that is not assumed on
+// that node.
+func (c *Cluster) Bind(uid types.UID, node string, while time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.assumed[uid]; a != nil && a.node == node {
 		c.renew(a)
-		a.mayBind = a.expires
+		a.mayBind = c.clock.Now().Add(while)
 	}
 }
 

@@ -293,13 +293,13 @@ func TestOfManyDecisionsOnOneStateOneSucceeds(t *testing.T) {
 	}
 }
 
-func TestAPodMayBeBoundForOneTermOnly(t *testing.T) {
+func TestAPodMayBeBoundForAWhileOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, pod := assumedOn(t)
 		assume := func(node string) error { return c.Assume(pod, c.Snapshot().NodeByName(node)) }
-		c.Bind(pod.UID, "b") // it is not assumed there
-		c.Bind(pod.UID, "a")
-		for range 3 { // to assume it there once more does not make the term longer
+		c.Bind(pod.UID, "b", c.assumeTTL) // it is not assumed there
+		c.Bind(pod.UID, "a", c.assumeTTL)
+		for range 3 { // to assume it there once more does not make it longer
 			<-time.After(c.assumeTTL / 4)
 			if err := assume("a"); err != nil {
 				t.Fatal(err)
@@ -314,10 +314,10 @@ func TestAPodMayBeBoundForOneTermOnly(t *testing.T) {
 		}
 		<-time.After(c.assumeTTL / 4)
 		if got := c.Binding(pod.UID); got != "" {
-			t.Errorf("it may be bound to %q after the term", got)
+			t.Errorf("it may be bound to %q after the while", got)
 		}
 		if err := assume("b"); err != nil {
-			t.Errorf("assumed elsewhere after the term: %v", err)
+			t.Errorf("assumed elsewhere after the while: %v", err)
 		}
 		c.Release(pod.UID)
 	})

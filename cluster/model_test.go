@@ -273,7 +273,7 @@ func (m *model) send(r *rapid.T) {
 		assumed.binding = true
 		m.assumed[uid] = assumed
 	}
-	m.Bind(uid, node)
+	m.Bind(uid, node, time.Hour)
 	want := ""
 	if m.assumed[uid].binding {
 		want = m.assumed[uid].node

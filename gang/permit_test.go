@@ -252,7 +252,7 @@ func TestAMemberWhoseBindingHasNoAnswerGetsNoOtherPlace(t *testing.T) {
 					t.Fatal(err)
 				}
 				if test.sent {
-					p.cluster.Bind(last.UID, "b")
+					p.cluster.Bind(last.UID, "b", 10*time.Second)
 				} else {
 					p.cluster.Refuse(last.UID)
 				}

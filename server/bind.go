@@ -57,8 +57,8 @@ func (e *Extender) bindPod(c *call, args *extenderv1.ExtenderBindingArgs) error 
 
 // bindOnce binds a pod about which there is no other call.
 func (e *Extender) bindOnce(c *call, args *extenderv1.ExtenderBindingArgs) error {
-	if node := e.cluster.Binding(args.PodUID); node != "" && node != args.Node {
-		return fmt.Errorf("the pod may have been bound to node %s already", node)
+	if node := e.cluster.Assumed(args.PodUID); node != "" && node != args.Node {
+		return fmt.Errorf("the pod counts on node %s, which is its place or to which it may have been bound already", node)
 	}
 	if pod := e.cluster.PendingPod(args.PodUID); pod != nil {
 		c.profile = pod.Spec.SchedulerName
@@ -81,7 +81,7 @@ func (e *Extender) bindOnce(c *call, args *extenderv1.ExtenderBindingArgs) error
 func (e *Extender) bindNow(c *call, args *extenderv1.ExtenderBindingArgs) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), e.bindTime)
 	defer cancel()
-	e.cluster.Bind(args.PodUID, args.Node)
+	e.cluster.Bind(args.PodUID, args.Node, e.bindTime+unanswered)
 	started := time.Now()
 	err := e.client.CoreV1().Pods(args.PodNamespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID},
@@ -91,15 +91,20 @@ func (e *Extender) bindNow(c *call, args *extenderv1.ExtenderBindingArgs) error 
 		err = nil
 	}
 	c.binding = time.Since(started)
-	if refused(err) {
-		e.cluster.Refuse(args.PodUID)
-	} else {
-		// The pod is bound, or may be, as answers get lost: the watch tells, or the assumption
-		// expires.
+	switch {
+	case err == nil:
 		e.cluster.Renew(args.PodUID)
+	case refused(err):
+		e.cluster.Refuse(args.PodUID)
+	default:
+		e.cluster.Bind(args.PodUID, args.Node, unanswered)
 	}
 	return err
 }
+
+// unanswered is how long after the end of a call without an answer the API server may still
+// bind the pod, and the watch may still have to show it.
+const unanswered = 5 * time.Second
 
 // refused says that the API server has answered, and has not done what it was asked to.
 func refused(err error) bool {

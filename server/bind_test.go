@@ -369,7 +369,7 @@ func TestABindingElsewhereIsRefusedWhileThePodMayBeBound(t *testing.T) {
 	b.node("b", "4")
 	pod := b.pending(newPod("p", "1"))
 	b.bind(pod, "a")
-	if got, want := b.bind(pod, "b"), "the pod may have been bound to node a already"; got != want {
+	if got, want := b.bind(pod, "b"), "the pod counts on node a, which is its place or to which it may have been bound already"; got != want {
 		t.Errorf("bind answered %q, want %q", got, want)
 	}
 	b.cluster.Refuse(pod.UID)
