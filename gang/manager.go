@@ -59,6 +59,8 @@ type Holes interface {
 	// Yield has the room that is kept for pods count as free until restore is called. What a
 	// pod has taken by then is not kept any more.
 	Yield(pods []*cluster.Pod) (restore func())
+	// Left are the nodes that some of the pods, or their kind, are moved off.
+	Left(pods []*cluster.Pod) sets.Set[string]
 }
 
 // Manager holds the gangs of a cluster together. Its methods are safe for concurrent use.

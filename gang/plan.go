@@ -9,6 +9,7 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/status"
 	"muster.dev/muster/placement"
+	"muster.dev/muster/predicates"
 )
 
 // plan finds places for the members of a bundle that have none, so that as many of each part
@@ -141,7 +142,7 @@ func (m *Manager) tryPlan(parts []part, asking *member) (why string, err error) 
 	}
 	m.seed++
 	started := m.clock.Now()
-	plan := placement.New(parts[0].store, pods, m.seed)
+	plan := m.newPlan(parts[0].store, pods)
 	defer plan.Close()
 	places, why := m.placeAll(plan, parts, started.Add(m.limits.PlanTime))
 	m.metrics.planning.Observe(m.clock.Since(started).Seconds())
@@ -149,6 +150,16 @@ func (m *Manager) tryPlan(parts []part, asking *member) (why string, err error) 
 		return why, nil
 	}
 	return "", m.assume(plan.Snapshot(), members, places, asking)
+}
+
+// newPlan begins one for members. A gang that plans of the rescheduler move as a whole returns to
+// none of the nodes that its members leave, whichever of them left it.
+func (m *Manager) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *placement.Plan {
+	plan := placement.New(store, pods, m.seed)
+	if m.holes != nil {
+		plan.Avoid(m.holes.Left(pods))
+	}
+	return plan
 }
 
 // placeAll finds places for the candidates of all parts, in their order.

@@ -125,7 +125,7 @@ func (m *Manager) tryEvictions(parts []part, asking *member) (map[string][]victi
 	}
 	m.seed++
 	started := m.clock.Now()
-	plan := placement.New(parts[0].store, pods, m.seed)
+	plan := m.newPlan(parts[0].store, pods)
 	defer plan.Close()
 	defer func() { m.metrics.planning.Observe(m.clock.Since(started).Seconds()) }()
 	evictions := placement.NewEvictions(plan, terms.may)

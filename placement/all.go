@@ -61,7 +61,7 @@ func (p *Plan) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Ou
 			outcome.Placed++
 		} else {
 			if against[b] == nil {
-				against[b] = objections(b.trial)
+				against[b] = objections(b.trial, p.avoided)
 			}
 			place.Against = against[b]
 		}
@@ -80,11 +80,15 @@ func (p *Plan) past(deadline time.Time) bool {
 }
 
 // objections counts the nodes by the reasons against them.
-func objections(trial *predicates.Trial) []Objection {
+func objections(trial *predicates.Trial, avoided map[int32]bool) []Objection {
 	snap := trial.Snapshot()
 	counts := map[predicates.Verdict]int{}
 	for node := range snap.Nodes() {
-		counts[trial.Verdict(node.Index)]++
+		verdict := trial.Verdict(node.Index)
+		if verdict == predicates.Fits && avoided[node.Index] {
+			verdict = predicates.LeftNode
+		}
+		counts[verdict]++
 	}
 	delete(counts, predicates.Fits)
 	byReason := map[string]int{} // a reason may be that of two verdicts

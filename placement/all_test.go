@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
 )
@@ -104,6 +105,33 @@ func (c *ticking) Now() time.Time {
 }
 
 func (c *ticking) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+func TestNobodyComesToANodeThatIsAvoided(t *testing.T) {
+	c, store := newStore(t)
+	for _, name := range []string{"left", "full"} {
+		node := offering("1")
+		node.Name = name
+		set(t, c, node)
+	}
+	resident := worker(9)
+	resident.Spec.NodeName = "full"
+	set(t, c, resident)
+	pods := gang(c, 1)
+	plan := New(store, pods, 1)
+	defer plan.Close()
+	plan.Avoid(sets.New("left", "unknown"))
+	got := plan.PlaceAll(pods, 1, time.Time{})
+	want := []Objection{{"Insufficient cpu", 1}, {"node(s) are left by such pods, by a plan to move them", 1}}
+	if diff := cmp.Diff(want, got.Places[0].Against); diff != "" || got.Kept {
+		t.Errorf("%+v; against (-want +got):\n%s", got, diff)
+	}
+	// What becomes of the node makes no difference.
+	plan.Put(c.ResourceNames().NewPod(worker(8)), plan.Snapshot().NodeByName("left").Index)
+	plan.Take(c.ResourceNames().NewPod(worker(8)), plan.Snapshot().NodeByName("left").Index)
+	if got := plan.PlaceAll(pods, 1, time.Time{}); got.Kept {
+		t.Errorf("a pod came to %s", plan.Node(got.Places[0].Node).Name)
+	}
+}
 
 func offering(cpu string) *corev1.Node {
 	node := &corev1.Node{}

@@ -14,8 +14,9 @@ import (
 type batch struct {
 	pod    *cluster.Pod // any of them
 	trial  *predicates.Trial
-	salt   uint64 // of tickets
-	seen   int    // how many moves of the plan the trial knows
+	avoid  map[int32]bool // nodes
+	salt   uint64         // of tickets
+	seen   int            // how many moves of the plan the trial knows
 	groups []*group
 	byKey  map[uint64]int32 // places in groups
 	filed  []filing         // by node index
@@ -35,14 +36,14 @@ type filing struct {
 const noGroup = -1
 
 // newBatch files all nodes of a snapshot.
-func newBatch(pod *cluster.Pod, trial *predicates.Trial, salt uint64) *batch {
+func newBatch(pod *cluster.Pod, trial *predicates.Trial, avoid map[int32]bool, salt uint64) *batch {
 	snap := trial.Snapshot()
-	b := &batch{pod: pod, trial: trial, salt: salt, byKey: map[uint64]int32{}, filed: make([]filing, snap.IndexEnd())}
+	b := &batch{pod: pod, trial: trial, avoid: avoid, salt: salt, byKey: map[uint64]int32{}, filed: make([]filing, snap.IndexEnd())}
 	filed := 0
 	for i := range b.filed {
 		index := int32(i)
 		b.filed[i].group = noGroup
-		if snap.Node(index) != nil && trial.Stands(index) {
+		if snap.Node(index) != nil && b.stands(index) {
 			b.join(index)
 			filed++
 		}
@@ -73,7 +74,7 @@ func (b *batch) follow(p *Plan) {
 func (b *batch) file(index int32, another bool) {
 	at := &b.filed[index]
 	at.turn++
-	stands := b.trial.Stands(index)
+	stands := b.stands(index)
 	if at.group != noGroup && (another || !stands) {
 		b.groups[at.group].size--
 		at.group = noGroup
@@ -86,6 +87,9 @@ func (b *batch) file(index int32, another bool) {
 	}
 	b.contend(index, *at)
 }
+
+// stands says that the pods may come to a node, as far as that can be said for itself.
+func (b *batch) stands(index int32) bool { return !b.avoid[index] && b.trial.Stands(index) }
 
 // join makes a node one of the group where it belongs.
 func (b *batch) join(index int32) {

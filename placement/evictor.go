@@ -103,7 +103,7 @@ func (k *evictor) offer(e *Evictions, index int32) offer {
 			all, freed = append(all, v), freed.WithoutPod(v.pod.UID)
 		}
 	}
-	if len(all) == 0 {
+	if len(all) == 0 || e.plan.avoided[index] {
 		return offer{}
 	}
 	defer k.judgement.Suppose(node)

@@ -3,6 +3,8 @@ package placement
 import (
 	"math/rand/v2"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -23,6 +25,7 @@ type Plan struct {
 	// many of them are on their nodes.
 	nominated []*cluster.Pod
 	kept      int
+	avoided   map[int32]bool // nodes
 }
 
 // move is a pod that came to a node or went from it.
@@ -70,6 +73,17 @@ func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan
 	p.nominated = nominatedBeside(store, pods)
 	begun = true
 	return p
+}
+
+// Avoid has no pod come to these nodes, and nobody evicted from them. It must be called before any
+// pod is placed.
+func (p *Plan) Avoid(names sets.Set[string]) {
+	p.avoided = map[int32]bool{}
+	for name := range names {
+		if node := p.snap.NodeByName(name); node != nil {
+			p.avoided[node.Index] = true
+		}
+	}
 }
 
 // Close ends the plan and lets others ask about the classes.
@@ -138,7 +152,7 @@ func (p *Plan) batch(pod *cluster.Pod) *batch {
 			trial = p.store.TryAlone(pod, p.snap)
 			p.trials[kind] = trial
 		}
-		b = newBatch(pod, trial, p.random.Uint64())
+		b = newBatch(pod, trial, p.avoided, p.random.Uint64())
 		p.batches[kind] = b
 	}
 	b.follow(p)

@@ -15,6 +15,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/holes"
 )
@@ -124,6 +125,31 @@ func TestAReplacementDoesNotReturnToWhereItsKindLeaves(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	m.want(newPod("other", "2"), "n1")
+}
+
+func TestAMemberOfAGangDoesNotReturnToWhereItsGangLeaves(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.withGangs()
+	m.plan.Spec.Beneficiaries = nil // n1 has room
+	m.node("n2", "1")               // and n2 has none any more
+	member := func(name, gang string) *corev1.Pod {
+		pod := small(name)
+		pod.Labels[schedulingv1alpha1.LabelMuster] = gang
+		pod.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "1"}
+		return pod
+	}
+	left := member("small-1", "gang")
+	m.plan.Spec.Steps[0].Replacement.Labels, m.plan.Spec.Steps[0].Replacement.Annotations = left.Labels, left.Annotations
+	m.evicted()
+	came, stranger := member("small-2", "gang"), member("stranger", "strangers")
+	stranger.OwnerReferences[0].UID = "others"
+	for _, pod := range []*corev1.Pod{came, stranger} {
+		if err := m.cluster.Set(pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.want(came)
+	m.want(stranger, "n1")
 }
 
 func TestAPlaceIsNotOpenBeforeItsPodGoes(t *testing.T) {

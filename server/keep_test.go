@@ -55,12 +55,16 @@ func interrupted(t *testing.T, selection v1alpha2.NodeSelection) (*bench, *inter
 // withGangs lets a Manager plan gangs when it is asked, and never ahead.
 func (b *bench) withGangs() {
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	b.server.extender.gangs = gang.New(gang.Options{
+	o := gang.Options{
 		Logger: log, Registerer: registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: b.server.extender.profiles,
 		Limits: gang.DefaultLimits(30*time.Second, 5*time.Second, time.Minute),
 		Writer: nomination.NewWriter(log, registry, clock.RealClock{}, nomination.DefaultWriteLimits(500)),
 		Epoch:  func() record.Epoch { return record.Epoch{} },
-	})
+	}
+	if b.server.extender.holes != nil {
+		o.Holes = b.server.extender.holes
+	}
+	b.server.extender.gangs = gang.New(o)
 }
 
 func TestAPodThatHasAPlaceKeepsItsRoomWhileTheSchedulerAsksAboutIt(t *testing.T) {

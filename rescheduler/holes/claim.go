@@ -93,6 +93,22 @@ func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[st
 	return left
 }
 
+// Left implements [muster.dev/muster/gang.Holes].
+func (k *Keeper) Left(pods []*cluster.Pod) sets.Set[string] {
+	left := sets.New[string]()
+	if !k.inForce.Load() {
+		return left
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, pod := range pods {
+		if store := k.profiles.Of(pod.Spec.SchedulerName); store != nil {
+			left = left.Union(k.left(pod, store.Profile))
+		}
+	}
+	return left
+}
+
 // Concerns says that room is kept for a pod, or may soon be.
 func (k *Keeper) Concerns(uid types.UID, controller types.UID) bool {
 	if !k.inForce.Load() {
