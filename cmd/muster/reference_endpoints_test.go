@@ -23,8 +23,12 @@ func endpointsOf(t *testing.T, address string, args ...string) string {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	ended := make(chan int)
-	go func() { ended <- run(ctx, args, strings.NewReader("apiVersion: v1\nkind: List\nitems: []\n"), io.Discard, io.Discard) }()
-	var index struct{ Endpoints []struct{ Method, Path, About string } }
+	go func() {
+		ended <- run(ctx, args, strings.NewReader("apiVersion: v1\nkind: List\nitems: []\n"), io.Discard, io.Discard)
+	}()
+	var index struct {
+		Endpoints []struct{ Method, Path, About string }
+	}
 	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
 		response, err := http.Get("http://" + address + "/debug/?format=json")
 		if err != nil {

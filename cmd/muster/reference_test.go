@@ -197,7 +197,7 @@ func defaultOf(value reflect.Value) string {
 	if !value.IsValid() || value.IsZero() && value.Kind() != reflect.Bool || value.Kind() == reflect.Map && value.Len() == 0 {
 		return ""
 	}
-	if duration, ok := value.Interface().(interface{ ToUnstructured() any }); ok {
+	if duration, ok := reflect.TypeAssert[interface{ ToUnstructured() any }](value); ok {
 		return fmt.Sprintf("`%v`", duration.ToUnstructured())
 	}
 	return fmt.Sprintf("`%v`", value.Interface())
