@@ -94,27 +94,27 @@ func (c *Cluster) Renew(uid types.UID) bool {
 	if a == nil {
 		return false
 	}
-	c.renew(a)
+	c.renew(a, c.assumeTTL)
 	return true
 }
 
-func (c *Cluster) renew(a *assumption) {
-	a.expires = c.clock.Now().Add(c.assumeTTL)
-	a.timer.Reset(c.assumeTTL)
+func (c *Cluster) renew(a *assumption, term time.Duration) {
+	a.expires = c.clock.Now().Add(term)
+	a.timer.Reset(term)
 }
 
 // Bind notes that the API server, which is asked to, may bind a pod to the node on which it is
-// assumed, for a while from now, and renews that. As answers get lost, and requests are
-// repeated after their caller has gone, the pod counts there until the watch shows what
-// became of it, [Cluster.Refuse] says that it is not bound, or the while is over: it can be
-// neither released nor assumed elsewhere. Nothing is noted of a pod that is not assumed on
-// that node.
+// assumed, for a while from now. As answers get lost, and requests are repeated after their
+// caller has gone, the pod counts there until the watch shows what became of it,
+// [Cluster.Refuse] says that it is not bound, or the while is over: it can be neither
+// released nor assumed elsewhere. Then the assumption ends, unless it was renewed. Nothing is
+// noted of a pod that is not assumed on that node.
 func (c *Cluster) Bind(uid types.UID, node string, while time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.assumed[uid]; a != nil && a.node == node {
-		c.renew(a)
-		a.mayBind = c.clock.Now().Add(while)
+		c.renew(a, while)
+		a.mayBind = a.expires
 	}
 }
 

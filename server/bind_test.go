@@ -222,7 +222,7 @@ func TestAPodStaysAssumedWhenTheAPIServerDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e *Extender
 		e, pod := pendingOn(t, bindings(func(*corev1.Binding) error {
-			<-time.After(2 * e.bindTime) // it may or may not have bound the pod
+			<-time.After(e.bindTime) // it may or may not have bound the pod
 			return context.DeadlineExceeded
 		}), time.Hour)
 		c := bindCall(t.Context(), t, pod, "a")
