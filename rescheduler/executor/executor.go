@@ -141,7 +141,7 @@ func (e *Executor) advance(ctx context.Context, plan *v1alpha1.ReschedulingPlan)
 
 // begin writes down that a step is about to be done.
 func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int) {
-	if len(plan.Spec.Beneficiaries) > 0 && len(e.waiting(plan)) == 0 {
+	if len(plan.Spec.Beneficiaries) > 0 && len(e.waiting(plan)) == 0 && !partsGang(plan, at) {
 		e.end(ctx, plan, v1alpha1.Succeeded, "nobody waits any more: the rest of the steps is not needed")
 		return
 	}
@@ -169,6 +169,19 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	if next != nil {
 		e.evict(ctx, next, at)
 	}
+}
+
+// partsGang says that a gang has moved in part if the plan ends before a step.
+func partsGang(plan *v1alpha1.ReschedulingPlan, at int) bool {
+	gang := func(i int) string { return plan.Spec.Steps[i].Gang }
+	for done := range at {
+		for left := at; left < len(plan.Spec.Steps); left++ {
+			if gang(done) != "" && gang(done) == gang(left) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // settle waits for those that room was made for, as long as they fit there.

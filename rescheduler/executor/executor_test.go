@@ -94,8 +94,10 @@ func (w *world) UpdateStatus(_ context.Context, plan *v1alpha1.ReschedulingPlan)
 }
 
 func (w *world) Evict(_ context.Context, pod v1alpha1.PodReference) error {
-	if w.stored.Status.Steps[0].Phase != v1alpha1.StepEvicting {
-		w.Errorf("an eviction was asked for in phase %s", w.stored.Status.Steps[0].Phase)
+	for i, step := range w.stored.Spec.Steps {
+		if step.Pod == pod && w.stored.Status.Steps[i].Phase != v1alpha1.StepEvicting {
+			w.Errorf("an eviction was asked for in phase %s", w.stored.Status.Steps[i].Phase)
+		}
 	}
 	if w.refusal == nil {
 		w.evicted = append(w.evicted, pod.Name)
@@ -265,6 +267,36 @@ func TestNobodyIsEvictedForWhomNobodyWaits(t *testing.T) {
 	w.want(v1alpha1.Succeeded, v1alpha1.StepWaiting, "nobody waits any more")
 	if len(w.evicted) > 0 {
 		t.Errorf("evicted %v", w.evicted)
+	}
+}
+
+func TestAGangThatHasBegunToMoveMovesWhole(t *testing.T) {
+	for name, test := range map[string]struct {
+		gang  string
+		phase v1alpha1.Phase
+		want  []string
+	}{
+		"two pods of no gang": {"", v1alpha1.Succeeded, []string{"small-1"}},
+		"two members":         {"default/gang", v1alpha1.Executing, []string{"small-1", "other-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			w.node("n2", "4")
+			w.set(w.small("other-1", "n1"))
+			second := w.stored.Spec.Steps[0].DeepCopy()
+			second.Pod.Name, second.Pod.UID = "other-1", "other-1"
+			w.stored.Spec.Steps = append(w.stored.Spec.Steps, *second)
+			for i := range w.stored.Spec.Steps {
+				w.stored.Spec.Steps[i].Gang = test.gang
+			}
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+			w.gone("small-1")
+			w.gone("big") // nobody waits any more
+			w.set(w.small("small-2", "n2"))
+			if phase, _, message := w.advance(); phase != test.phase || !slices.Equal(w.evicted, test.want) {
+				t.Errorf("the plan is %s: %s; evicted %v", phase, message, w.evicted)
+			}
+		})
 	}
 }
 
