@@ -43,6 +43,12 @@ type lab struct {
 
 func newLab(t *testing.T, mode v1alpha1.Mode, selection muster.Selection) *lab {
 	t.Helper()
+	return newEmptyLab(t, mode, selection).inPieces()
+}
+
+// newEmptyLab is one without nodes and pods.
+func newEmptyLab(t *testing.T, mode v1alpha1.Mode, selection muster.Selection) *lab {
+	t.Helper()
 	l := &lab{T: t, ControlPlane: controlplane.ForTest(t, controlplane.Options{
 		Controllers: append(controlplane.PodCreation(), "replicaset-controller", "disruption-controller"),
 	})}
@@ -71,6 +77,12 @@ func newLab(t *testing.T, mode v1alpha1.Mode, selection muster.Selection) *lab {
 	l.must(err)
 	l.must(l.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config}))
 
+	return l
+}
+
+// inPieces makes the nodes and the pod of a lab.
+func (l *lab) inPieces() *lab {
+	l.Helper()
 	l.createNode("n1", "4")
 	l.createSmall()
 	l.eventually("small runs", func() error { return isOn(l.small(), "n1") })
@@ -121,15 +133,19 @@ func podSpec(cpu string) corev1.PodSpec {
 	}}}
 }
 
-func (l *lab) createSmall() {
+func (l *lab) createSmall() { l.createSet("small", "2", 1, nil) }
+
+// createSet creates a ReplicaSet of so many pods, which change may change.
+func (l *lab) createSet(name, cpu string, count int32, change func(*corev1.PodTemplateSpec)) {
 	l.Helper()
-	set := map[string]string{"app": "small"}
+	set := map[string]string{"app": name}
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}}, Spec: podSpec(cpu)}
+	if change != nil {
+		change(&template)
+	}
 	_, err := l.client.AppsV1().ReplicaSets(namespace).Create(l.Context(), &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "small"},
-		Spec: appsv1.ReplicaSetSpec{
-			Replicas: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: set},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: set}, Spec: podSpec("2")},
-		},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       appsv1.ReplicaSetSpec{Replicas: &count, Selector: &metav1.LabelSelector{MatchLabels: set}, Template: template},
 	}, metav1.CreateOptions{})
 	l.must(err)
 }
@@ -142,14 +158,22 @@ func (l *lab) createPod(name, cpu string) {
 
 // small is the pod of the ReplicaSet that is not ending, nil when there is none.
 func (l *lab) small() *corev1.Pod {
-	pods, err := l.client.CoreV1().Pods(namespace).List(l.Context(), metav1.ListOptions{LabelSelector: "app=small"})
-	l.must(err)
-	for i := range pods.Items {
-		if pods.Items[i].DeletionTimestamp == nil {
-			return &pods.Items[i]
-		}
+	if pods := l.podsOf("small"); len(pods) > 0 {
+		return pods[0]
 	}
 	return nil
+}
+
+// podsOf are the pods of a ReplicaSet that are not ending.
+func (l *lab) podsOf(set string) (pods []*corev1.Pod) {
+	list, err := l.client.CoreV1().Pods(namespace).List(l.Context(), metav1.ListOptions{LabelSelector: "app=" + set})
+	l.must(err)
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp == nil {
+			pods = append(pods, &list.Items[i])
+		}
+	}
+	return pods
 }
 
 func (l *lab) pod(name string) *corev1.Pod {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T) {
-	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender} {
+	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate} {
 		t.Run(string(selection), func(t *testing.T) {
 			l := newLab(t, v1alpha1.Approve, selection)
 			before := l.small()

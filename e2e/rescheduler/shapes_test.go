@@ -1,0 +1,118 @@
+package rescheduler
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/rescheduler/scaleup"
+)
+
+func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
+	l := newEmptyLab(t, v1alpha1.Auto, muster.Scheduler)
+	l.createNode("n1", "4")
+	l.createSet("first", "3", 1, nil)
+	l.allOn("first", "n1")
+	l.createNode("n2", "3")
+	l.createSet("second", "2", 1, nil)
+	l.allOn("second", "n2")
+	l.createNode("n3", "2") // which takes the second only, and n2 then takes the first
+	l.createPod("big", "4")
+	l.reschedule()
+	if plan := l.awaitPlan(v1alpha1.Succeeded, ""); plan.Status.Moved != "2/2" || plan.Spec.Steps[0].From != "n2" {
+		t.Errorf("the plan is %+v, and ended as %s", plan.Spec.Steps, plan.Status.Moved)
+	}
+	l.must(isOn(l.pod("big"), "n1"))
+	l.allOn("first", "n2")
+	l.allOn("second", "n3")
+}
+
+func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
+	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
+	l.createNode("n3", "4")
+	for i := range 2 {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("member-", i)}, Spec: podSpec("4")}
+		pod.Labels, pod.Annotations = gangOf("gang", 2)
+		_, err := l.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+		l.must(err)
+	}
+	l.neverBound("member-0", "member-1")
+	l.reschedule()
+	l.awaitPlan(v1alpha1.Succeeded, "")
+	for i := range 2 {
+		pod := l.pod(fmt.Sprint("member-", i))
+		l.must(isOn(pod, pod.Spec.NodeName))
+	}
+	l.allOn("small", "n2")
+}
+
+func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		room  string // on n2, of what the gang takes 2
+		moves bool
+	}{{"where there is room for it", "2", true}, {"not in part", "1", false}} {
+		t.Run(test.name, func(t *testing.T) {
+			l := newEmptyLab(t, v1alpha1.Auto, muster.Scheduler)
+			l.configure(map[string]any{"budgets": map[string]any{"perWorkload": 2}})
+			l.createNode("n1", "4")
+			l.createSet("gang", "1", 2, func(pod *corev1.PodTemplateSpec) {
+				labels, annotations := gangOf("gang", 2)
+				labels["app"] = "gang"
+				pod.Labels, pod.Annotations = labels, annotations
+			})
+			l.allOn("gang", "n1", "n1")
+			before := l.podsOf("gang")
+			l.createNode("n2", test.room)
+			l.createPod("big", "3") // which leaves room for a member to come back
+			l.neverBound("big")
+			l.reschedule()
+			if !test.moves {
+				l.eventually("big says that it needs nodes", func() error { return l.needs("big", scaleup.ReasonNoOtherPlace) })
+				l.allOn("gang", "n1", "n1")
+				for i, pod := range l.podsOf("gang") {
+					if pod.UID != before[i].UID {
+						t.Errorf("%s was evicted", before[i].Name)
+					}
+				}
+				return
+			}
+			l.awaitPlan(v1alpha1.Succeeded, "")
+			l.must(isOn(l.pod("big"), "n1"))
+			l.allOn("gang", "n2", "n2")
+		})
+	}
+}
+
+// gangOf are the labels and the annotations of members.
+func gangOf(name string, minMember int) (labels, annotations map[string]string) {
+	return map[string]string{schedulingv1alpha1.LabelMuster: name}, map[string]string{schedulingv1alpha1.AnnotationMinMember: fmt.Sprint(minMember)}
+}
+
+// allOn waits until the pods of a ReplicaSet run on these nodes, in whichever order.
+func (l *lab) allOn(set string, nodes ...string) {
+	l.Helper()
+	l.eventually(set+" runs", func() error {
+		want := map[string]int{}
+		for _, node := range nodes {
+			want[node]++
+		}
+		for _, pod := range l.podsOf(set) {
+			if err := isOn(pod, pod.Spec.NodeName); err != nil {
+				return err
+			}
+			want[pod.Spec.NodeName]--
+		}
+		for node, missing := range want {
+			if missing != 0 {
+				return fmt.Errorf("%d pods are missing on %s", missing, node)
+			}
+		}
+		return nil
+	})
+}
