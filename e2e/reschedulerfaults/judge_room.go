@@ -78,7 +78,7 @@ func isFor(plan *v1alpha1.ReschedulingPlan, pod *corev1.Pod, node string) bool {
 func (s *state) room(node string, plan *planLife) int64 {
 	left := s.nodes[node].object.Status.Allocatable.Cpu().MilliValue() - s.toCome(node, plan)
 	for uid, p := range s.pods {
-		if !p.gone && p.object.Spec.NodeName == node && plan.step(uid) == nil {
+		if !p.gone && p.object.Status.Phase != corev1.PodSucceeded && p.object.Spec.NodeName == node && plan.step(uid) == nil {
 			left -= milliCPU(p.object)
 		}
 	}

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
 )
 
@@ -21,7 +24,7 @@ const coresOfANode = 4
 func write(seed uint64) *script {
 	r := rand.New(rand.NewPCG(seed, 0))
 	w := &writer{rand: r, script: script{seed: seed, trouble: newTrouble(seed)}}
-	w.settings = settings{replicas: 1, coalesce: r.IntN(4) == 0, selection: muster.Scheduler, budgets: w.budgets()}
+	w.settings = settings{replicas: 1, coalesce: r.IntN(2) == 0, selection: muster.Scheduler, budgets: w.budgets()}
 	if r.IntN(3) == 0 {
 		w.settings.replicas = 2
 	}
@@ -57,10 +60,10 @@ func (w *writer) budgets() budgets {
 	r := w.rand
 	b := budgets{
 		perPlan: 2 + r.IntN(5), perWorkload: 1 + r.IntN(2),
-		workloadCoolDown: time.Duration(3+r.IntN(6)) * time.Second, nodeCoolDown: time.Duration(1+r.IntN(3)) * time.Second,
+		workloadCoolDown: time.Duration(2+r.IntN(5)) * time.Second, nodeCoolDown: time.Duration(1+r.IntN(5)) * time.Second,
 	}
 	if r.IntN(3) == 0 {
-		b.rate = rate{1 + r.IntN(3), time.Duration(4+r.IntN(5)) * time.Second}
+		b.rate = rate{1 + r.IntN(2), time.Duration(4+r.IntN(5)) * time.Second}
 	}
 	if r.IntN(4) == 0 {
 		b.perNode = 1 + r.IntN(2)
@@ -95,8 +98,8 @@ func (w *writer) addWorkloads() {
 // addBeneficiaries has pods come that fit nowhere, most probably, though there is room.
 func (w *writer) addBeneficiaries() {
 	r := w.rand
-	for range 2 + r.IntN(3) {
-		w.addPod([]int64{2500, 3000, 3500}[r.IntN(3)], []string{"", "", "", "", raised}[r.IntN(5)], event{at: w.within(window / 3)})
+	for range 3 + r.IntN(4) {
+		w.addPod([]int64{2500, 3000, 3500}[r.IntN(3)], []string{"", "", "", "", "", raised}[r.IntN(6)], event{at: w.within(window * 2 / 3)})
 	}
 	if r.IntN(4) > 0 {
 		return
@@ -113,7 +116,9 @@ func (w *writer) addBeneficiaries() {
 // addPod has a pod of no workload come.
 func (w *writer) addPod(milliCPU int64, priority string, when event) {
 	pod := newPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), milliCPU, priority)
-	w.pods++
+	if w.pods++; w.rand.IntN(2) == 0 { // so that there is room again, in pieces
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, controlplane.RunsForAnnotation, (time.Second + w.within(2*time.Second)).String())
+	}
 	when.what = fmt.Sprintf("create pod %s of %dm", pod.Name, milliCPU)
 	when.do = func(ctx context.Context, r *run) error { return r.createPod(ctx, pod) }
 	w.add(when)
