@@ -12,6 +12,15 @@ func (c *Cluster) left(at place) {
 	}
 }
 
+// NoteFreed notes that pods may go where they could not, though nothing has ceased to count: somebody
+// kept them off nodes, and does no more. The API server shows nothing of that either.
+func (c *Cluster) NoteFreed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.enter(Change{Node: -1})
+	c.freed = c.generation
+}
+
 // passesBy says that a pod is bound to another node than it was nominated to: kube-scheduler kept
 // room for it there, and tells nobody that it does no more (deletePodFromSchedulingQueue in
 // pkg/scheduler/eventhandlers.go).

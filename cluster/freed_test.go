@@ -78,6 +78,16 @@ func TestRoomIsFreedUnseenWhenAPodLeavesANodeWhereTheWatchNeverShowedIt(t *testi
 	}
 }
 
+func TestNodesThatAreOpenAgainCountAsFreed(t *testing.T) {
+	c := newCluster(t)
+	set(t, c, nodeObject("a"))
+	before := c.Snapshot()
+	c.NoteFreed()
+	if after := c.Snapshot(); after.Freed <= before.Generation || after.Freed > after.Generation {
+		t.Errorf("room is freed at %d, after %d and up to %d", after.Freed, before.Generation, after.Generation)
+	}
+}
+
 // Whatever happens: when muster's own books of a node become smaller and the watch shows no pod that
 // left it, room was freed.
 func TestNoRoomThatMusterAloneKeptIsFreedWithoutAWord(t *testing.T) {

@@ -127,6 +127,17 @@ func TestAReplacementDoesNotReturnToWhereItsKindLeaves(t *testing.T) {
 	m.want(newPod("other", "2"), "n1")
 }
 
+func TestThatAPlanKeepsPodsOffNodesNoMoreCountsAsFreedRoom(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.plan.Spec.Beneficiaries = nil
+	m.is(v1alpha1.Executing, v1alpha1.StepMoved) // no room is kept any more
+	before := m.cluster.Snapshot()
+	m.is(v1alpha1.Succeeded, v1alpha1.StepMoved)
+	if after := m.cluster.Snapshot(); after.Freed <= before.Generation {
+		t.Errorf("room was freed at %d, and not after %d", after.Freed, before.Generation)
+	}
+}
+
 func TestAMemberOfAGangDoesNotReturnToWhereItsGangLeaves(t *testing.T) {
 	m := newMove(t, v1alpha2.NodeSelectionScheduler)
 	m.withGangs()

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
@@ -44,6 +45,7 @@ type Keeper struct {
 	mu    sync.Mutex
 	plans map[string]*v1alpha1.ReschedulingPlan // by name; never changed
 	holes map[types.UID]*hole                   // by the UID of what is held
+	bans  sets.Set[types.UID]                   // plans that keep pods off the nodes that they leave
 }
 
 // tick is how often it is looked whether plans have expired, or pods have lost what they took.
@@ -139,10 +141,10 @@ func (k *Keeper) Refresh() {
 // refresh makes the holes be what the plans say. The caller holds the lock.
 func (k *Keeper) refresh() {
 	now, wanted := k.clock.Now(), map[types.UID]*hole{}
-	reserving := false
+	reserving := sets.New[types.UID]()
 	for _, plan := range k.sorted() {
 		if plan.Reserves(now) {
-			reserving = true
+			reserving.Insert(plan.UID)
 			k.want(plan, wanted)
 		}
 	}
@@ -165,5 +167,9 @@ func (k *Keeper) refresh() {
 		}
 		k.holes[uid] = h
 	}
-	k.inForce.Store(reserving)
+	k.inForce.Store(reserving.Len() > 0)
+	ended := k.bans.Difference(reserving)
+	if k.bans = reserving; ended.Len() > 0 {
+		k.cluster.NoteFreed()
+	}
 }
