@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,12 +106,12 @@ func TestWhoNeverLedStopsAtOnce(t *testing.T) {
 func TestToLoseTheLeaseIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		down := false
+		var down atomic.Bool
 		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return down, nil, errors.New("the API server is down")
+			return down.Load(), nil, errors.New("the API server is down")
 		})
 		err := elect(t.Context(), candidate(client, "first"), func(leading context.Context) {
-			down = true
+			down.Store(true)
 			<-leading.Done()
 		})
 		if !errors.Is(err, errLeadershipLost) {
