@@ -104,7 +104,7 @@ func (e *Extender) bindNow(c *call, args *extenderv1.ExtenderBindingArgs) error 
 
 // unanswered is how long after the end of a call without an answer the API server may still
 // bind the pod, and the watch may still have to show it. Then it counts there no more.
-const unanswered = 10 * time.Second
+const unanswered = 5 * time.Second
 
 // refused says that the API server has answered, and has not done what it was asked to.
 func refused(err error) bool {

@@ -53,11 +53,12 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 // choose takes away all pods of lower priority and gives back as many as it can, those
 // first whose budgets do not allow to evict them, the more important ones before the
 // others (SelectVictimsOnNode in
-// pkg/scheduler/framework/plugins/defaultpreemption).
+// pkg/scheduler/framework/plugins/defaultpreemption). Pods that the watch has not shown on
+// the node yet stay: kube-scheduler may not have them there, if their binding had no answer.
 func (p *preemption) choose(node *cluster.Node) *extenderv1.MetaVictims {
 	var lower []*cluster.Pod
 	for _, pod := range node.Pods {
-		if p.outranks(pod) && !pod.Held {
+		if p.outranks(pod) && !pod.Held && pod.Spec.NodeName != "" {
 			lower = append(lower, pod)
 			node = node.WithoutPod(pod.UID)
 		}

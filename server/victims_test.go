@@ -1,6 +1,7 @@
 package server
 
 import (
+	"io"
 	"testing"
 	"time"
 
@@ -119,5 +120,22 @@ func TestPreemptAddsTheVictimsThatTheProfileNeedsGone(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestAPodWhoseBindingHadNoAnswerIsNoVictim(t *testing.T) {
+	b := newBench(t, benchOptions{client: bindings(func(*corev1.Binding) error { return io.ErrUnexpectedEOF })})
+	b.node("a", "4")
+	running := newPod("running", "1")
+	running.Spec.NodeName = "a"
+	b.pending(running)
+	b.bind(b.pending(newPod("unsure", "2")), "a")
+	pod := newPod("important", "3")
+	pod.Spec.Priority = new(int32(100))
+	got := ask[extenderv1.ExtenderPreemptionResult](b, "preempt", extenderv1.ExtenderPreemptionArgs{
+		Pod: pod, NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: "uid-running"}}}},
+	})
+	if len(got.NodeNameToMetaVictims) > 0 {
+		t.Errorf("victims %v, where only the one of which nobody knows whether it is there would make room", got.NodeNameToMetaVictims["a"].Pods)
 	}
 }
