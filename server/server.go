@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -49,6 +48,8 @@ type Options struct {
 	Flags map[string]string
 	// Logger is required.
 	Logger *slog.Logger
+	// Registry takes the metrics and shows them at /metrics; nil stands for a new one.
+	Registry inspect.Registry
 }
 
 // Server is one muster process.
@@ -56,7 +57,7 @@ type Server struct {
 	log       *slog.Logger
 	config    *v1alpha2.MusterConfiguration
 	process   *inspect.Process
-	registry  *prometheus.Registry
+	registry  inspect.Registry
 	cluster   *cluster.Cluster
 	client    kubernetes.Interface // nil without an API server
 	dynamic   dynamic.Interface    // as client
@@ -92,9 +93,12 @@ func Run(ctx context.Context, o Options) error {
 
 // New builds a server and opens its port. Run must follow, as it closes it.
 func New(o Options) (*Server, error) {
-	s := &Server{log: o.Logger, config: o.Config, registry: prometheus.NewRegistry()}
+	s := &Server{log: o.Logger, config: o.Config, registry: o.Registry}
+	if s.registry == nil {
+		s.registry = prometheus.NewRegistry()
+	}
 	s.process = &inspect.Process{Name: "muster", Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags}
-	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	inspect.RegisterRuntime(s.registry)
 	s.cluster = cluster.New(cluster.Options{Logger: o.Logger, Registerer: s.registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
 
 	var err error

@@ -15,7 +15,7 @@ import (
 	"muster.dev/muster/rescheduler/separation"
 )
 
-func (p *process) router(registry *prometheus.Registry) http.Handler {
+func (p *process) router(registry prometheus.Gatherer) http.Handler {
 	get := func(pattern, about string, handler http.Handler) inspect.Endpoint {
 		return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: handler}
 	}

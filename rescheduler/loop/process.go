@@ -50,6 +50,8 @@ type Options struct {
 	// Version and Flags of the command line are what /statusz and /flagz show.
 	Version string
 	Flags   map[string]string
+	// Registry takes the metrics and shows them at /metrics; nil stands for a new one.
+	Registry inspect.Registry
 }
 
 // reporter is who writes events.
@@ -95,7 +97,11 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func newProcess(o Options) (*process, error) {
-	registry := prometheus.NewRegistry()
+	registry := o.Registry
+	if registry == nil {
+		registry = prometheus.NewRegistry()
+	}
+	inspect.RegisterRuntime(registry)
 	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
 	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry), ResourceNames: c.ResourceNames()}
 	profiles, err := newProfiles(o, c, load, registry)
