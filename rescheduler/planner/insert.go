@@ -17,7 +17,7 @@ func (s *search) insert(at int32, depth int, limit int32) bool {
 		return false
 	}
 	for _, nodes := range s.byDeficit(&s.items[at]) {
-		found := s.allOpenings(at, nodes, limit)
+		found := s.allOpenings(at, nodes, depth, limit)
 		for _, v := range found[:min(len(found), tries(depth, s.limits.Hops))] {
 			before := len(s.log)
 			if s.displace(at, v, depth, limit) {
@@ -41,14 +41,19 @@ func tries(depth, hops int) int {
 	return 4
 }
 
-// allOpenings are those of several nodes, the cheapest first.
-func (s *search) allOpenings(at int32, nodes []int32, limit int32) []victims {
+// allOpenings are those of several nodes, the cheapest first. Those who leave may call for as
+// many evictions in a row as depth says, less their own.
+func (s *search) allOpenings(at int32, nodes []int32, depth int, limit int32) []victims {
 	var found []victims
+	var r refuges
+	if depth == 1 {
+		r = refuges{}
+	}
 	for _, node := range nodes {
 		if s.noise > 0 && s.random.Float64() < s.noise {
 			continue
 		}
-		found = append(found, s.openings(&s.items[at], node, limit)...)
+		found = append(found, s.openings(&s.items[at], node, limit, r)...)
 	}
 	slices.SortStableFunc(found, func(a, b victims) int {
 		return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.size, b.size))

@@ -69,6 +69,13 @@ func TestMakeRoom(t *testing.T) {
 			want: []string{"x-1: b → a", "p-1: at b after 1"},
 		},
 		{
+			name: "two move where each that would do alone has nowhere to go", objects: []runtime.Object{
+				node("a", "11"), node("b", "4"), pod("v-1", "a", "2"), pod("w-1", "a", "2500m"), pod("x-1", "a", "3"), pod("s-1", "a", "1"), pod("t-1", "a", "500m"),
+				pod("z-1", "b", "2500m", unowned), pod("p-1", "", "3500m"),
+			},
+			want: []string{"s-1: a → b", "t-1: a → b", "p-1: at a after 2"},
+		},
+		{
 			name: "of equal numbers those of the lowest priority move", objects: []runtime.Object{
 				node("a", "4"), node("b", "4"), node("c", "2"),
 				pod("w-1", "a", "2", priority(90)), pod("x-1", "b", "2", priority(8)), pod("z-1", "c", "0"), pod("p-1", "", "4", priority(100)),

@@ -28,8 +28,8 @@ const (
 )
 
 // openings are the cheapest sets of victims on a node for an item, the best first: none
-// when the item would not fit whoever left.
-func (s *search) openings(i *item, node int32, limit int32) []victims {
+// when the item would not fit whoever left. With refuges, only those leave who have one.
+func (s *search) openings(i *item, node int32, limit int32, r refuges) []victims {
 	s.kindOf(i)
 	if s.closed[node] || node == i.origin || !s.admits(i, node) {
 		return nil
@@ -44,7 +44,7 @@ func (s *search) openings(i *item, node int32, limit int32) []victims {
 	c := chooser{search: s, node: node, lacks: lacks}
 	for _, at := range must {
 		if o := &s.items[at]; o.at == node {
-			if !s.movable(o.unit, limit) {
+			if !s.movable(o.unit, limit) || !s.finds(o.unit, r) {
 				return nil
 			}
 			c.take(s.candidate(o.unit, node, lacks))
@@ -55,7 +55,7 @@ func (s *search) openings(i *item, node int32, limit int32) []victims {
 		if o.pending() || slices.Contains(c.units, o.unit) || c.knows(o.unit) || !s.movable(o.unit, limit) {
 			continue
 		}
-		if candidate := s.candidate(o.unit, node, lacks); candidate.worth > 0 {
+		if candidate := s.candidate(o.unit, node, lacks); candidate.worth > 0 && s.finds(o.unit, r) {
 			c.candidates = append(c.candidates, candidate)
 		}
 	}

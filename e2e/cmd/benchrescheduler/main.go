@@ -47,7 +47,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.cases, "cases", 10, "how many tight clusters are held against the optimum, each with one hop and with several")
+	flag.IntVar(&o.cases, "cases", 20, "how many tight clusters are held against the optimum, each with one hop and with several")
 	flag.DurationVar(&o.planning, "planning", 3*time.Second, "how long a plan for one of them may take")
 	flag.DurationVar(&o.solving, "solving", 10*time.Second, "how long the exact solver may take for one of them")
 	flag.IntVar(&o.rounds, "rounds", 60, "how often a plan for one pending pod is timed")

@@ -15,8 +15,8 @@ import (
 // solution is what the exact solver found.
 type solution struct {
 	placed, evictions int
-	bound             int  // on placed
-	proven            bool // that both are the best there is
+	bound             int  // no more can be placed
+	proven            bool // that placed and evictions are the best there is
 	took              time.Duration
 }
 
@@ -24,11 +24,13 @@ func (s solution) remark() string {
 	if s.proven {
 		return ""
 	}
-	return " (its time was up)"
+	return ", its time was up"
 }
 
-// placing is worth so many evictions.
-const placing = 1000
+const (
+	placing = 1000  // is worth so many evictions
+	arrival = 0.001 // costs so much, so that none comes for nothing
+)
 
 // optimum is the most pods that can be placed, and the fewest evictions for that. direct
 // holds moves to room that is free before all of them.
@@ -49,11 +51,30 @@ func optimum(ctx context.Context, cbc string, l *layout, direct bool, limit time
 		return solution{}, fmt.Errorf("cbc: %w: %s", err, log)
 	}
 	s, err := readSolution(result)
+	if err != nil {
+		return s, err
+	}
 	s.took = time.Since(started)
 	if s.bound = s.placed; !s.proven {
-		s.bound = -1
+		s.bound, err = placedAtMost(log, l.pods())
 	}
 	return s, err
+}
+
+// placedAtMost is how many pods can be placed by the bound on the cost that CBC logs when its
+// time is up, if each of so many pods is evicted at most once.
+func placedAtMost(log []byte, pods int) (int, error) {
+	const label = "Lower bound:"
+	for line := range strings.Lines(string(log)) {
+		if value, found := strings.CutPrefix(line, label); found {
+			bound, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				return 0, fmt.Errorf("cbc logs %q: %w", line, err)
+			}
+			return int(((1+arrival)*float64(pods) - bound) / placing), nil
+		}
+	}
+	return 0, fmt.Errorf("cbc logs no %q: %s", label, log)
 }
 
 // readSolution reads the file that CBC writes: a line that says how it ended, and one for each

@@ -68,7 +68,6 @@ func (p *program) count(pods []shape) map[int]int {
 
 // add enters what may happen with pods of a shape on a node, where so many run; so many wait.
 func (p *program) add(n, s int, offered shape, running, pending int, sums *nodeSums) {
-	const weightOfArrival = "+ 0.001" // so that none comes for nothing
 	if running > 0 {
 		x := p.variable(fmt.Sprintf("x_%d_%d", n, s), running, "+")
 		fmt.Fprintf(&p.moves[s], " + %s", x)
@@ -78,7 +77,7 @@ func (p *program) add(n, s int, offered shape, running, pending int, sums *nodeS
 		return
 	}
 	if p.movable[s] {
-		y := p.variable(fmt.Sprintf("y_%d_%d", n, s), mostPods, weightOfArrival)
+		y := p.variable(fmt.Sprintf("y_%d_%d", n, s), mostPods, fmt.Sprintf("+ %g", arrival))
 		fmt.Fprintf(&p.moves[s], " - %s", y)
 		p.term(&sums.used, "+", s, y)
 		p.term(&sums.came, "+", s, y)

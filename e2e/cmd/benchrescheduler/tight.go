@@ -62,7 +62,7 @@ func againstOptimum(ctx context.Context, o options, t *trace, out, progress io.W
 				return err
 			}
 			s.add(plan, best)
-			fmt.Fprintf(progress, "%d hops, case %d: %d nodes, %d pods: placed %d with %d evictions in %s; CBC %d with %d in %s, bound %d%s\n", hops, seed, len(l.nodes), l.pods(),
+			fmt.Fprintf(progress, "%d hops, case %d: %d nodes, %d pods: placed %d with %d evictions in %s; CBC %d with %d in %s, at most %d%s\n", hops, seed, len(l.nodes), l.pods(),
 				len(plan.Placements), len(plan.Steps), plan.Took.Round(time.Millisecond), best.placed, best.evictions, best.took.Round(time.Millisecond), best.bound, best.remark())
 		}
 		name := "1hop"
@@ -84,7 +84,8 @@ func (l *layout) pods() int {
 	return pods
 }
 
-// sums are over clusters of which the optimum is known.
+// sums are over clusters of which the optimum is known: how many pods can be placed, and of
+// the ratios also with how few evictions.
 type sums struct {
 	placed, optimum   int
 	ratios            []float64 // of evictions, where as many pods are placed
@@ -92,16 +93,16 @@ type sums struct {
 }
 
 func (s *sums) add(plan *planner.Plan, best solution) {
-	if !best.proven {
+	placed := len(plan.Placements)
+	if placed > best.bound {
+		s.exceeded++
+	}
+	if max(placed, best.placed) < best.bound {
 		s.unknown++
 		return
 	}
-	placed := len(plan.Placements)
-	s.placed, s.optimum = s.placed+placed, s.optimum+best.placed
-	if placed > best.placed {
-		s.exceeded++
-	}
-	if placed == best.placed {
+	s.placed, s.optimum = s.placed+placed, s.optimum+best.bound
+	if best.proven && placed == best.placed {
 		s.ratios = append(s.ratios, float64(max(1, len(plan.Steps)))/float64(max(1, best.evictions)))
 	}
 }

@@ -1,0 +1,46 @@
+package planner
+
+// refuges are nodes with room for pods that nobody else may move for: three for each kind, or as
+// many as there are. They hold for as long as nothing moves.
+type refuges map[int32][]int32
+
+// finds says that a unit may find a place elsewhere, as far as room goes: one without which it
+// cannot leave. Nil refuges stand for others moving out of its way, which may be so for gangs
+// too, whose members make room for one another.
+func (s *search) finds(at int32, r refuges) bool {
+	u := &s.units[at]
+	if r == nil || len(u.items) > 1 {
+		return true
+	}
+	i := &s.items[u.items[0]]
+	if i.away() && s.mayStay(u.items[0]) {
+		return true
+	}
+	s.kindOf(i)
+	nodes, known := r[i.kind]
+	if !known {
+		nodes = s.refugesOf(i)
+		r[i.kind] = nodes
+	}
+	for _, node := range nodes {
+		if node != i.at && node != i.origin {
+			return true
+		}
+	}
+	return false
+}
+
+// refugesOf are the first three nodes with room for pods of the kind of an item, of which a pod
+// may be at one and have come from another.
+func (s *search) refugesOf(i *item) []int32 {
+	var nodes []int32
+	for _, node := range s.nodes {
+		if s.closed[node] || s.left[place{i.kind, node}] > 0 || !i.needs.fitsInto(s.freeAt(node)) || s.limits.Hops == 1 && !i.needs.fitsInto(s.spareAt(node)) {
+			continue
+		}
+		if nodes = append(nodes, node); len(nodes) == 3 {
+			break
+		}
+	}
+	return nodes
+}
