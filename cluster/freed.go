@@ -3,20 +3,28 @@ package cluster
 // Room is freed unseen when a pod ceases to count on a node where the API server never showed it:
 // an assumption that is released, expires, moves or is refuted, room that was held, a pod that was
 // expected. All of these come through here, whoever ends them and why, so that none is missing in
-// [Snapshot.Freed]. A pod that the watch showed on its node goes for kube-scheduler as well.
+// [Snapshot.Freed]. A pod that the watch showed on its node goes for kube-scheduler as well. Of a
+// lost node there is no room to be freed, but the pod that counted there may go elsewhere now.
 
 // left notes that a pod no longer counts on the node where it did.
 func (c *Cluster) left(at place) {
-	if at.pod.Spec.NodeName != at.node {
+	if at.unseen() {
 		c.freed = c.generation
 	}
 }
+
+// unseen says that the watch has not shown the pod there.
+func (p place) unseen() bool { return p.pod.Spec.NodeName != p.node }
 
 // NoteFreed notes that pods may go where they could not, though nothing has ceased to count: somebody
 // kept them off nodes, and does no more. The API server shows nothing of that either.
 func (c *Cluster) NoteFreed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.noteFreed()
+}
+
+func (c *Cluster) noteFreed() {
 	c.enter(Change{Node: -1})
 	c.freed = c.generation
 }

@@ -32,6 +32,10 @@ func TestRoomIsFreedUnseenWhenAPodLeavesANodeWhereTheWatchNeverShowedIt(t *testi
 	}{
 		{"an assumption is released", assumed, release, true},
 		{"an assumption expires", assumed, lateness, true},
+		{"an assumption expires whose node is lost", func(t *testing.T, c *Cluster, p *Pod) {
+			assume(t, c, p, "a")
+			remove(t, c, nodeObject("a"))
+		}, lateness, true},
 		{"an assumption moves", assumed, func(t *testing.T, c *Cluster, p *Pod) { assume(t, c, p, "b") }, true},
 		{"an assumption is renewed", assumed, func(_ *testing.T, c *Cluster, p *Pod) { c.Renew(p.UID) }, false},
 		{"a pod is assumed once more where it is", assumed, assumed, false},

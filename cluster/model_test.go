@@ -509,7 +509,7 @@ func (m *model) checkReplay(r *rapid.T, from, to *Snapshot) {
 		}
 		named[change.Node] |= change.Aspects
 		mentioned[change.Node] = true
-		if change.Node < 0 {
+		if change.Node < 0 && change.Aspects != 0 { // else it notes that room was freed, and of no node
 			objects[objectChange{change.Aspects, change.Object}] = true
 		}
 	}

@@ -100,6 +100,9 @@ func (c *Cluster) take(uid types.UID) {
 	if len(c.orphans[at.node]) == 0 {
 		delete(c.orphans, at.node)
 	}
+	if at.unseen() {
+		c.noteFreed()
+	}
 }
 
 func (c *Cluster) orphan(pod *Pod, node string) {
