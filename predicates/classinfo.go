@@ -54,7 +54,7 @@ type RememberedVerdict struct {
 // detail alone. It says false when there is none. Nothing is brought up to date.
 func (s *VerdictStore) Class(hash, detail string) (ClassInfo, []Remembered, bool) {
 	for _, e := range s.remembered() {
-		if s.nameOf(e.class) != hash {
+		if s.hash(e.class) != hash {
 			continue
 		}
 		e.mu.Lock()
@@ -136,7 +136,7 @@ func (s *VerdictStore) remembered() []*entry {
 // info must be called with the lock of the entry held.
 func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 	info := ClassInfo{
-		Hash: s.nameOf(e.class), Controller: e.class.controller(),
+		Hash: s.hash(e.class), Controller: e.class.controller(),
 		Calls: e.calls, Misses: e.misses, Bytes: e.size(), Generation: e.generation, Age: s.clock.Since(e.asked),
 	}
 	if e.judgement != nil { // else a plugin panicked
@@ -150,7 +150,16 @@ func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 	return info
 }
 
-// nameOf is a class as people see it: a hash.
-func (s *VerdictStore) nameOf(class Class) string {
+// HashOf is the class of a pod as people see it, [ClassInfo].Hash; "" for a pod that is judged
+// for itself.
+func (s *VerdictStore) HashOf(pod *cluster.Pod) string {
+	class := s.ClassOf(pod)
+	if class.None() {
+		return ""
+	}
+	return s.hash(class)
+}
+
+func (s *VerdictStore) hash(class Class) string {
 	return fmt.Sprintf("%016x", maphash.String(s.names, class.form.Value()))
 }

@@ -33,6 +33,9 @@ func (e *Extender) bind(c *call) error {
 		}
 	}
 	c.args.Pod.Namespace, c.args.Pod.Name, c.args.Pod.UID, c.node = args.PodNamespace, args.PodName, args.PodUID, args.Node
+	if pod := e.cluster.PendingPod(args.PodUID); pod != nil {
+		c.profile, c.subject, c.store = pod.Spec.SchedulerName, pod, e.profiles.Of(pod.Spec.SchedulerName)
+	}
 
 	result := extenderv1.ExtenderBindingResult{}
 	if err := e.bindPod(c, &args); err != nil {
@@ -41,7 +44,7 @@ func (e *Extender) bind(c *call) error {
 			c.outcome = outcomeCanceled
 		}
 		result.Error = err.Error()
-		e.log.Warn("bind failed", "pod", args.PodNamespace+"/"+args.PodName, "profile", c.profile, "node", args.Node, "err", err)
+		e.log.Warn("bind failed", "pod", args.PodNamespace+"/"+args.PodName, "profile", c.profile, "class", c.class(), "node", args.Node, "err", err)
 	}
 	return e.encode(c, result)
 }
@@ -61,7 +64,6 @@ func (e *Extender) bindOnce(c *call, args *extenderv1.ExtenderBindingArgs) error
 		return fmt.Errorf("the pod counts on node %s, which is its place or to which it may have been bound already", node)
 	}
 	if pod := e.cluster.PendingPod(args.PodUID); pod != nil {
-		c.profile = pod.Spec.SchedulerName
 		e.assume(pod, args.Node)
 	}
 	if e.gangs != nil {

@@ -27,6 +27,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
 )
 
 // bindings is a client whose POST …/pods/{name}/binding is answered by the test.
@@ -300,7 +301,7 @@ func pendingOn(t *testing.T, client kubernetes.Interface, assumeTTL time.Duratio
 			t.Fatal(err)
 		}
 	}
-	return &Extender{log: log, cluster: c, client: client, bindTime: time.Minute}, pod
+	return &Extender{log: log, cluster: c, profiles: predicates.NewProfiles(), client: client, bindTime: time.Minute}, pod
 }
 
 func bindCall(ctx context.Context, t *testing.T, pod *corev1.Pod, node string) *call {

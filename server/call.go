@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
 	"muster.dev/muster/server/wire"
 )
 
@@ -39,6 +41,10 @@ type call struct {
 	reply jx.Writer
 	// profile and outcome label the metrics of the call.
 	profile, outcome string
+	// subject is the pod that the call is about and store that of its profile, nil while they are
+	// not known.
+	subject *cluster.Pod
+	store   *predicates.VerdictStore
 	// node is the one to bind to, and binding how long the API server took, 0 when it was not
 	// asked.
 	node    string
@@ -104,6 +110,7 @@ func (v *verbs) handler(verb verb) http.HandlerFunc {
 		defer v.recycle(c)
 		c.ctx, c.profile, c.outcome = r.Context(), "", outcomeOK
 		c.body, c.args.Pod, c.node, c.binding, c.left = nil, wire.Pod{}, "", 0, c.left[:0]
+		c.subject, c.store = nil, nil
 		c.reply.Reset()
 
 		done := v.metrics.inFlight.WithLabelValues(verb.name)
@@ -124,7 +131,7 @@ func (v *verbs) handler(verb verb) http.HandlerFunc {
 		v.metrics.duration.WithLabelValues(verb.name, c.outcome).Observe(elapsed.Seconds())
 		if v.log.Enabled(r.Context(), slog.LevelDebug) {
 			v.log.Debug("verb answered", "verb", verb.name, "pod", c.args.Pod.Namespace+"/"+c.args.Pod.Name, "profile", c.profile,
-				"outcome", c.outcome, "status", status, "bytesIn", len(c.body), "bytesOut", len(c.reply.Buf), "elapsed", elapsed)
+				"class", c.class(), "outcome", c.outcome, "status", status, "bytesIn", len(c.body), "bytesOut", len(c.reply.Buf), "elapsed", elapsed)
 		}
 	}
 }
@@ -144,7 +151,7 @@ func (v *verbs) recycle(c *call) {
 func (v *verbs) run(verb verb, c *call, w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			v.log.Error("verb panicked", "verb", verb.name, "panic", p, "stack", string(debug.Stack()))
+			v.log.Error("verb panicked", "verb", verb.name, "pod", c.args.Pod.Namespace+"/"+c.args.Pod.Name, "profile", c.profile, "panic", p, "stack", string(debug.Stack()))
 			err = &statusError{status: http.StatusInternalServerError, outcome: outcomePanic, err: fmt.Errorf("panic: %v", p)}
 		}
 	}()
@@ -191,6 +198,15 @@ func tooLarge(r *http.Request, limit int64) error {
 		err = fmt.Errorf("the body is larger than %d bytes, which needs a Content-Length", limit)
 	}
 	return &statusError{status: http.StatusRequestEntityTooLarge, outcome: outcomeTooLarge, err: err}
+}
+
+// class is the hash of the equivalence class that the pod is of, as at /debug/equivalence; ""
+// when it has none, or is not known.
+func (c *call) class() string {
+	if c.subject == nil || c.store == nil {
+		return ""
+	}
+	return c.store.HashOf(c.subject)
 }
 
 // judge returns the HTTP status of a call that ended with an error or nil, and notes the

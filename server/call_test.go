@@ -253,9 +253,9 @@ func TestTheAccessLogTellsOfThisCallAlone(t *testing.T) {
 			synctest.Wait()
 		}
 		want := []string{
-			"pod=n/first profile=s outcome=ok status=200 bytesIn=90 bytesOut=2",
-			`pod=/ profile="" outcome=too_large status=413 bytesIn=0 bytesOut=0`,
-			`pod=n/third profile="" outcome=ok status=200 bytesIn=58 bytesOut=2`,
+			`pod=n/first profile=s class="" outcome=ok status=200 bytesIn=90 bytesOut=2`,
+			`pod=/ profile="" class="" outcome=too_large status=413 bytesIn=0 bytesOut=0`,
+			`pod=n/third profile="" class="" outcome=ok status=200 bytesIn=58 bytesOut=2`,
 		}
 		var got []string
 		for line := range strings.Lines(log.String()) {

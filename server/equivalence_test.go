@@ -1,13 +1,19 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
 func TestEquivalenceTellsWhatIsRemembered(t *testing.T) {
@@ -59,6 +65,41 @@ func TestEquivalenceTellsWhatIsRemembered(t *testing.T) {
 		if status, page := b.get(path); status != http.StatusNotFound || !strings.Contains(page, want) {
 			t.Errorf("%s answered %d %s", path, status, page)
 		}
+	}
+}
+
+func TestLogLinesAndTracesTellTheClassByWhichItIsLookedUp(t *testing.T) {
+	var log logBuffer
+	spans := tracetest.NewInMemoryExporter()
+	b := newBench(t, benchOptions{
+		log: &log, client: bindings(func(*corev1.Binding) error { return errors.New("refused") }),
+		traces: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)),
+	})
+	b.node("a", "4")
+	yes := true
+	pod := newPod("p", "1")
+	pod.OwnerReferences = []metav1.OwnerReference{{UID: "controller-uid", Controller: &yes}}
+	b.pending(pod)
+	b.filter(pod, "a")
+	ask[extenderv1.HostPriorityList](b, "prioritize", extenderv1.ExtenderArgs{Pod: pod, NodeNames: &[]string{"a"}})
+	ask[extenderv1.ExtenderPreemptionResult](b, "preempt", extenderv1.ExtenderPreemptionArgs{Pod: pod})
+	b.bind(pod, "a")
+	b.filter(newPod("alone", "1"), "a")
+
+	class := b.server.stores.profiles.Of(corev1.DefaultSchedulerName).Classes()[0].Hash
+	about := func(pod, class string) string {
+		return "pod=default/" + pod + " profile=default-scheduler class=" + class
+	}
+	for _, want := range []string{
+		"verb=filter " + about("p", class), "verb=prioritize " + about("p", class), "verb=preempt " + about("p", class), "verb=bind " + about("p", class),
+		`"bind failed" ` + about("p", class) + " node=a", "verb=filter " + about("alone", `""`),
+	} {
+		if !strings.Contains(log.String(), want+" ") {
+			t.Errorf("no line has %s:\n%s", want, log.String())
+		}
+	}
+	if of := attribute.String("muster.class", class); !slices.ContainsFunc(spans.GetSpans(), func(span tracetest.SpanStub) bool { return slices.Contains(span.Attributes, of) }) {
+		t.Errorf("no span is of class %s", class)
 	}
 }
 

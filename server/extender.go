@@ -58,11 +58,11 @@ func (e *Extender) verbs() []verb {
 	}
 }
 
-// profile finds the verdicts of a scheduler name and notes it for the metrics.
+// profile finds the verdicts of a scheduler name and notes it for metrics and logs.
 func (e *Extender) profile(c *call, schedulerName string) (*predicates.VerdictStore, error) {
 	store, err := e.store(schedulerName)
 	if err == nil {
-		c.profile = store.Profile.Name
+		c.profile, c.store = store.Profile.Name, store
 	}
 	return store, err
 }
@@ -142,6 +142,7 @@ func (e *Extender) filter(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.subject = pod
 	if node := e.cluster.Binding(pod.UID); node != "" {
 		e.stay(c, node)
 		return nil
@@ -283,6 +284,7 @@ func (e *Extender) prioritize(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.subject = pod
 	expects := e.expects(profile)
 	if expects {
 		e.cluster.Unexpect(pod.UID) // it is not in its own way

@@ -47,6 +47,7 @@ type benchOptions struct {
 	maxBody   int64
 	traces    trace.TracerProvider
 	assumeTTL time.Duration
+	log       io.Writer // what is logged; nil drops it
 }
 
 // benchConfig scores nodes by resources alone, so that scores can be told by heart.
@@ -86,6 +87,9 @@ func newBench(t *testing.T, o benchOptions) *bench {
 	}
 	config.Serving.MaxBodyBytes = o.maxBody
 	log := slog.New(slog.DiscardHandler)
+	if o.log != nil {
+		log = slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: o.assumeTTL})
 	stores, err := newStores(log, c, registry, config)

@@ -29,6 +29,7 @@ func (e *Extender) preempt(c *call) error {
 		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
 	}
 	pod := e.cluster.ResourceNames().NewPod(args.Pod)
+	c.subject = pod
 	result := extenderv1.ExtenderPreemptionResult{}
 	planned := false
 	if e.gangs != nil {

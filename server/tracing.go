@@ -61,7 +61,7 @@ func (t tracer) begin(c *call, started time.Time) trace.Span {
 	if span.IsRecording() {
 		span.SetAttributes(
 			attribute.String("k8s.namespace.name", c.args.Pod.Namespace), attribute.String("k8s.pod.name", c.args.Pod.Name),
-			attribute.String("k8s.pod.uid", string(c.args.Pod.UID)), attribute.String("muster.profile", c.profile),
+			attribute.String("k8s.pod.uid", string(c.args.Pod.UID)), attribute.String("muster.profile", c.profile), attribute.String("muster.class", c.class()),
 		)
 	}
 	return span

@@ -121,7 +121,7 @@ func spanLines(spans tracetest.SpanStubs) []string {
 		}
 		var attributes []string
 		for _, a := range span.Attributes {
-			if a.Key != "k8s.namespace.name" && a.Key != "k8s.pod.uid" {
+			if a.Key != "k8s.namespace.name" && a.Key != "k8s.pod.uid" && a.Key != "muster.class" {
 				attributes = append(attributes, fmt.Sprintf("%s=%s", a.Key, a.Value.String()))
 			}
 		}

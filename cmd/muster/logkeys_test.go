@@ -14,10 +14,10 @@ import (
 )
 
 // logKeys are the keys of log lines. What a line is about has one name wherever it is logged:
-// pods and gangs as namespace/name, nodes, profiles and plans by name, errors as err.
+// pods and gangs as namespace/name, nodes, profiles and plans by name, classes by their hash, errors as err.
 func logKeys() sets.Set[string] {
 	return sets.New(
-		"pod", "node", "profile", "gang", "plan", "policy", "verb", "request", "err",
+		"pod", "node", "profile", "class", "gang", "plan", "policy", "verb", "request", "err",
 		"address", "annotation", "atMost", "before", "beneficiaries", "bytesIn", "bytesOut", "certFile", "configMap", "elapsed", "endpoint", "file",
 		"flag", "from", "managesNodeMetrics", "mode", "namespace", "now", "outcome", "panic", "pause", "phase", "pods", "reason", "reportsToNodeMetrics", "requestClass", "resource",
 		"source", "stack", "status", "steps", "summary", "tls", "took", "version", "warning",
