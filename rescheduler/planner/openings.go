@@ -50,16 +50,21 @@ func (s *search) openings(i *item, node int32, limit int32, r refuges) []victims
 			c.take(s.candidate(o.unit, node, lacks))
 		}
 	}
-	for _, at := range s.on[node] {
-		o := &s.items[at]
-		if o.pending() || slices.Contains(c.units, o.unit) || c.knows(o.unit) || !s.movable(o.unit, limit) {
+	c.consider(limit, r)
+	return c.choose()
+}
+
+// consider makes candidates of those whose leaving gains anything.
+func (c *chooser) consider(limit int32, r refuges) {
+	for _, at := range c.on[c.node] {
+		o := &c.items[at]
+		if o.pending() || slices.Contains(c.units, o.unit) || c.knows(o.unit) || !c.movable(o.unit, limit) {
 			continue
 		}
-		if candidate := s.candidate(o.unit, node, lacks); candidate.worth > 0 && s.finds(o.unit, r) {
+		if candidate := c.search.candidate(o.unit, c.node, c.lacks); candidate.worth > 0 && c.finds(o.unit, r) {
 			c.candidates = append(c.candidates, candidate)
 		}
 	}
-	return c.choose()
 }
 
 // movable says that all pods of a unit may be moved for a pod of that priority.
