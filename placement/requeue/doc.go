@@ -23,6 +23,9 @@
 // the same or a lower priority. So it is the second attempt: for a pod that was woken, and after its
 // back-off fits still and waits still, the first of all that do.
 //
+// A pod that preempts others is looked at while it waits for them to go, as kube-scheduler may miss
+// that. It is the only room that is freed in sight of all for which a pod is woken.
+//
 // What was refused by a process or by profiles before the present ones is looked at once, as room
 // that those kept is not known.
 package requeue

@@ -18,6 +18,8 @@ const (
 	lookTime = 50 * time.Millisecond
 	// elsewhereRest is when it is looked again whether a pod is placed for itself.
 	elsewhereRest = 5 * time.Second
+	// victimRest is when it is looked whether victims have gone, and again.
+	victimRest = 5 * time.Second
 )
 
 // look wakes pods that were refused and fit now, if room was freed since.
@@ -113,8 +115,11 @@ func (r *Requeuer) note(uid types.UID, fits bool, generation uint64) (deaf bool)
 		return false // whoever writes will see it
 	}
 	deaf, w.since = w.heard == woken, generation
-	if fits {
+	switch {
+	case fits:
 		w.restFrom(r.clock.Now())
+	case w.preempts():
+		w.until = r.clock.Now().Add(victimRest)
 	}
 	if !fits || !deaf {
 		w.heard = nothing

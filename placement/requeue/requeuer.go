@@ -117,7 +117,10 @@ func (r *Requeuer) follow(event cluster.PodEvent) {
 		w = &waiter{since: r.looked}
 		r.waiting[event.UID] = w
 	}
-	w.pod = event.Pod
+	began := w.pod == nil || !w.preempts()
+	if w.pod = event.Pod; began && w.preempts() {
+		w.until = r.clock.Now().Add(victimRest)
+	}
 }
 
 // lookAnew has all pods looked at that wait now, whatever was freed.

@@ -73,6 +73,35 @@ func TestAPodIsWokenOnceWhenRoomThatMusterKeptIsFree(t *testing.T) {
 	}
 }
 
+func TestAPodForWhichRoomWasMadeIsWokenWhenTheSchedulerMissedIt(t *testing.T) {
+	victim := newPod("victim", "4", on("a"))
+	nominated := func(pod *corev1.Pod) { pod.Status.NominatedNodeName = "a" }
+	for _, test := range []struct {
+		name string
+		then func(p *process)
+		want []string
+	}{
+		{"it is not tried again", func(*process) {}, []string{"wake p"}},
+		{"it is deaf", func(p *process) { p.after(victimRest) }, []string{"wake all by p on a"}},
+		{"it is bound", func(p *process) { p.set(newPod("p", "3", on("a"))) }, nil},
+		{"somebody else has the room", func(p *process) { p.set(newPod("other", "4", on("a"))) }, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.set(newNode("a", "4"), victim, newPod("p", "3", unschedulable, nominated))
+				if writes := p.after(time.Minute); writes != nil {
+					t.Fatal("it is woken while its victim is there:", writes)
+				}
+				p.remove(victim)
+				test.then(p)
+				if diff := cmp.Diff(test.want, p.after(firstRest)); diff != "" {
+					t.Errorf("writes (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
 func TestNoMorePodsAreWokenThanThereIsRoomFor(t *testing.T) {
 	run(t, func(p *process) {
 		p.set(newNode("a", "4"), keeper, newPod("urgent", "2", unschedulable, ofPriority(5)))

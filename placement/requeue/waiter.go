@@ -49,8 +49,13 @@ func (w *waiter) restFrom(now time.Time) {
 
 // isDue says that a pod is to be looked at when room was last freed at a generation.
 func (w *waiter) isDue(freed uint64, now time.Time) bool {
-	return (w.heard != nothing || w.since < freed) && !now.Before(w.until) && refused(w.pod)
+	return (w.heard != nothing || w.since < freed || w.preempts()) && !now.Before(w.until) && refused(w.pod)
 }
+
+// preempts says that kube-scheduler has made room for a pod, as far as it knows. The last victim
+// may have gone before it was ready to hear of that: when another pod preempts the same victims,
+// the event finds the pod gated (prepareCandidateAsync in pkg/scheduler/framework/preemption/executor.go).
+func (w *waiter) preempts() bool { return w.pod.Status.NominatedNodeName != "" }
 
 // refused says that kube-scheduler has tried a pod and put it aside.
 func refused(pod *cluster.Pod) bool {
