@@ -2,14 +2,12 @@ package chart
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/process"
@@ -98,39 +95,11 @@ func (c *cluster) kubeconfigOf(account string) string {
 	return path
 }
 
-// installedConfig is the configuration of the ConfigMap that is installed, with ports that are free here.
-func (c *cluster) installedConfig() (path string, verbs, health, rescheduler string) {
-	c.Helper()
-	configMap, err := c.client.CoreV1().ConfigMaps(namespace).Get(c.Context(), release, metav1.GetOptions{})
-	c.must(err)
-	var config map[string]any
-	c.must(yaml.UnmarshalStrict([]byte(configMap.Data["muster.yaml"]), &config))
-	verbs, health, rescheduler = c.address(), c.address(), c.address()
-	serving := config["serving"].(map[string]any)
-	serving["listen"], serving["healthListen"] = verbs, health
-	if section, ok := config["rescheduler"].(map[string]any); ok {
-		section["listen"] = rescheduler
-	}
-	text, err := yaml.Marshal(config)
-	c.must(err)
-	path = filepath.Join(c.TempDir(), "muster.yaml")
-	c.must(os.WriteFile(path, text, 0o600))
-	return path, verbs, health, rescheduler
-}
-
-// address is one on this machine that is free.
-func (c *cluster) address() string {
-	c.Helper()
-	port, err := process.FreePort()
-	c.must(err)
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-}
-
 // run runs a program until the test ends, and returns when a page of it answers 200.
-func (c *cluster) run(name, path, page string, args ...string) {
+func (c *cluster) run(spec process.Spec, page string) {
 	c.Helper()
-	log := filepath.Join(c.TempDir(), name+".log")
-	p, err := process.Start(process.Spec{Name: name, Path: path, Args: args, Log: log})
+	spec.Log = filepath.Join(c.TempDir(), spec.Name+".log")
+	p, err := process.Start(spec)
 	c.must(err)
 	c.Cleanup(func() {
 		if err := p.Err(); err != nil {
@@ -138,7 +107,7 @@ func (c *cluster) run(name, path, page string, args ...string) {
 		}
 		p.Stop(10 * time.Second)
 		if c.T.Failed() {
-			c.Logf("the log of %s ends with:\n%s", name, process.Tail(log))
+			c.Logf("the log of %s ends with:\n%s", spec.Name, process.Tail(spec.Log))
 		}
 	})
 	ctx, cancel := context.WithTimeout(c.Context(), patience)
@@ -146,9 +115,14 @@ func (c *cluster) run(name, path, page string, args ...string) {
 	c.must(p.Await(ctx, func(context.Context) error { _, err := get(page); return err }))
 }
 
-// get reads a page.
+// get reads a page, as a kubelet does: whoever signed the certificate.
 func get(url string) (string, error) {
-	response, err := http.Get(url)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	return read(&http.Client{Transport: transport}, url)
+}
+
+func read(client *http.Client, url string) (string, error) {
+	response, err := client.Get(url)
 	if err != nil {
 		return "", err
 	}

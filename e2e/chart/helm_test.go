@@ -26,7 +26,7 @@ const (
 )
 
 // programs are what the tests run.
-var programs struct{ muster, helm, promtool string }
+var programs struct{ muster, scheduler, helm, promtool string }
 
 func TestMain(m *testing.M) {
 	code, err := runTests(m)
@@ -47,6 +47,11 @@ func runTests(m *testing.M) (code int, err error) {
 	if programs.muster, err = binaries.BuildMuster(ctx, dir, os.Stderr); err != nil {
 		return 1, err
 	}
+	set, err := binaries.Ensure(ctx, os.Stderr)
+	if err != nil {
+		return 1, err
+	}
+	programs.scheduler = set.Path(binaries.Scheduler)
 	if programs.helm, err = binaries.EnsureExtra(ctx, binaries.Helm, os.Stderr); err != nil {
 		return 1, err
 	}

@@ -13,8 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
 	"muster.dev/muster/e2e/controlplane"
@@ -81,40 +81,79 @@ func seldom() []string {
 	}
 }
 
-func TestEverythingWorksWithTheChartsOwnRightsAndNeedsEachOfThem(t *testing.T) {
-	c := newCluster(t)
-	values := filepath.Join("testdata", "installed-values.yaml")
-	c.helm("install", release, chartDir, "--values", values)
-	c.must(c.StartKWOK(t.Context()))
-	c.must(c.StartMetricsServer(t.Context()))
+func TestEverythingWorksBesideAKubeSchedulerWithTheChartsOwnRightsAndNeedsEachOfThem(t *testing.T) {
+	c, values := newCluster(t), installedValues("external")
+	c.helm(append([]string{"install", release, chartDir}, values...)...)
+	k := newKubelet(c)
+	pod := k.pod("muster")
+	pod.start(pod.spec.Containers)
+	rescheduler := k.pod("muster-rescheduler")
+	rescheduler.start(rescheduler.spec.Containers)
 
-	config, verbs, health, rescheduler := c.installedConfig()
-	c.run("muster", programs.muster, "http://"+health+"/readyz", "serve", "--config="+config, "--kubeconfig="+c.kubeconfigOf("muster"))
-	c.run("rescheduler", programs.muster, "http://"+rescheduler+"/readyz", "reschedule", "--config="+config, "--kubeconfig="+c.kubeconfigOf("muster-rescheduler"))
-	url := "http://" + verbs
-	s := smoke{c, url}
-	s.nominations()
-	scheduler, err := muster.SchedulerConfig(t.Context(), programs.muster, url, "--config="+config)
+	c.smoke(k, func() {
+		config, err := muster.SchedulerConfig(t.Context(), programs.muster, k.url("http", portVerbs, ""), "--config="+pod.path("config", "muster.yaml"))
+		c.must(err)
+		c.must(c.StartScheduler(t.Context(), controlplane.SchedulerOptions{Config: config}))
+	})
+	served(t, k.url("http", portHealth, "/metrics"), k.url("http", portRescheduler, "/metrics"))
+	rendered := render(t, values...)
+	for _, account := range []string{"muster", "muster-rescheduler"} {
+		c.judge(account, rightsOf(t, rendered, account))
+	}
+}
+
+func TestEverythingWorksInOnePodWithAKubeSchedulerWithTheChartsOwnRightsAndNeedsEachOfThem(t *testing.T) {
+	c, values := newCluster(t), installedValues("sidecar")
+	c.helm(append([]string{"install", release, chartDir}, values...)...)
+	k := newKubelet(c)
+	pod := k.pod("muster")
+	version, err := c.client.Discovery().ServerVersion()
 	c.must(err)
-	c.must(c.StartScheduler(t.Context(), controlplane.SchedulerOptions{Config: scheduler}))
+	if got, want := pod.spec.Containers[0].Image, "registry.k8s.io/kube-scheduler:"+version.GitVersion; got != want {
+		t.Errorf("the kube-scheduler is %s, want %s, as it is run here", got, want)
+	}
+	pod.start(pod.spec.InitContainers)
 
+	c.smoke(k, func() { pod.start(pod.spec.Containers) })
+	// By the API server it tells who may read its metrics.
+	admin, err := rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{
+		Insecure: true, CertData: c.RESTConfig().CertData, KeyData: c.RESTConfig().KeyData,
+	}})
+	c.must(err)
+	if _, err := read(admin, k.url("https", portScheduler, "/metrics")); err != nil {
+		t.Error(err)
+	}
+	if _, err := get(k.url("https", portScheduler, "/metrics")); err == nil {
+		t.Error("kube-scheduler's metrics can be read by everybody")
+	}
+	rendered := render(t, values...)
+	c.judge("muster", append(rightsOf(t, rendered, "muster"), rightsOf(t, rendered, "muster-rescheduler")...))
+}
+
+// installedValues are flags of Helm with what is installed.
+func installedValues(mode string) []string {
+	return []string{"--values", filepath.Join("testdata", "installed-values.yaml"), "--set", "scheduler.mode=" + mode}
+}
+
+// smoke tries each thing that muster can do, with a kube-scheduler that is started meanwhile.
+func (c *cluster) smoke(k *kubelet, startScheduler func()) {
+	c.Helper()
+	c.must(c.StartKWOK(c.Context()))
+	c.must(c.StartMetricsServer(c.Context()))
+	s := smoke{c, k.url("http", portVerbs, "")}
+	s.nominations()
+	startScheduler()
 	s.usage()
 	s.pods()
 	s.gangs()
 	s.preemption()
 	s.rescheduling()
-
-	served(t, "http://"+health+"/metrics", "http://"+rescheduler+"/metrics")
-	rendered := render(t, "--values", values)
-	for _, account := range []string{"muster", "muster-rescheduler"} {
-		c.judge(account, rendered)
-	}
 }
 
 // judge waits until the requests of an account have used all its rights.
-func (c *cluster) judge(account string, rendered map[string]*unstructured.Unstructured) {
+func (c *cluster) judge(account string, rights []right) {
 	c.Helper()
-	rights := slices.DeleteFunc(rightsOf(c.T, rendered, account), func(r right) bool { return slices.Contains(seldom(), r.String()) })
+	rights = slices.DeleteFunc(rights, func(r right) bool { return slices.Contains(seldom(), r.String()) })
 	var forbidden, unused []string
 	c.eventually("every right of "+account+" is used", func() error {
 		if forbidden, unused = judge(c.audit.requestsOf(c.T, account), rights); len(unused) > 0 {

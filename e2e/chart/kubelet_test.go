@@ -1,0 +1,173 @@
+package chart
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/e2e/process"
+)
+
+// The ports of the chart's containers.
+const (
+	portVerbs       = 8888
+	portRescheduler = 8889
+	portHealth      = 8890
+	portScheduler   = 10259
+)
+
+// kubelet runs pods of Deployments that are installed, as processes of this machine: the programs of their containers, with their
+// arguments and environment, the files of their volumes, and their probes. What differs is where things are: volumes are directories
+// somewhere, ports are free ones of the loopback interface, and the credentials of a ServiceAccount are in a kubeconfig.
+type kubelet struct {
+	*cluster
+	ports map[int]int // those of this machine by those of containers
+}
+
+func newKubelet(c *cluster) *kubelet { return &kubelet{c, map[int]int{}} }
+
+// local is the address on this machine of a port of a container.
+func (k *kubelet) local(port int) string {
+	k.Helper()
+	if k.ports[port] == 0 {
+		free, err := process.FreePort()
+		k.must(err)
+		k.ports[port] = free
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(k.ports[port]))
+}
+
+func (k *kubelet) url(scheme string, port int, path string) string {
+	k.Helper()
+	return scheme + "://" + k.local(port) + path
+}
+
+// pod is one that a kubelet runs.
+type pod struct {
+	*kubelet
+	spec        corev1.PodSpec
+	credentials string            // a kubeconfig
+	volumes     map[string]string // directories by name
+}
+
+// pod reads a Deployment, and makes the volumes of its pod.
+func (k *kubelet) pod(deployment string) *pod {
+	k.Helper()
+	installed, err := k.client.AppsV1().Deployments(namespace).Get(k.Context(), deployment, metav1.GetOptions{})
+	k.must(err)
+	p := &pod{kubelet: k, spec: installed.Spec.Template.Spec, volumes: map[string]string{}}
+	p.credentials = k.kubeconfigOf(p.spec.ServiceAccountName)
+	for i := range p.spec.Volumes {
+		volume := &p.spec.Volumes[i]
+		p.volumes[volume.Name] = k.TempDir()
+		switch {
+		case volume.ConfigMap != nil:
+			configMap, err := k.client.CoreV1().ConfigMaps(namespace).Get(k.Context(), volume.ConfigMap.Name, metav1.GetOptions{})
+			k.must(err)
+			for name, text := range configMap.Data {
+				k.must(os.WriteFile(p.path(volume.Name, name), k.relocate(text), 0o600))
+			}
+		case volume.EmptyDir == nil:
+			k.Fatalf("volume %s is neither a ConfigMap nor empty", volume.Name)
+		}
+	}
+	return p
+}
+
+// path is where a file of a volume is.
+func (p *pod) path(volume, file string) string { return filepath.Join(p.volumes[volume], file) }
+
+// relocate has muster listen on the ports of this machine.
+func (k *kubelet) relocate(text string) []byte {
+	k.Helper()
+	config := map[string]any{}
+	k.must(yaml.UnmarshalStrict([]byte(text), &config))
+	for section, fields := range map[string][]string{"serving": {"listen", "healthListen"}, "rescheduler": {"listen"}} {
+		settings := config[section].(map[string]any)
+		for _, field := range fields {
+			_, port, err := net.SplitHostPort(settings[field].(string))
+			k.must(err)
+			number, err := strconv.Atoi(port)
+			k.must(err)
+			settings[field] = k.local(number)
+		}
+	}
+	relocated, err := yaml.Marshal(config)
+	k.must(err)
+	return relocated
+}
+
+// start starts containers one after the other, each when the one before it has started, or ended if it is no sidecar among init
+// containers.
+func (p *pod) start(containers []corev1.Container) {
+	p.Helper()
+	for i := range containers {
+		c := &containers[i]
+		spec := process.Spec{Name: c.Name, Path: programs.muster, Args: slices.Clone(c.Args)}
+		for _, variable := range c.Env {
+			spec.Env = append(spec.Env, variable.Name+"="+variable.Value)
+		}
+		if len(c.Command) > 0 {
+			spec.Args = append(slices.Clone(c.Command[1:]), spec.Args...)
+		}
+		for i := range spec.Args {
+			for _, mount := range c.VolumeMounts {
+				spec.Args[i] = strings.Replace(spec.Args[i], "="+mount.MountPath+"/", "="+p.volumes[mount.Name]+"/", 1)
+			}
+		}
+		switch c.Name {
+		case "kube-scheduler":
+			spec.Path, spec.Args = programs.scheduler, append(spec.Args, p.connectScheduler()...)
+		case "scheduler-config":
+			_, err := said(p.Context(), nil, spec.Path, spec.Args...)
+			p.must(err)
+			continue
+		default:
+			spec.Args = append(spec.Args, "--kubeconfig="+p.credentials)
+		}
+		p.run(spec, p.probe(c))
+	}
+}
+
+// connectScheduler tells kube-scheduler where this machine has what every pod has in the same place, in its configuration and by flags.
+func (p *pod) connectScheduler() (flags []string) {
+	p.Helper()
+	path := p.path("scheduler-config", "scheduler.yaml")
+	text, err := os.ReadFile(path)
+	p.must(err)
+	config := map[string]any{}
+	p.must(yaml.UnmarshalStrict(text, &config))
+	config["clientConnection"].(map[string]any)["kubeconfig"] = p.credentials
+	text, err = yaml.Marshal(config)
+	p.must(err)
+	p.must(os.WriteFile(path, text, 0o600))
+	host, port, err := net.SplitHostPort(p.local(portScheduler))
+	p.must(err)
+	return []string{
+		"--authentication-kubeconfig=" + p.credentials, "--authorization-kubeconfig=" + p.credentials, "--bind-address=" + host, "--secure-port=" + port,
+	}
+}
+
+// probe is what a kubelet asks to know whether a container has started, or else whether it is ready or alive.
+func (p *pod) probe(c *corev1.Container) (url string) {
+	p.Helper()
+	for _, probe := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
+		if probe == nil {
+			continue
+		}
+		at := slices.IndexFunc(c.Ports, func(port corev1.ContainerPort) bool { return port.Name == probe.HTTPGet.Port.String() })
+		if at < 0 {
+			p.Fatalf("container %s is probed at port %s, which it does not have", c.Name, probe.HTTPGet.Port.String())
+		}
+		return p.url(strings.ToLower(string(probe.HTTPGet.Scheme)), int(c.Ports[at].ContainerPort), probe.HTTPGet.Path)
+	}
+	p.Fatalf("container %s has no probe", c.Name)
+	return ""
+}
