@@ -22,7 +22,7 @@ func NodeMetrics() schema.GroupVersionResource {
 // NodeMetric is what the node of its name uses.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster
+// +kubebuilder:resource:scope=Cluster,shortName=nm
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="CPU",type=string,JSONPath=`.status.nodeMetric.nodeUsage.resources.cpu`,description="The CPU that the node uses."
 // +kubebuilder:printcolumn:name="Memory",type=string,JSONPath=`.status.nodeMetric.nodeUsage.resources.memory`,description="The memory that the node uses."
