@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
 
@@ -33,6 +34,9 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 		{"a misspelt value", "'repositry' not allowed", "image.repositry=example.com/muster"},
 		{"a misspelt value at the top", "'rescheduller' not allowed", "rescheduller.enabled=true"},
 		{"a misspelt field of the configuration", "'fliter' not allowed", "config.timeouts.fliter=1s"},
+		{"a misspelt field of the rescheduler", "'perNodes' not allowed", "config.rescheduler.budgets.perNodes=1"},
+		{"an address that the chart sets", "'listen' not allowed", "config.rescheduler.listen=:8889"},
+		{"a day that there is not", "/config/rescheduler/budgets/windows/0/days/0", "config.rescheduler.budgets.windows[0].days[0]=Sunday"},
 		{"a misspelt value of the scheduler", "'tagg' not allowed", "scheduler.image.tagg=v1.36.3"},
 		{"an unknown mode", "/scheduler/mode", "scheduler.mode=daemonset"},
 		{"a duration without a unit", "/config/timeouts/bind", "config.timeouts.bind=30"},
@@ -71,17 +75,11 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 	}
 }
 
-// chartSets are the fields of the configuration that values cannot set.
-func chartSets(config map[string]any) {
-	for _, field := range []string{"apiVersion", "kind", "leaderElection"} {
-		delete(config, field)
-	}
-	for section, fields := range map[string][]string{
-		"serving": {"listen", "healthListen", "tls"}, "clientConnection": {"kubeconfig"}, "rescheduler": {"listen"},
-	} {
-		for _, field := range fields {
-			delete(config[section].(map[string]any), field)
-		}
+// setByTheChart are the fields of the configuration that values cannot set.
+func setByTheChart() []string {
+	return []string{
+		"config.apiVersion", "config.kind", "config.leaderElection", "config.serving.listen", "config.serving.healthListen", "config.serving.tls",
+		"config.clientConnection.kubeconfig", "config.rescheduler.listen",
 	}
 }
 
@@ -94,7 +92,9 @@ func TestValuesCanSetEveryFieldOfTheConfiguration(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(text), &config); err != nil {
 		t.Fatal(err)
 	}
-	chartSets(config)
+	for _, field := range setByTheChart() {
+		unstructured.RemoveNestedField(config, strings.Split(field, ".")[1:]...)
+	}
 	config["profiles"].([]any)[0].(map[string]any)["schedulerName"] = "muster"
 	values, err := yaml.Marshal(map[string]any{"config": config})
 	if err != nil {
