@@ -56,9 +56,10 @@ type Client interface {
 
 // Holes is room that is kept for pods to come.
 type Holes interface {
-	// Yield has the room that is kept for pods count as free until restore is called. What a
-	// pod has taken by then is not kept any more.
-	Yield(pods []*cluster.Pod) (restore func())
+	// Held are what counts on nodes for pods until they come. It is in the way of others only.
+	Held(pods []*cluster.Pod) sets.Set[types.UID]
+	// Refresh has what pods have taken not be kept any more.
+	Refresh()
 	// Left are the nodes that some of the pods, or their kind, are moved off.
 	Left(pods []*cluster.Pod) sets.Set[string]
 }

@@ -137,9 +137,6 @@ func (m *Manager) tryPlan(parts []part, asking *member) (why string, err error) 
 			members, pods = append(members, candidate), append(pods, candidate.pod)
 		}
 	}
-	if m.holes != nil {
-		defer m.holes.Yield(pods)()
-	}
 	m.seed++
 	started := m.clock.Now()
 	plan := m.newPlan(parts[0].store, pods)
@@ -152,12 +149,23 @@ func (m *Manager) tryPlan(parts []part, asking *member) (why string, err error) 
 	return "", m.assume(plan.Snapshot(), members, places, asking)
 }
 
-// newPlan begins one for members. A gang that plans of the rescheduler move as a whole returns to
-// none of the nodes that its members leave, whichever of them left it.
+// newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang
+// that these move as a whole returns to none of the nodes that its members leave, whichever of them
+// left it.
 func (m *Manager) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *placement.Plan {
 	plan := placement.New(store, pods, m.seed)
-	if m.holes != nil {
-		plan.Avoid(m.holes.Left(pods))
+	if m.holes == nil {
+		return plan
+	}
+	plan.Avoid(m.holes.Left(pods))
+	if held := m.holes.Held(pods); held.Len() > 0 {
+		for node := range plan.Snapshot().Nodes() {
+			for _, pod := range node.Pods {
+				if held.Has(pod.UID) {
+					plan.Take(pod, node.Index)
+				}
+			}
+		}
 	}
 	return plan
 }
@@ -204,6 +212,9 @@ func (m *Manager) assume(snap *cluster.Snapshot, members []*member, places []pla
 			}
 			return err
 		}
+	}
+	if m.holes != nil {
+		m.holes.Refresh()
 	}
 	for _, index := range order {
 		for _, p := range on[index] {

@@ -64,7 +64,9 @@ func (e *Extender) bindOnce(c *call, args *extenderv1.ExtenderBindingArgs) error
 		return fmt.Errorf("the pod counts on node %s, which is its place or to which it may have been bound already", node)
 	}
 	if pod := e.cluster.PendingPod(args.PodUID); pod != nil {
-		e.assume(pod, args.Node)
+		if err := e.assume(pod, args.Node); err != nil {
+			return err
+		}
 	}
 	if e.gangs != nil {
 		if err := e.gangs.Permit(c.ctx, args.PodUID, args.Node); err != nil {
@@ -114,16 +116,24 @@ func refused(err error) bool {
 	return errors.As(err, &answer) && answer.Status().Code < http.StatusInternalServerError
 }
 
-// assume counts the pod on its node from here on, where choose has not done so.
-// It is no condition: the scheduler has decided and keeps its own books.
-func (e *Extender) assume(pod *cluster.Pod, name string) {
+// assume counts the pod on its node from here on, where choose has not done so. The scheduler has
+// decided and keeps its own books: what it does not know is room that a plan has come to
+// keep since filter answered. That stays with whom it is kept for.
+func (e *Extender) assume(pod *cluster.Pod, name string) error {
 	if e.cluster.Assumed(pod.UID) == name {
-		return
+		return nil
 	}
 	for {
-		node := e.cluster.Snapshot().NodeByName(name)
-		if node == nil || !errors.Is(e.cluster.Assume(pod, node), cluster.ErrNodeChanged) {
-			return
+		snap := e.cluster.Snapshot()
+		node := snap.NodeByName(name)
+		if node == nil {
+			return nil
+		}
+		if e.takesHole(pod, node, snap) {
+			return fmt.Errorf("the room on node %s is kept for a pod that a ReschedulingPlan moves", name)
+		}
+		if !errors.Is(e.cluster.Assume(pod, node), cluster.ErrNodeChanged) {
+			return nil
 		}
 	}
 }

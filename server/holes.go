@@ -69,6 +69,29 @@ func (e *Extender) fill(c *call, profile *predicates.VerdictStore, pod *cluster.
 	return false, c.ctx.Err()
 }
 
+// takesHole says that a pod fits a node but for what plans of the rescheduler hold there.
+func (e *Extender) takesHole(pod *cluster.Pod, node *cluster.Node, snap *cluster.Snapshot) bool {
+	free := node
+	for _, held := range node.Pods {
+		if held.Held {
+			free = free.WithoutPod(held.UID)
+		}
+	}
+	if free == node {
+		return false
+	}
+	profile := e.profiles.Of(pod.Spec.SchedulerName)
+	if profile == nil {
+		return false
+	}
+	judgement := profile.Profile.Judge(pod, snap)
+	if judgement.Verdict(node) == predicates.Fits {
+		return false
+	}
+	judgement.Suppose(free)
+	return judgement.Verdict(free) == predicates.Fits
+}
+
 // isElsewhere says that a pod is not for the Nominator: it is of a gang, or has room kept for
 // it.
 func (e *Extender) isElsewhere(pod *corev1.Pod) bool {

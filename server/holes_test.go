@@ -16,7 +16,6 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/holes"
 )
 
@@ -185,7 +184,6 @@ func TestRoomIsKeptAgainWhenItsTakerIsGone(t *testing.T) {
 	m.evicted()
 	m.want(small("small-2"), "n2")
 	m.cluster.Release("uid-small-2")
-	m.server.extender.holes.Refresh()
 	m.want(newPod("thief", "1"))
 	m.want(small("small-3"), "n2")
 }
@@ -248,35 +246,54 @@ func TestWhoHasRoomComingEvictsNobody(t *testing.T) {
 	}
 }
 
-func TestRoomYieldsToThePlanOfAGang(t *testing.T) {
+func TestAGangHasTheRoomThatIsKeptForIt(t *testing.T) {
 	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.withGangs()
+	member := func(pod *corev1.Pod) *corev1.Pod {
+		pod.Labels[schedulingv1alpha1.LabelMuster] = pod.OwnerReferences[0].Name
+		pod.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "1"}
+		pod.CreationTimestamp = metav1.NewTime(m.clock.Now())
+		return pod
+	}
+	left := member(small("small-1"))
+	m.plan.Spec.Steps[0].Replacement.Labels, m.plan.Spec.Steps[0].Replacement.Annotations = left.Labels, left.Annotations
 	m.evicted()
 	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
 	m.server.extender.holes.Set(m.plan)
-	came := small("small-2")
-	came.CreationTimestamp = metav1.NewTime(m.clock.Now())
-	member := m.cluster.ResourceNames().NewPod(came)
-	on := func() int { return len(m.cluster.Snapshot().NodeByName("n2").Pods) }
+	stranger := small("stranger")
+	stranger.OwnerReferences[0].Name, stranger.OwnerReferences[0].UID = "others", "others"
+	came := m.pending(member(small("small-2")))
+	m.want(m.pending(member(stranger)))
+	m.want(came, "n2")
+	if on := m.cluster.Snapshot().NodeByName("n2").Pods; len(on) != 1 || on[0].UID != came.UID {
+		t.Errorf("%d pods count on n2, want the one that took the room", len(on))
+	}
+}
 
-	restore := m.server.extender.holes.Yield([]*cluster.Pod{m.cluster.ResourceNames().NewPod(newPod("other", "1"))})
-	if on() != 1 {
-		t.Error("room yields to a pod that it is not for")
+func TestAPodIsNotBoundToRoomThatAPlanCameToKeepSinceFilter(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.server.extender.client = bindings(accept)
+	late, early := m.pending(newPod("late", "1")), m.pending(newPod("early", "1"))
+	m.want(late, "n1", "n2")
+	m.want(early, "n1", "n2")
+	if message := m.bind(early, "n2"); message != "" {
+		t.Errorf("without a plan bind answered %q", message)
 	}
-	restore()
-	restore = m.server.extender.holes.Yield([]*cluster.Pod{member})
-	if on() != 0 {
-		t.Error("room does not yield")
+	m.is(v1alpha1.Approved, v1alpha1.StepWaiting)
+	if got, want := m.bind(late, "n2"), "the room on node n2 is kept for a pod that a ReschedulingPlan moves"; got != want {
+		t.Errorf("bind answered %q, want %q", got, want)
 	}
-	restore()
-	if on() != 1 {
-		t.Error("room that nobody took is not kept again")
+	m.node("n2", "4")
+	if message := m.bind(late, "n2"); message != "" {
+		t.Errorf("with room besides bind answered %q", message)
 	}
-	restore = m.server.extender.holes.Yield([]*cluster.Pod{member})
-	if err := m.cluster.Assume(member, m.cluster.Snapshot().NodeByName("n2")); err != nil {
-		t.Fatal(err)
-	}
-	restore()
-	if on() != 1 {
-		t.Errorf("%d pods count on n2, want the one that took the room", on())
+}
+
+func TestBindLeavesToTheSchedulerWhatNoPlanIsAbout(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.server.extender.client = bindings(accept)
+	m.is(v1alpha1.Approved, v1alpha1.StepWaiting)
+	if message := m.bind(m.pending(newPod("huge", "8")), "n2"); message != "" { // which would not fit without the plan either
+		t.Errorf("bind answered %q", message)
 	}
 }

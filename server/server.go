@@ -186,6 +186,9 @@ func (s *Server) Run(ctx context.Context) error {
 			s.holes.Run(work)
 			return nil
 		})
+		group.Go(func() error {
+			return s.runAhead(ahead, func(ctx context.Context) { s.holes.Confirm(ctx, holes.NewWriter(s.dynamic)) })
+		})
 	}
 	if s.finished != nil {
 		group.Go(func() error {

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/common/expfmt"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -75,6 +77,35 @@ func TestHowLongPodsWaitedIsCountedForThoseThatGotTheirPlaces(t *testing.T) {
 			got, err := testutil.CollectAndFormat(w.options.Metrics.waited, expfmt.TypeTextPlain, "muster_rescheduling_beneficiary_pending_seconds")
 			if err != nil || !strings.HasSuffix(string(got), text) {
 				t.Errorf("%v: %s, want %s", err, got, text)
+			}
+		})
+	}
+}
+
+func TestAnEvictionCountsThoughItsPlanEndedBeforeItWasWrittenDown(t *testing.T) {
+	for name, test := range map[string]struct {
+		refusal error
+		then    func(*world)
+		want    v1alpha1.StepPhase
+	}{
+		"the answer was lost":                       {errors.New("lost"), func(*world) {}, v1alpha1.StepEvicted},
+		"the answer was lost, and the pod is going": {errors.New("lost"), func(w *world) { w.gone("small-1"); w.restart() }, v1alpha1.StepEvicted},
+		"a budget has forbidden it":                 {apierrors.NewTooManyRequests("not now", 1), func(*world) {}, v1alpha1.StepEvicting},
+		"a budget forbids it after a lost answer": {errors.New("lost"), func(w *world) {
+			w.refusal = apierrors.NewTooManyRequests("not now", 1)
+			w.clock.Step(maxPause)
+			w.advance()
+		}, v1alpha1.StepEvicting},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			w.refusal = test.refusal
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "")
+			test.then(w)
+			w.clock.Step(10 * time.Minute)
+			w.want(v1alpha1.Expired, test.want, "its time was up")
+			if counts := len(Evictions(w.holes.Plans())) == 1; counts != (test.want == v1alpha1.StepEvicted) {
+				t.Errorf("the eviction counts: %t", counts)
 			}
 		})
 	}

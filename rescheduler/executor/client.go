@@ -8,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/rescheduler/holes"
 )
 
 // callTimeout is how long the API server may take to answer. Without an answer it is not known what
@@ -23,6 +23,8 @@ const callTimeout = 10 * time.Second
 
 // RESTClient is a [Client] of the API server, and writes plans besides.
 type RESTClient struct {
+	*holes.RESTWriter
+
 	core        kubernetes.Interface
 	plans       dynamic.ResourceInterface
 	nominations *nomination.RESTClient
@@ -30,7 +32,10 @@ type RESTClient struct {
 
 // NewClient makes one.
 func NewClient(core kubernetes.Interface, objects dynamic.Interface) *RESTClient {
-	return &RESTClient{core: core, plans: objects.Resource(v1alpha1.ReschedulingPlans()), nominations: nomination.NewClient(core.CoreV1().RESTClient())}
+	return &RESTClient{
+		RESTWriter: holes.NewWriter(objects), core: core, plans: objects.Resource(v1alpha1.ReschedulingPlans()),
+		nominations: nomination.NewClient(core.CoreV1().RESTClient()),
+	}
 }
 
 // Create creates a plan, and returns it as it is then.
@@ -41,7 +46,11 @@ func (c *RESTClient) Create(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 	if err != nil {
 		return nil, err
 	}
-	return decoded(c.plans.Create(ctx, object, metav1.CreateOptions{FieldManager: nomination.FieldManager}))
+	created, err := c.plans.Create(ctx, object, metav1.CreateOptions{FieldManager: nomination.FieldManager})
+	if err != nil {
+		return nil, err
+	}
+	return v1alpha1.Decode(created)
 }
 
 // Delete deletes a plan.
@@ -49,24 +58,6 @@ func (c *RESTClient) Delete(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return c.plans.Delete(ctx, plan.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(plan.UID))})
-}
-
-// UpdateStatus implements [Client].
-func (c *RESTClient) UpdateStatus(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	object, err := v1alpha1.Encode(plan)
-	if err != nil {
-		return nil, err
-	}
-	return decoded(c.plans.UpdateStatus(ctx, object, metav1.UpdateOptions{FieldManager: nomination.FieldManager}))
-}
-
-func decoded(object *unstructured.Unstructured, err error) (*v1alpha1.ReschedulingPlan, error) {
-	if err != nil {
-		return nil, err
-	}
-	return v1alpha1.Decode(object)
 }
 
 // Evict implements [Client]. It does not repeat what is answered with 429, as client-go would.

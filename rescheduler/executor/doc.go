@@ -2,8 +2,9 @@
 //
 //	reserve → check → evict → wait until the replacement is bound and ready → the next step
 //
-// A plan that is approved has its room kept from then on (package holes). Before each step the
-// rest of the plan is carried out on a model of the cluster as it is, with all predicates and
+// A plan that is approved has its room kept from then on (package holes). The extender says so in
+// the plan, once it has looked whether the room is there by what it alone knows; nothing is evicted
+// before. Before each step the rest of the plan is carried out on a model of the cluster as it is, with all predicates and
 // rules. If that does not work any more, the plan has failed: nothing else is evicted, and the
 // room is free again. What was evicted by then has its place, as every part of a plan that is
 // carried out leaves no pod without one.
@@ -12,6 +13,9 @@
 // before it is done: a process that is killed at any moment is followed by one that does what is
 // left. The eviction itself may be asked for twice, and is granted once, as it is about the UID.
 // Two executors cannot both act: one of them fails to write down what it is about to do.
+//
+// An eviction counts for budgets though its answer was lost and its plan has ended meanwhile, unless
+// it is known that the pod stays.
 //
 //   - 429 says that a PodDisruptionBudget does not allow the eviction at present. It is tried
 //     again, more and more rarely, until the plan expires.

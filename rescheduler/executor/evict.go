@@ -12,6 +12,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/rescheduler/holes"
 )
 
 // The pauses between two attempts to evict a pod. They double.
@@ -60,14 +61,14 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.granted(ctx, plan, at)
 	case apierrors.IsTooManyRequests(err):
 		e.count(plan, evictionDelayed)
-		e.pause(step.Pod.UID)
+		e.pause(step.Pod.UID, false)
 		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits until a PodDisruptionBudget allows to evict %s", step.Pod))
 	case apierrors.IsInternalError(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		e.count(plan, evictionRefused)
 		e.fail(ctx, plan, fmt.Sprintf("%s cannot be evicted: %v", step.Pod, err))
 	default:
 		e.count(plan, evictionError)
-		e.pause(step.Pod.UID)
+		e.pause(step.Pod.UID, true)
 		e.Logger.Warn("cannot ask for an eviction", "plan", plan.Name, "pod", step.Pod.String(), "err", err)
 	}
 }
@@ -76,9 +77,15 @@ func (e *Executor) count(plan *v1alpha1.ReschedulingPlan, result string) {
 	e.Metrics.evictions.WithLabelValues(string(plan.Spec.Policy), result).Inc()
 }
 
-func (e *Executor) pause(uid types.UID) {
+func (e *Executor) pause(uid types.UID, unanswered bool) {
 	pause := min(max(2*e.tries[uid].pause, firstPause), maxPause)
-	e.tries[uid] = try{again: e.Clock.Now().Add(pause), pause: pause}
+	e.tries[uid] = try{again: e.Clock.Now().Add(pause), pause: pause, unanswered: unanswered}
+}
+
+// mayLeave says that the pod of a step which has begun goes, or may go, as it was asked to.
+func (e *Executor) mayLeave(step *v1alpha1.Step) bool {
+	victim := e.on(step.From, step.Pod.UID)
+	return victim == nil || victim.DeletionTimestamp != nil || e.tries[step.Pod.UID].unanswered
 }
 
 // granted writes down that the pod of a step is going.
@@ -103,16 +110,16 @@ func (e *Executor) remember(plan *v1alpha1.ReschedulingPlan, at int) {
 	}
 }
 
+// check carries out the rest of a plan, from a step on, on a model of the cluster as it is. It
+// returns why that does not work any more, "" when it does.
+func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
+	rehearsal := holes.Rehearsal{Cluster: e.Cluster, Profiles: e.Profiles, Protects: func(pod *cluster.Pod, node *cluster.Node) string {
+		return e.Rules.Protects(pod, node, e.Clock.Now())
+	}}
+	return rehearsal.Objection(plan, from)
+}
+
 // on is the pod of that UID on a node, as the watch shows it; nil when it is not there.
 func (e *Executor) on(node string, uid types.UID) *cluster.Pod {
-	at := e.Cluster.Snapshot().NodeByName(node)
-	if at == nil {
-		return nil
-	}
-	for _, pod := range at.Pods {
-		if pod.UID == uid && pod.Spec.NodeName != "" {
-			return pod
-		}
-	}
-	return nil
+	return holes.Bound(e.Cluster.Snapshot().NodeByName(node), uid)
 }

@@ -25,9 +25,7 @@ import (
 
 // Client writes to the API server.
 type Client interface {
-	// UpdateStatus writes the status of a plan, provided that it is of that version still, and
-	// returns it as it is then.
-	UpdateStatus(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error)
+	holes.Writer
 	// Evict asks for the eviction of a pod of that UID.
 	Evict(ctx context.Context, pod v1alpha1.PodReference) error
 	// Nominate tells kube-scheduler about the place of a pod.
@@ -63,8 +61,9 @@ type Executor struct {
 
 // try is when an eviction may be asked for again.
 type try struct {
-	again time.Time
-	pause time.Duration
+	again      time.Time
+	pause      time.Duration
+	unanswered bool // the last time
 }
 
 // New returns an Executor that does nothing until it is told to.
@@ -153,6 +152,10 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.set(ctx, plan, plan.Status.Phase, why)
 		return
 	}
+	if !plan.IsReserved() {
+		e.set(ctx, plan, plan.Status.Phase, unreserved(plan))
+		return
+	}
 	if err := e.mark(ctx, plan); err != nil {
 		e.set(ctx, plan, plan.Status.Phase, fmt.Sprintf("waits: cannot mark the nodes that become empty: %v", err))
 		return
@@ -225,10 +228,16 @@ func (e *Executor) fail(ctx context.Context, plan *v1alpha1.ReschedulingPlan, wh
 	e.end(ctx, plan, v1alpha1.Failed, why)
 }
 
-// end ends a plan. Its room is free from then on.
+// end ends a plan. Its room is free from then on. An eviction that may have been granted counts,
+// though nobody could write that down before.
 func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, phase v1alpha1.Phase, why string) {
 	ended := e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
 		status.Phase, status.Message, status.Finished = phase, why, new(e.now())
+		for i := range status.Steps {
+			if status.Steps[i].Phase == v1alpha1.StepEvicting && e.mayLeave(&plan.Spec.Steps[i]) {
+				status.Steps[i].Phase, status.Steps[i].Evicted = v1alpha1.StepEvicted, new(e.now())
+			}
+		}
 	})
 	if ended == nil {
 		return
@@ -275,7 +284,7 @@ func (e *Executor) write(ctx context.Context, plan *v1alpha1.ReschedulingPlan, c
 		e.Logger.Warn("cannot write the status of a plan", "plan", plan.Name, "err", err)
 		return nil
 	}
-	e.Holes.Set(written)
+	e.Holes.Wrote(written)
 	return written
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -77,8 +78,16 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 			}},
 		},
 	}
-	w.holes.Set(w.stored)
+	w.reserved(metav1.ConditionTrue, "")
 	return w
+}
+
+// reserved is what muster says of the room of the plan.
+func (w *world) reserved(is metav1.ConditionStatus, why string) {
+	next := w.stored.DeepCopy()
+	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReserved, Status: is, Reason: "Said", Message: why})
+	w.stored = next
+	w.holes.Set(next)
 }
 
 // restart has another executor go on, which knows what is stored and nothing else.
@@ -363,6 +372,19 @@ func TestWhoCannotWriteDownDoesNotAct(t *testing.T) {
 	if len(w.evicted) > 0 {
 		t.Errorf("evicted %v after a conflict", w.evicted)
 	}
+}
+
+func TestNothingIsEvictedBeforeMusterKeepsTheRoom(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.stored.Status.Conditions = nil
+	w.want(v1alpha1.Approved, v1alpha1.StepWaiting, "waits until muster keeps its room")
+	w.reserved(metav1.ConditionFalse, "n2 is taken")
+	w.want(v1alpha1.Approved, v1alpha1.StepWaiting, "waits until muster keeps its room: n2 is taken")
+	if len(w.evicted) > 0 {
+		t.Errorf("evicted %v", w.evicted)
+	}
+	w.reserved(metav1.ConditionTrue, "")
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
 }
 
 func TestAPodThatIsGoingIsNotEvictedOnceMore(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -142,6 +143,15 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 		}
 	}
 	return e.forbidden(step, evictions, now)
+}
+
+// unreserved is what a plan waits for whose room the extender does not keep, as far as it has said.
+func unreserved(plan *v1alpha1.ReschedulingPlan) string {
+	const waits = "waits until muster keeps its room"
+	if said := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.ConditionReserved); said != nil {
+		return waits + ": " + said.Message
+	}
+	return waits
 }
 
 // open says that pods may be evicted at that time.

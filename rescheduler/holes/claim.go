@@ -40,10 +40,10 @@ func (k *Keeper) Claim(pod *cluster.Pod, profile *predicates.Profile) Claim {
 	return Claim{Places: k.places(pod, profile), Left: k.left(pod, profile)}
 }
 
-// giveBack holds again what a pod had taken.
+// giveBack holds again what a pod had taken, and what others had who do not count there any more.
 func (k *Keeper) giveBack(uid types.UID) {
 	for _, h := range k.holes {
-		if h.taker == uid {
+		if h.taker == uid || h.taker != "" && k.presentTaker(h) == "" {
 			h.taker = ""
 			k.cluster.Hold(h.pod, h.node)
 		}

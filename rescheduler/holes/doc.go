@@ -10,6 +10,9 @@
 //     its controller and its equivalence class, it has the hole exchanged for its own place.
 //   - Bans. A replacement does not return to the node that its kind leaves.
 //
+// The extender says of each plan that it does so ([Keeper.Confirm]), and nothing is evicted before: else
+// a replacement could come before the plan is known here.
+//
 // Both are made of the objects and of nothing else, so they are there again after a restart, of
 // this process or of the rescheduler's. They end with the plan, and when it expires.
 //

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -102,16 +103,16 @@ func (k *Keeper) adopt(h *hole, others map[types.UID]*hole) {
 		}
 		if !taken {
 			h.taker = pod.UID
-			k.cluster.LetGo(h.pod.UID)
 			return
 		}
 	}
 }
 
-// Yield implements [muster.dev/muster/gang.Holes].
-func (k *Keeper) Yield(pods []*cluster.Pod) (restore func()) {
+// Held implements [muster.dev/muster/gang.Holes].
+func (k *Keeper) Held(pods []*cluster.Pod) (held sets.Set[types.UID]) {
+	held = sets.New[types.UID]()
 	if !k.inForce.Load() {
-		return func() {}
+		return held
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -119,11 +120,11 @@ func (k *Keeper) Yield(pods []*cluster.Pod) (restore func()) {
 		store := k.profiles.Of(pod.Spec.SchedulerName)
 		for uid, h := range k.holes {
 			if store != nil && h.open && h.isFor(pod, store.Profile) {
-				k.cluster.LetGo(uid)
+				held.Insert(uid)
 			}
 		}
 	}
-	return k.Refresh
+	return held
 }
 
 // isFor says that a pod is one that the hole is for, or another one of its kind.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
@@ -38,6 +39,7 @@ type Keeper struct {
 	cluster  *cluster.Cluster
 	changed  func()
 	profiles *predicates.Profiles
+	news     chan struct{} // that a plan has come, changed or gone, for Confirm
 
 	// inForce says that there is a hole or a ban: else nobody needs to ask.
 	inForce atomic.Bool
@@ -55,7 +57,7 @@ const tick = time.Second
 func New(o Options) *Keeper {
 	k := &Keeper{
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, changed: o.Changed,
-		plans: map[string]*v1alpha1.ReschedulingPlan{}, holes: map[types.UID]*hole{},
+		news: make(chan struct{}, 1), plans: map[string]*v1alpha1.ReschedulingPlan{}, holes: map[types.UID]*hole{},
 	}
 	if k.changed == nil {
 		k.changed = func() {}
@@ -102,10 +104,30 @@ func (k *Keeper) Run(ctx context.Context) {
 // Set applies that a plan has come or changed. It must not be changed afterwards.
 func (k *Keeper) Set(plan *v1alpha1.ReschedulingPlan) {
 	k.mu.Lock()
+	k.set(plan)
+	k.mu.Unlock()
+	k.tell()
+}
+
+// Wrote is Set for what this process has written to a plan that is known, ahead of the watch. It does
+// nothing when the watch was faster, and has shown a newer version since, or that the plan is gone.
+func (k *Keeper) Wrote(plan *v1alpha1.ReschedulingPlan) {
+	k.mu.Lock()
+	if known := k.plans[plan.Name]; known != nil && known.UID == plan.UID && !isOlder(plan, known) {
+		k.set(plan)
+	}
+	k.mu.Unlock()
+	k.tell()
+}
+
+func (k *Keeper) set(plan *v1alpha1.ReschedulingPlan) {
 	k.plans[plan.Name] = plan
 	k.refresh()
-	k.mu.Unlock()
-	k.changed()
+}
+
+func isOlder(plan, than *v1alpha1.ReschedulingPlan) bool {
+	order, err := resourceversion.CompareResourceVersion(plan.ResourceVersion, than.ResourceVersion)
+	return err == nil && order < 0
 }
 
 // Delete applies that a plan has gone.
@@ -114,7 +136,15 @@ func (k *Keeper) Delete(name string) {
 	delete(k.plans, name)
 	k.refresh()
 	k.mu.Unlock()
+	k.tell()
+}
+
+func (k *Keeper) tell() {
 	k.changed()
+	select {
+	case k.news <- struct{}{}:
+	default: // it has yet to look
+	}
 }
 
 // Plans are all there are, the oldest first. They must not be changed.
@@ -128,7 +158,8 @@ func (k *Keeper) sorted() []*v1alpha1.ReschedulingPlan {
 	return slices.SortedFunc(maps.Values(k.plans), v1alpha1.ByAge)
 }
 
-// Refresh ends what has expired, and keeps the room again that a pod has taken and lost.
+// Refresh ends what has expired and what pods have taken, and keeps the room again that a pod has
+// taken and lost.
 func (k *Keeper) Refresh() {
 	if !k.inForce.Load() {
 		return
@@ -162,7 +193,10 @@ func (k *Keeper) refresh() {
 		if h.taker = k.presentTaker(h); h.taker == "" {
 			k.adopt(h, wanted)
 		}
-		if h.taker == "" && k.cluster.PlaceOf(uid) != h.node {
+		switch {
+		case h.taker != "":
+			k.cluster.LetGo(uid)
+		case k.cluster.PlaceOf(uid) != h.node:
 			k.cluster.Hold(h.pod, h.node)
 		}
 		k.holes[uid] = h

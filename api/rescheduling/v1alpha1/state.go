@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 )
 
 // Ended says that nothing more is done about the plan.
@@ -17,11 +18,16 @@ func (p *ReschedulingPlan) Ended() bool {
 	}
 }
 
-// Reserves says that the room which the plan counts on is kept, and that no replacement
-// returns to where the pod came from. That ends with the plan, or when it expires, whoever is
+// Reserves says that the room which the plan counts on is to be kept, and that no replacement is
+// to return to where the pod came from. That ends with the plan, or when it expires, whoever is
 // there to write that down.
 func (p *ReschedulingPlan) Reserves(now time.Time) bool {
 	return (p.Status.Phase == Approved || p.Status.Phase == Executing) && now.Before(p.Spec.Expires.Time)
+}
+
+// IsReserved says that the extender has answered for that room: it was there, and is kept.
+func (p *ReschedulingPlan) IsReserved() bool {
+	return meta.IsStatusConditionTrue(p.Status.Conditions, ConditionReserved)
 }
 
 // IsApproved says that somebody has approved of the plan.

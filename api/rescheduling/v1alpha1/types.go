@@ -208,7 +208,8 @@ type ReschedulingPlanStatus struct {
 	//
 	// +optional
 	Steps []StepStatus `json:"steps,omitempty"`
-	// The condition Finished says whether the plan has ended, and how.
+	// The condition Reserved says whether muster keeps the room of the plan: nothing is evicted
+	// before. The condition Finished says whether the plan has ended, and how.
 	//
 	// +optional
 	// +listType=map
@@ -216,8 +217,15 @@ type ReschedulingPlanStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// ConditionFinished is the type of the condition that says whether a plan has ended.
-const ConditionFinished = "Finished"
+// Types of the conditions of a plan.
+const (
+	// ConditionReserved is the extender's word that it keeps the room of the plan, and what is moved
+	// off the nodes that it leaves. It stays true for the life of the plan. False, it says why the
+	// extender cannot keep the room yet.
+	ConditionReserved = "Reserved"
+	// ConditionFinished says whether the plan has ended.
+	ConditionFinished = "Finished"
+)
 
 // StepPhase is how far a step is.
 //

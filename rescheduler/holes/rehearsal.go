@@ -1,45 +1,55 @@
-package executor
+package holes
 
 import (
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/holes"
 )
 
-// check carries out the rest of a plan, from a step on, on a model of the cluster as it is. It
-// returns why that does not work any more, "" when it does.
-func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
-	m := model{snap: e.Cluster.Snapshot(), profiles: e.Profiles, nodes: map[string]*cluster.Node{}}
+// Rehearsal carries out plans on a model of the cluster as it is.
+type Rehearsal struct {
+	Cluster  *cluster.Cluster
+	Profiles *predicates.Profiles
+	// Protects says why a pod may not be evicted from a node, "" when it may. Nil: all may.
+	Protects func(pod *cluster.Pod, from *cluster.Node) string
+}
+
+// Objection carries out the rest of a plan, from a step on. It returns why that does not work, ""
+// when it does.
+func (r *Rehearsal) Objection(plan *v1alpha1.ReschedulingPlan, from int) string {
+	m := model{snap: r.Cluster.Snapshot(), profiles: r.Profiles, nodes: map[string]*cluster.Node{}}
 	for node := range m.snap.Nodes() {
 		for _, pod := range node.Pods {
-			if holes.IsOf(pod, plan) {
+			if IsOf(pod, plan) {
 				m.take(node.Name, pod)
 			}
 		}
 	}
 	for i := from; i < len(plan.Spec.Steps); i++ {
 		step := &plan.Spec.Steps[i]
-		pod := e.on(step.From, step.Pod.UID)
+		pod := Bound(m.snap.NodeByName(step.From), step.Pod.UID)
 		if pod == nil {
 			return fmt.Sprintf("%s is not on %s any more", step.Pod, step.From)
 		}
-		if why := e.Rules.Protects(pod, m.node(step.From), e.Clock.Now()); why != "" {
-			return fmt.Sprintf("%s may not be evicted any more: %s", step.Pod, why)
+		if r.Protects != nil {
+			if why := r.Protects(pod, m.node(step.From)); why != "" {
+				return fmt.Sprintf("%s may not be evicted any more: %s", step.Pod, why)
+			}
 		}
 		m.take(step.From, pod)
-		if why := m.put(e.Cluster.ResourceNames().NewPod(unbound(step, i)), step.To); why != "" {
+		if why := m.put(r.Cluster.ResourceNames().NewPod(unbound(step, i)), step.To); why != "" {
 			return fmt.Sprintf("%s does not take what replaces %s any more: %s", step.To, step.Pod, why)
 		}
 	}
-	for _, b := range e.waiting(plan) {
-		pod := e.Cluster.PendingPod(b.UID)
-		if pod == nil {
+	for _, b := range plan.Spec.Beneficiaries {
+		pod := r.Cluster.PendingPod(b.UID)
+		if pod == nil || r.Cluster.PlaceOf(b.UID) != "" { // it is bound, or counts where it is about to be
 			continue
 		}
 		if why := m.put(pod, b.Node); why != "" {
@@ -47,6 +57,20 @@ func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
 		}
 	}
 	return ""
+}
+
+// Bound is the pod of that UID on a node, as the watch shows it; nil when it is not there, and when
+// there is no node.
+func Bound(node *cluster.Node, uid types.UID) *cluster.Pod {
+	if node == nil {
+		return nil
+	}
+	for _, pod := range node.Pods {
+		if pod.UID == uid && pod.Spec.NodeName != "" {
+			return pod
+		}
+	}
+	return nil
 }
 
 // unbound is the replacement of a step, under a UID of its own.

@@ -1,0 +1,72 @@
+package holes
+
+import (
+	"context"
+	"log/slog"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+)
+
+// Writer writes the status of a plan, provided that it is of that version still, and returns it as
+// it is then.
+type Writer interface {
+	UpdateStatus(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error)
+}
+
+// Reasons of [v1alpha1.ConditionReserved].
+const (
+	reasonKept    = "RoomIsKept"
+	reasonNotKept = "RoomIsNotThere"
+)
+
+// Confirm answers for the room of plans, by [v1alpha1.ConditionReserved], until the context ends. It
+// is for the process that the scheduler asks, and for no other: what that does not know of a plan
+// it does not honour, and the rescheduler does not know of pods that are being bound, of gangs that are held
+// until all of their members have a place, and of what else counts on a node by the word of this
+// process alone. So a plan that is not about to fit in this view is not confirmed; as
+// its holes are in force already, nobody else comes in between.
+func (k *Keeper) Confirm(ctx context.Context, to Writer) {
+	ticker := k.clock.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		for _, plan := range k.Plans() {
+			k.confirm(ctx, to, plan)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		case <-k.news:
+		}
+	}
+}
+
+func (k *Keeper) confirm(ctx context.Context, to Writer, plan *v1alpha1.ReschedulingPlan) {
+	if !plan.Reserves(k.clock.Now()) || plan.IsReserved() {
+		return
+	}
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionReserved, Status: metav1.ConditionTrue, Reason: reasonKept,
+		Message: "nobody else gets the room", LastTransitionTime: metav1.NewTime(k.clock.Now()).Rfc3339Copy(),
+	}
+	if plan.Status.Phase == v1alpha1.Approved { // one that has begun has taken its room
+		if why := (&Rehearsal{Cluster: k.cluster, Profiles: k.profiles}).Objection(plan, 0); why != "" {
+			condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reasonNotKept, why
+		}
+	}
+	next := plan.DeepCopy()
+	if !meta.SetStatusCondition(&next.Status.Conditions, condition) {
+		return
+	}
+	switch written, err := to.UpdateStatus(ctx, next); {
+	case err == nil:
+		k.Wrote(written)
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // the watch will show why
+	default:
+		k.log.Warn("cannot say that the room of a plan is kept", slog.String("plan", plan.Name), slog.Any("err", err))
+	}
+}
