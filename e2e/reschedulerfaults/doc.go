@@ -8,8 +8,9 @@
 //     the plan says that it has failed.
 //   - No pod is evicted without a plan that said so before, past its PodDisruptionBudget, over a
 //     rate, a number per plan, node or workload, a number that may be down, or in a cool-down.
-//   - Nobody is bound to room that a plan keeps for others, so that these do not fit any more, and
-//     nothing returns to the node that it was moved off while the plan lasts.
+//   - From when muster says that it keeps the room of a plan, nobody is bound there so that those do
+//     not fit any more whom it is for, and nothing returns to the node that it was moved off.
+//   - No pod is evicted before muster has said so, nor to go to a node that has been closed.
 //   - Plans end within 30 s of their expiry, and say why.
 //   - Two replicas do not evict at once.
 //   - No node is overcommitted, and no process panics.

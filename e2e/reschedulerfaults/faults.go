@@ -22,6 +22,7 @@ const (
 	nodeLost          fault = "node deleted"
 	nodeCordoned      fault = "node cordoned"
 	nodeAdded         fault = "node added"
+	targetClosed      fault = "target cordoned while the scheduler is down"
 	planDeleted       fault = "plan deleted"
 	planEdited        fault = "plan edited"
 	thief             fault = "pod that wants the room"
@@ -50,6 +51,7 @@ func faults() []row {
 		{6, (*writer).loseNode},
 		{6, (*writer).cordonNode},
 		{4, (*writer).addNode},
+		{14, (*writer).closeTarget},
 		{4, (*writer).deletePlan},
 		{6, (*writer).editPlan},
 		{20, (*writer).addThief},
@@ -166,6 +168,17 @@ func (w *writer) cordonNode() {
 func (w *writer) addNode() {
 	node := newNode(fmt.Sprintf("s%d-new-%d", w.seed, len(w.events)))
 	w.happen("create node "+node.Name, nodeAdded, func(ctx context.Context, r *run) error { return r.createNode(ctx, node) })
+}
+
+// closeTarget closes the node that a pod is to go to, for which it has been evicted already.
+func (w *writer) closeTarget() {
+	some, down := w.nodes[w.rand.IntN(len(w.nodes))].Name, time.Second+w.down()
+	w.add(event{moment: planMade, what: "kill the scheduler", fault: schedulerKilled, do: func(ctx context.Context, r *run) error {
+		return r.lane.killScheduler(ctx, down)
+	}})
+	w.add(event{moment: podLeaves, what: "cordon where the pod is to go", fault: targetClosed, do: func(ctx context.Context, r *run) error {
+		return r.cordon(ctx, r.planNode(false, some), true)
+	}})
 }
 
 func (w *writer) deletePlan() {

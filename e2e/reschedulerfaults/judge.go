@@ -19,9 +19,6 @@ const (
 	endSlack = 30 * time.Second
 	// slack is how old what a process knows may be, and how much the times in plans are rounded.
 	slack = 1500 * time.Millisecond
-	// inFlight is for how long a pod may be on its way to a node when a plan comes to keep the
-	// room there: as long as muster may be frozen, and somewhat longer.
-	inFlight = time.Second + slack/2
 )
 
 // finding is something that must not be.
@@ -40,6 +37,7 @@ const (
 	returned       = "returned to where it was"
 	overcommitted  = "overcommitted"
 	withoutPlan    = "evicted without a plan"
+	nowhere        = "evicted without a place to go to"
 	neverEnds      = "a plan does not end"
 	wordless       = "a plan failed without a word"
 	bothEvict      = "two replicas evict at once"

@@ -54,11 +54,15 @@ func (s *story) judgeEvictions() (findings []finding) {
 	}
 	entered := s.entered()
 	for pod, before := range s.leaving() {
-		if s.granted(pod.UID) == nil {
+		e := s.granted(pod.UID)
+		if e == nil {
 			continue
 		}
+		if to := before.goal(pod.UID); to != nil && !to.closed.IsZero() && e.asked.Sub(to.closed) > slack {
+			findings = append(findings, finding{nowhere, fmt.Sprintf("pod %s is evicted to go to %s, which was closed %s before", pod.Name, to.object.Name, e.asked.Sub(to.closed).Round(time.Millisecond))})
+		}
 		if !before.isAboutToEvict(pod.UID) {
-			findings = append(findings, finding{withoutPlan, fmt.Sprintf("no plan says that pod %s is about to be evicted", pod.Name)})
+			findings = append(findings, finding{withoutPlan, fmt.Sprintf("no plan whose room is kept says that pod %s is about to be evicted", pod.Name)})
 		}
 		for _, budget := range before.budgets {
 			if budget.Spec.Selector.MatchLabels[appLabel] == pod.Labels[appLabel] && isReady(before.pods[pod.UID].object) && !entered.Has(pod.Name) {
@@ -67,6 +71,16 @@ func (s *story) judgeEvictions() (findings []finding) {
 		}
 	}
 	return findings
+}
+
+// goal is the node that a plan has a pod replaced on, nil for none that is known.
+func (s *state) goal(uid types.UID) *nodeLife {
+	for _, p := range s.plans {
+		if step := p.step(uid); step != nil && p.ended.IsZero() {
+			return s.nodes[step.To]
+		}
+	}
+	return nil
 }
 
 // entered are the pods that budgets say were let go.
@@ -80,11 +94,11 @@ func (s *story) entered() sets.Set[string] {
 	return pods
 }
 
-// isAboutToEvict says that a plan says so of a pod.
+// isAboutToEvict says that a plan says so of a pod, and muster that it keeps the room of the plan.
 func (s *state) isAboutToEvict(uid types.UID) bool {
 	for _, p := range s.plans {
 		for i := range p.object.Spec.Steps {
-			if p.object.Spec.Steps[i].Pod.UID == uid && p.object.Step(i).Phase == v1alpha1.StepEvicting {
+			if p.object.Spec.Steps[i].Pod.UID == uid && p.object.Step(i).Phase == v1alpha1.StepEvicting && p.object.IsReserved() {
 				return true
 			}
 		}

@@ -32,7 +32,7 @@ func (s *story) judgeReturns() (findings []finding) {
 			if m.plan == nil || victim == nil || controllerOf(e.pod) != m.step.Controller.UID || e.pod.Spec.NodeName != m.step.From {
 				continue
 			}
-			if !victim.leaves.IsZero() && !p.since.Before(victim.leaves) && m.plan.inForce(e.at, 0) {
+			if !victim.leaves.IsZero() && !p.since.Before(victim.leaves) && m.plan.inForce(e.at) {
 				findings = append(findings, finding{returned, fmt.Sprintf("pod %s, which came for %s, is bound to %s in the middle of plan %s", e.pod.Name, m.pod, m.step.From, m.plan.object.Name)})
 			}
 		}
@@ -48,8 +48,8 @@ func (s *story) judgeThefts() (findings []finding) {
 			continue
 		}
 		for _, p := range before.plans {
-			if node := e.pod.Spec.NodeName; p.inForce(e.at, inFlight) && !isFor(p.object, e.pod, node) && !before.isClosed(node) {
-				if left := before.room(node, p); left >= 0 && left < milliCPU(e.pod) {
+			if node := e.pod.Spec.NodeName; p.inForce(e.at) && !isFor(p.object, e.pod, node) && !before.isClosed(node) {
+				if left := before.room(node, p, s.final); left >= 0 && left < milliCPU(e.pod) {
 					findings = append(findings, finding{stolen, fmt.Sprintf("pod %s of %dm is bound to %s, where plan %s leaves %dm", e.pod.Name, milliCPU(e.pod), node, p.object.Name, left)})
 				}
 			}
@@ -75,8 +75,8 @@ func isFor(plan *v1alpha1.ReschedulingPlan, pod *corev1.Pod, node string) bool {
 
 // room is what a plan leaves of a node: without the pods that are to leave it, and with those
 // that are to come.
-func (s *state) room(node string, plan *planLife) int64 {
-	left := s.nodes[node].object.Status.Allocatable.Cpu().MilliValue() - s.toCome(node, plan)
+func (s *state) room(node string, plan *planLife, final *state) int64 {
+	left := s.nodes[node].object.Status.Allocatable.Cpu().MilliValue() - s.toCome(node, plan, final)
 	for uid, p := range s.pods {
 		if !p.gone && p.object.Status.Phase != corev1.PodSucceeded && p.object.Spec.NodeName == node && plan.step(uid) == nil {
 			left -= milliCPU(p.object)
@@ -86,7 +86,7 @@ func (s *state) room(node string, plan *planLife) int64 {
 }
 
 // toCome is what those ask for that a plan expects on a node and that are not there.
-func (s *state) toCome(node string, plan *planLife) (total int64) {
+func (s *state) toCome(node string, plan *planLife, final *state) (total int64) {
 	came := map[types.UID]int{} // by controller, since the plan was made
 	for _, p := range s.pods {
 		if !p.gone && p.object.Spec.NodeName == node && p.since.After(plan.since) {
@@ -104,11 +104,19 @@ func (s *state) toCome(node string, plan *planLife) (total int64) {
 		}
 	}
 	for _, b := range plan.object.Spec.Beneficiaries {
-		if p := s.pods[b.UID]; b.Node == node && p != nil && p.bound.IsZero() && p.leaves.IsZero() {
+		if p := s.pods[b.UID]; b.Node == node && p != nil && p.bound.IsZero() && p.leaves.IsZero() && final.mayTake(&b) {
 			total += milliCPU(p.object)
 		}
 	}
 	return total
+}
+
+// mayTake says that a pending pod is bound to the place that was made for it, or to none. Members of
+// a gang are given their places together, and may get those of each other: the room of one is
+// given up when it is known to go elsewhere, which is told only once it is there.
+func (s *state) mayTake(b *v1alpha1.Beneficiary) bool {
+	node := s.pods[b.UID].object.Spec.NodeName
+	return b.Gang == "" || node == "" || node == b.Node
 }
 
 // words are what a pending pod says of itself.

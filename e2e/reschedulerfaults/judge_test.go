@@ -56,7 +56,7 @@ func (t *tale) pod(name string, change ...func(*corev1.Pod)) *tale {
 
 func (t *tale) gone(name string) *tale { return t.tell(entry{pod: pod(name, leaving), gone: true}) }
 
-// plan tells how far the plan is.
+// plan tells how far the plan is. Its room is kept once it is more than approved.
 func (t *tale) plan(phase v1alpha1.Phase, step v1alpha1.StepPhase, message string) *tale {
 	return t.planCalled("p", "old", phase, step, message)
 }
@@ -69,7 +69,16 @@ func (t *tale) planCalled(name, moves string, phase v1alpha1.Phase, step v1alpha
 		Replacement: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod(moves).Labels}, Spec: pod(moves).Spec},
 	}}
 	plan.Status.Phase, plan.Status.Message, plan.Status.Steps = phase, message, []v1alpha1.StepStatus{{Phase: step}}
+	if phase != v1alpha1.Approved {
+		plan.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReserved, Status: metav1.ConditionTrue}}
+	}
 	return t.tell(entry{plan: plan})
+}
+
+// unkept has muster not keep the room of the plan that was told of last.
+func (t *tale) unkept() *tale {
+	t.entries[len(t.entries)-1].plan.Status.Conditions = nil
+	return t
 }
 
 // evict has a replica of the rescheduler evict a pod, which the API server tells a second later.
@@ -79,8 +88,10 @@ func (t *tale) evict(name string, replica int) *tale {
 }
 
 // moving is a tale up to the eviction.
-func moving() *tale {
-	return newTale().plan(v1alpha1.Approved, "", "").plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0)
+func moving() *tale { return newTale().moves() }
+
+func (t *tale) moves() *tale {
+	return t.plan(v1alpha1.Approved, "", "").plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0)
 }
 
 func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
@@ -120,16 +131,20 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 		"it waits, as the workload was scaled":         {tale: moving().set(2).pod("new").plan(v1alpha1.Failed, "", "too many").pass(long)},
 		"it waits, as its node was cordoned, unsaid":   {moving().pod("new").close("to").plan(v1alpha1.Succeeded, "", "done").pass(long), pendingTooLong},
 		"another one of the workload waits":            {tale: moving().pod("new", on("to"), ready).pod("newer").plan(v1alpha1.Succeeded, "", "done").pass(long)},
+		"it waits, as one that had waited is there":    {tale: newTale().pod("before").moves().pod("new").pod("before", on("to"), ready).plan(v1alpha1.Expired, "", "new has no node").pass(long)},
 		"it comes back":                                {moving().pod("new").pod("new", on("from")), returned},
 		"it comes back when the plan has ended":        {tale: moving().pod("new").plan(v1alpha1.Failed, "", "too late").pod("new", on("from"))},
 		"one comes back that was not evicted":          {tale: newTale().plan(v1alpha1.Approved, "", "").gone("old").pod("new").pod("new", on("from"))},
-		"a stranger takes the room":                    {moving().pass(inFlight).pod("thief", stranger, large).pod("thief", stranger, large, on("to")), stolen},
-		"a stranger takes what is left":                {tale: moving().pass(inFlight).pod("thief", stranger).pod("thief", stranger, on("to"))},
+		"a stranger takes the room":                    {moving().pod("thief", stranger, large).pod("thief", stranger, large, on("to")), stolen},
+		"a stranger takes what is left":                {tale: moving().pod("thief", stranger).pod("thief", stranger, on("to"))},
 		"a stranger comes when the other has":          {tale: moving().pod("new").pod("new", on("to")).pod("thief", stranger).pod("thief", stranger, on("to"))},
 		"a stranger was on its way":                    {tale: newTale().pod("thief", stranger, large).plan(v1alpha1.Approved, "", "").pod("thief", stranger, large, on("to"))},
-		"a stranger takes the room, and the plan ends": {tale: moving().pass(inFlight).plan(v1alpha1.Failed, "", "why").pod("thief", stranger, large).pod("thief", stranger, large, on("to"))},
+		"a stranger takes the room, and the plan ends": {tale: moving().plan(v1alpha1.Failed, "", "why").pod("thief", stranger, large).pod("thief", stranger, large, on("to"))},
 
 		"nobody said that it is about to be evicted":   {newTale().plan(v1alpha1.Approved, "", "").evict("old", 0), withoutPlan},
+		"its room is not kept yet":                     {newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").unkept().evict("old", 0), withoutPlan},
+		"its place has been closed for long":           {newTale().close("to").pass(2*slack).plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0), nowhere},
+		"its place has just been closed":               {tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").close("to").evict("old", 0)},
 		"there is no plan":                             {newTale().evict("old", 0), withoutPlan},
 		"its budget does not know":                     {newTale().budget("").plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0), budgetIgnored},
 		"its budget knows":                             {tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").budget("old").evict("old", 0)},

@@ -202,7 +202,7 @@ func (r *run) await(ctx context.Context, m moment) {
 		come := m == anyTime
 		changed := r.record.look(func(s *state) {
 			for _, p := range s.plans {
-				come = come || p.ended.IsZero() && (m == planMade || m == planRuns && !p.reserves.IsZero() || m == podLeaves && s.leaving(p))
+				come = come || p.ended.IsZero() && (m == planMade || m == planRuns && !p.runs.IsZero() || m == podLeaves && s.leaving(p))
 			}
 		})
 		if come {

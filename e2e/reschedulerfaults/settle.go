@@ -71,10 +71,25 @@ func (s *state) excuse(m *move) string {
 	if s.isClosed(m.step.To) || s.nodes[m.step.To].since.After(m.plan.since) {
 		return "its node was closed"
 	}
+	if s.tookItsPlace(m) {
+		return "another pod of its workload, which had waited for longer, has its place"
+	}
 	if set := s.sets[m.step.Controller.UID]; set == nil || set.gone || set.object.Generation > 1 {
 		return "its workload was changed"
 	}
 	return ""
+}
+
+// tookItsPlace says that a pod which had no node when another one of its workload was evicted has the
+// place of that. Pods of one workload are alike to a scheduler: as many of them wait as before.
+func (s *state) tookItsPlace(m *move) bool {
+	victim := s.pods[m.uid]
+	for uid, p := range s.pods {
+		if uid != m.uid && controllerOf(p.object) == m.step.Controller.UID && p.object.Spec.NodeName == m.step.To && p.since.Before(victim.leaves) && p.bound.After(victim.leaves) {
+			return true
+		}
+	}
+	return false
 }
 
 // unsettled says what has to change yet.

@@ -36,11 +36,18 @@ type life[T any] struct {
 // state is what there is at a moment, as the API server says, and what was: what is gone stays,
 // as it was last. It is not for use from several goroutines at once.
 type state struct {
-	nodes   map[string]*life[*corev1.Node]
+	nodes   map[string]*nodeLife
 	pods    map[types.UID]*podLife
 	plans   map[types.UID]*planLife
 	sets    map[types.UID]*life[*appsv1.ReplicaSet]
 	budgets map[string]*policyv1.PodDisruptionBudget // of now
+}
+
+// nodeLife is a node, with since when no pod can come to it, zero while one can.
+type nodeLife struct {
+	life[*corev1.Node]
+
+	closed time.Time
 }
 
 // podLife is a pod, with when what became of it; zero for not yet.
@@ -55,12 +62,14 @@ type podLife struct {
 type planLife struct {
 	life[*v1alpha1.ReschedulingPlan]
 
-	reserves, ended time.Time
+	runs     time.Time // it was approved
+	reserves time.Time // muster said that it keeps the room
+	ended    time.Time
 }
 
 func newState() *state {
 	return &state{
-		nodes: map[string]*life[*corev1.Node]{}, pods: map[types.UID]*podLife{}, plans: map[types.UID]*planLife{},
+		nodes: map[string]*nodeLife{}, pods: map[types.UID]*podLife{}, plans: map[types.UID]*planLife{},
 		sets: map[types.UID]*life[*appsv1.ReplicaSet]{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
 	}
 }
@@ -70,9 +79,9 @@ func (s *state) apply(e entry) {
 	switch {
 	case e.node != nil:
 		if s.nodes[e.node.Name] == nil {
-			s.nodes[e.node.Name] = &life[*corev1.Node]{since: e.at}
+			s.nodes[e.node.Name] = &nodeLife{life: life[*corev1.Node]{since: e.at}}
 		}
-		s.nodes[e.node.Name].object, s.nodes[e.node.Name].gone = e.node, e.gone
+		s.nodes[e.node.Name].apply(e)
 	case e.pod != nil:
 		if s.pods[e.pod.UID] == nil {
 			s.pods[e.pod.UID] = &podLife{life: life[*corev1.Pod]{since: e.at}}
@@ -96,6 +105,16 @@ func (s *state) apply(e entry) {
 	}
 }
 
+func (n *nodeLife) apply(e entry) {
+	n.object, n.gone = e.node, e.gone
+	switch {
+	case !e.gone && !e.node.Spec.Unschedulable:
+		n.closed = time.Time{}
+	case n.closed.IsZero():
+		n.closed = e.at
+	}
+}
+
 func (p *podLife) apply(e entry) {
 	p.object, p.gone = e.pod, e.gone
 	if p.bound.IsZero() && e.pod.Spec.NodeName != "" {
@@ -114,7 +133,10 @@ func (p *podLife) apply(e entry) {
 
 func (p *planLife) apply(e entry) {
 	p.object, p.gone = e.plan, e.gone
-	if p.reserves.IsZero() && (e.plan.Status.Phase == v1alpha1.Approved || e.plan.Status.Phase == v1alpha1.Executing) {
+	if p.runs.IsZero() && (e.plan.Status.Phase == v1alpha1.Approved || e.plan.Status.Phase == v1alpha1.Executing) {
+		p.runs = e.at
+	}
+	if p.reserves.IsZero() && e.plan.IsReserved() {
 		p.reserves = e.at
 	}
 	if p.ended.IsZero() && (e.gone || e.plan.Ended()) {
@@ -122,9 +144,10 @@ func (p *planLife) apply(e entry) {
 	}
 }
 
-// inForce says that the room of the plan is kept, and was when it was a while before.
-func (p *planLife) inForce(now time.Time, a time.Duration) bool {
-	return !p.reserves.IsZero() && p.ended.IsZero() && now.Sub(p.reserves) >= a && now.Before(p.object.Spec.Expires.Time)
+// inForce says that the room of the plan is kept: muster has said so, and the plan has neither ended
+// nor expired.
+func (p *planLife) inForce(now time.Time) bool {
+	return !p.reserves.IsZero() && p.ended.IsZero() && now.Before(p.object.Spec.Expires.Time)
 }
 
 // step is that of a pod, nil when the plan does not move it.
@@ -140,7 +163,7 @@ func (p *planLife) step(uid types.UID) *v1alpha1.Step {
 // isClosed says that no pod can come to a node.
 func (s *state) isClosed(node string) bool {
 	n := s.nodes[node]
-	return n == nil || n.gone || n.object.Spec.Unschedulable
+	return n == nil || !n.closed.IsZero()
 }
 
 func isReady(pod *corev1.Pod) bool {
