@@ -217,10 +217,18 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	b.run(chromedp.Click(`#pause`))
 	b.eventually("it goes on", `document.querySelector('#state').textContent === 'live'`)
 
+	b.eventually("it is ready, and says so", `document.querySelector('#process').textContent === 'ready'`)
 	for _, theme := range []string{"light", "dark"} {
 		b.isAccessible(theme)
 		b.screenshot(theme)
 	}
+	eval[bool](b, `(() => {
+		const ask = window.fetch;
+		const status = { unready: 'another replica is the leader', config: { refused: ['profiles: Required value'] } };
+		window.fetch = (path, options) => (path === 'debug/status' ? Promise.resolve(Response.json(status)) : ask(path, options));
+		return true;
+	})()`)
+	b.eventually("it is not ready, and says why", `document.querySelector('#process.bad')?.textContent === 'not ready: another replica is the leader; its changed configuration file is refused'`)
 	b.isContent(at.Host)
 
 	t.Run("behind the proxy of the API server", func(t *testing.T) {

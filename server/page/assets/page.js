@@ -20,7 +20,18 @@ const draw = {
   gangs: (answer) => drawGangs(at('gangs'), answer),
   classes: (answer) => drawClasses(at('classes'), answer, known.nodes?.nodes?.length ?? 0),
   plans: (answer) => drawPlans(at('plans'), answer),
+  status(answer) {
+    if (!(answer instanceof Error)) drawProcess(at('process'), answer);
+  },
 };
+
+// drawProcess says whether muster answers kube-scheduler, and if it does not, why.
+function drawProcess(line, { unready, leads, config }) {
+  const parts = [unready ? `not ready: ${unready}` : leads ? 'ready, and leads' : 'ready'];
+  if (config.refused) parts.push('its changed configuration file is refused');
+  line.textContent = parts.join('; ');
+  line.classList.toggle('bad', Boolean(unready || config.refused));
+}
 
 function summary() {
   const nodes = known.nodes?.nodes ?? [];
@@ -50,7 +61,7 @@ function state(text, kind) {
 }
 
 const live = new Live(
-  { nodes: 'debug/nodes', gangs: 'debug/gangs', classes: 'debug/equivalence', plans: 'debug/plans' },
+  { nodes: 'debug/nodes', gangs: 'debug/gangs', classes: 'debug/equivalence', plans: 'debug/plans', status: 'debug/status' },
   (name, answer) => {
     known[name] = answer;
     draw[name](answer);
