@@ -30,11 +30,12 @@ type preemption struct {
 // has to go as well.
 //
 // Pods that are only planned to be there are no victims, as kube-scheduler does not have
-// them there. Those of lower priority are as if they were not: their plans will give way.
+// them there, nor are those that are going: it may have seen them go already. Those of lower
+// priority are as if they were not: plans will give way, and what is going has not to be evicted.
 func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], proposed *extenderv1.MetaVictims) *extenderv1.MetaVictims {
 	defer p.judgement.Suppose(node)
 	for _, pod := range node.Pods {
-		if planned.Has(pod.UID) && p.outranks(pod) {
+		if (planned.Has(pod.UID) || pod.DeletionTimestamp != nil) && p.outranks(pod) {
 			node = node.WithoutPod(pod.UID)
 		}
 	}

@@ -21,6 +21,7 @@ func TestPreemptAddsTheVictimsThatTheProfileNeedsGone(t *testing.T) {
 	}
 	priority := func(of int32) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.Priority = &of } }
 	port := func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}} }
+	going := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} }
 	protected := func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} }
 	victim := func(name, cpu string, change ...func(*corev1.Pod)) *corev1.Pod {
 		pod := newPod(name, cpu)
@@ -51,6 +52,16 @@ func TestPreemptAddsTheVictimsThatTheProfileNeedsGone(t *testing.T) {
 			name:     "both have to go",
 			placed:   []*corev1.Pod{victim("a", "3"), victim("b", "1", port)},
 			proposed: "a", want: []string{"uid-a", "uid-b"},
+		},
+		{
+			name:     "one that is going need not be evicted",
+			placed:   []*corev1.Pod{victim("a", "3"), victim("b", "1", port, going)},
+			proposed: "a", want: []string{"uid-a"},
+		},
+		{
+			name:     "nor is it chosen",
+			placed:   []*corev1.Pod{victim("a", "1"), victim("b", "1", port), victim("c", "2", port, going)},
+			proposed: "a", want: []string{"uid-b"},
 		},
 		{
 			name:     "a pod of equal priority keeps its port",

@@ -149,7 +149,7 @@ func movesOf(evictions []eviction, known *state) (moves []move) {
 		m := move{eviction: e}
 		for _, uid := range slices.Sorted(maps.Keys(known.plans)) {
 			p := known.plans[uid]
-			if step := p.step(e.uid); step != nil && (m.plan == nil || p.since.After(m.plan.since) && p.since.Before(e.answered)) {
+			if step := p.step(e.uid); step != nil && p.since.Before(e.answered) && (m.plan == nil || m.plan.endedBy(e.asked) || !p.endedBy(e.asked) && p.since.After(m.plan.since)) {
 				m.plan, m.step = p, step
 			}
 		}

@@ -141,21 +141,22 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 		"a stranger was on its way":                    {tale: newTale().pod("thief", stranger, large).plan(v1alpha1.Approved, "", "").pod("thief", stranger, large, on("to"))},
 		"a stranger takes the room, and the plan ends": {tale: moving().plan(v1alpha1.Failed, "", "why").pod("thief", stranger, large).pod("thief", stranger, large, on("to"))},
 
-		"nobody said that it is about to be evicted":   {newTale().plan(v1alpha1.Approved, "", "").evict("old", 0), withoutPlan},
-		"its room is not kept yet":                     {newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").unkept().evict("old", 0), withoutPlan},
-		"its place has been closed for long":           {newTale().close("to").pass(2*slack).plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0), nowhere},
-		"its place has just been closed":               {tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").close("to").evict("old", 0)},
-		"there is no plan":                             {newTale().evict("old", 0), withoutPlan},
-		"its budget does not know":                     {newTale().budget("").plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0), budgetIgnored},
-		"its budget knows":                             {tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").budget("old").evict("old", 0)},
-		"the plan does not end":                        {moving().pass(endSlack + 3*time.Minute), neverEnds},
-		"the plan fails without a word":                {moving().plan(v1alpha1.Failed, "", ""), wordless},
-		"two pods of a workload, by one replica":       {tale: twoEvictions(time.Hour, 0, 0)},
-		"two pods of a workload within a cool-down":    {twoEvictions(0, 0, time.Minute), cooling},
-		"two pods of a workload at a higher rate":      {twoEvictions(0, time.Minute, 0), overBudget},
-		"two pods at once by two replicas":             {bothAtOnce(), bothEvict},
-		"another one is down for long":                 {oneIsDown(1), overBudget},
-		"another one is down for long, and two may be": {tale: oneIsDown(2)},
+		"nobody said that it is about to be evicted": {newTale().plan(v1alpha1.Approved, "", "").evict("old", 0), withoutPlan},
+		"its room is not kept yet":                   {newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").unkept().evict("old", 0), withoutPlan},
+		"its place has been closed for long":         {newTale().close("to").pass(2*slack).plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0), nowhere},
+		"its place has just been closed":             {tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").close("to").evict("old", 0)},
+		"there is no plan":                           {newTale().evict("old", 0), withoutPlan},
+		"its budget does not know":                   {newTale().budget("").plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0), budgetIgnored},
+		"its budget knows":                           {tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").budget("old").evict("old", 0)},
+		"the plan does not end":                      {moving().pass(endSlack + 3*time.Minute), neverEnds},
+		"the plan fails without a word":              {moving().plan(v1alpha1.Failed, "", ""), wordless},
+		"two pods of a workload, by one replica":     {tale: twoEvictions(time.Hour, 0, 0)},
+		"two pods of a workload within a cool-down":  {twoEvictions(0, 0, time.Minute), cooling},
+		"two pods of a plan, of which a plan that has failed would have moved one": {tale: twoOfAPlan()},
+		"two pods of a workload at a higher rate":                                  {twoEvictions(0, time.Minute, 0), overBudget},
+		"two pods at once by two replicas":                                         {bothAtOnce(), bothEvict},
+		"another one is down for long":                                             {oneIsDown(1), overBudget},
+		"another one is down for long, and two may be":                             {tale: oneIsDown(2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, _ := test.tale.judge()
@@ -191,6 +192,18 @@ func twoEvictions(passes, per, coolDown time.Duration) *tale {
 	t.pass(min(passes, time.Minute)).planCalled("q", "second", v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("second", 0)
 	t.budgets = budgets{rate: rate{evictions: 1, per: per}, workloadCoolDown: coolDown}
 	return t
+}
+
+// twoOfAPlan are evicted by p, after q has failed.
+func twoOfAPlan() *tale {
+	t := newTale().pod("second", on("from"), ready).plan(v1alpha1.Executing, v1alpha1.StepEvicting, "")
+	t.planCalled("q", "second", v1alpha1.Failed, "", "why")
+	both := t.entries[len(t.entries)-2].plan
+	both.Spec.Steps = append(both.Spec.Steps, both.Spec.Steps[0])
+	both.Spec.Steps[1].Pod = v1alpha1.PodReference{Name: "second", UID: "uid-second"}
+	both.Status.Steps = append(both.Status.Steps, both.Status.Steps[0])
+	t.budgets = budgets{workloadCoolDown: time.Minute}
+	return t.evict("second", 0).evict("old", 0)
 }
 
 func bothAtOnce() *tale {

@@ -150,6 +150,8 @@ func (p *planLife) inForce(now time.Time) bool {
 	return !p.reserves.IsZero() && p.ended.IsZero() && now.Before(p.object.Spec.Expires.Time)
 }
 
+func (p *planLife) endedBy(t time.Time) bool { return !p.ended.IsZero() && !p.ended.After(t) }
+
 // step is that of a pod, nil when the plan does not move it.
 func (p *planLife) step(uid types.UID) *v1alpha1.Step {
 	for i := range p.object.Spec.Steps {
