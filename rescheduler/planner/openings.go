@@ -61,7 +61,7 @@ func (c *chooser) consider(limit int32, r refuges) {
 		if o.pending() || slices.Contains(c.units, o.unit) || c.knows(o.unit) || !c.movable(o.unit, limit) {
 			continue
 		}
-		if candidate := c.search.candidate(o.unit, c.node, c.lacks); candidate.worth > 0 && c.finds(o.unit, r) {
+		if candidate := c.candidate(o.unit, c.node, c.lacks); candidate.worth > 0 && c.finds(o.unit, r) {
 			c.candidates = append(c.candidates, candidate)
 		}
 	}
