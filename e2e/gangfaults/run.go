@@ -239,7 +239,7 @@ func (r *run) judge(o *outcome, because []string, end time.Time) error {
 	if err != nil {
 		return err
 	}
-	o.verdict.findings = append(o.verdict.findings, words...)
+	o.verdict.findings = append(o.verdict.findings, judgeComplaints(words, entries)...)
 	o.faults = r.traffic.faults()
 	for f, n := range r.done {
 		o.faults[f] += n
