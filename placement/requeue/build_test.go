@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,22 +66,32 @@ func newProcess(t fataler) *process {
 	p := &process{fataler: t, cluster: c, elsewhere: sets.New[types.UID](), heard: func(*corev1.Pod, bool) {}}
 	p.Requeuer = New(Options{
 		Registerer: registry, Clock: now, Cluster: c, Client: p,
-		Profiles: predicates.NewProfiles(newStore(t, c)),
+		Profiles: predicates.NewProfiles(newStore(t, c, now)),
 		Alone:    func(pod *cluster.Pod) bool { p.mu.Lock(); defer p.mu.Unlock(); return !p.elsewhere.Has(pod.UID) },
 		Writer:   nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500)),
 	})
 	return p
 }
 
-func newStore(t fataler, c *cluster.Cluster) *predicates.VerdictStore {
+func newStore(t fataler, c *cluster.Cluster, now clock.PassiveClock) *predicates.VerdictStore {
 	config := v1alpha2.Default()
 	config.Profiles[0].Equivalence = v1alpha2.EquivalenceTemplate
 	profile, err := predicates.NewProfile(&config.Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{})
+	return predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(prometheus.NewRegistry()), now)
 }
+
+// slow is a clock by which some time goes by whenever it is looked at.
+type slow struct {
+	clock.RealClock
+
+	each time.Duration
+	seen atomic.Int64
+}
+
+func (s *slow) Now() time.Time { return s.RealClock.Now().Add(time.Duration(s.seen.Add(1)) * s.each) }
 
 // start runs the Requeuer until stop is called.
 func (p *process) start() {

@@ -89,9 +89,9 @@ func (r *Requeuer) try(store *predicates.VerdictStore, pods []*cluster.Pod) {
 	var deaf *placement.Place // the first of those that were woken and have not heard
 	for i := range outcome.Places {
 		place := &outcome.Places[i]
-		fits, late := place.Node >= 0, outcome.Late && place.Against == nil
-		if late {
-			continue
+		fits := place.Node >= 0
+		if late := outcome.Late && !fits && place.Against == nil; late {
+			continue // another look begins with it
 		}
 		switch isDeaf := r.note(place.Pod.UID, fits, snap.Generation); {
 		case fits && !isDeaf:

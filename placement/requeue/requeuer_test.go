@@ -205,6 +205,26 @@ func TestFewPodsAreWokenInOneGo(t *testing.T) {
 	})
 }
 
+func TestALookThatRunsOutOfTimeWakesThoseThatItPlaced(t *testing.T) {
+	run(t, func(p *process) {
+		p.profiles.Replace(newStore(t, p.cluster, &slow{each: lookTime / 10}))
+		p.set(newNode("a", "400"), newPod("keeper", "400"))
+		p.set(several(30, "1")...)
+		p.keep(keeper, "a")
+		p.after(time.Second)
+		p.cluster.Release(keeper.UID)
+		woken := map[string]bool{}
+		for range 5 {
+			for _, write := range p.after(time.Second) {
+				woken[write] = true
+			}
+		}
+		if len(woken) != 30 {
+			t.Errorf("%d of 30 pods are woken", len(woken))
+		}
+	})
+}
+
 func TestWhatOthersRefusedIsLookedAtOnce(t *testing.T) {
 	run(t, func(p *process) {
 		p.stop()
@@ -214,7 +234,7 @@ func TestWhatOthersRefusedIsLookedAtOnce(t *testing.T) {
 			t.Errorf("writes of a new process (-want +got):\n%s", diff)
 		}
 		p.after(time.Hour)
-		p.profiles.Replace(newStore(t, p.cluster))
+		p.profiles.Replace(newStore(t, p.cluster, p.clock))
 		if diff := cmp.Diff([]string{"wake p"}, p.after(2*time.Second)); diff != "" {
 			t.Errorf("writes when profiles were replaced (-want +got):\n%s", diff)
 		}
