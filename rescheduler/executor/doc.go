@@ -7,7 +7,8 @@
 // before. Before each step the rest of the plan is carried out on a model of the cluster as it is, with all predicates and
 // rules. If that does not work any more, the plan has failed: nothing else is evicted, and the
 // room is free again. What was evicted by then has its place, as every part of a plan that is
-// carried out leaves no pod without one.
+// carried out leaves no pod without one. A step for whose replacement too little time is left is not
+// begun: the plan has expired.
 //
 // All that is needed to go on is in the status of the plan, and each thing is written down
 // before it is done: a process that is killed at any moment is followed by one that does what is
@@ -18,7 +19,7 @@
 // it is known that the pod stays.
 //
 //   - 429 says that a PodDisruptionBudget does not allow the eviction at present. It is tried
-//     again, more and more rarely, until the plan expires.
+//     again, more and more rarely, as long as the plan leaves time for the replacement.
 //   - 500 says that the pod has several budgets, which will not change. The plan has failed.
 //   - A replacement that does not come, is not bound or does not get ready in time, or that is
 //     bound to the node which it left, has the plan fail.

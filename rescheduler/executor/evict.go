@@ -41,6 +41,10 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	if e.Clock.Now().Before(e.tries[step.Pod.UID].again) {
 		return
 	}
+	if why := e.late(plan, at); why != "" {
+		e.end(ctx, plan, v1alpha1.Expired, why)
+		return
+	}
 	if why := e.check(plan, at); why != "" {
 		e.fail(ctx, plan, why)
 		return
@@ -95,6 +99,17 @@ func (e *Executor) granted(ctx context.Context, plan *v1alpha1.ReschedulingPlan,
 		status.Steps[at].Phase, status.Steps[at].Evicted = v1alpha1.StepEvicted, new(e.now())
 		status.Message = fmt.Sprintf("waits for what replaces %s on %s", step.Pod, step.To)
 	})
+}
+
+// late is why there is no time left for a step, "" when there is: its room is free once the plan has
+// expired, so that what replaces the pod has to be there before.
+func (e *Executor) late(plan *v1alpha1.ReschedulingPlan, at int) string {
+	step := &plan.Spec.Steps[at]
+	limit := e.patience(step)
+	if e.Clock.Now().Add(limit).After(plan.Spec.Expires.Time) {
+		return fmt.Sprintf("too little time is left for what replaces %s, which may take %s: %s", step.Pod, limit, plan.Status.Message)
+	}
+	return ""
 }
 
 // remember notes who is like the pod of a step before it goes, so that none of them is taken

@@ -144,6 +144,10 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.end(ctx, plan, v1alpha1.Succeeded, "nobody waits any more: the rest of the steps is not needed")
 		return
 	}
+	if why := e.late(plan, at); why != "" {
+		e.end(ctx, plan, v1alpha1.Expired, why)
+		return
+	}
 	if why := e.check(plan, at); why != "" {
 		e.fail(ctx, plan, why)
 		return

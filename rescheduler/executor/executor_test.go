@@ -333,6 +333,36 @@ func TestAPlanExpires(t *testing.T) {
 	w.want(v1alpha1.Expired, v1alpha1.StepEvicting, "its time was up: waits until a PodDisruptionBudget")
 }
 
+func TestNothingIsEvictedWhenThereIsNoTimeLeftForItsReplacement(t *testing.T) {
+	const patience = 90 * time.Second // a minute, and the grace period
+	for name, test := range map[string]struct {
+		begun bool
+		left  time.Duration
+		phase v1alpha1.Phase
+		step  v1alpha1.StepPhase
+		want  string
+	}{
+		"a step is not begun":               {false, patience - time.Second, v1alpha1.Expired, v1alpha1.StepWaiting, "too little time is left for what replaces default/small-1, which may take 1m30s: waits for its turn"},
+		"an eviction is not tried again":    {true, patience - time.Second, v1alpha1.Expired, v1alpha1.StepEvicting, "which may take 1m30s: waits until a PodDisruptionBudget"},
+		"a step is begun that can be done":  {false, patience, v1alpha1.Executing, v1alpha1.StepEvicted, ""},
+		"an eviction is tried while it can": {true, patience, v1alpha1.Executing, v1alpha1.StepEvicted, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			if test.begun {
+				w.refusal = apierrors.NewTooManyRequests("budget", 0)
+				w.advance()
+				w.refusal = nil
+			}
+			w.clock.SetTime(w.stored.Spec.Expires.Add(-test.left))
+			w.want(test.phase, test.step, test.want)
+			if evicted := len(w.evicted) > 0; evicted != (test.step == v1alpha1.StepEvicted) {
+				t.Errorf("evicted %v", w.evicted)
+			}
+		})
+	}
+}
+
 func TestAReplacementThatDoesNotDoFailsThePlan(t *testing.T) {
 	for name, test := range map[string]struct {
 		comes func(*world)
