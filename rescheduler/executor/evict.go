@@ -53,7 +53,9 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.set(ctx, plan, v1alpha1.Executing, why)
 		return
 	}
-	e.remember(plan, at)
+	if !e.remember(step) {
+		return // that it goes is seen the next time
+	}
 	err := e.Client.Evict(ctx, step.Pod)
 	switch {
 	case err == nil:
@@ -112,17 +114,20 @@ func (e *Executor) late(plan *v1alpha1.ReschedulingPlan, at int) string {
 	return ""
 }
 
-// remember notes who is like the pod of a step before it goes, so that none of them is taken
-// for its replacement.
-func (e *Executor) remember(plan *v1alpha1.ReschedulingPlan, at int) {
-	step := &plan.Spec.Steps[at]
-	if e.siblings[step.Pod.UID] == nil {
-		there := sets.New[types.UID]()
-		for _, pod := range e.alike(step) {
-			there.Insert(pod.UID)
-		}
-		e.siblings[step.Pod.UID] = there
+// remember notes who is like the pod of a step before it goes, so that none of them is taken for its
+// replacement: at each attempt anew, as its controller may have made more of them since the last
+// one. It says whether the pod was there still after them, and leaves it at what was known if not: the
+// watch shows that a pod goes before it shows what replaces it.
+func (e *Executor) remember(step *v1alpha1.Step) (stays bool) {
+	there := sets.New[types.UID]()
+	for _, pod := range e.alike(step) {
+		there.Insert(pod.UID)
 	}
+	if victim := e.on(step.From, step.Pod.UID); victim == nil || victim.DeletionTimestamp != nil {
+		return false
+	}
+	e.siblings[step.Pod.UID] = there
+	return true
 }
 
 // check carries out the rest of a plan, from a step on, on a model of the cluster as it is. It

@@ -394,6 +394,23 @@ func TestAPodThatWasThereBeforeIsNoReplacement(t *testing.T) {
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place of default/small-1 yet")
 }
 
+func TestAPodThatCameWhileABudgetForbadeTheEvictionIsNoReplacement(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.node("n3", "4")
+	w.refusal = apierrors.NewTooManyRequests("budget", 0)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until a PodDisruptionBudget")
+	w.clock.Step(time.Minute)
+	w.set(w.small("grown", "n3")) // the ReplicaSet has been scaled up
+	w.refusal = nil
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place of default/small-1 yet")
+	w.gone("small-1")
+	w.set(w.small("small-2", "n2"))
+	w.want(v1alpha1.Executing, v1alpha1.StepMoved, "")
+	if name := w.stored.Status.Steps[0].Replacement.Name; name != "small-2" {
+		t.Errorf("%s is taken for the replacement", name)
+	}
+}
+
 func TestWhoCannotWriteDownDoesNotAct(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	w.executor.Advance(t.Context()) // approved
