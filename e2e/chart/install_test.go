@@ -3,7 +3,6 @@ package chart
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -166,22 +166,28 @@ func (c *cluster) judge(account string, rights []right) {
 	}
 }
 
+// previous is the chart of the version before this one, as `helm package charts/muster` made it.
+const previous = "testdata/muster-0.1.0.tgz"
+
 func TestUpgradeAndUninstallLeaveCustomResourcesAlone(t *testing.T) {
 	c := newCluster(t)
-	older := c.olderChart()
-	c.helm("install", release, older, "--values", way("sidecar"))
-	definitions := c.definitions()
-	if len(definitions) == 0 {
-		t.Fatal("no CustomResourceDefinitions were installed")
-	}
+	c.helm("install", release, previous, "--set=image.repository=example.com/muster,rescheduler.enabled=true,service.clusterIP=10.0.0.88")
 	c.createCustomResources()
 	before := c.customResources()
 
-	c.helm("upgrade", release, chartDir, "--values", way("gates"), "--set=rescheduler.enabled=true")
+	_, err := said(t.Context(), nil, c.Kubectl(), "--kubeconfig="+c.Kubeconfig(), "apply", "--server-side", "--force-conflicts", "-f", filepath.Join(chartDir, "crds"))
+	c.must(err)
+	definitions := c.definitions()
+	if len(definitions) != 4 {
+		t.Errorf("%d CustomResourceDefinitions are there, want 4", len(definitions))
+	}
+	// What the previous chart did is mode external; then to another mode, and back.
+	c.helm("upgrade", release, chartDir, "--values", way("external"), "--set=rescheduler.enabled=true")
 	if got := strings.TrimSpace(c.helm("list", "--output", "json")); !strings.Contains(got, `"revision":"2"`) || !strings.Contains(got, `"status":"deployed"`) {
 		t.Errorf("after the upgrade Helm lists %s", got)
 	}
-	c.helm("upgrade", release, chartDir, "--values", way("external"))
+	c.helm("upgrade", release, chartDir, "--values", way("gates"), "--set=rescheduler.enabled=true")
+	c.helm("rollback", release, "2")
 	if diff := cmp.Diff(before, c.customResources()); diff != "" {
 		t.Errorf("custom resources before (-) and after the upgrade (+):\n%s", diff)
 	}
@@ -192,26 +198,9 @@ func TestUpgradeAndUninstallLeaveCustomResourcesAlone(t *testing.T) {
 	if diff := cmp.Diff(definitions, c.definitions()); diff != "" {
 		t.Errorf("CustomResourceDefinitions before (-) and after muster was uninstalled (+):\n%s", diff)
 	}
-	_, err := c.client.CoreV1().ServiceAccounts(namespace).Get(t.Context(), release, metav1.GetOptions{})
-	if err == nil {
-		t.Error("the ServiceAccount is still there")
+	if _, err := c.client.CoreV1().ServiceAccounts(namespace).Get(t.Context(), release, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the ServiceAccount is still there, error %v", err)
 	}
-}
-
-// olderChart is the chart with the version before.
-func (c *cluster) olderChart() string {
-	c.Helper()
-	dir := filepath.Join(c.TempDir(), "muster")
-	c.must(os.CopyFS(dir, os.DirFS(chartDir)))
-	path := filepath.Join(dir, "Chart.yaml")
-	text, err := os.ReadFile(path)
-	c.must(err)
-	older := strings.Replace(string(text), "\nversion: 0.2.0\n", "\nversion: 0.1.9\n", 1)
-	if older == string(text) {
-		c.Fatal("the version of the chart is not the one that this test knows")
-	}
-	c.must(os.WriteFile(path, []byte(older), 0o600))
-	return dir
 }
 
 // versions are objects by name, as they were last written.
