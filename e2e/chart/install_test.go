@@ -69,7 +69,7 @@ func (c *cluster) isRestricted(spec corev1.PodSpec) {
 	})
 }
 
-// seldom are rights that are used for what the test below does not bring about.
+// seldom are rights that are used for what the tests below do not bring about.
 func seldom() []string {
 	return []string{
 		// The record of a start met another version of the PodGroup (gang/record).
@@ -78,6 +78,15 @@ func seldom() []string {
 		"delete pods.",
 		// The same happened to the same object again, and its event becomes a series (client-go, tools/events).
 		"patch events.events.k8s.io",
+	}
+}
+
+func TestRightsThatAreUsedSeldomAreThere(t *testing.T) {
+	rights := rightsOf(t, render(t, installedValues("external")...), "muster")
+	for _, name := range seldom() {
+		if !slices.ContainsFunc(rights, func(r right) bool { return r.String() == name }) {
+			t.Errorf("muster has no right to %s", name)
+		}
 	}
 }
 
