@@ -42,7 +42,7 @@ type process struct {
 	records []record.Record
 	// trouble is what becomes of a record that is to be written, instead.
 	trouble func(ctx context.Context) error
-	refusal error // of writes that lift gates
+	refusal error // of writes that lift gates or wake
 }
 
 // run lets a Manager run in a test, and stops it at its end.
@@ -133,7 +133,7 @@ func (p *process) Wake(_ context.Context, pod *corev1.Pod) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writes = append(p.writes, "wake "+pod.Name)
-	return nil
+	return p.refusal
 }
 
 // Evict implements Client. The pod has a long grace period.
@@ -158,6 +158,13 @@ func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) erro
 	next.Spec.SchedulingGates = slices.DeleteFunc(next.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
 	p.set(next)
 	return nil
+}
+
+// refuse has writes that lift gates or wake fail from now on, nil for not any more.
+func (p *process) refuse(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refusal = err
 }
 
 // gate has the Manager treat gates so from now on.

@@ -208,19 +208,14 @@ func TestAGangThatMayGetItsPlaceByPreemptionIsNotGated(t *testing.T) {
 func TestAGateThatCouldNotBeLiftedIsTriedAgain(t *testing.T) {
 	run(t, func(p *process) {
 		p.gate(configv1alpha2.GatesUntilMembers)
-		refuse := func(err error) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.refusal = err
-		}
-		refuse(errors.New("the API server is away"))
+		p.refuse(errors.New("the API server is away"))
 		p.set(podGroup("g", 2))
 		p.set(objects(members("g", 2, "1", gated))...)
 		p.after(3*time.Second + liftRetry/2)
 		if tries := strings.Count(strings.Join(p.written(), " "), "lift g-0"); tries < 2 || tries > 4 {
 			t.Errorf("tried %d times in three seconds, want about once a second", tries)
 		}
-		refuse(nil)
+		p.refuse(nil)
 		p.after(2 * liftRetry)
 		p.wrote("when it is back", "lift g-0", "lift g-1")
 	})

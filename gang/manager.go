@@ -86,6 +86,7 @@ type Manager struct {
 	groups  map[Key]*group
 	groupOf map[types.UID]*group
 	unseen  map[types.UID]time.Time // members that the scheduler asked about before the watch showed them, and when
+	unwoken map[types.UID]time.Time // members that could not be woken, and when that is tried again
 	renewed time.Time               // assumptions, the last time
 	looksAt int                     // how many nodes the scheduler last asked about for a member that was not nominated
 	strays  map[types.UID]*member   // pods of no group that have the gate
@@ -101,7 +102,7 @@ func New(o Options) *Manager {
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, limits: o.Limits, client: o.Client, writer: o.Writer, gates: o.Gates, seed: o.Seed,
 		recorder: o.Recorder, epoch: o.Epoch, holes: o.Holes,
 		metrics: newMetrics(o.Registerer), profiles: o.Profiles,
-		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{}, strays: map[types.UID]*member{},
+		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{}, unwoken: map[types.UID]time.Time{}, strays: map[types.UID]*member{},
 		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},
 		looksAt: math.MaxInt,
 		denied:  newDenials(o.Limits.DenyTTL),

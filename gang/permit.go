@@ -164,6 +164,7 @@ func (m *Manager) expire() {
 			m.leave(m.groupOf[uid], uid)
 		}
 	}
+	m.wakeAgain(now)
 	renew := now.Sub(m.renewed) >= m.limits.Renew
 	if renew {
 		m.renewed = now

@@ -3,7 +3,9 @@ package gang
 import (
 	"context"
 	"fmt"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/cluster"
@@ -20,7 +22,7 @@ func (m *Manager) steer(p *member, nominate bool) {
 		m.writer.Post(func(ctx context.Context) (bool, error) { return m.nominate(ctx, uid, nominateTries) })
 	}
 	if wake {
-		m.writer.Post(func(ctx context.Context) (bool, error) { return m.wake(ctx, uid) })
+		m.postWake(uid)
 	}
 }
 
@@ -119,8 +121,8 @@ func (m *Manager) notWithdrawn(uid types.UID) {
 func (m *Manager) wakeRefused(g *group) {
 	for uid, p := range g.members {
 		if p.stage == pending && p.refused && p.ready() {
-			p.refused = false
-			m.writer.Post(func(ctx context.Context) (bool, error) { return m.wake(ctx, uid) })
+			p.refused = false // what comes of it, and what filter says meanwhile, may change that
+			m.postWake(uid)
 		}
 	}
 }
@@ -141,26 +143,53 @@ func (m *Manager) hasStarted(g *group) bool {
 	return reason == "" && startedAll(parts)
 }
 
-// wake has the scheduler try a pod again: a change of an annotation is an event to it.
-func (m *Manager) wake(ctx context.Context, uid types.UID) (written bool, err error) {
-	m.mu.Lock()
-	g := m.groupOf[uid]
-	if g == nil {
-		m.mu.Unlock()
-		return false, nil
-	}
-	pod, stage := g.members[uid].pod, g.members[uid].stage
-	may := stage == placed || stage == pending && m.hasStarted(g)
-	m.mu.Unlock()
-	if !may {
-		return false, nil
-	}
-	return m.writeWake(ctx, pod)
+func (m *Manager) postWake(uid types.UID) {
+	m.writer.Post(func(ctx context.Context) (bool, error) { return m.wake(ctx, uid) })
 }
 
-func (m *Manager) writeWake(ctx context.Context, pod *cluster.Pod) (written bool, err error) {
-	if err = m.client.Wake(ctx, pod.Pod); err != nil {
-		err = fmt.Errorf("wake %s/%s: %w", pod.Namespace, pod.Name, err)
+// wake has the scheduler try a pod again: a change of an annotation is an event to it. A member
+// that has lost its place meanwhile sleeps on, until it has another one.
+func (m *Manager) wake(ctx context.Context, uid types.UID) (written bool, err error) {
+	pod := m.toWake(uid)
+	if pod == nil {
+		return false, nil
 	}
-	return true, err
+	if err = m.client.Wake(ctx, pod.Pod); err == nil {
+		return true, nil
+	}
+	if !apierrors.IsNotFound(err) {
+		m.mu.Lock()
+		m.unwoken[uid] = m.clock.Now().Add(wakeRetry)
+		m.mu.Unlock()
+	}
+	return true, fmt.Errorf("wake %s/%s: %w", pod.Namespace, pod.Name, err)
+}
+
+// toWake is the pod to wake, nil when there is nothing that it could find.
+func (m *Manager) toWake(uid types.UID) *cluster.Pod {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.groupOf[uid]
+	if g == nil {
+		return nil
+	}
+	p := g.members[uid]
+	if p.stage == placed || p.stage == pending && m.hasStarted(g) {
+		return p.pod
+	}
+	p.refused = p.refused || p.stage == pending
+	return nil
+}
+
+// wakeRetry is how long a pod is left after it could not be woken.
+const wakeRetry = time.Second
+
+// wakeAgain has those woken who could not be.
+func (m *Manager) wakeAgain(now time.Time) {
+	for uid, at := range m.unwoken {
+		if !now.Before(at) {
+			delete(m.unwoken, uid)
+			m.postWake(uid)
+		}
+	}
 }

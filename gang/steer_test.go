@@ -1,6 +1,7 @@
 package gang
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -8,8 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"muster.dev/muster/placement/nomination"
 )
@@ -199,6 +202,81 @@ func TestAMemberThatWasRefusedBeforeItsGangStartedIsWokenAfterwards(t *testing.T
 		if got := p.written(); len(got) > 0 {
 			t.Errorf("writes later: %q", got)
 		}
+	})
+}
+
+func TestAWakeThatFailsIsRepeated(t *testing.T) {
+	for name, given := range map[string]func(p *process){
+		"of a member of a gang that has got its place": func(p *process) {
+			p.set(node("a", "1"), podGroup("g", 1))
+			p.refuse(errors.New("too many requests"))
+			p.set(members("g", 1, "1", tried)[0])
+		},
+		"of one more of a gang that has started": func(p *process) {
+			gang := members("g", 2, "1")
+			p.set(podGroup("g", 1), node("a", "1"))
+			p.set(objects(gang)...)
+			p.after(time.Second)
+			p.filter(gang[0])
+			p.filter(gang[1])
+			p.refuse(errors.New("too many requests"))
+			p.bind(gang[0], "a")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				wakes := func(d time.Duration) (count int) {
+					p.after(d)
+					for _, write := range p.written() {
+						if strings.HasPrefix(write, "wake ") {
+							count++
+						}
+					}
+					return count
+				}
+				given(p)
+				if got := wakes(5*wakeRetry + wakeRetry/2); got < 4 || got > 7 {
+					t.Errorf("while writes fail it is woken %d times in five seconds and a half, want about once a second", got)
+				}
+				p.refuse(nil)
+				if got := wakes(2 * wakeRetry); got != 1 {
+					t.Errorf("then it is woken %d times, want once", got)
+				}
+			})
+		})
+	}
+}
+
+func TestAMemberThatIsGoneIsNotWokenAgain(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(node("a", "1"), podGroup("g", 1))
+		p.refuse(apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "g-0"))
+		p.set(members("g", 1, "1", tried)[0])
+		p.after(5 * wakeRetry)
+		p.wrote("while the watch is late", "nominate g-0", "wake g-0")
+	})
+}
+
+func TestAMemberThatCouldNotBeWokenIsWokenWithItsNextPlace(t *testing.T) {
+	run(t, func(p *process) {
+		gang := members("g", 3, "1")
+		p.set(podGroup("g", 1), node("a", "1"))
+		p.set(objects(gang[:2])...)
+		p.after(time.Second)
+		p.filter(gang[0])
+		p.filter(gang[1])
+		p.refuse(errors.New("too many requests"))
+		p.bind(gang[0], "a")
+		p.after(wakeRetry / 2)
+		p.delete(gang[0])
+		p.set(podGroup("g", 2))
+		p.after(2 * wakeRetry)
+		p.refuse(nil)
+		p.after(2 * wakeRetry)
+		p.written()
+		p.set(gang[2], node("b", "1"))
+		p.after(time.Second)
+		p.wrote("when both have a place", "nominate g-1", "nominate g-2", "wake g-1")
 	})
 }
 
