@@ -30,6 +30,10 @@ type Preemption struct {
 //
 // When members are lost meanwhile, nobody is evicted until others have come in their place.
 //
+// When a place is found without victims, or they are gone, there is no answer that says so: a member
+// that filter has refused is woken then. Another one did not fit by what the scheduler knows, and is
+// tried when that changes.
+//
 // Until all victims are gone, Filter refuses the members. So no call is held for victims that
 // take their time.
 func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {
@@ -47,10 +51,18 @@ func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {
 		return Preemption{}, true
 	case startedAll(parts):
 		return Preemption{}, false
-	case p.stage == pending && m.plan(parts, p) != "":
+	}
+	placing := p.stage == pending
+	if placing && m.plan(parts, p) != "" {
 		m.makeRoom(parts, p)
 	}
-	if p.stage == placed && m.awaiting(parts, p) && !anyMissing(parts) {
+	switch {
+	case p.stage != placed:
+	case !m.awaiting(parts, nil): // no answer says that it has a place
+		if placing {
+			m.steer(p, m.worthNominating(p, m.cluster.Snapshot()))
+		}
+	case !anyMissing(parts):
 		answer = m.toEvict(parts, p.place)
 	}
 	return answer, true
@@ -78,7 +90,8 @@ func (m *Manager) toEvict(parts []part, place string) Preemption {
 
 // makeRoom looks for pods to evict, so that as many members of each part as must start
 // together have a place, and has them count there. If there are none, nothing changes.
-// minResources are not asked about: what others leave is free, and this plan knows better.
+// minResources are asked about only if nobody has to go: else what others leave is free, and this
+// plan knows better.
 func (m *Manager) makeRoom(parts []part, asking *member) {
 	g := parts[0].group
 	for _, p := range parts {
@@ -142,7 +155,7 @@ func (m *Manager) tryEvictions(parts []part, asking *member) (map[string][]victi
 		places = append(places, outcome.Places...)
 	}
 	found, ok := evictions.Victims()
-	if !ok {
+	if !ok || len(found) == 0 && slices.ContainsFunc(parts, func(p part) bool { return m.lacking(p) != "" }) {
 		return nil, errNoVictims
 	}
 	victims := map[string][]victim{}

@@ -302,6 +302,68 @@ func TestAMemberThatNeedsNoVictimsWaitsForThoseOfOthers(t *testing.T) {
 	})
 }
 
+func TestAMemberThatGetsItsPlaceWhenTheSchedulerAsksWhomToEvictIsWoken(t *testing.T) {
+	run(t, func(p *process) {
+		planned := members("planned", 1, "4", alone)[0]
+		p.set(node("a", "4"), podGroup("g", 2), planned)
+		p.count(planned, "a")
+		gang := members("g", 2, "2", ofPriority(10))
+		p.set(objects(gang)...)
+		p.after(time.Second)
+		for _, pod := range gang {
+			p.filter(pod)
+		}
+		p.cluster.Release(planned.UID) // of which the scheduler hears nothing
+		if got := p.preempt(gang[0]); got != "" {
+			t.Errorf("%s is to be evicted", got)
+		}
+		p.after(time.Second)
+		p.wrote("with places for both", "nominate g-0", "nominate g-1", "wake g-0", "wake g-1")
+	})
+}
+
+func TestAMemberWhoseLastVictimHasGoneWhenTheSchedulerAsksAgainIsWoken(t *testing.T) {
+	run(t, func(p *process) {
+		victim := p.running(1)[0]
+		gang := members("g", 1, "3", ofPriority(10))
+		p.set(podGroup("g", 1), gang[0])
+		p.after(time.Second)
+		p.preempt(gang[0])
+		p.filter(gang[0])
+		p.written()
+		p.delete(victim)
+		if got := p.preempt(gang[0]); got != "" {
+			t.Errorf("%s is to be evicted", got)
+		}
+		p.after(time.Second)
+		p.wrote("when it is gone", "nominate g-0", "wake g-0")
+	})
+}
+
+func TestAGangThatAsksForMoreThanIsFreeGetsNoPlaceThatNobodyHasToLeave(t *testing.T) {
+	for name, test := range map[string]struct {
+		minCPU, filter string
+	}{
+		"more than is free": {"12", ReasonNoPlace},
+		"what is free":      {"4", "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.set(node("a", "4"), node("b", "4"))
+				p.set(members("low", 1, "4", alone, on("b"))[0])
+				gang := members("g", 2, "2", ofPriority(10))
+				p.set(podGroup("g", 2, func(spec map[string]any) { spec["minResources"] = map[string]any{"cpu": test.minCPU} }))
+				p.set(objects(gang)...)
+				p.after(time.Second)
+				got := []string{p.filter(gang[0]), p.preempt(gang[0]), p.preempt(gang[1]), p.filter(gang[0])}
+				if diff := cmp.Diff([]string{test.filter, "", "", test.filter}, got); diff != "" {
+					t.Errorf("answers to filter, preempt, preempt and filter (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
 func TestVictimsGoThoughTheSchedulerDoesNotAskAboutEveryMember(t *testing.T) {
 	run(t, func(p *process) {
 		p.running(2)
