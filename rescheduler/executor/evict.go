@@ -136,7 +136,10 @@ func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
 	rehearsal := holes.Rehearsal{Cluster: e.Cluster, Profiles: e.Profiles, Protects: func(pod *cluster.Pod, node *cluster.Node) string {
 		return e.Rules.Protects(pod, node, e.Clock.Now())
 	}}
-	return rehearsal.Objection(plan, from)
+	if why := rehearsal.Objection(plan, from); why != "" {
+		return why
+	}
+	return e.newcomer(plan, from)
 }
 
 // on is the pod of that UID on a node, as the watch shows it; nil when it is not there.

@@ -2,8 +2,11 @@ package executor
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
@@ -19,8 +22,8 @@ type NodeChange struct {
 	Unschedulable *bool
 }
 
-// mark marks the nodes that a plan empties, so that others leave them alone, and whoever removes
-// nodes knows. It must be done before anything is evicted.
+// mark marks the nodes that a plan empties, so that whoever removes nodes knows. A cordon keeps other
+// pods off them as well, and nothing else does. It must be done before anything is evicted.
 func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error {
 	if e.Mark != v1alpha2.MarkAnnotate && e.Mark != v1alpha2.MarkCordon {
 		return nil
@@ -68,23 +71,54 @@ func (e *Executor) tidy(ctx context.Context) {
 
 // correction is what has to change of the marks of a node.
 func correction(node *cluster.Node, plans map[string]*v1alpha1.ReschedulingPlan) (change NodeChange, untrue bool) {
-	if name := node.Annotations[v1alpha1.AnnotationEmptying]; name != "" {
-		switch plan := plans[name]; {
-		case plan != nil && !plan.Ended():
-			return NodeChange{}, false
-		case plan != nil && plan.Status.Phase == v1alpha1.Succeeded:
-			return NodeChange{Annotations: map[string]string{v1alpha1.AnnotationEmptying: "", v1alpha1.AnnotationEmptied: name}}, true
+	emptying := node.Annotations[v1alpha1.AnnotationEmptying]
+	plan := plans[emptying]
+	switch {
+	case emptying == "" && (node.Annotations[v1alpha1.AnnotationEmptied] == "" || planner.IsEmpty(node)):
+		return NodeChange{}, false
+	case plan != nil && !plan.Ended():
+		return NodeChange{}, false
+	case plan != nil && plan.Status.Phase == v1alpha1.Succeeded && resident(node, nil) == nil:
+		if !planner.IsEmpty(node) {
+			return NodeChange{}, false // until what is there has ended
 		}
-		change.Annotations = map[string]string{v1alpha1.AnnotationEmptying: "", v1alpha1.AnnotationCordoned: ""}
-		if isOurCordon(node.Node) {
-			change.Unschedulable = new(false)
+		return NodeChange{Annotations: map[string]string{v1alpha1.AnnotationEmptying: "", v1alpha1.AnnotationEmptied: emptying}}, true
+	}
+	change.Annotations = map[string]string{v1alpha1.AnnotationEmptying: "", v1alpha1.AnnotationEmptied: "", v1alpha1.AnnotationCordoned: ""}
+	if isOurCordon(node.Node) {
+		change.Unschedulable = new(false)
+	}
+	return change, true
+}
+
+// newcomer says which pod would be left on a node that a plan empties once the rest of its steps is
+// done, from one on; "" when none would.
+func (e *Executor) newcomer(plan *v1alpha1.ReschedulingPlan, from int) string {
+	leaving := sets.New[types.UID]()
+	for i := from; i < len(plan.Spec.Steps); i++ {
+		leaving.Insert(plan.Spec.Steps[i].Pod.UID)
+	}
+	for _, name := range plan.Spec.Empties {
+		node := e.Cluster.Snapshot().NodeByName(name)
+		if node == nil {
+			continue
 		}
-		return change, true
+		if pod := resident(node, leaving); pod != nil {
+			return fmt.Sprintf("%s would not become empty any more: %s is there", name, nameOf(pod))
+		}
 	}
-	if node.Annotations[v1alpha1.AnnotationEmptied] != "" && !planner.IsEmpty(node) {
-		return NodeChange{Annotations: map[string]string{v1alpha1.AnnotationEmptied: "", v1alpha1.AnnotationCordoned: ""}}, true
+	return ""
+}
+
+// resident is a pod that stays on a node though others leave it, nil when there is none but those
+// that go with the node.
+func resident(node *cluster.Node, leaving sets.Set[types.UID]) *cluster.Pod {
+	for _, pod := range node.Pods {
+		if !planner.GoesWithNode(pod) && pod.DeletionTimestamp == nil && !leaving.Has(pod.UID) {
+			return pod
+		}
 	}
-	return NodeChange{}, false
+	return nil
 }
 
 // isOurCordon says that a node is cordoned, and that it was a plan that did so.

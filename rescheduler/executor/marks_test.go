@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
@@ -67,11 +70,66 @@ func TestANodeIsMarkedBeforeItIsEmptied(t *testing.T) {
 			returned := w.small("small-3", "n1")
 			w.set(returned)
 			w.advance()
-			want := map[string]string{}
-			if mark == v1alpha2.MarkCordon {
-				want[unschedulable] = "true" // that is for whoever put it there
+			w.wantMarks(map[string]string{})
+		})
+	}
+}
+
+func TestANodeOnWhichSomethingStaysIsNotEmptied(t *testing.T) {
+	marked := map[string]string{emptying: "p", cordoned: "true", unschedulable: "true"}
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		first  string            // why the plan fails if the pod is there before the first step, "" if it does not
+		last   map[string]string // the marks if it comes after the last one
+	}{
+		"a pod of somebody": {func(*corev1.Pod) {}, "n1 would not become empty any more: default/new is there", map[string]string{}},
+		"a pod of a DaemonSet": {
+			func(p *corev1.Pod) {
+				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "ds", UID: "ds", Controller: new(true)}}
+			},
+			"", map[string]string{emptied: "p", cordoned: "true", unschedulable: "true"},
+		},
+		"a pod that ends": {func(p *corev1.Pod) { p.DeletionTimestamp = new(p.CreationTimestamp) }, "", marked},
+	} {
+		newcomer := func(w *world) *corev1.Pod {
+			pod := w.pod("new", "1")
+			pod.Spec.NodeName = "n1"
+			test.change(pod)
+			return pod
+		}
+		t.Run(name+", before the first step", func(t *testing.T) {
+			w := newCoalescing(t, v1alpha2.MarkCordon)
+			w.set(newcomer(w))
+			if test.first == "" {
+				w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+				return
 			}
-			w.wantMarks(want)
+			w.want(v1alpha1.Failed, v1alpha1.StepWaiting, test.first)
+			w.wantMarks(map[string]string{})
+		})
+		t.Run(name+", while an eviction waits", func(t *testing.T) {
+			w := newCoalescing(t, v1alpha2.MarkCordon)
+			w.refusal = apierrors.NewTooManyRequests("budget", 0)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until a PodDisruptionBudget")
+			w.wantMarks(marked)
+			w.set(newcomer(w))
+			w.refusal = nil
+			w.clock.Step(firstPause)
+			if test.first == "" {
+				w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+				return
+			}
+			w.want(v1alpha1.Failed, v1alpha1.StepEvicting, test.first)
+			w.wantMarks(map[string]string{})
+		})
+		t.Run(name+", after the last step", func(t *testing.T) {
+			w := newCoalescing(t, v1alpha2.MarkCordon)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+			w.set(newcomer(w))
+			w.gone("small-1")
+			w.set(w.small("small-2", "n2"))
+			w.want(v1alpha1.Succeeded, v1alpha1.StepMoved, "")
+			w.wantMarks(test.last)
 		})
 	}
 }

@@ -63,9 +63,12 @@ func (w *world) figures() Figures {
 // IsEmpty says that there is nothing on a node but pods that go with it.
 func IsEmpty(node *cluster.Node) bool {
 	for _, pod := range node.Pods {
-		if !isMirror(pod) && !isOfDaemonSet(pod) {
+		if !GoesWithNode(pod) {
 			return false
 		}
 	}
 	return true
 }
+
+// GoesWithNode says that a pod is on a node as long as there is that node, and nowhere else.
+func GoesWithNode(pod *cluster.Pod) bool { return isMirror(pod) || isOfDaemonSet(pod) }
