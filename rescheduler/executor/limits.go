@@ -51,9 +51,12 @@ func (s *Selected) matches(namespace string, set map[string]string) bool {
 	return (s.Namespace == "" || s.Namespace == namespace) && s.Selector.Matches(labels.Set(set))
 }
 
-// Window is a part of a day, on some days of the week.
+// Window is a part of a day, on some days of the week, by the clocks of a time zone: on the days on
+// which these are changed it is an hour longer or shorter if it spans the change, and begins and ends
+// when the clocks say so.
 type Window struct {
-	// From and To are times since midnight. When To is not after From, it ends on the next day.
+	// From and To are what clocks show, as times since midnight. When To is not after From, it ends
+	// on the next day.
 	From, To time.Duration
 	// Days are those on which it begins; all when there is none.
 	Days []time.Weekday
@@ -63,13 +66,16 @@ type Window struct {
 // contains says that a time is in the window.
 func (w *Window) contains(t time.Time) bool {
 	t = t.In(w.Zone)
-	midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, w.Zone)
-	to := w.To
-	if to <= w.From {
-		to += 24 * time.Hour
+	clock := func(day int, shows time.Duration) time.Time {
+		return time.Date(t.Year(), t.Month(), t.Day()+day, 0, 0, int(shows/time.Second), 0, w.Zone)
 	}
-	for _, begins := range []time.Time{midnight, midnight.AddDate(0, 0, -1)} {
-		if since := t.Sub(begins); w.on(begins.Weekday()) && since >= w.From && since < to {
+	length := 0 // days
+	if w.To <= w.From {
+		length = 1
+	}
+	for _, day := range []int{0, -1} {
+		begins := (t.Weekday() + time.Weekday(7+day)) % 7
+		if w.on(begins) && !t.Before(clock(day, w.From)) && t.Before(clock(day+length, w.To)) {
 			return true
 		}
 	}
