@@ -13,6 +13,7 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/planner"
 )
 
 // The pauses between two attempts to evict a pod. They double.
@@ -133,8 +134,9 @@ func (e *Executor) remember(step *v1alpha1.Step) (stays bool) {
 // check carries out the rest of a plan, from a step on, on a model of the cluster as it is. It
 // returns why that does not work any more, "" when it does.
 func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
+	replicas := planner.Replicas(e.Cluster.Snapshot())
 	rehearsal := holes.Rehearsal{Cluster: e.Cluster, Profiles: e.Profiles, Protects: func(pod *cluster.Pod, node *cluster.Node) string {
-		return e.Rules.Protects(pod, node, e.Clock.Now())
+		return e.Rules.Protects(pod, node, replicas, e.Clock.Now())
 	}}
 	if why := rehearsal.Objection(plan, from); why != "" {
 		return why

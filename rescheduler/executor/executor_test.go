@@ -270,6 +270,21 @@ func TestAPlanFailsWhenTheWorldHasChanged(t *testing.T) {
 	}
 }
 
+func TestAPlanFailsOnceItsControllerHasTooFewPods(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.options.Rules.MinReplicas = 2
+	w.options.Limits.Windows = []Window{{From: 13 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}}
+	w.restart()
+	w.node("n3", "2")
+	twin := w.small("twin", "n3")
+	w.set(twin)
+	w.want(v1alpha1.Approved, v1alpha1.StepWaiting, "waits for a maintenance window")
+	twin = twin.DeepCopy() // the ReplicaSet is scaled down
+	twin.DeletionTimestamp = new(metav1.NewTime(w.clock.Now()))
+	w.set(twin)
+	w.want(v1alpha1.Failed, v1alpha1.StepWaiting, "default/small-1 may not be evicted any more: its controller has too few pods")
+}
+
 func TestNobodyIsEvictedForWhomNobodyWaits(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	w.gone("big")

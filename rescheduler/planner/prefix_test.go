@@ -38,7 +38,7 @@ func checkPlan(t reporter, problem *Problem, groups []Group, plan *Plan, wishes 
 	}
 	arrive(0)
 	for n, step := range plan.Steps {
-		reason := problem.Rules.protects(step.Pod, step.From, m.replicas, now())
+		reason := problem.Rules.Protects(step.Pod, step.From, m.replicas, now())
 		if reason != "" {
 			t.Fatalf("step %d evicts %s: %s", n, step.Pod.Name, reason)
 		}
@@ -111,7 +111,7 @@ func (m *model) replicas(uid uidOf) int {
 	replicas := 0
 	for node := range m.snap.Nodes() {
 		for _, pod := range node.Pods {
-			if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil && owner.UID == uid {
+			if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil && owner.UID == uid && pod.DeletionTimestamp == nil {
 				replicas++
 			}
 		}

@@ -85,7 +85,7 @@ func TestAPodThatIsToLeaveStaysOnlyWhereItMust(t *testing.T) {
 			return
 		}
 		stayed++
-		if problem.Rules.Protects(pod, problem.Snapshot.NodeByName(pod.Spec.NodeName), now()) != "" {
+		if problem.Rules.Protects(pod, problem.Snapshot.NodeByName(pod.Spec.NodeName), Replicas(problem.Snapshot), now()) != "" {
 			return
 		}
 		m := modelOf(problem)

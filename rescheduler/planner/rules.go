@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +37,8 @@ type Rules struct {
 	Nodes labels.Selector
 	// MinAge protects pods that have not run for so long.
 	MinAge time.Duration
-	// MinReplicas protects pods of a controller that has fewer pods than that on nodes.
+	// MinReplicas protects pods of a controller that has fewer pods than that on nodes, those that
+	// are being deleted left out.
 	MinReplicas int
 	// Unless, if set, returns one more reason to protect a pod, "" for none, as a cool-down.
 	// It should be a constant.
@@ -88,9 +90,9 @@ func isOfDaemonSet(pod *cluster.Pod) bool {
 	return owner != nil && owner.Kind == "DaemonSet"
 }
 
-// protects returns the first reason why a pod may not be evicted, "" when it may. replicas
-// is how many pods its controller has on nodes.
-func (r *Rules) protects(pod *cluster.Pod, node *cluster.Node, replicas func(types.UID) int, now time.Time) string {
+// Protects returns the first reason why a pod may not be evicted, "" when it may. replicas is how
+// many pods its controller has, as [Replicas] counts them.
+func (r *Rules) Protects(pod *cluster.Pod, node *cluster.Node, replicas func(types.UID) int, now time.Time) string {
 	for _, reason := range []string{r.byKind(pod), r.byVolumes(pod), r.byChoice(pod, node)} {
 		if reason != "" {
 			return reason
@@ -107,10 +109,21 @@ func (r *Rules) protects(pod *cluster.Pod, node *cluster.Node, replicas func(typ
 	return ""
 }
 
-// Protects is the first reason why a pod that was to be evicted may not be any more, "" when
-// it may: all rules but that about the number of pods of its controller.
-func (r *Rules) Protects(pod *cluster.Pod, node *cluster.Node, now time.Time) string {
-	return r.protects(pod, node, func(types.UID) int { return r.MinReplicas }, now)
+// Replicas tells how many pods a controller has on nodes, by its UID: those that are being deleted
+// are left out. It counts when it is first asked. It is safe for concurrent use.
+func Replicas(snap *cluster.Snapshot) func(controller types.UID) int {
+	count := sync.OnceValue(func() map[types.UID]int {
+		replicas := map[types.UID]int{}
+		for node := range snap.Nodes() {
+			for _, pod := range node.Pods {
+				if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil && !pod.Held && pod.DeletionTimestamp == nil {
+					replicas[owner.UID]++
+				}
+			}
+		}
+		return replicas
+	})
+	return func(controller types.UID) int { return count()[controller] }
 }
 
 // byKind is what no option allows.

@@ -66,10 +66,19 @@ func TestRules(t *testing.T) {
 			s.set(t, node("a", "4"))
 			at := s.cluster.Snapshot().NodeByName("a")
 			two := func(types.UID) int { return 2 }
-			if got := test.rules.protects(s.cluster.ResourceNames().NewPod(test.pod), at, two, now()); got != test.want {
+			if got := test.rules.Protects(s.cluster.ResourceNames().NewPod(test.pod), at, two, now()); got != test.want {
 				t.Errorf("reason %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestPodsThatGoDoNotCountForTheirController(t *testing.T) {
+	s := newScene()
+	s.set(t, node("a", "4"), pod("x-1", "a", "1"), pod("x-2", "a", "1", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }))
+	staying := s.cluster.Snapshot().NodeByName("a").Pods[0]
+	if got := Replicas(s.cluster.Snapshot())(metav1.GetControllerOf(staying.Pod).UID); got != 1 {
+		t.Errorf("there are %d pods of the controller, want 1", got)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
@@ -33,7 +32,7 @@ type search struct {
 	units    []unit
 	unitOf   map[string]int32 // by the name of a gang
 	gangs    map[string][]spot
-	replicas map[types.UID]int
+	replicas func(controller types.UID) int
 	blockers map[opening][]int32
 	groups   []group
 	ranks    int // how many priorities there are among the groups
@@ -70,7 +69,7 @@ func newSearch(p *Problem) *search {
 	end := p.Snapshot.IndexEnd()
 	s := &search{
 		problem: p, limits: limits, now: now, end: now.Add(limits.Time), random: rand.New(rand.NewPCG(p.Seed, 0)),
-		world: newWorld(p.Snapshot), kinds: newKinds(p),
+		world: newWorld(p.Snapshot), kinds: newKinds(p), replicas: Replicas(p.Snapshot),
 		loaded: make([]bool, end), guarded: make([]map[string]int, end),
 		unitOf: map[string]int32{}, forsaken: make([]bool, end), kept: map[int32]Refusal{}, blockers: map[opening][]int32{},
 	}
@@ -88,20 +87,13 @@ func newSearch(p *Problem) *search {
 	return s
 }
 
-// survey looks at all pods once: who is of a gang, and how many pods controllers have.
+// survey looks at all pods once, and finds those of gangs.
 func (s *search) survey() {
-	s.gangs, s.replicas = map[string][]spot{}, map[types.UID]int{}
-	count := s.problem.Rules.MinReplicas > 0
+	s.gangs = map[string][]spot{}
 	for node := range s.problem.Snapshot.Nodes() {
 		for _, pod := range node.Pods {
 			if name := gangOf(pod); name != "" {
 				s.gangs[name] = append(s.gangs[name], spot{pod, node.Index})
-			}
-			if !count {
-				continue
-			}
-			if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil {
-				s.replicas[owner.UID]++
 			}
 		}
 	}
@@ -195,7 +187,7 @@ func (s *search) alone(item int32) {
 // judge says why a pod may not be moved, and else on which accounts that counts.
 func (s *search) judge(at spot) (accounts []int32, reason string) {
 	p := s.problem
-	reason = p.Rules.protects(at.pod, p.Snapshot.Node(at.node), func(uid types.UID) int { return s.replicas[uid] }, s.now)
+	reason = p.Rules.Protects(at.pod, p.Snapshot.Node(at.node), s.replicas, s.now)
 	if reason != "" {
 		return nil, reason
 	}

@@ -26,7 +26,7 @@ func respread(c *v1alpha2.RespreadPolicy) func(Situation) (*planner.Plan, string
 		if s.Pending > 0 {
 			return nil, fmt.Sprintf("pods are pending: %d", s.Pending)
 		}
-		b := &balance{Problem: s.Problem, gain: float64(c.MinGain) / 100, shares: map[int32]share{}}
+		b := &balance{Problem: s.Problem, gain: float64(c.MinGain) / 100, shares: map[int32]share{}, replicas: planner.Replicas(s.Problem.Snapshot)}
 		now := s.Problem.Clock.Now()
 		for node := range s.Problem.Snapshot.Nodes() {
 			if now.Sub(node.CreationTimestamp.Time) < c.NewFor.Duration {
@@ -88,6 +88,7 @@ type balance struct {
 	fresh, old []*cluster.Node
 	shares     map[int32]share // by node index
 	moved      planned
+	replicas   func(controller types.UID) int // [planner.Replicas]
 }
 
 // spare is how many pods are wished for besides those that would make a balance, since some of
@@ -180,7 +181,7 @@ func (s *balance) movable(pod *cluster.Pod, from *cluster.Node) bool {
 	if _, member := gang.Of(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
 		return false
 	}
-	return pod.Requests.MilliCPU+pod.Requests.Memory > 0 && s.Rules.Protects(pod, from, s.Clock.Now()) == ""
+	return pod.Requests.MilliCPU+pod.Requests.Memory > 0 && s.Rules.Protects(pod, from, s.replicas, s.Clock.Now()) == ""
 }
 
 // planned counts pods by the budgets of a plan. The planner does so as well, and by others.
