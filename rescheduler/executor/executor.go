@@ -78,6 +78,7 @@ func New(o Options) *Executor {
 // changed, and every second or so.
 func (e *Executor) Advance(ctx context.Context) {
 	var turn *v1alpha1.ReschedulingPlan
+	var wanted []*v1alpha1.ReschedulingPlan
 	for _, plan := range e.Holes.Plans() {
 		switch {
 		case plan.Ended():
@@ -90,15 +91,34 @@ func (e *Executor) Advance(ctx context.Context) {
 				turn = plan
 			}
 		case plan.Spec.Mode == v1alpha1.Auto, plan.Spec.Mode == v1alpha1.Approve && plan.IsApproved():
-			e.set(ctx, plan, v1alpha1.Approved, "waits for its turn")
+			wanted = append(wanted, plan)
 		case plan.Status.Phase == "":
 			e.set(ctx, plan, v1alpha1.Pending, waitsFor(plan.Spec.Mode))
 		}
 	}
+	e.admit(ctx, wanted, turn == nil)
 	if turn != nil {
 		e.advance(ctx, turn)
 	}
 	e.tidy(ctx)
+}
+
+// admit has the first of the plans that somebody wants to be carried out and that may begin keep
+// its room, if it is the turn of none yet. The others keep none, so that they are in nobody's way:
+// one plan at a time.
+func (e *Executor) admit(ctx context.Context, wanted []*v1alpha1.ReschedulingPlan, free bool) {
+	for _, plan := range wanted {
+		why := "waits for its turn"
+		if free {
+			why = e.delays(plan)
+		}
+		if why != "" {
+			e.set(ctx, plan, v1alpha1.Pending, why)
+			continue
+		}
+		free = false
+		e.set(ctx, plan, v1alpha1.Approved, awaitsRoom)
+	}
 }
 
 func waitsFor(mode v1alpha1.Mode) string {
@@ -108,14 +128,12 @@ func waitsFor(mode v1alpha1.Mode) string {
 	return fmt.Sprintf("waits for the annotation %s=true", v1alpha1.AnnotationApprove)
 }
 
-// Busy says that a plan is being carried out, or is about to be.
+// Busy says that a plan is being carried out, or is about to be: one that keeps its room, or one
+// of which it has not been looked yet whether it may.
 func (e *Executor) Busy() bool {
-	for _, plan := range e.Holes.Plans() {
-		if plan.Reserves(e.Clock.Now()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Holes.Plans(), func(plan *v1alpha1.ReschedulingPlan) bool {
+		return plan.Reserves(e.Clock.Now()) || plan.Spec.Mode == v1alpha1.Auto && plan.Status.Phase == ""
+	})
 }
 
 // advance goes on with the plan whose turn it is.
@@ -148,12 +166,12 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.end(ctx, plan, v1alpha1.Expired, why)
 		return
 	}
-	if why := e.check(plan, at); why != "" {
-		e.fail(ctx, plan, why)
-		return
-	}
 	if why := e.forbids(plan, at); why != "" {
 		e.set(ctx, plan, plan.Status.Phase, why)
+		return
+	}
+	if why := e.check(plan, at); why != "" {
+		e.fail(ctx, plan, why)
 		return
 	}
 	if !plan.IsReserved() {

@@ -357,7 +357,7 @@ func TestNothingIsEvictedWhenThereIsNoTimeLeftForItsReplacement(t *testing.T) {
 		step  v1alpha1.StepPhase
 		want  string
 	}{
-		"a step is not begun":               {false, patience - time.Second, v1alpha1.Expired, v1alpha1.StepWaiting, "too little time is left for what replaces default/small-1, which may take 1m30s: waits for its turn"},
+		"a step is not begun":               {false, patience - time.Second, v1alpha1.Expired, v1alpha1.StepWaiting, "too little time is left for what replaces default/small-1, which may take 1m30s: waits until muster keeps its room"},
 		"an eviction is not tried again":    {true, patience - time.Second, v1alpha1.Expired, v1alpha1.StepEvicting, "which may take 1m30s: waits until a PodDisruptionBudget"},
 		"a step is begun that can be done":  {false, patience, v1alpha1.Executing, v1alpha1.StepEvicted, ""},
 		"an eviction is tried while it can": {true, patience, v1alpha1.Executing, v1alpha1.StepEvicted, ""},
@@ -489,7 +489,10 @@ func TestAStepWaitsForBudgets(t *testing.T) {
 			test.limits(&w.options.Limits)
 			w.restart()
 			test.set(w)
-			w.want(v1alpha1.Approved, v1alpha1.StepWaiting, test.want)
+			w.want(v1alpha1.Pending, v1alpha1.StepWaiting, test.want)
+			if w.stored.Reserves(w.clock.Now()) || w.executor.Busy() {
+				t.Error("it keeps its room though it may not begin")
+			}
 			if test.passes > 0 {
 				w.clock.Step(test.passes)
 				w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")

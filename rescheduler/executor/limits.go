@@ -128,10 +128,11 @@ func (l *Limits) Cools(pod *cluster.Pod, node string, evictions []Eviction, now 
 	return ""
 }
 
-// forbids is why a step must wait, "" when it need not.
+// forbids is why a step must wait, "" when it need not. A gang that has begun to move goes on when
+// a window closes.
 func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	now, l, step := e.Clock.Now(), &e.Limits, &plan.Spec.Steps[at]
-	if !l.open(now) {
+	if !l.Open(now) && !partsGang(plan, at) {
 		return "waits for a maintenance window"
 	}
 	evictions := Evictions(e.Holes.Plans())
@@ -151,17 +152,18 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	return e.forbidden(step, evictions, now)
 }
 
+const awaitsRoom = "waits until muster keeps its room"
+
 // unreserved is what a plan waits for whose room the extender does not keep, as far as it has said.
 func unreserved(plan *v1alpha1.ReschedulingPlan) string {
-	const waits = "waits until muster keeps its room"
 	if said := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.ConditionReserved); said != nil {
-		return waits + ": " + said.Message
+		return awaitsRoom + ": " + said.Message
 	}
-	return waits
+	return awaitsRoom
 }
 
-// open says that pods may be evicted at that time.
-func (l *Limits) open(now time.Time) bool {
+// Open says that pods may be evicted at that time.
+func (l *Limits) Open(now time.Time) bool {
 	return len(l.Windows) == 0 || slices.ContainsFunc(l.Windows, func(w Window) bool { return w.contains(now) })
 }
 

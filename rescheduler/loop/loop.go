@@ -149,6 +149,9 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 			return run{What: "there is a plan that has not ended", Plan: plan.Name}
 		}
 	}
+	if why := l.mustWait(executor.Evictions(l.holes.Plans())); why != "" {
+		return run{What: why}
+	}
 	plan, why := p.Plan(l.situation())
 	var refused []planner.Refusal
 	if plan != nil {
@@ -166,29 +169,6 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 	l.log.Info("plan made", "plan", created.Name, "policy", p.Name, "mode", created.Spec.Mode, "steps", len(created.Spec.Steps), "beneficiaries", len(created.Spec.Beneficiaries))
 	l.holes.Set(created)
 	return run{What: "made a plan", Plan: created.Name, Refused: refused}
-}
-
-// situation is that of the cluster now. Those wait that have done so for long enough.
-func (l *loop) situation() policy.Situation {
-	evictions := executor.Evictions(l.holes.Plans())
-	rules := l.rules
-	rules.Unless = func(pod *cluster.Pod, node *cluster.Node) string {
-		return l.limits.Cools(pod, node.Name, evictions, l.clock.Now())
-	}
-	problem := planner.Problem{
-		Rules: rules, Budgets: budgets(&l.config.Budgets), Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
-	}
-	for _, store := range l.profiles.Stores() {
-		problem.Profiles = append(problem.Profiles, store.Profile)
-	}
-	s := policy.Of(l.cluster, problem)
-	s.Waiting = slices.DeleteFunc(s.Waiting, func(pod *cluster.Pod) bool {
-		return l.clock.Since(pod.CreationTimestamp.Time) < l.config.MakeRoom.PendingFor.Duration ||
-			!slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-				return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable
-			})
-	})
-	return s
 }
 
 // clean deletes plans that have ended and that nothing is to be known of any more.

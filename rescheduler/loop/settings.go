@@ -1,12 +1,14 @@
 package loop
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/planner"
 )
@@ -64,17 +66,42 @@ func rate(c v1alpha2.EvictionRate) executor.Rate {
 }
 
 // budgets are those of one plan. A selected budget that lets so many pods be down allows as
-// many evictions, one after the other: the executor counts those that are down.
-func budgets(c *v1alpha2.DisruptionBudgets) planner.Budgets {
-	b := planner.Budgets{Total: int(c.PerPlan), PerNode: int(c.PerNode), PerNamespace: int(c.PerNamespace), PerWorkload: int(c.PerWorkload)}
-	for _, s := range c.Selected {
-		most := int(s.Rate.Evictions)
-		if s.MaxDown != nil && *s.MaxDown == 0 {
+// many evictions, one after the other: the executor counts those that are down. A plan that is
+// to begin at once gets what is left of the rates now, another one what they allow at most.
+func (l *loop) budgets(evictions []executor.Eviction) planner.Budgets {
+	c, now := &l.config.Budgets, l.clock.Now()
+	if l.config.Mode != v1alpha1.Auto {
+		evictions = nil
+	}
+	b := planner.Budgets{
+		Total: int(c.PerPlan), PerNode: int(c.PerNode), PerNamespace: int(c.PerNamespace), PerWorkload: int(c.PerWorkload),
+	}
+	if left := l.limits.RateLeft(evictions, now); left > 0 && (b.Total == 0 || left < b.Total) {
+		b.Total = left
+	}
+	for i := range l.limits.Selected {
+		s := &l.limits.Selected[i]
+		most := s.RateLeft(evictions, now)
+		if s.MaxDown == 0 {
 			most = 0
-		} else if most == 0 {
-			continue // any number
 		}
-		b.Selected = append(b.Selected, planner.SelectedBudget{Namespace: s.Namespace, Selector: selector(s.Selector), Evictions: most})
+		if most >= 0 {
+			b.Selected = append(b.Selected, planner.SelectedBudget{Namespace: s.Namespace, Selector: s.Selector, Evictions: most})
+		}
 	}
 	return b
+}
+
+// mustWait is why a plan that is made now could not begin, whatever it is, "" when it could.
+func (l *loop) mustWait(evictions []executor.Eviction) string {
+	now := l.clock.Now()
+	switch {
+	case l.config.Mode != v1alpha1.Auto:
+		return ""
+	case !l.limits.Open(now):
+		return "it is not the time of a maintenance window"
+	case l.limits.RateLeft(evictions, now) == 0:
+		return fmt.Sprintf("there were %d evictions in %s", l.limits.Rate.Evictions, l.limits.Rate.Per)
+	}
+	return ""
 }

@@ -115,6 +115,7 @@ const (
 	ReasonNoNode           = "no node could take the pod, whatever pods were moved"
 	ReasonProtected        = "where the pod could run, too little may be moved"
 	ReasonNoHomes          = "no other place was found for the pods that are in the way"
+	ReasonMembersMissing   = "too few pods of the gang are there"
 	ReasonLate             = "the time to search was up"
 	ReasonNotEligible      = "the pod is not to go there"
 )

@@ -10,6 +10,10 @@ import (
 // refuse says why a group gets no place.
 func (s *search) refuse(g *group) Refusal {
 	r := Refusal{Name: g.Name, Pods: g.Pods}
+	if len(g.Pods) < g.AtLeast {
+		r.Reason = ReasonMembersMissing
+		return r
+	}
 	for _, at := range g.items {
 		if i := &s.items[at]; i.at < 0 {
 			s.explain(&r, i)

@@ -1,0 +1,96 @@
+package executor
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+)
+
+func TestAPlanBeginsWhenTheRatesAllowAllOfIt(t *testing.T) {
+	app, _ := labels.Parse("app=small")
+	for name, limits := range map[string]Limits{
+		"the rate": {Rate: Rate{2, time.Minute}},
+		"the rate of a selector": {Selected: []Selected{
+			{Name: "app=other", Selector: labels.SelectorFromSet(labels.Set{"app": "other"}), Rate: Rate{1, time.Minute}, MaxDown: -1},
+			{Name: "app=small", Selector: app, Rate: Rate{2, time.Minute}, MaxDown: -1},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			w.options.Limits = limits
+			w.options.Limits.ReplacementTimeout = time.Minute
+			w.restart()
+			before := w.stored.DeepCopy()
+			before.Name, before.UID, before.Status.Phase = "before", "before", v1alpha1.Succeeded
+			before.Status.Steps = []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: new(metav1.NewTime(w.clock.Now()))}}
+			w.holes.Set(before)
+			w.node("n2", "4")
+			w.set(w.small("other-1", "n1"))
+			second := w.stored.Spec.Steps[0].DeepCopy()
+			second.Pod.Name, second.Pod.UID = "other-1", "other-1"
+			w.stored.Spec.Steps = append(w.stored.Spec.Steps, *second)
+			w.holes.Set(w.stored)
+			w.want(v1alpha1.Pending, v1alpha1.StepWaiting, "waits: it takes 2 evictions")
+			w.clock.Step(time.Minute)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+		})
+	}
+}
+
+func TestOnePlanKeepsItsRoomAtATime(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	second := w.stored.DeepCopy()
+	second.Name, second.UID = "q", "second"
+	w.holes.Set(second)
+	for range 3 {
+		w.executor.Advance(t.Context())
+	}
+	phases := map[string]v1alpha1.Phase{}
+	for _, plan := range w.holes.Plans() {
+		phases[plan.Name] = plan.Status.Phase
+	}
+	if diff := cmp.Diff(map[string]v1alpha1.Phase{"p": v1alpha1.Executing, "q": v1alpha1.Pending}, phases); diff != "" {
+		t.Errorf("phases (-want +got):\n%s", diff)
+	}
+}
+
+func TestAGangThatHasBegunToMoveGoesOnWhenTheWindowCloses(t *testing.T) {
+	for name, test := range map[string]struct {
+		gang string
+		want []string
+	}{
+		"two pods of no gang": {"", []string{"small-1"}},
+		"two members":         {"default/gang", []string{"small-1", "other-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			w.options.Limits.Windows = []Window{{From: 11 * time.Hour, To: 12*time.Hour + time.Minute, Zone: time.UTC}}
+			w.restart()
+			w.node("n2", "4")
+			w.set(w.small("other-1", "n1"))
+			second := w.stored.Spec.Steps[0].DeepCopy()
+			second.Pod.Name, second.Pod.UID = "other-1", "other-1"
+			w.stored.Spec.Steps = append(w.stored.Spec.Steps, *second)
+			for i := range w.stored.Spec.Steps {
+				w.stored.Spec.Steps[i].Gang = test.gang
+			}
+			w.holes.Set(w.stored)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+			w.gone("small-1")
+			w.set(w.small("small-2", "n2"))
+			w.clock.Step(time.Minute)
+			for range 3 {
+				w.executor.Advance(t.Context())
+			}
+			if !slices.Equal(w.evicted, test.want) {
+				t.Errorf("evicted %v, want %v", w.evicted, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package loop
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/rescheduler/executor"
+	"muster.dev/muster/rescheduler/planner"
+	"muster.dev/muster/rescheduler/policy"
+)
+
+// situation is that of the cluster now. Those wait that have done so for long enough.
+func (l *loop) situation() policy.Situation {
+	evictions := executor.Evictions(l.holes.Plans())
+	rules := l.rules
+	rules.Unless = func(pod *cluster.Pod, node *cluster.Node) string {
+		return l.limits.Cools(pod, node.Name, evictions, l.clock.Now())
+	}
+	problem := planner.Problem{
+		Rules: rules, Budgets: l.budgets(evictions), Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
+	}
+	for _, store := range l.profiles.Stores() {
+		problem.Profiles = append(problem.Profiles, store.Profile)
+	}
+	s := policy.Of(l.cluster, problem)
+	s.Waiting = l.ripe(s.Waiting)
+	return s
+}
+
+// ripe are those of the pods that kube-scheduler has refused and that have waited for long enough.
+// A gang has when its first pod has: it is placed whole, and so are those that came later.
+func (l *loop) ripe(waiting []*cluster.Pod) []*cluster.Pod {
+	first := map[gang.Key]time.Time{}
+	for _, pod := range waiting {
+		if key, member := gang.Of(pod.Pod); member {
+			if since, known := first[key]; !known || pod.CreationTimestamp.Time.Before(since) {
+				first[key] = pod.CreationTimestamp.Time
+			}
+		}
+	}
+	return slices.DeleteFunc(waiting, func(pod *cluster.Pod) bool {
+		since := pod.CreationTimestamp.Time
+		if key, member := gang.Of(pod.Pod); member {
+			since = first[key]
+		}
+		return l.clock.Since(since) < l.config.MakeRoom.PendingFor.Duration || !refused(pod)
+	})
+}
+
+// refused says that kube-scheduler has tried a pod and put it aside.
+func refused(pod *cluster.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable
+	})
+}
