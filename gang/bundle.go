@@ -50,12 +50,17 @@ func (m *Manager) bundle(g *group) (parts []part, reason string) {
 }
 
 // counted is how many pods count towards minMember without being held. Those that have failed
-// do not: somebody else has to take their place.
+// do not: somebody else has to take their place. Of a batch of its own nobody does, unless
+// members of the last one were left behind: then those that were not.
 func (p part) counted() int {
-	if p.spec.policy.MatchPolicy == v1alpha1.MatchOnlyWaiting {
+	if p.spec.policy.MatchPolicy != v1alpha1.MatchOnlyWaiting {
+		return p.letGo()
+	}
+	left := p.leftBehind()
+	if left == 0 {
 		return 0
 	}
-	return p.letGo()
+	return min(p.letGo(), max(p.spec.minMember-left, 0))
 }
 
 // started says that members may start one by one.

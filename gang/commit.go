@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/gang/status"
 )
@@ -166,6 +167,9 @@ func (m *Manager) start(parts []part) {
 		}
 		p.failed, p.satisfied, p.tries = time.Time{}, true, tries{}
 		p.waits("", "")
+		for _, member := range p.members {
+			member.went = member.stage == held
+		}
 		for _, member := range p.in(held) {
 			m.enter(member, binding) // ends the hold
 		}
@@ -212,16 +216,46 @@ func (g *group) unfinished() *record.Record {
 		return nil
 	}
 	for _, p := range g.members {
-		if p.stage != bound && !p.pod.CreationTimestamp.After(r.Time) {
+		if p.stage != bound && p.wasThere(r) {
 			return r
 		}
 	}
 	return nil
 }
 
-// complete notes that all that was committed is bound.
+// wasThere says that a member may be one of those that a record is of.
+func (p *member) wasThere(r *record.Record) bool { return !p.pod.CreationTimestamp.After(r.Time) }
+
+// leftBehind is how many members were let go in the last start and are neither bound nor about
+// to be. Of the start of a former process that is what its record has more than were let go,
+// but no more than there are members from that time.
+func (g *group) leftBehind() int {
+	r := g.unfinished()
+	ours := r == nil || g.record != nil && r.Time.Equal(g.record.Time)
+	left := 0
+	for _, p := range g.members {
+		if p.stage < binding && (ours && p.went || !ours && p.wasThere(r)) {
+			left++
+		}
+	}
+	if !ours {
+		left = min(left, max(r.Members-g.letGo(), 0))
+	}
+	return left
+}
+
+// complete notes that all that was committed is bound. Where each batch starts as one, those
+// before it do not count for it.
 func (g *group) complete() {
-	if r := g.lastRecord(); r != nil && g.wereBound() >= r.MinMember {
+	r := g.lastRecord()
+	if r == nil {
+		return
+	}
+	toBind := r.MinMember
+	if g.spec.policy.MatchPolicy == v1alpha1.MatchOnlyWaiting {
+		toBind = r.Members
+	}
+	if g.wereBound() >= toBind {
 		g.completed = r.Time
 	}
 }

@@ -40,6 +40,9 @@ type member struct {
 	place string    // the node, unless it is pending
 	hold  *hold     // while it is held
 
+	// went says that it was let go in the last start of its group: unless it is bound, or
+	// about to be, it was left behind.
+	went bool
 	// knows is the node to which the pod was nominated when the scheduler last asked about it.
 	knows string
 	// refused says that filter has refused it since it was last told of a place. The scheduler

@@ -37,6 +37,8 @@ type world struct {
 	least   map[string]int            // minMember by group
 	commits []*commit                 // that are being recorded
 	frozen  map[string]int            // minMember of what is recorded, until as many are bound
+	batches sets.Set[string]          // groups each minMember of which start as one
+	left    map[types.UID]string      // members of the last batch that could not be bound, and their groups
 	calls   []heldCall
 	letGo   map[types.UID]string // bind calls that may go on, and their nodes
 	created int
@@ -67,6 +69,7 @@ func newWorld(t *rapid.T) *world {
 	w := &world{
 		T: t, clock: clocktesting.NewFakeClock(time.Now()),
 		pods: map[types.UID]*corev1.Pod{}, done: map[types.UID]*corev1.Pod{}, frozen: map[string]int{}, least: map[string]int{}, letGo: map[types.UID]string{},
+		batches: sets.New[string](), left: map[types.UID]string{},
 	}
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
@@ -94,6 +97,9 @@ func newWorld(t *rapid.T) *world {
 		}
 	}
 	for _, name := range groupNames {
+		if rapid.IntRange(0, 2).Draw(t, name+" comes in batches") == 0 {
+			w.batches.Insert(name)
+		}
 		w.ask(name)
 	}
 	return w
@@ -108,7 +114,11 @@ func (w *world) apply(err error) {
 // ask says how many members a group must have.
 func (w *world) ask(name string) {
 	w.least[name] = rapid.IntRange(1, 4).Draw(w.T, "min of "+name)
-	w.cluster.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), podGroup(name, int64(w.least[name])))
+	group := podGroup(name, int64(w.least[name]))
+	if w.batches.Has(name) {
+		annotate(group, v1alpha1.AnnotationMatchPolicy, string(v1alpha1.MatchOnlyWaiting))
+	}
+	w.cluster.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), group)
 }
 
 func (w *world) askAnew() { w.ask(rapid.SampledFrom(groupNames).Draw(w.T, "group")) }
@@ -157,6 +167,7 @@ func (w *world) remove() { w.drop(w.some(func(*corev1.Pod) bool { return true })
 func (w *world) drop(pod *corev1.Pod) {
 	delete(w.pods, pod.UID)
 	delete(w.letGo, pod.UID)
+	delete(w.left, pod.UID)
 	w.calls = slices.DeleteFunc(w.calls, func(c heldCall) bool { return c.pod.UID == pod.UID && c.ended })
 	w.apply(w.cluster.Delete(pod))
 }
@@ -286,6 +297,9 @@ func (w *world) bindCall(pod *corev1.Pod, node string) {
 
 // collect takes the calls that have ended off the list.
 func (w *world) collect() {
+	for _, name := range groupNames {
+		w.batchMayGo(name)
+	}
 	for _, c := range w.calls {
 		if c.ended && c.err == nil {
 			w.mayGo(c.pod, c.node)
@@ -302,7 +316,7 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 	}
 	w.letGo[pod.UID] = node
 	key, member := Of(pod)
-	if !member {
+	if !member || w.batches.Has(key.Name) {
 		return
 	}
 	together := w.succeeded(key.Name)
@@ -321,6 +335,38 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 	}
 	if w.bound(key.Name) == 0 && !recorded {
 		w.Fatalf("%s is let go, none of %s is bound, and nothing is recorded", pod.Name, key.Name)
+	}
+}
+
+// batchMayGo are the bind calls for members of a group that are let go at once, if each batch
+// of it starts as one: they are as many as must start together, with those of the batch before
+// if some of that were left behind.
+func (w *world) batchMayGo(group string) {
+	together := 0
+	for _, c := range w.calls {
+		if key, of := Of(c.pod); of && key.Name == group && c.ended && c.err == nil {
+			together++
+		}
+	}
+	if !w.batches.Has(group) || together == 0 {
+		return
+	}
+	left := 0
+	for uid, of := range w.left {
+		if of == group {
+			left++
+			delete(w.left, uid)
+		}
+	}
+	least := w.least[group]
+	if frozen, recorded := w.frozen[group]; recorded {
+		least = min(least, frozen)
+	}
+	if left > 0 {
+		least = min(least, left)
+	}
+	if together < least {
+		w.Fatalf("%d members of %s are let go, %d of %d were left behind", together, group, left, w.least[group])
 	}
 }
 
@@ -361,6 +407,9 @@ func (w *world) finishBinding(pod *corev1.Pod, fails bool) {
 	if fails {
 		w.cluster.Release(pod.UID)
 		w.Bound(pod.UID, context.DeadlineExceeded)
+		if key, of := Of(pod); of {
+			w.left[pod.UID] = key.Name
+		}
 		w.takeBack(pod)
 		return
 	}
@@ -477,8 +526,9 @@ func (w *world) check() {
 	}
 }
 
-// settle has a scheduler at work that does nothing wrong, for a while.
+// settle has a scheduler at work that does nothing wrong, for a while. At most one binding fails.
 func (w *world) settle() {
+	fails := rapid.Bool().Draw(w.T, "a binding fails")
 	for range 100 {
 		w.ahead()
 		for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
@@ -494,7 +544,8 @@ func (w *world) settle() {
 		}
 		w.makeWay()
 		for _, uid := range slices.Sorted(maps.Keys(w.letGo)) {
-			w.finishBinding(w.pods[uid].DeepCopy(), false)
+			w.finishBinding(w.pods[uid].DeepCopy(), fails)
+			fails = false
 		}
 		for len(w.commits) > 0 {
 			w.recordWith(w.commits[0], nil)
@@ -515,6 +566,10 @@ func (w *world) checkSettled() {
 		free += room - len(node.Pods)
 	}
 	for _, name := range groupNames {
+		if w.batches.Has(name) {
+			w.checkBatches(name, free)
+			continue
+		}
 		exist, bound, shut := w.succeeded(name), w.succeeded(name), 0
 		for _, pod := range w.pods {
 			if key, of := Of(pod); of && key.Name == name {
@@ -533,6 +588,25 @@ func (w *world) checkSettled() {
 		if enough := w.gates == configv1alpha2.GatesUntilMembers && exist >= w.least[name]; shut > 0 && (enough || bound >= w.least[name]) {
 			w.Fatalf("%d members of %s are gated, and %d of %d bound, with gates %s", shut, name, bound, w.least[name], w.gates)
 		}
+	}
+}
+
+// checkBatches is checkSettled for a group each batch of which starts as one.
+func (w *world) checkBatches(name string, free int) {
+	wait, bound, left := 0, w.bound(name), 0
+	for uid, pod := range w.pods {
+		if key, of := Of(pod); of && key.Name == name && pod.Spec.NodeName == "" {
+			wait++
+			if _, was := w.left[uid]; was {
+				left++
+			}
+		}
+	}
+	if least := w.least[name]; wait >= least && free >= least {
+		w.Fatalf("%d members of %s wait, of which %d start as one, and there is room for %d", wait, name, least, free)
+	}
+	if left > 0 && bound >= w.least[name]-left && free >= left {
+		w.Fatalf("%d members of %s were left behind by %d, and there is room for %d", left, name, bound, free)
 	}
 }
 
