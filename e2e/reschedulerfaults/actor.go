@@ -164,6 +164,15 @@ func (r *run) planNode(leaves bool, or string) string {
 	return step.To
 }
 
+// lastTarget is the node that the last pod of a plan is to go to, or the other.
+func (r *run) lastTarget(or string) string {
+	plan := r.plan()
+	if plan == nil {
+		return or
+	}
+	return plan.Spec.Steps[len(plan.Spec.Steps)-1].To
+}
+
 func unlessDone(err error, do, name string) error {
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
 		return nil

@@ -27,6 +27,7 @@ const (
 	planEdited        fault = "plan edited"
 	thief             fault = "pod that wants the room"
 	preemptor         fault = "pod of higher priority that wants the room"
+	tierDown          fault = "pod of a bounded tier that does not run"
 	evictionForbidden fault = "eviction forbidden by a budget"
 	planForbidden     fault = "plan forbidden by a budget"
 )
@@ -56,6 +57,7 @@ func faults() []row {
 		{6, (*writer).editPlan},
 		{20, (*writer).addThief},
 		{10, (*writer).addPreemptor},
+		{20, (*writer).holdDown},
 		{16, (*writer).forbidPlan},
 	}, callFaults()...)
 }
@@ -170,14 +172,15 @@ func (w *writer) addNode() {
 	w.happen("create node "+node.Name, nodeAdded, func(ctx context.Context, r *run) error { return r.createNode(ctx, node) })
 }
 
-// closeTarget closes the node that a pod is to go to, for which it has been evicted already.
+// closeTarget closes the node that the last pod of a plan is to go to, while another one waits for a
+// scheduler; or that one is the last, and has been evicted already.
 func (w *writer) closeTarget() {
-	some, down := w.nodes[w.rand.IntN(len(w.nodes))].Name, time.Second+w.down()
+	some, down := w.nodes[w.rand.IntN(len(w.nodes))].Name, 2*time.Second+w.down()
 	w.add(event{moment: planMade, what: "kill the scheduler", fault: schedulerKilled, do: func(ctx context.Context, r *run) error {
 		return r.lane.killScheduler(ctx, down)
 	}})
-	w.add(event{moment: podLeaves, what: "cordon where the pod is to go", fault: targetClosed, do: func(ctx context.Context, r *run) error {
-		return r.cordon(ctx, r.planNode(false, some), true)
+	w.add(event{moment: podLeaves, what: "cordon where the last pod is to go", fault: targetClosed, do: func(ctx context.Context, r *run) error {
+		return r.cordon(ctx, r.lastTarget(some), true)
 	}})
 }
 
@@ -205,6 +208,20 @@ func (w *writer) addThief() {
 		when.fault, when.after = thief, w.within(window/2)
 		w.addPod([]int64{500, 1000, 1500, 2000}[w.rand.IntN(4)], priority, when)
 	}
+}
+
+// holdDown has a pod come that fits nowhere, of the tier of which so many may be down, and go again.
+func (w *writer) holdDown() {
+	pod := newPod(fmt.Sprintf("s%d-down-%d", w.seed, len(w.events)), (coresOfANode+1)*1000, lowered)
+	pod.Labels = map[string]string{tierLabel: tierWeb}
+	lasts := 3*time.Second + w.within(window/3)
+	w.add(event{at: w.within(window / 2), what: "create pod " + pod.Name, fault: tierDown, do: func(ctx context.Context, r *run) error {
+		if err := r.createPod(ctx, pod); err != nil {
+			return err
+		}
+		pause(ctx, lasts)
+		return r.deletePod(ctx, pod.Name)
+	}})
 }
 
 // forbidPlan has a budget forbid what a plan is about to do, for seconds in which its room is kept.

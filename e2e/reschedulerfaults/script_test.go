@@ -37,7 +37,7 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 	}
 	all := []fault{
 		schedulerKilled, musterKilled, musterFrozen, reschedulerKilled, reschedulerFrozen, victimDeleted, workloadScaled, workloadDeleted,
-		nodeLost, nodeCordoned, nodeAdded, targetClosed, planDeleted, planEdited, thief, preemptor, evictionForbidden, planForbidden,
+		nodeLost, nodeCordoned, nodeAdded, targetClosed, planDeleted, planEdited, thief, preemptor, tierDown, evictionForbidden, planForbidden,
 		apiConflict, apiBusy, apiError, apiUnavailable, apiSilent, apiLost,
 	}
 	if missing := slices.DeleteFunc(all, func(f fault) bool { return drawn[f] }); len(missing) > 0 {

@@ -35,7 +35,7 @@ const (
 func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int) {
 	step := &plan.Spec.Steps[at]
 	victim := e.on(step.From, step.Pod.UID)
-	if victim == nil || victim.DeletionTimestamp != nil {
+	if victim == nil || victim.DeletionTimestamp != nil || e.tries[step.Pod.UID].granted {
 		e.granted(ctx, plan, at)
 		return
 	}
@@ -91,13 +91,14 @@ func (e *Executor) pause(uid types.UID, unanswered bool) {
 
 // mayLeave says that the pod of a step which has begun goes, or may go, as it was asked to.
 func (e *Executor) mayLeave(step *v1alpha1.Step) bool {
-	victim := e.on(step.From, step.Pod.UID)
-	return victim == nil || victim.DeletionTimestamp != nil || e.tries[step.Pod.UID].unanswered
+	victim, try := e.on(step.From, step.Pod.UID), e.tries[step.Pod.UID]
+	return victim == nil || victim.DeletionTimestamp != nil || try.granted || try.unanswered
 }
 
 // granted writes down that the pod of a step is going.
 func (e *Executor) granted(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int) {
 	step := &plan.Spec.Steps[at]
+	e.tries[step.Pod.UID] = try{granted: true}
 	e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
 		status.Steps[at].Phase, status.Steps[at].Evicted = v1alpha1.StepEvicted, new(e.now())
 		status.Message = fmt.Sprintf("waits for what replaces %s on %s", step.Pod, step.To)

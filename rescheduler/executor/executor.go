@@ -59,10 +59,11 @@ type Executor struct {
 	rest     time.Time                         // no marks of nodes are taken off before
 }
 
-// try is when an eviction may be asked for again.
+// try is what became of asking for an eviction, and when it may be asked for again.
 type try struct {
 	again      time.Time
 	pause      time.Duration
+	granted    bool // though the watch may not show it yet
 	unanswered bool // the last time
 }
 

@@ -39,6 +39,7 @@ type world struct {
 
 	stored   *v1alpha1.ReschedulingPlan
 	conflict bool  // the next write is refused
+	crossed  bool  // as is the one after an eviction
 	refusal  error // of evictions
 	unmarked error // of changes of nodes
 	evicted  []string
@@ -110,6 +111,7 @@ func (w *world) Evict(_ context.Context, pod v1alpha1.PodReference) error {
 	}
 	if w.refusal == nil {
 		w.evicted = append(w.evicted, pod.Name)
+		w.conflict = w.crossed
 	}
 	return w.refusal
 }
@@ -447,6 +449,18 @@ func TestNothingIsEvictedBeforeMusterKeepsTheRoom(t *testing.T) {
 	}
 	w.reserved(metav1.ConditionTrue, "")
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+}
+
+func TestAnEvictionThatWasGrantedIsWrittenDownWhateverComes(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.crossed = true
+	w.executor.Advance(t.Context()) // approved
+	w.executor.Advance(t.Context()) // evicted, of which the watch shows nothing yet
+	w.node("n2", "1")
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place of default/small-1 yet")
+	if len(w.evicted) != 1 {
+		t.Errorf("evicted %v", w.evicted)
+	}
 }
 
 func TestAPodThatIsGoingIsNotEvictedOnceMore(t *testing.T) {
