@@ -57,7 +57,7 @@ func faults() []row {
 		{6, (*writer).editPlan},
 		{20, (*writer).addThief},
 		{10, (*writer).addPreemptor},
-		{20, (*writer).holdDown},
+		{30, (*writer).holdDown},
 		{16, (*writer).forbidPlan},
 	}, callFaults()...)
 }

@@ -62,8 +62,8 @@ func (w *writer) budgets() budgets {
 		perPlan: 2 + r.IntN(5), perWorkload: 1 + r.IntN(2),
 		workloadCoolDown: time.Duration(2+r.IntN(5)) * time.Second, nodeCoolDown: time.Duration(1+r.IntN(5)) * time.Second,
 	}
-	if r.IntN(3) == 0 {
-		b.rate = rate{1 + r.IntN(2), time.Duration(4+r.IntN(5)) * time.Second}
+	if r.IntN(2) == 0 {
+		b.rate = rate{1 + r.IntN(4)/3, time.Duration(3+r.IntN(4)) * time.Second}
 	}
 	if r.IntN(4) == 0 {
 		b.perNode = 1 + r.IntN(2)
@@ -71,8 +71,8 @@ func (w *writer) budgets() budgets {
 	if r.IntN(3) == 0 {
 		b.webRate = rate{1, time.Duration(4+r.IntN(5)) * time.Second}
 	}
-	if r.IntN(2) == 0 {
-		b.webDown = 1 + r.IntN(2)
+	if r.IntN(3) > 0 {
+		b.webDown = 1 + r.IntN(4)/3
 	}
 	return b
 }
