@@ -117,25 +117,34 @@ const (
 	BreaksStart
 )
 
-// Harm says what the eviction of pods would do.
-func (m *Manager) Harm(victims []types.UID) Harm {
+// Harms says what the evictions on each of some nodes would do, for a pod of no gang, and those on
+// no other node: by the rules of evictions for gangs, see terms. What goes in any case does no harm.
+func (m *Manager) Harms(victims map[string][]types.UID) map[string]Harm {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
-	lost := map[*group]int{}
-	for _, uid := range victims {
-		g := m.groupOf[uid]
-		if g == nil {
-			continue
-		}
-		if stage := g.members[uid].stage; stage == held || stage == binding {
-			return BreaksStart
-		}
-		lost[g]++
+	terms, harms := m.terms(), map[string]Harm{}
+	for node, of := range victims {
+		harms[node] = terms.harm(of)
 	}
-	for g, count := range lost {
-		spec, reason := m.spec(g)
-		if letGo := g.letGo(); reason == "" && letGo >= spec.minMember && letGo-count < spec.minMember {
+	return harms
+}
+
+// harm is that of evictions that are made together.
+func (t *terms) harm(victims []types.UID) Harm {
+	lost := map[*placement.Limit]int{}
+	for _, uid := range victims {
+		g := t.groupOf[uid]
+		switch {
+		case g == nil || t.goes(g.members[uid].pod):
+		case t.spares(g):
+			return BreaksStart
+		default:
+			lost[t.limit(g)]++
+		}
+	}
+	for limit, count := range lost {
+		if limit != nil && count > limit.Allowed {
 			return BreaksGang
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
 func TestNoGangIsHalfPlannedWhileTwoCompete(t *testing.T) {
@@ -126,10 +128,63 @@ func TestEvictionsThatHarmAGangAreKnown(t *testing.T) {
 			{[]types.UID{"running-0", "running-1"}, BreaksGang},
 			{[]types.UID{"somebody", "starting-0"}, BreaksStart},
 		} {
-			if got := p.Harm(test.victims); got != test.want {
+			if got := p.Harms(map[string][]types.UID{"a": test.victims})["a"]; got != test.want {
 				t.Errorf("harm of evicting %v: %d, want %d", test.victims, got, test.want)
 			}
 		}
 		call.cancel()
 	})
+}
+
+func TestASinglePodHasTheSameEvictedOfGangsAsAGang(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		given func(p *process)
+		want  Harm // of the eviction of g-0
+	}{
+		{"one that a fault left half bound, and whose rest has places", func(p *process) {
+			p.set(podGroup("g", 4))
+			p.set(objects(members("g", 2, "1", on("a")))...)
+			p.set(objects(members("g", 4, "1")[2:])...)
+		}, BreaksStart},
+		{"one that a fault left half bound, and whose rest has no place", func(p *process) {
+			p.set(podGroup("g", 4))
+			p.set(objects(members("g", 2, "1", on("a")))...)
+			p.set(objects(members("g", 4, "9")[2:])...)
+		}, NoHarm},
+		{"one with a member too many, and none is going", func(p *process) {
+			p.set(podGroup("g", 2))
+			p.set(objects(members("g", 3, "1", on("a")))...)
+		}, NoHarm},
+		{"one with a member too many, which is going", func(p *process) {
+			p.set(podGroup("g", 2))
+			pods := members("g", 3, "1", on("a"))
+			p.set(pods[0], pods[1], leaving(pods[2]))
+		}, BreaksGang},
+		{"one whose member is going", func(p *process) {
+			p.set(podGroup("g", 2))
+			pods := members("g", 2, "1", on("a"))
+			p.set(leaving(pods[0]), pods[1])
+		}, NoHarm},
+		{"a role of a gang that runs, while another role is about to be completed", func(p *process) {
+			for _, name := range []string{"g", "other"} {
+				group := podGroup(name, 2)
+				annotate(group, v1alpha1.AnnotationGroups, `["default/g", "default/other"]`)
+				p.set(group)
+			}
+			p.set(objects(members("g", 3, "1", on("a")))...)
+			p.set(objects(members("other", 2, "1"))...)
+		}, BreaksStart},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.set(node("a", "8"))
+				test.given(p)
+				p.after(time.Second)
+				if got := p.Harms(map[string][]types.UID{"a": {"g-0"}})["a"]; got != test.want {
+					t.Errorf("harm %d, want %d", got, test.want)
+				}
+			})
+		})
+	}
 }

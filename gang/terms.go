@@ -18,17 +18,24 @@ type terms struct {
 	spared  map[*group]bool
 }
 
+// termsFor are those for a gang.
 func (m *Manager) termsFor(parts []part) *terms {
-	t := &terms{
-		Manager: m, below: parts[0].priority,
-		own: sets.New[*group](), decided: sets.New[types.UID](),
-		running: map[*group]*placement.Limit{}, spared: map[*group]bool{},
-	}
+	t := m.terms()
+	t.below = parts[0].priority
 	for _, p := range parts {
 		t.own.Insert(p.group)
 		for _, candidate := range readyOf(p.in(pending)) {
 			t.below = min(t.below, priority(candidate.pod))
 		}
+	}
+	return t
+}
+
+// terms are those for a pod of no gang, of which kube-scheduler says whom it outranks.
+func (m *Manager) terms() *terms {
+	t := &terms{
+		Manager: m, own: sets.New[*group](), decided: sets.New[types.UID](),
+		running: map[*group]*placement.Limit{}, spared: map[*group]bool{},
 	}
 	for _, g := range m.groups {
 		if g.clearing == nil {
@@ -69,6 +76,11 @@ func (t *terms) may(pod *cluster.Pod) (placement.Eviction, bool) {
 	return placement.Eviction{}, true
 }
 
+// goes says that a pod has to go in any case.
+func (t *terms) goes(pod *cluster.Pod) bool {
+	return pod.DeletionTimestamp != nil || t.decided.Has(pod.UID)
+}
+
 // spares says that a group is just about to start, or one that starts together with it.
 func (t *terms) spares(g *group) bool {
 	if spared, known := t.spared[g]; known {
@@ -101,7 +113,7 @@ func (t *terms) limit(g *group) *placement.Limit {
 		whole += p.counts.assigned()
 	}
 	for _, p := range g.members {
-		if p.stage == bound && p.pod.DeletionTimestamp == nil && !t.decided.Has(p.pod.UID) {
+		if p.stage == bound && !t.goes(p.pod) {
 			staying++
 		}
 	}

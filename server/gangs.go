@@ -120,14 +120,14 @@ func (e *Extender) refuse(c *call, reason string) {
 // victims are of a gang that is about to start; and, if there is another way, those whose
 // victims are needed by one that runs.
 func (e *Extender) spareGangs(victims map[string]*extenderv1.MetaVictims) {
-	harm := map[string]gang.Harm{}
+	uids := map[string][]types.UID{}
 	for node, of := range victims {
-		var uids []types.UID
+		uids[node] = nil
 		for _, victim := range of.Pods {
-			uids = append(uids, types.UID(victim.UID))
+			uids[node] = append(uids[node], types.UID(victim.UID))
 		}
-		harm[node] = e.gangs.Harm(uids)
 	}
+	harm := e.gangs.Harms(uids)
 	maps.DeleteFunc(victims, func(node string, _ *extenderv1.MetaVictims) bool { return harm[node] == gang.BreaksStart })
 	for _, of := range harm {
 		if of == gang.NoHarm {
