@@ -3,6 +3,7 @@ package gang
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -51,6 +52,13 @@ func (m *Manager) stray(pod *cluster.Pod) {
 // one after the other. It looks at what is, and not at what happened, so that nothing that
 // was missed leaves a pod gated.
 func (m *Manager) liftGates() {
+	for _, g := range m.liftStrays() {
+		m.liftGatesOf(g) // filter calls may come between
+	}
+}
+
+// liftStrays is that for pods of no group. The groups are left to do.
+func (m *Manager) liftStrays() []*group {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
@@ -59,10 +67,17 @@ func (m *Manager) liftGates() {
 			m.lift(p)
 		}
 	}
-	for _, g := range m.inOrder() {
-		for _, p := range m.toFree(g) {
-			m.lift(p)
-		}
+	return m.inOrder()
+}
+
+func (m *Manager) liftGatesOf(g *group) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.groups[g.key] != g {
+		return
+	}
+	for _, p := range m.toFree(g) {
+		m.lift(p)
 	}
 }
 
@@ -135,7 +150,14 @@ func (m *Manager) findsVictims(parts []part) bool {
 		}
 	}
 	terms := m.termsFor(parts)
-	for node := range m.cluster.Snapshot().Nodes() {
+	snap := m.cluster.Snapshot()
+	if m.outranked.generation < parts[0].looked {
+		m.outranked = outrankedIn(snap)
+	}
+	if terms.below <= m.outranked.lowest {
+		return false
+	}
+	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
 			if _, may := terms.may(pod); may {
 				return true
@@ -143,6 +165,25 @@ func (m *Manager) findsVictims(parts []part) bool {
 		}
 	}
 	return false
+}
+
+// outranked is the lowest priority of a pod that was bound in a generation of the cluster: gangs of
+// no higher one had no victims then, which is found out once for all of them.
+type outranked struct {
+	generation uint64
+	lowest     int32
+}
+
+func outrankedIn(snap *cluster.Snapshot) outranked {
+	o := outranked{snap.Generation, math.MaxInt32}
+	for node := range snap.Nodes() {
+		for _, pod := range node.Pods {
+			if pod.Spec.NodeName != "" {
+				o.lowest = min(o.lowest, priority(pod))
+			}
+		}
+	}
+	return o
 }
 
 func neverPreempts(p *member) bool {

@@ -205,6 +205,25 @@ func TestAGangThatMayGetItsPlaceByPreemptionIsNotGated(t *testing.T) {
 	}
 }
 
+func TestThePodThatAGangOutranksMayComeLater(t *testing.T) {
+	run(t, func(p *process) {
+		p.gate(configv1alpha2.GatesUntilPlace)
+		p.set(node("a", "2"), podGroup("g", 2), podGroup("h", 2))
+		p.set(members("other", 1, "1", alone, on("a"), ofPriority(2))[0])
+		for _, group := range []string{"g", "h"} {
+			p.set(objects(members(group, 2, "1", gated, ofPriority(1)))...)
+		}
+		p.after(time.Minute)
+		p.wrote("while who runs is more important")
+		p.set(members("low", 1, "1", alone, on("a"))[0])
+		p.after(time.Minute)
+		p.wrote("with one that is less so", "lift g-0", "lift g-1", "lift h-0", "lift h-1")
+		if got, want := p.outranked.lowest, int32(0); got != want {
+			t.Errorf("the lowest priority is %d, want %d", got, want)
+		}
+	})
+}
+
 func TestAGateThatCouldNotBeLiftedIsTriedAgain(t *testing.T) {
 	run(t, func(p *process) {
 		p.gate(configv1alpha2.GatesUntilMembers)

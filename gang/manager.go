@@ -82,18 +82,19 @@ type Manager struct {
 	inbox    inbox
 	gates    configv1alpha2.GangGates
 
-	mu      sync.Mutex // taken before the locks of classes and of the cluster
-	groups  map[Key]*group
-	groupOf map[types.UID]*group
-	unseen  map[types.UID]time.Time // members that the scheduler asked about before the watch showed them, and when
-	unwoken map[types.UID]time.Time // members that could not be woken, and when that is tried again
-	renewed time.Time               // assumptions, the last time
-	looksAt int                     // how many nodes the scheduler last asked about for a member that was not nominated
-	strays  map[types.UID]*member   // pods of no group that have the gate
-	denied  *denials
-	changed sets.Set[Key]                  // besides groups that are dirty
-	tables  map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
-	seed    uint64                         // of the next plan
+	mu        sync.Mutex // taken before the locks of classes and of the cluster
+	groups    map[Key]*group
+	groupOf   map[types.UID]*group
+	unseen    map[types.UID]time.Time // members that the scheduler asked about before the watch showed them, and when
+	unwoken   map[types.UID]time.Time // members that could not be woken, and when that is tried again
+	renewed   time.Time               // assumptions, the last time
+	looksAt   int                     // how many nodes the scheduler last asked about for a member that was not nominated
+	strays    map[types.UID]*member   // pods of no group that have the gate
+	denied    *denials
+	outranked outranked                      // when victims were last looked for
+	changed   sets.Set[Key]                  // besides groups that are dirty
+	tables    map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
+	seed      uint64                         // of the next plan
 }
 
 // New returns a Manager that knows no member until it is run.
