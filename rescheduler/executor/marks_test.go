@@ -87,7 +87,8 @@ func TestANodeOnWhichSomethingStaysIsNotEmptied(t *testing.T) {
 			func(p *corev1.Pod) {
 				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "ds", UID: "ds", Controller: new(true)}}
 			},
-			"", map[string]string{emptied: "p", cordoned: "true", unschedulable: "true"},
+			"",
+			map[string]string{emptied: "p", cordoned: "true", unschedulable: "true"},
 		},
 		"a pod that ends": {func(p *corev1.Pod) { p.DeletionTimestamp = new(p.CreationTimestamp) }, "", marked},
 	} {
