@@ -101,16 +101,19 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// Set applies that a plan has come or changed. It must not be changed afterwards.
+// Set applies that a plan has come or changed. It must not be changed afterwards. It does nothing when
+// a newer version is known: the watch shows late what this process has written.
 func (k *Keeper) Set(plan *v1alpha1.ReschedulingPlan) {
 	k.mu.Lock()
-	k.set(plan)
+	if known := k.plans[plan.Name]; known == nil || known.UID != plan.UID || !isOlder(plan, known) {
+		k.set(plan)
+	}
 	k.mu.Unlock()
 	k.tell()
 }
 
 // Wrote is Set for what this process has written to a plan that is known, ahead of the watch. It does
-// nothing when the watch was faster, and has shown a newer version since, or that the plan is gone.
+// nothing when the watch was faster, and has shown that the plan is gone.
 func (k *Keeper) Wrote(plan *v1alpha1.ReschedulingPlan) {
 	k.mu.Lock()
 	if known := k.plans[plan.Name]; known != nil && known.UID == plan.UID && !isOlder(plan, known) {

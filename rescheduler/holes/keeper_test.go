@@ -38,6 +38,18 @@ func TestWhatWasWrittenDoesNotHideWhatTheWatchHasShownSince(t *testing.T) {
 	}
 }
 
+func TestTheWatchDoesNotHideWhatWasWrittenSince(t *testing.T) {
+	w := newWorld(t)
+	w.keeper.Set(version(w.plan, "9"))
+	w.keeper.Wrote(version(w.plan, "11"))
+	for _, shown := range []struct{ version, known string }{{"10", "11"}, {"11", "11"}, {"12", "12"}} {
+		w.keeper.Set(version(w.plan, shown.version))
+		if got := w.keeper.Plans()[0].ResourceVersion; got != shown.known {
+			t.Errorf("version %s is known after the watch has shown %s, want %s", got, shown.version, shown.known)
+		}
+	}
+}
+
 func version(of *v1alpha1.ReschedulingPlan, version string) *v1alpha1.ReschedulingPlan {
 	plan := of.DeepCopy()
 	plan.ResourceVersion = version
