@@ -41,6 +41,22 @@ func (c *Cluster) Pending() []*Pod {
 	return slices.SortedFunc(maps.Values(c.pending), byName)
 }
 
+// Orphans are all pods that the watch shows on a node which is not known, as one that is gone, by
+// name.
+func (c *Cluster) Orphans() (orphans []*Pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, pods := range c.orphans {
+		for _, pod := range pods {
+			if pod.Spec.NodeName != "" {
+				orphans = append(orphans, pod)
+			}
+		}
+	}
+	slices.SortFunc(orphans, byName)
+	return orphans
+}
+
 func byName(a, b *Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -210,11 +210,23 @@ func (r *Rate) left(evictions []Eviction, now time.Time, counts func(Eviction) b
 
 // down counts the pods that a selector matches and that do not run.
 func (s *Selected) down(c *cluster.Cluster) (down int) {
-	stop := c.FollowPods(func(state cluster.PodState) {
-		if pod := state.Pod; pod != nil && s.matches(pod.Namespace, pod.Labels) && (!isReady(pod) || pod.DeletionTimestamp != nil) {
+	count := func(pod *cluster.Pod) {
+		if s.matches(pod.Namespace, pod.Labels) && (!isReady(pod) || pod.DeletionTimestamp != nil) {
 			down++
 		}
-	})
-	stop()
+	}
+	for _, pod := range c.Pending() { // before the others: one that is bound meanwhile counts twice, not never
+		count(pod)
+	}
+	for _, pod := range c.Orphans() {
+		count(pod)
+	}
+	for node := range c.Snapshot().Nodes() {
+		for _, pod := range node.Pods {
+			if pod.Spec.NodeName != "" { // else it is pending, or held
+				count(pod)
+			}
+		}
+	}
 	return down
 }

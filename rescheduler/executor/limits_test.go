@@ -1,8 +1,14 @@
 package executor
 
 import (
+	"errors"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
 func TestAWindowIsByTheClocksOfItsZone(t *testing.T) {
@@ -54,6 +60,31 @@ func TestAWindowIsByTheClocksOfItsZone(t *testing.T) {
 				if got := window.contains(at); got != want {
 					t.Errorf("%s is in the window: %t", text, got)
 				}
+			}
+		})
+	}
+}
+
+func TestPodsThatDoNotRunAreDown(t *testing.T) {
+	for name, test := range map[string]struct {
+		set  func(*world, *corev1.Pod)
+		want int
+	}{
+		"not one that is ready":         {func(w *world, p *corev1.Pod) { w.set(p) }, 0},
+		"not one of others":             {func(w *world, p *corev1.Pod) { p.Labels, p.Status.Conditions = nil, nil; w.set(p) }, 0},
+		"one that is not ready":         {func(w *world, p *corev1.Pod) { p.Status.Conditions = nil; w.set(p) }, 1},
+		"one that is being deleted":     {func(w *world, p *corev1.Pod) { p.DeletionTimestamp = new(p.CreationTimestamp); w.set(p) }, 1},
+		"one without a node":            {func(w *world, _ *corev1.Pod) { w.set(w.small("x", "")) }, 1},
+		"one whose node is gone":        {func(w *world, p *corev1.Pod) { p.Spec.NodeName, p.Status.Conditions = "gone", nil; w.set(p) }, 1},
+		"not one that room is kept for": {func(w *world, _ *corev1.Pod) { w.advance() }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			w.refusal = errors.New("no answer")
+			test.set(w, w.small("x", "n2"))
+			selected := Selected{Namespace: "default", Selector: labels.SelectorFromSet(labels.Set{"app": "small"})}
+			if got := selected.down(w.cluster); got != test.want {
+				t.Errorf("%d are down, want %d", got, test.want)
 			}
 		})
 	}
