@@ -135,7 +135,7 @@ func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *clust
 	for other := range snap.Nodes() {
 		without := other
 		for _, held := range other.Pods {
-			if p.own.Has(held.UID) {
+			if held.Held && p.own.Has(held.UID) {
 				without = without.WithoutPod(held.UID)
 			}
 		}
