@@ -275,12 +275,12 @@ func TestAPlanFailsWhenTheWorldHasChanged(t *testing.T) {
 func TestAPlanFailsOnceItsControllerHasTooFewPods(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	w.options.Rules.MinReplicas = 2
-	w.options.Limits.Windows = []Window{{From: 13 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}}
 	w.restart()
+	w.reserved(metav1.ConditionFalse, "")
 	w.node("n3", "2")
 	twin := w.small("twin", "n3")
 	w.set(twin)
-	w.want(v1alpha1.Approved, v1alpha1.StepWaiting, "waits for a maintenance window")
+	w.want(v1alpha1.Approved, v1alpha1.StepWaiting, awaitsRoom)
 	twin = twin.DeepCopy() // the ReplicaSet is scaled down
 	twin.DeletionTimestamp = new(metav1.NewTime(w.clock.Now()))
 	w.set(twin)
