@@ -67,6 +67,7 @@ func TestCommands(t *testing.T) {
 		{golden: "plan-bad-selector", args: "plan -f testdata/fragmented.yaml --selector a=b=c"},
 		{golden: "plan-bad-bound", args: "plan -f testdata/fragmented.yaml --max-evictions -1"},
 		{golden: "plan-bad-hops", args: "plan -f testdata/fragmented.yaml --hops 0"},
+		{golden: "plan-bad-age", args: "plan -f testdata/fragmented.yaml --min-age=-5m"},
 		{golden: "plan-unknown-flag", args: "plan --now"},
 		{golden: "plan-unexpected-argument", args: "plan dump.yaml"},
 		{golden: "plan-file-and-kubeconfig", args: "plan -f dump.yaml --kubeconfig admin.kubeconfig"},

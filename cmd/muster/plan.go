@@ -186,6 +186,8 @@ func (f *planFlags) check() error {
 		return fmt.Errorf("--hops: %d is less than 1", f.limits.Hops)
 	case f.limits.Time <= 0:
 		return fmt.Errorf("--time: %s is no time", f.limits.Time)
+	case f.rules.MinAge < 0:
+		return fmt.Errorf("--min-age: %s is less than 0", f.rules.MinAge)
 	}
 	for name, bound := range map[string]int{
 		"--max-nodes": int(f.nodes), "--max-evictions": f.budgets.Total, "--max-evictions-per-node": f.budgets.PerNode,
