@@ -44,9 +44,12 @@ type Options struct {
 	Client   Client
 	Events   events.EventRecorder
 	Metrics  *Metrics
-	Rules    planner.Rules
-	Limits   Limits
-	Mark     v1alpha2.NodeMark
+	// Mode is the configured one. When it is DryRun nothing is evicted, whatever the mode of a plan
+	// that was made before: what was evicted by then is awaited.
+	Mode   v1alpha1.Mode
+	Rules  planner.Rules
+	Limits Limits
+	Mark   v1alpha2.NodeMark
 }
 
 // Executor carries out plans. It belongs to one goroutine.

@@ -141,7 +141,7 @@ func newProcess(o Options) (*process, error) {
 	p.loop.executor = executor.New(executor.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles, Holes: p.holes, Client: client,
 		Events: p.events.NewRecorder(scheme.Scheme, reporter), Metrics: executor.NewMetrics(registry), Rules: p.loop.rules, Limits: p.loop.limits,
-		Mark: settings.Coalesce.Mark,
+		Mode: settings.Mode, Mark: settings.Coalesce.Mark,
 	})
 	p.loop.teller = scaleup.New(scaleup.Options{
 		Logger: o.Logger, Registerer: registry, Clock: clock.RealClock{}, Cluster: c, Client: scaleup.NewClient(p.client.CoreV1().RESTClient()),
