@@ -35,6 +35,7 @@ type process struct {
 	*testing.T
 	*Manager
 	cluster *cluster.Cluster
+	stop    context.CancelFunc // has Run end
 
 	mu      sync.Mutex
 	version int
@@ -68,6 +69,7 @@ func run(t *testing.T, test func(p *process)) {
 			Limits:   limits,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
+		p.stop = cancel
 		var running sync.WaitGroup
 		running.Go(func() { p.Manager.Run(ctx) })
 		running.Go(func() { writer.Run(ctx) })

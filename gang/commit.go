@@ -126,6 +126,11 @@ func (m *Manager) recorded(c *commit, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
+	defer func() {
+		for _, p := range c.parts {
+			m.endIfStopped(p.group)
+		}
+	}()
 	denied := false
 	for _, p := range c.parts {
 		if p.recording == c {

@@ -90,6 +90,7 @@ type Manager struct {
 	renewed   time.Time               // assumptions, the last time
 	looksAt   int                     // how many nodes the scheduler last asked about for a member that was not nominated
 	strays    map[types.UID]*member   // pods of no group that have the gate
+	stopped   bool                    // nobody looks after held calls any more
 	denied    *denials
 	outranked outranked                      // when victims were last looked for
 	changed   sets.Set[Key]                  // besides groups that are dirty
@@ -114,11 +115,13 @@ func New(o Options) *Manager {
 }
 
 // Run plans groups ahead of the scheduler and ends what has taken too long, until the
-// context ends. The view of the cluster must be complete, the pods that have finished must
+// context ends. Then all held calls end with an error, but those of a start that is being
+// recorded. The view of the cluster must be complete, the pods that have finished must
 // have been told, and no other process may be running one.
 func (m *Manager) Run(ctx context.Context) {
 	stop := m.cluster.FollowPods(m.inbox.put)
 	defer stop()
+	defer m.endHolds()
 	tick := m.clock.NewTicker(m.limits.Tick)
 	defer tick.Stop()
 	retry := m.clock.NewTicker(m.limits.Retry)

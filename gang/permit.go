@@ -22,6 +22,7 @@ var (
 	errUncounted  = errors.New("gang: the pod does not count on its place any more")
 	errNoGroup    = errors.New("gang: the group is gone or not valid")
 	errAskedAgain = errors.New("gang: the scheduler asked about the pod again")
+	errStopped    = errors.New("gang: this replica of muster is stopping")
 )
 
 // hold is a bind call that waits for quorum.
@@ -95,7 +96,30 @@ func (m *Manager) hold(uid types.UID, node string) (*hold, error) {
 	m.enter(p, held)
 	p.place, p.hold = node, h
 	m.commit(parts)
+	m.endIfStopped(g)
 	return h, nil
+}
+
+// endHolds ends held calls for good: with the port closed nobody else comes, and another process
+// leads only once they have ended. Nothing of what they wait for is bound, and it plans anew.
+func (m *Manager) endHolds() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stopped = true
+	for _, g := range m.groups {
+		m.endIfStopped(g)
+	}
+}
+
+// endIfStopped ends the held calls of a group whose start is not being recorded, once nobody looks
+// after them.
+func (m *Manager) endIfStopped(g *group) {
+	if !m.stopped || g.recording != nil {
+		return
+	}
+	for _, p := range g.in(held) {
+		m.giveUp(p, errStopped)
+	}
 }
 
 // drop ends a held call that nobody waits for any more.
