@@ -110,6 +110,7 @@ type group struct {
 	why         string        // and the same in words
 	dirty       bool          // something may have changed since [Manager.Changed] told
 	spec        *spec         // as it was last read
+	heard       bool          // it is what the members say that there are now, if there is no object
 }
 
 // waits notes why the group does not start; "" when it does.

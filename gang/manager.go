@@ -3,6 +3,7 @@ package gang
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -171,6 +172,7 @@ func (m *Manager) observe(state cluster.PodState) {
 	}
 	if g := m.join(state.Pod); g != nil {
 		p := g.members[state.UID]
+		g.heard = g.heard && maps.Equal(p.pod.Annotations, state.Pod.Annotations)
 		p.pod, g.dirty = state.Pod, true
 		delete(m.unseen, state.UID)
 		switch {
@@ -209,7 +211,7 @@ func (m *Manager) join(pod *cluster.Pod) *group {
 	g.counts[pending]++
 	g.priority = max(g.priority, priority(pod))
 	g.schedulerName = pod.Spec.SchedulerName
-	g.looked, g.dirty, g.tries = 0, true, tries{asked: g.tries.asked}
+	g.looked, g.dirty, g.heard, g.tries = 0, true, false, tries{asked: g.tries.asked}
 	m.groupOf[pod.UID] = g
 	return g
 }
@@ -236,7 +238,7 @@ func (m *Manager) leave(g *group, uid types.UID) {
 	delete(g.members, uid)
 	delete(m.unseen, uid)
 	delete(m.groupOf, uid)
-	g.dirty, g.tries = true, tries{asked: g.tries.asked}
+	g.dirty, g.heard, g.tries = true, false, tries{asked: g.tries.asked}
 	m.forget(g)
 }
 

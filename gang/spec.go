@@ -57,13 +57,11 @@ func (m *Manager) spec(g *group) (*spec, string) {
 	switch {
 	case object != nil:
 		if g.spec == nil || g.spec.from != object {
-			before := g.spec
-			if g.spec = decode(object, m.limits.Timeout); before != nil && !g.spec.asksAsMuchAs(before) {
-				g.tries = tries{asked: g.tries.asked}
-			}
+			g.asks(decode(object, m.limits.Timeout))
 		}
-	case g.spec == nil || g.spec.from != nil:
-		if g.spec = m.declared(g); g.spec == nil {
+	default:
+		m.hear(g)
+		if g.spec == nil {
 			g.waits(status.PodGroupNotFound, fmt.Sprintf("there is no PodGroup %s in namespace %s, and no member says %s",
 				g.key.Name, g.key.Namespace, v1alpha1.AnnotationMinMember))
 			return nil, ReasonNoGroup
@@ -75,6 +73,24 @@ func (m *Manager) spec(g *group) (*spec, string) {
 	}
 	g.complete()
 	return g.frozen(), ""
+}
+
+// hear reads what the members of a group without an object say, if they may say something else
+// than when it last did. When there is none left, what they said stands.
+func (m *Manager) hear(g *group) {
+	if g.spec != nil && g.spec.from == nil && (g.heard || len(g.members) == 0) {
+		return
+	}
+	g.heard = true
+	g.asks(m.declared(g))
+}
+
+// asks notes what is asked of a group now. Something else than before ends its rest.
+func (g *group) asks(now *spec) {
+	if g.spec != nil && (now == nil || !now.asksAsMuchAs(g.spec)) {
+		g.tries = tries{asked: g.tries.asked}
+	}
+	g.spec = now
 }
 
 // asksAsMuchAs says that nothing else is asked of a group than before, whatever its status says.
