@@ -68,9 +68,15 @@ func (p part) started() bool {
 	return p.satisfiedOnce() || p.counted() >= p.spec.minMember
 }
 
-// satisfiedOnce says that quorum was reached once, and that this is enough for good.
+// satisfiedOnce says that quorum was reached once, and that this is enough for good: as far as
+// this process knows, by the status of the PodGroup, or by its record, if no start was left
+// unfinished. The status forgets when members fail or go; of a group without an object nobody
+// remembers once it has no pod, or the process ends.
 func (p part) satisfiedOnce() bool {
-	return p.spec.policy.MatchPolicy == v1alpha1.MatchOnceSatisfied && (p.satisfied || p.spec.satisfied)
+	if p.spec.policy.MatchPolicy != v1alpha1.MatchOnceSatisfied {
+		return false
+	}
+	return p.satisfied || p.spec.satisfied || p.lastRecord() != nil && p.unfinished() == nil
 }
 
 // missing is how many members have to get a place yet.
