@@ -210,18 +210,24 @@ func (w *writer) addThief() {
 	}
 }
 
-// holdDown has a pod come that fits nowhere, of the tier of which so many may be down, and go again.
+// holdDown has a pod come that fits nowhere, of the tier of which so many may be down, and go again. In
+// half of the cases a rescheduler is killed that may have counted it.
 func (w *writer) holdDown() {
 	pod := newPod(fmt.Sprintf("s%d-down-%d", w.seed, len(w.events)), (coresOfANode+1)*1000, lowered)
 	pod.Labels = map[string]string{tierLabel: tierWeb}
-	lasts := 3*time.Second + w.within(window/3)
-	w.add(event{at: w.within(window / 2), what: "create pod " + pod.Name, fault: tierDown, do: func(ctx context.Context, r *run) error {
+	at, lasts := w.within(window/2), 3*time.Second+w.within(window/3)
+	w.add(event{at: at, what: "create pod " + pod.Name, fault: tierDown, do: func(ctx context.Context, r *run) error {
 		if err := r.createPod(ctx, pod); err != nil {
 			return err
 		}
 		pause(ctx, lasts)
 		return r.deletePod(ctx, pod.Name)
 	}})
+	if replica := w.rand.IntN(2 * w.settings.replicas); replica < w.settings.replicas {
+		w.add(event{at: at, what: fmt.Sprintf("kill rescheduler %d", replica), fault: reschedulerKilled, do: func(ctx context.Context, r *run) error {
+			return r.lane.killRescheduler(ctx, replica, 0)
+		}})
+	}
 }
 
 // forbidPlan has a budget forbid what a plan is about to do, for seconds in which its room is kept.
