@@ -130,6 +130,7 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 		"it waits, as its node was cordoned":           {tale: moving().pod("new").close("to").plan(v1alpha1.Failed, "", "to is closed").pass(long)},
 		"it waits, as the workload was scaled":         {tale: moving().set(2).pod("new").plan(v1alpha1.Failed, "", "too many").pass(long)},
 		"it waits, as its node was cordoned, unsaid":   {moving().pod("new").close("to").plan(v1alpha1.Succeeded, "", "done").pass(long), pendingTooLong},
+		"it waits, as one that came later is there":    {tale: moving().pod("new").pod("later").pod("later", on("to"), ready).plan(v1alpha1.Succeeded, "", "done").pass(long)},
 		"another one of the workload waits":            {tale: moving().pod("new", on("to"), ready).pod("newer").plan(v1alpha1.Succeeded, "", "done").pass(long)},
 		"it waits, as one that had waited is there":    {tale: newTale().pod("before").moves().pod("new").pod("before", on("to"), ready).plan(v1alpha1.Expired, "", "new has no node").pass(long)},
 		"it comes back":                                {moving().pod("new").pod("new", on("from")), returned},

@@ -25,7 +25,7 @@ func (s *story) judgePending() (findings []finding) {
 			}
 		}
 		if waited := until.Sub(p.since); waited > pendingLimit {
-			if m := s.final.replacedBy(s.evictions, p); m != nil && s.final.excuse(m) == "" {
+			if m := s.final.replacedBy(s.evictions, p); m != nil && s.final.excuse(m) == "" && !s.final.hasItsPlace(m, p) {
 				findings = append(findings, finding{pendingTooLong, fmt.Sprintf("pod %s, which came for %s, for %s: %s", p.object.Name, m.pod, waited.Round(time.Second), words(p.object))})
 			}
 		}
@@ -71,21 +71,19 @@ func (s *state) excuse(m *move) string {
 	if s.isClosed(m.step.To) || s.nodes[m.step.To].since.After(m.plan.since) {
 		return "its node was closed"
 	}
-	if s.tookItsPlace(m) {
-		return "another pod of its workload, which had waited for longer, has its place"
-	}
 	if set := s.sets[m.step.Controller.UID]; set == nil || set.gone || set.object.Generation > 1 {
 		return "its workload was changed"
 	}
 	return ""
 }
 
-// tookItsPlace says that a pod which had no node when another one of its workload was evicted has the
-// place of that. Pods of one workload are alike to a scheduler: as many of them wait as before.
-func (s *state) tookItsPlace(m *move) bool {
+// hasItsPlace says that another pod of the workload of one that was evicted was bound to its new place
+// since. Pods of one workload are alike to a scheduler, whichever came first: as many of them wait
+// as if the one that waits had come for another reason.
+func (s *state) hasItsPlace(m *move, waits *podLife) bool {
 	victim := s.pods[m.uid]
-	for uid, p := range s.pods {
-		if uid != m.uid && controllerOf(p.object) == m.step.Controller.UID && p.object.Spec.NodeName == m.step.To && p.since.Before(victim.leaves) && p.bound.After(victim.leaves) {
+	for _, p := range s.pods {
+		if p != waits && controllerOf(p.object) == m.step.Controller.UID && p.object.Spec.NodeName == m.step.To && p.bound.After(victim.leaves) {
 			return true
 		}
 	}
@@ -126,7 +124,7 @@ func (s *state) unsettledPod(evictions []eviction, p *podLife, now time.Time) (b
 		return []string{fmt.Sprintf("pod %s is being deleted", p.object.Name)}
 	}
 	if p.bound.IsZero() && now.Sub(p.since) <= pendingLimit {
-		if m := s.replacedBy(evictions, p); m != nil && s.excuse(m) == "" {
+		if m := s.replacedBy(evictions, p); m != nil && s.excuse(m) == "" && !s.hasItsPlace(m, p) {
 			return []string{fmt.Sprintf("pod %s, which came for %s, has no node: %s", p.object.Name, m.pod, words(p.object))}
 		}
 	}
