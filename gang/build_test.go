@@ -34,8 +34,9 @@ import (
 type process struct {
 	*testing.T
 	*Manager
-	cluster *cluster.Cluster
-	stop    context.CancelFunc // has Run end
+	cluster  *cluster.Cluster
+	registry *prometheus.Registry
+	stop     context.CancelFunc // has Run end
 
 	mu      sync.Mutex
 	version int
@@ -58,7 +59,7 @@ func run(t *testing.T, test func(p *process)) {
 		}
 		registry, log, now := prometheus.NewRegistry(), slog.New(slog.DiscardHandler), clock.RealClock{}
 		c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: 30 * time.Second})
-		p := &process{T: t, cluster: c}
+		p := &process{T: t, cluster: c, registry: registry}
 		limits := DefaultLimits(30*time.Second, 5*time.Second, 30*time.Second)
 		limits.Few = 0
 		writer := nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500))

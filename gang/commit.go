@@ -145,10 +145,10 @@ func (m *Manager) recorded(c *commit, err error) {
 	case errors.Is(err, record.ErrChanged):
 		return // the watch will show it
 	case errors.Is(err, record.ErrFenced):
-		m.deny(c.parts[0].group, status.Waiting, err.Error(), err)
+		m.deny(c.parts[0].group, status.Waiting, err.Error(), record.ErrFenced)
 		return
 	case err != nil:
-		m.deny(c.parts[0].group, status.TimedOut, fmt.Sprintf("its start could not be recorded: %v", err), errTimeout)
+		m.deny(c.parts[0].group, status.TimedOut, fmt.Sprintf("its start could not be recorded: %v", err), errUnrecorded)
 		return
 	}
 	for _, r := range c.records {

@@ -111,6 +111,7 @@ func New(o Options) *Manager {
 		denied:  newDenials(o.Limits.DenyTTL),
 		inbox:   inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
 	}
+	o.Registerer.MustRegister(newCensus(m))
 	m.write = func(c *commit) { go m.writeRecords(c) }
 	return m
 }

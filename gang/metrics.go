@@ -1,10 +1,14 @@
 package gang
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"muster.dev/muster/gang/record"
+)
 
 type metrics struct {
 	refusals *prometheus.CounterVec
-	denials  prometheus.Counter
+	denials  map[error]prometheus.Counter // by the error with which held calls end
 	planning prometheus.Histogram
 	quorum   prometheus.Histogram
 	holds    prometheus.Histogram
@@ -19,10 +23,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "muster_gang_refusals_total",
 			Help: "Filter calls about members of gangs that were answered with no node, by reason.",
 		}, []string{"reason"}),
-		denials: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "muster_gang_denials_total",
-			Help: "Times that a gang was denied: no plan was found for it, or it did not come together in time.",
-		}),
+		denials: map[error]prometheus.Counter{},
 		planning: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "muster_gang_planning_seconds",
 			Help: "Time to look for places for a gang.",
@@ -59,6 +60,16 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	for _, reason := range []string{ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom, ReasonVictims} {
 		m.refusals.WithLabelValues(reason)
 	}
-	r.MustRegister(m.refusals, m.denials, m.planning, m.quorum, m.holds, m.recording, m.preemptions, m.victims)
+	denials := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "muster_gang_denials_total",
+		Help: "Times that a gang was denied, by reason: no plan was found for it, or it did not come together in time.",
+	}, []string{"reason"})
+	for err, reason := range map[error]string{
+		errRefused: "unschedulable", errOutranked: "outranked", errTimeout: "timeout", errVictims: "victims",
+		errNoGroup: "invalid", errUnrecorded: "unrecorded", record.ErrFenced: "fenced",
+	} {
+		m.denials[err] = denials.WithLabelValues(reason)
+	}
+	r.MustRegister(m.refusals, denials, m.planning, m.quorum, m.holds, m.recording, m.preemptions, m.victims)
 	return m
 }

@@ -30,22 +30,28 @@ func (m *Manager) Observe(key Key) (status.Observation, bool) {
 		return o, true
 	}
 	o.SchedulerName = m.reporter(g.schedulerName)
-	o.Counts.Succeeded, o.Counts.Failed = g.done.succeeded.Len(), g.done.failed.Len()
-	for _, p := range g.members {
-		switch {
-		case p.stage == bound && p.pod.Status.Phase == corev1.PodRunning:
-			o.Counts.Running++
-		case p.stage == bound:
-			o.Counts.Bound++
-		case p.stage == held || p.stage == binding:
-			o.Counts.Held++
-		default:
-			o.Counts.Pending++
-		}
-	}
+	o.Counts = g.statusCounts()
 	o.OccupiedBy = status.OccupiedBy(g.pods())
 	o.Reason, o.Message = g.reason, g.why
 	return o, true
+}
+
+// statusCounts are the pods of a group as its status has them.
+func (g *group) statusCounts() status.Counts {
+	c := status.Counts{Succeeded: g.done.succeeded.Len(), Failed: g.done.failed.Len()}
+	for _, p := range g.members {
+		switch {
+		case p.stage == bound && p.pod.Status.Phase == corev1.PodRunning:
+			c.Running++
+		case p.stage == bound:
+			c.Bound++
+		case p.stage == held || p.stage == binding:
+			c.Held++
+		default:
+			c.Pending++
+		}
+	}
+	return c
 }
 
 func (g *group) pods() iter.Seq[*corev1.Pod] {

@@ -18,6 +18,8 @@ var (
 	errGone       = errors.New("gang: the pod is gone or being deleted")
 	errRefused    = errors.New("gang: there is no place for as many members as must start together")
 	errTimeout    = errors.New("gang: not enough members could be bound in time")
+	errVictims    = errors.New("gang: pods that are to be evicted were not gone in time")
+	errUnrecorded = errors.New("gang: the start of the gang could not be recorded in time")
 	errNodeGone   = errors.New("gang: the node is gone")
 	errUncounted  = errors.New("gang: the pod does not count on its place any more")
 	errNoGroup    = errors.New("gang: the group is gone or not valid")
@@ -206,7 +208,7 @@ func (m *Manager) expire() {
 		waits := m.awaiting(parts, nil)
 		if parts[0].late(now) {
 			if waits {
-				m.deny(g, status.TimedOut, "pods that are to be evicted for it were not gone when the time was up", errTimeout)
+				m.deny(g, status.TimedOut, "pods that are to be evicted for it were not gone when the time was up", errVictims)
 				continue
 			}
 			m.deny(g, status.TimedOut,

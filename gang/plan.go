@@ -258,7 +258,8 @@ func lookedAt(parts []part, generation uint64) {
 }
 
 // deny gives up what is planned for a group and those that start with it: held calls end
-// with an error, and for a while none of them is planned again.
+// with an error, which is one that denials are counted by, and for a while none of them is planned
+// again.
 func (m *Manager) deny(g *group, reason status.Reason, why string, err error) {
 	denied := []part{{group: g}}
 	if parts, missing := m.bundle(g); missing == "" {
@@ -277,7 +278,7 @@ func (m *Manager) deny(g *group, reason status.Reason, why string, err error) {
 		d.waits(reason, why)
 		m.denied.add(d.key)
 	}
-	m.metrics.denials.Inc()
+	m.metrics.denials[err].Inc()
 }
 
 // planAhead plans the groups that are complete before the scheduler asks about them, and

@@ -39,7 +39,7 @@ type Observation struct {
 func Next(o Observation, now time.Time) v1alpha1.PodGroupStatus {
 	was, c := o.PodGroup.Status, o.Counts
 	next := v1alpha1.PodGroupStatus{
-		Phase:             phase(int(o.PodGroup.Spec.MinMember), c),
+		Phase:             Phase(int(o.PodGroup.Spec.MinMember), c),
 		OccupiedBy:        o.OccupiedBy,
 		Scheduled:         pods(c.scheduled()),
 		Running:           pods(c.Running),

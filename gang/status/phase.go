@@ -22,8 +22,16 @@ func (c Counts) scheduled() int { return c.Bound + c.started() }
 
 func (c Counts) started() int { return c.Running + c.Succeeded }
 
-// phase returns the phase of a group with so many pods.
-func phase(minMember int, c Counts) v1alpha1.PodGroupPhase {
+// Phases are all phases of a group.
+func Phases() []v1alpha1.PodGroupPhase {
+	return []v1alpha1.PodGroupPhase{
+		v1alpha1.PodGroupPending, v1alpha1.PodGroupPreScheduling, v1alpha1.PodGroupScheduling, v1alpha1.PodGroupScheduled,
+		v1alpha1.PodGroupRunning, v1alpha1.PodGroupFailed, v1alpha1.PodGroupFinished,
+	}
+}
+
+// Phase returns the phase of a group with so many pods.
+func Phase(minMember int, c Counts) v1alpha1.PodGroupPhase {
 	switch {
 	case c.All() < minMember:
 		return v1alpha1.PodGroupPending

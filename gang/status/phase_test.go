@@ -53,7 +53,7 @@ func TestPhase(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := phase(minMember, test.counts); got != test.want {
+			if got := Phase(minMember, test.counts); got != test.want {
 				t.Errorf("%s, want %s", got, test.want)
 			}
 		})

@@ -1,0 +1,85 @@
+package gang
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/status"
+)
+
+// census is a [prometheus.Collector] of what gangs there are, and what those that have not started
+// keep from others.
+type census struct {
+	*Manager
+	gangs, idle *prometheus.Desc
+}
+
+func newCensus(m *Manager) *census {
+	return &census{
+		Manager: m,
+		gangs: prometheus.NewDesc("muster_gangs",
+			"Gangs that have pods, by phase as the status of their PodGroups has it.", []string{"phase"}, nil),
+		idle: prometheus.NewDesc("muster_gang_idle_resources",
+			"What nodes keep for members of gangs that have not started, by resource: CPU in cores, memory and storage in bytes.", []string{"resource"}, nil),
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (c *census) Describe(descs chan<- *prometheus.Desc) {
+	descs <- c.gangs
+	descs <- c.idle
+}
+
+// Collect implements [prometheus.Collector].
+func (c *census) Collect(values chan<- prometheus.Metric) {
+	phases, idle := c.count()
+	for phase, count := range phases {
+		values <- prometheus.MustNewConstMetric(c.gangs, prometheus.GaugeValue, float64(count), string(phase))
+	}
+	send := func(amount float64, resource string) {
+		values <- prometheus.MustNewConstMetric(c.idle, prometheus.GaugeValue, amount, resource)
+	}
+	send(float64(idle.MilliCPU)/1000, "cpu")
+	send(float64(idle.Memory), "memory")
+	send(float64(idle.EphemeralStorage), "ephemeral-storage")
+	for i, amount := range idle.Scalar {
+		send(float64(amount), string(c.cluster.ResourceNames().Name(i)))
+	}
+}
+
+// count is how many gangs are in each phase, and what members that have places or are held ask for
+// in all, if their gang has not started.
+func (m *Manager) count() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	phases := map[v1alpha1.PodGroupPhase]int{}
+	for _, phase := range status.Phases() {
+		phases[phase] = 0
+	}
+	idle := cluster.Resources{Scalar: make([]int64, m.cluster.ResourceNames().Len())}
+	for _, g := range m.groups {
+		spec, reason := m.spec(g)
+		if reason != "" {
+			phases[v1alpha1.PodGroupPending]++
+			continue
+		}
+		phases[status.Phase(spec.minMember, g.statusCounts())]++
+		if g.counts[placed]+g.counts[held] == 0 || m.hasStarted(g) {
+			continue
+		}
+		for _, p := range g.members {
+			if p.stage == placed || p.stage == held {
+				asked := &p.pod.Requests
+				idle.MilliCPU += asked.MilliCPU
+				idle.Memory += asked.Memory
+				idle.EphemeralStorage += asked.EphemeralStorage
+				for i := range idle.Scalar {
+					idle.Scalar[i] += asked.ScalarAt(i)
+				}
+			}
+		}
+	}
+	return phases, idle
+}
