@@ -3,6 +3,10 @@ package gang
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/status"
@@ -17,15 +21,16 @@ type part struct {
 // bundle is the groups that start together with one, which is the first of them: several
 // for a gang of several roles (muster.dev/groups, and Koordinator's
 // gang.scheduling.koordinator.sh/groups). There is a reason when one of them is not there
-// or asks for nonsense, or is in another namespace and has not agreed by naming this one:
-// what becomes of one group becomes of all, and who may write in a namespace must not decide
-// that for another one.
+// or asks for nonsense, or does not say that it starts together with the same groups: what
+// becomes of one becomes of all, so that all must know of it. And who may write in a namespace
+// must not decide that for a group of another one.
 func (m *Manager) bundle(g *group) (parts []part, reason string) {
 	spec, reason := m.spec(g)
 	if reason != "" {
 		return nil, reason
 	}
 	parts = []part{{g, spec}}
+	together := spec.together(g.key)
 	for _, name := range spec.policy.Groups {
 		if name == g.key.NamespacedName {
 			continue
@@ -40,13 +45,28 @@ func (m *Manager) bundle(g *group) (parts []part, reason string) {
 			g.waits(other.reason, fmt.Sprintf("%s, with which it starts together: %s", name, other.why))
 			return nil, reason
 		}
-		if name.Namespace != g.key.Namespace && !slices.Contains(spec.policy.Groups, g.key.NamespacedName) {
-			g.waits(status.PodGroupInvalid, fmt.Sprintf("%s, with which it is to start together, is in another namespace and does not name %s", name, g.key.NamespacedName))
+		if theirs := spec.together(other.key); !theirs.Equal(together) {
+			g.waits(status.PodGroupInvalid, disagreement(name, together, theirs))
 			return nil, ReasonInvalid
 		}
 		parts = append(parts, part{other, spec})
 	}
 	return parts, ""
+}
+
+// together are the names of the groups that start together with one, and its own.
+func (s *spec) together(key Key) sets.Set[types.NamespacedName] {
+	return sets.New(s.policy.Groups...).Insert(key.NamespacedName)
+}
+
+// disagreement says in words what a group says otherwise of who starts together.
+func disagreement(other types.NamespacedName, together, theirs sets.Set[types.NamespacedName]) string {
+	does, differ := "does not name", together.Difference(theirs)
+	if differ.Len() == 0 {
+		does, differ = "also names", theirs.Difference(together)
+	}
+	name := slices.MinFunc(differ.UnsortedList(), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	return fmt.Sprintf("%s, with which it is to start together, %s %s: groups that start together have to name the same ones", other, does, name)
 }
 
 // counted is how many pods count towards minMember without being held. Those that have failed

@@ -45,3 +45,53 @@ func TestAGroupOfAnotherNamespaceHasToAgreeToStartTogether(t *testing.T) {
 		})
 	}
 }
+
+func TestGroupsThatStartTogetherHaveToNameTheSameOnes(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		named map[string]string // by who names them
+		want  map[string]string
+		why   string // of the masters
+	}{
+		{
+			"all name all",
+			map[string]string{"masters": `["default/workers", "default/servers"]`, "workers": `["default/masters", "default/servers"]`, "servers": `["default/masters", "default/servers", "default/workers"]`},
+			map[string]string{"masters": "a", "workers": "a", "servers": "a"},
+			"",
+		},
+		{
+			"one names another that says nothing",
+			map[string]string{"masters": `["default/workers"]`},
+			map[string]string{"masters": ReasonInvalid, "workers": "a", "servers": "a"},
+			"default/workers, with which it is to start together, does not name default/masters",
+		},
+		{
+			"a chain",
+			map[string]string{"masters": `["default/workers"]`, "workers": `["default/masters", "default/servers"]`, "servers": `["default/workers"]`},
+			map[string]string{"masters": ReasonInvalid, "workers": ReasonInvalid, "servers": ReasonInvalid},
+			"default/workers, with which it is to start together, also names default/servers",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				for name := range test.want {
+					group := podGroup(name, 1)
+					if named := test.named[name]; named != "" {
+						annotate(group, v1alpha1.AnnotationGroups, named)
+					}
+					p.set(group, members(name, 1, "1")[0])
+				}
+				p.set(node("a", "3"))
+				p.after(time.Second)
+				for name, want := range test.want {
+					if got := p.filter(members(name, 1, "1")[0]); got != want {
+						t.Errorf("%s are told %q, want %q", name, got, want)
+					}
+				}
+				if got := p.why("masters"); !strings.HasPrefix(got, test.why) {
+					t.Errorf("the masters wait because: %s", got)
+				}
+			})
+		})
+	}
+}

@@ -108,6 +108,7 @@ func TestARoleWhosePodsHaveAllSucceededDoesNotKeepTheOthersWaiting(t *testing.T)
 	run(t, func(p *process) {
 		masters, workers := podGroup("masters", 1), podGroup("workers", 2)
 		annotate(workers, v1alpha1.AnnotationGroups, `["default/masters"]`)
+		annotate(masters, v1alpha1.AnnotationGroups, `["default/workers"]`)
 		p.set(node("a", "2"), masters, workers)
 		master, worker := members("masters", 1, "1")[0], members("workers", 2, "1")
 		p.Finished(ended(master, corev1.PodSucceeded))
