@@ -15,6 +15,7 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/planner"
 )
 
 // await waits for the replacement of a pod that was evicted, until it is bound and ready, and
@@ -54,11 +55,7 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 // patience is how long a replacement may take to be ready: as long as is configured, besides
 // the time that the pod has to end.
 func (e *Executor) patience(step *v1alpha1.Step) time.Duration {
-	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
-	if own := step.Replacement.Spec.TerminationGracePeriodSeconds; own != nil {
-		grace = *own
-	}
-	return e.Limits.ReplacementTimeout + time.Duration(grace)*time.Second
+	return e.Limits.ReplacementTimeout + planner.Grace(&step.Replacement.Spec)
 }
 
 func (e *Executor) since(t *metav1.Time) time.Duration {

@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 	settings := &config.Rescheduler
 	w.loop = &loop{
 		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
-		changed: make(chan struct{}, 1), limits: limits(settings), rules: rules(&settings.Evictable), runs: map[v1alpha1.Policy]run{},
+		changed: make(chan struct{}, 1), limits: limits(settings), rules: rules(settings), runs: map[v1alpha1.Policy]run{},
 	}
 	w.policies = policy.All(settings, nil)
 	w.holes = holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: w.ring})

@@ -133,7 +133,7 @@ func newProcess(o Options) (*process, error) {
 	}
 	p.loop = &loop{
 		log: o.Logger, clock: clock.RealClock{}, config: settings, cluster: c, profiles: profiles, writer: client, metrics: newMetrics(registry),
-		changed: make(chan struct{}, 1), policies: policy.All(settings, hot), hot: hot, limits: limits(settings), rules: rules(&settings.Evictable), runs: map[reschedulingv1alpha1.Policy]run{},
+		changed: make(chan struct{}, 1), policies: policy.All(settings, hot), hot: hot, limits: limits(settings), rules: rules(settings), runs: map[reschedulingv1alpha1.Policy]run{},
 	}
 	p.holes = holes.New(holes.Options{Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles, Changed: p.loop.ring})
 	p.loop.holes = p.holes

@@ -13,9 +13,12 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// rules are those of a valid configuration.
-func rules(c *v1alpha2.Evictable) planner.Rules {
+// rules are those of a valid configuration. A pod is not evicted when its replacement may come only
+// after the plan has expired.
+func rules(settings *v1alpha2.Rescheduler) planner.Rules {
+	c := &settings.Evictable
 	r := planner.Rules{
+		MaxGrace:          settings.PlanTTL.Duration - settings.ReplacementTimeout.Duration,
 		AllowLocalStorage: c.AllowLocalStorage, AllowClaims: c.AllowClaims, AllowHigherPriority: c.AllowHigherPriority, BelowPriority: c.BelowPriority,
 		Namespaces: sets.New(c.Namespaces...), ExceptNamespaces: sets.New(c.ExceptNamespaces...),
 		MinAge: c.MinAge.Duration, MinReplicas: int(c.MinReplicas),

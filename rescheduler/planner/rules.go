@@ -40,6 +40,8 @@ type Rules struct {
 	// MinReplicas protects pods of a controller that has fewer pods than that on nodes, those that
 	// are being deleted left out.
 	MinReplicas int
+	// MaxGrace, unless it is 0, protects pods that may take longer than that to end.
+	MaxGrace time.Duration
 	// Unless, if set, returns one more reason to protect a pod, "" for none, as a cool-down.
 	// It should be a constant.
 	Unless func(pod *cluster.Pod, node *cluster.Node) string
@@ -63,6 +65,7 @@ const (
 	ReasonNode           = "its node is not selected"
 	ReasonYoung          = "it has not run for long enough"
 	ReasonFewReplicas    = "its controller has too few pods"
+	ReasonGrace          = "it may take longer to end than a plan lasts"
 	ReasonGang           = "it is of a gang of which a pod may not be moved"
 	ReasonBudget         = "a budget is used up"
 	ReasonTwoBudgets     = "it has more than one PodDisruptionBudget, so that it cannot be evicted"
@@ -103,10 +106,21 @@ func (r *Rules) Protects(pod *cluster.Pod, node *cluster.Node, replicas func(typ
 		return ReasonYoung
 	case r.MinReplicas > 0 && replicas(metav1.GetControllerOfNoCopy(pod.Pod).UID) < r.MinReplicas:
 		return ReasonFewReplicas
+	case r.MaxGrace > 0 && Grace(&pod.Spec) > r.MaxGrace:
+		return ReasonGrace
 	case r.Unless != nil:
 		return r.Unless(pod, node)
 	}
 	return ""
+}
+
+// Grace is how long a pod may take to end.
+func Grace(spec *corev1.PodSpec) time.Duration {
+	seconds := int64(corev1.DefaultTerminationGracePeriodSeconds)
+	if own := spec.TerminationGracePeriodSeconds; own != nil {
+		seconds = *own
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 // Replicas tells how many pods a controller has on nodes, by its UID: those that are being deleted

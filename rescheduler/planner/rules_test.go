@@ -55,6 +55,8 @@ func TestRules(t *testing.T) {
 		{name: "a pod that has not started", pod: pod("x-1", "a", "1"), rules: Rules{MinAge: time.Hour}, want: ReasonYoung},
 		{name: "a pod that has run for long enough", pod: pod("x-1", "a", "1", started(time.Hour)), rules: Rules{MinAge: time.Hour}},
 		{name: "a controller with few pods", pod: pod("x-1", "a", "1"), rules: Rules{MinReplicas: 3}, want: ReasonFewReplicas},
+		{name: "a pod that takes as long to end as a plan lasts", pod: pod("x-1", "a", "1"), rules: Rules{MaxGrace: 30 * time.Second}},
+		{name: "a pod that takes longer to end", pod: pod("x-1", "a", "1"), rules: Rules{MaxGrace: 29 * time.Second}, want: ReasonGrace},
 		{name: "a controller with enough pods", pod: pod("x-1", "a", "1"), rules: Rules{MinReplicas: 2}},
 		{
 			name: "a reason of the caller", pod: pod("x-1", "a", "1"), want: "it moved just now",
