@@ -40,7 +40,7 @@ func (s *Server) planAhead(o Options) error {
 	if err != nil {
 		return fmt.Errorf("clientConnection: %w", err)
 	}
-	nominations := nomination.NewClient(client.CoreV1().RESTClient())
+	nominations := nomination.NewClient(client.CoreV1().RESTClient(), clock.RealClock{})
 	s.writer = nomination.NewWriter(o.Logger, s.registry, clock.RealClock{}, nomination.DefaultWriteLimits(o.Config.Nomination.QPS))
 	s.extender.nominator = s.newNominator(o, nominations)
 
@@ -48,7 +48,7 @@ func (s *Server) planAhead(o Options) error {
 	limits.Timeout, limits.DenyTTL = o.Config.Gangs.ScheduleTimeout.Duration, o.Config.Gangs.DeniedTTL.Duration
 	s.extender.gangs = gang.New(gang.Options{
 		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,
-		Client: nominations, Writer: s.writer, Recorder: record.NewWriter(podGroups), Epoch: func() record.Epoch { return s.epoch },
+		Client: nominations, Writer: s.writer, Recorder: record.NewWriter(podGroups, clock.RealClock{}), Epoch: func() record.Epoch { return s.epoch },
 		Limits: limits, Holes: s.holes, Gates: o.Config.Gangs.Gates, Seed: rand.Uint64(),
 	})
 	s.requeuer = requeue.New(requeue.Options{

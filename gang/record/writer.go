@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
@@ -24,11 +25,14 @@ const (
 )
 
 // Writer writes records. Its methods are safe for concurrent use.
-type Writer struct{ client dynamic.Interface }
+type Writer struct {
+	client dynamic.Interface
+	clock  clock.Clock
+}
 
 // NewWriter returns a Writer that writes through a client, which should not hold requests
 // back: pods wait to be bound.
-func NewWriter(client dynamic.Interface) *Writer { return &Writer{client} }
+func NewWriter(client dynamic.Interface, c clock.Clock) *Writer { return &Writer{client, c} }
 
 // Write puts a record on a PodGroup, against the very version of it that is known to allow
 // that: first the one that is given, then what the API server has. It tries until the
@@ -54,7 +58,7 @@ func (w *Writer) Write(ctx context.Context, podGroup *unstructured.Unstructured,
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("record the start on PodGroup %s/%s: %w", podGroup.GetNamespace(), podGroup.GetName(), err)
-		case <-time.After(pause):
+		case <-w.clock.After(pause):
 		}
 	}
 }

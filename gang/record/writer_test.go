@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
@@ -126,7 +128,7 @@ func TestARecordIsWrittenToTheVersionThatAllowsIt(t *testing.T) {
 				s := &server{has: test.has, trouble: test.fails}
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
-				err := NewWriter(s.client()).Write(ctx, test.seen, Record{
+				err := NewWriter(s.client(), clock.RealClock{}).Write(ctx, test.seen, Record{
 					Members: 4, MinMember: 3, Time: lease.Add(62 * time.Second), Epoch: epoch(2).Epoch,
 				})
 				var want []string
@@ -154,9 +156,31 @@ func TestAWriterGivesUpWhenTheContextEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		started := time.Now()
-		err := NewWriter((&server{has: podGroup("1", 3), trouble: trouble}).client()).Write(ctx, podGroup("1", 3), Record{Members: 3, MinMember: 3})
+		err := NewWriter((&server{has: podGroup("1", 3), trouble: trouble}).client(), clock.RealClock{}).Write(ctx, podGroup("1", 3), Record{Members: 3, MinMember: 3})
 		if !errors.Is(err, away) || time.Since(started) != 10*time.Second {
 			t.Errorf("after %s: %v", time.Since(started), err)
+		}
+	})
+}
+
+func TestTheNextTryIsTimedByTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, s := clocktesting.NewFakeClock(lease), &server{has: podGroup("1", 3), trouble: []error{errors.New("connection refused")}}
+		ended := false
+		go func() {
+			if err := NewWriter(s.client(), fake).Write(t.Context(), podGroup("1", 3), Record{Members: 3, MinMember: 3}); err != nil {
+				t.Error(err)
+			}
+			ended = true
+		}()
+		synctest.Wait()
+		if ended {
+			t.Error("it is written before the clock moves")
+		}
+		fake.Step(retry)
+		synctest.Wait()
+		if !ended {
+			t.Error("it is not written when it is time")
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 )
 
 // Client writes nominations.
@@ -32,10 +33,13 @@ const FieldManager = "muster"
 
 // NewClient writes through a client of the core API. That should not hold requests
 // back: the Nominator does so itself.
-func NewClient(core rest.Interface) *RESTClient { return &RESTClient{core} }
+func NewClient(core rest.Interface, c clock.PassiveClock) *RESTClient { return &RESTClient{core, c} }
 
 // RESTClient writes to pods through the API server.
-type RESTClient struct{ core rest.Interface }
+type RESTClient struct {
+	core  rest.Interface
+	clock clock.PassiveClock
+}
 
 // Nominate implements [Client]. Requests are not repeated when the API server asks for
 // that: the Nominator has to know that it is busy.
@@ -73,7 +77,7 @@ func (c *RESTClient) nominate(ctx context.Context, pod *corev1.Pod, node string,
 // pods without their status, so that a nomination is no event (isPodUpdated in pkg/scheduler/backend/queue/scheduling_queue.go).
 func (c *RESTClient) Wake(ctx context.Context, pod *corev1.Pod) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": pod.UID, "annotations": map[string]string{AnnotationWoken: time.Now().UTC().Format(time.RFC3339Nano)},
+		"uid": pod.UID, "annotations": map[string]string{AnnotationWoken: c.clock.Now().UTC().Format(time.RFC3339Nano)},
 	}})
 	if err != nil {
 		return err
@@ -91,7 +95,7 @@ func (c *RESTClient) Evict(ctx context.Context, pod *corev1.Pod, preemptor strin
 		"metadata": map[string]any{"uid": pod.UID},
 		"status": map[string]any{"conditions": []corev1.PodCondition{{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
-			Message: "muster: preempting to accommodate " + preemptor, LastTransitionTime: metav1.Now(),
+			Message: "muster: preempting to accommodate " + preemptor, LastTransitionTime: metav1.NewTime(c.clock.Now()),
 		}}},
 	})
 	if err != nil {

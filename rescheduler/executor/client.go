@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/placement/nomination"
@@ -34,7 +35,7 @@ type RESTClient struct {
 func NewClient(core kubernetes.Interface, objects dynamic.Interface) *RESTClient {
 	return &RESTClient{
 		RESTWriter: holes.NewWriter(objects), core: core, plans: objects.Resource(v1alpha1.ReschedulingPlans()),
-		nominations: nomination.NewClient(core.CoreV1().RESTClient()),
+		nominations: nomination.NewClient(core.CoreV1().RESTClient(), clock.RealClock{}),
 	}
 }
 
