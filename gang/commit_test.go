@@ -98,7 +98,7 @@ func TestMembersStayHeldUntilTheirStartIsRecordedInTime(t *testing.T) {
 		want    error
 		why     string
 	}{
-		{"the API server is away", func(ctx context.Context) error { <-ctx.Done(); return away }, errTimeout, ""},
+		{"the API server is away", func(ctx context.Context) error { <-ctx.Done(); return away }, errUnrecorded, "its start "},
 		{"a later leader was here", func(context.Context) error { return record.ErrFenced }, record.ErrFenced, "another replica of muster"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestMembersStayHeldUntilTheirStartIsRecordedInTime(t *testing.T) {
 				p.after(time.Second)
 				p.troubled(test.trouble)
 				calls := p.start(pods...)
-				if errors.Is(test.want, errTimeout) {
+				if errors.Is(test.want, errUnrecorded) {
 					p.after(26 * time.Second)
 					p.wantHeld("before the time is up", true, calls...)
 				}

@@ -207,12 +207,15 @@ func (m *Manager) expire() {
 		}
 		waits := m.awaiting(parts, nil)
 		if parts[0].late(now) {
-			if waits {
+			switch {
+			case waits:
 				m.deny(g, status.TimedOut, "pods that are to be evicted for it were not gone when the time was up", errVictims)
-				continue
+			case g.recording != nil:
+				m.deny(g, status.TimedOut, "its start was not recorded when the time was up", errUnrecorded)
+			default:
+				m.deny(g, status.TimedOut,
+					fmt.Sprintf("%d of %d members were held or bound when the time was up", g.letGo()+c[held], parts[0].spec.minMember), errTimeout)
 			}
-			m.deny(g, status.TimedOut,
-				fmt.Sprintf("%d of %d members were held or bound when the time was up", g.letGo()+c[held], parts[0].spec.minMember), errTimeout)
 			continue
 		}
 		m.evictLeft(parts, now)
