@@ -207,15 +207,7 @@ func (m *Manager) expire() {
 		}
 		waits := m.awaiting(parts, nil)
 		if parts[0].late(now) {
-			switch {
-			case waits:
-				m.deny(g, status.TimedOut, "pods that are to be evicted for it were not gone when the time was up", errVictims)
-			case g.recording != nil:
-				m.deny(g, status.TimedOut, "its start was not recorded when the time was up", errUnrecorded)
-			default:
-				m.deny(g, status.TimedOut,
-					fmt.Sprintf("%d of %d members were held or bound when the time was up", g.letGo()+c[held], parts[0].spec.minMember), errTimeout)
-			}
+			m.denyLate(parts[0], waits)
 			continue
 		}
 		m.evictLeft(parts, now)
@@ -225,6 +217,19 @@ func (m *Manager) expire() {
 				m.giveUp(p, errUncounted) // this process was stopped for too long
 			}
 		}
+	}
+}
+
+// denyLate denies a group whose time is up, and those that start with it.
+func (m *Manager) denyLate(p part, waitsForVictims bool) {
+	switch {
+	case waitsForVictims:
+		m.deny(p.group, status.TimedOut, "pods that are to be evicted for it were not gone when the time was up", errVictims)
+	case p.recording != nil:
+		m.deny(p.group, status.TimedOut, "its start was not recorded when the time was up", errUnrecorded)
+	default:
+		m.deny(p.group, status.TimedOut,
+			fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts[held], p.spec.minMember), errTimeout)
 	}
 }
 
