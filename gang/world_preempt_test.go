@@ -25,8 +25,8 @@ func (w *world) preemptFor(pod *corev1.Pod) {
 		return
 	}
 	key, _ := Of(pod)
-	if g := w.groups[key]; g.letGo()+g.counts[placed]+g.counts[held] < w.least[key.Name] {
-		w.Fatalf("pods are evicted for %v of %d members of %s", g.counts, w.least[key.Name], key)
+	if g := w.groups[key]; g.letGo()+g.counts[placed]+g.counts[held] < w.asked(key.Name) {
+		w.Fatalf("pods are evicted for %v of %d members of %s", g.counts, w.asked(key.Name), key)
 	}
 	for _, v := range answer.Victims {
 		victim := w.pods[v.UID]

@@ -308,6 +308,15 @@ func (w *world) collect() {
 	w.calls = slices.DeleteFunc(w.calls, func(c heldCall) bool { return c.ended })
 }
 
+// asked is how many members of a group must start together: no more than when a start was recorded
+// that is not over.
+func (w *world) asked(group string) int {
+	if frozen, recorded := w.frozen[group]; recorded {
+		return min(w.least[group], frozen)
+	}
+	return w.least[group]
+}
+
 // mayGo is a bind call that is let go: as many as must start together are bound or are let
 // go, too.
 func (w *world) mayGo(pod *corev1.Pod, node string) {
@@ -325,15 +334,11 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 			together++
 		}
 	}
-	least := w.least[key.Name]
-	frozen, recorded := w.frozen[key.Name]
-	if recorded {
-		least = min(least, frozen)
-	}
+	least := w.asked(key.Name)
 	if together < least {
 		w.Fatalf("%s is let go with %d of %d members of %s", pod.Name, together, least, key.Name)
 	}
-	if w.bound(key.Name) == 0 && !recorded {
+	if _, recorded := w.frozen[key.Name]; w.bound(key.Name) == 0 && !recorded {
 		w.Fatalf("%s is let go, none of %s is bound, and nothing is recorded", pod.Name, key.Name)
 	}
 }
@@ -358,10 +363,7 @@ func (w *world) batchMayGo(group string) {
 			delete(w.left, uid)
 		}
 	}
-	least := w.least[group]
-	if frozen, recorded := w.frozen[group]; recorded {
-		least = min(least, frozen)
-	}
+	least := w.asked(group)
 	if left > 0 {
 		least = min(least, left)
 	}
