@@ -5,7 +5,7 @@ import "muster.dev/muster/cluster"
 // Load is what pods put on nodes besides what they request, such as what they are measured to
 // use. No predicate knows it: to the search it is amounts of further resources, so that no
 // node takes more than it bears after any step. A node that bears too much as it is takes
-// nothing, and may keep what it has.
+// no load, and may keep what it has.
 type Load struct {
 	// Amounts is how many there are, at least one.
 	Amounts int
