@@ -164,6 +164,15 @@ func TestNoMemberIsLetGoBelowQuorum(t *testing.T) {
 		"when minMember was just raised": {newTale().group(1, "").pod("g-0").group(2, ""), func(now time.Time) []call {
 			return []call{{pod: "g-0", arrived: now, let: now}}
 		}, false},
+		"once more, when minMember was raised since and another one is bound": {newTale().group(2, "").pod("g-0").pod("g-1").pod("g-1", bound).group(3, "").pass(far), func(now time.Time) []call {
+			return []call{{pod: "g-1", arrived: now.Add(-far - 3*time.Second), let: now.Add(-far - 3*time.Second)}, {pod: "g-0", arrived: now.Add(-far - 3*time.Second), let: now.Add(-far - 3*time.Second)}, {pod: "g-0", arrived: now, let: now}}
+		}, false},
+		"once more, when minMember was raised since and none is bound": {newTale().group(2, "").pod("g-0").pod("g-1").group(3, "").pass(far), func(now time.Time) []call {
+			return []call{{pod: "g-1", arrived: now.Add(-far - 2*time.Second), let: now.Add(-far - 2*time.Second)}, {pod: "g-0", arrived: now.Add(-far - 2*time.Second), let: now.Add(-far - 2*time.Second)}, {pod: "g-0", arrived: now, let: now}}
+		}, true},
+		"for the first time, when minMember was raised since and another one is bound": {newTale().group(2, "").pod("g-0").pod("g-1").pod("g-1", bound).group(3, "").pass(far), func(now time.Time) []call {
+			return []call{{pod: "g-1", arrived: now.Add(-far - 3*time.Second), let: now.Add(-far - 3*time.Second)}, {pod: "g-0", arrived: now, let: now}}
+		}, true},
 		"when there is no PodGroup": {newTale().pod("g-0"), func(now time.Time) []call {
 			return []call{{pod: "g-0", arrived: now, let: now}}
 		}, false},

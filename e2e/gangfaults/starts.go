@@ -15,11 +15,17 @@ const startSlack = 2 * time.Second
 
 // judgeStarts holds every time until the end of the run that muster had a member bound against
 // how many members were held then, or let go before: as many as must start together. A pod that
-// is gone by then cannot be bound any more, and starts nothing.
+// is gone by then cannot be bound any more, and starts nothing. One that was let go rightly before
+// may be again, whatever is asked for by then, as long as members are bound: its binding had no
+// answer, and a start that has begun is completed.
 func judgeStarts(history []entry, calls []call, end time.Time) (findings []finding) {
-	told, gone := newChronicle(history), departures(history)
+	told, gone, begun := newChronicle(history), departures(history), sets.New[string]()
+	calls = slices.SortedFunc(slices.Values(calls), func(a, b call) int { return a.let.Compare(b.let) })
 	for _, c := range calls {
 		if c.let.IsZero() || c.let.After(end) {
+			continue
+		}
+		if begun.Has(c.pod) && told.assigned(c.gang, c.let).Len() > 0 {
 			continue
 		}
 		if at, is := gone[c.pod]; is && at.Before(c.let) {
@@ -37,7 +43,9 @@ func judgeStarts(history []entry, calls []call, end time.Time) (findings []findi
 		}
 		if ready.Len() < least {
 			findings = append(findings, finding{startedBelow, fmt.Sprintf("pod %s is let go when %d members are held or bound, of %d that must start together", c.pod, ready.Len(), least)})
+			continue
 		}
+		begun.Insert(c.pod)
 	}
 	return findings
 }
