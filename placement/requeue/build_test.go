@@ -146,12 +146,14 @@ func (p *process) seeTo(pod *corev1.Pod, elsewhere bool) {
 
 // after lets time pass and returns what was written meanwhile, in the order of the words.
 func (p *process) after(d time.Duration) []string {
+	p.mu.Lock()
+	p.writes = nil
+	p.mu.Unlock()
 	<-time.After(d)
 	synctest.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	writes := p.writes
-	p.writes = nil
 	slices.Sort(writes)
 	return writes
 }

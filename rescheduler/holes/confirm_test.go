@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +33,7 @@ type world struct {
 	keeper  *Keeper
 	plan    *v1alpha1.ReschedulingPlan
 
+	mu      sync.Mutex
 	written int
 	refusal error
 }
@@ -108,11 +110,20 @@ func (w *world) assume(name, node string) {
 
 // UpdateStatus implements [Writer].
 func (w *world) UpdateStatus(_ context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.written++; w.refusal != nil {
 		return nil, w.refusal
 	}
 	w.plan = plan
 	return plan, nil
+}
+
+// refuse has writes fail from now on, unless it is nil.
+func (w *world) refuse(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refusal = err
 }
 
 // said is what stands in the plan of its room, "" for nothing.
@@ -170,16 +181,18 @@ func TestThatRoomIsKeptIsSaidAsSoonAsItIs(t *testing.T) {
 			t.Errorf("%d times it was said: %s", w.written, w.said())
 		}
 		<-time.After(10 * tick)
+		synctest.Wait()
 		if w.written != 1 {
 			t.Errorf("the same was said %d times", w.written)
 		}
 		w.cluster.Release("late")
-		w.refusal = apierrors.NewConflict(v1alpha1.ReschedulingPlans().GroupResource(), "p", errors.New("it changed"))
+		w.refuse(apierrors.NewConflict(v1alpha1.ReschedulingPlans().GroupResource(), "p", errors.New("it changed")))
 		<-time.After(2 * tick)
+		synctest.Wait()
 		if w.plan.IsReserved() || w.written < 2 {
 			t.Errorf("after a conflict %d times it was said: %s", w.written, w.said())
 		}
-		w.refusal = nil
+		w.refuse(nil)
 		w.keeper.Set(w.plan.DeepCopy())
 		synctest.Wait()
 		if !w.plan.IsReserved() {
@@ -187,6 +200,7 @@ func TestThatRoomIsKeptIsSaidAsSoonAsItIs(t *testing.T) {
 		}
 		before := w.written
 		<-time.After(10 * tick)
+		synctest.Wait()
 		if w.written != before {
 			t.Errorf("the same was said %d times", w.written-before+1)
 		}
