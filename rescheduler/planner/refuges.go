@@ -1,7 +1,8 @@
 package planner
 
 // refuges are nodes with room for pods that nobody else may move for: three for each kind, or as
-// many as there are. They hold for as long as nothing moves.
+// many as there are. They hold for as long as nothing moves. Pods of a kind ask for the same, but may
+// put different loads on nodes: where that matters, nothing is remembered.
 type refuges map[int32][]int32
 
 // finds says that a unit may find a place elsewhere, as far as room goes: one without which it
@@ -18,7 +19,7 @@ func (s *search) finds(at int32, r refuges) bool {
 	}
 	s.kindOf(i)
 	nodes, known := r[i.kind]
-	if !known {
+	if !known || s.problem.Load != nil {
 		nodes = s.refugesOf(i)
 		r[i.kind] = nodes
 	}

@@ -16,7 +16,8 @@ import (
 // clusters, in which many are where the predicates are against them.
 func TestEveryStepForPodsThatAreToLeaveIsSafe(t *testing.T) {
 	moved, others, stayed, moot := 0, 0, 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	enough := func() bool { return moved > 0 && others > 0 && stayed > 0 && moot > 0 }
+	checkUntil(t, enough, func(t *rapid.T) {
 		_, problem := drawScene(t)
 		wishes := drawWishes(t, problem)
 		several := [][]Wish{wishes}
@@ -39,7 +40,7 @@ func TestEveryStepForPodsThatAreToLeaveIsSafe(t *testing.T) {
 			}
 		}
 	})
-	if moved == 0 || others == 0 || stayed == 0 || moot == 0 {
+	if !enough() {
 		t.Errorf("%d pods moved, %d others for them, %d stayed, and %d might after all: too few to tell anything", moved, others, stayed, moot)
 	}
 }
@@ -68,7 +69,8 @@ func drawWishes(t *rapid.T, problem *Problem) (wishes []Wish) {
 // TestAPodThatIsToLeaveStaysOnlyWhereItMust tries all nodes for a single pod.
 func TestAPodThatIsToLeaveStaysOnlyWhereItMust(t *testing.T) {
 	moved, stayed := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	enough := func() bool { return moved > 0 && stayed > 0 }
+	checkUntil(t, enough, func(t *rapid.T) {
 		_, problem := drawScene(t)
 		problem.Budgets, problem.Rules.MinReplicas = Budgets{IgnoreDisruptionBudgets: true}, 0
 		var candidates []*cluster.Pod
@@ -97,7 +99,7 @@ func TestAPodThatIsToLeaveStaysOnlyWhereItMust(t *testing.T) {
 			}
 		}
 	})
-	if moved == 0 || stayed == 0 {
+	if !enough() {
 		t.Errorf("%d pods moved and %d stayed: too few to tell anything", moved, stayed)
 	}
 }
