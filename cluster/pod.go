@@ -65,6 +65,13 @@ func (p *Pod) True(condition corev1.PodConditionType) (since time.Time, is bool)
 	return time.Time{}, false
 }
 
+// Unschedulable says that kube-scheduler has tried the pod and put it aside.
+func (p *Pod) Unschedulable() bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+	})
+}
+
 // NominatedBy is the field manager that wrote the nominated node in the pod's status, ""
 // when there is none.
 func (p *Pod) NominatedBy() string {

@@ -2,10 +2,8 @@ package requeue
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
@@ -49,20 +47,13 @@ func (w *waiter) restFrom(now time.Time) {
 
 // isDue says that a pod is to be looked at when room was last freed at a generation.
 func (w *waiter) isDue(freed uint64, now time.Time) bool {
-	return (w.heard != nothing || w.since < freed || w.preempts()) && !now.Before(w.until) && refused(w.pod)
+	return (w.heard != nothing || w.since < freed || w.preempts()) && !now.Before(w.until) && w.pod.Unschedulable()
 }
 
 // preempts says that kube-scheduler has made room for a pod, as far as it knows. The last victim
 // may have gone before it was ready to hear of that: when another pod preempts the same victims,
 // the event finds the pod gated (prepareCandidateAsync in pkg/scheduler/framework/preemption/executor.go).
 func (w *waiter) preempts() bool { return w.pod.Status.NominatedNodeName != "" }
-
-// refused says that kube-scheduler has tried a pod and put it aside.
-func refused(pod *cluster.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
-	})
-}
 
 // byLook compares pods by when they were looked at, so that each has its turn.
 func byLook(a, b *waiter) int { return cmp.Or(cmp.Compare(a.since, b.since), byTurn(a.pod, b.pod)) }

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"fmt"
-	"time"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
@@ -17,7 +16,7 @@ func (e *Executor) delays(plan *v1alpha1.ReschedulingPlan) string {
 		return why
 	}
 	now, evictions := e.Clock.Now(), Evictions(e.Holes.Plans())
-	if needs, left := len(plan.Spec.Steps), e.Limits.RateLeft(evictions, now); left >= 0 && needs > left {
+	if needs, left := len(plan.Spec.Steps), e.Limits.RateLeft(evictions, now); left != AnyNumber && needs > left {
 		return fmt.Sprintf("waits: it takes %d evictions, and %d are left of %d in %s", needs, left, e.Limits.Rate.Evictions, e.Limits.Rate.Per)
 	}
 	for i := range e.Limits.Selected {
@@ -28,26 +27,9 @@ func (e *Executor) delays(plan *v1alpha1.ReschedulingPlan) string {
 				needs++
 			}
 		}
-		if left := s.RateLeft(evictions, now); left >= 0 && needs > left {
+		if left := s.RateLeft(evictions, now); left != AnyNumber && needs > left {
 			return fmt.Sprintf("waits: it takes %d evictions of pods with %s, and %d are left of %d in %s", needs, s.Name, left, s.Rate.Evictions, s.Rate.Per)
 		}
 	}
 	return ""
-}
-
-// RateLeft is how many evictions the rate of all allows now, negative for any number.
-func (l *Limits) RateLeft(evictions []Eviction, now time.Time) int {
-	return l.Rate.leftOf(evictions, now, anyEviction)
-}
-
-// RateLeft is how many evictions of the pods the rate allows now, negative for any number.
-func (s *Selected) RateLeft(evictions []Eviction, now time.Time) int {
-	return s.Rate.leftOf(evictions, now, s.matchesVictim)
-}
-
-func (r *Rate) leftOf(evictions []Eviction, now time.Time, counts func(Eviction) bool) int {
-	if r.Evictions == 0 {
-		return -1
-	}
-	return max(0, r.left(evictions, now, counts))
 }

@@ -30,12 +30,7 @@ func TestAPlanBeginsWhenTheRatesAllowAllOfIt(t *testing.T) {
 			before.Name, before.UID, before.Status.Phase = "before", "before", v1alpha1.Succeeded
 			before.Status.Steps = []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: new(metav1.NewTime(w.clock.Now()))}}
 			w.holes.Set(before)
-			w.node("n2", "4")
-			w.set(w.small("other-1", "n1"))
-			second := w.stored.Spec.Steps[0].DeepCopy()
-			second.Pod.Name, second.Pod.UID = "other-1", "other-1"
-			w.stored.Spec.Steps = append(w.stored.Spec.Steps, *second)
-			w.holes.Set(w.stored)
+			w.moveAnother("")
 			w.want(v1alpha1.Pending, v1alpha1.StepWaiting, "waits: it takes 2 evictions")
 			w.clock.Step(time.Minute)
 			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
@@ -72,15 +67,7 @@ func TestAGangThatHasBegunToMoveGoesOnWhenTheWindowCloses(t *testing.T) {
 			w := newWorld(t, v1alpha1.Auto)
 			w.options.Limits.Windows = []Window{{From: 11 * time.Hour, To: 12*time.Hour + time.Minute, Zone: time.UTC}}
 			w.restart()
-			w.node("n2", "4")
-			w.set(w.small("other-1", "n1"))
-			second := w.stored.Spec.Steps[0].DeepCopy()
-			second.Pod.Name, second.Pod.UID = "other-1", "other-1"
-			w.stored.Spec.Steps = append(w.stored.Spec.Steps, *second)
-			for i := range w.stored.Spec.Steps {
-				w.stored.Spec.Steps[i].Gang = test.gang
-			}
-			w.holes.Set(w.stored)
+			w.moveAnother(test.gang)
 			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
 			w.gone("small-1")
 			w.set(w.small("small-2", "n2"))

@@ -30,13 +30,13 @@ type Allowance struct {
 // Left is what is left of all budgets that have a bound and are not of a single plan.
 func (l *Limits) Left(c *cluster.Cluster, plans []*v1alpha1.ReschedulingPlan, now time.Time) (all []Allowance) {
 	evictions := Evictions(plans)
-	if l.Rate.Evictions > 0 {
-		all = append(all, Allowance{Budget: budgetRate, Left: l.Rate.left(evictions, now, anyEviction)})
+	if left := l.RateLeft(evictions, now); left != AnyNumber {
+		all = append(all, Allowance{Budget: budgetRate, Left: left})
 	}
 	for i := range l.Selected {
 		s := &l.Selected[i]
-		if s.Rate.Evictions > 0 {
-			all = append(all, Allowance{budgetSelectedRate, s.Namespace, s.Name, s.Rate.left(evictions, now, s.matchesVictim)})
+		if left := s.RateLeft(evictions, now); left != AnyNumber {
+			all = append(all, Allowance{budgetSelectedRate, s.Namespace, s.Name, left})
 		}
 		if s.MaxDown >= 0 {
 			all = append(all, Allowance{budgetSelectedDown, s.Namespace, s.Name, s.MaxDown - s.down(c)})

@@ -178,6 +178,22 @@ func (w *world) set(object interface{ metav1.Object }) {
 	}
 }
 
+// moveAnother has the plan move a second pod, after the first; both are of that gang, "" for none.
+func (w *world) moveAnother(gang string) {
+	w.Helper()
+	w.node("n2", "4")
+	w.set(w.small("other-1", "n1"))
+	next := w.stored.DeepCopy()
+	second := next.Spec.Steps[0].DeepCopy()
+	second.Pod.Name, second.Pod.UID = "other-1", "other-1"
+	next.Spec.Steps = append(next.Spec.Steps, *second)
+	for i := range next.Spec.Steps {
+		next.Spec.Steps[i].Gang = gang
+	}
+	w.stored = next
+	w.holes.Set(next)
+}
+
 func (w *world) gone(name string) {
 	w.Helper()
 	if err := w.cluster.Delete(w.pod(name, "1")); err != nil {
@@ -354,14 +370,7 @@ func TestAGangThatHasBegunToMoveMovesWhole(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, v1alpha1.Auto)
-			w.node("n2", "4")
-			w.set(w.small("other-1", "n1"))
-			second := w.stored.Spec.Steps[0].DeepCopy()
-			second.Pod.Name, second.Pod.UID = "other-1", "other-1"
-			w.stored.Spec.Steps = append(w.stored.Spec.Steps, *second)
-			for i := range w.stored.Spec.Steps {
-				w.stored.Spec.Steps[i].Gang = test.gang
-			}
+			w.moveAnother(test.gang)
 			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
 			w.gone("small-1")
 			w.gone("big") // nobody waits any more

@@ -139,7 +139,7 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 		return "waits for a maintenance window"
 	}
 	evictions := Evictions(e.Holes.Plans())
-	if l.Rate.exhausted(evictions, now, anyEviction) {
+	if l.RateLeft(evictions, now) == 0 {
 		return fmt.Sprintf("waits: there were %d evictions in %s", l.Rate.Evictions, l.Rate.Per)
 	}
 	for _, eviction := range evictions {
@@ -175,8 +175,6 @@ func (s *Selected) matchesVictim(e Eviction) bool {
 	return s.matches(e.Step.Pod.Namespace, e.Step.Replacement.Labels)
 }
 
-func anyEviction(Eviction) bool { return true }
-
 // forbidden is why a step must wait for a budget of pods that a selector matches, "" when it
 // need not.
 func (e *Executor) forbidden(step *v1alpha1.Step, evictions []Eviction, now time.Time) string {
@@ -186,7 +184,7 @@ func (e *Executor) forbidden(step *v1alpha1.Step, evictions []Eviction, now time
 		if !s.matches(step.Pod.Namespace, step.Replacement.Labels) {
 			continue
 		}
-		if s.Rate.exhausted(evictions, now, s.matchesVictim) {
+		if s.RateLeft(evictions, now) == 0 {
 			return fmt.Sprintf("waits: there were %d evictions of pods with %s in %s", s.Rate.Evictions, s.Name, s.Rate.Per)
 		}
 		if s.MaxDown >= 0 && s.down(e.Cluster)+1 > s.MaxDown {
@@ -196,19 +194,30 @@ func (e *Executor) forbidden(step *v1alpha1.Step, evictions []Eviction, now time
 	return ""
 }
 
-func (r *Rate) exhausted(evictions []Eviction, now time.Time, counts func(Eviction) bool) bool {
-	return r.Evictions > 0 && r.left(evictions, now, counts) <= 0
+// AnyNumber is what is left of a rate without a bound.
+const AnyNumber = -1
+
+// RateLeft is how many evictions the rate of all allows now, or [AnyNumber].
+func (l *Limits) RateLeft(evictions []Eviction, now time.Time) int {
+	return l.Rate.left(evictions, now, func(Eviction) bool { return true })
 }
 
-// left is how many evictions a rate allows now.
+// RateLeft is how many evictions of the pods their rate allows now, or [AnyNumber].
+func (s *Selected) RateLeft(evictions []Eviction, now time.Time) int {
+	return s.Rate.left(evictions, now, s.matchesVictim)
+}
+
 func (r *Rate) left(evictions []Eviction, now time.Time, counts func(Eviction) bool) int {
+	if r.Evictions == 0 {
+		return AnyNumber
+	}
 	left := r.Evictions
 	for _, eviction := range evictions {
 		if now.Sub(eviction.At) < r.Per && counts(eviction) {
 			left--
 		}
 	}
-	return left
+	return max(0, left)
 }
 
 // down counts the pods that a selector matches and that do not run.

@@ -88,7 +88,7 @@ func (l *loop) budgets(evictions []executor.Eviction) planner.Budgets {
 		if s.MaxDown == 0 {
 			most = 0
 		}
-		if most >= 0 {
+		if most != executor.AnyNumber {
 			b.Selected = append(b.Selected, planner.SelectedBudget{Namespace: s.Namespace, Selector: s.Selector, Evictions: most})
 		}
 	}

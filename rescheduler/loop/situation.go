@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/rescheduler/executor"
@@ -47,13 +45,6 @@ func (l *loop) ripe(waiting []*cluster.Pod) []*cluster.Pod {
 		if key, member := gang.Of(pod.Pod); member {
 			since = first[key]
 		}
-		return l.clock.Since(since) < l.config.MakeRoom.PendingFor.Duration || !refused(pod)
-	})
-}
-
-// refused says that kube-scheduler has tried a pod and put it aside.
-func refused(pod *cluster.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable
+		return l.clock.Since(since) < l.config.MakeRoom.PendingFor.Duration || !pod.Unschedulable()
 	})
 }
