@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"muster.dev/muster/e2e/contender"
 )
@@ -41,4 +42,14 @@ func cases() []benchCase {
 		{caseTurns, 100, gangs{count: 5, size: 60, contended: true}, contending, takeTurns},
 		{caseNeighbours, 100, rivals, contending, besideWaiting},
 	}
+}
+
+// order of the contenders in a round, from 0.
+func (c benchCase) order(round int) []contender.Contender {
+	first := round / 2 % len(c.contenders)
+	order := slices.Concat(c.contenders[first:], c.contenders[:first])
+	if round%2 == 1 {
+		slices.Reverse(order)
+	}
+	return order
 }

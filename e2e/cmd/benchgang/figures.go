@@ -24,6 +24,7 @@ func (r results) printFigures(out io.Writer) {
 		figure("throughput_vs_native", 2, median(dividing(natives(c, seconds), ours(c, seconds))))
 		figure("overhead_vs_none", 2, median(dividing(ours(c, seconds), without(c))))
 		figure("native_overhead_vs_none", 2, median(dividing(natives(c, seconds), without(c))))
+		figure("effort_vs_native", 2, median(dividing(ours(c, effort), natives(c, effort))))
 	}
 	if c := caseThousand; r.has(withMuster, c) {
 		figure("1000_vs_native", 2, median(dividing(natives(c, seconds), ours(c, seconds))))

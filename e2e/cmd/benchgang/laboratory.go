@@ -108,6 +108,9 @@ func (l *laboratory) run(ctx context.Context, c benchCase, who contender.Contend
 	if err := r.entry.StartScheduler(ctx); err != nil {
 		return came, err
 	}
+	if err := r.calmDown(ctx); err != nil {
+		return came, err
+	}
 	if came, err = c.measure(ctx, r); err != nil {
 		return came, fmt.Errorf("%w; %s", err, r.witness.progress())
 	}

@@ -17,8 +17,9 @@
 //     gangs of a standoff wait.
 //
 // One API server and one set of nodes serve all cells of a case; a cell is a contender. Each
-// round runs every cell once, in an order that rotates, so that a machine that slows down
-// slows all of them. The API server has the native gang API for all contenders; only the
+// round runs every cell once, when the control plane has calmed down. Orders rotate and turn
+// around: a machine that slows down slows all cells, and in six rounds each of three follows each
+// other equally often. The API server has the native gang API for all contenders; only the
 // native scheduler has the gates on. Extender and scheduler are at work when sixteen
 // clients begin to create the pods, and the clock runs from then on until the last gang
 // that can start is bound whole. PodGroups exist before. There is no KWOK and no controller
@@ -28,6 +29,9 @@
 // moves. A gang counts as partial when some of its pods are bound at the end of a cell and
 // it was never whole. Room is idle while it is kept for a member of one of muster's gangs
 // that is not being bound yet.
+//
+// Machines with few cores are busy all the while in the first two cases: the CPU time that
+// everything together needs (the effort) says what limits them, and depends less on the machine.
 //
 // It prints a table of medians and lines `figure NAME=VALUE`; ratios are medians of the
 // rounds' ratios. BENCH_ROUNDS, BENCH_CASES (names, separated by commas) and BENCH_WAIT (90s)
@@ -90,8 +94,7 @@ func (p plan) measure(ctx context.Context, c benchCase, programs contender.Progr
 	}
 	defer lab.controlPlane.Stop()
 	for round := range p.rounds {
-		for i := range c.contenders {
-			who := c.contenders[(i+round)%len(c.contenders)]
+		for _, who := range c.order(round) {
 			came, err := lab.run(ctx, c, who)
 			if err != nil {
 				return fmt.Errorf("%s: %w", who, err)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"muster.dev/muster/e2e/contender"
 )
 
 func TestPlanFromEnv(t *testing.T) {
@@ -58,5 +60,28 @@ func TestCasesHaveNamesOfTheirOwn(t *testing.T) {
 	}
 	if len(names) != len(cases()) {
 		t.Errorf("the names are %v", slices.Sorted(maps.Keys(names)))
+	}
+}
+
+func TestInSixRoundsEachFollowsEachOtherEquallyOften(t *testing.T) {
+	for _, c := range cases() {
+		first, follows := map[contender.Contender]int{}, map[[2]contender.Contender]int{}
+		for round := range 6 {
+			order := c.order(round)
+			first[order[0]]++
+			for i, who := range order[1:] {
+				follows[[2]contender.Contender{order[i], who}]++
+			}
+		}
+		for who, times := range first {
+			if times != 2 {
+				t.Errorf("%s: %s is first %d times", c.name, who, times)
+			}
+		}
+		for pair, times := range follows {
+			if len(follows) != 6 || times != 2 {
+				t.Errorf("%s: %s follows %s %d times", c.name, pair[1], pair[0], times)
+			}
+		}
 	}
 }

@@ -21,6 +21,8 @@ type cell struct {
 type measurement struct {
 	// took is from the creation of the first pod until the last gang that can start is whole.
 	took time.Duration
+	// effort is the CPU time of everything that was at work meanwhile.
+	effort time.Duration
 	// partial is how many gangs were bound in part at the end.
 	partial int
 	// waiting is what it cost that gangs waited.
@@ -34,6 +36,9 @@ type measurement struct {
 
 func (m measurement) String() string {
 	text := fmt.Sprintf("%6.2fs  %d partial", m.took.Seconds(), m.partial)
+	if m.effort > 0 {
+		text += fmt.Sprintf("  %.2f CPU seconds", m.effort.Seconds())
+	}
 	if m.waiting != (costs{}) {
 		text += fmt.Sprintf("  waiting: %.2f CPU seconds, %d failed attempts", m.waiting.cpu.Seconds(), m.waiting.failed)
 	}
@@ -59,6 +64,7 @@ func (r results) of(c cell, value func(measurement) float64) []float64 {
 }
 
 func seconds(m measurement) float64 { return m.took.Seconds() }
+func effort(m measurement) float64  { return m.effort.Seconds() }
 func cpu(m measurement) float64     { return m.waiting.cpu.Seconds() }
 func failed(m measurement) float64  { return float64(m.waiting.failed) }
 func delay(m measurement) float64   { return m.beside.Seconds() / m.alone.Seconds() }
@@ -109,20 +115,21 @@ func title(c contender.Contender) string {
 func (r results) printTable(out io.Writer, cases []benchCase) {
 	fmt.Fprintln(out, "Medians of the rounds (lowest to highest):")
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "case\tcontender\tseconds\tpods/s\twaiting: CPU seconds\tfailed attempts\tneighbours' p99 in ms\talone\t")
+	fmt.Fprintln(table, "case\tcontender\tseconds\tpods/s\tCPU seconds\twaiting: CPU seconds\tfailed attempts\tneighbours' p99 in ms\talone\t")
 	for _, c := range cases {
 		pods := float64(c.gangs.count * c.gangs.size)
 		for _, who := range c.contenders {
 			at := cell{c.name, who}
-			columns := []string{c.name, title(who), spread(r.of(at, seconds), "%.2f"), "", "", "", "", ""}
+			columns := []string{c.name, title(who), spread(r.of(at, seconds), "%.2f"), "", "", "", "", "", ""}
 			switch c.name {
 			case caseMany, caseThousand:
 				columns[3] = spread(r.of(at, func(m measurement) float64 { return pods / m.took.Seconds() }), "%.0f")
+				columns[4] = spread(r.of(at, effort), "%.1f")
 			case caseStandoff:
-				columns[4], columns[5] = spread(r.of(at, cpu), "%.2f"), spread(r.of(at, failed), "%.0f")
+				columns[5], columns[6] = spread(r.of(at, cpu), "%.2f"), spread(r.of(at, failed), "%.0f")
 			case caseNeighbours:
-				columns[6] = spread(r.of(at, func(m measurement) float64 { return 1000 * m.beside.Seconds() }), "%.1f")
-				columns[7] = spread(r.of(at, func(m measurement) float64 { return 1000 * m.alone.Seconds() }), "%.1f")
+				columns[7] = spread(r.of(at, func(m measurement) float64 { return 1000 * m.beside.Seconds() }), "%.1f")
+				columns[8] = spread(r.of(at, func(m measurement) float64 { return 1000 * m.alone.Seconds() }), "%.1f")
 			}
 			fmt.Fprintln(table, strings.Join(columns, "\t")+"\t")
 		}

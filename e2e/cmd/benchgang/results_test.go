@@ -54,7 +54,7 @@ func TestFigures(t *testing.T) {
 	took := func(seconds ...int) []measurement {
 		var rounds []measurement
 		for _, s := range seconds {
-			rounds = append(rounds, measurement{took: time.Duration(s) * time.Second})
+			rounds = append(rounds, measurement{took: time.Duration(s) * time.Second, effort: time.Duration(s) * time.Minute})
 		}
 		return rounds
 	}
@@ -64,7 +64,7 @@ func TestFigures(t *testing.T) {
 	}{
 		"the machine is three times as slow in the last round": {results{
 			{caseMany, contender.Stock}: took(2, 2, 6), {caseMany, contender.Native}: took(4, 4, 12), {caseMany, withMuster}: took(2, 3, 9),
-		}, []string{"throughput_vs_native=1.33", "overhead_vs_none=1.50", "native_overhead_vs_none=2.00", "partial=0", "native_partial=0"}},
+		}, []string{"throughput_vs_native=1.33", "overhead_vs_none=1.50", "native_overhead_vs_none=2.00", "effort_vs_native=0.75", "partial=0", "native_partial=0"}},
 		"one gang of a thousand": {results{
 			{caseThousand, contender.Stock}: took(2), {caseThousand, contender.Native}: took(6), {caseThousand, withMuster}: took(3),
 		}, []string{"1000_vs_native=2.00", "1000_overhead_vs_none=1.50", "1000_native_overhead_vs_none=3.00", "partial=0", "native_partial=0"}},

@@ -7,7 +7,15 @@ import (
 
 // startAll creates gangs for which there is room and waits for all of them.
 func startAll(ctx context.Context, r *cellRun) (came measurement, err error) {
-	came.took, err = r.start(ctx, r.gangs.count)
+	before, err := r.effort()
+	if err != nil {
+		return came, err
+	}
+	if came.took, err = r.start(ctx, r.gangs.count); err != nil {
+		return came, err
+	}
+	after, err := r.effort()
+	came.effort = after - before
 	return came, err
 }
 
