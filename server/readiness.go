@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 )
 
@@ -18,8 +19,10 @@ type readiness struct {
 	// custom resource that appears later does not stop anything.
 	synced   func() bool
 	complete atomic.Bool
-	leading  atomic.Bool
-	stopping atomic.Bool
+	// certified is why nobody can connect over https, nil as a function where that is not so.
+	certified func() error
+	leading   atomic.Bool
+	stopping  atomic.Bool
 }
 
 // serving is why verbs cannot be answered, nil when they can. A process that is
@@ -41,6 +44,11 @@ func (r *readiness) serving() error {
 func (r *readiness) ready() error {
 	if r.stopping.Load() {
 		return errStopping
+	}
+	if r.certified != nil {
+		if err := r.certified(); err != nil {
+			return fmt.Errorf("serving.tls.selfManaged: %w", err)
+		}
 	}
 	return r.serving()
 }

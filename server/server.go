@@ -28,6 +28,7 @@ import (
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/placement/requeue"
 	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/server/certs"
 )
 
 // Options of a Server.
@@ -77,6 +78,7 @@ type Server struct {
 	readiness readiness
 	led       chan struct{} // closed when this process leads
 	epoch     record.Epoch  // once it leads, by leader election
+	certs     *certs.Keeper // of the certificate that muster makes itself; nil without one
 	listener  net.Listener
 	http      *http.Server
 	sides     []*side // what listens beside it
@@ -132,12 +134,8 @@ func New(o Options) (*Server, error) {
 		IdleTimeout: 120 * time.Second,
 		ErrorLog:    slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
 	}
-	if o.Config.Serving.TLS.Enabled() {
-		certificates, err := newCertificates(o.Logger, o.Config.Serving.TLS)
-		if err != nil {
-			return nil, err
-		}
-		s.http.TLSConfig = certificates.tlsConfig()
+	if err := s.certify(); err != nil {
+		return nil, err
 	}
 	if s.listener, err = net.Listen("tcp", o.Config.Serving.Listen); err != nil {
 		return nil, fmt.Errorf("serving.listen: %w", err)
@@ -168,6 +166,12 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(s.serve)
 	for _, side := range s.sides {
 		group.Go(func() error { return side.run(work) })
+	}
+	if s.certs != nil {
+		group.Go(func() error {
+			s.certs.Run(work)
+			return nil
+		})
 	}
 	group.Go(func() error { return s.watch(work) })
 	group.Go(func() error {

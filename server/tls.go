@@ -3,13 +3,17 @@ package server
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"sync"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/server/certs"
 )
 
 // reloadInterval is how long the files of a certificate are trusted to be
@@ -18,10 +22,11 @@ const reloadInterval = time.Second
 
 // certificates is the server's side of TLS. It reads its files again when a
 // client connects after they have changed; while the new ones are not valid, the
-// old ones serve on.
+// old ones serve on. A certificate of muster's own comes from its keeper instead.
 type certificates struct {
 	log   *slog.Logger
 	files v1alpha2.TLS
+	own   *certs.Keeper // nil when the certificate is in files
 
 	mu      sync.Mutex
 	checked time.Time
@@ -34,8 +39,29 @@ type fileVersion struct {
 	size     int64
 }
 
-func newCertificates(log *slog.Logger, files v1alpha2.TLS) (*certificates, error) {
-	c := &certificates{log: log, files: files, checked: time.Now()}
+// certify sets up https, if that is configured.
+func (s *Server) certify() error {
+	settings := s.config.Serving.TLS
+	if !settings.Enabled() {
+		return nil
+	}
+	if settings.SelfManaged.Enabled() {
+		if s.client == nil {
+			return errors.New("serving.tls.selfManaged: there is no API server to keep a certificate at")
+		}
+		s.certs = certs.New(certs.Options{Logger: s.log, Clock: clock.RealClock{}, Client: s.client, Config: settings.SelfManaged})
+		s.readiness.certified = s.certs.Ready
+	}
+	certificates, err := newCertificates(s.log, settings, s.certs)
+	if err != nil {
+		return err
+	}
+	s.http.TLSConfig = certificates.tlsConfig()
+	return nil
+}
+
+func newCertificates(log *slog.Logger, files v1alpha2.TLS, own *certs.Keeper) (*certificates, error) {
+	c := &certificates{log: log, files: files, own: own, checked: time.Now()}
 	c.seen = c.versions()
 	var err error
 	c.config, err = c.load()
@@ -86,22 +112,15 @@ func (c *certificates) versions() [3]fileVersion {
 }
 
 func (c *certificates) load() (*tls.Config, error) {
-	certificate, err := read("certFile", c.files.CertFile)
-	if err != nil {
-		return nil, err
-	}
-	key, err := read("keyFile", c.files.KeyFile)
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		return nil, fmt.Errorf("serving.tls: %s and %s: %w", c.files.CertFile, c.files.KeyFile, err)
-	}
-	config := &tls.Config{
-		MinVersion:   tls.VersionTLS12,
-		NextProtos:   []string{"h2", "http/1.1"},
-		Certificates: []tls.Certificate{pair},
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if c.own != nil {
+		config.GetCertificate = c.own.Certificate
+	} else {
+		pair, err := c.pair()
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{pair}
 	}
 	if c.files.ClientCAFile == "" {
 		return config, nil
@@ -116,6 +135,23 @@ func (c *certificates) load() (*tls.Config, error) {
 	}
 	config.ClientAuth = tls.RequireAndVerifyClientCert
 	return config, nil
+}
+
+// pair reads the certificate and its key.
+func (c *certificates) pair() (tls.Certificate, error) {
+	certificate, err := read("certFile", c.files.CertFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := read("keyFile", c.files.KeyFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return pair, fmt.Errorf("serving.tls: %s and %s: %w", c.files.CertFile, c.files.KeyFile, err)
+	}
+	return pair, nil
 }
 
 // read reads the file that a field of serving.tls names.

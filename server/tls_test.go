@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -21,7 +22,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	clocktesting "k8s.io/utils/clock/testing"
+
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/server/certs"
 )
 
 // authority signs the certificates of a test.
@@ -150,7 +157,7 @@ func TestChangedCertificatesAreServedToNewConnections(t *testing.T) {
 		ca, files := newAuthority(t), newIdentity(t)
 		var log bytes.Buffer
 		files.write(ca.issue("first"))
-		c, err := newCertificates(slog.New(slog.NewTextHandler(&log, nil)), files.TLS)
+		c, err := newCertificates(slog.New(slog.NewTextHandler(&log, nil)), files.TLS, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +203,7 @@ func TestOnlyClientsOfTheClientCAAreServed(t *testing.T) {
 		files.write(ca.issue("server"))
 		files.ClientCAFile = filepath.Join(t.TempDir(), "client-ca.crt")
 		files.file(files.ClientCAFile, clients.pem)
-		c, err := newCertificates(slog.New(slog.DiscardHandler), files.TLS)
+		c, err := newCertificates(slog.New(slog.DiscardHandler), files.TLS, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,6 +222,66 @@ func TestOnlyClientsOfTheClientCAAreServed(t *testing.T) {
 			t.Errorf("with a certificate of the new client CA: %v", err)
 		}
 	})
+}
+
+func TestACertificateOfMustersOwnIsServedOnceItIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "kube-system", Name: name} }
+		client := fake.NewClientset(&corev1.Secret{ObjectMeta: meta("muster-tls")}, &corev1.Service{ObjectMeta: meta("muster")})
+		clients := newAuthority(t)
+		settings := v1alpha2.TLS{
+			ClientCAFile: filepath.Join(t.TempDir(), "client-ca.crt"),
+			SelfManaged:  v1alpha2.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ServiceName: "muster"},
+		}
+		newIdentity(t).file(settings.ClientCAFile, clients.pem)
+		keeper := certs.New(certs.Options{
+			Logger: slog.New(slog.DiscardHandler), Clock: clocktesting.NewFakeClock(time.Now()), Client: client, Config: settings.SelfManaged,
+		})
+		c, err := newCertificates(slog.New(slog.DiscardHandler), settings, keeper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := handshake(t, c, clients.client()); err == nil || !strings.Contains(err.Error(), "there is no certificate yet") {
+			t.Errorf("before it is there: error %v", err)
+		}
+		ready := readiness{synced: func() bool { return true }, certified: keeper.Ready}
+		ready.leading.Store(true)
+		if err := ready.ready(); err == nil || err.Error() != "serving.tls.selfManaged: there is no certificate yet" {
+			t.Errorf("before it is there, readiness says: %v", err)
+		}
+
+		go keeper.Run(ctx)
+		synctest.Wait()
+		if err := ready.ready(); err != nil {
+			t.Errorf("when it is there, readiness says: %v", err)
+		}
+		secret, err := client.CoreV1().Secrets("kube-system").Get(ctx, "muster-tls", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		caller := clients.clientNamed("scheduler", clients)
+		caller.RootCAs, caller.ServerName = x509.NewCertPool(), "muster.kube-system.svc"
+		caller.RootCAs.AppendCertsFromPEM(secret.Data["ca.crt"])
+		if name, err := handshake(t, c, caller); err != nil || name != "muster" {
+			t.Errorf("when it is there: %q is served, error %v", name, err)
+		}
+		caller.Certificates = nil
+		if _, err := handshake(t, c, caller); err == nil || !strings.Contains(err.Error(), "client didn't provide a certificate") {
+			t.Errorf("to a client without a certificate: error %v", err)
+		}
+	})
+}
+
+func TestACertificateOfMustersOwnNeedsAnAPIServer(t *testing.T) {
+	config := v1alpha2.Default()
+	config.Serving.Listen = "127.0.0.1:0"
+	config.Serving.TLS.SelfManaged = v1alpha2.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ServiceName: "muster"}
+	_, err := New(Options{Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.HasPrefix(err.Error(), "serving.tls.selfManaged: ") {
+		t.Errorf("error %v, want one about serving.tls.selfManaged", err)
+	}
 }
 
 func TestCertificateErrorsNameTheFieldAndTheFile(t *testing.T) {
@@ -243,7 +310,7 @@ func TestCertificateErrorsNameTheFieldAndTheFile(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, err := newCertificates(slog.New(slog.DiscardHandler), files)
+			_, err := newCertificates(slog.New(slog.DiscardHandler), files, nil)
 			if err == nil || strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), "") != test.want {
 				t.Errorf("error %v, want %s", err, test.want)
 			}

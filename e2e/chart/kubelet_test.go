@@ -65,20 +65,34 @@ func (k *kubelet) pod(deployment string) *pod {
 	p := &pod{kubelet: k, spec: installed.Spec.Template.Spec, volumes: map[string]string{}}
 	p.credentials = k.kubeconfigOf(p.spec.ServiceAccountName)
 	for i := range p.spec.Volumes {
+		p.volumes[p.spec.Volumes[i].Name] = k.TempDir()
+	}
+	for i := range p.spec.Volumes {
 		volume := &p.spec.Volumes[i]
-		p.volumes[volume.Name] = k.TempDir()
 		switch {
 		case volume.ConfigMap != nil:
 			configMap, err := k.client.CoreV1().ConfigMaps(namespace).Get(k.Context(), volume.ConfigMap.Name, metav1.GetOptions{})
 			k.must(err)
 			for name, text := range configMap.Data {
-				k.must(os.WriteFile(p.path(volume.Name, name), k.relocate(text), 0o600))
+				k.must(os.WriteFile(p.path(volume.Name, name), k.relocate(p.mounted(text)), 0o600))
 			}
 		case volume.EmptyDir == nil:
 			k.Fatalf("volume %s is neither a ConfigMap nor empty", volume.Name)
 		}
 	}
 	return p
+}
+
+// mounted has the paths of files in a text where the volumes are on this machine.
+func (p *pod) mounted(text string) string {
+	for _, containers := range [][]corev1.Container{p.spec.InitContainers, p.spec.Containers} {
+		for i := range containers {
+			for _, mount := range containers[i].VolumeMounts {
+				text = strings.ReplaceAll(text, mount.MountPath+"/", p.volumes[mount.Name]+"/")
+			}
+		}
+	}
+	return text
 }
 
 // path is where a file of a volume is.
@@ -118,9 +132,7 @@ func (p *pod) start(containers []corev1.Container) {
 			spec.Args = append(slices.Clone(c.Command[1:]), spec.Args...)
 		}
 		for i := range spec.Args {
-			for _, mount := range c.VolumeMounts {
-				spec.Args[i] = strings.Replace(spec.Args[i], "="+mount.MountPath+"/", "="+p.volumes[mount.Name]+"/", 1)
-			}
+			spec.Args[i] = p.mounted(spec.Args[i])
 		}
 		switch c.Name {
 		case "kube-scheduler":

@@ -120,6 +120,7 @@ func TestNotesSayHowToGoOn(t *testing.T) {
 		"sidecar":       {"Pods choose it by spec.schedulerName: muster.", "extenders:"},
 		"external":      {"extenders:\n   - urlPrefix: http://$IP:8888", "Keep it with"},
 		"external-full": {"--ca-file /etc/muster/ca.crt --cert-file /etc/muster/tls.crt", "http://"},
+		"self-managed":  {"kubectl -n kube-system get secret muster-tls -o jsonpath='{.data.ca\\.crt}' | base64 -d > ca.crt", "http://"},
 		"gates":         {"kubectl get namespaces -l muster.dev/managed=true", "extenders:"},
 	} {
 		notes := helm(t, "install", release, chartDir, "--dry-run=client", "--namespace", namespace, "--values", way(name))

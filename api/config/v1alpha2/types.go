@@ -101,20 +101,45 @@ type Debug struct {
 	Listen string `json:"listen"`
 }
 
-// TLS names the files of the server's identity. They are read again when they
-// change, so that rotated certificates need no restart.
+// TLS names the files of the server's identity, or has muster make one. Files are read again
+// when they change, so that rotated certificates need no restart.
 type TLS struct {
 	// CertFile is the path of the PEM certificate chain. Set together with keyFile.
 	CertFile string `json:"certFile,omitempty"`
 	// KeyFile is the path of the PEM private key. Set together with certFile.
 	KeyFile string `json:"keyFile,omitempty"`
 	// ClientCAFile is the path of the PEM certificates that clients must be signed by.
-	// Empty means that clients need no certificate. Needs certFile.
+	// Empty means that clients need no certificate. Needs certFile or selfManaged.
 	ClientCAFile string `json:"clientCAFile,omitempty"`
+	// SelfManaged has muster make its certificate, instead of certFile and keyFile.
+	SelfManaged SelfManaged `json:"selfManaged,omitzero"`
 }
 
+// SelfManaged has muster keep an authority of its own, and a certificate for the names and
+// addresses of its Service, in a Secret whose ca.crt callers trust. Certificates are good for
+// 90 days and authorities for ten years; both are renewed in time.
+type SelfManaged struct {
+	// SecretName is that of a Secret of type Opaque that is there; an empty one is filled in.
+	// Set together with namespace and serviceName.
+	SecretName string `json:"secretName,omitempty"`
+	// Namespace is that of the Secret and of the Service.
+	Namespace string `json:"namespace,omitempty"`
+	// ServiceName is that of the Service through which muster is called. The certificate is for
+	// 127.0.0.1 as well.
+	ServiceName string `json:"serviceName,omitempty"`
+	// WebhookName is that of a MutatingWebhookConfiguration that calls the Service, for muster to
+	// write its caBundle. Empty means that there is none.
+	WebhookName string `json:"webhookName,omitempty"`
+	// CAFile is the path to which ca.crt is written, for a kube-scheduler in the same pod. Empty
+	// means that it is written nowhere.
+	CAFile string `json:"caFile,omitempty"`
+}
+
+// Enabled says whether muster makes its certificate itself.
+func (s SelfManaged) Enabled() bool { return s != SelfManaged{} }
+
 // Enabled says whether muster serves https.
-func (t TLS) Enabled() bool { return t.CertFile != "" }
+func (t TLS) Enabled() bool { return t.CertFile != "" || t.SelfManaged.Enabled() }
 
 // LeaderElection decides through a Lease which of several replicas is ready. One
 // process must see every binding, so only the leader serves.

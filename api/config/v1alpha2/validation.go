@@ -106,8 +106,35 @@ func (t TLS) validate(path *field.Path) field.ErrorList {
 	if t.KeyFile != "" && t.CertFile == "" {
 		errs = append(errs, field.Required(path.Child("certFile"), "keyFile needs the certificate that belongs to it"))
 	}
+	if t.SelfManaged.Enabled() {
+		if t.CertFile != "" || t.KeyFile != "" {
+			errs = append(errs, field.Forbidden(path.Child("selfManaged"), "certFile and keyFile are the certificate already"))
+		}
+		return append(errs, t.SelfManaged.validate(path.Child("selfManaged"))...)
+	}
 	if t.ClientCAFile != "" && t.CertFile == "" && t.KeyFile == "" {
-		errs = append(errs, field.Required(path.Child("certFile"), "clientCAFile needs https, that is certFile and keyFile"))
+		errs = append(errs, field.Required(path.Child("certFile"), "clientCAFile needs https, that is certFile and keyFile, or selfManaged"))
+	}
+	return errs
+}
+
+func (s SelfManaged) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, required := range []struct {
+		field, value string
+		check        func(string) []string
+	}{
+		{"secretName", s.SecretName, validation.IsDNS1123Subdomain},
+		{"namespace", s.Namespace, validation.IsDNS1123Label},
+		{"serviceName", s.ServiceName, validation.IsDNS1123Label},
+	} {
+		if required.value == "" {
+			errs = append(errs, field.Required(path.Child(required.field), "secretName, namespace and serviceName belong together"))
+			continue
+		}
+		for _, message := range required.check(required.value) {
+			errs = append(errs, field.Invalid(path.Child(required.field), required.value, message))
+		}
 	}
 	return errs
 }

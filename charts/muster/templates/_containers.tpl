@@ -9,10 +9,14 @@ capabilities:
 - name: config
   mountPath: /etc/muster
   readOnly: true
-{{- if include "muster.tls.secret" . }}
+{{- end }}
+
+{{- /* Of muster, which writes ca.crt there when it makes its certificate. */}}
+{{- define "muster.mounts.tls" -}}
+{{- if include "muster.tls.volume" . }}
 - name: tls
   mountPath: /etc/muster-tls
-  readOnly: true
+  readOnly: {{ not .Values.tls.selfManaged.enabled }}
 {{- end }}
 {{- end }}
 
@@ -56,6 +60,9 @@ securityContext:
   {{- include "muster.containerSecurity" . | nindent 2 }}
 volumeMounts:
   {{- include "muster.mounts" . | nindent 2 }}
+  {{- with include "muster.mounts.tls" . | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
 {{- end }}
 
 {{- define "muster.container.rescheduler" -}}
@@ -164,7 +171,7 @@ volumeMounts:
   - name: scheduler-config
     mountPath: /etc/kube-scheduler
     readOnly: true
-  {{- if include "muster.tls.secret" . }}
+  {{- if include "muster.tls.volume" . }}
   - name: tls
     mountPath: /etc/muster-tls
     readOnly: true
@@ -211,9 +218,14 @@ volumes:
   - name: config
     configMap:
       name: {{ include "muster.fullname" . }}
-  {{- with include "muster.tls.secret" . }}
+  {{- if include "muster.tls.volume" . }}
   - name: tls
+    {{- if .Values.tls.selfManaged.enabled }}
+    emptyDir:
+      sizeLimit: 1Mi
+    {{- else }}
     secret:
-      secretName: {{ . }}
+      secretName: {{ include "muster.tls.secret" . }}
+    {{- end }}
   {{- end }}
 {{- end }}

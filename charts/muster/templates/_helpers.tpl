@@ -29,16 +29,37 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- /* The secret with muster's certificate, empty for plain http. */}}
 {{- define "muster.tls.secret" -}}
-{{- if .Values.tls.certManager.enabled }}{{ include "muster.fullname" . }}-tls{{ else }}{{ .Values.tls.secretName }}{{ end }}
+{{- if or .Values.tls.certManager.enabled .Values.tls.selfManaged.enabled }}{{ include "muster.fullname" . }}-tls{{ else }}{{ .Values.tls.secretName }}{{ end }}
+{{- end }}
+
+{{- /* Whether pods have a volume for it. muster needs none for what it makes itself, a kube-scheduler beside it does. */}}
+{{- define "muster.tls.volume" -}}
+{{- if and (include "muster.tls.secret" .) (or (not .Values.tls.selfManaged.enabled) (include "muster.sidecar" .)) }}true{{ end }}
+{{- end }}
+
+{{- /* Whether the API server asks muster for gates. */}}
+{{- define "muster.webhook" -}}
+{{- if and (ne (dig "gangs" "gates" "Never" .Values.config) "Never") (eq (dig "gangs" "gatedBy" "Policy" .Values.config) "Webhook") }}true{{ end }}
 {{- end }}
 
 {{- define "muster.tls" -}}
-{{- if include "muster.tls.secret" . }}
+{{- if .Values.tls.selfManaged.enabled }}
+selfManaged:
+  namespace: {{ .Release.Namespace }}
+  secretName: {{ include "muster.tls.secret" . }}
+  serviceName: {{ include "muster.fullname" . }}
+  {{- if include "muster.webhook" . }}
+  webhookName: {{ include "muster.fullname" . }}
+  {{- end }}
+  {{- if include "muster.sidecar" . }}
+  caFile: /etc/muster-tls/ca.crt
+  {{- end }}
+{{- else if include "muster.tls.secret" . }}
 certFile: /etc/muster-tls/tls.crt
 keyFile: /etc/muster-tls/tls.key
-{{- if .Values.tls.clientAuth }}
-clientCAFile: /etc/muster-tls/ca.crt
 {{- end }}
+{{- if .Values.tls.clientAuth }}
+clientCAFile: {{ ternary "/etc/muster/client-ca.crt" "/etc/muster-tls/ca.crt" (ne .Values.tls.clientCA "") }}
 {{- end }}
 {{- end }}
 
@@ -91,10 +112,24 @@ clientCAFile: /etc/muster-tls/ca.crt
 {{- end }}
 {{- end }}
 {{- if and .Values.tls.clientAuth (not (include "muster.tls.secret" .)) }}
-{{- fail "tls.clientAuth needs tls.secretName or tls.certManager" }}
+{{- fail "tls.clientAuth needs tls.secretName, tls.certManager or tls.selfManaged" }}
+{{- end }}
+{{- if and .Values.tls.clientCA (not .Values.tls.clientAuth) }}
+{{- fail "tls.clientCA needs tls.clientAuth: nobody is asked for a certificate without it" }}
 {{- end }}
 {{- if and .Values.tls.certManager.enabled .Values.tls.secretName }}
 {{- fail "tls.secretName and tls.certManager.enabled exclude each other: cert-manager's secret has a name of its own" }}
+{{- end }}
+{{- if .Values.tls.selfManaged.enabled }}
+{{- if or .Values.tls.certManager.enabled .Values.tls.secretName }}
+{{- fail "tls.selfManaged.enabled, tls.certManager.enabled and tls.secretName exclude each other: each brings a certificate" }}
+{{- end }}
+{{- if .Values.tls.caBundle }}
+{{- fail "tls.caBundle and tls.selfManaged.enabled exclude each other: muster writes what has signed its certificate" }}
+{{- end }}
+{{- if and .Values.tls.clientAuth (not .Values.tls.clientCA) }}
+{{- fail "tls.clientCA is required with tls.selfManaged and tls.clientAuth: muster signs no certificates of callers" }}
+{{- end }}
 {{- end }}
 {{- if and .Values.tls.certManager.enabled (not .Values.tls.certManager.issuerRef.name) }}
 {{- fail "tls.certManager.issuerRef.name is required: which Issuer or ClusterIssuer signs muster's certificate" }}

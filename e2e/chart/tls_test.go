@@ -1,0 +1,116 @@
+package chart
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// tlsSecret holds what muster makes itself.
+const tlsSecret = "muster-tls"
+
+func TestMusterKeepsItsOwnCertificateWithTheChartsOwnRightsAndNeedsEachOfThem(t *testing.T) {
+	c := newCluster(t)
+	values := append(installedValues("external"), "--set=tls.selfManaged.enabled=true,config.gangs.gatedBy=Webhook,service.clusterIP=10.0.0.88")
+	c.helm(append([]string{"install", release, chartDir}, values...)...)
+	k := newKubelet(c)
+	pod := k.pod("muster")
+	pod.start(pod.spec.Containers)
+
+	first := c.authority()
+	for _, name := range []string{"muster.kube-system.svc", "10.0.0.88", "127.0.0.1"} {
+		c.must(k.calls(first, name))
+	}
+	if err := k.calls(first, "kubernetes.default.svc"); err == nil {
+		t.Error("the certificate is for other Services as well")
+	}
+	c.webhookTrusts(first)
+
+	c.helm(append([]string{"upgrade", release, chartDir, "--set=webhook.timeoutSeconds=3"}, values...)...)
+	if c.authority() != first {
+		t.Error("an upgrade changes the authority")
+	}
+	c.webhookTrusts(first)
+
+	// Whoever empties the Secret rotates everything.
+	_, err := c.client.CoreV1().Secrets(namespace).Patch(t.Context(), tlsSecret, types.MergePatchType, []byte(`{"data": null}`), metav1.PatchOptions{})
+	c.must(err)
+	c.eventually("there is another authority, whose certificate is served", func() error {
+		now := c.authority()
+		if now == first || now == "" {
+			return errors.New("there is not")
+		}
+		return k.calls(now, "muster.kube-system.svc")
+	})
+	if err := k.calls(first, "muster.kube-system.svc"); !errors.As(err, new(x509.UnknownAuthorityError)) {
+		t.Errorf("to a caller that trusts the old authority: error %v", err)
+	}
+	c.webhookTrusts(c.authority())
+
+	c.judge("muster", rightsOf(t, render(t, values...), tlsSecret))
+	c.helm("uninstall", release)
+	if secrets, err := c.client.CoreV1().Secrets(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + tlsSecret}); err != nil || len(secrets.Items) > 0 {
+		t.Errorf("the Secret outlives muster (%d), error %v", len(secrets.Items), err)
+	}
+}
+
+func TestAKubeSchedulerBesideMusterTrustsTheCertificateThatMusterMakes(t *testing.T) {
+	c := newCluster(t)
+	c.helm(append([]string{"install", release, chartDir, "--set=tls.selfManaged.enabled=true"}, installedValues("sidecar")...)...)
+	k := newKubelet(c)
+	pod := k.pod("muster")
+	pod.start(pod.spec.InitContainers)
+	pod.start(pod.spec.Containers)
+	s := smoke{c, k.url("https", portVerbs, "")}
+	s.createNode("tls", "tls", "8")
+	s.create(newPod("over-tls", "tls", "1"))
+	s.awaitBound("over-tls")
+	if _, err := get(k.url("http", portVerbs, "/version")); err == nil {
+		t.Error("muster is called over plain http")
+	}
+}
+
+// authority is what callers of muster have to trust, in PEM.
+func (c *cluster) authority() string {
+	c.Helper()
+	secret, err := c.client.CoreV1().Secrets(namespace).Get(c.Context(), tlsSecret, metav1.GetOptions{})
+	c.must(err)
+	return string(secret.Data["ca.crt"])
+}
+
+// calls asks muster by a name, as one does who trusts an authority.
+func (k *kubelet) calls(authority, name string) error {
+	k.Helper()
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM([]byte(authority)) {
+		return fmt.Errorf("ca.crt is no PEM: %q", authority)
+	}
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: name, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true,
+	}}
+	_, err := read(client, k.url("https", portVerbs, "/version"))
+	return err
+}
+
+// webhookTrusts waits until the API server would trust an authority when it asks for gates.
+func (c *cluster) webhookTrusts(authority string) {
+	c.Helper()
+	c.eventually("the webhook has the authority", func() error {
+		configuration, err := c.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(c.Context(), release, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range configuration.Webhooks {
+			if got := string(configuration.Webhooks[i].ClientConfig.CABundle); got != authority {
+				return fmt.Errorf("%s has %q", configuration.Webhooks[i].Name, got)
+			}
+		}
+		return nil
+	})
+}

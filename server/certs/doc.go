@@ -1,0 +1,14 @@
+// Package certs makes muster's own certificate where nobody else does, and keeps it good.
+//
+// A Secret holds all there is: the authorities that callers trust, their keys, and one certificate for the names and addresses of
+// muster's Service. Each replica reads it every [Interval]; the first that finds something due renews it, against the resourceVersion
+// that it has read, and the others take what it has written.
+//
+//   - A certificate is good for 90 days, and renewed after two thirds of them, or when the Service gets another address.
+//   - An authority is good for ten years. A year before its end a successor is added to ca.crt, and trusted from then on; it signs
+//     only when a certificate of the old one would outlive that. So callers have three quarters of a year to take the new ca.crt,
+//     and the old one stays in it to its end.
+//   - What cannot be read is made anew. To empty the Secret is therefore to rotate everything at once.
+//
+// A certificate is served from memory: it is there as soon as the Secret is written, where a mounted one would wait for the kubelet.
+package certs
