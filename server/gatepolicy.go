@@ -29,8 +29,10 @@ func GatePolicy(schedulers []string) (*admissionregistrationv1.MutatingAdmission
 				{Name: "member", Expression: celList(v1alpha1.GroupLabels()) + ".exists(label,\n" + `  object.metadata.?labels[?label].orValue("") != "")`},
 				{Name: "not-of-kubernetes-own-gangs", Expression: "!has(object.spec.schedulingGroup)"},
 				{Name: "without-a-node", Expression: "!has(object.spec.nodeName)"},
+				// A change has all of admission run again: that the pod has the gate by then costs least if it is seen here.
+				{Name: "without-the-gate", Expression: fmt.Sprintf("!has(object.spec.schedulingGates) ||\n  !object.spec.schedulingGates.exists(gate, gate.name == %q)", v1alpha1.SchedulingGate)},
 			},
-			// The list is a map by name: a pod that has the gate keeps it, and other gates stay.
+			// The list is a map by name: other gates stay.
 			Mutations: []admissionregistrationv1.Mutation{{
 				PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
 				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{
@@ -65,7 +67,7 @@ func createdPods() *admissionregistrationv1.MatchResources {
 }
 
 // celList is a list of strings in CEL, which has JSON's form of them.
-func celList(of []string) string {
+func celList[S ~string](of []S) string {
 	text, _ := json.Marshal(of) // of strings it always succeeds
 	return string(text)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
@@ -24,6 +25,9 @@ func ManagedPolicy(schedulers []string) (*admissionregistrationv1.MutatingAdmiss
 			MatchConditions: []admissionregistrationv1.MatchCondition{
 				{Name: "scheduler", Expression: "object.spec.schedulerName in " + celList(schedulers)},
 				{Name: "without-a-node", Expression: "!has(object.spec.nodeName)"},
+				// A change has all of admission run again: what has been done is seen here.
+				{Name: "not-managed", Expression: "!" + celList([]corev1.ResourceName{v1alpha1.ResourceManaged, v1alpha1.ResourceBound}) +
+					".all(resource,\n  object.spec.containers[0].?resources.?requests[?resource].hasValue())"},
 			},
 			// Containers are a map by name: of this one nothing else changes. Requests must equal limits.
 			Mutations: []admissionregistrationv1.Mutation{{
