@@ -30,6 +30,11 @@ const liftRetry = time.Second
 // Gated says that a pod has the gate by which muster keeps members from the scheduler.
 func Gated(pod *corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.SchedulingGates, isOurs) }
 
+// GatedByOthers says that it is not up to muster when the scheduler looks at the pod.
+func GatedByOthers(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return !isOurs(gate) })
+}
+
 func isOurs(gate corev1.PodSchedulingGate) bool { return gate.Name == v1alpha1.SchedulingGate }
 
 // gated says that the scheduler does not look at the pod until muster lifts its gate.

@@ -59,8 +59,7 @@ type member struct {
 
 // ready says that the scheduler will try the pod, once muster lifts its gate.
 func (p *member) ready() bool {
-	return p.pod.DeletionTimestamp == nil &&
-		!slices.ContainsFunc(p.pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return !isOurs(gate) })
+	return p.pod.DeletionTimestamp == nil && !GatedByOthers(p.pod.Pod)
 }
 
 // sleeps says that the scheduler waits for an event to try the pod again. The condition of a

@@ -49,6 +49,12 @@ func newLab(t *testing.T, mode v1alpha1.Mode, selection muster.Selection) *lab {
 // newEmptyLab is one without nodes and pods.
 func newEmptyLab(t *testing.T, mode v1alpha1.Mode, selection muster.Selection) *lab {
 	t.Helper()
+	return newLabWith(t, muster.Options{Selection: selection}, mode)
+}
+
+// newLabWith is newEmptyLab for other options too.
+func newLabWith(t *testing.T, options muster.Options, mode v1alpha1.Mode) *lab {
+	t.Helper()
 	l := &lab{T: t, ControlPlane: controlplane.ForTest(t, controlplane.Options{
 		Controllers: append(controlplane.PodCreation(), "replicaset-controller", "disruption-controller"),
 	})}
@@ -63,20 +69,21 @@ func newEmptyLab(t *testing.T, mode v1alpha1.Mode, selection muster.Selection) *
 	port, err := process.FreePort()
 	l.must(err)
 	l.listen = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	l.options = muster.Options{ControlPlane: l.ControlPlane, Selection: selection, Progress: t.Output(), Config: map[string]any{
+	l.options = options
+	l.options.ControlPlane, l.options.Progress = l.ControlPlane, t.Output()
+	l.options.Config = map[string]any{
 		"leaderElection": map[string]any{"leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "500ms"},
 		"rescheduler": map[string]any{
 			"mode": mode, "interval": "1s", "planTTL": "5m",
 			"makeRoom": map[string]any{"pendingFor": "1s"},
 		},
-	}}
+	}
 	l.server, err = muster.Start(ctx, l.options)
 	l.must(err)
 	t.Cleanup(l.server.Stop)
 	config, err := l.server.SchedulerConfig(ctx)
 	l.must(err)
 	l.must(l.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config}))
-
 	return l
 }
 

@@ -119,9 +119,9 @@ func (l *lab) allowEvictions() {
 func (l *lab) neverBound(names ...string) {
 	l.Helper()
 	for _, name := range names {
-		l.eventually(name+" was tried", func() error {
+		l.eventually(name+" was tried, or kept back", func() error {
 			for _, c := range l.pod(name).Status.Conditions {
-				if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable {
+				if c.Type == corev1.PodScheduled && (c.Reason == corev1.PodReasonUnschedulable || c.Reason == corev1.PodReasonSchedulingGated) {
 					return nil
 				}
 			}

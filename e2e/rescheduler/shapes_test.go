@@ -33,22 +33,29 @@ func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
 }
 
 func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
-	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
-	l.createNode("n3", "4")
-	for i := range 2 {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("member-", i)}, Spec: podSpec("4")}
-		pod.Labels, pod.Annotations = gangOf("gang", 2)
-		_, err := l.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
-		l.must(err)
+	for _, test := range []struct{ name, gates string }{{"that the scheduler refuses", ""}, {"that is behind gates until it has a place", "UntilPlace"}} {
+		t.Run(test.name, func(t *testing.T) {
+			l := newLabWith(t, muster.Options{Selection: muster.Scheduler, Gates: test.gates}, v1alpha1.Auto).inPieces()
+			l.createNode("n3", "4")
+			for i := range 2 {
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("member-", i)}, Spec: podSpec("4")}
+				pod.Labels, pod.Annotations = gangOf("gang", 2)
+				pod, err := l.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+				l.must(err)
+				if gated := muster.Gated(pod); gated != (test.gates != "") {
+					t.Fatalf("%s is gated: %t", pod.Name, gated)
+				}
+			}
+			l.neverBound("member-0", "member-1")
+			l.reschedule()
+			l.awaitPlan(v1alpha1.Succeeded, "")
+			for i := range 2 {
+				pod := l.pod(fmt.Sprint("member-", i))
+				l.must(isOn(pod, pod.Spec.NodeName))
+			}
+			l.allOn("small", "n2")
+		})
 	}
-	l.neverBound("member-0", "member-1")
-	l.reschedule()
-	l.awaitPlan(v1alpha1.Succeeded, "")
-	for i := range 2 {
-		pod := l.pod(fmt.Sprint("member-", i))
-		l.must(isOn(pod, pod.Spec.NodeName))
-	}
-	l.allOn("small", "n2")
 }
 
 func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {

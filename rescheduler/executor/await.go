@@ -128,9 +128,9 @@ func (e *Executor) alike(step *v1alpha1.Step) (pods []*cluster.Pod) {
 }
 
 // nominate tells kube-scheduler once about the place of a pod: else it may not be among the
-// nodes that it looks at. Without, the plan may still succeed.
+// nodes that it looks at. Without, the plan may still succeed. Of gated pods it wants to know nothing.
 func (e *Executor) nominate(ctx context.Context, plan *v1alpha1.ReschedulingPlan, pod *cluster.Pod, node string) {
-	if pod == nil || pod.Status.NominatedNodeName != "" || e.told[plan.UID].Has(pod.UID) {
+	if pod == nil || pod.Status.NominatedNodeName != "" || len(pod.Spec.SchedulingGates) > 0 || e.told[plan.UID].Has(pod.UID) {
 		return
 	}
 	if e.told[plan.UID] == nil {

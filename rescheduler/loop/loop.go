@@ -112,15 +112,10 @@ func (l *loop) observe() {
 
 // ripens says that a pod has come to be pending for long enough since the last look.
 func (l *loop) ripens(looked time.Time) bool {
-	ripens := false
-	stop := l.cluster.FollowPending(func(event cluster.PodEvent) {
-		if event.Pod != nil {
-			ripe := event.Pod.CreationTimestamp.Add(l.config.MakeRoom.PendingFor.Duration)
-			ripens = ripens || ripe.After(looked) && !ripe.After(l.clock.Now())
-		}
+	return slices.ContainsFunc(planner.Waiting(l.cluster), func(pod *cluster.Pod) bool {
+		ripe := pod.CreationTimestamp.Add(l.config.MakeRoom.PendingFor.Duration)
+		return ripe.After(looked) && !ripe.After(l.clock.Now())
 	})
-	stop()
-	return ripens
 }
 
 // look makes a plan by each policy, one at a time: none while one is being carried out, and

@@ -29,7 +29,8 @@ func (l *loop) situation() policy.Situation {
 	return s
 }
 
-// ripe are those of the pods that kube-scheduler has refused and that have waited for long enough.
+// ripe are those of the pods that have waited for long enough, and that kube-scheduler has refused or
+// muster keeps from it.
 // A gang has when its first pod has: it is placed whole, and so are those that came later.
 func (l *loop) ripe(waiting []*cluster.Pod) []*cluster.Pod {
 	first := map[gang.Key]time.Time{}
@@ -45,6 +46,6 @@ func (l *loop) ripe(waiting []*cluster.Pod) []*cluster.Pod {
 		if key, member := gang.Of(pod.Pod); member {
 			since = first[key]
 		}
-		return l.clock.Since(since) < l.config.MakeRoom.PendingFor.Duration || !pod.Unschedulable()
+		return l.clock.Since(since) < l.config.MakeRoom.PendingFor.Duration || !pod.Unschedulable() && !gang.Gated(pod.Pod)
 	})
 }

@@ -25,17 +25,25 @@ func (w *world) member(name string, minMember int) *corev1.Pod {
 func TestNodesDoNotHelpAGangThatIsNotThere(t *testing.T) {
 	for name, test := range map[string]struct {
 		members int
-		later   int // came a second before they are looked at
+		later   int  // came a second before they are looked at
+		gated   bool // by muster, until there is a place for all of them
 		want    []string
 	}{
 		"a member is missing":                  {members: 1},
 		"all are there":                        {members: 2, want: []string{"m-0 NoOtherPlace", "m-1 NoOtherPlace"}},
+		"all are there, behind gates":          {members: 2, gated: true, want: []string{"m-0 NoOtherPlace", "m-1 NoOtherPlace"}},
+		"a member is missing, behind gates":    {members: 1, gated: true},
 		"the last one came a while after that": {members: 1, later: 1, want: []string{"m-0 NoOtherPlace", "m-1 NoOtherPlace"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			for i := range test.members {
-				w.set(w.member(fmt.Sprintf("m-%d", i), 2))
+				pod := w.member(fmt.Sprintf("m-%d", i), 2)
+				if test.gated {
+					pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: schedulingv1alpha1.SchedulingGate}}
+					pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated}}
+				}
+				w.set(pod)
 			}
 			w.clock.Step(time.Minute - time.Second)
 			for i := range test.later {

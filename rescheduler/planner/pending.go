@@ -9,6 +9,14 @@ import (
 	"muster.dev/muster/gang"
 )
 
+// Waiting are the pods that somebody is to place, by name: those that kube-scheduler looks at, and
+// members of gangs that muster's gate alone keeps from it, maybe until there is a place for them.
+func Waiting(c *cluster.Cluster) []*cluster.Pod {
+	return slices.DeleteFunc(c.Pending(), func(pod *cluster.Pod) bool {
+		return pod.DeletionTimestamp != nil || gang.GatedByOthers(pod.Pod)
+	})
+}
+
 // Pending makes groups of pending pods: those of a gang are one group, any other pod is one
 // for itself. They are in the order of their names. How many of a gang there must be is what
 // its PodGroup says, or its pods; members that are on nodes already count. A gang of which too

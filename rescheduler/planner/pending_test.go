@@ -5,10 +5,39 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
+
+func TestPodsWaitThatSomebodyIsToPlace(t *testing.T) {
+	gated := func(gates ...string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			for _, gate := range gates {
+				p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
+			}
+		}
+	}
+	s := newScene()
+	for _, object := range []runtime.Object{
+		node("a", "4"), pod("bound", "a", "1"), pod("waits", "", "1"), pod("of-us", "", "1", gated(v1alpha1.SchedulingGate)),
+		pod("of-others", "", "1", gated("example.com/quota")), pod("of-both", "", "1", gated(v1alpha1.SchedulingGate, "example.com/quota")),
+		pod("ends", "", "1", func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(now())) }),
+	} {
+		if err := s.cluster.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, pod := range Waiting(s.cluster) {
+		got = append(got, pod.Name)
+	}
+	if diff := cmp.Diff([]string{"of-us", "waits"}, got); diff != "" {
+		t.Errorf("pods that wait (-want +got):\n%s", diff)
+	}
+}
 
 func TestPendingPodsOfAGangAreOneGroup(t *testing.T) {
 	s := newScene()

@@ -77,3 +77,7 @@ func othersOf(controller types.UID, node *cluster.Node, than types.UID) bool {
 		return p.UID != than && p.DeletionTimestamp == nil && isOf(p, controller)
 	})
 }
+
+func byName(a, b *cluster.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}

@@ -1,9 +1,6 @@
 package policy
 
 import (
-	"cmp"
-	"slices"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/planner"
 )
@@ -23,23 +20,13 @@ type Situation struct {
 func Of(c *cluster.Cluster, problem planner.Problem) Situation {
 	problem.Snapshot = c.Snapshot()
 	s := Situation{Problem: &problem}
-	stop := c.FollowPending(func(event cluster.PodEvent) {
-		if event.Pod == nil {
-			return
-		}
+	for _, pod := range planner.Waiting(c) {
 		s.Pending++
-		if node := problem.Snapshot.NodeByName(event.Pod.Status.NominatedNodeName); node != nil {
-			problem.Held = append(problem.Held, planner.Hold{Pod: event.Pod, Node: node.Index})
+		if node := problem.Snapshot.NodeByName(pod.Status.NominatedNodeName); node != nil {
+			problem.Held = append(problem.Held, planner.Hold{Pod: pod, Node: node.Index})
 		} else {
-			s.Waiting = append(s.Waiting, event.Pod)
+			s.Waiting = append(s.Waiting, pod)
 		}
-	})
-	stop()
-	slices.SortFunc(s.Waiting, byName)
-	slices.SortFunc(problem.Held, func(a, b planner.Hold) int { return byName(a.Pod, b.Pod) })
+	}
 	return s
-}
-
-func byName(a, b *cluster.Pod) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -61,7 +61,7 @@ func (r *Requests) reconcile(ctx context.Context, c *cluster.Cluster, needs []pl
 		return
 	}
 	snap, waiting, there := c.Snapshot(), sets.New[string](), sets.New[string]()
-	for _, pod := range pending(c) {
+	for _, pod := range planner.Waiting(c) {
 		waiting.Insert(pod.Namespace + "/" + subjectOf(snap, pod).name)
 	}
 	for i := range list.Items {

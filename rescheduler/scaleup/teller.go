@@ -120,7 +120,7 @@ func (t *Teller) Tell(ctx context.Context, v Verdict) {
 
 // concerned are the pods that wait, and those on nodes of which it was told that they did.
 func (t *Teller) concerned() []*cluster.Pod {
-	pods := pending(t.Cluster)
+	pods := planner.Waiting(t.Cluster)
 	for node := range t.Cluster.Snapshot().Nodes() {
 		for _, pod := range node.Pods {
 			if shown(pod) != "" || t.told[pod.UID] != "" {
@@ -128,16 +128,6 @@ func (t *Teller) concerned() []*cluster.Pod {
 			}
 		}
 	}
-	return pods
-}
-
-func pending(c *cluster.Cluster) (pods []*cluster.Pod) {
-	stop := c.FollowPending(func(event cluster.PodEvent) {
-		if event.Pod != nil {
-			pods = append(pods, event.Pod)
-		}
-	})
-	stop()
 	return pods
 }
 

@@ -110,7 +110,7 @@ func (w *world) needs(reason string, names ...string) Verdict {
 func (w *world) refusal(reason, group string, names ...string) planner.Refusal {
 	w.Helper()
 	refusal := planner.Refusal{Name: group, Reason: reason, Details: []planner.Detail{{Reason: "Insufficient cpu", Nodes: 2}}}
-	waiting := pending(w.cluster)
+	waiting := planner.Waiting(w.cluster)
 	for _, name := range names {
 		at := slices.IndexFunc(waiting, func(pod *cluster.Pod) bool { return pod.Name == name })
 		if at < 0 {
