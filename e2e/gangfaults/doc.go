@@ -12,7 +12,7 @@
 //   - No process ends by itself or panics, and kube-scheduler takes no answer of muster's for
 //     an error.
 //
-// A run is the script of a seed: a few nodes, a few gangs, and some [fault] of the table in
+// A run is the script of a seed: a few nodes, a few gangs, and some faults of
 // faults.go and trouble.go, in a window of seconds. Many come while members are held, for
 // which the bind call about one of them is kept for a while. What the script says is a
 // function of the seed, to the calls that are spoiled; how scheduler and muster interleave is

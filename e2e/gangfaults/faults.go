@@ -6,69 +6,47 @@ import (
 	"time"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/faultcampaign"
 )
-
-// fault is a kind of things that go wrong.
-type fault string
 
 // What is done to processes and objects. What is done to calls is in trouble.go.
 const (
-	schedulerKilled  fault = "scheduler killed"
-	musterKilled     fault = "muster killed"
-	musterKilledAt   fault = "muster killed between commit and bind"
-	memberDeleted    fault = "member deleted"
-	minMemberEdited  fault = "minMember edited"
-	podGroupDeleted  fault = "PodGroup deleted"
-	podGroupLate     fault = "PodGroup created after its pods"
-	nodeLost         fault = "node deleted"
-	nodeCordoned     fault = "node cordoned"
-	urgentPod        fault = "pod of higher priority"
-	competitor       fault = "competing gang"
-	preemptor        fault = "gang of higher priority"
-	membersFinishing fault = "members finish"
+	schedulerKilled  faultcampaign.Fault = "scheduler killed"
+	musterKilled     faultcampaign.Fault = "muster killed"
+	musterKilledAt   faultcampaign.Fault = "muster killed between commit and bind"
+	memberDeleted    faultcampaign.Fault = "member deleted"
+	minMemberEdited  faultcampaign.Fault = "minMember edited"
+	podGroupDeleted  faultcampaign.Fault = "PodGroup deleted"
+	podGroupLate     faultcampaign.Fault = "PodGroup created after its pods"
+	nodeLost         faultcampaign.Fault = "node deleted"
+	nodeCordoned     faultcampaign.Fault = "node cordoned"
+	urgentPod        faultcampaign.Fault = "pod of higher priority"
+	competitor       faultcampaign.Fault = "competing gang"
+	preemptor        faultcampaign.Fault = "gang of higher priority"
+	membersFinishing faultcampaign.Fault = "members finish"
 )
 
-// row says how often a fault is drawn, by weight, and how.
-type row struct {
-	weight int
-	draw   func(*writer)
-}
-
-// faults are all that a seed may draw.
-func faults() []row {
-	return append([]row{
-		{3, (*writer).killScheduler},
-		{4, (*writer).killMuster},
-		{4, (*writer).killMusterAtCommit},
-		{1, (*writer).killBoth},
-		{10, (*writer).deleteMember},
-		{10, (*writer).editMinMember},
-		{8, (*writer).deletePodGroup},
-		{6, (*writer).delayPodGroup},
-		{8, (*writer).loseNode},
-		{6, (*writer).cordonNode},
-		{8, func(w *writer) { w.addPod(urgent, urgentPod) }},
-		{8, (*writer).addCompetitor},
-		{8, (*writer).addPreemptor},
-		{6, (*writer).finishMembers},
-		{3, (*writer).stickMember},
-	}, callFaults()...)
-}
-
-// addFaults draws from three to eight.
+// addFaults draws from three to eight, by their weights.
 func (w *writer) addFaults() {
-	rows, total := faults(), 0
-	for _, row := range rows {
-		total += row.weight
-	}
+	var all faultcampaign.Urn
+	all.Add(3, w.killScheduler)
+	all.Add(4, w.killMuster)
+	all.Add(4, w.killMusterAtCommit)
+	all.Add(1, w.killBoth)
+	all.Add(10, w.deleteMember)
+	all.Add(10, w.editMinMember)
+	all.Add(8, w.deletePodGroup)
+	all.Add(6, w.delayPodGroup)
+	all.Add(8, w.loseNode)
+	all.Add(6, w.cordonNode)
+	all.Add(8, func() { w.addPod(urgent, urgentPod) })
+	all.Add(8, w.addCompetitor)
+	all.Add(8, w.addPreemptor)
+	all.Add(6, w.finishMembers)
+	all.Add(3, w.stickMember)
+	w.addCallFaults(&all)
 	for range 3 + w.rand.IntN(6) {
-		drawn := w.rand.IntN(total)
-		for _, row := range rows {
-			if drawn -= row.weight; drawn < 0 {
-				row.draw(w)
-				break
-			}
-		}
+		all.Draw(w.rand)
 	}
 }
 
@@ -77,20 +55,20 @@ func (w *writer) down() time.Duration { return w.within(500 * time.Millisecond) 
 func (w *writer) killScheduler() {
 	at, moment := w.someTime(w.someGang())
 	down := w.down()
-	w.add(event{at, moment, "kill the scheduler", schedulerKilled, func(ctx context.Context, r *run) error { return r.lane.killScheduler(ctx, down) }})
+	w.add(event{at, moment, "kill the scheduler", schedulerKilled, func(ctx context.Context, r *run) error { return r.lane.KillScheduler(ctx, down) }})
 }
 
 func (w *writer) killMuster() {
 	at, moment := w.someTime(w.someGang())
 	down := w.down()
-	w.add(event{at, moment, "kill muster", musterKilled, func(ctx context.Context, r *run) error { return r.lane.killMuster(ctx, down) }})
+	w.add(event{at, moment, "kill muster", musterKilled, func(ctx context.Context, r *run) error { return r.lane.KillMuster(ctx, down) }})
 }
 
 func (w *writer) killMusterAtCommit() {
 	g, down := w.someGang(), w.down()
-	w.trouble.slowBindings(g.name)
+	w.slow[g.name] = true
 	w.add(event{0, moment{gang: g.name, committed: true}, "kill muster when it binds " + g.name, musterKilledAt, func(ctx context.Context, r *run) error {
-		return r.lane.killMuster(ctx, down)
+		return r.lane.KillMuster(ctx, down)
 	}})
 }
 
@@ -103,7 +81,7 @@ func (w *writer) deleteMember() {
 	g := w.someGang()
 	at, moment := w.someTime(g)
 	pod := memberName(g.name, w.rand.IntN(g.replicas))
-	w.add(event{at, moment, "delete pod " + pod, memberDeleted, func(ctx context.Context, r *run) error { return r.deletePod(ctx, pod) }})
+	w.add(event{at, moment, "delete pod " + pod, memberDeleted, func(ctx context.Context, r *run) error { return r.lane.DeletePod(ctx, pod) }})
 }
 
 func (w *writer) editMinMember() {
@@ -132,8 +110,8 @@ func (w *writer) deletePodGroup() {
 		if err := r.deletePodGroup(ctx, object); err != nil || !again {
 			return err
 		}
-		pause(ctx, after)
-		r.note("create PodGroup " + g.name + " again")
+		faultcampaign.Pause(ctx, after)
+		r.Note("create PodGroup " + g.name + " again")
 		return r.createPodGroup(ctx, object)
 	}})
 }
@@ -156,12 +134,12 @@ func (w *writer) loseNode() {
 	at, moment := w.someTime(w.someGang())
 	returns, after := w.rand.IntN(2) == 0, w.within(window/2)
 	w.add(event{at, moment, "delete node " + node.Name, nodeLost, func(ctx context.Context, r *run) error {
-		if err := r.deleteNode(ctx, node.Name); err != nil || !returns {
+		if err := r.lane.DeleteNode(ctx, node.Name); err != nil || !returns {
 			return err
 		}
-		pause(ctx, after)
-		r.note("create node " + node.Name + " again")
-		return r.createNode(ctx, node)
+		faultcampaign.Pause(ctx, after)
+		r.Note("create node " + node.Name + " again")
+		return r.lane.CreateNode(ctx, node)
 	}})
 }
 
@@ -171,12 +149,12 @@ func (w *writer) cordonNode() {
 	at, moment := w.someTime(w.someGang())
 	opens, after := w.rand.IntN(2) == 0, w.within(window/2)
 	w.add(event{at, moment, "cordon node " + node.Name, nodeCordoned, func(ctx context.Context, r *run) error {
-		if err := r.cordon(ctx, node.Name, true); err != nil || !opens {
+		if err := r.lane.Cordon(ctx, node.Name, true); err != nil || !opens {
 			return err
 		}
-		pause(ctx, after)
-		r.note("uncordon node " + node.Name)
-		return r.cordon(ctx, node.Name, false)
+		faultcampaign.Pause(ctx, after)
+		r.Note("uncordon node " + node.Name)
+		return r.lane.Cordon(ctx, node.Name, false)
 	}})
 }
 
@@ -206,7 +184,7 @@ func (w *writer) finishMembers() {
 		pod := g.pod(number)
 		for i := range w.events {
 			if e := &w.events[i]; e.what == "create pod "+pod.Name {
-				e.fault, e.do = membersFinishing, func(ctx context.Context, r *run) error { return r.createPod(ctx, pod) }
+				e.fault, e.do = membersFinishing, func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) }
 			}
 		}
 	}
@@ -219,15 +197,5 @@ func (w *writer) stickMember() {
 	if g.timeout > gangTimeout {
 		return
 	}
-	w.trouble.keep(memberName(g.name, w.rand.IntN(g.minMember)), callTooLate, g.timeout+w.within(time.Second))
-}
-
-// pause waits, or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
+	w.keepBind(memberName(g.name, w.rand.IntN(g.minMember)), faultcampaign.Spoiled{Fault: callTooLate, Time: g.timeout + w.within(time.Second)})
 }

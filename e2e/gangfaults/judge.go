@@ -25,6 +25,8 @@ type finding struct {
 	text string
 }
 
+func (f finding) String() string { return f.what + ": " + f.text }
+
 // Kinds of findings.
 const (
 	partialTooLong = "partial"

@@ -1,7 +1,6 @@
 package gangfaults
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/faultcampaign"
 )
 
 // tale is a history that is written by hand: each step is a second after the one before.
@@ -56,7 +56,7 @@ func (t *tale) told(about, reason string) *tale {
 }
 
 func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
-	p := newPod(name, 1000, "")
+	p := faultcampaign.NewPod(name, 1000, "")
 	p.UID = types.UID(name)
 	p.Labels = map[string]string{v1alpha1.LabelX: "g"}
 	for _, f := range change {
@@ -222,7 +222,7 @@ func TestNoBindCallIsHeldPastItsDeadline(t *testing.T) {
 }
 
 func TestAClusterIsSettledWhenNothingCouldStart(t *testing.T) {
-	cordoned := newNode("n", 2)
+	cordoned := faultcampaign.NewNode("n", 2)
 	cordoned.Spec.Unschedulable = true
 	for name, test := range map[string]struct {
 		cores int64
@@ -247,7 +247,7 @@ func TestAClusterIsSettledWhenNothingCouldStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newState()
-			node := newNode("n", test.cores)
+			node := faultcampaign.NewNode("n", test.cores)
 			if test.cores == 0 {
 				node = cordoned
 			}
@@ -259,25 +259,5 @@ func TestAClusterIsSettledWhenNothingCouldStart(t *testing.T) {
 				t.Errorf("unsettled because %q, want %q", got, test.want)
 			}
 		})
-	}
-}
-
-func TestARunWithFindingsIsTold(t *testing.T) {
-	var out strings.Builder
-	r := newReport(2, &out)
-	r.begin(time.Now())
-	r.add(&outcome{seed: 7, faults: map[fault]int{nodeLost: 2}})
-	if err := r.err(); err != nil {
-		t.Errorf("without findings: %v", err)
-	}
-	r.add(&outcome{seed: 8, faults: map[fault]int{nodeLost: 1}, verdict: verdict{findings: []finding{{overcommitted, "node n"}}}, log: []string{"0.1 delete node n"}})
-	r.print(&out)
-	for _, want := range []string{"make faults-gang SEED=8", "VIOLATION overcommitted: node n", "0.1 delete node n", "figure gang_fault_runs=2\n", "figure gang_violations=1\n", "3 × node deleted"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not in\n%s", want, out.String())
-		}
-	}
-	if err := r.err(); err == nil || !strings.Contains(err.Error(), fmt.Sprint([]uint64{8})) {
-		t.Errorf("the error is %v", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/history"
 	"muster.dev/muster/e2e/machines"
 	"muster.dev/muster/e2e/workload"
@@ -22,49 +22,34 @@ const (
 	// settleLimit is how long a cluster may take, when nothing goes wrong any more, until
 	// every gang is whole or waits.
 	settleLimit = 30 * time.Second
-	// look is how often it is looked.
-	look = 50 * time.Millisecond
 	// mostReplaced is how many members of a gang are replaced.
 	mostReplaced = 4
 )
 
-// outcome is what there is to say of a run.
-type outcome struct {
-	seed     uint64
-	verdict  verdict
-	gangs    int
-	bindings int
-	faults   map[fault]int
-	settled  time.Duration
-	log      []string // what was done, and when
-	page     string   // what muster said of gangs at the end
-}
-
 // run is a run under way.
 type run struct {
+	*faultcampaign.Diary
+
 	lane     *lane
 	script   *script
 	traffic  *traffic
 	record   *record
 	machines *machines.Machines
 	lost     chan *corev1.Pod // members that are gone
-	began    time.Time
-
-	mu   sync.Mutex
-	log  []string
-	done map[fault]int
 }
 
-// perform plays a script and judges what came of it. The cluster is empty before and after.
-func (l *lane) perform(ctx context.Context, s *script) (*outcome, error) {
+// Perform plays the script of a seed and judges what came of it. The cluster is empty before and
+// after.
+func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome, error) {
+	s := write(seed)
 	if err := l.keepGates(ctx, s.gates); err != nil {
 		return nil, err
 	}
 	calm, quiet := context.WithCancel(ctx)
 	defer quiet()
 	r := &run{
-		lane: l, script: s, traffic: newTraffic(calm, s), record: newRecord(), machines: machines.New(l.client),
-		lost: make(chan *corev1.Pod, 1000), began: time.Now(), done: map[fault]int{},
+		Diary: faultcampaign.NewDiary(), lane: l, script: s, traffic: newTraffic(calm, s), record: newRecord(), machines: machines.New(l.Client),
+		lost: make(chan *corev1.Pod, 1000),
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -84,16 +69,17 @@ func (l *lane) perform(ctx context.Context, s *script) (*outcome, error) {
 	others, background := errgroup.WithContext(background)
 	others.Go(func() error { return r.machines.Run(background) })
 	others.Go(func() error { return r.replace(background) })
-	o := &outcome{seed: s.seed, gangs: len(s.gangs)}
 	err = r.play(background)
 	quiet()
+	var settled time.Duration
 	var because []string
 	if err == nil {
-		o.settled, because, err = r.settle(background)
+		settled, because, err = faultcampaign.Settle(background, settleLimit, r.unsettled)
 	}
 	end := time.Now()
+	page := ""
 	if len(because) > 0 {
-		o.page = l.page(ctx)
+		page = l.page(ctx)
 	}
 	stop()
 	if failed := others.Wait(); failed != nil && ctx.Err() == nil {
@@ -106,7 +92,12 @@ func (l *lane) perform(ctx context.Context, s *script) (*outcome, error) {
 		return nil, err
 	}
 	stopWatching()
-	return o, r.judge(o, because, end)
+	o, err := r.judge(because, end)
+	if err != nil {
+		return nil, err
+	}
+	o.Longest["settling"], o.Page = settled, page
+	return o, nil
 }
 
 func (r *run) observe(event watch.Event) {
@@ -120,41 +111,20 @@ func (r *run) observe(event watch.Event) {
 	}
 }
 
-// note keeps what was done, for people.
-func (r *run) note(what string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.log = append(r.log, fmt.Sprintf("%6.3f %s", time.Since(r.began).Seconds(), what))
-}
-
 // play does what the script says and returns when all is done, and all processes run.
 func (r *run) play(ctx context.Context) error {
 	initial := workload.Cluster{Nodes: r.script.nodes}
-	if err := initial.CreateNodes(ctx, r.lane.client); err != nil {
+	if err := initial.CreateNodes(ctx, r.lane.Client); err != nil {
 		return err
 	}
-	r.began = time.Now()
-	r.note("gates are kept: " + r.script.gates)
-	open, cancel := context.WithTimeout(ctx, window)
-	defer cancel()
-	all, ctx := errgroup.WithContext(ctx)
+	var acts []faultcampaign.Act
 	for _, e := range r.script.events {
-		all.Go(func() error {
-			pause(open, time.Until(r.began.Add(e.at)))
-			r.traffic.await(open, e.moment)
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			r.note(e.what)
-			if e.fault != "" {
-				r.mu.Lock()
-				r.done[e.fault]++
-				r.mu.Unlock()
-			}
-			return e.do(ctx, r)
+		acts = append(acts, faultcampaign.Act{
+			At: e.at, Await: func(ctx context.Context) { r.traffic.await(ctx, e.moment) }, What: e.what, Fault: e.fault,
+			Do: func(ctx context.Context) error { return e.do(ctx, r) },
 		})
 	}
-	return all.Wait()
+	return r.Play(ctx, window, "gates are kept: "+r.script.gates, acts)
 }
 
 // replace creates new members for those that are lost, where a gang has that.
@@ -173,77 +143,69 @@ func (r *run) replace(ctx context.Context) error {
 			known[pod.UID] = true
 			successor := g.pod(g.replicas + replaced[name])
 			replaced[name]++
-			r.note("replace pod " + pod.Name + " by " + successor.Name)
-			if err := r.createPod(ctx, successor); err != nil && ctx.Err() == nil {
+			r.Note("replace pod " + pod.Name + " by " + successor.Name)
+			if err := r.lane.CreatePod(ctx, successor); err != nil && ctx.Err() == nil {
 				return err
 			}
 		}
 	}
 }
 
-// settle returns when the cluster has settled, or why it has not in time.
-func (r *run) settle(ctx context.Context) (took time.Duration, because []string, err error) {
-	began := time.Now()
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	for {
-		because = r.record.unsettled()
-		for _, c := range r.traffic.history() {
-			if c.ended.IsZero() {
-				because = append(because, fmt.Sprintf("the bind call about pod %s lasts", c.pod))
-			}
-		}
-		if took = time.Since(began); len(because) == 0 || took > settleLimit {
-			return took, because, nil
-		}
-		select {
-		case <-ctx.Done():
-			return took, nil, context.Cause(ctx)
-		case <-tick.C:
+// unsettled is what has to change yet.
+func (r *run) unsettled() []string {
+	because := r.record.unsettled()
+	for _, c := range r.traffic.history() {
+		if c.ended.IsZero() {
+			because = append(because, fmt.Sprintf("the bind call about pod %s lasts", c.pod))
 		}
 	}
+	return because
 }
 
-// judge completes the outcome of a run that is over.
-func (r *run) judge(o *outcome, because []string, end time.Time) error {
+// judge makes the outcome of a run that is over.
+func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, error) {
 	entries, err := r.record.history()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	entries = slices.DeleteFunc(entries, func(e entry) bool { return e.at.After(end) }) // when all was deleted
 	inOrder(entries)
-	o.verdict = judgeGangs(entries, end)
-	add := func(what, text string) { o.verdict.findings = append(o.verdict.findings, finding{what, text}) }
+	v := judgeGangs(entries, end)
+	findings := v.findings
 	for _, text := range because {
-		add(neverSettles, text)
+		findings = append(findings, finding{neverSettles, text})
 	}
 	deadlines := map[string]time.Duration{}
 	for name, g := range r.script.gangs {
 		deadlines[name] = min(g.timeout, bindTimeout-bindTimeout/10)
 	}
 	calls := r.traffic.history()
-	o.verdict.findings = append(o.verdict.findings, judgeHolds(calls, deadlines, end)...)
-	o.verdict.findings = append(o.verdict.findings, judgeStarts(entries, calls, end)...)
+	findings = append(findings, judgeHolds(calls, deadlines, end)...)
+	findings = append(findings, judgeStarts(entries, calls, end)...)
 	audit, err := r.record.bindings.Audit()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	o.bindings = audit.Bindings
 	for _, text := range audit.Overcommitted {
-		add(overcommitted, text)
+		findings = append(findings, finding{overcommitted, text})
 	}
 	for _, text := range audit.Moved {
-		add(boundTwice, text)
+		findings = append(findings, finding{boundTwice, text})
 	}
-	words, err := r.lane.words()
+	logged, err := r.lane.findings()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	o.verdict.findings = append(o.verdict.findings, judgeComplaints(words, entries)...)
-	o.faults = r.traffic.faults()
-	for f, n := range r.done {
-		o.faults[f] += n
+	findings = append(findings, judgeComplaints(logged, entries)...)
+	o := &faultcampaign.Outcome{
+		Counts: map[string]int{
+			gangsFigure: len(r.script.gangs), wholeFigure: v.started, repairedFigure: v.repaired, gatedFigure: v.gated, bindingsFigure: audit.Bindings,
+		},
+		Longest: map[string]time.Duration{"partial": v.longest},
 	}
-	o.log = r.log
-	return nil
+	for _, f := range findings {
+		o.Violations = append(o.Violations, f.String())
+	}
+	r.Tell(o, r.traffic.Calls)
+	return o, nil
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -26,7 +26,8 @@ type script struct {
 	nodes   []*corev1.Node // that are there before
 	gangs   map[string]*gang
 	events  []event
-	trouble trouble
+	trouble faultcampaign.Trouble
+	slow    map[string]bool // gangs whose bindings take their time on the way to the API server
 }
 
 // event is something that is done to the cluster, not before a time since the run began, and
@@ -34,8 +35,8 @@ type script struct {
 type event struct {
 	at     time.Duration
 	moment moment
-	what   string // for people
-	fault  fault  // "" for what is none
+	what   string              // for people
+	fault  faultcampaign.Fault // "" for what is none
 	do     func(context.Context, *run) error
 }
 
@@ -64,7 +65,7 @@ type gang struct {
 
 // pod makes the number-th member.
 func (g *gang) pod(number int) *corev1.Pod {
-	p := newPod(memberName(g.name, number), g.milliCPU, g.priority)
+	p := faultcampaign.NewPod(memberName(g.name, number), g.milliCPU, g.priority)
 	p.Labels = map[string]string{g.label: g.name}
 	if g.label == v1alpha1.LabelMuster {
 		p.Annotations = map[string]string{v1alpha1.AnnotationMinMember: fmt.Sprint(g.minMember)}
@@ -88,30 +89,4 @@ func (g *gang) podGroup() *unstructured.Unstructured {
 		"metadata": map[string]any{"name": g.name, "namespace": workload.Namespace},
 		"spec":     map[string]any{"minMember": int64(g.minMember), "scheduleTimeoutSeconds": int64(g.timeout / time.Second)},
 	}}
-}
-
-func newPod(name string, milliCPU int64, priority string) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: workload.Namespace},
-		Spec: corev1.PodSpec{
-			PriorityClassName: priority, TerminationGracePeriodSeconds: new(int64(0)),
-			Containers: []corev1.Container{{Name: "main", Image: "example.com/main", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(milliCPU, resource.DecimalSI)},
-			}}},
-		},
-	}
-}
-
-func newNode(name string, cores int64) *corev1.Node {
-	room := corev1.ResourceList{
-		corev1.ResourceCPU:  *resource.NewQuantity(cores, resource.DecimalSI),
-		corev1.ResourcePods: *resource.NewQuantity(20, resource.DecimalSI),
-	}
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}},
-		Status: corev1.NodeStatus{
-			Capacity: room, Allocatable: room,
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Simulated"}},
-		},
-	}
 }

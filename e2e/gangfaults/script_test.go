@@ -1,17 +1,18 @@
 package gangfaults
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"muster.dev/muster/e2e/faultcampaign"
 )
 
 func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
 	for seed := range uint64(50) {
-		diff := cmp.Diff(write(seed), write(seed), cmp.AllowUnexported(script{}, event{}, moment{}, gang{}, trouble{}, delay{}), cmpopts.IgnoreFields(event{}, "do"))
+		diff := cmp.Diff(write(seed), write(seed), cmp.AllowUnexported(script{}, event{}, moment{}, gang{}), cmpopts.IgnoreFields(event{}, "do"))
 		if diff != "" {
 			t.Fatalf("seed %d:\n%s", seed, diff)
 		}
@@ -19,7 +20,7 @@ func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
 }
 
 func TestEveryFaultIsDrawn(t *testing.T) {
-	drawn := map[fault]bool{}
+	drawn := map[faultcampaign.Fault]bool{}
 	held, atCommit := 0, 0
 	for seed := range uint64(300) {
 		s := write(seed)
@@ -32,48 +33,24 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 				atCommit++
 			}
 		}
-		for _, odds := range s.trouble.odds {
+		for _, odds := range s.trouble.Odds {
 			for f := range odds {
 				drawn[f] = true
 			}
 		}
-		for _, kept := range s.trouble.kept {
-			drawn[kept.fault] = true
+		for _, kept := range s.trouble.First {
+			drawn[kept.Fault] = true
 		}
 	}
-	all := []fault{
+	all := append([]faultcampaign.Fault{
 		schedulerKilled, musterKilled, musterKilledAt, memberDeleted, minMemberEdited, podGroupDeleted, podGroupLate,
 		nodeLost, nodeCordoned, urgentPod, competitor, preemptor, membersFinishing,
 		callDelayed, callTooLate, callCut, answerLost, callRepeated, callElsewhere,
-		apiConflict, apiBusy, apiError, apiUnavailable, apiSilent, apiLost,
-	}
-	if missing := slices.DeleteFunc(all, func(f fault) bool { return drawn[f] }); len(missing) > 0 {
+	}, faultcampaign.APIFaults()...)
+	if missing := slices.DeleteFunc(all, func(f faultcampaign.Fault) bool { return drawn[f] }); len(missing) > 0 {
 		t.Errorf("never drawn: %q", missing)
 	}
 	if held < 100 || atCommit < 10 {
 		t.Errorf("%d events come while members are held, %d when they are bound: too few", held, atCommit)
-	}
-}
-
-func TestTroubleIsAFunctionOfTheCall(t *testing.T) {
-	trouble := newTrouble(1)
-	trouble.add(bindCall, callCut, 0.5)
-	spoiled := 0
-	for i := range 1000 {
-		about := fmt.Sprint("pod-", i)
-		f, d := trouble.of(bindCall, about, 0)
-		again, as := trouble.of(bindCall, about, 0)
-		if f != again || d != as {
-			t.Fatalf("%q for %s, and %q for %s", f, d, again, as)
-		}
-		if f == callCut {
-			spoiled++
-		}
-		if f, _ := trouble.of(filterCall, about, 0); f != "" {
-			t.Fatalf("%q happens to a filter call", f)
-		}
-	}
-	if spoiled < 400 || spoiled > 600 {
-		t.Errorf("%d of 1000 calls are spoiled, want half of them", spoiled)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -15,6 +14,7 @@ import (
 
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/relay"
 )
 
@@ -32,13 +32,12 @@ type call struct {
 // traffic is what is said between the scheduler, muster and the API server during a run. It
 // makes the trouble of a script until that is over. Its methods are safe for concurrent use.
 type traffic struct {
-	trouble trouble
-	nodes   []string
-	calm    context.Context //nolint:containedctx // ends with the trouble
+	*faultcampaign.Calls
+
+	slow  map[string]bool // that of the script
+	nodes []string
 
 	mu        sync.Mutex
-	seen      map[string]int // calls by verb and what they are about
-	made      map[fault]int  // trouble
 	calls     []*call
 	held      map[string]int // bind calls that have reached muster, by gang
 	committed map[string]bool
@@ -47,8 +46,8 @@ type traffic struct {
 
 func newTraffic(calm context.Context, s *script) *traffic {
 	t := &traffic{
-		trouble: s.trouble, calm: calm,
-		seen: map[string]int{}, made: map[fault]int{}, held: map[string]int{}, committed: map[string]bool{}, changed: make(chan struct{}),
+		Calls: faultcampaign.NewCalls(calm, s.trouble), slow: s.slow,
+		held: map[string]int{}, committed: map[string]bool{}, changed: make(chan struct{}),
 	}
 	for _, n := range s.nodes {
 		t.nodes = append(t.nodes, n.Name)
@@ -78,30 +77,6 @@ func (t *traffic) tell() {
 	t.changed = make(chan struct{})
 }
 
-// next draws what happens to a call.
-func (t *traffic) next(v verb, about string) (fault, time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	id := string(v) + " " + about
-	before := t.seen[id]
-	t.seen[id]++
-	if t.calm.Err() != nil {
-		return "", 0
-	}
-	f, d := t.trouble.of(v, about, before)
-	if f != "" {
-		t.made[fault(v)+": "+f]++
-	}
-	return f, d
-}
-
-// faults are how often each kind of trouble was made.
-func (t *traffic) faults() map[fault]int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.made)
-}
-
 // history are all bind calls about members so far.
 func (t *traffic) history() (calls []call) {
 	t.mu.Lock()
@@ -114,7 +89,7 @@ func (t *traffic) history() (calls []call) {
 
 // toMuster decides about a call of the scheduler.
 func (t *traffic) toMuster(w http.ResponseWriter, r *http.Request, pass http.Handler) {
-	v := verb(path.Base(r.URL.Path))
+	v := faultcampaign.Verb(path.Base(r.URL.Path))
 	if v != filterCall && v != bindCall {
 		pass.ServeHTTP(w, r)
 		return
@@ -135,12 +110,12 @@ func (t *traffic) toMuster(w http.ResponseWriter, r *http.Request, pass http.Han
 	if v == bindCall {
 		name = about.PodName
 	}
-	f, d := t.next(v, name)
-	switch f {
+	spoiled := t.Next(v, name)
+	switch spoiled.Fault {
 	case callDelayed, callTooLate:
-		pause(r.Context(), d)
+		faultcampaign.Pause(r.Context(), spoiled.Time)
 	case callCut:
-		ctx, cancel := context.WithTimeout(r.Context(), d)
+		ctx, cancel := context.WithTimeout(r.Context(), spoiled.Time)
 		defer cancel()
 		r = r.WithContext(ctx)
 	case answerLost:
@@ -167,7 +142,7 @@ func (t *traffic) toMuster(w http.ResponseWriter, r *http.Request, pass http.Han
 func (t *traffic) repeat(r *http.Request, body []byte, pass http.Handler) {
 	ctx := r.Context()
 	go func() {
-		pause(ctx, 20*time.Millisecond)
+		faultcampaign.Pause(ctx, 20*time.Millisecond)
 		if ctx.Err() != nil {
 			return
 		}
@@ -207,33 +182,14 @@ func (t *traffic) toAPI(w http.ResponseWriter, r *http.Request, pass http.Handle
 	if v == binding {
 		t.let(about)
 	}
-	f, d := t.next(v, about)
-	if answer := answers()[f]; answer != nil {
-		answer(w, r, pass)
-		return
-	}
-	switch f {
-	case apiSilent:
-		_, _ = relay.Body(r) // else it is not noticed when muster leaves
-		quiet, cancel := context.WithTimeout(t.calm, silence)
-		defer cancel()
-		select {
-		case <-quiet.Done():
-		case <-r.Context().Done():
-		}
-		relay.Cut()
-	case apiLost:
-		w = httptest.NewRecorder()
-		defer relay.Cut()
-	default:
-		if v == binding && t.trouble.slow[gangOf(about)] && t.calm.Err() == nil {
-			_, _ = relay.Body(r)
-			if pause(r.Context(), d); r.Context().Err() != nil {
-				relay.Cut()
-			}
+	spoiled := t.Next(v, about)
+	if spoiled.Fault == "" && v == binding && t.slow[gangOf(about)] && !t.Calm() {
+		_, _ = relay.Body(r)
+		if faultcampaign.Pause(r.Context(), spoiled.Time); r.Context().Err() != nil {
+			relay.Cut()
 		}
 	}
-	pass.ServeHTTP(w, r)
+	t.Answer(spoiled.Fault, silence, w, r, pass)
 }
 
 // let notes that muster has the API server bind a pod.
@@ -251,7 +207,7 @@ func (t *traffic) let(pod string) {
 }
 
 // writeOf says what a request writes, and of what; "" if nothing happens to such requests.
-func writeOf(r *http.Request) (v verb, about string) {
+func writeOf(r *http.Request) (v faultcampaign.Verb, about string) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	for i, part := range parts[:len(parts)-1] {
 		if part == "pods" || part == "podgroups" {
@@ -262,8 +218,8 @@ func writeOf(r *http.Request) (v verb, about string) {
 }
 
 // writes are what happens something to, by method, resource and subresource.
-func writes() map[string]verb {
-	return map[string]verb{
+func writes() map[string]faultcampaign.Verb {
+	return map[string]faultcampaign.Verb{
 		"POST pods binding":      binding,
 		"PATCH pods status":      nomination,
 		"PATCH pods":             podChange,

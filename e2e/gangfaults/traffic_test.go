@@ -6,12 +6,14 @@ import (
 	"net/http/httptest"
 	"testing"
 	"testing/synctest"
+
+	"muster.dev/muster/e2e/faultcampaign"
 )
 
 func TestWritesOfMusterAreKnownByTheirPaths(t *testing.T) {
 	for _, test := range []struct {
 		method, path string
-		verb         verb
+		verb         faultcampaign.Verb
 		about        string
 	}{
 		{http.MethodPost, "/api/v1/namespaces/default/pods/p/binding", binding, "p"},
@@ -32,7 +34,7 @@ func TestWritesOfMusterAreKnownByTheirPaths(t *testing.T) {
 
 func TestAMomentIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		traffic := newTraffic(t.Context(), &script{trouble: newTrouble(1)})
+		traffic := newTraffic(t.Context(), &script{trouble: faultcampaign.NewTrouble(1)})
 		come := make(chan moment, 3)
 		for _, m := range []moment{{gang: "g", held: 2}, {gang: "g", committed: true}, {}} {
 			go func() {
@@ -70,7 +72,7 @@ func TestAMomentIsAwaited(t *testing.T) {
 }
 
 func TestACallLastsUntilItsPodIsLetGo(t *testing.T) {
-	traffic := newTraffic(t.Context(), &script{trouble: newTrouble(1)})
+	traffic := newTraffic(t.Context(), &script{trouble: faultcampaign.NewTrouble(1)})
 	first, second := traffic.begin("g-0"), traffic.begin("g-1")
 	traffic.end(first)
 	traffic.let("g-0")

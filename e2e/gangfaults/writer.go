@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/faultcampaign"
 )
 
 // Priority classes above the default of 0.
@@ -24,9 +25,9 @@ const seedsPerPolicy = 8
 // write draws the script of a seed.
 func write(seed uint64) *script {
 	r := rand.New(rand.NewPCG(seed, 0))
-	w := &writer{rand: r, script: script{seed: seed, gates: []string{"Never", "UntilMembers", "UntilPlace"}[seed/seedsPerPolicy%3], gangs: map[string]*gang{}, trouble: newTrouble(seed)}}
+	w := &writer{rand: r, script: script{seed: seed, gates: []string{"Never", "UntilMembers", "UntilPlace"}[seed/seedsPerPolicy%3], gangs: map[string]*gang{}, trouble: faultcampaign.NewTrouble(seed), slow: map[string]bool{}}}
 	for i := range 4 + r.IntN(5) {
-		w.nodes = append(w.nodes, newNode(fmt.Sprintf("s%d-node-%d", seed, i), coresOfANode))
+		w.nodes = append(w.nodes, faultcampaign.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), coresOfANode))
 	}
 	room := int64(len(w.nodes)) * coresOfANode * 1000
 	load, atLeast := int64(0), room*int64(50+r.IntN(110))/100
@@ -87,16 +88,16 @@ func (w *writer) addGang(priority string) *gang {
 	spread := w.within(window/10) + 1
 	for i := range g.replicas {
 		pod := g.pod(i)
-		w.add(event{at: at + w.within(spread), what: "create pod " + pod.Name, do: func(ctx context.Context, r *run) error { return r.createPod(ctx, pod) }})
+		w.add(event{at: at + w.within(spread), what: "create pod " + pod.Name, do: func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) }})
 	}
 	return g
 }
 
 // addPod has a pod of no gang come.
-func (w *writer) addPod(priority string, of fault) {
-	pod := newPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), []int64{500, 1000, 2000}[w.rand.IntN(3)], priority)
+func (w *writer) addPod(priority string, of faultcampaign.Fault) {
+	pod := faultcampaign.NewPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), []int64{500, 1000, 2000}[w.rand.IntN(3)], priority)
 	w.pods++
-	w.add(event{at: w.within(window), fault: of, what: "create pod " + pod.Name, do: func(ctx context.Context, r *run) error { return r.createPod(ctx, pod) }})
+	w.add(event{at: w.within(window), fault: of, what: "create pod " + pod.Name, do: func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) }})
 }
 
 // someGang is one of those that there are.
@@ -112,6 +113,6 @@ func (w *writer) someTime(g *gang) (time.Duration, moment) {
 	if w.rand.IntN(2) == 0 {
 		return at, moment{}
 	}
-	w.trouble.keep(memberName(g.name, w.rand.IntN(g.replicas)), callDelayed, 200*time.Millisecond+w.within(600*time.Millisecond))
+	w.keepBind(memberName(g.name, w.rand.IntN(g.replicas)), faultcampaign.Spoiled{Fault: callDelayed, Time: 200*time.Millisecond + w.within(600*time.Millisecond)})
 	return 0, moment{gang: g.name, held: 1 + w.rand.IntN(g.minMember-1)}
 }

@@ -8,48 +8,31 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/workload"
 )
 
-// What scripts do to objects. That one is not there, or is there already, is as good: others
-// were faster.
-
-func (r *run) createPod(ctx context.Context, pod *corev1.Pod) error {
-	_, err := r.lane.client.CoreV1().Pods(workload.Namespace).Create(ctx, pod, metav1.CreateOptions{})
-	return unlessDone(err, "create pod", pod.Name)
-}
-
-func (r *run) deletePod(ctx context.Context, name string) error {
-	return unlessDone(r.lane.client.CoreV1().Pods(workload.Namespace).Delete(ctx, name, metav1.DeleteOptions{}), "delete pod", name)
-}
-
-func (r *run) createNode(ctx context.Context, node *corev1.Node) error {
-	_, err := r.lane.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
-	return unlessDone(err, "create node", node.Name)
-}
+// What scripts do to objects.
 
 func (r *run) deleteNode(ctx context.Context, name string) error {
-	r.note("delete node " + name)
-	return unlessDone(r.lane.client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}), "delete node", name)
+	r.Note("delete node " + name)
+	return r.lane.DeleteNode(ctx, name)
 }
 
 func (r *run) cordon(ctx context.Context, name string, closed bool) error {
-	r.note(fmt.Sprintf("cordon node %s: %t", name, closed))
-	patch := fmt.Appendf(nil, `{"spec": {"unschedulable": %t}}`, closed)
-	_, err := r.lane.client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	return unlessDone(err, "cordon node", name)
+	r.Note(fmt.Sprintf("cordon node %s: %t", name, closed))
+	return r.lane.Cordon(ctx, name, closed)
 }
 
 func (r *run) createWorkload(ctx context.Context, set *appsv1.ReplicaSet) error {
-	_, err := r.lane.client.AppsV1().ReplicaSets(workload.Namespace).Create(ctx, set, metav1.CreateOptions{})
-	return unlessDone(err, "create ReplicaSet", set.Name)
+	_, err := r.lane.Client.AppsV1().ReplicaSets(workload.Namespace).Create(ctx, set, metav1.CreateOptions{})
+	return faultcampaign.UnlessDone(err, "create ReplicaSet", set.Name)
 }
 
 func (r *run) scale(ctx context.Context, name string, by int) error {
@@ -62,32 +45,32 @@ func (r *run) scale(ctx context.Context, name string, by int) error {
 		}
 	})
 	to := max(0, count+by)
-	r.note(fmt.Sprintf("scale %s from %d to %d", name, count, to))
-	_, err := r.lane.client.AppsV1().ReplicaSets(workload.Namespace).Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, to), metav1.PatchOptions{})
-	return unlessDone(err, "scale", name)
+	r.Note(fmt.Sprintf("scale %s from %d to %d", name, count, to))
+	_, err := r.lane.Client.AppsV1().ReplicaSets(workload.Namespace).Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, to), metav1.PatchOptions{})
+	return faultcampaign.UnlessDone(err, "scale", name)
 }
 
 // deleteWorkload deletes a ReplicaSet, and its pods as the garbage collector would.
 func (r *run) deleteWorkload(ctx context.Context, name string) error {
-	r.note("delete workload " + name)
+	r.Note("delete workload " + name)
 	orphan := metav1.DeletePropagationBackground
-	err := r.lane.client.AppsV1().ReplicaSets(workload.Namespace).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &orphan})
-	if err := unlessDone(err, "delete ReplicaSet", name); err != nil {
+	err := r.lane.Client.AppsV1().ReplicaSets(workload.Namespace).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &orphan})
+	if err := faultcampaign.UnlessDone(err, "delete ReplicaSet", name); err != nil {
 		return err
 	}
-	err = r.lane.client.CoreV1().Pods(workload.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: appLabel + "=" + name})
-	return unlessDone(err, "delete pods of", name)
+	err = r.lane.Client.CoreV1().Pods(workload.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: appLabel + "=" + name})
+	return faultcampaign.UnlessDone(err, "delete pods of", name)
 }
 
 // setBudget creates a PodDisruptionBudget, or changes what it allows.
 func (r *run) setBudget(ctx context.Context, budget *policyv1.PodDisruptionBudget) error {
-	budgets := r.lane.client.PolicyV1().PodDisruptionBudgets(workload.Namespace)
+	budgets := r.lane.Client.PolicyV1().PodDisruptionBudgets(workload.Namespace)
 	_, err := budgets.Create(ctx, budget, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		patch := fmt.Appendf(nil, `{"spec": {"maxUnavailable": %d}}`, budget.Spec.MaxUnavailable.IntValue())
 		_, err = budgets.Patch(ctx, budget.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
-	return unlessDone(err, "set PodDisruptionBudget", budget.Name)
+	return faultcampaign.UnlessDone(err, "set PodDisruptionBudget", budget.Name)
 }
 
 func (r *run) deletePlan(ctx context.Context) error {
@@ -95,8 +78,8 @@ func (r *run) deletePlan(ctx context.Context) error {
 	if plan == nil {
 		return nil
 	}
-	r.note("delete plan " + plan.Name)
-	return unlessDone(r.lane.dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(ctx, plan.Name, metav1.DeleteOptions{}), "delete plan", plan.Name)
+	r.Note("delete plan " + plan.Name)
+	return faultcampaign.UnlessDone(r.lane.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(ctx, plan.Name, metav1.DeleteOptions{}), "delete plan", plan.Name)
 }
 
 func (r *run) annotatePlan(ctx context.Context) error {
@@ -105,8 +88,8 @@ func (r *run) annotatePlan(ctx context.Context) error {
 		return nil
 	}
 	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {"example.com/seen": %q}}}`, time.Now())
-	_, err := r.lane.dynamic.Resource(v1alpha1.ReschedulingPlans()).Patch(ctx, plan.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	return unlessDone(err, "annotate plan", plan.Name)
+	_, err := r.lane.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Patch(ctx, plan.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return faultcampaign.UnlessDone(err, "annotate plan", plan.Name)
 }
 
 // plan is one that has not ended, the one that is carried out first; nil for none.
@@ -171,11 +154,4 @@ func (r *run) lastTarget(or string) string {
 		return or
 	}
 	return plan.Spec.Steps[len(plan.Spec.Steps)-1].To
-}
-
-func unlessDone(err error, do, name string) error {
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	return fmt.Errorf("%s %s: %w", do, name, err)
 }

@@ -17,7 +17,7 @@
 //   - When nothing goes wrong any more and no plan is carried out, no pod waits beside room for it.
 //
 // A run is the script of a seed: some nodes, ReplicaSets that fill more than half of them, pods
-// that come, and some [fault] of the table in faults.go and trouble.go. Most faults come in the
+// that come, and some faults of faults.go and trouble.go. Most faults come in the
 // middle of a plan, and at what it is about: the node that a pod is to go to, the pod that is
 // next, its workload. The script is a function of the seed, to the calls that are spoiled; how
 // processes interleave is not, so that a seed that found something may have to be run again some

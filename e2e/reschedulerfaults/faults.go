@@ -4,83 +4,62 @@ import (
 	"context"
 	"fmt"
 	"time"
-)
 
-// fault is a kind of things that go wrong.
-type fault string
+	"muster.dev/muster/e2e/faultcampaign"
+)
 
 // What is done to processes and objects. What is done to calls is in trouble.go.
 const (
-	schedulerKilled   fault = "scheduler killed"
-	musterKilled      fault = "muster killed"
-	musterFrozen      fault = "muster frozen"
-	reschedulerKilled fault = "rescheduler killed"
-	reschedulerFrozen fault = "rescheduler frozen"
-	victimDeleted     fault = "victim deleted"
-	workloadScaled    fault = "workload scaled"
-	workloadDeleted   fault = "workload deleted"
-	nodeLost          fault = "node deleted"
-	nodeCordoned      fault = "node cordoned"
-	nodeAdded         fault = "node added"
-	targetClosed      fault = "target cordoned while the scheduler is down"
-	planDeleted       fault = "plan deleted"
-	planEdited        fault = "plan edited"
-	thief             fault = "pod that wants the room"
-	preemptor         fault = "pod of higher priority that wants the room"
-	tierDown          fault = "pod of a bounded tier that does not run"
-	evictionForbidden fault = "eviction forbidden by a budget"
-	planForbidden     fault = "plan forbidden by a budget"
+	schedulerKilled   faultcampaign.Fault = "scheduler killed"
+	musterKilled      faultcampaign.Fault = "muster killed"
+	musterFrozen      faultcampaign.Fault = "muster frozen"
+	reschedulerKilled faultcampaign.Fault = "rescheduler killed"
+	reschedulerFrozen faultcampaign.Fault = "rescheduler frozen"
+	victimDeleted     faultcampaign.Fault = "victim deleted"
+	workloadScaled    faultcampaign.Fault = "workload scaled"
+	workloadDeleted   faultcampaign.Fault = "workload deleted"
+	nodeLost          faultcampaign.Fault = "node deleted"
+	nodeCordoned      faultcampaign.Fault = "node cordoned"
+	nodeAdded         faultcampaign.Fault = "node added"
+	targetClosed      faultcampaign.Fault = "target cordoned while the scheduler is down"
+	planDeleted       faultcampaign.Fault = "plan deleted"
+	planEdited        faultcampaign.Fault = "plan edited"
+	thief             faultcampaign.Fault = "pod that wants the room"
+	preemptor         faultcampaign.Fault = "pod of higher priority that wants the room"
+	tierDown          faultcampaign.Fault = "pod of a bounded tier that does not run"
+	evictionForbidden faultcampaign.Fault = "eviction forbidden by a budget"
+	planForbidden     faultcampaign.Fault = "plan forbidden by a budget"
 )
 
-// row says how often a fault is drawn, by weight, and how.
-type row struct {
-	weight int
-	draw   func(*writer)
-}
-
-// faults are all that a seed may draw.
-func faults() []row {
-	return append([]row{
-		{4, (*writer).killScheduler},
-		{6, (*writer).killMuster},
-		{6, (*writer).freezeMuster},
-		{12, (*writer).killRescheduler},
-		{6, (*writer).freezeRescheduler},
-		{6, (*writer).deleteVictim},
-		{6, (*writer).scale},
-		{4, (*writer).deleteWorkload},
-		{6, (*writer).loseNode},
-		{6, (*writer).cordonNode},
-		{4, (*writer).addNode},
-		{14, (*writer).closeTarget},
-		{4, (*writer).deletePlan},
-		{6, (*writer).editPlan},
-		{20, (*writer).addThief},
-		{10, (*writer).addPreemptor},
-		{30, (*writer).holdDown},
-		{16, (*writer).forbidPlan},
-	}, callFaults()...)
-}
-
-// addFaults draws from two to six.
+// addFaults draws from two to six, by their weights.
 func (w *writer) addFaults() {
-	rows, total := faults(), 0
-	for _, row := range rows {
-		total += row.weight
-	}
+	var all faultcampaign.Urn
+	all.Add(4, w.killScheduler)
+	all.Add(6, w.killMuster)
+	all.Add(6, w.freezeMuster)
+	all.Add(12, w.killRescheduler)
+	all.Add(6, w.freezeRescheduler)
+	all.Add(6, w.deleteVictim)
+	all.Add(6, w.scale)
+	all.Add(4, w.deleteWorkload)
+	all.Add(6, w.loseNode)
+	all.Add(6, w.cordonNode)
+	all.Add(4, w.addNode)
+	all.Add(14, w.closeTarget)
+	all.Add(4, w.deletePlan)
+	all.Add(6, w.editPlan)
+	all.Add(20, w.addThief)
+	all.Add(10, w.addPreemptor)
+	all.Add(30, w.holdDown)
+	all.Add(16, w.forbidPlan)
+	w.addCallFaults(&all)
 	for range 2 + w.rand.IntN(5) {
-		drawn := w.rand.IntN(total)
-		for _, row := range rows {
-			if drawn -= row.weight; drawn < 0 {
-				row.draw(w)
-				break
-			}
-		}
+		all.Draw(w.rand)
 	}
 }
 
 // happen adds an event at some time, mostly in the middle of a plan.
-func (w *writer) happen(what string, f fault, do func(context.Context, *run) error) {
+func (w *writer) happen(what string, f faultcampaign.Fault, do func(context.Context, *run) error) {
 	e := w.someTime()
 	e.what, e.fault, e.do = what, f, do
 	w.add(e)
@@ -90,12 +69,12 @@ func (w *writer) down() time.Duration { return w.within(time.Second) }
 
 func (w *writer) killScheduler() {
 	down := w.down()
-	w.happen("kill the scheduler", schedulerKilled, func(ctx context.Context, r *run) error { return r.lane.killScheduler(ctx, down) })
+	w.happen("kill the scheduler", schedulerKilled, func(ctx context.Context, r *run) error { return r.lane.KillScheduler(ctx, down) })
 }
 
 func (w *writer) killMuster() {
 	down := w.down()
-	w.happen("kill muster", musterKilled, func(ctx context.Context, r *run) error { return r.lane.killMuster(ctx, down) })
+	w.happen("kill muster", musterKilled, func(ctx context.Context, r *run) error { return r.lane.KillMuster(ctx, down) })
 }
 
 func (w *writer) freezeMuster() {
@@ -121,8 +100,8 @@ func (w *writer) freezeRescheduler() {
 func (w *writer) deleteVictim() {
 	w.happen("delete a pod that is to be evicted", victimDeleted, func(ctx context.Context, r *run) error {
 		if pod := r.victim(); pod != "" {
-			r.note("delete pod " + pod)
-			return r.deletePod(ctx, pod)
+			r.Note("delete pod " + pod)
+			return r.lane.DeletePod(ctx, pod)
 		}
 		return nil
 	})
@@ -162,14 +141,14 @@ func (w *writer) cordonNode() {
 		if err := r.cordon(ctx, name, true); err != nil || !opens {
 			return err
 		}
-		pause(ctx, after)
+		faultcampaign.Pause(ctx, after)
 		return r.cordon(ctx, name, false)
 	})
 }
 
 func (w *writer) addNode() {
-	node := newNode(fmt.Sprintf("s%d-new-%d", w.seed, len(w.events)))
-	w.happen("create node "+node.Name, nodeAdded, func(ctx context.Context, r *run) error { return r.createNode(ctx, node) })
+	node := faultcampaign.NewNode(fmt.Sprintf("s%d-new-%d", w.seed, len(w.events)), coresOfANode)
+	w.happen("create node "+node.Name, nodeAdded, func(ctx context.Context, r *run) error { return r.lane.CreateNode(ctx, node) })
 }
 
 // closeTarget closes the node that the last pod of a plan is to go to, while another one waits for a
@@ -177,7 +156,7 @@ func (w *writer) addNode() {
 func (w *writer) closeTarget() {
 	some, down := w.nodes[w.rand.IntN(len(w.nodes))].Name, 2*time.Second+w.down()
 	w.add(event{moment: planMade, what: "kill the scheduler", fault: schedulerKilled, do: func(ctx context.Context, r *run) error {
-		return r.lane.killScheduler(ctx, down)
+		return r.lane.KillScheduler(ctx, down)
 	}})
 	w.add(event{moment: podLeaves, what: "cordon where the last pod is to go", fault: targetClosed, do: func(ctx context.Context, r *run) error {
 		return r.cordon(ctx, r.lastTarget(some), true)
@@ -194,7 +173,7 @@ func (w *writer) editPlan() {
 			if err := r.annotatePlan(ctx); err != nil {
 				return err
 			}
-			pause(ctx, 100*time.Millisecond)
+			faultcampaign.Pause(ctx, 100*time.Millisecond)
 		}
 		return nil
 	})
@@ -213,15 +192,15 @@ func (w *writer) addThief() {
 // holdDown has a pod come that fits nowhere, of the tier of which so many may be down, and go again. In
 // half of the cases a rescheduler is killed that may have counted it.
 func (w *writer) holdDown() {
-	pod := newPod(fmt.Sprintf("s%d-down-%d", w.seed, len(w.events)), (coresOfANode+1)*1000, lowered)
+	pod := faultcampaign.NewPod(fmt.Sprintf("s%d-down-%d", w.seed, len(w.events)), (coresOfANode+1)*1000, lowered)
 	pod.Labels = map[string]string{tierLabel: tierWeb}
 	at, lasts := w.within(window/2), 3*time.Second+w.within(window/3)
 	w.add(event{at: at, what: "create pod " + pod.Name, fault: tierDown, do: func(ctx context.Context, r *run) error {
-		if err := r.createPod(ctx, pod); err != nil {
+		if err := r.lane.CreatePod(ctx, pod); err != nil {
 			return err
 		}
-		pause(ctx, lasts)
-		return r.deletePod(ctx, pod.Name)
+		faultcampaign.Pause(ctx, lasts)
+		return r.lane.DeletePod(ctx, pod.Name)
 	}})
 	if replica := w.rand.IntN(2 * w.settings.replicas); replica < w.settings.replicas {
 		w.add(event{at: at, what: fmt.Sprintf("kill rescheduler %d", replica), fault: reschedulerKilled, do: func(ctx context.Context, r *run) error {
@@ -238,12 +217,12 @@ func (w *writer) forbidPlan() {
 		if moving == "" {
 			return nil
 		}
-		r.note("forbid to evict " + moving)
+		r.Note("forbid to evict " + moving)
 		if err := r.setBudget(ctx, (&replicas{name: moving}).budget(0)); err != nil {
 			return err
 		}
-		pause(ctx, after)
-		r.note("allow to evict " + moving)
+		faultcampaign.Pause(ctx, after)
+		r.Note("allow to evict " + moving)
 		return r.setBudget(ctx, (&replicas{name: moving}).budget(1))
 	}})
 }
@@ -252,14 +231,4 @@ func (w *writer) addPreemptor() {
 	when := w.someTime()
 	when.fault, when.after = preemptor, w.within(window/2)
 	w.addPod([]int64{1000, 2000, 3000}[w.rand.IntN(3)], raised, when)
-}
-
-// pause waits, or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/faultcampaign"
 )
 
 // tale is a history that is written by hand: each step is a second after the one before. There
@@ -25,7 +26,7 @@ type tale struct {
 func newTale() *tale {
 	t := &tale{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for _, name := range []string{"from", "to"} {
-		t.tell(entry{node: newNode(name)})
+		t.tell(entry{node: faultcampaign.NewNode(name, coresOfANode)})
 	}
 	return t.set(1).pod("old", on("from"), ready)
 }
@@ -95,7 +96,7 @@ func (t *tale) moves() *tale {
 }
 
 func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
-	p := newPod(name, 2000, "")
+	p := faultcampaign.NewPod(name, 2000, "")
 	p.UID = types.UID("uid-" + name)
 	p.Labels = map[string]string{appLabel: "web", tierLabel: tierWeb}
 	p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: "uid-web", Controller: new(true)}}
@@ -173,7 +174,7 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 }
 
 func (t *tale) close(node string) *tale {
-	closed := newNode(node)
+	closed := faultcampaign.NewNode(node, coresOfANode)
 	closed.Spec.Unschedulable = true
 	return t.tell(entry{node: closed})
 }

@@ -3,12 +3,12 @@ package reschedulerfaults
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/history"
 	"muster.dev/muster/e2e/machines"
 	"muster.dev/muster/e2e/workload"
@@ -20,43 +20,30 @@ const (
 	// settleLimit is how long a cluster may take, when nothing goes wrong any more, until all
 	// plans have ended and all pods that were evicted have a place.
 	settleLimit = pendingLimit + planTTL
-	// look is how often it is looked.
-	look = 50 * time.Millisecond
 )
-
-// outcome is what there is to say of a run.
-type outcome struct {
-	seed     uint64
-	findings []finding
-	tally    tally
-	faults   map[fault]int
-	settled  time.Duration
-	log      []string // what was done, and when
-}
 
 // run is a run under way.
 type run struct {
+	*faultcampaign.Diary
+
 	lane     *lane
 	script   *script
 	traffic  *traffic
 	record   *record
 	machines *machines.Machines
-	began    time.Time
-
-	mu   sync.Mutex
-	log  []string
-	done map[fault]int
 }
 
-// perform plays a script and judges what came of it. The cluster is empty before and after.
-func (l *lane) perform(ctx context.Context, s *script) (*outcome, error) {
+// Perform plays the script of a seed and judges what came of it. The cluster is empty before and
+// after.
+func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome, error) {
+	s := write(seed)
 	if err := l.start(ctx, &s.settings); err != nil {
 		return nil, err
 	}
 	defer l.stop()
 	calm, quiet := context.WithCancel(ctx)
 	defer quiet()
-	r := &run{lane: l, script: s, traffic: newTraffic(calm, s), record: newRecord(), machines: machines.New(l.client), began: time.Now(), done: map[fault]int{}}
+	r := &run{Diary: faultcampaign.NewDiary(), lane: l, script: s, traffic: newTraffic(calm, s), record: newRecord(), machines: machines.New(l.Client)}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	sources, err := l.sources(ctx)
@@ -75,14 +62,14 @@ func (l *lane) perform(ctx context.Context, s *script) (*outcome, error) {
 	others, background := errgroup.WithContext(background)
 	others.Go(func() error { return r.machines.Run(background) })
 	others.Go(func() error { return l.keepUp(background) })
-	o := &outcome{seed: s.seed}
 	if err = r.prepare(background); err == nil {
 		err = r.play(background)
 	}
 	quiet()
+	var settled time.Duration
 	var because []string
 	if err == nil {
-		o.settled, because, err = r.settle(background)
+		settled, because, err = faultcampaign.Settle(background, settleLimit, r.unsettled)
 	}
 	end := time.Now()
 	stop()
@@ -92,11 +79,11 @@ func (l *lane) perform(ctx context.Context, s *script) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, err := l.words()
+	logged, err := l.findings()
 	if err != nil {
 		return nil, err
 	}
-	if died := l.died(); died != nil {
+	if died := l.Died(); died != nil {
 		return nil, died
 	}
 	l.stop()
@@ -104,8 +91,12 @@ func (l *lane) perform(ctx context.Context, s *script) (*outcome, error) {
 		return nil, err
 	}
 	stopWatching()
-	o.findings = words
-	return o, r.judge(o, because, end)
+	o, err := r.judge(logged, because, end)
+	if err != nil {
+		return nil, err
+	}
+	o.Longest = map[string]time.Duration{"settling": settled}
+	return o, nil
 }
 
 // endAll leaves an empty cluster.
@@ -127,17 +118,10 @@ func (r *run) observe(event watch.Event) {
 	r.machines.Observe(event)
 }
 
-// note keeps what was done, for people.
-func (r *run) note(what string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.log = append(r.log, fmt.Sprintf("%6.3f %s", time.Since(r.began).Seconds(), what))
-}
-
 // prepare creates nodes and workloads, and returns when these are placed as far as they fit.
 func (r *run) prepare(ctx context.Context) error {
 	initial := workload.Cluster{Nodes: r.script.nodes}
-	if err := initial.CreateNodes(ctx, r.lane.client); err != nil {
+	if err := initial.CreateNodes(ctx, r.lane.Client); err != nil {
 		return err
 	}
 	pods := 0
@@ -171,29 +155,14 @@ func (r *run) prepare(ctx context.Context) error {
 
 // play does what the script says and returns when all is done, and all processes run.
 func (r *run) play(ctx context.Context) error {
-	r.began = time.Now()
-	r.note(fmt.Sprintf("settings: %+v", r.script.settings))
-	open, cancel := context.WithTimeout(ctx, window)
-	defer cancel()
-	all, ctx := errgroup.WithContext(ctx)
+	var acts []faultcampaign.Act
 	for _, e := range r.script.events {
-		all.Go(func() error {
-			pause(open, time.Until(r.began.Add(e.at)))
-			r.await(open, e.moment)
-			pause(open, e.after)
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			r.note(e.what)
-			if e.fault != "" {
-				r.mu.Lock()
-				r.done[e.fault]++
-				r.mu.Unlock()
-			}
-			return e.do(ctx, r)
+		acts = append(acts, faultcampaign.Act{
+			At: e.at, Await: func(ctx context.Context) { r.await(ctx, e.moment) }, After: e.after, What: e.what, Fault: e.fault,
+			Do: func(ctx context.Context) error { return e.do(ctx, r) },
 		})
 	}
-	return all.Wait()
+	return r.Play(ctx, window, fmt.Sprintf("settings: %+v", r.script.settings), acts)
 }
 
 // await returns when a moment has come, or with the context.
@@ -216,57 +185,48 @@ func (r *run) await(ctx context.Context, m moment) {
 	}
 }
 
-// settle returns when the cluster has settled, or why it has not in time.
-func (r *run) settle(ctx context.Context) (took time.Duration, because []string, err error) {
-	began := time.Now()
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	for {
-		evictions, _ := r.traffic.history()
-		r.record.look(func(s *state) { because = s.unsettled(evictions, time.Now()) })
-		if took = time.Since(began); len(because) == 0 || took > settleLimit {
-			return took, because, nil
-		}
-		select {
-		case <-ctx.Done():
-			return took, nil, context.Cause(ctx)
-		case <-tick.C:
-		}
-	}
+// unsettled is what has to change yet.
+func (r *run) unsettled() (because []string) {
+	evictions, _ := r.traffic.history()
+	r.record.look(func(s *state) { because = s.unsettled(evictions, time.Now()) })
+	return because
 }
 
-// judge completes the outcome of a run that is over.
-func (r *run) judge(o *outcome, because []string, end time.Time) error {
+// judge makes the outcome of a run that is over, of which something has been found in logs.
+func (r *run) judge(findings []finding, because []string, end time.Time) (*faultcampaign.Outcome, error) {
 	entries, err := r.record.history(end)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	evictions, deletions := r.traffic.history()
 	story := &story{entries: entries, evictions: evictions, budgets: r.script.settings.budgets, end: end}
 	for _, text := range because {
-		o.findings = append(o.findings, finding{neverSettles, text})
+		findings = append(findings, finding{neverSettles, text})
 	}
 	for _, pod := range deletions {
-		o.findings = append(o.findings, finding{budgetIgnored, fmt.Sprintf("pod %s is deleted, not evicted", pod)})
+		findings = append(findings, finding{budgetIgnored, fmt.Sprintf("pod %s is deleted, not evicted", pod)})
 	}
 	found, tally := story.judge()
-	o.findings, o.tally = append(o.findings, found...), tally
+	findings = append(findings, found...)
 	audit, err := r.record.bindings.Audit()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, text := range audit.Overcommitted {
-		o.findings = append(o.findings, finding{overcommitted, text})
+		findings = append(findings, finding{overcommitted, text})
 	}
-	o.faults = r.traffic.faults()
-	for f, n := range r.done {
-		o.faults[f] += n
-	}
-	o.log = r.log
 	for _, e := range entries {
 		if line := e.words(); line != "" {
-			o.log = append(o.log, fmt.Sprintf("%6.3f   %s", e.at.Sub(r.began).Seconds(), line))
+			r.NoteAt(e.at, "  "+line)
 		}
 	}
-	return nil
+	o := &faultcampaign.Outcome{Counts: map[string]int{evictionsFigure: tally.evictions, movedFigure: tally.moved, placedFigure: tally.placed}}
+	for phase, n := range tally.plans {
+		o.Counts[plansFigure(phase)] = n
+	}
+	for _, f := range findings {
+		o.Violations = append(o.Violations, f.String())
+	}
+	r.Tell(o, r.traffic.Calls)
+	return o, nil
 }

@@ -8,11 +8,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -31,7 +31,7 @@ type script struct {
 	nodes     []*corev1.Node
 	workloads []*replicas // that are placed before anything happens
 	events    []event
-	trouble   trouble
+	trouble   faultcampaign.Trouble
 }
 
 // settings of the reschedulers. The zero of a limit is none.
@@ -85,8 +85,8 @@ type event struct {
 	at     time.Duration
 	moment moment
 	after  time.Duration
-	what   string // for people
-	fault  fault  // "" for what is none
+	what   string              // for people
+	fault  faultcampaign.Fault // "" for what is none
 	do     func(context.Context, *run) error
 }
 
@@ -124,7 +124,7 @@ func (w *replicas) labels() map[string]string {
 }
 
 func (w *replicas) object() *appsv1.ReplicaSet {
-	pod := newPod("", w.milliCPU, w.priority)
+	pod := faultcampaign.NewPod("", w.milliCPU, w.priority)
 	pod.Spec.TerminationGracePeriodSeconds = &w.grace
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: w.labels()}, Spec: pod.Spec}
 	if w.gang {
@@ -144,31 +144,5 @@ func (w *replicas) budget(most int) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: w.name, Namespace: workload.Namespace},
 		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: w.name}}, MaxUnavailable: &down},
-	}
-}
-
-func newPod(name string, milliCPU int64, priority string) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: workload.Namespace},
-		Spec: corev1.PodSpec{
-			PriorityClassName: priority, TerminationGracePeriodSeconds: new(int64(0)),
-			Containers: []corev1.Container{{Name: "main", Image: "example.com/main", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(milliCPU, resource.DecimalSI)},
-			}}},
-		},
-	}
-}
-
-func newNode(name string) *corev1.Node {
-	room := corev1.ResourceList{
-		corev1.ResourceCPU:  *resource.NewQuantity(coresOfANode, resource.DecimalSI),
-		corev1.ResourcePods: *resource.NewQuantity(20, resource.DecimalSI),
-	}
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}},
-		Status: corev1.NodeStatus{
-			Capacity: room, Allocatable: room,
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Simulated"}},
-		},
 	}
 }

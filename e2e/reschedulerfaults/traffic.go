@@ -2,9 +2,7 @@ package reschedulerfaults
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/relay"
 )
 
@@ -32,42 +31,15 @@ type eviction struct {
 // traffic is what muster and reschedulers say to the API server during a run. It makes the
 // trouble of a script until that is over. Its methods are safe for concurrent use.
 type traffic struct {
-	trouble trouble
-	calm    context.Context //nolint:containedctx // ends with the trouble
+	*faultcampaign.Calls
 
 	mu        sync.Mutex
-	seen      map[string]int // calls by verb and what they are about
-	made      map[fault]int  // trouble
 	evictions []eviction
 	deletions []string // of pods, which no rescheduler is to ask for
 }
 
 func newTraffic(calm context.Context, s *script) *traffic {
-	return &traffic{trouble: s.trouble, calm: calm, seen: map[string]int{}, made: map[fault]int{}}
-}
-
-// next draws what happens to a call.
-func (t *traffic) next(v verb, about string) fault {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	id := string(v) + " " + about
-	before := t.seen[id]
-	t.seen[id]++
-	if t.calm.Err() != nil {
-		return ""
-	}
-	f := t.trouble.of(v, about, before)
-	if f != "" {
-		t.made[fault(v)+": "+f]++
-	}
-	return f
-}
-
-// faults are how often each kind of trouble was made.
-func (t *traffic) faults() map[fault]int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.made)
+	return &traffic{Calls: faultcampaign.NewCalls(calm, s.trouble)}
 }
 
 // history are all evictions so far, and the pods that were deleted otherwise.
@@ -93,27 +65,7 @@ func (t *traffic) toAPI(replica int, w http.ResponseWriter, r *http.Request, pas
 	if v == evictionCall {
 		pass = t.recorded(replica, about, pass)
 	}
-	f := t.next(v, about)
-	if answer := answers()[f]; answer != nil {
-		answer(w, r, pass)
-		return
-	}
-	switch f {
-	case apiSilent:
-		_, _ = relay.Body(r) // else it is not noticed when the caller leaves
-		quiet, cancel := context.WithTimeout(t.calm, silence)
-		defer cancel()
-		select {
-		case <-quiet.Done():
-		case <-r.Context().Done():
-		}
-		relay.Cut()
-	case apiLost:
-		w = httptest.NewRecorder()
-		defer relay.Cut()
-	default:
-	}
-	pass.ServeHTTP(w, r)
+	t.Answer(t.Next(v, about).Fault, silence, w, r, pass)
 }
 
 // recorded passes evictions on and takes them down.
@@ -160,10 +112,10 @@ func (w *statusWriter) WriteHeader(code int) {
 }
 
 // deletion is a call that nothing happens to.
-const deletion verb = "deletion of a pod"
+const deletion faultcampaign.Verb = "deletion of a pod"
 
 // callOf says what a request is, and what it is about; "" if it is of no interest.
-func callOf(r *http.Request) (v verb, about string) {
+func callOf(r *http.Request) (v faultcampaign.Verb, about string) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	for i, part := range parts {
 		if part != "pods" && part != "reschedulingplans" && part != "leases" {
@@ -174,7 +126,7 @@ func callOf(r *http.Request) (v verb, about string) {
 			about, rest = rest[0], rest[1:]
 		}
 		key := strings.Join(append([]string{r.Method, part}, rest...), " ")
-		return map[string]verb{
+		return map[string]faultcampaign.Verb{
 			"POST pods eviction": evictionCall, "DELETE pods": deletion, "POST pods binding": binding, "PATCH pods status": nomination,
 			"POST reschedulingplans": planCreated, "PUT reschedulingplans status": planStatus, "PUT leases": lease,
 		}[key], about

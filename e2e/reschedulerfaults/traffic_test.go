@@ -10,12 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"muster.dev/muster/e2e/faultcampaign"
 )
 
 func TestCallsAreKnownByTheirPath(t *testing.T) {
 	for name, test := range map[string]struct {
 		method, path string
-		verb         verb
+		verb         faultcampaign.Verb
 		about        string
 	}{
 		"an eviction":           {http.MethodPost, "/api/v1/namespaces/default/pods/p/eviction", evictionCall, "p"},

@@ -11,6 +11,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/muster"
 )
 
@@ -23,7 +24,7 @@ const coresOfANode = 4
 // write draws the script of a seed.
 func write(seed uint64) *script {
 	r := rand.New(rand.NewPCG(seed, 0))
-	w := &writer{rand: r, script: script{seed: seed, trouble: newTrouble(seed)}}
+	w := &writer{rand: r, script: script{seed: seed, trouble: faultcampaign.NewTrouble(seed)}}
 	w.settings = settings{replicas: 1, coalesce: r.IntN(2) == 0, selection: muster.Scheduler, budgets: w.budgets()}
 	if r.IntN(3) == 0 {
 		w.settings.replicas = 2
@@ -32,7 +33,7 @@ func write(seed uint64) *script {
 		w.settings.selection = muster.Extender
 	}
 	for i := range 4 + r.IntN(3) {
-		w.nodes = append(w.nodes, newNode(fmt.Sprintf("s%d-node-%d", seed, i)))
+		w.nodes = append(w.nodes, faultcampaign.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), coresOfANode))
 	}
 	w.addWorkloads()
 	w.addBeneficiaries()
@@ -107,20 +108,20 @@ func (w *writer) addBeneficiaries() {
 	gang := fmt.Sprintf("s%d-gang", w.seed)
 	at := w.within(window / 3)
 	for i := range 2 {
-		pod := newPod(fmt.Sprintf("%s-%d", gang, i), []int64{2000, 2500}[r.IntN(2)], "")
+		pod := faultcampaign.NewPod(fmt.Sprintf("%s-%d", gang, i), []int64{2000, 2500}[r.IntN(2)], "")
 		pod.Labels, pod.Annotations = map[string]string{v1alpha1.LabelMuster: gang}, map[string]string{v1alpha1.AnnotationMinMember: "2"}
-		w.add(event{at: at, what: "create pod " + pod.Name, do: func(ctx context.Context, r *run) error { return r.createPod(ctx, pod) }})
+		w.add(event{at: at, what: "create pod " + pod.Name, do: func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) }})
 	}
 }
 
 // addPod has a pod of no workload come.
 func (w *writer) addPod(milliCPU int64, priority string, when event) {
-	pod := newPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), milliCPU, priority)
+	pod := faultcampaign.NewPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), milliCPU, priority)
 	if w.pods++; w.rand.IntN(2) == 0 { // so that there is room again, in pieces
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, controlplane.RunsForAnnotation, (time.Second + w.within(2*time.Second)).String())
 	}
 	when.what = fmt.Sprintf("create pod %s of %dm", pod.Name, milliCPU)
-	when.do = func(ctx context.Context, r *run) error { return r.createPod(ctx, pod) }
+	when.do = func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) }
 	w.add(when)
 }
 

@@ -1,0 +1,110 @@
+package faultcampaign
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"muster.dev/muster/e2e/relay"
+)
+
+// What happens to calls to the API server.
+const (
+	apiConflict    Fault = "409"
+	apiBusy        Fault = "429"
+	apiError       Fault = "500"
+	apiUnavailable Fault = "503"
+	apiSilent      Fault = "no answer"
+	apiLost        Fault = "answer of the API server lost"
+)
+
+// APIFaults are all that may happen to calls to the API server.
+func APIFaults() []Fault {
+	return []Fault{apiConflict, apiBusy, apiError, apiUnavailable, apiSilent, apiLost}
+}
+
+// answers are what the API server says in trouble, for the faults of which it says something.
+func answers() map[Fault]relay.Decide {
+	some := schema.GroupResource{Resource: "things"}
+	return map[Fault]relay.Decide{
+		apiConflict:    relay.Failure(apierrors.NewConflict(some, "p", errors.New("it changed"))),
+		apiBusy:        relay.Failure(apierrors.NewTooManyRequests("later", 1)),
+		apiError:       relay.Failure(apierrors.NewInternalError(errors.New("etcd is away"))),
+		apiUnavailable: relay.Failure(apierrors.NewServiceUnavailable("starting")),
+	}
+}
+
+// Calls are those of a run, which trouble happens to until that is over. Its methods are safe for
+// concurrent use.
+type Calls struct {
+	trouble Trouble
+	calm    context.Context //nolint:containedctx // ends with the trouble
+
+	mu   sync.Mutex
+	seen map[Call]int
+	made map[Fault]int
+}
+
+// NewCalls are none yet. The trouble is over with the context.
+func NewCalls(calm context.Context, t Trouble) *Calls {
+	return &Calls{trouble: t, calm: calm, seen: map[Call]int{}, made: map[Fault]int{}}
+}
+
+// Calm says that the trouble is over.
+func (c *Calls) Calm() bool { return c.calm.Err() != nil }
+
+// Next draws what happens to a call.
+func (c *Calls) Next(v Verb, about string) Spoiled {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	call := Call{v, about}
+	before := c.seen[call]
+	c.seen[call]++
+	if c.Calm() {
+		return Spoiled{}
+	}
+	s := c.trouble.Of(call, before)
+	if s.Fault != "" {
+		c.made[Fault(v)+": "+s.Fault]++
+	}
+	return s
+}
+
+// Faults are how often each kind of trouble was made.
+func (c *Calls) Faults() map[Fault]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.made)
+}
+
+// Answer answers a call to the API server to which a fault happens, or nothing. A silence ends with
+// the trouble, or when it has lasted for so long.
+func (c *Calls) Answer(f Fault, silence time.Duration, w http.ResponseWriter, r *http.Request, pass http.Handler) {
+	if answer := answers()[f]; answer != nil {
+		answer(w, r, pass)
+		return
+	}
+	switch f {
+	case apiSilent:
+		_, _ = relay.Body(r) // else it is not noticed when the caller leaves
+		quiet, cancel := context.WithTimeout(c.calm, silence)
+		defer cancel()
+		select {
+		case <-quiet.Done():
+		case <-r.Context().Done():
+		}
+		relay.Cut()
+	case apiLost:
+		w = httptest.NewRecorder()
+		defer relay.Cut()
+	default:
+	}
+	pass.ServeHTTP(w, r)
+}

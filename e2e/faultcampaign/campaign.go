@@ -1,0 +1,112 @@
+package faultcampaign
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/seeds"
+)
+
+// Campaign is what a campaign has of its own.
+type Campaign struct {
+	// Name is that of its figures, and of its target: faults-Name.
+	Name string
+	// Counts are the figures that its outcomes have, in the order in which they are told.
+	Counts []string
+	// Open starts everything that stays for all runs on a lane, with the muster of a path.
+	Open func(ctx context.Context, dir, binary string, progress io.Writer) (Performer, error)
+}
+
+// Performer performs one run after the other on a lane.
+type Performer interface {
+	// Perform plays the script of a seed and judges what came of it.
+	Perform(ctx context.Context, seed uint64) (*Outcome, error)
+	// Died is why a process ended that nobody killed, nil if none did.
+	Died() error
+	Close()
+}
+
+// Main runs the campaign that SEEDS, SEED and LANES shape, and returns the exit status: 1 when it
+// found something, or when there is no telling.
+func (c Campaign) Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	options, err := seeds.OptionsFromEnv(os.Getenv)
+	if err == nil {
+		err = c.run(ctx, options, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%sfaults: %v\n", c.Name, err)
+		return 1
+	}
+	return 0
+}
+
+// run tells on out how the campaign goes and what came of it. The error says that something was
+// found, and where logs are then, or why there is no telling.
+func (c Campaign) run(ctx context.Context, o seeds.Options, out io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "muster-"+c.Name+"faults-")
+	if err != nil {
+		return fmt.Errorf("make a directory for the control planes: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w\nlogs: %s", err, dir)
+			return
+		}
+		err = os.RemoveAll(dir)
+	}()
+	report, err := c.Perform(ctx, o, dir, out)
+	if err != nil {
+		return err
+	}
+	return report.Err()
+}
+
+// Perform performs all seeds, those of a lane one after the other, and prints the report. Control
+// planes and logs are in a directory.
+func (c Campaign) Perform(ctx context.Context, o seeds.Options, dir string, out io.Writer) (*Report, error) {
+	if o.Muster == "" {
+		var err error
+		if o.Muster, err = binaries.BuildMuster(ctx, dir, out); err != nil {
+			return nil, err
+		}
+	}
+	report := newReport(c, o.Seeds, out)
+	err := o.OverLanes(ctx, func(ctx context.Context, lane int, seeds <-chan uint64) error {
+		on, err := c.Open(ctx, filepath.Join(dir, fmt.Sprintf("lane-%d", lane)), o.Muster, out)
+		if err != nil {
+			return err
+		}
+		defer on.Close()
+		return performAll(ctx, on, seeds, report)
+	})
+	if err != nil {
+		return nil, err
+	}
+	report.print()
+	return report, nil
+}
+
+// performAll runs the seeds that it gets until there are no more.
+func performAll(ctx context.Context, on Performer, seeds <-chan uint64, to *Report) error {
+	to.begin(time.Now())
+	for seed := range seeds {
+		outcome, err := on.Perform(ctx, seed)
+		if died := on.Died(); died != nil {
+			err = died
+		}
+		if err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		to.add(seed, outcome)
+	}
+	return nil
+}
