@@ -66,12 +66,12 @@ func TestTheReferenceOfEndpointsIsTheIndexOfBothProcesses(t *testing.T) {
 	kubeconfig, config := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "muster.yaml")
 	writeKubeconfig(t, kubeconfig)
 	serve, reschedule := freeAddress(t), freeAddress(t)
-	content := fmt.Sprintf("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nserving: {listen: %q, profiling: true}\nrescheduler: {listen: %q, separate: {enabled: true}}\n", serve, reschedule)
+	content := fmt.Sprintf("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nserving: {listen: %q, profiling: true}\nrescheduler: {listen: %q}\n", serve, reschedule)
 	if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	compareReference(t, "endpoints.md", "Endpoints",
-		"What the two processes serve. Of what is below `/debug/`, programs get JSON with `?format=json` or `Accept: application/json`, people text. `/debug/pprof/` is there with `serving.profiling`, `/separate` with `rescheduler.separate.enabled`.",
+		"What the two processes serve. Of what is below `/debug/`, programs get JSON with `?format=json` or `Accept: application/json`, people text. `/debug/pprof/` is there with `serving.profiling`, `POST /separate` of `muster reschedule` at an address of its own, `rescheduler.separate.listen`.",
 		"## muster serve\n\n"+endpointsOf(t, serve, "serve", "--config", config, "--snapshot", "-")+
 			"\n## muster reschedule\n\n"+endpointsOf(t, reschedule, "reschedule", "--config", config, "--kubeconfig", kubeconfig))
 }

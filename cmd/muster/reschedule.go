@@ -25,7 +25,8 @@ rescheduling.muster.dev/approve=true; Auto at once.
 
 It runs beside 'muster serve', with the same configuration: that keeps the room which
 plans count on. Of several replicas one acts, by a Lease. It serves /livez, /readyz,
-/metrics and /debug/rescheduler on rescheduler.listen, and takes POST /separate there.`,
+/metrics and /debug/rescheduler on rescheduler.listen, and takes POST /separate on
+rescheduler.separate.listen, if there is one.`,
 		Example: `  # Show what would be done, then look at it.
   muster reschedule --kubeconfig ~/.kube/config
   kubectl get reschedulingplans`,

@@ -149,7 +149,7 @@ func (c *cluster) smoke(k *kubelet, startScheduler func()) {
 	c.Helper()
 	c.must(c.StartKWOK(c.Context()))
 	c.must(c.StartMetricsServer(c.Context()))
-	s := smoke{c, k.url("http", portVerbs, "")}
+	s := smoke{c, k.url("http", portVerbs, ""), k.url("http", portSeparate, "/separate")}
 	s.nominations()
 	startScheduler()
 	s.usage()

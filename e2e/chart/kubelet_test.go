@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/e2e/process"
@@ -20,6 +21,7 @@ const (
 	portVerbs       = 8888
 	portRescheduler = 8889
 	portHealth      = 8890
+	portSeparate    = 8891
 	portScheduler   = 10259
 )
 
@@ -103,15 +105,15 @@ func (k *kubelet) relocate(text string) []byte {
 	k.Helper()
 	config := map[string]any{}
 	k.must(yaml.UnmarshalStrict([]byte(text), &config))
-	for section, fields := range map[string][]string{"serving": {"listen", "healthListen"}, "rescheduler": {"listen"}} {
-		settings := config[section].(map[string]any)
-		for _, field := range fields {
-			_, port, err := net.SplitHostPort(settings[field].(string))
-			k.must(err)
-			number, err := strconv.Atoi(port)
-			k.must(err)
-			settings[field] = k.local(number)
-		}
+	for _, field := range []string{"serving.listen", "serving.healthListen", "rescheduler.listen", "rescheduler.separate.listen"} {
+		path := strings.Split(field, ".")
+		address, _, err := unstructured.NestedString(config, path...)
+		k.must(err)
+		_, port, err := net.SplitHostPort(address)
+		k.must(err)
+		number, err := strconv.Atoi(port)
+		k.must(err)
+		k.must(unstructured.SetNestedField(config, k.local(number), path...))
 	}
 	relocated, err := yaml.Marshal(config)
 	k.must(err)

@@ -24,7 +24,8 @@ import (
 // smoke tries each thing that muster can do, on nodes of its own, and waits until it has done it.
 type smoke struct {
 	*cluster
-	url string // of muster's verbs
+	url      string // of muster's verbs
+	separate string // where the rescheduler is asked to separate pods
 }
 
 // lab is the label by which each trial keeps to its nodes.
@@ -206,7 +207,7 @@ func (s *smoke) usage() {
 	})
 }
 
-// rescheduling: a pod is moved so that another one gets a place, and an old plan is forgotten.
+// rescheduling: a pod is moved so that another one gets a place, a request is taken, and an old plan is forgotten.
 func (s *smoke) rescheduling() {
 	s.Helper()
 	s.createNode("r1", "rescheduling", "4")
@@ -230,6 +231,18 @@ func (s *smoke) rescheduling() {
 	s.createNode("r2", "rescheduling", "2")
 	s.create(newPod("big", "rescheduling", "4"))
 	s.awaitBound("big")
+
+	s.eventually("a request to separate a pod is written down", func() error {
+		response, err := http.Post(s.separate, "application/json", strings.NewReader(`{"pod": "default/busy"}`))
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusAccepted {
+			return errors.New(response.Status)
+		}
+		return nil
+	})
 
 	s.createCustomResources()
 	plans := s.dynamic.Resource(reschedulingv1alpha1.ReschedulingPlans())

@@ -67,7 +67,7 @@ func TestAKubeSchedulerBesideMusterTrustsTheCertificateThatMusterMakes(t *testin
 	pod := k.pod("muster")
 	pod.start(pod.spec.InitContainers)
 	pod.start(pod.spec.Containers)
-	s := smoke{c, k.url("https", portVerbs, "")}
+	s := smoke{cluster: c}
 	s.createNode("tls", "tls", "8")
 	s.create(newPod("over-tls", "tls", "1"))
 	s.awaitBound("over-tls")

@@ -36,6 +36,7 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 		{"a misspelt field of the configuration", "'fliter' not allowed", "config.timeouts.fliter=1s"},
 		{"a misspelt field of the rescheduler", "'perNodes' not allowed", "config.rescheduler.budgets.perNodes=1"},
 		{"an address that the chart sets", "'listen' not allowed", "config.rescheduler.listen=:8889"},
+		{"requests from elsewhere, without a right", "'authorize' not allowed", "config.rescheduler.separate.authorize=false"},
 		{"a day that there is not", "/config/rescheduler/budgets/windows/0/days/0", "config.rescheduler.budgets.windows[0].days[0]=Sunday"},
 		{"a misspelt value of the scheduler", "'tagg' not allowed", "scheduler.image.tagg=v1.36.3"},
 		{"an unknown mode", "/scheduler/mode", "scheduler.mode=daemonset"},

@@ -38,6 +38,7 @@ type lab struct {
 	server      *muster.Server
 	rescheduler *muster.Rescheduler
 	listen      string
+	requests    string // where it takes those to separate pods
 	options     muster.Options
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,11 +16,12 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/process"
 )
 
 func TestAPodIsSeparatedFromAnotherOneOnRequest(t *testing.T) {
 	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
-	l.configure(map[string]any{"separate": map[string]any{"enabled": true}})
+	l.takeRequests()
 	before := l.small()
 	l.createPodOn("noisy", "1", "n1") // with room left for small, which the scores of kube-scheduler prefer to n2
 	l.reschedule()
@@ -40,7 +43,7 @@ func TestAPodIsSeparatedFromAnotherOneOnRequest(t *testing.T) {
 
 func TestARequestToLeaveANodeSurvivesARestart(t *testing.T) {
 	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
-	l.configure(map[string]any{"separate": map[string]any{"enabled": true}})
+	l.takeRequests()
 	before := l.small()
 	l.cordon("n2", true) // so that nothing can be done about it yet
 	l.reschedule()
@@ -100,6 +103,15 @@ func (l *lab) patchNode(name, patch string) {
 	l.must(err)
 }
 
+// takeRequests has the rescheduler separate pods, and be asked for it.
+func (l *lab) takeRequests() {
+	l.Helper()
+	port, err := process.FreePort()
+	l.must(err)
+	l.requests = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	l.configure(map[string]any{"separate": map[string]any{"enabled": true, "listen": l.requests}})
+}
+
 // separate asks to separate a pod from another one, or from its node when that is "", and says
 // how the answer is not as it should be.
 func (l *lab) separate(pod, from, why string, status int, want string) error {
@@ -107,7 +119,7 @@ func (l *lab) separate(pod, from, why string, status int, want string) error {
 	if from != "" {
 		body += fmt.Sprintf(`, "from": "default/%s"`, from)
 	}
-	request, err := http.NewRequestWithContext(l.Context(), http.MethodPost, "http://"+l.listen+"/separate", bytes.NewReader([]byte(body+"}")))
+	request, err := http.NewRequestWithContext(l.Context(), http.MethodPost, "http://"+l.requests+"/separate", bytes.NewReader([]byte(body+"}")))
 	if err != nil {
 		return err
 	}

@@ -32,12 +32,6 @@ func (p *process) router(registry prometheus.Gatherer) http.Handler {
 		})),
 		get("/metrics", "metrics in the Prometheus format", promhttp.HandlerFor(registry, promhttp.HandlerOpts{})),
 	}
-	if p.config.Rescheduler.Separate.Enabled {
-		endpoints = append(endpoints, inspect.Endpoint{
-			Method: http.MethodPost, Pattern: "/separate", About: "asks for a pod to be separated from another one, or from its node",
-			Handler: p.separation(),
-		})
-	}
 	if !p.config.Debug.Enabled {
 		return inspect.RouterWithoutIndex("debug.enabled is false", endpoints...)
 	}
@@ -52,12 +46,15 @@ func (p *process) router(registry prometheus.Gatherer) http.Handler {
 // separation takes requests once the view of the cluster is complete.
 func (p *process) separation() http.Handler {
 	handler := separation.Handler{Options: separation.Options{Logger: p.log, Snapshot: p.loop.cluster.Snapshot, Client: p.client}}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !p.watcher.Synced() {
-			http.Error(w, "the view of the cluster is not complete yet", http.StatusServiceUnavailable)
-			return
-		}
-		handler.ServeHTTP(w, r)
+	return inspect.RouterWithoutIndex("this is rescheduler.separate.listen", inspect.Endpoint{
+		Method: http.MethodPost, Pattern: "/separate", About: "asks for a pod to be separated from another one, or from its node",
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !p.watcher.Synced() {
+				http.Error(w, "the view of the cluster is not complete yet", http.StatusServiceUnavailable)
+				return
+			}
+			handler.ServeHTTP(w, r)
+		}),
 	})
 }
 

@@ -2,11 +2,8 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"time"
 
@@ -59,17 +56,16 @@ const reporter = "muster-rescheduler"
 
 // process is all of it, wired.
 type process struct {
-	log      *slog.Logger
-	config   *v1alpha2.MusterConfiguration
-	about    *inspect.Process
-	client   kubernetes.Interface
-	watcher  *cluster.Watcher
-	events   events.EventBroadcaster
-	usage    *usage.Feed
-	holes    *holes.Keeper
-	loop     *loop
-	listener net.Listener
-	http     *http.Server
+	log     *slog.Logger
+	config  *v1alpha2.MusterConfiguration
+	about   *inspect.Process
+	client  kubernetes.Interface
+	watcher *cluster.Watcher
+	events  events.EventBroadcaster
+	usage   *usage.Feed
+	holes   *holes.Keeper
+	loop    *loop
+	servers []*server
 }
 
 // Run reschedules until the context ends, or the lease is lost.
@@ -82,16 +78,9 @@ func Run(ctx context.Context, o Options) error {
 	group.Go(func() error { p.watcher.Run(ctx); return nil })
 	group.Go(func() error { p.holes.Run(ctx); return nil })
 	group.Go(func() error { p.usage.Run(ctx, p.watcher.WaitForSync); return nil })
-	group.Go(func() error {
-		if err := p.http.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serving: %w", err)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		return p.http.Close()
-	})
+	for _, s := range p.servers {
+		group.Go(func() error { return s.run(ctx) })
+	}
 	group.Go(func() error { return p.lead(ctx) })
 	return group.Wait()
 }
@@ -158,12 +147,7 @@ func newProcess(o Options) (*process, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if p.listener, err = net.Listen("tcp", settings.Listen); err != nil {
-		return nil, fmt.Errorf("rescheduler.listen: %w", err)
-	}
-	p.http = &http.Server{Handler: p.router(registry), ReadHeaderTimeout: 10 * time.Second}
-	o.Logger.Info("serving", "address", p.listener.Addr().String())
-	return p, nil
+	return p, p.listen(registry)
 }
 
 // readUsage sets up the source of usage, as the extender does, and returns who takes the custom

@@ -1,12 +1,40 @@
 package v1alpha2
 
-import "k8s.io/apimachinery/pkg/util/validation/field"
+import (
+	"net"
+	"net/netip"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
 
 // SeparatePolicy moves pods away from others, or off their nodes, that are annotated
-// rescheduling.muster.dev/separate-from, which POST /separate at the address of listen does.
+// rescheduling.muster.dev/separate-from.
 type SeparatePolicy struct {
 	// Enabled turns it on. Defaults to false.
 	Enabled bool `json:"enabled"`
+	// Listen is the host:port that takes POST /separate, which annotates pods with muster's own
+	// rights. It asks for no credentials, so the host must be a loopback address; who is elsewhere
+	// annotates pods, as far as RBAC lets it. Needs enabled. Defaults to "", which is none.
+	Listen string `json:"listen"`
+}
+
+func (s SeparatePolicy) validate(path *field.Path) field.ErrorList {
+	if s.Listen == "" {
+		return nil
+	}
+	path = path.Child("listen")
+	if errs := validateListen(path, s.Listen); len(errs) > 0 {
+		return errs
+	}
+	var errs field.ErrorList
+	host, _, _ := net.SplitHostPort(s.Listen) // it is valid
+	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsLoopback() {
+		errs = append(errs, field.Invalid(path, s.Listen, "must be a loopback address, such as 127.0.0.1:8891: nobody is asked for credentials there"))
+	}
+	if !s.Enabled {
+		errs = append(errs, field.Invalid(path, s.Listen, "needs enabled: nobody would act on requests"))
+	}
+	return errs
 }
 
 // RepairPolicy moves pods off nodes that would not take them if they came there now.

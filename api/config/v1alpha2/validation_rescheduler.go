@@ -30,6 +30,7 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, r.Respread.validate(path.Child("respread"))...)
 	errs = append(errs, validateOneOf(path.Child("coalesce", "mark"), r.Coalesce.Mark, MarkNone, MarkAnnotate, MarkCordon)...)
 	errs = append(errs, r.ScaleUp.validate(path.Child("scaleUp"))...)
+	errs = append(errs, r.Separate.validate(path.Child("separate"))...)
 	errs = append(errs, r.Repair.validate(path.Child("repair"))...)
 	errs = append(errs, r.Evictable.validate(path.Child("evictable"))...)
 	return append(errs, r.Budgets.validate(path.Child("budgets"))...)

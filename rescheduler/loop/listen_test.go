@@ -1,0 +1,82 @@
+package loop
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/inspect"
+)
+
+// newListener is a process that listens, and does nothing else.
+func newListener(w *world, requests string) *process {
+	config := v1alpha2.Default()
+	config.Rescheduler.Listen = "127.0.0.1:0"
+	config.Rescheduler.Separate = v1alpha2.SeparatePolicy{Enabled: true, Listen: requests}
+	return &process{
+		log: slog.New(slog.DiscardHandler), config: config, loop: w.loop,
+		about: &inspect.Process{Name: reporter, Clock: w.clock, Started: w.clock.Now()},
+	}
+}
+
+func TestRequestsAreTakenAtAnAddressOfTheirOwnAndNothingElseIsServedThere(t *testing.T) {
+	p := newListener(newWorld(t), "127.0.0.1:0")
+	if err := p.listen(prometheus.NewRegistry()); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.servers {
+		defer s.listener.Close()
+	}
+	if len(p.servers) != 2 {
+		t.Fatalf("it listens at %d addresses, want 2", len(p.servers))
+	}
+	for _, test := range []struct {
+		at           int
+		method, path string
+		want         int
+	}{
+		{0, http.MethodPost, "/separate", http.StatusNotFound},
+		{0, http.MethodGet, "/livez", http.StatusOK},
+		{1, http.MethodGet, "/separate", http.StatusMethodNotAllowed},
+		{1, http.MethodGet, "/metrics", http.StatusNotFound},
+		{1, http.MethodGet, "/debug/rescheduler", http.StatusNotFound},
+	} {
+		answer := httptest.NewRecorder()
+		p.servers[test.at].http.Handler.ServeHTTP(answer, httptest.NewRequest(test.method, test.path, nil))
+		if answer.Code != test.want {
+			t.Errorf("%s: %s %s answered %d, want %d", p.servers[test.at].field, test.method, test.path, answer.Code, test.want)
+		}
+	}
+}
+
+func TestRequestsAreTakenNowhereByDefault(t *testing.T) {
+	p := newListener(newWorld(t), v1alpha2.Default().Rescheduler.Separate.Listen)
+	if err := p.listen(prometheus.NewRegistry()); err != nil {
+		t.Fatal(err)
+	}
+	defer p.servers[0].listener.Close()
+	if len(p.servers) != 1 {
+		t.Errorf("it listens at %d addresses, want 1", len(p.servers))
+	}
+}
+
+func TestAnAddressInUseNamesTheFieldAndNoPortStaysOpen(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	p := newListener(newWorld(t), taken.Addr().String())
+	if err := p.listen(prometheus.NewRegistry()); err == nil || !strings.HasPrefix(err.Error(), "rescheduler.separate.listen: listen tcp ") {
+		t.Errorf("error %v, want that the address of rescheduler.separate.listen is in use", err)
+	}
+	if _, err := p.servers[0].listener.Accept(); err == nil || !strings.Contains(err.Error(), "use of closed") {
+		t.Errorf("the other port: error %v, want that it is closed", err)
+	}
+}
