@@ -8,6 +8,7 @@ NO_RACE = === SKIP: the race detector, because it needs cgo: a C compiler and CG
 
 RESULTS       := $(CURDIR)/build/results
 GOTESTSUM     := go tool -modfile=$(CURDIR)/.ci/gotestsum/go.mod gotestsum
+HELM_UNITTEST := go tool -modfile=$(CURDIR)/.ci/helmunittest/go.mod helm-unittest
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/.ci/lint/go.mod golangci-lint
 
 ##@ Try it
@@ -88,8 +89,9 @@ test-e2e: | $(RESULTS) ## Run the tests against a real control plane, but for th
 	cd e2e && PAGE_SCREENSHOTS=$(RESULTS)/page $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/e2e.json -- -count=1 -timeout 30m $$(go list ./... | grep -v /e2e/chart$$)
 
 .PHONY: test-chart
-test-chart: | $(RESULTS) ## Lint, render and install the chart with the real Helm; run its alerts with Prometheus' own engine
+test-chart: | $(RESULTS) ## Run the chart's suites (charts/muster/tests); lint, render and install it with the real Helm; run its alerts with Prometheus' own engine
 	.ci/controllergen/generate --check
+	$(HELM_UNITTEST) --strict charts/muster
 	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/chart.json -- -count=1 -timeout 15m ./chart
 
 .PHONY: conformance
