@@ -92,8 +92,12 @@ func (s *Server) publishGangs(ctx context.Context) {
 }
 
 // filterMember answers about a member of a gang whose members have places: with its own, if
-// that is among the candidates and still fits, else with the best candidate.
+// that is among the candidates and still fits, else with the best candidate. Of room that plans of
+// the rescheduler keep, the members have taken theirs with their places.
 func (e *Extender) filterMember(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, place string) error {
+	if e.holes != nil {
+		e.avoid(c, e.holes.Left([]*cluster.Pod{pod}))
+	}
 	node, err := e.settle(c, profile, pod, place)
 	switch {
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
@@ -21,12 +22,18 @@ func (e *Extender) claim(c *call, profile *predicates.VerdictStore, pod *cluster
 		return nil
 	}
 	claim := e.holes.Claim(pod, profile.Profile)
-	for name := range claim.Left {
+	e.avoid(c, claim.Left)
+	return claim.Places
+}
+
+// avoid notes in the call which nodes plans of the rescheduler keep a pod away from.
+func (e *Extender) avoid(c *call, names sets.Set[string]) {
+	c.left = c.left[:0]
+	for name := range names {
 		if node := e.cluster.Snapshot().NodeByName(name); node != nil {
 			c.left = append(c.left, node.Index)
 		}
 	}
-	return claim.Places
 }
 
 // verdict is that of the view, unless plans keep the pod away from the node. Without plans

@@ -246,24 +246,42 @@ func TestWhoHasRoomComingEvictsNobody(t *testing.T) {
 	}
 }
 
-func TestAGangHasTheRoomThatIsKeptForIt(t *testing.T) {
-	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+// member makes a pod the one member of a gang that has the name of its controller.
+func (m *move) member(pod *corev1.Pod) *corev1.Pod {
+	pod.Labels[schedulingv1alpha1.LabelMuster] = pod.OwnerReferences[0].Name
+	pod.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "1"}
+	pod.CreationTimestamp = metav1.NewTime(m.clock.Now())
+	return pod
+}
+
+// evictedMember has small be such a member, and has it evicted.
+func (m *move) evictedMember() {
+	m.Helper()
 	m.withGangs()
-	member := func(pod *corev1.Pod) *corev1.Pod {
-		pod.Labels[schedulingv1alpha1.LabelMuster] = pod.OwnerReferences[0].Name
-		pod.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "1"}
-		pod.CreationTimestamp = metav1.NewTime(m.clock.Now())
-		return pod
-	}
-	left := member(small("small-1"))
+	left := m.member(small("small-1"))
 	m.plan.Spec.Steps[0].Replacement.Labels, m.plan.Spec.Steps[0].Replacement.Annotations = left.Labels, left.Annotations
 	m.evicted()
 	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
 	m.server.extender.holes.Set(m.plan)
+}
+
+func TestAMemberWhosePlaceIsLostDoesNotReturnEither(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.plan.Spec.Beneficiaries = nil // n1 has room
+	m.evictedMember()
+	came := m.pending(m.member(small("small-2")))
+	m.want(came, "n2")
+	m.node("n2", "1")
+	m.want(came)
+}
+
+func TestAGangHasTheRoomThatIsKeptForIt(t *testing.T) {
+	m := newMove(t, v1alpha2.NodeSelectionScheduler)
+	m.evictedMember()
 	stranger := small("stranger")
 	stranger.OwnerReferences[0].Name, stranger.OwnerReferences[0].UID = "others", "others"
-	came := m.pending(member(small("small-2")))
-	m.want(m.pending(member(stranger)))
+	came := m.pending(m.member(small("small-2")))
+	m.want(m.pending(m.member(stranger)))
 	m.want(came, "n2")
 	if on := m.cluster.Snapshot().NodeByName("n2").Pods; len(on) != 1 || on[0].UID != came.UID {
 		t.Errorf("%d pods count on n2, want the one that took the room", len(on))
