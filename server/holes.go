@@ -17,7 +17,6 @@ import (
 // claim notes in the call which nodes plans of the rescheduler keep a pod away from, and
 // returns where they keep room for it.
 func (e *Extender) claim(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) []holes.Place {
-	c.left = c.left[:0]
 	if e.holes == nil {
 		return nil
 	}

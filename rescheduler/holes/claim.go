@@ -95,10 +95,10 @@ func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[st
 
 // Left implements [muster.dev/muster/gang.Holes].
 func (k *Keeper) Left(pods []*cluster.Pod) sets.Set[string] {
-	left := sets.New[string]()
 	if !k.inForce.Load() {
-		return left
+		return nil
 	}
+	left := sets.New[string]()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, pod := range pods {

@@ -30,8 +30,8 @@ func (l *loop) situation() policy.Situation {
 }
 
 // ripe are those of the pods that have waited for long enough, and that kube-scheduler has refused or
-// muster keeps from it.
-// A gang has when its first pod has: it is placed whole, and so are those that came later.
+// muster keeps from it. A gang has when its first pod has: it is placed whole, and so are those that
+// came later.
 func (l *loop) ripe(waiting []*cluster.Pod) []*cluster.Pod {
 	first := map[gang.Key]time.Time{}
 	for _, pod := range waiting {
