@@ -1,0 +1,71 @@
+package boundedtest
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// Bound is how much memory it may take to read a text: so many times its length, and so many bytes
+// beside. What the runtime takes for itself is not counted.
+type Bound struct{ Times, Beside int64 }
+
+// SkipWithRaceDetector skips a test that measures memory.
+func SkipWithRaceDetector(t testing.TB) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("the race detector has pools forget what they keep: memory is not measured")
+	}
+}
+
+// noise is what the runtime takes for itself meanwhile, in bytes: stacks, and what pools hold.
+const noise = 128 << 10
+
+// Check has a text of a length be read, and the test fail when that takes more than the bound, or does
+// not come to an end; under the race detector memory is not measured. Who takes too much is asked to read once more, as some things are made once.
+func (b Bound) Check(t testing.TB, length int, read func()) {
+	t.Helper()
+	if raceDetector {
+		Ends(read)
+		return
+	}
+	most := b.Times*int64(length) + b.Beside + noise
+	var taken int64
+	Ends(func() {
+		if taken = Taken(read); taken > most {
+			taken = Taken(read)
+		}
+	})
+	if taken > most {
+		t.Errorf("to read %d bytes takes %d of memory, and may take %d", length, taken, most)
+	}
+}
+
+// Taken is what some work allocates in memory and takes of its stack, in bytes: all of it, garbage
+// included, so that the peak is below it whenever the collector runs.
+func Taken(work func()) (bytes int64) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		work()
+		runtime.ReadMemStats(&after)
+		bytes = int64(after.TotalAlloc-before.TotalAlloc) + int64(after.StackInuse) - int64(before.StackInuse) //nolint:gosec // of memory that there is
+	}()
+	<-done
+	return bytes
+}
+
+// longest is how long work may go on that is done within milliseconds: a net for what never ends, and
+// no measure of speed.
+const longest = 30 * time.Second
+
+// Ends does some work. When that goes on for very long the process ends with the stacks of all
+// goroutines: there is no way to stop one, and a fuzzer keeps the text with which that happens.
+func Ends(work func()) {
+	defer time.AfterFunc(longest, func() {
+		panic("the work did not end within " + longest.String())
+	}).Stop()
+	work()
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package boundedtest
+
+// raceDetector is whether this is built with it.
+const raceDetector = false
