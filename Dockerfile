@@ -16,5 +16,5 @@ RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /muster /muster
 USER 65532:65532
-EXPOSE 8888 8889 8890
+EXPOSE 8886 8887 8888 8889 8890
 ENTRYPOINT ["/muster"]

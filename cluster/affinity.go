@@ -24,8 +24,24 @@ type Affinity struct {
 	Preferred, PreferredAnti []WeightedAffinityTerm
 	// Err says that a selector does not parse, nil when all do. The list that the
 	// selector is in is then empty, the others are not. kube-scheduler refuses to
-	// place such a pod, and counts what did parse when it is on a node already.
+	// place such a pod, and counts what did parse when it is on a node already. With
+	// ErrTooManyTerms all lists are empty.
 	Err error
+}
+
+// MostTerms is how many terms a pod may have, and how many requirements a selector: each is held
+// against every pod, and some take memory for every node.
+const MostTerms = 100
+
+// ErrTooManyTerms says that there are more than MostTerms.
+var ErrTooManyTerms = fmt.Errorf("more than %d terms or requirements", MostTerms)
+
+// ParseSelector is [metav1.LabelSelectorAsSelector] of a selector of up to MostTerms requirements.
+func ParseSelector(selector *metav1.LabelSelector) (labels.Selector, error) {
+	if selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > MostTerms {
+		return nil, ErrTooManyTerms
+	}
+	return metav1.LabelSelectorAsSelector(selector)
 }
 
 // AffinityTerm is one rule: it is about the pods that it matches, and the nodes
@@ -67,6 +83,10 @@ func parseAffinity(object *corev1.Pod) *Affinity {
 	with := cmp.Or(spec.PodAffinity, &corev1.PodAffinity{})
 	against := cmp.Or(spec.PodAntiAffinity, &corev1.PodAntiAffinity{})
 
+	if countTerms(with.RequiredDuringSchedulingIgnoredDuringExecution, with.PreferredDuringSchedulingIgnoredDuringExecution)+
+		countTerms(against.RequiredDuringSchedulingIgnoredDuringExecution, against.PreferredDuringSchedulingIgnoredDuringExecution) > MostTerms {
+		return &Affinity{Err: ErrTooManyTerms}
+	}
 	var parsed Affinity
 	var errs [4]error
 	parsed.Required, errs[0] = parseTerms(object, "requiredAffinityTerms", with.RequiredDuringSchedulingIgnoredDuringExecution)
@@ -75,6 +95,10 @@ func parseAffinity(object *corev1.Pod) *Affinity {
 	parsed.PreferredAnti, errs[3] = parseWeightedTerms(object, "preferredAntiAffinityTerms", against.PreferredDuringSchedulingIgnoredDuringExecution)
 	parsed.Err = utilerrors.NewAggregate(errs[:])
 	return &parsed
+}
+
+func countTerms(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) int {
+	return len(required) + len(preferred)
 }
 
 func parseTerms(owner *corev1.Pod, list string, terms []corev1.PodAffinityTerm) ([]AffinityTerm, error) {
@@ -102,11 +126,11 @@ func parseWeightedTerms(owner *corev1.Pod, list string, terms []corev1.WeightedP
 }
 
 func parseTerm(owner *corev1.Pod, term *corev1.PodAffinityTerm) (AffinityTerm, error) {
-	selector, err := metav1.LabelSelectorAsSelector(term.LabelSelector)
+	selector, err := ParseSelector(term.LabelSelector)
 	if err != nil {
 		return AffinityTerm{}, err
 	}
-	namespaceSelector, err := metav1.LabelSelectorAsSelector(term.NamespaceSelector)
+	namespaceSelector, err := ParseSelector(term.NamespaceSelector)
 	if err != nil {
 		return AffinityTerm{}, err
 	}

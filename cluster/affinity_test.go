@@ -122,16 +122,15 @@ func TestAffinityTermMatches(t *testing.T) {
 			want: true,
 		},
 	}
-	names := NewResourceNames()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			owner := names.NewPod(podObject("owner", func(p *corev1.Pod) {
+			owner := NewPod(podObject("owner", func(p *corev1.Pod) {
 				p.Labels["tier"] = "1"
 				p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
 					RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{tt.term},
 				}}
 			}))
-			other := names.NewPod(podObject("other", func(p *corev1.Pod) { p.Namespace, p.Labels = tt.namespace, tt.labels }))
+			other := NewPod(podObject("other", func(p *corev1.Pod) { p.Namespace, p.Labels = tt.namespace, tt.labels }))
 			if owner.Affinity.Err != nil {
 				t.Fatal(owner.Affinity.Err)
 			}
@@ -206,7 +205,7 @@ func TestAffinityOfAPod(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			affinity := NewResourceNames().NewPod(podObject("p", func(p *corev1.Pod) { p.Spec.Affinity = tt.affinity })).Affinity
+			affinity := NewPod(podObject("p", func(p *corev1.Pod) { p.Spec.Affinity = tt.affinity })).Affinity
 			var got *summary
 			if affinity != nil {
 				got = &summary{}

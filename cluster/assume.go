@@ -68,7 +68,7 @@ func (c *Cluster) assumeAll(pods []*Pod, on *Node) error {
 			a.mayBind = before.mayBind
 		}
 		c.settle(pod.UID, outcomeReleased)
-		c.put(pod, on.Name)
+		c.put(pod, on.Name, decided)
 		c.assumed[pod.UID] = a
 		a.timer = c.clock.AfterFunc(c.assumeTTL, func() { c.expire(pod, a) })
 	}

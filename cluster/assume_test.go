@@ -272,7 +272,7 @@ func TestOfManyDecisionsOnOneStateOneSucceeds(t *testing.T) {
 	var deciders sync.WaitGroup
 	errs := make([]error, 8)
 	for i := range errs {
-		pod := c.ResourceNames().NewPod(podObject(string(rune('p' + i))))
+		pod := NewPod(podObject(string(rune('p' + i))))
 		deciders.Go(func() { errs[i] = c.Assume(pod, node) })
 	}
 	deciders.Wait()

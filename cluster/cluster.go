@@ -28,7 +28,6 @@ type Options struct {
 // methods are safe for concurrent use; changes are applied one at a time.
 type Cluster struct {
 	log       *slog.Logger
-	names     *ResourceNames
 	assumeTTL time.Duration
 	clock     clock.WithDelayedExecution
 	metrics   *metrics
@@ -40,6 +39,7 @@ type Cluster struct {
 	mu         sync.Mutex // serialises writers; guards everything below
 	generation uint64
 	freed      uint64 // the last generation of a change that freed room unseen
+	unforeseen uint64 // and of one that no assumption accounts for
 	journal    journal
 
 	nodes        nodeTableWriter
@@ -59,6 +59,7 @@ type Cluster struct {
 
 	followers    followers[PodEvent] // of pending pods
 	podFollowers followers[PodState] // of all pods
+	awaited      map[types.UID]*arrival
 
 	objects        *objectsWriter
 	objectsChanged bool
@@ -75,7 +76,6 @@ type place struct {
 func New(o Options) *Cluster {
 	c := &Cluster{
 		log:       o.Logger,
-		names:     NewResourceNames(),
 		assumeTTL: o.AssumeTTL,
 		clock:     o.Clock,
 		domains:   newDomainsWriter(),
@@ -88,6 +88,7 @@ func New(o Options) *Cluster {
 		orphans:   map[string]map[types.UID]*Pod{},
 		csi:       map[string]*storagev1.CSINode{},
 		usage:     map[string]*Usage{},
+		awaited:   map[types.UID]*arrival{},
 		objects:   newObjectsWriter(),
 	}
 	if c.clock == nil {
@@ -98,9 +99,6 @@ func New(o Options) *Cluster {
 	c.metrics = newMetrics(o.Registerer, c)
 	return c
 }
-
-// ResourceNames is the table that explains the scalar resources of this cluster.
-func (c *Cluster) ResourceNames() *ResourceNames { return c.names }
 
 // Snapshot returns the present state. It is cheap: nothing is copied unless
 // something changed, and then only what did.
@@ -118,14 +116,12 @@ func (c *Cluster) publish() *Snapshot {
 	if !c.stale.Load() {
 		return last
 	}
-	next := &Snapshot{
-		Generation:    c.generation,
-		Freed:         c.freed,
-		ResourceNames: c.names,
-		nodes:         c.nodes.publish(),
-		journal:       c.journal,
+	next := &Snapshot{Generation: c.generation, Freed: c.freed, Unforeseen: c.unforeseen, nodes: c.nodes.publish()}
+	var anew bool
+	if next.domains, anew = c.domains.publish(&next.nodes); anew {
+		c.journal.forget(c.generation)
 	}
-	next.domains = c.domains.publish(&next.nodes)
+	next.journal = c.journal
 	if c.indexChanged {
 		next.NodeNames, c.indexChanged = newNodeNames(c.index, c.nodes.end), false
 	} else {
@@ -195,6 +191,12 @@ func (c *Cluster) replace(node *Node, aspects Aspect) {
 	c.record(node.Index, aspects)
 }
 
+// surprise is replace for a change that no assumption accounts for.
+func (c *Cluster) surprise(node *Node, aspects Aspect) {
+	c.replace(node, aspects)
+	c.unforeseen = c.generation
+}
+
 // node is the present state of a node, nil when it is not known.
 func (c *Cluster) node(name string) *Node {
 	if i, ok := c.index[name]; ok {
@@ -205,8 +207,8 @@ func (c *Cluster) node(name string) *Node {
 
 func (c *Cluster) setNode(object *corev1.Node) {
 	if node := c.node(object.Name); node != nil {
-		if next, changed := node.withObject(object, c.names); next != node {
-			c.replace(next, changed)
+		if next, changed := node.withObject(object); next != node {
+			c.surprise(next, changed)
 		}
 		return
 	}
@@ -214,14 +216,14 @@ func (c *Cluster) setNode(object *corev1.Node) {
 	if last := len(c.free) - 1; last >= 0 {
 		index, c.free = c.free[last], c.free[:last]
 	}
-	node := newNode(object, index, c.names)
-	node.CSI, node.Usage = c.csi[object.Name], c.usage[object.Name]
+	node := newNode(object, index)
+	node.CSI, node.Usage, node.Joined = c.csi[object.Name], c.usage[object.Name], c.generation+1
 	for _, pod := range c.orphans[object.Name] {
 		node = node.WithPod(pod)
 	}
 	delete(c.orphans, object.Name)
 	c.index[object.Name], c.indexChanged = index, true
-	c.replace(node, AspectNode)
+	c.surprise(node, AspectNode)
 }
 
 // removeNode forgets a node. Its pods stay on record until the watch removes
@@ -255,6 +257,6 @@ func (c *Cluster) changeCSI(name string, object *storagev1.CSINode) {
 	if node := c.node(name); node != nil {
 		next := *node
 		next.CSI = object
-		c.replace(&next, AspectCSI)
+		c.surprise(&next, AspectCSI)
 	}
 }

@@ -6,16 +6,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// CustomTable holds the objects of a custom resource.
-type CustomTable = Table[types.NamespacedName, *unstructured.Unstructured]
+// CustomTable holds the objects of a custom resource, which are PodGroups.
+type CustomTable = Table[types.NamespacedName, *v1alpha1.Observed]
 
 // customWriter is the changing side of a CustomTable.
-type customWriter = tableWriter[types.NamespacedName, *unstructured.Unstructured]
+type customWriter = tableWriter[types.NamespacedName, *v1alpha1.Observed]
 
 // Custom are the objects of a custom resource, none when the cluster does not
-// have it. The objects must not be changed.
+// have it. They were decoded when the watch showed them, and must not be changed.
 func (o *Objects) Custom(resource schema.GroupVersionResource) CustomTable {
 	return o.custom[resource]
 }
@@ -47,14 +49,15 @@ func (c *Cluster) keep(resource schema.GroupVersionResource) CustomHandler {
 // SetCustom applies that an object of a custom resource was added or changed.
 // The object belongs to the cluster from then on.
 func (c *Cluster) SetCustom(resource schema.GroupVersionResource, object *unstructured.Unstructured) {
+	observed := v1alpha1.Observe(object) // takes a while, and needs no lock
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	table := c.objects.custom[resource]
 	if table == nil {
-		table = newTableWriter[types.NamespacedName, *unstructured.Unstructured]()
+		table = newTableWriter[types.NamespacedName, *v1alpha1.Observed]()
 		c.objects.custom[resource] = table
 	}
-	table.set(key(object), object)
+	table.set(key(object), observed)
 	c.recordObject(AspectCustom, key(object))
 }
 

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -87,13 +88,15 @@ func TestDomains(t *testing.T) {
 
 // Nodes come, go and change labels, snapshots are taken and kept, and any of them
 // is asked at any time: the domains of every one are those of its own nodes, and a
-// value has the same number in all.
+// value has the same number in all between which the journal can be replayed.
 func TestDomainsAreWhatTheNodesSay(t *testing.T) {
 	keys := []string{"k", "l"}
 	rapid.Check(t, func(r *rapid.T) {
 		c := newCluster(t)
+		c.domains.spare = rapid.SampledFrom([]int{1, spareNumbers}).Draw(r, "spare")
+		c.domains.enough = c.domains.spare + 1
 		kept := []*Snapshot{c.Snapshot()}
-		numbers := map[string]int32{} // by key and value
+		numbers := map[*domainNumbers]map[string]int32{} // by key and value
 		r.Repeat(map[string]func(*rapid.T){
 			"a node is set": func(r *rapid.T) {
 				labels := rapid.MapOf(rapid.SampledFrom(keys), rapid.SampledFrom([]string{"", "x", "y", "z"})).Draw(r, "labels")
@@ -107,8 +110,15 @@ func TestDomainsAreWhatTheNodesSay(t *testing.T) {
 			"a snapshot is asked": func(r *rapid.T) {
 				at := rapid.IntRange(0, len(kept)-1).Draw(r, "snapshot")
 				s, key := kept[at], rapid.SampledFrom(keys).Draw(r, "key")
-				checkDomains(r, s, key, numbers)
-				if at > 0 && sameLabels(kept[at-1], s) && kept[at-1].Domains(key) != s.Domains(key) {
+				if numbers[s.domains.numbers] == nil {
+					numbers[s.domains.numbers] = map[string]int32{}
+				}
+				checkDomains(r, s, key, numbers[s.domains.numbers])
+				if at > 0 && s.domains.numbers != kept[at-1].domains.numbers {
+					if _, replayable := s.Since(kept[at-1].Generation); replayable {
+						r.Fatalf("numbers are other ones at generation %d, and what changed since %d can be replayed", s.Generation, kept[at-1].Generation)
+					}
+				} else if at > 0 && sameLabels(kept[at-1], s) && kept[at-1].Domains(key) != s.Domains(key) {
 					r.Fatalf("there are new domains at generation %d, and no node changed since %d", s.Generation, kept[at-1].Generation)
 				}
 			},
@@ -124,9 +134,6 @@ func sameLabels(a, b *Snapshot) bool {
 
 func checkDomains(r *rapid.T, s *Snapshot, key string, numbers map[string]int32) {
 	d := s.Domains(key)
-	if d.Key != key {
-		r.Fatalf("the key is %q, not %q", d.Key, key)
-	}
 	want := map[int32][]int32{}
 	for index := range int32(s.IndexEnd()) {
 		id := d.Of(index)
@@ -162,6 +169,54 @@ func checkDomains(r *rapid.T, s *Snapshot, key string, numbers map[string]int32)
 			r.Fatalf("members of %d (-want +got):\n%s", id, diff)
 		}
 	}
+}
+
+// Nodes that come and go leave no numbers behind for ever.
+func TestNumbersOfNodesThatAreGoneAreGivenAnew(t *testing.T) {
+	const nodes, rounds = 50, 400
+	c := newCluster(t)
+	for round := range rounds {
+		for n := range nodes {
+			set(t, c, nodeObject(fmt.Sprint(round, "-", n)))
+			remove(t, c, nodeObject(fmt.Sprint(round-1, "-", n)))
+		}
+		if end := c.Snapshot().Domains(corev1.LabelHostname).End(); end > spareNumbers+6*nodes {
+			t.Fatalf("the last number is %d after %d rounds, with %d nodes", end, round, nodes)
+		}
+	}
+}
+
+// Whoever asks for keys that no node has, and for keys that some have and then no more, does not
+// make others pay for it.
+func TestKeysThatNobodyUsesCostNothing(t *testing.T) {
+	const nodes, keys = 1000, 2000
+	c := newCluster(t)
+	for n := range nodes {
+		set(t, c, nodeObject(fmt.Sprint("node-", n), inZone(fmt.Sprint(n%3))))
+	}
+	c.Snapshot().Domains(zone)
+	before := heap()
+	for i := range keys {
+		if d := c.Snapshot().Domains(fmt.Sprint("attack/", i)); d.End() != 0 || d.Of(0) != noDomain {
+			t.Fatal("there are domains of a key that no node has")
+		}
+	}
+	if more := heap() - before; more > 100<<10 {
+		t.Errorf("%d keys that no node has take %d bytes", keys, more)
+	}
+	relabel := func(round int) {
+		set(t, c, nodeObject("node-0", inZone(fmt.Sprint(round%3)), func(n *corev1.Node) { n.Labels["rare"] = fmt.Sprint(round) }))
+	}
+	relabel(0)
+	c.Snapshot().Domains("rare")
+	for round := range idleTurns + 1 {
+		relabel(round + 1)
+		c.Snapshot().Domains(zone)
+	}
+	if kept := fmt.Sprint(slices.Sorted(maps.Keys(c.domains.last.byKey))); kept != "["+zone+"]" {
+		t.Errorf("the domains of %.100s are kept up to date, and only those of the zone are asked for", kept)
+	}
+	runtime.KeepAlive(c)
 }
 
 func TestDomainsMayBeAskedForFromManySides(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -60,6 +61,7 @@ type feed struct {
 	informer cache.SharedIndexInformer
 	handled  cache.ResourceEventHandlerRegistration
 	health   *health
+	reached  reached
 }
 
 func newFeed(s source, log *slog.Logger, watchErrors *prometheus.CounterVec) (*feed, error) {
@@ -75,7 +77,7 @@ func newFeed(s source, log *slog.Logger, watchErrors *prometheus.CounterVec) (*f
 		trim = Trim
 	}
 	var err error
-	f.handled, err = f.informer.AddEventHandler(handler(s))
+	f.handled, err = f.informer.AddEventHandler(f.reached.after(handler(s)))
 	return f, errors.Join(err,
 		f.informer.SetTransform(trim),
 		// The calls themselves are observed, those included that the informer repeats without a word.
@@ -106,7 +108,9 @@ func handler(s source) cache.ResourceEventHandler {
 			if from.GetUID() != to.GetUID() {
 				s.remove(from) // a namesake; the watch missed that the first one was deleted
 			}
-			s.set(to)
+			if !sameOnItsNode(from, to) {
+				s.set(to)
+			}
 		},
 		DeleteFunc: func(object any) {
 			if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
@@ -117,6 +121,14 @@ func handler(s source) cache.ResourceEventHandler {
 			}
 		},
 	}
+}
+
+// sameOnItsNode says that of a pod on a node nothing changed that is read, as when its kubelet
+// reports that it still runs. The version of such a pod is not read either.
+func sameOnItsNode(from, to apiObject) bool {
+	before, is := from.(*corev1.Pod)
+	after, still := to.(*corev1.Pod)
+	return is && still && before.Spec.NodeName != "" && before.UID == after.UID && sameButVersion(before, after)
 }
 
 // health remembers whether a resource can be watched, and says so when that

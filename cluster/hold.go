@@ -11,7 +11,7 @@ func (c *Cluster) Hold(pod *Pod, node string) {
 	held.Held = true
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.put(&held, node)
+	c.put(&held, node, decided)
 }
 
 // LetGo ends what Hold began. It does nothing to a pod that is not held.

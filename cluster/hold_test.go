@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func held(c *Cluster) *Pod { return c.names.NewPod(podObject("held")) }
+func held(c *Cluster) *Pod { return NewPod(podObject("held")) }
 
 func TestAHeldPodCountsUntilItIsLetGo(t *testing.T) {
 	c := newCluster(t)

@@ -39,6 +39,9 @@ func (j *journal) append(c Change) {
 	j.changes = append(j.changes, c)
 }
 
+// forget has the journal begin anew after a generation, which must be the last one.
+func (j *journal) forget(generation uint64) { *j = journal{forgotten: generation} }
+
 // since returns what came after a generation, oldest first. It says false when
 // part of that is forgotten.
 func (j *journal) since(generation uint64) ([]Change, bool) {

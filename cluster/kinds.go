@@ -38,13 +38,21 @@ func keep[K comparable, T any, P object[T]](w *objectsWriter, aspect Aspect, key
 // cluster from then on and must be trimmed (see Trim). Kinds that muster does
 // not read are an error.
 func (c *Cluster) Set(object runtime.Object) error {
+	var pod *Pod
+	if o, is := object.(*corev1.Pod); is && !finished(o) {
+		pod = NewPod(o) // takes a while, and needs no lock
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch o := object.(type) {
 	case *corev1.Node:
 		c.setNode(o)
 	case *corev1.Pod:
-		c.setPod(o)
+		if pod == nil {
+			c.removePod(o.UID)
+		} else {
+			c.setPod(pod)
+		}
 	case *storagev1.CSINode:
 		c.setCSINode(o)
 	default:

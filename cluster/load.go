@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/api/bounded"
 )
 
 // Load sets the objects of dumps, as `kubectl get nodes,pods,… -A -o json` (or
@@ -241,6 +243,9 @@ func (l *loader) items(decoder *json.Decoder, list *itemList) error {
 	for at := 0; decoder.More(); at++ {
 		if err := decoder.Decode(&data); err != nil {
 			return fmt.Errorf("items[%d]: %w", at, cut(err))
+		}
+		if _, err := bounded.Length(data); err != nil {
+			return fmt.Errorf("items[%d]: %w", at, err)
 		}
 		if list.meta.Kind == "" && typeOf(data).Kind == "" {
 			list.waiting = append(list.waiting, waitingItem{at, data})

@@ -128,14 +128,29 @@ func TestLoadSaysWhatIsWrongAndWhere(t *testing.T) {
 			want: []string{"document 1: items[1]: Pod shop/p: spec.containers[1].resources.requests[memory]: ", "quantities must match"},
 		},
 		{
+			name: "a quantity that takes for ever to read",
+			dump: `{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"},"status":{"capacity":{"cpu":"1e-2147483648"}}}`,
+			want: []string{`document 1: Node a: status.capacity[cpu]: "1e-2147483648" has an exponent of 10 digits`},
+		},
+		{
+			name: "an item that is nested without end",
+			dump: `{"kind":"List","items":[{"kind":"Node","apiVersion":"v1","metadata":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}]}`,
+			want: []string{"document 1: items[0]: objects and lists are nested more than 100 levels deep"},
+		},
+		{
+			name: "a time that is none",
+			dump: `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","creationTimestamp":"noon"}}`,
+			want: []string{`Pod p: metadata.creationTimestamp: parsing time "noon"`},
+		},
+		{
 			name: "a type in the second YAML document",
 			dump: "kind: Node\napiVersion: v1\nmetadata: {name: a}\n---\nkind: Node\napiVersion: v1\nmetadata: {name: b, labels: {zone: [1]}}\n",
-			want: []string{"document 2: Node b: metadata.labels[zone]: ", "cannot unmarshal array"},
+			want: []string{"document 2: Node b: metadata.labels[zone]: ", "must be a string, and is array"},
 		},
 		{
 			name: "a volume, which is inlined",
 			dump: `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"volumes":[{"name":"v","hostPath":{"path":7}}]}}`,
-			want: []string{"Pod p: spec.volumes[0].hostPath.path: ", "cannot unmarshal number"},
+			want: []string{"Pod p: spec.volumes[0].hostPath.path: ", "must be a string, and is number"},
 		},
 		{
 			name: "an object without a kind",

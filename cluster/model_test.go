@@ -231,7 +231,7 @@ func (m *model) assume(r *rapid.T) {
 	}
 	pod := m.PendingPod(uid)
 	if pod == nil {
-		pod = m.names.NewPod(m.object(r, uid, ""))
+		pod = NewPod(m.object(r, uid, ""))
 	}
 	var want error
 	switch {
@@ -255,7 +255,7 @@ func (m *model) expect(r *rapid.T) {
 	if !placed && m.nodes[node] != nil {
 		m.expected[uid] = node
 	}
-	m.Expect(m.names.NewPod(m.object(r, uid, "")), node)
+	m.Expect(NewPod(m.object(r, uid, "")), node)
 }
 
 func (m *model) release(r *rapid.T) {
@@ -448,7 +448,7 @@ func (m *model) checkNodes(r *rapid.T, now *Snapshot) {
 			got[pod.UID] = pod.Pod
 		}
 		for _, object := range want {
-			pod := m.names.NewPod(object)
+			pod := NewPod(object)
 			requested = requested.plus(&pod.Requests, +1)
 			cpu += pod.NonZeroMilliCPU
 			memory += pod.NonZeroMemory

@@ -19,6 +19,9 @@ type Node struct {
 
 	// Index is the node's place in the snapshot.
 	Index int32
+	// Joined is the generation at which the node came: a later node under the same index, or of the
+	// same name, has another one.
+	Joined uint64
 
 	// Allocatable is what the node offers to pods.
 	Allocatable Resources
@@ -47,13 +50,13 @@ type Node struct {
 }
 
 // newNode is a node without pods.
-func newNode(object *corev1.Node, index int32, names *ResourceNames) *Node {
-	return &Node{Node: object, Index: index, Allocatable: names.Resources(object.Status.Allocatable)}
+func newNode(object *corev1.Node, index int32) *Node {
+	return &Node{Node: object, Index: index, Allocatable: ResourcesOf(object.Status.Allocatable)}
 }
 
 // withObject is n after its API object became object, and what that changed. It
 // is n itself when nothing that muster reads changed, as in a heartbeat.
-func (n *Node) withObject(object *corev1.Node, names *ResourceNames) (*Node, Aspect) {
+func (n *Node) withObject(object *corev1.Node) (*Node, Aspect) {
 	before := *n.Node
 	before.ResourceVersion = object.ResourceVersion
 	if equality.Semantic.DeepEqual(&before, object) {
@@ -84,7 +87,7 @@ func (n *Node) withObject(object *corev1.Node, names *ResourceNames) (*Node, Asp
 	next := *n
 	next.Node = object
 	if changed&AspectAllocatable != 0 {
-		next.Allocatable = names.Resources(object.Status.Allocatable)
+		next.Allocatable = ResourcesOf(object.Status.Allocatable)
 	}
 	return &next, changed
 }

@@ -130,9 +130,8 @@ func TestAChangeOfAPodNamesTheAspectsOfItsNode(t *testing.T) {
 }
 
 func TestAskingWhatIfLeavesNoTrace(t *testing.T) {
-	names := NewResourceNames()
-	pod := func(name string, port int32) *Pod { return names.NewPod(podObject(name, hostPort(port))) }
-	base := newNode(nodeObject("a"), 0, names)
+	pod := func(name string, port int32) *Pod { return NewPod(podObject(name, hostPort(port))) }
+	base := newNode(nodeObject("a"), 0)
 	for port := range int32(3) {
 		base = base.WithPod(pod("p"+string('0'+port), 80+port))
 	}

@@ -34,6 +34,17 @@ func (c *Cluster) FollowPending(follow func(PodEvent)) (stop func()) {
 	return c.followers.add(&c.mu, follow)
 }
 
+// Placed returns a pod that the watch has shown on a node, and that node; nil when it has not.
+func (c *Cluster) Placed(uid types.UID) (pod *Pod, node string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, counts := c.placed[uid]
+	if !counts || at.unseen() {
+		return nil, ""
+	}
+	return at.pod, at.node
+}
+
 // Pending are all pods without a node, those that are held back included, by name.
 func (c *Cluster) Pending() []*Pod {
 	c.mu.Lock()

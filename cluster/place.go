@@ -10,31 +10,27 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// setPod applies what the watch says of a pod.
-func (c *Cluster) setPod(object *corev1.Pod) {
-	if finished(object) {
-		c.removePod(object.UID)
-		return
-	}
-	pod := c.names.NewPod(object)
+// setPod applies what the watch says of a pod that has not finished.
+func (c *Cluster) setPod(pod *Pod) {
+	defer c.arrive(pod.UID)
 	c.podFollowers.tell(PodState{UID: pod.UID, Pod: pod})
-	if object.Spec.NodeName == "" {
+	if pod.Spec.NodeName == "" {
 		c.setPending(pod)
-		if a := c.assumed[object.UID]; a != nil {
-			c.put(pod, a.node)
+		if a := c.assumed[pod.UID]; a != nil {
+			c.put(pod, a.node, shown)
 		}
 		return
 	}
 	passedBy := c.passesBy(pod)
-	c.removePending(object.UID, object.Spec.NodeName)
-	if a := c.assumed[object.UID]; a != nil {
+	c.removePending(pod.UID, pod.Spec.NodeName)
+	if a := c.assumed[pod.UID]; a != nil {
 		outcome := outcomeConfirmed
-		if a.node != object.Spec.NodeName {
+		if a.node != pod.Spec.NodeName {
 			outcome = outcomeRefuted
 		}
-		c.settle(object.UID, outcome)
+		c.settle(pod.UID, outcome)
 	}
-	c.put(pod, object.Spec.NodeName)
+	c.put(pod, pod.Spec.NodeName, shown)
 	if passedBy {
 		c.freed = c.generation
 	}
@@ -42,6 +38,7 @@ func (c *Cluster) setPod(object *corev1.Pod) {
 
 // removePod applies that a pod is gone or finished.
 func (c *Cluster) removePod(uid types.UID) {
+	defer c.arrive(uid)
 	c.unexpect(uid, "")
 	c.podFollowers.tell(PodState{UID: uid})
 	c.removePending(uid, "")
@@ -49,8 +46,14 @@ func (c *Cluster) removePod(uid types.UID) {
 	c.take(uid)
 }
 
+// Who has a pod count on a node.
+const (
+	decided = true  // muster: whoever is judged later has it counted
+	shown   = false // the watch
+)
+
 // put makes a pod count on a node, and nowhere else.
-func (c *Cluster) put(pod *Pod, name string) {
+func (c *Cluster) put(pod *Pod, name string, foreseen bool) {
 	c.unexpect(pod.UID, name)
 	var aspects Aspect
 	before, counted := c.placed[pod.UID]
@@ -68,7 +71,12 @@ func (c *Cluster) put(pod *Pod, name string) {
 	}
 	c.placed[pod.UID] = place{pod: pod, node: name}
 	if node := c.node(name); node != nil {
-		c.replace(node.WithoutPod(pod.UID).WithPod(pod), aspects)
+		next := node.WithoutPod(pod.UID).WithPod(pod)
+		if foreseen || before.node == name && aspects&(AspectRequested|AspectPods|AspectPorts) == 0 {
+			c.replace(next, aspects)
+		} else {
+			c.surprise(next, aspects)
+		}
 	} else {
 		c.orphan(pod, name)
 	}

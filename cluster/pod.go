@@ -98,24 +98,24 @@ func (p HostPort) Conflicts(other HostPort) bool {
 const anyAddress = "0.0.0.0"
 
 // NewPod derives a Pod from an API object, which must not change afterwards.
-func (n *ResourceNames) NewPod(object *corev1.Pod) *Pod {
+func NewPod(object *corev1.Pod) *Pod {
 	options := resourcehelper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}
 	requests := resourcehelper.PodRequests(object, options)
 	pod := &Pod{
 		Pod:             object,
 		Namespace:       unique.Make(object.Namespace).Value(),
 		Labelled:        labelled(object),
-		Requests:        n.Resources(requests),
-		Limits:          n.Resources(resourcehelper.PodLimits(object, resourcehelper.PodResourcesOptions{})),
+		Requests:        ResourcesOf(requests).ofAPod(),
+		Limits:          ResourcesOf(resourcehelper.PodLimits(object, resourcehelper.PodResourcesOptions{})).ofAPod(),
 		HostPorts:       hostPorts(object),
 		Affinity:        parseAffinity(object),
-		NonZeroMilliCPU: requests.Cpu().MilliValue(),
-		NonZeroMemory:   requests.Memory().Value(),
+		NonZeroMilliCPU: min(milliValue(requests.Cpu()), mostOfAPod),
+		NonZeroMemory:   min(value(requests.Memory()), mostOfAPod),
 	}
 	if options.NonMissingContainerRequests = missingRequests(object, requests); len(options.NonMissingContainerRequests) > 0 {
 		withDefaults := resourcehelper.PodRequests(object, options)
-		pod.NonZeroMilliCPU = withDefaults.Cpu().MilliValue()
-		pod.NonZeroMemory = withDefaults.Memory().Value()
+		pod.NonZeroMilliCPU = min(milliValue(withDefaults.Cpu()), mostOfAPod)
+		pod.NonZeroMemory = min(value(withDefaults.Memory()), mostOfAPod)
 	}
 	return pod
 }
@@ -136,11 +136,11 @@ func labelled(object *corev1.Pod) unique.Handle[string] {
 // neither requests of the pod as a whole nor a resize
 // (calculatePodResourceRequest in
 // pkg/scheduler/framework/plugins/noderesources/resource_allocation.go).
-func (n *ResourceNames) ContainerRequests(object *corev1.Pod) Resources {
-	return n.Resources(resourcehelper.PodRequests(object, resourcehelper.PodResourcesOptions{
+func ContainerRequests(object *corev1.Pod) Resources {
+	return ResourcesOf(resourcehelper.PodRequests(object, resourcehelper.PodResourcesOptions{
 		SkipPodLevelResources:       true,
 		NonMissingContainerRequests: defaultRequests(),
-	}))
+	})).ofAPod()
 }
 
 func defaultRequests() corev1.ResourceList {

@@ -161,12 +161,10 @@ func TestNewPodSumsUpWhatAPodAsksFor(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			names := NewResourceNames()
-			names.Index("example.com/first") // so that an index is not a length
-			pod := names.NewPod(podObject("p", test.change))
+			pod := NewPod(podObject("p", test.change))
 			got := requests{"cpu": pod.Requests.MilliCPU, "memory": pod.Requests.Memory, "ephemeral-storage": pod.Requests.EphemeralStorage}
-			for i := range pod.Requests.Scalar {
-				got[names.Name(i)] = pod.Requests.ScalarAt(i)
+			for _, scalar := range pod.Requests.Scalars {
+				got[scalar.Name.Value()] = scalar.Amount
 			}
 			for name, amount := range got {
 				if amount == 0 {
@@ -188,7 +186,7 @@ func TestNewPodCollectsHostPorts(t *testing.T) {
 		c.Ports = ports
 		return c
 	}
-	pod := NewResourceNames().NewPod(podObject("p", func(p *corev1.Pod) {
+	pod := NewPod(podObject("p", func(p *corev1.Pod) {
 		p.Spec.InitContainers = []corev1.Container{
 			ports(container("init"), corev1.ContainerPort{HostPort: 1}),
 			ports(sidecar("sidecar"), corev1.ContainerPort{HostPort: 2, Protocol: "UDP"}),
@@ -205,9 +203,8 @@ func TestNewPodCollectsHostPorts(t *testing.T) {
 }
 
 func TestPodsOfOneNamespaceShareItsName(t *testing.T) {
-	names := NewResourceNames()
 	in := func(namespace string) string {
-		return names.NewPod(podObject("p", func(p *corev1.Pod) { p.Namespace = strings.Clone(namespace) })).Namespace
+		return NewPod(podObject("p", func(p *corev1.Pod) { p.Namespace = strings.Clone(namespace) })).Namespace
 	}
 	red, redToo, blue := in("red"), in("red"), in("blue")
 	if red != "red" || blue != "blue" {
@@ -220,7 +217,7 @@ func TestPodsOfOneNamespaceShareItsName(t *testing.T) {
 
 func TestPodsAreLabelledAlikeWhenNoSelectorCanTellThemApart(t *testing.T) {
 	labelled := func(namespace string, labels map[string]string) unique.Handle[string] {
-		return NewResourceNames().NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: labels}}).Labelled
+		return NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: labels}}).Labelled
 	}
 	one := labelled("a", map[string]string{"app": "web", "tier": "front"})
 	for name, test := range map[string]struct {
@@ -279,7 +276,7 @@ func TestNewPodSumsUpWhatAPodMayUse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, NewResourceNames().NewPod(podObject("p", test.change)).Limits); diff != "" {
+			if diff := cmp.Diff(test.want, NewPod(podObject("p", test.change)).Limits); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -287,7 +284,7 @@ func TestNewPodSumsUpWhatAPodMayUse(t *testing.T) {
 }
 
 func TestAConditionOfAPodIsTrueSinceItBecameSo(t *testing.T) {
-	scheduled := NewResourceNames().NewPod(podObject("p", became(corev1.PodScheduled, 10), func(p *corev1.Pod) {
+	scheduled := NewPod(podObject("p", became(corev1.PodScheduled, 10), func(p *corev1.Pod) {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Unix(20, 0)})
 	}))
 	if since, is := scheduled.True(corev1.PodScheduled); !is || since.Unix() != 10 {

@@ -12,8 +12,11 @@ type Snapshot struct {
 	// Freed is the last generation at which room became free of which the API server shows nothing,
 	// 0 for none: kube-scheduler does not try those again that were refused for want of it.
 	Freed uint64
-	// ResourceNames explains the scalar indexes of every Resources in here.
-	ResourceNames *ResourceNames
+	// Unforeseen is the generation of the last change of a node that no assumption accounts for: of
+	// its objects, or by a pod that the watch showed there without its having been assumed there. Since
+	// then pods have come only where they were judged with all others counted. That a pod goes is no
+	// such change.
+	Unforeseen uint64
 	// NodeNames are the names of the nodes and their indexes.
 	NodeNames *NodeNames
 

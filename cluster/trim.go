@@ -10,10 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"muster.dev/muster/api/quantity"
 )
 
 // Trim drops from an object what muster never reads, before it is kept: what
-// stays of a pod is a small part of it. It returns the object that it was given,
+// stays of a pod is a small part of it. Amounts that no quantity stands for are capped, as
+// sums of them would take for ever. It returns the object that it was given,
 // changed in place, so the caller must be the only one to hold it. Doing it
 // twice is doing it once. A tombstone, whose object was trimmed when it came,
 // is returned untouched.
@@ -150,6 +153,18 @@ func trimPod(pod *corev1.Pod) {
 		AllocatedResources:    status.AllocatedResources,
 		Resources:             status.Resources,
 	}
+	capRequirements(pod.Spec.Resources, pod.Status.Resources)
+	quantity.Cap(pod.Spec.Overhead)
+	quantity.Cap(pod.Status.AllocatedResources)
+}
+
+func capRequirements(all ...*corev1.ResourceRequirements) {
+	for _, requirements := range all {
+		if requirements != nil {
+			quantity.Cap(requirements.Requests)
+			quantity.Cap(requirements.Limits)
+		}
+	}
 }
 
 // trimVolumes keeps the volumes that can tie a pod to a node, make it prefer one
@@ -184,6 +199,7 @@ func trimVolumes(volumes []corev1.Volume) []corev1.Volume {
 func trimContainers(containers []corev1.Container) []corev1.Container {
 	for i := range containers {
 		c := &containers[i]
+		capRequirements(&c.Resources)
 		*c = corev1.Container{
 			Name:          c.Name,
 			Image:         c.Image,
@@ -208,6 +224,8 @@ func trimContainerStatuses(statuses []corev1.ContainerStatus) []corev1.Container
 				AllocatedResources: s.AllocatedResources,
 				Resources:          &corev1.ResourceRequirements{Requests: s.Resources.Requests},
 			})
+			quantity.Cap(s.AllocatedResources)
+			quantity.Cap(s.Resources.Requests)
 		}
 	}
 	return kept
@@ -239,6 +257,8 @@ func trimNode(node *corev1.Node) {
 		Conditions:  node.Status.Conditions,
 		Images:      node.Status.Images,
 	}
+	quantity.Cap(node.Status.Capacity)
+	quantity.Cap(node.Status.Allocatable)
 }
 
 func trimPersistentVolume(volume *corev1.PersistentVolume) {
@@ -255,4 +275,5 @@ func trimPersistentVolume(volume *corev1.PersistentVolume) {
 		VolumeAttributesClassName: spec.VolumeAttributesClassName,
 	}
 	volume.Status = corev1.PersistentVolumeStatus{Phase: volume.Status.Phase}
+	quantity.Cap(volume.Spec.Capacity)
 }

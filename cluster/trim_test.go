@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -305,7 +307,7 @@ func TestTrimKeepsWhoNominatedAPod(t *testing.T) {
 			pod := podObject("web", func(p *corev1.Pod) { p.ManagedFields = test.managers })
 			once := trimmed(t, pod)
 			for _, object := range []*corev1.Pod{once, trimmed(t, once)} {
-				if got := new(ResourceNames).NewPod(object).NominatedBy(); got != test.want {
+				if got := NewPod(object).NominatedBy(); got != test.want {
 					t.Errorf("nominated by %q, want %q", got, test.want)
 				}
 				if len(object.ManagedFields) > 1 {
@@ -351,15 +353,14 @@ func TestTrimKeepsOnlyContainerStatusesThatTellOfAResize(t *testing.T) {
 
 func TestAPodMeansTheSameTrimmed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		names := NewResourceNames()
 		object := richPod(t)
-		full := names.NewPod(object.DeepCopy())
+		full := NewPod(object.DeepCopy())
 		once, err := Trim(object)
 		if err != nil {
 			t.Fatal(err)
 		}
-		short := names.NewPod(once.(*corev1.Pod).DeepCopy())
-		if diff := cmp.Diff(derived(full), derived(short), cmpopts.EquateComparable(unique.Handle[string]{})); diff != "" {
+		short := NewPod(once.(*corev1.Pod).DeepCopy())
+		if diff := cmp.Diff(derived(full), derived(short), cmpopts.EquateComparable(unique.Handle[string]{}, ScalarName{})); diff != "" {
 			t.Fatalf("derived from the full and from the trimmed pod (-full +trimmed):\n%s", diff)
 		}
 		twice, err := Trim(once)
@@ -430,4 +431,37 @@ func richPod(t *rapid.T) *corev1.Pod {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: reason, Message: "no room", LastProbeTime: metav1.NewTime(time.Unix(9, 0))}}
 	}
 	return pod
+}
+
+// An API server takes "1e30000000" for an amount. To add it to another one takes for ever.
+func TestAmountsThatNoQuantityStandsForAreCapped(t *testing.T) {
+	beyond := func() corev1.ResourceList { return amounts("cpu", "1e30000000", "memory", "1Gi") }
+	requirements := func() corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Requests: beyond(), Limits: beyond()}
+	}
+	level, actuated := requirements(), requirements()
+	pod := podObject("p", func(p *corev1.Pod) {
+		p.Spec.InitContainers = []corev1.Container{{Name: "i", Resources: requirements()}}
+		p.Spec.Containers = []corev1.Container{{Name: "a", Resources: requirements()}, container("b", "cpu", "1")}
+		p.Spec.Overhead, p.Spec.Resources = beyond(), &level
+		p.Status.AllocatedResources, p.Status.Resources = beyond(), &actuated
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", AllocatedResources: beyond(), Resources: &corev1.ResourceRequirements{Requests: beyond()}}}
+	})
+	node := nodeObject("n", func(n *corev1.Node) { n.Status.Capacity, n.Status.Allocatable = beyond(), beyond() })
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}, Spec: corev1.PersistentVolumeSpec{Capacity: beyond()}}
+	for _, object := range []any{pod, node, volume} {
+		if _, err := Trim(object); err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text, []byte("1e30000000")) || !bytes.Contains(text, []byte(`"9223372036854775"`)) || !bytes.Contains(text, []byte(`"1Gi"`)) {
+			t.Errorf("%T is trimmed to %s", object, text)
+		}
+	}
+	if got := NewPod(pod).Requests; got.MilliCPU != mostOfAPod {
+		t.Errorf("the pod requests %d thousandths of a CPU", got.MilliCPU)
+	}
 }

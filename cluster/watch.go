@@ -28,6 +28,8 @@ const (
 	slowSync = 10 * time.Second
 	// syncPoll is how often WaitForSync looks.
 	syncPoll = 20 * time.Millisecond
+	// catchUpRelist is how long CatchUp waits for what it has listed, before it lists again.
+	catchUpRelist = time.Second
 )
 
 // ClientConfig is a copy of a client configuration for the Client of a Watcher:
@@ -44,12 +46,13 @@ func ClientConfig(config *rest.Config) *rest.Config {
 type WatchOptions struct {
 	Client kubernetes.Interface // required
 
-	// Optional are custom resources to follow where the cluster has them: they
+	// Optional are resources of PodGroups to follow where the cluster has them: they
 	// may appear later and vanish again. See [Objects.Custom].
 	Optional []schema.GroupVersionResource
 	// Handled are such custom resources, too, whose objects are not kept here.
 	Handled map[schema.GroupVersionResource]CustomHandler
-	// Dynamic and Metadata are required when there is something Optional or Handled.
+	// Dynamic and Metadata are required when there is something Optional or Handled, and Metadata
+	// for CatchUp.
 	Dynamic  dynamic.Interface
 	Metadata metadata.Interface
 }
@@ -59,12 +62,13 @@ type WatchOptions struct {
 type Watcher struct {
 	log      *slog.Logger
 	feeds    []*feed
-	optional *optionalFeeds // nil when nothing is optional
+	optional *optionalFeeds     // nil when nothing is optional
+	metadata metadata.Interface // may be nil
 }
 
 // NewWatcher returns a Watcher that does nothing until it is run.
 func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
-	w := &Watcher{log: c.log}
+	w := &Watcher{log: c.log, metadata: o.Metadata}
 	for _, s := range coreSources(o.Client) {
 		s.client = o.Client
 		s.set = func(object apiObject) { c.applied(c.Set(object)) }

@@ -341,3 +341,45 @@ func must(t testing.TB) func(any, error) {
 		}
 	}
 }
+
+func TestAReportThatAPodStillRunsChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running := func(version string, change ...func(*corev1.Pod)) *corev1.Pod {
+			return podObject("p", append(change, onNode("a"), func(p *corev1.Pod) {
+				p.ResourceVersion = version
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", ContainerID: "c-" + version}} // which is not read
+			})...)
+		}
+		client := fake.NewClientset(nodeObject("a"), running("1"))
+		w := follow(t, WatchOptions{Client: client})
+		synctest.Wait()
+		before := w.Snapshot()
+		must(t)(client.CoreV1().Pods("default").UpdateStatus(t.Context(), running("2"), metav1.UpdateOptions{}))
+		synctest.Wait()
+		if after := w.Snapshot(); after != before {
+			t.Errorf("there is a new snapshot, of generation %d after %d", after.Generation, before.Generation)
+		}
+		must(t)(client.CoreV1().Pods("default").UpdateStatus(t.Context(), running("3", func(p *corev1.Pod) { p.Labels["app"] = "db" }), metav1.UpdateOptions{}))
+		synctest.Wait()
+		if pods := w.Snapshot().NodeByName("a").Pods; pods[0].Labels["app"] != "db" || pods[0].ResourceVersion != "3" {
+			t.Errorf("the pod is %+v after its labels changed", pods[0].ObjectMeta)
+		}
+	})
+}
+
+// A pod that waits is known by its version: who asks about it is answered by what is known.
+func TestAPodThatWaitsIsKnownByItsLastVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waiting := func(version string) *corev1.Pod {
+			return podObject("p", func(p *corev1.Pod) { p.ResourceVersion = version })
+		}
+		client := fake.NewClientset(waiting("1"))
+		w := follow(t, WatchOptions{Client: client})
+		synctest.Wait()
+		must(t)(client.CoreV1().Pods("default").Update(t.Context(), waiting("2"), metav1.UpdateOptions{}))
+		synctest.Wait()
+		if known := w.PendingPod("pod-p"); known.ResourceVersion != "2" {
+			t.Errorf("the pod is known in version %s, want 2", known.ResourceVersion)
+		}
+	})
+}

@@ -43,8 +43,8 @@ func (c *census) Collect(values chan<- prometheus.Metric) {
 	send(float64(idle.MilliCPU)/1000, "cpu")
 	send(float64(idle.Memory), "memory")
 	send(float64(idle.EphemeralStorage), "ephemeral-storage")
-	for i, amount := range idle.Scalar {
-		send(float64(amount), string(c.cluster.ResourceNames().Name(i)))
+	for _, scalar := range idle.Scalars {
+		send(float64(scalar.Amount), string(scalar.Name.Value()))
 	}
 }
 
@@ -58,7 +58,7 @@ func (m *Manager) count() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
 	for _, phase := range status.Phases() {
 		phases[phase] = 0
 	}
-	idle := cluster.Resources{Scalar: make([]int64, m.cluster.ResourceNames().Len())}
+	var idle cluster.Resources
 	for _, g := range m.groups {
 		spec, reason := m.spec(g)
 		if reason != "" {
@@ -71,13 +71,7 @@ func (m *Manager) count() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
 		}
 		for _, p := range g.members {
 			if p.stage == placed || p.stage == held {
-				asked := &p.pod.Requests
-				idle.MilliCPU += asked.MilliCPU
-				idle.Memory += asked.Memory
-				idle.EphemeralStorage += asked.EphemeralStorage
-				for i := range idle.Scalar {
-					idle.Scalar[i] += asked.ScalarAt(i)
-				}
+				idle = idle.Plus(&p.pod.Requests)
 			}
 		}
 	}

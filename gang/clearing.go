@@ -44,6 +44,7 @@ func (m *Manager) clear(parts []part, victims map[string][]victim) {
 	}
 	m.metrics.preemptions.Inc()
 	m.metrics.victims.Add(float64(count))
+	m.log.Info("pods have to go for a gang", "gang", parts[0].key.String(), "pods", count)
 	for _, p := range parts {
 		if p.clearing == nil {
 			p.clearing = &clearing{victims: map[string][]victim{}, evictAgain: now.Add(m.limits.Evict)}
@@ -146,17 +147,27 @@ func (m *Manager) evictLeft(parts []part, now time.Time) {
 // evictRetry is how long an eviction is left to show.
 const evictRetry = 10 * time.Second
 
-// evict has a pod deleted that a group waits for.
+// evict has a pod deleted that a group waits for, and tells of it.
 func (m *Manager) evict(ctx context.Context, key Key, pod *cluster.Pod) (written bool, err error) {
 	m.mu.Lock()
 	g := m.groups[key]
+	var by string
+	if g != nil {
+		by = g.schedulerName
+	}
 	wanted := g != nil && g.clearing != nil && slices.ContainsFunc(g.clearing.victims[pod.Spec.NodeName], func(v victim) bool { return v.is(pod) })
 	m.mu.Unlock()
 	if !wanted {
 		return false, nil
 	}
+	log := m.log.With("pod", pod.Namespace+"/"+pod.Name, "node", pod.Spec.NodeName, "gang", key.String())
 	if err = m.client.Evict(ctx, pod.Pod, key.String()); err != nil {
-		err = fmt.Errorf("evict %s/%s for %s: %w", pod.Namespace, pod.Name, key, err)
+		log.Warn("pod not evicted for a gang", "err", err)
+		m.metrics.evictions.WithLabelValues(resultFailed).Inc()
+		return true, fmt.Errorf("evict %s/%s for %s: %w", pod.Namespace, pod.Name, key, err)
 	}
-	return true, err
+	log.Info("pod evicted for a gang")
+	m.metrics.evictions.WithLabelValues(resultEvicted).Inc()
+	m.tell(told{pod.Pod, by, status.Preempted, fmt.Sprintf("evicted from node %s to make room for gang %s", pod.Spec.NodeName, key)})
+	return true, nil
 }

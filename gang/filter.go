@@ -10,12 +10,14 @@ import (
 // Reasons for which all nodes are refused. They are constant: a changing one would have the
 // scheduler try the pod again each time. Details are in [Manager.Report] and on the group.
 const (
+	ReasonUnknown  = "gang: the pod is not known yet"
 	ReasonNoGroup  = "gang: its PodGroup does not exist"
 	ReasonInvalid  = "gang: its PodGroup is not valid"
 	ReasonSiblings = "gang: members are missing"
 	ReasonNoPlace  = "gang: there is no place for as many members as must start together"
 	ReasonNoRoom   = "gang: there is no place for another member"
 	ReasonVictims  = "gang: pods are being evicted for it"
+	ReasonHolding  = "gang: as many gangs of its namespace have places as may before they start"
 )
 
 // Decision says what filter is to answer about a pod.
@@ -32,20 +34,22 @@ type Decision struct {
 	Node string
 }
 
-// Filter decides about a pod for which the scheduler asks about so many nodes.
+// Filter decides about a pod, as the watch shows it, for which the scheduler asks about so many nodes.
 func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
-	g := m.asked(pod)
+	g := m.groupOf[pod.UID]
 	if g == nil {
+		if _, member := Of(pod.Pod); member { // nobody has told of it
+			return Decision{Reason: ReasonUnknown}
+		}
 		return Decision{}
 	}
 	p := g.members[pod.UID]
 	if p.knows = pod.Status.NominatedNodeName; p.knows == "" {
 		m.looksAt = nodes
 	}
-	p.gate = lifted
 	parts, reason := m.bundle(g)
 	switch {
 	case reason != "":
@@ -74,17 +78,6 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 func (m *Manager) send(p *member) Decision {
 	m.groupOf[p.pod.UID].tries.asked = true
 	return Decision{Member: true, Node: p.place}
-}
-
-// asked finds the group of a pod that the scheduler asks about, which may be ahead of the
-// watch, or behind it.
-func (m *Manager) asked(pod *cluster.Pod) *group {
-	_, known := m.groupOf[pod.UID]
-	g := m.join(pod)
-	if g != nil && !known {
-		m.unseen[pod.UID] = m.clock.Now()
-	}
-	return g
 }
 
 func (m *Manager) refuse(p *member, reason string) Decision {

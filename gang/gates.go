@@ -21,7 +21,7 @@ type gate int
 const (
 	shut    gate = iota
 	lifting      // a write is on its way
-	lifted       // as the API server said, or the scheduler, which asks about no gated pod
+	lifted       // as the API server said
 )
 
 // liftRetry is how long a gate is left after it could not be lifted.

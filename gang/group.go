@@ -34,7 +34,7 @@ func (s stage) String() string {
 
 // member is a pod of a group that has neither finished nor gone.
 type member struct {
-	pod   *cluster.Pod // as the watch last showed it, or the scheduler if that was first
+	pod   *cluster.Pod // as the watch last showed it
 	stage stage
 	since time.Time // of the stage
 	place string    // the node, unless it is pending
@@ -123,6 +123,9 @@ type counts [stages]int
 
 // assigned is how many are bound, or let go to be.
 func (c counts) assigned() int { return c[binding] + c[bound] }
+
+// holds says that members have places to which they are not on their way.
+func (g *group) holds() bool { return g.counts[placed]+g.counts[held] > 0 }
 
 // in are the members in a stage, in the order in which the scheduler takes them.
 func (g *group) in(s stage) []*member {

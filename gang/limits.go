@@ -7,6 +7,12 @@ type Limits struct {
 	// Timeout is how long a group may take from its plan to quorum, unless it says so
 	// itself.
 	Timeout time.Duration
+	// MaxTimeout is the longest that a group may say.
+	MaxTimeout time.Duration
+	// MaxMembers is the largest minMember.
+	MaxMembers int
+	// MaxHolding is how many groups of one namespace may have places that have not started, 0 for any number.
+	MaxHolding int
 	// Hold is how long a bind call is held: less than the scheduler waits for an answer.
 	Hold time.Duration
 	// DenyTTL is how long filter refuses a group without a look after its plan failed.
@@ -33,7 +39,7 @@ type Limits struct {
 // and of a filter call, and for assumptions of a time to live.
 func DefaultLimits(bind, filter, assume time.Duration) Limits {
 	return Limits{
-		Timeout: time.Minute, Hold: bind - bind/10, DenyTTL: 3 * time.Second, PlanTime: filter / 2,
+		Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxMembers: 10_000, MaxHolding: 200, Hold: bind - bind/10, DenyTTL: 3 * time.Second, PlanTime: filter / 2,
 		Gather: 20 * time.Millisecond, Evict: time.Second, Tick: 100 * time.Millisecond, Retry: 25 * time.Millisecond, Renew: assume / 4,
 		Few: 600,
 	}

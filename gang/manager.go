@@ -67,30 +67,33 @@ type Holes interface {
 
 // Manager holds the gangs of a cluster together. Its methods are safe for concurrent use.
 type Manager struct {
-	log      *slog.Logger
-	clock    clock.WithTicker
-	cluster  *cluster.Cluster
-	profiles *predicates.Profiles
-	limits   Limits
-	client   Client
-	writer   *nomination.Writer
-	recorder Recorder
-	holes    Holes // nil for none
-	epoch    func() record.Epoch
-	write    func(*commit) // has the records of a commit written, and returns at once
-	metrics  *metrics
-	ahead    ahead
-	inbox    inbox
-	gates    configv1alpha2.GangGates
+	log       *slog.Logger
+	clock     clock.WithTicker
+	cluster   *cluster.Cluster
+	profiles  *predicates.Profiles
+	limits    Limits
+	client    Client
+	writer    *nomination.Writer
+	recorder  Recorder
+	holes     Holes // nil for none
+	epoch     func() record.Epoch
+	write     func(*commit) // has the records of a commit written, and returns at once
+	metrics   *metrics
+	ahead     ahead
+	inbox     inbox
+	following sync.Once
+	unfollow  func() // once it follows
+	gates     configv1alpha2.GangGates
 
 	mu        sync.Mutex // taken before the locks of classes and of the cluster
 	groups    map[Key]*group
 	groupOf   map[types.UID]*group
-	unseen    map[types.UID]time.Time // members that the scheduler asked about before the watch showed them, and when
+	holding   map[string]int          // how many groups of a namespace have places, by its name
 	unwoken   map[types.UID]time.Time // members that could not be woken, and when that is tried again
 	renewed   time.Time               // assumptions, the last time
 	looksAt   int                     // how many nodes the scheduler last asked about for a member that was not nominated
 	strays    map[types.UID]*member   // pods of no group that have the gate
+	events    []told                  // to be published
 	stopped   bool                    // nobody looks after held calls any more
 	denied    *denials
 	outranked outranked                      // when victims were last looked for
@@ -99,13 +102,13 @@ type Manager struct {
 	seed      uint64                         // of the next plan
 }
 
-// New returns a Manager that knows no member until it is run.
+// New returns a Manager that knows no member until it follows the cluster.
 func New(o Options) *Manager {
 	m := &Manager{
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, limits: o.Limits, client: o.Client, writer: o.Writer, gates: o.Gates, seed: o.Seed,
 		recorder: o.Recorder, epoch: o.Epoch, holes: o.Holes,
 		metrics: newMetrics(o.Registerer), profiles: o.Profiles,
-		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, unseen: map[types.UID]time.Time{}, unwoken: map[types.UID]time.Time{}, strays: map[types.UID]*member{},
+		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, holding: map[string]int{}, unwoken: map[types.UID]time.Time{}, strays: map[types.UID]*member{},
 		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},
 		looksAt: math.MaxInt,
 		denied:  newDenials(o.Limits.DenyTTL),
@@ -116,13 +119,19 @@ func New(o Options) *Manager {
 	return m
 }
 
+// Follow has the Manager told of members from now on. Calls of verbs may be answered only afterwards: a
+// member that it was not told of is refused.
+func (m *Manager) Follow() {
+	m.following.Do(func() { m.unfollow = m.cluster.FollowPods(m.inbox.put) })
+}
+
 // Run plans groups ahead of the scheduler and ends what has taken too long, until the
 // context ends. Then all held calls end with an error, but those of a start that is being
 // recorded. The view of the cluster must be complete, the pods that have finished must
 // have been told, and no other process may be running one.
 func (m *Manager) Run(ctx context.Context) {
-	stop := m.cluster.FollowPods(m.inbox.put)
-	defer stop()
+	m.Follow()
+	defer m.unfollow()
 	defer m.endHolds()
 	tick := m.clock.NewTicker(m.limits.Tick)
 	defer tick.Stop()
@@ -175,7 +184,6 @@ func (m *Manager) observe(state cluster.PodState) {
 		p := g.members[state.UID]
 		g.heard = g.heard && maps.Equal(p.pod.Annotations, state.Pod.Annotations)
 		p.pod, g.dirty = state.Pod, true
-		delete(m.unseen, state.UID)
 		switch {
 		case state.Pod.Spec.NodeName != "":
 			m.enter(p, bound)
@@ -237,7 +245,6 @@ func (m *Manager) leave(g *group, uid types.UID) {
 	m.giveUp(p, errGone)
 	g.counts[p.stage]--
 	delete(g.members, uid)
-	delete(m.unseen, uid)
 	delete(m.groupOf, uid)
 	g.dirty, g.heard, g.tries = true, false, tries{asked: g.tries.asked}
 	m.forget(g)
@@ -279,9 +286,17 @@ func (m *Manager) enter(p *member, to stage) {
 		return
 	}
 	g := m.groupOf[p.pod.UID]
+	held := g.holds()
 	g.counts[p.stage]--
 	g.counts[to]++
 	g.dirty = true
+	if holds := g.holds(); holds && !held {
+		m.holding[g.key.Namespace]++
+	} else if held && !holds {
+		if m.holding[g.key.Namespace]--; m.holding[g.key.Namespace] == 0 {
+			delete(m.holding, g.key.Namespace)
+		}
+	}
 	p.stage, p.since = to, m.clock.Now()
 }
 
@@ -294,4 +309,10 @@ func (m *Manager) inOrder() []*group {
 	}
 	slices.SortFunc(groups, before)
 	return groups
+}
+
+// Pass returns once the lock was free, and does nothing else: for who watches over it.
+func (m *Manager) Pass() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 )
 
 func TestTheSeedsExampleStartsFourOfSixAndNoneOfSix(t *testing.T) {
@@ -66,6 +67,12 @@ func TestAMemberIsRefusedForAReasonThatNeverChanges(t *testing.T) {
 		{
 			"the PodGroup asks for nonsense", func(p *process) { p.set(podGroup("g", 0)) }, members("g", 2, "1"),
 			ReasonInvalid, "spec.minMember: Invalid value: 0",
+		},
+		{
+			"the PodGroup asks for a quantity that takes for ever to read", func(p *process) {
+				p.set(podGroup("g", 2, func(spec map[string]any) { spec["minResources"] = map[string]any{"cpu": "1e-2147483648"} }))
+			}, members("g", 2, "1"),
+			ReasonInvalid, `spec.minResources[cpu]: Invalid value: "1e-2147483648"`,
 		},
 		{
 			"a member says nonsense", func(*process) {}, members("g", 2, "1", annotated("two")),
@@ -276,7 +283,7 @@ func TestAPodThatIsGoneWhenTheSchedulerAsksAboutItIsForgotten(t *testing.T) {
 	run(t, func(p *process) {
 		p.set(node("a", "8"), podGroup("g", 2))
 		gone := members("g", 1, "1")[0]
-		p.Filter(p.cluster.ResourceNames().NewPod(gone), 1)
+		p.Filter(cluster.NewPod(gone), 1)
 		p.after(10 * time.Second)
 		if about := p.Report(); len(about) > 0 {
 			t.Errorf("there are gangs: %+v", about)

@@ -6,6 +6,12 @@ import (
 	"muster.dev/muster/gang/record"
 )
 
+// What came of an eviction.
+const (
+	resultEvicted = "evicted"
+	resultFailed  = "failed"
+)
+
 type metrics struct {
 	refusals *prometheus.CounterVec
 	denials  map[error]prometheus.Counter // by the error with which held calls end
@@ -14,6 +20,7 @@ type metrics struct {
 	holds    prometheus.Histogram
 
 	preemptions, victims prometheus.Counter
+	evictions            *prometheus.CounterVec
 	recording            prometheus.Histogram
 }
 
@@ -51,13 +58,20 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Help: "Pods that had to go for gangs.",
 		}),
 	}
+	m.evictions = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "muster_gang_evictions_total",
+		Help: "Pods that muster itself had deleted for gangs, as kube-scheduler had not evicted them, by result: evicted, or failed.",
+	}, []string{"result"})
+	for _, result := range []string{resultEvicted, resultFailed} {
+		m.evictions.WithLabelValues(result)
+	}
 	m.recording = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "muster_gang_recording_seconds",
 		Help: "Time to record on the PodGroups of a gang that its members are let go.",
 		// 1 ms to 33 s.
 		Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 	})
-	for _, reason := range []string{ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom, ReasonVictims} {
+	for _, reason := range []string{ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom, ReasonVictims, ReasonHolding, ReasonUnknown} {
 		m.refusals.WithLabelValues(reason)
 	}
 	denials := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -70,6 +84,6 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	} {
 		m.denials[err] = denials.WithLabelValues(reason)
 	}
-	r.MustRegister(m.refusals, denials, m.planning, m.quorum, m.holds, m.recording, m.preemptions, m.victims)
+	r.MustRegister(m.refusals, denials, m.planning, m.quorum, m.holds, m.recording, m.preemptions, m.victims, m.evictions)
 	return m
 }

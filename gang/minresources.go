@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
 
@@ -19,13 +21,14 @@ func (m *Manager) lacking(p part) string {
 		return ""
 	}
 	snap := m.cluster.Snapshot()
-	free := cluster.Resources{Scalar: make([]int64, snap.ResourceNames.Len())}
+	var free cluster.Resources
+	scalars := map[cluster.ScalarName]int64{}
 	add := func(offered, asked *cluster.Resources) {
 		free.MilliCPU += max(offered.MilliCPU-asked.MilliCPU, 0)
 		free.Memory += max(offered.Memory-asked.Memory, 0)
 		free.EphemeralStorage += max(offered.EphemeralStorage-asked.EphemeralStorage, 0)
-		for i := range free.Scalar {
-			free.Scalar[i] += max(offered.ScalarAt(i)-asked.ScalarAt(i), 0)
+		for _, scalar := range offered.Scalars {
+			scalars[scalar.Name] += max(scalar.Amount-asked.Scalar(scalar.Name), 0)
 		}
 	}
 	for node := range snap.Nodes() {
@@ -36,31 +39,25 @@ func (m *Manager) lacking(p part) string {
 			add(&member.pod.Requests, &cluster.Resources{})
 		}
 	}
-	want := snap.ResourceNames.Resources(p.spec.minResources)
 	for _, name := range slices.Sorted(maps.Keys(p.spec.minResources)) {
-		has, needs := amount(snap.ResourceNames, &free, name), amount(snap.ResourceNames, &want, name)
-		if has < needs {
-			quantity := p.spec.minResources[name]
+		quantity := p.spec.minResources[name]
+		var has int64
+		needs := quantity.Value()
+		switch name {
+		case corev1.ResourceCPU:
+			has, needs = free.MilliCPU, quantity.MilliValue()
+		case corev1.ResourceMemory:
+			has = free.Memory
+		case corev1.ResourceEphemeralStorage:
+			has = free.EphemeralStorage
+		case corev1.ResourcePods:
+			continue // every node has its own limit, which a plan knows
+		default:
+			has = scalars[unique.Make(name)]
+		}
+		if has < needs && !v1alpha1.Costless(name) {
 			return fmt.Sprintf("minResources asks for %s of %s, and the nodes have less free", quantity.String(), name)
 		}
 	}
 	return ""
-}
-
-func amount(names *cluster.ResourceNames, of *cluster.Resources, name corev1.ResourceName) int64 {
-	switch name {
-	case corev1.ResourceCPU:
-		return of.MilliCPU
-	case corev1.ResourceMemory:
-		return of.Memory
-	case corev1.ResourceEphemeralStorage:
-		return of.EphemeralStorage
-	case corev1.ResourcePods:
-		return 0 // every node has its own limit, which a plan knows
-	}
-	index, known := names.Lookup(name)
-	if !known {
-		return 0
-	}
-	return of.ScalarAt(index)
 }

@@ -17,14 +17,10 @@ func (m *Manager) Observe(key Key) (status.Observation, bool) {
 	defer m.mu.Unlock()
 	m.receive()
 	object := m.podGroup(key)
-	if object == nil {
+	if object == nil || object.PodGroup == nil {
 		return status.Observation{}, false
 	}
-	podGroup, err := v1alpha1.Decode(object)
-	if err != nil {
-		return status.Observation{}, false
-	}
-	o := status.Observation{PodGroup: podGroup}
+	o := status.Observation{PodGroup: object.PodGroup}
 	g := m.groups[key]
 	if g == nil {
 		return o, true

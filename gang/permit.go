@@ -185,11 +185,6 @@ func (m *Manager) expire() {
 	m.receive()
 	m.denied.expire()
 	now := m.clock.Now()
-	for uid, since := range m.unseen { // perhaps the pod was gone when the scheduler asked
-		if now.Sub(since) >= m.limits.DenyTTL && m.cluster.PendingPod(uid) == nil {
-			m.leave(m.groupOf[uid], uid)
-		}
-	}
 	m.wakeAgain(now)
 	renew := now.Sub(m.renewed) >= m.limits.Renew
 	if renew {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 )
 
 func TestHeldCallsEndInTimeAndLeaveNothingBehind(t *testing.T) {
@@ -125,7 +126,7 @@ func TestTheOthersKeepTheirPlacesWhenNoneIsFoundForALostMemberAndTheGapIsBearabl
 				cordoned.Spec.Unschedulable = true
 				p.set(cordoned)
 				for _, pod := range lost { // the scheduler did not know of its place
-					p.Filter(p.cluster.ResourceNames().NewPod(pod), 1)
+					p.Filter(cluster.NewPod(pod), 1)
 					p.Refused(p.cluster.PendingPod(pod.UID))
 				}
 				p.after(10 * time.Second)

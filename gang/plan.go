@@ -27,7 +27,7 @@ func (m *Manager) plan(parts []part, asking *member) (reason string) {
 		return ReasonVictims
 	}
 	m.recall(parts)
-	if reason := incomplete(parts); reason != "" {
+	if reason := m.hindered(parts); reason != "" {
 		return reason
 	}
 	now := m.cluster.Snapshot().Generation
@@ -91,7 +91,7 @@ func unplanned(parts []part) []part {
 	return anew
 }
 
-// incomplete is the reason why a bundle cannot be planned, whatever the nodes.
+// incomplete is the reason why members of a bundle cannot be planned together.
 func incomplete(parts []part) (reason string) {
 	g := parts[0].group
 	for _, p := range parts {
@@ -106,6 +106,36 @@ func incomplete(parts []part) (reason string) {
 			}
 			g.waits(status.MembersMissing, why)
 			return ReasonSiblings
+		}
+	}
+	return ""
+}
+
+// hindered is the reason why a bundle is not planned now, whatever the nodes.
+func (m *Manager) hindered(parts []part) (reason string) {
+	if reason := incomplete(parts); reason != "" {
+		return reason
+	}
+	return m.holdsEnough(parts)
+}
+
+// holdsEnough is the reason why none of a bundle may have places now, unless it has some: as many groups of
+// its namespaces have as may.
+func (m *Manager) holdsEnough(parts []part) (reason string) {
+	if m.limits.MaxHolding == 0 {
+		return ""
+	}
+	after := map[string]int{}
+	for _, p := range parts {
+		if !p.holds() && p.missing() > 0 {
+			after[p.key.Namespace]++
+		}
+	}
+	for namespace, more := range after {
+		if m.holding[namespace]+more > m.limits.MaxHolding {
+			parts[0].waits(status.Waiting, fmt.Sprintf("waiting for other gangs of namespace %s to start: %d have places, as many as may (gangs.maxHoldingPerNamespace)",
+				namespace, m.holding[namespace]))
+			return ReasonHolding
 		}
 	}
 	return ""

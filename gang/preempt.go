@@ -19,8 +19,8 @@ type Preemption struct {
 	Violations int
 }
 
-// Preempt decides about a pod for which the scheduler would evict others. It says false for
-// one that is of no gang, or of one that has started: others may be evicted for it alone.
+// Preempt decides about a pod, as the watch shows it, for which the scheduler would evict others. It
+// says false for one that is of no gang, or of one that has started: others may be evicted for it alone.
 //
 // The first call about a member finds victims for the whole gang, or none. When there are
 // any, all members count on their places at once. Each call is answered with the place of the
@@ -40,9 +40,10 @@ func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
-	g := m.asked(pod)
+	g := m.groupOf[pod.UID]
 	if g == nil {
-		return Preemption{}, false
+		_, member := Of(pod.Pod)
+		return Preemption{}, member // if so, nobody has told of it
 	}
 	p := g.members[pod.UID]
 	parts, reason := m.bundle(g)
@@ -98,7 +99,7 @@ func (m *Manager) makeRoom(parts []part, asking *member) {
 		m.judgeBy(p.group)
 	}
 	generation := m.cluster.Snapshot().Generation
-	if m.rests(g) || incomplete(parts) != "" || g.sought == generation || m.clock.Now().Before(g.soughtAgain) {
+	if m.rests(g) || m.hindered(parts) != "" || g.sought == generation || m.clock.Now().Before(g.soughtAgain) {
 		return
 	}
 	anew := unplanned(parts)

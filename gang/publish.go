@@ -3,6 +3,7 @@ package gang
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ func (m *Manager) Publish(ctx context.Context, clients Clients) error {
 			for _, key := range m.Changed() {
 				writer.Enqueue(key)
 			}
-			for _, told := range m.unknown() {
+			for _, told := range slices.Concat(m.unknown(), m.untold()) {
 				events.Tell(told.schedulerName, told.pod, nil, told.reason, told.why)
 			}
 		}
@@ -63,6 +64,28 @@ type told struct {
 	schedulerName string // of its profile, "" when it has none
 	reason        status.Reason
 	why           string
+}
+
+// mostUntold bounds what waits to be told, should nobody publish.
+const mostUntold = 1000
+
+// tell has something published.
+func (m *Manager) tell(what told) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.events) < mostUntold {
+		what.schedulerName = m.reporter(what.schedulerName)
+		m.events = append(m.events, what)
+	}
+}
+
+// untold is what was to be published since it was last asked.
+func (m *Manager) untold() []told {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	events := m.events
+	m.events = nil
+	return events
 }
 
 // unknown are members to tell about, since there is no PodGroup that could say why they

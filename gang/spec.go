@@ -56,8 +56,8 @@ func (m *Manager) spec(g *group) (*spec, string) {
 	object := m.podGroup(g.key)
 	switch {
 	case object != nil:
-		if g.spec == nil || g.spec.from != object {
-			g.asks(decode(object, m.limits.Timeout))
+		if g.spec == nil || g.spec.from != object.Unstructured {
+			g.asks(m.limits.asked(object))
 		}
 	default:
 		m.hear(g)
@@ -114,8 +114,8 @@ func (g *group) frozen() *spec {
 	return &frozen
 }
 
-// podGroup is the object of a group, nil when there is none.
-func (m *Manager) podGroup(key Key) *unstructured.Unstructured {
+// podGroup is the PodGroup of a group, nil when there is none.
+func (m *Manager) podGroup(key Key) *v1alpha1.Observed {
 	apiGroup := v1alpha1.APIGroupOf(key.Label)
 	if apiGroup == "" {
 		return nil
@@ -124,24 +124,34 @@ func (m *Manager) podGroup(key Key) *unstructured.Unstructured {
 	return object
 }
 
-func decode(object *unstructured.Unstructured, timeout time.Duration) *spec {
-	s := &spec{from: object, timeout: timeout, record: record.Of(object)}
-	podGroup, err := v1alpha1.Decode(object)
-	if err != nil {
-		s.err = err
+// asked is what a PodGroup asks for.
+func (l *Limits) asked(object *v1alpha1.Observed) *spec {
+	s := &spec{from: object.Unstructured, timeout: l.Timeout, record: record.Of(object), policy: object.Policy, err: object.Err}
+	podGroup := object.PodGroup
+	if podGroup == nil {
 		return s
 	}
 	s.minMember, s.minResources = int(podGroup.Spec.MinMember), podGroup.Spec.MinResources
 	if seconds := podGroup.Spec.ScheduleTimeoutSeconds; seconds != nil && *seconds > 0 {
-		s.timeout = time.Duration(*seconds) * time.Second
+		s.timeout = min(time.Duration(*seconds)*time.Second, l.MaxTimeout)
 	}
 	switch podGroup.Status.Phase {
 	case v1alpha1.PodGroupScheduled, v1alpha1.PodGroupRunning, v1alpha1.PodGroupFinished:
 		s.satisfied = true
 	default:
 	}
-	s.policy, s.err = v1alpha1.DecodePolicy(podGroup.Annotations)
+	if s.err == nil {
+		s.err = l.tooLarge("spec.minMember", s.minMember)
+	}
 	return s
+}
+
+// tooLarge says what is wrong with a group of so many members.
+func (l *Limits) tooLarge(field string, minMember int) error {
+	if minMember <= l.MaxMembers {
+		return nil
+	}
+	return fmt.Errorf("%s: %d is more than a gang may have here, which is %d (gangs.maxMembers)", field, minMember, l.MaxMembers)
 }
 
 // declared is what the members of a group without an object say, the one of the first name
@@ -160,6 +170,9 @@ func (m *Manager) declared(g *group) *spec {
 	minMember, err := v1alpha1.DecodeMinMember(first.pod.Annotations)
 	if s.minMember, s.err = int(minMember), err; err == nil {
 		s.policy, s.err = v1alpha1.DecodePolicy(first.pod.Annotations)
+	}
+	if s.err == nil {
+		s.err = m.limits.tooLarge(v1alpha1.AnnotationMinMember, s.minMember)
 	}
 	return s
 }

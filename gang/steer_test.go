@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/nomination"
 )
 
@@ -110,7 +111,7 @@ func TestASchedulerThatLooksAtFewNodesIsNotToldOfPlaces(t *testing.T) {
 		if writes := p.written(); len(writes) != 2 {
 			t.Errorf("the scheduler may look at all of three nodes, and is told of the places of two pods by %v", writes)
 		}
-		p.Filter(p.cluster.ResourceNames().NewPod(pods[0]), 1) // as it was before it was nominated
+		p.Filter(cluster.NewPod(pods[0]), 1) // as it was before it was nominated
 		p.delete(pods[0])
 		p.delete(pods[1])
 		p.set(objects(members("h", 2, "2"))...)

@@ -14,7 +14,8 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 )
 
-// Answer is what an endpoint tells. Programs get it as encoding/json writes it.
+// Answer is what an endpoint tells. Programs get it as encoding/json writes it, with all escaped that is
+// not printable.
 type Answer interface {
 	// Text writes it for people.
 	Text(t *Table)
@@ -53,14 +54,26 @@ func handler(answer func(*http.Request) (Answer, error), offered ...Format) http
 	}))
 }
 
-// Print writes an answer as a command does: JSON is indented.
+// Print writes an answer as a command does: JSON is indented, and all of it can be shown in a
+// terminal.
 func Print(w io.Writer, told Answer, format Format) error {
-	if format == JSON {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(told)
+	if format != JSON {
+		return format.write(w, told)
 	}
-	return format.write(w, told)
+	return writeJSON(w, told, "  ")
+}
+
+// writeJSON writes a value as a line of JSON, or as lines that are indented, that can be shown in a
+// terminal.
+func writeJSON(w io.Writer, value any, indent string) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetIndent("", indent)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	_, err := w.Write(printableJSON(text.Bytes()))
+	return err
 }
 
 // send writes a body, unless the client has it.
@@ -76,13 +89,14 @@ func send(w http.ResponseWriter, r *http.Request, format Format, body []byte) {
 		}
 	}
 	w.Header().Set("Content-Type", format.contentType())
-	_, _ = w.Write(body) // the client may be gone
+	w.Header().Set("X-Content-Type-Options", "nosniff") // tenants write some of what is told
+	_, _ = w.Write(body)                                // the client may be gone
 }
 
 func (f Format) write(w io.Writer, told Answer) error {
 	switch f {
 	case JSON:
-		return json.NewEncoder(w).Encode(told)
+		return writeJSON(w, told, "")
 	case HTML:
 		return told.(interface{ html(io.Writer) error }).html(w)
 	default:
@@ -113,11 +127,11 @@ func refuse(w http.ResponseWriter, format Format, err error) {
 		status = r.status
 	}
 	if format != JSON {
-		http.Error(w, err.Error(), status)
+		http.Error(w, Printable(err.Error()), status)
 		return
 	}
 	w.Header().Set("Content-Type", JSON.contentType())
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": err.Error()}) // the client may be gone
+	_ = writeJSON(w, map[string]string{"error": err.Error()}, "") // the client may be gone
 }

@@ -89,6 +89,9 @@ func TestAnAnswerIsWrittenAsTheClientAsks(t *testing.T) {
 			if got.Code != http.StatusOK || got.Header().Get("Content-Type") != test.contentType {
 				t.Errorf("answered %d with %s, want %s", got.Code, got.Header().Get("Content-Type"), test.contentType)
 			}
+			if got.Header().Get("X-Content-Type-Options") != "nosniff" {
+				t.Error("a browser may take it for something else")
+			}
 			if diff := cmp.Diff(test.body, got.Body.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

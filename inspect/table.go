@@ -6,14 +6,15 @@ import (
 	"text/tabwriter"
 )
 
-// Table writes lines, and rows of aligned cells between them.
+// Table writes lines, and rows of aligned cells between them. What it is given is made [Printable],
+// so that nothing in it ends a line, begins another cell or speaks to a terminal.
 type Table struct{ out *tabwriter.Writer }
 
 func newTable(w io.Writer) *Table { return &Table{tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)} }
 
 // Title starts the answer with a line, and an empty one.
 func (t *Table) Title(format string, args ...any) {
-	_, _ = fmt.Fprintf(t.out, format+"\n\n", args...)
+	_, _ = fmt.Fprintf(t.out, format+"\n\n", printables(args)...)
 	t.flush()
 }
 
@@ -23,7 +24,7 @@ func (t *Table) Row(cells ...any) {
 		if i > 0 {
 			_, _ = fmt.Fprint(t.out, "\t")
 		}
-		_, _ = fmt.Fprint(t.out, cell)
+		_, _ = fmt.Fprint(t.out, Printable(fmt.Sprint(cell)))
 	}
 	_, _ = fmt.Fprintln(t.out)
 }

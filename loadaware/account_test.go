@@ -31,7 +31,7 @@ func TestSums(t *testing.T) {
 			podObject("batch-new", ofClass("koord-batch"), within, asking("kubernetes.io/batch-memory", "10")),
 		}
 	}
-	figures := func(more ...figure) func(*cluster.ResourceNames) *cluster.Usage {
+	figures := func(more ...figure) func() *cluster.Usage {
 		return using("2", "3000", append([]figure{
 			bySystem("200m", "300"),
 			byPodOf("koord-prod", "prod-shown", "1", "100"), byPodOf("koord-prod", "prod-new", "100m", "900"), byPodOf("koord-batch", "batch-new", "50m", "2"),
@@ -67,7 +67,7 @@ aggregated:
 		name          string
 		args          string
 		pod           *corev1.Pod // nil for one of no class
-		usage         func(*cluster.ResourceNames) *cluster.Usage
+		usage         func() *cluster.Usage
 		filter, score Sum
 	}{
 		{"the node is what counts", "", nil, figures(), node, node},

@@ -1,7 +1,7 @@
 package loadaware
 
 import (
-	"encoding/json"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/cluster"
 )
 
@@ -47,7 +48,7 @@ func (l *LoadAware) readAnnotations(object *corev1.Node) *custom {
 	c := &custom{object: object}
 	if text, ok := object.Annotations[AnnotationUsageThresholds]; ok {
 		own := &CustomUsageThresholds{}
-		err := json.Unmarshal([]byte(text), own)
+		err := read(text, own)
 		if err == nil {
 			err = own.validate(&l.resources).ToAggregate()
 		}
@@ -59,7 +60,7 @@ func (l *LoadAware) readAnnotations(object *corev1.Node) *custom {
 	}
 	if text, ok := object.Annotations[AnnotationRawAllocatable]; ok {
 		var raw corev1.ResourceList
-		err := json.Unmarshal([]byte(text), &raw)
+		err := read(text, &raw)
 		if err == nil {
 			err = validateAmounts(raw)
 		}
@@ -69,6 +70,16 @@ func (l *LoadAware) readAnnotations(object *corev1.Node) *custom {
 		c.note(AnnotationRawAllocatable, err)
 	}
 	return c
+}
+
+// longest is how long an annotation may be that is read, in bytes.
+const longest = 4096
+
+func read(text string, into any) error {
+	if len(text) > longest {
+		return fmt.Errorf("it has %d bytes; it may have %d", len(text), longest)
+	}
+	return bounded.Decode([]byte(text), into)
 }
 
 func (c *custom) note(name string, err error) {
@@ -88,11 +99,11 @@ func validateAmounts(amounts corev1.ResourceList) error {
 }
 
 func (l *LoadAware) rawAmounts(raw corev1.ResourceList) []rawAmount {
-	amounts := l.names.Resources(raw)
+	amounts := cluster.ResourcesOf(raw)
 	var given []rawAmount
 	for i, name := range l.resources.names {
 		if _, ok := raw[name]; ok {
-			given = append(given, rawAmount{i, bounded(l.resources.at[noClass][i].of(&amounts))})
+			given = append(given, rawAmount{i, clamped(l.resources.at[noClass][i].of(&amounts))})
 		}
 	}
 	return given

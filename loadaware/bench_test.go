@@ -26,10 +26,10 @@ func BenchmarkLoadOfANode(b *testing.B) {
 			_ = c.Set(pod)
 			figures = append(figures, byPod(pod.Name, "100m", "100"))
 		}
-		c.SetUsage(name, using("2", "3000", figures...)(c.ResourceNames()))
+		c.SetUsage(name, using("2", "3000", figures...)())
 	}
 	snap := c.Snapshot()
-	pod := snap.ResourceNames.NewPod(podObject("new"))
+	pod := cluster.NewPod(podObject("new"))
 	check, rating := filter{load, 0}.For(pod, snap), score{load}.For(pod, snap)
 	var all []*cluster.Node
 	for node := range snap.Nodes() {

@@ -24,8 +24,8 @@ var updated = time.Unix(100_000, 0)
 type scene struct {
 	args  string // YAML
 	node  []func(*corev1.Node)
-	usage func(*cluster.ResourceNames) *cluster.Usage // nil for a node that was never measured
-	pods  []*corev1.Pod                               // on the node
+	usage func() *cluster.Usage // nil for a node that was never measured
+	pods  []*corev1.Pod         // on the node
 	pod   *corev1.Pod
 }
 
@@ -86,7 +86,7 @@ func made(t fataler, c *cluster.Cluster, args string) (*LoadAware, *predicates.P
 func madeFrom(t fataler, c *cluster.Cluster, config *v1alpha2.Profile) (*LoadAware, *predicates.Profile, *Metrics) {
 	t.Helper()
 	metrics := NewMetrics(prometheus.NewRegistry())
-	load := New(config, Options{Logger: slog.New(slog.DiscardHandler), Metrics: metrics, ResourceNames: c.ResourceNames()})
+	load := New(config, Options{Logger: slog.New(slog.DiscardHandler), Metrics: metrics})
 	profile, err := predicates.NewProfile(config, load.Plugin())
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func (s scene) raise(t fataler) raised {
 		t.Fatal(err)
 	}
 	if s.usage != nil {
-		r.cluster.SetUsage(node.Name, s.usage(r.cluster.ResourceNames()))
+		r.cluster.SetUsage(node.Name, s.usage())
 	}
 	for _, pod := range s.pods {
 		pod.Spec.NodeName = node.Name
@@ -115,7 +115,7 @@ func (s scene) raise(t fataler) raised {
 		s.pod = podObject("new", asking("cpu", "0.0", "memory", "0"))
 	}
 	snap := r.cluster.Snapshot()
-	r.node, r.pod = snap.NodeByName(node.Name), snap.ResourceNames.NewPod(s.pod)
+	r.node, r.pod = snap.NodeByName(node.Name), cluster.NewPod(s.pod)
 	return r
 }
 
@@ -204,53 +204,53 @@ func amounts(namesAndQuantities ...string) corev1.ResourceList {
 }
 
 // figure is a part of what was measured.
-type figure func(*cluster.Usage, *cluster.ResourceNames)
+type figure func(*cluster.Usage)
 
 // measured is the usage of a node that was looked at as soon as it was measured.
-func using(cpu, memory string, more ...figure) func(*cluster.ResourceNames) *cluster.Usage {
-	return func(names *cluster.ResourceNames) *cluster.Usage {
+func using(cpu, memory string, more ...figure) func() *cluster.Usage {
+	return func() *cluster.Usage {
 		u := &cluster.Usage{
 			Updated: updated, Seen: updated, Interval: time.Minute,
-			Node: names.Resources(amounts("cpu", cpu, "memory", memory)), Pods: map[types.NamespacedName]cluster.PodUsage{},
+			Node: cluster.ResourcesOf(amounts("cpu", cpu, "memory", memory)), Pods: map[types.NamespacedName]cluster.PodUsage{},
 		}
 		for _, f := range more {
-			f(u, names)
+			f(u)
 		}
 		return u
 	}
 }
 
 func aged(age time.Duration) figure {
-	return func(u *cluster.Usage, _ *cluster.ResourceNames) { u.Seen = u.Updated.Add(age) }
+	return func(u *cluster.Usage) { u.Seen = u.Updated.Add(age) }
 }
 
-func neverReported(u *cluster.Usage, _ *cluster.ResourceNames) { u.Updated = time.Time{} }
+func neverReported(u *cluster.Usage) { u.Updated = time.Time{} }
 
 func everySoOften(interval time.Duration) figure {
-	return func(u *cluster.Usage, _ *cluster.ResourceNames) { u.Interval = interval }
+	return func(u *cluster.Usage) { u.Interval = interval }
 }
 
 func bySystem(cpu, memory string) figure {
-	return func(u *cluster.Usage, names *cluster.ResourceNames) {
-		u.System = names.Resources(amounts("cpu", cpu, "memory", memory))
+	return func(u *cluster.Usage) {
+		u.System = cluster.ResourcesOf(amounts("cpu", cpu, "memory", memory))
 	}
 }
 
 func byPod(name, cpu, memory string) figure { return byPodOf("", name, cpu, memory) }
 
 func byPodOf(class, name, cpu, memory string) figure {
-	return func(u *cluster.Usage, names *cluster.ResourceNames) {
+	return func(u *cluster.Usage) {
 		u.Pods[types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: name}] = cluster.PodUsage{
-			Used: names.Resources(amounts("cpu", cpu, "memory", memory)), Priority: class,
+			Used: cluster.ResourcesOf(amounts("cpu", cpu, "memory", memory)), Priority: class,
 		}
 	}
 }
 
 func aggregated(kind v1alpha2.AggregationType, over time.Duration, cpu, memory string) figure {
-	return func(u *cluster.Usage, names *cluster.ResourceNames) {
+	return func(u *cluster.Usage) {
 		a := cluster.Aggregate{Type: string(kind), Duration: over}
 		if cpu != "" {
-			a.Used = names.Resources(amounts("cpu", cpu, "memory", memory))
+			a.Used = cluster.ResourcesOf(amounts("cpu", cpu, "memory", memory))
 		}
 		u.Aggregated = append(u.Aggregated, a)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
 
@@ -15,12 +16,12 @@ func TestCollectorCountsNodesByUtilisation(t *testing.T) {
 	store := predicates.NewVerdictStore(profile, c, 1<<20, predicates.NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{})
 	for name, cpu := range map[string]string{"a": "2", "b": "7", "c": "9"} {
 		_ = c.Set(nodeObject(name))
-		c.SetUsage(name, using(cpu, "0")(c.ResourceNames()))
+		c.SetUsage(name, using(cpu, "0")())
 	}
 	_ = c.Set(nodeObject("old"))
-	c.SetUsage("old", using("1", "0", neverReported)(c.ResourceNames()))
+	c.SetUsage("old", using("1", "0", neverReported)())
 	_ = c.Set(nodeObject("unknown"))
-	coming := c.ResourceNames().NewPod(podObject("coming", asking("cpu", "2"))) // 1,700m
+	coming := cluster.NewPod(podObject("coming", asking("cpu", "2"))) // 1,700m
 	c.Expect(coming, "a")
 	defer c.Release(coming.UID)
 	registry := prometheus.NewRegistry()

@@ -1,7 +1,6 @@
 package loadaware
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -62,7 +61,7 @@ func newEstimator(args *v1alpha2.LoadAwareSchedulingArgs, r *resources) estimato
 func (e *estimator) estimate(v vector, pod *cluster.Pod, class priorityClass) {
 	factors := e.factorsOf(pod)
 	for i, place := range e.resources.at[class] {
-		request, limit := bounded(place.of(&pod.Requests)), bounded(place.of(&pod.Limits))
+		request, limit := clamped(place.of(&pod.Requests)), clamped(place.of(&pod.Limits))
 		switch asked := max(request, limit); {
 		case factors[i] == 0:
 			v[i] = 0
@@ -85,7 +84,7 @@ func (e *estimator) factorsOf(pod *cluster.Pod) vector {
 		return e.factors
 	}
 	var own map[corev1.ResourceName]int64
-	if err := json.Unmarshal([]byte(text), &own); err != nil {
+	if err := read(text, &own); err != nil {
 		return e.factors
 	}
 	factors := slices.Clone(e.factors)

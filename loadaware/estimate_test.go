@@ -103,7 +103,7 @@ func TestPriorityClassOfAPod(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := classOf(cluster.NewResourceNames().NewPod(test.pod)).String(); got != test.want {
+			if got := classOf(cluster.NewPod(test.pod)).String(); got != test.want {
 				t.Errorf("%s, want %s", got, test.want)
 			}
 		})

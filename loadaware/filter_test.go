@@ -1,6 +1,7 @@
 package loadaware
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -104,19 +105,21 @@ aggregated:
 		{"so is a threshold above 100", scene{node: custom(`{"usageThresholds":{"cpu":101}}`), usage: using("5650m", "0"), pod: pod}, cpuExceeds},
 		{"and a statistic that there is not", scene{node: custom(`{"usageThresholds":{"cpu":99},"aggregatedUsage":{"usageAggregationType":"p42"}}`), usage: using("5650m", "0"), pod: pod}, cpuExceeds},
 		{"and a resource that is not supported, with all else", scene{node: custom(`{"usageThresholds":{"cpu":99,"example.com/gpu":50}}`), usage: using("5650m", "0"), pod: pod}, cpuExceeds},
-		{"unless the arguments support it", scene{args: "supportedResources: [ephemeral-storage]", node: append(custom(`{"usageThresholds":{"ephemeral-storage":1}}`), offering("ephemeral-storage", "100")), usage: using("0", "0", func(u *cluster.Usage, _ *cluster.ResourceNames) { u.Node.EphemeralStorage = 1 }), pod: pod}, "node(s) ephemeral-storage usage exceed threshold"},
+		{"unless the arguments support it", scene{args: "supportedResources: [ephemeral-storage]", node: append(custom(`{"usageThresholds":{"ephemeral-storage":1}}`), offering("ephemeral-storage", "100")), usage: using("0", "0", func(u *cluster.Usage) { u.Node.EphemeralStorage = 1 }), pod: pod}, "node(s) ephemeral-storage usage exceed threshold"},
 
 		// 65 % of 20 CPUs are 13,000m.
 		{"what a node has goes before what it offers: below", scene{node: nodes{annotatedNode(AnnotationRawAllocatable, `{"cpu":"20"}`)}, usage: using("12149m", "0"), pod: pod}, ""},
 		{"what a node has goes before what it offers: reached", scene{node: nodes{annotatedNode(AnnotationRawAllocatable, `{"cpu":"20"}`)}, usage: using("12150m", "0"), pod: pod}, cpuExceeds},
 		{"resource by resource", scene{node: nodes{annotatedNode(AnnotationRawAllocatable, `{"cpu":"20"}`)}, usage: using("0", "8800"), pod: pod}, memoryExceeds},
 		{"unless it is no JSON", scene{node: nodes{annotatedNode(AnnotationRawAllocatable, `20`)}, usage: using("5650m", "0"), pod: pod}, cpuExceeds},
+		{"or a quantity that takes for ever to read", scene{node: nodes{annotatedNode(AnnotationRawAllocatable, `{"cpu":"1e-2147483648"}`)}, usage: using("5650m", "0"), pod: pod}, cpuExceeds},
+		{"or longer than what anybody says", scene{node: nodes{annotatedNode(AnnotationRawAllocatable, `{"cpu":"20"`+strings.Repeat(" ", longest)+`}`)}, usage: using("5650m", "0"), pod: pod}, cpuExceeds},
 		{"or negative", scene{node: nodes{annotatedNode(AnnotationRawAllocatable, `{"cpu":"-1"}`)}, usage: using("5650m", "0"), pod: pod}, cpuExceeds},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := test.scene.raise(t)
 			verdict := r.profile.Judge(r.pod, r.cluster.Snapshot()).Verdict(r.node)
-			if got := r.profile.Reason(verdict, r.cluster.ResourceNames()); got != test.reason {
+			if got := r.profile.Reason(verdict, r.pod); got != test.reason {
 				t.Errorf("reason %q, want %q", got, test.reason)
 			}
 			if want := test.reason != "" && test.reason != metricExpired; verdict.Resolvable() != want {

@@ -17,7 +17,7 @@ func metered(t *testing.T, s scene) (*Meter, raised) {
 	t.Helper()
 	r := s.raise(t)
 	return NewMeter([]v1alpha2.Profile{v1alpha2.Default().Profiles[0], *configured(t, s.args)}, []corev1.ResourceName{"cpu"}, Options{
-		Logger: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry()), ResourceNames: r.cluster.ResourceNames(),
+		Logger: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry()),
 	}), r
 }
 
@@ -132,7 +132,7 @@ func TestAMeterKnowsWhenFiguresBegin(t *testing.T) {
 
 func TestAMeterIsByDefaultArgumentsWithoutLoadAware(t *testing.T) {
 	meter := NewMeter(v1alpha2.Default().Profiles, nil, Options{
-		Logger: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry()), ResourceNames: newCluster().ResourceNames(),
+		Logger: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry()),
 	})
 	if got := meter.Expiration(); got != 180*time.Second {
 		t.Errorf("figures expire after %s", got)

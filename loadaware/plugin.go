@@ -17,7 +17,6 @@ type LoadAware struct {
 	profile    string
 	log        *slog.Logger
 	metrics    *Metrics
-	names      *cluster.ResourceNames
 	complaints complaints
 
 	resources  resources
@@ -41,8 +40,6 @@ type LoadAware struct {
 type Options struct {
 	Logger  *slog.Logger
 	Metrics *Metrics
-	// ResourceNames are those of the cluster whose nodes it looks at.
-	ResourceNames *cluster.ResourceNames
 }
 
 // Runs says that a profile filters or scores with LoadAware.
@@ -75,9 +72,9 @@ func New(profile *v1alpha2.Profile, o Options) *LoadAware {
 
 func newLoadAware(profile string, args *v1alpha2.LoadAwareSchedulingArgs, o Options) *LoadAware {
 	l := &LoadAware{
-		profile: profile, log: o.Logger, metrics: o.Metrics, names: o.ResourceNames,
+		profile: profile, log: o.Logger, metrics: o.Metrics,
 		complaints:         complaints{said: map[int32]nodeVersion{}},
-		resources:          newResources(args, o.ResourceNames),
+		resources:          newResources(args),
 		expiration:         expiration(args),
 		expiredFits:        *args.EnableScheduleWhenNodeMetricsExpired,
 		prodIncludesSystem: args.ProdUsageIncludeSys,

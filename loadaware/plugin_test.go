@@ -69,7 +69,7 @@ func TestPodsThatItTreatsOtherwiseHaveAClassOfTheirOwn(t *testing.T) {
 		{"not one with another annotation", customized, annotated(scheduledAnnotation, "9"), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			one, other := c.ResourceNames().NewPod(podObject("a")), c.ResourceNames().NewPod(podObject("b", test.other))
+			one, other := cluster.NewPod(podObject("a")), cluster.NewPod(podObject("b", test.other))
 			aware := store(test.args)
 			if apart := aware.ClassOf(one) != aware.ClassOf(other); apart != test.apart {
 				t.Errorf("they have two classes: %v", apart)
@@ -88,11 +88,11 @@ func TestAnAnnotationThatIsNotValidIsLoggedOnceForEachVersionOfItsNode(t *testin
 	var log bytes.Buffer
 	c, metrics, config := newCluster(), NewMetrics(prometheus.NewRegistry()), configured(t, "")
 	config.SchedulerName = "busy"
-	load := New(config, Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Metrics: metrics, ResourceNames: c.ResourceNames()})
+	load := New(config, Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Metrics: metrics})
 	look := func() {
 		node := c.Snapshot().NodeByName("node")
 		load.Explain(node, nil)
-		load.Explain(node.WithPod(c.ResourceNames().NewPod(podObject("supposed"))), nil)
+		load.Explain(node.WithPod(cluster.NewPod(podObject("supposed"))), nil)
 	}
 	node := nodeObject("node", annotatedNode(AnnotationUsageThresholds, `{"usageThresholds":{"cpu":101,"example.com/gpu":1}}`), annotatedNode(AnnotationRawAllocatable, "1"))
 	_ = c.Set(node)

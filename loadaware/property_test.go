@@ -60,7 +60,7 @@ func drawUsage(t *rapid.T) figuresOf {
 	return using(amount("cpu"), amount("memory")+"000", more...)
 }
 
-type figuresOf = func(*cluster.ResourceNames) *cluster.Usage
+type figuresOf = func() *cluster.Usage
 
 // traits are what a pod may have, one of each row.
 func traits() [][]func(*corev1.Pod) {
@@ -120,7 +120,7 @@ func (r raised) estimates(node *cluster.Node) []vector {
 }
 
 func (r raised) newPod(object *corev1.Pod) *cluster.Pod {
-	return r.cluster.ResourceNames().NewPod(object)
+	return cluster.NewPod(object)
 }
 
 func TestAnEstimateIsNeverBelowWhatIsReportedAndAddsUpOverPods(t *testing.T) {
@@ -190,13 +190,13 @@ func TestItReadsWhatItDeclares(t *testing.T) {
 		load, profile, _ := made(t, c, drawArgs(t))
 		for _, name := range []string{"from", "other"} {
 			_ = c.Set(drawNode(t, name))
-			c.SetUsage(name, drawUsage(t)(c.ResourceNames()))
+			c.SetUsage(name, drawUsage(t)())
 		}
 		pod := drawPod(t, "a")
 		pod.Spec.NodeName = "from"
 		_ = c.Set(pod)
 		if rapid.Bool().Draw(t, "expects a pod") {
-			c.Expect(c.ResourceNames().NewPod(drawPod(t, "b")), "from")
+			c.Expect(cluster.NewPod(drawPod(t, "b")), "from")
 		}
 		snap := c.Snapshot()
 		from, other := snap.NodeByName("from"), snap.NodeByName("other")
@@ -206,7 +206,7 @@ func TestItReadsWhatItDeclares(t *testing.T) {
 		object.CreationTimestamp = metav1.Now()
 		mixed.Allocatable, mixed.Usage = from.Allocatable, from.Usage
 		mixed.Pods, mixed.Requested, mixed.Expected = from.Pods, from.Requested, from.Expected
-		asked := snap.ResourceNames.NewPod(drawPod(t, "asked"))
+		asked := cluster.NewPod(drawPod(t, "asked"))
 		want, got := load.Explain(from, asked), load.Explain(&mixed, asked)
 		if want.Reason != got.Reason || want.Score != got.Score {
 			t.Fatalf("of one %q and %d, of the other %q and %d", want.Reason, want.Score, got.Reason, got.Score)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -30,7 +31,7 @@ type resources struct {
 // place is where an amount stands in a cluster.Resources.
 type place struct {
 	kind   placeKind
-	scalar int // the index of a scalar resource
+	scalar cluster.ScalarName
 }
 
 type placeKind int
@@ -54,13 +55,13 @@ func (p place) of(amounts *cluster.Resources) int64 {
 	case podCount:
 		return amounts.Pods
 	default:
-		return amounts.ScalarAt(p.scalar)
+		return amounts.Scalar(p.scalar)
 	}
 }
 
 // newResources are cpu, memory, all that the arguments name, and those that they support
 // beside, in the order of their names.
-func newResources(args *v1alpha2.LoadAwareSchedulingArgs, names *cluster.ResourceNames) resources {
+func newResources(args *v1alpha2.LoadAwareSchedulingArgs) resources {
 	supported := map[corev1.ResourceName]bool{corev1.ResourceCPU: true, corev1.ResourceMemory: true}
 	name := func(amounts map[corev1.ResourceName]int64) {
 		for name := range amounts {
@@ -80,13 +81,13 @@ func newResources(args *v1alpha2.LoadAwareSchedulingArgs, names *cluster.Resourc
 	r := resources{names: slices.Sorted(maps.Keys(supported))}
 	for class := range classes {
 		for _, name := range r.names {
-			r.at[class] = append(r.at[class], placeOf(class.name(name), names))
+			r.at[class] = append(r.at[class], placeOf(class.name(name)))
 		}
 	}
 	return r
 }
 
-func placeOf(name corev1.ResourceName, names *cluster.ResourceNames) place {
+func placeOf(name corev1.ResourceName) place {
 	switch name {
 	case corev1.ResourceCPU:
 		return place{kind: milliCPU}
@@ -97,7 +98,7 @@ func placeOf(name corev1.ResourceName, names *cluster.ResourceNames) place {
 	case corev1.ResourcePods:
 		return place{kind: podCount}
 	default:
-		return place{kind: scalar, scalar: names.Index(name)}
+		return place{kind: scalar, scalar: unique.Make(name)}
 	}
 }
 
@@ -113,11 +114,11 @@ func (r *resources) vector(amounts map[corev1.ResourceName]int64) vector {
 // read sets v to what is measured or offered.
 func (r *resources) read(v vector, amounts *cluster.Resources) {
 	for i, place := range r.at[noClass] {
-		v[i] = bounded(place.of(amounts))
+		v[i] = clamped(place.of(amounts))
 	}
 }
 
-func bounded(amount int64) int64 { return min(max(amount, 0), most) }
+func clamped(amount int64) int64 { return min(max(amount, 0), most) }
 
 // plus is the sum of two amounts.
 func plus(a, b int64) int64 {

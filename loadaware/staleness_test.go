@@ -23,11 +23,11 @@ func TestARememberedVerdictIsNeverStale(t *testing.T) {
 		_, profile, _ := madeFrom(t, c, config)
 		store := predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{})
 		nodes, pods := rapid.SampledFrom([]string{"n1", "n2", "n3"}), rapid.SampledFrom([]string{"a", "b", "c", "d"})
-		asked := []*cluster.Pod{c.ResourceNames().NewPod(drawPod(t, "asked-1")), c.ResourceNames().NewPod(drawPod(t, "asked-2"))}
+		asked := []*cluster.Pod{cluster.NewPod(drawPod(t, "asked-1")), cluster.NewPod(drawPod(t, "asked-2"))}
 		t.Repeat(map[string]func(*rapid.T){
 			"a node is set":      func(t *rapid.T) { _ = c.Set(drawNode(t, nodes.Draw(t, "node"))) },
 			"a node goes":        func(t *rapid.T) { _ = c.Delete(nodeObject(nodes.Draw(t, "node"))) },
-			"a node is measured": func(t *rapid.T) { c.SetUsage(nodes.Draw(t, "node"), drawUsage(t)(c.ResourceNames())) },
+			"a node is measured": func(t *rapid.T) { c.SetUsage(nodes.Draw(t, "node"), drawUsage(t)()) },
 			"a node is looked at later": func(t *rapid.T) {
 				if node := c.Snapshot().NodeByName(nodes.Draw(t, "node")); node != nil && node.Usage != nil {
 					next := *node.Usage
@@ -47,11 +47,11 @@ func TestARememberedVerdictIsNeverStale(t *testing.T) {
 			"a pod is assumed": func(t *rapid.T) {
 				snap := c.Snapshot()
 				if node := snap.NodeByName(nodes.Draw(t, "node")); node != nil {
-					_ = c.Assume(snap.ResourceNames.NewPod(drawPod(t, pods.Draw(t, "pod"))), node) // it may be placed
+					_ = c.Assume(cluster.NewPod(drawPod(t, pods.Draw(t, "pod"))), node) // it may be placed
 				}
 			},
 			"a pod is expected": func(t *rapid.T) {
-				c.Expect(c.ResourceNames().NewPod(drawPod(t, pods.Draw(t, "pod"))), nodes.Draw(t, "node"))
+				c.Expect(cluster.NewPod(drawPod(t, pods.Draw(t, "pod"))), nodes.Draw(t, "node"))
 			},
 			"a pod is released": func(t *rapid.T) { c.Release(types.UID(pods.Draw(t, "pod"))) },
 			"": func(t *rapid.T) {

@@ -45,7 +45,7 @@ type Objection struct {
 // If fewer than atLeast get a node, the plan is as it was before. When the deadline is
 // past by the store's clock, it ends with what it has; without one it takes its time.
 func (p *Plan) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Outcome {
-	before, kept := len(p.log), p.kept
+	before, kept := p.Moves(), p.kept
 	outcome := Outcome{Places: make([]Place, len(pods))}
 	against := map[*batch][]Objection{}
 	for i, pod := range pods {
@@ -69,7 +69,7 @@ func (p *Plan) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Ou
 	}
 	outcome.Kept = outcome.Placed >= atLeast
 	if !outcome.Kept {
-		p.undo(before)
+		p.Undo(before)
 		p.kept = kept
 	}
 	return outcome

@@ -126,8 +126,8 @@ func TestNobodyComesToANodeThatIsAvoided(t *testing.T) {
 		t.Errorf("%+v; against (-want +got):\n%s", got, diff)
 	}
 	// What becomes of the node makes no difference.
-	plan.Put(c.ResourceNames().NewPod(worker(8)), plan.Snapshot().NodeByName("left").Index)
-	plan.Take(c.ResourceNames().NewPod(worker(8)), plan.Snapshot().NodeByName("left").Index)
+	plan.Put(cluster.NewPod(worker(8)), plan.Snapshot().NodeByName("left").Index)
+	plan.Take(cluster.NewPod(worker(8)), plan.Snapshot().NodeByName("left").Index)
 	if got := plan.PlaceAll(pods, 1, time.Time{}); got.Kept {
 		t.Errorf("a pod came to %s", plan.Node(got.Places[0].Node).Name)
 	}
@@ -143,7 +143,7 @@ func offering(cpu string) *corev1.Node {
 func gang(c *cluster.Cluster, size int) []*cluster.Pod {
 	var pods []*cluster.Pod
 	for i := range size {
-		pods = append(pods, c.ResourceNames().NewPod(worker(i)))
+		pods = append(pods, cluster.NewPod(worker(i)))
 	}
 	return pods
 }

@@ -62,11 +62,10 @@ func newBatch(pod *cluster.Pod, trial *predicates.Trial, avoid map[int32]bool, s
 
 // follow takes in the moves of a plan since it was last here.
 func (b *batch) follow(p *Plan) {
-	for i := range p.log[b.seen:] {
-		m := &p.log[b.seen+i]
-		b.trial.Suppose(p.Node(m.index), m.pod, m.kind, b.file)
+	for _, m := range p.Since(b.seen) {
+		b.trial.Suppose(p.Node(m.Node), m.Pod, p.kinds.of(m.Pod), b.file)
 	}
-	b.seen = len(p.log)
+	b.seen = p.Moves()
 }
 
 // file puts a node into the group where it belongs now, which may be another one than it

@@ -115,7 +115,7 @@ func (t *town) pods(count int) []*cluster.Pod {
 	var pods []*cluster.Pod
 	for len(pods) < count {
 		deployment := min(t.random.IntN(deployments), t.random.IntN(deployments))
-		pods = append(pods, t.cluster.ResourceNames().NewPod(t.pod(deployment)))
+		pods = append(pods, cluster.NewPod(t.pod(deployment)))
 	}
 	return pods
 }
@@ -183,7 +183,7 @@ func BenchmarkPodsWithoutAController(b *testing.B) {
 			pod := t.pod(0)
 			pod.OwnerReferences = nil
 			change(i, pod)
-			pods = append(pods, t.cluster.ResourceNames().NewPod(pod))
+			pods = append(pods, cluster.NewPod(pod))
 		}
 		return pods
 	}

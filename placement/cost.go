@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	policyv1 "k8s.io/api/policy/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
@@ -48,31 +49,46 @@ func (e *Evictions) on(index int32) []*evictee {
 	if all, known := e.evictees[index]; known {
 		return all
 	}
-	var all []*evictee
-	for _, pod := range e.plan.Node(index).Pods {
-		eviction, may := e.may(pod)
-		if !may {
-			continue
-		}
-		v := &evictee{Eviction: eviction, pod: pod}
-		v.Limits = slices.Concat(v.Limits, e.disruptions(pod))
+	all := e.terms.evictees(e.plan.Node(index))
+	for _, v := range all {
 		for _, limit := range v.Limits {
 			limit.nodes = append(limit.nodes, index)
 		}
-		all = append(all, v)
 	}
-	slices.SortStableFunc(all, func(a, b *evictee) int { return ByImportance(a.pod, b.pod) })
 	e.evictees[index] = all
 	return all
 }
 
-// disruptions are the limits that disruption budgets set to the eviction of a pod.
-func (e *Evictions) disruptions(pod *cluster.Pod) (limits []*Limit) {
-	for _, budget := range e.budgets.Of(pod) {
-		if e.limits[budget] == nil {
-			e.limits[budget] = &Limit{Allowed: int(budget.Status.DisruptionsAllowed)}
+// terms say which pods may be evicted, and what their budgets allow.
+type terms struct {
+	may     func(*cluster.Pod) (Eviction, bool)
+	budgets *Budgets
+	limits  map[*policyv1.PodDisruptionBudget]*Limit
+}
+
+func newTerms(snap *cluster.Snapshot, may func(*cluster.Pod) (Eviction, bool)) terms {
+	return terms{may, NewBudgets(snap), map[*policyv1.PodDisruptionBudget]*Limit{}}
+}
+
+// evictees are the pods of a node that may be evicted, the most important first.
+func (t *terms) evictees(node *cluster.Node) (all []*evictee) {
+	for _, pod := range node.Pods {
+		if eviction, may := t.may(pod); may {
+			eviction.Limits = slices.Concat(eviction.Limits, t.disruptions(pod))
+			all = append(all, &evictee{Eviction: eviction, pod: pod})
 		}
-		limits = append(limits, e.limits[budget])
+	}
+	slices.SortStableFunc(all, func(a, b *evictee) int { return ByImportance(a.pod, b.pod) })
+	return all
+}
+
+// disruptions are the limits that disruption budgets set to the eviction of a pod.
+func (t *terms) disruptions(pod *cluster.Pod) (limits []*Limit) {
+	for _, budget := range t.budgets.Of(pod) {
+		if t.limits[budget] == nil {
+			t.limits[budget] = &Limit{Allowed: int(budget.Status.DisruptionsAllowed)}
+		}
+		limits = append(limits, t.limits[budget])
 	}
 	return limits
 }

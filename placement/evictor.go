@@ -4,17 +4,15 @@ import (
 	"time"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/predicates"
+	"muster.dev/muster/placement/scenario"
 )
 
 // evictor knows for pods of one kind what room on every node would cost.
 type evictor struct {
-	pod       *cluster.Pod // any of them
-	judgement *predicates.Judgement
-	told      int     // how many moves of the plan the judgement knows
-	seen      int     // how many of the changed nodes the offers know
-	offers    []offer // by node index
-	made      int     // how long the plan's log was when all offers were made
+	judge  *scenario.Judge
+	seen   int     // how many of the changed nodes the offers know
+	offers []offer // by node index
+	made   int     // how many moves there were when all offers were made
 }
 
 // offer is room on a node.
@@ -28,13 +26,9 @@ func (e *Evictions) evictor(pod *cluster.Pod) *evictor {
 	kind := e.plan.kinds.of(pod)
 	k := e.kinds[kind]
 	if k == nil {
-		k = &evictor{pod: pod, judgement: e.plan.store.Profile.Judge(pod, e.plan.snap), made: -1}
+		k = &evictor{judge: e.plan.Judge(e.plan.store.Profile.Judge(pod, e.plan.Snapshot())), made: -1}
 		e.kinds[kind] = k
 	}
-	for _, m := range e.plan.log[k.told:] {
-		k.judgement.Suppose(e.plan.Node(m.index))
-	}
-	k.told = len(e.plan.log)
 	return k
 }
 
@@ -54,7 +48,7 @@ func (k *evictor) cheapest(e *Evictions, deadline time.Time) (index int32, victi
 	for !e.plan.past(deadline) {
 		best := k.best()
 		if best < 0 {
-			if k.made == len(e.plan.log) {
+			if k.made == e.plan.Moves() {
 				break
 			}
 			k.makeAll(e, deadline)
@@ -70,9 +64,9 @@ func (k *evictor) cheapest(e *Evictions, deadline time.Time) (index int32, victi
 }
 
 func (k *evictor) makeAll(e *Evictions, deadline time.Time) {
-	k.offers = make([]offer, e.plan.snap.IndexEnd())
-	k.made, k.seen = len(e.plan.log), len(e.changed)
-	for node := range e.plan.snap.Nodes() {
+	k.offers = make([]offer, e.plan.Snapshot().IndexEnd())
+	k.made, k.seen = e.plan.Moves(), len(e.changed)
+	for node := range e.plan.Snapshot().Nodes() {
 		if e.plan.past(deadline) {
 			return
 		}
@@ -91,39 +85,39 @@ func (k *evictor) best() int32 {
 	return int32(best)
 }
 
-// offer takes away all pods of a node that may be evicted and gives back as many as it can,
-// those first whose eviction costs most (SelectVictimsOnNode in
-// pkg/scheduler/framework/plugins/defaultpreemption).
+// offer is the cheapest set of evictions on a node that makes room there.
 func (k *evictor) offer(e *Evictions, index int32) offer {
-	node := e.plan.Node(index)
 	var all []*evictee
-	freed := node
 	for _, v := range e.on(index) {
 		if !v.gone {
-			all, freed = append(all, v), freed.WithoutPod(v.pod.UID)
+			all = append(all, v)
 		}
 	}
-	if len(all) == 0 || e.plan.avoided[index] {
+	if e.plan.avoided[index] {
 		return offer{}
 	}
-	defer k.judgement.Suppose(node)
-	if !k.fits(freed) {
-		return offer{}
+	victims := choose(k.judge, e.plan.Node(index), all)
+	return offer{costOf(victims), victims}
+}
+
+// choose takes all pods away from a node that may be evicted and gives back as many as it can,
+// those first whose eviction costs most (SelectVictimsOnNode in
+// pkg/scheduler/framework/plugins/defaultpreemption). It returns those that have to go so that one more
+// pod fits, nil when that does not fit even without all of them.
+func choose(judge *scenario.Judge, node *cluster.Node, all []*evictee) (victims []*evictee) {
+	freed := node
+	for _, v := range all {
+		freed = freed.WithoutPod(v.pod.UID)
 	}
-	var victims []*evictee
+	if len(all) == 0 || !judge.FitsIn(freed) {
+		return nil
+	}
 	for _, v := range dearestFirst(all) {
-		if back := freed.WithPod(v.pod); k.fits(back) {
+		if back := freed.WithPod(v.pod); judge.FitsIn(back) {
 			freed = back
 		} else {
 			victims = append(victims, v)
 		}
 	}
-	return offer{costOf(victims), victims}
-}
-
-// fits says that a pod of the kind fits a node, which is supposed to be in that state from
-// then on.
-func (k *evictor) fits(node *cluster.Node) bool {
-	k.judgement.Suppose(node)
-	return k.judgement.Verdict(node) == predicates.Fits
+	return victims
 }

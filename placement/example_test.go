@@ -43,14 +43,14 @@ func Example() {
 	store := predicates.NewVerdictStore(profile, c, 64<<20, predicates.NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{})
 	var gang []*cluster.Pod
 	for i := range 3 {
-		gang = append(gang, c.ResourceNames().NewPod(gpus(fmt.Sprint("worker-", i), "", "2")))
+		gang = append(gang, cluster.NewPod(gpus(fmt.Sprint("worker-", i), "", "2")))
 	}
 
 	plan := placement.New(store, gang, 1)
 	defer plan.Close()
 	one, two := c.Snapshot().NodeByName("one"), c.Snapshot().NodeByName("two")
 
-	plan.Put(c.ResourceNames().NewPod(gpus("held", "", "2")), one.Index)
+	plan.Put(cluster.NewPod(gpus("held", "", "2")), one.Index)
 	outcome := plan.PlaceAll(gang, len(gang), time.Time{})
 	fmt.Printf("%d of %d, kept: %v\n", outcome.Placed, len(gang), outcome.Kept)
 	fmt.Printf("%s: %+v\n", outcome.Places[2].Pod.Name, outcome.Places[2].Against)

@@ -18,7 +18,7 @@ func TestPodsWithoutAControllerShareAJudgementUntilTheLastOfThemIsPlaced(t *test
 	lone := func(name, app string) *cluster.Pod {
 		pod := worker(0)
 		pod.Name, pod.UID, pod.Labels, pod.OwnerReferences = name, types.UID(name), map[string]string{"app": app}, nil
-		return c.ResourceNames().NewPod(pod)
+		return cluster.NewPod(pod)
 	}
 	a1, b, a2 := lone("a1", "a"), lone("b", "b"), lone("a2", "a")
 	plan := New(store, []*cluster.Pod{a1, b, a2}, 1)

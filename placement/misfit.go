@@ -17,15 +17,15 @@ import (
 // usually come; here the proportions of the node stand for these). Where none would be, the
 // node is better that has more CPU and memory to go with those that are left.
 func Misfit(pod *cluster.Pod, node *cluster.Node) float64 {
-	if !slices.ContainsFunc(pod.Requests.Scalar, func(asked int64) bool { return asked > 0 }) {
+	if !slices.ContainsFunc(pod.Requests.Scalars, func(asked cluster.Scalar) bool { return asked.Amount > 0 }) {
 		return 0
 	}
 	cpu := left(node.Allocatable.MilliCPU, node.Requested.MilliCPU, pod.Requests.MilliCPU)
 	memory := left(node.Allocatable.Memory, node.Requested.Memory, pod.Requests.Memory)
 	misfit := -(cpu + memory) / 2
-	for i, asked := range pod.Requests.Scalar {
-		if asked > 0 {
-			misfit += max(0, left(node.Allocatable.ScalarAt(i), node.Requested.ScalarAt(i), asked)-min(cpu, memory))
+	for _, asked := range pod.Requests.Scalars {
+		if asked.Amount > 0 {
+			misfit += max(0, left(node.Allocatable.Scalar(asked.Name), node.Requested.Scalar(asked.Name), asked.Amount)-min(cpu, memory))
 		}
 	}
 	return misfit

@@ -51,7 +51,7 @@ func TestMisfit(t *testing.T) {
 			set(t, c, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}, Status: corev1.NodeStatus{Allocatable: list(test.node)}})
 			pods := map[string]*cluster.Pod{}
 			for name, requests := range map[string]amounts{"placed": test.placed, "pod": test.pod} {
-				pods[name] = c.ResourceNames().NewPod(&corev1.Pod{
+				pods[name] = cluster.NewPod(&corev1.Pod{
 					ObjectMeta: metav1.ObjectMeta{Name: name},
 					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list(requests)}}}},
 				})
@@ -83,7 +83,7 @@ func TestOfEqualNodesAPodGetsTheOneOfTheLeastMisfit(t *testing.T) {
 		gpu:                resource.MustParse("1"),
 	}}}}}}
 	for seed := range uint64(20) {
-		asks := c.ResourceNames().NewPod(pod)
+		asks := cluster.NewPod(pod)
 		plan := New(store, []*cluster.Pod{asks}, seed)
 		if got := plan.Node(plan.Place(asks)).Name; got != "even" {
 			t.Errorf("seed %d: the pod is on %s, where more GPUs are stranded than on the even one", seed, got)

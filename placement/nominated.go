@@ -30,7 +30,7 @@ func nominatedBeside(store *predicates.VerdictStore, pods []*cluster.Pod) []*clu
 func (p *Plan) keepPromises(next *cluster.Pod) {
 	for ; p.kept < len(p.nominated) && !lessImportant(p.nominated[p.kept], next); p.kept++ {
 		pod := p.nominated[p.kept]
-		if node := p.snap.NodeByName(pod.Status.NominatedNodeName); node != nil {
+		if node := p.Snapshot().NodeByName(pod.Status.NominatedNodeName); node != nil {
 			p.Put(pod, node.Index)
 		}
 	}

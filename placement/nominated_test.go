@@ -64,7 +64,7 @@ func TestRoomThatIsPromisedToOthersIsTaken(t *testing.T) {
 			}
 			var pods []*cluster.Pod
 			for _, pod := range test.pods {
-				pods = append(pods, c.ResourceNames().NewPod(pod))
+				pods = append(pods, cluster.NewPod(pod))
 			}
 			alone := New(store, pods, 0)
 			var one []bool
@@ -127,7 +127,7 @@ func TestVictimsMakeRoomBesideWhatIsPromisedToOthers(t *testing.T) {
 			}
 			var pods []*cluster.Pod
 			for _, pod := range test.pods {
-				pods = append(pods, c.ResourceNames().NewPod(pod))
+				pods = append(pods, cluster.NewPod(pod))
 			}
 			plan := New(store, pods, 0)
 			defer plan.Close()

@@ -6,34 +6,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
 )
 
-// Plan is a cluster in which pods come and go for trial. It holds the equivalence
+// Plan is a scenario in which pods are placed. It holds the equivalence
 // classes of its pods, so that others who ask about them wait, and so do other plans for
 // the same profile: it must be closed soon. It belongs to one goroutine.
 type Plan struct {
+	*scenario.Scenario
 	store   *predicates.VerdictStore
-	snap    *cluster.Snapshot
 	random  *rand.Rand
 	kinds   *kinds
 	trials  map[predicates.Class]*predicates.Trial
 	batches map[predicates.Class]*batch
-	nodes   []*cluster.Node // by index; nil for those that are as in the snapshot
-	log     []move          // all that happened, in its order
 	// nominated are pods of others whose room is promised to them, the most important first. So
 	// many of them are on their nodes.
 	nominated []*cluster.Pod
 	kept      int
 	avoided   map[int32]bool // nodes
-}
-
-// move is a pod that came to a node or went from it.
-type move struct {
-	index  int32
-	pod    *cluster.Pod
-	kind   predicates.Class
-	before *cluster.Node
 }
 
 // New begins a plan for pods of one profile on the present snapshot. It places none of
@@ -61,15 +52,15 @@ func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan
 	for _, pod := range examples {
 		store.Refresh(pod)
 	}
-	p.snap = store.Snapshot()
+	snap := store.Snapshot()
 	for class, pod := range examples {
 		p.trials[class] = store.Try(pod)
-		p.snap = p.trials[class].Snapshot() // never older than the one before
+		snap = p.trials[class].Snapshot() // never older than the one before
 	}
 	for class, trial := range p.trials {
-		trial.Advance(examples[class], p.snap)
+		trial.Advance(examples[class], snap)
 	}
-	p.nodes = make([]*cluster.Node, p.snap.IndexEnd())
+	p.Scenario = scenario.New(snap)
 	p.nominated = nominatedBeside(store, pods)
 	begun = true
 	return p
@@ -80,7 +71,7 @@ func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan
 func (p *Plan) Avoid(names sets.Set[string]) {
 	p.avoided = map[int32]bool{}
 	for name := range names {
-		if node := p.snap.NodeByName(name); node != nil {
+		if node := p.Snapshot().NodeByName(name); node != nil {
 			p.avoided[node.Index] = true
 		}
 	}
@@ -92,41 +83,6 @@ func (p *Plan) Close() {
 		trial.Close()
 	}
 	p.store.EndTrials()
-}
-
-// Snapshot is the one that the plan is about.
-func (p *Plan) Snapshot() *cluster.Snapshot { return p.snap }
-
-// Node is a node as planned so far, nil when there is none of that index.
-func (p *Plan) Node(index int32) *cluster.Node {
-	if index >= 0 && int(index) < len(p.nodes) && p.nodes[index] != nil {
-		return p.nodes[index]
-	}
-	return p.snap.Node(index)
-}
-
-// Put makes a pod count on a node: one that was placed by somebody else, or that a place
-// is held for.
-func (p *Plan) Put(pod *cluster.Pod, index int32) {
-	p.move(pod, p.Node(index).WithPod(pod))
-}
-
-// Take makes a pod count no more on the node that it is on.
-func (p *Plan) Take(pod *cluster.Pod, index int32) {
-	p.move(pod, p.Node(index).WithoutPod(pod.UID))
-}
-
-// move notes that a node is another one, since a pod came or went.
-func (p *Plan) move(pod *cluster.Pod, node *cluster.Node) {
-	p.log = append(p.log, move{index: node.Index, pod: pod, kind: p.kinds.of(pod), before: p.Node(node.Index)})
-	p.nodes[node.Index] = node
-}
-
-// undo takes back what happened since the log had a length.
-func (p *Plan) undo(length int) {
-	for at := len(p.log) - 1; at >= length; at-- {
-		p.move(p.log[at].pod, p.log[at].before)
-	}
 }
 
 // Place puts a pod on the best node that it fits, and returns the node's index; -1 when
@@ -149,7 +105,7 @@ func (p *Plan) batch(pod *cluster.Pod) *batch {
 	if b == nil {
 		trial := p.trials[kind]
 		if trial == nil {
-			trial = p.store.TryAlone(pod, p.snap)
+			trial = p.store.TryAlone(pod, p.Snapshot())
 			p.trials[kind] = trial
 		}
 		b = newBatch(pod, trial, p.avoided, p.random.Uint64())

@@ -35,7 +35,7 @@ func TestEveryPodGetsTheBestNodeOfThatMoment(t *testing.T) {
 		}
 		var pods []*cluster.Pod
 		for i := range rapid.IntRange(1, 20).Draw(t, "pods") {
-			pods = append(pods, c.ResourceNames().NewPod(drawPod(t, fmt.Sprint("pod-", i))))
+			pods = append(pods, cluster.NewPod(drawPod(t, fmt.Sprint("pod-", i))))
 		}
 		if rapid.Bool().Draw(t, "all are known") {
 			for _, pod := range pods {

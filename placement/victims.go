@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	policyv1 "k8s.io/api/policy/v1"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -35,10 +33,8 @@ import (
 // Only pods on the node itself are evicted to make room on it, as kube-scheduler does. It
 // belongs to one goroutine, as the plan does.
 type Evictions struct {
-	plan    *Plan
-	may     func(*cluster.Pod) (Eviction, bool)
-	budgets *Budgets
-	limits  map[*policyv1.PodDisruptionBudget]*Limit
+	plan  *Plan
+	terms terms
 
 	evictees map[int32][]*evictee // by node index, the most important first, once they were asked for
 	kinds    map[predicates.Class]*evictor
@@ -81,8 +77,7 @@ type Victim struct {
 // asked once about each.
 func NewEvictions(plan *Plan, may func(*cluster.Pod) (Eviction, bool)) *Evictions {
 	return &Evictions{
-		plan: plan, may: may, budgets: NewBudgets(plan.snap),
-		limits:   map[*policyv1.PodDisruptionBudget]*Limit{},
+		plan: plan, terms: newTerms(plan.Snapshot(), may),
 		evictees: map[int32][]*evictee{}, kinds: map[predicates.Class]*evictor{},
 	}
 }
@@ -98,10 +93,10 @@ func (e *Evictions) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Tim
 		if outcome.Late = outcome.Late || e.plan.past(deadline); outcome.Late || outcome.Placed >= atLeast {
 			continue
 		}
-		before := len(e.plan.log)
+		before := e.plan.Moves()
 		place.Node = e.plan.Place(pod)
-		for _, m := range e.plan.log[before:] {
-			e.changed = append(e.changed, m.index)
+		for _, m := range e.plan.Since(before) {
+			e.changed = append(e.changed, m.Node)
 		}
 		if place.Node < 0 {
 			place.Node = e.evictFor(pod, deadline)
@@ -192,7 +187,5 @@ func (e *Evictions) stands(place Place) bool {
 	for _, pod := range e.plan.keptBelow(place.Pod) {
 		before = before.WithoutPod(pod.UID)
 	}
-	fits := k.fits(before)
-	k.judgement.Suppose(node)
-	return fits
+	return k.judge.FitsIn(before)
 }

@@ -55,7 +55,7 @@ func TestWithTheVictimsGonePodsFitWhereTheyArePlaced(t *testing.T) {
 		}
 		var pods []*cluster.Pod
 		for i := range rapid.IntRange(1, 6).Draw(t, "pods") {
-			pods = append(pods, c.ResourceNames().NewPod(draw(fmt.Sprint("pod-", i), 100)))
+			pods = append(pods, cluster.NewPod(draw(fmt.Sprint("pod-", i), 100)))
 		}
 		atLeast := rapid.IntRange(1, len(pods)).Draw(t, "at least")
 
@@ -238,7 +238,7 @@ func TestVictimsAreThoseThatCostLeast(t *testing.T) {
 			}
 			var pods []*cluster.Pod
 			for i := range test.pods {
-				pods = append(pods, c.ResourceNames().NewPod(asking(fmt.Sprint("pod-", i), test.cpu, 100)))
+				pods = append(pods, cluster.NewPod(asking(fmt.Sprint("pod-", i), test.cpu, 100)))
 			}
 			plan := New(store, pods, 0)
 			defer plan.Close()
@@ -272,7 +272,7 @@ func TestASearchForVictimsEndsInTime(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Now())
 	c, store := newStoreAt(t, now)
 	set(t, c, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
-	pods := []*cluster.Pod{c.ResourceNames().NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", UID: "pod"}})}
+	pods := []*cluster.Pod{cluster.NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", UID: "pod"}})}
 	plan := New(store, pods, 0)
 	defer plan.Close()
 	outcome := NewEvictions(plan, lower).PlaceAll(pods, 1, now.Now().Add(-time.Second))

@@ -54,7 +54,7 @@ func TestInterPodAffinityDependsOnANamespaceOnlyIfATermMayTell(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			check := interPodAffinity{}.For(before.ResourceNames.NewPod(test.pod), before).(Selective)
+			check := interPodAffinity{}.For(cluster.NewPod(test.pod), before).(Selective)
 			name := types.NamespacedName{Name: cmp.Or(test.after, test.before).Name}
 			if got := check.DependsOn(cluster.AspectNamespace, name, before.Objects, c.Snapshot().Objects); got != test.want {
 				t.Errorf("it depends on it: %v", got)

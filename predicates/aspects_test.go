@@ -42,9 +42,8 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		snap := c.Snapshot()
-		names := snap.ResourceNames
-		a, b := crowd(t, snap.NodeByName("a"), names), crowd(t, snap.NodeByName("b"), names)
-		pod := names.NewPod(drawPod(t))
+		a, b := crowd(t, snap.NodeByName("a")), crowd(t, snap.NodeByName("b"))
+		pod := cluster.NewPod(drawPod(t))
 		for _, predicate := range profile.predicates {
 			check := predicate.For(pod, snap)
 			if check == nil {
@@ -182,11 +181,11 @@ func setVolumes(t *rapid.T, c *cluster.Cluster) {
 }
 
 // crowd draws pods onto a node.
-func crowd(t *rapid.T, node *cluster.Node, names *cluster.ResourceNames) *cluster.Node {
+func crowd(t *rapid.T, node *cluster.Node) *cluster.Node {
 	for i := range rapid.IntRange(0, 3).Draw(t, "pods on "+node.Name) {
 		placed := drawPod(t)
 		placed.UID = types.UID(fmt.Sprint(node.Name, i))
-		node = node.WithPod(names.NewPod(placed))
+		node = node.WithPod(cluster.NewPod(placed))
 	}
 	return node
 }

@@ -28,7 +28,7 @@ func (balancedAllocation) Aspects() cluster.Aspect {
 // For rates all nodes alike for pods that ask for nothing, as those would else
 // flock to one node.
 func (s balancedAllocation) For(pod *cluster.Pod, snap *cluster.Snapshot) Rating {
-	resources := shares(s.resources, &pod.Requests, snap.ResourceNames, false)
+	resources := shares(s.resources, &pod.Requests, false)
 	asks := false
 	for _, r := range resources {
 		asks = asks || r.adds != 0

@@ -60,7 +60,7 @@ func (s scene) raise(t *testing.T) (*cluster.Snapshot, *cluster.Node, *cluster.P
 		}
 	}
 	snap := c.Snapshot()
-	return snap, snap.NodeByName(s.node.Name), snap.ResourceNames.NewPod(s.pod)
+	return snap, snap.NodeByName(s.node.Name), cluster.NewPod(s.pod)
 }
 
 // profileWith is a profile with all default plugins and one plugin's arguments.
@@ -128,7 +128,7 @@ func checkVerdicts(t *testing.T, plugin string, cases []verdictCase) {
 				digest.Update(snap, indexes(snap))
 			}
 			verdict := check.Verdict(node)
-			if got := new(Profile).Reason(verdict, snap.ResourceNames); got != test.reason {
+			if got := new(Profile).Reason(verdict, pod); got != test.reason {
 				t.Errorf("reason %q, want %q", got, test.reason)
 			}
 			if (verdict == Fits) != (test.reason == "") {

@@ -72,7 +72,7 @@ func TestTheCanonicalFormHoldsEveryFieldThatIsNotKnownToBeIrrelevant(t *testing.
 
 func owned(name, controller string) *cluster.Pod {
 	yes := true
-	return cluster.NewResourceNames().NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+	return cluster.NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Namespace: "default", Labels: map[string]string{"app": "web"},
 		OwnerReferences: []metav1.OwnerReference{{UID: "not-this"}, {UID: types.UID(controller), Controller: &yes}},
 	}})
@@ -95,7 +95,7 @@ func TestPodsShareAClassByControllerOrByTemplate(t *testing.T) {
 	if byController.of(a1) == byController.of(different) {
 		t.Error("pods of one controller share though one has a node selector")
 	}
-	lone := cluster.NewResourceNames().NewPod(&corev1.Pod{})
+	lone := cluster.NewPod(&corev1.Pod{})
 	if !byController.of(lone).None() {
 		t.Error("a pod without a controller has a class by ControllerRef")
 	}
@@ -147,7 +147,7 @@ func TestOnlyAPodThatNamesItsNodeHasNoClass(t *testing.T) {
 		{"one that selects by labels", requiring(label("zone", corev1.NodeSelectorOpExists)), true},
 		{"one whose spec has the node's name", func(p *corev1.Pod) { p.Spec.NodeName = "a" }, false},
 	} {
-		pod, c := cluster.NewResourceNames().NewPod(pod(test.change)), classes{equivalence: v1alpha2.EquivalenceTemplate}
+		pod, c := cluster.NewPod(pod(test.change)), classes{equivalence: v1alpha2.EquivalenceTemplate}
 		if got := !c.of(pod).None(); got != test.want {
 			t.Errorf("%s has a class: %v", test.name, got)
 		}

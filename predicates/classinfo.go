@@ -62,7 +62,7 @@ func (s *VerdictStore) Class(hash, detail string) (ClassInfo, []Remembered, bool
 		snap := s.cluster.Snapshot()
 		var nodes []Remembered
 		for node := range e.judged(snap) {
-			r := Remembered{Node: node.Name, Reason: s.Profile.Reason(e.first[node.Index], snap.ResourceNames)}
+			r := Remembered{Node: node.Name, Reason: e.judgement.Reason(e.first[node.Index])}
 			if node.Name == detail {
 				e.detail(&r, node, snap)
 			}
@@ -105,7 +105,7 @@ func (e *entry) detail(r *Remembered, node *cluster.Node, snap *cluster.Snapshot
 		case i == bits.TrailingZeros32(against):
 			v.Reason = r.Reason
 		case e.generation == snap.Generation:
-			v.Reason = e.judgement.profile.Reason(check.Verdict(node), snap.ResourceNames)
+			v.Reason = e.judgement.Reason(check.Verdict(node))
 		}
 		r.Predicates = append(r.Predicates, v)
 	}

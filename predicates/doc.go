@@ -12,7 +12,7 @@
 //	judgement := profile.Judge(pod, snap)
 //	for node := range snap.Nodes() {
 //		if verdict := judgement.Verdict(node); verdict != predicates.Fits {
-//			log.Print(node.Name, profile.Reason(verdict, snap.ResourceNames))
+//			log.Print(node.Name, profile.Reason(verdict, pod))
 //		}
 //	}
 //

@@ -29,7 +29,8 @@ type entry struct {
 	against    []uint32         // by node index: bit i is set when check i is against the node
 	first      []Verdict        // by node index: the first verdict against the node
 	totals     []int32          // by node index: the weighted sum of the scores of the node alone
-	evaluated  []causes         // by check
+	prepared   int64            // bytes that the pod takes, and what is prepared from it
+	evaluated  []causes         // by check; those of a scratch while somebody holds the entry
 }
 
 // causes count the evaluations of a check since they were last reported, by the bit of
@@ -53,6 +54,7 @@ type scratch struct {
 	objects []cluster.Change // those that name no node
 	some    []int32          // the touched nodes that concern a plugin
 	anew    []cluster.Aspect // by check; see renew
+	counts  []causes         // by check
 	ratings []int64          // of one score
 
 	suppositions []supposition // of a trial
@@ -66,7 +68,7 @@ func (e *entry) fresh(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) {
 	e.judgement.snap = nil // a class that is asked for no more must not keep it
 	end := snap.IndexEnd()
 	e.against, e.first, e.totals = make([]uint32, end), make([]Verdict, end), make([]int32, end)
-	e.evaluated = make([]causes, len(e.judgement.checks))
+	e.prepared = e.judgement.prepared()
 	for node := range snap.Nodes() {
 		e.evaluate(node, cluster.AspectNode)
 	}
@@ -76,6 +78,8 @@ func (e *entry) fresh(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) {
 // prepared by the pod if it has to be.
 func (e *entry) update(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot, s *scratch, now time.Time) {
 	changes, replayable := snap.Since(e.generation)
+	s.counts = append(s.counts[:0], make([]causes, len(p.predicates))...)
+	e.evaluated = s.counts
 	if e.judgement == nil || !replayable {
 		e.fresh(p, pod, snap)
 	} else if len(changes) > 0 {
@@ -219,10 +223,11 @@ func (e *entry) grow(end int) {
 // size is what the entry takes, in bytes.
 func (e *entry) size() int64 {
 	const perNode = int64(unsafe.Sizeof(uint32(0)) + unsafe.Sizeof(Fits) + unsafe.Sizeof(int32(0)))
-	size := int64(len(e.class.form.Value())) + int64(unsafe.Sizeof(*e)) + int64(cap(e.first))*perNode
-	size += int64(len(e.evaluated)) * int64(unsafe.Sizeof(causes{}))
+	// The form is kept as a text of its own, and looked up in a table; so is the entry.
+	const looksUp = 256
+	size := int64(len(e.class.form.Value())) + int64(unsafe.Sizeof(*e)) + int64(cap(e.first))*perNode + looksUp
 	if e.judgement != nil {
-		size += e.judgement.size()
+		size += e.prepared + e.judgement.size()
 	}
 	return size
 }

@@ -35,7 +35,7 @@ func (p *Profile) Explain(pod *cluster.Pod, snap *cluster.Snapshot) []Explanatio
 	if pod.Spec.NodeName != "" {
 		object := *pod.Pod
 		object.Spec.NodeName = ""
-		pod = snap.ResourceNames.NewPod(&object)
+		pod = cluster.NewPod(&object)
 	}
 	j := p.Judge(pod, snap)
 	for node := range snap.Nodes() {

@@ -5,7 +5,7 @@ import "muster.dev/muster/cluster"
 // JudgeFit is [Profile.Judge] without the scores, for those who only ask what a pod fits.
 func (p *Profile) JudgeFit(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
 	j := &Judgement{
-		profile: p, pod: pod, names: snap.ResourceNames, snap: snap,
+		profile: p, pod: pod, snap: snap,
 		checks: make([]Check, len(p.predicates)),
 	}
 	for i := range p.predicates {

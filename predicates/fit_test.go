@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
 )
 
 func TestVerdictsOfRoomAreThoseOfNodeResourcesFit(t *testing.T) {
@@ -57,7 +58,7 @@ func TestMindsTellsWhichPodsMatterOnOtherNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := snap.ResourceNames.NewPod(pod())
+	plain := cluster.NewPod(pod())
 	if profile.JudgeFit(plain, snap).Minds(plain) {
 		t.Error("a pod without affinity or spread minds others like it")
 	}

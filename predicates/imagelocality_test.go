@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
 )
 
 func TestImageLocality(t *testing.T) {
@@ -66,7 +67,7 @@ func TestNodesOfOtherImagesTakeNoMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := newImageDigest(c.ResourceNames().NewPod(pod(running("web:v1"))))
+	d := newImageDigest(cluster.NewPod(pod(running("web:v1"))))
 	empty := d.size()
 	d.Update(c.Snapshot(), indexes(c.Snapshot()))
 	if got := d.size(); got != empty {
@@ -85,7 +86,7 @@ func TestNodesOfOtherImagesTakeNoMemory(t *testing.T) {
 // other.
 func TestSizesThatNoNodeHasAnyMoreAreForgotten(t *testing.T) {
 	c := newCluster()
-	d := newImageDigest(c.ResourceNames().NewPod(pod(running("web:latest"))))
+	d := newImageDigest(cluster.NewPod(pod(running("web:latest"))))
 	for size := range int64(100) {
 		if err := c.Set(node(holding(size, "web:latest"))); err != nil {
 			t.Fatal(err)

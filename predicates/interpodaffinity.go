@@ -1,6 +1,7 @@
 package predicates
 
 import (
+	"errors"
 	"iter"
 	"slices"
 	"unsafe"
@@ -31,7 +32,10 @@ func (interPodAffinity) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	if pod.Affinity != nil {
 		terms = *pod.Affinity
 	}
-	if terms.Err != nil {
+	switch {
+	case errors.Is(terms.Err, cluster.ErrTooManyTerms):
+		return CheckFunc(func(*cluster.Node) Verdict { return podAffinityBeyond | hopeless })
+	case terms.Err != nil:
 		return CheckFunc(func(*cluster.Node) Verdict { return podAffinityMalformed | hopeless })
 	}
 	c := &podAffinityCheck{affinitySubject: newAffinitySubject(pod, snap.Objects, slices.Concat(terms.Required, terms.RequiredAnti)...)}
@@ -179,8 +183,8 @@ func (c *podAffinityCheck) findOpposing(node *cluster.Node, snap *cluster.Snapsh
 	for _, pod := range node.Affine {
 		for i := range pod.Affinity.RequiredAnti {
 			t := &pod.Affinity.RequiredAnti[i]
-			if !c.matchedBy(t) {
-				continue
+			if _, carried := node.Labels[t.TopologyKey]; !carried || !c.matchedBy(t) {
+				continue // a node without the label is in no domain: there is nothing to keep of the key
 			}
 			if p := c.opposing.of(t.TopologyKey, snap); p != nil {
 				p.found = true

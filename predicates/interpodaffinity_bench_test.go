@@ -50,7 +50,7 @@ func BenchmarkInterPodAffinity(b *testing.B) {
 	}
 	snap := c.Snapshot()
 	for name, asked := range map[string]*cluster.Pod{
-		"anti-affinity": snap.ResourceNames.NewPod(podOf(0, "asked")), "no terms": snap.ResourceNames.NewPod(podOf(1, "asked")),
+		"anti-affinity": cluster.NewPod(podOf(0, "asked")), "no terms": cluster.NewPod(podOf(1, "asked")),
 	} {
 		b.Run(name+", all nodes", func(b *testing.B) {
 			b.ReportAllocs()

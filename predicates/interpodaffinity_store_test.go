@@ -109,7 +109,7 @@ func TestRememberedInterPodAffinityIsNeverStale(t *testing.T) {
 
 // compareSuppositions supposes nodes to have no pods, and puts them back.
 func compareSuppositions(t *rapid.T, b *storeBench, object *corev1.Pod) {
-	view := b.store.View(b.cluster.ResourceNames().NewPod(object))
+	view := b.store.View(cluster.NewPod(object))
 	defer view.Close()
 	c := newCluster()
 	set := func(object runtime.Object) {
@@ -136,7 +136,7 @@ func compareSuppositions(t *rapid.T, b *storeBench, object *corev1.Pod) {
 		}
 	}
 	snap := c.Snapshot()
-	fresh := b.store.Profile.Judge(snap.ResourceNames.NewPod(object), snap)
+	fresh := b.store.Profile.Judge(cluster.NewPod(object), snap)
 	same := make([]int32, len(nodes)) // the nodes under their indexes there
 	for i, index := range nodes {
 		node := view.Snapshot.Node(index)
@@ -253,7 +253,7 @@ func TestInterPodAffinityIsEvaluatedAnewOnlyWhereAnotherPodMatters(t *testing.T)
 		step.change()
 		got := map[string]int{}
 		for name, object := range map[string]*corev1.Pod{"shy": shy, "social": social, "selective": selective, "plain": pod()} {
-			view := b.store.View(b.cluster.ResourceNames().NewPod(object))
+			view := b.store.View(cluster.NewPod(object))
 			view.Close()
 			for _, cause := range []string{"node", "labels", "pods", "namespaces", "others"} {
 				if n := testutil.ToFloat64(b.metrics.evaluated.WithLabelValues(corev1.DefaultSchedulerName, v1alpha2.InterPodAffinity, cause)); n != 0 {

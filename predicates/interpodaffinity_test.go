@@ -1,11 +1,14 @@
 package predicates
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/config/v1alpha2"
 )
@@ -16,12 +19,14 @@ func TestInterPodAffinity(t *testing.T) {
 		antiUnmet = "node(s) didn't match pod anti-affinity rules"
 		existing  = "node(s) didn't satisfy existing pods anti-affinity rules"
 		malformed = "parsing pod: malformed pod affinity"
+		beyond    = "pod has more than 100 terms of pod affinity, or requirements in one"
 	)
 	zoneA := node(labelled("zone", "a"), labelled("host", "node"))
 	neighbour := node(called("neighbour"), labelled("zone", "a"), labelled("host", "neighbour"))
 	stranger := node(called("stranger"), labelled("zone", "b"), labelled("host", "stranger"))
 	web, db := wearing("app", "web"), wearing("app", "db")
 	nearWeb, offWeb, offDB := aboutPods("zone", "app", "web"), aboutPods("zone", "app", "web"), aboutPods("zone", "app", "db")
+	many := &metav1.LabelSelector{MatchExpressions: slices.Repeat([]metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}, 101)}
 	// among puts the pod into a cluster of three nodes, with the others where they say.
 	among := func(asking *corev1.Pod, placed ...*corev1.Pod) scene {
 		return scene{node: zoneA, others: []*corev1.Node{neighbour, stranger}, placed: placed, pod: asking}
@@ -67,6 +72,9 @@ func TestInterPodAffinity(t *testing.T) {
 		{name: "the pod's own anti-affinity comes before that of others", scene: among(pod(web, keepingOff(offDB)), pod(db, keepingOff(offWeb))), reason: antiUnmet, resolvable: true},
 
 		{name: "a selector that does not parse fits nowhere", scene: among(pod(keepingOff(misspelt(offWeb)))), reason: malformed},
+		{name: "as many terms as there may be are judged", scene: among(pod(keepingOff(slices.Repeat([]corev1.PodAffinityTerm{offDB}, 100)...)), pod(web))},
+		{name: "with more a pod fits nowhere", scene: among(pod(keepingTo(nearWeb), keepingOff(slices.Repeat([]corev1.PodAffinityTerm{offDB}, 100)...)), pod(web)), reason: beyond},
+		{name: "so it does with more requirements in a selector", scene: among(pod(keepingOff(corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: many})), pod(web)), reason: beyond},
 		{name: "a preference that does not parse fits nowhere either", scene: among(pod(liking(1, misspelt(nearWeb)))), reason: malformed},
 		{name: "a term without a selector is about no pod", scene: among(pod(web, keepingOff(corev1.PodAffinityTerm{TopologyKey: "zone"})), pod(web))},
 		{name: "an empty selector is about all", scene: among(pod(keepingOff(aboutPods("zone"))), pod(db)), reason: antiUnmet, resolvable: true},
@@ -196,4 +204,21 @@ func affinityOf(p *corev1.Pod) *corev1.Affinity {
 		p.Spec.Affinity = &corev1.Affinity{}
 	}
 	return p.Spec.Affinity
+}
+
+func TestTermsOfOthersAboutKeysThatNoNodeHasCostNothing(t *testing.T) {
+	placed := make([]*corev1.Pod, 50)
+	for i := range placed {
+		key := fmt.Sprint("attack/", i)
+		placed[i] = pod(onNode("node"), keepingOff(aboutPods(key)), shunning(1, aboutPods(key)))
+		placed[i].Name, placed[i].UID = fmt.Sprint(i), types.UID(fmt.Sprint(i))
+	}
+	snap, _, asked := scene{node: node(labelled("zone", "a")), placed: placed, pod: pod()}.raise(t)
+	check := interPodAffinity{}.For(asked, snap).(*podAffinityCheck)
+	check.Update(snap, indexes(snap))
+	comparison := interPodAffinityScore{}.For(asked, snap).Among.(*podAffinityComparison)
+	comparison.Update(snap, indexes(snap))
+	if len(check.opposing)+len(comparison.sums) > 0 {
+		t.Errorf("%d and %d keys are kept, want none", len(check.opposing), len(comparison.sums))
+	}
 }

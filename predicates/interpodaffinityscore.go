@@ -116,8 +116,8 @@ func (c *podAffinityComparison) weighOwn(node *cluster.Node) {
 // weighTheirs adds what the terms of the pods on a node say of the one at hand.
 func (c *podAffinityComparison) weighTheirs(node *cluster.Node, snap *cluster.Snapshot) {
 	weigh := func(t *cluster.AffinityTerm, weight int32) {
-		if weight == 0 || !c.matchedBy(t) {
-			return
+		if _, carried := node.Labels[t.TopologyKey]; !carried || weight == 0 || !c.matchedBy(t) {
+			return // a node without the label is in no domain
 		}
 		if sum := c.sum(t.TopologyKey, snap); sum != nil {
 			sum.next += weight

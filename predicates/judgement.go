@@ -9,7 +9,6 @@ import (
 type Judgement struct {
 	profile *Profile
 	pod     *cluster.Pod
-	names   *cluster.ResourceNames
 	snap    *cluster.Snapshot // nil when it is remembered
 	checks  []Check           // by predicate of the profile; nil for those that the pod does not concern
 	ratings []Rating          // by score of the profile
@@ -20,7 +19,7 @@ type Judgement struct {
 // Judge prepares all plugins for a pod.
 func (p *Profile) Judge(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
 	j := &Judgement{
-		profile: p, pod: pod, names: snap.ResourceNames, snap: snap,
+		profile: p, pod: pod, snap: snap,
 		checks: make([]Check, len(p.predicates)), ratings: make([]Rating, len(p.scores)),
 	}
 	for i := range p.predicates {
@@ -87,7 +86,7 @@ func (j *Judgement) Against(node *cluster.Node) []Objection {
 }
 
 // Reason is the text of a verdict; see [Profile.Reason].
-func (j *Judgement) Reason(v Verdict) string { return j.profile.Reason(v, j.names) }
+func (j *Judgement) Reason(v Verdict) string { return j.profile.Reason(v, j.pod) }
 
 // Suppose makes it judge as if a node were in another state, until it is told of that
 // node again. Only the pods on it may differ.

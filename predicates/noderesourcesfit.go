@@ -31,19 +31,19 @@ func (nodeResourcesFit) Aspects() cluster.Aspect {
 	return cluster.AspectAllocatable | cluster.AspectRequested
 }
 
-// mostScalars is the last scalar resource with a code of its own: those that come later
-// share it.
+// mostScalars is the last scalar resource of a pod with a code of its own: those that come
+// later share it.
 const mostScalars = int(hopeless-insufficientScalar) - 1
 
-// scalarRequest is an amount of one scalar resource.
+// scalarRequest is an amount of one scalar resource, and the verdict where there is less.
 type scalarRequest struct {
-	index  int
-	amount int64
+	cluster.Scalar
+	short Verdict
 }
 
-func (p nodeResourcesFit) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
+func (p nodeResourcesFit) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 	asked := &pod.Requests
-	scalars := p.scalars(asked, snap.ResourceNames)
+	scalars := p.scalars(asked)
 	return CheckFunc(func(node *cluster.Node) Verdict {
 		offered, taken := &node.Allocatable, &node.Requested
 		verdict := Fits
@@ -53,9 +53,9 @@ func (p nodeResourcesFit) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 		verdict = verdict.or(room(asked.MilliCPU, taken.MilliCPU, offered.MilliCPU, insufficientCPU))
 		verdict = verdict.or(room(asked.Memory, taken.Memory, offered.Memory, insufficientMemory))
 		verdict = verdict.or(room(asked.EphemeralStorage, taken.EphemeralStorage, offered.EphemeralStorage, insufficientEphemeralStorage))
-		for _, s := range scalars {
-			short := insufficientScalar + Verdict(min(s.index, mostScalars)) //nolint:gosec // it fits
-			verdict = verdict.or(room(s.amount, taken.ScalarAt(s.index), offered.ScalarAt(s.index), short))
+		for i := range scalars {
+			s := &scalars[i]
+			verdict = verdict.or(room(s.Amount, taken.Scalar(s.Name), offered.Scalar(s.Name), s.short))
 		}
 		return verdict
 	})
@@ -83,11 +83,12 @@ func room(asked, taken, offered int64, short Verdict) Verdict {
 }
 
 // scalars are the scalar requests that count.
-func (p nodeResourcesFit) scalars(asked *cluster.Resources, names *cluster.ResourceNames) []scalarRequest {
+func (p nodeResourcesFit) scalars(asked *cluster.Resources) []scalarRequest {
 	var counting []scalarRequest
-	for i, amount := range asked.Scalar {
-		if amount > 0 && !p.ignores(names.Name(i)) {
-			counting = append(counting, scalarRequest{index: i, amount: amount})
+	for i, scalar := range asked.Scalars {
+		if scalar.Amount > 0 && !p.ignores(scalar.Name.Value()) {
+			short := insufficientScalar + Verdict(min(i, mostScalars))
+			counting = append(counting, scalarRequest{scalar, short})
 		}
 	}
 	return counting

@@ -40,8 +40,8 @@ func (nodeResourcesFitScore) Aspects() cluster.Aspect {
 }
 
 func (s nodeResourcesFitScore) For(pod *cluster.Pod, snap *cluster.Snapshot) Rating {
-	adds := snap.ResourceNames.ContainerRequests(pod.Pod)
-	resources := shares(s.resources, &adds, snap.ResourceNames, true)
+	adds := cluster.ContainerRequests(pod.Pod)
+	resources := shares(s.resources, &adds, true)
 	return Rating{Alone: func(node *cluster.Node) int64 {
 		var sum, weights int64
 		for i := range resources {

@@ -213,7 +213,7 @@ func TestNodeVolumeLimitsKnowWhichObjectsMatter(t *testing.T) {
 				}
 			}
 			before := c.Snapshot()
-			check := nodeVolumeLimits{}.For(c.ResourceNames().NewPod(pod(claiming("own"))), before)
+			check := nodeVolumeLimits{}.For(cluster.NewPod(pod(claiming("own"))), before)
 			if verdict := check.Verdict(before.NodeByName("node")); verdict != Fits {
 				t.Fatalf("verdict %d", verdict)
 			}

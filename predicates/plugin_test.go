@@ -42,7 +42,7 @@ func TestAPluginOfAnotherPackageHasReasonsOfItsOwn(t *testing.T) {
 	}
 	snap, node, pod := scene{node: node(), pod: pod()}.raise(t)
 	verdict := profile.Judge(pod, snap).Verdict(node)
-	if got := profile.Reason(verdict, snap.ResourceNames); got != "node(s) were dull" {
+	if got := profile.Reason(verdict, nil); got != "node(s) were dull" {
 		t.Errorf("reason %q", got)
 	}
 	if verdict.Resolvable() {
@@ -59,8 +59,7 @@ func TestAPluginOfAnotherPackageTellsPodsApartWhereItRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := classes{equivalence: profile.equivalence, plugins: profile.plugins}
-		names := cluster.NewResourceNames()
-		if got := c.of(names.NewPod(calm)) != c.of(names.NewPod(cross)); got != apart {
+		if got := c.of(cluster.NewPod(calm)) != c.of(cluster.NewPod(cross)); got != apart {
 			t.Errorf("two classes: %v, want %v", got, apart)
 		}
 	}

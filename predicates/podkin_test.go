@@ -135,8 +135,8 @@ func TestEqualPodsOfTwoControllersShareAClassUnlessTheyAreSpreadWithTheirKin(t *
 		{"two replica sets where nothing is spread by default", false, web("", controlled("apps/v1", "ReplicaSet", "one")), web("", controlled("apps/v1", "ReplicaSet", "two")), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			names, c := cluster.NewResourceNames(), classes{equivalence: v1alpha2.EquivalenceTemplate, kin: test.kin}
-			if got := c.of(names.NewPod(test.one)) == c.of(names.NewPod(test.other)); got != test.want {
+			c := classes{equivalence: v1alpha2.EquivalenceTemplate, kin: test.kin}
+			if got := c.of(cluster.NewPod(test.one)) == c.of(cluster.NewPod(test.other)); got != test.want {
 				t.Errorf("they share a class: %v", got)
 			}
 		})

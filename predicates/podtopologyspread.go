@@ -1,6 +1,8 @@
 package predicates
 
 import (
+	"errors"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -25,6 +27,8 @@ func (p podTopologySpread) Aspects() cluster.Aspect { return p.aspects() }
 func (p podTopologySpread) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	prepared, err := p.of(pod, snap.Objects)
 	switch {
+	case errors.Is(err, cluster.ErrTooManyTerms):
+		return CheckFunc(func(*cluster.Node) Verdict { return spreadBeyond | hopeless })
 	case err != nil:
 		// kube-scheduler gives up such a pod before it looks at nodes.
 		return CheckFunc(func(*cluster.Node) Verdict { return spreadMalformed | hopeless })

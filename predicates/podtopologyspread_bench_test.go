@@ -53,7 +53,7 @@ func spreadStore(b *testing.B, c *cluster.Cluster) *VerdictStore {
 func BenchmarkPodTopologySpread(b *testing.B) {
 	c := spreadCrowd(b)
 	store := spreadStore(b, c)
-	pod := c.ResourceNames().NewPod(web("", spreadBy(corev1.LabelTopologyZone, 1, corev1.DoNotSchedule)))
+	pod := cluster.NewPod(web("", spreadBy(corev1.LabelTopologyZone, 1, corev1.DoNotSchedule)))
 	b.Run("fresh", func(b *testing.B) {
 		snap := c.Snapshot()
 		for b.Loop() {
@@ -94,7 +94,7 @@ func turnOver(b *testing.B, c *cluster.Cluster, round int) {
 func BenchmarkPodTopologySpreadScore(b *testing.B) {
 	c := spreadCrowd(b)
 	store := spreadStore(b, c)
-	pod := c.ResourceNames().NewPod(web(""))
+	pod := cluster.NewPod(web(""))
 	var nodes []int32
 	for node := range c.Snapshot().Nodes() {
 		nodes = append(nodes, node.Index)

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
 )
 
 // spreadPodsOfAllKinds are a pod of each class.
@@ -101,7 +102,7 @@ func TestARememberedSpreadIsNeverStale(t *testing.T) {
 					t.Skip("no pod")
 				}
 				evicted := node.Pods[0]
-				pod := b.cluster.ResourceNames().NewPod(rapid.SampledFrom(spreadPodsOfAllKinds()).Draw(t, "preemptor"))
+				pod := cluster.NewPod(rapid.SampledFrom(spreadPodsOfAllKinds()).Draw(t, "preemptor"))
 				supposed := profile.Judge(pod, snap)
 				supposed.Suppose(node.WithoutPod(evicted.UID))
 				if err := b.cluster.Delete(evicted.Pod); err != nil {

@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
 )
 
 // spreadBy gives a pod a constraint about the pods of app web.
@@ -171,6 +173,9 @@ func TestPodTopologySpread(t *testing.T) {
 		{name: "with too few zones the emptiest counts as empty", scene: beside(byZone(1, atLeastDomains(3)), inA(), web("other")), reason: reason, resolvable: true},
 		{name: "with enough of them it does not", scene: beside(byZone(1, atLeastDomains(2)), inA(), web("other"))},
 
+		{name: "more constraints than there may be reject everywhere", reason: "pod has more than 100 topology spread constraints, or requirements in one", scene: beside(pod(func(p *corev1.Pod) {
+			p.Spec.TopologySpreadConstraints = slices.Repeat([]corev1.TopologySpreadConstraint{{TopologyKey: "zone", MaxSkew: 5, WhenUnsatisfiable: hard, LabelSelector: &metav1.LabelSelector{}}}, 101)
+		}))},
 		{name: "a selector that does not parse rejects everywhere", reason: "pod has a malformed topology spread constraint", scene: beside(byZone(1, about("no value: of a label")))},
 
 		{name: "a listed default constraint spreads the pods of a service", args: list, scene: served(web(""), service("web", ofWeb)), reason: reason, resolvable: true},
@@ -223,7 +228,7 @@ func TestOnlyWhatAnotherNodeTurnedIsVisited(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := c.Snapshot()
-			check, _ := predicate.For(c.ResourceNames().NewPod(test.pod), before).(Spanning)
+			check, _ := predicate.For(cluster.NewPod(test.pod), before).(Spanning)
 			check.Update(before, indexes(before))
 			check.Turned(func(int32) {}) // all nodes are judged anyway
 			set(test.change)

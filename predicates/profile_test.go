@@ -80,7 +80,7 @@ func TestTheFirstVerdictAgainstANodeCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 			snap, node, pod := everythingWrong.raise(t)
-			if got := profile.Reason(profile.Judge(pod, snap).Verdict(node), snap.ResourceNames); got != test.want {
+			if got := profile.Reason(profile.Judge(pod, snap).Verdict(node), pod); got != test.want {
 				t.Errorf("reason %q, want %q", got, test.want)
 			}
 		})

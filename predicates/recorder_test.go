@@ -108,7 +108,7 @@ func newInvalidationBench(t *testing.T) *invalidationBench {
 // be what is true.
 func (b *invalidationBench) ask() asked {
 	b.Helper()
-	pod := b.cluster.ResourceNames().NewPod(demandingPod("asked", ""))
+	pod := cluster.NewPod(demandingPod("asked", ""))
 	view := b.store.View(pod)
 	defer view.Close()
 	got := asked{}
@@ -167,7 +167,7 @@ func update(node string, change func(*corev1.Node)) []event {
 // assume makes a pod count on the node that it names before it is bound.
 func assume(pod *corev1.Pod) []event {
 	return []event{func(b *invalidationBench) error {
-		return b.cluster.Assume(b.cluster.ResourceNames().NewPod(pod), b.cluster.Snapshot().NodeByName(pod.Spec.NodeName))
+		return b.cluster.Assume(cluster.NewPod(pod), b.cluster.Snapshot().NodeByName(pod.Spec.NodeName))
 	}}
 }
 

@@ -1,6 +1,8 @@
 package predicates
 
 import (
+	"unique"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/config/v1alpha2"
@@ -10,7 +12,7 @@ import (
 // share is one resource in a score: which, what it weighs and what the pod adds.
 type share struct {
 	resource sharedResource
-	scalar   int // the index of a scalar resource
+	scalar   cluster.ScalarName
 	adds     int64
 	weight   int64
 }
@@ -40,7 +42,7 @@ func (s *share) of(n *cluster.Node) (taken, offered int64) {
 	case requestedEphemeralStorage:
 		return n.Requested.EphemeralStorage, n.Allocatable.EphemeralStorage
 	default:
-		return n.Requested.ScalarAt(s.scalar), n.Allocatable.ScalarAt(s.scalar)
+		return n.Requested.Scalar(s.scalar), n.Allocatable.Scalar(s.scalar)
 	}
 }
 
@@ -48,7 +50,7 @@ func (s *share) of(n *cluster.Node) (taken, offered int64) {
 // With defaults, CPU and memory on the node count containers that ask for nothing
 // as if they asked for a little. Scalar resources count only for pods that ask for
 // them (pkg/scheduler/framework/plugins/noderesources/resource_allocation.go).
-func shares(specs []v1alpha2.ResourceSpec, adds *cluster.Resources, names *cluster.ResourceNames, defaults bool) []share {
+func shares(specs []v1alpha2.ResourceSpec, adds *cluster.Resources, defaults bool) []share {
 	var counting []share
 	for _, spec := range specs {
 		s := share{weight: spec.Weight}
@@ -64,9 +66,8 @@ func shares(specs []v1alpha2.ResourceSpec, adds *cluster.Resources, names *clust
 		case name == corev1.ResourceEphemeralStorage:
 			s.resource, s.adds = requestedEphemeralStorage, adds.EphemeralStorage
 		default:
-			index, known := names.Lookup(name)
-			s.resource, s.scalar, s.adds = requestedScalar, index, adds.ScalarAt(index)
-			if !known || s.adds == 0 {
+			s.resource, s.scalar = requestedScalar, unique.Make(name)
+			if s.adds = adds.Scalar(s.scalar); s.adds == 0 {
 				continue
 			}
 		}

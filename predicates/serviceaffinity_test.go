@@ -157,7 +157,7 @@ func TestServiceAffinityIsThatOfTheOldestPodWhateverChanges(t *testing.T) {
 				if region := draw("wanted region", "none", "none", "", "1"); region != "none" {
 					selecting("region", region)(asked)
 				}
-				view := store.View(b.cluster.ResourceNames().NewPod(asked))
+				view := store.View(cluster.NewPod(asked))
 				defer view.Close()
 				wanted := labelsOfTheService(view.Snapshot, asked, affinityLabels)
 				for node := range view.Snapshot.Nodes() {

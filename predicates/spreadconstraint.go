@@ -3,9 +3,9 @@ package predicates
 import (
 	"math"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -36,7 +36,7 @@ func parseSpreadConstraints(constraints []corev1.TopologySpreadConstraint, podLa
 		if c.WhenUnsatisfiable != action {
 			continue
 		}
-		selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
+		selector, err := cluster.ParseSelector(c.LabelSelector)
 		if err != nil {
 			return nil, err
 		}
@@ -113,16 +113,19 @@ type spread struct {
 	kin *podKin
 
 	namespace   string
-	affinity    nodeaffinity.RequiredNodeAffinity
+	affinity    func() nodeaffinity.RequiredNodeAffinity // parsed once it matters
 	tolerations []corev1.Toleration
 }
 
 // of is what concerns a pod, nil when nothing does whatever objects there are. It has no
 // constraints when those by default select nothing at present.
 func (s *spreading) of(pod *cluster.Pod, objects *cluster.Objects) (*spread, error) {
+	if len(pod.Spec.TopologySpreadConstraints) > cluster.MostTerms {
+		return nil, cluster.ErrTooManyTerms
+	}
 	prepared := &spread{
 		everyKey: true, namespace: pod.Namespace,
-		affinity: nodeaffinity.GetRequiredNodeAffinity(pod.Pod), tolerations: pod.Spec.Tolerations,
+		affinity: sync.OnceValue(func() nodeaffinity.RequiredNodeAffinity { return nodeaffinity.GetRequiredNodeAffinity(pod.Pod) }), tolerations: pod.Spec.Tolerations,
 	}
 	if len(pod.Spec.TopologySpreadConstraints) > 0 {
 		constraints, err := parseSpreadConstraints(pod.Spec.TopologySpreadConstraints, pod.Labels, s.action)
@@ -150,7 +153,8 @@ func (s *spreading) of(pod *cluster.Pod, objects *cluster.Objects) (*spread, err
 func (s *spread) counts(node *cluster.Node, constraint *spreadConstraint) bool {
 	if constraint.honorsAffinity {
 		// Like the scheduler, a term that does not parse matches nothing.
-		if match, _ := s.affinity.Match(node.Node); !match {
+		required := s.affinity()
+		if match, _ := required.Match(node.Node); !match {
 			return false
 		}
 	}

@@ -150,7 +150,7 @@ func TestARememberedVerdictIsNeverStale(t *testing.T) {
 			"assume a pod": func(t *rapid.T) {
 				snap := b.cluster.Snapshot()
 				if node := snap.NodeByName(name(t)); node != nil {
-					_ = b.cluster.Assume(snap.ResourceNames.NewPod(storePod(index.Draw(t, "controller"), 9)), node) // it may be placed
+					_ = b.cluster.Assume(cluster.NewPod(storePod(index.Draw(t, "controller"), 9)), node) // it may be placed
 				}
 			},
 			"release a pod": func(t *rapid.T) {
@@ -171,7 +171,7 @@ func TestARememberedVerdictIsNeverStale(t *testing.T) {
 
 // compareWithFresh returns how many nodes it compared.
 func compareWithFresh(t *rapid.T, b *storeBench, object *corev1.Pod) int {
-	pod := b.cluster.ResourceNames().NewPod(object)
+	pod := cluster.NewPod(object)
 	view := b.store.View(pod)
 	defer view.Close()
 	fresh := b.store.Profile.Judge(pod, view.Snapshot)
@@ -200,7 +200,7 @@ func TestOnlyWhatChangedIsEvaluatedAnew(t *testing.T) {
 	}
 	object := storePod(1, 0) // has a node selector
 	ask := func() {
-		view := b.store.View(b.cluster.ResourceNames().NewPod(object))
+		view := b.store.View(cluster.NewPod(object))
 		view.Close()
 	}
 	evaluated := func() map[string]float64 {
@@ -266,13 +266,13 @@ func TestOnlyWhatChangedIsEvaluatedAnew(t *testing.T) {
 
 func TestTheLeastRecentlyUsedClassesAreForgotten(t *testing.T) {
 	probe := newStoreBench(t, 1<<30)
-	view := probe.store.View(probe.cluster.ResourceNames().NewPod(storePod(0, 0)))
+	view := probe.store.View(cluster.NewPod(storePod(0, 0)))
 	view.Close()
 	one := probe.store.bytes
 
 	b := newStoreBench(t, 3*one+one/2)
 	ask := func(controller int) {
-		view := b.store.View(b.cluster.ResourceNames().NewPod(storePod(controller*4, 0))) // all of the same needs
+		view := b.store.View(cluster.NewPod(storePod(controller*4, 0))) // all of the same needs
 		view.Close()
 	}
 	for _, controller := range []int{0, 1, 2, 0, 3} {
@@ -307,7 +307,7 @@ func TestConcurrentViewsAndChanges(t *testing.T) {
 					_ = b.cluster.Set(storeNode(fmt.Sprintf("node-%d", i%20), int64(i%7)))
 					continue
 				}
-				pod := b.cluster.ResourceNames().NewPod(storePod(i%11, 0))
+				pod := cluster.NewPod(storePod(i%11, 0))
 				view := b.store.View(pod)
 				fit := b.store.Profile.Judge(pod, view.Snapshot)
 				for node := range view.Snapshot.Nodes() {
@@ -350,7 +350,7 @@ func TestAPanicOfAPredicateFailsItsCallAndNoLaterOne(t *testing.T) {
 	}
 	inFor, inCheck := 1, 1
 	b.store.Profile.predicates = append(b.store.Profile.predicates, moody{&inFor, &inCheck})
-	pod := b.cluster.ResourceNames().NewPod(storePod(0, 0))
+	pod := cluster.NewPod(storePod(0, 0))
 	for _, want := range []any{"in For", "in Check"} {
 		func() {
 			defer func() {
@@ -395,7 +395,7 @@ func TestACheckThatGoesLeavesNoVerdictBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pod := b.cluster.ResourceNames().NewPod(storePod(0, 0))
+	pod := cluster.NewPod(storePod(0, 0))
 	verdict := func() Verdict {
 		view := b.store.View(pod)
 		defer view.Close()
@@ -419,7 +419,7 @@ func TestACheckThatGoesLeavesNoVerdictBehind(t *testing.T) {
 func TestAClassThatTheJournalDoesNotReachBackToIsForgotten(t *testing.T) {
 	b := newStoreBench(t, 1<<30)
 	ask := func(controller int) {
-		view := b.store.View(b.cluster.ResourceNames().NewPod(storePod(controller, 0)))
+		view := b.store.View(cluster.NewPod(storePod(controller, 0)))
 		view.Close()
 	}
 	ask(0)

@@ -219,7 +219,7 @@ func (t *Trial) Verdict(index int32) Verdict {
 
 // Reason is the text of a verdict; see [Profile.Reason].
 func (t *Trial) Reason(verdict Verdict) string {
-	return t.store.Profile.Reason(verdict, t.snap.ResourceNames)
+	return t.entry.judgement.Reason(verdict)
 }
 
 // Alone is the weighted sum of those scores of a node that do not hang on the company.
@@ -234,8 +234,12 @@ func (t *Trial) Compare(nodes, sizes []int32, totals []int64) {
 
 // Close takes all suppositions back and lets others ask about the class.
 func (t *Trial) Close() {
-	defer t.entry.mu.Unlock()
 	e := t.entry
+	defer e.mu.Unlock()
+	if !e.class.None() {
+		t.store.metrics.report(t.store.Profile, e.evaluated)
+	}
+	e.evaluated = nil
 	for i := range t.suppositions {
 		s := &t.suppositions[i]
 		index := s.node.Index

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
 )
 
 // TestATrialMayRelyOnWhatDigestsSayOfThemselves draws two nodes and pods that come to
@@ -26,9 +27,8 @@ func TestATrialMayRelyOnWhatDigestsSayOfThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 		snap := c.Snapshot()
-		names := snap.ResourceNames
-		a, b := crowd(t, snap.NodeByName("a"), names), crowd(t, snap.NodeByName("b"), names)
-		pod, comes := names.NewPod(drawPod(t)), names.NewPod(drawPod(t))
+		a, b := crowd(t, snap.NodeByName("a")), crowd(t, snap.NodeByName("b"))
+		pod, comes := cluster.NewPod(drawPod(t)), cluster.NewPod(drawPod(t))
 		says := map[string]saying{}
 		for _, predicate := range profile.predicates {
 			check := predicate.For(pod, snap)

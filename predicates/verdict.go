@@ -46,13 +46,15 @@ const (
 	spreadSkewed
 	spreadKeyMissing
 	spreadMalformed
+	podAffinityBeyond
+	spreadBeyond
 	unknownNode
 	leftNode
 
 	// pluginReason + i is for reason i of the plugins of other packages; see Plugin.
 	pluginReason Verdict = 1 << 7
 
-	// insufficientScalar + i is for the scalar resource of index i.
+	// insufficientScalar + i is for scalar resource i of those that the pod asks for.
 	insufficientScalar Verdict = 1 << 8
 
 	// hopeless marks a verdict that holds whatever is evicted.
@@ -72,12 +74,12 @@ func (v Verdict) Resolvable() bool { return v != Fits && v&hopeless == 0 }
 // Hopeless is the verdict as one that holds whatever is evicted.
 func (v Verdict) Hopeless() Verdict { return v | hopeless }
 
-// Reason is the constant text of a verdict of the profile, the same as kube-scheduler's. It
-// is "" for Fits. The names must be those of the snapshot that was judged.
-func (p *Profile) Reason(v Verdict, names *cluster.ResourceNames) string {
+// Reason is the constant text of a verdict of the profile about a pod, the same as
+// kube-scheduler's. It is "" for Fits.
+func (p *Profile) Reason(v Verdict, about *cluster.Pod) string {
 	switch code := v &^ hopeless; {
 	case code >= insufficientScalar:
-		return "Insufficient " + string(names.Name(int(code-insufficientScalar)))
+		return "Insufficient " + string(about.Requests.Scalars[code-insufficientScalar].Name.Value())
 	case code >= pluginReason:
 		return p.reasons[code-pluginReason]
 	default:
@@ -124,6 +126,8 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a constant table
 	spreadSkewed:                 "node(s) didn't match pod topology spread constraints",
 	spreadKeyMissing:             "node(s) didn't match pod topology spread constraints (missing required label)",
 	spreadMalformed:              "pod has a malformed topology spread constraint",
+	podAffinityBeyond:            "pod has more than 100 terms of pod affinity, or requirements in one",
+	spreadBeyond:                 "pod has more than 100 topology spread constraints, or requirements in one",
 	unknownNode:                  "node(s) were not known to muster yet",
 	leftNode:                     "node(s) are left by such pods, by a plan to move them",
 }

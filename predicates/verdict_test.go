@@ -7,10 +7,10 @@ import (
 )
 
 func TestEveryVerdictHasAReasonOfItsOwn(t *testing.T) {
-	names := cluster.NewResourceNames()
+	pod := cluster.NewPod(pod())
 	codes := map[string]Verdict{}
 	for code := Fits; code <= unknownNode; code++ {
-		reason := new(Profile).Reason(code, names)
+		reason := new(Profile).Reason(code, pod)
 		if (reason == "") != (code == Fits) {
 			t.Errorf("the reason of %d is %q", code, reason)
 		}
@@ -18,7 +18,7 @@ func TestEveryVerdictHasAReasonOfItsOwn(t *testing.T) {
 			t.Errorf("%d and %d have the reason %q", other, code, reason)
 		}
 		codes[reason] = code
-		if hopeless := new(Profile).Reason(code|hopeless, names); hopeless != reason {
+		if hopeless := new(Profile).Reason(code|hopeless, pod); hopeless != reason {
 			t.Errorf("%q becomes %q where eviction does not help", reason, hopeless)
 		}
 	}

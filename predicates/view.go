@@ -23,13 +23,18 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 	class := s.classes.of(pod)
 	if class.None() {
 		s.metrics.lookups.WithLabelValues(s.Profile.Name, lookupNoClass).Inc()
-		snap := s.cluster.Snapshot()
-		return View{Snapshot: snap, store: s, judgement: s.Profile.Judge(pod, snap), scratch: s.scratch()}
+		return s.ViewAlone(pod)
 	}
 	view, result := s.look(class, pod)
 	view.entry.calls++
 	s.metrics.lookups.WithLabelValues(s.Profile.Name, result).Inc()
 	return view
+}
+
+// ViewAlone is View for a pod of which nothing is to be remembered, whatever its class.
+func (s *VerdictStore) ViewAlone(pod *cluster.Pod) View {
+	snap := s.cluster.Snapshot()
+	return View{Snapshot: snap, store: s, judgement: s.Profile.Judge(pod, snap), scratch: s.scratch()}
 }
 
 // ViewWithout is View for a pod that counts on a node, by name, which is judged as if it did
@@ -66,7 +71,7 @@ func (s *VerdictStore) look(class Class, pod *cluster.Pod) (view View, result st
 	ready := false
 	defer func() {
 		if !ready { // a plugin panicked: the call fails, and the class is judged anew
-			e.judgement = nil
+			e.judgement, e.evaluated = nil, nil
 			e.mu.Unlock()
 		}
 	}()
@@ -114,7 +119,7 @@ func (v *View) Node(index int32) *cluster.Node {
 
 // Reason is the text of a verdict; see [Profile.Reason].
 func (v *View) Reason(verdict Verdict) string {
-	return v.store.Profile.Reason(verdict, v.Snapshot.ResourceNames)
+	return v.judgement.Reason(verdict)
 }
 
 // Rank sets totals[i] to the weighted sum of the scores of the node nodes[i], an index
@@ -140,8 +145,9 @@ func (v *View) Close() {
 		v.trial.Close()
 		return
 	}
-	v.store.scratches.Put(v.scratch)
 	if v.entry != nil {
+		v.entry.evaluated = nil
 		v.entry.mu.Unlock()
 	}
+	v.store.scratches.Put(v.scratch)
 }

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/cluster"
 )
 
 // TestAPodIsJudgedAsIfItDidNotCountWhereItDoes compares what is said of a pod before it
@@ -53,7 +55,7 @@ func TestAPodIsJudgedAsIfItDidNotCountWhereItDoes(t *testing.T) {
 		if rapid.Bool().Draw(t, "has no class") {
 			object.OwnerReferences = nil
 		}
-		pod := b.cluster.ResourceNames().NewPod(object)
+		pod := cluster.NewPod(object)
 		on := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "place")
 		before := said(b.store.View(pod))
 		if err := b.cluster.Assume(pod, b.cluster.Snapshot().NodeByName(on)); err != nil {

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
 )
 
 func volumePlugins() []string {
@@ -127,7 +128,7 @@ func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
 					t.Skip("no pod")
 				}
 				evicted := node.Pods[0]
-				pod := b.cluster.ResourceNames().NewPod(rapid.SampledFrom(asked).Draw(t, "preemptor"))
+				pod := cluster.NewPod(rapid.SampledFrom(asked).Draw(t, "preemptor"))
 				supposed, without := b.store.Profile.Judge(pod, snap), node.WithoutPod(evicted.UID)
 				supposed.Suppose(without)
 				got := supposed.Verdict(without)
@@ -136,7 +137,7 @@ func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
 				}
 				after := b.cluster.Snapshot()
 				if want := b.store.Profile.Judge(pod, after).Verdict(after.Node(node.Index)); got != want {
-					t.Fatalf("on %s: supposed %q, became %q", node.Name, new(Profile).Reason(got, snap.ResourceNames), new(Profile).Reason(want, snap.ResourceNames))
+					t.Fatalf("on %s: supposed %q, became %q", node.Name, new(Profile).Reason(got, nil), new(Profile).Reason(want, nil))
 				}
 			},
 			"": func(t *rapid.T) {
@@ -245,7 +246,7 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 		{"a volume of EBS came while there is nothing to count", set(persistentVolume("new", attachedBy(ebsDriver, "new"))), counts{}},
 	} {
 		step.change()
-		view := b.store.View(b.cluster.ResourceNames().NewPod(asked))
+		view := b.store.View(cluster.NewPod(asked))
 		view.Close()
 		if diff := cmp.Diff(step.want, judged()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.name, diff)
@@ -258,7 +259,7 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 func TestAPodThatComesIsCountedByTheObjectsOfItsTime(t *testing.T) {
 	b := newVolumeBench(t, v1alpha2.NodeVolumeLimits)
 	verdict := func() Verdict {
-		view := b.store.View(b.cluster.ResourceNames().NewPod(pod(claiming("own"))))
+		view := b.store.View(cluster.NewPod(pod(claiming("own"))))
 		defer view.Close()
 		return view.Verdict(view.Snapshot.NodeByName("node").Index)
 	}

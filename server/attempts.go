@@ -68,8 +68,12 @@ func newAttempts(r prometheus.Registerer, traces trace.TracerProvider) *attempts
 	return a
 }
 
-// answered follows a call of a verb that started at a time and has taken a while.
+// answered follows a call of a verb that started at a time and has taken a while. One about a stranger is no
+// attempt of kube-scheduler's, and nothing is remembered of it.
 func (a *attempts) answered(verb string, c *call, started time.Time, took time.Duration) {
+	if c.stranger {
+		return
+	}
 	uid, ended := c.args.Pod.UID, started.Add(took)
 	switch verb {
 	case "filter":
@@ -81,9 +85,7 @@ func (a *attempts) answered(verb string, c *call, started time.Time, took time.D
 		a.tracer.verb(now.trace, verb, c, started, ended)
 		switch c.outcome {
 		case outcomeOK:
-			if uid != "" { // as a pod that is written by hand
-				a.open.Add(uid, now)
-			}
+			a.open.Add(uid, now)
 		case outcomeUnschedulable:
 			a.end(now, attemptUnschedulable, ended)
 		default:

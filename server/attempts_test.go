@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,7 +35,9 @@ func TestAttemptsAreCountedByProfileAndResult(t *testing.T) {
 		},
 		{"a pod that fits nowhere", func(b *bench) { b.filter(newPod("p", "100"), "a") }, map[string]float64{"default-scheduler unschedulable": 1}, [4]int{1, 1, 0, 0}},
 		{
-			"a pod of no profile", func(b *bench) { b.post("filter", []byte(`{"Pod":{"spec":{"schedulerName":"who"}},"NodeNames":["a"]}`)) },
+			"a pod of no profile", func(b *bench) {
+				ask[extenderv1.ExtenderFilterResult](b, "filter", extenderv1.ExtenderArgs{Pod: b.pending(of("who", newPod("p", "1"))), NodeNames: &[]string{"a"}})
+			},
 			map[string]float64{" error": 1},
 			[4]int{1, 1, 0, 0},
 		},
@@ -53,14 +56,22 @@ func TestAttemptsAreCountedByProfileAndResult(t *testing.T) {
 			}, map[string]float64{"default-scheduler error": 1}, [4]int{1, 1, 1, 0},
 		},
 		{
-			"a pod that is bound after muster was started anew", func(b *bench) { b.bind(b.pending(newPod("p", "1")), "a") },
-			map[string]float64{"default-scheduler scheduled": 1},
-			[4]int{1, 0, 1, 0},
+			"a pod for which bind comes after muster was started anew", func(b *bench) { b.bindAsIs(b.pending(newPod("p", "1")), "a") },
+			map[string]float64{"default-scheduler error": 1},
+			[4]int{1, 0, 0, 0},
 		},
 		{
 			"a preemption", func(b *bench) {
-				ask[extenderv1.ExtenderPreemptionResult](b, "preempt", extenderv1.ExtenderPreemptionArgs{Pod: newPod("p", "1")})
+				ask[extenderv1.ExtenderPreemptionResult](b, "preempt", extenderv1.ExtenderPreemptionArgs{Pod: b.pending(newPod("p", "1"))})
 			}, map[string]float64{}, [4]int{0, 0, 0, 1},
+		},
+		{
+			"a pod that the watch does not show", func(b *bench) {
+				const body = `{"Pod":{"metadata":{"name":"s","uid":"s"},"spec":{"schedulerName":"default-scheduler"}},"NodeNames":["a"]}`
+				b.post("filter", []byte(body))
+				b.post("filter", []byte(body))
+				b.post("preempt", []byte(body))
+			}, map[string]float64{}, [4]int{},
 		},
 	}
 	for _, test := range tests {
@@ -119,5 +130,32 @@ func TestMetricsAreNamedAndDescribedAsPrometheusAsks(t *testing.T) {
 	problems, err := testutil.GatherAndLint(b.metrics)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("problems %v, error %v", problems, err)
+	}
+}
+
+func TestNamesThatAnybodyChoosesAreNoLabelsOfMetrics(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("a", "4")
+	for i := range 10 {
+		pod := newPod(fmt.Sprint("chosen-", i), "1")
+		pod.Spec.SchedulerName = fmt.Sprint("chosen-", i)
+		if err := b.cluster.Set(pod); err != nil {
+			t.Fatal(err)
+		}
+		b.filter(pod, "a")
+		ask[extenderv1.ExtenderBindingResult](b, "bind", extenderv1.ExtenderBindingArgs{PodName: pod.Name, PodNamespace: pod.Namespace, PodUID: pod.UID, Node: "a"})
+	}
+	families, err := b.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				if strings.Contains(label.GetValue(), "chosen") {
+					t.Errorf("%s has %s", family.GetName(), metric)
+				}
+			}
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/wire"
 )
 
@@ -28,6 +28,7 @@ const (
 	outcomeError         = "error"         // answered with an error of the verb
 	outcomeBadRequest    = "bad_request"
 	outcomeTooLarge      = "too_large"
+	outcomeBusy          = "busy" // other calls hold too much memory
 	outcomeNotReady      = "not_ready"
 	outcomeCanceled      = "canceled" // the caller went away
 	outcomePanic         = "panic"
@@ -45,12 +46,16 @@ type call struct {
 	// not known.
 	subject *cluster.Pod
 	store   *predicates.VerdictStore
+	// stranger says that the watch does not show the pod.
+	stranger bool
 	// node is the one to bind to, and binding how long the API server took, 0 when it was not
 	// asked.
 	node    string
 	binding time.Duration
 
-	buffer     bytes.Buffer
+	buffer     []byte
+	share      body.Share // of the memory for bodies
+	received   int        // bytes of the body
 	decoder    jx.Decoder
 	args       wire.Args
 	candidates candidates
@@ -83,41 +88,46 @@ type verb struct {
 	// serve answers the call. It writes c.reply, or returns an error: a
 	// statusError as it says, any other as status 500.
 	serve func(*call) error
+	// small says that the body is small, and that the call may be held for long.
+	small bool
 }
 
 // verbs serves verbs over HTTP: everything about a call that is not its meaning.
 type verbs struct {
-	log          *slog.Logger
-	metrics      *metrics
-	attempts     *attempts
-	maxBodyBytes int64
-	bodyTimeout  time.Duration
-	ready        func() error // why calls cannot be answered yet, nil when they can
-	calls        sync.Pool
+	log      *slog.Logger
+	metrics  *metrics
+	attempts *attempts
+	bodies   *bodies
+	ready    func() error // why calls cannot be answered yet, nil when they can
 }
 
-func newVerbs(log *slog.Logger, r prometheus.Registerer, traces trace.TracerProvider, maxBodyBytes int64, bodyTimeout time.Duration, ready func() error) *verbs {
-	return &verbs{
-		log: log, metrics: newMetrics(r), attempts: newAttempts(r, traces), maxBodyBytes: maxBodyBytes, bodyTimeout: bodyTimeout, ready: ready,
-		calls: sync.Pool{New: func() any { return new(call) }},
-	}
+func newVerbs(log *slog.Logger, r prometheus.Registerer, traces trace.TracerProvider, bodies *bodies, ready func() error) *verbs {
+	return &verbs{log: log, metrics: newMetrics(r), attempts: newAttempts(r, traces), bodies: bodies, ready: ready}
 }
 
 func (v *verbs) handler(verb verb) http.HandlerFunc {
+	reader := &v.bodies.any
+	if verb.small {
+		reader = &v.bodies.small
+	}
+	calls := &sync.Pool{New: func() any { return new(call) }} // of one verb: those of bind stay small
 	return func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		c, _ := v.calls.Get().(*call)
-		defer v.recycle(c)
-		c.ctx, c.profile, c.outcome = r.Context(), "", outcomeOK
+		c, _ := calls.Get().(*call)
+		defer c.recycle(calls)
+		c.ctx, c.profile, c.outcome, c.share, c.received = r.Context(), "", outcomeOK, reader.Budget.Share(), 0
 		c.body, c.args.Pod, c.node, c.binding, c.left = nil, wire.Pod{}, "", 0, c.left[:0]
-		c.subject, c.store = nil, nil
+		c.subject, c.store, c.stranger = nil, nil, false
 		c.reply.Reset()
 
 		done := v.metrics.inFlight.WithLabelValues(verb.name)
 		done.Inc()
 		defer done.Dec()
 
-		err := v.run(verb, c, w, r)
+		err := v.run(verb, reader, c, w, r)
+		if err == nil {
+			err = v.open() // still: what is answered keeps room, and that is for the leader to do
+		}
 		status := c.judge(err)
 		v.attempts.answered(verb.name, c, start, time.Since(start))
 		if err != nil {
@@ -131,73 +141,58 @@ func (v *verbs) handler(verb verb) http.HandlerFunc {
 		v.metrics.duration.WithLabelValues(verb.name, c.outcome).Observe(elapsed.Seconds())
 		if v.log.Enabled(r.Context(), slog.LevelDebug) {
 			v.log.Debug("verb answered", "verb", verb.name, "pod", c.args.Pod.Namespace+"/"+c.args.Pod.Name, "profile", c.profile,
-				"class", c.class(), "outcome", c.outcome, "status", status, "bytesIn", len(c.body), "bytesOut", len(c.reply.Buf), "elapsed", elapsed)
+				"class", c.class(), "outcome", c.outcome, "status", status, "bytesIn", c.received, "bytesOut", len(c.reply.Buf), "elapsed", elapsed)
 		}
 	}
 }
 
-// keepBytes is the largest buffer that is kept for the next call: a request and
-// an answer about 15,000 nodes fit well.
-const keepBytes = 4 << 20
-
-func (v *verbs) recycle(c *call) {
-	if c.buffer.Cap() <= keepBytes && cap(c.reply.Buf) <= keepBytes {
-		v.calls.Put(c)
+// recycle ends a call, whose memory another one may use unless it is much.
+func (c *call) recycle(calls *sync.Pool) {
+	c.share.GiveBack()
+	if cap(c.buffer) <= keepBytes && cap(c.reply.Buf) <= keepBytes {
+		calls.Put(c)
 	}
+}
+
+// hold has the memory for bodies account for what is about to be decoded.
+func (c *call) hold(bytes int64) error {
+	if err := c.share.Take(bytes); err != nil {
+		return refusedBody(err)
+	}
+	return nil
+}
+
+// letGo gives the body back, of which nothing is needed any more: the call may be held for long.
+func (c *call) letGo() {
+	c.body, c.buffer = nil, nil
+	c.share.GiveBack()
 }
 
 // run reads the body and calls the verb. A panic of the verb is an error of this
 // call alone.
-func (v *verbs) run(verb verb, c *call, w http.ResponseWriter, r *http.Request) (err error) {
+func (v *verbs) run(verb verb, reader *body.Reader, c *call, w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			v.log.Error("verb panicked", "verb", verb.name, "pod", c.args.Pod.Namespace+"/"+c.args.Pod.Name, "profile", c.profile, "panic", p, "stack", string(debug.Stack()))
 			err = &statusError{status: http.StatusInternalServerError, outcome: outcomePanic, err: fmt.Errorf("panic: %v", p)}
 		}
 	}()
-	if err := v.ready(); err != nil {
-		return &statusError{status: http.StatusServiceUnavailable, outcome: outcomeNotReady, err: err}
-	}
-	if err := v.read(c, w, r); err != nil {
+	if err := v.open(); err != nil {
 		return err
 	}
+	if c.body, err = reader.Read(w, r, c.buffer, &c.share); err != nil {
+		return refusedBody(err)
+	}
+	c.buffer, c.received = c.body, len(c.body)
 	return verb.serve(c)
 }
 
-// read bounds the body in size and time. The deadline ends with the body, as
-// bind may be held for much longer.
-func (v *verbs) read(c *call, w http.ResponseWriter, r *http.Request) error {
-	limit := v.maxBodyBytes
-	if r.ContentLength < 0 { // to grow towards an unknown end costs several times the memory
-		limit = min(limit, keepBytes)
+// open is why calls cannot be answered, nil when they can.
+func (v *verbs) open() error {
+	if err := v.ready(); err != nil {
+		return &statusError{status: http.StatusServiceUnavailable, outcome: outcomeNotReady, err: err}
 	}
-	if r.ContentLength > limit {
-		return tooLarge(r, limit)
-	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(v.bodyTimeout)) // not supported by test recorders
-	c.buffer.Reset()
-	if r.ContentLength > 0 {
-		c.buffer.Grow(int(r.ContentLength) + bytes.MinRead)
-	}
-	_, err := c.buffer.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
-	if err != nil {
-		if _, more := errors.AsType[*http.MaxBytesError](err); more {
-			return tooLarge(r, limit)
-		}
-		return badRequest(fmt.Errorf("reading the body: %w", err))
-	}
-	c.body = c.buffer.Bytes()
-	_ = control.SetReadDeadline(time.Time{})
 	return nil
-}
-
-func tooLarge(r *http.Request, limit int64) error {
-	err := fmt.Errorf("the body is larger than %d bytes (serving.maxBodyBytes)", limit)
-	if r.ContentLength < 0 {
-		err = fmt.Errorf("the body is larger than %d bytes, which needs a Content-Length", limit)
-	}
-	return &statusError{status: http.StatusRequestEntityTooLarge, outcome: outcomeTooLarge, err: err}
 }
 
 // class is the hash of the equivalence class that the pod is of, as at /debug/equivalence; ""

@@ -8,12 +8,16 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/server/body"
 )
 
 // lines reads the lines of an answer.
@@ -34,7 +38,8 @@ func serveVerb(t *testing.T, log io.Writer, maxBody int64, serve func(*call) err
 	t.Helper()
 	registry, listener := prometheus.NewRegistry(), newPipes()
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	v := newVerbs(logger, registry, nil, maxBody, bodyTimeout, func() error { return nil })
+	settings := v1alpha2.Serving{MaxBodyBytes: maxBody, MaxInFlightBytes: 1 << 30}
+	v := newVerbs(logger, registry, nil, newBodies(registry, settings, bodyTimeout), func() error { return nil })
 	server := &http.Server{Handler: v.handler(verb{name: "verb", serve: serve})}
 	done := make(chan error)
 	go func() { done <- server.Serve(listener) }()
@@ -267,4 +272,80 @@ func TestTheAccessLogTellsOfThisCallAlone(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+func TestRequestsThatHoldMuchLeaveRoomForBind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry, listener := prometheus.NewRegistry(), newPipes()
+		const inFlight = 1 << 20
+		settings := v1alpha2.Serving{MaxBodyBytes: inFlight / 2, MaxInFlightBytes: inFlight}
+		bodies := newBodies(registry, settings, time.Minute)
+		v := newVerbs(slog.New(slog.DiscardHandler), registry, nil, bodies, func() error { return nil })
+		held := make(chan struct{})
+		mux := http.NewServeMux()
+		mux.Handle("/filter", v.handler(verb{name: "filter", serve: func(c *call) error {
+			<-held
+			return nil
+		}}))
+		mux.Handle("/bind", v.handler(verb{name: "bind", small: true, serve: echo}))
+		server := &http.Server{Handler: mux}
+		done := make(chan error)
+		go func() { done <- server.Serve(listener) }()
+		client := listener.client(t)
+		post := func(verb string, length int) (int, string) {
+			response, err := client.Post("http://muster/"+verb, "application/json", bytes.NewReader(make([]byte, length)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return response.StatusCode, lines(t, response)[0]
+		}
+		var answered sync.WaitGroup
+		answered.Go(func() { post("filter", inFlight/2) })
+		answered.Go(func() { post("filter", inFlight/4) })
+		synctest.Wait()
+		status, text := post("filter", inFlight/4)
+		if want := "too much is held by other requests: they may hold 983040 bytes (serving.maxInFlightBytes)"; status != http.StatusServiceUnavailable || text != want {
+			t.Errorf("a third request is answered %d %q, want 503 %q", status, text, want)
+		}
+		if got := counted(t, registry, "filter", outcomeBusy); got != 1 {
+			t.Errorf("%d calls are counted as busy, want 1", got)
+		}
+		if status, _ := post("bind", 300); status != http.StatusOK {
+			t.Errorf("bind is answered %d", status)
+		}
+		if status, text := post("bind", smallBytes+1); status != http.StatusRequestEntityTooLarge {
+			t.Errorf("a large bind is answered %d %q", status, text)
+		}
+		close(held)
+		answered.Wait()
+		if status, _ := post("filter", inFlight/4); status != http.StatusOK {
+			t.Errorf("the next request is answered %d", status)
+		}
+		synctest.Wait()
+		if held := bodies.any.Budget.Held() + bodies.small.Budget.Held(); held != 0 {
+			t.Errorf("%d bytes are held in the end", held)
+		}
+		server.Close()
+		<-done
+		<-time.After(time.Second) // as in serveVerb
+	})
+}
+
+// A call that is held for long keeps nothing of its body.
+func TestABindThatIsHeldHoldsNoMemoryOfBodies(t *testing.T) {
+	budget := body.NewBudget(1 << 20)
+	c := &call{ctx: t.Context(), share: budget.Share()}
+	if err := c.hold(1 << 10); err != nil {
+		t.Fatal(err)
+	}
+	c.body = []byte(`{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"n"}`)
+	c.buffer = c.body
+	b := newBench(t, benchOptions{})
+	e := b.server.extender
+	if err := e.bind(c); err != nil {
+		t.Fatal(err)
+	}
+	if budget.Held() != 0 || c.body != nil || c.buffer != nil {
+		t.Errorf("%d bytes are held, and a body of %d", budget.Held(), len(c.body))
+	}
 }

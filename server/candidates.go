@@ -2,9 +2,12 @@ package server
 
 import (
 	"bytes"
+	"fmt"
+	"unicode/utf8"
 
 	"github.com/go-faster/jx"
 
+	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/cluster"
 )
 
@@ -14,9 +17,12 @@ type candidates struct {
 	names *cluster.NodeNames
 	order *order
 	// indexes of the nodes, in the order of the request. That of an unknown node is
-	// -1-i for its name unknown[i].
+	// -1-i for its name unknown[i]. Few of those are kept: kube-scheduler takes a node that
+	// is not in an answer for one that does not fit.
 	indexes []int32
 	unknown [][]byte
+	// named counts the names of the request, and most is how many it may have.
+	named, most int
 	// last are the nodes that streams have come to, the most recent one first; see
 	// order.
 	last [streams]int32
@@ -36,6 +42,13 @@ type order struct {
 
 const streams = 4
 
+const (
+	// keptUnknown is how many nodes that are not known are answered about.
+	keptUnknown = 100
+	// spareNames is how many names a request may have beyond twice the nodes that are known.
+	spareNames = 1000
+)
+
 // successor is what was seen to follow a node, and how often it was lately.
 type successor struct {
 	index int32
@@ -48,19 +61,20 @@ const verySure = 3
 // reset prepares for reading a request about nodes of those names.
 func (k *candidates) reset(names *cluster.NodeNames, o *order) {
 	k.names, k.order, k.indexes, k.unknown = names, o, k.indexes[:0], k.unknown[:0]
-	k.last = [streams]int32{}
+	k.last, k.named, k.most = [streams]int32{}, 0, 2*names.Len()+spareNames
 	o.after = append(o.after, make([]successor, max(names.End()-len(o.after), 0))...)
 }
 
 // Known implements [wire.Names].
 func (k *candidates) Known(text []byte) int {
-	if k.names.Len() == 0 || len(text) == 0 || text[0] != '"' {
+	if k.names.Len() == 0 || len(text) == 0 || text[0] != '"' || k.named == k.most {
 		return 0
 	}
 	for stream, last := range k.last {
 		next := &k.order.after[last]
 		if quoted := k.names.Quoted(next.index); len(quoted) > 0 && bytes.HasPrefix(text, quoted) {
 			next.sure = min(next.sure+1, verySure)
+			k.named++
 			k.indexes = append(k.indexes, next.index)
 			k.goOn(stream, next.index)
 			return len(quoted)
@@ -74,17 +88,26 @@ func (k *candidates) Known(text []byte) int {
 	if index < 0 {
 		return 0
 	}
+	k.named++
 	k.learn(index)
 	return end + 2
 }
 
 // Name implements [wire.Names].
-func (k *candidates) Name(name []byte) {
-	if index := k.names.Index(name); index >= 0 {
+func (k *candidates) Name(name []byte) (taken bool, err error) {
+	if k.named == k.most {
+		return false, fmt.Errorf("there are more than %d of them, and %d nodes are known", k.most, k.names.Len())
+	}
+	k.named++
+	switch index := k.names.Index(name); {
+	case index >= 0:
 		k.learn(index)
-	} else {
+	case len(k.unknown) == keptUnknown || len(name) > bounded.MaxName || !utf8.Valid(name):
+		return false, nil
+	default:
 		k.addUnknown(name)
 	}
+	return true, nil
 }
 
 func (k *candidates) addUnknown(name []byte) {

@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
@@ -154,5 +158,49 @@ func compare(t *rapid.T, k *candidates, snap *cluster.Snapshot, request [][]byte
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("a look-up (-) and the candidates (+) differ:\n%s", diff)
+	}
+}
+
+func TestARequestNamesNoMoreThanThereMayBe(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("a", "4")
+	b.node("b", "4")
+	const most = 2*2 + spareNames
+	for names, want := range map[int]int{most: http.StatusOK, most + 1: http.StatusBadRequest} {
+		for what, format := range map[string]string{"known": `"a"`, "unknown": `"n%d"`} {
+			list := make([]string, names)
+			for i := range list {
+				list[i] = strings.ReplaceAll(format, "%d", fmt.Sprint(i))
+			}
+			status, answer := b.post("filter", []byte(`{"Pod":{"metadata":{"name":"p"},"spec":{"schedulerName":"default-scheduler"}},"NodeNames":[`+strings.Join(list, ",")+`]}`))
+			if status != want {
+				t.Errorf("%d %s names: answered %d %.200s, want %d", names, what, status, answer, want)
+			}
+			if why := "NodeNames: there are more than 1004 of them, and 2 nodes are known\n"; want == http.StatusBadRequest && string(answer) != why {
+				t.Errorf("answered %q, want %q", answer, why)
+			}
+		}
+	}
+}
+
+func TestOfManyUnknownNodesFewAreAnsweredAbout(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.node("a", "4")
+	var names []string
+	whole := &corev1.NodeList{}
+	for i := range 150 {
+		names = append(names, fmt.Sprint("ghost-", i))
+	}
+	names = append(names, "a", strings.Repeat("n", 400))
+	for _, name := range names {
+		whole.Items = append(whole.Items, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	got := b.filter(newPod("p", "1"), names...)
+	if len(got.FailedAndUnresolvableNodes) != keptUnknown || got.FailedAndUnresolvableNodes["ghost-99"] == "" || fmt.Sprint(*got.NodeNames) != "[a]" {
+		t.Errorf("answered %+v", got)
+	}
+	got = ask[extenderv1.ExtenderFilterResult](b, "filter", extenderv1.ExtenderArgs{Pod: newPod("q", "1"), Nodes: whole})
+	if len(got.FailedAndUnresolvableNodes) != keptUnknown || len(got.Nodes.Items) != 1 || got.Nodes.Items[0].Name != "a" {
+		t.Errorf("asked with objects: answered %d nodes, %d failed", len(got.Nodes.Items), len(got.FailedAndUnresolvableNodes))
 	}
 }

@@ -14,17 +14,20 @@ import (
 // once, so that the next call counts it. It says which; "" when there is none.
 func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (node string, err error) {
 	for {
-		snap, at, best := e.best(c, profile, pod)
+		view := e.judge(profile, pod)
+		at, index := e.best(c, &view, pod)
 		reply := newFilterReply(c)
-		if best < 0 {
-			e.reject(c, profile.Profile, &reply, snap)
+		if at < 0 {
+			e.reject(c, &reply, &view)
+			view.Close()
 			return "", nil
 		}
-		node := snap.Node(best)
+		snap := view.Snapshot
+		view.Close()
+		node := snap.Node(index)
 		switch err := e.cluster.Assume(pod, node); {
 		case err == nil:
-			reply.Accept(accepted(c, at, best))
-			reply.End()
+			e.offer(c, &reply, at, pod, node, snap)
 			return node.Name, nil
 		case !errors.Is(err, cluster.ErrNodeChanged):
 			c.reply.Reset()
@@ -36,6 +39,14 @@ func (e *Extender) choose(c *call, profile *predicates.VerdictStore, pod *cluste
 		}
 		c.reply.Reset()
 	}
+}
+
+// offer answers with one node, the candidate at a place of the request, and notes that the pod may be
+// bound there as it was judged on a snapshot.
+func (e *Extender) offer(c *call, reply *wire.FilterReply, at int, pod *cluster.Pod, node *cluster.Node, snap *cluster.Snapshot) {
+	reply.Accept(accepted(c, at, node.Index))
+	reply.End()
+	e.offers.put(pod.UID, snap.Generation, []int32{node.Index})
 }
 
 // confirm answers with the node that was planned for the pod ahead of the call, and
@@ -61,8 +72,7 @@ func (e *Extender) confirm(c *call, profile *predicates.VerdictStore, pod *clust
 		switch err := e.cluster.Assume(pod, node); {
 		case err == nil:
 			reply := newFilterReply(c)
-			reply.Accept(accepted(c, at, node.Index))
-			reply.End()
+			e.offer(c, &reply, at, pod, node, snap)
 			return true, nil
 		case !errors.Is(err, cluster.ErrNodeChanged):
 			return false, nil // as choose will say
@@ -74,13 +84,12 @@ func (e *Extender) confirm(c *call, profile *predicates.VerdictStore, pod *clust
 // stay answers with the node to which the pod may be bound any moment, by a call whose answer
 // the scheduler has not got: to bind it there once more shows what became of it. If
 // that node is not among the candidates, the pod has to wait until this is known.
-func (e *Extender) stay(c *call, node string) {
+func (e *Extender) stay(c *call, pod *cluster.Pod, node string) {
 	snap := e.cluster.Snapshot()
 	if on := snap.NodeByName(node); on != nil {
 		if at := slices.Index(c.candidates.in(snap), on.Index); at >= 0 {
 			reply := newFilterReply(c)
-			reply.Accept(accepted(c, at, on.Index))
-			reply.End()
+			e.offer(c, &reply, at, pod, on, snap)
 			return
 		}
 	}
@@ -90,28 +99,25 @@ func (e *Extender) stay(c *call, node string) {
 // reasonBinding is why a pod gets no node for now.
 const reasonBinding = "the pod is being bound to another node"
 
-// best is the candidate with the highest total among those that fit, and where it
-// stands in the request; -1 when there is none. It notes in c.rejected those that do
-// not fit.
+// best is the candidate with the highest total among those that fit: where it stands in the request,
+// and its index; -1 when there is none. It notes in c.rejected those that do not fit.
 //
 // Of several, it is the one with the least [placement.Misfit]. Of several still, it is
 // one at random, as in kube-scheduler.
-func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) (snap *cluster.Snapshot, at int, best int32) {
-	view := e.judge(profile, pod)
-	defer view.Close()
+func (e *Extender) best(c *call, view *predicates.View, pod *cluster.Pod) (at int, best int32) {
 	c.rejected, c.fitting, c.places = c.rejected[:0], c.fitting[:0], c.places[:0]
 	for i, index := range c.candidates.in(view.Snapshot) {
-		if verdict := c.verdict(&view, index); verdict != predicates.Fits {
+		if verdict := c.verdict(view, index); verdict != predicates.Fits {
 			c.rejected = append(c.rejected, rejection{index, verdict})
 			continue
 		}
 		c.fitting, c.places = append(c.fitting, index), append(c.places, i)
 	}
-	best = -1
+	at, best = -1, -1
 	var highest int64
 	var least float64
 	ties := 0
-	for i, total := range c.rank(&view, c.fitting) {
+	for i, total := range c.rank(view, c.fitting) {
 		index := c.fitting[i]
 		if best >= 0 && total < highest {
 			continue
@@ -126,7 +132,7 @@ func (e *Extender) best(c *call, profile *predicates.VerdictStore, pod *cluster.
 			}
 		}
 	}
-	return view.Snapshot, at, best
+	return at, best
 }
 
 // rank returns the totals of nodes, in memory that the next ranking of the call uses

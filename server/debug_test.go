@@ -47,7 +47,7 @@ func keepSecrets(meta *metav1.ObjectMeta, spec *corev1.PodSpec) {
 
 // newFullBench is a bench with something on every page: pod small runs on n1 and is to move to n2
 // for big, p waits, gang g has one member of two, and what may be secret of all of them is.
-func newFullBench(t *testing.T) *bench {
+func newFullBench(t testing.TB) *bench {
 	b, _ := newLoadBench(t, benchOptions{}, 7000)
 	log := slog.New(slog.DiscardHandler)
 	b.withGangs()
@@ -197,9 +197,40 @@ func asks(t *testing.T, url string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-func TestWhatThereIsToLookAtCanBeServedElsewhereOrNotAtAll(t *testing.T) {
-	work, looks := []string{"/livez", "/metrics", "/version"}, []string{"/debug/", "/debug/nodes", "/configz"}
-	check := func(t *testing.T, url string, status int, contains string, paths []string) {
+func TestNoPageSpeaksToATerminal(t *testing.T) {
+	b := newFullBench(t)
+	const attack = "\x1b[2J\x1b]0;owned\x07\nFORGED\u009b"
+	groups, err := json.Marshal([]string{"default/" + attack})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, annotations := range map[string]map[string]string{
+		"ungrouped": {v1alpha1.AnnotationMinMember: attack},
+		"grouped":   {v1alpha1.AnnotationMinMember: "1", v1alpha1.AnnotationGroups: string(groups)},
+	} {
+		pod := newPod(name, "1")
+		pod.Labels, pod.Annotations = map[string]string{v1alpha1.LabelMuster: name}, annotations
+		if err := b.cluster.Set(pod); err != nil {
+			t.Fatal(err)
+		}
+		b.filter(pod, "n1", "n2")
+	}
+	seen := false
+	for _, path := range append(b.paths(), "/debug/nothing\x1b[2J", "/debug/explain?pod=%1b[2J/%0a", "/debug/gangs/default/ungrouped", "/debug/gangs/default/grouped") {
+		_, text := b.get(strings.ReplaceAll(path, "\x1b", "%1b"))
+		seen = seen || strings.Contains(text, "FORGED")
+		if strings.ContainsAny(text, "\x1b\x07\u009b") || strings.Contains(text, "\nFORGED") {
+			t.Errorf("%s:\n%q", path, text)
+		}
+	}
+	if !seen {
+		t.Error("no page shows what the annotations say: this test tests nothing")
+	}
+}
+
+func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T) {
+	verbs, health, looks := []string{"/livez", "/readyz", "/version"}, []string{"/livez", "/readyz", "/metrics"}, []string{"/", "/debug/", "/debug/nodes", "/configz", "/statusz", "/flagz"}
+	check := func(t *testing.T, url string, status int, contains string, paths ...string) {
 		t.Helper()
 		for _, path := range paths {
 			if got, body := asks(t, url+path); got != status || !strings.Contains(body, contains) {
@@ -207,53 +238,61 @@ func TestWhatThereIsToLookAtCanBeServedElsewhereOrNotAtAll(t *testing.T) {
 			}
 		}
 	}
-	t.Run("beside the verbs", func(t *testing.T) {
+	t.Run("by default", func(t *testing.T) {
 		p := newProcess(t)
 		p.run()
-		check(t, "http://"+p.Addr().String(), http.StatusOK, "", append(work, looks...))
-	})
-	t.Run("not at all", func(t *testing.T) {
-		p := newProcess(t, func(config *v1alpha2.MusterConfiguration) { config.Debug.Enabled = false })
-		p.run()
-		check(t, "http://"+p.Addr().String(), http.StatusOK, "", work)
-		check(t, "http://"+p.Addr().String(), http.StatusNotFound, "is not served; debug.enabled is false", looks)
-	})
-	t.Run("at an address of its own", func(t *testing.T) {
-		p := newProcess(t, func(config *v1alpha2.MusterConfiguration) { config.Debug.Listen = "127.0.0.1:0" })
-		p.run()
-		check(t, "http://"+p.Addr().String(), http.StatusOK, "", work)
-		check(t, "http://"+p.Addr().String(), http.StatusNotFound, "is not served; what there is to look at is at debug.listen, 127.0.0.1:0", looks)
-		check(t, "http://"+p.sides[0].listener.Addr().String(), http.StatusOK, "", looks)
-		check(t, "http://"+p.sides[0].listener.Addr().String(), http.StatusNotFound, "is not served; /debug/ lists what is", work)
-		if _, index := asks(t, "http://"+p.sides[0].listener.Addr().String()+"/debug/"); strings.Contains(index, "/filter") {
+		check(t, p.at(fieldVerbs), http.StatusOK, "", verbs...)
+		check(t, p.at(fieldVerbs), http.StatusNotFound, "is not served; what there is to look at is at debug.listen, "+p.DebugAddr().String(), append(looks, "/metrics")...)
+		check(t, p.at(fieldDebug), http.StatusOK, "", append(looks, append(verbs, health...)...)...)
+		check(t, p.at(fieldDebug), http.StatusNotFound, "is not served; /debug/ lists what is", "/filter", "/bind")
+		if _, index := asks(t, p.at(fieldDebug)+"/debug/"); strings.Contains(index, "/filter") {
 			t.Errorf("its index lists what is not there:\n%s", index)
 		}
 	})
+	t.Run("not at all", func(t *testing.T) {
+		p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
+			config.Debug.Enabled, config.Serving.HealthListen = false, "127.0.0.1:0"
+		})
+		p.run()
+		check(t, p.at(fieldVerbs), http.StatusOK, "", verbs...)
+		check(t, p.at(fieldVerbs), http.StatusNotFound, "is not served; debug.enabled is false", append(looks, "/metrics")...)
+		check(t, p.at(fieldHealth), http.StatusOK, "", health...)
+		check(t, p.at(fieldHealth), http.StatusNotFound, "is not served; this is serving.healthListen", looks...)
+		if got := p.DebugAddr(); got != nil {
+			t.Errorf("it is at %s", got)
+		}
+	})
 	t.Run("at an address that is taken", func(t *testing.T) {
-		p := newProcess(t)
+		p := newProcess(t, func(config *v1alpha2.MusterConfiguration) { config.Debug.Enabled = false })
 		p.run()
 		config := v1alpha2.Default()
-		config.Serving.Listen, config.Debug.Listen = "127.0.0.1:0", p.Addr().String()
-		_, err := New(Options{Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		free.Close()
+		config.Serving.Listen, config.Debug.Listen = free.Addr().String(), p.Addr().String()
+		_, err = New(Options{Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
 		if err == nil || !strings.HasPrefix(err.Error(), "debug.listen: ") {
 			t.Errorf("error %v, want one about debug.listen", err)
+		}
+		if again, err := net.Listen("tcp", config.Serving.Listen); err != nil {
+			t.Errorf("the port of the verbs stays open: %v", err)
+		} else {
+			again.Close()
 		}
 	})
 }
 
-func TestOnALoopbackAddressItIsPlainHTTP(t *testing.T) {
+func TestOnALoopbackAddressItIsPlainHTTPThoughTheVerbsAreNot(t *testing.T) {
 	files := newIdentity(t)
 	files.write(newAuthority(t).issue("muster"))
-	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
-		config.Serving.TLS, config.Debug.Listen = files.TLS, "127.0.0.1:0"
-	})
+	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) { config.Serving.TLS = files.TLS })
 	p.run()
-	if status, _ := asks(t, "http://"+p.sides[0].listener.Addr().String()+"/debug/"); status != http.StatusOK {
+	if status, _ := asks(t, p.at(fieldDebug)+"/debug/"); status != http.StatusOK {
 		t.Errorf("answered %d", status)
 	}
-	for address, want := range map[string]bool{"127.0.0.1": true, "127.1.2.3": true, "::1": true, "::": false, "0.0.0.0": false, "10.0.0.1": false} {
-		if got := isLoopback(&net.TCPAddr{IP: net.ParseIP(address), Port: 1}); got != want {
-			t.Errorf("%s is loopback: %t", address, got)
-		}
+	if status, body := asks(t, p.at(fieldVerbs)+"/livez"); status != http.StatusBadRequest {
+		t.Errorf("the verbs answered %d without https: %s", status, body)
 	}
 }

@@ -16,7 +16,7 @@ func (s *Server) debugStatus(*http.Request) (inspect.Answer, error) {
 	snap := s.cluster.Snapshot()
 	shown := s.reloader.show()
 	told := remote.Overview{
-		Version: s.process.Version, Started: s.process.Started.UTC(), Leads: s.elects() && s.readiness.leading.Load(),
+		Version: s.process.Version, Started: s.process.Started.UTC(), Leads: s.candidate != nil && s.readiness.leading.Load() && s.readiness.fence.Check() == nil,
 		Config: remote.Config{File: s.reloader.file.Path, Since: shown.Since.UTC()},
 		Nodes:  snap.NodeCount(), Pending: len(s.cluster.Pending()), Gangs: s.gangsInShort(), Usage: s.usageInShort(), Profiles: []remote.Profile{},
 	}

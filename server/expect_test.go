@@ -35,7 +35,7 @@ profiles:
 `
 
 // newLoadBench has nodes of 10 CPUs, each using as much as is given.
-func newLoadBench(t *testing.T, o benchOptions, used ...int64) (b *bench, nodes []string) {
+func newLoadBench(t testing.TB, o benchOptions, used ...int64) (b *bench, nodes []string) {
 	t.Helper()
 	o.profiles = loadProfiles
 	b = newBench(t, o)
@@ -107,11 +107,9 @@ func TestAPodIsExpectedUntilItsBindCallOrTheNextQuestionAboutIt(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "pq"}, b.expectations()); diff != "" {
 		t.Fatalf("expected (-want +got):\n%s", diff)
 	}
-	result := ask[extenderv1.ExtenderBindingResult](b, "bind", extenderv1.ExtenderBindingArgs{
-		PodName: "p", PodNamespace: "default", PodUID: p.UID, Node: "b",
-	})
-	if diff := cmp.Diff(map[string]string{"a": "q"}, b.expectations()); diff != "" || result.Error != "" {
-		t.Errorf("after the bind call %s, expected (-want +got):\n%s", result.Error, diff)
+	message := b.bind(p, "b")
+	if diff := cmp.Diff(map[string]string{"a": "q"}, b.expectations()); diff != "" || message != "" {
+		t.Errorf("after the bind call %s, expected (-want +got):\n%s", message, diff)
 	}
 	if got := b.cluster.Assumed(p.UID); got != "b" {
 		t.Errorf("p counts on %q, want the node of the bind call", got)

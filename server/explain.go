@@ -2,17 +2,12 @@ package server
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
@@ -99,18 +94,7 @@ func newExplainedNode(e *predicates.Explanation) remote.Node {
 // podToExplain is the pod that is posted, or that the request names.
 func (s *Server) podToExplain(r *http.Request) (*cluster.Pod, error) {
 	if r.Method == http.MethodPost {
-		body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, s.config.Serving.MaxBodyBytes))
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return nil, inspect.Refuse(http.StatusRequestEntityTooLarge, "%v", err)
-		}
-		if err != nil {
-			return nil, inspect.Refuse(http.StatusBadRequest, "the posted pod: %v", err)
-		}
-		pod, err := s.postedPod(body)
-		if err != nil {
-			return nil, inspect.Refuse(http.StatusBadRequest, "%v", err)
-		}
-		return pod, nil
+		return s.postedPod(r)
 	}
 	asked := r.URL.Query().Get("pod")
 	namespace, name, found := strings.Cut(asked, "/")
@@ -122,34 +106,6 @@ func (s *Server) podToExplain(r *http.Request) (*cluster.Pod, error) {
 		return nil, inspect.Refuse(http.StatusNotFound, "pod: no pod %q in the view of the cluster", asked)
 	}
 	return pod, nil
-}
-
-// postedPod reads a pod as somebody would apply it. Of what the API server would fill in,
-// it fills in the namespace, and requests that follow from limits.
-func (s *Server) postedPod(body []byte) (*cluster.Pod, error) {
-	object := &corev1.Pod{}
-	if err := yaml.UnmarshalStrict(body, object); err != nil {
-		return nil, fmt.Errorf("the posted pod: %w", err)
-	}
-	if object.Kind != "" && object.Kind != "Pod" {
-		return nil, fmt.Errorf("the posted pod: kind: %q is not Pod", object.Kind)
-	}
-	object.Namespace = cmp.Or(object.Namespace, metav1.NamespaceDefault)
-	for _, containers := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
-		for i := range containers {
-			resources := &containers[i].Resources
-			for name, limit := range resources.Limits {
-				if _, asked := resources.Requests[name]; asked {
-					continue
-				}
-				if resources.Requests == nil {
-					resources.Requests = corev1.ResourceList{}
-				}
-				resources.Requests[name] = limit
-			}
-		}
-	}
-	return s.cluster.ResourceNames().NewPod(object), nil
 }
 
 // Text implements [inspect.Answer].

@@ -110,7 +110,7 @@ func TestAPostedPodIsReadAsItWouldBeApplied(t *testing.T) {
 		"limits are requests where there are none":     {"spec: {containers: [{name: c, resources: {limits: {cpu: 100}}}]}", http.StatusOK, "0 of 1 nodes fit"},
 		"requests of its own count":                    {"spec: {containers: [{name: c, resources: {limits: {cpu: 100}, requests: {cpu: 1}}}]}", http.StatusOK, "1 of 1 nodes fit"},
 		"another kind is refused":                      {"kind: Deployment", http.StatusBadRequest, `kind: "Deployment" is not Pod`},
-		"one that is too large is refused as such":     {"#" + strings.Repeat("x", 1<<20), http.StatusRequestEntityTooLarge, "too large"},
+		"one that is too large is refused as such":     {"#" + strings.Repeat("x", 1<<20), http.StatusRequestEntityTooLarge, "the body is larger than 1048576 bytes"},
 	} {
 		response, err := http.Post(b.url+"/debug/explain", "application/yaml", strings.NewReader(test.manifest))
 		if err != nil {

@@ -5,11 +5,11 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-faster/jx"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
@@ -39,6 +39,8 @@ type Extender struct {
 	holes *holes.Keeper
 	// flights are the bind calls that are being answered.
 	flights flights
+	// offers are what filter has answered about pods that are not bound yet.
+	offers *offers
 	// orders are what was learned by requests that were read at the same time.
 	orders chan *order
 	// pick breaks ties: it returns a number from 0 to n-1.
@@ -46,7 +48,7 @@ type Extender struct {
 }
 
 func newExtender(log *slog.Logger, c *cluster.Cluster, client kubernetes.Interface, bindTime time.Duration, profiles *predicates.Profiles) *Extender {
-	return &Extender{log: log, cluster: c, client: client, bindTime: bindTime, profiles: profiles, orders: make(chan *order, 4), pick: rand.IntN}
+	return &Extender{log: log, cluster: c, client: client, bindTime: bindTime, profiles: profiles, offers: newOffers(), orders: make(chan *order, 4), pick: rand.IntN}
 }
 
 func (e *Extender) verbs() []verb {
@@ -54,7 +56,7 @@ func (e *Extender) verbs() []verb {
 		{name: "filter", serve: e.filter},
 		{name: "prioritize", serve: e.prioritize},
 		{name: "preempt", serve: e.preempt},
-		{name: "bind", serve: e.bind},
+		{name: "bind", serve: e.bind, small: true},
 	}
 }
 
@@ -76,27 +78,6 @@ func (e *Extender) store(schedulerName string) (*predicates.VerdictStore, error)
 		known = append(known, store.Profile.Name)
 	}
 	return nil, fmt.Errorf("no profile for spec.schedulerName %q; the profiles are: %s", schedulerName, strings.Join(known, ", "))
-}
-
-// pod is the pod of a request. When the watch has shown the same version, what
-// was derived from it then serves again.
-func (e *Extender) pod(p *wire.Pod) (*cluster.Pod, error) {
-	if known := e.cluster.PendingPod(p.UID); known != nil && p.ResourceVersion != "" && known.ResourceVersion == p.ResourceVersion {
-		return known, nil
-	}
-	object, err := p.Object()
-	if err != nil {
-		return nil, badRequest(err)
-	}
-	if object.UID == "" { // written by hand, for curl
-		object.UID = types.UID(object.Namespace + "/" + object.Name)
-	}
-	// As the watch would keep it: what is trimmed, such as the random name of a token's volume,
-	// must not make a class of its own.
-	if _, err := cluster.Trim(object); err != nil {
-		return nil, badRequest(err)
-	}
-	return e.cluster.ResourceNames().NewPod(object), nil
 }
 
 // read decodes the arguments of filter and prioritize.
@@ -132,19 +113,29 @@ func (e *Extender) filter(c *call) error {
 	if err := e.read(c); err != nil {
 		return err
 	}
-	profile, err := e.profile(c, c.args.Pod.SchedulerName)
+	about, err := e.subject(c, &c.args.Pod)
+	if err != nil {
+		return err
+	}
+	c.subject = about.pod
+	profile, err := e.profile(c, about.pod.Spec.SchedulerName)
 	if err != nil {
 		c.outcome = outcomeError
 		wire.FilterError(&c.reply, err.Error())
 		return nil
 	}
-	pod, err := e.pod(&c.args.Pod)
-	if err != nil {
-		return err
+	if !about.known {
+		e.filterStranger(c, profile, about.pod)
+		return nil
 	}
-	c.subject = pod
+	return e.filterKnown(c, profile, about.pod)
+}
+
+// filterKnown answers about a pod that waits for a node. What was offered before is void.
+func (e *Extender) filterKnown(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) error {
+	e.offers.end(pod.UID)
 	if node := e.cluster.Binding(pod.UID); node != "" {
-		e.stay(c, node)
+		e.stay(c, pod, node)
 		return nil
 	}
 	planned := ""
@@ -192,7 +183,12 @@ func (e *Extender) filterSingle(c *call, profile *predicates.VerdictStore, pod *
 func (e *Extender) filterOne(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, planned string) error {
 	if profile.Profile.NodeSelection == v1alpha2.NodeSelectionScheduler {
 		e.cluster.Release(pod.UID)
-		e.sift(c, profile, pod)
+		view := profile.View(pod)
+		defer view.Close()
+		if fitting := e.sift(c, &view); fitting >= 0 { // kube-scheduler does not call prioritize
+			e.expect(profile, pod, view.Snapshot.Node(fitting))
+		}
+		e.offers.put(pod.UID, view.Snapshot.Generation, c.fitting)
 		return nil
 	}
 	node, err := e.settle(c, profile, pod, planned)
@@ -217,25 +213,24 @@ func (e *Extender) judge(profile *predicates.VerdictStore, pod *cluster.Pod) pre
 	return profile.ViewWithout(pod, e.cluster.Assumed(pod.UID))
 }
 
-// sift answers with every candidate that fits.
-func (e *Extender) sift(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) {
-	view := profile.View(pod)
-	defer view.Close()
+// sift answers with every candidate that fits, and notes them in c.fitting. If there is just one, it
+// says which; else -1.
+func (e *Extender) sift(c *call, view *predicates.View) (only int32) {
 	reply := newFilterReply(c)
-	c.rejected = c.rejected[:0]
-	fitting, last := 0, int32(-1)
+	c.rejected, c.fitting = c.rejected[:0], c.fitting[:0]
 	for i, index := range c.candidates.in(view.Snapshot) {
-		if verdict := c.verdict(&view, index); verdict != predicates.Fits {
+		if verdict := c.verdict(view, index); verdict != predicates.Fits {
 			c.rejected = append(c.rejected, rejection{index, verdict})
 			continue
 		}
 		reply.Accept(accepted(c, i, index))
-		fitting, last = fitting+1, index
+		c.fitting = append(c.fitting, index)
 	}
-	if fitting == 1 { // kube-scheduler does not call prioritize
-		e.expect(profile, pod, view.Snapshot.Node(last))
+	e.reject(c, &reply, view)
+	if len(c.fitting) == 1 {
+		return c.fitting[0]
 	}
-	e.reject(c, profile.Profile, &reply, view.Snapshot)
+	return -1
 }
 
 func newFilterReply(c *call) wire.FilterReply {
@@ -254,10 +249,18 @@ func accepted(c *call, at int, index int32) []byte {
 }
 
 // reject ends an answer with the candidates that do not fit.
-func (e *Extender) reject(c *call, profile *predicates.Profile, reply *wire.FilterReply, snap *cluster.Snapshot) {
+func (e *Extender) reject(c *call, reply *wire.FilterReply, view *predicates.View) {
 	var unknown jx.Writer
-	for _, r := range c.rejected {
-		reply.Reject(c.candidates.quoted(r.index, &unknown), profile.Reason(r.verdict, snap.ResourceNames))
+	last, reason := predicates.Fits, ""
+	for i, r := range c.rejected {
+		name := c.candidates.quoted(r.index, &unknown)
+		if r.verdict != last {
+			last, reason = r.verdict, view.Reason(r.verdict)
+		}
+		if i == 0 { // most are as long, and for the same reason
+			c.reply.Buf = slices.Grow(c.reply.Buf, len(c.rejected)*(len(name)+len(reason)+len(`:"",`)))
+		}
+		reply.Reject(name, reason)
 	}
 	reply.End()
 	if len(c.rejected) == len(c.candidates.indexes) {
@@ -276,20 +279,21 @@ func (e *Extender) prioritize(c *call) error {
 	if err := e.read(c); err != nil {
 		return err
 	}
-	profile, err := e.profile(c, c.args.Pod.SchedulerName)
-	if err != nil {
-		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
-	}
-	pod, err := e.pod(&c.args.Pod)
+	about, err := e.subject(c, &c.args.Pod)
 	if err != nil {
 		return err
 	}
+	pod := about.pod
 	c.subject = pod
-	expects := e.expects(profile)
+	profile, err := e.profile(c, pod.Spec.SchedulerName)
+	if err != nil {
+		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
+	}
+	expects := about.known && e.expects(profile)
 	if expects {
 		e.cluster.Unexpect(pod.UID) // it is not in its own way
 	}
-	view := profile.View(pod)
+	view := about.view(profile)
 	defer view.Close()
 	c.fitting = c.fitting[:0]
 	for _, index := range c.candidates.in(view.Snapshot) {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,11 +29,12 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/leadership"
 )
 
 // bench is an extender over a cluster of the test's own, served over HTTP.
 type bench struct {
-	*testing.T
+	testing.TB
 	cluster *cluster.Cluster
 	server  *Server
 	url     string
@@ -63,7 +65,18 @@ profiles:
   - schedulerName: other
 `
 
-func newBench(t *testing.T, o benchOptions) *bench {
+func newBench(t testing.TB, o benchOptions) *bench {
+	t.Helper()
+	b := newExtenderBench(t, o)
+	s := b.server
+	web := httptest.NewServer(inspect.Router(slices.Concat(s.work(), s.health(), s.pages())...))
+	t.Cleanup(web.Close)
+	b.url = web.URL
+	return b
+}
+
+// newExtenderBench is a bench whose verbs are called without HTTP.
+func newExtenderBench(t testing.TB, o benchOptions) *bench {
 	t.Helper()
 	document, _, _ := strings.Cut(benchConfig, "profiles:\n")
 	if document += o.profiles; o.profiles == "" {
@@ -102,11 +115,11 @@ func newBench(t *testing.T, o benchOptions) *bench {
 	s.process = &inspect.Process{Name: "muster", Clock: clock.RealClock{}}
 	s.readiness.complete.Store(true)
 	s.readiness.leading.Store(true)
-	s.verbs = newVerbs(log, registry, o.traces, o.maxBody, time.Minute, o.ready)
-	handler, _ := s.handlers()
-	web := httptest.NewServer(handler)
-	t.Cleanup(web.Close)
-	return &bench{T: t, cluster: c, server: s, url: web.URL, metrics: registry}
+	s.readiness.fence = leadership.Always()
+	s.bodies = newBodies(registry, config.Serving, time.Minute)
+	s.verbs = newVerbs(log, registry, o.traces, s.bodies, o.ready)
+	s.canary = s.newCanary(clock.RealClock{})
+	return &bench{TB: t, cluster: c, server: s, metrics: registry}
 }
 
 func (b *bench) node(name, cpu string, change ...func(*corev1.Node)) {
@@ -165,8 +178,12 @@ func ask[Answer any](b *bench, verb string, request any) Answer {
 	return answer
 }
 
+// filter asks about a pod that the watch shows, from now on if not before.
 func (b *bench) filter(pod *corev1.Pod, nodes ...string) extenderv1.ExtenderFilterResult {
 	b.Helper()
+	if b.cluster.PendingPod(pod.UID) == nil {
+		b.pending(pod)
+	}
 	return ask[extenderv1.ExtenderFilterResult](b, "filter", extenderv1.ExtenderArgs{Pod: pod, NodeNames: &nodes})
 }
 
@@ -368,16 +385,16 @@ func TestBadRequestsAreAnsweredAndCounted(t *testing.T) {
 		status int
 		answer string
 	}{
-		"truncated JSON":         {"filter", []byte(`{"Pod":{"meta`), 400, "Pod: skip: object: read field name: unexpected EOF"},
+		"truncated JSON":         {"filter", []byte(`{"Pod":{"meta`), 400, "Pod: unexpected EOF"},
 		"no pod":                 {"prioritize", []byte(`{"NodeNames":[]}`), 400, "Pod: missing"},
 		"a null pod":             {"filter", []byte(`{"Pod":null}`), 400, "Pod: missing"},
-		"a pod of another shape": {"filter", []byte(`{"Pod":{"spec":{"containers":{}}}}`), 400, "Pod: json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container"},
+		"a pod of another shape": {"filter", []byte(`{"Pod":{"spec":{"containers":{}}}}`), 400, "Pod: spec.containers: must be a list, and is object"},
 		"a body beyond the bound": {
 			"filter", large, 413, "the body is larger than 1000 bytes (serving.maxBodyBytes)",
 		},
 		"preempt without a pod":    {"preempt", []byte(`{}`), 400, "Pod: missing"},
 		"bind without a UID":       {"bind", []byte(`{"PodName":"p","PodNamespace":"n","Node":"x"}`), 400, "PodUID: missing"},
-		"bind with something else": {"bind", []byte(`7`), 400, "json: cannot unmarshal number into Go value of type v1.ExtenderBindingArgs"},
+		"bind with something else": {"bind", []byte(`7`), 400, "unexpected byte '7' instead of '{'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, answer := b.post(test.verb, test.body)
@@ -437,7 +454,7 @@ func counted(t *testing.T, registry *prometheus.Registry, verb, outcome string) 
 }
 
 func TestCallsAreRefusedUntilReady(t *testing.T) {
-	b := newBench(t, benchOptions{ready: func() error { return errNotLeader }})
+	b := newBench(t, benchOptions{ready: func() error { return leadership.ErrNotLeader }})
 	status, answer := b.post("filter", []byte(`{"Pod":{}}`))
 	if status != http.StatusServiceUnavailable || string(answer) != "another replica is the leader\n" {
 		t.Errorf("answered %d %q", status, answer)
@@ -447,7 +464,7 @@ func TestCallsAreRefusedUntilReady(t *testing.T) {
 func TestAPanicFailsItsOwnCallOnly(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()
-	v := newVerbs(log, registry, nil, 1000, time.Minute, func() error { return nil })
+	v := newVerbs(log, registry, nil, newBodies(registry, v1alpha2.Serving{MaxBodyBytes: 1000, MaxInFlightBytes: 1 << 20}, time.Minute), func() error { return nil })
 	web := httptest.NewServer(v.handler(verb{name: "filter", serve: func(c *call) error {
 		if string(c.body) == "boom" {
 			panic(errors.New("a bug"))
@@ -456,7 +473,7 @@ func TestAPanicFailsItsOwnCallOnly(t *testing.T) {
 		return nil
 	}}))
 	defer web.Close()
-	b := &bench{T: t, url: web.URL}
+	b := &bench{TB: t, url: web.URL}
 	if status, answer := b.post("", []byte("boom")); status != 500 || string(answer) != "panic: a bug\n" {
 		t.Errorf("answered %d %q", status, answer)
 	}
@@ -478,20 +495,5 @@ func TestTheIndexListsEveryRoute(t *testing.T) {
 	}
 	if strings.Contains(page, "pprof") {
 		t.Error("profiling is off and on the page")
-	}
-}
-
-func TestPodsThatDifferInWhatIsTrimmedAreOfOneClass(t *testing.T) {
-	b := newBench(t, benchOptions{})
-	b.node("a", "4")
-	yes := true
-	for _, name := range []string{"p1", "p2"} {
-		pod := newPod(name, "1")
-		pod.OwnerReferences = []metav1.OwnerReference{{UID: "controller", Controller: &yes}}
-		pod.Spec.Volumes = []corev1.Volume{{Name: "kube-api-access-" + name, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}}}
-		b.filter(pod, "a") // the watch has not shown it
-	}
-	if _, page := b.get("/debug/equivalence"); strings.Count(page, "default-scheduler") != 1 || !strings.Contains(page, "50.0%") {
-		t.Errorf("two pods of one controller are of these classes:\n%s", page)
 	}
 }

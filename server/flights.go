@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -26,6 +27,9 @@ type flight struct {
 	heard bool // its caller was there to the end
 }
 
+// errPanicked is the end of a call of which nobody knows how far it came.
+var errPanicked = errors.New("the call that was binding the pod failed: it may be bound, or not")
+
 // do calls bind, unless a call about the same pod lasts: then that one's error is returned if
 // it is for the same node, and an error at once for another one. A call whose caller has
 // gone is about to end: it is waited for, and has no say.
@@ -35,6 +39,7 @@ func (f *flights) do(ctx context.Context, uid types.UID, node string, bind func(
 		switch {
 		case other == nil:
 			defer f.leave(uid, mine)
+			mine.err = errPanicked // for those who wait, unless bind returns
 			mine.err = bind()
 			return mine.err
 		case other.node != node && !other.left():
@@ -72,4 +77,10 @@ func (f *flights) leave(uid types.UID, mine *flight) {
 	delete(f.calls, uid)
 	mine.heard = !mine.left()
 	close(mine.done)
+}
+
+// pass returns once the lock was free.
+func (f *flights) pass() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 }

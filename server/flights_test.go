@@ -93,3 +93,29 @@ func TestABindCallFollowsOneWhoseCallerHasLeft(t *testing.T) {
 		})
 	}
 }
+
+// TestABindCallThatPanicsIsNoSuccess has a second call wait for the one that panics.
+func TestABindCallThatPanicsIsNoSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, land := &flights{}, make(chan struct{})
+		recovered := make(chan any)
+		go func() {
+			defer func() { recovered <- recover() }()
+			_ = f.do(t.Context(), "uid", "a", func() error {
+				<-land
+				panic("boom")
+			})
+		}()
+		synctest.Wait()
+		second := fly(t, f, "a", new(int), nil)
+		close(land)
+		if got := <-recovered; got != "boom" {
+			t.Errorf("the panic became %v", got)
+		}
+		synctest.Wait()
+		if !second.done || !errors.Is(second.err, errPanicked) {
+			t.Errorf("the second call has ended: %t, with error %v", second.done, second.err)
+		}
+		second.leave()
+	})
+}

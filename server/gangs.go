@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	"k8s.io/utils/clock"
 
@@ -30,7 +29,7 @@ func (s *Server) planAhead(o Options) error {
 		return nil
 	}
 	// A client of its own, so that bindings never wait for nominations.
-	quick := rest.CopyConfig(o.RESTConfig)
+	quick := s.readiness.fence.Guard(o.RESTConfig)
 	quick.QPS = -1 // the Writer counts for itself, and of commits there is one for each gang
 	client, err := kubernetes.NewForConfig(cluster.ClientConfig(quick))
 	if err != nil {
@@ -45,7 +44,9 @@ func (s *Server) planAhead(o Options) error {
 	s.extender.nominator = s.newNominator(o, nominations)
 
 	limits := gang.DefaultLimits(o.Config.Timeouts.Bind.Duration, o.Config.Timeouts.Filter.Duration, o.Config.Timeouts.Assume.Duration)
-	limits.Timeout, limits.DenyTTL = o.Config.Gangs.ScheduleTimeout.Duration, o.Config.Gangs.DeniedTTL.Duration
+	limits.Timeout, limits.MaxTimeout = o.Config.Gangs.ScheduleTimeout.Duration, o.Config.Gangs.MaxScheduleTimeout.Duration
+	limits.MaxMembers, limits.MaxHolding = int(o.Config.Gangs.MaxMembers), int(o.Config.Gangs.MaxHoldingPerNamespace)
+	limits.DenyTTL = o.Config.Gangs.DeniedTTL.Duration
 	s.extender.gangs = gang.New(gang.Options{
 		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,
 		Client: nominations, Writer: s.writer, Recorder: record.NewWriter(podGroups, clock.RealClock{}), Epoch: func() record.Epoch { return s.epoch },
@@ -85,7 +86,7 @@ func (s *Server) runAhead(ctx context.Context, run func(context.Context)) error 
 // publishGangs tells people about gangs until the context ends. Without the rights to it,
 // gangs are started all the same.
 func (s *Server) publishGangs(ctx context.Context) {
-	err := s.extender.gangs.Publish(ctx, gang.Clients{Core: s.client, Dynamic: s.dynamic})
+	err := s.extender.gangs.Publish(ctx, gang.Clients{Core: s.leader.core, Dynamic: s.leader.dynamic})
 	if err != nil {
 		s.log.Warn("the status of PodGroups is not written", "err", err)
 	}

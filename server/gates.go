@@ -3,8 +3,6 @@ package server
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,15 +21,15 @@ import (
 // rule is that of GatePolicy. It answers beside one as well (gangs.gatedBy: Policy), so that
 // to change from one to the other leaves no pod ungated.
 type gates struct {
-	policy       v1alpha2.GangGates
-	profiles     *predicates.Profiles
-	maxBodyBytes int64
-	added        prometheus.Counter
+	policy   v1alpha2.GangGates
+	profiles *predicates.Profiles
+	bodies   *bodies
+	added    prometheus.Counter
 }
 
-func newGates(config *v1alpha2.MusterConfiguration, profiles *predicates.Profiles, r prometheus.Registerer) *gates {
+func newGates(config *v1alpha2.MusterConfiguration, profiles *predicates.Profiles, r prometheus.Registerer, bodies *bodies) *gates {
 	g := &gates{
-		policy: config.Gangs.Gates, profiles: profiles, maxBodyBytes: config.Serving.MaxBodyBytes,
+		policy: config.Gangs.Gates, profiles: profiles, bodies: bodies,
 		added: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "muster_gang_gates_added_total",
 			Help: "Pods on which the webhook put a scheduling gate, as members of a gang.",
@@ -43,55 +41,40 @@ func newGates(config *v1alpha2.MusterConfiguration, profiles *predicates.Profile
 
 // ServeHTTP answers an AdmissionReview of admission.k8s.io/v1 about a pod.
 func (g *gates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.maxBodyBytes))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		http.Error(w, fmt.Sprintf("the body has more than %d bytes (serving.maxBodyBytes)", tooLarge.Limit), http.StatusRequestEntityTooLarge)
-		return
+	share := g.bodies.any.Budget.Share()
+	defer share.GiveBack()
+	var answer []byte
+	body, err := g.bodies.any.Read(w, r, nil, &share)
+	if err == nil {
+		answer, err = g.review(body)
 	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	answer, err := g.review(body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		status := http.StatusBadRequest
+		if s, ok := errors.AsType[*statusError](refusedBody(err)); ok {
+			status = s.status
+		}
+		http.Error(w, err.Error(), status)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(answer) // the caller may be gone
+	_, _ = w.Write(answer) //nolint:gosec // it is JSON, and the caller may be gone
 }
 
 func (g *gates) review(body []byte) (answer []byte, err error) {
-	var review admissionv1.AdmissionReview
-	if err := json.Unmarshal(body, &review); err != nil {
-		return nil, fmt.Errorf("not an AdmissionReview: %w", err)
+	review, err := readReview(body)
+	if err != nil {
+		return nil, err
 	}
-	if want := admissionv1.SchemeGroupVersion.String(); review.APIVersion != want {
-		return nil, fmt.Errorf("apiVersion: %q, want %q", review.APIVersion, want)
-	}
-	request := review.Request
-	if request == nil {
-		return nil, errors.New("request: missing")
-	}
-	if resource := request.Resource; resource.Group != "" || resource.Resource != "pods" {
-		return nil, fmt.Errorf("request.resource: %q of group %q, want pods of the core group", resource.Resource, resource.Group)
-	}
-	review.Response = &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true}
-	review.Request = nil
-	if request.Operation == admissionv1.Create && request.SubResource == "" { // gates cannot be added later
-		var pod corev1.Pod
-		if err := json.Unmarshal(request.Object.Raw, &pod); err != nil {
-			return nil, fmt.Errorf("request.object: not a Pod: %w", err)
+	told := admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{UID: review.uid, Allowed: true}}
+	told.APIVersion, told.Kind = admissionv1.SchemeGroupVersion.String(), "AdmissionReview"
+	if review.creates() && g.wants(&review.pod) { // gates cannot be added later
+		if told.Response.Patch, err = patchWithGate(&review.pod); err != nil {
+			return nil, err
 		}
-		if g.wants(&pod) {
-			if review.Response.Patch, err = patchWithGate(&pod); err != nil {
-				return nil, err
-			}
-			review.Response.PatchType = new(admissionv1.PatchTypeJSONPatch)
-			g.added.Inc()
-		}
+		told.Response.PatchType = new(admissionv1.PatchTypeJSONPatch)
+		g.added.Inc()
 	}
-	return json.Marshal(review)
+	return json.Marshal(told)
 }
 
 // wants says that a pod is to be gated.

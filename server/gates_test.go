@@ -19,13 +19,16 @@ import (
 // review posts a review to the webhook of a server that gates members, or not.
 func review(t *testing.T, gates v1alpha2.GangGates, body string) *httptest.ResponseRecorder {
 	t.Helper()
+	files := newIdentity(t)
+	files.write(newAuthority(t).issue("muster"))
 	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
 		config.Gangs.Gates, config.Serving.MaxBodyBytes = gates, 1<<12
+		config.Serving.TLS, config.Serving.WebhookListen = files.TLS, "127.0.0.1:0"
 	})
 	p.listensOnPipes() // and neither is it ready nor does it lead
-	answer := httptest.NewRecorder()
-	p.http.Handler.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/webhook/gates", strings.NewReader(body)))
-	return answer
+	request := httptest.NewRequest(http.MethodPost, "/webhook/gates", strings.NewReader(body))
+	request.Header.Set("Content-Type", "application/json")
+	return p.asks(fieldWebhook, request)
 }
 
 // reviewOf is what the API server sends about a pod, which is given in JSON.
@@ -127,13 +130,16 @@ func TestWhatIsNoReviewOfAPodIsABadRequest(t *testing.T) {
 		code int
 		want string
 	}{
-		"no JSON":                {"{", http.StatusBadRequest, "not an AdmissionReview: unexpected end of JSON input"},
+		"no JSON":                {"{", http.StatusBadRequest, "not an AdmissionReview: "},
 		"another version":        {strings.Replace(good, "io/v1", "io/v1beta1", 1), http.StatusBadRequest, `apiVersion: "admission.k8s.io/v1beta1", want "admission.k8s.io/v1"`},
 		"no request":             {`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}`, http.StatusBadRequest, "request: missing"},
 		"another resource":       {strings.Replace(good, `"pods"`, `"nodes"`, 1), http.StatusBadRequest, `request.resource: "nodes" of group "", want pods of the core group`},
-		"no object":              {strings.Replace(good, `"object"`, `"old"`, 1), http.StatusBadRequest, "request.object: not a Pod: unexpected end of JSON input"},
-		"a field that is no map": {reviewOf("CREATE", `{"metadata": {"labels": "g"}}`), http.StatusBadRequest, "request.object: not a Pod: json: cannot unmarshal"},
-		"too much":               {strings.Repeat(" ", 1<<12+1), http.StatusRequestEntityTooLarge, "the body has more than 4096 bytes (serving.maxBodyBytes)"},
+		"no object":              {strings.Replace(good, `"object"`, `"old"`, 1), http.StatusBadRequest, "request.object: missing"},
+		"a field that is no map": {reviewOf("CREATE", `{"metadata": {"labels": "g"}}`), http.StatusBadRequest, "not an AdmissionReview: request: object: metadata: labels: "},
+		"something behind it":    {good + "{}", http.StatusBadRequest, "not an AdmissionReview: unexpected data after the object"},
+		"a long name":            {reviewOf("CREATE", `{"spec": {"nodeName": "`+strings.Repeat("n", 318)+`"}}`), http.StatusBadRequest, "not an AdmissionReview: request: object: spec: nodeName: it has 318 bytes; it may have 317"},
+		"lists in lists":         {reviewOf("CREATE", strings.Repeat("[", 200)), http.StatusBadRequest, "not an AdmissionReview: objects and lists are nested more than 100 levels deep"},
+		"too much":               {strings.Repeat(" ", 1<<12+1), http.StatusRequestEntityTooLarge, "the body is larger than 4096 bytes (serving.maxBodyBytes)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := review(t, v1alpha2.GatesUntilPlace, test.body)

@@ -19,7 +19,7 @@ func TestHealthIsServedOnAPortOfItsOwnAndVerbsAreNot(t *testing.T) {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
-	url := "http://" + p.sides[0].listener.Addr().String()
+	url := p.at(fieldHealth)
 	for path, want := range map[string]int{
 		"/livez": http.StatusOK, "/metrics": http.StatusOK,
 		"/debug/": http.StatusNotFound, "/configz": http.StatusNotFound, "/filter": http.StatusNotFound,
@@ -54,7 +54,7 @@ func TestAHealthAddressInUseNamesTheField(t *testing.T) {
 	}
 	defer taken.Close()
 	config := v1alpha2.Default()
-	config.Serving.Listen, config.Serving.HealthListen = "127.0.0.1:0", taken.Addr().String()
+	config.Serving.Listen, config.Debug.Listen, config.Serving.HealthListen = "127.0.0.1:0", "127.0.0.1:0", taken.Addr().String()
 	_, err = New(Options{Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
 	if err == nil || !strings.HasPrefix(err.Error(), "serving.healthListen: listen tcp ") {
 		t.Errorf("error %v, want that the address of serving.healthListen is in use", err)

@@ -25,6 +25,14 @@ func (e *Extender) claim(c *call, profile *predicates.VerdictStore, pod *cluster
 	return claim.Places
 }
 
+// leftBy are the nodes that plans of the rescheduler keep a pod away from.
+func (e *Extender) leftBy(pod *cluster.Pod) sets.Set[string] {
+	if e.holes == nil {
+		return nil
+	}
+	return e.holes.Left([]*cluster.Pod{pod})
+}
+
 // avoid notes in the call which nodes plans of the rescheduler keep a pod away from.
 func (e *Extender) avoid(c *call, names sets.Set[string]) {
 	c.left = c.left[:0]
@@ -63,8 +71,7 @@ func (e *Extender) fill(c *call, profile *predicates.VerdictStore, pod *cluster.
 			err := e.holes.Take(&places[i], pod, node)
 			if err == nil {
 				reply := newFilterReply(c)
-				reply.Accept(accepted(c, at, node.Index))
-				reply.End()
+				e.offer(c, &reply, at, pod, node, snap)
 				return true, nil
 			}
 			if !errors.Is(err, cluster.ErrNodeChanged) {

@@ -27,7 +27,7 @@ type move struct {
 	big   *corev1.Pod
 }
 
-func newMove(t *testing.T, selection v1alpha2.NodeSelection) *move {
+func newMove(t testing.TB, selection v1alpha2.NodeSelection) *move {
 	t.Helper()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	m := &move{bench: newBench(t, benchOptions{selection: selection}), clock: clocktesting.NewFakeClock(now), big: newPod("big", "4")}
@@ -237,11 +237,11 @@ func TestWhoHasRoomComingEvictsNobody(t *testing.T) {
 	m.big.Spec.Priority = new(int32(10))
 	victims := map[string]*extenderv1.MetaVictims{"n1": {Pods: []*extenderv1.MetaPod{{UID: "uid-small-1"}}}}
 	args := extenderv1.ExtenderPreemptionArgs{Pod: m.big, NodeNameToMetaVictims: victims}
-	if got := ask[extenderv1.ExtenderPreemptionResult](m.bench, "preempt", args); len(got.NodeNameToMetaVictims) > 0 {
+	if got := m.preempt(args); len(got) > 0 {
 		t.Errorf("the answer is %v", got)
 	}
 	m.server.extender.holes.Delete("p")
-	if got := ask[extenderv1.ExtenderPreemptionResult](m.bench, "preempt", args); len(got.NodeNameToMetaVictims) != 1 {
+	if got := m.preempt(args); len(got) != 1 {
 		t.Errorf("without a plan the answer is %v", got)
 	}
 }
@@ -307,11 +307,11 @@ func TestAPodIsNotBoundToRoomThatAPlanCameToKeepSinceFilter(t *testing.T) {
 	}
 }
 
-func TestBindLeavesToTheSchedulerWhatNoPlanIsAbout(t *testing.T) {
+func TestAPodThatFitsNotEvenWithoutAPlanIsToldSo(t *testing.T) {
 	m := newMove(t, v1alpha2.NodeSelectionScheduler)
 	m.server.extender.client = bindings(accept)
 	m.is(v1alpha1.Approved, v1alpha1.StepWaiting)
-	if message := m.bind(m.pending(newPod("huge", "8")), "n2"); message != "" { // which would not fit without the plan either
-		t.Errorf("bind answered %q", message)
+	if got, want := m.bind(m.pending(newPod("huge", "8")), "n2"), "the pod does not fit on node n2 any more: Insufficient cpu"; got != want {
+		t.Errorf("bind answered %q, want %q", got, want)
 	}
 }

@@ -65,6 +65,7 @@ func (b *bench) withGangs() {
 		o.Holes = b.server.extender.holes
 	}
 	b.server.extender.gangs = gang.New(o)
+	b.server.extender.gangs.Follow()
 }
 
 func TestAPodThatHasAPlaceKeepsItsRoomWhileTheSchedulerAsksAboutIt(t *testing.T) {

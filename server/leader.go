@@ -2,78 +2,83 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/utils/ptr"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/gang/record"
+	"muster.dev/muster/server/leadership"
 )
 
-var errLeadershipLost = errors.New("leadership lost: the lease could not be renewed in time")
-
-// epochRetry is the pause between two attempts to read the lease.
-const epochRetry = time.Second
-
-// lead runs for leadership until the context ends, and calls elected with the epoch when it
-// is won. To lose it is an error: the process must end, as another may lead already.
-func lead(ctx context.Context, client kubernetes.Interface, config v1alpha2.LeaderElection, elected func(record.Epoch)) error {
-	host, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("leader election: %w", err)
+// elect has replicas of a server at an API server elect the one that may act, if that is configured.
+func (s *Server) elect(config *rest.Config) error {
+	if !s.config.LeaderElection.LeaderElect {
+		return nil
 	}
-	identity := host + "_" + string(uuid.NewUUID())
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Name: config.ResourceName, Namespace: config.ResourceNamespace},
-			Client:     client.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
-		},
-		LeaseDuration:   config.LeaseDuration.Duration,
-		RenewDeadline:   config.RenewDeadline.Duration,
-		RetryPeriod:     config.RetryPeriod.Duration,
-		ReleaseOnCancel: true,
-		Name:            config.ResourceName,
-		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(leading context.Context) {
-				if epoch, err := readEpoch(leading, client, config, identity); err == nil {
-					elected(epoch)
-				}
-			},
-			OnStoppedLeading: func() {},
-		},
+	leases, err := leadership.NewLeaseClient(config, s.config.LeaderElection)
+	if err != nil {
+		return fmt.Errorf("clientConnection: %w", err)
+	}
+	return s.runFor(leases)
+}
+
+// runFor has this process act only while it has the lease.
+func (s *Server) runFor(leases coordinationv1client.LeasesGetter) error {
+	candidate, err := leadership.New(leadership.Options{
+		Registerer: s.registry, Clock: clock.RealClock{}, Leases: leases, Config: s.config.LeaderElection, Name: s.config.LeaderElection.ResourceName,
 	})
 	if err != nil {
-		return fmt.Errorf("leader election: %w", err)
+		return err
 	}
-	elector.Run(ctx)
-	if ctx.Err() == nil {
-		return errLeadershipLost
+	s.candidate, s.readiness.fence = candidate, candidate.Fence()
+	return nil
+}
+
+// lead leads once this process may, until the context ends, which must be when nothing runs any more
+// that only the leader may do. An error says that the lease was lost.
+func (s *Server) lead(ctx context.Context) error {
+	if s.candidate == nil {
+		s.elected(record.Epoch{})
+		return nil
+	}
+	return s.candidate.Run(ctx, func(leading context.Context, term leadership.Term) (clean bool, err error) {
+		if err := s.catchUp(leading); err != nil {
+			return true, err
+		}
+		s.elected(record.Epoch{Lease: term.Lease, Transitions: term.Transitions})
+		<-leading.Done()
+		return s.drained.Load(), nil
+	})
+}
+
+// catchUpTimeout is how long the watch may lag behind what the leader before has bound. One that lags for
+// longer is broken, and is begun anew by a new process.
+const catchUpTimeout = 30 * time.Second
+
+// catchUp waits until the view has what the leader before has bound: a watch may be late, above all in a
+// process that was frozen until a moment ago.
+func (s *Server) catchUp(leading context.Context) error {
+	if s.watcher == nil || s.watcher.WaitForSync(leading) != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(leading, catchUpTimeout)
+	defer cancel()
+	if err := s.watcher.CatchUp(ctx); err != nil && leading.Err() == nil {
+		return err
 	}
 	return nil
 }
 
-// readEpoch reads the epoch of a leader off its lease, and tries until the context ends.
-func readEpoch(ctx context.Context, client kubernetes.Interface, config v1alpha2.LeaderElection, leader string) (epoch record.Epoch, err error) {
-	err = wait.PollUntilContextCancel(ctx, epochRetry, true, func(ctx context.Context) (bool, error) {
-		lease, err := client.CoordinationV1().Leases(config.ResourceNamespace).Get(ctx, config.ResourceName, metav1.GetOptions{})
-		if err != nil {
-			return false, nil //nolint:nilerr // it was there a moment ago
-		}
-		if ptr.Deref(lease.Spec.HolderIdentity, "") != leader {
-			return false, errLeadershipLost
-		}
-		epoch = record.Epoch{Lease: lease.CreationTimestamp.UTC(), Transitions: ptr.Deref(lease.Spec.LeaseTransitions, 0)}
-		return true, nil
-	})
-	return epoch, err
+func (s *Server) elected(epoch record.Epoch) {
+	s.epoch = epoch // read only when leading
+	if s.writer != nil {
+		s.extender.gangs.Follow()
+		s.extender.nominator.Follow()
+	}
+	s.readiness.leading.Store(true)
+	close(s.led)
+	s.log.Info("leading")
 }

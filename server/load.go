@@ -37,7 +37,7 @@ func (s *Server) readUsage(o Options) (map[schema.GroupVersionResource]cluster.C
 	}
 	s.load.events = events.NewBroadcaster(&events.EventSinkImpl{Interface: s.client.EventsV1()})
 	recorder := s.load.events.NewRecorder(scheme.Scheme, "muster")
-	store := nodemetric.NewStore(s.cluster.ResourceNames())
+	store := nodemetric.NewStore()
 	s.keepNodeMetrics(o, store, recorder)
 	var followers []source.Follower
 	if s.load.reporter != nil {
@@ -73,12 +73,12 @@ func (s *Server) keepNodeMetrics(o Options, store *nodemetric.Store, recorder ev
 	if config.Manage {
 		s.load.controller = nodemetric.NewController(nodemetric.ControllerOptions{
 			Logger: o.Logger, Clock: clock.RealClock{}, Metrics: metrics, Cluster: s.cluster, Store: store,
-			Core: s.client, Dynamic: s.dynamic, Events: recorder, Namespace: config.ConfigNamespace,
+			Core: s.leader.core, Dynamic: s.leader.dynamic, Events: recorder, Namespace: config.ConfigNamespace,
 		})
 	}
 	if config.Report {
 		s.load.reporter = nodemetric.NewReporter(nodemetric.ReporterOptions{
-			Logger: o.Logger, Clock: clock.RealClock{}, Metrics: metrics, Store: store, Dynamic: s.dynamic, Names: s.cluster.ResourceNames(),
+			Logger: o.Logger, Clock: clock.RealClock{}, Metrics: metrics, Store: store, Dynamic: s.leader.dynamic,
 		})
 	}
 }

@@ -42,21 +42,18 @@ type amounts struct {
 	Extended map[string]int64 `json:"extended,omitempty"`
 }
 
-func newNodeRow(node *cluster.Node, names *cluster.ResourceNames) nodeRow {
+func newNodeRow(node *cluster.Node) nodeRow {
 	row := nodeRow{
 		Node: node.Name, Zone: node.Labels[corev1.LabelTopologyZone], Unschedulable: node.Spec.Unschedulable,
 		Allocatable: amounts{CPU: node.Allocatable.MilliCPU, Memory: node.Allocatable.Memory, Pods: node.Allocatable.Pods},
 		Requested:   amounts{CPU: node.Requested.MilliCPU, Memory: node.Requested.Memory, Pods: int64(len(node.Pods))},
 	}
-	for i, offered := range node.Allocatable.Scalar {
-		if offered == 0 {
-			continue
-		}
+	for _, offered := range node.Allocatable.Scalars {
 		if row.Allocatable.Extended == nil {
 			row.Allocatable.Extended, row.Requested.Extended = map[string]int64{}, map[string]int64{}
 		}
-		name := string(names.Name(i))
-		row.Allocatable.Extended[name], row.Requested.Extended[name] = offered, node.Requested.ScalarAt(i)
+		name := string(offered.Name.Value())
+		row.Allocatable.Extended[name], row.Requested.Extended[name] = offered.Amount, node.Requested.Scalar(offered.Name)
 	}
 	if node.Usage != nil && !node.Usage.Updated.IsZero() {
 		row.Used, row.Measured = &amounts{CPU: node.Usage.Node.MilliCPU, Memory: node.Usage.Node.Memory}, node.Usage.Updated.UTC()
@@ -68,7 +65,7 @@ func (s *Server) debugNodes(*http.Request) (inspect.Answer, error) {
 	snap := s.cluster.Snapshot()
 	page := nodesPage{Generation: snap.Generation, Nodes: make([]nodeRow, 0, snap.NodeCount())}
 	for node := range snap.Nodes() {
-		page.Nodes = append(page.Nodes, newNodeRow(node, snap.ResourceNames))
+		page.Nodes = append(page.Nodes, newNodeRow(node))
 	}
 	return page, nil
 }

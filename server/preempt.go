@@ -1,44 +1,38 @@
 package server
 
 import (
-	"encoding/json"
-	"errors"
 	"net/http"
 
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
-	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/server/wire"
 )
 
 // preempt answers on which of the nodes the pod would fit once victims are gone, and
-// which. Those that the scheduler proposes are taken over where they are enough.
+// which. Those that the scheduler proposes are taken over where they are enough. For a stranger there are
+// no others, and nobody is evicted but by who asks.
 func (e *Extender) preempt(c *call) error {
-	var args extenderv1.ExtenderPreemptionArgs
-	if err := json.Unmarshal(c.body, &args); err != nil {
+	var args wire.PreemptArgs
+	if err := args.Read(&c.decoder, c.body, podsOn(e.cluster.Snapshot())); err != nil {
 		return badRequest(err)
 	}
-	if args.Pod == nil {
-		return badRequest(errors.New("Pod: missing")) //nolint:staticcheck // the field is spelled so
+	c.args.Pod = args.Pod
+	about, err := e.subject(c, &c.args.Pod)
+	if err != nil {
+		return err
 	}
-	c.args.Pod.Namespace, c.args.Pod.Name, c.args.Pod.UID = args.Pod.Namespace, args.Pod.Name, args.Pod.UID
-	profile, err := e.profile(c, args.Pod.Spec.SchedulerName)
+	c.subject = about.pod
+	profile, err := e.profile(c, about.pod.Spec.SchedulerName)
 	if err != nil {
 		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
 	}
-	pod := e.cluster.ResourceNames().NewPod(args.Pod)
-	c.subject = pod
 	result := extenderv1.ExtenderPreemptionResult{}
-	planned := false
-	if e.gangs != nil {
-		var preemption gang.Preemption
-		preemption, planned = e.gangs.Preempt(pod)
-		result.NodeNameToMetaVictims = victimsOf(preemption)
-	}
-	if !planned && len(e.claim(c, profile, pod)) == 0 { // whoever has room coming evicts nobody
-		result.NodeNameToMetaVictims = e.preemptAlone(profile, pod, proposed(&args))
+	if about.known {
+		result.NodeNameToMetaVictims = e.preemptKnown(c, profile, about.pod, args.Victims)
+	} else {
+		result.NodeNameToMetaVictims = e.preemptAlone(profile, about, args.Victims)
 	}
 	if len(result.NodeNameToMetaVictims) == 0 {
 		c.outcome = outcomeUnschedulable
@@ -46,11 +40,25 @@ func (e *Extender) preempt(c *call) error {
 	return e.encode(c, result)
 }
 
-// preemptAlone finds victims for a pod for itself on each of the nodes that are proposed.
-func (e *Extender) preemptAlone(profile *predicates.VerdictStore, pod *cluster.Pod, proposed map[string]*extenderv1.MetaVictims) map[string]*extenderv1.MetaVictims {
+// preemptKnown finds victims for a pod that waits, and for its gang if that has yet to start. Whoever
+// has room coming evicts nobody.
+func (e *Extender) preemptKnown(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, proposed map[string]*extenderv1.MetaVictims) map[string]*extenderv1.MetaVictims {
+	if e.gangs != nil {
+		if preemption, starting := e.gangs.Preempt(pod); starting {
+			return victimsOf(preemption)
+		}
+	}
+	if len(e.claim(c, profile, pod)) > 0 {
+		return map[string]*extenderv1.MetaVictims{}
+	}
 	e.cluster.Release(pod.UID)
+	return e.preemptAlone(profile, &subject{pod: pod, known: true}, proposed)
+}
+
+// preemptAlone finds victims for a pod for itself on each of the nodes that are proposed.
+func (e *Extender) preemptAlone(profile *predicates.VerdictStore, about *subject, proposed map[string]*extenderv1.MetaVictims) map[string]*extenderv1.MetaVictims {
 	snap := e.cluster.Snapshot()
-	p := preemption{pod: pod, budgets: placement.NewBudgets(snap), judgement: profile.Profile.Judge(pod, snap)}
+	p := newPreemption(about, profile.Profile, snap)
 	enough := map[string]*extenderv1.MetaVictims{}
 	for name, victims := range proposed {
 		node := snap.NodeByName(name)
@@ -67,25 +75,13 @@ func (e *Extender) preemptAlone(profile *predicates.VerdictStore, pod *cluster.P
 	return enough
 }
 
-// proposed are the victims by node, in the one form that an answer has.
-func proposed(args *extenderv1.ExtenderPreemptionArgs) map[string]*extenderv1.MetaVictims {
-	nodes := map[string]*extenderv1.MetaVictims{}
-	for name, victims := range args.NodeNameToMetaVictims {
-		if victims != nil {
-			nodes[name] = victims
+// podsOn tells how many pods there are on the nodes of a snapshot.
+func podsOn(snap *cluster.Snapshot) wire.Node {
+	return func(name []byte) (pods int, known bool) {
+		node := snap.Node(snap.NodeNames.Index(name))
+		if node == nil {
+			return 0, false
 		}
+		return len(node.Pods), true
 	}
-	for name, victims := range args.NodeNameToVictims {
-		if victims == nil {
-			continue
-		}
-		meta := &extenderv1.MetaVictims{NumPDBViolations: victims.NumPDBViolations}
-		for _, pod := range victims.Pods {
-			if pod != nil {
-				meta.Pods = append(meta.Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
-			}
-		}
-		nodes[name] = meta
-	}
-	return nodes
 }

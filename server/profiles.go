@@ -31,7 +31,7 @@ func newStores(log *slog.Logger, c *cluster.Cluster, r prometheus.Registerer, co
 	s := &stores{
 		profiles: predicates.NewProfiles(), cluster: c,
 		metrics:  predicates.NewStoreMetrics(r),
-		load:     loadaware.Options{Logger: log, Metrics: loadaware.NewMetrics(r), ResourceNames: c.ResourceNames()},
+		load:     loadaware.Options{Logger: log, Metrics: loadaware.NewMetrics(r)},
 		maxBytes: config.VerdictStore.MaxBytes,
 	}
 	return s, s.put(config.Profiles)

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"muster.dev/muster/server/leadership"
 )
 
 // Why a process is not ready.
 var (
 	errNotSynced = errors.New("the view of the cluster is not complete yet")
-	errNotLeader = errors.New("another replica is the leader")
+	errBeginning = errors.New("this replica is beginning to lead")
 	errStopping  = errors.New("muster is stopping")
 )
 
@@ -21,8 +23,10 @@ type readiness struct {
 	complete atomic.Bool
 	// certified is why nobody can connect over https, nil as a function where that is not so.
 	certified func() error
-	leading   atomic.Bool
-	stopping  atomic.Bool
+	// fence is open while this process may act as the leader, leading says that it does.
+	fence    *leadership.Fence
+	leading  atomic.Bool
+	stopping atomic.Bool
 }
 
 // serving is why verbs cannot be answered, nil when they can. A process that is
@@ -34,8 +38,11 @@ func (r *readiness) serving() error {
 		}
 		r.complete.Store(true)
 	}
+	if err := r.fence.Check(); err != nil {
+		return err
+	}
 	if !r.leading.Load() {
-		return errNotLeader
+		return errBeginning
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
 )
 
 const header = "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n"
@@ -186,7 +187,7 @@ func TestPodsAreHandledByTheProfilesInForce(t *testing.T) {
 		}
 		return ""
 	}
-	view := r.server.extender.profiles.Of("old").View(r.server.cluster.ResourceNames().NewPod(newPod("in-flight", "1")))
+	view := r.server.extender.profiles.Of("old").View(cluster.NewPod(newPod("in-flight", "1")))
 	r.write(header + "profiles: [{schedulerName: new}]\n")
 	r.reloader.look()
 	if got := view.Verdict(0); got != 0 {

@@ -114,7 +114,7 @@ func TestAMusterThatDoesNotScheduleSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "this muster does not schedule (another replica is the leader): "; !strings.Contains(printed(t, got), want) {
+	if want := "this muster does not schedule (this replica is beginning to lead): "; !strings.Contains(printed(t, got), want) {
 		t.Errorf("does not say %q:\n%s", want, printed(t, got))
 	}
 }
@@ -143,7 +143,7 @@ func TestStatusIsAllInShort(t *testing.T) {
 	}
 	text := printed(t, got)
 	for _, want := range []string{
-		"not ready: another replica is the leader", "refused what the file holds now: profiles[0]: wrong", "3 nodes, ", ", 2 pending",
+		"not ready: this replica is beginning to lead", "refused what the file holds now: profiles[0]: wrong", "3 nodes, ", ", 2 pending",
 		"1 waiting, 0 starting, 0 started", "default/g waits: ", "\nPROFILE ", "\nthe rescheduler cannot be asked: 404 page not found\n",
 	} {
 		if !strings.Contains(text, want) {

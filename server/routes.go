@@ -15,29 +15,17 @@ import (
 	"muster.dev/muster/server/page"
 )
 
-// handlers are what is served at serving.listen and, nil unless it is another one, at
-// debug.listen.
-func (s *Server) handlers() (serving, debug http.Handler) {
-	switch settings := s.config.Debug; {
-	case !settings.Enabled:
-		return inspect.RouterWithoutIndex("debug.enabled is false", s.work()...), nil
-	case settings.Listen != "":
-		return inspect.RouterWithoutIndex("what there is to look at is at debug.listen, "+settings.Listen, s.work()...), inspect.Router(s.pages()...)
-	default:
-		return inspect.Router(slices.Concat(s.work(), s.pages())...), nil
-	}
-}
-
 // get is an endpoint that answers with what it is asked for.
 func get(pattern, about string, handler http.HandlerFunc) inspect.Endpoint {
 	return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: handler}
 }
 
-// work is what muster is there for, and what watches over it.
+func post(pattern, about string, handler http.Handler) inspect.Endpoint {
+	return inspect.Endpoint{Method: http.MethodPost, Pattern: pattern, About: about, Handler: handler}
+}
+
+// work is what kube-scheduler calls, and whether it can.
 func (s *Server) work() []inspect.Endpoint {
-	post := func(pattern, about string, handler http.Handler) inspect.Endpoint {
-		return inspect.Endpoint{Method: http.MethodPost, Pattern: pattern, About: about, Handler: handler}
-	}
 	var endpoints []inspect.Endpoint
 	about := map[string]string{
 		"filter":     "kube-scheduler asks which nodes a pod fits",
@@ -48,20 +36,31 @@ func (s *Server) work() []inspect.Endpoint {
 	for _, verb := range s.extender.verbs() {
 		endpoints = append(endpoints, post("/"+verb.name, about[verb.name], s.verbs.handler(verb)))
 	}
-	endpoints = append(endpoints,
-		post("/webhook/gates", "the API server asks for the scheduling gate of a pod that is created", s.gates),
-		get("/version", "what was built, from what, with what", s.version),
-	)
-	return append(endpoints, s.health()...)
+	return slices.Concat(endpoints, s.alive(), s.about())
+}
+
+// webhook is what the API server calls.
+func (s *Server) webhook() []inspect.Endpoint {
+	return []inspect.Endpoint{post("/webhook/gates", "the API server asks for the scheduling gate of a pod that is created", s.gates)}
+}
+
+// alive is what a kubelet asks for.
+func (s *Server) alive() []inspect.Endpoint {
+	return []inspect.Endpoint{
+		get("/livez", "200, or 503 and which lock is stuck that verbs need", s.livez),
+		get("/readyz", "200 while calls can be answered, else 503 and why not", s.readyz),
+	}
+}
+
+// about is what the process is.
+func (s *Server) about() []inspect.Endpoint {
+	return []inspect.Endpoint{get("/version", "what was built, from what, with what", s.version)}
 }
 
 // health is what a kubelet and a Prometheus ask for.
 func (s *Server) health() []inspect.Endpoint {
-	return []inspect.Endpoint{
-		get("/livez", "200 while the process runs", s.livez),
-		get("/readyz", "200 while calls can be answered, else 503 and why not", s.readyz),
-		get("/metrics", "metrics in the Prometheus format", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}).ServeHTTP),
-	}
+	return append(s.alive(),
+		get("/metrics", "metrics in the Prometheus format", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}).ServeHTTP))
 }
 
 // pages are what there is to look at.
@@ -70,11 +69,12 @@ func (s *Server) pages() []inspect.Endpoint {
 		return get(pattern, about, inspect.Handler(answer).ServeHTTP)
 	}
 	explain := debug("/debug/explain", "the same for a pod that is posted as YAML", s.debugExplain)
-	explain.Method = http.MethodPost
+	explain.Method, explain.Handler = http.MethodPost, s.bodies.timely(explain.Handler)
 	pages := append(page.Endpoints(), s.process.Endpoints("/readyz", "/metrics", "/configz", "/version", "/debug/")...)
 	pages = append(pages,
 		get("/configz", "the configuration in force, and what of its file is refused", s.configz),
 		debug("/debug/status", "how muster fares, in short: what 'muster status' asks for", s.debugStatus),
+		debug("/debug/listeners", "where the process listens, for whom, and what is served there", s.debugListeners),
 		debug("/debug/pending", "pods that have no node", s.debugPending),
 		debug("/debug/nodes", "every node: what it offers, what is requested, what is used", s.debugNodes),
 		debug("/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain),
@@ -105,7 +105,13 @@ func (s *Server) pages() []inspect.Endpoint {
 	)
 }
 
-func (s *Server) livez(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") }
+func (s *Server) livez(w http.ResponseWriter, _ *http.Request) {
+	if err := s.canary.Stuck(); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = fmt.Fprintln(w, "ok")
+}
 
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	if err := s.readiness.ready(); err != nil {

@@ -14,11 +14,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// get asks the server's handler.
+// get asks for what there is to look at.
 func (p *process) get(path string) *httptest.ResponseRecorder {
-	answer := httptest.NewRecorder()
-	p.http.Handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
-	return answer
+	return p.asks(fieldDebug, httptest.NewRequest(http.MethodGet, path, nil))
 }
 
 func TestEveryPageAnswers(t *testing.T) {

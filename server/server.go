@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,7 +29,10 @@ import (
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/placement/requeue"
 	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/server/access"
+	"muster.dev/muster/server/canary"
 	"muster.dev/muster/server/certs"
+	"muster.dev/muster/server/leadership"
 )
 
 // Options of a Server.
@@ -61,8 +65,8 @@ type Server struct {
 	registry  inspect.Registry
 	cluster   *cluster.Cluster
 	client    kubernetes.Interface // nil without an API server
-	dynamic   dynamic.Interface    // as client
 	metadata  metadata.Interface   // as client
+	leader    clients              // as client
 	watcher   *cluster.Watcher     // nil without an API server
 	finished  *finished.Pods       // as watcher
 	holes     *holes.Keeper        // as watcher
@@ -73,15 +77,29 @@ type Server struct {
 	requeuer  *requeue.Requeuer  // as writer
 	load      load
 	traces    tracing.TracerProvider // nil when tracing is off
+	bodies    *bodies
 	verbs     *verbs
 	gates     *gates
+	canary    *canary.Canary
 	readiness readiness
-	led       chan struct{} // closed when this process leads
-	epoch     record.Epoch  // once it leads, by leader election
-	certs     *certs.Keeper // of the certificate that muster makes itself; nil without one
-	listener  net.Listener
-	http      *http.Server
-	sides     []*side // what listens beside it
+	candidate *leadership.Candidate // nil without leader election
+	led       chan struct{}         // closed when this process leads
+	epoch     record.Epoch          // once it leads, by leader election
+	drained   atomic.Bool           // all calls were answered before it stopped
+	certs     *certs.Keeper         // of the certificate that muster makes itself; nil without one
+	access    *access.Metrics
+
+	certificates *certificates // nil without https
+	ports        []*port       // all that are open, that of the verbs first
+	listener     net.Listener  // of the verbs
+	http         *http.Server
+	sides        []*access.Server // the others, which go on while calls in flight finish, so that it can be seen what keeps them
+}
+
+// clients write what only the leader may: they are behind the fence.
+type clients struct {
+	core    kubernetes.Interface
+	dynamic dynamic.Interface
 }
 
 // Run serves until the context ends, and then stops in good order.
@@ -93,7 +111,7 @@ func Run(ctx context.Context, o Options) error {
 	return s.Run(ctx)
 }
 
-// New builds a server and opens its port. Run must follow, as it closes it.
+// New builds a server and opens its ports. Run must follow, as it closes them.
 func New(o Options) (*Server, error) {
 	s := &Server{log: o.Logger, config: o.Config, registry: o.Registry}
 	if s.registry == nil {
@@ -101,8 +119,10 @@ func New(o Options) (*Server, error) {
 	}
 	s.process = &inspect.Process{Name: "muster", Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags}
 	inspect.RegisterRuntime(s.registry)
+	s.access = access.NewMetrics(s.registry)
 	s.cluster = cluster.New(cluster.Options{Logger: o.Logger, Registerer: s.registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
 
+	s.readiness.fence = leadership.Always()
 	var err error
 	if s.stores, err = newStores(o.Logger, s.cluster, s.registry, o.Config); err != nil {
 		return nil, err
@@ -115,7 +135,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.registry.MustRegister(loadaware.NewCollector(s.stores.profiles, s.cluster))
 	s.reloader = newReloader(o.Logger, clock.RealClock{}, s.registry, o.ConfigFile, o.Config, s.stores)
-	s.extender = newExtender(o.Logger, s.cluster, s.client, bindTime(o.Config.Timeouts), s.stores.profiles)
+	s.extender = newExtender(o.Logger, s.cluster, s.leader.core, bindTime(o.Config.Timeouts), s.stores.profiles)
 	s.extender.holes = s.holes
 	if err := s.planAhead(o); err != nil {
 		return nil, err
@@ -123,49 +143,46 @@ func New(o Options) (*Server, error) {
 	if s.traces, err = newTraces(o.Logger, o.Config.Tracing, o.Version); err != nil {
 		return nil, err
 	}
-	s.verbs = newVerbs(o.Logger, s.registry, s.traces, o.Config.Serving.MaxBodyBytes, o.Config.Timeouts.Filter.Duration, s.readiness.serving)
-	s.gates = newGates(o.Config, s.stores.profiles, s.registry)
-	serving, debug := s.handlers()
-	s.http = &http.Server{
-		Handler:           serving,
-		ReadHeaderTimeout: 10 * time.Second,
-		// Longer than the 90 s after which the scheduler's client drops an idle
-		// connection, so that it is never the server that closes one about to be used.
-		IdleTimeout: 120 * time.Second,
-		ErrorLog:    slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
-	}
+	s.bodies = newBodies(s.registry, o.Config.Serving, o.Config.Timeouts.Filter.Duration)
+	s.verbs = newVerbs(o.Logger, s.registry, s.traces, s.bodies, s.readiness.serving)
+	s.gates = newGates(o.Config, s.stores.profiles, s.registry, s.bodies)
+	s.canary = s.newCanary(clock.RealClock{})
 	if err := s.certify(); err != nil {
 		return nil, err
 	}
-	if s.listener, err = net.Listen("tcp", o.Config.Serving.Listen); err != nil {
-		return nil, fmt.Errorf("serving.listen: %w", err)
-	}
-	if err := s.listenAside(debug); err != nil {
-		_ = s.listener.Close() // what matters is why
+	if err := s.listen(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Addr is the address that the server listens on.
+// Addr is the address that the server listens on for the verbs.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Run serves until the context ends or a part of the server fails.
+// Run serves until the context ends, a part of the server fails, or the lease is lost. Asked to stop,
+// it gives the lease back last, when nothing runs any more.
 func (s *Server) Run(ctx context.Context) error {
-	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.led = make(chan struct{})
+	group, either := errgroup.WithContext(context.WithoutCancel(ctx))
+	running, resign := context.WithCancel(either)
+	group.Go(func() error {
+		defer resign()
+		return s.run(ctx, either)
+	})
+	group.Go(func() error { return s.lead(running) })
+	return group.Wait()
+}
+
+// run serves until it is asked to stop, or must: the lease is lost, or a part has failed.
+func (s *Server) run(asked, must context.Context) error {
+	work, stop := context.WithCancel(must)
 	defer stop()
 	group, work := errgroup.WithContext(work)
 	ahead, enough := context.WithCancel(work)
 	defer enough()
-	s.led = make(chan struct{})
-	if s.elects() {
-		group.Go(func() error { return lead(work, s.client, s.config.LeaderElection, s.elected) })
-	} else {
-		s.elected(record.Epoch{})
-	}
 	group.Go(s.serve)
 	for _, side := range s.sides {
-		group.Go(func() error { return side.run(work) })
+		group.Go(func() error { return side.Run(work) })
 	}
 	if s.certs != nil {
 		group.Go(func() error {
@@ -173,6 +190,10 @@ func (s *Server) Run(ctx context.Context) error {
 			return nil
 		})
 	}
+	group.Go(func() error {
+		s.canary.Run(work)
+		return nil
+	})
 	group.Go(func() error { return s.watch(work) })
 	group.Go(func() error {
 		s.reloader.run(work)
@@ -191,7 +212,7 @@ func (s *Server) Run(ctx context.Context) error {
 			return nil
 		})
 		group.Go(func() error {
-			return s.runAhead(ahead, func(ctx context.Context) { s.holes.Confirm(ctx, holes.NewWriter(s.dynamic)) })
+			return s.runAhead(ahead, func(ctx context.Context) { s.holes.Confirm(ctx, holes.NewWriter(s.leader.dynamic)) })
 		})
 	}
 	if s.finished != nil {
@@ -211,11 +232,11 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	group.Go(func() error {
 		select {
-		case <-ctx.Done(): // asked to stop
-		case <-work.Done(): // a part failed
+		case <-asked.Done():
+		case <-work.Done():
 		}
 		enough()
-		s.drain()
+		s.drain(must)
 		stop()
 		return nil
 	})
@@ -223,7 +244,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 func (s *Server) serve() error {
-	s.log.Info("serving", "address", s.listener.Addr().String(), "tls", s.http.TLSConfig != nil)
+	s.announce()
 	var err error
 	if s.http.TLSConfig != nil {
 		err = s.http.ServeTLS(s.listener, "", "")
@@ -236,29 +257,26 @@ func (s *Server) serve() error {
 	return fmt.Errorf("serving: %w", err)
 }
 
-// drain turns readiness off and lets calls in flight finish.
-func (s *Server) drain() {
+// lostGrace is how long calls in flight may take to be told that this process does not lead any more.
+const lostGrace = time.Second
+
+// drain turns readiness off and lets calls in flight finish. When it must end, they have no time for
+// that: another replica may answer the next ones already.
+func (s *Server) drain(must context.Context) {
 	s.readiness.stopping.Store(true)
 	s.log.Info("stopping", "atMost", s.config.Timeouts.Shutdown.Duration)
-	ctx, cancel := context.WithTimeout(context.Background(), s.config.Timeouts.Shutdown.Duration)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(must), s.config.Timeouts.Shutdown.Duration)
 	defer cancel()
+	defer context.AfterFunc(must, func() { time.AfterFunc(lostGrace, cancel) })()
 	if err := s.http.Shutdown(ctx); err != nil {
 		s.log.Warn("calls in flight were cut off", "err", err)
 		_ = s.http.Close() // nothing is left to be done about it
+	} else {
+		s.drained.Store(true)
 	}
 	if s.traces != nil {
 		if err := s.traces.Shutdown(ctx); err != nil {
 			s.log.Warn("the last traces are lost", "err", err)
 		}
 	}
-}
-
-// elects says whether other replicas may lead in the place of this one.
-func (s *Server) elects() bool { return s.client != nil && s.config.LeaderElection.LeaderElect }
-
-func (s *Server) elected(epoch record.Epoch) {
-	s.epoch = epoch // read only when leading
-	s.readiness.leading.Store(true)
-	close(s.led)
-	s.log.Info("leading")
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,7 +51,7 @@ type process struct {
 func newProcess(t *testing.T, change ...func(*v1alpha2.MusterConfiguration)) *process {
 	t.Helper()
 	config := v1alpha2.Default()
-	config.Serving.Listen = "127.0.0.1:0"
+	config.Serving.Listen, config.Debug.Listen = "127.0.0.1:0", "127.0.0.1:0"
 	for _, f := range change {
 		f(config)
 	}
@@ -69,6 +70,7 @@ func newProcess(t *testing.T, change ...func(*v1alpha2.MusterConfiguration)) *pr
 // bindsWith gives the server an API server to bind in; the view stays the dump's.
 func (p *process) bindsWith(client kubernetes.Interface) {
 	p.client, p.extender.client = client, client
+	p.extender.offerAnyway(newPod("p", "1"), "a")
 }
 
 // follows makes the server follow an API server instead of the dump.
@@ -81,13 +83,43 @@ func (p *process) follows(client kubernetes.Interface) {
 	p.readiness.synced = p.watcher.Synced
 }
 
-// listensOnPipes puts pipes in the place of the port.
+// listensOnPipes puts pipes in the place of the ports. The client calls the verbs.
 func (p *process) listensOnPipes() *http.Client {
 	p.t.Helper()
-	p.listener.Close()
+	for _, port := range p.ports {
+		port.listener.Close()
+	}
+	for _, side := range p.sides {
+		side.Listener = newPipes()
+	}
 	pipes := newPipes()
 	p.listener = pipes
 	return pipes.client(p.t)
+}
+
+// port is the one that a field asked for.
+func (p *process) port(field string) *port {
+	p.t.Helper()
+	at := slices.IndexFunc(p.ports, func(port *port) bool { return port.field == field })
+	if at < 0 {
+		p.t.Fatalf("nothing listens for %s", field)
+	}
+	return p.ports[at]
+}
+
+// at is where a port is reached without TLS.
+func (p *process) at(field string) string {
+	p.t.Helper()
+	return "http://" + p.port(field).listener.Addr().String()
+}
+
+// asks has the handler of a port answer, as it does on this machine.
+func (p *process) asks(field string, request *http.Request) *httptest.ResponseRecorder {
+	p.t.Helper()
+	request.Host = "127.0.0.1"
+	answer := httptest.NewRecorder()
+	p.port(field).handler(p.access).ServeHTTP(answer, request)
+	return answer
 }
 
 // run runs the server until the test ends, or stop is called.
@@ -107,8 +139,7 @@ func (p *process) run() {
 
 // readyz asks the handler itself, as a server that is stopping has no port any more.
 func (p *process) readyz() (int, string) {
-	answer := httptest.NewRecorder()
-	p.http.Handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	answer := p.asks(fieldVerbs, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 	return answer.Code, strings.TrimSpace(answer.Body.String())
 }
 
@@ -211,7 +242,7 @@ func TestAnAddressInUseNamesTheField(t *testing.T) {
 	}
 	defer taken.Close()
 	config := v1alpha2.Default()
-	config.Serving.Listen = taken.Addr().String()
+	config.Serving.Listen, config.Debug.Listen = taken.Addr().String(), "127.0.0.1:0"
 	_, err = New(Options{Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
 	if want := "serving.listen: listen tcp " + taken.Addr().String() + ": bind: address already in use"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
@@ -243,7 +274,7 @@ func TestAServerIsReadyOnceItsViewIsComplete(t *testing.T) {
 
 		<-time.After(time.Minute)
 		p.wantReadyz("while a list is denied", http.StatusServiceUnavailable, errNotSynced.Error())
-		if _, err := postJSON[extenderv1.ExtenderFilterResult](t, web, "http://muster/filter", extenderv1.ExtenderArgs{Pod: newPod("p", "1")}); err == nil || !strings.Contains(err.Error(), "503 Service Unavailable: "+errNotSynced.Error()) {
+		if _, err := postJSON[extenderv1.ExtenderFilterResult](t, web, "http://localhost/filter", extenderv1.ExtenderArgs{Pod: newPod("p", "1")}); err == nil || !strings.Contains(err.Error(), "503 Service Unavailable: "+errNotSynced.Error()) {
 			t.Errorf("filter: error %v, want the same", err)
 		}
 		denied.Store(false)
@@ -276,7 +307,7 @@ type bound struct {
 func (p *process) bindInBackground(web *http.Client) <-chan bound {
 	answer := make(chan bound, 1)
 	go func() {
-		result, err := postJSON[extenderv1.ExtenderBindingResult](p.t, web, "http://muster/bind", bindingOf(newPod("p", "1"), "a"))
+		result, err := postJSON[extenderv1.ExtenderBindingResult](p.t, web, "http://localhost/bind", bindingOf(newPod("p", "1"), "a"))
 		answer <- bound{result, err}
 	}()
 	return answer

@@ -33,12 +33,19 @@ func (s *Server) connect(o Options) error {
 	if o.RESTConfig == nil {
 		return errors.New("neither an API server nor a snapshot to answer from")
 	}
+	if err := s.elect(o.RESTConfig); err != nil {
+		return err
+	}
 	client, err := kubernetes.NewForConfig(cluster.ClientConfig(o.RESTConfig))
 	if err != nil {
 		return fmt.Errorf("clientConnection: %w", err)
 	}
 	s.client = client
-	if s.dynamic, err = dynamic.NewForConfig(o.RESTConfig); err != nil {
+	guarded := s.readiness.fence.Guard(o.RESTConfig)
+	if s.leader.core, err = kubernetes.NewForConfig(cluster.ClientConfig(guarded)); err != nil {
+		return fmt.Errorf("clientConnection: %w", err)
+	}
+	if s.leader.dynamic, err = dynamic.NewForConfig(guarded); err != nil {
 		return fmt.Errorf("clientConnection: %w", err)
 	}
 	if s.metadata, err = metadata.NewForConfig(o.RESTConfig); err != nil {
@@ -54,7 +61,7 @@ func (s *Server) connect(o Options) error {
 	}
 	handled[reschedulingv1alpha1.ReschedulingPlans()] = s.holes.Handler()
 	s.watcher, err = cluster.NewWatcher(s.cluster, cluster.WatchOptions{
-		Client: client, Optional: v1alpha1.Resources(), Handled: handled, Dynamic: s.dynamic, Metadata: s.metadata,
+		Client: client, Optional: v1alpha1.Resources(), Handled: handled, Dynamic: s.leader.dynamic, Metadata: s.metadata,
 	})
 	if err != nil {
 		return err

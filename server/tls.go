@@ -30,9 +30,12 @@ type certificates struct {
 
 	mu      sync.Mutex
 	checked time.Time
-	seen    [3]fileVersion
-	config  *tls.Config
+	seen    [4]fileVersion
+	loaded  identities
 }
+
+// identities are what a server shows and asks for, by who connects.
+type identities struct{ scheduler, apiServer *tls.Config }
 
 type fileVersion struct {
 	modified time.Time
@@ -49,61 +52,89 @@ func (s *Server) certify() error {
 		if s.client == nil {
 			return errors.New("serving.tls.selfManaged: there is no API server to keep a certificate at")
 		}
-		s.certs = certs.New(certs.Options{Logger: s.log, Clock: clock.RealClock{}, Client: s.client, Config: settings.SelfManaged})
+		o := certs.Options{Logger: s.log, Clock: clock.RealClock{}, Client: s.client, Config: settings.SelfManaged}
+		if len(settings.AllowedClientNames) > 0 {
+			o.ClientName = settings.AllowedClientNames[0]
+		}
+		s.certs = certs.New(o)
 		s.readiness.certified = s.certs.Ready
 	}
-	certificates, err := newCertificates(s.log, settings, s.certs)
-	if err != nil {
-		return err
-	}
-	s.http.TLSConfig = certificates.tlsConfig()
-	return nil
+	var err error
+	s.certificates, err = newCertificates(s.log, settings, s.certs)
+	return err
 }
 
 func newCertificates(log *slog.Logger, files v1alpha2.TLS, own *certs.Keeper) (*certificates, error) {
 	c := &certificates{log: log, files: files, own: own, checked: time.Now()}
 	c.seen = c.versions()
 	var err error
-	c.config, err = c.load()
+	c.loaded, err = c.load()
 	return c, err
 }
 
-// tlsConfig is what a listener needs.
-func (c *certificates) tlsConfig() *tls.Config {
+// forScheduler is what a listener needs that a kube-scheduler connects to.
+func (c *certificates) forScheduler() *tls.Config {
+	return c.tlsConfig(func(i identities) *tls.Config { return i.scheduler })
+}
+
+// forAPIServer is what the listener of the webhook needs.
+func (c *certificates) forAPIServer() *tls.Config {
+	return c.tlsConfig(func(i identities) *tls.Config { return i.apiServer })
+}
+
+func (c *certificates) tlsConfig(of func(identities) *tls.Config) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"},
+		// Who is let in is decided anew for each connection, whomever an earlier one was of.
+		SessionTicketsDisabled: true,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			return c.current(time.Now()), nil
+			return of(c.current(time.Now())), nil
 		},
 	}
 }
 
-func (c *certificates) current(now time.Time) *tls.Config {
+func (c *certificates) current(now time.Time) identities {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now.Sub(c.checked) < reloadInterval {
-		return c.config
+		return c.withClients()
 	}
 	c.checked = now
 	versions := c.versions()
 	if versions == c.seen {
-		return c.config
+		return c.withClients()
 	}
 	c.seen = versions
-	config, err := c.load()
+	loaded, err := c.load()
 	if err != nil {
 		c.log.Error("changed certificate not loaded, the old one serves on", "err", err)
-		return c.config
+		return c.withClients()
 	}
 	c.log.Info("certificate reloaded", "certFile", c.files.CertFile)
-	c.config = config
+	c.loaded = loaded
+	return c.withClients()
+}
+
+// withClients has the authorities that muster makes for its clients be those of now.
+func (c *certificates) withClients() identities {
+	if c.files.SelfManaged.ClientSecretName == "" {
+		return c.loaded
+	}
+	now := c.loaded
+	now.scheduler = asking(now.scheduler, c.own.Clients())
+	return now
+}
+
+// asking is a configuration that lets in whom one of the authorities has signed.
+func asking(config *tls.Config, authorities *x509.CertPool) *tls.Config {
+	config = config.Clone()
+	config.ClientCAs, config.ClientAuth = authorities, tls.RequireAndVerifyClientCert
 	return config
 }
 
-func (c *certificates) versions() [3]fileVersion {
-	var versions [3]fileVersion
-	for i, name := range []string{c.files.CertFile, c.files.KeyFile, c.files.ClientCAFile} {
+func (c *certificates) versions() (versions [4]fileVersion) {
+	for i, name := range []string{c.files.CertFile, c.files.KeyFile, c.files.ClientCAFile, c.files.Webhook.ClientCAFile} {
 		if info, err := os.Stat(name); err == nil {
 			versions[i] = fileVersion{modified: info.ModTime(), size: info.Size()}
 		}
@@ -111,30 +142,39 @@ func (c *certificates) versions() [3]fileVersion {
 	return versions
 }
 
-func (c *certificates) load() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+func (c *certificates) load() (loaded identities, err error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, SessionTicketsDisabled: true}
 	if c.own != nil {
 		config.GetCertificate = c.own.Certificate
 	} else {
 		pair, err := c.pair()
 		if err != nil {
-			return nil, err
+			return loaded, err
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
-	if c.files.ClientCAFile == "" {
+	if loaded.scheduler, err = askingBy(config, "clientCAFile", c.files.ClientCAFile); err != nil {
+		return loaded, err
+	}
+	loaded.apiServer, err = askingBy(config, "webhook.clientCAFile", c.files.Webhook.ClientCAFile)
+	return loaded, err
+}
+
+// askingBy is a configuration that lets in whom an authority of a file has signed, or everybody if
+// the field that names it is empty.
+func askingBy(config *tls.Config, field, file string) (*tls.Config, error) {
+	if file == "" {
 		return config, nil
 	}
-	pem, err := read("clientCAFile", c.files.ClientCAFile)
+	pem, err := read(field, file)
 	if err != nil {
 		return nil, err
 	}
-	config.ClientCAs = x509.NewCertPool()
-	if !config.ClientCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("serving.tls.clientCAFile: %s holds no PEM certificate", c.files.ClientCAFile)
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("serving.tls.%s: %s holds no PEM certificate", field, file)
 	}
-	config.ClientAuth = tls.RequireAndVerifyClientCert
-	return config, nil
+	return asking(config, authorities), nil
 }
 
 // pair reads the certificate and its key.

@@ -29,6 +29,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/server/certs"
+	"muster.dev/muster/server/leadership"
 )
 
 // authority signs the certificates of a test.
@@ -137,7 +138,7 @@ func handshake(t *testing.T, c *certificates, client *tls.Config) (string, error
 	served := make(chan error, 1)
 	go func() {
 		defer far.Close()
-		served <- tls.Server(far, c.tlsConfig()).Handshake()
+		served <- tls.Server(far, c.forScheduler()).Handshake()
 	}()
 	connection := tls.Client(near, client)
 	err := connection.Handshake()
@@ -246,7 +247,7 @@ func TestACertificateOfMustersOwnIsServedOnceItIsThere(t *testing.T) {
 		if _, err := handshake(t, c, clients.client()); err == nil || !strings.Contains(err.Error(), "there is no certificate yet") {
 			t.Errorf("before it is there: error %v", err)
 		}
-		ready := readiness{synced: func() bool { return true }, certified: keeper.Ready}
+		ready := readiness{synced: func() bool { return true }, certified: keeper.Ready, fence: leadership.Always()}
 		ready.leading.Store(true)
 		if err := ready.ready(); err == nil || err.Error() != "serving.tls.selfManaged: there is no certificate yet" {
 			t.Errorf("before it is there, readiness says: %v", err)
@@ -276,7 +277,7 @@ func TestACertificateOfMustersOwnIsServedOnceItIsThere(t *testing.T) {
 
 func TestACertificateOfMustersOwnNeedsAnAPIServer(t *testing.T) {
 	config := v1alpha2.Default()
-	config.Serving.Listen = "127.0.0.1:0"
+	config.Serving.Listen, config.Debug.Listen = "127.0.0.1:0", "127.0.0.1:0"
 	config.Serving.TLS.SelfManaged = v1alpha2.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ServiceName: "muster"}
 	_, err := New(Options{Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
 	if err == nil || !strings.HasPrefix(err.Error(), "serving.tls.selfManaged: ") {

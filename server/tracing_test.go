@@ -55,7 +55,7 @@ func TestAnAttemptIsOneTrace(t *testing.T) {
 		{
 			"a pod that is asked about anew", func(b *bench) {
 				b.filter(newPod("p", "1"), "a")
-				b.filter(newPod("p", "100"), "a")
+				b.filter(b.pending(newPod("p", "100")), "a")
 			}, []string{
 				"schedule pod: k8s.pod.name=p muster.profile=default-scheduler muster.result=abandoned",
 				"schedule pod: k8s.pod.name=p muster.profile=default-scheduler muster.result=unschedulable",

@@ -1,9 +1,6 @@
 package server
 
 import (
-	"slices"
-
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -11,14 +8,21 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
+	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
 )
 
 // preemption looks for victims on nodes, so that a pod fits.
 type preemption struct {
-	pod       *cluster.Pod
-	judgement *predicates.Judgement
-	budgets   *placement.Budgets
+	*subject
+	judge     *scenario.Judge
+	evictions *placement.NodeEvictions
+}
+
+func newPreemption(about *subject, profile *predicates.Profile, snap *cluster.Snapshot) *preemption {
+	p := &preemption{subject: about, judge: scenario.New(snap).Judge(profile.Judge(about.pod, snap))}
+	p.evictions = placement.NewNodeEvictions(snap, p.may)
+	return p
 }
 
 // victims are those that have to go from a node: the proposed ones when that is
@@ -29,11 +33,12 @@ type preemption struct {
 // the profile: another pod that keeps this one away (anti-affinity, a port, a disk)
 // has to go as well.
 //
+// For a stranger there are no victims but the proposed ones: UIDs are not told to whoever asks.
+//
 // Pods that are only planned to be there are no victims, as kube-scheduler does not have
 // them there, nor are those that are going: it may have seen them go already. Those of lower
 // priority are as if they were not: plans will give way, and what is going has not to be evicted.
 func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], proposed *extenderv1.MetaVictims) *extenderv1.MetaVictims {
-	defer p.judgement.Suppose(node)
 	for _, pod := range node.Pods {
 		if (planned.Has(pod.UID) || pod.DeletionTimestamp != nil) && p.outranks(pod) {
 			node = node.WithoutPod(pod.UID)
@@ -45,50 +50,20 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 			freed = freed.WithoutPod(types.UID(victim.UID))
 		}
 	}
-	if p.fits(freed) {
+	switch {
+	case p.judge.FitsIn(freed):
 		return proposed
+	case p.known:
+		return metaVictims(p.evictions.Victims(p.judge, node))
+	default:
+		return nil
 	}
-	return p.choose(node)
 }
 
-// choose takes away all pods of lower priority and gives back as many as it can, those
-// first whose budgets do not allow to evict them, the more important ones before the
-// others (SelectVictimsOnNode in
-// pkg/scheduler/framework/plugins/defaultpreemption). Pods that the watch has not shown on
-// the node yet stay: kube-scheduler may not have them there, if their binding had no answer.
-func (p *preemption) choose(node *cluster.Node) *extenderv1.MetaVictims {
-	var lower []*cluster.Pod
-	for _, pod := range node.Pods {
-		if p.outranks(pod) && !pod.Held && pod.Spec.NodeName != "" {
-			lower = append(lower, pod)
-			node = node.WithoutPod(pod.UID)
-		}
-	}
-	if len(lower) == 0 || !p.fits(node) {
-		return nil
-	}
-	slices.SortFunc(lower, placement.ByImportance)
-	protected, others := p.byBudget(lower)
-	chosen := &extenderv1.MetaVictims{}
-	var gone []*cluster.Pod
-	for i, pod := range slices.Concat(protected, others) {
-		if back := node.WithPod(pod); p.fits(back) {
-			node = back
-			continue
-		}
-		gone = append(gone, pod)
-		if i < len(protected) {
-			chosen.NumPDBViolations++
-		}
-	}
-	if len(gone) == 0 { // the scheduler takes that for an error
-		return nil
-	}
-	slices.SortFunc(gone, placement.ByImportance) // the scheduler takes the first one for the most important
-	for _, pod := range gone {
-		chosen.Pods = append(chosen.Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
-	}
-	return chosen
+// may says that a pod may be evicted. One that the watch has not shown on the node yet stays:
+// kube-scheduler may not have it there, if its binding had no answer.
+func (p *preemption) may(pod *cluster.Pod) (placement.Eviction, bool) {
+	return placement.Eviction{}, p.outranks(pod) && !pod.Held && pod.Spec.NodeName != ""
 }
 
 // outranks says that the pod is of higher priority than another one.
@@ -96,26 +71,18 @@ func (p *preemption) outranks(other *cluster.Pod) bool {
 	return corev1helpers.PodPriority(other.Pod) < corev1helpers.PodPriority(p.pod.Pod)
 }
 
-func (p *preemption) fits(node *cluster.Node) bool {
-	p.judgement.Suppose(node)
-	return p.judgement.Verdict(node) == predicates.Fits
-}
-
-// byBudget parts pods into those whose eviction, one after the other, exceeds what a
-// disruption budget allows, and the others.
-func (p *preemption) byBudget(pods []*cluster.Pod) (protected, others []*cluster.Pod) {
-	evicted := map[*policyv1.PodDisruptionBudget]int32{}
-	for _, pod := range pods {
-		exceeded := false
-		for _, budget := range p.budgets.Of(pod) {
-			evicted[budget]++
-			exceeded = exceeded || evicted[budget] > budget.Status.DisruptionsAllowed
-		}
-		if exceeded {
-			protected = append(protected, pod)
-		} else {
-			others = append(others, pod)
+// metaVictims are victims as kube-scheduler is told of them: it takes the first one for the most
+// important, and a node without any for an error.
+func metaVictims(victims []placement.Victim) *extenderv1.MetaVictims {
+	if len(victims) == 0 {
+		return nil
+	}
+	told := &extenderv1.MetaVictims{}
+	for _, v := range victims {
+		told.Pods = append(told.Pods, &extenderv1.MetaPod{UID: string(v.Pod.UID)})
+		if v.Violates {
+			told.NumPDBViolations++
 		}
 	}
-	return protected, others
+	return told
 }

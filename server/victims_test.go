@@ -123,7 +123,7 @@ func TestPreemptAddsTheVictimsThatTheProfileNeedsGone(t *testing.T) {
 				}
 				want = map[string]*extenderv1.MetaVictims{"node": victims}
 			}
-			got := ask[extenderv1.ExtenderPreemptionResult](b, "preempt", request).NodeNameToMetaVictims
+			got := b.preempt(request)
 			if len(got) == 0 {
 				got = nil
 			}
@@ -132,6 +132,15 @@ func TestPreemptAddsTheVictimsThatTheProfileNeedsGone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// preempt asks about a pod that the watch shows, from now on if not before.
+func (b *bench) preempt(args extenderv1.ExtenderPreemptionArgs) map[string]*extenderv1.MetaVictims {
+	b.Helper()
+	if b.cluster.PendingPod(args.Pod.UID) == nil {
+		b.pending(args.Pod)
+	}
+	return ask[extenderv1.ExtenderPreemptionResult](b, "preempt", args).NodeNameToMetaVictims
 }
 
 func TestAPodWhoseBindingHadNoAnswerIsNoVictim(t *testing.T) {
@@ -143,10 +152,10 @@ func TestAPodWhoseBindingHadNoAnswerIsNoVictim(t *testing.T) {
 	b.bind(b.pending(newPod("unsure", "2")), "a")
 	pod := newPod("important", "3")
 	pod.Spec.Priority = new(int32(100))
-	got := ask[extenderv1.ExtenderPreemptionResult](b, "preempt", extenderv1.ExtenderPreemptionArgs{
+	got := b.preempt(extenderv1.ExtenderPreemptionArgs{
 		Pod: pod, NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: "uid-running"}}}},
 	})
-	if len(got.NodeNameToMetaVictims) > 0 {
-		t.Errorf("victims %v, where only the one of which nobody knows whether it is there would make room", got.NodeNameToMetaVictims["a"].Pods)
+	if len(got) > 0 {
+		t.Errorf("victims %v, where only the one of which nobody knows whether it is there would make room", got["a"].Pods)
 	}
 }

@@ -42,7 +42,7 @@ fits on none, 1 after a failure and 2 after a wrong command line.`,
   kubectl -n kube-system exec deployment/muster -- /muster explain pod default/web-1
 
   # Through a forwarded port, with every node.
-  kubectl -n kube-system port-forward deployment/muster 8888 &
+  kubectl -n kube-system port-forward deployment/muster 8887 &
   muster explain pod web-1 -n default --nodes`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {

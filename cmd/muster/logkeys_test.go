@@ -18,8 +18,8 @@ import (
 func logKeys() sets.Set[string] {
 	return sets.New(
 		"pod", "node", "profile", "class", "gang", "plan", "policy", "verb", "request", "err",
-		"address", "annotation", "atMost", "authorities", "before", "beneficiaries", "bytesIn", "bytesOut", "certFile", "configMap", "elapsed", "endpoint", "expires", "file",
-		"flag", "from", "managesNodeMetrics", "mode", "namespace", "now", "outcome", "panic", "pause", "phase", "pods", "reason", "reportsToNodeMetrics", "requestClass", "resource", "secret",
+		"address", "annotation", "atMost", "before", "beneficiaries", "bytesIn", "bytesOut", "certFile", "configMap", "elapsed", "endpoint", "expires", "file",
+		"flag", "from", "lines", "listener", "lock", "managesNodeMetrics", "mode", "namespace", "now", "outcome", "panic", "pause", "phase", "pods", "reason", "reportsToNodeMetrics", "requestClass", "resource", "secret",
 		"source", "stack", "status", "steps", "summary", "tls", "took", "version", "warning",
 	)
 }

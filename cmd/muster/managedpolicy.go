@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/config/v1alpha2"
@@ -63,10 +64,15 @@ func schedulerNames(config *v1alpha2.MusterConfiguration) []string {
 	return names
 }
 
-// printDocuments writes objects as YAML documents below a comment.
+// printDocuments writes objects as YAML documents below a comment, without their status, which is the API server's.
 func printDocuments(out io.Writer, header string, documents ...any) error {
 	for i, document := range documents {
-		encoded, err := yaml.Marshal(document)
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(document)
+		if err != nil {
+			return fmt.Errorf("encode %T: %w", document, err)
+		}
+		delete(fields, "status")
+		encoded, err := yaml.Marshal(fields)
 		if err != nil {
 			return fmt.Errorf("encode %T: %w", document, err)
 		}

@@ -75,7 +75,7 @@ func offload(scheduler *schedulerv1.KubeSchedulerProfile, profile *v1alpha2.Prof
 func inTreeDisabled(names []string) schedulerv1.PluginSet {
 	var set schedulerv1.PluginSet
 	for _, plugin := range v1alpha2.KnownPlugins() {
-		if plugin.InTree() && slices.Contains(names, plugin.Name) {
+		if plugin.InTree && slices.Contains(names, plugin.Name) {
 			set.Disabled = append(set.Disabled, schedulerv1.Plugin{Name: plugin.Name})
 		}
 	}

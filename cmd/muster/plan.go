@@ -136,10 +136,7 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 
 // run prints a plan.
 func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
-	logger, err := newLogger(cmd.ErrOrStderr(), slog.LevelWarn, formatText)
-	if err != nil {
-		return preview.Nothing, err
-	}
+	logger := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	options := preview.Options{
 		Files: f.files, Stdin: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Logger: logger, Clock: clock.RealClock{},
 		Policy: v1alpha1.Policy(f.policy), Format: preview.Format(f.output), Seed: f.seed,
@@ -148,6 +145,7 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 	if err := f.check(); err != nil {
 		return preview.Nothing, asFailure(usagef(cmd, "%w", err))
 	}
+	var err error
 	if options.Rules, err = f.evictability(); err != nil {
 		return preview.Nothing, asFailure(usagef(cmd, "%w", err))
 	}

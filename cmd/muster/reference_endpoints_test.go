@@ -14,11 +14,25 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/cert"
 )
 
-// endpointsOf are the rows of a process's index. The process runs with args, listens on address,
-// and is stopped afterwards.
-func endpointsOf(t *testing.T, address string, args ...string) string {
+// endpoint is a row of an index.
+type endpoint struct{ Method, Path, About string }
+
+// rows are a table of endpoints, but for the parts of the page.
+func rows(endpoints []endpoint) string {
+	text := "| method | path | |\n| --- | --- | --- |\n"
+	for _, e := range endpoints {
+		if !strings.HasPrefix(e.Path, "/page/") {
+			text += fmt.Sprintf("| %s | `%s` | %s |\n", e.Method, e.Path, cell(e.About))
+		}
+	}
+	return text
+}
+
+// page reads a page of a process, which runs with args, listens on address, and is stopped afterwards.
+func page[Page any](t *testing.T, address, path string, args ...string) (got Page) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -26,29 +40,20 @@ func endpointsOf(t *testing.T, address string, args ...string) string {
 	go func() {
 		ended <- run(ctx, args, strings.NewReader("apiVersion: v1\nkind: List\nitems: []\n"), io.Discard, io.Discard)
 	}()
-	var index struct {
-		Endpoints []struct{ Method, Path, About string }
-	}
 	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
-		response, err := http.Get("http://" + address + "/debug/?format=json")
+		response, err := http.Get("http://" + address + path + "?format=json")
 		if err != nil {
 			return false, nil // it does not listen yet
 		}
 		defer response.Body.Close()
-		return true, json.NewDecoder(response.Body).Decode(&index)
+		return true, json.NewDecoder(response.Body).Decode(&got)
 	})
 	if err != nil {
 		t.Error(err)
 	}
 	stop()
 	<-ended
-	rows := "| method | path | |\n| --- | --- | --- |\n"
-	for _, e := range index.Endpoints {
-		if !strings.HasPrefix(e.Path, "/page/") {
-			rows += fmt.Sprintf("| %s | `%s` | %s |\n", e.Method, e.Path, cell(e.About))
-		}
-	}
-	return rows
+	return got
 }
 
 func freeAddress(t *testing.T) string {
@@ -61,17 +66,58 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func TestTheReferenceOfEndpointsIsTheIndexOfBothProcesses(t *testing.T) {
+func TestTheReferenceOfEndpointsIsWhatBothProcessesServe(t *testing.T) {
 	dir := t.TempDir()
 	kubeconfig, config := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "muster.yaml")
 	writeKubeconfig(t, kubeconfig)
-	serve, reschedule := freeAddress(t), freeAddress(t)
-	content := fmt.Sprintf("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nserving: {listen: %q, profiling: true}\nrescheduler: {listen: %q}\n", serve, reschedule)
+	writeCertificate(t, filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	debug, reschedule := freeAddress(t), freeAddress(t)
+	content := fmt.Sprintf(`apiVersion: config.muster.dev/v1alpha2
+kind: MusterConfiguration
+serving:
+  listen: "127.0.0.1:0"
+  healthListen: "127.0.0.1:0"
+  webhookListen: "127.0.0.1:0"
+  tls: {certFile: %s/tls.crt, keyFile: %[1]s/tls.key}
+  profiling: true
+debug: {listen: %q}
+rescheduler: {listen: %q}
+`, dir, debug, reschedule)
 	if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	text := "## muster serve\n"
+	serves := page[struct {
+		Listeners []struct {
+			Listener  string
+			Endpoints []endpoint
+		}
+	}](t, debug, "/debug/listeners", "serve", "--config", config, "--snapshot", "-")
+	about := map[string]string{
+		"serving.listen":        "The verbs of kube-scheduler, by JSON alone; web pages are refused.",
+		"serving.healthListen":  "For kubelets and Prometheus, over plain http; nothing unless it is set.",
+		"serving.webhookListen": "For the API server, over https; nothing unless it is set.",
+		"debug.listen":          "For people. Web pages of other sites are refused, and so are host names that are neither loopback's nor in `debug.allowedHosts`.",
+	}
+	for _, l := range serves.Listeners {
+		text += "\n### `" + l.Listener + "`\n\n" + about[l.Listener] + "\n\n" + rows(l.Endpoints)
+	}
+	index := page[struct{ Endpoints []endpoint }](t, reschedule, "/debug/", "reschedule", "--config", config, "--kubeconfig", kubeconfig)
 	compareReference(t, "endpoints.md", "Endpoints",
-		"What the two processes serve. Of what is below `/debug/`, programs get JSON with `?format=json` or `Accept: application/json`, people text. `/debug/pprof/` is there with `serving.profiling`, `POST /separate` of `muster reschedule` at an address of its own, `rescheduler.separate.listen`.",
-		"## muster serve\n\n"+endpointsOf(t, serve, "serve", "--config", config, "--snapshot", "-")+
-			"\n## muster reschedule\n\n"+endpointsOf(t, reschedule, "reschedule", "--config", config, "--kubeconfig", kubeconfig))
+		"What the two processes serve, and at which address, by the field that sets it. Of what is below `/debug/`, programs get JSON with `?format=json` or `Accept: application/json`, people text. `/debug/pprof/` is there with `serving.profiling`, `POST /separate` of `muster reschedule` at an address of its own, `rescheduler.separate.listen`.",
+		text+"\n## muster reschedule\n\n"+rows(index.Endpoints))
+}
+
+// writeCertificate writes a certificate for nobody, and its key.
+func writeCertificate(t *testing.T, certFile, keyFile string) {
+	t.Helper()
+	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string][]byte{certFile: certificate, keyFile: key} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

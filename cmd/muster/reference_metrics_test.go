@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"io"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/loop"
 	"muster.dev/muster/server"
+	"muster.dev/muster/server/logging"
 )
 
 // everyMetric has both processes register all that they can. Of sources of usage, which replace
@@ -28,10 +30,12 @@ import (
 const everyMetric = `apiVersion: config.muster.dev/v1alpha2
 kind: MusterConfiguration
 serving: {listen: "127.0.0.1:0"}
+debug: {listen: "127.0.0.1:0"}
 profiles:
 - schedulerName: default-scheduler
   nodeSelection: Nominate
   plugins: {filter: {enabled: [{name: LoadAware}]}}
+leaderElection: {leaderElect: true}
 load:
   source: Metrics
   nodeMetrics: {manage: true, report: true}
@@ -136,6 +140,12 @@ func metricsOf(t *testing.T, run func(context.Context, inspect.Registry) error) 
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	r := &recorder{Registry: prometheus.NewRegistry()}
+	log, err := logging.New(logging.Options{Output: io.Discard, Format: logging.FormatText})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	r.MustRegister(log) // as withLogs does
 	if err := run(stopped, r); err != nil {
 		t.Fatal(err)
 	}

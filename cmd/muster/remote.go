@@ -25,7 +25,7 @@ func (f *remoteFlags) register(flags *pflag.FlagSet) {
 }
 
 const (
-	defaultServer      = "http://127.0.0.1:8888"
+	defaultServer      = "http://127.0.0.1:8887"
 	defaultRescheduler = "http://127.0.0.1:8889"
 )
 
@@ -39,6 +39,12 @@ func (f *remoteFlags) client(cmd *cobra.Command) (*remote.Client, error) {
 	}
 	return client, nil
 }
+
+// Formats of answers.
+const (
+	formatText = "text"
+	formatJSON = "json"
+)
 
 // registerOutput adds the flag that outputFormat reads.
 func registerOutput(flags *pflag.FlagSet, output *string) {

@@ -6,9 +6,10 @@ import (
 	"log/slog"
 
 	"github.com/spf13/cobra"
-	"k8s.io/klog/v2"
 
+	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/loop"
+	"muster.dev/muster/server/logging"
 )
 
 func newRescheduleCommand() *cobra.Command {
@@ -32,31 +33,28 @@ rescheduler.separate.listen, if there is one.`,
   kubectl get reschedulingplans`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			logger, err := newLogger(cmd.ErrOrStderr(), logLevel, logFormat)
-			if err != nil {
-				return usagef(cmd, "--log-format: %w", err)
-			}
-			config, warnings, err := loadConfig(file)
-			if err != nil {
-				return err
-			}
-			for _, warning := range warnings {
-				logger.Warn("configuration", "warning", warning)
-			}
-			config.ClientConnection.Kubeconfig = cmp.Or(kubeconfig, config.ClientConnection.Kubeconfig)
-			connection, err := restConfig(config.ClientConnection)
-			if err != nil {
-				return fmt.Errorf("connect to the API server: %w", err)
-			}
-			klog.SetSlogLogger(logger)
-			return loop.Run(cmd.Context(), loop.Options{
-				Config: config, RESTConfig: connection, Logger: logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd),
+			return withLogs(cmd, logLevel, logFormat, func(logger *slog.Logger, registry inspect.Registry) error {
+				config, warnings, err := loadConfig(file)
+				if err != nil {
+					return err
+				}
+				for _, warning := range warnings {
+					logger.Warn("configuration", "warning", warning)
+				}
+				config.ClientConnection.Kubeconfig = cmp.Or(kubeconfig, config.ClientConnection.Kubeconfig)
+				connection, err := restConfig(config.ClientConnection)
+				if err != nil {
+					return fmt.Errorf("connect to the API server: %w", err)
+				}
+				return loop.Run(cmd.Context(), loop.Options{
+					Config: config, RESTConfig: connection, Logger: logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd), Registry: registry,
+				})
 			})
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "", "configuration `FILE` (default: what 'muster config default' prints)")
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
 	cmd.Flags().TextVar(&logLevel, "log-level", slog.LevelInfo, "the least important `LEVEL` to log: debug, info, warn or error")
-	cmd.Flags().StringVar(&logFormat, "log-format", formatText, "`FORMAT` of log lines: text or json")
+	cmd.Flags().StringVar(&logFormat, "log-format", logging.FormatText, "`FORMAT` of log lines: text or json")
 	return cmd
 }

@@ -80,6 +80,7 @@ runs.`,
 		newExplainCommand(),
 		newStatusCommand(),
 		newGatePolicyCommand(),
+		newAccountPolicyCommand(),
 		newManagedPolicyCommand(),
 		newVersionCommand(),
 	)

@@ -128,7 +128,7 @@ func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.managed, "managed", false, "have kube-scheduler ask muster only about pods that ask for muster.dev/managed and muster.dev/bound; see 'muster managed-policy'")
 	flags.BoolVar(&f.ignorable, "ignorable", false, "have kube-scheduler bind pods without muster while muster is away")
 	flags.StringVar(&f.caFile, "ca-file", "", "`FILE` of the certificates that muster's certificate must be signed by; required with https")
-	flags.StringVar(&f.certFile, "cert-file", "", "`FILE` of the certificate that kube-scheduler shows to muster; required with serving.tls.clientCAFile")
+	flags.StringVar(&f.certFile, "cert-file", "", "`FILE` of the certificate that kube-scheduler shows to muster, for a name of serving.tls.allowedClientNames; required with serving.tls.clientCAFile or selfManaged.clientSecretName")
 	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` of the key of --cert-file")
 	f.deprecated.register(flags)
 }
@@ -232,8 +232,8 @@ func (f *schedulerConfigFlags) extender(serving v1alpha2.Serving) (schedulerv1.E
 		return extender, fmt.Errorf("--ca-file is required with %s: kube-scheduler verifies no certificate without it", prefix)
 	case (f.certFile == "") != (f.keyFile == ""):
 		return extender, errors.New("--cert-file and --key-file belong together")
-	case serving.TLS.ClientCAFile != "" && f.certFile == "":
-		return extender, errors.New("--cert-file and --key-file are required: serving.tls.clientCAFile makes muster refuse clients without a certificate")
+	case serving.TLS.AsksClients() && f.certFile == "":
+		return extender, fmt.Errorf("--cert-file and --key-file are required: by serving.tls muster refuses clients without a certificate for one of %q", serving.TLS.AllowedClientNames)
 	}
 	extender.EnableHTTPS = true
 	extender.TLSConfig = &schedulerv1.ExtenderTLSConfig{CAFile: f.caFile, CertFile: f.certFile, KeyFile: f.keyFile}

@@ -3,14 +3,16 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/klog/v2"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/inspect"
 	"muster.dev/muster/server"
+	"muster.dev/muster/server/logging"
 )
 
 func newServeCommand() *cobra.Command {
@@ -18,9 +20,10 @@ func newServeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the extender",
-		Long: `serve answers kube-scheduler's calls: POST /filter, /prioritize, /preempt and /bind.
-It also serves /livez, /readyz, /metrics, /configz, /version, a page to look at and an
-index of what else there is under /debug/.
+		Long: `serve answers kube-scheduler's calls: POST /filter, /prioritize, /preempt and /bind,
+and says at the same address whether it is alive and ready, by /livez and /readyz. At
+another one (--debug-listen) it serves /metrics, /configz, a page to look at and an index
+of what else there is under /debug/. Calls of web pages are refused at both.
 
 It connects to the API server with --kubeconfig, else with the kubeconfig that the
 configuration names, else with the in-cluster credentials of its pod. It is ready
@@ -40,19 +43,17 @@ stop, 1 after a failure and 2 after a wrong command line.`,
 
   # From a dump, to try it with curl.
   kubectl get nodes,pods -A -o yaml | muster serve --snapshot -
-  curl -s localhost:8888/debug/`,
+  curl -s localhost:8887/debug/`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			logger, err := newLogger(cmd.ErrOrStderr(), flags.logLevel, flags.logFormat)
-			if err != nil {
-				return usagef(cmd, "--log-format: %w", err)
-			}
-			options, err := flags.options(cmd, logger)
-			if err != nil {
-				return err
-			}
-			klog.SetSlogLogger(logger)
-			return server.Run(cmd.Context(), options)
+			return withLogs(cmd, flags.logLevel, flags.logFormat, func(logger *slog.Logger, registry inspect.Registry) error {
+				options, err := flags.options(cmd, logger)
+				if err != nil {
+					return err
+				}
+				options.Registry = registry
+				return server.Run(cmd.Context(), options)
+			})
 		},
 	}
 	flags.register(cmd.Flags())
@@ -63,6 +64,7 @@ type serveFlags struct {
 	config     string
 	kubeconfig string
 	listen     string
+	debug      string
 	snapshots  []string
 	logLevel   slog.Level
 	logFormat  string
@@ -72,10 +74,11 @@ type serveFlags struct {
 func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.config, "config", "", "configuration `FILE` (default: what 'muster config default' prints)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
-	flags.StringVar(&f.listen, "listen", "", "`ADDRESS` to listen on, as host:port; overrides serving.listen")
+	flags.StringVar(&f.listen, "listen", "", "`ADDRESS` to take kube-scheduler's calls at, as host:port; overrides serving.listen")
+	flags.StringVar(&f.debug, "debug-listen", "", "`ADDRESS` of the page, /metrics and what is under /debug/, as host:port; overrides debug.listen")
 	flags.StringArrayVar(&f.snapshots, "snapshot", nil, "`FILE` to answer from instead of an API server, written by 'kubectl get nodes,pods,... -A -o yaml' or -o json; - is standard input; may be repeated")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "the least important `LEVEL` to log: debug, info, warn or error")
-	flags.StringVar(&f.logFormat, "log-format", formatText, "`FORMAT` of log lines: text or json")
+	flags.StringVar(&f.logFormat, "log-format", logging.FormatText, "`FORMAT` of log lines: text or json")
 	f.deprecated.register(flags)
 }
 
@@ -129,18 +132,25 @@ func (f *serveFlags) decode(content []byte) (*v1alpha2.MusterConfiguration, []st
 	return changed, warnings, f.override(changed)
 }
 
-// override puts the flags on top of the configuration. Only --listen can make it
-// invalid.
+// override puts the flags on top of the configuration. An error names those that make it invalid.
 func (f *serveFlags) override(config *v1alpha2.MusterConfiguration) error {
 	if f.kubeconfig != "" {
 		config.ClientConnection.Kubeconfig = f.kubeconfig
 	}
-	if f.listen == "" {
+	var given []string
+	for _, flag := range []struct {
+		name, value string
+		field       *string
+	}{{"--listen", f.listen, &config.Serving.Listen}, {"--debug-listen", f.debug, &config.Debug.Listen}} {
+		if flag.value != "" {
+			*flag.field, given = flag.value, append(given, flag.name)
+		}
+	}
+	if len(given) == 0 {
 		return nil
 	}
-	config.Serving.Listen = f.listen
 	if errs := config.Validate(); len(errs) > 0 {
-		return v1alpha2.InSource("--listen", errs.ToAggregate())
+		return v1alpha2.InSource(strings.Join(given, ", "), errs.ToAggregate())
 	}
 	return nil
 }

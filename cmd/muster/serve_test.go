@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -14,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/klog/v2"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/server/logging"
 )
 
 const dump = `{"apiVersion": "v1", "kind": "List", "items": [
@@ -31,7 +32,7 @@ func TestServeAnswersFromASnapshotOnStandardInputAndStopsCleanly(t *testing.T) {
 	logs, stderr := io.Pipe()
 	exit := make(chan int, 1)
 	go func() {
-		args := []string{"serve", "--snapshot", "-", "--listen", "127.0.0.1:0", "--log-format", "json"}
+		args := []string{"serve", "--snapshot", "-", "--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0", "--log-format", "json"}
 		exit <- run(ctx, args, strings.NewReader(dump), io.Discard, stderr)
 		stderr.Close()
 	}()
@@ -45,6 +46,7 @@ func TestServeAnswersFromASnapshotOnStandardInputAndStopsCleanly(t *testing.T) {
 	body := `{"Pod": {"metadata": {"name": "a", "namespace": "b"}, "spec": {"schedulerName": "default-scheduler"}}, "NodeNames": ["node-1"]}`
 	client := &http.Client{Timeout: time.Minute}
 	defer client.CloseIdleConnections()
+	awaitReady(t, client, address)
 	response, err := client.Post("http://"+address+"/filter", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +83,24 @@ func awaitAddress(t *testing.T, lines *bufio.Scanner) string {
 	}
 	t.Fatal("the process ended before it served")
 	return ""
+}
+
+// awaitReady waits until the server at an address says that it is ready.
+func awaitReady(t *testing.T, client *http.Client, address string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		response, err := client.Get("http://" + address + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode == http.StatusOK {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the server is not ready after a minute: %s", response.Status)
+		}
+	}
 }
 
 func TestFlagsOfServeOverrideTheFile(t *testing.T) {
@@ -154,23 +174,57 @@ func TestTheKubeconfigOfTheConfigurationIsUsed(t *testing.T) {
 	}
 }
 
-func TestLogLinesHaveTheLevelAndFormatAskedFor(t *testing.T) {
+func TestServeAnswersThoughNobodyReadsItsLog(t *testing.T) {
+	defer klog.CaptureState().Restore()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	logs, stderr := io.Pipe()
+	exit := make(chan int, 1)
+	go func() {
+		exit <- run(ctx, []string{"serve", "--snapshot", "-", "--listen", "127.0.0.1:0", "--log-format", "json"}, strings.NewReader(dump), io.Discard, stderr)
+		stderr.Close()
+	}()
+	lines := bufio.NewScanner(logs)
+	address := awaitAddress(t, lines)
+	client := &http.Client{Timeout: 20 * time.Second}
+	defer client.CloseIdleConnections()
+	awaitReady(t, client, address)
+	for i := range 100 { // each is logged
+		response, err := client.Post("http://"+address+"/bind", "application/json", strings.NewReader(`{"PodName": "a", "PodNamespace": "b", "PodUID": "c", "Node": "d"}`))
+		if err != nil {
+			t.Errorf("call %d: %v", i, err)
+			break
+		}
+		response.Body.Close()
+	}
+	stop()
+	failed := 0
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "bind failed") {
+			failed++
+		}
+	}
+	if status := <-exit; status != exitOK || failed != 100 {
+		t.Errorf("exit status %d, and %d lines say that bind failed, want %d and 100", status, failed, exitOK)
+	}
+}
+
+func TestLogLinesQuoteWhatIsNotPrintable(t *testing.T) {
+	const attack = "\x1b[2J\nlevel=INFO msg=forged\r\x07"
 	for format, want := range map[string]string{
-		"text": "level=WARN msg=kept answer=42\n",
-		"json": `"level":"WARN","msg":"kept","answer":42}` + "\n",
+		"text": `pod="\x1b[2J\nlevel=INFO msg=forged\r\a" err="\x1b[2J\nlevel=INFO msg=forged\r\a"`,
+		"json": `"pod":"\u001b[2J\nlevel=INFO msg=forged\r\u0007","err":"\u001b[2J\nlevel=INFO msg=forged\r\u0007"`,
 	} {
-		t.Run(format, func(t *testing.T) {
-			var out strings.Builder
-			logger, err := newLogger(&out, slog.LevelWarn, format)
-			if err != nil {
-				t.Fatal(err)
-			}
-			logger.Info("dropped")
-			logger.Warn("kept", "answer", 42)
-			if _, rest, _ := strings.Cut(out.String(), "level"); !strings.HasSuffix(out.String(), want) || strings.Contains(rest, "dropped") {
-				t.Errorf("logged (-) does not end with (+):\n%s", cmp.Diff(out.String(), want))
-			}
-		})
+		var out strings.Builder
+		log, err := logging.New(logging.Options{Output: &out, Level: slog.LevelInfo, Format: format})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Logger.Info("a pod", "pod", attack, "err", errors.New(attack))
+		log.Close()
+		if got := out.String(); !strings.Contains(got, want) || strings.Count(got, "\n") != 1 || strings.ContainsAny(got, "\x1b\r\x07") {
+			t.Errorf("%s: logged %q, want one line with %s", format, got, want)
+		}
 	}
 }
 

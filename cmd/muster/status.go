@@ -24,7 +24,7 @@ itself cannot be asked and 2 after a wrong command line.`,
   kubectl -n kube-system exec deployment/muster -- /muster status
 
   # Through a forwarded port.
-  kubectl -n kube-system port-forward deployment/muster 8888 &
+  kubectl -n kube-system port-forward deployment/muster 8887 &
   muster status`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -45,7 +46,16 @@ type request struct {
 	ObjectRef struct {
 		APIGroup, Resource, Subresource, Name string
 	}
-	Annotations map[string]string
+	Annotations    map[string]string
+	ResponseStatus struct {
+		Code    int
+		Message string
+	}
+}
+
+// refused says that the account has no right to it, or that the policy of the account denies it.
+func (r *request) refused() bool {
+	return r.Annotations["authorization.k8s.io/decision"] == "forbid" || strings.Contains(r.ResponseStatus.Message, "ValidatingAdmissionPolicy")
 }
 
 func (r *request) resource() string {
@@ -137,8 +147,8 @@ func rightsOfRule(rule rbacv1.PolicyRule) (rights []right) {
 // judge says which requests were forbidden, and which rights nothing has asked for.
 func judge(requests []request, rights []right) (forbidden, unused []string) {
 	for i := range requests {
-		if requests[i].Annotations["authorization.k8s.io/decision"] == "forbid" {
-			forbidden = append(forbidden, requests[i].String())
+		if requests[i].refused() {
+			forbidden = append(forbidden, requests[i].String()+" "+requests[i].ResponseStatus.Message)
 		}
 	}
 	for _, right := range rights {

@@ -95,10 +95,15 @@ func (c *cluster) kubeconfigOf(account string) string {
 	return path
 }
 
+// log is the path of a program's log.
+func (c *cluster) log(program string) string {
+	return filepath.Join(c.Dir(), program+"-of-the-chart.log")
+}
+
 // run runs a program until the test ends, and returns when a page of it answers 200.
 func (c *cluster) run(spec process.Spec, page string) {
 	c.Helper()
-	spec.Log = filepath.Join(c.TempDir(), spec.Name+".log")
+	spec.Log = c.log(spec.Name)
 	p, err := process.Start(spec)
 	c.must(err)
 	c.Cleanup(func() {

@@ -74,6 +74,8 @@ func seldom() []string {
 	return []string{
 		// The record of a start met another version of the PodGroup (gang/record).
 		"get podgroups.scheduling.x-k8s.io", "get podgroups.scheduling.sigs.k8s.io",
+		// The answer to a binding got lost, or the API server says that the pod is bound (server/bind.go).
+		"get pods.",
 		// kube-scheduler was told whom to evict for a gang and did not (gang/clearing.go).
 		"delete pods.",
 		// The same happened to the same object again, and its event becomes a series (client-go, tools/events).
@@ -212,7 +214,8 @@ func TestUpgradeAndUninstallLeaveCustomResourcesAlone(t *testing.T) {
 	}
 }
 
-// versions are objects by name, as they were last written.
+// versions say by name which objects there are, and which specs they have. The API server writes on
+// by itself what else is in them.
 type versions map[string]string
 
 func (c *cluster) definitions() versions {

@@ -18,6 +18,8 @@ import (
 
 // The ports of the chart's containers.
 const (
+	portWebhook     = 8886
+	portDebug       = 8887
 	portVerbs       = 8888
 	portRescheduler = 8889
 	portHealth      = 8890
@@ -35,15 +37,18 @@ type kubelet struct {
 
 func newKubelet(c *cluster) *kubelet { return &kubelet{c, map[int]int{}} }
 
-// local is the address on this machine of a port of a container.
-func (k *kubelet) local(port int) string {
+// local is the loopback address on this machine of a port of a container.
+func (k *kubelet) local(port int) string { return k.at("127.0.0.1", port) }
+
+// at is a port of a container at an address of this machine.
+func (k *kubelet) at(host string, port int) string {
 	k.Helper()
 	if k.ports[port] == 0 {
 		free, err := process.FreePort()
 		k.must(err)
 		k.ports[port] = free
 	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(k.ports[port]))
+	return net.JoinHostPort(host, strconv.Itoa(k.ports[port]))
 }
 
 func (k *kubelet) url(scheme string, port int, path string) string {
@@ -100,20 +105,28 @@ func (p *pod) mounted(text string) string {
 // path is where a file of a volume is.
 func (p *pod) path(volume, file string) string { return filepath.Join(p.volumes[volume], file) }
 
-// relocate has muster listen on the ports of this machine.
+// relocate has muster listen on the ports of this machine, for whom it is configured to: on loopback, or for everybody.
 func (k *kubelet) relocate(text string) []byte {
 	k.Helper()
 	config := map[string]any{}
 	k.must(yaml.UnmarshalStrict([]byte(text), &config))
-	for _, field := range []string{"serving.listen", "serving.healthListen", "rescheduler.listen", "rescheduler.separate.listen"} {
+	if _, found, _ := unstructured.NestedString(config, "debug", "listen"); !found {
+		k.must(unstructured.SetNestedField(config, "127.0.0.1:8887", "debug", "listen")) // the default
+	}
+	for _, field := range []string{"serving.listen", "serving.healthListen", "serving.webhookListen", "debug.listen", "rescheduler.listen", "rescheduler.separate.listen"} {
 		path := strings.Split(field, ".")
-		address, _, err := unstructured.NestedString(config, path...)
+		address, found, err := unstructured.NestedString(config, path...)
 		k.must(err)
-		_, port, err := net.SplitHostPort(address)
+		if !found {
+			continue
+		}
+		host, port, err := net.SplitHostPort(address)
 		k.must(err)
 		number, err := strconv.Atoi(port)
 		k.must(err)
-		k.must(unstructured.SetNestedField(config, k.local(number), path...))
+		_, port, err = net.SplitHostPort(k.local(number))
+		k.must(err)
+		k.must(unstructured.SetNestedField(config, net.JoinHostPort(host, port), path...))
 	}
 	relocated, err := yaml.Marshal(config)
 	k.must(err)

@@ -18,12 +18,14 @@ import (
 const (
 	everybody = "everybody"
 	scheduler = `[{"ipBlock":{"cidr":"192.0.2.10/32"}}]`
+	apiServer = `[{"ipBlock":{"cidr":"192.0.2.11/32"}}]`
 	monitors  = `[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"monitoring"}}}]`
 )
 
 func TestTheNetworkPolicyLetsInWhomTheReadmeSays(t *testing.T) {
 	callers, scrapers := "--set-json=networkPolicy.callers="+scheduler, "--set-json=networkPolicy.metricsFrom="+monitors
 	rescheduler, external, https := "--set=rescheduler.enabled=true", "--set=scheduler.mode=external", "--set=tls.secretName=a"
+	webhook, apiServers := "--set=config.gangs.gates=UntilMembers,config.gangs.gatedBy=Webhook", "--set-json=networkPolicy.apiServers="+apiServer
 	ports := map[int]bool{}
 	for name, test := range map[string]struct {
 		values []string
@@ -33,7 +35,10 @@ func TestTheNetworkPolicyLetsInWhomTheReadmeSays(t *testing.T) {
 		"sidecar, with a rescheduler":     {[]string{rescheduler}, map[int]string{portHealth: everybody, portRescheduler: everybody, portScheduler: everybody}},
 		"sidecar, callers without https":  {[]string{callers, scrapers}, map[int]string{portHealth: monitors, portScheduler: monitors}},
 		"sidecar, https without callers":  {[]string{https}, map[int]string{portHealth: everybody, portScheduler: everybody}},
-		"sidecar, called over https":      {[]string{https, callers}, map[int]string{portVerbs: scheduler, portHealth: everybody, portScheduler: everybody}},
+		"sidecar, with https and callers": {[]string{https, callers}, map[int]string{portHealth: everybody, portScheduler: everybody}},
+		"sidecar, asked for gates":        {[]string{https, webhook, apiServers}, map[int]string{portWebhook: apiServer, portHealth: everybody, portScheduler: everybody}},
+		"external, asked for gates":       {[]string{external, https, webhook, callers, apiServers}, map[int]string{portVerbs: scheduler, portWebhook: apiServer, portHealth: everybody}},
+		"external, asked by callers":      {[]string{external, https, webhook, callers}, map[int]string{portVerbs: scheduler, portWebhook: scheduler, portHealth: everybody}},
 		"external":                        {[]string{external, callers}, map[int]string{portVerbs: scheduler, portHealth: everybody}},
 		"external, with all there can be": {[]string{external, callers, scrapers, rescheduler}, map[int]string{portVerbs: scheduler, portHealth: monitors, portRescheduler: monitors}},
 	} {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,7 +30,7 @@ func (c *cluster) versions(resource schema.GroupVersionResource) versions {
 	c.must(err)
 	all := versions{}
 	for i := range list.Items {
-		all[resource.GroupResource().String()+"/"+list.Items[i].GetName()] = list.Items[i].GetResourceVersion()
+		all[resource.GroupResource().String()+"/"+list.Items[i].GetName()] = fmt.Sprintf("%s in generation %d", list.Items[i].GetUID(), list.Items[i].GetGeneration())
 	}
 	return all
 }

@@ -82,8 +82,8 @@ func TestModesDifferInWhereThingsRun(t *testing.T) {
 	}
 }
 
-func TestASidecarIsReachedOverLoopbackOnlyUnlessTheAPIServerCallsIt(t *testing.T) {
-	for values, want := range map[string]string{"sidecar": "listen: 127.0.0.1:8888", "existing-secret": "listen: :8888", "external": "listen: :8888"} {
+func TestASidecarIsReachedOverLoopbackOnly(t *testing.T) {
+	for values, want := range map[string]string{"sidecar": "listen: 127.0.0.1:8888", "existing-secret": "listen: 127.0.0.1:8888", "external": "listen: :8888"} {
 		objects := render(t, "--values", way(values))
 		text, _, _ := unstructured.NestedString(objects["ConfigMap/"+release].Object, "data", "muster.yaml")
 		if !strings.Contains(text, want) {
@@ -120,7 +120,7 @@ func TestNotesSayHowToGoOn(t *testing.T) {
 		"sidecar":       {"Pods choose it by spec.schedulerName: muster.", "extenders:"},
 		"external":      {"extenders:\n   - urlPrefix: http://$IP:8888", "Keep it with"},
 		"external-full": {"--ca-file /etc/muster/ca.crt --cert-file /etc/muster/tls.crt", "http://"},
-		"self-managed":  {"kubectl -n kube-system get secret muster-tls -o jsonpath='{.data.ca\\.crt}' | base64 -d > ca.crt", "http://"},
+		"self-managed":  {`kubectl -n kube-system get secret muster-kube-scheduler-tls -o go-template="{{index .data \"$f\" | base64decode}}" > $f`, "http://"},
 		"gates":         {"kubectl get namespaces -l muster.dev/managed=true", "extenders:"},
 	} {
 		notes := helm(t, "install", release, chartDir, "--dry-run=client", "--namespace", namespace, "--values", way(name))

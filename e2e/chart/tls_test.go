@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -17,7 +18,7 @@ const tlsSecret = "muster-tls"
 
 func TestMusterKeepsItsOwnCertificateWithTheChartsOwnRightsAndNeedsEachOfThem(t *testing.T) {
 	c := newCluster(t)
-	values := append(installedValues("external"), "--set=tls.selfManaged.enabled=true,config.gangs.gatedBy=Webhook,service.clusterIP=10.0.0.88")
+	values := append(installedValues("external"), "--set=tls.selfManaged.enabled=true,tls.clientAuth=true,config.gangs.gatedBy=Webhook,service.clusterIP=10.0.0.88")
 	c.helm(append([]string{"install", release, chartDir}, values...)...)
 	k := newKubelet(c)
 	pod := k.pod("muster")
@@ -25,7 +26,7 @@ func TestMusterKeepsItsOwnCertificateWithTheChartsOwnRightsAndNeedsEachOfThem(t 
 
 	first := c.authority()
 	for _, name := range []string{"muster.kube-system.svc", "10.0.0.88", "127.0.0.1"} {
-		c.must(k.calls(first, name))
+		c.eventually("it is called by "+name, func() error { return k.calls(first, name) })
 	}
 	if err := k.calls(first, "kubernetes.default.svc"); err == nil {
 		t.Error("the certificate is for other Services as well")
@@ -84,17 +85,23 @@ func (c *cluster) authority() string {
 	return string(secret.Data["ca.crt"])
 }
 
-// calls asks muster by a name, as one does who trusts an authority.
+// calls asks muster by a name, as a kube-scheduler does that trusts an authority and has the certificate of now.
 func (k *kubelet) calls(authority, name string) error {
 	k.Helper()
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM([]byte(authority)) {
 		return fmt.Errorf("ca.crt is no PEM: %q", authority)
 	}
+	secret, err := k.client.CoreV1().Secrets(namespace).Get(k.Context(), "muster-kube-scheduler-tls", metav1.GetOptions{})
+	k.must(err)
+	shown, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	if err != nil {
+		return err // it is still to come
+	}
 	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: name, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: name, Certificates: []tls.Certificate{shown}, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true,
 	}}
-	_, err := read(client, k.url("https", portVerbs, "/version"))
+	_, err = read(client, k.url("https", portVerbs, "/version"))
 	return err
 }
 

@@ -49,13 +49,19 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 		{"a muster that waits for itself", "cannot place muster's own pod", "schedulerName=muster"},
 		{"a second scheduler of default-scheduler's pods", "two kube-schedulers", "config.profiles[0].schedulerName=default-scheduler nodeName=a"},
 		{"several replicas of a sidecar", "scheduler.mode sidecar has one replica", "replicas=2"},
-		{"client certificates from a kube-scheduler that has none", "has no certificate", "tls.clientAuth=true tls.secretName=a"},
+		{"client certificates where nobody can call", "muster listens on loopback", "tls.clientAuth=true tls.secretName=a"},
 		{"client certificates without https", "needs tls.secretName", "tls.clientAuth=true scheduler.mode=external"},
 		{"a misspelt value of the certificate", "'enable' not allowed", "tls.selfManaged.enable=true"},
 		{"certificates of muster and of a secret", "exclude each other", "tls.selfManaged.enabled=true tls.secretName=a"},
 		{"certificates of muster and of cert-manager", "exclude each other", "tls.selfManaged.enabled=true tls.certManager.enabled=true tls.certManager.issuerRef.name=a"},
 		{"an authority that muster overwrites", "muster writes what has signed", "tls.selfManaged.enabled=true tls.caBundle=a"},
-		{"client certificates that nobody has signed", "tls.clientCA is required", "tls.selfManaged.enabled=true tls.clientAuth=true scheduler.mode=external"},
+		{"client certificates of nobody", "an empty list lets nobody call", "tls.selfManaged.enabled=true tls.clientAuth=true tls.allowedClientNames=null scheduler.mode=external"},
+		{"a certificate of the API server, which does not call", "webhook.clientCA is about who may ask for gates", "webhook.clientCA=a"},
+		{"names of the API server, which shows no certificate", "webhook.allowedClientNames needs webhook.clientCA", "webhook.allowedClientNames[0]=a"},
+		{"an address of the webhook, which the chart sets", "'webhookListen' not allowed", "config.serving.webhookListen=:1"},
+		{"an action that there is not", "/accountPolicy/actions/0", "accountPolicy.actions[0]=Refuse"},
+		{"actions that exclude each other", "/accountPolicy/actions", "accountPolicy.actions[0]=Deny accountPolicy.actions[1]=Warn"},
+		{"a webhook that nobody reaches", "networkPolicy.apiServers is required", "networkPolicy.enabled=true tls.secretName=a config.gangs.gates=UntilMembers config.gangs.gatedBy=Webhook"},
 		{"an authority of callers whom nobody asks", "tls.clientCA needs tls.clientAuth", "tls.clientCA=a tls.secretName=b scheduler.mode=external"},
 		{"two certificates", "exclude each other", "tls.certManager.enabled=true tls.certManager.issuerRef.name=a tls.secretName=b"},
 		{"a certificate of nobody", "issuerRef.name is required", "tls.certManager.enabled=true"},
@@ -85,7 +91,7 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 // setByTheChart are the fields of the configuration that values cannot set.
 func setByTheChart() []string {
 	return []string{
-		"config.apiVersion", "config.kind", "config.leaderElection", "config.serving.listen", "config.serving.healthListen", "config.serving.tls",
+		"config.apiVersion", "config.kind", "config.leaderElection", "config.serving.listen", "config.serving.healthListen", "config.serving.webhookListen", "config.serving.tls",
 		"config.clientConnection.kubeconfig", "config.rescheduler.listen",
 	}
 }
@@ -117,27 +123,59 @@ func TestValuesCanSetEveryFieldOfTheConfiguration(t *testing.T) {
 }
 
 func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
-	rendered := render(t, "--values", way("gates"))
-	config := configOf(t, rendered)
-	for _, command := range []string{"gate-policy", "managed-policy"} {
-		text, err := said(t.Context(), nil, programs.muster, command, "--config="+config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		printed := parse(t, text)
-		if len(printed) == 0 {
-			t.Errorf("%s prints nothing", command)
-		}
-		for name, want := range printed {
-			got := rendered[name]
-			if got == nil {
-				t.Errorf("%s of %s is not rendered", name, command)
-				continue
+	const account, rescheduler = "system:serviceaccount:kube-system:muster", "system:serviceaccount:kube-system:muster-rescheduler"
+	for name, test := range map[string]struct {
+		values   []string
+		commands []string
+	}{
+		"gates":     {[]string{"--values=" + way("gates")}, []string{"gate-policy", "managed-policy"}},
+		"a sidecar": {[]string{"--values=" + way("sidecar")}, []string{"account-policy --with-scheduler"}},
+		"a sidecar with a rescheduler": {
+			[]string{"--values=" + way("sidecar"), "--set=rescheduler.enabled=true"},
+			[]string{"account-policy --with-scheduler --user=" + account + " --rescheduler-user=" + account},
+		},
+		"external": {[]string{"--values=" + way("external")}, []string{"account-policy"}},
+		"external with a rescheduler": {
+			[]string{"--values=" + way("external"), "--set=rescheduler.enabled=true"}, []string{"account-policy --rescheduler-user=" + rescheduler},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rendered := render(t, test.values...)
+			policies := map[string]bool{}
+			for name := range rendered {
+				if strings.HasPrefix(name, "ValidatingAdmissionPolicy") {
+					policies[name] = true
+				}
 			}
-			got.SetLabels(nil)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("what %s prints (-) and what is rendered (+) differ in %s:\n%s", command, name, diff)
+			for _, command := range test.commands {
+				args := strings.Fields(command)
+				if args[0] != "account-policy" {
+					args = append(args, "--config="+configOf(t, rendered))
+				}
+				text, err := said(t.Context(), nil, programs.muster, args...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				printed := parse(t, text)
+				if len(printed) == 0 {
+					t.Errorf("%s prints nothing", command)
+				}
+				for name, want := range printed {
+					got := rendered[name]
+					if got == nil {
+						t.Errorf("%s of %s is not rendered", name, command)
+						continue
+					}
+					delete(policies, name)
+					got.SetLabels(nil)
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("what %s prints (-) and what is rendered (+) differ in %s:\n%s", command, name, diff)
+					}
+				}
 			}
-		}
+			if strings.HasPrefix(test.commands[0], "account-policy") && len(policies) > 0 {
+				t.Errorf("%v are rendered, and not printed", policies)
+			}
+		})
 	}
 }

@@ -20,12 +20,12 @@ import (
 )
 
 // withLoad makes the plugins of a profile that are not in the package predicates.
-func withLoad(config *v1alpha2.Profile, c *cluster.Cluster) []predicates.Plugin {
+func withLoad(config *v1alpha2.Profile) []predicates.Plugin {
 	if !loadaware.Runs(config) {
 		return nil
 	}
 	return []predicates.Plugin{loadaware.New(config, loadaware.Options{
-		Logger: slog.New(slog.DiscardHandler), Metrics: loadaware.NewMetrics(prometheus.NewRegistry()), ResourceNames: c.ResourceNames(),
+		Logger: slog.New(slog.DiscardHandler), Metrics: loadaware.NewMetrics(prometheus.NewRegistry()),
 	}).Plugin()}
 }
 
@@ -79,14 +79,14 @@ var epoch = time.Unix(1_000_000, 0)
 
 // measure changes what is known of the use of a node.
 func (h *History) measure() error {
-	s, node, names := h.source, h.anyNode(), h.cluster.ResourceNames()
+	s, node := h.source, h.anyNode()
 	if s.chance(10) {
 		h.note("node %s: nothing is known of its use", node)
 		h.cluster.SetUsage(node, nil)
 		return nil
 	}
 	amounts := func(milliCPU int) cluster.Resources {
-		return names.Resources(corev1.ResourceList{
+		return cluster.ResourcesOf(corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse(fmt.Sprintf("%dm", s.upTo(milliCPU))), corev1.ResourceMemory: resource.MustParse(fmt.Sprintf("%dMi", s.upTo(1000))),
 		})
 	}

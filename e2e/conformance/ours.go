@@ -43,7 +43,7 @@ func lookWithMuster(s *Scenario) (*musterView, error) {
 		if err != nil {
 			return nil, err
 		}
-		view.pending = append(view.pending, view.snapshot.ResourceNames.NewPod(trimmed.(*corev1.Pod)))
+		view.pending = append(view.pending, cluster.NewPod(trimmed.(*corev1.Pod)))
 	}
 	return view, nil
 }
@@ -73,7 +73,7 @@ func (v *musterView) answer(profile Profile) (answers, error) {
 		var fitting []int32
 		var answers []*Answer
 		for j, node := range v.nodes {
-			all[i][j] = answerOf(ours, judgement.Verdict(node), v.snapshot.ResourceNames)
+			all[i][j] = answerOf(judgement, judgement.Verdict(node))
 			if all[i][j].Code == fwk.Success {
 				fitting, answers = append(fitting, node.Index), append(answers, &all[i][j])
 			}
@@ -87,14 +87,14 @@ func (v *musterView) answer(profile Profile) (answers, error) {
 	return all, nil
 }
 
-func answerOf(ours *predicates.Profile, verdict predicates.Verdict, names *cluster.ResourceNames) Answer {
+func answerOf(judgement *predicates.Judgement, verdict predicates.Verdict) Answer {
 	switch {
 	case verdict == predicates.Fits:
 		return Answer{Code: fwk.Success}
 	case verdict.Resolvable():
-		return Answer{Code: fwk.Unschedulable, Reasons: []string{ours.Reason(verdict, names)}}
+		return Answer{Code: fwk.Unschedulable, Reasons: []string{judgement.Reason(verdict)}}
 	default:
-		return Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{ours.Reason(verdict, names)}}
+		return Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{judgement.Reason(verdict)}}
 	}
 }
 

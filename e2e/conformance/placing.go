@@ -95,7 +95,7 @@ func plan(s *Scenario, seed uint64) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		pods = append(pods, c.ResourceNames().NewPod(trimmed.(*corev1.Pod)))
+		pods = append(pods, cluster.NewPod(trimmed.(*corev1.Pod)))
 	}
 	store := predicates.NewVerdictStore(profile, c, math.MaxInt64, predicates.NewStoreMetrics(registry), clock.RealClock{})
 	plan := placement.New(store, pods, seed)

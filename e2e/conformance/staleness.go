@@ -55,7 +55,7 @@ func NewHistory(seed uint64) (*History, error) {
 	config.Equivalence = one(s, v1alpha2.EquivalenceControllerRef, v1alpha2.EquivalenceTemplate)
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: math.MaxInt64})
-	profile, err := predicates.NewProfile(config, withLoad(config, c)...)
+	profile, err := predicates.NewProfile(config, withLoad(config)...)
 	if err != nil {
 		return nil, fmt.Errorf("muster: %w", err)
 	}
@@ -101,7 +101,7 @@ func (h *History) class() ([]*cluster.Pod, error) {
 		if err != nil {
 			return nil, err
 		}
-		class = append(class, h.cluster.ResourceNames().NewPod(trimmed.(*corev1.Pod)))
+		class = append(class, cluster.NewPod(trimmed.(*corev1.Pod)))
 	}
 	return class, nil
 }
@@ -121,12 +121,12 @@ func (h *History) Compare() (checks int, stale []string) {
 func compare(s *source, store *predicates.VerdictStore, pod *cluster.Pod) (checks int, stale []string) {
 	view := store.View(pod)
 	defer view.Close()
-	fresh, names := store.Profile.Judge(pod, view.Snapshot), view.Snapshot.ResourceNames
+	fresh := store.Profile.Judge(pod, view.Snapshot)
 	var ranked []int32
 	for node := range view.Snapshot.Nodes() {
 		checks++
 		if got, want := view.Verdict(node.Index), fresh.Verdict(node); got != want {
-			stale = append(stale, fmt.Sprintf("%s: remembered %q, is %q: %s", node.Name, store.Profile.Reason(got, names), store.Profile.Reason(want, names), inJSON(pod.Pod)))
+			stale = append(stale, fmt.Sprintf("%s: remembered %q, is %q: %s", node.Name, fresh.Reason(got), fresh.Reason(want), inJSON(pod.Pod)))
 		}
 		if s.chance(75) {
 			ranked = append(ranked, node.Index)

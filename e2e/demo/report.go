@@ -120,7 +120,7 @@ func (s *stage) printWhereToLook(out io.Writer, keep bool) {
 		fmt.Fprintf(out, "\nTo look further, let it run (%s=1) and try what it prints here.\n", KeepEnv)
 		return
 	}
-	url := s.muster.URL()
+	url := s.muster.DebugURL()
 	fmt.Fprintf(out, `
 Look further:
   curl %[1]s/debug/                            # everything there is to ask

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -22,7 +20,7 @@ import (
 func (s *server) tells(args ...string) (int, string) {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), shared.muster, args...)
-	cmd.Env = append(cmd.Environ(), "MUSTER_SERVER="+s.url)
+	cmd.Env = append(cmd.Environ(), "MUSTER_SERVER="+s.debug)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -35,11 +33,7 @@ func (s *server) tells(args ...string) (int, string) {
 // reschedule runs a rescheduler beside muster until the test ends, and returns where it answers.
 func (s *server) reschedule() string {
 	s.Helper()
-	port, err := process.FreePort()
-	if err != nil {
-		s.Fatal(err)
-	}
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	address := s.freeAddress()
 	beside := server{cluster: s.cluster, config: filepath.Join(s.TempDir(), "rescheduler.yaml")}
 	beside.configure("rescheduler: {listen: '" + address + "'}\n")
 	rescheduler, err := process.Start(process.Spec{

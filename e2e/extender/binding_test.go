@@ -20,7 +20,7 @@ func TestTwoThousandBindingsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := c.serve(serving{})
+	s := c.serve(serving{config: ofByHand})
 	place := map[string]string{} // every pod's node
 	for name := range pods {
 		place[name] = nodes[len(place)%len(nodes)].Name
@@ -66,8 +66,7 @@ func TestTwoThousandBindingsAtOnce(t *testing.T) {
 	if err := bindAll(some); err != nil {
 		t.Errorf("repeated bindings failed:\n%v", err)
 	}
-	// The API server says no, or muster for as long as the watch has not shown it where the pod is.
-	refused := regexp.MustCompile("already assigned to node|may have been bound already")
+	refused := regexp.MustCompile("on another node already|the node is gone|may have been bound already")
 	if err := bindAll(elsewhere); err == nil || len(refused.FindAllString(err.Error(), -1)) != 3 || !strings.HasSuffix(err.Error(), fmt.Sprintf("and %d more", len(some)-3)) {
 		t.Errorf("bindings to another node, want an error of each:\n%v", err)
 	}
@@ -102,14 +101,17 @@ func TestOfTwoBindingsToDifferentNodesOneWins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := c.serve(serving{})
+	s := c.serve(serving{config: ofByHand})
 	place := map[string]string{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for name, pod := range pods {
+		if err := s.offer(pod, "a", "b"); err != nil {
+			t.Fatal(err)
+		}
 		for _, node := range []string{"a", "b"} {
 			group.Go(func() {
-				if err := s.bind(pod, node); err != nil {
+				if err := s.bindAsIs(pod, node); err != nil {
 					return
 				}
 				mu.Lock()
@@ -130,19 +132,19 @@ func TestOfTwoBindingsToDifferentNodesOneWins(t *testing.T) {
 
 func TestANamesakeIsNotBoundInstead(t *testing.T) {
 	c := newCluster(t, newNode("a", "4"))
-	s := c.serve(serving{})
+	s := c.serve(serving{config: ofByHand})
 	c.createPods(newPod("web-0", "1", scheduledBy(byHand)))
 	stale := c.pod("web-0")
 	stale.UID = "11111111-1111-1111-1111-111111111111" // of a pod that is gone
-	if err := s.bind(stale, "a"); err == nil {
-		t.Error("binding a pod that is gone succeeded")
+	if err := s.bind(stale, "a"); err == nil || strings.Contains(err.Error(), string(c.pod("web-0").UID)) {
+		t.Errorf("binding a pod that is gone: error %v", err)
 	}
 	if got := c.pod("web-0").Spec.NodeName; got != "" {
 		t.Errorf("the pod that took its name is on %s", got)
 	}
 	missing := &corev1.Pod{}
 	missing.Namespace, missing.Name, missing.UID = stale.Namespace, "nobody", stale.UID
-	if err := s.bind(missing, "a"); err == nil || !strings.Contains(err.Error(), `pods "nobody" not found`) {
+	if err := s.bind(missing, "a"); err == nil || !strings.Contains(err.Error(), "no pod of this name and UID waits") {
 		t.Errorf("binding a pod that never was: error %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func TestBadRequestsAreAnsweredWithTheReason(t *testing.T) {
 	}{
 		"truncated JSON":    {http.MethodPost, "/filter", `{"Pod": {"metadata": {"name": "p"`, 400, "Pod: "},
 		"no JSON":           {http.MethodPost, "/prioritize", `Pod: p`, 400, "unexpected byte"},
-		"nothing":           {http.MethodPost, "/bind", ``, 400, "unexpected end of JSON input"},
+		"nothing":           {http.MethodPost, "/bind", ``, 400, "unexpected EOF"},
 		"no pod":            {http.MethodPost, "/filter", `{"NodeNames": ["a"]}`, 400, "Pod: missing"},
 		"a nil pod":         {http.MethodPost, "/preempt", `{"Pod": null}`, 400, "Pod: missing"},
 		"a list of nothing": {http.MethodPost, "/filter", `[]`, 400, ""},
@@ -40,6 +40,7 @@ func TestBadRequestsAreAnsweredWithTheReason(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			request.Header.Set("Content-Type", "application/json")
 			response, err := s.http.Do(request)
 			if err != nil {
 				t.Fatal(err)

@@ -20,8 +20,12 @@ import (
 // patience is a limit for what takes seconds on an idle machine.
 const patience = 2 * time.Minute
 
-// byHand is a scheduler that does not exist: its pods wait for the test.
-const byHand = "by-hand"
+// byHand is a scheduler that does not exist: its pods wait for the test. Muster has a profile for it
+// that runs with ofByHand.
+const (
+	byHand   = "by-hand"
+	ofByHand = "profiles: [{schedulerName: default-scheduler}, {schedulerName: " + byHand + "}]\n"
+)
 
 // cluster is the shared cluster while one test has it.
 type cluster struct {

@@ -17,8 +17,9 @@ import (
 // gatekeeper is a muster for whose gangs members are gated, and a scheduler that uses it.
 type gatekeeper struct {
 	*witness
-	by    muster.Gatekeeper
-	files tlsFiles // for the webhook
+	by      muster.Gatekeeper
+	files   tlsFiles // for the webhook
+	webhook string   // the address of the webhook
 }
 
 // keepGates has members gated until the test ends, by one gatekeeper or the other, and runs a
@@ -27,12 +28,12 @@ func (c *cluster) keepGates(by muster.Gatekeeper, policy string) *gatekeeper {
 	c.Helper()
 	g := &gatekeeper{by: by}
 	if by == muster.Webhook {
-		g.files = newTLSFiles(c.T)
+		g.files, g.webhook = newTLSFiles(c.T), c.freeAddress()
 	}
 	s := c.serveGates(g, policy)
 	g.witness = s.watch()
 	if by == muster.Webhook {
-		c.askForGates(s, g.files)
+		c.askForGates(g.webhook, g.files)
 	} else {
 		c.applyGatePolicy(s)
 	}
@@ -47,7 +48,7 @@ func (c *cluster) serveGates(g *gatekeeper, policy string) *server {
 		return c.serve(serving{config: config})
 	}
 	return c.serve(serving{
-		config: "serving: {tls: {certFile: " + g.files.certificate + ", keyFile: " + g.files.key + "}}\n" + config,
+		config: "serving: {webhookListen: '" + g.webhook + "', tls: {certFile: " + g.files.certificate + ", keyFile: " + g.files.key + "}}\n" + config,
 		scheme: "https", client: g.files.client(c.T),
 	})
 }
@@ -71,13 +72,13 @@ func (g *gatekeeper) again(policy string) {
 }
 
 // askForGates has the API server ask a muster for gates until the test ends.
-func (c *cluster) askForGates(s *server, f tlsFiles) {
+func (c *cluster) askForGates(webhook string, f tlsFiles) {
 	c.Helper()
 	ca, err := os.ReadFile(f.certificate)
 	if err != nil {
 		c.Fatal(err)
 	}
-	if err := muster.CreateWebhook(c.Context(), c.client, s.url, ca); err != nil {
+	if err := muster.CreateWebhook(c.Context(), c.client, "https://"+webhook, ca); err != nil {
 		c.Fatal(err)
 	}
 	c.Cleanup(func() {

@@ -35,7 +35,8 @@ type server struct {
 	process *process.Process
 	config  string // the path of its configuration
 	log     string // the path of its log
-	url     string
+	url     string // of the verbs
+	debug   string // the URL of pages and metrics
 	http    *http.Client
 }
 
@@ -79,17 +80,15 @@ func (c *cluster) launch(o serving) *server {
 	}
 	s.configure(o.config)
 	if o.address == "" {
-		port, err := process.FreePort()
-		if err != nil {
-			c.Fatal(err)
-		}
-		o.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		o.address = c.freeAddress()
 	}
 	s.url = o.scheme + "://" + o.address
+	debug := c.freeAddress()
+	s.debug = "http://" + debug
 	var err error
 	s.process, err = process.Start(process.Spec{
 		Name: "muster", Path: shared.muster, Log: s.log,
-		Args: []string{"serve", "--config=" + s.config, "--kubeconfig=" + o.kubeconfig, "--listen=" + o.address},
+		Args: []string{"serve", "--config=" + s.config, "--kubeconfig=" + o.kubeconfig, "--listen=" + o.address, "--debug-listen=" + debug},
 	})
 	if err != nil {
 		c.Fatal(err)
@@ -101,6 +100,16 @@ func (c *cluster) launch(o serving) *server {
 		c.Fatal(err)
 	}
 	return s
+}
+
+// freeAddress is one of loopback at which nobody listens.
+func (c *cluster) freeAddress() string {
+	c.Helper()
+	port, err := process.FreePort()
+	if err != nil {
+		c.Fatal(err)
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
 // configure writes the file of muster's configuration.
@@ -153,7 +162,7 @@ func (s *server) schedulerConfig(flags []string, change ...func(config map[strin
 
 // get returns what a page says.
 func (s *server) get(path string) (string, error) {
-	response, err := s.http.Get(s.url + path)
+	response, err := s.http.Get(s.debug + path)
 	if err != nil {
 		return "", err
 	}
@@ -204,8 +213,26 @@ func (s *server) filter(pod *corev1.Pod, nodes ...string) (extenderv1.ExtenderFi
 	return ask[extenderv1.ExtenderFilterResult](s, "filter", extenderv1.ExtenderArgs{Pod: pod, NodeNames: &nodes})
 }
 
-// bind asks to bind a pod, and returns the error of the answer.
+// offer asks filter about nodes for a pod, and wants all of them to be offered.
+func (s *server) offer(pod *corev1.Pod, nodes ...string) error {
+	answer, err := s.filter(pod, nodes...)
+	if err == nil && len(*answer.NodeNames) < len(nodes) {
+		err = fmt.Errorf("of %v only %v are offered for %s", nodes, *answer.NodeNames, pod.Name)
+	}
+	return err
+}
+
+// bind asks to bind a pod to a node about which filter is asked before, and returns the error of the
+// answer.
 func (s *server) bind(pod *corev1.Pod, node string) error {
+	if _, err := s.filter(pod, node); err != nil {
+		return err
+	}
+	return s.bindAsIs(pod, node)
+}
+
+// bindAsIs is bind for who has asked filter.
+func (s *server) bindAsIs(pod *corev1.Pod, node string) error {
 	answer, err := ask[extenderv1.ExtenderBindingResult](s, "bind", extenderv1.ExtenderBindingArgs{
 		PodName: pod.Name, PodNamespace: pod.Namespace, PodUID: pod.UID, Node: node,
 	})

@@ -71,8 +71,8 @@ func pluginsThatRun(t *testing.T, document string) *config.Plugins {
 func TestOnlyPluginsThatKubeSchedulerHasCanBeOffloaded(t *testing.T) {
 	registry := inTree.NewInTreeRegistry()
 	for _, plugin := range v1alpha2.KnownPlugins() {
-		if _, has := registry[plugin.Name]; has != plugin.InTree() {
-			t.Errorf("%s: kube-scheduler has it: %t, muster takes it to: %t", plugin.Name, has, plugin.InTree())
+		if _, has := registry[plugin.Name]; has != plugin.InTree {
+			t.Errorf("%s: kube-scheduler has it: %t, muster takes it to: %t", plugin.Name, has, plugin.InTree)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package extender_test
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -10,11 +11,11 @@ import (
 func TestMusterOutlivesTheAPIServer(t *testing.T) {
 	const backlog = 500
 	c := newCluster(t, newNodes(10, "110")...)
-	s := c.serve(serving{})
+	s := c.serve(serving{config: ofByHand})
 	c.createPods(newPod("pod-by-hand", "1", scheduledBy(byHand)))
 	waiting := c.pod("pod-by-hand")
 	c.createPods(newPods(backlog, "1")...)
-	c.schedule(s.schedulerConfig(nil))
+	c.schedule(s.schedulerConfig(nil, leavesByHand))
 	c.eventually("the scheduler is at work", func() error {
 		if got := s.calls("bind", "ok"); got < 20 {
 			return fmt.Errorf("%d pods are bound", got)
@@ -45,6 +46,13 @@ func TestMusterOutlivesTheAPIServer(t *testing.T) {
 	c.awaitBound(backlog + 2)
 }
 
+// leavesByHand has kube-scheduler leave the pods of byHand to the test.
+func leavesByHand(config map[string]any) {
+	config["profiles"] = slices.DeleteFunc(config["profiles"].([]any), func(profile any) bool {
+		return profile.(map[string]any)["schedulerName"] == byHand
+	})
+}
+
 func TestACallerThatLeavesInTheMiddleOfItsRequestHurtsNobody(t *testing.T) {
 	c := newCluster(t, newNode("a", "4"))
 	s := c.serve(serving{})
@@ -52,7 +60,7 @@ func TestACallerThatLeavesInTheMiddleOfItsRequestHurtsNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fmt.Fprint(connection, "POST /filter HTTP/1.1\r\nHost: muster\r\nContent-Length: 1000\r\n\r\n{\"Pod\": {"); err != nil {
+	if _, err := fmt.Fprint(connection, "POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"Pod\": {"); err != nil {
 		t.Fatal(err)
 	}
 	connection.Close()

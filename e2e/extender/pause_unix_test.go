@@ -37,7 +37,10 @@ func TestACallerThatLeavesWhileItsPodIsBoundHurtsNobody(t *testing.T) {
 	c := newCluster(t, newNode("a", "4"))
 	c.createPods(newPod("p", "3", scheduledBy(byHand)))
 	pod := c.pod("p")
-	s := c.serve(serving{config: "timeouts: {bind: 5s}"}) // which has seen the pod when it is ready
+	s := c.serve(serving{config: "timeouts: {bind: 5s}\n" + ofByHand}) // which has seen the pod when it is ready
+	if err := s.offer(pod, "a"); err != nil {
+		t.Fatal(err)
+	}
 	resume := c.pauseAPIServer()
 
 	ctx, leave := context.WithCancel(t.Context())
@@ -49,6 +52,7 @@ func TestACallerThatLeavesWhileItsPodIsBoundHurtsNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Header.Set("Content-Type", "application/json")
 	left := make(chan error)
 	go func() {
 		response, err := s.http.Do(request)

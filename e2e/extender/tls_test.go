@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -40,7 +41,7 @@ func newTLSFiles(t *testing.T) tlsFiles {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kubeconfig, err := shared.KubeconfigFor("kube-scheduler")
+	kubeconfig, err := shared.KubeconfigFor("system:kube-scheduler")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +108,30 @@ func TestPodsAreBoundOverTLS(t *testing.T) {
 	response.Body.Close()
 	if response.ProtoMajor != 2 {
 		t.Errorf("answered over %s, want HTTP/2", response.Proto)
+	}
+
+	// Of the same authority, which signs for all the cluster.
+	other, err := shared.KubeconfigFor("system:node:a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	controllers, err := clientcmd.BuildConfigFromFlags("", other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(controllers.CertData, controllers.KeyData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := newClient(t, &tls.Config{RootCAs: s.http.Transport.(*http.Transport).TLSClientConfig.RootCAs, Certificates: []tls.Certificate{pair}})
+	response, err = stranger.Post(s.url+"/bind", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(response.Body)
+	response.Body.Close()
+	if want := `the client certificate is for ["system:node:a"], and serving.tls.allowedClientNames lists ["system:kube-scheduler"]`; err != nil || response.StatusCode != http.StatusForbidden || strings.TrimSpace(string(text)) != want {
+		t.Errorf("another client of the authority is answered %s %s, error %v", response.Status, text, err)
 	}
 
 	strangers := x509.NewCertPool()

@@ -20,6 +20,8 @@ type Campaign struct {
 	Name string
 	// Counts are the figures that its outcomes have, in the order in which they are told.
 	Counts []string
+	// Figures prints figures of the campaign's own, nil for none.
+	Figures func(io.Writer)
 	// Open starts everything that stays for all runs on a lane, with the muster of a path.
 	Open func(ctx context.Context, dir, binary string, progress io.Writer) (Performer, error)
 }

@@ -126,6 +126,9 @@ func (r *Report) print() {
 	for _, name := range slices.Sorted(maps.Keys(r.longest)) {
 		figure("fault_longest_"+name+"_s", fmt.Sprintf("%.1f", r.longest[name].Seconds()))
 	}
+	if r.campaign.Figures != nil {
+		r.campaign.Figures(r.out)
+	}
 	figure("violations", r.violations)
 }
 

@@ -211,10 +211,17 @@ func writeOf(r *http.Request) (v faultcampaign.Verb, about string) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	for i, part := range parts[:len(parts)-1] {
 		if part == "pods" || part == "podgroups" {
-			return writes()[strings.Join(append([]string{r.Method, part}, parts[i+2:]...), " ")], parts[i+1]
+			v, about = writes()[strings.Join(append([]string{r.Method, part}, parts[i+2:]...), " ")], parts[i+1]
+			break
 		}
 	}
-	return "", ""
+	// A pod is woken by an annotation, which is written with its status.
+	if v == nomination {
+		if body, err := relay.Body(r); err == nil && bytes.Contains(body, []byte(`"annotations"`)) {
+			v = podChange
+		}
+	}
+	return v, about
 }
 
 // writes are what happens something to, by method, resource and subresource.

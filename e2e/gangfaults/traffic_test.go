@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -12,20 +13,21 @@ import (
 
 func TestWritesOfMusterAreKnownByTheirPaths(t *testing.T) {
 	for _, test := range []struct {
-		method, path string
-		verb         faultcampaign.Verb
-		about        string
+		method, path, body string
+		verb               faultcampaign.Verb
+		about              string
 	}{
-		{http.MethodPost, "/api/v1/namespaces/default/pods/p/binding", binding, "p"},
-		{http.MethodPatch, "/api/v1/namespaces/default/pods/p/status", nomination, "p"},
-		{http.MethodPatch, "/api/v1/namespaces/default/pods/p", podChange, "p"},
-		{http.MethodPatch, "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups/g/status", groupState, "g"},
-		{http.MethodPatch, "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups/g", startOf, "g"},
-		{http.MethodGet, "/api/v1/namespaces/default/pods/p", "", ""},
-		{http.MethodGet, "/api/v1/pods", "", ""},
-		{http.MethodPost, "/api/v1/namespaces/default/events", "", ""},
+		{http.MethodPost, "/api/v1/namespaces/default/pods/p/binding", "{}", binding, "p"},
+		{http.MethodPatch, "/api/v1/namespaces/default/pods/p/status", `{"status": {"nominatedNodeName": "a"}}`, nomination, "p"},
+		{http.MethodPatch, "/api/v1/namespaces/default/pods/p/status", `{"metadata": {"annotations": {"muster.dev/woken": "now"}}}`, podChange, "p"},
+		{http.MethodPatch, "/api/v1/namespaces/default/pods/p", "{}", podChange, "p"},
+		{http.MethodPatch, "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups/g/status", "{}", groupState, "g"},
+		{http.MethodPatch, "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups/g", "{}", startOf, "g"},
+		{http.MethodGet, "/api/v1/namespaces/default/pods/p", "", "", ""},
+		{http.MethodGet, "/api/v1/pods", "", "", ""},
+		{http.MethodPost, "/api/v1/namespaces/default/events", "{}", "", ""},
 	} {
-		v, about := writeOf(httptest.NewRequest(test.method, test.path, nil))
+		v, about := writeOf(httptest.NewRequest(test.method, test.path, strings.NewReader(test.body)))
 		if v != test.verb || v != "" && about != test.about {
 			t.Errorf("%s %s is %q about %q, want %q about %q", test.method, test.path, v, about, test.verb, test.about)
 		}

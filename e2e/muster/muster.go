@@ -55,6 +55,9 @@ const (
 // Options of a server.
 type Options struct {
 	ControlPlane *controlplane.ControlPlane
+	// Name is that of the process, and of its configuration and log, "muster" when empty: each of
+	// several beside a control plane has its own.
+	Name string
 	// Binary is the path of muster; it is built when empty.
 	Binary string
 	// Selection of the default scheduler's profile, Scheduler when empty.
@@ -88,7 +91,9 @@ type Server struct {
 	spec    process.Spec
 	binary  string
 	config  string
-	address string
+	address string // of the verbs
+	debug   string // of pages and metrics
+	webhook string // of gates, if muster is asked for them
 
 	identity *identity            // nil for http
 	client   kubernetes.Interface // by which members come to be gated; nil when they are not to be
@@ -111,8 +116,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 
 // Launch is Start without waiting: what needs no answer of muster may go on meanwhile.
 func Launch(ctx context.Context, o Options) (*Server, error) {
-	dir := o.ControlPlane.Dir()
-	s := &Server{binary: o.Binary, config: filepath.Join(dir, "muster.yaml")}
+	dir, name := o.ControlPlane.Dir(), cmp.Or(o.Name, "muster")
+	s := &Server{binary: o.Binary, config: filepath.Join(dir, name+".yaml")}
 	var err error
 	if s.binary == "" {
 		if s.binary, err = binaries.BuildMuster(ctx, dir, o.Progress); err != nil {
@@ -129,17 +134,19 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 			return nil, fmt.Errorf("connect to the control plane: %w", err)
 		}
 	}
-	if err := o.writeConfig(s.config, s.identity); err != nil {
+	for _, address := range []*string{&s.address, &s.debug, &s.webhook} {
+		port, err := process.FreePort()
+		if err != nil {
+			return nil, err
+		}
+		*address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	}
+	if err := o.writeConfig(s.config, s.identity, s.webhook); err != nil {
 		return nil, err
 	}
-	port, err := process.FreePort()
-	if err != nil {
-		return nil, err
-	}
-	s.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	s.spec = process.Spec{
-		Name: "muster", Path: s.binary, Log: filepath.Join(dir, "muster.log"),
-		Args: []string{"serve", "--config=" + s.config, "--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig()), "--listen=" + s.address},
+		Name: name, Path: s.binary, Log: filepath.Join(dir, name+".log"),
+		Args: []string{"serve", "--config=" + s.config, "--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig()), "--listen=" + s.address, "--debug-listen=" + s.debug},
 	}
 	if s.process, err = process.Start(s.spec); err != nil {
 		return nil, err
@@ -156,12 +163,12 @@ func (s *Server) AwaitReady(ctx context.Context) error {
 	}
 	s.gating = true
 	if s.identity != nil {
-		return CreateWebhook(ctx, s.client, s.URL(), s.identity.certificate)
+		return CreateWebhook(ctx, s.client, "https://"+s.webhook, s.identity.certificate)
 	}
 	return CreateGatePolicy(ctx, s.client, s.binary, s.config)
 }
 
-func (o Options) writeConfig(path string, identity *identity) error {
+func (o Options) writeConfig(path string, identity *identity, webhook string) error {
 	profile := func(name string, selection Selection, offload bool) map[string]any {
 		return map[string]any{"schedulerName": name, "nodeSelection": cmp.Or(selection, Scheduler), "offload": offload}
 	}
@@ -180,7 +187,7 @@ func (o Options) writeConfig(path string, identity *identity) error {
 		fields["nomination"] = map[string]any{"minBacklog": o.MinBacklog}
 	}
 	if identity != nil {
-		fields["serving"] = map[string]any{"tls": map[string]any{"certFile": identity.certFile, "keyFile": identity.keyFile}}
+		fields["serving"] = map[string]any{"webhookListen": webhook, "tls": map[string]any{"certFile": identity.certFile, "keyFile": identity.keyFile}}
 	}
 	if o.Gates != "" {
 		fields["gangs"] = map[string]any{"gates": o.Gates, "gatedBy": cmp.Or(o.GatedBy, Policy)}
@@ -199,7 +206,10 @@ func (o Options) writeConfig(path string, identity *identity) error {
 	return nil
 }
 
-// URL that muster serves.
+// DebugURL is where muster serves its page, its metrics and what is under /debug/.
+func (s *Server) DebugURL() string { return "http://" + s.debug }
+
+// URL of the verbs.
 func (s *Server) URL() string {
 	if s.identity != nil {
 		return "https://" + s.address
@@ -207,7 +217,7 @@ func (s *Server) URL() string {
 	return "http://" + s.address
 }
 
-// Transport is what to talk to it through: it knows its certificate.
+// Transport is what to call its verbs through: it knows its certificate.
 func (s *Server) Transport() http.RoundTripper {
 	if s.identity != nil {
 		return s.identity.client.Transport
@@ -322,11 +332,11 @@ func (s *Server) Page(ctx context.Context, path string) (string, error) {
 
 // get returns the body of a path that answers 200.
 func (s *Server) get(ctx context.Context, path string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.DebugURL()+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	response, err := (&http.Client{Transport: s.Transport()}).Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func answering(t *testing.T, path, text string) *Server {
 	mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	return &Server{address: strings.TrimPrefix(server.URL, "http://")}
+	return &Server{debug: strings.TrimPrefix(server.URL, "http://")}
 }
 
 func TestInFlightReadsOneTableOfThePage(t *testing.T) {

@@ -51,8 +51,8 @@ func TestMusterOutlivesAnOutageOfTheAPIServer(t *testing.T) {
 	before := schedule(t, client, "before")
 
 	cp.StopAPIServer()
-	if reason := bind(ctx, t, server.URL(), before); reason == "" {
-		t.Error("bind succeeded without an API server")
+	if reason := bind(ctx, t, server.URL(), before); reason != "" {
+		t.Errorf("binding a pod to the node that it is on, without an API server: %s", reason)
 	}
 	if err := cp.StartAPIServer(ctx); err != nil {
 		t.Fatal(err)
@@ -103,6 +103,7 @@ func bind(ctx context.Context, t *testing.T, url string, pod *corev1.Pod) string
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatalf("muster does not answer: %v", err)

@@ -27,7 +27,7 @@ func (s *Server) Reschedule(ctx context.Context, o Options, listen string) (*Res
 	}
 	file := func(name string) string { return filepath.Join(o.ControlPlane.Dir(), "muster-reschedule-"+port+name) }
 	config := file(".yaml")
-	if err := o.listening(listen).writeConfig(config, s.identity); err != nil {
+	if err := o.listening(listen).writeConfig(config, s.identity, s.webhook); err != nil {
 		return nil, err
 	}
 	r := &Rescheduler{spec: process.Spec{

@@ -34,7 +34,7 @@ type browser struct {
 }
 
 // newBrowser starts a Chromium that ends with the test, or skips it.
-func newBrowser(t *testing.T) *browser {
+func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	path := os.Getenv("CHROMIUM")
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -49,7 +49,7 @@ func newBrowser(t *testing.T) *browser {
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	allocated, end := chromedp.NewExecAllocator(t.Context(), options...)
+	allocated, end := chromedp.NewExecAllocator(t.Context(), append(options, more...)...)
 	t.Cleanup(end)
 	ctx, closeTab := chromedp.NewContext(allocated)
 	t.Cleanup(closeTab)

@@ -150,12 +150,12 @@ func (l *lab) measure(node string, cpu, memory string) {
 	l.must(err)
 }
 
-// prefix is how the API server's proxy serves a service.
-const prefix = "/api/v1/namespaces/kube-system/services/muster:8888/proxy"
+// prefix is how the API server's proxy serves a pod.
+const prefix = "/api/v1/namespaces/kube-system/pods/muster:8887/proxy"
 
 // behindProxy serves muster under the prefix, by the code that the API server does it with.
 func (l *lab) behindProxy() string {
-	to, err := url.Parse(l.server.URL())
+	to, err := url.Parse(l.server.DebugURL())
 	l.must(err)
 	server := httptest.NewServer(http.StripPrefix(prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		location := *to
@@ -180,10 +180,10 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	for i := range 6 {
 		l.measure(fmt.Sprintf("worker-%d", i+1), fmt.Sprintf("%dm", 600*i+300), fmt.Sprintf("%dGi", 2*i+3))
 	}
-	at, err := url.Parse(l.server.URL())
+	at, err := url.Parse(l.server.DebugURL())
 	l.must(err)
 	b.theme("light")
-	b.run(chromedp.Navigate(l.server.URL() + "/"))
+	b.run(chromedp.Navigate(l.server.DebugURL() + "/"))
 	b.eventually("every node has a cell", `document.querySelectorAll('#heat li').length === 12`)
 	b.eventually("a gang waits, and why", `/default\/training[^]*5 must start together/.test(document.querySelector('#gangs li')?.textContent) && document.querySelector('#gangs .why').textContent.length > 0`)
 	b.eventually("the class of the pods of a controller, and its use", `/default\/web-\d+/.test(document.querySelector('#classes tbody')?.textContent) && /\d+ %/.test(document.querySelector('#classes .rate')?.textContent)`)

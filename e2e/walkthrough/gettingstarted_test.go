@@ -45,7 +45,7 @@ func TestTheReaderOfGettingStartedSeesWhatItShows(t *testing.T) {
 	// The reader's directory and ports may be in use.
 	dir := t.TempDir()
 	blocks, err := Parse(strings.NewReplacer(
-		"build/controlplane", dir, "127.0.0.1:8888", freeAddress(t), "127.0.0.1:8889", freeAddress(t),
+		"build/controlplane", dir, "127.0.0.1:8888", freeAddress(t), "127.0.0.1:8889", freeAddress(t), "127.0.0.1:8887", freeAddress(t),
 	).Replace(string(page)))
 	if err != nil {
 		t.Fatal(err)

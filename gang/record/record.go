@@ -55,11 +55,14 @@ func (e Epoch) after(other Epoch) bool {
 	}
 }
 
+// longest is how long a record may be as text, in bytes: anybody may write an annotation.
+const longest = 1024
+
 // Of is the last record on a PodGroup, nil when there is none or somebody wrote nonsense.
 func Of(podGroup metav1.Object) *Record {
 	text, recorded := podGroup.GetAnnotations()[Annotation]
 	var r Record
-	if !recorded || json.Unmarshal([]byte(text), &r) != nil {
+	if !recorded || len(text) > longest || json.Unmarshal([]byte(text), &r) != nil {
 		return nil
 	}
 	return &r

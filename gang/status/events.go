@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"context"
+	"hash/maphash"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -44,6 +45,7 @@ type Object interface {
 type Events struct {
 	recorders Recorders
 	clock     clock.PassiveClock
+	seed      maphash.Seed
 
 	mu   sync.Mutex
 	told *lru.Cache // of topic → told
@@ -56,7 +58,7 @@ type topic struct {
 }
 
 type told struct {
-	words string
+	words uint64 // their hash: an attacker who wants others to miss an event does not know the seed
 	at    time.Time
 }
 
@@ -65,7 +67,7 @@ type Recorders func(schedulerName string) events.EventRecorder
 
 // NewEvents returns Events that are recorded by recorders such as those of [NewRecorders].
 func NewEvents(recorders Recorders, now clock.PassiveClock) *Events {
-	return &Events{recorders: recorders, clock: now, told: lru.New(maxTold)}
+	return &Events{recorders: recorders, clock: now, seed: maphash.MakeSeed(), told: lru.New(maxTold)}
 }
 
 // Tell records an event about an object; related is nil or what else it concerns. It is
@@ -85,16 +87,16 @@ func (e *Events) Tell(schedulerName string, about, related Object, reason Reason
 }
 
 func (e *Events) isNews(topic topic, words string) bool {
-	now := e.clock.Now()
+	now, hash := e.clock.Now(), maphash.String(e.seed, words)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if last, ok := e.told.Get(topic); ok {
 		last := last.(told)
-		if age := now.Sub(last.at); age < quiet || (age < repeat && last.words == words) {
+		if age := now.Sub(last.at); age < quiet || (age < repeat && last.words == hash) {
 			return false
 		}
 	}
-	e.told.Add(topic, told{words, now})
+	e.told.Add(topic, told{hash, now})
 	return true
 }
 

@@ -19,6 +19,8 @@ const (
 	TimedOut Reason = "TimedOut"
 	// MembersFailed: pods have failed, and those left are fewer than minMember.
 	MembersFailed Reason = "MembersFailed"
+	// Preempted: the pod was evicted to make room for a gang.
+	Preempted Reason = "Preempted"
 	// PodGroupNotFound: the PodGroup that a pod names does not exist in its namespace.
 	PodGroupNotFound Reason = "PodGroupNotFound"
 	// PodGroupInvalid: a PodGroup, or what its pods say in its stead, does not make sense.
@@ -28,7 +30,7 @@ const (
 // eventType tells what is on its way from what somebody may have to look at.
 func (r Reason) eventType() string {
 	switch r {
-	case Scheduled, MembersMissing, Waiting:
+	case Scheduled, MembersMissing, Waiting, Preempted:
 		return corev1.EventTypeNormal
 	default:
 		return corev1.EventTypeWarning

@@ -48,10 +48,7 @@ func inWorld(t *testing.T, test func(*world)) {
 		w.dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 			map[schema.GroupVersionResource]string{v1alpha1.NodeMetrics(): "NodeMetricList"})
 		w.cluster = cluster.New(cluster.Options{Logger: w.log, Registerer: prometheus.NewRegistry(), AssumeTTL: time.Minute})
-		for _, scalar := range []corev1.ResourceName{"example.com/zero", "example.com/two"} {
-			w.cluster.ResourceNames().Index(scalar)
-		}
-		w.store = NewStore(w.cluster.ResourceNames())
+		w.store = NewStore()
 		test(w)
 	})
 }

@@ -2,6 +2,7 @@ package nodemetric
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,7 +83,7 @@ func (c *Controller) configured(config *corev1.ConfigMap) {
 	complain := func(reason, message string, err error) {
 		c.Metrics.configErr.Inc()
 		c.Metrics.configValid.Set(0)
-		c.Events.Eventf(config, nil, corev1.EventTypeWarning, reason, action, "%s: %s", message, shorten(err.Error()))
+		c.Events.Eventf(config, nil, corev1.EventTypeWarning, reason, action, "%s: %s", message, shorten(err))
 	}
 	switch {
 	case err != nil:
@@ -101,11 +102,12 @@ func (c *Controller) configured(config *corev1.ConfigMap) {
 	c.apply(policy)
 }
 
-// shorten cuts words to what fits into an event, beside others.
-func shorten(words string) string {
+// shorten cuts an error to what fits into an event, beside other words. Whoever writes the ConfigMap
+// writes the values that errors repeat.
+func shorten(err error) error {
 	const most = 800
-	if len(words) > most {
-		return words[:most] + " …"
+	if words := err.Error(); len(words) > most {
+		return errors.New(words[:most] + " …")
 	}
-	return words
+	return err
 }

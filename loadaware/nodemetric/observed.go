@@ -25,30 +25,29 @@ type Observed struct {
 	Err error
 }
 
-// Trim makes an Observed of each NodeMetric that the watch shows. Resources are counted by the
-// names of the view.
-func Trim(names *cluster.ResourceNames) cache.TransformFunc {
-	return func(object any) (any, error) {
-		whole, ok := object.(*unstructured.Unstructured)
-		if !ok {
-			return object, nil // trimmed already, or a tombstone of what was
-		}
-		observed := &Observed{}
-		observed.TypeMeta = metav1.TypeMeta{APIVersion: whole.GetAPIVersion(), Kind: whole.GetKind()}
-		observed.Name, observed.UID, observed.ResourceVersion = whole.GetName(), whole.GetUID(), whole.GetResourceVersion()
-		metric, err := v1alpha1.Decode(whole)
-		if err != nil {
-			observed.Err = fmt.Errorf("NodeMetric %s: %w", whole.GetName(), err)
-			return observed, nil
-		}
-		observed.Spec, observed.Usage = metric.Spec, usageOf(metric, names)
+var _ cache.TransformFunc = Trim
+
+// Trim makes an Observed of each NodeMetric that the watch shows.
+func Trim(object any) (any, error) {
+	whole, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return object, nil // trimmed already, or a tombstone of what was
+	}
+	observed := &Observed{}
+	observed.TypeMeta = metav1.TypeMeta{APIVersion: whole.GetAPIVersion(), Kind: whole.GetKind()}
+	observed.Name, observed.UID, observed.ResourceVersion = whole.GetName(), whole.GetUID(), whole.GetResourceVersion()
+	metric, err := v1alpha1.Decode(whole)
+	if err != nil {
+		observed.Err = fmt.Errorf("NodeMetric %s: %w", whole.GetName(), err)
 		return observed, nil
 	}
+	observed.Spec, observed.Usage = metric.Spec, usageOf(metric)
+	return observed, nil
 }
 
 // usageOf is what a NodeMetric says. Without an updateTime it is of no age that anybody
 // believes, whatever else it says.
-func usageOf(metric *v1alpha1.NodeMetric, names *cluster.ResourceNames) *cluster.Usage {
+func usageOf(metric *v1alpha1.NodeMetric) *cluster.Usage {
 	usage := &cluster.Usage{Pods: make(map[types.NamespacedName]cluster.PodUsage, len(metric.Status.PodsMetric))}
 	if at := metric.Status.UpdateTime; at != nil {
 		usage.Updated = at.Time
@@ -57,26 +56,26 @@ func usageOf(metric *v1alpha1.NodeMetric, names *cluster.ResourceNames) *cluster
 		usage.Interval = time.Duration(*policy.ReportIntervalSeconds) * time.Second
 	}
 	if node := metric.Status.NodeMetric; node != nil {
-		usage.Node = names.Resources(node.NodeUsage.Resources)
-		usage.System = names.Resources(node.SystemUsage.Resources)
+		usage.Node = cluster.ResourcesOf(node.NodeUsage.Resources)
+		usage.System = cluster.ResourcesOf(node.SystemUsage.Resources)
 		for _, over := range node.AggregatedNodeUsages {
 			for statistic, used := range over.Usage {
 				usage.Aggregated = append(usage.Aggregated, cluster.Aggregate{
-					Type: string(statistic), Duration: over.Duration.Duration, Used: names.Resources(used.Resources),
+					Type: string(statistic), Duration: over.Duration.Duration, Used: cluster.ResourcesOf(used.Resources),
 				})
 			}
 		}
 	}
 	for _, pod := range metric.Status.PodsMetric {
 		usage.Pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = cluster.PodUsage{
-			Used: names.Resources(pod.PodUsage.Resources), Priority: pod.Priority,
+			Used: cluster.ResourcesOf(pod.PodUsage.Resources), Priority: pod.Priority,
 		}
 	}
 	return usage
 }
 
 // resourceMap is what an amount is in a NodeMetric.
-func resourceMap(amount cluster.Resources, names *cluster.ResourceNames) v1alpha1.ResourceMap {
+func resourceMap(amount cluster.Resources) v1alpha1.ResourceMap {
 	list := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewMilliQuantity(amount.MilliCPU, resource.DecimalSI),
 		corev1.ResourceMemory: *resource.NewQuantity(amount.Memory, resource.BinarySI),
@@ -84,9 +83,9 @@ func resourceMap(amount cluster.Resources, names *cluster.ResourceNames) v1alpha
 	if amount.EphemeralStorage > 0 {
 		list[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(amount.EphemeralStorage, resource.BinarySI)
 	}
-	for i, scalar := range amount.Scalar {
-		if scalar > 0 {
-			list[names.Name(i)] = *resource.NewQuantity(scalar, resource.DecimalSI)
+	for _, scalar := range amount.Scalars {
+		if scalar.Amount > 0 {
+			list[scalar.Name.Value()] = *resource.NewQuantity(scalar.Amount, resource.DecimalSI)
 		}
 	}
 	return v1alpha1.ResourceMap{Resources: list}

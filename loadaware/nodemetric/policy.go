@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/api/slo/v1alpha1"
 )
 
@@ -20,6 +21,9 @@ const (
 )
 
 const mustBePositive = "must be greater than zero"
+
+// mostWrong is of how many wrong entries it is said what is wrong.
+const mostWrong = 20
 
 // strategy says how usage is to be collected, as far as it does.
 type strategy struct {
@@ -62,19 +66,19 @@ func ParsePolicy(text string) (policy *Policy, wrong, err error) {
 		strategy
 		NodeConfigs []json.RawMessage `json:"nodeConfigs"`
 	}
-	if err := json.Unmarshal([]byte(text), &document); err != nil {
+	if err := bounded.Decode([]byte(text), &document); err != nil {
 		return nil, nil, err
 	}
 	if errs := document.validate(nil); len(errs) > 0 {
-		return nil, nil, errs.ToAggregate()
+		return nil, nil, shorten(errs.ToAggregate())
 	}
 	policy = DefaultPolicy()
 	policy.cluster = policy.cluster.with(document.strategy)
 	var all []error
 	for i, text := range document.NodeConfigs {
 		node, err := parseNodeStrategy(field.NewPath("nodeConfigs").Index(i), text)
-		if err != nil {
-			all = append(all, err)
+		if err != nil && len(all) < mostWrong {
+			all = append(all, shorten(err))
 		}
 		if node.selector != nil {
 			policy.nodes = append(policy.nodes, node)
@@ -90,7 +94,7 @@ func parseNodeStrategy(path *field.Path, text []byte) (nodeStrategy, error) {
 		Name         string                `json:"name"`
 		NodeSelector *metav1.LabelSelector `json:"nodeSelector"`
 	}
-	if err := json.Unmarshal(text, &head); err != nil {
+	if err := bounded.Decode(text, &head); err != nil {
 		return nodeStrategy{}, fmt.Errorf("%s: %w", path, err)
 	}
 	if head.Name != "" {
@@ -104,7 +108,7 @@ func parseNodeStrategy(path *field.Path, text []byte) (nodeStrategy, error) {
 		return nodeStrategy{}, fmt.Errorf("%s: %w", path.Child("nodeSelector"), err)
 	}
 	var s strategy
-	if err := json.Unmarshal(text, &s); err != nil {
+	if err := bounded.Decode(text, &s); err != nil {
 		return nodeStrategy{selector: selector}, fmt.Errorf("%s: %w", path, err)
 	}
 	if errs := s.validate(path); len(errs) > 0 {

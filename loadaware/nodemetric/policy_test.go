@@ -63,7 +63,7 @@ func TestParsePolicy(t *testing.T) {
 			text: `{"nodeConfigs": [
 				{"nodeSelector": {"matchLabels": {"pool": "a"}}, "metricReportIntervalSeconds": "20s"}]}`,
 			want:  byDefault,
-			wrong: `nodeConfigs[0]: json: cannot unmarshal string into Go struct field strategy.metricReportIntervalSeconds of type int64`,
+			wrong: `nodeConfigs[0]: metricReportIntervalSeconds: must be a number, and is string`,
 		},
 		{
 			name: "an entry with a selector that selects nothing is passed over",
@@ -75,7 +75,7 @@ func TestParsePolicy(t *testing.T) {
 			want: "300 2 5m0s 10m0s 30m0s",
 			wrong: "nodeConfigs[0][none].nodeSelector: Required value\n" +
 				`nodeConfigs[1].nodeSelector: "Is" is not a valid label selector operator` + "\n" +
-				"nodeConfigs[2]: json: cannot unmarshal number into Go value of type struct { Name string \"json:\\\"name\\\"\"; NodeSelector *v1.LabelSelector \"json:\\\"nodeSelector\\\"\" }",
+				"nodeConfigs[2]: must be a mapping, and is number",
 		},
 	}
 	for _, test := range tests {
@@ -105,12 +105,24 @@ func TestAPolicyThatIsWrongForTheClusterIsNone(t *testing.T) {
 		`{"metricReportIntervalSeconds": "20"}`: "metricReportIntervalSeconds",
 		`{"metricReportIntervalSeconds": -20}`:  "metricReportIntervalSeconds: Invalid value: -20: must be greater than zero",
 		`{"metricAggregateDurationSeconds": 0}`: "metricAggregateDurationSeconds: Invalid value: 0: must be greater than zero",
-		`{"nodeConfigs": {}}`:                   "nodeConfigs",
+		`{"nodeConfigs": {}}`:                   "nodeConfigs: must be a list, and is object",
+		`{"nodeConfigs": [` + strings.Repeat(`{"name":"a name as people give one"},`, 20_000) + `{}]}`: "nodeConfigs[20000]: there are more than 20000 of them",
+		`{"a": ` + strings.Repeat("[", 200):                      "nested more than 100 levels deep",
 		`{"metricAggregatePolicy": {"durations": ["5m", "0s"]}}`: `metricAggregatePolicy.durations[1]: Invalid value: "0s": must be greater than zero`,
 	} {
 		policy, _, err := ParsePolicy(text)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is %+v with error %v, want one with %q", text, policy, err, want)
 		}
+	}
+}
+
+func TestWhatIsWrongIsSaidOfSomeEntries(t *testing.T) {
+	_, wrong, err := ParsePolicy(`{"nodeConfigs": [` + strings.Repeat(`{"name":"a name as people give one"},`, 1000) + `{}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := strings.Count(wrong.Error(), "Required value"); said != 20 {
+		t.Errorf("%d entries are said to be wrong, want 20", said)
 	}
 }

@@ -32,7 +32,6 @@ type ReporterOptions struct {
 	Metrics *Metrics
 	Store   *Store
 	Dynamic dynamic.Interface
-	Names   *cluster.ResourceNames
 }
 
 // Reporter writes what another source says into the status of NodeMetrics that are there, in
@@ -143,7 +142,7 @@ func (r *Reporter) write(ctx context.Context, node string, observed *Observed, u
 	}
 	patch, err := json.Marshal([]operation{
 		{"test", "/metadata/uid", observed.UID},
-		{"add", "/status", statusOf(usage, observed.Spec, r.Names)},
+		{"add", "/status", statusOf(usage, observed.Spec)},
 	})
 	if err != nil {
 		return err
@@ -154,11 +153,11 @@ func (r *Reporter) write(ctx context.Context, node string, observed *Observed, u
 
 // statusOf is usage as a NodeMetric says it, with the statistics that its spec asks for, if
 // it names any.
-func statusOf(usage *cluster.Usage, spec v1alpha1.NodeMetricSpec, names *cluster.ResourceNames) v1alpha1.NodeMetricStatus {
+func statusOf(usage *cluster.Usage, spec v1alpha1.NodeMetricSpec) v1alpha1.NodeMetricStatus {
 	updated := metav1.NewTime(usage.Updated)
 	status := v1alpha1.NodeMetricStatus{
 		UpdateTime: &updated,
-		NodeMetric: &v1alpha1.NodeMetricInfo{NodeUsage: resourceMap(usage.Node, names), SystemUsage: resourceMap(usage.System, names)},
+		NodeMetric: &v1alpha1.NodeMetricInfo{NodeUsage: resourceMap(usage.Node), SystemUsage: resourceMap(usage.System)},
 	}
 	over := map[time.Duration]map[v1alpha1.AggregationType]v1alpha1.ResourceMap{}
 	for _, aggregate := range usage.Aggregated {
@@ -168,7 +167,7 @@ func statusOf(usage *cluster.Usage, spec v1alpha1.NodeMetricSpec, names *cluster
 		if over[aggregate.Duration] == nil {
 			over[aggregate.Duration] = map[v1alpha1.AggregationType]v1alpha1.ResourceMap{}
 		}
-		over[aggregate.Duration][v1alpha1.AggregationType(aggregate.Type)] = resourceMap(aggregate.Used, names)
+		over[aggregate.Duration][v1alpha1.AggregationType(aggregate.Type)] = resourceMap(aggregate.Used)
 	}
 	for d, values := range over {
 		status.NodeMetric.AggregatedNodeUsages = append(status.NodeMetric.AggregatedNodeUsages,
@@ -179,7 +178,7 @@ func statusOf(usage *cluster.Usage, spec v1alpha1.NodeMetricSpec, names *cluster
 	})
 	for pod, figures := range usage.Pods {
 		status.PodsMetric = append(status.PodsMetric, v1alpha1.PodMetricInfo{
-			Namespace: pod.Namespace, Name: pod.Name, PodUsage: resourceMap(figures.Used, names), Priority: figures.Priority,
+			Namespace: pod.Namespace, Name: pod.Name, PodUsage: resourceMap(figures.Used), Priority: figures.Priority,
 		})
 	}
 	slices.SortFunc(status.PodsMetric, func(a, b v1alpha1.PodMetricInfo) int {

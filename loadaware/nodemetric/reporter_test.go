@@ -5,8 +5,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unique"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,7 +29,7 @@ func refuse(away *atomic.Bool) clienttesting.ReactionFunc {
 
 func (w *world) reporter() *Reporter {
 	return NewReporter(ReporterOptions{
-		Logger: w.log, Clock: clock.RealClock{}, Metrics: w.metrics, Store: w.store, Dynamic: w.dynamic, Names: w.cluster.ResourceNames(),
+		Logger: w.log, Clock: clock.RealClock{}, Metrics: w.metrics, Store: w.store, Dynamic: w.dynamic,
 	})
 }
 
@@ -42,7 +45,7 @@ func (w *world) writeEmpty(name, uid string) {
 func measured(at time.Time) *cluster.Usage {
 	return &cluster.Usage{
 		Updated: at, Interval: 20 * time.Second,
-		Node:   cluster.Resources{MilliCPU: 1500, Memory: 1 << 30, EphemeralStorage: 1 << 20, Scalar: []int64{0, 2}},
+		Node:   cluster.Resources{MilliCPU: 1500, Memory: 1 << 30, EphemeralStorage: 1 << 20, Scalars: []cluster.Scalar{{Name: unique.Make(corev1.ResourceName("example.com/two")), Amount: 2}}},
 		System: cluster.Resources{MilliCPU: 100, Memory: 1 << 20},
 		Aggregated: []cluster.Aggregate{
 			{Type: "p95", Duration: 5 * time.Minute, Used: cluster.Resources{MilliCPU: 1800, Memory: 1 << 30}},
@@ -72,7 +75,7 @@ func TestWhatIsReportedIsWhatIsReadAgain(t *testing.T) {
 		want := measured(at.Local())
 		want.Interval = time.Minute           // that of the NodeMetric
 		want.Aggregated = want.Aggregated[:1] // what the NodeMetric asks for
-		if diff := cmp.Diff(want, read["n"]); diff != "" {
+		if diff := cmp.Diff(want, read["n"], cmpopts.EquateComparable(cluster.ScalarName{})); diff != "" {
 			t.Errorf("want (-) got (+):\n%s", diff)
 		}
 		w.expect("patch n status")

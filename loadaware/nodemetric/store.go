@@ -20,16 +20,15 @@ var ErrUndefined = errors.New("the custom resource " + schema.GroupResource{Grou
 
 // Store holds all NodeMetrics as the watch shows them. It is safe for concurrent use.
 type Store struct {
-	names     *cluster.ResourceNames
 	followers []func(node string, observed *Observed)
 
 	mu     sync.Mutex
 	byNode map[string]*Observed
 }
 
-// NewStore returns an empty Store that counts resources by the names of the view.
-func NewStore(names *cluster.ResourceNames) *Store {
-	return &Store{names: names, byNode: map[string]*Observed{}}
+// NewStore returns an empty Store.
+func NewStore() *Store {
+	return &Store{byNode: map[string]*Observed{}}
 }
 
 // Follow has a function told of every NodeMetric that comes or changes, and with nil of one
@@ -56,7 +55,7 @@ func (s *Store) Names() []string {
 // from when the resource is gone.
 func (s *Store) Handler(watched func(error)) cluster.CustomHandler {
 	return cluster.CustomHandler{
-		Trim:    Trim(s.names),
+		Trim:    Trim,
 		Watched: watched,
 		Set:     func(object metav1.Object) { s.put(object.GetName(), object.(*Observed)) },
 		Delete:  func(object metav1.Object) { s.put(object.GetName(), nil) },

@@ -8,7 +8,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"muster.dev/muster/api/slo/v1alpha1"
-	"muster.dev/muster/cluster"
 )
 
 func TestANodeMetricThatMakesNoSenseLeavesWhatWasKnown(t *testing.T) {
@@ -58,9 +57,8 @@ func TestWithTheCustomResourceAllNodeMetricsGo(t *testing.T) {
 }
 
 func TestTrimmingWhatIsTrimmedChangesNothing(t *testing.T) {
-	trim := Trim(cluster.NewResourceNames())
 	for _, object := range []any{&Observed{}, cache.DeletedFinalStateUnknown{Key: "n"}} {
-		if got, err := trim(object); got != object || err != nil {
+		if got, err := Trim(object); got != object || err != nil {
 			t.Errorf("trimmed %v to %v with error %v", object, got, err)
 		}
 	}

@@ -83,40 +83,41 @@ func (h *history) aggregates() []cluster.Aggregate {
 
 // aggregate fills in the average and the percentiles of samples, resource by resource.
 func aggregate(into []cluster.Aggregate, samples []sample) {
-	values, scalars := make([]int64, len(samples)), 0
-	for _, s := range samples {
-		scalars = max(scalars, len(s.used.Scalar))
-	}
-	for i := range into {
-		if scalars > 0 {
-			into[i].Used.Scalar = make([]int64, scalars)
-		}
-	}
-	each := func(amount func(*cluster.Resources) *int64) {
+	values := make([]int64, len(samples))
+	each := func(amount func(*cluster.Resources) int64, set func(of *cluster.Resources, value int64)) {
 		sum := int64(0)
 		for i := range samples {
-			values[i] = 0
-			if v := amount(&samples[i].used); v != nil {
-				values[i] = *v
-			}
+			values[i] = amount(&samples[i].used)
 			sum += values[i]
 		}
 		slices.Sort(values)
 		n := len(values)
-		*amount(&into[0].Used) = (sum + int64(n)/2) / int64(n)
+		set(&into[0].Used, (sum+int64(n)/2)/int64(n))
 		for i, p := range percentiles() {
-			*amount(&into[i+1].Used) = values[(p.percent*n+99)/100-1]
+			set(&into[i+1].Used, values[(p.percent*n+99)/100-1])
 		}
 	}
-	each(func(r *cluster.Resources) *int64 { return &r.MilliCPU })
-	each(func(r *cluster.Resources) *int64 { return &r.Memory })
-	each(func(r *cluster.Resources) *int64 { return &r.EphemeralStorage })
-	for i := range scalars {
-		each(func(r *cluster.Resources) *int64 {
-			if i < len(r.Scalar) {
-				return &r.Scalar[i]
+	each(func(r *cluster.Resources) int64 { return r.MilliCPU }, func(r *cluster.Resources, value int64) { r.MilliCPU = value })
+	each(func(r *cluster.Resources) int64 { return r.Memory }, func(r *cluster.Resources, value int64) { r.Memory = value })
+	each(func(r *cluster.Resources) int64 { return r.EphemeralStorage }, func(r *cluster.Resources, value int64) { r.EphemeralStorage = value })
+	for _, name := range scalarsOf(samples) {
+		each(func(r *cluster.Resources) int64 { return r.Scalar(name) }, func(r *cluster.Resources, value int64) {
+			if value != 0 {
+				r.Scalars = append(r.Scalars, cluster.Scalar{Name: name, Amount: value})
 			}
-			return nil
 		})
 	}
+}
+
+// scalarsOf are the scalar resources of which some sample has something, in their order.
+func scalarsOf(samples []sample) []cluster.ScalarName {
+	var all cluster.Resources
+	for _, s := range samples {
+		all = all.Plus(&cluster.Resources{Scalars: s.used.Scalars})
+	}
+	var names []cluster.ScalarName
+	for _, scalar := range all.Scalars {
+		names = append(names, scalar.Name)
+	}
+	return names
 }

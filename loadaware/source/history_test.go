@@ -1,18 +1,22 @@
 package source
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 	"time"
+	"unique"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
 )
 
 func TestStatisticsAreThoseOfAStraightforwardReference(t *testing.T) {
+	names := []cluster.ScalarName{unique.Make(corev1.ResourceName("a")), unique.Make(corev1.ResourceName("b"))}
 	rapid.Check(t, func(t *rapid.T) {
 		interval := time.Duration(rapid.IntRange(1, 400).Draw(t, "interval")) * time.Second
 		limit := int(30*time.Minute/interval) + 1
@@ -23,8 +27,12 @@ func TestStatisticsAreThoseOfAStraightforwardReference(t *testing.T) {
 			now = now.Add(time.Duration(rapid.IntRange(-60, 600).Draw(t, "seconds later")) * time.Second)
 			s := sample{now, cluster.Resources{
 				MilliCPU: rapid.Int64Range(0, 1000).Draw(t, "cpu"), Memory: rapid.Int64Range(0, 1<<50).Draw(t, "memory"),
-				Scalar: rapid.SliceOfN(rapid.Int64Range(0, 9), 0, 2).Draw(t, "scalars"),
 			}}
+			for i, name := range names {
+				if amount := rapid.Int64Range(0, 9).Draw(t, "scalar"); amount > 0 && rapid.Bool().Draw(t, fmt.Sprint("has scalar ", i)) {
+					s.used.Scalars = append(s.used.Scalars, cluster.Scalar{Name: name, Amount: amount})
+				}
+			}
 			newer := len(all) == 0 || now.After(all[len(all)-1].at)
 			if got := h.add(s); got != newer {
 				t.Fatalf("add says %t of a sample that is newer: %t", got, newer)
@@ -39,16 +47,12 @@ func TestStatisticsAreThoseOfAStraightforwardReference(t *testing.T) {
 			t.Errorf("%d samples are kept, want at most %d", len(h.samples), limit)
 		}
 		kept := all[max(0, len(all)-limit):]
-		scalars := 0 // as many as any sample of half an hour has
-		for _, got := range h.aggregates() {
-			scalars = max(scalars, len(got.Used.Scalar))
-		}
 		for _, got := range h.aggregates() {
 			amounts := []func(*cluster.Resources) int64{
 				func(r *cluster.Resources) int64 { return r.MilliCPU }, func(r *cluster.Resources) int64 { return r.Memory },
 			}
-			for i := range scalars {
-				amounts = append(amounts, func(r *cluster.Resources) int64 { return r.ScalarAt(i) })
+			for _, name := range names {
+				amounts = append(amounts, func(r *cluster.Resources) int64 { return r.Scalar(name) })
 			}
 			for _, amount := range amounts {
 				var values []int64

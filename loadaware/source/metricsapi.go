@@ -1,69 +1,99 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/go-faster/jx"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
 
+	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/cluster"
 )
 
-// MetricsAPI reads metrics.k8s.io, which metrics-server serves.
+// MetricsAPI reads metrics.k8s.io, which metrics-server serves. An API server hands on what that
+// says as it is, so it is decoded within bounds.
 type MetricsAPI struct {
 	client metricsv1beta1.MetricsV1beta1Interface
-	names  *cluster.ResourceNames
 }
 
 var _ Reader = (*MetricsAPI)(nil)
 
-// NewMetricsAPI returns a Reader of metrics.k8s.io that counts resources by the names of the view.
-func NewMetricsAPI(client metricsv1beta1.MetricsV1beta1Interface, names *cluster.ResourceNames) *MetricsAPI {
-	return &MetricsAPI{client: client, names: names}
+// NewMetricsAPI returns a Reader of metrics.k8s.io.
+func NewMetricsAPI(client metricsv1beta1.MetricsV1beta1Interface) *MetricsAPI {
+	return &MetricsAPI{client: client}
 }
 
 // Read implements Reader.
 func (m *MetricsAPI) Read(ctx context.Context) (*Reading, error) {
-	nodes, err := m.client.NodeMetricses().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list nodes of metrics.k8s.io: %w", err)
-	}
-	pods, err := m.client.PodMetricses(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list pods of metrics.k8s.io: %w", err)
-	}
-	reading := &Reading{
-		Nodes: make(map[string]NodeReading, len(nodes.Items)),
-		Pods:  make(map[types.NamespacedName]cluster.Resources, len(pods.Items)),
-	}
-	for i := range nodes.Items {
-		node := &nodes.Items[i]
+	reading := &Reading{Nodes: map[string]NodeReading{}, Pods: map[types.NamespacedName]cluster.Resources{}}
+	err := each(ctx, m, "nodes", func(node *v1beta1.NodeMetrics) {
 		reading.Nodes[node.Name] = NodeReading{
-			At: node.Timestamp.Time, Window: node.Window.Duration, Used: m.names.Resources(node.Usage),
+			At: node.Timestamp.Time, Window: node.Window.Duration, Used: cluster.ResourcesOf(node.Usage),
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
-	for i := range pods.Items {
-		pod := &pods.Items[i]
+	err = each(ctx, m, "pods", func(pod *v1beta1.PodMetrics) {
 		var used cluster.Resources
 		for j := range pod.Containers {
-			used = plus(used, m.names.Resources(pod.Containers[j].Usage))
+			adds := cluster.ResourcesOf(pod.Containers[j].Usage)
+			used = used.Plus(&adds)
 		}
 		reading.Pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = used
+	})
+	if err != nil {
+		return nil, err
 	}
 	return reading, nil
 }
 
-// plus is a sum of amounts.
-func plus(a, b cluster.Resources) cluster.Resources {
-	sum := cluster.Resources{
-		MilliCPU:         a.MilliCPU + b.MilliCPU,
-		Memory:           a.Memory + b.Memory,
-		EphemeralStorage: a.EphemeralStorage + b.EphemeralStorage,
+// each hands on the items of a resource, one after the other.
+func each[Item any](ctx context.Context, m *MetricsAPI, resource string, take func(*Item)) error {
+	text, err := m.client.RESTClient().Get().Resource(resource).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
+	if err == nil {
+		err = items(text, func(text []byte) error {
+			item := new(Item)
+			if err := bounded.Decode(text, item); err != nil {
+				return err
+			}
+			take(item)
+			return nil
+		})
 	}
-	for i := range max(len(a.Scalar), len(b.Scalar)) {
-		sum.Scalar = append(sum.Scalar, a.ScalarAt(i)+b.ScalarAt(i))
+	if err != nil {
+		return fmt.Errorf("list %s of metrics.k8s.io: %w", resource, err)
 	}
-	return sum
+	return nil
+}
+
+// items hands on the items of a list.
+func items(text []byte, take func(text []byte) error) error {
+	text = bytes.TrimSpace(text)
+	length, err := bounded.Length(text)
+	if err != nil {
+		return err
+	}
+	return bounded.Object(jx.DecodeBytes(text[:length]), func(d *jx.Decoder, field []byte) error {
+		if string(field) != "items" || d.Next() == jx.Null {
+			return d.Skip()
+		}
+		at := 0
+		return bounded.Array(d, func(d *jx.Decoder) error {
+			item, err := d.Raw()
+			if err == nil {
+				err = take(item)
+			}
+			if err != nil {
+				return fmt.Errorf("items[%d]: %w", at, err)
+			}
+			at++
+			return nil
+		})
+	})
 }

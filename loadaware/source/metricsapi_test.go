@@ -29,7 +29,7 @@ func newMetricsAPI(t *testing.T, answers map[string]string) *MetricsAPI {
 	t.Cleanup(server.Close)
 	client, err := metricsv1beta1.NewForConfig(&rest.Config{Host: server.URL})
 	must(t, err)
-	return NewMetricsAPI(client, cluster.NewResourceNames())
+	return NewMetricsAPI(client)
 }
 
 const (
@@ -67,6 +67,20 @@ func TestMetricsAPISaysWhatCannotBeListed(t *testing.T) {
 		got, err := newMetricsAPI(t, answers).Read(t.Context())
 		if err == nil || !strings.HasPrefix(err.Error(), what) {
 			t.Errorf("read %+v with error %v, want one that begins with %q", got, err, what)
+		}
+	}
+}
+
+func TestMetricsAPIIsReadWithinBounds(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{"items": [{"metadata": {"name": "m"}}, {"metadata": {"name": "n"}, "usage": {"cpu": "1e-2147483648"}}]}`: `list nodes of metrics.k8s.io: items[1]: usage[cpu]: "1e-2147483648" has an exponent of 10 digits; a quantity has 2 at most`,
+		`{"items": [{"metadata": ` + strings.Repeat("[", 200) + `]}`:                                               "list nodes of metrics.k8s.io: objects and lists are nested more than 100 levels deep",
+		`{"items": {}}`: "list nodes of metrics.k8s.io: ",
+		`nonsense`:      "list nodes of metrics.k8s.io: ",
+	} {
+		_, err := newMetricsAPI(t, map[string]string{"/apis/metrics.k8s.io/v1beta1/nodes": answer}).Read(t.Context())
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.60s: error %v, want %s", answer, err, want)
 		}
 	}
 }

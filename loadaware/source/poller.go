@@ -143,8 +143,10 @@ func minus(from, amounts cluster.Resources) cluster.Resources {
 		Memory:           max(0, from.Memory-amounts.Memory),
 		EphemeralStorage: max(0, from.EphemeralStorage-amounts.EphemeralStorage),
 	}
-	for i := range from.Scalar {
-		left.Scalar = append(left.Scalar, max(0, from.ScalarAt(i)-amounts.ScalarAt(i)))
+	for _, scalar := range from.Scalars {
+		if rest := scalar.Amount - amounts.Scalar(scalar.Name); rest > 0 {
+			left.Scalars = append(left.Scalars, cluster.Scalar{Name: scalar.Name, Amount: rest})
+		}
 	}
 	return left
 }

@@ -26,7 +26,6 @@ import (
 // Prometheus asks a Prometheus server what nodes and pods use, by instant queries.
 type Prometheus struct {
 	config  v1alpha2.LoadPrometheus
-	names   *cluster.ResourceNames
 	api     prometheusv1.API
 	pattern *regexp.Regexp
 }
@@ -35,7 +34,7 @@ var _ Reader = (*Prometheus)(nil)
 
 // NewPrometheus returns a Reader for a valid configuration, which counts resources by the names
 // of the view. It fails when a file that the configuration names cannot be read.
-func NewPrometheus(config v1alpha2.LoadPrometheus, names *cluster.ResourceNames) (*Prometheus, error) {
+func NewPrometheus(config v1alpha2.LoadPrometheus) (*Prometheus, error) {
 	pattern, err := regexp.Compile(config.Node.Pattern)
 	if err != nil {
 		return nil, fmt.Errorf("load.prometheus.node.pattern: %w", err)
@@ -50,7 +49,7 @@ func NewPrometheus(config v1alpha2.LoadPrometheus, names *cluster.ResourceNames)
 	if err != nil {
 		return nil, fmt.Errorf("load.prometheus.url: %w", err)
 	}
-	return &Prometheus{config: config, names: names, api: prometheusv1.NewAPI(client), pattern: pattern}, nil
+	return &Prometheus{config: config, api: prometheusv1.NewAPI(client), pattern: pattern}, nil
 }
 
 // Read implements Reader. Figures are as old as the answers: Prometheus does not say when the samples
@@ -62,7 +61,7 @@ func (p *Prometheus) Read(ctx context.Context) (*Reading, error) {
 	}
 	reading := &Reading{Nodes: make(map[string]NodeReading, len(used)), Pods: map[types.NamespacedName]cluster.Resources{}}
 	for name, amounts := range used {
-		reading.Nodes[name] = NodeReading{At: at, Window: p.config.Window.Duration, Used: p.names.Resources(amounts)}
+		reading.Nodes[name] = NodeReading{At: at, Window: p.config.Window.Duration, Used: cluster.ResourcesOf(amounts)}
 	}
 	if p.config.Percentiles == v1alpha2.PercentilesSubqueries {
 		if err := p.aggregate(ctx, reading.Nodes); err != nil {
@@ -71,7 +70,7 @@ func (p *Prometheus) Read(ctx context.Context) (*Reading, error) {
 	}
 	pods, err := p.pods(ctx)
 	for name, amounts := range pods {
-		reading.Pods[name] = p.names.Resources(amounts)
+		reading.Pods[name] = cluster.ResourcesOf(amounts)
 	}
 	return reading, err
 }
@@ -152,7 +151,7 @@ func (p *Prometheus) aggregate(ctx context.Context, nodes map[string]NodeReading
 			}
 			for name, amounts := range used {
 				if node, measured := nodes[name]; measured {
-					node.Aggregated = append(node.Aggregated, cluster.Aggregate{Type: statistic, Duration: d, Used: p.names.Resources(amounts)})
+					node.Aggregated = append(node.Aggregated, cluster.Aggregate{Type: statistic, Duration: d, Used: cluster.ResourcesOf(amounts)})
 					nodes[name] = node
 				}
 			}
@@ -172,11 +171,14 @@ func (p *Prometheus) ask(ctx context.Context, path, query string) (model.Vector,
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	series, ok := value.(model.Vector)
-	if !ok {
+	switch value := value.(type) {
+	case model.Vector:
+		return value, nil
+	case nil: // as of "null"
+		return nil, fmt.Errorf("%s: the answer has no value", path)
+	default:
 		return nil, fmt.Errorf("%s: the answer is a %s, and not one value for each series", path, value.Type())
 	}
-	return series, nil
 }
 
 // enter enters what somebody uses of a resource: cores of cpu, and of all else whole units. What
@@ -193,7 +195,7 @@ func enter[Key comparable](used map[Key]corev1.ResourceList, of Key, name corev1
 	if _, twice := amounts[name]; twice {
 		return fmt.Errorf("there are several series of %v: sum them, or select one", of)
 	}
-	const milli = 1000
-	amounts[name] = *resource.NewMilliQuantity(int64(math.Ceil(max(0, value)*milli)), resource.DecimalSI)
+	const milli, most = 1000, math.MaxInt64 / 1000 // of a whole number that is not rounded
+	amounts[name] = *resource.NewMilliQuantity(int64(math.Ceil(min(max(0, value), most)*milli)), resource.DecimalSI)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unique"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -69,7 +70,7 @@ func readPrometheus(t *testing.T, q *queried, change func(*v1alpha2.LoadPromethe
 	if q.kind == "" {
 		q.kind = "vector"
 	}
-	reader, err := NewPrometheus(config, cluster.NewResourceNames())
+	reader, err := NewPrometheus(config)
 	must(t, err)
 	return reader.Read(t.Context())
 }
@@ -113,8 +114,8 @@ func TestLabelsAreMappedToNodesAndPods(t *testing.T) {
 	if diff := cmp.Diff([]string{"n"}, slices.Sorted(maps.Keys(got.Nodes))); diff != "" {
 		t.Errorf("nodes, want (-) got (+):\n%s", diff)
 	}
-	if used := got.Nodes["n"].Used; used.ScalarAt(0) != 2 {
-		t.Errorf("the node uses %+v, want 2 of the first scalar resource", used)
+	if used := got.Nodes["n"].Used; used.Scalar(unique.Make(corev1.ResourceName("nvidia.com/gpu"))) != 2 {
+		t.Errorf("the node uses %+v, want 2 of nvidia.com/gpu", used)
 	}
 	if used := got.Pods[types.NamespacedName{Namespace: "default", Name: "p"}]; used.MilliCPU != 1000 {
 		t.Errorf("the pod uses %+v, want a core", used)
@@ -193,7 +194,7 @@ func TestPrometheusIsShownAToken(t *testing.T) {
 			t.Errorf("a query was authorized by %q", got)
 		}
 	}
-	if _, err := NewPrometheus(v1alpha2.LoadPrometheus{URL: "http://x", CAFile: filepath.Join(t.TempDir(), "absent")}, cluster.NewResourceNames()); err == nil {
+	if _, err := NewPrometheus(v1alpha2.LoadPrometheus{URL: "http://x", CAFile: filepath.Join(t.TempDir(), "absent")}); err == nil {
 		t.Error("a CA file that is not there is no error")
 	}
 }

@@ -17,7 +17,7 @@ import (
 // was.
 func Load(c *cluster.Cluster, log *slog.Logger, paths []string, stdin io.Reader) (*cluster.Loaded, error) {
 	latest := &reports{byNode: map[string]*cluster.Usage{}}
-	store := nodemetric.NewStore(c.ResourceNames())
+	store := nodemetric.NewStore()
 	store.ReportTo(latest, log)
 	loaded, err := c.Load(paths, stdin, cluster.CustomKind{
 		Kind:    schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.Kind},

@@ -67,7 +67,6 @@ func New(o Options) (*Feed, error) {
 	f.Health = source.NewHealth(source.HealthOptions{
 		Logger: o.Logger, Clock: o.Clock, Registerer: o.Registerer, Source: string(o.Load.Source), Events: o.Events, About: o.About,
 	})
-	names := o.Cluster.ResourceNames()
 	switch o.Load.Source {
 	case v1alpha2.LoadSourceNodeMetric:
 		f.NodeMetrics = true
@@ -78,10 +77,10 @@ func New(o Options) (*Feed, error) {
 			return nil, fmt.Errorf("clientConnection: %w", err)
 		}
 		interval := o.Load.Metrics.Interval.Duration
-		f.poll(o, source.NewMetricsAPI(client, names), interval, interval)
+		f.poll(o, source.NewMetricsAPI(client), interval, interval)
 	case v1alpha2.LoadSourcePrometheus:
 		config := o.Load.Prometheus
-		reader, err := source.NewPrometheus(config, names)
+		reader, err := source.NewPrometheus(config)
 		if err != nil {
 			return nil, err
 		}

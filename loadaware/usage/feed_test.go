@@ -35,7 +35,7 @@ func newCluster(t *testing.T, nodes ...string) *cluster.Cluster {
 // newFeed is one of a source, of a cluster at noon, and what it logs.
 func newFeed(t *testing.T, of v1alpha2.LoadSource, c *cluster.Cluster) (*Feed, *nodemetric.Store, *bytes.Buffer) {
 	t.Helper()
-	config, log, store := v1alpha2.Default().Load, &bytes.Buffer{}, nodemetric.NewStore(c.ResourceNames())
+	config, log, store := v1alpha2.Default().Load, &bytes.Buffer{}, nodemetric.NewStore()
 	config.Source = of
 	feed, err := New(Options{
 		Logger: slog.New(slog.NewTextHandler(log, nil)), Clock: clocktesting.NewFakeClock(noon()), Registerer: prometheus.NewRegistry(),

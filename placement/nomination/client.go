@@ -75,6 +75,7 @@ func (c *RESTClient) nominate(ctx context.Context, pod *corev1.Pod, node string,
 
 // Wake has kube-scheduler try a pod again that it has put aside until an event. It compares
 // pods without their status, so that a nomination is no event (isPodUpdated in pkg/scheduler/backend/queue/scheduling_queue.go).
+// So an annotation is changed. That can be written with the status, which takes no right to the rest of the pod.
 func (c *RESTClient) Wake(ctx context.Context, pod *corev1.Pod) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": pod.UID, "annotations": map[string]string{AnnotationWoken: c.clock.Now().UTC().Format(time.RFC3339Nano)},
@@ -83,7 +84,7 @@ func (c *RESTClient) Wake(ctx context.Context, pod *corev1.Pod) error {
 		return err
 	}
 	return c.core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+		SubResource("status").Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
 }
 
 // Evict deletes a pod as kube-scheduler does when it preempts: its status says first that it

@@ -85,7 +85,7 @@ func TestAPodIsWokenByTheTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"PATCH", "/api/v1/namespaces/default/pods/p?fieldManager=muster",
+		"PATCH", "/api/v1/namespaces/default/pods/p/status?fieldManager=muster",
 		`{"metadata":{"annotations":{"muster.dev/woken":"2026-01-02T12:00:00.000000005Z"},"uid":"p"}}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -10,8 +10,6 @@ import (
 // observe follows what the watch shows of a pod. The caller holds the lock, here and
 // below.
 func (n *Nominator) observe(event cluster.PodEvent) {
-	_, early := n.early[event.UID]
-	delete(n.early, event.UID)
 	p := n.nominees[event.UID]
 	if event.Pod == nil {
 		if p != nil {
@@ -20,7 +18,7 @@ func (n *Nominator) observe(event cluster.PodEvent) {
 		return
 	}
 	if p == nil {
-		n.meet(event.Pod, early)
+		n.meet(event.Pod)
 		return
 	}
 	changed := event.Pod.ResourceVersion != p.pod.ResourceVersion
@@ -42,9 +40,8 @@ func (n *Nominator) observe(event cluster.PodEvent) {
 	}
 }
 
-// meet takes in a pod that was not known. Early says that the scheduler has taken it up
-// already: a filter call has decided about it, or is about to.
-func (n *Nominator) meet(pod *cluster.Pod, early bool) {
+// meet takes in a pod that was not known.
+func (n *Nominator) meet(pod *cluster.Pod) {
 	store := n.storeOf(pod)
 	if store == nil || pod.Spec.SchedulingGroup != nil || n.skip(pod.Pod) { // kube-scheduler plans a PodGroup of its own as one
 		return
@@ -55,9 +52,7 @@ func (n *Nominator) meet(pod *cluster.Pod, early bool) {
 	n.count(p, 1)
 	switch {
 	case pod.NominatedBy() == FieldManager:
-		n.adopt(p, early)
-	case early:
-		n.enter(p, taken)
+		n.adopt(p)
 	default:
 		n.place(p)
 	}
@@ -65,10 +60,10 @@ func (n *Nominator) meet(pod *cluster.Pod, early bool) {
 
 // adopt goes on with a nomination that a former process wrote: the pod counts on its node
 // again, unless a filter call decides about that. Where it cannot, the nomination is taken back.
-func (n *Nominator) adopt(p *nominee, early bool) {
+func (n *Nominator) adopt(p *nominee) {
 	p.mine, p.written = p.nominated(), n.clock.Now()
 	stage := standing
-	if early || n.cluster.Assumed(p.pod.UID) != "" {
+	if n.cluster.Assumed(p.pod.UID) != "" {
 		stage = taken
 	} else if node := n.cluster.Snapshot().NodeByName(p.mine); node == nil || n.cluster.Assume(p.pod, node) != nil {
 		n.place(p)

@@ -220,15 +220,20 @@ func (w *world) finishWrite() {
 }
 
 // takeUp is an attempt of the scheduler that asks muster: about the node that is planned
-// for the pod, and else about any with room in the scheduler's own eyes.
+// for the pod, and else about any with room in the scheduler's own eyes. A pod that muster's watch has
+// not shown is not bound.
 func (w *world) takeUp() {
 	pod := w.some(func(pod *corev1.Pod) bool { return pending(pod) && w.taken[pod.UID] == "" })
+	if w.cluster.PendingPod(pod.UID) == nil {
+		w.fail(pod)
+		return
+	}
 	node := w.Take(pod.UID)
 	if node != "" && node != w.cluster.Assumed(pod.UID) {
 		w.Fatalf("%s is said to be planned for %s, and counts on %q", pod.Name, node, w.cluster.Assumed(pod.UID))
 	}
 	w.cluster.Release(pod.UID)
-	parsed := w.cluster.ResourceNames().NewPod(pod)
+	parsed := cluster.NewPod(pod)
 	for candidate := range w.cluster.Snapshot().Nodes() {
 		if node != "" && node != candidate.Name || len(candidate.Pods) == room || w.load()[candidate.Name] == room {
 			continue

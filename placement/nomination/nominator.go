@@ -3,7 +3,6 @@ package nomination
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -50,9 +49,11 @@ type Nominator struct {
 	inbox    *inbox
 	seed     uint64 // of the next plan; only Run uses it
 
+	following sync.Once
+	unfollow  func() // once it follows
+
 	mu       sync.Mutex // taken before the lock of the cluster
 	nominees map[types.UID]*nominee
-	early    map[types.UID]time.Time // pods that were taken up before the watch showed them, and when
 	jams     map[jam]*stuck
 	arrivals uint64
 	backlog  backlog
@@ -67,8 +68,14 @@ func New(o Options) *Nominator {
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, skip: o.Skip, client: o.Client, limits: o.Limits,
 		profiles: o.Profiles, metrics: newMetrics(o.Registerer),
 		writer: o.Writer, inbox: newInbox(), seed: o.Seed,
-		nominees: map[types.UID]*nominee{}, early: map[types.UID]time.Time{}, jams: map[jam]*stuck{},
+		nominees: map[types.UID]*nominee{}, jams: map[jam]*stuck{},
 	}
+}
+
+// Follow has the Nominator told of pods from now on. Calls of verbs may be answered only afterwards, or
+// a pod may be planned that the scheduler has taken up already.
+func (n *Nominator) Follow() {
+	n.following.Do(func() { n.unfollow = n.cluster.FollowPending(n.inbox.put) })
 }
 
 // Run nominates until the context ends. The view of the cluster must be complete, and
@@ -76,8 +83,8 @@ func New(o Options) *Nominator {
 // the scheduler goes on with it. A Nominator can be run once.
 func (n *Nominator) Run(ctx context.Context) {
 	replaced := n.profiles.Replaced()
-	stop := n.cluster.FollowPending(n.inbox.put)
-	defer func() { stop() }()
+	n.Follow()
+	defer func() { n.unfollow() }()
 	tick := n.clock.NewTicker(n.limits.Tick)
 	defer tick.Stop()
 	renewed := n.clock.Now()
@@ -95,8 +102,8 @@ func (n *Nominator) Run(ctx context.Context) {
 			replaced = n.profiles.Replaced()
 			n.judgeAnew()
 			again := n.cluster.FollowPending(n.inbox.put) // tells of the pods of profiles that are new
-			stop()
-			stop = again
+			n.unfollow()
+			n.unfollow = again
 		case <-tick.C():
 			n.expireAll()
 			if n.clock.Since(renewed) >= n.limits.Renew {
@@ -133,6 +140,11 @@ func (n *Nominator) ahead() int { return n.counts[held] + n.counts[writing] + n.
 func (n *Nominator) receive() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.take()
+}
+
+// take is receive for who holds the lock.
+func (n *Nominator) take() {
 	for _, event := range n.inbox.take() {
 		n.observe(event)
 	}
@@ -144,9 +156,6 @@ func (n *Nominator) expireAll() {
 	for _, p := range n.nominees {
 		n.expire(p)
 	}
-	maps.DeleteFunc(n.early, func(uid types.UID, at time.Time) bool {
-		return n.clock.Since(at) >= n.limits.Lifetime && n.cluster.Assumed(uid) == ""
-	})
 	n.probe()
 }
 
@@ -167,9 +176,9 @@ func (n *Nominator) renew() {
 func (n *Nominator) Take(uid types.UID) (node string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.take()
 	p := n.nominees[uid]
 	if p == nil {
-		n.early[uid] = n.clock.Now()
 		return ""
 	}
 	if p.stage.holds() {
@@ -252,4 +261,10 @@ func (i *inbox) take() []cluster.PodEvent {
 	events := i.events
 	i.events = nil
 	return events
+}
+
+// Pass returns once the lock was free, and does nothing else: for who watches over it.
+func (n *Nominator) Pass() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 }

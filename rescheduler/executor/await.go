@@ -107,7 +107,7 @@ func (e *Executor) alike(step *v1alpha1.Step) (pods []*cluster.Pod) {
 		return nil
 	}
 	look := func(pod *cluster.Pod) {
-		if !pod.Held && holes.IsReplacement(pod, step, e.Cluster.ResourceNames(), store.Profile) {
+		if !pod.Held && holes.IsReplacement(pod, step, store.Profile) {
 			pods = append(pods, pod)
 		}
 	}

@@ -102,7 +102,7 @@ func (w *world) set(object metav1.Object) {
 // assume has a pod count on a node of which the watch says nothing.
 func (w *world) assume(name, node string) {
 	w.Helper()
-	pod := w.cluster.ResourceNames().NewPod(w.pod(name, "1"))
+	pod := cluster.NewPod(w.pod(name, "1"))
 	if err := w.cluster.Assume(pod, w.cluster.Snapshot().NodeByName(node)); err != nil {
 		w.Fatal(err)
 	}

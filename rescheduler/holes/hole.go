@@ -68,7 +68,7 @@ func (k *Keeper) add(h *hole, uid string, object *corev1.Pod, wanted map[types.U
 		held := *object
 		held.UID, held.Name = types.UID(uid), uid
 		held.Spec.NodeName, held.Status = "", corev1.PodStatus{}
-		h.pod = k.cluster.ResourceNames().NewPod(&held)
+		h.pod = cluster.NewPod(&held)
 	}
 	wanted[types.UID(uid)] = h
 }
@@ -154,11 +154,11 @@ func unplaced(pod *cluster.Pod) *cluster.Pod {
 
 // IsReplacement says that a pod is what came, or may come, in the place of the one that a step
 // moves: it has the same controller, and no plugin of the profile can tell it apart.
-func IsReplacement(pod *cluster.Pod, step *v1alpha1.Step, names *cluster.ResourceNames, profile *predicates.Profile) bool {
+func IsReplacement(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Profile) bool {
 	if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner == nil || owner.UID != step.Controller.UID {
 		return false // most pods: nothing is derived for them
 	}
-	return pod.UID != step.Pod.UID && isReplacement(pod, step.Controller.UID, names.NewPod(step.Object()), profile)
+	return pod.UID != step.Pod.UID && isReplacement(pod, step.Controller.UID, cluster.NewPod(step.Object()), profile)
 }
 
 // IsOf says that a pod is one that is held for a plan.

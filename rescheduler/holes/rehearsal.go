@@ -9,6 +9,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
 )
 
@@ -23,27 +24,29 @@ type Rehearsal struct {
 // Objection carries out the rest of a plan, from a step on. It returns why that does not work, ""
 // when it does.
 func (r *Rehearsal) Objection(plan *v1alpha1.ReschedulingPlan, from int) string {
-	m := model{snap: r.Cluster.Snapshot(), profiles: r.Profiles, nodes: map[string]*cluster.Node{}}
-	for node := range m.snap.Nodes() {
+	snap := r.Cluster.Snapshot()
+	world := scenario.New(snap)
+	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
 			if IsOf(pod, plan) {
-				m.take(node.Name, pod)
+				world.Take(pod, node.Index)
 			}
 		}
 	}
 	for i := from; i < len(plan.Spec.Steps); i++ {
 		step := &plan.Spec.Steps[i]
-		pod := Bound(m.snap.NodeByName(step.From), step.Pod.UID)
+		from := world.NodeByName(step.From)
+		pod := Bound(snap.NodeByName(step.From), step.Pod.UID)
 		if pod == nil {
 			return fmt.Sprintf("%s is not on %s any more", step.Pod, step.From)
 		}
 		if r.Protects != nil {
-			if why := r.Protects(pod, m.node(step.From)); why != "" {
+			if why := r.Protects(pod, from); why != "" {
 				return fmt.Sprintf("%s may not be evicted any more: %s", step.Pod, why)
 			}
 		}
-		m.take(step.From, pod)
-		if why := m.put(r.Cluster.ResourceNames().NewPod(unbound(step, i)), step.To); why != "" {
+		world.Take(pod, from.Index)
+		if why := r.put(world, cluster.NewPod(unbound(step, i)), step.To); why != "" {
 			return fmt.Sprintf("%s does not take what replaces %s any more: %s", step.To, step.Pod, why)
 		}
 	}
@@ -52,7 +55,7 @@ func (r *Rehearsal) Objection(plan *v1alpha1.ReschedulingPlan, from int) string 
 		if pod == nil || r.Cluster.PlaceOf(b.UID) != "" { // it is bound, or counts where it is about to be
 			continue
 		}
-		if why := m.put(pod, b.Node); why != "" {
+		if why := r.put(world, pod, b.Node); why != "" {
 			return fmt.Sprintf("%s would not take %s any more: %s", b.Node, b, why)
 		}
 	}
@@ -81,41 +84,22 @@ func unbound(step *v1alpha1.Step, at int) *corev1.Pod {
 	return pod
 }
 
-// model is the cluster, in which pods come and go for trial.
-type model struct {
-	snap     *cluster.Snapshot
-	profiles *predicates.Profiles
-	nodes    map[string]*cluster.Node // those that are other ones than in the snapshot
-}
-
-func (m *model) node(name string) *cluster.Node {
-	if node := m.nodes[name]; node != nil {
-		return node
-	}
-	return m.snap.NodeByName(name)
-}
-
-func (m *model) take(name string, pod *cluster.Pod) { m.nodes[name] = m.node(name).WithoutPod(pod.UID) }
-
-// put puts a pod on a node, or returns why it does not fit.
-func (m *model) put(pod *cluster.Pod, name string) string {
-	node, store := m.node(name), m.profiles.Of(pod.Spec.SchedulerName)
+// put puts a pod on a node of a scenario, or returns why it does not fit.
+func (r *Rehearsal) put(world *scenario.Scenario, pod *cluster.Pod, name string) string {
+	node, store := world.NodeByName(name), r.Profiles.Of(pod.Spec.SchedulerName)
 	switch {
 	case node == nil:
 		return "the node is gone"
 	case store == nil:
 		return fmt.Sprintf("there is no profile for spec.schedulerName %q", pod.Spec.SchedulerName)
 	}
-	judgement := store.Profile.Judge(pod, m.snap)
-	for _, other := range m.nodes {
-		judgement.Suppose(other)
-	}
-	if judgement.Verdict(node) == predicates.Fits {
-		m.nodes[name] = node.WithPod(pod)
+	judge := world.Judge(store.Profile.Judge(pod, world.Snapshot()))
+	if judge.Fits(node.Index) {
+		world.Put(pod, node.Index)
 		return ""
 	}
 	var reasons []string
-	for _, objection := range judgement.Against(node) {
+	for _, objection := range judge.Judgement().Against(node) {
 		reasons = append(reasons, objection.Reason)
 	}
 	return strings.Join(reasons, ", ")

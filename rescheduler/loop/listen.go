@@ -1,54 +1,39 @@
 package loop
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"net"
-	"net/http"
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/access"
 )
 
-// server answers at one address.
-type server struct {
-	field    string // that names it
-	listener net.Listener
-	http     *http.Server
-}
+// The fields that ask for addresses.
+const (
+	fieldListen   = "rescheduler.listen"
+	fieldSeparate = "rescheduler.separate.listen"
+)
 
 // listen opens the ports: that of what there is to see, and that of requests. After an error none is open.
-func (p *process) listen(registry prometheus.Gatherer) error {
-	settings := &p.config.Rescheduler
-	if err := p.serve("rescheduler.listen", settings.Listen, p.router(registry)); err != nil {
+func (p *process) listen(registry inspect.Registry) error {
+	settings, metrics := &p.config.Rescheduler, access.NewMetrics(registry)
+	// Kubelets and Prometheus may know it by any name.
+	looks := access.Guard{Field: fieldListen, Metrics: metrics, Pages: access.OwnPages, AnyHost: []string{"/livez", "/readyz", "/metrics"}}
+	listener, err := access.Listen(fieldListen, settings.Listen, access.Connections)
+	if err != nil {
 		return err
 	}
-	if settings.Separate.Listen == "" {
-		return nil
-	}
-	err := p.serve("rescheduler.separate.listen", settings.Separate.Listen, p.separation())
-	if err != nil {
-		_ = p.servers[0].listener.Close() // what matters is why
-	}
-	return err
-}
+	looks.Hosts = access.NewHosts(settings.Listen, listener, "debug.allowedHosts", p.config.Debug.AllowedHosts)
+	p.servers = []*access.Server{access.NewServer(fieldListen, listener, looks.Handler(p.router(registry)), p.log)}
 
-func (p *process) serve(field, address string, handler http.Handler) error {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf("%s: %w", field, err)
+	if settings.Separate.Listen != "" {
+		requests := access.Guard{Field: fieldSeparate, Metrics: metrics, Pages: access.NoPages}
+		if listener, err = access.Listen(fieldSeparate, settings.Separate.Listen, access.Connections); err != nil {
+			_ = p.servers[0].Listener.Close() // what matters is why
+			return err
+		}
+		requests.Hosts = access.NewHosts(settings.Separate.Listen, listener, "", nil)
+		p.servers = append(p.servers, access.NewServer(fieldSeparate, listener, requests.Handler(p.separation()), p.log))
 	}
-	p.servers = append(p.servers, &server{field, listener, &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}})
-	p.log.Info("serving", "address", listener.Addr().String())
-	return nil
-}
-
-// run serves until the context ends.
-func (s *server) run(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() { _ = s.http.Close() })() // nothing there needs an end
-	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving at %s: %w", s.field, err)
+	for _, s := range p.servers {
+		p.log.Info("serving", "listener", s.Field, "address", s.Listener.Addr().String())
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func TestRequestsAreTakenAtAnAddressOfTheirOwnAndNothingElseIsServedThere(t *tes
 		t.Fatal(err)
 	}
 	for _, s := range p.servers {
-		defer s.listener.Close()
+		defer s.Listener.Close()
 	}
 	if len(p.servers) != 2 {
 		t.Fatalf("it listens at %d addresses, want 2", len(p.servers))
@@ -48,9 +48,12 @@ func TestRequestsAreTakenAtAnAddressOfTheirOwnAndNothingElseIsServedThere(t *tes
 		{1, http.MethodGet, "/debug/rescheduler", http.StatusNotFound},
 	} {
 		answer := httptest.NewRecorder()
-		p.servers[test.at].http.Handler.ServeHTTP(answer, httptest.NewRequest(test.method, test.path, nil))
+		request := httptest.NewRequest(test.method, test.path, nil)
+		request.Host = "localhost"
+		request.Header.Set("Content-Type", "application/json")
+		p.servers[test.at].HTTP.Handler.ServeHTTP(answer, request)
 		if answer.Code != test.want {
-			t.Errorf("%s: %s %s answered %d, want %d", p.servers[test.at].field, test.method, test.path, answer.Code, test.want)
+			t.Errorf("%s: %s %s answered %d, want %d", p.servers[test.at].Field, test.method, test.path, answer.Code, test.want)
 		}
 	}
 }
@@ -60,7 +63,7 @@ func TestRequestsAreTakenNowhereByDefault(t *testing.T) {
 	if err := p.listen(prometheus.NewRegistry()); err != nil {
 		t.Fatal(err)
 	}
-	defer p.servers[0].listener.Close()
+	defer p.servers[0].Listener.Close()
 	if len(p.servers) != 1 {
 		t.Errorf("it listens at %d addresses, want 1", len(p.servers))
 	}
@@ -76,7 +79,7 @@ func TestAnAddressInUseNamesTheFieldAndNoPortStaysOpen(t *testing.T) {
 	if err := p.listen(prometheus.NewRegistry()); err == nil || !strings.HasPrefix(err.Error(), "rescheduler.separate.listen: listen tcp ") {
 		t.Errorf("error %v, want that the address of rescheduler.separate.listen is in use", err)
 	}
-	if _, err := p.servers[0].listener.Accept(); err == nil || !strings.Contains(err.Error(), "use of closed") {
+	if _, err := p.servers[0].Listener.Accept(); err == nil || !strings.Contains(err.Error(), "use of closed") {
 		t.Errorf("the other port: error %v, want that it is closed", err)
 	}
 }

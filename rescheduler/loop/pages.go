@@ -45,7 +45,7 @@ func (p *process) router(registry prometheus.Gatherer) http.Handler {
 
 // separation takes requests once the view of the cluster is complete.
 func (p *process) separation() http.Handler {
-	handler := separation.Handler{Options: separation.Options{Logger: p.log, Snapshot: p.loop.cluster.Snapshot, Client: p.client}}
+	handler := separation.New(separation.Options{Logger: p.log, Snapshot: p.loop.cluster.Snapshot, Client: p.client})
 	return inspect.RouterWithoutIndex("this is rescheduler.separate.listen", inspect.Endpoint{
 		Method: http.MethodPost, Pattern: "/separate", About: "asks for a pod to be separated from another one, or from its node",
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -4,23 +4,18 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
@@ -37,6 +32,8 @@ import (
 	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/rescheduler/policy"
 	"muster.dev/muster/rescheduler/scaleup"
+	"muster.dev/muster/server/access"
+	"muster.dev/muster/server/leadership"
 )
 
 // Options of the process. The first three are required.
@@ -56,16 +53,17 @@ const reporter = "muster-rescheduler"
 
 // process is all of it, wired.
 type process struct {
-	log     *slog.Logger
-	config  *v1alpha2.MusterConfiguration
-	about   *inspect.Process
-	client  kubernetes.Interface
-	watcher *cluster.Watcher
-	events  events.EventBroadcaster
-	usage   *usage.Feed
-	holes   *holes.Keeper
-	loop    *loop
-	servers []*server
+	log       *slog.Logger
+	config    *v1alpha2.MusterConfiguration
+	about     *inspect.Process
+	candidate *leadership.Candidate
+	client    kubernetes.Interface
+	watcher   *cluster.Watcher
+	events    events.EventBroadcaster
+	usage     *usage.Feed
+	holes     *holes.Keeper
+	loop      *loop
+	servers   []*access.Server
 }
 
 // Run reschedules until the context ends, or the lease is lost.
@@ -79,7 +77,7 @@ func Run(ctx context.Context, o Options) error {
 	group.Go(func() error { p.holes.Run(ctx); return nil })
 	group.Go(func() error { p.usage.Run(ctx, p.watcher.WaitForSync); return nil })
 	for _, s := range p.servers {
-		group.Go(func() error { return s.run(ctx) })
+		group.Go(func() error { return s.Run(ctx) })
 	}
 	group.Go(func() error { return p.lead(ctx) })
 	return group.Wait()
@@ -92,17 +90,26 @@ func newProcess(o Options) (*process, error) {
 	}
 	inspect.RegisterRuntime(registry)
 	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
-	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry), ResourceNames: c.ResourceNames()}
+	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry)}
 	profiles, err := newProfiles(o, c, load, registry)
 	if err != nil {
 		return nil, err
 	}
 	p := &process{log: o.Logger, config: o.Config}
+	if err := p.runFor(o, registry); err != nil {
+		return nil, err
+	}
 	p.about = &inspect.Process{Name: reporter, Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags}
 	if p.client, err = kubernetes.NewForConfig(cluster.ClientConfig(o.RESTConfig)); err != nil {
 		return nil, fmt.Errorf("clientConnection: %w", err)
 	}
-	objects, err := dynamic.NewForConfig(o.RESTConfig)
+	// What only the leader may write goes through the fence.
+	guarded := p.candidate.Fence().Guard(o.RESTConfig)
+	leader, err := kubernetes.NewForConfig(cluster.ClientConfig(guarded))
+	if err != nil {
+		return nil, fmt.Errorf("clientConnection: %w", err)
+	}
+	objects, err := dynamic.NewForConfig(guarded)
 	if err != nil {
 		return nil, fmt.Errorf("clientConnection: %w", err)
 	}
@@ -111,7 +118,7 @@ func newProcess(o Options) (*process, error) {
 		return nil, fmt.Errorf("clientConnection: %w", err)
 	}
 	settings := &o.Config.Rescheduler
-	client := executor.NewClient(p.client, objects)
+	client := executor.NewClient(leader, objects)
 	p.events = events.NewBroadcaster(&events.EventSinkImpl{Interface: p.client.EventsV1()})
 	expirations := loadaware.Expirations(o.Config.Profiles)
 	var hot *policy.Hot
@@ -133,8 +140,8 @@ func newProcess(o Options) (*process, error) {
 		Mode: settings.Mode, Mark: settings.Coalesce.Mark,
 	})
 	p.loop.teller = scaleup.New(scaleup.Options{
-		Logger: o.Logger, Registerer: registry, Clock: clock.RealClock{}, Cluster: c, Client: scaleup.NewClient(p.client.CoreV1().RESTClient()),
-		Events: p.events.NewRecorder(scheme.Scheme, reporter), Requests: p.requests(objects),
+		Logger: o.Logger, Registerer: registry, Clock: clock.RealClock{}, Cluster: c, Client: scaleup.NewClient(leader.CoreV1().RESTClient()),
+		Events: p.events.NewRecorder(scheme.Scheme, reporter), Requests: p.requests(leader, objects),
 	})
 	registry.MustRegister(executor.NewBudgetLeft(p.loop.executor))
 	handled, err := p.readUsage(o, c, expirations, registry)
@@ -153,7 +160,7 @@ func newProcess(o Options) (*process, error) {
 // readUsage sets up the source of usage, as the extender does, and returns who takes the custom
 // resources that it needs.
 func (p *process) readUsage(o Options, c *cluster.Cluster, expirations []time.Duration, registry prometheus.Registerer) (map[schema.GroupVersionResource]cluster.CustomHandler, error) {
-	nodeMetrics := nodemetric.NewStore(c.ResourceNames())
+	nodeMetrics := nodemetric.NewStore()
 	var err error
 	p.usage, err = usage.New(usage.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: registry, Cluster: c,
@@ -171,12 +178,12 @@ func (p *process) readUsage(o Options, c *cluster.Cluster, expirations []time.Du
 }
 
 // requests ask for nodes, if that is configured.
-func (p *process) requests(objects dynamic.Interface) *scaleup.Requests {
+func (p *process) requests(leader kubernetes.Interface, objects dynamic.Interface) *scaleup.Requests {
 	settings := p.config.Rescheduler.ScaleUp.ProvisioningRequest
 	if !settings.Enabled {
 		return nil
 	}
-	return scaleup.NewRequests(p.log, p.client, objects, settings.ClassName)
+	return scaleup.NewRequests(p.log, leader, objects, settings.ClassName)
 }
 
 // newProfiles makes those of the configuration, as the extender does. Kube-scheduler's scores
@@ -220,21 +227,21 @@ func (p *process) lead(ctx context.Context) error {
 	if err := p.watcher.WaitForSync(ctx); err != nil {
 		return nil // it was asked to stop
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("leader election: %w", err)
-	}
-	config := p.config.LeaderElection
-	identity := host + "_" + string(uuid.NewUUID())
-	return elect(ctx, leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Name: p.lease(), Namespace: config.ResourceNamespace}, Client: p.client.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
-		},
-		LeaseDuration: config.LeaseDuration.Duration, RenewDeadline: config.RenewDeadline.Duration, RetryPeriod: config.RetryPeriod.Duration,
-		Name: p.lease(),
-	}, func(leading context.Context) {
+	return p.candidate.Run(ctx, func(leading context.Context, _ leadership.Term) (clean bool, err error) {
 		p.log.Info("leading")
 		p.loop.run(leading)
+		return true, nil
 	})
+}
+
+// runFor has this process act only while it has the lease.
+func (p *process) runFor(o Options, registry prometheus.Registerer) error {
+	leases, err := leadership.NewLeaseClient(o.RESTConfig, o.Config.LeaderElection)
+	if err != nil {
+		return fmt.Errorf("clientConnection: %w", err)
+	}
+	p.candidate, err = leadership.New(leadership.Options{
+		Registerer: registry, Clock: clock.RealClock{}, Leases: leases, Config: o.Config.LeaderElection, Name: p.lease(),
+	})
+	return err
 }

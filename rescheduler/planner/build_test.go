@@ -38,7 +38,7 @@ func newScene() *scene {
 func (s *scene) set(t failer, objects ...runtime.Object) {
 	for _, object := range objects {
 		if pod, is := object.(*corev1.Pod); is && pod.Spec.NodeName == "" {
-			s.waiting = append(s.waiting, s.cluster.ResourceNames().NewPod(pod))
+			s.waiting = append(s.waiting, cluster.NewPod(pod))
 			continue
 		}
 		if err := s.cluster.Set(object); err != nil {

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/scenario"
 )
 
 // Figures say how a cluster is laid out.
@@ -18,19 +19,19 @@ type Figures struct {
 
 // Figures are those of the cluster as it is, and once a plan has been carried out.
 func (p *Problem) Figures(plan *Plan) (before, after Figures) {
-	w := newWorld(p.Snapshot)
-	before = w.figures()
+	world := scenario.New(p.Snapshot)
+	before = figuresOf(world)
 	for _, step := range plan.Steps {
-		w.take(step.Pod, step.From.Index)
-		w.put(step.Replacement, step.To.Index)
+		world.Take(step.Pod, step.From.Index)
+		world.Put(step.Replacement, step.To.Index)
 	}
 	for _, placement := range plan.Placements {
-		w.put(placement.Pod, placement.Node.Index)
+		world.Put(placement.Pod, placement.Node.Index)
 	}
-	return before, w.figures()
+	return before, figuresOf(world)
 }
 
-func (w *world) figures() Figures {
+func figuresOf(world *scenario.Scenario) Figures {
 	f := Figures{Fragmentation: map[corev1.ResourceName]float64{}}
 	free, taken, asked := map[corev1.ResourceName]float64{}, map[corev1.ResourceName]float64{}, map[corev1.ResourceName]bool{}
 	add := func(name corev1.ResourceName, offered, requested int64) {
@@ -40,16 +41,17 @@ func (w *world) figures() Figures {
 			taken[name] += float64(left) * float64(requested) / float64(offered)
 		}
 	}
-	for before := range w.snap.Nodes() {
-		node := w.node(before.Index)
+	snap := world.Snapshot()
+	for before := range snap.Nodes() {
+		node := world.Node(before.Index)
 		if IsEmpty(node) {
 			f.EmptyNodes++
 		}
 		offered, requested := &node.Allocatable, &node.Requested
 		add(corev1.ResourceCPU, offered.MilliCPU, requested.MilliCPU)
 		add(corev1.ResourceMemory, offered.Memory, requested.Memory)
-		for i := range offered.Scalar {
-			add(w.snap.ResourceNames.Name(i), offered.Scalar[i], requested.ScalarAt(i))
+		for _, scalar := range offered.Scalars {
+			add(scalar.Name.Value(), scalar.Amount, requested.Scalar(scalar.Name))
 		}
 	}
 	for name := range free {

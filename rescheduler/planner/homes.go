@@ -73,7 +73,7 @@ func (s *search) admits(i *item, node int32) bool {
 			return false
 		}
 	}
-	return s.eligible(i, s.world.node(node))
+	return s.eligible(i, s.world.Node(node))
 }
 
 // eligible says that neither the problem bars a pod from a node nor a wish leaves that out.
@@ -84,7 +84,7 @@ func (s *search) eligible(i *item, node *cluster.Node) bool {
 	if i.wish == nil {
 		return true
 	}
-	return (i.wish.To == nil || i.wish.To(node)) && (i.wish.Worth == nil || i.wish.Worth(s.world.node(i.origin), node))
+	return (i.wish.To == nil || i.wish.To(node)) && (i.wish.Worth == nil || i.wish.Worth(s.world.Node(i.origin), node))
 }
 
 // standingAt is what speaks against a pod on a node, besides room, as the cluster was
@@ -103,23 +103,23 @@ func (s *search) standingAt(i *item, node int32) standing {
 		if from >= 0 { // what it says of other nodes hangs on where the pod is
 			s.without(i, func() {
 				for _, node := range s.nodes {
-					row[node] = k.standing(s.world, s.world.node(node))
+					row[node] = k.standing(s.world, s.world.Node(node))
 				}
 			})
 		}
 	}
 	if row[node] == unasked {
-		row[node] = k.standing(s.world, s.world.node(node))
+		row[node] = k.standing(s.world, s.world.Node(node))
 	}
 	return row[node]
 }
 
 // without does something while a pod is not where it is.
 func (s *search) without(i *item, do func()) {
-	before := len(s.world.log)
-	s.world.take(i.pod, i.origin)
+	before := s.world.Moves()
+	s.world.Take(i.pod, i.origin)
 	do()
-	s.world.back(before)
+	s.world.Undo(before)
 }
 
 // opening is a node that could take pods of a kind, those that leave one node or are
@@ -153,24 +153,24 @@ func (s *search) obstacles(i *item, node int32) ([]int32, bool) {
 // expensive ones first. The result is nil when the pod is not welcome even then.
 func (s *search) findObstacles(i *item, node int32) []int32 {
 	k := s.kindOf(i)
-	before := len(s.world.log)
-	defer func() { s.world.back(before) }()
+	before := s.world.Moves()
+	defer func() { s.world.Undo(before) }()
 	var movable []int32
 	for at := range s.items {
 		if o := &s.items[at]; o.origin == node {
 			movable = append(movable, int32(at))
-			s.world.take(o.pod, node)
+			s.world.Take(o.pod, node)
 		}
 	}
-	if k.standing(s.world, s.world.node(node)) != open {
+	if k.standing(s.world, s.world.Node(node)) != open {
 		return nil
 	}
 	slices.SortStableFunc(movable, func(a, b int32) int { return int(s.items[b].cost - s.items[a].cost) })
 	var obstacles []int32
 	for _, at := range movable {
-		s.world.put(s.items[at].pod, node)
-		if k.standing(s.world, s.world.node(node)) != open {
-			s.world.take(s.items[at].pod, node)
+		s.world.Put(s.items[at].pod, node)
+		if k.standing(s.world, s.world.Node(node)) != open {
+			s.world.Take(s.items[at].pod, node)
 			obstacles = append(obstacles, at)
 		}
 	}

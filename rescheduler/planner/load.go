@@ -19,12 +19,6 @@ type Load struct {
 // MostLoad is borne by a node that bears any load.
 const MostLoad = 1 << 60
 
-// dims is how many amounts there are of a pod or a node in a problem.
-func (p *Problem) dims() int { return p.plain() + p.Load.amounts() }
-
-// plain is how many of them are of resources that pods request. The others are of load.
-func (p *Problem) plain() int { return plainResources + p.Snapshot.ResourceNames.Len() }
-
 func (l *Load) amounts() int {
 	if l == nil {
 		return 0
@@ -33,22 +27,22 @@ func (l *Load) amounts() int {
 }
 
 // needs are what a pod needs that is on a node, is about to come there, or is nowhere.
-func (p *Problem) needs(pod *cluster.Pod, on *cluster.Node) amounts {
-	a := amountsOf(&pod.Requests, 1, p.dims())
-	if p.Load != nil {
-		copy(a[p.plain():], p.Load.Pod(pod, on))
+func (r *reckoning) needs(pod *cluster.Pod, on *cluster.Node) amounts {
+	a := r.amountsOf(&pod.Requests, 1)
+	if r.load != nil {
+		copy(a[r.plain():], r.load.Pod(pod, on))
 	}
 	return a
 }
 
 // offers is what a node has for pods, and what of that is taken.
-func (p *Problem) offers(node *cluster.Node) (capacity, taken amounts) {
-	capacity = amountsOf(&node.Allocatable, node.Allocatable.Pods, p.dims())
-	taken = amountsOf(&node.Requested, int64(len(node.Pods)), p.dims())
-	if p.Load != nil {
-		bears, load := p.Load.Node(node)
-		copy(capacity[p.plain():], bears)
-		copy(taken[p.plain():], load)
+func (r *reckoning) offers(node *cluster.Node) (capacity, taken amounts) {
+	capacity = r.amountsOf(&node.Allocatable, node.Allocatable.Pods)
+	taken = r.amountsOf(&node.Requested, int64(len(node.Pods)))
+	if r.load != nil {
+		bears, load := r.load.Node(node)
+		copy(capacity[r.plain():], bears)
+		copy(taken[r.plain():], load)
 	}
 	return capacity, taken
 }

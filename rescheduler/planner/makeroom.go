@@ -119,7 +119,7 @@ func (s *search) follow(at int32, w wake) {
 // addPending makes an item of a pending pod.
 func (s *search) addPending(pod *cluster.Pod, group int32) int32 {
 	at := int32(len(s.items)) //nolint:gosec // no more than there are pods
-	needs := s.problem.needs(pod, nil)
+	needs := s.needs(pod, nil)
 	i := item{
 		pod: pod, needs: needs, origin: -1, at: -1, kind: -1, unit: -1, group: group,
 		limit: corev1helpers.PodPriority(pod.Pod), size: s.rates.size(needs),

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
 )
 
 // said is a plan in short: steps as "pod: from → to", places as "pod: at node after n", and
@@ -182,7 +184,7 @@ func TestMakeRoom(t *testing.T) {
 		{name: "nobody moves for a pod of lower priority", objects: oneMove(priority(1)), want: []string{"default/p-1: " + ReasonProtected}},
 		{name: "unless that is allowed", objects: oneMove(priority(1)), change: func(p *Problem) { p.Rules.AllowHigherPriority = true }, want: moves},
 		{name: "a place that is held is taken", objects: oneMove(), want: []string{"default/p-1: " + ReasonNoHomes}, change: func(p *Problem) {
-			p.Held = []Hold{{Pod: p.Snapshot.ResourceNames.NewPod(pod("h-1", "", "1")), Node: p.Snapshot.NodeByName("b").Index}}
+			p.Held = []Hold{{Pod: cluster.NewPod(pod("h-1", "", "1")), Node: p.Snapshot.NodeByName("b").Index}}
 		}},
 		{name: "a bar keeps a pod off a node", objects: oneMove(), want: []string{"default/p-1: " + ReasonNoHomes}, change: func(p *Problem) {
 			p.Bars = func(pod *clusterPod, node *clusterNode) bool { return pod.Name == "x-1" && node.Name == "b" }

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
 )
 
@@ -19,13 +20,13 @@ type Misplacement struct {
 // predicates of these names. Left out are pods that no plan moves under any rules, such as
 // those of DaemonSets, and those of scheduler names without a profile.
 func (p *Problem) Misplaced(by sets.Set[string]) (misplaced []Misplacement) {
-	w, kinds := newWorld(p.Snapshot), newKinds(p)
+	world, kinds := scenario.New(p.Snapshot), newKinds(p)
 	for node := range p.Snapshot.Nodes() {
 		for _, pod := range node.Pods {
 			if p.Rules.byKind(pod) != "" || kinds.profiles[pod.Spec.SchedulerName] == nil {
 				continue
 			}
-			for _, objection := range against(kinds.all[kinds.find(pod)].judge(w), pod, node) {
+			for _, objection := range kinds.all[kinds.find(pod)].judge(world).Against(pod, node.Index) {
 				if by.Has(objection.Predicate) {
 					misplaced = append(misplaced, Misplacement{pod, node, objection})
 					break

@@ -49,10 +49,8 @@ func Pending(snap *cluster.Snapshot, pods []*cluster.Pod) []Group {
 // minMember is how many members must start together, all that wait when nothing says it.
 func minMember(snap *cluster.Snapshot, key gang.Key, pods []*cluster.Pod) int {
 	if apiGroup := v1alpha1.APIGroupOf(key.Label); apiGroup != "" {
-		if object, found := snap.Custom(v1alpha1.ResourceOf(apiGroup)).Get(key.NamespacedName); found {
-			if podGroup, err := v1alpha1.Decode(object); err == nil {
-				return int(podGroup.Spec.MinMember)
-			}
+		if object, found := snap.Custom(v1alpha1.ResourceOf(apiGroup)).Get(key.NamespacedName); found && object.PodGroup != nil {
+			return int(object.PodGroup.Spec.MinMember)
 		}
 	}
 	for _, pod := range pods {

@@ -11,8 +11,8 @@ import (
 // the order in which that works, and the items that would have to come to nodes which do
 // not take them.
 func (s *search) prove(order []int32) (proven, objected []int32) {
-	before := len(s.world.log)
-	defer func() { s.world.back(before) }()
+	before := s.world.Moves()
+	defer func() { s.world.Undo(before) }()
 	leaving := map[int32]int{}
 	for _, at := range s.gone {
 		leaving[s.items[at].origin]++
@@ -50,20 +50,20 @@ const (
 // come has an item come to its node in the world. When something is against it, it stays where
 // it was.
 func (s *search) come(i *item) objection {
-	before := len(s.world.log)
+	before := s.world.Moves()
 	if !i.pending() {
-		s.world.take(i.pod, i.origin)
+		s.world.Take(i.pod, i.origin)
 	}
-	verdict := s.kindOf(i).verdict(s.world, i.at)
+	verdict := s.kindOf(i).judge(s.world).Verdict(i.at)
 	switch {
 	case verdict.OfRoom():
-		s.world.back(before)
+		s.world.Undo(before)
 		return lacksRoom
-	case verdict != predicates.Fits || !s.eligible(i, s.world.node(i.at)):
-		s.world.back(before)
+	case verdict != predicates.Fits || !s.eligible(i, s.world.Node(i.at)):
+		s.world.Undo(before)
 		return another
 	}
-	s.world.put(s.anew(i), i.at)
+	s.world.Put(s.anew(i), i.at)
 	return nothing
 }
 
@@ -80,11 +80,11 @@ func (s *search) anew(i *item) *cluster.Pod {
 func (s *search) objected(left []int32) []int32 {
 	var objected []int32
 	for _, at := range left {
-		before := len(s.world.log)
+		before := s.world.Moves()
 		if s.come(&s.items[at]) == another {
 			objected = append(objected, at)
 		}
-		s.world.back(before)
+		s.world.Undo(before)
 	}
 	if len(objected) == 0 {
 		return left[:1]

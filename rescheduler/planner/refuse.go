@@ -67,7 +67,7 @@ func (s *search) obstruct(r *Refusal, i *item) (possible int, enough bool) {
 		switch {
 		case node == i.origin:
 			continue
-		case !s.eligible(i, s.world.node(node)):
+		case !s.eligible(i, s.world.Node(node)):
 			against[ReasonNotEligible]++
 			continue
 		case s.standingAt(i, node) == never:
@@ -98,8 +98,8 @@ func (s *search) obstruct(r *Refusal, i *item) (possible int, enough bool) {
 // hopeless is the first reason why no pod that goes would make a node one for a kind.
 func (s *search) hopeless(k *kind, node int32) string {
 	reason := ""
-	judgement := k.judge(s.world)
-	judgement.Verdicts(s.world.node(node), func(v predicates.Verdict) {
+	judgement := k.judge(s.world).Judgement()
+	judgement.Verdicts(s.world.Node(node), func(v predicates.Verdict) {
 		if reason == "" && !v.Resolvable() {
 			reason = judgement.Reason(v)
 		}

@@ -57,7 +57,7 @@ func (s *search) forgetWishes() {
 
 // burdened says that a node bears too much.
 func (s *search) burdened(node int32) bool {
-	return slices.ContainsFunc(s.freeAt(node)[s.problem.plain():], func(free int64) bool { return free < 0 })
+	return slices.ContainsFunc(s.freeAt(node)[s.plain():], func(free int64) bool { return free < 0 })
 }
 
 // relieve has pods leave a node, first sets of them that suffice, and else what can.
@@ -102,7 +102,7 @@ func (s *search) relievePartly(candidates []candidate, r *Relief) {
 func (s *search) excess(node int32) amounts {
 	excess := make(amounts, s.dims)
 	for d, free := range s.freeAt(node) {
-		if d >= s.problem.plain() {
+		if d >= s.plain() {
 			excess[d] = max(0, -free)
 		}
 	}

@@ -112,14 +112,14 @@ func (s *search) grantAll() {
 // place is where an item is, with all that is planned so far.
 func (s *search) place(at int32) Place {
 	i := &s.items[at]
-	before := len(s.world.log)
-	defer func() { s.world.back(before) }()
+	before := s.world.Moves()
+	defer func() { s.world.Undo(before) }()
 	s.carryOut()
-	return Place{Node: s.world.node(i.at), Against: func() []predicates.Objection {
-		before := len(s.world.log)
-		defer func() { s.world.back(before) }()
+	return Place{Node: s.world.Node(i.at), Against: func() []predicates.Objection {
+		before := s.world.Moves()
+		defer func() { s.world.Undo(before) }()
 		s.carryOut()
-		return against(s.kindOf(i).judge(s.world), i.pod, s.world.node(i.at))
+		return s.kindOf(i).judge(s.world).Against(i.pod, i.at)
 	}}
 }
 
@@ -163,16 +163,16 @@ func (s *search) favourite(at int32) int32 {
 			nodes = append(nodes, node)
 		}
 	}
-	before := len(s.world.log)
-	defer func() { s.world.back(before) }()
+	before := s.world.Moves()
+	defer func() { s.world.Undo(before) }()
 	s.carryOut()
 	k := s.kindOf(i)
 	judgement := k.profile.Judge(k.pod, s.problem.Snapshot)
-	for _, node := range s.world.nodes {
+	for node := range s.world.Changed() {
 		judgement.Suppose(node)
 	}
 	nodes = slices.DeleteFunc(nodes, func(index int32) bool {
-		node := s.world.node(index)
+		node := s.world.Node(index)
 		return !s.eligible(i, node) || judgement.Verdict(node) != predicates.Fits
 	})
 	totals := make([]int64, len(nodes))
@@ -190,9 +190,9 @@ func (s *search) favourite(at int32) int32 {
 func (s *search) carryOut() {
 	for _, at := range s.gone {
 		i := &s.items[at]
-		s.world.take(i.pod, i.origin)
+		s.world.Take(i.pod, i.origin)
 		if i.at >= 0 {
-			s.world.put(s.anew(i), i.at)
+			s.world.Put(s.anew(i), i.at)
 		}
 	}
 }

@@ -6,16 +6,47 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// amounts are amounts of all resources, in an order of their own: CPU, memory, ephemeral
-// storage, pods, then the scalar ones, and then those of [Load].
+// amounts are amounts of all resources of a reckoning.
 type amounts []int64
+
+// reckoning says which resources amounts are of, in their order: CPU, memory, ephemeral
+// storage, pods, then the scalar ones that some node offers, all others together, and then
+// those of [Load]. No node has any of the others: who asks for some fits nowhere.
+type reckoning struct {
+	scalars map[cluster.ScalarName]int // their places
+	load    *Load                      // nil for none
+}
 
 const plainResources = 4
 
-func amountsOf(r *cluster.Resources, pods int64, dims int) amounts {
-	a := make(amounts, dims)
-	a[0], a[1], a[2], a[3] = r.MilliCPU, r.Memory, r.EphemeralStorage, pods
-	copy(a[plainResources:], r.Scalar)
+func newReckoning(p *Problem) *reckoning {
+	r := &reckoning{scalars: map[cluster.ScalarName]int{}, load: p.Load}
+	for node := range p.Snapshot.Nodes() {
+		for _, offered := range node.Allocatable.Scalars {
+			if _, known := r.scalars[offered.Name]; !known {
+				r.scalars[offered.Name] = plainResources + len(r.scalars)
+			}
+		}
+	}
+	return r
+}
+
+// length is how many amounts there are of a pod or a node.
+func (r *reckoning) length() int { return r.plain() + r.load.amounts() }
+
+// plain is how many of them are of resources that pods request. The others are of load.
+func (r *reckoning) plain() int { return plainResources + len(r.scalars) + 1 }
+
+func (r *reckoning) amountsOf(of *cluster.Resources, pods int64) amounts {
+	a := make(amounts, r.length())
+	a[0], a[1], a[2], a[3] = of.MilliCPU, of.Memory, of.EphemeralStorage, pods
+	for _, scalar := range of.Scalars {
+		at, offered := r.scalars[scalar.Name]
+		if !offered {
+			at = r.plain() - 1
+		}
+		a[at] += scalar.Amount
+	}
 	return a
 }
 
@@ -50,11 +81,11 @@ func (a amounts) addTo(sum []int64, sign int64) {
 // average of those that offer any.
 type rates []float64
 
-func ratesOf(p *Problem) rates {
-	dims := p.dims()
+func ratesOf(snap *cluster.Snapshot, reckoning *reckoning) rates {
+	dims := reckoning.length()
 	offered, offering := make([]float64, dims), make([]float64, dims)
-	for node := range p.Snapshot.Nodes() {
-		capacity, _ := p.offers(node)
+	for node := range snap.Nodes() {
+		capacity, _ := reckoning.offers(node)
 		for d, amount := range capacity {
 			if amount > 0 {
 				offered[d] += float64(amount)

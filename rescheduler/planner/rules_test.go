@@ -68,7 +68,7 @@ func TestRules(t *testing.T) {
 			s.set(t, node("a", "4"))
 			at := s.cluster.Snapshot().NodeByName("a")
 			two := func(types.UID) int { return 2 }
-			if got := test.rules.Protects(s.cluster.ResourceNames().NewPod(test.pod), at, two, now()); got != test.want {
+			if got := test.rules.Protects(cluster.NewPod(test.pod), at, two, now()); got != test.want {
 				t.Errorf("reason %q, want %q", got, test.want)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
+	"muster.dev/muster/placement/scenario"
 )
 
 // search is one attempt to solve a problem.
@@ -22,7 +23,7 @@ type search struct {
 	random  *rand.Rand
 	noise   float64 // how often the best choice is passed over, 0 to 1
 
-	world *world // as it is before the plan
+	world *scenario.Scenario // as it is before the plan
 	kinds *kinds
 	rates rates
 	nodes []int32 // all of them
@@ -69,18 +70,18 @@ func newSearch(p *Problem) *search {
 	end := p.Snapshot.IndexEnd()
 	s := &search{
 		problem: p, limits: limits, now: now, end: now.Add(limits.Time), random: rand.New(rand.NewPCG(p.Seed, 0)),
-		world: newWorld(p.Snapshot), kinds: newKinds(p), replicas: Replicas(p.Snapshot),
+		world: scenario.New(p.Snapshot), kinds: newKinds(p), replicas: Replicas(p.Snapshot),
 		loaded: make([]bool, end), guarded: make([]map[string]int, end),
 		unitOf: map[string]int32{}, forsaken: make([]bool, end), kept: map[int32]Refusal{}, blockers: map[opening][]int32{},
 	}
 	s.state = newState(p, newLedger(p.Budgets, p.Snapshot))
-	s.rates = ratesOf(p)
+	s.rates = ratesOf(p.Snapshot, s.reckoning)
 	for node := range p.Snapshot.Nodes() {
 		s.nodes = append(s.nodes, node.Index)
 	}
 	for _, held := range p.Held {
-		s.world.put(held.Pod, held.Node)
-		p.needs(held.Pod, p.Snapshot.Node(held.Node)).addTo(s.freeAt(held.Node), -1)
+		s.world.Put(held.Pod, held.Node)
+		s.needs(held.Pod, p.Snapshot.Node(held.Node)).addTo(s.freeAt(held.Node), -1)
 	}
 	s.begin()
 	s.survey()
@@ -211,7 +212,7 @@ func (s *search) add(at spot) (index int32, reason string) {
 		return -1, reason
 	}
 	index = int32(len(s.items)) //nolint:gosec // no more than there are pods
-	needs := s.problem.needs(at.pod, s.problem.Snapshot.Node(at.node))
+	needs := s.needs(at.pod, s.problem.Snapshot.Node(at.node))
 	s.items = append(s.items, item{
 		pod: at.pod, needs: needs, origin: at.node, at: at.node, slot: int32(len(s.on[at.node])), //nolint:gosec // as above
 		kind: -1, group: -1, limit: corev1helpers.PodPriority(at.pod.Pod),

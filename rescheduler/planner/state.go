@@ -33,6 +33,8 @@ func (i *item) away() bool { return i.origin >= 0 && i.at != i.origin }
 
 // state is where the pods are that may be moved, and what room that leaves.
 type state struct {
+	*reckoning
+
 	dims     int
 	capacity []int64   // by node index and resource: what the node offers, or bears
 	free     []int64   // by node index and resource
@@ -56,13 +58,14 @@ type place struct{ kind, node int32 }
 type relocation struct{ item, from int32 }
 
 func newState(p *Problem, l *ledger) *state {
-	end, dims := p.Snapshot.IndexEnd(), p.dims()
+	reckoning := newReckoning(p)
+	end, dims := p.Snapshot.IndexEnd(), reckoning.length()
 	s := &state{
-		dims: dims, capacity: make([]int64, end*dims), free: make([]int64, end*dims), on: make([][]int32, end), closed: make([]bool, end),
+		reckoning: reckoning, dims: dims, capacity: make([]int64, end*dims), free: make([]int64, end*dims), on: make([][]int32, end), closed: make([]bool, end),
 		left: map[place]int32{}, came: map[place]int32{}, ledger: l,
 	}
 	for node := range p.Snapshot.Nodes() {
-		capacity, taken := p.offers(node)
+		capacity, taken := reckoning.offers(node)
 		free := s.freeAt(node.Index)
 		copy(free, capacity)
 		copy(s.capacityAt(node.Index), free)

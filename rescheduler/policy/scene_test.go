@@ -37,7 +37,7 @@ func newScene(t failer) *scene {
 	log := slog.New(slog.DiscardHandler)
 	s := &scene{failer: t, config: v1alpha2.Default()}
 	s.cluster = cluster.New(cluster.Options{Logger: log, Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
-	s.load = loadaware.Options{Logger: log, Metrics: loadaware.NewMetrics(prometheus.NewRegistry()), ResourceNames: s.cluster.ResourceNames()}
+	s.load = loadaware.Options{Logger: log, Metrics: loadaware.NewMetrics(prometheus.NewRegistry())}
 	profile, err := predicates.NewProfile(s.config.Profiles[0].WithSchedulerScores())
 	if err != nil {
 		t.Fatal(err)

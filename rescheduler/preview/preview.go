@@ -69,7 +69,7 @@ const (
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: registry, AssumeTTL: time.Hour})
-	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry), ResourceNames: c.ResourceNames()}
+	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry)}
 	if err := look(ctx, o, c, registry); err != nil {
 		return Nothing, err
 	}
@@ -128,7 +128,7 @@ func look(ctx context.Context, o Options, c *cluster.Cluster, registry prometheu
 	if watch.Metadata, err = metadata.NewForConfig(o.RESTConfig); err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
-	nodeMetrics := nodemetric.NewStore(c.ResourceNames())
+	nodeMetrics := nodemetric.NewStore()
 	feed, err := usage.New(usage.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: registry, Cluster: c,
 		Load: &o.Config.Load, Expirations: loadaware.Expirations(o.Config.Profiles), RESTConfig: o.RESTConfig, NodeMetrics: nodeMetrics,

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/planner"
 )
 
@@ -34,7 +35,11 @@ func (d *document) table(out io.Writer) error {
 		})
 	}
 	if len(d.Emptied) > 0 {
-		fmt.Fprintf(&text, "EMPTIED NODES\n%s\n\n", strings.Join(d.Emptied, "\n"))
+		columns(&text, "EMPTIED NODES", func(row func(...any)) {
+			for _, node := range d.Emptied {
+				row(node)
+			}
+		})
 	}
 	refused(&text, "NO PLACE FOR", d.Unplaced)
 	refused(&text, "NODES THAT STAY", d.Kept)
@@ -55,7 +60,7 @@ func columns(out io.Writer, header string, rows func(row func(...any))) {
 			if i > 0 {
 				fmt.Fprint(table, "\t")
 			}
-			fmt.Fprint(table, cell)
+			fmt.Fprint(table, inspect.Printable(fmt.Sprint(cell))) // dumps may have anything in them
 		}
 		fmt.Fprintln(table)
 	})
@@ -94,7 +99,7 @@ func (d *document) summary(out io.Writer) {
 		}
 	})
 	if len(d.Steps) == 0 && len(d.Unplaced)+len(d.Unmoved) == 0 {
-		fmt.Fprintf(out, "There is nothing to do: %s.\n", d.Why)
+		fmt.Fprintf(out, "There is nothing to do: %s.\n", inspect.Printable(d.Why))
 	}
 }
 

@@ -28,8 +28,8 @@ func ProvisioningRequests() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "autoscaling.x-k8s.io", Version: "v1", Resource: "provisioningrequests"}
 }
 
-// labelOurs is on all that Requests make.
-const labelOurs = "rescheduling.muster.dev/scale-up"
+// LabelRequest is on all that Requests make, with the value true.
+const LabelRequest = "rescheduling.muster.dev/scale-up"
 
 // maxPodSets is how many a ProvisioningRequest may have.
 const maxPodSets = 32
@@ -56,7 +56,7 @@ func NewRequests(log *slog.Logger, core kubernetes.Interface, objects dynamic.In
 // reconcile makes the requests for groups that need nodes, and deletes those of which no pod
 // waits.
 func (r *Requests) reconcile(ctx context.Context, c *cluster.Cluster, needs []planner.Refusal) {
-	list, err := r.objects.Resource(ProvisioningRequests()).List(ctx, metav1.ListOptions{LabelSelector: labelOurs})
+	list, err := r.objects.Resource(ProvisioningRequests()).List(ctx, metav1.ListOptions{LabelSelector: LabelRequest})
 	if !r.known(err) {
 		return
 	}
@@ -148,7 +148,7 @@ func (r *Requests) create(ctx context.Context, s subject, pods []*cluster.Pod) e
 		return fmt.Errorf("the pods are of %d kinds, and a ProvisioningRequest has at most %d", len(kinds), maxPodSets)
 	}
 	options := metav1.CreateOptions{FieldManager: nomination.FieldManager}
-	meta := metav1.ObjectMeta{Namespace: pods[0].Namespace, Labels: map[string]string{labelOurs: "true"}, OwnerReferences: s.owners}
+	meta := metav1.ObjectMeta{Namespace: pods[0].Namespace, Labels: map[string]string{LabelRequest: "true"}, OwnerReferences: s.owners}
 	var podSets []any
 	for i, kind := range kinds {
 		template := &corev1.PodTemplate{ObjectMeta: *meta.DeepCopy(), Template: corev1.PodTemplateSpec{

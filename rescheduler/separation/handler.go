@@ -7,21 +7,22 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"mime"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes"
-	strictjson "sigs.k8s.io/json"
 
+	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/server/body"
 )
 
 // Request is the body of a request.
@@ -60,29 +61,48 @@ type Options struct {
 }
 
 // Handler takes requests. It answers 202 once a request is written down; 400 when it is no
-// JSON of that form, 415 when it does not say that it is JSON, 422 when a field is wrong, 409
-// when the pod has become another one, and 502 when the API server fails.
-type Handler struct{ Options }
+// JSON of that form, 413 when it is too long, 415 when it does not say that it is JSON, 422 when a
+// field is wrong, 409 when the pod has become another one, 502 when the API server fails, and 503
+// while there are too many.
+type Handler struct {
+	Options
+	bodies body.Reader
+}
 
-// longest is how long a request may be, in bytes.
-const longest = 1 << 16
+const (
+	// longest is how long a request may be, in bytes.
+	longest = 1 << 16
+	// allAtOnce is how many bytes there may be of requests that are being answered.
+	allAtOnce = 16 << 20
+	// timeout is how long a request may take to arrive.
+	timeout = 10 * time.Second
+)
+
+// New returns a Handler.
+func New(o Options) *Handler {
+	return &Handler{o, body.Reader{Most: longest, Field: "which is enough for a request", Timeout: timeout, Budget: body.NewBudget(allAtOnce)}}
+}
 
 // ServeHTTP implements [http.Handler].
-func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// A page in somebody's browser cannot ask for that type without being asked back.
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		answer(w, http.StatusUnsupportedMediaType, refused("the request must be application/json"))
 		return
 	}
 	var request Request
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, longest))
+	share := h.bodies.Budget.Share()
+	defer share.GiveBack()
+	text, err := h.bodies.Read(w, r, nil, &share)
 	if err == nil {
-		var unknown []error
-		unknown, err = strictjson.UnmarshalStrict(body, &request)
-		err = errors.Join(append(unknown, err)...)
+		err = bounded.DecodeStrict(text, &request)
 	}
 	if err != nil {
-		answer(w, http.StatusBadRequest, refused(err.Error()))
+		status := http.StatusBadRequest
+		if refusal, is := errors.AsType[*body.RefusalError](err); is {
+			status = refusal.Status
+		}
+		answer(w, status, refused(err.Error()))
 		return
 	}
 	pod, accepted, errs := request.check(h.Snapshot())
@@ -90,9 +110,10 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusUnprocessableEntity, refusedFields(errs))
 		return
 	}
+	// Annotations can be written as part of the status: so the right to the rest of pods is not needed.
 	patch, err := annotations(pod, accepted.From, request.Why)
 	if err == nil {
-		_, err = h.Client.CoreV1().Pods(pod.Namespace).Patch(r.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: nomination.FieldManager})
+		_, err = h.Client.CoreV1().Pods(pod.Namespace).Patch(r.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: nomination.FieldManager}, "status")
 	}
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):

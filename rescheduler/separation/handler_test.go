@@ -57,7 +57,7 @@ func TestRequestsToSeparatePods(t *testing.T) {
 		},
 		{
 			name: "more than anybody has to say", body: `{"pod": "` + strings.Repeat("x", longest) + `"}`,
-			status: http.StatusBadRequest, answer: `{"errors":[{"error":"http: request body too large"}]}`,
+			status: http.StatusRequestEntityTooLarge, answer: `{"errors":[{"error":"the body is larger than 65536 bytes (which is enough for a request)"}]}`,
 		},
 		{
 			name: "a pod that is not there", body: `{"pod": "shop/web-9"}`,
@@ -110,7 +110,7 @@ func TestRequestsToSeparatePods(t *testing.T) {
 			request := httptest.NewRequest(http.MethodPost, "/separate", strings.NewReader(test.body))
 			request.Header.Set("Content-Type", map[bool]string{true: "application/json; charset=utf-8", false: test.kind}[test.kind == ""])
 			answer := httptest.NewRecorder()
-			Handler{Options{Logger: slog.New(slog.DiscardHandler), Snapshot: c.Snapshot, Client: client}}.ServeHTTP(answer, request)
+			New(Options{Logger: slog.New(slog.DiscardHandler), Snapshot: c.Snapshot, Client: client}).ServeHTTP(answer, request)
 			if answer.Code != test.status {
 				t.Errorf("answered %d, want %d", answer.Code, test.status)
 			}
@@ -122,6 +122,11 @@ func TestRequestsToSeparatePods(t *testing.T) {
 			written, err := client.CoreV1().Pods("shop").Get(t.Context(), "web-1", metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, action := range client.Actions() {
+				if action.GetVerb() == "patch" && action.GetSubresource() != "status" {
+					t.Errorf("it patches the pod itself, and not its status: %v", action)
+				}
 			}
 			if diff := cmp.Diff(test.from, written.Annotations["rescheduling.muster.dev/separate-from"]); diff != "" {
 				t.Errorf("written down (-want +got):\n%s", diff)

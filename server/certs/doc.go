@@ -10,5 +10,13 @@
 //     and the old one stays in it to its end.
 //   - What cannot be read is made anew. To empty the Secret is therefore to rotate everything at once.
 //
+// If that is configured, the Secret also holds a second line of authorities, that of muster's clients, and a second Secret holds what
+// a kube-scheduler calls with: a certificate of that line, its key, and the authorities of muster to trust. So whoever may read the
+// second Secret may call muster, and cannot pass for it, nor make certificates.
+//
+//   - That certificate is good for a year, since people take it to where kube-scheduler reads it, and renewed after two thirds: the
+//     two overlap for four months. muster alone verifies it, so a new authority is trusted at once.
+//   - Nothing can revoke one certificate. To take client-ca.crt and client-ca.key out of muster's Secret is to revoke all.
+//
 // A certificate is served from memory: it is there as soon as the Secret is written, where a mounted one would wait for the kubelet.
 package certs

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
@@ -32,12 +34,21 @@ type Options struct {
 	Clock  clock.Clock
 	Client kubernetes.Interface
 	Config v1alpha2.SelfManaged
+	// ClientName is whom the certificate is for that kube-scheduler calls with, if the
+	// configuration names a Secret for it.
+	ClientName string
 }
 
 // Keeper keeps a certificate. Its methods may be called from several goroutines, Run once.
 type Keeper struct {
 	Options
-	current atomic.Pointer[tls.Certificate]
+	current atomic.Pointer[kept]
+}
+
+// kept is what the Secret held at the last look.
+type kept struct {
+	certificate *tls.Certificate
+	clients     *x509.CertPool
 }
 
 // New returns a Keeper without a certificate: Run gets it one.
@@ -53,7 +64,19 @@ func (k *Keeper) Ready() error {
 
 // Certificate is what [tls.Config.GetCertificate] wants.
 func (k *Keeper) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	return k.current.Load(), k.Ready()
+	if now := k.current.Load(); now != nil {
+		return now.certificate, nil
+	}
+	return nil, errNoCertificate
+}
+
+// Clients are the authorities of the certificates that muster makes for its clients: an empty pool,
+// which lets nobody in, while there are none.
+func (k *Keeper) Clients() *x509.CertPool {
+	if now := k.current.Load(); now != nil {
+		return now.clients
+	}
+	return x509.NewCertPool()
 }
 
 // Run keeps the certificate until the context ends. What fails is logged and tried again.
@@ -70,23 +93,22 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// look brings the Secret, the certificate and those who have to know up to date.
+// look brings the Secrets, the certificate and those who have to know up to date.
 func (k *Keeper) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, Interval)
 	defer cancel()
-	service, err := k.Client.CoreV1().Services(k.Config.Namespace).Get(ctx, k.Config.ServiceName, metav1.GetOptions{})
+	var service *corev1.Service
+	var err error
+	if k.Config.ServiceName != "" {
+		if service, err = k.Client.CoreV1().Services(k.Config.Namespace).Get(ctx, k.Config.ServiceName, metav1.GetOptions{}); err != nil {
+			return err
+		}
+	}
+	found, err := k.keepOwn(ctx, namesOf(service))
 	if err != nil {
 		return err
 	}
-	var found material
-	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		found, err = k.read(ctx, namesOf(service))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	bundle, err := found.bundle()
+	bundle, err := found.authorities.bundle()
 	if err != nil {
 		return err
 	}
@@ -94,30 +116,60 @@ func (k *Keeper) look(ctx context.Context) error {
 	if err := k.writeCA(bundle); err != nil {
 		return err
 	}
-	k.current.Store(found.certificate)
-	return k.tellWebhook(ctx, bundle)
+	k.current.Store(&kept{found.certificate, found.clients.pool()})
+	return errors.Join(k.keepClient(ctx, &found), k.tellWebhook(ctx, bundle))
 }
 
-// read returns what the Secret holds, after it has renewed what is due. When another replica was faster the error is a conflict.
-func (k *Keeper) read(ctx context.Context, n names) (material, error) {
+// keepOwn renews what is due in muster's own Secret, and returns what it holds.
+func (k *Keeper) keepOwn(ctx context.Context, n names) (m material, err error) {
+	err = k.keep(ctx, k.Config.SecretName, func(data map[string][]byte) (holding, []string, error) {
+		m = parse(data)
+		why, err := m.renew(k.Clock.Now(), n, k.Config.ClientSecretName != "")
+		return &m, why, err
+	})
+	return m, err
+}
+
+// keepClient renews what is due in the Secret of kube-scheduler, if there is one.
+func (k *Keeper) keepClient(ctx context.Context, own *material) error {
+	if k.Config.ClientSecretName == "" {
+		return nil
+	}
+	return k.keep(ctx, k.Config.ClientSecretName, func(data map[string][]byte) (holding, []string, error) {
+		c := parseClient(data)
+		why, err := c.renew(k.Clock.Now(), k.ClientName, own)
+		return &c, why, err
+	})
+}
+
+// holding is what a Secret holds.
+type holding interface {
+	encode() (map[string][]byte, error)
+	expires() time.Time
+}
+
+// keep has renew look at the data of a Secret, and writes what it holds then, unless nothing was due. It is asked again when another
+// replica was faster.
+func (k *Keeper) keep(ctx context.Context, name string, renew func(data map[string][]byte) (next holding, why []string, err error)) error {
 	secrets := k.Client.CoreV1().Secrets(k.Config.Namespace)
-	secret, err := secrets.Get(ctx, k.Config.SecretName, metav1.GetOptions{})
-	if err != nil {
-		return material{}, err
-	}
-	m := parse(secret.Data)
-	why, err := m.renew(k.Clock.Now(), n)
-	if err != nil || len(why) == 0 {
-		return m, err
-	}
-	if secret.Data, err = m.encode(); err != nil {
-		return m, err
-	}
-	if _, err = secrets.Update(ctx, secret, metav1.UpdateOptions{}); err != nil {
-		return m, err
-	}
-	k.Logger.Info("certificate renewed", "secret", k.Config.Namespace+"/"+k.Config.SecretName, "reason", strings.Join(why, "; "), "authorities", len(m.authorities), "expires", m.certificate.Leaf.NotAfter)
-	return m, nil
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		next, why, err := renew(secret.Data)
+		if err != nil || len(why) == 0 {
+			return err
+		}
+		if secret.Data, err = next.encode(); err != nil {
+			return err
+		}
+		if _, err = secrets.Update(ctx, secret, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+		k.Logger.Info("certificate renewed", "secret", k.Config.Namespace+"/"+name, "reason", strings.Join(why, "; "), "expires", next.expires())
+		return nil
+	})
 }
 
 // writeCA writes ca.crt where a kube-scheduler in the same pod reads it, whole or not at all.

@@ -155,7 +155,7 @@ func TestAReplicaTakesWhatAnotherOneHasRenewed(t *testing.T) {
 func TestTheCertificateIsForTheServiceAndForThePod(t *testing.T) {
 	r := newReplica(t, newAPI(installed()...), nil)
 	r.mustLook()
-	leaf := r.current.Load().Leaf
+	leaf := r.current.Load().certificate.Leaf
 	for _, name := range []string{"muster.kube-system.svc", "muster.kube-system.svc.cluster.local", "10.0.0.88", "fd00::88", "127.0.0.1", "::1", "localhost"} {
 		if err := leaf.VerifyHostname(name); err != nil {
 			t.Error(err)
@@ -243,13 +243,14 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		config  func(*v1alpha2.SelfManaged)
 		want    string
 	}{
-		"no Secret":     {0, nil, `secrets "muster-tls" not found`},
-		"no Service":    {1, nil, `services "muster" not found`},
-		"no webhook":    {2, func(c *v1alpha2.SelfManaged) { c.WebhookName = "muster" }, `mutatingwebhookconfigurations.admissionregistration.k8s.io "muster" not found`},
-		"no such place": {2, func(c *v1alpha2.SelfManaged) { c.CAFile = "/nowhere/ca.crt" }, "serving.tls.selfManaged.caFile: open /nowhere/.ca-"},
+		"no Secret":                   {0, nil, `secrets "muster-tls" not found`},
+		"no Secret of kube-scheduler": {3, func(c *v1alpha2.SelfManaged) { c.ClientSecretName = "muster-kube-scheduler-tls" }, `secrets "muster-kube-scheduler-tls" not found`},
+		"no Service":                  {1, nil, `services "muster" not found`},
+		"no webhook":                  {2, func(c *v1alpha2.SelfManaged) { c.WebhookName = "muster" }, `mutatingwebhookconfigurations.admissionregistration.k8s.io "muster" not found`},
+		"no such place":               {2, func(c *v1alpha2.SelfManaged) { c.CAFile = "/nowhere/ca.crt" }, "serving.tls.selfManaged.caFile: open /nowhere/.ca-"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			objects := installed()
+			objects := installedForClients()
 			r := newReplica(t, newAPI(append(objects[:test.without:test.without], objects[test.without+1:]...)...), test.config)
 			if err := r.look(t.Context()); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 				t.Errorf("error %v, want %s", err, test.want)

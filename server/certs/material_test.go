@@ -39,7 +39,7 @@ func newSecret(t trouble) *secret { return &secret{trouble: t, now: start} }
 func (s *secret) renewed(n names) (why []string) {
 	s.Helper()
 	m := parse(s.data)
-	why, err := m.renew(s.now, n)
+	why, err := m.renew(s.now, n, false)
 	if err != nil {
 		s.Fatal(err)
 	}

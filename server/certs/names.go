@@ -14,11 +14,15 @@ type names struct {
 	ips []net.IP
 }
 
-// namesOf are those of a Service, whose addresses kube-scheduler calls where it does not know the names of Services, and those of the
-// same pod.
+// namesOf returns the names of this pod and, unless it is nil, of a Service. The addresses of the Service are
+// among them: kube-scheduler calls those where it does not know the names of Services.
 func namesOf(service *corev1.Service) names {
+	n := names{dns: []string{"localhost"}, ips: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}}
+	if service == nil {
+		return n
+	}
 	name := service.Name + "." + service.Namespace + ".svc"
-	n := names{dns: []string{name, name + ".cluster.local", "localhost"}, ips: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}}
+	n.dns = append([]string{name, name + ".cluster.local"}, n.dns...)
 	for _, address := range service.Spec.ClusterIPs {
 		if ip := net.ParseIP(address); ip != nil { // "None" is not
 			n.ips = append(n.ips, ip)

@@ -18,6 +18,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"muster.dev/muster/inspect"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 
 // Options say where to ask. Only Server is required.
 type Options struct {
-	// Server is a URL, as http://127.0.0.1:8888.
+	// Server is a URL, as http://127.0.0.1:8887.
 	Server string
 	// CertificateAuthority is the file of what signed the server's certificate, "" for those that
 	// the system trusts. ClientCertificate and ClientKey are the files of who asks, both or none.
@@ -47,7 +49,7 @@ type Client struct {
 func New(o Options) (*Client, error) {
 	server, err := url.Parse(o.Server)
 	if err != nil || (server.Scheme != "http" && server.Scheme != "https") || server.Host == "" {
-		return nil, fmt.Errorf("%q is no URL of a server, such as http://127.0.0.1:8888", o.Server)
+		return nil, fmt.Errorf("%q is no URL of a server, such as http://127.0.0.1:8887", o.Server)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CertificateAuthority != "" {
@@ -120,6 +122,7 @@ func (c *Client) refused(response *http.Response) error {
 	if response.StatusCode == http.StatusBadRequest && strings.Contains(message, "HTTP request to an HTTPS server") {
 		return fmt.Errorf("%s serves TLS: ask https://, with --certificate-authority", c.server)
 	}
+	message = inspect.Printable(message)
 	if message == "" {
 		message = fmt.Sprintf("%s answers %s", c.server, response.Status)
 	}

@@ -1,14 +1,15 @@
 package wire
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"unicode/utf8"
 
 	"github.com/go-faster/jx"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/bounded"
 )
 
 // Args is an ExtenderArgs: the body of filter and prioritize. Its slices point
@@ -28,8 +29,9 @@ type Names interface {
 	// Known takes the next name if the text begins with it, as a JSON string, and it
 	// is one that the receiver knows. It returns the length of that string, else 0.
 	Known(text []byte) int
-	// Name takes a name that Known did not take, or one for which there was no text.
-	Name(name []byte)
+	// Name takes a name that Known did not take, or one for which there was no text. It says
+	// false of one that is as if it were not there. The error is that there are too many.
+	Name(name []byte) (taken bool, err error)
 }
 
 // Pod is the pod of a request: what identifies it, and the object itself.
@@ -40,14 +42,17 @@ type Pod struct {
 	raw jx.Raw
 }
 
-// Object decodes the whole pod.
+// Object decodes the whole pod, which takes no more than Memory.
 func (p *Pod) Object() (*corev1.Pod, error) {
 	object := &corev1.Pod{}
-	if err := json.Unmarshal(p.raw, object); err != nil {
+	if err := bounded.Decode(p.raw, object); err != nil {
 		return nil, fmt.Errorf("Pod: %w", err)
 	}
 	return object, nil
 }
+
+// Memory is how many bytes it may take to decode the pod.
+func (p *Pod) Memory() int64 { return bounded.Memory(len(p.raw)) }
 
 // Read decodes a body into a, whose memory it uses again, and hands on the names of
 // the nodes. Errors say which field is at fault.
@@ -55,56 +60,62 @@ func (a *Args) Read(d *jx.Decoder, body []byte, names Names) error {
 	a.Pod = Pod{}
 	a.Nodes, a.WholeNodes = a.Nodes[:0], false
 	rest, err := fields(d, body, func(key string, rest []byte) ([]byte, error) {
-		if strings.EqualFold(key, "NodeNames") && len(rest) > 0 && rest[0] == '[' {
+		if is(key, "NodeNames") && len(rest) > 0 && rest[0] == '[' {
 			rest, err := readNames(d, rest, names)
 			return rest, field("NodeNames", err)
 		}
-		value, rest, err := next(d, rest)
+		value, rest, err := extent(rest)
 		switch {
-		case err != nil || value.Type() == jx.Null:
+		case err != nil:
 			return rest, field(key, err)
-		case strings.EqualFold(key, "Pod"):
-			return rest, field("Pod", a.readPod(value))
-		case strings.EqualFold(key, "Nodes"):
+		case value.Type() == jx.Null:
+		case is(key, "Pod"):
+			return rest, field("Pod", a.Pod.read(value))
+		case is(key, "Nodes"):
 			return rest, field("Nodes", a.readNodes(value, names))
-		case strings.EqualFold(key, "NodeNames"):
+		case is(key, "NodeNames"):
 			return rest, field("NodeNames", errors.New("not a list"))
 		}
-		return rest, nil
+		return rest, field(key, jx.DecodeBytes(value).Validate())
 	})
+	return ended(&a.Pod, rest, err)
+}
+
+// ended is the error of a request that was read, and has to have a pod.
+func ended(pod *Pod, rest []byte, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case len(rest) > 0:
 		return errors.New("unexpected data after the object")
-	case a.Pod.raw == nil:
+	case pod.raw == nil:
 		return errors.New("Pod: missing")
 	}
 	return nil
 }
 
-func (a *Args) readPod(raw jx.Raw) error {
-	a.Pod.raw = raw
-	return object(jx.DecodeBytes(raw), func(d *jx.Decoder, key []byte) error {
+func (p *Pod) read(raw jx.Raw) error {
+	*p = Pod{raw: raw}
+	return bounded.Object(jx.DecodeBytes(raw), func(d *jx.Decoder, key []byte) error {
 		switch string(key) {
 		case "metadata":
-			return field("metadata", object(d, func(d *jx.Decoder, key []byte) error {
+			return field("metadata", bounded.Object(d, func(d *jx.Decoder, key []byte) error {
 				switch string(key) {
 				case "namespace":
-					return readString(d, &a.Pod.Namespace)
+					return readName(d, "namespace", &p.Namespace)
 				case "name":
-					return readString(d, &a.Pod.Name)
+					return readName(d, "name", &p.Name)
 				case "uid":
-					return readString(d, (*string)(&a.Pod.UID))
+					return readName(d, "uid", (*string)(&p.UID))
 				case "resourceVersion":
-					return readString(d, &a.Pod.ResourceVersion)
+					return readName(d, "resourceVersion", &p.ResourceVersion)
 				}
 				return d.Skip()
 			}))
 		case "spec":
-			return field("spec", object(d, func(d *jx.Decoder, key []byte) error {
+			return field("spec", bounded.Object(d, func(d *jx.Decoder, key []byte) error {
 				if string(key) == "schedulerName" {
-					return readString(d, &a.Pod.SchedulerName)
+					return readName(d, "schedulerName", &p.SchedulerName)
 				}
 				return d.Skip()
 			}))
@@ -115,33 +126,37 @@ func (a *Args) readPod(raw jx.Raw) error {
 
 func (a *Args) readNodes(raw jx.Raw, names Names) error {
 	a.WholeNodes = true
-	return object(jx.DecodeBytes(raw), func(d *jx.Decoder, key []byte) error {
+	return bounded.Object(jx.DecodeBytes(raw), func(d *jx.Decoder, key []byte) error {
 		if string(key) != "items" || d.Next() == jx.Null {
 			return d.Skip()
 		}
-		return array(d, func(d *jx.Decoder) error {
+		at := 0
+		return bounded.Array(d, func(d *jx.Decoder) error {
 			raw, err := d.Raw()
 			if err != nil {
 				return err
 			}
 			name, err := nodeName(raw)
 			if err != nil {
-				return fmt.Errorf("items[%d]: %w", len(a.Nodes), err)
+				return fmt.Errorf("items[%d]: %w", at, err)
 			}
-			a.Nodes = append(a.Nodes, raw)
-			names.Name(name)
-			return nil
+			at++
+			taken, err := names.Name(name)
+			if taken {
+				a.Nodes = append(a.Nodes, raw)
+			}
+			return err
 		})
 	})
 }
 
 func nodeName(node jx.Raw) ([]byte, error) {
 	var name []byte
-	err := object(jx.DecodeBytes(node), func(d *jx.Decoder, key []byte) error {
+	err := bounded.Object(jx.DecodeBytes(node), func(d *jx.Decoder, key []byte) error {
 		if string(key) != "metadata" {
 			return d.Skip()
 		}
-		return object(d, func(d *jx.Decoder, key []byte) error {
+		return bounded.Object(d, func(d *jx.Decoder, key []byte) error {
 			if string(key) != "name" {
 				return d.Skip()
 			}
@@ -156,39 +171,19 @@ func nodeName(node jx.Raw) ([]byte, error) {
 	return name, err
 }
 
-// object reads an object field by field. Unlike jx's own it leaves errors as they
-// are.
-func object(d *jx.Decoder, read func(d *jx.Decoder, key []byte) error) error {
-	fields, err := d.ObjIter()
-	if err != nil {
-		return err
+// readName reads a string that names something in the API.
+func readName(d *jx.Decoder, of string, to *string) error {
+	text, err := d.StrBytes()
+	switch {
+	case err != nil:
+		return field(of, err)
+	case len(text) > bounded.MaxName:
+		return fmt.Errorf("%s: it has %d bytes; it may have %d", of, len(text), bounded.MaxName)
+	case !utf8.Valid(text):
+		return fmt.Errorf("%s: it is not UTF-8 text", of)
 	}
-	for fields.Next() {
-		if err := read(d, fields.Key()); err != nil {
-			return err
-		}
-	}
-	return fields.Err()
-}
-
-// array reads an array element by element.
-func array(d *jx.Decoder, read func(d *jx.Decoder) error) error {
-	elements, err := d.ArrIter()
-	if err != nil {
-		return err
-	}
-	for elements.Next() {
-		if err := read(d); err != nil {
-			return err
-		}
-	}
-	return elements.Err()
-}
-
-func readString(d *jx.Decoder, to *string) error {
-	v, err := d.Str()
-	*to = v
-	return err
+	*to = string(text)
+	return nil
 }
 
 func field(name string, err error) error {

@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/go-faster/jx"
+
+	"muster.dev/muster/api/bounded"
 )
 
 // This file reads the two things in a request that are read by position, so that
@@ -18,6 +20,9 @@ import (
 func fields(d *jx.Decoder, text []byte, read func(key string, rest []byte) ([]byte, error)) ([]byte, error) {
 	return list(text, '{', '}', func(rest []byte) ([]byte, error) {
 		key, rest, err := name(d, rest)
+		if err == nil && len(key) > bounded.MaxName {
+			err = fmt.Errorf("%.64q…: the name has %d bytes; it may have %d", key, len(key), bounded.MaxName)
+		}
 		if err != nil {
 			return rest, err
 		}
@@ -36,7 +41,7 @@ func readNames(d *jx.Decoder, text []byte, names Names) ([]byte, error) {
 		}
 		value, rest, err := name(d, rest)
 		if err == nil {
-			names.Name(value)
+			_, err = names.Name(value)
 		}
 		return rest, err
 	})
@@ -87,18 +92,31 @@ func name(d *jx.Decoder, text []byte) (value, rest []byte, err error) {
 
 // next reads one value of any kind.
 func next(d *jx.Decoder, text []byte) (value jx.Raw, rest []byte, err error) {
-	if len(text) == 0 {
-		return nil, text, io.ErrUnexpectedEOF
-	}
-	d.ResetBytes(text)
-	value, err = d.Raw()
+	value, rest, err = extent(text)
 	if err != nil {
+		return nil, text, err
+	}
+	d.ResetBytes(value)
+	if err := d.Validate(); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return nil, text, err
 	}
-	return value, space(text[len(value):]), nil
+	return value, rest, nil
+}
+
+// extent finds where the value ends that a text begins with. It is nested within bounds, and has
+// yet to be read.
+func extent(text []byte) (value jx.Raw, rest []byte, err error) {
+	length, err := bounded.Length(text)
+	if err == nil && length == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, text, err
+	}
+	return jx.Raw(text[:length]), space(text[length:]), nil
 }
 
 func expect(text []byte, b byte) ([]byte, error) {

@@ -39,7 +39,7 @@ func (c *conversion) convert(old *MusterConfiguration) {
 	c.hardPodAffinitySymmetricWeight(old)
 }
 
-// hardPodAffinitySymmetricWeight is that of the policy, if it has one, as in kube-scheduler.
+// hardPodAffinitySymmetricWeight takes the policy's weight, if it has one, as kube-scheduler does.
 func (c *conversion) hardPodAffinitySymmetricWeight(old *MusterConfiguration) {
 	const name = "hardPodAffinitySymmetricWeight"
 	path, weight := field.NewPath(name), old.HardPodAffinitySymmetricWeight

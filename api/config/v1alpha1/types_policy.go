@@ -80,6 +80,6 @@ type PriorityArgument struct {
 type RequestedToCapacityRatioArguments struct {
 	// Shape is the function from how much is requested to a score.
 	Shape []v1alpha2.UtilizationShapePoint `json:"shape"`
-	// Resources are those that count. Defaults to cpu and memory with weight 1 each.
+	// Resources count in the score. Defaults to cpu and memory with weight 1 each.
 	Resources []v1alpha2.ResourceSpec `json:"resources"`
 }

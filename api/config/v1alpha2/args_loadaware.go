@@ -105,7 +105,7 @@ func (p *Profile) LoadAwareSchedulingArgs() *LoadAwareSchedulingArgs {
 	return argsOf[LoadAwareSchedulingArgs](p)
 }
 
-// DefaultLoadAwareSchedulingArgs are those of a profile that says nothing of them.
+// DefaultLoadAwareSchedulingArgs returns the arguments of a profile that gives none.
 func DefaultLoadAwareSchedulingArgs() *LoadAwareSchedulingArgs {
 	args := &LoadAwareSchedulingArgs{}
 	args.setDefaults()

@@ -41,7 +41,7 @@ func Decode(data []byte) (*MusterConfiguration, error) {
 		return nil, errs.ToAggregate()
 	}
 	errs := config.decodeArgs()
-	config.setProfileDefaults()
+	config.setDefaults()
 	errs = append(errs, config.Validate()...)
 	if len(errs) > 0 {
 		return nil, errs.ToAggregate()

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/api/bounded/boundedtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata instead of comparing with them")
@@ -64,8 +66,13 @@ func FuzzDecodeNeverPanicsAndWhatItAcceptsIsValidAndStable(f *testing.F) {
 			f.Add(read(f, file))
 		}
 	}
+	for _, text := range boundedtest.Texts() {
+		f.Add([]byte("apiVersion: " + APIVersion + "\nkind: " + Kind + "\n" + text))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		config, err := Decode(data)
+		var config *MusterConfiguration
+		var err error
+		boundedtest.Ends(func() { config, err = Decode(data) })
 		if err != nil {
 			if strings.Contains(err.Error(), "Internal error") {
 				t.Errorf("the strict check let through what does not decode: %v", err)

@@ -7,10 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// KubeScheduler is the name in the certificates of kube-schedulers.
+const KubeScheduler = "system:kube-scheduler"
+
 // Default returns the configuration that an empty document stands for.
 func Default() *MusterConfiguration {
 	config := base()
-	config.setProfileDefaults()
+	config.setDefaults()
 	return config
 }
 
@@ -24,10 +27,11 @@ func base() *MusterConfiguration {
 			Burst: 1000,
 		},
 		Serving: Serving{
-			Listen:       "127.0.0.1:8888",
-			MaxBodyBytes: 64 << 20,
+			Listen:         "127.0.0.1:8888",
+			MaxConnections: 10_000,
+			MaxBodyBytes:   64 << 20,
 		},
-		Debug: Debug{Enabled: true},
+		Debug: Debug{Enabled: true, Listen: "127.0.0.1:8887"},
 		LeaderElection: LeaderElection{
 			LeaseDuration:     metav1.Duration{Duration: 15 * time.Second},
 			RenewDeadline:     metav1.Duration{Duration: 10 * time.Second},
@@ -50,10 +54,13 @@ func base() *MusterConfiguration {
 			QPS:        500,
 		},
 		Gangs: Gangs{
-			ScheduleTimeout: metav1.Duration{Duration: time.Minute},
-			DeniedTTL:       metav1.Duration{Duration: 3 * time.Second},
-			Gates:           GatesNever,
-			GatedBy:         GatedByPolicy,
+			ScheduleTimeout:        metav1.Duration{Duration: time.Minute},
+			MaxScheduleTimeout:     metav1.Duration{Duration: 10 * time.Minute},
+			MaxMembers:             10_000,
+			MaxHoldingPerNamespace: 200,
+			DeniedTTL:              metav1.Duration{Duration: 3 * time.Second},
+			Gates:                  GatesNever,
+			GatedBy:                GatedByPolicy,
 		},
 		Load:        baseLoad(),
 		Tracing:     Tracing{SamplingRatePerMillion: 10_000},
@@ -61,7 +68,9 @@ func base() *MusterConfiguration {
 	}
 }
 
-func (c *MusterConfiguration) setProfileDefaults() {
+// setDefaults fills in what hangs on what was configured.
+func (c *MusterConfiguration) setDefaults() {
+	c.Serving.TLS.setDefaults()
 	if len(c.Profiles) == 0 {
 		c.Profiles = []Profile{{}}
 	}
@@ -72,6 +81,16 @@ func (c *MusterConfiguration) setProfileDefaults() {
 		c.Profiles[i].setDefaults()
 	}
 	c.Load.setDefaults(c.Profiles, c.Rescheduler.Relieve.Enabled)
+	if c.Serving.MaxInFlightBytes == 0 {
+		c.Serving.MaxInFlightBytes = max(256<<20, 2*c.Serving.MaxBodyBytes)
+	}
+}
+
+// setDefaults says who may call, if anybody is asked.
+func (t *TLS) setDefaults() {
+	if t.AllowedClientNames == nil && t.AsksClients() {
+		t.AllowedClientNames = []string{KubeScheduler}
+	}
 }
 
 func seconds(n int) metav1.Duration {

@@ -63,6 +63,8 @@ const (
 type KnownPlugin struct {
 	// Name is the name of the plugin.
 	Name string
+	// InTree says whether kube-scheduler has a plugin of this name.
+	InTree bool
 	// Filter says whether the plugin filters nodes.
 	Filter Use
 	// Score says whether the plugin scores nodes.
@@ -76,28 +78,23 @@ type KnownPlugin struct {
 // KnownPlugins is the one table of plugins, in the order in which they run.
 func KnownPlugins() []KnownPlugin {
 	return []KnownPlugin{
-		{Name: NodeUnschedulable, Filter: ByDefault},
-		{Name: NodeName, Filter: ByDefault},
-		{Name: TaintToleration, Filter: ByDefault, Score: ByDefault, Weight: 3},
-		{Name: NodeAffinity, Filter: ByDefault, Score: ByDefault, Weight: 2, NewArgs: func() PluginArgs { return new(NodeAffinityArgs) }},
-		{Name: NodePorts, Filter: ByDefault},
-		{Name: NodeResourcesFit, Filter: ByDefault, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesFitArgs) }},
-		{Name: VolumeRestrictions, Filter: ByDefault},
-		{Name: NodeVolumeLimits, Filter: ByDefault},
-		{Name: VolumeZone, Filter: ByDefault},
-		{Name: PodTopologySpread, Filter: ByDefault, Score: ByDefault, Weight: 2, NewArgs: func() PluginArgs { return new(PodTopologySpreadArgs) }},
-		{Name: InterPodAffinity, Filter: ByDefault, Score: ByDefault, Weight: 2, NewArgs: func() PluginArgs { return new(InterPodAffinityArgs) }},
-		{Name: NodeResourcesBalancedAllocation, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesBalancedAllocationArgs) }},
-		{Name: ImageLocality, Score: ByDefault, Weight: 1},
+		{Name: NodeUnschedulable, InTree: true, Filter: ByDefault},
+		{Name: NodeName, InTree: true, Filter: ByDefault},
+		{Name: TaintToleration, InTree: true, Filter: ByDefault, Score: ByDefault, Weight: 3},
+		{Name: NodeAffinity, InTree: true, Filter: ByDefault, Score: ByDefault, Weight: 2, NewArgs: func() PluginArgs { return new(NodeAffinityArgs) }},
+		{Name: NodePorts, InTree: true, Filter: ByDefault},
+		{Name: NodeResourcesFit, InTree: true, Filter: ByDefault, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesFitArgs) }},
+		{Name: VolumeRestrictions, InTree: true, Filter: ByDefault},
+		{Name: NodeVolumeLimits, InTree: true, Filter: ByDefault},
+		{Name: VolumeZone, InTree: true, Filter: ByDefault},
+		{Name: PodTopologySpread, InTree: true, Filter: ByDefault, Score: ByDefault, Weight: 2, NewArgs: func() PluginArgs { return new(PodTopologySpreadArgs) }},
+		{Name: InterPodAffinity, InTree: true, Filter: ByDefault, Score: ByDefault, Weight: 2, NewArgs: func() PluginArgs { return new(InterPodAffinityArgs) }},
+		{Name: NodeResourcesBalancedAllocation, InTree: true, Score: ByDefault, Weight: 1, NewArgs: func() PluginArgs { return new(NodeResourcesBalancedAllocationArgs) }},
+		{Name: ImageLocality, InTree: true, Score: ByDefault, Weight: 1},
 		{Name: NodeConditions, Filter: OnRequest},
 		{Name: ServiceAffinity, Filter: OnRequest, NewArgs: func() PluginArgs { return new(ServiceAffinityArgs) }},
 		{Name: LoadAware, Filter: OnRequest, Score: OnRequest, NewArgs: func() PluginArgs { return new(LoadAwareSchedulingArgs) }},
 	}
-}
-
-// InTree says whether kube-scheduler has a plugin of this name.
-func (p KnownPlugin) InTree() bool {
-	return p.Name != NodeConditions && p.Name != ServiceAffinity && p.Name != LoadAware
 }
 
 func findPlugin(name string) (KnownPlugin, bool) {

@@ -121,7 +121,7 @@ func (p *Profile) ScorePlugins() []ScorePlugin {
 	if p.NodeSelection == NodeSelectionScheduler && !p.Offload {
 		defaults = slices.DeleteFunc(defaults, func(plugin Plugin) bool {
 			known, _ := findPlugin(plugin.Name)
-			return known.InTree()
+			return known.InTree
 		})
 	}
 	var scores []ScorePlugin

@@ -61,19 +61,31 @@ type ClientConnection struct {
 
 // Serving is where and how the extender's verbs are served.
 type Serving struct {
-	// Listen is the host:port to listen on. Port 0 picks a free port. Defaults to
-	// 127.0.0.1:8888, which only a kube-scheduler in the same pod or on the same host
-	// can reach.
+	// Listen is the host:port of the verbs, and of /livez, /readyz and /version. Port 0 picks a
+	// free port. Defaults to 127.0.0.1:8888, which only a kube-scheduler in the same pod or on the
+	// same host can reach. On a loopback address it answers to loopback names and addresses alone.
 	Listen string `json:"listen"`
 	// HealthListen is a second host:port, on which only /livez, /readyz and /metrics are
-	// served, over plain http: for a kubelet and a Prometheus that cannot reach listen, or have
-	// no certificate for it. Defaults to "", which is none.
+	// served, over plain http: for a kubelet and a Prometheus that cannot reach listen or
+	// debug.listen, or have no certificate for it. Defaults to "", which is none.
 	HealthListen string `json:"healthListen"`
+	// WebhookListen is the host:port of /webhook/gates, over https with the certificate of tls: for
+	// the API server. Required with gangs.gatedBy: Webhook, unless gangs.gates is Never. Defaults
+	// to "", which is none.
+	WebhookListen string `json:"webhookListen"`
+	// MaxConnections is how many connections may be open to listen at a time; others wait. Without
+	// TLS each bind that is held has one of its own. Defaults to 10000.
+	MaxConnections int32 `json:"maxConnections"`
 	// TLS turns on https. Empty means plain http.
 	TLS TLS `json:"tls"`
 	// MaxBodyBytes is the largest request body that is read, in bytes; a larger one is
 	// answered with status 413. Defaults to 67108864 (64 MiB).
 	MaxBodyBytes int64 `json:"maxBodyBytes"`
+	// MaxInFlightBytes is how much memory the bodies of all requests that are being answered may
+	// take together, and what is decoded of them, in bytes; a request beyond it is answered with
+	// status 503. A sixteenth is kept for bind. At least twice maxBodyBytes. 0 (default) stands
+	// for 268435456 (256 MiB), or twice maxBodyBytes if that is more.
+	MaxInFlightBytes int64 `json:"maxInFlightBytes"`
 	// Profiling serves /debug/pprof/. Needs debug.enabled. Defaults to false.
 	Profiling bool `json:"profiling"`
 }
@@ -89,16 +101,20 @@ type Tracing struct {
 	SamplingRatePerMillion int32 `json:"samplingRatePerMillion"`
 }
 
-// Debug is whether and where there is something to look at: the page at /, /configz and what
-// is under /debug/.
+// Debug is whether and where there is something to look at: the page at /, /metrics, /configz
+// and what is under /debug/.
 type Debug struct {
-	// Enabled serves them. Without it, 'muster reschedule' serves nothing under /debug/ either.
-	// Defaults to true.
+	// Enabled serves them. Without it, 'muster reschedule' serves nothing under /debug/ either, and
+	// /metrics is at serving.healthListen alone. Defaults to true.
 	Enabled bool `json:"enabled"`
-	// Listen is the host:port to serve them at, apart from the verbs: over https if the verbs
-	// are, but on a loopback address over plain http, for kubectl port-forward. Defaults to "",
-	// which stands for serving.listen.
+	// Listen is the host:port to serve them at: over https if the verbs are, but on a loopback
+	// address over plain http, for kubectl port-forward. Port 0 picks a free port. Defaults to
+	// 127.0.0.1:8887. Required unless enabled is false.
 	Listen string `json:"listen"`
+	// AllowedHosts are names by which people call it, or 'muster reschedule', as through an ingress
+	// or the API server's proxy. The address that it listens at and the names of loopback need not be
+	// listed; other names are refused, since any site can have one mean this machine.
+	AllowedHosts []string `json:"allowedHosts,omitempty"`
 }
 
 // TLS names the files of the server's identity, or has muster make one. Files are read again
@@ -109,25 +125,48 @@ type TLS struct {
 	// KeyFile is the path of the PEM private key. Set together with certFile.
 	KeyFile string `json:"keyFile,omitempty"`
 	// ClientCAFile is the path of the PEM certificates that clients must be signed by.
-	// Empty means that clients need no certificate. Needs certFile or selfManaged.
+	// Empty means that clients need no certificate, unless selfManaged.clientSecretName says so.
+	// Needs certFile or selfManaged.
 	ClientCAFile string `json:"clientCAFile,omitempty"`
+	// AllowedClientNames are those who may call the verbs: a client's certificate must have one of
+	// them as its common name, DNS name or URI. Needs clientCAFile or selfManaged.clientSecretName.
+	// Defaults to system:kube-scheduler.
+	AllowedClientNames []string `json:"allowedClientNames,omitempty"`
+	// Webhook says who may call serving.webhookListen.
+	Webhook WebhookTLS `json:"webhook,omitzero"`
 	// SelfManaged has muster make its certificate, instead of certFile and keyFile.
 	SelfManaged SelfManaged `json:"selfManaged,omitzero"`
+}
+
+// WebhookTLS says who may call serving.webhookListen. The API server shows a certificate if its
+// AdmissionConfiguration says so.
+type WebhookTLS struct {
+	// ClientCAFile is the path of the PEM certificates that the API server's must be signed by.
+	// Empty means that callers need none.
+	ClientCAFile string `json:"clientCAFile,omitempty"`
+	// AllowedClientNames are those who may call, as tls.allowedClientNames. Needs clientCAFile.
+	// Empty means everybody whom clientCAFile has signed.
+	AllowedClientNames []string `json:"allowedClientNames,omitempty"`
 }
 
 // SelfManaged has muster keep an authority of its own, and a certificate for the names and
 // addresses of its Service, in a Secret whose ca.crt callers trust. Certificates are good for
 // 90 days and authorities for ten years; both are renewed in time.
 type SelfManaged struct {
-	// SecretName is that of a Secret of type Opaque that is there; an empty one is filled in.
-	// Set together with namespace and serviceName.
+	// SecretName names a Secret of type Opaque, which must be there; an empty one is filled in.
+	// Set together with namespace.
 	SecretName string `json:"secretName,omitempty"`
-	// Namespace is that of the Secret and of the Service.
+	// Namespace holds the Secrets and the Service.
 	Namespace string `json:"namespace,omitempty"`
-	// ServiceName is that of the Service through which muster is called. The certificate is for
-	// 127.0.0.1 as well.
+	// ServiceName names the Service through which muster is called. The certificate is for
+	// 127.0.0.1 as well. Empty means that it is for loopback alone.
 	ServiceName string `json:"serviceName,omitempty"`
-	// WebhookName is that of a MutatingWebhookConfiguration that calls the Service, for muster to
+	// ClientSecretName names another Secret of type Opaque, which must be there. muster keeps in it
+	// what kube-scheduler calls with: tls.crt and tls.key, for the first of tls.allowedClientNames,
+	// signed by a second authority, and ca.crt. Clients must then have a certificate of that
+	// authority. Empty means that muster makes none.
+	ClientSecretName string `json:"clientSecretName,omitempty"`
+	// WebhookName names the MutatingWebhookConfiguration that calls the Service, for muster to
 	// write its caBundle. Empty means that there is none.
 	WebhookName string `json:"webhookName,omitempty"`
 	// CAFile is the path to which ca.crt is written, for a kube-scheduler in the same pod. Empty
@@ -141,15 +180,19 @@ func (s SelfManaged) Enabled() bool { return s != SelfManaged{} }
 // Enabled says whether muster serves https.
 func (t TLS) Enabled() bool { return t.CertFile != "" || t.SelfManaged.Enabled() }
 
+// AsksClients says whether callers of the verbs must have a certificate.
+func (t TLS) AsksClients() bool { return t.ClientCAFile != "" || t.SelfManaged.ClientSecretName != "" }
+
 // LeaderElection decides through a Lease which of several replicas is ready. One
 // process must see every binding, so only the leader serves.
 type LeaderElection struct {
 	// LeaderElect turns leader election on. Defaults to false.
 	LeaderElect bool `json:"leaderElect"`
-	// LeaseDuration is how long a silent leader keeps the lease. Defaults to 15s.
+	// LeaseDuration is how long a silent leader keeps the lease, in whole seconds. Defaults to 15s.
 	LeaseDuration metav1.Duration `json:"leaseDuration"`
-	// RenewDeadline is how long the leader tries to renew before it gives up; shorter
-	// than leaseDuration. Defaults to 10s.
+	// RenewDeadline is how long a leader acts after it began the last renewal that succeeded;
+	// shorter than leaseDuration. What it sent last has the difference to arrive, which should
+	// not be less than timeouts.filter. Defaults to 10s.
 	RenewDeadline metav1.Duration `json:"renewDeadline"`
 	// RetryPeriod is the pause between two attempts to take or renew the lease; shorter
 	// than renewDeadline. Defaults to 2s.
@@ -201,6 +244,14 @@ type Gangs struct {
 	// together have a place until they are bound, unless its scheduleTimeoutSeconds says so.
 	// Defaults to 60s.
 	ScheduleTimeout metav1.Duration `json:"scheduleTimeout"`
+	// MaxScheduleTimeout is the longest scheduleTimeoutSeconds that counts; a longer one is cut to it. Whoever may
+	// write PodGroups could keep nodes idle for as long as they like. Defaults to 10m.
+	MaxScheduleTimeout metav1.Duration `json:"maxScheduleTimeout"`
+	// MaxMembers is the largest minMember. A group that asks for more is not valid. Defaults to 10000.
+	MaxMembers int32 `json:"maxMembers"`
+	// MaxHoldingPerNamespace is how many groups of one namespace may have places before they start, so
+	// that nobody keeps a cluster idle with groups that never do. 0 is no limit. Defaults to 200.
+	MaxHoldingPerNamespace int32 `json:"maxHoldingPerNamespace"`
 	// DeniedTTL is how long the members of a group for which there is no place are refused
 	// without a look. A place that comes up is taken all the same. Defaults to 3s.
 	DeniedTTL metav1.Duration `json:"deniedTTL"`

@@ -1,14 +1,14 @@
 package v1alpha1
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/json"
+
+	"muster.dev/muster/api/bounded"
 )
 
 // Decode turns an object into a plan. It takes nothing that it does not know: a plan that is
@@ -25,8 +25,7 @@ func Decode(object *unstructured.Unstructured) (*ReschedulingPlan, error) {
 		return nil, fmt.Errorf("%s %s: %w", Kind, object.GetName(), err)
 	}
 	plan := &ReschedulingPlan{}
-	unknown, err := json.UnmarshalStrict(text, plan)
-	if err = errors.Join(append(unknown, err)...); err != nil {
+	if err := bounded.DecodeStrict(text, plan); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", Kind, object.GetName(), err)
 	}
 	if errs := plan.validate(); len(errs) > 0 {

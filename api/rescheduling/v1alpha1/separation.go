@@ -50,7 +50,7 @@ func NewSeparation(from, why string, fromPath, whyPath *field.Path) (s Separatio
 	if !strings.Contains(from, "/") {
 		s.Node = from
 		if wrong := validation.IsDNS1123Subdomain(from); len(wrong) > 0 {
-			errs = append(errs, field.Invalid(fromPath, from, "must be a pod, as in lab/noisy-1, or a node: "+strings.Join(wrong, "; ")))
+			errs = append(errs, field.Invalid(fromPath, brief(from), "must be a pod, as in lab/noisy-1, or a node: "+strings.Join(wrong, "; ")))
 		}
 		return s, errs
 	}
@@ -63,9 +63,18 @@ func NewSeparation(from, why string, fromPath, whyPath *field.Path) (s Separatio
 func ParsePod(text string, path *field.Path) (types.NamespacedName, field.ErrorList) {
 	namespace, name, _ := strings.Cut(text, "/")
 	if wrong := append(validation.IsDNS1123Label(namespace), validation.IsDNS1123Subdomain(name)...); len(wrong) > 0 {
-		return types.NamespacedName{}, field.ErrorList{field.Invalid(path, text, "must be namespace/name: "+strings.Join(wrong, "; "))}
+		return types.NamespacedName{}, field.ErrorList{field.Invalid(path, brief(text), "must be namespace/name: "+strings.Join(wrong, "; "))}
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}
+
+// brief is a text as errors repeat it: whoever may annotate a pod writes it, as long as they like.
+func brief(text string) string {
+	const shown = 64
+	if len(text) <= shown {
+		return text
+	}
+	return text[:shown] + "…"
 }
 
 // SeparationOf is what a pod of those annotations is to be separated from. It says false when

@@ -2,6 +2,8 @@ package v1alpha1
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,6 +137,23 @@ func TestDecodeNamesEachFieldAndItsValue(t *testing.T) {
 			`spec.minResources[memory]: Invalid value: -1: must be a quantity of at least 0, such as 500m or 2Gi`,
 			`spec.scheduleTimeoutSeconds: Invalid value: -10: must be an integer from 0 to 2147483647`,
 		}},
+		{"quantities that would take for ever", head + `spec: {minResources: {cpu: "1e-2147483648", memory: "1e-30000000", pods: "` + strings.Repeat("1", 65) + `"}}`, []string{
+			`spec.minResources[cpu]: Invalid value: "1e-2147483648": must have at most 64 bytes, and an exponent of at most 2 digits`,
+			`spec.minResources[memory]: Invalid value: "1e-30000000": must have at most 64 bytes, and an exponent of at most 2 digits`,
+			`spec.minResources[pods]: Invalid value: "` + strings.Repeat("1", 64) + `…": must have at most 64 bytes, and an exponent of at most 2 digits`,
+		}},
+		{"a quantity that is a list", head + `spec: {minResources: {cpu: [1]}}`, []string{
+			`spec.minResources[cpu]: Invalid value: [1]: must be a quantity of at least 0, such as 500m or 2Gi`,
+		}},
+		{"more resources than anybody has", head + "spec: {minResources: {" + entries(65, "r%d: 1") + "}}", []string{
+			`spec.minResources: Too many: 65: must have at most 64 items`,
+		}},
+		{"a value that is long", head + "spec: {minMember: " + strings.Repeat("x", 1<<20) + "}", []string{
+			`spec.minMember: Invalid value: "` + strings.Repeat("x", 64) + `…": must be an integer from 1 to 2147483647`,
+		}},
+		{"a mapping that is long", head + "spec: {minMember: {" + entries(100, "k%d: 1") + "}}", []string{
+			`spec.minMember: Invalid value: must be an integer from 1 to 2147483647`,
+		}},
 		{"a timeout with its unit", head + "spec: {scheduleTimeoutSeconds: 10s}", []string{
 			`spec.scheduleTimeoutSeconds: Invalid value: "10s": must be an integer from 0 to 2147483647`,
 		}},
@@ -159,6 +178,14 @@ func TestDecodeNamesEachFieldAndItsValue(t *testing.T) {
 			}
 		})
 	}
+}
+
+func entries(n int, format string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(all, ", ")
 }
 
 // parse reads an object as a watch does: integers are int64.

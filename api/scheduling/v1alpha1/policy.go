@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"muster.dev/muster/api/fields"
 )
 
 // MatchPolicy says which pods count towards minMember.
@@ -75,7 +78,7 @@ func DecodeMinMember(annotations map[string]string) (int32, error) {
 	}
 	minMember, err := strconv.ParseInt(value, 10, 32)
 	if err != nil || minMember < 1 {
-		return 0, field.Invalid(annotation(AnnotationMinMember), value, mustBeMinMember)
+		return 0, field.Invalid(annotation(AnnotationMinMember), fields.Brief(value), mustBeMinMember)
 	}
 	return int32(minMember), nil
 }
@@ -91,26 +94,48 @@ func oneOf[T ~string](errs *field.ErrorList, annotations map[string]string, key 
 		return values[0]
 	}
 	if !slices.Contains(values, T(value)) {
-		*errs = append(*errs, field.NotSupported(annotation(key), value, values))
+		*errs = append(*errs, field.NotSupported(annotation(key), T(fields.Brief(value)), values))
 	}
 	return T(value)
 }
 
+const (
+	// maxGroups is how many groups may have to start together.
+	maxGroups = 100
+	// maxGroupsLength is how long the annotation may be that names them, in bytes: their names have
+	// 63 and 253 at most.
+	maxGroupsLength = 32 << 10
+)
+
 func groups(errs *field.ErrorList, path *field.Path, value string) []types.NamespacedName {
+	if len(value) > maxGroupsLength {
+		*errs = append(*errs, field.TooLong(path, "", maxGroupsLength))
+		return nil
+	}
 	var names []string
 	if json.Unmarshal([]byte(value), &names) != nil {
-		*errs = append(*errs, field.Invalid(path, value, `must be a JSON list such as ["namespace/name"]`))
+		*errs = append(*errs, field.Invalid(path, fields.Brief(value), `must be a JSON list such as ["namespace/name"]`))
+		return nil
+	}
+	if len(names) > maxGroups {
+		*errs = append(*errs, field.TooMany(path, len(names), maxGroups))
 		return nil
 	}
 	var groups []types.NamespacedName
 	for i, name := range names {
 		namespace, name, _ := strings.Cut(name, "/")
-		if namespace == "" || name == "" || strings.Contains(name, "/") {
-			*errs = append(*errs, field.Invalid(path.Index(i), names[i], "must be namespace/name"))
+		if len(validation.IsDNS1123Label(namespace)) > 0 || !isGroupName(name) {
+			*errs = append(*errs, field.Invalid(path.Index(i), fields.Brief(names[i]), "must be namespace/name"))
 			continue
 		}
 		groups = append(groups, types.NamespacedName{Namespace: namespace, Name: name})
 	}
 	slices.SortFunc(groups, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
 	return slices.Compact(groups)
+}
+
+// isGroupName says whether a text can be the name of a group: that of an object, or the value of a
+// label.
+func isGroupName(text string) bool {
+	return text != "" && (len(validation.IsDNS1123Subdomain(text)) == 0 || len(validation.IsValidLabelValue(text)) == 0)
 }

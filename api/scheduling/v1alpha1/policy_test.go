@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,11 +61,37 @@ func TestDecodePolicy(t *testing.T) {
 			},
 		},
 		{
+			name: "what speaks to a terminal",
+			annotations: map[string]string{
+				AnnotationMatchPolicy: "\x1b[2J\u009b", AnnotationGroups: `["a/\u001b[2J\nFORGED", "A/ps", "a/Trains_2"]`,
+			},
+			errors: []string{
+				"metadata.annotations[muster.dev/match-policy]: Unsupported value: \"\ufffd[2J\ufffd\": supported values: \"waiting-and-bound\", \"once-satisfied\", \"only-waiting\"",
+				"metadata.annotations[muster.dev/groups][0]: Invalid value: \"a/\ufffd[2J\ufffdFORGED\": must be namespace/name",
+				`metadata.annotations[muster.dev/groups][1]: Invalid value: "A/ps": must be namespace/name`,
+			},
+		},
+		{
 			name:        "groups that are not a list",
 			annotations: map[string]string{AnnotationKoordinatorGroups: "a/ps,a/workers"},
 			errors: []string{
 				`metadata.annotations[gang.scheduling.koordinator.sh/groups]: Invalid value: "a/ps,a/workers": must be a JSON list such as ["namespace/name"]`,
 			},
+		},
+		{
+			name:        "more groups than start together",
+			annotations: map[string]string{AnnotationGroups: `[` + entries(101, `"a/%d"`) + `]`},
+			errors:      []string{`metadata.annotations[muster.dev/groups]: Too many: 101: must have at most 100 items`},
+		},
+		{
+			name:        "a list that is longer than their names",
+			annotations: map[string]string{AnnotationGroups: `[` + entries(20_000, `""`) + `]`},
+			errors:      []string{`metadata.annotations[muster.dev/groups]: Too long: may not be more than 32768 bytes`},
+		},
+		{
+			name:        "a word that is long",
+			annotations: map[string]string{AnnotationGangMode: strings.Repeat("x", 1000)},
+			errors:      []string{`metadata.annotations[muster.dev/gang-mode]: Unsupported value: "` + strings.Repeat("x", 64) + `…": supported values: "Strict", "NonStrict"`},
 		},
 	}
 	for _, test := range tests {

@@ -43,6 +43,7 @@ type PodGroupSpec struct {
 	// less.
 	//
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="size(self) <= 64",message="must have at most 64 items"
 	MinResources corev1.ResourceList `json:"minResources,omitempty"`
 	// How long pods that have a place wait for the others, in seconds. The scheduler decides
 	// when it is unset or 0, and may wait for less.

@@ -2,6 +2,8 @@ package v1alpha1
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,6 +136,15 @@ func TestDecodeNamesEachFieldAndItsValue(t *testing.T) {
 			`status.podsMetric[0].podUsage: Invalid value: 2: must be a mapping`,
 			`status.podsMetric[1]: Invalid value: 3: must be a mapping`,
 		}},
+		{"quantities that would take for ever", head + `status: {nodeMetric: {nodeUsage: {resources: {cpu: "1e-2147483648"}}}, podsMetric: [{podUsage: {resources: {cpu: "1e30000000", memory: "` + strings.Repeat("1", 65) + `"}}}]}`, []string{
+			`status.nodeMetric.nodeUsage.resources[cpu]: Invalid value: "1e-2147483648": must have at most 64 bytes, and an exponent of at most 2 digits`,
+			`status.podsMetric[0].podUsage.resources[cpu]: Invalid value: "1e30000000": must have at most 64 bytes, and an exponent of at most 2 digits`,
+			`status.podsMetric[0].podUsage.resources[memory]: Invalid value: "` + strings.Repeat("1", 64) + `…": must have at most 64 bytes, and an exponent of at most 2 digits`,
+		}},
+		{"values that are long", head + "status: {podsMetric: [{name: [" + strings.Repeat("1,", 1000) + "]}]}", []string{
+			`status.podsMetric[0].name: Invalid value: must be text`,
+		}},
+		{"more than anybody reads", head + "status: {podsMetric: [" + strings.Repeat("1,", 1000) + "]}", firstOf(20, `status.podsMetric[%d]: Invalid value: 1: must be a mapping`)},
 		{"pods that are no list", head + "status: {podsMetric: {}}", []string{
 			`status.podsMetric: Invalid value: {}: must be a list`,
 		}},
@@ -154,6 +165,13 @@ func TestDecodeNamesEachFieldAndItsValue(t *testing.T) {
 			}
 		})
 	}
+}
+
+func firstOf(n int, format string) (lines []string) {
+	for i := range n {
+		lines = append(lines, fmt.Sprintf(format, i))
+	}
+	return lines
 }
 
 func parse(t *testing.T, text string) *unstructured.Unstructured {

@@ -41,6 +41,10 @@ ports:
     containerPort: {{ include "muster.port" . }}
   - name: health
     containerPort: {{ include "muster.port.health" . }}
+  {{- if include "muster.webhook" . }}
+  - name: webhook
+    containerPort: {{ include "muster.port.webhook" . }}
+  {{- end }}
 livenessProbe:
   httpGet:
     path: /livez

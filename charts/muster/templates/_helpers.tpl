@@ -20,7 +20,10 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{- /* Ports in pods: of the verbs, of the rescheduler, and of muster's /livez, /readyz and /metrics. */}}
+{{- /* Ports in pods: of gates by webhook, of the page and /debug/, of the verbs, of the rescheduler, and of muster's /livez, /readyz and
+/metrics. */}}
+{{- define "muster.port.webhook" -}}8886{{- end }}
+{{- define "muster.port.debug" -}}{{ dig "debug" "listen" "127.0.0.1:8887" .Values.config | splitList ":" | last }}{{- end }}
 {{- define "muster.port" -}}8888{{- end }}
 {{- define "muster.port.rescheduler" -}}8889{{- end }}
 {{- define "muster.port.health" -}}8890{{- end }}
@@ -42,12 +45,27 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and (ne (dig "gangs" "gates" "Never" .Values.config) "Never") (eq (dig "gangs" "gatedBy" "Policy" .Values.config) "Webhook") }}true{{ end }}
 {{- end }}
 
+{{- /* Whether somebody outside of muster's pod calls it: there is a Service then. */}}
+{{- define "muster.called" -}}{{ if or (not (include "muster.sidecar" .)) (include "muster.webhook" .) }}true{{ end }}{{- end }}
+
+{{- /* The secret with what kube-scheduler calls with, empty when nobody here makes that. */}}
+{{- define "muster.tls.clientSecret" -}}
+{{- if and .Values.tls.clientAuth (not .Values.tls.clientCA) (or .Values.tls.selfManaged.enabled .Values.tls.certManager.enabled) }}
+{{- include "muster.fullname" . }}-kube-scheduler-tls
+{{- end }}
+{{- end }}
+
 {{- define "muster.tls" -}}
 {{- if .Values.tls.selfManaged.enabled }}
 selfManaged:
   namespace: {{ .Release.Namespace }}
   secretName: {{ include "muster.tls.secret" . }}
+  {{- if include "muster.called" . }}
   serviceName: {{ include "muster.fullname" . }}
+  {{- end }}
+  {{- with include "muster.tls.clientSecret" . }}
+  clientSecretName: {{ . }}
+  {{- end }}
   {{- if include "muster.webhook" . }}
   webhookName: {{ include "muster.fullname" . }}
   {{- end }}
@@ -59,16 +77,26 @@ certFile: /etc/muster-tls/tls.crt
 keyFile: /etc/muster-tls/tls.key
 {{- end }}
 {{- if .Values.tls.clientAuth }}
-clientCAFile: {{ ternary "/etc/muster/client-ca.crt" "/etc/muster-tls/ca.crt" (ne .Values.tls.clientCA "") }}
+{{- if .Values.tls.clientCA }}
+clientCAFile: /etc/muster/client-ca.crt
+{{- else if not .Values.tls.selfManaged.enabled }}
+clientCAFile: /etc/muster-tls/ca.crt
+{{- end }}
+allowedClientNames: {{ toJson .Values.tls.allowedClientNames }}
+{{- end }}
+{{- if .Values.webhook.clientCA }}
+webhook:
+  clientCAFile: /etc/muster/webhook-ca.crt
+  {{- with .Values.webhook.allowedClientNames }}
+  allowedClientNames: {{ toJson . }}
+  {{- end }}
 {{- end }}
 {{- end }}
 
 {{- define "muster.scheme" -}}{{ if include "muster.tls.secret" . }}https{{ else }}http{{ end }}{{- end }}
 
-{{- /* Nobody but the kube-scheduler in its pod calls a sidecar, unless the API server does, over https. */}}
-{{- define "muster.listen" -}}
-{{- if and (include "muster.sidecar" .) (not (include "muster.tls.secret" .)) }}127.0.0.1{{ end }}:{{ include "muster.port" . }}
-{{- end }}
+{{- /* Nobody but the kube-scheduler in its pod calls a sidecar. */}}
+{{- define "muster.listen" -}}{{ if include "muster.sidecar" . }}127.0.0.1{{ end }}:{{ include "muster.port" . }}{{- end }}
 
 {{- /* The configuration file: the user's fields under the chart's. */}}
 {{- define "muster.config" -}}
@@ -78,6 +106,9 @@ clientCAFile: {{ ternary "/etc/muster/client-ca.crt" "/etc/muster-tls/ca.crt" (n
   "serving" (dict "listen" (include "muster.listen" .) "healthListen" (printf ":%s" (include "muster.port.health" .)) "tls" (include "muster.tls" . | fromYaml))
   "leaderElection" (dict "leaderElect" true "resourceName" (include "muster.fullname" .) "resourceNamespace" .Release.Namespace)
 }}
+{{- if include "muster.webhook" . }}
+{{- $_ := set $chart.serving "webhookListen" (printf ":%s" (include "muster.port.webhook" .)) }}
+{{- end }}
 {{- if .Values.rescheduler.enabled }}
 {{- $_ := set $chart "rescheduler" (dict "listen" (printf ":%s" (include "muster.port.rescheduler" .))) }}
 {{- end }}
@@ -108,7 +139,7 @@ clientCAFile: {{ ternary "/etc/muster/client-ca.crt" "/etc/muster-tls/ca.crt" (n
 {{- fail (printf "replicas: %d kube-schedulers would each ask the muster beside it, and one muster has to see all calls: scheduler.mode sidecar has one replica" (int .Values.replicas)) }}
 {{- end }}
 {{- if .Values.tls.clientAuth }}
-{{- fail "tls.clientAuth: the kube-scheduler of scheduler.mode sidecar has no certificate" }}
+{{- fail "tls.clientAuth: with scheduler.mode sidecar muster listens on loopback, where nobody outside of its pod can call it" }}
 {{- end }}
 {{- end }}
 {{- if and .Values.tls.clientAuth (not (include "muster.tls.secret" .)) }}
@@ -116,6 +147,15 @@ clientCAFile: {{ ternary "/etc/muster/client-ca.crt" "/etc/muster-tls/ca.crt" (n
 {{- end }}
 {{- if and .Values.tls.clientCA (not .Values.tls.clientAuth) }}
 {{- fail "tls.clientCA needs tls.clientAuth: nobody is asked for a certificate without it" }}
+{{- end }}
+{{- if and .Values.tls.clientAuth (not .Values.tls.allowedClientNames) }}
+{{- fail "tls.allowedClientNames: an empty list lets nobody call" }}
+{{- end }}
+{{- if and .Values.webhook.clientCA (not (include "muster.webhook" .)) }}
+{{- fail "webhook.clientCA is about who may ask for gates, which needs config.gangs.gatedBy Webhook and gates other than Never" }}
+{{- end }}
+{{- if and .Values.webhook.allowedClientNames (not .Values.webhook.clientCA) }}
+{{- fail "webhook.allowedClientNames needs webhook.clientCA: nobody is asked for a name without it" }}
 {{- end }}
 {{- if and .Values.tls.certManager.enabled .Values.tls.secretName }}
 {{- fail "tls.secretName and tls.certManager.enabled exclude each other: cert-manager's secret has a name of its own" }}
@@ -126,9 +166,6 @@ clientCAFile: {{ ternary "/etc/muster/client-ca.crt" "/etc/muster-tls/ca.crt" (n
 {{- end }}
 {{- if .Values.tls.caBundle }}
 {{- fail "tls.caBundle and tls.selfManaged.enabled exclude each other: muster writes what has signed its certificate" }}
-{{- end }}
-{{- if and .Values.tls.clientAuth (not .Values.tls.clientCA) }}
-{{- fail "tls.clientCA is required with tls.selfManaged and tls.clientAuth: muster signs no certificates of callers" }}
 {{- end }}
 {{- end }}
 {{- if and .Values.tls.certManager.enabled (not .Values.tls.certManager.issuerRef.name) }}

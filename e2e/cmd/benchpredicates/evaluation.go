@@ -48,7 +48,7 @@ func newEvaluation(ctx context.Context, in *input) (*evaluation, error) {
 			return nil, err
 		}
 	}
-	e.pending = e.cluster.ResourceNames().NewPod(in.pending)
+	e.pending = cluster.NewPod(in.pending)
 	nodes := e.cluster.Snapshot().IndexEnd()
 	e.remembered, e.fresh, e.fits = make([]predicates.Verdict, nodes), make([]predicates.Verdict, nodes), make([]bool, nodes)
 

@@ -102,7 +102,7 @@ func serve(ctx context.Context, in *input, program string, args ...string) (*ser
 	}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	running, err := process.Start(process.Spec{
-		Name: "muster", Path: program, Log: dump + ".log", Args: append(args, "--snapshot="+dump, "--listen="+address),
+		Name: "muster", Path: program, Log: dump + ".log", Args: append(args, "--snapshot="+dump, "--listen="+address, "--debug-listen=127.0.0.1:0"),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -155,6 +155,7 @@ func (s *served) call(ctx context.Context, method, path string, body []byte) err
 	if err != nil {
 		return err
 	}
+	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err

@@ -108,7 +108,7 @@ func (l *layout) problemWith(change func(metav1.Object)) (*planner.Problem, []pl
 	}
 	var waiting []*cluster.Pod
 	for i, pod := range l.pending {
-		waiting = append(waiting, c.ResourceNames().NewPod(pod.pod(fmt.Sprintf("pending-%03d", i), "")))
+		waiting = append(waiting, cluster.NewPod(pod.pod(fmt.Sprintf("pending-%03d", i), "")))
 	}
 	snap := c.Snapshot()
 	return &planner.Problem{

@@ -120,7 +120,7 @@ func waiting(snap *cluster.Snapshot, apps []shape, random *rand.Rand, count int)
 	var pods []*cluster.Pod
 	for i := range count {
 		asked := shape{8_000 + 500*random.Int64N(8), 24_000, 0}
-		pods = append(pods, snap.ResourceNames.NewPod(asked.pod(fmt.Sprintf("waiting-%d-%d", len(apps), i), "")))
+		pods = append(pods, cluster.NewPod(asked.pod(fmt.Sprintf("waiting-%d-%d", len(apps), i), "")))
 	}
 	return planner.Pending(snap, pods)
 }

@@ -70,14 +70,19 @@ func startTargets(ctx context.Context, dir string, in *input) (targets []target,
 	if err != nil {
 		return nil, stop, err
 	}
-	muster, err := start(musterPath, "serve", "--config", config, "--snapshot", dump)
+	port, err := process.FreePort()
+	if err != nil {
+		return nil, stop, err
+	}
+	debug := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	muster, err := start(musterPath, "serve", "--config", config, "--snapshot", dump, "--debug-listen", debug)
 	if err != nil {
 		return nil, stop, err
 	}
 	return []target{
 		{name: "empty", url: empty, profile: profileScheduler},
-		{name: "muster Scheduler", url: muster, profile: profileScheduler, metrics: muster + "/metrics"},
-		{name: "muster Extender", url: muster, profile: profileExtender, metrics: muster + "/metrics"},
+		{name: "muster Scheduler", url: muster, profile: profileScheduler, metrics: "http://" + debug + "/metrics"},
+		{name: "muster Extender", url: muster, profile: profileExtender, metrics: "http://" + debug + "/metrics"},
 	}, stop, nil
 }
 

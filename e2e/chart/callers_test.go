@@ -1,0 +1,351 @@
+package chart
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/muster"
+)
+
+// elsewhere is an address of this machine that is not loopback: to a process that listens, a caller from another pod comes by one.
+func elsewhere(t *testing.T) string {
+	t.Helper()
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range addresses {
+		if network, ok := address.(*net.IPNet); ok && network.IP.To4() != nil && !network.IP.IsLoopback() {
+			return network.IP.String()
+		}
+	}
+	t.Skip("this machine has no address but loopback: nothing can be called as from another pod")
+	return ""
+}
+
+// caller calls the ports of a pod.
+type caller struct {
+	*kubelet
+	host string // at which it reaches the pod
+	tls  *tls.Config
+}
+
+// Outcomes of a call, where it is no HTTP status.
+const (
+	nobodyListens = "nobody listens"
+	noCertificate = "no certificate"
+	plainHTTP     = "plain http"
+)
+
+// calls says what comes of a request: an HTTP status, or why there is none.
+func (c caller) calls(scheme string, port int, path, method, body string, header ...string) string {
+	c.Helper()
+	request, err := http.NewRequestWithContext(c.Context(), method, scheme+"://"+c.at(c.host, port)+path, strings.NewReader(body))
+	c.must(err)
+	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			request.Host = header[i+1]
+		}
+		request.Header.Set(header[i], header[i+1])
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: c.tls}}
+	response, err := client.Do(request)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return nobodyListens
+	case err != nil && strings.Contains(err.Error(), "certificate required"):
+		return noCertificate
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return plainHTTP
+	}
+	c.must(err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	c.must(err)
+	if response.StatusCode == http.StatusBadRequest && strings.Contains(string(text), "HTTP request to an HTTPS server") {
+		return noCertificate
+	}
+	return fmt.Sprint(response.StatusCode)
+}
+
+// attack calls each port as an attacker does, and says what came of it.
+func (c caller) attack(scheme string) map[string]string {
+	c.Helper()
+	const asJSON = "application/json"
+	binding, err := json.Marshal(extenderv1.ExtenderBindingArgs{PodName: "target", PodNamespace: "default", PodUID: "unknown", Node: "evil"})
+	c.must(err)
+	got := map[string]string{
+		"bind":                   c.calls(scheme, portVerbs, "/bind", http.MethodPost, string(binding), "Content-Type", asJSON),
+		"bind by a page":         c.calls(scheme, portVerbs, "/bind", http.MethodPost, string(binding), "Content-Type", asJSON, "Origin", "https://evil.example"),
+		"bind by a form":         c.calls(scheme, portVerbs, "/bind", http.MethodPost, string(binding), "Content-Type", "text/plain"),
+		"read the verbs' port":   c.calls(scheme, portVerbs, "/debug/nodes", http.MethodGet, ""),
+		"look":                   c.calls("http", portDebug, "/debug/nodes", http.MethodGet, ""),
+		"look by a rebound name": c.calls("http", portDebug, "/debug/nodes", http.MethodGet, "", "Host", "evil.example"),
+		"scrape":                 c.calls("http", portHealth, "/metrics", http.MethodGet, ""),
+		"look where it scrapes":  c.calls("http", portHealth, "/debug/nodes", http.MethodGet, ""),
+		"ask for gates":          c.calls("https", portWebhook, "/webhook/gates", http.MethodPost, "{}", "Content-Type", asJSON),
+		"bind at the webhook":    c.calls("https", portWebhook, "/bind", http.MethodPost, string(binding), "Content-Type", asJSON),
+		"separate":               c.calls("http", portSeparate, "/separate", http.MethodPost, "{}", "Content-Type", asJSON),
+	}
+	return got
+}
+
+// target is a pending pod of muster's, which an attacker would have on a node.
+func (c *cluster) target() {
+	c.Helper()
+	s := smoke{cluster: c}
+	s.createNode("evil", "evil", "8")
+	pod := newPod("target", "none", "1")
+	s.create(pod)
+}
+
+// isPending fails when somebody has bound the target.
+func (c *cluster) isPending() {
+	c.Helper()
+	pod, err := c.client.CoreV1().Pods("default").Get(c.Context(), "target", metav1.GetOptions{})
+	c.must(err)
+	if pod.Spec.NodeName != "" {
+		c.Errorf("the pod was bound to %s", pod.Spec.NodeName)
+	}
+}
+
+// want compares what came of attacks with what should.
+func (c *cluster) want(from string, got, want map[string]string) {
+	c.Helper()
+	for attack, outcome := range want {
+		if got[attack] != outcome {
+			c.Errorf("%s: to %s ends with %q, want %q", from, attack, got[attack], outcome)
+		}
+	}
+	if len(got) != len(want) {
+		c.Errorf("%s: there are %d attacks, and %d outcomes are known", from, len(got), len(want))
+	}
+}
+
+func TestASidecarAnswersNobodyOutsideOfItsPodWithAndWithoutTLS(t *testing.T) {
+	for name, values := range map[string][]string{
+		"plain http": nil, "https": {"--set=tls.selfManaged.enabled=true"},
+		"https and a webhook": {"--set=tls.selfManaged.enabled=true,config.gangs.gatedBy=Webhook"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := elsewhere(t)
+			c := newCluster(t)
+			c.target()
+			c.helm(append(append([]string{"install", release, chartDir}, installedValues("sidecar")...), values...)...)
+			k := newKubelet(c)
+			pod := k.pod("muster")
+			pod.start(pod.spec.InitContainers)
+
+			scheme, webhook, elsewhereAtTheWebhook := "http", nobodyListens, nobodyListens
+			if name != "plain http" {
+				scheme = "https"
+			}
+			if name == "https and a webhook" {
+				webhook, elsewhereAtTheWebhook = "400", "404" // it is for the API server, which shows no certificate unless it is told to
+			}
+			anyone := &tls.Config{InsecureSkipVerify: true}
+			c.want("from another pod", caller{k, host, anyone}.attack(scheme), map[string]string{
+				"bind": nobodyListens, "bind by a page": nobodyListens, "bind by a form": nobodyListens, "read the verbs' port": nobodyListens,
+				"look": nobodyListens, "look by a rebound name": nobodyListens, "separate": nobodyListens,
+				"scrape": "200", "look where it scrapes": "404", "ask for gates": webhook, "bind at the webhook": elsewhereAtTheWebhook,
+			})
+			// What is in the pod may call: kube-scheduler is. Web pages by a forwarded port may not.
+			got := caller{k, "127.0.0.1", anyone}.attack(scheme)
+			delete(got, "bind") // by what it says of the pod
+			c.want("in the pod", got, map[string]string{
+				"bind by a page": "403", "bind by a form": "415", "read the verbs' port": "404",
+				"look": "200", "look by a rebound name": "403", "separate": "422",
+				"scrape": "200", "look where it scrapes": "404", "ask for gates": webhook, "bind at the webhook": elsewhereAtTheWebhook,
+			})
+			c.isPending()
+		})
+	}
+}
+
+func TestWithoutCertificatesOfClientsWhoeverReachesAnExternalMusterCallsItAndIsWarned(t *testing.T) {
+	host := elsewhere(t)
+	c := newCluster(t)
+	c.target()
+	notes := c.helm(append([]string{"install", release, chartDir}, installedValues("external")...)...)
+	if !strings.Contains(notes, "WARNING: whoever reaches port 8888") {
+		t.Errorf("Helm does not warn:\n%s", notes)
+	}
+	k := newKubelet(c)
+	pod := k.pod("muster")
+	pod.start(pod.spec.Containers)
+	got := caller{k, host, nil}.attack("http")
+	delete(got, "bind") // by what it says of the pod
+	c.want("from another pod", got, map[string]string{
+		"bind by a page": "403", "bind by a form": "415", "read the verbs' port": "404", // web pages may not, all the same
+		"look": nobodyListens, "look by a rebound name": nobodyListens, "separate": nobodyListens,
+		"scrape": "200", "look where it scrapes": "404", "ask for gates": nobodyListens, "bind at the webhook": nobodyListens,
+	})
+	log, err := os.ReadFile(k.log("muster"))
+	c.must(err)
+	if !strings.Contains(string(log), "whoever reaches the verbs may call them") {
+		t.Errorf("muster's log does not warn:\n%s", log)
+	}
+}
+
+// clientFiles writes what a Secret of kube-scheduler's holds to where it reads it.
+func (c *cluster) clientFiles(name, dir string) {
+	c.Helper()
+	c.eventually("there is a certificate for kube-scheduler", func() error {
+		secret, err := c.client.CoreV1().Secrets(namespace).Get(c.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, file := range []string{"ca.crt", corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
+			if len(secret.Data[file]) == 0 {
+				return fmt.Errorf("the Secret lacks %s", file)
+			}
+			if err := os.WriteFile(filepath.Join(dir, file), secret.Data[file], 0o600); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// tunnel passes connections on to an address, until they are cut.
+type tunnel struct {
+	net.Listener
+	to string
+
+	mu   sync.Mutex
+	open []net.Conn
+}
+
+func newTunnel(t *testing.T, to string) *tunnel {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tunnel := &tunnel{Listener: listener, to: to}
+	t.Cleanup(func() { listener.Close(); tunnel.cut() })
+	go tunnel.serve()
+	return tunnel
+}
+
+func (t *tunnel) serve() {
+	for {
+		near, err := t.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", t.to)
+		if err != nil {
+			near.Close()
+			continue
+		}
+		t.mu.Lock()
+		t.open = append(t.open, near, far)
+		t.mu.Unlock()
+		go func() { _, _ = io.Copy(near, far); near.Close() }()
+		go func() { _, _ = io.Copy(far, near); far.Close() }()
+	}
+}
+
+// cut ends all connections that there are.
+func (t *tunnel) cut() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, connection := range t.open {
+		connection.Close()
+	}
+	t.open = nil
+}
+
+func TestWithTheCertificatesThatMusterMakesKubeSchedulerCallsItAndNobodyElse(t *testing.T) {
+	host := elsewhere(t)
+	c := newCluster(t)
+	c.target()
+	values := append(installedValues("external"), "--set=tls.selfManaged.enabled=true,tls.clientAuth=true")
+	if notes := c.helm(append([]string{"install", release, chartDir}, values...)...); strings.Contains(notes, "WARNING") {
+		t.Errorf("Helm warns:\n%s", notes)
+	}
+	k := newKubelet(c)
+	pod := k.pod("muster")
+	pod.start(pod.spec.Containers)
+	refused := map[string]string{
+		"bind": noCertificate, "bind by a page": noCertificate, "bind by a form": noCertificate, "read the verbs' port": noCertificate,
+		"look": nobodyListens, "look by a rebound name": nobodyListens, "separate": nobodyListens,
+		"scrape": "200", "look where it scrapes": "404", "ask for gates": nobodyListens, "bind at the webhook": nobodyListens,
+	}
+	c.want("from another pod", caller{k, host, &tls.Config{InsecureSkipVerify: true}}.attack("https"), refused)
+	// A certificate of the cluster's authority, which every kubelet has, is none of muster's.
+	admin, err := tls.X509KeyPair(c.RESTConfig().CertData, c.RESTConfig().KeyData)
+	c.must(err)
+	stranger := caller{k, host, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{admin}}}
+	if _, err := read(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: stranger.tls}}, "https://"+k.at(host, portVerbs)+"/livez"); err == nil {
+		t.Error("a certificate of another authority is let in")
+	}
+	c.isPending()
+
+	// A kube-scheduler that has the files binds pods over it.
+	files, tunnel := t.TempDir(), newTunnel(t, k.local(portVerbs))
+	file := func(name string) string { return filepath.Join(files, name) }
+	c.clientFiles("muster-kube-scheduler-tls", files)
+	config, err := muster.SchedulerConfig(t.Context(), programs.muster, "https://"+tunnel.Addr().String(),
+		"--config="+pod.path("config", "muster.yaml"), "--ca-file="+file("ca.crt"), "--cert-file="+file("tls.crt"), "--key-file="+file("tls.key"))
+	c.must(err)
+	c.must(c.StartScheduler(t.Context(), controlplane.SchedulerOptions{Config: config}))
+	s := smoke{cluster: c}
+	s.createNode("mtls", "mtls", "8")
+	s.create(newPod("over-mtls", "mtls", "1"))
+	s.awaitBound("over-mtls")
+
+	// To take the authority of clients away revokes the certificate, and another one is made.
+	ours, err := tls.LoadX509KeyPair(file("tls.crt"), file("tls.key"))
+	c.must(err)
+	roots := x509.NewCertPool()
+	ca, err := os.ReadFile(file("ca.crt"))
+	c.must(err)
+	roots.AppendCertsFromPEM(ca)
+	first := &tls.Config{RootCAs: roots, ServerName: "localhost", Certificates: []tls.Certificate{ours}}
+	answered := func(config *tls.Config) error {
+		_, err := read(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: config}}, "https://"+k.at(host, portVerbs)+"/livez")
+		return err
+	}
+	c.must(answered(first))
+	own, err := c.client.CoreV1().Secrets(namespace).Get(t.Context(), tlsSecret, metav1.GetOptions{})
+	c.must(err)
+	delete(own.Data, "client-ca.crt")
+	delete(own.Data, "client-ca.key")
+	_, err = c.client.CoreV1().Secrets(namespace).Update(t.Context(), own, metav1.UpdateOptions{})
+	c.must(err)
+	c.eventually("the certificate is revoked", func() error {
+		if answered(first) == nil {
+			return errors.New("it is let in")
+		}
+		return nil
+	})
+	c.eventually("the new certificate is let in", func() error {
+		c.clientFiles("muster-kube-scheduler-tls", files)
+		ours, err := tls.LoadX509KeyPair(file("tls.crt"), file("tls.key"))
+		c.must(err)
+		return answered(&tls.Config{RootCAs: roots, ServerName: "localhost", Certificates: []tls.Certificate{ours}})
+	})
+	// kube-scheduler reads tls.crt and tls.key again for each connection.
+	tunnel.cut()
+	s.create(newPod("over-mtls-again", "mtls", "1"))
+	s.awaitBound("over-mtls-again")
+}

@@ -1,0 +1,124 @@
+package extender_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/workload"
+)
+
+// endless are quantities that take for ever, or long, to parse.
+var endless = map[string]string{"e": "1e-2147483648", "d": "1e-30000000", "c": strings.Repeat("1", 65)}
+
+// asksFor makes a PodGroup ask for some cpu.
+func (c *cluster) asksFor(group *unstructured.Unstructured, cpu string) {
+	c.Helper()
+	if err := unstructured.SetNestedStringMap(group.Object, map[string]string{"cpu": cpu}, "spec", "minResources"); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func TestTheAPIServerRefusesQuantitiesThatTakeLongToParse(t *testing.T) {
+	c := newCluster(t)
+	c.createPodGroups(newPodGroup("well", 1)) // the CRDs are served now
+	for _, apiGroup := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {
+		for name, cpu := range endless {
+			group := newPodGroup(name, 1)
+			group.SetAPIVersion(apiGroup + "/" + v1alpha1.Version)
+			c.asksFor(group, cpu)
+			_, err := c.podGroups(group).Create(t.Context(), group, metav1.CreateOptions{})
+			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.minResources.cpu") {
+				t.Errorf("a PodGroup of %s that asks for %.20s is answered with %v, want that spec.minResources.cpu is invalid", apiGroup, cpu, err)
+			}
+		}
+	}
+}
+
+func TestAClusterWhoseCRDBoundsNothingIsServedAllTheSame(t *testing.T) {
+	c := newCluster(t, newNodes(3, "4")...)
+	c.createPodGroups(newPodGroup("well", 2))
+	c.unbound()
+	for name, cpu := range endless {
+		group := newPodGroup(name, 2)
+		c.asksFor(group, cpu)
+		c.createPodGroups(group)
+	}
+	s := c.serve(serving{})
+	w := s.watch()
+	c.schedule(s.schedulerConfig(nil))
+	for name := range endless {
+		c.createPods(members(name, 2, "1")...)
+	}
+	c.createPods(members("well", 2, "1")...)
+	w.settles(exactly(map[string]int{"well": 2}))
+	for name, cpu := range endless {
+		c.awaitEvent(c.pod(name+"-0").UID, "3 gang: its PodGroup is not valid")
+		const wrong = "spec.minResources[cpu]: Invalid value"
+		if page, err := s.get("/debug/gangs/" + workload.Namespace + "/" + name); err != nil || !strings.Contains(page, wrong) {
+			t.Errorf("/debug/gangs/…/%s says %q (error %v), want %q in it", name, page, err, wrong)
+		}
+		if _, err := s.filter(c.pod(name+"-0"), "node-00", "node-01"); err != nil {
+			t.Errorf("the members of the group that asks for %.20s: %v", cpu, err)
+		}
+	}
+}
+
+// unbound takes from the CRD of PodGroups what it says of quantities, until the test ends: it
+// is then as muster's was, and as others' are.
+func (c *cluster) unbound() {
+	c.Helper()
+	definitions := c.dynamic().Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	name := v1alpha1.ResourceOf(v1alpha1.GroupX).GroupResource().String()
+	change := func(ctx context.Context, edit func(quantity map[string]any)) error {
+		definition, err := definitions.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+		for _, version := range versions {
+			spec := []string{"schema", "openAPIV3Schema", "properties", "spec", "properties", "minResources", "additionalProperties"}
+			quantity, found, err := unstructured.NestedMap(version.(map[string]any), spec...)
+			if err != nil || !found {
+				return fmt.Errorf("the CRD says nothing of minResources: %w", err)
+			}
+			edit(quantity)
+			if err := unstructured.SetNestedMap(version.(map[string]any), quantity, spec...); err != nil {
+				return err
+			}
+		}
+		if err := unstructured.SetNestedSlice(definition.Object, versions, "spec", "versions"); err != nil {
+			return err
+		}
+		_, err = definitions.Update(ctx, definition, metav1.UpdateOptions{})
+		return err
+	}
+	was := map[string]any{}
+	if err := change(c.Context(), func(quantity map[string]any) {
+		for _, field := range []string{"pattern", "maxLength"} {
+			if quantity[field] == nil {
+				c.Errorf("the CRD has no %s for quantities", field)
+			}
+			was[field] = quantity[field]
+			delete(quantity, field)
+		}
+	}); err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() {
+		err := change(context.Background(), func(quantity map[string]any) {
+			maps.Copy(quantity, was)
+		})
+		if err != nil {
+			c.Errorf("restore the CRD: %v", err)
+		}
+	})
+}

@@ -1,0 +1,30 @@
+package placement
+
+import (
+	"slices"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/scenario"
+)
+
+// NodeEvictions finds who has to go from a node so that one more pod fits there: the rule of
+// [Evictions] for one node by itself. It belongs to one goroutine.
+type NodeEvictions struct{ terms terms }
+
+// NewNodeEvictions searches on a snapshot. may says which pods may be evicted.
+func NewNodeEvictions(snap *cluster.Snapshot, may func(*cluster.Pod) (Eviction, bool)) *NodeEvictions {
+	return &NodeEvictions{newTerms(snap, may)}
+}
+
+// Victims are the pods of a node that have to go, the most important first; none when the pod of the
+// judge does not fit even without all that may go, and when nobody has to. The node may be in another
+// state than in the scenario of the judge.
+func (n *NodeEvictions) Victims(judge *scenario.Judge, node *cluster.Node) (victims []Victim) {
+	chosen := choose(judge, node, n.terms.evictees(node))
+	slices.SortStableFunc(chosen, func(a, b *evictee) int { return ByImportance(a.pod, b.pod) })
+	evicted := map[*Limit]int{}
+	for _, v := range chosen {
+		victims = append(victims, Victim{Pod: v.pod, Node: node.Index, Leaving: v.Leaving, Violates: v.violates(evicted)})
+	}
+	return victims
+}

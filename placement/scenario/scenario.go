@@ -1,0 +1,131 @@
+package scenario
+
+import (
+	"iter"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// Scenario is a cluster in which pods come and go for trial. It belongs to one goroutine.
+type Scenario struct {
+	snap  *cluster.Snapshot
+	nodes []*cluster.Node // by index; nil for those that are as in the snapshot
+	log   []Move
+}
+
+// Move is a pod that came to a node or went from it.
+type Move struct {
+	Node int32 // its index
+	Pod  *cluster.Pod
+
+	before *cluster.Node
+}
+
+// New is the cluster as a snapshot shows it.
+func New(snap *cluster.Snapshot) *Scenario {
+	return &Scenario{snap: snap, nodes: make([]*cluster.Node, snap.IndexEnd())}
+}
+
+// Snapshot is what the scenario began with.
+func (s *Scenario) Snapshot() *cluster.Snapshot { return s.snap }
+
+// Node is a node as it is now, nil when there is none of that index.
+func (s *Scenario) Node(index int32) *cluster.Node {
+	if index >= 0 && int(index) < len(s.nodes) && s.nodes[index] != nil {
+		return s.nodes[index]
+	}
+	return s.snap.Node(index)
+}
+
+// NodeByName is a node as it is now, nil when there is none of that name.
+func (s *Scenario) NodeByName(name string) *cluster.Node {
+	if node := s.snap.NodeByName(name); node != nil {
+		return s.Node(node.Index)
+	}
+	return nil
+}
+
+// Changed are the nodes to which pods came or from which they went, as they are now, by index.
+func (s *Scenario) Changed() iter.Seq[*cluster.Node] {
+	return func(yield func(*cluster.Node) bool) {
+		for _, node := range s.nodes {
+			if node != nil && !yield(node) {
+				return
+			}
+		}
+	}
+}
+
+// Put has a pod count on a node.
+func (s *Scenario) Put(pod *cluster.Pod, index int32) { s.move(pod, s.Node(index).WithPod(pod)) }
+
+// Take has a pod count no more on the node that it is on.
+func (s *Scenario) Take(pod *cluster.Pod, index int32) {
+	s.move(pod, s.Node(index).WithoutPod(pod.UID))
+}
+
+func (s *Scenario) move(pod *cluster.Pod, node *cluster.Node) {
+	s.log = append(s.log, Move{Node: node.Index, Pod: pod, before: s.Node(node.Index)})
+	s.nodes[node.Index] = node
+}
+
+// Moves is how many there were. It never falls: what is undone are moves as well, which those who
+// follow the scenario have to see.
+func (s *Scenario) Moves() int { return len(s.log) }
+
+// Since are the moves after the first so many.
+func (s *Scenario) Since(moves int) []Move { return s.log[moves:] }
+
+// Undo takes back all but the first so many moves.
+func (s *Scenario) Undo(moves int) {
+	for at := len(s.log) - 1; at >= moves; at-- {
+		s.move(s.log[at].Pod, s.log[at].before)
+	}
+}
+
+// Judge says what predicates say of pods of one kind in a scenario.
+type Judge struct {
+	scenario  *Scenario
+	judgement *predicates.Judgement
+	told      int // how many moves the judgement knows
+}
+
+// Judge has a judgement that was prepared on the scenario's snapshot follow it from now on.
+func (s *Scenario) Judge(judgement *predicates.Judgement) *Judge {
+	return &Judge{scenario: s, judgement: judgement}
+}
+
+// Judgement is the one that the judge was made of, told of all moves.
+func (j *Judge) Judgement() *predicates.Judgement {
+	for _, m := range j.scenario.log[j.told:] {
+		j.judgement.Suppose(j.scenario.Node(m.Node))
+	}
+	j.told = len(j.scenario.log)
+	return j.judgement
+}
+
+// Verdict is what the predicates say of one more pod on a node.
+func (j *Judge) Verdict(index int32) predicates.Verdict {
+	return j.Judgement().Verdict(j.scenario.Node(index))
+}
+
+// Fits says that one more pod fits on a node.
+func (j *Judge) Fits(index int32) bool { return j.Verdict(index) == predicates.Fits }
+
+// FitsIn says that one more pod fits on a node if it were in another state, with other pods on it. All
+// else is as in the scenario.
+func (j *Judge) FitsIn(state *cluster.Node) bool {
+	judgement := j.Judgement()
+	judgement.Suppose(state)
+	defer judgement.Suppose(j.scenario.Node(state.Index))
+	return judgement.Verdict(state) == predicates.Fits
+}
+
+// Against is what the predicates say against a pod on a node where it is, if it came there now.
+func (j *Judge) Against(pod *cluster.Pod, index int32) []predicates.Objection {
+	judgement, without := j.Judgement(), j.scenario.Node(index).WithoutPod(pod.UID)
+	judgement.Suppose(without)
+	defer judgement.Suppose(j.scenario.Node(index))
+	return judgement.Against(without)
+}

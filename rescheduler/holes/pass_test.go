@@ -1,0 +1,14 @@
+package holes
+
+import (
+	"testing"
+
+	"muster.dev/muster/cluster/locktest"
+)
+
+func TestPassWaitsForTheLock(t *testing.T) {
+	x := &Keeper{}
+	if !locktest.WaitsFor(&x.mu, x.Pass) {
+		t.Error("it returned while the lock was taken")
+	}
+}

@@ -1,0 +1,148 @@
+package leadership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/wait"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+// termRetry is the pause between two attempts to read the lease.
+const termRetry = time.Second
+
+// Options of a Candidate. All are required.
+type Options struct {
+	Registerer prometheus.Registerer
+	Clock      clock.WithDelayedExecution
+	// Leases is what the lease is read and written with, and nothing else; see [NewLeaseClient].
+	Leases coordinationv1client.LeasesGetter
+	// Config is valid. Its namespace is that of the lease.
+	Config v1alpha2.LeaderElection
+	// Name of the lease.
+	Name string
+}
+
+// Term is one time of leading. Later ones have more transitions, or a younger lease.
+type Term struct {
+	Lease       time.Time // when the lease was created
+	Transitions int32
+}
+
+// Candidate runs for a lease.
+type Candidate struct {
+	leases coordinationv1client.LeaseInterface
+	name   string
+	fence  *Fence
+	lock   *lock
+	config leaderelection.LeaderElectionConfig
+}
+
+// New returns a Candidate that does nothing until it is run.
+func New(o Options) (*Candidate, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	config := o.Config
+	c := &Candidate{
+		leases: o.Leases.Leases(config.ResourceNamespace), name: o.Name,
+		fence: newFence(o.Clock, config.RenewDeadline.Duration, newMetrics(o.Registerer)),
+	}
+	c.lock = &lock{fence: c.fence, Interface: &resourcelock.LeaseLock{
+		LeaseMeta: metav1.ObjectMeta{Name: o.Name, Namespace: config.ResourceNamespace}, Client: o.Leases,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
+	}}
+	c.config = leaderelection.LeaderElectionConfig{
+		Lock: c.lock, Name: o.Name, ReleaseOnCancel: true,
+		LeaseDuration: config.LeaseDuration.Duration, RenewDeadline: config.RenewDeadline.Duration, RetryPeriod: config.RetryPeriod.Duration,
+	}
+	return c, nil
+}
+
+// Fence is open while the lease is held.
+func (c *Candidate) Fence() *Fence { return c.fence }
+
+// Run runs for the lease until the context ends. When it is won, lead is called, once, with a context
+// that ends with that of Run or when the lease is lost. It says whether everything has ended that only
+// the leader may do: then the lease is given back, so that another one leads at once. Else it runs
+// out. Run returns the error of lead, and [ErrLost] when the lease was lost: the process must end, as
+// another one may lead already. A Candidate can be run once.
+func (c *Candidate) Run(ctx context.Context, lead func(context.Context, Term) (clean bool, err error)) error {
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	won, over := make(chan struct{}), make(chan struct{})
+	config := c.config
+	config.Callbacks = leaderelection.LeaderCallbacks{
+		OnStartedLeading: func(context.Context) { close(won) },
+		OnStoppedLeading: func() {},
+	}
+	elector, err := leaderelection.NewLeaderElector(config)
+	if err != nil {
+		return fmt.Errorf("leader election: %w", err)
+	}
+	defer context.AfterFunc(c.fence.over, stop)()
+	go func() {
+		defer close(over)
+		elector.Run(electing)
+		c.fence.shut(ErrLost) // unless it has closed before, as the elector gives up later
+	}()
+	clean := true
+	select {
+	case <-ctx.Done(): // it does not lead
+	case <-over: // nor will it
+	case <-won:
+		clean, err = c.serve(ctx, lead)
+	}
+	if clean {
+		c.fence.shut(ErrResigned)
+	} else {
+		c.fence.shut(errUnclean)
+	}
+	<-over // for as long as the client waits for an answer, if the lease is given back
+	if why := context.Cause(c.fence.over); errors.Is(why, ErrLost) {
+		return why
+	}
+	return err
+}
+
+// serve has the leader's work done.
+func (c *Candidate) serve(ctx context.Context, lead func(context.Context, Term) (clean bool, err error)) (clean bool, err error) {
+	leading, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(c.fence.over, func() { stop(context.Cause(c.fence.over)) })()
+	term, err := c.term(leading)
+	if err != nil {
+		return true, nil // it was asked to stop, or the lease is lost
+	}
+	return lead(leading, term)
+}
+
+// term reads the term off the lease, and tries until the context ends.
+func (c *Candidate) term(ctx context.Context) (t Term, err error) {
+	err = wait.PollUntilContextCancel(ctx, termRetry, true, func(ctx context.Context) (bool, error) {
+		lease, err := c.leases.Get(ctx, c.name, metav1.GetOptions{})
+		if err != nil {
+			return false, nil //nolint:nilerr // it was there a moment ago
+		}
+		if holder := ptr.Deref(lease.Spec.HolderIdentity, ""); holder != c.lock.Identity() {
+			c.fence.shut(heldBy(holder))
+			return false, ErrLost
+		}
+		t = Term{Lease: lease.CreationTimestamp.UTC(), Transitions: ptr.Deref(lease.Spec.LeaseTransitions, 0)}
+		return true, nil
+	})
+	return t, err
+}
