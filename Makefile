@@ -61,6 +61,10 @@ lint: ## Run the linters over both modules
 	done; \
 	exit $$status
 
+.PHONY: house
+house: ## Measure the structure of the main module: large types, imports against the table in CONTRIBUTING.md, long lines
+	@cd e2e && go run ./cmd/house
+
 ##@ Test
 
 .PHONY: test
@@ -92,7 +96,7 @@ test-e2e: | $(RESULTS) ## Run the tests against a real control plane, but for th
 test-chart: | $(RESULTS) ## Run the chart's suites (charts/muster/tests); lint, render and install it with the real Helm; run its alerts with Prometheus' own engine
 	.ci/controllergen/generate --check
 	$(HELM_UNITTEST) --strict charts/muster
-	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/chart.json -- -count=1 -timeout 15m ./chart
+	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/chart.json -- -count=1 -timeout 30m ./chart
 
 .PHONY: conformance
 conformance: ## Hold verdicts and scores against kube-scheduler's, and remembered ones against fresh ones (the long run: CONFORMANCE_CASES=1000000 STALE_CHECKS=10000000)
@@ -103,13 +107,29 @@ conformance: ## Hold verdicts and scores against kube-scheduler's, and remembere
 campaign: ## Look for what nomination breaks while pods, nodes and muster come and go (CAMPAIGN_ROUNDS, CAMPAIGN_LENGTH, CAMPAIGN_SEED, CAMPAIGN_NODES)
 	cd e2e && go run ./cmd/campaign
 
+.PHONY: fuzz
+fuzz: ## Look for input that breaks muster or makes it take much (FUZZ_TIME=10m in all, FUZZ for the targets that match)
+	cd e2e && go run ./cmd/fuzz --time $(or $(FUZZ_TIME),10m) '$(FUZZ)'
+
 .PHONY: faults-gang
 faults-gang: ## Look for what breaks gangs while processes die, calls fail and objects change (SEEDS, SEED for one, LANES)
 	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/gangfaults
 
+.PHONY: faults-lease
+faults-lease: ## Look for two muster that lead at a time, while ways to the lease are cut, processes frozen and calls slow (SEEDS, SEED for one, LANES)
+	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/leasefaults
+
 .PHONY: faults-rescheduler
 faults-rescheduler: ## Look for what breaks rescheduling while processes die, calls fail, objects change and others want the room (SEEDS, SEED for one, LANES)
 	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/reschedulerfaults
+
+.PHONY: soak
+soak: ## Look for what grows while everything in a cluster comes and goes (SOAK=30m; heap profiles: build/results/soak)
+	cd e2e && go run ./cmd/soak -time=$(or $(SOAK),30m) -profiles=$(RESULTS)/soak
+
+.PHONY: attack
+attack: ## Attack muster as whoever calls it, as a tenant, as its own account taken over and as a page in a browser (ATTACK for a regexp of names)
+	cd e2e && go run ./cmd/attack -run '$(ATTACK)'
 
 $(RESULTS):
 	@mkdir -p $@

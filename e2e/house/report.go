@@ -1,0 +1,98 @@
+package house
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The most that there may be.
+const (
+	mostMethods  = 40
+	mostFields   = 20
+	mostVersions = 6
+	columns      = 140
+)
+
+// Report is what was measured.
+type Report struct {
+	methods, fields []*size // those of types that are too large, the largest first, and at least one
+	sideways        []string
+	nilChecks       int
+	versions        []string // files
+	long            int
+}
+
+// Measure measures the main module at a root.
+func Measure(root string) (*Report, error) {
+	files, err := read(root)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		return nil, fmt.Errorf("read the table of packages: %w", err)
+	}
+	floors, err := table(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("CONTRIBUTING.md: %w", err)
+	}
+	all := sizes(files)
+	r := &Report{
+		methods:   largest(all, mostMethods, func(s *size) int { return s.methods }),
+		fields:    largest(all, mostFields, func(s *size) int { return s.fields }),
+		sideways:  sideways(files, floors),
+		nilChecks: nilChecks(files, "server", "Extender"),
+		long:      longLines(files, columns),
+	}
+	for _, f := range files {
+		if !f.test && !within(f.dir(), []string{"api/config"}) && slices.ContainsFunc(f.imports(), isVersion) {
+			r.versions = append(r.versions, f.path)
+		}
+	}
+	return r, nil
+}
+
+// isVersion says whether a package is a version of the configuration.
+func isVersion(dir string) bool { return strings.HasPrefix(dir, "api/config/v1") }
+
+// largest are the sizes of which a figure is beyond a bound, and the largest one in any case.
+func largest(all []*size, bound int, figure func(*size) int) []*size {
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b *size) int { return figure(b) - figure(a) })
+	end := slices.IndexFunc(sorted, func(s *size) bool { return figure(s) <= bound })
+	if end < 0 {
+		end = len(sorted)
+	}
+	return sorted[:min(len(sorted), max(1, end))]
+}
+
+// Print prints what is beyond a bound by name, and the figures.
+func (r *Report) Print(out io.Writer) {
+	for _, s := range r.methods {
+		fmt.Fprintf(out, "%s has %d methods (%d at most)\n", s.name, s.methods, mostMethods)
+	}
+	for _, s := range r.fields {
+		fmt.Fprintf(out, "%s has %d fields (%d at most)\n", s.name, s.fields, mostFields)
+	}
+	for _, wrong := range r.sideways {
+		fmt.Fprintln(out, wrong)
+	}
+	if len(r.versions) > mostVersions {
+		fmt.Fprintf(out, "a version of the configuration is imported by %s\n", strings.Join(r.versions, " "))
+	}
+	largest := func(all []*size, figure func(*size) int) int {
+		if len(all) == 0 {
+			return 0
+		}
+		return figure(all[0])
+	}
+	fmt.Fprintf(out, "figure max_methods_of_a_type=%d\n", largest(r.methods, func(s *size) int { return s.methods }))
+	fmt.Fprintf(out, "figure max_fields_of_a_type=%d\n", largest(r.fields, func(s *size) int { return s.fields }))
+	fmt.Fprintf(out, "figure sideways_imports=%d\n", len(r.sideways))
+	fmt.Fprintf(out, "figure nil_checks_in_verbs=%d\n", r.nilChecks)
+	fmt.Fprintf(out, "figure files_importing_a_config_version=%d\n", len(r.versions))
+	fmt.Fprintf(out, "figure lines_over_140=%d\n", r.long)
+}
