@@ -92,7 +92,9 @@ func parseAffinity(object *corev1.Pod) *Affinity {
 	parsed.Required, errs[0] = parseTerms(object, "requiredAffinityTerms", with.RequiredDuringSchedulingIgnoredDuringExecution)
 	parsed.RequiredAnti, errs[1] = parseTerms(object, "requiredAntiAffinityTerms", against.RequiredDuringSchedulingIgnoredDuringExecution)
 	parsed.Preferred, errs[2] = parseWeightedTerms(object, "preferredAffinityTerms", with.PreferredDuringSchedulingIgnoredDuringExecution)
-	parsed.PreferredAnti, errs[3] = parseWeightedTerms(object, "preferredAntiAffinityTerms", against.PreferredDuringSchedulingIgnoredDuringExecution)
+	parsed.PreferredAnti, errs[3] = parseWeightedTerms(
+		object, "preferredAntiAffinityTerms", against.PreferredDuringSchedulingIgnoredDuringExecution,
+	)
 	parsed.Err = utilerrors.NewAggregate(errs[:])
 	return &parsed
 }

@@ -198,8 +198,10 @@ func TestAffinityOfAPod(t *testing.T) {
 				},
 			},
 			want: &summary{
-				Required: []string{"a"}, Preferred: []weightedKey{{1, "c"}},
-				Err: `[requiredAntiAffinityTerms: values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty, preferredAntiAffinityTerms: "Like" is not a valid label selector operator]`,
+				Required:  []string{"a"},
+				Preferred: []weightedKey{{1, "c"}},
+				Err: `[requiredAntiAffinityTerms: values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty, ` +
+					`preferredAntiAffinityTerms: "Like" is not a valid label selector operator]`,
 			},
 		},
 	}

@@ -48,7 +48,10 @@ func newBehind() *behind {
 		}
 		list := &metav1.List{}
 		for _, version := range b.listed {
-			list.Items = append(list.Items, runtime.RawExtension{Object: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "p", ResourceVersion: version}}})
+			list.Items = append(
+				list.Items,
+				runtime.RawExtension{Object: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "p", ResourceVersion: version}}},
+			)
 		}
 		return true, list, nil
 	})
@@ -121,7 +124,8 @@ func TestCatchingUpSaysWhatIsMissing(t *testing.T) {
 		<-time.After(10 * time.Second)
 		b.set(false, "10")
 		<-time.After(10 * time.Second)
-		if err := stop(); err == nil || err.Error() != "catch up with the API server: the watch has not shown the pod of resource version 10 yet" {
+		if err := stop(); err == nil ||
+			err.Error() != "catch up with the API server: the watch has not shown the pod of resource version 10 yet" {
 			t.Errorf("error %v", err)
 		}
 		b.set(true)
@@ -175,7 +179,11 @@ func TestAWatcherNotesTheVersionsOfPods(t *testing.T) {
 		if done.Load() {
 			t.Error("it has caught up with a pod that was not shown")
 		}
-		must(t)(client.CoreV1().Pods("default").Create(t.Context(), podObject("p", func(p *corev1.Pod) { p.ResourceVersion = "7" }), metav1.CreateOptions{}))
+		must(t)(
+			client.CoreV1().
+				Pods("default").
+				Create(t.Context(), podObject("p", func(p *corev1.Pod) { p.ResourceVersion = "7" }), metav1.CreateOptions{}),
+		)
 		<-time.After(2 * time.Second)
 		if !done.Load() || w.PendingPod("pod-p") == nil {
 			t.Errorf("it has caught up: %t", done.Load())

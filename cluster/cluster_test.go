@@ -61,7 +61,8 @@ func TestNodesAreFoundByNameAndIndex(t *testing.T) {
 	}
 	next := int32(0)
 	for node := range snap.Nodes() {
-		if node.Index != next || snap.Node(next) != node || snap.NodeByName(node.Name) != node || snap.NodeNames.Index([]byte(node.Name)) != next {
+		if node.Index != next || snap.Node(next) != node || snap.NodeByName(node.Name) != node ||
+			snap.NodeNames.Index([]byte(node.Name)) != next {
 			t.Fatalf("%s is not where its index %d says", node.Name, node.Index)
 		}
 		if string(snap.NodeNames.Quoted(node.Index)) != `"`+node.Name+`"` {
@@ -98,7 +99,11 @@ func TestAnIndexIsReusedAfterItsNodeIsGone(t *testing.T) {
 		t.Error("the older snapshot changed")
 	}
 	changes, _ := after.Since(before.Generation)
-	want := []Change{{Generation: 4, Node: 1, Aspects: AspectNode}, {Generation: 5, Node: 1, Aspects: AspectNode}, {Generation: 6, Node: 3, Aspects: AspectNode}}
+	want := []Change{
+		{Generation: 4, Node: 1, Aspects: AspectNode},
+		{Generation: 5, Node: 1, Aspects: AspectNode},
+		{Generation: 6, Node: 3, Aspects: AspectNode},
+	}
 	if diff := cmp.Diff(want, changes); diff != "" {
 		t.Errorf("journal (-want +got):\n%s", diff)
 	}
@@ -110,7 +115,14 @@ func TestAnIndexIsReusedAfterItsNodeIsGone(t *testing.T) {
 
 func TestPodsMayComeBeforeTheirNode(t *testing.T) {
 	c := newCluster(t)
-	set(t, c, podObject("p", onNode("a"), hostPort(80)), podObject("q", onNode("a")), podObject("gone", onNode("a")), podObject("elsewhere", onNode("b")))
+	set(
+		t,
+		c,
+		podObject("p", onNode("a"), hostPort(80)),
+		podObject("q", onNode("a")),
+		podObject("gone", onNode("a")),
+		podObject("elsewhere", onNode("b")),
+	)
 	remove(t, c, podObject("gone"))
 	set(t, c, nodeObject("a"))
 	a := c.Snapshot().NodeByName("a")

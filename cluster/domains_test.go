@@ -21,7 +21,15 @@ func inZone(name string) func(*corev1.Node) {
 
 func TestDomains(t *testing.T) {
 	c := newCluster(t)
-	set(t, c, nodeObject("a", inZone("x")), nodeObject("b", inZone("y")), nodeObject("c", inZone("x")), nodeObject("d"), nodeObject("e", inZone("")))
+	set(
+		t,
+		c,
+		nodeObject("a", inZone("x")),
+		nodeObject("b", inZone("y")),
+		nodeObject("c", inZone("x")),
+		nodeObject("d"),
+		nodeObject("e", inZone("")),
+	)
 	before := c.Snapshot()
 	d := before.Domains(zone)
 	of := func(s *Snapshot, name string) int32 { return s.Domains(zone).Of(s.NodeByName(name).Index) }

@@ -117,7 +117,12 @@ func (w *domainsWriter) publish(nodes *nodeTable) (tables *domainTables, anew bo
 	numbers := w.last.numbers
 	numbers.mu.Lock()
 	defer numbers.mu.Unlock()
-	next := &domainTables{numbers: numbers, turn: w.last.turn + 1, carried: w.carried.publish(), byKey: make(map[string]*askedDomains, len(w.last.byKey))}
+	next := &domainTables{
+		numbers: numbers,
+		turn:    w.last.turn + 1,
+		carried: w.carried.publish(),
+		byKey:   make(map[string]*askedDomains, len(w.last.byKey)),
+	}
 	for key, d := range w.last.byKey {
 		if w.nodes[key] > 0 && next.turn-d.turn <= idleTurns {
 			next.byKey[key] = &askedDomains{d.with(key, w.changed, nodes, numbers), d.turn}

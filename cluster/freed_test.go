@@ -59,7 +59,10 @@ func TestRoomIsFreedUnseenWhenAPodLeavesANodeWhereTheWatchNeverShowedIt(t *testi
 		{"an expected pod is bound elsewhere", expected, bindTo("b"), true},
 		{"a pod is expected once more", expected, expected, false},
 		{"a nominated pod is bound there", func(t *testing.T, c *Cluster, _ *Pod) { set(t, c, podObject("p", nominated)) }, bindTo("a"), false},
-		{"a nominated pod is bound elsewhere", func(t *testing.T, c *Cluster, _ *Pod) { set(t, c, podObject("p", nominated)) }, bindTo("b"), true},
+		{
+			"a nominated pod is bound elsewhere", func(t *testing.T, c *Cluster, _ *Pod) { set(t, c, podObject("p", nominated)) },
+			bindTo("b"), true,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -106,7 +109,9 @@ func TestNoRoomThatMusterAloneKeptIsFreedWithoutAWord(t *testing.T) {
 			name, node := rapid.SampledFrom(pods).Draw(rt, "pod"), rapid.SampledFrom(names).Draw(rt, "node")
 			pod := c.PendingPod(podObject(name).UID)
 			seen := "" // where the watch shows a pod go
-			switch step := rapid.SampledFrom([]string{"create", "assume", "release", "expect", "bind", "delete", "hold", "let go"}).Draw(rt, "step"); {
+			switch step := rapid.SampledFrom([]string{
+				"create", "assume", "release", "expect", "bind", "delete", "hold", "let go",
+			}).Draw(rt, "step"); {
 			case step == "create" && bound[name] == "":
 				set(t, c, podObject(name))
 			case step == "assume" && pod != nil:

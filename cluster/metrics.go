@@ -28,10 +28,14 @@ func newMetrics(r prometheus.Registerer, c *Cluster) *metrics {
 			return float64(count())
 		})
 	}
-	r.MustRegister(m.assumed, m.watchErrors,
+	r.MustRegister(
+		m.assumed,
+		m.watchErrors,
 		counted("muster_cluster_nodes", "Nodes in the view of the cluster.", func() int { return len(c.index) }),
 		counted("muster_cluster_placed_pods", "Pods that count on a node, assumed ones included.", func() int { return len(c.placed) }),
-		counted("muster_cluster_assumed_pods", "Pods that count on a node before the watch has shown them there.", func() int { return len(c.assumed) }),
+		counted(
+			"muster_cluster_assumed_pods", "Pods that count on a node before the watch has shown them there.", func() int { return len(c.assumed) },
+		),
 		counted("muster_cluster_pending_pods", "Pods without a node.", func() int { return len(c.pending) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "muster_cluster_changes_total",

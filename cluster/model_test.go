@@ -157,7 +157,10 @@ func (m *model) object(r *rapid.T, uid types.UID, node string) *corev1.Pod {
 		p.UID, p.ResourceVersion = uid, fmt.Sprint(m.version)
 		p.Labels["v"] = rapid.SampledFrom([]string{"1", "2"}).Draw(r, "label")
 		p.Spec.NodeName = node
-		requests := rapid.SampledFrom([][]string{nil, {"cpu", "1"}, {"cpu", "1", "memory", "1Gi"}, {"x.com/gpu", "2"}, {"y.com/nic", "1", "hugepages-2Mi", "4Mi"}}).Draw(r, "requests")
+		requests := rapid.SampledFrom([][]string{
+			nil, {"cpu", "1"}, {"cpu", "1", "memory", "1Gi"}, {"x.com/gpu", "2"}, {"y.com/nic", "1", "hugepages-2Mi", "4Mi"},
+		}).
+			Draw(r, "requests")
 		p.Spec.Containers = []corev1.Container{container("main", requests...)}
 		if rapid.Bool().Draw(r, "limited") {
 			limitedTo("cpu", "4")(p)
@@ -165,7 +168,8 @@ func (m *model) object(r *rapid.T, uid types.UID, node string) *corev1.Pod {
 		if priority := rapid.Int32Range(0, 2).Draw(r, "priority"); priority > 0 {
 			ofPriority(priority)(p)
 		}
-		p.Status.QOSClass = rapid.SampledFrom([]corev1.PodQOSClass{"", corev1.PodQOSBestEffort, corev1.PodQOSBurstable}).Draw(r, "quality of service")
+		p.Status.QOSClass = rapid.SampledFrom([]corev1.PodQOSClass{"", corev1.PodQOSBestEffort, corev1.PodQOSBurstable}).
+			Draw(r, "quality of service")
 		if rapid.Bool().Draw(r, "scheduled") {
 			became(corev1.PodScheduled, rapid.Int64Range(1, 2).Draw(r, "scheduled at"))(p)
 		}
@@ -462,7 +466,9 @@ func (m *model) checkNodes(r *rapid.T, now *Snapshot) {
 			r.Fatalf("affine pods of %s: %v, want %v", name, node.Affine, affine)
 		}
 		if !requested.equal(&node.Requested) || cpu != node.NonZeroMilliCPU || memory != node.NonZeroMemory {
-			r.Fatalf("requested on %s: %+v %d %d, want %+v %d %d", name, node.Requested, node.NonZeroMilliCPU, node.NonZeroMemory, requested, cpu, memory)
+			r.Fatalf(
+				"requested on %s: %+v %d %d, want %+v %d %d", name, node.Requested, node.NonZeroMilliCPU, node.NonZeroMemory, requested, cpu, memory,
+			)
 		}
 		if diff := cmp.Diff(sortedPorts(ports), sortedPorts(node.Ports)); diff != "" {
 			r.Fatalf("ports of %s (-want +got):\n%s", name, diff)
@@ -582,7 +588,9 @@ func differences(a, b *Node) Aspect {
 		pods := map[types.UID]string{}
 		for _, pod := range n.Pods {
 			if slices.ContainsFunc(other.Pods, func(o *Pod) bool { return o.UID == pod.UID }) {
-				pods[pod.UID] = fmt.Sprint(pod.Limits, pod.Annotations, ptr.Deref(pod.Spec.Priority, -1), pod.Status.QOSClass, pod.Assigned, pod.Status.Conditions)
+				pods[pod.UID] = fmt.Sprint(
+					pod.Limits, pod.Annotations, ptr.Deref(pod.Spec.Priority, -1), pod.Status.QOSClass, pod.Assigned, pod.Status.Conditions,
+				)
 			}
 		}
 		return pods
@@ -618,7 +626,20 @@ func (m *model) fingerprint(s *Snapshot) string {
 		if n == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "%d %p %+v %v %v %d %d %v %v %v\n", i, n, n.Node, n.Allocatable, n.Requested, n.NonZeroMilliCPU, n.NonZeroMemory, n.Ports, n.CSI, n.Usage)
+		fmt.Fprintf(
+			&b,
+			"%d %p %+v %v %v %d %d %v %v %v\n",
+			i,
+			n,
+			n.Node,
+			n.Allocatable,
+			n.Requested,
+			n.NonZeroMilliCPU,
+			n.NonZeroMemory,
+			n.Ports,
+			n.CSI,
+			n.Usage,
+		)
 		for _, pod := range slices.Concat(n.Pods, n.Affine, n.Expected) {
 			fmt.Fprintf(&b, "  %+v\n", *pod)
 		}

@@ -61,7 +61,9 @@ func TestAHeartbeatIsNoChange(t *testing.T) {
 	beat := func(version string, at int64) *corev1.Node {
 		return trimmed(t, nodeObject("a", func(n *corev1.Node) {
 			n.ResourceVersion = version
-			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.NewTime(time.Unix(at, 0))}}
+			n.Status.Conditions = []corev1.NodeCondition{
+				{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.NewTime(time.Unix(at, 0))},
+			}
 		}))
 	}
 	c := newCluster(t)
@@ -83,19 +85,39 @@ func TestAChangeOfAPodNamesTheAspectsOfItsNode(t *testing.T) {
 		{"a pod comes", nil, was, AspectRequested | AspectPods},
 		{"a pod with a host port comes", nil, []func(*corev1.Pod){onNode("a"), hostPort(80)}, AspectRequested | AspectPods | AspectPorts},
 		{"a pod finishes", was, []func(*corev1.Pod){onNode("a"), inPhase(corev1.PodSucceeded)}, AspectRequested | AspectPods},
-		{"a pod with a host port fails", []func(*corev1.Pod){onNode("a"), hostPort(80)}, []func(*corev1.Pod){inPhase(corev1.PodFailed)}, AspectRequested | AspectPods | AspectPorts},
+		{
+			"a pod with a host port fails",
+			[]func(*corev1.Pod){onNode("a"), hostPort(80)},
+			[]func(*corev1.Pod){inPhase(corev1.PodFailed)},
+			AspectRequested | AspectPods | AspectPorts,
+		},
 		{"a pod runs", was, []func(*corev1.Pod){onNode("a"), inPhase(corev1.PodRunning)}, 0},
 		{"labels", was, []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} }}, AspectPods},
 		{"deletion begins", was, []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }}, AspectPods},
 		{"a resize", was, []func(*corev1.Pod){onNode("a"), asking("cpu", "1", "memory", "1Gi")}, AspectRequested},
-		{"a request for zero where there was none", []func(*corev1.Pod){onNode("a"), asking()}, []func(*corev1.Pod){onNode("a"), asking("cpu", "0")}, AspectRequested},
+		{
+			"a request for zero where there was none",
+			[]func(*corev1.Pod){onNode("a"), asking()},
+			[]func(*corev1.Pod){onNode("a"), asking("cpu", "0")},
+			AspectRequested,
+		},
 		{"ports", was, []func(*corev1.Pod){onNode("a"), hostPort(80)}, AspectPorts},
 		{"limits", was, []func(*corev1.Pod){onNode("a"), limitedTo("cpu", "2")}, AspectPodStates},
-		{"an annotation", was, []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }}, AspectPodStates},
+		{
+			"an annotation",
+			was,
+			[]func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }},
+			AspectPodStates,
+		},
 		{"priority", was, []func(*corev1.Pod){onNode("a"), ofPriority(5)}, AspectPodStates},
 		{"another priority", []func(*corev1.Pod){onNode("a"), ofPriority(5)}, []func(*corev1.Pod){onNode("a"), ofPriority(6)}, AspectPodStates},
 		{"the same priority", []func(*corev1.Pod){onNode("a"), ofPriority(5)}, []func(*corev1.Pod){onNode("a"), ofPriority(5)}, 0},
-		{"quality of service", was, []func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Status.QOSClass = corev1.PodQOSBurstable }}, AspectPodStates},
+		{
+			"quality of service",
+			was,
+			[]func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Status.QOSClass = corev1.PodQOSBurstable }},
+			AspectPodStates,
+		},
 		{"it is scheduled", was, []func(*corev1.Pod){onNode("a"), became(corev1.PodScheduled, 10)}, AspectPodStates},
 		{
 			"it is initialized",
@@ -141,7 +163,8 @@ func TestAskingWhatIfLeavesNoTrace(t *testing.T) {
 		if last := node.Pods[len(node.Pods)-1]; last.Name != name || node.Ports[len(node.Ports)-1] != last.HostPorts[0] {
 			t.Errorf("with %s the node has pod %s and ports %v", name, last.Name, node.Ports)
 		}
-		if back := node.WithoutPod(types.UID("pod-" + name)); !back.Requested.equal(&base.Requested) || len(back.Pods) != 2 || len(back.Ports) != 2 {
+		if back := node.WithoutPod(types.UID("pod-" + name)); !back.Requested.equal(&base.Requested) || len(back.Pods) != 2 ||
+			len(back.Ports) != 2 {
 			t.Errorf("without %s again the node has %v, %v", name, back.Pods, back.Ports)
 		}
 	}

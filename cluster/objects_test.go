@@ -36,7 +36,12 @@ func (k *objectKind) make(name string) apiObject {
 
 // kindOf ties the parts of an objectKind to one type of objects.
 func kindOf[K comparable, T any, P object[T]](
-	name string, aspect Aspect, namespaced bool, table func(*Objects) Table[K, P], withMeta func(metav1.ObjectMeta) P, matters, ignored func(P),
+	name string,
+	aspect Aspect,
+	namespaced bool,
+	table func(*Objects) Table[K, P],
+	withMeta func(metav1.ObjectMeta) P,
+	matters, ignored func(P),
 ) objectKind {
 	return objectKind{
 		name: name, aspect: aspect, namespaced: namespaced,

@@ -43,9 +43,12 @@ func newExtensible(t *testing.T, crds []*metav1.PartialObjectMetadata, objects .
 		t.Fatal(err)
 	}
 	e := &extensible{
-		core:    fake.NewClientset(),
-		objects: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{gangs: "PodGroupList"}, objects...),
-		crds:    metadatafake.NewSimpleMetadataClient(scheme),
+		core: fake.NewClientset(),
+		objects: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(
+			runtime.NewScheme(),
+			map[schema.GroupVersionResource]string{gangs: "PodGroupList"},
+			objects...),
+		crds: metadatafake.NewSimpleMetadataClient(scheme),
 	}
 	for _, crd := range crds {
 		e.define(t, crd)

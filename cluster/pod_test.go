@@ -52,7 +52,10 @@ func TestNewPodSumsUpWhatAPodAsksFor(t *testing.T) {
 		{
 			name: "containers add up",
 			change: func(p *corev1.Pod) {
-				p.Spec.Containers = []corev1.Container{container("a", "cpu", "1", "memory", "1Gi"), container("b", "cpu", "500m", "memory", "1Gi", "ephemeral-storage", "3")}
+				p.Spec.Containers = []corev1.Container{
+					container("a", "cpu", "1", "memory", "1Gi"),
+					container("b", "cpu", "500m", "memory", "1Gi", "ephemeral-storage", "3"),
+				}
 			},
 			want: requests{"cpu": 1500, "memory": 2 * gi, "ephemeral-storage": 3}, nonZeroCPU: 1500, nonZeroMem: 2 * gi,
 		},
@@ -147,7 +150,10 @@ func TestNewPodSumsUpWhatAPodAsksFor(t *testing.T) {
 		{
 			name: "huge pages and extended resources stand under their names",
 			change: func(p *corev1.Pod) {
-				p.Spec.Containers = []corev1.Container{container("a", "cpu", "1", "memory", "1", "hugepages-2Mi", "4Mi", "nvidia.com/gpu", "2"), container("b", "cpu", "1", "memory", "1", "nvidia.com/gpu", "1")}
+				p.Spec.Containers = []corev1.Container{
+					container("a", "cpu", "1", "memory", "1", "hugepages-2Mi", "4Mi", "nvidia.com/gpu", "2"),
+					container("b", "cpu", "1", "memory", "1", "nvidia.com/gpu", "1"),
+				}
 			},
 			want: requests{"cpu": 2000, "memory": 2, "hugepages-2Mi": 4 * mi, "nvidia.com/gpu": 3}, nonZeroCPU: 2000, nonZeroMem: 2,
 		},
@@ -285,7 +291,10 @@ func TestNewPodSumsUpWhatAPodMayUse(t *testing.T) {
 
 func TestAConditionOfAPodIsTrueSinceItBecameSo(t *testing.T) {
 	scheduled := NewPod(podObject("p", became(corev1.PodScheduled, 10), func(p *corev1.Pod) {
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Unix(20, 0)})
+		p.Status.Conditions = append(
+			p.Status.Conditions,
+			corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Unix(20, 0)},
+		)
 	}))
 	if since, is := scheduled.True(corev1.PodScheduled); !is || since.Unix() != 10 {
 		t.Errorf("scheduled: %v since %v", is, since)

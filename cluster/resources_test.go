@@ -96,7 +96,11 @@ func TestSumsOfScalarsAreThoseOfMaps(t *testing.T) {
 func TestResourcesThatCostNothingAreLeftOut(t *testing.T) {
 	one := resource.MustParse("1")
 	got := ResourcesOf(corev1.ResourceList{
-		corev1.ResourceCPU: one, "example.com/gpu": one, "muster.dev/managed": one, "muster.dev/bound": one, "hugepages-1Gi": resource.MustParse("0"),
+		corev1.ResourceCPU:   one,
+		"example.com/gpu":    one,
+		"muster.dev/managed": one,
+		"muster.dev/bound":   one,
+		"hugepages-1Gi":      resource.MustParse("0"),
 	})
 	if want := (Resources{MilliCPU: 1000, Scalars: scalars("example.com/gpu", 1)}); !got.equal(&want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -105,7 +109,9 @@ func TestResourcesThatCostNothingAreLeftOut(t *testing.T) {
 
 func TestAmountsAreAsFarAsTheyCanBeCounted(t *testing.T) {
 	const most = math.MaxInt64
-	for text, want := range map[string]int64{"9E": 9e18, "10E": most, "1e90": most, "123456789012345678901234567890": most, "-1": 0, "-1e90": 0, "1m": 1} {
+	for text, want := range map[string]int64{
+		"9E": 9e18, "10E": most, "1e90": most, "123456789012345678901234567890": most, "-1": 0, "-1e90": 0, "1m": 1,
+	} {
 		list := corev1.ResourceList{"cpu": resource.MustParse(text), "memory": resource.MustParse(text), "a": resource.MustParse(text)}
 		got := ResourcesOf(list)
 		if scalar := got.Scalar(unique.Make(corev1.ResourceName("a"))); got.Memory != want || scalar != want {
@@ -122,11 +128,15 @@ func TestSumsOverPodsAreNumbers(t *testing.T) {
 	node := newNode(nodeObject("a"), 0)
 	for i := range 1000 {
 		node = node.WithPod(NewPod(podObject(fmt.Sprint(i), func(p *corev1.Pod) {
-			p.Spec.Containers = []corev1.Container{container("a", "cpu", "9E", "memory", "9E", "x/y", "9E"), container("b", "cpu", "9E", "memory", "9E", "x/y", "9E")}
+			p.Spec.Containers = []corev1.Container{
+				container("a", "cpu", "9E", "memory", "9E", "x/y", "9E"),
+				container("b", "cpu", "9E", "memory", "9E", "x/y", "9E"),
+			}
 		})))
 	}
 	r, want := node.Requested, int64(1000*mostOfAPod)
-	if scalar := r.Scalars[0].Amount; r.MilliCPU != want || r.Memory != want || scalar != want || node.NonZeroMilliCPU != want || node.NonZeroMemory != want {
+	if scalar := r.Scalars[0].Amount; r.MilliCPU != want || r.Memory != want || scalar != want || node.NonZeroMilliCPU != want ||
+		node.NonZeroMemory != want {
 		t.Errorf("1000 pods ask for %+v, %d and %d, want %d of each", r, node.NonZeroMilliCPU, node.NonZeroMemory, want)
 	}
 }

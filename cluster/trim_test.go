@@ -53,7 +53,8 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 			name:   "pod spec",
 			object: func() (runtime.Object, any) { p := &corev1.Pod{}; return p, &p.Spec },
 			kept: "InitContainers Containers TerminationGracePeriodSeconds NodeSelector NodeName HostNetwork Affinity SchedulerName Tolerations " +
-				"PriorityClassName Priority PreemptionPolicy Overhead TopologySpreadConstraints SchedulingGates ResourceClaims Resources SchedulingGroup",
+				"PriorityClassName Priority PreemptionPolicy Overhead TopologySpreadConstraints SchedulingGates ResourceClaims Resources " +
+				"SchedulingGroup",
 			dropped: "Volumes EphemeralContainers RestartPolicy ActiveDeadlineSeconds DNSPolicy ServiceAccountName DeprecatedServiceAccount " +
 				"AutomountServiceAccountToken HostPID HostIPC ShareProcessNamespace SecurityContext ImagePullSecrets Hostname Subdomain HostAliases " +
 				"DNSConfig ReadinessGates RuntimeClassName EnableServiceLinks SetHostnameAsFQDN OS HostUsers HostnameOverride",
@@ -72,7 +73,8 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 			name:   "pod status",
 			object: func() (runtime.Object, any) { p := &corev1.Pod{}; return p, &p.Status },
 			kept:   "Phase Conditions NominatedNodeName StartTime QOSClass AllocatedResources Resources",
-			dropped: "ObservedGeneration Message Reason HostIP HostIPs PodIP PodIPs InitContainerStatuses ContainerStatuses EphemeralContainerStatuses " +
+			dropped: "ObservedGeneration Message Reason HostIP HostIPs PodIP PodIPs InitContainerStatuses ContainerStatuses " +
+				"EphemeralContainerStatuses " +
 				"Resize ResourceClaimStatuses ExtendedResourceClaimStatus NodeAllocatableResourceClaimStatuses",
 		},
 		{
@@ -159,10 +161,11 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 			dropped: "Message Reason LastPhaseTransitionTime",
 		},
 		{
-			name:    "persistent volume claim status",
-			object:  func() (runtime.Object, any) { c := &corev1.PersistentVolumeClaim{}; return c, &c.Status },
-			kept:    "Phase",
-			dropped: "AccessModes Capacity Conditions AllocatedResources AllocatedResourceStatuses CurrentVolumeAttributesClassName ModifyVolumeStatus",
+			name:   "persistent volume claim status",
+			object: func() (runtime.Object, any) { c := &corev1.PersistentVolumeClaim{}; return c, &c.Status },
+			kept:   "Phase",
+			dropped: "AccessModes Capacity Conditions AllocatedResources AllocatedResourceStatuses CurrentVolumeAttributesClassName " +
+				"ModifyVolumeStatus",
 		},
 		{
 			name:    "source of a volume attachment",
@@ -181,7 +184,8 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 				p := &corev1.Pod{Spec: corev1.PodSpec{Volumes: make([]corev1.Volume, 1)}}
 				return p, &p.Spec.Volumes[0].VolumeSource
 			},
-			kept: "HostPath EmptyDir GCEPersistentDisk AWSElasticBlockStore ISCSI PersistentVolumeClaim RBD Cinder VsphereVolume AzureDisk PortworxVolume CSI Ephemeral Image",
+			kept: "HostPath EmptyDir GCEPersistentDisk AWSElasticBlockStore ISCSI PersistentVolumeClaim RBD Cinder VsphereVolume AzureDisk " +
+				"PortworxVolume CSI Ephemeral Image",
 			dropped: "GitRepo Secret NFS Glusterfs FlexVolume CephFS Flocker DownwardAPI FC AzureFile ConfigMap Quobyte PhotonPersistentDisk " +
 				"Projected ScaleIO StorageOS",
 		},
@@ -340,7 +344,12 @@ func TestTrimKeepsOnlyContainerStatusesThatTellOfAResize(t *testing.T) {
 	pod := podObject("web", func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{
 			{Name: "old kubelet", ContainerID: "c0"},
-			{Name: "main", ContainerID: "c1", AllocatedResources: amounts("cpu", "1"), Resources: &corev1.ResourceRequirements{Requests: amounts("cpu", "2"), Limits: amounts("cpu", "3")}},
+			{
+				Name:               "main",
+				ContainerID:        "c1",
+				AllocatedResources: amounts("cpu", "1"),
+				Resources:          &corev1.ResourceRequirements{Requests: amounts("cpu", "2"), Limits: amounts("cpu", "3")},
+			},
 		}
 	})
 	want := []corev1.ContainerStatus{
@@ -392,7 +401,8 @@ func richPod(t *rapid.T) *corev1.Pod {
 		return list
 	})
 	requirements := rapid.Custom(func(t *rapid.T) *corev1.ResourceRequirements {
-		return rapid.SampledFrom([]*corev1.ResourceRequirements{nil, {}, {Requests: list.Draw(t, "requests"), Limits: list.Draw(t, "limits")}}).Draw(t, "resources")
+		return rapid.SampledFrom([]*corev1.ResourceRequirements{nil, {}, {Requests: list.Draw(t, "requests"), Limits: list.Draw(t, "limits")}}).
+			Draw(t, "resources")
 	})
 	one := func(name string) corev1.Container {
 		c := corev1.Container{Name: name, Image: "nginx", Command: []string{"run"}, Env: []corev1.EnvVar{{Name: "A", Value: "b"}}}
@@ -400,15 +410,28 @@ func richPod(t *rapid.T) *corev1.Pod {
 			c.Resources = *r
 		}
 		if rapid.Bool().Draw(t, "sidecar") {
-			c.RestartPolicy = new(rapid.SampledFrom([]corev1.ContainerRestartPolicy{corev1.ContainerRestartPolicyAlways, "Never"}).Draw(t, "restart"))
+			c.RestartPolicy = new(
+				rapid.SampledFrom([]corev1.ContainerRestartPolicy{corev1.ContainerRestartPolicyAlways, "Never"}).Draw(t, "restart"),
+			)
 		}
 		if rapid.Bool().Draw(t, "port") {
-			c.Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: rapid.Int32Range(0, 3).Draw(t, "hostPort"), HostIP: rapid.SampledFrom([]string{"", "10.0.0.1"}).Draw(t, "ip")}}
+			c.Ports = []corev1.ContainerPort{
+				{
+					ContainerPort: 80,
+					HostPort:      rapid.Int32Range(0, 3).Draw(t, "hostPort"),
+					HostIP:        rapid.SampledFrom([]string{"", "10.0.0.1"}).Draw(t, "ip"),
+				},
+			}
 		}
 		return c
 	}
 	status := func(name string) corev1.ContainerStatus {
-		return corev1.ContainerStatus{Name: name, Ready: true, AllocatedResources: list.Draw(t, "allocated"), Resources: requirements.Draw(t, "actuated")}
+		return corev1.ContainerStatus{
+			Name:               name,
+			Ready:              true,
+			AllocatedResources: list.Draw(t, "allocated"),
+			Resources:          requirements.Draw(t, "actuated"),
+		}
 	}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "rich", UID: "rich", Finalizers: []string{"x"}},
@@ -428,7 +451,15 @@ func richPod(t *rapid.T) *corev1.Pod {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{status("main-1"), status("main-0")}
 	}
 	if reason := rapid.SampledFrom([]string{"", corev1.PodReasonDeferred, corev1.PodReasonInfeasible}).Draw(t, "resize"); reason != "" {
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: reason, Message: "no room", LastProbeTime: metav1.NewTime(time.Unix(9, 0))}}
+		pod.Status.Conditions = []corev1.PodCondition{
+			{
+				Type:          corev1.PodResizePending,
+				Status:        corev1.ConditionTrue,
+				Reason:        reason,
+				Message:       "no room",
+				LastProbeTime: metav1.NewTime(time.Unix(9, 0)),
+			},
+		}
 	}
 	return pod
 }
@@ -445,7 +476,9 @@ func TestAmountsThatNoQuantityStandsForAreCapped(t *testing.T) {
 		p.Spec.Containers = []corev1.Container{{Name: "a", Resources: requirements()}, container("b", "cpu", "1")}
 		p.Spec.Overhead, p.Spec.Resources = beyond(), &level
 		p.Status.AllocatedResources, p.Status.Resources = beyond(), &actuated
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", AllocatedResources: beyond(), Resources: &corev1.ResourceRequirements{Requests: beyond()}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{
+			{Name: "a", AllocatedResources: beyond(), Resources: &corev1.ResourceRequirements{Requests: beyond()}},
+		}
 	})
 	node := nodeObject("n", func(n *corev1.Node) { n.Status.Capacity, n.Status.Allocatable = beyond(), beyond() })
 	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}, Spec: corev1.PersistentVolumeSpec{Capacity: beyond()}}
@@ -457,7 +490,8 @@ func TestAmountsThatNoQuantityStandsForAreCapped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(text, []byte("1e30000000")) || !bytes.Contains(text, []byte(`"9223372036854775"`)) || !bytes.Contains(text, []byte(`"1Gi"`)) {
+		if bytes.Contains(text, []byte("1e30000000")) || !bytes.Contains(text, []byte(`"9223372036854775"`)) ||
+			!bytes.Contains(text, []byte(`"1Gi"`)) {
 			t.Errorf("%T is trimmed to %s", object, text)
 		}
 	}

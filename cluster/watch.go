@@ -98,16 +98,28 @@ func coreSources(client kubernetes.Interface) []source {
 		{resource: "nodes", example: &corev1.Node{}, calls: listWatch(core.Nodes(), "")},
 		{resource: "pods", example: &corev1.Pod{}, calls: listWatch(core.Pods(metav1.NamespaceAll), unfinished)},
 		{resource: "persistentvolumes", example: &corev1.PersistentVolume{}, calls: listWatch(core.PersistentVolumes(), "")},
-		{resource: "persistentvolumeclaims", example: &corev1.PersistentVolumeClaim{}, calls: listWatch(core.PersistentVolumeClaims(metav1.NamespaceAll), "")},
+		{
+			resource: "persistentvolumeclaims",
+			example:  &corev1.PersistentVolumeClaim{},
+			calls:    listWatch(core.PersistentVolumeClaims(metav1.NamespaceAll), ""),
+		},
 		{resource: "namespaces", example: &corev1.Namespace{}, calls: listWatch(core.Namespaces(), "")},
 		{resource: "services", example: &corev1.Service{}, calls: listWatch(core.Services(metav1.NamespaceAll), "")},
-		{resource: "replicationcontrollers", example: &corev1.ReplicationController{}, calls: listWatch(core.ReplicationControllers(metav1.NamespaceAll), "")},
+		{
+			resource: "replicationcontrollers",
+			example:  &corev1.ReplicationController{},
+			calls:    listWatch(core.ReplicationControllers(metav1.NamespaceAll), ""),
+		},
 		{resource: "replicasets", example: &appsv1.ReplicaSet{}, calls: listWatch(apps.ReplicaSets(metav1.NamespaceAll), "")},
 		{resource: "statefulsets", example: &appsv1.StatefulSet{}, calls: listWatch(apps.StatefulSets(metav1.NamespaceAll), "")},
 		{resource: "storageclasses", example: &storagev1.StorageClass{}, calls: listWatch(storage.StorageClasses(), "")},
 		{resource: "csinodes", example: &storagev1.CSINode{}, calls: listWatch(storage.CSINodes(), "")},
 		{resource: "volumeattachments", example: &storagev1.VolumeAttachment{}, calls: listWatch(storage.VolumeAttachments(), "")},
-		{resource: "poddisruptionbudgets", example: &policyv1.PodDisruptionBudget{}, calls: listWatch(policy.PodDisruptionBudgets(metav1.NamespaceAll), "")},
+		{
+			resource: "poddisruptionbudgets",
+			example:  &policyv1.PodDisruptionBudget{},
+			calls:    listWatch(policy.PodDisruptionBudgets(metav1.NamespaceAll), ""),
+		},
 	}
 }
 

@@ -42,7 +42,9 @@ type watched struct {
 func follow(t *testing.T, o WatchOptions) *watched {
 	t.Helper()
 	w := &watched{log: &logBuffer{}}
-	w.Cluster = New(Options{Logger: slog.New(slog.NewTextHandler(w.log, nil)), Registerer: prometheus.NewPedanticRegistry(), AssumeTTL: testTTL})
+	w.Cluster = New(
+		Options{Logger: slog.New(slog.NewTextHandler(w.log, nil)), Registerer: prometheus.NewPedanticRegistry(), AssumeTTL: testTTL},
+	)
 	var err error
 	if w.Watcher, err = NewWatcher(w.Cluster, o); err != nil {
 		t.Fatal(err)
@@ -200,7 +202,8 @@ func TestAForbiddenResourceKeepsTheWatcherFromBeingSynced(t *testing.T) {
 		if w.Snapshot().NodeCount() != 1 {
 			t.Error("the other resources are not followed")
 		}
-		if lines := w.log.lines("cannot watch a resource"); len(lines) != 1 || !strings.Contains(lines[0], "resource=storageclasses reason=Forbidden") {
+		if lines := w.log.lines("cannot watch a resource"); len(lines) != 1 ||
+			!strings.Contains(lines[0], "resource=storageclasses reason=Forbidden") {
 			t.Errorf("the refusal is logged as %q, want it once", lines)
 		}
 		if lines := w.log.lines("still waiting"); len(lines) != 2 || !strings.Contains(lines[0], "resource=storageclasses") {
@@ -359,7 +362,11 @@ func TestAReportThatAPodStillRunsChangesNothing(t *testing.T) {
 		if after := w.Snapshot(); after != before {
 			t.Errorf("there is a new snapshot, of generation %d after %d", after.Generation, before.Generation)
 		}
-		must(t)(client.CoreV1().Pods("default").UpdateStatus(t.Context(), running("3", func(p *corev1.Pod) { p.Labels["app"] = "db" }), metav1.UpdateOptions{}))
+		must(t)(
+			client.CoreV1().
+				Pods("default").
+				UpdateStatus(t.Context(), running("3", func(p *corev1.Pod) { p.Labels["app"] = "db" }), metav1.UpdateOptions{}),
+		)
 		synctest.Wait()
 		if pods := w.Snapshot().NodeByName("a").Pods; pods[0].Labels["app"] != "db" || pods[0].ResourceVersion != "3" {
 			t.Errorf("the pod is %+v after its labels changed", pods[0].ObjectMeta)

@@ -152,7 +152,10 @@ func anchorOf(heading string) string {
 }
 
 func TestWhatIsReadOfAPage(t *testing.T) {
-	p := parse("# A page, (`of` [all](x.md)) sorts\n[one](a.md#b) and `[none](c.md)` ![two](d.svg)\n```sh\n# [no](e.md)\n```\n## Twice\n## Twice\n<img src=\"f.png\">\n")
+	p := parse(
+		"# A page, (`of` [all](x.md)) sorts\n[one](a.md#b) and `[none](c.md)` ![two](d.svg)\n```sh\n# [no](e.md)\n```\n## Twice\n## " +
+			"Twice\n<img src=\"f.png\">\n",
+	)
 	if want := []string{"a-page-of-all-sorts", "twice", "twice-1"}; !slices.Equal(p.anchors, want) {
 		t.Errorf("anchors: %q, want %q", p.anchors, want)
 	}

@@ -127,7 +127,10 @@ func TestABatchThatAFormerProcessLeftHalfBoundIsCompleted(t *testing.T) {
 				for _, pod := range pods[:test.bound] {
 					pod.Spec.NodeName = "a"
 				}
-				p.set(recorded(group, record.Record{Members: test.members, MinMember: int(test.minMember), Time: time.Now().Add(time.Second)}), node("a", "8"))
+				p.set(
+					recorded(group, record.Record{Members: test.members, MinMember: int(test.minMember), Time: time.Now().Add(time.Second)}),
+					node("a", "8"),
+				)
 				p.set(objects(pods)...)
 				p.after(time.Second)
 				for _, pod := range pods[test.bound:] {

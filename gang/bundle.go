@@ -66,7 +66,9 @@ func disagreement(other types.NamespacedName, together, theirs sets.Set[types.Na
 		does, differ = "also names", theirs.Difference(together)
 	}
 	name := slices.MinFunc(differ.UnsortedList(), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
-	return fmt.Sprintf("%s, with which it is to start together, %s %s: groups that start together have to name the same ones", other, does, name)
+	return fmt.Sprintf(
+		"%s, with which it is to start together, %s %s: groups that start together have to name the same ones", other, does, name,
+	)
 }
 
 // counted is how many pods count towards minMember without being held. Those that have failed

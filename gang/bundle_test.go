@@ -34,7 +34,9 @@ func TestAGroupOfAnotherNamespaceHasToAgreeToStartTogether(t *testing.T) {
 					t.Errorf("the host is told %q, want %q", got, test.want)
 				}
 				if test.want == ReasonInvalid {
-					if why := p.groups[Key{v1alpha1.LabelX, types.NamespacedName{Namespace: "default", Name: "hosts"}}].why; !strings.Contains(why, "other/guests") {
+					if why := p.groups[Key{v1alpha1.LabelX, types.NamespacedName{Namespace: "default", Name: "hosts"}}].why; !strings.Contains(
+						why, "other/guests",
+					) {
 						t.Errorf("people are told %q, which does not name the other one", why)
 					}
 				}
@@ -55,7 +57,10 @@ func TestGroupsThatStartTogetherHaveToNameTheSameOnes(t *testing.T) {
 	}{
 		{
 			"all name all",
-			map[string]string{"masters": `["default/workers", "default/servers"]`, "workers": `["default/masters", "default/servers"]`, "servers": `["default/masters", "default/servers", "default/workers"]`},
+			map[string]string{
+				"masters": `["default/workers", "default/servers"]`, "workers": `["default/masters", "default/servers"]`,
+				"servers": `["default/masters", "default/servers", "default/workers"]`,
+			},
 			map[string]string{"masters": "a", "workers": "a", "servers": "a"},
 			"",
 		},
@@ -67,7 +72,9 @@ func TestGroupsThatStartTogetherHaveToNameTheSameOnes(t *testing.T) {
 		},
 		{
 			"a chain",
-			map[string]string{"masters": `["default/workers"]`, "workers": `["default/masters", "default/servers"]`, "servers": `["default/workers"]`},
+			map[string]string{
+				"masters": `["default/workers"]`, "workers": `["default/masters", "default/servers"]`, "servers": `["default/workers"]`,
+			},
 			map[string]string{"masters": ReasonInvalid, "workers": ReasonInvalid, "servers": ReasonInvalid},
 			"default/workers, with which it is to start together, also names default/servers",
 		},

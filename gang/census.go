@@ -20,8 +20,12 @@ func newCensus(m *Manager) *census {
 		Manager: m,
 		gangs: prometheus.NewDesc("muster_gangs",
 			"Gangs that have pods, by phase as the status of their PodGroups has it.", []string{"phase"}, nil),
-		idle: prometheus.NewDesc("muster_gang_idle_resources",
-			"What nodes keep for members of gangs that have not started, by resource: CPU in cores, memory and storage in bytes.", []string{"resource"}, nil),
+		idle: prometheus.NewDesc(
+			"muster_gang_idle_resources",
+			"What nodes keep for members of gangs that have not started, by resource: CPU in cores, memory and storage in bytes.",
+			[]string{"resource"},
+			nil,
+		),
 	}
 }
 

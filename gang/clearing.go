@@ -155,7 +155,8 @@ func (m *Manager) evict(ctx context.Context, key Key, pod *cluster.Pod) (written
 	if g != nil {
 		by = g.schedulerName
 	}
-	wanted := g != nil && g.clearing != nil && slices.ContainsFunc(g.clearing.victims[pod.Spec.NodeName], func(v victim) bool { return v.is(pod) })
+	wanted := g != nil && g.clearing != nil &&
+		slices.ContainsFunc(g.clearing.victims[pod.Spec.NodeName], func(v victim) bool { return v.is(pod) })
 	m.mu.Unlock()
 	if !wanted {
 		return false, nil

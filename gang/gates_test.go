@@ -98,12 +98,18 @@ func TestNoPodIsLeftGatedWithoutReason(t *testing.T) {
 		pod   *corev1.Pod
 		then  func(pod *corev1.Pod)
 	}{
-		"gates are not wanted any more":          {configv1alpha2.GatesNever, members("g", 1, "1", gated)[0], nil},
-		"nor are they, and others have theirs":   {configv1alpha2.GatesNever, members("g", 1, "1", gated, gatedByOthers)[0], nil},
-		"the pod is of no gang":                  {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated, unlabelled)[0], nil},
-		"it is of none any more":                 {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated)[0], unlabelled},
-		"it is of a group of Kubernetes":         {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated, func(pod *corev1.Pod) { pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{} })[0], nil},
-		"it is for another scheduler":            {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "another" })[0], nil},
+		"gates are not wanted any more":        {configv1alpha2.GatesNever, members("g", 1, "1", gated)[0], nil},
+		"nor are they, and others have theirs": {configv1alpha2.GatesNever, members("g", 1, "1", gated, gatedByOthers)[0], nil},
+		"the pod is of no gang":                {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated, unlabelled)[0], nil},
+		"it is of none any more":               {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated)[0], unlabelled},
+		"it is of a group of Kubernetes": {
+			configv1alpha2.GatesUntilPlace,
+			members("g", 1, "1", gated, func(pod *corev1.Pod) { pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{} })[0], nil,
+		},
+		"it is for another scheduler": {
+			configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "another" })[0],
+			nil,
+		},
 		"its gang has started, room or no room":  {configv1alpha2.GatesUntilPlace, members("started", 2, "1", gated)[1], nil},
 		"its gang says that one is enough of it": {configv1alpha2.GatesUntilMembers, members("alone", 1, "1", gated)[0], nil},
 	} {

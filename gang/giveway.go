@@ -50,7 +50,9 @@ func (m *Manager) giveWayTo(parts []part) bool {
 
 // giveWay looks where pods would go if no gang of lower priority were planned, and denies
 // those gangs that have a place on these nodes.
-func (m *Manager) giveWay(to string, above int32, store *predicates.VerdictStore, pods []*cluster.Pod, where func(*placement.Plan) []int32) bool {
+func (m *Manager) giveWay(
+	to string, above int32, store *predicates.VerdictStore, pods []*cluster.Pod, where func(*placement.Plan) []int32,
+) bool {
 	var lower []*group
 	for _, g := range m.groups {
 		if c := g.counts; g.priority < above && g.begun() == 0 && g.recording == nil && c[placed]+c[held] > 0 {
@@ -75,7 +77,9 @@ func (m *Manager) giveWay(to string, above int32, store *predicates.VerdictStore
 }
 
 // neededWithout are the names of the nodes on which pods would go without some groups.
-func (m *Manager) neededWithout(groups []*group, store *predicates.VerdictStore, pods []*cluster.Pod, where func(*placement.Plan) []int32) sets.Set[string] {
+func (m *Manager) neededWithout(
+	groups []*group, store *predicates.VerdictStore, pods []*cluster.Pod, where func(*placement.Plan) []int32,
+) sets.Set[string] {
 	m.seed++
 	plan := placement.New(store, pods, m.seed)
 	defer plan.Close()

@@ -39,8 +39,18 @@ type Limits struct {
 // and of a filter call, and for assumptions of a time to live.
 func DefaultLimits(bind, filter, assume time.Duration) Limits {
 	return Limits{
-		Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxMembers: 10_000, MaxHolding: 200, Hold: bind - bind/10, DenyTTL: 3 * time.Second, PlanTime: filter / 2,
-		Gather: 20 * time.Millisecond, Evict: time.Second, Tick: 100 * time.Millisecond, Retry: 25 * time.Millisecond, Renew: assume / 4,
-		Few: 600,
+		Timeout:    time.Minute,
+		MaxTimeout: 10 * time.Minute,
+		MaxMembers: 10_000,
+		MaxHolding: 200,
+		Hold:       bind - bind/10,
+		DenyTTL:    3 * time.Second,
+		PlanTime:   filter / 2,
+		Gather:     20 * time.Millisecond,
+		Evict:      time.Second,
+		Tick:       100 * time.Millisecond,
+		Retry:      25 * time.Millisecond,
+		Renew:      assume / 4,
+		Few:        600,
 	}
 }

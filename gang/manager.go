@@ -105,14 +105,29 @@ type Manager struct {
 // New returns a Manager that knows no member until it follows the cluster.
 func New(o Options) *Manager {
 	m := &Manager{
-		log: o.Logger, clock: o.Clock, cluster: o.Cluster, limits: o.Limits, client: o.Client, writer: o.Writer, gates: o.Gates, seed: o.Seed,
-		recorder: o.Recorder, epoch: o.Epoch, holes: o.Holes,
-		metrics: newMetrics(o.Registerer), profiles: o.Profiles,
-		groups: map[Key]*group{}, groupOf: map[types.UID]*group{}, holding: map[string]int{}, unwoken: map[types.UID]time.Time{}, strays: map[types.UID]*member{},
-		changed: sets.New[Key](), tables: map[string]cluster.CustomTable{},
-		looksAt: math.MaxInt,
-		denied:  newDenials(o.Limits.DenyTTL),
-		inbox:   inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
+		log:      o.Logger,
+		clock:    o.Clock,
+		cluster:  o.Cluster,
+		limits:   o.Limits,
+		client:   o.Client,
+		writer:   o.Writer,
+		gates:    o.Gates,
+		seed:     o.Seed,
+		recorder: o.Recorder,
+		epoch:    o.Epoch,
+		holes:    o.Holes,
+		metrics:  newMetrics(o.Registerer),
+		profiles: o.Profiles,
+		groups:   map[Key]*group{},
+		groupOf:  map[types.UID]*group{},
+		holding:  map[string]int{},
+		unwoken:  map[types.UID]time.Time{},
+		strays:   map[types.UID]*member{},
+		changed:  sets.New[Key](),
+		tables:   map[string]cluster.CustomTable{},
+		looksAt:  math.MaxInt,
+		denied:   newDenials(o.Limits.DenyTTL),
+		inbox:    inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
 	}
 	o.Registerer.MustRegister(newCensus(m))
 	m.write = func(c *commit) { go m.writeRecords(c) }

@@ -71,7 +71,9 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		// 1 ms to 33 s.
 		Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 	})
-	for _, reason := range []string{ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom, ReasonVictims, ReasonHolding, ReasonUnknown} {
+	for _, reason := range []string{
+		ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom, ReasonVictims, ReasonHolding, ReasonUnknown,
+	} {
 		m.refusals.WithLabelValues(reason)
 	}
 	denials := prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -30,8 +30,20 @@ func TestHeldCallsEndInTimeAndLeaveNothingBehind(t *testing.T) {
 		},
 		{"the scheduler hangs up", nil, func(_ *process, _ []*corev1.Pod, calls []*call) { calls[0].cancel() }, nil, false},
 		{"the pod is deleted", nil, func(p *process, pods []*corev1.Pod, _ []*call) { p.delete(pods[0]); p.after(time.Second) }, errGone, false},
-		{"the PodGroup is no longer valid", nil, func(p *process, _ []*corev1.Pod, _ []*call) { p.set(podGroup("g", -1)); p.after(time.Second) }, errNoGroup, true},
-		{"the scheduler asks about the pod again", nil, func(p *process, pods []*corev1.Pod, _ []*call) { p.filter(pods[0]) }, errAskedAgain, false},
+		{
+			"the PodGroup is no longer valid",
+			nil,
+			func(p *process, _ []*corev1.Pod, _ []*call) { p.set(podGroup("g", -1)); p.after(time.Second) },
+			errNoGroup,
+			true,
+		},
+		{
+			"the scheduler asks about the pod again",
+			nil,
+			func(p *process, pods []*corev1.Pod, _ []*call) { p.filter(pods[0]) },
+			errAskedAgain,
+			false,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

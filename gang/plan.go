@@ -133,8 +133,11 @@ func (m *Manager) holdsEnough(parts []part) (reason string) {
 	}
 	for namespace, more := range after {
 		if m.holding[namespace]+more > m.limits.MaxHolding {
-			parts[0].waits(status.Waiting, fmt.Sprintf("waiting for other gangs of namespace %s to start: %d have places, as many as may (gangs.maxHoldingPerNamespace)",
-				namespace, m.holding[namespace]))
+			parts[0].waits(
+				status.Waiting,
+				fmt.Sprintf("waiting for other gangs of namespace %s to start: %d have places, as many as may (gangs.maxHoldingPerNamespace)",
+					namespace, m.holding[namespace]),
+			)
 			return ReasonHolding
 		}
 	}

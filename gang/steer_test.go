@@ -21,7 +21,9 @@ import (
 func nominatedBy(manager string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.NominatedNodeName = "a"
-		pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`)}}
+		pod.ManagedFields = []metav1.ManagedFieldsEntry{
+			{Manager: manager, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`)},
+		}
 	}
 }
 
@@ -34,9 +36,11 @@ func TestANominationWithoutAPlanIsTakenBackUnlessItIsOfSomebodyElse(t *testing.T
 	}{
 		"muster's":         {nomination.FieldManager, []runtime.Object{group}, []string{"nominate g-0"}},
 		"kube-scheduler's": {schedulerManager, []runtime.Object{group}, []string{"nominate g-0"}},
-		"kube-scheduler's, after the PodGroup is gone":              {schedulerManager, nil, []string{"nominate g-0"}},
-		"kube-scheduler's, for one more of a gang that has started": {schedulerManager, append(objects(members("g", 3, "1", on("a"))[1:]), group), nil},
-		"that of somebody else":                                     {"an-autoscaler", []runtime.Object{group}, nil},
+		"kube-scheduler's, after the PodGroup is gone": {schedulerManager, nil, []string{"nominate g-0"}},
+		"kube-scheduler's, for one more of a gang that has started": {
+			schedulerManager, append(objects(members("g", 3, "1", on("a"))[1:]), group), nil,
+		},
+		"that of somebody else": {"an-autoscaler", []runtime.Object{group}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
@@ -139,7 +143,8 @@ func TestAMemberWhosePlaceTheSchedulerHasNotComeUponIsSteeredThere(t *testing.T)
 		}
 		p.after(time.Second)
 		writes := p.written()
-		if !slices.Contains(writes, "nominate g-1 a") || !slices.ContainsFunc(writes, func(w string) bool { return strings.HasPrefix(w, "wake g-1") }) {
+		if !slices.Contains(writes, "nominate g-1 a") ||
+			!slices.ContainsFunc(writes, func(w string) bool { return strings.HasPrefix(w, "wake g-1") }) {
 			t.Errorf("the member is not nominated or not woken: %v", writes)
 		}
 		p.start(pods[1:]...)

@@ -42,7 +42,10 @@ func TestAStartThatIsBeingRecordedIsFinishedByTheProcessThatStops(t *testing.T) 
 		ended func(p *process, calls []*call)
 	}{
 		{"it is recorded", nil, func(p *process, calls []*call) { p.wantHeld("when it is recorded", false, calls...) }},
-		{"the PodGroup has changed", record.ErrChanged, func(p *process, calls []*call) { p.wantStopped("when it may not be recorded", calls...) }},
+		{
+			"the PodGroup has changed", record.ErrChanged,
+			func(p *process, calls []*call) { p.wantStopped("when it may not be recorded", calls...) },
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run(t, func(p *process) {

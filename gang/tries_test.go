@@ -73,7 +73,10 @@ func TestTheRestOfAGangEnds(t *testing.T) {
 		ends bool
 	}{
 		{"not by itself, within a second", func(*process, []*corev1.Pod) {}, false},
-		{"not when a node comes before it has rested for as long as it tried", func(p *process, _ []*corev1.Pod) { p.set(node("b", "8")) }, false},
+		{
+			"not when a node comes before it has rested for as long as it tried",
+			func(p *process, _ []*corev1.Pod) { p.set(node("b", "8")) }, false,
+		},
 		{"not when the status of its PodGroup changes", func(p *process, _ []*corev1.Pod) { p.set(running) }, false},
 		{"when a member comes", func(p *process, _ []*corev1.Pod) { p.set(members("g", 4, "1")[3]) }, true},
 		{"when a member goes", func(p *process, pods []*corev1.Pod) { p.delete(pods[2]) }, true},
@@ -118,7 +121,10 @@ func TestANodeThatJoinsEndsARestAsLongAsTheTry(t *testing.T) {
 		{"soon", 10 * time.Second, func(p *process) { p.set(node("b", "8")) }, time.Minute},
 		{"later", 90 * time.Second, func(p *process) { p.set(node("b", "8")) }, 90 * time.Second},
 		{"but not when one goes", 90 * time.Second, func(p *process) { _ = p.cluster.Delete(node("idle", "1")) }, 192 * time.Second},
-		{"or room becomes free", 90 * time.Second, func(p *process) { p.delete(members("idle", 1, "1", alone, on("idle"))...) }, 192 * time.Second},
+		{
+			"or room becomes free", 90 * time.Second, func(p *process) { p.delete(members("idle", 1, "1", alone, on("idle"))...) },
+			192 * time.Second,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run(t, func(p *process) {

@@ -67,9 +67,15 @@ func newWorld(t *rapid.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		T: t, clock: clocktesting.NewFakeClock(time.Now()),
-		pods: map[types.UID]*corev1.Pod{}, done: map[types.UID]*corev1.Pod{}, frozen: map[string]int{}, least: map[string]int{}, letGo: map[types.UID]string{},
-		batches: sets.New[string](), left: map[types.UID]string{},
+		T:       t,
+		clock:   clocktesting.NewFakeClock(time.Now()),
+		pods:    map[types.UID]*corev1.Pod{},
+		done:    map[types.UID]*corev1.Pod{},
+		frozen:  map[string]int{},
+		least:   map[string]int{},
+		letGo:   map[types.UID]string{},
+		batches: sets.New[string](),
+		left:    map[types.UID]string{},
 	}
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
@@ -426,7 +432,9 @@ func (w *world) record() {
 		w.Skip()
 	}
 	c := rapid.SampledFrom(w.commits).Draw(w.T, "commit")
-	w.recordWith(c, rapid.SampledFrom([]error{nil, nil, nil, record.ErrChanged, record.ErrFenced, context.DeadlineExceeded}).Draw(w.T, "outcome"))
+	w.recordWith(
+		c, rapid.SampledFrom([]error{nil, nil, nil, record.ErrChanged, record.ErrFenced, context.DeadlineExceeded}).Draw(w.T, "outcome"),
+	)
 }
 
 func (w *world) recordWith(c *commit, err error) {
@@ -622,15 +630,34 @@ func TestGangsStartWholeWhateverHappens(t *testing.T) {
 		}()
 		do := func(step func()) func(*rapid.T) { return func(t *rapid.T) { w.T = t; step() } }
 		t.Repeat(map[string]func(*rapid.T){
-			"create": do(w.create), "create another": do(w.create), "create one more": do(w.create),
-			"remove": do(w.remove), "finish": do(w.finish), "hear": do(w.hear), "clean up": do(w.cleanUp), "ask for another number": do(w.askAnew),
-			"schedule": do(w.schedule), "schedule more": do(w.schedule), "schedule still more": do(w.schedule),
-			"call again": do(w.callAgain), "bind": do(w.bind), "bind more": do(w.bind), "hang up": do(w.hangUp), "record": do(w.record), "record another": do(w.record), "plan ahead": do(w.ahead),
-			"preempt": do(w.preempt), "preempt more": do(w.preempt), "end": do(w.end),
-			"nominate": do(w.nominate), "nominate more": do(w.nominate),
-			"lift": do(w.lift), "lift more": do(w.lift),
-			"a second": do(func() { w.pass(time.Second) }), "a long time": do(func() { w.pass(25 * time.Second) }),
-			"": do(w.check),
+			"create":                 do(w.create),
+			"create another":         do(w.create),
+			"create one more":        do(w.create),
+			"remove":                 do(w.remove),
+			"finish":                 do(w.finish),
+			"hear":                   do(w.hear),
+			"clean up":               do(w.cleanUp),
+			"ask for another number": do(w.askAnew),
+			"schedule":               do(w.schedule),
+			"schedule more":          do(w.schedule),
+			"schedule still more":    do(w.schedule),
+			"call again":             do(w.callAgain),
+			"bind":                   do(w.bind),
+			"bind more":              do(w.bind),
+			"hang up":                do(w.hangUp),
+			"record":                 do(w.record),
+			"record another":         do(w.record),
+			"plan ahead":             do(w.ahead),
+			"preempt":                do(w.preempt),
+			"preempt more":           do(w.preempt),
+			"end":                    do(w.end),
+			"nominate":               do(w.nominate),
+			"nominate more":          do(w.nominate),
+			"lift":                   do(w.lift),
+			"lift more":              do(w.lift),
+			"a second":               do(func() { w.pass(time.Second) }),
+			"a long time":            do(func() { w.pass(25 * time.Second) }),
+			"":                       do(w.check),
 		})
 		w.T = t
 		w.hear()

@@ -27,7 +27,10 @@ func (s said) Text(t *Table) {
 // FuzzAnswer shows what somebody wrote, as text and as JSON: there is nothing in it that a terminal
 // obeys, and a program reads what was written.
 func FuzzAnswer(f *testing.F) {
-	for _, text := range []string{"", "plain", "\x1b[2J\x1b]0;title\a", "one\ntwo\r\n\tthree", "\u009b31m", "right\u202eleft", "\xff\xc3", "\ufffd", "\U000e0001", "\u2028</script>", "%s%n%!", strings.Repeat("\x00", 1000)} {
+	for _, text := range []string{
+		"", "plain", "\x1b[2J\x1b]0;title\a", "one\ntwo\r\n\tthree", "\u009b31m", "right\u202eleft", "\xff\xc3", "\ufffd", "\U000e0001",
+		"\u2028</script>", "%s%n%!", strings.Repeat("\x00", 1000),
+	} {
 		f.Add(text, text, text)
 	}
 	f.Fuzz(func(t *testing.T, name, word, query string) {
@@ -52,7 +55,13 @@ func FuzzAnswer(f *testing.F) {
 		request.URL.RawQuery, request.URL.Path = query, "/"+word
 		request.Header.Set("Accept", query)
 		got := httptest.NewRecorder()
-		Router(Endpoint{Method: http.MethodGet, Pattern: "/words", Handler: Handler(func(*http.Request) (Answer, error) { return nil, Refuse(http.StatusNotFound, "no %s", word) })}).ServeHTTP(got, request)
+		Router(
+			Endpoint{
+				Method:  http.MethodGet,
+				Pattern: "/words",
+				Handler: Handler(func(*http.Request) (Answer, error) { return nil, Refuse(http.StatusNotFound, "no %s", word) }),
+			},
+		).ServeHTTP(got, request)
 		if got.Header().Get("Content-Type") == JSON.contentType() {
 			if !json.Valid(got.Body.Bytes()) {
 				t.Errorf("answered %s", got.Body)

@@ -104,20 +104,40 @@ func TestWhatIsRefusedSaysWhy(t *testing.T) {
 		path, contentType, body string
 		status                  int
 	}{
-		"a format that there is not":        {"/debug/crew?format=yaml", text, `format: "yaml" is not among those that there are: text, json` + "\n", http.StatusBadRequest},
-		"HTML where there is none":          {"/debug/crew?format=html", text, `format: "html" is not among those that there are: text, json` + "\n", http.StatusBadRequest},
-		"an empty format":                   {"/debug/?format=", text, `format: "" is not among those that there are: text, json, html` + "\n", http.StatusBadRequest},
-		"what is not there":                 {"/debug/whale/white", text, `whale: none is "white"` + "\n", http.StatusNotFound},
-		"what is not there, for programs":   {"/debug/whale/white?format=json", plain, `{"error":"whale: none is \"white\""}` + "\n", http.StatusNotFound},
-		"what goes wrong":                   {"/debug/leak", text, "she takes in water\n", http.StatusInternalServerError},
-		"an unknown path":                   {"/debug/boat", text, "GET /debug/boat is not served; /debug/ lists what is\n", http.StatusNotFound},
-		"an unknown path, for programs":     {"/boat?format=json", plain, `{"error":"GET /boat is not served; /debug/ lists what is"}` + "\n", http.StatusNotFound},
-		"an unknown path in another format": {"/boat?format=yaml", text, `format: "yaml" is not among those that there are: text, json` + "\n", http.StatusBadRequest},
+		"a format that there is not": {
+			"/debug/crew?format=yaml", text, `format: "yaml" is not among those that there are: text, json` + "\n", http.StatusBadRequest,
+		},
+		"HTML where there is none": {
+			"/debug/crew?format=html", text, `format: "html" is not among those that there are: text, json` + "\n", http.StatusBadRequest,
+		},
+		"an empty format": {
+			"/debug/?format=", text, `format: "" is not among those that there are: text, json, html` + "\n", http.StatusBadRequest,
+		},
+		"what is not there": {"/debug/whale/white", text, `whale: none is "white"` + "\n", http.StatusNotFound},
+		"what is not there, for programs": {
+			"/debug/whale/white?format=json", plain, `{"error":"whale: none is \"white\""}` + "\n", http.StatusNotFound,
+		},
+		"what goes wrong": {"/debug/leak", text, "she takes in water\n", http.StatusInternalServerError},
+		"an unknown path": {"/debug/boat", text, "GET /debug/boat is not served; /debug/ lists what is\n", http.StatusNotFound},
+		"an unknown path, for programs": {
+			"/boat?format=json", plain, `{"error":"GET /boat is not served; /debug/ lists what is"}` + "\n", http.StatusNotFound,
+		},
+		"an unknown path in another format": {
+			"/boat?format=yaml", text, `format: "yaml" is not among those that there are: text, json` + "\n", http.StatusBadRequest,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ask(test.path)
 			if got.Code != test.status || got.Header().Get("Content-Type") != test.contentType || got.Body.String() != test.body {
-				t.Errorf("answered %d with %s: %q, want %d with %s: %q", got.Code, got.Header().Get("Content-Type"), got.Body, test.status, test.contentType, test.body)
+				t.Errorf(
+					"answered %d with %s: %q, want %d with %s: %q",
+					got.Code,
+					got.Header().Get("Content-Type"),
+					got.Body,
+					test.status,
+					test.contentType,
+					test.body,
+				)
 			}
 		})
 	}
@@ -126,7 +146,8 @@ func TestWhatIsRefusedSaysWhy(t *testing.T) {
 func TestAnotherMethodIsRefusedWithThoseThatThereAre(t *testing.T) {
 	got := httptest.NewRecorder()
 	ship().ServeHTTP(got, httptest.NewRequest(http.MethodDelete, "/debug/crew", nil))
-	if got.Code != http.StatusMethodNotAllowed || got.Header().Get("Allow") != http.MethodGet || got.Body.String() != "DELETE /debug/crew is not served; /debug/ lists what is\n" {
+	if got.Code != http.StatusMethodNotAllowed || got.Header().Get("Allow") != http.MethodGet ||
+		got.Body.String() != "DELETE /debug/crew is not served; /debug/ lists what is\n" {
 		t.Errorf("answered %d, Allow %q: %s", got.Code, got.Header().Get("Allow"), got.Body)
 	}
 }
@@ -140,11 +161,13 @@ func TestTheIndexIsTheTableOfEndpoints(t *testing.T) {
 	if diff := cmp.Diff(want, ask("/debug/?format=json").Body.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := ask("/debug/", "Accept", "*/*"); got.Header().Get("Content-Type") != text || !strings.Contains(got.Body.String(), "\nGET  /debug/leak          about /debug/leak\n") {
+	if got := ask("/debug/", "Accept", "*/*"); got.Header().Get("Content-Type") != text ||
+		!strings.Contains(got.Body.String(), "\nGET  /debug/leak          about /debug/leak\n") {
 		t.Errorf("for curl it is %s:\n%s", got.Header().Get("Content-Type"), got.Body)
 	}
 	page := ask("/debug/", "Accept", "text/html,*/*;q=0.8")
-	if page.Header().Get("Content-Type") != html || !strings.Contains(page.Body.String(), `<td><a href="../debug/crew">/debug/crew</a></td>`) ||
+	if page.Header().Get("Content-Type") != html ||
+		!strings.Contains(page.Body.String(), `<td><a href="../debug/crew">/debug/crew</a></td>`) ||
 		!strings.Contains(page.Body.String(), "<td>/debug/whale/{name}</td>") {
 		t.Errorf("for a browser it is %s:\n%s", page.Header().Get("Content-Type"), page.Body)
 	}

@@ -70,7 +70,11 @@ func (h hostile) Text(t *inspect.Table) {
 func TestNoAnswerSpeaksToATerminal(t *testing.T) {
 	const attack = "\x1b[2J\nFORGED\trow\u009b\xff\U000e0001"
 	router := inspect.Router(
-		inspect.Endpoint{Method: http.MethodGet, Pattern: "/hostile", Handler: inspect.Handler(func(*http.Request) (inspect.Answer, error) { return hostile{attack}, nil })},
+		inspect.Endpoint{
+			Method:  http.MethodGet,
+			Pattern: "/hostile",
+			Handler: inspect.Handler(func(*http.Request) (inspect.Answer, error) { return hostile{attack}, nil }),
+		},
 		inspect.Endpoint{Method: http.MethodGet, Pattern: "/refused", Handler: inspect.Handler(func(*http.Request) (inspect.Answer, error) {
 			return nil, inspect.Refuse(http.StatusNotFound, "none is %s", attack)
 		})},

@@ -22,10 +22,12 @@ func TestAProcessTellsWhatRunsSinceWhenAndWithWhichFlags(t *testing.T) {
 	router := inspect.Router(process.Endpoints("/readyz", "/metrics")...)
 	for path, want := range map[string]string{
 		"/statusz": "pequod statusz\nfor people: programs ask for JSON\n\n" +
-			"Started:         2030-01-01T00:00:00Z\nUp:              1m30s\nGo version:      " + runtime.Version() + "\nBinary version:  v1.2.3\n\nPaths\n/readyz\n/metrics\n",
-		"/flagz":               "pequod flagz\nfor people: programs ask for JSON\n\ncourse=cape\nsails=all\n",
-		"/statusz?format=json": `{"name":"pequod","version":"v1.2.3","goVersion":"` + runtime.Version() + `","started":"2030-01-01T00:00:00Z","uptimeSeconds":90,"paths":["/readyz","/metrics"]}` + "\n",
-		"/flagz?format=json":   `{"name":"pequod","flags":{"course":"cape","sails":"all"}}` + "\n",
+			"Started:         2030-01-01T00:00:00Z\nUp:              1m30s\nGo version:     " +
+			" " + runtime.Version() + "\nBinary version:  v1.2.3\n\nPaths\n/readyz\n/metrics\n",
+		"/flagz": "pequod flagz\nfor people: programs ask for JSON\n\ncourse=cape\nsails=all\n",
+		"/statusz?format=json": `{"name":"pequod","version":"v1.2.3","goVersion":"` + runtime.Version() + `","started":"2030-01-01T00:00:00Z",` +
+			`"uptimeSeconds":90,"paths":["/readyz","/metrics"]}` + "\n",
+		"/flagz?format=json": `{"name":"pequod","flags":{"course":"cape","sails":"all"}}` + "\n",
 	} {
 		got := httptest.NewRecorder()
 		router.ServeHTTP(got, httptest.NewRequest(http.MethodGet, path, nil))

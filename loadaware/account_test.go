@@ -34,11 +34,18 @@ func TestSums(t *testing.T) {
 	figures := func(more ...figure) func() *cluster.Usage {
 		return using("2", "3000", append([]figure{
 			bySystem("200m", "300"),
-			byPodOf("koord-prod", "prod-shown", "1", "100"), byPodOf("koord-prod", "prod-new", "100m", "900"), byPodOf("koord-batch", "batch-new", "50m", "2"),
+			byPodOf("koord-prod", "prod-shown", "1", "100"),
+			byPodOf("koord-prod", "prod-new", "100m", "900"),
+			byPodOf("koord-batch", "batch-new", "50m", "2"),
 		}, more...)...)
 	}
 	sum := func(of string, base, delta Amounts) Sum {
-		return Sum{Of: of, Base: base, Delta: delta, Estimate: Amounts{"cpu": base["cpu"] + delta["cpu"], "memory": base["memory"] + delta["memory"]}}
+		return Sum{
+			Of:       of,
+			Base:     base,
+			Delta:    delta,
+			Estimate: Amounts{"cpu": base["cpu"] + delta["cpu"], "memory": base["memory"] + delta["memory"]},
+		}
 	}
 	two := func(cpu, memory int64) Amounts { return Amounts{"cpu": cpu, "memory": memory} }
 	node := sum("node", two(2000, 3000), two(1800, 705))
@@ -71,8 +78,14 @@ aggregated:
 		filter, score Sum
 	}{
 		{"the node is what counts", "", nil, figures(), node, node},
-		{"and what is measured of it need not be all", "", nil, using("2", "3000", neverReported), // 850m and 700 for three pods, 250m and 7 for one
-			sum("node", two(2000, 3000), two(2800, 2107)), sum("node", two(2000, 3000), two(2800, 2107))},
+		{
+			"and what is measured of it need not be all",
+			"",
+			nil,
+			using("2", "3000", neverReported), // 850m and 700 for three pods, 250m and 7 for one
+			sum("node", two(2000, 3000), two(2800, 2107)),
+			sum("node", two(2000, 3000), two(2800, 2107)),
+		},
 		{"thresholds for prod are held against pods of class prod", prodThreshold, asProd, figures(), prods, node},
 		{"not so for other pods", prodThreshold, nil, figures(), node, node},
 		{
@@ -99,7 +112,10 @@ aggregated:
 			sum("estimates of pods, for want of avg of node over 10m0s", two(2950, 2307), two(0, 0)),
 		},
 		{
-			"one of nothing is none", overTenMinutes, nil, figures(aggregated("p95", 10*time.Minute, "", ""), aggregated("avg", 10*time.Minute, "1", "1")),
+			"one of nothing is none",
+			overTenMinutes,
+			nil,
+			figures(aggregated("p95", 10*time.Minute, "", ""), aggregated("avg", 10*time.Minute, "1", "1")),
 			sum("estimates of pods, for want of p95 of node over 10m0s", two(2950, 2307), two(0, 0)),
 			sum("avg of node over 10m0s", two(1000, 1), two(1800, 705)),
 		},
@@ -111,7 +127,9 @@ aggregated:
 			if test.pod == nil {
 				asked = nil
 			} else {
-				test.filter.Estimate, test.score.Estimate = plusAmounts(test.filter.Estimate, 250, 200<<20), plusAmounts(test.score.Estimate, 250, 200<<20)
+				test.filter.Estimate, test.score.Estimate = plusAmounts(test.filter.Estimate, 250, 200<<20), plusAmounts(
+					test.score.Estimate, 250, 200<<20,
+				)
 			}
 			e := r.load.Explain(r.node, asked)
 			if diff := cmp.Diff(test.filter, e.Filter); diff != "" {
@@ -138,7 +156,13 @@ func TestExplanationNamesEveryPod(t *testing.T) {
 		Node: "node", Measured: "lately", Updated: updated, Age: time.Minute,
 		Allocatable: Amounts{"cpu": 20000, "memory": 10000},
 		Pods: []PodEntry{
-			{Namespace: "default", Name: "b", Class: "koord-prod", Estimate: Amounts{"cpu": 850, "memory": 700}, Used: Amounts{"cpu": 100, "memory": 50}},
+			{
+				Namespace: "default",
+				Name:      "b",
+				Class:     "koord-prod",
+				Estimate:  Amounts{"cpu": 850, "memory": 700},
+				Used:      Amounts{"cpu": 100, "memory": 50},
+			},
 			{Namespace: "default", Name: "c", Class: "koord-prod", Estimate: Amounts{"cpu": 850, "memory": 700}, Counts: "unreported"},
 		},
 		Adds: Amounts{"cpu": 850, "memory": 700}, Class: "koord-prod",
@@ -147,7 +171,12 @@ func TestExplanationNamesEveryPod(t *testing.T) {
 		Score:   68,
 		Ignored: []string{AnnotationUsageThresholds + ": unexpected end of JSON input"},
 	}
-	want.Filter = Sum{Of: "node", Base: Amounts{"cpu": 2000, "memory": 3000}, Delta: Amounts{"cpu": 850, "memory": 700}, Estimate: Amounts{"cpu": 3700, "memory": 4400}}
+	want.Filter = Sum{
+		Of:       "node",
+		Base:     Amounts{"cpu": 2000, "memory": 3000},
+		Delta:    Amounts{"cpu": 850, "memory": 700},
+		Estimate: Amounts{"cpu": 3700, "memory": 4400},
+	}
 	want.ScoredBy = want.Filter
 	if diff := cmp.Diff(want, r.load.Explain(r.node, r.pod)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

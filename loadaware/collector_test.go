@@ -60,7 +60,9 @@ func TestCollectorCountsNodesByUtilisation(t *testing.T) {
 	if got := upTo70["muster_load_node_estimate_percent default-scheduler cpu"]; got != 3 {
 		t.Errorf("%d nodes use at most 70 %%, want 3 of 4", got)
 	}
-	if refusing[" default-scheduler node(s) cpu usage exceed threshold"] != 2 || refusing[" default-scheduler node(s) nodeMetric expired"] != 1 || len(refusing) != 2 {
+	if refusing[" default-scheduler node(s) cpu usage exceed threshold"] != 2 ||
+		refusing[" default-scheduler node(s) nodeMetric expired"] != 1 ||
+		len(refusing) != 2 {
 		t.Errorf("refusing %v, want two for their usage and one that never reported", refusing)
 	}
 }

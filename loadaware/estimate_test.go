@@ -38,12 +38,32 @@ func TestEstimateOfAPod(t *testing.T) {
 		{"one that asks for nothing uses 250m and 200 MiB", "", podObject("p", asking(), ofClass("koord-prod")), cpuAndMemory(250, 200<<20)},
 		{"one that asks for one of them, that of the other", "", podObject("p", asking("cpu", "1")), cpuAndMemory(850, 200<<20)},
 		{"the arguments have the factors", "estimatedScalingFactors: {cpu: 50, memory: 100}", podObject("p"), cpuAndMemory(500, 1000)},
-		{"of any resource", "estimatedScalingFactors: {ephemeral-storage: 40}", podObject("p", asking("cpu", "1", "memory", "1000", "ephemeral-storage", "10")), Amounts{"cpu": 850, "memory": 700, "ephemeral-storage": 4}},
-		{"which by default is none of the others", "supportedResources: [example.com/gpu]", podObject("p", asking("cpu", "1", "memory", "1000", "example.com/gpu", "2")), Amounts{"cpu": 850, "memory": 700, "example.com/gpu": 0}},
-		{"one that asks for nothing of another resource uses nothing of it", "estimatedScalingFactors: {example.com/gpu: 40}", podObject("p"), Amounts{"cpu": 850, "memory": 700, "example.com/gpu": 0}},
+		{
+			"of any resource",
+			"estimatedScalingFactors: {ephemeral-storage: 40}",
+			podObject("p", asking("cpu", "1", "memory", "1000", "ephemeral-storage", "10")),
+			Amounts{"cpu": 850, "memory": 700, "ephemeral-storage": 4},
+		},
+		{
+			"which by default is none of the others",
+			"supportedResources: [example.com/gpu]",
+			podObject("p", asking("cpu", "1", "memory", "1000", "example.com/gpu", "2")),
+			Amounts{"cpu": 850, "memory": 700, "example.com/gpu": 0},
+		},
+		{
+			"one that asks for nothing of another resource uses nothing of it",
+			"estimatedScalingFactors: {example.com/gpu: 40}",
+			podObject("p"),
+			Amounts{"cpu": 850, "memory": 700, "example.com/gpu": 0},
+		},
 
 		{"a pod may have factors of its own", customized, podObject("p", own(`{"cpu":10}`)), cpuAndMemory(100, 700)},
-		{"of a resource without one", customized + "\nsupportedResources: [example.com/gpu]", podObject("p", own(`{"example.com/gpu":50}`), asking("cpu", "1", "memory", "1000", "example.com/gpu", "2")), Amounts{"cpu": 850, "memory": 700, "example.com/gpu": 1}},
+		{
+			"of a resource without one",
+			customized + "\nsupportedResources: [example.com/gpu]",
+			podObject("p", own(`{"example.com/gpu":50}`), asking("cpu", "1", "memory", "1000", "example.com/gpu", "2")),
+			Amounts{"cpu": 850, "memory": 700, "example.com/gpu": 1},
+		},
 		{"and not where the arguments do not allow it", "", podObject("p", own(`{"cpu":10}`)), cpuAndMemory(850, 700)},
 		{"they may be 0", customized, podObject("p", own(`{"cpu":0}`)), cpuAndMemory(0, 700)},
 		{"they may be above 100", customized, podObject("p", own(`{"cpu":200}`)), cpuAndMemory(2000, 700)},
@@ -58,17 +78,31 @@ func TestEstimateOfAPod(t *testing.T) {
 		},
 
 		{
-			"a pod of class batch asks for batch resources", "",
-			podObject("p", ofClass("koord-batch"), asking("cpu", "9", "memory", "9", "kubernetes.io/batch-cpu", "2000", "kubernetes.io/batch-memory", "100")),
+			"a pod of class batch asks for batch resources",
+			"",
+			podObject(
+				"p", ofClass("koord-batch"), asking("cpu", "9", "memory", "9", "kubernetes.io/batch-cpu", "2000", "kubernetes.io/batch-memory", "100"),
+			),
 			cpuAndMemory(1700, 70),
 		},
 		{
-			"one of class mid for mid resources", "",
-			podObject("p", ofClass("koord-mid"), asking("kubernetes.io/mid-cpu", "2000", "kubernetes.io/mid-memory", "100"), limitedTo("kubernetes.io/mid-cpu", "4000")),
+			"one of class mid for mid resources",
+			"",
+			podObject(
+				"p",
+				ofClass("koord-mid"),
+				asking("kubernetes.io/mid-cpu", "2000", "kubernetes.io/mid-memory", "100"),
+				limitedTo("kubernetes.io/mid-cpu", "4000"),
+			),
 			cpuAndMemory(3400, 70),
 		},
 		{"one of class free for those of all", "", podObject("p", ofClass("koord-free")), cpuAndMemory(850, 700)},
-		{"what batch asks for of other resources has no other name", "estimatedScalingFactors: {ephemeral-storage: 40}", podObject("p", ofClass("koord-batch"), asking("ephemeral-storage", "10")), Amounts{"cpu": 250, "memory": 200 << 20, "ephemeral-storage": 4}},
+		{
+			"what batch asks for of other resources has no other name",
+			"estimatedScalingFactors: {ephemeral-storage: 40}",
+			podObject("p", ofClass("koord-batch"), asking("ephemeral-storage", "10")),
+			Amounts{"cpu": 250, "memory": 200 << 20, "ephemeral-storage": 4},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -95,7 +129,11 @@ func TestPriorityClassOfAPod(t *testing.T) {
 		{"5999 is batch", podObject("p", ofPriority(5999)), "koord-batch"},
 		{"3000 is free", podObject("p", ofPriority(3000)), "koord-free"},
 		{"10000 is none of them, and a pod that asks for something is prod", podObject("p", ofPriority(10000)), "koord-prod"},
-		{"8000 is none of them, and a pod of the lowest quality of service is batch", podObject("p", ofPriority(8000), besteffort), "koord-batch"},
+		{
+			"8000 is none of them, and a pod of the lowest quality of service is batch",
+			podObject("p", ofPriority(8000), besteffort),
+			"koord-batch",
+		},
 		{"a negative one is none of them", podObject("p", ofPriority(-9000), besteffort), "koord-batch"},
 		{"without any, the quality of service says it", podObject("p", besteffort), "koord-batch"},
 		{"a pod without a quality of service that asks for nothing is batch", podObject("p", asking()), "koord-batch"},
@@ -153,9 +191,27 @@ func TestWhenTheEstimateOfAPodCounts(t *testing.T) {
 		{"of both", customized, old(initialized(-99*second), says(initializedAnnotation, "100")), report, "bootstrapping"},
 		{"and not where the arguments do not allow it", "", old(since(-299*second), says(scheduledAnnotation, "300")), report, ""},
 		{"0 turns it off", customized + "\n" + afterScheduled, old(since(-299*second), says(scheduledAnnotation, "0")), report, ""},
-		{"what is negative is ignored", customized + "\n" + afterScheduled, old(since(-299*second), says(scheduledAnnotation, "-1")), report, "bootstrapping"},
-		{"what is no number is ignored", customized + "\n" + afterScheduled, old(since(-299*second), says(scheduledAnnotation, "5m")), report, "bootstrapping"},
-		{"more seconds than there are nanoseconds are very many", customized, old(says(scheduledAnnotation, "9223372036854775807")), report, "bootstrapping"},
+		{
+			"what is negative is ignored",
+			customized + "\n" + afterScheduled,
+			old(since(-299*second), says(scheduledAnnotation, "-1")),
+			report,
+			"bootstrapping",
+		},
+		{
+			"what is no number is ignored",
+			customized + "\n" + afterScheduled,
+			old(since(-299*second), says(scheduledAnnotation, "5m")),
+			report,
+			"bootstrapping",
+		},
+		{
+			"more seconds than there are nanoseconds are very many",
+			customized,
+			old(says(scheduledAnnotation, "9223372036854775807")),
+			report,
+			"bootstrapping",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -174,7 +230,10 @@ func TestWhenTheEstimateOfAPodCounts(t *testing.T) {
 }
 
 func TestAPodThatIsOnlySupposedToBeThereIsNotScheduledYet(t *testing.T) {
-	r := scene{usage: using("0", "0", byPod("old", "100m", "0")), pod: podObject("old", func(p *corev1.Pod) { p.Status.Conditions = nil })}.raise(t)
+	r := scene{
+		usage: using("0", "0", byPod("old", "100m", "0")),
+		pod:   podObject("old", func(p *corev1.Pod) { p.Status.Conditions = nil }),
+	}.raise(t)
 	if got := r.load.Explain(r.node.WithPod(r.pod), nil).Filter.Delta["cpu"]; got != 750 {
 		t.Errorf("it adds %dm, want 750m", got)
 	}

@@ -11,7 +11,11 @@ import (
 
 // FuzzAnnotations reads what annotations of a node say, and judges a pod by them.
 func FuzzAnnotations(f *testing.F) {
-	f.Add(`{"usageThresholds":{"cpu":60,"memory":90},"prodUsageThresholds":{"cpu":50},"aggregatedUsage":{"usageThresholds":{"cpu":70},"usageAggregationType":"p95","usageAggregatedDuration":"5m"}}`, `{"cpu":"4","memory":"8Gi"}`)
+	f.Add(
+		`{"usageThresholds":{"cpu":60,"memory":90},"prodUsageThresholds":{"cpu":50},"aggregatedUsage":{"usageThresholds":{"cpu":70},`+
+			`"usageAggregationType":"p95","usageAggregatedDuration":"5m"}}`,
+		`{"cpu":"4","memory":"8Gi"}`,
+	)
 	f.Add(`{"usageThresholds":{"cpu":-1,"nothing":101}}`, `{"cpu":"-1"}`)
 	for _, text := range append(boundedtest.Texts(), `{`+boundedtest.Entries(200, `"r%d":"1"`)+`}`) {
 		f.Add(text, text)

@@ -79,7 +79,13 @@ func (m *Meter) Node(node *cluster.Node) (Measurement, bool) {
 		expected[i] = sum.at(i)
 	}
 	over := max(cmp.Or(node.Usage.Interval, defaultInterval), sum.base.statistic.over)
-	return Measurement{At: node.Usage.Updated, Since: node.Usage.Updated.Add(-over), Used: sum.used, Expected: expected, Allocatable: a.allocatable}, true
+	return Measurement{
+		At:          node.Usage.Updated,
+		Since:       node.Usage.Updated.Add(-over),
+		Used:        sum.used,
+		Expected:    expected,
+		Allocatable: a.allocatable,
+	}, true
 }
 
 // Pod is how much a pod uses that is on a node, by its estimate where that is not measured, or

@@ -75,8 +75,11 @@ func TestAMeterSaysWhatIsUsed(t *testing.T) {
 			want: &Measurement{Used: []int64{2000, 3 * gi}, Expected: []int64{2000, 3 * gi}, Allocatable: []int64{10_000, 10 * gi}},
 		},
 		{
-			name:  "nothing without that statistic",
-			scene: scene{args: "aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, usageAggregatedDuration: 10m}", usage: using("1", "1Gi")},
+			name: "nothing without that statistic",
+			scene: scene{
+				args:  "aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, usageAggregatedDuration: 10m}",
+				usage: using("1", "1Gi"),
+			},
 		},
 	}
 	for _, test := range tests {
@@ -115,9 +118,13 @@ func TestAMeterKnowsWhenFiguresBegin(t *testing.T) {
 		usage []figure
 		want  time.Duration // before they were taken
 	}{
-		"by default a minute before":                {"", nil, time.Minute},
-		"as long before as the source says":         {"", []figure{everySoOften(15 * time.Second)}, 15 * time.Second},
-		"as long as a statistic is over":            {"aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95}", []figure{aggregated("p95", 5*time.Minute, "2", "3Gi")}, 5 * time.Minute},
+		"by default a minute before":        {"", nil, time.Minute},
+		"as long before as the source says": {"", []figure{everySoOften(15 * time.Second)}, 15 * time.Second},
+		"as long as a statistic is over": {
+			"aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95}",
+			[]figure{aggregated("p95", 5*time.Minute, "2", "3Gi")},
+			5 * time.Minute,
+		},
 		"but for the statistic that does not count": {"", []figure{aggregated("p95", 5*time.Minute, "2", "3Gi")}, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {

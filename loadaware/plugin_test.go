@@ -94,7 +94,11 @@ func TestAnAnnotationThatIsNotValidIsLoggedOnceForEachVersionOfItsNode(t *testin
 		load.Explain(node, nil)
 		load.Explain(node.WithPod(cluster.NewPod(podObject("supposed"))), nil)
 	}
-	node := nodeObject("node", annotatedNode(AnnotationUsageThresholds, `{"usageThresholds":{"cpu":101,"example.com/gpu":1}}`), annotatedNode(AnnotationRawAllocatable, "1"))
+	node := nodeObject(
+		"node",
+		annotatedNode(AnnotationUsageThresholds, `{"usageThresholds":{"cpu":101,"example.com/gpu":1}}`),
+		annotatedNode(AnnotationRawAllocatable, "1"),
+	)
 	_ = c.Set(node)
 	look()
 	c.SetUsage("node", &cluster.Usage{})

@@ -29,9 +29,12 @@ resourceWeights: {cpu: 2, memory: 1}
 
 func drawArgs(t *rapid.T) string {
 	return rapid.SampledFrom([]string{
-		"", someArgs, "enableScheduleWhenNodeMetricsExpired: true",
+		"",
+		someArgs,
+		"enableScheduleWhenNodeMetricsExpired: true",
 		"aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, scoreAggregationType: avg}",
-		"aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, usageAggregatedDuration: 5m, scoreAggregationType: avg, scoreAggregatedDuration: 5m}",
+		"aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, usageAggregatedDuration: 5m, scoreAggregationType: avg, " +
+			"scoreAggregatedDuration: 5m}",
 	}).Draw(t, "arguments")
 }
 
@@ -92,7 +95,10 @@ func drawPod(t *rapid.T, name string) *corev1.Pod {
 func drawNode(t *rapid.T, name string) *corev1.Node {
 	n := nodeObject(name)
 	if rapid.Bool().Draw(t, "has its own thresholds") {
-		annotatedNode(AnnotationUsageThresholds, rapid.SampledFrom([]string{"{", `{"usageThresholds":{"cpu":90}}`, `{"prodUsageThresholds":{"cpu":10}}`}).Draw(t, "thresholds"))(n)
+		annotatedNode(
+			AnnotationUsageThresholds,
+			rapid.SampledFrom([]string{"{", `{"usageThresholds":{"cpu":90}}`, `{"prodUsageThresholds":{"cpu":10}}`}).Draw(t, "thresholds"),
+		)(n)
 	}
 	if rapid.Bool().Draw(t, "has more than it offers") {
 		annotatedNode(AnnotationRawAllocatable, `{"cpu":"15"}`)(n)

@@ -151,7 +151,12 @@ func gang(c *cluster.Cluster, size int) []*cluster.Pod {
 func worker(i int) *corev1.Pod {
 	yes, name := true, fmt.Sprint("worker-", i)
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), OwnerReferences: []metav1.OwnerReference{{UID: "job", Controller: &yes}}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            name,
+			Namespace:       "default",
+			UID:             types.UID(name),
+			OwnerReferences: []metav1.OwnerReference{{UID: "job", Controller: &yes}},
+		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
 		}}}},

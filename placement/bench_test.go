@@ -83,8 +83,13 @@ func (t *town) pod(deployment int) *corev1.Pod {
 	name := fmt.Sprint(app, "-", t.uids)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: "default", UID: types.UID(name), Labels: same.MatchLabels,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(replicaSet(deployment), appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))},
+			Name:      name,
+			Namespace: "default",
+			UID:       types.UID(name),
+			Labels:    same.MatchLabels,
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(replicaSet(deployment), appsv1.SchemeGroupVersion.WithKind("ReplicaSet")),
+			},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: app, Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 			corev1.ResourceCPU:    *resource.NewMilliQuantity(int64(100+deployment*20), resource.DecimalSI),
@@ -93,19 +98,27 @@ func (t *town) pod(deployment int) *corev1.Pod {
 	}
 	switch deployment % 5 {
 	case 1:
-		pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{apart}}}
+		pod.Spec.Affinity = &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{apart}},
+		}
 	case 2:
 		pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: same,
 		}}
 	case 3:
-		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
-			Weight: 20, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{
-				Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"size-64", "size-96"},
+		pod.Spec.Affinity = &corev1.Affinity{
+			NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
+				Weight: 20, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{
+					Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"size-64", "size-96"},
+				}}},
 			}}},
-		}}}}
+		}
 	case 4:
-		pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 50, PodAffinityTerm: apart}}}}
+		pod.Spec.Affinity = &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 50, PodAffinityTerm: apart}},
+			},
+		}
 	}
 	return pod
 }

@@ -30,9 +30,18 @@ func TestMisfit(t *testing.T) {
 		// 6/8 of the GPUs are left, 2/8 of the CPU, and of both CPU and memory 5/8 on average.
 		{name: "more by what is left beyond the CPU", node: node, pod: amounts{"cpu": "6", gpu: "2"}, want: 0.5 - 0.625},
 		{name: "more by what is left beyond the memory", node: node, pod: amounts{"memory": "6Gi", gpu: "2"}, want: 0.5 - 0.625},
-		{name: "more by what is left beyond the scarcer of both", node: node, pod: amounts{"cpu": "4", "memory": "6Gi", gpu: "2"}, want: 0.5 - 0.375},
-		{name: "what other pods take counts", node: node, placed: amounts{"cpu": "5", gpu: "1"}, pod: amounts{"cpu": "1", gpu: "1"}, want: 0.5 - 0.625},
-		{name: "shares count, not amounts", node: amounts{"cpu": "8", "memory": "80Gi", gpu: "800"}, pod: amounts{"cpu": "6", gpu: "200"}, want: 0.5 - 0.625},
+		{
+			name: "more by what is left beyond the scarcer of both", node: node, pod: amounts{"cpu": "4", "memory": "6Gi", gpu: "2"},
+			want: 0.5 - 0.375,
+		},
+		{
+			name: "what other pods take counts", node: node, placed: amounts{"cpu": "5", gpu: "1"}, pod: amounts{"cpu": "1", gpu: "1"},
+			want: 0.5 - 0.625,
+		},
+		{
+			name: "shares count, not amounts", node: amounts{"cpu": "8", "memory": "80Gi", gpu: "800"},
+			pod: amounts{"cpu": "6", gpu: "200"}, want: 0.5 - 0.625,
+		},
 		// Of the NICs 2/4 are left.
 		{name: "each resource counts that the pod asks for", node: both, pod: amounts{"cpu": "6", gpu: "2", nic: "2"}, want: 0.5 + 0.25 - 0.625},
 		{name: "no other one does", node: both, pod: amounts{"cpu": "6", gpu: "2"}, want: 0.5 - 0.625},
@@ -78,10 +87,13 @@ func TestOfEqualNodesAPodGetsTheOneOfTheLeastMisfit(t *testing.T) {
 		set(t, c, object(fmt.Sprint("lopsided-", i), 8))
 	}
 	set(t, c, object("even", 2))
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", UID: "pod"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("4"),
-		gpu:                resource.MustParse("1"),
-	}}}}}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "pod", UID: "pod"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("4"),
+			gpu:                resource.MustParse("1"),
+		}}}}},
+	}
 	for seed := range uint64(20) {
 		asks := cluster.NewPod(pod)
 		plan := New(store, []*cluster.Pod{asks}, seed)

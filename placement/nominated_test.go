@@ -26,7 +26,9 @@ func asking(name, cpu string, priority int32) *corev1.Pod {
 func nodeOf(name, cpu string) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status:     corev1.NodeStatus{Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourcePods: resource.MustParse("9")}},
+		Status: corev1.NodeStatus{
+			Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourcePods: resource.MustParse("9")},
+		},
 	}
 }
 
@@ -51,10 +53,25 @@ func TestRoomThatIsPromisedToOthersIsTaken(t *testing.T) {
 		{"to one of equal priority", []*corev1.Pod{nominated(asking("n", "3", 5), "a")}, []*corev1.Pod{asking("p", "2", 5)}, []bool{false}},
 		{"as much as it asks for", []*corev1.Pod{nominated(asking("n", "3", 5), "a")}, []*corev1.Pod{asking("p", "1", 5)}, []bool{true}},
 		{"not to one of lower priority", []*corev1.Pod{nominated(asking("n", "3", 4), "a")}, []*corev1.Pod{asking("p", "2", 5)}, []bool{true}},
-		{"not before it is the turn of pods that are not more important", []*corev1.Pod{nominated(asking("n", "1", 4), "a")}, []*corev1.Pod{asking("p", "2", 5), asking("q", "2", 4)}, []bool{true, false}},
+		{
+			"not before it is the turn of pods that are not more important",
+			[]*corev1.Pod{nominated(asking("n", "1", 4), "a")},
+			[]*corev1.Pod{asking("p", "2", 5), asking("q", "2", 4)},
+			[]bool{true, false},
+		},
 		{"not to the pods themselves", []*corev1.Pod{nominated(asking("p", "3", 5), "a")}, []*corev1.Pod{asking("p", "3", 5)}, []bool{true}},
-		{"nowhere, if there is no such node", []*corev1.Pod{nominated(asking("n", "3", 6), "gone")}, []*corev1.Pod{asking("p", "2", 5)}, []bool{true}},
-		{"once, though it counts there", []*corev1.Pod{runningOn(nominated(asking("n", "2", 6), "a"), "a")}, []*corev1.Pod{asking("p", "2", 5)}, []bool{true}},
+		{
+			"nowhere, if there is no such node",
+			[]*corev1.Pod{nominated(asking("n", "3", 6), "gone")},
+			[]*corev1.Pod{asking("p", "2", 5)},
+			[]bool{true},
+		},
+		{
+			"once, though it counts there",
+			[]*corev1.Pod{runningOn(nominated(asking("n", "2", 6), "a"), "a")},
+			[]*corev1.Pod{asking("p", "2", 5)},
+			[]bool{true},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, store := newStore(t)
@@ -107,7 +124,10 @@ func TestVictimsMakeRoomBesideWhatIsPromisedToOthers(t *testing.T) {
 		},
 		{
 			"what the other one needs goes as well",
-			[]*corev1.Pod{runningOn(asking("x", "1", 0), "a"), runningOn(asking("z", "2", 0), "a"), runningOn(asking("y", "4", 9), "b"), nominated(asking("n", "2", 9), "a")},
+			[]*corev1.Pod{
+				runningOn(asking("x", "1", 0), "a"), runningOn(asking("z", "2", 0), "a"), runningOn(asking("y", "4", 9), "b"),
+				nominated(asking("n", "2", 9), "a"),
+			},
 			[]*corev1.Pod{asking("p", "2", 5)},
 			[]string{"x", "z"},
 		},

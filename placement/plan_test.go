@@ -212,10 +212,19 @@ func drawPod(t *rapid.T, name string) *corev1.Pod {
 	next := &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprint((kind + 1) % 3)}}
 	near := corev1.PodAffinityTerm{LabelSelector: same, TopologyKey: corev1.LabelTopologyZone}
 	nextTo := corev1.PodAffinityTerm{LabelSelector: next, TopologyKey: corev1.LabelTopologyZone}
-	apart := corev1.PodAffinityTerm{LabelSelector: same, TopologyKey: rapid.SampledFrom([]string{corev1.LabelHostname, corev1.LabelTopologyZone}).Draw(t, "apart")}
+	apart := corev1.PodAffinityTerm{
+		LabelSelector: same,
+		TopologyKey:   rapid.SampledFrom([]string{corev1.LabelHostname, corev1.LabelTopologyZone}).Draw(t, "apart"),
+	}
 	switch kind {
 	case 1:
-		pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{rapid.SampledFrom([]corev1.PodAffinityTerm{apart, nextTo}).Draw(t, "anti-affinity")}}}
+		pod.Spec.Affinity = &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+					rapid.SampledFrom([]corev1.PodAffinityTerm{apart, nextTo}).Draw(t, "anti-affinity"),
+				},
+			},
+		}
 	case 2:
 		pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: same,
@@ -224,11 +233,17 @@ func drawPod(t *rapid.T, name string) *corev1.Pod {
 		}}
 	case 3:
 		pod.Spec.Affinity = &corev1.Affinity{
-			PodAffinity:     &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 10, PodAffinityTerm: nextTo}}},
-			PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 5, PodAffinityTerm: apart}}},
+			PodAffinity: &corev1.PodAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 10, PodAffinityTerm: nextTo}},
+			},
+			PodAntiAffinity: &corev1.PodAntiAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 5, PodAffinityTerm: apart}},
+			},
 		}
 	case 4:
-		pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{near}}}
+		pod.Spec.Affinity = &corev1.Affinity{
+			PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{near}},
+		}
 	case 0:
 		pod.Spec.Containers[0].Resources.Requests[gpu] = *resource.NewQuantity(1, resource.DecimalSI)
 	case 5:

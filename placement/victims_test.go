@@ -206,7 +206,12 @@ func TestVictimsAreThoseThatCostLeast(t *testing.T) {
 			running: []running{{"w-1", "a", "4", 0, "gang"}, {"x", "b", "4", 50, ""}},
 		},
 		{
-			name: "once they cannot run, the rest of them go before others", nodes: 3, cpu: "4", pods: 2, want: []string{"w-1", "w-2"}, limits: gang(0, 2),
+			name:    "once they cannot run, the rest of them go before others",
+			nodes:   3,
+			cpu:     "4",
+			pods:    2,
+			want:    []string{"w-1", "w-2"},
+			limits:  gang(0, 2),
 			running: []running{{"w-1", "a", "4", 0, "gang"}, {"w-2", "b", "4", 0, "gang"}, {"x", "c", "4", 100, ""}},
 		},
 		{

@@ -24,16 +24,28 @@ func TestInterPodAffinityDependsOnANamespaceOnlyIfATermMayTell(t *testing.T) {
 		before, after *corev1.Namespace // nil when there is none
 		want          bool
 	}{
-		{"no term has a namespace selector", pod(keepingOff(aboutPods("zone", "app", "web"))), namespace("other"), namespace("other", "team", "red"), false},
+		{
+			"no term has a namespace selector", pod(keepingOff(aboutPods("zone", "app", "web"))), namespace("other"),
+			namespace("other", "team", "red"), false,
+		},
 		{"a selector comes to match", pod(keepingOff(isRed)), namespace("other", "team", "blue"), namespace("other", "team", "red"), true},
 		{"a selector does not match any more", pod(keepingTo(isRed)), namespace("other", "team", "red"), namespace("other"), true},
 		{"a namespace comes that matches", pod(keepingOff(isRed)), nil, namespace("other", "team", "red"), true},
 		{"a namespace goes that matched", pod(keepingOff(isRed)), namespace("other", "team", "red"), nil, true},
 		{"a namespace comes that does not match", pod(keepingOff(isRed)), nil, namespace("other"), false},
-		{"a selector matches as before", pod(keepingOff(isRed)), namespace("other", "team", "red"), namespace("other", "team", "red", "stage", "live"), false},
-		{"the namespace is named anyway", pod(keepingOff(inNamespaces(isRed, "other"))), namespace("other"), namespace("other", "team", "red"), false},
+		{
+			"a selector matches as before", pod(keepingOff(isRed)), namespace("other", "team", "red"),
+			namespace("other", "team", "red", "stage", "live"), false,
+		},
+		{
+			"the namespace is named anyway", pod(keepingOff(inNamespaces(isRed, "other"))), namespace("other"),
+			namespace("other", "team", "red"), false,
+		},
 		{"the term is about all namespaces", pod(keepingOff(isNotRed)), namespace("other"), namespace("other", "team", "red"), false},
-		{"one of several terms has the selector", pod(keepingTo(aboutPods("zone")), keepingOff(aboutPods("zone"), isRed)), nil, namespace("other", "team", "red"), true},
+		{
+			"one of several terms has the selector", pod(keepingTo(aboutPods("zone")), keepingOff(aboutPods("zone"), isRed)), nil,
+			namespace("other", "team", "red"), true,
+		},
 		{"the pod's own namespace is labelled", pod(), namespace("default"), namespace("default", "team", "red"), true},
 		{"the pod's own namespace comes without labels", pod(), nil, namespace("default"), false},
 	} {

@@ -156,7 +156,9 @@ func setNode(t *rapid.T, c *cluster.Cluster, name string) {
 	)
 	object.Name = name
 	object.Spec.Unschedulable = rapid.Bool().Draw(t, "cordon of "+name)
-	object.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionStatus(draw("readiness", "True", "False"))}}
+	object.Status.Conditions = []corev1.NodeCondition{
+		{Type: corev1.NodeReady, Status: corev1.ConditionStatus(draw("readiness", "True", "False"))},
+	}
 	object.Status.Images = []corev1.ContainerImage{{Names: []string{draw("image", "x:latest", "y:latest")}, SizeBytes: 500 << 20}}
 	csi := csiNode(name, draw("driver", ebsDriver, otherDriver), rapid.Int32Range(1, 2).Draw(t, "limit of "+name))
 	for _, object := range []runtime.Object{object, csi} {
@@ -195,7 +197,9 @@ func drawPod(t *rapid.T) *corev1.Pod {
 		return rapid.SampledFrom(choices).Draw(t, what+" of a pod")
 	}
 	drawn := pod(
-		asking("cpu", draw("cpu", "0", "500m", "2"), "memory", draw("memory", "0", "512Mi", "4Gi"), "example.com/gpu", draw("gpus", "0", "0", "2")),
+		asking(
+			"cpu", draw("cpu", "0", "500m", "2"), "memory", draw("memory", "0", "512Mi", "4Gi"), "example.com/gpu", draw("gpus", "0", "0", "2"),
+		),
 		taking("", "", rapid.Int32Range(0, 2).Draw(t, "port of a pod")),
 	)
 	drawn.Labels = map[string]string{"app": draw("app", "x", "y")}

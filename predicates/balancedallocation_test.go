@@ -37,7 +37,12 @@ func TestNodeResourcesBalancedAllocation(t *testing.T) {
 		// After 1 (15 of 10), 0.5: deviation 0.25, 75. Before 1 (12 of 10), 0.5: the same. 75.
 		{name: "no part is more than all", want: 75, scene: asked(pod(asking("cpu", "3")), pod(asking("cpu", "12", "memory", "5Gi")))},
 		// After 0.3, 0.6, 0: mean 0.3, squares 0 + 0.09 + 0.09, deviation √0.06 = 0.2449, 75. Before 100. 50 + (50-25)/2 = 62.
-		{name: "three resources deviate from their mean", args: of("cpu", "memory", "ephemeral-storage"), want: 62, scene: asked(pod(asking("cpu", "3", "memory", "6Gi")))},
+		{
+			name:  "three resources deviate from their mean",
+			args:  of("cpu", "memory", "ephemeral-storage"),
+			want:  62,
+			scene: asked(pod(asking("cpu", "3", "memory", "6Gi"))),
+		},
 		// GPU is asked for. After 0.6, 0.2, 0.4: mean 0.4, deviation √(0.08/3) = 0.1632, 83. Before 0.6, 0, 0: mean 0.2,
 		// deviation √(0.24/3) = 0.2828, 71. 50 + (50+12)/2 = 81.
 		{name: "an extended resource counts for a pod that asks for it", args: of("cpu", "memory", gpu), want: 81, scene: asked(

@@ -300,7 +300,9 @@ func label(key string, operator corev1.NodeSelectorOperator, values ...string) c
 
 // named is a term about the node's name.
 func named(operator corev1.NodeSelectorOperator, names ...string) corev1.NodeSelectorTerm {
-	return corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: operator, Values: names}}}
+	return corev1.NodeSelectorTerm{
+		MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: operator, Values: names}},
+	}
 }
 
 // running gives the pod containers of these images.

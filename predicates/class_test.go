@@ -79,7 +79,13 @@ func owned(name, controller string) *cluster.Pod {
 }
 
 func TestPodsShareAClassByControllerOrByTemplate(t *testing.T) {
-	byController, byTemplate := classes{equivalence: v1alpha2.EquivalenceControllerRef, kin: true}, classes{equivalence: v1alpha2.EquivalenceTemplate, kin: true}
+	byController, byTemplate := classes{
+		equivalence: v1alpha2.EquivalenceControllerRef,
+		kin:         true,
+	}, classes{
+		equivalence: v1alpha2.EquivalenceTemplate,
+		kin:         true,
+	}
 	a1, a2, b1 := owned("a-1", "a"), owned("a-2", "a"), owned("b-1", "b")
 	if byController.of(a1) != byController.of(a2) {
 		t.Error("two pods of one controller differ by ControllerRef")
@@ -117,8 +123,14 @@ func TestPodsWithEphemeralVolumesShareNoClass(t *testing.T) {
 	}{
 		{"two pods with the same claim are alike", of("web-1", "1", claimed("data")), of("web-2", "2", claimed("data")), true},
 		{"two pods with claims of their own are not", of("web-1", "1", claimed("data-1")), of("web-2", "2", claimed("data-2")), false},
-		{"two pods with an ephemeral volume have claims of their own", of("web-1", "1", ephemeralVolume()), of("web-2", "1", ephemeralVolume()), false},
-		{"one that took the name of another may not have its claim", of("web-1", "1", ephemeralVolume()), of("web-1", "2", ephemeralVolume()), false},
+		{
+			"two pods with an ephemeral volume have claims of their own", of("web-1", "1", ephemeralVolume()),
+			of("web-2", "1", ephemeralVolume()), false,
+		},
+		{
+			"one that took the name of another may not have its claim", of("web-1", "1", ephemeralVolume()),
+			of("web-1", "2", ephemeralVolume()), false,
+		},
 		{"a pod is like itself", of("web-1", "1", ephemeralVolume()), of("web-1", "1", ephemeralVolume()), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -45,11 +45,15 @@ func TestVolumesOfInTreePluginsAreTheirSuccessors(t *testing.T) {
 			csiVolume{driver: "pxd.portworx.com", handle: "id"},
 		},
 		{
-			plugin: "kubernetes.io/vsphere-volume", inline: corev1.VolumeSource{VsphereVolume: &corev1.VsphereVirtualDiskVolumeSource{VolumePath: "path"}},
+			plugin: "kubernetes.io/vsphere-volume", inline: corev1.VolumeSource{
+				VsphereVolume: &corev1.VsphereVirtualDiskVolumeSource{VolumePath: "path"},
+			},
 			persistent: corev1.PersistentVolumeSource{VsphereVolume: &corev1.VsphereVirtualDiskVolumeSource{VolumePath: "path"}},
 		},
 		{
-			plugin: "kubernetes.io/azure-file", inline: corev1.VolumeSource{AzureFile: &corev1.AzureFileVolumeSource{ShareName: "share", SecretName: "secret"}},
+			plugin: "kubernetes.io/azure-file", inline: corev1.VolumeSource{
+				AzureFile: &corev1.AzureFileVolumeSource{ShareName: "share", SecretName: "secret"},
+			},
 			persistent: corev1.PersistentVolumeSource{AzureFile: &corev1.AzureFilePersistentVolumeSource{ShareName: "share", SecretName: "secret"}},
 		},
 	} {

@@ -18,7 +18,9 @@ func TestImageLocality(t *testing.T) {
 	}
 	volume := func(image string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: image}}})
+			p.Spec.Volumes = append(
+				p.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: image}}},
+			)
 		}
 	}
 	initially := func(image string) func(*corev1.Pod) {
@@ -40,21 +42,43 @@ func TestImageLocality(t *testing.T) {
 		// 977 of 1977.
 		{name: "an image of two containers counts twice", scene: alone(node(holding(500, web)), web, web), want: 49},
 		{name: "any of its names will do", scene: alone(node(holding(500, "web@sha256:0", web)), web), want: 48},
-		{name: "a port in the name of the registry is no tag", scene: alone(node(holding(500, "registry:5000/log:latest")), "registry:5000/log"), want: 48},
+		{
+			name:  "a port in the name of the registry is no tag",
+			scene: alone(node(holding(500, "registry:5000/log:latest")), "registry:5000/log"),
+			want:  48,
+		},
 		{name: "another tag is another image", scene: alone(node(holding(500, "log:v2")), log), want: 0},
 		// 477 of 1977.
 		{name: "init containers count", scene: scene{node: node(holding(500, web)), pod: pod(running(log), initially(web))}, want: 24},
 		// 477 of 977.
-		{name: "volumes of images count, and want no more", scene: scene{node: node(holding(500, web)), pod: pod(running(log), volume(web))}, want: 48},
-		{name: "what the pod's ephemeral containers run does not count", want: 0, scene: scene{node: node(holding(500, web)), pod: pod(running(log), func(p *corev1.Pod) {
-			p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Image: web}}}
-		})}},
+		{
+			name:  "volumes of images count, and want no more",
+			scene: scene{node: node(holding(500, web)), pod: pod(running(log), volume(web))},
+			want:  48,
+		},
+		{
+			name: "what the pod's ephemeral containers run does not count",
+			want: 0,
+			scene: scene{node: node(holding(500, web)), pod: pod(running(log), func(p *corev1.Pod) {
+				p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Image: web}}}
+			})},
+		},
 		// 250 - 23 of 977.
-		{name: "an image that half of the nodes hold counts for half", scene: scene{node: node(holding(500, web)), others: []*corev1.Node{other()}, pod: pod(running(web))}, want: 23},
-		{name: "one that all of them hold counts in full", scene: scene{node: node(holding(500, web)), others: []*corev1.Node{other(holding(100, web))}, pod: pod(running(web))}, want: 48},
+		{
+			name:  "an image that half of the nodes hold counts for half",
+			scene: scene{node: node(holding(500, web)), others: []*corev1.Node{other()}, pod: pod(running(web))},
+			want:  23,
+		},
+		{
+			name:  "one that all of them hold counts in full",
+			scene: scene{node: node(holding(500, web)), others: []*corev1.Node{other(holding(100, web))}, pod: pod(running(web))},
+			want:  48,
+		},
 		// 250 + 400 - 23 of 1977.
 		{name: "each image counts by how far it has spread itself", want: 31, scene: scene{
-			node: node(holding(500, web), holding(400, "log:latest")), others: []*corev1.Node{other(holding(400, "log:latest"))}, pod: pod(running(web, log)),
+			node:   node(holding(500, web), holding(400, "log:latest")),
+			others: []*corev1.Node{other(holding(400, "log:latest"))},
+			pod:    pod(running(web, log)),
 		}},
 		{name: "a pod without containers finds all nodes alike", scene: alone(node(holding(500, web))), alike: true},
 	})

@@ -90,7 +90,12 @@ func TestRememberedInterPodAffinityIsNeverStale(t *testing.T) {
 			},
 			"delete a pod": func(t *rapid.T) { apply(b.cluster.Delete, placed(t)) },
 			"label a namespace": func(t *rapid.T) {
-				apply(b.cluster.Set, namespace(rapid.SampledFrom([]string{"red", "blue"}).Draw(t, "name"), "team", rapid.SampledFrom([]string{"red", "blue"}).Draw(t, "team")))
+				apply(
+					b.cluster.Set,
+					namespace(
+						rapid.SampledFrom([]string{"red", "blue"}).Draw(t, "name"), "team", rapid.SampledFrom([]string{"red", "blue"}).Draw(t, "team"),
+					),
+				)
 			},
 			"delete a namespace": func(t *rapid.T) {
 				apply(b.cluster.Delete, namespace(rapid.SampledFrom([]string{"red", "blue"}).Draw(t, "name")))
@@ -200,7 +205,9 @@ func TestInterPodAffinityIsEvaluatedAnewOnlyWhereAnotherPodMatters(t *testing.T)
 	web := wearing("app", "web")
 	shy := pod(web, keepingOff(aboutPods("zone", "app", "web")))
 	social := pod(web, keepingTo(aboutPods("zone", "app", "web")))
-	selective := pod(keepingOff(inNamespacesThat(aboutPods("zone", "app", "web"), &metav1.LabelSelector{MatchLabels: map[string]string{"team": "red"}})))
+	selective := pod(
+		keepingOff(inNamespacesThat(aboutPods("zone", "app", "web"), &metav1.LabelSelector{MatchLabels: map[string]string{"team": "red"}})),
+	)
 	for _, step := range []struct {
 		name   string
 		change func()
@@ -209,7 +216,9 @@ func TestInterPodAffinityIsEvaluatedAnewOnlyWhereAnotherPodMatters(t *testing.T)
 		{"all are new", func() {}, map[string]int{"shy by node": 9, "social by node": 9, "selective by node": 9, "plain by node": 9}},
 		{
 			"a pod that some shun and the first of a group wants came to a zone of three", func() { put("a", "node-0", web) },
-			map[string]int{"shy by pods": 1, "shy by others": 3, "social by pods": 1, "social by others": 9, "selective by pods": 1, "plain by pods": 1},
+			map[string]int{
+				"shy by pods": 1, "shy by others": 3, "social by pods": 1, "social by others": 9, "selective by pods": 1, "plain by pods": 1,
+			},
 		},
 		{
 			"another came to the zone, where it makes no difference", func() { put("b", "node-3", web) },
@@ -217,11 +226,15 @@ func TestInterPodAffinityIsEvaluatedAnewOnlyWhereAnotherPodMatters(t *testing.T)
 		},
 		{
 			"another came to another zone", func() { put("c", "node-1", web) },
-			map[string]int{"shy by pods": 1, "shy by others": 3, "social by pods": 1, "social by others": 3, "selective by pods": 1, "plain by pods": 1},
+			map[string]int{
+				"shy by pods": 1, "shy by others": 3, "social by pods": 1, "social by others": 3, "selective by pods": 1, "plain by pods": 1,
+			},
 		},
 		{
 			"the last left a zone", func() { apply(b.cluster.Delete, pod(func(p *corev1.Pod) { p.UID = "c" })) },
-			map[string]int{"shy by pods": 1, "shy by others": 3, "social by pods": 1, "social by others": 3, "selective by pods": 1, "plain by pods": 1},
+			map[string]int{
+				"shy by pods": 1, "shy by others": 3, "social by pods": 1, "social by others": 3, "selective by pods": 1, "plain by pods": 1,
+			},
 		},
 		{
 			"a pod came that shuns none of them", func() { put("d", "node-2", keepingOff(aboutPods("host", "app", "db"))) },
@@ -233,21 +246,35 @@ func TestInterPodAffinityIsEvaluatedAnewOnlyWhereAnotherPodMatters(t *testing.T)
 					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}},
 				}}))
 			},
-			map[string]int{"shy by pods": 1, "social by pods": 1, "selective by pods": 1, "selective by others": 1, "plain by pods": 1, "plain by others": 1},
+			map[string]int{
+				"shy by pods": 1, "social by pods": 1, "selective by pods": 1, "selective by others": 1, "plain by pods": 1,
+				"plain by others": 1,
+			},
 		},
 		{
 			"a namespace was labelled that a selector is about", func() { apply(b.cluster.Set, namespace("other", "team", "red")) },
 			map[string]int{"selective by namespaces": 9},
 		},
-		{"a namespace got a label that nobody asks for", func() { apply(b.cluster.Set, namespace("other", "team", "red", "stage", "live")) }, map[string]int{}},
+		{
+			"a namespace got a label that nobody asks for",
+			func() { apply(b.cluster.Set, namespace("other", "team", "red", "stage", "live")) },
+			map[string]int{},
+		},
 		{"a namespace came that no selector is about", func() { apply(b.cluster.Set, namespace("third", "team", "blue")) }, map[string]int{}},
 		{
-			"the pods' own namespace was labelled, which terms to come may select", func() { apply(b.cluster.Set, namespace("default", "stage", "live")) },
+			"the pods' own namespace was labelled, which terms to come may select", func() {
+				apply(b.cluster.Set, namespace("default", "stage", "live"))
+			},
 			map[string]int{"shy by namespaces": 9, "social by namespaces": 9, "selective by namespaces": 9, "plain by namespaces": 9},
 		},
 		{
-			"a node changed its zone, and brought a pod along", func() { apply(b.cluster.Set, node(called("node-0"), labelled("zone", "1"), labelled("host", "0"))) },
-			map[string]int{"shy by labels": 1, "shy by others": 4, "social by labels": 1, "social by others": 4, "selective by labels": 1, "plain by labels": 1},
+			"a node changed its zone, and brought a pod along", func() {
+				apply(b.cluster.Set, node(called("node-0"), labelled("zone", "1"), labelled("host", "0")))
+			},
+			map[string]int{
+				"shy by labels": 1, "shy by others": 4, "social by labels": 1, "social by others": 4, "selective by labels": 1,
+				"plain by labels": 1,
+			},
 		},
 	} {
 		step.change()

@@ -26,7 +26,9 @@ func TestInterPodAffinity(t *testing.T) {
 	stranger := node(called("stranger"), labelled("zone", "b"), labelled("host", "stranger"))
 	web, db := wearing("app", "web"), wearing("app", "db")
 	nearWeb, offWeb, offDB := aboutPods("zone", "app", "web"), aboutPods("zone", "app", "web"), aboutPods("zone", "app", "db")
-	many := &metav1.LabelSelector{MatchExpressions: slices.Repeat([]metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}, 101)}
+	many := &metav1.LabelSelector{
+		MatchExpressions: slices.Repeat([]metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}, 101),
+	}
 	// among puts the pod into a cluster of three nodes, with the others where they say.
 	among := func(asking *corev1.Pod, placed ...*corev1.Pod) scene {
 		return scene{node: zoneA, others: []*corev1.Node{neighbour, stranger}, placed: placed, pod: asking}
@@ -36,47 +38,136 @@ func TestInterPodAffinity(t *testing.T) {
 
 		{name: "the pod that it wants is on the node", scene: among(pod(keepingTo(nearWeb)), pod(web))},
 		{name: "the pod that it wants is elsewhere in the failure domain", scene: among(pod(keepingTo(nearWeb)), pod(web, onNode("neighbour")))},
-		{name: "the pod that it wants is in another domain, and eviction does not help", scene: among(pod(keepingTo(nearWeb)), pod(web, onNode("stranger"))), reason: unmet},
+		{
+			name:   "the pod that it wants is in another domain, and eviction does not help",
+			scene:  among(pod(keepingTo(nearWeb)), pod(web, onNode("stranger"))),
+			reason: unmet,
+		},
 		{name: "the pod that it wants is nowhere", scene: among(pod(keepingTo(nearWeb)), pod(db)), reason: unmet},
 		{name: "the pod that it wants is in another namespace", scene: among(pod(keepingTo(nearWeb)), pod(web, within("other"))), reason: unmet},
-		{name: "a node that lacks the topology key is near nothing", reason: unmet, scene: scene{node: node(), pod: pod(keepingTo(nearWeb)), placed: []*corev1.Pod{pod(web)}}},
-		{name: "one pod must be such as all terms say", scene: among(pod(keepingTo(nearWeb, aboutPods("host", "tier", "front"))), pod(web, wearing("tier", "front")))},
-		{name: "two pods that each term says one of are not enough", scene: among(pod(keepingTo(nearWeb, aboutPods("host", "tier", "front"))), pod(web), pod(wearing("tier", "front"))), reason: unmet},
-		{name: "each topology key has its own domain", scene: among(pod(keepingTo(aboutPods("host", "app", "web"), nearWeb)), pod(web, onNode("neighbour"))), reason: unmet},
-		{name: "two pods of the kind may make up for two keys", scene: among(pod(keepingTo(nearWeb, aboutPods("host", "app", "web"))), pod(web), pod(web, onNode("neighbour")))},
+		{
+			name:   "a node that lacks the topology key is near nothing",
+			reason: unmet,
+			scene:  scene{node: node(), pod: pod(keepingTo(nearWeb)), placed: []*corev1.Pod{pod(web)}},
+		},
+		{
+			name:  "one pod must be such as all terms say",
+			scene: among(pod(keepingTo(nearWeb, aboutPods("host", "tier", "front"))), pod(web, wearing("tier", "front"))),
+		},
+		{
+			name:   "two pods that each term says one of are not enough",
+			scene:  among(pod(keepingTo(nearWeb, aboutPods("host", "tier", "front"))), pod(web), pod(wearing("tier", "front"))),
+			reason: unmet,
+		},
+		{
+			name:   "each topology key has its own domain",
+			scene:  among(pod(keepingTo(aboutPods("host", "app", "web"), nearWeb)), pod(web, onNode("neighbour"))),
+			reason: unmet,
+		},
+		{
+			name:  "two pods of the kind may make up for two keys",
+			scene: among(pod(keepingTo(nearWeb, aboutPods("host", "app", "web"))), pod(web), pod(web, onNode("neighbour"))),
+		},
 
 		{name: "the first of a group may go anywhere", scene: among(pod(web, keepingTo(nearWeb)), pod(db))},
 		{name: "the first of a group needs the topology key", scene: scene{node: node(), pod: pod(web, keepingTo(nearWeb))}, reason: unmet},
 		{name: "the second of a group is not free", scene: among(pod(web, keepingTo(nearWeb)), pod(web, onNode("stranger"))), reason: unmet},
 		{name: "one of the group that is in no domain does not count", scene: scene{
-			node: zoneA, others: []*corev1.Node{node(called("nowhere"))}, pod: pod(web, keepingTo(nearWeb)), placed: []*corev1.Pod{pod(web, onNode("nowhere"))},
+			node:   zoneA,
+			others: []*corev1.Node{node(called("nowhere"))},
+			pod:    pod(web, keepingTo(nearWeb)),
+			placed: []*corev1.Pod{pod(web, onNode("nowhere"))},
 		}},
-		{name: "one that matches only one of its own terms is not the first", scene: among(pod(web, keepingTo(nearWeb, aboutPods("zone", "app", "db")))), reason: unmet},
-		{name: "one in another namespace than its terms is not the first", scene: among(pod(web, keepingTo(inNamespaces(nearWeb, "other")))), reason: unmet},
+		{
+			name:   "one that matches only one of its own terms is not the first",
+			scene:  among(pod(web, keepingTo(nearWeb, aboutPods("zone", "app", "db")))),
+			reason: unmet,
+		},
+		{
+			name:   "one in another namespace than its terms is not the first",
+			scene:  among(pod(web, keepingTo(inNamespaces(nearWeb, "other")))),
+			reason: unmet,
+		},
 
-		{name: "the pod that it shuns is elsewhere in the failure domain, and eviction may help", scene: among(pod(keepingOff(offWeb)), pod(web, onNode("neighbour"))), reason: antiUnmet, resolvable: true},
+		{
+			name:       "the pod that it shuns is elsewhere in the failure domain, and eviction may help",
+			scene:      among(pod(keepingOff(offWeb)), pod(web, onNode("neighbour"))),
+			reason:     antiUnmet,
+			resolvable: true,
+		},
 		{name: "the pod that it shuns is in another domain", scene: among(pod(keepingOff(offWeb)), pod(web, onNode("stranger")))},
-		{name: "a node that lacks the topology key has nothing to shun", scene: scene{node: node(), pod: pod(keepingOff(offWeb)), placed: []*corev1.Pod{pod(web)}}},
-		{name: "one term that forbids is enough", scene: among(pod(keepingOff(offWeb, aboutPods("host", "app", "db"))), pod(web)), reason: antiUnmet, resolvable: true},
-		{name: "of two terms of one key the first forbids", scene: among(pod(keepingOff(offWeb, offDB)), pod(web)), reason: antiUnmet, resolvable: true},
-		{name: "of two terms of one key the second forbids", scene: among(pod(keepingOff(offWeb, offDB)), pod(db)), reason: antiUnmet, resolvable: true},
+		{
+			name:  "a node that lacks the topology key has nothing to shun",
+			scene: scene{node: node(), pod: pod(keepingOff(offWeb)), placed: []*corev1.Pod{pod(web)}},
+		},
+		{
+			name:       "one term that forbids is enough",
+			scene:      among(pod(keepingOff(offWeb, aboutPods("host", "app", "db"))), pod(web)),
+			reason:     antiUnmet,
+			resolvable: true,
+		},
+		{
+			name:       "of two terms of one key the first forbids",
+			scene:      among(pod(keepingOff(offWeb, offDB)), pod(web)),
+			reason:     antiUnmet,
+			resolvable: true,
+		},
+		{
+			name:       "of two terms of one key the second forbids",
+			scene:      among(pod(keepingOff(offWeb, offDB)), pod(db)),
+			reason:     antiUnmet,
+			resolvable: true,
+		},
 
-		{name: "a pod in the failure domain shuns it", scene: among(pod(web), pod(db, keepingOff(offWeb), onNode("neighbour"))), reason: existing, resolvable: true},
+		{
+			name:       "a pod in the failure domain shuns it",
+			scene:      among(pod(web), pod(db, keepingOff(offWeb), onNode("neighbour"))),
+			reason:     existing,
+			resolvable: true,
+		},
 		{name: "a pod in another domain may shun it", scene: among(pod(web), pod(db, keepingOff(offWeb), onNode("stranger")))},
 		{name: "a pod shuns those of its own namespace", scene: among(pod(web), pod(within("other"), keepingOff(offWeb)))},
-		{name: "a pod that shuns another namespace by name", scene: among(pod(web), pod(within("other"), keepingOff(inNamespaces(offWeb, "default")))), reason: existing, resolvable: true},
+		{
+			name:       "a pod that shuns another namespace by name",
+			scene:      among(pod(web), pod(within("other"), keepingOff(inNamespaces(offWeb, "default")))),
+			reason:     existing,
+			resolvable: true,
+		},
 		{name: "a pod whose selector does not parse shuns nobody", scene: among(pod(web), pod(db, keepingOff(misspelt(offWeb))))},
 		{name: "what a pod only prefers forbids nothing", scene: among(pod(web, shunning(100, offDB)), pod(db, shunning(100, offWeb)))},
 
-		{name: "affinity comes before anti-affinity", scene: among(pod(web, keepingTo(aboutPods("zone", "app", "db")), keepingOff(offWeb)), pod(web)), reason: unmet},
-		{name: "the pod's own anti-affinity comes before that of others", scene: among(pod(web, keepingOff(offDB)), pod(db, keepingOff(offWeb))), reason: antiUnmet, resolvable: true},
+		{
+			name:   "affinity comes before anti-affinity",
+			scene:  among(pod(web, keepingTo(aboutPods("zone", "app", "db")), keepingOff(offWeb)), pod(web)),
+			reason: unmet,
+		},
+		{
+			name:       "the pod's own anti-affinity comes before that of others",
+			scene:      among(pod(web, keepingOff(offDB)), pod(db, keepingOff(offWeb))),
+			reason:     antiUnmet,
+			resolvable: true,
+		},
 
 		{name: "a selector that does not parse fits nowhere", scene: among(pod(keepingOff(misspelt(offWeb)))), reason: malformed},
-		{name: "as many terms as there may be are judged", scene: among(pod(keepingOff(slices.Repeat([]corev1.PodAffinityTerm{offDB}, 100)...)), pod(web))},
-		{name: "with more a pod fits nowhere", scene: among(pod(keepingTo(nearWeb), keepingOff(slices.Repeat([]corev1.PodAffinityTerm{offDB}, 100)...)), pod(web)), reason: beyond},
-		{name: "so it does with more requirements in a selector", scene: among(pod(keepingOff(corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: many})), pod(web)), reason: beyond},
+		{
+			name:  "as many terms as there may be are judged",
+			scene: among(pod(keepingOff(slices.Repeat([]corev1.PodAffinityTerm{offDB}, 100)...)), pod(web)),
+		},
+		{
+			name:   "with more a pod fits nowhere",
+			scene:  among(pod(keepingTo(nearWeb), keepingOff(slices.Repeat([]corev1.PodAffinityTerm{offDB}, 100)...)), pod(web)),
+			reason: beyond,
+		},
+		{
+			name:   "so it does with more requirements in a selector",
+			scene:  among(pod(keepingOff(corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: many})), pod(web)),
+			reason: beyond,
+		},
 		{name: "a preference that does not parse fits nowhere either", scene: among(pod(liking(1, misspelt(nearWeb)))), reason: malformed},
-		{name: "a term without a selector is about no pod", scene: among(pod(web, keepingOff(corev1.PodAffinityTerm{TopologyKey: "zone"})), pod(web))},
+		{
+			name:  "a term without a selector is about no pod",
+			scene: among(pod(web, keepingOff(corev1.PodAffinityTerm{TopologyKey: "zone"})), pod(web)),
+		},
 		{name: "an empty selector is about all", scene: among(pod(keepingOff(aboutPods("zone"))), pod(db)), reason: antiUnmet, resolvable: true},
 	})
 }
@@ -89,7 +180,11 @@ func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
 	is := func(team string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchLabels: map[string]string{"team": team}}
 	}
-	isNot := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"red", "blue"}}}}
+	isNot := &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: "team", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"red", "blue"}},
+		},
+	}
 	meeting := func(asking, placed *corev1.Pod) scene {
 		return scene{
 			node: node(labelled("zone", "a")), objects: []runtime.Object{namespace("red", "team", "red"), namespace("blue", "team", "blue")},
@@ -104,19 +199,49 @@ func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
 		{name: "others are not", scene: meeting(asks(offWeb), blue)},
 		{name: "one that is named is", scene: meeting(asks(inNamespaces(offWeb, "blue")), blue), reason: antiUnmet, resolvable: true},
 		{name: "then its own is not", scene: meeting(asks(inNamespaces(offWeb, "blue")), red)},
-		{name: "one that is named need not be known", scene: meeting(asks(inNamespaces(offWeb, "unknown")), unknown), reason: antiUnmet, resolvable: true},
+		{
+			name:       "one that is named need not be known",
+			scene:      meeting(asks(inNamespaces(offWeb, "unknown")), unknown),
+			reason:     antiUnmet,
+			resolvable: true,
+		},
 		{name: "one that is selected is", scene: meeting(asks(inNamespacesThat(offWeb, is("blue"))), blue), reason: antiUnmet, resolvable: true},
 		{name: "where some are selected, its own is not", scene: meeting(asks(inNamespacesThat(offWeb, is("blue"))), red)},
-		{name: "names and a selector add up", scene: meeting(asks(inNamespacesThat(inNamespaces(offWeb, "red"), is("blue"))), red), reason: antiUnmet, resolvable: true},
-		{name: "an empty selector selects all", scene: meeting(asks(inNamespacesThat(offWeb, &metav1.LabelSelector{})), unknown), reason: antiUnmet, resolvable: true},
+		{
+			name:       "names and a selector add up",
+			scene:      meeting(asks(inNamespacesThat(inNamespaces(offWeb, "red"), is("blue"))), red),
+			reason:     antiUnmet,
+			resolvable: true,
+		},
+		{
+			name:       "an empty selector selects all",
+			scene:      meeting(asks(inNamespacesThat(offWeb, &metav1.LabelSelector{})), unknown),
+			reason:     antiUnmet,
+			resolvable: true,
+		},
 		{name: "one that is not known is not selected", scene: meeting(asks(inNamespacesThat(offWeb, is("unknown"))), unknown)},
 		// See ownTerm.
-		{name: "a selector that some label be absent selects all", scene: meeting(asks(inNamespacesThat(offWeb, isNot)), blue), reason: antiUnmet, resolvable: true},
+		{
+			name:       "a selector that some label be absent selects all",
+			scene:      meeting(asks(inNamespacesThat(offWeb, isNot)), blue),
+			reason:     antiUnmet,
+			resolvable: true,
+		},
 
-		{name: "a pod shuns the namespace that it selects", scene: meeting(red, has(inNamespacesThat(offWeb, is("red")))), reason: existing, resolvable: true},
+		{
+			name:       "a pod shuns the namespace that it selects",
+			scene:      meeting(red, has(inNamespacesThat(offWeb, is("red")))),
+			reason:     existing,
+			resolvable: true,
+		},
 		{name: "a pod does not shun another", scene: meeting(blue, has(inNamespacesThat(offWeb, is("red"))))},
 		{name: "a pod may select by absence and mean it", scene: meeting(blue, has(inNamespacesThat(offWeb, isNot)))},
-		{name: "a namespace that is not known has no labels", scene: meeting(unknown, has(inNamespacesThat(offWeb, isNot))), reason: existing, resolvable: true},
+		{
+			name:       "a namespace that is not known has no labels",
+			scene:      meeting(unknown, has(inNamespacesThat(offWeb, isNot))),
+			reason:     existing,
+			resolvable: true,
+		},
 	})
 }
 

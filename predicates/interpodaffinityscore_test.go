@@ -25,34 +25,49 @@ func TestInterPodAffinityScore(t *testing.T) {
 		placed []*corev1.Pod
 		want   rates
 	}{
-		{name: "nodes that nothing speaks for are alike", asking: pod(web), placed: []*corev1.Pod{pod(db, onNode("a"))}, want: rates{"a": 0, "a2": 0, "b": 0, "bare": 0}},
 		{
-			name: "a pod that it likes attracts to the failure domain", asking: pod(liking(1, aboutWeb)), placed: []*corev1.Pod{pod(web, onNode("a"))},
+			name: "nodes that nothing speaks for are alike", asking: pod(web), placed: []*corev1.Pod{pod(db, onNode("a"))},
+			want: rates{"a": 0, "a2": 0, "b": 0, "bare": 0},
+		},
+		{
+			name: "a pod that it likes attracts to the failure " +
+				"domain", asking: pod(liking(1, aboutWeb)), placed: []*corev1.Pod{pod(web, onNode("a"))},
 			want: rates{"a": 100, "a2": 100, "b": 0, "bare": 0},
 		},
 		{
-			name: "a pod that it shuns repels from the failure domain", asking: pod(shunning(1, aboutWeb)), placed: []*corev1.Pod{pod(web, onNode("a"))},
+			name: "a pod that it shuns repels from the failure " +
+				"domain", asking: pod(shunning(1, aboutWeb)), placed: []*corev1.Pod{pod(web, onNode("a"))},
 			want: rates{"a": 0, "a2": 0, "b": 100, "bare": 100},
 		},
 		{
-			name: "every pod counts", asking: pod(liking(1, aboutWeb)), placed: []*corev1.Pod{pod(web, onNode("a")), pod(web, onNode("a2")), pod(web, onNode("a")), pod(web, onNode("b"))},
+			name: "every pod counts", asking: pod(liking(1, aboutWeb)), placed: []*corev1.Pod{
+				pod(web, onNode("a")), pod(web, onNode("a2")), pod(web, onNode("a")), pod(web, onNode("b")),
+			},
 			want: rates{"a": 100, "a2": 100, "b": 33, "bare": 0},
 		},
 		{
-			name: "weights count", asking: pod(liking(1, aboutDB), liking(10, aboutWeb)), placed: []*corev1.Pod{pod(web, onNode("a")), pod(db, onNode("b"))},
+			name: "weights count", asking: pod(liking(1, aboutDB), liking(10, aboutWeb)), placed: []*corev1.Pod{
+				pod(web, onNode("a")), pod(db, onNode("b")),
+			},
 			want: rates{"a": 100, "a2": 100, "b": 10, "bare": 0},
 		},
 		{
-			name: "keys add up", asking: pod(liking(1, aboutWeb), liking(1, aboutPods("host", "app", "web"))), placed: []*corev1.Pod{pod(web, onNode("a"))},
+			name: "keys add up", asking: pod(
+				liking(1, aboutWeb), liking(1, aboutPods("host", "app", "web")),
+			), placed: []*corev1.Pod{pod(web, onNode("a"))},
 			want: rates{"a": 100, "a2": 50, "b": 0, "bare": 0},
 		},
 		{
-			name: "likes and dislikes of one key may cancel out", asking: pod(liking(5, aboutWeb), shunning(5, aboutWeb)), placed: []*corev1.Pod{pod(web, onNode("a"))},
+			name: "likes and dislikes of one key may cancel out", asking: pod(
+				liking(5, aboutWeb), shunning(5, aboutWeb),
+			), placed: []*corev1.Pod{pod(web, onNode("a"))},
 			want: rates{"a": 0, "a2": 0, "b": 0, "bare": 0},
 		},
 		// 100·(29/100) is 28.999…
 		{
-			name: "a rate is rounded down like kube-scheduler's", asking: pod(liking(29, aboutDB), liking(100, aboutWeb)), placed: []*corev1.Pod{pod(web, onNode("a")), pod(db, onNode("b"))},
+			name: "a rate is rounded down like kube-scheduler's", asking: pod(liking(29, aboutDB), liking(100, aboutWeb)), placed: []*corev1.Pod{
+				pod(web, onNode("a")), pod(db, onNode("b")),
+			},
 			want: rates{"a": 100, "a2": 100, "b": 28, "bare": 0},
 		},
 		{
@@ -78,13 +93,17 @@ func TestInterPodAffinityScore(t *testing.T) {
 		},
 		{name: "likes of others may be ignored", args: ignoring, asking: pod(web), placed: []*corev1.Pod{pod(liking(1, aboutWeb), onNode("a"))}},
 		{
-			name: "but not where it has likes itself", args: ignoring, asking: pod(web, liking(1, aboutDB)), placed: []*corev1.Pod{pod(liking(1, aboutWeb), onNode("a"))},
+			name: "but not where it has likes " +
+				"itself", args: ignoring, asking: pod(web, liking(1, aboutDB)), placed: []*corev1.Pod{pod(liking(1, aboutWeb), onNode("a"))},
 			want: rates{"a": 100, "a2": 100, "b": 0, "bare": 0},
 		},
 		{
 			name: "the namespace must be the right one", asking: pod(web, liking(1, inNamespacesThat(aboutWeb, aboutWeb.LabelSelector))),
-			placed: []*corev1.Pod{pod(web, onNode("a")), pod(web, within("labelled"), onNode("b")), pod(db, within("labelled"), liking(1, aboutWeb), onNode("b"))},
-			want:   rates{"a": 0, "a2": 0, "b": 100, "bare": 0},
+			placed: []*corev1.Pod{
+				pod(web, onNode("a")), pod(web, within("labelled"), onNode("b")),
+				pod(db, within("labelled"), liking(1, aboutWeb), onNode("b")),
+			},
+			want: rates{"a": 0, "a2": 0, "b": 100, "bare": 0},
 		},
 		{name: "a pod that fits nowhere, as a selector does not parse, is not rated", asking: pod(liking(1, misspelt(aboutWeb)))},
 	} {
@@ -96,7 +115,9 @@ func TestInterPodAffinityScore(t *testing.T) {
 			snap, _, pod := scene{
 				node: node(called("a"), labelled("zone", "a"), labelled("host", "a")),
 				others: []*corev1.Node{
-					node(called("a2"), labelled("zone", "a"), labelled("host", "a2")), node(called("b"), labelled("zone", "b"), labelled("host", "b")), node(called("bare")),
+					node(called("a2"), labelled("zone", "a"), labelled("host", "a2")),
+					node(called("b"), labelled("zone", "b"), labelled("host", "b")),
+					node(called("bare")),
 				},
 				placed: test.placed, pod: test.asking, objects: []runtime.Object{namespace("labelled", "app", "web")},
 			}.raise(t)

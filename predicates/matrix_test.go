@@ -50,7 +50,11 @@ func TestTheInvalidationMatrixOnItsPageIsThatOfThePlugins(t *testing.T) {
 // that there is, with default arguments.
 func invalidationMatrix(t *testing.T) string {
 	t.Helper()
-	profile, err := NewProfile(withEveryPlugin(profileWith(v1alpha2.ServiceAffinity, &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{corev1.LabelTopologyRegion}})))
+	profile, err := NewProfile(
+		withEveryPlugin(
+			profileWith(v1alpha2.ServiceAffinity, &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{corev1.LabelTopologyRegion}}),
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

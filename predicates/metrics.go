@@ -31,7 +31,8 @@ func NewStoreMetrics(r prometheus.Registerer) *StoreMetrics {
 		}, []string{"profile", "result"}),
 		evaluated: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_equivalence_evaluations_total",
-			Help: "Verdicts on a node evaluated for a class, by predicate and by what changed: an aspect of the node, a kind of object, others when it was another node, or node when the node is new to the class.",
+			Help: "Verdicts on a node evaluated for a class, by predicate and by what changed: an aspect of the node, a kind of object, others " +
+				"when it was another node, or node when the node is new to the class.",
 		}, []string{"profile", "predicate", "cause"}),
 		evaluation: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "muster_equivalence_evaluation_seconds",

@@ -28,7 +28,11 @@ func TestNodeAffinity(t *testing.T) {
 		{name: "the selector matches", scene: on(zoneA, selecting("zone", "a"))},
 		{name: "the selector does not match, and eviction does not help", scene: on(zoneA, selecting("zone", "b")), reason: differs},
 		{name: "a node without labels matches no selector", scene: on(node(), selecting("zone", "a")), reason: differs},
-		{name: "selector and affinity must both match", scene: on(zoneA, selecting("zone", "a"), requiring(label("zone", corev1.NodeSelectorOpIn, "b"))), reason: differs},
+		{
+			name:   "selector and affinity must both match",
+			scene:  on(zoneA, selecting("zone", "a"), requiring(label("zone", corev1.NodeSelectorOpIn, "b"))),
+			reason: differs,
+		},
 
 		{name: "In matches one of the values", scene: asked(label("zone", corev1.NodeSelectorOpIn, "b", "a"))},
 		{name: "NotIn does not match one of the values", scene: asked(label("zone", corev1.NodeSelectorOpNotIn, "a")), reason: differs},
@@ -43,7 +47,10 @@ func TestNodeAffinity(t *testing.T) {
 		{name: "the name of the node matches", scene: asked(named(corev1.NodeSelectorOpIn, "node"))},
 		{name: "the name of the node does not match", scene: asked(named(corev1.NodeSelectorOpIn, "another")), reason: differs},
 		{name: "the name may be anything but one", scene: asked(named(corev1.NodeSelectorOpNotIn, "another"))},
-		{name: "one term that matches is enough", scene: asked(label("zone", corev1.NodeSelectorOpIn, "b"), named(corev1.NodeSelectorOpIn, "node"))},
+		{
+			name:  "one term that matches is enough",
+			scene: asked(label("zone", corev1.NodeSelectorOpIn, "b"), named(corev1.NodeSelectorOpIn, "node")),
+		},
 		{name: "all of a term must match", reason: differs, scene: asked(corev1.NodeSelectorTerm{
 			MatchExpressions: label("zone", corev1.NodeSelectorOpIn, "a").MatchExpressions,
 			MatchFields:      named(corev1.NodeSelectorOpIn, "another").MatchFields,
@@ -51,7 +58,10 @@ func TestNodeAffinity(t *testing.T) {
 		{name: "no terms match nothing", scene: asked(), reason: differs},
 		{name: "an empty term matches nothing", scene: asked(corev1.NodeSelectorTerm{}), reason: differs},
 		{name: "a malformed term matches nothing", scene: asked(label("level", corev1.NodeSelectorOpGt, "high")), reason: differs},
-		{name: "a malformed term does not spoil the others", scene: asked(label("level", corev1.NodeSelectorOpGt, "high"), label("zone", corev1.NodeSelectorOpIn, "a"))},
+		{
+			name:  "a malformed term does not spoil the others",
+			scene: asked(label("level", corev1.NodeSelectorOpGt, "high"), label("zone", corev1.NodeSelectorOpIn, "a")),
+		},
 
 		{name: "an added affinity holds every pod", args: added, scene: scene{node: node(labelled("zone", "c"))}, reason: addedDiffers},
 		{name: "an added affinity that matches", args: added, scene: on(zoneA)},

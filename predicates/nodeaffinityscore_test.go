@@ -37,7 +37,12 @@ func TestNodeAffinityScore(t *testing.T) {
 			name: "with a term that does not parse there are no preferences", alike: true,
 			scene: beside(zone(1, "a"), preferredTerm(1, label("zone", corev1.NodeSelectorOpGt, "high"))),
 		},
-		{name: "the preferences of the profile count for every pod", args: added, scene: scene{node: zoneA, others: []*corev1.Node{zoneB}}, want: 100},
+		{
+			name:  "the preferences of the profile count for every pod",
+			args:  added,
+			scene: scene{node: zoneA, others: []*corev1.Node{zoneB}},
+			want:  100,
+		},
 		// 30 of 90.
 		{name: "those of the pod are added to them", args: added, scene: beside(zone(90, "b")), want: 33},
 		{

@@ -41,7 +41,18 @@ func TestNodeConditions(t *testing.T) {
 	checkVerdicts(t, v1alpha2.NodeConditions, []verdictCase{
 		{name: "a node that is ready takes every pod", scene: on(node(ready))},
 		{name: "so does one that reports nothing", scene: on(node())},
-		{name: "and one that is short of nothing", scene: on(node(ready, is(corev1.NodeMemoryPressure, no), is(corev1.NodeDiskPressure, no), is(corev1.NodePIDPressure, no), is(corev1.NodeNetworkUnavailable, no)))},
+		{
+			name: "and one that is short of nothing",
+			scene: on(
+				node(
+					ready,
+					is(corev1.NodeMemoryPressure, no),
+					is(corev1.NodeDiskPressure, no),
+					is(corev1.NodePIDPressure, no),
+					is(corev1.NodeNetworkUnavailable, no),
+				),
+			),
+		},
 		{name: "one that is not ready keeps pods off, and eviction does not help", scene: on(node(unready)), reason: notReady},
 		{name: "one that is not heard of is not ready", scene: on(node(is(corev1.NodeReady, unknown))), reason: notReady},
 		{name: "one without network keeps pods off", scene: on(node(ready, is(corev1.NodeNetworkUnavailable, yes))), reason: noNetwork},
@@ -59,14 +70,44 @@ func TestNodeConditions(t *testing.T) {
 		{name: "and one whose init container asks", scene: on(node(ready, lowMemory), sidecar)},
 		{name: "and one that asks as a whole", scene: on(node(ready, lowMemory), whole("memory", "1Gi"))},
 		{name: "a pod that asks for 0 is best-effort", scene: on(node(ready, lowMemory), asking("cpu", "0")), reason: memory},
-		{name: "so is one that asks for other resources alone", scene: on(node(ready, lowMemory), asking("example.com/gpu", "1")), reason: memory},
-		{name: "and one that says as a whole that it asks for nothing", scene: on(node(ready, lowMemory), asking("cpu", "1"), whole()), reason: memory},
+		{
+			name:   "so is one that asks for other resources alone",
+			scene:  on(node(ready, lowMemory), asking("example.com/gpu", "1")),
+			reason: memory,
+		},
+		{
+			name:   "and one that says as a whole that it asks for nothing",
+			scene:  on(node(ready, lowMemory), asking("cpu", "1"), whole()),
+			reason: memory,
+		},
 
-		{name: "a pod that tolerates the taint of a condition is let through", scene: on(node(ready, lowDisk), tolerates(corev1.TaintNodeDiskPressure, noSchedule))},
-		{name: "for another condition it is not", scene: on(node(ready, lowDisk), tolerates(corev1.TaintNodePIDPressure, noSchedule)), reason: disk},
-		{name: "one that tolerates being left on the node is not let onto it", scene: on(node(unready), tolerates(corev1.TaintNodeNotReady, noExecute)), reason: notReady},
-		{name: "not ready and unreachable are told apart", scene: on(node(is(corev1.NodeReady, unknown)), tolerates(corev1.TaintNodeNotReady, noSchedule)), reason: notReady},
-		{name: "to tolerate unreachable nodes is enough for one that is not heard of", scene: on(node(is(corev1.NodeReady, unknown)), tolerates(corev1.TaintNodeUnreachable, noSchedule))},
-		{name: "a pod that tolerates everything is not concerned", scene: on(node(unready), tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists})), everywhere: true},
+		{
+			name:  "a pod that tolerates the taint of a condition is let through",
+			scene: on(node(ready, lowDisk), tolerates(corev1.TaintNodeDiskPressure, noSchedule)),
+		},
+		{
+			name:   "for another condition it is not",
+			scene:  on(node(ready, lowDisk), tolerates(corev1.TaintNodePIDPressure, noSchedule)),
+			reason: disk,
+		},
+		{
+			name:   "one that tolerates being left on the node is not let onto it",
+			scene:  on(node(unready), tolerates(corev1.TaintNodeNotReady, noExecute)),
+			reason: notReady,
+		},
+		{
+			name:   "not ready and unreachable are told apart",
+			scene:  on(node(is(corev1.NodeReady, unknown)), tolerates(corev1.TaintNodeNotReady, noSchedule)),
+			reason: notReady,
+		},
+		{
+			name:  "to tolerate unreachable nodes is enough for one that is not heard of",
+			scene: on(node(is(corev1.NodeReady, unknown)), tolerates(corev1.TaintNodeUnreachable, noSchedule)),
+		},
+		{
+			name:       "a pod that tolerates everything is not concerned",
+			scene:      on(node(unready), tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists})),
+			everywhere: true,
+		},
 	})
 }

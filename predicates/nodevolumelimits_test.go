@@ -48,77 +48,174 @@ func TestNodeVolumeLimits(t *testing.T) {
 			objects: limited(0, only(claim("local", boundTo("pv")), persistentVolume("pv", inHostPath))),
 			pod:     pod(claiming("local"), mounting(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, iscsi("a", false))),
 		}},
-		{name: "and one whose claim has neither volume nor class", everywhere: true, scene: scene{objects: limited(0, only(claim("a"))), pod: pod(claiming("a"))}},
-		{name: "and one whose class is missing", everywhere: true, scene: scene{objects: limited(0, only(claim("a", ofClass("late")))), pod: pod(claiming("a"))}},
+		{
+			name:       "and one whose claim has neither volume nor class",
+			everywhere: true,
+			scene:      scene{objects: limited(0, only(claim("a"))), pod: pod(claiming("a"))},
+		},
+		{
+			name:       "and one whose class is missing",
+			everywhere: true,
+			scene:      scene{objects: limited(0, only(claim("a", ofClass("late")))), pod: pod(claiming("a"))},
+		},
 
 		{name: "there is room", scene: scene{objects: limited(2, abc), placed: []*corev1.Pod{pod(claiming("a"))}, pod: pod(claiming("b"))}},
-		{name: "there is none, which eviction would change", scene: scene{objects: limited(1, abc), placed: []*corev1.Pod{pod(claiming("a"))}, pod: pod(claiming("b"))}, reason: full, resolvable: true},
+		{
+			name:       "there is none, which eviction would change",
+			scene:      scene{objects: limited(1, abc), placed: []*corev1.Pod{pod(claiming("a"))}, pod: pod(claiming("b"))},
+			reason:     full,
+			resolvable: true,
+		},
 		{name: "a node that attaches nothing", scene: scene{objects: limited(0, abc), pod: pod(claiming("a"))}, reason: full, resolvable: true},
 		{name: "a driver without a limit", scene: scene{objects: limited(-1, abc), pod: pod(claiming("a"))}},
-		{name: "a driver that is not on the node", scene: scene{objects: slices.Concat(abc, only(csiNode("node", otherDriver, 0))), pod: pod(claiming("a"))}},
+		{
+			name:  "a driver that is not on the node",
+			scene: scene{objects: slices.Concat(abc, only(csiNode("node", otherDriver, 0))), pod: pod(claiming("a"))},
+		},
 		{name: "a node without a CSINode", scene: scene{objects: abc, pod: pod(claiming("a"))}},
-		{name: "room for one of two", scene: scene{objects: limited(2, abc), placed: []*corev1.Pod{pod(claiming("a"))}, pod: pod(claiming("b", "c"))}, reason: full, resolvable: true},
-		{name: "a volume that is on the node already", scene: scene{objects: limited(1, abc), placed: []*corev1.Pod{pod(claiming("a"))}, pod: pod(claiming("a"))}},
-		{name: "also on a node with more than it may have", scene: scene{objects: limited(1, abc), placed: []*corev1.Pod{pod(claiming("a", "b"))}, pod: pod(claiming("a"))}},
-		{name: "a volume that two pods use counts once", scene: scene{objects: limited(2, abc), placed: []*corev1.Pod{pod(claiming("a")), pod(claiming("a"))}, pod: pod(claiming("b"))}},
+		{
+			name:       "room for one of two",
+			scene:      scene{objects: limited(2, abc), placed: []*corev1.Pod{pod(claiming("a"))}, pod: pod(claiming("b", "c"))},
+			reason:     full,
+			resolvable: true,
+		},
+		{
+			name:  "a volume that is on the node already",
+			scene: scene{objects: limited(1, abc), placed: []*corev1.Pod{pod(claiming("a"))}, pod: pod(claiming("a"))},
+		},
+		{
+			name:  "also on a node with more than it may have",
+			scene: scene{objects: limited(1, abc), placed: []*corev1.Pod{pod(claiming("a", "b"))}, pod: pod(claiming("a"))},
+		},
+		{
+			name:  "a volume that two pods use counts once",
+			scene: scene{objects: limited(2, abc), placed: []*corev1.Pod{pod(claiming("a")), pod(claiming("a"))}, pod: pod(claiming("b"))},
+		},
 		{name: "a volume that is claimed twice is one", scene: scene{
-			objects: limited(1, only(claim("a", boundTo("pv")), claim("b", boundTo("pv")), persistentVolume("pv", attachedBy(ebsDriver, "vol")))), pod: pod(claiming("a", "b")),
+			objects: limited(1, only(claim("a", boundTo("pv")), claim("b", boundTo("pv")), persistentVolume("pv", attachedBy(ebsDriver, "vol")))),
+			pod:     pod(claiming("a", "b")),
 		}},
-		{name: "volumes of another driver do not count", scene: scene{objects: limited(1, abc, disks(otherDriver, "x")), placed: []*corev1.Pod{pod(claiming("x"))}, pod: pod(claiming("a"))}},
+		{
+			name:  "volumes of another driver do not count",
+			scene: scene{objects: limited(1, abc, disks(otherDriver, "x")), placed: []*corev1.Pod{pod(claiming("x"))}, pod: pod(claiming("a"))},
+		},
 		{name: "nor does the room of another driver", scene: scene{
-			objects: slices.Concat(abc, disks(otherDriver, "x"), only(&storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "node"}, Spec: storagev1.CSINodeSpec{
-				Drivers: append(csiNode("", ebsDriver, 5).Spec.Drivers, csiNode("", otherDriver, 0).Spec.Drivers...),
-			}})),
+			objects: slices.Concat(
+				abc,
+				disks(otherDriver, "x"),
+				only(&storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "node"}, Spec: storagev1.CSINodeSpec{
+					Drivers: append(csiNode("", ebsDriver, 5).Spec.Drivers, csiNode("", otherDriver, 0).Spec.Drivers...),
+				}}),
+			),
 			pod: pod(claiming("a", "x")),
 		}, reason: full, resolvable: true},
-		{name: "pods whose claim is missing do not count", scene: scene{objects: limited(1, abc), placed: []*corev1.Pod{pod(claiming("gone"))}, pod: pod(claiming("a"))}},
+		{
+			name:  "pods whose claim is missing do not count",
+			scene: scene{objects: limited(1, abc), placed: []*corev1.Pod{pod(claiming("gone"))}, pod: pod(claiming("a"))},
+		},
 
 		{name: "an attachment that no pod uses counts", scene: scene{
 			objects: limited(1, abc, only(attachment("va", "node", ebsDriver, "pv-a"))), pod: pod(claiming("b")),
 		}, reason: full, resolvable: true},
 		{name: "an attachment that a pod uses counts once", scene: scene{
-			objects: limited(2, abc, only(attachment("va", "node", ebsDriver, "pv-a"), attachment("again", "node", ebsDriver, "pv-a"))), placed: []*corev1.Pod{pod(claiming("a"))}, pod: pod(claiming("b")),
+			objects: limited(2, abc, only(attachment("va", "node", ebsDriver, "pv-a"), attachment("again", "node", ebsDriver, "pv-a"))),
+			placed:  []*corev1.Pod{pod(claiming("a"))},
+			pod:     pod(claiming("b")),
 		}},
 		{name: "the pod's own volume counts twice while it is attached and nobody uses it", scene: scene{
 			objects: limited(1, abc, only(attachment("va", "node", ebsDriver, "pv-a"))), pod: pod(claiming("a")),
 		}, reason: full, resolvable: true},
-		{name: "an attachment to another node", scene: scene{objects: limited(1, abc, only(attachment("va", "other", ebsDriver, "pv-a"))), pod: pod(claiming("b"))}},
-		{name: "an attachment of another driver", scene: scene{objects: limited(1, abc, only(attachment("va", "node", otherDriver, "pv-a"))), pod: pod(claiming("b"))}},
-		{name: "an attachment without a volume", scene: scene{objects: limited(1, abc, only(attachment("va", "node", ebsDriver, "gone"))), pod: pod(claiming("b"))}},
+		{
+			name:  "an attachment to another node",
+			scene: scene{objects: limited(1, abc, only(attachment("va", "other", ebsDriver, "pv-a"))), pod: pod(claiming("b"))},
+		},
+		{
+			name:  "an attachment of another driver",
+			scene: scene{objects: limited(1, abc, only(attachment("va", "node", otherDriver, "pv-a"))), pod: pod(claiming("b"))},
+		},
+		{
+			name:  "an attachment without a volume",
+			scene: scene{objects: limited(1, abc, only(attachment("va", "node", ebsDriver, "gone"))), pod: pod(claiming("b"))},
+		},
 		{name: "an attachment of what is not a CSI volume", scene: scene{
-			objects: limited(1, abc, only(attachment("va", "node", ebsDriver, "old"), persistentVolume("old", onEBS("vol-old")))), pod: pod(claiming("b")),
+			objects: limited(1, abc, only(attachment("va", "node", ebsDriver, "old"), persistentVolume("old", onEBS("vol-old")))),
+			pod:     pod(claiming("b")),
 		}},
 		{name: "an inline attachment", scene: scene{
-			objects: limited(1, abc, only(&storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "va"}, Spec: storagev1.VolumeAttachmentSpec{Attacher: ebsDriver, NodeName: "node"}})), pod: pod(claiming("b")),
+			objects: limited(
+				1,
+				abc,
+				only(
+					&storagev1.VolumeAttachment{
+						ObjectMeta: metav1.ObjectMeta{Name: "va"},
+						Spec:       storagev1.VolumeAttachmentSpec{Attacher: ebsDriver, NodeName: "node"},
+					},
+				),
+			),
+			pod: pod(claiming("b")),
 		}},
 
-		{name: "a volume to be made counts by its class", scene: scene{objects: limited(0, only(claim("a", ofClass("late")), late)), pod: pod(claiming("a"))}, reason: full, resolvable: true},
-		{name: "so does one that is not known yet", scene: scene{objects: limited(0, only(claim("a", ofClass("late"), boundTo("pv")), late)), pod: pod(claiming("a"))}, reason: full, resolvable: true},
-		{name: "one of a class of the in-tree plugin counts too", scene: scene{objects: limited(0, only(claim("a", ofClass("in-tree")), inTree)), pod: pod(claiming("a"))}, reason: full, resolvable: true},
+		{
+			name:       "a volume to be made counts by its class",
+			scene:      scene{objects: limited(0, only(claim("a", ofClass("late")), late)), pod: pod(claiming("a"))},
+			reason:     full,
+			resolvable: true,
+		},
+		{
+			name:       "so does one that is not known yet",
+			scene:      scene{objects: limited(0, only(claim("a", ofClass("late"), boundTo("pv")), late)), pod: pod(claiming("a"))},
+			reason:     full,
+			resolvable: true,
+		},
+		{
+			name:       "one of a class of the in-tree plugin counts too",
+			scene:      scene{objects: limited(0, only(claim("a", ofClass("in-tree")), inTree)), pod: pod(claiming("a"))},
+			reason:     full,
+			resolvable: true,
+		},
 		{name: "volumes to be made for two claims are two", scene: scene{
-			objects: limited(1, only(claim("a", ofClass("late")), claim("b", ofClass("in-tree")), late, inTree)), placed: []*corev1.Pod{pod(claiming("a"))}, pod: pod(claiming("b")),
+			objects: limited(1, only(claim("a", ofClass("late")), claim("b", ofClass("in-tree")), late, inTree)),
+			placed:  []*corev1.Pod{pod(claiming("a"))},
+			pod:     pod(claiming("b")),
 		}, reason: full, resolvable: true},
 		{name: "claims of one name in two namespaces are two", scene: scene{
-			objects: limited(1, only(claim("a", ofClass("late")), claim("a", ofClass("late"), func(c *corev1.PersistentVolumeClaim) { c.Namespace = "shop" }), late)),
-			placed:  []*corev1.Pod{pod(claiming("a"), func(p *corev1.Pod) { p.Namespace = "shop" })}, pod: pod(claiming("a")),
+			objects: limited(
+				1, only(claim("a", ofClass("late")), claim("a", ofClass("late"), func(c *corev1.PersistentVolumeClaim) { c.Namespace = "shop" }), late),
+			),
+			placed: []*corev1.Pod{pod(claiming("a"), func(p *corev1.Pod) { p.Namespace = "shop" })},
+			pod:    pod(claiming("a")),
 		}, reason: full, resolvable: true},
 		{name: "the volume says more than the class", everywhere: true, scene: scene{
 			objects: limited(0, only(claim("a", ofClass("late"), boundTo("pv")), late, persistentVolume("pv", inHostPath))), pod: pod(claiming("a")),
 		}},
 
 		{name: "a volume of the in-tree plugin is the driver's", scene: scene{
-			objects: limited(1, abc, only(claim("old", boundTo("pv")), persistentVolume("pv", onEBS("aws://zone/vol-old")))), placed: []*corev1.Pod{pod(claiming("a"))}, pod: pod(claiming("old")),
+			objects: limited(1, abc, only(claim("old", boundTo("pv")), persistentVolume("pv", onEBS("aws://zone/vol-old")))),
+			placed:  []*corev1.Pod{pod(claiming("a"))},
+			pod:     pod(claiming("old")),
 		}, reason: full, resolvable: true},
 		{name: "it is the same volume by both names", scene: scene{
-			objects: limited(1, abc, only(claim("old", boundTo("pv")), persistentVolume("pv", onEBS("aws://zone/vol-a")))), placed: []*corev1.Pod{pod(claiming("a"))}, pod: pod(claiming("old")),
+			objects: limited(1, abc, only(claim("old", boundTo("pv")), persistentVolume("pv", onEBS("aws://zone/vol-a")))),
+			placed:  []*corev1.Pod{pod(claiming("a"))},
+			pod:     pod(claiming("old")),
 		}},
 		{name: "a volume of the in-tree plugin that does not translate", everywhere: true, scene: scene{
 			objects: limited(0, only(claim("old", boundTo("pv")), persistentVolume("pv", onEBS("aws://zone/what")))), pod: pod(claiming("old")),
 		}},
-		{name: "an inline disk is the driver's", scene: scene{objects: limited(1), placed: []*corev1.Pod{pod(mounting(ebs("vol-a")))}, pod: pod(mounting(ebs("vol-b")))}, reason: full, resolvable: true},
-		{name: "it is the same one as a claimed one", scene: scene{objects: limited(1, abc), placed: []*corev1.Pod{pod(mounting(ebs("aws:///vol-a")))}, pod: pod(claiming("a"))}},
+		{
+			name:       "an inline disk is the driver's",
+			scene:      scene{objects: limited(1), placed: []*corev1.Pod{pod(mounting(ebs("vol-a")))}, pod: pod(mounting(ebs("vol-b")))},
+			reason:     full,
+			resolvable: true,
+		},
+		{
+			name:  "it is the same one as a claimed one",
+			scene: scene{objects: limited(1, abc), placed: []*corev1.Pod{pod(mounting(ebs("aws:///vol-a")))}, pod: pod(claiming("a"))},
+		},
 		{name: "inline disks of other plugins are other drivers'", scene: scene{
-			objects: limited(1), placed: []*corev1.Pod{pod(mounting(gcePD("a", false), azureDisk(corev1.AzureManagedDisk)))}, pod: pod(mounting(ebs("vol-a"))),
+			objects: limited(1),
+			placed:  []*corev1.Pod{pod(mounting(gcePD("a", false), azureDisk(corev1.AzureManagedDisk)))},
+			pod:     pod(mounting(ebs("vol-a"))),
 		}},
 		{name: "vSphere's disks are not counted", everywhere: true, scene: scene{
 			objects: limited(0), pod: pod(mounting(corev1.VolumeSource{VsphereVolume: &corev1.VsphereVirtualDiskVolumeSource{VolumePath: "path"}})),
@@ -127,22 +224,37 @@ func TestNodeVolumeLimits(t *testing.T) {
 			objects: only(csiNode("node", otherDriver, 9)), pod: pod(mounting(azureDisk(corev1.AzureDedicatedBlobDisk))),
 		}, reason: "converting volume from inline to csi failed"},
 		{name: "it does not have to on a node without a CSINode", scene: scene{pod: pod(mounting(azureDisk(corev1.AzureDedicatedBlobDisk)))}},
-		{name: "that of another pod is not counted", scene: scene{objects: limited(1), placed: []*corev1.Pod{pod(mounting(ebs("aws://zone/what")))}, pod: pod(mounting(ebs("vol-a")))}},
+		{
+			name:  "that of another pod is not counted",
+			scene: scene{objects: limited(1), placed: []*corev1.Pod{pod(mounting(ebs("aws://zone/what")))}, pod: pod(mounting(ebs("vol-a")))},
+		},
 
 		{name: "an ephemeral volume is a claim of the pod's", scene: scene{
 			objects: limited(0, only(claim("pod-volume-0", ofClass("late"), madeFor("pod")), late)), pod: pod(mounting(ephemeralVolume())),
 		}, reason: full, resolvable: true},
 		{name: "that of another pod counts", scene: scene{
-			objects: limited(1, abc, only(claim("placed-a-volume-0", ofClass("late"), madeFor("placed-a")), late)), placed: []*corev1.Pod{pod(mounting(ephemeralVolume()))}, pod: pod(claiming("a")),
+			objects: limited(1, abc, only(claim("placed-a-volume-0", ofClass("late"), madeFor("placed-a")), late)),
+			placed:  []*corev1.Pod{pod(mounting(ephemeralVolume()))},
+			pod:     pod(claiming("a")),
 		}, reason: full, resolvable: true},
 		{name: "that of another pod is not counted until it is made for it", scene: scene{
-			objects: limited(1, abc, only(claim("placed-a-volume-0", ofClass("late")), late)), placed: []*corev1.Pod{pod(mounting(ephemeralVolume()))}, pod: pod(claiming("a")),
+			objects: limited(1, abc, only(claim("placed-a-volume-0", ofClass("late")), late)),
+			placed:  []*corev1.Pod{pod(mounting(ephemeralVolume()))},
+			pod:     pod(claiming("a")),
 		}},
-		{name: "an ephemeral volume whose claim is missing", scene: scene{pod: pod(mounting(ephemeralVolume()))}, reason: "persistentvolumeclaim not found"},
+		{
+			name:   "an ephemeral volume whose claim is missing",
+			scene:  scene{pod: pod(mounting(ephemeralVolume()))},
+			reason: "persistentvolumeclaim not found",
+		},
 		{name: "an ephemeral volume whose claim is somebody else's", scene: scene{
 			objects: only(claim("pod-volume-0", madeFor("another"))), pod: pod(mounting(ephemeralVolume())),
 		}, reason: "PVC was not created for pod (pod is not owner)"},
-		{name: "a claim that is missing, also on a node without a CSINode", scene: scene{pod: pod(claiming("a"))}, reason: "persistentvolumeclaim not found"},
+		{
+			name:   "a claim that is missing, also on a node without a CSINode",
+			scene:  scene{pod: pod(claiming("a"))},
+			reason: "persistentvolumeclaim not found",
+		},
 		{name: "a claim without a name", scene: scene{pod: pod(claiming(""))}, reason: "PersistentVolumeClaim had no name"},
 	})
 }
@@ -173,15 +285,27 @@ func TestNodeVolumeLimitsKnowWhichObjectsMatter(t *testing.T) {
 		{name: "a volume that the driver took over came", kind: pv, set: persistentVolume("new", onEBS("vol-new")), want: true},
 		{name: "a volume of another driver came", kind: pv, set: persistentVolume("new", attachedBy(otherDriver, "new"))},
 		{name: "a volume that nothing attaches came", kind: pv, set: persistentVolume("new", inHostPath)},
-		{name: "the missing volume of a claim of the driver's class came", kind: pv, set: persistentVolume("pv-old", attachedBy(otherDriver, "old")), want: true},
+		{
+			name: "the missing volume of a claim of the driver's class came", kind: pv,
+			set: persistentVolume("pv-old", attachedBy(otherDriver, "old")), want: true,
+		},
 		{name: "a volume of the driver went", kind: pv, deleted: persistentVolume("pv-a"), want: true},
 		{name: "a volume of another driver went", kind: pv, deleted: persistentVolume("pv-x")},
-		{name: "a volume that nothing attaches went from a claim of the driver's class", kind: pv, deleted: persistentVolume("pv-odd"), want: true},
-		{name: "the missing volume of an attachment came", kind: pv, set: persistentVolume("pv-gone", attachedBy(otherDriver, "gone")), want: true},
+		{
+			name: "a volume that nothing attaches went from a claim of the driver's class", kind: pv, deleted: persistentVolume("pv-odd"),
+			want: true,
+		},
+		{
+			name: "the missing volume of an attachment came", kind: pv, set: persistentVolume("pv-gone", attachedBy(otherDriver, "gone")),
+			want: true,
+		},
 		{name: "a volume of another driver went from an attachment", kind: pv, deleted: persistentVolume("pv-y"), want: true},
 		{name: "a volume of the driver was labelled", kind: pv, set: persistentVolume("pv-a", attachedBy(ebsDriver, "vol-a"), marked("k", "v"))},
 		{name: "a volume of the driver became another", kind: pv, set: persistentVolume("pv-a", attachedBy(ebsDriver, "vol-z")), want: true},
-		{name: "a volume of the driver is now told by the in-tree plugin's name, which no attachment is", kind: pv, set: persistentVolume("pv-a", onEBS("vol-a")), want: true},
+		{
+			name: "a volume of the driver is now told by the in-tree plugin's name, which no attachment is", kind: pv,
+			set: persistentVolume("pv-a", onEBS("vol-a")), want: true,
+		},
 
 		{name: "a claim of the driver's class came", kind: pvc, set: claim("new", ofClass("ebs")), want: true},
 		{name: "a claim of a volume of the driver came", kind: pvc, set: claim("new", boundTo("pv-a")), want: true},
@@ -190,7 +314,10 @@ func TestNodeVolumeLimitsKnowWhichObjectsMatter(t *testing.T) {
 		{name: "a claim of a volume of the driver went", kind: pvc, deleted: claim("a"), want: true},
 		{name: "a claim of another driver's volume went", kind: pvc, deleted: claim("x")},
 		{name: "a claim of the driver got another access mode", kind: pvc, set: claim("a", boundTo("pv-a"), accessedBy(corev1.ReadWriteMany))},
-		{name: "a claim got a class of the driver, which its volume is not of", kind: pvc, set: claim("x", boundTo("pv-x"), ofClass("ebs")), want: true},
+		{
+			name: "a claim got a class of the driver, which its volume is not of", kind: pvc,
+			set: claim("x", boundTo("pv-x"), ofClass("ebs")), want: true,
+		},
 		{name: "the pod's own claim went", kind: pvc, deleted: claim("own"), want: true},
 		{name: "the pod's own claim became one of another driver", kind: pvc, set: claim("own", boundTo("pv-x")), want: true},
 

@@ -31,12 +31,17 @@ func pickyPlugin(reasons ...string) Plugin {
 
 func withLoadAware() *v1alpha2.Profile {
 	return &v1alpha2.Profile{Equivalence: v1alpha2.EquivalenceTemplate, Plugins: v1alpha2.Plugins{
-		Filter: v1alpha2.PluginSet{Enabled: []v1alpha2.Plugin{{Name: v1alpha2.LoadAware}}, Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}},
+		Filter: v1alpha2.PluginSet{
+			Enabled:  []v1alpha2.Plugin{{Name: v1alpha2.LoadAware}},
+			Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}},
+		},
 	}}
 }
 
 func TestAPluginOfAnotherPackageHasReasonsOfItsOwn(t *testing.T) {
-	profile, err := NewProfile(withLoadAware(), Plugin{Name: "Other", Reasons: []string{"not this"}}, pickyPlugin("nor this", "node(s) were dull"))
+	profile, err := NewProfile(
+		withLoadAware(), Plugin{Name: "Other", Reasons: []string{"not this"}}, pickyPlugin("nor this", "node(s) were dull"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

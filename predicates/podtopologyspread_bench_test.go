@@ -18,7 +18,9 @@ func spreadCrowd(b *testing.B) *cluster.Cluster {
 	c := newCluster()
 	for i := range 5_000 {
 		name := fmt.Sprint("node-", i)
-		if err := c.Set(node(called(name), labelled(corev1.LabelHostname, name), labelled(corev1.LabelTopologyZone, fmt.Sprint("zone-", i%5)))); err != nil {
+		if err := c.Set(
+			node(called(name), labelled(corev1.LabelHostname, name), labelled(corev1.LabelTopologyZone, fmt.Sprint("zone-", i%5))),
+		); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -40,8 +42,13 @@ func spreadCrowd(b *testing.B) *cluster.Cluster {
 
 // spreadStore remembers what PodTopologySpread alone says.
 func spreadStore(b *testing.B, c *cluster.Cluster) *VerdictStore {
-	only := v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}, Enabled: []v1alpha2.Plugin{{Name: v1alpha2.PodTopologySpread}}}
-	profile, err := NewProfile(&v1alpha2.Profile{Equivalence: v1alpha2.EquivalenceTemplate, Plugins: v1alpha2.Plugins{Filter: only, Score: only}})
+	only := v1alpha2.PluginSet{
+		Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}},
+		Enabled:  []v1alpha2.Plugin{{Name: v1alpha2.PodTopologySpread}},
+	}
+	profile, err := NewProfile(
+		&v1alpha2.Profile{Equivalence: v1alpha2.EquivalenceTemplate, Plugins: v1alpha2.Plugins{Filter: only, Score: only}},
+	)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -45,7 +45,10 @@ func TestARememberedSpreadIsNeverStale(t *testing.T) {
 	}}
 	system := &v1alpha2.PodTopologySpreadArgs{DefaultingType: v1alpha2.SystemDefaulting}
 	rapid.Check(t, func(t *rapid.T) {
-		only := v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}, Enabled: []v1alpha2.Plugin{{Name: v1alpha2.PodTopologySpread}}}
+		only := v1alpha2.PluginSet{
+			Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}},
+			Enabled:  []v1alpha2.Plugin{{Name: v1alpha2.PodTopologySpread}},
+		}
 		config := profileWith(v1alpha2.PodTopologySpread, rapid.SampledFrom([]*v1alpha2.PodTopologySpreadArgs{list, system}).Draw(t, "defaults"))
 		config.Equivalence, config.Plugins = v1alpha2.EquivalenceTemplate, v1alpha2.Plugins{Filter: only, Score: only}
 		profile, err := NewProfile(config)

@@ -53,7 +53,9 @@ func TestPodTopologySpreadScore(t *testing.T) {
 		{name: "an empty zone is best", scene: with(zones(), byZone(), web("a")), want: ratings{"a": 0, "b": 100}},
 		{
 			// 3 pods cost 4.16, 1 pod 1.39: (4+1-4)/4 and (4+1-1)/4.
-			name: "zones are rated by the cost of their pods, which is rounded", scene: with(zones(), byZone(), web("a"), web("a"), web("a"), web("b")),
+			name: "zones are rated by the cost of their pods, which is rounded", scene: with(
+				zones(), byZone(), web("a"), web("a"), web("a"), web("b"),
+			),
 			want: ratings{"a": 25, "b": 100},
 		},
 		{
@@ -62,7 +64,9 @@ func TestPodTopologySpreadScore(t *testing.T) {
 			want: ratings{"a": 57, "b": 100},
 		},
 		{
-			name: "pods of others and those on their way out do not count", scene: with(zones(), byZone(), pod(), web("a", terminating), web("a", within("other"))),
+			name: "pods of others and those on their way out do not count", scene: with(
+				zones(), byZone(), pod(), web("a", terminating), web("a", within("other")),
+			),
 			want: ratings{"a": 100, "b": 100},
 		},
 		{
@@ -75,22 +79,31 @@ func TestPodTopologySpreadScore(t *testing.T) {
 				web("", spreadBy("zone", 1, soft), spreadBy("rack", 1, soft)), web("half")),
 		},
 		{
-			name: "pods on nodes that the selector of nodes leaves out do not count", scene: with(zones(), web("", ssd, spreadBy("zone", 1, soft)), web("a")),
+			name: "pods on nodes that the selector of nodes leaves out do not count", scene: with(
+				zones(), web("", ssd, spreadBy("zone", 1, soft)), web("a"),
+			),
 			want: ratings{"a": 100, "b": 100},
 		},
 		{
-			name: "they do when the policy ignores affinity", scene: with(zones(), web("", ssd, spreadBy("zone", 1, soft, includingNodes(ignore, ignore))), web("a")),
+			name: "they do when the policy ignores affinity", scene: with(
+				zones(), web("", ssd, spreadBy("zone", 1, soft, includingNodes(ignore, ignore))), web("a"),
+			),
 			want: ratings{"a": 0, "b": 100},
 		},
 		{
 			// 2.77 and 1.39: (3+1-3)/3.
-			name: "hosts are counted one by one", scene: with(nodes(host("x"), host("y")), web("", spreadBy(corev1.LabelHostname, 1, soft)), web("x"), web("x"), web("y")),
+			name: "hosts are counted one by one", scene: with(
+				nodes(host("x"), host("y")), web("", spreadBy(corev1.LabelHostname, 1, soft)), web("x"), web("x"), web("y"),
+			),
 			want: ratings{"x": 33, "y": 100},
 		},
 		{
 			// Two hosts are compared. 4.16 and 1.39: (4+1-4)/4.
 			name: "a node without the name of a host is no host", want: ratings{"x": 25, "y": 100, "z": 0},
-			scene: with(nodes(host("x"), host("y"), node(called("z"))), web("", spreadBy(corev1.LabelHostname, 1, soft)), web("x"), web("x"), web("x"), web("y")),
+			scene: with(
+				nodes(host("x"), host("y"), node(called("z"))), web("", spreadBy(corev1.LabelHostname, 1, soft)), web("x"), web("x"),
+				web("x"), web("y"),
+			),
 		},
 		{
 			name:  "a host counts its pods though the selector of nodes leaves it out",
@@ -99,15 +112,21 @@ func TestPodTopologySpreadScore(t *testing.T) {
 		},
 		{
 			name: "hosts of the same name are counted one by one as well", want: ratings{"x": 0, "y": 100},
-			scene: with(nodes(host("x"), node(called("y"), labelled(corev1.LabelHostname, "x"))), web("", spreadBy(corev1.LabelHostname, 1, soft)), web("x")),
+			scene: with(
+				nodes(host("x"), node(called("y"), labelled(corev1.LabelHostname, "x"))), web("", spreadBy(corev1.LabelHostname, 1, soft)), web("x"),
+			),
 		},
 		{
 			// x: 1.39+2 and 1.39+4 are 8.77, y: 2 and 4: (9+6-9)/9.
-			name: "by default pods of a service are spread over hosts and zones", scene: byDefault(nodes(host("x", in("a")), host("y", in("b"))), web("x")),
+			name: "by default pods of a service are spread over hosts and zones", scene: byDefault(
+				nodes(host("x", in("a")), host("y", in("b"))), web("x"),
+			),
 			want: ratings{"x": 66, "y": 100},
 		},
 		{
-			name: "by default without services or a controller nothing is preferred", scene: with(nodes(host("x", in("a")), host("y", in("b"))), web(""), web("x")),
+			name: "by default without services or a controller nothing is preferred", scene: with(
+				nodes(host("x", in("a")), host("y", in("b"))), web(""), web("x"),
+			),
 			want: ratings{"x": 0, "y": 0},
 		},
 		{
@@ -122,7 +141,9 @@ func TestPodTopologySpreadScore(t *testing.T) {
 			want: ratings{"x": 57, "y": 71, "z": 100},
 		},
 		{
-			name: "by a listed default they are the worst", args: list, scene: byDefault(nodes(host("x", in("a")), host("y", in("b")), host("z")), web("x")),
+			name: "by a listed default they are the worst", args: list, scene: byDefault(
+				nodes(host("x", in("a")), host("y", in("b")), host("z")), web("x"),
+			),
 			want: ratings{"x": 66, "y": 100, "z": 0},
 		},
 	} {

@@ -31,7 +31,8 @@ func TestAProfileThatCannotBeBuiltSaysWhy(t *testing.T) {
 		},
 		{
 			"an added affinity that does not parse", profileWith(v1alpha2.NodeAffinity, &v1alpha2.NodeAffinityArgs{AddedAffinity: noNumber}),
-			`plugin "NodeAffinity": addedAffinity: nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid value: "high": for 'Gt', 'Lt' operators, the value must be an integer`,
+			`plugin "NodeAffinity": addedAffinity: nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid value: "high": for 'Gt', 'Lt' ` +
+				`operators, the value must be an integer`,
 		},
 		{
 			"a scoring strategy that is not known",
@@ -70,7 +71,10 @@ func TestTheFirstVerdictAgainstANodeCounts(t *testing.T) {
 	}{
 		{"in the default order the cordon comes first", v1alpha2.PluginSet{}, "node(s) were unschedulable"},
 		{"then the taints", disabled(v1alpha2.NodeUnschedulable), "node(s) had untolerated taint(s)"},
-		{"then the selector", disabled(v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration), "node(s) didn't match Pod's node affinity/selector"},
+		{
+			"then the selector", disabled(v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration),
+			"node(s) didn't match Pod's node affinity/selector",
+		},
 		{"resources come last", disabled(v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration, v1alpha2.NodeAffinity), "Too many pods"},
 		{"without predicates every pod fits", disabled(v1alpha2.AllPlugins), ""},
 	} {
@@ -113,7 +117,10 @@ func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
 		{name: "weights multiply", scores: weigh(3, 10), scene: tilting, want: 3*69 + 10*60, scale: 6},
 		// Balanced rates all nodes alike; LeastAllocated: (99+98)/2 = 98 of 200.
 		{name: "a score that rates all alike adds nothing", scores: weigh(0, 0), scene: scene{node: tilting.node}, want: 98, scale: 5},
-		{name: "no scores total 0", scores: v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}}, scene: tilting, want: 0, scale: 0},
+		{
+			name: "no scores total 0", scores: v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}},
+			scene: tilting, want: 0, scale: 0,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			profile, err := NewProfile(&v1alpha2.Profile{Plugins: v1alpha2.Plugins{Score: test.scores}})
@@ -165,7 +172,10 @@ func TestJudgingANodeAllocatesNothing(t *testing.T) {
 			labelled("zone", "a"), labelled(corev1.LabelTopologyZone, "a"), tainted("dedicated", "gpu", corev1.TaintEffectNoSchedule),
 			offering("cpu", "64", "memory", "256Gi", "ephemeral-storage", "1Ti", "pods", "110", "example.com/gpu", "8"),
 		),
-		placed: []*corev1.Pod{pod(taking("", "", 80), asking("cpu", "1", "example.com/gpu", "1")), pod(claiming("logs"), mounting(rbd("pool", "image", false, "a")))},
+		placed: []*corev1.Pod{
+			pod(taking("", "", 80), asking("cpu", "1", "example.com/gpu", "1")),
+			pod(claiming("logs"), mounting(rbd("pool", "image", false, "a"))),
+		},
 		objects: []runtime.Object{
 			csiNode("node", ebsDriver, 3), attachment("va", "node", ebsDriver, "pv-logs"),
 			claim("data", boundTo("pv-data")), persistentVolume("pv-data", attachedBy(ebsDriver, "vol-data"), marked(corev1.LabelTopologyZone, "a")),
@@ -177,10 +187,18 @@ func TestJudgingANodeAllocatesNothing(t *testing.T) {
 			tolerating(corev1.Toleration{Key: "dedicated", Value: "gpu"}), func(p *corev1.Pod) { p.Spec.NodeName = "node" },
 		),
 	}
-	resources := []v1alpha2.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}, {Name: "ephemeral-storage", Weight: 1}, {Name: "example.com/gpu", Weight: 1}}
+	resources := []v1alpha2.ResourceSpec{
+		{Name: "cpu", Weight: 1},
+		{Name: "memory", Weight: 1},
+		{Name: "ephemeral-storage", Weight: 1},
+		{Name: "example.com/gpu", Weight: 1},
+	}
 	for _, strategy := range []v1alpha2.ScoringStrategyType{v1alpha2.LeastAllocated, v1alpha2.MostAllocated} {
 		profile, err := NewProfile(&v1alpha2.Profile{PluginConfig: []v1alpha2.PluginConfig{
-			{Name: v1alpha2.NodeResourcesFit, Args: &v1alpha2.NodeResourcesFitArgs{ScoringStrategy: v1alpha2.ScoringStrategy{Type: strategy, Resources: resources}}},
+			{
+				Name: v1alpha2.NodeResourcesFit,
+				Args: &v1alpha2.NodeResourcesFitArgs{ScoringStrategy: v1alpha2.ScoringStrategy{Type: strategy, Resources: resources}},
+			},
 			{Name: v1alpha2.NodeResourcesBalancedAllocation, Args: &v1alpha2.NodeResourcesBalancedAllocationArgs{Resources: resources}},
 		}})
 		if err != nil {

@@ -86,7 +86,11 @@ type invalidationBench struct {
 
 func newInvalidationBench(t *testing.T) *invalidationBench {
 	t.Helper()
-	profile, err := NewProfile(withEveryPlugin(profileWith(v1alpha2.ServiceAffinity, &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{corev1.LabelTopologyRegion}})))
+	profile, err := NewProfile(
+		withEveryPlugin(
+			profileWith(v1alpha2.ServiceAffinity, &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{corev1.LabelTopologyRegion}}),
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,11 +221,23 @@ func cacheOn(node string) *corev1.Pod {
 
 // demandingPod is one of the class.
 func demandingPod(name, node string) *corev1.Pod {
-	p := placedPod(name, node,
-		asking("cpu", "1"), taking("", "", 8080), requiring(label("disk", corev1.NodeSelectorOpExists)), wearing("app", "web"), wearing("tier", "front"),
-		claiming("data"), sameDisk, spreadBy(corev1.LabelTopologyZone, 1, corev1.DoNotSchedule), avoiding("hog"), controlled("apps/v1", "ReplicaSet", "web"),
+	p := placedPod(
+		name,
+		node,
+		asking("cpu", "1"),
+		taking("", "", 8080),
+		requiring(label("disk", corev1.NodeSelectorOpExists)),
+		wearing("app", "web"),
+		wearing("tier", "front"),
+		claiming("data"),
+		sameDisk,
+		spreadBy(corev1.LabelTopologyZone, 1, corev1.DoNotSchedule),
+		avoiding("hog"),
+		controlled("apps/v1", "ReplicaSet", "web"),
 	)
-	p.Spec.Affinity.PodAffinity = &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{inTheZoneOf("cache")}}
+	p.Spec.Affinity.PodAffinity = &corev1.PodAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{inTheZoneOf("cache")},
+	}
 	return p
 }
 
@@ -231,12 +247,17 @@ func avoiding(app string) func(*corev1.Pod) {
 		if p.Spec.Affinity == nil {
 			p.Spec.Affinity = &corev1.Affinity{}
 		}
-		p.Spec.Affinity.PodAntiAffinity = &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{inTheZoneOf(app)}}
+		p.Spec.Affinity.PodAntiAffinity = &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{inTheZoneOf(app)},
+		}
 	}
 }
 
 func inTheZoneOf(app string) corev1.PodAffinityTerm {
-	return corev1.PodAffinityTerm{TopologyKey: corev1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}
+	return corev1.PodAffinityTerm{
+		TopologyKey:   corev1.LabelTopologyZone,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
+	}
 }
 
 func sameDisk(p *corev1.Pod) { mounting(rbd("pool", "image", false, "monitor"))(p) }

@@ -33,7 +33,12 @@ func TestNodeResourcesFitScore(t *testing.T) {
 		// CPU: (10-1)·100/10 = 90. Memory: (10-2)·100/10 = 80. (90+80)/2 = 85.
 		{name: "LeastAllocated is the default and rates what is left", scene: asked(pod(asking("cpu", "1", "memory", "2Gi"))), want: 85},
 		// CPU: (10-3-1)·10 = 60. Memory: (10-1-2)·10 = 70. 130/2 = 65.
-		{name: "LeastAllocated counts the pods on the node", args: least, scene: asked(pod(asking("cpu", "1", "memory", "2Gi")), beside), want: 65},
+		{
+			name:  "LeastAllocated counts the pods on the node",
+			args:  least,
+			scene: asked(pod(asking("cpu", "1", "memory", "2Gi")), beside),
+			want:  65,
+		},
 		// CPU: (3+1)·10 = 40. Memory: (1+2)·10 = 30. 70/2 = 35.
 		{name: "MostAllocated rates what is requested", args: most, scene: asked(pod(asking("cpu", "1", "memory", "2Gi")), beside), want: 35},
 		// CPU: 0.1 of 10: 9900·100/10000 = 99. Memory: 10,527,703,040·100/10,737,418,240 = 98. 197/2 = 98.
@@ -43,7 +48,12 @@ func TestNodeResourcesFitScore(t *testing.T) {
 		// Explicit zeros are requests: CPU 100, memory 100.
 		{name: "a request of zero is a request", args: least, scene: asked(pod(asking("cpu", "0", "memory", "0"))), want: 100},
 		// CPU: 11 of 10 rates 0. Memory: 90. 90/2 = 45.
-		{name: "LeastAllocated rates an over-committed resource 0", args: least, scene: asked(pod(asking("cpu", "11", "memory", "1Gi"))), want: 45},
+		{
+			name:  "LeastAllocated rates an over-committed resource 0",
+			args:  least,
+			scene: asked(pod(asking("cpu", "11", "memory", "1Gi"))),
+			want:  45,
+		},
 		// CPU: 11 of 10 counts as 10: 100. Memory: 10. 110/2 = 55.
 		{name: "MostAllocated rates it 100", args: most, scene: asked(pod(asking("cpu", "11", "memory", "1Gi"))), want: 55},
 		// Only CPU: (4-1)·100/4 = 75.
@@ -54,17 +64,29 @@ func TestNodeResourcesFitScore(t *testing.T) {
 		{name: "a node that offers nothing rates 0", args: least, scene: scene{node: node()}, want: 0},
 		// CPU: 10, weight 3. Memory: 40, weight 1. (30+40)/4 = 17.
 		{
-			name: "weights weigh", args: strategy(v1alpha2.MostAllocated, v1alpha2.ResourceSpec{Name: "cpu", Weight: 3}, v1alpha2.ResourceSpec{Name: "memory", Weight: 1}),
-			scene: asked(pod(asking("cpu", "1", "memory", "4Gi"))), want: 17,
+			name:  "weights weigh",
+			args:  strategy(v1alpha2.MostAllocated, v1alpha2.ResourceSpec{Name: "cpu", Weight: 3}, v1alpha2.ResourceSpec{Name: "memory", Weight: 1}),
+			scene: asked(pod(asking("cpu", "1", "memory", "4Gi"))),
+			want:  17,
 		},
 		// CPU: 10 %, between 0 and 50: 0 + 100·10/50 = 20. Memory: 60 %, between 50 and 100: 100 - 100·10/50 = 80. 100/2 = 50.
-		{name: "a shape is linear between its points", args: shaped(0, 0, 50, 10, 100, 0), scene: asked(pod(asking("cpu", "1", "memory", "6Gi"))), want: 50},
+		{
+			name:  "a shape is linear between its points",
+			args:  shaped(0, 0, 50, 10, 100, 0),
+			scene: asked(pod(asking("cpu", "1", "memory", "6Gi"))),
+			want:  50,
+		},
 		// CPU: 10 %, below 30: 20. Memory: 90 %, above 80: 70. 90/2 = 45.
 		{name: "and constant beyond them", args: shaped(30, 2, 80, 7), scene: asked(pod(asking("cpu", "1", "memory", "9Gi"))), want: 45},
 		// CPU: 11 of 10 is 100 %: 100. Memory: 10 %: 10. 110/2 = 55.
 		{name: "what is over-committed is full", args: shaped(0, 0, 100, 10), scene: asked(pod(asking("cpu", "11", "memory", "1Gi"))), want: 55},
 		// CPU: 10 %: 10. Memory: 0 %: 0, which does not count. 10/1 = 10.
-		{name: "a resource that rates 0 by a shape does not count", args: shaped(0, 0, 100, 10), scene: asked(pod(asking("cpu", "1", "memory", "0"))), want: 10},
+		{
+			name:  "a resource that rates 0 by a shape does not count",
+			args:  shaped(0, 0, 100, 10),
+			scene: asked(pod(asking("cpu", "1", "memory", "0"))),
+			want:  10,
+		},
 		{name: "by a shape a node of which all rates 0 does", args: shaped(100, 0), scene: asked(pod(asking("cpu", "1"))), want: 0},
 		// CPU: 10 %: 10. Memory: 15 %: 15. 25/2 = 12.5, rounded to 13.
 		{name: "a mean by a shape is rounded", args: shaped(0, 0, 100, 10), scene: asked(pod(asking("cpu", "1", "memory", "1536Mi"))), want: 13},
@@ -92,12 +114,22 @@ func TestNodeResourcesFitScore(t *testing.T) {
 			scene: asked(pod(), pod(asking("ephemeral-storage", "4Gi"))),
 		},
 		// The containers ask for 1 CPU and, by default, 200 MiB: CPU 10, memory 200·100/10240 = 1. 11/2 = 5.
-		{name: "what a pending pod asks for as a whole does not count", args: most, want: 5, scene: asked(pod(asking("cpu", "1"), func(p *corev1.Pod) {
-			p.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "5", "memory", "5Gi")}
-		}))},
+		{
+			name: "what a pending pod asks for as a whole does not count",
+			args: most,
+			want: 5,
+			scene: asked(pod(asking("cpu", "1"), func(p *corev1.Pod) {
+				p.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "5", "memory", "5Gi")}
+			})),
+		},
 		// On the node it does: CPU (5+1)·10 = 60, memory (5+1)·10 = 60.
-		{name: "on the node it does", args: most, want: 60, scene: asked(pod(asking("cpu", "1", "memory", "1Gi")), pod(asking("cpu", "1"), func(p *corev1.Pod) {
-			p.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "5", "memory", "5Gi")}
-		}))},
+		{
+			name: "on the node it does",
+			args: most,
+			want: 60,
+			scene: asked(pod(asking("cpu", "1", "memory", "1Gi")), pod(asking("cpu", "1"), func(p *corev1.Pod) {
+				p.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu", "5", "memory", "5Gi")}
+			})),
+		},
 	})
 }

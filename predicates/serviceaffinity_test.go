@@ -55,7 +55,11 @@ func TestServiceAffinity(t *testing.T) {
 		{name: "without labels no pod is", scene: among(elsewhere()), everywhere: true},
 		{name: "a pod goes where the labels are those of the first one's node", args: region, scene: among(pod(web))},
 		{name: "it does not go elsewhere, and eviction does not help", args: region, scene: among(elsewhere()), reason: reason},
-		{name: "only the labels that are configured count", scene: among(elsewhere()), args: &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"rack"}}},
+		{
+			name:  "only the labels that are configured count",
+			scene: among(elsewhere()),
+			args:  &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"rack"}},
+		},
 		{name: "all of them must be the same", scene: among(elsewhere()), args: regionAndRack, reason: reason},
 		{name: "pods of another service do not count", args: region, scene: among(pod(db, placedOn("other")))},
 		{name: "nor do those of another namespace", args: region, scene: among(pod(web, placedOn("other"), within("another")))},
@@ -63,28 +67,62 @@ func TestServiceAffinity(t *testing.T) {
 		{name: "an empty value is a value", args: region, reason: reason, scene: of(among(pod(web, placedOn("fourth"))), func(s *scene) {
 			s.others = append(s.others, node(called("fourth"), labelled("region", "")))
 		})},
-		{name: "the oldest pod is the first", args: region, scene: among(pod(web, placedOn("other"), createdAt(2)), pod(web, createdAt(1)), pod(web, placedOn("other"), createdAt(3)))},
+		{
+			name:  "the oldest pod is the first",
+			args:  region,
+			scene: among(pod(web, placedOn("other"), createdAt(2)), pod(web, createdAt(1)), pod(web, placedOn("other"), createdAt(3))),
+		},
 		{name: "of equals the one of the lesser UID is", args: region, scene: among(elsewhere(), pod(web)), reason: reason},
 
-		{name: "a service in another namespace selects no pod here", args: region, everywhere: true, scene: of(among(elsewhere()), func(s *scene) {
-			there := service("web", map[string]string{"app": "web"})
-			there.Namespace = "another"
-			s.objects = []runtime.Object{there}
-		})},
-		{name: "a service without a selector selects none", args: region, everywhere: true, scene: of(among(elsewhere()), selectedBy(service("headless", nil)))},
 		{
-			name: "pods of any of its services count", args: region, reason: reason,
-			scene: of(among(pod(wearing("tier", "front"), placedOn("other"))), asked(web, wearing("tier", "front")), selectedBy(webs, service("front", map[string]string{"tier": "front"}))),
+			name:       "a service in another namespace selects no pod here",
+			args:       region,
+			everywhere: true,
+			scene: of(among(elsewhere()), func(s *scene) {
+				there := service("web", map[string]string{"app": "web"})
+				there.Namespace = "another"
+				s.objects = []runtime.Object{there}
+			}),
+		},
+		{
+			name:       "a service without a selector selects none",
+			args:       region,
+			everywhere: true,
+			scene:      of(among(elsewhere()), selectedBy(service("headless", nil))),
+		},
+		{
+			name:   "pods of any of its services count",
+			args:   region,
+			reason: reason,
+			scene: of(
+				among(pod(wearing("tier", "front"), placedOn("other"))),
+				asked(web, wearing("tier", "front")),
+				selectedBy(webs, service("front", map[string]string{"tier": "front"})),
+			),
 		},
 		{
 			name: "a new template does not part a pod from its service", args: region, reason: reason,
 			scene: of(among(pod(web, wearing("pod-template-hash", "1"), placedOn("other"))), asked(web, wearing("pod-template-hash", "2"))),
 		},
 
-		{name: "a label in the node selector must be as it is there", args: region, scene: of(among(), asked(db, selecting("region", "north"))), reason: reason},
+		{
+			name:   "a label in the node selector must be as it is there",
+			args:   region,
+			scene:  of(among(), asked(db, selecting("region", "north"))),
+			reason: reason,
+		},
 		{name: "and goes before that of the first pod", args: region, scene: of(among(elsewhere()), asked(web, selecting("region", "south")))},
-		{name: "the other labels still are those of the first pod", args: regionAndRack, scene: of(among(elsewhere()), asked(web, selecting("region", "south")))},
-		{name: "other labels in the node selector do not matter", args: region, scene: of(among(), asked(db, selecting("disk", "ssd"))), everywhere: true},
+		{
+			name:  "the other labels still are those of the first pod",
+			args:  regionAndRack,
+			scene: of(among(elsewhere()), asked(web, selecting("region", "south"))),
+		},
+		{
+			name:       "other labels in the node selector do not matter",
+			args:       region,
+			scene:      of(among(), asked(db, selecting("disk", "ssd"))),
+			everywhere: true,
+		},
 	})
 }
 
@@ -95,11 +133,14 @@ func TestServiceAffinityIsThatOfTheOldestPodWhateverChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := newStoreBench(t, 1<<30)
 		profile, err := NewProfile(&v1alpha2.Profile{
-			SchedulerName: corev1.DefaultSchedulerName, Equivalence: v1alpha2.EquivalenceTemplate,
+			SchedulerName: corev1.DefaultSchedulerName,
+			Equivalence:   v1alpha2.EquivalenceTemplate,
 			Plugins: v1alpha2.Plugins{Filter: v1alpha2.PluginSet{
 				Enabled: []v1alpha2.Plugin{{Name: v1alpha2.ServiceAffinity}}, Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}},
 			}},
-			PluginConfig: []v1alpha2.PluginConfig{{Name: v1alpha2.ServiceAffinity, Args: &v1alpha2.ServiceAffinityArgs{AffinityLabels: affinityLabels}}},
+			PluginConfig: []v1alpha2.PluginConfig{
+				{Name: v1alpha2.ServiceAffinity, Args: &v1alpha2.ServiceAffinityArgs{AffinityLabels: affinityLabels}},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +167,11 @@ func TestServiceAffinityIsThatOfTheOldestPodWhateverChanges(t *testing.T) {
 			return s
 		}
 		drawnPod := func() *corev1.Pod {
-			p := pod(wearing("app", draw("app", "web", "db")), wearing("tier", draw("tier", "front", "back")), createdAt(rapid.Int64Range(0, 3).Draw(t, "born")))
+			p := pod(
+				wearing("app", draw("app", "web", "db")),
+				wearing("tier", draw("tier", "front", "back")),
+				createdAt(rapid.Int64Range(0, 3).Draw(t, "born")),
+			)
 			p.Namespace = draw("namespace of the pod", metav1.NamespaceDefault, "another")
 			p.Name = draw("pod", "p", "q", "r", "s", "t")
 			p.UID = types.UID(fmt.Sprintf("%s-%s-%d", p.Namespace, p.Name, p.CreationTimestamp.Unix()))

@@ -29,7 +29,9 @@ type spreadConstraint struct {
 // parseSpreadConstraints parses those constraints that ask for an action, with the
 // defaults of the API (filterTopologySpreadConstraints in
 // pkg/scheduler/framework/plugins/podtopologyspread/common.go).
-func parseSpreadConstraints(constraints []corev1.TopologySpreadConstraint, podLabels labels.Set, action corev1.UnsatisfiableConstraintAction) ([]spreadConstraint, error) {
+func parseSpreadConstraints(
+	constraints []corev1.TopologySpreadConstraint, podLabels labels.Set, action corev1.UnsatisfiableConstraintAction,
+) ([]spreadConstraint, error) {
 	var parsed []spreadConstraint
 	for i := range constraints {
 		c := &constraints[i]
@@ -124,8 +126,10 @@ func (s *spreading) of(pod *cluster.Pod, objects *cluster.Objects) (*spread, err
 		return nil, cluster.ErrTooManyTerms
 	}
 	prepared := &spread{
-		everyKey: true, namespace: pod.Namespace,
-		affinity: sync.OnceValue(func() nodeaffinity.RequiredNodeAffinity { return nodeaffinity.GetRequiredNodeAffinity(pod.Pod) }), tolerations: pod.Spec.Tolerations,
+		everyKey:    true,
+		namespace:   pod.Namespace,
+		affinity:    sync.OnceValue(func() nodeaffinity.RequiredNodeAffinity { return nodeaffinity.GetRequiredNodeAffinity(pod.Pod) }),
+		tolerations: pod.Spec.Tolerations,
 	}
 	if len(pod.Spec.TopologySpreadConstraints) > 0 {
 		constraints, err := parseSpreadConstraints(pod.Spec.TopologySpreadConstraints, pod.Labels, s.action)
@@ -159,7 +163,9 @@ func (s *spread) counts(node *cluster.Node, constraint *spreadConstraint) bool {
 		}
 	}
 	if constraint.honorsTaints {
-		_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, s.tolerations, keepsPodsOff, comparisonOperators)
+		_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(
+			klog.Background(), node.Spec.Taints, s.tolerations, keepsPodsOff, comparisonOperators,
+		)
 		return !untolerated
 	}
 	return true

@@ -33,7 +33,10 @@ func TestTheEmptiestDomainIsThatOfTheNodesThatCount(t *testing.T) {
 		last := map[int32]*cluster.Node{}
 		for range rapid.IntRange(1, 20).Draw(t, "rounds") {
 			for range rapid.IntRange(0, 4).Draw(t, "changes") {
-				object := node(called(fmt.Sprint("node-", rapid.IntRange(0, 5).Draw(t, "name"))), offering("cpu", fmt.Sprintf("%dm", rapid.IntRange(0, 3).Draw(t, "pods"))))
+				object := node(
+					called(fmt.Sprint("node-", rapid.IntRange(0, 5).Draw(t, "name"))),
+					offering("cpu", fmt.Sprintf("%dm", rapid.IntRange(0, 3).Draw(t, "pods"))),
+				)
 				if zone := rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "zone"); zone != "" {
 					labelled("zone", zone)(object)
 				}
@@ -66,7 +69,9 @@ func TestTheEmptiestDomainIsThatOfTheNodesThatCount(t *testing.T) {
 				fewest = min(fewest, n)
 			}
 			for node := range snap.Nodes() {
-				if domain := snap.Domains("zone").Of(node.Index); domain >= 0 && (domains.pods[domain] != pods[node.Labels["zone"]] || told[domain] != domains.pods[domain]) {
+				if domain := snap.Domains("zone").
+					Of(node.Index); domain >= 0 &&
+					(domains.pods[domain] != pods[node.Labels["zone"]] || told[domain] != domains.pods[domain]) {
 					t.Fatalf("zone %s has %d pods, told %d, want %d", node.Labels["zone"], domains.pods[domain], told[domain], pods[node.Labels["zone"]])
 				}
 			}

@@ -205,7 +205,9 @@ func TestOnlyWhatChangedIsEvaluatedAnew(t *testing.T) {
 	}
 	evaluated := func() map[string]float64 {
 		counts := map[string]float64{}
-		for _, predicate := range []string{v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration, v1alpha2.NodeAffinity, v1alpha2.NodePorts, v1alpha2.NodeResourcesFit} {
+		for _, predicate := range []string{
+			v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration, v1alpha2.NodeAffinity, v1alpha2.NodePorts, v1alpha2.NodeResourcesFit,
+		} {
 			for _, cause := range []string{"node", "labels", "taints", "requested", "allocatable", "unschedulable", "ports"} {
 				if n := testutil.ToFloat64(b.metrics.evaluated.WithLabelValues(corev1.DefaultSchedulerName, predicate, cause)); n != 0 {
 					counts[predicate+" by "+cause] = n
@@ -240,12 +242,21 @@ func TestOnlyWhatChangedIsEvaluatedAnew(t *testing.T) {
 			"NodeUnschedulable by node": 10, "TaintToleration by node": 10, "NodeAffinity by node": 10, "NodeResourcesFit by node": 10,
 		}},
 		{"nothing changed", func() {}, map[string]float64{}},
-		{"a node's labels changed", change(func(n *corev1.Node) { n.Labels = map[string]string{"zone": "b"} }), map[string]float64{"NodeAffinity by labels": 1}},
+		{
+			"a node's labels changed", change(func(n *corev1.Node) { n.Labels = map[string]string{"zone": "b"} }),
+			map[string]float64{"NodeAffinity by labels": 1},
+		},
 		{"a node was tainted", change(func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
 		}), map[string]float64{"TaintToleration by taints": 1}},
-		{"a node was cordoned", change(func(n *corev1.Node) { n.Spec.Unschedulable = true }), map[string]float64{"NodeUnschedulable by unschedulable": 1}},
-		{"a node grew", change(func(n *corev1.Node) { n.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("9") }), map[string]float64{"NodeResourcesFit by allocatable": 1}},
+		{
+			"a node was cordoned", change(func(n *corev1.Node) { n.Spec.Unschedulable = true }),
+			map[string]float64{"NodeUnschedulable by unschedulable": 1},
+		},
+		{
+			"a node grew", change(func(n *corev1.Node) { n.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("9") }),
+			map[string]float64{"NodeResourcesFit by allocatable": 1},
+		},
 		{"a condition changed, which nothing reads", change(func(n *corev1.Node) {
 			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse}}
 		}), map[string]float64{}},
@@ -254,7 +265,9 @@ func TestOnlyWhatChangedIsEvaluatedAnew(t *testing.T) {
 			if err := b.cluster.Set(storeNode("new", 1)); err != nil {
 				t.Fatal(err)
 			}
-		}, map[string]float64{"NodeUnschedulable by node": 1, "TaintToleration by node": 1, "NodeAffinity by node": 1, "NodeResourcesFit by node": 1}},
+		}, map[string]float64{
+			"NodeUnschedulable by node": 1, "TaintToleration by node": 1, "NodeAffinity by node": 1, "NodeResourcesFit by node": 1,
+		}},
 	} {
 		step.change()
 		ask()

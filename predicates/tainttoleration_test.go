@@ -27,15 +27,35 @@ func TestTaintToleration(t *testing.T) {
 		{name: "a toleration without an operator compares the value", scene: with(gpu, corev1.Toleration{Key: "dedicated", Value: "gpu"})},
 		{name: "another value is not tolerated", scene: with(gpu, corev1.Toleration{Key: "dedicated", Value: "cpu"}), reason: reason},
 		{name: "another key is not tolerated", scene: with(gpu, corev1.Toleration{Key: "other", Value: "gpu"}), reason: reason},
-		{name: "another effect is not tolerated", scene: with(gpu, corev1.Toleration{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute}), reason: reason},
+		{
+			name:   "another effect is not tolerated",
+			scene:  with(gpu, corev1.Toleration{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute}),
+			reason: reason,
+		},
 		{name: "Exists takes any value", scene: with(gpu, corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists})},
 		{name: "Exists without a key takes any taint", scene: with(gpu, corev1.Toleration{Operator: corev1.TolerationOpExists})},
-		{name: "Exists without a key keeps to its effect", scene: with(gpu, corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}), reason: reason},
 		{
-			name:  "a toleration for a time is a toleration",
-			scene: with(evicting, corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &minute}),
+			name:   "Exists without a key keeps to its effect",
+			scene:  with(gpu, corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}),
+			reason: reason,
 		},
-		{name: "the operator Gt is off, like the feature gate", scene: with(level, corev1.Toleration{Key: "level", Operator: corev1.TolerationOpGt, Value: "3"}), reason: reason},
+		{
+			name: "a toleration for a time is a toleration",
+			scene: with(
+				evicting,
+				corev1.Toleration{
+					Key:               "dedicated",
+					Operator:          corev1.TolerationOpExists,
+					Effect:            corev1.TaintEffectNoExecute,
+					TolerationSeconds: &minute,
+				},
+			),
+		},
+		{
+			name:   "the operator Gt is off, like the feature gate",
+			scene:  with(level, corev1.Toleration{Key: "level", Operator: corev1.TolerationOpGt, Value: "3"}),
+			reason: reason,
+		},
 		{name: "all taints must be tolerated", reason: reason, scene: with(
 			node(tainted("dedicated", "gpu", corev1.TaintEffectNoSchedule), tainted("level", "7", corev1.TaintEffectNoSchedule)),
 			corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists},

@@ -25,7 +25,8 @@ func (taintTolerationScore) For(pod *cluster.Pod, _ *cluster.Snapshot) Rating {
 		var untolerated int64
 		for i := range node.Spec.Taints {
 			taint := &node.Spec.Taints[i]
-			if taint.Effect == corev1.TaintEffectPreferNoSchedule && !corev1helpers.TolerationsTolerateTaint(log, tolerations, taint, comparisonOperators) {
+			if taint.Effect == corev1.TaintEffectPreferNoSchedule &&
+				!corev1helpers.TolerationsTolerateTaint(log, tolerations, taint, comparisonOperators) {
 				untolerated++
 			}
 		}

@@ -32,7 +32,11 @@ func TestTaintTolerationScore(t *testing.T) {
 		{name: "where all have as many all are the worst", scene: beside(node(one), nil, node(called("b"), two)), want: 0},
 		{name: "a taint that is tolerated does not count", scene: beside(node(one), gpu, node(called("b"), two)), want: 100},
 		{name: "of several the others do", scene: beside(node(one, two), gpu, node(called("b"), one)), want: 0},
-		{name: "a taint that keeps pods off does not count", scene: beside(node(tainted("dedicated", "gpu", corev1.TaintEffectNoSchedule)), nil, node(called("b"), one)), want: 100},
+		{
+			name:  "a taint that keeps pods off does not count",
+			scene: beside(node(tainted("dedicated", "gpu", corev1.TaintEffectNoSchedule)), nil, node(called("b"), one)),
+			want:  100,
+		},
 		{name: "a toleration without effect tolerates", scene: beside(node(one), exists(""), node(called("b"))), want: 100},
 		{name: "one for the effect tolerates", scene: beside(node(one), exists(prefer), node(called("b"))), want: 100},
 		{name: "one for another effect does not", scene: beside(node(one), exists(corev1.TaintEffectNoSchedule), node(called("b"))), want: 0},

@@ -13,7 +13,9 @@ import (
 // them. A digest that does not mind a pod must say the same when it has come, and nodes of
 // one group must be judged and rated alike.
 func TestATrialMayRelyOnWhatDigestsSayOfThemselves(t *testing.T) {
-	profile, err := NewProfile(withEveryPlugin(profileWith(v1alpha2.ServiceAffinity, &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"zone"}})))
+	profile, err := NewProfile(
+		withEveryPlugin(profileWith(v1alpha2.ServiceAffinity, &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"zone"}})),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

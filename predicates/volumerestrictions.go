@@ -147,7 +147,9 @@ func (c *volumeRestrictionsCheck) DependsOn(_ cluster.Aspect, _ types.Namespaced
 }
 
 func (c *volumeRestrictionsCheck) size() int64 {
-	return int64(unsafe.Sizeof(*c)) + int64(len(c.disks))*int64(unsafe.Sizeof(disk{})) + int64(len(c.claims))*int64(unsafe.Sizeof("")) + int64(len(c.uses))*int64(unsafe.Sizeof(int32(0))+unsafe.Sizeof(0))
+	return int64(unsafe.Sizeof(*c)) + int64(len(c.disks))*int64(unsafe.Sizeof(disk{})) + int64(
+		len(c.claims),
+	)*int64(unsafe.Sizeof("")) + int64(len(c.uses))*int64(unsafe.Sizeof(int32(0))+unsafe.Sizeof(0))
 }
 
 // exclusiveClaims are the names of a pod's claims that only one pod may use at a time, or

@@ -97,10 +97,14 @@ func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
 				apply(object)
 			},
 			"claim": func(*rapid.T) {
-				object := claim(draw("claim", "claim-0", "claim-1", "claim-2", "asked-0-volume-0", "asked-1-volume-0", "pod-0-volume-0", "pod-1-volume-0"))
+				object := claim(
+					draw("claim", "claim-0", "claim-1", "claim-2", "asked-0-volume-0", "asked-1-volume-0", "pod-0-volume-0", "pod-1-volume-0"),
+				)
 				boundTo(draw("bound to", "", "pv-0", "pv-1", "pv-2"))(object)
 				ofClass(draw("class of a claim", "", "class-0", "class-1"))(object)
-				accessedBy(rapid.SampledFrom([]corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadWriteOncePod}).Draw(t, "access"))(object)
+				accessedBy(rapid.SampledFrom([]corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadWriteOncePod}).Draw(t, "access"))(
+					object,
+				)
 				madeFor(types.UID(draw("owner", "asked-0", "asked-1", "pod-0", "pod-1")))(object)
 				apply(object)
 			},
@@ -115,7 +119,10 @@ func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
 				apply(object)
 			},
 			"class": func(*rapid.T) {
-				mode := rapid.SampledFrom([]storagev1.VolumeBindingMode{"", storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer}).Draw(t, "mode")
+				mode := rapid.SampledFrom([]storagev1.VolumeBindingMode{
+					"", storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer,
+				}).
+					Draw(t, "mode")
 				apply(storageClass(numbered("class", 1), draw("provisioner", ebsDriver, otherDriver, "kubernetes.io/aws-ebs"), mode))
 			},
 			"attachment": func(*rapid.T) {
@@ -210,10 +217,17 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 		{"nothing changed", func() {}, counts{}},
 
 		{"a volume of EBS came", set(persistentVolume("new", attachedBy(ebsDriver, "new"))), everywhere(limits, "persistentvolumes")},
-		{"a volume that was of the in-tree plugin of EBS came", set(persistentVolume("old", onEBS("vol-old"))), everywhere(limits, "persistentvolumes")},
+		{
+			"a volume that was of the in-tree plugin of EBS came", set(persistentVolume("old", onEBS("vol-old"))),
+			everywhere(limits, "persistentvolumes"),
+		},
 		{"a volume of another driver came", set(persistentVolume("other", attachedBy(otherDriver, "other"))), counts{}},
 		{"a volume that nothing attaches came", set(persistentVolume("local", inHostPath)), counts{}},
-		{"a volume of EBS was labelled", set(persistentVolume("new", attachedBy(ebsDriver, "new"), marked(corev1.LabelTopologyZone, "b"))), counts{}},
+		{
+			"a volume of EBS was labelled",
+			set(persistentVolume("new", attachedBy(ebsDriver, "new"), marked(corev1.LabelTopologyZone, "b"))),
+			counts{},
+		},
 		{"a claim of a volume of EBS came", set(claim("new", boundTo("new"))), everywhere(limits, "persistentvolumeclaims")},
 		{"a claim of a volume of another driver came", set(claim("other", boundTo("other"))), counts{}},
 		{"a claim without a volume came", set(claim("empty")), counts{}},
@@ -229,17 +243,34 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 		{"a node may have fewer volumes", set(csiNode("node-3", ebsDriver, 1)), counts{limits + " by csi": 1}},
 
 		{"a node changed its zone", set(inZone("b")), counts{zones + " by labels": 1}},
-		{"the pod's own volume changed its zone", set(persistentVolume("pv-own", attachedBy(ebsDriver, "vol-own"), marked(corev1.LabelTopologyZone, "b"))), everywhere(zones, "persistentvolumes")},
-		{"the pod's own volume got another label", set(persistentVolume("pv-own", attachedBy(ebsDriver, "vol-own"), marked(corev1.LabelTopologyZone, "b"), marked("k", "v"))), counts{}},
+		{
+			"the pod's own volume changed its zone",
+			set(persistentVolume("pv-own", attachedBy(ebsDriver, "vol-own"), marked(corev1.LabelTopologyZone, "b"))),
+			everywhere(zones, "persistentvolumes"),
+		},
+		{
+			"the pod's own volume got another label",
+			set(persistentVolume("pv-own", attachedBy(ebsDriver, "vol-own"), marked(corev1.LabelTopologyZone, "b"), marked("k", "v"))),
+			counts{},
+		},
 
 		{"a pod came with the same disk", set(on("node-5", mounting(ebs("vol-inline")))), onTheNode},
 		{"and went", gone(on("node-5")), onTheNode},
-		{"the pod's own claim became one for one pod", set(claim("own", boundTo("pv-own"), accessedBy(corev1.ReadWriteOncePod))), everywhere(restrictions, "persistentvolumeclaims")},
+		{
+			"the pod's own claim became one for one pod", set(claim("own", boundTo("pv-own"), accessedBy(corev1.ReadWriteOncePod))),
+			everywhere(restrictions, "persistentvolumeclaims"),
+		},
 		{"another pod's claim became one for one pod", set(claim("empty", accessedBy(corev1.ReadWriteOncePod))), counts{}},
-		{"a pod came with the claim for one pod", set(on("node-5", claiming("own"))), counts{restrictions + " by pods": 1, restrictions + " by others": 10, limits + " by pods": 1}},
+		{
+			"a pod came with the claim for one pod", set(on("node-5", claiming("own"))),
+			counts{restrictions + " by pods": 1, restrictions + " by others": 10, limits + " by pods": 1},
+		},
 		{"another one came", set(func() *corev1.Pod { p := on("node-6", claiming("own")); p.UID = "more"; return p }()), onTheNode},
 		{"and went again", gone(&corev1.Pod{ObjectMeta: pod(func(p *corev1.Pod) { p.UID = "more" }).ObjectMeta}), onTheNode},
-		{"the first one went, too", gone(on("node-5")), counts{restrictions + " by pods": 1, restrictions + " by others": 10, limits + " by pods": 1}},
+		{
+			"the first one went, too", gone(on("node-5")),
+			counts{restrictions + " by pods": 1, restrictions + " by others": 10, limits + " by pods": 1},
+		},
 		{"the pod's own claim went", gone(claim("own")), counts{
 			restrictions + " by persistentvolumeclaims": 10, limits + " by persistentvolumeclaims": 10, zones + " by persistentvolumeclaims": 10,
 		}},

@@ -31,7 +31,9 @@ type Account struct {
 // others, or have them take the place of others.
 //
 // It bounds one account and nobody else, and is in force by its binding.
-func AccountPolicy(a Account) (*admissionregistrationv1.ValidatingAdmissionPolicy, *admissionregistrationv1.ValidatingAdmissionPolicyBinding) {
+func AccountPolicy(
+	a Account,
+) (*admissionregistrationv1.ValidatingAdmissionPolicy, *admissionregistrationv1.ValidatingAdmissionPolicyBinding) {
 	version := admissionregistrationv1.SchemeGroupVersion.String()
 	meta := metav1.ObjectMeta{Name: a.Name}
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
@@ -39,9 +41,11 @@ func AccountPolicy(a Account) (*admissionregistrationv1.ValidatingAdmissionPolic
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy:    new(admissionregistrationv1.Fail),
 			MatchConstraints: a.writes(),
-			MatchConditions:  []admissionregistrationv1.MatchCondition{{Name: "account", Expression: fmt.Sprintf("request.userInfo.username == %q", a.User)}},
-			Variables:        accountVariables(),
-			Validations:      a.validations(),
+			MatchConditions: []admissionregistrationv1.MatchCondition{
+				{Name: "account", Expression: fmt.Sprintf("request.userInfo.username == %q", a.User)},
+			},
+			Variables:   accountVariables(),
+			Validations: a.validations(),
 		},
 	}
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
@@ -70,7 +74,12 @@ func (a Account) writes() *admissionregistrationv1.MatchResources {
 	rule := func(group, version string, resources []string, operations ...admissionregistrationv1.OperationType) {
 		rules = append(rules, admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
 			Operations: operations,
-			Rule:       admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{version}, Resources: resources, Scope: new(admissionregistrationv1.AllScopes)},
+			Rule: admissionregistrationv1.Rule{
+				APIGroups:   []string{group},
+				APIVersions: []string{version},
+				Resources:   resources,
+				Scope:       new(admissionregistrationv1.AllScopes),
+			},
 		}})
 	}
 	rule("", "v1", []string{resourcePods, resourcePodStatus}, admissionregistrationv1.Update)
@@ -94,7 +103,10 @@ func (a Account) writes() *admissionregistrationv1.MatchResources {
 // dyn, fields that this version of the API does not know are looked at as well.
 func accountVariables() []admissionregistrationv1.Variable {
 	return []admissionregistrationv1.Variable{
-		{Name: "resource", Expression: `request.?subResource.orValue("") == "" ? request.resource.resource : request.resource.resource + "/" + request.subResource`},
+		{
+			Name:       "resource",
+			Expression: `request.?subResource.orValue("") == "" ? request.resource.resource : request.resource.resource + "/" + request.subResource`,
+		},
 		{Name: "metadata", Expression: "dyn(object.metadata)"},
 		{Name: "oldMetadata", Expression: "dyn(oldObject.metadata)"},
 		{Name: "annotations", Expression: "dyn(object.metadata.?annotations.orValue({}))"},
@@ -108,7 +120,11 @@ func accountVariables() []admissionregistrationv1.Variable {
 		{Name: "conditions", Expression: "dyn(object.?status.conditions.orValue([]))"},
 		{Name: "oldConditions", Expression: "dyn(oldObject.?status.conditions.orValue([]))"},
 		// As the API server sees to it: a pod that does not run goes at once.
-		{Name: "grace", Expression: `!has(oldObject.spec.nodeName) || oldObject.?status.phase.orValue("") in ["Failed", "Succeeded"] ? 0 : oldObject.spec.?terminationGracePeriodSeconds.orValue(30)`},
+		{
+			Name: "grace",
+			Expression: `!has(oldObject.spec.nodeName) || oldObject.?status.phase.orValue("") in ["Failed", "Succeeded"] ? 0 : ` +
+				`oldObject.spec.?terminationGracePeriodSeconds.orValue(30)`,
+		},
 	}
 }
 
@@ -165,8 +181,15 @@ func (a Account) validations() []admissionregistrationv1.Validation {
 		)
 	}
 	if a.Rescheduler {
-		validations = append(validations, rule("requests for nodes, and what they refer to, are its own", `variables.resource in ["podtemplates", "provisioningrequests"]`, fmt.Sprintf(
-			"(request.operation == \"DELETE\" ? oldObject : object).metadata.?labels[?%q].orValue(\"\") == \"true\"", scaleup.LabelRequest)))
+		validations = append(
+			validations,
+			rule(
+				"requests for nodes, and what they refer to, are its own",
+				`variables.resource in ["podtemplates", "provisioningrequests"]`,
+				fmt.Sprintf(
+					"(request.operation == \"DELETE\" ? oldObject : object).metadata.?labels[?%q].orValue(\"\") == \"true\"", scaleup.LabelRequest),
+			),
+		)
 	}
 	return validations
 }
@@ -187,7 +210,12 @@ func changed(resources ...string) string {
 
 // unchangedBut says that two maps are equal, but for some keys.
 func unchangedBut(after, before string, keys []string) string {
-	return fmt.Sprintf("%[1]s.all(k, k in %[3]s ||\n  k in %[2]s && %[1]s[k] == %[2]s[k]) &&\n%[2]s.all(k, k in %[3]s ||\n  k in %[1]s)", after, before, celList(keys))
+	return fmt.Sprintf(
+		"%[1]s.all(k, k in %[3]s ||\n  k in %[2]s && %[1]s[k] == %[2]s[k]) &&\n%[2]s.all(k, k in %[3]s ||\n  k in %[1]s)",
+		after,
+		before,
+		celList(keys),
+	)
 }
 
 // podAnnotations lists the annotations that the account writes on pods.
@@ -210,7 +238,10 @@ func (a Account) gates() string {
 	if !a.Muster {
 		return "variables.gates == variables.oldGates"
 	}
-	return fmt.Sprintf("variables.gates == variables.oldGates ||\n  variables.gates == variables.oldGates.filter(gate, gate.name != %q)", v1alpha1.SchedulingGate)
+	return fmt.Sprintf(
+		"variables.gates == variables.oldGates ||\n  variables.gates == variables.oldGates.filter(gate, gate.name != %q)",
+		v1alpha1.SchedulingGate,
+	)
 }
 
 // conditions says that those of others stay, in whatever order.
@@ -225,7 +256,11 @@ func (a Account) conditions() string {
 	if a.Rescheduler {
 		types = append(types, scaleup.ConditionRearrangingHelps)
 	}
-	return fmt.Sprintf("variables.conditions.all(c, c.type in %[1]s ||\n  c in variables.oldConditions) &&\nvariables.oldConditions.all(c, c.type in %[1]s ||\n  c in variables.conditions)", celList(types))
+	return fmt.Sprintf(
+		"variables.conditions.all(c, c.type in %[1]s ||\n  c in variables.oldConditions) &&\nvariables.oldConditions.all(c, c.type in %[1]s "+
+			"||\n  c in variables.conditions)",
+		celList(types),
+	)
 }
 
 // status says which fields of a pod's status stay. Later versions of a kube-scheduler may write some

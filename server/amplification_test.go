@@ -77,13 +77,28 @@ func (r repeated) of(size int) string { return filled(size, r.before, r.element,
 func repeatedInPods() map[string]repeated {
 	pods := map[string]repeated{}
 	spec := func(name, before, element, after string) {
-		pods[name] = repeated{`{"metadata":{"name":"p","namespace":"d","uid":"u"},"spec":{"schedulerName":"default-scheduler",` + before, element, after + `}}`}
+		pods[name] = repeated{
+			`{"metadata":{"name":"p","namespace":"d","uid":"u"},"spec":{"schedulerName":"default-scheduler",` + before,
+			element,
+			after + `}}`,
+		}
 	}
 	meta := func(name, before, element, after string) {
-		pods[name] = repeated{`{"spec":{"schedulerName":"default-scheduler"},"metadata":{"name":"p","namespace":"d","uid":"u",` + before, element, after + `}}`}
+		pods[name] = repeated{
+			`{"spec":{"schedulerName":"default-scheduler"},"metadata":{"name":"p","namespace":"d","uid":"u",` + before,
+			element,
+			after + `}}`,
+		}
 	}
 	spec("containers of nothing", `"containers":[`, `{}`, `]`)
-	spec("containers", `"containers":[`, `{"name":"container-%d","image":"registry.example.com/image:%d","terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"1"}},"volumeMounts":[{"name":"token","readOnly":true,"mountPath":"/var/run/secrets"}]}`, `]`)
+	spec(
+		"containers",
+		`"containers":[`,
+		`{"name":"container-%d","image":"registry.example.com/image:%d","terminationMessagePath":"/dev/termination-log",`+
+			`"terminationMessagePolicy":"File","imagePullPolicy":"Always","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"1"}},`+
+			`"volumeMounts":[{"name":"token","readOnly":true,"mountPath":"/var/run/secrets"}]}`,
+		`]`,
+	)
 	spec("containers with a little", `"containers":[`, `{"name":"c","resources":{"requests":{"cpu":"1"}}}`, `]`)
 	spec("init containers that go on", `"initContainers":[`, `{"restartPolicy":"Always","resources":{"limits":{"a.b/%d":"1"}}}`, `]`)
 	spec("variables", `"containers":[{"env":[`, `{}`, `]}]`)
@@ -91,7 +106,12 @@ func repeatedInPods() map[string]repeated {
 	spec("volumes", `"volumes":[`, `{}`, `]`)
 	spec("ephemeral volumes", `"volumes":[`, `{"ephemeral":{"volumeClaimTemplate":{}}}`, `]`)
 	spec("resources", `"containers":[{"resources":{"requests":{`, `"a.b/%d":"1"`, `}}}]`)
-	spec("quantities with many digits", `"containers":[{"resources":{"requests":{`, `"a.b/%d":"1234567890123456789012345678901234567890e20"`, `}}}]`)
+	spec(
+		"quantities with many digits",
+		`"containers":[{"resources":{"requests":{`,
+		`"a.b/%d":"1234567890123456789012345678901234567890e20"`,
+		`}}}]`,
+	)
 	spec("tolerations", `"tolerations":[`, `{}`, `]`)
 	spec("tolerations with values", `"tolerations":[`, `{"key":"key-%d","operator":"Equal","value":"v","effect":"NoSchedule"}`, `]`)
 	spec("node selector", `"nodeSelector":{`, `"a%d":"b"`, `}`)
@@ -99,17 +119,59 @@ func repeatedInPods() map[string]repeated {
 	spec("terms of nothing", terms, `{}`, `]}}`)
 	spec("terms with keys", terms, `{"topologyKey":"key-%d","labelSelector":{}}`, `]}}`)
 	spec("terms with selectors", terms, `{"topologyKey":"key-%d","labelSelector":{"matchLabels":{"a":"b"}}}`, `]}}`)
-	spec("values of a selector", terms+`{"topologyKey":"zone","labelSelector":{"matchExpressions":[{"key":"a","operator":"In","values":[`, `"%d"`, `]}]}}]}}`)
-	spec("requirements of a selector", terms+`{"topologyKey":"zone","labelSelector":{"matchExpressions":[`, `{"key":"a","operator":"Exists"}`, `]}}]}}`)
+	spec(
+		"values of a selector",
+		terms+`{"topologyKey":"zone","labelSelector":{"matchExpressions":[{"key":"a","operator":"In","values":[`,
+		`"%d"`,
+		`]}]}}]}}`,
+	)
+	spec(
+		"requirements of a selector",
+		terms+`{"topologyKey":"zone","labelSelector":{"matchExpressions":[`,
+		`{"key":"a","operator":"Exists"}`,
+		`]}}]}}`,
+	)
 	spec("labels of a selector", terms+`{"topologyKey":"zone","labelSelector":{"matchLabels":{`, `"a%d":"b"`, `}}}]}}`)
 	spec("namespaces of a term", terms+`{"topologyKey":"zone","namespaces":[`, `"%d"`, `]}]}}`)
-	spec("preferred terms", `"affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[`, `{"weight":1,"podAffinityTerm":{"topologyKey":"key-%d"}}`, `]}}`)
-	spec("node terms", `"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[`, `{"matchExpressions":[{"key":"a","operator":"In","values":["%d"]}]}`, `]}}}`)
-	spec("values of a node term", `"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"In","values":[`, `"%d"`, `]}]}]}}}`)
-	spec("preferred node terms", `"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[`, `{"weight":1,"preference":{"matchExpressions":[{"key":"a","operator":"Exists"}]}}`, `]}}`)
-	spec("constraints", `"topologySpreadConstraints":[`, `{"topologyKey":"key-%d","whenUnsatisfiable":"DoNotSchedule","maxSkew":1,"labelSelector":{"matchLabels":{"a":"b"}}}`, `]`)
+	spec(
+		"preferred terms",
+		`"affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[`,
+		`{"weight":1,"podAffinityTerm":{"topologyKey":"key-%d"}}`,
+		`]}}`,
+	)
+	spec(
+		"node terms",
+		`"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[`,
+		`{"matchExpressions":[{"key":"a","operator":"In","values":["%d"]}]}`,
+		`]}}}`,
+	)
+	spec(
+		"values of a node term",
+		`"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a",`+
+			`"operator":"In","values":[`,
+		`"%d"`,
+		`]}]}]}}}`,
+	)
+	spec(
+		"preferred node terms",
+		`"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[`,
+		`{"weight":1,"preference":{"matchExpressions":[{"key":"a","operator":"Exists"}]}}`,
+		`]}}`,
+	)
+	spec(
+		"constraints",
+		`"topologySpreadConstraints":[`,
+		`{"topologyKey":"key-%d","whenUnsatisfiable":"DoNotSchedule","maxSkew":1,"labelSelector":{"matchLabels":{"a":"b"}}}`,
+		`]`,
+	)
 	spec("soft constraints", `"topologySpreadConstraints":[`, `{"topologyKey":"key-%d","whenUnsatisfiable":"ScheduleAnyway","maxSkew":1}`, `]`)
-	spec("keys of a constraint", `"topologySpreadConstraints":[{"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule","maxSkew":1,"labelSelector":{},"matchLabelKeys":[`, `"%d"`, `]}]`)
+	spec(
+		"keys of a constraint",
+		`"topologySpreadConstraints":[{"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule","maxSkew":1,"labelSelector":{},`+
+			`"matchLabelKeys":[`,
+		`"%d"`,
+		`]}]`,
+	)
 	spec("gates", `"schedulingGates":[`, `{"name":"g%d"}`, `]`)
 	spec("claims", `"resourceClaims":[`, `{}`, `]`)
 	spec("unknown fields", ``, `"field%d":1`, ``)
@@ -119,8 +181,16 @@ func repeatedInPods() map[string]repeated {
 	meta("owners", `"ownerReferences":[`, `{}`, `]`)
 	meta("managers", `"managedFields":[`, `{}`, `]`)
 	meta("managers of fields", `"managedFields":[`, `{"fieldsV1":{"f:status":{"f:nominatedNodeName":{}}}}`, `]`)
-	pods["conditions"] = repeated{`{"metadata":{"name":"p"},"spec":{"schedulerName":"default-scheduler"},"status":{"conditions":[`, `{}`, `]}}`}
-	pods["statuses"] = repeated{`{"metadata":{"name":"p"},"spec":{"schedulerName":"default-scheduler"},"status":{"containerStatuses":[`, `{"resources":{}}`, `]}}`}
+	pods["conditions"] = repeated{
+		`{"metadata":{"name":"p"},"spec":{"schedulerName":"default-scheduler"},"status":{"conditions":[`,
+		`{}`,
+		`]}}`,
+	}
+	pods["statuses"] = repeated{
+		`{"metadata":{"name":"p"},"spec":{"schedulerName":"default-scheduler"},"status":{"containerStatuses":[`,
+		`{"resources":{}}`,
+		`]}}`,
+	}
 	return pods
 }
 
@@ -134,7 +204,9 @@ func hostilePods(size int) map[string]string {
 	pods["a long name"] = `{"metadata":{"name":"` + long("n") + `"},"spec":{"schedulerName":"default-scheduler"}}`
 	pods["a long profile"] = `{"metadata":{"name":"p"},"spec":{"schedulerName":"` + long("n") + `"}}`
 	pods["escapes"] = `{"metadata":{"name":"` + long(`\u0001`) + `"},"spec":{"schedulerName":"default-scheduler"}}`
-	pods["a long annotation"] = `{"metadata":{"name":"p","annotations":{"a":"` + long("n") + `"}},"spec":{"schedulerName":"default-scheduler"}}`
+	pods["a long annotation"] = `{"metadata":{"name":"p","annotations":{"a":"` + long(
+		"n",
+	) + `"}},"spec":{"schedulerName":"default-scheduler"}}`
 	pods["a long label"] = `{"metadata":{"name":"p","labels":{"a":"` + long("\\n") + `"}},"spec":{"schedulerName":"default-scheduler"}}`
 	pods["lists in lists"] = `{"metadata":` + long("[")
 	pods["lists in lists that end"] = `{"metadata":` + strings.Repeat("[", size/2-20) + strings.Repeat("]", size/2-20) + `}`
@@ -145,7 +217,14 @@ func hostilePods(size int) map[string]string {
 
 // hostileBodies are bodies of a size for each path that takes one.
 func hostileBodies(size int) map[string]map[string]string {
-	bodies := map[string]map[string]string{"/filter": {}, "/prioritize": {}, "/preempt": {}, "/bind": {}, "/webhook/gates": {}, "/debug/explain": {}}
+	bodies := map[string]map[string]string{
+		"/filter":        {},
+		"/prioritize":    {},
+		"/preempt":       {},
+		"/bind":          {},
+		"/webhook/gates": {},
+		"/debug/explain": {},
+	}
 	const about = `"Pod":{"metadata":{"name":"p","uid":"u"},"spec":{"schedulerName":"default-scheduler"}}`
 	for name, pod := range hostilePods(size - 300) {
 		for _, verb := range []string{"/filter", "/prioritize"} {
@@ -154,8 +233,10 @@ func hostileBodies(size int) map[string]map[string]string {
 		bodies["/preempt"][name] = `{"Pod":` + pod + `,"NodeNameToMetaVictims":{"node-1":{"Pods":[{"UID":"u"}]}}}`
 		bodies["/preempt"]["of a victim: "+name] = `{` + about + `,"NodeNameToVictims":{"node-1":{"Pods":[` + pod + `]}}}`
 		bodies["/bind"][name] = `{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"node-1","Pod":` + pod + `}`
-		bodies["/webhook/gates"][name] = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE","resource":{"version":"v1","resource":"pods"},"object":` + pod + `}}`
-		bodies["/webhook/gates"]["beside: "+name] = `{"apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE","resource":{"resource":"pods"},"options":` + pod + `,"object":{}}}`
+		bodies["/webhook/gates"][name] = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
+			`"operation":"CREATE","resource":{"version":"v1","resource":"pods"},"object":` + pod + `}}`
+		bodies["/webhook/gates"]["beside: "+name] = `{"apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE",` +
+			`"resource":{"resource":"pods"},"options":` + pod + `,"object":{}}}`
 		bodies["/debug/explain"][name] = pod
 	}
 	for _, verb := range []string{"/filter", "/prioritize"} {

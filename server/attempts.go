@@ -53,10 +53,15 @@ func newAttempts(r prometheus.Registerer, traces trace.TracerProvider) *attempts
 		open: lru.New(maxAttempts), tracer: newTracer(traces),
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_schedule_attempts_total",
-			Help: "Attempts of kube-scheduler to schedule a pod, by profile and result: scheduled, unschedulable, error, or abandoned when it asked anew without binding. The profile is empty for pods whose scheduler name no profile has.",
+			Help: "Attempts of kube-scheduler to schedule a pod, by profile and result: scheduled, unschedulable, error, or abandoned when it " +
+				"asked anew without binding. The profile is empty for pods whose scheduler name no profile has.",
 		}, []string{"profile", "result"}),
-		endToEnd: histogram("muster_e2e_scheduling_duration_seconds",
-			"Time from the filter call of an attempt to its end: for one that is scheduled, to the end of bind, in which members of gangs are held.", 0.001, "result"),
+		endToEnd: histogram(
+			"muster_e2e_scheduling_duration_seconds",
+			"Time from the filter call of an attempt to its end: for one that is scheduled, to the end of bind, in which members of gangs are held.",
+			0.001,
+			"result",
+		),
 		algorithm: histogram("muster_scheduling_algorithm_duration_seconds",
 			"Time that an attempt spent in filter and prioritize together.", 0.00005),
 		preemption: histogram("muster_scheduling_algorithm_preemption_evaluation_seconds",

@@ -33,10 +33,17 @@ func TestAttemptsAreCountedByProfileAndResult(t *testing.T) {
 				b.bind(pod, "a")
 			}, map[string]float64{"other scheduled": 1}, [4]int{1, 1, 1, 0},
 		},
-		{"a pod that fits nowhere", func(b *bench) { b.filter(newPod("p", "100"), "a") }, map[string]float64{"default-scheduler unschedulable": 1}, [4]int{1, 1, 0, 0}},
+		{
+			"a pod that fits nowhere",
+			func(b *bench) { b.filter(newPod("p", "100"), "a") },
+			map[string]float64{"default-scheduler unschedulable": 1},
+			[4]int{1, 1, 0, 0},
+		},
 		{
 			"a pod of no profile", func(b *bench) {
-				ask[extenderv1.ExtenderFilterResult](b, "filter", extenderv1.ExtenderArgs{Pod: b.pending(of("who", newPod("p", "1"))), NodeNames: &[]string{"a"}})
+				ask[extenderv1.ExtenderFilterResult](
+					b, "filter", extenderv1.ExtenderArgs{Pod: b.pending(of("who", newPod("p", "1"))), NodeNames: &[]string{"a"}},
+				)
 			},
 			map[string]float64{" error": 1},
 			[4]int{1, 1, 0, 0},
@@ -143,7 +150,9 @@ func TestNamesThatAnybodyChoosesAreNoLabelsOfMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.filter(pod, "a")
-		ask[extenderv1.ExtenderBindingResult](b, "bind", extenderv1.ExtenderBindingArgs{PodName: pod.Name, PodNamespace: pod.Namespace, PodUID: pod.UID, Node: "a"})
+		ask[extenderv1.ExtenderBindingResult](
+			b, "bind", extenderv1.ExtenderBindingArgs{PodName: pod.Name, PodNamespace: pod.Namespace, PodUID: pod.UID, Node: "a"},
+		)
 	}
 	families, err := b.metrics.Gather()
 	if err != nil {

@@ -37,7 +37,9 @@ func (e *Extender) bind(c *call) error {
 			c.outcome = outcomeCanceled
 		}
 		result.Error = told(err)
-		e.log.Warn("bind failed", "pod", args.PodNamespace+"/"+args.PodName, "profile", c.profile, "class", c.class(), "node", args.Node, "err", err)
+		e.log.Warn(
+			"bind failed", "pod", args.PodNamespace+"/"+args.PodName, "profile", c.profile, "class", c.class(), "node", args.Node, "err", err,
+		)
 	}
 	return e.encode(c, result)
 }

@@ -128,7 +128,9 @@ func TestOfTwoPodsInFlightThatCannotShareANodeOneIsBound(t *testing.T) {
 	if got := b.bindAsIs(first, "a"); got != "" {
 		t.Errorf("the first one: %q", got)
 	}
-	if got, want := b.bindAsIs(second, "a"), "the pod does not fit on node a any more: node(s) didn't have free ports for the requested pod ports"; got != want {
+	if got, want := b.bindAsIs(
+		second, "a",
+	), "the pod does not fit on node a any more: node(s) didn't have free ports for the requested pod ports"; got != want {
 		t.Errorf("the second one: %q, want %q", got, want)
 	}
 }

@@ -173,7 +173,19 @@ func (c *call) letGo() {
 func (v *verbs) run(verb verb, reader *body.Reader, c *call, w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			v.log.Error("verb panicked", "verb", verb.name, "pod", c.args.Pod.Namespace+"/"+c.args.Pod.Name, "profile", c.profile, "panic", p, "stack", string(debug.Stack()))
+			v.log.Error(
+				"verb panicked",
+				"verb",
+				verb.name,
+				"pod",
+				c.args.Pod.Namespace+"/"+c.args.Pod.Name,
+				"profile",
+				c.profile,
+				"panic",
+				p,
+				"stack",
+				string(debug.Stack()),
+			)
 			err = &statusError{status: http.StatusInternalServerError, outcome: outcomePanic, err: fmt.Errorf("panic: %v", p)}
 		}
 	}()

@@ -79,7 +79,8 @@ func TestABodyThatIsTooLargeIsRefusedUnread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := lines(t, response); response.StatusCode != http.StatusRequestEntityTooLarge || got[0] != "the body is larger than 1000 bytes (serving.maxBodyBytes)" {
+		if got := lines(t, response); response.StatusCode != http.StatusRequestEntityTooLarge ||
+			got[0] != "the body is larger than 1000 bytes (serving.maxBodyBytes)" {
 			t.Errorf("answered %s %q", response.Status, got)
 		}
 		if got := counted(t, registry, "verb", outcomeTooLarge); got != 1 {
@@ -304,7 +305,9 @@ func TestRequestsThatHoldMuchLeaveRoomForBind(t *testing.T) {
 		answered.Go(func() { post("filter", inFlight/4) })
 		synctest.Wait()
 		status, text := post("filter", inFlight/4)
-		if want := "too much is held by other requests: they may hold 983040 bytes (serving.maxInFlightBytes)"; status != http.StatusServiceUnavailable || text != want {
+		if want := "too much is held by other requests: they may hold 983040 bytes " +
+			"(serving.maxInFlightBytes)"; status != http.StatusServiceUnavailable ||
+			text != want {
 			t.Errorf("a third request is answered %d %q, want 503 %q", status, text, want)
 		}
 		if got := counted(t, registry, "filter", outcomeBusy); got != 1 {

@@ -172,11 +172,15 @@ func TestARequestNamesNoMoreThanThereMayBe(t *testing.T) {
 			for i := range list {
 				list[i] = strings.ReplaceAll(format, "%d", fmt.Sprint(i))
 			}
-			status, answer := b.post("filter", []byte(`{"Pod":{"metadata":{"name":"p"},"spec":{"schedulerName":"default-scheduler"}},"NodeNames":[`+strings.Join(list, ",")+`]}`))
+			status, answer := b.post(
+				"filter",
+				[]byte(`{"Pod":{"metadata":{"name":"p"},"spec":{"schedulerName":"default-scheduler"}},"NodeNames":[`+strings.Join(list, ",")+`]}`),
+			)
 			if status != want {
 				t.Errorf("%d %s names: answered %d %.200s, want %d", names, what, status, answer, want)
 			}
-			if why := "NodeNames: there are more than 1004 of them, and 2 nodes are known\n"; want == http.StatusBadRequest && string(answer) != why {
+			if why := "NodeNames: there are more than 1004 of them, and 2 nodes are known\n"; want == http.StatusBadRequest &&
+				string(answer) != why {
 				t.Errorf("answered %q, want %q", answer, why)
 			}
 		}
@@ -196,7 +200,8 @@ func TestOfManyUnknownNodesFewAreAnsweredAbout(t *testing.T) {
 		whole.Items = append(whole.Items, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
 	got := b.filter(newPod("p", "1"), names...)
-	if len(got.FailedAndUnresolvableNodes) != keptUnknown || got.FailedAndUnresolvableNodes["ghost-99"] == "" || fmt.Sprint(*got.NodeNames) != "[a]" {
+	if len(got.FailedAndUnresolvableNodes) != keptUnknown || got.FailedAndUnresolvableNodes["ghost-99"] == "" ||
+		fmt.Sprint(*got.NodeNames) != "[a]" {
 		t.Errorf("answered %+v", got)
 	}
 	got = ask[extenderv1.ExtenderFilterResult](b, "filter", extenderv1.ExtenderArgs{Pod: newPod("q", "1"), Nodes: whole})

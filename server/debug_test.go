@@ -99,7 +99,8 @@ func (b *bench) paths() []string {
 	var paths []string
 	for _, endpoint := range b.server.pages() {
 		if endpoint.Method == http.MethodGet && strings.HasPrefix(endpoint.Pattern, "/debug/") {
-			path := strings.NewReplacer("{class}", class, "nodes/{node}", "nodes/n1", "{node}", "n1", "{namespace}", "default", "{name}", "g").Replace(endpoint.Pattern)
+			path := strings.NewReplacer("{class}", class, "nodes/{node}", "nodes/n1", "{node}", "n1", "{namespace}", "default", "{name}", "g").
+				Replace(endpoint.Pattern)
 			if path == "/debug/explain" {
 				path += "?pod=default/p"
 			}
@@ -216,7 +217,9 @@ func TestNoPageSpeaksToATerminal(t *testing.T) {
 		b.filter(pod, "n1", "n2")
 	}
 	seen := false
-	for _, path := range append(b.paths(), "/debug/nothing\x1b[2J", "/debug/explain?pod=%1b[2J/%0a", "/debug/gangs/default/ungrouped", "/debug/gangs/default/grouped") {
+	for _, path := range append(
+		b.paths(), "/debug/nothing\x1b[2J", "/debug/explain?pod=%1b[2J/%0a", "/debug/gangs/default/ungrouped", "/debug/gangs/default/grouped",
+	) {
 		_, text := b.get(strings.ReplaceAll(path, "\x1b", "%1b"))
 		seen = seen || strings.Contains(text, "FORGED")
 		if strings.ContainsAny(text, "\x1b\x07\u009b") || strings.Contains(text, "\nFORGED") {
@@ -229,7 +232,22 @@ func TestNoPageSpeaksToATerminal(t *testing.T) {
 }
 
 func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T) {
-	verbs, health, looks := []string{"/livez", "/readyz", "/version"}, []string{"/livez", "/readyz", "/metrics"}, []string{"/", "/debug/", "/debug/nodes", "/configz", "/statusz", "/flagz"}
+	verbs, health, looks := []string{
+		"/livez",
+		"/readyz",
+		"/version",
+	}, []string{
+		"/livez",
+		"/readyz",
+		"/metrics",
+	}, []string{
+		"/",
+		"/debug/",
+		"/debug/nodes",
+		"/configz",
+		"/statusz",
+		"/flagz",
+	}
 	check := func(t *testing.T, url string, status int, contains string, paths ...string) {
 		t.Helper()
 		for _, path := range paths {
@@ -242,7 +260,12 @@ func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T
 		p := newProcess(t)
 		p.run()
 		check(t, p.at(fieldVerbs), http.StatusOK, "", verbs...)
-		check(t, p.at(fieldVerbs), http.StatusNotFound, "is not served; what there is to look at is at debug.listen, "+p.DebugAddr().String(), append(looks, "/metrics")...)
+		check(
+			t,
+			p.at(fieldVerbs),
+			http.StatusNotFound,
+			"is not served; what there is to look at is at debug.listen, "+p.DebugAddr().String(),
+			append(looks, "/metrics")...)
 		check(t, p.at(fieldDebug), http.StatusOK, "", append(looks, append(verbs, health...)...)...)
 		check(t, p.at(fieldDebug), http.StatusNotFound, "is not served; /debug/ lists what is", "/filter", "/bind")
 		if _, index := asks(t, p.at(fieldDebug)+"/debug/"); strings.Contains(index, "/filter") {

@@ -73,7 +73,9 @@ func TestLoadPageIsJSONForThoseWhoAskForIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := page.Profiles[0].Nodes[0]
-	if page.Source.Source != "Metrics" || node.Node != "a" || *node.AgeSeconds != 70 || node.Adds["cpu"] != 850 || node.Filter.Estimate["cpu"] != 8700 || node.Pods != nil {
+	if page.Source.Source != "Metrics" || node.Node != "a" || *node.AgeSeconds != 70 || node.Adds["cpu"] != 850 ||
+		node.Filter.Estimate["cpu"] != 8700 ||
+		node.Pods != nil {
 		t.Errorf("source %+v, node %+v", page.Source, node)
 	}
 }

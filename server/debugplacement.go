@@ -55,7 +55,13 @@ func (s *Server) debugPlacement(*http.Request) (inspect.Answer, error) {
 		return nil, inspect.Refuse(http.StatusNotFound, "placement: there is no API server")
 	}
 	report := s.extender.nominator.Report()
-	page := placementPage{Pausing: report.Pausing, Stages: report.Stages, Ended: report.Ended, InFlight: []remote.Nomination{}, Missed: []missedRow{}}
+	page := placementPage{
+		Pausing:  report.Pausing,
+		Stages:   report.Stages,
+		Ended:    report.Ended,
+		InFlight: []remote.Nomination{},
+		Missed:   []missedRow{},
+	}
 	for _, p := range report.InFlight {
 		page.InFlight = append(page.InFlight, newNominationRow(&p))
 	}

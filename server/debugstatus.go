@@ -16,9 +16,15 @@ func (s *Server) debugStatus(*http.Request) (inspect.Answer, error) {
 	snap := s.cluster.Snapshot()
 	shown := s.reloader.show()
 	told := remote.Overview{
-		Version: s.process.Version, Started: s.process.Started.UTC(), Leads: s.candidate != nil && s.readiness.leading.Load() && s.readiness.fence.Check() == nil,
-		Config: remote.Config{File: s.reloader.file.Path, Since: shown.Since.UTC()},
-		Nodes:  snap.NodeCount(), Pending: len(s.cluster.Pending()), Gangs: s.gangsInShort(), Usage: s.usageInShort(), Profiles: []remote.Profile{},
+		Version:  s.process.Version,
+		Started:  s.process.Started.UTC(),
+		Leads:    s.candidate != nil && s.readiness.leading.Load() && s.readiness.fence.Check() == nil,
+		Config:   remote.Config{File: s.reloader.file.Path, Since: shown.Since.UTC()},
+		Nodes:    snap.NodeCount(),
+		Pending:  len(s.cluster.Pending()),
+		Gangs:    s.gangsInShort(),
+		Usage:    s.usageInShort(),
+		Profiles: []remote.Profile{},
 	}
 	if err := s.readiness.ready(); err != nil {
 		told.Unready = err.Error()
@@ -99,7 +105,10 @@ func (s *Server) debugPending(*http.Request) (inspect.Answer, error) {
 	page := pendingPage{remote.Pending{Pods: []remote.PendingPod{}}}
 	for _, pod := range s.cluster.Pending() {
 		row := remote.PendingPod{
-			Pod: pod.Namespace + "/" + pod.Name, Scheduler: pod.Spec.SchedulerName, Created: pod.CreationTimestamp.UTC(), Nominated: pod.Status.NominatedNodeName,
+			Pod:       pod.Namespace + "/" + pod.Name,
+			Scheduler: pod.Spec.SchedulerName,
+			Created:   pod.CreationTimestamp.UTC(),
+			Nominated: pod.Status.NominatedNodeName,
 		}
 		for _, gate := range pod.Spec.SchedulingGates {
 			row.Gates = append(row.Gates, gate.Name)

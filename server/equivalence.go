@@ -143,7 +143,9 @@ func (p classNodePage) Text(t *inspect.Table) {
 }
 
 func (c *classRow) about() string {
-	return fmt.Sprintf("profile %s, class %s of pod %s, as of generation %d, %v ago", c.Profile, c.Class, c.FirstPod, c.Generation, duration(c.AgeSeconds))
+	return fmt.Sprintf(
+		"profile %s, class %s of pod %s, as of generation %d, %v ago", c.Profile, c.Class, c.FirstPod, c.Generation, duration(c.AgeSeconds),
+	)
 }
 
 // remembered finds the class that the request names.
@@ -154,7 +156,9 @@ func (s *Server) remembered(r *http.Request) (classRow, []predicates.Remembered,
 			return newClassRow(store, &class), nodes, nil
 		}
 	}
-	return classRow{}, nil, inspect.Refuse(http.StatusNotFound, "class: none of hash %q is remembered; /debug/equivalence lists those that are", hash)
+	return classRow{}, nil, inspect.Refuse(
+		http.StatusNotFound, "class: none of hash %q is remembered; /debug/equivalence lists those that are", hash,
+	)
 }
 
 // seconds is how durations are told to programs, to the millisecond.

@@ -27,14 +27,18 @@ func TestEquivalenceTellsWhatIsRemembered(t *testing.T) {
 	b.filter(pod, "a")
 
 	_, page := b.get("/debug/equivalence")
-	row := regexp.MustCompile(`default-scheduler +([0-9a-f]{16}) +default/p +controller-uid +2 +50.0% +\d+ +2 +\S+ +1\n`).FindStringSubmatch(page)
+	row := regexp.MustCompile(`default-scheduler +([0-9a-f]{16}) +default/p +controller-uid +2 +50.0% +\d+ +2 +\S+ +1\n`).
+		FindStringSubmatch(page)
 	if row == nil {
 		t.Fatalf("the class is not on the page:\n%s", page)
 	}
 	class := "/debug/equivalence/" + row[1]
 	for path, want := range map[string][]string{
-		class:              {"class " + row[1] + " of pod default/p, as of generation 2", "a | true", "b | false | node(s) were unschedulable"},
-		class + "/nodes/b": {", node b", "NodeUnschedulable | against", "NodeResourcesFit | against | Insufficient cpu", "TaintToleration | fits", "NodePorts | not concerned"},
+		class: {"class " + row[1] + " of pod default/p, as of generation 2", "a | true", "b | false | node(s) were unschedulable"},
+		class + "/nodes/b": {
+			", node b", "NodeUnschedulable | against", "NodeResourcesFit | against | Insufficient cpu", "TaintToleration | fits",
+			"NodePorts | not concerned",
+		},
 	} {
 		status, page := b.get(path)
 		page = regexp.MustCompile(`  +`).ReplaceAllString(page, " | ")
@@ -46,7 +50,8 @@ func TestEquivalenceTellsWhatIsRemembered(t *testing.T) {
 	}
 
 	b.node("b", "0") // and the verdicts of the other predicates may no longer hold
-	if _, page := b.get(class + "/nodes/b"); strings.Contains(page, "Insufficient cpu") || !strings.Contains(page, "node(s) were unschedulable") {
+	if _, page := b.get(class + "/nodes/b"); strings.Contains(page, "Insufficient cpu") ||
+		!strings.Contains(page, "node(s) were unschedulable") {
 		t.Errorf("after a change it answered:\n%s", page)
 	}
 	// A node that comes under the index of another one is none that the class was judged on.
@@ -98,7 +103,9 @@ func TestLogLinesAndTracesTellTheClassByWhichItIsLookedUp(t *testing.T) {
 			t.Errorf("no line has %s:\n%s", want, log.String())
 		}
 	}
-	if of := attribute.String("muster.class", class); !slices.ContainsFunc(spans.GetSpans(), func(span tracetest.SpanStub) bool { return slices.Contains(span.Attributes, of) }) {
+	if of := attribute.String("muster.class", class); !slices.ContainsFunc(
+		spans.GetSpans(), func(span tracetest.SpanStub) bool { return slices.Contains(span.Attributes, of) },
+	) {
 		t.Errorf("no span is of class %s", class)
 	}
 }

@@ -54,7 +54,11 @@ func (s *Server) debugExplain(r *http.Request) (inspect.Answer, error) {
 // stateOf is where a pod is, and what it waits for.
 func (s *Server) stateOf(pod *cluster.Pod) *remote.Explanation {
 	told := &remote.Explanation{
-		Pod: pod.Namespace + "/" + pod.Name, Bound: pod.Spec.NodeName, Nomination: s.planned(pod), Gang: s.membership(pod), Nodes: []remote.Node{},
+		Pod:        pod.Namespace + "/" + pod.Name,
+		Bound:      pod.Spec.NodeName,
+		Nomination: s.planned(pod),
+		Gang:       s.membership(pod),
+		Nodes:      []remote.Node{},
 	}
 	for _, gate := range pod.Spec.SchedulingGates {
 		told.Gates = append(told.Gates, gate.Name)

@@ -48,11 +48,14 @@ func TestExplainSaysOfEveryNodeWhatSpeaksForAndAgainstIt(t *testing.T) {
 	if got := strings.Fields(lines[3]); strings.Join(got, " ") != "big true 136 74 62" {
 		t.Errorf("first row %q", got)
 	}
-	if against := "NodeUnschedulable: node(s) were unschedulable; NodeResourcesFit: Insufficient cpu"; !strings.HasSuffix(lines[4], against) || !strings.HasPrefix(lines[4], "small") {
+	if against := "NodeUnschedulable: node(s) were unschedulable; NodeResourcesFit: Insufficient cpu"; !strings.HasSuffix(lines[4], against) ||
+		!strings.HasPrefix(lines[4], "small") {
 		t.Errorf("second row %q", lines[4])
 	}
 
-	response, err := http.Post(b.url+"/debug/explain", "application/yaml", strings.NewReader("spec: {containers: [{name: c, resources: {requests: {cpu: 20}}}]}"))
+	response, err := http.Post(
+		b.url+"/debug/explain", "application/yaml", strings.NewReader("spec: {containers: [{name: c, resources: {requests: {cpu: 20}}}]}"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,10 +110,16 @@ func TestAPostedPodIsReadAsItWouldBeApplied(t *testing.T) {
 		contains string
 	}{
 		"without a namespace it is in the default one": {"metadata: {name: p}", http.StatusOK, "pod default/p"},
-		"limits are requests where there are none":     {"spec: {containers: [{name: c, resources: {limits: {cpu: 100}}}]}", http.StatusOK, "0 of 1 nodes fit"},
-		"requests of its own count":                    {"spec: {containers: [{name: c, resources: {limits: {cpu: 100}, requests: {cpu: 1}}}]}", http.StatusOK, "1 of 1 nodes fit"},
-		"another kind is refused":                      {"kind: Deployment", http.StatusBadRequest, `kind: "Deployment" is not Pod`},
-		"one that is too large is refused as such":     {"#" + strings.Repeat("x", 1<<20), http.StatusRequestEntityTooLarge, "the body is larger than 1048576 bytes"},
+		"limits are requests where there are none": {
+			"spec: {containers: [{name: c, resources: {limits: {cpu: 100}}}]}", http.StatusOK, "0 of 1 nodes fit",
+		},
+		"requests of its own count": {
+			"spec: {containers: [{name: c, resources: {limits: {cpu: 100}, requests: {cpu: 1}}}]}", http.StatusOK, "1 of 1 nodes fit",
+		},
+		"another kind is refused": {"kind: Deployment", http.StatusBadRequest, `kind: "Deployment" is not Pod`},
+		"one that is too large is refused as such": {
+			"#" + strings.Repeat("x", 1<<20), http.StatusRequestEntityTooLarge, "the body is larger than 1048576 bytes",
+		},
 	} {
 		response, err := http.Post(b.url+"/debug/explain", "application/yaml", strings.NewReader(test.manifest))
 		if err != nil {

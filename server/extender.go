@@ -47,8 +47,19 @@ type Extender struct {
 	pick func(n int) int
 }
 
-func newExtender(log *slog.Logger, c *cluster.Cluster, client kubernetes.Interface, bindTime time.Duration, profiles *predicates.Profiles) *Extender {
-	return &Extender{log: log, cluster: c, client: client, bindTime: bindTime, profiles: profiles, offers: newOffers(), orders: make(chan *order, 4), pick: rand.IntN}
+func newExtender(
+	log *slog.Logger, c *cluster.Cluster, client kubernetes.Interface, bindTime time.Duration, profiles *predicates.Profiles,
+) *Extender {
+	return &Extender{
+		log:      log,
+		cluster:  c,
+		client:   client,
+		bindTime: bindTime,
+		profiles: profiles,
+		offers:   newOffers(),
+		orders:   make(chan *order, 4),
+		pick:     rand.IntN,
+	}
 }
 
 func (e *Extender) verbs() []verb {

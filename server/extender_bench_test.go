@@ -110,7 +110,9 @@ func benchExtender(b *testing.B, nodes int, selection v1alpha2.NodeSelection, pl
 		must(b, c.Set(&corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: names[i]},
 			Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
-				corev1.ResourceCPU: resource.MustParse("32"), corev1.ResourceMemory: resource.MustParse("128Gi"), corev1.ResourcePods: resource.MustParse("110"),
+				corev1.ResourceCPU:    resource.MustParse("32"),
+				corev1.ResourceMemory: resource.MustParse("128Gi"),
+				corev1.ResourcePods:   resource.MustParse("110"),
 			}},
 		}))
 		for j := range i % 20 {

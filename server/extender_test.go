@@ -127,7 +127,9 @@ func (b *bench) node(name, cpu string, change ...func(*corev1.Node)) {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110"),
+			corev1.ResourceCPU:    resource.MustParse(cpu),
+			corev1.ResourceMemory: resource.MustParse("64Gi"),
+			corev1.ResourcePods:   resource.MustParse("110"),
 		}},
 	}
 	for _, f := range change {
@@ -309,7 +311,9 @@ func TestPrioritizeTellsHowFarNodesAreAboveTheLowestScore(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	nodes = []string{"empty", "empty"}
-	if got := ask[extenderv1.HostPriorityList](b, "prioritize", extenderv1.ExtenderArgs{Pod: newPod("p", "5"), NodeNames: &nodes}); len(got) != 0 {
+	if got := ask[extenderv1.HostPriorityList](b, "prioritize", extenderv1.ExtenderArgs{Pod: newPod("p", "5"), NodeNames: &nodes}); len(
+		got,
+	) != 0 {
 		t.Errorf("nodes that are alike were told apart: %v", got)
 	}
 }
@@ -385,10 +389,12 @@ func TestBadRequestsAreAnsweredAndCounted(t *testing.T) {
 		status int
 		answer string
 	}{
-		"truncated JSON":         {"filter", []byte(`{"Pod":{"meta`), 400, "Pod: unexpected EOF"},
-		"no pod":                 {"prioritize", []byte(`{"NodeNames":[]}`), 400, "Pod: missing"},
-		"a null pod":             {"filter", []byte(`{"Pod":null}`), 400, "Pod: missing"},
-		"a pod of another shape": {"filter", []byte(`{"Pod":{"spec":{"containers":{}}}}`), 400, "Pod: spec.containers: must be a list, and is object"},
+		"truncated JSON": {"filter", []byte(`{"Pod":{"meta`), 400, "Pod: unexpected EOF"},
+		"no pod":         {"prioritize", []byte(`{"NodeNames":[]}`), 400, "Pod: missing"},
+		"a null pod":     {"filter", []byte(`{"Pod":null}`), 400, "Pod: missing"},
+		"a pod of another shape": {
+			"filter", []byte(`{"Pod":{"spec":{"containers":{}}}}`), 400, "Pod: spec.containers: must be a list, and is object",
+		},
 		"a body beyond the bound": {
 			"filter", large, 413, "the body is larger than 1000 bytes (serving.maxBodyBytes)",
 		},
@@ -464,7 +470,13 @@ func TestCallsAreRefusedUntilReady(t *testing.T) {
 func TestAPanicFailsItsOwnCallOnly(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()
-	v := newVerbs(log, registry, nil, newBodies(registry, v1alpha2.Serving{MaxBodyBytes: 1000, MaxInFlightBytes: 1 << 20}, time.Minute), func() error { return nil })
+	v := newVerbs(
+		log,
+		registry,
+		nil,
+		newBodies(registry, v1alpha2.Serving{MaxBodyBytes: 1000, MaxInFlightBytes: 1 << 20}, time.Minute),
+		func() error { return nil },
+	)
 	web := httptest.NewServer(v.handler(verb{name: "filter", serve: func(c *call) error {
 		if string(c.body) == "boom" {
 			panic(errors.New("a bug"))
@@ -488,7 +500,9 @@ func TestAPanicFailsItsOwnCallOnly(t *testing.T) {
 func TestTheIndexListsEveryRoute(t *testing.T) {
 	b := newBench(t, benchOptions{})
 	_, page := b.get("/debug/", "Accept", "text/html")
-	for _, want := range []string{"/filter", "/prioritize", "/preempt", "/bind", `href="../readyz"`, `href="../metrics"`, `href="../debug/nodes"`} {
+	for _, want := range []string{
+		"/filter", "/prioritize", "/preempt", "/bind", `href="../readyz"`, `href="../metrics"`, `href="../debug/nodes"`,
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not on the page", want)
 		}

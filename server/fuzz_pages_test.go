@@ -70,7 +70,8 @@ func FuzzExplain(f *testing.F) {
 	b.node("big", "8")
 	router := inspect.Router(b.server.pages()...)
 	for i, text := range append(hostileCalls(),
-		"kind: Pod\nmetadata: {name: p}\nspec:\n  schedulerName: default-scheduler\n  containers: [{name: c, resources: {limits: {cpu: \"2\"}}}]\n",
+		"kind: Pod\nmetadata: {name: p}\nspec:\n  schedulerName: default-scheduler\n  containers: [{name: c, resources: {limits: {cpu: "+
+			"\"2\"}}}]\n",
 		"metadata: {name: \"\\e[2J\\n\"}\nspec: {schedulerName: default-scheduler, nodeSelector: {a: \"\\u202e\"}}\n",
 		hostileBodies(4 << 10)["/debug/explain"]["YAML: aliases"], hostileBodies(4 << 10)["/debug/explain"]["YAML: flow"],
 	) {
@@ -98,7 +99,8 @@ func FuzzExplain(f *testing.F) {
 		if held := b.server.bodies.any.Budget.Held(); held != 0 {
 			t.Errorf("%d bytes are held", held)
 		}
-		if after, classes := b.cluster.Snapshot().Generation, b.server.extender.profiles.Stores()[0].Classes(); after != before || len(classes) > 0 {
+		if after, classes := b.cluster.Snapshot().Generation, b.server.extender.profiles.Stores()[0].Classes(); after != before ||
+			len(classes) > 0 {
 			t.Errorf("to explain a pod changes the view, or leaves %d classes", len(classes))
 		}
 	})

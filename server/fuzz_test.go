@@ -28,13 +28,20 @@ var fuzzedVerbs = []string{"filter", "prioritize", "preempt", "bind"}
 
 // usualCalls are bodies as kube-scheduler writes them, about pod p and others.
 func usualCalls() []string {
-	const pod = `"Pod":{"metadata":{"name":"p","namespace":"default","uid":"uid-p","resourceVersion":"1"},"spec":{"schedulerName":"default-scheduler","containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}`
+	const pod = `"Pod":{"metadata":{"name":"p","namespace":"default","uid":"uid-p","resourceVersion":"1"},` +
+		`"spec":{"schedulerName":"default-scheduler","containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}`
 	return []string{
-		`{` + pod + `,"NodeNames":["small","big","ghost"]}`, `{` + pod + `,"Nodes":{"items":[{"metadata":{"name":"big"}}]}}`, `{` + strings.ReplaceAll(pod, "uid-p", "stranger") + `,"NodeNames":["big"]}`,
-		`{` + pod + `,"NodeNameToMetaVictims":{"small":{"Pods":[{"UID":"uid-v"}]},"ghost":null}}`, `{` + pod + `,"NodeNameToVictims":{"small":{"Pods":[{"metadata":{"uid":"uid-v"}}]}}}`,
-		`{"PodName":"p","PodNamespace":"default","PodUID":"uid-p","Node":"big"}`, `{"PodName":"q","PodNamespace":"default","PodUID":"uid-p","Node":"big"}`, `{"PodName":"p","PodNamespace":"default","PodUID":"stranger","Node":"big"}`,
+		`{` + pod + `,"NodeNames":["small","big","ghost"]}`,
+		`{` + pod + `,"Nodes":{"items":[{"metadata":{"name":"big"}}]}}`,
+		`{` + strings.ReplaceAll(pod, "uid-p", "stranger") + `,"NodeNames":["big"]}`,
+		`{` + pod + `,"NodeNameToMetaVictims":{"small":{"Pods":[{"UID":"uid-v"}]},"ghost":null}}`,
+		`{` + pod + `,"NodeNameToVictims":{"small":{"Pods":[{"metadata":{"uid":"uid-v"}}]}}}`,
+		`{"PodName":"p","PodNamespace":"default","PodUID":"uid-p","Node":"big"}`,
+		`{"PodName":"q","PodNamespace":"default","PodUID":"uid-p","Node":"big"}`,
+		`{"PodName":"p","PodNamespace":"default","PodUID":"stranger","Node":"big"}`,
 		`{"PodName":"p","PodNamespace":"default","PodUID":"uid-p","Node":"other"}`, // which was not offered
-		`{"Pod":{"metadata":{"name":"s","namespace":"default","uid":"stranger","ownerReferences":[{"uid":"controller","controller":true}]},"spec":{"schedulerName":"default-scheduler"}},"NodeNames":["big"]}`,
+		`{"Pod":{"metadata":{"name":"s","namespace":"default","uid":"stranger","ownerReferences":[{"uid":"controller","controller":true}]},` +
+			`"spec":{"schedulerName":"default-scheduler"}},"NodeNames":["big"]}`,
 	}
 }
 
@@ -42,7 +49,9 @@ func usualCalls() []string {
 func hostileCalls() []string {
 	texts, pods := boundedtest.Texts(), repeatedInPods()
 	for _, name := range slices.Sorted(maps.Keys(pods)) {
-		texts = append(texts, `{"Pod":`+pods[name].of(1<<10)+`,"NodeNames":["small","big"],"NodeNameToMetaVictims":{"small":{"Pods":[{"UID":"uid-v"}]}}}`)
+		texts = append(
+			texts, `{"Pod":`+pods[name].of(1<<10)+`,"NodeNames":["small","big"],"NodeNameToMetaVictims":{"small":{"Pods":[{"UID":"uid-v"}]}}}`,
+		)
 	}
 	return texts
 }
@@ -77,7 +86,9 @@ func callVerb(t *testing.T, verb string, selection byte, length int64, text []by
 		return nil
 	})
 	b := newExtenderBench(t, benchOptions{
-		client: client, maxBody: 64 << 20, selection: []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender}[selection%2],
+		client:    client,
+		maxBody:   64 << 20,
+		selection: []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender}[selection%2],
 	})
 	b.node("small", "1")
 	b.node("big", "8")
@@ -196,8 +207,10 @@ func FuzzWebhook(f *testing.F) {
 	}
 	for _, pod := range []string{
 		`{"metadata":{"namespace":"d","labels":{"muster.dev/pod-group":"g"}},"spec":{"schedulerName":"default-scheduler"}}`,
-		`{"metadata":{"labels":{"muster.dev/pod-group":"g"}},"spec":{"schedulerName":"default-scheduler","schedulingGates":[{"name":"x"},{"name":"muster.dev/gang"}]}}`,
-		`{"metadata":{"labels":{"scheduling.x-k8s.io/pod-group":"g"}},"spec":{"schedulerName":"default-scheduler","nodeName":"n","schedulingGroup":{}}}`,
+		`{"metadata":{"labels":{"muster.dev/pod-group":"g"}},"spec":{"schedulerName":"default-scheduler","schedulingGates":[{"name":"x"},` +
+			`{"name":"muster.dev/gang"}]}}`,
+		`{"metadata":{"labels":{"scheduling.x-k8s.io/pod-group":"g"}},"spec":{"schedulerName":"default-scheduler","nodeName":"n",` +
+			`"schedulingGroup":{}}}`,
 	} {
 		f.Add([]byte(reviewOf("CREATE", pod)))
 		f.Add([]byte(reviewOf("UPDATE", pod)))

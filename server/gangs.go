@@ -48,9 +48,19 @@ func (s *Server) planAhead(o Options) error {
 	limits.MaxMembers, limits.MaxHolding = int(o.Config.Gangs.MaxMembers), int(o.Config.Gangs.MaxHoldingPerNamespace)
 	limits.DenyTTL = o.Config.Gangs.DeniedTTL.Duration
 	s.extender.gangs = gang.New(gang.Options{
-		Logger: o.Logger, Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,
-		Client: nominations, Writer: s.writer, Recorder: record.NewWriter(podGroups, clock.RealClock{}), Epoch: func() record.Epoch { return s.epoch },
-		Limits: limits, Holes: s.holes, Gates: o.Config.Gangs.Gates, Seed: rand.Uint64(),
+		Logger:     o.Logger,
+		Registerer: s.registry,
+		Clock:      clock.RealClock{},
+		Cluster:    s.cluster,
+		Profiles:   s.extender.profiles,
+		Client:     nominations,
+		Writer:     s.writer,
+		Recorder:   record.NewWriter(podGroups, clock.RealClock{}),
+		Epoch:      func() record.Epoch { return s.epoch },
+		Limits:     limits,
+		Holes:      s.holes,
+		Gates:      o.Config.Gangs.Gates,
+		Seed:       rand.Uint64(),
 	})
 	s.requeuer = requeue.New(requeue.Options{
 		Registerer: s.registry, Clock: clock.RealClock{}, Cluster: s.cluster, Profiles: s.extender.profiles,

@@ -17,7 +17,9 @@ const gatePolicyName = "muster"
 // GatePolicy is by what the API server itself does as the webhook does: it puts a scheduling
 // gate on the members of gangs of these schedulers when they are created, and denies nothing.
 // The policy is in force by its binding.
-func GatePolicy(schedulers []string) (*admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+func GatePolicy(
+	schedulers []string,
+) (*admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
 	version := admissionregistrationv1.SchemeGroupVersion.String()
 	meta := metav1.ObjectMeta{Name: gatePolicyName}
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
@@ -26,17 +28,27 @@ func GatePolicy(schedulers []string) (*admissionregistrationv1.MutatingAdmission
 			MatchConstraints: createdPods(), // gates cannot be added later
 			MatchConditions: []admissionregistrationv1.MatchCondition{
 				{Name: "scheduler", Expression: "object.spec.schedulerName in " + celList(schedulers)},
-				{Name: "member", Expression: celList(v1alpha1.GroupLabels()) + ".exists(label,\n" + `  object.metadata.?labels[?label].orValue("") != "")`},
+				{
+					Name:       "member",
+					Expression: celList(v1alpha1.GroupLabels()) + ".exists(label,\n" + `  object.metadata.?labels[?label].orValue("") != "")`,
+				},
 				{Name: "not-of-kubernetes-own-gangs", Expression: "!has(object.spec.schedulingGroup)"},
 				{Name: "without-a-node", Expression: "!has(object.spec.nodeName)"},
 				// A change has all of admission run again: that the pod has the gate by then costs least if it is seen here.
-				{Name: "without-the-gate", Expression: fmt.Sprintf("!has(object.spec.schedulingGates) ||\n  !object.spec.schedulingGates.exists(gate, gate.name == %q)", v1alpha1.SchedulingGate)},
+				{
+					Name: "without-the-gate",
+					Expression: fmt.Sprintf(
+						"!has(object.spec.schedulingGates) ||\n  !object.spec.schedulingGates.exists(gate, gate.name == %q)", v1alpha1.SchedulingGate,
+					),
+				},
 			},
 			// The list is a map by name: other gates stay.
 			Mutations: []admissionregistrationv1.Mutation{{
 				PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
 				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{
-					Expression: fmt.Sprintf("Object{spec: Object.spec{schedulingGates: [\n  Object.spec.schedulingGates{name: %q}]}}", v1alpha1.SchedulingGate),
+					Expression: fmt.Sprintf(
+						"Object{spec: Object.spec{schedulingGates: [\n  Object.spec.schedulingGates{name: %q}]}}", v1alpha1.SchedulingGate,
+					),
 				},
 			}},
 			FailurePolicy: new(admissionregistrationv1.Ignore),

@@ -130,16 +130,33 @@ func TestWhatIsNoReviewOfAPodIsABadRequest(t *testing.T) {
 		code int
 		want string
 	}{
-		"no JSON":                {"{", http.StatusBadRequest, "not an AdmissionReview: "},
-		"another version":        {strings.Replace(good, "io/v1", "io/v1beta1", 1), http.StatusBadRequest, `apiVersion: "admission.k8s.io/v1beta1", want "admission.k8s.io/v1"`},
-		"no request":             {`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}`, http.StatusBadRequest, "request: missing"},
-		"another resource":       {strings.Replace(good, `"pods"`, `"nodes"`, 1), http.StatusBadRequest, `request.resource: "nodes" of group "", want pods of the core group`},
-		"no object":              {strings.Replace(good, `"object"`, `"old"`, 1), http.StatusBadRequest, "request.object: missing"},
-		"a field that is no map": {reviewOf("CREATE", `{"metadata": {"labels": "g"}}`), http.StatusBadRequest, "not an AdmissionReview: request: object: metadata: labels: "},
-		"something behind it":    {good + "{}", http.StatusBadRequest, "not an AdmissionReview: unexpected data after the object"},
-		"a long name":            {reviewOf("CREATE", `{"spec": {"nodeName": "`+strings.Repeat("n", 318)+`"}}`), http.StatusBadRequest, "not an AdmissionReview: request: object: spec: nodeName: it has 318 bytes; it may have 317"},
-		"lists in lists":         {reviewOf("CREATE", strings.Repeat("[", 200)), http.StatusBadRequest, "not an AdmissionReview: objects and lists are nested more than 100 levels deep"},
-		"too much":               {strings.Repeat(" ", 1<<12+1), http.StatusRequestEntityTooLarge, "the body is larger than 4096 bytes (serving.maxBodyBytes)"},
+		"no JSON": {"{", http.StatusBadRequest, "not an AdmissionReview: "},
+		"another version": {
+			strings.Replace(good, "io/v1", "io/v1beta1", 1), http.StatusBadRequest,
+			`apiVersion: "admission.k8s.io/v1beta1", want "admission.k8s.io/v1"`,
+		},
+		"no request": {`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}`, http.StatusBadRequest, "request: missing"},
+		"another resource": {
+			strings.Replace(good, `"pods"`, `"nodes"`, 1), http.StatusBadRequest,
+			`request.resource: "nodes" of group "", want pods of the core group`,
+		},
+		"no object": {strings.Replace(good, `"object"`, `"old"`, 1), http.StatusBadRequest, "request.object: missing"},
+		"a field that is no map": {
+			reviewOf("CREATE", `{"metadata": {"labels": "g"}}`), http.StatusBadRequest,
+			"not an AdmissionReview: request: object: metadata: labels: ",
+		},
+		"something behind it": {good + "{}", http.StatusBadRequest, "not an AdmissionReview: unexpected data after the object"},
+		"a long name": {
+			reviewOf("CREATE", `{"spec": {"nodeName": "`+strings.Repeat("n", 318)+`"}}`), http.StatusBadRequest,
+			"not an AdmissionReview: request: object: spec: nodeName: it has 318 bytes; it may have 317",
+		},
+		"lists in lists": {
+			reviewOf("CREATE", strings.Repeat("[", 200)), http.StatusBadRequest,
+			"not an AdmissionReview: objects and lists are nested more than 100 levels deep",
+		},
+		"too much": {
+			strings.Repeat(" ", 1<<12+1), http.StatusRequestEntityTooLarge, "the body is larger than 4096 bytes (serving.maxBodyBytes)",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := review(t, v1alpha2.GatesUntilPlace, test.body)

@@ -49,13 +49,24 @@ func newMove(t testing.TB, selection v1alpha2.NodeSelection) *move {
 	m.plan = &v1alpha1.ReschedulingPlan{
 		ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "plan"},
 		Spec: v1alpha1.ReschedulingPlanSpec{
-			Policy: v1alpha1.MakeRoom, Mode: v1alpha1.Auto, Expires: metav1.NewTime(now.Add(time.Minute)),
-			Beneficiaries: []v1alpha1.Beneficiary{{PodReference: v1alpha1.PodReference{Namespace: "default", Name: "big", UID: m.big.UID}, Node: "n1"}},
-			Steps: []v1alpha1.Step{{
-				Pod:        v1alpha1.PodReference{Namespace: "default", Name: "small-1", UID: small.UID},
-				Controller: v1alpha1.Controller{Kind: "ReplicaSet", Name: "rs", UID: "rs"}, From: "n1", To: "n2",
-				Replacement: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: anew.Labels, OwnerReferences: anew.OwnerReferences}, Spec: anew.Spec},
-			}},
+			Policy:  v1alpha1.MakeRoom,
+			Mode:    v1alpha1.Auto,
+			Expires: metav1.NewTime(now.Add(time.Minute)),
+			Beneficiaries: []v1alpha1.Beneficiary{
+				{PodReference: v1alpha1.PodReference{Namespace: "default", Name: "big", UID: m.big.UID}, Node: "n1"},
+			},
+			Steps: []v1alpha1.Step{
+				{
+					Pod:        v1alpha1.PodReference{Namespace: "default", Name: "small-1", UID: small.UID},
+					Controller: v1alpha1.Controller{Kind: "ReplicaSet", Name: "rs", UID: "rs"},
+					From:       "n1",
+					To:         "n2",
+					Replacement: corev1.PodTemplateSpec{
+						ObjectMeta: metav1.ObjectMeta{Labels: anew.Labels, OwnerReferences: anew.OwnerReferences},
+						Spec:       anew.Spec,
+					},
+				},
+			},
 		},
 	}
 	return m
@@ -120,7 +131,10 @@ func TestAReplacementDoesNotReturnToWhereItsKindLeaves(t *testing.T) {
 	m.node("n2", "1")               // and n2 has none any more
 	m.evicted()
 	answer := m.filter(small("small-2"), "n1", "n2")
-	if diff := cmp.Diff(extenderv1.FailedNodesMap{"n1": "node(s) are left by such pods, by a plan to move them", "n2": "Insufficient cpu"}, answer.FailedAndUnresolvableNodes); diff != "" {
+	if diff := cmp.Diff(
+		extenderv1.FailedNodesMap{"n1": "node(s) are left by such pods, by a plan to move them", "n2": "Insufficient cpu"},
+		answer.FailedAndUnresolvableNodes,
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	m.want(newPod("other", "2"), "n1")

@@ -48,7 +48,9 @@ func interrupted(t *testing.T, selection v1alpha2.NodeSelection) (*bench, *inter
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.server.extender.profiles.Replace(predicates.NewVerdictStore(profile, b.cluster, 1<<20, predicates.NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{}))
+	b.server.extender.profiles.Replace(
+		predicates.NewVerdictStore(profile, b.cluster, 1<<20, predicates.NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{}),
+	)
 	return b, i
 }
 

@@ -28,7 +28,11 @@ func (s *Server) elect(config *rest.Config) error {
 // runFor has this process act only while it has the lease.
 func (s *Server) runFor(leases coordinationv1client.LeasesGetter) error {
 	candidate, err := leadership.New(leadership.Options{
-		Registerer: s.registry, Clock: clock.RealClock{}, Leases: leases, Config: s.config.LeaderElection, Name: s.config.LeaderElection.ResourceName,
+		Registerer: s.registry,
+		Clock:      clock.RealClock{},
+		Leases:     leases,
+		Config:     s.config.LeaderElection,
+		Name:       s.config.LeaderElection.ResourceName,
 	})
 	if err != nil {
 		return err

@@ -39,7 +39,10 @@ func newReplica(t *testing.T, leases, client kubernetes.Interface) *replica {
 		config.LeaderElection.LeaderElect = true
 		config.Profiles[0].NodeSelection = v1alpha2.NodeSelectionExtender
 	})
-	way := &wayToLease{LeaseInterface: leases.CoordinationV1().Leases("kube-system"), patience: p.config.LeaderElection.RenewDeadline.Duration / 3}
+	way := &wayToLease{
+		LeaseInterface: leases.CoordinationV1().Leases("kube-system"),
+		patience:       p.config.LeaderElection.RenewDeadline.Duration / 3,
+	}
 	if err := p.runFor(way); err != nil {
 		t.Fatal(err)
 	}

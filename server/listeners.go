@@ -89,7 +89,11 @@ func (s *Server) guardNames(verbs, debug *port) {
 func (s *Server) verbsPort() *port {
 	settings := s.config.Serving
 	p := &port{
-		field: fieldVerbs, address: settings.Listen, connections: int(settings.MaxConnections), endpoints: s.work(), elsewhere: "debug.enabled is false",
+		field:       fieldVerbs,
+		address:     settings.Listen,
+		connections: int(settings.MaxConnections),
+		endpoints:   s.work(),
+		elsewhere:   "debug.enabled is false",
 		guard: access.Guard{
 			Pages: access.NoPages, ContentTypes: []string{"application/json"},
 			ClientNames: settings.TLS.AllowedClientNames, NamesField: "serving.tls.allowedClientNames",
@@ -104,8 +108,12 @@ func (s *Server) verbsPort() *port {
 // healthPort is for kubelets and Prometheus.
 func (s *Server) healthPort() *port {
 	return &port{
-		field: fieldHealth, address: s.config.Serving.HealthListen, connections: access.Connections, endpoints: s.health(), elsewhere: "this is serving.healthListen",
-		guard: access.Guard{Pages: access.OwnPages},
+		field:       fieldHealth,
+		address:     s.config.Serving.HealthListen,
+		connections: access.Connections,
+		endpoints:   s.health(),
+		elsewhere:   "this is serving.healthListen",
+		guard:       access.Guard{Pages: access.OwnPages},
 	}
 }
 
@@ -113,7 +121,11 @@ func (s *Server) healthPort() *port {
 func (s *Server) webhookPort() *port {
 	settings := s.config.Serving
 	p := &port{
-		field: fieldWebhook, address: settings.WebhookListen, connections: access.Connections, endpoints: s.webhook(), elsewhere: "this is serving.webhookListen",
+		field:       fieldWebhook,
+		address:     settings.WebhookListen,
+		connections: access.Connections,
+		endpoints:   s.webhook(),
+		elsewhere:   "this is serving.webhookListen",
 		guard: access.Guard{
 			Pages: access.NoPages, ContentTypes: []string{"application/json"},
 			ClientNames: settings.TLS.Webhook.AllowedClientNames, NamesField: "serving.tls.webhook.allowedClientNames",
@@ -166,7 +178,13 @@ func (s *Server) announce() {
 	}
 	verbs := s.ports[0].listener.Addr()
 	if !access.IsLoopback(verbs) && !s.config.Serving.TLS.AsksClients() {
-		s.log.Warn("whoever reaches the verbs may call them: listen on loopback, have clients show a certificate (serving.tls.clientCAFile or selfManaged.clientSecretName), or let a NetworkPolicy keep others out",
-			"listener", fieldVerbs, "address", verbs.String())
+		s.log.Warn(
+			"whoever reaches the verbs may call them: listen on loopback, have clients show a certificate (serving.tls.clientCAFile or "+
+				"selfManaged.clientSecretName), or let a NetworkPolicy keep others out",
+			"listener",
+			fieldVerbs,
+			"address",
+			verbs.String(),
+		)
 	}
 }

@@ -79,8 +79,9 @@ func newPorts(t *testing.T) *process {
 }
 
 const (
-	filterBody = `{"Pod": {"metadata": {"name": "p", "namespace": "default"}, "spec": {"schedulerName": "default-scheduler"}}, "NodeNames": ["a"]}`
-	jsonType   = "application/json"
+	filterBody = `{"Pod": {"metadata": {"name": "p", "namespace": "default"}, "spec": {"schedulerName": "default-scheduler"}}, "NodeNames": ` +
+		`["a"]}`
+	jsonType = "application/json"
 )
 
 func TestAtEachPortWhoMayCallIsAnsweredAndWebPagesAreNot(t *testing.T) {
@@ -96,37 +97,125 @@ func TestAtEachPortWhoMayCallIsAnsweredAndWebPagesAreNot(t *testing.T) {
 		says   string
 	}{
 		{"kube-scheduler", fieldVerbs, asked{method: "POST", path: "/filter", body: filterBody, header: asJSON}, 200, `"NodeNames":["a"]`},
-		{"kube-scheduler, by localhost", fieldVerbs, asked{method: "POST", path: "/filter", host: "localhost:1", body: filterBody, header: asJSON}, 200, `["a"]`},
-		{"a page's form", fieldVerbs, asked{method: "POST", path: "/preempt", body: "{}", header: map[string]string{"Content-Type": "text/plain"}}, 415, `Content-Type: "text/plain", want application/json`},
-		{"a form of curl", fieldVerbs, asked{method: "POST", path: "/bind", body: "{}", header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}, 415, "Content-Type"},
-		{"a page's script", fieldVerbs, asked{method: "POST", path: "/preempt", body: "{}", header: with("Origin", evil)}, 403, `Origin: ["https://evil.example"]`},
-		{"a page of the same origin", fieldVerbs, asked{method: "POST", path: "/bind", body: "{}", header: with("Origin", "http://127.0.0.1")}, 403, "Origin"},
-		{"a page, by what browsers add", fieldVerbs, asked{method: "POST", path: "/bind", body: "{}", header: with("Sec-Fetch-Site", "cross-site")}, 403, "Sec-Fetch-Site"},
-		{"a name that means this machine", fieldVerbs, asked{method: "POST", path: "/filter", host: "evil.example", body: filterBody, header: asJSON}, 403, `Host: "evil.example"`},
+		{
+			"kube-scheduler, by localhost", fieldVerbs,
+			asked{method: "POST", path: "/filter", host: "localhost:1", body: filterBody, header: asJSON},
+			200, `["a"]`,
+		},
+		{
+			"a page's form", fieldVerbs,
+			asked{method: "POST", path: "/preempt", body: "{}", header: map[string]string{"Content-Type": "text/plain"}},
+			415,
+			`Content-Type: "text/plain", want application/json`,
+		},
+		{
+			"a form of curl", fieldVerbs,
+			asked{method: "POST", path: "/bind", body: "{}", header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}},
+			415, "Content-Type",
+		},
+		{
+			"a page's script", fieldVerbs,
+			asked{method: "POST", path: "/preempt", body: "{}", header: with("Origin", evil)},
+			403,
+			`Origin: ["https://evil.example"]`,
+		},
+		{
+			"a page of the same origin", fieldVerbs,
+			asked{method: "POST", path: "/bind", body: "{}", header: with("Origin", "http://127.0.0.1")},
+			403, "Origin",
+		},
+		{
+			"a page, by what browsers add", fieldVerbs,
+			asked{method: "POST", path: "/bind", body: "{}", header: with("Sec-Fetch-Site", "cross-site")},
+			403, "Sec-Fetch-Site",
+		},
+		{
+			"a name that means this machine", fieldVerbs,
+			asked{method: "POST", path: "/filter", host: "evil.example", body: filterBody, header: asJSON},
+			403, `Host: "evil.example"`,
+		},
 		{"a kubelet", fieldVerbs, asked{path: "/livez"}, 200, "ok"},
 		{"a page that reads", fieldVerbs, asked{path: "/version", host: "evil.example"}, 403, "Host"},
 
 		{"a person", fieldDebug, asked{path: "/debug/nodes"}, 200, "NODE"},
 		{"a person, by a listed name", fieldDebug, asked{path: "/debug/nodes", host: "muster.example.com"}, 200, "NODE"},
-		{"the page", fieldDebug, asked{path: "/debug/nodes?format=json", header: map[string]string{"Sec-Fetch-Site": "same-origin"}}, 200, `"nodes":`},
-		{"a page of another site", fieldDebug, asked{path: "/debug/nodes", header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403, "open the address itself"},
-		{"a page of another site, by an old browser", fieldDebug, asked{path: "/configz", header: map[string]string{"Origin": evil}}, 403, "Origin"},
+		{
+			"the page", fieldDebug,
+			asked{path: "/debug/nodes?format=json", header: map[string]string{"Sec-Fetch-Site": "same-origin"}},
+			200, `"nodes":`,
+		},
+		{
+			"a page of another site", fieldDebug,
+			asked{path: "/debug/nodes", header: map[string]string{"Sec-Fetch-Site": "cross-site"}},
+			403, "open the address itself",
+		},
+		{
+			"a page of another site, by an old browser", fieldDebug,
+			asked{path: "/configz", header: map[string]string{"Origin": evil}},
+			403, "Origin",
+		},
 		{"a rebound name", fieldDebug, asked{path: "/debug/nodes", host: "evil.example:8887"}, 403, "add the name to debug.allowedHosts"},
 		{"a rebound name, for metrics", fieldDebug, asked{path: "/metrics", host: "evil.example"}, 403, "Host"},
-		{"a pod to explain", fieldDebug, asked{method: "POST", path: "/debug/explain", body: "spec: {}", header: map[string]string{"Content-Type": "application/yaml"}}, 200, "1 of 1 nodes fit"},
-		{"a pod to explain, as JSON", fieldDebug, asked{method: "POST", path: "/debug/explain", body: "{}", header: asJSON}, 200, "1 of 1 nodes fit"},
-		{"a pod to explain, by a form", fieldDebug, asked{method: "POST", path: "/debug/explain", body: "spec: {}", header: map[string]string{"Content-Type": "text/plain"}}, 415, "want application/json or application/yaml"},
+		{
+			"a pod to explain", fieldDebug,
+			asked{method: "POST", path: "/debug/explain", body: "spec: {}", header: map[string]string{"Content-Type": "application/yaml"}},
+			200, "1 of 1 nodes fit",
+		},
+		{
+			"a pod to explain, as JSON", fieldDebug,
+			asked{method: "POST", path: "/debug/explain", body: "{}", header: asJSON},
+			200,
+			"1 of 1 nodes fit",
+		},
+		{
+			"a pod to explain, by a form", fieldDebug,
+			asked{method: "POST", path: "/debug/explain", body: "spec: {}", header: map[string]string{"Content-Type": "text/plain"}},
+			415,
+			"want application/json or application/yaml",
+		},
 
 		{"a kubelet, by any name", fieldHealth, asked{path: "/livez", host: "10.1.2.3:8890"}, 200, "ok"},
 		{"a Prometheus, by any name", fieldHealth, asked{path: "/metrics", host: "muster.monitoring.svc"}, 200, "go_goroutines"},
-		{"a page that asks for metrics", fieldHealth, asked{path: "/metrics", header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403, "Sec-Fetch-Site"},
-		{"verbs where there are none", fieldHealth, asked{method: "POST", path: "/bind", body: "{}", header: asJSON}, 404, "this is serving.healthListen"},
+		{
+			"a page that asks for metrics", fieldHealth,
+			asked{path: "/metrics", header: map[string]string{"Sec-Fetch-Site": "cross-site"}},
+			403, "Sec-Fetch-Site",
+		},
+		{
+			"verbs where there are none", fieldHealth,
+			asked{method: "POST", path: "/bind", body: "{}", header: asJSON},
+			404,
+			"this is serving.healthListen",
+		},
 
-		{"the API server", fieldWebhook, asked{method: "POST", path: "/webhook/gates", host: "muster.kube-system.svc", body: reviewOf("CREATE", "{}"), header: asJSON}, 200, `"allowed":true`},
-		{"a page that reviews", fieldWebhook, asked{method: "POST", path: "/webhook/gates", body: reviewOf("CREATE", "{}"), header: with("Origin", evil)}, 403, "Origin"},
-		{"a form that reviews", fieldWebhook, asked{method: "POST", path: "/webhook/gates", body: "{}", header: map[string]string{"Content-Type": "text/plain"}}, 415, "Content-Type"},
-		{"verbs at the webhook", fieldWebhook, asked{method: "POST", path: "/bind", body: "{}", header: asJSON}, 404, "this is serving.webhookListen"},
-		{"the webhook among the verbs", fieldVerbs, asked{method: "POST", path: "/webhook/gates", body: "{}", header: asJSON}, 404, "is not served"},
+		{
+			"the API server", fieldWebhook,
+			asked{method: "POST", path: "/webhook/gates", host: "muster.kube-system.svc", body: reviewOf("CREATE", "{}"), header: asJSON},
+			200, `"allowed":true`,
+		},
+		{
+			"a page that reviews", fieldWebhook,
+			asked{method: "POST", path: "/webhook/gates", body: reviewOf("CREATE", "{}"), header: with("Origin", evil)},
+			403, "Origin",
+		},
+		{
+			"a form that reviews", fieldWebhook,
+			asked{method: "POST", path: "/webhook/gates", body: "{}", header: map[string]string{"Content-Type": "text/plain"}},
+			415,
+			"Content-Type",
+		},
+		{
+			"verbs at the webhook", fieldWebhook,
+			asked{method: "POST", path: "/bind", body: "{}", header: asJSON},
+			404,
+			"this is serving.webhookListen",
+		},
+		{
+			"the webhook among the verbs", fieldVerbs,
+			asked{method: "POST", path: "/webhook/gates", body: "{}", header: asJSON},
+			404,
+			"is not served",
+		},
 	} {
 		t.Run(test.field+"/"+test.name, func(t *testing.T) {
 			url := p.at(test.field)
@@ -139,7 +228,9 @@ func TestAtEachPortWhoMayCallIsAnsweredAndWebPagesAreNot(t *testing.T) {
 			}
 		})
 	}
-	if _, metrics := answers(t, web(t, nil), p.at(fieldHealth), asked{path: "/metrics"}); !strings.Contains(metrics, `muster_http_requests_refused_total{listener="serving.listen",reason="origin"} 3`) {
+	if _, metrics := answers(t, web(t, nil), p.at(fieldHealth), asked{path: "/metrics"}); !strings.Contains(
+		metrics, `muster_http_requests_refused_total{listener="serving.listen",reason="origin"} 3`,
+	) {
 		t.Errorf("three web pages that called the verbs are not counted:\n%s", metrics)
 	}
 }
@@ -163,11 +254,21 @@ func TestOfTheClientsOfAnAuthorityThoseMayCallThatAreListed(t *testing.T) {
 	}{
 		{v1alpha2.KubeScheduler, fieldVerbs, asked{method: "POST", path: "/filter", body: filterBody}, 200, `["a"]`},
 		{v1alpha2.KubeScheduler, fieldVerbs, asked{path: "/livez"}, 200, "ok"},
-		{"system:node:a", fieldVerbs, asked{method: "POST", path: "/bind", body: "{}"}, 403, `the client certificate is for ["system:node:a"], and serving.tls.allowedClientNames lists ["system:kube-scheduler"]`},
+		{
+			"system:node:a", fieldVerbs,
+			asked{method: "POST", path: "/bind", body: "{}"},
+			403,
+			`the client certificate is for ["system:node:a"], and serving.tls.allowedClientNames lists ["system:kube-scheduler"]`,
+		},
 		{"system:node:a", fieldVerbs, asked{path: "/livez"}, 403, "system:node:a"},
 		{"kube-apiserver", fieldVerbs, asked{path: "/version"}, 403, "kube-apiserver"},
 		{"kube-apiserver", fieldWebhook, asked{method: "POST", path: "/webhook/gates", body: reviewOf("CREATE", "{}")}, 200, `"allowed":true`},
-		{v1alpha2.KubeScheduler, fieldWebhook, asked{method: "POST", path: "/webhook/gates", body: "{}"}, 403, "serving.tls.webhook.allowedClientNames"},
+		{
+			v1alpha2.KubeScheduler, fieldWebhook,
+			asked{method: "POST", path: "/webhook/gates", body: "{}"},
+			403,
+			"serving.tls.webhook.allowedClientNames",
+		},
 		{"jane", fieldDebug, asked{path: "/debug/nodes"}, 200, "NODE"},
 	} {
 		t.Run(test.client+" at "+test.field+test.path, func(t *testing.T) {
@@ -197,7 +298,11 @@ func TestWithTheCertificateThatMusterMakesKubeSchedulerIsLetInAndNobodyElse(t *t
 			SelfManaged:        v1alpha2.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ClientSecretName: "scheduler-tls"},
 		}
 		keeper := certs.New(certs.Options{
-			Logger: slog.New(slog.DiscardHandler), Clock: clocktesting.NewFakeClock(time.Now()), Client: client, Config: settings.SelfManaged, ClientName: v1alpha2.KubeScheduler,
+			Logger:     slog.New(slog.DiscardHandler),
+			Clock:      clocktesting.NewFakeClock(time.Now()),
+			Client:     client,
+			Config:     settings.SelfManaged,
+			ClientName: v1alpha2.KubeScheduler,
 		})
 		c, err := newCertificates(slog.New(slog.DiscardHandler), settings, keeper)
 		if err != nil {
@@ -273,7 +378,12 @@ func TestAPortThatEverybodyReachesIsWarnedOfUnlessClientsAreAsked(t *testing.T) 
 func TestThePortsThatWereChosenAreLoggedAndShown(t *testing.T) {
 	p := newPorts(t)
 	// Who is answered there comes after it was logged.
-	answers(t, web(t, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}), strings.Replace(p.at(fieldVerbs), "http:", "https:", 1), asked{path: "/livez"})
+	answers(
+		t,
+		web(t, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}),
+		strings.Replace(p.at(fieldVerbs), "http:", "https:", 1),
+		asked{path: "/livez"},
+	)
 	var shown listenersPage
 	if err := json.Unmarshal(p.get("/debug/listeners?format=json").Body.Bytes(), &shown); err != nil {
 		t.Fatal(err)

@@ -45,8 +45,16 @@ func (s *Server) readUsage(o Options) (map[schema.GroupVersionResource]cluster.C
 	}
 	var err error
 	s.load.usage, err = usage.New(usage.Options{
-		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: s.registry, Cluster: s.cluster,
-		Load: config, Expirations: loadaware.Expirations(o.Config.Profiles), RESTConfig: o.RESTConfig, NodeMetrics: store, Followers: followers, Events: recorder,
+		Logger:      o.Logger,
+		Clock:       clock.RealClock{},
+		Registerer:  s.registry,
+		Cluster:     s.cluster,
+		Load:        config,
+		Expirations: loadaware.Expirations(o.Config.Profiles),
+		RESTConfig:  o.RESTConfig,
+		NodeMetrics: store,
+		Followers:   followers,
+		Events:      recorder,
 		// Of all that there is in the API, the Lease stands for muster as a whole.
 		About: &corev1.ObjectReference{
 			APIVersion: "coordination.k8s.io/v1", Kind: "Lease",
@@ -56,7 +64,15 @@ func (s *Server) readUsage(o Options) (map[schema.GroupVersionResource]cluster.C
 	if err != nil {
 		return nil, err
 	}
-	o.Logger.Info("usage of nodes", "source", config.Source, "managesNodeMetrics", config.NodeMetrics.Manage, "reportsToNodeMetrics", config.NodeMetrics.Report)
+	o.Logger.Info(
+		"usage of nodes",
+		"source",
+		config.Source,
+		"managesNodeMetrics",
+		config.NodeMetrics.Manage,
+		"reportsToNodeMetrics",
+		config.NodeMetrics.Report,
+	)
 	if !s.load.usage.NodeMetrics && s.load.controller == nil && s.load.reporter == nil {
 		return nil, nil
 	}

@@ -87,7 +87,9 @@ func benchUsage(node *cluster.Node, variant int64) *cluster.Usage {
 		Pods: map[types.NamespacedName]cluster.PodUsage{},
 	}
 	for _, pod := range node.Pods {
-		usage.Pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = cluster.PodUsage{Used: cluster.Resources{MilliCPU: 50, Memory: 1 << 26}}
+		usage.Pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = cluster.PodUsage{
+			Used: cluster.Resources{MilliCPU: 50, Memory: 1 << 26},
+		}
 	}
 	return usage
 }

@@ -94,7 +94,8 @@ func TestLivezNamesTheLockThatIsStuck(t *testing.T) {
 				t.Errorf("/livez says %q", got)
 			}
 			free := jam(j)
-			if got := j.livez(http.StatusServiceUnavailable); !strings.HasPrefix(got, "the lock of "+name+", which ") || !strings.Contains(got, " has not been free for ") {
+			if got := j.livez(http.StatusServiceUnavailable); !strings.HasPrefix(got, "the lock of "+name+", which ") ||
+				!strings.Contains(got, " has not been free for ") {
 				t.Errorf("/livez says %q", got)
 			}
 			free()

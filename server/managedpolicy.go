@@ -16,7 +16,9 @@ const managedPolicyName = "muster-managed"
 // ManagedPolicy has the API server make pods of these schedulers managed when they are created:
 // the first container asks for the resources that have kube-scheduler ask muster. It does so for
 // members of gangs and in namespaces that are labelled, a binding for each, and denies nothing.
-func ManagedPolicy(schedulers []string) (*admissionregistrationv1.MutatingAdmissionPolicy, []*admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+func ManagedPolicy(
+	schedulers []string,
+) (*admissionregistrationv1.MutatingAdmissionPolicy, []*admissionregistrationv1.MutatingAdmissionPolicyBinding) {
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingAdmissionPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: managedPolicyName},
@@ -54,7 +56,9 @@ func ManagedPolicy(schedulers []string) (*admissionregistrationv1.MutatingAdmiss
 		{"gangs-x-k8s-io", v1alpha1.LabelX}, {"gangs-sigs-k8s-io", v1alpha1.LabelSigs}, {"gangs", v1alpha1.LabelMuster},
 	} {
 		bindings = append(bindings, managedBinding(gang.name, &admissionregistrationv1.MatchResources{
-			ObjectSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: gang.label, Operator: metav1.LabelSelectorOpExists}}},
+			ObjectSelector: &metav1.LabelSelector{
+				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: gang.label, Operator: metav1.LabelSelectorOpExists}},
+			},
 		}))
 	}
 	return policy, bindings

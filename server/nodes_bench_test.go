@@ -21,7 +21,12 @@ import (
 // measured: plain, as gzip, and when nothing has changed.
 func BenchmarkNodesPage(b *testing.B) {
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
-	offered := corev1.ResourceList{"cpu": resource.MustParse("32"), "memory": resource.MustParse("128Gi"), "pods": resource.MustParse("110"), "nvidia.com/gpu": resource.MustParse("8")}
+	offered := corev1.ResourceList{
+		"cpu":            resource.MustParse("32"),
+		"memory":         resource.MustParse("128Gi"),
+		"pods":           resource.MustParse("110"),
+		"nvidia.com/gpu": resource.MustParse("8"),
+	}
 	for i := range 5000 {
 		name := fmt.Sprintf("worker-%d", i)
 		if err := c.Set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: offered}}); err != nil {

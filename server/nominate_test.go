@@ -106,7 +106,8 @@ func TestThePlacementPageShowsWhatIsInFlight(t *testing.T) {
 
 func TestThePlacementPageSaysWhenThereIsNothingToShow(t *testing.T) {
 	b := newBench(t, benchOptions{})
-	if status, page := b.get("/debug/placement"); status != http.StatusNotFound || !strings.HasPrefix(page, "placement: there is no API server") {
+	if status, page := b.get("/debug/placement"); status != http.StatusNotFound ||
+		!strings.HasPrefix(page, "placement: there is no API server") {
 		t.Errorf("answered %d: %s", status, page)
 	}
 }

@@ -42,7 +42,9 @@ func (e *Extender) preempt(c *call) error {
 
 // preemptKnown finds victims for a pod that waits, and for its gang if that has yet to start. Whoever
 // has room coming evicts nobody.
-func (e *Extender) preemptKnown(c *call, profile *predicates.VerdictStore, pod *cluster.Pod, proposed map[string]*extenderv1.MetaVictims) map[string]*extenderv1.MetaVictims {
+func (e *Extender) preemptKnown(
+	c *call, profile *predicates.VerdictStore, pod *cluster.Pod, proposed map[string]*extenderv1.MetaVictims,
+) map[string]*extenderv1.MetaVictims {
 	if e.gangs != nil {
 		if preemption, starting := e.gangs.Preempt(pod); starting {
 			return victimsOf(preemption)
@@ -56,7 +58,9 @@ func (e *Extender) preemptKnown(c *call, profile *predicates.VerdictStore, pod *
 }
 
 // preemptAlone finds victims for a pod for itself on each of the nodes that are proposed.
-func (e *Extender) preemptAlone(profile *predicates.VerdictStore, about *subject, proposed map[string]*extenderv1.MetaVictims) map[string]*extenderv1.MetaVictims {
+func (e *Extender) preemptAlone(
+	profile *predicates.VerdictStore, about *subject, proposed map[string]*extenderv1.MetaVictims,
+) map[string]*extenderv1.MetaVictims {
 	snap := e.cluster.Snapshot()
 	p := newPreemption(about, profile.Profile, snap)
 	enough := map[string]*extenderv1.MetaVictims{}

@@ -56,7 +56,9 @@ type refusal struct {
 	Document string    `json:"document"`
 }
 
-func newReloader(log *slog.Logger, now clock.WithTicker, r prometheus.Registerer, file ConfigFile, config *v1alpha2.MusterConfiguration, s *stores) *reloader {
+func newReloader(
+	log *slog.Logger, now clock.WithTicker, r prometheus.Registerer, file ConfigFile, config *v1alpha2.MusterConfiguration, s *stores,
+) *reloader {
 	return &reloader{log: log, clock: now, file: file, stores: s, metrics: newReloadMetrics(r), inForce: config, since: now.Now()}
 }
 
@@ -118,7 +120,15 @@ func (r *reloader) apply(content []byte) error {
 			r.log.Warn("configuration", "warning", warning)
 		}
 		r.metrics.reloads.WithLabelValues(reloadApplied).Inc()
-		r.log.Info("profiles of the changed configuration are in force", "file", r.file.Path, "before", names(before.Profiles), "now", names(config.Profiles))
+		r.log.Info(
+			"profiles of the changed configuration are in force",
+			"file",
+			r.file.Path,
+			"before",
+			names(before.Profiles),
+			"now",
+			names(config.Profiles),
+		)
 	} else {
 		config = before
 	}

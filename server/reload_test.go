@@ -74,14 +74,24 @@ func TestAChangedFileIsPutInForceOrRefused(t *testing.T) {
 	}{
 		{name: "one that has not changed", content: before, profiles: []string{"a", "b"}},
 		{name: "one of which only comments changed", content: "# new\n" + before, profiles: []string{"a", "b"}},
-		{name: "other profiles", content: header + "profiles: [{schedulerName: a}, {schedulerName: c}]\n", profiles: []string{"a", "c"}, applied: 1},
 		{
-			name: "other profiles, in the version before", content: "apiVersion: config.muster.dev/v1alpha1\nkind: MusterConfiguration\nschedulerName: old\n",
-			profiles: []string{"old"}, applied: 1,
+			name:     "other profiles",
+			content:  header + "profiles: [{schedulerName: a}, {schedulerName: c}]\n",
+			profiles: []string{"a", "c"},
+			applied:  1,
 		},
 		{
-			name: "one that is not valid", content: header + "profiles: [{schedulerName: c}, {schedulerName: c}]\n", profiles: []string{"a", "b"}, refused: 1,
-			errors: []string{`muster.yaml: profiles[1].schedulerName: Duplicate value: "c"`},
+			name:     "other profiles, in the version before",
+			content:  "apiVersion: config.muster.dev/v1alpha1\nkind: MusterConfiguration\nschedulerName: old\n",
+			profiles: []string{"old"},
+			applied:  1,
+		},
+		{
+			name:     "one that is not valid",
+			content:  header + "profiles: [{schedulerName: c}, {schedulerName: c}]\n",
+			profiles: []string{"a", "b"},
+			refused:  1,
+			errors:   []string{`muster.yaml: profiles[1].schedulerName: Duplicate value: "c"`},
 		},
 		{
 			name: "one that is no configuration", content: "{", profiles: []string{"a", "b"}, refused: 1,

@@ -40,13 +40,29 @@ func TestPeopleAreToldWhereAPodIsOrWhyItWaits(t *testing.T) {
 		want   string
 		placed bool
 	}{
-		"bound":                  {func(p *corev1.Pod) { p.Spec.NodeName = "a" }, "pod default/p is bound to node a\n", true},
-		"fits":                   {func(*corev1.Pod) {}, "pod default/p waits for kube-scheduler to try it\n", true},
-		"fits nowhere":           {func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"zone": "x"} }, "pod default/p waits: it fits on no node\n", false},
-		"of another scheduler":   {func(p *corev1.Pod) { p.Spec.SchedulerName = "theirs" }, "pod default/p waits for a scheduler that is not muster's: no profile for spec.schedulerName \"theirs\"; the profiles are: default-scheduler, other\n", false},
-		"gated":                  {func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "quota"}} }, "pod default/p is held back by scheduling gates: quota\n", true},
-		"a member of a gang":     {func(p *corev1.Pod) { p.Labels = map[string]string{v1alpha1.LabelMuster: "g"} }, "pod default/p waits as a member of gang default/g, pending: there is no PodGroup g", true},
-		"bound by another's ask": {func(p *corev1.Pod) { p.Spec.SchedulerName, p.Spec.NodeName = "theirs", "a" }, "pod default/p is bound to node a\n", true},
+		"bound": {func(p *corev1.Pod) { p.Spec.NodeName = "a" }, "pod default/p is bound to node a\n", true},
+		"fits":  {func(*corev1.Pod) {}, "pod default/p waits for kube-scheduler to try it\n", true},
+		"fits nowhere": {
+			func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"zone": "x"} }, "pod default/p waits: it fits on no node\n",
+			false,
+		},
+		"of another scheduler": {
+			func(p *corev1.Pod) { p.Spec.SchedulerName = "theirs" },
+			"pod default/p waits for a scheduler that is not muster's: no profile for spec.schedulerName \"theirs\"; the profiles are: " +
+				"default-scheduler, other\n",
+			false,
+		},
+		"gated": {
+			func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "quota"}} },
+			"pod default/p is held back by scheduling gates: quota\n", true,
+		},
+		"a member of a gang": {
+			func(p *corev1.Pod) { p.Labels = map[string]string{v1alpha1.LabelMuster: "g"} },
+			"pod default/p waits as a member of gang default/g, pending: there is no PodGroup g", true,
+		},
+		"bound by another's ask": {
+			func(p *corev1.Pod) { p.Spec.SchedulerName, p.Spec.NodeName = "theirs", "a" }, "pod default/p is bound to node a\n", true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, benchOptions{})
@@ -122,7 +138,9 @@ func TestAMusterThatDoesNotScheduleSaysSo(t *testing.T) {
 func TestWithoutAViewOfTheClusterNothingIsExplained(t *testing.T) {
 	b := newBench(t, benchOptions{})
 	b.server.readiness.synced = func() bool { return false }
-	if _, err := b.asker().Explain(t.Context(), "default", "p"); err == nil || !strings.Contains(err.Error(), "is not ready: the view of the cluster is not complete yet") {
+	if _, err := b.asker().
+		Explain(t.Context(), "default", "p"); err == nil ||
+		!strings.Contains(err.Error(), "is not ready: the view of the cluster is not complete yet") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -150,7 +168,8 @@ func TestStatusIsAllInShort(t *testing.T) {
 			t.Errorf("does not say %q:\n%s", want, text)
 		}
 	}
-	if status, page := b.get("/debug/status"); status != http.StatusOK || !strings.Contains(text, strings.TrimPrefix(page, "muster in short\n\n")) {
+	if status, page := b.get("/debug/status"); status != http.StatusOK ||
+		!strings.Contains(text, strings.TrimPrefix(page, "muster in short\n\n")) {
 		t.Errorf("the page says something else, %d:\n%s\nthan:\n%s", status, page, text)
 	}
 }

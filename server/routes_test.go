@@ -33,8 +33,16 @@ func TestEveryPageAnswers(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			got := p.get(path)
-			if got.Code != http.StatusOK || got.Header().Get("Content-Type") != test.contentType || !strings.Contains(got.Body.String(), test.contains) {
-				t.Errorf("answered %d with %s, want %s with %q in it:\n%s", got.Code, got.Header().Get("Content-Type"), test.contentType, test.contains, got.Body)
+			if got.Code != http.StatusOK || got.Header().Get("Content-Type") != test.contentType ||
+				!strings.Contains(got.Body.String(), test.contains) {
+				t.Errorf(
+					"answered %d with %s, want %s with %q in it:\n%s",
+					got.Code,
+					got.Header().Get("Content-Type"),
+					test.contentType,
+					test.contains,
+					got.Body,
+				)
 			}
 		})
 	}

@@ -217,7 +217,9 @@ func TestAServerAnswersFromASnapshotUntilItIsStopped(t *testing.T) {
 				t.Errorf("/livez answered %s over %s, want 200 over HTTP/%d", response.Status, response.Proto, test.proto)
 			}
 			names := []string{"a"}
-			got, err := postJSON[extenderv1.ExtenderFilterResult](t, client, url+"/filter", extenderv1.ExtenderArgs{Pod: newPod("p", "1"), NodeNames: &names})
+			got, err := postJSON[extenderv1.ExtenderFilterResult](
+				t, client, url+"/filter", extenderv1.ExtenderArgs{Pod: newPod("p", "1"), NodeNames: &names},
+			)
 			if err != nil || len(*got.NodeNames) != 1 {
 				t.Errorf("filter answered %+v (error %v), want node a", got, err)
 			}
@@ -274,7 +276,10 @@ func TestAServerIsReadyOnceItsViewIsComplete(t *testing.T) {
 
 		<-time.After(time.Minute)
 		p.wantReadyz("while a list is denied", http.StatusServiceUnavailable, errNotSynced.Error())
-		if _, err := postJSON[extenderv1.ExtenderFilterResult](t, web, "http://localhost/filter", extenderv1.ExtenderArgs{Pod: newPod("p", "1")}); err == nil || !strings.Contains(err.Error(), "503 Service Unavailable: "+errNotSynced.Error()) {
+		if _, err := postJSON[extenderv1.ExtenderFilterResult](
+			t, web, "http://localhost/filter", extenderv1.ExtenderArgs{Pod: newPod("p", "1")},
+		); err == nil ||
+			!strings.Contains(err.Error(), "503 Service Unavailable: "+errNotSynced.Error()) {
 			t.Errorf("filter: error %v, want the same", err)
 		}
 		denied.Store(false)

@@ -44,8 +44,13 @@ func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	a := &authority{T: t}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "authority"},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
 	}
 	var err error
 	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
@@ -76,8 +81,12 @@ func (a *authority) issue(name string) (certificate, key []byte) {
 		a.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		SerialNumber: big.NewInt(2),
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	return a.sign(template, a.certificate, private), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
 }
@@ -293,17 +302,25 @@ func TestCertificateErrorsNameTheFieldAndTheFile(t *testing.T) {
 		certificate, key, clientCA []byte
 		want                       string // with the directory left out
 	}{
-		"no certificate":          {nil, key, ca.pem, "serving.tls.certFile: open tls.crt: no such file or directory"},
-		"no key":                  {certificate, nil, ca.pem, "serving.tls.keyFile: open tls.key: no such file or directory"},
-		"no client CA":            {certificate, key, nil, "serving.tls.clientCAFile: open client-ca.crt: no such file or directory"},
-		"the key of another":      {certificate, otherKey, ca.pem, "serving.tls: tls.crt and tls.key: tls: private key does not match public key"},
-		"something else than PEM": {[]byte("x"), key, ca.pem, "serving.tls: tls.crt and tls.key: tls: failed to find any PEM data in certificate input"},
-		"an empty client CA":      {certificate, key, []byte{}, "serving.tls.clientCAFile: client-ca.crt holds no PEM certificate"},
+		"no certificate":     {nil, key, ca.pem, "serving.tls.certFile: open tls.crt: no such file or directory"},
+		"no key":             {certificate, nil, ca.pem, "serving.tls.keyFile: open tls.key: no such file or directory"},
+		"no client CA":       {certificate, key, nil, "serving.tls.clientCAFile: open client-ca.crt: no such file or directory"},
+		"the key of another": {certificate, otherKey, ca.pem, "serving.tls: tls.crt and tls.key: tls: private key does not match public key"},
+		"something else than PEM": {
+			[]byte("x"), key, ca.pem, "serving.tls: tls.crt and tls.key: tls: failed to find any PEM data in certificate input",
+		},
+		"an empty client CA": {certificate, key, []byte{}, "serving.tls.clientCAFile: client-ca.crt holds no PEM certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			files := v1alpha2.TLS{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"), ClientCAFile: filepath.Join(dir, "client-ca.crt")}
-			for path, content := range map[string][]byte{files.CertFile: test.certificate, files.KeyFile: test.key, files.ClientCAFile: test.clientCA} {
+			files := v1alpha2.TLS{
+				CertFile:     filepath.Join(dir, "tls.crt"),
+				KeyFile:      filepath.Join(dir, "tls.key"),
+				ClientCAFile: filepath.Join(dir, "client-ca.crt"),
+			}
+			for path, content := range map[string][]byte{
+				files.CertFile: test.certificate, files.KeyFile: test.key, files.ClientCAFile: test.clientCA,
+			} {
 				if content == nil {
 					continue
 				}

@@ -57,11 +57,16 @@ func (t tracer) begin(c *call, started time.Time) trace.Span {
 	if t.otel == nil {
 		return nil
 	}
-	_, span := t.otel.Start(context.Background(), "schedule pod", trace.WithNewRoot(), trace.WithTimestamp(started), trace.WithSpanKind(trace.SpanKindServer))
+	_, span := t.otel.Start(
+		context.Background(), "schedule pod", trace.WithNewRoot(), trace.WithTimestamp(started), trace.WithSpanKind(trace.SpanKindServer),
+	)
 	if span.IsRecording() {
 		span.SetAttributes(
-			attribute.String("k8s.namespace.name", c.args.Pod.Namespace), attribute.String("k8s.pod.name", c.args.Pod.Name),
-			attribute.String("k8s.pod.uid", string(c.args.Pod.UID)), attribute.String("muster.profile", c.profile), attribute.String("muster.class", c.class()),
+			attribute.String("k8s.namespace.name", c.args.Pod.Namespace),
+			attribute.String("k8s.pod.name", c.args.Pod.Name),
+			attribute.String("k8s.pod.uid", string(c.args.Pod.UID)),
+			attribute.String("muster.profile", c.profile),
+			attribute.String("muster.class", c.class()),
 		)
 	}
 	return span

@@ -42,7 +42,9 @@ func NewVerbs(o VerbsOptions) (http.Handler, error) {
 	}
 	extender := newExtender(o.Logger, o.Cluster, o.Client, bindTime(o.Config.Timeouts), stores.profiles)
 	extender.pick = o.Pick
-	verbs := newVerbs(o.Logger, o.Registerer, nil, newBodies(o.Registerer, o.Config.Serving, o.Config.Timeouts.Filter.Duration), func() error { return nil })
+	verbs := newVerbs(
+		o.Logger, o.Registerer, nil, newBodies(o.Registerer, o.Config.Serving, o.Config.Timeouts.Filter.Duration), func() error { return nil },
+	)
 	router := chi.NewRouter()
 	for _, verb := range extender.verbs() {
 		router.Post("/"+verb.name, verbs.handler(verb))

@@ -72,13 +72,25 @@ func TestHostileTextsAreRefusedWithThePlaceAndTheFigure(t *testing.T) {
 			strings.Repeat("n", 64) + `…: the name has 1000 bytes; it may have 317`,
 		},
 		{"a long number", `{"spec":{"priority":` + strings.Repeat("1", 100) + `}}`, `spec.priority: the number has 100 bytes; it may have 64`},
-		{"a list in the place of a mapping", `{"spec":{"containers":[{"resources":[]}]}}`, `spec.containers[0].resources: must be a mapping, and is array`},
+		{
+			"a list in the place of a mapping",
+			`{"spec":{"containers":[{"resources":[]}]}}`,
+			`spec.containers[0].resources: must be a mapping, and is array`,
+		},
 		{"a number that is too large", `{"spec":{"priority":2147483648}}`, `spec.priority: must be an integer of 32 bits, and is 2147483648`},
 		{"lists in lists", `{"spec":` + strings.Repeat("[", 1<<20), "objects and lists are nested more than 100 levels deep"},
-		{"lists in lists in what no type knows", `{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "objects and lists are nested more than 100 levels deep"},
+		{
+			"lists in lists in what no type knows",
+			`{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`,
+			"objects and lists are nested more than 100 levels deep",
+		},
 		{"lists and objects in turn", strings.Repeat(`{"x":[`, 1<<16), "objects and lists are nested more than 100 levels deep"},
 		{"bytes that are no text", `{"metadata":{"name":"` + "\xff" + `"}}`, "it is not UTF-8 text"},
-		{"a time that is none, and long", `{"metadata":{"creationTimestamp":"` + strings.Repeat("x", 1<<20) + `"}}`, "metadata.creationTimestamp: the text has 1048578 bytes; it may have 1024 here"},
+		{
+			"a time that is none, and long",
+			`{"metadata":{"creationTimestamp":"` + strings.Repeat("x", 1<<20) + `"}}`,
+			"metadata.creationTimestamp: the text has 1048578 bytes; it may have 1024 here",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -135,25 +147,45 @@ func TestPodsAsTheyAreStayFarBelowTheBounds(t *testing.T) {
 		yes, seconds := true, int64(300)
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: "web-5d8f9c7b6d-x2x7v", GenerateName: "web-5d8f9c7b6d-", Namespace: "shop", UID: "0b9ff6a4-6ed6-4a0c-9b6c-2f3f4f7a2f11", ResourceVersion: "123456789",
-				Labels:          map[string]string{"app.kubernetes.io/name": "web", "app.kubernetes.io/instance": "shop", "pod-template-hash": "5d8f9c7b6d"},
-				Annotations:     map[string]string{"prometheus.io/scrape": "true"},
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-5d8f9c7b6d", UID: "uid", Controller: &yes}},
+				Name:            "web-5d8f9c7b6d-x2x7v",
+				GenerateName:    "web-5d8f9c7b6d-",
+				Namespace:       "shop",
+				UID:             "0b9ff6a4-6ed6-4a0c-9b6c-2f3f4f7a2f11",
+				ResourceVersion: "123456789",
+				Labels: map[string]string{
+					"app.kubernetes.io/name":     "web",
+					"app.kubernetes.io/instance": "shop",
+					"pod-template-hash":          "5d8f9c7b6d",
+				},
+				Annotations: map[string]string{"prometheus.io/scrape": "true"},
+				OwnerReferences: []metav1.OwnerReference{
+					{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-5d8f9c7b6d", UID: "uid", Controller: &yes},
+				},
 			},
 			Spec: corev1.PodSpec{
-				SchedulerName: "default-scheduler", DNSPolicy: corev1.DNSClusterFirst, RestartPolicy: corev1.RestartPolicyAlways, ServiceAccountName: "default",
-				Tolerations: []corev1.Toleration{{Key: "node.kubernetes.io/not-ready", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &seconds}},
+				SchedulerName:      "default-scheduler",
+				DNSPolicy:          corev1.DNSClusterFirst,
+				RestartPolicy:      corev1.RestartPolicyAlways,
+				ServiceAccountName: "default",
+				Tolerations: []corev1.Toleration{
+					{Key: "node.kubernetes.io/not-ready", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &seconds},
+				},
 			},
 		}
 		for i := range containers {
 			amounts := corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("128Mi")}
 			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
-				Name: fmt.Sprintf("container-%d", i), Image: "registry.example.com/shop/web:v1.2.3", ImagePullPolicy: corev1.PullIfNotPresent,
-				TerminationMessagePath: "/dev/termination-log", TerminationMessagePolicy: "File",
-				Resources:    corev1.ResourceRequirements{Requests: amounts, Limits: amounts},
-				Env:          []corev1.EnvVar{{Name: "MODE", Value: "production"}},
-				Ports:        []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, Protocol: "TCP"}},
-				VolumeMounts: []corev1.VolumeMount{{Name: "kube-api-access-abcde", MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}},
+				Name:                     fmt.Sprintf("container-%d", i),
+				Image:                    "registry.example.com/shop/web:v1.2.3",
+				ImagePullPolicy:          corev1.PullIfNotPresent,
+				TerminationMessagePath:   "/dev/termination-log",
+				TerminationMessagePolicy: "File",
+				Resources:                corev1.ResourceRequirements{Requests: amounts, Limits: amounts},
+				Env:                      []corev1.EnvVar{{Name: "MODE", Value: "production"}},
+				Ports:                    []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, Protocol: "TCP"}},
+				VolumeMounts: []corev1.VolumeMount{
+					{Name: "kube-api-access-abcde", MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true},
+				},
 			})
 		}
 		text, err := json.Marshal(pod)
@@ -204,7 +236,11 @@ func TestDecodingAllocatesNoMoreThanWasAccountedFor(t *testing.T) {
 	value := hostileValue()
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(`{` + strings.Join(rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string {
-			return fmt.Sprintf(`"%s":%s`, rapid.SampledFrom([]string{"any", "lists", "maps", "bytes", "pod", "pods", "pointer", "Plain"}).Draw(t, "field"), value.Draw(t, "value"))
+			return fmt.Sprintf(
+				`"%s":%s`,
+				rapid.SampledFrom([]string{"any", "lists", "maps", "bytes", "pod", "pods", "pointer", "Plain"}).Draw(t, "field"),
+				value.Draw(t, "value"),
+			)
 		}), 0, 4, rapid.ID[string]).Draw(t, "fields"), ",") + `}`)
 		accounted, err := Check(text, &everything{})
 		if err != nil {
@@ -220,8 +256,29 @@ func TestDecodingAllocatesNoMoreThanWasAccountedFor(t *testing.T) {
 
 // hostileValue draws JSON values that have names of fields of a Pod, many times.
 func hostileValue() *rapid.Generator[string] {
-	names := []string{"spec", "containers", "resources", "limits", "env", "metadata", "labels", "volumes", "affinity", "podAffinity", "name", "any", "lists", "maps", "pods", "managedFields", "tolerations", "ownerReferences"}
-	leaf := rapid.SampledFrom([]string{`{}`, `[]`, `null`, `""`, `1`, `"1"`, `true`, `"text of some length"`, `"\u0041\n"`, `[{}]`, `{"a":"1"}`, `1.5`})
+	names := []string{
+		"spec",
+		"containers",
+		"resources",
+		"limits",
+		"env",
+		"metadata",
+		"labels",
+		"volumes",
+		"affinity",
+		"podAffinity",
+		"name",
+		"any",
+		"lists",
+		"maps",
+		"pods",
+		"managedFields",
+		"tolerations",
+		"ownerReferences",
+	}
+	leaf := rapid.SampledFrom(
+		[]string{`{}`, `[]`, `null`, `""`, `1`, `"1"`, `true`, `"text of some length"`, `"\u0041\n"`, `[{}]`, `{"a":"1"}`, `1.5`},
+	)
 	return rapid.Custom(func(t *rapid.T) string {
 		value := leaf.Draw(t, "leaf")
 		for range rapid.IntRange(0, 6).Draw(t, "depth") {

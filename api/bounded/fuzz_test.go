@@ -15,12 +15,17 @@ import (
 
 // decodable are the types that the fuzzer chooses from.
 var decodable = []reflect.Type{
-	reflect.TypeFor[corev1.Pod](), reflect.TypeFor[corev1.Node](), reflect.TypeFor[metricsv1beta1.PodMetrics](), reflect.TypeFor[map[string]any](), reflect.TypeFor[everything](),
+	reflect.TypeFor[corev1.Pod](),
+	reflect.TypeFor[corev1.Node](),
+	reflect.TypeFor[metricsv1beta1.PodMetrics](),
+	reflect.TypeFor[map[string]any](),
+	reflect.TypeFor[everything](),
 }
 
 func FuzzDecode(f *testing.F) {
 	for i, text := range append(boundedtest.Texts(),
-		`{"metadata":{"name":"p","labels":{"a":"b"},"creationTimestamp":"2026-01-02T03:04:05Z"},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}`,
+		`{"metadata":{"name":"p","labels":{"a":"b"},"creationTimestamp":"2026-01-02T03:04:05Z"},"spec":{"containers":[{"name":"c",`+
+			`"resources":{"requests":{"cpu":"1"}}}]}}`,
 		`{"timestamp":"2026-01-02T03:04:05Z","window":"20s","containers":[{"name":"c","usage":{"cpu":"1500500001n"}}]}`,
 		`{"any":{"a":[1,2.5,null,true,"x"]},"lists":[["a"]],"maps":{"a":{"bytes":"QUJD"}},"pointer":7,"Plain":true,"pods":[{}]}`,
 	) {

@@ -19,18 +19,30 @@ func TestEveryVersionIsReadAsTheNewest(t *testing.T) {
 	}{
 		{name: "the newest", document: "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n"},
 		{
-			name: "the one before", document: "apiVersion: config.muster.dev/v1alpha1\nkind: MusterConfiguration\n",
-			warnings: []string{"muster.yaml: apiVersion config.muster.dev/v1alpha1 is deprecated: 'muster config convert' writes config.muster.dev/v1alpha2"},
+			name:     "the one before",
+			document: "apiVersion: config.muster.dev/v1alpha1\nkind: MusterConfiguration\n",
+			warnings: []string{
+				"muster.yaml: apiVersion config.muster.dev/v1alpha1 is deprecated: 'muster config convert' writes config.muster.dev/v1alpha2",
+			},
 		},
 		{
 			name: "the one before, with an error", document: "apiVersion: config.muster.dev/v1alpha1\nkind: MusterConfiguration\nschedulerName: A\n",
 			err: `muster.yaml: schedulerName: Invalid value: "A": `,
 		},
 		{
-			name: "the newest, with a warning", document: "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nprofiles: [{plugins: {score: {disabled: [{name: '*'}]}}}]\n",
-			warnings: []string{`muster.yaml: profiles[0].plugins.score.disabled[0].name: "*" disables every default plugin, those of later versions too, so that what the pods prefer in their specs may be ignored: better name the plugins`},
+			name: "the newest, with a warning",
+			document: "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nprofiles: [{plugins: {score: {disabled: [{name: " +
+				"'*'}]}}}]\n",
+			warnings: []string{
+				`muster.yaml: profiles[0].plugins.score.disabled[0].name: "*" disables every default plugin, those of later versions too, so that ` +
+					`what the pods prefer in their specs may be ignored: better name the plugins`,
+			},
 		},
-		{name: "none that there is", document: "apiVersion: config.muster.dev/v1\nkind: MusterConfiguration\n", err: `muster.yaml: found apiVersion "config.muster.dev/v1" and kind "MusterConfiguration", supported are`},
+		{
+			name:     "none that there is",
+			document: "apiVersion: config.muster.dev/v1\nkind: MusterConfiguration\n",
+			err:      `muster.yaml: found apiVersion "config.muster.dev/v1" and kind "MusterConfiguration", supported are`,
+		},
 		{name: "none at all", document: "[]", err: "muster.yaml: not a configuration: "},
 	}
 	for _, test := range tests {

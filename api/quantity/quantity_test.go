@@ -17,7 +17,10 @@ import (
 )
 
 func TestQuantitiesWithinTheBoundsAreParsedAsEverywhere(t *testing.T) {
-	for _, text := range []string{"0", "1", "-1", "+2", "1.5", ".5", "5.", "100m", "2Gi", "1e3", "1E3", "1e-9", "12e+6", "9E", "7Ei", "9223372036854775807", "0.000000001", "1e99", "1e-99"} {
+	for _, text := range []string{
+		"0", "1", "-1", "+2", "1.5", ".5", "5.", "100m", "2Gi", "1e3", "1E3", "1e-9", "12e+6", "9E", "7Ei", "9223372036854775807",
+		"0.000000001", "1e99", "1e-99",
+	} {
 		t.Run(text, func(t *testing.T) {
 			got, err := Parse(text)
 			if err != nil {

@@ -32,7 +32,10 @@ func credentials(kubeconfig string) (*rest.Config, error) {
 	}
 	config, err := rest.InClusterConfig()
 	if errors.Is(err, rest.ErrNotInCluster) {
-		return nil, errors.New("this process runs outside of a cluster and no kubeconfig is named: use --kubeconfig or clientConnection.kubeconfig, or --snapshot to go without an API server")
+		return nil, errors.New(
+			"this process runs outside of a cluster and no kubeconfig is named: use --kubeconfig or clientConnection.kubeconfig, or --snapshot to " +
+				"go without an API server",
+		)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("in-cluster credentials: %w", err)

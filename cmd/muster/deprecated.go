@@ -30,9 +30,26 @@ type deprecatedFlags struct {
 
 func (f *deprecatedFlags) register(flags *pflag.FlagSet) {
 	const instead = " Ignored with --config."
-	flags.StringVar(&f.schedulerName, flagSchedulerName, "default-scheduler", "DEPRECATED: `NAME` of the default profile; use profiles[].schedulerName."+instead)
-	flags.StringVar(&f.algorithmProvider, flagAlgorithmProvider, v1alpha1.DefaultProvider, "DEPRECATED: `PROVIDER` of the plugins of the default profile, "+v1alpha1.DefaultProvider+" or "+v1alpha1.ClusterAutoscalerProvider+"; use profiles[].plugins."+instead)
-	flags.Int32Var(&f.hardPodAffinityWeight, flagHardPodAffinityWeight, 1, "DEPRECATED: `WEIGHT` that required affinity of other pods has in the scores of the default profile, 0 to 100; use hardPodAffinityWeight in the args of InterPodAffinity."+instead)
+	flags.StringVar(
+		&f.schedulerName,
+		flagSchedulerName,
+		"default-scheduler",
+		"DEPRECATED: `NAME` of the default profile; use profiles[].schedulerName."+instead,
+	)
+	flags.StringVar(
+		&f.algorithmProvider,
+		flagAlgorithmProvider,
+		v1alpha1.DefaultProvider,
+		"DEPRECATED: `PROVIDER` of the plugins of the default "+
+			"profile, "+v1alpha1.DefaultProvider+" or "+v1alpha1.ClusterAutoscalerProvider+"; use profiles[].plugins."+instead,
+	)
+	flags.Int32Var(
+		&f.hardPodAffinityWeight,
+		flagHardPodAffinityWeight,
+		1,
+		"DEPRECATED: `WEIGHT` that required affinity of other pods has in the scores of the default profile, 0 to 100; use "+
+			"hardPodAffinityWeight in the args of InterPodAffinity."+instead,
+	)
 }
 
 // given returns the flags of the command line that are deprecated.
@@ -48,7 +65,9 @@ func (f *deprecatedFlags) given(flags *pflag.FlagSet) []string {
 
 // load reads the configuration file, or makes a configuration of the flags when there is none.
 // Of each flag that was given warn hears why it should not be.
-func (f *deprecatedFlags) load(cmd *cobra.Command, file string, warn func(flag, why string)) (loaded *v1alpha2.MusterConfiguration, warnings []string, err error) {
+func (f *deprecatedFlags) load(
+	cmd *cobra.Command, file string, warn func(flag, why string),
+) (loaded *v1alpha2.MusterConfiguration, warnings []string, err error) {
 	why := "deprecated: say it in a configuration file"
 	if file != "" {
 		why = "deprecated and ignored: there is a configuration file"

@@ -25,7 +25,13 @@ func TestDeprecatedFlagsChangeTheDefaultProfileUnlessThereIsAFile(t *testing.T) 
 		{"one of them leaves the other defaults", []string{"--scheduler-name=batch"}, profile{"batch", "LeastAllocated", 1}, deprecated, 1},
 		{"a weight of 0", []string{"--hard-pod-affinity-symmetric-weight=0"}, profile{"default-scheduler", "LeastAllocated", 0}, deprecated, 1},
 		{"all of them", all, profile{"batch", "MostAllocated", 7}, deprecated, 3},
-		{"all of them, and a file", append(all, "--config=testdata/free-port.yaml"), profile{"default-scheduler", "LeastAllocated", 1}, ignored, 3},
+		{
+			"all of them, and a file",
+			append(all, "--config=testdata/free-port.yaml"),
+			profile{"default-scheduler", "LeastAllocated", 1},
+			ignored,
+			3,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

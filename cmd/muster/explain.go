@@ -92,7 +92,8 @@ fits on none, 1 after a failure and 2 after a wrong command line.`,
 		},
 	}
 	flags.register(cmd.Flags())
-	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "`NAMESPACE` of the pod, unless its name has it (default: "+metav1.NamespaceDefault+")")
+	cmd.Flags().
+		StringVarP(&namespace, "namespace", "n", "", "`NAMESPACE` of the pod, unless its name has it (default: "+metav1.NamespaceDefault+")")
 	cmd.Flags().BoolVar(&everyNode, "nodes", false, "show every node, and not only the best")
 	registerOutput(cmd.Flags(), &output)
 	return cmd

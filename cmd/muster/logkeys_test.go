@@ -17,10 +17,57 @@ import (
 // pods and gangs as namespace/name, nodes, profiles and plans by name, classes by their hash, errors as err.
 func logKeys() sets.Set[string] {
 	return sets.New(
-		"pod", "node", "profile", "class", "gang", "plan", "policy", "verb", "request", "err",
-		"address", "annotation", "atMost", "before", "beneficiaries", "bytesIn", "bytesOut", "certFile", "configMap", "elapsed", "endpoint", "expires", "file",
-		"flag", "from", "lines", "listener", "lock", "managesNodeMetrics", "mode", "namespace", "now", "outcome", "panic", "pause", "phase", "pods", "reason", "reportsToNodeMetrics", "requestClass", "resource", "secret",
-		"source", "stack", "status", "steps", "summary", "tls", "took", "version", "warning",
+		"pod",
+		"node",
+		"profile",
+		"class",
+		"gang",
+		"plan",
+		"policy",
+		"verb",
+		"request",
+		"err",
+		"address",
+		"annotation",
+		"atMost",
+		"before",
+		"beneficiaries",
+		"bytesIn",
+		"bytesOut",
+		"certFile",
+		"configMap",
+		"elapsed",
+		"endpoint",
+		"expires",
+		"file",
+		"flag",
+		"from",
+		"lines",
+		"listener",
+		"lock",
+		"managesNodeMetrics",
+		"mode",
+		"namespace",
+		"now",
+		"outcome",
+		"panic",
+		"pause",
+		"phase",
+		"pods",
+		"reason",
+		"reportsToNodeMetrics",
+		"requestClass",
+		"resource",
+		"secret",
+		"source",
+		"stack",
+		"status",
+		"steps",
+		"summary",
+		"tls",
+		"took",
+		"version",
+		"warning",
 	)
 }
 
@@ -48,7 +95,9 @@ func TestLogLinesNameOneThingInOneWay(t *testing.T) {
 			}
 			for _, key := range keysOf(call) {
 				if used.Insert(key); !known.Has(key) {
-					t.Errorf("%s: %q is no key of log lines: take one of logKeys, or add it there if it names something new", files.Position(call.Pos()), key)
+					t.Errorf(
+						"%s: %q is no key of log lines: take one of logKeys, or add it there if it names something new", files.Position(call.Pos()), key,
+					)
 				}
 			}
 			return true

@@ -107,9 +107,20 @@ type planFlags struct {
 }
 
 func (f *planFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.config, "config", "", "configuration `FILE`, of which the profiles and the arguments of policies are read (default: what 'muster config default' prints)")
+	flags.StringVar(
+		&f.config,
+		"config",
+		"",
+		"configuration `FILE`, of which the profiles and the arguments of policies are read (default: what 'muster config default' prints)",
+	)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
-	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE` written by 'kubectl get ... -A -o yaml' or -o json, instead of an API server; - is standard input; may be repeated")
+	flags.StringArrayVarP(
+		&f.files,
+		"filename",
+		"f",
+		nil,
+		"`FILE` written by 'kubectl get ... -A -o yaml' or -o json, instead of an API server; - is standard input; may be repeated",
+	)
 	flags.StringVar(&f.policy, "policy", string(v1alpha1.MakeRoom), fmt.Sprintf("what to plan for, one of %v", policy.Names()))
 	flags.StringVarP(&f.output, "output", "o", string(preview.Table), fmt.Sprintf("`FORMAT` of the plan, one of %v", preview.Formats()))
 	flags.Int32Var(&f.nodes, "max-nodes", 0, "empty, with Coalesce, or relieve at most so many nodes, 0 for any number")
@@ -122,7 +133,9 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.budgets.PerNamespace, "max-evictions-per-namespace", 0, "evict at most so many pods of one namespace")
 	flags.IntVar(&f.budgets.PerWorkload, "max-evictions-per-workload", 0, "evict at most so many pods of one controller")
 
-	flags.BoolVar(&f.rules.AllowLocalStorage, "allow-local-storage", false, "move pods with an emptyDir or a hostPath, too: what is in there is lost")
+	flags.BoolVar(
+		&f.rules.AllowLocalStorage, "allow-local-storage", false, "move pods with an emptyDir or a hostPath, too: what is in there is lost",
+	)
 	flags.BoolVar(&f.rules.AllowClaims, "allow-claims", false, "move pods with persistent volume claims, too")
 	flags.BoolVar(&f.rules.AllowHigherPriority, "allow-higher-priority", false, "move pods for those of lower priority, too")
 	flags.Int32Var(&f.belowPriority, "below-priority", math.MaxInt32, "move only pods of lower priority than this")

@@ -97,15 +97,22 @@ rescheduler: {listen: %q}
 		"serving.listen":        "The verbs of kube-scheduler, by JSON alone; web pages are refused.",
 		"serving.healthListen":  "For kubelets and Prometheus, over plain http; nothing unless it is set.",
 		"serving.webhookListen": "For the API server, over https; nothing unless it is set.",
-		"debug.listen":          "For people. Web pages of other sites are refused, and so are host names that are neither loopback's nor in `debug.allowedHosts`.",
+		"debug.listen": "For people. Web pages of other sites are refused, and so are host names that are neither loopback's nor in " +
+			"`debug.allowedHosts`.",
 	}
 	for _, l := range serves.Listeners {
 		text += "\n### `" + l.Listener + "`\n\n" + about[l.Listener] + "\n\n" + rows(l.Endpoints)
 	}
 	index := page[struct{ Endpoints []endpoint }](t, reschedule, "/debug/", "reschedule", "--config", config, "--kubeconfig", kubeconfig)
-	compareReference(t, "endpoints.md", "Endpoints",
-		"What the two processes serve, and at which address, by the field that sets it. Of what is below `/debug/`, programs get JSON with `?format=json` or `Accept: application/json`, people text. `/debug/pprof/` is there with `serving.profiling`, `POST /separate` of `muster reschedule` at an address of its own, `rescheduler.separate.listen`.",
-		text+"\n## muster reschedule\n\n"+rows(index.Endpoints))
+	compareReference(
+		t,
+		"endpoints.md",
+		"Endpoints",
+		"What the two processes serve, and at which address, by the field that sets it. Of what is below `/debug/`, programs get JSON with "+
+			"`?format=json` or `Accept: application/json`, people text. `/debug/pprof/` is there with `serving.profiling`, `POST /separate` of "+
+			"`muster reschedule` at an address of its own, `rescheduler.separate.listen`.",
+		text+"\n## muster reschedule\n\n"+rows(index.Endpoints),
+	)
 }
 
 // writeCertificate writes a certificate for nobody, and its key.

@@ -66,7 +66,9 @@ func (r *recorder) MustRegister(collectors ...prometheus.Collector) {
 }
 
 // described is how a metric describes itself: prometheus.Desc shows it in no other way.
-var described = regexp.MustCompile(`fqName: "(muster_[a-z0-9_]+)", help: ("(?:[^"\\]|\\.)*").*constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
+var described = regexp.MustCompile(
+	`fqName: "(muster_[a-z0-9_]+)", help: ("(?:[^"\\]|\\.)*").*constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`,
+)
 
 // labelName finds the names of labels, of which some are constant and have their value beside them.
 var labelName = regexp.MustCompile(`([a-zA-Z_]+)(?:="(?:[^"\\]|\\.)*")?(?:,|$)`)
@@ -170,9 +172,14 @@ func TestTheReferenceOfMetricsIsWhatBothProcessesRegister(t *testing.T) {
 			}
 		}
 	})
-	compareReference(t, "metrics.md", "Metrics",
-		"What the two processes serve at `/metrics`, besides `go_…` and `process_…`. Those of what the configuration does not ask for are not there. [Runbooks](../runbooks.md) say what to do about alerts that are made of them.",
-		body)
+	compareReference(
+		t,
+		"metrics.md",
+		"Metrics",
+		"What the two processes serve at `/metrics`, besides `go_…` and `process_…`. Those of what the configuration does not ask for are "+
+			"not there. [Runbooks](../runbooks.md) say what to do about alerts that are made of them.",
+		body,
+	)
 }
 
 // metricNames are the names of metrics that a file has as constants.

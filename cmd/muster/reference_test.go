@@ -25,7 +25,9 @@ import (
 func compareReference(t *testing.T, name, title, about, body string) {
 	t.Helper()
 	path := filepath.Join("..", "..", "docs", "reference", name)
-	text := "# " + title + "\n\n" + about + " This page is made of the code: `make reference` writes it anew.\n\n" + strings.TrimSpace(body) + "\n"
+	text := "# " + title + "\n\n" + about + " This page is made of the code: `make reference` writes it anew.\n\n" + strings.TrimSpace(
+		body,
+	) + "\n"
 	if *update {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -143,8 +145,14 @@ func TestTheReferenceOfTheConfigurationIsThatOfItsTypes(t *testing.T) {
 	var body strings.Builder
 	seen := map[reflect.Type]bool{}
 	describe(&body, structures, seen, reflect.TypeFor[v1alpha2.MusterConfiguration](), reflect.ValueOf(v1alpha2.Default()).Elem())
-	compareReference(t, "configuration.md", "Configuration",
-		"The fields of `config.muster.dev/v1alpha2` `MusterConfiguration`, with what `muster config default` prints for them. Arguments of plugins (`pluginConfig`) are types of `api/config/v1alpha2` as well.", body.String())
+	compareReference(
+		t,
+		"configuration.md",
+		"Configuration",
+		"The fields of `config.muster.dev/v1alpha2` `MusterConfiguration`, with what `muster config default` prints for them. Arguments of "+
+			"plugins (`pluginConfig`) are types of `api/config/v1alpha2` as well.",
+		body.String(),
+	)
 }
 
 // describe writes a table for a type, and for the types of its fields. The value is what it is by

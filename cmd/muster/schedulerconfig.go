@@ -122,13 +122,36 @@ func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.url, "url", "", "`URL` at which kube-scheduler reaches muster (default: from serving.listen, http://127.0.0.1:8888)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of kube-scheduler (default: its in-cluster credentials)")
 	flags.BoolVar(&f.leaderElect, "leader-elect", false, "let several kube-schedulers elect a leader")
-	flags.Int32Var(&f.percentageOfNodes, "percentage-of-nodes-to-score", 0, "`PERCENT` of the nodes after which kube-scheduler stops looking for more that fit, 100 for all nodes (default: kube-scheduler's choice, by the size of the cluster). Always 100 for profiles with offload")
+	flags.Int32Var(
+		&f.percentageOfNodes,
+		"percentage-of-nodes-to-score",
+		0,
+		"`PERCENT` of the nodes after which kube-scheduler stops looking for more that fit, 100 for all nodes (default: kube-scheduler's "+
+			"choice, by the size of the cluster). Always 100 for profiles with offload",
+	)
 	flags.BoolVar(&f.offload, "offload", false, "print as if every profile of muster had offload: true")
-	flags.BoolVar(&f.noPreemption, "no-preemption", false, "with offload, let kube-scheduler evict no pods: then it leaves NodeResourcesFit to muster as well, and does about half the work for a pod")
-	flags.BoolVar(&f.managed, "managed", false, "have kube-scheduler ask muster only about pods that ask for muster.dev/managed and muster.dev/bound; see 'muster managed-policy'")
+	flags.BoolVar(
+		&f.noPreemption,
+		"no-preemption",
+		false,
+		"with offload, let kube-scheduler evict no pods: then it leaves NodeResourcesFit to muster as well, and does about half the work for a "+
+			"pod",
+	)
+	flags.BoolVar(
+		&f.managed,
+		"managed",
+		false,
+		"have kube-scheduler ask muster only about pods that ask for muster.dev/managed and muster.dev/bound; see 'muster managed-policy'",
+	)
 	flags.BoolVar(&f.ignorable, "ignorable", false, "have kube-scheduler bind pods without muster while muster is away")
 	flags.StringVar(&f.caFile, "ca-file", "", "`FILE` of the certificates that muster's certificate must be signed by; required with https")
-	flags.StringVar(&f.certFile, "cert-file", "", "`FILE` of the certificate that kube-scheduler shows to muster, for a name of serving.tls.allowedClientNames; required with serving.tls.clientCAFile or selfManaged.clientSecretName")
+	flags.StringVar(
+		&f.certFile,
+		"cert-file",
+		"",
+		"`FILE` of the certificate that kube-scheduler shows to muster, for a name of serving.tls.allowedClientNames; required with "+
+			"serving.tls.clientCAFile or selfManaged.clientSecretName",
+	)
 	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` of the key of --cert-file")
 	f.deprecated.register(flags)
 }
@@ -201,7 +224,9 @@ func (f *schedulerConfigFlags) checkOffload(profiles []v1alpha2.Profile) error {
 	case f.noPreemption && !offloads:
 		return errors.New("--no-preemption: no profile of muster has offload: true, and --offload is not set")
 	case f.managed && offloads:
-		return errors.New("--managed: a profile of muster has offload: true, and pods that kube-scheduler does not ask about would be held to room alone")
+		return errors.New(
+			"--managed: a profile of muster has offload: true, and pods that kube-scheduler does not ask about would be held to room alone",
+		)
 	case f.ignorable && offloads:
 		return errors.New("--ignorable: a profile of muster has offload: true, and pods would be held to room alone while muster is away")
 	}
@@ -233,7 +258,10 @@ func (f *schedulerConfigFlags) extender(serving v1alpha2.Serving) (schedulerv1.E
 	case (f.certFile == "") != (f.keyFile == ""):
 		return extender, errors.New("--cert-file and --key-file belong together")
 	case serving.TLS.AsksClients() && f.certFile == "":
-		return extender, fmt.Errorf("--cert-file and --key-file are required: by serving.tls muster refuses clients without a certificate for one of %q", serving.TLS.AllowedClientNames)
+		return extender, fmt.Errorf(
+			"--cert-file and --key-file are required: by serving.tls muster refuses clients without a certificate for one of %q",
+			serving.TLS.AllowedClientNames,
+		)
 	}
 	extender.EnableHTTPS = true
 	extender.TLSConfig = &schedulerv1.ExtenderTLSConfig{CAFile: f.caFile, CertFile: f.certFile, KeyFile: f.keyFile}

@@ -75,8 +75,16 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.config, "config", "", "configuration `FILE` (default: what 'muster config default' prints)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
 	flags.StringVar(&f.listen, "listen", "", "`ADDRESS` to take kube-scheduler's calls at, as host:port; overrides serving.listen")
-	flags.StringVar(&f.debug, "debug-listen", "", "`ADDRESS` of the page, /metrics and what is under /debug/, as host:port; overrides debug.listen")
-	flags.StringArrayVar(&f.snapshots, "snapshot", nil, "`FILE` to answer from instead of an API server, written by 'kubectl get nodes,pods,... -A -o yaml' or -o json; - is standard input; may be repeated")
+	flags.StringVar(
+		&f.debug, "debug-listen", "", "`ADDRESS` of the page, /metrics and what is under /debug/, as host:port; overrides debug.listen",
+	)
+	flags.StringArrayVar(
+		&f.snapshots,
+		"snapshot",
+		nil,
+		"`FILE` to answer from instead of an API server, written by 'kubectl get nodes,pods,... -A -o yaml' or -o json; - is standard input; "+
+			"may be repeated",
+	)
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "the least important `LEVEL` to log: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", logging.FormatText, "`FORMAT` of log lines: text or json")
 	f.deprecated.register(flags)

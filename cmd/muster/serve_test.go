@@ -156,7 +156,9 @@ func TestFlagsOfServeOverrideTheFile(t *testing.T) {
 				return
 			}
 			if options.RESTConfig.Host != test.host || options.RESTConfig.QPS != test.qps {
-				t.Errorf("connects to %s with %v requests a second, want %s and %v", options.RESTConfig.Host, options.RESTConfig.QPS, test.host, test.qps)
+				t.Errorf(
+					"connects to %s with %v requests a second, want %s and %v", options.RESTConfig.Host, options.RESTConfig.QPS, test.host, test.qps,
+				)
 			}
 		})
 	}
@@ -181,7 +183,9 @@ func TestServeAnswersThoughNobodyReadsItsLog(t *testing.T) {
 	logs, stderr := io.Pipe()
 	exit := make(chan int, 1)
 	go func() {
-		exit <- run(ctx, []string{"serve", "--snapshot", "-", "--listen", "127.0.0.1:0", "--log-format", "json"}, strings.NewReader(dump), io.Discard, stderr)
+		exit <- run(ctx, []string{
+			"serve", "--snapshot", "-", "--listen", "127.0.0.1:0", "--log-format", "json",
+		}, strings.NewReader(dump), io.Discard, stderr)
 		stderr.Close()
 	}()
 	lines := bufio.NewScanner(logs)
@@ -190,7 +194,9 @@ func TestServeAnswersThoughNobodyReadsItsLog(t *testing.T) {
 	defer client.CloseIdleConnections()
 	awaitReady(t, client, address)
 	for i := range 100 { // each is logged
-		response, err := client.Post("http://"+address+"/bind", "application/json", strings.NewReader(`{"PodName": "a", "PodNamespace": "b", "PodUID": "c", "Node": "d"}`))
+		response, err := client.Post(
+			"http://"+address+"/bind", "application/json", strings.NewReader(`{"PodName": "a", "PodNamespace": "b", "PodUID": "c", "Node": "d"}`),
+		)
 		if err != nil {
 			t.Errorf("call %d: %v", i, err)
 			break

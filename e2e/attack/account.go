@@ -51,10 +51,17 @@ func accountAttacks() (attacks []Attack) {
 	}{
 		{"account-changes-specs", "to run its own code in pods, or to have them where it likes", []write{
 			patch("run another image", "pods/gated", `{"spec": {"containers": [{"name": "main", "image": "evil.example/main"}]}}`),
-			patch("run another image as a gate goes", "pods/gated", `{"spec": {"schedulingGates": [{"$patch": "delete", "name": "muster.dev/gang"}], "containers": [{"name": "main", "image": "evil.example/main"}]}}`),
+			patch(
+				"run another image as a gate goes", "pods/gated",
+				`{"spec": {"schedulingGates": [{"$patch": "delete", "name": "muster.dev/gang"}], "containers": [{"name": "main", "image": `+
+					`"evil.example/main"}]}}`,
+			),
 			patch("tolerate all taints", "pods/gated", `{"spec": {"tolerations": [{"operator": "Exists"}]}}`),
 			patch("hold a pod to a node", "pods/gated", `{"spec": {"nodeSelector": {"kubernetes.io/hostname": "evil"}}}`),
-			patch("take the gate of another one off", "pods/gated", `{"spec": {"schedulingGates": [{"$patch": "delete", "name": "example.com/approval"}]}}`),
+			patch(
+				"take the gate of another one off", "pods/gated",
+				`{"spec": {"schedulingGates": [{"$patch": "delete", "name": "example.com/approval"}]}}`,
+			),
 			patch("take all gates off", "pods/gated", `{"spec": {"schedulingGates": [{"$patch": "replace"}]}}`),
 			patch("end a pod by a deadline", "pods/running", `{"spec": {"activeDeadlineSeconds": 1}}`),
 		}},
@@ -68,10 +75,16 @@ func accountAttacks() (attacks []Attack) {
 			{"annotate a pod as it is bound", bindWith("pending", map[string]string{"evil.example/a": "b"}, nil)},
 		}},
 		{"account-forges-status", "to say of pods what kubelets and load balancers say", []write{
-			patch("be called in the place of a pod", "pods/running/status", `{"status": {"podIP": "192.0.2.66", "podIPs": [{"$patch": "replace"}, {"ip": "192.0.2.66"}]}}`),
+			patch(
+				"be called in the place of a pod", "pods/running/status",
+				`{"status": {"podIP": "192.0.2.66", "podIPs": [{"$patch": "replace"}, {"ip": "192.0.2.66"}]}}`,
+			),
 			patch("say that a pod has failed", "pods/running/status", `{"status": {"phase": "Failed"}}`),
 			patch("say that a pod is ready", "pods/running/status", `{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}`),
-			patch("say what a rescheduler says", "pods/running/status", `{"status": {"conditions": [{"type": "muster.dev/RearrangingHelps", "status": "False"}]}}`),
+			patch(
+				"say what a rescheduler says", "pods/running/status",
+				`{"status": {"conditions": [{"type": "muster.dev/RearrangingHelps", "status": "False"}]}}`,
+			),
 		}},
 		{"account-deletes-pods", "to delete pods that nobody was told of, at once, or of system-node-critical", []write{
 			{"delete a pod that nobody was told of", remove("running", metav1.DeleteOptions{})},
@@ -128,8 +141,13 @@ func patchGroup(change string) func(context.Context, *user) error {
 func (g *ground) loot(ctx context.Context) error {
 	slowly := func(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = new(int64(30)) }
 	_, err := g.stage(
-		ctx, newNodes("loot", 1, "8"), newPod(othersNamespace, "running", "1", on("loot-0"), slowly), newPod(othersNamespace, "disrupted", "1", on("loot-0"), slowly),
-		newPod(othersNamespace, "critical", "1", on("loot-0"), slowly, func(pod *corev1.Pod) { pod.Spec.PriorityClassName = "system-node-critical" }),
+		ctx,
+		newNodes("loot", 1, "8"),
+		newPod(othersNamespace, "running", "1", on("loot-0"), slowly),
+		newPod(othersNamespace, "disrupted", "1", on("loot-0"), slowly),
+		newPod(
+			othersNamespace, "critical", "1", on("loot-0"), slowly, func(pod *corev1.Pod) { pod.Spec.PriorityClassName = "system-node-critical" },
+		),
 		newPod(othersNamespace, "pending", "1", scheduledBy("nobody")),
 		newPod(othersNamespace, "gated", "1", scheduledBy("nobody"), gated("example.com/approval"), func(pod *corev1.Pod) {
 			pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: v1alpha1.SchedulingGate})
@@ -139,8 +157,13 @@ func (g *ground) loot(ctx context.Context) error {
 		return err
 	}
 	for _, name := range []string{"disrupted", "critical"} {
-		told := fmt.Sprintf(`{"status": {"conditions": [{"type": "DisruptionTarget", "status": "True", "lastTransitionTime": %q}]}}`, time.Now().UTC().Format(time.RFC3339))
-		if _, err := g.client.CoreV1().Pods(othersNamespace).Patch(ctx, name, strategicMerge, []byte(told), metav1.PatchOptions{}, "status"); err != nil {
+		told := fmt.Sprintf(
+			`{"status": {"conditions": [{"type": "DisruptionTarget", "status": "True", "lastTransitionTime": %q}]}}`,
+			time.Now().UTC().Format(time.RFC3339),
+		)
+		if _, err := g.client.CoreV1().
+			Pods(othersNamespace).
+			Patch(ctx, name, strategicMerge, []byte(told), metav1.PatchOptions{}, "status"); err != nil {
 			return fmt.Errorf("say that a pod is disrupted: %w", err)
 		}
 	}

@@ -77,48 +77,68 @@ func bindAttackThatMay(may int, name, tries string, do func(ctx context.Context,
 
 func bindAttacks() []Attack {
 	return []Attack{
-		bindAttack("bind-of-another-scheduler", "to bind a pod that another scheduler places", func(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, error) {
-			pods, err := g.stage(ctx, newNodes("wide", 1, "4"), newPod(othersNamespace, "stranger", "1", scheduledBy("somebody-else")))
-			if err != nil {
-				return nil, err
-			}
-			pretending := pods["stranger"].DeepCopy()
-			pretending.Spec.SchedulerName = byHand
-			for _, pod := range []*corev1.Pod{pods["stranger"], pretending} {
-				g.post(ctx, "filter", filterBody(pod, "wide-0"))
-				if err := b.note(g.bind(ctx, pod, pod.UID, "wide-0")); err != nil {
+		bindAttack(
+			"bind-of-another-scheduler",
+			"to bind a pod that another scheduler places",
+			func(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, error) {
+				pods, err := g.stage(ctx, newNodes("wide", 1, "4"), newPod(othersNamespace, "stranger", "1", scheduledBy("somebody-else")))
+				if err != nil {
 					return nil, err
 				}
-			}
-			return []*corev1.Pod{pods["stranger"]}, nil
-		}),
-		bindAttack("bind-unasked", "to bind a pod about which nobody has asked filter", func(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, error) {
-			pods, err := g.stage(ctx, newNodes("wide", 1, "4"), newPod(othersNamespace, "unasked", "1", scheduledBy(byHand)))
-			if err != nil {
-				return nil, err
-			}
-			return []*corev1.Pod{pods["unasked"]}, b.note(g.bind(ctx, pods["unasked"], pods["unasked"].UID, "wide-0"))
-		}),
-		bindAttack("bind-elsewhere", "to bind pods to nodes that filter has not offered: for its selector, a taint, or as nobody has asked", bindElsewhere),
-		bindAttackThatMay(1, "bind-twice-the-room", "to bind two pods at a time where one fits, which filter has offered the same node", bindTwice),
-		bindAttack("bind-by-another-uid", "to bind a pod by its name alone, or to learn its UID", func(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, error) {
-			pods, err := g.stage(ctx, newNodes("wide", 1, "4"), newPod(othersNamespace, "named", "1", scheduledBy(byHand)))
-			if err != nil {
-				return nil, err
-			}
-			pod := pods["named"]
-			if err := g.offered(ctx, pod, "wide-0"); err != nil {
-				return nil, err
-			}
-			for _, uid := range []types.UID{"", "made-up", "00000000-0000-0000-0000-000000000000"} {
-				if err := b.note(g.bind(ctx, pod, uid, "wide-0"), pod.UID); err != nil {
+				pretending := pods["stranger"].DeepCopy()
+				pretending.Spec.SchedulerName = byHand
+				for _, pod := range []*corev1.Pod{pods["stranger"], pretending} {
+					g.post(ctx, "filter", filterBody(pod, "wide-0"))
+					if err := b.note(g.bind(ctx, pod, pod.UID, "wide-0")); err != nil {
+						return nil, err
+					}
+				}
+				return []*corev1.Pod{pods["stranger"]}, nil
+			},
+		),
+		bindAttack(
+			"bind-unasked",
+			"to bind a pod about which nobody has asked filter",
+			func(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, error) {
+				pods, err := g.stage(ctx, newNodes("wide", 1, "4"), newPod(othersNamespace, "unasked", "1", scheduledBy(byHand)))
+				if err != nil {
 					return nil, err
 				}
-			}
-			another := newPod(othersNamespace, "other", "1")
-			return []*corev1.Pod{pod}, b.note(g.bind(ctx, another, pod.UID, "wide-0"))
-		}),
-		bindAttack("bind-a-namesake", "to bind a pod that was created anew by what was offered for the one of its name before, and to learn its UID", bindNamesakes),
+				return []*corev1.Pod{pods["unasked"]}, b.note(g.bind(ctx, pods["unasked"], pods["unasked"].UID, "wide-0"))
+			},
+		),
+		bindAttack(
+			"bind-elsewhere", "to bind pods to nodes that filter has not offered: for its selector, a taint, or as nobody has asked", bindElsewhere,
+		),
+		bindAttackThatMay(
+			1, "bind-twice-the-room", "to bind two pods at a time where one fits, which filter has offered the same node", bindTwice,
+		),
+		bindAttack(
+			"bind-by-another-uid",
+			"to bind a pod by its name alone, or to learn its UID",
+			func(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, error) {
+				pods, err := g.stage(ctx, newNodes("wide", 1, "4"), newPod(othersNamespace, "named", "1", scheduledBy(byHand)))
+				if err != nil {
+					return nil, err
+				}
+				pod := pods["named"]
+				if err := g.offered(ctx, pod, "wide-0"); err != nil {
+					return nil, err
+				}
+				for _, uid := range []types.UID{"", "made-up", "00000000-0000-0000-0000-000000000000"} {
+					if err := b.note(g.bind(ctx, pod, uid, "wide-0"), pod.UID); err != nil {
+						return nil, err
+					}
+				}
+				another := newPod(othersNamespace, "other", "1")
+				return []*corev1.Pod{pod}, b.note(g.bind(ctx, another, pod.UID, "wide-0"))
+			},
+		),
+		bindAttack(
+			"bind-a-namesake",
+			"to bind a pod that was created anew by what was offered for the one of its name before, and to learn its UID",
+			bindNamesakes,
+		),
 	}
 }
 
@@ -129,8 +149,16 @@ func bindElsewhere(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, e
 			node.Spec.Taints = []corev1.Taint{{Key: "pool", Value: "others", Effect: corev1.TaintEffectNoSchedule}}
 		}),
 	}
-	picky := newPod(othersNamespace, "picky", "1", scheduledBy(byHand), func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{"pool": "a"} })
-	pods, err := g.stage(ctx, nodes, picky, newPod(othersNamespace, "plain", "1", scheduledBy(byHand)), newPod(othersNamespace, "narrow", "1", scheduledBy(byHand)))
+	picky := newPod(
+		othersNamespace, "picky", "1", scheduledBy(byHand), func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{"pool": "a"} },
+	)
+	pods, err := g.stage(
+		ctx,
+		nodes,
+		picky,
+		newPod(othersNamespace, "plain", "1", scheduledBy(byHand)),
+		newPod(othersNamespace, "narrow", "1", scheduledBy(byHand)),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +183,12 @@ func bindElsewhere(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, e
 }
 
 func bindTwice(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, error) {
-	pods, err := g.stage(ctx, newNodes("tight", 1, "4"), newPod(othersNamespace, "one", "3", scheduledBy(byHand)), newPod(othersNamespace, "two", "3", scheduledBy(byHand)))
+	pods, err := g.stage(
+		ctx,
+		newNodes("tight", 1, "4"),
+		newPod(othersNamespace, "one", "3", scheduledBy(byHand)),
+		newPod(othersNamespace, "two", "3", scheduledBy(byHand)),
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -18,16 +18,22 @@ func bodyAttack(name, tries string, do func(context.Context, *ground) (bombs, er
 // bodyAttacks are bodies that take more than they should.
 func bodyAttacks() []Attack {
 	return []Attack{
-		bodyAttack("containers-bomb", "to fill muster's memory with 4 MiB of containers of two bytes each", func(ctx context.Context, g *ground) (bombs, error) {
-			bodies := map[string]string{}
-			for field, element := range map[string]string{"containers": "{}", "volumes": "{}", "tolerations": "{}", "resourceClaims": "{}"} {
-				list := strings.TrimSuffix(strings.Repeat(element+",", 4<<20/3), ",")
-				everywhere(bodies, field, fmt.Sprintf(podOf, `{"`+field+`": [`+list+`]}`))
-			}
-			list := `": [` + strings.TrimSuffix(strings.Repeat("{},", 19_999), ",") + `]`
-			everywhere(bodies, "as many as may be", fmt.Sprintf(podOf, `{"containers`+list+`, "initContainers`+list+`, "ephemeralContainers`+list+`}`))
-			return g.drop(ctx, 4, bodies)
-		}),
+		bodyAttack(
+			"containers-bomb",
+			"to fill muster's memory with 4 MiB of containers of two bytes each",
+			func(ctx context.Context, g *ground) (bombs, error) {
+				bodies := map[string]string{}
+				for field, element := range map[string]string{"containers": "{}", "volumes": "{}", "tolerations": "{}", "resourceClaims": "{}"} {
+					list := strings.TrimSuffix(strings.Repeat(element+",", 4<<20/3), ",")
+					everywhere(bodies, field, fmt.Sprintf(podOf, `{"`+field+`": [`+list+`]}`))
+				}
+				list := `": [` + strings.TrimSuffix(strings.Repeat("{},", 19_999), ",") + `]`
+				everywhere(
+					bodies, "as many as may be", fmt.Sprintf(podOf, `{"containers`+list+`, "initContainers`+list+`, "ephemeralContainers`+list+`}`),
+				)
+				return g.drop(ctx, 4, bodies)
+			},
+		),
 		bodyAttack("name-bomb", "to fill muster's memory and log with names of 8 MB", func(ctx context.Context, g *ground) (bombs, error) {
 			name := strings.Repeat("n", 8_000_000)
 			bodies := map[string]string{}
@@ -46,7 +52,9 @@ func bodyAttacks() []Attack {
 		}),
 		bodyAttack("deep-nesting", "to have muster recurse without end", func(ctx context.Context, g *ground) (bombs, error) {
 			bodies := map[string]string{}
-			for of, opening := range map[string]string{"lists": "[", "objects": `{"a":`, "items": `{"containers":[`, "affinity": `{"affinity":{"podAffinity":`} {
+			for of, opening := range map[string]string{
+				"lists": "[", "objects": `{"a":`, "items": `{"containers":[`, "affinity": `{"affinity":{"podAffinity":`,
+			} {
 				everywhere(bodies, of, fmt.Sprintf(podOf, strings.Repeat(opening, 8_000_000/len(opening))))
 			}
 			for _, verb := range []string{"/filter", "/prioritize", "/preempt", "/bind", "/webhook/gates", "/debug/explain"} {
@@ -97,7 +105,9 @@ func trickle(ctx context.Context, address string) error {
 		return fmt.Errorf("connect to muster: %w", err)
 	}
 	defer connection.Close()
-	_, err = fmt.Fprintf(connection, "%s /filter HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: 67000000\r\n\r\n{", http.MethodPost, address, asJSON)
+	_, err = fmt.Fprintf(
+		connection, "%s /filter HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: 67000000\r\n\r\n{", http.MethodPost, address, asJSON,
+	)
 	<-ctx.Done()
 	return err
 }

@@ -32,15 +32,28 @@ func (e entry) judge() verdict {
 
 func certificates() Attack {
 	return plan[entry]{
-		name: "certificates-of-others", by: Caller, tries: "to call the verbs without a certificate, or with that of a kubelet, the administrator or an authority of its own",
+		name:  "certificates-of-others",
+		by:    Caller,
+		tries: "to call the verbs without a certificate, or with that of a kubelet, the administrator or an authority of its own",
 		do: func(ctx context.Context, g *ground) (e entry, err error) {
 			e.answers = map[string]answer{}
 			ask := func(certificates ...tls.Certificate) answer {
 				body := filterBody(newPod(othersNamespace, "anybody", "1"), "node")
-				return send(ctx, g.guarded.client(certificates...), http.MethodPost, g.guarded.verbs+"/filter", strings.NewReader(string(body)), "Content-Type", asJSON)
+				return send(
+					ctx,
+					g.guarded.client(certificates...),
+					http.MethodPost,
+					g.guarded.verbs+"/filter",
+					strings.NewReader(string(body)),
+					"Content-Type",
+					asJSON,
+				)
 			}
 			e.answers["nobody"] = ask()
-			for _, name := range []string{"system:kube-scheduler", "system:node:node", "admin", "kube-scheduler", "SYSTEM:KUBE-SCHEDULER", "system:kube-scheduler.evil.example"} {
+			for _, name := range []string{
+				"system:kube-scheduler", "system:node:node", "admin", "kube-scheduler", "SYSTEM:KUBE-SCHEDULER",
+				"system:kube-scheduler.evil.example",
+			} {
 				pair, err := g.certificateOf(name)
 				if err != nil {
 					return e, err

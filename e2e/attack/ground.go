@@ -64,7 +64,9 @@ func open(ctx context.Context, dir string, progress io.Writer) (_ *ground, err e
 			g.close()
 		}
 	}()
-	if g.cp, err = controlplane.Start(ctx, controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: progress}); err != nil {
+	if g.cp, err = controlplane.Start(
+		ctx, controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: progress},
+	); err != nil {
 		return nil, err
 	}
 	g.closers = append(g.closers, g.cp.Stop)

@@ -67,7 +67,9 @@ func (g *ground) createAs(ctx context.Context, as *user, pods ...*corev1.Pod) (c
 // startsAmid says how long a gang of others takes to start.
 func (g *ground) startsAmid(ctx context.Context, d *delay) error {
 	d.about = "a gang of others"
-	pods, err := g.create(ctx, newPod(othersNamespace, "good-0", "1", memberOf("good", 2)), newPod(othersNamespace, "good-1", "1", memberOf("good", 2)))
+	pods, err := g.create(
+		ctx, newPod(othersNamespace, "good-0", "1", memberOf("good", 2)), newPod(othersNamespace, "good-1", "1", memberOf("good", 2)),
+	)
 	if err == nil {
 		d.waited, d.bound = g.awaitBound(ctx, pods["good-0"], pods["good-1"])
 	}
@@ -75,100 +77,131 @@ func (g *ground) startsAmid(ctx context.Context, d *delay) error {
 }
 
 func endlessGroups() Attack {
-	return writeAttack(Tenant, "endless-podgroups", "to stop muster by quantities of PodGroups that take for ever to parse", func(ctx context.Context, g *ground) (r refusals, err error) {
-		var writes []write
-		for i, quantity := range endless {
-			for _, apiGroup := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {
-				group := newGroup(tenantNamespace, fmt.Sprintf("endless-%d", i), 1, asking("minResources", map[string]any{"cpu": quantity}))
-				group.SetAPIVersion(apiGroup + "/" + v1alpha1.Version)
-				writes = append(writes, write{fmt.Sprintf("create a PodGroup of %s that asks for %.20s", apiGroup, quantity), func(ctx context.Context, u *user) error {
-					_, err := u.dynamic.Resource(v1alpha1.ResourceOf(apiGroup)).Namespace(tenantNamespace).Create(ctx, group, metav1.CreateOptions{})
-					return err
-				}})
+	return writeAttack(
+		Tenant,
+		"endless-podgroups",
+		"to stop muster by quantities of PodGroups that take for ever to parse",
+		func(ctx context.Context, g *ground) (r refusals, err error) {
+			var writes []write
+			for i, quantity := range endless {
+				for _, apiGroup := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {
+					group := newGroup(tenantNamespace, fmt.Sprintf("endless-%d", i), 1, asking("minResources", map[string]any{"cpu": quantity}))
+					group.SetAPIVersion(apiGroup + "/" + v1alpha1.Version)
+					writes = append(
+						writes,
+						write{fmt.Sprintf("create a PodGroup of %s that asks for %.20s", apiGroup, quantity), func(ctx context.Context, u *user) error {
+							_, err := u.dynamic.Resource(v1alpha1.ResourceOf(apiGroup)).Namespace(tenantNamespace).Create(ctx, group, metav1.CreateOptions{})
+							return err
+						}},
+					)
+				}
 			}
-		}
-		return g.tenant.try(ctx, writes)
-	})
+			return g.tenant.try(ctx, writes)
+		},
+	)
 }
 
 func hugeGangs() Attack {
-	return delayAttack(Tenant, "gangs-of-any-size", "to stop others by gangs of two milliards of members", func(ctx context.Context, g *ground) (d delay, err error) {
-		if _, err := g.stage(ctx, newNodes("hall", 1, "8")); err != nil {
+	return delayAttack(
+		Tenant,
+		"gangs-of-any-size",
+		"to stop others by gangs of two milliards of members",
+		func(ctx context.Context, g *ground) (d delay, err error) {
+			if _, err := g.stage(ctx, newNodes("hall", 1, "8")); err != nil {
+				return d, err
+			}
+			pods := []*corev1.Pod{
+				newPod(tenantNamespace, "huge", "1", memberOf("huge", 2147483647)),
+				newPod(tenantNamespace, "large", "1", memberOf("large", maxMembers+1)),
+				newPod(tenantNamespace, "negative", "1", memberOf("negative", -1)),
+				newPod(tenantNamespace, "asked", "1", of("asked")),
+				newPod(tenantNamespace, "endless", "1", memberOf("endless", 1), annotated(v1alpha1.AnnotationMinMember, "1e30000000")),
+			}
+			if err := g.createGroup(ctx, g.tenant.dynamic, newGroup(tenantNamespace, "asked", 2147483647)); err != nil {
+				return d, err
+			}
+			created, err := g.createAs(ctx, g.tenant, pods...)
+			if err != nil {
+				return d, err
+			}
+			if err := g.startsAmid(ctx, &d); err != nil {
+				return d, err
+			}
+			d.early, err = g.bound(ctx, created...)
 			return d, err
-		}
-		pods := []*corev1.Pod{
-			newPod(tenantNamespace, "huge", "1", memberOf("huge", 2147483647)), newPod(tenantNamespace, "large", "1", memberOf("large", maxMembers+1)),
-			newPod(tenantNamespace, "negative", "1", memberOf("negative", -1)), newPod(tenantNamespace, "asked", "1", of("asked")),
-			newPod(tenantNamespace, "endless", "1", memberOf("endless", 1), annotated(v1alpha1.AnnotationMinMember, "1e30000000")),
-		}
-		if err := g.createGroup(ctx, g.tenant.dynamic, newGroup(tenantNamespace, "asked", 2147483647)); err != nil {
-			return d, err
-		}
-		created, err := g.createAs(ctx, g.tenant, pods...)
-		if err != nil {
-			return d, err
-		}
-		if err := g.startsAmid(ctx, &d); err != nil {
-			return d, err
-		}
-		d.early, err = g.bound(ctx, created...)
-		return d, err
-	})
+		},
+	)
 }
 
 func foreignGroup() Attack {
-	return delayAttack(Tenant, "group-of-another-namespace", "to delay a gang of another namespace, or to have it start too early, by saying that they start together", func(ctx context.Context, g *ground) (d delay, err error) {
-		if _, err := g.stage(ctx, newNodes("hall", 1, "8")); err != nil {
-			return d, err
-		}
-		if err := g.createGroup(ctx, g.dynamic, newGroup(othersNamespace, "crew", 2)); err != nil {
-			return d, err
-		}
-		crew, err := g.create(ctx, newPod(othersNamespace, "crew-0", "1", of("crew")))
-		if err != nil {
-			return d, err
-		}
-		for name, minMember := range map[string]int64{"leech": 1, "anchor": 5} {
-			group := newGroup(tenantNamespace, name, minMember, saying(v1alpha1.AnnotationGroups, `["`+othersNamespace+`/crew"]`))
-			if err := g.createGroup(ctx, g.tenant.dynamic, group); err != nil {
+	return delayAttack(
+		Tenant,
+		"group-of-another-namespace",
+		"to delay a gang of another namespace, or to have it start too early, by saying that they start together",
+		func(ctx context.Context, g *ground) (d delay, err error) {
+			if _, err := g.stage(ctx, newNodes("hall", 1, "8")); err != nil {
 				return d, err
 			}
-			if _, err := g.createAs(ctx, g.tenant, newPod(tenantNamespace, name, "1", of(name))); err != nil {
+			if err := g.createGroup(ctx, g.dynamic, newGroup(othersNamespace, "crew", 2)); err != nil {
 				return d, err
 			}
-		}
-		if err := settle(ctx); err != nil {
+			crew, err := g.create(ctx, newPod(othersNamespace, "crew-0", "1", of("crew")))
+			if err != nil {
+				return d, err
+			}
+			for name, minMember := range map[string]int64{"leech": 1, "anchor": 5} {
+				group := newGroup(tenantNamespace, name, minMember, saying(v1alpha1.AnnotationGroups, `["`+othersNamespace+`/crew"]`))
+				if err := g.createGroup(ctx, g.tenant.dynamic, group); err != nil {
+					return d, err
+				}
+				if _, err := g.createAs(ctx, g.tenant, newPod(tenantNamespace, name, "1", of(name))); err != nil {
+					return d, err
+				}
+			}
+			if err := settle(ctx); err != nil {
+				return d, err
+			}
+			if d.early, err = g.bound(ctx, crew["crew-0"]); err != nil {
+				return d, err
+			}
+			last, err := g.create(ctx, newPod(othersNamespace, "crew-1", "1", of("crew")))
+			if err == nil {
+				d.about = "the gang of another namespace"
+				d.waited, d.bound = g.awaitBound(ctx, crew["crew-0"], last["crew-1"])
+			}
 			return d, err
-		}
-		if d.early, err = g.bound(ctx, crew["crew-0"]); err != nil {
-			return d, err
-		}
-		last, err := g.create(ctx, newPod(othersNamespace, "crew-1", "1", of("crew")))
-		if err == nil {
-			d.about = "the gang of another namespace"
-			d.waited, d.bound = g.awaitBound(ctx, crew["crew-0"], last["crew-1"])
-		}
-		return d, err
-	})
+		},
+	)
 }
 
 // forgedRecord is what muster writes on a PodGroup once it has let members go.
-const forgedRecord = `{"members": 1000000000, "minMember": 2, "time": "2099-01-01T00:00:00Z", "epoch": {"lease": "2099-01-01T00:00:00Z", "transitions": 2147483647}}`
+const forgedRecord = `{"members": 1000000000, "minMember": 2, "time": "2099-01-01T00:00:00Z", "epoch": {"lease": "2099-01-01T00:00:00Z", ` +
+	`"transitions": 2147483647}}`
 
 func forgedCommit() Attack {
 	return plan[eviction]{
-		name: "forged-record-of-a-start", by: Tenant, tries: "to evict others, or to keep their room for good, by the record that its own gang has started",
+		name:  "forged-record-of-a-start",
+		by:    Tenant,
+		tries: "to evict others, or to keep their room for good, by the record that its own gang has started",
 		do: func(ctx context.Context, g *ground) (e eviction, err error) {
 			pods, err := g.stage(ctx, newNodes("forge", 3, "4"), newPod(othersNamespace, "victim", "4", on("forge-0")))
 			if err != nil {
 				return e, err
 			}
-			forged := newGroup(tenantNamespace, "forged", 2, saying(record.Annotation, forgedRecord), asking("scheduleTimeoutSeconds", int64(2_000_000_000)))
+			forged := newGroup(
+				tenantNamespace, "forged", 2, saying(record.Annotation, forgedRecord), asking("scheduleTimeoutSeconds", int64(2_000_000_000)),
+			)
 			if err := g.createGroup(ctx, g.tenant.dynamic, forged); err != nil {
 				return e, err
 			}
 			half := newPod(tenantNamespace, "forged-0", "4", of("forged"))
-			if _, err := g.createAs(ctx, g.tenant, half, newPod(tenantNamespace, "forged-1", "4", of("forged"), scheduledBy(byHand)), newPod(tenantNamespace, "forged-2", "4", of("forged"), scheduledBy(byHand))); err != nil {
+			if _, err := g.createAs(
+				ctx,
+				g.tenant,
+				half,
+				newPod(tenantNamespace, "forged-1", "4", of("forged"), scheduledBy(byHand)),
+				newPod(tenantNamespace, "forged-2", "4", of("forged"), scheduledBy(byHand)),
+			); err != nil {
 				return e, err
 			}
 			if err := settle(ctx); err != nil {
@@ -186,6 +219,7 @@ func forgedCommit() Attack {
 			e.planned = nil // its own gang is followed
 			return e, err
 		},
-		check: eviction.judge, successes: evictions(),
+		check:     eviction.judge,
+		successes: evictions(),
 	}.attack()
 }

@@ -72,8 +72,16 @@ func (g *ground) startGuarded(ctx context.Context) error {
 		return err
 	}
 	g.guarded.process, err = process.Start(process.Spec{
-		Name: "guarded", Path: g.binary, Log: file("muster.log"),
-		Args: []string{"serve", "--config=" + file("muster.yaml"), "--snapshot=" + file("dump.json"), "--listen=" + addresses[0], "--debug-listen=" + addresses[1]},
+		Name: "guarded",
+		Path: g.binary,
+		Log:  file("muster.log"),
+		Args: []string{
+			"serve",
+			"--config=" + file("muster.yaml"),
+			"--snapshot=" + file("dump.json"),
+			"--listen=" + addresses[0],
+			"--debug-listen=" + addresses[1],
+		},
 	})
 	if err != nil {
 		return err

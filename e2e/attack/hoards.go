@@ -26,7 +26,11 @@ func (h hoard) judge() verdict {
 // hoardAttack is one by so many gangs of two members, a node each. Of the nodes others want some.
 func hoardAttack(name, tries string, gangs, nodes, wanted int, timeout int64) Attack {
 	return plan[hoard]{
-		name: name, by: Tenant, tries: tries, check: hoard.judge, successes: []hoard{{most: 1}, {most: maxHolding + 1, delay: delay{bound: true}}, {delay: delay{bound: true, waited: 2 * tolerable}}},
+		name:      name,
+		by:        Tenant,
+		tries:     tries,
+		check:     hoard.judge,
+		successes: []hoard{{most: 1}, {most: maxHolding + 1, delay: delay{bound: true}}, {delay: delay{bound: true, waited: 2 * tolerable}}},
 		do: func(ctx context.Context, g *ground) (h hoard, err error) {
 			if _, err := g.stage(ctx, newNodes("granary", nodes, "4")); err != nil {
 				return h, err
@@ -37,11 +41,16 @@ func hoardAttack(name, tries string, gangs, nodes, wanted int, timeout int64) At
 			watch.Go(func() { h.most = g.mostHolding(watching) })
 			for i := range gangs {
 				name := fmt.Sprintf("hoard-%d", i)
-				if err := g.createGroup(ctx, g.tenant.dynamic, newGroup(tenantNamespace, name, 2, asking("scheduleTimeoutSeconds", timeout))); err != nil {
+				if err := g.createGroup(
+					ctx, g.tenant.dynamic, newGroup(tenantNamespace, name, 2, asking("scheduleTimeoutSeconds", timeout)),
+				); err != nil {
 					return h, err
 				}
 				// The second one is of a scheduler that there is not: it has a place, and is never bound.
-				members := []*corev1.Pod{newPod(tenantNamespace, name+"-0", "4", of(name)), newPod(tenantNamespace, name+"-1", "4", of(name), scheduledBy(byHand))}
+				members := []*corev1.Pod{
+					newPod(tenantNamespace, name+"-0", "4", of(name)),
+					newPod(tenantNamespace, name+"-1", "4", of(name), scheduledBy(byHand)),
+				}
 				if _, err := g.createAs(ctx, g.tenant, members...); err != nil {
 					return h, err
 				}
@@ -111,6 +120,13 @@ func (g *ground) awaitHolding(ctx context.Context) error {
 func hoards() []Attack {
 	return []Attack{
 		hoardAttack("gang-that-never-starts", "to keep nodes idle for 63 years by a gang that can never be bound whole", 1, 2, 2, 2_000_000_000),
-		hoardAttack("many-gangs-that-never-start", "to keep all nodes idle by as many gangs as there is room for", 4, 8, 8-2*maxHolding, int64(maxScheduleTimeout.Seconds())),
+		hoardAttack(
+			"many-gangs-that-never-start",
+			"to keep all nodes idle by as many gangs as there is room for",
+			4,
+			8,
+			8-2*maxHolding,
+			int64(maxScheduleTimeout.Seconds()),
+		),
 	}
 }

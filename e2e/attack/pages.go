@@ -49,12 +49,18 @@ func pageAttacks() (attacks []Attack) {
 			"parts": {"Content-Type", "multipart/form-data; boundary=x"}, "a list": {"Content-Type", "text/plain; application/json"},
 		}, false},
 		{"page-of-another-site", "to bind a pod, and to read, by a script of another site", unwelcome{
-			"an origin": {"Content-Type", asJSON, "Origin", "https://evil.example"}, "no origin that is told": {"Content-Type", asJSON, "Origin", "null"},
-			"a form of another site": {"Content-Type", asJSON, "Sec-Fetch-Site", "cross-site"}, "a site beside": {"Content-Type", asJSON, "Sec-Fetch-Site", "same-site"},
+			"an origin": {
+				"Content-Type", asJSON, "Origin", "https://evil.example",
+			}, "no origin that is told": {"Content-Type", asJSON, "Origin", "null"},
+			"a form of another site": {
+				"Content-Type", asJSON, "Sec-Fetch-Site", "cross-site",
+			}, "a site beside": {"Content-Type", asJSON, "Sec-Fetch-Site", "same-site"},
 		}, true},
 		{"page-at-a-rebound-name", "to bind a pod, and to read, by a name that now means this machine", unwelcome{
 			"a name": {"Content-Type", asJSON, "Host", rebound}, "a name with a port": {"Content-Type", asJSON, "Host", rebound + ":80"},
-			"a name that looks like loopback": {"Content-Type", asJSON, "Host", "127.0.0.1.evil.example"}, "localhost of another": {"Content-Type", asJSON, "Host", "localhost.evil.example"},
+			"a name that looks like loopback": {
+				"Content-Type", asJSON, "Host", "127.0.0.1.evil.example",
+			}, "localhost of another": {"Content-Type", asJSON, "Host", "localhost.evil.example"},
 			"a name of the same origin": {"Content-Type", asJSON, "Host", rebound, "Origin", "http://" + rebound, "Sec-Fetch-Site", "same-origin"},
 		}, true},
 	} {

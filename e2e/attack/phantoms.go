@@ -63,35 +63,40 @@ func delayAttack(by Attacker, name, tries string, do func(context.Context, *grou
 }
 
 func phantoms() Attack {
-	return delayAttack(Caller, "phantom-pods", "to keep real pods pending by asking for room for others that there are not", func(ctx context.Context, g *ground) (d delay, err error) {
-		if _, err := g.stage(ctx, newNodes("haunted", 1, "4")); err != nil {
-			return d, err
-		}
-		d.about = "a real pod"
-		err = amid(ctx, 100*time.Millisecond, func(ctx context.Context, i int) {
-			var calls sync.WaitGroup
-			for j := range 12 {
-				body := filterBody(ghost(fmt.Sprintf("phantom-%d-%d", i, j), "4", func(pod *corev1.Pod) {
-					if j%2 == 1 {
-						memberOf(fmt.Sprintf("phantoms-%d", j), 1)(pod)
-					}
-				}), "haunted-0")
-				calls.Go(func() {
-					g.post(ctx, "filter", body)
-					g.post(ctx, "prioritize", body)
-				})
+	return delayAttack(
+		Caller,
+		"phantom-pods",
+		"to keep real pods pending by asking for room for others that there are not",
+		func(ctx context.Context, g *ground) (d delay, err error) {
+			if _, err := g.stage(ctx, newNodes("haunted", 1, "4")); err != nil {
+				return d, err
 			}
-			calls.Wait()
-		}, func() error {
-			if err := settle(ctx); err != nil {
+			d.about = "a real pod"
+			err = amid(ctx, 100*time.Millisecond, func(ctx context.Context, i int) {
+				var calls sync.WaitGroup
+				for j := range 12 {
+					body := filterBody(ghost(fmt.Sprintf("phantom-%d-%d", i, j), "4", func(pod *corev1.Pod) {
+						if j%2 == 1 {
+							memberOf(fmt.Sprintf("phantoms-%d", j), 1)(pod)
+						}
+					}), "haunted-0")
+					calls.Go(func() {
+						g.post(ctx, "filter", body)
+						g.post(ctx, "prioritize", body)
+					})
+				}
+				calls.Wait()
+			}, func() error {
+				if err := settle(ctx); err != nil {
+					return err
+				}
+				pods, err := g.create(ctx, newPod(othersNamespace, "real", "4"))
+				if err == nil {
+					d.waited, d.bound = g.awaitBound(ctx, pods["real"])
+				}
 				return err
-			}
-			pods, err := g.create(ctx, newPod(othersNamespace, "real", "4"))
-			if err == nil {
-				d.waited, d.bound = g.awaitBound(ctx, pods["real"])
-			}
-			return err
-		})
-		return d, err
-	})
+			})
+			return d, err
+		},
+	)
 }

@@ -31,7 +31,10 @@ func (b bombs) judge() verdict {
 }
 
 func bombsThatGoOff() []bombs {
-	outcomes := []bombs{{strain: strain{answers: []answer{{text: "timeout"}}, calls: 1}}, {strain: strain{calls: 1}, accepted: []string{"cpu"}}}
+	outcomes := []bombs{
+		{strain: strain{answers: []answer{{text: "timeout"}}, calls: 1}},
+		{strain: strain{calls: 1}, accepted: []string{"cpu"}},
+	}
 	for _, s := range unbearable() {
 		outcomes = append(outcomes, bombs{strain: s})
 	}
@@ -76,16 +79,19 @@ func (g *ground) drop(ctx context.Context, times int, bodies map[string]string) 
 }
 
 const (
-	filterOf   = `{"NodeNames": ["strain-0"], "Pod": %s}`
-	preemptOf  = `{"NodeNameToMetaVictims": {"strain-0": {"Pods": [{"UID": "made-up"}]}}, "Pod": %s}`
-	reviewOf   = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "resource": {"version": "v1", "resource": "pods"}, "object": %s}}`
+	filterOf  = `{"NodeNames": ["strain-0"], "Pod": %s}`
+	preemptOf = `{"NodeNameToMetaVictims": {"strain-0": {"Pods": [{"UID": "made-up"}]}}, "Pod": %s}`
+	reviewOf  = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", ` +
+		`"resource": {"version": "v1", "resource": "pods"}, "object": %s}}`
 	podOf      = `{"metadata": {"name": "bomb", "uid": "bomb", "labels": {"muster.dev/pod-group": "g"}}, "spec": %s}`
 	requestsOf = `{"containers": [{"name": "main", "resources": {%q: {%q: %q}}}]}`
 )
 
 // everywhere is a pod as it is sent to whoever reads one, by where that is; of is what it is about.
 func everywhere(bodies map[string]string, of, pod string) {
-	for path, form := range map[string]string{"/filter": filterOf, "/prioritize": filterOf, "/preempt": preemptOf, "/debug/explain": "%s", "/webhook/gates": reviewOf} {
+	for path, form := range map[string]string{
+		"/filter": filterOf, "/prioritize": filterOf, "/preempt": preemptOf, "/debug/explain": "%s", "/webhook/gates": reviewOf,
+	} {
 		bodies[path+" "+of] = fmt.Sprintf(form, pod)
 	}
 }
@@ -101,7 +107,9 @@ func quantityBomb() plan[bombs] {
 				everywhere(bodies, of, fmt.Sprintf(podOf, fmt.Sprintf(requestsOf, "requests", "cpu", quantity)))
 				everywhere(bodies, of+" as a limit", fmt.Sprintf(podOf, fmt.Sprintf(requestsOf, "limits", "example.com/gpu", quantity)))
 				everywhere(bodies, of+" as overhead", fmt.Sprintf(podOf, fmt.Sprintf(`{"overhead": {"memory": %q}}`, quantity)))
-				everywhere(bodies, of+" in a volume", fmt.Sprintf(podOf, fmt.Sprintf(`{"volumes": [{"name": "v", "emptyDir": {"sizeLimit": %q}}]}`, quantity)))
+				everywhere(
+					bodies, of+" in a volume", fmt.Sprintf(podOf, fmt.Sprintf(`{"volumes": [{"name": "v", "emptyDir": {"sizeLimit": %q}}]}`, quantity)),
+				)
 			}
 			return g.drop(ctx, 1, bodies)
 		},

@@ -171,7 +171,9 @@ func (g *ground) gangs(ctx context.Context) (map[string]muster.Gang, error) {
 
 func newNode(name, cpu string, change ...func(*corev1.Node)) *corev1.Node {
 	room := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("250"),
+		corev1.ResourceCPU:    resource.MustParse(cpu),
+		corev1.ResourceMemory: resource.MustParse("64Gi"),
+		corev1.ResourcePods:   resource.MustParse("250"),
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Capacity: room, Allocatable: room}}
 	for _, f := range change {

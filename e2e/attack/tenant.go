@@ -25,44 +25,74 @@ func tenantRights() Attack {
 	largest := newPod(tenantNamespace, "most-urgent", "1", func(pod *corev1.Pod) { pod.Spec.Priority = new(int32(math.MaxInt32)) })
 	named := newPod(tenantNamespace, "named", "1", func(pod *corev1.Pod) { pod.Spec.PriorityClassName = "made-up" })
 	writes := []write{
-		creates("create a pod with a priority by number", numbered), creates("create a pod of the largest priority", largest),
-		creates("create a pod of a priority that there is not", named), creates("create a pod in another namespace", newPod(othersNamespace, "guest", "1")),
+		creates("create a pod with a priority by number", numbered),
+		creates("create a pod of the largest priority", largest),
+		creates("create a pod of a priority that there is not", named),
+		creates("create a pod in another namespace", newPod(othersNamespace, "guest", "1")),
 		{"say what nodes use", func(ctx context.Context, u *user) error {
-			metric := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": map[string]any{"name": "estate-0"}}}
+			metric := &unstructured.Unstructured{
+				Object: map[string]any{
+					"apiVersion": "slo.koordinator.sh/v1alpha1",
+					"kind":       "NodeMetric",
+					"metadata":   map[string]any{"name": "estate-0"},
+				},
+			}
 			_, err := u.dynamic.Resource(slov1alpha1.NodeMetrics()).Create(ctx, metric, metav1.CreateOptions{})
 			return err
 		}},
 		{"plan what the rescheduler does", func(ctx context.Context, u *user) error {
-			plan := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rescheduling.muster.dev/v1alpha1", "kind": "ReschedulingPlan", "metadata": map[string]any{"name": "evil"}}}
+			plan := &unstructured.Unstructured{
+				Object: map[string]any{
+					"apiVersion": "rescheduling.muster.dev/v1alpha1",
+					"kind":       "ReschedulingPlan",
+					"metadata":   map[string]any{"name": "evil"},
+				},
+			}
 			_, err := u.dynamic.Resource(reschedulingv1alpha1.ReschedulingPlans()).Create(ctx, plan, metav1.CreateOptions{})
 			return err
 		}},
 		{"say that its group has started", func(ctx context.Context, u *user) error {
 			groups := u.dynamic.Resource(v1alpha1.ResourceOf(v1alpha1.GroupX)).Namespace(tenantNamespace)
-			_, err := groups.Patch(ctx, "mine", "application/merge-patch+json", []byte(`{"status": {"phase": "Scheduled"}}`), metav1.PatchOptions{}, "status")
+			_, err := groups.Patch(
+				ctx, "mine", "application/merge-patch+json", []byte(`{"status": {"phase": "Scheduled"}}`), metav1.PatchOptions{}, "status",
+			)
 			return err
 		}},
 		{"nominate its pod to a node", func(ctx context.Context, u *user) error {
-			_, err := u.client.CoreV1().Pods(tenantNamespace).Patch(ctx, "waiting", strategicMerge, []byte(`{"status": {"nominatedNodeName": "estate-0"}}`), metav1.PatchOptions{}, "status")
+			_, err := u.client.CoreV1().
+				Pods(tenantNamespace).
+				Patch(ctx, "waiting", strategicMerge, []byte(`{"status": {"nominatedNodeName": "estate-0"}}`), metav1.PatchOptions{}, "status")
 			return err
 		}},
 		{"bind its pod", func(ctx context.Context, u *user) error {
 			return u.client.CoreV1().Pods(tenantNamespace).Bind(ctx, &corev1.Binding{
-				ObjectMeta: metav1.ObjectMeta{Name: "waiting", Namespace: tenantNamespace}, Target: corev1.ObjectReference{Kind: "Node", Name: "estate-0"},
+				ObjectMeta: metav1.ObjectMeta{
+					Name:      "waiting",
+					Namespace: tenantNamespace,
+				},
+				Target: corev1.ObjectReference{Kind: "Node", Name: "estate-0"},
 			}, metav1.CreateOptions{})
 		}},
 		{"delete pods of others", func(ctx context.Context, u *user) error {
 			return u.client.CoreV1().Pods(othersNamespace).Delete(ctx, "theirs", metav1.DeleteOptions{})
 		}},
 	}
-	return writeAttack(Tenant, "rights-of-others", "to be more urgent than it may, to steer by usage, plans and status, or to bind by itself", func(ctx context.Context, g *ground) (refusals, error) {
-		pods := []*corev1.Pod{newPod(othersNamespace, "theirs", "1", on("estate-0")), newPod(tenantNamespace, "waiting", "1", scheduledBy("nobody"))}
-		if _, err := g.stage(ctx, newNodes("estate", 1, "4"), pods...); err != nil {
-			return refusals{}, err
-		}
-		if err := g.createGroup(ctx, g.tenant.dynamic, newGroup(tenantNamespace, "mine", 1)); err != nil {
-			return refusals{}, err
-		}
-		return g.tenant.try(ctx, writes)
-	})
+	return writeAttack(
+		Tenant,
+		"rights-of-others",
+		"to be more urgent than it may, to steer by usage, plans and status, or to bind by itself",
+		func(ctx context.Context, g *ground) (refusals, error) {
+			pods := []*corev1.Pod{
+				newPod(othersNamespace, "theirs", "1", on("estate-0")),
+				newPod(tenantNamespace, "waiting", "1", scheduledBy("nobody")),
+			}
+			if _, err := g.stage(ctx, newNodes("estate", 1, "4"), pods...); err != nil {
+				return refusals{}, err
+			}
+			if err := g.createGroup(ctx, g.tenant.dynamic, newGroup(tenantNamespace, "mine", 1)); err != nil {
+				return refusals{}, err
+			}
+			return g.tenant.try(ctx, writes)
+		},
+	)
 }

@@ -74,7 +74,9 @@ func terminals() Attack {
 
 // graffiti is all that a tenant and a caller can write, wherever muster reads it.
 func (g *ground) graffiti(ctx context.Context) error {
-	for i, key := range []string{v1alpha1.AnnotationMinMember, v1alpha1.AnnotationMatchPolicy, v1alpha1.AnnotationGangMode, v1alpha1.AnnotationGroups} {
+	for i, key := range []string{
+		v1alpha1.AnnotationMinMember, v1alpha1.AnnotationMatchPolicy, v1alpha1.AnnotationGangMode, v1alpha1.AnnotationGroups,
+	} {
 		name := fmt.Sprintf("raw-%d", i)
 		alone := newPod(tenantNamespace, name, "1", memberOf(name, 2), annotated(key, raw))
 		if _, err := g.createAs(ctx, g.tenant, alone, newPod(tenantNamespace, name+"-member", "1", of(name))); err != nil {
@@ -88,7 +90,9 @@ func (g *ground) graffiti(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := g.createAs(ctx, g.tenant, newPod(tenantNamespace, "listed", "1", memberOf("listed", 1), annotated(v1alpha1.AnnotationGroups, string(listed)))); err != nil {
+	if _, err := g.createAs(
+		ctx, g.tenant, newPod(tenantNamespace, "listed", "1", memberOf("listed", 1), annotated(v1alpha1.AnnotationGroups, string(listed))),
+	); err != nil {
 		return err
 	}
 	posted := newPod(raw, raw, "1", scheduledBy(raw), func(pod *corev1.Pod) { pod.UID = raw })
@@ -104,15 +108,33 @@ func (g *ground) graffiti(ctx context.Context) error {
 func (g *ground) readPages(ctx context.Context, s shown) error {
 	posted := string(encoded(newPod("ns"+raw, "pod"+raw, "1", memberOf("g"+raw, 1))))
 	for _, kind := range []string{"text/plain", asJSON} {
-		got := g.call(ctx, http.MethodPost, g.muster.DebugURL()+"/debug/explain", strings.NewReader(posted), "Accept", kind, "Content-Type", asJSON)
+		got := g.call(
+			ctx, http.MethodPost, g.muster.DebugURL()+"/debug/explain", strings.NewReader(posted), "Accept", kind, "Content-Type", asJSON,
+		)
 		if got.status != http.StatusOK && got.status != http.StatusUnprocessableEntity {
 			return fmt.Errorf("a posted pod is not explained: %s", got)
 		}
 		s["/debug/explain of a posted pod as "+kind] = got.text
 	}
-	paths := []string{"/", "/debug/", "/debug/gangs", "/debug/nodes", "/debug/status", "/debug/placement", "/debug/equivalence", "/debug/listeners", "/metrics", "/debug/gangs/tenant/listed"}
+	paths := []string{
+		"/",
+		"/debug/",
+		"/debug/gangs",
+		"/debug/nodes",
+		"/debug/status",
+		"/debug/placement",
+		"/debug/equivalence",
+		"/debug/listeners",
+		"/metrics",
+		"/debug/gangs/tenant/listed",
+	}
 	for i := range 4 {
-		paths = append(paths, fmt.Sprintf("/debug/gangs/tenant/raw-%d", i), fmt.Sprintf("/debug/explain?pod=tenant/raw-%d", i), fmt.Sprintf("/debug/explain?pod=tenant/raw-%d-member", i))
+		paths = append(
+			paths,
+			fmt.Sprintf("/debug/gangs/tenant/raw-%d", i),
+			fmt.Sprintf("/debug/explain?pod=tenant/raw-%d", i),
+			fmt.Sprintf("/debug/explain?pod=tenant/raw-%d-member", i),
+		)
 	}
 	paths = append(paths, "/debug/explain?pod=%1b%5b2Ja/%0aFORGED", "/debug/gangs/%1b%5b2J/%0d%0aFORGED")
 	for _, path := range paths {

@@ -29,7 +29,9 @@ func (m memory) judge() verdict {
 // seen while it is kept busy.
 func (g *ground) live(ctx context.Context, enough int64) (least int64, err error) {
 	const rounds = 200 // each of which leaves some garbage to collect
-	garbage := `{"metadata": {"name": "garbage"}, "spec": {"containers": [` + strings.TrimSuffix(strings.Repeat(`{"name": "c"},`, 2000), ",") + `]}}`
+	garbage := `{"metadata": {"name": "garbage"}, "spec": {"containers": [` + strings.TrimSuffix(
+		strings.Repeat(`{"name": "c"},`, 2000), ",",
+	) + `]}}`
 	for range rounds {
 		page, err := g.muster.Page(ctx, "/metrics")
 		if err != nil {
@@ -92,50 +94,60 @@ func babble(i, names int) func(*corev1.Pod) {
 }
 
 func postedVocabulary() Attack {
-	return memoryAttack(Caller, "posted-vocabulary", "to fill muster's memory for good by names of resources, labels and topologies that were never seen", func(ctx context.Context, g *ground) error {
-		if _, err := g.stage(ctx, newNodes("reader", 1, "4")); err != nil {
-			return err
-		}
-		var posting sync.WaitGroup
-		for worker := range 4 {
-			posting.Go(func() {
-				for i := range 250 {
-					pod := ghost("babbler", "1", babble(worker*1000+i, 80))
-					pod.UID = "" // that nobody waits for
-					body := filterBody(pod, "reader-0", word("node", worker, i))
-					g.post(ctx, "filter", body)
-					if i%5 == 0 {
-						g.post(ctx, "prioritize", body)
-						g.post(ctx, "preempt", preemptBody(pod, map[string][]string{word("node", worker, i): {word("uid", worker, i)}}))
+	return memoryAttack(
+		Caller,
+		"posted-vocabulary",
+		"to fill muster's memory for good by names of resources, labels and topologies that were never seen",
+		func(ctx context.Context, g *ground) error {
+			if _, err := g.stage(ctx, newNodes("reader", 1, "4")); err != nil {
+				return err
+			}
+			var posting sync.WaitGroup
+			for worker := range 4 {
+				posting.Go(func() {
+					for i := range 250 {
+						pod := ghost("babbler", "1", babble(worker*1000+i, 80))
+						pod.UID = "" // that nobody waits for
+						body := filterBody(pod, "reader-0", word("node", worker, i))
+						g.post(ctx, "filter", body)
+						if i%5 == 0 {
+							g.post(ctx, "prioritize", body)
+							g.post(ctx, "preempt", preemptBody(pod, map[string][]string{word("node", worker, i): {word("uid", worker, i)}}))
+						}
 					}
-				}
-			})
-		}
-		posting.Wait()
-		return ctx.Err()
-	})
+				})
+			}
+			posting.Wait()
+			return ctx.Err()
+		},
+	)
 }
 
 func createdVocabulary() Attack {
-	return memoryAttack(Tenant, "created-vocabulary", "to fill muster's memory for good by pods with names of resources, labels and topologies that were never seen", func(ctx context.Context, g *ground) error {
-		if _, err := g.stage(ctx, newNodes("reader", 2, "4")); err != nil {
-			return err
-		}
-		var pods []*corev1.Pod
-		for i := range 200 {
-			pods = append(pods, newPod(tenantNamespace, fmt.Sprintf("babbler-%d", i), "1m", babble(i, 80)))
-		}
-		for _, pod := range pods {
-			if _, err := g.tenant.client.CoreV1().Pods(tenantNamespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
-				return fmt.Errorf("create a pod as the tenant: %w", err)
+	return memoryAttack(
+		Tenant,
+		"created-vocabulary",
+		"to fill muster's memory for good by pods with names of resources, labels and topologies that were never seen",
+		func(ctx context.Context, g *ground) error {
+			if _, err := g.stage(ctx, newNodes("reader", 2, "4")); err != nil {
+				return err
 			}
-		}
-		if err := g.awaitSeen(ctx, pods[len(pods)-1]); err != nil {
-			return err
-		}
-		if err := settle(ctx); err != nil { // kube-scheduler asks about them
-			return err
-		}
-		return g.clear(ctx)
-	})
+			var pods []*corev1.Pod
+			for i := range 200 {
+				pods = append(pods, newPod(tenantNamespace, fmt.Sprintf("babbler-%d", i), "1m", babble(i, 80)))
+			}
+			for _, pod := range pods {
+				if _, err := g.tenant.client.CoreV1().Pods(tenantNamespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+					return fmt.Errorf("create a pod as the tenant: %w", err)
+				}
+			}
+			if err := g.awaitSeen(ctx, pods[len(pods)-1]); err != nil {
+				return err
+			}
+			if err := settle(ctx); err != nil { // kube-scheduler asks about them
+				return err
+			}
+			return g.clear(ctx)
+		},
+	)
 }

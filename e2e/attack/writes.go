@@ -42,5 +42,12 @@ func (u *user) try(ctx context.Context, writes []write) (r refusals, err error) 
 }
 
 func writeAttack(by Attacker, name, tries string, do func(context.Context, *ground) (refusals, error)) Attack {
-	return plan[refusals]{name: name, by: by, tries: tries, do: do, check: refusals.judge, successes: []refusals{{let: []string{"write"}}}}.attack()
+	return plan[refusals]{
+		name:      name,
+		by:        by,
+		tries:     tries,
+		do:        do,
+		check:     refusals.judge,
+		successes: []refusals{{let: []string{"write"}}},
+	}.attack()
 }

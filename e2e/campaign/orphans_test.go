@@ -43,7 +43,14 @@ func TestNominationsWithoutAPlanAreOrphans(t *testing.T) {
 			longest: 30 * time.Second,
 		},
 		"muster is started again and takes it on": {
-			moments: []moment{{event: nominatedBy("muster", "a")}, {}, {at: 20 * time.Second}, {at: 25 * time.Second, planned: []string{planned}}, {at: 40 * time.Second}, {at: 50 * time.Second}},
+			moments: []moment{
+				{event: nominatedBy("muster", "a")},
+				{},
+				{at: 20 * time.Second},
+				{at: 25 * time.Second, planned: []string{planned}},
+				{at: 40 * time.Second},
+				{at: 50 * time.Second},
+			},
 			longest: 20 * time.Second,
 		},
 		"kube-scheduler's nomination": {
@@ -56,14 +63,21 @@ func TestNominationsWithoutAPlanAreOrphans(t *testing.T) {
 			moments: []moment{{event: nominatedBy("muster", "a")}, {}, {event: nominatedBy("kube-scheduler", "b")}, {at: time.Minute}},
 		},
 		"something else of the pod changes": {
-			moments: []moment{{event: nominatedBy("muster", "a")}, {}, {at: 20 * time.Second, event: nominatedBy("muster", "a")}, {at: 40 * time.Second}},
+			moments: []moment{
+				{event: nominatedBy("muster", "a")}, {}, {at: 20 * time.Second, event: nominatedBy("muster", "a")}, {at: 40 * time.Second},
+			},
 			longest: 40 * time.Second, tooLong: 1,
 		},
 		"the pod is bound": {
 			moments: []moment{{event: nominatedBy("muster", "a")}, {}, {event: nominatedBy("muster", "a", bind)}, {at: time.Minute}},
 		},
 		"the pod is deleted": {
-			moments: []moment{{event: nominatedBy("muster", "a")}, {}, {event: &watch.Event{Type: watch.Deleted, Object: nominatedBy("muster", "a").Object}}, {at: time.Minute}},
+			moments: []moment{
+				{event: nominatedBy("muster", "a")},
+				{},
+				{event: &watch.Event{Type: watch.Deleted, Object: nominatedBy("muster", "a").Object}},
+				{at: time.Minute},
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

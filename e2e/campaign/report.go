@@ -20,8 +20,21 @@ type round struct {
 }
 
 func (o *outcome) String() string {
-	return fmt.Sprintf("%-10s %6d bound, %d overcommitted, %d nominated, %d orphaned (longest %s), %d stranded, %d preempted, %d unschedulable, %d complaints; %s late at most",
-		o.way, o.bindings, len(o.overcommitted), o.written, len(o.orphaned), o.longestOrphan.Round(time.Millisecond), len(o.stranded), o.preempted, o.unschedulable, len(o.complaints), o.late.Round(time.Millisecond))
+	return fmt.Sprintf(
+		"%-10s %6d bound, %d overcommitted, %d nominated, %d orphaned (longest %s), %d stranded, %d preempted, %d unschedulable, %d "+
+			"complaints; %s late at most",
+		o.way,
+		o.bindings,
+		len(o.overcommitted),
+		o.written,
+		len(o.orphaned),
+		o.longestOrphan.Round(time.Millisecond),
+		len(o.stranded),
+		o.preempted,
+		o.unschedulable,
+		len(o.complaints),
+		o.late.Round(time.Millisecond),
+	)
 }
 
 // print prints the findings, the figures and what they are made from.

@@ -14,17 +14,23 @@ func TestViolationsAndTooLittleToFindAny(t *testing.T) {
 		change func(*outcome)
 		err    string
 	}{
-		"all is well":                       {change: func(*outcome) {}},
-		"a node was overcommitted":          {change: func(o *outcome) { o.overcommitted = []string{"pod a"} }, err: "1 bindings overcommitted"},
-		"a nomination was left":             {change: func(o *outcome) { o.orphaned = []string{"pod a", "pod b"} }, err: "2 nominations stood without a plan"},
-		"nothing was nominated":             {change: func(o *outcome) { o.written = 0 }, err: "nominations_written is 0"},
-		"no nomination was kept":            {change: func(o *outcome) { delete(o.nominations, "confirmed") }, err: "nominations_kept is 0"},
-		"every nomination was kept":         {change: func(o *outcome) { delete(o.nominations, "elsewhere") }, err: "nominations_in_vain is 0"},
-		"one was rejected, which is enough": {change: func(o *outcome) { o.nominations = map[string]int{"confirmed": 1, "gone": 1, "rejected": 1} }},
-		"no nominated pod was deleted":      {change: func(o *outcome) { delete(o.nominations, "gone") }, err: "nominations_of_deleted_pods is 0"},
-		"nothing was preempted":             {change: func(o *outcome) { o.preempted = 0 }, err: "preempted is 0"},
-		"there was room for everything":     {change: func(o *outcome) { o.unschedulable = 0 }, err: "unschedulable is 0"},
-		"muster was never killed":           {change: func(o *outcome) { o.restarts = 0 }, err: "restarts is 0"},
+		"all is well":              {change: func(*outcome) {}},
+		"a node was overcommitted": {change: func(o *outcome) { o.overcommitted = []string{"pod a"} }, err: "1 bindings overcommitted"},
+		"a nomination was left": {
+			change: func(o *outcome) { o.orphaned = []string{"pod a", "pod b"} }, err: "2 nominations stood without a plan",
+		},
+		"nothing was nominated":     {change: func(o *outcome) { o.written = 0 }, err: "nominations_written is 0"},
+		"no nomination was kept":    {change: func(o *outcome) { delete(o.nominations, "confirmed") }, err: "nominations_kept is 0"},
+		"every nomination was kept": {change: func(o *outcome) { delete(o.nominations, "elsewhere") }, err: "nominations_in_vain is 0"},
+		"one was rejected, which is enough": {
+			change: func(o *outcome) { o.nominations = map[string]int{"confirmed": 1, "gone": 1, "rejected": 1} },
+		},
+		"no nominated pod was deleted": {
+			change: func(o *outcome) { delete(o.nominations, "gone") }, err: "nominations_of_deleted_pods is 0",
+		},
+		"nothing was preempted":         {change: func(o *outcome) { o.preempted = 0 }, err: "preempted is 0"},
+		"there was room for everything": {change: func(o *outcome) { o.unschedulable = 0 }, err: "unschedulable is 0"},
+		"muster was never killed":       {change: func(o *outcome) { o.restarts = 0 }, err: "restarts is 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &outcome{
@@ -67,7 +73,13 @@ func TestComplaintsAreAnError(t *testing.T) {
 
 func TestThePageNamesFindingsAndFigures(t *testing.T) {
 	c := campaign{{script: &script{pods: map[string]origin{"a": {calm, corev1.DefaultSchedulerName}}}, outcomes: []*outcome{
-		{way: nominating, waits: map[string]time.Duration{"a": 3 * time.Second}, bindings: 5, overcommitted: []string{"pod a on node b"}, longestOrphan: 1500 * time.Millisecond},
+		{
+			way:           nominating,
+			waits:         map[string]time.Duration{"a": 3 * time.Second},
+			bindings:      5,
+			overcommitted: []string{"pod a on node b"},
+			longestOrphan: 1500 * time.Millisecond,
+		},
 		{way: without, waits: map[string]time.Duration{"a": 2 * time.Second}, bindings: 6, nominations: map[string]int{"gone": 4}},
 	}}}
 	var page strings.Builder

@@ -79,7 +79,11 @@ func (l laboratory) perform(ctx context.Context, s *script, way way) (o *outcome
 	if err := initial.CreateNodes(ctx, l.client); err != nil {
 		return nil, err
 	}
-	options := muster.Options{ControlPlane: l.controlPlane, Binary: l.binary, Beside: map[string]muster.Selection{secondScheduler: muster.Scheduler}}
+	options := muster.Options{
+		ControlPlane: l.controlPlane,
+		Binary:       l.binary,
+		Beside:       map[string]muster.Selection{secondScheduler: muster.Scheduler},
+	}
 	way.apply(&options)
 	server, err := muster.Start(ctx, options)
 	if err != nil {

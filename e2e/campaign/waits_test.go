@@ -13,7 +13,15 @@ import (
 // season.
 func threePods() *script {
 	here := origin{calm, corev1.DefaultSchedulerName}
-	return &script{pods: map[string]origin{"a": here, "b": here, "c": here, "later": {crowded, corev1.DefaultSchedulerName}, "second": {calm, secondScheduler}}}
+	return &script{
+		pods: map[string]origin{
+			"a":      here,
+			"b":      here,
+			"c":      here,
+			"later":  {crowded, corev1.DefaultSchedulerName},
+			"second": {calm, secondScheduler},
+		},
+	}
 }
 
 // bound is the outcome of a run in which pods waited so many seconds.
@@ -50,7 +58,9 @@ func TestARunWithNominationIsComparedWithTheOneWithoutBesideIt(t *testing.T) {
 			rounds: [][]*outcome{{run(nominating, 10), run(without, 10), run(without, 100), run(nominating, 100)}}, want: 1,
 		},
 		"the machine stood still in one of many runs": {
-			rounds: [][]*outcome{{run(nominating, 1000), run(without, 10)}, {run(nominating, 10), run(without, 10)}, {run(nominating, 9), run(without, 10)}}, want: 1,
+			rounds: [][]*outcome{
+				{run(nominating, 1000), run(without, 10)}, {run(nominating, 10), run(without, 10)}, {run(nominating, 9), run(without, 10)},
+			}, want: 1,
 		},
 		"another way does not matter": {
 			rounds: [][]*outcome{{run(nominating, 10), run(without, 10), run(eager, 1000)}}, want: 1,

@@ -109,18 +109,43 @@ func changesOfPods() []write {
 	const pod = "pods/gated"
 	return []write{
 		patch("run another image", pod, `{"spec": {"containers": [{"name": "main", "image": "evil.example/main"}]}}`, ofSpec),
-		patch("run another image as the gate goes", pod, `{"spec": {"schedulingGates": [{"$patch": "delete", "name": "muster.dev/gang"}], "containers": [{"name": "main", "image": "evil.example/main"}]}}`, ofSpec),
-		patch("tolerate a taint", pod, `{"spec": {"tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}, {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}, {"operator": "Exists"}]}}`, ofSpec),
-		patch("hold a pod to a node", pod, `{"spec": {"nodeSelector": {"kubernetes.io/hostname": "evil", "example.com/lab": "account"}}}`, ofSpec),
+		patch(
+			"run another image as the gate goes",
+			pod,
+			`{"spec": {"schedulingGates": [{"$patch": "delete", "name": "muster.dev/gang"}], "containers": [{"name": "main", "image": `+
+				`"evil.example/main"}]}}`,
+			ofSpec,
+		),
+		patch(
+			"tolerate a taint",
+			pod,
+			`{"spec": {"tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": `+
+				`300}, {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}, `+
+				`{"operator": "Exists"}]}}`,
+			ofSpec,
+		),
+		patch(
+			"hold a pod to a node", pod, `{"spec": {"nodeSelector": {"kubernetes.io/hostname": "evil", "example.com/lab": "account"}}}`, ofSpec,
+		),
 		patch("end a pod by a deadline", pod, `{"spec": {"activeDeadlineSeconds": 1}}`, ofSpec),
 		patch("change labels", pod, `{"metadata": {"labels": {"app": "bank"}}}`, ofMetadata),
 		patch("take a label off", pod, `{"metadata": {"labels": {"app": null}}}`, ofMetadata),
-		patch("take a pod out of its controller", pod, `{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "x"}]}}`, ofMetadata),
+		patch(
+			"take a pod out of its controller",
+			pod,
+			`{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "x"}]}}`,
+			ofMetadata,
+		),
 		patch("keep a pod from going", pod, `{"metadata": {"finalizers": ["evil.example/never"]}}`, ofMetadata),
 		patch("annotate for others", pod, `{"metadata": {"annotations": {"evil.example/a": "b"}}}`, ofAnnotation),
 		patch("change what a tenant said", pod, `{"metadata": {"annotations": {"muster.dev/min-member": "1"}}}`, ofAnnotation),
 		patch("take an annotation off", pod, `{"metadata": {"annotations": {"example.com/note": null}}}`, ofAnnotation),
-		patch("take the gate of another one off", pod, `{"spec": {"schedulingGates": [{"$patch": "delete", "name": "example.com/approval"}]}}`, ofGates),
+		patch(
+			"take the gate of another one off",
+			pod,
+			`{"spec": {"schedulingGates": [{"$patch": "delete", "name": "example.com/approval"}]}}`,
+			ofGates,
+		),
 		patch("take all gates off", pod, `{"spec": {"schedulingGates": [{"$patch": "replace"}]}}`, ofGates),
 	}
 }
@@ -133,11 +158,26 @@ func changesOfStatus() []write {
 		patch("keep a pod from going, by the status", status, `{"metadata": {"finalizers": ["evil.example/never"]}}`, ofMetadata),
 		patch("annotate for others, by the status", status, `{"metadata": {"annotations": {"evil.example/a": "b"}}}`, ofAnnotation),
 		patch("take an annotation off, by the status", status, `{"metadata": {"annotations": {"example.com/note": null}}}`, ofAnnotation),
-		patch("be called in the place of a pod", status, `{"status": {"podIP": "192.0.2.66", "podIPs": [{"$patch": "replace"}, {"ip": "192.0.2.66"}]}}`, ofStatus),
+		patch(
+			"be called in the place of a pod",
+			status,
+			`{"status": {"podIP": "192.0.2.66", "podIPs": [{"$patch": "replace"}, {"ip": "192.0.2.66"}]}}`,
+			ofStatus,
+		),
 		patch("say that a pod has failed", status, `{"status": {"phase": "Failed"}}`, ofStatus),
-		patch("say which image runs", status, `{"status": {"containerStatuses": [{"name": "main", "image": "evil.example/main", "imageID": "x", "ready": true, "restartCount": 0}]}}`, ofStatus),
+		patch(
+			"say which image runs",
+			status,
+			`{"status": {"containerStatuses": [{"name": "main", "image": "evil.example/main", "imageID": "x", "ready": true, "restartCount": 0}]}}`,
+			ofStatus,
+		),
 		patch("say that a pod is ready", status, `{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}`, ofConditions),
-		patch("say that a load balancer has a pod", status, `{"status": {"conditions": [{"type": "target-health.example.com/lb", "status": "True"}]}}`, ofConditions),
+		patch(
+			"say that a load balancer has a pod",
+			status,
+			`{"status": {"conditions": [{"type": "target-health.example.com/lb", "status": "True"}]}}`,
+			ofConditions,
+		),
 		patch("take a condition off", status, `{"status": {"conditions": [{"$patch": "delete", "type": "Initialized"}]}}`, ofConditions),
 	}
 }
@@ -177,7 +217,12 @@ func changesOfNodes() []write {
 		patch("annotate a node for others", node, `{"metadata": {"annotations": {"evil.example/a": "b"}}}`, ofMarks),
 		patch("cordon a node without a mark", node, `{"spec": {"unschedulable": true}}`, ofCordon),
 		patch("uncordon a node of another one", "nodes/cordoned", `{"spec": {"unschedulable": false}}`, ofCordon),
-		patch("uncordon a node of another one, marking it", "nodes/cordoned", `{"metadata": {"annotations": {"rescheduling.muster.dev/cordoned": "true"}}, "spec": {"unschedulable": false}}`, ofCordon),
+		patch(
+			"uncordon a node of another one, marking it",
+			"nodes/cordoned",
+			`{"metadata": {"annotations": {"rescheduling.muster.dev/cordoned": "true"}}, "spec": {"unschedulable": false}}`,
+			ofCordon,
+		),
 	}
 }
 
@@ -273,16 +318,31 @@ func reschedulerWrites() []write {
 		{"take that back", func(a *account) error {
 			return scaleup.NewClient(a.client.CoreV1().RESTClient()).RemoveCondition(a.Context(), a.pod("running"), condition.Type)
 		}, ""},
-		patch("write down a request", "pods/running/status", `{"metadata": {"annotations": {"rescheduling.muster.dev/separate-from": "account", "rescheduling.muster.dev/separate-why": "noise"}}}`, ""),
+		patch(
+			"write down a request",
+			"pods/running/status",
+			`{"metadata": {"annotations": {"rescheduling.muster.dev/separate-from": "account", "rescheduling.muster.dev/separate-why": "noise"}}}`,
+			"",
+		),
 		{"nominate what replaces a pod", func(a *account) error { return a.nominations().Nominate(a.Context(), a.pod("gated"), "account") }, ""},
 		{"mark a node that is cordoned", node(executor.NodeChange{
-			Annotations: map[string]string{reschedulingv1alpha1.AnnotationEmptying: "p", reschedulingv1alpha1.AnnotationCordoned: "true"}, Unschedulable: new(true),
+			Annotations: map[string]string{
+				reschedulingv1alpha1.AnnotationEmptying: "p",
+				reschedulingv1alpha1.AnnotationCordoned: "true",
+			},
+			Unschedulable: new(true),
 		}), ""},
 		{"undo that", node(executor.NodeChange{
-			Annotations: map[string]string{reschedulingv1alpha1.AnnotationEmptying: "", reschedulingv1alpha1.AnnotationCordoned: ""}, Unschedulable: new(false),
+			Annotations: map[string]string{
+				reschedulingv1alpha1.AnnotationEmptying: "",
+				reschedulingv1alpha1.AnnotationCordoned: "",
+			},
+			Unschedulable: new(false),
 		}), ""},
 		{"evict a pod", func(a *account) error {
-			return a.client.CoreV1().Pods("default").EvictV1(a.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "evicted", Namespace: "default"}})
+			return a.client.CoreV1().
+				Pods("default").
+				EvictV1(a.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "evicted", Namespace: "default"}})
 		}, ""},
 	}
 }
@@ -290,10 +350,25 @@ func reschedulerWrites() []write {
 // schedulerWrites are what a kube-scheduler does, which has the same account in a pod with muster.
 func schedulerWrites() []write {
 	return []write{
-		patch("say that a pod cannot be scheduled", "pods/gated/status", `{"status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}], "nominatedNodeName": null}}`, ""),
-		patch("say which claims stand for a pod's devices", "pods/gated/status", `{"status": {"extendedResourceClaimStatus": {"resourceClaimName": "c", "requestMappings": [{"containerName": "main", "resourceName": "example.com/gpu", "requestName": "r"}]}}}`, ""),
+		patch(
+			"say that a pod cannot be scheduled",
+			"pods/gated/status",
+			`{"status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}], "nominatedNodeName": null}}`,
+			"",
+		),
+		patch(
+			"say which claims stand for a pod's devices",
+			"pods/gated/status",
+			`{"status": {"extendedResourceClaimStatus": {"resourceClaimName": "c", "requestMappings": [{"containerName": "main", "resourceName": `+
+				`"example.com/gpu", "requestName": "r"}]}}}`,
+			"",
+		),
 		{"preempt a pod", func(a *account) error {
-			told := fmt.Sprintf(`{"status": {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "lastTransitionTime": %q}]}}`, soon())
+			told := fmt.Sprintf(
+				`{"status": {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "lastTransitionTime": `+
+					`%q}]}}`,
+				soon(),
+			)
 			if err := patch("", "pods/preempted/status", told, "").do(a); err != nil {
 				return err
 			}
@@ -309,7 +384,10 @@ func soon() string { return time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 func accounts(t *testing.T, values ...string) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.helm(append([]string{"install", release, chartDir, "--set=image.repository=example.com/muster,config.profiles[0].schedulerName=muster"}, values...)...)
+	c.helm(
+		append(
+			[]string{"install", release, chartDir, "--set=image.repository=example.com/muster,config.profiles[0].schedulerName=muster"},
+			values...)...)
 	s := smoke{cluster: c}
 	for name, change := range map[string]func(*corev1.Node){
 		"account":  func(node *corev1.Node) { node.Labels["topology.kubernetes.io/zone"] = "z" },
@@ -324,11 +402,18 @@ func accounts(t *testing.T, values ...string) *cluster {
 	}
 	_, err := c.client.SchedulingV1().PriorityClasses().Get(t.Context(), "system-node-critical", metav1.GetOptions{})
 	c.must(err)
-	_, err = c.client.SchedulingV1().PriorityClasses().Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "unused"}, Value: 1}, metav1.CreateOptions{})
+	_, err = c.client.SchedulingV1().
+		PriorityClasses().
+		Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "unused"}, Value: 1}, metav1.CreateOptions{})
 	c.must(err)
 	for _, name := range []string{"gated", "pending", "running", "disrupted", "critical", "victim", "preempted", "evicted"} {
 		pod := newPod(name, "account", "1")
-		pod.Labels, pod.Annotations = map[string]string{"app": "web"}, map[string]string{"example.com/note": "ours", v1alpha1.AnnotationMinMember: "3"}
+		pod.Labels, pod.Annotations = map[string]string{
+			"app": "web",
+		}, map[string]string{
+			"example.com/note":           "ours",
+			v1alpha1.AnnotationMinMember: "3",
+		}
 		pod.Spec.TerminationGracePeriodSeconds = new(int64(30))
 		pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "target-health.example.com/lb"}}
 		switch name {
@@ -352,7 +437,10 @@ func accounts(t *testing.T, values ...string) *cluster {
 			conditions += fmt.Sprintf(`, {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": %q}`, soon())
 		}
 		_, err := c.client.CoreV1().Pods("default").Patch(t.Context(), name, types.StrategicMergePatchType,
-			fmt.Appendf(nil, `{"status": {"phase": "Running", "podIP": "10.1.2.3", "podIPs": [{"ip": "10.1.2.3"}], "conditions": [%s]}}`, conditions), metav1.PatchOptions{}, "status")
+			fmt.Appendf(
+				nil, `{"status": {"phase": "Running", "podIP": "10.1.2.3", "podIPs": [{"ip": "10.1.2.3"}], "conditions": [%s]}}`, conditions,
+			),
+			metav1.PatchOptions{}, "status")
 		c.must(err)
 	}
 	_, err = c.client.CoreV1().PodTemplates("default").Create(t.Context(), &corev1.PodTemplate{
@@ -379,12 +467,15 @@ func (a *account) inForce() {
 		}
 		return nil
 	})
-	_, err := a.cluster.client.CoreV1().Pods("default").Patch(a.Context(), "running", types.MergePatchType, []byte(`{"metadata": {"labels": {"canary": null}}}`), metav1.PatchOptions{})
+	_, err := a.cluster.client.CoreV1().
+		Pods("default").
+		Patch(a.Context(), "running", types.MergePatchType, []byte(`{"metadata": {"labels": {"canary": null}}}`), metav1.PatchOptions{})
 	a.must(err)
 }
 
 // everything turns on all that takes a right.
-const everything = "--set=rescheduler.enabled=true,config.gangs.gates=UntilMembers,config.rescheduler.mode=Auto,config.rescheduler.coalesce.mark=Cordon,config.rescheduler.scaleUp.provisioningRequest.enabled=true"
+const everything = "--set=rescheduler.enabled=true,config.gangs.gates=UntilMembers,config.rescheduler.mode=Auto," +
+	"config.rescheduler.coalesce.mark=Cordon,config.rescheduler.scaleUp.provisioningRequest.enabled=true"
 
 func TestAMusterThatIsTakenOverChangesNothingOfPodsThatItMustNot(t *testing.T) {
 	c := accounts(t, "--set=scheduler.mode=external", everything)
@@ -395,7 +486,12 @@ func TestAMusterThatIsTakenOverChangesNothingOfPodsThatItMustNot(t *testing.T) {
 	}
 	a.try([]write{
 		patch("mark a node", "nodes/account", `{"metadata": {"annotations": {"rescheduling.muster.dev/emptying": "p"}}}`, forbidden),
-		patch("write the condition of the rescheduler", "pods/running/status", `{"status": {"conditions": [{"type": "muster.dev/RearrangingHelps", "status": "False"}]}}`, ofConditions),
+		patch(
+			"write the condition of the rescheduler",
+			"pods/running/status",
+			`{"status": {"conditions": [{"type": "muster.dev/RearrangingHelps", "status": "False"}]}}`,
+			ofConditions,
+		),
 	})
 	a.try(musterWrites())
 	a.try([]write{liftGate("")})
@@ -413,7 +509,12 @@ func TestAMusterThatIsTakenOverChangesNothingOfPodsThatItMustNot(t *testing.T) {
 	}
 	r.try([]write{
 		patch("run another image", "pods/running", `{"spec": {"containers": [{"name": "main", "image": "evil.example/main"}]}}`, forbidden),
-		patch("say that a pod is disrupted", "pods/running/status", `{"status": {"conditions": [{"type": "DisruptionTarget", "status": "True"}]}}`, ofConditions),
+		patch(
+			"say that a pod is disrupted",
+			"pods/running/status",
+			`{"status": {"conditions": [{"type": "DisruptionTarget", "status": "True"}]}}`,
+			ofConditions,
+		),
 		patch("wake a pod", "pods/running/status", `{"metadata": {"annotations": {"muster.dev/woken": "now"}}}`, ofAnnotation),
 		{"delete a pod", remove("running", metav1.DeleteOptions{}), forbidden},
 		{"bind a pod", bind("gated", nil, nil), forbidden},
@@ -447,7 +548,9 @@ func TestAPodWithAKubeSchedulerThatIsTakenOverChangesNothingOfPodsThatItMustNot(
 	c := accounts(t, everything)
 	a := c.takeOver("muster")
 	a.inForce()
-	for _, attacks := range [][]write{changesOfPods(), changesOfStatus(), bindingsAndDeletions(), changesOfGroups(), changesOfNodes(), requestsForNodes()} {
+	for _, attacks := range [][]write{
+		changesOfPods(), changesOfStatus(), bindingsAndDeletions(), changesOfGroups(), changesOfNodes(), requestsForNodes(),
+	} {
 		a.try(attacks)
 	}
 	a.try(musterWrites())

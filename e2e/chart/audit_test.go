@@ -55,7 +55,8 @@ type request struct {
 
 // refused says that the account has no right to it, or that the policy of the account denies it.
 func (r *request) refused() bool {
-	return r.Annotations["authorization.k8s.io/decision"] == "forbid" || strings.Contains(r.ResponseStatus.Message, "ValidatingAdmissionPolicy")
+	return r.Annotations["authorization.k8s.io/decision"] == "forbid" ||
+		strings.Contains(r.ResponseStatus.Message, "ValidatingAdmissionPolicy")
 }
 
 func (r *request) resource() string {

@@ -92,8 +92,10 @@ func (c caller) attack(scheme string) map[string]string {
 	binding, err := json.Marshal(extenderv1.ExtenderBindingArgs{PodName: "target", PodNamespace: "default", PodUID: "unknown", Node: "evil"})
 	c.must(err)
 	got := map[string]string{
-		"bind":                   c.calls(scheme, portVerbs, "/bind", http.MethodPost, string(binding), "Content-Type", asJSON),
-		"bind by a page":         c.calls(scheme, portVerbs, "/bind", http.MethodPost, string(binding), "Content-Type", asJSON, "Origin", "https://evil.example"),
+		"bind": c.calls(scheme, portVerbs, "/bind", http.MethodPost, string(binding), "Content-Type", asJSON),
+		"bind by a page": c.calls(
+			scheme, portVerbs, "/bind", http.MethodPost, string(binding), "Content-Type", asJSON, "Origin", "https://evil.example",
+		),
 		"bind by a form":         c.calls(scheme, portVerbs, "/bind", http.MethodPost, string(binding), "Content-Type", "text/plain"),
 		"read the verbs' port":   c.calls(scheme, portVerbs, "/debug/nodes", http.MethodGet, ""),
 		"look":                   c.calls("http", portDebug, "/debug/nodes", http.MethodGet, ""),
@@ -295,7 +297,10 @@ func TestWithTheCertificatesThatMusterMakesKubeSchedulerCallsItAndNobodyElse(t *
 	admin, err := tls.X509KeyPair(c.RESTConfig().CertData, c.RESTConfig().KeyData)
 	c.must(err)
 	stranger := caller{k, host, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{admin}}}
-	if _, err := read(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: stranger.tls}}, "https://"+k.at(host, portVerbs)+"/livez"); err == nil {
+	if _, err := read(
+		&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: stranger.tls}},
+		"https://"+k.at(host, portVerbs)+"/livez",
+	); err == nil {
 		t.Error("a certificate of another authority is let in")
 	}
 	c.isPending()
@@ -322,7 +327,9 @@ func TestWithTheCertificatesThatMusterMakesKubeSchedulerCallsItAndNobodyElse(t *
 	roots.AppendCertsFromPEM(ca)
 	first := &tls.Config{RootCAs: roots, ServerName: "localhost", Certificates: []tls.Certificate{ours}}
 	answered := func(config *tls.Config) error {
-		_, err := read(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: config}}, "https://"+k.at(host, portVerbs)+"/livez")
+		_, err := read(
+			&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: config}}, "https://"+k.at(host, portVerbs)+"/livez",
+		)
 		return err
 	}
 	c.must(answered(first))

@@ -11,7 +11,9 @@ import (
 )
 
 // build is the command of the Dockerfile, without the platform, which is this one.
-var build = regexp.MustCompile(`(?m)^RUN CGO_ENABLED=0 GOOS=\$TARGETOS GOARCH=\$TARGETARCH go (build .*) -ldflags='(.*)' -o /muster (\./cmd/muster)$`)
+var build = regexp.MustCompile(
+	`(?m)^RUN CGO_ENABLED=0 GOOS=\$TARGETOS GOARCH=\$TARGETARCH go (build .*) -ldflags='(.*)' -o /muster (\./cmd/muster)$`,
+)
 
 func TestTheImagesBinaryIsTheSameWhereverItIsBuilt(t *testing.T) {
 	repository := filepath.Join("..", "..")

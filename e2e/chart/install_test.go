@@ -102,7 +102,9 @@ func TestEverythingWorksBesideAKubeSchedulerWithTheChartsOwnRightsAndNeedsEachOf
 	rescheduler.start(rescheduler.spec.Containers)
 
 	c.smoke(k, func() {
-		config, err := muster.SchedulerConfig(t.Context(), programs.muster, k.url("http", portVerbs, ""), "--config="+pod.path("config", "muster.yaml"))
+		config, err := muster.SchedulerConfig(
+			t.Context(), programs.muster, k.url("http", portVerbs, ""), "--config="+pod.path("config", "muster.yaml"),
+		)
 		c.must(err)
 		c.must(c.StartScheduler(t.Context(), controlplane.SchedulerOptions{Config: config}))
 	})
@@ -186,7 +188,17 @@ func TestUpgradeAndUninstallLeaveCustomResourcesAlone(t *testing.T) {
 	c.createCustomResources()
 	before := c.customResources()
 
-	_, err := said(t.Context(), nil, c.Kubectl(), "--kubeconfig="+c.Kubeconfig(), "apply", "--server-side", "--force-conflicts", "-f", filepath.Join(chartDir, "crds"))
+	_, err := said(
+		t.Context(),
+		nil,
+		c.Kubectl(),
+		"--kubeconfig="+c.Kubeconfig(),
+		"apply",
+		"--server-side",
+		"--force-conflicts",
+		"-f",
+		filepath.Join(chartDir, "crds"),
+	)
 	c.must(err)
 	definitions := c.definitions()
 	if len(definitions) != 4 {
@@ -194,7 +206,8 @@ func TestUpgradeAndUninstallLeaveCustomResourcesAlone(t *testing.T) {
 	}
 	// What the previous chart did is mode external; then to another mode, and back.
 	c.helm("upgrade", release, chartDir, "--values", way("external"), "--set=rescheduler.enabled=true")
-	if got := strings.TrimSpace(c.helm("list", "--output", "json")); !strings.Contains(got, `"revision":"2"`) || !strings.Contains(got, `"status":"deployed"`) {
+	if got := strings.TrimSpace(c.helm("list", "--output", "json")); !strings.Contains(got, `"revision":"2"`) ||
+		!strings.Contains(got, `"status":"deployed"`) {
 		t.Errorf("after the upgrade Helm lists %s", got)
 	}
 	c.helm("upgrade", release, chartDir, "--values", way("gates"), "--set=rescheduler.enabled=true")

@@ -113,7 +113,10 @@ func (k *kubelet) relocate(text string) []byte {
 	if _, found, _ := unstructured.NestedString(config, "debug", "listen"); !found {
 		k.must(unstructured.SetNestedField(config, "127.0.0.1:8887", "debug", "listen")) // the default
 	}
-	for _, field := range []string{"serving.listen", "serving.healthListen", "serving.webhookListen", "debug.listen", "rescheduler.listen", "rescheduler.separate.listen"} {
+	for _, field := range []string{
+		"serving.listen", "serving.healthListen", "serving.webhookListen", "debug.listen", "rescheduler.listen",
+		"rescheduler.separate.listen",
+	} {
 		path := strings.Split(field, ".")
 		address, found, err := unstructured.NestedString(config, path...)
 		k.must(err)
@@ -178,7 +181,10 @@ func (p *pod) connectScheduler() (flags []string) {
 	host, port, err := net.SplitHostPort(p.local(portScheduler))
 	p.must(err)
 	return []string{
-		"--authentication-kubeconfig=" + p.credentials, "--authorization-kubeconfig=" + p.credentials, "--bind-address=" + host, "--secure-port=" + port,
+		"--authentication-kubeconfig=" + p.credentials,
+		"--authorization-kubeconfig=" + p.credentials,
+		"--bind-address=" + host,
+		"--secure-port=" + port,
 	}
 }
 

@@ -25,22 +25,36 @@ const (
 func TestTheNetworkPolicyLetsInWhomTheReadmeSays(t *testing.T) {
 	callers, scrapers := "--set-json=networkPolicy.callers="+scheduler, "--set-json=networkPolicy.metricsFrom="+monitors
 	rescheduler, external, https := "--set=rescheduler.enabled=true", "--set=scheduler.mode=external", "--set=tls.secretName=a"
-	webhook, apiServers := "--set=config.gangs.gates=UntilMembers,config.gangs.gatedBy=Webhook", "--set-json=networkPolicy.apiServers="+apiServer
+	webhook, apiServers := "--set=config.gangs.gates=UntilMembers,"+
+		"config.gangs.gatedBy=Webhook", "--set-json=networkPolicy.apiServers="+apiServer
 	ports := map[int]bool{}
 	for name, test := range map[string]struct {
 		values []string
 		want   map[int]string // who is let in, by port
 	}{
-		"sidecar":                         {nil, map[int]string{portHealth: everybody, portScheduler: everybody}},
-		"sidecar, with a rescheduler":     {[]string{rescheduler}, map[int]string{portHealth: everybody, portRescheduler: everybody, portScheduler: everybody}},
+		"sidecar": {nil, map[int]string{portHealth: everybody, portScheduler: everybody}},
+		"sidecar, with a rescheduler": {
+			[]string{rescheduler}, map[int]string{portHealth: everybody, portRescheduler: everybody, portScheduler: everybody},
+		},
 		"sidecar, callers without https":  {[]string{callers, scrapers}, map[int]string{portHealth: monitors, portScheduler: monitors}},
 		"sidecar, https without callers":  {[]string{https}, map[int]string{portHealth: everybody, portScheduler: everybody}},
 		"sidecar, with https and callers": {[]string{https, callers}, map[int]string{portHealth: everybody, portScheduler: everybody}},
-		"sidecar, asked for gates":        {[]string{https, webhook, apiServers}, map[int]string{portWebhook: apiServer, portHealth: everybody, portScheduler: everybody}},
-		"external, asked for gates":       {[]string{external, https, webhook, callers, apiServers}, map[int]string{portVerbs: scheduler, portWebhook: apiServer, portHealth: everybody}},
-		"external, asked by callers":      {[]string{external, https, webhook, callers}, map[int]string{portVerbs: scheduler, portWebhook: scheduler, portHealth: everybody}},
-		"external":                        {[]string{external, callers}, map[int]string{portVerbs: scheduler, portHealth: everybody}},
-		"external, with all there can be": {[]string{external, callers, scrapers, rescheduler}, map[int]string{portVerbs: scheduler, portHealth: monitors, portRescheduler: monitors}},
+		"sidecar, asked for gates": {
+			[]string{https, webhook, apiServers}, map[int]string{portWebhook: apiServer, portHealth: everybody, portScheduler: everybody},
+		},
+		"external, asked for gates": {
+			[]string{external, https, webhook, callers, apiServers},
+			map[int]string{portVerbs: scheduler, portWebhook: apiServer, portHealth: everybody},
+		},
+		"external, asked by callers": {
+			[]string{external, https, webhook, callers},
+			map[int]string{portVerbs: scheduler, portWebhook: scheduler, portHealth: everybody},
+		},
+		"external": {[]string{external, callers}, map[int]string{portVerbs: scheduler, portHealth: everybody}},
+		"external, with all there can be": {
+			[]string{external, callers, scrapers, rescheduler},
+			map[int]string{portVerbs: scheduler, portHealth: monitors, portRescheduler: monitors},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := render(t, append(append(needed(), "--set=networkPolicy.enabled=true"), test.values...)...)
@@ -134,7 +148,11 @@ func isAboutEachPod(t *testing.T, policy *networkingv1.NetworkPolicy, objects ma
 			t.Errorf("it is not about the pods of Deployment %s, with labels %v", object.GetName(), pod.Labels)
 		}
 	}
-	for _, other := range []labels.Set{nil, {"app.kubernetes.io/name": "muster", "app.kubernetes.io/instance": "another"}, {"app.kubernetes.io/name": "another", "app.kubernetes.io/instance": release}} {
+	for _, other := range []labels.Set{
+		nil,
+		{"app.kubernetes.io/name": "muster", "app.kubernetes.io/instance": "another"},
+		{"app.kubernetes.io/name": "another", "app.kubernetes.io/instance": release},
+	} {
 		if selector.Matches(other) {
 			t.Errorf("it is about pods with labels %v as well", other)
 		}

@@ -30,7 +30,9 @@ func (c *cluster) versions(resource schema.GroupVersionResource) versions {
 	c.must(err)
 	all := versions{}
 	for i := range list.Items {
-		all[resource.GroupResource().String()+"/"+list.Items[i].GetName()] = fmt.Sprintf("%s in generation %d", list.Items[i].GetUID(), list.Items[i].GetGeneration())
+		all[resource.GroupResource().String()+"/"+list.Items[i].GetName()] = fmt.Sprintf(
+			"%s in generation %d", list.Items[i].GetUID(), list.Items[i].GetGeneration(),
+		)
 	}
 	return all
 }
@@ -48,7 +50,9 @@ func (c *cluster) createPodGroup(group, name string, minMember int64) {
 func (c *cluster) createCustom(resource schema.GroupVersionResource, namespace string, object map[string]any) {
 	c.Helper()
 	c.eventually("an object of "+resource.GroupResource().String()+" is created", func() error {
-		_, err := c.dynamic.Resource(resource).Namespace(namespace).Create(c.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+		_, err := c.dynamic.Resource(resource).
+			Namespace(namespace).
+			Create(c.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
 		return err
 	})
 }

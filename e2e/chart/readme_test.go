@@ -103,7 +103,8 @@ func valuesIn(t *testing.T, text string) (values [][3]string) {
 // short is a default on one line, nothing when it is empty.
 func short(t *testing.T, value any) string {
 	t.Helper()
-	if v := reflect.ValueOf(value); !v.IsValid() || slices.Contains([]reflect.Kind{reflect.String, reflect.Map, reflect.Slice}, v.Kind()) && v.Len() == 0 {
+	if v := reflect.ValueOf(value); !v.IsValid() ||
+		slices.Contains([]reflect.Kind{reflect.String, reflect.Map, reflect.Slice}, v.Kind()) && v.Len() == 0 {
 		return ""
 	}
 	if text, is := value.(string); is {

@@ -73,7 +73,8 @@ func TestModesDifferInWhereThingsRun(t *testing.T) {
 	external := render(t, append(needed(), "--set=rescheduler.enabled=true", "--set=scheduler.mode=external")...)
 	for name, want := range map[string][]string{"muster": {"muster"}, "muster-rescheduler": {"rescheduler"}} {
 		spec := deployment(t, external, name).Spec.Template.Spec
-		if diff := cmp.Diff(want, containerNames(spec.Containers)); diff != "" || len(spec.InitContainers) > 0 || spec.ServiceAccountName != name {
+		if diff := cmp.Diff(want, containerNames(spec.Containers)); diff != "" || len(spec.InitContainers) > 0 ||
+			spec.ServiceAccountName != name {
 			t.Errorf("external: %s runs as %s, containers (-want +got):\n%s", name, spec.ServiceAccountName, diff)
 		}
 	}
@@ -83,7 +84,9 @@ func TestModesDifferInWhereThingsRun(t *testing.T) {
 }
 
 func TestASidecarIsReachedOverLoopbackOnly(t *testing.T) {
-	for values, want := range map[string]string{"sidecar": "listen: 127.0.0.1:8888", "existing-secret": "listen: 127.0.0.1:8888", "external": "listen: :8888"} {
+	for values, want := range map[string]string{
+		"sidecar": "listen: 127.0.0.1:8888", "existing-secret": "listen: 127.0.0.1:8888", "external": "listen: :8888",
+	} {
 		objects := render(t, "--values", way(values))
 		text, _, _ := unstructured.NestedString(objects["ConfigMap/"+release].Object, "data", "muster.yaml")
 		if !strings.Contains(text, want) {
@@ -98,7 +101,9 @@ func TestProfilesAreFollowedWithoutARestartUnlessAKubeSchedulerHangsOnThem(t *te
 	}
 	for mode, restarts := range map[string]bool{"sidecar": true, "external": false} {
 		mode = "--set=scheduler.mode=" + mode
-		if changed := checksum(mode) != checksum(mode, "--set=config.profiles[0].schedulerName=muster,config.profiles[0].equivalence=Template"); changed != restarts {
+		if changed := checksum(mode) != checksum(
+			mode, "--set=config.profiles[0].schedulerName=muster,config.profiles[0].equivalence=Template",
+		); changed != restarts {
 			t.Errorf("%s: a change of a profile restarts the pod: %t, want %t", mode, changed, restarts)
 		}
 		if checksum(mode) == checksum(mode, "--set=config.timeouts.bind=1m") {
@@ -120,8 +125,11 @@ func TestNotesSayHowToGoOn(t *testing.T) {
 		"sidecar":       {"Pods choose it by spec.schedulerName: muster.", "extenders:"},
 		"external":      {"extenders:\n   - urlPrefix: http://$IP:8888", "Keep it with"},
 		"external-full": {"--ca-file /etc/muster/ca.crt --cert-file /etc/muster/tls.crt", "http://"},
-		"self-managed":  {`kubectl -n kube-system get secret muster-kube-scheduler-tls -o go-template="{{index .data \"$f\" | base64decode}}" > $f`, "http://"},
-		"gates":         {"kubectl get namespaces -l muster.dev/managed=true", "extenders:"},
+		"self-managed": {
+			`kubectl -n kube-system get secret muster-kube-scheduler-tls -o go-template="{{index .data \"$f\" | base64decode}}" > $f`,
+			"http://",
+		},
+		"gates": {"kubectl get namespaces -l muster.dev/managed=true", "extenders:"},
 	} {
 		notes := helm(t, "install", release, chartDir, "--dry-run=client", "--namespace", namespace, "--values", way(name))
 		_, notes, _ = strings.Cut(notes, "\nNOTES:\n")

@@ -173,7 +173,9 @@ func (s *smoke) preemption() {
 func (s *smoke) usage() {
 	s.Helper()
 	const away = "koordinator-system"
-	_, err := s.client.CoreV1().Namespaces().Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: away}}, metav1.CreateOptions{})
+	_, err := s.client.CoreV1().
+		Namespaces().
+		Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: away}}, metav1.CreateOptions{})
 	s.must(err)
 	s.createNode("usage", "usage", "4")
 	s.createNode("short-lived", "usage", "4")

@@ -18,7 +18,10 @@ const tlsSecret = "muster-tls"
 
 func TestMusterKeepsItsOwnCertificateWithTheChartsOwnRightsAndNeedsEachOfThem(t *testing.T) {
 	c := newCluster(t)
-	values := append(installedValues("external"), "--set=tls.selfManaged.enabled=true,tls.clientAuth=true,config.gangs.gatedBy=Webhook,service.clusterIP=10.0.0.88")
+	values := append(
+		installedValues("external"),
+		"--set=tls.selfManaged.enabled=true,tls.clientAuth=true,config.gangs.gatedBy=Webhook,service.clusterIP=10.0.0.88",
+	)
 	c.helm(append([]string{"install", release, chartDir}, values...)...)
 	k := newKubelet(c)
 	pod := k.pod("muster")
@@ -40,7 +43,9 @@ func TestMusterKeepsItsOwnCertificateWithTheChartsOwnRightsAndNeedsEachOfThem(t 
 	c.webhookTrusts(first)
 
 	// Whoever empties the Secret rotates everything.
-	_, err := c.client.CoreV1().Secrets(namespace).Patch(t.Context(), tlsSecret, types.MergePatchType, []byte(`{"data": null}`), metav1.PatchOptions{})
+	_, err := c.client.CoreV1().
+		Secrets(namespace).
+		Patch(t.Context(), tlsSecret, types.MergePatchType, []byte(`{"data": null}`), metav1.PatchOptions{})
 	c.must(err)
 	c.eventually("there is another authority, whose certificate is served", func() error {
 		now := c.authority()
@@ -56,7 +61,10 @@ func TestMusterKeepsItsOwnCertificateWithTheChartsOwnRightsAndNeedsEachOfThem(t 
 
 	c.judge("muster", rightsOf(t, render(t, values...), tlsSecret))
 	c.helm("uninstall", release)
-	if secrets, err := c.client.CoreV1().Secrets(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + tlsSecret}); err != nil || len(secrets.Items) > 0 {
+	if secrets, err := c.client.CoreV1().
+		Secrets(namespace).
+		List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + tlsSecret}); err != nil ||
+		len(secrets.Items) > 0 {
 		t.Errorf("the Secret outlives muster (%d), error %v", len(secrets.Items), err)
 	}
 }
@@ -99,7 +107,13 @@ func (k *kubelet) calls(authority, name string) error {
 		return err // it is still to come
 	}
 	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: name, Certificates: []tls.Certificate{shown}, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{
+			RootCAs:      roots,
+			ServerName:   name,
+			Certificates: []tls.Certificate{shown},
+			MinVersion:   tls.VersionTLS12,
+		},
+		DisableKeepAlives: true,
 	}}
 	_, err = read(client, k.url("https", portVerbs, "/version"))
 	return err

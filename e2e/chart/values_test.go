@@ -47,22 +47,46 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 		{"a misspelt value of monitoring", "'intervall' not allowed", "monitoring.podMonitor.intervall=10s"},
 		{"a missing image", "image.repository is required", "image.repository="},
 		{"a muster that waits for itself", "cannot place muster's own pod", "schedulerName=muster"},
-		{"a second scheduler of default-scheduler's pods", "two kube-schedulers", "config.profiles[0].schedulerName=default-scheduler nodeName=a"},
+		{
+			"a second scheduler of default-scheduler's pods",
+			"two kube-schedulers",
+			"config.profiles[0].schedulerName=default-scheduler nodeName=a",
+		},
 		{"several replicas of a sidecar", "scheduler.mode sidecar has one replica", "replicas=2"},
 		{"client certificates where nobody can call", "muster listens on loopback", "tls.clientAuth=true tls.secretName=a"},
 		{"client certificates without https", "needs tls.secretName", "tls.clientAuth=true scheduler.mode=external"},
 		{"a misspelt value of the certificate", "'enable' not allowed", "tls.selfManaged.enable=true"},
 		{"certificates of muster and of a secret", "exclude each other", "tls.selfManaged.enabled=true tls.secretName=a"},
-		{"certificates of muster and of cert-manager", "exclude each other", "tls.selfManaged.enabled=true tls.certManager.enabled=true tls.certManager.issuerRef.name=a"},
+		{
+			"certificates of muster and of cert-manager",
+			"exclude each other",
+			"tls.selfManaged.enabled=true tls.certManager.enabled=true tls.certManager.issuerRef.name=a",
+		},
 		{"an authority that muster overwrites", "muster writes what has signed", "tls.selfManaged.enabled=true tls.caBundle=a"},
-		{"client certificates of nobody", "an empty list lets nobody call", "tls.selfManaged.enabled=true tls.clientAuth=true tls.allowedClientNames=null scheduler.mode=external"},
+		{
+			"client certificates of nobody",
+			"an empty list lets nobody call",
+			"tls.selfManaged.enabled=true tls.clientAuth=true tls.allowedClientNames=null scheduler.mode=external",
+		},
 		{"a certificate of the API server, which does not call", "webhook.clientCA is about who may ask for gates", "webhook.clientCA=a"},
-		{"names of the API server, which shows no certificate", "webhook.allowedClientNames needs webhook.clientCA", "webhook.allowedClientNames[0]=a"},
+		{
+			"names of the API server, which shows no certificate",
+			"webhook.allowedClientNames needs webhook.clientCA",
+			"webhook.allowedClientNames[0]=a",
+		},
 		{"an address of the webhook, which the chart sets", "'webhookListen' not allowed", "config.serving.webhookListen=:1"},
 		{"an action that there is not", "/accountPolicy/actions/0", "accountPolicy.actions[0]=Refuse"},
 		{"actions that exclude each other", "/accountPolicy/actions", "accountPolicy.actions[0]=Deny accountPolicy.actions[1]=Warn"},
-		{"a webhook that nobody reaches", "networkPolicy.apiServers is required", "networkPolicy.enabled=true tls.secretName=a config.gangs.gates=UntilMembers config.gangs.gatedBy=Webhook"},
-		{"an authority of callers whom nobody asks", "tls.clientCA needs tls.clientAuth", "tls.clientCA=a tls.secretName=b scheduler.mode=external"},
+		{
+			"a webhook that nobody reaches",
+			"networkPolicy.apiServers is required",
+			"networkPolicy.enabled=true tls.secretName=a config.gangs.gates=UntilMembers config.gangs.gatedBy=Webhook",
+		},
+		{
+			"an authority of callers whom nobody asks",
+			"tls.clientCA needs tls.clientAuth",
+			"tls.clientCA=a tls.secretName=b scheduler.mode=external",
+		},
 		{"two certificates", "exclude each other", "tls.certManager.enabled=true tls.certManager.issuerRef.name=a tls.secretName=b"},
 		{"a certificate of nobody", "issuerRef.name is required", "tls.certManager.enabled=true"},
 		{"metrics that are scraped twice", "exclude each other", "monitoring.podMonitor.enabled=true monitoring.serviceMonitor.enabled=true"},
@@ -91,8 +115,15 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 // setByTheChart are the fields of the configuration that values cannot set.
 func setByTheChart() []string {
 	return []string{
-		"config.apiVersion", "config.kind", "config.leaderElection", "config.serving.listen", "config.serving.healthListen", "config.serving.webhookListen", "config.serving.tls",
-		"config.clientConnection.kubeconfig", "config.rescheduler.listen",
+		"config.apiVersion",
+		"config.kind",
+		"config.leaderElection",
+		"config.serving.listen",
+		"config.serving.healthListen",
+		"config.serving.webhookListen",
+		"config.serving.tls",
+		"config.clientConnection.kubeconfig",
+		"config.rescheduler.listen",
 	}
 }
 
@@ -117,7 +148,9 @@ func TestValuesCanSetEveryFieldOfTheConfiguration(t *testing.T) {
 	if err := os.WriteFile(path, values, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := said(t.Context(), nil, programs.muster, "config", "validate", configOf(t, render(t, append(needed(), "--values", path)...))); err != nil {
+	if _, err := said(
+		t.Context(), nil, programs.muster, "config", "validate", configOf(t, render(t, append(needed(), "--values", path)...)),
+	); err != nil {
 		t.Error(err)
 	}
 }

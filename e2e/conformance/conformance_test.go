@@ -125,20 +125,26 @@ func TestAnAnswerIsRepeatedOnlyWithTheSameCodeScoreAndReason(t *testing.T) {
 		theirs, ours Answer
 		want         bool
 	}{
-		"both fit":                       {Answer{}, Answer{}, true},
-		"the first reason":               {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}, Score: 3}, true},
-		"another of the reasons":         {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Insufficient cpu"}, Score: 3}, true},
-		"a reason of its own":            {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Insufficient memory"}, Score: 3}, false},
-		"another score":                  {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}}, false},
-		"another code":                   {unschedulable, Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{"Too many pods"}, Score: 3}, false},
-		"it fits after all":              {unschedulable, Answer{Score: 3}, false},
-		"a name left out":                {named, Answer{Code: fwk.Unschedulable, Reasons: []string{"CSI driver is missing"}}, true},
-		"the cause without a name":       {wrapped, Answer{Code: fwk.Unschedulable, Reasons: []string{"claim not found"}}, true},
-		"two words left out":             {named, Answer{Code: fwk.Unschedulable, Reasons: []string{"driver is missing"}}, false},
-		"any rejection will do":          {Answer{Code: fwk.Error, AnyRejection: true}, Answer{Code: fwk.Unschedulable, Reasons: []string{"any"}}, true},
-		"a rejection is due":             {Answer{Code: fwk.Error, AnyRejection: true}, Answer{}, false},
-		"no score to compare":            {Answer{Unscored: true}, Answer{Score: 3}, true},
-		"ruled out before a reason came": {Answer{Code: fwk.UnschedulableAndUnresolvable}, Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{"any"}}, true},
+		"both fit":               {Answer{}, Answer{}, true},
+		"the first reason":       {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}, Score: 3}, true},
+		"another of the reasons": {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Insufficient cpu"}, Score: 3}, true},
+		"a reason of its own":    {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Insufficient memory"}, Score: 3}, false},
+		"another score":          {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}}, false},
+		"another code": {
+			unschedulable, Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{"Too many pods"}, Score: 3}, false,
+		},
+		"it fits after all":        {unschedulable, Answer{Score: 3}, false},
+		"a name left out":          {named, Answer{Code: fwk.Unschedulable, Reasons: []string{"CSI driver is missing"}}, true},
+		"the cause without a name": {wrapped, Answer{Code: fwk.Unschedulable, Reasons: []string{"claim not found"}}, true},
+		"two words left out":       {named, Answer{Code: fwk.Unschedulable, Reasons: []string{"driver is missing"}}, false},
+		"any rejection will do": {
+			Answer{Code: fwk.Error, AnyRejection: true}, Answer{Code: fwk.Unschedulable, Reasons: []string{"any"}}, true,
+		},
+		"a rejection is due":  {Answer{Code: fwk.Error, AnyRejection: true}, Answer{}, false},
+		"no score to compare": {Answer{Unscored: true}, Answer{Score: 3}, true},
+		"ruled out before a reason came": {
+			Answer{Code: fwk.UnschedulableAndUnresolvable}, Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{"any"}}, true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.theirs.repeatedBy(test.ours); got != test.want {

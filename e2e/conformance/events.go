@@ -59,7 +59,21 @@ func (h *History) changeNode() error {
 		return h.setNode(drawn, "new")
 	}
 	next := known.DeepCopy()
-	aspect := one(h.source, "delete", "labels", "a label", "a label less", "taints", "cordon", "allocatable", "conditions", "images", "annotations", "everything", "nothing")
+	aspect := one(
+		h.source,
+		"delete",
+		"labels",
+		"a label",
+		"a label less",
+		"taints",
+		"cordon",
+		"allocatable",
+		"conditions",
+		"images",
+		"annotations",
+		"everything",
+		"nothing",
+	)
 	switch aspect {
 	case "delete":
 		h.note("node %s: deleted", known.Name)
@@ -112,7 +126,9 @@ func (h *History) changePod() error {
 		return h.bind(known, h.anyNode())
 	}
 	next, drawn := known.DeepCopy(), h.source.placed(name, known.Spec.NodeName)
-	aspect := one(h.source, "delete", "delete", "finished", "labels", "labels", "resize", "resize", "annotations", "conditions", "terminating", "nothing")
+	aspect := one(
+		h.source, "delete", "delete", "finished", "labels", "labels", "resize", "resize", "annotations", "conditions", "terminating", "nothing",
+	)
 	switch aspect {
 	case "delete":
 		return h.deletePod(known)

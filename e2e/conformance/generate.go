@@ -127,7 +127,9 @@ func (s *source) contain(pod *corev1.Pod) {
 func (s *source) placed(name, node string) *corev1.Pod {
 	pod := s.pod(name)
 	pod.Spec.NodeName = node
-	pod.Status.Phase = one(s, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed)
+	pod.Status.Phase = one(
+		s, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed,
+	)
 	if s.chance(10) {
 		terminate(pod)
 	}

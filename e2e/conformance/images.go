@@ -16,7 +16,15 @@ func nodeImages() []string {
 
 func podImages() []string {
 	return []string{
-		"web", "web:latest", "web:v2", "registry.example.com:5000/db", "registry.example.com:5000/db:v1", "cache@sha256:0", "cache", "nobody/has-it", "",
+		"web",
+		"web:latest",
+		"web:v2",
+		"registry.example.com:5000/db",
+		"registry.example.com:5000/db:v1",
+		"cache@sha256:0",
+		"cache",
+		"nobody/has-it",
+		"",
 	}
 }
 

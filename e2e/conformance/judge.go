@@ -37,7 +37,9 @@ type Disagreement struct {
 }
 
 func (d Disagreement) String() string {
-	return fmt.Sprintf("%s, on %s:\n  kube-scheduler says %v\n  muster says         %v\n%s", d.About, d.Node, d.KubeScheduler, d.Muster, d.Scenario)
+	return fmt.Sprintf(
+		"%s, on %s:\n  kube-scheduler says %v\n  muster says         %v\n%s", d.About, d.Node, d.KubeScheduler, d.Muster, d.Scenario,
+	)
 }
 
 // NewJudge builds the in-tree side. What it starts ends with the context.

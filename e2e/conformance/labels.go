@@ -90,8 +90,15 @@ func (s *source) labelSelector(of vocabulary) *metav1.LabelSelector {
 	if s.chance(35) {
 		label := one(s, of...)
 		r := metav1.LabelSelectorRequirement{
-			Key:      label.key,
-			Operator: one(s, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist),
+			Key: label.key,
+			Operator: one(
+				s,
+				metav1.LabelSelectorOpIn,
+				metav1.LabelSelectorOpIn,
+				metav1.LabelSelectorOpNotIn,
+				metav1.LabelSelectorOpExists,
+				metav1.LabelSelectorOpDoesNotExist,
+			),
 		}
 		if r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpNotIn {
 			r.Values = []string{one(s, label.values...), one(s, label.values...)}

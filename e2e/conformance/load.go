@@ -69,7 +69,9 @@ func customizeEstimate(s *source, pod *corev1.Pod) {
 func schedule(s *source, pod *corev1.Pod) {
 	if s.chance(80) {
 		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
-			Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(epoch.Add(-time.Duration(one(s, 10, 100, 1000)) * time.Second)),
+			Type:               corev1.PodScheduled,
+			Status:             corev1.ConditionTrue,
+			LastTransitionTime: metav1.NewTime(epoch.Add(-time.Duration(one(s, 10, 100, 1000)) * time.Second)),
 		})
 	}
 }
@@ -87,7 +89,8 @@ func (h *History) measure() error {
 	}
 	amounts := func(milliCPU int) cluster.Resources {
 		return cluster.ResourcesOf(corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse(fmt.Sprintf("%dm", s.upTo(milliCPU))), corev1.ResourceMemory: resource.MustParse(fmt.Sprintf("%dMi", s.upTo(1000))),
+			corev1.ResourceCPU:    resource.MustParse(fmt.Sprintf("%dm", s.upTo(milliCPU))),
+			corev1.ResourceMemory: resource.MustParse(fmt.Sprintf("%dMi", s.upTo(1000))),
 		})
 	}
 	usage := &cluster.Usage{

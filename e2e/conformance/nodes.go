@@ -44,9 +44,11 @@ func tolerate(s *source, pod *corev1.Pod) {
 
 func (s *source) toleration() corev1.Toleration {
 	t := corev1.Toleration{
-		Key:      taintKey(s),
-		Operator: one(s, "", corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt),
-		Effect:   one(s, "", taintEffect(s)),
+		Key: taintKey(s),
+		Operator: one(
+			s, "", corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt,
+		),
+		Effect: one(s, "", taintEffect(s)),
 	}
 	if t.Operator != corev1.TolerationOpExists {
 		t.Value = taintValue(s)

@@ -29,7 +29,9 @@ func lookWithMuster(s *Scenario) (*musterView, error) {
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: math.MaxInt64})
 	placed, objects := plainly(s.Placed), s.Objects.all()
 	somePods, someObjects := len(placed)/2, len(objects)/2
-	for _, object := range slices.Concat(placed[:somePods], objects[:someObjects], plainly(s.Nodes), placed[somePods:], objects[someObjects:]) {
+	for _, object := range slices.Concat(
+		placed[:somePods], objects[:someObjects], plainly(s.Nodes), placed[somePods:], objects[someObjects:],
+	) {
 		if err := set(c, object); err != nil {
 			return nil, err
 		}

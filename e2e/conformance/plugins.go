@@ -50,7 +50,14 @@ func plugins() []plugin {
 		{name: v1alpha2.ImageLocality, node: pull, pod: run},
 		{name: v1alpha2.NodeConditions, absent: "the node lifecycle controller turns conditions into taints", node: condition},
 		{name: v1alpha2.ServiceAffinity, absent: "it is gone", args: drawServiceAffinityArgs, required: true, pod: date},
-		{name: v1alpha2.LoadAware, absent: "it is Koordinator's", args: drawLoadArgs, node: customizeLoad, pod: customizeEstimate, placed: schedule},
+		{
+			name:   v1alpha2.LoadAware,
+			absent: "it is Koordinator's",
+			args:   drawLoadArgs,
+			node:   customizeLoad,
+			pod:    customizeEstimate,
+			placed: schedule,
+		},
 	}
 }
 

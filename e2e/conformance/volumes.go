@@ -50,7 +50,10 @@ func scratchOwners() []string {
 func mountVolumes(s *source, pod *corev1.Pod) {
 	if mayHaveScratch(pod.Name) && s.chance(50) {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{
-			Name: scratch, VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{}}},
+			Name: scratch,
+			VolumeSource: corev1.VolumeSource{
+				Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{}},
+			},
 		})
 	}
 	if s.chance(50) {
@@ -59,7 +62,10 @@ func mountVolumes(s *source, pod *corev1.Pod) {
 	for i := range 1 + s.upTo(2) {
 		volume := corev1.Volume{Name: fmt.Sprintf("volume-%d", i)}
 		if s.chance(60) {
-			volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claimName(s.upTo(claims - 1)), ReadOnly: s.chance(20)}
+			volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{
+				ClaimName: claimName(s.upTo(claims - 1)),
+				ReadOnly:  s.chance(20),
+			}
 		} else {
 			volume.VolumeSource = s.inlineVolume()
 		}
@@ -83,7 +89,9 @@ func (s *source) inlineVolume() corev1.VolumeSource {
 		return corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{IQN: name, ReadOnly: readOnly}}
 	case 5:
 		monitors := append(several(s, 2, "m1", "m2", "m3"), name)
-		return corev1.VolumeSource{RBD: &corev1.RBDVolumeSource{CephMonitors: monitors, RBDPool: one(s, "p", "q"), RBDImage: name, ReadOnly: readOnly}}
+		return corev1.VolumeSource{
+			RBD: &corev1.RBDVolumeSource{CephMonitors: monitors, RBDPool: one(s, "p", "q"), RBDImage: name, ReadOnly: readOnly},
+		}
 	case 6:
 		kind := one(s, corev1.AzureManagedDisk, corev1.AzureManagedDisk, corev1.AzureManagedDisk, corev1.AzureSharedBlobDisk)
 		return corev1.VolumeSource{AzureDisk: &corev1.AzureDiskVolumeSource{DiskName: name, DataDiskURI: "vol-" + name, Kind: &kind}}
@@ -193,7 +201,14 @@ func drawDisks(s *source, to *Objects) {
 			disk.Spec.GCEPersistentDisk = &corev1.GCEPersistentDiskVolumeSource{PDName: one(s, "a", "b")}
 		case 2:
 			kind, mode, fs, readOnly := corev1.AzureManagedDisk, corev1.AzureDataDiskCachingNone, "ext4", false
-			disk.Spec.AzureDisk = &corev1.AzureDiskVolumeSource{DiskName: id, DataDiskURI: id, Kind: &kind, CachingMode: &mode, FSType: &fs, ReadOnly: &readOnly}
+			disk.Spec.AzureDisk = &corev1.AzureDiskVolumeSource{
+				DiskName:    id,
+				DataDiskURI: id,
+				Kind:        &kind,
+				CachingMode: &mode,
+				FSType:      &fs,
+				ReadOnly:    &readOnly,
+			}
 		case 3:
 			disk.Spec.HostPath = &corev1.HostPathVolumeSource{Path: "/" + id}
 		default:
@@ -222,11 +237,15 @@ func drawClasses(s *source, to *Objects) {
 			continue
 		}
 		class := &storagev1.StorageClass{
-			ObjectMeta:  metav1.ObjectMeta{Name: className(i)},
-			Provisioner: one(s, append(drivers(), "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-file", "kubernetes.io/no-provisioner")...),
+			ObjectMeta: metav1.ObjectMeta{Name: className(i)},
+			Provisioner: one(
+				s,
+				append(drivers(), "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-file", "kubernetes.io/no-provisioner")...),
 		}
 		if s.chance(90) {
-			mode := one(s, storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate)
+			mode := one(
+				s, storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate,
+			)
 			class.VolumeBindingMode = &mode
 		}
 		to.StorageClasses = append(to.StorageClasses, class)

@@ -168,7 +168,9 @@ func (e *Entry) Stop() {
 
 func stock(percentage int) controlplane.SchedulerOptions {
 	return controlplane.SchedulerOptions{
-		Config: fmt.Sprintf("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: %d\n", percentage),
+		Config: fmt.Sprintf(
+			"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: %d\n", percentage,
+		),
 	}
 }
 

@@ -97,7 +97,9 @@ func (cp *ControlPlane) StartPrometheus(ctx context.Context, nodes ...string) (u
 	var config strings.Builder
 	config.WriteString("global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n- job_name: kubelet\n  static_configs:\n")
 	for _, node := range nodes {
-		fmt.Fprintf(&config, "  - {targets: ['%s'], labels: {__metrics_path__: %s, instance: %s}}\n", local(cp.ports.kwok), KubeletMetricsPath(node), node)
+		fmt.Fprintf(
+			&config, "  - {targets: ['%s'], labels: {__metrics_path__: %s, instance: %s}}\n", local(cp.ports.kwok), KubeletMetricsPath(node), node,
+		)
 	}
 	const file = "prometheus.yaml"
 	if err := cp.write(file, []byte(config.String())); err != nil {

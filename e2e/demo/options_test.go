@@ -15,16 +15,26 @@ func TestOptionsFromEnv(t *testing.T) {
 		want Options
 		err  string
 	}{
-		"nothing is set":          {want: Options{Nodes: 300, Pods: 3000, Selection: muster.Extender}},
-		"everything is set":       {env: map[string]string{"DEMO_NODES": "10", "DEMO_PODS": "20", "DEMO_SELECTION": "Scheduler", "DEMO_KEEP": "1"}, want: Options{Nodes: 10, Pods: 20, Selection: muster.Scheduler, Keep: true}},
-		"data are relative":       {env: map[string]string{"DEMO_DATA": "../shared/data"}, want: Options{Nodes: 300, Pods: 3000, Data: "/src/shared/data", Selection: muster.Extender}},
-		"data are absolute":       {env: map[string]string{"DEMO_DATA": "/data"}, want: Options{Nodes: 300, Pods: 3000, Data: "/data", Selection: muster.Extender}},
+		"nothing is set": {want: Options{Nodes: 300, Pods: 3000, Selection: muster.Extender}},
+		"everything is set": {
+			env:  map[string]string{"DEMO_NODES": "10", "DEMO_PODS": "20", "DEMO_SELECTION": "Scheduler", "DEMO_KEEP": "1"},
+			want: Options{Nodes: 10, Pods: 20, Selection: muster.Scheduler, Keep: true},
+		},
+		"data are relative": {
+			env:  map[string]string{"DEMO_DATA": "../shared/data"},
+			want: Options{Nodes: 300, Pods: 3000, Data: "/src/shared/data", Selection: muster.Extender},
+		},
+		"data are absolute": {
+			env: map[string]string{"DEMO_DATA": "/data"}, want: Options{Nodes: 300, Pods: 3000, Data: "/data", Selection: muster.Extender},
+		},
 		"a number is a word":      {env: map[string]string{"DEMO_NODES": "many"}, err: "DEMO_NODES=many"},
 		"a number is zero":        {env: map[string]string{"DEMO_PODS": "0"}, err: "DEMO_PODS=0"},
 		"a number is too large":   {env: map[string]string{"DEMO_PODS": "9999999"}, err: "from 1 to 200000"},
 		"data and a number clash": {env: map[string]string{"DEMO_DATA": "d", "DEMO_NODES": "3"}, err: "DEMO_NODES=3"},
-		"nobody chooses":          {env: map[string]string{"DEMO_SELECTION": "extender"}, err: "DEMO_SELECTION=extender: want Scheduler or Extender"},
-		"keep is a word":          {env: map[string]string{"DEMO_KEEP": "yes"}, err: "DEMO_KEEP=yes"},
+		"nobody chooses": {
+			env: map[string]string{"DEMO_SELECTION": "extender"}, err: "DEMO_SELECTION=extender: want Scheduler or Extender",
+		},
+		"keep is a word": {env: map[string]string{"DEMO_KEEP": "yes"}, err: "DEMO_KEEP=yes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := OptionsFromEnv(func(key string) string { return test.env[key] }, "/src/muster")

@@ -62,7 +62,9 @@ func (r report) printBusiest(out io.Writer) {
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "node\tpods\tcpu\tmemory\tother\t")
 	for _, l := range loads[:min(busiestNodes, len(loads))] {
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t\n", l.node.Name, l.pods, l.percent(corev1.ResourceCPU), l.percent(corev1.ResourceMemory), l.extended())
+		fmt.Fprintf(
+			table, "%s\t%d\t%s\t%s\t%s\t\n", l.node.Name, l.pods, l.percent(corev1.ResourceCPU), l.percent(corev1.ResourceMemory), l.extended(),
+		)
 	}
 	table.Flush()
 }

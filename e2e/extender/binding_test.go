@@ -67,7 +67,8 @@ func TestTwoThousandBindingsAtOnce(t *testing.T) {
 		t.Errorf("repeated bindings failed:\n%v", err)
 	}
 	refused := regexp.MustCompile("on another node already|the node is gone|may have been bound already")
-	if err := bindAll(elsewhere); err == nil || len(refused.FindAllString(err.Error(), -1)) != 3 || !strings.HasSuffix(err.Error(), fmt.Sprintf("and %d more", len(some)-3)) {
+	if err := bindAll(elsewhere); err == nil || len(refused.FindAllString(err.Error(), -1)) != 3 ||
+		!strings.HasSuffix(err.Error(), fmt.Sprintf("and %d more", len(some)-3)) {
 		t.Errorf("bindings to another node, want an error of each:\n%v", err)
 	}
 	c.wantPlaces(place)

@@ -17,7 +17,9 @@ import (
 func (c *cluster) awaitEvent(about types.UID, words string) {
 	c.Helper()
 	c.eventually("an event says it", func() error {
-		events, err := c.client.CoreV1().Events(workload.Namespace).List(c.Context(), metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(about)})
+		events, err := c.client.CoreV1().
+			Events(workload.Namespace).
+			List(c.Context(), metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(about)})
 		if err != nil {
 			return err
 		}

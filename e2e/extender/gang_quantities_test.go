@@ -76,7 +76,8 @@ func TestAClusterWhoseCRDBoundsNothingIsServedAllTheSame(t *testing.T) {
 // is then as muster's was, and as others' are.
 func (c *cluster) unbound() {
 	c.Helper()
-	definitions := c.dynamic().Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	definitions := c.dynamic().
+		Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	name := v1alpha1.ResourceOf(v1alpha1.GroupX).GroupResource().String()
 	change := func(ctx context.Context, edit func(quantity map[string]any)) error {
 		definition, err := definitions.Get(ctx, name, metav1.GetOptions{})

@@ -40,7 +40,8 @@ func members(group string, count int, cpu string, change ...func(*corev1.Pod)) [
 // createPodGroups has the API server know PodGroups, and creates some of the test's own.
 func (c *cluster) createPodGroups(groups ...*unstructured.Unstructured) {
 	c.Helper()
-	definitions := c.dynamic().Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	definitions := c.dynamic().
+		Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	files, err := filepath.Glob("../../charts/muster/crds/*.yaml")
 	if err != nil || len(files) == 0 {
 		c.Fatalf("the chart has no CRDs: %v", err)
@@ -98,7 +99,9 @@ func newPodGroup(name string, minMember int64) *unstructured.Unstructured {
 // deletePods deletes the pods of a label selector.
 func (c *cluster) deletePods(selector string) {
 	c.Helper()
-	err := c.client.CoreV1().Pods(workload.Namespace).DeleteCollection(c.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: selector})
+	err := c.client.CoreV1().
+		Pods(workload.Namespace).
+		DeleteCollection(c.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -175,7 +178,8 @@ func TestTheSeedsGang(t *testing.T) {
 			})
 			w.settles(exactly(test.want))
 			c.awaitEvent(c.awaitPhase(group, test.phase).GetUID(), test.event)
-			if page, err := s.get("/debug/gangs/" + workload.Namespace + "/nginx"); err != nil || !strings.Contains(page, "4 members must start together") {
+			if page, err := s.get("/debug/gangs/" + workload.Namespace + "/nginx"); err != nil ||
+				!strings.Contains(page, "4 members must start together") {
 				t.Errorf("/debug/gangs/…/nginx says %q, error %v", page, err)
 			}
 			if got := s.calls("filter", "error") + s.calls("bind", "error"); got > 0 {

@@ -65,7 +65,8 @@ func TestAnotherReplicaTakesOverFromADeadLeader(t *testing.T) {
 }
 
 func TestAStoppedLeaderHandsOverAtOnce(t *testing.T) {
-	const slowElection = "leaderElection: {leaderElect: true, leaseDuration: 10m, renewDeadline: 5m, retryPeriod: 1s, resourceName: muster-e2e}"
+	const slowElection = "leaderElection: {leaderElect: true, leaseDuration: 10m, renewDeadline: 5m, retryPeriod: 1s, resourceName: " +
+		"muster-e2e}"
 	c := newCluster(t)
 	leader := c.serve(serving{config: slowElection})
 	other := c.launch(serving{config: slowElection})

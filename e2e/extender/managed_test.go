@@ -40,9 +40,17 @@ func TestWhoWaitsWhileMusterIsDown(t *testing.T) {
 		waits map[string]bool // while muster is down
 	}{
 		{"plain: all pods wait", nil, map[string]bool{"ordinary": true, "managed": true, "g-0": true}},
-		{"plain and ignorable: none waits, and gangs are not whole", []string{"--ignorable"}, map[string]bool{"ordinary": false, "managed": false, "g-0": false}},
+		{
+			"plain and ignorable: none waits, and gangs are not whole",
+			[]string{"--ignorable"},
+			map[string]bool{"ordinary": false, "managed": false, "g-0": false},
+		},
 		{"managed: managed pods wait", []string{"--managed"}, map[string]bool{"ordinary": false, "managed": true, "g-0": true}},
-		{"managed and ignorable: none waits, and gangs are not whole", []string{"--managed", "--ignorable"}, map[string]bool{"ordinary": false, "managed": false, "g-0": false}},
+		{
+			"managed and ignorable: none waits, and gangs are not whole",
+			[]string{"--managed", "--ignorable"},
+			map[string]bool{"ordinary": false, "managed": false, "g-0": false},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -106,7 +114,9 @@ func (c *cluster) isBound(name string) error {
 func (c *cluster) wake(name string) {
 	c.Helper()
 	patch := []byte(`{"metadata": {"annotations": {"example.com/woken": "true"}}}`)
-	if _, err := c.client.CoreV1().Pods(workload.Namespace).Patch(c.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := c.client.CoreV1().
+		Pods(workload.Namespace).
+		Patch(c.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -136,7 +146,11 @@ func TestThePolicyMakesMembersAndLabelledNamespacesManaged(t *testing.T) {
 	}{
 		{name: "a member of a PodGroup is managed", change: ofGang("g"), want: true},
 		{name: "a member of a group without an object is managed", change: ofNoObject("g", 3), want: true},
-		{name: "a member for another profile's scheduler is managed", change: func(pod *corev1.Pod) { ofGang("g")(pod); pod.Spec.SchedulerName = "batch" }, want: true},
+		{
+			name:   "a member for another profile's scheduler is managed",
+			change: func(pod *corev1.Pod) { ofGang("g")(pod); pod.Spec.SchedulerName = "batch" },
+			want:   true,
+		},
 		{name: "a member for another scheduler is not", change: func(pod *corev1.Pod) { ofGang("g")(pod); pod.Spec.SchedulerName = byHand }},
 		{name: "a member that has a node is not", change: func(pod *corev1.Pod) { ofGang("g")(pod); pod.Spec.NodeName = "a" }},
 		{name: "a pod without a gang is not", change: asIs},
@@ -157,7 +171,9 @@ func TestThePolicyMakesMembersAndLabelledNamespacesManaged(t *testing.T) {
 				managed(want)
 			}
 			c.eventually("the API server does as the policy says", func() error {
-				made, err := c.client.CoreV1().Pods(workload.Namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+				made, err := c.client.CoreV1().
+					Pods(workload.Namespace).
+					Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 				if err != nil {
 					return err
 				}

@@ -60,7 +60,9 @@ func TestACallerThatLeavesInTheMiddleOfItsRequestHurtsNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fmt.Fprint(connection, "POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"Pod\": {"); err != nil {
+	if _, err := fmt.Fprint(
+		connection, "POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"Pod\": {",
+	); err != nil {
 		t.Fatal(err)
 	}
 	connection.Close()

@@ -56,7 +56,10 @@ type printedPlan struct {
 // planNow runs muster plan and returns its exit status and what it printed.
 func planNow(t *testing.T, flags ...string) (status int, plan printedPlan) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), shared.muster, append([]string{"plan", "--kubeconfig=" + shared.Kubeconfig(), "--output=json"}, flags...)...)
+	cmd := exec.CommandContext(
+		t.Context(),
+		shared.muster,
+		append([]string{"plan", "--kubeconfig=" + shared.Kubeconfig(), "--output=json"}, flags...)...)
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		status, err = exit.ExitCode(), nil

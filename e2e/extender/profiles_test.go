@@ -215,7 +215,9 @@ profiles:
 		pace := time.NewTicker(100 * time.Millisecond)
 		defer pace.Stop()
 		for i := range flowing {
-			if err := (&workload.Cluster{Pods: []*corev1.Pod{newPod(fmt.Sprintf("flowing-%02d", i), "100m")}}).CreateWorkloads(t.Context(), c.client); err != nil {
+			if err := (&workload.Cluster{Pods: []*corev1.Pod{newPod(fmt.Sprintf("flowing-%02d", i), "100m")}}).CreateWorkloads(
+				t.Context(), c.client,
+			); err != nil {
 				t.Error(err)
 			}
 			<-pace.C

@@ -244,7 +244,9 @@ func TestAProfileThatMusterDoesNotKnowStopsItsOwnPodsOnly(t *testing.T) {
 		t.Errorf("the pod is told %s: %q, want SchedulerError: %q", condition.Reason, condition.Message, want)
 	}
 	c.eventually("the event says it, too", func() error {
-		events, err := c.client.CoreV1().Events(workload.Namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=odd"})
+		events, err := c.client.CoreV1().
+			Events(workload.Namespace).
+			List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=odd"})
 		if err != nil {
 			return err
 		}

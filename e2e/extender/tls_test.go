@@ -123,14 +123,19 @@ func TestPodsAreBoundOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger := newClient(t, &tls.Config{RootCAs: s.http.Transport.(*http.Transport).TLSClientConfig.RootCAs, Certificates: []tls.Certificate{pair}})
+	stranger := newClient(
+		t, &tls.Config{RootCAs: s.http.Transport.(*http.Transport).TLSClientConfig.RootCAs, Certificates: []tls.Certificate{pair}},
+	)
 	response, err = stranger.Post(s.url+"/bind", "application/json", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(response.Body)
 	response.Body.Close()
-	if want := `the client certificate is for ["system:node:a"], and serving.tls.allowedClientNames lists ["system:kube-scheduler"]`; err != nil || response.StatusCode != http.StatusForbidden || strings.TrimSpace(string(text)) != want {
+	if want := `the client certificate is for ["system:node:a"], and serving.tls.allowedClientNames lists ` +
+		`["system:kube-scheduler"]`; err != nil ||
+		response.StatusCode != http.StatusForbidden ||
+		strings.TrimSpace(string(text)) != want {
 		t.Errorf("another client of the authority is answered %s %s, error %v", response.Status, text, err)
 	}
 

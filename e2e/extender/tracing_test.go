@@ -46,7 +46,9 @@ func (c *cluster) collect() *collector {
 }
 
 // Export implements the service.
-func (c *collector) Export(_ context.Context, request *collectorv1.ExportTraceServiceRequest) (*collectorv1.ExportTraceServiceResponse, error) {
+func (c *collector) Export(
+	_ context.Context, request *collectorv1.ExportTraceServiceRequest,
+) (*collectorv1.ExportTraceServiceResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, resource := range request.GetResourceSpans() {

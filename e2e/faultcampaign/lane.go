@@ -195,7 +195,9 @@ func (l *Lane) Words(others ...string) (complaints, panics []string, err error) 
 }
 
 // Clear deletes all nodes and pods, and other collections before these, and returns when all is gone.
-func (l *Lane) Clear(ctx context.Context, gone func() bool, others ...func(context.Context, metav1.DeleteOptions, metav1.ListOptions) error) error {
+func (l *Lane) Clear(
+	ctx context.Context, gone func() bool, others ...func(context.Context, metav1.DeleteOptions, metav1.ListOptions) error,
+) error {
 	all := append(others, l.Client.CoreV1().Pods(workload.Namespace).DeleteCollection, l.Client.CoreV1().Nodes().DeleteCollection)
 	return wait.PollUntilContextTimeout(ctx, Look, time.Minute, true, func(ctx context.Context) (bool, error) {
 		for _, deleteAll := range all {

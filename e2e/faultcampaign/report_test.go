@@ -10,13 +10,26 @@ func TestARunWithViolationsIsTold(t *testing.T) {
 	var out strings.Builder
 	r := newReport(Campaign{Name: "gang", Counts: []string{"bindings"}}, 2, &out)
 	r.begin(time.Now())
-	r.add(7, &Outcome{Faults: map[Fault]int{"node deleted": 2}, Counts: map[string]int{"bindings": 3}, Longest: map[string]time.Duration{"settling": 2 * time.Second}})
+	r.add(
+		7,
+		&Outcome{
+			Faults:  map[Fault]int{"node deleted": 2},
+			Counts:  map[string]int{"bindings": 3},
+			Longest: map[string]time.Duration{"settling": 2 * time.Second},
+		},
+	)
 	if err := r.Err(); err != nil || out.Len() > 0 {
 		t.Errorf("without violations: error %v, and told %q", err, out.String())
 	}
 	r.add(8, &Outcome{
-		Faults: map[Fault]int{"node deleted": 1}, Counts: map[string]int{"bindings": 4}, Longest: map[string]time.Duration{"settling": time.Second},
-		Violations: []string{"overcommitted: node n"}, Log: []string{"0.1 delete node n"}, Page: "gang g\n",
+		Faults: map[Fault]int{
+			"node deleted": 1,
+		},
+		Counts:     map[string]int{"bindings": 4},
+		Longest:    map[string]time.Duration{"settling": time.Second},
+		Violations: []string{"overcommitted: node n"},
+		Log:        []string{"0.1 delete node n"},
+		Page:       "gang g\n",
 	})
 	r.print()
 	for _, want := range []string{

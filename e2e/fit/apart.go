@@ -69,7 +69,9 @@ func (l *layout) judge(p *corev1.Pod) error {
 		}
 		numbers := slices.Collect(maps.Values(counts.by))
 		if len(numbers) > 0 && slices.Max(numbers)-slices.Min(numbers) > int(c.MaxSkew) {
-			return fmt.Errorf("pods that its spread constraint is about, by %s: %v; that is a skew of more than %d", c.TopologyKey, counts.by, c.MaxSkew)
+			return fmt.Errorf(
+				"pods that its spread constraint is about, by %s: %v; that is a skew of more than %d", c.TopologyKey, counts.by, c.MaxSkew,
+			)
 		}
 	}
 	return nil

@@ -25,11 +25,13 @@ func TestApart(t *testing.T) {
 		change func(pods []*corev1.Pod)
 		err    string
 	}{
-		"pods that keep apart":                        {on: []int{0, 2, 3}},
-		"two on a node":                               {on: []int{0, 0, 2}, err: "anti-affinity"},
-		"two in a zone and none in the other":         {on: []int{0, 1}, err: "zone: map[a:2 b:0]"},
-		"a pending pod is nowhere":                    {on: []int{0, -1, -1}},
-		"a finished pod is nowhere":                   {on: []int{0, 0}, change: func(pods []*corev1.Pod) { pods[1].Status.Phase = corev1.PodSucceeded }},
+		"pods that keep apart":                {on: []int{0, 2, 3}},
+		"two on a node":                       {on: []int{0, 0, 2}, err: "anti-affinity"},
+		"two in a zone and none in the other": {on: []int{0, 1}, err: "zone: map[a:2 b:0]"},
+		"a pending pod is nowhere":            {on: []int{0, -1, -1}},
+		"a finished pod is nowhere": {
+			on: []int{0, 0}, change: func(pods []*corev1.Pod) { pods[1].Status.Phase = corev1.PodSucceeded },
+		},
 		"pods of two Deployments may share a node":    {on: []int{0, 0}, change: relabel},
 		"pods of two namespaces may share a node":     {on: []int{0, 0}, change: func(pods []*corev1.Pod) { pods[1].Namespace = "other" }},
 		"a pod that must avoid others and not itself": {on: []int{0, 0}, change: avoid, err: "pod pod-00000 on node node-0"},

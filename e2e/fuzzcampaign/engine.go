@@ -48,7 +48,8 @@ func outcome(output string, failed bool) Outcome {
 // onlyLate says that the time was up while the engine made an input shorter, which go test takes for
 // a failure (golang.org/issue/75804).
 func onlyLate(output string) bool {
-	return strings.Contains(output, "context deadline exceeded") && !strings.Contains(output, "Failing input written to") && !strings.Contains(output, "_test.go:")
+	return strings.Contains(output, "context deadline exceeded") && !strings.Contains(output, "Failing input written to") &&
+		!strings.Contains(output, "_test.go:")
 }
 
 // fuzz has a target look for failing input for so long, beside what it takes to build it.
@@ -72,7 +73,9 @@ var amplification = regexp.MustCompile(`figure body_amplification=([0-9.]+)`)
 // amplified is how many times the length of its body a call takes of memory, at most. Failure is what
 // go test says when that is too much.
 func amplified(ctx context.Context, module string) (times, failure string, err error) {
-	output, err := goTest(ctx, module, "server", []string{"LARGE_BODIES=1"}, "-count", "1", "-v", "-timeout", "1h", "-run", "^TestNoBodyTakesManyTimesItsSize$")
+	output, err := goTest(
+		ctx, module, "server", []string{"LARGE_BODIES=1"}, "-count", "1", "-v", "-timeout", "1h", "-run", "^TestNoBodyTakesManyTimesItsSize$",
+	)
 	if err != nil && (ctx.Err() != nil || !isExit(err)) {
 		return "", "", fmt.Errorf("the memory of calls: %w", err)
 	}

@@ -23,7 +23,9 @@ func TestTheTargetsOfTheModuleAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []Target{{"server", "FuzzVerbs"}, {"server/wire", "FuzzArgs"}, {"api/bounded", "FuzzDecode"}, {"loadaware/nodemetric", "FuzzTrim"}} {
+	for _, want := range []Target{
+		{"server", "FuzzVerbs"}, {"server/wire", "FuzzArgs"}, {"api/bounded", "FuzzDecode"}, {"loadaware/nodemetric", "FuzzTrim"},
+	} {
 		if !slices.Contains(targets, want) {
 			t.Errorf("%s is not among %v", want, targets)
 		}
@@ -31,16 +33,28 @@ func TestTheTargetsOfTheModuleAreFound(t *testing.T) {
 }
 
 func TestWhatGoTestSays(t *testing.T) {
-	const running = "fuzz: elapsed: 0s, gathering baseline coverage: 0/45 completed\nfuzz: elapsed: 3s, execs: 3241 (1080/sec), new interesting: 18 (total: 63)\n"
+	const running = "fuzz: elapsed: 0s, gathering baseline coverage: 0/45 completed\nfuzz: elapsed: 3s, execs: 3241 (1080/sec), new " +
+		"interesting: 18 (total: 63)\n"
 	for name, test := range map[string]struct {
 		output string
 		failed bool
 		want   Outcome
 	}{
-		"nothing found":   {running + "fuzz: elapsed: 6s, execs: 9171 (1977/sec), new interesting: 31 (total: 76)\nPASS\nok  \tx\t6.1s\n", false, Outcome{Execs: 9171, Interesting: 31}},
-		"an input":        {running + "--- FAIL: FuzzX (1s)\n    x_test.go:7: wrong\n    Failing input written to testdata/fuzz/FuzzX/1\n", true, Outcome{3241, 18, "--- FAIL: FuzzX (1s)\n    x_test.go:7: wrong\n    Failing input written to testdata/fuzz/FuzzX/1"}},
-		"a seed":          {"failure while testing seed corpus entry: FuzzX/seed#0\n", true, Outcome{Failure: "failure while testing seed corpus entry: FuzzX/seed#0"}},
-		"the time was up": {running + "--- FAIL: FuzzX (3.01s)\n    context deadline exceeded\nFAIL\n", true, Outcome{Execs: 3241, Interesting: 18}},
+		"nothing found": {
+			running + "fuzz: elapsed: 6s, execs: 9171 (1977/sec), new interesting: 31 (total: 76)\nPASS\nok  \tx\t6.1s\n", false,
+			Outcome{Execs: 9171, Interesting: 31},
+		},
+		"an input": {
+			running + "--- FAIL: FuzzX (1s)\n    x_test.go:7: wrong\n    Failing input written to testdata/fuzz/FuzzX/1\n", true,
+			Outcome{3241, 18, "--- FAIL: FuzzX (1s)\n    x_test.go:7: wrong\n    Failing input written to testdata/fuzz/FuzzX/1"},
+		},
+		"a seed": {
+			"failure while testing seed corpus entry: FuzzX/seed#0\n", true,
+			Outcome{Failure: "failure while testing seed corpus entry: FuzzX/seed#0"},
+		},
+		"the time was up": {
+			running + "--- FAIL: FuzzX (3.01s)\n    context deadline exceeded\nFAIL\n", true, Outcome{Execs: 3241, Interesting: 18},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, outcome(test.output, test.failed)); diff != "" {
@@ -96,7 +110,9 @@ func TestNoBodyTakesManyTimesItsSize(t *testing.T) { t.Log("figure body_amplific
 	if err == nil || err.Error() != "1 of 2 targets failed" {
 		t.Errorf("error %v", err)
 	}
-	for _, want := range []string{"a FuzzBad: 0 execs", "it is bad", "figure fuzz_targets=2\n", "figure fuzz_failures=1\nfigure body_amplification=1.5\n"} {
+	for _, want := range []string{
+		"a FuzzBad: 0 execs", "it is bad", "figure fuzz_targets=2\n", "figure fuzz_failures=1\nfigure body_amplification=1.5\n",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())
 		}

@@ -44,7 +44,9 @@ func Run(ctx context.Context, o Options) error {
 			verdict = "the time was up before the seeds were tried: give it more"
 		case found.Failure != "":
 			failures++
-			verdict = "FAILED, and its input is in " + target.Dir + "/testdata/fuzz/" + target.Name + " unless it is a seed:\n" + indented(found.Failure)
+			verdict = "FAILED, and its input is in " + target.Dir + "/testdata/fuzz/" + target.Name + " unless it is a seed:\n" + indented(
+				found.Failure,
+			)
 		}
 		fmt.Fprintf(o.Out, "[%2d/%d] %s: %d execs, %d of them reached new code, %s: %s\n",
 			i+1, len(o.Targets), target, found.Execs, found.Interesting, time.Since(began).Round(time.Second), verdict)
@@ -54,7 +56,14 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Out, "figure fuzz_targets=%d\nfigure fuzz_execs=%d\nfigure fuzz_failures=%d\nfigure body_amplification=%s\n", len(o.Targets), execs, failures, times)
+	fmt.Fprintf(
+		o.Out,
+		"figure fuzz_targets=%d\nfigure fuzz_execs=%d\nfigure fuzz_failures=%d\nfigure body_amplification=%s\n",
+		len(o.Targets),
+		execs,
+		failures,
+		times,
+	)
 	switch {
 	case failures > 0:
 		return fmt.Errorf("%d of %d targets failed", failures, len(o.Targets))

@@ -13,5 +13,9 @@ const (
 
 // Campaign is the one for gangs.
 func Campaign() faultcampaign.Campaign {
-	return faultcampaign.Campaign{Name: "gang", Counts: []string{gangsFigure, wholeFigure, repairedFigure, gatedFigure, bindingsFigure}, Open: open}
+	return faultcampaign.Campaign{
+		Name:   "gang",
+		Counts: []string{gangsFigure, wholeFigure, repairedFigure, gatedFigure, bindingsFigure},
+		Open:   open,
+	}
 }

@@ -11,7 +11,14 @@ func TestAComplaintAboutAVictimThatHasGoneIsNone(t *testing.T) {
 	history := newTale().pod("v", bound).lost("v").entries
 	at := func(offset time.Duration) finding {
 		said := history[1].at.Add(offset).Local().Format("0102 15:04:05.000000")
-		return finding{complained, fmt.Sprintf(`E%s 17 schedule_one.go:298] "preemption: extender: http://h claims to preempt pod (UID: &{v}) on node: n, but the pod is not found on that node"`, said)}
+		return finding{
+			complained,
+			fmt.Sprintf(
+				`E%s 17 schedule_one.go:298] "preemption: extender: http://h claims to preempt pod (UID: &{v}) on node: n, but the pod is not found `+
+					`on that node"`,
+				said,
+			),
+		}
 	}
 	other := finding{complained, `E0101 00:00:09.000000 17 "failed with extender at URL http://h, code 500"`}
 	for _, test := range []struct {

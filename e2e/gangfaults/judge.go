@@ -71,7 +71,13 @@ func judgeGangs(history []entry, end time.Time) verdict {
 			v.repaired++
 		}
 		if lasted > partialLimit {
-			v.findings = append(v.findings, finding{partialTooLong, fmt.Sprintf("gang %s is bound in part for %s without a word about why", key.name, lasted.Round(time.Millisecond))})
+			v.findings = append(
+				v.findings,
+				finding{
+					partialTooLong,
+					fmt.Sprintf("gang %s is bound in part for %s without a word about why", key.name, lasted.Round(time.Millisecond)),
+				},
+			)
 		}
 	}
 	for _, e := range history {

@@ -82,27 +82,35 @@ func TestAGangThatIsBoundInPartHasThirtySeconds(t *testing.T) {
 		findings int
 		started  int
 	}{
-		"nothing is bound":                               {newTale().group(2, "").pod("a").pod("b").pass(long), 0, 0},
-		"one is bound for good":                          {newTale().group(2, "").pod("a", bound).pod("b").pass(long), 1, 0},
-		"one is bound at first":                          {newTale().group(2, "").pod("a", bound).pod("b").pass(10*time.Second).pod("b", bound).pass(long), 0, 1},
-		"the other one is bound too late":                {newTale().group(2, "").pod("a", bound).pod("b").pass(long).pod("b", bound), 1, 1},
-		"the condition says why":                         {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Unschedulable").pass(long), 0, 0},
-		"the condition says only that":                   {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Waiting").pass(long), 1, 0},
-		"the condition says why too late":                {newTale().group(2, "").pod("a", bound).pod("b").pass(long).group(2, "Unschedulable"), 1, 0},
-		"the condition says why no more":                 {newTale().group(2, "Unschedulable").pod("a", bound).group(2, "").pass(long), 1, 0},
-		"one is lost, and nobody says why":               {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").pass(long), 1, 1},
-		"all are lost":                                   {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").lost("a").pass(long), 0, 1},
-		"one is being deleted for good":                  {newTale().group(2, "").pod("a", bound).pod("b", bound, deleting).pass(long), 1, 0},
-		"one has succeeded":                              {newTale().group(2, "").pod("a", succeeded).pod("b", bound).pass(long), 0, 1},
-		"minMember is raised":                            {newTale().group(2, "").pod("a", bound).pod("b", bound).group(3, "").pass(long), 1, 1},
-		"minMember is lowered":                           {newTale().group(3, "").pod("a", bound).pod("b", bound).group(2, "").pass(long), 0, 1},
-		"the PodGroup is not there":                      {newTale().pod("a", bound).pod("b").pass(long), 0, 0},
-		"it says so itself, and nobody why":              {newTale().pod("a", bare, bound).pod("b", bare).pass(long), 1, 0},
-		"it says so itself, and an event why":            {newTale().pod("a", bare, bound).pod("b", bare).told("b", "MembersMissing").pass(long), 0, 0},
-		"it says so itself, and the scheduler complains": {newTale().pod("a", bare, bound).pod("b", bare).told("b", "FailedScheduling").pass(long), 1, 0},
-		"it says so itself, and nobody waits":            {newTale().pod("a", bare, bound).pass(long), 0, 0},
-		"of two gaps none is too long":                   {newTale().group(2, "").pod("a", bound).pass(20*time.Second).lost("a").pod("b", bound).pass(20 * time.Second).lost("b"), 0, 0},
-		"an event about a pod with a PodGroup":           {newTale().group(2, "").pod("a", bound).pod("b").told("b", "MembersMissing").pass(long), 1, 0},
+		"nothing is bound":      {newTale().group(2, "").pod("a").pod("b").pass(long), 0, 0},
+		"one is bound for good": {newTale().group(2, "").pod("a", bound).pod("b").pass(long), 1, 0},
+		"one is bound at first": {
+			newTale().group(2, "").pod("a", bound).pod("b").pass(10*time.Second).pod("b", bound).pass(long), 0, 1,
+		},
+		"the other one is bound too late":     {newTale().group(2, "").pod("a", bound).pod("b").pass(long).pod("b", bound), 1, 1},
+		"the condition says why":              {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Unschedulable").pass(long), 0, 0},
+		"the condition says only that":        {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Waiting").pass(long), 1, 0},
+		"the condition says why too late":     {newTale().group(2, "").pod("a", bound).pod("b").pass(long).group(2, "Unschedulable"), 1, 0},
+		"the condition says why no more":      {newTale().group(2, "Unschedulable").pod("a", bound).group(2, "").pass(long), 1, 0},
+		"one is lost, and nobody says why":    {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").pass(long), 1, 1},
+		"all are lost":                        {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").lost("a").pass(long), 0, 1},
+		"one is being deleted for good":       {newTale().group(2, "").pod("a", bound).pod("b", bound, deleting).pass(long), 1, 0},
+		"one has succeeded":                   {newTale().group(2, "").pod("a", succeeded).pod("b", bound).pass(long), 0, 1},
+		"minMember is raised":                 {newTale().group(2, "").pod("a", bound).pod("b", bound).group(3, "").pass(long), 1, 1},
+		"minMember is lowered":                {newTale().group(3, "").pod("a", bound).pod("b", bound).group(2, "").pass(long), 0, 1},
+		"the PodGroup is not there":           {newTale().pod("a", bound).pod("b").pass(long), 0, 0},
+		"it says so itself, and nobody why":   {newTale().pod("a", bare, bound).pod("b", bare).pass(long), 1, 0},
+		"it says so itself, and an event why": {newTale().pod("a", bare, bound).pod("b", bare).told("b", "MembersMissing").pass(long), 0, 0},
+		"it says so itself, and the scheduler complains": {
+			newTale().pod("a", bare, bound).pod("b", bare).told("b", "FailedScheduling").pass(long), 1, 0,
+		},
+		"it says so itself, and nobody waits": {newTale().pod("a", bare, bound).pass(long), 0, 0},
+		"of two gaps none is too long": {
+			newTale().group(2, "").pod("a", bound).pass(20*time.Second).lost("a").pod("b", bound).pass(20 * time.Second).lost("b"), 0, 0,
+		},
+		"an event about a pod with a PodGroup": {
+			newTale().group(2, "").pod("a", bound).pod("b").told("b", "MembersMissing").pass(long), 1, 0,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			slices.Reverse(test.tale.entries) // their order is told by versions
@@ -149,7 +157,8 @@ func TestNoMemberIsLetGoBelowQuorum(t *testing.T) {
 		"when the other one is just lost": {newTale().group(2, "").pod("g-1", bound).pod("g-0").lost("g-1"), func(now time.Time) []call {
 			return []call{{pod: "g-0", arrived: now, let: now}}
 		}, false},
-		"when the other one is long lost": {newTale().group(2, "").pod("g-1", bound).pod("g-0").lost("g-1").pass(far), func(now time.Time) []call {
+		"when the other one is long " +
+			"lost": {newTale().group(2, "").pod("g-1", bound).pod("g-0").lost("g-1").pass(far), func(now time.Time) []call {
 			return []call{{pod: "g-0", arrived: now, let: now}}
 		}, true},
 		"when it is gone itself": {newTale().group(2, "").pod("g-0").pod("g-1").lost("g-0").pass(time.Second), func(now time.Time) []call {
@@ -164,14 +173,28 @@ func TestNoMemberIsLetGoBelowQuorum(t *testing.T) {
 		"when minMember was just raised": {newTale().group(1, "").pod("g-0").group(2, ""), func(now time.Time) []call {
 			return []call{{pod: "g-0", arrived: now, let: now}}
 		}, false},
-		"once more, when minMember was raised since and another one is bound": {newTale().group(2, "").pod("g-0").pod("g-1").pod("g-1", bound).group(3, "").pass(far), func(now time.Time) []call {
-			return []call{{pod: "g-1", arrived: now.Add(-far - 3*time.Second), let: now.Add(-far - 3*time.Second)}, {pod: "g-0", arrived: now.Add(-far - 3*time.Second), let: now.Add(-far - 3*time.Second)}, {pod: "g-0", arrived: now, let: now}}
+		"once more, when minMember was raised since and another one is " +
+			"bound": {newTale().group(2, "").pod("g-0").pod("g-1").pod("g-1", bound).group(3, "").pass(far), func(now time.Time) []call {
+			return []call{
+				{pod: "g-1", arrived: now.Add(-far - 3*time.Second), let: now.Add(-far - 3*time.Second)},
+				{pod: "g-0", arrived: now.Add(-far - 3*time.Second), let: now.Add(-far - 3*time.Second)},
+				{pod: "g-0", arrived: now, let: now},
+			}
 		}, false},
-		"once more, when minMember was raised since and none is bound": {newTale().group(2, "").pod("g-0").pod("g-1").group(3, "").pass(far), func(now time.Time) []call {
-			return []call{{pod: "g-1", arrived: now.Add(-far - 2*time.Second), let: now.Add(-far - 2*time.Second)}, {pod: "g-0", arrived: now.Add(-far - 2*time.Second), let: now.Add(-far - 2*time.Second)}, {pod: "g-0", arrived: now, let: now}}
+		"once more, when minMember was raised since and none is " +
+			"bound": {newTale().group(2, "").pod("g-0").pod("g-1").group(3, "").pass(far), func(now time.Time) []call {
+			return []call{
+				{pod: "g-1", arrived: now.Add(-far - 2*time.Second), let: now.Add(-far - 2*time.Second)},
+				{pod: "g-0", arrived: now.Add(-far - 2*time.Second), let: now.Add(-far - 2*time.Second)},
+				{pod: "g-0", arrived: now, let: now},
+			}
 		}, true},
-		"for the first time, when minMember was raised since and another one is bound": {newTale().group(2, "").pod("g-0").pod("g-1").pod("g-1", bound).group(3, "").pass(far), func(now time.Time) []call {
-			return []call{{pod: "g-1", arrived: now.Add(-far - 3*time.Second), let: now.Add(-far - 3*time.Second)}, {pod: "g-0", arrived: now, let: now}}
+		"for the first time, when minMember was raised since and another one is " +
+			"bound": {newTale().group(2, "").pod("g-0").pod("g-1").pod("g-1", bound).group(3, "").pass(far), func(now time.Time) []call {
+			return []call{
+				{pod: "g-1", arrived: now.Add(-far - 3*time.Second), let: now.Add(-far - 3*time.Second)},
+				{pod: "g-0", arrived: now, let: now},
+			}
 		}, true},
 		"when there is no PodGroup": {newTale().pod("g-0"), func(now time.Time) []call {
 			return []call{{pod: "g-0", arrived: now, let: now}}
@@ -229,21 +252,31 @@ func TestAClusterIsSettledWhenNothingCouldStart(t *testing.T) {
 		tale  *tale
 		want  string // "" for settled
 	}{
-		"there is nothing":                              {2, newTale(), ""},
-		"a gang is whole":                               {2, newTale().group(2, "").pod("a", bound).pod("b", bound), ""},
-		"there is room for a gang":                      {2, newTale().group(2, "").pod("a").pod("b"), "gang g has 0 of 2 members bound, and 2 of 2 others fit"},
-		"there is room for a part of a gang":            {1, newTale().group(2, "").pod("a").pod("b"), ""},
-		"there is room for the rest of a gang":          {2, newTale().group(2, "Unschedulable").pod("a", bound).pod("b"), "gang g has 1 of 2 members bound, and 1 of 1 others fit"},
+		"there is nothing": {2, newTale(), ""},
+		"a gang is whole":  {2, newTale().group(2, "").pod("a", bound).pod("b", bound), ""},
+		"there is room for a gang": {
+			2, newTale().group(2, "").pod("a").pod("b"), "gang g has 0 of 2 members bound, and 2 of 2 others fit",
+		},
+		"there is room for a part of a gang": {1, newTale().group(2, "").pod("a").pod("b"), ""},
+		"there is room for the rest of a gang": {
+			2, newTale().group(2, "Unschedulable").pod("a", bound).pod("b"), "gang g has 1 of 2 members bound, and 1 of 1 others fit",
+		},
 		"there is no room for the rest, and it says so": {1, newTale().group(2, "Unschedulable").pod("a", bound).pod("b"), ""},
-		"there is no room for the rest, and no word":    {1, newTale().group(2, "").pod("a", bound).pod("b"), "gang g has 1 of 2 members bound without a word about why"},
-		"a gang has too few members":                    {2, newTale().group(3, "").pod("a").pod("b"), ""},
-		"a gang has no PodGroup":                        {2, newTale().pod("a").pod("b"), ""},
-		"there is room for one more than there must be": {3, newTale().group(2, "").pod("a", bound).pod("b", bound).pod("c"), "gang g has 2 of 2 members bound, and 1 of 1 others fit"},
-		"those that have succeeded count as well":       {2, newTale().group(2, "").pod("a", succeeded).pod("b"), "gang g has 1 of 2 members bound, and 1 of 1 others fit"},
-		"there is room for a pod of no gang":            {2, newTale().pod("a", single), "pod a fits on node n"},
-		"there is none":                                 {1, newTale().pod("a", single, bound).pod("b", single), ""},
-		"a pod is being deleted":                        {2, newTale().pod("a", single, bound, deleting), "pod a is being deleted"},
-		"the node is cordoned":                          {0, newTale().pod("a", single), ""},
+		"there is no room for the rest, and no word": {
+			1, newTale().group(2, "").pod("a", bound).pod("b"), "gang g has 1 of 2 members bound without a word about why",
+		},
+		"a gang has too few members": {2, newTale().group(3, "").pod("a").pod("b"), ""},
+		"a gang has no PodGroup":     {2, newTale().pod("a").pod("b"), ""},
+		"there is room for one more than there must be": {
+			3, newTale().group(2, "").pod("a", bound).pod("b", bound).pod("c"), "gang g has 2 of 2 members bound, and 1 of 1 others fit",
+		},
+		"those that have succeeded count as well": {
+			2, newTale().group(2, "").pod("a", succeeded).pod("b"), "gang g has 1 of 2 members bound, and 1 of 1 others fit",
+		},
+		"there is room for a pod of no gang": {2, newTale().pod("a", single), "pod a fits on node n"},
+		"there is none":                      {1, newTale().pod("a", single, bound).pod("b", single), ""},
+		"a pod is being deleted":             {2, newTale().pod("a", single, bound, deleting), "pod a is being deleted"},
+		"the node is cordoned":               {0, newTale().pod("a", single), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newState()

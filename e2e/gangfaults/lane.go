@@ -41,7 +41,11 @@ type lane struct {
 // open starts everything.
 func open(ctx context.Context, dir, binary string, progress io.Writer) (_ faultcampaign.Performer, err error) {
 	l := &lane{}
-	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: progress}, map[string]int32{raised: 1000, urgent: 100_000})
+	l.Lane, err = faultcampaign.OpenLane(
+		ctx,
+		controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: progress},
+		map[string]int32{raised: 1000, urgent: 100_000},
+	)
 	defer func() {
 		if err != nil {
 			l.Close()
@@ -86,7 +90,12 @@ func (l *lane) keepGates(ctx context.Context, policy string) error {
 	}
 	o.Config = map[string]any{
 		"timeouts": map[string]any{"bind": bindTimeout.String()},
-		"gangs":    map[string]any{"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String(), "gates": policy, "gatedBy": muster.Webhook},
+		"gangs": map[string]any{
+			"scheduleTimeout": gangTimeout.String(),
+			"deniedTTL":       deniedTTL.String(),
+			"gates":           policy,
+			"gatedBy":         muster.Webhook,
+		},
 	}
 	if err := l.StartMuster(ctx, o); err != nil {
 		return err
@@ -126,9 +135,12 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
-	return append(sources, history.Source{Version: list.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-		return events.Watch(ctx, o)
-	}}), nil
+	return append(
+		sources,
+		history.Source{Version: list.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return events.Watch(ctx, o)
+		}},
+	), nil
 }
 
 // page is what muster says of gangs.

@@ -199,7 +199,11 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 	findings = append(findings, judgeComplaints(logged, entries)...)
 	o := &faultcampaign.Outcome{
 		Counts: map[string]int{
-			gangsFigure: len(r.script.gangs), wholeFigure: v.started, repairedFigure: v.repaired, gatedFigure: v.gated, bindingsFigure: audit.Bindings,
+			gangsFigure:    len(r.script.gangs),
+			wholeFigure:    v.started,
+			repairedFigure: v.repaired,
+			gatedFigure:    v.gated,
+			bindingsFigure: audit.Bindings,
 		},
 		Longest: map[string]time.Duration{"partial": v.longest},
 	}

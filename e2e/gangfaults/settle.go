@@ -29,11 +29,24 @@ func (s *state) unsettled() (because []string) {
 	for key, g := range s.gangs() {
 		missing := max(g.minMember-g.bound-g.succeeded, 1)
 		if fits := fit.Together(nodes, pods, g.pending); g.minMember > 0 && fits >= missing {
-			because = append(because, fmt.Sprintf("gang %s has %d of %d members bound, and %d of %d others fit%s", key.name, g.bound+g.succeeded, g.minMember, fits, len(g.pending), words(g.pending)))
+			because = append(
+				because,
+				fmt.Sprintf(
+					"gang %s has %d of %d members bound, and %d of %d others fit%s",
+					key.name,
+					g.bound+g.succeeded,
+					g.minMember,
+					fits,
+					len(g.pending),
+					words(g.pending),
+				),
+			)
 			continue
 		}
 		if g.partial() && g.reason == "" {
-			because = append(because, fmt.Sprintf("gang %s has %d of %d members bound without a word about why", key.name, g.bound+g.succeeded, g.minMember))
+			because = append(
+				because, fmt.Sprintf("gang %s has %d of %d members bound without a word about why", key.name, g.bound+g.succeeded, g.minMember),
+			)
 		}
 	}
 	for _, place := range fit.Places(nodes, pods) {

@@ -42,7 +42,13 @@ func judgeStarts(history []entry, calls []call, end time.Time) (findings []findi
 			}
 		}
 		if ready.Len() < least {
-			findings = append(findings, finding{startedBelow, fmt.Sprintf("pod %s is let go when %d members are held or bound, of %d that must start together", c.pod, ready.Len(), least)})
+			findings = append(
+				findings,
+				finding{
+					startedBelow,
+					fmt.Sprintf("pod %s is let go when %d members are held or bound, of %d that must start together", c.pod, ready.Len(), least),
+				},
+			)
 			continue
 		}
 		begun.Insert(c.pod)

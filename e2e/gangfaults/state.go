@@ -119,7 +119,8 @@ func readPodGroup(object *unstructured.Unstructured) podGroup {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, c := range conditions {
 		fields, _ := c.(map[string]any)
-		if fields["type"] == "Scheduled" && fields["status"] == string(metav1.ConditionFalse) && fields["reason"] != "Waiting" && fields["message"] != "" {
+		if fields["type"] == "Scheduled" && fields["status"] == string(metav1.ConditionFalse) && fields["reason"] != "Waiting" &&
+			fields["message"] != "" {
 			read.reason, _ = fields["reason"].(string)
 		}
 	}

@@ -25,7 +25,16 @@ const seedsPerPolicy = 8
 // write draws the script of a seed.
 func write(seed uint64) *script {
 	r := rand.New(rand.NewPCG(seed, 0))
-	w := &writer{rand: r, script: script{seed: seed, gates: []string{"Never", "UntilMembers", "UntilPlace"}[seed/seedsPerPolicy%3], gangs: map[string]*gang{}, trouble: faultcampaign.NewTrouble(seed), slow: map[string]bool{}}}
+	w := &writer{
+		rand: r,
+		script: script{
+			seed:    seed,
+			gates:   []string{"Never", "UntilMembers", "UntilPlace"}[seed/seedsPerPolicy%3],
+			gangs:   map[string]*gang{},
+			trouble: faultcampaign.NewTrouble(seed),
+			slow:    map[string]bool{},
+		},
+	}
 	for i := range 4 + r.IntN(5) {
 		w.nodes = append(w.nodes, faultcampaign.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), coresOfANode))
 	}
@@ -69,9 +78,13 @@ func (w *writer) addGang(priority string) *gang {
 		label = v1alpha1.LabelMuster
 	}
 	g := &gang{
-		name: fmt.Sprintf("s%d-%c", w.seed, 'a'+rune(len(w.gangs))), label: label,
-		minMember: 2 + r.IntN(5), milliCPU: []int64{500, 1000, 1500, 2000, 3000}[r.IntN(5)],
-		timeout: []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second, 20 * time.Second}[r.IntN(4)], replaced: r.IntN(2) == 0, priority: priority,
+		name:      fmt.Sprintf("s%d-%c", w.seed, 'a'+rune(len(w.gangs))),
+		label:     label,
+		minMember: 2 + r.IntN(5),
+		milliCPU:  []int64{500, 1000, 1500, 2000, 3000}[r.IntN(5)],
+		timeout:   []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second, 20 * time.Second}[r.IntN(4)],
+		replaced:  r.IntN(2) == 0,
+		priority:  priority,
 	}
 	g.replicas = g.minMember + r.IntN(3)
 	if label == v1alpha1.LabelMuster {
@@ -83,12 +96,20 @@ func (w *writer) addGang(priority string) *gang {
 	w.gangs[g.name] = g
 	at := w.within(window / 4)
 	if object := g.podGroup(); object != nil {
-		w.add(event{at: at, what: "create PodGroup " + g.name, do: func(ctx context.Context, r *run) error { return r.createPodGroup(ctx, object) }})
+		w.add(
+			event{at: at, what: "create PodGroup " + g.name, do: func(ctx context.Context, r *run) error { return r.createPodGroup(ctx, object) }},
+		)
 	}
 	spread := w.within(window/10) + 1
 	for i := range g.replicas {
 		pod := g.pod(i)
-		w.add(event{at: at + w.within(spread), what: "create pod " + pod.Name, do: func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) }})
+		w.add(
+			event{
+				at:   at + w.within(spread),
+				what: "create pod " + pod.Name,
+				do:   func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) },
+			},
+		)
 	}
 	return g
 }
@@ -97,7 +118,14 @@ func (w *writer) addGang(priority string) *gang {
 func (w *writer) addPod(priority string, of faultcampaign.Fault) {
 	pod := faultcampaign.NewPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), []int64{500, 1000, 2000}[w.rand.IntN(3)], priority)
 	w.pods++
-	w.add(event{at: w.within(window), fault: of, what: "create pod " + pod.Name, do: func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) }})
+	w.add(
+		event{
+			at:    w.within(window),
+			fault: of,
+			what:  "create pod " + pod.Name,
+			do:    func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) },
+		},
+	)
 }
 
 // someGang is one of those that there are.
@@ -113,6 +141,9 @@ func (w *writer) someTime(g *gang) (time.Duration, moment) {
 	if w.rand.IntN(2) == 0 {
 		return at, moment{}
 	}
-	w.keepBind(memberName(g.name, w.rand.IntN(g.replicas)), faultcampaign.Spoiled{Fault: callDelayed, Time: 200*time.Millisecond + w.within(600*time.Millisecond)})
+	w.keepBind(
+		memberName(g.name, w.rand.IntN(g.replicas)),
+		faultcampaign.Spoiled{Fault: callDelayed, Time: 200*time.Millisecond + w.within(600*time.Millisecond)},
+	)
 	return 0, moment{gang: g.name, held: 1 + w.rand.IntN(g.minMember-1)}
 }

@@ -116,7 +116,9 @@ func (b *Bindings) Audit() (Audit, error) {
 				c.pod.Name, c.pod.Spec.NodeName, c.version, strings.Join(lacking, ", ")))
 		}
 		if was := on[c.pod.UID]; was != "" && was != c.pod.Spec.NodeName {
-			audit.Moved = append(audit.Moved, fmt.Sprintf("pod %s from node %s to %q at version %d", c.pod.Name, was, c.pod.Spec.NodeName, c.version))
+			audit.Moved = append(
+				audit.Moved, fmt.Sprintf("pod %s from node %s to %q at version %d", c.pod.Name, was, c.pod.Spec.NodeName, c.version),
+			)
 		}
 		on[c.pod.UID] = c.pod.Spec.NodeName
 	}

@@ -81,7 +81,9 @@ func TestAVersionThatIsNoNumberMakesTheHistoryWorthless(t *testing.T) {
 func TestAPodThatIsOnTwoNodesIsTold(t *testing.T) {
 	elsewhere := func(p *corev1.Pod) { p.Spec.NodeName = "m" }
 	b := NewBindings()
-	for _, e := range []watch.Event{shown(boundAt("1", "a")), shown(boundAt("2", "b")), shown(boundAt("3", "a", elsewhere)), deleted(boundAt("4", "b"))} {
+	for _, e := range []watch.Event{
+		shown(boundAt("1", "a")), shown(boundAt("2", "b")), shown(boundAt("3", "a", elsewhere)), deleted(boundAt("4", "b")),
+	} {
 		b.Observe(e)
 	}
 	audit, err := b.Audit()

@@ -15,7 +15,8 @@ func TestOneMusterLeadsAtATimeWhateverGoesWrong(t *testing.T) {
 	if err := report.Err(); err != nil {
 		t.Error(err)
 	}
-	if answers, leaders := report.Counts[answersFigure], report.Counts[leadersFigure]; answers < 100*short.Seeds || leaders < short.Seeds+2 || len(report.Faults) < 4 {
+	if answers, leaders := report.Counts[answersFigure], report.Counts[leadersFigure]; answers < 100*short.Seeds || leaders < short.Seeds+2 ||
+		len(report.Faults) < 4 {
 		t.Errorf("%d answers of %d leaders, and %d kinds of faults: too few to tell anything", answers, leaders, len(report.Faults))
 	}
 }

@@ -103,9 +103,18 @@ func twice(claims []*claim, led []*term) map[string]string {
 				switch {
 				case first.pod == second.pod:
 				case first.by == second.by && second.from.After(first.to) && (first.until.IsZero() || second.to.Before(first.until)):
-					found[node] = fmt.Sprintf("%s gives node %s to pod %s while pod %s has it from the same process", second.by.name, node, second.pod, first.pod)
+					found[node] = fmt.Sprintf(
+						"%s gives node %s to pod %s while pod %s has it from the same process", second.by.name, node, second.pod, first.pod,
+					)
 				case first.by != second.by && second.from.After(first.to) && of[first.by].until.After(second.to):
-					found[node] = fmt.Sprintf("%s gives node %s to pod %s, and %s, which still leads, gave it to pod %s", second.by.name, node, second.pod, first.by.name, first.pod)
+					found[node] = fmt.Sprintf(
+						"%s gives node %s to pod %s, and %s, which still leads, gave it to pod %s",
+						second.by.name,
+						node,
+						second.pod,
+						first.by.name,
+						first.pod,
+					)
 				}
 			}
 		}

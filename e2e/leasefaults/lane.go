@@ -51,7 +51,10 @@ func open(ctx context.Context, dir, binary string, progress io.Writer, t *tally)
 			ControlPlane: l.ControlPlane, Name: r.name, Binary: binary, Kubeconfig: kubeconfig, Selection: muster.Extender,
 			Config: map[string]any{
 				"leaderElection": map[string]any{
-					"leaderElect": true, "leaseDuration": leaseDuration.String(), "renewDeadline": renewDeadline.String(), "retryPeriod": retryPeriod.String(),
+					"leaderElect":   true,
+					"leaseDuration": leaseDuration.String(),
+					"renewDeadline": renewDeadline.String(),
+					"retryPeriod":   retryPeriod.String(),
 				},
 				"timeouts": map[string]any{"filter": "5s", "bind": "10s", "shutdown": "3s"},
 			},

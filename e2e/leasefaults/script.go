@@ -125,12 +125,20 @@ func (w *writer) cutAll() {
 
 func (w *writer) slowAll() {
 	how := []happens{slow, late}[w.rand.IntN(2)]
-	w.spoil("everything", spell{what: everything(), happens: how, delay: w.between(50*time.Millisecond, renewDeadline*2/3)}, w.between(renewDeadline, longest))
+	w.spoil(
+		"everything",
+		spell{what: everything(), happens: how, delay: w.between(50*time.Millisecond, renewDeadline*2/3)},
+		w.between(renewDeadline, longest),
+	)
 }
 
 func (w *writer) slowBindings() {
 	how := []happens{slow, late}[w.rand.IntN(2)]
-	w.spoil(string(bindings), spell{what: []what{bindings}, happens: how, delay: w.between(200*time.Millisecond, longest)}, w.between(renewDeadline, longest))
+	w.spoil(
+		string(bindings),
+		spell{what: []what{bindings}, happens: how, delay: w.between(200*time.Millisecond, longest)},
+		w.between(renewDeadline, longest),
+	)
 }
 
 func (w *writer) freeze() {
@@ -145,13 +153,17 @@ func (w *writer) freeze() {
 func (w *writer) kill() {
 	who, find := w.of()
 	after := w.between(0, leaseDuration)
-	w.add(killed, fmt.Sprintf("kill %s, for %s", who, after), func(ctx context.Context, r *run) error { return find(r).down(ctx, kill, after) })
+	w.add(
+		killed, fmt.Sprintf("kill %s, for %s", who, after), func(ctx context.Context, r *run) error { return find(r).down(ctx, kill, after) },
+	)
 }
 
 func (w *writer) stop() {
 	who, find := w.of()
 	after := w.between(0, leaseDuration)
-	w.add(stopped, fmt.Sprintf("stop %s, for %s", who, after), func(ctx context.Context, r *run) error { return find(r).down(ctx, stop, after) })
+	w.add(
+		stopped, fmt.Sprintf("stop %s, for %s", who, after), func(ctx context.Context, r *run) error { return find(r).down(ctx, stop, after) },
+	)
 }
 
 // stopMidway stops the leader while the API server takes its time to bind, and perhaps to take the lease back.
@@ -181,22 +193,26 @@ func (w *writer) stopWhileStandbyIsBehind() {
 	if asleep {
 		how = "processes are frozen"
 	}
-	w.add(unwatched, fmt.Sprintf("stop the leader after %s, with standbys whose %s by %s", later, how, delay), func(ctx context.Context, r *run) error {
-		leader := r.leader()
-		over, cancel := context.WithTimeout(ctx, later+delay)
-		defer cancel()
-		for _, other := range r.prober.replicas {
-			switch {
-			case other == leader:
-			case asleep:
-				go other.freeze(over, later+delay)
-			default:
-				go other.way.trouble(over, spell{what: []what{watches}, happens: silence})
+	w.add(
+		unwatched,
+		fmt.Sprintf("stop the leader after %s, with standbys whose %s by %s", later, how, delay),
+		func(ctx context.Context, r *run) error {
+			leader := r.leader()
+			over, cancel := context.WithTimeout(ctx, later+delay)
+			defer cancel()
+			for _, other := range r.prober.replicas {
+				switch {
+				case other == leader:
+				case asleep:
+					go other.freeze(over, later+delay)
+				default:
+					go other.way.trouble(over, spell{what: []what{watches}, happens: silence})
+				}
 			}
-		}
-		faultcampaign.Pause(ctx, later)
-		return leader.down(ctx, stop, delay) // a new process would have seen everything
-	})
+			faultcampaign.Pause(ctx, later)
+			return leader.down(ctx, stop, delay) // a new process would have seen everything
+		},
+	)
 }
 
 func (w *writer) deleteLease() {

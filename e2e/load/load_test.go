@@ -183,7 +183,10 @@ func (l *lab) reportFast() {
 // configure writes slo-controller-config.
 func (l *lab) configure(text string) {
 	l.Helper()
-	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "slo-controller-config"}, Data: map[string]string{"colocation-config": text}}
+	config := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "slo-controller-config"},
+		Data:       map[string]string{"colocation-config": text},
+	}
 	maps := l.client.CoreV1().ConfigMaps("default")
 	if _, err := maps.Update(l.Context(), config, metav1.UpdateOptions{}); err != nil {
 		_, err = maps.Create(l.Context(), config, metav1.CreateOptions{})

@@ -67,7 +67,9 @@ func TestHowBusyANodeMayBeIsAMatterOfTheProfile(t *testing.T) {
 		}
 		told := slices.ContainsFunc(spread.Status.Conditions, func(c corev1.PodCondition) bool { return strings.Contains(c.Message, tooBusy) })
 		if pack.Spec.NodeName != "busy" || spread.Spec.NodeName != "" || !told {
-			return fmt.Errorf("pack is on %q: %v; spread is on %q: %v", pack.Spec.NodeName, pack.Status.Conditions, spread.Spec.NodeName, spread.Status.Conditions)
+			return fmt.Errorf(
+				"pack is on %q: %v; spread is on %q: %v", pack.Spec.NodeName, pack.Status.Conditions, spread.Spec.NodeName, spread.Status.Conditions,
+			)
 		}
 		return nil
 	})

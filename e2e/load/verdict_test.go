@@ -112,7 +112,10 @@ func TestWhatNodeMetricsSayDecides(t *testing.T) {
 	// Muster may have taken its time to start.
 	l.report("busy", "1750m", time.Now())
 	l.report("idle", "1700m", time.Now())
-	expect("nodes that are busy or silent are left out", map[string]string{"busy": busy, "idle": "", "old": expired, "silent": expired, "unknown": ""})
+	expect(
+		"nodes that are busy or silent are left out",
+		map[string]string{"busy": busy, "idle": "", "old": expired, "silent": expired, "unknown": ""},
+	)
 	expect("figures expire", map[string]string{"busy": expired, "idle": expired, "old": expired, "silent": expired, "unknown": ""})
 	l.report("busy", "1", time.Now())
 	expect("a report puts it right", map[string]string{"busy": "", "idle": expired, "old": expired, "silent": expired, "unknown": ""})

@@ -229,7 +229,9 @@ func (m *muster) Reported(node int, r Report) {
 	}
 	for pod, used := range r.Pods {
 		object := m.pods[pod]
-		usage.Pods[types.NamespacedName{Namespace: object.Namespace, Name: object.Name}] = cluster.PodUsage{Used: cluster.Resources{MilliCPU: used}}
+		usage.Pods[types.NamespacedName{Namespace: object.Namespace, Name: object.Name}] = cluster.PodUsage{
+			Used: cluster.Resources{MilliCPU: used},
+		}
 	}
 	m.cluster.SetUsage(m.names[node], usage)
 }

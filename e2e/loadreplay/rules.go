@@ -14,7 +14,13 @@ type books struct {
 }
 
 func newBooks(w *Workload, q *queue) *books {
-	b := &books{queue: q, cores: 1000 * w.Cores, placed: make([]map[*Pod]time.Time, w.Nodes), last: make([]Report, w.Nodes), where: map[*Pod]int{}}
+	b := &books{
+		queue:  q,
+		cores:  1000 * w.Cores,
+		placed: make([]map[*Pod]time.Time, w.Nodes),
+		last:   make([]Report, w.Nodes),
+		where:  map[*Pod]int{},
+	}
 	for i := range b.placed {
 		b.placed[i] = map[*Pod]time.Time{}
 	}

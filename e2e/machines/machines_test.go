@@ -21,10 +21,12 @@ func TestMachinesEndPods(t *testing.T) {
 		events []watch.Event
 		due    bool
 	}{
-		"a pod on a node":                     {events: []watch.Event{shown(node("1")), shown(boundAt("2", "a"))}},
-		"its time is not over":                {events: []watch.Event{shown(boundAt("2", "a", ending(now.Add(time.Second))))}},
-		"its time is over":                    {events: []watch.Event{shown(boundAt("2", "a", ending(now.Add(-time.Second))))}, due: true},
-		"it is gone already":                  {events: []watch.Event{shown(boundAt("2", "a", ending(now.Add(-time.Second)))), deleted(boundAt("3", "a"))}},
+		"a pod on a node":      {events: []watch.Event{shown(node("1")), shown(boundAt("2", "a"))}},
+		"its time is not over": {events: []watch.Event{shown(boundAt("2", "a", ending(now.Add(time.Second))))}},
+		"its time is over":     {events: []watch.Event{shown(boundAt("2", "a", ending(now.Add(-time.Second))))}, due: true},
+		"it is gone already": {
+			events: []watch.Event{shown(boundAt("2", "a", ending(now.Add(-time.Second)))), deleted(boundAt("3", "a"))},
+		},
 		"its node is lost":                    {events: []watch.Event{shown(boundAt("2", "a")), deleted(node("3"))}, due: true},
 		"it is bound to a node that was lost": {events: []watch.Event{deleted(node("3")), shown(boundAt("4", "a"))}, due: true},
 		"its node has returned":               {events: []watch.Event{deleted(node("3")), shown(node("4")), shown(boundAt("5", "a"))}},

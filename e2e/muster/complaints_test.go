@@ -14,7 +14,8 @@ func TestComplaintsAreAboutAnswersAndNotAboutOutages(t *testing.T) {
 		down     = `E1 "Error" err="Post \"http://127.0.0.1:1/filter\": dial tcp 127.0.0.1:1: connect: connection refused"`
 		notReady = `E1 "Error" err="failed filter with extender at URL http://127.0.0.1:1/filter, code 503"`
 		refused  = `E1 "Error" err="failed filter with extender at URL http://127.0.0.1:1/filter, code 422"`
-		victim   = `E1 "Status" status="preemption: extender: http://127.0.0.1:1 claims to preempt pod (UID: &{a}) on node: b, but the pod is not found on that node"`
+		victim   = `E1 "Status" status="preemption: extender: http://127.0.0.1:1 claims to preempt pod (UID: &{a}) on node: b, but the pod is ` +
+			`not found on that node"`
 	)
 	log := filepath.Join(t.TempDir(), "log")
 	if LogSize(log) != 0 {

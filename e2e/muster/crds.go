@@ -36,7 +36,9 @@ func CreateCRDs(ctx context.Context, client dynamic.Interface) error {
 	if len(files) == 0 {
 		return errors.New("the chart has no CRDs")
 	}
-	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	definitions := client.Resource(
+		schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
+	)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -42,9 +42,11 @@ func CreateWebhook(ctx context.Context, client kubernetes.Interface, url string,
 		FailurePolicy: new(admissionregistrationv1.Ignore), SideEffects: new(admissionregistrationv1.SideEffectClassNone),
 		TimeoutSeconds: new(int32(2)), AdmissionReviewVersions: []string{"v1"},
 	}
-	_, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: gatesName}, Webhooks: []admissionregistrationv1.MutatingWebhook{webhook},
-	}, metav1.CreateOptions{})
+	_, err := client.AdmissionregistrationV1().
+		MutatingWebhookConfigurations().
+		Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
+			ObjectMeta: metav1.ObjectMeta{Name: gatesName}, Webhooks: []admissionregistrationv1.MutatingWebhook{webhook},
+		}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create the webhook: %w", err)
 	}
@@ -80,7 +82,9 @@ func awaitTrial(ctx context.Context, client kubernetes.Interface, gated bool) er
 
 // Gated says that a pod has muster's gate.
 func Gated(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == v1alpha1.SchedulingGate })
+	return slices.ContainsFunc(
+		pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == v1alpha1.SchedulingGate },
+	)
 }
 
 // identity is by what a muster that serves https is known.

@@ -145,8 +145,16 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s.spec = process.Spec{
-		Name: name, Path: s.binary, Log: filepath.Join(dir, name+".log"),
-		Args: []string{"serve", "--config=" + s.config, "--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig()), "--listen=" + s.address, "--debug-listen=" + s.debug},
+		Name: name,
+		Path: s.binary,
+		Log:  filepath.Join(dir, name+".log"),
+		Args: []string{
+			"serve",
+			"--config=" + s.config,
+			"--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig()),
+			"--listen=" + s.address,
+			"--debug-listen=" + s.debug,
+		},
 	}
 	if s.process, err = process.Start(s.spec); err != nil {
 		return nil, err
@@ -187,7 +195,10 @@ func (o Options) writeConfig(path string, identity *identity, webhook string) er
 		fields["nomination"] = map[string]any{"minBacklog": o.MinBacklog}
 	}
 	if identity != nil {
-		fields["serving"] = map[string]any{"webhookListen": webhook, "tls": map[string]any{"certFile": identity.certFile, "keyFile": identity.keyFile}}
+		fields["serving"] = map[string]any{
+			"webhookListen": webhook,
+			"tls":           map[string]any{"certFile": identity.certFile, "keyFile": identity.keyFile},
+		}
 	}
 	if o.Gates != "" {
 		fields["gangs"] = map[string]any{"gates": o.Gates, "gatedBy": cmp.Or(o.GatedBy, Policy)}

@@ -95,7 +95,9 @@ func schedule(t *testing.T, client kubernetes.Interface, name string) *corev1.Po
 // why it was refused.
 func bind(ctx context.Context, t *testing.T, url string, pod *corev1.Pod) string {
 	t.Helper()
-	body, err := json.Marshal(extenderv1.ExtenderBindingArgs{PodName: pod.Name, PodNamespace: pod.Namespace, PodUID: pod.UID, Node: pod.Spec.NodeName})
+	body, err := json.Marshal(
+		extenderv1.ExtenderBindingArgs{PodName: pod.Name, PodNamespace: pod.Namespace, PodUID: pod.UID, Node: pod.Spec.NodeName},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

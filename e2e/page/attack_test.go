@@ -47,7 +47,10 @@ func serve(t *testing.T) served {
 		*address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	}
 	running, err := process.Start(process.Spec{
-		Name: "muster", Path: path, Log: filepath.Join(dir, "muster.log"), Args: []string{"serve", "--snapshot=" + snapshot, "--listen=" + s.verbs, "--debug-listen=" + s.debug},
+		Name: "muster",
+		Path: path,
+		Log:  filepath.Join(dir, "muster.log"),
+		Args: []string{"serve", "--snapshot=" + snapshot, "--listen=" + s.verbs, "--debug-listen=" + s.debug},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -121,12 +124,22 @@ func TestAPageOfAnotherSiteGetsNothingOfMuster(t *testing.T) {
 	_, verbs, _ := strings.Cut(s.verbs, ":")
 	_, debug, _ := strings.Cut(s.debug, ":")
 	for port, attacks := range map[string][]string{
-		debug: {`fetch('/debug/nodes')`, `fetch('/metrics')`, `fetch('/debug/explain', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{}'})`},
+		debug: {
+			`fetch('/debug/nodes')`, `fetch('/metrics')`,
+			`fetch('/debug/explain', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{}'})`,
+		},
 		verbs: {`fetch('/bind', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{}'})`, `fetch('/version')`},
 	} {
 		b.run(chromedp.Navigate("http://evil.example:" + port + "/livez"))
 		for i, attack := range attacks {
-			eval[bool](b, fmt.Sprintf(`(() => { window.got%d = ''; %s.then(async (r) => { window.got%[1]d = r.status + ' ' + await r.text(); }); return true; })()`, i, attack))
+			eval[bool](
+				b,
+				fmt.Sprintf(
+					`(() => { window.got%d = ''; %s.then(async (r) => { window.got%[1]d = r.status + ' ' + await r.text(); }); return true; })()`,
+					i,
+					attack,
+				),
+			)
 			b.eventually("it is answered", fmt.Sprintf(`window.got%d !== ''`, i))
 			if got := eval[string](b, fmt.Sprintf(`window.got%d`, i)); !strings.HasPrefix(got, "403 ") {
 				t.Errorf("%s at port %s by a rebound name: %s", attack, port, got)
@@ -138,7 +151,10 @@ func TestAPageOfAnotherSiteGetsNothingOfMuster(t *testing.T) {
 	if strings.Contains(metrics, "muster_verb_duration_seconds_count{") {
 		t.Errorf("a verb was called:\n%s", metrics)
 	}
-	for _, want := range []string{`listener="serving.listen",reason="origin"`, `listener="debug.listen",reason="origin"`, `listener="debug.listen",reason="host"`, `listener="serving.listen",reason="host"`} {
+	for _, want := range []string{
+		`listener="serving.listen",reason="origin"`, `listener="debug.listen",reason="origin"`, `listener="debug.listen",reason="host"`,
+		`listener="serving.listen",reason="host"`,
+	} {
 		if strings.Contains(metrics, "muster_http_requests_refused_total{"+want+"} 0") {
 			t.Errorf("nothing is counted as refused for %s: the attacks did not arrive", want)
 		}

@@ -55,7 +55,9 @@ func newLab(t *testing.T) *lab {
 	for i := range 12 {
 		l.createNode(fmt.Sprintf("worker-%d", i+1))
 	}
-	l.server, err = muster.Start(ctx, muster.Options{ControlPlane: l.ControlPlane, Progress: t.Output(), Load: map[string]any{"source": "NodeMetric"}})
+	l.server, err = muster.Start(
+		ctx, muster.Options{ControlPlane: l.ControlPlane, Progress: t.Output(), Load: map[string]any{"source": "NodeMetric"}},
+	)
 	l.must(err)
 	t.Cleanup(l.server.Stop)
 	config, err := l.server.SchedulerConfig(ctx)
@@ -63,7 +65,9 @@ func newLab(t *testing.T) *lab {
 	l.must(l.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config}))
 	for i := range 16 {
 		l.createPod(fmt.Sprintf("web-%d", i), "1500m", func(pod *corev1.Pod) {
-			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: new(true)}}
+			pod.OwnerReferences = []metav1.OwnerReference{
+				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: new(true)},
+			}
 		})
 	}
 	for i := range 3 {
@@ -96,10 +100,15 @@ func (l *lab) createNode(name string) {
 
 func (l *lab) createPod(name, cpu string, change func(*corev1.Pod)) {
 	l.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
-		Name: "main", Image: "example.com/main",
-		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("1Gi")}},
-	}}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{
+		{
+			Name:  "main",
+			Image: "example.com/main",
+			Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("1Gi")},
+			},
+		},
+	}}}
 	change(pod)
 	_, err := l.client.CoreV1().Pods(namespace).Create(l.Context(), pod, metav1.CreateOptions{})
 	l.must(err)
@@ -185,9 +194,20 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	b.theme("light")
 	b.run(chromedp.Navigate(l.server.DebugURL() + "/"))
 	b.eventually("every node has a cell", `document.querySelectorAll('#heat li').length === 12`)
-	b.eventually("a gang waits, and why", `/default\/training[^]*5 must start together/.test(document.querySelector('#gangs li')?.textContent) && document.querySelector('#gangs .why').textContent.length > 0`)
-	b.eventually("the class of the pods of a controller, and its use", `/default\/web-\d+/.test(document.querySelector('#classes tbody')?.textContent) && /\d+ %/.test(document.querySelector('#classes .rate')?.textContent)`)
-	b.eventually("a plan, as moves between nodes", `document.querySelectorAll('#plans svg .move').length === 3 && document.querySelectorAll('#plans svg .lane').length === 3`)
+	b.eventually(
+		"a gang waits, and why",
+		`/default\/training[^]*5 must start together/.test(document.querySelector('#gangs li')?.textContent) && document.querySelector('#gangs `+
+			`.why').textContent.length > 0`,
+	)
+	b.eventually(
+		"the class of the pods of a controller, and its use",
+		`/default\/web-\d+/.test(document.querySelector('#classes tbody')?.textContent) && /\d+ %/.test(document.querySelector('#classes `+
+			`.rate')?.textContent)`,
+	)
+	b.eventually(
+		"a plan, as moves between nodes",
+		`document.querySelectorAll('#plans svg .move').length === 3 && document.querySelectorAll('#plans svg .lane').length === 3`,
+	)
 	b.eventually("the arrow of the first move begins where the pod is, and ends where it goes", `(() => {
 		const lane = (name) => [...document.querySelectorAll('#plans .lane')].find((lane) => lane.textContent === name).querySelector('line').getBoundingClientRect().y;
 		const arrow = document.querySelector('#plans .move').getBoundingClientRect();
@@ -195,21 +215,33 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	})()`)
 
 	b.run(chromedp.Click(`//label[contains(., 'measured load')]`))
-	b.eventually("half of the nodes are measured", `document.querySelectorAll('#heat li[data-level="none"]').length === 6 && document.querySelector('#heat li').textContent.includes('8 %')`)
+	b.eventually(
+		"half of the nodes are measured",
+		`document.querySelectorAll('#heat li[data-level="none"]').length === 6 && document.querySelector('#heat li').textContent.includes('8 %')`,
+	)
 	b.run(chromedp.Click(`//label[contains(., 'requests')]`))
 
 	b.run(chromedp.Click(`#heat-table summary`))
 	b.eventually("the map is a table as well", `document.querySelectorAll('#heat-table tbody tr').length === 12`)
 	b.run(chromedp.Focus(`#heat li[tabindex="0"]`), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.End))
-	b.eventually("the keyboard walks through the nodes", `document.activeElement.textContent.startsWith('worker-12') && document.querySelector('#node h3').textContent === 'worker-12'`)
-	b.eventually("a bar is as long as its share, and empty where nothing was measured", `[...document.querySelectorAll('#node .bar')].every((bar) => {
+	b.eventually(
+		"the keyboard walks through the nodes",
+		`document.activeElement.textContent.startsWith('worker-12') && document.querySelector('#node h3').textContent === 'worker-12'`,
+	)
+	b.eventually(
+		"a bar is as long as its share, and empty where nothing was measured",
+		`[...document.querySelectorAll('#node .bar')].every((bar) => {
 		const share = parseInt(bar.nextSibling.textContent) || 0;
 		return Math.abs(100 * bar.firstChild.offsetWidth / bar.offsetWidth - share) < 2;
-	})`)
+	})`,
+	)
 
 	l.createNode("worker-13")
 	l.createPod("late", "3500m", func(*corev1.Pod) {})
-	b.eventually("a node that comes and a pod that is bound there are shown", `document.querySelectorAll('#heat li').length === 13 && [...document.querySelectorAll('#heat li')].at(-1).textContent.includes('88 %')`)
+	b.eventually(
+		"a node that comes and a pod that is bound there are shown",
+		`document.querySelectorAll('#heat li').length === 13 && [...document.querySelectorAll('#heat li')].at(-1).textContent.includes('88 %')`,
+	)
 	b.eventually("what had the focus has it still", `document.activeElement.textContent.startsWith('worker-12')`)
 
 	b.run(chromedp.Click(`#pause`))
@@ -228,7 +260,11 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 		window.fetch = (path, options) => (path === 'debug/status' ? Promise.resolve(Response.json(status)) : ask(path, options));
 		return true;
 	})()`)
-	b.eventually("it is not ready, and says why", `document.querySelector('#process.bad')?.textContent === 'not ready: another replica is the leader; its changed configuration file is refused'`)
+	b.eventually(
+		"it is not ready, and says why",
+		`document.querySelector('#process.bad')?.textContent === 'not ready: another replica is the leader; its changed configuration file is `+
+			`refused'`,
+	)
 	b.isContent(at.Host)
 
 	t.Run("behind the proxy of the API server", func(t *testing.T) {
@@ -239,6 +275,8 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 		p.eventually("the plan is drawn", `document.querySelectorAll('#plans svg .move').length === 3`)
 		p.isContent(strings.TrimPrefix(address, "http://"))
 		p.run(chromedp.Click(`footer a`))
-		p.eventually("the index, whose links hold", `[...document.querySelectorAll('a')].some((a) => new URL(a.href).pathname === '`+prefix+`/debug/nodes')`)
+		p.eventually(
+			"the index, whose links hold", `[...document.querySelectorAll('a')].some((a) => new URL(a.href).pathname === '`+prefix+`/debug/nodes')`,
+		)
 	})
 }

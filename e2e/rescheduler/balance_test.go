@@ -57,7 +57,9 @@ func TestPodsAreSpreadOntoANewNode(t *testing.T) {
 	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
 	const small = "small"
 	l.configure(map[string]any{"respread": map[string]any{"enabled": true, "newFor": "30s"}})
-	_, err := l.client.AppsV1().ReplicaSets(namespace).Patch(t.Context(), small, types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{})
+	_, err := l.client.AppsV1().
+		ReplicaSets(namespace).
+		Patch(t.Context(), small, types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{})
 	l.must(err)
 	l.eventually("both nodes are full", func() error { return l.has(map[string]int{"n1": 2, "n2": 1}) })
 	l.reschedule()
@@ -132,7 +134,9 @@ func (l *lab) report(ctx context.Context, usage map[string]int64) error {
 			if pod.Spec.NodeName == node && pod.DeletionTimestamp == nil {
 				const small = 1500
 				used += small
-				status.PodsMetric = append(status.PodsMetric, slov1alpha1.PodMetricInfo{Name: pod.Name, Namespace: pod.Namespace, PodUsage: amount(small)})
+				status.PodsMetric = append(
+					status.PodsMetric, slov1alpha1.PodMetricInfo{Name: pod.Name, Namespace: pod.Namespace, PodUsage: amount(small)},
+				)
 			}
 		}
 		status.NodeMetric = &slov1alpha1.NodeMetricInfo{NodeUsage: amount(used)}

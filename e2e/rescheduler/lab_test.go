@@ -160,7 +160,9 @@ func (l *lab) createSet(name, cpu string, count int32, change func(*corev1.PodTe
 
 func (l *lab) createPod(name, cpu string) {
 	l.Helper()
-	_, err := l.client.CoreV1().Pods(namespace).Create(l.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: podSpec(cpu)}, metav1.CreateOptions{})
+	_, err := l.client.CoreV1().
+		Pods(namespace).
+		Create(l.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: podSpec(cpu)}, metav1.CreateOptions{})
 	l.must(err)
 }
 

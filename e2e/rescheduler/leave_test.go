@@ -26,7 +26,13 @@ func TestAPodIsSeparatedFromAnotherOneOnRequest(t *testing.T) {
 	l.createPodOn("noisy", "1", "n1") // with room left for small, which the scores of kube-scheduler prefer to n2
 	l.reschedule()
 	l.eventually("the rescheduler has seen noisy", func() error {
-		return l.separate(before.Name, "noisy", "cache misses", http.StatusAccepted, fmt.Sprintf(`{"pod":"default/%s","node":"n1","from":"default/noisy"}`, before.Name))
+		return l.separate(
+			before.Name,
+			"noisy",
+			"cache misses",
+			http.StatusAccepted,
+			fmt.Sprintf(`{"pod":"default/%s","node":"n1","from":"default/noisy"}`, before.Name),
+		)
 	})
 	plan := l.moved(v1alpha1.Separate, before.UID)
 	if want := "is to be separated from default/noisy: cache misses"; plan.Spec.Steps[0].Why != want {
@@ -37,7 +43,13 @@ func TestAPodIsSeparatedFromAnotherOneOnRequest(t *testing.T) {
 		t.Error("the request outlives the pod")
 	}
 	l.eventually("the two are apart", func() error {
-		return l.separate(after.Name, "noisy", "", http.StatusUnprocessableEntity, `{"errors":[{"field":"from","error":"Invalid value: \"default/noisy\": it is on node n1, and the pod on n2"}]}`)
+		return l.separate(
+			after.Name,
+			"noisy",
+			"",
+			http.StatusUnprocessableEntity,
+			`{"errors":[{"field":"from","error":"Invalid value: \"default/noisy\": it is on node n1, and the pod on n2"}]}`,
+		)
 	})
 }
 
@@ -88,7 +100,9 @@ func (l *lab) createPodOn(name, cpu, node string) {
 	l.Helper()
 	spec := podSpec(cpu)
 	spec.NodeName = node
-	_, err := l.client.CoreV1().Pods(namespace).Create(l.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	_, err := l.client.CoreV1().
+		Pods(namespace).
+		Create(l.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	l.must(err)
 }
 
@@ -119,7 +133,9 @@ func (l *lab) separate(pod, from, why string, status int, want string) error {
 	if from != "" {
 		body += fmt.Sprintf(`, "from": "default/%s"`, from)
 	}
-	request, err := http.NewRequestWithContext(l.Context(), http.MethodPost, "http://"+l.requests+"/separate", bytes.NewReader([]byte(body+"}")))
+	request, err := http.NewRequestWithContext(
+		l.Context(), http.MethodPost, "http://"+l.requests+"/separate", bytes.NewReader([]byte(body+"}")),
+	)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,8 @@ func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T
 			l.must(isOn(l.pod("big"), "n1"))
 			l.must(isOn(l.small(), "n2"))
 			l.neverBound("thief", "late-thief")
-			if got := plan.Status.Steps[0]; plan.Status.Moved != "1/1" || got.Node != "n2" || got.Replacement == nil || got.Replacement.UID != l.small().UID {
+			if got := plan.Status.Steps[0]; plan.Status.Moved != "1/1" || got.Node != "n2" || got.Replacement == nil ||
+				got.Replacement.UID != l.small().UID {
 				t.Errorf("the plan ended as %+v", plan.Status)
 			}
 			l.eventually("an event on the pod", func() error { return l.told(before.UID, "Rescheduled") })
@@ -104,14 +105,19 @@ func (l *lab) forbidEvictions() {
 	most := intstr.FromInt32(0)
 	_, err := l.client.PolicyV1().PodDisruptionBudgets(namespace).Create(l.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "small"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "small"}}, MaxUnavailable: &most},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{"app": "small"}},
+			MaxUnavailable: &most,
+		},
 	}, metav1.CreateOptions{})
 	l.must(err)
 }
 
 func (l *lab) allowEvictions() {
 	l.Helper()
-	_, err := l.client.PolicyV1().PodDisruptionBudgets(namespace).Patch(l.Context(), "small", types.MergePatchType, []byte(`{"spec":{"maxUnavailable":1}}`), metav1.PatchOptions{})
+	_, err := l.client.PolicyV1().
+		PodDisruptionBudgets(namespace).
+		Patch(l.Context(), "small", types.MergePatchType, []byte(`{"spec":{"maxUnavailable":1}}`), metav1.PatchOptions{})
 	l.must(err)
 }
 

@@ -18,7 +18,9 @@ import (
 
 func TestRoomIsKeptFromPodsOfHigherPriorityForAsLongAsThePlanLasts(t *testing.T) {
 	l := newLab(t, v1alpha1.Approve, muster.Scheduler)
-	_, err := l.client.SchedulingV1().PriorityClasses().Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}, metav1.CreateOptions{})
+	_, err := l.client.SchedulingV1().
+		PriorityClasses().
+		Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}, metav1.CreateOptions{})
 	l.must(err)
 	before := l.small()
 	l.waitForBudget(before)
@@ -26,7 +28,9 @@ func TestRoomIsKeptFromPodsOfHigherPriorityForAsLongAsThePlanLasts(t *testing.T)
 	// n2 is free, and on n1 there is a pod of lower priority.
 	spec := podSpec("2")
 	spec.PriorityClassName = "high"
-	_, err = l.client.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "rival"}, Spec: spec}, metav1.CreateOptions{})
+	_, err = l.client.CoreV1().
+		Pods(namespace).
+		Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "rival"}, Spec: spec}, metav1.CreateOptions{})
 	l.must(err)
 	l.neverBound("rival")
 	if small := l.small(); small == nil || small.UID != before.UID {

@@ -89,10 +89,16 @@ func (l *lab) asked(names ...string) error {
 func (l *lab) defineProvisioningRequests() {
 	l.Helper()
 	resource := scaleup.ProvisioningRequests()
-	_, err := l.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}).
+	_, err := l.dynamic.Resource(schema.GroupVersionResource{
+		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
+	}).
 		Create(l.Context(), &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-			"metadata": map[string]any{"name": resource.GroupResource().String(), "annotations": map[string]any{"api-approved.kubernetes.io": "unapproved, a test"}},
+			"apiVersion": "apiextensions.k8s.io/v1",
+			"kind":       "CustomResourceDefinition",
+			"metadata": map[string]any{
+				"name":        resource.GroupResource().String(),
+				"annotations": map[string]any{"api-approved.kubernetes.io": "unapproved, a test"},
+			},
 			"spec": map[string]any{
 				"group": resource.Group, "scope": "Namespaced",
 				"names": map[string]any{"kind": "ProvisioningRequest", "plural": resource.Resource},

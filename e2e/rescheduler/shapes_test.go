@@ -33,7 +33,9 @@ func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
 }
 
 func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
-	for _, test := range []struct{ name, gates string }{{"that the scheduler refuses", ""}, {"that is behind gates until it has a place", "UntilPlace"}} {
+	for _, test := range []struct{ name, gates string }{
+		{"that the scheduler refuses", ""}, {"that is behind gates until it has a place", "UntilPlace"},
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := newLabWith(t, muster.Options{Selection: muster.Scheduler, Gates: test.gates}, v1alpha1.Auto).inPieces()
 			l.createNode("n3", "4")
@@ -98,7 +100,11 @@ func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
 
 // gangOf are the labels and the annotations of members.
 func gangOf(name string, minMember int) (labels, annotations map[string]string) {
-	return map[string]string{schedulingv1alpha1.LabelMuster: name}, map[string]string{schedulingv1alpha1.AnnotationMinMember: fmt.Sprint(minMember)}
+	return map[string]string{
+			schedulingv1alpha1.LabelMuster: name,
+		}, map[string]string{
+			schedulingv1alpha1.AnnotationMinMember: fmt.Sprint(minMember),
+		}
 }
 
 // allOn waits until the pods of a ReplicaSet run on these nodes, in whichever order.

@@ -46,7 +46,9 @@ func (r *run) scale(ctx context.Context, name string, by int) error {
 	})
 	to := max(0, count+by)
 	r.Note(fmt.Sprintf("scale %s from %d to %d", name, count, to))
-	_, err := r.lane.Client.AppsV1().ReplicaSets(workload.Namespace).Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, to), metav1.PatchOptions{})
+	_, err := r.lane.Client.AppsV1().
+		ReplicaSets(workload.Namespace).
+		Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, to), metav1.PatchOptions{})
 	return faultcampaign.UnlessDone(err, "scale", name)
 }
 
@@ -58,7 +60,9 @@ func (r *run) deleteWorkload(ctx context.Context, name string) error {
 	if err := faultcampaign.UnlessDone(err, "delete ReplicaSet", name); err != nil {
 		return err
 	}
-	err = r.lane.Client.CoreV1().Pods(workload.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: appLabel + "=" + name})
+	err = r.lane.Client.CoreV1().
+		Pods(workload.Namespace).
+		DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: appLabel + "=" + name})
 	return faultcampaign.UnlessDone(err, "delete pods of", name)
 }
 
@@ -79,7 +83,9 @@ func (r *run) deletePlan(ctx context.Context) error {
 		return nil
 	}
 	r.Note("delete plan " + plan.Name)
-	return faultcampaign.UnlessDone(r.lane.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(ctx, plan.Name, metav1.DeleteOptions{}), "delete plan", plan.Name)
+	return faultcampaign.UnlessDone(
+		r.lane.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(ctx, plan.Name, metav1.DeleteOptions{}), "delete plan", plan.Name,
+	)
 }
 
 func (r *run) annotatePlan(ctx context.Context) error {

@@ -158,9 +158,11 @@ func (w *writer) closeTarget() {
 	w.add(event{moment: planMade, what: "kill the scheduler", fault: schedulerKilled, do: func(ctx context.Context, r *run) error {
 		return r.lane.KillScheduler(ctx, down)
 	}})
-	w.add(event{moment: podLeaves, what: "cordon where the last pod is to go", fault: targetClosed, do: func(ctx context.Context, r *run) error {
-		return r.cordon(ctx, r.lastTarget(some), true)
-	}})
+	w.add(
+		event{moment: podLeaves, what: "cordon where the last pod is to go", fault: targetClosed, do: func(ctx context.Context, r *run) error {
+			return r.cordon(ctx, r.lastTarget(some), true)
+		}},
+	)
 }
 
 func (w *writer) deletePlan() {
@@ -203,9 +205,11 @@ func (w *writer) holdDown() {
 		return r.lane.DeletePod(ctx, pod.Name)
 	}})
 	if replica := w.rand.IntN(2 * w.settings.replicas); replica < w.settings.replicas {
-		w.add(event{at: at, what: fmt.Sprintf("kill rescheduler %d", replica), fault: reschedulerKilled, do: func(ctx context.Context, r *run) error {
-			return r.lane.killRescheduler(ctx, replica, 0)
-		}})
+		w.add(
+			event{at: at, what: fmt.Sprintf("kill rescheduler %d", replica), fault: reschedulerKilled, do: func(ctx context.Context, r *run) error {
+				return r.lane.killRescheduler(ctx, replica, 0)
+			}},
+		)
 	}
 }
 

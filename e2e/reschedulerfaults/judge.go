@@ -79,7 +79,9 @@ func (s *story) judge() (findings []finding, t tally) {
 	for _, e := range s.entries {
 		s.final.apply(e)
 	}
-	for _, judge := range []func() []finding{s.judgePlans, s.judgeEvictions, s.judgePending, s.judgeReturns, s.judgeThefts, s.judgeRates, s.judgeDown, s.judgeReplicas} {
+	for _, judge := range []func() []finding{
+		s.judgePlans, s.judgeEvictions, s.judgePending, s.judgeReturns, s.judgeThefts, s.judgeRates, s.judgeDown, s.judgeReplicas,
+	} {
 		findings = append(findings, judge()...)
 	}
 	return findings, s.tally()
@@ -151,7 +153,8 @@ func movesOf(evictions []eviction, known *state) (moves []move) {
 		m := move{eviction: e}
 		for _, uid := range slices.Sorted(maps.Keys(known.plans)) {
 			p := known.plans[uid]
-			if step := p.step(e.uid); step != nil && p.since.Before(e.answered) && (m.plan == nil || m.plan.endedBy(e.asked) || !p.endedBy(e.asked) && p.since.After(m.plan.since)) {
+			if step := p.step(e.uid); step != nil && p.since.Before(e.answered) &&
+				(m.plan == nil || m.plan.endedBy(e.asked) || !p.endedBy(e.asked) && p.since.After(m.plan.since)) {
 				m.plan, m.step = p, step
 			}
 		}

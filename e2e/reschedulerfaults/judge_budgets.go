@@ -25,10 +25,34 @@ func (s *story) judgeRates() (findings []finding) {
 				continue
 			}
 			if before.step.Controller.UID == m.step.Controller.UID && passed < s.budgets.workloadCoolDown {
-				findings = append(findings, finding{cooling, fmt.Sprintf("pod %s by plan %s, %s after pod %s of the same workload", m.pod, m.plan.object.Name, m.answered.Sub(before.answered).Round(time.Millisecond), before.pod)})
+				findings = append(
+					findings,
+					finding{
+						cooling,
+						fmt.Sprintf(
+							"pod %s by plan %s, %s after pod %s of the same workload",
+							m.pod,
+							m.plan.object.Name,
+							m.answered.Sub(before.answered).Round(time.Millisecond),
+							before.pod,
+						),
+					},
+				)
 			}
 			if before.step.From == m.step.From && passed < s.budgets.nodeCoolDown {
-				findings = append(findings, finding{cooling, fmt.Sprintf("pod %s by plan %s, %s after pod %s of the same node", m.pod, m.plan.object.Name, m.answered.Sub(before.answered).Round(time.Millisecond), before.pod)})
+				findings = append(
+					findings,
+					finding{
+						cooling,
+						fmt.Sprintf(
+							"pod %s by plan %s, %s after pod %s of the same node",
+							m.pod,
+							m.plan.object.Name,
+							m.answered.Sub(before.answered).Round(time.Millisecond),
+							before.pod,
+						),
+					},
+				)
 			}
 		}
 		earlier = append(earlier, m)
@@ -63,7 +87,10 @@ func (s *story) judgeDown() (findings []finding) {
 			continue
 		}
 		if down := 1 + before.down(pod.UID, e.asked.Add(-slack)); down > s.budgets.webDown {
-			findings = append(findings, finding{overBudget, fmt.Sprintf("pod %s is the number %d of %s that is down, of %d", pod.Name, down, tierWeb, s.budgets.webDown)})
+			findings = append(
+				findings,
+				finding{overBudget, fmt.Sprintf("pod %s is the number %d of %s that is down, of %d", pod.Name, down, tierWeb, s.budgets.webDown)},
+			)
 		}
 	}
 	return findings

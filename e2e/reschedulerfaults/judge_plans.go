@@ -26,7 +26,9 @@ func (s *story) judgePlans() (findings []finding) {
 			findings = append(findings, finding{wordless, fmt.Sprintf("plan %s", p.object.Name)})
 		}
 		if b := s.budgets; b.perPlan > 0 && len(p.object.Spec.Steps) > b.perPlan {
-			findings = append(findings, finding{overBudget, fmt.Sprintf("plan %s has %d steps, of %d per plan", p.object.Name, len(p.object.Spec.Steps), b.perPlan)})
+			findings = append(
+				findings, finding{overBudget, fmt.Sprintf("plan %s has %d steps, of %d per plan", p.object.Name, len(p.object.Spec.Steps), b.perPlan)},
+			)
 		}
 		ofNode, ofWorkload := map[string]int{}, map[types.UID]int{}
 		for i := range p.object.Spec.Steps {
@@ -34,10 +36,15 @@ func (s *story) judgePlans() (findings []finding) {
 			ofNode[step.From]++
 			ofWorkload[step.Controller.UID]++
 			if n := ofNode[step.From]; s.budgets.perNode > 0 && n > s.budgets.perNode {
-				findings = append(findings, finding{overBudget, fmt.Sprintf("plan %s moves %d pods of node %s, of %d", p.object.Name, n, step.From, s.budgets.perNode)})
+				findings = append(
+					findings, finding{overBudget, fmt.Sprintf("plan %s moves %d pods of node %s, of %d", p.object.Name, n, step.From, s.budgets.perNode)},
+				)
 			}
 			if n := ofWorkload[step.Controller.UID]; s.budgets.perWorkload > 0 && n > s.budgets.perWorkload {
-				findings = append(findings, finding{overBudget, fmt.Sprintf("plan %s moves %d pods of %s, of %d", p.object.Name, n, step.Controller.Name, s.budgets.perWorkload)})
+				findings = append(
+					findings,
+					finding{overBudget, fmt.Sprintf("plan %s moves %d pods of %s, of %d", p.object.Name, n, step.Controller.Name, s.budgets.perWorkload)},
+				)
 			}
 		}
 	}
@@ -59,14 +66,26 @@ func (s *story) judgeEvictions() (findings []finding) {
 			continue
 		}
 		if to := before.goal(pod.UID); to != nil && !to.closed.IsZero() && e.asked.Sub(to.closed) > slack {
-			findings = append(findings, finding{nowhere, fmt.Sprintf("pod %s is evicted to go to %s, which was closed %s before", pod.Name, to.object.Name, e.asked.Sub(to.closed).Round(time.Millisecond))})
+			findings = append(
+				findings,
+				finding{
+					nowhere,
+					fmt.Sprintf(
+						"pod %s is evicted to go to %s, which was closed %s before", pod.Name, to.object.Name, e.asked.Sub(to.closed).Round(time.Millisecond),
+					),
+				},
+			)
 		}
 		if !before.isAboutToEvict(pod.UID) {
-			findings = append(findings, finding{withoutPlan, fmt.Sprintf("no plan whose room is kept says that pod %s is about to be evicted", pod.Name)})
+			findings = append(
+				findings, finding{withoutPlan, fmt.Sprintf("no plan whose room is kept says that pod %s is about to be evicted", pod.Name)},
+			)
 		}
 		for _, budget := range before.budgets {
 			if budget.Spec.Selector.MatchLabels[appLabel] == pod.Labels[appLabel] && isReady(before.pods[pod.UID].object) && !entered.Has(pod.Name) {
-				findings = append(findings, finding{budgetIgnored, fmt.Sprintf("pod %s is evicted, and budget %s does not know", pod.Name, budget.Name)})
+				findings = append(
+					findings, finding{budgetIgnored, fmt.Sprintf("pod %s is evicted, and budget %s does not know", pod.Name, budget.Name)},
+				)
 			}
 		}
 	}

@@ -33,7 +33,13 @@ func (s *story) judgeReturns() (findings []finding) {
 				continue
 			}
 			if !victim.leaves.IsZero() && !p.since.Before(victim.leaves) && m.plan.inForce(e.at) {
-				findings = append(findings, finding{returned, fmt.Sprintf("pod %s, which came for %s, is bound to %s in the middle of plan %s", e.pod.Name, m.pod, m.step.From, m.plan.object.Name)})
+				findings = append(
+					findings,
+					finding{
+						returned,
+						fmt.Sprintf("pod %s, which came for %s, is bound to %s in the middle of plan %s", e.pod.Name, m.pod, m.step.From, m.plan.object.Name),
+					},
+				)
 			}
 		}
 	}
@@ -50,7 +56,13 @@ func (s *story) judgeThefts() (findings []finding) {
 		for _, p := range before.plans {
 			if node := e.pod.Spec.NodeName; p.inForce(e.at) && !isFor(p.object, e.pod, node) && !before.isClosed(node) {
 				if left := before.room(node, p, s.final); left >= 0 && left < milliCPU(e.pod) {
-					findings = append(findings, finding{stolen, fmt.Sprintf("pod %s of %dm is bound to %s, where plan %s leaves %dm", e.pod.Name, milliCPU(e.pod), node, p.object.Name, left)})
+					findings = append(
+						findings,
+						finding{
+							stolen,
+							fmt.Sprintf("pod %s of %dm is bound to %s, where plan %s leaves %dm", e.pod.Name, milliCPU(e.pod), node, p.object.Name, left),
+						},
+					)
 				}
 			}
 		}

@@ -65,10 +65,18 @@ func (t *tale) plan(phase v1alpha1.Phase, step v1alpha1.StepPhase, message strin
 func (t *tale) planCalled(name, moves string, phase v1alpha1.Phase, step v1alpha1.StepPhase, message string) *tale {
 	plan := &v1alpha1.ReschedulingPlan{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}}
 	plan.Spec.Expires = metav1.NewTime(time.Date(2026, 1, 1, 0, 2, 0, 0, time.UTC))
-	plan.Spec.Steps = []v1alpha1.Step{{
-		Pod: v1alpha1.PodReference{Name: moves, UID: types.UID("uid-" + moves)}, Controller: v1alpha1.Controller{Name: "web", UID: "uid-web"}, From: "from", To: "to",
-		Replacement: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod(moves).Labels}, Spec: pod(moves).Spec},
-	}}
+	plan.Spec.Steps = []v1alpha1.Step{
+		{
+			Pod: v1alpha1.PodReference{
+				Name: moves,
+				UID:  types.UID("uid-" + moves),
+			},
+			Controller:  v1alpha1.Controller{Name: "web", UID: "uid-web"},
+			From:        "from",
+			To:          "to",
+			Replacement: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod(moves).Labels}, Spec: pod(moves).Spec},
+		},
+	}
 	plan.Status.Phase, plan.Status.Message, plan.Status.Steps = phase, message, []v1alpha1.StepStatus{{Phase: step}}
 	if phase != v1alpha1.Approved {
 		plan.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReserved, Status: metav1.ConditionTrue}}
@@ -84,7 +92,10 @@ func (t *tale) unkept() *tale {
 
 // evict has a replica of the rescheduler evict a pod, which the API server tells a second later.
 func (t *tale) evict(name string, replica int) *tale {
-	t.evictions = append(t.evictions, eviction{replica: replica, pod: name, uid: types.UID("uid-" + name), asked: t.at, answered: t.at.Add(time.Second), granted: true})
+	t.evictions = append(
+		t.evictions,
+		eviction{replica: replica, pod: name, uid: types.UID("uid-" + name), asked: t.at, answered: t.at.Add(time.Second), granted: true},
+	)
 	return t.pod(name, on("from"), ready, leaving)
 }
 
@@ -124,36 +135,64 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 		tale *tale
 		want string // a kind, "" for nothing
 	}{
-		"a pod moves": {tale: moving().pod("new").gone("old").pod("new", on("to"), ready).plan(v1alpha1.Succeeded, v1alpha1.StepMoved, "all pods have moved")},
+		"a pod moves": {
+			tale: moving().pod("new").gone("old").pod("new", on("to"), ready).plan(v1alpha1.Succeeded, v1alpha1.StepMoved, "all pods have moved"),
+		},
 
 		"what replaces it waits":                      {moving().pod("new").plan(v1alpha1.Succeeded, "", "done").pass(long), pendingTooLong},
 		"it waits, and the plan failed for no reason": {moving().pod("new").plan(v1alpha1.Failed, "", "so what").pass(long), pendingTooLong},
-		"it waits, as its node was cordoned":          {tale: moving().pod("new").close("to").plan(v1alpha1.Failed, "", "to is closed").pass(long)},
-		"it waits, as the workload was scaled":        {tale: moving().set(2).pod("new").plan(v1alpha1.Failed, "", "too many").pass(long)},
-		"it waits, as its node was cordoned, unsaid":  {moving().pod("new").close("to").plan(v1alpha1.Succeeded, "", "done").pass(long), pendingTooLong},
-		"it waits, as one that came later is there":   {tale: moving().pod("new").pod("later").pod("later", on("to"), ready).plan(v1alpha1.Succeeded, "", "done").pass(long)},
-		"another one of the workload waits":           {tale: moving().pod("new", on("to"), ready).pod("newer").plan(v1alpha1.Succeeded, "", "done").pass(long)},
-		"it waits, as one that had waited is there":   {tale: newTale().pod("before").moves().pod("new").pod("before", on("to"), ready).plan(v1alpha1.Expired, "", "new has no node").pass(long)},
-		"it comes back":                                {moving().pod("new").pod("new", on("from")), returned},
-		"it comes back when the plan has ended":        {tale: moving().pod("new").plan(v1alpha1.Failed, "", "too late").pod("new", on("from"))},
-		"one comes back that was not evicted":          {tale: newTale().plan(v1alpha1.Approved, "", "").gone("old").pod("new").pod("new", on("from"))},
-		"a stranger takes the room":                    {moving().pod("thief", stranger, large).pod("thief", stranger, large, on("to")), stolen},
-		"a stranger takes what is left":                {tale: moving().pod("thief", stranger).pod("thief", stranger, on("to"))},
-		"a stranger comes when the other has":          {tale: moving().pod("new").pod("new", on("to")).pod("thief", stranger).pod("thief", stranger, on("to"))},
-		"a stranger was on its way":                    {tale: newTale().pod("thief", stranger, large).plan(v1alpha1.Approved, "", "").pod("thief", stranger, large, on("to"))},
-		"a stranger takes the room, and the plan ends": {tale: moving().plan(v1alpha1.Failed, "", "why").pod("thief", stranger, large).pod("thief", stranger, large, on("to"))},
+		"it waits, as its node was cordoned": {
+			tale: moving().pod("new").close("to").plan(v1alpha1.Failed, "", "to is closed").pass(long),
+		},
+		"it waits, as the workload was scaled": {tale: moving().set(2).pod("new").plan(v1alpha1.Failed, "", "too many").pass(long)},
+		"it waits, as its node was cordoned, unsaid": {
+			moving().pod("new").close("to").plan(v1alpha1.Succeeded, "", "done").pass(long), pendingTooLong,
+		},
+		"it waits, as one that came later is there": {
+			tale: moving().pod("new").pod("later").pod("later", on("to"), ready).plan(v1alpha1.Succeeded, "", "done").pass(long),
+		},
+		"another one of the workload waits": {
+			tale: moving().pod("new", on("to"), ready).pod("newer").plan(v1alpha1.Succeeded, "", "done").pass(long),
+		},
+		"it waits, as one that had waited is there": {
+			tale: newTale().pod("before").moves().pod("new").pod("before", on("to"), ready).plan(v1alpha1.Expired, "", "new has no node").pass(long),
+		},
+		"it comes back":                         {moving().pod("new").pod("new", on("from")), returned},
+		"it comes back when the plan has ended": {tale: moving().pod("new").plan(v1alpha1.Failed, "", "too late").pod("new", on("from"))},
+		"one comes back that was not evicted":   {tale: newTale().plan(v1alpha1.Approved, "", "").gone("old").pod("new").pod("new", on("from"))},
+		"a stranger takes the room":             {moving().pod("thief", stranger, large).pod("thief", stranger, large, on("to")), stolen},
+		"a stranger takes what is left":         {tale: moving().pod("thief", stranger).pod("thief", stranger, on("to"))},
+		"a stranger comes when the other has": {
+			tale: moving().pod("new").pod("new", on("to")).pod("thief", stranger).pod("thief", stranger, on("to")),
+		},
+		"a stranger was on its way": {
+			tale: newTale().pod("thief", stranger, large).plan(v1alpha1.Approved, "", "").pod("thief", stranger, large, on("to")),
+		},
+		"a stranger takes the room, and the plan ends": {
+			tale: moving().plan(v1alpha1.Failed, "", "why").pod("thief", stranger, large).pod("thief", stranger, large, on("to")),
+		},
 
 		"nobody said that it is about to be evicted": {newTale().plan(v1alpha1.Approved, "", "").evict("old", 0), withoutPlan},
-		"its room is not kept yet":                   {newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").unkept().evict("old", 0), withoutPlan},
-		"its place has been closed for long":         {newTale().close("to").pass(2*slack).plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0), nowhere},
-		"its place has just been closed":             {tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").close("to").evict("old", 0)},
-		"there is no plan":                           {newTale().evict("old", 0), withoutPlan},
-		"its budget does not know":                   {newTale().budget("").plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0), budgetIgnored},
-		"its budget knows":                           {tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").budget("old").evict("old", 0)},
-		"the plan does not end":                      {moving().pass(endSlack + 3*time.Minute), neverEnds},
-		"the plan fails without a word":              {moving().plan(v1alpha1.Failed, "", ""), wordless},
-		"two pods of a workload, by one replica":     {tale: twoEvictions(time.Hour, 0, 0)},
-		"two pods of a workload within a cool-down":  {twoEvictions(0, 0, time.Minute), cooling},
+		"its room is not kept yet": {
+			newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").unkept().evict("old", 0), withoutPlan,
+		},
+		"its place has been closed for long": {
+			newTale().close("to").pass(2*slack).plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0), nowhere,
+		},
+		"its place has just been closed": {
+			tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").close("to").evict("old", 0),
+		},
+		"there is no plan": {newTale().evict("old", 0), withoutPlan},
+		"its budget does not know": {
+			newTale().budget("").plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").evict("old", 0), budgetIgnored,
+		},
+		"its budget knows": {
+			tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").budget("old").evict("old", 0),
+		},
+		"the plan does not end":                                                    {moving().pass(endSlack + 3*time.Minute), neverEnds},
+		"the plan fails without a word":                                            {moving().plan(v1alpha1.Failed, "", ""), wordless},
+		"two pods of a workload, by one replica":                                   {tale: twoEvictions(time.Hour, 0, 0)},
+		"two pods of a workload within a cool-down":                                {twoEvictions(0, 0, time.Minute), cooling},
 		"two pods of a plan, of which a plan that has failed would have moved one": {tale: twoOfAPlan()},
 		"two pods of a workload at a higher rate":                                  {twoEvictions(0, time.Minute, 0), overBudget},
 		"two pods at once by two replicas":                                         {bothAtOnce(), bothEvict},
@@ -209,7 +248,9 @@ func twoOfAPlan() *tale {
 }
 
 func bothAtOnce() *tale {
-	t := newTale().pod("second", on("from"), ready).planCalled("q", "second", v1alpha1.Executing, v1alpha1.StepEvicting, "").plan(v1alpha1.Executing, v1alpha1.StepEvicting, "")
+	t := newTale().pod("second", on("from"), ready).
+		planCalled("q", "second", v1alpha1.Executing, v1alpha1.StepEvicting, "").
+		plan(v1alpha1.Executing, v1alpha1.StepEvicting, "")
 	t.evict("second", 1).evict("old", 0)
 	t.evictions[1].asked = t.evictions[0].asked
 	return t

@@ -71,11 +71,17 @@ func open(ctx context.Context, dir, binary string, progress io.Writer) (_ faultc
 
 // start starts muster and the reschedulers of a run, and the scheduler with the first.
 func (l *lane) start(ctx context.Context, s *settings) error {
-	o := muster.Options{ControlPlane: l.ControlPlane, Binary: l.binary, Kubeconfig: l.kubeconfigs[0], Selection: s.selection, Config: map[string]any{
-		"leaderElection": map[string]any{"leaseDuration": leaseDuration.String(), "renewDeadline": "2s", "retryPeriod": "500ms"},
-		"rescheduler":    s.config(),
-		"gangs":          map[string]any{"scheduleTimeout": "4s", "deniedTTL": "1s"},
-	}}
+	o := muster.Options{
+		ControlPlane: l.ControlPlane,
+		Binary:       l.binary,
+		Kubeconfig:   l.kubeconfigs[0],
+		Selection:    s.selection,
+		Config: map[string]any{
+			"leaderElection": map[string]any{"leaseDuration": leaseDuration.String(), "renewDeadline": "2s", "retryPeriod": "500ms"},
+			"rescheduler":    s.config(),
+			"gangs":          map[string]any{"scheduleTimeout": "4s", "deniedTTL": "1s"},
+		},
+	}
 	if err := l.StartMuster(ctx, o); err != nil {
 		return err
 	}
@@ -110,8 +116,13 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 	if err := errors.Join(setErr, budgetErr); err != nil {
 		return nil, fmt.Errorf("list workloads: %w", err)
 	}
-	return append(sources, plans,
-		history.Source{Version: setList.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return sets.Watch(ctx, o) }},
+	return append(
+		sources,
+		plans,
+		history.Source{
+			Version: setList.ResourceVersion,
+			Watch:   func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return sets.Watch(ctx, o) },
+		},
 		history.Source{Version: budgetList.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return budgets.Watch(ctx, o)
 		}},

@@ -43,7 +43,14 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 	defer l.stop()
 	calm, quiet := context.WithCancel(ctx)
 	defer quiet()
-	r := &run{Diary: faultcampaign.NewDiary(), lane: l, script: s, traffic: newTraffic(calm, s), record: newRecord(), machines: machines.New(l.Client)}
+	r := &run{
+		Diary:    faultcampaign.NewDiary(),
+		lane:     l,
+		script:   s,
+		traffic:  newTraffic(calm, s),
+		record:   newRecord(),
+		machines: machines.New(l.Client),
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	sources, err := l.sources(ctx)

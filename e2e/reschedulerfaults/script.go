@@ -143,6 +143,9 @@ func (w *replicas) budget(most int) *policyv1.PodDisruptionBudget {
 	down := intstr.FromInt32(int32(most))
 	return &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: w.name, Namespace: workload.Namespace},
-		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: w.name}}, MaxUnavailable: &down},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: w.name}},
+			MaxUnavailable: &down,
+		},
 	}
 }

@@ -26,7 +26,13 @@ func (s *story) judgePending() (findings []finding) {
 		}
 		if waited := until.Sub(p.since); waited > pendingLimit {
 			if m := s.final.replacedBy(s.evictions, p); m != nil && s.final.excuse(m) == "" && !s.final.hasItsPlace(m, p) {
-				findings = append(findings, finding{pendingTooLong, fmt.Sprintf("pod %s, which came for %s, for %s: %s", p.object.Name, m.pod, waited.Round(time.Second), words(p.object))})
+				findings = append(
+					findings,
+					finding{
+						pendingTooLong,
+						fmt.Sprintf("pod %s, which came for %s, for %s: %s", p.object.Name, m.pod, waited.Round(time.Second), words(p.object)),
+					},
+				)
 			}
 		}
 	}

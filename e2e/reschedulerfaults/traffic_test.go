@@ -20,11 +20,13 @@ func TestCallsAreKnownByTheirPath(t *testing.T) {
 		verb         faultcampaign.Verb
 		about        string
 	}{
-		"an eviction":           {http.MethodPost, "/api/v1/namespaces/default/pods/p/eviction", evictionCall, "p"},
-		"a binding":             {http.MethodPost, "/api/v1/namespaces/default/pods/p/binding", binding, "p"},
-		"a deletion":            {http.MethodDelete, "/api/v1/namespaces/default/pods/p", deletion, "p"},
-		"a plan is made":        {http.MethodPost, "/apis/rescheduling.muster.dev/v1alpha1/reschedulingplans", planCreated, ""},
-		"the status of a plan":  {http.MethodPut, "/apis/rescheduling.muster.dev/v1alpha1/reschedulingplans/makeroom-x/status", planStatus, "makeroom-x"},
+		"an eviction":    {http.MethodPost, "/api/v1/namespaces/default/pods/p/eviction", evictionCall, "p"},
+		"a binding":      {http.MethodPost, "/api/v1/namespaces/default/pods/p/binding", binding, "p"},
+		"a deletion":     {http.MethodDelete, "/api/v1/namespaces/default/pods/p", deletion, "p"},
+		"a plan is made": {http.MethodPost, "/apis/rescheduling.muster.dev/v1alpha1/reschedulingplans", planCreated, ""},
+		"the status of a plan": {
+			http.MethodPut, "/apis/rescheduling.muster.dev/v1alpha1/reschedulingplans/makeroom-x/status", planStatus, "makeroom-x",
+		},
 		"a lease is renewed":    {http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/default/leases/muster", lease, "muster"},
 		"a watch is left alone": {http.MethodGet, "/api/v1/pods", "", ""},
 		"what is not known":     {http.MethodGet, "/healthz", "", ""},

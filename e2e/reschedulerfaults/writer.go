@@ -85,8 +85,12 @@ func (w *writer) addWorkloads() {
 	room, load := int64(len(w.nodes))*coresOfANode*1000, int64(0)
 	for least := room * (55 + r.Int64N(15)) / 100; load < least; {
 		a := &replicas{
-			name: fmt.Sprintf("s%d-app-%d", w.seed, len(w.workloads)), count: 1 + r.IntN(3), milliCPU: []int64{500, 500, 1000, 1000, 1500, 2000}[r.IntN(6)],
-			web: r.IntN(2) == 0, grace: int64(r.IntN(3)), priority: []string{"", "", "", "", "", "", lowered, raised}[r.IntN(8)],
+			name:     fmt.Sprintf("s%d-app-%d", w.seed, len(w.workloads)),
+			count:    1 + r.IntN(3),
+			milliCPU: []int64{500, 500, 1000, 1000, 1500, 2000}[r.IntN(6)],
+			web:      r.IntN(2) == 0,
+			grace:    int64(r.IntN(3)),
+			priority: []string{"", "", "", "", "", "", lowered, raised}[r.IntN(8)],
 		}
 		if a.gang = r.IntN(10) == 0; a.gang {
 			a.count = 2
@@ -130,11 +134,29 @@ func (w *writer) addPDBs() {
 	for _, a := range w.workloads {
 		switch w.rand.IntN(6) {
 		case 0:
-			w.add(event{what: "create PodDisruptionBudget " + a.name, do: func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(1)) }})
+			w.add(
+				event{
+					what: "create PodDisruptionBudget " + a.name,
+					do:   func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(1)) },
+				},
+			)
 		case 1:
 			at := w.within(window / 2)
-			w.add(event{at: at, what: "forbid to evict " + a.name, fault: evictionForbidden, do: func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(0)) }})
-			w.add(event{at: at + w.within(window/2), what: "allow to evict " + a.name, do: func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(1)) }})
+			w.add(
+				event{
+					at:    at,
+					what:  "forbid to evict " + a.name,
+					fault: evictionForbidden,
+					do:    func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(0)) },
+				},
+			)
+			w.add(
+				event{
+					at:   at + w.within(window/2),
+					what: "allow to evict " + a.name,
+					do:   func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(1)) },
+				},
+			)
 		}
 	}
 }

@@ -46,7 +46,9 @@ type Outcome struct {
 // Await returns when the cluster has settled or patience has ended; expected is how many
 // pods there will be. Each tick is told to progress, which may be nil. It fails when
 // fewer pods were created, when the context ends or the API server does not answer.
-func Await(ctx context.Context, client kubernetes.Interface, watch *podwatch.Watch, expected int, patience Patience, progress func(podwatch.Tally)) (*Outcome, error) {
+func Await(
+	ctx context.Context, client kubernetes.Interface, watch *podwatch.Watch, expected int, patience Patience, progress func(podwatch.Tally),
+) (*Outcome, error) {
 	if progress == nil {
 		progress = func(podwatch.Tally) {}
 	}

@@ -44,9 +44,11 @@ func newCohort(number int, nodeLabel string) cohort {
 	})
 	add("pinned", func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{nodeLabel: ""} })
 	add("apart", func(p *corev1.Pod) {
-		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
-			{TopologyKey: corev1.LabelHostname, LabelSelector: alike}, {TopologyKey: unique("rack"), LabelSelector: alike},
-		}}}
+		p.Spec.Affinity = &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+				{TopologyKey: corev1.LabelHostname, LabelSelector: alike}, {TopologyKey: unique("rack"), LabelSelector: alike},
+			}},
+		}
 	})
 	add("nowhere-by-zone", func(p *corev1.Pod) {
 		p.Spec.TopologySpreadConstraints = constraint(unique("region"), corev1.DoNotSchedule, alike)
@@ -63,11 +65,15 @@ func newCohort(number int, nodeLabel string) cohort {
 			add(fmt.Sprintf("%s-%d", gang, member), func(p *corev1.Pod) { p.Labels[v1alpha1.LabelX] = group })
 		}
 	}
-	c.namespace = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("soak-%d", number), Labels: map[string]string{unique("namespace"): ""}}}
+	c.namespace = &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("soak-%d", number), Labels: map[string]string{unique("namespace"): ""}},
+	}
 	return c
 }
 
-func constraint(key string, unsatisfiable corev1.UnsatisfiableConstraintAction, of *metav1.LabelSelector) []corev1.TopologySpreadConstraint {
+func constraint(
+	key string, unsatisfiable corev1.UnsatisfiableConstraintAction, of *metav1.LabelSelector,
+) []corev1.TopologySpreadConstraint {
 	return []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: unsatisfiable, LabelSelector: of}}
 }
 

@@ -32,7 +32,10 @@ func TestAPageThatCannotBeFollowedIsRefused(t *testing.T) {
 	const fence = "```"
 	for _, c := range []struct{ name, page, want string }{
 		{"a text that nothing prints", "\n" + fence + "text\na\n" + fence, "line 2: no block comes before this text that might print it"},
-		{"two texts of one block", fence + "sh\na\n" + fence + "\n" + fence + "text\na\n" + fence + "\n" + fence + "text\nb\n" + fence, "line 7: no block comes before this text that might print it"},
+		{
+			"two texts of one block", fence + "sh\na\n" + fence + "\n" + fence + "text\na\n" + fence + "\n" + fence + "text\nb\n" + fence,
+			"line 7: no block comes before this text that might print it",
+		},
 		{"a word that means nothing", fence + "sh twice\na\n" + fence, `line 1: a block marked "sh twice"`},
 		{"a block without an end", fence + "sh\na\n", "line 1: the block is not closed"},
 	} {

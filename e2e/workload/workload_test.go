@@ -88,7 +88,9 @@ func TestAGeneratedClusterHasEveryShape(t *testing.T) {
 			seen["GPU"] = seen["GPU"] || !container.Resources.Requests.Name(workload.GPUResource, "").IsZero()
 		}
 	}
-	for _, shape := range []string{"node selector", "tolerations", "required affinity", "preferred affinity", "sidecar", "init container", "host port", "GPU"} {
+	for _, shape := range []string{
+		"node selector", "tolerations", "required affinity", "preferred affinity", "sidecar", "init container", "host port", "GPU",
+	} {
 		if !seen[shape] {
 			t.Errorf("no pod has a %s", shape)
 		}
@@ -130,8 +132,10 @@ func TestLoadOpenBCountsGPUsInThousandths(t *testing.T) {
 
 func TestLoadOpenBNamesWhatIsWrong(t *testing.T) {
 	for name, test := range map[string]struct{ nodes, pods, want string }{
-		"a column is missing":  {nodes: "sn,cpu_milli\nn,1\n", pods: podsCSV, want: `no column "memory_mib"`},
-		"a number is a word":   {nodes: nodesCSV, pods: strings.Replace(podsCSV, "460", "many", 1), want: `openb_pods.csv:3: gpu_milli is "many"`},
+		"a column is missing": {nodes: "sn,cpu_milli\nn,1\n", pods: podsCSV, want: `no column "memory_mib"`},
+		"a number is a word": {
+			nodes: nodesCSV, pods: strings.Replace(podsCSV, "460", "many", 1), want: `openb_pods.csv:3: gpu_milli is "many"`,
+		},
 		"a number is negative": {nodes: strings.Replace(nodesCSV, "32000", "-1", 1), pods: podsCSV, want: `openb_nodes.csv:2: cpu_milli is "-1"`},
 		"a file is empty":      {nodes: "", pods: podsCSV, want: "read the header"},
 	} {

@@ -12,7 +12,8 @@ import (
 // FuzzOf reads records, which anybody may have written who may annotate a PodGroup.
 func FuzzOf(f *testing.F) {
 	for _, text := range append(boundedtest.Texts(),
-		`{"members":3,"minMember":2,"time":"2026-01-02T03:04:05Z","epoch":{"lease":"2026-01-02T03:04:05Z","transitions":7}}`, `{"members":-1,"minMember":9223372036854775807,"time":"0000-01-01T00:00:00Z"}`,
+		`{"members":3,"minMember":2,"time":"2026-01-02T03:04:05Z","epoch":{"lease":"2026-01-02T03:04:05Z",`+
+			`"transitions":7}}`, `{"members":-1,"minMember":9223372036854775807,"time":"0000-01-01T00:00:00Z"}`,
 		`{"time":"`+strings.Repeat("2", 2000)+`"}`,
 	) {
 		f.Add(text)

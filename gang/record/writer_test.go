@@ -113,7 +113,12 @@ func TestARecordIsWrittenToTheVersionThatAllowsIt(t *testing.T) {
 		{name: "it does not make sense any more", seen: podGroup("1", 3), has: podGroup("2", 0), want: ErrChanged},
 		{name: "an earlier leader has recorded a commit", seen: podGroup("1", 3, with(epoch(1))), has: podGroup("1", 3, with(epoch(1)))},
 		{name: "this leader has", seen: podGroup("1", 3, with(epoch(2))), has: podGroup("1", 3, with(epoch(2)))},
-		{name: "a later leader has, as the watch showed", seen: podGroup("1", 3, with(epoch(3))), has: podGroup("1", 3, with(epoch(3))), want: ErrFenced},
+		{
+			name: "a later leader has, as the watch showed",
+			seen: podGroup("1", 3, with(epoch(3))),
+			has:  podGroup("1", 3, with(epoch(3))),
+			want: ErrFenced,
+		},
 		{name: "a later leader has, and the watch is behind", seen: podGroup("1", 3), has: podGroup("2", 3, with(epoch(3))), want: ErrFenced},
 		{name: "the leader of a later Lease has", seen: podGroup("1", 3), has: podGroup("2", 3, with(later)), want: ErrFenced},
 		{name: "a process without leader election has", seen: podGroup("1", 3, with(Record{})), has: podGroup("1", 3, with(Record{}))},
@@ -156,7 +161,9 @@ func TestAWriterGivesUpWhenTheContextEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		started := time.Now()
-		err := NewWriter((&server{has: podGroup("1", 3), trouble: trouble}).client(), clock.RealClock{}).Write(ctx, podGroup("1", 3), Record{Members: 3, MinMember: 3})
+		err := NewWriter(
+			(&server{has: podGroup("1", 3), trouble: trouble}).client(), clock.RealClock{},
+		).Write(ctx, podGroup("1", 3), Record{Members: 3, MinMember: 3})
 		if !errors.Is(err, away) || time.Since(started) != 10*time.Second {
 			t.Errorf("after %s: %v", time.Since(started), err)
 		}

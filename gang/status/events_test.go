@@ -82,7 +82,9 @@ func TestAnEventNamesItsObjectsAndItsSchedulerAndIsNeverTooLong(t *testing.T) {
 	type summary struct{ Type, Reason, Action, By, About, Related string }
 	got := (<-watch.ResultChan()).Object.(*eventsv1.Event)
 	want := summary{"Warning", "Unschedulable", "Scheduling", "batch", "v1 Pod default/p", "scheduling.x-k8s.io/v1alpha1 PodGroup default/g"}
-	if diff := cmp.Diff(want, summary{got.Type, got.Reason, got.Action, got.ReportingController, reference(&got.Regarding), reference(got.Related)}); diff != "" {
+	if diff := cmp.Diff(
+		want, summary{got.Type, got.Reason, got.Action, got.ReportingController, reference(&got.Regarding), reference(got.Related)},
+	); diff != "" {
 		t.Errorf("want (-) got (+):\n%s", diff)
 	}
 	if len(got.Note) > maxNote || len(got.Note) < maxNote-utf8.UTFMax || !utf8.ValidString(got.Note) || !strings.HasSuffix(got.Note, "ä …") {

@@ -96,7 +96,9 @@ func scheduled(o Observation, phase v1alpha1.PodGroupPhase) metav1.Condition {
 		condition.Message = fmt.Sprintf("%d pods have failed, and %d of %d are bound", c.Failed, c.scheduled(), minMember)
 	default:
 		condition.Reason = string(Waiting)
-		condition.Message = fmt.Sprintf("%d of %d pods are bound, and %d are held until there is a place for all", c.scheduled(), minMember, c.Held)
+		condition.Message = fmt.Sprintf(
+			"%d of %d pods are bound, and %d are held until there is a place for all", c.scheduled(), minMember, c.Held,
+		)
 	}
 	return condition
 }

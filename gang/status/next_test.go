@@ -47,35 +47,84 @@ func TestTheLifeOfAGroup(t *testing.T) {
 		{"0: pods are missing", Observation{Counts: Counts{Pending: 1}, OccupiedBy: "default/job"}, v1alpha1.PodGroupStatus{
 			Phase: "Pending", OccupiedBy: "default/job", Conditions: condition("False", MembersMissing, "1 of 3 pods exist", at(0)),
 		}},
-		{"1: all are there, and there is no place for them", Observation{Counts: Counts{Pending: 4}, Reason: Unschedulable, Message: "no node with 4 nvidia.com/gpu"}, v1alpha1.PodGroupStatus{
-			Phase: "PreScheduling", Conditions: condition("False", Unschedulable, "no node with 4 nvidia.com/gpu", at(0)),
-		}},
+		{
+			"1: all are there, and there is no place for them",
+			Observation{Counts: Counts{Pending: 4}, Reason: Unschedulable, Message: "no node with 4 nvidia.com/gpu"},
+			v1alpha1.PodGroupStatus{
+				Phase: "PreScheduling", Conditions: condition("False", Unschedulable, "no node with 4 nvidia.com/gpu", at(0)),
+			},
+		},
 		{"2: the first is held", Observation{Counts: Counts{Pending: 3, Held: 1}}, v1alpha1.PodGroupStatus{
 			Phase: "Scheduling", ScheduleStartTime: &started,
 			Conditions: condition("False", Waiting, "0 of 3 pods are bound, and 1 are held until there is a place for all", at(0)),
 		}},
-		{"3: time was up, which is no new start", Observation{Counts: Counts{Pending: 4}, Reason: TimedOut, Message: "1 of 3 in time"}, v1alpha1.PodGroupStatus{
-			Phase: "PreScheduling", ScheduleStartTime: &started, Conditions: condition("False", TimedOut, "1 of 3 in time", at(0)),
-		}},
-		{"4: enough are bound, and what was said of waiting does not matter", Observation{Counts: Counts{Bound: 3, Pending: 1}, Reason: Waiting, Message: "late words"}, v1alpha1.PodGroupStatus{
-			Phase: "Scheduled", Scheduled: 3, ScheduleStartTime: &started, Conditions: condition("True", Scheduled, "at least 3 pods are bound", at(4)),
-		}},
-		{"5: all run", Observation{Counts: Counts{Running: 4}}, v1alpha1.PodGroupStatus{
-			Phase: "Running", Scheduled: 4, Running: 4, ScheduleStartTime: &started, Conditions: condition("True", Scheduled, "at least 3 pods are bound", at(4)),
-		}},
+		{
+			"3: time was up, which is no new start",
+			Observation{Counts: Counts{Pending: 4}, Reason: TimedOut, Message: "1 of 3 in time"},
+			v1alpha1.PodGroupStatus{
+				Phase: "PreScheduling", ScheduleStartTime: &started, Conditions: condition("False", TimedOut, "1 of 3 in time", at(0)),
+			},
+		},
+		{
+			"4: enough are bound, and what was said of waiting does not matter",
+			Observation{Counts: Counts{Bound: 3, Pending: 1}, Reason: Waiting, Message: "late words"},
+			v1alpha1.PodGroupStatus{
+				Phase:             "Scheduled",
+				Scheduled:         3,
+				ScheduleStartTime: &started,
+				Conditions:        condition("True", Scheduled, "at least 3 pods are bound", at(4)),
+			},
+		},
+		{
+			"5: all run",
+			Observation{Counts: Counts{Running: 4}},
+			v1alpha1.PodGroupStatus{
+				Phase:             "Running",
+				Scheduled:         4,
+				Running:           4,
+				ScheduleStartTime: &started,
+				Conditions:        condition("True", Scheduled, "at least 3 pods are bound", at(4)),
+			},
+		},
 		{"6: two fail", Observation{Counts: Counts{Running: 2, Failed: 2}}, v1alpha1.PodGroupStatus{
 			Phase: "Failed", Scheduled: 2, Running: 2, Failed: 2, ScheduleStartTime: &started,
 			Conditions: condition("False", MembersFailed, "2 pods have failed, and 2 of 3 are bound", at(6)),
 		}},
-		{"7: they are replaced, and it recovers", Observation{Counts: Counts{Running: 2, Bound: 2}}, v1alpha1.PodGroupStatus{
-			Phase: "Scheduled", Scheduled: 4, Running: 2, ScheduleStartTime: &started, Conditions: condition("True", Scheduled, "at least 3 pods are bound", at(7)),
-		}},
-		{"8: enough succeed", Observation{Counts: Counts{Running: 1, Succeeded: 3}}, v1alpha1.PodGroupStatus{
-			Phase: "Finished", Scheduled: 4, Running: 1, Succeeded: 3, ScheduleStartTime: &started, Conditions: condition("True", Scheduled, "at least 3 pods are bound", at(7)),
-		}},
-		{"9: the pods are cleaned up, and the status stays", Observation{Counts: Counts{Succeeded: 1}}, v1alpha1.PodGroupStatus{
-			Phase: "Finished", Scheduled: 4, Running: 1, Succeeded: 3, ScheduleStartTime: &started, Conditions: condition("True", Scheduled, "at least 3 pods are bound", at(7)),
-		}},
+		{
+			"7: they are replaced, and it recovers",
+			Observation{Counts: Counts{Running: 2, Bound: 2}},
+			v1alpha1.PodGroupStatus{
+				Phase:             "Scheduled",
+				Scheduled:         4,
+				Running:           2,
+				ScheduleStartTime: &started,
+				Conditions:        condition("True", Scheduled, "at least 3 pods are bound", at(7)),
+			},
+		},
+		{
+			"8: enough succeed",
+			Observation{Counts: Counts{Running: 1, Succeeded: 3}},
+			v1alpha1.PodGroupStatus{
+				Phase:             "Finished",
+				Scheduled:         4,
+				Running:           1,
+				Succeeded:         3,
+				ScheduleStartTime: &started,
+				Conditions:        condition("True", Scheduled, "at least 3 pods are bound", at(7)),
+			},
+		},
+		{
+			"9: the pods are cleaned up, and the status stays",
+			Observation{Counts: Counts{Succeeded: 1}},
+			v1alpha1.PodGroupStatus{
+				Phase:             "Finished",
+				Scheduled:         4,
+				Running:           1,
+				Succeeded:         3,
+				ScheduleStartTime: &started,
+				Conditions:        condition("True", Scheduled, "at least 3 pods are bound", at(7)),
+			},
+		},
 		{"10: another pod begins it anew", Observation{Counts: Counts{Pending: 1}}, v1alpha1.PodGroupStatus{
 			Phase: "Pending", Conditions: condition("False", MembersMissing, "1 of 3 pods exist", at(10)),
 		}},
@@ -141,7 +190,8 @@ func TestAStatusIsSettledAtOnceAndSaysWhatTheCountsSay(t *testing.T) {
 			if got := meta.IsStatusConditionTrue(next.Conditions, v1alpha1.PodGroupScheduledCondition); got != enough {
 				t.Fatalf("condition Scheduled is %t with %d of %d bound", got, next.Scheduled, podGroup.Spec.MinMember)
 			}
-			if (next.Phase == v1alpha1.PodGroupScheduled || next.Phase == v1alpha1.PodGroupRunning || next.Phase == v1alpha1.PodGroupFinished) && !enough {
+			if (next.Phase == v1alpha1.PodGroupScheduled || next.Phase == v1alpha1.PodGroupRunning || next.Phase == v1alpha1.PodGroupFinished) &&
+				!enough {
 				t.Fatalf("%s with %d of %d bound", next.Phase, next.Scheduled, podGroup.Spec.MinMember)
 			}
 			if (next.ScheduleStartTime == nil) && next.Scheduled > 0 && next.Phase != v1alpha1.PodGroupPending {
@@ -166,7 +216,11 @@ func TestOccupiedBy(t *testing.T) {
 	}{
 		{name: "no pods"},
 		{name: "a pod without an owner", pods: []*corev1.Pod{owned("a")}},
-		{name: "owners in order, each once", pods: []*corev1.Pod{owned("a", "workers"), owned("a", "launcher"), owned("a", "workers")}, want: "a/launcher,a/workers"},
+		{
+			name: "owners in order, each once",
+			pods: []*corev1.Pod{owned("a", "workers"), owned("a", "launcher"), owned("a", "workers")},
+			want: "a/launcher,a/workers",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

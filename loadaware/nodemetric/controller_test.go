@@ -107,13 +107,21 @@ func TestAConfigMapThatMakesNoSenseChangesNothing(t *testing.T) {
 		if got := w.spec("b"); got != "300 30 5m0s 10m0s 30m0s" {
 			t.Errorf("the spec says %s, want what was said before", got)
 		}
-		want := []string{"Warning ColocationConfigInvalid colocation-config is wrong, and what it said before stays: unexpected end of JSON input"}
+		want := []string{
+			"Warning ColocationConfigInvalid colocation-config is wrong, and what it said before stays: unexpected end of JSON input",
+		}
 		if diff := cmp.Diff(want, w.told()); diff != "" {
 			t.Errorf("events, want (-) got (+):\n%s", diff)
 		}
 		checkMetrics := func(valid, errs float64) {
 			t.Helper()
-			if got := [2]float64{testutil.ToFloat64(w.metrics.configValid), testutil.ToFloat64(w.metrics.configErr)}; got != [2]float64{valid, errs} {
+			if got := [2]float64{
+				testutil.ToFloat64(w.metrics.configValid),
+				testutil.ToFloat64(w.metrics.configErr),
+			}; got != [2]float64{
+				valid,
+				errs,
+			} {
 				t.Errorf("the metrics say valid and errors %v, want %v and %v", got, valid, errs)
 			}
 		}
@@ -122,7 +130,10 @@ func TestAConfigMapThatMakesNoSenseChangesNothing(t *testing.T) {
 		w.configure(`{"metricReportIntervalSeconds": 20, "nodeConfigs": [{}]}`)
 		w.pass(time.Second)
 		w.expect("patch a", "patch b")
-		want = []string{"Warning NodeConfigInvalid colocation-config is wrong for some nodes, which have what the cluster has: nodeConfigs[0].nodeSelector: Required value"}
+		want = []string{
+			"Warning NodeConfigInvalid colocation-config is wrong for some nodes, which have what the cluster has: nodeConfigs[0].nodeSelector: " +
+				"Required value",
+		}
 		if diff := cmp.Diff(want, w.told()); diff != "" {
 			t.Errorf("events, want (-) got (+):\n%s", diff)
 		}
@@ -151,8 +162,11 @@ func TestStatusAndFieldsOfOthersAreLeftAlone(t *testing.T) {
 		w.setNode("a", nil)
 		w.write(map[string]any{
 			"metadata": map[string]any{"name": "a", "annotations": map[string]any{"x": "y"}},
-			"spec":     map[string]any{"metricCollectPolicy": map[string]any{"reportIntervalSeconds": int64(1), "nodeMemoryCollectPolicy": "x"}, "other": "z"},
-			"status":   map[string]any{"updateTime": "2026-01-02T03:04:05Z"},
+			"spec": map[string]any{
+				"metricCollectPolicy": map[string]any{"reportIntervalSeconds": int64(1), "nodeMemoryCollectPolicy": "x"},
+				"other":               "z",
+			},
+			"status": map[string]any{"updateTime": "2026-01-02T03:04:05Z"},
 		})
 		w.watch()
 		defer w.run(w.controller())()

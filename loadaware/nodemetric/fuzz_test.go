@@ -18,8 +18,11 @@ const told = 64 << 10
 // FuzzParsePolicy reads the ConfigMap of Koordinator, which others write.
 func FuzzParsePolicy(f *testing.F) {
 	for _, text := range append(boundedtest.Texts(),
-		`{"enable":true,"metricReportIntervalSeconds":20,"metricAggregatePolicy":{"durations":["5m","1h"]},"nodeConfigs":[{"name":"fast","nodeSelector":{"matchLabels":{"pool":"a"}},"metricReportIntervalSeconds":1}]}`,
-		`{"nodeConfigs":[`+boundedtest.Times(1000, `{}`)+`]}`, `{"nodeConfigs":[`+boundedtest.Times(100, `{"nodeSelector":{"matchExpressions":[{"key":"a","operator":"Near"}]}}`)+`]}`,
+		`{"enable":true,"metricReportIntervalSeconds":20,"metricAggregatePolicy":{"durations":["5m","1h"]},"nodeConfigs":[{"name":"fast",`+
+			`"nodeSelector":{"matchLabels":{"pool":"a"}},"metricReportIntervalSeconds":1}]}`,
+		`{"nodeConfigs":[`+boundedtest.Times(1000, `{}`)+`]}`, `{"nodeConfigs":[`+boundedtest.Times(
+			100, `{"nodeSelector":{"matchExpressions":[{"key":"a","operator":"Near"}]}}`,
+		)+`]}`,
 		`{"metricReportIntervalSeconds":0,"metricAggregatePolicy":{"durations":[`+boundedtest.Times(1000, `"-1s"`)+`]}}`,
 		`{"nodeConfigs":[{"name":"`+strings.Repeat("n", 100_000)+`"}]}`,
 	) {
@@ -54,7 +57,9 @@ func FuzzParsePolicy(f *testing.F) {
 // FuzzTrim keeps of a NodeMetric what counts, whatever it says.
 func FuzzTrim(f *testing.F) {
 	for _, text := range append(boundedtest.Texts(),
-		`{"metadata":{"name":"n"},"status":{"updateTime":"2026-01-02T03:04:05Z","nodeMetric":{"nodeUsage":{"resources":{"cpu":"9223372036854775807","memory":"1e30"}}},"podsMetric":[{"name":"p","namespace":"d","podUsage":{"resources":{"cpu":"100m"}}}]}}`,
+		`{"metadata":{"name":"n"},"status":{"updateTime":"2026-01-02T03:04:05Z",`+
+			`"nodeMetric":{"nodeUsage":{"resources":{"cpu":"9223372036854775807","memory":"1e30"}}},"podsMetric":[{"name":"p","namespace":"d",`+
+			`"podUsage":{"resources":{"cpu":"100m"}}}]}}`,
 		`{"metadata":{"name":7},"spec":{"metricCollectPolicy":{"reportIntervalSeconds":9223372036854775807}}}`,
 	) {
 		f.Add([]byte(text))

@@ -106,9 +106,12 @@ func TestAPolicyThatIsWrongForTheClusterIsNone(t *testing.T) {
 		`{"metricReportIntervalSeconds": -20}`:  "metricReportIntervalSeconds: Invalid value: -20: must be greater than zero",
 		`{"metricAggregateDurationSeconds": 0}`: "metricAggregateDurationSeconds: Invalid value: 0: must be greater than zero",
 		`{"nodeConfigs": {}}`:                   "nodeConfigs: must be a list, and is object",
-		`{"nodeConfigs": [` + strings.Repeat(`{"name":"a name as people give one"},`, 20_000) + `{}]}`: "nodeConfigs[20000]: there are more than 20000 of them",
-		`{"a": ` + strings.Repeat("[", 200):                      "nested more than 100 levels deep",
-		`{"metricAggregatePolicy": {"durations": ["5m", "0s"]}}`: `metricAggregatePolicy.durations[1]: Invalid value: "0s": must be greater than zero`,
+		`{"nodeConfigs": [` + strings.Repeat(
+			`{"name":"a name as people give one"},`, 20_000,
+		) + `{}]}`: "nodeConfigs[20000]: there are more than 20000 of them",
+		`{"a": ` + strings.Repeat("[", 200): "nested more than 100 levels deep",
+		`{"metricAggregatePolicy": {"durations": ["5m", "0s"]}}`: `metricAggregatePolicy.durations[1]: Invalid value: "0s": must be greater ` +
+			`than zero`,
 	} {
 		policy, _, err := ParsePolicy(text)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -44,8 +44,14 @@ func (w *world) writeEmpty(name, uid string) {
 
 func measured(at time.Time) *cluster.Usage {
 	return &cluster.Usage{
-		Updated: at, Interval: 20 * time.Second,
-		Node:   cluster.Resources{MilliCPU: 1500, Memory: 1 << 30, EphemeralStorage: 1 << 20, Scalars: []cluster.Scalar{{Name: unique.Make(corev1.ResourceName("example.com/two")), Amount: 2}}},
+		Updated:  at,
+		Interval: 20 * time.Second,
+		Node: cluster.Resources{
+			MilliCPU:         1500,
+			Memory:           1 << 30,
+			EphemeralStorage: 1 << 20,
+			Scalars:          []cluster.Scalar{{Name: unique.Make(corev1.ResourceName("example.com/two")), Amount: 2}},
+		},
 		System: cluster.Resources{MilliCPU: 100, Memory: 1 << 20},
 		Aggregated: []cluster.Aggregate{
 			{Type: "p95", Duration: 5 * time.Minute, Used: cluster.Resources{MilliCPU: 1800, Memory: 1 << 30}},

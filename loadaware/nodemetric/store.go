@@ -16,7 +16,9 @@ import (
 )
 
 // ErrUndefined says that the cluster has no NodeMetrics.
-var ErrUndefined = errors.New("the custom resource " + schema.GroupResource{Group: v1alpha1.Group, Resource: v1alpha1.Resource}.String() + " is not defined")
+var ErrUndefined = errors.New(
+	"the custom resource " + schema.GroupResource{Group: v1alpha1.Group, Resource: v1alpha1.Resource}.String() + " is not defined",
+)
 
 // Store holds all NodeMetrics as the watch shows them. It is safe for concurrent use.
 type Store struct {

@@ -54,8 +54,10 @@ func read(t *testing.T, length int, reader Reader) {
 // FuzzMetricsAPI reads what a metrics-server says, which an API server hands on as it is.
 func FuzzMetricsAPI(f *testing.F) {
 	for _, text := range append(boundedtest.Texts(), nodesInMetrics, podsInMetrics,
-		`{"items":[{"metadata":{"name":"n"},"usage":{"cpu":"1e-30000000"}}]}`, `{"items":[{"metadata":{"name":"n"},"usage":{"cpu":"-1","memory":"-1Gi"}}]}`,
-		`{"items":[{"containers":[{"usage":{"cpu":"9223372036854775807","memory":"9223372036854775807"}},{"usage":{"cpu":"9223372036854775807","memory":"9223372036854775807"}}]}]}`,
+		`{"items":[{"metadata":{"name":"n"},"usage":{"cpu":"1e-30000000"}}]}`, `{"items":[{"metadata":{"name":"n"},"usage":{"cpu":"-1",`+
+			`"memory":"-1Gi"}}]}`,
+		`{"items":[{"containers":[{"usage":{"cpu":"9223372036854775807","memory":"9223372036854775807"}},{"usage":{"cpu":"9223372036854775807",`+
+			`"memory":"9223372036854775807"}}]}]}`,
 	) {
 		f.Add([]byte(text))
 	}
@@ -69,9 +71,13 @@ func FuzzMetricsAPI(f *testing.F) {
 // FuzzPrometheus reads what a Prometheus says.
 func FuzzPrometheus(f *testing.F) {
 	for _, text := range append(boundedtest.Texts(),
-		`{"status":"success","data":{"resultType":"vector","result":[`+list(series("1.5", "instance", "n:9100", "namespace", "d", "pod", "p"), series("NaN", "instance", "m"))+`]}}`,
-		`{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1e309,"1e309"]},{"metric":{"instance":"\ud800"},"value":[-1,"-Inf"]}]}}`,
-		`{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}`, `{"status":"success","data":{"resultType":"matrix","result":[]}}`, `{"status":"error","errorType":"x","error":"\u001b[2J"}`,
+		`{"status":"success","data":{"resultType":"vector","result":[`+list(
+			series("1.5", "instance", "n:9100", "namespace", "d", "pod", "p"), series("NaN", "instance", "m"),
+		)+`]}}`,
+		`{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1e309,"1e309"]},{"metric":{"instance":"\ud800"},`+
+			`"value":[-1,"-Inf"]}]}}`,
+		`{"status":"success","data":{"resultType":"scalar","result":[1,`+
+			`"2"]}}`, `{"status":"success","data":{"resultType":"matrix","result":[]}}`, `{"status":"error","errorType":"x","error":"\u001b[2J"}`,
 	) {
 		f.Add([]byte(text))
 	}

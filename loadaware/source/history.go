@@ -99,7 +99,9 @@ func aggregate(into []cluster.Aggregate, samples []sample) {
 	}
 	each(func(r *cluster.Resources) int64 { return r.MilliCPU }, func(r *cluster.Resources, value int64) { r.MilliCPU = value })
 	each(func(r *cluster.Resources) int64 { return r.Memory }, func(r *cluster.Resources, value int64) { r.Memory = value })
-	each(func(r *cluster.Resources) int64 { return r.EphemeralStorage }, func(r *cluster.Resources, value int64) { r.EphemeralStorage = value })
+	each(
+		func(r *cluster.Resources) int64 { return r.EphemeralStorage }, func(r *cluster.Resources, value int64) { r.EphemeralStorage = value },
+	)
 	for _, name := range scalarsOf(samples) {
 		each(func(r *cluster.Resources) int64 { return r.Scalar(name) }, func(r *cluster.Resources, value int64) {
 			if value != 0 {

@@ -16,8 +16,10 @@ type keeperMetrics struct {
 
 func newKeeperMetrics(k *Keeper) *keeperMetrics {
 	return &keeperMetrics{
-		keeper:  k,
-		age:     prometheus.NewDesc("muster_load_usage_age_seconds", "Age of the figures of nodes that have any; quantile 1 is the oldest.", nil, nil),
+		keeper: k,
+		age: prometheus.NewDesc(
+			"muster_load_usage_age_seconds", "Age of the figures of nodes that have any; quantile 1 is the oldest.", nil, nil,
+		),
 		expired: prometheus.NewDesc("muster_load_expired_nodes", "Nodes whose figures are older than a profile believes.", nil, nil),
 		silent:  prometheus.NewDesc("muster_load_silent_nodes", "Nodes that the source knows and has never measured.", nil, nil),
 	}

@@ -73,8 +73,10 @@ func TestMetricsAPISaysWhatCannotBeListed(t *testing.T) {
 
 func TestMetricsAPIIsReadWithinBounds(t *testing.T) {
 	for answer, want := range map[string]string{
-		`{"items": [{"metadata": {"name": "m"}}, {"metadata": {"name": "n"}, "usage": {"cpu": "1e-2147483648"}}]}`: `list nodes of metrics.k8s.io: items[1]: usage[cpu]: "1e-2147483648" has an exponent of 10 digits; a quantity has 2 at most`,
-		`{"items": [{"metadata": ` + strings.Repeat("[", 200) + `]}`:                                               "list nodes of metrics.k8s.io: objects and lists are nested more than 100 levels deep",
+		`{"items": [{"metadata": {"name": "m"}}, {"metadata": {"name": "n"}, "usage": {"cpu": "1e-2147483648"}}]}`: `list nodes of ` +
+			`metrics.k8s.io: items[1]: usage[cpu]: "1e-2147483648" has an exponent of 10 digits; a quantity has 2 at most`,
+		`{"items": [{"metadata": ` + strings.Repeat("[", 200) + `]}`: "list nodes of " +
+			"metrics.k8s.io: objects and lists are nested more than 100 levels deep",
 		`{"items": {}}`: "list nodes of metrics.k8s.io: ",
 		`nonsense`:      "list nodes of metrics.k8s.io: ",
 	} {

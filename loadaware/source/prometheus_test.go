@@ -161,17 +161,26 @@ func TestPrometheusNamesTheQueryThatWentWrong(t *testing.T) {
 		},
 		{
 			"several series of a node",
-			queried{answers: map[string]string{"nodecpu[2m]": list(series("1", "instance", "n", "cpu", "0"), series("1", "instance", "n", "cpu", "1"))}},
+			queried{
+				answers: map[string]string{"nodecpu[2m]": list(series("1", "instance", "n", "cpu", "0"), series("1", "instance", "n", "cpu", "1"))},
+			},
 			nil,
 			"load.prometheus.node.queries[cpu]: there are several series of n: sum them, or select one",
 		},
 		{
 			"several series of a pod",
-			queried{answers: map[string]string{"podcpu": list(series("1", "pod", "p", "namespace", "a"), series("1", "pod", "p", "namespace", "a"))}},
+			queried{
+				answers: map[string]string{"podcpu": list(series("1", "pod", "p", "namespace", "a"), series("1", "pod", "p", "namespace", "a"))},
+			},
 			nil,
 			"load.prometheus.pod.queries[cpu]: there are several series of a/p: sum them, or select one",
 		},
-		{"no vector", queried{kind: "matrix"}, nil, "load.prometheus.node.queries[cpu]: the answer is a matrix, and not one value for each series"},
+		{
+			"no vector",
+			queried{kind: "matrix"},
+			nil,
+			"load.prometheus.node.queries[cpu]: the answer is a matrix, and not one value for each series",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -101,7 +101,9 @@ func TestWithoutASourceAFeedDoesNothing(t *testing.T) {
 func TestADumpIsAsOldAsItsLatestNodeMetric(t *testing.T) {
 	c, log := newCluster(t, "a", "b", "c"), &bytes.Buffer{}
 	dump := strings.Join([]string{
-		nodeMetric("a", "10:00:00", "1"), nodeMetric("b", "10:03:00", "2"), "kind: NodeMetric\napiVersion: slo.koordinator.sh/v1alpha1\nmetadata: {name: c}\nstatus: {updateTime: soon}\n",
+		nodeMetric("a", "10:00:00", "1"),
+		nodeMetric("b", "10:03:00", "2"),
+		"kind: NodeMetric\napiVersion: slo.koordinator.sh/v1alpha1\nmetadata: {name: c}\nstatus: {updateTime: soon}\n",
 	}, "---\n")
 	loaded, err := Load(c, slog.New(slog.NewTextHandler(log, nil)), []string{"-"}, strings.NewReader(dump))
 	if err != nil {

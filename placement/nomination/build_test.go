@@ -44,13 +44,22 @@ func newBench(t fataler, limits bounds, now clock.WithTicker, client Client) *be
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: ttl})
 	store := newStore(t, c, v1alpha2.NodeSelectionNominate, predicates.NewStoreMetrics(registry), now)
 	return &bench{cluster: c, metrics: registry, bounds: limits, Nominator: New(Options{
-		Logger: log, Registerer: registry, Clock: now, Cluster: c, Profiles: predicates.NewProfiles(store), Client: client, Skip: func(*corev1.Pod) bool { return false }, Limits: limits.Limits,
-		Writer: NewWriter(log, registry, now, limits.WriteLimits),
+		Logger:     log,
+		Registerer: registry,
+		Clock:      now,
+		Cluster:    c,
+		Profiles:   predicates.NewProfiles(store),
+		Client:     client,
+		Skip:       func(*corev1.Pod) bool { return false },
+		Limits:     limits.Limits,
+		Writer:     NewWriter(log, registry, now, limits.WriteLimits),
 	})}
 }
 
 // newStore is of the default profile with a nodeSelection.
-func newStore(t fataler, c *cluster.Cluster, selection v1alpha2.NodeSelection, m *predicates.StoreMetrics, now clock.PassiveClock) *predicates.VerdictStore {
+func newStore(
+	t fataler, c *cluster.Cluster, selection v1alpha2.NodeSelection, m *predicates.StoreMetrics, now clock.PassiveClock,
+) *predicates.VerdictStore {
 	config := v1alpha2.Default()
 	config.Profiles[0].NodeSelection = selection
 	config.Profiles[0].Equivalence = v1alpha2.EquivalenceTemplate
@@ -80,7 +89,9 @@ func newNode(name, cpu string) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110"),
+			corev1.ResourceCPU:    resource.MustParse(cpu),
+			corev1.ResourceMemory: resource.MustParse("64Gi"),
+			corev1.ResourcePods:   resource.MustParse("110"),
 		}},
 	}
 }
@@ -124,7 +135,9 @@ func ofPriority(value int32) func(*corev1.Pod) {
 }
 
 func unschedulable(pod *corev1.Pod) {
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	pod.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
+	}
 }
 
 func conflict(name string) error {

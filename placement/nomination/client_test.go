@@ -129,7 +129,8 @@ func TestAPodIsEvictedAsThePreemptionOfTheSchedulerDoes(t *testing.T) {
 	want := []string{
 		"PATCH", "/api/v1/namespaces/default/pods/p/status?fieldManager=muster",
 		`{"metadata":{"uid":"p"},"status":{"conditions":[{"type":"DisruptionTarget","status":"True","lastProbeTime":null,` +
-			`"lastTransitionTime":"2026-01-02T12:00:00Z","reason":"PreemptionByScheduler","message":"muster: preempting to accommodate default/g"}]}}`,
+			`"lastTransitionTime":"2026-01-02T12:00:00Z","reason":"PreemptionByScheduler","message":"muster: preempting to accommodate ` +
+			`default/g"}]}}`,
 		"DELETE", "/api/v1/namespaces/default/pods/p", `{"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"p"}}` + "\n",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -36,7 +36,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_nominations_total",
-			Help: "Nominations by what became of them: confirmed, elsewhere, overtaken, rejected, superseded, changed, expired, failed, outranked or gone.",
+			Help: "Nominations by what became of them: confirmed, elsewhere, overtaken, rejected, superseded, changed, expired, failed, outranked " +
+				"or gone.",
 		}, []string{"outcome"}),
 		unplaced: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "muster_nomination_unplaced_total",

@@ -22,8 +22,14 @@ func TestAPodIsWokenOnceWhenRoomThatMusterKeptIsFree(t *testing.T) {
 	}{
 		{"the room is given up", newPod("p", "3", unschedulable), release, []string{"wake p"}},
 		{"who had it is gone", newPod("p", "3", unschedulable), func(p *process) { p.remove(keeper) }, []string{"wake p"}},
-		{"who had it is bound elsewhere", newPod("p", "3", unschedulable), func(p *process) { p.set(newPod("keeper", "4", on("b"))) }, []string{"wake p"}},
-		{"nothing is heard of who had it", newPod("p", "3", unschedulable), func(p *process) { p.after(ttl - 2*time.Second) }, []string{"wake p"}},
+		{
+			"who had it is bound elsewhere", newPod("p", "3", unschedulable), func(p *process) { p.set(newPod("keeper", "4", on("b"))) },
+			[]string{"wake p"},
+		},
+		{
+			"nothing is heard of who had it", newPod("p", "3", unschedulable), func(p *process) { p.after(ttl - 2*time.Second) },
+			[]string{"wake p"},
+		},
 		{"nothing", newPod("p", "3", unschedulable), func(*process) {}, nil},
 		{"who had it is bound there", newPod("p", "3", unschedulable), func(p *process) { p.set(newPod("keeper", "4", on("a"))) }, nil},
 		{"who had it runs and ends, which the scheduler sees", newPod("p", "3", unschedulable), func(p *process) {
@@ -35,8 +41,15 @@ func TestAPodIsWokenOnceWhenRoomThatMusterKeptIsFree(t *testing.T) {
 		{"a pod is held back by a gate", newPod("p", "3", unschedulable, func(pod *corev1.Pod) {
 			pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "later"}}
 		}), release, nil},
-		{"a pod is going", newPod("p", "3", unschedulable, func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: time.Now()} }), release, nil},
-		{"a pod is of another scheduler", newPod("p", "3", unschedulable, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "other" }), release, nil},
+		{
+			"a pod is going",
+			newPod("p", "3", unschedulable, func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: time.Now()} }), release,
+			nil,
+		},
+		{
+			"a pod is of another scheduler", newPod("p", "3", unschedulable, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "other" }),
+			release, nil,
+		},
 		{"the refusal shows after that", newPod("p", "3"), func(p *process) {
 			release(p)
 			p.after(3 * time.Second)

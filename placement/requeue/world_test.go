@@ -36,8 +36,14 @@ type scheduler struct {
 func newScheduler(t *testing.T, seed uint64) *scheduler {
 	p := newProcess(t)
 	s := &scheduler{
-		process: p, rand: rand.New(rand.NewPCG(seed, 0)), store: p.profiles.Of(corev1.DefaultSchedulerName), pods: map[types.UID]*corev1.Pod{}, bound: map[types.UID]*corev1.Pod{},
-		aside: sets.New[types.UID](), deaf: sets.New[types.UID](), planned: sets.New[types.UID](),
+		process: p,
+		rand:    rand.New(rand.NewPCG(seed, 0)),
+		store:   p.profiles.Of(corev1.DefaultSchedulerName),
+		pods:    map[types.UID]*corev1.Pod{},
+		bound:   map[types.UID]*corev1.Pod{},
+		aside:   sets.New[types.UID](),
+		deaf:    sets.New[types.UID](),
+		planned: sets.New[types.UID](),
 	}
 	p.heard = s.hear
 	p.set(newNode("a", "3"), newNode("b", "2"))

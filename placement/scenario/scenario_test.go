@@ -52,9 +52,13 @@ func newCluster(t interface{ Fatal(...any) }, on map[*corev1.Pod]int32) *cluster
 func newPod(name string, cpu int, app string) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{
-			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(cpu), resource.DecimalSI)}},
-		}}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{
+			{
+				Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(cpu), resource.DecimalSI)},
+				},
+			},
+		}},
 	}
 	if app != "" {
 		pod.Labels = map[string]string{"app": app}

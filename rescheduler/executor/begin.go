@@ -28,7 +28,9 @@ func (e *Executor) delays(plan *v1alpha1.ReschedulingPlan) string {
 			}
 		}
 		if left := s.RateLeft(evictions, now); left != AnyNumber && needs > left {
-			return fmt.Sprintf("waits: it takes %d evictions of pods with %s, and %d are left of %d in %s", needs, s.Name, left, s.Rate.Evictions, s.Rate.Per)
+			return fmt.Sprintf(
+				"waits: it takes %d evictions of pods with %s, and %d are left of %d in %s", needs, s.Name, left, s.Rate.Evictions, s.Rate.Per,
+			)
 		}
 	}
 	return ""

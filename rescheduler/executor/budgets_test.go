@@ -66,9 +66,13 @@ func TestHowLongPodsWaitedIsCountedForThoseThatGotTheirPlaces(t *testing.T) {
 			w.want(v1alpha1.Executing, v1alpha1.StepMoved, "")
 			bound := w.pod("big", "4")
 			bound.Spec.NodeName = test.node
-			bound.Status.Conditions = []corev1.PodCondition{{
-				Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(bound.CreationTimestamp.Add(20 * time.Second)),
-			}}
+			bound.Status.Conditions = []corev1.PodCondition{
+				{
+					Type:               corev1.PodScheduled,
+					Status:             corev1.ConditionTrue,
+					LastTransitionTime: metav1.NewTime(bound.CreationTimestamp.Add(20 * time.Second)),
+				},
+			}
 			w.set(bound)
 			w.clock.Step(time.Minute)
 			w.want(v1alpha1.Succeeded, v1alpha1.StepMoved, "")
@@ -88,9 +92,11 @@ func TestAnEvictionCountsThoughItsPlanEndedBeforeItWasWrittenDown(t *testing.T) 
 		then    func(*world)
 		want    v1alpha1.StepPhase
 	}{
-		"the answer was lost":                       {errors.New("lost"), func(*world) {}, v1alpha1.StepEvicted},
-		"the answer was lost, and the pod is going": {errors.New("lost"), func(w *world) { w.gone("small-1"); w.restart() }, v1alpha1.StepEvicted},
-		"a budget has forbidden it":                 {apierrors.NewTooManyRequests("not now", 1), func(*world) {}, v1alpha1.StepEvicting},
+		"the answer was lost": {errors.New("lost"), func(*world) {}, v1alpha1.StepEvicted},
+		"the answer was lost, and the pod is going": {
+			errors.New("lost"), func(w *world) { w.gone("small-1"); w.restart() }, v1alpha1.StepEvicted,
+		},
+		"a budget has forbidden it": {apierrors.NewTooManyRequests("not now", 1), func(*world) {}, v1alpha1.StepEvicting},
 		"a budget forbids it after a lost answer": {errors.New("lost"), func(w *world) {
 			w.refusal = apierrors.NewTooManyRequests("not now", 1)
 			w.clock.Step(maxPause)

@@ -91,7 +91,9 @@ func (c *RESTClient) PatchNode(ctx context.Context, node *corev1.Node, change No
 	if err != nil {
 		return err
 	}
-	_, err = c.core.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: nomination.FieldManager})
+	_, err = c.core.CoreV1().
+		Nodes().
+		Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: nomination.FieldManager})
 	return err
 }
 

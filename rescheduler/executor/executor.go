@@ -287,7 +287,9 @@ func (e *Executor) set(ctx context.Context, plan *v1alpha1.ReschedulingPlan, pha
 
 // write changes the status of a plan. It returns nil when that has failed: somebody else has
 // changed the plan, and what is to be done is seen when the watch has shown it.
-func (e *Executor) write(ctx context.Context, plan *v1alpha1.ReschedulingPlan, change func(*v1alpha1.ReschedulingPlanStatus)) *v1alpha1.ReschedulingPlan {
+func (e *Executor) write(
+	ctx context.Context, plan *v1alpha1.ReschedulingPlan, change func(*v1alpha1.ReschedulingPlanStatus),
+) *v1alpha1.ReschedulingPlan {
 	next := plan.DeepCopy()
 	for len(next.Status.Steps) < len(next.Spec.Steps) {
 		next.Status.Steps = append(next.Status.Steps, v1alpha1.StepStatus{Phase: v1alpha1.StepWaiting})
@@ -300,7 +302,13 @@ func (e *Executor) write(ctx context.Context, plan *v1alpha1.ReschedulingPlan, c
 		}
 	}
 	next.Status.Moved = fmt.Sprintf("%d/%d", moved, len(next.Spec.Steps))
-	finished := metav1.Condition{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionFalse, Reason: string(next.Status.Phase), Message: next.Status.Message, LastTransitionTime: e.now()}
+	finished := metav1.Condition{
+		Type:               v1alpha1.ConditionFinished,
+		Status:             metav1.ConditionFalse,
+		Reason:             string(next.Status.Phase),
+		Message:            next.Status.Message,
+		LastTransitionTime: e.now(),
+	}
 	if next.Ended() {
 		finished.Status = metav1.ConditionTrue
 	}

@@ -72,11 +72,18 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 		Spec: v1alpha1.ReschedulingPlanSpec{
 			Policy: v1alpha1.MakeRoom, Mode: mode, Expires: metav1.NewTime(w.clock.Now().Add(10 * time.Minute)),
 			Beneficiaries: []v1alpha1.Beneficiary{{PodReference: v1alpha1.PodReference{Namespace: "default", Name: "big", UID: "big"}, Node: "n1"}},
-			Steps: []v1alpha1.Step{{
-				Pod:        v1alpha1.PodReference{Namespace: "default", Name: "small-1", UID: "small-1"},
-				Controller: v1alpha1.Controller{Kind: "ReplicaSet", Name: "rs", UID: "rs"}, From: "n1", To: "n2",
-				Replacement: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: anew.Labels, OwnerReferences: anew.OwnerReferences}, Spec: anew.Spec},
-			}},
+			Steps: []v1alpha1.Step{
+				{
+					Pod:        v1alpha1.PodReference{Namespace: "default", Name: "small-1", UID: "small-1"},
+					Controller: v1alpha1.Controller{Kind: "ReplicaSet", Name: "rs", UID: "rs"},
+					From:       "n1",
+					To:         "n2",
+					Replacement: corev1.PodTemplateSpec{
+						ObjectMeta: metav1.ObjectMeta{Labels: anew.Labels, OwnerReferences: anew.OwnerReferences},
+						Spec:       anew.Spec,
+					},
+				},
+			},
 		},
 	}
 	w.reserved(metav1.ConditionTrue, "")
@@ -86,7 +93,9 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 // reserved is what muster says of the room of the plan.
 func (w *world) reserved(is metav1.ConditionStatus, why string) {
 	next := w.stored.DeepCopy()
-	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReserved, Status: is, Reason: "Said", Message: why})
+	meta.SetStatusCondition(
+		&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReserved, Status: is, Reason: "Said", Message: why},
+	)
 	w.stored = next
 	w.holes.Set(next)
 }
@@ -239,7 +248,8 @@ func TestAPlanIsCarriedOut(t *testing.T) {
 			bound.Spec.NodeName = "n1"
 			w.set(bound)
 			w.want(v1alpha1.Succeeded, v1alpha1.StepMoved, "all pods have moved")
-			if !slices.Equal(w.evicted, []string{"small-1"}) || w.stored.Status.Moved != "1/1" || w.stored.Status.Steps[0].Replacement.Name != "small-2" {
+			if !slices.Equal(w.evicted, []string{"small-1"}) || w.stored.Status.Moved != "1/1" ||
+				w.stored.Status.Steps[0].Replacement.Name != "small-2" {
 				t.Errorf("evicted %v, status %+v", w.evicted, w.stored.Status)
 			}
 		})
@@ -309,9 +319,15 @@ func TestAPlanFailsWhenTheWorldHasChanged(t *testing.T) {
 		change func(*world)
 		want   string
 	}{
-		"the pod is gone":       {func(w *world) { w.gone("small-1") }, "default/small-1 is not on n1 any more"},
-		"the target is full":    {func(w *world) { other := w.pod("o", "1"); other.Spec.NodeName = "n2"; w.set(other) }, "n2 does not take what replaces default/small-1 any more: Insufficient cpu"},
-		"the hole is too small": {func(w *world) { other := w.pod("o", "1"); other.Spec.NodeName = "n1"; w.set(other) }, "n1 would not take default/big any more: Insufficient cpu"},
+		"the pod is gone": {func(w *world) { w.gone("small-1") }, "default/small-1 is not on n1 any more"},
+		"the target is full": {
+			func(w *world) { other := w.pod("o", "1"); other.Spec.NodeName = "n2"; w.set(other) },
+			"n2 does not take what replaces default/small-1 any more: Insufficient cpu",
+		},
+		"the hole is too small": {
+			func(w *world) { other := w.pod("o", "1"); other.Spec.NodeName = "n1"; w.set(other) },
+			"n1 would not take default/big any more: Insufficient cpu",
+		},
 		"the target is cordoned": {func(w *world) {
 			w.set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2"}, Spec: corev1.NodeSpec{Unschedulable: true}})
 		}, "n2 does not take"},
@@ -415,8 +431,14 @@ func TestNothingIsEvictedWhenThereIsNoTimeLeftForItsReplacement(t *testing.T) {
 		step  v1alpha1.StepPhase
 		want  string
 	}{
-		"a step is not begun":               {false, patience - time.Second, v1alpha1.Expired, v1alpha1.StepWaiting, "too little time is left for what replaces default/small-1, which may take 1m30s: waits until muster keeps its room"},
-		"an eviction is not tried again":    {true, patience - time.Second, v1alpha1.Expired, v1alpha1.StepEvicting, "which may take 1m30s: waits until a PodDisruptionBudget"},
+		"a step is not begun": {
+			false, patience - time.Second, v1alpha1.Expired, v1alpha1.StepWaiting,
+			"too little time is left for what replaces default/small-1, which may take 1m30s: waits until muster keeps its room",
+		},
+		"an eviction is not tried again": {
+			true, patience - time.Second, v1alpha1.Expired, v1alpha1.StepEvicting,
+			"which may take 1m30s: waits until a PodDisruptionBudget",
+		},
 		"a step is begun that can be done":  {false, patience, v1alpha1.Executing, v1alpha1.StepEvicted, ""},
 		"an eviction is tried while it can": {true, patience, v1alpha1.Executing, v1alpha1.StepEvicted, ""},
 	} {
@@ -443,8 +465,10 @@ func TestAReplacementThatDoesNotDoFailsThePlan(t *testing.T) {
 	}{
 		"none comes":             {func(*world) {}, "nothing has come in the place of default/small-1"},
 		"it is bound to nowhere": {func(w *world) { w.set(w.small("small-2", "")) }, "has no node 1m30s after the eviction"},
-		"it never gets ready":    {func(w *world) { p := w.small("small-2", "n2"); p.Status.Conditions = nil; w.set(p) }, "is not ready 1m30s after"},
-		"it comes back":          {func(w *world) { w.set(w.small("small-2", "n1")) }, "has come back to n1"},
+		"it never gets ready": {
+			func(w *world) { p := w.small("small-2", "n2"); p.Status.Conditions = nil; w.set(p) }, "is not ready 1m30s after",
+		},
+		"it comes back": {func(w *world) { w.set(w.small("small-2", "n1")) }, "has come back to n1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, v1alpha1.Auto)
@@ -545,14 +569,29 @@ func TestAStepWaitsForBudgets(t *testing.T) {
 		want   string
 		passes time.Duration // after that it goes on
 	}{
-		"the rate": {func(l *Limits) { l.Rate = Rate{1, time.Minute} }, func(w *world) { before(w, "n9", "other") }, "waits: there were 1 evictions in 1m0s", time.Minute},
+		"the rate": {
+			func(l *Limits) { l.Rate = Rate{1, time.Minute} }, func(w *world) { before(w, "n9", "other") },
+			"waits: there were 1 evictions in 1m0s", time.Minute,
+		},
 		"the rate of a selector": {func(l *Limits) {
 			l.Selected = []Selected{{Name: "app=small", Selector: app, Rate: Rate{1, time.Minute}, MaxDown: -1}}
 		}, func(w *world) { before(w, "n9", "other") }, "waits: there were 1 evictions of pods with app=small in 1m0s", time.Minute},
-		"the node cools down":     {func(l *Limits) { l.NodeCoolDown = time.Minute }, func(w *world) { before(w, "n1", "other") }, "waits: node n1 cools down", time.Minute},
-		"the workload cools down": {func(l *Limits) { l.WorkloadCoolDown = time.Minute }, func(w *world) { before(w, "n9", "rs") }, "waits: ReplicaSet default/rs cools down", time.Minute},
-		"enough are down":         {func(l *Limits) { l.Selected = []Selected{{Name: "app=small", Selector: app, MaxDown: 0}} }, func(*world) {}, "waits: of the pods with app=small, at most 0 may be down", 0},
-		"no window is open":       {func(l *Limits) { l.Windows = []Window{{From: 13 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}} }, func(*world) {}, "waits for a maintenance window", 0},
+		"the node cools down": {
+			func(l *Limits) { l.NodeCoolDown = time.Minute }, func(w *world) { before(w, "n1", "other") }, "waits: node n1 cools down",
+			time.Minute,
+		},
+		"the workload cools down": {
+			func(l *Limits) { l.WorkloadCoolDown = time.Minute }, func(w *world) { before(w, "n9", "rs") },
+			"waits: ReplicaSet default/rs cools down", time.Minute,
+		},
+		"enough are down": {
+			func(l *Limits) { l.Selected = []Selected{{Name: "app=small", Selector: app, MaxDown: 0}} }, func(*world) {},
+			"waits: of the pods with app=small, at most 0 may be down", 0,
+		},
+		"no window is open": {
+			func(l *Limits) { l.Windows = []Window{{From: 13 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}} }, func(*world) {},
+			"waits for a maintenance window", 0,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, v1alpha1.Auto)

@@ -55,7 +55,9 @@ func TestANodeIsMarkedBeforeItIsEmptied(t *testing.T) {
 	for mark, want := range map[v1alpha2.NodeMark][2]map[string]string{
 		v1alpha2.MarkNone:     {{}, {}},
 		v1alpha2.MarkAnnotate: {{emptying: "p"}, {emptied: "p"}},
-		v1alpha2.MarkCordon:   {{emptying: "p", cordoned: "true", unschedulable: "true"}, {emptied: "p", cordoned: "true", unschedulable: "true"}},
+		v1alpha2.MarkCordon: {
+			{emptying: "p", cordoned: "true", unschedulable: "true"}, {emptied: "p", cordoned: "true", unschedulable: "true"},
+		},
 	} {
 		t.Run(string(mark), func(t *testing.T) {
 			w := newCoalescing(t, mark)

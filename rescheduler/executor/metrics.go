@@ -21,8 +21,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help: "Evictions that were asked for, by policy and result: granted, delayed (a PodDisruptionBudget), refused, error.",
 		}, []string{"policy", "result"}),
 		waited: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "muster_rescheduling_beneficiary_pending_seconds",
-			Help:    "How long pods had been pending when they were bound to the node that a plan made room on for them, by policy. How long they would have been without it nobody knows.",
+			Name: "muster_rescheduling_beneficiary_pending_seconds",
+			Help: "How long pods had been pending when they were bound to the node that a plan made room on for them, by policy. How long they " +
+				"would have been without it nobody knows.",
 			Buckets: prometheus.ExponentialBuckets(1, 4, 10),
 		}, []string{"policy"}),
 	}

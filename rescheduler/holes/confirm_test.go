@@ -141,15 +141,22 @@ func TestMusterAnswersForRoomThatIsThere(t *testing.T) {
 		change func(*world)
 		want   string
 	}{
-		"that of a plan to carry out":                    {func(*world) {}, kept},
-		"not if the plan waits for a nod":                {func(w *world) { w.plan.Status.Phase = v1alpha1.Pending }, ""},
-		"not if it has failed":                           {func(w *world) { w.plan.Status.Phase = v1alpha1.Failed }, ""},
-		"not if its time is up":                          {func(w *world) { w.plan.Spec.Expires = metav1.NewTime(time.Now()) }, ""},
-		"not while a pod is on its way there":            {func(w *world) { w.assume("late", "n2") }, "False: n2 does not take what replaces default/small any more: Insufficient cpu"},
-		"not while one is on its way to where it leaves": {func(w *world) { w.node("n1", "5"); w.assume("late", "n1"); w.assume("later", "n1") }, "False: n1 would not take default/big any more: Insufficient cpu"},
-		"not once the pod is gone":                       {func(w *world) { _ = w.cluster.Delete(w.pod("small", "2")) }, "False: default/small is not on n1 any more"},
-		"with room besides for whoever is on its way":    {func(w *world) { w.node("n2", "4"); w.assume("late", "n2") }, kept},
-		"when whom it is for has a place already":        {func(w *world) { w.node("n3", "4"); w.assume("big", "n3") }, kept},
+		"that of a plan to carry out":     {func(*world) {}, kept},
+		"not if the plan waits for a nod": {func(w *world) { w.plan.Status.Phase = v1alpha1.Pending }, ""},
+		"not if it has failed":            {func(w *world) { w.plan.Status.Phase = v1alpha1.Failed }, ""},
+		"not if its time is up":           {func(w *world) { w.plan.Spec.Expires = metav1.NewTime(time.Now()) }, ""},
+		"not while a pod is on its way there": {
+			func(w *world) { w.assume("late", "n2") }, "False: n2 does not take what replaces default/small any more: Insufficient cpu",
+		},
+		"not while one is on its way to where it leaves": {
+			func(w *world) { w.node("n1", "5"); w.assume("late", "n1"); w.assume("later", "n1") },
+			"False: n1 would not take default/big any more: Insufficient cpu",
+		},
+		"not once the pod is gone": {
+			func(w *world) { _ = w.cluster.Delete(w.pod("small", "2")) }, "False: default/small is not on n1 any more",
+		},
+		"with room besides for whoever is on its way": {func(w *world) { w.node("n2", "4"); w.assume("late", "n2") }, kept},
+		"when whom it is for has a place already":     {func(w *world) { w.node("n3", "4"); w.assume("big", "n3") }, kept},
 		"that of a plan that has begun, as it has taken its room": {func(w *world) {
 			w.plan.Status.Phase, w.plan.Status.Steps = v1alpha1.Executing, []v1alpha1.StepStatus{{Phase: v1alpha1.StepEvicted}}
 			_ = w.cluster.Delete(w.pod("small", "2"))

@@ -94,7 +94,8 @@ func (k *Keeper) adopt(h *hole, others map[types.UID]*hole) {
 	}
 	for _, pod := range node.Pods {
 		store := k.profiles.Of(pod.Spec.SchedulerName)
-		if pod.Held || pod.UID == h.leaves || store == nil || pod.CreationTimestamp.Time.Before(h.since.Truncate(time.Second)) || !h.isFor(pod, store.Profile) {
+		if pod.Held || pod.UID == h.leaves || store == nil || pod.CreationTimestamp.Time.Before(h.since.Truncate(time.Second)) ||
+			!h.isFor(pod, store.Profile) {
 			continue
 		}
 		taken := false
@@ -137,7 +138,8 @@ func (h *hole) isFor(pod *cluster.Pod, profile *predicates.Profile) bool {
 
 func isReplacement(pod *cluster.Pod, controller types.UID, example *cluster.Pod, profile *predicates.Profile) bool {
 	owner := metav1.GetControllerOfNoCopy(pod.Pod)
-	return owner != nil && owner.UID == controller && pod.Namespace == example.Namespace && profile.AloneAs(unplaced(pod)) == profile.AloneAs(example)
+	return owner != nil && owner.UID == controller && pod.Namespace == example.Namespace &&
+		profile.AloneAs(unplaced(pod)) == profile.AloneAs(example)
 }
 
 // unplaced is a pod as it was before it had a node.

@@ -15,7 +15,11 @@ import (
 // budget is a PodDisruptionBudget of all pods that allows nothing at present.
 func budget(expected, healthy int32) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Name: "all", Namespace: "default"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      "all",
+			Namespace: "default",
+		},
+		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
 		Status: policyv1.PodDisruptionBudgetStatus{ExpectedPods: expected, DesiredHealthy: healthy},
 	}
 }
@@ -26,8 +30,10 @@ func TestOnlyMoreNodesHelpAPodThatNoMoveGivesRoomToInTheLongRun(t *testing.T) {
 		change func(*world)
 		want   []string
 	}{
-		"it is larger than any node":              {func(w *world) { w.set(w.pod("huge", "8")) }, []string{"huge NoNodeFits"}},
-		"what is in the way may never be moved":   {func(w *world) { big(w); w.rules.ExceptNamespaces.Insert("default") }, []string{"big TooLittleMovable"}},
+		"it is larger than any node": {func(w *world) { w.set(w.pod("huge", "8")) }, []string{"huge NoNodeFits"}},
+		"what is in the way may never be moved": {
+			func(w *world) { big(w); w.rules.ExceptNamespaces.Insert("default") }, []string{"big TooLittleMovable"},
+		},
 		"a PodDisruptionBudget never allows it":   {func(w *world) { big(w); w.set(budget(1, 1)) }, []string{"big TooLittleMovable"}},
 		"a PodDisruptionBudget will allow it":     {func(w *world) { big(w); w.set(budget(2, 1)) }, nil},
 		"what is in the way cools down":           {func(w *world) { big(w); w.before(v1alpha1.Succeeded, 0) }, nil},
@@ -39,7 +45,9 @@ func TestOnlyMoreNodesHelpAPodThatNoMoveGivesRoomToInTheLongRun(t *testing.T) {
 		"a plan is carried out": {func(w *world) { w.set(w.pod("huge", "8")); w.before(v1alpha1.Executing, 0) }, nil},
 		"a move helps":          {big, nil},
 		"it has room":           {func(w *world) { w.set(w.pod("tiny", "1")) }, nil},
-		"nobody looks for room, and nobody says it is full": {func(w *world) { w.set(w.pod("huge", "8")); w.config.MakeRoom.Enabled = false }, nil},
+		"nobody looks for room, and nobody says it is full": {
+			func(w *world) { w.set(w.pod("huge", "8")); w.config.MakeRoom.Enabled = false }, nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

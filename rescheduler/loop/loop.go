@@ -161,7 +161,19 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 		l.log.Warn("cannot create a plan", "policy", p.Name, "err", err)
 		return run{What: "the plan could not be created: " + err.Error(), Refused: refused}
 	}
-	l.log.Info("plan made", "plan", created.Name, "policy", p.Name, "mode", created.Spec.Mode, "steps", len(created.Spec.Steps), "beneficiaries", len(created.Spec.Beneficiaries))
+	l.log.Info(
+		"plan made",
+		"plan",
+		created.Name,
+		"policy",
+		p.Name,
+		"mode",
+		created.Spec.Mode,
+		"steps",
+		len(created.Spec.Steps),
+		"beneficiaries",
+		len(created.Spec.Beneficiaries),
+	)
 	l.holes.Set(created)
 	return run{What: "made a plan", Plan: created.Name, Refused: refused}
 }

@@ -56,7 +56,9 @@ func newWorld(t *testing.T) *world {
 	}
 	w.policies = policy.All(settings, nil)
 	w.holes = holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: w.ring})
-	w.teller = scaleup.New(scaleup.Options{Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10)})
+	w.teller = scaleup.New(
+		scaleup.Options{Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10)},
+	)
 	w.executor = executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Holes: w.holes})
 	w.set(node("n1", "4"), node("n2", "2"))
 	small := w.pod("small", "2")
@@ -129,7 +131,9 @@ func (w *world) pod(name, cpu string) *corev1.Pod {
 		Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{
 			Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}},
 		}}},
-		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}},
+		Status: corev1.PodStatus{
+			Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}},
+		},
 	}
 }
 
@@ -157,7 +161,16 @@ func TestAPlanIsMadeForAPodThatHasWaitedForLongEnough(t *testing.T) {
 	}
 	spec := w.created[0].Spec
 	step, beneficiary := spec.Steps[0], spec.Beneficiaries[0]
-	got := []string{string(spec.Mode), step.Pod.String(), step.From, step.To, string(step.Controller.UID), beneficiary.String(), beneficiary.Node, beneficiary.Gang}
+	got := []string{
+		string(spec.Mode),
+		step.Pod.String(),
+		step.From,
+		step.To,
+		string(step.Controller.UID),
+		beneficiary.String(),
+		beneficiary.Node,
+		beneficiary.Gang,
+	}
 	if diff := cmp.Diff([]string{"DryRun", "default/small", "n1", "n2", "rs", "default/big", "n1", ""}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -171,12 +184,24 @@ func TestNoPlanIsMade(t *testing.T) {
 		change func(*world)
 		want   string
 	}{
-		"for a pod that nobody has tried":       {func(w *world) { p := w.pod("big", "4"); p.Status.Conditions = nil; w.set(p) }, "no pod waits for long enough"},
-		"for a pod that has room coming":        {func(w *world) { p := w.pod("big", "4"); p.Status.NominatedNodeName = "n1"; w.set(p) }, "no pod waits for long enough"},
-		"for a pod that has room anyway":        {func(w *world) { w.set(w.pod("tiny", "1")) }, "those that wait have room"},
-		"for a pod that no move helps":          {func(w *world) { w.set(w.pod("huge", "8")) }, "no plan for 1 of those that wait; of default/huge: no node could take the pod, whatever pods were moved"},
-		"while another one is carried out":      {func(w *world) { w.set(w.pod("big", "4")); w.before(v1alpha1.Executing, 0) }, "a plan is being carried out"},
-		"while what would move is cooling down": {func(w *world) { w.set(w.pod("big", "4")); w.before(v1alpha1.Succeeded, 0) }, "no plan for 1 of those that wait; of default/big: where the pod could run, too little may be moved"},
+		"for a pod that nobody has tried": {
+			func(w *world) { p := w.pod("big", "4"); p.Status.Conditions = nil; w.set(p) }, "no pod waits for long enough",
+		},
+		"for a pod that has room coming": {
+			func(w *world) { p := w.pod("big", "4"); p.Status.NominatedNodeName = "n1"; w.set(p) }, "no pod waits for long enough",
+		},
+		"for a pod that has room anyway": {func(w *world) { w.set(w.pod("tiny", "1")) }, "those that wait have room"},
+		"for a pod that no move helps": {
+			func(w *world) { w.set(w.pod("huge", "8")) },
+			"no plan for 1 of those that wait; of default/huge: no node could take the pod, whatever pods were moved",
+		},
+		"while another one is carried out": {
+			func(w *world) { w.set(w.pod("big", "4")); w.before(v1alpha1.Executing, 0) }, "a plan is being carried out",
+		},
+		"while what would move is cooling down": {
+			func(w *world) { w.set(w.pod("big", "4")); w.before(v1alpha1.Succeeded, 0) },
+			"no plan for 1 of those that wait; of default/big: where the pod could run, too little may be moved",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -200,7 +225,11 @@ func (w *world) before(phase v1alpha1.Phase, ago time.Duration) {
 			Pod: v1alpha1.PodReference{Namespace: "default", Name: "x", UID: "x"}, Controller: v1alpha1.Controller{UID: "rs"}, From: "n8", To: "n9",
 			Replacement: corev1.PodTemplateSpec{Spec: example.Spec},
 		}}},
-		Status: v1alpha1.ReschedulingPlanStatus{Phase: phase, Finished: &at, Steps: []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: &at}}},
+		Status: v1alpha1.ReschedulingPlanStatus{
+			Phase:    phase,
+			Finished: &at,
+			Steps:    []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: &at}},
+		},
 	})
 }
 

@@ -26,7 +26,10 @@ type plansByPhase struct {
 }
 
 func newPlansByPhase(k *holes.Keeper) *plansByPhase {
-	return &plansByPhase{k, prometheus.NewDesc("muster_rescheduling_plans", "ReschedulingPlans, by policy and phase.", []string{"policy", "phase"}, nil)}
+	return &plansByPhase{
+		k,
+		prometheus.NewDesc("muster_rescheduling_plans", "ReschedulingPlans, by policy and phase.", []string{"policy", "phase"}, nil),
+	}
 }
 
 // Describe implements [prometheus.Collector].

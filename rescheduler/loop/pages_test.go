@@ -52,8 +52,10 @@ made  MakeRoom  DryRun  -             2030-01-01T00:11:00Z
 	const asJSON = `{"mode":"DryRun","evictions":0,"limit":20,"perSeconds":3600,"policies":[` +
 		`{"policy":"MakeRoom","enabled":true,"looked":"2030-01-01T00:01:00Z","tookSeconds":0,"what":"made a plan","plan":"made"},` +
 		`{"policy":"Separate","enabled":false,"tookSeconds":0},{"policy":"Repair","enabled":false,"tookSeconds":0},` +
-		`{"policy":"Relieve","enabled":false,"tookSeconds":0},{"policy":"Respread","enabled":false,"tookSeconds":0},{"policy":"Coalesce","enabled":false,"tookSeconds":0}],` +
-		`"plans":[{"plan":"made","policy":"MakeRoom","mode":"DryRun","expires":"2030-01-01T00:11:00Z"}],"budgets":[{"budget":"rate","left":20}]}` + "\n"
+		`{"policy":"Relieve","enabled":false,"tookSeconds":0},{"policy":"Respread","enabled":false,"tookSeconds":0},{"policy":"Coalesce",` +
+		`"enabled":false,"tookSeconds":0}],` +
+		`"plans":[{"plan":"made","policy":"MakeRoom","mode":"DryRun","expires":"2030-01-01T00:11:00Z"}],"budgets":[{"budget":"rate",` +
+		`"left":20}]}` + "\n"
 	if _, got := w.asks(config, "/debug/rescheduler?format=json"); got != asJSON {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(asJSON, got))
 	}
@@ -85,7 +87,9 @@ func TestThePageSaysWhomNoPlanHelps(t *testing.T) {
 func TestThePagesCanBeSwitchedOff(t *testing.T) {
 	w, config := newWorld(t), v1alpha2.Default()
 	config.Debug.Enabled = false
-	for path, want := range map[string]int{"/livez": http.StatusOK, "/metrics": http.StatusOK, "/debug/": http.StatusNotFound, "/debug/rescheduler": http.StatusNotFound} {
+	for path, want := range map[string]int{
+		"/livez": http.StatusOK, "/metrics": http.StatusOK, "/debug/": http.StatusNotFound, "/debug/rescheduler": http.StatusNotFound,
+	} {
 		if got, body := w.asks(config, path); got != want {
 			t.Errorf("%s answered %d, want %d: %s", path, got, want, body)
 		}

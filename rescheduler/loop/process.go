@@ -128,8 +128,19 @@ func newProcess(o Options) (*process, error) {
 		expirations = append(expirations, meter.Expiration())
 	}
 	p.loop = &loop{
-		log: o.Logger, clock: clock.RealClock{}, config: settings, cluster: c, profiles: profiles, writer: client, metrics: newMetrics(registry),
-		changed: make(chan struct{}, 1), policies: policy.All(settings, hot), hot: hot, limits: limits(settings), rules: rules(settings), runs: map[reschedulingv1alpha1.Policy]run{},
+		log:      o.Logger,
+		clock:    clock.RealClock{},
+		config:   settings,
+		cluster:  c,
+		profiles: profiles,
+		writer:   client,
+		metrics:  newMetrics(registry),
+		changed:  make(chan struct{}, 1),
+		policies: policy.All(settings, hot),
+		hot:      hot,
+		limits:   limits(settings),
+		rules:    rules(settings),
+		runs:     map[reschedulingv1alpha1.Policy]run{},
 	}
 	p.holes = holes.New(holes.Options{Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles, Changed: p.loop.ring})
 	p.loop.holes = p.holes
@@ -159,7 +170,9 @@ func newProcess(o Options) (*process, error) {
 
 // readUsage sets up the source of usage, as the extender does, and returns who takes the custom
 // resources that it needs.
-func (p *process) readUsage(o Options, c *cluster.Cluster, expirations []time.Duration, registry prometheus.Registerer) (map[schema.GroupVersionResource]cluster.CustomHandler, error) {
+func (p *process) readUsage(
+	o Options, c *cluster.Cluster, expirations []time.Duration, registry prometheus.Registerer,
+) (map[schema.GroupVersionResource]cluster.CustomHandler, error) {
 	nodeMetrics := nodemetric.NewStore()
 	var err error
 	p.usage, err = usage.New(usage.Options{

@@ -116,7 +116,9 @@ func (l *loop) annotate(ctx context.Context) {
 		if writes++; writes > maxAnnotated {
 			return
 		}
-		change := executor.NodeChange{Annotations: map[string]string{v1alpha1.AnnotationRemovable: want, v1alpha1.AnnotationRemovableSteps: steps}}
+		change := executor.NodeChange{
+			Annotations: map[string]string{v1alpha1.AnnotationRemovable: want, v1alpha1.AnnotationRemovableSteps: steps},
+		}
 		if err := l.writer.PatchNode(ctx, node.Node, change); err != nil {
 			l.log.Warn("cannot annotate a node", "node", node.Name, "err", err)
 			return
@@ -146,7 +148,12 @@ func (p removablePage) Text(t *inspect.Table) {
 			can++
 		}
 	}
-	t.Title("the cluster could do without each of %d of %d nodes, if it kept all others; nothing is known yet of %d", can, len(p.Nodes)+p.Unknown, p.Unknown)
+	t.Title(
+		"the cluster could do without each of %d of %d nodes, if it kept all others; nothing is known yet of %d",
+		can,
+		len(p.Nodes)+p.Unknown,
+		p.Unknown,
+	)
 	t.Row("NODE", "REMOVABLE", "STEPS", "LOOKED", "WHY NOT")
 	for _, node := range p.Nodes {
 		t.Row(node.Node, node.Why == "", len(node.Steps), node.At.UTC().Format(time.RFC3339), cmp.Or(node.Why, "-"))

@@ -18,10 +18,15 @@ import (
 func rules(settings *v1alpha2.Rescheduler) planner.Rules {
 	c := &settings.Evictable
 	r := planner.Rules{
-		MaxGrace:          settings.PlanTTL.Duration - settings.ReplacementTimeout.Duration,
-		AllowLocalStorage: c.AllowLocalStorage, AllowClaims: c.AllowClaims, AllowHigherPriority: c.AllowHigherPriority, BelowPriority: c.BelowPriority,
-		Namespaces: sets.New(c.Namespaces...), ExceptNamespaces: sets.New(c.ExceptNamespaces...),
-		MinAge: c.MinAge.Duration, MinReplicas: int(c.MinReplicas),
+		MaxGrace:            settings.PlanTTL.Duration - settings.ReplacementTimeout.Duration,
+		AllowLocalStorage:   c.AllowLocalStorage,
+		AllowClaims:         c.AllowClaims,
+		AllowHigherPriority: c.AllowHigherPriority,
+		BelowPriority:       c.BelowPriority,
+		Namespaces:          sets.New(c.Namespaces...),
+		ExceptNamespaces:    sets.New(c.ExceptNamespaces...),
+		MinAge:              c.MinAge.Duration,
+		MinReplicas:         int(c.MinReplicas),
 	}
 	if c.Selector != "" {
 		r.Selector = selector(c.Selector)

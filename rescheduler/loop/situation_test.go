@@ -41,7 +41,9 @@ func TestNodesDoNotHelpAGangThatIsNotThere(t *testing.T) {
 				pod := w.member(fmt.Sprintf("m-%d", i), 2)
 				if test.gated {
 					pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: schedulingv1alpha1.SchedulingGate}}
-					pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated}}
+					pod.Status.Conditions = []corev1.PodCondition{
+						{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated},
+					}
 				}
 				w.set(pod)
 			}

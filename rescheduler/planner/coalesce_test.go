@@ -34,7 +34,12 @@ func TestCoalesce(t *testing.T) {
 		},
 		{
 			name: "pods of DaemonSets stay with the node", objects: []runtime.Object{
-				node("a", "4"), node("b", "4"), pod("x-1", "a", "1"), pod("d-1", "a", "1", ownedBy("DaemonSet")), pod("d-2", "b", "1", ownedBy("DaemonSet")), pod("y-1", "b", "2"),
+				node("a", "4"),
+				node("b", "4"),
+				pod("x-1", "a", "1"),
+				pod("d-1", "a", "1", ownedBy("DaemonSet")),
+				pod("d-2", "b", "1", ownedBy("DaemonSet")),
+				pod("y-1", "b", "2"),
 			},
 			steps: []string{"x-1: a → b"}, emptied: []string{"a"}, kept: []string{"b: " + ReasonReceives},
 		},

@@ -32,7 +32,13 @@ func said(p *Plan) []string {
 func TestMakeRoom(t *testing.T) {
 	// Two nodes with 4 CPU each, of which 3 and 1 are taken: one move makes room for 4 CPU.
 	oneMove := func(change ...func(*corev1.Pod)) []runtime.Object {
-		return []runtime.Object{node("a", "4"), node("b", "4"), pod("x-1", "a", "1", change...), pod("y-1", "b", "3", unowned), pod("p-1", "", "4")}
+		return []runtime.Object{
+			node("a", "4"),
+			node("b", "4"),
+			pod("x-1", "a", "1", change...),
+			pod("y-1", "b", "3", unowned),
+			pod("p-1", "", "4"),
+		}
 	}
 	stays := []string{"default/p-1: " + ReasonProtected}
 	moves := []string{"x-1: a → b", "p-1: at a after 1"}
@@ -72,8 +78,15 @@ func TestMakeRoom(t *testing.T) {
 		},
 		{
 			name: "two move where each that would do alone has nowhere to go", objects: []runtime.Object{
-				node("a", "11"), node("b", "4"), pod("v-1", "a", "2"), pod("w-1", "a", "2500m"), pod("x-1", "a", "3"), pod("s-1", "a", "1"), pod("t-1", "a", "500m"),
-				pod("z-1", "b", "2500m", unowned), pod("p-1", "", "3500m"),
+				node("a", "11"),
+				node("b", "4"),
+				pod("v-1", "a", "2"),
+				pod("w-1", "a", "2500m"),
+				pod("x-1", "a", "3"),
+				pod("s-1", "a", "1"),
+				pod("t-1", "a", "500m"),
+				pod("z-1", "b", "2500m", unowned),
+				pod("p-1", "", "3500m"),
 			},
 			want: []string{"s-1: a → b", "t-1: a → b", "p-1: at a after 2"},
 		},
@@ -99,8 +112,16 @@ func TestMakeRoom(t *testing.T) {
 		},
 		{
 			name: "a gang moves whole where there is room for all of it", objects: []runtime.Object{
-				node("a", "4"), node("b", "4"), node("c", "4", func(n *corev1.Node) { n.Spec.Unschedulable = true }), node("d", "2"), node("e", "2"),
-				pod("g-1", "a", "2", inGang("g", 2)), pod("z-2", "a", "1", unowned), pod("g-2", "b", "2", inGang("g", 2)), pod("z-1", "b", "2", unowned), pod("p-1", "", "3"),
+				node("a", "4"),
+				node("b", "4"),
+				node("c", "4", func(n *corev1.Node) { n.Spec.Unschedulable = true }),
+				node("d", "2"),
+				node("e", "2"),
+				pod("g-1", "a", "2", inGang("g", 2)),
+				pod("z-2", "a", "1", unowned),
+				pod("g-2", "b", "2", inGang("g", 2)),
+				pod("z-1", "b", "2", unowned),
+				pod("p-1", "", "3"),
 			},
 			want: []string{"g-1: a → d", "g-2: b → e", "p-1: at a after 2"},
 		},
@@ -126,8 +147,14 @@ func TestMakeRoom(t *testing.T) {
 		},
 		{
 			name: "pods that keep apart do not move together", objects: []runtime.Object{
-				node("a", "4"), node("b", "4"), node("c", "2"), node("d", "1"),
-				pod("x-1", "a", "1", apartBy(corev1.LabelHostname)), pod("x-2", "c", "1", apartBy(corev1.LabelHostname)), pod("z-1", "b", "4", unowned), pod("p-1", "", "4"),
+				node("a", "4"),
+				node("b", "4"),
+				node("c", "2"),
+				node("d", "1"),
+				pod("x-1", "a", "1", apartBy(corev1.LabelHostname)),
+				pod("x-2", "c", "1", apartBy(corev1.LabelHostname)),
+				pod("z-1", "b", "4", unowned),
+				pod("p-1", "", "4"),
 			},
 			want: []string{"x-1: a → d", "p-1: at a after 1"},
 		},
@@ -182,7 +209,12 @@ func TestMakeRoom(t *testing.T) {
 		},
 
 		{name: "nobody moves for a pod of lower priority", objects: oneMove(priority(1)), want: []string{"default/p-1: " + ReasonProtected}},
-		{name: "unless that is allowed", objects: oneMove(priority(1)), change: func(p *Problem) { p.Rules.AllowHigherPriority = true }, want: moves},
+		{
+			name:    "unless that is allowed",
+			objects: oneMove(priority(1)),
+			change:  func(p *Problem) { p.Rules.AllowHigherPriority = true },
+			want:    moves,
+		},
 		{name: "a place that is held is taken", objects: oneMove(), want: []string{"default/p-1: " + ReasonNoHomes}, change: func(p *Problem) {
 			p.Held = []Hold{{Pod: cluster.NewPod(pod("h-1", "", "1")), Node: p.Snapshot.NodeByName("b").Index}}
 		}},
@@ -193,10 +225,16 @@ func TestMakeRoom(t *testing.T) {
 			name: "no node could take it", objects: append(oneMove()[:4], pod("p-1", "", "5")), want: []string{"default/p-1: " + ReasonNoNode},
 		},
 		{
-			name: "nobody knows its scheduler", objects: append(oneMove()[:4], pod("p-1", "", "4", func(p *corev1.Pod) { p.Spec.SchedulerName = "other" })),
-			want: []string{"default/p-1: " + ReasonUnknownScheduler},
+			name:    "nobody knows its scheduler",
+			objects: append(oneMove()[:4], pod("p-1", "", "4", func(p *corev1.Pod) { p.Spec.SchedulerName = "other" })),
+			want:    []string{"default/p-1: " + ReasonUnknownScheduler},
 		},
-		{name: "a namespace is protected", objects: oneMove(), want: stays, change: func(p *Problem) { p.Rules.ExceptNamespaces = sets.New("default") }},
+		{
+			name:    "a namespace is protected",
+			objects: oneMove(),
+			want:    stays,
+			change:  func(p *Problem) { p.Rules.ExceptNamespaces = sets.New("default") },
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -17,11 +17,19 @@ func TestMisplaced(t *testing.T) {
 	}
 	s := newScene()
 	s.set(
-		t, node("a", "4", tainted), node("b", "1", inZone("1")), node("c", "4", inZone("2")),
+		t,
+		node("a", "4", tainted),
+		node("b", "1", inZone("1")),
+		node("c", "4", inZone("2")),
 		pod("tolerates-1", "a", "1", func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}} }),
-		pod("tainted-1", "a", "1"), pod("d-1", "a", "1", ownedBy("DaemonSet")), pod("other-1", "a", "1", func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }),
-		pod("selects-1", "b", "1", onlyOn("c")), pod("over-1", "b", "1"),
-		pod("apart-1", "c", "1", apartBy(corev1.LabelHostname)), pod("apart-2", "c", "1", apartBy(corev1.LabelHostname)), pod("unowned-1", "c", "1", onlyOn("b"), unowned),
+		pod("tainted-1", "a", "1"),
+		pod("d-1", "a", "1", ownedBy("DaemonSet")),
+		pod("other-1", "a", "1", func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }),
+		pod("selects-1", "b", "1", onlyOn("c")),
+		pod("over-1", "b", "1"),
+		pod("apart-1", "c", "1", apartBy(corev1.LabelHostname)),
+		pod("apart-2", "c", "1", apartBy(corev1.LabelHostname)),
+		pod("unowned-1", "c", "1", onlyOn("b"), unowned),
 	)
 	said := func(by ...string) (lines []string) {
 		for _, m := range s.problem(t).Misplaced(sets.New(by...)) {
@@ -36,7 +44,10 @@ func TestMisplaced(t *testing.T) {
 		{v1alpha2.TaintToleration, []string{"tainted-1 on a: node(s) had untolerated taint(s)"}},
 		{v1alpha2.NodeAffinity, []string{"selects-1 on b: node(s) didn't match Pod's node affinity/selector"}},
 		{v1alpha2.NodeResourcesFit, []string{"selects-1 on b: Insufficient cpu", "over-1 on b: Insufficient cpu"}},
-		{v1alpha2.InterPodAffinity, []string{"apart-1 on c: node(s) didn't match pod anti-affinity rules", "apart-2 on c: node(s) didn't match pod anti-affinity rules"}},
+		{
+			v1alpha2.InterPodAffinity,
+			[]string{"apart-1 on c: node(s) didn't match pod anti-affinity rules", "apart-2 on c: node(s) didn't match pod anti-affinity rules"},
+		},
 		{v1alpha2.PodTopologySpread, nil},
 	} {
 		if diff := cmp.Diff(test.want, said(test.by)); diff != "" {

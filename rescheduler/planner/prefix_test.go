@@ -126,7 +126,8 @@ func count(evicted map[string]int, problem *Problem, step Step) {
 	evicted["namespace/"+step.Pod.Namespace]++
 	evicted["workload/"+string(metav1.GetControllerOfNoCopy(step.Pod.Pod).UID)]++
 	for name, budget := range problem.Snapshot.DisruptionBudgets.All() {
-		if selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector); err == nil && name.Namespace == step.Pod.Namespace && selector.Matches(labelsOf(step.Pod)) {
+		if selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector); err == nil && name.Namespace == step.Pod.Namespace &&
+			selector.Matches(labelsOf(step.Pod)) {
 			evicted["disruption/"+name.String()]++
 		}
 	}

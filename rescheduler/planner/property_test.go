@@ -40,10 +40,15 @@ func drawScene(t *rapid.T) (*scene, *Problem) {
 	p.Rules.AllowHigherPriority = rapid.Bool().Draw(t, "higher priority too")
 	p.Rules.MinReplicas = rapid.IntRange(0, 2).Draw(t, "min replicas")
 	p.Budgets = Budgets{
-		Total: rapid.IntRange(0, 6).Draw(t, "total"), PerNode: rapid.IntRange(0, 3).Draw(t, "per node"), PerWorkload: rapid.IntRange(0, 3).Draw(t, "per workload"),
+		Total: rapid.IntRange(0, 6).
+			Draw(t, "total"),
+		PerNode:     rapid.IntRange(0, 3).Draw(t, "per node"),
+		PerWorkload: rapid.IntRange(0, 3).Draw(t, "per workload"),
 	}
 	if rapid.Bool().Draw(t, "a budget by selector") {
-		p.Budgets.Selected = []SelectedBudget{{Selector: labels.SelectorFromSet(labels.Set{"app": "app2"}), Evictions: rapid.IntRange(0, 2).Draw(t, "evictions")}}
+		p.Budgets.Selected = []SelectedBudget{
+			{Selector: labels.SelectorFromSet(labels.Set{"app": "app2"}), Evictions: rapid.IntRange(0, 2).Draw(t, "evictions")},
+		}
 	}
 	return s, p
 }
@@ -69,9 +74,11 @@ func drawPod(t *rapid.T, i int, on string, cpu int) *corev1.Pod {
 // nextTo wants a pod to be in the zone of those of another app.
 func nextTo(app string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-			TopologyKey: corev1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
-		}}}}
+		p.Spec.Affinity = &corev1.Affinity{
+			PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				TopologyKey: corev1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
+			}}},
+		}
 	}
 }
 

@@ -36,7 +36,8 @@ func (s *search) finds(at int32, r refuges) bool {
 func (s *search) refugesOf(i *item) []int32 {
 	var nodes []int32
 	for _, node := range s.nodes {
-		if s.closed[node] || s.left[place{i.kind, node}] > 0 || !i.needs.fitsInto(s.freeAt(node)) || s.limits.Hops == 1 && !i.needs.fitsInto(s.spareAt(node)) {
+		if s.closed[node] || s.left[place{i.kind, node}] > 0 || !i.needs.fitsInto(s.freeAt(node)) ||
+			s.limits.Hops == 1 && !i.needs.fitsInto(s.spareAt(node)) {
 			continue
 		}
 		if nodes = append(nodes, node); len(nodes) == 3 {

@@ -93,7 +93,9 @@ func TestRelocate(t *testing.T) {
 			want:    []string{"x-1: a → b"},
 		},
 		{
-			name: "which is asked with what has come there by then", leave: []string{"x-1", "y-1"}, to: func(n *cluster.Node) bool { return len(n.Pods) == 0 },
+			name:    "which is asked with what has come there by then",
+			leave:   []string{"x-1", "y-1"},
+			to:      func(n *cluster.Node) bool { return len(n.Pods) == 0 },
 			objects: []runtime.Object{node("a", "8"), node("b", "8"), node("c", "8"), pod("x-1", "a", "1"), pod("y-1", "a", "1")},
 			want:    []string{"x-1: a → b", "y-1: a → c"},
 		},

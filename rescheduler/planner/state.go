@@ -61,8 +61,15 @@ func newState(p *Problem, l *ledger) *state {
 	reckoning := newReckoning(p)
 	end, dims := p.Snapshot.IndexEnd(), reckoning.length()
 	s := &state{
-		reckoning: reckoning, dims: dims, capacity: make([]int64, end*dims), free: make([]int64, end*dims), on: make([][]int32, end), closed: make([]bool, end),
-		left: map[place]int32{}, came: map[place]int32{}, ledger: l,
+		reckoning: reckoning,
+		dims:      dims,
+		capacity:  make([]int64, end*dims),
+		free:      make([]int64, end*dims),
+		on:        make([][]int32, end),
+		closed:    make([]bool, end),
+		left:      map[place]int32{},
+		came:      map[place]int32{},
+		ledger:    l,
 	}
 	for node := range p.Snapshot.Nodes() {
 		capacity, taken := reckoning.offers(node)

@@ -57,7 +57,9 @@ func node(name string, change ...func(*corev1.Node)) *corev1.Node {
 	n := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110"),
+			corev1.ResourceCPU:    resource.MustParse("4"),
+			corev1.ResourceMemory: resource.MustParse("64Gi"),
+			corev1.ResourcePods:   resource.MustParse("110"),
 		}},
 	}
 	for _, f := range change {
@@ -71,12 +73,21 @@ func pod(name, on string, change ...func(*corev1.Pod)) *corev1.Pod {
 	app, _, _ := strings.Cut(name, "-")
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: "shop", UID: types.UID(name), Labels: map[string]string{"app": app}, Annotations: map[string]string{},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID(app), Controller: new(true)}},
+			Name:        name,
+			Namespace:   "shop",
+			UID:         types.UID(name),
+			Labels:      map[string]string{"app": app},
+			Annotations: map[string]string{},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID(app), Controller: new(true)},
+			},
 		},
 		Spec: corev1.PodSpec{
-			NodeName: on, SchedulerName: corev1.DefaultSchedulerName,
-			Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}}},
+			NodeName:      on,
+			SchedulerName: corev1.DefaultSchedulerName,
+			Containers: []corev1.Container{
+				{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}},
+			},
 		},
 	}
 	for _, f := range change {

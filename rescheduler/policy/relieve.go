@@ -38,7 +38,9 @@ func (h *Hot) describe(node *cluster.Node) string {
 	m, _ := h.meter.Node(node)
 	for i, ceiling := range m.Ceilings(h.high) {
 		if ceiling > 0 && m.Used[i] >= ceiling {
-			return fmt.Sprintf("%s, which uses %.0f %% of its %s", node.Name, 100*float64(m.Used[i])/float64(m.Allocatable[i]), h.meter.Resources()[i])
+			return fmt.Sprintf(
+				"%s, which uses %.0f %% of its %s", node.Name, 100*float64(m.Used[i])/float64(m.Allocatable[i]), h.meter.Resources()[i],
+			)
 		}
 	}
 	return node.Name

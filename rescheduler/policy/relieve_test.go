@@ -31,20 +31,34 @@ func TestANodeIsHotAfterSamplesInARow(t *testing.T) {
 		samples []sample
 		want    []string
 	}{
-		"none":                          {nil, nil},
-		"two":                           {[]sample{{0, 8000, never}, {minute, 8000, never}}, nil},
-		"three":                         {[]sample{{0, 8000, never}, {minute, 9000, never}, {2 * minute, 8000, never}}, []string{"a"}},
-		"the same one three times":      {[]sample{{0, 8000, never}, {0, 8000, never}, {0, 8000, never}}, nil},
-		"just below the threshold once": {[]sample{{0, 8000, never}, {minute, 7999, never}, {2 * minute, 8000, never}, {3 * minute, 8000, never}}, nil},
-		"three after that":              {[]sample{{0, 7999, never}, {minute, 8000, never}, {2 * minute, 8000, never}, {3 * minute, 8000, never}}, []string{"a"}},
+		"none":                     {nil, nil},
+		"two":                      {[]sample{{0, 8000, never}, {minute, 8000, never}}, nil},
+		"three":                    {[]sample{{0, 8000, never}, {minute, 9000, never}, {2 * minute, 8000, never}}, []string{"a"}},
+		"the same one three times": {[]sample{{0, 8000, never}, {0, 8000, never}, {0, 8000, never}}, nil},
+		"just below the threshold once": {
+			[]sample{{0, 8000, never}, {minute, 7999, never}, {2 * minute, 8000, never}, {3 * minute, 8000, never}}, nil,
+		},
+		"three after that": {
+			[]sample{{0, 7999, never}, {minute, 8000, never}, {2 * minute, 8000, never}, {3 * minute, 8000, never}}, []string{"a"},
+		},
 		"of a minute in which a pod was evicted": {
 			[]sample{{0, 8000, never}, {minute, 8000, never}, {2 * minute, 8000, evicted(minute + time.Second)}}, nil,
 		},
 		"two after an eviction": {
-			[]sample{{0, 8000, never}, {minute, 8000, evicted(30 * time.Second)}, {2 * minute, 8000, evicted(30 * time.Second)}, {3 * minute, 8000, evicted(30 * time.Second)}}, nil,
+			[]sample{
+				{0, 8000, never},
+				{minute, 8000, evicted(30 * time.Second)},
+				{2 * minute, 8000, evicted(30 * time.Second)},
+				{3 * minute, 8000, evicted(30 * time.Second)},
+			}, nil,
 		},
 		"three after an eviction": {
-			[]sample{{0, 8000, never}, {2 * minute, 8000, evicted(minute)}, {3 * minute, 8000, evicted(minute)}, {4 * minute, 8000, evicted(minute)}}, []string{"a"},
+			[]sample{
+				{0, 8000, never},
+				{2 * minute, 8000, evicted(minute)},
+				{3 * minute, 8000, evicted(minute)},
+				{4 * minute, 8000, evicted(minute)},
+			}, []string{"a"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

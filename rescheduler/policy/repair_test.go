@@ -35,9 +35,11 @@ func spread(p *corev1.Pod) {
 // apartFrom wants a pod to be on a node without those of another app.
 func apartFrom(app string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-			TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
-		}}}}
+		p.Spec.Affinity = &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
+			}}},
+		}
 	}
 }
 
@@ -73,7 +75,12 @@ func TestRepair(t *testing.T) {
 		},
 		{
 			name: "a skew that is too large: as many go as are too many", objects: []runtime.Object{
-				node("a", inZone("1")), node("b", inZone("2")), pod("x-1", "a", spread), pod("x-2", "a", spread), pod("x-3", "a", spread), pod("x-4", "a", spread),
+				node("a", inZone("1")),
+				node("b", inZone("2")),
+				pod("x-1", "a", spread),
+				pod("x-2", "a", spread),
+				pod("x-3", "a", spread),
+				pod("x-4", "a", spread),
 			},
 			want: []string{
 				"x-1: a → b (a would not take it now: node(s) didn't match pod topology spread constraints)",
@@ -81,18 +88,21 @@ func TestRepair(t *testing.T) {
 			},
 		},
 		{
-			name: "of two in each other's way the less important one goes", objects: []runtime.Object{a, b, pod("x-1", "a", apartFrom("y"), important), pod("y-1", "a")},
-			want: []string{"y-1: a → b (a would not take it now: node(s) didn't satisfy existing pods anti-affinity rules)"},
+			name:    "of two in each other's way the less important one goes",
+			objects: []runtime.Object{a, b, pod("x-1", "a", apartFrom("y"), important), pod("y-1", "a")},
+			want:    []string{"y-1: a → b (a would not take it now: node(s) didn't satisfy existing pods anti-affinity rules)"},
 		},
 		{
-			name: "of equal ones the younger one goes", objects: []runtime.Object{a, b, pod("x-1", "a", apartFrom("y")), pod("y-1", "a", func(p *corev1.Pod) {
+			name: "of equal ones the younger one goes",
+			objects: []runtime.Object{a, b, pod("x-1", "a", apartFrom("y")), pod("y-1", "a", func(p *corev1.Pod) {
 				p.CreationTimestamp = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 			})},
 			want: []string{"y-1: a → b (a would not take it now: node(s) didn't satisfy existing pods anti-affinity rules)"},
 		},
 		{
-			name: "more on a node than there is room for is not looked at", objects: []runtime.Object{a, b, pod("x-1", "a"), pod("x-2", "a"), pod("y-1", "a"), pod("y-2", "a"), pod("z-1", "a")},
-			why: "there are no pods that are where they should not be",
+			name:    "more on a node than there is room for is not looked at",
+			objects: []runtime.Object{a, b, pod("x-1", "a"), pod("x-2", "a"), pod("y-1", "a"), pod("y-2", "a"), pod("z-1", "a")},
+			why:     "there are no pods that are where they should not be",
 		},
 		{
 			name: "unless that is asked for: as many go as are too many", config: v1alpha2.RepairPolicy{Checks: []string{v1alpha2.NodeResourcesFit}},
@@ -100,25 +110,33 @@ func TestRepair(t *testing.T) {
 			want:    []string{"x-1: a → b (a would not take it now: Insufficient cpu)"},
 		},
 		{
-			name: "duplicates, when asked for: one stays", config: duplicates, objects: []runtime.Object{a, b, c, pod("x-1", "a"), pod("x-2", "a"), pod("x-3", "a")},
-			want: []string{"x-1: a → b (a has more than one pod of ReplicaSet x)", "x-2: a → c (a has more than one pod of ReplicaSet x)"},
+			name:    "duplicates, when asked for: one stays",
+			config:  duplicates,
+			objects: []runtime.Object{a, b, c, pod("x-1", "a"), pod("x-2", "a"), pod("x-3", "a")},
+			want:    []string{"x-1: a → b (a has more than one pod of ReplicaSet x)", "x-2: a → c (a has more than one pod of ReplicaSet x)"},
 		},
 		{
-			name: "duplicates go to nodes without one only", config: duplicates, objects: []runtime.Object{a, b, pod("x-1", "a"), pod("x-2", "a"), pod("x-3", "b")},
+			name:    "duplicates go to nodes without one only",
+			config:  duplicates,
+			objects: []runtime.Object{a, b, pod("x-1", "a"), pod("x-2", "a"), pod("x-3", "b")},
 			want: []string{
 				"shop/x-1: no node could take the pod, whatever pods were moved", "shop/x-2: no node could take the pod, whatever pods were moved",
 			},
 			why: "no plan for the 2 pods that are where they should not be; of shop/x-1: no node could take the pod, whatever pods were moved",
 		},
 		{
-			name: "one that is leaving is no duplicate", config: duplicates, objects: []runtime.Object{a, b, pod("x-1", "a"), pod("x-2", "a", func(p *corev1.Pod) {
+			name:   "one that is leaving is no duplicate",
+			config: duplicates,
+			objects: []runtime.Object{a, b, pod("x-1", "a"), pod("x-2", "a", func(p *corev1.Pod) {
 				p.DeletionTimestamp = &metav1.Time{}
 			})},
 			why: "there are no pods that are where they should not be",
 		},
 		{
-			name: "members of a gang may be together", config: duplicates, objects: []runtime.Object{a, b, pod("x-1", "a", inGang), pod("x-2", "a", inGang)},
-			why: "there are no pods that are where they should not be",
+			name:    "members of a gang may be together",
+			config:  duplicates,
+			objects: []runtime.Object{a, b, pod("x-1", "a", inGang), pod("x-2", "a", inGang)},
+			why:     "there are no pods that are where they should not be",
 		},
 	}
 	for _, test := range tests {

@@ -26,7 +26,12 @@ func respread(c *v1alpha2.RespreadPolicy) func(Situation) (*planner.Plan, string
 		if s.Pending > 0 {
 			return nil, fmt.Sprintf("pods are pending: %d", s.Pending)
 		}
-		b := &balance{Problem: s.Problem, gain: float64(c.MinGain) / 100, shares: map[int32]share{}, replicas: planner.Replicas(s.Problem.Snapshot)}
+		b := &balance{
+			Problem:  s.Problem,
+			gain:     float64(c.MinGain) / 100,
+			shares:   map[int32]share{},
+			replicas: planner.Replicas(s.Problem.Snapshot),
+		}
 		now := s.Problem.Clock.Now()
 		for node := range s.Problem.Snapshot.Nodes() {
 			if now.Sub(node.CreationTimestamp.Time) < c.NewFor.Duration {

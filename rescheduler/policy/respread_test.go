@@ -36,7 +36,11 @@ func TestRespread(t *testing.T) {
 			nil, "pods are pending: 1",
 		},
 		"nothing where the new node would be as full as the other one was": {
-			func(s *scene) { s.node("a", "10", old); s.node("n", "10", fresh); s.pod("x-1", "a", "8") }, nil, "nothing would be gained by moving pods onto new nodes",
+			func(s *scene) {
+				s.node("a", "10", old)
+				s.node("n", "10", fresh)
+				s.pod("x-1", "a", "8")
+			}, nil, "nothing would be gained by moving pods onto new nodes",
 		},
 		"not a pod for which less would be gained than should": {
 			func(s *scene) {
@@ -157,7 +161,8 @@ func TestEveryMoveOntoANewNodeIsAGain(t *testing.T) {
 		for _, from := range after {
 			for _, to := range after {
 				for _, pod := range from.Pods {
-					if joined[from.Name] || !joined[to.Name] || pod.Spec.NodeName == "" || pod.Requests.MilliCPU > to.Allocatable.MilliCPU-to.Requested.MilliCPU {
+					if joined[from.Name] || !joined[to.Name] || pod.Spec.NodeName == "" ||
+						pod.Requests.MilliCPU > to.Allocatable.MilliCPU-to.Requested.MilliCPU {
 						continue
 					}
 					if got := gains(pod, from, to); got >= float64(gain)/100 {

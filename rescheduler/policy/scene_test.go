@@ -52,7 +52,10 @@ func (s *scene) situation() Situation { return Of(s.cluster, s.problem) }
 func (s *scene) node(name, cpu string, ago time.Duration) {
 	err := s.cluster.Set(&corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(noon().Add(-ago)), Labels: map[string]string{corev1.LabelHostname: name},
+			Name:              name,
+			UID:               types.UID(name),
+			CreationTimestamp: metav1.NewTime(noon().Add(-ago)),
+			Labels:            map[string]string{corev1.LabelHostname: name},
 		},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
 			"cpu": resource.MustParse(cpu), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110"),
@@ -68,15 +71,22 @@ func (s *scene) pod(name, on, cpu string, change ...func(*corev1.Pod)) {
 	app, _, _ := strings.Cut(name, "-")
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: "default", UID: types.UID(name), Labels: map[string]string{"app": app},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID(app), Controller: new(true)}},
+			Name:      name,
+			Namespace: "default",
+			UID:       types.UID(name),
+			Labels:    map[string]string{"app": app},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID(app), Controller: new(true)},
+			},
 		},
 		Spec: corev1.PodSpec{NodeName: on, SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{
 			Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}},
 		}}},
 	}
 	if on != "" {
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon().Add(-time.Hour))}}
+		pod.Status.Conditions = []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon().Add(-time.Hour))},
+		}
 	}
 	for _, f := range change {
 		f(pod)
@@ -89,7 +99,12 @@ func (s *scene) pod(name, on, cpu string, change ...func(*corev1.Pod)) {
 // uses is what a node uses, measured so long after noon, and what its pods use. CPU is in thousandths.
 func (s *scene) uses(node string, after time.Duration, milliCPU int64, pods map[string]int64) {
 	at := noon().Add(after)
-	usage := &cluster.Usage{Updated: at, Seen: at, Node: cluster.Resources{MilliCPU: milliCPU}, Pods: map[types.NamespacedName]cluster.PodUsage{}}
+	usage := &cluster.Usage{
+		Updated: at,
+		Seen:    at,
+		Node:    cluster.Resources{MilliCPU: milliCPU},
+		Pods:    map[types.NamespacedName]cluster.PodUsage{},
+	}
 	for name, used := range pods {
 		usage.Pods[types.NamespacedName{Namespace: "default", Name: name}] = cluster.PodUsage{Used: cluster.Resources{MilliCPU: used}}
 	}

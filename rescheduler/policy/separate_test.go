@@ -30,7 +30,17 @@ func TestSeparate(t *testing.T) {
 			want: []string{"x-1: a → b (is to be separated from shop/y-1: cache misses tripled)"},
 		},
 		{
-			name: "not to a node with another pod of the same controller", objects: []runtime.Object{a, b, c, pod("x-1", "a", from("shop/y-1")), pod("y-1", "a"), pod("y-2", "b"), pod("z-1", "c"), pod("z-2", "c")},
+			name: "not to a node with another pod of the same controller",
+			objects: []runtime.Object{
+				a,
+				b,
+				c,
+				pod("x-1", "a", from("shop/y-1")),
+				pod("y-1", "a"),
+				pod("y-2", "b"),
+				pod("z-1", "c"),
+				pod("z-2", "c"),
+			},
 			want: []string{"x-1: a → c (is to be separated from shop/y-1)"},
 		},
 		{
@@ -47,7 +57,8 @@ func TestSeparate(t *testing.T) {
 			why: "there are no pods that are to be separated",
 		},
 		{
-			name: "from one that is leaving", objects: []runtime.Object{a, b, pod("x-1", "a", from("shop/y-1")), pod("y-1", "a", func(p *corev1.Pod) {
+			name: "from one that is leaving",
+			objects: []runtime.Object{a, b, pod("x-1", "a", from("shop/y-1")), pod("y-1", "a", func(p *corev1.Pod) {
 				p.DeletionTimestamp = &metav1.Time{}
 			})},
 			why: "there are no pods that are to be separated",
@@ -69,11 +80,15 @@ func TestSeparate(t *testing.T) {
 			want: []string{"x-1: a → b (is to be separated from shop/y-1)"},
 		},
 		{
-			name: "a request that makes no sense, beside one that does", objects: []runtime.Object{a, b, pod("x-1", "a", from("app=y")), pod("y-1", "a", from("a"))},
+			name:    "a request that makes no sense, beside one that does",
+			objects: []runtime.Object{a, b, pod("x-1", "a", from("app=y")), pod("y-1", "a", from("a"))},
 			want: []string{
-				"y-1: a → b (is to leave a)", `shop/x-1: the request to separate it: metadata.annotations[rescheduling.muster.dev/separate-from]: Invalid value: "app=y": ` +
-					"must be a pod, as in lab/noisy-1, or a node: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an " +
-					"alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+				"y-1: a → b (is to leave a)",
+				`shop/x-1: the request to separate it: metadata.annotations[rescheduling.muster.dev/separate-from]: Invalid value: "app=y": ` +
+					"must be a pod, as in lab/noisy-1, or a node: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, " +
+					"'-' or '.', and must start and end with an " +
+					"alphanumeric character (e.g. 'example.com', regex used for validation is " +
+					"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
 			},
 		},
 	}

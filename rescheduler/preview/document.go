@@ -107,7 +107,10 @@ func newDocument(name v1alpha1.Policy, in policy.Situation, plan *planner.Plan, 
 	before, after := in.Problem.Figures(plan)
 	d.Figures.Before = figures{PendingPods: len(in.Waiting), EmptyNodes: before.EmptyNodes, Fragmentation: rounded(before.Fragmentation)}
 	d.Figures.After = figures{
-		PendingPods: len(in.Waiting) - len(plan.Placements), EmptyNodes: after.EmptyNodes, Evictions: len(plan.Steps), Fragmentation: rounded(after.Fragmentation),
+		PendingPods:   len(in.Waiting) - len(plan.Placements),
+		EmptyNodes:    after.EmptyNodes,
+		Evictions:     len(plan.Steps),
+		Fragmentation: rounded(after.Fragmentation),
 	}
 	return d
 }

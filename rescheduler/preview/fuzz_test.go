@@ -17,15 +17,22 @@ import (
 
 // FuzzDump plans for dumps, which somebody may have got from somebody else.
 func FuzzDump(f *testing.F) {
-	c, _, err := config.Decode([]byte("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nprofiles: [{plugins: {filter: {enabled: [{name: LoadAware}]}}}]\n"))
+	c, _, err := config.Decode(
+		[]byte(
+			"apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nprofiles: [{plugins: {filter: {enabled: [{name: LoadAware}]}}}]\n",
+		),
+	)
 	if err != nil {
 		f.Fatal(err)
 	}
 	policies := []v1alpha1.Policy{v1alpha1.MakeRoom, v1alpha1.Coalesce, v1alpha1.Respread, v1alpha1.Separate}
-	for i, text := range append(boundedtest.Texts(), tight, `{"kind":"List","items":[{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"allocatable":{"cpu":"1e30"}}}]}`,
+	for i, text := range append(boundedtest.Texts(), tight, `{"kind":"List","items":[{"apiVersion":"v1","kind":"Node",`+
+		`"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"1e30"}}}]}`,
 		`{"kind":"PodList","apiVersion":"v1","items":[`+boundedtest.Times(100, `{"metadata":{"name":"p"}}`)+`]}`,
-		`{"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeMetric","metadata":{"name":"n","labels":7},"status":{"nodeMetric":{"nodeUsage":{"resources":{"cpu":"1e-30000000"}}}}}`,
-		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"\u001b[2J\n"},"spec":{"nodeName":"n","containers":[{"resources":{"requests":{"cpu":"9e99"}}}]}}`,
+		`{"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeMetric","metadata":{"name":"n","labels":7},`+
+			`"status":{"nodeMetric":{"nodeUsage":{"resources":{"cpu":"1e-30000000"}}}}}`,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"\u001b[2J\n"},"spec":{"nodeName":"n",`+
+			`"containers":[{"resources":{"requests":{"cpu":"9e99"}}}]}}`,
 	) {
 		f.Add(byte(i), text)
 	}
@@ -33,8 +40,15 @@ func FuzzDump(f *testing.F) {
 		run := func() {
 			var out bytes.Buffer
 			_, err := Run(t.Context(), Options{
-				Config: c, Files: []string{"-"}, Stdin: strings.NewReader(text), Policy: policies[int(choice)%len(policies)], Format: JSON, Out: &out,
-				Limits: planner.Limits{}, Logger: slog.New(slog.DiscardHandler), Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)),
+				Config: c,
+				Files:  []string{"-"},
+				Stdin:  strings.NewReader(text),
+				Policy: policies[int(choice)%len(policies)],
+				Format: JSON,
+				Out:    &out,
+				Limits: planner.Limits{},
+				Logger: slog.New(slog.DiscardHandler),
+				Clock:  clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)),
 			})
 			if err != nil && len(err.Error()) > 16<<10 {
 				t.Errorf("an error of %d bytes", len(err.Error()))

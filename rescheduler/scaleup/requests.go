@@ -156,7 +156,10 @@ func (r *Requests) create(ctx context.Context, s subject, pods []*cluster.Pod) e
 			Spec:       kind.example.Spec,
 		}}
 		template.Name = fmt.Sprintf("%s-%d", s.name, i)
-		if _, err := r.core.CoreV1().PodTemplates(template.Namespace).Create(ctx, template, options); err != nil && !apierrors.IsAlreadyExists(err) {
+		if _, err := r.core.CoreV1().
+			PodTemplates(template.Namespace).
+			Create(ctx, template, options); err != nil &&
+			!apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create PodTemplate %s: %w", template.Name, err)
 		}
 		podSets = append(podSets, map[string]any{"count": kind.count, "podTemplateRef": map[string]any{"name": template.Name}})
@@ -202,7 +205,10 @@ func (r *Requests) delete(ctx context.Context, request *unstructured.Unstructure
 	for _, podSet := range podSets {
 		fields, _ := podSet.(map[string]any)
 		name, _, _ := unstructured.NestedString(fields, "podTemplateRef", "name")
-		if err := r.core.CoreV1().PodTemplates(request.GetNamespace()).Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := r.core.CoreV1().
+			PodTemplates(request.GetNamespace()).
+			Delete(ctx, name, metav1.DeleteOptions{}); err != nil &&
+			!apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete PodTemplate %s: %w", name, err)
 		}
 	}

@@ -32,7 +32,9 @@ type autoscaled struct {
 func newAutoscaled(t *testing.T) *autoscaled {
 	t.Helper()
 	a := &autoscaled{world: newWorld(t), core: fake.NewClientset()}
-	a.objects = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{ProvisioningRequests(): "ProvisioningRequestList"})
+	a.objects = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(
+		runtime.NewScheme(), map[schema.GroupVersionResource]string{ProvisioningRequests(): "ProvisioningRequestList"},
+	)
 	a.restart()
 	return a
 }
@@ -114,8 +116,12 @@ func TestNodesAreAskedForOnceForAGang(t *testing.T) {
 		podGroup bool
 		want     string
 	}{
-		"the PodGroup owns the request":     {true, "muster-uid-g PodGroup/g some-class.example.com +example.com/c ++example.com/worker"},
-		"without a PodGroup its members do": {false, "muster-ab46135835b77cadcc62a36db8cff9341910c6a0ce8190432a1bed1a Pod/g-0 Pod/g-1 Pod/g-2 some-class.example.com +example.com/c ++example.com/worker"},
+		"the PodGroup owns the request": {true, "muster-uid-g PodGroup/g some-class.example.com +example.com/c ++example.com/worker"},
+		"without a PodGroup its members do": {
+			false,
+			"muster-ab46135835b77cadcc62a36db8cff9341910c6a0ce8190432a1bed1a Pod/g-0 Pod/g-1 Pod/g-2 some-class.example.com +example.com/c " +
+				"++example.com/worker",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAutoscaled(t)
@@ -173,7 +179,9 @@ func TestWhatOthersAskForIsLeftAlone(t *testing.T) {
 	foreign.SetKind("ProvisioningRequest")
 	foreign.SetNamespace("default")
 	foreign.SetName("foreign")
-	if _, err := a.objects.Resource(ProvisioningRequests()).Namespace("default").Create(t.Context(), foreign, metav1.CreateOptions{}); err != nil {
+	if _, err := a.objects.Resource(ProvisioningRequests()).
+		Namespace("default").
+		Create(t.Context(), foreign, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	a.Tell(t.Context(), Verdict{})
@@ -190,7 +198,8 @@ func TestThatNobodyCanBeAskedIsSaidOnce(t *testing.T) {
 	for range 3 {
 		a.Tell(t.Context(), a.needs(planner.ReasonNoNode, "big"))
 	}
-	if lines := strings.Split(strings.TrimSpace(a.log.String()), "\n"); len(lines) != 1 || !strings.Contains(lines[0], "does not know ProvisioningRequests") {
+	if lines := strings.Split(strings.TrimSpace(a.log.String()), "\n"); len(lines) != 1 ||
+		!strings.Contains(lines[0], "does not know ProvisioningRequests") {
 		t.Errorf("the log is %q", lines)
 	}
 	absent = false

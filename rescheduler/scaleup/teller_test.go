@@ -62,7 +62,10 @@ func (w *world) pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	w.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
-		Spec:       corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{Name: "c", Image: "example.com/c"}}},
+		Spec: corev1.PodSpec{
+			SchedulerName: corev1.DefaultSchedulerName,
+			Containers:    []corev1.Container{{Name: "c", Image: "example.com/c"}},
+		},
 	}
 	for _, c := range change {
 		c(pod)
@@ -149,8 +152,12 @@ func TestAPodSaysOnceThatOnlyMoreNodesHelp(t *testing.T) {
 	w.wrote("big NoNodeFits")
 	got := w.pods["big"].Status.Conditions[0]
 	want := corev1.PodCondition{
-		Type: "muster.dev/RearrangingHelps", Status: corev1.ConditionFalse, Reason: "NoNodeFits", LastTransitionTime: metav1.NewTime(w.Clock.Now()),
-		Message: "moving other pods would not make room, only more nodes help: no node could take the pod, whatever pods were moved: 2 nodes: Insufficient cpu",
+		Type:               "muster.dev/RearrangingHelps",
+		Status:             corev1.ConditionFalse,
+		Reason:             "NoNodeFits",
+		LastTransitionTime: metav1.NewTime(w.Clock.Now()),
+		Message: "moving other pods would not make room, only more nodes help: no node could take the pod, whatever pods were " +
+			"moved: 2 nodes: Insufficient cpu",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("condition (-want +got):\n%s", diff)

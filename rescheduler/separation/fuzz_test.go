@@ -26,7 +26,9 @@ import (
 // once, and nothing when it is refused.
 func FuzzSeparate(f *testing.F) {
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
-	for _, object := range []runtime.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, pod("shop", "web-1", "a"), pod("lab", "noisy-1", "a")} {
+	for _, object := range []runtime.Object{
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, pod("shop", "web-1", "a"), pod("lab", "noisy-1", "a"),
+	} {
 		if err := c.Set(object); err != nil {
 			f.Fatal(err)
 		}
@@ -35,7 +37,9 @@ func FuzzSeparate(f *testing.F) {
 	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, &corev1.Pod{}, nil })
 	handler := New(Options{Logger: slog.New(slog.DiscardHandler), Snapshot: c.Snapshot, Client: client})
 	for _, text := range append(boundedtest.Texts(),
-		`{"pod":"shop/web-1","from":"lab/noisy-1","why":"cache misses"}`, `{"pod":"shop/web-1"}`, `{"pod":"shop/web-1","from":"a","why":"\u001b[2J\n"}`, `{"pod":"shop/web-1","pod":"lab/noisy-1"}`, `{"pod":"/","from":"//"}`,
+		`{"pod":"shop/web-1","from":"lab/noisy-1","why":"cache `+
+			`misses"}`, `{"pod":"shop/web-1"}`, `{"pod":"shop/web-1","from":"a",`+
+			`"why":"\u001b[2J\n"}`, `{"pod":"shop/web-1","pod":"lab/noisy-1"}`, `{"pod":"/","from":"//"}`,
 	) {
 		f.Add("application/json", int64(len(text)), []byte(text))
 	}
@@ -79,7 +83,10 @@ func checkPatch(t *testing.T, patch clienttesting.PatchAction) {
 	decoder := json.NewDecoder(bytes.NewReader(patch.GetPatch()))
 	decoder.DisallowUnknownFields()
 	name := patch.GetNamespace() + "/" + patch.GetName()
-	if err := decoder.Decode(&written); err != nil || name != "shop/web-1" && name != "lab/noisy-1" || string(written.Metadata.UID) != patch.GetName() || patch.GetSubresource() != "status" {
+	if err := decoder.Decode(
+		&written,
+	); err != nil || name != "shop/web-1" && name != "lab/noisy-1" || string(written.Metadata.UID) != patch.GetName() ||
+		patch.GetSubresource() != "status" {
 		t.Errorf("patches %s of %s with %s, %v", patch.GetSubresource(), name, patch.GetPatch(), err)
 	}
 	if len(written.Metadata.Annotations) != 2 {

@@ -113,7 +113,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Annotations can be written as part of the status: so the right to the rest of pods is not needed.
 	patch, err := annotations(pod, accepted.From, request.Why)
 	if err == nil {
-		_, err = h.Client.CoreV1().Pods(pod.Namespace).Patch(r.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: nomination.FieldManager}, "status")
+		_, err = h.Client.CoreV1().
+			Pods(pod.Namespace).
+			Patch(r.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: nomination.FieldManager}, "status")
 	}
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):

@@ -22,7 +22,10 @@ import (
 )
 
 func pod(namespace, name, on string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)}, Spec: corev1.PodSpec{NodeName: on}}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)},
+		Spec:       corev1.PodSpec{NodeName: on},
+	}
 }
 
 func TestRequestsToSeparatePods(t *testing.T) {
@@ -56,8 +59,10 @@ func TestRequestsToSeparatePods(t *testing.T) {
 			status: http.StatusBadRequest, answer: `{"errors":[{"error":"unknown field \"form\""}]}`,
 		},
 		{
-			name: "more than anybody has to say", body: `{"pod": "` + strings.Repeat("x", longest) + `"}`,
-			status: http.StatusRequestEntityTooLarge, answer: `{"errors":[{"error":"the body is larger than 65536 bytes (which is enough for a request)"}]}`,
+			name:   "more than anybody has to say",
+			body:   `{"pod": "` + strings.Repeat("x", longest) + `"}`,
+			status: http.StatusRequestEntityTooLarge,
+			answer: `{"errors":[{"error":"the body is larger than 65536 bytes (which is enough for a request)"}]}`,
 		},
 		{
 			name: "a pod that is not there", body: `{"pod": "shop/web-9"}`,
@@ -68,19 +73,25 @@ func TestRequestsToSeparatePods(t *testing.T) {
 			status: http.StatusUnprocessableEntity, answer: `{"errors":[{"field":"from","error":"Not found: \"lab/noisy-9\""}]}`,
 		},
 		{
-			name: "from a pod that is elsewhere", body: `{"pod": "shop/web-1", "from": "lab/noisy-2"}`,
-			status: http.StatusUnprocessableEntity, answer: `{"errors":[{"field":"from","error":"Invalid value: \"lab/noisy-2\": it is on node b, and the pod on a"}]}`,
+			name:   "from a pod that is elsewhere",
+			body:   `{"pod": "shop/web-1", "from": "lab/noisy-2"}`,
+			status: http.StatusUnprocessableEntity,
+			answer: `{"errors":[{"field":"from","error":"Invalid value: \"lab/noisy-2\": it is on node b, and the pod on a"}]}`,
 		},
 		{
 			name: "from another node", body: `{"pod": "shop/web-1", "from": "b"}`,
 			status: http.StatusUnprocessableEntity, answer: `{"errors":[{"field":"from","error":"Invalid value: \"b\": the pod is on node a"}]}`,
 		},
 		{
-			name: "from itself", body: `{"pod": "shop/web-1", "from": "shop/web-1"}`,
-			status: http.StatusUnprocessableEntity, answer: `{"errors":[{"field":"from","error":"Invalid value: \"shop/web-1\": must be another pod"}]}`,
+			name:   "from itself",
+			body:   `{"pod": "shop/web-1", "from": "shop/web-1"}`,
+			status: http.StatusUnprocessableEntity,
+			answer: `{"errors":[{"field":"from","error":"Invalid value: \"shop/web-1\": must be another pod"}]}`,
 		},
 		{
-			name: "several fields that are wrong", body: `{"pod": "web-1", "from": "lab/", "why": "` + strings.Repeat("x", 257) + `"}`, status: http.StatusUnprocessableEntity,
+			name:   "several fields that are wrong",
+			body:   `{"pod": "web-1", "from": "lab/", "why": "` + strings.Repeat("x", 257) + `"}`,
+			status: http.StatusUnprocessableEntity,
 		},
 		{
 			name: "a pod that has just gone", body: `{"pod": "shop/gone-1"}`,

@@ -103,7 +103,9 @@ func (g *Guard) origin(r *http.Request) error {
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "", "none", "same-origin":
 	default:
-		return fmt.Errorf("header Sec-Fetch-Site: a browser sends %q of a request that another site made, or led to: open the address itself", site)
+		return fmt.Errorf(
+			"header Sec-Fetch-Site: a browser sends %q of a request that another site made, or led to: open the address itself", site,
+		)
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {

@@ -43,7 +43,9 @@ func TestConnectionsBeyondTheBoundWaitForOthersToClose(t *testing.T) {
 	answered := make(chan error, callers)
 	for range callers {
 		go func() {
-			trace := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { asked <- struct{}{} }})
+			trace := httptrace.WithClientTrace(
+				t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { asked <- struct{}{} }},
+			)
 			request, err := http.NewRequestWithContext(trace, http.MethodGet, "http://"+listener.Addr().String(), nil)
 			if err == nil {
 				var response *http.Response

@@ -21,7 +21,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_http_requests_refused_total",
-			Help: "Requests that were refused before anything was read of them, by the address (field of the configuration) and the reason: client_name, origin, host or content_type.",
+			Help: "Requests that were refused before anything was read of them, by the address (field of the configuration) and the reason: " +
+				"client_name, origin, host or content_type.",
 		}, []string{"listener", "reason"}),
 		expires: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "muster_client_certificate_expiration_timestamp_seconds",

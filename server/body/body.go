@@ -44,7 +44,10 @@ func (s *Share) Take(bytes int64) error {
 	}
 	if s.of.held.Add(bytes) > s.of.most {
 		s.of.held.Add(-bytes)
-		return &RefusalError{http.StatusServiceUnavailable, fmt.Errorf("%w: they may hold %d bytes (serving.maxInFlightBytes)", ErrBusy, s.of.most)}
+		return &RefusalError{
+			http.StatusServiceUnavailable,
+			fmt.Errorf("%w: they may hold %d bytes (serving.maxInFlightBytes)", ErrBusy, s.of.most),
+		}
 	}
 	s.bytes += bytes
 	return nil

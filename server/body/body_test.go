@@ -40,7 +40,9 @@ func TestABodyIsReadWhateverArrivesWhen(t *testing.T) {
 		budget := NewBudget(1 << 20)
 		share := budget.Share()
 		r := Reader{Most: 10_000, Timeout: time.Hour, Budget: budget}
-		got, err := r.Read(httptest.NewRecorder(), request(arriving, length), make([]byte, 3, rapid.IntRange(3, 20_000).Draw(t, "buffer")), &share)
+		got, err := r.Read(
+			httptest.NewRecorder(), request(arriving, length), make([]byte, 3, rapid.IntRange(3, 20_000).Draw(t, "buffer")), &share,
+		)
 		if err != nil || !bytes.Equal(got, text) {
 			t.Fatalf("read %d bytes, %v, want %d", len(got), err, len(text))
 		}
@@ -71,11 +73,22 @@ func TestABodyIsRefused(t *testing.T) {
 		status int
 		err    string
 	}{
-		"that says that it is too large":    {iotest.ErrReader(errors.New("it was read")), 5001, 1 << 20, http.StatusRequestEntityTooLarge, "the body is larger than 5000 bytes (serving.maxBodyBytes)"},
-		"that turns out to be":              {&endless{}, -1, 1 << 20, http.StatusRequestEntityTooLarge, "the body is larger than 3000 bytes, which needs a Content-Length"},
-		"that breaks off":                   {broken, 1000, 1 << 20, http.StatusBadRequest, "reading the body: cut"},
-		"for which others hold too much":    {&endless{}, 4000, 2500, http.StatusServiceUnavailable, "too much is held by other requests: they may hold 2500 bytes (serving.maxInFlightBytes)"},
-		"that is small while they hold all": {strings.NewReader("a"), 1, 0, http.StatusServiceUnavailable, "too much is held by other requests: they may hold 0 bytes (serving.maxInFlightBytes)"},
+		"that says that it is too large": {
+			iotest.ErrReader(errors.New("it was read")), 5001, 1 << 20, http.StatusRequestEntityTooLarge,
+			"the body is larger than 5000 bytes (serving.maxBodyBytes)",
+		},
+		"that turns out to be": {
+			&endless{}, -1, 1 << 20, http.StatusRequestEntityTooLarge, "the body is larger than 3000 bytes, which needs a Content-Length",
+		},
+		"that breaks off": {broken, 1000, 1 << 20, http.StatusBadRequest, "reading the body: cut"},
+		"for which others hold too much": {
+			&endless{}, 4000, 2500, http.StatusServiceUnavailable,
+			"too much is held by other requests: they may hold 2500 bytes (serving.maxInFlightBytes)",
+		},
+		"that is small while they hold all": {
+			strings.NewReader("a"), 1, 0, http.StatusServiceUnavailable,
+			"too much is held by other requests: they may hold 0 bytes (serving.maxInFlightBytes)",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			budget := NewBudget(test.budget)

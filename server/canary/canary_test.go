@@ -75,7 +75,12 @@ func TestALockThatIsNotGivenBackIsToldOf(t *testing.T) {
 		}
 		a.cluster.lock()
 		<-time.After(patience + 2*every)
-		a.want(t, "with another one", "the lock of gangs, which filter and bind take, has not been free for 33s; the lock of the cluster, which all verbs take, has not been free for 16s")
+		a.want(
+			t,
+			"with another one",
+			"the lock of gangs, which filter and bind take, has not been free for 33s; the lock of the cluster, which all verbs take, has not "+
+				"been free for 16s",
+		)
 		a.gangs.unlock()
 		a.cluster.unlock()
 		<-time.After(2 * every)

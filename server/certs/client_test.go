@@ -19,7 +19,9 @@ const clientSecret = "muster-kube-scheduler-tls"
 
 // installedForClients are what is installed, and the Secret of kube-scheduler.
 func installedForClients() []runtime.Object {
-	return append(installed(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: clientSecret, ResourceVersion: "1"}})
+	return append(
+		installed(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: clientSecret, ResourceVersion: "1"}},
+	)
 }
 
 func newReplicaForClients(t *testing.T, a api) *replica {
@@ -77,7 +79,8 @@ func TestASecretHoldsWhatKubeSchedulerCallsWithAndNothingElse(t *testing.T) {
 		t.Errorf("it holds %d keys (-want +got):\n%s", len(holds), diff)
 	}
 	leaf := parsePair(holds).Leaf
-	if leaf.Subject.CommonName != v1alpha2.KubeScheduler || leaf.IsCA || !cmp.Equal(leaf.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}) {
+	if leaf.Subject.CommonName != v1alpha2.KubeScheduler || leaf.IsCA ||
+		!cmp.Equal(leaf.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}) {
 		t.Errorf("the certificate is for %q, an authority (%t), or for %v", leaf.Subject.CommonName, leaf.IsCA, leaf.ExtKeyUsage)
 	}
 	// Nobody who is trusted as muster is trusted as its client, and the other way round.
@@ -207,7 +210,9 @@ func TestAClientThatTakesItsCertificateEveryThreeMonthsIsAlwaysLetIn(t *testing.
 			if now.Sub(taken) > 90*day {
 				shows, taken = theirs.certificate.Leaf, now
 			}
-			if _, err := shows.Verify(x509.VerifyOptions{Roots: own.clients.pool(), CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+			if _, err := shows.Verify(
+				x509.VerifyOptions{Roots: own.clients.pool(), CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}},
+			); err != nil {
 				t.Fatalf("at %v it is refused, taken at %v: %v", now, taken, err)
 			}
 		}

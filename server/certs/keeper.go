@@ -210,7 +210,8 @@ func (k *Keeper) tellWebhook(ctx context.Context, bundle []byte) error {
 	changed := false
 	for i := range configuration.Webhooks {
 		client := &configuration.Webhooks[i].ClientConfig
-		if service := client.Service; service == nil || service.Name != k.Config.ServiceName || service.Namespace != k.Config.Namespace || bytes.Equal(client.CABundle, bundle) {
+		if service := client.Service; service == nil || service.Name != k.Config.ServiceName || service.Namespace != k.Config.Namespace ||
+			bytes.Equal(client.CABundle, bundle) {
 			continue // another's, or up to date
 		}
 		client.CABundle, changed = bundle, true

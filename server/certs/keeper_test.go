@@ -34,10 +34,18 @@ func installed() []runtime.Object {
 	return []runtime.Object{
 		&corev1.Secret{ObjectMeta: meta("muster-tls")},
 		&corev1.Service{ObjectMeta: meta("muster"), Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.0.0.88", "fd00::88"}}},
-		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "muster", ResourceVersion: "1"}, Webhooks: []admissionregistrationv1.MutatingWebhook{
-			{Name: "ours.muster.dev", ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "kube-system", Name: "muster"}}},
-			{Name: "another.example.com", ClientConfig: admissionregistrationv1.WebhookClientConfig{CABundle: []byte("another")}},
-		}},
+		&admissionregistrationv1.MutatingWebhookConfiguration{
+			ObjectMeta: metav1.ObjectMeta{Name: "muster", ResourceVersion: "1"},
+			Webhooks: []admissionregistrationv1.MutatingWebhook{
+				{
+					Name: "ours.muster.dev",
+					ClientConfig: admissionregistrationv1.WebhookClientConfig{
+						Service: &admissionregistrationv1.ServiceReference{Namespace: "kube-system", Name: "muster"},
+					},
+				},
+				{Name: "another.example.com", ClientConfig: admissionregistrationv1.WebhookClientConfig{CABundle: []byte("another")}},
+			},
+		},
 	}
 }
 
@@ -156,7 +164,9 @@ func TestTheCertificateIsForTheServiceAndForThePod(t *testing.T) {
 	r := newReplica(t, newAPI(installed()...), nil)
 	r.mustLook()
 	leaf := r.current.Load().certificate.Leaf
-	for _, name := range []string{"muster.kube-system.svc", "muster.kube-system.svc.cluster.local", "10.0.0.88", "fd00::88", "127.0.0.1", "::1", "localhost"} {
+	for _, name := range []string{
+		"muster.kube-system.svc", "muster.kube-system.svc.cluster.local", "10.0.0.88", "fd00::88", "127.0.0.1", "::1", "localhost",
+	} {
 		if err := leaf.VerifyHostname(name); err != nil {
 			t.Error(err)
 		}
@@ -243,11 +253,19 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		config  func(*v1alpha2.SelfManaged)
 		want    string
 	}{
-		"no Secret":                   {0, nil, `secrets "muster-tls" not found`},
-		"no Secret of kube-scheduler": {3, func(c *v1alpha2.SelfManaged) { c.ClientSecretName = "muster-kube-scheduler-tls" }, `secrets "muster-kube-scheduler-tls" not found`},
-		"no Service":                  {1, nil, `services "muster" not found`},
-		"no webhook":                  {2, func(c *v1alpha2.SelfManaged) { c.WebhookName = "muster" }, `mutatingwebhookconfigurations.admissionregistration.k8s.io "muster" not found`},
-		"no such place":               {2, func(c *v1alpha2.SelfManaged) { c.CAFile = "/nowhere/ca.crt" }, "serving.tls.selfManaged.caFile: open /nowhere/.ca-"},
+		"no Secret": {0, nil, `secrets "muster-tls" not found`},
+		"no Secret of kube-scheduler": {
+			3, func(c *v1alpha2.SelfManaged) { c.ClientSecretName = "muster-kube-scheduler-tls" },
+			`secrets "muster-kube-scheduler-tls" not found`,
+		},
+		"no Service": {1, nil, `services "muster" not found`},
+		"no webhook": {
+			2, func(c *v1alpha2.SelfManaged) { c.WebhookName = "muster" },
+			`mutatingwebhookconfigurations.admissionregistration.k8s.io "muster" not found`,
+		},
+		"no such place": {
+			2, func(c *v1alpha2.SelfManaged) { c.CAFile = "/nowhere/ca.crt" }, "serving.tls.selfManaged.caFile: open /nowhere/.ca-",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := installedForClients()

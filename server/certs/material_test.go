@@ -117,14 +117,28 @@ func TestACertificateIsMadeAnewWhenItDoesNotFit(t *testing.T) {
 		want    []string
 		trusted int
 	}{
-		"the Service has another address":          {func(map[string][]byte) {}, moved, []string{whyOtherNames}, 1},
-		"the certificate is gone":                  {func(d map[string][]byte) { delete(d, corev1.TLSCertKey) }, ourNames, []string{whyNoCertificate}, 1},
-		"the key is that of another one":           {func(d map[string][]byte) { d[corev1.TLSPrivateKeyKey] = other.data[corev1.TLSPrivateKeyKey] }, ourNames, []string{whyNoCertificate}, 1},
-		"the certificate is no PEM":                {func(d map[string][]byte) { d[corev1.TLSCertKey] = []byte("x") }, ourNames, []string{whyNoCertificate}, 1},
-		"ca.crt is that of another one":            {func(d map[string][]byte) { d[caCertKey] = other.data[caCertKey] }, ourNames, []string{whyNoAuthority, whyOtherAuthority}, 2},
-		"ca.crt is no PEM":                         {func(d map[string][]byte) { d[caCertKey] = []byte("x") }, ourNames, []string{whyNoAuthority, whyOtherAuthority}, 1},
-		"the authority's key is lost":              {func(d map[string][]byte) { d[caPrivateKeyKey] = nil }, ourNames, []string{whyNoAuthority}, 2},
-		"the authority's key is lost, and it ends": {func(d map[string][]byte) { delete(d, caPrivateKeyKey); delete(d, corev1.TLSCertKey) }, ourNames, []string{whyNoAuthority, whyNoCertificate}, 2},
+		"the Service has another address": {func(map[string][]byte) {}, moved, []string{whyOtherNames}, 1},
+		"the certificate is gone":         {func(d map[string][]byte) { delete(d, corev1.TLSCertKey) }, ourNames, []string{whyNoCertificate}, 1},
+		"the key is that of another one": {
+			func(d map[string][]byte) { d[corev1.TLSPrivateKeyKey] = other.data[corev1.TLSPrivateKeyKey] }, ourNames,
+			[]string{whyNoCertificate},
+			1,
+		},
+		"the certificate is no PEM": {
+			func(d map[string][]byte) { d[corev1.TLSCertKey] = []byte("x") }, ourNames, []string{whyNoCertificate}, 1,
+		},
+		"ca.crt is that of another one": {
+			func(d map[string][]byte) { d[caCertKey] = other.data[caCertKey] }, ourNames, []string{whyNoAuthority, whyOtherAuthority}, 2,
+		},
+		"ca.crt is no PEM": {
+			func(d map[string][]byte) { d[caCertKey] = []byte("x") }, ourNames, []string{whyNoAuthority, whyOtherAuthority}, 1,
+		},
+		"the authority's key is lost": {func(d map[string][]byte) { d[caPrivateKeyKey] = nil }, ourNames, []string{whyNoAuthority}, 2},
+		"the authority's key is lost, and it ends": {
+			func(d map[string][]byte) { delete(d, caPrivateKeyKey); delete(d, corev1.TLSCertKey) }, ourNames,
+			[]string{whyNoAuthority, whyNoCertificate},
+			2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSecret(t)
@@ -179,7 +193,9 @@ func TestACallerThatTakesTheAuthoritiesEveryNineMonthsAlwaysTrustsTheCertificate
 			before := bytes.Clone(s.data[caCertKey])
 			s.renewed(ourNames)
 			if err := s.verifies(callers, "muster.kube-system.svc"); err != nil {
-				t.Fatalf("after it is renewed at %v, ca.crt taken at %v (changed now: %t): %v", s.now, taken, !bytes.Equal(before, s.data[caCertKey]), err)
+				t.Fatalf(
+					"after it is renewed at %v, ca.crt taken at %v (changed now: %t): %v", s.now, taken, !bytes.Equal(before, s.data[caCertKey]), err,
+				)
 			}
 		}
 	})

@@ -195,7 +195,9 @@ func TestAFenceIsClosedBeforeTheLeaseIsGivenBack(t *testing.T) {
 func TestTheLeaseOfOneWhoseWorkHasNotEndedRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newElection(t)
-		c, err := New(Options{Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Leases: e.CoordinationV1(), Config: e.config, Name: "lease"})
+		c, err := New(
+			Options{Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Leases: e.CoordinationV1(), Config: e.config, Name: "lease"},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,8 @@ func TestLinesComeOutInOrderByTheTimeItIsClosed(t *testing.T) {
 }
 
 func TestAnUnknownFormatIsNamed(t *testing.T) {
-	if _, err := New(Options{Output: io.Discard, Format: "xml"}); err == nil || err.Error() != `unknown format "xml", supported are text and json` {
+	if _, err := New(Options{Output: io.Discard, Format: "xml"}); err == nil ||
+		err.Error() != `unknown format "xml", supported are text and json` {
 		t.Errorf("error %v", err)
 	}
 }
@@ -98,7 +99,9 @@ func TestNobodyWaitsForAPipeThatIsNotRead(t *testing.T) {
 			}
 		}
 		if written+int(lost) != most || told != lost || !after {
-			t.Errorf("%d lines were written and %v dropped of %d, of which %v were told; a line came afterwards: %t", written, lost, most, told, after)
+			t.Errorf(
+				"%d lines were written and %v dropped of %d, of which %v were told; a line came afterwards: %t", written, lost, most, told, after,
+			)
 		}
 	})
 }
@@ -143,7 +146,8 @@ func TestALineIsAsLongAsMusterWantsIt(t *testing.T) {
 				if len(line) > longestLine+10 || strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, "\n") || !utf8.ValidString(line) {
 					t.Errorf("%d bytes were written, ending in %q", len(line), line[len(line)-20:])
 				}
-				if name != "something else" && (len(line) > 2*longestValue || !strings.Contains(line, " bytes)") || format == FormatJSON && !json.Valid(out.Bytes())) {
+				if name != "something else" &&
+					(len(line) > 2*longestValue || !strings.Contains(line, " bytes)") || format == FormatJSON && !json.Valid(out.Bytes())) {
 					t.Errorf("the line has %d bytes: %.40s … %s", len(line), line, line[len(line)-40:])
 				}
 			})

@@ -34,7 +34,9 @@ func Endpoints() []inspect.Endpoint {
 	}
 	for _, name := range files {
 		if name = path.Base(name); name != "index.html" {
-			endpoints = append(endpoints, inspect.Endpoint{Method: http.MethodGet, Pattern: "/page/" + name, About: "a part of that page", Handler: file(name)})
+			endpoints = append(
+				endpoints, inspect.Endpoint{Method: http.MethodGet, Pattern: "/page/" + name, About: "a part of that page", Handler: file(name)},
+			)
 		}
 	}
 	return endpoints

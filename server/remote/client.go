@@ -70,7 +70,11 @@ func New(o Options) (*Client, error) {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
-	return &Client{server: strings.TrimSuffix(o.Server, "/"), port: server.Port(), http: &http.Client{Transport: transport, Timeout: timeout}}, nil
+	return &Client{
+		server: strings.TrimSuffix(o.Server, "/"),
+		port:   server.Port(),
+		http:   &http.Client{Transport: transport, Timeout: timeout},
+	}, nil
 }
 
 // AnswerError is an answer with another status than 200.
@@ -147,7 +151,13 @@ func (c *Client) explain(err error) error {
 	case isNet && operation.Op == "remote error":
 		return fmt.Errorf("%s refuses the client: %w: it may want --client-certificate and --client-key", c.server, err)
 	case isNet && operation.Op == "dial":
-		return fmt.Errorf("nothing answers at %s: %w; ask in muster's own pod ('kubectl -n kube-system exec deployment/muster -- /muster …'), forward its port ('kubectl -n kube-system port-forward deployment/muster %s'), or name another address", c.server, err, c.port)
+		return fmt.Errorf(
+			"nothing answers at %s: %w; ask in muster's own pod ('kubectl -n kube-system exec deployment/muster -- /muster …'), forward its "+
+				"port ('kubectl -n kube-system port-forward deployment/muster %s'), or name another address",
+			c.server,
+			err,
+			c.port,
+		)
 	default:
 		return fmt.Errorf("%s: %w", c.server, err)
 	}

@@ -44,13 +44,23 @@ func TestWhatGoesWrongIsSaidWithWhatMayHelp(t *testing.T) {
 		server string
 		want   string
 	}{
-		"nothing listens":                   {gone.URL, "nothing answers at " + gone.URL},
-		"a pod that is not there":           {plain(http.StatusNotFound, `{"error":"pod: no pod \"default/p\" in the view of the cluster"}`), `pod: no pod "default/p" in the view of the cluster`},
-		"debug pages are switched off":      {plain(http.StatusNotFound, `{"error":"GET /debug/explain is not served; debug.enabled is false"}`), "debug.enabled is false"},
-		"not ready, and why":                {plain(http.StatusServiceUnavailable, `{"error":"the view of the cluster is not complete yet"}`), " is not ready: the view of the cluster is not complete yet"},
-		"an answer without words":           {plain(http.StatusTeapot, ""), "answers 418 I'm a teapot"},
-		"something else listens":            {plain(http.StatusOK, "<html>"), "does not answer as muster does"},
-		"http to one that serves TLS":       {strings.Replace(secure.URL, "https", "http", 1), "serves TLS: ask https://, with --certificate-authority"},
+		"nothing listens": {gone.URL, "nothing answers at " + gone.URL},
+		"a pod that is not there": {
+			plain(http.StatusNotFound, `{"error":"pod: no pod \"default/p\" in the view of the cluster"}`),
+			`pod: no pod "default/p" in the view of the cluster`,
+		},
+		"debug pages are switched off": {
+			plain(http.StatusNotFound, `{"error":"GET /debug/explain is not served; debug.enabled is false"}`), "debug.enabled is false",
+		},
+		"not ready, and why": {
+			plain(http.StatusServiceUnavailable, `{"error":"the view of the cluster is not complete yet"}`),
+			" is not ready: the view of the cluster is not complete yet",
+		},
+		"an answer without words": {plain(http.StatusTeapot, ""), "answers 418 I'm a teapot"},
+		"something else listens":  {plain(http.StatusOK, "<html>"), "does not answer as muster does"},
+		"http to one that serves TLS": {
+			strings.Replace(secure.URL, "https", "http", 1), "serves TLS: ask https://, with --certificate-authority",
+		},
 		"https to one that serves without":  {strings.Replace(plain(http.StatusOK, "{}"), "http", "https", 1), "serves without TLS: ask http://"},
 		"a certificate of unknown authors":  {secure.URL, "name what signed its certificate with --certificate-authority"},
 		"a port to forward is that asked":   {"http://127.0.0.1:1", "port-forward deployment/muster 1'"},
@@ -75,7 +85,9 @@ func TestAKnownAuthorityIsTrusted(t *testing.T) {
 		t.Errorf("got %q, want the server's answer", got)
 	}
 	named := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
-	if got := explains(t, remote.Options{Server: named, CertificateAuthority: file}); !strings.Contains(got, "ask for it by a name of its certificate") {
+	if got := explains(t, remote.Options{Server: named, CertificateAuthority: file}); !strings.Contains(
+		got, "ask for it by a name of its certificate",
+	) {
 		t.Errorf("by another name: %q", got)
 	}
 }
@@ -85,7 +97,8 @@ func TestAFileWithoutACertificateIsNoAuthority(t *testing.T) {
 	if err := os.WriteFile(file, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := remote.New(remote.Options{Server: "https://127.0.0.1", CertificateAuthority: file}); err == nil || !strings.Contains(err.Error(), "holds no certificate in PEM") {
+	if _, err := remote.New(remote.Options{Server: "https://127.0.0.1", CertificateAuthority: file}); err == nil ||
+		!strings.Contains(err.Error(), "holds no certificate in PEM") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -126,7 +126,13 @@ func (e *Explanation) state() string {
 	case e.Counts != "":
 		return "waits to be bound to node " + e.Counts + ", which keeps room for it"
 	case e.Nomination != nil && e.Nomination.Node != "":
-		return fmt.Sprintf("waits, nominated to node %s: %s for %v, attempt %d", e.Nomination.Node, e.Nomination.Stage, seconds(e.Nomination.AgeSeconds), e.Nomination.Attempt)
+		return fmt.Sprintf(
+			"waits, nominated to node %s: %s for %v, attempt %d",
+			e.Nomination.Node,
+			e.Nomination.Stage,
+			seconds(e.Nomination.AgeSeconds),
+			e.Nomination.Attempt,
+		)
 	case e.Nomination != nil:
 		return fmt.Sprintf("waits to be placed: %s for %v", e.Nomination.Stage, seconds(e.Nomination.AgeSeconds))
 	case e.Fitting == 0:

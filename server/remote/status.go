@@ -166,7 +166,10 @@ func (u *Usage) text() string {
 }
 
 func reschedulerText(t *inspect.Table, p *loop.Page) {
-	t.Row("rescheduler", fmt.Sprintf("mode %s, %d plans, %d evictions of %d in %v", p.Mode, len(p.Plans), p.Evictions, p.Limit, seconds(p.PerSeconds)))
+	t.Row(
+		"rescheduler",
+		fmt.Sprintf("mode %s, %d plans, %d evictions of %d in %v", p.Mode, len(p.Plans), p.Evictions, p.Limit, seconds(p.PerSeconds)),
+	)
 	t.Gap()
 	t.Row("POLICY", "LOOKED", "FOUND", "PLAN")
 	for _, policy := range p.Policies {

@@ -29,7 +29,8 @@ type message struct {
 
 // definite says that a text stands for one thing alone.
 func definite(text []byte) bool {
-	return utf8.Valid(text) && !strings.Contains(strings.ToLower(string(text)), `\ud`) && json.Valid(text) && !repeats(json.NewDecoder(strings.NewReader(string(text))))
+	return utf8.Valid(text) && !strings.Contains(strings.ToLower(string(text)), `\ud`) && json.Valid(text) &&
+		!repeats(json.NewDecoder(strings.NewReader(string(text))))
 }
 
 // repeats says that some object of a valid text has a field twice, in any case.
@@ -59,7 +60,13 @@ func repeats(d *json.Decoder) bool {
 
 // head is what identifies a pod.
 func head(pod *corev1.Pod) wire.Pod {
-	return wire.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, SchedulerName: pod.Spec.SchedulerName}
+	return wire.Pod{
+		Namespace:       pod.Namespace,
+		Name:            pod.Name,
+		UID:             pod.UID,
+		ResourceVersion: pod.ResourceVersion,
+		SchedulerName:   pod.Spec.SchedulerName,
+	}
 }
 
 // samePod compares the pod of a request with that of the message.
@@ -69,7 +76,11 @@ func samePod(t *testing.T, raw json.RawMessage, got *wire.Pod) {
 	if utiljson.Unmarshal(raw, &want) != nil {
 		return
 	}
-	if diff := cmp.Diff(head(&want), wire.Pod{Namespace: got.Namespace, Name: got.Name, UID: got.UID, ResourceVersion: got.ResourceVersion, SchedulerName: got.SchedulerName}, cmp.AllowUnexported(wire.Pod{})); diff != "" {
+	if diff := cmp.Diff(
+		head(&want),
+		wire.Pod{Namespace: got.Namespace, Name: got.Name, UID: got.UID, ResourceVersion: got.ResourceVersion, SchedulerName: got.SchedulerName},
+		cmp.AllowUnexported(wire.Pod{}),
+	); diff != "" {
 		t.Errorf("the pod of %s (-decoded +streamed):\n%s", raw, diff)
 	}
 }
@@ -86,12 +97,15 @@ func addRequests(f *testing.F) {
 	f.Helper()
 	const pod = `"Pod":{"metadata":{"name":"p","namespace":"d","uid":"u","resourceVersion":"7"},"spec":{"schedulerName":"s"}}`
 	for _, text := range append(boundedtest.Texts(),
-		`{`+pod+`,"NodeNames":["a","b","ü","quote\"d","\u0061"]}`, `{`+pod+`,"nodenames":null,"Nodes":{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b","labels":{"name":"x"}}}]}}`,
-		`{ "pod" : {"Metadata":{"Name":"no"}} , "NodeNames" : [ ] }`, `{`+pod+`,"NodeNames":["a",]}`, `{`+pod+`,"NodeNames":[null]}`, `{`+pod+`,"x":tru}`, `{`+pod+`,"x":01}`,
+		`{`+pod+`,"NodeNames":["a","b","ü","quote\"d","\u0061"]}`, `{`+pod+`,"nodenames":null,"Nodes":{"items":[{"metadata":{"name":"a"}},`+
+			`{"metadata":{"name":"b","labels":{"name":"x"}}}]}}`,
+		`{ "pod" : {"Metadata":{"Name":"no"}} , "NodeNames" : [ ] `+
+			`}`, `{`+pod+`,"NodeNames":["a",]}`, `{`+pod+`,"NodeNames":[null]}`, `{`+pod+`,"x":tru}`, `{`+pod+`,"x":01}`,
 		`{`+pod+`,"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"x"},null,{"uid":"y"}],"NumPDBViolations":1},"b":null,"ghost":{}}}`,
 		`{`+pod+`,"NodeNameToVictims":{"a":{"pods":[{"metadata":{"uid":"x"}}],"numpdbviolations":-1}}}`,
 		`{`+pod+`,"NodeNameToMetaVictims":{"a":{"Pods":[`+boundedtest.Times(200, `{"UID":"x"}`)+`]}}}`,
-		`{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"a"}`, `{"podname":"p","podnamespace":"d","poduid":"\u0075","NODE":"a","x":{}} `, `{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":7}`,
+		`{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"a"}`, `{"podname":"p","podnamespace":"d","poduid":"\u0075","NODE":"a",`+
+			`"x":{}} `, `{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":7}`,
 	) {
 		f.Add([]byte(text))
 	}
@@ -152,7 +166,8 @@ func FuzzPreemptArgs(f *testing.F) {
 		samePod(t, want.Pod, &args.Pod)
 		var meta map[string]*extenderv1.MetaVictims
 		var whole map[string]*extenderv1.Victims
-		if json.Unmarshal(orNull(want.NodeNameToMetaVictims), &meta) != nil || json.Unmarshal(orNull(want.NodeNameToVictims), &whole) != nil || meta != nil && whole != nil {
+		if json.Unmarshal(orNull(want.NodeNameToMetaVictims), &meta) != nil || json.Unmarshal(orNull(want.NodeNameToVictims), &whole) != nil ||
+			meta != nil && whole != nil {
 			return
 		}
 		decoded := map[string]*extenderv1.MetaVictims{}

@@ -35,9 +35,14 @@ func TestPreemptArgsReadWhatTheSchedulerWrites(t *testing.T) {
 		return v
 	}
 	for name, sent := range map[string]extenderv1.ExtenderPreemptionArgs{
-		"names": {Pod: testPod(), NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": uids(1, "x", "y"), "b": uids(0), "ghost": uids(0, "z")}},
+		"names": {
+			Pod:                   testPod(),
+			NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": uids(1, "x", "y"), "b": uids(0), "ghost": uids(0, "z")},
+		},
 		"whole pods": {Pod: testPod(), NodeNameToVictims: map[string]*extenderv1.Victims{
-			"a": {Pods: []*corev1.Pod{victim("x"), nil, victim("y")}, NumPDBViolations: 1}, "b": {}, "ghost": {Pods: []*corev1.Pod{victim("z")}}, "none": nil,
+			"a": {
+				Pods: []*corev1.Pod{victim("x"), nil, victim("y")}, NumPDBViolations: 1,
+			}, "b": {}, "ghost": {Pods: []*corev1.Pod{victim("z")}}, "none": nil,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,16 +67,27 @@ func TestPreemptArgsReadWhatTheSchedulerWrites(t *testing.T) {
 func TestPreemptArgsNameTheFieldAtFault(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat(`{"UID":"u"},`, 103), ",")
 	for name, test := range map[string]struct{ body, want string }{
-		"an empty body":            {``, "EOF"},
-		"no pod":                   {`{"NodeNameToMetaVictims":{}}`, "Pod: missing"},
-		"a null pod":               {`{"Pod":null}`, "Pod: missing"},
-		"victims that are a list":  {`{"Pod":{},"NodeNameToMetaVictims":[]}`, "NodeNameToMetaVictims: "},
-		"a UID that is a number":   {`{"Pod":{},"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":1}]}}}`, "NodeNameToMetaVictims: a: Pods: UID: "},
-		"a UID that is long":       {`{"Pod":{},"NodeNameToVictims":{"a":{"Pods":[{"metadata":{"uid":"` + long + `"}}]}}}`, "NodeNameToVictims: a: Pods: metadata.uid: it has 318 bytes"},
-		"too many victims":         {`{"Pod":{},"NodeNameToMetaVictims":{"a":{"Pods":[` + many + `]}}}`, "NodeNameToMetaVictims: a: Pods: there are more than 102, which are 100 more than the pods that are known there"},
-		"violations that are many": {`{"Pod":{},"NodeNameToMetaVictims":{"a":{"NumPDBViolations":1e9}}}`, "NodeNameToMetaVictims: a: NumPDBViolations: "},
-		"victims that are nested":  {`{"Pod":{},"NodeNameToMetaVictims":{"ghost":` + strings.Repeat("[", 200) + `}}`, "NodeNameToMetaVictims: objects and lists are nested more than 100 levels deep"},
-		"something behind it":      {`{"Pod":{}} {}`, "unexpected data"},
+		"an empty body":           {``, "EOF"},
+		"no pod":                  {`{"NodeNameToMetaVictims":{}}`, "Pod: missing"},
+		"a null pod":              {`{"Pod":null}`, "Pod: missing"},
+		"victims that are a list": {`{"Pod":{},"NodeNameToMetaVictims":[]}`, "NodeNameToMetaVictims: "},
+		"a UID that is a number":  {`{"Pod":{},"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":1}]}}}`, "NodeNameToMetaVictims: a: Pods: UID: "},
+		"a UID that is long": {
+			`{"Pod":{},"NodeNameToVictims":{"a":{"Pods":[{"metadata":{"uid":"` + long + `"}}]}}}`,
+			"NodeNameToVictims: a: Pods: metadata.uid: it has 318 bytes",
+		},
+		"too many victims": {
+			`{"Pod":{},"NodeNameToMetaVictims":{"a":{"Pods":[` + many + `]}}}`,
+			"NodeNameToMetaVictims: a: Pods: there are more than 102, which are 100 more than the pods that are known there",
+		},
+		"violations that are many": {
+			`{"Pod":{},"NodeNameToMetaVictims":{"a":{"NumPDBViolations":1e9}}}`, "NodeNameToMetaVictims: a: NumPDBViolations: ",
+		},
+		"victims that are nested": {
+			`{"Pod":{},"NodeNameToMetaVictims":{"ghost":` + strings.Repeat("[", 200) + `}}`,
+			"NodeNameToMetaVictims: objects and lists are nested more than 100 levels deep",
+		},
+		"something behind it": {`{"Pod":{}} {}`, "unexpected data"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var args wire.PreemptArgs

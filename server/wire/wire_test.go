@@ -21,8 +21,14 @@ import (
 
 func testPod() *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "web-0", Namespace: "shop", UID: "u-1", ResourceVersion: "17", Labels: map[string]string{"uid": "not this"}},
-		Spec:       corev1.PodSpec{SchedulerName: "pack", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            "web-0",
+			Namespace:       "shop",
+			UID:             "u-1",
+			ResourceVersion: "17",
+			Labels:          map[string]string{"uid": "not this"},
+		},
+		Spec: corev1.PodSpec{SchedulerName: "pack", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	}
 }
 
@@ -83,7 +89,9 @@ func TestArgsReadWhatTheSchedulerWrites(t *testing.T) {
 		t.Errorf("names (-sent +read):\n%s", diff)
 	}
 	p := args.Pod
-	if got, want := fmt.Sprint(p.Namespace, p.Name, p.UID, p.ResourceVersion, p.SchedulerName), fmt.Sprint("shop", "web-0", "u-1", "17", "pack"); got != want {
+	if got, want := fmt.Sprint(p.Namespace, p.Name, p.UID, p.ResourceVersion, p.SchedulerName), fmt.Sprint(
+		"shop", "web-0", "u-1", "17", "pack",
+	); got != want {
 		t.Errorf("pod header %q, want %q", got, want)
 	}
 	object, err := p.Object()
@@ -149,12 +157,16 @@ func TestArgsNameTheFieldAtFault(t *testing.T) {
 		"a word that goes on":         {`{"Pod":{},"x":truex}`, "x: "},
 		"a value that is cut":         {`{"Pod":{},"x":[1,}`, "x: "},
 		"a pod that is nested":        {`{"Pod":` + strings.Repeat(`{"a":`, 101), "Pod: objects and lists are nested more than 100 levels deep"},
-		"what else is nested":         {`{"Pod":{},"x":` + strings.Repeat("[", 1<<20), "x: objects and lists are nested more than 100 levels deep"},
-		"a name that is nested":       {`{"Pod":{},"NodeNames":[` + strings.Repeat("[", 1<<20), "NodeNames: objects and lists are nested more than 100 levels deep"},
-		"a long name of a field":      {`{"` + long + `":1}`, `"` + long[:64] + `"…: the name has 318 bytes; it may have 317`},
-		"a long name of a pod":        {`{"Pod":{"metadata":{"name":"` + long + `"}}}`, "Pod: metadata: name: it has 318 bytes; it may have 317"},
-		"a long UID":                  {`{"Pod":{"metadata":{"uid":"` + long + `"}}}`, "Pod: metadata: uid: it has 318 bytes"},
-		"a long name of a profile":    {`{"Pod":{"spec":{"schedulerName":"` + long + `"}}}`, "Pod: spec: schedulerName: it has 318 bytes"},
+		"what else is nested": {
+			`{"Pod":{},"x":` + strings.Repeat("[", 1<<20), "x: objects and lists are nested more than 100 levels deep",
+		},
+		"a name that is nested": {
+			`{"Pod":{},"NodeNames":[` + strings.Repeat("[", 1<<20), "NodeNames: objects and lists are nested more than 100 levels deep",
+		},
+		"a long name of a field":   {`{"` + long + `":1}`, `"` + long[:64] + `"…: the name has 318 bytes; it may have 317`},
+		"a long name of a pod":     {`{"Pod":{"metadata":{"name":"` + long + `"}}}`, "Pod: metadata: name: it has 318 bytes; it may have 317"},
+		"a long UID":               {`{"Pod":{"metadata":{"uid":"` + long + `"}}}`, "Pod: metadata: uid: it has 318 bytes"},
+		"a long name of a profile": {`{"Pod":{"spec":{"schedulerName":"` + long + `"}}}`, "Pod: spec: schedulerName: it has 318 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var args wire.Args
@@ -167,7 +179,10 @@ func TestArgsNameTheFieldAtFault(t *testing.T) {
 }
 
 func TestTooManyNamesEndAList(t *testing.T) {
-	for _, body := range []string{`{"Pod":{},"NodeNames":["a","b","c"]}`, `{"Pod":{},"Nodes":{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}},{"metadata":{"name":"c"}}]}}`} {
+	for _, body := range []string{
+		`{"Pod":{},"NodeNames":["a","b","c"]}`,
+		`{"Pod":{},"Nodes":{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}},{"metadata":{"name":"c"}}]}}`,
+	} {
 		var args wire.Args
 		if err := args.Read(&jx.Decoder{}, []byte(body), &names{most: 2}); err == nil || !strings.HasSuffix(err.Error(), ": too many") {
 			t.Errorf("%s: error %v", body, err)
@@ -188,7 +203,8 @@ func TestObjectsOfNodesThatAreLeftOutAreLeftOut(t *testing.T) {
 
 func TestAPodIsDecodedWithinBounds(t *testing.T) {
 	for pod, want := range map[string]string{
-		`{"spec":{"overhead":{"cpu":"1e-2147483648"}}}`:                      `Pod: spec.overhead[cpu]: "1e-2147483648" has an exponent of 10 digits; a quantity has 2 at most`,
+		`{"spec":{"overhead":{"cpu":"1e-2147483648"}}}`: `Pod: spec.overhead[cpu]: "1e-2147483648" has an exponent of 10 ` +
+			`digits; a quantity has 2 at most`,
 		`{"spec":{"containers":[` + strings.Repeat("{},", 100_000) + `{}]}}`: "Pod: spec.containers[",
 	} {
 		var args wire.Args

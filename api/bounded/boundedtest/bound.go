@@ -51,7 +51,9 @@ func Taken(work func()) (bytes int64) {
 		runtime.ReadMemStats(&before)
 		work()
 		runtime.ReadMemStats(&after)
-		bytes = int64(after.TotalAlloc-before.TotalAlloc) + int64(after.StackInuse) - int64(before.StackInuse) //nolint:gosec // of memory that there is
+		bytes = int64(after.TotalAlloc-before.TotalAlloc) + int64(
+			after.StackInuse,
+		) - int64(before.StackInuse) //nolint:gosec // of memory that there is
 	}()
 	<-done
 	return bytes

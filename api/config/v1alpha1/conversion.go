@@ -107,7 +107,8 @@ func (c *conversion) hardPodAffinityWeight(path *field.Path, weight int32) {
 // setArg sets an argument of a plugin, which a value at the path stands for.
 func (c *conversion) setArg(plugin, arg string, to any, path *field.Path, value any) {
 	at := slices.IndexFunc(c.profile.PluginConfig, func(config v1alpha2.PluginConfig) bool {
-		return slices.Equal(v1alpha2.PluginsOfPriority(config.Name), []string{plugin}) || slices.Equal(v1alpha2.PluginsOfPredicate(config.Name), []string{plugin})
+		return slices.Equal(v1alpha2.PluginsOfPriority(config.Name), []string{plugin}) ||
+			slices.Equal(v1alpha2.PluginsOfPredicate(config.Name), []string{plugin})
 	})
 	if at < 0 {
 		c.addArg(plugin, arg, to)
@@ -120,7 +121,9 @@ func (c *conversion) setArg(plugin, arg string, to any, path *field.Path, value 
 		config.Args = map[string]any{arg: to}
 	case args == nil: // of a wrong type, as v1alpha2 will say
 	case args[arg] != nil:
-		c.errs = append(c.errs, field.Invalid(path, value, fmt.Sprintf("pluginConfig[%d].args.%s says it as well, and one of them has to go", at, arg)))
+		c.errs = append(
+			c.errs, field.Invalid(path, value, fmt.Sprintf("pluginConfig[%d].args.%s says it as well, and one of them has to go", at, arg)),
+		)
 	default:
 		args[arg] = to
 	}

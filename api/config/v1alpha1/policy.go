@@ -23,10 +23,17 @@ func (c *conversion) policy(path *field.Path, policy *Policy) {
 	c.predicates(path.Child("predicates"), policy.Predicates)
 	c.priorities(path.Child("priorities"), policy.Priorities)
 	if len(policy.Extenders) > 0 {
-		c.errs = append(c.errs, field.Forbidden(path.Child("extenders"), "muster is an extender itself and calls none; those of kube-scheduler are listed in its own configuration"))
+		c.errs = append(
+			c.errs,
+			field.Forbidden(
+				path.Child("extenders"), "muster is an extender itself and calls none; those of kube-scheduler are listed in its own configuration",
+			),
+		)
 	}
 	if policy.AlwaysCheckAllPredicates {
-		c.warnings = append(c.warnings, fmt.Sprintf("%s is left out: of a node muster tells the first reason", path.Child("alwaysCheckAllPredicates")))
+		c.warnings = append(
+			c.warnings, fmt.Sprintf("%s is left out: of a node muster tells the first reason", path.Child("alwaysCheckAllPredicates")),
+		)
 	}
 }
 

@@ -71,9 +71,14 @@ func (c *conversion) priority(path *field.Path, priority PriorityPolicy, by map[
 	case priority.Weight < 1 || priority.Weight > 100:
 		c.errs = append(c.errs, field.Invalid(weight, priority.Weight, "must be between 1 and 100"))
 	case twice && (other.hasStrategy() || priority.hasStrategy()):
-		c.errs = append(c.errs, field.Invalid(name, priority.Name, "scores by what is requested in another way than "+other.Name+", and there can be one"))
+		c.errs = append(
+			c.errs, field.Invalid(name, priority.Name, "scores by what is requested in another way than "+other.Name+", and there can be one"),
+		)
 	case twice && other.Weight != priority.Weight:
-		c.errs = append(c.errs, field.Invalid(weight, priority.Weight, fmt.Sprintf("%s is the same plugin, %s, and has weight %d", other.Name, plugin, other.Weight)))
+		c.errs = append(
+			c.errs,
+			field.Invalid(weight, priority.Weight, fmt.Sprintf("%s is the same plugin, %s, and has weight %d", other.Name, plugin, other.Weight)),
+		)
 	case twice:
 	case priority.Name == requestedToCapacityRatio && priority.shape() == nil:
 		c.errs = append(c.errs, field.Required(argument, "give the shape"))

@@ -20,16 +20,22 @@ func TestAnOldNameStandsForItsPluginsAtItsExtensionPoint(t *testing.T) {
 		{
 			name: "one that stands for several enables them in order",
 			plugins: Plugins{
-				Filter: PluginSet{Disabled: []Plugin{{Name: AllPlugins}}, Enabled: []Plugin{{Name: "GeneralPredicates"}, {Name: "CheckNodeUnschedulable"}}},
-				Score:  PluginSet{Disabled: []Plugin{{Name: AllPlugins}}},
+				Filter: PluginSet{
+					Disabled: []Plugin{{Name: AllPlugins}},
+					Enabled:  []Plugin{{Name: "GeneralPredicates"}, {Name: "CheckNodeUnschedulable"}},
+				},
+				Score: PluginSet{Disabled: []Plugin{{Name: AllPlugins}}},
 			},
 			filters: []string{NodeResourcesFit, NodeName, NodePorts, NodeAffinity, NodeUnschedulable},
 		},
 		{
 			name: "a plugin that is named twice runs once, at the first place",
 			plugins: Plugins{
-				Filter: PluginSet{Disabled: []Plugin{{Name: AllPlugins}}, Enabled: []Plugin{{Name: "PodFitsHostPorts"}, {Name: "GeneralPredicates"}, {Name: NodeName}}},
-				Score:  PluginSet{Disabled: []Plugin{{Name: AllPlugins}}},
+				Filter: PluginSet{
+					Disabled: []Plugin{{Name: AllPlugins}},
+					Enabled:  []Plugin{{Name: "PodFitsHostPorts"}, {Name: "GeneralPredicates"}, {Name: NodeName}},
+				},
+				Score: PluginSet{Disabled: []Plugin{{Name: AllPlugins}}},
 			},
 			filters: []string{NodePorts, NodeResourcesFit, NodeName, NodeAffinity},
 		},

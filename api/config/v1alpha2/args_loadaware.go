@@ -142,7 +142,12 @@ func (a *LoadAwareSchedulingArgs) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, validateAmounts(weights, a.ResourceWeights, 1, mostLoadWeight)...)
 	for _, name := range slices.Sorted(maps.Keys(a.ResourceWeights)) {
 		if _, estimated := a.EstimatedScalingFactors[name]; !estimated {
-			errs = append(errs, field.Invalid(weights.Key(string(name)), a.ResourceWeights[name], "a resource with a weight must have a factor in estimatedScalingFactors"))
+			errs = append(
+				errs,
+				field.Invalid(
+					weights.Key(string(name)), a.ResourceWeights[name], "a resource with a weight must have a factor in estimatedScalingFactors",
+				),
+			)
 		}
 	}
 	if weight := a.DominantResourceWeight; weight < 0 || weight > mostLoadWeight {

@@ -30,7 +30,8 @@ func TestLoadAwareArgsAreDefaulted(t *testing.T) {
 	named := func(name string, c argsCase) argsCase { c.name = name; return c }
 	checkArgs(t, []argsCase{
 		named("nothing is said", args("{}", loadAware(180, false, loadWeights, "", loadThresholds, loadTail))),
-		named("every scalar is said", args(`
+		named("every scalar is said", args(
+			`
 nodeMetricExpirationSeconds: 30
 enableScheduleWhenNodeMetricsExpired: true
 scoreAccordingProdUsage: true
@@ -41,10 +42,12 @@ estimatedSecondsAfterInitialized: 90
 dominantResourceWeight: 100
 resourceWeights: {cpu: 100}
 supportedResources: [ephemeral-storage]`,
-			`{"nodeMetricExpirationSeconds":30,"enableScheduleWhenNodeMetricsExpired":true,"resourceWeights":{"cpu":100},"dominantResourceWeight":100,`+
+			`{"nodeMetricExpirationSeconds":30,"enableScheduleWhenNodeMetricsExpired":true,"resourceWeights":{"cpu":100},`+
+				`"dominantResourceWeight":100,`+
 				`"usageThresholds":{"cpu":65,"memory":95},"prodUsageIncludeSys":true,"scoreAccordingProdUsage":true,`+
 				`"estimatedScalingFactors":{"cpu":85,"memory":70},"estimatedSecondsAfterPodScheduled":60,"estimatedSecondsAfterInitialized":90,`+
-				`"allowCustomizeEstimation":true,"supportedResources":["ephemeral-storage"]}`)),
+				`"allowCustomizeEstimation":true,"supportedResources":["ephemeral-storage"]}`,
+		)),
 		named("a dominant weight alone leaves no other weights",
 			args("dominantResourceWeight: 1", loadAware(180, false, "", `"dominantResourceWeight":1,`, loadThresholds, loadTail))),
 		named("thresholds that are said are all there are, and a 0 is said",
@@ -54,7 +57,8 @@ supportedResources: [ephemeral-storage]`,
 		named("factors are defaulted one by one", args("estimatedScalingFactors: {cpu: 100, example.com/gpu: 50}",
 			`{"nodeMetricExpirationSeconds":180,"enableScheduleWhenNodeMetricsExpired":false,"resourceWeights":{"cpu":1,"memory":1},`+
 				`"usageThresholds":{"cpu":65,"memory":95},"scoreAccordingProdUsage":false,`+
-				`"estimatedScalingFactors":{"cpu":100,"example.com/gpu":50,"memory":70},"estimatedSecondsAfterPodScheduled":0,"estimatedSecondsAfterInitialized":0}`)),
+				`"estimatedScalingFactors":{"cpu":100,"example.com/gpu":50,"memory":70},"estimatedSecondsAfterPodScheduled":0,`+
+				`"estimatedSecondsAfterInitialized":0}`)),
 		named("the header that Koordinator writes is taken",
 			args("{apiVersion: kubescheduler.config.k8s.io/v1, kind: LoadAwareSchedulingArgs}",
 				`{"kind":"LoadAwareSchedulingArgs","apiVersion":"kubescheduler.config.k8s.io/v1",`+
@@ -66,7 +70,8 @@ aggregated:
   scoreAggregationType: p50
   scoreAggregatedDuration: 5m`,
 			loadAware(180, false, loadWeights, "", loadThresholds, loadTail+
-				`,"aggregated":{"usageThresholds":{"cpu":70},"usageAggregatedDuration":"0s","scoreAggregationType":"p50","scoreAggregatedDuration":"5m0s"}`))),
+				`,"aggregated":{"usageThresholds":{"cpu":70},"usageAggregatedDuration":"0s","scoreAggregationType":"p50",`+
+				`"scoreAggregatedDuration":"5m0s"}`))),
 	})
 }
 
@@ -115,9 +120,13 @@ aggregated:
 
 func TestLoadAwareArgsOfTheWrongShapeAreRefused(t *testing.T) {
 	for _, test := range []struct{ name, document, want string }{
-		{"an unknown field of statistics", `{"aggregated":{"usage":1}}`, `args.aggregated.usage: Invalid value: 1: unknown field, known here are ` +
+		{"an unknown field of statistics", `{"aggregated":{"usage":1}}`, `args.aggregated.usage: Invalid value: 1: unknown field, known here ` +
+			`are ` +
 			`usageThresholds, usageAggregationType, usageAggregatedDuration, scoreAggregationType, scoreAggregatedDuration`},
-		{"a threshold that is no number", `{"usageThresholds":{"cpu":"65%"}}`, `args.usageThresholds[cpu]: Invalid value: "65%": must be an integer of 64 bits`},
+		{
+			"a threshold that is no number", `{"usageThresholds":{"cpu":"65%"}}`,
+			`args.usageThresholds[cpu]: Invalid value: "65%": must be an integer of 64 bits`,
+		},
 		{"thresholds in a list", `{"usageThresholds":["cpu"]}`, `args.usageThresholds: Invalid value: ["cpu"]: must be a mapping`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

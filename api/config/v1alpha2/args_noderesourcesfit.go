@@ -81,7 +81,9 @@ func (a *NodeResourcesFitArgs) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, metav1validation.ValidateLabelName(group, at)...)
 	}
 	strategy := path.Child("scoringStrategy")
-	errs = append(errs, validateOneOf(strategy.Child("type"), a.ScoringStrategy.Type, LeastAllocated, MostAllocated, RequestedToCapacityRatio)...)
+	errs = append(
+		errs,
+		validateOneOf(strategy.Child("type"), a.ScoringStrategy.Type, LeastAllocated, MostAllocated, RequestedToCapacityRatio)...)
 	errs = append(errs, a.ScoringStrategy.validateRatio(strategy.Child("requestedToCapacityRatio"))...)
 	return append(errs, validateResources(strategy.Child("resources"), a.ScoringStrategy.Resources, 100)...)
 }

@@ -69,7 +69,9 @@ func validateDefaultConstraint(path *field.Path, constraint corev1.TopologySprea
 	} else {
 		errs = append(errs, metav1validation.ValidateLabelName(constraint.TopologyKey, at)...)
 	}
-	errs = append(errs, validateOneOf(path.Child("whenUnsatisfiable"), constraint.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
+	errs = append(
+		errs,
+		validateOneOf(path.Child("whenUnsatisfiable"), constraint.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
 	if constraint.LabelSelector != nil {
 		errs = append(errs, field.Forbidden(path.Child("labelSelector"), "it follows from the services and the controller of each pod"))
 	}

@@ -159,10 +159,14 @@ func TestEveryEnabledPluginRunsOnceAndNoOtherThatIsDisabled(t *testing.T) {
 func TestArgsOfAProfileThatHasNoneAreTheDefaults(t *testing.T) {
 	profile := &Profile{}
 	resources := []ResourceSpec{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
-	if diff := cmp.Diff(&NodeResourcesFitArgs{ScoringStrategy: ScoringStrategy{Type: LeastAllocated, Resources: resources}}, profile.NodeResourcesFitArgs()); diff != "" {
+	if diff := cmp.Diff(
+		&NodeResourcesFitArgs{ScoringStrategy: ScoringStrategy{Type: LeastAllocated, Resources: resources}}, profile.NodeResourcesFitArgs(),
+	); diff != "" {
 		t.Errorf("NodeResourcesFit, want (-) got (+):\n%s", diff)
 	}
-	if diff := cmp.Diff(&NodeResourcesBalancedAllocationArgs{Resources: resources}, profile.NodeResourcesBalancedAllocationArgs()); diff != "" {
+	if diff := cmp.Diff(
+		&NodeResourcesBalancedAllocationArgs{Resources: resources}, profile.NodeResourcesBalancedAllocationArgs(),
+	); diff != "" {
 		t.Errorf("NodeResourcesBalancedAllocation, want (-) got (+):\n%s", diff)
 	}
 	if diff := cmp.Diff(&NodeAffinityArgs{}, profile.NodeAffinityArgs()); diff != "" {

@@ -60,7 +60,9 @@ func (r RelievePolicy) validate(path *field.Path) field.ErrorList {
 	errs := append(ValidateThresholds(high, r.HighThresholds), ValidateThresholds(target, r.TargetThresholds)...)
 	for _, name := range slices.Sorted(maps.Keys(r.HighThresholds)) {
 		if h, t := r.HighThresholds[name], r.TargetThresholds[name]; h > 0 && (t <= 0 || t >= h) {
-			errs = append(errs, field.Invalid(target.Key(string(name)), t, "must be greater than zero and less than "+high.Key(string(name)).String()))
+			errs = append(
+				errs, field.Invalid(target.Key(string(name)), t, "must be greater than zero and less than "+high.Key(string(name)).String()),
+			)
 		}
 	}
 	if r.Samples < 1 {

@@ -29,7 +29,9 @@ func (s SeparatePolicy) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	host, _, _ := net.SplitHostPort(s.Listen) // it is valid
 	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsLoopback() {
-		errs = append(errs, field.Invalid(path, s.Listen, "must be a loopback address, such as 127.0.0.1:8891: nobody is asked for credentials there"))
+		errs = append(
+			errs, field.Invalid(path, s.Listen, "must be a loopback address, such as 127.0.0.1:8891: nobody is asked for credentials there"),
+		)
 	}
 	if !s.Enabled {
 		errs = append(errs, field.Invalid(path, s.Listen, "needs enabled: nobody would act on requests"))

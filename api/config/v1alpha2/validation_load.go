@@ -43,7 +43,9 @@ func (p LoadPrometheus) validate(path *field.Path, used bool) field.ErrorList {
 	errs = append(errs, validateOneOf(path.Child("percentiles"), p.Percentiles, PercentilesOwn, PercentilesSubqueries)...)
 
 	node := path.Child("node")
-	if asked := slices.DeleteFunc(slices.Collect(maps.Values(p.Node.Queries)), func(query string) bool { return query == "" }); len(asked) == 0 {
+	if asked := slices.DeleteFunc(slices.Collect(maps.Values(p.Node.Queries)), func(query string) bool { return query == "" }); len(
+		asked,
+	) == 0 {
 		errs = append(errs, field.Required(node.Child("queries"), "at least one query"))
 	}
 	errs = append(errs, validateQueried(node.Child("queries"), p.Node.Queries)...)
@@ -95,7 +97,9 @@ func validateLabel(path *field.Path, label string) field.ErrorList {
 func (n LoadNodeMetrics) validate(path *field.Path, source LoadSource) field.ErrorList {
 	var errs field.ErrorList
 	if n.Report && source != LoadSourceMetrics && source != LoadSourcePrometheus {
-		errs = append(errs, field.Invalid(path.Child("report"), n.Report, "there is nothing to report unless load.source is Metrics or Prometheus"))
+		errs = append(
+			errs, field.Invalid(path.Child("report"), n.Report, "there is nothing to report unless load.source is Metrics or Prometheus"),
+		)
 	}
 	for _, message := range validation.IsDNS1123Label(n.ConfigNamespace) {
 		errs = append(errs, field.Invalid(path.Child("configNamespace"), n.ConfigNamespace, message))

@@ -38,7 +38,9 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("schedulerName"), p.SchedulerName, message))
 		}
 	}
-	errs = append(errs, validateOneOf(path.Child("nodeSelection"), p.NodeSelection, NodeSelectionScheduler, NodeSelectionExtender, NodeSelectionNominate)...)
+	errs = append(
+		errs,
+		validateOneOf(path.Child("nodeSelection"), p.NodeSelection, NodeSelectionScheduler, NodeSelectionExtender, NodeSelectionNominate)...)
 	errs = append(errs, validateOneOf(path.Child("equivalence"), p.Equivalence, EquivalenceControllerRef, EquivalenceTemplate)...)
 	plugins := path.Child("plugins")
 	errs = append(errs, p.Plugins.Filter.validate(plugins.Child("filter"), pluginsAt(atFilter, OnRequest), oldPredicates(), false)...)
@@ -59,7 +61,12 @@ func (p *Profile) validateOffload(path *field.Path) field.ErrorList {
 	if len(missing) == 0 {
 		return nil
 	}
-	return field.ErrorList{field.Forbidden(path, "with offload, kube-scheduler leaves every default filter plugin to muster, so all must run; missing: "+strings.Join(missing, ", "))}
+	return field.ErrorList{
+		field.Forbidden(
+			path,
+			"with offload, kube-scheduler leaves every default filter plugin to muster, so all must run; missing: "+strings.Join(missing, ", "),
+		),
+	}
 }
 
 // validate checks the plugin set of an extension point at which the supported plugins
@@ -141,7 +148,9 @@ func validatePluginConfig(path *field.Path, configs []PluginConfig) field.ErrorL
 func validateConfigName(path *field.Path, config PluginConfig, seen map[string]bool) field.ErrorList {
 	old := everyOldName()
 	if today := old.today(config.Name); len(today) > 1 {
-		return field.ErrorList{field.Invalid(path, config.Name, "stands for several plugins, name the one whose args these are: "+quoteAll(today))}
+		return field.ErrorList{
+			field.Invalid(path, config.Name, "stands for several plugins, name the one whose args these are: "+quoteAll(today)),
+		}
 	}
 	plugin, known := config.plugin()
 	if !known {

@@ -22,7 +22,12 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, validatePositive(path.Child(positive.name), positive.value)...)
 	}
 	if r.PlanTTL.Duration > 0 && r.ReplacementTimeout.Duration >= r.PlanTTL.Duration {
-		errs = append(errs, field.Invalid(path.Child("replacementTimeout"), r.ReplacementTimeout.Duration.String(), "must be less than planTTL, "+r.PlanTTL.Duration.String()))
+		errs = append(
+			errs,
+			field.Invalid(
+				path.Child("replacementTimeout"), r.ReplacementTimeout.Duration.String(), "must be less than planTTL, "+r.PlanTTL.Duration.String(),
+			),
+		)
 	}
 	errs = append(errs, notNegative(path.Child("makeRoom", "pendingFor"), r.MakeRoom.PendingFor)...)
 	errs = append(errs, notBelowZero(path.Child("coalesce", "maxNodes"), r.Coalesce.MaxNodes)...)

@@ -42,7 +42,12 @@ func (d Debug) validate(path *field.Path) field.ErrorList {
 		if !d.Enabled {
 			return nil
 		}
-		return field.ErrorList{field.Required(path.Child("listen"), "where the page, /metrics and what is under /debug/ are served, such as 127.0.0.1:8887; enabled: false serves them nowhere")}
+		return field.ErrorList{
+			field.Required(
+				path.Child("listen"),
+				"where the page, /metrics and what is under /debug/ are served, such as 127.0.0.1:8887; enabled: false serves them nowhere",
+			),
+		}
 	}
 	errs := validateListen(path.Child("listen"), d.Listen)
 	for i, host := range d.AllowedHosts {
@@ -128,7 +133,12 @@ func (t TLS) validateClients(path *field.Path) (errs field.ErrorList) {
 	}
 	switch {
 	case !t.AsksClients() && len(t.AllowedClientNames) > 0:
-		errs = append(errs, field.Invalid(names, t.AllowedClientNames, "needs clientCAFile or selfManaged.clientSecretName: nobody is asked for a name without them"))
+		errs = append(
+			errs,
+			field.Invalid(
+				names, t.AllowedClientNames, "needs clientCAFile or selfManaged.clientSecretName: nobody is asked for a name without them",
+			),
+		)
 	case t.AsksClients() && len(t.AllowedClientNames) == 0:
 		errs = append(errs, field.Required(names, "an empty list lets nobody call"))
 	}
@@ -174,7 +184,12 @@ func (s SelfManaged) validate(path *field.Path) field.ErrorList {
 		}
 	}
 	if s.ClientSecretName != "" && s.ClientSecretName == s.SecretName {
-		errs = append(errs, field.Invalid(path.Child("clientSecretName"), s.ClientSecretName, "must be another Secret than secretName, which holds the keys of the authorities"))
+		errs = append(
+			errs,
+			field.Invalid(
+				path.Child("clientSecretName"), s.ClientSecretName, "must be another Secret than secretName, which holds the keys of the authorities",
+			),
+		)
 	}
 	return errs
 }

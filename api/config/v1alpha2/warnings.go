@@ -12,8 +12,12 @@ func (c *MusterConfiguration) Warnings() []string {
 	var warnings []string
 	for i := range c.Profiles {
 		plugins := field.NewPath("profiles").Index(i).Child("plugins")
-		warnings = append(warnings, c.Profiles[i].Plugins.Filter.warnings(plugins.Child("filter"), "what the pods ask for in their specs may be ignored")...)
-		warnings = append(warnings, c.Profiles[i].Plugins.Score.warnings(plugins.Child("score"), "what the pods prefer in their specs may be ignored")...)
+		warnings = append(
+			warnings,
+			c.Profiles[i].Plugins.Filter.warnings(plugins.Child("filter"), "what the pods ask for in their specs may be ignored")...)
+		warnings = append(
+			warnings,
+			c.Profiles[i].Plugins.Score.warnings(plugins.Child("score"), "what the pods prefer in their specs may be ignored")...)
 	}
 	return warnings
 }

@@ -70,7 +70,9 @@ func (p *ReschedulingPlan) validate() field.ErrorList {
 		errs = append(errs, field.TooMany(status.Child("steps"), steps, len(p.Spec.Steps)))
 	}
 	for i, step := range p.Status.Steps {
-		errs = append(errs, oneOf(status.Child("steps").Index(i).Child("phase"), step.Phase, StepWaiting, StepEvicting, StepEvicted, StepMoved)...)
+		errs = append(
+			errs,
+			oneOf(status.Child("steps").Index(i).Child("phase"), step.Phase, StepWaiting, StepEvicting, StepEvicted, StepMoved)...)
 	}
 	return errs
 }

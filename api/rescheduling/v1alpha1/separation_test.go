@@ -30,16 +30,21 @@ func TestSeparationOf(t *testing.T) {
 			err: `metadata.annotations[rescheduling.muster.dev/separate-from]: Invalid value: "": must be a pod, as in lab/noisy-1, or a node: `,
 		},
 		{
-			name: "from a selector", annotations: map[string]string{AnnotationSeparateFrom: "app=noisy"}, asked: true,
-			err: `metadata.annotations[rescheduling.muster.dev/separate-from]: Invalid value: "app=noisy": must be a pod, as in lab/noisy-1, or a node: `,
+			name:        "from a selector",
+			annotations: map[string]string{AnnotationSeparateFrom: "app=noisy"},
+			asked:       true,
+			err: `metadata.annotations[rescheduling.muster.dev/separate-from]: Invalid value: "app=noisy": must be a pod, as in ` +
+				`lab/noisy-1, or a node: `,
 		},
 		{
 			name: "from a pod without a name", annotations: map[string]string{AnnotationSeparateFrom: "lab/"}, asked: true,
 			err: `metadata.annotations[rescheduling.muster.dev/separate-from]: Invalid value: "lab/": must be namespace/name: `,
 		},
 		{
-			name: "for a reason that is a story", annotations: map[string]string{AnnotationSeparateFrom: "a", AnnotationSeparateWhy: strings.Repeat("x", 257)}, asked: true,
-			err: `metadata.annotations[rescheduling.muster.dev/separate-why]: Too long: `,
+			name:        "for a reason that is a story",
+			annotations: map[string]string{AnnotationSeparateFrom: "a", AnnotationSeparateWhy: strings.Repeat("x", 257)},
+			asked:       true,
+			err:         `metadata.annotations[rescheduling.muster.dev/separate-why]: Too long: `,
 		},
 	}
 	for _, test := range tests {

@@ -48,8 +48,16 @@ status:
 					MinResources: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("12"), corev1.ResourceMemory: resource.MustParse("2Gi")},
 				},
 				Status: PodGroupStatus{
-					Phase: PodGroupScheduling, OccupiedBy: "default/nginx", Scheduled: 3, Running: 2, Succeeded: 1, Failed: 1, ScheduleStartTime: &started,
-					Conditions: []metav1.Condition{{Type: "Scheduled", Status: metav1.ConditionFalse, Reason: "Unschedulable", Message: "m", LastTransitionTime: started}},
+					Phase:             PodGroupScheduling,
+					OccupiedBy:        "default/nginx",
+					Scheduled:         3,
+					Running:           2,
+					Succeeded:         1,
+					Failed:            1,
+					ScheduleStartTime: &started,
+					Conditions: []metav1.Condition{
+						{Type: "Scheduled", Status: metav1.ConditionFalse, Reason: "Unschedulable", Message: "m", LastTransitionTime: started},
+					},
 				},
 			},
 		},
@@ -113,12 +121,22 @@ func TestDecodeNamesEachFieldAndItsValue(t *testing.T) {
 		{"another kind", "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: ElasticQuota}", []string{
 			`kind: Unsupported value: "ElasticQuota": supported values: "PodGroup"`,
 		}},
-		{"another API group", "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup}", []string{
-			`apiVersion: Unsupported value: "scheduling.volcano.sh/v1beta1": supported values: "scheduling.x-k8s.io/v1alpha1", "scheduling.sigs.k8s.io/v1alpha1"`,
-		}},
-		{"another version", "{apiVersion: scheduling.x-k8s.io/v1, kind: PodGroup}", []string{
-			`apiVersion: Unsupported value: "scheduling.x-k8s.io/v1": supported values: "scheduling.x-k8s.io/v1alpha1", "scheduling.sigs.k8s.io/v1alpha1"`,
-		}},
+		{
+			"another API group",
+			"{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup}",
+			[]string{
+				`apiVersion: Unsupported value: "scheduling.volcano.sh/v1beta1": supported values: "scheduling.x-k8s.io/v1alpha1", ` +
+					`"scheduling.sigs.k8s.io/v1alpha1"`,
+			},
+		},
+		{
+			"another version",
+			"{apiVersion: scheduling.x-k8s.io/v1, kind: PodGroup}",
+			[]string{
+				`apiVersion: Unsupported value: "scheduling.x-k8s.io/v1": supported values: "scheduling.x-k8s.io/v1alpha1", ` +
+					`"scheduling.sigs.k8s.io/v1alpha1"`,
+			},
+		},
 		{"no minimum", head + "spec: {minMember: 0}", []string{
 			`spec.minMember: Invalid value: 0: must be an integer from 1 to 2147483647`,
 		}},
@@ -131,17 +149,27 @@ func TestDecodeNamesEachFieldAndItsValue(t *testing.T) {
 		{"more than there are integers", head + "spec: {minMember: 2147483648}", []string{
 			`spec.minMember: Invalid value: 2147483648: must be an integer from 1 to 2147483647`,
 		}},
-		{"everything of the spec", head + "spec: {minMember: -1, minResources: {cpu: much, memory: -1, pods: 4}, scheduleTimeoutSeconds: -10}", []string{
-			`spec.minMember: Invalid value: -1: must be an integer from 1 to 2147483647`,
-			`spec.minResources[cpu]: Invalid value: "much": must be a quantity of at least 0, such as 500m or 2Gi`,
-			`spec.minResources[memory]: Invalid value: -1: must be a quantity of at least 0, such as 500m or 2Gi`,
-			`spec.scheduleTimeoutSeconds: Invalid value: -10: must be an integer from 0 to 2147483647`,
-		}},
-		{"quantities that would take for ever", head + `spec: {minResources: {cpu: "1e-2147483648", memory: "1e-30000000", pods: "` + strings.Repeat("1", 65) + `"}}`, []string{
-			`spec.minResources[cpu]: Invalid value: "1e-2147483648": must have at most 64 bytes, and an exponent of at most 2 digits`,
-			`spec.minResources[memory]: Invalid value: "1e-30000000": must have at most 64 bytes, and an exponent of at most 2 digits`,
-			`spec.minResources[pods]: Invalid value: "` + strings.Repeat("1", 64) + `…": must have at most 64 bytes, and an exponent of at most 2 digits`,
-		}},
+		{
+			"everything of the spec",
+			head + "spec: {minMember: -1, minResources: {cpu: much, memory: -1, pods: 4}, scheduleTimeoutSeconds: -10}",
+			[]string{
+				`spec.minMember: Invalid value: -1: must be an integer from 1 to 2147483647`,
+				`spec.minResources[cpu]: Invalid value: "much": must be a quantity of at least 0, such as 500m or 2Gi`,
+				`spec.minResources[memory]: Invalid value: -1: must be a quantity of at least 0, such as 500m or 2Gi`,
+				`spec.scheduleTimeoutSeconds: Invalid value: -10: must be an integer from 0 to 2147483647`,
+			},
+		},
+		{
+			"quantities that would take for ever",
+			head + `spec: {minResources: {cpu: "1e-2147483648", memory: "1e-30000000", pods: "` + strings.Repeat("1", 65) + `"}}`,
+			[]string{
+				`spec.minResources[cpu]: Invalid value: "1e-2147483648": must have at most 64 bytes, and an exponent of at most 2 digits`,
+				`spec.minResources[memory]: Invalid value: "1e-30000000": must have at most 64 bytes, and an exponent of at most 2 digits`,
+				`spec.minResources[pods]: Invalid value: "` + strings.Repeat(
+					"1", 64,
+				) + `…": must have at most 64 bytes, and an exponent of at most 2 digits`,
+			},
+		},
 		{"a quantity that is a list", head + `spec: {minResources: {cpu: [1]}}`, []string{
 			`spec.minResources[cpu]: Invalid value: [1]: must be a quantity of at least 0, such as 500m or 2Gi`,
 		}},

@@ -17,9 +17,13 @@ func FuzzObserve(f *testing.F) {
 	for _, text := range boundedtest.Texts() {
 		f.Add([]byte(text))
 	}
-	f.Add([]byte(`{"metadata":{"name":"g","namespace":"d","annotations":{"muster.dev/gang-mode":"NonStrict","muster.dev/groups":"[\"d/g\",\"d/h\"]"}},
+	f.Add(
+		[]byte(
+			`{"metadata":{"name":"g","namespace":"d","annotations":{"muster.dev/gang-mode":"NonStrict","muster.dev/groups":"[\"d/g\",\"d/h\"]"}},
 		"spec":{"minMember":4,"minResources":{"cpu":12,"memory":"2Gi"},"scheduleTimeoutSeconds":10},
-		"status":{"phase":"Scheduling","scheduled":3,"conditions":[{"type":"Scheduled","lastTransitionTime":"2021-11-21T10:00:00Z"}]}}`))
+		"status":{"phase":"Scheduling","scheduled":3,"conditions":[{"type":"Scheduled","lastTransitionTime":"2021-11-21T10:00:00Z"}]}}`,
+		),
+	)
 	f.Add([]byte(`{"spec":{"minMember":0,"minResources":{` + boundedtest.Entries(maxResources+1, `"r%d":1`) + `}}}`))
 	f.Add([]byte(`{"spec":{"minResources":{"cpu":1e300,"memory":-1,"x":{},"y":[1]}},"status":{"phase":7}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -29,7 +33,10 @@ func FuzzObserve(f *testing.F) {
 		}
 		fields["apiVersion"], fields["kind"] = GroupX+"/"+Version, Kind
 		var seen *Observed
-		boundedtest.Bound{Times: 200, Beside: 256 << 10}.Check(t, len(text), func() { seen = Observe(&unstructured.Unstructured{Object: fields}) })
+		boundedtest.Bound{
+			Times:  200,
+			Beside: 256 << 10,
+		}.Check(t, len(text), func() { seen = Observe(&unstructured.Unstructured{Object: fields}) })
 		if seen.Err != nil {
 			if len(seen.Err.Error()) > told {
 				t.Errorf("the error has %d bytes", len(seen.Err.Error()))
@@ -58,7 +65,12 @@ func FuzzAnnotations(f *testing.F) {
 	}
 	f.Add("1", "once-satisfied", "Strict", `[`+boundedtest.Entries(maxGroups+1, `"d/g%d"`)+`]`)
 	f.Fuzz(func(t *testing.T, minMember, match, mode, groups string) {
-		annotations := map[string]string{AnnotationMinMember: minMember, AnnotationMatchPolicy: match, AnnotationGangMode: mode, AnnotationGroups: groups}
+		annotations := map[string]string{
+			AnnotationMinMember:   minMember,
+			AnnotationMatchPolicy: match,
+			AnnotationGangMode:    mode,
+			AnnotationGroups:      groups,
+		}
 		length := len(minMember) + len(match) + len(mode) + len(groups)
 		boundedtest.Bound{Times: 64, Beside: 256 << 10}.Check(t, length, func() {
 			n, err := DecodeMinMember(annotations)

@@ -52,7 +52,8 @@ func TestDecodePolicy(t *testing.T) {
 				AnnotationMatchPolicy: "waiting", AnnotationGangMode: "strict", AnnotationGroups: `["ps", "a/", "/ps", "a/b/c", "a/ps"]`,
 			},
 			errors: []string{
-				`metadata.annotations[muster.dev/match-policy]: Unsupported value: "waiting": supported values: "waiting-and-bound", "once-satisfied", "only-waiting"`,
+				`metadata.annotations[muster.dev/match-policy]: Unsupported value: "waiting": supported values: "waiting-and-bound", ` +
+					`"once-satisfied", "only-waiting"`,
 				`metadata.annotations[muster.dev/gang-mode]: Unsupported value: "strict": supported values: "Strict", "NonStrict"`,
 				`metadata.annotations[muster.dev/groups][0]: Invalid value: "ps": must be namespace/name`,
 				`metadata.annotations[muster.dev/groups][1]: Invalid value: "a/": must be namespace/name`,
@@ -66,7 +67,8 @@ func TestDecodePolicy(t *testing.T) {
 				AnnotationMatchPolicy: "\x1b[2J\u009b", AnnotationGroups: `["a/\u001b[2J\nFORGED", "A/ps", "a/Trains_2"]`,
 			},
 			errors: []string{
-				"metadata.annotations[muster.dev/match-policy]: Unsupported value: \"\ufffd[2J\ufffd\": supported values: \"waiting-and-bound\", \"once-satisfied\", \"only-waiting\"",
+				"metadata.annotations[muster.dev/match-policy]: Unsupported value: \"\ufffd[2J\ufffd\": supported values: \"waiting-and-bound\", " +
+					"\"once-satisfied\", \"only-waiting\"",
 				"metadata.annotations[muster.dev/groups][0]: Invalid value: \"a/\ufffd[2J\ufffdFORGED\": must be namespace/name",
 				`metadata.annotations[muster.dev/groups][1]: Invalid value: "A/ps": must be namespace/name`,
 			},
@@ -75,7 +77,8 @@ func TestDecodePolicy(t *testing.T) {
 			name:        "groups that are not a list",
 			annotations: map[string]string{AnnotationKoordinatorGroups: "a/ps,a/workers"},
 			errors: []string{
-				`metadata.annotations[gang.scheduling.koordinator.sh/groups]: Invalid value: "a/ps,a/workers": must be a JSON list such as ["namespace/name"]`,
+				`metadata.annotations[gang.scheduling.koordinator.sh/groups]: Invalid value: "a/ps,a/workers": must be a JSON list such as ` +
+					`["namespace/name"]`,
 			},
 		},
 		{
@@ -91,7 +94,11 @@ func TestDecodePolicy(t *testing.T) {
 		{
 			name:        "a word that is long",
 			annotations: map[string]string{AnnotationGangMode: strings.Repeat("x", 1000)},
-			errors:      []string{`metadata.annotations[muster.dev/gang-mode]: Unsupported value: "` + strings.Repeat("x", 64) + `…": supported values: "Strict", "NonStrict"`},
+			errors: []string{
+				`metadata.annotations[muster.dev/gang-mode]: Unsupported value: "` + strings.Repeat(
+					"x", 64,
+				) + `…": supported values: "Strict", "NonStrict"`,
+			},
 		},
 	}
 	for _, test := range tests {

@@ -109,7 +109,8 @@ func TestDecodeNamesEachFieldAndItsValue(t *testing.T) {
 		}},
 		{
 			"everything of the spec",
-			head + "spec: {metricCollectPolicy: {aggregateDurationSeconds: 0, reportIntervalSeconds: 60s, nodeAggregatePolicy: {durations: [5m, -1s]}}}",
+			head + "spec: {metricCollectPolicy: {aggregateDurationSeconds: 0, reportIntervalSeconds: 60s, nodeAggregatePolicy: {durations: [5m, " +
+				"-1s]}}}",
 			[]string{
 				`spec.metricCollectPolicy.aggregateDurationSeconds: Invalid value: 0: must be an integer of at least 1`,
 				`spec.metricCollectPolicy.reportIntervalSeconds: Invalid value: "60s": must be an integer of at least 1`,
@@ -127,24 +128,44 @@ func TestDecodeNamesEachFieldAndItsValue(t *testing.T) {
 			`status.nodeMetric.nodeUsage.resources[memory]: Invalid value: -1: must be a quantity of at least 0, such as 500m or 2Gi`,
 			`status.nodeMetric.systemUsage.resources: Invalid value: 1: must be a mapping`,
 		}},
-		{"statistics", head + "status: {nodeMetric: {aggregatedNodeUsages: [{duration: -5m, usage: {avg: {resources: {cpu: true}}}}]}}", []string{
-			`status.nodeMetric.aggregatedNodeUsages[0].duration: Invalid value: "-5m0s": must be a duration of at least 0, such as 5m`,
-			`status.nodeMetric.aggregatedNodeUsages[0].usage[avg].resources[cpu]: Invalid value: true: must be a quantity of at least 0, such as 500m or 2Gi`,
-		}},
+		{
+			"statistics",
+			head + "status: {nodeMetric: {aggregatedNodeUsages: [{duration: -5m, usage: {avg: {resources: {cpu: true}}}}]}}",
+			[]string{
+				`status.nodeMetric.aggregatedNodeUsages[0].duration: Invalid value: "-5m0s": must be a duration of at least 0, such as 5m`,
+				`status.nodeMetric.aggregatedNodeUsages[0].usage[avg].resources[cpu]: Invalid value: true: must be a quantity of at least 0, such as ` +
+					`500m or 2Gi`,
+			},
+		},
 		{"pods", head + "status: {podsMetric: [{name: 1, podUsage: 2}, 3]}", []string{
 			`status.podsMetric[0].name: Invalid value: 1: must be text`,
 			`status.podsMetric[0].podUsage: Invalid value: 2: must be a mapping`,
 			`status.podsMetric[1]: Invalid value: 3: must be a mapping`,
 		}},
-		{"quantities that would take for ever", head + `status: {nodeMetric: {nodeUsage: {resources: {cpu: "1e-2147483648"}}}, podsMetric: [{podUsage: {resources: {cpu: "1e30000000", memory: "` + strings.Repeat("1", 65) + `"}}}]}`, []string{
-			`status.nodeMetric.nodeUsage.resources[cpu]: Invalid value: "1e-2147483648": must have at most 64 bytes, and an exponent of at most 2 digits`,
-			`status.podsMetric[0].podUsage.resources[cpu]: Invalid value: "1e30000000": must have at most 64 bytes, and an exponent of at most 2 digits`,
-			`status.podsMetric[0].podUsage.resources[memory]: Invalid value: "` + strings.Repeat("1", 64) + `…": must have at most 64 bytes, and an exponent of at most 2 digits`,
-		}},
+		{
+			"quantities that would take for ever",
+			head + `status: {nodeMetric: {nodeUsage: {resources: {cpu: "1e-2147483648"}}}, podsMetric: [{podUsage: {resources: {cpu: ` +
+				`"1e30000000", memory: "` + strings.Repeat(
+				"1", 65,
+			) + `"}}}]}`,
+			[]string{
+				`status.nodeMetric.nodeUsage.resources[cpu]: Invalid value: "1e-2147483648": must have at most 64 bytes, and an exponent of at most ` +
+					`2 digits`,
+				`status.podsMetric[0].podUsage.resources[cpu]: Invalid value: "1e30000000": must have at most 64 bytes, and an exponent of at most 2 ` +
+					`digits`,
+				`status.podsMetric[0].podUsage.resources[memory]: Invalid value: "` + strings.Repeat(
+					"1", 64,
+				) + `…": must have at most 64 bytes, and an exponent of at most 2 digits`,
+			},
+		},
 		{"values that are long", head + "status: {podsMetric: [{name: [" + strings.Repeat("1,", 1000) + "]}]}", []string{
 			`status.podsMetric[0].name: Invalid value: must be text`,
 		}},
-		{"more than anybody reads", head + "status: {podsMetric: [" + strings.Repeat("1,", 1000) + "]}", firstOf(20, `status.podsMetric[%d]: Invalid value: 1: must be a mapping`)},
+		{
+			"more than anybody reads",
+			head + "status: {podsMetric: [" + strings.Repeat("1,", 1000) + "]}",
+			firstOf(20, `status.podsMetric[%d]: Invalid value: 1: must be a mapping`),
+		},
 		{"pods that are no list", head + "status: {podsMetric: {}}", []string{
 			`status.podsMetric: Invalid value: {}: must be a list`,
 		}},

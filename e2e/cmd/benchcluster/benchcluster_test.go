@@ -22,8 +22,11 @@ func TestPlanFromEnv(t *testing.T) {
 		want plan
 		err  string
 	}{
-		"nothing is set":          {want: plan{sizes: []int{1000, 5000}, rounds: 5}},
-		"everything is set":       {env: map[string]string{sizesEnv: "100, 200", roundsEnv: "1", podsEnv: "50"}, want: plan{sizes: []int{100, 200}, rounds: 1, pods: 50}},
+		"nothing is set": {want: plan{sizes: []int{1000, 5000}, rounds: 5}},
+		"everything is set": {
+			env:  map[string]string{sizesEnv: "100, 200", roundsEnv: "1", podsEnv: "50"},
+			want: plan{sizes: []int{100, 200}, rounds: 1, pods: 50},
+		},
 		"a size is a word":        {env: map[string]string{sizesEnv: "100,big"}, err: "BENCH_SIZES=big"},
 		"a size is missing":       {env: map[string]string{sizesEnv: "100,"}, err: "BENCH_SIZES="},
 		"no round":                {env: map[string]string{roundsEnv: "0"}, err: "BENCH_ROUNDS=0"},
@@ -191,7 +194,9 @@ func TestPodsThatAreWhereTheyMustNotBeFailACell(t *testing.T) {
 	lab := laboratory{nodes: []*corev1.Node{{
 		ObjectMeta: metav1.ObjectMeta{Name: "node", Labels: map[string]string{corev1.LabelHostname: "node"}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("1Gi"), corev1.ResourcePods: resource.MustParse("9"),
+			corev1.ResourceCPU:    resource.MustParse("100m"),
+			corev1.ResourceMemory: resource.MustParse("1Gi"),
+			corev1.ResourcePods:   resource.MustParse("9"),
 		}},
 	}}}
 	bound := func(pods []*corev1.Pod) []*corev1.Pod { // each asks for 50m

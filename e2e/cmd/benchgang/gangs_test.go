@@ -38,7 +38,8 @@ func TestContendersGetTheSamePodsInGroupsOfTheirOwnKind(t *testing.T) {
 				}
 				return
 			}
-			if len(groups) != 2 || groups[1].GetName() != "app-1" || groups[1].GetAPIVersion() != want.apiVersion || resource.Resource != "podgroups" {
+			if len(groups) != 2 || groups[1].GetName() != "app-1" || groups[1].GetAPIVersion() != want.apiVersion ||
+				resource.Resource != "podgroups" {
 				t.Errorf("%s: %v", resource, groups)
 			}
 		})

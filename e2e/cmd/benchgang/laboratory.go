@@ -37,7 +37,9 @@ type laboratory struct {
 }
 
 // newLaboratory starts a control plane, which the caller has to stop.
-func newLaboratory(ctx context.Context, c benchCase, programs contender.Programs, wait time.Duration, out io.Writer) (_ *laboratory, err error) {
+func newLaboratory(
+	ctx context.Context, c benchCase, programs contender.Programs, wait time.Duration, out io.Writer,
+) (_ *laboratory, err error) {
 	cp, err := controlplane.Start(ctx, controlplane.Options{
 		Controllers: controlplane.PodCreation(),
 		APIServerFlags: []string{

@@ -18,10 +18,12 @@ func TestCPUTime(t *testing.T) {
 		want time.Duration
 		err  bool
 	}{
-		"of the user and the system":        {stat: "42 (muster) S 1 42 42 0 -1 4194560 9 0 0 0 150 25 7 7 20 0 9 0 1\n", want: 1750 * time.Millisecond},
-		"of a process with an awkward name": {stat: "42 (a) b c) S 1 42 42 0 -1 4194560 9 0 0 0 1 0 7 7 20 0 9 0 1\n", want: 10 * time.Millisecond},
-		"of a line that ends early":         {stat: "42 (muster) S 1 42", err: true},
-		"of letters":                        {stat: "42 (muster) S 1 42 42 0 -1 4194560 9 0 0 0 x 25 7 7", err: true},
+		"of the user and the system": {stat: "42 (muster) S 1 42 42 0 -1 4194560 9 0 0 0 150 25 7 7 20 0 9 0 1\n", want: 1750 * time.Millisecond},
+		"of a process with an awkward name": {
+			stat: "42 (a) b c) S 1 42 42 0 -1 4194560 9 0 0 0 1 0 7 7 20 0 9 0 1\n", want: 10 * time.Millisecond,
+		},
+		"of a line that ends early": {stat: "42 (muster) S 1 42", err: true},
+		"of letters":                {stat: "42 (muster) S 1 42 42 0 -1 4194560 9 0 0 0 x 25 7 7", err: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := cpuTime(test.stat)
@@ -64,7 +66,10 @@ func TestFigures(t *testing.T) {
 	}{
 		"the machine is three times as slow in the last round": {results{
 			{caseMany, contender.Stock}: took(2, 2, 6), {caseMany, contender.Native}: took(4, 4, 12), {caseMany, withMuster}: took(2, 3, 9),
-		}, []string{"throughput_vs_native=1.33", "overhead_vs_none=1.50", "native_overhead_vs_none=2.00", "effort_vs_native=0.75", "partial=0", "native_partial=0"}},
+		}, []string{
+			"throughput_vs_native=1.33", "overhead_vs_none=1.50", "native_overhead_vs_none=2.00", "effort_vs_native=0.75", "partial=0",
+			"native_partial=0",
+		}},
 		"one gang of a thousand": {results{
 			{caseThousand, contender.Stock}: took(2), {caseThousand, contender.Native}: took(6), {caseThousand, withMuster}: took(3),
 		}, []string{"1000_vs_native=2.00", "1000_overhead_vs_none=1.50", "1000_native_overhead_vs_none=3.00", "partial=0", "native_partial=0"}},

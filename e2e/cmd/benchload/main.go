@@ -52,7 +52,9 @@ func run(ctx context.Context, file, seeds string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	comparison, err := loadreplay.Compare(ctx, loadreplay.Contenders(), []loadreplay.Plan{loadreplay.NewPlan(3), loadreplay.NewPlan(40)}, traces, count)
+	comparison, err := loadreplay.Compare(
+		ctx, loadreplay.Contenders(), []loadreplay.Plan{loadreplay.NewPlan(3), loadreplay.NewPlan(40)}, traces, count,
+	)
 	if err != nil {
 		return err
 	}

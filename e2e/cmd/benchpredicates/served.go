@@ -102,7 +102,10 @@ func serve(ctx context.Context, in *input, program string, args ...string) (*ser
 	}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	running, err := process.Start(process.Spec{
-		Name: "muster", Path: program, Log: dump + ".log", Args: append(args, "--snapshot="+dump, "--listen="+address, "--debug-listen=127.0.0.1:0"),
+		Name: "muster",
+		Path: program,
+		Log:  dump + ".log",
+		Args: append(args, "--snapshot="+dump, "--listen="+address, "--debug-listen=127.0.0.1:0"),
 	})
 	if err != nil {
 		return nil, nil, err

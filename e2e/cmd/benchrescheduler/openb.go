@@ -25,11 +25,20 @@ func wholeTrace(ctx context.Context, t *trace, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(progress, "openb: %d nodes, %d pods, %d pods of 8 GPUs wait; %d would fit without a move\n", len(l.nodes), l.pods(), len(l.pending), l.direct(large8))
+	fmt.Fprintf(
+		progress,
+		"openb: %d nodes, %d pods, %d pods of 8 GPUs wait; %d would fit without a move\n",
+		len(l.nodes),
+		l.pods(),
+		len(l.pending),
+		l.direct(large8),
+	)
 	problem.Limits.Time = 20 * time.Second
 	plan := problem.MakeRoom(groups)
 	bound := min(len(l.pending), l.bound(large8))
-	fmt.Fprintf(progress, "openb: %d placed with %d evictions in %s, at most %d could be\n", len(plan.Placements), len(plan.Steps), plan.Took, bound)
+	fmt.Fprintf(
+		progress, "openb: %d placed with %d evictions in %s, at most %d could be\n", len(plan.Placements), len(plan.Steps), plan.Took, bound,
+	)
 	for _, refusal := range plan.Unplaced[:min(1, len(plan.Unplaced))] {
 		fmt.Fprintf(progress, "openb: %s: %s %v\n", refusal.Name, refusal.Reason, refusal.Details)
 	}

@@ -46,7 +46,10 @@ func optimum(ctx context.Context, cbc string, l *layout, direct bool, limit time
 	}
 	started := time.Now()
 	seconds := strconv.Itoa(max(1, int(limit.Seconds())))
-	log, err := exec.CommandContext(ctx, cbc, model, "timeMode", "elapsed", "sec", seconds, "ratioGap", "0", "allowableGap", "0.5", "solve", "solution", result).CombinedOutput()
+	log, err := exec.CommandContext(
+		ctx, cbc, model, "timeMode", "elapsed", "sec", seconds, "ratioGap", "0", "allowableGap", "0.5", "solve", "solution", result,
+	).
+		CombinedOutput()
 	if err != nil {
 		return solution{}, fmt.Errorf("cbc: %w: %s", err, log)
 	}

@@ -49,7 +49,9 @@ func (l *layout) program(direct bool) []byte {
 		p.constrain(fmt.Sprintf("moves_%d", s), &p.moves[s], "= 0")
 		p.constrain(fmt.Sprintf("pending_%d", s), &p.placed[s], fmt.Sprintf("<= %d", pending[s]))
 	}
-	return fmt.Appendf(nil, "Minimize\n cost:\n%sSubject To\n%sBounds\n%sGenerals\n%sEnd\n", &p.objective, &p.constraints, &p.bounds, &p.integers)
+	return fmt.Appendf(
+		nil, "Minimize\n cost:\n%sSubject To\n%sBounds\n%sGenerals\n%sEnd\n", &p.objective, &p.constraints, &p.bounds, &p.integers,
+	)
 }
 
 // count counts pods by their shape.

@@ -81,7 +81,9 @@ func generated() *trace {
 	random := rand.New(rand.NewPCG(1, 0))
 	t := &trace{}
 	for range 200 {
-		t.nodes = append(t.nodes, []shape{{96_000, 393_216, 8_000}, {96_000, 786_432, 8_000}, {64_000, 262_144, 2_000}, {32_000, 131_072, 0}}[random.IntN(4)])
+		t.nodes = append(
+			t.nodes, []shape{{96_000, 393_216, 8_000}, {96_000, 786_432, 8_000}, {64_000, 262_144, 2_000}, {32_000, 131_072, 0}}[random.IntN(4)],
+		)
 	}
 	for range 2_000 {
 		cpu := int64(1+random.IntN(16)) * 1000

@@ -49,7 +49,9 @@ func speed(ctx context.Context, o options, out, progress io.Writer) error {
 	}
 	slices.Sort(times)
 	slices.Sort(bytes)
-	fmt.Fprintf(progress, "one pending pod: median %s, slowest %s; %d of %d got a place\n", times[len(times)/2], times[len(times)-1], placed, o.rounds)
+	fmt.Fprintf(
+		progress, "one pending pod: median %s, slowest %s; %d of %d got a place\n", times[len(times)/2], times[len(times)-1], placed, o.rounds,
+	)
 	figure(out, "plan_one_pending_ms", milliseconds(times[len(times)*99/100]))
 	figure(out, "plan_one_pending_median_ms", milliseconds(times[len(times)/2]))
 	figure(out, "plan_one_pending_mb", float64(bytes[len(bytes)/2])/(1<<20))
@@ -104,9 +106,11 @@ func decorate(object metav1.Object) {
 		same := &metav1.LabelSelector{MatchLabels: o.Labels}
 		switch o.Spec.Containers[0].Resources.Requests.Memory().Value() >> 20 % 10 {
 		case 1:
-			o.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
-				Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: same},
-			}}}}
+			o.Spec.Affinity = &corev1.Affinity{
+				PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
+					Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: same},
+				}}},
+			}
 		case 2:
 			o.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 				MaxSkew: 50, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: same,

@@ -45,16 +45,23 @@ func newInput(nodes int) *input {
 
 func pendingPod(profile string) *corev1.Pod {
 	pod := newPod("pending-"+profile, profile, 250)
-	pod.Spec.Tolerations = []corev1.Toleration{{Key: "node.kubernetes.io/not-ready", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
+	pod.Spec.Tolerations = []corev1.Toleration{
+		{Key: "node.kubernetes.io/not-ready", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
+	}
 	return pod
 }
 
 func newPod(name, profile string, milliCPU int64) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: "default", UID: types.UID("uid-" + name), ResourceVersion: "1",
+			Name:            name,
+			Namespace:       "default",
+			UID:             types.UID("uid-" + name),
+			ResourceVersion: "1",
 			Labels:          map[string]string{"app": "web", "pod-template-hash": "5d4f8c7b9"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-5d4f8c7b9", UID: "uid-of-web", Controller: new(true)}},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-5d4f8c7b9", UID: "uid-of-web", Controller: new(true)},
+			},
 		},
 		Spec: corev1.PodSpec{
 			SchedulerName: profile,

@@ -102,7 +102,9 @@ func run(ctx context.Context, data string, names []string, out io.Writer) error 
 
 // place creates all pods before the scheduler starts, so that it finds them in the
 // order of the trace and nobody else is at work.
-func place(ctx context.Context, programs contender.Programs, c contender.Contender, cluster *workload.Cluster, out io.Writer) (*settle.Outcome, error) {
+func place(
+	ctx context.Context, programs contender.Programs, c contender.Contender, cluster *workload.Cluster, out io.Writer,
+) (*settle.Outcome, error) {
 	cp, err := controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out})
 	if err != nil {
 		return nil, err

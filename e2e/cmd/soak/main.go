@@ -18,9 +18,19 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	o := soak.Options{Progress: os.Stdout, Stir: true}
-	flag.DurationVar(&o.Time, "time", 30*time.Minute, "how long, the warm-up included, which takes a third of it; some minutes come before it, in which the journal of changes fills")
+	flag.DurationVar(
+		&o.Time,
+		"time",
+		30*time.Minute,
+		"how long, the warm-up included, which takes a third of it; some minutes come before it, in which the journal of changes fills",
+	)
 	flag.DurationVar(&o.Every, "every", 0, "the time between two readings; by default a sixtieth of the whole, and 10s at least")
-	flag.StringVar(&o.Profiles, "profiles", "", "the `directory` for profiles of the heap after the warm-up and at the end (go tool pprof -diff_base=first.pb.gz last.pb.gz)")
+	flag.StringVar(
+		&o.Profiles,
+		"profiles",
+		"",
+		"the `directory` for profiles of the heap after the warm-up and at the end (go tool pprof -diff_base=first.pb.gz last.pb.gz)",
+	)
 	flag.Parse()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
