@@ -34,6 +34,12 @@ controlplane: ## Start a real control plane to play with; Ctrl-C stops it
 build: ## Build bin/muster
 	go build -buildvcs=auto -trimpath -o bin/ ./cmd/muster
 
+.PHONY: update
+update: generate generate-chart ## Write anew all that is checked in and made of something else: golden files and tables, too
+	go test ./api/config/v1alpha1 ./api/config/v1alpha2 ./cmd/muster -update
+	go test ./predicates -run TestTheInvalidationMatrix -update
+	cd e2e && go run ./cmd/house -update
+
 .PHONY: generate
 generate: ## Write the deep copies and the CRDs of api/rescheduling, api/scheduling and api/slo
 	.ci/controllergen/generate
@@ -62,7 +68,7 @@ lint: ## Run the linters over both modules
 	exit $$status
 
 .PHONY: house
-house: ## Measure the structure of the main module: large types, imports against the table in CONTRIBUTING.md, long lines
+house: ## Measure the structure of the main module: large types, imports against the table in docs/design.md, long lines
 	@cd e2e && go run ./cmd/house
 
 ##@ Test

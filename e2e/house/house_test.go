@@ -10,13 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const contributing = "# Contributing\n\n" +
-	"| package | what it is | may import |\n| --- | --- | --- |\n" +
-	"| `cmd/app` | a command | all below |\n" +
-	"| `top`, `top/beside` | the top | all below but `low/closed` |\n" +
-	"| `middle` | the middle | `low`, `api` |\n" +
-	"| `low` | low | nothing of ours |\n" +
-	"| `api` | types | nothing of ours |\n\n"
+const design = "# The design\n\n" + heading +
+	"| --- | --- | --- |\n" +
+	"| `cmd/app` | is a command | all below |\n" +
+	"| `top` | is the top | `middle`, `low/open` |\n" +
+	"| `middle` | | `low`, `api` |\n" +
+	"| `low` | is low | nothing of ours |\n" +
+	"| `low/open` | is open | nothing of ours |\n" +
+	"| `low/gone` | is gone | nothing of ours |\n" +
+	"| `api/v1` | is types | nothing of ours |\n\nMore.\n"
 
 // tree writes files under a directory, which it returns.
 func tree(t *testing.T, files map[string]string) string {
@@ -45,17 +47,15 @@ func source(imports ...string) string {
 
 func TestImportsAgainstTheTableAreFound(t *testing.T) {
 	root := tree(t, map[string]string{
-		"CONTRIBUTING.md":     contributing,
+		page:                  design,
 		"cmd/app/main.go":     source("top", "middle", "low", "api/v1"),
-		"top/top.go":          source("middle", "low/open", "low/closed/x", "top/beside"),
+		"top/top.go":          source("middle", "low/open", "low"),
 		"top/beside/b.go":     source("top"),
-		"middle/m.go":         source("low", "api/v1", "top"),
+		"middle/m.go":         source("low", "low/open", "api/v1", "top"),
 		"middle/m_test.go":    source("top"),
 		"low/l.go":            source("low/open"),
 		"low/open/o.go":       source("api/v1"),
-		"low/closed/x/x.go":   source(),
 		"api/v1/v1.go":        source(),
-		"nowhere/n.go":        source(),
 		"testdata/t.go":       "no Go",
 		"e2e/go.mod":          "module e2e",
 		"e2e/e.go":            source("top"),
@@ -66,19 +66,52 @@ func TestImportsAgainstTheTableAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
+		"low/l.go imports low/open",
 		"low/open/o.go imports api/v1",
 		"middle/m.go imports top",
-		"nowhere/n.go is in a package that the table does not have",
-		"top/top.go imports low/closed/x",
+		"top/beside/b.go is in a package that the table does not have",
+		"top/top.go imports low",
+		"the table has low/gone, which is no package",
 	}
 	if diff := cmp.Diff(want, report.sideways); diff != "" {
 		t.Errorf("imports (-want +got):\n%s", diff)
 	}
 }
 
+func TestTheTableSaysWhatCommentsOfPackagesSay(t *testing.T) {
+	root := tree(t, map[string]string{
+		page:            design,
+		"top/doc.go":    "// Package top answers calls: of everybody. More of it.\npackage top\n",
+		"top/other.go":  "package top\n",
+		"middle/doc.go": "// Package middle carries out plans, one by one:\n//   - each\npackage middle\n",
+	})
+	if err := Update(root); err != nil {
+		t.Fatal(err)
+	}
+	is, should, err := Described(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is != should {
+		t.Errorf("after an update the page is\n%s\nwant\n%s", is, should)
+	}
+	for _, row := range []string{
+		"| `top` | answers calls: of everybody | `middle`, `low/open` |\n",
+		"| `middle` | carries out plans, one by one | `low`, `api` |\n",
+		"| `low` |  | nothing of ours |\n",
+	} {
+		if !strings.Contains(is, row) {
+			t.Errorf("the page is\n%s\nwant %q", is, row)
+		}
+	}
+	if !strings.HasSuffix(is, "\n\nMore.\n") {
+		t.Errorf("the page ends with %q", is[len(is)-20:])
+	}
+}
+
 func TestTypesLinesAndVersionsAreCounted(t *testing.T) {
 	root := tree(t, map[string]string{
-		"CONTRIBUTING.md": contributing,
+		page: design,
 		"server/extender.go": source("api/config/v1alpha2") + `
 type Extender struct{ a, b *int; c func() }
 func (e *Extender) one() { if e.a != nil || nil == e.b || e.b == nil { e.c() } }
@@ -107,9 +140,18 @@ func (g *generic[T]) m() {}
 	}
 }
 
-func TestATextWithoutTheTableIsAnError(t *testing.T) {
-	if _, err := Measure(tree(t, map[string]string{"CONTRIBUTING.md": "# Contributing\n"})); err == nil {
-		t.Error("no error")
+func TestAPageWithoutAProperTableIsAnError(t *testing.T) {
+	for name, text := range map[string]string{
+		"no table":             "# The design\n",
+		"two packages in one":  heading + "| `a`, `b` | | nothing of ours |\n",
+		"no rule":              heading + "| `a` | | |\n",
+		"a rule without names": heading + "| `a` | | some |\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Measure(tree(t, map[string]string{page: text})); err == nil {
+				t.Error("no error")
+			}
+		})
 	}
 }
 
@@ -121,5 +163,15 @@ func TestNoPackageImportsSideways(t *testing.T) {
 	}
 	for _, wrong := range report.sideways {
 		t.Error(wrong)
+	}
+}
+
+func TestTheTableOfThisRepositoryIsUpToDate(t *testing.T) {
+	is, should, err := Described(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(should, is); diff != "" {
+		t.Errorf("make update writes it anew (-want +is):\n%s", diff)
 	}
 }

@@ -3,8 +3,6 @@ package house
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -32,24 +30,20 @@ func Measure(root string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	packages, _, err := readPage(root)
 	if err != nil {
-		return nil, fmt.Errorf("read the table of packages: %w", err)
-	}
-	floors, err := table(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("CONTRIBUTING.md: %w", err)
+		return nil, err
 	}
 	all := sizes(files)
 	r := &Report{
 		methods:   largest(all, mostMethods, func(s *size) int { return s.methods }),
 		fields:    largest(all, mostFields, func(s *size) int { return s.fields }),
-		sideways:  sideways(files, floors),
+		sideways:  packages.sideways(files),
 		nilChecks: nilChecks(files, "server", "Extender"),
 		long:      longLines(files, columns),
 	}
 	for _, f := range files {
-		if !f.test && !within(f.dir(), []string{"api/config"}) && slices.ContainsFunc(f.imports(), isVersion) {
+		if !f.test && !within(f.dir(), "api/config") && slices.ContainsFunc(f.imports(), isVersion) {
 			r.versions = append(r.versions, f.path)
 		}
 	}

@@ -69,7 +69,7 @@ func parse(root, path string) (*file, error) {
 	if bytes.Contains(text[:min(len(text), 1000)], []byte("DO NOT EDIT.")) {
 		return nil, nil
 	}
-	syntax, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+	syntax, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 
@@ -19,9 +20,14 @@ func main() {
 }
 
 func run() error {
+	update := flag.Bool("update", false, "write the table of packages anew, from their comments, and measure nothing")
+	flag.Parse()
 	root, err := binaries.RepositoryDir(context.Background())
 	if err != nil {
 		return err
+	}
+	if *update {
+		return house.Update(root)
 	}
 	report, err := house.Measure(root)
 	if err != nil {
