@@ -14,6 +14,7 @@ import (
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/episode"
 	"muster.dev/muster/e2e/fit"
 	"muster.dev/muster/e2e/history"
 	"muster.dev/muster/e2e/machines"
@@ -57,64 +58,70 @@ type run struct {
 	record   *record
 	orphans  *orphans
 	machines *machines.Machines
-	keeper   *keeper
+	keeper   *keeper // once it was started
+	logged   int64   // how long the scheduler's log was then
 }
 
 // perform plays a script and judges what came of it. The cluster is empty before and
 // after.
-func (l laboratory) perform(ctx context.Context, s *script, way way) (o *outcome, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	r := run{laboratory: l, record: newRecord(), orphans: newOrphans(), machines: machines.New(l.client)}
+func (l laboratory) perform(ctx context.Context, s *script, way way) (*outcome, error) {
+	r := &run{laboratory: l, record: newRecord(), orphans: newOrphans(), machines: machines.New(l.client)}
 	sources, err := history.Core(ctx, l.client)
 	if err != nil {
 		return nil, err
 	}
-	stopWatching, err := history.Follow(ctx, sources, r.observe, cancel)
-	if err != nil {
+	defer r.stop()
+	o := &outcome{way: way}
+	e := episode.Episode{
+		Sources: sources,
+		Observe: r.observe,
+		Prepare: func(ctx context.Context) error { return r.start(ctx, s, way) },
+		Beside:  []func(context.Context) error{r.machines.Run, r.checkOrphans, r.fail},
+		Play:    func(ctx context.Context) error { return r.play(ctx, s, o) },
+		Over: func(context.Context, episode.Ending) (err error) {
+			l.controlPlane.StopScheduler()
+			o.complaints, err = muster.Complaints(l.controlPlane.Log(binaries.Scheduler), r.logged)
+			return err
+		},
+		Clear: l.clear,
+	}
+	if _, err := e.Run(ctx); err != nil {
 		return nil, err
 	}
-	defer stopWatching()
+	return o, r.judge(o)
+}
+
+// start creates the nodes, and starts muster and the scheduler.
+func (r *run) start(ctx context.Context, s *script, way way) error {
 	initial := workload.Cluster{Nodes: s.nodes}
-	if err := initial.CreateNodes(ctx, l.client); err != nil {
-		return nil, err
+	if err := initial.CreateNodes(ctx, r.client); err != nil {
+		return err
 	}
 	options := muster.Options{
-		ControlPlane: l.controlPlane,
-		Binary:       l.binary,
+		ControlPlane: r.controlPlane,
+		Binary:       r.binary,
 		Beside:       map[string]muster.Selection{secondScheduler: muster.Scheduler},
 	}
 	way.apply(&options)
 	server, err := muster.Start(ctx, options)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer server.Stop()
 	r.keeper = newKeeper(server)
 	config, err := server.SchedulerConfig(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	log := l.controlPlane.Log(binaries.Scheduler)
-	logged := muster.LogSize(log)
-	if err := l.controlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config}); err != nil {
-		return nil, err
-	}
-	defer l.controlPlane.StopScheduler()
+	r.logged = muster.LogSize(r.controlPlane.Log(binaries.Scheduler))
+	return r.controlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config})
+}
 
-	o = &outcome{way: way}
-	if err := r.play(ctx, s, o); err != nil {
-		return nil, err
+// stop ends what start has started.
+func (r *run) stop() {
+	r.controlPlane.StopScheduler()
+	if r.keeper != nil {
+		r.keeper.server.Stop()
 	}
-	l.controlPlane.StopScheduler()
-	if o.complaints, err = muster.Complaints(log, logged); err != nil {
-		return nil, err
-	}
-	if err := l.clear(ctx); err != nil {
-		return nil, err
-	}
-	stopWatching()
-	return o, r.judge(o)
 }
 
 func (r *run) observe(event watch.Event) {
@@ -123,40 +130,34 @@ func (r *run) observe(event watch.Event) {
 	r.machines.Observe(event)
 }
 
+// fail returns why the control plane ended, if it does.
+func (r *run) fail(ctx context.Context) error {
+	select {
+	case err := <-r.controlPlane.Failed():
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
 // play plays the script and waits until the cluster has settled.
 func (r *run) play(ctx context.Context, s *script, o *outcome) error {
-	cluster, ctx := errgroup.WithContext(ctx)
-	background, stop := context.WithCancel(ctx)
-	cluster.Go(func() error { return r.machines.Run(background) })
-	cluster.Go(func() error { return r.checkOrphans(background) })
-	cluster.Go(func() error {
-		select {
-		case err := <-r.controlPlane.Failed():
-			return err
-		case <-background.Done():
-			return nil
-		}
+	outages := make(chan event)
+	driver := driver{client: r.client, isBound: r.record.isBound, outages: outages}
+	script, played := errgroup.WithContext(ctx)
+	script.Go(func() error {
+		defer close(outages)
+		return driver.play(played, s)
 	})
-	cluster.Go(func() error {
-		defer stop()
-		outages := make(chan event)
-		driver := driver{client: r.client, isBound: r.record.isBound, outages: outages}
-		script, played := errgroup.WithContext(ctx)
-		script.Go(func() error {
-			defer close(outages)
-			return driver.play(played, s)
-		})
-		script.Go(func() error { return r.keeper.keep(played, outages) })
-		if err := script.Wait(); err != nil {
-			return err
-		}
-		o.late = driver.late
-		if err := r.settle(ctx, o); err != nil {
-			return err
-		}
-		return r.keeper.count(ctx)
-	})
-	return cluster.Wait()
+	script.Go(func() error { return r.keeper.keep(played, outages) })
+	if err := script.Wait(); err != nil {
+		return err
+	}
+	o.late = driver.late
+	if err := r.settle(ctx, o); err != nil {
+		return err
+	}
+	return r.keeper.count(ctx)
 }
 
 // checkOrphans asks muster, as long as it is there, for what it has a plan.

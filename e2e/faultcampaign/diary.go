@@ -88,24 +88,6 @@ func (d *Diary) Tell(o *Outcome, calls *Calls) {
 	o.Log = slices.Sorted(slices.Values(d.log))
 }
 
-// Settle returns when there is nothing any more that has to change, or what there is at the limit.
-func Settle(ctx context.Context, limit time.Duration, unsettled func() []string) (took time.Duration, because []string, err error) {
-	began := time.Now()
-	tick := time.NewTicker(Look)
-	defer tick.Stop()
-	for {
-		because = unsettled()
-		if took = time.Since(began); len(because) == 0 || took > limit {
-			return took, because, nil
-		}
-		select {
-		case <-ctx.Done():
-			return took, nil, context.Cause(ctx)
-		case <-tick.C:
-		}
-	}
-}
-
 // Pause waits, or until the context ends.
 func Pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)

@@ -6,14 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/episode"
 	"muster.dev/muster/e2e/faultcampaign"
-	"muster.dev/muster/e2e/history"
 	"muster.dev/muster/e2e/machines"
 	"muster.dev/muster/e2e/workload"
 )
@@ -51,52 +50,39 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 		Diary: faultcampaign.NewDiary(), lane: l, script: s, traffic: newTraffic(calm, s), record: newRecord(), machines: machines.New(l.Client),
 		lost: make(chan *corev1.Pod, 1000),
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	sources, err := l.sources(ctx)
 	if err != nil {
 		return nil, err
 	}
-	stopWatching, err := history.Follow(ctx, sources, r.observe, cancel)
-	if err != nil {
-		return nil, err
-	}
-	defer stopWatching()
 	l.traffic.Store(r.traffic)
-
-	background, stop := context.WithCancel(ctx)
-	defer stop()
-	others, background := errgroup.WithContext(background)
-	others.Go(func() error { return r.machines.Run(background) })
-	others.Go(func() error { return r.replace(background) })
-	err = r.play(background)
-	quiet()
-	var settled time.Duration
-	var because []string
-	if err == nil {
-		settled, because, err = faultcampaign.Settle(background, settleLimit, r.unsettled)
-	}
-	end := time.Now()
 	page := ""
-	if len(because) > 0 {
-		page = l.page(ctx)
+	e := episode.Episode{
+		Sources: sources,
+		Observe: r.observe,
+		Beside:  []func(context.Context) error{r.machines.Run, r.replace},
+		Play: func(ctx context.Context) error {
+			defer quiet()
+			return r.play(ctx)
+		},
+		Unsettled: r.unsettled,
+		Limit:     settleLimit,
+		Over: func(ctx context.Context, ending episode.Ending) error {
+			if len(ending.Because) > 0 {
+				page = l.page(ctx)
+			}
+			return nil
+		},
+		Clear: func(ctx context.Context) error { return l.clear(ctx, r.record) },
 	}
-	stop()
-	if failed := others.Wait(); failed != nil && ctx.Err() == nil {
-		err = failed
-	}
+	ending, err := e.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.clear(ctx, r.record); err != nil {
-		return nil, err
-	}
-	stopWatching()
-	o, err := r.judge(because, end)
+	o, err := r.judge(ending.Because, ending.At)
 	if err != nil {
 		return nil, err
 	}
-	o.Longest["settling"], o.Page = settled, page
+	o.Longest["settling"], o.Page = ending.Settled, page
 	return o, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"muster.dev/muster/e2e/episode"
 	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/history"
 )
@@ -39,42 +40,32 @@ type run struct {
 // Perform plays the script of a seed and judges what came of it. The cluster is empty before and after.
 func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome, error) {
 	s := write(seed)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	r := &run{Diary: faultcampaign.NewDiary(), lane: l, answers: newAnswers(), bindings: history.NewBindings(), objects: map[types.UID]bool{}}
+	r.prober = &prober{lane: l, replicas: l.replicas[:s.replicas], answers: r.answers, waiting: make(chan *corev1.Pod, pods)}
 	sources, err := history.Core(ctx, l.Client)
 	if err != nil {
 		return nil, err
 	}
-	stopWatching, err := history.Follow(ctx, sources, r.observe, cancel)
-	if err != nil {
+	var leaderless []string
+	e := episode.Episode{
+		Sources: sources,
+		Observe: r.observe,
+		Prepare: func(ctx context.Context) error {
+			if err := l.run(ctx, s.replicas); err != nil {
+				return err
+			}
+			return r.fill(ctx, seed)
+		},
+		Beside: []func(context.Context) error{l.keepUp, func(ctx context.Context) error { return r.prober.run(ctx, seed) }},
+		Play: func(ctx context.Context) (err error) {
+			leaderless, err = r.play(ctx, s)
+			return err
+		},
+		Clear: func(ctx context.Context) error { return l.Clear(ctx, r.empty) },
+	}
+	if _, err := e.Run(ctx); err != nil {
 		return nil, err
 	}
-	defer stopWatching()
-	if err := l.run(ctx, s.replicas); err != nil {
-		return nil, err
-	}
-	r.prober = &prober{lane: l, replicas: l.replicas[:s.replicas], answers: r.answers, waiting: make(chan *corev1.Pod, pods)}
-	if err := r.fill(ctx, seed); err != nil {
-		return nil, err
-	}
-	background, stop := context.WithCancel(ctx)
-	defer stop()
-	others, background := errgroup.WithContext(background)
-	others.Go(func() error { return l.keepUp(background) })
-	others.Go(func() error { return r.prober.run(background, seed) })
-	leaderless, err := r.play(background, s)
-	stop()
-	if failed := others.Wait(); failed != nil && ctx.Err() == nil {
-		err = failed
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := l.Clear(ctx, r.empty); err != nil {
-		return nil, err
-	}
-	stopWatching()
 	return r.judge(leaderless)
 }
 
@@ -167,7 +158,7 @@ func (r *run) play(ctx context.Context, s *script) (leaderless []string, err err
 		}
 		return []string{fmt.Sprintf("nobody leads %s after the last fault", leadLimit)}
 	}
-	_, because, err := faultcampaign.Settle(ctx, leadLimit, func() []string { return led(time.Time{}) })
+	_, because, err := episode.Settle(ctx, leadLimit, func() []string { return led(time.Time{}) })
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +176,7 @@ func (r *run) play(ctx context.Context, s *script) (leaderless []string, err err
 	}
 	r.Note("no more faults")
 	over := time.Now()
-	_, leaderless, err = faultcampaign.Settle(ctx, leadLimit, func() []string { return led(over) })
+	_, leaderless, err = episode.Settle(ctx, leadLimit, func() []string { return led(over) })
 	faultcampaign.Pause(ctx, renewDeadline/2) // perhaps there is another one
 	return leaderless, err
 }

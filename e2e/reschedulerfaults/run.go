@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"muster.dev/muster/e2e/episode"
 	"muster.dev/muster/e2e/faultcampaign"
-	"muster.dev/muster/e2e/history"
 	"muster.dev/muster/e2e/machines"
 	"muster.dev/muster/e2e/workload"
 )
@@ -51,58 +51,44 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 		record:   newRecord(),
 		machines: machines.New(l.Client),
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	sources, err := l.sources(ctx)
 	if err != nil {
 		return nil, err
 	}
-	stopWatching, err := history.Follow(ctx, sources, r.observe, cancel)
-	if err != nil {
-		return nil, err
-	}
-	defer stopWatching()
 	l.traffic.Store(r.traffic)
-
-	background, stop := context.WithCancel(ctx)
-	defer stop()
-	others, background := errgroup.WithContext(background)
-	others.Go(func() error { return r.machines.Run(background) })
-	others.Go(func() error { return l.keepUp(background) })
-	if err = r.prepare(background); err == nil {
-		err = r.play(background)
+	var logged []finding
+	e := episode.Episode{
+		Sources: sources,
+		Observe: r.observe,
+		Beside:  []func(context.Context) error{r.machines.Run, l.keepUp},
+		Play: func(ctx context.Context) error {
+			defer quiet()
+			if err := r.prepare(ctx); err != nil {
+				return err
+			}
+			return r.play(ctx)
+		},
+		Unsettled: r.unsettled,
+		Limit:     settleLimit,
+		Over: func(context.Context, episode.Ending) (err error) {
+			if logged, err = l.findings(); err != nil {
+				return err
+			}
+			err = l.Died()
+			l.stop()
+			return err
+		},
+		Clear: func(ctx context.Context) error { return l.endAll(ctx, r) },
 	}
-	quiet()
-	var settled time.Duration
-	var because []string
-	if err == nil {
-		settled, because, err = faultcampaign.Settle(background, settleLimit, r.unsettled)
-	}
-	end := time.Now()
-	stop()
-	if failed := others.Wait(); failed != nil && ctx.Err() == nil {
-		err = failed
-	}
+	ending, err := e.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	logged, err := l.findings()
+	o, err := r.judge(logged, ending.Because, ending.At)
 	if err != nil {
 		return nil, err
 	}
-	if died := l.Died(); died != nil {
-		return nil, died
-	}
-	l.stop()
-	if err := l.endAll(ctx, r); err != nil {
-		return nil, err
-	}
-	stopWatching()
-	o, err := r.judge(logged, because, end)
-	if err != nil {
-		return nil, err
-	}
-	o.Longest = map[string]time.Duration{"settling": settled}
+	o.Longest = map[string]time.Duration{"settling": ending.Settled}
 	return o, nil
 }
 
