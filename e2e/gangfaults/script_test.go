@@ -1,13 +1,13 @@
 package gangfaults
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"muster.dev/muster/e2e/faultcampaign"
+	"muster.dev/muster/e2e/faultcampaign/faulttest"
 )
 
 func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
@@ -42,14 +42,8 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 			drawn[kept.Fault] = true
 		}
 	}
-	all := append([]faultcampaign.Fault{
-		schedulerKilled, musterKilled, musterKilledAt, memberDeleted, minMemberEdited, podGroupDeleted, podGroupLate,
-		nodeLost, nodeCordoned, urgentPod, competitor, preemptor, membersFinishing,
-		callDelayed, callTooLate, callCut, answerLost, callRepeated, callElsewhere,
-	}, faultcampaign.APIFaults()...)
-	if missing := slices.DeleteFunc(all, func(f faultcampaign.Fault) bool { return drawn[f] }); len(missing) > 0 {
-		t.Errorf("never drawn: %q", missing)
-	}
+	faulttest.AllAreDrawn(t, drawn)
+	faulttest.APIFaultsAreDrawn(t, drawn)
 	if held < 100 || atCommit < 10 {
 		t.Errorf("%d events come while members are held, %d when they are bound: too few", held, atCommit)
 	}

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"muster.dev/muster/e2e/faultcampaign"
+	"muster.dev/muster/e2e/faultcampaign/faulttest"
 )
 
 // told is what a script says that can be compared.
@@ -15,7 +18,7 @@ func told(s *script) (lines []string) {
 }
 
 func TestAScriptIsThatOfItsSeed(t *testing.T) {
-	faults := map[string]bool{}
+	drawn := map[faultcampaign.Fault]bool{}
 	for seed := range uint64(300) {
 		s := write(seed)
 		if diff := cmp.Diff(told(s), told(write(seed))); diff != "" {
@@ -25,13 +28,14 @@ func TestAScriptIsThatOfItsSeed(t *testing.T) {
 			t.Errorf("seed %d has %d replicas", seed, s.replicas)
 		}
 		for _, e := range s.events {
-			faults[string(e.fault)] = true
+			drawn[e.fault] = true
 			if e.at >= window {
 				t.Errorf("seed %d: %s is after the window", seed, e.what)
 			}
 		}
 	}
-	if len(faults) < 18 {
-		t.Errorf("only %d kinds of faults are drawn: %v", len(faults), faults)
+	faulttest.AllAreDrawn(t, drawn)
+	if len(drawn) < 18 {
+		t.Errorf("only %d kinds of faults are drawn: %v", len(drawn), drawn)
 	}
 }

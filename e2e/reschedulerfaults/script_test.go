@@ -1,13 +1,13 @@
 package reschedulerfaults
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"muster.dev/muster/e2e/faultcampaign"
+	"muster.dev/muster/e2e/faultcampaign/faulttest"
 )
 
 func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
@@ -36,13 +36,8 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 			}
 		}
 	}
-	all := append([]faultcampaign.Fault{
-		schedulerKilled, musterKilled, musterFrozen, reschedulerKilled, reschedulerFrozen, victimDeleted, workloadScaled, workloadDeleted,
-		nodeLost, nodeCordoned, nodeAdded, targetClosed, planDeleted, planEdited, thief, preemptor, tierDown, evictionForbidden, planForbidden,
-	}, faultcampaign.APIFaults()...)
-	if missing := slices.DeleteFunc(all, func(f faultcampaign.Fault) bool { return drawn[f] }); len(missing) > 0 {
-		t.Errorf("never drawn: %q", missing)
-	}
+	faulttest.AllAreDrawn(t, drawn)
+	faulttest.APIFaultsAreDrawn(t, drawn)
 	if len(verbs) != 6 || inPlans < 400 {
 		t.Errorf("calls of %d verbs are spoiled, and %d events come in the middle of a plan: too few", len(verbs), inPlans)
 	}
