@@ -1,0 +1,42 @@
+// Package lock has the mutexes of what decides on one view of the cluster, and the order in which they are
+// taken: who holds one may take those of a later rank only. So nothing waits in a circle.
+//
+// The order is checked where the race detector runs, and panics with the two locks. Else a Mutex is a
+// [sync.Mutex], and costs as much.
+package lock
+
+// Rank is the place of a lock in the order.
+type Rank int
+
+// The order in which locks are taken, the first one first.
+const (
+	// Gangs guards gangs and their members.
+	Gangs Rank = iota + 1
+	// Plan is held by the one plan that a profile has at a time.
+	Plan
+	// Class guards what is remembered of a class of pods. A plan holds several, and no one else holds two.
+	Class
+	// Store guards which classes are remembered.
+	Store
+	// Nominations guards pods that are placed ahead.
+	Nominations
+	// Reservations guards room that plans of the rescheduler keep.
+	Reservations
+	// View guards the view of the cluster, whose one writer holds it.
+	View
+	// Inbox guards what the view has told and nobody has read yet.
+	Inbox
+)
+
+// String is what the order is called in docs/design.md.
+func (r Rank) String() string {
+	names := [...]string{"", "gangs", "plan", "class", "store", "nominations", "reservations", "view", "inbox"}
+	if r < 1 || int(r) >= len(names) {
+		return "unknown"
+	}
+	return names[r]
+}
+
+// severalAtATime reports whether one goroutine may hold several locks of the rank: it takes them in an order of
+// its own, and no two goroutines do so at a time.
+func (r Rank) severalAtATime() bool { return r == Class }

@@ -1,0 +1,93 @@
+//go:build race
+
+package lock
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// Mutex is a mutex with a rank, which panics when it is taken out of order. It must not be copied once it
+// was used.
+type Mutex struct {
+	mu    sync.Mutex
+	rank  Rank
+	owner uint64 // the goroutine that holds it, guarded by held.mu
+}
+
+// New returns a mutex that is not locked.
+func New(r Rank) Mutex { return Mutex{rank: r} }
+
+// held are the ranks that goroutines hold.
+var held = struct { //nolint:gochecknoglobals // what goroutines hold belongs to the process; it is there for tests only
+	mu sync.Mutex
+	by map[uint64][]Rank
+}{by: map[uint64][]Rank{}}
+
+// Lock locks the mutex, and waits until it can.
+func (m *Mutex) Lock() {
+	m.check()
+	m.mu.Lock()
+	m.note()
+}
+
+// TryLock reports whether it could lock the mutex at once. It waits for nobody, so it is in no order.
+func (m *Mutex) TryLock() bool {
+	if !m.mu.TryLock() {
+		return false
+	}
+	m.note()
+	return true
+}
+
+// Unlock unlocks the mutex.
+func (m *Mutex) Unlock() {
+	held.mu.Lock()
+	ranks := held.by[m.owner]
+	at := slices.Index(ranks, m.rank)
+	if at < 0 {
+		held.mu.Unlock()
+		panic(fmt.Sprintf("lock: the %s is unlocked and was not locked", m.rank))
+	}
+	if held.by[m.owner] = slices.Delete(ranks, at, at+1); len(held.by[m.owner]) == 0 {
+		delete(held.by, m.owner)
+	}
+	held.mu.Unlock()
+	m.mu.Unlock()
+}
+
+// check panics if the goroutine holds a lock that has to be taken after this one.
+func (m *Mutex) check() {
+	if m.rank == 0 {
+		panic("lock: a mutex that New has not made")
+	}
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	for _, r := range held.by[goroutine()] {
+		if r > m.rank || r == m.rank && !r.severalAtATime() {
+			panic(fmt.Sprintf("lock: the %s is taken while the %s is held", m.rank, r))
+		}
+	}
+}
+
+func (m *Mutex) note() {
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	m.owner = goroutine()
+	held.by[m.owner] = append(held.by[m.owner], m.rank)
+}
+
+// goroutine is the number of the calling goroutine, as its stack begins with it.
+func goroutine() uint64 {
+	var stack [64]byte
+	fields := bytes.Fields(stack[:runtime.Stack(stack[:], false)])
+	number, err := strconv.ParseUint(string(fields[1]), 10, 64)
+	if err != nil {
+		panic(fmt.Sprintf("lock: a stack begins with %q", stack))
+	}
+	return number
+}
