@@ -103,13 +103,11 @@ func (w *writer) addGang(priority string) *gang {
 	spread := w.within(window/10) + 1
 	for i := range g.replicas {
 		pod := g.pod(i)
-		w.add(
-			event{
-				at:   at + w.within(spread),
-				what: "create pod " + pod.Name,
-				do:   func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) },
-			},
-		)
+		w.add(event{
+			at:   at + w.within(spread),
+			what: "create pod " + pod.Name,
+			do:   func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) },
+		})
 	}
 	return g
 }
@@ -118,14 +116,12 @@ func (w *writer) addGang(priority string) *gang {
 func (w *writer) addPod(priority string, of faultcampaign.Fault) {
 	pod := faultcampaign.NewPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), []int64{500, 1000, 2000}[w.rand.IntN(3)], priority)
 	w.pods++
-	w.add(
-		event{
-			at:    w.within(window),
-			fault: of,
-			what:  "create pod " + pod.Name,
-			do:    func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) },
-		},
-	)
+	w.add(event{
+		at:    w.within(window),
+		fault: of,
+		what:  "create pod " + pod.Name,
+		do:    func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) },
+	})
 }
 
 // someGang is one of those that there are.

@@ -134,29 +134,23 @@ func (w *writer) addPDBs() {
 	for _, a := range w.workloads {
 		switch w.rand.IntN(6) {
 		case 0:
-			w.add(
-				event{
-					what: "create PodDisruptionBudget " + a.name,
-					do:   func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(1)) },
-				},
-			)
+			w.add(event{
+				what: "create PodDisruptionBudget " + a.name,
+				do:   func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(1)) },
+			})
 		case 1:
 			at := w.within(window / 2)
-			w.add(
-				event{
-					at:    at,
-					what:  "forbid to evict " + a.name,
-					fault: evictionForbidden,
-					do:    func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(0)) },
-				},
-			)
-			w.add(
-				event{
-					at:   at + w.within(window/2),
-					what: "allow to evict " + a.name,
-					do:   func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(1)) },
-				},
-			)
+			w.add(event{
+				at:    at,
+				what:  "forbid to evict " + a.name,
+				fault: evictionForbidden,
+				do:    func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(0)) },
+			})
+			w.add(event{
+				at:   at + w.within(window/2),
+				what: "allow to evict " + a.name,
+				do:   func(ctx context.Context, r *run) error { return r.setBudget(ctx, a.budget(1)) },
+			})
 		}
 	}
 }
