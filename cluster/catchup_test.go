@@ -179,11 +179,8 @@ func TestAWatcherNotesTheVersionsOfPods(t *testing.T) {
 		if done.Load() {
 			t.Error("it has caught up with a pod that was not shown")
 		}
-		must(t)(
-			client.CoreV1().
-				Pods("default").
-				Create(t.Context(), podObject("p", func(p *corev1.Pod) { p.ResourceVersion = "7" }), metav1.CreateOptions{}),
-		)
+		seventh := podObject("p", func(p *corev1.Pod) { p.ResourceVersion = "7" })
+		must(t)(client.CoreV1().Pods("default").Create(t.Context(), seventh, metav1.CreateOptions{}))
 		<-time.After(2 * time.Second)
 		if !done.Load() || w.PendingPod("pod-p") == nil {
 			t.Errorf("it has caught up: %t", done.Load())

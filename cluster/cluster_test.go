@@ -116,11 +116,7 @@ func TestAnIndexIsReusedAfterItsNodeIsGone(t *testing.T) {
 func TestPodsMayComeBeforeTheirNode(t *testing.T) {
 	c := newCluster(t)
 	set(
-		t,
-		c,
-		podObject("p", onNode("a"), hostPort(80)),
-		podObject("q", onNode("a")),
-		podObject("gone", onNode("a")),
+		t, c, podObject("p", onNode("a"), hostPort(80)), podObject("q", onNode("a")), podObject("gone", onNode("a")),
 		podObject("elsewhere", onNode("b")),
 	)
 	remove(t, c, podObject("gone"))

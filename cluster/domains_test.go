@@ -22,12 +22,7 @@ func inZone(name string) func(*corev1.Node) {
 func TestDomains(t *testing.T) {
 	c := newCluster(t)
 	set(
-		t,
-		c,
-		nodeObject("a", inZone("x")),
-		nodeObject("b", inZone("y")),
-		nodeObject("c", inZone("x")),
-		nodeObject("d"),
+		t, c, nodeObject("a", inZone("x")), nodeObject("b", inZone("y")), nodeObject("c", inZone("x")), nodeObject("d"),
 		nodeObject("e", inZone("")),
 	)
 	before := c.Snapshot()

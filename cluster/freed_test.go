@@ -60,8 +60,7 @@ func TestRoomIsFreedUnseenWhenAPodLeavesANodeWhereTheWatchNeverShowedIt(t *testi
 		{"a pod is expected once more", expected, expected, false},
 		{"a nominated pod is bound there", func(t *testing.T, c *Cluster, _ *Pod) { set(t, c, podObject("p", nominated)) }, bindTo("a"), false},
 		{
-			"a nominated pod is bound elsewhere", func(t *testing.T, c *Cluster, _ *Pod) { set(t, c, podObject("p", nominated)) },
-			bindTo("b"), true,
+			"a nominated pod is bound elsewhere", func(t *testing.T, c *Cluster, _ *Pod) { set(t, c, podObject("p", nominated)) }, bindTo("b"), true,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -67,16 +67,12 @@ func dumpKinds() map[metav1.TypeMeta]dumpKind {
 		{APIVersion: "v1", Kind: "Pod"}:              {reflect.TypeFor[corev1.Pod](), "pods", true},
 		{APIVersion: "v1", Kind: "PersistentVolume"}: {reflect.TypeFor[corev1.PersistentVolume](), "persistentvolumes", false},
 		{APIVersion: "v1", Kind: "PersistentVolumeClaim"}: {
-			reflect.TypeFor[corev1.PersistentVolumeClaim](),
-			"persistentvolumeclaims",
-			true,
+			reflect.TypeFor[corev1.PersistentVolumeClaim](), "persistentvolumeclaims", true,
 		},
 		{APIVersion: "v1", Kind: "Namespace"}: {reflect.TypeFor[corev1.Namespace](), "namespaces", false},
 		{APIVersion: "v1", Kind: "Service"}:   {reflect.TypeFor[corev1.Service](), "services", true},
 		{APIVersion: "v1", Kind: "ReplicationController"}: {
-			reflect.TypeFor[corev1.ReplicationController](),
-			"replicationcontrollers",
-			true,
+			reflect.TypeFor[corev1.ReplicationController](), "replicationcontrollers", true,
 		},
 		{APIVersion: "apps/v1", Kind: "ReplicaSet"}:                 {reflect.TypeFor[appsv1.ReplicaSet](), "replicasets", true},
 		{APIVersion: "apps/v1", Kind: "StatefulSet"}:                {reflect.TypeFor[appsv1.StatefulSet](), "statefulsets", true},
@@ -84,9 +80,7 @@ func dumpKinds() map[metav1.TypeMeta]dumpKind {
 		{APIVersion: "storage.k8s.io/v1", Kind: "CSINode"}:          {reflect.TypeFor[storagev1.CSINode](), "csinodes", false},
 		{APIVersion: "storage.k8s.io/v1", Kind: "VolumeAttachment"}: {reflect.TypeFor[storagev1.VolumeAttachment](), "volumeattachments", false},
 		{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}: {
-			reflect.TypeFor[policyv1.PodDisruptionBudget](),
-			"poddisruptionbudgets",
-			true,
+			reflect.TypeFor[policyv1.PodDisruptionBudget](), "poddisruptionbudgets", true,
 		},
 	}
 }

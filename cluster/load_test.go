@@ -49,20 +49,17 @@ func TestLoadReadsEveryForm(t *testing.T) {
 		return strings.NewReplacer(`"apiVersion":"v1",`, "", `"kind":"Node",`, "", `"kind":"Pod",`, "").Replace(object)
 	}
 	tests := map[string]string{
-		"a JSON list as kubectl writes it, its kind after its " +
-			"items": `{"apiVersion":"v1","items":[` + node + `,` + pod + `],"kind":"List","metadata":{}}`,
-		"typed lists as the API server writes them": `{"kind":"NodeList","apiVersion":"v1","items":[` + bare(
-			node,
-		) + `]}` + "\n" + `{"kind":"PodList","apiVersion":"v1","items":[` + bare(pod) + `]}`,
-		"typed lists with their kind after their items": `{"items":[` + bare(node) + `],"apiVersion":"v1","kind":"NodeList"} {"items":[` + bare(
-			pod,
-		) + `],"apiVersion":"v1","kind":"PodList"}`,
+		"a JSON list, its kind after its items": `{"apiVersion":"v1","items":[` + node + `,` + pod + `],"kind":"List","metadata":{}}`,
+		"typed lists as the API server writes them": `{"kind":"NodeList","apiVersion":"v1","items":[` + bare(node) + `]}` + "\n" +
+			`{"kind":"PodList","apiVersion":"v1","items":[` + bare(pod) + `]}`,
+		"typed lists with their kind after their items": `{"items":[` + bare(node) + `],"apiVersion":"v1","kind":"NodeList"} ` +
+			`{"items":[` + bare(pod) + `],"apiVersion":"v1","kind":"PodList"}`,
 		"single JSON objects":              "\n  " + node + pod,
 		"a list without items and objects": `{"kind":"PodList","apiVersion":"v1","items":null}` + pod + node,
-		"YAML documents": "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\nkind: PodList\napiVersion: " +
-			"v1\nitems:\n- metadata: {name: p}\n  spec: {nodeName: a}\n",
-		"YAML with empty documents and comments": "---\n# nothing\n---\napiVersion: v1\nkind: Node\nmetadata: {name: " +
-			"a}\n---\n\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: a}\n---\n",
+		"YAML documents": "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\n" +
+			"kind: PodList\napiVersion: v1\nitems:\n- metadata: {name: p}\n  spec: {nodeName: a}\n",
+		"YAML with empty documents and comments": "---\n# nothing\n---\napiVersion: v1\nkind: Node\nmetadata: {name: a}\n" +
+			"---\n\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: a}\n---\n",
 		"a YAML list in flow style": "# JSON is YAML\n{kind: List, apiVersion: v1, items: [" + node + ", " + pod + "]}",
 	}
 	for name, dump := range tests {
@@ -131,7 +128,8 @@ func TestLoadSaysWhatIsWrongAndWhere(t *testing.T) {
 			name: "a quantity in an item of a list",
 			dump: `{"kind":"List","apiVersion":"v1","items":[
 				{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"}},
-				{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"shop"},"spec":{"containers":[{"name":"x"},{"name":"y","resources":{"requests":{"memory":"much"}}}]}}]}`,
+				{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"shop"},
+					"spec":{"containers":[{"name":"x"},{"name":"y","resources":{"requests":{"memory":"much"}}}]}}]}`,
 			want: []string{"document 1: items[1]: Pod shop/p: spec.containers[1].resources.requests[memory]: ", "quantities must match"},
 		},
 		{
@@ -141,9 +139,8 @@ func TestLoadSaysWhatIsWrongAndWhere(t *testing.T) {
 		},
 		{
 			name: "an item that is nested without end",
-			dump: `{"kind":"List","items":[{"kind":"Node","apiVersion":"v1","metadata":` + strings.Repeat("[", 200) + strings.Repeat(
-				"]", 200,
-			) + `}]}`,
+			dump: `{"kind":"List","items":[{"kind":"Node","apiVersion":"v1","metadata":` + strings.Repeat("[", 200) +
+				strings.Repeat("]", 200) + `}]}`,
 			want: []string{"document 1: items[0]: objects and lists are nested more than 100 levels deep"},
 		},
 		{

@@ -627,17 +627,7 @@ func (m *model) fingerprint(s *Snapshot) string {
 			continue
 		}
 		fmt.Fprintf(
-			&b,
-			"%d %p %+v %v %v %d %d %v %v %v\n",
-			i,
-			n,
-			n.Node,
-			n.Allocatable,
-			n.Requested,
-			n.NonZeroMilliCPU,
-			n.NonZeroMemory,
-			n.Ports,
-			n.CSI,
+			&b, "%d %p %+v %v %v %d %d %v %v %v\n", i, n, n.Node, n.Allocatable, n.Requested, n.NonZeroMilliCPU, n.NonZeroMemory, n.Ports, n.CSI,
 			n.Usage,
 		)
 		for _, pod := range slices.Concat(n.Pods, n.Affine, n.Expected) {

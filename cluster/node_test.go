@@ -104,8 +104,7 @@ func TestAChangeOfAPodNamesTheAspectsOfItsNode(t *testing.T) {
 		{"ports", was, []func(*corev1.Pod){onNode("a"), hostPort(80)}, AspectPorts},
 		{"limits", was, []func(*corev1.Pod){onNode("a"), limitedTo("cpu", "2")}, AspectPodStates},
 		{
-			"an annotation",
-			was,
+			"an annotation", was,
 			[]func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }},
 			AspectPodStates,
 		},
@@ -113,8 +112,7 @@ func TestAChangeOfAPodNamesTheAspectsOfItsNode(t *testing.T) {
 		{"another priority", []func(*corev1.Pod){onNode("a"), ofPriority(5)}, []func(*corev1.Pod){onNode("a"), ofPriority(6)}, AspectPodStates},
 		{"the same priority", []func(*corev1.Pod){onNode("a"), ofPriority(5)}, []func(*corev1.Pod){onNode("a"), ofPriority(5)}, 0},
 		{
-			"quality of service",
-			was,
+			"quality of service", was,
 			[]func(*corev1.Pod){onNode("a"), func(p *corev1.Pod) { p.Status.QOSClass = corev1.PodQOSBurstable }},
 			AspectPodStates,
 		},

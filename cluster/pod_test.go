@@ -53,8 +53,7 @@ func TestNewPodSumsUpWhatAPodAsksFor(t *testing.T) {
 			name: "containers add up",
 			change: func(p *corev1.Pod) {
 				p.Spec.Containers = []corev1.Container{
-					container("a", "cpu", "1", "memory", "1Gi"),
-					container("b", "cpu", "500m", "memory", "1Gi", "ephemeral-storage", "3"),
+					container("a", "cpu", "1", "memory", "1Gi"), container("b", "cpu", "500m", "memory", "1Gi", "ephemeral-storage", "3"),
 				}
 			},
 			want: requests{"cpu": 1500, "memory": 2 * gi, "ephemeral-storage": 3}, nonZeroCPU: 1500, nonZeroMem: 2 * gi,

@@ -129,8 +129,7 @@ func TestSumsOverPodsAreNumbers(t *testing.T) {
 	for i := range 1000 {
 		node = node.WithPod(NewPod(podObject(fmt.Sprint(i), func(p *corev1.Pod) {
 			p.Spec.Containers = []corev1.Container{
-				container("a", "cpu", "9E", "memory", "9E", "x/y", "9E"),
-				container("b", "cpu", "9E", "memory", "9E", "x/y", "9E"),
+				container("a", "cpu", "9E", "memory", "9E", "x/y", "9E"), container("b", "cpu", "9E", "memory", "9E", "x/y", "9E"),
 			}
 		})))
 	}

@@ -362,11 +362,8 @@ func TestAReportThatAPodStillRunsChangesNothing(t *testing.T) {
 		if after := w.Snapshot(); after != before {
 			t.Errorf("there is a new snapshot, of generation %d after %d", after.Generation, before.Generation)
 		}
-		must(t)(
-			client.CoreV1().
-				Pods("default").
-				UpdateStatus(t.Context(), running("3", func(p *corev1.Pod) { p.Labels["app"] = "db" }), metav1.UpdateOptions{}),
-		)
+		db := running("3", func(p *corev1.Pod) { p.Labels["app"] = "db" })
+		must(t)(client.CoreV1().Pods("default").UpdateStatus(t.Context(), db, metav1.UpdateOptions{}))
 		synctest.Wait()
 		if pods := w.Snapshot().NodeByName("a").Pods; pods[0].Labels["app"] != "db" || pods[0].ResourceVersion != "3" {
 			t.Errorf("the pod is %+v after its labels changed", pods[0].ObjectMeta)

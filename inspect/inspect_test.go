@@ -130,12 +130,7 @@ func TestWhatIsRefusedSaysWhy(t *testing.T) {
 			got := ask(test.path)
 			if got.Code != test.status || got.Header().Get("Content-Type") != test.contentType || got.Body.String() != test.body {
 				t.Errorf(
-					"answered %d with %s: %q, want %d with %s: %q",
-					got.Code,
-					got.Header().Get("Content-Type"),
-					got.Body,
-					test.status,
-					test.contentType,
+					"answered %d with %s: %q, want %d with %s: %q", got.Code, got.Header().Get("Content-Type"), got.Body, test.status, test.contentType,
 					test.body,
 				)
 			}

@@ -26,8 +26,7 @@ func NewCollector(profiles *predicates.Profiles, c *cluster.Cluster) *Collector 
 		estimate: prometheus.NewDesc(
 			"muster_load_node_estimate_percent",
 			"Nodes by what they are estimated to use of a resource with all pods that are there or about to come, in percent of what they offer.",
-			[]string{"profile", "resource"},
-			nil,
+			[]string{"profile", "resource"}, nil,
 		),
 		refusing: prometheus.NewDesc("muster_load_refusing_nodes",
 			"Nodes that refuse even a pod that uses nothing, by profile and reason.", []string{"profile", "reason"}, nil),

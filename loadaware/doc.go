@@ -14,8 +14,8 @@
 // It is a sum over pods, and everything in it is read off a [cluster.Node]: pods that are
 // assumed, or supposed in a plan, count because they are on the node, and those that
 // kube-scheduler is about to put there as well ([cluster.Node.Expected]). So does time: as how
-// old the measurement was when it was last looked at ([cluster.Usage.Age]). So the verdict store remembers what the plugin says, and asks it
-// again about nodes that changed.
+// old the measurement was when it was last looked at ([cluster.Usage.Age]). So the verdict store
+// remembers what the plugin says, and asks it again about nodes that changed.
 //
 // A [LoadAware] belongs to one profile. The resources that it looks at are fixed when it is
 // made, and amounts of them are short vectors of integers: CPU in thousandths, memory in bytes.

@@ -256,8 +256,7 @@ func TestInterPodAffinityIsEvaluatedAnewOnlyWhereAnotherPodMatters(t *testing.T)
 			map[string]int{"selective by namespaces": 9},
 		},
 		{
-			"a namespace got a label that nobody asks for",
-			func() { apply(b.cluster.Set, namespace("other", "team", "red", "stage", "live")) },
+			"a namespace got a label that nobody asks for", func() { apply(b.cluster.Set, namespace("other", "team", "red", "stage", "live")) },
 			map[string]int{},
 		},
 		{"a namespace came that no selector is about", func() { apply(b.cluster.Set, namespace("third", "team", "blue")) }, map[string]int{}},

@@ -100,8 +100,7 @@ func TestInterPodAffinityScore(t *testing.T) {
 		{
 			name: "the namespace must be the right one", asking: pod(web, liking(1, inNamespacesThat(aboutWeb, aboutWeb.LabelSelector))),
 			placed: []*corev1.Pod{
-				pod(web, onNode("a")), pod(web, within("labelled"), onNode("b")),
-				pod(db, within("labelled"), liking(1, aboutWeb), onNode("b")),
+				pod(web, onNode("a")), pod(web, within("labelled"), onNode("b")), pod(db, within("labelled"), liking(1, aboutWeb), onNode("b")),
 			},
 			want: rates{"a": 0, "a2": 0, "b": 100, "bare": 0},
 		},

@@ -120,7 +120,9 @@ func TestEveryRuleOfTheInvalidationMatrix(t *testing.T) {
 		},
 		{
 			name:   "3.4 better: one of the same class is added, with the same disk, as the first of its Service",
-			change: assume(demandingPod("first", "b1")), want: comesOrGoes("b1").and(askedOn("b1", ports)).and(askedOn("b1 b2", spread)).and(askedOn(everywhere, services)),
+			change: assume(demandingPod("first", "b1")),
+			want: comesOrGoes("b1").and(askedOn("b1", ports)).and(askedOn("b1 b2", spread)).
+				and(askedOn(everywhere, services)),
 		},
 
 		{name: "3.4 the requests of a pod are updated", before: set(plain()), change: set(plain(asking("cpu", "2"))), want: askedOn("b1", fit)},

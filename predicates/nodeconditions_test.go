@@ -45,10 +45,7 @@ func TestNodeConditions(t *testing.T) {
 			name: "and one that is short of nothing",
 			scene: on(
 				node(
-					ready,
-					is(corev1.NodeMemoryPressure, no),
-					is(corev1.NodeDiskPressure, no),
-					is(corev1.NodePIDPressure, no),
+					ready, is(corev1.NodeMemoryPressure, no), is(corev1.NodeDiskPressure, no), is(corev1.NodePIDPressure, no),
 					is(corev1.NodeNetworkUnavailable, no),
 				),
 			),

@@ -264,7 +264,8 @@ func TestNodeVolumeLimits(t *testing.T) {
 // a, of a volume that is there, old, of one that is not, and odd, of one that nothing
 // attaches; and attachments of volumes that are not there or not of the driver.
 func TestNodeVolumeLimitsKnowWhichObjectsMatter(t *testing.T) {
-	const pv, pvc, class, va = cluster.AspectPersistentVolume, cluster.AspectPersistentVolumeClaim, cluster.AspectStorageClass, cluster.AspectVolumeAttachment
+	const pv, pvc = cluster.AspectPersistentVolume, cluster.AspectPersistentVolumeClaim
+	const class, va = cluster.AspectStorageClass, cluster.AspectVolumeAttachment
 	base := slices.Concat(disks(ebsDriver, "a", "own"), disks(otherDriver, "x"), []runtime.Object{
 		node(), csiNode("node", ebsDriver, 4), pod(claiming("a", "old", "odd"), func(p *corev1.Pod) { p.Spec.NodeName = "node" }),
 		storageClass("ebs", ebsDriver, ""), storageClass("other", otherDriver, ""),

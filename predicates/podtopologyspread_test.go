@@ -146,16 +146,14 @@ func TestPodTopologySpread(t *testing.T) {
 		{name: "no selector counts no pods", scene: beside(byZone(1, selectingBy(nil)), inA())},
 		{name: "pods that differ under a label key to match do not count", scene: beside(
 			web(
-				"",
-				wearing("version", "2"),
+				"", wearing("version", "2"),
 				spreadBy("zone", 1, hard, func(c *corev1.TopologySpreadConstraint) { c.MatchLabelKeys = []string{"version"} }),
 			),
 			web("node", wearing("version", "1")),
 		)},
 		{name: "pods that agree under the label keys to match count", reason: reason, resolvable: true, scene: beside(
 			web(
-				"",
-				wearing("version", "2"),
+				"", wearing("version", "2"),
 				spreadBy("zone", 1, hard, func(c *corev1.TopologySpreadConstraint) { c.MatchLabelKeys = []string{"version", "absent"} }),
 			),
 			web("node", wearing("version", "2")),

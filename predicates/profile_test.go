@@ -72,8 +72,7 @@ func TestTheFirstVerdictAgainstANodeCounts(t *testing.T) {
 		{"in the default order the cordon comes first", v1alpha2.PluginSet{}, "node(s) were unschedulable"},
 		{"then the taints", disabled(v1alpha2.NodeUnschedulable), "node(s) had untolerated taint(s)"},
 		{
-			"then the selector", disabled(v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration),
-			"node(s) didn't match Pod's node affinity/selector",
+			"then the selector", disabled(v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration), "node(s) didn't match Pod's node affinity/selector",
 		},
 		{"resources come last", disabled(v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration, v1alpha2.NodeAffinity), "Too many pods"},
 		{"without predicates every pod fits", disabled(v1alpha2.AllPlugins), ""},
@@ -173,8 +172,7 @@ func TestJudgingANodeAllocatesNothing(t *testing.T) {
 			offering("cpu", "64", "memory", "256Gi", "ephemeral-storage", "1Ti", "pods", "110", "example.com/gpu", "8"),
 		),
 		placed: []*corev1.Pod{
-			pod(taking("", "", 80), asking("cpu", "1", "example.com/gpu", "1")),
-			pod(claiming("logs"), mounting(rbd("pool", "image", false, "a"))),
+			pod(taking("", "", 80), asking("cpu", "1", "example.com/gpu", "1")), pod(claiming("logs"), mounting(rbd("pool", "image", false, "a"))),
 		},
 		objects: []runtime.Object{
 			csiNode("node", ebsDriver, 3), attachment("va", "node", ebsDriver, "pv-logs"),

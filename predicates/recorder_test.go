@@ -222,17 +222,8 @@ func cacheOn(node string) *corev1.Pod {
 // demandingPod is one of the class.
 func demandingPod(name, node string) *corev1.Pod {
 	p := placedPod(
-		name,
-		node,
-		asking("cpu", "1"),
-		taking("", "", 8080),
-		requiring(label("disk", corev1.NodeSelectorOpExists)),
-		wearing("app", "web"),
-		wearing("tier", "front"),
-		claiming("data"),
-		sameDisk,
-		spreadBy(corev1.LabelTopologyZone, 1, corev1.DoNotSchedule),
-		avoiding("hog"),
+		name, node, asking("cpu", "1"), taking("", "", 8080), requiring(label("disk", corev1.NodeSelectorOpExists)), wearing("app", "web"),
+		wearing("tier", "front"), claiming("data"), sameDisk, spreadBy(corev1.LabelTopologyZone, 1, corev1.DoNotSchedule), avoiding("hog"),
 		controlled("apps/v1", "ReplicaSet", "web"),
 	)
 	p.Spec.Affinity.PodAffinity = &corev1.PodAffinity{

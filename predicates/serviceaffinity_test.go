@@ -95,8 +95,7 @@ func TestServiceAffinity(t *testing.T) {
 			args:   region,
 			reason: reason,
 			scene: of(
-				among(pod(wearing("tier", "front"), placedOn("other"))),
-				asked(web, wearing("tier", "front")),
+				among(pod(wearing("tier", "front"), placedOn("other"))), asked(web, wearing("tier", "front")),
 				selectedBy(webs, service("front", map[string]string{"tier": "front"})),
 			),
 		},
@@ -168,8 +167,7 @@ func TestServiceAffinityIsThatOfTheOldestPodWhateverChanges(t *testing.T) {
 		}
 		drawnPod := func() *corev1.Pod {
 			p := pod(
-				wearing("app", draw("app", "web", "db")),
-				wearing("tier", draw("tier", "front", "back")),
+				wearing("app", draw("app", "web", "db")), wearing("tier", draw("tier", "front", "back")),
 				createdAt(rapid.Int64Range(0, 3).Draw(t, "born")),
 			)
 			p.Namespace = draw("namespace of the pod", metav1.NamespaceDefault, "another")

@@ -107,11 +107,9 @@ func TestVolumeRestrictions(t *testing.T) {
 		},
 		{name: "a claim that is used on a node that is not known", scene: using(exclusive, pod(on("unknown"), claiming("data")))},
 		{name: "a disk comes before a claim", scene: scene{
-			objects: []runtime.Object{
-				exclusive,
-			},
-			placed: []*corev1.Pod{pod(claiming("data"), mounting(ebs("a")))},
-			pod:    pod(claiming("data"), mounting(ebs("a"))),
+			objects: []runtime.Object{exclusive},
+			placed:  []*corev1.Pod{pod(claiming("data"), mounting(ebs("a")))},
+			pod:     pod(claiming("data"), mounting(ebs("a"))),
 		}, reason: taken, resolvable: true},
 		{
 			name:   "a missing claim keeps the pod off everywhere, whoever is evicted",

@@ -224,8 +224,7 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 		{"a volume of another driver came", set(persistentVolume("other", attachedBy(otherDriver, "other"))), counts{}},
 		{"a volume that nothing attaches came", set(persistentVolume("local", inHostPath)), counts{}},
 		{
-			"a volume of EBS was labelled",
-			set(persistentVolume("new", attachedBy(ebsDriver, "new"), marked(corev1.LabelTopologyZone, "b"))),
+			"a volume of EBS was labelled", set(persistentVolume("new", attachedBy(ebsDriver, "new"), marked(corev1.LabelTopologyZone, "b"))),
 			counts{},
 		},
 		{"a claim of a volume of EBS came", set(claim("new", boundTo("new"))), everywhere(limits, "persistentvolumeclaims")},

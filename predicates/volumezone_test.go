@@ -12,7 +12,8 @@ import (
 
 func TestVolumeZone(t *testing.T) {
 	const differs = "node(s) had no available volume zone"
-	const zone, region, betaZone, betaRegion = corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion
+	const zone, region = corev1.LabelTopologyZone, corev1.LabelTopologyRegion
+	const betaZone, betaRegion = corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion
 	// on is a pod with a claim that is bound to a volume, and a node for it.
 	on := func(n *corev1.Node, change ...func(*corev1.PersistentVolume)) scene {
 		return scene{

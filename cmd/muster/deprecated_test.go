@@ -26,8 +26,7 @@ func TestDeprecatedFlagsChangeTheDefaultProfileUnlessThereIsAFile(t *testing.T) 
 		{"a weight of 0", []string{"--hard-pod-affinity-symmetric-weight=0"}, profile{"default-scheduler", "LeastAllocated", 0}, deprecated, 1},
 		{"all of them", all, profile{"batch", "MostAllocated", 7}, deprecated, 3},
 		{
-			"all of them, and a file",
-			append(all, "--config=testdata/free-port.yaml"),
+			"all of them, and a file", append(all, "--config=testdata/free-port.yaml"),
 			profile{"default-scheduler", "LeastAllocated", 1},
 			ignored,
 			3,

@@ -202,7 +202,8 @@ func (f *planFlags) check() error {
 	}
 	for name, bound := range map[string]int{
 		"--max-nodes": int(f.nodes), "--max-evictions": f.budgets.Total, "--max-evictions-per-node": f.budgets.PerNode,
-		"--max-evictions-per-namespace": f.budgets.PerNamespace, "--max-evictions-per-workload": f.budgets.PerWorkload, "--min-replicas": f.rules.MinReplicas,
+		"--max-evictions-per-namespace": f.budgets.PerNamespace, "--max-evictions-per-workload": f.budgets.PerWorkload,
+		"--min-replicas": f.rules.MinReplicas,
 	} {
 		if bound < 0 {
 			return fmt.Errorf("%s: %d is less than 0", name, bound)

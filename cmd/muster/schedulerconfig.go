@@ -138,9 +138,7 @@ func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 			"pod",
 	)
 	flags.BoolVar(
-		&f.managed,
-		"managed",
-		false,
+		&f.managed, "managed", false,
 		"have kube-scheduler ask muster only about pods that ask for muster.dev/managed and muster.dev/bound; see 'muster managed-policy'",
 	)
 	flags.BoolVar(&f.ignorable, "ignorable", false, "have kube-scheduler bind pods without muster while muster is away")

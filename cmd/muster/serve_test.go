@@ -22,7 +22,8 @@ import (
 )
 
 const dump = `{"apiVersion": "v1", "kind": "List", "items": [
-	{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
+	{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"},
+		"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
 ]}`
 
 func TestServeAnswersFromASnapshotOnStandardInputAndStopsCleanly(t *testing.T) {

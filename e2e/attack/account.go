@@ -104,7 +104,8 @@ func accountAttacks() (attacks []Attack) {
 				return err
 			}},
 			{"run a command in a pod", func(ctx context.Context, u *user) error {
-				return u.client.CoreV1().RESTClient().Post().Namespace(othersNamespace).Resource("pods").Name("running").SubResource("exec").Do(ctx).Error()
+				return u.client.CoreV1().RESTClient().Post().Namespace(othersNamespace).Resource("pods").Name("running").SubResource("exec").
+					Do(ctx).Error()
 			}},
 			{"evict a pod", func(ctx context.Context, u *user) error {
 				return u.client.CoreV1().RESTClient().Post().Namespace(othersNamespace).Resource("pods").Name("running").SubResource("eviction").

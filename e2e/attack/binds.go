@@ -135,8 +135,7 @@ func bindAttacks() []Attack {
 			},
 		),
 		bindAttack(
-			"bind-a-namesake",
-			"to bind a pod that was created anew by what was offered for the one of its name before, and to learn its UID",
+			"bind-a-namesake", "to bind a pod that was created anew by what was offered for the one of its name before, and to learn its UID",
 			bindNamesakes,
 		),
 	}
@@ -153,10 +152,7 @@ func bindElsewhere(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, e
 		othersNamespace, "picky", "1", scheduledBy(byHand), func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{"pool": "a"} },
 	)
 	pods, err := g.stage(
-		ctx,
-		nodes,
-		picky,
-		newPod(othersNamespace, "plain", "1", scheduledBy(byHand)),
+		ctx, nodes, picky, newPod(othersNamespace, "plain", "1", scheduledBy(byHand)),
 		newPod(othersNamespace, "narrow", "1", scheduledBy(byHand)),
 	)
 	if err != nil {
@@ -184,9 +180,7 @@ func bindElsewhere(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, e
 
 func bindTwice(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, error) {
 	pods, err := g.stage(
-		ctx,
-		newNodes("tight", 1, "4"),
-		newPod(othersNamespace, "one", "3", scheduledBy(byHand)),
+		ctx, newNodes("tight", 1, "4"), newPod(othersNamespace, "one", "3", scheduledBy(byHand)),
 		newPod(othersNamespace, "two", "3", scheduledBy(byHand)),
 	)
 	if err != nil {

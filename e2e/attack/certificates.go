@@ -40,12 +40,7 @@ func certificates() Attack {
 			ask := func(certificates ...tls.Certificate) answer {
 				body := filterBody(newPod(othersNamespace, "anybody", "1"), "node")
 				return send(
-					ctx,
-					g.guarded.client(certificates...),
-					http.MethodPost,
-					g.guarded.verbs+"/filter",
-					strings.NewReader(string(body)),
-					"Content-Type",
+					ctx, g.guarded.client(certificates...), http.MethodPost, g.guarded.verbs+"/filter", strings.NewReader(string(body)), "Content-Type",
 					asJSON,
 				)
 			}

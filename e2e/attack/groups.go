@@ -113,8 +113,7 @@ func hugeGangs() Attack {
 			pods := []*corev1.Pod{
 				newPod(tenantNamespace, "huge", "1", memberOf("huge", 2147483647)),
 				newPod(tenantNamespace, "large", "1", memberOf("large", maxMembers+1)),
-				newPod(tenantNamespace, "negative", "1", memberOf("negative", -1)),
-				newPod(tenantNamespace, "asked", "1", of("asked")),
+				newPod(tenantNamespace, "negative", "1", memberOf("negative", -1)), newPod(tenantNamespace, "asked", "1", of("asked")),
 				newPod(tenantNamespace, "endless", "1", memberOf("endless", 1), annotated(v1alpha1.AnnotationMinMember, "1e30000000")),
 			}
 			if err := g.createGroup(ctx, g.tenant.dynamic, newGroup(tenantNamespace, "asked", 2147483647)); err != nil {

@@ -48,8 +48,7 @@ func hoardAttack(name, tries string, gangs, nodes, wanted int, timeout int64) At
 				}
 				// The second one is of a scheduler that there is not: it has a place, and is never bound.
 				members := []*corev1.Pod{
-					newPod(tenantNamespace, name+"-0", "4", of(name)),
-					newPod(tenantNamespace, name+"-1", "4", of(name), scheduledBy(byHand)),
+					newPod(tenantNamespace, name+"-0", "4", of(name)), newPod(tenantNamespace, name+"-1", "4", of(name), scheduledBy(byHand)),
 				}
 				if _, err := g.createAs(ctx, g.tenant, members...); err != nil {
 					return h, err
@@ -121,11 +120,7 @@ func hoards() []Attack {
 	return []Attack{
 		hoardAttack("gang-that-never-starts", "to keep nodes idle for 63 years by a gang that can never be bound whole", 1, 2, 2, 2_000_000_000),
 		hoardAttack(
-			"many-gangs-that-never-start",
-			"to keep all nodes idle by as many gangs as there is room for",
-			4,
-			8,
-			8-2*maxHolding,
+			"many-gangs-that-never-start", "to keep all nodes idle by as many gangs as there is room for", 4, 8, 8-2*maxHolding,
 			int64(maxScheduleTimeout.Seconds()),
 		),
 	}

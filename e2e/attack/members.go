@@ -58,11 +58,7 @@ func gatedPods() Attack {
 			}
 			victim := newPod(othersNamespace, "victim", "4", on("prey-0"), func(pod *corev1.Pod) { pod.Spec.Priority = nil })
 			pods, err := g.stage(
-				ctx,
-				newNodes("prey", 3, "4"),
-				victim,
-				member("gated-0"),
-				member("gated-1"),
+				ctx, newNodes("prey", 3, "4"), victim, member("gated-0"), member("gated-1"),
 				newPod(othersNamespace, "gated", "4", scheduledBy(byHand), gated(approval)),
 			)
 			if err != nil {

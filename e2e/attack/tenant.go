@@ -83,8 +83,7 @@ func tenantRights() Attack {
 		"to be more urgent than it may, to steer by usage, plans and status, or to bind by itself",
 		func(ctx context.Context, g *ground) (refusals, error) {
 			pods := []*corev1.Pod{
-				newPod(othersNamespace, "theirs", "1", on("estate-0")),
-				newPod(tenantNamespace, "waiting", "1", scheduledBy("nobody")),
+				newPod(othersNamespace, "theirs", "1", on("estate-0")), newPod(tenantNamespace, "waiting", "1", scheduledBy("nobody")),
 			}
 			if _, err := g.stage(ctx, newNodes("estate", 1, "4"), pods...); err != nil {
 				return refusals{}, err

@@ -130,9 +130,7 @@ func (g *ground) readPages(ctx context.Context, s shown) error {
 	}
 	for i := range 4 {
 		paths = append(
-			paths,
-			fmt.Sprintf("/debug/gangs/tenant/raw-%d", i),
-			fmt.Sprintf("/debug/explain?pod=tenant/raw-%d", i),
+			paths, fmt.Sprintf("/debug/gangs/tenant/raw-%d", i), fmt.Sprintf("/debug/explain?pod=tenant/raw-%d", i),
 			fmt.Sprintf("/debug/explain?pod=tenant/raw-%d-member", i),
 		)
 	}

@@ -73,8 +73,7 @@ var extras = map[Binary]struct {
 	MetricsServer: {"metricsserver", program{binary: MetricsServer, path: "sigs.k8s.io/metrics-server/cmd/metrics-server"}},
 	// Without service discovery, which is most of Prometheus.
 	Prometheus: {
-		"prometheus",
-		program{binary: Prometheus, path: "github.com/prometheus/prometheus/cmd/prometheus", tags: "remove_all_sd,netgo"},
+		"prometheus", program{binary: Prometheus, path: "github.com/prometheus/prometheus/cmd/prometheus", tags: "remove_all_sd,netgo"},
 	},
 	Promtool: {"promtool", program{binary: Promtool, path: "github.com/prometheus/prometheus/cmd/promtool", tags: "remove_all_sd,netgo"}},
 	Helm:     {"helm", program{binary: Helm, path: "helm.sh/helm/v4/cmd/helm"}},

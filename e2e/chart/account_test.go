@@ -112,8 +112,8 @@ func changesOfPods() []write {
 		patch(
 			"run another image as the gate goes",
 			pod,
-			`{"spec": {"schedulingGates": [{"$patch": "delete", "name": "muster.dev/gang"}], "containers": [{"name": "main", "image": `+
-				`"evil.example/main"}]}}`,
+			`{"spec": {"schedulingGates": [{"$patch": "delete", "name": "muster.dev/gang"}], `+
+				`"containers": [{"name": "main", "image": "evil.example/main"}]}}`,
 			ofSpec,
 		),
 		patch(

@@ -47,8 +47,7 @@ func TestTheNetworkPolicyLetsInWhomTheReadmeSays(t *testing.T) {
 			map[int]string{portVerbs: scheduler, portWebhook: apiServer, portHealth: everybody},
 		},
 		"external, asked by callers": {
-			[]string{external, https, webhook, callers},
-			map[int]string{portVerbs: scheduler, portWebhook: scheduler, portHealth: everybody},
+			[]string{external, https, webhook, callers}, map[int]string{portVerbs: scheduler, portWebhook: scheduler, portHealth: everybody},
 		},
 		"external": {[]string{external, callers}, map[int]string{portVerbs: scheduler, portHealth: everybody}},
 		"external, with all there can be": {

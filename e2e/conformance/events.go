@@ -60,19 +60,8 @@ func (h *History) changeNode() error {
 	}
 	next := known.DeepCopy()
 	aspect := one(
-		h.source,
-		"delete",
-		"labels",
-		"a label",
-		"a label less",
-		"taints",
-		"cordon",
-		"allocatable",
-		"conditions",
-		"images",
-		"annotations",
-		"everything",
-		"nothing",
+		h.source, "delete", "labels", "a label", "a label less", "taints", "cordon", "allocatable", "conditions", "images", "annotations",
+		"everything", "nothing",
 	)
 	switch aspect {
 	case "delete":

@@ -92,11 +92,7 @@ func (s *source) labelSelector(of vocabulary) *metav1.LabelSelector {
 		r := metav1.LabelSelectorRequirement{
 			Key: label.key,
 			Operator: one(
-				s,
-				metav1.LabelSelectorOpIn,
-				metav1.LabelSelectorOpIn,
-				metav1.LabelSelectorOpNotIn,
-				metav1.LabelSelectorOpExists,
+				s, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists,
 				metav1.LabelSelectorOpDoesNotExist,
 			),
 		}

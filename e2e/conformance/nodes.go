@@ -65,7 +65,8 @@ func (s *source) toleration() corev1.Toleration {
 // condition gives a node conditions, of which most are as they should be.
 func condition(s *source, node *corev1.Node) {
 	for _, kind := range []corev1.NodeConditionType{
-		corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable, "ExamplePressure",
+		corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable,
+		"ExamplePressure",
 	} {
 		status := one(s, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown)
 		if s.chance(75) {

@@ -48,7 +48,8 @@ func (c *cluster) serveGates(g *gatekeeper, policy string) *server {
 		return c.serve(serving{config: config})
 	}
 	return c.serve(serving{
-		config: "serving: {webhookListen: '" + g.webhook + "', tls: {certFile: " + g.files.certificate + ", keyFile: " + g.files.key + "}}\n" + config,
+		config: "serving: {webhookListen: '" + g.webhook + "', " +
+			"tls: {certFile: " + g.files.certificate + ", keyFile: " + g.files.key + "}}\n" + config,
 		scheme: "https",
 		client: g.files.client(c.T),
 	})

@@ -34,7 +34,8 @@ func TestARunWithViolationsIsTold(t *testing.T) {
 	r.print()
 	for _, want := range []string{
 		"make faults-gang SEED=8", "VIOLATION overcommitted: node n", "0.1 delete node n", "    gang g\n", "3 × node deleted", "2 of 2 runs",
-		"figure gang_fault_runs=2\n", "figure gang_fault_faults=3\n", "figure gang_fault_bindings=7\n", "figure gang_fault_longest_settling_s=2.0\n", "figure gang_violations=1\n",
+		"figure gang_fault_runs=2\n", "figure gang_fault_faults=3\n", "figure gang_fault_bindings=7\n",
+		"figure gang_fault_longest_settling_s=2.0\n", "figure gang_violations=1\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())

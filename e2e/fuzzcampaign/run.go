@@ -57,12 +57,8 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	fmt.Fprintf(
-		o.Out,
-		"figure fuzz_targets=%d\nfigure fuzz_execs=%d\nfigure fuzz_failures=%d\nfigure body_amplification=%s\n",
-		len(o.Targets),
-		execs,
-		failures,
-		times,
+		o.Out, "figure fuzz_targets=%d\nfigure fuzz_execs=%d\nfigure fuzz_failures=%d\nfigure body_amplification=%s\n", len(o.Targets), execs,
+		failures, times,
 	)
 	switch {
 	case failures > 0:

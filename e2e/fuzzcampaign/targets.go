@@ -20,8 +20,8 @@ func (t Target) String() string { return t.Dir + " " + t.Name }
 
 var declared = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
 
-// Targets lists what a module declares, in the order of the directories. They are read off the files: "go test -list" would link every test of the
-// module first, for minutes.
+// Targets lists what a module declares, in the order of the directories. They are read off the files:
+// "go test -list" would link every test of the module first, for minutes.
 func Targets(module string) ([]Target, error) {
 	paths, err := gofiles.In(module)
 	if err != nil {

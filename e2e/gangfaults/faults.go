@@ -55,13 +55,11 @@ func (w *writer) down() time.Duration { return w.within(500 * time.Millisecond) 
 func (w *writer) killScheduler() {
 	at, moment := w.someTime(w.someGang())
 	down := w.down()
-	w.add(event{
-		at,
-		moment,
-		"kill the scheduler",
-		schedulerKilled,
-		func(ctx context.Context, r *run) error { return r.lane.KillScheduler(ctx, down) },
-	})
+	w.add(
+		event{
+			at, moment, "kill the scheduler", schedulerKilled, func(ctx context.Context, r *run) error { return r.lane.KillScheduler(ctx, down) },
+		},
+	)
 }
 
 func (w *writer) killMuster() {
@@ -73,15 +71,17 @@ func (w *writer) killMuster() {
 func (w *writer) killMusterAtCommit() {
 	g, down := w.someGang(), w.down()
 	w.slow[g.name] = true
-	w.add(event{
-		0,
-		moment{gang: g.name, committed: true},
-		"kill muster when it binds " + g.name,
-		musterKilledAt,
-		func(ctx context.Context, r *run) error {
-			return r.lane.KillMuster(ctx, down)
+	w.add(
+		event{
+			0,
+			moment{gang: g.name, committed: true},
+			"kill muster when it binds " + g.name,
+			musterKilledAt,
+			func(ctx context.Context, r *run) error {
+				return r.lane.KillMuster(ctx, down)
+			},
 		},
-	})
+	)
 }
 
 func (w *writer) killBoth() {

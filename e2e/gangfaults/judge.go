@@ -74,8 +74,7 @@ func judgeGangs(history []entry, end time.Time) verdict {
 			v.findings = append(
 				v.findings,
 				finding{
-					partialTooLong,
-					fmt.Sprintf("gang %s is bound in part for %s without a word about why", key.name, lasted.Round(time.Millisecond)),
+					partialTooLong, fmt.Sprintf("gang %s is bound in part for %s without a word about why", key.name, lasted.Round(time.Millisecond)),
 				},
 			)
 		}

@@ -42,8 +42,7 @@ type lane struct {
 func open(ctx context.Context, dir, binary string, progress io.Writer) (_ faultcampaign.Performer, err error) {
 	l := &lane{}
 	l.Lane, err = faultcampaign.OpenLane(
-		ctx,
-		controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: progress},
+		ctx, controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: progress},
 		map[string]int32{raised: 1000, urgent: 100_000},
 	)
 	defer func() {

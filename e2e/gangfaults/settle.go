@@ -32,12 +32,7 @@ func (s *state) unsettled() (because []string) {
 			because = append(
 				because,
 				fmt.Sprintf(
-					"gang %s has %d of %d members bound, and %d of %d others fit%s",
-					key.name,
-					g.bound+g.succeeded,
-					g.minMember,
-					fits,
-					len(g.pending),
+					"gang %s has %d of %d members bound, and %d of %d others fit%s", key.name, g.bound+g.succeeded, g.minMember, fits, len(g.pending),
 					words(g.pending),
 				),
 			)

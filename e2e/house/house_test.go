@@ -119,7 +119,8 @@ func (e Extender) two() { var a *int; if a == nil { return } }
 type generic[T any] struct { T }
 func (g *generic[T]) m() {}
 `,
-		"server/long_test.go":          "package p\n// " + strings.Repeat("é", 138) + "\n//" + strings.Repeat("é", 138) + "\n",
+		"server/long_test.go": "package p\n// " + strings.Repeat("é", 138) + "\n//" + strings.Repeat("é", 138) + "\n" +
+			"// +kubebuilder:x" + strings.Repeat("é", 138) + "\n",
 		"api/config/decode.go":         source("api/config/v1alpha2"),
 		"api/config/v1alpha2/types.go": source(),
 	})

@@ -108,11 +108,7 @@ func twice(claims []*claim, led []*term) map[string]string {
 					)
 				case first.by != second.by && second.from.After(first.to) && of[first.by].until.After(second.to):
 					found[node] = fmt.Sprintf(
-						"%s gives node %s to pod %s, and %s, which still leads, gave it to pod %s",
-						second.by.name,
-						node,
-						second.pod,
-						first.by.name,
+						"%s gives node %s to pod %s, and %s, which still leads, gave it to pod %s", second.by.name, node, second.pod, first.by.name,
 						first.pod,
 					)
 				}

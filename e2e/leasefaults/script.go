@@ -126,8 +126,7 @@ func (w *writer) cutAll() {
 func (w *writer) slowAll() {
 	how := []happens{slow, late}[w.rand.IntN(2)]
 	w.spoil(
-		"everything",
-		spell{what: everything(), happens: how, delay: w.between(50*time.Millisecond, renewDeadline*2/3)},
+		"everything", spell{what: everything(), happens: how, delay: w.between(50*time.Millisecond, renewDeadline*2/3)},
 		w.between(renewDeadline, longest),
 	)
 }
@@ -135,8 +134,7 @@ func (w *writer) slowAll() {
 func (w *writer) slowBindings() {
 	how := []happens{slow, late}[w.rand.IntN(2)]
 	w.spoil(
-		string(bindings),
-		spell{what: []what{bindings}, happens: how, delay: w.between(200*time.Millisecond, longest)},
+		string(bindings), spell{what: []what{bindings}, happens: how, delay: w.between(200*time.Millisecond, longest)},
 		w.between(renewDeadline, longest),
 	)
 }

@@ -116,15 +116,8 @@ func (c *Comparison) Print(out io.Writer) {
 		for _, contender := range c.contenders {
 			r := c.results[Contest{contender.Name, burst}]
 			fmt.Fprintf(
-				table,
-				"%s\t%.1f\t%.0f\t%.2f\t%.1f\t%d\t%.0f\t\n",
-				contender.Name,
-				float64(r.Overload)/float64(c.seeds),
-				r.Highest,
-				r.Deviation(),
-				r.Mean(),
-				r.Pending,
-				float64(r.Rejected)/float64(c.seeds),
+				table, "%s\t%.1f\t%.0f\t%.2f\t%.1f\t%d\t%.0f\t\n", contender.Name, float64(r.Overload)/float64(c.seeds), r.Highest, r.Deviation(),
+				r.Mean(), r.Pending, float64(r.Rejected)/float64(c.seeds),
 			)
 		}
 		_ = table.Flush() // as errors of out

@@ -21,7 +21,8 @@ import (
 
 // dump is a cluster of one node with one pod.
 const dump = `{"apiVersion": "v1", "kind": "List", "items": [
-	{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "secret-node"}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
+	{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "secret-node"},
+		"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
 ]}`
 
 // served is a muster that answers from a dump: the hosts of its verbs and of its pages.
@@ -90,7 +91,10 @@ const evil = `<!DOCTYPE html><title>evil</title><iframe name="hidden"></iframe>
 <form target="hidden" method="post" enctype="text/plain" action="http://%[1]s/preempt"><input name='{"Pod": {}, "x": "' value='"}'></form>
 <script>
 window.got = {};
-const note = (name, promise) => promise.then(async (r) => { window.got[name] = r.type === 'opaque' ? 'nothing is told' : r.status + ' ' + await r.text(); }, () => { window.got[name] = 'refused'; });
+const note = (name, promise) => promise.then(
+  async (r) => { window.got[name] = r.type === 'opaque' ? 'nothing is told' : r.status + ' ' + await r.text(); },
+  () => { window.got[name] = 'refused'; },
+);
 note('bind unasked', fetch('http://%[1]s/bind', { method: 'POST', mode: 'no-cors', body: '{}' }));
 note('bind as JSON', fetch('http://%[1]s/bind', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }));
 note('read', fetch('http://%[2]s/debug/nodes'));

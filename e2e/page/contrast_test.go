@@ -6,7 +6,10 @@ import "strings"
 // 4.5, or 3 for large ones. Gradients are left out of account.
 const contrast = `(() => {
   const parse = (color) => { const [r, g, b, a = 1] = color.match(/[\d.]+/g).map(Number); return { r, g, b, a }; };
-  const over = (top, under) => ({ r: top.r * top.a + under.r * (1 - top.a), g: top.g * top.a + under.g * (1 - top.a), b: top.b * top.a + under.b * (1 - top.a), a: 1 });
+  const over = (top, under) => {
+    const mix = (a, b) => a * top.a + b * (1 - top.a);
+    return { r: mix(top.r, under.r), g: mix(top.g, under.g), b: mix(top.b, under.b), a: 1 };
+  };
   const linear = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
   const luminance = ({ r, g, b }) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
   const behind = (element) => {
@@ -27,7 +30,10 @@ const contrast = `(() => {
     const [light, dark] = [luminance(ink), luminance(ground)].sort((a, b) => b - a);
     const ratio = (light + 0.05) / (dark + 0.05);
     const size = parseFloat(style.fontSize);
-    if (ratio < (size >= 24 || size >= 18.66 && style.fontWeight >= 700 ? 3 : 4.5)) bad.push(element.tagName + ' "' + texts.currentNode.textContent.trim() + '": ' + ratio.toFixed(2));
+    const large = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
+    if (ratio < (large ? 3 : 4.5)) {
+      bad.push(element.tagName + ' "' + texts.currentNode.textContent.trim() + '": ' + ratio.toFixed(2));
+    }
   }
   return seen < 20 ? ['only ' + seen + ' texts were seen'] : bad;
 })()`
@@ -37,7 +43,8 @@ const swatches = `(() => {
   const cell = document.querySelector('#heat li');
   const level = cell.dataset.level;
   const linear = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  const luminance = (color) => color.match(/[\d.]+/g).slice(0, 3).map(Number).reduce((sum, c, i) => sum + [0.2126, 0.7152, 0.0722][i] * linear(c), 0);
+  const luminance = (color) => color.match(/[\d.]+/g).slice(0, 3).map(Number)
+    .reduce((sum, c, i) => sum + [0.2126, 0.7152, 0.0722][i] * linear(c), 0);
   const bad = [];
   for (let i = 0; i <= 10; i++) {
     cell.dataset.level = i;
@@ -52,7 +59,9 @@ const swatches = `(() => {
 // nameless are the controls without a name, and what a page should have and this one has not.
 const nameless = `(() => {
   const missing = [];
-  for (const what of ['header h1', 'main', 'footer', 'h2', '[role=status]', 'a.skip', 'ul[role=listbox] > li[role=option][tabindex="0"]', 'html[lang]']) {
+  for (const what of [
+    'header h1', 'main', 'footer', 'h2', '[role=status]', 'a.skip', 'ul[role=listbox] > li[role=option][tabindex="0"]', 'html[lang]',
+  ]) {
     if (!document.querySelector(what)) missing.push('there is no ' + what);
   }
   if (document.querySelectorAll('main, h1').length !== 2) missing.push('there is more than one main or h1');

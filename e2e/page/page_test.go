@@ -194,54 +194,43 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	b.theme("light")
 	b.run(chromedp.Navigate(l.server.DebugURL() + "/"))
 	b.eventually("every node has a cell", `document.querySelectorAll('#heat li').length === 12`)
-	b.eventually(
-		"a gang waits, and why",
-		`/default\/training[^]*5 must start together/.test(document.querySelector('#gangs li')?.textContent) && document.querySelector('#gangs `+
-			`.why').textContent.length > 0`,
-	)
-	b.eventually(
-		"the class of the pods of a controller, and its use",
-		`/default\/web-\d+/.test(document.querySelector('#classes tbody')?.textContent) && /\d+ %/.test(document.querySelector('#classes `+
-			`.rate')?.textContent)`,
-	)
-	b.eventually(
-		"a plan, as moves between nodes",
-		`document.querySelectorAll('#plans svg .move').length === 3 && document.querySelectorAll('#plans svg .lane').length === 3`,
-	)
+	b.eventually("a gang waits, and why", `
+		/default\/training[^]*5 must start together/.test(document.querySelector('#gangs li')?.textContent) &&
+		document.querySelector('#gangs .why').textContent.length > 0`)
+	b.eventually("the class of the pods of a controller, and its use", `
+		/default\/web-\d+/.test(document.querySelector('#classes tbody')?.textContent) &&
+		/\d+ %/.test(document.querySelector('#classes .rate')?.textContent)`)
+	b.eventually("a plan, as moves between nodes", `
+		document.querySelectorAll('#plans svg .move').length === 3 && document.querySelectorAll('#plans svg .lane').length === 3`)
 	b.eventually("the arrow of the first move begins where the pod is, and ends where it goes", `(() => {
-		const lane = (name) => [...document.querySelectorAll('#plans .lane')].find((lane) => lane.textContent === name).querySelector('line').getBoundingClientRect().y;
+		const lane = (name) => [...document.querySelectorAll('#plans .lane')].find((lane) => lane.textContent === name)
+			.querySelector('line').getBoundingClientRect().y;
 		const arrow = document.querySelector('#plans .move').getBoundingClientRect();
 		return Math.abs(arrow.top + 4 - lane('worker-2')) < 3 && Math.abs(arrow.bottom - lane('worker-5')) < 3;
 	})()`)
 
 	b.run(chromedp.Click(`//label[contains(., 'measured load')]`))
-	b.eventually(
-		"half of the nodes are measured",
-		`document.querySelectorAll('#heat li[data-level="none"]').length === 6 && document.querySelector('#heat li').textContent.includes('8 %')`,
-	)
+	b.eventually("half of the nodes are measured", `
+		document.querySelectorAll('#heat li[data-level="none"]').length === 6 &&
+		document.querySelector('#heat li').textContent.includes('8 %')`)
 	b.run(chromedp.Click(`//label[contains(., 'requests')]`))
 
 	b.run(chromedp.Click(`#heat-table summary`))
 	b.eventually("the map is a table as well", `document.querySelectorAll('#heat-table tbody tr').length === 12`)
 	b.run(chromedp.Focus(`#heat li[tabindex="0"]`), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.End))
-	b.eventually(
-		"the keyboard walks through the nodes",
-		`document.activeElement.textContent.startsWith('worker-12') && document.querySelector('#node h3').textContent === 'worker-12'`,
-	)
-	b.eventually(
-		"a bar is as long as its share, and empty where nothing was measured",
-		`[...document.querySelectorAll('#node .bar')].every((bar) => {
-		const share = parseInt(bar.nextSibling.textContent) || 0;
-		return Math.abs(100 * bar.firstChild.offsetWidth / bar.offsetWidth - share) < 2;
-	})`,
-	)
+	b.eventually("the keyboard walks through the nodes", `
+		document.activeElement.textContent.startsWith('worker-12') && document.querySelector('#node h3').textContent === 'worker-12'`)
+	b.eventually("a bar is as long as its share, and empty where nothing was measured", `
+		[...document.querySelectorAll('#node .bar')].every((bar) => {
+			const share = parseInt(bar.nextSibling.textContent) || 0;
+			return Math.abs(100 * bar.firstChild.offsetWidth / bar.offsetWidth - share) < 2;
+		})`)
 
 	l.createNode("worker-13")
 	l.createPod("late", "3500m", func(*corev1.Pod) {})
-	b.eventually(
-		"a node that comes and a pod that is bound there are shown",
-		`document.querySelectorAll('#heat li').length === 13 && [...document.querySelectorAll('#heat li')].at(-1).textContent.includes('88 %')`,
-	)
+	b.eventually("a node that comes and a pod that is bound there are shown", `
+		document.querySelectorAll('#heat li').length === 13 &&
+		[...document.querySelectorAll('#heat li')].at(-1).textContent.includes('88 %')`)
 	b.eventually("what had the focus has it still", `document.activeElement.textContent.startsWith('worker-12')`)
 
 	b.run(chromedp.Click(`#pause`))

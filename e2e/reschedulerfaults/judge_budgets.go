@@ -30,11 +30,8 @@ func (s *story) judgeRates() (findings []finding) {
 					finding{
 						cooling,
 						fmt.Sprintf(
-							"pod %s by plan %s, %s after pod %s of the same workload",
-							m.pod,
-							m.plan.object.Name,
-							m.answered.Sub(before.answered).Round(time.Millisecond),
-							before.pod,
+							"pod %s by plan %s, %s after pod %s of the same workload", m.pod, m.plan.object.Name,
+							m.answered.Sub(before.answered).Round(time.Millisecond), before.pod,
 						),
 					},
 				)
@@ -45,11 +42,8 @@ func (s *story) judgeRates() (findings []finding) {
 					finding{
 						cooling,
 						fmt.Sprintf(
-							"pod %s by plan %s, %s after pod %s of the same node",
-							m.pod,
-							m.plan.object.Name,
-							m.answered.Sub(before.answered).Round(time.Millisecond),
-							before.pod,
+							"pod %s by plan %s, %s after pod %s of the same node", m.pod, m.plan.object.Name,
+							m.answered.Sub(before.answered).Round(time.Millisecond), before.pod,
 						),
 					},
 				)

@@ -16,16 +16,7 @@ const (
 // addCallFaults puts in the faults of calls.
 func (w *writer) addCallFaults(to *faultcampaign.Urn) {
 	verbs := []faultcampaign.Verb{
-		evictionCall,
-		evictionCall,
-		evictionCall,
-		planStatus,
-		planStatus,
-		planStatus,
-		planCreated,
-		lease,
-		nomination,
-		binding,
+		evictionCall, evictionCall, evictionCall, planStatus, planStatus, planStatus, planCreated, lease, nomination, binding,
 	}
 	w.trouble.AddAPIFaults(to, w.rand, verbs, 0.7)
 }

@@ -37,15 +37,8 @@ func (e entry) words() string {
 			}
 		}
 		return fmt.Sprintf(
-			"pod %s (%dm) on %q, nominated %q, ready %t%s%s%s",
-			e.pod.Name,
-			milliCPU(e.pod),
-			e.pod.Spec.NodeName,
-			e.pod.Status.NominatedNodeName,
-			isReady(e.pod),
-			leaving,
-			gone,
-			reason,
+			"pod %s (%dm) on %q, nominated %q, ready %t%s%s%s", e.pod.Name, milliCPU(e.pod), e.pod.Spec.NodeName, e.pod.Status.NominatedNodeName,
+			isReady(e.pod), leaving, gone, reason,
 		)
 	case e.node != nil && (e.gone || e.node.Spec.Unschedulable):
 		return fmt.Sprintf("node %s, closed %t%s", e.node.Name, e.node.Spec.Unschedulable, gone)

@@ -87,7 +87,8 @@ func TestAnEventNamesItsObjectsAndItsSchedulerAndIsNeverTooLong(t *testing.T) {
 	); diff != "" {
 		t.Errorf("want (-) got (+):\n%s", diff)
 	}
-	if len(got.Note) > maxNote || len(got.Note) < maxNote-utf8.UTFMax || !utf8.ValidString(got.Note) || !strings.HasSuffix(got.Note, "ä …") {
+	fits := len(got.Note) <= maxNote && len(got.Note) >= maxNote-utf8.UTFMax
+	if !fits || !utf8.ValidString(got.Note) || !strings.HasSuffix(got.Note, "ä …") {
 		t.Errorf("a note of %d bytes that ends with %q", len(got.Note), got.Note[max(0, len(got.Note)-10):])
 	}
 }

@@ -118,10 +118,7 @@ func TestAConfigMapThatMakesNoSenseChangesNothing(t *testing.T) {
 			if got := [2]float64{
 				testutil.ToFloat64(w.metrics.configValid),
 				testutil.ToFloat64(w.metrics.configErr),
-			}; got != [2]float64{
-				valid,
-				errs,
-			} {
+			}; got != [2]float64{valid, errs} {
 				t.Errorf("the metrics say valid and errors %v, want %v and %v", got, valid, errs)
 			}
 		}

@@ -53,7 +53,8 @@ func TestParsePolicy(t *testing.T) {
 		{
 			name: "a wrong value falls back to the cluster's, and not to the next that selects the node",
 			text: `{"metricReportIntervalSeconds": 20, "nodeConfigs": [
-				{"name": "fast", "nodeSelector": {"matchLabels": {"pool": "a"}}, "metricReportIntervalSeconds": 0, "metricAggregateDurationSeconds": 10},
+				{"name": "fast", "nodeSelector": {"matchLabels": {"pool": "a"}},
+					"metricReportIntervalSeconds": 0, "metricAggregateDurationSeconds": 10},
 				{"nodeSelector": {}, "metricReportIntervalSeconds": 3}]}`,
 			want:  "300 20 5m0s 10m0s 30m0s",
 			wrong: `nodeConfigs[0][fast].metricReportIntervalSeconds: Invalid value: 0: must be greater than zero`,

@@ -27,8 +27,7 @@ func TestAPodIsWokenOnceWhenRoomThatMusterKeptIsFree(t *testing.T) {
 			[]string{"wake p"},
 		},
 		{
-			"nothing is heard of who had it", newPod("p", "3", unschedulable), func(p *process) { p.after(ttl - 2*time.Second) },
-			[]string{"wake p"},
+			"nothing is heard of who had it", newPod("p", "3", unschedulable), func(p *process) { p.after(ttl - 2*time.Second) }, []string{"wake p"},
 		},
 		{"nothing", newPod("p", "3", unschedulable), func(*process) {}, nil},
 		{"who had it is bound there", newPod("p", "3", unschedulable), func(p *process) { p.set(newPod("keeper", "4", on("a"))) }, nil},
@@ -43,8 +42,7 @@ func TestAPodIsWokenOnceWhenRoomThatMusterKeptIsFree(t *testing.T) {
 		}), release, nil},
 		{
 			"a pod is going",
-			newPod("p", "3", unschedulable, func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: time.Now()} }), release,
-			nil,
+			newPod("p", "3", unschedulable, func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: time.Now()} }), release, nil,
 		},
 		{
 			"a pod is of another scheduler", newPod("p", "3", unschedulable, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "other" }),

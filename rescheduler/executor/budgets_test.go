@@ -34,7 +34,8 @@ func TestWhatIsLeftOfBudgetsIsShown(t *testing.T) {
 	w.set(ill)
 	want := func(all, selected string) {
 		t.Helper()
-		text := `# HELP muster_rescheduling_budget_left Pods that may still be evicted now (rate, selectedRate), or be down besides those that are (selectedDown), by budget.
+		text := "# HELP muster_rescheduling_budget_left Pods that may still be evicted now (rate, selectedRate), " +
+			"or be down besides those that are (selectedDown), by budget." + `
 # TYPE muster_rescheduling_budget_left gauge
 muster_rescheduling_budget_left{budget="rate",namespace="",selector=""} ` + all + `
 muster_rescheduling_budget_left{budget="selectedDown",namespace="default",selector="app=small"} -1
@@ -77,8 +78,9 @@ func TestHowLongPodsWaitedIsCountedForThoseThatGotTheirPlaces(t *testing.T) {
 			w.clock.Step(time.Minute)
 			w.want(v1alpha1.Succeeded, v1alpha1.StepMoved, "")
 			count, sum, _ := strings.Cut(test.want, " ")
-			text := "muster_rescheduling_beneficiary_pending_seconds_sum{policy=\"MakeRoom\"} " + sum + "\nmuster_rescheduling_beneficiary_pending_seconds_count{policy=\"MakeRoom\"} " + count + "\n"
-			got, err := testutil.CollectAndFormat(w.options.Metrics.waited, expfmt.TypeTextPlain, "muster_rescheduling_beneficiary_pending_seconds")
+			const name = "muster_rescheduling_beneficiary_pending_seconds"
+			text := name + `_sum{policy="MakeRoom"} ` + sum + "\n" + name + `_count{policy="MakeRoom"} ` + count + "\n"
+			got, err := testutil.CollectAndFormat(w.options.Metrics.waited, expfmt.TypeTextPlain, name)
 			if err != nil || !strings.HasSuffix(string(got), text) {
 				t.Errorf("%v: %s, want %s", err, got, text)
 			}

@@ -436,8 +436,7 @@ func TestNothingIsEvictedWhenThereIsNoTimeLeftForItsReplacement(t *testing.T) {
 			"too little time is left for what replaces default/small-1, which may take 1m30s: waits until muster keeps its room",
 		},
 		"an eviction is not tried again": {
-			true, patience - time.Second, v1alpha1.Expired, v1alpha1.StepEvicting,
-			"which may take 1m30s: waits until a PodDisruptionBudget",
+			true, patience - time.Second, v1alpha1.Expired, v1alpha1.StepEvicting, "which may take 1m30s: waits until a PodDisruptionBudget",
 		},
 		"a step is begun that can be done":  {false, patience, v1alpha1.Executing, v1alpha1.StepEvicted, ""},
 		"an eviction is tried while it can": {true, patience, v1alpha1.Executing, v1alpha1.StepEvicted, ""},
@@ -577,8 +576,7 @@ func TestAStepWaitsForBudgets(t *testing.T) {
 			l.Selected = []Selected{{Name: "app=small", Selector: app, Rate: Rate{1, time.Minute}, MaxDown: -1}}
 		}, func(w *world) { before(w, "n9", "other") }, "waits: there were 1 evictions of pods with app=small in 1m0s", time.Minute},
 		"the node cools down": {
-			func(l *Limits) { l.NodeCoolDown = time.Minute }, func(w *world) { before(w, "n1", "other") }, "waits: node n1 cools down",
-			time.Minute,
+			func(l *Limits) { l.NodeCoolDown = time.Minute }, func(w *world) { before(w, "n1", "other") }, "waits: node n1 cools down", time.Minute,
 		},
 		"the workload cools down": {
 			func(l *Limits) { l.WorkloadCoolDown = time.Minute }, func(w *world) { before(w, "n9", "rs") },

@@ -31,19 +31,24 @@ func TestAWindowIsByTheClocksOfItsZone(t *testing.T) {
 			"2030-01-05T05:59:59Z": false, "2030-01-05T06:00:00Z": true, "2030-01-06T05:59:59Z": true, "2030-01-06T06:00:00Z": false,
 		}},
 		"in a night in which clocks go on by an hour": {evening, morning, saturday, "Europe/Berlin", map[string]bool{
-			"2026-03-28T21:59:59+01:00": false, "2026-03-28T22:00:00+01:00": true, "2026-03-29T05:59:59+02:00": true, "2026-03-29T06:00:00+02:00": false,
+			"2026-03-28T21:59:59+01:00": false, "2026-03-28T22:00:00+01:00": true,
+			"2026-03-29T05:59:59+02:00": true, "2026-03-29T06:00:00+02:00": false,
 		}},
 		"in the night after it": {evening, morning, nil, "Europe/Berlin", map[string]bool{
-			"2026-03-29T21:59:59+02:00": false, "2026-03-29T22:00:00+02:00": true, "2026-03-30T05:59:59+02:00": true, "2026-03-30T06:00:00+02:00": false,
+			"2026-03-29T21:59:59+02:00": false, "2026-03-29T22:00:00+02:00": true,
+			"2026-03-30T05:59:59+02:00": true, "2026-03-30T06:00:00+02:00": false,
 		}},
 		"in a night in which clocks go back by an hour": {evening, morning, saturday, "Europe/Berlin", map[string]bool{
-			"2026-10-24T21:59:59+02:00": false, "2026-10-24T22:00:00+02:00": true, "2026-10-25T05:59:59+01:00": true, "2026-10-25T06:00:00+01:00": false,
+			"2026-10-24T21:59:59+02:00": false, "2026-10-24T22:00:00+02:00": true,
+			"2026-10-25T05:59:59+01:00": true, "2026-10-25T06:00:00+01:00": false,
 		}},
 		"in the night after that": {evening, morning, nil, "Europe/Berlin", map[string]bool{
-			"2026-10-25T21:59:59+01:00": false, "2026-10-25T22:00:00+01:00": true, "2026-10-26T05:59:59+01:00": true, "2026-10-26T06:00:00+01:00": false,
+			"2026-10-25T21:59:59+01:00": false, "2026-10-25T22:00:00+01:00": true,
+			"2026-10-26T05:59:59+01:00": true, "2026-10-26T06:00:00+01:00": false,
 		}},
 		"on a day that begins at one o'clock": {2 * time.Hour, morning, []time.Weekday{time.Sunday}, "America/Asuncion", map[string]bool{
-			"2023-10-01T01:59:59-03:00": false, "2023-10-01T02:00:00-03:00": true, "2023-10-01T05:59:59-03:00": true, "2023-10-01T06:00:00-03:00": false,
+			"2023-10-01T01:59:59-03:00": false, "2023-10-01T02:00:00-03:00": true,
+			"2023-10-01T05:59:59-03:00": true, "2023-10-01T06:00:00-03:00": false,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

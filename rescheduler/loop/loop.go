@@ -162,16 +162,7 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 		return run{What: "the plan could not be created: " + err.Error(), Refused: refused}
 	}
 	l.log.Info(
-		"plan made",
-		"plan",
-		created.Name,
-		"policy",
-		p.Name,
-		"mode",
-		created.Spec.Mode,
-		"steps",
-		len(created.Spec.Steps),
-		"beneficiaries",
+		"plan made", "plan", created.Name, "policy", p.Name, "mode", created.Spec.Mode, "steps", len(created.Spec.Steps), "beneficiaries",
 		len(created.Spec.Beneficiaries),
 	)
 	l.holes.Set(created)

@@ -27,8 +27,7 @@ type plansByPhase struct {
 
 func newPlansByPhase(k *holes.Keeper) *plansByPhase {
 	return &plansByPhase{
-		k,
-		prometheus.NewDesc("muster_rescheduling_plans", "ReschedulingPlans, by policy and phase.", []string{"policy", "phase"}, nil),
+		k, prometheus.NewDesc("muster_rescheduling_plans", "ReschedulingPlans, by policy and phase.", []string{"policy", "phase"}, nil),
 	}
 }
 

@@ -149,9 +149,7 @@ func (p removablePage) Text(t *inspect.Table) {
 		}
 	}
 	t.Title(
-		"the cluster could do without each of %d of %d nodes, if it kept all others; nothing is known yet of %d",
-		can,
-		len(p.Nodes)+p.Unknown,
+		"the cluster could do without each of %d of %d nodes, if it kept all others; nothing is known yet of %d", can, len(p.Nodes)+p.Unknown,
 		p.Unknown,
 	)
 	t.Row("NODE", "REMOVABLE", "STEPS", "LOOKED", "WHY NOT")

@@ -33,11 +33,7 @@ func TestMakeRoom(t *testing.T) {
 	// Two nodes with 4 CPU each, of which 3 and 1 are taken: one move makes room for 4 CPU.
 	oneMove := func(change ...func(*corev1.Pod)) []runtime.Object {
 		return []runtime.Object{
-			node("a", "4"),
-			node("b", "4"),
-			pod("x-1", "a", "1", change...),
-			pod("y-1", "b", "3", unowned),
-			pod("p-1", "", "4"),
+			node("a", "4"), node("b", "4"), pod("x-1", "a", "1", change...), pod("y-1", "b", "3", unowned), pod("p-1", "", "4"),
 		}
 	}
 	stays := []string{"default/p-1: " + ReasonProtected}

@@ -81,11 +81,7 @@ func TestRelieve(t *testing.T) {
 		{
 			name: "one of best effort before others",
 			objects: []runtime.Object{
-				node("a", "8"),
-				node("b", "8"),
-				pod("x-1", "a", "1"),
-				pod("y-1", "a", "0", bestEffort),
-				pod("z-1", "a", "0", bestEffort),
+				node("a", "8"), node("b", "8"), pod("x-1", "a", "1"), pod("y-1", "a", "0", bestEffort), pod("z-1", "a", "0", bestEffort),
 			},
 			heat: heat{bears: map[string]int64{"a": 10}, pods: map[string]int64{"x-1": 6, "y-1": 3, "z-1": 3}},
 			want: []string{"y-1: a → b"},
@@ -107,10 +103,7 @@ func TestRelieve(t *testing.T) {
 		{
 			name: "those of lower priority first",
 			objects: []runtime.Object{
-				node("a", "8"),
-				node("b", "8"),
-				pod("x-1", "a", "1", priority(10)),
-				pod("y-1", "a", "2", priority(9)),
+				node("a", "8"), node("b", "8"), pod("x-1", "a", "1", priority(10)), pod("y-1", "a", "2", priority(9)),
 				pod("z-1", "a", "1", priority(11)),
 			},
 			heat: heat{bears: map[string]int64{"a": 10}, pods: map[string]int64{"x-1": 9, "y-1": 9, "z-1": 1}},
@@ -149,12 +142,7 @@ func TestRelieve(t *testing.T) {
 		{
 			name: "of a kind the one that another node bears makes room",
 			objects: []runtime.Object{
-				node("a", "8"),
-				node("b", "8"),
-				node("c", "1"),
-				pod("x-1", "a", "4"),
-				pod("y-1", "b", "1"),
-				pod("y-2", "b", "1"),
+				node("a", "8"), node("b", "8"), node("c", "1"), pod("x-1", "a", "4"), pod("y-1", "b", "1"), pod("y-2", "b", "1"),
 			},
 			heat:   heat{bears: map[string]int64{"a": 10, "b": 28, "c": 10}, pods: map[string]int64{"x-1": 12, "y-1": 14, "y-2": 7}},
 			change: func(p *Problem) { p.Limits.Hops = 2 },

@@ -32,14 +32,7 @@ func TestSeparate(t *testing.T) {
 		{
 			name: "not to a node with another pod of the same controller",
 			objects: []runtime.Object{
-				a,
-				b,
-				c,
-				pod("x-1", "a", from("shop/y-1")),
-				pod("y-1", "a"),
-				pod("y-2", "b"),
-				pod("z-1", "c"),
-				pod("z-2", "c"),
+				a, b, c, pod("x-1", "a", from("shop/y-1")), pod("y-1", "a"), pod("y-2", "b"), pod("z-1", "c"), pod("z-2", "c"),
 			},
 			want: []string{"x-1: a → c (is to be separated from shop/y-1)"},
 		},

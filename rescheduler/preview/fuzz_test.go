@@ -17,11 +17,8 @@ import (
 
 // FuzzDump plans for dumps, which somebody may have got from somebody else.
 func FuzzDump(f *testing.F) {
-	c, _, err := config.Decode(
-		[]byte(
-			"apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nprofiles: [{plugins: {filter: {enabled: [{name: LoadAware}]}}}]\n",
-		),
-	)
+	c, _, err := config.Decode([]byte("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" +
+		"profiles: [{plugins: {filter: {enabled: [{name: LoadAware}]}}}]\n"))
 	if err != nil {
 		f.Fatal(err)
 	}

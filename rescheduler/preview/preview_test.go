@@ -20,7 +20,10 @@ const tight = `# YAML
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: "3", memory: 16Gi, pods: "110"}}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: big}, spec: {schedulerName: default-scheduler, containers: [{name: main, resources: {requests: {cpu: "4"}}}]}}
+apiVersion: v1
+kind: Pod
+metadata: {name: big}
+spec: {schedulerName: default-scheduler, containers: [{name: main, resources: {requests: {cpu: "4"}}}]}
 ---
 apiVersion: v1
 kind: Pod

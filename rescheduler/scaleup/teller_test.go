@@ -227,7 +227,8 @@ func TestEachPodOfAGangSaysThatTheGangNeedsNodes(t *testing.T) {
 			t.Errorf("told: %s", event)
 		}
 	}
-	want := `# HELP muster_rescheduling_pods_needing_nodes Pods that wait although moving others was shown not to make room for them, by reason: only more nodes help.
+	want := "# HELP muster_rescheduling_pods_needing_nodes Pods that wait although moving others was shown not to make room for them, " +
+		"by reason: only more nodes help." + `
 # TYPE muster_rescheduling_pods_needing_nodes gauge
 muster_rescheduling_pods_needing_nodes{reason="NoNodeFits"} 2
 `

@@ -325,8 +325,8 @@ func TestRefusalsAreCountedByListenerAndReason(t *testing.T) {
 		request.Header.Set("Origin", "https://evil.example")
 		handler.ServeHTTP(httptest.NewRecorder(), request)
 	}
-	const want = `
-# HELP muster_http_requests_refused_total Requests that were refused before anything was read of them, by the address (field of the configuration) and the reason: client_name, origin, host or content_type.
+	const want = "# HELP muster_http_requests_refused_total Requests that were refused before anything was read of them, " +
+		"by the address (field of the configuration) and the reason: client_name, origin, host or content_type." + `
 # TYPE muster_http_requests_refused_total counter
 muster_http_requests_refused_total{listener="a",reason="client_name"} 0
 muster_http_requests_refused_total{listener="a",reason="content_type"} 0

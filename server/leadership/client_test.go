@@ -83,7 +83,9 @@ func (s *leaseServer) config() *rest.Config {
 // quick is an election in which an answer is waited for half a second.
 func quick() v1alpha2.LeaderElection {
 	election := v1alpha2.Default().LeaderElection
-	election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 2*time.Second, attempts*500*time.Millisecond, 50*time.Millisecond
+	election.LeaseDuration.Duration = 2 * time.Second
+	election.RenewDeadline.Duration = attempts * 500 * time.Millisecond
+	election.RetryPeriod.Duration = 50 * time.Millisecond
 	return election
 }
 

@@ -22,7 +22,8 @@ func SkipWithRaceDetector(t testing.TB) {
 const noise = 128 << 10
 
 // Check has a text of a length be read, and the test fail when that takes more than the bound, or does
-// not come to an end; under the race detector memory is not measured. Who takes too much is asked to read once more, as some things are made once.
+// not come to an end; under the race detector memory is not measured. Who takes too much is asked to
+// read once more, as some things are made once.
 func (b Bound) Check(t testing.TB, length int, read func()) {
 	t.Helper()
 	if raceDetector {

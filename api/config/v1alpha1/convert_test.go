@@ -63,18 +63,16 @@ func TestEveryPolicyBecomesTheProfileThatDoesTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Each name with what it is to become, by the tables of kube-scheduler 1.18.
 		predicates := map[string][]string{
-			"PodFitsHostPorts":     {"NodePorts"},
-			"PodFitsPorts":         {"NodePorts"},
-			"PodFitsResources":     {"NodeResourcesFit"},
-			"HostName":             {"NodeName"},
-			"MatchNodeSelector":    {"NodeAffinity"},
-			"GeneralPredicates":    {"NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"},
-			"NoDiskConflict":       {"VolumeRestrictions"},
-			"NoVolumeZoneConflict": {"VolumeZone"},
-			"MaxCSIVolumeCount":    {"NodeVolumeLimits"},
-			"MaxEBSVolumeCount": {
-				"NodeVolumeLimits",
-			},
+			"PodFitsHostPorts":       {"NodePorts"},
+			"PodFitsPorts":           {"NodePorts"},
+			"PodFitsResources":       {"NodeResourcesFit"},
+			"HostName":               {"NodeName"},
+			"MatchNodeSelector":      {"NodeAffinity"},
+			"GeneralPredicates":      {"NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"},
+			"NoDiskConflict":         {"VolumeRestrictions"},
+			"NoVolumeZoneConflict":   {"VolumeZone"},
+			"MaxCSIVolumeCount":      {"NodeVolumeLimits"},
+			"MaxEBSVolumeCount":      {"NodeVolumeLimits"},
 			"CheckNodeUnschedulable": {"NodeUnschedulable"},
 			"PodToleratesNodeTaints": {"TaintToleration"},
 			"MatchInterPodAffinity":  {"InterPodAffinity"},

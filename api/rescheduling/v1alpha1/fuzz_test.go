@@ -16,7 +16,8 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Add([]byte(`{"metadata":{"name":"p"},"spec":{"policy":"MakeRoom","mode":"Auto","expires":"2026-01-02T03:04:05Z","steps":[
-		{"pod":{"namespace":"d","name":"p","uid":"u"},"controller":{"uid":"c"},"from":"a","to":"b","replacement":{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}}]},
+		{"pod":{"namespace":"d","name":"p","uid":"u"},"controller":{"uid":"c"},"from":"a","to":"b",
+			"replacement":{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}}]},
 		"status":{"phase":"Executing","steps":[{"phase":"Evicting"}]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var fields map[string]any

@@ -14,20 +14,13 @@ func FuzzDecode(f *testing.F) {
 	for _, text := range boundedtest.Texts() {
 		f.Add([]byte(text))
 	}
-	f.Add(
-		[]byte(
-			`{"metadata":{"name":"n"},"spec":{"metricCollectPolicy":{"aggregateDurationSeconds":300,"reportIntervalSeconds":60,"nodeAggregatePolicy":{"durations":["5m"]}}},
+	f.Add([]byte(`{"metadata":{"name":"n"},"spec":{"metricCollectPolicy":
+		{"aggregateDurationSeconds":300,"reportIntervalSeconds":60,"nodeAggregatePolicy":{"durations":["5m"]}}},
 		"status":{"updateTime":"2026-01-02T03:04:05Z","nodeMetric":{"nodeUsage":{"resources":{"cpu":"1","memory":"1Gi"}},
-		"aggregatedNodeUsages":[{"duration":"5m","usage":{"p95":{"resources":{"cpu":"2"}}}}]},"podsMetric":[{"name":"p","namespace":"d","podUsage":{"resources":{"cpu":"100m"}}}]}}`,
-		),
-	)
-	f.Add(
-		[]byte(
-			`{"status":{"nodeMetric":{"nodeUsage":{"resources":{"cpu":"1e-30000000","memory":-1,"x":1e300}}},"podsMetric":[` + boundedtest.Times(
-				500, "{}",
-			) + `]}}`,
-		),
-	)
+		"aggregatedNodeUsages":[{"duration":"5m","usage":{"p95":{"resources":{"cpu":"2"}}}}]},
+		"podsMetric":[{"name":"p","namespace":"d","podUsage":{"resources":{"cpu":"100m"}}}]}}`))
+	f.Add([]byte(`{"status":{"nodeMetric":{"nodeUsage":{"resources":{"cpu":"1e-30000000","memory":-1,"x":1e300}}},` +
+		`"podsMetric":[` + boundedtest.Times(500, "{}") + `]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var fields map[string]any
 		if utiljson.Unmarshal(text, &fields) != nil || fields == nil {

@@ -85,7 +85,8 @@ func TestFigures(t *testing.T) {
 			"waiting_failed_attempts=200", "idle_share_standoff=0.010", "turns_vs_native=1.50", "idle_share_turns=0.090", "idle_share=0.050",
 			"native_waiting_cpu_s=80.00", "native_waiting_failed_attempts=1000",
 			"contended_gates_vs_native=2.00", "standoff_gates_vs_native=2.00", "waiting_cpu_gates_vs_native=0.013", "waiting_cpu_gates_s=1.00",
-			"waiting_failed_attempts_gates=0", "idle_share_standoff_gates=0.020", "turns_gates_vs_native=2.00", "idle_share_turns_gates=0.040", "idle_share_gates=0.030",
+			"waiting_failed_attempts_gates=0", "idle_share_standoff_gates=0.020", "turns_gates_vs_native=2.00",
+			"idle_share_turns_gates=0.040", "idle_share_gates=0.030",
 			"partial=0", "native_partial=2", "partial_gates=1",
 		}},
 		"neighbours": {results{

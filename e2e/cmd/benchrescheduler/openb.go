@@ -26,11 +26,7 @@ func wholeTrace(ctx context.Context, t *trace, out, progress io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(
-		progress,
-		"openb: %d nodes, %d pods, %d pods of 8 GPUs wait; %d would fit without a move\n",
-		len(l.nodes),
-		l.pods(),
-		len(l.pending),
+		progress, "openb: %d nodes, %d pods, %d pods of 8 GPUs wait; %d would fit without a move\n", len(l.nodes), l.pods(), len(l.pending),
 		l.direct(large8),
 	)
 	problem.Limits.Time = 20 * time.Second

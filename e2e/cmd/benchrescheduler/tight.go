@@ -63,20 +63,9 @@ func againstOptimum(ctx context.Context, o options, t *trace, out, progress io.W
 			}
 			s.add(plan, best)
 			fmt.Fprintf(
-				progress,
-				"%d hops, case %d: %d nodes, %d pods: placed %d with %d evictions in %s; CBC %d with %d in %s, at most %d%s\n",
-				hops,
-				seed,
-				len(l.nodes),
-				l.pods(),
-				len(plan.Placements),
-				len(plan.Steps),
-				plan.Took.Round(time.Millisecond),
-				best.placed,
-				best.evictions,
-				best.took.Round(time.Millisecond),
-				best.bound,
-				best.remark(),
+				progress, "%d hops, case %d: %d nodes, %d pods: placed %d with %d evictions in %s; CBC %d with %d in %s, at most %d%s\n", hops, seed,
+				len(l.nodes), l.pods(), len(plan.Placements), len(plan.Steps), plan.Took.Round(time.Millisecond), best.placed, best.evictions,
+				best.took.Round(time.Millisecond), best.bound, best.remark(),
 			)
 		}
 		name := "1hop"

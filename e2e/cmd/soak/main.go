@@ -19,9 +19,7 @@ func main() {
 	defer stop()
 	o := soak.Options{Progress: os.Stdout, Stir: true}
 	flag.DurationVar(
-		&o.Time,
-		"time",
-		30*time.Minute,
+		&o.Time, "time", 30*time.Minute,
 		"how long, the warm-up included, which takes a third of it; some minutes come before it, in which the journal of changes fills",
 	)
 	flag.DurationVar(&o.Every, "every", 0, "the time between two readings; by default a sixtieth of the whole, and 10s at least")
