@@ -122,8 +122,13 @@ func TestNothingIsLeftOnNodesThatAreEmptied(t *testing.T) {
 	emptied := 0
 	rapid.Check(t, func(t *rapid.T) {
 		_, problem := drawScene(t)
-		plan := problem.Coalesce(nil, rapid.IntRange(0, 3).Draw(t, "at most"))
+		atMost := rapid.IntRange(0, 3).Draw(t, "at most")
+		plan := problem.Coalesce(nil, atMost)
 		checkPlan(t, problem, nil, plan)
+		again := problem.Coalesce(nil, atMost)
+		if diff := cmp.Diff(append(said(plan), keptBy(plan)...), append(said(again), keptBy(again)...)); diff != "" {
+			t.Fatalf("the same problem gives another plan (-first +second):\n%s", diff)
+		}
 		emptied += len(plan.Emptied)
 		leaves := map[string]bool{}
 		for _, step := range plan.Steps {
@@ -149,4 +154,12 @@ func TestNothingIsLeftOnNodesThatAreEmptied(t *testing.T) {
 	if emptied == 0 {
 		t.Error("no node was ever emptied")
 	}
+}
+
+// keptBy are the nodes that a plan does not empty, and why.
+func keptBy(p *Plan) (kept []string) {
+	for i := range p.Kept {
+		kept = append(kept, p.Kept[i].Name+": "+p.Kept[i].String())
+	}
+	return kept
 }

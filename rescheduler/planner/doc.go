@@ -32,4 +32,18 @@
 // of it is put in an order in which each step has room, and is carried out on a model of the
 // cluster with all predicates (a proof). Where one of them objects, that pod is kept off that
 // node and the search begins anew.
+//
+// # Its parts
+//
+// A state says where the pods are and what room that leaves; its log lets any part take back what it did. Each part
+// knows those before it, and no part knows the search:
+//
+//   - roster: which pods may be moved, and which only together; queue: the groups that wait.
+//   - standings: what the predicates have against a pod on a node, room aside; rehearsal: what they say when moves
+//     are carried out.
+//   - homes: places where there is room; evictions: who would have to leave for it; insertion: both, several moves
+//     in a row.
+//   - purposes: what pods move for; audit: whether a state may be a plan; savings: who need not move after all.
+//   - placing, clearing, departures and relief: what MakeRoom, Coalesce, Relocate and Relieve search for.
+//   - author and refusals: the plan, in words.
 package planner

@@ -114,3 +114,19 @@ func (k *kinds) replacement(pod *cluster.Pod) *cluster.Pod {
 	object.Spec.NodeName, object.Status = "", corev1.PodStatus{}
 	return cluster.NewPod(&object)
 }
+
+// kindOf returns the kind of an item, which is looked up when it first matters.
+func (k *kinds) kindOf(i *item) *kind {
+	if i.kind < 0 {
+		i.kind = k.find(i.pod)
+	}
+	return k.all[i.kind]
+}
+
+// anew returns the pod of an item as it is placed anew.
+func (k *kinds) anew(i *item) *cluster.Pod {
+	if i.anew == nil {
+		i.anew = k.replacement(i.pod)
+	}
+	return i.anew
+}

@@ -5,22 +5,22 @@ package planner
 // put different loads on nodes: where that matters, nothing is remembered.
 type refuges map[int32][]int32
 
-// finds says that a unit may find a place elsewhere, as far as room goes: one without which it
-// cannot leave. Nil refuges stand for others moving out of its way, which may be so for gangs
-// too, whose members make room for one another.
-func (s *search) finds(at int32, r refuges) bool {
-	u := &s.units[at]
+// finds reports whether a unit may find a place elsewhere, as far as room goes: one without which it cannot
+// leave. Nil refuges stand for others moving out of its way, which may be so for gangs too, whose members make
+// room for one another.
+func (h *homes) finds(at int32, r refuges) bool {
+	u := &h.roster.units[at]
 	if r == nil || len(u.items) > 1 {
 		return true
 	}
-	i := &s.items[u.items[0]]
-	if i.away() && s.mayStay(u.items[0]) {
+	i := &h.items[u.items[0]]
+	if i.away() && h.mayStay(u.items[0]) {
 		return true
 	}
-	s.kindOf(i)
+	h.standings.kinds.kindOf(i)
 	nodes, known := r[i.kind]
-	if !known || s.problem.Load != nil {
-		nodes = s.refugesOf(i)
+	if !known || h.load != nil {
+		nodes = h.refugesOf(i)
 		r[i.kind] = nodes
 	}
 	for _, node := range nodes {
@@ -31,13 +31,13 @@ func (s *search) finds(at int32, r refuges) bool {
 	return false
 }
 
-// refugesOf are the first three nodes with room for pods of the kind of an item, of which a pod
+// refugesOf returns the first three nodes with room for pods of the kind of an item, of which a pod
 // may be at one and have come from another.
-func (s *search) refugesOf(i *item) []int32 {
+func (h *homes) refugesOf(i *item) []int32 {
 	var nodes []int32
-	for _, node := range s.nodes {
-		if s.closed[node] || s.left[place{i.kind, node}] > 0 || !i.needs.fitsInto(s.freeAt(node)) ||
-			s.limits.Hops == 1 && !i.needs.fitsInto(s.spareAt(node)) {
+	for _, node := range h.nodes {
+		if h.closed[node] || h.left[place{i.kind, node}] > 0 || !i.needs.fitsInto(h.freeAt(node)) ||
+			h.hops == 1 && !i.needs.fitsInto(h.spareAt(node)) {
 			continue
 		}
 		if nodes = append(nodes, node); len(nodes) == 3 {

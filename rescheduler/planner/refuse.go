@@ -3,54 +3,62 @@ package planner
 import (
 	"cmp"
 	"slices"
-
-	"muster.dev/muster/predicates"
 )
 
-// refuse says why a group gets no place.
-func (s *search) refuse(g *group) Refusal {
+// refusals explain why a pod gets no place, or no other one.
+type refusals struct {
+	*state
+
+	roster    *roster
+	standings *standings
+	rehearsal *rehearsal
+	watch     *stopwatch
+}
+
+// refuse returns why a group gets no place.
+func (f *refusals) refuse(g *group) Refusal {
 	r := Refusal{Name: g.Name, Pods: g.Pods}
 	if len(g.Pods) < g.AtLeast {
 		r.Reason = ReasonMembersMissing
 		return r
 	}
 	for _, at := range g.items {
-		if i := &s.items[at]; i.at < 0 {
-			s.explain(&r, i)
+		if i := &f.items[at]; i.at < 0 {
+			f.explain(&r, i)
 			break
 		}
 	}
 	return r
 }
 
-// deny says why a pod stays that was to leave its node.
-func (s *search) deny(w *wish) Refusal {
+// deny returns why a pod stays that was to leave its node.
+func (f *refusals) deny(w *wish) Refusal {
 	r := Refusal{Name: nameOf(w.Pod), Reason: w.fixed}
 	if w.item < 0 {
 		return r
 	}
-	i := &s.items[w.item]
-	for _, member := range s.units[i.unit].items {
-		if !s.ledger.allows(s.items[member].accounts) {
+	i := &f.items[w.item]
+	for _, member := range f.roster.units[i.unit].items {
+		if !f.ledger.allows(f.items[member].accounts) {
 			r.Reason = ReasonBudget
 			return r
 		}
 	}
-	s.explain(&r, i)
+	f.explain(&r, i)
 	return r
 }
 
 // explain enters why an item gets no place, or no other one.
-func (s *search) explain(r *Refusal, i *item) {
-	if s.kindOf(i).profile == nil {
+func (f *refusals) explain(r *Refusal, i *item) {
+	if f.roster.kinds.kindOf(i).profile == nil {
 		r.Reason = ReasonUnknownScheduler
 		return
 	}
-	possible, enough := s.obstruct(r, i)
+	possible, enough := f.obstruct(r, i)
 	switch {
 	case possible == 0:
 		r.Reason = ReasonNoNode
-	case s.late:
+	case f.watch.late:
 		r.Reason = ReasonLate
 	case !enough && possible <= windows[0]:
 		r.Reason = ReasonProtected
@@ -59,29 +67,29 @@ func (s *search) explain(r *Refusal, i *item) {
 	}
 }
 
-// obstruct enters what is against an item on the nodes, and says how many nodes are possible
+// obstruct enters what is against an item on the nodes, and returns how many nodes are possible
 // and whether there would be room on one of them if all went that may.
-func (s *search) obstruct(r *Refusal, i *item) (possible int, enough bool) {
+func (f *refusals) obstruct(r *Refusal, i *item) (possible int, enough bool) {
 	against, protected := map[string]int{}, map[string]int{}
-	for _, node := range s.nodes {
+	for _, node := range f.nodes {
 		switch {
 		case node == i.origin:
 			continue
-		case !s.eligible(i, s.world.Node(node)):
+		case !f.rehearsal.eligible(i, f.rehearsal.world.Node(node)):
 			against[ReasonNotEligible]++
 			continue
-		case s.standingAt(i, node) == never:
-			against[s.hopeless(s.kindOf(i), node)]++
+		case f.standings.of(i, node) == never:
+			against[f.rehearsal.hopeless(i, node)]++
 			continue
 		}
 		if possible++; possible > windows[0] {
 			continue
 		}
-		s.load(node)
-		for reason, pods := range s.guarded[node] {
+		f.roster.load(node)
+		for reason, pods := range f.roster.guarded[node] {
 			protected[reason] += pods
 		}
-		enough = enough || s.wouldFit(i, node)
+		enough = enough || f.wouldFit(i, node)
 	}
 	for reason, nodes := range against {
 		r.Details = append(r.Details, Detail{Reason: reason, Nodes: nodes})
@@ -95,23 +103,11 @@ func (s *search) obstruct(r *Refusal, i *item) (possible int, enough bool) {
 	return possible, enough
 }
 
-// hopeless is the first reason why no pod that goes would make a node one for a kind.
-func (s *search) hopeless(k *kind, node int32) string {
-	reason := ""
-	judgement := k.judge(s.world).Judgement()
-	judgement.Verdicts(s.world.Node(node), func(v predicates.Verdict) {
-		if reason == "" && !v.Resolvable() {
-			reason = judgement.Reason(v)
-		}
-	})
-	return cmp.Or(reason, ReasonNoHomes)
-}
-
-// wouldFit says that there would be room on a node if all went that may.
-func (s *search) wouldFit(i *item, node int32) bool {
-	free := slices.Clone(s.freeAt(node))
-	for _, at := range s.on[node] {
-		if o := &s.items[at]; !o.pending() && (o.limit <= i.limit || s.problem.Rules.AllowHigherPriority) {
+// wouldFit reports whether there would be room on a node if all went that may.
+func (f *refusals) wouldFit(i *item, node int32) bool {
+	free := slices.Clone(f.freeAt(node))
+	for _, at := range f.on[node] {
+		if o := &f.items[at]; !o.pending() && (o.limit <= i.limit || f.roster.rules.AllowHigherPriority) {
 			o.needs.addTo(free, +1)
 		}
 	}

@@ -15,6 +15,7 @@ type amounts []int64
 type reckoning struct {
 	scalars map[cluster.ScalarName]int // their places
 	load    *Load                      // nil for none
+	rates   rates
 }
 
 const plainResources = 4
@@ -28,6 +29,7 @@ func newReckoning(p *Problem) *reckoning {
 			}
 		}
 	}
+	r.rates = ratesOf(p.Snapshot, r)
 	return r
 }
 

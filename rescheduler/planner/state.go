@@ -1,6 +1,10 @@
 package planner
 
-import "muster.dev/muster/cluster"
+import (
+	"slices"
+
+	"muster.dev/muster/cluster"
+)
 
 // item is a pod in the search.
 type item struct {
@@ -12,7 +16,7 @@ type item struct {
 	slot   int32 // its place in state.on[at]
 	turn   int32 // its place in state.gone, while it is away
 	kind   int32
-	unit   int32 // of pods that are moved, in search.units
+	unit   int32 // of pods that are moved, in roster.units
 	group  int32 // of a pending pod
 	wish   *wish // that it leaves its node, nil for none
 	limit  int32 // the priority up to which pods may be moved for it
@@ -31,10 +35,12 @@ func (i *item) isToLeave() bool { return i.wish != nil && i.wish.open && !i.wish
 // away says that it is a pod that was evicted.
 func (i *item) away() bool { return i.origin >= 0 && i.at != i.origin }
 
-// state is where the pods are that may be moved, and what room that leaves.
+// state is where the pods are that may be moved, and what room that leaves. All parts of a search work on
+// one state: what they do is in its log, and can be taken back.
 type state struct {
 	*reckoning
 
+	nodes    []int32 // all of them
 	dims     int
 	capacity []int64   // by node index and resource: what the node offers, or bears
 	free     []int64   // by node index and resource
@@ -57,7 +63,8 @@ type place struct{ kind, node int32 }
 
 type relocation struct{ item, from int32 }
 
-func newState(p *Problem, l *ledger) *state {
+// newState is the state of a problem before anything moves: places that are kept are taken.
+func newState(p *Problem) *state {
 	reckoning := newReckoning(p)
 	end, dims := p.Snapshot.IndexEnd(), reckoning.length()
 	s := &state{
@@ -69,21 +76,32 @@ func newState(p *Problem, l *ledger) *state {
 		closed:    make([]bool, end),
 		left:      map[place]int32{},
 		came:      map[place]int32{},
-		ledger:    l,
+		ledger:    newLedger(p.Budgets, p.Snapshot),
 	}
 	for node := range p.Snapshot.Nodes() {
+		s.nodes = append(s.nodes, node.Index)
 		capacity, taken := reckoning.offers(node)
 		free := s.freeAt(node.Index)
 		copy(free, capacity)
 		copy(s.capacityAt(node.Index), free)
 		taken.addTo(free, -1)
 	}
+	for _, held := range p.Held {
+		s.needs(held.Pod, p.Snapshot.Node(held.Node)).addTo(s.freeAt(held.Node), -1)
+	}
+	s.initial, s.spare = slices.Clone(s.free), slices.Clone(s.free)
 	return s
 }
 
-// begin makes the present room that of the beginning.
-func (s *state) begin() {
-	s.initial, s.spare = append([]int64(nil), s.free...), append([]int64(nil), s.free...)
+// add makes an item of a pod, and returns its index.
+func (s *state) add(i item) int32 {
+	index := int32(len(s.items)) //nolint:gosec // no more than there are pods
+	if i.at >= 0 {
+		i.slot = int32(len(s.on[i.at])) //nolint:gosec // as above
+		s.on[i.at] = append(s.on[i.at], index)
+	}
+	s.items = append(s.items, i)
+	return index
 }
 
 func (s *state) freeAt(node int32) []int64 {
@@ -151,5 +169,30 @@ func (s *state) relocate(at, to int32) {
 		s.cost += int64(sign) * i.cost
 		s.left[place{i.kind, i.origin}] += sign
 		s.ledger.count(i.accounts, sign)
+	}
+}
+
+// positions returns where all items are that are pending or away.
+func (s *state) positions() map[int32]int32 {
+	at := map[int32]int32{}
+	for i := range s.items {
+		if item := &s.items[i]; item.pending() || item.away() {
+			at[int32(i)] = item.at
+		}
+	}
+	return at
+}
+
+// restore brings all items to where they were: those that had no position, to their origin.
+func (s *state) restore(at map[int32]int32) {
+	for i := range s.items {
+		item := &s.items[i]
+		to, known := at[int32(i)]
+		if !known {
+			to = item.origin
+		}
+		if item.at != to {
+			s.move(int32(i), to)
+		}
 	}
 }

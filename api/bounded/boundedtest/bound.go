@@ -52,9 +52,8 @@ func Taken(work func()) (bytes int64) {
 		runtime.ReadMemStats(&before)
 		work()
 		runtime.ReadMemStats(&after)
-		bytes = int64(after.TotalAlloc-before.TotalAlloc) + int64(
-			after.StackInuse,
-		) - int64(before.StackInuse) //nolint:gosec // of memory that there is
+		grown := after.TotalAlloc - before.TotalAlloc + after.StackInuse - before.StackInuse
+		bytes = int64(grown) //nolint:gosec // of memory that there is
 	}()
 	<-done
 	return bytes

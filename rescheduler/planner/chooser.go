@@ -27,94 +27,8 @@ const (
 	patience     = 400 // how many sets are looked at to find them
 )
 
-// openings are the cheapest sets of victims on a node for an item, the best first: none
-// when the item would not fit whoever left. With refuges, only those leave who have one.
-func (s *search) openings(i *item, node int32, limit int32, r refuges) []victims {
-	s.kindOf(i)
-	if s.closed[node] || node == i.origin || !s.admits(i, node) {
-		return nil
-	}
-	s.load(node)
-	must, possible := s.obstacles(i, node)
-	if !possible {
-		return nil
-	}
-	lacks := make(amounts, s.dims)
-	i.needs.short(s.freeAt(node), lacks)
-	c := chooser{search: s, node: node, lacks: lacks}
-	for _, at := range must {
-		if o := &s.items[at]; o.at == node {
-			if !s.movable(o.unit, limit) || !s.finds(o.unit, r) {
-				return nil
-			}
-			c.take(s.candidate(o.unit, node, lacks))
-		}
-	}
-	c.consider(limit, r)
-	return c.choose()
-}
-
-// consider makes candidates of those whose leaving gains anything.
-func (c *chooser) consider(limit int32, r refuges) {
-	for _, at := range c.on[c.node] {
-		o := &c.items[at]
-		if o.pending() || slices.Contains(c.units, o.unit) || c.knows(o.unit) || !c.movable(o.unit, limit) {
-			continue
-		}
-		if candidate := c.candidate(o.unit, c.node, c.lacks); candidate.worth > 0 && c.finds(o.unit, r) {
-			c.candidates = append(c.candidates, candidate)
-		}
-	}
-}
-
-// movable says that all pods of a unit may be moved for a pod of that priority.
-func (s *search) movable(at int32, limit int32) bool {
-	u := &s.units[at]
-	for _, member := range u.items {
-		i := &s.items[member]
-		if i.pinned || i.at < 0 || i.limit > limit && !s.problem.Rules.AllowHigherPriority {
-			return false
-		}
-		if i.away() {
-			continue
-		}
-		if !s.ledger.allows(i.accounts) {
-			return false
-		}
-		if s.kindOf(i); s.came[place{i.kind, i.origin}] > 0 {
-			return false // another one of its kind came
-		}
-	}
-	return true
-}
-
-// candidate is a unit as one that may leave a node.
-func (s *search) candidate(at, node int32, lacks amounts) candidate {
-	c := candidate{unit: at, gains: make(amounts, s.dims)}
-	for _, member := range s.units[at].items {
-		i := &s.items[member]
-		c.size += i.size
-		if !i.away() {
-			c.cost += i.cost
-		}
-		if i.at == node {
-			i.needs.addTo(c.gains, +1)
-		}
-	}
-	for d, lack := range lacks {
-		if c.gains[d] = min(c.gains[d], lack); lack > 0 {
-			c.worth += float64(max(0, c.gains[d])) / float64(lack)
-		}
-	}
-	if s.noise > 0 {
-		c.cost += s.random.Int64N(plainCost / 5)
-	}
-	return c
-}
-
 // chooser finds the cheapest sets of candidates that make up for what is lacking.
 type chooser struct {
-	*search
 	node       int32
 	lacks      amounts
 	candidates []candidate
@@ -151,7 +65,7 @@ func (c *chooser) choose() []victims {
 		return cmp.Compare(b.worth/float64(b.cost+1), a.worth/float64(a.cost+1))
 	})
 	c.rest = make([]amounts, len(c.candidates)+1)
-	c.rest[len(c.candidates)] = make(amounts, c.dims)
+	c.rest[len(c.candidates)] = make(amounts, len(c.lacks))
 	for at := len(c.candidates) - 1; at >= 0; at-- {
 		c.rest[at] = slices.Clone(c.rest[at+1])
 		c.candidates[at].gains.addTo(c.rest[at], +1)

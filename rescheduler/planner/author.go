@@ -1,0 +1,136 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"muster.dev/muster/cluster"
+)
+
+// author puts in words what was found.
+type author struct {
+	*state
+
+	snap       *cluster.Snapshot
+	roster     *roster
+	queue      *queue
+	departures *departures
+	purposes   *purposes
+	refusals   *refusals
+	watch      *stopwatch
+}
+
+// plan makes a plan of what was proven, in that order.
+func (a *author) plan(proven []int32) *Plan {
+	snap := a.snap
+	p := &Plan{Generation: snap.Generation, Cost: a.cost, Late: a.watch.late}
+	placements := map[int32]int{}
+	for _, at := range proven {
+		if i := &a.items[at]; i.pending() {
+			placements[at] = len(p.Placements)
+			p.Placements = append(p.Placements, Placement{
+				Pod: i.pod, Node: snap.Node(i.at), Group: a.queue.groups[i.group].Name, After: len(p.Steps),
+			})
+			continue
+		}
+		p.Steps = append(p.Steps, a.step(at))
+	}
+	a.attribute(p, proven, placements)
+	for g := range a.queue.groups {
+		if group := &a.queue.groups[g]; a.queue.count(group) < max(1, group.AtLeast) {
+			p.Unplaced = append(p.Unplaced, a.refusals.refuse(group))
+		}
+	}
+	for _, w := range a.departures.wishes {
+		if w.item < 0 || !a.items[w.item].away() && !w.moot {
+			p.Unmoved = append(p.Unmoved, a.refusals.deny(w))
+		}
+	}
+	p.Took = a.watch.took()
+	return p
+}
+
+func (a *author) step(at int32) Step {
+	i := &a.items[at]
+	return Step{
+		Pod: i.pod, From: a.snap.Node(i.origin), To: a.snap.Node(i.at), Replacement: i.anew,
+		Gang: a.roster.units[i.unit].gang, Cost: i.cost,
+	}
+}
+
+// attribute says of each step for whom it is, and why.
+func (a *author) attribute(p *Plan, proven []int32, placements map[int32]int) {
+	next := 0
+	moves := make([]int, len(p.Placements))
+	for _, at := range proven {
+		i := &a.items[at]
+		if i.pending() {
+			continue
+		}
+		step := &p.Steps[next]
+		next++
+		for other := range a.purposes.wakeOf(at).pending {
+			step.For = append(step.For, placements[other])
+		}
+		slices.Sort(step.For)
+		step.Why = a.why(i)
+		for _, place := range step.For {
+			p.Placements[place].Cost += step.Cost
+			moves[place]++
+		}
+	}
+	for at := range p.Placements {
+		placement := &p.Placements[at]
+		placement.Why = placed(placement.Node, moves[at])
+	}
+}
+
+func placed(node *cluster.Node, moves int) string {
+	switch moves {
+	case 0:
+		return fmt.Sprintf("%s has room", node.Name)
+	case 1:
+		return fmt.Sprintf("%s has room once a pod has moved", node.Name)
+	default:
+		return fmt.Sprintf("%s has room once %d pods have moved", node.Name, moves)
+	}
+}
+
+// why returns for whom an item moves, in words.
+func (a *author) why(i *item) string {
+	from := a.snap.Node(i.origin).Name
+	if i.isToLeave() {
+		return i.wish.Why
+	}
+	if a.closed[i.origin] {
+		return fmt.Sprintf("so that %s becomes empty", from)
+	}
+	var pending, moved []string
+	for _, other := range a.on[i.origin] {
+		switch o := &a.items[other]; {
+		case o.pending():
+			pending = append(pending, nameOf(o.pod))
+		case o.away():
+			moved = append(moved, nameOf(o.pod))
+		}
+	}
+	slices.Sort(pending)
+	slices.Sort(moved)
+	switch {
+	case len(pending) > 0:
+		return fmt.Sprintf("makes room on %s for %s", from, andMore(pending))
+	case len(moved) > 0:
+		return fmt.Sprintf("makes room on %s for %s, which has to move there", from, andMore(moved))
+	default:
+		return "moves with the rest of its gang"
+	}
+}
+
+func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+func andMore(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+}

@@ -1,0 +1,131 @@
+package planner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
+)
+
+// clearing empties nodes, and remembers why others cannot be.
+type clearing struct {
+	*state
+
+	roster    *roster
+	insertion *insertion
+	audit     *audit
+	dice      *dice
+	watch     *stopwatch
+	forsaken  []bool            // by node index: nothing that would empty it could be proven
+	kept      map[int32]Refusal // nodes that could not be emptied
+}
+
+// occupied returns the nodes that could be emptied, and closes those that are empty.
+func (c *clearing) occupied(among func(*cluster.Node) bool) []int32 {
+	var candidates []int32
+	for _, node := range c.nodes {
+		c.roster.load(node)
+		switch {
+		case len(c.on[node]) == 0 && len(c.roster.staying(node)) == 0:
+			c.closed[node] = true
+		case among == nil || among(c.roster.snap.Node(node)):
+			candidates = append(candidates, node)
+		}
+	}
+	return candidates
+}
+
+// emptyMost empties nodes, those first on which there is the least. It tries other orders as
+// well, as long as that pays.
+func (c *clearing) emptyMost(candidates []int32, atMost int) {
+	size := map[int32]float64{}
+	for _, node := range candidates {
+		c.closed[node] = false // by an attempt before this one
+		for _, at := range c.on[node] {
+			size[node] += c.items[at].size
+		}
+	}
+	type outcome struct {
+		at     map[int32]int32
+		closed []bool
+		count  int
+		cost   int64
+	}
+	found := outcome{count: -1}
+	open := slices.Clone(c.closed)
+	const orders = 5 // in a row that do not pay
+	for idle := 0; idle < orders && (idle == 0 || !c.watch.past()); idle++ {
+		order, count := slices.Clone(candidates), 0
+		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(size[a], size[b]) })
+		for _, node := range order {
+			if count < atMost && c.empty(node) {
+				count++
+			}
+		}
+		if count > found.count || count == found.count && c.cost < found.cost {
+			found, idle = outcome{c.positions(), slices.Clone(c.closed), count, c.cost}, 0
+		}
+		c.back(0)
+		copy(c.closed, open)
+		for _, node := range candidates {
+			size[node] *= 0.75 + c.dice.Float64()/2
+		}
+	}
+	c.restore(found.at)
+	copy(c.closed, found.closed)
+}
+
+// empty finds other places for all pods of a node, or notes why not.
+func (c *clearing) empty(node int32) bool {
+	c.roster.load(node)
+	refusal := Refusal{Name: c.roster.snap.Node(node).Name}
+	switch refusal.Details = c.roster.staying(node); {
+	case len(refusal.Details) > 0:
+		refusal.Reason = ReasonPodsStay
+	case slices.ContainsFunc(c.on[node], func(at int32) bool { return c.items[at].origin != node }):
+		refusal.Reason = ReasonReceives
+	case c.forsaken[node] || !c.vacate(node):
+		refusal.Reason = ReasonNoOtherPlace
+	default:
+		return true
+	}
+	c.kept[node] = refusal
+	return false
+}
+
+// vacate finds other places for all pods of a node.
+func (c *clearing) vacate(node int32) bool {
+	before := len(c.log)
+	c.closed[node] = true
+	var ejected []int32
+	for _, at := range slices.Clone(c.on[node]) {
+		if c.items[at].at != node {
+			continue // gone with its gang
+		}
+		if !c.insertion.eject(c.items[at].unit, math.MaxInt32, &ejected) {
+			c.back(before)
+			c.closed[node] = false
+			return false
+		}
+	}
+	if c.insertion.settle(ejected, c.insertion.hops-1, math.MaxInt32) {
+		if _, ok := c.audit.sequence(); ok {
+			return true
+		}
+	}
+	c.back(before)
+	c.closed[node] = false
+	return false
+}
+
+// giveUp opens those of the nodes, for good, that were to become empty; all when it is said so.
+func (c *clearing) giveUp(all bool, nodes sets.Set[int32]) {
+	for _, node := range c.nodes {
+		if c.closed[node] && len(c.roster.guarded[node])+len(c.roster.snap.Node(node).Pods) > 0 && (all || nodes.Has(node)) {
+			c.closed[node], c.forsaken[node] = false, true
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package planner
+
+import (
+	"math"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// wish is a Wish in the search.
+type wish struct {
+	*Wish
+	item    int32  // -1 when the pod may not be moved
+	fixed   string // why it may not
+	open    bool   // it was its turn, and the pod is to leave
+	moot    bool   // it was its turn, and the pod may stay
+	givenUp bool   // nothing that was planned for it could be proven
+}
+
+// wishesOf looks up the items of all that are to leave.
+func wishesOf(r *roster, wanted []Wish) []*wish {
+	var wishes []*wish
+	for at := range wanted {
+		w := &wish{Wish: &wanted[at], item: -1}
+		wishes = append(wishes, w)
+		node := r.snap.NodeByName(w.Pod.Spec.NodeName)
+		if node == nil {
+			w.fixed = ReasonNotBound
+			continue
+		}
+		r.load(node.Index)
+		for _, item := range r.on[node.Index] {
+			if i := &r.items[item]; i.pod.UID == w.Pod.UID {
+				w.item = item
+				if i.wish == nil {
+					i.wish = w
+				}
+			}
+		}
+		if w.item < 0 {
+			w.fixed = r.fixed(spot{w.Pod, node.Index})
+		}
+	}
+	return wishes
+}
+
+// departures has pods leave their nodes.
+type departures struct {
+	*state
+
+	roster    *roster
+	rehearsal *rehearsal
+	insertion *insertion
+	savings   *savings
+	audit     *audit
+	watch     *stopwatch
+	wishes    []*wish
+}
+
+// grantAll grants as many wishes as it can. What one pod leaves may be room for another, so it
+// goes on until none is granted any more.
+func (d *departures) grantAll() {
+	for _, w := range d.wishes {
+		w.open, w.moot = false, false // by an attempt before this one
+	}
+	for granted := true; granted; {
+		granted = false
+		for _, w := range d.wishes {
+			if w.item < 0 || w.givenUp || d.items[w.item].away() || d.watch.past() {
+				continue
+			}
+			w.open = w.While == nil || w.While(d.rehearsal.place(w.item))
+			w.moot = !w.open
+			granted = w.open && d.grant(w.item) || granted
+		}
+	}
+}
+
+// grant finds another place for an item and all of its unit, with as few moves in a row as can
+// be. It changes nothing when it reports false.
+func (d *departures) grant(at int32) bool {
+	before, unit := len(d.log), d.items[at].unit
+	for depth := range d.insertion.hops {
+		var ejected []int32
+		if d.insertion.eject(unit, math.MaxInt32, &ejected) && d.insertion.settle(ejected, depth, d.items[at].limit) {
+			d.savings.letStay()
+			if _, ok := d.audit.sound(); ok {
+				return true
+			}
+		}
+		d.back(before)
+	}
+	return false
+}
+
+// giveUp gives up the wishes for items, all when it is said so.
+func (d *departures) giveUp(all bool, items sets.Set[int32]) {
+	for _, w := range d.wishes {
+		w.givenUp = w.givenUp || all || items.Has(w.item)
+	}
+}
+
+// want adds the wish that an item leaves its node, whose turn it is.
+func (d *departures) want(at int32, why string) {
+	i := &d.items[at]
+	w := &wish{Wish: &Wish{Pod: i.pod, Why: why}, item: at, open: true}
+	i.wish, d.wishes = w, append(d.wishes, w)
+}
+
+// forget takes all wishes back but for the first ones.
+func (d *departures) forget(but int) {
+	for _, w := range d.wishes[but:] {
+		d.items[w.item].wish = nil
+	}
+	d.wishes = d.wishes[:but]
+}

@@ -1,0 +1,169 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/scenario"
+	"muster.dev/muster/predicates"
+)
+
+// rehearsal carries moves out on the model of the cluster, where the predicates, the problem's bars and the
+// wishes have their say. In between, the model is as the cluster was before the plan.
+type rehearsal struct {
+	*state
+
+	world *scenario.Scenario
+	kinds *kinds
+	bars  func(pod *cluster.Pod, node *cluster.Node) bool // nil for none
+}
+
+// objection is what is against an item that comes to its node.
+type objection uint8
+
+const (
+	nothing objection = iota
+	lacksRoom
+	another
+)
+
+// eligible reports whether neither the problem bars a pod from a node nor a wish leaves that out.
+func (r *rehearsal) eligible(i *item, node *cluster.Node) bool {
+	if r.bars != nil && r.bars(i.pod, r.world.Snapshot().Node(node.Index)) {
+		return false
+	}
+	if i.wish == nil {
+		return true
+	}
+	return (i.wish.To == nil || i.wish.To(node)) && (i.wish.Worth == nil || i.wish.Worth(r.world.Node(i.origin), node))
+}
+
+// prove carries a sequence out. It returns the order in which that works, and the items that would have to
+// come to nodes which do not take them.
+func (r *rehearsal) prove(order []int32) (proven, objected []int32) {
+	before := r.world.Moves()
+	defer func() { r.world.Undo(before) }()
+	leaving := map[int32]int{}
+	for _, at := range r.gone {
+		leaving[r.items[at].origin]++
+	}
+	left := slices.Clone(order)
+	for len(left) > 0 {
+		first := len(proven)
+		left = slices.DeleteFunc(left, func(at int32) bool {
+			i := &r.items[at]
+			if i.pending() && leaving[i.at] > 0 || r.come(i) != nothing {
+				return false
+			}
+			if !i.pending() {
+				leaving[i.origin]--
+			}
+			proven = append(proven, at)
+			return true
+		})
+		if len(proven) == first {
+			return proven, r.objected(left)
+		}
+	}
+	return proven, nil
+}
+
+// come has an item come to its node in the world. When something is against it, it stays where it was.
+func (r *rehearsal) come(i *item) objection {
+	before := r.world.Moves()
+	if !i.pending() {
+		r.world.Take(i.pod, i.origin)
+	}
+	verdict := r.kinds.kindOf(i).judge(r.world).Verdict(i.at)
+	switch {
+	case verdict.OfRoom():
+		r.world.Undo(before)
+		return lacksRoom
+	case verdict != predicates.Fits || !r.eligible(i, r.world.Node(i.at)):
+		r.world.Undo(before)
+		return another
+	}
+	r.world.Put(r.kinds.anew(i), i.at)
+	return nothing
+}
+
+// objected returns those of the items that something else than room is against, or the first when there is
+// none.
+func (r *rehearsal) objected(left []int32) []int32 {
+	var objected []int32
+	for _, at := range left {
+		before := r.world.Moves()
+		if r.come(&r.items[at]) == another {
+			objected = append(objected, at)
+		}
+		r.world.Undo(before)
+	}
+	if len(objected) == 0 {
+		return left[:1]
+	}
+	return objected
+}
+
+// carryOut brings all that is away to where it is planned, in the world.
+func (r *rehearsal) carryOut() {
+	for _, at := range r.gone {
+		i := &r.items[at]
+		r.world.Take(i.pod, i.origin)
+		if i.at >= 0 {
+			r.world.Put(r.kinds.anew(i), i.at)
+		}
+	}
+}
+
+// place returns where an item is, with all that is planned so far.
+func (r *rehearsal) place(at int32) Place {
+	i := &r.items[at]
+	before := r.world.Moves()
+	defer func() { r.world.Undo(before) }()
+	r.carryOut()
+	return Place{Node: r.world.Node(i.at), Against: func() []predicates.Objection {
+		before := r.world.Moves()
+		defer func() { r.world.Undo(before) }()
+		r.carryOut()
+		return r.kinds.kindOf(i).judge(r.world).Against(i.pod, i.at)
+	}}
+}
+
+// favourite returns that of the nodes which the scores of its profile prefer for an item, with all that is
+// planned so far; -1 when none takes it.
+func (r *rehearsal) favourite(i *item, nodes []int32) int32 {
+	before := r.world.Moves()
+	defer func() { r.world.Undo(before) }()
+	r.carryOut()
+	k := r.kinds.kindOf(i)
+	judgement := k.profile.Judge(k.pod, r.world.Snapshot())
+	for node := range r.world.Changed() {
+		judgement.Suppose(node)
+	}
+	nodes = slices.DeleteFunc(nodes, func(index int32) bool {
+		node := r.world.Node(index)
+		return !r.eligible(i, node) || judgement.Verdict(node) != predicates.Fits
+	})
+	totals := make([]int64, len(nodes))
+	judgement.Rank(nodes, totals)
+	best := int32(-1)
+	for n, highest := 0, int64(-1); n < len(nodes); n++ {
+		if totals[n] > highest {
+			best, highest = nodes[n], totals[n]
+		}
+	}
+	return best
+}
+
+// hopeless returns the first reason why no pod that goes would make a node one for an item.
+func (r *rehearsal) hopeless(i *item, node int32) string {
+	reason := ""
+	judgement := r.kinds.kindOf(i).judge(r.world).Judgement()
+	judgement.Verdicts(r.world.Node(node), func(v predicates.Verdict) {
+		if reason == "" && !v.Resolvable() {
+			reason = judgement.Reason(v)
+		}
+	})
+	return cmp.Or(reason, ReasonNoHomes)
+}

@@ -1,0 +1,136 @@
+package planner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// relief has pods leave nodes that bear too much.
+type relief struct {
+	*state
+
+	roster     *roster
+	homes      *homes
+	evictions  *evictions
+	departures *departures
+}
+
+// burdened reports whether a node bears too much.
+func (f *relief) burdened(node int32) bool {
+	return slices.ContainsFunc(f.freeAt(node)[f.plain():], func(free int64) bool { return free < 0 })
+}
+
+// relieve has pods leave a node, first sets of them that suffice, and else what can.
+func (f *relief) relieve(r *Relief) {
+	node := r.Node.Index
+	if f.roster.load(node); !f.burdened(node) {
+		return
+	}
+	candidates := f.burdens(node)
+	for at := range candidates {
+		if at+1 < len(candidates) && f.rank(candidates[at].unit) == f.rank(candidates[at+1].unit) {
+			continue // all of a rank together
+		}
+		c := chooser{node: node, lacks: f.excess(node), candidates: slices.Clone(candidates[:at+1])}
+		for _, found := range c.choose() {
+			if f.leave(found.units, r) {
+				return
+			}
+		}
+	}
+	f.relievePartly(candidates, r)
+}
+
+// relievePartly has pods leave a node one by one.
+func (f *relief) relievePartly(candidates []candidate, r *Relief) {
+	var left []int32
+	for _, c := range candidates {
+		if f.burdened(r.Node.Index) && f.leave([]int32{c.unit}, r) {
+			left = append(left, c.unit)
+		}
+	}
+	for _, unit := range slices.Backward(left) { // the last may have made an earlier one needless
+		i := &f.items[f.roster.units[unit].items[0]]
+		w := i.wish
+		if i.wish = nil; !f.homes.bringHome(unit) {
+			i.wish = w
+		}
+	}
+}
+
+// excess returns what a node bears too much.
+func (f *relief) excess(node int32) amounts {
+	excess := make(amounts, f.dims)
+	for d, free := range f.freeAt(node) {
+		if d >= f.plain() {
+			excess[d] = max(0, -free)
+		}
+	}
+	return excess
+}
+
+// burdens returns the units whose leaving relieves a node, by rank: those first of each that do so
+// the most for what they cost.
+func (f *relief) burdens(node int32) []candidate {
+	excess := f.excess(node)
+	var found []candidate
+	seen := sets.New[int32]()
+	for _, at := range f.on[node] {
+		unit := f.items[at].unit
+		if f.items[at].pending() || seen.Has(unit) || f.items[at].away() || !f.roster.movable(unit, math.MaxInt32) {
+			continue
+		}
+		seen.Insert(unit)
+		if c := f.evictions.candidate(unit, node, excess); c.worth > 0 {
+			found = append(found, c)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int {
+		return cmp.Or(f.rank(a.unit).compare(f.rank(b.unit)), cmp.Compare(b.worth/float64(b.cost+1), a.worth/float64(a.cost+1)))
+	})
+	return found
+}
+
+// leave has units leave a node, all of them or none.
+func (f *relief) leave(units []int32, r *Relief) bool {
+	before, wishes := len(f.log), len(f.departures.wishes)
+	for _, unit := range units {
+		first := f.roster.units[unit].items[0]
+		if f.departures.want(first, r.Why); !f.departures.grant(first) {
+			f.back(before)
+			f.departures.forget(wishes)
+			return false
+		}
+	}
+	return true
+}
+
+// rank says who leaves a node first: the lower ones.
+type rank struct {
+	tier     int // 0 for best effort
+	priority int32
+}
+
+func (a rank) compare(b rank) int {
+	return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.priority, b.priority))
+}
+
+// rank returns the highest of the pods of a unit.
+func (f *relief) rank(unit int32) rank {
+	var highest rank
+	for n, member := range f.roster.units[unit].items {
+		i := &f.items[member]
+		of := rank{tier: 1, priority: i.limit}
+		if i.pod.Status.QOSClass == corev1.PodQOSBestEffort {
+			of.tier = 0
+		}
+		if n == 0 || highest.compare(of) < 0 {
+			highest = of
+		}
+	}
+	return highest
+}
