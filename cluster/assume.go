@@ -48,29 +48,29 @@ func (c *Cluster) Assume(pod *Pod, on *Node) error { return c.AssumeAll([]*Pod{p
 func (c *Cluster) AssumeAll(pods []*Pod, on *Node) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.assumeAll(pods, on)
+	return c.ledger.assumeAll(pods, on)
 }
 
-func (c *Cluster) assumeAll(pods []*Pod, on *Node) error {
-	now := c.clock.Now()
+func (l *ledger) assumeAll(pods []*Pod, on *Node) error {
+	now := l.clock.Now()
 	for _, pod := range pods {
-		a, assumed := c.assumed[pod.UID]
-		if _, placed := c.placed[pod.UID]; placed && !assumed || a.binding(now) && a.node != on.Name {
+		a, assumed := l.assumed[pod.UID]
+		if _, placed := l.placed[pod.UID]; placed && !assumed || a.binding(now) && a.node != on.Name {
 			return ErrPodPlaced
 		}
 	}
-	if c.nodes.at(on.Index) != on {
+	if l.nodes.at(on.Index) != on {
 		return ErrNodeChanged
 	}
 	for _, pod := range pods {
-		a := &assumption{node: on.Name, expires: now.Add(c.assumeTTL)}
-		if before := c.assumed[pod.UID]; before.binding(now) {
+		a := &assumption{node: on.Name, expires: now.Add(l.term)}
+		if before := l.assumed[pod.UID]; before.binding(now) {
 			a.mayBind = before.mayBind
 		}
-		c.settle(pod.UID, outcomeReleased)
-		c.put(pod, on.Name, decided)
-		c.assumed[pod.UID] = a
-		a.timer = c.clock.AfterFunc(c.assumeTTL, func() { c.expire(pod, a) })
+		l.settle(pod.UID, outcomeReleased)
+		l.put(pod, on.Name, decided)
+		l.assumed[pod.UID] = a
+		a.timer = l.clock.AfterFunc(l.term, func() { l.expire(pod, a) })
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (c *Cluster) assumeAll(pods []*Pod, on *Node) error {
 func (c *Cluster) Assumed(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.assumed[uid]; a != nil {
+	if a := c.ledger.assumed[uid]; a != nil {
 		return a.node
 	}
 	return ""
@@ -90,16 +90,16 @@ func (c *Cluster) Assumed(uid types.UID) string {
 func (c *Cluster) Renew(uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := c.assumed[uid]
+	a := c.ledger.assumed[uid]
 	if a == nil {
 		return false
 	}
-	c.renew(a, c.assumeTTL)
+	c.ledger.renew(a, c.ledger.term)
 	return true
 }
 
-func (c *Cluster) renew(a *assumption, term time.Duration) {
-	a.expires = c.clock.Now().Add(term)
+func (l *ledger) renew(a *assumption, term time.Duration) {
+	a.expires = l.clock.Now().Add(term)
 	a.timer.Reset(term)
 }
 
@@ -112,8 +112,8 @@ func (c *Cluster) renew(a *assumption, term time.Duration) {
 func (c *Cluster) Bind(uid types.UID, node string, while time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.assumed[uid]; a != nil && a.node == node {
-		c.renew(a, while)
+	if a := c.ledger.assumed[uid]; a != nil && a.node == node {
+		c.ledger.renew(a, while)
 		a.mayBind = a.expires
 	}
 }
@@ -122,7 +122,7 @@ func (c *Cluster) Bind(uid types.UID, node string, while time.Duration) {
 func (c *Cluster) Binding(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.assumed[uid]; a.binding(c.clock.Now()) {
+	if a := c.ledger.assumed[uid]; a.binding(c.ledger.clock.Now()) {
 		return a.node
 	}
 	return ""
@@ -133,7 +133,7 @@ func (c *Cluster) Binding(uid types.UID) string {
 func (c *Cluster) Refuse(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.release(uid)
+	c.ledger.release(uid)
 }
 
 // Release ends an assumption: the pod no longer counts on the node, and is expected on
@@ -141,37 +141,37 @@ func (c *Cluster) Refuse(uid types.UID) {
 func (c *Cluster) Release(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.assumed[uid].binding(c.clock.Now()) {
-		c.release(uid)
+	if !c.ledger.assumed[uid].binding(c.ledger.clock.Now()) {
+		c.ledger.release(uid)
 	}
 }
 
-func (c *Cluster) release(uid types.UID) {
-	c.unexpect(uid, "")
-	if _, ok := c.assumed[uid]; ok {
-		c.settle(uid, outcomeReleased)
-		c.take(uid)
+func (l *ledger) release(uid types.UID) {
+	l.unexpect(uid, "")
+	if _, ok := l.assumed[uid]; ok {
+		l.settle(uid, outcomeReleased)
+		l.take(uid)
 	}
 }
 
-func (c *Cluster) expire(pod *Pod, a *assumption) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.assumed[pod.UID] != a || c.clock.Now().Before(a.expires) {
+func (l *ledger) expire(pod *Pod, a *assumption) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if l.assumed[pod.UID] != a || l.clock.Now().Before(a.expires) {
 		return // settled or renewed just when the timer fired
 	}
-	c.settle(pod.UID, outcomeExpired)
-	c.take(pod.UID)
-	c.log.Warn("assumed pod expired", slog.String("pod", pod.Namespace+"/"+pod.Name), slog.String("node", a.node))
+	l.settle(pod.UID, outcomeExpired)
+	l.take(pod.UID)
+	l.log.Warn("assumed pod expired", slog.String("pod", pod.Namespace+"/"+pod.Name), slog.String("node", a.node))
 }
 
 // settle takes a pod off the list of assumed ones, wherever it counts.
-func (c *Cluster) settle(uid types.UID, outcome string) {
-	a := c.assumed[uid]
+func (l *ledger) settle(uid types.UID, outcome string) {
+	a := l.assumed[uid]
 	if a == nil {
 		return
 	}
 	a.timer.Stop()
-	delete(c.assumed, uid)
-	c.metrics.assumed.WithLabelValues(outcome).Inc()
+	delete(l.assumed, uid)
+	l.outcomes.WithLabelValues(outcome).Inc()
 }

@@ -194,14 +194,14 @@ func TestAnAssumedPodCountsUntilTheWatchDecides(t *testing.T) {
 
 func TestARenewalWinsOverATimerThatFiredJustBefore(t *testing.T) {
 	c, pod := assumedOn(t)
-	fired := c.assumed[pod.UID]
+	fired := c.ledger.assumed[pod.UID]
 	c.Renew(pod.UID)
-	c.expire(pod, fired)
+	c.ledger.expire(pod, fired)
 	if c.Assumed(pod.UID) != "a" {
 		t.Error("the assumption expired")
 	}
 	c.Release(pod.UID)
-	c.expire(pod, fired)
+	c.ledger.expire(pod, fired)
 	if diff := cmp.Diff(map[string]float64{"released": 1}, outcomes(c)); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
@@ -288,7 +288,7 @@ func TestOfManyDecisionsOnOneStateOneSucceeds(t *testing.T) {
 	if pods := c.Snapshot().NodeByName("a").Pods; succeeded != 1 || len(pods) != 1 {
 		t.Errorf("%d decisions succeeded and %d pods count, want 1 and 1", succeeded, len(pods))
 	}
-	for uid := range c.assumed {
+	for uid := range c.ledger.assumed {
 		c.Release(uid)
 	}
 }
@@ -297,10 +297,10 @@ func TestAPodMayBeBoundForAWhileOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, pod := assumedOn(t)
 		assume := func(node string) error { return c.Assume(pod, c.Snapshot().NodeByName(node)) }
-		c.Bind(pod.UID, "b", c.assumeTTL) // it is not assumed there
-		c.Bind(pod.UID, "a", c.assumeTTL)
+		c.Bind(pod.UID, "b", c.ledger.term) // it is not assumed there
+		c.Bind(pod.UID, "a", c.ledger.term)
 		for range 3 { // to assume it there once more does not make it longer
-			<-time.After(c.assumeTTL / 4)
+			<-time.After(c.ledger.term / 4)
 			if err := assume("a"); err != nil {
 				t.Fatal(err)
 			}
@@ -312,7 +312,7 @@ func TestAPodMayBeBoundForAWhileOnly(t *testing.T) {
 				t.Errorf("released while it may be bound; it is assumed on %q", got)
 			}
 		}
-		<-time.After(c.assumeTTL / 4)
+		<-time.After(c.ledger.term / 4)
 		if got := c.Binding(pod.UID); got != "" {
 			t.Errorf("it may be bound to %q after the while", got)
 		}

@@ -17,7 +17,9 @@ type arrival struct {
 // does, so long at most, or the context ends: kube-scheduler follows the API server by a watch of its
 // own, which may be ahead of this one.
 func (c *Cluster) AwaitPending(ctx context.Context, uid types.UID, longest time.Duration) *Pod {
-	pod, a := c.await(uid)
+	c.mu.Lock()
+	pod, a := c.waiting.await(uid)
+	c.mu.Unlock()
 	if a == nil {
 		return pod
 	}
@@ -27,40 +29,38 @@ func (c *Cluster) AwaitPending(ctx context.Context, uid types.UID, longest time.
 	case <-ctx.Done():
 	case <-a.shown:
 	}
-	return c.arrived(uid, a)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting.arrived(uid, a)
 }
 
 // await returns a pending pod, or what to wait for if the watch shows none, neither pending nor on
 // a node.
-func (c *Cluster) await(uid types.UID) (*Pod, *arrival) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, placed := c.placed[uid]; placed || c.pending[uid] != nil {
-		return c.pending[uid], nil
+func (w *waiting) await(uid types.UID) (*Pod, *arrival) {
+	if _, placed := w.ledger.placed[uid]; placed || w.pending[uid] != nil {
+		return w.pending[uid], nil
 	}
-	a := c.awaited[uid]
+	a := w.awaited[uid]
 	if a == nil {
 		a = &arrival{shown: make(chan struct{})}
-		c.awaited[uid] = a
+		w.awaited[uid] = a
 	}
 	a.waiting++
 	return nil, a
 }
 
 // arrived ends a wait.
-func (c *Cluster) arrived(uid types.UID, a *arrival) *Pod {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if a.waiting--; a.waiting == 0 && c.awaited[uid] == a {
-		delete(c.awaited, uid)
+func (w *waiting) arrived(uid types.UID, a *arrival) *Pod {
+	if a.waiting--; a.waiting == 0 && w.awaited[uid] == a {
+		delete(w.awaited, uid)
 	}
-	return c.pending[uid]
+	return w.pending[uid]
 }
 
-// arrive ends all waits for a pod. The caller holds the lock, and has taken the pod in.
-func (c *Cluster) arrive(uid types.UID) {
-	if a := c.awaited[uid]; a != nil {
+// arrive ends all waits for a pod. The caller has taken the pod in.
+func (w *waiting) arrive(uid types.UID) {
+	if a := w.awaited[uid]; a != nil {
 		close(a.shown)
-		delete(c.awaited, uid)
+		delete(w.awaited, uid)
 	}
 }

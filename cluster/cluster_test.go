@@ -147,8 +147,8 @@ func TestPodsOutliveTheirNode(t *testing.T) {
 	if diff := cmp.Diff([]string{"moves"}, podNames(snap.NodeByName("b"))); diff != "" {
 		t.Errorf("pods on the other node (-want +got):\n%s", diff)
 	}
-	if len(c.orphans) != 0 {
-		t.Errorf("orphans are left: %v", c.orphans)
+	if len(c.ledger.orphans) != 0 {
+		t.Errorf("orphans are left: %v", c.ledger.orphans)
 	}
 }
 

@@ -37,8 +37,8 @@ type CustomHandler struct {
 	Drop func()
 }
 
-// keep has the objects of a custom resource kept as [Objects.Custom].
-func (c *Cluster) keep(resource schema.GroupVersionResource) CustomHandler {
+// keepCustom has the objects of a custom resource kept as [Objects.Custom].
+func keepCustom(c *Cluster, resource schema.GroupVersionResource) CustomHandler {
 	return CustomHandler{
 		Set:    func(object metav1.Object) { c.SetCustom(resource, object.(*unstructured.Unstructured)) },
 		Delete: func(object metav1.Object) { c.DeleteCustom(resource, object.(*unstructured.Unstructured)) },
@@ -52,13 +52,7 @@ func (c *Cluster) SetCustom(resource schema.GroupVersionResource, object *unstru
 	observed := v1alpha1.Observe(object) // takes a while, and needs no lock
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	table := c.objects.custom[resource]
-	if table == nil {
-		table = newTableWriter[types.NamespacedName, *v1alpha1.Observed]()
-		c.objects.custom[resource] = table
-	}
-	table.set(key(object), observed)
-	c.recordObject(AspectCustom, key(object))
+	c.view.setCustom(resource, key(object), observed)
 }
 
 // DeleteCustom applies that an object of a custom resource is gone. Only its
@@ -66,26 +60,45 @@ func (c *Cluster) SetCustom(resource schema.GroupVersionResource, object *unstru
 func (c *Cluster) DeleteCustom(resource schema.GroupVersionResource, object *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	table := c.objects.custom[resource]
-	if table == nil {
-		return
-	}
-	if _, known := table.get(key(object)); known {
-		table.remove(key(object))
-		c.recordObject(AspectCustom, key(object))
-	}
+	c.view.deleteCustom(resource, key(object))
 }
 
 // DropCustom applies that a custom resource is gone with all its objects.
 func (c *Cluster) DropCustom(resource schema.GroupVersionResource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	table := c.objects.custom[resource]
+	c.view.dropCustom(resource)
+}
+
+// setCustom keeps an object of a custom resource under its name.
+func (v *view) setCustom(resource schema.GroupVersionResource, name types.NamespacedName, observed *v1alpha1.Observed) {
+	table := v.objects.custom[resource]
+	if table == nil {
+		table = newTableWriter[types.NamespacedName, *v1alpha1.Observed]()
+		v.objects.custom[resource] = table
+	}
+	table.set(name, observed)
+	v.recordObject(AspectCustom, name)
+}
+
+func (v *view) deleteCustom(resource schema.GroupVersionResource, name types.NamespacedName) {
+	table := v.objects.custom[resource]
 	if table == nil {
 		return
 	}
-	delete(c.objects.custom, resource)
+	if _, known := table.get(name); known {
+		table.remove(name)
+		v.recordObject(AspectCustom, name)
+	}
+}
+
+func (v *view) dropCustom(resource schema.GroupVersionResource) {
+	table := v.objects.custom[resource]
+	if table == nil {
+		return
+	}
+	delete(v.objects.custom, resource)
 	for object := range table.publish().All() {
-		c.recordObject(AspectCustom, object)
+		v.recordObject(AspectCustom, object)
 	}
 }

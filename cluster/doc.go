@@ -18,6 +18,10 @@
 //     it counts on its node until the watch confirms or refutes it, or until
 //     it expires.
 //
+// A [Cluster] is one lock over four parts, none of which knows it: the view makes snapshots and keeps the journal;
+// the ledger says where pods count, assumed, held and expected ones included; the fleet puts nodes together of what
+// is known of them; and the pods that wait are kept apart, with those who follow them.
+//
 // Anything that depends on more than one read takes one snapshot and stays
 // with it:
 //

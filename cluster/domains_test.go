@@ -96,8 +96,8 @@ func TestDomainsAreWhatTheNodesSay(t *testing.T) {
 	keys := []string{"k", "l"}
 	rapid.Check(t, func(r *rapid.T) {
 		c := newCluster(t)
-		c.domains.spare = rapid.SampledFrom([]int{1, spareNumbers}).Draw(r, "spare")
-		c.domains.enough = c.domains.spare + 1
+		c.view.domains.spare = rapid.SampledFrom([]int{1, spareNumbers}).Draw(r, "spare")
+		c.view.domains.enough = c.view.domains.spare + 1
 		kept := []*Snapshot{c.Snapshot()}
 		numbers := map[*domainNumbers]map[string]int32{} // by key and value
 		r.Repeat(map[string]func(*rapid.T){
@@ -216,7 +216,7 @@ func TestKeysThatNobodyUsesCostNothing(t *testing.T) {
 		relabel(round + 1)
 		c.Snapshot().Domains(zone)
 	}
-	if kept := fmt.Sprint(slices.Sorted(maps.Keys(c.domains.last.byKey))); kept != "["+zone+"]" {
+	if kept := fmt.Sprint(slices.Sorted(maps.Keys(c.view.domains.last.byKey))); kept != "["+zone+"]" {
 		t.Errorf("the domains of %.100s are kept up to date, and only those of the zone are asked for", kept)
 	}
 	runtime.KeepAlive(c)

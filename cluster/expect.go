@@ -22,51 +22,55 @@ type expectation struct {
 func (c *Cluster) Expect(pod *Pod, node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unexpect(pod.UID, node)
-	on := c.node(node)
-	if _, placed := c.placed[pod.UID]; placed || on == nil {
+	c.ledger.expect(pod, node)
+}
+
+func (l *ledger) expect(pod *Pod, node string) {
+	l.unexpect(pod.UID, node)
+	on := l.node(node)
+	if _, placed := l.placed[pod.UID]; placed || on == nil {
 		return
 	}
 	next := *on
 	next.Expected = append(slices.Clip(on.Expected), pod)
-	c.replace(&next, AspectExpected)
+	l.replace(&next, AspectExpected)
 	e := &expectation{pod: pod, node: node}
-	c.expected[pod.UID] = e
-	e.timer = c.clock.AfterFunc(c.assumeTTL, func() { c.disappoint(e) })
+	l.expected[pod.UID] = e
+	e.timer = l.clock.AfterFunc(l.term, func() { l.disappoint(e) })
 }
 
 // Unexpect ends the expectation about a pod, if there is one.
 func (c *Cluster) Unexpect(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unexpect(uid, "")
+	c.ledger.unexpect(uid, "")
 }
 
 // disappoint ends an expectation of which nothing came in time.
-func (c *Cluster) disappoint(e *expectation) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.expected[e.pod.UID] == e {
-		c.unexpect(e.pod.UID, "")
+func (l *ledger) disappoint(e *expectation) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if l.expected[e.pod.UID] == e {
+		l.unexpect(e.pod.UID, "")
 	}
 }
 
-// unexpect is Unexpect for who holds the lock, of a pod that comes to a node, "" for none.
-func (c *Cluster) unexpect(uid types.UID, comesTo string) {
-	e := c.expected[uid]
+// unexpect ends the expectation about a pod that comes to a node, "" for none.
+func (l *ledger) unexpect(uid types.UID, comesTo string) {
+	e := l.expected[uid]
 	if e == nil {
 		return
 	}
 	e.timer.Stop()
-	delete(c.expected, uid)
-	on := c.node(e.node)
+	delete(l.expected, uid)
+	on := l.node(e.node)
 	if on == nil || !slices.Contains(on.Expected, e.pod) {
 		return // the node went meanwhile, and may have come again
 	}
 	next := *on
 	next.Expected = slices.DeleteFunc(slices.Clone(on.Expected), func(p *Pod) bool { return p == e.pod })
-	c.replace(&next, AspectExpected)
+	l.replace(&next, AspectExpected)
 	if e.node != comesTo {
-		c.freed = c.generation
+		l.markFreed()
 	}
 }

@@ -56,7 +56,6 @@ func TestAPodIsExpectedUntilMoreIsKnown(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
-				c.assumeTTL = time.Minute
 				set(t, c, nodeObject("a"), nodeObject("b"), podObject("p"))
 				pod := c.PendingPod("pod-p")
 				c.Expect(pod, "a")

@@ -43,11 +43,11 @@ func (c *Cluster) FollowPods(follow func(PodState)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var pods []*Pod
-	for _, pod := range c.pending {
+	for _, pod := range c.waiting.pending {
 		pods = append(pods, pod)
 	}
-	for uid, at := range c.placed {
-		if _, pending := c.pending[uid]; !pending && c.assumed[uid] == nil && !at.pod.Held {
+	for uid, at := range c.ledger.placed {
+		if _, pending := c.waiting.pending[uid]; !pending && c.ledger.assumed[uid] == nil && !at.pod.Held {
 			pods = append(pods, at.pod)
 		}
 	}

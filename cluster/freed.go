@@ -2,14 +2,14 @@ package cluster
 
 // Room is freed unseen when a pod ceases to count on a node where the API server never showed it:
 // an assumption that is released, expires, moves or is refuted, room that was held, a pod that was
-// expected. All of these come through here, whoever ends them and why, so that none is missing in
+// expected. All of these end in markFreed, whoever ends them and why, so that none is missing in
 // [Snapshot.Freed]. A pod that the watch showed on its node goes for kube-scheduler as well. Of a
 // lost node there is no room to be freed, but the pod that counted there may go elsewhere now.
 
 // left notes that a pod no longer counts on the node where it did.
-func (c *Cluster) left(at place) {
+func (l *ledger) left(at place) {
 	if at.unseen() {
-		c.freed = c.generation
+		l.markFreed()
 	}
 }
 
@@ -21,18 +21,22 @@ func (p place) unseen() bool { return p.pod.Spec.NodeName != p.node }
 func (c *Cluster) NoteFreed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.noteFreed()
+	c.view.noteFreed()
 }
 
-func (c *Cluster) noteFreed() {
-	c.enter(Change{Node: -1})
-	c.freed = c.generation
+// noteFreed enters that room became free, though no node has changed.
+func (v *view) noteFreed() {
+	v.enter(Change{Node: -1})
+	v.markFreed()
 }
+
+// markFreed notes of the last change that it freed room unseen.
+func (v *view) markFreed() { v.freed = v.generation }
 
 // passesBy says that a pod is bound to another node than it was nominated to: kube-scheduler kept
 // room for it there, and tells nobody that it does no more (deletePodFromSchedulingQueue in
 // pkg/scheduler/eventhandlers.go).
-func (c *Cluster) passesBy(bound *Pod) bool {
-	was := c.pending[bound.UID]
+func (w *waiting) passesBy(bound *Pod) bool {
+	was := w.pending[bound.UID]
 	return was != nil && was.Status.NominatedNodeName != "" && was.Status.NominatedNodeName != bound.Spec.NodeName
 }

@@ -11,15 +11,15 @@ func (c *Cluster) Hold(pod *Pod, node string) {
 	held.Held = true
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.put(&held, node, decided)
+	c.ledger.put(&held, node, decided)
 }
 
 // LetGo ends what Hold began. It does nothing to a pod that is not held.
 func (c *Cluster) LetGo(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if at, placed := c.placed[uid]; placed && at.pod.Held {
-		c.take(uid)
+	if at, placed := c.ledger.placed[uid]; placed && at.pod.Held {
+		c.ledger.take(uid)
 	}
 }
 
@@ -28,11 +28,11 @@ func (c *Cluster) LetGo(uid types.UID) {
 func (c *Cluster) Exchange(held types.UID, pod *Pod, on *Node) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.assumeAll([]*Pod{pod}, on); err != nil {
+	if err := c.ledger.assumeAll([]*Pod{pod}, on); err != nil {
 		return err
 	}
-	if at, placed := c.placed[held]; placed && at.pod.Held {
-		c.take(held)
+	if at, placed := c.ledger.placed[held]; placed && at.pod.Held {
+		c.ledger.take(held)
 	}
 	return nil
 }
@@ -41,5 +41,5 @@ func (c *Cluster) Exchange(held types.UID, pod *Pod, on *Node) error {
 func (c *Cluster) PlaceOf(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.placed[uid].node
+	return c.ledger.placed[uid].node
 }

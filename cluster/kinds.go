@@ -46,7 +46,7 @@ func (c *Cluster) Set(object runtime.Object) error {
 	defer c.mu.Unlock()
 	switch o := object.(type) {
 	case *corev1.Node:
-		c.setNode(o)
+		c.fleet.setNode(o)
 	case *corev1.Pod:
 		if pod == nil {
 			c.removePod(o.UID)
@@ -54,9 +54,9 @@ func (c *Cluster) Set(object runtime.Object) error {
 			c.setPod(pod)
 		}
 	case *storagev1.CSINode:
-		c.setCSINode(o)
+		c.fleet.setCSINode(o)
 	default:
-		return c.changeObject(object, kindWriter.set)
+		return c.view.changeObject(object, kindWriter.set)
 	}
 	return nil
 }
@@ -68,26 +68,26 @@ func (c *Cluster) Delete(object runtime.Object) error {
 	defer c.mu.Unlock()
 	switch o := object.(type) {
 	case *corev1.Node:
-		c.removeNode(o.Name)
+		c.fleet.removeNode(o.Name)
 	case *corev1.Pod:
 		c.removePod(o.UID)
 	case *storagev1.CSINode:
-		c.removeCSINode(o.Name)
+		c.fleet.removeCSINode(o.Name)
 	default:
-		return c.changeObject(object, kindWriter.remove)
+		return c.view.changeObject(object, kindWriter.remove)
 	}
 	return nil
 }
 
 // changeObject sets or removes an object that is part of no node.
-func (c *Cluster) changeObject(object runtime.Object, change func(kindWriter, apiObject) Aspect) error {
-	kind, read := c.objects.kinds[reflect.TypeOf(object)]
+func (v *view) changeObject(object runtime.Object, change func(kindWriter, apiObject) Aspect) error {
+	kind, read := v.objects.kinds[reflect.TypeOf(object)]
 	if !read {
 		return fmt.Errorf("objects of type %T are not part of the view", object)
 	}
 	o := object.(apiObject)
 	if changed := change(kind, o); changed != 0 {
-		c.recordObject(changed, key(o))
+		v.recordObject(changed, key(o))
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ type metrics struct {
 	watchErrors *prometheus.CounterVec
 }
 
-func newMetrics(r prometheus.Registerer, c *Cluster) *metrics {
+func newMetrics() *metrics {
 	m := &metrics{
 		assumed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_cluster_assumptions_total",
@@ -21,6 +21,11 @@ func newMetrics(r prometheus.Registerer, c *Cluster) *metrics {
 	for _, outcome := range []string{outcomeConfirmed, outcomeRefuted, outcomeReleased, outcomeExpired} {
 		m.assumed.WithLabelValues(outcome)
 	}
+	return m
+}
+
+// register registers all metrics of a cluster.
+func (m *metrics) register(r prometheus.Registerer, c *Cluster) {
 	counted := func(name, help string, count func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
 			c.mu.Lock()
@@ -31,20 +36,18 @@ func newMetrics(r prometheus.Registerer, c *Cluster) *metrics {
 	r.MustRegister(
 		m.assumed,
 		m.watchErrors,
-		counted("muster_cluster_nodes", "Nodes in the view of the cluster.", func() int { return len(c.index) }),
-		counted("muster_cluster_placed_pods", "Pods that count on a node, assumed ones included.", func() int { return len(c.placed) }),
-		counted(
-			"muster_cluster_assumed_pods", "Pods that count on a node before the watch has shown them there.", func() int { return len(c.assumed) },
-		),
-		counted("muster_cluster_pending_pods", "Pods without a node.", func() int { return len(c.pending) }),
+		counted("muster_cluster_nodes", "Nodes in the view of the cluster.", func() int { return len(c.view.index) }),
+		counted("muster_cluster_placed_pods", "Pods that count on a node, assumed ones included.", func() int { return len(c.ledger.placed) }),
+		counted("muster_cluster_assumed_pods", "Pods that count on a node before the watch has shown them there.",
+			func() int { return len(c.ledger.assumed) }),
+		counted("muster_cluster_pending_pods", "Pods without a node.", func() int { return len(c.waiting.pending) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "muster_cluster_changes_total",
 			Help: "Changes applied to the view of the cluster; its generation.",
 		}, func() float64 {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			return float64(c.generation)
+			return float64(c.view.generation)
 		}),
 	)
-	return m
 }

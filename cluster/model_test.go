@@ -37,7 +37,7 @@ func TestTheViewIsWhatANaiveModelSays(t *testing.T) {
 			objects:  map[modelObject]apiObject{},
 			custom:   map[string]bool{},
 		}
-		m.assumeTTL = time.Hour
+		m.ledger.term = time.Hour
 		defer m.settleAll()
 		r.Repeat(map[string]func(*rapid.T){
 			"a node is set":                m.setNode,

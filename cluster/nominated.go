@@ -18,8 +18,8 @@ func (c *Cluster) Nominated() []*Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var pods []*Pod
-	for uid, pod := range c.nominated {
-		if _, counts := c.placed[uid]; !counts {
+	for uid, pod := range c.waiting.nominated {
+		if _, counts := c.ledger.placed[uid]; !counts {
 			pods = append(pods, pod)
 		}
 	}
@@ -34,19 +34,19 @@ func (c *Cluster) Nominated() []*Pod {
 
 // nominate follows a pod that waits, nil for one that waits no more. Of a pod that counts on a
 // node the journal says all that matters.
-func (c *Cluster) nominate(uid types.UID, pod *Pod) {
+func (w *waiting) nominate(uid types.UID, pod *Pod) {
 	if pod != nil && pod.Status.NominatedNodeName == "" {
 		pod = nil
 	}
-	before := c.nominated[uid]
+	before := w.nominated[uid]
 	if pod != nil {
-		c.nominated[uid] = pod
+		w.nominated[uid] = pod
 	} else {
-		delete(c.nominated, uid)
+		delete(w.nominated, uid)
 	}
-	if _, counts := c.placed[uid]; counts || before == nil && pod == nil ||
+	if _, counts := w.ledger.placed[uid]; counts || before == nil && pod == nil ||
 		before != nil && pod != nil && before.Status.NominatedNodeName == pod.Status.NominatedNodeName {
 		return
 	}
-	c.enter(Change{Node: -1, Aspects: AspectNominated, Object: key(cmp.Or(pod, before))})
+	w.view.enter(Change{Node: -1, Aspects: AspectNominated, Object: key(cmp.Or(pod, before))})
 }

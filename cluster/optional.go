@@ -45,7 +45,7 @@ func newOptionalFeeds(c *Cluster, o WatchOptions) (*optionalFeeds, error) {
 		running: map[string]*optionalFeed{},
 	}
 	for _, resource := range o.Optional {
-		w.wanted[resource.GroupResource().String()] = optionalResource{resource, c.keep(resource)}
+		w.wanted[resource.GroupResource().String()] = optionalResource{resource, keepCustom(c, resource)}
 	}
 	for resource, handler := range o.Handled {
 		w.wanted[resource.GroupResource().String()] = optionalResource{resource, handler}

@@ -19,6 +19,17 @@ type PodEvent struct {
 	Node string
 }
 
+// waiting is the pods without a node, and who follows them.
+type waiting struct {
+	view   *view
+	ledger *ledger
+
+	pending   map[types.UID]*Pod // pods without a node
+	nominated map[types.UID]*Pod // those of them that wait and have a nominated node
+	followers followers[PodEvent]
+	awaited   map[types.UID]*arrival
+}
+
 // FollowPending has a function told which pods wait now, in the order of their names, and
 // of every later change of one of them, in the order of the watch, until stop is called.
 // A pod that does not wait may be told more than once. The function is called while the
@@ -26,19 +37,19 @@ type PodEvent struct {
 func (c *Cluster) FollowPending(follow func(PodEvent)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, pod := range slices.SortedFunc(maps.Values(c.pending), byName) {
+	for _, pod := range slices.SortedFunc(maps.Values(c.waiting.pending), byName) {
 		if waits(pod.Pod) {
 			follow(PodEvent{UID: pod.UID, Pod: pod})
 		}
 	}
-	return c.followers.add(&c.mu, follow)
+	return c.waiting.followers.add(&c.mu, follow)
 }
 
 // Placed returns a pod that the watch has shown on a node, and that node; nil when it has not.
 func (c *Cluster) Placed(uid types.UID) (pod *Pod, node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at, counts := c.placed[uid]
+	at, counts := c.ledger.placed[uid]
 	if !counts || at.unseen() {
 		return nil, ""
 	}
@@ -49,7 +60,7 @@ func (c *Cluster) Placed(uid types.UID) (pod *Pod, node string) {
 func (c *Cluster) Pending() []*Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.SortedFunc(maps.Values(c.pending), byName)
+	return slices.SortedFunc(maps.Values(c.waiting.pending), byName)
 }
 
 // Orphans are all pods that the watch shows on a node which is not known, as one that is gone, by
@@ -57,7 +68,7 @@ func (c *Cluster) Pending() []*Pod {
 func (c *Cluster) Orphans() (orphans []*Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, pods := range c.orphans {
+	for _, pods := range c.ledger.orphans {
 		for _, pod := range pods {
 			if pod.Spec.NodeName != "" {
 				orphans = append(orphans, pod)
@@ -72,25 +83,25 @@ func byName(a, b *Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// setPending keeps a pod that has no node.
-func (c *Cluster) setPending(pod *Pod) {
-	c.pending[pod.UID] = pod
+// set keeps a pod that has no node.
+func (w *waiting) set(pod *Pod) {
+	w.pending[pod.UID] = pod
 	event := PodEvent{UID: pod.UID}
 	if waits(pod.Pod) {
 		event.Pod = pod
 	}
-	c.nominate(pod.UID, event.Pod)
-	c.followers.tell(event)
+	w.nominate(pod.UID, event.Pod)
+	w.followers.tell(event)
 }
 
-// removePending drops a pod that is bound to a node, or gone if that is "".
-func (c *Cluster) removePending(uid types.UID, node string) {
-	if _, pending := c.pending[uid]; !pending {
+// remove drops a pod that is bound to a node, or gone if that is "".
+func (w *waiting) remove(uid types.UID, node string) {
+	if _, pending := w.pending[uid]; !pending {
 		return
 	}
-	delete(c.pending, uid)
-	c.nominate(uid, nil)
-	c.followers.tell(PodEvent{UID: uid, Node: node})
+	delete(w.pending, uid)
+	w.nominate(uid, nil)
+	w.followers.tell(PodEvent{UID: uid, Node: node})
 }
 
 // waits says whether a pod without a node is for a scheduler to place.

@@ -54,17 +54,5 @@ type PodUsage struct {
 func (c *Cluster) SetUsage(node string, usage *Usage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.usage[node] == usage {
-		return
-	}
-	if usage != nil {
-		c.usage[node] = usage
-	} else {
-		delete(c.usage, node)
-	}
-	if now := c.node(node); now != nil {
-		next := *now
-		next.Usage = usage
-		c.replace(&next, AspectUsage)
-	}
+	c.fleet.setUsage(node, usage)
 }

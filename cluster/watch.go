@@ -71,8 +71,8 @@ func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
 	w := &Watcher{log: c.log, metadata: o.Metadata}
 	for _, s := range coreSources(o.Client) {
 		s.client = o.Client
-		s.set = func(object apiObject) { c.applied(c.Set(object)) }
-		s.remove = func(object apiObject) { c.applied(c.Delete(object)) }
+		s.set = func(object apiObject) { w.applied(c.Set(object)) }
+		s.remove = func(object apiObject) { w.applied(c.Delete(object)) }
 		f, err := newFeed(s, c.log, c.metrics.watchErrors)
 		if err != nil {
 			return nil, fmt.Errorf("watch %s: %w", s.resource, err)
@@ -186,8 +186,8 @@ func (w *Watcher) nameTheSlow(ctx context.Context) {
 }
 
 // applied logs an event that the view did not take.
-func (c *Cluster) applied(err error) {
+func (w *Watcher) applied(err error) {
 	if err != nil {
-		c.log.Error("cannot apply an event", slog.Any("err", err))
+		w.log.Error("cannot apply an event", slog.Any("err", err))
 	}
 }

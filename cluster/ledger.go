@@ -1,49 +1,40 @@
 package cluster
 
 import (
+	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 )
 
-// setPod applies what the watch says of a pod that has not finished.
-func (c *Cluster) setPod(pod *Pod) {
-	defer c.arrive(pod.UID)
-	c.podFollowers.tell(PodState{UID: pod.UID, Pod: pod})
-	if pod.Spec.NodeName == "" {
-		c.setPending(pod)
-		if a := c.assumed[pod.UID]; a != nil {
-			c.put(pod, a.node, shown)
-		}
-		return
-	}
-	passedBy := c.passesBy(pod)
-	c.removePending(pod.UID, pod.Spec.NodeName)
-	if a := c.assumed[pod.UID]; a != nil {
-		outcome := outcomeConfirmed
-		if a.node != pod.Spec.NodeName {
-			outcome = outcomeRefuted
-		}
-		c.settle(pod.UID, outcome)
-	}
-	c.put(pod, pod.Spec.NodeName, shown)
-	if passedBy {
-		c.freed = c.generation
-	}
+// place is where a pod counts.
+type place struct {
+	pod  *Pod
+	node string
 }
 
-// removePod applies that a pod is gone or finished.
-func (c *Cluster) removePod(uid types.UID) {
-	defer c.arrive(uid)
-	c.unexpect(uid, "")
-	c.podFollowers.tell(PodState{UID: uid})
-	c.removePending(uid, "")
-	c.settle(uid, outcomeRefuted)
-	c.take(uid)
+// ledger says where pods count, those included that the watch has not shown there: assumed, held and expected
+// ones. Assumptions and expectations end by a timer, if nothing else ends them.
+type ledger struct {
+	*view
+
+	log      *slog.Logger
+	term     time.Duration // how long an assumption or an expectation lives
+	clock    clock.WithDelayedExecution
+	lock     sync.Locker // the cluster's, which timers take
+	outcomes *prometheus.CounterVec
+
+	placed   map[types.UID]place           // pods on a node, assumed ones included
+	assumed  map[types.UID]*assumption     // the part of placed that the watch has not shown
+	expected map[types.UID]*expectation    // pods that are about to be placed
+	orphans  map[string]map[types.UID]*Pod // placed pods whose node is not known
 }
 
 // Who has a pod count on a node.
@@ -53,12 +44,12 @@ const (
 )
 
 // put makes a pod count on a node, and nowhere else.
-func (c *Cluster) put(pod *Pod, name string, foreseen bool) {
-	c.unexpect(pod.UID, name)
+func (l *ledger) put(pod *Pod, name string, foreseen bool) {
+	l.unexpect(pod.UID, name)
 	var aspects Aspect
-	before, counted := c.placed[pod.UID]
+	before, counted := l.placed[pod.UID]
 	if _, dated := pod.True(corev1.PodScheduled); !dated {
-		pod = pod.assigned(before, name, c.clock.Now())
+		pod = pod.assigned(before, name, l.clock.Now())
 	}
 	switch {
 	case !counted:
@@ -66,19 +57,19 @@ func (c *Cluster) put(pod *Pod, name string, foreseen bool) {
 	case before.node == name:
 		aspects = podChanges(before.pod, pod)
 	default:
-		c.take(pod.UID)
+		l.take(pod.UID)
 		aspects = podAspects(pod)
 	}
-	c.placed[pod.UID] = place{pod: pod, node: name}
-	if node := c.node(name); node != nil {
+	l.placed[pod.UID] = place{pod: pod, node: name}
+	if node := l.node(name); node != nil {
 		next := node.WithoutPod(pod.UID).WithPod(pod)
 		if foreseen || before.node == name && aspects&(AspectRequested|AspectPods|AspectPorts) == 0 {
-			c.replace(next, aspects)
+			l.replace(next, aspects)
 		} else {
-			c.surprise(next, aspects)
+			l.surprise(next, aspects)
 		}
 	} else {
-		c.orphan(pod, name)
+		l.orphan(pod, name)
 	}
 }
 
@@ -93,31 +84,58 @@ func (p *Pod) assigned(before place, node string, now time.Time) *Pod {
 }
 
 // take makes a pod count nowhere.
-func (c *Cluster) take(uid types.UID) {
-	at, ok := c.placed[uid]
+func (l *ledger) take(uid types.UID) {
+	at, ok := l.placed[uid]
 	if !ok {
 		return
 	}
-	delete(c.placed, uid)
-	if node := c.node(at.node); node != nil {
-		c.replace(node.WithoutPod(uid), podAspects(at.pod))
-		c.left(at)
+	delete(l.placed, uid)
+	if node := l.node(at.node); node != nil {
+		l.replace(node.WithoutPod(uid), podAspects(at.pod))
+		l.left(at)
 		return
 	}
-	delete(c.orphans[at.node], uid)
-	if len(c.orphans[at.node]) == 0 {
-		delete(c.orphans, at.node)
+	delete(l.orphans[at.node], uid)
+	if len(l.orphans[at.node]) == 0 {
+		delete(l.orphans, at.node)
 	}
 	if at.unseen() {
-		c.noteFreed()
+		l.noteFreed()
 	}
 }
 
-func (c *Cluster) orphan(pod *Pod, node string) {
-	if c.orphans[node] == nil {
-		c.orphans[node] = map[types.UID]*Pod{}
+// show has a pod count on the node where the watch shows it, which settles whether it was assumed there.
+func (l *ledger) show(pod *Pod) {
+	if a := l.assumed[pod.UID]; a != nil {
+		outcome := outcomeConfirmed
+		if a.node != pod.Spec.NodeName {
+			outcome = outcomeRefuted
+		}
+		l.settle(pod.UID, outcome)
 	}
-	c.orphans[node][pod.UID] = pod
+	l.put(pod, pod.Spec.NodeName, shown)
+}
+
+// update takes in what the watch shows of a pod without a node, which counts on one if it is assumed there.
+func (l *ledger) update(pod *Pod) {
+	if a := l.assumed[pod.UID]; a != nil {
+		l.put(pod, a.node, shown)
+	}
+}
+
+// orphan keeps a pod for when there is its node.
+func (l *ledger) orphan(pod *Pod, node string) {
+	if l.orphans[node] == nil {
+		l.orphans[node] = map[types.UID]*Pod{}
+	}
+	l.orphans[node][pod.UID] = pod
+}
+
+// adopt returns the pods that count on a node which was not known so far.
+func (l *ledger) adopt(node string) map[types.UID]*Pod {
+	pods := l.orphans[node]
+	delete(l.orphans, node)
+	return pods
 }
 
 // podChanges are the aspects of a node that change when one state of a pod on

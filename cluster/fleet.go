@@ -1,0 +1,79 @@
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+// fleet puts nodes together: of their objects, their CSINodes, what was measured on them, and the pods that the
+// ledger has there. What comes before its node, or outlives it, is kept.
+type fleet struct {
+	*view
+
+	ledger *ledger
+	csi    map[string]*storagev1.CSINode // by node name, known node or not
+	usage  map[string]*Usage             // as csi
+}
+
+// setNode applies that a node came or changed.
+func (f *fleet) setNode(object *corev1.Node) {
+	if node := f.node(object.Name); node != nil {
+		if next, changed := node.withObject(object); next != node {
+			f.surprise(next, changed)
+		}
+		return
+	}
+	node := newNode(object, f.nextIndex())
+	node.CSI, node.Usage, node.Joined = f.csi[object.Name], f.usage[object.Name], f.generation+1
+	for _, pod := range f.ledger.adopt(object.Name) {
+		node = node.WithPod(pod)
+	}
+	f.addNode(node)
+}
+
+// removeNode forgets a node. Its pods stay on record until the watch removes
+// them, and come back with a node of the same name.
+func (f *fleet) removeNode(name string) {
+	node := f.node(name)
+	if node == nil {
+		return
+	}
+	for _, pod := range node.Pods {
+		f.ledger.orphan(pod, name)
+	}
+	f.dropNode(node)
+}
+
+func (f *fleet) setCSINode(object *storagev1.CSINode) {
+	f.csi[object.Name] = object
+	f.changeCSI(object.Name, object)
+}
+
+func (f *fleet) removeCSINode(name string) {
+	delete(f.csi, name)
+	f.changeCSI(name, nil)
+}
+
+func (f *fleet) changeCSI(name string, object *storagev1.CSINode) {
+	if node := f.node(name); node != nil {
+		next := *node
+		next.CSI = object
+		f.surprise(&next, AspectCSI)
+	}
+}
+
+func (f *fleet) setUsage(node string, usage *Usage) {
+	if f.usage[node] == usage {
+		return
+	}
+	if usage != nil {
+		f.usage[node] = usage
+	} else {
+		delete(f.usage, node)
+	}
+	if now := f.node(node); now != nil {
+		next := *now
+		next.Usage = usage
+		f.replace(&next, AspectUsage)
+	}
+}
