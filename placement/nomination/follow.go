@@ -4,21 +4,36 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
 )
 
-// observe follows what the watch shows of a pod. The caller holds the lock, here and
-// below.
-func (n *Nominator) observe(event cluster.PodEvent) {
-	p := n.nominees[event.UID]
+// course decides what becomes of each pending pod. Who calls it holds the lock of the Nominator.
+type course struct {
+	*book
+
+	cluster  *cluster.Cluster
+	profiles *predicates.Profiles
+	skip     func(*corev1.Pod) bool
+	limits   Limits
+	jams     map[jam]*stuck
+	posts    []*nominee // to be written, the oldest first
+	posted   func()     // has the next one written
+}
+
+// observe follows what the watch shows of a pod.
+func (c *course) observe(event cluster.PodEvent) {
+	p := c.nominees[event.UID]
 	if event.Pod == nil {
 		if p != nil {
-			n.leave(p, event.Node)
+			c.leave(p, event.Node)
 		}
 		return
 	}
 	if p == nil {
-		n.meet(event.Pod)
+		c.meet(event.Pod)
 		return
 	}
 	changed := event.Pod.ResourceVersion != p.pod.ResourceVersion
@@ -29,126 +44,123 @@ func (n *Nominator) observe(event cluster.PodEvent) {
 	switch p.stage {
 	case held:
 		if changed {
-			n.end(p, Changed)
-			n.giveUp(p)
+			c.end(p, Changed)
+			c.giveUp(p)
 		}
 	case standing, taken:
-		n.compare(p)
+		c.compare(p)
 	case waiting, resting, aside, withdrawing:
-		n.place(p)
+		c.place(p)
 	case planning, writing: // decided when that is done
 	}
 }
 
 // meet takes in a pod that was not known.
-func (n *Nominator) meet(pod *cluster.Pod) {
-	store := n.storeOf(pod)
-	if store == nil || pod.Spec.SchedulingGroup != nil || n.skip(pod.Pod) { // kube-scheduler plans a PodGroup of its own as one
+func (c *course) meet(pod *cluster.Pod) {
+	store := c.storeOf(pod)
+	if store == nil || pod.Spec.SchedulingGroup != nil || c.skip(pod.Pod) { // kube-scheduler plans a PodGroup of its own as one
 		return
 	}
-	p := &nominee{pod: pod, store: store, arrived: n.arrivals, stage: aside, since: n.clock.Now()}
-	n.arrivals++
-	n.nominees[pod.UID] = p
-	n.count(p, 1)
+	p := c.begin(pod, store)
 	switch {
 	case pod.NominatedBy() == FieldManager:
-		n.adopt(p)
+		c.adopt(p)
 	default:
-		n.place(p)
+		c.place(p)
 	}
 }
 
 // adopt goes on with a nomination that a former process wrote: the pod counts on its node
 // again, unless a filter call decides about that. Where it cannot, the nomination is taken back.
-func (n *Nominator) adopt(p *nominee) {
-	p.mine, p.written = p.nominated(), n.clock.Now()
+func (c *course) adopt(p *nominee) {
+	p.mine, p.written = p.nominated(), c.clock.Now()
 	stage := standing
-	if n.cluster.Assumed(p.pod.UID) != "" {
+	if c.cluster.Assumed(p.pod.UID) != "" {
 		stage = taken
-	} else if node := n.cluster.Snapshot().NodeByName(p.mine); node == nil || n.cluster.Assume(p.pod, node) != nil {
-		n.place(p)
+	} else if node := c.cluster.Snapshot().NodeByName(p.mine); node == nil || c.cluster.Assume(p.pod, node) != nil {
+		c.place(p)
 		return
 	}
 	p.node, p.decided, p.attempts, p.open = p.mine, p.pod, 1, true
-	n.enter(p, stage)
+	c.enter(p, stage)
 }
 
 // place puts a pod that has no plan where it belongs, by what its status says.
-func (n *Nominator) place(p *nominee) {
+func (c *course) place(p *nominee) {
 	switch nominated := p.nominated(); {
 	case nominated != "" && nominated == p.mine:
-		n.enter(p, withdrawing)
-		n.post(p)
-	case nominated != "", p.store == nil, p.attempts >= n.limits.Attempts:
-		n.enter(p, aside)
+		c.enter(p, withdrawing)
+		c.post(p)
+	case nominated != "", p.store == nil, p.attempts >= c.limits.Attempts:
+		c.enter(p, aside)
 	case p.stage == waiting:
-	case n.clock.Now().Before(p.until):
-		n.enter(p, resting)
+	case c.clock.Now().Before(p.until):
+		c.enter(p, resting)
 	default:
-		n.enter(p, waiting)
+		c.enter(p, waiting)
 	}
 }
 
 // giveUp ends a plan for a pod: it does not count on its node any more, unless that has
 // become the affair of a filter call, and it is planned anew after a rest.
-func (n *Nominator) giveUp(p *nominee) {
+func (c *course) giveUp(p *nominee) {
 	if p.stage.holds() {
-		n.cluster.Release(p.pod.UID)
+		c.cluster.Release(p.pod.UID)
 	}
-	p.until = n.clock.Now().Add(n.backoff(p.attempts))
-	n.place(p)
+	p.until = c.clock.Now().Add(c.backoff(p.attempts))
+	c.place(p)
 }
 
 // backoff is the rest after so many failures.
-func (n *Nominator) backoff(failures int) time.Duration {
-	rest := n.limits.Backoff
+func (c *course) backoff(failures int) time.Duration {
+	rest := c.limits.Backoff
 	for range failures - 1 {
-		if rest *= 2; rest >= n.limits.MaxBackoff {
-			return n.limits.MaxBackoff
+		if rest *= 2; rest >= c.limits.MaxBackoff {
+			return c.limits.MaxBackoff
 		}
 	}
 	return rest
 }
 
 // compare looks whether a nomination that was written still stands.
-func (n *Nominator) compare(p *nominee) {
+func (c *course) compare(p *nominee) {
 	nominated := p.nominated()
 	switch {
 	case !p.open, p.sending, nominated == p.node, p.pod.ResourceVersion == p.decided.ResourceVersion:
 	case nominated == "":
-		n.end(p, Rejected)
+		c.end(p, Rejected)
 		p.refused = append(p.refused, p.node)
-		n.giveUp(p)
+		c.giveUp(p)
 	default:
-		n.end(p, Superseded)
-		n.giveUp(p)
+		c.end(p, Superseded)
+		c.giveUp(p)
 	}
 }
 
 // wrote follows the end of a write: of a nomination to a node, or of taking one back if
 // that is "".
-func (n *Nominator) wrote(p *nominee, node string, err error) {
+func (c *course) wrote(p *nominee, node string, err error) {
 	p.sending = false
-	if n.nominees[p.pod.UID] != p {
+	if c.nominees[p.pod.UID] != p {
 		return // gone in the meantime
 	}
-	p.own(node, err, n.clock.Now())
+	p.own(node, err, c.clock.Now())
 	switch p.stage {
 	case writing:
 		if err == nil {
-			n.enter(p, standing)
-			n.compare(p)
+			c.enter(p, standing)
+			c.compare(p)
 			return
 		}
-		n.end(p, failure(err))
-		n.giveUp(p)
+		c.end(p, failure(err))
+		c.giveUp(p)
 	case taken:
 		if node != "" && err != nil && p.open {
-			n.end(p, Overtaken)
+			c.end(p, Overtaken)
 		}
-		n.compare(p)
+		c.compare(p)
 	case held: // planned again while the nomination before was being taken back
-		n.post(p)
+		c.post(p)
 	default: // the watch tells whether it was taken back; if not, the next tick tries again
 	}
 }
@@ -174,47 +186,43 @@ func failure(err error) Outcome {
 }
 
 // leave forgets a pod that was bound to a node, or is gone if that is "".
-func (n *Nominator) leave(p *nominee, node string) {
+func (c *course) leave(p *nominee, node string) {
 	switch {
 	case node == "":
-		n.end(p, Gone)
+		c.end(p, Gone)
 		if p.stage.holds() {
-			n.cluster.Release(p.pod.UID)
+			c.cluster.Release(p.pod.UID)
 		}
 	case p.stage == held:
-		n.end(p, Overtaken)
+		c.end(p, Overtaken)
 	case node == p.node:
-		n.end(p, Confirmed)
+		c.end(p, Confirmed)
 	default:
-		n.end(p, Elsewhere)
+		c.end(p, Elsewhere)
 	}
-	if p.stage == waiting {
-		n.backlog.remove(p)
-	}
-	n.count(p, -1)
-	delete(n.nominees, p.pod.UID)
+	c.forget(p)
 }
 
 // expire looks after what hangs on time.
-func (n *Nominator) expire(p *nominee) {
-	now := n.clock.Now()
+func (c *course) expire(p *nominee) {
+	now := c.clock.Now()
 	switch p.stage {
 	case resting, withdrawing:
-		n.place(p)
+		c.place(p)
 	case standing, taken:
-		if !p.tried() || p.sending || now.Sub(p.since) < n.limits.Lifetime || n.makingRoom(p) {
+		if !p.tried() || p.sending || now.Sub(p.since) < c.limits.Lifetime || c.makingRoom(p) {
 			return
 		}
-		if p.stage == taken && n.cluster.Assumed(p.pod.UID) != "" { // as a filter call has decided, until that expires
+		if p.stage == taken && c.cluster.Assumed(p.pod.UID) != "" { // as a filter call has decided, until that expires
 			return
 		}
-		n.end(p, Expired)
+		c.end(p, Expired)
 		if p.stage == taken { // its volumes may be taking their time: the scheduler is to come to an end first
-			p.until = now.Add(n.limits.MaxBackoff)
-			n.place(p)
+			p.until = now.Add(c.limits.MaxBackoff)
+			c.place(p)
 			return
 		}
-		n.giveUp(p)
+		c.giveUp(p)
 	default:
 	}
 }
@@ -222,40 +230,9 @@ func (n *Nominator) expire(p *nominee) {
 // makingRoom says whether pods are being evicted for a pod on its node: the scheduler has
 // made the nomination its own (PodEligibleToPreemptOthers in
 // pkg/scheduler/framework/plugins/defaultpreemption).
-func (n *Nominator) makingRoom(p *nominee) bool {
-	node := n.cluster.Snapshot().NodeByName(p.nominated())
+func (c *course) makingRoom(p *nominee) bool {
+	node := c.cluster.Snapshot().NodeByName(p.nominated())
 	return node != nil && slices.ContainsFunc(node.Pods, func(pod *cluster.Pod) bool {
 		return pod.DeletionTimestamp != nil && priority(pod) < priority(p.pod)
 	})
-}
-
-// enter moves a pod to a stage.
-func (n *Nominator) enter(p *nominee, to stage) {
-	if p.stage == to {
-		return
-	}
-	if p.stage == waiting {
-		n.backlog.remove(p)
-	}
-	n.count(p, -1)
-	p.stage, p.since = to, n.clock.Now()
-	n.count(p, 1)
-	if to == waiting {
-		n.backlog.add(p)
-	}
-}
-
-func (n *Nominator) count(p *nominee, by int) {
-	n.counts[p.stage] += by
-	n.metrics.pods.WithLabelValues(p.stage.String()).Set(float64(n.counts[p.stage]))
-}
-
-// end notes what became of a nomination, if there is one that has not ended.
-func (n *Nominator) end(p *nominee, outcome Outcome) {
-	if !p.open {
-		return
-	}
-	p.open = false
-	n.metrics.ended.WithLabelValues(string(outcome)).Inc()
-	n.history.add(Ended{Pod: name(p.pod), Node: p.node, Outcome: outcome, At: n.clock.Now(), Attempt: p.attempts})
 }

@@ -299,7 +299,7 @@ func (w *world) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var counts [stages]int
-	for uid, p := range w.nominees {
+	for uid, p := range w.course.nominees {
 		counts[p.stage]++
 		if p.stage.holds() && !p.open {
 			w.Fatalf("%s is %s, and its nomination has ended", uid, p.stage)
@@ -308,12 +308,12 @@ func (w *world) check() {
 		if got := w.cluster.Assumed(uid); p.stage.holds() && got != p.node && len(w.inbox.events) == 0 {
 			w.Fatalf("%s is %s for %s, and counts on %q", uid, p.stage, p.node, got)
 		}
-		if (p.stage == waiting) != (p.at < len(w.backlog) && w.backlog[p.at] == p) {
+		if (p.stage == waiting) != (p.at < len(w.course.backlog) && w.course.backlog[p.at] == p) {
 			w.Fatalf("%s is %s: the backlog says otherwise", uid, p.stage)
 		}
 	}
-	if counts != w.counts {
-		w.Fatalf("counted %v, are %v", w.counts, counts)
+	if counts != w.course.counts {
+		w.Fatalf("counted %v, are %v", w.course.counts, counts)
 	}
 	for uid, node := range w.taken {
 		if got := w.cluster.Assumed(uid); got != node && w.handed[uid] != node {
@@ -337,7 +337,7 @@ func (w *world) settle() {
 		}
 	}
 	for uid := range w.pods { // what a filter call has assumed expires
-		if p := w.nominees[uid]; p == nil || !p.stage.holds() {
+		if p := w.course.nominees[uid]; p == nil || !p.stage.holds() {
 			w.cluster.Release(uid)
 		}
 	}
@@ -368,7 +368,7 @@ func (w *world) settle() {
 				left[uid] = 0
 			}
 			if left[uid] > 5 {
-				p := w.nominees[uid]
+				p := w.course.nominees[uid]
 				w.Fatalf("%s (tried: %t, %s for %v) is left with a nomination to %s", uid, p.tried(), p.stage, w.clock.Since(p.since), p.nominated())
 			}
 		}
@@ -377,7 +377,7 @@ func (w *world) settle() {
 
 // isLeft says whether a nomination of muster's stands on a pod without a plan.
 func (w *world) isLeft(uid types.UID) bool {
-	p := w.nominees[uid]
+	p := w.course.nominees[uid]
 	switch {
 	case !w.ours[uid]:
 		return false
@@ -392,7 +392,7 @@ func (w *world) isLeft(uid types.UID) bool {
 // checkSettled is what holds when nothing is left to do.
 func (w *world) checkSettled() {
 	holding := 0
-	for uid, p := range w.nominees {
+	for uid, p := range w.course.nominees {
 		if w.pods[uid] == nil || !pending(w.pods[uid]) {
 			w.Fatalf("%s is followed, and does not wait", uid)
 		}
@@ -404,7 +404,7 @@ func (w *world) checkSettled() {
 		}
 	}
 	for uid, pod := range w.pods {
-		if pending(pod) && w.nominees[uid] == nil {
+		if pending(pod) && w.course.nominees[uid] == nil {
 			w.Fatalf("%s waits, and is not followed", uid)
 		}
 	}

@@ -37,11 +37,9 @@ type Options struct {
 // Nominator nominates the pending pods of the profiles with nodeSelection: Nominate. Its methods are safe for
 // concurrent use.
 type Nominator struct {
-	log      *slog.Logger
 	clock    clock.WithTicker
 	cluster  *cluster.Cluster
 	profiles *predicates.Profiles
-	skip     func(*corev1.Pod) bool
 	client   Client
 	limits   Limits
 	metrics  *metrics
@@ -52,24 +50,22 @@ type Nominator struct {
 	following sync.Once
 	unfollow  func() // once it follows
 
-	mu       sync.Mutex // taken before the lock of the cluster
-	nominees map[types.UID]*nominee
-	jams     map[jam]*stuck
-	arrivals uint64
-	backlog  backlog
-	counts   [stages]int
-	posts    []*nominee // to be written, the oldest first
-	history  history
+	mu     sync.Mutex // taken before the lock of the cluster
+	course *course
 }
 
 // New returns a Nominator that does nothing until it is run.
 func New(o Options) *Nominator {
-	return &Nominator{
-		log: o.Logger, clock: o.Clock, cluster: o.Cluster, skip: o.Skip, client: o.Client, limits: o.Limits,
-		profiles: o.Profiles, metrics: newMetrics(o.Registerer),
+	n := &Nominator{
+		clock: o.Clock, cluster: o.Cluster, client: o.Client, limits: o.Limits, profiles: o.Profiles, metrics: newMetrics(o.Registerer),
 		writer: o.Writer, inbox: newInbox(), seed: o.Seed,
-		nominees: map[types.UID]*nominee{}, jams: map[jam]*stuck{},
 	}
+	n.course = &course{
+		book:    &book{clock: o.Clock, metrics: n.metrics, nominees: map[types.UID]*nominee{}},
+		cluster: o.Cluster, profiles: o.Profiles, skip: o.Skip, limits: o.Limits, jams: map[jam]*stuck{},
+		posted: func() { n.writer.Post(n.writeNext) },
+	}
+	return n
 }
 
 // Follow has the Nominator told of pods from now on. Calls of verbs may be answered only afterwards, or
@@ -127,14 +123,11 @@ func (n *Nominator) gather(ctx context.Context) {
 func (n *Nominator) gatherTime() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.ahead() >= n.limits.Enough {
+	if n.course.ahead() >= n.limits.Enough {
 		return n.limits.LongGather
 	}
 	return n.limits.Gather
 }
-
-// ahead is how many pods have a place and are not taken up yet. The caller holds the lock.
-func (n *Nominator) ahead() int { return n.counts[held] + n.counts[writing] + n.counts[standing] }
 
 // receive follows what the watch has shown since it was last called.
 func (n *Nominator) receive() {
@@ -146,24 +139,24 @@ func (n *Nominator) receive() {
 // take is receive for who holds the lock.
 func (n *Nominator) take() {
 	for _, event := range n.inbox.take() {
-		n.observe(event)
+		n.course.observe(event)
 	}
 }
 
 func (n *Nominator) expireAll() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, p := range n.nominees {
-		n.expire(p)
+	for _, p := range n.course.nominees {
+		n.course.expire(p)
 	}
-	n.probe()
+	n.course.probe()
 }
 
 // renew keeps pods counted on their nodes.
 func (n *Nominator) renew() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for uid, p := range n.nominees {
+	for uid, p := range n.course.nominees {
 		if p.stage.holds() {
 			n.cluster.Renew(uid)
 		}
@@ -177,7 +170,7 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.take()
-	p := n.nominees[uid]
+	p := n.course.nominees[uid]
 	if p == nil {
 		return ""
 	}
@@ -187,12 +180,12 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 	}
 	switch p.stage {
 	case held:
-		n.end(p, Overtaken)
+		n.course.end(p, Overtaken)
 	case standing:
 		n.metrics.lead.Observe(n.clock.Since(p.written).Seconds())
 	default:
 	}
-	n.enter(p, taken)
+	n.course.enter(p, taken)
 	p.since = n.clock.Now()
 	return node
 }
@@ -202,7 +195,7 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 func (n *Nominator) Holds(uid types.UID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p := n.nominees[uid]
+	p := n.course.nominees[uid]
 	return p != nil && p.stage.holds()
 }
 
@@ -211,7 +204,7 @@ func (n *Nominator) HeldBelow(above int32) map[string][]types.UID {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	held := map[string][]types.UID{}
-	for uid, p := range n.nominees {
+	for uid, p := range n.course.nominees {
 		if p.stage.holds() && priority(p.pod) < above {
 			held[p.node] = append(held[p.node], uid)
 		}
@@ -224,9 +217,9 @@ func (n *Nominator) Yield(pods []types.UID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, uid := range pods {
-		if p := n.nominees[uid]; p != nil && p.stage.holds() {
-			n.end(p, Outranked)
-			n.giveUp(p)
+		if p := n.course.nominees[uid]; p != nil && p.stage.holds() {
+			n.course.end(p, Outranked)
+			n.course.giveUp(p)
 		}
 	}
 }

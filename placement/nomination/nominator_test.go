@@ -46,7 +46,7 @@ func (p *process) during(what func()) {
 	what()
 	cancel()
 	running.Wait()
-	for uid := range p.nominees {
+	for uid := range p.course.nominees {
 		p.cluster.Release(uid)
 	}
 }
@@ -517,8 +517,8 @@ func TestStuckPodsThatLeftAreForgotten(t *testing.T) {
 		pods := newPods(3, "2")
 		set(p, p.cluster, pods...)
 		p.after(time.Minute)
-		if len(p.jams) != 1 {
-			t.Fatalf("%d classes are stuck, want 1", len(p.jams))
+		if len(p.course.jams) != 1 {
+			t.Fatalf("%d classes are stuck, want 1", len(p.course.jams))
 		}
 		for _, pod := range pods {
 			if err := p.cluster.Delete(pod); err != nil {
@@ -526,8 +526,8 @@ func TestStuckPodsThatLeftAreForgotten(t *testing.T) {
 			}
 		}
 		p.after(2 * time.Second)
-		if len(p.jams) != 0 {
-			t.Errorf("%d classes are stuck, and nobody waits", len(p.jams))
+		if len(p.course.jams) != 0 {
+			t.Errorf("%d classes are stuck, and nobody waits", len(p.course.jams))
 		}
 	})
 }

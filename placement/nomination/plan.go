@@ -41,23 +41,23 @@ func (n *Nominator) plan() bool {
 func (n *Nominator) draw() (batch []*nominee, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	ahead := n.ahead()
+	ahead := n.course.ahead()
 	room := n.limits.MaxAhead - ahead
-	size := min(len(n.backlog), n.limits.BatchPods, max(n.limits.MaxAhead/4, 1))
+	size := min(len(n.course.backlog), n.limits.BatchPods, max(n.limits.MaxAhead/4, 1))
 	switch {
-	case size == 0, ahead+len(n.backlog)+n.behind() < n.limits.MinBacklog:
+	case size == 0, ahead+len(n.course.backlog)+n.course.behind() < n.limits.MinBacklog:
 		return nil, false
 	case room < size: // to place few at a time is dear
 		return nil, false
-	case n.counts[held] > n.limits.BatchPods: // the writers are behind
+	case n.course.counts[held] > n.limits.BatchPods: // the writers are behind
 		return nil, false
 	case n.writer.Pausing():
 		return nil, false
 	}
 	var others []*nominee
-	for len(batch) < size && len(n.backlog) > 0 && len(others) < n.limits.BatchPods {
-		p := n.backlog[0]
-		n.enter(p, planning)
+	for len(batch) < size && len(n.course.backlog) > 0 && len(others) < n.limits.BatchPods {
+		p := n.course.backlog[0]
+		n.course.enter(p, planning)
 		if len(batch) > 0 && p.store != batch[0].store {
 			others = append(others, p)
 			continue
@@ -66,9 +66,9 @@ func (n *Nominator) draw() (batch []*nominee, more bool) {
 		batch = append(batch, p)
 	}
 	for _, p := range others {
-		n.enter(p, waiting)
+		n.course.enter(p, waiting)
 	}
-	return batch, len(n.backlog) > 0
+	return batch, len(n.course.backlog) > 0
 }
 
 // result is what a plan has found.
@@ -119,26 +119,26 @@ func (n *Nominator) commit(snap *cluster.Snapshot, r *result) {
 		node := snap.Node(index)
 		if err := n.cluster.AssumeAll(pods, node); err != nil {
 			for _, p := range ready {
-				n.place(p)
+				n.course.place(p)
 			}
 			n.inbox.ring()
 			continue
 		}
 		for _, p := range ready {
 			p.node, p.open = node.Name, true
-			n.hasPlace(p)
-			n.enter(p, held)
-			n.post(p)
+			n.course.hasPlace(p)
+			n.course.enter(p, held)
+			n.course.post(p)
 		}
 	}
 	for _, p := range r.none {
 		if n.current(p) {
-			n.noPlace(p)
+			n.course.noPlace(p)
 		}
 	}
 	for _, p := range r.left {
 		if n.current(p) {
-			n.place(p)
+			n.course.place(p)
 		}
 	}
 }
@@ -146,11 +146,11 @@ func (n *Nominator) commit(snap *cluster.Snapshot, r *result) {
 // current says whether a pod that was planned is as it was then. One that changed goes
 // back to the backlog.
 func (n *Nominator) current(p *nominee) bool {
-	if n.nominees[p.decided.UID] != p || p.stage != planning {
+	if n.course.nominees[p.decided.UID] != p || p.stage != planning {
 		return false
 	}
 	if p.pod != p.decided {
-		n.place(p)
+		n.course.place(p)
 		return false
 	}
 	return true

@@ -7,8 +7,8 @@ import (
 )
 
 // storeOf are the verdicts by which a pod is planned, nil when it is not.
-func (n *Nominator) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
-	store := n.profiles.Of(pod.Spec.SchedulerName)
+func (c *course) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
+	store := c.profiles.Of(pod.Spec.SchedulerName)
 	if store == nil || store.Profile.NodeSelection != v1alpha2.NodeSelectionNominate {
 		return nil
 	}
@@ -20,8 +20,8 @@ func (n *Nominator) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
 func (n *Nominator) judgeAnew() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, p := range n.nominees {
-		store := n.storeOf(p.pod)
+	for _, p := range n.course.nominees {
+		store := n.course.storeOf(p.pod)
 		if store == p.store {
 			continue
 		}
@@ -29,7 +29,7 @@ func (n *Nominator) judgeAnew() {
 		switch p.stage {
 		case waiting, resting, aside, withdrawing:
 			p.until = n.clock.Now()
-			n.place(p)
+			n.course.place(p)
 		default: // it has a place
 		}
 	}

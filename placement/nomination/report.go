@@ -69,12 +69,12 @@ func (n *Nominator) Report() Report {
 	defer n.mu.Unlock()
 	r := Report{Pausing: n.writer.Pausing(), Stages: map[string]int{}, Ended: map[Outcome]int{}}
 	for s := range stages {
-		r.Stages[s.String()] = n.counts[s]
+		r.Stages[s.String()] = n.course.counts[s]
 	}
 	for _, outcome := range outcomes() {
-		r.Ended[outcome] = n.history.counts[outcome]
+		r.Ended[outcome] = n.course.history.counts[outcome]
 	}
-	for _, p := range n.nominees {
+	for _, p := range n.course.nominees {
 		if p.open {
 			r.InFlight = append(r.InFlight, n.about(p))
 		}
@@ -82,7 +82,7 @@ func (n *Nominator) Report() Report {
 	slices.SortFunc(r.InFlight, func(a, b Pending) int {
 		return cmp.Or(cmp.Compare(b.Age, a.Age), cmp.Compare(a.Pod, b.Pod))
 	})
-	r.Missed = slices.Clone(n.history.missed)
+	r.Missed = slices.Clone(n.course.history.missed)
 	slices.Reverse(r.Missed)
 	return r
 }
@@ -92,7 +92,7 @@ func (n *Nominator) Report() Report {
 func (n *Nominator) About(uid types.UID) (Pending, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p := n.nominees[uid]
+	p := n.course.nominees[uid]
 	if p == nil {
 		return Pending{}, false
 	}

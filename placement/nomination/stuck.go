@@ -29,53 +29,53 @@ type jam struct {
 func (p *nominee) isStuck() bool { return p.stage == resting && p.fruitless > 0 }
 
 // noPlace follows a plan that found no node for a pod.
-func (n *Nominator) noPlace(p *nominee) {
-	n.metrics.unplaced.Inc()
+func (c *course) noPlace(p *nominee) {
+	c.metrics.unplaced.Inc()
 	p.fruitless++
-	p.until = n.clock.Now().Add(n.backoff(p.fruitless))
-	n.place(p)
+	p.until = c.clock.Now().Add(c.backoff(p.fruitless))
+	c.place(p)
 	p.jam = jam{p.store, p.store.ClassOf(p.decided)}
 	if p.jam.class.None() {
 		return // nobody is like it
 	}
-	s := n.jams[p.jam]
+	s := c.jams[p.jam]
 	if s == nil {
 		s = &stuck{pods: sets.New[*nominee]()}
-		n.jams[p.jam] = s
+		c.jams[p.jam] = s
 	}
 	s.pods.Insert(p)
-	s.again = n.clock.Now().Add(n.limits.Probe)
+	s.again = c.clock.Now().Add(c.limits.Probe)
 }
 
 // hasPlace follows a plan that found a node for a pod: if it was stuck, those like it
 // are tried at once.
-func (n *Nominator) hasPlace(p *nominee) {
+func (c *course) hasPlace(p *nominee) {
 	if p.fruitless == 0 {
 		return
 	}
 	p.fruitless = 0
-	s := n.jams[p.jam]
+	s := c.jams[p.jam]
 	if s == nil {
 		return
 	}
-	delete(n.jams, p.jam)
+	delete(c.jams, p.jam)
 	for other := range s.pods {
-		if n.nominees[other.pod.UID] == other && other.jam == p.jam && other.isStuck() {
-			other.until = n.clock.Now()
-			n.place(other)
+		if c.nominees[other.pod.UID] == other && other.jam == p.jam && other.isStuck() {
+			other.until = c.clock.Now()
+			c.place(other)
 		}
 	}
 }
 
 // probe has one pod tried of each class that is due, those that have waited longest first.
-func (n *Nominator) probe() {
-	now := n.clock.Now()
+func (c *course) probe() {
+	now := c.clock.Now()
 	var due []*stuck
-	for key, s := range n.jams {
+	for key, s := range c.jams {
 		s.probe = nil
 		for p := range s.pods {
 			switch {
-			case n.nominees[p.pod.UID] != p || p.jam != key || p.fruitless == 0:
+			case c.nominees[p.pod.UID] != p || p.jam != key || p.fruitless == 0:
 				s.pods.Delete(p)
 			case s.probe == nil || before(p, s.probe) < 0:
 				s.probe = p
@@ -83,25 +83,25 @@ func (n *Nominator) probe() {
 		}
 		switch {
 		case s.probe == nil:
-			delete(n.jams, key)
+			delete(c.jams, key)
 		case !now.Before(s.again):
 			due = append(due, s)
 		}
 	}
 	slices.SortFunc(due, func(a, b *stuck) int { return cmp.Or(a.again.Compare(b.again), before(a.probe, b.probe)) })
-	for _, s := range due[:min(len(due), n.limits.Probes)] {
-		s.again = now.Add(n.limits.Probe)
+	for _, s := range due[:min(len(due), c.limits.Probes)] {
+		s.again = now.Add(c.limits.Probe)
 		if s.probe.isStuck() {
 			s.probe.until = now
-			n.place(s.probe)
+			c.place(s.probe)
 		}
 	}
 }
 
 // behind is how many stuck pods wait for what becomes of one of them in the backlog.
-func (n *Nominator) behind() int {
+func (c *course) behind() int {
 	pods := 0
-	for _, s := range n.jams {
+	for _, s := range c.jams {
 		if s.probe != nil && s.probe.stage == waiting {
 			pods += len(s.pods)
 		}

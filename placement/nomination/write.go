@@ -8,9 +8,9 @@ import (
 )
 
 // post has the nomination of a pod written, or taken back.
-func (n *Nominator) post(p *nominee) {
-	n.posts = append(n.posts, p)
-	n.writer.Post(n.writeNext)
+func (c *course) post(p *nominee) {
+	c.posts = append(c.posts, p)
+	c.posted()
 }
 
 // writeNext writes what was posted first and is still to be written.
@@ -34,12 +34,12 @@ func (n *Nominator) writeNext(ctx context.Context) (written bool, err error) {
 func (n *Nominator) claim() (p *nominee, pod *cluster.Pod, node string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for len(n.posts) > 0 {
-		p, n.posts = n.posts[0], n.posts[1:]
+	for len(n.course.posts) > 0 {
+		p, n.course.posts = n.course.posts[0], n.course.posts[1:]
 		switch {
-		case p.sending, n.nominees[p.pod.UID] != p:
+		case p.sending, n.course.nominees[p.pod.UID] != p:
 		case p.stage == held:
-			n.enter(p, writing)
+			n.course.enter(p, writing)
 			p.sending = true
 			p.attempts++
 			return p, p.decided, p.node
@@ -55,6 +55,6 @@ func (n *Nominator) claim() (p *nominee, pod *cluster.Pod, node string) {
 func (n *Nominator) finish(p *nominee, node string, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.wrote(p, node, err)
+	n.course.wrote(p, node, err)
 	n.inbox.ring()
 }
