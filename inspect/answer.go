@@ -99,12 +99,12 @@ func (f Format) write(w io.Writer, told Answer) error {
 		return writeJSON(w, told, "")
 	case HTML:
 		return told.(interface{ html(io.Writer) error }).html(w)
-	default:
-		t := newTable(w)
-		told.Text(t)
-		t.flush()
-		return nil
+	case Text:
 	}
+	t := newTable(w)
+	told.Text(t)
+	t.flush()
+	return nil
 }
 
 // refusal is an error with the status that it is answered with.

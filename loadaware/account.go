@@ -253,6 +253,7 @@ func (l *LoadAware) sum(from base, usage *cluster.Usage, t *totals) sum {
 			s.base.kind = ofEstimates
 			s.used, s.delta = t.estimates, make(vector, len(s.used))
 		}
+	case ofEstimates: // nobody starts from these
 	case ofProd:
 		if l.prodIncludesSystem {
 			l.resources.read(s.used, &usage.System)

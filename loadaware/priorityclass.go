@@ -38,9 +38,9 @@ func (c priorityClass) name(resource corev1.ResourceName) corev1.ResourceName {
 		return corev1.ResourceDefaultNamespacePrefix + "mid-" + resource
 	case batch:
 		return corev1.ResourceDefaultNamespacePrefix + "batch-" + resource
-	default:
-		return resource
+	case noClass, prod, free:
 	}
+	return resource
 }
 
 // classNamed is noClass for a name that is not known.

@@ -54,9 +54,9 @@ func (p place) of(amounts *cluster.Resources) int64 {
 		return amounts.EphemeralStorage
 	case podCount:
 		return amounts.Pods
-	default:
-		return amounts.Scalar(p.scalar)
+	case scalar:
 	}
+	return amounts.Scalar(p.scalar)
 }
 
 // newResources are cpu, memory, all that the arguments name, and those that they support

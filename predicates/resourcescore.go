@@ -41,9 +41,9 @@ func (s *share) of(n *cluster.Node) (taken, offered int64) {
 		return n.NonZeroMemory, n.Allocatable.Memory
 	case requestedEphemeralStorage:
 		return n.Requested.EphemeralStorage, n.Allocatable.EphemeralStorage
-	default:
-		return n.Requested.Scalar(s.scalar), n.Allocatable.Scalar(s.scalar)
+	case requestedScalar:
 	}
+	return n.Requested.Scalar(s.scalar), n.Allocatable.Scalar(s.scalar)
 }
 
 // shares prepares the resources of a score for a pod that adds so much to a node.

@@ -70,6 +70,7 @@ func (w *walker) value(d *jx.Decoder, of *shape) error {
 		return w.quantity(d)
 	case self:
 		return w.self(d, next, of)
+	case number, truth, text, structure, mapping, list: // of one JSON type each
 	}
 	// A decoder makes an error of each value that is of another kind, and says the first one.
 	if kind := kinds[of.kind]; next != kind.json {
@@ -84,9 +85,9 @@ func (w *walker) value(d *jx.Decoder, of *shape) error {
 		return w.elements(d, of)
 	case number:
 		return w.number(d, of)
-	default:
-		return w.raw(d)
+	case truth, text, quantities, self, anything, pointer:
 	}
+	return w.raw(d)
 }
 
 // kinds names the JSON type of each kind, and how errors call it.

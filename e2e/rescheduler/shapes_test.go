@@ -100,11 +100,9 @@ func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
 
 // gangOf are the labels and the annotations of members.
 func gangOf(name string, minMember int) (labels, annotations map[string]string) {
-	return map[string]string{
-			schedulingv1alpha1.LabelMuster: name,
-		}, map[string]string{
-			schedulingv1alpha1.AnnotationMinMember: fmt.Sprint(minMember),
-		}
+	labels = map[string]string{schedulingv1alpha1.LabelMuster: name}
+	annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: fmt.Sprint(minMember)}
+	return labels, annotations
 }
 
 // allOn waits until the pods of a ReplicaSet run on these nodes, in whichever order.

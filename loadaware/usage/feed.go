@@ -68,6 +68,7 @@ func New(o Options) (*Feed, error) {
 		Logger: o.Logger, Clock: o.Clock, Registerer: o.Registerer, Source: string(o.Load.Source), Events: o.Events, About: o.About,
 	})
 	switch o.Load.Source {
+	case v1alpha2.LoadSourceNone: // as above
 	case v1alpha2.LoadSourceNodeMetric:
 		f.NodeMetrics = true
 		o.NodeMetrics.ReportTo(f.Keeper, o.Logger)

@@ -161,7 +161,8 @@ func (c *course) wrote(p *nominee, node string, err error) {
 		c.compare(p)
 	case held: // planned again while the nomination before was being taken back
 		c.post(p)
-	default: // the watch tells whether it was taken back; if not, the next tick tries again
+	case waiting, resting, planning, standing, withdrawing, aside:
+		// The watch tells whether it was taken back; if not, the next tick tries again.
 	}
 }
 
@@ -223,7 +224,7 @@ func (c *course) expire(p *nominee) {
 			return
 		}
 		c.giveUp(p)
-	default:
+	case waiting, planning, held, writing, aside: // until something happens
 	}
 }
 

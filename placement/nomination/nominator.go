@@ -183,7 +183,7 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 		n.course.end(p, Overtaken)
 	case standing:
 		n.metrics.lead.Observe(n.clock.Since(p.written).Seconds())
-	default:
+	case waiting, resting, planning, writing, taken, withdrawing, aside:
 	}
 	n.course.enter(p, taken)
 	p.since = n.clock.Now()

@@ -30,7 +30,7 @@ func (n *Nominator) judgeAnew() {
 		case waiting, resting, aside, withdrawing:
 			p.until = n.clock.Now()
 			n.course.place(p)
-		default: // it has a place
+		case planning, held, writing, standing, taken: // it has a place
 		}
 	}
 }

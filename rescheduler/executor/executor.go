@@ -153,11 +153,13 @@ func (e *Executor) advance(ctx context.Context, plan *v1alpha1.ReschedulingPlan)
 	switch plan.Step(at).Phase {
 	case v1alpha1.StepEvicting:
 		e.evict(ctx, plan, at)
+		return
 	case v1alpha1.StepEvicted:
 		e.await(ctx, plan, at)
-	default:
-		e.begin(ctx, plan, at)
+		return
+	case v1alpha1.StepWaiting, v1alpha1.StepMoved:
 	}
+	e.begin(ctx, plan, at)
 }
 
 // begin writes down that a step is about to be done.

@@ -73,7 +73,7 @@ func (s *standings) obstacles(i *item, node int32) ([]int32, bool) {
 	case open:
 		return nil, true
 	case taken:
-	default:
+	case never, unasked:
 		return nil, false
 	}
 	key := opening{i.kind, i.origin, node}

@@ -13,9 +13,9 @@ func (p *ReschedulingPlan) Ended() bool {
 	switch p.Status.Phase {
 	case Succeeded, Failed, Expired:
 		return true
-	default:
-		return false
+	case Pending, Approved, Executing:
 	}
+	return false
 }
 
 // Reserves says that the room which the plan counts on is to be kept, and that no replacement is
