@@ -2,13 +2,14 @@ package cluster
 
 import (
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster/lock"
 )
 
 // Options of a Cluster.
@@ -28,7 +29,7 @@ type Cluster struct {
 	log     *slog.Logger
 	metrics *metrics
 
-	mu           sync.Mutex // serialises writers; guards everything below, but for what the view has published
+	mu           lock.Mutex // serialises writers; guards everything below, but for what the view has published
 	view         view
 	ledger       *ledger
 	fleet        *fleet
@@ -42,7 +43,7 @@ func New(o Options) *Cluster {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	c := &Cluster{log: o.Logger, metrics: newMetrics()}
+	c := &Cluster{log: o.Logger, mu: lock.New(lock.View), metrics: newMetrics()}
 	c.view.begin()
 	c.ledger = &ledger{
 		view: &c.view, log: o.Logger, term: o.AssumeTTL, clock: o.Clock, lock: &c.mu, outcomes: c.metrics.assumed,

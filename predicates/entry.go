@@ -2,11 +2,11 @@ package predicates
 
 import (
 	"math/bits"
-	"sync"
 	"time"
 	"unsafe"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/cluster/lock"
 )
 
 // entry is what a store knows about one class. Its lock is held while it is read.
@@ -19,7 +19,7 @@ type entry struct {
 	counted int64  // bytes, as the store accounts for them; guarded by the store
 	reached uint64 // the generation of the last call, as the store knows it; guarded by it
 
-	mu         sync.Mutex
+	mu         lock.Mutex
 	judgement  *Judgement // nil until it is made, and after a plugin panicked
 	calls      int
 	misses     int // calls on which all nodes were judged

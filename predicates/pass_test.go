@@ -16,7 +16,7 @@ func TestPassWaitsForEveryLockOfAStore(t *testing.T) {
 		entries = append(entries, view.entry)
 		view.Close()
 	}
-	locks := map[string]*sync.Mutex{"that of trials": &b.store.trials, "its own": &b.store.mu}
+	locks := map[string]sync.Locker{"that of trials": &b.store.trials, "its own": &b.store.mu}
 	for _, e := range entries {
 		locks["that of class "+b.store.hash(e.class)] = &e.mu
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/cluster/lock"
 )
 
 // VerdictStore remembers, per equivalence class, what the predicates and scores of
@@ -30,9 +31,9 @@ type VerdictStore struct {
 
 	scratches sync.Pool // of *scratch
 
-	trials sync.Mutex // held by the one who has trials
+	trials lock.Mutex // held by the one who has trials
 
-	mu      sync.Mutex
+	mu      lock.Mutex
 	retired bool
 	entries map[Class]*list.Element // of *entry
 	recent  *list.List              // most recently used first
@@ -44,7 +45,7 @@ type VerdictStore struct {
 func NewVerdictStore(p *Profile, c *cluster.Cluster, maxBytes int64, m *StoreMetrics, now clock.PassiveClock) *VerdictStore {
 	return &VerdictStore{
 		Profile: p, cluster: c, classes: classes{p.equivalence, p.DependsOn(cluster.AspectSelector), p.plugins}, names: maphash.MakeSeed(),
-		maxBytes: maxBytes, metrics: m, clock: now,
+		maxBytes: maxBytes, metrics: m, clock: now, trials: lock.New(lock.Plan), mu: lock.New(lock.Store),
 		scratches: sync.Pool{New: func() any { return new(scratch) }},
 		entries:   map[Class]*list.Element{}, recent: list.New(),
 	}
@@ -69,7 +70,7 @@ func (s *VerdictStore) use(class Class) *entry {
 		s.recent.MoveToFront(at)
 		return at.Value.(*entry)
 	}
-	e := &entry{class: class}
+	e := &entry{class: class, mu: lock.New(lock.Class)}
 	s.entries[class] = s.recent.PushFront(e)
 	return e
 }
@@ -119,9 +120,9 @@ func (s *VerdictStore) Retire() {
 // Pass returns once each lock of the store was free, one after the other, and does nothing else: for who
 // watches over them.
 func (s *VerdictStore) Pass() {
-	free := func(lock *sync.Mutex) {
-		lock.Lock()
-		defer lock.Unlock()
+	free := func(l sync.Locker) {
+		l.Lock()
+		defer l.Unlock()
 	}
 	free(&s.trials)
 	for _, e := range s.all() {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/cluster/lock"
 )
 
 // Trial is what a profile says of the pods of one class while nodes are supposed to be
@@ -77,7 +78,7 @@ func (v *View) try() *Trial {
 // TryAlone begins a trial for a pod, and others that are equal to it, on a snapshot. It
 // holds and remembers nothing.
 func (s *VerdictStore) TryAlone(pod *cluster.Pod, snap *cluster.Snapshot) *Trial {
-	t := &Trial{store: s, entry: &entry{}, scratch: s.scratch()}
+	t := &Trial{store: s, entry: &entry{mu: lock.New(lock.Class)}, scratch: s.scratch()}
 	t.entry.mu.Lock()
 	t.Advance(pod, snap)
 	return t

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/cluster/lock"
 	"muster.dev/muster/predicates"
 )
 
@@ -50,13 +51,14 @@ type Nominator struct {
 	following sync.Once
 	unfollow  func() // once it follows
 
-	mu     sync.Mutex // taken before the lock of the cluster
+	mu     lock.Mutex
 	course *course
 }
 
 // New returns a Nominator that does nothing until it is run.
 func New(o Options) *Nominator {
 	n := &Nominator{
+		mu:    lock.New(lock.Nominations),
 		clock: o.Clock, cluster: o.Cluster, client: o.Client, limits: o.Limits, profiles: o.Profiles, metrics: newMetrics(o.Registerer),
 		writer: o.Writer, inbox: newInbox(), seed: o.Seed,
 	}
@@ -228,11 +230,11 @@ func (n *Nominator) Yield(pods []types.UID) {
 type inbox struct {
 	filled chan struct{} // has one element when there may be something to do
 
-	mu     sync.Mutex // taken under the lock of the cluster
+	mu     lock.Mutex
 	events []cluster.PodEvent
 }
 
-func newInbox() *inbox { return &inbox{filled: make(chan struct{}, 1)} }
+func newInbox() *inbox { return &inbox{mu: lock.New(lock.Inbox), filled: make(chan struct{}, 1)} }
 
 func (i *inbox) put(event cluster.PodEvent) {
 	i.mu.Lock()

@@ -3,11 +3,12 @@ package nomination
 import (
 	"testing"
 
+	"muster.dev/muster/cluster/lock"
 	"muster.dev/muster/cluster/locktest"
 )
 
 func TestPassWaitsForTheLock(t *testing.T) {
-	x := &Nominator{}
+	x := &Nominator{mu: lock.New(lock.Nominations)}
 	if !locktest.WaitsFor(&x.mu, x.Pass) {
 		t.Error("it returned while the lock was taken")
 	}

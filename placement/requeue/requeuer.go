@@ -3,7 +3,6 @@ package requeue
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/cluster/lock"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 )
@@ -51,7 +51,7 @@ type Requeuer struct {
 	woken    *prometheus.CounterVec
 	seed     uint64 // of the next trial; only Run uses it
 
-	mu      sync.Mutex // taken under the lock of the cluster
+	mu      lock.Mutex
 	waiting map[types.UID]*waiter
 	looked  uint64 // the generation of the last look: a pod that was not there then came later
 }
@@ -65,6 +65,7 @@ const (
 // New returns a Requeuer that does nothing until it is run.
 func New(o Options) *Requeuer {
 	r := &Requeuer{
+		mu:    lock.New(lock.Inbox),
 		clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, alone: o.Alone, client: o.Client, writer: o.Writer, seed: o.Seed,
 		waiting: map[types.UID]*waiter{},
 		woken: prometheus.NewCounterVec(prometheus.CounterOpts{

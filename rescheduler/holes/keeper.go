@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/cluster/lock"
 	"muster.dev/muster/predicates"
 )
 
@@ -44,7 +44,7 @@ type Keeper struct {
 	// inForce says that there is a hole or a ban: else nobody needs to ask.
 	inForce atomic.Bool
 
-	mu    sync.Mutex
+	mu    lock.Mutex
 	plans map[string]*v1alpha1.ReschedulingPlan // by name; never changed
 	holes map[types.UID]*hole                   // by the UID of what is held
 	bans  sets.Set[types.UID]                   // plans that keep pods off the nodes that they leave
@@ -56,6 +56,7 @@ const tick = time.Second
 // New returns a Keeper that knows of no plan until the watch tells its Handler.
 func New(o Options) *Keeper {
 	k := &Keeper{
+		mu:  lock.New(lock.Reservations),
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, changed: o.Changed,
 		news: make(chan struct{}, 1), plans: map[string]*v1alpha1.ReschedulingPlan{}, holes: map[types.UID]*hole{},
 	}
