@@ -55,7 +55,7 @@ func newWorld(t *testing.T) *world {
 		changed: make(chan struct{}, 1), limits: limits(settings), rules: rules(settings), runs: map[v1alpha1.Policy]run{},
 	}
 	w.policies = policy.All(settings, nil)
-	w.holes = holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: w.ring})
+	w.holes = holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: func() { ring(w.changed) }})
 	w.teller = scaleup.New(
 		scaleup.Options{Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10)},
 	)
