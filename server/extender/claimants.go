@@ -32,27 +32,6 @@ type planner interface {
 // victims are the pods that have to go, by node.
 type victims = map[string]*extenderv1.MetaVictims
 
-// claim makes what claims pods, by the options.
-func (e *Extender) claim(o *Options) (gangs, *reserved, *nominated) {
-	reserved, nominated := &reserved{
-		picker:       e.picker,
-		reservations: noReservations{},
-	}, &nominated{
-		picker:      e.picker,
-		nominations: noNominations{},
-	}
-	if o.Reservations != nil {
-		reserved.reservations = o.Reservations
-	}
-	if o.Nominations != nil {
-		nominated.nominations = o.Nominations
-	}
-	if o.Gangs == nil {
-		return noGangs{}, reserved, nominated
-	}
-	return &members{picker: e.picker, manager: o.Gangs, reserved: reserved}, reserved, nominated
-}
-
 // inFlight claims the pods to whose binding the API server has not answered. Any other pod is taken up,
 // whoever claims it then.
 type inFlight struct {

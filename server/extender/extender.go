@@ -73,25 +73,24 @@ func New(o Options) *Extender {
 	if o.Pick == nil {
 		o.Pick = rand.IntN
 	}
-	e := &Extender{
-		watch:    watch{cluster: o.Cluster},
-		profiles: o.Profiles,
-		picker:   &picker{cluster: o.Cluster, offers: newOffers(), pick: o.Pick},
-		calls:    newCalls(o.Logger, o.Registerer, o.Traces, o.Bodies, o.Ready),
-		orders:   make(chan *order, 4),
+	p := &picker{cluster: o.Cluster, offers: newOffers(), pick: o.Pick}
+	watch, flights := newWatch(&o), &flights{}
+	calls := newCalls(o.Logger, o.Registerer, o.Traces, o.Bodies, o.Ready)
+	reserved, nominated := newReserved(&o, p), newNominated(&o, p)
+	gangs := newGangs(&o, p, reserved)
+	return &Extender{
+		watch:      watch,
+		profiles:   o.Profiles,
+		picker:     p,
+		gangs:      gangs,
+		claimants:  []claimant{&inFlight{picker: p, nominated: nominated}, gangs, reserved, nominated},
+		preempters: []preempter{gangs, reserved},
+		planners:   []planner{gangs, nominated},
+		binder:     newBinder(&o, watch, p.offers, flights, gangs, reserved),
+		calls:      calls,
+		locks:      locksOf(&o, calls.attempts, flights),
+		orders:     make(chan *order, 4),
 	}
-	if o.Client != nil {
-		e.watch.lag = watchLag
-	}
-	flights := &flights{}
-	e.locks = locksOf(&o, e.calls.attempts, flights)
-	gangs, reserved, nominated := e.claim(&o)
-	e.gangs = gangs
-	e.claimants = []claimant{&inFlight{picker: e.picker, nominated: nominated}, gangs, reserved, nominated}
-	e.preempters = []preempter{gangs, reserved}
-	e.planners = []planner{gangs, nominated}
-	e.binder = newBinder(&o, e.watch, e.picker.offers, flights, gangs, reserved)
-	return e
 }
 
 // Endpoints are the verbs over HTTP.

@@ -61,6 +61,14 @@ type members struct {
 	reserved *reserved
 }
 
+// newGangs asks the gangs of the options, if there are any.
+func newGangs(o *Options, p *picker, reserved *reserved) gangs {
+	if o.Gangs == nil {
+		return noGangs{}
+	}
+	return &members{picker: p, manager: o.Gangs, reserved: reserved}
+}
+
 func (m *members) includes(pod *corev1.Pod) bool {
 	_, member := gang.Of(pod)
 	return member

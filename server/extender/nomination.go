@@ -27,6 +27,14 @@ type nominated struct {
 	nominations Nominations
 }
 
+// newNominated claims by the nominations of the options, if there are any.
+func newNominated(o *Options, p *picker) *nominated {
+	if o.Nominations == nil {
+		return &nominated{picker: p, nominations: noNominations{}}
+	}
+	return &nominated{picker: p, nominations: o.Nominations}
+}
+
 // take notes that the scheduler has taken the pod of a call up, and what was planned for it.
 func (n *nominated) take(c *call) { c.planned = n.nominations.Take(c.subject.pod.UID) }
 

@@ -24,9 +24,9 @@ func (w writes) Nominate(_ context.Context, pod *corev1.Pod, _ string) error {
 	return nil
 }
 
-// newNominated is a bench with nodes a and b of which a is emptier, and pod p, which is
+// nominatedBench is a bench with nodes a and b of which a is emptier, and pod p, which is
 // nominated to it.
-func newNominated(t *testing.T) (*bench, *corev1.Pod) {
+func nominatedBench(t *testing.T) (*bench, *corev1.Pod) {
 	t.Helper()
 	written := make(writes, 1)
 	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionNominate, ahead: written})
@@ -62,7 +62,7 @@ func TestFilterConfirmsThePlannedNode(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b, pod := newNominated(t)
+			b, pod := nominatedBench(t)
 			if got := b.Cluster.Assumed(pod.UID); got != "a" {
 				t.Fatalf("the nominated pod counts on %q, want a", got)
 			}
@@ -79,7 +79,7 @@ func TestFilterConfirmsThePlannedNode(t *testing.T) {
 }
 
 func TestAPlanGivesWayToAPodOfHigherPriorityThatFitsNowhereElse(t *testing.T) {
-	b, low := newNominated(t)
+	b, low := nominatedBench(t)
 	high := servertest.Pod("high", "8")
 	high.Spec.Priority = new(int32(5))
 	if got := b.Filter(high, "b", "a"); got.NodeNames == nil || !slices.Equal(*got.NodeNames, []string{"a"}) {
@@ -101,7 +101,7 @@ func TestAPlanDoesNotGiveWayInVain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, low := newNominated(t)
+			b, low := nominatedBench(t)
 			pod := servertest.Pod("other", "8")
 			change(pod)
 			b.Filter(pod, "b", "a")
@@ -113,7 +113,7 @@ func TestAPlanDoesNotGiveWayInVain(t *testing.T) {
 }
 
 func TestPodsThatAreOnlyPlannedAreNoVictims(t *testing.T) {
-	b, planned := newNominated(t)
+	b, planned := nominatedBench(t)
 	running := servertest.Pod("running", "7")
 	running.Spec.NodeName = "a"
 	if err := b.Cluster.Set(running); err != nil {

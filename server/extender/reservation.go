@@ -29,6 +29,14 @@ type reserved struct {
 	reservations Reservations
 }
 
+// newReserved claims by the reservations of the options, if there are any.
+func newReserved(o *Options, p *picker) *reserved {
+	if o.Reservations == nil {
+		return &reserved{picker: p, reservations: noReservations{}}
+	}
+	return &reserved{picker: p, reservations: o.Reservations}
+}
+
 // claim answers with the first of the places kept for the pod that is among the candidates and that
 // it fits, and has the pod count there.
 func (r *reserved) claim(c *call) (answered bool, err error) {

@@ -65,6 +65,14 @@ type watch struct {
 	lag time.Duration
 }
 
+// newWatch waits for pods where there is an API server.
+func newWatch(o *Options) watch {
+	if o.Client == nil {
+		return watch{cluster: o.Cluster}
+	}
+	return watch{cluster: o.Cluster, lag: watchLag}
+}
+
 // pending is the pod that a request names as the watch shows it, nil for a stranger.
 func (w *watch) pending(ctx context.Context, p *wire.Pod) *cluster.Pod {
 	switch {
