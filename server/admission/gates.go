@@ -74,7 +74,7 @@ func (g *Gates) review(body []byte) (answer []byte, err error) {
 	return json.Marshal(told)
 }
 
-// wants says that a pod is to be gated.
+// wants reports whether a pod is to be gated.
 func (g *Gates) wants(pod *corev1.Pod) bool {
 	_, member := gang.Of(pod)
 	return member && g.policy != v1alpha2.GatesNever && pod.Spec.NodeName == "" &&

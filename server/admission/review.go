@@ -28,7 +28,7 @@ type admissionReview struct {
 	pod                                   corev1.Pod
 }
 
-// creates says that it is about a pod that is created.
+// creates reports whether it is about a pod that is created.
 func (r *admissionReview) creates() bool {
 	return r.operation == string(admissionv1.Create) && r.subresource == ""
 }

@@ -241,7 +241,7 @@ func dropUnset(fields map[string]any) {
 	}
 }
 
-// prioritizes says that kube-scheduler would learn anything from the scores of a profile.
+// prioritizes reports whether kube-scheduler would learn anything from the scores of a profile.
 func prioritizes(profile v1alpha2.Profile) bool {
 	return profile.NodeSelection == v1alpha2.NodeSelectionScheduler && len(profile.ScorePlugins()) > 0
 }

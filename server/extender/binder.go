@@ -182,7 +182,7 @@ func (b *pods) bindNow(c *call) error {
 // bind the pod, and the watch may still have to show it. Then it counts there no more.
 const unanswered = 5 * time.Second
 
-// refused says that the API server has answered, and has not done what it was asked to.
+// refused reports whether the API server has answered, and has not done what it was asked to.
 func refused(err error) bool {
 	var answer apierrors.APIStatus
 	return errors.As(err, &answer) && answer.Status().Code < http.StatusInternalServerError

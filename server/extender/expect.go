@@ -2,7 +2,7 @@ package extender
 
 import "muster.dev/muster/cluster"
 
-// expects says that for the call's profile it matters where kube-scheduler is about to put pods: muster
+// expects reports whether for the call's profile it matters where kube-scheduler is about to put pods: muster
 // does not pick their nodes, and a plugin reads who is expected.
 func (c *call) expects() bool {
 	return !c.picksNode() && c.store.Profile.DependsOn(cluster.AspectExpected)

@@ -69,7 +69,7 @@ func (e *Extender) filterStranger(c *call) {
 	e.picker.sift(c, &view)
 }
 
-// picksNode says that muster picks the node of the call's pod, and not kube-scheduler.
+// picksNode reports whether muster picks the node of the call's pod, and not kube-scheduler.
 func (c *call) picksNode() bool {
 	return c.store.Profile.NodeSelection != v1alpha2.NodeSelectionScheduler
 }

@@ -28,7 +28,7 @@ type Gangs interface {
 	Harms(victims map[string][]types.UID) map[string]gang.Harm
 	// GiveWay makes room for a pod if plans of lower priority are in the way.
 	GiveWay(pod *cluster.Pod, store *predicates.VerdictStore) bool
-	// Planned says that a pod counts on its node only since it was planned there.
+	// Planned reports whether a pod counts on its node only since it was planned there.
 	Planned(uid types.UID) bool
 	// Pass returns once the lock was free.
 	Pass()
@@ -48,7 +48,7 @@ type gangs interface {
 	preempter
 	planner
 	Permits
-	// includes says that a pod asks to be of a gang.
+	// includes reports whether a pod asks to be of a gang.
 	includes(pod *corev1.Pod) bool
 	// spare takes out of the answer about a preemption what would harm gangs.
 	spare(victims victims)

@@ -11,7 +11,7 @@ import (
 type Nominations interface {
 	// Take says that the scheduler has taken up a pod, and returns the node that was planned for it, or "".
 	Take(uid types.UID) (node string)
-	// Holds says that a pod counts on its node only since it was planned there.
+	// Holds reports whether a pod counts on its node only since it was planned there.
 	Holds(uid types.UID) bool
 	// HeldBelow are, by node, the pods of less than a priority that Holds speaks of.
 	HeldBelow(above int32) map[string][]types.UID

@@ -74,7 +74,7 @@ func (o *offers) end(pod types.UID) {
 	o.byPod.Remove(pod)
 }
 
-// includes says that a node was offered. One that joined since is another one, though it may have the
+// includes reports whether a node was offered. One that joined since is another one, though it may have the
 // name or the index of one that was.
 func (o *offer) includes(node *cluster.Node) bool {
 	if node.Joined > o.generation {

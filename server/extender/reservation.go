@@ -87,7 +87,7 @@ func (r *reserved) places(c *call) []holes.Place {
 // avoid notes in the call which nodes plans keep its pod away from.
 func (r *reserved) avoid(c *call) { r.picker.avoid(c, r.reservations.LeftBy(c.subject.pod)) }
 
-// keepsRoom says that the call's pod fits a node but for what plans hold there.
+// keepsRoom reports whether the pod of the call would fit a node if plans held nothing there.
 func keepsRoom(c *call, node *cluster.Node, snap *cluster.Snapshot) bool {
 	free := node
 	for _, held := range node.Pods {

@@ -60,13 +60,13 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 	}
 }
 
-// may says that a pod may be evicted. One that the watch has not shown on the node yet stays:
+// may reports whether a pod may be evicted. One that the watch has not shown on the node yet stays:
 // kube-scheduler may not have it there, if its binding had no answer.
 func (p *preemption) may(pod *cluster.Pod) (placement.Eviction, bool) {
 	return placement.Eviction{}, p.outranks(pod) && !pod.Held && pod.Spec.NodeName != ""
 }
 
-// outranks says that the pod is of higher priority than another one.
+// outranks reports whether the pod is of higher priority than another one.
 func (p *preemption) outranks(other *cluster.Pod) bool {
 	return corev1helpers.PodPriority(other.Pod) < corev1helpers.PodPriority(p.about.pod.Pod)
 }
