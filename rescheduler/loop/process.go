@@ -46,15 +46,15 @@ const reporter = "muster-rescheduler"
 
 // Run reschedules until the context ends, or the lease is lost.
 func Run(ctx context.Context, o Options) error {
-	p, err := newProcess(o)
+	p, err := New(o)
 	if err != nil {
 		return err
 	}
 	return p.Run(ctx)
 }
 
-// newProcess wires all of it, and opens its ports.
-func newProcess(o Options) (*app.Process, error) {
+// New wires all of it, and opens its ports. Run must follow, as it closes them.
+func New(o Options) (*app.Process, error) {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
