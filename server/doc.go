@@ -1,5 +1,4 @@
-// Package server is the process of the extender: it answers the verbs of a stock kube-scheduler from the
-// view of the cluster, and shows itself to people.
+// Package server runs the extender: the view of the cluster, the verbs, the pages and the ports, wired.
 //
 // [New] wires everything in a straight line, each part complete when it is made: the election, usage, the
 // profiles, the view of the cluster and its watches, what places pods ahead of calls, certificates, traces,

@@ -1,5 +1,6 @@
-// Package app is what the processes of muster have in common: how their parts start and stop, who leads,
-// where they listen, which profiles are in force, and where the usage of nodes comes from.
+// Package app runs the processes of muster: their parts, the election, ports, profiles and usage of nodes.
+//
+// Both processes, the extender's and the rescheduler's, are wired of it in a straight line.
 //
 // A process is a list of Components and a list of Stops. Components run from the start, or from when the
 // view of the cluster is complete, or from when the process leads. Stops are carried out last in, first
