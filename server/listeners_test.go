@@ -263,7 +263,11 @@ func TestOfTheClientsOfAnAuthorityThoseMayCallThatAreListed(t *testing.T) {
 		},
 		{"system:node:a", fieldVerbs, asked{path: "/livez"}, 403, "system:node:a"},
 		{"kube-apiserver", fieldVerbs, asked{path: "/version"}, 403, "kube-apiserver"},
-		{"kube-apiserver", fieldWebhook, asked{method: "POST", path: "/webhook/gates", body: servertest.ReviewOf("CREATE", "{}")}, 200, `"allowed":true`},
+		{
+			"kube-apiserver", fieldWebhook,
+			asked{method: "POST", path: "/webhook/gates", body: servertest.ReviewOf("CREATE", "{}")},
+			200, `"allowed":true`,
+		},
 		{
 			v1alpha2.KubeScheduler, fieldWebhook,
 			asked{method: "POST", path: "/webhook/gates", body: "{}"},

@@ -129,7 +129,8 @@ func (b *bench) checkAnswer(verb string, answer *httptest.ResponseRecorder) {
 		return
 	}
 	into := map[string]any{
-		"filter": &extenderv1.ExtenderFilterResult{}, "prioritize": &extenderv1.HostPriorityList{}, "preempt": &extenderv1.ExtenderPreemptionResult{}, "bind": &extenderv1.ExtenderBindingResult{},
+		"filter": &extenderv1.ExtenderFilterResult{}, "prioritize": &extenderv1.HostPriorityList{},
+		"preempt": &extenderv1.ExtenderPreemptionResult{}, "bind": &extenderv1.ExtenderBindingResult{},
 	}[verb]
 	decoder := stdjson.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

@@ -159,7 +159,8 @@ func TestLogLinesAndTracesTellTheClassByWhichItIsLookedUp(t *testing.T) {
 		return "pod=default/" + pod + " profile=default-scheduler class=" + class
 	}
 	for _, want := range []string{
-		"verb=filter " + about("p", class), "verb=prioritize " + about("p", class), "verb=preempt " + about("p", class), "verb=bind " + about("p", class),
+		"verb=filter " + about("p", class), "verb=prioritize " + about("p", class),
+		"verb=preempt " + about("p", class), "verb=bind " + about("p", class),
 		`"bind failed" ` + about("p", class) + " node=a", "verb=filter " + about("alone", `""`),
 	} {
 		if !strings.Contains(log.String(), want+" ") {
