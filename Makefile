@@ -152,11 +152,11 @@ bench-predicates: ## Measure what remembered verdicts save
 
 .PHONY: bench-load-core
 bench-load-core: ## Measure what LoadAware costs: a node, and the filter while nodes are measured
-	go test ./loadaware ./server -run '^$$' -bench '^BenchmarkLoad' -benchtime 1x -v | grep -E '^(figure|FAIL|---)'
+	go test ./loadaware ./server/extender -run '^$$' -bench '^BenchmarkLoad' -benchtime 1x -v | grep -E '^(figure|FAIL|---)'
 
 .PHONY: bench-profiles
 bench-profiles: ## Measure what 50 profiles cost a call that one does not
-	go test ./server -run '^$$' -bench '^BenchmarkProfileLookup$$' -benchtime 1x -v | grep -E '^(figure|FAIL|---)'
+	go test ./server/extender -run '^$$' -bench '^BenchmarkProfileLookup$$' -benchtime 1x -v | grep -E '^(figure|FAIL|---)'
 
 .PHONY: bench-placement
 bench-placement: ## Measure what it costs to plan places for many pods, and pods/s with nominations

@@ -1,8 +1,10 @@
 package predicates
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,6 +46,18 @@ func (p *Profiles) Of(schedulerName string) *VerdictStore {
 		schedulerName = corev1.DefaultSchedulerName
 	}
 	return p.inForce.Load().stores[schedulerName]
+}
+
+// Named is Of. The error for a name that no profile has names those that there are.
+func (p *Profiles) Named(schedulerName string) (*VerdictStore, error) {
+	if store := p.Of(schedulerName); store != nil {
+		return store, nil
+	}
+	var known []string
+	for _, store := range p.Stores() {
+		known = append(known, store.Profile.Name)
+	}
+	return nil, fmt.Errorf("no profile for spec.schedulerName %q; the profiles are: %s", schedulerName, strings.Join(known, ", "))
 }
 
 // Stores are the stores of all profiles, by name.

@@ -1,13 +1,10 @@
-// Package server is one muster process: it answers the extender verbs of a stock
-// kube-scheduler from the view of the cluster, and shows itself to people.
+// Package server runs the extender: the view of the cluster, the verbs, the pages and the ports, wired.
 //
-// [Run] wires everything explicitly, in this order: the view of the cluster and
-// its watches, the profiles, the verbs, the HTTP server, leader election. It is
-// ready when the view is complete and, with leader election on, this process is
-// the leader; it stops by turning readiness off, letting calls in flight finish
-// and closing the rest in reverse order.
+// [New] wires everything in a straight line, each part complete when it is made: the election, usage, the
+// profiles, the view of the cluster and its watches, what places pods ahead of calls, certificates, traces,
+// and in front of them the verbs, the pages and the ports.
 //
-// A call of a verb passes through [Extender]: the body is bounded and read, the
-// verb works on one snapshot, the answer is written at once. Nothing on that
-// path waits for the API server but bind.
+// The process is ready when the view is complete and, with leader election on, this replica leads. It stops
+// in this order: what only the leader does is told to end, readiness is turned off and calls in flight
+// finish, the last traces are sent, everything else ends, and the lease is given back.
 package server

@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/server/servertest"
 )
 
 // review posts a review to the webhook of a server that gates members, or not.
@@ -21,20 +21,14 @@ func review(t *testing.T, gates v1alpha2.GangGates, body string) *httptest.Respo
 	t.Helper()
 	files := newIdentity(t)
 	files.write(newAuthority(t).issue("muster"))
+	// It neither is ready nor leads.
 	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
 		config.Gangs.Gates, config.Serving.MaxBodyBytes = gates, 1<<12
 		config.Serving.TLS, config.Serving.WebhookListen = files.TLS, "127.0.0.1:0"
 	})
-	p.listensOnPipes() // and neither is it ready nor does it lead
 	request := httptest.NewRequest(http.MethodPost, "/webhook/gates", strings.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
 	return p.asks(fieldWebhook, request)
-}
-
-// reviewOf is what the API server sends about a pod, which is given in JSON.
-func reviewOf(operation, pod string) string {
-	return fmt.Sprintf(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-		"uid": "u", "operation": %q, "resource": {"group": "", "version": "v1", "resource": "pods"}, "object": %s}}`, operation, pod)
 }
 
 // What the webhook adds, to a pod without gates and to one that has some.
@@ -87,7 +81,7 @@ func TestMembersOfGangsAreGatedWhenTheyAreCreated(t *testing.T) {
 			for _, gate := range pod.Spec.SchedulingGates {
 				got = append(got, gate.Name)
 			}
-			switch patch := patchOf(t, v1alpha2.GatesUntilPlace, reviewOf("CREATE", string(test.Pod))); {
+			switch patch := patchOf(t, v1alpha2.GatesUntilPlace, servertest.ReviewOf("CREATE", string(test.Pod))); {
 			case patch == "":
 			case patch == addGate:
 				got = []string{"muster.dev/gang"} // whatever the list was
@@ -116,7 +110,7 @@ func TestNobodyIsGatedWhoMustNotBe(t *testing.T) {
 		"nor one that is deleted, of which is empty": {v1alpha2.GatesUntilPlace, "DELETE", `{}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := patchOf(t, test.gates, reviewOf(test.operation, test.pod)); got != test.want {
+			if got := patchOf(t, test.gates, servertest.ReviewOf(test.operation, test.pod)); got != test.want {
 				t.Errorf("patch %s, want %s", got, test.want)
 			}
 		})
@@ -124,7 +118,7 @@ func TestNobodyIsGatedWhoMustNotBe(t *testing.T) {
 }
 
 func TestWhatIsNoReviewOfAPodIsABadRequest(t *testing.T) {
-	good := reviewOf("CREATE", "{}")
+	good := servertest.ReviewOf("CREATE", "{}")
 	for name, test := range map[string]struct {
 		body string
 		code int
@@ -142,16 +136,16 @@ func TestWhatIsNoReviewOfAPodIsABadRequest(t *testing.T) {
 		},
 		"no object": {strings.Replace(good, `"object"`, `"old"`, 1), http.StatusBadRequest, "request.object: missing"},
 		"a field that is no map": {
-			reviewOf("CREATE", `{"metadata": {"labels": "g"}}`), http.StatusBadRequest,
+			servertest.ReviewOf("CREATE", `{"metadata": {"labels": "g"}}`), http.StatusBadRequest,
 			"not an AdmissionReview: request: object: metadata: labels: ",
 		},
 		"something behind it": {good + "{}", http.StatusBadRequest, "not an AdmissionReview: unexpected data after the object"},
 		"a long name": {
-			reviewOf("CREATE", `{"spec": {"nodeName": "`+strings.Repeat("n", 318)+`"}}`), http.StatusBadRequest,
+			servertest.ReviewOf("CREATE", `{"spec": {"nodeName": "`+strings.Repeat("n", 318)+`"}}`), http.StatusBadRequest,
 			"not an AdmissionReview: request: object: spec: nodeName: it has 318 bytes; it may have 317",
 		},
 		"lists in lists": {
-			reviewOf("CREATE", strings.Repeat("[", 200)), http.StatusBadRequest,
+			servertest.ReviewOf("CREATE", strings.Repeat("[", 200)), http.StatusBadRequest,
 			"not an AdmissionReview: objects and lists are nested more than 100 levels deep",
 		},
 		"too much": {

@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -22,6 +18,7 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/leadership"
 )
 
@@ -35,19 +32,15 @@ type replica struct {
 // newReplica runs a server that elects with others by a lease, and binds by another client.
 func newReplica(t *testing.T, leases, client kubernetes.Interface) *replica {
 	t.Helper()
-	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
+	way := &wayToLease{
+		LeaseInterface: leases.CoordinationV1().Leases("kube-system"),
+		patience:       v1alpha2.Default().LeaderElection.RenewDeadline.Duration / 3,
+	}
+	p, web := newOnPipes(t, surroundings{leases: way, binds: client}, func(config *v1alpha2.MusterConfiguration) {
 		config.LeaderElection.LeaderElect = true
 		config.Profiles[0].NodeSelection = v1alpha2.NodeSelectionExtender
 	})
-	way := &wayToLease{
-		LeaseInterface: leases.CoordinationV1().Leases("kube-system"),
-		patience:       p.config.LeaderElection.RenewDeadline.Duration / 3,
-	}
-	if err := p.runFor(way); err != nil {
-		t.Fatal(err)
-	}
-	p.bindsWith(client)
-	r := &replica{p, way, p.listensOnPipes()}
+	r := &replica{p, way, web}
 	p.run()
 	return r
 }
@@ -139,8 +132,9 @@ func TestOneOfTwoReplicasIsReadyUntilItStops(t *testing.T) {
 		retry := second.config.LeaderElection.RetryPeriod.Duration
 		<-time.After(2*retry + retry/2)
 		second.wantReadyz("alone", http.StatusOK, "ok")
-		if first.epoch.Transitions != 0 || second.epoch.Transitions < 1 {
-			t.Errorf("epochs %+v and then %+v", first.epoch, second.epoch)
+		before, now := first.Server.process.Election.Term(), second.Server.process.Election.Term()
+		if before.Transitions != 0 || now.Transitions < 1 {
+			t.Errorf("epochs %+v and then %+v", before, now)
 		}
 	})
 }
@@ -182,7 +176,7 @@ func TestTwoReplicasNeverAnswerAtATime(t *testing.T) {
 				if err := <-first.ended; !errors.Is(err, leadership.ErrLost) {
 					t.Errorf("the first replica's Run returned %v, want %v", err, leadership.ErrLost)
 				}
-				first.wantReadyz("afterwards", http.StatusServiceUnavailable, errStopping.Error())
+				first.wantReadyz("afterwards", http.StatusServiceUnavailable, app.ErrStopping.Error())
 			})
 		})
 	}
@@ -204,7 +198,7 @@ func TestALeaderThatCannotRenewItsLeaseEnds(t *testing.T) {
 		if took := time.Since(began); took > p.config.LeaderElection.LeaseDuration.Duration {
 			t.Errorf("ended after %s, when others may lead already", took)
 		}
-		p.wantReadyz("afterwards", http.StatusServiceUnavailable, errStopping.Error())
+		p.wantReadyz("afterwards", http.StatusServiceUnavailable, app.ErrStopping.Error())
 	})
 }
 
@@ -222,7 +216,7 @@ func TestALeaderGivesTheLeaseBackWhenNothingIsInFlight(t *testing.T) {
 				synctest.Wait()
 				p.stop()
 				<-time.After(20 * time.Second) // longer than a lease lasts by itself
-				if err := p.readiness.fence.Check(); err != nil || holder(t, leases) != leader {
+				if err := p.Server.process.Election.Fence().Check(); err != nil || holder(t, leases) != leader {
 					t.Errorf("with a call in flight the fence says %v, and the lease is held by %q", err, holder(t, leases))
 				}
 				if finishes {
@@ -245,27 +239,10 @@ func TestALeaderGivesTheLeaseBackWhenNothingIsInFlight(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsKeptBackWhenTheLeaseIsLostMeanwhile(t *testing.T) {
-	var why error
-	registry := prometheus.NewRegistry()
-	bodies := newBodies(registry, v1alpha2.Default().Serving, time.Minute)
-	v := newVerbs(slog.New(slog.DiscardHandler), registry, nil, bodies, func() error { return why })
-	answer := httptest.NewRecorder()
-	v.handler(verb{name: "filter", serve: func(c *call) error {
-		c.reply.RawStr("{}")
-		why = leadership.ErrLost
-		return nil
-	}})(answer, httptest.NewRequest(http.MethodPost, "/filter", strings.NewReader("{}")))
-	if answer.Code != http.StatusServiceUnavailable || answer.Body.String() != leadership.ErrLost.Error()+"\n" {
-		t.Errorf("the answer is %d %q", answer.Code, answer.Body)
-	}
-}
-
 func TestWithoutAnAPIServerThereIsNoElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProcess(t, func(config *v1alpha2.MusterConfiguration) { config.LeaderElection.LeaderElect = true })
-		p.listensOnPipes()
-		p.wantReadyz("before Run", http.StatusServiceUnavailable, errBeginning.Error())
+		p, _ := newOnPipes(t, surroundings{}, func(config *v1alpha2.MusterConfiguration) { config.LeaderElection.LeaderElect = true })
+		p.wantReadyz("before Run", http.StatusServiceUnavailable, app.ErrBeginning.Error())
 		p.run()
 		synctest.Wait()
 		p.wantReadyz("answering from a snapshot", http.StatusOK, "ok")

@@ -22,6 +22,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/server/certs"
+	"muster.dev/muster/server/servertest"
 )
 
 // asked is a request of an attacker, or of somebody who may call.
@@ -190,12 +191,12 @@ func TestAtEachPortWhoMayCallIsAnsweredAndWebPagesAreNot(t *testing.T) {
 
 		{
 			"the API server", fieldWebhook,
-			asked{method: "POST", path: "/webhook/gates", host: "muster.kube-system.svc", body: reviewOf("CREATE", "{}"), header: asJSON},
+			asked{method: "POST", path: "/webhook/gates", host: "muster.kube-system.svc", body: servertest.ReviewOf("CREATE", "{}"), header: asJSON},
 			200, `"allowed":true`,
 		},
 		{
 			"a page that reviews", fieldWebhook,
-			asked{method: "POST", path: "/webhook/gates", body: reviewOf("CREATE", "{}"), header: with("Origin", evil)},
+			asked{method: "POST", path: "/webhook/gates", body: servertest.ReviewOf("CREATE", "{}"), header: with("Origin", evil)},
 			403, "Origin",
 		},
 		{
@@ -219,7 +220,7 @@ func TestAtEachPortWhoMayCallIsAnsweredAndWebPagesAreNot(t *testing.T) {
 	} {
 		t.Run(test.field+"/"+test.name, func(t *testing.T) {
 			url := p.at(test.field)
-			if p.port(test.field).tls != nil {
+			if p.port(test.field).TLS != nil {
 				url = strings.Replace(url, "http:", "https:", 1)
 			}
 			status, text := answers(t, web(t, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}), url, test.asked)
@@ -262,7 +263,11 @@ func TestOfTheClientsOfAnAuthorityThoseMayCallThatAreListed(t *testing.T) {
 		},
 		{"system:node:a", fieldVerbs, asked{path: "/livez"}, 403, "system:node:a"},
 		{"kube-apiserver", fieldVerbs, asked{path: "/version"}, 403, "kube-apiserver"},
-		{"kube-apiserver", fieldWebhook, asked{method: "POST", path: "/webhook/gates", body: reviewOf("CREATE", "{}")}, 200, `"allowed":true`},
+		{
+			"kube-apiserver", fieldWebhook,
+			asked{method: "POST", path: "/webhook/gates", body: servertest.ReviewOf("CREATE", "{}")},
+			200, `"allowed":true`,
+		},
 		{
 			v1alpha2.KubeScheduler, fieldWebhook,
 			asked{method: "POST", path: "/webhook/gates", body: "{}"},
@@ -366,8 +371,10 @@ func TestAPortThatEverybodyReachesIsWarnedOfUnlessClientsAreAsked(t *testing.T) 
 			p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
 				config.Serving.Listen, config.Serving.TLS = test.listen, test.tls
 			})
-			p.announce()
-			p.listensOnPipes()
+			for _, port := range p.ports {
+				defer port.Listener.Close()
+			}
+			announce(slog.New(slog.NewTextHandler(p.log, nil)), p.config.Serving.TLS.AsksClients(), p.ports)
 			if got := strings.Contains(p.log.String(), `level=WARN msg="whoever reaches the verbs may call them`); got != test.want {
 				t.Errorf("warned: %t, want %t:\n%s", got, test.want, p.log)
 			}
@@ -384,14 +391,19 @@ func TestThePortsThatWereChosenAreLoggedAndShown(t *testing.T) {
 		strings.Replace(p.at(fieldVerbs), "http:", "https:", 1),
 		asked{path: "/livez"},
 	)
-	var shown listenersPage
+	var shown struct {
+		Listeners []struct {
+			Listener, Address string
+			TLS               bool
+		}
+	}
 	if err := json.Unmarshal(p.get("/debug/listeners?format=json").Body.Bytes(), &shown); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, row := range shown.Listeners {
 		got = append(got, row.Listener)
-		if row.Address != p.port(row.Listener).listener.Addr().String() || strings.HasSuffix(row.Address, ":0") {
+		if row.Address != p.port(row.Listener).Listener.Addr().String() || strings.HasSuffix(row.Address, ":0") {
 			t.Errorf("%s is shown at %s", row.Listener, row.Address)
 		}
 		if secure := row.Listener == fieldVerbs || row.Listener == fieldWebhook; row.TLS != secure {

@@ -2,114 +2,100 @@ package server
 
 import (
 	"context"
-	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
-	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
 	"muster.dev/muster/loadaware/source"
 	"muster.dev/muster/loadaware/usage"
+	"muster.dev/muster/server/app"
 )
 
-// load is what brings usage into the view, and what is done for NodeMetrics. Parts that the
-// configuration does not ask for are nil.
+// load is what brings usage into the view, and what is done for NodeMetrics.
 type load struct {
-	events     events.EventBroadcaster
-	usage      *usage.Feed
-	controller *nodemetric.Controller
-	reporter   *nodemetric.Reporter
+	feed    *usage.Feed
+	events  *app.Events // nil where nothing is done
+	handled map[schema.GroupVersionResource]cluster.CustomHandler
+	leading []app.Component
 }
 
-// readUsage sets up the source of usage, and returns who takes the custom resources that it
-// needs.
-func (s *Server) readUsage(o Options) (map[schema.GroupVersionResource]cluster.CustomHandler, error) {
-	config := &o.Config.Load
-	if config.Source == v1alpha2.LoadSourceNone && !config.NodeMetrics.Manage {
-		return nil, nil
+// newLoad sets up what the configuration asks for.
+func newLoad(b *base, a *api) (*load, error) {
+	config := &b.Config.Load
+	if a.client == nil || config.Source == v1alpha2.LoadSourceNone && !config.NodeMetrics.Manage {
+		return &load{feed: &usage.Feed{}, handled: map[schema.GroupVersionResource]cluster.CustomHandler{}}, nil
 	}
-	s.load.events = events.NewBroadcaster(&events.EventSinkImpl{Interface: s.client.EventsV1()})
-	recorder := s.load.events.NewRecorder(scheme.Scheme, "muster")
+	l := &load{events: app.NewEvents(a.client, "muster")}
 	store := nodemetric.NewStore()
-	s.keepNodeMetrics(o, store, recorder)
-	var followers []source.Follower
-	if s.load.reporter != nil {
-		followers = append(followers, s.load.reporter)
-	}
+	followers := l.keepNodeMetrics(b, a, store, l.events.Recorder())
 	var err error
-	s.load.usage, err = usage.New(usage.Options{
-		Logger:      o.Logger,
-		Clock:       clock.RealClock{},
-		Registerer:  s.registry,
-		Cluster:     s.cluster,
-		Load:        config,
-		Expirations: loadaware.Expirations(o.Config.Profiles),
-		RESTConfig:  o.RESTConfig,
-		NodeMetrics: store,
-		Followers:   followers,
-		Events:      recorder,
-		// Of all that there is in the API, the Lease stands for muster as a whole.
-		About: &corev1.ObjectReference{
-			APIVersion: "coordination.k8s.io/v1", Kind: "Lease",
-			Namespace: o.Config.LeaderElection.ResourceNamespace, Name: o.Config.LeaderElection.ResourceName,
-		},
+	l.feed, l.handled, err = app.NewUsage(app.UsageOptions{
+		Logger: b.Logger, Registerer: b.Registry, Cluster: b.cluster, Config: b.Config, RESTConfig: b.RESTConfig,
+		Expirations: loadaware.Expirations(b.Config.Profiles), NodeMetrics: store, Watches: len(l.leading) > 0, Followers: followers,
+		Events: l.events, Lease: b.Config.LeaderElection.ResourceName,
 	})
 	if err != nil {
 		return nil, err
 	}
-	o.Logger.Info(
-		"usage of nodes",
-		"source",
-		config.Source,
-		"managesNodeMetrics",
-		config.NodeMetrics.Manage,
-		"reportsToNodeMetrics",
-		config.NodeMetrics.Report,
-	)
-	if !s.load.usage.NodeMetrics && s.load.controller == nil && s.load.reporter == nil {
-		return nil, nil
-	}
-	return map[schema.GroupVersionResource]cluster.CustomHandler{slov1alpha1.NodeMetrics(): store.Handler(s.load.usage.Watched)}, nil
+	b.Logger.Info("usage of nodes",
+		"source", config.Source, "managesNodeMetrics", config.NodeMetrics.Manage, "reportsToNodeMetrics", config.NodeMetrics.Report)
+	return l, nil
 }
 
-// keepNodeMetrics sets up what is done for NodeMetrics beside reading them.
-func (s *Server) keepNodeMetrics(o Options, store *nodemetric.Store, recorder events.EventRecorder) {
-	config := o.Config.Load.NodeMetrics
+// keepNodeMetrics sets up what is done for NodeMetrics beside reading them, and returns who is told what a
+// source says.
+func (l *load) keepNodeMetrics(b *base, a *api, store *nodemetric.Store, recorder events.EventRecorder) []source.Follower {
+	config := b.Config.Load.NodeMetrics
 	if !config.Manage && !config.Report {
-		return
-	}
-	metrics := nodemetric.NewMetrics(s.registry)
-	if config.Manage {
-		s.load.controller = nodemetric.NewController(nodemetric.ControllerOptions{
-			Logger: o.Logger, Clock: clock.RealClock{}, Metrics: metrics, Cluster: s.cluster, Store: store,
-			Core: s.leader.core, Dynamic: s.leader.dynamic, Events: recorder, Namespace: config.ConfigNamespace,
-		})
-	}
-	if config.Report {
-		s.load.reporter = nodemetric.NewReporter(nodemetric.ReporterOptions{
-			Logger: o.Logger, Clock: clock.RealClock{}, Metrics: metrics, Store: store, Dynamic: s.leader.dynamic,
-		})
-	}
-}
-
-// runLoad keeps usage up to date until the context ends. A replica that does not lead reads it
-// as well, and so has it when it comes to lead.
-func (s *Server) runLoad(ctx context.Context) error {
-	if s.load.events == nil {
 		return nil
 	}
-	if err := s.load.events.StartRecordingToSinkWithContext(ctx); err != nil {
-		return fmt.Errorf("record events: %w", err)
+	metrics := nodemetric.NewMetrics(b.Registry)
+	if config.Manage {
+		controller := nodemetric.NewController(nodemetric.ControllerOptions{
+			Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Cluster: b.cluster, Store: store,
+			Core: a.leader.core, Dynamic: a.leader.dynamic, Events: recorder, Namespace: config.ConfigNamespace,
+		})
+		l.leading = append(l.leading, app.Part("NodeMetrics", app.Leading, controller.Run))
 	}
-	defer s.load.events.Shutdown()
-	s.load.usage.Run(ctx, s.watcher.WaitForSync)
-	<-ctx.Done()
-	return nil
+	if !config.Report {
+		return nil
+	}
+	reporter := nodemetric.NewReporter(nodemetric.ReporterOptions{
+		Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Store: store, Dynamic: a.leader.dynamic,
+	})
+	l.leading = append(l.leading, app.Part("reports to NodeMetrics", app.Leading, reporter.Run))
+	return []source.Follower{reporter}
+}
+
+// components keep usage up to date. A replica that does not lead reads it as well, and so has it when it
+// comes to lead. wait returns when the view of the cluster is complete.
+func (l *load) components(wait func(context.Context) error) []app.Component {
+	if l.events == nil {
+		return nil
+	}
+	return append(l.leading, app.Component{Name: "usage", When: app.Always, Run: func(ctx context.Context) error {
+		return l.events.Run(ctx, func(ctx context.Context) { l.feed.Run(ctx, wait) })
+	}})
+}
+
+// newProfiles puts the profiles of the configuration in force.
+func newProfiles(b *base, l *load) (*app.Profiles, error) {
+	o := app.ProfileOptions{
+		Registerer: b.Registry, Cluster: b.cluster, Config: b.Config,
+		Load: loadaware.Options{Logger: b.Logger, Metrics: loadaware.NewMetrics(b.Registry)},
+	}
+	if l.feed.Keeper != nil {
+		o.Expire = l.feed.Keeper.Expire
+	}
+	profiles, err := app.NewProfiles(o)
+	if err != nil {
+		return nil, err
+	}
+	b.Registry.MustRegister(loadaware.NewCollector(profiles.InForce(), b.cluster))
+	return profiles, nil
 }

@@ -6,12 +6,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"muster.dev/muster/api/config/v1alpha2"
-	"muster.dev/muster/cluster"
 )
 
 // get asks for what there is to look at.
@@ -20,8 +18,7 @@ func (p *process) get(path string) *httptest.ResponseRecorder {
 }
 
 func TestEveryPageAnswers(t *testing.T) {
-	p := newProcess(t)
-	p.listensOnPipes()
+	p, _ := newOnPipes(t, surroundings{})
 	for path, test := range map[string]struct{ contentType, contains string }{
 		"/livez":       {"text/plain; charset=utf-8", "ok\n"},
 		"/metrics":     {"text/plain; version=0.0.4; charset=utf-8; escaping=underscores", "\ngo_goroutines "},
@@ -52,10 +49,9 @@ func TestEveryPageAnswers(t *testing.T) {
 }
 
 func TestConfigzIsTheConfigurationInForce(t *testing.T) {
-	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
+	p, _ := newOnPipes(t, surroundings{}, func(config *v1alpha2.MusterConfiguration) {
 		config.Profiles[0].Equivalence = v1alpha2.EquivalenceTemplate
 	})
-	p.listensOnPipes()
 	var shown struct{ Config json.RawMessage }
 	if err := json.Unmarshal(p.get("/configz").Body.Bytes(), &shown); err != nil {
 		t.Fatal(err)
@@ -70,8 +66,7 @@ func TestConfigzIsTheConfigurationInForce(t *testing.T) {
 }
 
 func TestVersionTellsWithWhatItWasBuilt(t *testing.T) {
-	p := newProcess(t)
-	p.listensOnPipes()
+	p, _ := newOnPipes(t, surroundings{})
 	var got struct {
 		Version, GoVersion string
 		Settings           map[string]string
@@ -94,8 +89,7 @@ func TestProfilesAreServedOnlyWhenAskedFor(t *testing.T) {
 		"with serving.profiling":    {true, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProcess(t, func(config *v1alpha2.MusterConfiguration) { config.Serving.Profiling = test.profiling })
-			p.listensOnPipes()
+			p, _ := newOnPipes(t, surroundings{}, func(config *v1alpha2.MusterConfiguration) { config.Serving.Profiling = test.profiling })
 			for _, page := range pages {
 				if got := p.get(page); got.Code != test.want {
 					t.Errorf("%s answered %d, want %d", page, got.Code, test.want)
@@ -105,33 +99,5 @@ func TestProfilesAreServedOnlyWhenAskedFor(t *testing.T) {
 				t.Errorf("on the index page: %t, want %t", listed, test.profiling)
 			}
 		})
-	}
-}
-
-func TestTheNodesPageShowsWhatCountsOnEachNode(t *testing.T) {
-	b := newBench(t, benchOptions{})
-	b.node("a", "4")
-	b.node("b", "8")
-	pod := newPod("p", "3")
-	pod.Spec.NodeName = "b"
-	if err := b.cluster.Set(pod); err != nil {
-		t.Fatal(err)
-	}
-	b.cluster.SetUsage("b", &cluster.Usage{Updated: time.Unix(1, 0), Node: cluster.Resources{MilliCPU: 2000, Memory: 32 << 30}})
-	response, err := http.Get(b.url + "/debug/nodes")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := lines(t, response)
-	if len(rows) != 5 || !strings.HasSuffix(rows[0], ", 2 nodes") {
-		t.Fatalf("want a heading and two nodes:\n%s", strings.Join(rows, "\n"))
-	}
-	want := [][]string{
-		{"a", "0/110", "0m/4000m", "0%", "0Mi/65536Mi", "0%", "-", "-", "-"},
-		{"b", "1/110", "3000m/8000m", "38%", "0Mi/65536Mi", "0%", "25%", "50%", "-"},
-	}
-	got := [][]string{strings.Fields(rows[3]), strings.Fields(rows[4])}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -2,37 +2,24 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/tracing"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang/finished"
-	"muster.dev/muster/gang/record"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/loadaware"
-	"muster.dev/muster/placement/nomination"
-	"muster.dev/muster/placement/requeue"
-	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/server/access"
-	"muster.dev/muster/server/canary"
-	"muster.dev/muster/server/certs"
-	"muster.dev/muster/server/leadership"
+	"muster.dev/muster/server/app"
 )
 
 // Options of a Server.
@@ -40,7 +27,7 @@ type Options struct {
 	// Config is decoded, defaulted and valid. Required.
 	Config *v1alpha2.MusterConfiguration
 	// ConfigFile is where it comes from. Its profiles are put in force when it changes.
-	ConfigFile ConfigFile
+	ConfigFile app.ConfigFile
 	// RESTConfig is the connection to the API server. Either it or SnapshotFiles is
 	// required.
 	RESTConfig *rest.Config
@@ -57,49 +44,10 @@ type Options struct {
 	Registry inspect.Registry
 }
 
-// Server is one muster process.
+// Server is one muster process, whose ports are open.
 type Server struct {
-	log       *slog.Logger
-	config    *v1alpha2.MusterConfiguration
-	process   *inspect.Process
-	registry  inspect.Registry
-	cluster   *cluster.Cluster
-	client    kubernetes.Interface // nil without an API server
-	metadata  metadata.Interface   // as client
-	leader    clients              // as client
-	watcher   *cluster.Watcher     // nil without an API server
-	finished  *finished.Pods       // as watcher
-	holes     *holes.Keeper        // as watcher
-	stores    *stores
-	reloader  *reloader
-	extender  *Extender
-	writer    *nomination.Writer // of what is placed ahead of calls; nil without an API server
-	requeuer  *requeue.Requeuer  // as writer
-	load      load
-	traces    tracing.TracerProvider // nil when tracing is off
-	bodies    *bodies
-	verbs     *verbs
-	gates     *gates
-	canary    *canary.Canary
-	readiness readiness
-	candidate *leadership.Candidate // nil without leader election
-	led       chan struct{}         // closed when this process leads
-	epoch     record.Epoch          // once it leads, by leader election
-	drained   atomic.Bool           // all calls were answered before it stopped
-	certs     *certs.Keeper         // of the certificate that muster makes itself; nil without one
-	access    *access.Metrics
-
-	certificates *certificates // nil without https
-	ports        []*port       // all that are open, that of the verbs first
-	listener     net.Listener  // of the verbs
-	http         *http.Server
-	sides        []*access.Server // the others, which go on while calls in flight finish, so that it can be seen what keeps them
-}
-
-// clients write what only the leader may: they are behind the fence.
-type clients struct {
-	core    kubernetes.Interface
-	dynamic dynamic.Interface
+	process *app.Process
+	ports   []*app.Port // all that are open, that of the verbs first
 }
 
 // Run serves until the context ends, and then stops in good order.
@@ -112,171 +60,111 @@ func Run(ctx context.Context, o Options) error {
 }
 
 // New builds a server and opens its ports. Run must follow, as it closes them.
-func New(o Options) (*Server, error) {
-	s := &Server{log: o.Logger, config: o.Config, registry: o.Registry}
-	if s.registry == nil {
-		s.registry = prometheus.NewRegistry()
-	}
-	s.process = &inspect.Process{Name: "muster", Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags}
-	inspect.RegisterRuntime(s.registry)
-	s.access = access.NewMetrics(s.registry)
-	s.cluster = cluster.New(cluster.Options{Logger: o.Logger, Registerer: s.registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
-
-	s.readiness.fence = leadership.Always()
-	var err error
-	if s.stores, err = newStores(o.Logger, s.cluster, s.registry, o.Config); err != nil {
-		return nil, err
-	}
-	if err := s.connect(o); err != nil {
-		return nil, err
-	}
-	if s.load.usage != nil {
-		s.stores.keeper = s.load.usage.Keeper
-	}
-	s.registry.MustRegister(loadaware.NewCollector(s.stores.profiles, s.cluster))
-	s.reloader = newReloader(o.Logger, clock.RealClock{}, s.registry, o.ConfigFile, o.Config, s.stores)
-	s.extender = newExtender(o.Logger, s.cluster, s.leader.core, bindTime(o.Config.Timeouts), s.stores.profiles)
-	s.extender.holes = s.holes
-	if err := s.planAhead(o); err != nil {
-		return nil, err
-	}
-	if s.traces, err = newTraces(o.Logger, o.Config.Tracing, o.Version); err != nil {
-		return nil, err
-	}
-	s.bodies = newBodies(s.registry, o.Config.Serving, o.Config.Timeouts.Filter.Duration)
-	s.verbs = newVerbs(o.Logger, s.registry, s.traces, s.bodies, s.readiness.serving)
-	s.gates = newGates(o.Config, s.stores.profiles, s.registry, s.bodies)
-	s.canary = s.newCanary(clock.RealClock{})
-	if err := s.certify(); err != nil {
-		return nil, err
-	}
-	if err := s.listen(); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// Addr is the address that the server listens on for the verbs.
-func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+func New(o Options) (*Server, error) { return build(o, surroundings{listen: access.Listen}) }
 
 // Run serves until the context ends, a part of the server fails, or the lease is lost. Asked to stop,
 // it gives the lease back last, when nothing runs any more.
-func (s *Server) Run(ctx context.Context) error {
-	s.led = make(chan struct{})
-	group, either := errgroup.WithContext(context.WithoutCancel(ctx))
-	running, resign := context.WithCancel(either)
-	group.Go(func() error {
-		defer resign()
-		return s.run(ctx, either)
-	})
-	group.Go(func() error { return s.lead(running) })
-	return group.Wait()
-}
+func (s *Server) Run(ctx context.Context) error { return s.process.Run(ctx) }
 
-// run serves until it is asked to stop, or must: the lease is lost, or a part has failed.
-func (s *Server) run(asked, must context.Context) error {
-	work, stop := context.WithCancel(must)
-	defer stop()
-	group, work := errgroup.WithContext(work)
-	ahead, enough := context.WithCancel(work)
-	defer enough()
-	group.Go(s.serve)
-	for _, side := range s.sides {
-		group.Go(func() error { return side.Run(work) })
-	}
-	if s.certs != nil {
-		group.Go(func() error {
-			s.certs.Run(work)
-			return nil
-		})
-	}
-	group.Go(func() error {
-		s.canary.Run(work)
-		return nil
-	})
-	group.Go(func() error { return s.watch(work) })
-	group.Go(func() error {
-		s.reloader.run(work)
-		return nil
-	})
-	group.Go(func() error { return s.runLoad(work) })
-	if s.load.controller != nil {
-		group.Go(func() error { return s.runAhead(ahead, s.load.controller.Run) })
-	}
-	if s.load.reporter != nil {
-		group.Go(func() error { return s.runAhead(ahead, s.load.reporter.Run) })
-	}
-	if s.holes != nil {
-		group.Go(func() error {
-			s.holes.Run(work)
-			return nil
-		})
-		group.Go(func() error {
-			return s.runAhead(ahead, func(ctx context.Context) { s.holes.Confirm(ctx, holes.NewWriter(s.leader.dynamic)) })
-		})
-	}
-	if s.finished != nil {
-		group.Go(func() error {
-			s.finished.Run(work)
-			return nil
-		})
-	}
-	if s.writer != nil {
-		group.Go(func() error { return s.runAhead(ahead, s.writer.Run) })
-		group.Go(func() error { return s.runAhead(ahead, s.extender.gangs.Run) })
-		group.Go(func() error { return s.runAhead(ahead, s.requeuer.Run) })
-		group.Go(func() error { return s.runAhead(ahead, s.publishGangs) })
-	}
-	if s.extender.nominator != nil {
-		group.Go(func() error { return s.runAhead(ahead, s.extender.nominator.Run) })
-	}
-	group.Go(func() error {
-		select {
-		case <-asked.Done():
-		case <-work.Done():
-		}
-		enough()
-		s.drain(must)
-		stop()
-		return nil
-	})
-	return group.Wait()
-}
+// Addr is the address that the server listens on for the verbs.
+func (s *Server) Addr() net.Addr { return s.ports[0].Listener.Addr() }
 
-func (s *Server) serve() error {
-	s.announce()
-	var err error
-	if s.http.TLSConfig != nil {
-		err = s.http.ServeTLS(s.listener, "", "")
-	} else {
-		err = s.http.Serve(s.listener)
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return fmt.Errorf("serving: %w", err)
-}
-
-// lostGrace is how long calls in flight may take to be told that this process does not lead any more.
-const lostGrace = time.Second
-
-// drain turns readiness off and lets calls in flight finish. When it must end, they have no time for
-// that: another replica may answer the next ones already.
-func (s *Server) drain(must context.Context) {
-	s.readiness.stopping.Store(true)
-	s.log.Info("stopping", "atMost", s.config.Timeouts.Shutdown.Duration)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(must), s.config.Timeouts.Shutdown.Duration)
-	defer cancel()
-	defer context.AfterFunc(must, func() { time.AfterFunc(lostGrace, cancel) })()
-	if err := s.http.Shutdown(ctx); err != nil {
-		s.log.Warn("calls in flight were cut off", "err", err)
-		_ = s.http.Close() // nothing is left to be done about it
-	} else {
-		s.drained.Store(true)
-	}
-	if s.traces != nil {
-		if err := s.traces.Shutdown(ctx); err != nil {
-			s.log.Warn("the last traces are lost", "err", err)
+// DebugAddr is the address at which there is something to look at, nil when there is none.
+func (s *Server) DebugAddr() net.Addr {
+	for _, p := range s.ports {
+		if p.Field == fieldDebug {
+			return p.Listener.Addr()
 		}
 	}
+	return nil
+}
+
+// surroundings are what a server finds around it.
+type surroundings struct {
+	listen app.Listen
+	// The others are for tests, beside dumps: what the lease is read with, what pods are bound by, and what is
+	// followed.
+	leases  coordinationv1client.LeasesGetter
+	binds   kubernetes.Interface
+	watched kubernetes.Interface
+}
+
+// base is what all parts of a server are made with.
+type base struct {
+	Options
+	around  surroundings
+	about   *inspect.Process
+	cluster *cluster.Cluster
+}
+
+func newBase(o Options, around surroundings) *base {
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	inspect.RegisterRuntime(o.Registry)
+	return &base{
+		Options: o, around: around,
+		about:   &inspect.Process{Name: "muster", Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags},
+		cluster: cluster.New(cluster.Options{Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration}),
+	}
+}
+
+// parts are what a server is made of behind its ports.
+type parts struct {
+	api      *api
+	load     *load
+	profiles *app.Profiles
+	view     *view
+	ahead    *ahead
+	https    *https
+	traces   tracing.TracerProvider // nil when tracing is off
+}
+
+// build wires a server, from the view of the cluster up to the ports.
+func build(o Options, around surroundings) (*Server, error) {
+	b := newBase(o, around)
+	api, err := newAPI(b)
+	if err != nil {
+		return nil, err
+	}
+	load, err := newLoad(b, api)
+	if err != nil {
+		return nil, err
+	}
+	profiles, err := newProfiles(b, load)
+	if err != nil {
+		return nil, err
+	}
+	view, err := newView(b, api, load, profiles.InForce())
+	if err != nil {
+		return nil, err
+	}
+	ahead, err := newAhead(b, api, view, profiles.InForce())
+	if err != nil {
+		return nil, err
+	}
+	https, err := newHTTPS(b, api)
+	if err != nil {
+		return nil, err
+	}
+	traces, err := newTraces(o.Logger, o.Config.Tracing, o.Version)
+	if err != nil {
+		return nil, err
+	}
+	front, err := newFront(b, &parts{api: api, load: load, profiles: profiles, view: view, ahead: ahead, https: https, traces: traces})
+	if err != nil {
+		return nil, err
+	}
+	return &Server{ports: front.ports, process: &app.Process{
+		Logger: o.Logger,
+		Components: slices.Concat(
+			front.components, https.components, view.components, load.components(view.wait), ahead.components,
+		),
+		Stops:    []app.Stop{{Name: "traces", Run: front.flush}, {Name: "calls", Run: front.drain}},
+		Patience: o.Config.Timeouts.Shutdown.Duration,
+		Wait:     ahead.wait,
+		Election: api.election,
+		CatchUp:  view.catchUp,
+		Begin:    ahead.follow,
+	}}, nil
 }

@@ -12,12 +12,12 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,7 +28,9 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/api/config/v1alpha2"
-	"muster.dev/muster/cluster"
+	"muster.dev/muster/server/access"
+	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/servertest"
 )
 
 // dump is a cluster of one node with one pending pod.
@@ -41,66 +43,53 @@ const dump = `{"apiVersion": "v1", "kind": "List", "items": [
 // process is a server of the test's own, which logs into memory.
 type process struct {
 	*Server
-	t     *testing.T
-	log   *logBuffer
-	stop  context.CancelFunc
-	ended chan error
+	t      *testing.T
+	config *v1alpha2.MusterConfiguration
+	log    *servertest.Log
+	stop   context.CancelFunc
+	ended  chan error
 }
 
 // newProcess makes a server that answers from the dump and listens on a free port.
 func newProcess(t *testing.T, change ...func(*v1alpha2.MusterConfiguration)) *process {
+	t.Helper()
+	return newProcessIn(t, surroundings{listen: access.Listen}, change...)
+}
+
+// newOnPipes makes a server that answers from the dump and listens in memory. The client calls the verbs.
+func newOnPipes(t *testing.T, around surroundings, change ...func(*v1alpha2.MusterConfiguration)) (*process, *http.Client) {
+	t.Helper()
+	around.listen = listenOnPipes
+	p := newProcessIn(t, around, change...)
+	return p, p.ports[0].Listener.(*servertest.Pipes).Client(t)
+}
+
+// listenOnPipes puts pipes in the place of ports.
+func listenOnPipes(string, string, int) (net.Listener, error) { return servertest.NewPipes(), nil }
+
+func newProcessIn(t *testing.T, around surroundings, change ...func(*v1alpha2.MusterConfiguration)) *process {
 	t.Helper()
 	config := v1alpha2.Default()
 	config.Serving.Listen, config.Debug.Listen = "127.0.0.1:0", "127.0.0.1:0"
 	for _, f := range change {
 		f(config)
 	}
-	p := &process{t: t, log: &logBuffer{}, ended: make(chan error, 1)}
+	p := &process{t: t, config: config, log: &servertest.Log{}, ended: make(chan error, 1)}
 	var err error
-	p.Server, err = New(Options{
+	p.Server, err = build(Options{
 		Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Version: "v1.2.3",
 		Logger: slog.New(slog.NewTextHandler(p.log, nil)),
-	})
+	}, around)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// bindsWith gives the server an API server to bind in; the view stays the dump's.
-func (p *process) bindsWith(client kubernetes.Interface) {
-	p.client, p.extender.client = client, client
-	p.extender.offerAnyway(newPod("p", "1"), "a")
-}
-
-// follows makes the server follow an API server instead of the dump.
-func (p *process) follows(client kubernetes.Interface) {
-	p.t.Helper()
-	var err error
-	if p.watcher, err = cluster.NewWatcher(p.cluster, cluster.WatchOptions{Client: client}); err != nil {
-		p.t.Fatal(err)
-	}
-	p.readiness.synced = p.watcher.Synced
-}
-
-// listensOnPipes puts pipes in the place of the ports. The client calls the verbs.
-func (p *process) listensOnPipes() *http.Client {
-	p.t.Helper()
-	for _, port := range p.ports {
-		port.listener.Close()
-	}
-	for _, side := range p.sides {
-		side.Listener = newPipes()
-	}
-	pipes := newPipes()
-	p.listener = pipes
-	return pipes.client(p.t)
-}
-
 // port is the one that a field asked for.
-func (p *process) port(field string) *port {
+func (p *process) port(field string) *app.Port {
 	p.t.Helper()
-	at := slices.IndexFunc(p.ports, func(port *port) bool { return port.field == field })
+	at := slices.IndexFunc(p.ports, func(port *app.Port) bool { return port.Field == field })
 	if at < 0 {
 		p.t.Fatalf("nothing listens for %s", field)
 	}
@@ -110,7 +99,7 @@ func (p *process) port(field string) *port {
 // at is where a port is reached without TLS.
 func (p *process) at(field string) string {
 	p.t.Helper()
-	return "http://" + p.port(field).listener.Addr().String()
+	return "http://" + p.port(field).Listener.Addr().String()
 }
 
 // asks has the handler of a port answer, as it does on this machine.
@@ -118,7 +107,7 @@ func (p *process) asks(field string, request *http.Request) *httptest.ResponseRe
 	p.t.Helper()
 	request.Host = "127.0.0.1"
 	answer := httptest.NewRecorder()
-	p.port(field).handler(p.access).ServeHTTP(answer, request)
+	p.port(field).Handler(access.NewMetrics(prometheus.NewRegistry())).ServeHTTP(answer, request)
 	return answer
 }
 
@@ -148,25 +137,6 @@ func (p *process) wantReadyz(when string, status int, body string) {
 	if gotStatus, got := p.readyz(); gotStatus != status || got != body {
 		p.t.Errorf("%s, /readyz answers %d %q, want %d %q", when, gotStatus, got, status, body)
 	}
-}
-
-// logBuffer is a log that can be read while it is written.
-type logBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-// Write implements [io.Writer].
-func (l *logBuffer) Write(text []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buffer.Write(text)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buffer.String()
 }
 
 // postJSON sends a request and decodes an answer with status 200.
@@ -218,7 +188,7 @@ func TestAServerAnswersFromASnapshotUntilItIsStopped(t *testing.T) {
 			}
 			names := []string{"a"}
 			got, err := postJSON[extenderv1.ExtenderFilterResult](
-				t, client, url+"/filter", extenderv1.ExtenderArgs{Pod: newPod("p", "1"), NodeNames: &names},
+				t, client, url+"/filter", extenderv1.ExtenderArgs{Pod: servertest.Pod("p", "1"), NodeNames: &names},
 			)
 			if err != nil || len(*got.NodeNames) != 1 {
 				t.Errorf("filter answered %+v (error %v), want node a", got, err)
@@ -269,17 +239,15 @@ func TestAServerIsReadyOnceItsViewIsComplete(t *testing.T) {
 			}
 			return false, nil, nil
 		})
-		p := newProcess(t)
-		p.follows(client)
-		web := p.listensOnPipes()
+		p, web := newOnPipes(t, surroundings{watched: client})
 		p.run()
 
 		<-time.After(time.Minute)
-		p.wantReadyz("while a list is denied", http.StatusServiceUnavailable, errNotSynced.Error())
+		p.wantReadyz("while a list is denied", http.StatusServiceUnavailable, app.ErrNotSynced.Error())
 		if _, err := postJSON[extenderv1.ExtenderFilterResult](
-			t, web, "http://localhost/filter", extenderv1.ExtenderArgs{Pod: newPod("p", "1")},
+			t, web, "http://localhost/filter", extenderv1.ExtenderArgs{Pod: servertest.Pod("p", "1")},
 		); err == nil ||
-			!strings.Contains(err.Error(), "503 Service Unavailable: "+errNotSynced.Error()) {
+			!strings.Contains(err.Error(), "503 Service Unavailable: "+app.ErrNotSynced.Error()) {
 			t.Errorf("filter: error %v, want the same", err)
 		}
 		denied.Store(false)
@@ -296,11 +264,12 @@ func TestAServerIsReadyOnceItsViewIsComplete(t *testing.T) {
 // held is a client that holds every binding until it is released.
 func held() (client kubernetes.Interface, release func()) {
 	released := make(chan struct{})
-	client = bindings(func(*corev1.Binding) error {
+	holding := fake.NewClientset()
+	holding.PrependReactor("create", "pods/binding", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		<-released
-		return nil
+		return true, action.(clienttesting.CreateAction).GetObject(), nil
 	})
-	return client, func() { close(released) }
+	return holding, func() { close(released) }
 }
 
 type bound struct {
@@ -308,11 +277,21 @@ type bound struct {
 	err error
 }
 
-// bindInBackground delivers the answer of a call of bind.
+// bindInBackground has a node offered for the pod of the dump, and delivers the answer of a call of bind.
 func (p *process) bindInBackground(web *http.Client) <-chan bound {
+	p.t.Helper()
+	pod := servertest.Pod("p", "1")
+	offered, err := postJSON[extenderv1.ExtenderFilterResult](
+		p.t, web, "http://localhost/filter", extenderv1.ExtenderArgs{Pod: pod, NodeNames: &[]string{"a"}},
+	)
+	if err != nil || len(*offered.NodeNames) != 1 {
+		p.t.Fatalf("filter answered %+v (error %v), want node a", offered, err)
+	}
 	answer := make(chan bound, 1)
 	go func() {
-		result, err := postJSON[extenderv1.ExtenderBindingResult](p.t, web, "http://localhost/bind", bindingOf(newPod("p", "1"), "a"))
+		result, err := postJSON[extenderv1.ExtenderBindingResult](p.t, web, "http://localhost/bind", extenderv1.ExtenderBindingArgs{
+			PodName: pod.Name, PodNamespace: pod.Namespace, PodUID: pod.UID, Node: "a",
+		})
 		answer <- bound{result, err}
 	}()
 	return answer
@@ -320,10 +299,8 @@ func (p *process) bindInBackground(web *http.Client) <-chan bound {
 
 func TestStoppingLetsCallsInFlightFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProcess(t)
 		client, release := held()
-		p.bindsWith(client)
-		web := p.listensOnPipes()
+		p, web := newOnPipes(t, surroundings{binds: client})
 		p.run()
 		synctest.Wait()
 		answer := p.bindInBackground(web)
@@ -332,7 +309,7 @@ func TestStoppingLetsCallsInFlightFinish(t *testing.T) {
 
 		p.stop()
 		synctest.Wait()
-		p.wantReadyz("while a call is in flight", http.StatusServiceUnavailable, errStopping.Error())
+		p.wantReadyz("while a call is in flight", http.StatusServiceUnavailable, app.ErrStopping.Error())
 		select {
 		case err := <-p.ended:
 			t.Fatalf("Run returned %v before the call was answered", err)
@@ -352,10 +329,8 @@ func TestStoppingLetsCallsInFlightFinish(t *testing.T) {
 
 func TestCallsThatOutlastTheShutdownTimeoutAreCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProcess(t)
 		client, release := held()
-		p.bindsWith(client)
-		web := p.listensOnPipes()
+		p, web := newOnPipes(t, surroundings{binds: client})
 		p.run()
 		synctest.Wait()
 		answer := p.bindInBackground(web)
@@ -381,11 +356,10 @@ func TestCallsThatOutlastTheShutdownTimeoutAreCutOff(t *testing.T) {
 
 func TestAListenerThatFailsEndsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProcess(t)
-		p.listensOnPipes()
+		p, _ := newOnPipes(t, surroundings{})
 		p.run()
 		synctest.Wait()
-		p.listener.Close()
+		p.ports[0].Listener.Close()
 		if err := <-p.ended; !errors.Is(err, net.ErrClosed) || !strings.HasPrefix(err.Error(), "serving: ") {
 			t.Errorf("Run returned %v, want why serving ended", err)
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/certs"
 )
 
@@ -42,26 +43,53 @@ type fileVersion struct {
 	size     int64
 }
 
-// certify sets up https, if that is configured.
-func (s *Server) certify() error {
-	settings := s.config.Serving.TLS
+// https is how clients connect.
+type https struct {
+	certificates *certificates // nil for plain http
+	components   []app.Component
+	// ready is why nobody can connect, nil when they can.
+	ready func() error
+}
+
+// newHTTPS sets up https, if that is configured.
+func newHTTPS(b *base, a *api) (*https, error) {
+	settings := b.Config.Serving.TLS
+	h := &https{ready: func() error { return nil }}
 	if !settings.Enabled() {
-		return nil
+		return h, nil
 	}
+	var keeper *certs.Keeper
 	if settings.SelfManaged.Enabled() {
-		if s.client == nil {
-			return errors.New("serving.tls.selfManaged: there is no API server to keep a certificate at")
+		if a.client == nil {
+			return nil, errors.New("serving.tls.selfManaged: there is no API server to keep a certificate at")
 		}
-		o := certs.Options{Logger: s.log, Clock: clock.RealClock{}, Client: s.client, Config: settings.SelfManaged}
+		o := certs.Options{Logger: b.Logger, Clock: clock.RealClock{}, Client: a.client, Config: settings.SelfManaged}
 		if len(settings.AllowedClientNames) > 0 {
 			o.ClientName = settings.AllowedClientNames[0]
 		}
-		s.certs = certs.New(o)
-		s.readiness.certified = s.certs.Ready
+		keeper = certs.New(o)
+		h.ready = keeper.Ready
+		h.components = []app.Component{app.Part("certificate", app.Always, keeper.Run)}
 	}
 	var err error
-	s.certificates, err = newCertificates(s.log, settings, s.certs)
-	return err
+	h.certificates, err = newCertificates(b.Logger, settings, keeper)
+	return h, err
+}
+
+// forScheduler is what a listener needs that a kube-scheduler connects to, nil for plain http.
+func (h *https) forScheduler() *tls.Config {
+	if h.certificates == nil {
+		return nil
+	}
+	return h.certificates.forScheduler()
+}
+
+// forAPIServer is what the listener of the webhook needs, nil for plain http.
+func (h *https) forAPIServer() *tls.Config {
+	if h.certificates == nil {
+		return nil
+	}
+	return h.certificates.forAPIServer()
 }
 
 func newCertificates(log *slog.Logger, files v1alpha2.TLS, own *certs.Keeper) (*certificates, error) {

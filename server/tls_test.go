@@ -28,8 +28,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/certs"
-	"muster.dev/muster/server/leadership"
 )
 
 // authority signs the certificates of a test.
@@ -256,15 +256,21 @@ func TestACertificateOfMustersOwnIsServedOnceItIsThere(t *testing.T) {
 		if _, err := handshake(t, c, clients.client()); err == nil || !strings.Contains(err.Error(), "there is no certificate yet") {
 			t.Errorf("before it is there: error %v", err)
 		}
-		ready := readiness{synced: func() bool { return true }, certified: keeper.Ready, fence: leadership.Always()}
-		ready.leading.Store(true)
-		if err := ready.ready(); err == nil || err.Error() != "serving.tls.selfManaged: there is no certificate yet" {
+		election, err := app.NewElection(app.ElectionOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		process := &app.Process{Logger: slog.New(slog.DiscardHandler), Election: election}
+		go func() { _ = process.Run(ctx) }() // so that it leads
+		synctest.Wait()
+		ready := app.NewReadiness(app.ReadinessOptions{Synced: func() bool { return true }, Certified: keeper.Ready, Election: election})
+		if err := ready.Ready(); err == nil || err.Error() != "serving.tls.selfManaged: there is no certificate yet" {
 			t.Errorf("before it is there, readiness says: %v", err)
 		}
 
 		go keeper.Run(ctx)
 		synctest.Wait()
-		if err := ready.ready(); err != nil {
+		if err := ready.Ready(); err != nil {
 			t.Errorf("when it is there, readiness says: %v", err)
 		}
 		secret, err := client.CoreV1().Secrets("kube-system").Get(ctx, "muster-tls", metav1.GetOptions{})

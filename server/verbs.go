@@ -12,6 +12,10 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware"
+	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/body"
+	"muster.dev/muster/server/extender"
 )
 
 // VerbsOptions are what the verbs alone need. All are required.
@@ -36,20 +40,38 @@ func NewVerbs(o VerbsOptions) (http.Handler, error) {
 			return nil, fmt.Errorf("profiles[%d].nodeSelection: %w", i, errNothingAhead)
 		}
 	}
-	stores, err := newStores(o.Logger, o.Cluster, o.Registerer, o.Config)
+	profiles, err := app.NewProfiles(app.ProfileOptions{
+		Registerer: o.Registerer, Cluster: o.Cluster, Config: o.Config,
+		Load: loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(o.Registerer)},
+	})
 	if err != nil {
 		return nil, err
 	}
-	extender := newExtender(o.Logger, o.Cluster, o.Client, bindTime(o.Config.Timeouts), stores.profiles)
-	extender.pick = o.Pick
-	verbs := newVerbs(
-		o.Logger, o.Registerer, nil, newBodies(o.Registerer, o.Config.Serving, o.Config.Timeouts.Filter.Duration), func() error { return nil },
-	)
+	verbs := extender.New(extender.Options{
+		Logger:     o.Logger,
+		Registerer: o.Registerer,
+		Cluster:    o.Cluster,
+		Profiles:   profiles.InForce(),
+		Client:     o.Client,
+		BindTime: extender.BindTime(
+			o.Config.Timeouts,
+		),
+		Bodies: newBodies(o.Registerer, o.Config),
+		Ready:  func() error { return nil },
+		Pick:   o.Pick,
+	})
 	router := chi.NewRouter()
-	for _, verb := range extender.verbs() {
-		router.Post("/"+verb.name, verbs.handler(verb))
+	for _, verb := range verbs.Endpoints() {
+		router.Method(verb.Method, verb.Pattern, verb.Handler)
 	}
 	return router, nil
 }
 
-var errNothingAhead = errors.New("Nominate needs a server, which places pods ahead of calls")
+var errNothingAhead = errors.New("Nominate needs a server, which places pods ahead of calls") //nolint:staticcheck // a value
+
+// newBodies reads the bodies of requests within the bounds of a configuration.
+func newBodies(r prometheus.Registerer, config *v1alpha2.MusterConfiguration) *body.Readers {
+	return body.NewReaders(r, body.Limits{
+		Body: config.Serving.MaxBodyBytes, InFlight: config.Serving.MaxInFlightBytes, Timeout: config.Timeouts.Filter.Duration,
+	})
+}

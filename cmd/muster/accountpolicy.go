@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"muster.dev/muster/server"
+	"muster.dev/muster/server/admission"
 )
 
 const accountPolicyHeader = `# Bounds what muster's account may change of pods and nodes. Printed by 'muster account-policy'.
@@ -33,11 +33,11 @@ or a kube-scheduler is as well (--with-scheduler), one policy lets each do what 
 			if user == "" {
 				return usagef(cmd, "--user: must be the name of a user, such as %s", defaultUser)
 			}
-			muster := server.Account{Name: name + "-account", User: user, Muster: true, Rescheduler: user == rescheduler, Scheduler: scheduler}
-			policy, binding := server.AccountPolicy(muster)
+			muster := admission.Account{Name: name + "-account", User: user, Muster: true, Rescheduler: user == rescheduler, Scheduler: scheduler}
+			policy, binding := admission.AccountPolicy(muster)
 			documents := []any{policy, binding}
 			if rescheduler != "" && rescheduler != user {
-				policy, binding := server.AccountPolicy(server.Account{Name: name + "-rescheduler-account", User: rescheduler, Rescheduler: true})
+				policy, binding := admission.AccountPolicy(admission.Account{Name: name + "-rescheduler-account", User: rescheduler, Rescheduler: true})
 				documents = append(documents, policy, binding)
 			}
 			return printDocuments(cmd.OutOrStdout(), accountPolicyHeader, documents...)

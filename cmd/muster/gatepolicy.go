@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"muster.dev/muster/api/config/v1alpha2"
-	"muster.dev/muster/server"
+	"muster.dev/muster/server/admission"
 )
 
 const gatePolicyHeader = `# Has the API server gate the members of gangs when they are created. Printed by 'muster gate-policy'.
@@ -40,7 +40,7 @@ goes: nobody else lifts them.`,
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
-			policy, binding := server.GatePolicy(schedulerNames(config))
+			policy, binding := admission.GatePolicy(schedulerNames(config))
 			return printDocuments(cmd.OutOrStdout(), gatePolicyHeader, policy, binding)
 		},
 	}

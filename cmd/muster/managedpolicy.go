@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/config/v1alpha2"
-	"muster.dev/muster/server"
+	"muster.dev/muster/server/admission"
 )
 
 const managedPolicyHeader = `# Has the API server make pods managed when they are created. Printed by 'muster managed-policy'.
@@ -43,7 +43,7 @@ them.`,
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
-			policy, bindings := server.ManagedPolicy(schedulerNames(config))
+			policy, bindings := admission.ManagedPolicy(schedulerNames(config))
 			documents := []any{policy}
 			for _, binding := range bindings {
 				documents = append(documents, binding)

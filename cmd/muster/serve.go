@@ -12,6 +12,7 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server"
+	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/logging"
 )
 
@@ -105,7 +106,7 @@ func (f *serveFlags) options(cmd *cobra.Command, logger *slog.Logger) (server.Op
 	options := server.Options{
 		Logger:        logger,
 		Config:        config,
-		ConfigFile:    server.ConfigFile{Path: f.config, Decode: f.decode},
+		ConfigFile:    app.ConfigFile{Path: f.config, Decode: f.decode},
 		SnapshotFiles: f.snapshots,
 		Stdin:         cmd.InOrStdin(),
 		Version:       buildInfo().Main.Version,

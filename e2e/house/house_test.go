@@ -112,7 +112,7 @@ func TestTheTableSaysWhatCommentsOfPackagesSay(t *testing.T) {
 func TestTypesLinesAndVersionsAreCounted(t *testing.T) {
 	root := tree(t, map[string]string{
 		page: design,
-		"server/extender.go": source("api/config/v1alpha2") + `
+		"server/extender/extender.go": source("api/config/v1alpha2") + `
 type Extender struct{ a, b *int; c func() }
 func (e *Extender) one() { if e.a != nil || nil == e.b || e.b == nil { e.c() } }
 func (e Extender) two() { var a *int; if a == nil { return } }
@@ -131,7 +131,7 @@ func (g *generic[T]) m() {}
 	var out bytes.Buffer
 	report.Print(&out)
 	for _, want := range []string{
-		"server.Extender has 2 methods", "server.Extender has 3 fields",
+		"server/extender.Extender has 2 methods", "server/extender.Extender has 3 fields",
 		"figure max_methods_of_a_type=2\n", "figure max_fields_of_a_type=3\n", "figure nil_checks_in_verbs=2\n",
 		"figure files_importing_a_config_version=1\n", "figure lines_over_140=1\n",
 	} {

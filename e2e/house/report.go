@@ -39,7 +39,7 @@ func Measure(root string) (*Report, error) {
 		methods:   largest(all, mostMethods, func(s *size) int { return s.methods }),
 		fields:    largest(all, mostFields, func(s *size) int { return s.fields }),
 		sideways:  packages.sideways(files),
-		nilChecks: nilChecks(files, "server", "Extender"),
+		nilChecks: nilChecks(files, "server/extender", verbTypes()),
 		long:      longLines(files, columns),
 	}
 	for _, f := range files {
@@ -48,6 +48,11 @@ func Measure(root string) (*Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// verbTypes are the types that answer the verbs.
+func verbTypes() []string {
+	return []string{"Extender", "picker", "pods", "members", "reserved", "nominated", "inFlight", "preemption"}
 }
 
 // isVersion says whether a package is a version of the configuration.

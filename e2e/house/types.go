@@ -2,6 +2,7 @@ package house
 
 import (
 	"go/ast"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -75,8 +76,8 @@ func fields(of ast.Expr) int {
 	return count
 }
 
-// nilChecks are the comparisons with nil of fields of a type, in its methods: "e.x == nil".
-func nilChecks(files []*file, dir, name string) int {
+// nilChecks are the comparisons with nil of fields of some types of a package, in their methods: "e.x == nil".
+func nilChecks(files []*file, dir string, types []string) int {
 	count := 0
 	for _, f := range files {
 		if f.test || f.dir() != dir {
@@ -84,7 +85,7 @@ func nilChecks(files []*file, dir, name string) int {
 		}
 		for _, declared := range f.syntax.Decls {
 			method, is := declared.(*ast.FuncDecl)
-			if !is || method.Recv == nil || receiver(method.Recv.List[0].Type) != name || len(method.Recv.List[0].Names) == 0 {
+			if !is || method.Recv == nil || !slices.Contains(types, receiver(method.Recv.List[0].Type)) || len(method.Recv.List[0].Names) == 0 {
 				continue
 			}
 			count += comparisons(method.Body, method.Recv.List[0].Names[0].Name)

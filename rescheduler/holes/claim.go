@@ -109,6 +109,20 @@ func (k *Keeper) Left(pods []*cluster.Pod) sets.Set[string] {
 	return left
 }
 
+// LeftBy are the nodes that plans keep one pod away from.
+func (k *Keeper) LeftBy(pod *cluster.Pod) sets.Set[string] {
+	if !k.inForce.Load() {
+		return nil
+	}
+	store := k.profiles.Of(pod.Spec.SchedulerName)
+	if store == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.left(pod, store.Profile)
+}
+
 // Concerns says that room is kept for a pod, or may soon be.
 func (k *Keeper) Concerns(uid types.UID, controller types.UID) bool {
 	if !k.inForce.Load() {

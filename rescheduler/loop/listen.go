@@ -3,6 +3,7 @@ package loop
 import (
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/access"
+	"muster.dev/muster/server/app"
 )
 
 // The fields that ask for addresses.
@@ -12,28 +13,41 @@ const (
 )
 
 // listen opens the ports: that of what there is to see, and that of requests. After an error none is open.
-func (p *process) listen(registry inspect.Registry) error {
-	settings, metrics := &p.config.Rescheduler, access.NewMetrics(registry)
-	// Kubelets and Prometheus may know it by any name.
-	looks := access.Guard{Field: fieldListen, Metrics: metrics, Pages: access.OwnPages, AnyHost: []string{"/livez", "/readyz", "/metrics"}}
-	listener, err := access.Listen(fieldListen, settings.Listen, access.Connections)
+func (d *desk) listen(registry inspect.Registry) ([]*access.Server, error) {
+	settings, metrics := &d.config.Rescheduler, access.NewMetrics(registry)
+	listeners, err := app.Open(d.open,
+		app.Address{Field: fieldListen, Address: settings.Listen, Connections: access.Connections},
+		app.Address{Field: fieldSeparate, Address: settings.Separate.Listen, Connections: access.Connections},
+	)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	looks.Hosts = access.NewHosts(settings.Listen, listener, "debug.allowedHosts", p.config.Debug.AllowedHosts)
-	p.servers = []*access.Server{access.NewServer(fieldListen, listener, looks.Handler(p.router(registry)), p.log)}
+	looks := listeners[fieldListen]
+	ports := []*app.Port{{
+		Field: fieldListen, Listener: looks, Endpoints: d.looks(registry), Elsewhere: d.elsewhere(),
+		Guard: access.Guard{
+			Pages: access.OwnPages, Hosts: access.NewHosts(settings.Listen, looks, "debug.allowedHosts", d.config.Debug.AllowedHosts),
+			AnyHost: []string{"/livez", "/readyz", "/metrics"}, // kubelets and Prometheus may know it by any name
+		},
+	}}
+	if listener := listeners[fieldSeparate]; listener != nil {
+		ports = append(ports, &app.Port{
+			Field: fieldSeparate, Listener: listener, Endpoints: d.requests(), Elsewhere: "this is rescheduler.separate.listen",
+			Guard: access.Guard{Pages: access.NoPages, Hosts: access.NewHosts(settings.Separate.Listen, listener, "", nil)},
+		})
+	}
+	var servers []*access.Server
+	for _, p := range ports {
+		servers = append(servers, access.NewServer(p.Field, p.Listener, p.Handler(metrics), d.log))
+		d.log.Info("serving", "listener", p.Field, "address", p.Listener.Addr().String())
+	}
+	return servers, nil
+}
 
-	if settings.Separate.Listen != "" {
-		requests := access.Guard{Field: fieldSeparate, Metrics: metrics, Pages: access.NoPages}
-		if listener, err = access.Listen(fieldSeparate, settings.Separate.Listen, access.Connections); err != nil {
-			_ = p.servers[0].Listener.Close() // what matters is why
-			return err
-		}
-		requests.Hosts = access.NewHosts(settings.Separate.Listen, listener, "", nil)
-		p.servers = append(p.servers, access.NewServer(fieldSeparate, listener, requests.Handler(p.separation()), p.log))
+// elsewhere is told to those who ask for what is not served.
+func (d *desk) elsewhere() string {
+	if d.config.Debug.Enabled {
+		return ""
 	}
-	for _, s := range p.servers {
-		p.log.Info("serving", "listener", s.Field, "address", s.Listener.Addr().String())
-	}
-	return nil
+	return "debug.enabled is false"
 }

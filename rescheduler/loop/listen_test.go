@@ -12,29 +12,32 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/access"
 )
 
-// newListener is a process that listens, and does nothing else.
-func newListener(w *world, requests string) *process {
+// newListener is a desk that listens, and does nothing else.
+func newListener(w *world, requests string) *desk {
 	config := v1alpha2.Default()
 	config.Rescheduler.Listen = "127.0.0.1:0"
 	config.Rescheduler.Separate = v1alpha2.SeparatePolicy{Enabled: true, Listen: requests}
-	return &process{
-		log: slog.New(slog.DiscardHandler), config: config, loop: w.loop,
+	return &desk{
+		open: access.Listen,
+		log:  slog.New(slog.DiscardHandler), config: config, loop: w.loop,
 		about: &inspect.Process{Name: reporter, Clock: w.clock, Started: w.clock.Now()},
 	}
 }
 
 func TestRequestsAreTakenAtAnAddressOfTheirOwnAndNothingElseIsServedThere(t *testing.T) {
 	p := newListener(newWorld(t), "127.0.0.1:0")
-	if err := p.listen(prometheus.NewRegistry()); err != nil {
+	servers, err := p.listen(prometheus.NewRegistry())
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range p.servers {
+	for _, s := range servers {
 		defer s.Listener.Close()
 	}
-	if len(p.servers) != 2 {
-		t.Fatalf("it listens at %d addresses, want 2", len(p.servers))
+	if len(servers) != 2 {
+		t.Fatalf("it listens at %d addresses, want 2", len(servers))
 	}
 	for _, test := range []struct {
 		at           int
@@ -51,21 +54,22 @@ func TestRequestsAreTakenAtAnAddressOfTheirOwnAndNothingElseIsServedThere(t *tes
 		request := httptest.NewRequest(test.method, test.path, nil)
 		request.Host = "localhost"
 		request.Header.Set("Content-Type", "application/json")
-		p.servers[test.at].HTTP.Handler.ServeHTTP(answer, request)
+		servers[test.at].HTTP.Handler.ServeHTTP(answer, request)
 		if answer.Code != test.want {
-			t.Errorf("%s: %s %s answered %d, want %d", p.servers[test.at].Field, test.method, test.path, answer.Code, test.want)
+			t.Errorf("%s: %s %s answered %d, want %d", servers[test.at].Field, test.method, test.path, answer.Code, test.want)
 		}
 	}
 }
 
 func TestRequestsAreTakenNowhereByDefault(t *testing.T) {
 	p := newListener(newWorld(t), v1alpha2.Default().Rescheduler.Separate.Listen)
-	if err := p.listen(prometheus.NewRegistry()); err != nil {
+	servers, err := p.listen(prometheus.NewRegistry())
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.servers[0].Listener.Close()
-	if len(p.servers) != 1 {
-		t.Errorf("it listens at %d addresses, want 1", len(p.servers))
+	defer servers[0].Listener.Close()
+	if len(servers) != 1 {
+		t.Errorf("it listens at %d addresses, want 1", len(servers))
 	}
 }
 
@@ -76,10 +80,21 @@ func TestAnAddressInUseNamesTheFieldAndNoPortStaysOpen(t *testing.T) {
 	}
 	defer taken.Close()
 	p := newListener(newWorld(t), taken.Addr().String())
-	if err := p.listen(prometheus.NewRegistry()); err == nil || !strings.HasPrefix(err.Error(), "rescheduler.separate.listen: listen tcp ") {
+	var first net.Listener
+	p.open = func(field, address string, connections int) (net.Listener, error) {
+		listener, err := access.Listen(field, address, connections)
+		if err == nil {
+			first = listener
+		}
+		return listener, err
+	}
+	if _, err := p.listen(
+		prometheus.NewRegistry(),
+	); err == nil ||
+		!strings.HasPrefix(err.Error(), "rescheduler.separate.listen: listen tcp ") {
 		t.Errorf("error %v, want that the address of rescheduler.separate.listen is in use", err)
 	}
-	if _, err := p.servers[0].Listener.Accept(); err == nil || !strings.Contains(err.Error(), "use of closed") {
+	if _, err := first.Accept(); err == nil || !strings.Contains(err.Error(), "use of closed") {
 		t.Errorf("the other port: error %v, want that it is closed", err)
 	}
 }

@@ -110,7 +110,7 @@ func (l *loop) observe() {
 	l.hot.Observe(l.cluster.Snapshot(), func(node string) time.Time { return last[node] })
 }
 
-// ripens says that a pod has come to be pending for long enough since the last look.
+// ripens reports whether a pod has come to be pending for long enough since the last look.
 func (l *loop) ripens(looked time.Time) bool {
 	return slices.ContainsFunc(planner.Waiting(l.cluster), func(pod *cluster.Pod) bool {
 		ripe := pod.CreationTimestamp.Add(l.config.MakeRoom.PendingFor.Duration)

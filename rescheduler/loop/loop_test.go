@@ -50,16 +50,17 @@ func newWorld(t *testing.T) *world {
 	}
 	profiles := predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<20, predicates.NewStoreMetrics(registry), w.clock))
 	settings := &config.Rescheduler
+	changed := make(chan struct{}, 1)
+	keeper := holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: func() { ring(changed) }})
 	w.loop = &loop{
 		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
-		changed: make(chan struct{}, 1), limits: limits(settings), rules: rules(settings), runs: map[v1alpha1.Policy]run{},
+		changed: changed, limits: limits(settings), rules: rules(settings), runs: map[v1alpha1.Policy]run{},
+		policies: policy.All(settings, nil), holes: keeper,
+		teller: scaleup.New(scaleup.Options{
+			Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10),
+		}),
+		executor: executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Holes: keeper}),
 	}
-	w.policies = policy.All(settings, nil)
-	w.holes = holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: w.ring})
-	w.teller = scaleup.New(
-		scaleup.Options{Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10)},
-	)
-	w.executor = executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Holes: w.holes})
 	w.set(node("n1", "4"), node("n2", "2"))
 	small := w.pod("small", "2")
 	small.Spec.NodeName = "n1"

@@ -15,7 +15,8 @@ import (
 	"muster.dev/muster/rescheduler/separation"
 )
 
-func (p *process) router(registry prometheus.Gatherer) http.Handler {
+// looks are what there is to see.
+func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
 	get := func(pattern, about string, handler http.Handler) inspect.Endpoint {
 		return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: handler}
 	}
@@ -24,7 +25,7 @@ func (p *process) router(registry prometheus.Gatherer) http.Handler {
 			_, _ = fmt.Fprintln(w, "ok")
 		})),
 		get("/readyz", "200 while the view of the cluster is complete, else 503", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			if !p.watcher.Synced() {
+			if !d.synced() {
 				http.Error(w, "the view of the cluster is not complete yet", http.StatusServiceUnavailable)
 				return
 			}
@@ -32,30 +33,30 @@ func (p *process) router(registry prometheus.Gatherer) http.Handler {
 		})),
 		get("/metrics", "metrics in the Prometheus format", promhttp.HandlerFor(registry, promhttp.HandlerOpts{})),
 	}
-	if !p.config.Debug.Enabled {
-		return inspect.RouterWithoutIndex("debug.enabled is false", endpoints...)
+	if !d.config.Debug.Enabled {
+		return endpoints
 	}
-	endpoints = append(endpoints, p.about.Endpoints("/readyz", "/metrics", "/debug/")...)
-	return inspect.Router(append(
+	endpoints = append(endpoints, d.about.Endpoints("/readyz", "/metrics", "/debug/")...)
+	return append(
 		endpoints,
-		get("/debug/rescheduler", "what each policy found last, and the plans", inspect.Handler(p.loop.page)),
-		get("/debug/rescheduler/removable", "nodes that the cluster could do without", inspect.Handler(p.loop.removablePage)),
-	)...)
+		get("/debug/rescheduler", "what each policy found last, and the plans", inspect.Handler(d.loop.page)),
+		get("/debug/rescheduler/removable", "nodes that the cluster could do without", inspect.Handler(d.loop.removablePage)),
+	)
 }
 
-// separation takes requests once the view of the cluster is complete.
-func (p *process) separation() http.Handler {
-	handler := separation.New(separation.Options{Logger: p.log, Snapshot: p.loop.cluster.Snapshot, Client: p.client})
-	return inspect.RouterWithoutIndex("this is rescheduler.separate.listen", inspect.Endpoint{
+// requests are taken once the view of the cluster is complete.
+func (d *desk) requests() []inspect.Endpoint {
+	handler := separation.New(separation.Options{Logger: d.log, Snapshot: d.loop.cluster.Snapshot, Client: d.client})
+	return []inspect.Endpoint{{
 		Method: http.MethodPost, Pattern: "/separate", About: "asks for a pod to be separated from another one, or from its node",
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !p.watcher.Synced() {
+			if !d.synced() {
 				http.Error(w, "the view of the cluster is not complete yet", http.StatusServiceUnavailable)
 				return
 			}
 			handler.ServeHTTP(w, r)
 		}),
-	})
+	}}
 }
 
 // Page is the last looks, and the plans: what /debug/rescheduler answers with.

@@ -13,13 +13,21 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/access"
+	"muster.dev/muster/server/app"
 )
 
 // asks has the process answer about a page.
 func (w *world) asks(config *v1alpha2.MusterConfiguration, path string) (int, string) {
 	answer := httptest.NewRecorder()
-	p := &process{config: config, loop: w.loop, about: &inspect.Process{Name: reporter, Clock: w.clock, Started: w.clock.Now()}}
-	p.router(prometheus.NewRegistry()).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+	d := &desk{
+		synced: func() bool { return true },
+		config: config,
+		loop:   w.loop,
+		about:  &inspect.Process{Name: reporter, Clock: w.clock, Started: w.clock.Now()},
+	}
+	port := app.Port{Field: fieldListen, Endpoints: d.looks(prometheus.NewRegistry()), Elsewhere: d.elsewhere()}
+	port.Handler(access.NewMetrics(prometheus.NewRegistry())).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
 	return answer.Code, answer.Body.String()
 }
 

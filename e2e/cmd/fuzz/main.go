@@ -28,7 +28,7 @@ measured.
 
   fuzz --list                     the targets
   fuzz --time 2h                  two hours, shared among all
-  fuzz --time 5m '^server '       five minutes for those of server
+  fuzz --time 5m '^server/'       five minutes for those below server
   fuzz 'api/bounded FuzzDecode'   one
 
 `

@@ -1,0 +1,9 @@
+// Package admission gates pods that are created, and says how the API server and kube-scheduler are set up.
+//
+// The webhook gates the members of gangs. By policies the API server does so itself, keeps what muster
+// manages from others, and holds the accounts of muster to what they are for. The configuration of
+// kube-scheduler has it ask muster.
+//
+// It knows the pod that is created and the profiles, and nothing of the cluster, so every replica can
+// answer. Gates deny nothing: a pod that is not gated starts as it would without them.
+package admission

@@ -1,0 +1,85 @@
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+// gatePolicyName is that of the policy and of its binding.
+const gatePolicyName = "muster"
+
+// GatePolicy is by what the API server itself does as the webhook does: it puts a scheduling
+// gate on the members of gangs of these schedulers when they are created, and denies nothing.
+// The policy is in force by its binding.
+func GatePolicy(
+	schedulers []string,
+) (*admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+	version := admissionregistrationv1.SchemeGroupVersion.String()
+	meta := metav1.ObjectMeta{Name: gatePolicyName}
+	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
+		TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "MutatingAdmissionPolicy"}, ObjectMeta: meta,
+		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+			MatchConstraints: createdPods(), // gates cannot be added later
+			MatchConditions: []admissionregistrationv1.MatchCondition{
+				{Name: "scheduler", Expression: "object.spec.schedulerName in " + celList(schedulers)},
+				{
+					Name:       "member",
+					Expression: celList(v1alpha1.GroupLabels()) + ".exists(label,\n" + `  object.metadata.?labels[?label].orValue("") != "")`,
+				},
+				{Name: "not-of-kubernetes-own-gangs", Expression: "!has(object.spec.schedulingGroup)"},
+				{Name: "without-a-node", Expression: "!has(object.spec.nodeName)"},
+				// A change has all of admission run again: that the pod has the gate by then costs least if it is seen here.
+				{
+					Name: "without-the-gate",
+					Expression: fmt.Sprintf(
+						"!has(object.spec.schedulingGates) ||\n  !object.spec.schedulingGates.exists(gate, gate.name == %q)", v1alpha1.SchedulingGate,
+					),
+				},
+			},
+			// The list is a map by name: other gates stay.
+			Mutations: []admissionregistrationv1.Mutation{{
+				PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
+				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{
+					Expression: fmt.Sprintf(
+						"Object{spec: Object.spec{schedulingGates: [\n  Object.spec.schedulingGates{name: %q}]}}", v1alpha1.SchedulingGate,
+					),
+				},
+			}},
+			FailurePolicy: new(admissionregistrationv1.Ignore),
+			// What a webhook adds later, such as the label, counts.
+			ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
+		},
+	}
+	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{
+		TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "MutatingAdmissionPolicyBinding"}, ObjectMeta: meta,
+		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: gatePolicyName},
+	}
+	return policy, binding
+}
+
+// createdPods are the pods that are being created.
+func createdPods() *admissionregistrationv1.MatchResources {
+	return &admissionregistrationv1.MatchResources{
+		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{corev1.GroupName}, APIVersions: []string{"v1"}, Resources: []string{"pods"},
+					Scope: new(admissionregistrationv1.NamespacedScope),
+				},
+			},
+		}},
+	}
+}
+
+// celList is a list of strings in CEL, which has JSON's form of them.
+func celList[S ~string](of []S) string {
+	text, _ := json.Marshal(of) // of strings it always succeeds
+	return string(text)
+}

@@ -1,0 +1,110 @@
+package admission
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	schedulerv1 "k8s.io/kube-scheduler/config/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+const offloadHeader = `#
+# offload: the plugins that are disabled below run in muster instead. Set 'offload: true' in the
+# same profiles of muster, and print this file anew after changing their plugins.
+`
+
+const preemptionHeader = `# NodeResourcesFit stays on as a filter: preemption tries evictions on the filters that are on
+# and needs one that they can turn, and it keeps the room of nominated pods. As room is all that
+# kube-scheduler still looks at, it must not stop early: muster is offered every node with room
+# (percentageOfNodesToScore) and every node where evictions make it (minCandidateNodesPercentage).
+`
+
+const noPreemptionHeader = `# --no-preemption: NodeResourcesFit is among them, and DefaultPreemption is off, as it would have
+# no filter to try evictions on. No pod is ever evicted for one of higher priority.
+`
+
+const coarseScoresHeader = `#
+# With nodeSelection: Scheduler, muster's scores reach kube-scheduler rounded to 0 to 10 and take
+# the place of its own, which are finer. With Extender, muster ranks nodes by the exact ones.
+# Scheduler is set in: `
+
+// defaultPreemption is kube-scheduler's plugin that evicts pods for others.
+const defaultPreemption = "DefaultPreemption"
+
+// offloadAll sets offload in every profile.
+func offloadAll(config *v1alpha2.MusterConfiguration) error {
+	for i := range config.Profiles {
+		config.Profiles[i].Offload = true
+	}
+	if errs := config.Validate(); len(errs) > 0 {
+		return v1alpha2.InSource("--offload", errs.ToAggregate())
+	}
+	return nil
+}
+
+// offload turns off in kube-scheduler's profile the plugins that muster runs in its own.
+// Each stays on at the extension points at which muster does not run it.
+func offload(scheduler *schedulerv1.KubeSchedulerProfile, profile *v1alpha2.Profile, preemption bool) {
+	filters := slices.DeleteFunc(profile.FilterPlugins(), func(name string) bool {
+		return preemption && name == v1alpha2.NodeResourcesFit
+	})
+	var scores []string
+	for _, score := range profile.ScorePlugins() {
+		scores = append(scores, score.Name)
+	}
+	scheduler.Plugins = &schedulerv1.Plugins{
+		PreFilter: inTreeDisabled(filters),
+		Filter:    inTreeDisabled(filters),
+		PreScore:  inTreeDisabled(scores),
+		Score:     inTreeDisabled(scores),
+	}
+	scheduler.PercentageOfNodesToScore = new(int32(100))
+	if !preemption {
+		scheduler.Plugins.PostFilter.Disabled = []schedulerv1.Plugin{{Name: defaultPreemption}}
+		return
+	}
+	scheduler.PluginConfig = []schedulerv1.PluginConfig{{
+		Name: defaultPreemption,
+		Args: runtime.RawExtension{Raw: []byte(`{"minCandidateNodesPercentage":100}`)},
+	}}
+}
+
+// inTreeDisabled disables those of the plugins that kube-scheduler has.
+func inTreeDisabled(names []string) schedulerv1.PluginSet {
+	var set schedulerv1.PluginSet
+	for _, plugin := range v1alpha2.KnownPlugins() {
+		if plugin.InTree && slices.Contains(names, plugin.Name) {
+			set.Disabled = append(set.Disabled, schedulerv1.Plugin{Name: plugin.Name})
+		}
+	}
+	return set
+}
+
+// offloadComment says what offload did to the profiles, if to any.
+func offloadComment(profiles []v1alpha2.Profile, preemption bool) string {
+	var offloaded, coarse []string
+	for _, profile := range profiles {
+		if !profile.Offload {
+			continue
+		}
+		offloaded = append(offloaded, profile.SchedulerName)
+		if profile.NodeSelection == v1alpha2.NodeSelectionScheduler {
+			coarse = append(coarse, profile.SchedulerName)
+		}
+	}
+	comment := ""
+	if len(offloaded) > 0 {
+		comment += offloadHeader
+		if preemption {
+			comment += preemptionHeader
+		} else {
+			comment += noPreemptionHeader
+		}
+	}
+	if len(coarse) > 0 {
+		comment += coarseScoresHeader + strings.Join(coarse, ", ") + ".\n"
+	}
+	return comment
+}

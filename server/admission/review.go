@@ -1,0 +1,153 @@
+package admission
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-faster/jx"
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/bounded"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang"
+)
+
+// admissionReview is what the rule of gates reads of an AdmissionReview. Whoever may create pods
+// writes most of it, so of the pod nothing else is decoded: neither its quantities nor what else
+// there may be any number of.
+type admissionReview struct {
+	apiVersion                            string
+	asked                                 bool // there is a request
+	uid                                   types.UID
+	operation, subresource, group, plural string
+	shown                                 bool // there is an object
+	pod                                   corev1.Pod
+}
+
+// creates reports whether it is about a pod that is created.
+func (r *admissionReview) creates() bool {
+	return r.operation == string(admissionv1.Create) && r.subresource == ""
+}
+
+// readReview reads an AdmissionReview of admission.k8s.io/v1 about a pod.
+func readReview(body []byte) (*admissionReview, error) {
+	body = bytes.TrimSpace(body)
+	length, err := bounded.Length(body)
+	if err == nil && length < len(body) {
+		err = errors.New("unexpected data after the object")
+	}
+	r := &admissionReview{}
+	if err == nil {
+		err = r.read(jx.DecodeBytes(body))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("not an AdmissionReview: %w", err)
+	}
+	switch want := admissionv1.SchemeGroupVersion.String(); {
+	case r.apiVersion != want:
+		return nil, fmt.Errorf("apiVersion: %q, want %q", r.apiVersion, want)
+	case !r.asked:
+		return nil, errors.New("request: missing")
+	case r.group != "" || r.plural != "pods":
+		return nil, fmt.Errorf("request.resource: %q of group %q, want pods of the core group", r.plural, r.group)
+	case r.creates() && !r.shown:
+		return nil, errors.New("request.object: missing")
+	}
+	return r, nil
+}
+
+// fields has fields of an object read by name, and the others skipped. A field that is null is as
+// one that is missing.
+func fields(d *jx.Decoder, read map[string]func(*jx.Decoder) error) error {
+	return bounded.Object(d, func(d *jx.Decoder, name []byte) error {
+		known := read[string(name)]
+		if known == nil || d.Next() == jx.Null {
+			return d.Skip()
+		}
+		if err := known(d); err != nil {
+			return fmt.Errorf("%.64s: %w", name, err)
+		}
+		return nil
+	})
+}
+
+// word reads a string that is not long.
+func word[T ~string](to *T) func(*jx.Decoder) error {
+	return func(d *jx.Decoder) error {
+		text, err := d.StrBytes()
+		if err == nil && len(text) > bounded.MaxName {
+			err = fmt.Errorf("it has %d bytes; it may have %d", len(text), bounded.MaxName)
+		}
+		*to = T(text)
+		return err
+	}
+}
+
+func (r *admissionReview) read(d *jx.Decoder) error {
+	resource := map[string]func(*jx.Decoder) error{"group": word(&r.group), "resource": word(&r.plural)}
+	object := map[string]func(*jx.Decoder) error{
+		"metadata": func(d *jx.Decoder) error {
+			return fields(d, map[string]func(*jx.Decoder) error{"namespace": word(&r.pod.Namespace), "labels": r.readLabels})
+		},
+		"spec": func(d *jx.Decoder) error {
+			return fields(d, map[string]func(*jx.Decoder) error{
+				"nodeName": word(&r.pod.Spec.NodeName), "schedulerName": word(&r.pod.Spec.SchedulerName),
+				"schedulingGroup": r.readGroup, "schedulingGates": r.readGates,
+			})
+		},
+	}
+	return fields(d, map[string]func(*jx.Decoder) error{
+		"apiVersion": word(&r.apiVersion),
+		"request": func(d *jx.Decoder) error {
+			r.asked = true
+			return fields(d, map[string]func(*jx.Decoder) error{
+				"uid": word(&r.uid), "operation": word(&r.operation), "subResource": word(&r.subresource),
+				"resource": func(d *jx.Decoder) error { return fields(d, resource) },
+				"object": func(d *jx.Decoder) error {
+					r.shown = true
+					return fields(d, object)
+				},
+			})
+		},
+	})
+}
+
+// readLabels keeps those that make pods members of groups.
+func (r *admissionReview) readLabels(d *jx.Decoder) error {
+	r.pod.Labels = map[string]string{}
+	return bounded.Object(d, func(d *jx.Decoder, name []byte) error {
+		if !slices.Contains(v1alpha1.GroupLabels(), string(name)) {
+			return d.Skip()
+		}
+		var value string
+		label := string(name)
+		err := word(&value)(d)
+		r.pod.Labels[label] = value
+		return err
+	})
+}
+
+// readGroup notes that kube-scheduler itself plans the pod with others.
+func (r *admissionReview) readGroup(d *jx.Decoder) error {
+	r.pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{}
+	return d.Skip()
+}
+
+// readGates keeps the gate of muster, and one other.
+func (r *admissionReview) readGates(d *jx.Decoder) error {
+	r.pod.Spec.SchedulingGates = nil
+	return bounded.Array(d, func(d *jx.Decoder) error {
+		var gate corev1.PodSchedulingGate
+		if err := fields(d, map[string]func(*jx.Decoder) error{"name": word(&gate.Name)}); err != nil {
+			return err
+		}
+		if len(r.pod.Spec.SchedulingGates) == 0 || gate.Name == v1alpha1.SchedulingGate && !gang.Gated(&r.pod) {
+			r.pod.Spec.SchedulingGates = append(r.pod.Spec.SchedulingGates, gate)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,247 @@
+package admission
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	schedulerv1 "k8s.io/kube-scheduler/config/v1"
+	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+// extenderWeight multiplies muster's scores, 0 to 10, before kube-scheduler multiplies
+// them by 10 once more and adds them to those of its own plugins, 0 to 100 each.
+const extenderWeight = 1
+
+const schedulerConfigHeader = `# Registers muster as the extender of kube-scheduler. Printed by 'muster scheduler-config'.
+# There are two entries, because kube-scheduler has one timeout for all verbs of an entry.
+`
+
+// SchedulerOptions say how a kube-scheduler is to use muster, by the flags of 'muster scheduler-config'.
+type SchedulerOptions struct {
+	// URL at which kube-scheduler reaches muster, "" for the one that serving.listen implies.
+	URL string
+	// Kubeconfig is kube-scheduler's, "" for its in-cluster credentials.
+	Kubeconfig  string
+	LeaderElect bool
+	// PercentageOfNodes is that after which kube-scheduler stops looking for more that fit; 0 is its choice.
+	PercentageOfNodes int32
+	// Offload has all profiles of muster be as with offload: true.
+	Offload bool
+	// NoPreemption has kube-scheduler evict no pods where it offloads.
+	NoPreemption bool
+	// Managed has kube-scheduler ask only about pods that ask for muster's resources.
+	Managed bool
+	// Ignorable has kube-scheduler bind pods without muster while muster is away.
+	Ignorable bool
+	// CAFile, CertFile and KeyFile are those on the machine of kube-scheduler, for https.
+	CAFile, CertFile, KeyFile string
+}
+
+// Scheduler is a configuration of kube-scheduler.
+type Scheduler struct {
+	config  *schedulerv1.KubeSchedulerConfiguration
+	comment string
+}
+
+// For is the configuration for a muster of a configuration, in which Offload sets offload. kube-scheduler
+// completes it with its own defaults. An error names the flag that does not suit.
+func (o *SchedulerOptions) For(config *v1alpha2.MusterConfiguration) (*Scheduler, error) {
+	if o.Offload {
+		if err := offloadAll(config); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.checkOffload(config.Profiles); err != nil {
+		return nil, err
+	}
+	extender, err := o.extender(config.Serving)
+	if err != nil {
+		return nil, err
+	}
+	choosing, binding := extender, extender
+	choosing.FilterVerb, choosing.PreemptVerb = "filter", "preempt"
+	if slices.ContainsFunc(config.Profiles, prioritizes) {
+		choosing.PrioritizeVerb, choosing.Weight = "prioritize", extenderWeight
+	}
+	choosing.HTTPTimeout = config.Timeouts.Filter
+	binding.BindVerb = "bind"
+	binding.HTTPTimeout = config.Timeouts.Bind
+	choosing.Ignorable, binding.Ignorable = o.Ignorable, o.Ignorable
+	if o.Managed {
+		choosing.ManagedResources = costless(v1alpha1.ResourceManaged)
+		binding.ManagedResources = costless(v1alpha1.ResourceBound)
+	}
+
+	scheduler := &schedulerv1.KubeSchedulerConfiguration{
+		TypeMeta:  metav1.TypeMeta{APIVersion: schedulerv1.SchemeGroupVersion.String(), Kind: "KubeSchedulerConfiguration"},
+		Extenders: []schedulerv1.Extender{choosing, binding},
+	}
+	scheduler.ClientConnection.Kubeconfig = o.Kubeconfig
+	scheduler.ClientConnection.QPS = config.ClientConnection.QPS
+	scheduler.ClientConnection.Burst = config.ClientConnection.Burst
+	scheduler.LeaderElection.LeaderElect = &o.LeaderElect
+	if o.PercentageOfNodes < 0 || o.PercentageOfNodes > 100 {
+		return nil, fmt.Errorf("--percentage-of-nodes-to-score: %d is not between 0 and 100", o.PercentageOfNodes)
+	}
+	scheduler.PercentageOfNodesToScore = &o.PercentageOfNodes
+	scheduler.Profiles = make([]schedulerv1.KubeSchedulerProfile, len(config.Profiles))
+	for i := range config.Profiles {
+		profile := &config.Profiles[i]
+		scheduler.Profiles[i].SchedulerName = &profile.SchedulerName
+		if profile.Offload {
+			offload(&scheduler.Profiles[i], profile, !o.NoPreemption)
+		}
+	}
+	return &Scheduler{scheduler, offloadComment(config.Profiles, !o.NoPreemption)}, nil
+}
+
+// checkOffload says which flags do not suit what kube-scheduler leaves to muster.
+func (o *SchedulerOptions) checkOffload(profiles []v1alpha2.Profile) error {
+	offloads := slices.ContainsFunc(profiles, func(p v1alpha2.Profile) bool { return p.Offload })
+	switch {
+	case o.NoPreemption && !offloads:
+		return errors.New("--no-preemption: no profile of muster has offload: true, and --offload is not set")
+	case o.Managed && offloads:
+		return errors.New(
+			"--managed: a profile of muster has offload: true, and pods that kube-scheduler does not ask about would be held to room alone",
+		)
+	case o.Ignorable && offloads:
+		return errors.New("--ignorable: a profile of muster has offload: true, and pods would be held to room alone while muster is away")
+	}
+	return nil
+}
+
+// costless is a resource that an entry manages: kube-scheduler does not look for nodes that offer it.
+func costless(name corev1.ResourceName) []schedulerv1.ExtenderManagedResource {
+	return []schedulerv1.ExtenderManagedResource{{Name: string(name), IgnoredByScheduler: true}}
+}
+
+// extender returns what the two entries have in common.
+func (o *SchedulerOptions) extender(serving v1alpha2.Serving) (schedulerv1.Extender, error) {
+	extender := schedulerv1.Extender{NodeCacheCapable: true}
+	prefix, err := o.urlPrefix(serving)
+	if err != nil {
+		return extender, fmt.Errorf("--url: %w", err)
+	}
+	extender.URLPrefix = strings.TrimRight(prefix.String(), "/")
+	if prefix.Scheme == "http" {
+		if o.CAFile != "" || o.CertFile != "" || o.KeyFile != "" {
+			return extender, fmt.Errorf("--ca-file, --cert-file and --key-file need an https URL, not %s", prefix)
+		}
+		return extender, nil
+	}
+	switch {
+	case o.CAFile == "":
+		return extender, fmt.Errorf("--ca-file is required with %s: kube-scheduler verifies no certificate without it", prefix)
+	case (o.CertFile == "") != (o.KeyFile == ""):
+		return extender, errors.New("--cert-file and --key-file belong together")
+	case serving.TLS.AsksClients() && o.CertFile == "":
+		return extender, fmt.Errorf(
+			"--cert-file and --key-file are required: by serving.tls muster refuses clients without a certificate for one of %q",
+			serving.TLS.AllowedClientNames,
+		)
+	}
+	extender.EnableHTTPS = true
+	extender.TLSConfig = &schedulerv1.ExtenderTLSConfig{CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile}
+	return extender, nil
+}
+
+// urlPrefix returns the URL that was asked for, or the one that serving implies.
+func (o *SchedulerOptions) urlPrefix(serving v1alpha2.Serving) (*url.URL, error) {
+	if o.URL == "" {
+		return servingURL(serving)
+	}
+	if !strings.HasPrefix(o.URL, "http://") && !strings.HasPrefix(o.URL, "https://") {
+		return nil, fmt.Errorf("%q must begin with http:// or https://", o.URL)
+	}
+	prefix, err := url.Parse(o.URL)
+	switch {
+	case err != nil:
+		return nil, err
+	case prefix.Hostname() == "":
+		return nil, fmt.Errorf("%q names no host", o.URL)
+	case prefix.User != nil || prefix.RawQuery != "" || prefix.Fragment != "":
+		return nil, fmt.Errorf("%q must have no user, query or fragment: kube-scheduler appends the verb to it", prefix.Redacted())
+	case prefix.Scheme == "http" && serving.TLS.Enabled():
+		return nil, fmt.Errorf("%q must begin with https://, as serving.tls is configured", o.URL)
+	}
+	return prefix, nil
+}
+
+func servingURL(serving v1alpha2.Serving) (*url.URL, error) {
+	host, port, err := net.SplitHostPort(serving.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("serving.listen: %w", err)
+	}
+	if port == "0" {
+		return nil, fmt.Errorf("must be given, as serving.listen %q picks a free port", serving.Listen)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	scheme := "http"
+	if serving.TLS.Enabled() {
+		scheme = "https"
+	}
+	return &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port)}, nil
+}
+
+// Encode writes the fields that are set, as YAML below a comment.
+func (s *Scheduler) Encode() ([]byte, error) {
+	data, err := json.Marshal(s.config)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, err
+	}
+	dropUnset(fields)
+	document, err := yaml.Marshal(fields)
+	return slices.Concat([]byte(schedulerConfigHeader), []byte(s.comment), document), err
+}
+
+// dropUnset removes what kube-scheduler takes as absent, but its types print: empty
+// strings, zero numbers and durations, and mappings of nothing else. Booleans stay, as
+// kube-scheduler has defaults that are true.
+func dropUnset(fields map[string]any) {
+	for name, value := range fields {
+		switch value := value.(type) {
+		case []any:
+			for _, element := range value {
+				if element, ok := element.(map[string]any); ok {
+					dropUnset(element)
+				}
+			}
+		case map[string]any:
+			if dropUnset(value); len(value) == 0 {
+				delete(fields, name)
+			}
+		case nil:
+			delete(fields, name)
+		case string:
+			if value == "" || value == "0s" {
+				delete(fields, name)
+			}
+		case float64:
+			if value == 0 {
+				delete(fields, name)
+			}
+		}
+	}
+}
+
+// prioritizes reports whether kube-scheduler would learn anything from the scores of a profile.
+func prioritizes(profile v1alpha2.Profile) bool {
+	return profile.NodeSelection == v1alpha2.NodeSelectionScheduler && len(profile.ScorePlugins()) > 0
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"math/rand/v2"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/finished"
+	"muster.dev/muster/gang/record"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/placement/requeue"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/server/app"
+)
+
+// ahead is what places pods before kube-scheduler asks about them. Without an API server there is nothing
+// to tell the scheduler by, and no bind call to hold: then all but the view is nil.
+type ahead struct {
+	gangs      *gang.Manager
+	nominator  *nomination.Nominator
+	components []app.Component
+	// synced and wait are those of the view, and of what places pods.
+	synced func() bool
+	wait   func(ctx context.Context) error
+}
+
+func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, error) {
+	if a.client == nil {
+		return &ahead{synced: v.synced, wait: v.wait}, nil
+	}
+	client := nomination.NewClient(a.quick.core.CoreV1().RESTClient(), clock.RealClock{})
+	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.Nomination.QPS))
+	gangs := newGangs(b, a, v.holes, profiles, client, writer)
+	nominator := newNominator(b, v.holes, profiles, client, writer)
+	requeuer := requeue.New(requeue.Options{
+		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
+		Alone:  func(pod *cluster.Pod) bool { return pod.Spec.SchedulingGroup == nil && gangs.PlacesAlone(pod.UID) },
+		Client: client, Writer: writer, Seed: rand.Uint64(),
+	})
+	pods, err := finished.Follow(a.metadata, clock.RealClock{}, gangs.Finished)
+	if err != nil {
+		return nil, err
+	}
+	return &ahead{
+		gangs: gangs, nominator: nominator,
+		components: []app.Component{
+			app.Part("finished pods", app.Always, pods.Run),
+			app.Part("writes ahead of calls", app.Leading, writer.Run),
+			app.Part("gangs", app.Leading, gangs.Run),
+			app.Part("pods that are tried again", app.Leading, requeuer.Run),
+			app.Part("status of gangs", app.Leading, func(ctx context.Context) { publish(ctx, b, a, gangs) }),
+			app.Part("nominations", app.Leading, nominator.Run),
+		},
+		synced: func() bool { return v.synced() && pods.Synced() },
+		wait: func(ctx context.Context) error {
+			if err := v.wait(ctx); err != nil {
+				return err
+			}
+			return pods.WaitForSync(ctx)
+		},
+	}, nil
+}
+
+// follow begins to follow pods, once the term of this process is known.
+func (a *ahead) follow() {
+	if a.gangs == nil {
+		return
+	}
+	a.gangs.Follow()
+	a.nominator.Follow()
+}
+
+func newGangs(
+	b *base, a *api, keeper *holes.Keeper, profiles *predicates.Profiles, client gang.Client, writer *nomination.Writer,
+) *gang.Manager {
+	config := &b.Config.Gangs
+	limits := gang.DefaultLimits(b.Config.Timeouts.Bind.Duration, b.Config.Timeouts.Filter.Duration, b.Config.Timeouts.Assume.Duration)
+	limits.Timeout, limits.MaxTimeout = config.ScheduleTimeout.Duration, config.MaxScheduleTimeout.Duration
+	limits.MaxMembers, limits.MaxHolding = int(config.MaxMembers), int(config.MaxHoldingPerNamespace)
+	limits.DenyTTL = config.DeniedTTL.Duration
+	return gang.New(gang.Options{
+		Logger:     b.Logger,
+		Registerer: b.Registry,
+		Clock:      clock.RealClock{},
+		Cluster:    b.cluster,
+		Profiles:   profiles,
+		Client:     client,
+		Writer:     writer,
+		Recorder:   record.NewWriter(a.quick.dynamic, clock.RealClock{}),
+		Epoch: func() record.Epoch {
+			term := a.election.Term()
+			return record.Epoch{Lease: term.Lease, Transitions: term.Transitions}
+		},
+		Limits: limits,
+		Holes:  keeper,
+		Gates:  config.Gates,
+		Seed:   rand.Uint64(),
+	})
+}
+
+// publish tells people about gangs until the context ends. Without the rights to it,
+// gangs are started all the same.
+func publish(ctx context.Context, b *base, a *api, gangs *gang.Manager) {
+	if err := gangs.Publish(ctx, gang.Clients{Core: a.leader.core, Dynamic: a.leader.dynamic}); err != nil {
+		b.Logger.Warn("the status of PodGroups is not written", "err", err)
+	}
+}
+
+func newNominator(
+	b *base, keeper *holes.Keeper, profiles *predicates.Profiles, client nomination.Client, writer *nomination.Writer,
+) *nomination.Nominator {
+	limits := nomination.DefaultLimits(b.Config.Timeouts.Assume.Duration)
+	limits.MinBacklog, limits.MaxAhead = int(b.Config.Nomination.MinBacklog), int(b.Config.Nomination.MaxAhead)
+	return nomination.New(nomination.Options{
+		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
+		Skip:   func(pod *corev1.Pod) bool { return isElsewhere(keeper, pod) },
+		Client: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
+	})
+}
+
+// isElsewhere reports whether a pod is not for the Nominator: it is of a gang, or has room kept for
+// it.
+func isElsewhere(keeper *holes.Keeper, pod *corev1.Pod) bool {
+	if _, member := gang.Of(pod); member {
+		return true
+	}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		return keeper.Concerns(pod.UID, owner.UID)
+	}
+	return keeper.Concerns(pod.UID, "")
+}

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware"
+	"muster.dev/muster/predicates"
+)
+
+// ProfileOptions are what profiles are made with. Those that do not say otherwise are required.
+type ProfileOptions struct {
+	Registerer prometheus.Registerer
+	Cluster    *cluster.Cluster
+	// Config has the profiles that are in force first, and the memory that each may take.
+	Config *v1alpha2.MusterConfiguration
+	// Load is what the plugin LoadAware is made with.
+	Load loadaware.Options
+	// SchedulerScores has each profile give kube-scheduler's scores, too. They tell where it would rather
+	// have a pod.
+	SchedulerScores bool
+	// Expire is told the ages of figures that matter when profiles were replaced. It may be nil.
+	Expire func(ages []time.Duration)
+}
+
+// Profiles makes the verdict stores of the profiles of a configuration, and puts them in force.
+type Profiles struct {
+	inForce *predicates.Profiles
+	options ProfileOptions
+	metrics *predicates.StoreMetrics
+	configs map[string]v1alpha2.Profile // in force, by scheduler name
+}
+
+// NewProfiles returns the profiles of the options' configuration, in force.
+func NewProfiles(o ProfileOptions) (*Profiles, error) {
+	if o.Expire == nil {
+		o.Expire = func([]time.Duration) {}
+	}
+	p := &Profiles{inForce: predicates.NewProfiles(), options: o, metrics: predicates.NewStoreMetrics(o.Registerer)}
+	return p, p.Put(o.Config.Profiles)
+}
+
+// InForce is the registry of the profiles in force. It is the same one whatever is put.
+func (p *Profiles) InForce() *predicates.Profiles { return p.inForce }
+
+// Put puts profiles in force, all of them or, with an error, none. A profile that has not
+// changed keeps what is remembered of its pods. It is not for concurrent use.
+func (p *Profiles) Put(profiles []v1alpha2.Profile) error {
+	configs := map[string]v1alpha2.Profile{}
+	var all []*predicates.VerdictStore
+	for i := range profiles {
+		config := profiles[i]
+		configs[config.SchedulerName] = config
+		if before, known := p.configs[config.SchedulerName]; known && reflect.DeepEqual(before, config) {
+			all = append(all, p.inForce.Of(config.SchedulerName))
+			continue
+		}
+		store, err := p.store(&config)
+		if err != nil {
+			return fmt.Errorf("profile %q: %w", config.SchedulerName, err)
+		}
+		all = append(all, store)
+	}
+	before := p.inForce.Stores()
+	p.inForce.Replace(all...)
+	p.configs = configs
+	p.options.Expire(loadaware.Expirations(profiles))
+	for _, store := range before {
+		if !slices.Contains(all, store) {
+			store.Retire()
+		}
+	}
+	return nil
+}
+
+// store makes the verdict store of a profile.
+func (p *Profiles) store(config *v1alpha2.Profile) (*predicates.VerdictStore, error) {
+	if p.options.SchedulerScores {
+		config = config.WithSchedulerScores()
+	}
+	var plugins []predicates.Plugin
+	if loadaware.Runs(config) { // it is not of the package predicates
+		plugins = append(plugins, loadaware.New(config, p.options.Load).Plugin())
+	}
+	profile, err := predicates.NewProfile(config, plugins...)
+	if err != nil {
+		return nil, err
+	}
+	bytes := p.options.Config.VerdictStore.MaxBytes
+	return predicates.NewVerdictStore(profile, p.options.Cluster, bytes, p.metrics, clock.RealClock{}), nil
+}

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// Why a process is not ready.
+var (
+	ErrNotSynced = errors.New("the view of the cluster is not complete yet")
+	ErrBeginning = errors.New("this replica is beginning to lead")
+	ErrStopping  = errors.New("muster is stopping")
+)
+
+// ReadinessOptions are what a Readiness is made with. Those that do not say otherwise are required.
+type ReadinessOptions struct {
+	// Synced reports whether the view is complete. It is asked until it first says so: a
+	// custom resource that appears later does not stop anything.
+	Synced func() bool
+	// Certified is why nobody can connect over https. It may be nil.
+	Certified func() error
+	Election  *Election
+}
+
+// Readiness knows whether calls can be answered.
+type Readiness struct {
+	options  ReadinessOptions
+	complete atomic.Bool
+	stopping atomic.Bool
+}
+
+// NewReadiness returns the Readiness of a process that does not stop.
+func NewReadiness(o ReadinessOptions) *Readiness {
+	if o.Certified == nil {
+		o.Certified = func() error { return nil }
+	}
+	return &Readiness{options: o}
+}
+
+// Synced reports whether the view of the cluster is complete.
+func (r *Readiness) Synced() bool { return r.options.Synced() }
+
+// Serving is why calls cannot be answered, nil when they can. A process that is
+// stopping still answers, so that no call is lost on the way.
+func (r *Readiness) Serving() error {
+	if !r.complete.Load() {
+		if !r.options.Synced() {
+			return ErrNotSynced
+		}
+		r.complete.Store(true)
+	}
+	if err := r.options.Election.Fence().Check(); err != nil {
+		return err
+	}
+	if !r.options.Election.Leading() {
+		return ErrBeginning
+	}
+	return nil
+}
+
+// Ready is why no new calls should be sent here, nil when they may.
+func (r *Readiness) Ready() error {
+	if r.stopping.Load() {
+		return ErrStopping
+	}
+	if err := r.options.Certified(); err != nil {
+		return fmt.Errorf("serving.tls.selfManaged: %w", err)
+	}
+	return r.Serving()
+}
+
+// Stop has no new calls sent here.
+func (r *Readiness) Stop() { r.stopping.Store(true) }

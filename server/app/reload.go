@@ -1,0 +1,197 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config/v1alpha2"
+)
+
+// lookEvery is how often the configuration file is read. It is small, and its content says
+// whether it changed, whatever the ways in which it is replaced: a ConfigMap is by moving
+// symbolic links.
+const lookEvery = time.Second
+
+// ConfigFile is the file of which the configuration was read.
+type ConfigFile struct {
+	// Path of the file, "" when there is none.
+	Path string
+	// Decode returns the valid configuration that its content stands for, with what flags
+	// change of it.
+	Decode func(content []byte) (config *v1alpha2.MusterConfiguration, warnings []string, err error)
+}
+
+// Reloader puts the profiles of the configuration file in force when the file changes. What
+// is not valid, or changes what needs a restart, is refused as a whole, and the profiles in
+// force stay.
+type Reloader struct {
+	log      *slog.Logger
+	clock    clock.WithTicker
+	file     ConfigFile
+	profiles *Profiles
+	metrics  *reloadMetrics
+	content  []byte // at the last look
+	failure  string // to read it, at the last look
+
+	mu      sync.Mutex
+	inForce *v1alpha2.MusterConfiguration
+	since   time.Time
+	refused *Refusal // nil while the file is what is in force
+}
+
+// Refusal is a content of the configuration file that is not in force.
+type Refusal struct {
+	At       time.Time `json:"at"`
+	Errors   []string  `json:"errors"`
+	Document string    `json:"document"`
+}
+
+// ReloadOptions are what a Reloader is made with. All are required.
+type ReloadOptions struct {
+	Logger     *slog.Logger
+	Clock      clock.WithTicker
+	Registerer prometheus.Registerer
+	File       ConfigFile
+	// Config is in force, with its Profiles.
+	Config   *v1alpha2.MusterConfiguration
+	Profiles *Profiles
+}
+
+// NewReloader returns a Reloader that does nothing until it is run.
+func NewReloader(o ReloadOptions) *Reloader {
+	return &Reloader{
+		log: o.Logger, clock: o.Clock, file: o.File, profiles: o.Profiles, metrics: newReloadMetrics(o.Registerer),
+		inForce: o.Config, since: o.Clock.Now(),
+	}
+}
+
+// Run follows the file until the context ends.
+func (r *Reloader) Run(ctx context.Context) {
+	if r.file.Path == "" {
+		return
+	}
+	tick := r.clock.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C():
+			r.look()
+		}
+	}
+}
+
+// look reads the file, and decides if it has changed since the last look.
+func (r *Reloader) look() {
+	content, err := os.ReadFile(r.file.Path)
+	failure := ""
+	if err != nil {
+		failure = err.Error()
+	}
+	if failure == r.failure && bytes.Equal(content, r.content) && r.content != nil {
+		return
+	}
+	r.failure, r.content = failure, append([]byte{}, content...)
+	if err == nil {
+		err = r.apply(content)
+	}
+	if err != nil {
+		r.refuse(err, content)
+	}
+}
+
+// apply puts the profiles of a content of the file in force.
+func (r *Reloader) apply(content []byte) error {
+	config, warnings, err := r.file.Decode(content)
+	if err != nil {
+		return err
+	}
+	fixed, err := needRestart(r.inForce, config)
+	if err != nil {
+		return err
+	}
+	if len(fixed) > 0 {
+		return v1alpha2.InSource(r.file.Path, utilerrors.NewAggregate(fixed))
+	}
+	before := r.inForce
+	if changed := !reflect.DeepEqual(before.Profiles, config.Profiles); changed {
+		if err := r.profiles.Put(config.Profiles); err != nil {
+			return err
+		}
+		for _, warning := range warnings {
+			r.log.Warn("configuration", "warning", warning)
+		}
+		r.metrics.reloads.WithLabelValues(reloadApplied).Inc()
+		r.log.Info("profiles of the changed configuration are in force",
+			"file", r.file.Path, "before", names(before.Profiles), "now", names(config.Profiles))
+	} else {
+		config = before
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if config != before {
+		r.inForce, r.since = config, r.clock.Now()
+	} else if r.refused != nil {
+		r.log.Info("the configuration file is again what is in force", "file", r.file.Path)
+	}
+	r.refused = nil
+	r.metrics.refused.Set(0)
+	return nil
+}
+
+// refuse keeps a content of the file out of force.
+func (r *Reloader) refuse(err error, content []byte) {
+	refused := &Refusal{At: r.clock.Now(), Document: string(content)}
+	if all, ok := errors.AsType[utilerrors.Aggregate](err); ok {
+		for _, e := range all.Errors() {
+			refused.Errors = append(refused.Errors, e.Error())
+		}
+	} else {
+		refused.Errors = []string{err.Error()}
+	}
+	for _, e := range refused.Errors {
+		r.log.Error("changed configuration refused, the one before stays in force", "file", r.file.Path, "err", e)
+	}
+	r.metrics.reloads.WithLabelValues(reloadRefused).Inc()
+	r.metrics.refused.Set(1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refused = refused
+}
+
+// Configz is what people are shown of the configuration.
+type Configz struct {
+	Config *v1alpha2.MusterConfiguration `json:"config"`
+	// Since is when it was put in force.
+	Since   time.Time `json:"since"`
+	Refused *Refusal  `json:"refused,omitempty"`
+}
+
+// Show tells which configuration is in force, and what of its file is refused.
+func (r *Reloader) Show() Configz {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Configz{Config: r.inForce, Since: r.since, Refused: r.refused}
+}
+
+// File is the path of the configuration file, "" when there is none.
+func (r *Reloader) File() string { return r.file.Path }
+
+func names(profiles []v1alpha2.Profile) []string {
+	var all []string
+	for _, profile := range profiles {
+		all = append(all, profile.SchedulerName)
+	}
+	return all
+}

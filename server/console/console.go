@@ -1,0 +1,146 @@
+package console
+
+import (
+	"net/http"
+	"net/http/pprof"
+
+	"github.com/go-chi/chi/v5"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/loadaware/usage"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/body"
+	"muster.dev/muster/server/page"
+)
+
+// Gangs tells of groups of pods that start together, as a [gang.Manager] does.
+type Gangs interface {
+	// Report is on all gangs, in the order in which they are planned.
+	Report() []gang.Summary
+	// About is on the gangs of a name.
+	About(name types.NamespacedName) []gang.Details
+	// Member is on the pod of a UID, and its gang.
+	Member(uid types.UID) (gang.Summary, gang.Member, bool)
+}
+
+// Nominations tells of pods that are placed ahead of kube-scheduler, as a [nomination.Nominator] does.
+type Nominations interface {
+	// Report is on all of them.
+	Report() nomination.Report
+	// About is on the pod of a UID.
+	About(uid types.UID) (nomination.Pending, bool)
+}
+
+// Reservations tells of plans of the rescheduler, as a [holes.Keeper] does.
+type Reservations interface {
+	// Plans are all there are, the oldest first.
+	Plans() []*v1alpha1.ReschedulingPlan
+	// Report is on the room that they keep.
+	Report() []holes.About
+}
+
+// Configuration tells of the configuration in force, as an [app.Reloader] does.
+type Configuration interface {
+	// Show is the configuration in force, and what of its file is refused.
+	Show() app.Configz
+	// File is the path of its file.
+	File() string
+}
+
+// Readiness tells whether calls can be answered, as an [app.Readiness] does.
+type Readiness interface {
+	// Synced reports whether the view of the cluster is complete.
+	Synced() bool
+	// Serving is why calls cannot be answered, and Ready why no new ones should be sent here.
+	Serving() error
+	Ready() error
+}
+
+// Options of a Console. Those that do not say otherwise are required.
+type Options struct {
+	Process  *inspect.Process
+	Cluster  *cluster.Cluster
+	Profiles *predicates.Profiles
+	// Gangs, Nominations and Reservations are nil where there is no API server.
+	Gangs         Gangs
+	Nominations   Nominations
+	Reservations  Reservations
+	Usage         *usage.Feed
+	Configuration Configuration
+	Readiness     Readiness
+	// Elected reports whether this process leads by an election.
+	Elected func() bool
+	// Ports are those at which the process listens.
+	Ports func() []*app.Port
+	// Bodies read the pods that are posted.
+	Bodies *body.Readers
+	// Profiling has profiles of the process be served.
+	Profiling bool
+}
+
+// Console shows a process. It is safe for concurrent use.
+type Console struct{ options Options }
+
+// New returns a Console of what there is to show.
+func New(o Options) *Console { return &Console{options: o} }
+
+// get is an endpoint that answers with what it is asked for.
+func get(pattern, about string, handler http.HandlerFunc) inspect.Endpoint {
+	return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: handler}
+}
+
+// FieldDebug is the field that asks for the address of the pages.
+const FieldDebug = "debug.listen"
+
+// Endpoints are what there is to look at.
+func (s *Console) Endpoints() []inspect.Endpoint {
+	debug := func(pattern, about string, answer func(*http.Request) (inspect.Answer, error)) inspect.Endpoint {
+		return get(pattern, about, inspect.Handler(answer).ServeHTTP)
+	}
+	explain := debug("/debug/explain", "the same for a pod that is posted as YAML", s.debugExplain)
+	explain.Method, explain.Handler = http.MethodPost, s.options.Bodies.Timely(explain.Handler)
+	pages := append(page.Endpoints(), s.options.Process.Endpoints("/readyz", "/metrics", "/configz", "/version", "/debug/")...)
+	pages = append(pages,
+		get("/configz", "the configuration in force, and what of its file is refused", s.configz),
+		debug("/debug/status", "how muster fares, in short: what 'muster status' asks for", s.debugStatus),
+		debug("/debug/listeners", "where the process listens, for whom, and what is served there", s.debugListeners),
+		debug("/debug/pending", "pods that have no node", s.debugPending),
+		debug("/debug/nodes", "every node: what it offers, what is requested, what is used", s.debugNodes),
+		debug("/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain),
+		explain,
+		debug("/debug/equivalence", "equivalence classes whose verdicts are remembered", s.debugEquivalence),
+		debug("/debug/equivalence/{class}", "what is remembered of one class on every node", s.debugClass),
+		debug("/debug/equivalence/{class}/nodes/{node}", "what each predicate is remembered to say of it on one node", s.debugClassNode),
+		debug("/debug/placement", "pods that are placed ahead of kube-scheduler, and what became of others", s.debugPlacement),
+		debug("/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs),
+		debug("/debug/gangs/{namespace}/{name}", "the members of one group and their places", s.debugGang),
+		debug("/debug/plans", "ReschedulingPlans: which pods move, and how far that is", s.debugPlans),
+		debug("/debug/holes", "room that plans of the rescheduler keep, and for whom", s.debugHoles),
+		debug("/debug/load", "how busy nodes are by LoadAware; ?pod=namespace/name for a pod", s.debugLoad),
+		debug("/debug/load/{node}", "the whole sum of one node: what was measured, and what each pod adds", s.debugLoadNode),
+		debug("/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates),
+	)
+	if !s.options.Profiling {
+		return pages
+	}
+	return append(pages,
+		get("/debug/pprof/", "profiles of the process", pprof.Index),
+		get("/debug/pprof/profile", "CPU profile", pprof.Profile),
+		get("/debug/pprof/trace", "execution trace", pprof.Trace),
+		get("/debug/pprof/symbol", "program counters to names", pprof.Symbol),
+		get("/debug/pprof/{profile}", "one profile: heap, goroutine, mutex, block, …", func(w http.ResponseWriter, r *http.Request) {
+			pprof.Handler(chi.URLParam(r, "profile")).ServeHTTP(w, r)
+		}),
+	)
+}
+
+func (s *Console) configz(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, s.options.Configuration.Show())
+}

@@ -1,0 +1,77 @@
+package console
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/server/servertest"
+)
+
+func TestEquivalenceTellsWhatIsRemembered(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.Node("a", "4")
+	b.Node("b", "0", servertest.Cordoned)
+	pod := servertest.Pod("p", "1")
+	yes := true
+	pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{UID: "controller-uid", Controller: &yes})
+	b.Filter(pod, "a")
+	b.Filter(pod, "a")
+
+	_, page := b.Get("/debug/equivalence")
+	row := regexp.MustCompile(`default-scheduler +([0-9a-f]{16}) +default/p +controller-uid +2 +50.0% +\d+ +2 +\S+ +1\n`).
+		FindStringSubmatch(page)
+	if row == nil {
+		t.Fatalf("the class is not on the page:\n%s", page)
+	}
+	class := "/debug/equivalence/" + row[1]
+	for path, want := range map[string][]string{
+		class: {"class " + row[1] + " of pod default/p, as of generation 2", "a | true", "b | false | node(s) were unschedulable"},
+		class + "/nodes/b": {
+			", node b", "NodeUnschedulable | against", "NodeResourcesFit | against | Insufficient cpu", "TaintToleration | fits",
+			"NodePorts | not concerned",
+		},
+	} {
+		status, page := b.Get(path)
+		page = regexp.MustCompile(`  +`).ReplaceAllString(page, " | ")
+		for _, line := range want {
+			if !strings.Contains(page, line) || status != http.StatusOK {
+				t.Errorf("%s answered %d without %q:\n%s", path, status, line, page)
+			}
+		}
+	}
+
+	b.Node("b", "0") // and the verdicts of the other predicates may no longer hold
+	if _, page := b.Get(class + "/nodes/b"); strings.Contains(page, "Insufficient cpu") ||
+		!strings.Contains(page, "node(s) were unschedulable") {
+		t.Errorf("after a change it answered:\n%s", page)
+	}
+	// A node that comes under the index of another one is none that the class was judged on.
+	if err := b.Cluster.Delete(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.Node("c", "4", servertest.Cordoned)
+	if _, page := b.Get(class); strings.Contains(page, "\nc ") || !strings.Contains(page, "\nb ") {
+		t.Errorf("after a node went and another one came it answered:\n%s", page)
+	}
+	for path, want := range map[string]string{
+		"/debug/equivalence/0123":      `class: none of hash "0123" is remembered`,
+		class + "/nodes/nowhere":       `node: nothing is remembered of a node "nowhere"`,
+		"/debug/equivalence/0/nodes/a": `class: none of hash "0" is remembered`,
+	} {
+		if status, page := b.Get(path); status != http.StatusNotFound || !strings.Contains(page, want) {
+			t.Errorf("%s answered %d %s", path, status, page)
+		}
+	}
+}
+
+func TestPredicatesListsWhatEachOneReads(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	if _, page := b.Get("/debug/predicates"); !strings.Contains(page, "allocatable,requested") {
+		t.Errorf("the aspects of NodeResourcesFit are not on the page:\n%s", page)
+	}
+}

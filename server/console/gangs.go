@@ -1,0 +1,130 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/gang"
+	"muster.dev/muster/inspect"
+)
+
+// gangsPage is all gangs, in the order in which they are planned.
+type gangsPage struct {
+	Gangs []gangRow `json:"gangs"`
+}
+
+// gangRow is how far a gang is.
+type gangRow struct {
+	Gang      string `json:"gang"`  // namespace/name
+	Label     string `json:"label"` // that makes pods its members
+	MinMember int    `json:"minMember"`
+	Priority  int32  `json:"priority"`
+	// How many members are how far.
+	Pending   int `json:"pending"`
+	Placed    int `json:"placed"`
+	Held      int `json:"held"`
+	Binding   int `json:"binding"`
+	Bound     int `json:"bound"`
+	Succeeded int `json:"succeeded"`
+	Failed    int `json:"failed"`
+	// Why it waits, "" when it does not.
+	Why string `json:"why,omitempty"`
+	// When it was last denied, when its present plan was made, and when that ends without quorum.
+	Denied   time.Time `json:"denied,omitzero"`
+	Planned  time.Time `json:"planned,omitzero"`
+	Deadline time.Time `json:"deadline,omitzero"`
+}
+
+func newGangRow(g *gang.Summary) gangRow {
+	return gangRow{
+		Gang: g.Name, Label: g.Label, MinMember: g.MinMember, Priority: g.Priority,
+		Pending: g.Pending, Placed: g.Placed, Held: g.Held, Binding: g.Binding, Bound: g.Bound, Succeeded: g.Succeeded, Failed: g.Failed,
+		Why: g.Why, Denied: g.Denied, Planned: g.Planned, Deadline: g.Deadline,
+	}
+}
+
+func (s *Console) debugGangs(*http.Request) (inspect.Answer, error) {
+	if s.options.Gangs == nil {
+		return nil, inspect.Refuse(http.StatusNotFound, "gangs: there is no API server")
+	}
+	page := gangsPage{Gangs: []gangRow{}}
+	for _, g := range s.options.Gangs.Report() {
+		page.Gangs = append(page.Gangs, newGangRow(&g))
+	}
+	return page, nil
+}
+
+// Text implements [inspect.Answer].
+func (p gangsPage) Text(t *inspect.Table) {
+	t.Title("gangs, in the order in which they are planned")
+	t.Row("GANG", "MIN", "PENDING", "PLACED", "HELD", "BINDING", "BOUND", "SUCCEEDED", "FAILED", "PRIORITY", "WAITS BECAUSE")
+	for i := range p.Gangs {
+		g := &p.Gangs[i]
+		t.Row(g.Gang, g.MinMember, g.Pending, g.Placed, g.Held, g.Binding, g.Bound, g.Succeeded, g.Failed, g.Priority, cmp.Or(g.Why, "-"))
+	}
+}
+
+// gangPage is the gangs of one name: there may be one for each label.
+type gangPage struct {
+	Gangs []gangDetails `json:"gangs"`
+}
+
+type gangDetails struct {
+	gangRow
+	Members []memberRow `json:"members"` // by name
+}
+
+type memberRow struct {
+	Pod        string  `json:"pod"` // its name
+	Stage      string  `json:"stage"`
+	Node       string  `json:"node,omitempty"` // its place
+	AgeSeconds float64 `json:"ageSeconds"`     // of the stage
+}
+
+func (s *Console) debugGang(r *http.Request) (inspect.Answer, error) {
+	name := types.NamespacedName{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "name")}
+	var page gangPage
+	if s.options.Gangs != nil {
+		for _, g := range s.options.Gangs.About(name) {
+			details := gangDetails{gangRow: newGangRow(&g.Summary), Members: []memberRow{}}
+			for _, m := range g.Members {
+				details.Members = append(details.Members, memberRow{m.Pod, m.Stage, m.Node, seconds(m.Age)})
+			}
+			page.Gangs = append(page.Gangs, details)
+		}
+	}
+	if len(page.Gangs) == 0 {
+		return nil, inspect.Refuse(http.StatusNotFound, "there is no gang %s: no pod is a member of it", name)
+	}
+	return page, nil
+}
+
+// Text implements [inspect.Answer].
+func (p gangPage) Text(t *inspect.Table) {
+	for i := range p.Gangs {
+		g := &p.Gangs[i]
+		if i > 0 {
+			t.Gap()
+		}
+		t.Title("%s by label %s: %d members must start together; waits because: %s", g.Gang, g.Label, g.MinMember, cmp.Or(g.Why, "-"))
+		t.Row("last denied", when(g.Denied))
+		t.Row("planned", when(g.Planned))
+		t.Row("to be bound until", when(g.Deadline))
+		t.Gap()
+		t.Row("MEMBER", "STAGE", "NODE", "FOR")
+		for _, m := range g.Members {
+			t.Row(m.Pod, m.Stage, cmp.Or(m.Node, "-"), duration(m.AgeSeconds))
+		}
+	}
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,82 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"muster.dev/muster/inspect"
+)
+
+// HealthOptions are what a Health is made with. All are required.
+type HealthOptions struct {
+	// Stuck is which lock is stuck, nil while none is.
+	Stuck func() error
+	// Ready is why no new calls should be sent here, nil when they may.
+	Ready   func() error
+	Metrics prometheus.Gatherer
+	Version string
+}
+
+// Health is what those ask for who watch over a process.
+type Health struct{ options HealthOptions }
+
+// NewHealth returns the Health of a process.
+func NewHealth(o HealthOptions) *Health { return &Health{options: o} }
+
+// Alive is what a kubelet asks for.
+func (h *Health) Alive() []inspect.Endpoint {
+	return []inspect.Endpoint{
+		get("/livez", "200, or 503 and which lock is stuck that verbs need", answers(h.options.Stuck)),
+		get("/readyz", "200 while calls can be answered, else 503 and why not", answers(h.options.Ready)),
+	}
+}
+
+// About is what the process is.
+func (h *Health) About() []inspect.Endpoint {
+	return []inspect.Endpoint{get("/version", "what was built, from what, with what", h.version)}
+}
+
+// Endpoints are what a kubelet and a Prometheus ask for.
+func (h *Health) Endpoints() []inspect.Endpoint {
+	return append(h.Alive(),
+		get("/metrics", "metrics in the Prometheus format", promhttp.HandlerFor(h.options.Metrics, promhttp.HandlerOpts{}).ServeHTTP))
+}
+
+// answers says ok, unless something is wrong.
+func answers(wrong func() error) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if err := wrong(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ok")
+	}
+}
+
+func (h *Health) version(w http.ResponseWriter, _ *http.Request) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		http.Error(w, "the binary carries no build information", http.StatusNotFound)
+		return
+	}
+	settings := map[string]string{}
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
+	}
+	writeJSON(w, map[string]any{"version": h.options.Version, "goVersion": info.GoVersion, "settings": settings})
+}
+
+func writeJSON(w http.ResponseWriter, value any) {
+	encoded, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(encoded, '\n'))
+}

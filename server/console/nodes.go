@@ -1,0 +1,104 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/inspect"
+)
+
+// nodesPage is every node of one generation of the cluster, in no order.
+type nodesPage struct {
+	Generation uint64    `json:"generation"`
+	Nodes      []nodeRow `json:"nodes"`
+}
+
+// nodeRow is what a node offers, what its pods ask for and what it uses.
+type nodeRow struct {
+	Node string `json:"node"`
+	Zone string `json:"zone,omitempty"`
+	// Unschedulable says that it is cordoned.
+	Unschedulable bool    `json:"unschedulable,omitempty"`
+	Allocatable   amounts `json:"allocatable"`
+	Requested     amounts `json:"requested"`
+	// Used is what was measured on the node, pods included, at Measured; nil when nothing ever was.
+	Used     *amounts  `json:"used,omitempty"`
+	Measured time.Time `json:"measured,omitzero"`
+}
+
+// amounts are amounts of resources. Of Pods, what is requested is how many there are.
+type amounts struct {
+	CPU      int64            `json:"cpu"`    // in thousandths
+	Memory   int64            `json:"memory"` // in bytes
+	Pods     int64            `json:"pods,omitempty"`
+	Extended map[string]int64 `json:"extended,omitempty"`
+}
+
+func newNodeRow(node *cluster.Node) nodeRow {
+	row := nodeRow{
+		Node: node.Name, Zone: node.Labels[corev1.LabelTopologyZone], Unschedulable: node.Spec.Unschedulable,
+		Allocatable: amounts{CPU: node.Allocatable.MilliCPU, Memory: node.Allocatable.Memory, Pods: node.Allocatable.Pods},
+		Requested:   amounts{CPU: node.Requested.MilliCPU, Memory: node.Requested.Memory, Pods: int64(len(node.Pods))},
+	}
+	for _, offered := range node.Allocatable.Scalars {
+		if row.Allocatable.Extended == nil {
+			row.Allocatable.Extended, row.Requested.Extended = map[string]int64{}, map[string]int64{}
+		}
+		name := string(offered.Name.Value())
+		row.Allocatable.Extended[name], row.Requested.Extended[name] = offered.Amount, node.Requested.Scalar(offered.Name)
+	}
+	if node.Usage != nil && !node.Usage.Updated.IsZero() {
+		row.Used, row.Measured = &amounts{CPU: node.Usage.Node.MilliCPU, Memory: node.Usage.Node.Memory}, node.Usage.Updated.UTC()
+	}
+	return row
+}
+
+func (s *Console) debugNodes(*http.Request) (inspect.Answer, error) {
+	snap := s.options.Cluster.Snapshot()
+	page := nodesPage{Generation: snap.Generation, Nodes: make([]nodeRow, 0, snap.NodeCount())}
+	for node := range snap.Nodes() {
+		page.Nodes = append(page.Nodes, newNodeRow(node))
+	}
+	return page, nil
+}
+
+// Text implements [inspect.Answer].
+func (p nodesPage) Text(t *inspect.Table) {
+	t.Title("generation %d, %d nodes", p.Generation, len(p.Nodes))
+	t.Row("NODE", "PODS", "CPU", "CPU%", "MEMORY", "MEMORY%", "CPU USED", "MEMORY USED", "EXTENDED")
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		usedCPU, usedMemory := "-", "-"
+		if n.Used != nil {
+			usedCPU, usedMemory = percent(n.Used.CPU, n.Allocatable.CPU), percent(n.Used.Memory, n.Allocatable.Memory)
+		}
+		t.Row(n.Node,
+			fmt.Sprintf("%d/%d", n.Requested.Pods, n.Allocatable.Pods),
+			fmt.Sprintf("%dm/%dm", n.Requested.CPU, n.Allocatable.CPU), percent(n.Requested.CPU, n.Allocatable.CPU),
+			fmt.Sprintf("%dMi/%dMi", n.Requested.Memory>>20, n.Allocatable.Memory>>20), percent(n.Requested.Memory, n.Allocatable.Memory),
+			usedCPU, usedMemory, n.extended())
+	}
+}
+
+func percent(part, whole int64) string {
+	if whole == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(whole))
+}
+
+func (n *nodeRow) extended() string {
+	var resources []string
+	for _, name := range slices.Sorted(maps.Keys(n.Allocatable.Extended)) {
+		resources = append(resources, fmt.Sprintf("%s=%d/%d", name, n.Requested.Extended[name], n.Allocatable.Extended[name]))
+	}
+	return cmp.Or(strings.Join(resources, " "), "-")
+}

@@ -1,0 +1,37 @@
+package console
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/server/servertest"
+)
+
+func TestTheNodesPageShowsWhatCountsOnEachNode(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.Node("a", "4")
+	b.Node("b", "8")
+	pod := servertest.Pod("p", "3")
+	pod.Spec.NodeName = "b"
+	if err := b.Cluster.Set(pod); err != nil {
+		t.Fatal(err)
+	}
+	b.Cluster.SetUsage("b", &cluster.Usage{Updated: time.Unix(1, 0), Node: cluster.Resources{MilliCPU: 2000, Memory: 32 << 30}})
+	_, page := b.Get("/debug/nodes")
+	rows := strings.Split(strings.TrimSpace(page), "\n")
+	if len(rows) != 5 || !strings.HasSuffix(rows[0], ", 2 nodes") {
+		t.Fatalf("want a heading and two nodes:\n%s", strings.Join(rows, "\n"))
+	}
+	want := [][]string{
+		{"a", "0/110", "0m/4000m", "0%", "0Mi/65536Mi", "0%", "-", "-", "-"},
+		{"b", "1/110", "3000m/8000m", "38%", "0Mi/65536Mi", "0%", "25%", "50%", "-"},
+	}
+	got := [][]string{strings.Fields(rows[3]), strings.Fields(rows[4])}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

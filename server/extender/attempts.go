@@ -1,0 +1,153 @@
+package extender
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
+)
+
+// Results of an attempt to schedule a pod, as they stand in metrics. The first three are
+// kube-scheduler's.
+const (
+	attemptScheduled     = "scheduled"     // bound
+	attemptUnschedulable = "unschedulable" // filter found no node
+	attemptError         = "error"
+	attemptAbandoned     = "abandoned" // filter found a node, and kube-scheduler asked anew without binding
+)
+
+// maxAttempts bounds how many attempts are followed at once: those between filter and the
+// end of bind. Of one that is forgotten only the end is counted.
+const maxAttempts = 20_000
+
+// attempts tells by profile what becomes of kube-scheduler's attempts to schedule pods, as
+// far as the calls of verbs show: one begins with filter and ends with it if no node fits,
+// else with bind. It is safe for concurrent use.
+type attempts struct {
+	open       *lru.Cache // of types.UID → attempt
+	tracer     tracer
+	results    *prometheus.CounterVec
+	endToEnd   *prometheus.HistogramVec
+	algorithm  *prometheus.HistogramVec
+	preemption *prometheus.HistogramVec
+	binding    *prometheus.HistogramVec
+}
+
+// attempt is one for which filter has found nodes.
+type attempt struct {
+	profile   string
+	started   time.Time
+	algorithm time.Duration // filter, and prioritize if it was called
+	trace     trace.Span    // nil when tracing is off
+}
+
+func newAttempts(r prometheus.Registerer, traces trace.TracerProvider) *attempts {
+	histogram := func(name, help string, first float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(first, 2, 16),
+		}, append([]string{"profile"}, labels...))
+	}
+	a := &attempts{
+		open: lru.New(maxAttempts), tracer: newTracer(traces),
+		results: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_schedule_attempts_total",
+			Help: "Attempts of kube-scheduler to schedule a pod, by profile and result: scheduled, unschedulable, error, or abandoned when it " +
+				"asked anew without binding. The profile is empty for pods whose scheduler name no profile has.",
+		}, []string{"profile", "result"}),
+		endToEnd: histogram(
+			"muster_e2e_scheduling_duration_seconds",
+			"Time from the filter call of an attempt to its end: for one that is scheduled, to the end of bind, in which members of gangs are held.",
+			0.001,
+			"result",
+		),
+		algorithm: histogram("muster_scheduling_algorithm_duration_seconds",
+			"Time that an attempt spent in filter and prioritize together.", 0.00005),
+		preemption: histogram("muster_scheduling_algorithm_preemption_evaluation_seconds",
+			"Time to look on which nodes victims would make room for a pod.", 0.00005),
+		binding: histogram("muster_binding_duration_seconds",
+			"Time that the API server took to bind a pod.", 0.001),
+	}
+	r.MustRegister(a.results, a.endToEnd, a.algorithm, a.preemption, a.binding)
+	return a
+}
+
+// answered follows a call of a verb that started at a time and has taken a while. One about a stranger is no
+// attempt of kube-scheduler's, and nothing is remembered of it.
+func (a *attempts) answered(verb string, c *call, started time.Time, took time.Duration) {
+	if !c.subject.known {
+		return
+	}
+	uid, ended := c.args.Pod.UID, started.Add(took)
+	switch verb {
+	case "filter":
+		if before, open := a.take(uid); open {
+			a.end(before, attemptAbandoned, started)
+		}
+		now := a.begin(c, started)
+		now.algorithm = took
+		a.tracer.verb(now.trace, verb, c, started, ended)
+		switch c.outcome {
+		case outcomeOK:
+			a.open.Add(uid, now)
+		case outcomeUnschedulable:
+			a.end(now, attemptUnschedulable, ended)
+		default:
+			a.end(now, attemptError, ended)
+		}
+	case "prioritize":
+		if now, open := a.open.Get(uid); open {
+			now := now.(attempt)
+			now.algorithm += took
+			a.tracer.verb(now.trace, verb, c, started, ended)
+			a.open.Add(uid, now)
+		}
+	case "preempt":
+		a.preemption.WithLabelValues(c.profile()).Observe(took.Seconds())
+	case "bind":
+		now, open := a.take(uid)
+		if !open {
+			now = a.begin(c, started)
+		}
+		a.tracer.verb(now.trace, verb, c, started, ended)
+		if c.binding > 0 {
+			a.binding.WithLabelValues(now.profile).Observe(c.binding.Seconds())
+		}
+		result := attemptScheduled
+		if c.outcome != outcomeOK {
+			result = attemptError
+		}
+		a.end(now, result, ended)
+	}
+}
+
+// begin begins an attempt with a call.
+func (a *attempts) begin(c *call, started time.Time) attempt {
+	return attempt{profile: c.profile(), started: started, trace: a.tracer.begin(c, started)}
+}
+
+func (a *attempts) take(uid types.UID) (attempt, bool) {
+	taken, open := a.open.Get(uid)
+	if !open {
+		return attempt{}, false
+	}
+	a.open.Remove(uid)
+	return taken.(attempt), true
+}
+
+// end counts an attempt. How long one took that was abandoned is not known: by now it had
+// come to nothing.
+func (a *attempts) end(of attempt, result string, ended time.Time) {
+	a.tracer.end(of.trace, result, ended)
+	a.results.WithLabelValues(of.profile, result).Inc()
+	if result != attemptAbandoned {
+		a.endToEnd.WithLabelValues(of.profile, result).Observe(ended.Sub(of.started).Seconds())
+	}
+	if of.algorithm > 0 {
+		a.algorithm.WithLabelValues(of.profile).Observe(of.algorithm.Seconds())
+	}
+}
+
+// pass returns once the lock was free.
+func (a *attempts) pass() { a.open.Get("") }

@@ -1,0 +1,148 @@
+package extender
+
+import (
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/loadaware"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/body"
+	"muster.dev/muster/server/servertest"
+)
+
+// bench is an extender over a cluster of the test's own, served over HTTP.
+type bench struct {
+	*servertest.Bench
+	config    *v1alpha2.MusterConfiguration
+	profiles  *predicates.Profiles
+	bodies    *body.Readers
+	gangs     *gang.Manager
+	holes     *holes.Keeper
+	nominator *nomination.Nominator
+	writer    *nomination.Writer
+	extender  *Extender
+	metrics   *prometheus.Registry
+}
+
+type benchOptions struct {
+	profiles  string // of the configuration, instead of those of servertest.Config
+	selection v1alpha2.NodeSelection
+	client    kubernetes.Interface
+	ready     func() error
+	maxBody   int64
+	traces    trace.TracerProvider
+	assumeTTL time.Duration
+	log       io.Writer         // what is logged; nil drops it
+	pick      func(n int) int   // nil takes the first of equals
+	gangs     bool              // are planned when they are asked about, and never ahead
+	plans     clock.WithTicker  // of the room that is kept for plans, nil for none
+	ahead     nomination.Client // of pods that are placed ahead, nil for none
+}
+
+// benchBindTime is how long the API server may take to bind a pod.
+const benchBindTime = time.Minute
+
+func newBench(t testing.TB, o benchOptions) *bench {
+	t.Helper()
+	b := newExtenderBench(t, o)
+	web := httptest.NewServer(inspect.Router(b.extender.Endpoints()...))
+	t.Cleanup(web.Close)
+	b.URL = web.URL
+	return b
+}
+
+// newExtenderBench is a bench whose verbs are called without HTTP.
+func newExtenderBench(t testing.TB, o benchOptions) *bench {
+	t.Helper()
+	config := servertest.Config(t, o.profiles, o.selection)
+	if config.Serving.MaxBodyBytes = 1 << 20; o.maxBody != 0 {
+		config.Serving.MaxBodyBytes = o.maxBody
+	}
+	if o.ready == nil {
+		o.ready = func() error { return nil }
+	}
+	if o.assumeTTL == 0 {
+		o.assumeTTL = time.Hour
+	}
+	if o.pick == nil {
+		o.pick = func(int) int { return 1 }
+	}
+	log := slog.New(slog.DiscardHandler)
+	if o.log != nil {
+		log = slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	registry := prometheus.NewRegistry()
+	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: o.assumeTTL})
+	b := &bench{
+		Bench: &servertest.Bench{TB: t, Cluster: c}, config: config, metrics: registry, profiles: profilesOf(t, c, config),
+		bodies: body.NewReaders(registry, body.Limits{
+			Body: config.Serving.MaxBodyBytes, InFlight: config.Serving.MaxInFlightBytes, Timeout: time.Minute,
+		}),
+	}
+	options := Options{
+		Logger: log, Registerer: registry, Cluster: c, Profiles: b.profiles, Client: o.client, BindTime: benchBindTime, Bodies: b.bodies,
+		Traces: o.traces, Ready: o.ready, Pick: o.pick,
+	}
+	if o.plans != nil {
+		b.holes = holes.New(holes.Options{Logger: log, Clock: o.plans, Cluster: c, Profiles: b.profiles})
+		options.Reservations = b.holes
+	}
+	if o.gangs {
+		b.gangs = servertest.Gangs(c, b.profiles, b.holes)
+		options.Gangs = b.gangs
+	}
+	if o.ahead != nil {
+		limits := nomination.DefaultLimits(time.Hour)
+		limits.MinBacklog, limits.Gather = 1, time.Millisecond
+		b.writer = nomination.NewWriter(log, prometheus.NewRegistry(), clock.RealClock{}, nomination.DefaultWriteLimits(500))
+		b.nominator = nomination.New(nomination.Options{
+			Logger: log, Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: c,
+			Profiles: b.profiles, Client: o.ahead, Limits: limits,
+			Skip:   func(*corev1.Pod) bool { return false },
+			Writer: b.writer,
+		})
+		options.Nominations = b.nominator
+	}
+	b.extender = New(options)
+	return b
+}
+
+// profilesOf are the profiles of a configuration, in force.
+func profilesOf(t testing.TB, c *cluster.Cluster, config *v1alpha2.MusterConfiguration) *predicates.Profiles {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	profiles, err := app.NewProfiles(app.ProfileOptions{
+		Registerer: registry, Cluster: c, Config: config,
+		Load: loadaware.Options{Logger: slog.New(slog.DiscardHandler), Metrics: loadaware.NewMetrics(registry)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return profiles.InForce()
+}
+
+// newExtender is an extender of some profiles alone.
+func newExtender(c *cluster.Cluster, client kubernetes.Interface, profiles *predicates.Profiles) *Extender {
+	registry := prometheus.NewRegistry()
+	return New(Options{
+		Logger: slog.New(slog.DiscardHandler), Registerer: registry, Cluster: c, Profiles: profiles, Client: client, BindTime: benchBindTime,
+		Bodies: body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 1 << 30, Timeout: time.Minute}),
+		Ready:  func() error { return nil },
+	})
+}

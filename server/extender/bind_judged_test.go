@@ -1,0 +1,184 @@
+package extender
+
+import (
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/server/servertest"
+)
+
+func TestBindIsForPodsThatWaitOnNodesThatWereOfferedAndFitStill(t *testing.T) {
+	overcommitted := func(b *bench) {
+		other := servertest.Pod("other", "3")
+		other.Spec.NodeName = "a"
+		b.Pending(other)
+	}
+	for name, test := range map[string]struct {
+		prepare func(b *bench, pod *corev1.Pod) // before filter is asked about a and b
+		since   func(b *bench, pod *corev1.Pod) // then
+		args    func(*extenderv1.ExtenderBindingArgs)
+		want    string
+	}{
+		"a pod that filter was not asked about": {
+			since: func(b *bench, pod *corev1.Pod) { b.extender.picker.offers.end(pod.UID) }, want: errNotAsked.Error(),
+		},
+		"a node that was not asked about": {
+			since: func(b *bench, _ *corev1.Pod) { b.Node("c", "4") },
+			args:  func(args *extenderv1.ExtenderBindingArgs) { args.Node = "c" }, want: errNotAsked.Error(),
+		},
+		"a node that does not fit": {
+			prepare: func(b *bench, _ *corev1.Pod) { b.Node("a", "1") }, want: errNotAsked.Error(),
+		},
+		"a node that has come again under its name": {
+			since: func(b *bench, _ *corev1.Pod) {
+				if err := b.Cluster.Delete(&corev1.Node{ObjectMeta: servertest.Pod("a", "1").ObjectMeta}); err != nil {
+					b.Fatal(err)
+				}
+				b.Node("a", "4")
+			}, want: errNotAsked.Error(),
+		},
+		"a node that there is not": {
+			args: func(args *extenderv1.ExtenderBindingArgs) { args.Node = "ghost" }, want: errNodeGone.Error(),
+		},
+		"a node that is full by now": {
+			since: func(b *bench, _ *corev1.Pod) { overcommitted(b) }, want: "the pod does not fit on node a any more: Insufficient cpu",
+		},
+		"a node that is servertest.Cordoned by now": {
+			since: func(b *bench, _ *corev1.Pod) { b.Node("a", "4", servertest.Cordoned) },
+			want:  "the pod does not fit on node a any more: node(s) were unschedulable",
+		},
+		"a pod of another scheduler": {
+			since: func(b *bench, pod *corev1.Pod) {
+				pod.Spec.SchedulerName, pod.ResourceVersion = "somebody-else", "2"
+				b.Pending(pod)
+			}, want: errNoProfile.Error(),
+		},
+		"a pod of the same name": {
+			args: func(args *extenderv1.ExtenderBindingArgs) { args.PodUID = "uid-of-another" }, want: errNotThere.Error(),
+		},
+		"a pod of the same UID": {
+			args: func(args *extenderv1.ExtenderBindingArgs) { args.PodName = "q" }, want: errNotThere.Error(),
+		},
+		"a pod that is on that node already": {
+			since: func(b *bench, pod *corev1.Pod) {
+				pod.Spec.NodeName = "a"
+				b.Pending(pod)
+			}, want: "",
+		},
+		"a pod that is on another node already": {
+			since: func(b *bench, pod *corev1.Pod) {
+				pod.Spec.NodeName = "b"
+				b.Pending(pod)
+			}, want: errElsewhere.Error(),
+		},
+		"a pod that fits": {want: ""},
+	} {
+		for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+			t.Run(name+", "+string(selection), func(t *testing.T) {
+				var asked atomic.Int32
+				b := newBench(t, benchOptions{selection: selection, client: bindings(func(*corev1.Binding) error {
+					asked.Add(1)
+					return nil
+				})})
+				b.Node("a", "8")
+				b.Node("b", "1")
+				pod := b.Pending(servertest.Pod("p", "2"))
+				if test.prepare != nil {
+					test.prepare(b, pod)
+				}
+				b.Filter(pod, "a", "b")
+				b.Node("a", "4")
+				if test.since != nil {
+					test.since(b, pod)
+				}
+				args := bindingOf(pod, "a")
+				if test.args != nil {
+					test.args(&args)
+				}
+				if got := servertest.Ask[extenderv1.ExtenderBindingResult](b.Bench, "bind", args).Error; got != test.want {
+					t.Errorf("bind answered %q, want %q", got, test.want)
+				}
+				if asked.Load() > 0 && test.want != "" {
+					t.Error("the API server was asked to bind it")
+				}
+			})
+		}
+	}
+}
+
+func TestOfTwoPodsInFlightThatCannotShareANodeOneIsBound(t *testing.T) {
+	b := newBench(t, benchOptions{client: bindings(accept)})
+	b.Node("a", "8")
+	withPort := func(name string) *corev1.Pod {
+		pod := servertest.Pod(name, "1")
+		pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
+		return b.Pending(pod)
+	}
+	first, second := withPort("first"), withPort("second")
+	for _, pod := range []*corev1.Pod{first, second} {
+		if got := *b.Filter(pod, "a").NodeNames; len(got) != 1 {
+			t.Fatalf("%s fits %v", pod.Name, got)
+		}
+	}
+	if got := b.bindAsIs(first, "a"); got != "" {
+		t.Errorf("the first one: %q", got)
+	}
+	if got, want := b.bindAsIs(
+		second, "a",
+	), "the pod does not fit on node a any more: node(s) didn't have free ports for the requested pod ports"; got != want {
+		t.Errorf("the second one: %q, want %q", got, want)
+	}
+}
+
+func TestAPodThatCountsWhereItWasOfferedIsNotJudgedAgainForOthersThatCame(t *testing.T) {
+	b, i := interrupted(t, benchOptions{selection: v1alpha2.NodeSelectionExtender, client: bindings(accept)})
+	b.Node("a", "8")
+	pod := b.Pending(servertest.Pod("p", "1"))
+	b.Filter(pod, "a")
+	b.Filter(servertest.Pod("next", "1"), "a")
+	judged := 0
+	i.during["p"] = func() { judged++ }
+	if got := b.bindAsIs(pod, "a"); got != "" || judged != 0 {
+		t.Errorf("bind answered %q, and judged it %d times", got, judged)
+	}
+	q := b.Pending(servertest.Pod("q", "1"))
+	b.Filter(q, "a")
+	foreign := servertest.Pod("foreign", "1")
+	foreign.Spec.NodeName = "a"
+	b.Pending(foreign)
+	i.during["q"] = func() { judged++ }
+	if got := b.bindAsIs(q, "a"); got != "" || judged != 1 {
+		t.Errorf("after a pod came that muster did not place, bind answered %q, and judged it %d times", got, judged)
+	}
+}
+
+func TestOffers(t *testing.T) {
+	o := newOffers()
+	at := func(index int32, joined uint64) bool {
+		offered, known := o.of("p")
+		return known && offered.includes(&cluster.Node{Index: index, Joined: joined})
+	}
+	if at(3, 1) {
+		t.Error("nothing was offered")
+	}
+	var many []int32
+	for i := int32(199); i >= 0; i -= 2 {
+		many = append(many, i)
+	}
+	for _, nodes := range [][]int32{many, {199, 3, 65}} {
+		o.put(types.UID("p"), 7, nodes)
+		if !at(3, 1) || !at(199, 7) || !at(65, 7) || at(4, 1) || at(3, 8) || at(201, 1) {
+			t.Errorf("of %d nodes others are taken for offered", len(nodes))
+		}
+	}
+	o.end("p")
+	if at(3, 1) {
+		t.Error("it is offered still")
+	}
+}

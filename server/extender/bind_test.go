@@ -1,0 +1,377 @@
+package extender
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/server/servertest"
+)
+
+// bindings is a client whose POST …/pods/{name}/binding is answered by the test.
+func bindings(answer func(*corev1.Binding) error, objects ...runtime.Object) *fake.Clientset {
+	client := fake.NewClientset(objects...)
+	client.PrependReactor("create", "pods/binding", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		binding := action.(clienttesting.CreateAction).GetObject().(*corev1.Binding)
+		return true, binding, answer(binding)
+	})
+	return client
+}
+
+func accept(*corev1.Binding) error { return nil }
+
+// alreadyAssigned is what the API server says of a pod that has a node.
+func alreadyAssigned(binding *corev1.Binding) error {
+	return apierrors.NewConflict(corev1.Resource("pods/binding"), binding.Name, errors.New("pod is already assigned to a node"))
+}
+
+func bindingOf(pod *corev1.Pod, node string) extenderv1.ExtenderBindingArgs {
+	return extenderv1.ExtenderBindingArgs{PodName: pod.Name, PodNamespace: pod.Namespace, PodUID: pod.UID, Node: node}
+}
+
+// bind asks to bind a pod to a node that was offered for it.
+func (b *bench) bind(pod *corev1.Pod, node string) string {
+	b.Helper()
+	b.extender.offerAnyway(pod, node)
+	return b.bindAsIs(pod, node)
+}
+
+// offerAnyway has a node count as offered for a pod, whatever filter would say.
+func (e *Extender) offerAnyway(pod *corev1.Pod, node string) {
+	snap := e.picker.cluster.Snapshot()
+	if on := snap.NodeByName(node); on != nil {
+		e.picker.offers.put(pod.UID, snap.Generation, []int32{on.Index})
+	}
+}
+
+func (b *bench) bindAsIs(pod *corev1.Pod, node string) string {
+	b.Helper()
+	return servertest.Ask[extenderv1.ExtenderBindingResult](b.Bench, "bind", bindingOf(pod, node)).Error
+}
+
+func TestBindSendsTheUIDAsPrecondition(t *testing.T) {
+	var sent []*corev1.Binding
+	client := bindings(func(binding *corev1.Binding) error {
+		sent = append(sent, binding)
+		return nil
+	})
+	b := newBench(t, benchOptions{client: client})
+	b.Node("a", "4")
+	pod := b.Pending(servertest.Pod("p", "1"))
+	if message := b.bind(pod, "a"); message != "" {
+		t.Fatalf("bind answered %q", message)
+	}
+	want := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "a"}}
+	want.Namespace, want.Name, want.UID = "default", "p", "uid-p"
+	if diff := cmp.Diff([]*corev1.Binding{want}, sent); diff != "" {
+		t.Errorf("sent to the API server (-want +got):\n%s", diff)
+	}
+	if got := counted(t, b.metrics, "bind", outcomeOK); got != 1 {
+		t.Errorf("%d bindings counted as ok, want 1", got)
+	}
+}
+
+func TestWhatTheAPIServerSaysDecidesAboutABinding(t *testing.T) {
+	on := func(node string, uid types.UID) *corev1.Pod {
+		pod := servertest.Pod("p", "1")
+		pod.UID, pod.Spec.NodeName = uid, node
+		return pod
+	}
+	for name, test := range map[string]struct {
+		there   []runtime.Object // the pods that the API server has
+		answer  func(*corev1.Binding) error
+		want    string // the error of the answer
+		assumed string // where the pod counts afterwards
+	}{
+		"it binds the pod":                       {nil, accept, "", "a"},
+		"the pod is on that node already":        {[]runtime.Object{on("a", "uid-p")}, alreadyAssigned, "", "a"},
+		"the pod is on another node":             {[]runtime.Object{on("b", "uid-p")}, alreadyAssigned, errConflict.Error(), ""},
+		"a pod of the same name is on that node": {[]runtime.Object{on("a", "another")}, alreadyAssigned, errConflict.Error(), ""},
+		"the pod is gone":                        {nil, alreadyAssigned, errConflict.Error(), ""},
+		"it refuses": {
+			nil, func(*corev1.Binding) error {
+				return apierrors.NewForbidden(corev1.Resource("pods/binding"), "p", errors.New("no"))
+			},
+			`pods/binding "p" is forbidden: no`, "",
+		},
+		"it fails, and may have bound the pod": {
+			nil, func(*corev1.Binding) error { return apierrors.NewInternalError(errors.New("etcd is away")) },
+			"Internal error occurred: etcd is away", "a",
+		},
+		"its answer is lost": {
+			nil, func(*corev1.Binding) error { return io.ErrUnexpectedEOF }, "unexpected EOF", "a",
+		},
+		"its answer is lost after it has bound the pod": {
+			[]runtime.Object{on("a", "uid-p")}, func(*corev1.Binding) error { return io.ErrUnexpectedEOF }, "", "a",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, benchOptions{client: bindings(test.answer, test.there...)})
+			b.Node("a", "4")
+			b.Node("b", "4")
+			pod := b.Pending(servertest.Pod("p", "1"))
+			if got := b.bind(pod, "a"); got != test.want {
+				t.Errorf("bind answered %q, want %q", got, test.want)
+			}
+			if got := b.Cluster.Assumed(pod.UID); got != test.assumed {
+				t.Errorf("the pod is assumed on %q, want %q", got, test.assumed)
+			}
+			outcome := outcomeOK
+			if test.want != "" {
+				outcome = outcomeError
+			}
+			if got := counted(t, b.metrics, "bind", outcome); got != 1 {
+				t.Errorf("%d calls counted as %s, want 1", got, outcome)
+			}
+		})
+	}
+}
+
+func TestAPodCountsOnItsNodeWhileItIsBeingBound(t *testing.T) {
+	reached, answer := make(chan struct{}), make(chan error)
+	client := bindings(func(*corev1.Binding) error {
+		close(reached)
+		return <-answer
+	})
+	b := newBench(t, benchOptions{client: client})
+	b.Node("a", "4")
+	pod := b.Pending(servertest.Pod("p", "3"))
+	bound := make(chan string)
+	go func() { bound <- b.bind(pod, "a") }()
+	<-reached
+	if got := b.Filter(servertest.Pod("q", "3"), "a"); len(*got.NodeNames) != 0 {
+		t.Errorf("room was found on a node that is about to be full: %v", *got.NodeNames)
+	}
+	answer <- apierrors.NewForbidden(corev1.Resource("pods/binding"), "p", errors.New("no"))
+	if message := <-bound; message == "" {
+		t.Error("bind succeeded although the API server refused")
+	}
+	if got := b.Filter(servertest.Pod("q", "3"), "a"); len(*got.NodeNames) != 1 {
+		t.Errorf("the room of a refused binding was not given back: %v", got.FailedAndUnresolvableNodes)
+	}
+}
+
+func TestASnapshotCannotBind(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.Node("a", "4")
+	pod := b.Pending(servertest.Pod("p", "1"))
+	if got := b.bind(pod, "a"); got != errSnapshot.Error() {
+		t.Errorf("bind answered %q, want %q", got, errSnapshot)
+	}
+	if got := b.Cluster.Assumed(pod.UID); got != "" {
+		t.Errorf("the pod is assumed on %q", got)
+	}
+}
+
+// roundTripper stands for the API server and the way to it.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestABindingIsFinishedWhenTheCallerGoesAway(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	client, err := kubernetes.NewForConfig(&rest.Config{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		leave()
+		body := io.NopCloser(strings.NewReader(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
+		return &http.Response{StatusCode: http.StatusCreated, Body: body}, r.Context().Err()
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, pod := pendingOn(t, client, time.Hour)
+	c := bindCall(ctx, t, pod, "a")
+	if err := e.bind(c); err != nil {
+		t.Fatal(err)
+	}
+	if c.outcome != outcomeOK {
+		t.Errorf("the outcome is %q, want %q", c.outcome, outcomeOK)
+	}
+	if got := e.picker.cluster.Assumed(pod.UID); got != "a" {
+		t.Errorf("the pod is assumed on %q, want a", got)
+	}
+}
+
+func TestAPodStaysAssumedWhenTheAPIServerDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, pod := pendingOn(t, bindings(func(*corev1.Binding) error {
+			<-time.After(benchBindTime) // it may or may not have bound the pod
+			return context.DeadlineExceeded
+		}), time.Hour)
+		c := bindCall(t.Context(), t, pod, "a")
+		if err := e.bind(c); err != nil {
+			t.Fatal(err)
+		}
+		if c.outcome != outcomeError {
+			t.Errorf("the outcome is %q, want %q", c.outcome, outcomeError)
+		}
+		if got := e.picker.cluster.Assumed(pod.UID); got != "a" {
+			t.Errorf("the pod is assumed on %q, want a", got)
+		}
+	})
+}
+
+func TestABindingRenewsTheAssumption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const term = 30 * time.Second
+		began := time.Now()
+		e, pod := pendingOn(t, bindings(func(*corev1.Binding) error {
+			<-time.After(term - time.Second) // a slow API server
+			return nil
+		}), term)
+		if err := e.bind(bindCall(t.Context(), t, pod, "a")); err != nil {
+			t.Fatal(err)
+		}
+		var counts []string
+		for _, at := range []time.Duration{term + time.Second, 2*term - 2*time.Second, 2 * term} {
+			<-time.After(time.Until(began.Add(at)))
+			synctest.Wait()
+			counts = append(counts, e.picker.cluster.Assumed(pod.UID))
+		}
+		if diff := cmp.Diff([]string{"a", "a", ""}, counts); diff != "" {
+			t.Errorf("where the pod counts after 31, 58 and 60 seconds (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestABindCallForAnotherNodeDoesNotMoveAPodThatIsBeingBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan error)
+		e, pod := pendingOn(t, bindings(func(*corev1.Binding) error { return <-answer }), time.Hour)
+		other := &corev1.Node{}
+		other.Name = "b"
+		if err := e.picker.cluster.Set(other); err != nil {
+			t.Fatal(err)
+		}
+		first, second := bindCall(t.Context(), t, pod, "a"), bindCall(t.Context(), t, pod, "b")
+		ended := make(chan error)
+		go func() { ended <- e.bind(first) }()
+		synctest.Wait()
+		if err := e.bind(second); err != nil || second.outcome != outcomeError {
+			t.Errorf("the second call ends as %q, error %v", second.outcome, err)
+		}
+		if got := e.picker.cluster.Assumed(pod.UID); got != "a" {
+			t.Errorf("the pod is assumed on %q, want a", got)
+		}
+		answer <- nil
+		if err := <-ended; err != nil || first.outcome != outcomeOK {
+			t.Errorf("the first call ends as %q, error %v", first.outcome, err)
+		}
+	})
+}
+
+// pendingOn is an extender that sees one node named a and one pending pod.
+func pendingOn(t *testing.T, client kubernetes.Interface, assumeTTL time.Duration) (*Extender, *corev1.Pod) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	c := cluster.New(cluster.Options{Logger: log, Registerer: prometheus.NewRegistry(), AssumeTTL: assumeTTL})
+	pod := servertest.Pod("p", "1")
+	node := &corev1.Node{}
+	node.Name = "a"
+	node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourcePods: resource.MustParse("9")}
+	for _, object := range []runtime.Object{node, pod.DeepCopy()} {
+		if err := c.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := newExtender(c, client, profilesOf(t, c, v1alpha2.Default()))
+	e.offerAnyway(pod, "a")
+	return e, pod
+}
+
+func bindCall(ctx context.Context, t *testing.T, pod *corev1.Pod, node string) *call {
+	t.Helper()
+	body, err := json.Marshal(bindingOf(pod, node))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &call{ctx: ctx, body: body, outcome: outcomeOK}
+}
+
+func TestBindIsAnsweredWithStatus200WhateverBecomesOfIt(t *testing.T) {
+	b := newBench(t, benchOptions{client: bindings(alreadyAssigned)})
+	body, err := json.Marshal(bindingOf(servertest.Pod("p", "1"), "nowhere"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Of any other status kube-scheduler would report the number alone.
+	if status, answer := b.Post("bind", body); status != http.StatusOK {
+		t.Errorf("answered %d %q", status, answer)
+	}
+}
+
+func TestAPodIsBoundNowhereElseWhileItMayBeBound(t *testing.T) {
+	for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+		t.Run(string(selection), func(t *testing.T) {
+			reached, answer := make(chan struct{}), make(chan error)
+			client := bindings(func(*corev1.Binding) error {
+				close(reached)
+				return <-answer
+			})
+			b := newBench(t, benchOptions{client: client, selection: selection})
+			b.Node("a", "4")
+			b.Node("b", "8")
+			pod := b.Pending(servertest.Pod("p", "3"))
+			bound := make(chan string)
+			go func() { bound <- b.bind(pod, "a") }()
+			<-reached
+			// The scheduler has lost the connection, and tries the pod again.
+			if got := *b.Filter(pod, "a", "b").NodeNames; !slices.Equal(got, []string{"a"}) {
+				t.Errorf("the pod is offered %v, though it may be bound to a any moment", got)
+			}
+			if got := b.Filter(pod, "b"); len(*got.NodeNames) != 0 || got.FailedAndUnresolvableNodes["b"] != reasonBinding {
+				t.Errorf("without a it is offered %v, and refused because of %v", *got.NodeNames, got.FailedAndUnresolvableNodes)
+			}
+			if got := b.Filter(servertest.Pod("q", "3"), "a"); len(*got.NodeNames) != 0 {
+				t.Errorf("its room is given to another pod: %v", *got.NodeNames)
+			}
+			answer <- apierrors.NewForbidden(corev1.Resource("pods/binding"), "p", errors.New("no"))
+			<-bound
+			if got := *b.Filter(pod, "b").NodeNames; len(got) != 1 {
+				t.Errorf("once it was refused, the pod is offered %v", got)
+			}
+		})
+	}
+}
+
+func TestABindingElsewhereIsRefusedWhileThePodMayBeBound(t *testing.T) {
+	b := newBench(t, benchOptions{client: bindings(func(binding *corev1.Binding) error {
+		if binding.Target.Name == "a" {
+			return io.ErrUnexpectedEOF
+		}
+		return nil
+	})})
+	b.Node("a", "4")
+	b.Node("b", "4")
+	pod := b.Pending(servertest.Pod("p", "1"))
+	b.bind(pod, "a")
+	if got, want := b.bind(pod, "b"), "the pod counts on node a, which is its place or to which it may have been bound already"; got != want {
+		t.Errorf("bind answered %q, want %q", got, want)
+	}
+	b.Cluster.Refuse(pod.UID)
+	if got := b.bind(pod, "b"); got != "" {
+		t.Errorf("once it is known that it is not bound there, bind answered %q", got)
+	}
+}

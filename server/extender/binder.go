@@ -1,0 +1,196 @@
+package extender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// binder binds the pods of calls.
+type binder interface{ bind(c *call) error }
+
+// newBinder binds by the client of the options, or says that there is no API server.
+func newBinder(o *Options, watch watch, offers *offers, flights *flights, permits Permits, reserved *reserved) binder {
+	if o.Client == nil {
+		return noBinder{}
+	}
+	return &pods{
+		client: o.Client, time: o.BindTime, cluster: o.Cluster, profiles: o.Profiles, watch: watch, offers: offers, flights: flights,
+		permits: permits, reserved: reserved,
+	}
+}
+
+// noBinder binds nothing, as there is no API server.
+type noBinder struct{}
+
+func (noBinder) bind(*call) error { return errSnapshot }
+
+// pods binds pods at an API server.
+type pods struct {
+	client kubernetes.Interface
+	// time is how long the API server may take to bind a pod.
+	time     time.Duration
+	cluster  *cluster.Cluster
+	profiles *predicates.Profiles
+	watch    watch
+	offers   *offers
+	// flights are the bind calls that are being answered.
+	flights  *flights
+	permits  Permits
+	reserved *reserved
+}
+
+func (b *pods) bind(c *call) error {
+	return b.flights.do(c.ctx, c.args.Pod.UID, c.node, func() error { return b.bindOnce(c) })
+}
+
+// bindOnce binds a pod about which there is no other call.
+func (b *pods) bindOnce(c *call) error {
+	pod := b.watch.pending(c.ctx, &c.args.Pod)
+	if pod == nil || pod.Name != c.args.Pod.Name || pod.Namespace != c.args.Pod.Namespace {
+		return b.boundAlready(c)
+	}
+	c.subject = subject{pod: pod, known: true}
+	c.store = b.profiles.Of(pod.Spec.SchedulerName) // else the name is anybody's choice, and no label of a metric
+	if err := b.takePlace(c); err != nil {
+		return err
+	}
+	if err := b.permits.Permit(c.ctx, pod.UID, c.node); err != nil {
+		return err
+	}
+	err := b.bindNow(c)
+	b.permits.Bound(pod.UID, err)
+	if err == nil {
+		b.offers.end(pod.UID)
+	}
+	return err
+}
+
+// boundAlready is the answer about a pod that does not wait: the scheduler may not have got the answer
+// to a former call.
+func (b *pods) boundAlready(c *call) error {
+	pod, node := b.cluster.Placed(c.args.Pod.UID)
+	switch {
+	case pod == nil || pod.Name != c.args.Pod.Name || pod.Namespace != c.args.Pod.Namespace:
+		return errNotThere
+	case node != c.node:
+		return errElsewhere
+	default:
+		return nil
+	}
+}
+
+// takePlace has the pod count on the node from here on, if it may be bound there.
+func (b *pods) takePlace(c *call) error {
+	pod := c.subject.pod
+	if c.store == nil {
+		return errNoProfile
+	}
+	offered, asked := b.offers.of(pod.UID)
+	if !asked {
+		return errNotAsked
+	}
+	for {
+		node, counts, err := b.judgeAgain(c, &offered)
+		if err != nil || counts {
+			return err
+		}
+		if err := b.cluster.Assume(pod, node); !errors.Is(err, cluster.ErrNodeChanged) {
+			return err
+		}
+		if c.ctx.Err() != nil {
+			return c.ctx.Err()
+		}
+	}
+}
+
+// judgeAgain says on which state of the node the pod of a call fits now, or that it counts there. There is
+// nothing to judge for a pod that counts on the node since it was offered, if assumptions alone have changed
+// the cluster since: whoever was judged after the pod has had it counted.
+func (b *pods) judgeAgain(c *call, offered *offer) (node *cluster.Node, counts bool, err error) {
+	pod := c.subject.pod
+	snap, assumed := b.cluster.Snapshot(), b.cluster.Assumed(pod.UID)
+	node = snap.NodeByName(c.node)
+	switch {
+	case node == nil:
+		return nil, false, errNodeGone
+	case !offered.includes(node):
+		return nil, false, errNotAsked
+	case assumed != "" && assumed != c.node:
+		return nil, false, fmt.Errorf("the pod counts on node %s, which is its place or to which it may have been bound already", assumed)
+	case assumed != "" && snap.Unforeseen <= offered.generation:
+		return node, true, nil
+	}
+	b.reserved.avoid(c)
+	b.cluster.Unexpect(pod.UID) // it is not in its own way
+	view := c.store.ViewWithout(pod, assumed)
+	defer view.Close()
+	node = view.Snapshot.NodeByName(c.node)
+	if node == nil {
+		return nil, false, errNodeGone
+	}
+	verdict := c.verdict(&view, node.Index)
+	switch {
+	case verdict == predicates.Fits:
+		return node, false, nil
+	case keepsRoom(c, node, view.Snapshot):
+		return nil, false, fmt.Errorf("the room on node %s is kept for a pod that a ReschedulingPlan moves", c.node)
+	default:
+		return nil, false, fmt.Errorf("the pod does not fit on node %s any more: %s", c.node, view.Reason(verdict))
+	}
+}
+
+// bindNow has the API server bind a pod, also when the caller goes away meanwhile: members of a
+// gang that has started are all bound, though the scheduler dies in that moment. The pod's UID goes
+// along as a precondition, so that a pod of the same name is never bound instead.
+func (b *pods) bindNow(c *call) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), b.time)
+	defer cancel()
+	pod := c.subject.pod
+	b.cluster.Bind(pod.UID, c.node, b.time+unanswered)
+	started := time.Now()
+	err := b.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: c.node},
+	}, metav1.CreateOptions{})
+	if err != nil && (apierrors.IsConflict(err) || !refused(err)) && b.boundThere(ctx, pod, c.node) {
+		err = nil
+	}
+	c.binding = time.Since(started)
+	switch {
+	case err == nil:
+		b.cluster.Renew(pod.UID)
+	case refused(err):
+		b.cluster.Refuse(pod.UID)
+	default:
+		b.cluster.Bind(pod.UID, c.node, unanswered)
+	}
+	return err
+}
+
+// unanswered is how long after the end of a call without an answer the API server may still
+// bind the pod, and the watch may still have to show it. Then it counts there no more.
+const unanswered = 5 * time.Second
+
+// refused reports whether the API server has answered, and has not done what it was asked to.
+func refused(err error) bool {
+	var answer apierrors.APIStatus
+	return errors.As(err, &answer) && answer.Status().Code < http.StatusInternalServerError
+}
+
+// boundThere says whether the pod is on the node already, as it is when a call
+// was repeated after its answer was lost.
+func (b *pods) boundThere(ctx context.Context, pod *cluster.Pod, node string) bool {
+	there, err := b.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	return err == nil && there.UID == pod.UID && there.Spec.NodeName == node
+}

@@ -1,0 +1,64 @@
+package extender
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+)
+
+// claimant may have decided about a pod before it is placed for itself.
+type claimant interface {
+	// claim answers a filter call about a pod that waits, unless the pod is left to the next claimant.
+	claim(c *call) (answered bool, err error)
+}
+
+// preempter may have decided whom a pod evicts before it evicts for itself.
+type preempter interface {
+	// preempt says who goes for the pod of a call, by node, unless that is left to the next preempter.
+	preempt(c *call) (victims victims, decided bool)
+}
+
+// planner has pods count on nodes of which kube-scheduler does not know yet.
+type planner interface {
+	// holds reports whether a pod counts on its node only since it was planned there.
+	holds(uid types.UID) bool
+	// giveWay frees a place for the pod of a call, which fits no candidate, if all that is in the way are
+	// plans of lower priority. It says whether to look again. kube-scheduler does not count those either
+	// (addNominatedPods in pkg/scheduler/framework/runtime/framework.go): it would evict pods in vain.
+	giveWay(c *call) bool
+}
+
+// victims are the pods that have to go, by node.
+type victims = map[string]*extenderv1.MetaVictims
+
+// inFlight claims the pods to whose binding the API server has not answered. Any other pod is taken up,
+// whoever claims it then.
+type inFlight struct {
+	picker    *picker
+	nominated *nominated
+}
+
+// reasonBinding is why a pod gets no node for now.
+const reasonBinding = "the pod is being bound to another node"
+
+// claim answers with the node to which the pod may be bound any moment, by a call whose answer
+// the scheduler has not got: to bind it there once more shows what became of it. If
+// that node is not among the candidates, the pod has to wait until this is known.
+func (b *inFlight) claim(c *call) (answered bool, err error) {
+	node := b.picker.cluster.Binding(c.subject.pod.UID)
+	if node == "" {
+		b.nominated.take(c)
+		return false, nil
+	}
+	snap := b.picker.cluster.Snapshot()
+	if on := snap.NodeByName(node); on != nil {
+		if at := slices.Index(c.candidates.in(snap), on.Index); at >= 0 {
+			reply := newFilterReply(c)
+			b.picker.offer(c, &reply, at, on, snap)
+			return true, nil
+		}
+	}
+	b.picker.refuse(c, reasonBinding)
+	return true, nil
+}

@@ -1,0 +1,174 @@
+package extender
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/client-go/kubernetes"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/server/body"
+	"muster.dev/muster/server/canary"
+)
+
+// Options of an Extender. Those that do not say otherwise are required.
+type Options struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Cluster    *cluster.Cluster
+	// Profiles are those in force.
+	Profiles *predicates.Profiles
+	// Client binds pods. It is nil where there is no API server: then no pod is bound.
+	Client kubernetes.Interface
+	// BindTime is how long the API server may take to bind a pod.
+	BindTime time.Duration
+	// Gangs, Reservations and Nominations claim pods before they are placed for themselves. Each may be
+	// nil: then it claims none.
+	Gangs        Gangs
+	Reservations Reservations
+	Nominations  Nominations
+	// Bodies read the bodies of calls.
+	Bodies *body.Readers
+	// Traces takes a trace of each attempt to schedule a pod; nil takes none.
+	Traces trace.TracerProvider
+	// Ready is why calls cannot be answered, nil when they can. It is asked before and after each call.
+	Ready func() error
+	// Pick breaks ties: it returns a number from 0 to n-1. With nil it is a random one.
+	Pick func(n int) int
+}
+
+// BindTime is how long the API server may take to bind a pod: well within the time for which
+// the pod counts on its node by assumption, so that its room is not given away meanwhile.
+func BindTime(timeouts v1alpha2.Timeouts) time.Duration {
+	return min(timeouts.Bind.Duration, timeouts.Assume.Duration/2)
+}
+
+// Extender answers the verbs of kube-scheduler. It is safe for concurrent use.
+type Extender struct {
+	watch    watch
+	profiles *predicates.Profiles
+	picker   *picker
+	gangs    gangs
+	// claimants, preempters and planners are asked in their order.
+	claimants  []claimant
+	preempters []preempter
+	planners   []planner
+	binder     binder
+	calls      *calls
+	locks      []canary.Lock
+	// orders are what was learned by requests that were read at the same time.
+	orders chan *order
+}
+
+// New returns an Extender that is ready to be called.
+func New(o Options) *Extender {
+	if o.Pick == nil {
+		o.Pick = rand.IntN
+	}
+	p := &picker{cluster: o.Cluster, offers: newOffers(), pick: o.Pick}
+	watch, flights := newWatch(&o), &flights{}
+	calls := newCalls(o.Logger, o.Registerer, o.Traces, o.Bodies, o.Ready)
+	reserved, nominated := newReserved(&o, p), newNominated(&o, p)
+	gangs := newGangs(&o, p, reserved)
+	return &Extender{
+		watch:      watch,
+		profiles:   o.Profiles,
+		picker:     p,
+		gangs:      gangs,
+		claimants:  []claimant{&inFlight{picker: p, nominated: nominated}, gangs, reserved, nominated},
+		preempters: []preempter{gangs, reserved},
+		planners:   []planner{gangs, nominated},
+		binder:     newBinder(&o, watch, p.offers, flights, gangs, reserved),
+		calls:      calls,
+		locks:      locksOf(&o, calls.attempts, flights),
+		orders:     make(chan *order, 4),
+	}
+}
+
+// Endpoints are the verbs over HTTP.
+func (e *Extender) Endpoints() []inspect.Endpoint {
+	var endpoints []inspect.Endpoint
+	for _, v := range e.verbs() {
+		endpoints = append(
+			endpoints,
+			inspect.Endpoint{Method: http.MethodPost, Pattern: "/" + v.name, About: v.about, Handler: e.calls.handler(v)},
+		)
+	}
+	return endpoints
+}
+
+func (e *Extender) verbs() []verb {
+	return []verb{
+		{name: "filter", about: "kube-scheduler asks which nodes a pod fits", serve: e.filter},
+		{name: "prioritize", about: "kube-scheduler asks how well nodes suit a pod", serve: e.prioritize},
+		{name: "preempt", about: "kube-scheduler asks where evicting its victims would help", serve: e.preempt},
+		{name: "bind", about: "kube-scheduler asks to bind a pod to a node", serve: e.bind, small: true},
+	}
+}
+
+// Locks are the locks that verbs take now.
+func (e *Extender) Locks() []canary.Lock {
+	locks := slices.Clone(e.locks)
+	for _, store := range e.profiles.Stores() {
+		locks = append(locks, canary.Lock{Name: "verdicts of " + store.Profile.Name, Verbs: "filter, prioritize and preempt", Pass: store.Pass})
+	}
+	return locks
+}
+
+// locksOf are the locks that calls take whatever profiles there are.
+func locksOf(o *Options, attempts *attempts, flights *flights) []canary.Lock {
+	const all = "filter, prioritize, preempt and bind"
+	locks := []canary.Lock{
+		{Name: "the cluster", Verbs: all, Pass: func() { o.Cluster.PendingPod("") }},
+		{Name: "attempts", Verbs: all, Pass: attempts.pass},
+		{Name: "bind calls", Verbs: "bind", Pass: flights.pass},
+	}
+	if o.Gangs != nil {
+		locks = append(locks, canary.Lock{Name: "gangs", Verbs: "filter, preempt and bind", Pass: o.Gangs.Pass})
+	}
+	if o.Nominations != nil {
+		locks = append(locks, canary.Lock{Name: "nominations", Verbs: "filter and preempt", Pass: o.Nominations.Pass})
+	}
+	if o.Reservations != nil {
+		locks = append(locks, canary.Lock{Name: "ReschedulingPlans", Verbs: "filter, preempt and bind", Pass: o.Reservations.Pass})
+	}
+	return locks
+}
+
+// profile finds the verdicts for the pod of a call.
+func (e *Extender) profile(c *call) error {
+	store, err := e.profiles.Named(c.subject.pod.Spec.SchedulerName)
+	if err == nil {
+		c.store = store
+	}
+	return err
+}
+
+// read decodes the arguments of filter and prioritize.
+func (e *Extender) read(c *call) error {
+	var o *order
+	select {
+	case o = <-e.orders:
+	default:
+		o = new(order)
+	}
+	defer func() {
+		select {
+		case e.orders <- o:
+		default: // enough are kept
+		}
+	}()
+	c.candidates.reset(e.watch.cluster.Snapshot().NodeNames, o)
+	if err := c.args.Read(&c.decoder, c.body, &c.candidates); err != nil {
+		return badRequest(err)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package extender
+
+import (
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/server/wire"
+)
+
+// filter answers which of the nodes the pod fits: all that do, or with
+// nodeSelection Extender or Nominate the one that muster picks.
+func (e *Extender) filter(c *call) error {
+	if err := e.read(c); err != nil {
+		return err
+	}
+	if err := e.find(c); err != nil {
+		return err
+	}
+	if err := e.profile(c); err != nil {
+		c.outcome = outcomeError
+		wire.FilterError(&c.reply, err.Error())
+		return nil
+	}
+	if !c.subject.known {
+		e.filterStranger(c)
+		return nil
+	}
+	return e.filterKnown(c)
+}
+
+// filterKnown answers about a pod that waits for a node. What was offered before is void.
+func (e *Extender) filterKnown(c *call) error {
+	e.picker.offers.end(c.subject.pod.UID)
+	for _, claimant := range e.claimants {
+		if answered, err := claimant.claim(c); answered || err != nil {
+			return err
+		}
+	}
+	return e.filterAlone(c)
+}
+
+// filterAlone answers about a pod that is placed for itself. If it fits nowhere, what is
+// planned for others may give way to it.
+func (e *Extender) filterAlone(c *call) error {
+	if err := e.picker.answer(c); err != nil || c.outcome != outcomeUnschedulable {
+		return err
+	}
+	for _, planner := range e.planners {
+		if planner.giveWay(c) {
+			c.outcome = outcomeOK
+			c.reply.Reset()
+			return e.picker.answer(c)
+		}
+	}
+	return nil
+}
+
+// filterStranger answers which of the nodes a pod would fit that the watch does not show.
+func (e *Extender) filterStranger(c *call) {
+	if e.gangs.includes(c.subject.pod.Pod) {
+		e.picker.refuse(c, gang.ReasonUnknown)
+		return
+	}
+	view := c.store.ViewAlone(c.subject.pod)
+	defer view.Close()
+	if c.picksNode() {
+		e.picker.offerBest(c, &view)
+		return
+	}
+	e.picker.sift(c, &view)
+}
+
+// picksNode reports whether muster picks the node of the call's pod, and not kube-scheduler.
+func (c *call) picksNode() bool {
+	return c.store.Profile.NodeSelection != v1alpha2.NodeSelectionScheduler
+}

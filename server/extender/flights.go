@@ -1,0 +1,86 @@
+package extender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// flights are the bind calls that are being answered, one for each pod: two of them could
+// have it count on two nodes, or end what the other one counts on. The zero value has none.
+// Its methods are safe for concurrent use.
+type flights struct {
+	mu    sync.Mutex
+	calls map[types.UID]*flight
+}
+
+// flight is a bind call.
+type flight struct {
+	node string
+	left func() bool // whether its caller has gone
+	done chan struct{}
+	// Once done is closed:
+	err   error
+	heard bool // its caller was there to the end
+}
+
+// errPanicked is the end of a call of which nobody knows how far it came.
+var errPanicked = errors.New("the call that was binding the pod failed: it may be bound, or not")
+
+// do calls bind, unless a call about the same pod lasts: then that one's error is returned if
+// it is for the same node, and an error at once for another one. A call whose caller has
+// gone is about to end: it is waited for, and has no say.
+func (f *flights) do(ctx context.Context, uid types.UID, node string, bind func() error) error {
+	for {
+		mine, other := f.enter(ctx, uid, node)
+		switch {
+		case other == nil:
+			defer f.leave(uid, mine)
+			mine.err = errPanicked // for those who wait, unless bind returns
+			mine.err = bind()
+			return mine.err
+		case other.node != node && !other.left():
+			return fmt.Errorf("the pod is being bound to node %s already", other.node)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-other.done:
+		}
+		if other.heard {
+			return other.err
+		}
+	}
+}
+
+// enter returns the call that lasts, or the one that begins with this.
+func (f *flights) enter(ctx context.Context, uid types.UID, node string) (mine, other *flight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if other := f.calls[uid]; other != nil {
+		return nil, other
+	}
+	mine = &flight{node: node, left: func() bool { return ctx.Err() != nil }, done: make(chan struct{})}
+	if f.calls == nil {
+		f.calls = map[types.UID]*flight{}
+	}
+	f.calls[uid] = mine
+	return mine, nil
+}
+
+func (f *flights) leave(uid types.UID, mine *flight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.calls, uid)
+	mine.heard = !mine.left()
+	close(mine.done)
+}
+
+// pass returns once the lock was free.
+func (f *flights) pass() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+}

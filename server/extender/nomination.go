@@ -1,0 +1,91 @@
+package extender
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"muster.dev/muster/predicates"
+)
+
+// Nominations are the pods that are placed ahead of calls, as by [muster.dev/muster/placement/nomination.Nominator].
+type Nominations interface {
+	// Take says that the scheduler has taken up a pod, and returns the node that was planned for it, or "".
+	Take(uid types.UID) (node string)
+	// Holds reports whether a pod counts on its node only since it was planned there.
+	Holds(uid types.UID) bool
+	// HeldBelow are, by node, the pods of less than a priority that Holds speaks of.
+	HeldBelow(above int32) map[string][]types.UID
+	// Yield gives up what is planned for pods.
+	Yield(pods []types.UID)
+	// Pass returns once the lock was free.
+	Pass()
+}
+
+// nominated claims the pods that were nominated.
+type nominated struct {
+	picker      *picker
+	nominations Nominations
+}
+
+// newNominated claims by the nominations of the options, if there are any.
+func newNominated(o *Options, p *picker) *nominated {
+	if o.Nominations == nil {
+		return &nominated{picker: p, nominations: noNominations{}}
+	}
+	return &nominated{picker: p, nominations: o.Nominations}
+}
+
+// take notes that the scheduler has taken the pod of a call up, and what was planned for it.
+func (n *nominated) take(c *call) { c.planned = n.nominations.Take(c.subject.pod.UID) }
+
+// claim answers with the planned node, if it will do.
+func (n *nominated) claim(c *call) (answered bool, err error) {
+	if !c.picksNode() {
+		return false, nil // the plan was another profile's
+	}
+	return n.picker.confirm(c, c.planned)
+}
+
+func (n *nominated) holds(uid types.UID) bool { return n.nominations.Holds(uid) }
+
+// giveWay gives up the fewest nominations of lower priority on one node that are in the way.
+func (n *nominated) giveWay(c *call) bool {
+	pod := c.subject.pod
+	held := n.nominations.HeldBelow(corev1helpers.PodPriority(pod.Pod))
+	if len(held) == 0 {
+		return false
+	}
+	snap := n.picker.cluster.Snapshot()
+	judgement := c.store.Profile.Judge(pod, snap)
+	var fewest []types.UID
+	for _, index := range c.candidates.in(snap) {
+		node := snap.Node(index)
+		if node == nil || len(held[node.Name]) == 0 || fewest != nil && len(held[node.Name]) >= len(fewest) {
+			continue
+		}
+		freed := node
+		for _, uid := range held[node.Name] {
+			freed = freed.WithoutPod(uid)
+		}
+		judgement.Suppose(freed)
+		if judgement.Verdict(freed) == predicates.Fits {
+			fewest = held[node.Name]
+		}
+		judgement.Suppose(node)
+	}
+	n.nominations.Yield(fewest)
+	return fewest != nil
+}
+
+// noNominations places no pod ahead.
+type noNominations struct{}
+
+func (noNominations) Take(types.UID) string { return "" }
+
+func (noNominations) Holds(types.UID) bool { return false }
+
+func (noNominations) HeldBelow(int32) map[string][]types.UID { return nil }
+
+func (noNominations) Yield([]types.UID) {}
+
+func (noNominations) Pass() {}

@@ -1,0 +1,219 @@
+package extender
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/go-faster/jx"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/server/wire"
+)
+
+// picker picks nodes for pods, and writes what filter answers.
+type picker struct {
+	cluster *cluster.Cluster
+	// offers are what filter has answered about pods that are not bound yet.
+	offers *offers
+	// pick breaks ties: it returns a number from 0 to n-1.
+	pick func(n int) int
+}
+
+// answer answers about a pod for itself. The scheduler asks anew, so whatever was decided
+// about the pod is void, but as advice. Where it counts it counts on until it is decided.
+func (p *picker) answer(c *call) error {
+	pod := c.subject.pod
+	if !c.picksNode() {
+		p.cluster.Release(pod.UID)
+		view := c.store.View(pod)
+		defer view.Close()
+		if only := p.sift(c, &view); only >= 0 { // kube-scheduler does not call prioritize
+			p.expect(c, view.Snapshot.Node(only))
+		}
+		p.offers.put(pod.UID, view.Snapshot.Generation, c.fitting)
+		return nil
+	}
+	node, err := p.choose(c)
+	if node == "" {
+		p.cluster.Release(pod.UID)
+	}
+	return err
+}
+
+// settle answers with one node, the planned one if it will do, and says which; "" when
+// there is none. The pod counts there, and on its former place until then: nobody can take its
+// room in between.
+func (p *picker) settle(c *call, planned string) (node string, err error) {
+	if done, err := p.confirm(c, planned); done {
+		return planned, err
+	}
+	return p.choose(c)
+}
+
+// judge is what the call's profile says of its pod as if it counted nowhere yet, while it counts on.
+func (p *picker) judge(c *call) predicates.View {
+	return c.store.ViewWithout(c.subject.pod, p.cluster.Assumed(c.subject.pod.UID))
+}
+
+// choose answers with the best candidate that fits, and assumes the pod there at
+// once, so that the next call counts it. It says which; "" when there is none.
+func (p *picker) choose(c *call) (node string, err error) {
+	for {
+		view := p.judge(c)
+		at, index := p.best(c, &view)
+		reply := newFilterReply(c)
+		if at < 0 {
+			c.reject(&reply, &view)
+			view.Close()
+			return "", nil
+		}
+		snap := view.Snapshot
+		view.Close()
+		node := snap.Node(index)
+		switch err := p.cluster.Assume(c.subject.pod, node); {
+		case err == nil:
+			p.offer(c, &reply, at, node, snap)
+			return node.Name, nil
+		case !errors.Is(err, cluster.ErrNodeChanged):
+			c.reply.Reset()
+			c.outcome = outcomeError
+			wire.FilterError(&c.reply, err.Error())
+			return "", nil
+		case c.ctx.Err() != nil:
+			return "", c.ctx.Err()
+		}
+		c.reply.Reset()
+	}
+}
+
+// confirm answers with the node that was planned for the pod ahead of the call, and
+// assumes the pod there again, if it is among the candidates and the pod still fits it.
+// kube-scheduler asks about that node alone once it knows of the nomination. It says
+// false when there is nothing to confirm.
+func (p *picker) confirm(c *call, planned string) (done bool, err error) {
+	if planned == "" {
+		return false, nil
+	}
+	for c.ctx.Err() == nil {
+		view := p.judge(c)
+		snap := view.Snapshot
+		node := snap.NodeByName(planned)
+		at := -1
+		if node != nil && c.verdict(&view, node.Index) == predicates.Fits {
+			at = slices.Index(c.candidates.in(snap), node.Index)
+		}
+		view.Close()
+		if at < 0 {
+			return false, nil
+		}
+		switch err := p.cluster.Assume(c.subject.pod, node); {
+		case err == nil:
+			reply := newFilterReply(c)
+			p.offer(c, &reply, at, node, snap)
+			return true, nil
+		case !errors.Is(err, cluster.ErrNodeChanged):
+			return false, nil // as choose will say
+		}
+	}
+	return true, c.ctx.Err()
+}
+
+// offer answers with one node, the candidate at a place of the request, and notes that the pod may be
+// bound there as it was judged on a snapshot.
+func (p *picker) offer(c *call, reply *wire.FilterReply, at int, node *cluster.Node, snap *cluster.Snapshot) {
+	reply.Accept(accepted(c, at, node.Index))
+	reply.End()
+	p.offers.put(c.subject.pod.UID, snap.Generation, []int32{node.Index})
+}
+
+// best is the candidate with the highest total among those that fit: where it stands in the request,
+// and its index; -1 when there is none. It notes in c.rejected those that do not fit.
+//
+// Of several, it is the one with the least [placement.Misfit]. Of several still, it is
+// one at random, as in kube-scheduler.
+func (p *picker) best(c *call, view *predicates.View) (at int, best int32) {
+	c.rejected, c.fitting, c.places = c.rejected[:0], c.fitting[:0], c.places[:0]
+	for i, index := range c.candidates.in(view.Snapshot) {
+		if verdict := c.verdict(view, index); verdict != predicates.Fits {
+			c.rejected = append(c.rejected, rejection{index, verdict})
+			continue
+		}
+		c.fitting, c.places = append(c.fitting, index), append(c.places, i)
+	}
+	at, best = -1, -1
+	var highest int64
+	var least float64
+	ties := 0
+	for i, total := range c.rank(view, c.fitting) {
+		index := c.fitting[i]
+		if best >= 0 && total < highest {
+			continue
+		}
+		misfit := placement.Misfit(c.subject.pod, view.Node(index))
+		switch {
+		case best < 0 || total > highest || misfit < least:
+			at, best, highest, least, ties = c.places[i], index, total, misfit, 1
+		case misfit == least:
+			if ties++; p.pick(ties) == 0 {
+				at, best = c.places[i], index
+			}
+		}
+	}
+	return at, best
+}
+
+// offerBest answers with the best candidate, and keeps nothing of it.
+func (p *picker) offerBest(c *call, view *predicates.View) {
+	at, index := p.best(c, view)
+	reply := newFilterReply(c)
+	if at < 0 {
+		c.reject(&reply, view)
+		return
+	}
+	reply.Accept(accepted(c, at, index))
+	reply.End()
+}
+
+// sift answers with every candidate that fits, and notes them in c.fitting. If there is just one, it
+// says which; else -1.
+func (p *picker) sift(c *call, view *predicates.View) (only int32) {
+	reply := newFilterReply(c)
+	c.rejected, c.fitting = c.rejected[:0], c.fitting[:0]
+	for i, index := range c.candidates.in(view.Snapshot) {
+		if verdict := c.verdict(view, index); verdict != predicates.Fits {
+			c.rejected = append(c.rejected, rejection{index, verdict})
+			continue
+		}
+		reply.Accept(accepted(c, i, index))
+		c.fitting = append(c.fitting, index)
+	}
+	c.reject(&reply, view)
+	if len(c.fitting) == 1 {
+		return c.fitting[0]
+	}
+	return -1
+}
+
+// refuse answers with no node, for one reason.
+func (p *picker) refuse(c *call, reason string) {
+	reply := newFilterReply(c)
+	var unknown jx.Writer
+	for _, index := range c.candidates.in(p.cluster.Snapshot()) {
+		reply.Reject(c.candidates.quoted(index, &unknown), reason)
+	}
+	reply.End()
+	c.outcome = outcomeUnschedulable
+}
+
+// avoid notes in the call which nodes plans of the rescheduler keep a pod away from.
+func (p *picker) avoid(c *call, names sets.Set[string]) {
+	c.left = c.left[:0]
+	for name := range names {
+		if node := p.cluster.Snapshot().NodeByName(name); node != nil {
+			c.left = append(c.left, node.Index)
+		}
+	}
+}

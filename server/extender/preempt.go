@@ -1,0 +1,98 @@
+package extender
+
+import (
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/server/wire"
+)
+
+// preempt answers on which of the nodes the pod would fit once victims are gone, and
+// which. Those that the scheduler proposes are taken over where they are enough. For a stranger there are
+// no others, and nobody is evicted but by who asks.
+func (e *Extender) preempt(c *call) error {
+	var args wire.PreemptArgs
+	if err := args.Read(&c.decoder, c.body, podsOn(e.picker.cluster.Snapshot())); err != nil {
+		return badRequest(err)
+	}
+	c.args.Pod = args.Pod
+	if err := e.find(c); err != nil {
+		return err
+	}
+	if err := e.profile(c); err != nil {
+		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
+	}
+	result := extenderv1.ExtenderPreemptionResult{}
+	if c.subject.known {
+		result.NodeNameToMetaVictims = e.preemptKnown(c, args.Victims)
+	} else {
+		result.NodeNameToMetaVictims = e.preemptAlone(c, args.Victims)
+	}
+	if len(result.NodeNameToMetaVictims) == 0 {
+		c.outcome = outcomeUnschedulable
+	}
+	return c.encode(result)
+}
+
+// preemptKnown finds victims for a pod that waits, and for its gang if that has yet to start. Whoever
+// has room coming evicts nobody.
+func (e *Extender) preemptKnown(c *call, proposed victims) victims {
+	for _, preempter := range e.preempters {
+		if victims, decided := preempter.preempt(c); decided {
+			return victims
+		}
+	}
+	e.picker.cluster.Release(c.subject.pod.UID)
+	return e.preemptAlone(c, proposed)
+}
+
+// preemptAlone finds victims for a pod for itself on each of the nodes that are proposed.
+func (e *Extender) preemptAlone(c *call, proposed victims) victims {
+	snap := e.picker.cluster.Snapshot()
+	p := newPreemption(&c.subject, c.store.Profile, snap)
+	enough := victims{}
+	for name, victims := range proposed {
+		node := snap.NodeByName(name)
+		if node == nil || len(victims.Pods) == 0 {
+			continue
+		}
+		if found := p.victims(node, e.planned(node.Pods), victims); found != nil {
+			enough[name] = found
+		}
+	}
+	e.gangs.spare(enough)
+	return enough
+}
+
+// planned are the pods on nodes that kube-scheduler does not have there yet: they only count
+// there since they were planned ahead of it.
+func (e *Extender) planned(pods []*cluster.Pod) sets.Set[types.UID] {
+	planned := sets.New[types.UID]()
+	for _, pod := range pods {
+		if pod.Spec.NodeName != "" {
+			continue
+		}
+		for _, planner := range e.planners {
+			if planner.holds(pod.UID) {
+				planned.Insert(pod.UID)
+				break
+			}
+		}
+	}
+	return planned
+}
+
+// podsOn tells how many pods there are on the nodes of a snapshot.
+func podsOn(snap *cluster.Snapshot) wire.Node {
+	return func(name []byte) (pods int, known bool) {
+		node := snap.Node(snap.NodeNames.Index(name))
+		if node == nil {
+			return 0, false
+		}
+		return len(node.Pods), true
+	}
+}

@@ -1,0 +1,64 @@
+package extender
+
+import (
+	"net/http"
+
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/server/wire"
+)
+
+// prioritize scores the nodes that survived every filter, 0 to 10. Where it matters to the
+// profile, the best one stands out, and the pod is expected there; see expect.
+//
+// Only differences between nodes count, and a node that is left out counts 0. So
+// scores are told as what they are above the lowest, and nodes of the lowest score
+// are left out: for each entry the scheduler decodes an object, takes a lock and
+// fills a map, which at thousands of nodes is dearer than all that happens here.
+func (e *Extender) prioritize(c *call) error {
+	if err := e.read(c); err != nil {
+		return err
+	}
+	if err := e.find(c); err != nil {
+		return err
+	}
+	if err := e.profile(c); err != nil {
+		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
+	}
+	expects := c.subject.known && c.expects()
+	if expects {
+		e.picker.cluster.Unexpect(c.subject.pod.UID) // it is not in its own way
+	}
+	view := c.subject.view(c.store)
+	defer view.Close()
+	c.fitting = c.fitting[:0]
+	for _, index := range c.candidates.in(view.Snapshot) {
+		if index >= 0 {
+			c.fitting = append(c.fitting, index)
+		}
+	}
+	totals := c.rank(&view, c.fitting)
+	best := -1
+	if expects && len(totals) > 0 {
+		best = e.picker.first(totals)
+	}
+	for i, total := range totals {
+		totals[i] = view.Scale(total, extenderv1.MaxExtenderPriority)
+	}
+	if best >= 0 {
+		standOut(totals, best)
+		e.picker.expect(c, view.Snapshot.Node(c.fitting[best]))
+	}
+	lowest := extenderv1.MaxExtenderPriority
+	for _, total := range totals {
+		lowest = min(lowest, total)
+	}
+	reply := wire.NewPriorityReply(&c.reply)
+	for i, index := range c.fitting {
+		if above := totals[i] - lowest; above > 0 {
+			reply.Add(view.Snapshot.NodeNames.Quoted(index), above)
+		}
+	}
+	reply.End()
+	return nil
+}

@@ -1,0 +1,118 @@
+package extender
+
+import (
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/holes"
+)
+
+// Reservations are the room that plans of the rescheduler count on, as kept by a [holes.Keeper].
+type Reservations interface {
+	// Claim is what plans say of a pod that the scheduler asks about.
+	Claim(pod *cluster.Pod, profile *predicates.Profile) holes.Claim
+	// LeftBy are the nodes that plans keep a pod away from.
+	LeftBy(pod *cluster.Pod) sets.Set[string]
+	// Take makes a pod count on the place that was kept for it, on the node in the state given.
+	Take(place *holes.Place, pod *cluster.Pod, on *cluster.Node) error
+	// Pass returns once the lock was free.
+	Pass()
+}
+
+// reserved claims the pods for which plans of the rescheduler keep room.
+type reserved struct {
+	picker       *picker
+	reservations Reservations
+}
+
+// newReserved claims by the reservations of the options, if there are any.
+func newReserved(o *Options, p *picker) *reserved {
+	if o.Reservations == nil {
+		return &reserved{picker: p, reservations: noReservations{}}
+	}
+	return &reserved{picker: p, reservations: o.Reservations}
+}
+
+// claim answers with the first of the places kept for the pod that is among the candidates and that
+// it fits, and has the pod count there.
+func (r *reserved) claim(c *call) (answered bool, err error) {
+	places := r.places(c)
+	if len(places) == 0 {
+		return false, nil
+	}
+	pod := c.subject.pod
+	r.picker.cluster.Release(pod.UID) // the room is kept for it anyway
+	for i := range places {
+		for c.ctx.Err() == nil {
+			snap := r.picker.cluster.Snapshot()
+			node := snap.NodeByName(places[i].Node)
+			if node == nil {
+				break
+			}
+			at := slices.Index(c.candidates.in(snap), node.Index)
+			if at < 0 || !places[i].Suits(pod, c.store.Profile, snap) {
+				break
+			}
+			err := r.reservations.Take(&places[i], pod, node)
+			if err == nil {
+				reply := newFilterReply(c)
+				r.picker.offer(c, &reply, at, node, snap)
+				return true, nil
+			}
+			if !errors.Is(err, cluster.ErrNodeChanged) {
+				break // as the ordinary way will say
+			}
+		}
+	}
+	return false, c.ctx.Err()
+}
+
+// preempt evicts nobody for a pod that has room coming.
+func (r *reserved) preempt(c *call) (evicted victims, decided bool) {
+	return victims{}, len(r.places(c)) > 0
+}
+
+// places notes in the call which nodes plans keep its pod away from, and returns where they keep room
+// for it.
+func (r *reserved) places(c *call) []holes.Place {
+	claim := r.reservations.Claim(c.subject.pod, c.store.Profile)
+	r.picker.avoid(c, claim.Left)
+	return claim.Places
+}
+
+// avoid notes in the call which nodes plans keep its pod away from.
+func (r *reserved) avoid(c *call) { r.picker.avoid(c, r.reservations.LeftBy(c.subject.pod)) }
+
+// keepsRoom reports whether the pod of the call would fit a node if plans held nothing there.
+func keepsRoom(c *call, node *cluster.Node, snap *cluster.Snapshot) bool {
+	free := node
+	for _, held := range node.Pods {
+		if held.Held {
+			free = free.WithoutPod(held.UID)
+		}
+	}
+	if free == node {
+		return false
+	}
+	judgement := c.store.Profile.Judge(c.subject.pod, snap)
+	if judgement.Verdict(node) == predicates.Fits {
+		return false
+	}
+	judgement.Suppose(free)
+	return judgement.Verdict(free) == predicates.Fits
+}
+
+// noReservations keeps no room.
+type noReservations struct{}
+
+func (noReservations) Claim(*cluster.Pod, *predicates.Profile) holes.Claim { return holes.Claim{} }
+
+func (noReservations) LeftBy(*cluster.Pod) sets.Set[string] { return nil }
+
+func (noReservations) Take(*holes.Place, *cluster.Pod, *cluster.Node) error { return nil }
+
+func (noReservations) Pass() {}

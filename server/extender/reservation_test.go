@@ -1,0 +1,297 @@
+package extender
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/server/servertest"
+)
+
+// move is a bench with a plan: the pod small moves from n1 to n2, so that big has room on n1.
+type move struct {
+	*bench
+	clock *clocktesting.FakeClock
+	plan  *v1alpha1.ReschedulingPlan
+	big   *corev1.Pod
+}
+
+func newMove(t testing.TB, o benchOptions) *move {
+	t.Helper()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	m := &move{clock: clocktesting.NewFakeClock(now), big: servertest.Pod("big", "4")}
+	o.plans = m.clock
+	m.bench = newBench(t, o)
+	m.Node("n1", "4")
+	m.Node("n2", "2")
+	running := servertest.Small("small-1")
+	running.Spec.NodeName = "n1"
+	if err := m.Cluster.Set(running); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Cluster.Set(m.big); err != nil {
+		t.Fatal(err)
+	}
+	m.plan = servertest.Move(running, m.big, now.Add(time.Minute))
+	return m
+}
+
+// is has the plan be in a phase, and its step in one.
+func (m *move) is(phase v1alpha1.Phase, step v1alpha1.StepPhase) {
+	next := m.plan.DeepCopy()
+	next.Status.Phase, next.Status.Steps = phase, []v1alpha1.StepStatus{{Phase: step}}
+	m.plan = next
+	m.holes.Set(next)
+}
+
+func (m *move) evicted() {
+	m.Helper()
+	m.is(v1alpha1.Executing, v1alpha1.StepEvicted)
+	if err := m.Cluster.Delete(servertest.Small("small-1")); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// offers are the nodes that filter lets a pod have.
+func (m *move) offers(pod *corev1.Pod) []string {
+	m.Helper()
+	answer := m.Filter(pod, "n1", "n2")
+	return slices.Clone(*answer.NodeNames)
+}
+
+func (m *move) want(pod *corev1.Pod, nodes ...string) {
+	m.Helper()
+	if diff := cmp.Diff(append([]string{}, nodes...), append([]string{}, m.offers(pod)...)); diff != "" {
+		m.Errorf("nodes for %s (-want +got):\n%s", pod.Name, diff)
+	}
+}
+
+func TestNobodyElseGetsTheRoomOfAPlan(t *testing.T) {
+	for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+		t.Run(string(selection), func(t *testing.T) {
+			m := newMove(t, benchOptions{selection: selection})
+			thief := servertest.Pod("thief", "1")
+			m.is(v1alpha1.Approved, v1alpha1.StepWaiting)
+			m.want(thief)
+			m.evicted()
+			m.want(thief)
+			m.want(servertest.Small("small-2"), "n2")
+			m.want(m.big, "n1")
+			m.want(thief)
+		})
+	}
+}
+
+func TestAReplacementDoesNotReturnToWhereItsKindLeaves(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.plan.Spec.Beneficiaries = nil // n1 has room
+	m.Node("n2", "1")               // and n2 has none any more
+	m.evicted()
+	answer := m.Filter(servertest.Small("small-2"), "n1", "n2")
+	if diff := cmp.Diff(
+		extenderv1.FailedNodesMap{"n1": "node(s) are left by such pods, by a plan to move them", "n2": "Insufficient cpu"},
+		answer.FailedAndUnresolvableNodes,
+	); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	m.want(servertest.Pod("other", "2"), "n1")
+}
+
+func TestThatAPlanKeepsPodsOffNodesNoMoreCountsAsFreedRoom(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.plan.Spec.Beneficiaries = nil
+	m.is(v1alpha1.Executing, v1alpha1.StepMoved) // no room is kept any more
+	before := m.Cluster.Snapshot()
+	m.is(v1alpha1.Succeeded, v1alpha1.StepMoved)
+	if after := m.Cluster.Snapshot(); after.Freed <= before.Generation {
+		t.Errorf("room was freed at %d, and not after %d", after.Freed, before.Generation)
+	}
+}
+
+func TestAMemberOfAGangDoesNotReturnToWhereItsGangLeaves(t *testing.T) {
+	m := newMove(t, benchOptions{gangs: true})
+	m.plan.Spec.Beneficiaries = nil // n1 has room
+	m.Node("n2", "1")               // and n2 has none any more
+	member := func(name, gang string) *corev1.Pod {
+		pod := servertest.Small(name)
+		pod.Labels[schedulingv1alpha1.LabelMuster] = gang
+		pod.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "1"}
+		return pod
+	}
+	left := member("small-1", "gang")
+	m.plan.Spec.Steps[0].Replacement.Labels, m.plan.Spec.Steps[0].Replacement.Annotations = left.Labels, left.Annotations
+	m.evicted()
+	came, stranger := member("small-2", "gang"), member("stranger", "strangers")
+	stranger.OwnerReferences[0].UID = "others"
+	for _, pod := range []*corev1.Pod{came, stranger} {
+		if err := m.Cluster.Set(pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.want(came)
+	m.want(stranger, "n1")
+}
+
+func TestAPlaceIsNotOpenBeforeItsPodGoes(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.is(v1alpha1.Executing, v1alpha1.StepWaiting)
+	m.want(servertest.Small("one-more"))
+	m.is(v1alpha1.Executing, v1alpha1.StepEvicting)
+	m.want(servertest.Small("one-more"), "n2")
+}
+
+func TestAPodThatIsAskedAboutAgainHasItsPlaceStill(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.evicted()
+	for range 2 {
+		m.want(servertest.Small("small-2"), "n2")
+		m.want(servertest.Pod("thief", "1"))
+	}
+}
+
+func TestRoomIsKeptAgainWhenItsTakerIsGone(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.evicted()
+	m.want(servertest.Small("small-2"), "n2")
+	m.Cluster.Release("uid-small-2")
+	m.want(servertest.Pod("thief", "1"))
+	m.want(servertest.Small("small-3"), "n2")
+}
+
+func TestAPodOfAnotherKindHasNoShareInARoom(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.evicted()
+	smaller := servertest.Small("smaller")
+	smaller.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1")
+	m.want(smaller) // of the same controller
+	other := servertest.Small("other")
+	other.OwnerReferences[0].UID = "another"
+	m.want(other)
+}
+
+func TestRoomIsFreeWhenThePlanIsOver(t *testing.T) {
+	for name, end := range map[string]func(*move){
+		"it has failed":        func(m *move) { m.is(v1alpha1.Failed, v1alpha1.StepEvicted) },
+		"it is gone":           func(m *move) { m.holes.Delete("p") },
+		"its kind is gone":     func(m *move) { m.holes.Handler().Drop() },
+		"it waits for a nod":   func(m *move) { m.is(v1alpha1.Pending, v1alpha1.StepWaiting) },
+		"nobody said it ended": func(m *move) { m.clock.Step(time.Minute); m.holes.Refresh() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMove(t, benchOptions{})
+			m.evicted()
+			m.want(servertest.Pod("other", "2"))
+			end(m)
+			m.want(servertest.Pod("other", "2"), "n1", "n2")
+		})
+	}
+}
+
+func TestRoomThatWasTakenBeforeARestartIsNotKeptOnceMore(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.Node("n2", "4")
+	m.evicted()
+	came := servertest.Small("small-2")
+	came.Spec.NodeName, came.CreationTimestamp = "n2", metav1.NewTime(m.clock.Now().Add(time.Second))
+	if err := m.Cluster.Set(came); err != nil {
+		t.Fatal(err)
+	}
+	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
+	m.holes.Set(m.plan)
+	m.want(servertest.Pod("other", "2"), "n2")
+}
+
+func TestWhoHasRoomComingEvictsNobody(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.is(v1alpha1.Executing, v1alpha1.StepWaiting)
+	m.big.Spec.Priority = new(int32(10))
+	victims := map[string]*extenderv1.MetaVictims{"n1": {Pods: []*extenderv1.MetaPod{{UID: "uid-small-1"}}}}
+	args := extenderv1.ExtenderPreemptionArgs{Pod: m.big, NodeNameToMetaVictims: victims}
+	if got := m.preempt(args); len(got) > 0 {
+		t.Errorf("the answer is %v", got)
+	}
+	m.holes.Delete("p")
+	if got := m.preempt(args); len(got) != 1 {
+		t.Errorf("without a plan the answer is %v", got)
+	}
+}
+
+// member makes a pod the one member of a gang that has the name of its controller.
+func (m *move) member(pod *corev1.Pod) *corev1.Pod {
+	pod.Labels[schedulingv1alpha1.LabelMuster] = pod.OwnerReferences[0].Name
+	pod.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "1"}
+	pod.CreationTimestamp = metav1.NewTime(m.clock.Now())
+	return pod
+}
+
+// evictedMember has small be such a member, and has it evicted.
+func (m *move) evictedMember() {
+	m.Helper()
+	left := m.member(servertest.Small("small-1"))
+	m.plan.Spec.Steps[0].Replacement.Labels, m.plan.Spec.Steps[0].Replacement.Annotations = left.Labels, left.Annotations
+	m.evicted()
+	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
+	m.holes.Set(m.plan)
+}
+
+func TestAMemberWhosePlaceIsLostDoesNotReturnEither(t *testing.T) {
+	m := newMove(t, benchOptions{gangs: true})
+	m.plan.Spec.Beneficiaries = nil // n1 has room
+	m.evictedMember()
+	came := m.Pending(m.member(servertest.Small("small-2")))
+	m.want(came, "n2")
+	m.Node("n2", "1")
+	m.want(came)
+}
+
+func TestAGangHasTheRoomThatIsKeptForIt(t *testing.T) {
+	m := newMove(t, benchOptions{gangs: true})
+	m.evictedMember()
+	stranger := servertest.Small("stranger")
+	stranger.OwnerReferences[0].Name, stranger.OwnerReferences[0].UID = "others", "others"
+	came := m.Pending(m.member(servertest.Small("small-2")))
+	m.want(m.Pending(m.member(stranger)))
+	m.want(came, "n2")
+	if on := m.Cluster.Snapshot().NodeByName("n2").Pods; len(on) != 1 || on[0].UID != came.UID {
+		t.Errorf("%d pods count on n2, want the one that took the room", len(on))
+	}
+}
+
+func TestAPodIsNotBoundToRoomThatAPlanCameToKeepSinceFilter(t *testing.T) {
+	m := newMove(t, benchOptions{client: bindings(accept)})
+	late, early := m.Pending(servertest.Pod("late", "1")), m.Pending(servertest.Pod("early", "1"))
+	m.want(late, "n1", "n2")
+	m.want(early, "n1", "n2")
+	if message := m.bind(early, "n2"); message != "" {
+		t.Errorf("without a plan bind answered %q", message)
+	}
+	m.is(v1alpha1.Approved, v1alpha1.StepWaiting)
+	if got, want := m.bind(late, "n2"), "the room on node n2 is kept for a pod that a ReschedulingPlan moves"; got != want {
+		t.Errorf("bind answered %q, want %q", got, want)
+	}
+	m.Node("n2", "4")
+	if message := m.bind(late, "n2"); message != "" {
+		t.Errorf("with room besides bind answered %q", message)
+	}
+}
+
+func TestAPodThatFitsNotEvenWithoutAPlanIsToldSo(t *testing.T) {
+	m := newMove(t, benchOptions{client: bindings(accept)})
+	m.is(v1alpha1.Approved, v1alpha1.StepWaiting)
+	if got, want := m.bind(
+		m.Pending(servertest.Pod("huge", "8")),
+		"n2",
+	), "the pod does not fit on node n2 any more: Insufficient cpu"; got != want {
+		t.Errorf("bind answered %q, want %q", got, want)
+	}
+}

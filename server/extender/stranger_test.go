@@ -1,0 +1,164 @@
+package extender
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/server/servertest"
+)
+
+// postFilter asks about a pod as it is posted, whether the watch shows it or not.
+func (b *bench) postFilter(pod *corev1.Pod, nodes ...string) extenderv1.ExtenderFilterResult {
+	b.Helper()
+	return servertest.Ask[extenderv1.ExtenderFilterResult](b.Bench, "filter", extenderv1.ExtenderArgs{Pod: pod, NodeNames: &nodes})
+}
+
+func TestAPodThatTheWatchDoesNotShowIsAnsweredAndLeavesNoTrace(t *testing.T) {
+	for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+		t.Run(string(selection), func(t *testing.T) {
+			b := newBench(t, benchOptions{selection: selection})
+			b.Node("small", "1")
+			b.Node("big", "4")
+			before := b.Cluster.Snapshot().Generation
+			yes := true
+			for range 2 {
+				ghost := servertest.Pod("ghost", "3")
+				ghost.OwnerReferences = []metav1.OwnerReference{{UID: "ghosts", Controller: &yes}}
+				got := b.postFilter(ghost, "small", "big")
+				if !slices.Equal(*got.NodeNames, []string{"big"}) {
+					t.Errorf("it fits %v, but not %v", *got.NodeNames, got.FailedAndUnresolvableNodes)
+				}
+			}
+			if after := b.Cluster.Snapshot().Generation; after != before {
+				t.Errorf("the view has gone from generation %d to %d", before, after)
+			}
+			if classes := b.profiles.Stores()[0].Classes(); len(classes) != 0 {
+				t.Errorf("%d classes are remembered", len(classes))
+			}
+		})
+	}
+}
+
+func TestWhatIsPostedOfAKnownPodDecidesNothing(t *testing.T) {
+	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender})
+	b.Node("a", "4")
+	b.Node("b", "8")
+	b.Pending(servertest.Pod("p", "6"))
+	forged := servertest.Pod("p", "1")
+	forged.Spec.SchedulerName, forged.ResourceVersion = "other", "7"
+	if got := b.postFilter(forged, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
+		t.Errorf("it is offered %v, though it asks for 6 CPUs", *got.NodeNames)
+	}
+	if on := b.Cluster.Snapshot().NodeByName("b"); on.Requested.MilliCPU != 6000 {
+		t.Errorf("it counts for %dm CPU", on.Requested.MilliCPU)
+	}
+	forged.Name = "q"
+	body := encode(t, extenderv1.ExtenderArgs{Pod: forged, NodeNames: &[]string{"a"}})
+	if status, answer := b.Post("filter", body); status != 400 || string(answer) != errOtherPod.Error()+"\n" {
+		t.Errorf("under another name it is answered %d %q", status, answer)
+	}
+}
+
+func TestAMemberIsNotTakenOutOfItsGangByWhoeverPostsItsUID(t *testing.T) {
+	b := newBench(t, benchOptions{gangs: true})
+	b.Node("a", "4")
+	var members []*corev1.Pod
+	for _, name := range []string{"m1", "m2"} {
+		pod := servertest.Pod(name, "1")
+		pod.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
+		pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "2"}
+		members = append(members, b.Pending(pod))
+	}
+	b.postFilter(members[0], "a")
+	forged := servertest.Pod("m2", "1")
+	b.postFilter(forged, "a")
+	if report := b.gangs.Report(); len(report) != 1 || report[0].Placed != 2 {
+		t.Errorf("the gangs are %+v, want one with two places", report)
+	}
+}
+
+func TestNobodyIsPlannedOrEvictedForAGangThatTheWatchDoesNotShow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newExtenderBench(t, benchOptions{client: fake.NewClientset(), gangs: true})
+		b.Node("a", "4")
+		victim := servertest.Pod("victim", "4")
+		victim.Spec.NodeName, victim.Spec.Priority = "a", new(int32(1_000_000_000))
+		b.Pending(victim)
+		ghost := servertest.Pod("ghost", "4")
+		ghost.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
+		ghost.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "1"}
+		ghost.Spec.Priority = new(int32(2147483647))
+
+		started := time.Now()
+		var filtered extenderv1.ExtenderFilterResult
+		b.answer(b.extender.filter, extenderv1.ExtenderArgs{Pod: ghost, NodeNames: &[]string{"a"}}, &filtered)
+		if len(*filtered.NodeNames) != 0 || filtered.FailedAndUnresolvableNodes["a"] != gang.ReasonUnknown {
+			t.Errorf("a member that nobody knows is offered %v, refused for %v", *filtered.NodeNames, filtered.FailedAndUnresolvableNodes)
+		}
+		if waited := time.Since(started); waited != watchLag {
+			t.Errorf("the watch had %s to show the pod, want %s", waited, watchLag)
+		}
+		var preempted extenderv1.ExtenderPreemptionResult
+		b.answer(b.extender.preempt, extenderv1.ExtenderPreemptionArgs{
+			Pod:                   ghost,
+			NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: "made-up"}}}},
+		}, &preempted)
+		if len(preempted.NodeNameToMetaVictims) != 0 {
+			t.Errorf("a caller who does not know the victim's UID is told %v", preempted.NodeNameToMetaVictims["a"].Pods[0])
+		}
+		if report := b.gangs.Report(); len(report) != 0 {
+			t.Errorf("there are gangs: %+v", report)
+		}
+	})
+}
+
+func TestACallWaitsForThePodThatTheWatchIsAboutToShow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newExtenderBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender, client: fake.NewClientset()})
+		b.Node("a", "4")
+		pod := servertest.Pod("p", "1")
+		var answered sync.WaitGroup
+		answered.Go(func() {
+			b.answer(b.extender.filter, extenderv1.ExtenderArgs{Pod: pod, NodeNames: &[]string{"a"}}, &extenderv1.ExtenderFilterResult{})
+		})
+		synctest.Wait()
+		b.Pending(pod)
+		answered.Wait()
+		if got := b.Cluster.Assumed(pod.UID); got != "a" {
+			t.Errorf("it counts on %q: it was taken for one that there is not", got)
+		}
+	})
+}
+
+// answer calls a verb without HTTP.
+func (b *bench) answer(verb func(*call) error, request, answer any) {
+	b.Helper()
+	c := &call{ctx: b.Context(), body: encode(b.TB, request), outcome: outcomeOK}
+	if err := verb(c); err != nil {
+		b.Fatal(err)
+	}
+	if err := json.Unmarshal(c.reply.Buf, answer); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func encode(t testing.TB, value any) []byte {
+	t.Helper()
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded
+}

@@ -1,0 +1,88 @@
+package extender
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement"
+	"muster.dev/muster/placement/scenario"
+	"muster.dev/muster/predicates"
+)
+
+// preemption looks for victims on nodes, so that a pod fits.
+type preemption struct {
+	about     *subject
+	judge     *scenario.Judge
+	evictions *placement.NodeEvictions
+}
+
+func newPreemption(about *subject, profile *predicates.Profile, snap *cluster.Snapshot) *preemption {
+	p := &preemption{about: about, judge: scenario.New(snap).Judge(profile.Judge(about.pod, snap))}
+	p.evictions = placement.NewNodeEvictions(snap, p.may)
+	return p
+}
+
+// victims are those that have to go from a node: the proposed ones when that is
+// enough, else those that the profile's predicates need gone. It returns nil when the
+// pod would not fit whoever of lower priority goes.
+//
+// kube-scheduler proposes by its own predicates, and it may have fewer of them on than
+// the profile: another pod that keeps this one away (anti-affinity, a port, a disk)
+// has to go as well.
+//
+// For a stranger there are no victims but the proposed ones: UIDs are not told to whoever asks.
+//
+// Pods that are only planned to be there are no victims, as kube-scheduler does not have
+// them there, nor are those that are going: it may have seen them go already. Those of lower
+// priority are as if they were not: plans will give way, and what is going has not to be evicted.
+func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], proposed *extenderv1.MetaVictims) *extenderv1.MetaVictims {
+	for _, pod := range node.Pods {
+		if (planned.Has(pod.UID) || pod.DeletionTimestamp != nil) && p.outranks(pod) {
+			node = node.WithoutPod(pod.UID)
+		}
+	}
+	freed := node
+	for _, victim := range proposed.Pods {
+		if victim != nil {
+			freed = freed.WithoutPod(types.UID(victim.UID))
+		}
+	}
+	switch {
+	case p.judge.FitsIn(freed):
+		return proposed
+	case p.about.known:
+		return metaVictims(p.evictions.Victims(p.judge, node))
+	default:
+		return nil
+	}
+}
+
+// may reports whether a pod may be evicted. One that the watch has not shown on the node yet stays:
+// kube-scheduler may not have it there, if its binding had no answer.
+func (p *preemption) may(pod *cluster.Pod) (placement.Eviction, bool) {
+	return placement.Eviction{}, p.outranks(pod) && !pod.Held && pod.Spec.NodeName != ""
+}
+
+// outranks reports whether the pod is of higher priority than another one.
+func (p *preemption) outranks(other *cluster.Pod) bool {
+	return corev1helpers.PodPriority(other.Pod) < corev1helpers.PodPriority(p.about.pod.Pod)
+}
+
+// metaVictims are victims as kube-scheduler is told of them: it takes the first one for the most
+// important, and a node without any for an error.
+func metaVictims(victims []placement.Victim) *extenderv1.MetaVictims {
+	if len(victims) == 0 {
+		return nil
+	}
+	told := &extenderv1.MetaVictims{}
+	for _, v := range victims {
+		told.Pods = append(told.Pods, &extenderv1.MetaPod{UID: string(v.Pod.UID)})
+		if v.Violates {
+			told.NumPDBViolations++
+		}
+	}
+	return told
+}

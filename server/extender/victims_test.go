@@ -1,0 +1,163 @@
+package extender
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/server/servertest"
+)
+
+func TestPreemptAddsTheVictimsThatTheProfileNeedsGone(t *testing.T) {
+	started := func(hour int) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			at := metav1.Date(2026, time.January, 1, hour, 0, 0, 0, time.UTC)
+			p.Status.StartTime = &at
+		}
+	}
+	priority := func(of int32) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.Priority = &of } }
+	port := func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}} }
+	going := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} }
+	protected := func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} }
+	victim := func(name, cpu string, change ...func(*corev1.Pod)) *corev1.Pod {
+		pod := servertest.Pod(name, cpu)
+		pod.Spec.NodeName = "node"
+		for _, f := range change {
+			f(pod)
+		}
+		return pod
+	}
+	for _, test := range []struct {
+		name     string
+		placed   []*corev1.Pod
+		proposed string
+		want     []string // nil: the node is left out
+		broken   int64    // budgets
+	}{
+		{
+			name:     "the proposed victim is enough",
+			placed:   []*corev1.Pod{victim("a", "3", port), victim("b", "1")},
+			proposed: "a", want: []string{"uid-a"},
+		},
+		{
+			name:     "another pod has the port: it goes, and the proposed one stays if there is room",
+			placed:   []*corev1.Pod{victim("a", "1"), victim("b", "3", port)},
+			proposed: "a", want: []string{"uid-b"},
+		},
+		{
+			name:     "both have to go",
+			placed:   []*corev1.Pod{victim("a", "3"), victim("b", "1", port)},
+			proposed: "a", want: []string{"uid-a", "uid-b"},
+		},
+		{
+			name:     "one that is going need not be evicted",
+			placed:   []*corev1.Pod{victim("a", "3"), victim("b", "1", port, going)},
+			proposed: "a", want: []string{"uid-a"},
+		},
+		{
+			name:     "nor is it chosen",
+			placed:   []*corev1.Pod{victim("a", "1"), victim("b", "1", port), victim("c", "2", port, going)},
+			proposed: "a", want: []string{"uid-b"},
+		},
+		{
+			name:     "a pod of equal priority keeps its port",
+			placed:   []*corev1.Pod{victim("a", "3"), victim("b", "1", port, priority(10))},
+			proposed: "a",
+		},
+		{
+			name:     "of several that would do, the least important goes",
+			placed:   []*corev1.Pod{victim("low", "2", priority(1)), victim("mid", "1", priority(2)), victim("b", "1", port)},
+			proposed: "mid", want: []string{"uid-low", "uid-b"},
+		},
+		{
+			name:     "of equal priority, the one that runs for the shortest time goes",
+			placed:   []*corev1.Pod{victim("young", "2", started(2)), victim("old", "2", started(1)), victim("b", "0", port)},
+			proposed: "old", want: []string{"uid-young", "uid-b"},
+		},
+		{
+			name:     "a pod whose budget is spent is the last to go",
+			placed:   []*corev1.Pod{victim("db", "2", protected), victim("web", "2", started(1)), victim("b", "0", port)},
+			proposed: "db", want: []string{"uid-web", "uid-b"},
+		},
+		{
+			name:     "victims are told from the most important to the least, whatever their budgets",
+			placed:   []*corev1.Pod{victim("db", "2", protected, port), victim("web", "2", priority(5), port)},
+			proposed: "db", want: []string{"uid-web", "uid-db"}, broken: 1,
+		},
+		{
+			name:     "and is counted when it goes",
+			placed:   []*corev1.Pod{victim("db", "2", protected, port), victim("web", "2")},
+			proposed: "web", want: []string{"uid-db"}, broken: 1,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t, benchOptions{})
+			b.Node("node", "4")
+			minimum := &policyv1.PodDisruptionBudget{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"},
+				Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}},
+			}
+			if err := b.Cluster.Set(minimum); err != nil {
+				t.Fatal(err)
+			}
+			for _, pod := range test.placed {
+				if err := b.Cluster.Set(pod); err != nil {
+					t.Fatal(err)
+				}
+			}
+			preemptor := servertest.Pod("p", "2")
+			priority(10)(preemptor)
+			port(preemptor)
+			request := extenderv1.ExtenderPreemptionArgs{Pod: preemptor, NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{
+				"node": {Pods: []*extenderv1.MetaPod{{UID: "uid-" + test.proposed}}},
+			}}
+			var want map[string]*extenderv1.MetaVictims
+			if test.want != nil {
+				victims := &extenderv1.MetaVictims{NumPDBViolations: test.broken}
+				for _, uid := range test.want {
+					victims.Pods = append(victims.Pods, &extenderv1.MetaPod{UID: uid})
+				}
+				want = map[string]*extenderv1.MetaVictims{"node": victims}
+			}
+			got := b.preempt(request)
+			if len(got) == 0 {
+				got = nil
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// preempt asks about a pod that the watch shows, from now on if not before.
+func (b *bench) preempt(args extenderv1.ExtenderPreemptionArgs) map[string]*extenderv1.MetaVictims {
+	b.Helper()
+	if b.Cluster.PendingPod(args.Pod.UID) == nil {
+		b.Pending(args.Pod)
+	}
+	return servertest.Ask[extenderv1.ExtenderPreemptionResult](b.Bench, "preempt", args).NodeNameToMetaVictims
+}
+
+func TestAPodWhoseBindingHadNoAnswerIsNoVictim(t *testing.T) {
+	b := newBench(t, benchOptions{client: bindings(func(*corev1.Binding) error { return io.ErrUnexpectedEOF })})
+	b.Node("a", "4")
+	running := servertest.Pod("running", "1")
+	running.Spec.NodeName = "a"
+	b.Pending(running)
+	b.bind(b.Pending(servertest.Pod("unsure", "2")), "a")
+	pod := servertest.Pod("important", "3")
+	pod.Spec.Priority = new(int32(100))
+	got := b.preempt(extenderv1.ExtenderPreemptionArgs{
+		Pod: pod, NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: "uid-running"}}}},
+	})
+	if len(got) > 0 {
+		t.Errorf("victims %v, where only the one of which nobody knows whether it is there would make room", got["a"].Pods)
+	}
+}

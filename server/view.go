@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware/usage"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/server/app"
+)
+
+// view is where the view of the cluster comes from: an API server, or dumps, which are read at once.
+type view struct {
+	holes      *holes.Keeper // nil without an API server
+	components []app.Component
+	synced     func() bool
+	// wait returns when the view is complete.
+	wait func(ctx context.Context) error
+	// catchUp returns when the view has what the leader before has bound.
+	catchUp func(ctx context.Context) error
+}
+
+func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, error) {
+	if a.client == nil {
+		return newDump(b)
+	}
+	keeper := holes.New(holes.Options{Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles})
+	l.handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
+	watcher, err := cluster.NewWatcher(b.cluster, cluster.WatchOptions{
+		Client: a.client, Optional: v1alpha1.Resources(), Handled: l.handled, Dynamic: a.leader.dynamic, Metadata: a.metadata,
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := newWatched(watcher)
+	v.holes = keeper
+	v.components = append(v.components,
+		app.Part("ReschedulingPlans", app.Always, keeper.Run),
+		app.Part("confirmation of ReschedulingPlans", app.Leading, func(ctx context.Context) {
+			keeper.Confirm(ctx, holes.NewWriter(a.leader.dynamic))
+		}),
+	)
+	return v, nil
+}
+
+// newDump is the view of dumps.
+func newDump(b *base) (*view, error) {
+	loaded, err := usage.Load(b.cluster, b.Logger, b.SnapshotFiles, b.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	b.Logger.Info("answering from a snapshot, not from an API server", "summary", loaded.String())
+	if b.around.watched == nil {
+		nothing := func(context.Context) error { return nil }
+		return &view{synced: func() bool { return true }, wait: nothing, catchUp: nothing}, nil
+	}
+	watcher, err := cluster.NewWatcher(b.cluster, cluster.WatchOptions{Client: b.around.watched})
+	if err != nil {
+		return nil, err
+	}
+	return newWatched(watcher), nil
+}
+
+// newWatched is the view that a watch keeps up to date.
+func newWatched(watcher *cluster.Watcher) *view {
+	return &view{
+		components: []app.Component{app.Part("watch", app.Always, watcher.Run)}, synced: watcher.Synced, wait: watcher.WaitForSync,
+		catchUp: func(leading context.Context) error { return catchUp(leading, watcher) },
+	}
+}
+
+// catchUpTimeout is how long the watch may lag behind what the leader before has bound. One that lags for
+// longer is broken, and is begun anew by a new process.
+const catchUpTimeout = 30 * time.Second
+
+// catchUp waits until the view has what the leader before has bound: a watch may be late, above all in a
+// process that was frozen until a moment ago.
+func catchUp(leading context.Context, watcher *cluster.Watcher) error {
+	if watcher.WaitForSync(leading) != nil {
+		return nil // it was asked to stop
+	}
+	ctx, cancel := context.WithTimeout(leading, catchUpTimeout)
+	defer cancel()
+	if err := watcher.CatchUp(ctx); err != nil && leading.Err() == nil {
+		return err
+	}
+	return nil
+}
