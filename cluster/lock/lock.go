@@ -36,7 +36,3 @@ func (r Rank) String() string {
 	}
 	return names[r]
 }
-
-// severalAtATime reports whether one goroutine may hold several locks of the rank: it takes them in an order of
-// its own, and no two goroutines do so at a time.
-func (r Rank) severalAtATime() bool { return r == Class }

@@ -22,6 +22,10 @@ type Mutex struct {
 // New returns a mutex that is not locked.
 func New(r Rank) Mutex { return Mutex{rank: r} }
 
+// severalAtATime reports whether one goroutine may hold several locks of the rank: it takes them in an order of
+// its own, and no two goroutines do so at a time.
+func (r Rank) severalAtATime() bool { return r == Class }
+
 // held are the ranks that goroutines hold.
 var held = struct { //nolint:gochecknoglobals // what goroutines hold belongs to the process; it is there for tests only
 	mu sync.Mutex

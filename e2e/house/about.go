@@ -61,7 +61,7 @@ func Update(root string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(root, page), []byte(should), 0o644); err != nil { //nolint:gosec // it is a page for everybody
+	if err := os.WriteFile(filepath.Join(root, page), []byte(should), 0o644); err != nil {
 		return fmt.Errorf("write the table of packages: %w", err)
 	}
 	return nil

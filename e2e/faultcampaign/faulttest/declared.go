@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"muster.dev/muster/e2e/faultcampaign"
@@ -69,7 +68,8 @@ func declared(t *testing.T) []faultcampaign.Fault {
 			return true
 		})
 	}
-	return slices.Compact(slices.SortedFunc(slices.Values(faults), func(a, b faultcampaign.Fault) int { return strings.Compare(string(a), string(b)) }))
+	slices.Sort(faults)
+	return slices.Compact(faults)
 }
 
 func isFault(kind ast.Expr) bool {
