@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/membership"
 )
 
 // What becomes of one group becomes of those that start with it, and who may write in one
@@ -34,7 +35,7 @@ func TestAGroupOfAnotherNamespaceHasToAgreeToStartTogether(t *testing.T) {
 					t.Errorf("the host is told %q, want %q", got, test.want)
 				}
 				if test.want == ReasonInvalid {
-					if why := p.groups[Key{v1alpha1.LabelX, types.NamespacedName{Namespace: "default", Name: "hosts"}}].why; !strings.Contains(
+					if why := p.groups[membership.Key{Label: v1alpha1.LabelX, NamespacedName: types.NamespacedName{Namespace: "default", Name: "hosts"}}].why; !strings.Contains(
 						why, "other/guests",
 					) {
 						t.Errorf("people are told %q, which does not name the other one", why)

@@ -69,7 +69,7 @@ func (m *Manager) count() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
 			phases[v1alpha1.PodGroupPending]++
 			continue
 		}
-		phases[status.Phase(spec.minMember, g.statusCounts())]++
+		phases[status.Phase(spec.MinMember, g.statusCounts())]++
 		if g.counts[placed]+g.counts[held] == 0 || m.hasStarted(g) {
 			continue
 		}

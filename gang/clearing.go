@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
@@ -56,7 +57,7 @@ func (m *Manager) clear(parts []part, victims map[string][]victim) {
 				}
 			}
 		}
-		if until := now.Add(patience + p.spec.timeout); until.After(p.clearing.until) {
+		if until := now.Add(patience + p.spec.Timeout); until.After(p.clearing.until) {
 			p.clearing.until = until
 		}
 		p.waits(status.Waiting, fmt.Sprintf("waiting for %d pods to be evicted for it", count))
@@ -148,7 +149,7 @@ func (m *Manager) evictLeft(parts []part, now time.Time) {
 const evictRetry = 10 * time.Second
 
 // evict has a pod deleted that a group waits for, and tells of it.
-func (m *Manager) evict(ctx context.Context, key Key, pod *cluster.Pod) (written bool, err error) {
+func (m *Manager) evict(ctx context.Context, key membership.Key, pod *cluster.Pod) (written bool, err error) {
 	m.mu.Lock()
 	g := m.groups[key]
 	var by string

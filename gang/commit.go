@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/gang/status"
 )
@@ -63,11 +62,11 @@ func (m *Manager) commit(parts []part) {
 func (m *Manager) toRecord(parts []part) []toRecord {
 	var all []toRecord
 	for _, p := range parts {
-		if p.spec.from == nil || p.mayFollow() {
+		if p.spec.From == nil || p.mayFollow() {
 			continue
 		}
-		all = append(all, toRecord{p.group, p.spec.from, record.Record{
-			Members: p.letGo() + p.counts[held], MinMember: p.spec.minMember, Time: m.clock.Now().UTC(), Epoch: m.epoch(),
+		all = append(all, toRecord{p.group, p.spec.From, record.Record{
+			Members: p.letGo() + p.counts[held], MinMember: p.spec.MinMember, Time: m.clock.Now().UTC(), Epoch: m.epoch(),
 		}})
 	}
 	return all
@@ -80,7 +79,7 @@ func (p part) mayFollow() bool {
 	if !p.started() {
 		return false
 	}
-	return p.satisfiedOnce() || p.wereBound() >= p.spec.minMember || p.unfinished() != nil
+	return p.satisfiedOnce() || p.wereBound() >= p.spec.MinMember || p.unfinished() != nil
 }
 
 // wereBound is how many pods are bound, or were and have succeeded.
@@ -206,10 +205,10 @@ func (m *Manager) leaveLostPlaces(parts []part) bool {
 // lastRecord is the record of the last commit of a group, nil when there is none: what this
 // process wrote, or the PodGroup says.
 func (g *group) lastRecord() *record.Record {
-	if g.spec == nil || g.spec.record == nil || g.record != nil && g.record.Time.After(g.spec.record.Time) {
+	if g.spec == nil || g.spec.Record == nil || g.record != nil && g.record.Time.After(g.spec.Record.Time) {
 		return g.record
 	}
-	return g.spec.record
+	return g.spec.Record
 }
 
 // unfinished is the record of a commit that may have been left half done: fewer members
@@ -257,7 +256,7 @@ func (g *group) complete() {
 		return
 	}
 	toBind := r.MinMember
-	if g.spec.policy.MatchPolicy == v1alpha1.MatchOnlyWaiting {
+	if g.spec.InBatches() {
 		toBind = r.Members
 	}
 	if g.wereBound() >= toBind {

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	gocache "github.com/patrickmn/go-cache"
+
+	"muster.dev/muster/gang/membership"
 )
 
 // denials are the groups that were denied not long ago.
@@ -13,10 +15,10 @@ func newDenials(ttl time.Duration) *denials {
 	return &denials{gocache.New(ttl, gocache.NoExpiration)}
 }
 
-func (d *denials) add(key Key) { d.cache.SetDefault(key.text(), nil) }
+func (d *denials) add(key membership.Key) { d.cache.SetDefault(key.Label+"/"+key.String(), nil) }
 
-func (d *denials) has(key Key) bool {
-	_, denied := d.cache.Get(key.text())
+func (d *denials) has(key membership.Key) bool {
+	_, denied := d.cache.Get(key.Label + "/" + key.String())
 	return denied
 }
 

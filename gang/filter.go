@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
@@ -41,7 +42,7 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 	m.receive()
 	g := m.groupOf[pod.UID]
 	if g == nil {
-		if _, member := Of(pod.Pod); member { // nobody has told of it
+		if _, member := membership.Of(pod.Pod); member { // nobody has told of it
 			return Decision{Reason: ReasonUnknown}
 		}
 		return Decision{}

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/gang/finished"
+	"muster.dev/muster/gang/membership"
 )
 
 // Finished says that a pod has finished, or is gone after that. The view of the cluster may
@@ -12,7 +13,7 @@ import (
 func (m *Manager) Finished(pod finished.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := Key{pod.Label, pod.Group}
+	key := membership.Key{Label: pod.Label, NamespacedName: pod.Group}
 	if pod.Gone && m.groups[key] == nil {
 		return
 	}

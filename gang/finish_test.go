@@ -9,12 +9,13 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/finished"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
 // ended is what the watch of finished pods tells of one.
 func ended(pod *corev1.Pod, phase corev1.PodPhase) finished.Pod {
-	key, _ := Of(pod)
+	key, _ := membership.Of(pod)
 	return finished.Pod{UID: pod.UID, Label: key.Label, Group: key.NamespacedName, Created: pod.CreationTimestamp.Time, Phase: phase}
 }
 

@@ -13,6 +13,7 @@ import (
 	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 )
 
 // gate is what became of the scheduling gate of a pod that the watch shows with one.
@@ -27,24 +28,14 @@ const (
 // liftRetry is how long a gate is left after it could not be lifted.
 const liftRetry = time.Second
 
-// Gated says that a pod has the gate by which muster keeps members from the scheduler.
-func Gated(pod *corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.SchedulingGates, isOurs) }
-
-// GatedByOthers says that it is not up to muster when the scheduler looks at the pod.
-func GatedByOthers(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return !isOurs(gate) })
-}
-
-func isOurs(gate corev1.PodSchedulingGate) bool { return gate.Name == v1alpha1.SchedulingGate }
-
 // gated says that the scheduler does not look at the pod until muster lifts its gate.
-func (p *member) gated() bool { return p.gate != lifted && Gated(p.pod.Pod) }
+func (p *member) gated() bool { return p.gate != lifted && membership.Gated(p.pod.Pod) }
 
 // stray notes a pod that is of no group and has the gate all the same: its labels changed, or
 // somebody wrote the gate by hand.
 func (m *Manager) stray(pod *cluster.Pod) {
 	switch known := m.strays[pod.UID]; {
-	case m.groupOf[pod.UID] != nil || !Gated(pod.Pod):
+	case m.groupOf[pod.UID] != nil || !membership.Gated(pod.Pod):
 		delete(m.strays, pod.UID)
 	case known == nil:
 		m.strays[pod.UID] = &member{pod: pod}

@@ -11,6 +11,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/gang/status"
 	"muster.dev/muster/predicates"
@@ -59,7 +60,7 @@ type member struct {
 
 // ready says that the scheduler will try the pod, once muster lifts its gate.
 func (p *member) ready() bool {
-	return p.pod.DeletionTimestamp == nil && !GatedByOthers(p.pod.Pod)
+	return membership.Ready(p.pod.Pod)
 }
 
 // sleeps says that the scheduler waits for an event to try the pod again. The condition of a
@@ -72,7 +73,7 @@ func (p *member) sleeps() bool {
 
 // group is the members of one group and what is planned for them.
 type group struct {
-	key     Key
+	key     membership.Key
 	members map[types.UID]*member
 	// Those that have finished are no members any more: no pod is in two of the three.
 	done          struct{ succeeded, failed sets.Set[types.UID] }
@@ -105,11 +106,11 @@ type group struct {
 	soughtAgain time.Time
 	again       time.Time // when it may be planned again, ahead of the scheduler
 	tries       tries
-	reason      status.Reason // the group waits
-	why         string        // and the same in words
-	dirty       bool          // something may have changed since [Manager.Changed] told
-	spec        *spec         // as it was last read
-	heard       bool          // it is what the members say that there are now, if there is no object
+	reason      status.Reason    // the group waits
+	why         string           // and the same in words
+	dirty       bool             // something may have changed since [Manager.Changed] told
+	spec        *membership.Spec // as it was last read
+	heard       bool             // it is what the members say that there are now, if there is no object
 }
 
 // waits notes why the group does not start; "" when it does.
@@ -183,9 +184,9 @@ func (g *group) tried() time.Time {
 }
 
 // deadline is when the present plan ends without quorum.
-func (g *group) deadline(spec *spec) time.Time {
+func (g *group) deadline(spec *membership.Spec) time.Time {
 	if g.clearing != nil {
 		return g.clearing.until
 	}
-	return g.planned.Add(spec.timeout)
+	return g.planned.Add(spec.Timeout)
 }

@@ -1,16 +1,14 @@
 package gang
 
-import "time"
+import (
+	"time"
+
+	"muster.dev/muster/gang/membership"
+)
 
 // Limits bound what is done for gangs.
 type Limits struct {
-	// Timeout is how long a group may take from its plan to quorum, unless it says so
-	// itself.
-	Timeout time.Duration
-	// MaxTimeout is the longest that a group may say.
-	MaxTimeout time.Duration
-	// MaxMembers is the largest minMember.
-	MaxMembers int
+	membership.Bounds
 	// MaxHolding is how many groups of one namespace may have places that have not started, 0 for any number.
 	MaxHolding int
 	// Hold is how long a bind call is held: less than the scheduler waits for an answer.
@@ -39,9 +37,7 @@ type Limits struct {
 // and of a filter call, and for assumptions of a time to live.
 func DefaultLimits(bind, filter, assume time.Duration) Limits {
 	return Limits{
-		Timeout:    time.Minute,
-		MaxTimeout: 10 * time.Minute,
-		MaxMembers: 10_000,
+		Bounds:     membership.Bounds{Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxMembers: 10_000},
 		MaxHolding: 200,
 		Hold:       bind - bind/10,
 		DenyTTL:    3 * time.Second,

@@ -17,6 +17,7 @@ import (
 
 	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
@@ -86,7 +87,7 @@ type Manager struct {
 	gates     configv1alpha2.GangGates
 
 	mu        sync.Mutex // taken before the locks of classes and of the cluster
-	groups    map[Key]*group
+	groups    map[membership.Key]*group
 	groupOf   map[types.UID]*group
 	holding   map[string]int          // how many groups of a namespace have places, by its name
 	unwoken   map[types.UID]time.Time // members that could not be woken, and when that is tried again
@@ -97,7 +98,7 @@ type Manager struct {
 	stopped   bool                    // nobody looks after held calls any more
 	denied    *denials
 	outranked outranked                      // when victims were last looked for
-	changed   sets.Set[Key]                  // besides groups that are dirty
+	changed   sets.Set[membership.Key]       // besides groups that are dirty
 	tables    map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
 	seed      uint64                         // of the next plan
 }
@@ -118,12 +119,12 @@ func New(o Options) *Manager {
 		holes:    o.Holes,
 		metrics:  newMetrics(o.Registerer),
 		profiles: o.Profiles,
-		groups:   map[Key]*group{},
+		groups:   map[membership.Key]*group{},
 		groupOf:  map[types.UID]*group{},
 		holding:  map[string]int{},
 		unwoken:  map[types.UID]time.Time{},
 		strays:   map[types.UID]*member{},
-		changed:  sets.New[Key](),
+		changed:  sets.New[membership.Key](),
 		tables:   map[string]cluster.CustomTable{},
 		looksAt:  math.MaxInt,
 		denied:   newDenials(o.Limits.DenyTTL),
@@ -215,7 +216,7 @@ func (m *Manager) observe(state cluster.PodState) {
 // join finds the group of a pod and takes the pod in if it is new, nil when it is of
 // none.
 func (m *Manager) join(pod *cluster.Pod) *group {
-	key, of := Of(pod.Pod)
+	key, of := membership.Of(pod.Pod)
 	known := m.groupOf[pod.UID]
 	if known != nil && (!of || known.key != key) { // labels can change
 		m.leave(known, pod.UID)
@@ -241,7 +242,7 @@ func (m *Manager) join(pod *cluster.Pod) *group {
 }
 
 // group is the group of a key, of which a pod was created at a time.
-func (m *Manager) group(key Key, created time.Time) *group {
+func (m *Manager) group(key membership.Key, created time.Time) *group {
 	g := m.groups[key]
 	if g == nil {
 		g = &group{key: key, members: map[types.UID]*member{}, created: created}

@@ -17,7 +17,7 @@ import (
 // check of minResources in the coscheduling plugin: it knows nothing of how what is free is
 // spread over nodes, and a plan must follow.
 func (m *Manager) lacking(p part) string {
-	if len(p.spec.minResources) == 0 || p.missing() == 0 {
+	if len(p.spec.MinResources) == 0 || p.missing() == 0 {
 		return ""
 	}
 	snap := m.cluster.Snapshot()
@@ -39,8 +39,8 @@ func (m *Manager) lacking(p part) string {
 			add(&member.pod.Requests, &cluster.Resources{})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.spec.minResources)) {
-		quantity := p.spec.minResources[name]
+	for _, name := range slices.Sorted(maps.Keys(p.spec.MinResources)) {
+		quantity := p.spec.MinResources[name]
 		var has int64
 		needs := quantity.Value()
 		switch name {

@@ -7,12 +7,13 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
 // Observe is what the status of a group's PodGroup is to say; false when there is none, or
 // it makes no sense.
-func (m *Manager) Observe(key Key) (status.Observation, bool) {
+func (m *Manager) Observe(key membership.Key) (status.Observation, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
@@ -62,7 +63,7 @@ func (g *group) pods() iter.Seq[*corev1.Pod] {
 
 // Changed are the groups of which something may have changed since it was last asked: of
 // their pods, of why they wait, or of their PodGroups.
-func (m *Manager) Changed() []Key {
+func (m *Manager) Changed() []membership.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
@@ -91,12 +92,12 @@ func (m *Manager) compare(label string, now cluster.CustomTable) {
 	}
 	for name, object := range now.All() {
 		if was, known := before.Get(name); !known || was != object {
-			m.changed.Insert(Key{label, name})
+			m.changed.Insert(membership.Key{Label: label, NamespacedName: name})
 		}
 	}
 	for name := range before.All() {
 		if _, known := now.Get(name); !known {
-			m.changed.Insert(Key{label, name})
+			m.changed.Insert(membership.Key{Label: label, NamespacedName: name})
 		}
 	}
 	m.tables[label] = now

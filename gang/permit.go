@@ -224,7 +224,7 @@ func (m *Manager) denyLate(p part, waitsForVictims bool) {
 		m.deny(p.group, status.TimedOut, "its start was not recorded when the time was up", errUnrecorded)
 	default:
 		m.deny(p.group, status.TimedOut,
-			fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts[held], p.spec.minMember), errTimeout)
+			fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts[held], p.spec.MinMember), errTimeout)
 	}
 }
 

@@ -100,7 +100,7 @@ func incomplete(parts []part) (reason string) {
 			g.waits(status.Unschedulable, "no profile of muster has the scheduler name of all members")
 			return ReasonNoPlace
 		case ready < p.missing():
-			why := fmt.Sprintf("waiting for %d more of %d members to be created", p.missing()-ready, p.spec.minMember)
+			why := fmt.Sprintf("waiting for %d more of %d members to be created", p.missing()-ready, p.spec.MinMember)
 			if p.group != g {
 				why += " in " + p.key.String()
 			}

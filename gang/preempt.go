@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement"
 )
 
@@ -42,7 +43,7 @@ func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {
 	m.receive()
 	g := m.groupOf[pod.UID]
 	if g == nil {
-		_, member := Of(pod.Pod)
+		_, member := membership.Of(pod.Pod)
 		return Preemption{}, member // if so, nobody has told of it
 	}
 	p := g.members[pod.UID]

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
@@ -35,7 +36,7 @@ func (m *Manager) Publish(ctx context.Context, clients Clients) error {
 		return fmt.Errorf("record events: %w", err)
 	}
 	events := status.NewEvents(recorders, m.clock)
-	writer := status.NewWriter(status.Options[Key]{
+	writer := status.NewWriter(status.Options[membership.Key]{
 		Logger: m.log, Clock: m.clock, Client: clients.Dynamic, Events: events, Observe: m.Observe,
 	})
 	var running sync.WaitGroup

@@ -102,7 +102,7 @@ func (m *Manager) summary(g *group) Summary {
 	}
 	spec, reason := m.spec(g)
 	if reason == "" {
-		s.MinMember = spec.minMember
+		s.MinMember = spec.MinMember
 		if !g.planned.IsZero() {
 			s.Deadline = g.deadline(spec)
 		}

@@ -117,8 +117,8 @@ func (t *terms) limit(g *group) *placement.Limit {
 			staying++
 		}
 	}
-	if staying >= spec.minMember {
-		t.running[g] = &placement.Limit{Allowed: staying - spec.minMember, Whole: whole}
+	if staying >= spec.MinMember {
+		t.running[g] = &placement.Limit{Allowed: staying - spec.MinMember, Whole: whole}
 	}
 	return t.running[g]
 }

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/gang/membership"
 )
 
 // preempt is an attempt of the scheduler to evict others for a pod.
@@ -16,7 +18,7 @@ func (w *world) preempt() { w.preemptFor(w.some(w.mayBeAsked)) }
 
 // mayBeAsked says that the scheduler may be at a pod.
 func (w *world) mayBeAsked(pod *corev1.Pod) bool {
-	return pod.Spec.NodeName == "" && !Gated(pod) && w.letGo[pod.UID] == "" && !w.isHeld(pod.UID)
+	return pod.Spec.NodeName == "" && !membership.Gated(pod) && w.letGo[pod.UID] == "" && !w.isHeld(pod.UID)
 }
 
 func (w *world) preemptFor(pod *corev1.Pod) {
@@ -24,7 +26,7 @@ func (w *world) preemptFor(pod *corev1.Pod) {
 	if len(answer.Victims) == 0 {
 		return
 	}
-	key, _ := Of(pod)
+	key, _ := membership.Of(pod)
 	if g := w.groups[key]; g.letGo()+g.counts[placed]+g.counts[held] < w.asked(key.Name) {
 		w.Fatalf("pods are evicted for %v of %d members of %s", g.counts, w.asked(key.Name), key)
 	}

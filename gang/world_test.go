@@ -19,6 +19,7 @@ import (
 	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
@@ -330,13 +331,13 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 		return
 	}
 	w.letGo[pod.UID] = node
-	key, member := Of(pod)
+	key, member := membership.Of(pod)
 	if !member || w.batches.Has(key.Name) {
 		return
 	}
 	together := w.succeeded(key.Name)
 	for uid, other := range w.pods {
-		if k, of := Of(other); of && k == key && (other.Spec.NodeName != "" || w.letGo[uid] != "" || w.justLetGo(uid)) {
+		if k, of := membership.Of(other); of && k == key && (other.Spec.NodeName != "" || w.letGo[uid] != "" || w.justLetGo(uid)) {
 			together++
 		}
 	}
@@ -355,7 +356,7 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 func (w *world) batchMayGo(group string) {
 	together := 0
 	for _, c := range w.calls {
-		if key, of := Of(c.pod); of && key.Name == group && c.ended && c.err == nil {
+		if key, of := membership.Of(c.pod); of && key.Name == group && c.ended && c.err == nil {
 			together++
 		}
 	}
@@ -381,7 +382,7 @@ func (w *world) batchMayGo(group string) {
 func (w *world) succeeded(group string) int {
 	count := 0
 	for _, pod := range w.done {
-		if key, of := Of(pod); of && key.Name == group {
+		if key, of := membership.Of(pod); of && key.Name == group {
 			count++
 		}
 	}
@@ -392,7 +393,7 @@ func (w *world) succeeded(group string) int {
 func (w *world) bound(group string) int {
 	count := w.succeeded(group)
 	for _, pod := range w.pods {
-		if key, of := Of(pod); of && key.Name == group && pod.Spec.NodeName != "" {
+		if key, of := membership.Of(pod); of && key.Name == group && pod.Spec.NodeName != "" {
 			count++
 		}
 	}
@@ -415,7 +416,7 @@ func (w *world) finishBinding(pod *corev1.Pod, fails bool) {
 	if fails {
 		w.cluster.Release(pod.UID)
 		w.Bound(pod.UID, context.DeadlineExceeded)
-		if key, of := Of(pod); of {
+		if key, of := membership.Of(pod); of {
 			w.left[pod.UID] = key.Name
 		}
 		w.takeBack(pod)
@@ -478,7 +479,7 @@ func (w *world) lift() {
 
 func (w *world) isBeingLifted(uid types.UID) bool {
 	p := w.known(uid)
-	return p != nil && p.gate == lifting && Gated(w.pods[uid])
+	return p != nil && p.gate == lifting && membership.Gated(w.pods[uid])
 }
 
 func (w *world) finishLift(pod *corev1.Pod, fails bool) {
@@ -582,9 +583,9 @@ func (w *world) checkSettled() {
 		}
 		exist, bound, shut := w.succeeded(name), w.succeeded(name), 0
 		for _, pod := range w.pods {
-			if key, of := Of(pod); of && key.Name == name {
+			if key, of := membership.Of(pod); of && key.Name == name {
 				exist++
-				if Gated(pod) {
+				if membership.Gated(pod) {
 					shut++
 				}
 				if pod.Spec.NodeName != "" {
@@ -605,7 +606,7 @@ func (w *world) checkSettled() {
 func (w *world) checkBatches(name string, free int) {
 	wait, bound, left := 0, w.bound(name), 0
 	for uid, pod := range w.pods {
-		if key, of := Of(pod); of && key.Name == name && pod.Spec.NodeName == "" {
+		if key, of := membership.Of(pod); of && key.Name == name && pod.Spec.NodeName == "" {
 			wait++
 			if _, was := w.left[uid]; was {
 				left++

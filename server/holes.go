@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/holes"
 )
@@ -108,7 +108,7 @@ func (e *Extender) takesHole(pod *cluster.Pod, node *cluster.Node, snap *cluster
 // isElsewhere says that a pod is not for the Nominator: it is of a gang, or has room kept for
 // it.
 func (e *Extender) isElsewhere(pod *corev1.Pod) bool {
-	if _, member := gang.Of(pod); member {
+	if _, member := membership.Of(pod); member {
 		return true
 	}
 	if e.holes == nil {

@@ -8,6 +8,7 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/server/wire"
 )
@@ -73,7 +74,7 @@ func (e *Extender) pending(ctx context.Context, p *wire.Pod) *cluster.Pod {
 
 // filterStranger answers which of the nodes a pod would fit that the watch does not show.
 func (e *Extender) filterStranger(c *call, profile *predicates.VerdictStore, pod *cluster.Pod) {
-	if _, member := gang.Of(pod.Pod); member && e.gangs != nil {
+	if _, member := membership.Of(pod.Pod); member && e.gangs != nil {
 		e.refuse(c, gang.ReasonUnknown)
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement/scenario"
 )
 
@@ -108,7 +108,7 @@ func gangOf(pod *cluster.Pod) string {
 	if len(pod.Labels) == 0 {
 		return ""
 	}
-	key, member := gang.Of(pod.Pod)
+	key, member := membership.Of(pod.Pod)
 	if !member {
 		return ""
 	}
