@@ -3,6 +3,7 @@ package gang
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/record"
 )
 
@@ -72,7 +73,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 	})
 	for _, reason := range []string{
-		ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom, ReasonVictims, ReasonHolding, ReasonUnknown,
+		core.ReasonNoGroup, core.ReasonInvalid, core.ReasonSiblings, core.ReasonNoPlace, core.ReasonNoRoom, core.ReasonVictims, core.ReasonHolding, core.ReasonUnknown,
 	} {
 		m.refusals.WithLabelValues(reason)
 	}
@@ -81,8 +82,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		Help: "Times that a gang was denied, by reason: no plan was found for it, or it did not come together in time.",
 	}, []string{"reason"})
 	for err, reason := range map[error]string{
-		errRefused: "unschedulable", errOutranked: "outranked", errTimeout: "timeout", errVictims: "victims",
-		errNoGroup: "invalid", errUnrecorded: "unrecorded", record.ErrFenced: "fenced",
+		core.ErrRefused: "unschedulable", core.ErrOutranked: "outranked", core.ErrTimeout: "timeout", core.ErrVictims: "victims",
+		core.ErrNoGroup: "invalid", core.ErrUnrecorded: "unrecorded", record.ErrFenced: "fenced",
 	} {
 		m.denials[err] = denials.WithLabelValues(reason)
 	}

@@ -40,7 +40,7 @@ func (w *world) takeBack(pod *corev1.Pod) {
 func (w *world) promisedOn(name string, from *cluster.Pod) int {
 	count := 0
 	for _, pod := range w.cluster.Nominated() {
-		if pod.UID != from.UID && pod.Status.NominatedNodeName == name && priority(pod) >= priority(from) {
+		if pod.UID != from.UID && pod.Status.NominatedNodeName == name && podPriority(pod) >= podPriority(from) {
 			count++
 		}
 	}
@@ -51,10 +51,10 @@ func (w *world) promisedOn(name string, from *cluster.Pod) int {
 func (w *world) checkPromises(node *cluster.Node, stay []*cluster.Pod) {
 	stay, top, promised := staying(stay), int32(math.MinInt32), 0
 	for _, pod := range stay {
-		top = max(top, priority(pod))
+		top = max(top, podPriority(pod))
 	}
 	for _, pod := range w.cluster.Nominated() {
-		switch p := priority(pod); {
+		switch p := podPriority(pod); {
 		case pod.Status.NominatedNodeName != node.Name || p < top:
 		case p > top:
 			top, promised = p, 1

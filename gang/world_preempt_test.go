@@ -27,8 +27,8 @@ func (w *world) preemptFor(pod *corev1.Pod) {
 		return
 	}
 	key, _ := membership.Of(pod)
-	if g := w.groups[key]; g.letGo()+g.counts[placed]+g.counts[held] < w.asked(key.Name) {
-		w.Fatalf("pods are evicted for %v of %d members of %s", g.counts, w.asked(key.Name), key)
+	if s, _, _ := w.Member(pod.UID); s.Bound+s.Binding+s.Succeeded+s.Placed+s.Held < w.asked(key.Name) {
+		w.Fatalf("pods are evicted for %+v of %d members of %s", s, w.asked(key.Name), key)
 	}
 	for _, v := range answer.Victims {
 		victim := w.pods[v.UID]
@@ -38,11 +38,11 @@ func (w *world) preemptFor(pod *corev1.Pod) {
 		if victim.Spec.NodeName != answer.Node {
 			w.Fatalf("%s is to be evicted from %s, and is on %s", v.Name, answer.Node, victim.Spec.NodeName)
 		}
-		if priority(v) >= priority(w.cluster.PendingPod(pod.UID)) {
+		if podPriority(v) >= podPriority(w.cluster.PendingPod(pod.UID)) {
 			w.Fatalf("%s is evicted for %s, which is not more important", v.Name, pod.Name)
 		}
-		if g := w.groupOf[v.UID]; g != nil && g.counts[held]+g.counts[binding] > 0 && !w.everVictim.Has(v.UID) {
-			w.Fatalf("%s is evicted from %s, which is about to start: %v", v.Name, g.key, g.counts)
+		if s, _, member := w.Member(v.UID); member && s.Held+s.Binding > 0 && !w.everVictim.Has(v.UID) {
+			w.Fatalf("%s is evicted from %s, which is about to start: %+v", v.Name, s.Name, s)
 		}
 		w.delete(victim)
 	}
@@ -51,16 +51,7 @@ func (w *world) preemptFor(pod *corev1.Pod) {
 
 // victims are all that gangs wait for.
 func (w *world) victims() sets.Set[types.UID] {
-	victims := sets.New[types.UID]()
-	for _, g := range w.groups {
-		if g.clearing != nil {
-			for _, of := range g.clearing.victims {
-				for _, v := range of {
-					victims.Insert(v.pod.UID)
-				}
-			}
-		}
-	}
+	victims := w.state.Victims()
 	w.everVictim = w.everVictim.Union(victims)
 	return victims
 }
