@@ -10,10 +10,12 @@ type (
 	Preemption = core.Preemption
 	// Harm is what evictions would do to gangs.
 	Harm = core.Harm
-	// Summary is how far a gang is, Details all about it, and Member how far one of its pods is.
+	// Summary is how far a gang is.
 	Summary = core.Summary
+	// Details is all about a gang.
 	Details = core.Details
-	Member  = core.Member
+	// Member is how far a member is.
+	Member = core.Member
 )
 
 // What evictions would do, the worst last: see [core.Harm].

@@ -84,7 +84,7 @@ func (m *machine) carryOut(effect core.Effect, o *outcome) core.Event {
 		m.view.cluster.Release(e.UID)
 	case core.Renew:
 		if !m.view.cluster.Renew(e.UID) {
-			return core.Uncounted{UID: e.UID}
+			return core.Uncounted(e)
 		}
 	case core.BeginHold, core.EndHold, core.RefuseBind:
 		m.carryOutHold(effect, o)

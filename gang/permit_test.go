@@ -24,13 +24,22 @@ func TestHeldCallsEndInTimeAndLeaveNothingBehind(t *testing.T) {
 		want error
 		all  bool // the calls of the others end as well
 	}{
-		{"bind calls may not wait longer", nil, func(p *process, _ []*corev1.Pod, _ []*call) { p.after(28 * time.Second) }, core.ErrTimeout, true},
+		{
+			"bind calls may not wait longer", nil, func(p *process, _ []*corev1.Pod, _ []*call) { p.after(28 * time.Second) },
+			core.ErrTimeout, true,
+		},
 		{
 			"the group's own time is up", func(spec map[string]any) { spec["scheduleTimeoutSeconds"] = int64(10) },
 			func(p *process, _ []*corev1.Pod, _ []*call) { p.after(11 * time.Second) }, core.ErrTimeout, true,
 		},
 		{"the scheduler hangs up", nil, func(_ *process, _ []*corev1.Pod, calls []*call) { calls[0].cancel() }, nil, false},
-		{"the pod is deleted", nil, func(p *process, pods []*corev1.Pod, _ []*call) { p.delete(pods[0]); p.after(time.Second) }, core.ErrGone, false},
+		{
+			"the pod is deleted",
+			nil,
+			func(p *process, pods []*corev1.Pod, _ []*call) { p.delete(pods[0]); p.after(time.Second) },
+			core.ErrGone,
+			false,
+		},
 		{
 			"the PodGroup is no longer valid",
 			nil,

@@ -507,6 +507,12 @@ func (w *world) check() {
 		}
 	}
 	w.must(w.state.Check(w.view))
+	for uid := range w.pods {
+		_, member, _ := w.state.Member(uid, w.clock.Now())
+		if assumed := w.cluster.Assumed(uid); (member.Stage == "pending" || member.Stage == "gated") && assumed != "" {
+			w.Fatalf("%s is %s, and counts on %q", uid, member.Stage, assumed)
+		}
+	}
 	for _, c := range w.calls {
 		if age := w.clock.Since(c.since); !c.ended && age > 31*time.Second {
 			w.Fatalf("the call for %s is held for %s", c.pod.Name, age)

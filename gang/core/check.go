@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -10,59 +11,72 @@ import (
 // Check says what of the package's invariants does not hold between two events, nil when all of it
 // does. It is for tests: it counts everything anew.
 func (s *State) Check(view View) error {
-	var wrong []error
-	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
-	holding, holds := map[string]int{}, map[HoldID]types.UID{}
+	c := check{State: s, holding: map[string]int{}, holds: map[HoldID]types.UID{}}
 	for _, g := range s.groups {
-		var counted counts
-		for uid, p := range g.members {
-			counted[p.stage]++
-			if s.groupOf[uid] != g {
-				bad("%s is a member of %s, and of another group", uid, g.key)
-			}
-			if g.done.succeeded.Has(uid) || g.done.failed.Has(uid) {
-				bad("%s is a member of %s, and has finished", uid, g.key)
-			}
-			if other, twice := holds[p.hold]; twice && p.hold != 0 {
-				bad("%s and %s have one hold", uid, other)
-			}
-			holds[p.hold] = uid
-		}
-		if counted != g.counts {
-			bad("%s: counted %v, are %v", g.key, g.counts, counted)
-		}
-		if len(g.members)+g.done.succeeded.Len()+g.done.failed.Len() == 0 {
-			bad("%s has no pod", g.key)
-		}
-		if g.holds() {
-			holding[g.key.Namespace]++
-		}
-		if g.recording != 0 && s.commits[g.recording] == nil {
-			bad("%s waits for record %d, which nobody writes", g.key, g.recording)
-		}
+		c.group(g)
 	}
-	if fmt.Sprint(holding) != fmt.Sprint(s.holding) {
-		bad("groups that hold places: counted %v, are %v", s.holding, holding)
+	if !maps.Equal(c.holding, s.holding) {
+		c.bad("groups that hold places: counted %v, are %v", s.holding, c.holding)
 	}
 	for uid, g := range s.groupOf {
-		p := g.members[uid]
-		if p == nil || s.groups[g.key] != g {
-			bad("%s is of %s, which does not have it", uid, g.key)
-			continue
-		}
-		assumed := view.Assumed(uid)
-		switch {
-		case (p.stage == placed || p.stage == held) && assumed != p.place:
-			bad("%s is %s on %q, and counts on %q", uid, p.stage, p.place, assumed)
-		case p.stage == pending && assumed != "":
-			bad("%s is pending, and counts on %q", uid, assumed)
-		}
-		if (p.stage == held) != (p.hold != 0) {
-			bad("%s is %s, its hold: %d", uid, p.stage, p.hold)
-		}
-		if (p.stage == pending) != (p.place == "") {
-			bad("%s is %s, its place: %q", uid, p.stage, p.place)
+		if p := g.members[uid]; p == nil || s.groups[g.key] != g {
+			c.bad("%s is of %s, which does not have it", uid, g.key)
+		} else {
+			c.member(p, view.Assumed(uid))
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(c.wrong...)
+}
+
+// check counts a state anew.
+type check struct {
+	*State
+	holding map[string]int
+	holds   map[HoldID]types.UID
+	wrong   []error
+}
+
+func (c *check) bad(format string, args ...any) {
+	c.wrong = append(c.wrong, fmt.Errorf(format, args...))
+}
+
+func (c *check) group(g *group) {
+	var counted counts
+	for uid, p := range g.members {
+		counted[p.stage]++
+		if c.groupOf[uid] != g {
+			c.bad("%s is a member of %s, and of another group", uid, g.key)
+		}
+		if g.done.succeeded.Has(uid) || g.done.failed.Has(uid) {
+			c.bad("%s is a member of %s, and has finished", uid, g.key)
+		}
+		if other, twice := c.holds[p.hold]; twice && p.hold != 0 {
+			c.bad("%s and %s have one hold", uid, other)
+		}
+		c.holds[p.hold] = uid
+	}
+	if counted != g.counts {
+		c.bad("%s: counted %v, are %v", g.key, g.counts, counted)
+	}
+	if len(g.members)+g.done.succeeded.Len()+g.done.failed.Len() == 0 {
+		c.bad("%s has no pod", g.key)
+	}
+	if g.recording != 0 && c.commits[g.recording] == nil {
+		c.bad("%s waits for record %d, which nobody writes", g.key, g.recording)
+	}
+	if g.holds() {
+		c.holding[g.key.Namespace]++
+	}
+}
+
+func (c *check) member(p *member, assumed string) {
+	if (p.stage == placed || p.stage == held) && assumed != p.place {
+		c.bad("%s is %s on %q, and counts on %q", p.pod.UID, p.stage, p.place, assumed)
+	}
+	if (p.stage == held) != (p.hold != 0) {
+		c.bad("%s is %s, its hold: %d", p.pod.UID, p.stage, p.hold)
+	}
+	if (p.stage == pending) != (p.place == "") {
+		c.bad("%s is %s, its place: %q", p.pod.UID, p.stage, p.place)
+	}
 }

@@ -18,7 +18,8 @@
 //
 // What holds after every event, once its effects are carried out:
 //
-//   - A member that is placed or held counts on its place, and a pending one nowhere.
+//   - A member that is placed or held counts on its place, and a pending one nowhere, unless it may be bound
+//     any moment.
 //   - A member is held exactly as long as its hold has not ended. A hold ends once, by [EndHold].
 //   - A member becomes binding only together with so many that, with those bound, they are as many
 //     as must start together, and after that was recorded, if there is a PodGroup.

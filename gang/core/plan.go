@@ -148,6 +148,7 @@ func (e NoPlaces) apply(t *turn) {
 	}
 	t.has(FindWithout{e.Attempt, a.search(), without, on})
 }
+
 func (e FoundWithout) apply(t *turn) {
 	a := try{t, e.Attempt}
 	if a.gaveWay = t.outrank(a.first().key.String(), a.first().priority, e.Nodes); a.gaveWay && a.tries < attempts {

@@ -1,0 +1,512 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/finished"
+	"muster.dev/muster/gang/record"
+)
+
+// steps returns all that may happen next.
+func (w *world) steps() (all []step) {
+	add := func(may bool, k kind, of int) {
+		if may && w.left[k] != 0 {
+			all = append(all, step{k, int8(of)})
+		}
+	}
+	for i := range w.pods {
+		p := &w.pod[i]
+		shut := w.gated && !p.free
+		asks := p.phase == waits && !p.letGo && p.hold == 0 && !shut
+		add(p.phase == absent && p.version == 0 && w.late[i], create, i)
+		for _, k := range []kind{ask, askElse, askFlaky, preempt} {
+			add(asks && (k != preempt || len(w.singles) > 0), k, i)
+		}
+		add(asks && p.told > 0, bind, i)
+		for _, k := range []kind{bindOK, bindSeen, bindFails, bindLost} {
+			add(p.letGo, k, i)
+		}
+		add(p.mayBind && !p.letGo && p.hold == 0, lostBound, i)
+		add(p.mayBind && !p.letGo && p.hold == 0, lostNot, i)
+		add(p.hold != 0, hangUp, i)
+		add(p.phase == waits || p.phase == isBound, remove, i)
+		add(p.phase == absent && p.version > 0, replace, i)
+		add(p.phase == isBound, succeed, i)
+		add(p.phase == waits && p.place >= 0 && !p.letGo && !p.mayBind, expire, i)
+		add(p.lifting, gateOK, i)
+	}
+	for i := range w.commits {
+		for _, k := range []kind{recordOK, recordLate, recordNot, fenced} {
+			add(true, k, i)
+		}
+	}
+	for group := range mostGroups {
+		add(true, plan, group)
+		add(w.gated, gatesDue, group)
+		add(int(w.group[group].variant)+1 < len(w.least[group]), change, group)
+	}
+	for _, k := range []kind{tick, wait, waitLong} {
+		add(true, k, 0)
+	}
+	add(!w.state.stopped, stop, 0)
+	for node := range w.room {
+		add(!w.gone[node], lose, node)
+	}
+	for i := range w.singles {
+		add(w.single[i] == 1, vanish, i)
+	}
+	return all
+}
+
+// take has a step happen.
+func (w *world) take(s step) {
+	if w.left[s.kind] > 0 {
+		w.left[s.kind]--
+	}
+	i := int(s.of)
+	switch s.kind {
+	case create, replace:
+		w.create(i)
+	case ask, askElse, askFlaky:
+		w.ask(s.kind, i)
+	case preempt:
+		w.apply(Preempts{w.uid(i)})
+	case bind:
+		w.bind(i)
+	case bindOK, bindSeen, bindFails, bindLost, lostBound, lostNot:
+		w.finishBinding(s.kind, i)
+	case hangUp:
+		w.apply(HungUp{w.uid(i), w.pod[i].hold, errModel})
+	case recordOK, recordLate, recordNot, fenced:
+		w.record(s.kind, i)
+	case remove, succeed:
+		w.remove(s.kind, i)
+	default:
+		w.takeOther(s.kind, i)
+	}
+	w.check(s)
+}
+
+func (w *world) takeOther(k kind, i int) {
+	switch k {
+	case plan:
+		w.apply(Looked{})
+		w.apply(PlannedAhead{keyOf(i)})
+	case change:
+		w.group[i].variant++
+		w.readGroup(i)
+		w.moment++
+	case tick, wait, waitLong:
+		w.now += map[kind]int16{tick: 0, wait: 1, waitLong: int16(modelTimeout / time.Second)}[k]
+		w.apply(Ticked{})
+	case stop:
+		w.apply(Stopped{})
+	case expire:
+		w.pod[i].place = -1
+		w.moment++
+		w.apply(Uncounted{w.uid(i)}) // at the latest when it is to be renewed
+	case lose:
+		w.gone[i] = true
+		w.moment++
+	case vanish:
+		w.single[i] = 2
+		w.moment++
+	case gatesDue:
+		w.apply(GatesDue{keyOf(i)})
+	case gateOK:
+		w.pod[i].lifting, w.pod[i].free = false, true
+		w.show(i)
+		w.apply(GateLifted{UID: w.uid(i)})
+	default:
+	}
+}
+
+func (w *world) show(i int) {
+	w.apply(Seen{cluster.PodState{UID: w.uid(i), Pod: w.object(i)}})
+}
+
+func (w *world) create(i int) {
+	p := &w.pod[i]
+	*p = modelPod{phase: waits, version: p.version + 1, created: w.now, place: -1}
+	w.show(i)
+}
+
+func (w *world) ask(k kind, i int) {
+	p := &w.pod[i]
+	w.decided, w.flaky = nil, k == askFlaky
+	w.apply(Asked{w.object(i), len(w.room)})
+	w.flaky, p.told = false, 0
+	switch d := w.decided; {
+	case d == nil:
+		w.bad("a filter call about %d is not answered", i)
+	case d.Reason != "":
+		if !d.Waits {
+			w.leave(i)
+		}
+	case d.Member && k == askElse:
+		w.apply(Refused{w.uid(i)})
+	case d.Member:
+		w.move(i, nodeIndex(d.Node))
+		w.apply(Placed{w.uid(i), d.Node})
+	default:
+		w.moveAnywhere(i)
+	}
+}
+
+// leave has a pod count nowhere, as it is refused.
+func (w *world) leave(i int) {
+	if p := &w.pod[i]; p.place >= 0 && !p.mayBind {
+		p.place = -1
+		w.moment++
+	}
+}
+
+func (w *world) move(i int, node int8) {
+	p := &w.pod[i]
+	p.told = node + 1
+	if p.place != node {
+		p.place = node
+		w.moment++
+	}
+}
+
+func (w *world) moveAnywhere(i int) {
+	if w.pod[i].mayBind {
+		w.pod[i].told = w.pod[i].place + 1
+		return
+	}
+	w.leave(i)
+	for node := range w.room {
+		if w.free(int8(node), nil) > 0 {
+			w.move(i, int8(node))
+			return
+		}
+	}
+}
+
+// bind is a bind call: the pod counts on the node, or is put there.
+func (w *world) bind(i int) {
+	p := &w.pod[i]
+	node := p.told - 1
+	p.told = 0
+	if p.place >= 0 && p.place != node || p.place < 0 && w.free(node, nil) <= 0 {
+		return // it is refused before the gang is asked
+	}
+	if p.place < 0 {
+		p.place = node
+		w.moment++
+	}
+	before := len(w.wrong)
+	open := w.state.lastHold
+	p.told = 1
+	w.apply(Binds{w.uid(i), nodeName(node)})
+	refused := p.told == 0
+	p.told = 0
+	if member := w.state.member(w.uid(i)); refused && member != nil && member.stage == pending {
+		w.leave(i) // it counts only as the call put it there
+	}
+	if w.state.lastHold == open && !refused && p.hold == 0 && len(w.wrong) == before { // nothing to wait for
+		p.letGo = true
+		w.freed = append(w.freed, int8(i))
+	}
+}
+
+func (w *world) finishBinding(k kind, i int) {
+	p := &w.pod[i]
+	p.letGo = false
+	switch k {
+	case bindOK:
+		w.apply(Bound{UID: w.uid(i)})
+		w.bound(i)
+	case bindSeen:
+		w.bound(i)
+		w.apply(Bound{UID: w.uid(i)})
+	case lostBound:
+		w.bound(i)
+	case bindFails:
+		if p.left = true; !p.mayBind {
+			p.place = -1
+		}
+		w.moment++
+		w.apply(Bound{w.uid(i), errModel})
+	case bindLost:
+		p.mayBind, p.left = true, true
+		w.apply(Bound{w.uid(i), errModel})
+	case lostNot: // nobody sees it; what counts on the place goes on to count there
+		p.mayBind = false
+		if g := w.state.member(w.uid(i)); g.stage == pending {
+			p.place = -1
+		}
+		w.moment++
+	default:
+	}
+}
+
+func (w *world) bound(i int) {
+	p := &w.pod[i]
+	p.phase, p.mayBind, p.left = isBound, false, false
+	w.show(i)
+	w.moment++
+}
+
+func (w *world) record(k kind, i int) {
+	c := w.commits[i]
+	w.commits = slices.Delete(slices.Clone(w.commits), i, i+1)
+	var err error
+	switch k {
+	case recordOK:
+		for _, r := range c.Records {
+			group := int(r.Group.Name[0] - 'a')
+			written := r.Record
+			w.group[group].record, w.group[group].frozen = &written, r.Record.MinMember
+			w.readGroup(group)
+		}
+	case recordLate:
+		err = errModel
+	case recordNot:
+		err = record.ErrChanged
+	default:
+		err = record.ErrFenced
+	}
+	w.moment++
+	w.apply(Recorded{c.Commit, err})
+}
+
+func (w *world) remove(k kind, i int) {
+	p := &w.pod[i]
+	uid := w.uid(i)
+	p.place, p.phase, p.letGo, p.mayBind, p.told, p.lifting = -1, absent, false, false, 0, false
+	w.moment++
+	if k == succeed {
+		p.phase = hasSucceeded
+		w.apply(Finished{finished.Pod{
+			UID: uid, Label: v1alpha1.LabelX, Group: keyOf(w.groups[i]).NamespacedName, Created: at(p.created), Phase: corev1.PodSucceeded,
+		}})
+	}
+	w.apply(Seen{cluster.PodState{UID: uid}})
+	if p.hold != 0 {
+		w.bad("the call for %s is held, and the pod is gone", uid)
+	}
+}
+
+// count returns how many pods of a group are such.
+func (w *world) count(group int, which func(*modelPod) bool) (count int) {
+	for i := range w.pods {
+		if w.groups[i] == group && which(&w.pod[i]) {
+			count++
+		}
+	}
+	return count
+}
+
+// check says what of that does not hold that has to.
+func (w *world) check(s step) {
+	w.checkStart()
+	w.freed = nil
+	if err := w.state.Check(w); err != nil {
+		w.bad("%w", err)
+	}
+	ticked := s.kind == tick || s.kind == wait || s.kind == waitLong
+	for i := range w.pods {
+		p := &w.pod[i]
+		member := w.state.member(w.uid(i))
+		if known := member != nil && p.phase != absent; known && (member.hold != p.hold) {
+			w.bad("%s waits for hold %d, and has %d", w.uid(i), p.hold, member.hold)
+		}
+		if p.hold != 0 && ticked && at(w.now).Sub(at(p.heldAt)) >= modelHold {
+			w.bad("the call for %s is held for too long", w.uid(i))
+		}
+		if p.hold != 0 && w.state.stopped && len(w.commits) == 0 {
+			w.bad("the call for %s is held by a process that has ended", w.uid(i))
+		}
+		if member != nil && member.stage == pending && p.phase == waits && p.place >= 0 && p.told == 0 && !p.mayBind {
+			w.bad("%s is pending, and counts on %d", w.uid(i), p.place)
+		}
+		if p.letGo && member != nil && member.stage != binding && member.stage != bound {
+			w.bad("%s is let go, and %s", w.uid(i), member.stage)
+		}
+	}
+	for group := range w.group {
+		w.checkGroup(group, ticked)
+	}
+}
+
+func (w *world) checkGroup(group int, ticked bool) {
+	g := w.state.groups[keyOf(group)]
+	mg := &w.group[group]
+	if g == nil {
+		mg.began, mg.frozen = 0, 0
+		return
+	}
+	if w.state.Completed(keyOf(group)) {
+		mg.frozen = 0
+	}
+	switch {
+	case !g.holds() || g.clearing != nil:
+		mg.began = -1
+	case mg.began < 0:
+		mg.began = w.now
+	}
+	if over := at(w.now).Sub(at(mg.began)) >= modelTimeout; ticked && mg.began >= 0 && over && g.counts[placed] > 0 {
+		w.bad("members of %s have places after the time is up", g.key)
+	}
+	if after := g.looked > w.moment || g.sought > w.moment; after {
+		w.bad("%s was looked at in a generation to come", g.key)
+	}
+}
+
+// checkStart says whether those that the last step let go are enough, and recorded.
+func (w *world) checkStart() {
+	for group := range w.group {
+		now := 0
+		for _, i := range w.freed {
+			if w.groups[i] == group {
+				now++
+			}
+		}
+		if now == 0 {
+			continue
+		}
+		mg := &w.group[group]
+		asked := int(w.least[group][mg.variant])
+		if mg.frozen > 0 {
+			asked = min(asked, mg.frozen)
+		}
+		bound := w.count(group, func(p *modelPod) bool { return p.phase == isBound || p.phase == hasSucceeded })
+		switch together := bound + w.count(group, func(p *modelPod) bool { return p.letGo }); {
+		case w.policy == string(v1alpha1.MatchOnlyWaiting):
+			left := w.count(group, func(p *modelPod) bool { return p.left && p.phase == waits })
+			for i := range w.pods {
+				w.pod[i].left = w.pod[i].left && w.groups[i] != group
+			}
+			if left > 0 {
+				asked = min(asked, left)
+			}
+			if now < asked {
+				w.bad("%d members of %s are let go, %d have to start together", now, groupNames[group], asked)
+			}
+		case together < asked:
+			w.bad("members of %s are let go when %d are bound or let go, %d have to start together", groupNames[group], together, asked)
+		case bound == 0 && mg.frozen == 0:
+			w.bad("members of %s are let go, none is bound, and nothing is recorded", groupNames[group])
+		}
+		if w.bundle {
+			w.checkBundle(1 - group)
+		}
+	}
+}
+
+// checkRecords says whether a start has to be recorded: members may follow those of a recorded one that
+// are on their way.
+func (w *world) checkRecords(c WriteRecords) {
+	for _, r := range c.Records {
+		group := int(r.Group.Name[0] - 'a')
+		mg := &w.group[group]
+		if mg.frozen == 0 || w.policy != "" {
+			continue
+		}
+		asked := min(int(w.least[group][mg.variant]), mg.frozen)
+		on := w.count(group, func(p *modelPod) bool { return p.letGo && !at(p.created).After(mg.record.Time) })
+		if on > 0 && w.count(group, func(p *modelPod) bool { return p.letGo || p.phase == isBound || p.phase == hasSucceeded }) >= asked {
+			w.bad("a start of %s is recorded once more", groupNames[group])
+		}
+	}
+}
+
+// checkBundle says whether the other group of two that start together has started.
+func (w *world) checkBundle(other int) {
+	asked := int(w.least[other][w.group[other].variant])
+	if frozen := w.group[other].frozen; frozen > 0 {
+		asked = min(asked, frozen)
+	}
+	if started := w.count(other, func(p *modelPod) bool { return p.letGo || p.phase == isBound || p.phase == hasSucceeded }); started < asked {
+		w.bad("%s starts, and %d of %d members of %s", groupNames[1-other], started, asked, groupNames[other])
+	}
+}
+
+// clone is a world of its own in the same state.
+func (w *world) clone() *world {
+	c := *w
+	c.state, c.wrong, c.freed = w.state.clone(), nil, nil
+	return &c
+}
+
+func (s *State) clone() *State {
+	c := &State{
+		limits: s.limits, gates: s.gates, lastHold: s.lastHold, lastCommit: s.lastCommit, renewed: s.renewed, looksAt: s.looksAt,
+		stopped: s.stopped, outranked: s.outranked, holding: maps.Clone(s.holding), unwoken: maps.Clone(s.unwoken), denied: maps.Clone(s.denied),
+		changed: maps.Clone(s.changed),
+	}
+	same := map[*group]*group{}
+	of := func(g *group) *group {
+		if same[g] == nil {
+			same[g] = g.clone()
+		}
+		return same[g]
+	}
+	c.groups = make(map[keyType]*group, len(s.groups))
+	c.groupOf = make(map[types.UID]*group, len(s.groupOf))
+	c.strays = make(map[types.UID]*member, len(s.strays))
+	c.commits = make(map[CommitID]*commit, len(s.commits))
+	for key, g := range s.groups {
+		c.groups[key] = of(g)
+	}
+	for uid, g := range s.groupOf {
+		c.groupOf[uid] = of(g)
+	}
+	for uid, p := range s.strays {
+		stray := *p
+		c.strays[uid] = &stray
+	}
+	for id, from := range s.commits {
+		to := &commit{}
+		for _, p := range from.parts {
+			to.parts = append(to.parts, part{of(p.group), p.spec})
+		}
+		for _, r := range from.records {
+			to.records = append(to.records, groupRecord{of(r.group), r.record})
+		}
+		c.commits[id] = to
+	}
+	return c
+}
+
+func (g *group) clone() *group {
+	c := *g
+	c.members = make(map[types.UID]*member, len(g.members))
+	for uid, p := range g.members {
+		member := *p
+		c.members[uid] = &member
+	}
+	c.done.succeeded, c.done.failed = maps.Clone(g.done.succeeded), maps.Clone(g.done.failed)
+	c.unsure = maps.Clone(g.unsure)
+	if g.clearing != nil {
+		clearing := *g.clearing
+		clearing.victims = map[string][]Victim{}
+		for node, victims := range g.clearing.victims {
+			clearing.victims[node] = slices.Clone(victims)
+		}
+		c.clearing = &clearing
+	}
+	return &c
+}
+
+func (w *world) String() string {
+	text := fmt.Sprintf("at %ds, %d commits, stopped %t\n", w.now, len(w.commits), w.state.stopped)
+	for i := range w.pods {
+		text += fmt.Sprintf("  pod %d: %+v", i, w.pod[i])
+		if m := w.state.member(w.uid(i)); m != nil {
+			text += fmt.Sprintf(" core: %s on %q, hold %d", m.stage, m.place, m.hold)
+		}
+		text += "\n"
+	}
+	return text
+}
