@@ -154,6 +154,7 @@ type world struct {
 	freed   []int8 // let go by the present step
 	wrong   []error
 	decided *Decision
+	effects int      // so many until now
 	log     []string // of effects, if not nil
 }
 
@@ -358,6 +359,7 @@ func (w *world) Profile(string) *predicates.VerdictStore { return w.store }
 func (w *world) apply(event Event) {
 	effects := append([]Effect(nil), w.state.Apply(at(w.now), w, event)...)
 	var answers []Event
+	w.effects += len(effects)
 	for _, e := range effects {
 		if w.log != nil {
 			w.log = append(w.log, describe(e))

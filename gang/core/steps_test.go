@@ -84,6 +84,11 @@ func (w *world) take(s step) {
 	case bindOK, bindSeen, bindFails, bindLost, lostBound, lostNot:
 		w.finishBinding(s.kind, i)
 	case hangUp:
+		before := w.effects
+		w.apply(HungUp{w.uid(i), w.pod[i].hold + 100, errModel})
+		if w.effects != before {
+			w.bad("a call that %s does not wait for is given up, and that has effects", w.uid(i))
+		}
 		w.apply(HungUp{w.uid(i), w.pod[i].hold, errModel})
 	case recordOK, recordLate, recordNot, fenced:
 		w.record(s.kind, i)
@@ -206,10 +211,17 @@ func (w *world) bind(i int) {
 	}
 	before := len(w.wrong)
 	open := w.state.lastHold
+	planless := false
+	if g := w.state.groupOf[w.uid(i)]; g != nil && !p.mayBind {
+		planless = g.members[w.uid(i)].stage == pending && !w.state.hasStarted(g)
+	}
 	p.told = 1
 	w.apply(Binds{w.uid(i), nodeName(node)})
 	refused := p.told == 0
 	p.told = 0
+	if planless && !refused {
+		w.bad("%s is held, and its gang has no plan", w.uid(i))
+	}
 	if member := w.state.member(w.uid(i)); refused && member != nil && member.stage == pending {
 		w.leave(i) // it counts only as the call put it there
 	}
@@ -277,7 +289,14 @@ func (w *world) record(k kind, i int) {
 		err = record.ErrFenced
 	}
 	w.moment++
+	denied := !slices.ContainsFunc(w.state.commits[c.Commit].parts, func(p part) bool {
+		return p.recording == c.Commit || w.state.groups[p.key] != p.group
+	})
+	before := w.effects
 	w.apply(Recorded{c.Commit, err})
+	if denied && w.effects != before {
+		w.bad("what came of recording a start that was denied has effects")
+	}
 }
 
 func (w *world) remove(k kind, i int) {
