@@ -29,6 +29,9 @@ type machine struct {
 
 	// These are filled in anew for each call, so that applying them allocates nothing.
 	asked   core.Asked
+	placed  core.Placed
+	binds   core.Binds
+	bound   core.Bound
 	planned core.PlannedAhead
 	due     core.GatesDue
 }

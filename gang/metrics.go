@@ -72,9 +72,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		// 1 ms to 33 s.
 		Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 	})
-	for _, reason := range []string{
-		core.ReasonNoGroup, core.ReasonInvalid, core.ReasonSiblings, core.ReasonNoPlace, core.ReasonNoRoom, core.ReasonVictims, core.ReasonHolding, core.ReasonUnknown,
-	} {
+	for _, reason := range core.Reasons() {
 		m.refusals.WithLabelValues(reason)
 	}
 	denials := prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -36,14 +36,20 @@ func (m *Manager) Permit(ctx context.Context, uid types.UID, node string) error 
 }
 
 // Bound says what came of binding a pod that was permitted.
-func (m *Manager) Bound(uid types.UID, err error) { m.do(core.Bound{UID: uid, Err: err}) }
+func (m *Manager) Bound(uid types.UID, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.bound = core.Bound{UID: uid, Err: err}
+	m.apply(&m.bound)
+}
 
 // hold takes in a bind call. There is nothing to wait for when it returns nil.
 func (m *Manager) hold(uid types.UID, node string) (*hold, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
-	o := m.apply(core.Binds{UID: uid, Node: node})
+	m.binds = core.Binds{UID: uid, Node: node}
+	o := m.apply(&m.binds)
 	return o.hold, o.err
 }
 

@@ -31,6 +31,9 @@ func podPriority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.
 
 // podsOf are the pods of all parts, in their order.
 func podsOf(parts []core.Wanted) []*cluster.Pod {
+	if len(parts) == 1 {
+		return parts[0].Pods
+	}
 	var pods []*cluster.Pod
 	for _, p := range parts {
 		pods = append(pods, p.Pods...)
@@ -57,7 +60,7 @@ func (s *search) places(e core.FindPlaces) core.Event {
 	if err != nil {
 		return core.NodesChanged{Attempt: e.Attempt, Again: errors.Is(err, cluster.ErrNodeChanged)}
 	}
-	return core.PlacesFound{Attempt: e.Attempt, Places: planned}
+	return core.PlacesFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount()}
 }
 
 // newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang
@@ -217,5 +220,5 @@ func (s *search) victims(e core.FindVictims) core.Event {
 	case err != nil:
 		return none()
 	}
-	return core.VictimsFound{Attempt: e.Attempt, Places: planned, Victims: victims}
+	return core.VictimsFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount(), Victims: victims}
 }

@@ -30,7 +30,12 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 }
 
 // Placed says that filter was answered with a node on which the pod counts now.
-func (m *Manager) Placed(uid types.UID, node string) { m.do(core.Placed{UID: uid, Node: node}) }
+func (m *Manager) Placed(uid types.UID, node string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.placed = core.Placed{UID: uid, Node: node}
+	m.apply(&m.placed)
+}
 
 // Refused says that the scheduler was told of no node for a pod: see [core.Refused].
 func (m *Manager) Refused(pod *cluster.Pod) { m.do(core.Refused{UID: pod.UID}) }

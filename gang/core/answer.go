@@ -19,6 +19,13 @@ const (
 	ReasonHolding  = "gang: as many gangs of its namespace have places as may before they start"
 )
 
+// Reasons returns all of them.
+func Reasons() []string {
+	return []string{
+		ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom, ReasonVictims, ReasonHolding, ReasonUnknown,
+	}
+}
+
 // Why a held call ends without quorum. The scheduler shows the text as the reason of the
 // failed binding.
 var (

@@ -95,7 +95,7 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		p.waits("", "")
 		for _, member := range p.in(placed) {
 			if member != asking {
-				t.steer(member)
+				t.steer(member, t.view.NodeCount())
 			}
 		}
 	}

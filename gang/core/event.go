@@ -112,10 +112,11 @@ type (
 
 // Events that answer a search.
 type (
-	// PlacesFound says where members count now, in an order that is kept.
+	// PlacesFound says where members count now, in an order that is kept, and of how many nodes.
 	PlacesFound struct {
 		Attempt *Attempt
 		Places  []Planned
+		Nodes   int
 	}
 	// NoPlaces says in words why there are no places.
 	NoPlaces struct {
@@ -137,6 +138,7 @@ type (
 	VictimsFound struct {
 		Attempt *Attempt
 		Places  []Planned
+		Nodes   int
 		Victims map[string][]Victim // by node
 	}
 	// NoVictims says that no evictions make room, and how long it took to find out.

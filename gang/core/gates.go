@@ -111,7 +111,7 @@ func (t gating) mayPreempt(parts []part) bool {
 
 func (t gating) findsVictims(parts []part) bool {
 	for _, p := range parts {
-		if slices.ContainsFunc(readyOf(p.in(pending)), neverPreempts) {
+		if slices.ContainsFunc(p.candidates(), neverPreempts) {
 			return false
 		}
 	}

@@ -177,15 +177,9 @@ func byTurn(a, b *member) int {
 	)
 }
 
-// readyOf returns those of the members that are ready.
-func readyOf(members []*member) []*member {
-	var ready []*member
-	for _, p := range members {
-		if p.ready() {
-			ready = append(ready, p)
-		}
-	}
-	return ready
+// candidates returns the pending members that are ready.
+func (g *group) candidates() []*member {
+	return g.those(func(p *member) bool { return p.stage == pending && p.ready() })
 }
 
 func podsOf(members []*member) []*cluster.Pod {

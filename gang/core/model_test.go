@@ -521,7 +521,7 @@ func (w *world) search(effect Effect) Event {
 			return NoPlaces{e.Attempt, "no room"}
 		}
 		w.assume(places)
-		return PlacesFound{e.Attempt, places}
+		return PlacesFound{e.Attempt, places, len(w.room)}
 	case FindWithout:
 		without := map[types.UID]bool{}
 		for _, pod := range e.Without {
@@ -539,7 +539,7 @@ func (w *world) search(effect Effect) Event {
 			return NoVictims{e.Attempt, 0}
 		}
 		w.assume(places)
-		return VictimsFound{e.Attempt, places, victims}
+		return VictimsFound{e.Attempt, places, len(w.room), victims}
 	default:
 		return nil
 	}

@@ -88,7 +88,7 @@ func (a *Attempt) search() Search {
 	s := Search{Store: a.first().store}
 	for _, p := range a.parts {
 		w := Wanted{Key: p.key, AtLeast: p.missing(), Resources: p.spec.MinResources}
-		candidates := readyOf(p.in(pending))
+		candidates := p.candidates()
 		if a.evicting {
 			candidates = toFront(candidates, a.asking)
 		}
@@ -103,19 +103,19 @@ func (a *Attempt) search() Search {
 
 func (e PlacesFound) apply(t *turn) {
 	a := try{t, e.Attempt}
-	a.place(e.Places)
+	a.place(e.Places, e.Nodes)
 	a.planEnds("")
 }
 
 // place has members be where they count now, and tells the scheduler of all but the one that it asks
 // about. The time of the groups begins.
-func (t try) place(places []Planned) {
+func (t try) place(places []Planned, nodes int) {
 	for _, at := range places {
 		p := t.member(at.UID)
 		t.enter(p, placed)
 		p.place = at.Node
 		if p != t.asking {
-			t.steer(p)
+			t.steer(p, nodes)
 		}
 	}
 	for _, p := range t.fresh {
@@ -227,7 +227,7 @@ func (t try) hindered() (reason string) {
 func incomplete(parts []part) (reason string) {
 	g := parts[0].group
 	for _, p := range parts {
-		switch ready := len(readyOf(p.in(pending))); {
+		switch ready := len(p.candidates()); {
 		case len(p.members) > 0 && (p.store == nil || p.store != g.store):
 			g.waits(status.Unschedulable, "no profile of muster has the scheduler name of all members")
 			return ReasonNoPlace

@@ -45,7 +45,7 @@ func (t try) answer() {
 	case p.stage != placed:
 	case !t.awaiting(t.parts, nil): // no answer says that it has a place
 		if t.placing {
-			t.steer(p)
+			t.steer(p, t.view.NodeCount())
 		}
 	case !anyMissing(t.parts):
 		answer.Preemption = toEvict(t.parts, p.place)
@@ -89,7 +89,7 @@ func (t try) makeRoom() {
 	}
 	t.fresh, t.evicting, t.tries = unplanned(t.parts), true, 0
 	for _, p := range t.parts {
-		if slices.ContainsFunc(readyOf(p.in(pending)), neverPreempts) {
+		if slices.ContainsFunc(p.candidates(), neverPreempts) {
 			t.noVictims(0)
 			return
 		}
@@ -105,7 +105,7 @@ func (t try) findVictims() {
 
 func (e VictimsFound) apply(t *turn) {
 	a := try{t, e.Attempt}
-	a.place(e.Places)
+	a.place(e.Places, e.Nodes)
 	t.clear(a.parts, e.Victims)
 	a.answer()
 }

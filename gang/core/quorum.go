@@ -66,7 +66,7 @@ func (p part) mayFollow() bool {
 }
 
 // lacksMembers reports whether there are fewer members than must start together.
-func (p part) lacksMembers() bool { return len(readyOf(p.in(pending))) < p.missing() }
+func (p part) lacksMembers() bool { return len(p.candidates()) < p.missing() }
 
 // late reports whether a plan or a held call has waited too long. The plan of a gang that has
 // started is over once no member is to come to its place.

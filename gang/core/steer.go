@@ -7,9 +7,9 @@ import (
 // steer wakes a member if the scheduler waits for an event to try it again, and tells where it
 // is to go, by nomination, if there is need: a scheduler that looks at few nodes comes upon the
 // place, or another one that is as good, sooner than the write is done. It may be faster in any
-// case: then there is nothing to tell.
-func (t *turn) steer(p *member) {
-	if p.astray || min(t.looksAt, t.view.NodeCount()) > t.limits.Few {
+// case: then there is nothing to tell. There are so many nodes.
+func (t *turn) steer(p *member, nodes int) {
+	if p.astray || min(t.looksAt, nodes) > t.limits.Few {
 		t.has(Nominate{p.pod.UID})
 	}
 	if p.sleeps() {

@@ -219,6 +219,9 @@ func (w *world) bind(i int) {
 	w.apply(Binds{w.uid(i), nodeName(node)})
 	refused := p.told == 0
 	p.told = 0
+	if p.mayBind && refused {
+		w.bad("%s may be bound any moment, and is refused", w.uid(i))
+	}
 	if planless && !refused {
 		w.bad("%s is held, and its gang has no plan", w.uid(i))
 	}
@@ -240,7 +243,7 @@ func (w *world) finishBinding(k kind, i int) {
 		w.bound(i)
 	case bindSeen:
 		w.bound(i)
-		w.apply(Bound{UID: w.uid(i)})
+		w.apply(Bound{w.uid(i), errModel}) // the answer is lost, and the watch has shown it already
 	case lostBound:
 		w.bound(i)
 	case bindFails:
@@ -348,6 +351,9 @@ func (w *world) check(s step) {
 		}
 		if member != nil && member.stage == pending && p.phase == waits && p.place >= 0 && p.told == 0 && !p.mayBind {
 			w.bad("%s is pending, and counts on %d", w.uid(i), p.place)
+		}
+		if p.phase == isBound && member != nil && member.stage != bound {
+			w.bad("%s is bound, and %s", w.uid(i), member.stage)
 		}
 		if p.letGo && member != nil && member.stage != binding && member.stage != bound {
 			w.bad("%s is let go, and %s", w.uid(i), member.stage)

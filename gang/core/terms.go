@@ -28,7 +28,7 @@ func (s *State) termsFor(now time.Time, parts []part) *Terms {
 	t.below = parts[0].priority
 	for _, p := range parts {
 		t.own.Insert(p.group)
-		for _, candidate := range readyOf(p.in(pending)) {
+		for _, candidate := range p.candidates() {
 			t.below = min(t.below, priority(candidate.pod))
 		}
 	}
