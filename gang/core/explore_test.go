@@ -285,7 +285,7 @@ func models() []*model {
 		with(model{
 			name: "two groups that start together", pods: 3, groups: [mostPods]int{0, 0, 1}, least: [mostGroups][]int64{{2}, {1}},
 			bundle: true, room: []int{2, 1}, before: asked,
-		}, some(1, remove, replace, expire, waitLong, recordLate, recordNot, hangUp)),
+		}, some(1, remove, replace, expire, waitLong, recordLate, recordNot, fenced, hangUp)),
 		with(model{
 			name: "a process ends", pods: 3, groups: [mostPods]int{0, 0, 1}, least: [mostGroups][]int64{{2}, {1}}, room: []int{2, 1}, before: asked,
 		}, some(1, stop, recordLate, recordNot, fenced, expire, lose, remove)),
@@ -297,6 +297,10 @@ func models() []*model {
 			name: "a gang outranks another", pods: 4, groups: inTwos, ranks: [mostPods]int32{0, 0, 1, 1},
 			late: [mostPods]bool{2: true, 3: true}, least: two, room: []int{2}, before: asked,
 		}, some(1, askFlaky, expire, waitLong, bindFails)),
+		with(model{
+			name: "a gang that has begun is outranked", pods: 4, groups: inTwos, ranks: [mostPods]int32{0, 0, 1, 1},
+			late: [mostPods]bool{2: true, 3: true}, least: two, room: []int{2}, before: free,
+		}, some(1, bindFails, remove), without(tick)),
 		with(model{
 			name: "others are evicted for a gang", pods: 2, groups: [mostPods]int{}, ranks: [mostPods]int32{1, 1, 1},
 			least: [mostGroups][]int64{{2}, {1}}, room: []int{1, 1}, singles: []int{0, 1},

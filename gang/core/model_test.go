@@ -155,6 +155,7 @@ type world struct {
 	wrong   []error
 	decided *Decision
 	effects int      // so many until now
+	begun   bool     // the first group, before the present step
 	log     []string // of effects, if not nil
 }
 
@@ -437,6 +438,10 @@ func (w *world) carryOut(effect Effect, event Event) Event {
 		w.pod[w.index(e.UID)].lifting = true
 	case Evict:
 		w.evict(e.Pod)
+	case Denied:
+		if errors.Is(e.Err, ErrOutranked) && w.begun {
+			w.bad("a gang gives way that has begun to start")
+		}
 	case *Decided:
 		decision := e.Decision
 		w.decided = &decision

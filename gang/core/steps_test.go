@@ -72,6 +72,7 @@ func (w *world) take(s step) {
 		w.left[s.kind]--
 	}
 	i := int(s.of)
+	w.begun = w.hasBegun(0)
 	switch s.kind {
 	case create, replace:
 		w.create(i)
@@ -98,6 +99,12 @@ func (w *world) take(s step) {
 		w.takeOther(s.kind, i)
 	}
 	w.check(s)
+}
+
+// hasBegun says whether the start of a group is being recorded, or pods of it are bound or let go.
+func (w *world) hasBegun(group int) bool {
+	g := w.state.groups[keyOf(group)]
+	return g != nil && g.recording != 0 || w.count(group, func(p *modelPod) bool { return p.letGo || p.phase == isBound }) > 0
 }
 
 func (w *world) takeOther(k kind, i int) {
@@ -295,8 +302,16 @@ func (w *world) record(k kind, i int) {
 	denied := !slices.ContainsFunc(w.state.commits[c.Commit].parts, func(p part) bool {
 		return p.recording == c.Commit || w.state.groups[p.key] != p.group
 	})
+	whole := !slices.ContainsFunc(w.state.commits[c.Commit].parts, func(p part) bool {
+		return p.recording != c.Commit || w.state.groups[p.key] != p.group
+	})
 	before := w.effects
 	w.apply(Recorded{c.Commit, err})
+	for group := range w.group {
+		if g := w.state.groups[keyOf(group)]; g != nil && whole && w.bundle && (k == fenced || k == recordLate) && g.holds() {
+			w.bad("a start may not be recorded, and %s keeps its places", g.key)
+		}
+	}
 	if denied && w.effects != before {
 		w.bad("what came of recording a start that was denied has effects")
 	}
@@ -361,6 +376,9 @@ func (w *world) check(s step) {
 	}
 	for group := range w.group {
 		w.checkGroup(group, ticked)
+		if g := w.state.groups[keyOf(group)]; g != nil && (s.kind == wait || s.kind == waitLong) && g.failed.Equal(at(w.now)) && g.recording != 0 {
+			w.bad("%s was denied, and its start is being recorded", g.key)
+		}
 	}
 }
 
