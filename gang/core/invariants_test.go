@@ -124,8 +124,9 @@ func (w *world) checkRecords(c WriteRecords) {
 	for _, r := range c.Records {
 		group := int(r.Group.Name[0] - 'a')
 		mg := &w.group[group]
-		if mg.frozen == 0 || w.policy != "" {
-			continue
+		bound := w.count(group, func(p *modelPod) bool { return p.phase == isBound || p.phase == hasSucceeded })
+		if mg.frozen == 0 || bound >= mg.frozen || w.policy != "" {
+			continue // there is no start that is not over
 		}
 		asked := min(int(w.least[group][mg.variant]), mg.frozen)
 		on := w.count(group, func(p *modelPod) bool { return p.letGo && !at(p.created).After(mg.record.Time) })

@@ -216,7 +216,7 @@ func (w *world) bind(i int) {
 	before := len(w.wrong)
 	open := w.state.lastHold
 	planless := false
-	if g := w.state.groupOf[w.uid(i)]; g != nil && !p.mayBind {
+	if g := w.state.groupOf[w.uid(i)]; g != nil && !p.mayBind && g.spec != nil && g.spec.From == w.group[w.groups[i]].object.Unstructured {
 		planless = g.members[w.uid(i)].stage == pending && !w.state.hasStarted(g)
 	}
 	p.told = 1
