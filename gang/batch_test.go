@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/record"
 )
 
@@ -85,7 +86,7 @@ func TestAMemberOfABatchThatWasLeftBehindFollowsTheOthers(t *testing.T) {
 					p.permit(batch...)
 					newcomer := pods("newcomer", 1)[0]
 					p.set(newcomer)
-					if got := p.filter(newcomer); got != ReasonSiblings {
+					if got := p.filter(newcomer); got != core.ReasonSiblings {
 						t.Errorf("while the batch is on its way, a newcomer is told %q", got)
 					}
 					p.bound(batch[0])
@@ -96,7 +97,7 @@ func TestAMemberOfABatchThatWasLeftBehindFollowsTheOthers(t *testing.T) {
 					next := pods("next", 1)[0]
 					p.set(next)
 					p.after(time.Second)
-					if got := p.filter(next); got != ReasonSiblings {
+					if got := p.filter(next); got != core.ReasonSiblings {
 						t.Errorf("once the batch is bound, one of the next is told %q", got)
 					}
 				})
@@ -116,8 +117,8 @@ func TestABatchThatAFormerProcessLeftHalfBoundIsCompleted(t *testing.T) {
 	}{
 		{"two of four were bound", 2, 4, 4, 2, "a"},
 		{"one of two was bound after a batch of two", 3, 4, 2, 1, "a"},
-		{"all were bound, and one of the next batch exists", 4, 4, 4, 1, ReasonSiblings},
-		{"none was bound, and one of them is gone", 0, 2, 2, 1, ReasonSiblings},
+		{"all were bound, and one of the next batch exists", 4, 4, 4, 1, core.ReasonSiblings},
+		{"none was bound, and one of them is gone", 0, 2, 2, 1, core.ReasonSiblings},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run(t, func(p *process) {

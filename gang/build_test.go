@@ -78,8 +78,8 @@ func run(t *testing.T, test func(p *process)) {
 		test(p)
 		cancel()
 		running.Wait()
-		for uid := range p.groupOf {
-			c.Release(uid)
+		for _, pod := range c.Pending() {
+			c.Release(pod.UID)
 		}
 	})
 }
@@ -174,7 +174,7 @@ func (p *process) refuse(err error) {
 func (p *process) gate(gates configv1alpha2.GangGates) {
 	p.Manager.mu.Lock()
 	defer p.Manager.mu.Unlock()
-	p.gates = gates
+	p.state.Configure(p.limits.Limits, gatesOf(gates))
 }
 
 // written is what was written since it was last asked, in the order of the words.

@@ -6,16 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/core"
 )
 
 // What becomes of one group becomes of those that start with it, and who may write in one
 // namespace must not hold up the groups of another.
 func TestAGroupOfAnotherNamespaceHasToAgreeToStartTogether(t *testing.T) {
 	for _, test := range []struct{ agreed, want string }{
-		{`["other/guests"]`, ReasonInvalid},
+		{`["other/guests"]`, core.ReasonInvalid},
 		{`["default/hosts"]`, "a"},
 	} {
 		t.Run(fmt.Sprintf("the other one names %s", test.agreed), func(t *testing.T) {
@@ -33,14 +32,12 @@ func TestAGroupOfAnotherNamespaceHasToAgreeToStartTogether(t *testing.T) {
 				if got := p.filter(host); got != test.want {
 					t.Errorf("the host is told %q, want %q", got, test.want)
 				}
-				if test.want == ReasonInvalid {
-					if why := p.groups[Key{v1alpha1.LabelX, types.NamespacedName{Namespace: "default", Name: "hosts"}}].why; !strings.Contains(
-						why, "other/guests",
-					) {
+				if test.want == core.ReasonInvalid {
+					if why := p.why("hosts"); !strings.Contains(why, "other/guests") {
 						t.Errorf("people are told %q, which does not name the other one", why)
 					}
 				}
-				if got := p.filter(guest); test.want == ReasonInvalid && got != "a" {
+				if got := p.filter(guest); test.want == core.ReasonInvalid && got != "a" {
 					t.Errorf("the guest, which has not agreed, is told %q and does not start", got)
 				}
 			})
@@ -67,7 +64,7 @@ func TestGroupsThatStartTogetherHaveToNameTheSameOnes(t *testing.T) {
 		{
 			"one names another that says nothing",
 			map[string]string{"masters": `["default/workers"]`},
-			map[string]string{"masters": ReasonInvalid, "workers": "a", "servers": "a"},
+			map[string]string{"masters": core.ReasonInvalid, "workers": "a", "servers": "a"},
 			"default/workers, with which it is to start together, does not name default/masters",
 		},
 		{
@@ -75,7 +72,7 @@ func TestGroupsThatStartTogetherHaveToNameTheSameOnes(t *testing.T) {
 			map[string]string{
 				"masters": `["default/workers"]`, "workers": `["default/masters", "default/servers"]`, "servers": `["default/workers"]`,
 			},
-			map[string]string{"masters": ReasonInvalid, "workers": ReasonInvalid, "servers": ReasonInvalid},
+			map[string]string{"masters": core.ReasonInvalid, "workers": core.ReasonInvalid, "servers": core.ReasonInvalid},
 			"default/workers, with which it is to start together, also names default/servers",
 		},
 	} {

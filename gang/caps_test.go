@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/gang/core"
 )
 
 // limit has other limits be in force from now on.
@@ -15,6 +17,7 @@ func (p *process) limit(change func(*Limits)) {
 	p.Manager.mu.Lock()
 	defer p.Manager.mu.Unlock()
 	change(&p.limits)
+	p.state.Configure(p.limits.Limits, core.GatesNever)
 }
 
 func TestALongScheduleTimeoutIsCutToTheLongestThatCounts(t *testing.T) {
@@ -51,7 +54,7 @@ func TestAGroupOfMoreMembersThanMayBeIsNotValid(t *testing.T) {
 				pods := given(p)
 				p.set(objects(pods)...)
 				p.after(time.Second)
-				if got := p.filter(pods[0]); got != ReasonInvalid {
+				if got := p.filter(pods[0]); got != core.ReasonInvalid {
 					t.Errorf("a member is told %q", got)
 				}
 				field := "spec.minMember"
@@ -97,7 +100,7 @@ func TestSoManyGroupsOfANamespaceHoldRoomAtOnce(t *testing.T) {
 		if diff := cmp.Diff([]string{"default/g0", "default/g1", "other/g3"}, holds()); diff != "" {
 			t.Errorf("gangs with places (-want +got):\n%s", diff)
 		}
-		if got := p.filter(gangs[2][0]); got != ReasonHolding {
+		if got := p.filter(gangs[2][0]); got != core.ReasonHolding {
 			t.Errorf("a member of the third is told %q", got)
 		}
 		p.start(gangs[0]...)
@@ -108,8 +111,8 @@ func TestSoManyGroupsOfANamespaceHoldRoomAtOnce(t *testing.T) {
 		p.delete(gangs[1]...)
 		p.delete(gangs[2]...)
 		p.after(time.Second)
-		if len(p.holding) != 1 || p.holding["other"] != 1 {
-			t.Errorf("counted as holding: %v", p.holding)
+		if holding := p.state.Holding(); len(holding) != 1 || holding["other"] != 1 {
+			t.Errorf("counted as holding: %v", holding)
 		}
 	})
 }

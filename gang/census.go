@@ -5,7 +5,6 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang/status"
 )
 
 // census is a [prometheus.Collector] of what gangs there are, and what those that have not started
@@ -57,27 +56,6 @@ func (c *census) Collect(values chan<- prometheus.Metric) {
 func (m *Manager) count() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.receive()
-	phases := map[v1alpha1.PodGroupPhase]int{}
-	for _, phase := range status.Phases() {
-		phases[phase] = 0
-	}
-	var idle cluster.Resources
-	for _, g := range m.groups {
-		spec, reason := m.spec(g)
-		if reason != "" {
-			phases[v1alpha1.PodGroupPending]++
-			continue
-		}
-		phases[status.Phase(spec.minMember, g.statusCounts())]++
-		if g.counts[placed]+g.counts[held] == 0 || m.hasStarted(g) {
-			continue
-		}
-		for _, p := range g.members {
-			if p.stage == placed || p.stage == held {
-				idle = idle.Plus(&p.pod.Requests)
-			}
-		}
-	}
-	return phases, idle
+	m.look()
+	return m.state.Census()
 }

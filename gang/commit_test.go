@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/record"
 )
 
@@ -98,7 +99,7 @@ func TestMembersStayHeldUntilTheirStartIsRecordedInTime(t *testing.T) {
 		want    error
 		why     string
 	}{
-		{"the API server is away", func(ctx context.Context) error { <-ctx.Done(); return away }, errUnrecorded, "its start "},
+		{"the API server is away", func(ctx context.Context) error { <-ctx.Done(); return away }, core.ErrUnrecorded, "its start "},
 		{"a later leader was here", func(context.Context) error { return record.ErrFenced }, record.ErrFenced, "another replica of muster"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -109,7 +110,7 @@ func TestMembersStayHeldUntilTheirStartIsRecordedInTime(t *testing.T) {
 				p.after(time.Second)
 				p.troubled(test.trouble)
 				calls := p.start(pods...)
-				if errors.Is(test.want, errUnrecorded) {
+				if errors.Is(test.want, core.ErrUnrecorded) {
 					p.after(26 * time.Second)
 					p.wantHeld("before the time is up", true, calls...)
 				}
@@ -173,7 +174,7 @@ func TestNoStartBeginsWhenTheTimeOfAHeldCallIsUp(t *testing.T) {
 		last := p.start(pods[1])[0]
 		p.after(time.Second)
 		for _, call := range []*call{first, last} {
-			if call.held() || !errors.Is(call.err, errTimeout) {
+			if call.held() || !errors.Is(call.err, core.ErrTimeout) {
 				t.Errorf("%s is held: %t, error %v", call.pod.Name, call.held(), call.err)
 			}
 		}
@@ -252,7 +253,7 @@ func TestWhatAFormerProcessLeftIsCompletedFirst(t *testing.T) {
 				if got := p.filter(first); got != "a" {
 					t.Errorf("%s is told %q", first.Name, got)
 				}
-				if got := p.filter(second); got != ReasonNoPlace && got != ReasonSiblings {
+				if got := p.filter(second); got != core.ReasonNoPlace && got != core.ReasonSiblings {
 					t.Errorf("%s is told %q", second.Name, got)
 				}
 			})

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/core"
 )
 
 func saying(minMember string, pods ...*corev1.Pod) []*corev1.Pod {
@@ -38,16 +39,16 @@ func TestWhatMembersSayCountsAsTheySayItNow(t *testing.T) {
 		}, "h-0", "a"},
 		{"all say more", members("g", 2, "1", withoutObject("g", "2")), func(p *process, pods []*corev1.Pod) {
 			p.set(objects(saying("4", pods...))...)
-		}, "g-0", ReasonSiblings},
+		}, "g-0", core.ReasonSiblings},
 		{"the first by name came last and says more", members("h", 2, "1", withoutObject("g", "2")), func(p *process, _ []*corev1.Pod) {
 			p.set(members("g", 1, "1", withoutObject("g", "4"))[0])
-		}, "g-0", ReasonSiblings},
+		}, "g-0", core.ReasonSiblings},
 		{"nobody says anything any more", members("g", 2, "1", withoutObject("g", "2")), func(p *process, pods []*corev1.Pod) {
 			for _, pod := range saying("", pods...) {
 				pod.Annotations = nil
 				p.set(pod)
 			}
-		}, "g-0", ReasonNoGroup},
+		}, "g-0", core.ReasonNoGroup},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run(t, func(p *process) {

@@ -1,7 +1,7 @@
 // Package gang starts groups of pods whole or not at all, with a stock kube-scheduler.
 //
 // A group is a PodGroup, or pods that say themselves how many of them must start together
-// (see [Of]). What a scheduler's PreFilter, PostFilter and Permit do for a gang happens in
+// (see [membership.Of]). What a scheduler's PreFilter, PostFilter and Permit do for a gang happens in
 // the calls that an extender gets:
 //
 //   - Filter plans places for the whole group when the first member is asked about, or
@@ -11,16 +11,16 @@
 //   - Bind holds a member until as many as must start together are held or bound. Then that
 //     is recorded on the PodGroup, and all of them go. Before that nothing is bound.
 //
-// A member goes through these stages:
-//
-//	pending → placed → held → binding → bound
-//	   ↑________↓_______↓________↓
+// What becomes of a gang is decided by package core, a state machine that knows no clock and no
+// client. A [Manager] is the shell around it: it takes the lock, tells the time, feeds what happens to
+// the core, and carries out what follows. Searches for places are the shell's, too: the core says for
+// which members, and is told what was found before anything else happens.
 //
 // What holds at any time:
 //
 //   - A member that is placed or held counts on its node (see [cluster.Cluster.Assume]):
 //     other pods and other groups see the room as taken.
-//   - A member becomes binding only together with so many that, with those bound, they are
+//   - A member is let go only together with so many that, with those bound, they are
 //     as many as must start together.
 //   - That is recorded before (see [record.Record]), if there is a PodGroup, by a leader that no
 //     later one has overtaken, and the number that was asked for then stands until as many are

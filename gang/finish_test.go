@@ -8,13 +8,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/finished"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
 // ended is what the watch of finished pods tells of one.
 func ended(pod *corev1.Pod, phase corev1.PodPhase) finished.Pod {
-	key, _ := Of(pod)
+	key, _ := membership.Of(pod)
 	return finished.Pod{UID: pod.UID, Label: key.Label, Group: key.NamespacedName, Created: pod.CreationTimestamp.Time, Phase: phase}
 }
 
@@ -35,8 +37,8 @@ func TestReplacementsJoinThoseThatHaveSucceeded(t *testing.T) {
 		want   string
 	}{
 		{"one that has succeeded was started", corev1.PodSucceeded, v1alpha1.MatchWaitingAndBound, "a"},
-		{"one that has failed has to be replaced", corev1.PodFailed, v1alpha1.MatchWaitingAndBound, ReasonSiblings},
-		{"each batch is one of its own", corev1.PodSucceeded, v1alpha1.MatchOnlyWaiting, ReasonSiblings},
+		{"one that has failed has to be replaced", corev1.PodFailed, v1alpha1.MatchWaitingAndBound, core.ReasonSiblings},
+		{"each batch is one of its own", corev1.PodSucceeded, v1alpha1.MatchOnlyWaiting, core.ReasonSiblings},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run(t, func(p *process) {

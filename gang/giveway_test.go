@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/core"
 )
 
 func TestNoGangIsHalfPlannedWhileTwoCompete(t *testing.T) {
@@ -20,7 +21,7 @@ func TestNoGangIsHalfPlannedWhileTwoCompete(t *testing.T) {
 		}
 		p.after(time.Second)
 		p.start(one...)
-		if got := p.filter(two[0]); got != ReasonNoPlace {
+		if got := p.filter(two[0]); got != core.ReasonNoPlace {
 			t.Errorf("a member of the second gang is told %q", got)
 		}
 		for _, pod := range one {
@@ -79,7 +80,7 @@ func TestAPlanGivesWayToHigherPriorityUntilItStarts(t *testing.T) {
 				if got := p.filter(higher); (got == "a") != test.gives {
 					t.Errorf("the other one is told %q", got)
 				}
-				if test.gives && (calls[0].held() || !errors.Is(calls[0].err, errOutranked)) {
+				if test.gives && (calls[0].held() || !errors.Is(calls[0].err, core.ErrOutranked)) {
 					t.Errorf("the call of the lower one is held: %t, error %v", calls[0].held(), calls[0].err)
 				}
 				for _, call := range calls {
@@ -100,7 +101,7 @@ func TestAPlanGivesWayToASinglePod(t *testing.T) {
 		if got := p.cluster.Assumed(low[0].UID); got != "a" {
 			t.Fatalf("the gang counts on %q", got)
 		}
-		store := p.profiles.Of(corev1.DefaultSchedulerName)
+		store := p.view.profiles.Of(corev1.DefaultSchedulerName)
 		if !p.GiveWay(p.cluster.PendingPod(single.UID), store) {
 			t.Error("the plan does not give way")
 		}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 )
 
 // inbox is what the watch has shown of members and nobody has read yet.
@@ -23,10 +24,10 @@ func (i *inbox) put(state cluster.PodState) {
 	defer i.mu.Unlock()
 	of := false
 	if state.Pod != nil {
-		_, of = Of(state.Pod.Pod)
+		_, of = membership.Of(state.Pod.Pod)
 	}
 	switch {
-	case of || state.Pod != nil && Gated(state.Pod.Pod):
+	case of || state.Pod != nil && membership.Gated(state.Pod.Pod):
 		i.members.Insert(state.UID)
 	case i.members.Has(state.UID):
 		i.members.Delete(state.UID)

@@ -3,9 +3,6 @@ package gang
 import (
 	"context"
 	"log/slog"
-	"maps"
-	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +14,9 @@ import (
 
 	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/finished"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
@@ -67,77 +67,51 @@ type Holes interface {
 
 // Manager holds the gangs of a cluster together. Its methods are safe for concurrent use.
 type Manager struct {
-	log       *slog.Logger
-	clock     clock.WithTicker
-	cluster   *cluster.Cluster
-	profiles  *predicates.Profiles
+	*machine
 	limits    Limits
-	client    Client
-	writer    *nomination.Writer
-	recorder  Recorder
-	holes     Holes // nil for none
-	epoch     func() record.Epoch
-	write     func(*commit) // has the records of a commit written, and returns at once
-	metrics   *metrics
 	ahead     ahead
-	inbox     inbox
 	following sync.Once
 	unfollow  func() // once it follows
-	gates     configv1alpha2.GangGates
-
-	mu        sync.Mutex // taken before the locks of classes and of the cluster
-	groups    map[Key]*group
-	groupOf   map[types.UID]*group
-	holding   map[string]int          // how many groups of a namespace have places, by its name
-	unwoken   map[types.UID]time.Time // members that could not be woken, and when that is tried again
-	renewed   time.Time               // assumptions, the last time
-	looksAt   int                     // how many nodes the scheduler last asked about for a member that was not nominated
-	strays    map[types.UID]*member   // pods of no group that have the gate
-	events    []told                  // to be published
-	stopped   bool                    // nobody looks after held calls any more
-	denied    *denials
-	outranked outranked                      // when victims were last looked for
-	changed   sets.Set[Key]                  // besides groups that are dirty
-	tables    map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
-	seed      uint64                         // of the next plan
 }
 
 // New returns a Manager that knows no member until it follows the cluster.
 func New(o Options) *Manager {
-	m := &Manager{
-		log:      o.Logger,
-		clock:    o.Clock,
-		cluster:  o.Cluster,
-		limits:   o.Limits,
-		client:   o.Client,
-		writer:   o.Writer,
-		gates:    o.Gates,
-		seed:     o.Seed,
-		recorder: o.Recorder,
-		epoch:    o.Epoch,
-		holes:    o.Holes,
-		metrics:  newMetrics(o.Registerer),
-		profiles: o.Profiles,
-		groups:   map[Key]*group{},
-		groupOf:  map[types.UID]*group{},
-		holding:  map[string]int{},
-		unwoken:  map[types.UID]time.Time{},
-		strays:   map[types.UID]*member{},
-		changed:  sets.New[Key](),
-		tables:   map[string]cluster.CustomTable{},
-		looksAt:  math.MaxInt,
-		denied:   newDenials(o.Limits.DenyTTL),
-		inbox:    inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
-	}
+	metrics := newMetrics(o.Registerer)
+	m := &Manager{limits: o.Limits, machine: &machine{
+		log:     o.Logger,
+		clock:   o.Clock,
+		view:    &view{o.Cluster, o.Profiles},
+		metrics: metrics,
+		inbox:   inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
+		writes:  writes{o.Client, o.Writer},
+		records: records{recorder: o.Recorder, epoch: o.Epoch},
+		state:   core.New(o.Limits.Limits, gatesOf(o.Gates)),
+		search: &search{
+			clock: o.Clock, cluster: o.Cluster, holes: o.Holes, time: o.Limits.PlanTime, took: metrics.planning, seed: o.Seed,
+		},
+		holds: map[core.HoldID]*hold{},
+		news:  news{tables: map[string]cluster.CustomTable{}},
+	}}
+	m.records.write = func(r core.WriteRecords) { go m.writeRecords(r) }
 	o.Registerer.MustRegister(newCensus(m))
-	m.write = func(c *commit) { go m.writeRecords(c) }
 	return m
+}
+
+func gatesOf(gates configv1alpha2.GangGates) core.Gates {
+	switch gates {
+	case configv1alpha2.GatesUntilMembers:
+		return core.GatesUntilMembers
+	case configv1alpha2.GatesUntilPlace:
+		return core.GatesUntilPlace
+	default:
+		return core.GatesNever
+	}
 }
 
 // Follow has the Manager told of members from now on. Calls of verbs may be answered only afterwards: a
 // member that it was not told of is refused.
 func (m *Manager) Follow() {
-	m.following.Do(func() { m.unfollow = m.cluster.FollowPods(m.inbox.put) })
+	m.following.Do(func() { m.unfollow = m.view.cluster.FollowPods(m.inbox.put) })
 }
 
 // Run plans groups ahead of the scheduler and ends what has taken too long, until the
@@ -159,7 +133,7 @@ func (m *Manager) Run(ctx context.Context) {
 		case <-m.inbox.filled:
 			m.gather(ctx)
 		case <-retry.C():
-			if m.cluster.Snapshot().Generation == m.ahead.passed {
+			if m.view.Generation() == m.ahead.passed {
 				continue
 			}
 		case <-tick.C():
@@ -180,150 +154,85 @@ func (m *Manager) gather(ctx context.Context) {
 	}
 }
 
-// receive follows what the watch has shown. The caller holds the lock, here and below.
-func (m *Manager) receive() {
-	for _, state := range m.inbox.take() {
-		m.observe(state)
+// Finished says that a pod has finished, or is gone after that. The view of the cluster may
+// show it running for a moment longer, or not show it any more already: it counts once all
+// the same.
+func (m *Manager) Finished(pod finished.Pod) {
+	m.do(core.Finished{Pod: pod})
+	if !pod.Gone {
+		m.inbox.ring()
 	}
 }
 
-func (m *Manager) observe(state cluster.PodState) {
-	if state.Pod == nil {
-		delete(m.strays, state.UID)
-		if g := m.groupOf[state.UID]; g != nil {
-			m.leave(g, state.UID)
-		}
+// expire ends what has taken too long, and keeps the others counted on their places.
+func (m *Manager) expire() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	m.apply(core.Ticked{})
+}
+
+// endHolds ends held calls for good.
+func (m *Manager) endHolds() { m.do(core.Stopped{}) }
+
+// ahead is the pace of planning ahead. It belongs to Run.
+type ahead struct {
+	passed uint64    // the generation of the cluster when all groups were looked at last
+	again  time.Time // when they may be looked at again
+}
+
+// planAhead plans the groups that are complete before the scheduler asks about them, and
+// those that were denied when there is a place for them now. Plans that fail never take more
+// than a small part of the time.
+func (m *Manager) planAhead() {
+	if m.clock.Now().Before(m.ahead.again) {
 		return
 	}
-	if g := m.join(state.Pod); g != nil {
-		p := g.members[state.UID]
-		g.heard = g.heard && maps.Equal(p.pod.Annotations, state.Pod.Annotations)
-		p.pod, g.dirty = state.Pod, true
-		switch {
-		case state.Pod.Spec.NodeName != "":
-			m.enter(p, bound)
-			p.place = state.Pod.Spec.NodeName
-		case !p.ready():
-			m.giveUp(p, errGone)
-		default:
-			m.withdraw(p)
-		}
+	m.ahead.passed = m.view.Generation()
+	var inVain time.Duration
+	for _, group := range m.inOrder(core.Looked{}) {
+		inVain += m.planOneAhead(group) // filter calls may come between
 	}
-	m.stray(state.Pod)
+	m.ahead.again = m.clock.Now().Add(10 * inVain)
 }
 
-// join finds the group of a pod and takes the pod in if it is new, nil when it is of
-// none.
-func (m *Manager) join(pod *cluster.Pod) *group {
-	key, of := Of(pod.Pod)
-	known := m.groupOf[pod.UID]
-	if known != nil && (!of || known.key != key) { // labels can change
-		m.leave(known, pod.UID)
-		known = nil
+// planOneAhead returns how long it took to find no place.
+func (m *Manager) planOneAhead(group membership.Key) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	started := m.clock.Now()
+	m.planned = core.PlannedAhead{Group: group}
+	if m.apply(&m.planned).decision.Reason != "" {
+		return m.clock.Since(started)
 	}
-	if !of || known != nil {
-		return known
-	}
-	g := m.group(key, pod.CreationTimestamp.Time)
-	if g.done.succeeded.Has(pod.UID) || g.done.failed.Has(pod.UID) {
-		return nil // what shows it running is late
-	}
-	if len(g.members) == 0 {
-		g.priority = priority(pod)
-	}
-	g.members[pod.UID] = &member{pod: pod, since: m.clock.Now()}
-	g.counts[pending]++
-	g.priority = max(g.priority, priority(pod))
-	g.schedulerName = pod.Spec.SchedulerName
-	g.looked, g.dirty, g.heard, g.tries = 0, true, false, tries{asked: g.tries.asked}
-	m.groupOf[pod.UID] = g
-	return g
+	return 0
 }
 
-// group is the group of a key, of which a pod was created at a time.
-func (m *Manager) group(key Key, created time.Time) *group {
-	g := m.groups[key]
-	if g == nil {
-		g = &group{key: key, members: map[types.UID]*member{}, created: created}
-		g.done.succeeded, g.done.failed = sets.New[types.UID](), sets.New[types.UID]()
-		m.groups[key] = g
-	}
-	if created.Before(g.created) {
-		g.created = created
-	}
-	return g
-}
-
-// leave forgets a member.
-func (m *Manager) leave(g *group, uid types.UID) {
-	p := g.members[uid]
-	m.giveUp(p, errGone)
-	g.counts[p.stage]--
-	delete(g.members, uid)
-	delete(m.groupOf, uid)
-	g.dirty, g.heard, g.tries = true, false, tries{asked: g.tries.asked}
-	m.forget(g)
-}
-
-// forget drops a group that has no pod any more.
-func (m *Manager) forget(g *group) {
-	if len(g.members)+g.done.succeeded.Len()+g.done.failed.Len() == 0 {
-		delete(m.groups, g.key)
-		m.changed.Insert(g.key)
+// liftGates has those gates lifted for which there is no reason any more, those of a group
+// one after the other. It looks at what is, and not at what happened, so that nothing that
+// was missed leaves a pod gated.
+func (m *Manager) liftGates() {
+	for _, group := range m.inOrder(core.StrayGatesDue{}, core.Looked{}) {
+		m.liftGatesOf(group) // filter calls may come between
 	}
 }
 
-// giveUp ends what is planned for a member. A call that is held for it ends with an error.
-func (m *Manager) giveUp(p *member, why error) {
-	switch p.stage {
-	case placed, held:
-		m.cluster.Release(p.pod.UID)
-		p.hold.end(why)
-		m.enter(p, pending)
-		m.withdraw(p)
-	case pending:
-		m.withdraw(p)
-	default:
-	}
+func (m *Manager) liftGatesOf(group membership.Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.due = core.GatesDue{Group: group}
+	m.apply(&m.due)
 }
 
-// enter moves a member to a stage.
-func (m *Manager) enter(p *member, to stage) {
-	if p.hold != nil {
-		m.metrics.holds.Observe(m.clock.Since(p.since).Seconds())
-		p.hold.end(nil)
-		p.hold = nil
+// inOrder applies events and returns the groups in the order in which they are planned.
+func (m *Manager) inOrder(events ...core.Event) []membership.Key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	for _, event := range events {
+		m.apply(event)
 	}
-	if to == pending {
-		p.place = ""
-	}
-	if p.stage == to {
-		return
-	}
-	g := m.groupOf[p.pod.UID]
-	held := g.holds()
-	g.counts[p.stage]--
-	g.counts[to]++
-	g.dirty = true
-	if holds := g.holds(); holds && !held {
-		m.holding[g.key.Namespace]++
-	} else if held && !holds {
-		if m.holding[g.key.Namespace]--; m.holding[g.key.Namespace] == 0 {
-			delete(m.holding, g.key.Namespace)
-		}
-	}
-	p.stage, p.since = to, m.clock.Now()
-}
-
-// inOrder are the groups in the order in which they are planned.
-func (m *Manager) inOrder() []*group {
-	groups := make([]*group, 0, len(m.groups))
-	for _, g := range m.groups {
-		m.spec(g) // what is recorded of it counts
-		groups = append(groups, g)
-	}
-	slices.SortFunc(groups, before)
-	return groups
+	return m.state.Order()
 }
 
 // Pass returns once the lock was free, and does nothing else: for who watches over it.

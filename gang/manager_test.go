@@ -11,6 +11,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
 )
 
 func TestTheSeedsExampleStartsFourOfSixAndNoneOfSix(t *testing.T) {
@@ -20,7 +21,7 @@ func TestTheSeedsExampleStartsFourOfSixAndNoneOfSix(t *testing.T) {
 		p.set(objects(pods)...)
 		p.after(time.Second)
 		for _, pod := range pods {
-			if got := p.filter(pod); got != ReasonNoPlace {
+			if got := p.filter(pod); got != core.ReasonNoPlace {
 				t.Errorf("with room for three of four, %s is told %q", pod.Name, got)
 			}
 		}
@@ -62,25 +63,25 @@ func TestAMemberIsRefusedForAReasonThatNeverChanges(t *testing.T) {
 	}{
 		{
 			"there is no PodGroup", func(*process) {}, members("g", 2, "1"),
-			ReasonNoGroup, "there is no PodGroup g in namespace default, and no member says muster.dev/min-member",
+			core.ReasonNoGroup, "there is no PodGroup g in namespace default, and no member says muster.dev/min-member",
 		},
 		{
 			"the PodGroup asks for nonsense", func(p *process) { p.set(podGroup("g", 0)) }, members("g", 2, "1"),
-			ReasonInvalid, "spec.minMember: Invalid value: 0",
+			core.ReasonInvalid, "spec.minMember: Invalid value: 0",
 		},
 		{
 			"the PodGroup asks for a quantity that takes for ever to read", func(p *process) {
 				p.set(podGroup("g", 2, func(spec map[string]any) { spec["minResources"] = map[string]any{"cpu": "1e-2147483648"} }))
 			}, members("g", 2, "1"),
-			ReasonInvalid, `spec.minResources[cpu]: Invalid value: "1e-2147483648"`,
+			core.ReasonInvalid, `spec.minResources[cpu]: Invalid value: "1e-2147483648"`,
 		},
 		{
 			"a member says nonsense", func(*process) {}, members("g", 2, "1", annotated("two")),
-			ReasonInvalid, `metadata.annotations[muster.dev/min-member]: Invalid value: "two"`,
+			core.ReasonInvalid, `metadata.annotations[muster.dev/min-member]: Invalid value: "two"`,
 		},
 		{
 			"members are missing", func(p *process) { p.set(podGroup("g", 3)) }, members("g", 2, "1"),
-			ReasonSiblings, "waiting for 1 more of 3 members to be created",
+			core.ReasonSiblings, "waiting for 1 more of 3 members to be created",
 		},
 		{
 			"a member is gated", func(p *process) { p.set(podGroup("g", 3)) },
@@ -88,28 +89,28 @@ func TestAMemberIsRefusedForAReasonThatNeverChanges(t *testing.T) {
 				pod.Labels[v1alpha1.LabelX] = "g"
 				pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "later"}}
 			})...),
-			ReasonSiblings, "waiting for 1 more of 3 members to be created",
+			core.ReasonSiblings, "waiting for 1 more of 3 members to be created",
 		},
 		{
 			"the nodes are too small", func(p *process) { p.set(podGroup("g", 2)) }, members("g", 2, "9"),
-			ReasonNoPlace, "places for 0 of 2 members; 2 of 2 nodes: Insufficient cpu",
+			core.ReasonNoPlace, "places for 0 of 2 members; 2 of 2 nodes: Insufficient cpu",
 		},
 		{
 			"minResources is more than all nodes have", func(p *process) {
 				p.set(podGroup("g", 2, func(spec map[string]any) { spec["minResources"] = map[string]any{"cpu": "17"} }))
 			}, members("g", 2, "1"),
-			ReasonNoPlace, "minResources asks for 17 of cpu, and the nodes have less free",
+			core.ReasonNoPlace, "minResources asks for 17 of cpu, and the nodes have less free",
 		},
 		{
 			"minResources is of something that nobody has", func(p *process) {
 				p.set(podGroup("g", 2, func(spec map[string]any) { spec["minResources"] = map[string]any{"example.com/gpu": "1"} }))
 			}, members("g", 2, "1"),
-			ReasonNoPlace, "minResources asks for 1 of example.com/gpu, and the nodes have less free",
+			core.ReasonNoPlace, "minResources asks for 1 of example.com/gpu, and the nodes have less free",
 		},
 		{
 			"no profile is for them", func(p *process) { p.set(podGroup("g", 2)) },
 			members("g", 2, "1", func(pod *corev1.Pod) { pod.Spec.SchedulerName = "somebody-else" }),
-			ReasonNoPlace, "no profile of muster has the scheduler name of all members",
+			core.ReasonNoPlace, "no profile of muster has the scheduler name of all members",
 		},
 	}
 	for _, test := range tests {
@@ -192,7 +193,7 @@ func TestWhatIsLeftOfAHalfBoundGangGoesFirst(t *testing.T) {
 		p.set(objects(half)...)
 		p.set(node("a", "3"))
 		p.after(time.Second)
-		if got := p.filter(other[0]); got != ReasonNoPlace {
+		if got := p.filter(other[0]); got != core.ReasonNoPlace {
 			t.Errorf("a member of the new gang is told %q", got)
 		}
 		if call := p.start(half[1])[0]; call.held() || call.err != nil {
@@ -220,12 +221,12 @@ func TestGroupsOfSeveralRolesStartTogether(t *testing.T) {
 				master, worker := members("masters", 1, "1")[0], members("workers", 2, "1")
 				p.set(master)
 				p.after(time.Second)
-				if got := p.filter(master); got != ReasonSiblings {
+				if got := p.filter(master); got != core.ReasonSiblings {
 					t.Errorf("without workers the master is told %q", got)
 				}
 				p.set(objects(worker)...)
 				p.after(time.Second)
-				if got := p.filter(master); got != ReasonNoPlace {
+				if got := p.filter(master); got != core.ReasonNoPlace {
 					t.Errorf("with room for two of three the master is told %q", got)
 				}
 				p.set(node("b", "2"))
@@ -254,9 +255,9 @@ func TestMatchPoliciesSayWhoCounts(t *testing.T) {
 	}{
 		{v1alpha1.MatchWaitingAndBound, 2, "any"},
 		{v1alpha1.MatchWaitingAndBound, 1, "a"}, // one is missing, and one comes
-		{v1alpha1.MatchWaitingAndBound, 0, ReasonSiblings},
+		{v1alpha1.MatchWaitingAndBound, 0, core.ReasonSiblings},
 		{v1alpha1.MatchOnceSatisfied, 0, "any"},
-		{v1alpha1.MatchOnlyWaiting, 2, ReasonSiblings},
+		{v1alpha1.MatchOnlyWaiting, 2, core.ReasonSiblings},
 	} {
 		t.Run(fmt.Sprintf("%s, %d run", test.policy, test.left), func(t *testing.T) {
 			run(t, func(p *process) {

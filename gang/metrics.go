@@ -3,6 +3,7 @@ package gang
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/record"
 )
 
@@ -71,9 +72,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		// 1 ms to 33 s.
 		Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 	})
-	for _, reason := range []string{
-		ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom, ReasonVictims, ReasonHolding, ReasonUnknown,
-	} {
+	for _, reason := range core.Reasons() {
 		m.refusals.WithLabelValues(reason)
 	}
 	denials := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -81,8 +80,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		Help: "Times that a gang was denied, by reason: no plan was found for it, or it did not come together in time.",
 	}, []string{"reason"})
 	for err, reason := range map[error]string{
-		errRefused: "unschedulable", errOutranked: "outranked", errTimeout: "timeout", errVictims: "victims",
-		errNoGroup: "invalid", errUnrecorded: "unrecorded", record.ErrFenced: "fenced",
+		core.ErrRefused: "unschedulable", core.ErrOutranked: "outranked", core.ErrTimeout: "timeout", core.ErrVictims: "victims",
+		core.ErrNoGroup: "invalid", core.ErrUnrecorded: "unrecorded", record.ErrFenced: "fenced",
 	} {
 		m.denials[err] = denials.WithLabelValues(reason)
 	}

@@ -10,17 +10,26 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
 )
 
-// lacking says in words of which resource all nodes together have less free than a group is
+// lacking says in words of which resource all nodes together have less free than one of some groups is
 // to have, what its own members take being free to it; "" when there is enough. It is the
 // check of minResources in the coscheduling plugin: it knows nothing of how what is free is
 // spread over nodes, and a plan must follow.
-func (m *Manager) lacking(p part) string {
-	if len(p.spec.minResources) == 0 || p.missing() == 0 {
-		return ""
+func (s *search) lacking(parts []core.Wanted) string {
+	for _, p := range parts {
+		if len(p.Resources) == 0 || p.AtLeast == 0 {
+			continue
+		}
+		if why := lackingFor(p, s.cluster.Snapshot()); why != "" {
+			return why
+		}
 	}
-	snap := m.cluster.Snapshot()
+	return ""
+}
+
+func lackingFor(p core.Wanted, snap *cluster.Snapshot) string {
 	var free cluster.Resources
 	scalars := map[cluster.ScalarName]int64{}
 	add := func(offered, asked *cluster.Resources) {
@@ -34,13 +43,11 @@ func (m *Manager) lacking(p part) string {
 	for node := range snap.Nodes() {
 		add(&node.Allocatable, &node.Requested)
 	}
-	for _, member := range p.members {
-		if member.stage != pending {
-			add(&member.pod.Requests, &cluster.Resources{})
-		}
+	for _, pod := range p.Own {
+		add(&pod.Requests, &cluster.Resources{})
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.spec.minResources)) {
-		quantity := p.spec.minResources[name]
+	for _, name := range slices.Sorted(maps.Keys(p.Resources)) {
+		quantity := p.Resources[name]
 		var has int64
 		needs := quantity.Value()
 		switch name {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/gang/core"
 )
 
 // promised is a pod of no gang that kube-scheduler has nominated to a node.
@@ -57,7 +59,7 @@ func TestAGangIsPlannedAnewWhenAPromiseToOthersChanges(t *testing.T) {
 				p.set(node("a", "4"), node("b", "1"), promised("2", "a", 6), podGroup("g", 2))
 				p.set(objects(gang)...)
 				p.after(time.Minute)
-				if got := p.filter(gang[0]); got != ReasonNoPlace {
+				if got := p.filter(gang[0]); got != core.ReasonNoPlace {
 					t.Fatalf("the scheduler is told %q", got)
 				}
 				p.after(10 * time.Second)
@@ -111,7 +113,7 @@ func TestAGangGivesWayOnlyIfThatHelpsBesideWhatIsPromisedToOthers(t *testing.T) 
 		high := members("high", 1, "5", alone, ofPriority(5))[0]
 		p.set(high)
 		givesWay := func() bool {
-			return p.GiveWay(p.cluster.PendingPod(high.UID), p.profiles.Of(corev1.DefaultSchedulerName))
+			return p.GiveWay(p.cluster.PendingPod(high.UID), p.view.profiles.Of(corev1.DefaultSchedulerName))
 		}
 		if givesWay() || p.cluster.Assumed(low[0].UID) != "a" {
 			t.Error("it gives way in vain")

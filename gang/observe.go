@@ -1,103 +1,70 @@
 package gang
 
 import (
-	"iter"
-
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
-// Observe is what the status of a group's PodGroup is to say; false when there is none, or
-// it makes no sense.
-func (m *Manager) Observe(key Key) (status.Observation, bool) {
+// news is what there is to publish.
+type news struct {
+	told   []told
+	tables map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
+}
+
+// Observe returns what the status of a group's PodGroup is to say. It reports false when there is none,
+// or it makes no sense.
+func (m *Manager) Observe(key membership.Key) (status.Observation, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
-	object := m.podGroup(key)
+	object := m.view.PodGroup(key)
 	if object == nil || object.PodGroup == nil {
 		return status.Observation{}, false
 	}
-	o := status.Observation{PodGroup: object.PodGroup}
-	g := m.groups[key]
-	if g == nil {
-		return o, true
+	o, known := m.state.Observe(key)
+	if known {
+		o.SchedulerName = m.reporter(o.SchedulerName)
 	}
-	o.SchedulerName = m.reporter(g.schedulerName)
-	o.Counts = g.statusCounts()
-	o.OccupiedBy = status.OccupiedBy(g.pods())
-	o.Reason, o.Message = g.reason, g.why
+	o.PodGroup = object.PodGroup
 	return o, true
 }
 
-// statusCounts are the pods of a group as its status has them.
-func (g *group) statusCounts() status.Counts {
-	c := status.Counts{Succeeded: g.done.succeeded.Len(), Failed: g.done.failed.Len()}
-	for _, p := range g.members {
-		switch {
-		case p.stage == bound && p.pod.Status.Phase == corev1.PodRunning:
-			c.Running++
-		case p.stage == bound:
-			c.Bound++
-		case p.stage == held || p.stage == binding:
-			c.Held++
-		default:
-			c.Pending++
-		}
-	}
-	return c
-}
-
-func (g *group) pods() iter.Seq[*corev1.Pod] {
-	return func(yield func(*corev1.Pod) bool) {
-		for _, p := range g.members {
-			if !yield(p.pod.Pod) {
-				return
-			}
-		}
-	}
-}
-
-// Changed are the groups of which something may have changed since it was last asked: of
+// Changed returns the groups of which something may have changed since it was last asked: of
 // their pods, of why they wait, or of their PodGroups.
-func (m *Manager) Changed() []Key {
+func (m *Manager) Changed() []membership.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
-	for key, g := range m.groups {
-		if g.dirty {
-			m.changed.Insert(key)
-			g.dirty = false
-		}
-	}
-	snap := m.cluster.Snapshot()
+	changed := sets.New(m.apply(core.ChangesDue{}).changed...)
+	snap := m.view.cluster.Snapshot()
 	for _, label := range v1alpha1.GroupLabels() {
 		if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" {
-			m.compare(label, snap.Custom(v1alpha1.ResourceOf(apiGroup)))
+			m.news.compare(label, snap.Custom(v1alpha1.ResourceOf(apiGroup)), changed)
 		}
 	}
-	keys := m.changed.UnsortedList()
-	m.changed.Clear()
-	return keys
+	return changed.UnsortedList()
 }
 
 // compare notes which PodGroups are other ones than when it last looked.
-func (m *Manager) compare(label string, now cluster.CustomTable) {
-	before := m.tables[label]
+func (n *news) compare(label string, now cluster.CustomTable, changed sets.Set[membership.Key]) {
+	before := n.tables[label]
 	if now == before {
 		return
 	}
 	for name, object := range now.All() {
 		if was, known := before.Get(name); !known || was != object {
-			m.changed.Insert(Key{label, name})
+			changed.Insert(membership.Key{Label: label, NamespacedName: name})
 		}
 	}
 	for name := range before.All() {
 		if _, known := now.Get(name); !known {
-			m.changed.Insert(Key{label, name})
+			changed.Insert(membership.Key{Label: label, NamespacedName: name})
 		}
 	}
-	m.tables[label] = now
+	n.tables[label] = now
 }

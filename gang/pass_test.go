@@ -7,7 +7,7 @@ import (
 )
 
 func TestPassWaitsForTheLock(t *testing.T) {
-	x := &Manager{}
+	x := &Manager{machine: &machine{}}
 	if !locktest.WaitsFor(&x.mu, x.Pass) {
 		t.Error("it returned while the lock was taken")
 	}

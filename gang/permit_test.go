@@ -13,6 +13,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
 )
 
 func TestHeldCallsEndInTimeAndLeaveNothingBehind(t *testing.T) {
@@ -23,25 +24,34 @@ func TestHeldCallsEndInTimeAndLeaveNothingBehind(t *testing.T) {
 		want error
 		all  bool // the calls of the others end as well
 	}{
-		{"bind calls may not wait longer", nil, func(p *process, _ []*corev1.Pod, _ []*call) { p.after(28 * time.Second) }, errTimeout, true},
+		{
+			"bind calls may not wait longer", nil, func(p *process, _ []*corev1.Pod, _ []*call) { p.after(28 * time.Second) },
+			core.ErrTimeout, true,
+		},
 		{
 			"the group's own time is up", func(spec map[string]any) { spec["scheduleTimeoutSeconds"] = int64(10) },
-			func(p *process, _ []*corev1.Pod, _ []*call) { p.after(11 * time.Second) }, errTimeout, true,
+			func(p *process, _ []*corev1.Pod, _ []*call) { p.after(11 * time.Second) }, core.ErrTimeout, true,
 		},
 		{"the scheduler hangs up", nil, func(_ *process, _ []*corev1.Pod, calls []*call) { calls[0].cancel() }, nil, false},
-		{"the pod is deleted", nil, func(p *process, pods []*corev1.Pod, _ []*call) { p.delete(pods[0]); p.after(time.Second) }, errGone, false},
+		{
+			"the pod is deleted",
+			nil,
+			func(p *process, pods []*corev1.Pod, _ []*call) { p.delete(pods[0]); p.after(time.Second) },
+			core.ErrGone,
+			false,
+		},
 		{
 			"the PodGroup is no longer valid",
 			nil,
 			func(p *process, _ []*corev1.Pod, _ []*call) { p.set(podGroup("g", -1)); p.after(time.Second) },
-			errNoGroup,
+			core.ErrNoGroup,
 			true,
 		},
 		{
 			"the scheduler asks about the pod again",
 			nil,
 			func(p *process, pods []*corev1.Pod, _ []*call) { p.filter(pods[0]) },
-			errAskedAgain,
+			core.ErrAskedAgain,
 			false,
 		},
 	}
@@ -171,7 +181,7 @@ func TestAGroupsTimeDoesNotBeginAnewWhenAMemberIsReplaced(t *testing.T) {
 			t.Fatalf("the call ended too early: %v", call.err)
 		}
 		p.after(time.Second)
-		if call.held() || !errors.Is(call.err, errTimeout) {
+		if call.held() || !errors.Is(call.err, core.ErrTimeout) {
 			t.Errorf("when the time of the group is up, the call is held: %t, error %v", call.held(), call.err)
 		}
 	})
@@ -188,7 +198,7 @@ func TestAMemberIsNotBoundToANodeThatHasGoneMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls = append(calls, p.start(pods[1])...)
-		if calls[0].held() || !errors.Is(calls[0].err, errNodeGone) {
+		if calls[0].held() || !errors.Is(calls[0].err, core.ErrNodeGone) {
 			t.Errorf("the call for a node that is gone is held: %t, error %v", calls[0].held(), calls[0].err)
 		}
 		if !calls[1].held() {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/core"
 )
 
 // preempt is a call of the scheduler about a pod that fits nowhere: who is to go from its
@@ -99,7 +100,7 @@ func TestAWholeGangPreemptsOnTheFirstCallAndStartsOnceItsVictimsAreGone(t *testi
 		for i, victim := range victims {
 			p.set(leaving(victim))
 			for _, pod := range gang {
-				if got := p.filter(pod); got != ReasonVictims {
+				if got := p.filter(pod); got != core.ReasonVictims {
 					t.Errorf("while pods are there %s is told %q", pod.Name, got)
 				}
 			}
@@ -250,7 +251,7 @@ func TestWhoGoesForAGang(t *testing.T) {
 				if diff := cmp.Diff(test.want, got); diff != "" {
 					t.Errorf("victims (-want +got):\n%s", diff)
 				}
-				if got := p.filter(gang[0]); got != ReasonVictims {
+				if got := p.filter(gang[0]); got != core.ReasonVictims {
 					t.Errorf("the gang is told %q", got)
 				}
 			})
@@ -274,7 +275,7 @@ func TestAGangWaitsForItsVictimsAsLongAsTheyMayTake(t *testing.T) {
 		if diff := cmp.Diff([]string{"", ""}, p.placesOf(gang)); diff != "" {
 			t.Errorf("places when it is over (-want +got):\n%s", diff)
 		}
-		if got := p.filter(gang[0]); got != ReasonNoPlace {
+		if got := p.filter(gang[0]); got != core.ReasonNoPlace {
 			t.Errorf("then the gang is told %q", got)
 		}
 	})
@@ -291,7 +292,7 @@ func TestAMemberThatNeedsNoVictimsWaitsForThoseOfOthers(t *testing.T) {
 		if diff := cmp.Diff([]string{"", "a: on-a-0"}, []string{p.preempt(gang[0]), p.preempt(gang[1])}); diff != "" {
 			t.Errorf("victims (-want +got):\n%s", diff)
 		}
-		if got := p.filter(gang[0]); got != ReasonVictims {
+		if got := p.filter(gang[0]); got != core.ReasonVictims {
 			t.Errorf("it is told %q", got)
 		}
 		p.delete(victim)
@@ -344,7 +345,7 @@ func TestAGangThatAsksForMoreThanIsFreeGetsNoPlaceThatNobodyHasToLeave(t *testin
 	for name, test := range map[string]struct {
 		minCPU, filter string
 	}{
-		"more than is free": {"12", ReasonNoPlace},
+		"more than is free": {"12", core.ReasonNoPlace},
 		"what is free":      {"4", "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -386,7 +387,7 @@ func TestVictimsGoThoughTheSchedulerDoesNotAskAboutEveryMember(t *testing.T) {
 		if diff := cmp.Diff([]string{"evict on-b-0 for default/g"}, p.written()); diff != "" {
 			t.Errorf("writes (-want +got):\n%s", diff)
 		}
-		p.after(2 * evictRetry)
+		p.after(2 * core.EvictRetry)
 		if diff := cmp.Diff([]string(nil), p.written()); diff != "" {
 			t.Errorf("later writes (-want +got):\n%s", diff)
 		}
@@ -430,7 +431,7 @@ func TestAMemberThatComesWhileOthersWaitHasPodsEvictedAsWell(t *testing.T) {
 		p.delete(gang[1])
 		p.set(gang[2])
 		p.after(time.Second)
-		if got := p.filter(gang[2]); got != ReasonVictims {
+		if got := p.filter(gang[2]); got != core.ReasonVictims {
 			t.Errorf("the new one is told %q", got)
 		}
 		if got := p.preempt(gang[2]); got == "" {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/predicates"
 )
 
@@ -35,12 +36,12 @@ func TestAGangIsPlannedByTheProfileThatIsInForce(t *testing.T) {
 		p.set(a, podGroup("g", 2))
 		p.set(objects(pods)...)
 		p.after(time.Second)
-		if got := p.filter(pods[0]); got != ReasonNoPlace {
+		if got := p.filter(pods[0]); got != core.ReasonNoPlace {
 			t.Fatalf("on a node that is unschedulable it is told %q", got)
 		}
 		config := configv1alpha2.Default().Profiles[0]
 		config.Plugins.Filter.Disabled = []configv1alpha2.Plugin{{Name: configv1alpha2.NodeUnschedulable}}
-		p.profiles.Replace(p.newStores(config)...)
+		p.view.profiles.Replace(p.newStores(config)...)
 		p.after(10 * time.Second) // nothing of the cluster changes
 		if got := p.filter(pods[0]); got != "a" {
 			t.Errorf("by a profile that does not mind it is told %q", got)
@@ -52,7 +53,7 @@ func TestGangsOfAllProfilesStandInOneOrderAndHaveEventsOfTheirOwn(t *testing.T) 
 	run(t, func(p *process) {
 		one, other := configv1alpha2.Default().Profiles[0], configv1alpha2.Default().Profiles[0]
 		one.SchedulerName, other.SchedulerName = "one", "other"
-		p.profiles.Replace(p.newStores(one, other)...)
+		p.view.profiles.Replace(p.newStores(one, other)...)
 		of := func(name string) func(*corev1.Pod) {
 			return func(pod *corev1.Pod) { pod.Spec.SchedulerName = name }
 		}
@@ -69,7 +70,7 @@ func TestGangsOfAllProfilesStandInOneOrderAndHaveEventsOfTheirOwn(t *testing.T) 
 				t.Errorf("events about %s are reported by %q, want %s", name, o.SchedulerName, want)
 			}
 		}
-		p.profiles.Replace(p.newStores(one)...)
+		p.view.profiles.Replace(p.newStores(one)...)
 		if o, _ := p.Observe(named("high")); o.SchedulerName != "" {
 			t.Errorf("without its profile, events about a group are reported by %q", o.SchedulerName)
 		}

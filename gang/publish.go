@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
@@ -35,7 +36,7 @@ func (m *Manager) Publish(ctx context.Context, clients Clients) error {
 		return fmt.Errorf("record events: %w", err)
 	}
 	events := status.NewEvents(recorders, m.clock)
-	writer := status.NewWriter(status.Options[Key]{
+	writer := status.NewWriter(status.Options[membership.Key]{
 		Logger: m.log, Clock: m.clock, Client: clients.Dynamic, Events: events, Observe: m.Observe,
 	})
 	var running sync.WaitGroup
@@ -70,12 +71,12 @@ type told struct {
 const mostUntold = 1000
 
 // tell has something published.
-func (m *Manager) tell(what told) {
+func (m *machine) tell(what told) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.events) < mostUntold {
+	if len(m.news.told) < mostUntold {
 		what.schedulerName = m.reporter(what.schedulerName)
-		m.events = append(m.events, what)
+		m.news.told = append(m.news.told, what)
 	}
 }
 
@@ -83,8 +84,8 @@ func (m *Manager) tell(what told) {
 func (m *Manager) untold() []told {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	events := m.events
-	m.events = nil
+	events := m.news.told
+	m.news.told = nil
 	return events
 }
 
@@ -93,16 +94,12 @@ func (m *Manager) untold() []told {
 func (m *Manager) unknown() (all []told) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.clock.Now()
-	for _, g := range m.groups {
-		if m.podGroup(g.key) != nil || g.reason == "" || g.reason == status.Waiting {
+	for _, w := range m.state.Waits(m.clock.Now(), mostTold, time.Second) {
+		if m.view.PodGroup(w.Group) != nil {
 			continue
 		}
-		waiting := g.in(pending)
-		for _, p := range waiting[:min(len(waiting), mostTold)] {
-			if now.Sub(p.since) >= time.Second {
-				all = append(all, told{p.pod.Pod, m.reporter(p.pod.Spec.SchedulerName), g.reason, g.why})
-			}
+		for _, pod := range w.Members {
+			all = append(all, told{pod, m.reporter(pod.Spec.SchedulerName), w.Reason, w.Why})
 		}
 	}
 	return all
@@ -110,8 +107,8 @@ func (m *Manager) unknown() (all []told) {
 
 // reporter is the scheduler name under which there are events, "" when no profile has it:
 // muster does not speak for other schedulers.
-func (m *Manager) reporter(schedulerName string) string {
-	if m.profiles.Of(schedulerName) == nil {
+func (m *machine) reporter(schedulerName string) string {
+	if m.view.Profile(schedulerName) == nil {
 		return ""
 	}
 	return schedulerName

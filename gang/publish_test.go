@@ -11,11 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
-func named(name string) Key {
-	return Key{v1alpha1.LabelX, types.NamespacedName{Namespace: "default", Name: name}}
+func named(name string) membership.Key {
+	return membership.Key{Label: v1alpha1.LabelX, NamespacedName: types.NamespacedName{Namespace: "default", Name: name}}
 }
 
 func TestAGroupIsObservedByTheStagesOfItsMembers(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/record"
 )
 
@@ -27,7 +28,7 @@ func TestThatAGroupWasSatisfiedOnceIsNotForgottenWithItsStatus(t *testing.T) {
 		{"members have failed", v1alpha1.PodGroupFailed, time.Minute, "any"},
 		{"all have gone", v1alpha1.PodGroupPending, time.Minute, "any"},
 		{"some have gone", v1alpha1.PodGroupScheduling, time.Minute, "any"},
-		{"one of the start may have been left behind", v1alpha1.PodGroupScheduling, -time.Minute, ReasonSiblings},
+		{"one of the start may have been left behind", v1alpha1.PodGroupScheduling, -time.Minute, core.ReasonSiblings},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run(t, func(p *process) {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/placement/nomination"
 )
 
@@ -35,10 +36,10 @@ func TestANominationWithoutAPlanIsTakenBackUnlessItIsOfSomebodyElse(t *testing.T
 		want    []string
 	}{
 		"muster's":         {nomination.FieldManager, []runtime.Object{group}, []string{"nominate g-0"}},
-		"kube-scheduler's": {schedulerManager, []runtime.Object{group}, []string{"nominate g-0"}},
-		"kube-scheduler's, after the PodGroup is gone": {schedulerManager, nil, []string{"nominate g-0"}},
+		"kube-scheduler's": {core.SchedulerManager, []runtime.Object{group}, []string{"nominate g-0"}},
+		"kube-scheduler's, after the PodGroup is gone": {core.SchedulerManager, nil, []string{"nominate g-0"}},
 		"kube-scheduler's, for one more of a gang that has started": {
-			schedulerManager, append(objects(members("g", 3, "1", on("a"))[1:]), group), nil,
+			core.SchedulerManager, append(objects(members("g", 3, "1", on("a"))[1:]), group), nil,
 		},
 		"that of somebody else": {"an-autoscaler", []runtime.Object{group}, nil},
 	} {
@@ -68,7 +69,7 @@ func TestANominationOfASchedulerStandsWhileItsVictimsGo(t *testing.T) {
 		if answer.Node != "a" || len(answer.Victims) == 0 {
 			t.Fatalf("the answer is %+v", answer)
 		}
-		nominatedBy(schedulerManager)(pods[0])
+		nominatedBy(core.SchedulerManager)(pods[0])
 		p.set(pods[0])
 		p.after(500 * time.Millisecond)
 		if got := p.written(); slices.Contains(got, "nominate g-0") {
@@ -107,7 +108,7 @@ func TestAWholeGangIsNominatedAheadAndWokenWhenThereIsRoom(t *testing.T) {
 
 func TestASchedulerThatLooksAtFewNodesIsNotToldOfPlaces(t *testing.T) {
 	run(t, func(p *process) {
-		p.limits.Few = 2
+		p.limit(func(l *Limits) { l.Few = 2 })
 		p.set(node("a", "2"), node("b", "2"), node("c", "2"), podGroup("g", 2), podGroup("h", 2))
 		pods := members("g", 2, "2")
 		p.set(objects(pods)...)
@@ -175,7 +176,7 @@ func TestAMemberThatWasRefusedIsWokenBeforeTheWatchSaysSo(t *testing.T) {
 		pods := members("g", 2, "1")
 		p.set(node("a", "8"), podGroup("g", 2), pods[0])
 		p.after(time.Second)
-		if got := p.filter(pods[0]); got != ReasonSiblings {
+		if got := p.filter(pods[0]); got != core.ReasonSiblings {
 			t.Fatalf("it is told %q", got)
 		}
 		p.set(pods[1])
@@ -192,7 +193,7 @@ func TestAMemberThatWasRefusedBeforeItsGangStartedIsWokenAfterwards(t *testing.T
 		p.set(podGroup("g", 2), node("a", "1"), node("b", "1"))
 		p.set(objects(gang)...)
 		p.after(time.Second)
-		if got := p.filter(gang[2]); got != ReasonNoPlace && got != ReasonNoRoom {
+		if got := p.filter(gang[2]); got != core.ReasonNoPlace && got != core.ReasonNoRoom {
 			t.Fatalf("the third member of two with a place is told %q", got)
 		}
 		p.start(gang[:2]...)
@@ -241,11 +242,11 @@ func TestAWakeThatFailsIsRepeated(t *testing.T) {
 					return count
 				}
 				given(p)
-				if got := wakes(5*wakeRetry + wakeRetry/2); got < 4 || got > 7 {
+				if got := wakes(5*core.WakeRetry + core.WakeRetry/2); got < 4 || got > 7 {
 					t.Errorf("while writes fail it is woken %d times in five seconds and a half, want about once a second", got)
 				}
 				p.refuse(nil)
-				if got := wakes(2 * wakeRetry); got != 1 {
+				if got := wakes(2 * core.WakeRetry); got != 1 {
 					t.Errorf("then it is woken %d times, want once", got)
 				}
 			})
@@ -258,7 +259,7 @@ func TestAMemberThatIsGoneIsNotWokenAgain(t *testing.T) {
 		p.set(node("a", "1"), podGroup("g", 1))
 		p.refuse(apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "g-0"))
 		p.set(members("g", 1, "1", tried)[0])
-		p.after(5 * wakeRetry)
+		p.after(5 * core.WakeRetry)
 		p.wrote("while the watch is late", "nominate g-0", "wake g-0")
 	})
 }
@@ -273,12 +274,12 @@ func TestAMemberThatCouldNotBeWokenIsWokenWithItsNextPlace(t *testing.T) {
 		p.filter(gang[1])
 		p.refuse(errors.New("too many requests"))
 		p.bind(gang[0], "a")
-		p.after(wakeRetry / 2)
+		p.after(core.WakeRetry / 2)
 		p.delete(gang[0])
 		p.set(podGroup("g", 2))
-		p.after(2 * wakeRetry)
+		p.after(2 * core.WakeRetry)
 		p.refuse(nil)
-		p.after(2 * wakeRetry)
+		p.after(2 * core.WakeRetry)
 		p.written()
 		p.set(gang[2], node("b", "1"))
 		p.after(time.Second)

@@ -6,14 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/record"
 )
 
 func (p *process) wantStopped(when string, calls ...*call) {
 	p.Helper()
 	for _, call := range calls {
-		if call.held() || !errors.Is(call.err, errStopped) {
-			p.Errorf("%s, %s is held: %t, error %v, want %v", when, call.pod.Name, call.held(), call.err, errStopped)
+		if call.held() || !errors.Is(call.err, core.ErrStopped) {
+			p.Errorf("%s, %s is held: %t, error %v, want %v", when, call.pod.Name, call.held(), call.err, core.ErrStopped)
 		}
 	}
 }

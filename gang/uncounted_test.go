@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"muster.dev/muster/gang/core"
 )
 
 // A process that is stopped for longer than assumptions live finds them expired when it goes on.
@@ -20,7 +22,7 @@ func TestAHeldMemberThatDoesNotCountAnyMoreIsNotBound(t *testing.T) {
 		p.cluster.Release(gang[0].UID)
 		p.set(objects(members("other", 1, "2", alone, on("a")))...)
 		last := p.bind(gang[1], place)
-		if first.held() || !errors.Is(first.err, errUncounted) {
+		if first.held() || !errors.Is(first.err, core.ErrUncounted) {
 			t.Errorf("the first call: held %t, error %v", first.held(), first.err)
 		}
 		if !last.held() {

@@ -7,12 +7,13 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 )
 
 // nominate is kube-scheduler that has evicted pods for one of no gang, or somebody else who sees
 // to it that there will be room for it: beside all that stays, and what is promised already.
 func (w *world) nominate() {
-	pod := w.some(func(pod *corev1.Pod) bool { _, member := Of(pod); return !member && w.mayBeAsked(pod) })
+	pod := w.some(func(pod *corev1.Pod) bool { _, member := membership.Of(pod); return !member && w.mayBeAsked(pod) })
 	var names []string
 	for node := range w.cluster.Snapshot().Nodes() {
 		if len(staying(node.Pods))+w.promisedOn(node.Name, w.cluster.PendingPod(pod.UID)) < room {
@@ -39,7 +40,7 @@ func (w *world) takeBack(pod *corev1.Pod) {
 func (w *world) promisedOn(name string, from *cluster.Pod) int {
 	count := 0
 	for _, pod := range w.cluster.Nominated() {
-		if pod.UID != from.UID && pod.Status.NominatedNodeName == name && priority(pod) >= priority(from) {
+		if pod.UID != from.UID && pod.Status.NominatedNodeName == name && podPriority(pod) >= podPriority(from) {
 			count++
 		}
 	}
@@ -50,10 +51,10 @@ func (w *world) promisedOn(name string, from *cluster.Pod) int {
 func (w *world) checkPromises(node *cluster.Node, stay []*cluster.Pod) {
 	stay, top, promised := staying(stay), int32(math.MinInt32), 0
 	for _, pod := range stay {
-		top = max(top, priority(pod))
+		top = max(top, podPriority(pod))
 	}
 	for _, pod := range w.cluster.Nominated() {
-		switch p := priority(pod); {
+		switch p := podPriority(pod); {
 		case pod.Status.NominatedNodeName != node.Name || p < top:
 		case p > top:
 			top, promised = p, 1

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/gang/membership"
 )
 
 // preempt is an attempt of the scheduler to evict others for a pod.
@@ -16,7 +18,7 @@ func (w *world) preempt() { w.preemptFor(w.some(w.mayBeAsked)) }
 
 // mayBeAsked says that the scheduler may be at a pod.
 func (w *world) mayBeAsked(pod *corev1.Pod) bool {
-	return pod.Spec.NodeName == "" && !Gated(pod) && w.letGo[pod.UID] == "" && !w.isHeld(pod.UID)
+	return pod.Spec.NodeName == "" && !membership.Gated(pod) && w.letGo[pod.UID] == "" && !w.isHeld(pod.UID)
 }
 
 func (w *world) preemptFor(pod *corev1.Pod) {
@@ -24,9 +26,9 @@ func (w *world) preemptFor(pod *corev1.Pod) {
 	if len(answer.Victims) == 0 {
 		return
 	}
-	key, _ := Of(pod)
-	if g := w.groups[key]; g.letGo()+g.counts[placed]+g.counts[held] < w.asked(key.Name) {
-		w.Fatalf("pods are evicted for %v of %d members of %s", g.counts, w.asked(key.Name), key)
+	key, _ := membership.Of(pod)
+	if s, _, _ := w.Member(pod.UID); s.Bound+s.Binding+s.Succeeded+s.Placed+s.Held < w.asked(key.Name) {
+		w.Fatalf("pods are evicted for %+v of %d members of %s", s, w.asked(key.Name), key)
 	}
 	for _, v := range answer.Victims {
 		victim := w.pods[v.UID]
@@ -36,11 +38,11 @@ func (w *world) preemptFor(pod *corev1.Pod) {
 		if victim.Spec.NodeName != answer.Node {
 			w.Fatalf("%s is to be evicted from %s, and is on %s", v.Name, answer.Node, victim.Spec.NodeName)
 		}
-		if priority(v) >= priority(w.cluster.PendingPod(pod.UID)) {
+		if podPriority(v) >= podPriority(w.cluster.PendingPod(pod.UID)) {
 			w.Fatalf("%s is evicted for %s, which is not more important", v.Name, pod.Name)
 		}
-		if g := w.groupOf[v.UID]; g != nil && g.counts[held]+g.counts[binding] > 0 && !w.everVictim.Has(v.UID) {
-			w.Fatalf("%s is evicted from %s, which is about to start: %v", v.Name, g.key, g.counts)
+		if s, _, member := w.Member(v.UID); member && s.Held+s.Binding > 0 && !w.everVictim.Has(v.UID) {
+			w.Fatalf("%s is evicted from %s, which is about to start: %+v", v.Name, s.Name, s)
 		}
 		w.delete(victim)
 	}
@@ -49,16 +51,7 @@ func (w *world) preemptFor(pod *corev1.Pod) {
 
 // victims are all that gangs wait for.
 func (w *world) victims() sets.Set[types.UID] {
-	victims := sets.New[types.UID]()
-	for _, g := range w.groups {
-		if g.clearing != nil {
-			for _, of := range g.clearing.victims {
-				for _, v := range of {
-					victims.Insert(v.pod.UID)
-				}
-			}
-		}
-	}
+	victims := w.state.Victims()
 	w.everVictim = w.everVictim.Union(victims)
 	return victims
 }

@@ -19,6 +19,8 @@ import (
 	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
@@ -30,12 +32,14 @@ type world struct {
 	*rapid.T
 	*Manager
 	clock   *clocktesting.FakeClock
+	cluster *cluster.Cluster
+	gates   configv1alpha2.GangGates
 	store   *predicates.VerdictStore
 	pods    map[types.UID]*corev1.Pod // as the API server has them, but for those that have finished
 	done    map[types.UID]*corev1.Pod // those that have succeeded
 	late    []func()                  // what one watch has shown and the other one not yet
 	least   map[string]int            // minMember by group
-	commits []*commit                 // that are being recorded
+	commits []core.WriteRecords       // that are being recorded
 	frozen  map[string]int            // minMember of what is recorded, until as many are bound
 	batches sets.Set[string]          // groups each minMember of which start as one
 	left    map[types.UID]string      // members of the last batch that could not be bound, and their groups
@@ -82,19 +86,21 @@ func newWorld(t *rapid.T) *world {
 	w.store = predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), w.clock)
 	limits := DefaultLimits(30*time.Second, time.Hour, time.Hour)
 	limits.DenyTTL = time.Nanosecond // denials expire by the clock of the machine
+	w.cluster = c
+	w.gates = rapid.SampledFrom([]configv1alpha2.GangGates{
+		configv1alpha2.GatesNever, configv1alpha2.GatesUntilMembers, configv1alpha2.GatesUntilPlace,
+	}).Draw(t, "gates")
 	w.Manager = New(Options{
 		Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: nil, Limits: limits,
 		Epoch:    func() record.Epoch { return record.Epoch{} },
 		Writer:   nomination.NewWriter(log, registry, w.clock, nomination.DefaultWriteLimits(500)),
 		Profiles: predicates.NewProfiles(w.store),
-		Gates: rapid.SampledFrom([]configv1alpha2.GangGates{
-			configv1alpha2.GatesNever, configv1alpha2.GatesUntilMembers, configv1alpha2.GatesUntilPlace,
-		}).Draw(t, "gates"),
+		Gates:    w.gates,
 	})
-	w.write = func(c *commit) { w.commits = append(w.commits, c) }
+	w.records.write = func(r core.WriteRecords) { w.commits = append(w.commits, r) }
 	c.FollowPods(w.inbox.put)
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
-		w.apply(c.Set(node(fmt.Sprint("node-", i), fmt.Sprint(room))))
+		w.must(c.Set(node(fmt.Sprint("node-", i), fmt.Sprint(room))))
 	}
 	for node := range c.Snapshot().Nodes() {
 		for range rapid.IntRange(0, room).Draw(t, "pods that run") {
@@ -111,7 +117,7 @@ func newWorld(t *rapid.T) *world {
 	return w
 }
 
-func (w *world) apply(err error) {
+func (w *world) must(err error) {
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -134,7 +140,7 @@ func (w *world) put(pod *corev1.Pod) {
 	w.version++
 	pod.ResourceVersion = fmt.Sprint(w.version)
 	w.pods[pod.UID] = pod
-	w.apply(w.cluster.Set(pod.DeepCopy()))
+	w.must(w.cluster.Set(pod.DeepCopy()))
 }
 
 func (w *world) create() {
@@ -175,7 +181,7 @@ func (w *world) drop(pod *corev1.Pod) {
 	delete(w.letGo, pod.UID)
 	delete(w.left, pod.UID)
 	w.calls = slices.DeleteFunc(w.calls, func(c heldCall) bool { return c.pod.UID == pod.UID && c.ended })
-	w.apply(w.cluster.Delete(pod))
+	w.must(w.cluster.Delete(pod))
 }
 
 // finish is a pod that succeeds or fails, which two watches show, one of them later.
@@ -186,7 +192,7 @@ func (w *world) finish() {
 	if phase == corev1.PodSucceeded {
 		w.done[pod.UID] = pod
 	}
-	watches := []func(){func() { w.apply(w.cluster.Delete(pod)) }, func() { w.Finished(ended(pod, phase)) }}
+	watches := []func(){func() { w.must(w.cluster.Delete(pod)) }, func() { w.Finished(ended(pod, phase)) }}
 	first := rapid.IntRange(0, 1).Draw(w.T, "first")
 	watches[first]()
 	w.late = append(w.late, watches[1-first])
@@ -261,7 +267,7 @@ func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 		w.takeBack(pod)
 		return
 	}
-	w.apply(w.cluster.Assume(known, w.cluster.Snapshot().NodeByName(to)))
+	w.must(w.cluster.Assume(known, w.cluster.Snapshot().NodeByName(to)))
 	if decision.Member {
 		w.Placed(pod.UID, to)
 	}
@@ -330,13 +336,13 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 		return
 	}
 	w.letGo[pod.UID] = node
-	key, member := Of(pod)
+	key, member := membership.Of(pod)
 	if !member || w.batches.Has(key.Name) {
 		return
 	}
 	together := w.succeeded(key.Name)
 	for uid, other := range w.pods {
-		if k, of := Of(other); of && k == key && (other.Spec.NodeName != "" || w.letGo[uid] != "" || w.justLetGo(uid)) {
+		if k, of := membership.Of(other); of && k == key && (other.Spec.NodeName != "" || w.letGo[uid] != "" || w.justLetGo(uid)) {
 			together++
 		}
 	}
@@ -355,7 +361,7 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 func (w *world) batchMayGo(group string) {
 	together := 0
 	for _, c := range w.calls {
-		if key, of := Of(c.pod); of && key.Name == group && c.ended && c.err == nil {
+		if key, of := membership.Of(c.pod); of && key.Name == group && c.ended && c.err == nil {
 			together++
 		}
 	}
@@ -381,7 +387,7 @@ func (w *world) batchMayGo(group string) {
 func (w *world) succeeded(group string) int {
 	count := 0
 	for _, pod := range w.done {
-		if key, of := Of(pod); of && key.Name == group {
+		if key, of := membership.Of(pod); of && key.Name == group {
 			count++
 		}
 	}
@@ -392,7 +398,7 @@ func (w *world) succeeded(group string) int {
 func (w *world) bound(group string) int {
 	count := w.succeeded(group)
 	for _, pod := range w.pods {
-		if key, of := Of(pod); of && key.Name == group && pod.Spec.NodeName != "" {
+		if key, of := membership.Of(pod); of && key.Name == group && pod.Spec.NodeName != "" {
 			count++
 		}
 	}
@@ -415,7 +421,7 @@ func (w *world) finishBinding(pod *corev1.Pod, fails bool) {
 	if fails {
 		w.cluster.Release(pod.UID)
 		w.Bound(pod.UID, context.DeadlineExceeded)
-		if key, of := Of(pod); of {
+		if key, of := membership.Of(pod); of {
 			w.left[pod.UID] = key.Name
 		}
 		w.takeBack(pod)
@@ -437,14 +443,14 @@ func (w *world) record() {
 	)
 }
 
-func (w *world) recordWith(c *commit, err error) {
-	w.commits = slices.DeleteFunc(w.commits, func(other *commit) bool { return other == c })
+func (w *world) recordWith(c core.WriteRecords, err error) {
+	w.commits = slices.DeleteFunc(w.commits, func(other core.WriteRecords) bool { return other.Commit == c.Commit })
 	if err == nil {
-		for _, r := range c.records {
-			w.frozen[r.key.Name] = r.record.MinMember
+		for _, r := range c.Records {
+			w.frozen[r.Group.Name] = r.Record.MinMember
 		}
 	}
-	w.recorded(c, err)
+	w.recorded(c.Commit, err)
 	w.collect()
 }
 
@@ -477,48 +483,34 @@ func (w *world) lift() {
 }
 
 func (w *world) isBeingLifted(uid types.UID) bool {
-	p := w.known(uid)
-	return p != nil && p.gate == lifting && Gated(w.pods[uid])
+	return w.state.Lifting(uid) && membership.Gated(w.pods[uid])
 }
 
 func (w *world) finishLift(pod *corev1.Pod, fails bool) {
 	if fails {
-		w.liftEnded(pod.UID, context.DeadlineExceeded)
+		w.do(core.GateLifted{UID: pod.UID, Err: context.DeadlineExceeded})
 		return
 	}
 	pod.Spec.SchedulingGates = nil
 	w.put(pod)
-	w.liftEnded(pod.UID, nil)
+	w.do(core.GateLifted{UID: pod.UID})
 }
 
 // check is what holds at any time.
 func (w *world) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.receive()
-	for _, g := range w.groups {
-		w.spec(g)
-		if r := g.lastRecord(); r != nil && r.Time.Equal(g.completed) {
-			delete(w.frozen, g.key.Name)
-		}
-		var counted counts
-		for _, p := range g.members {
-			counted[p.stage]++
-		}
-		if counted != g.counts {
-			w.Fatalf("%s: counted %v, are %v", g.key, g.counts, counted)
+	w.look()
+	for _, name := range groupNames {
+		if w.state.Completed(named(name)) {
+			delete(w.frozen, name)
 		}
 	}
-	for uid, g := range w.groupOf {
-		p := g.members[uid]
-		if assumed := w.cluster.Assumed(uid); (p.stage == placed || p.stage == held) && assumed != p.place {
-			w.Fatalf("%s is %s on %q, and counts on %q", uid, p.stage, p.place, assumed)
-		}
-		if assumed := w.cluster.Assumed(uid); p.stage == pending && assumed != "" {
-			w.Fatalf("%s is pending, and counts on %q", uid, assumed)
-		}
-		if (p.stage == held) != (p.hold != nil) {
-			w.Fatalf("%s is %s, its call: %v", uid, p.stage, p.hold)
+	w.must(w.state.Check(w.view))
+	for uid := range w.pods {
+		_, member, _ := w.state.Member(uid, w.clock.Now())
+		if assumed := w.cluster.Assumed(uid); (member.Stage == "pending" || member.Stage == "gated") && assumed != "" {
+			w.Fatalf("%s is %s, and counts on %q", uid, member.Stage, assumed)
 		}
 	}
 	for _, c := range w.calls {
@@ -582,9 +574,9 @@ func (w *world) checkSettled() {
 		}
 		exist, bound, shut := w.succeeded(name), w.succeeded(name), 0
 		for _, pod := range w.pods {
-			if key, of := Of(pod); of && key.Name == name {
+			if key, of := membership.Of(pod); of && key.Name == name {
 				exist++
-				if Gated(pod) {
+				if membership.Gated(pod) {
 					shut++
 				}
 				if pod.Spec.NodeName != "" {
@@ -605,7 +597,7 @@ func (w *world) checkSettled() {
 func (w *world) checkBatches(name string, free int) {
 	wait, bound, left := 0, w.bound(name), 0
 	for uid, pod := range w.pods {
-		if key, of := Of(pod); of && key.Name == name && pod.Spec.NodeName == "" {
+		if key, of := membership.Of(pod); of && key.Name == name && pod.Spec.NodeName == "" {
 			wait++
 			if _, was := w.left[uid]; was {
 				left++

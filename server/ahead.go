@@ -11,6 +11,7 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/finished"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/placement/requeue"
@@ -127,7 +128,7 @@ func newNominator(
 // isElsewhere reports whether a pod is not for the Nominator: it is of a gang, or has room kept for
 // it.
 func isElsewhere(keeper *holes.Keeper, pod *corev1.Pod) bool {
-	if _, member := gang.Of(pod); member {
+	if _, member := membership.Of(pod); member {
 		return true
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {

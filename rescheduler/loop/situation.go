@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
@@ -33,9 +33,9 @@ func (l *loop) situation() policy.Situation {
 // muster keeps from it. A gang has when its first pod has: it is placed whole, and so are those that
 // came later.
 func (l *loop) ripe(waiting []*cluster.Pod) []*cluster.Pod {
-	first := map[gang.Key]time.Time{}
+	first := map[membership.Key]time.Time{}
 	for _, pod := range waiting {
-		if key, member := gang.Of(pod.Pod); member {
+		if key, member := membership.Of(pod.Pod); member {
 			if since, known := first[key]; !known || pod.CreationTimestamp.Time.Before(since) {
 				first[key] = pod.CreationTimestamp.Time
 			}
@@ -43,9 +43,9 @@ func (l *loop) ripe(waiting []*cluster.Pod) []*cluster.Pod {
 	}
 	return slices.DeleteFunc(waiting, func(pod *cluster.Pod) bool {
 		since := pod.CreationTimestamp.Time
-		if key, member := gang.Of(pod.Pod); member {
+		if key, member := membership.Of(pod.Pod); member {
 			since = first[key]
 		}
-		return l.clock.Since(since) < l.config.MakeRoom.PendingFor.Duration || !pod.Unschedulable() && !gang.Gated(pod.Pod)
+		return l.clock.Since(since) < l.config.MakeRoom.PendingFor.Duration || !pod.Unschedulable() && !membership.Gated(pod.Pod)
 	})
 }

@@ -6,14 +6,14 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 )
 
 // Waiting are the pods that somebody is to place, by name: those that kube-scheduler looks at, and
 // members of gangs that muster's gate alone keeps from it, maybe until there is a place for them.
 func Waiting(c *cluster.Cluster) []*cluster.Pod {
 	return slices.DeleteFunc(c.Pending(), func(pod *cluster.Pod) bool {
-		return pod.DeletionTimestamp != nil || gang.GatedByOthers(pod.Pod)
+		return pod.DeletionTimestamp != nil || membership.GatedByOthers(pod.Pod)
 	})
 }
 
@@ -23,9 +23,9 @@ func Waiting(c *cluster.Cluster) []*cluster.Pod {
 // few pods are there gets a group that cannot be placed.
 func Pending(snap *cluster.Snapshot, pods []*cluster.Pod) []Group {
 	var groups []Group
-	at := map[gang.Key]int{}
+	at := map[membership.Key]int{}
 	for _, pod := range pods {
-		key, member := gang.Of(pod.Pod)
+		key, member := membership.Of(pod.Pod)
 		if !member {
 			groups = append(groups, Group{Name: nameOf(pod), Pods: []*cluster.Pod{pod}, AtLeast: 1})
 			continue
@@ -47,11 +47,9 @@ func Pending(snap *cluster.Snapshot, pods []*cluster.Pod) []Group {
 }
 
 // minMember is how many members must start together, all that wait when nothing says it.
-func minMember(snap *cluster.Snapshot, key gang.Key, pods []*cluster.Pod) int {
-	if apiGroup := v1alpha1.APIGroupOf(key.Label); apiGroup != "" {
-		if object, found := snap.Custom(v1alpha1.ResourceOf(apiGroup)).Get(key.NamespacedName); found && object.PodGroup != nil {
-			return int(object.PodGroup.Spec.MinMember)
-		}
+func minMember(snap *cluster.Snapshot, key membership.Key, pods []*cluster.Pod) int {
+	if object := membership.Object(snap, key); object != nil && object.PodGroup != nil {
+		return int(object.PodGroup.Spec.MinMember)
 	}
 	for _, pod := range pods {
 		if minMember, err := v1alpha1.DecodeMinMember(pod.Annotations); err == nil && minMember > 0 {
@@ -62,14 +60,14 @@ func minMember(snap *cluster.Snapshot, key gang.Key, pods []*cluster.Pod) int {
 }
 
 // boundMembers counts the pods on nodes of groups that have pending ones.
-func boundMembers(snap *cluster.Snapshot, wanted map[gang.Key]int) map[gang.Key]int {
-	bound := map[gang.Key]int{}
+func boundMembers(snap *cluster.Snapshot, wanted map[membership.Key]int) map[membership.Key]int {
+	bound := map[membership.Key]int{}
 	if len(wanted) == 0 {
 		return bound
 	}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
-			key, member := gang.Of(pod.Pod)
+			key, member := membership.Of(pod.Pod)
 			if _, asked := wanted[key]; member && asked {
 				bound[key]++
 			}

@@ -10,7 +10,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 )
 
 // roster knows which pods may be moved, which of them move together, and why others stay. It makes items of
@@ -73,7 +73,7 @@ func gangOf(pod *cluster.Pod) string {
 	if len(pod.Labels) == 0 {
 		return ""
 	}
-	key, member := gang.Of(pod.Pod)
+	key, member := membership.Of(pod.Pod)
 	if !member {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/planner"
 )
@@ -57,7 +57,7 @@ func duplicates(snap *cluster.Snapshot) (wishes []planner.Wish) {
 			if owner == nil || pod.DeletionTimestamp != nil || !othersOf(owner.UID, node, pod.UID) {
 				continue
 			}
-			if _, member := gang.Of(pod.Pod); member {
+			if _, member := membership.Of(pod.Pod); member {
 				continue
 			}
 			uid := owner.UID

@@ -12,7 +12,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/rescheduler/planner"
 )
 
@@ -183,7 +183,7 @@ func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod
 
 // movable says that a pod may be moved for balance: gangs are not.
 func (s *balance) movable(pod *cluster.Pod, from *cluster.Node) bool {
-	if _, member := gang.Of(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
+	if _, member := membership.Of(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
 		return false
 	}
 	return pod.Requests.MilliCPU+pod.Requests.Memory > 0 && s.Rules.Protects(pod, from, s.replicas, s.Clock.Now()) == ""

@@ -16,9 +16,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/rescheduler/planner"
 )
@@ -117,16 +116,14 @@ type subject struct {
 // subjectOf is the pod, or its gang. A gang without an object has no UID: its name stands for it,
 // and its pods own what is made for it.
 func subjectOf(snap *cluster.Snapshot, pod *cluster.Pod) subject {
-	key, member := gang.Of(pod.Pod)
+	key, member := membership.Of(pod.Pod)
 	if !member {
 		return subject{"muster-" + string(pod.UID), []metav1.OwnerReference{ownerOf(pod)}}
 	}
-	if apiGroup := v1alpha1.APIGroupOf(key.Label); apiGroup != "" {
-		if object, found := snap.Custom(v1alpha1.ResourceOf(apiGroup)).Get(key.NamespacedName); found {
-			return subject{"muster-" + string(object.GetUID()), []metav1.OwnerReference{{
-				APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Name: object.GetName(), UID: object.GetUID(),
-			}}}
-		}
+	if object := membership.Object(snap, key); object != nil {
+		return subject{"muster-" + string(object.GetUID()), []metav1.OwnerReference{{
+			APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Name: object.GetName(), UID: object.GetUID(),
+		}}}
 	}
 	return subject{name: fmt.Sprintf("muster-%x", sha256.Sum224([]byte(key.Label+"/"+key.Name)))}
 }

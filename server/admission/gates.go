@@ -10,7 +10,7 @@ import (
 
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/server/body"
 )
@@ -76,9 +76,9 @@ func (g *Gates) review(body []byte) (answer []byte, err error) {
 
 // wants reports whether a pod is to be gated.
 func (g *Gates) wants(pod *corev1.Pod) bool {
-	_, member := gang.Of(pod)
+	_, member := membership.Of(pod)
 	return member && g.policy != v1alpha2.GatesNever && pod.Spec.NodeName == "" &&
-		g.profiles.Of(pod.Spec.SchedulerName) != nil && !gang.Gated(pod)
+		g.profiles.Of(pod.Spec.SchedulerName) != nil && !membership.Gated(pod)
 }
 
 // patchWithGate is a JSON patch that adds the gate to those that a pod has.

@@ -13,7 +13,7 @@ import (
 
 	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 )
 
 // admissionReview is what the rule of gates reads of an AdmissionReview. Whoever may create pods
@@ -145,7 +145,7 @@ func (r *admissionReview) readGates(d *jx.Decoder) error {
 		if err := fields(d, map[string]func(*jx.Decoder) error{"name": word(&gate.Name)}); err != nil {
 			return err
 		}
-		if len(r.pod.Spec.SchedulingGates) == 0 || gate.Name == v1alpha1.SchedulingGate && !gang.Gated(&r.pod) {
+		if len(r.pod.Spec.SchedulingGates) == 0 || gate.Name == v1alpha1.SchedulingGate && !membership.Gated(&r.pod) {
 			r.pod.Spec.SchedulingGates = append(r.pod.Spec.SchedulingGates, gate)
 		}
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
 )
 
@@ -70,7 +71,7 @@ func newGangs(o *Options, p *picker, reserved *reserved) gangs {
 }
 
 func (m *members) includes(pod *corev1.Pod) bool {
-	_, member := gang.Of(pod)
+	_, member := membership.Of(pod)
 	return member
 }
 

@@ -1,4 +1,4 @@
-package gang
+package core
 
 import (
 	"fmt"
@@ -46,38 +46,37 @@ func (t *tries) again(took time.Duration, now time.Time, first time.Duration, no
 	return fmt.Sprintf("; tried %d times, next try at %s", t.inVain, t.next.UTC().Format(time.RFC3339))
 }
 
-// rests says that a group is not to be planned: a change of its members, or of what is asked of
+// rests looks whether a group is not to be planned: a change of its members, or of what is asked of
 // it, ends that.
-func (m *Manager) rests(g *group) bool {
-	t, now := &g.tries, m.clock.Now()
-	if !now.Before(t.next) {
+func (t try) rests(g *group) bool {
+	if !t.now.Before(g.tries.next) {
 		return false
 	}
-	if nodes := m.cluster.Snapshot().NodeNames; nodes != t.nodes {
-		if nodes.Joined(t.nodes) {
-			t.next = t.sooner
+	if nodes := t.view.NodeNames(); nodes != g.tries.nodes {
+		if nodes.Joined(g.tries.nodes) {
+			g.tries.next = g.tries.sooner
 		}
-		t.nodes = nodes
+		g.tries.nodes = nodes
 	}
-	return now.Before(t.next)
+	return t.now.Before(g.tries.next)
 }
 
 // timedOut has the groups rest that were denied since their time was up, if the scheduler was told
 // of a place: one that asks about nobody, as it is down, has refused nobody.
-func (m *Manager) timedOut(denied []part) (words string) {
-	asked, took, now := false, time.Duration(0), m.clock.Now()
+func (t *turn) timedOut(denied []part) (words string) {
+	asked, took := false, time.Duration(0)
 	for _, d := range denied {
 		asked = asked || d.tries.asked
 		if !d.planned.IsZero() {
-			took = max(took, now.Sub(d.planned))
+			took = max(took, t.now.Sub(d.planned))
 		}
 	}
 	if !asked {
 		return ""
 	}
-	nodes := m.cluster.Snapshot().NodeNames
+	nodes := t.view.NodeNames()
 	for i, d := range denied {
-		if said := d.tries.again(took, now, m.limits.DenyTTL, nodes); i == 0 {
+		if said := d.tries.again(took, t.now, t.limits.DenyTTL, nodes); i == 0 {
 			words = said
 		}
 	}

@@ -1,4 +1,4 @@
-package gang
+package core
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/gang/status"
 	"muster.dev/muster/predicates"
@@ -38,7 +39,8 @@ type member struct {
 	stage stage
 	since time.Time // of the stage
 	place string    // the node, unless it is pending
-	hold  *hold     // while it is held
+	hold  HoldID    // while it is held, else 0
+	until time.Time // the hold ends
 
 	// went says that it was let go in the last start of its group: unless it is bound, or
 	// about to be, it was left behind.
@@ -57,12 +59,10 @@ type member struct {
 	liftAgain time.Time // after it could not be lifted
 }
 
-// ready says that the scheduler will try the pod, once muster lifts its gate.
-func (p *member) ready() bool {
-	return p.pod.DeletionTimestamp == nil && !GatedByOthers(p.pod.Pod)
-}
+// ready reports whether the scheduler will try the pod, once muster lifts its gate.
+func (p *member) ready() bool { return membership.Ready(p.pod.Pod) }
 
-// sleeps says that the scheduler waits for an event to try the pod again. The condition of a
+// sleeps reports whether the scheduler waits for an event to try the pod again. The condition of a
 // gated pod stands for a while after its gate was lifted.
 func (p *member) sleeps() bool {
 	return p.refused || slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -72,50 +72,71 @@ func (p *member) sleeps() bool {
 
 // group is the members of one group and what is planned for them.
 type group struct {
-	key     Key
+	key     membership.Key
 	members map[types.UID]*member
 	// Those that have finished are no members any more: no pod is in two of the three.
 	done          struct{ succeeded, failed sets.Set[types.UID] }
-	schedulerName string                   // of the member that came last
-	store         *predicates.VerdictStore // of that profile, when it was last planned
+	counts        counts
+	priority      int32     // the highest of a member so far, 0 without any
+	schedulerName string    // of the member that came last
+	created       time.Time // the first member that was seen, by its creation
+	dirty         bool      // something may have changed since it was last told
+	demand
+	planning
+	prospects
+	starts
+	waiting
+}
 
-	counts    counts
-	priority  int32 // the highest of a member so far, 0 without any
-	satisfied bool  // quorum was reached once, as far as this process knows
+// demand is what is asked of a group.
+type demand struct {
+	spec  *membership.Spec // as it was last read
+	heard bool             // it is what the members say that there are now, if there is no object
+}
 
-	// unsure are members whose binding had no answer: they may be bound nevertheless.
-	unsure    sets.Set[types.UID]
-	recording *commit        // that is on its way, nil when it was denied meanwhile
-	record    *record.Record // the last one that this process wrote
-	completed time.Time      // of the last record of which all members were bound
+// planning is how far the places of a group are.
+type planning struct {
+	store   *predicates.VerdictStore // of its profile, when it was last planned
+	planned time.Time                // when the present plan was made, zero when there is none
+	failed  time.Time                // the last denial
+	looked  uint64                   // the generation of the cluster when the last plan failed, 0 for none
+	again   time.Time                // when it may be planned again, ahead of the scheduler
+	tries   tries
+	// clearing is what the present plan waits for, nil when that is nothing.
+	clearing *clearing
+}
 
-	created time.Time // the first member that was seen, by its creation
-	failed  time.Time // the last denial
-	planned time.Time // when the present plan was made, zero when there is none
-	// looked is the generation of the cluster when the last plan failed, 0 for none.
-	looked uint64
+// prospects are what is known of the pods that might be evicted for a group.
+type prospects struct {
 	// weighed is the value of looked when mayEvict was found out.
 	weighed  uint64
 	mayEvict bool
-	// clearing is what the present plan waits for, nil when that is nothing.
-	clearing *clearing
 	// sought is the generation of the cluster when the last search for victims failed, 0 for
 	// none, and soughtAgain when the next one may be made.
 	sought      uint64
 	soughtAgain time.Time
-	again       time.Time // when it may be planned again, ahead of the scheduler
-	tries       tries
-	reason      status.Reason // the group waits
-	why         string        // and the same in words
-	dirty       bool          // something may have changed since [Manager.Changed] told
-	spec        *spec         // as it was last read
-	heard       bool          // it is what the members say that there are now, if there is no object
+}
+
+// starts is what became of the starts of a group.
+type starts struct {
+	satisfied bool // quorum was reached once, as far as this process knows
+	// unsure are members whose binding had no answer: they may be bound nevertheless.
+	unsure    sets.Set[types.UID]
+	recording CommitID       // that is on its way, 0 for none and when it was denied meanwhile
+	record    *record.Record // the last one that this process wrote
+	completed time.Time      // of the last record of which all members were bound
+}
+
+// waiting is why a group does not start; empty when it does.
+type waiting struct {
+	reason status.Reason
+	why    string // the same in words
 }
 
 // waits notes why the group does not start; "" when it does.
 func (g *group) waits(reason status.Reason, why string) {
 	g.dirty = g.dirty || g.reason != reason || g.why != why
-	g.reason, g.why = reason, why
+	g.waiting = waiting{reason, why}
 }
 
 // counts is how many members are how far.
@@ -124,14 +145,19 @@ type counts [stages]int
 // assigned is how many are bound, or let go to be.
 func (c counts) assigned() int { return c[binding] + c[bound] }
 
-// holds says that members have places to which they are not on their way.
+// holds reports whether members have places to which they are not on their way.
 func (g *group) holds() bool { return g.counts[placed]+g.counts[held] > 0 }
 
-// in are the members in a stage, in the order in which the scheduler takes them.
+// in returns the members in a stage, in the order in which the scheduler takes them.
 func (g *group) in(s stage) []*member {
+	return g.those(func(p *member) bool { return p.stage == s })
+}
+
+// those returns some members in the order in which the scheduler takes them.
+func (g *group) those(which func(*member) bool) []*member {
 	var members []*member
 	for _, p := range g.members {
-		if p.stage == s {
+		if which(p) {
 			members = append(members, p)
 		}
 	}
@@ -139,13 +165,29 @@ func (g *group) in(s stage) []*member {
 	return members
 }
 
+func everyone(*member) bool { return true }
+
 // byTurn compares members by the order in which the scheduler takes them.
 func byTurn(a, b *member) int {
 	return cmp.Or(
 		cmp.Compare(priority(b.pod), priority(a.pod)),
 		a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time),
 		cmp.Compare(a.pod.Name, b.pod.Name),
+		cmp.Compare(a.pod.UID, b.pod.UID),
 	)
+}
+
+// candidates returns the pending members that are ready.
+func (g *group) candidates() []*member {
+	return g.those(func(p *member) bool { return p.stage == pending && p.ready() })
+}
+
+func podsOf(members []*member) []*cluster.Pod {
+	pods := make([]*cluster.Pod, 0, len(members))
+	for _, p := range members {
+		pods = append(pods, p.pod)
+	}
+	return pods
 }
 
 func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
@@ -153,6 +195,9 @@ func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod
 // letGo is how many pods were let go to be bound and have not failed: those that have
 // succeeded were, too.
 func (g *group) letGo() int { return g.counts.assigned() + g.done.succeeded.Len() }
+
+// wereBound is how many pods are bound, or were and have succeeded.
+func (g *group) wereBound() int { return g.counts[bound] + g.done.succeeded.Len() }
 
 // begun is 1 for a group of which members are bound, or are recorded to have been let go: what
 // is missing goes first, as it may be half a gang that was left behind.
@@ -171,6 +216,14 @@ func before(a, b *group) int {
 		a.tried().Compare(b.tried()),
 		cmp.Compare(a.key.Namespace, b.key.Namespace),
 		cmp.Compare(a.key.Name, b.key.Name),
+		cmp.Compare(a.key.Label, b.key.Label),
+	)
+}
+
+// byKey compares groups where their order does not matter, but has to be the same each time.
+func byKey(a, b *group) int {
+	return cmp.Or(
+		cmp.Compare(a.key.Namespace, b.key.Namespace), cmp.Compare(a.key.Name, b.key.Name), cmp.Compare(a.key.Label, b.key.Label),
 	)
 }
 
@@ -183,9 +236,9 @@ func (g *group) tried() time.Time {
 }
 
 // deadline is when the present plan ends without quorum.
-func (g *group) deadline(spec *spec) time.Time {
+func (g *group) deadline(spec *membership.Spec) time.Time {
 	if g.clearing != nil {
 		return g.clearing.until
 	}
-	return g.planned.Add(spec.timeout)
+	return g.planned.Add(spec.Timeout)
 }

@@ -1,0 +1,29 @@
+package gang
+
+import "muster.dev/muster/gang/core"
+
+// What gangs answer is decided by their core.
+type (
+	// Decision says what filter is to answer about a pod.
+	Decision = core.Decision
+	// Preemption is who is to be evicted for a member of a gang.
+	Preemption = core.Preemption
+	// Harm is what evictions would do to gangs.
+	Harm = core.Harm
+	// Summary is how far a gang is.
+	Summary = core.Summary
+	// Details is all about a gang.
+	Details = core.Details
+	// Member is how far a member is.
+	Member = core.Member
+)
+
+// What evictions would do, the worst last: see [core.Harm].
+const (
+	NoHarm      = core.NoHarm
+	BreaksGang  = core.BreaksGang
+	BreaksStart = core.BreaksStart
+)
+
+// ReasonUnknown refuses a member of which nobody has told.
+const ReasonUnknown = core.ReasonUnknown

@@ -1,0 +1,150 @@
+package gang
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/record"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/predicates"
+)
+
+// benched is a Manager of its own on a cluster of 1,000 nodes, with gangs of 8 that nobody has planned.
+func benched(b *testing.B, gangs int) (*Manager, *cluster.Cluster, [][]*cluster.Pod) {
+	b.Helper()
+	config := configv1alpha2.Default()
+	config.Profiles[0].Equivalence = configv1alpha2.EquivalenceTemplate
+	profile, err := predicates.NewProfile(&config.Profiles[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	registry, log, now := prometheus.NewRegistry(), slog.New(slog.DiscardHandler), clock.RealClock{}
+	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
+	limits := DefaultLimits(time.Hour, 5*time.Second, time.Hour)
+	limits.MaxHolding, limits.Few = 0, 1<<30
+	m := New(Options{
+		Logger: log, Registerer: registry, Clock: now, Cluster: c,
+		Writer: nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500)),
+		Epoch:  func() record.Epoch { return record.Epoch{} }, Limits: limits,
+		Profiles: predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)),
+	})
+	m.Follow()
+	for i := range 1000 {
+		if err := c.Set(node(fmt.Sprint("node-", i), "64")); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var all [][]*cluster.Pod
+	for i := range gangs {
+		name := fmt.Sprint("g", i)
+		c.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), podGroup(name, 8))
+		var pods []*cluster.Pod
+		for _, pod := range members(name, 8, "1") {
+			if err := c.Set(pod); err != nil {
+				b.Fatal(err)
+			}
+			pods = append(pods, c.PendingPod(pod.UID))
+		}
+		all = append(all, pods)
+	}
+	m.Filter(all[0][0], 1000) // it has heard of all
+	b.Cleanup(func() {
+		for _, pods := range all {
+			for _, pod := range pods {
+				c.Release(pod.UID)
+			}
+		}
+	})
+	return m, c, all
+}
+
+// BenchmarkFilter is a filter call about a member that has a place, one about a pod of no gang, and one
+// that plans a gang of 8, in a cluster of 1,000 nodes with 100 gangs.
+func BenchmarkFilter(b *testing.B) {
+	b.Run("placed", func(b *testing.B) {
+		m, _, gangs := benched(b, 100)
+		b.ReportAllocs()
+		for b.Loop() {
+			if d := m.Filter(gangs[0][1], 1000); !d.Member {
+				b.Fatalf("%+v", d)
+			}
+		}
+	})
+	b.Run("no gang", func(b *testing.B) {
+		m, c, _ := benched(b, 100)
+		pod := members("alone", 1, "1", func(pod *corev1.Pod) { pod.Labels = nil })[0]
+		if err := c.Set(pod); err != nil {
+			b.Fatal(err)
+		}
+		known := c.PendingPod(pod.UID)
+		b.ReportAllocs()
+		for b.Loop() {
+			if d := m.Filter(known, 1000); d.Reason != "" {
+				b.Fatalf("%+v", d)
+			}
+		}
+	})
+	b.Run("plans", func(b *testing.B) {
+		m, _, gangs := benched(b, 100)
+		b.ReportAllocs()
+		for b.Loop() {
+			if d := m.Filter(gangs[0][0], 1000); !d.Member {
+				b.Fatalf("%+v", d)
+			}
+			m.Refused(gangs[0][0])
+		}
+	})
+}
+
+// BenchmarkPermit is 8 bind calls for a gang of 8, of which the last lets all go, which then fail to be bound.
+func BenchmarkPermit(b *testing.B) {
+	m, c, gangs := benched(b, 1)
+	writeAll(m)
+	b.ReportAllocs()
+	for b.Loop() {
+		var holds []*hold
+		for _, pod := range gangs[0] {
+			d := m.Filter(pod, 1000)
+			if !d.Member {
+				b.Fatalf("%+v", d)
+			}
+			h, err := m.hold(pod.UID, d.Node)
+			if err != nil {
+				b.Fatal(err)
+			}
+			holds = append(holds, h)
+		}
+		for i, pod := range gangs[0] {
+			if <-holds[i].done; holds[i].err != nil {
+				b.Fatal(holds[i].err)
+			}
+			c.Release(pod.UID)
+			m.Bound(pod.UID, context.Canceled)
+		}
+	}
+}
+
+// BenchmarkPlanAhead is one pass over 100 gangs that have places.
+func BenchmarkPlanAhead(b *testing.B) {
+	m, _, gangs := benched(b, 100)
+	for _, pods := range gangs {
+		m.Filter(pods[0], 1000)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		m.planAhead()
+		m.expire()
+		m.Member(types.UID("g0-0"))
+	}
+}

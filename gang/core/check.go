@@ -1,0 +1,82 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Check says what of the package's invariants does not hold between two events, nil when all of it
+// does. It is for tests: it counts everything anew.
+func (s *State) Check(view View) error {
+	c := check{State: s, holding: map[string]int{}, holds: map[HoldID]types.UID{}}
+	for _, g := range s.groups {
+		c.group(g)
+	}
+	if !maps.Equal(c.holding, s.holding) {
+		c.bad("groups that hold places: counted %v, are %v", s.holding, c.holding)
+	}
+	for uid, g := range s.groupOf {
+		if p := g.members[uid]; p == nil || s.groups[g.key] != g {
+			c.bad("%s is of %s, which does not have it", uid, g.key)
+		} else {
+			c.member(p, view.Assumed(uid))
+		}
+	}
+	return errors.Join(c.wrong...)
+}
+
+// check counts a state anew.
+type check struct {
+	*State
+	holding map[string]int
+	holds   map[HoldID]types.UID
+	wrong   []error
+}
+
+func (c *check) bad(format string, args ...any) {
+	c.wrong = append(c.wrong, fmt.Errorf(format, args...))
+}
+
+func (c *check) group(g *group) {
+	var counted counts
+	for uid, p := range g.members {
+		counted[p.stage]++
+		if c.groupOf[uid] != g {
+			c.bad("%s is a member of %s, and of another group", uid, g.key)
+		}
+		if g.done.succeeded.Has(uid) || g.done.failed.Has(uid) {
+			c.bad("%s is a member of %s, and has finished", uid, g.key)
+		}
+		if other, twice := c.holds[p.hold]; twice && p.hold != 0 {
+			c.bad("%s and %s have one hold", uid, other)
+		}
+		c.holds[p.hold] = uid
+	}
+	if counted != g.counts {
+		c.bad("%s: counted %v, are %v", g.key, g.counts, counted)
+	}
+	if len(g.members)+g.done.succeeded.Len()+g.done.failed.Len() == 0 {
+		c.bad("%s has no pod", g.key)
+	}
+	if g.recording != 0 && c.commits[g.recording] == nil {
+		c.bad("%s waits for record %d, which nobody writes", g.key, g.recording)
+	}
+	if g.holds() {
+		c.holding[g.key.Namespace]++
+	}
+}
+
+func (c *check) member(p *member, assumed string) {
+	if (p.stage == placed || p.stage == held) && assumed != p.place {
+		c.bad("%s is %s on %q, and counts on %q", p.pod.UID, p.stage, p.place, assumed)
+	}
+	if (p.stage == held) != (p.hold != 0) {
+		c.bad("%s is %s, its hold: %d", p.pod.UID, p.stage, p.hold)
+	}
+	if (p.stage == pending) != (p.place == "") {
+		c.bad("%s is %s, its place: %q", p.pod.UID, p.stage, p.place)
+	}
+}

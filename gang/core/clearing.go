@@ -1,0 +1,157 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/status"
+)
+
+// clearing is what a group waits for that has places where others are still.
+type clearing struct {
+	victims map[string][]Victim // by place
+	until   time.Time           // the group waits
+	seen    uint64              // the generation of the cluster of which that holds
+
+	// evictAgain is when muster evicts pods itself that are not going by then.
+	evictAgain time.Time
+}
+
+// Victim is a pod that has to go, as the watch last showed it.
+type Victim struct {
+	Pod      *cluster.Pod
+	Violates bool // a disruption budget
+}
+
+func (v Victim) is(pod *cluster.Pod) bool { return pod.UID == v.Pod.UID }
+
+// clear has the parts wait for victims to go from the places of their members.
+func (t *turn) clear(parts []part, victims map[string][]Victim) {
+	count, patience := 0, time.Duration(0)
+	for _, of := range victims {
+		count += len(of)
+		for _, v := range of {
+			patience = max(patience, graceOf(v.Pod, t.now))
+		}
+	}
+	if count == 0 {
+		return
+	}
+	t.has(Clearing{parts[0].key, count})
+	for _, p := range parts {
+		if p.clearing == nil {
+			p.clearing = &clearing{victims: map[string][]Victim{}, evictAgain: t.now.Add(t.limits.Evict)}
+		}
+		for _, member := range p.in(placed) {
+			for _, v := range victims[member.place] {
+				if !slices.ContainsFunc(p.clearing.victims[member.place], func(known Victim) bool { return known.is(v.Pod) }) {
+					p.clearing.victims[member.place] = append(p.clearing.victims[member.place], v)
+				}
+			}
+		}
+		if until := t.now.Add(patience + p.spec.Timeout); until.After(p.clearing.until) {
+			p.clearing.until = until
+		}
+		p.waits(status.Waiting, fmt.Sprintf("waiting for %d pods to be evicted for it", count))
+	}
+}
+
+// graceOf is how long a pod may take to go.
+func graceOf(pod *cluster.Pod, now time.Time) time.Duration {
+	switch seconds := pod.Spec.TerminationGracePeriodSeconds; {
+	case pod.DeletionTimestamp != nil:
+		return max(pod.DeletionTimestamp.Sub(now), 0)
+	case seconds != nil:
+		return time.Duration(*seconds) * time.Second
+	default:
+		return corev1.DefaultTerminationGracePeriodSeconds * time.Second
+	}
+}
+
+// awaiting looks whether victims of a bundle are still there. Once all are gone, its time begins,
+// and the scheduler is told, but of the member that it asks about.
+func (t *turn) awaiting(parts []part, asking *member) bool {
+	waited, waits := false, false
+	for _, p := range parts {
+		if p.clearing != nil {
+			waited = true
+			waits = t.follow(p.group) || waits
+		}
+	}
+	if waits || !waited {
+		return waits
+	}
+	for _, p := range parts {
+		if p.clearing == nil {
+			continue
+		}
+		p.clearing, p.planned = nil, t.now
+		p.waits("", "")
+		for _, member := range p.in(placed) {
+			if member != asking {
+				t.steer(member, t.view.NodeCount())
+			}
+		}
+	}
+	return false
+}
+
+// follow forgets the victims of a group that are gone, or that no member waits for any more. It
+// reports whether there are others.
+func (t *turn) follow(g *group) bool {
+	if g.clearing.seen == t.view.Generation() {
+		return len(g.clearing.victims) > 0
+	}
+	left := map[string][]Victim{}
+	for _, p := range g.members {
+		node := t.view.Node(p.place)
+		if p.stage != placed || node == nil || left[p.place] != nil {
+			continue
+		}
+		for _, v := range g.clearing.victims[p.place] {
+			if at := slices.IndexFunc(node.Pods, v.is); at >= 0 {
+				left[p.place] = append(left[p.place], Victim{node.Pods[at], v.Violates})
+			}
+		}
+	}
+	g.clearing.victims, g.clearing.seen = left, t.view.Generation()
+	return len(left) > 0
+}
+
+// evictLeft evicts the victims that are not going yet. The scheduler does that by itself as it
+// asks about one member after the other. But one that it has put aside since it fits no node
+// it does not take up until a pod goes: no change of the pod itself is an event then
+// (isSchedulableAfterPodEvent of NodeResourcesFit), so that members cannot be woken to it.
+func (t *turn) evictLeft(parts []part) {
+	g := parts[0].group
+	if g.clearing == nil || t.now.Before(g.clearing.evictAgain) || anyMissing(parts) {
+		return
+	}
+	g.clearing.evictAgain = t.now.Add(EvictRetry)
+	for _, node := range slices.Sorted(maps.Keys(g.clearing.victims)) {
+		for _, v := range g.clearing.victims[node] {
+			if v.Pod.DeletionTimestamp == nil {
+				t.has(Evict{g.key, v.Pod})
+			}
+		}
+	}
+}
+
+// EvictRetry is how long an eviction is left to show.
+const EvictRetry = 10 * time.Second
+
+// ToEvict reports whether a group still waits for a pod to go, and the scheduler name of its members.
+func (s *State) ToEvict(key membership.Key, pod *cluster.Pod) (schedulerName string, wanted bool) {
+	g := s.groups[key]
+	if g == nil {
+		return "", false
+	}
+	return g.schedulerName, g.clearing != nil &&
+		slices.ContainsFunc(g.clearing.victims[pod.Spec.NodeName], func(v Victim) bool { return v.is(pod) })
+}

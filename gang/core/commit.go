@@ -1,0 +1,152 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"muster.dev/muster/gang/record"
+	"muster.dev/muster/gang/status"
+)
+
+// commit is a start that is on its way to being recorded. The members are held until then.
+type commit struct {
+	parts   []part // as they were counted: what is asked of them is frozen
+	records []groupRecord
+}
+
+// groupRecord is the record of one of the groups.
+type groupRecord struct {
+	*group
+	record record.Record
+}
+
+// commit has all held members go when there are enough in every part, and their nodes are
+// still there. Unless as many as must start together are bound already, that is recorded on the
+// PodGroups before.
+func (t *turn) commit(parts []part) {
+	for _, p := range parts {
+		if !p.quorate() || p.recording != 0 {
+			return
+		}
+	}
+	if t.leaveLostPlaces(parts) {
+		return // it is planned anew
+	}
+	c, records := t.toRecord(parts)
+	until := earliestEnd(parts)
+	switch {
+	case (len(records) > 0 || !startedAll(parts)) && !t.now.Before(until):
+		return // it is denied when that is noticed
+	case len(records) == 0:
+		t.start(parts)
+		return
+	}
+	t.lastCommit++
+	t.commits[t.lastCommit] = c
+	for _, p := range parts {
+		p.recording = t.lastCommit
+	}
+	t.has(WriteRecords{t.lastCommit, records, until})
+}
+
+// toRecord returns the records to write: of the parts with a PodGroup whose members may not go yet.
+func (t *turn) toRecord(parts []part) (*commit, []ToRecord) {
+	c := &commit{parts: parts}
+	var all []ToRecord
+	for _, p := range parts {
+		if p.spec.From == nil || p.mayFollow() {
+			continue
+		}
+		r := record.Record{Members: p.letGo() + p.counts[held], MinMember: p.spec.MinMember, Time: t.now.UTC()}
+		c.records = append(c.records, groupRecord{p.group, r})
+		all = append(all, ToRecord{p.key, p.spec.From, r})
+	}
+	return c, all
+}
+
+// All held members go, if they are enough still, by what was asked for when they were counted.
+func (e Recorded) apply(t *turn) {
+	c := t.commits[e.Commit]
+	if c == nil {
+		return
+	}
+	delete(t.commits, e.Commit)
+	t.conclude(e.Commit, c, e.Err)
+	for _, p := range c.parts {
+		t.endIfStopped(p.group)
+	}
+}
+
+func (t *turn) conclude(id CommitID, c *commit, err error) {
+	denied := false
+	for _, p := range c.parts {
+		if p.recording == id {
+			p.recording = 0
+		} else {
+			denied = true
+		}
+	}
+	switch {
+	case denied:
+		return
+	case errors.Is(err, record.ErrChanged):
+		return // the watch will show it
+	case errors.Is(err, record.ErrFenced):
+		t.deny(c.parts[0].group, status.Waiting, err.Error(), record.ErrFenced)
+		return
+	case err != nil:
+		t.deny(c.parts[0].group, status.TimedOut, fmt.Sprintf("its start could not be recorded: %v", err), ErrUnrecorded)
+		return
+	}
+	for _, r := range c.records {
+		r.group.record = &r.record
+	}
+	for _, p := range c.parts {
+		if !p.quorate() {
+			return // some have left: the others are held for those that come
+		}
+	}
+	if !t.leaveLostPlaces(c.parts) {
+		t.start(c.parts)
+	}
+}
+
+// start ends the holds of all members.
+func (t *turn) start(parts []part) {
+	for _, p := range parts {
+		if !p.started() && !p.planned.IsZero() {
+			t.has(Quorum{t.now.Sub(p.planned)})
+		}
+		p.failed, p.satisfied, p.tries = time.Time{}, true, tries{}
+		p.waits("", "")
+		for _, member := range p.members {
+			member.went = member.stage == held
+		}
+		for _, member := range p.in(held) {
+			t.enter(member, binding) // ends the hold
+		}
+	}
+}
+
+// leaveLostPlaces gives up held members whose node has gone, to which the API server would bind
+// them all the same, and those that do not count on it any more: an assumption expires when this
+// process is stopped for longer than it lives, and others may have the room then. It reports whether
+// there were any.
+func (t *turn) leaveLostPlaces(parts []part) bool {
+	left := false
+	for _, p := range parts {
+		for _, member := range p.in(held) {
+			switch {
+			case t.view.Node(member.place) == nil:
+				t.giveUp(member, ErrNodeGone)
+			case t.view.Assumed(member.pod.UID) != member.place:
+				t.giveUp(member, ErrUncounted)
+			default:
+				continue
+			}
+			left = true
+		}
+	}
+	return left
+}

@@ -1,0 +1,168 @@
+package core
+
+import (
+	"fmt"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/status"
+)
+
+// hindrance is why the groups of a bundle cannot start, whatever the nodes.
+type hindrance struct {
+	refusal string // one of the Reasons
+	waiting
+}
+
+func (Looked) apply(t *turn) { t.lookAtAll() }
+
+func (e LookedAt) apply(t *turn) {
+	if g := t.groupOf[e.UID]; g != nil {
+		t.bundle(g)
+	}
+}
+
+func (t *turn) lookAtAll() {
+	for _, g := range t.groups {
+		t.look(g)
+	}
+}
+
+// look takes note of what is asked of a group now: by its PodGroup, else by its members.
+func (t *turn) look(g *group) {
+	if object := t.view.PodGroup(g.key); object == nil {
+		t.hear(g)
+	} else if g.spec == nil || g.spec.From != object.Unstructured {
+		g.asks(t.limits.Asked(object))
+	}
+	if not := g.unasked(); not != nil {
+		g.waits(not.reason, not.why)
+		return
+	}
+	g.complete()
+}
+
+// hear reads what the members of a group without an object say, if they may say something else
+// than when it last did. When there is none left, what they said stands.
+func (t *turn) hear(g *group) {
+	if g.spec != nil && g.spec.From == nil && (g.heard || len(g.members) == 0) {
+		return
+	}
+	g.heard = true
+	var first *member
+	for _, p := range g.members {
+		if membership.Says(p.pod.Pod) && (first == nil || p.pod.Name < first.pod.Name) {
+			first = p
+		}
+	}
+	if first == nil {
+		g.asks(nil)
+		return
+	}
+	g.asks(t.limits.Declared(first.pod.Pod))
+}
+
+// asks notes what is asked of a group now. Something else than before ends its rest.
+func (g *group) asks(now *membership.Spec) {
+	if g.spec != nil && (now == nil || !now.AsksAsMuchAs(g.spec)) {
+		g.tries = tries{asked: g.tries.asked}
+	}
+	g.spec = now
+}
+
+// unasked is why it is not known what is asked of a group, nil when it is.
+func (g *group) unasked() *hindrance {
+	switch {
+	case g.spec == nil:
+		return &hindrance{ReasonNoGroup, waiting{status.PodGroupNotFound, fmt.Sprintf(
+			"there is no PodGroup %s in namespace %s, and no member says %s", g.key.Name, g.key.Namespace, v1alpha1.AnnotationMinMember)}}
+	case g.spec.Err != nil:
+		return &hindrance{ReasonInvalid, waiting{status.PodGroupInvalid, g.spec.Err.Error()}}
+	default:
+		return nil
+	}
+}
+
+// asked is what was asked of a group when it was last looked, or why that is not known.
+func (g *group) asked() (*membership.Spec, *hindrance) {
+	if not := g.unasked(); not != nil {
+		return nil, not
+	}
+	return g.frozen(), nil
+}
+
+// frozen is the spec with the minMember of a commit of which some members are bound and some
+// are not: to ask for more has to wait.
+func (g *group) frozen() *membership.Spec {
+	if g.letGo() == 0 || g.spec.From == nil {
+		return g.spec
+	}
+	r := g.unfinished()
+	if r == nil || r.MinMember >= g.spec.MinMember {
+		return g.spec
+	}
+	return g.spec.WithMinMember(r.MinMember)
+}
+
+// bundle looks at a group, and at those that start together with it.
+func (t *turn) bundle(g *group) ([]part, *hindrance) {
+	t.look(g)
+	if g.spec != nil && g.spec.Err == nil {
+		for _, name := range g.spec.Policy.Groups {
+			if other := t.groups[membership.Key{Label: g.key.Label, NamespacedName: name}]; other != nil && other != g {
+				t.look(other)
+			}
+		}
+	}
+	parts, not := t.together(g)
+	if not != nil {
+		g.waits(not.reason, not.why)
+	}
+	return parts, not
+}
+
+// together returns the groups that start together with one, which is the first of them: several
+// for a gang of several roles (muster.dev/groups, and Koordinator's
+// gang.scheduling.koordinator.sh/groups). There is a hindrance when one of them is not there
+// or asks for nonsense, or does not say that it starts together with the same groups: what
+// becomes of one becomes of all, so that all must know of it. And who may write in a namespace
+// must not decide that for a group of another one.
+func (s *State) together(g *group) ([]part, *hindrance) {
+	spec, not := g.asked()
+	if not != nil {
+		return nil, not
+	}
+	parts := []part{{g, spec}}
+	for _, name := range spec.Policy.Groups {
+		if name == g.key.NamespacedName {
+			continue
+		}
+		other := s.groups[membership.Key{Label: g.key.Label, NamespacedName: name}]
+		if other == nil {
+			return nil, &hindrance{ReasonSiblings, waiting{
+				status.MembersMissing, fmt.Sprintf("waiting for members of %s, with which it starts together, to be created", name),
+			}}
+		}
+		theirs, not := other.asked()
+		if not != nil {
+			return nil, &hindrance{not.refusal, waiting{not.reason, fmt.Sprintf("%s, with which it starts together: %s", name, not.why)}}
+		}
+		if why := spec.Disagreement(g.key, theirs, other.key); why != "" {
+			return nil, &hindrance{ReasonInvalid, waiting{status.PodGroupInvalid, why}}
+		}
+		parts = append(parts, part{other, theirs})
+	}
+	return parts, nil
+}
+
+// hasStarted reports whether members may start one by one.
+func (s *State) hasStarted(g *group) bool {
+	parts, not := s.together(g)
+	return not == nil && startedAll(parts)
+}
+
+// started looks whether members may start one by one.
+func (t *turn) started(g *group) bool {
+	parts, not := t.bundle(g)
+	return not == nil && startedAll(parts)
+}

@@ -1,0 +1,158 @@
+package core
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/finished"
+	"muster.dev/muster/gang/membership"
+)
+
+// Event is something that has happened. The types below are all that there are.
+type Event interface{ apply(t *turn) }
+
+// Events that the watch tells of.
+type (
+	// Seen is a pod as the watch shows it.
+	Seen struct{ cluster.PodState }
+	// Finished is a pod that has finished, or is gone after that. The view of the cluster may
+	// show it running for a moment longer, or not show it any more already: it counts once all
+	// the same.
+	Finished struct{ finished.Pod }
+	// Looked takes note of what is asked of all groups now.
+	Looked struct{}
+	// ChangesDue asks which groups have changed since it was last asked, of their pods or of why they
+	// wait. The answer is [Changed].
+	ChangesDue struct{}
+	// LookedAt takes note of what is asked of the group of a pod, and of those that start with it.
+	LookedAt struct{ UID types.UID }
+)
+
+// Events that the scheduler causes. The pod is a member; of others the core knows nothing.
+type (
+	// Asked is a filter call about a member, and so many nodes. The answer is [Decided].
+	Asked struct {
+		Pod   *cluster.Pod
+		Nodes int
+	}
+	// Placed says that filter was answered with a node on which the pod counts now.
+	Placed struct {
+		UID  types.UID
+		Node string
+	}
+	// Refused says that the scheduler was told of no node for a pod: its place is not among those
+	// that the scheduler asked about, or not good any more, and it fits none of the others.
+	//
+	// A scheduler that looks at a sample of a large cluster may not have come upon the place.
+	// Unless it knew of it, by nomination, another one is looked for on all nodes, and the pod is
+	// steered there.
+	//
+	// Else the plan ends, unless the others may wait for this one.
+	Refused struct{ UID types.UID }
+	// Preempts is a preempt call about a member. The answer is [Preempted].
+	Preempts struct{ UID types.UID }
+	// Binds is a bind call, for a node on which the pod counts. It goes on at once unless the
+	// effects say otherwise.
+	Binds struct {
+		UID  types.UID
+		Node string
+	}
+	// HungUp is a held call that nobody waits for any more.
+	HungUp struct {
+		UID  types.UID
+		Hold HoldID
+		Err  error
+	}
+	// Bound says what came of binding a pod that was let go.
+	Bound struct {
+		UID types.UID
+		Err error
+	}
+)
+
+// Events that time brings.
+type (
+	// Ticked ends what has taken too long, and keeps the others counted on their places.
+	Ticked struct{}
+	// PlannedAhead has a group planned before the scheduler asks about it.
+	PlannedAhead struct{ Group membership.Key }
+	// GatesDue lifts the gates of a group for which there is no reason any more.
+	GatesDue struct{ Group membership.Key }
+	// StrayGatesDue lifts those of pods of no group.
+	StrayGatesDue struct{}
+	// Stopped ends held calls for good, but those of a start that is being recorded.
+	Stopped struct{}
+)
+
+// Events that answer effects.
+type (
+	// Uncounted says that a pod does not count on its place any more.
+	Uncounted struct{ UID types.UID }
+	// Recorded says what came of recording a start.
+	Recorded struct {
+		Commit CommitID
+		Err    error
+	}
+	// GateLifted says what came of lifting a gate.
+	GateLifted struct {
+		UID types.UID
+		Err error
+	}
+	// Nominating asks what is to be written to the status of a pod: a [Write], or nothing.
+	Nominating struct{ UID types.UID }
+	// NotNominated says that writing that has failed.
+	NotNominated struct{ UID types.UID }
+	// Waking asks whether a pod is to be woken: by a [Write].
+	Waking struct{ UID types.UID }
+	// NotWoken says that a pod could not be woken.
+	NotWoken struct{ UID types.UID }
+)
+
+// Events that answer a search.
+type (
+	// PlacesFound says where members count now, in an order that is kept, and of how many nodes.
+	PlacesFound struct {
+		Attempt *Attempt
+		Places  []Planned
+		Nodes   int
+	}
+	// NoPlaces says in words why there are no places.
+	NoPlaces struct {
+		Attempt *Attempt
+		Why     string
+	}
+	// NodesChanged says that a node was another one when members were to count there, or a member was
+	// on a node already: then it is not worth to look again.
+	NodesChanged struct {
+		Attempt *Attempt
+		Again   bool
+	}
+	// FoundWithout says on which nodes members would go.
+	FoundWithout struct {
+		Attempt *Attempt
+		Nodes   Nodes
+	}
+	// VictimsFound says where members count now, and which pods have to go there.
+	VictimsFound struct {
+		Attempt *Attempt
+		Places  []Planned
+		Nodes   int
+		Victims map[string][]Victim // by node
+	}
+	// NoVictims says that no evictions make room, and how long it took to find out.
+	NoVictims struct {
+		Attempt *Attempt
+		Took    time.Duration
+	}
+	// Proceeding follows [Proceed].
+	Proceeding struct{ Attempt *Attempt }
+	// Outranked says that a pod of no gang, or another gang, would go to nodes if gangs of a
+	// priority lower than its own had no places.
+	Outranked struct {
+		By       string
+		Priority int32
+		Nodes    Nodes
+	}
+)

@@ -1,0 +1,103 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/status"
+)
+
+func (Ticked) apply(t *turn) {
+	maps.DeleteFunc(t.denied, func(_ membership.Key, until time.Time) bool { return !t.now.Before(until) })
+	t.wakeAgain()
+	renew := t.now.Sub(t.renewed) >= t.limits.Renew
+	if renew {
+		t.renewed = t.now
+	}
+	for _, g := range t.those((*group).holds) {
+		if g.holds() { // one before it may have taken it along
+			t.expire(g, renew)
+		}
+	}
+}
+
+// expire ends what is planned for a group if it has taken too long.
+func (t *turn) expire(g *group, renew bool) {
+	parts, not := t.bundle(g)
+	if not != nil {
+		t.deny(g, g.reason, g.why, ErrNoGroup)
+		return
+	}
+	waits := t.awaiting(parts, nil)
+	if parts[0].late(t.now) {
+		t.denyLate(parts[0], waits)
+		return
+	}
+	t.evictLeft(parts)
+	t.commit(parts) // the spec may have changed
+	if renew {
+		for _, p := range g.those(func(p *member) bool { return p.stage == placed || p.stage == held }) {
+			t.has(Renew{p.pod.UID})
+		}
+	}
+}
+
+func (e Uncounted) apply(t *turn) {
+	if p := t.member(e.UID); p != nil {
+		t.giveUp(p, ErrUncounted) // this process was stopped for too long
+	}
+}
+
+// denyLate denies a group whose time is up, and those that start with it.
+func (t *turn) denyLate(p part, waitsForVictims bool) {
+	switch {
+	case waitsForVictims:
+		t.deny(p.group, status.TimedOut, "pods that are to be evicted for it were not gone when the time was up", ErrVictims)
+	case p.recording != 0:
+		t.deny(p.group, status.TimedOut, "its start was not recorded when the time was up", ErrUnrecorded)
+	default:
+		t.deny(p.group, status.TimedOut,
+			fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts[held], p.spec.MinMember), ErrTimeout)
+	}
+}
+
+// deny gives up what is planned for a group and those that start with it: held calls end
+// with an error, which is one that denials are counted by, and for a while none of them is planned
+// again.
+func (t *turn) deny(g *group, reason status.Reason, why string, err error) {
+	denied := []part{{group: g}}
+	if parts, not := t.bundle(g); not == nil {
+		denied = parts
+	}
+	if reason == status.TimedOut {
+		why += t.timedOut(denied)
+	}
+	for _, d := range denied {
+		for _, p := range d.those(everyone) {
+			t.giveUp(p, err)
+		}
+		d.failed, d.planned, d.again, d.clearing = t.now, time.Time{}, t.now.Add(t.limits.DenyTTL), nil
+		d.recording, d.tries.asked = 0, false
+		d.waits(reason, why)
+		t.denied[d.key] = t.now.Add(t.limits.DenyTTL)
+	}
+	t.has(Denied{err})
+}
+
+func (e NotWoken) apply(t *turn) { t.unwoken[e.UID] = t.now.Add(WakeRetry) }
+
+// WakeRetry is how long a pod is left after it could not be woken.
+const WakeRetry = time.Second
+
+// wakeAgain has those woken who could not be.
+func (t *turn) wakeAgain() {
+	for _, uid := range slices.Sorted(maps.Keys(t.unwoken)) {
+		if !t.now.Before(t.unwoken[uid]) {
+			delete(t.unwoken, uid)
+			t.has(Wake{uid})
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package core
+
+import "muster.dev/muster/gang/status"
+
+func (e Asked) apply(t *turn) {
+	g := t.groupOf[e.Pod.UID]
+	if g == nil {
+		return
+	}
+	p := g.members[e.Pod.UID]
+	if p.knows = e.Pod.Status.NominatedNodeName; p.knows == "" {
+		t.looksAt = e.Nodes
+	}
+	parts, not := t.bundle(g)
+	switch {
+	case not != nil:
+		t.giveUp(p, ErrNoGroup)
+		t.refuse(p, not.refusal)
+	case t.awaiting(parts, p):
+		p.refused = true
+		t.decide(Decision{Reason: ReasonVictims, Waits: true})
+	case p.stage != pending:
+		t.send(p)
+	case startedAll(parts):
+		p.refused = false
+		t.decide(Decision{}) // as room allows
+	default:
+		try{t, &Attempt{purpose: forFilter, parts: parts, asking: p}}.plan()
+	}
+}
+
+// send tells the scheduler of the place of a member.
+func (t *turn) send(p *member) {
+	t.groupOf[p.pod.UID].tries.asked = true
+	t.decide(Decision{Member: true, Node: p.place})
+}
+
+func (t *turn) refuse(p *member, reason string) {
+	p.refused = true
+	t.decide(Decision{Reason: reason})
+}
+
+func (e Refused) apply(t *turn) {
+	g := t.groupOf[e.UID]
+	if g == nil {
+		return
+	}
+	p := g.members[e.UID]
+	p.refused = true
+	if p.stage == pending {
+		return // its plan has ended meanwhile
+	}
+	knew := p.knows == p.place
+	t.giveUp(p, ErrRefused)
+	parts, not := t.bundle(g)
+	switch {
+	case not != nil:
+	case !knew:
+		p.astray = true
+		t.has(Proceed{&Attempt{purpose: anew, parts: parts}}) // denies the group if there is no place
+	case !bearable(parts):
+		t.deny(g, status.Unschedulable, "a member fits none of the nodes that the scheduler offers", ErrRefused)
+	}
+}
+
+func (e PlannedAhead) apply(t *turn) {
+	g := t.groups[e.Group]
+	if g == nil || len(g.members) == 0 || t.now.Before(g.again) {
+		return
+	}
+	parts, not := t.bundle(g)
+	switch {
+	case not != nil:
+	case startedAll(parts):
+		t.wakeRefused(g)
+	case anyMissing(parts):
+		try{t, &Attempt{purpose: ahead, parts: parts}}.plan()
+	}
+}

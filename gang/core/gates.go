@@ -1,0 +1,168 @@
+package core
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
+)
+
+// gate is what became of the scheduling gate of a pod that the watch shows with one.
+type gate int
+
+const (
+	shut    gate = iota
+	lifting      // a write is on its way
+	lifted       // as the API server said
+)
+
+// LiftRetry is how long a gate is left after it could not be lifted.
+const LiftRetry = time.Second
+
+// gated reports whether the scheduler does not look at the pod until muster lifts its gate.
+func (p *member) gated() bool { return p.gate != lifted && membership.Gated(p.pod.Pod) }
+
+// canLift reports whether a pod has a gate about which nothing is being done.
+func (p *member) canLift(now time.Time) bool {
+	return p.gated() && p.gate == shut && p.pod.DeletionTimestamp == nil && !now.Before(p.liftAgain)
+}
+
+// stray notes a pod that is of no group and has the gate all the same: its labels changed, or
+// somebody wrote the gate by hand.
+func (t *turn) stray(pod *cluster.Pod) {
+	switch known := t.strays[pod.UID]; {
+	case t.groupOf[pod.UID] != nil || !membership.Gated(pod.Pod):
+		delete(t.strays, pod.UID)
+	case known == nil:
+		t.strays[pod.UID] = &member{pod: pod}
+	default:
+		known.pod = pod
+	}
+}
+
+func (StrayGatesDue) apply(t *turn) {
+	for _, uid := range slices.Sorted(maps.Keys(t.strays)) {
+		if p := t.strays[uid]; p.canLift(t.now) {
+			t.lift(p)
+		}
+	}
+}
+
+func (e GatesDue) apply(t *turn) {
+	g := t.groups[e.Group]
+	if g == nil || g.counts[pending]+g.counts[placed] == 0 {
+		return
+	}
+	gated := g.those(func(p *member) bool { return p.canLift(t.now) })
+	if len(gated) == 0 {
+		return
+	}
+	mayGo := gating{t}.mayGo(g)
+	for _, p := range gated {
+		if t.view.Profile(p.pod.Spec.SchedulerName) == nil || mayGo(p) { // else its scheduler is to decide
+			t.lift(p)
+		}
+	}
+}
+
+// lift has the gate of a pod lifted.
+func (t *turn) lift(p *member) {
+	p.gate = lifting
+	t.has(LiftGate{p.pod.UID})
+}
+
+// gating decides about gates during the application of an event.
+type gating struct{ *turn }
+
+// mayGo says of which members of a group the gates have no reason any more.
+func (t gating) mayGo(g *group) func(*member) bool {
+	if t.gates != GatesUntilMembers && t.gates != GatesUntilPlace {
+		return everyone
+	}
+	parts, not := t.bundle(g)
+	switch {
+	case not != nil:
+		return func(*member) bool { return false }
+	case startedAll(parts),
+		t.gates == GatesUntilMembers && !slices.ContainsFunc(parts, part.lacksMembers),
+		t.gates == GatesUntilPlace && t.mayPreempt(parts):
+		return (*member).ready
+	default:
+		return func(p *member) bool { return p.stage == placed }
+	}
+}
+
+// mayPreempt looks whether gangs for which no place was found may get one by preemption, which is
+// the scheduler's to begin: there is a pod that may be evicted for them. That is looked up once
+// after each plan.
+func (t gating) mayPreempt(parts []part) bool {
+	g := parts[0].group
+	if g.looked == 0 || g.weighed == g.looked {
+		return g.looked != 0 && g.mayEvict
+	}
+	g.weighed, g.mayEvict = g.looked, t.findsVictims(parts)
+	return g.mayEvict
+}
+
+func (t gating) findsVictims(parts []part) bool {
+	for _, p := range parts {
+		if slices.ContainsFunc(p.candidates(), neverPreempts) {
+			return false
+		}
+	}
+	if t.outranked.generation < parts[0].looked {
+		t.outranked = outrankedIn(t.view)
+	}
+	terms := t.termsFor(t.now, parts)
+	if terms.below <= t.outranked.lowest {
+		return false
+	}
+	t.lookAtAll()
+	for pod := range t.view.Pods() {
+		if _, may := terms.May(pod); may {
+			return true
+		}
+	}
+	return false
+}
+
+// outranked is the lowest priority of a pod that was bound in a generation of the cluster: gangs of
+// no higher one had no victims then, which is found out once for all of them.
+type outranked struct {
+	generation uint64
+	lowest     int32
+}
+
+func outrankedIn(view View) outranked {
+	o := outranked{view.Generation(), math.MaxInt32}
+	for pod := range view.Pods() {
+		if pod.Spec.NodeName != "" {
+			o.lowest = min(o.lowest, priority(pod))
+		}
+	}
+	return o
+}
+
+// ToLift returns the pod whose gate is to be lifted, nil when that is done or the pod is gone.
+func (s *State) ToLift(uid types.UID) *cluster.Pod {
+	if p := s.known(uid); p != nil && p.gated() {
+		return p.pod
+	}
+	return nil
+}
+
+func (e GateLifted) apply(t *turn) {
+	p := t.known(e.UID)
+	switch {
+	case p == nil:
+	case e.Err == nil:
+		p.gate = lifted
+	default:
+		p.gate, p.liftAgain = shut, t.now.Add(LiftRetry)
+	}
+}

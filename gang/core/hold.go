@@ -1,0 +1,126 @@
+package core
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/gang/status"
+)
+
+// A member of a gang that has started goes at once. Another one waits until as many as must start
+// together are held or bound.
+func (e Binds) apply(t *turn) {
+	p := t.member(e.UID)
+	switch {
+	case p == nil, p.stage == binding, p.stage == bound:
+		return // once more: the API server knows
+	case p.stage == held && p.place == e.Node:
+		t.has(BeginHold{p.hold})
+		return
+	case p.stage == held:
+		t.has(RefuseBind{fmt.Errorf("gang: the pod is held for node %s already", p.place)})
+		return
+	case !p.ready():
+		t.giveUp(p, ErrGone)
+		t.has(RefuseBind{ErrGone})
+		return
+	}
+	g := t.groupOf[e.UID]
+	parts, not := t.bundle(g)
+	if not != nil {
+		t.giveUp(p, ErrNoGroup)
+		t.has(RefuseBind{ErrNoGroup})
+		return
+	}
+	t.recall(parts)
+	if p.stage == pending && !startedAll(parts) { // its plan has ended since the filter call
+		t.has(Release{e.UID})
+		t.has(RefuseBind{ErrRefused})
+		return
+	}
+	t.enter(p, held)
+	t.lastHold++
+	p.place, p.hold, p.until = e.Node, t.lastHold, t.now.Add(t.limits.Hold)
+	t.has(BeginHold{p.hold})
+	t.commit(parts)
+	t.endIfStopped(g)
+}
+
+// With the port closed nobody else comes, and another process leads only once all calls have ended.
+// Nothing of what they wait for is bound, and it plans anew.
+func (Stopped) apply(t *turn) {
+	t.stopped = true
+	for _, g := range t.those(func(g *group) bool { return g.counts[held] > 0 }) {
+		t.endIfStopped(g)
+	}
+}
+
+// endIfStopped ends the held calls of a group whose start is not being recorded, once nobody looks
+// after them.
+func (t *turn) endIfStopped(g *group) {
+	if !t.stopped || g.recording != 0 {
+		return
+	}
+	for _, p := range g.in(held) {
+		t.giveUp(p, ErrStopped)
+	}
+}
+
+func (e HungUp) apply(t *turn) {
+	if p := t.member(e.UID); p != nil && p.hold == e.Hold {
+		t.giveUp(p, e.Err)
+	}
+}
+
+func (e Bound) apply(t *turn) {
+	p := t.member(e.UID)
+	switch {
+	case p == nil || p.stage != binding:
+	case e.Err == nil:
+		t.enter(p, bound)
+	default:
+		g := t.groupOf[e.UID]
+		g.waits(status.Waiting, fmt.Sprintf("%s could not be bound to %s: %v", p.pod.Name, p.place, e.Err))
+		t.enter(p, pending)
+		if t.view.Binding(e.UID) != "" {
+			g.unsure = g.unsure.Union(sets.New(e.UID))
+		}
+	}
+}
+
+// recall gives members back the places to which they may be bound any moment, as the answer
+// to a binding was lost: they count there, and get no other one.
+func (t *turn) recall(parts []part) {
+	for _, p := range parts {
+		for uid := range p.unsure {
+			member, node := p.members[uid], t.view.Binding(uid)
+			switch {
+			case node == "" || member == nil:
+				p.unsure.Delete(uid)
+			case member.stage == pending:
+				if !p.holds() {
+					p.planned = t.now
+				}
+				t.enter(member, placed)
+				member.place = node
+			}
+		}
+	}
+}
+
+func (e Placed) apply(t *turn) {
+	p := t.member(e.UID)
+	if p == nil {
+		return
+	}
+	p.refused, p.astray = false, false
+	switch p.stage {
+	case pending: // its plan has ended meanwhile: bind will say so
+	case placed, held, binding: // of a call the scheduler has given up, and it is about to end
+		t.endHold(p, ErrAskedAgain)
+		t.enter(p, placed)
+		p.place = e.Node
+	default:
+	}
+}

@@ -1,0 +1,39 @@
+package core
+
+import (
+	"time"
+
+	"muster.dev/muster/gang/membership"
+)
+
+// Limits bound what is done for gangs.
+type Limits struct {
+	membership.Bounds
+	// MaxHolding is how many groups of one namespace may have places that have not started, 0 for any number.
+	MaxHolding int
+	// Hold is how long a bind call is held: less than the scheduler waits for an answer.
+	Hold time.Duration
+	// DenyTTL is how long filter refuses a group without a look after its plan failed.
+	DenyTTL time.Duration
+	// Evict is how long the scheduler has to evict the victims of a gang before muster does.
+	Evict time.Duration
+	// Rest is how long the search for victims rests at least after it found none.
+	Rest time.Duration
+	// Renew is how often assumptions are renewed: well within their time to live.
+	Renew time.Duration
+	// Few is how many nodes the scheduler may look at for a pod before it is worth a write to
+	// tell it of the one.
+	Few int
+}
+
+// Gates says when the gates of members are lifted.
+type Gates int
+
+const (
+	// GatesNever lifts every gate: members are not gated.
+	GatesNever Gates = iota
+	// GatesUntilMembers lifts them when as many members exist as must start together.
+	GatesUntilMembers
+	// GatesUntilPlace lifts them when members have places.
+	GatesUntilPlace
+)

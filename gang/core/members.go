@@ -1,0 +1,167 @@
+package core
+
+import (
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
+)
+
+func (e Seen) apply(t *turn) {
+	if e.Pod == nil {
+		delete(t.strays, e.UID)
+		if g := t.groupOf[e.UID]; g != nil {
+			t.leave(g, e.UID)
+		}
+		return
+	}
+	if g := t.join(e.Pod); g != nil {
+		p := g.members[e.UID]
+		g.heard = g.heard && maps.Equal(p.pod.Annotations, e.Pod.Annotations)
+		p.pod, g.dirty = e.Pod, true
+		switch {
+		case e.Pod.Spec.NodeName != "":
+			t.enter(p, bound)
+			p.place = e.Pod.Spec.NodeName
+		case !p.ready():
+			t.giveUp(p, ErrGone)
+		default:
+			t.withdraw(p)
+		}
+	}
+	t.stray(e.Pod)
+}
+
+func (e Finished) apply(t *turn) {
+	key := membership.Key{Label: e.Label, NamespacedName: e.Group}
+	if e.Gone && t.groups[key] == nil {
+		return
+	}
+	g := t.group(key, e.Created)
+	done := g.done.succeeded
+	if e.Phase == corev1.PodFailed {
+		done = g.done.failed
+	}
+	g.dirty, g.looked = true, 0
+	if e.Gone {
+		done.Delete(e.UID)
+		t.forget(g)
+		return
+	}
+	done.Insert(e.UID)
+	if of := t.groupOf[e.UID]; of != nil {
+		t.leave(of, e.UID)
+	}
+}
+
+// join finds the group of a pod and takes the pod in if it is new, nil when it is of
+// none.
+func (t *turn) join(pod *cluster.Pod) *group {
+	key, of := membership.Of(pod.Pod)
+	known := t.groupOf[pod.UID]
+	if known != nil && (!of || known.key != key) { // labels can change
+		t.leave(known, pod.UID)
+		known = nil
+	}
+	if !of || known != nil {
+		return known
+	}
+	g := t.group(key, pod.CreationTimestamp.Time)
+	if g.done.succeeded.Has(pod.UID) || g.done.failed.Has(pod.UID) {
+		return nil // what shows it running is late
+	}
+	if len(g.members) == 0 {
+		g.priority = priority(pod)
+	}
+	g.members[pod.UID] = &member{pod: pod, since: t.now}
+	g.counts[pending]++
+	g.priority = max(g.priority, priority(pod))
+	g.schedulerName = pod.Spec.SchedulerName
+	g.looked, g.dirty, g.heard, g.tries = 0, true, false, tries{asked: g.tries.asked}
+	t.groupOf[pod.UID] = g
+	return g
+}
+
+// group is the group of a key, of which a pod was created at a time.
+func (t *turn) group(key membership.Key, created time.Time) *group {
+	g := t.groups[key]
+	if g == nil {
+		g = &group{key: key, members: map[types.UID]*member{}, created: created}
+		g.done.succeeded, g.done.failed = sets.New[types.UID](), sets.New[types.UID]()
+		t.groups[key] = g
+	}
+	if created.Before(g.created) {
+		g.created = created
+	}
+	return g
+}
+
+// leave forgets a member.
+func (t *turn) leave(g *group, uid types.UID) {
+	p := g.members[uid]
+	t.giveUp(p, ErrGone)
+	g.counts[p.stage]--
+	delete(g.members, uid)
+	delete(t.groupOf, uid)
+	g.dirty, g.heard, g.tries = true, false, tries{asked: g.tries.asked}
+	t.forget(g)
+}
+
+// forget drops a group that has no pod any more.
+func (t *turn) forget(g *group) {
+	if len(g.members)+g.done.succeeded.Len()+g.done.failed.Len() == 0 {
+		delete(t.groups, g.key)
+		t.changed.Insert(g.key)
+	}
+}
+
+// giveUp ends what is planned for a member. A call that is held for it ends with an error.
+func (t *turn) giveUp(p *member, why error) {
+	switch p.stage {
+	case placed, held:
+		t.has(Release{p.pod.UID})
+		t.endHold(p, why)
+		t.enter(p, pending)
+		t.withdraw(p)
+	case pending:
+		t.withdraw(p)
+	default:
+	}
+}
+
+// endHold ends the call that is held for a member, if there is one.
+func (t *turn) endHold(p *member, why error) {
+	if p.hold != 0 {
+		t.has(EndHold{p.hold, why, t.now.Sub(p.since)})
+		p.hold, p.until = 0, time.Time{}
+	}
+}
+
+// enter moves a member to a stage. A call that is held for it goes on.
+func (t *turn) enter(p *member, to stage) {
+	t.endHold(p, nil)
+	if to == pending {
+		p.place = ""
+	}
+	if p.stage == to {
+		return
+	}
+	g := t.groupOf[p.pod.UID]
+	held := g.holds()
+	g.counts[p.stage]--
+	g.counts[to]++
+	g.dirty = true
+	if holds := g.holds(); holds && !held {
+		t.holding[g.key.Namespace]++
+	} else if held && !holds {
+		if t.holding[g.key.Namespace]--; t.holding[g.key.Namespace] == 0 {
+			delete(t.holding, g.key.Namespace)
+		}
+	}
+	p.stage, p.since = to, t.now
+}

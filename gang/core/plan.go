@@ -1,0 +1,267 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"muster.dev/muster/gang/status"
+)
+
+// purpose is what a plan is made for.
+type purpose int
+
+const (
+	forFilter  purpose = iota // a filter call waits for it
+	forPreempt                // a preempt call
+	ahead                     // nobody: the scheduler has not asked yet
+	anew                      // nobody: a place of before was not good
+)
+
+// Attempt is a plan that is being made for the members of a bundle that have no place, so that as
+// many of each part as must start together have one or count already. It lasts until its search is
+// answered, and nothing else is applied meanwhile.
+type Attempt struct {
+	purpose purpose
+	parts   []part
+	asking  *member // about which the scheduler asks: it is told by the answer; nil for none
+	placing bool    // it had no place when the scheduler asked
+
+	fresh      []part // those without a place before
+	generation uint64 // of the cluster, when it began
+	tries      int
+	evicting   bool   // victims are sought
+	gaveWay    bool   // plans of lower priority have given way to it
+	why        string // there was no place
+}
+
+// try is an attempt during the application of an event.
+type try struct {
+	*turn
+	*Attempt
+}
+
+// attempts is how often a plan is made anew because a node changed meanwhile.
+const attempts = 5
+
+// first is the group that a plan is made for.
+func (a *Attempt) first() *group { return a.parts[0].group }
+
+// plan begins an attempt, or ends it at once where none is possible.
+func (t try) plan() {
+	if reason := t.unplannable(); reason != "" {
+		t.planEnds(reason)
+		return
+	}
+	t.generation = t.view.Generation()
+	if t.first().looked == t.generation {
+		t.planEnds(ReasonNoPlace) // as before
+		return
+	}
+	t.fresh = unplanned(t.parts)
+	t.findPlaces()
+}
+
+// unplannable is the reason why a bundle is not planned now, whatever the nodes.
+func (t try) unplannable() (reason string) {
+	g := t.first()
+	if t.rests(g) || t.asking != nil && t.denies(g) && t.parts[0].missing() <= g.counts[pending] {
+		return ReasonNoPlace // as before
+	}
+	for _, p := range t.parts {
+		t.planBy(p.group)
+	}
+	if t.awaiting(t.parts, t.asking) {
+		return ReasonVictims
+	}
+	t.recall(t.parts)
+	return t.hindered()
+}
+
+func (t try) findPlaces() {
+	t.tries++
+	t.has(FindPlaces{t.Attempt, t.search()})
+}
+
+// search is what the pending members of a plan ask for, the one first that the scheduler asks about
+// if others are to be evicted: an eviction for it happens at once.
+func (a *Attempt) search() Search {
+	s := Search{Store: a.first().store}
+	for _, p := range a.parts {
+		w := Wanted{Key: p.key, AtLeast: p.missing(), Resources: p.spec.MinResources}
+		candidates := p.candidates()
+		if a.evicting {
+			candidates = toFront(candidates, a.asking)
+		}
+		w.Pods = podsOf(candidates)
+		if len(w.Resources) > 0 {
+			w.Own = podsOf(p.those(func(p *member) bool { return p.stage != pending }))
+		}
+		s.Parts = append(s.Parts, w)
+	}
+	return s
+}
+
+func (e PlacesFound) apply(t *turn) {
+	a := try{t, e.Attempt}
+	a.place(e.Places, e.Nodes)
+	a.planEnds("")
+}
+
+// place has members be where they count now, and tells the scheduler of all but the one that it asks
+// about. The time of the groups begins.
+func (t try) place(places []Planned, nodes int) {
+	for _, at := range places {
+		p := t.member(at.UID)
+		t.enter(p, placed)
+		p.place = at.Node
+		if p != t.asking {
+			t.steer(p, nodes)
+		}
+	}
+	for _, p := range t.fresh {
+		p.planned = t.now
+	}
+}
+
+func (e NodesChanged) apply(t *turn) {
+	a := try{t, e.Attempt}
+	switch {
+	case e.Again && a.evicting && a.tries < attempts:
+		a.findVictims()
+	case a.evicting:
+		a.answer()
+	case e.Again && a.tries < attempts:
+		a.findPlaces()
+	default:
+		a.first().waits(status.Waiting, "the nodes change faster than places can be planned")
+		a.planEnds(ReasonNoPlace)
+	}
+}
+
+func (e NoPlaces) apply(t *turn) {
+	a := try{t, e.Attempt}
+	a.why = e.Why
+	without, on := t.Lower(a.first().priority)
+	if a.gaveWay || len(without) == 0 || a.first().store == nil {
+		a.noPlaces()
+		return
+	}
+	t.has(FindWithout{e.Attempt, a.search(), without, on})
+}
+
+func (e FoundWithout) apply(t *turn) {
+	a := try{t, e.Attempt}
+	if a.gaveWay = t.outrank(a.first().key.String(), a.first().priority, e.Nodes); a.gaveWay && a.tries < attempts {
+		a.findPlaces()
+		return
+	}
+	a.noPlaces()
+}
+
+// noPlaces ends an attempt in vain. The group is denied, unless its members that have places may
+// wait for the others.
+func (t try) noPlaces() {
+	if g := t.first(); len(t.fresh) < len(t.parts) && bearable(t.parts) {
+		g.waits(status.Waiting, t.why+"; the others keep their places until the time is up")
+	} else {
+		t.deny(g, status.Unschedulable, t.why, ErrRefused)
+	}
+	for _, p := range t.parts { // the next one, ahead of the scheduler, is made when the cluster has changed
+		p.looked, p.again = t.generation, time.Time{}
+	}
+	t.planEnds(ReasonNoPlace)
+}
+
+// planEnds answers who waits for a plan. There is none for a reason.
+func (t try) planEnds(reason string) {
+	switch p := t.asking; t.purpose {
+	case forFilter:
+		switch {
+		case reason != "":
+			t.refuse(p, reason)
+		case p.stage == pending:
+			t.refuse(p, ReasonNoRoom)
+		default:
+			t.send(p)
+		}
+	case forPreempt:
+		if reason != "" {
+			t.has(Proceed{t.Attempt})
+			return
+		}
+		t.answer()
+	case ahead:
+		if reason != "" {
+			t.decide(Decision{Reason: reason})
+		}
+	case anew:
+	}
+}
+
+func (e Proceeding) apply(t *turn) {
+	a := try{t, e.Attempt}
+	if a.purpose == forPreempt {
+		a.makeRoom()
+		return
+	}
+	a.plan()
+}
+
+// planBy has a group planned by the profile that is in force for it. What was found by
+// another one does not hold any more.
+func (t try) planBy(g *group) {
+	if store := t.view.Profile(g.schedulerName); store != g.store {
+		g.store, g.looked = store, 0
+	}
+}
+
+// hindered is the reason why a bundle is not planned now, whatever the nodes.
+func (t try) hindered() (reason string) {
+	if reason := incomplete(t.parts); reason != "" {
+		return reason
+	}
+	return t.holdsEnough()
+}
+
+// incomplete is the reason why members of a bundle cannot be planned together.
+func incomplete(parts []part) (reason string) {
+	g := parts[0].group
+	for _, p := range parts {
+		switch ready := len(p.candidates()); {
+		case len(p.members) > 0 && (p.store == nil || p.store != g.store):
+			g.waits(status.Unschedulable, "no profile of muster has the scheduler name of all members")
+			return ReasonNoPlace
+		case ready < p.missing():
+			why := fmt.Sprintf("waiting for %d more of %d members to be created", p.missing()-ready, p.spec.MinMember)
+			if p.group != g {
+				why += " in " + p.key.String()
+			}
+			g.waits(status.MembersMissing, why)
+			return ReasonSiblings
+		}
+	}
+	return ""
+}
+
+// holdsEnough is the reason why none of a bundle may have places now, unless it has some: as many groups of
+// its namespaces have as may.
+func (t try) holdsEnough() (reason string) {
+	if t.limits.MaxHolding == 0 {
+		return ""
+	}
+	for i, p := range t.parts {
+		more := 0
+		for _, other := range t.parts[i:] {
+			if other.key.Namespace == p.key.Namespace && !other.holds() && other.missing() > 0 {
+				more++
+			}
+		}
+		if more > 0 && t.holding[p.key.Namespace]+more > t.limits.MaxHolding {
+			t.first().waits(status.Waiting, fmt.Sprintf(
+				"waiting for other gangs of namespace %s to start: %d have places, as many as may (gangs.maxHoldingPerNamespace)",
+				p.key.Namespace, t.holding[p.key.Namespace]))
+			return ReasonHolding
+		}
+	}
+	return ""
+}

@@ -1,0 +1,133 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"muster.dev/muster/gang/membership"
+)
+
+// part is a group of those that start together, and what is asked of it now.
+type part struct {
+	*group
+	spec *membership.Spec
+}
+
+// counted is how many pods count towards minMember without being held. Those that have failed
+// do not: somebody else has to take their place. Of a batch of its own nobody does, unless
+// members of the last one were left behind: then those that were not.
+func (p part) counted() int {
+	if !p.spec.InBatches() {
+		return p.letGo()
+	}
+	left := p.leftBehind()
+	if left == 0 {
+		return 0
+	}
+	return min(p.letGo(), max(p.spec.MinMember-left, 0))
+}
+
+// started reports whether members may start one by one.
+func (p part) started() bool {
+	return p.satisfiedOnce() || p.counted() >= p.spec.MinMember
+}
+
+// satisfiedOnce reports whether quorum was reached once, and that is enough for good: as far as
+// this process knows, by the status of the PodGroup, or by its record, if no start was left
+// unfinished. The status forgets when members fail or go; of a group without an object nobody
+// remembers once it has no pod, or the process ends.
+func (p part) satisfiedOnce() bool {
+	if !p.spec.Once() {
+		return false
+	}
+	return p.satisfied || p.spec.Satisfied || p.lastRecord() != nil && p.unfinished() == nil
+}
+
+// missing is how many members have to get a place yet.
+func (p part) missing() int {
+	if p.started() {
+		return 0
+	}
+	c := p.counts
+	return p.spec.MinMember - p.counted() - c[placed] - c[held]
+}
+
+// quorate reports whether as many as must start together are held or count already.
+func (p part) quorate() bool { return p.started() || p.counted()+p.counts[held] >= p.spec.MinMember }
+
+// mayFollow reports whether members may go without another record: after as many as must start
+// together that are bound, or that are recorded to have been let go. It is not enough that as
+// many are on their way: those may have followed others that are gone, and fail.
+func (p part) mayFollow() bool {
+	if !p.started() {
+		return false
+	}
+	return p.satisfiedOnce() || p.wereBound() >= p.spec.MinMember || p.unfinished() != nil
+}
+
+// lacksMembers reports whether there are fewer members than must start together.
+func (p part) lacksMembers() bool { return len(p.candidates()) < p.missing() }
+
+// late reports whether a plan or a held call has waited too long. The plan of a gang that has
+// started is over once no member is to come to its place.
+func (p part) late(now time.Time) bool {
+	if (!p.started() || p.counts[placed] > 0) && !now.Before(p.deadline(p.spec)) {
+		return true
+	}
+	for _, member := range p.members {
+		if member.hold != 0 && !now.Before(member.until) {
+			return true
+		}
+	}
+	return false
+}
+
+// anyMissing reports whether members of a bundle have to get a place yet.
+func anyMissing(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool { return p.missing() > 0 })
+}
+
+// bearable reports whether those of a bundle that have places may wait for those that find none, until
+// the time of their plan is up.
+func bearable(parts []part) bool {
+	return !slices.ContainsFunc(parts, func(p part) bool { return !p.spec.Bears(p.missing()) })
+}
+
+func startedAll(parts []part) bool {
+	for _, p := range parts {
+		if !p.started() {
+			return false
+		}
+	}
+	return true
+}
+
+// unplanned returns the parts whose time has not begun: no member has a place yet.
+func unplanned(parts []part) []part {
+	var anew []part
+	for _, p := range parts {
+		if !p.holds() || p.planned.IsZero() {
+			anew = append(anew, p)
+		}
+	}
+	return anew
+}
+
+// earliestEnd is when the first of the held calls ends, or the time of a group is over.
+func earliestEnd(parts []part) time.Time {
+	var end time.Time
+	first := func(at time.Time) {
+		if end.IsZero() || at.Before(end) {
+			end = at
+		}
+	}
+	for _, p := range parts {
+		if !p.started() && !p.planned.IsZero() {
+			first(p.deadline(p.spec))
+		}
+		for _, member := range p.in(held) {
+			first(member.until)
+		}
+	}
+	return end
+}

@@ -1,0 +1,67 @@
+package core
+
+import (
+	"muster.dev/muster/gang/record"
+)
+
+// lastRecord is the record of the last commit of a group, nil when there is none: what this
+// process wrote, or the PodGroup says.
+func (g *group) lastRecord() *record.Record {
+	if g.spec == nil || g.spec.Record == nil || g.record != nil && g.record.Time.After(g.spec.Record.Time) {
+		return g.record
+	}
+	return g.spec.Record
+}
+
+// unfinished is the record of a commit that may have been left half done: fewer members
+// than were asked for are bound, and one of those that there were then is not. It is nil
+// when there is none.
+func (g *group) unfinished() *record.Record {
+	r := g.lastRecord()
+	if r == nil || r.Time.Equal(g.completed) {
+		return nil
+	}
+	for _, p := range g.members {
+		if p.stage != bound && p.wasThere(r) {
+			return r
+		}
+	}
+	return nil
+}
+
+// wasThere reports whether a member may be one of those that a record is of.
+func (p *member) wasThere(r *record.Record) bool { return !p.pod.CreationTimestamp.After(r.Time) }
+
+// leftBehind is how many members were let go in the last start and are neither bound nor about
+// to be. Of the start of a former process that is what its record has more than were let go,
+// but no more than there are members from that time.
+func (g *group) leftBehind() int {
+	r := g.unfinished()
+	ours := r == nil || g.record != nil && r.Time.Equal(g.record.Time)
+	left := 0
+	for _, p := range g.members {
+		if p.stage < binding && (ours && p.went || !ours && p.wasThere(r)) {
+			left++
+		}
+	}
+	if !ours {
+		left = min(left, max(r.Members-g.letGo(), 0))
+	}
+	return left
+}
+
+// complete notes that all that was committed is bound. Where each batch starts as one, those
+// before it do not count for it.
+func (g *group) complete() {
+	r := g.lastRecord()
+	if r == nil {
+		return
+	}
+	toBind := r.MinMember
+	if g.spec.InBatches() {
+		toBind = r.Members
+	}
+	if g.wereBound() >= toBind {
+		g.completed = r.Time
+	}
+}

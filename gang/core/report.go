@@ -1,0 +1,267 @@
+package core
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/status"
+)
+
+// Summary is how far a gang is.
+type Summary struct {
+	Name      string // namespace/name
+	Label     string // that makes pods its members
+	MinMember int    // 0 when that is not known
+	Priority  int32
+	// How many members are how far.
+	Pending, Placed, Held, Binding, Bound int
+	// How many pods have finished.
+	Succeeded, Failed int
+	// Why it waits, in words; "" when it does not.
+	Why string
+	// Denied is when it was denied last, Planned when its present plan was made, Deadline when
+	// that plan ends without quorum. They are zero when there is none.
+	Denied, Planned, Deadline time.Time
+}
+
+// Details is all about a gang.
+type Details struct {
+	Summary
+	Members []Member // by name
+}
+
+// Member is how far a member is.
+type Member struct {
+	Pod   string // its name
+	Stage string
+	Node  string        // its place, "" when it has none
+	Age   time.Duration // of the stage
+}
+
+// Knows reports whether a pod is a member.
+func (s *State) Knows(uid types.UID) bool { return s.groupOf[uid] != nil }
+
+// Order returns the groups in the order in which they are planned.
+func (s *State) Order() []membership.Key {
+	groups := s.inOrder()
+	keys := make([]membership.Key, 0, len(groups))
+	for _, g := range groups {
+		keys = append(keys, g.key)
+	}
+	return keys
+}
+
+// Report says how far all gangs are, in the order in which they are planned.
+func (s *State) Report() []Summary {
+	var all []Summary
+	for _, g := range s.inOrder() {
+		all = append(all, g.summary())
+	}
+	return all
+}
+
+// About says all about the gangs of a name: there may be one for each label.
+func (s *State) About(name types.NamespacedName, now time.Time) []Details {
+	var all []Details
+	for _, g := range s.inOrder() {
+		if g.key.NamespacedName != name {
+			continue
+		}
+		about := Details{Summary: g.summary()}
+		for _, p := range g.members {
+			about.Members = append(about.Members, p.about(now))
+		}
+		slices.SortFunc(about.Members, func(a, b Member) int { return strings.Compare(a.Pod, b.Pod) })
+		all = append(all, about)
+	}
+	return all
+}
+
+// Member says how far a pod is as a member of a gang, and how far that is. It reports false for a pod
+// that is of none.
+func (s *State) Member(uid types.UID, now time.Time) (Summary, Member, bool) {
+	g := s.groupOf[uid]
+	if g == nil {
+		return Summary{}, Member{}, false
+	}
+	return g.summary(), g.members[uid].about(now), true
+}
+
+func (p *member) about(now time.Time) Member {
+	stage := p.stage.String()
+	if p.stage == pending && p.gated() {
+		stage = "gated"
+	}
+	return Member{p.pod.Name, stage, p.place, now.Sub(p.since)}
+}
+
+func (g *group) summary() Summary {
+	c := g.counts
+	s := Summary{
+		Name: g.key.String(), Label: g.key.Label, Priority: g.priority,
+		Pending: c[pending], Placed: c[placed], Held: c[held], Binding: c[binding], Bound: c[bound],
+		Succeeded: g.done.succeeded.Len(), Failed: g.done.failed.Len(),
+		Denied: g.failed, Planned: g.planned,
+	}
+	spec, not := g.asked()
+	if not == nil {
+		s.MinMember = spec.MinMember
+		if !g.planned.IsZero() {
+			s.Deadline = g.deadline(spec)
+		}
+	}
+	if g.letGo() < s.MinMember || not != nil {
+		s.Why = g.why
+	}
+	return s
+}
+
+// Observe says what the status of a group's PodGroup is to say, but for the PodGroup itself. It
+// reports false for a group without pods.
+func (s *State) Observe(key membership.Key) (status.Observation, bool) {
+	g := s.groups[key]
+	if g == nil {
+		return status.Observation{}, false
+	}
+	return status.Observation{
+		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Reason: g.reason, Message: g.why,
+	}, true
+}
+
+// statusCounts are the pods of a group as its status has them.
+func (g *group) statusCounts() status.Counts {
+	c := status.Counts{Succeeded: g.done.succeeded.Len(), Failed: g.done.failed.Len()}
+	for _, p := range g.members {
+		switch {
+		case p.stage == bound && p.pod.Status.Phase == corev1.PodRunning:
+			c.Running++
+		case p.stage == bound:
+			c.Bound++
+		case p.stage == held || p.stage == binding:
+			c.Held++
+		default:
+			c.Pending++
+		}
+	}
+	return c
+}
+
+func (g *group) pods() iter.Seq[*corev1.Pod] {
+	return func(yield func(*corev1.Pod) bool) {
+		for _, p := range g.members {
+			if !yield(p.pod.Pod) {
+				return
+			}
+		}
+	}
+}
+
+// Waiting is a group that waits, and why.
+type Waiting struct {
+	Group   membership.Key
+	Reason  status.Reason
+	Why     string
+	Members []*corev1.Pod // that have been pending for long enough, in the order of the scheduler
+}
+
+// Waits returns the groups that wait for another reason than the others, with so many of their members
+// at most, of those that have been pending for so long.
+func (s *State) Waits(now time.Time, most int, since time.Duration) []Waiting {
+	var all []Waiting
+	for _, g := range s.those(func(g *group) bool { return g.reason != "" && g.reason != status.Waiting }) {
+		w := Waiting{Group: g.key, Reason: g.reason, Why: g.why}
+		members := g.in(pending)
+		for _, p := range members[:min(len(members), most)] {
+			if now.Sub(p.since) >= since {
+				w.Members = append(w.Members, p.pod.Pod)
+			}
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// Census returns how many gangs are in each phase, and what members that have places or are held ask
+// for in all, if their gang has not started.
+func (s *State) Census() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
+	phases := map[v1alpha1.PodGroupPhase]int{}
+	for _, phase := range status.Phases() {
+		phases[phase] = 0
+	}
+	var idle cluster.Resources
+	for _, g := range s.groups {
+		spec, not := g.asked()
+		if not != nil {
+			phases[v1alpha1.PodGroupPending]++
+			continue
+		}
+		phases[status.Phase(spec.MinMember, g.statusCounts())]++
+		if !g.holds() || s.hasStarted(g) {
+			continue
+		}
+		for _, p := range g.members {
+			if p.stage == placed || p.stage == held {
+				idle = idle.Plus(&p.pod.Requests)
+			}
+		}
+	}
+	return phases, idle
+}
+
+func (ChangesDue) apply(t *turn) {
+	for key, g := range t.groups {
+		if g.dirty {
+			t.changed.Insert(key)
+			g.dirty = false
+		}
+	}
+	if t.changed.Len() > 0 {
+		t.has(Changed{t.changed.UnsortedList()})
+		t.changed.Clear()
+	}
+}
+
+// Victims returns all pods that gangs wait for to go.
+func (s *State) Victims() sets.Set[types.UID] {
+	victims := sets.New[types.UID]()
+	for _, g := range s.groups {
+		if g.clearing == nil {
+			continue
+		}
+		for _, of := range g.clearing.victims {
+			for _, v := range of {
+				victims.Insert(v.Pod.UID)
+			}
+		}
+	}
+	return victims
+}
+
+// Lifting reports whether the gate of a pod is being lifted.
+func (s *State) Lifting(uid types.UID) bool {
+	p := s.known(uid)
+	return p != nil && p.gate == lifting
+}
+
+// Completed reports whether all members of the last start of a group that was recorded are bound.
+func (s *State) Completed(key membership.Key) bool {
+	g := s.groups[key]
+	if g == nil {
+		return false
+	}
+	r := g.lastRecord()
+	return r != nil && r.Time.Equal(g.completed)
+}
+
+// Holding returns how many groups of each namespace have places and have not started.
+func (s *State) Holding() map[string]int { return maps.Clone(s.holding) }

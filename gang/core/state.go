@@ -1,0 +1,124 @@
+package core
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/gang/membership"
+)
+
+// State is all that is known of gangs. Its methods are not safe for concurrent use.
+type State struct {
+	limits  Limits
+	gates   Gates
+	groups  map[membership.Key]*group
+	groupOf map[types.UID]*group
+	strays  map[types.UID]*member        // pods of no group that have the gate
+	holding map[string]int               // how many groups of a namespace have places, by its name
+	unwoken map[types.UID]time.Time      // members that could not be woken, and when that is tried again
+	denied  map[membership.Key]time.Time // groups that were denied not long ago, and until when
+	commits map[CommitID]*commit         // that are being recorded
+	changed sets.Set[membership.Key]     // besides groups that are dirty
+
+	lastHold   HoldID
+	lastCommit CommitID
+	renewed    time.Time // assumptions, the last time
+	looksAt    int       // how many nodes the scheduler last asked about for a member that was not nominated
+	stopped    bool      // nobody looks after held calls any more
+	outranked  outranked // when victims were last looked for
+	turn       turn      // of the last event: its memory serves the next one
+}
+
+// New returns a State that knows no member.
+func New(limits Limits, gates Gates) *State {
+	return &State{
+		limits:  limits,
+		gates:   gates,
+		groups:  map[membership.Key]*group{},
+		groupOf: map[types.UID]*group{},
+		strays:  map[types.UID]*member{},
+		holding: map[string]int{},
+		unwoken: map[types.UID]time.Time{},
+		denied:  map[membership.Key]time.Time{},
+		commits: map[CommitID]*commit{},
+		changed: sets.New[membership.Key](),
+		looksAt: math.MaxInt,
+	}
+}
+
+// Configure has other limits and gates be in force from the next event on.
+func (s *State) Configure(limits Limits, gates Gates) { s.limits, s.gates = limits, gates }
+
+// Apply changes the state by an event at a time, and returns what has to follow, in its order. The
+// slice is good until the next event is applied.
+func (s *State) Apply(now time.Time, view View, event Event) []Effect {
+	t := &s.turn
+	clear(t.effects) // so that nothing is kept alive by them
+	t.State, t.now, t.view, t.effects = s, now, view, t.effects[:0]
+	event.apply(t)
+	return t.effects
+}
+
+// turn is the application of one event. Its methods are steps: they change the state and have
+// effects.
+type turn struct {
+	*State
+	now     time.Time
+	view    View
+	effects []Effect
+	decided Decided
+}
+
+// has notes an effect.
+func (t *turn) has(e Effect) { t.effects = append(t.effects, e) }
+
+// member is a pod that is of a group, nil when it is of none.
+func (s *State) member(uid types.UID) *member {
+	if g := s.groupOf[uid]; g != nil {
+		return g.members[uid]
+	}
+	return nil
+}
+
+// known is a pod that is a member or may have the gate, nil when it is neither.
+func (s *State) known(uid types.UID) *member {
+	if p := s.member(uid); p != nil {
+		return p
+	}
+	return s.strays[uid]
+}
+
+// those returns some groups in an order that is the same each time.
+func (s *State) those(which func(*group) bool) []*group {
+	var groups []*group
+	for _, g := range s.groups {
+		if which(g) {
+			groups = append(groups, g)
+		}
+	}
+	slices.SortFunc(groups, byKey)
+	return groups
+}
+
+// inOrder returns the groups in the order in which they are planned.
+func (s *State) inOrder() []*group {
+	groups := make([]*group, 0, len(s.groups))
+	for _, g := range s.groups {
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, before)
+	return groups
+}
+
+// denies reports whether a group was denied not long ago.
+func (t *turn) denies(g *group) bool { return t.now.Before(t.denied[g.key]) }
+
+// decide has a filter call be answered.
+func (t *turn) decide(d Decision) {
+	t.decided = Decided{d}
+	t.has(&t.decided)
+}

@@ -1,0 +1,95 @@
+package core
+
+import (
+	"muster.dev/muster/placement/nomination"
+)
+
+// steer wakes a member if the scheduler waits for an event to try it again, and tells where it
+// is to go, by nomination, if there is need: a scheduler that looks at few nodes comes upon the
+// place, or another one that is as good, sooner than the write is done. It may be faster in any
+// case: then there is nothing to tell. There are so many nodes.
+func (t *turn) steer(p *member, nodes int) {
+	if p.astray || min(t.looksAt, nodes) > t.limits.Few {
+		t.has(Nominate{p.pod.UID})
+	}
+	if p.sleeps() {
+		t.has(Wake{p.pod.UID})
+	}
+}
+
+// A nomination is written when it is wrong and muster's to mend.
+func (e Nominating) apply(t *turn) {
+	p := t.member(e.UID)
+	if p == nil {
+		return
+	}
+	if !t.unfounded(p) {
+		p.withdrawn = ""
+	}
+	nominated := p.pod.Status.NominatedNodeName
+	mine := p.pod.NominatedBy() == nomination.FieldManager
+	switch {
+	case p.stage == placed && nominated != p.place && (nominated == "" || mine):
+		t.has(Write{p.pod, p.place})
+	case t.unfounded(p):
+		t.has(Write{Pod: p.pod})
+	}
+}
+
+func (e NotNominated) apply(t *turn) {
+	if p := t.member(e.UID); p != nil {
+		p.withdrawn = ""
+	}
+}
+
+// SchedulerManager is who kube-scheduler is for the API server when it nominates a pod.
+const SchedulerManager = "kube-scheduler"
+
+// unfounded reports whether no plan stands behind the nomination of a member: one of muster's, or one
+// that kube-scheduler made when pods were evicted for a gang that has not started. kube-scheduler
+// has no room there then for pods of the same or a lower priority, and does not take it back when
+// it is told that nobody is to be evicted (Preempt in pkg/scheduler/framework/preemption).
+func (t *turn) unfounded(p *member) bool {
+	if p.stage != pending || p.pod.Status.NominatedNodeName == "" {
+		return false
+	}
+	switch p.pod.NominatedBy() {
+	case nomination.FieldManager:
+		return true
+	case SchedulerManager:
+		return !t.started(t.groupOf[p.pod.UID]) // else they preempt for themselves
+	default:
+		return false
+	}
+}
+
+// withdraw takes back a nomination that no plan stands behind. What that pod kept out is tried
+// again: to the scheduler it is as if the pod had gone from the node.
+func (t *turn) withdraw(p *member) {
+	if t.unfounded(p) && p.withdrawn != p.pod.ResourceVersion {
+		p.withdrawn = p.pod.ResourceVersion
+		t.has(Nominate{p.pod.UID})
+	}
+}
+
+// wakeRefused has the scheduler try those members of a group that has started which were refused
+// before it had: that it has is no event to the scheduler.
+func (t *turn) wakeRefused(g *group) {
+	for _, p := range g.those(func(p *member) bool { return p.stage == pending && p.refused && p.ready() }) {
+		p.refused = false // what comes of it, and what filter says meanwhile, may change that
+		t.has(Wake{p.pod.UID})
+	}
+}
+
+// A member that has lost its place meanwhile sleeps on, until it has another one.
+func (e Waking) apply(t *turn) {
+	p := t.member(e.UID)
+	if p == nil {
+		return
+	}
+	if p.stage == placed || p.stage == pending && t.started(t.groupOf[e.UID]) {
+		t.has(Write{Pod: p.pod})
+		return
+	}
+	p.refused = p.refused || p.stage == pending
+}

@@ -1,0 +1,166 @@
+package core
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement"
+)
+
+// Terms say whom a gang may have evicted, and what others lose by it. They hold until the next event
+// is applied.
+type Terms struct {
+	*State
+	now     time.Time
+	below   int32                       // every member is of this priority or a higher one
+	own     sets.Set[*group]            // the parts of the gang itself
+	decided sets.Set[types.UID]         // pods that have to go for a gang already
+	running map[*group]*placement.Limit // of gangs, nil where members are as any other pods
+	spared  map[*group]bool
+}
+
+// termsFor are those for a gang.
+func (s *State) termsFor(now time.Time, parts []part) *Terms {
+	t := s.terms(now)
+	t.below = parts[0].priority
+	for _, p := range parts {
+		t.own.Insert(p.group)
+		for _, candidate := range p.candidates() {
+			t.below = min(t.below, priority(candidate.pod))
+		}
+	}
+	return t
+}
+
+// terms are those for a pod of no gang, of which kube-scheduler says whom it outranks.
+func (s *State) terms(now time.Time) *Terms {
+	return &Terms{
+		State: s, now: now, own: sets.New[*group](), decided: s.Victims(), running: map[*group]*placement.Limit{}, spared: map[*group]bool{},
+	}
+}
+
+// May says what the eviction of a pod would mean; false when it must stay. A pod that is not
+// bound yet is none of the scheduler's: plans give way by themselves, see [Outranked].
+func (t *Terms) May(pod *cluster.Pod) (placement.Eviction, bool) {
+	if pod.Spec.NodeName == "" || priority(pod) >= t.below {
+		return placement.Eviction{}, false
+	}
+	if pod.DeletionTimestamp != nil {
+		overdue := t.now.Sub(pod.DeletionTimestamp.Time) > t.limits.Timeout
+		return placement.Eviction{Leaving: true}, !overdue
+	}
+	if t.decided.Has(pod.UID) {
+		return placement.Eviction{Leaving: true}, true
+	}
+	g := t.groupOf[pod.UID]
+	switch {
+	case g == nil:
+		return placement.Eviction{}, true
+	case t.own.Has(g) || t.spares(g):
+		return placement.Eviction{}, false
+	}
+	if limit := t.limit(g); limit != nil {
+		return placement.Eviction{Limits: []*placement.Limit{limit}}, true
+	}
+	return placement.Eviction{}, true
+}
+
+// goes says that a pod has to go in any case.
+func (t *Terms) goes(pod *cluster.Pod) bool {
+	return pod.DeletionTimestamp != nil || t.decided.Has(pod.UID)
+}
+
+// spares says that a group is just about to start, or one that starts together with it.
+func (t *Terms) spares(g *group) bool {
+	if spared, known := t.spared[g]; known {
+		return spared
+	}
+	for _, p := range t.bundleOf(g) {
+		if c := p.counts; c[held]+c[binding] > 0 || c[placed] > 0 && !p.started() {
+			t.spared[g] = true
+			return true
+		}
+	}
+	t.spared[g] = false
+	return false
+}
+
+// limit is how many members of a group may go before it is not what has to run together any
+// more: then all that starts together is lost. There is none for a group that is too small
+// already, or of which it is not known how many there must be.
+func (t *Terms) limit(g *group) *placement.Limit {
+	if limit, known := t.running[g]; known {
+		return limit
+	}
+	t.running[g] = nil
+	spec, not := g.asked()
+	if not != nil {
+		return nil
+	}
+	staying, whole := g.done.succeeded.Len(), 0
+	for _, p := range t.bundleOf(g) {
+		whole += p.counts.assigned()
+	}
+	for _, p := range g.members {
+		if p.stage == bound && !t.goes(p.pod) {
+			staying++
+		}
+	}
+	if staying >= spec.MinMember {
+		t.running[g] = &placement.Limit{Allowed: staying - spec.MinMember, Whole: whole}
+	}
+	return t.running[g]
+}
+
+// bundleOf returns the groups that start together with one, none if that is not known.
+func (t *Terms) bundleOf(g *group) []part {
+	parts, _ := t.together(g)
+	return parts
+}
+
+// Harm is what evictions would do to gangs.
+type Harm int
+
+// What evictions would do, the worst last.
+const (
+	// NoHarm leaves every gang with as many members as must run together.
+	NoHarm Harm = iota
+	// BreaksGang leaves one that runs with fewer.
+	BreaksGang
+	// BreaksStart takes members from one that is just about to start.
+	BreaksStart
+)
+
+// Harms says what the evictions on each of some nodes would do, for a pod of no gang, and those on
+// no other node: by the rules of evictions for gangs. What goes in any case does no harm.
+func (s *State) Harms(now time.Time, victims map[string][]types.UID) map[string]Harm {
+	terms, harms := s.terms(now), map[string]Harm{}
+	for node, of := range victims {
+		harms[node] = terms.harm(of)
+	}
+	return harms
+}
+
+// harm is that of evictions that are made together.
+func (t *Terms) harm(victims []types.UID) Harm {
+	lost := map[*placement.Limit]int{}
+	for _, uid := range victims {
+		g := t.groupOf[uid]
+		switch {
+		case g == nil || t.goes(g.members[uid].pod):
+		case t.spares(g):
+			return BreaksStart
+		default:
+			lost[t.limit(g)]++
+		}
+	}
+	for limit, count := range lost {
+		if limit != nil && count > limit.Allowed {
+			return BreaksGang
+		}
+	}
+	return NoHarm
+}

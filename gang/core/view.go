@@ -1,0 +1,33 @@
+package core
+
+import (
+	"iter"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/predicates"
+)
+
+// View is what an event may read of the cluster. It stays the same while an event is applied.
+type View interface {
+	// Generation numbers the state of the cluster, from 1 on.
+	Generation() uint64
+	// PodGroup returns the object of a group, nil when there is none.
+	PodGroup(key membership.Key) *v1alpha1.Observed
+	// Node returns a node by its name, nil when there is none.
+	Node(name string) *cluster.Node
+	// NodeCount returns how many nodes there are, and NodeNames which.
+	NodeCount() int
+	NodeNames() *cluster.NodeNames
+	// Pods returns all pods that count on nodes.
+	Pods() iter.Seq[*cluster.Pod]
+	// Assumed returns the node on which a pod counts before the watch shows it there, "" for none.
+	Assumed(uid types.UID) string
+	// Binding returns the node to which a pod may be bound any moment, "" for none.
+	Binding(uid types.UID) string
+	// Profile returns the profile in force for a scheduler name, nil when muster has none.
+	Profile(schedulerName string) *predicates.VerdictStore
+}

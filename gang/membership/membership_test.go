@@ -1,0 +1,128 @@
+package membership
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+func TestAPodIsOfTheGroupThatItsLabelNames(t *testing.T) {
+	group := "a"
+	for _, test := range []struct {
+		name string
+		pod  corev1.Pod
+		want string
+	}{
+		{"without a label", corev1.Pod{}, ""},
+		{"of the API group of SIG Scheduling", corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "n", Labels: map[string]string{v1alpha1.LabelX: "a"},
+		}}, v1alpha1.LabelX + " n/a"},
+		{"without an object", corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "n", Labels: map[string]string{v1alpha1.LabelMuster: "a"},
+		}}, v1alpha1.LabelMuster + " n/a"},
+		{"planned by kube-scheduler", corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelX: "a"}},
+			Spec:       corev1.PodSpec{SchedulingGroup: &corev1.PodSchedulingGroup{PodGroupName: &group}},
+		}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := ""
+			if key, member := Of(&test.pod); member {
+				got = key.Label + " " + key.String()
+			}
+			if got != test.want {
+				t.Errorf("it is of %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAMemberIsReadyOnceOnlyItsGateIsInTheWay(t *testing.T) {
+	gates := func(names ...string) *corev1.Pod {
+		pod := &corev1.Pod{}
+		for _, name := range names {
+			pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: name})
+		}
+		return pod
+	}
+	going := gates()
+	going.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	for _, test := range []struct {
+		name         string
+		pod          *corev1.Pod
+		ready, gated bool
+	}{
+		{"no gate", gates(), true, false},
+		{"muster's gate", gates(v1alpha1.SchedulingGate), true, true},
+		{"a gate of others", gates("other"), false, false},
+		{"both", gates("other", v1alpha1.SchedulingGate), false, true},
+		{"it is being deleted", going, false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if Ready(test.pod) != test.ready || Gated(test.pod) != test.gated {
+				t.Errorf("ready: %t, gated: %t", Ready(test.pod), Gated(test.pod))
+			}
+		})
+	}
+}
+
+func TestWhatAMemberSaysIsBounded(t *testing.T) {
+	bounds := Bounds{Timeout: time.Minute, MaxMembers: 3}
+	saying := func(text string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationMinMember: text}}}
+	}
+	if Says(&corev1.Pod{}) {
+		t.Error("a member says something, and has no annotation")
+	}
+	if s := bounds.Declared(saying("3")); s.Err != nil || s.MinMember != 3 || s.Timeout != time.Minute {
+		t.Errorf("asked for: %+v", s)
+	}
+	for _, text := range []string{"4", "0", "many"} {
+		if s := bounds.Declared(saying(text)); s.Err == nil {
+			t.Errorf("minMember %s is taken: %+v", text, s)
+		}
+	}
+}
+
+func TestGroupsThatStartTogetherNameTheSameOnes(t *testing.T) {
+	named := func(name string) Key {
+		return Key{v1alpha1.LabelX, types.NamespacedName{Namespace: "n", Name: name}}
+	}
+	naming := func(names ...string) *Spec {
+		s := &Spec{}
+		for _, name := range names {
+			s.Policy.Groups = append(s.Policy.Groups, named(name).NamespacedName)
+		}
+		return s
+	}
+	for _, test := range []struct {
+		name         string
+		ours, theirs *Spec
+		want         string // a part of it
+	}{
+		{"each names the other", naming("b"), naming("a"), ""},
+		{"each names both", naming("a", "b"), naming("a", "b"), ""},
+		{"the other names nobody", naming("b"), naming(), "n/b, with which it is to start together, does not name n/a"},
+		{"the other names a third one", naming("b"), naming("a", "c"), "n/b, with which it is to start together, also names n/c"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := test.ours.Disagreement(named("a"), test.theirs, named("b"))
+			if got != test.want && (test.want == "" || !strings.HasPrefix(got, test.want)) {
+				t.Errorf("they disagree: %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestALackIsBornUpToATenth(t *testing.T) {
+	strict, lax := &Spec{MinMember: 20}, &Spec{MinMember: 20, Policy: v1alpha1.Policy{GangMode: v1alpha1.GangNonStrict}}
+	if !strict.Bears(2) || strict.Bears(3) || !lax.Bears(19) {
+		t.Errorf("2 of 20: %t, 3 of 20: %t, 19 of 20 where it is not strict: %t", strict.Bears(2), strict.Bears(3), lax.Bears(19))
+	}
+}

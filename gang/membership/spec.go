@@ -1,0 +1,142 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/record"
+)
+
+// Bounds limit what a group may ask for.
+type Bounds struct {
+	// Timeout is how long a group may take from its plan to quorum, unless it says so
+	// itself.
+	Timeout time.Duration
+	// MaxTimeout is the longest that a group may say.
+	MaxTimeout time.Duration
+	// MaxMembers is the largest minMember.
+	MaxMembers int
+}
+
+// Spec is what is asked of a group.
+type Spec struct {
+	MinMember    int
+	MinResources corev1.ResourceList
+	Timeout      time.Duration
+	Policy       v1alpha1.Policy
+	// Satisfied says that quorum was reached, by the status of the PodGroup.
+	Satisfied bool
+	// Record is of the last commit, by the PodGroup.
+	Record *record.Record
+	// From is the PodGroup, nil for a group without an object.
+	From *unstructured.Unstructured
+	// Err is what is wrong with it.
+	Err error
+}
+
+// Asked returns what a PodGroup asks for.
+func (b Bounds) Asked(object *v1alpha1.Observed) *Spec {
+	s := &Spec{From: object.Unstructured, Timeout: b.Timeout, Record: record.Of(object), Policy: object.Policy, Err: object.Err}
+	podGroup := object.PodGroup
+	if podGroup == nil {
+		return s
+	}
+	s.MinMember, s.MinResources = int(podGroup.Spec.MinMember), podGroup.Spec.MinResources
+	if seconds := podGroup.Spec.ScheduleTimeoutSeconds; seconds != nil && *seconds > 0 {
+		s.Timeout = min(time.Duration(*seconds)*time.Second, b.MaxTimeout)
+	}
+	switch podGroup.Status.Phase {
+	case v1alpha1.PodGroupScheduled, v1alpha1.PodGroupRunning, v1alpha1.PodGroupFinished:
+		s.Satisfied = true
+	default:
+	}
+	if s.Err == nil {
+		s.Err = b.tooLarge("spec.minMember", s.MinMember)
+	}
+	return s
+}
+
+// Says reports whether a member says how many of its group must start together.
+func Says(member *corev1.Pod) bool {
+	_, says := member.Annotations[v1alpha1.AnnotationMinMember]
+	return says
+}
+
+// Declared returns what a member of a group without an object asks for. Of those that say something
+// (see [Says]), the one of the first name speaks for the group.
+func (b Bounds) Declared(member *corev1.Pod) *Spec {
+	s := &Spec{Timeout: b.Timeout}
+	minMember, err := v1alpha1.DecodeMinMember(member.Annotations)
+	if s.MinMember, s.Err = int(minMember), err; err == nil {
+		s.Policy, s.Err = v1alpha1.DecodePolicy(member.Annotations)
+	}
+	if s.Err == nil {
+		s.Err = b.tooLarge(v1alpha1.AnnotationMinMember, s.MinMember)
+	}
+	return s
+}
+
+// tooLarge says what is wrong with a group of so many members.
+func (b Bounds) tooLarge(field string, minMember int) error {
+	if minMember <= b.MaxMembers {
+		return nil
+	}
+	return fmt.Errorf("%s: %d is more than a gang may have here, which is %d (gangs.maxMembers)", field, minMember, b.MaxMembers)
+}
+
+// AsksAsMuchAs reports whether nothing else is asked of a group than before, whatever its status
+// says.
+func (s *Spec) AsksAsMuchAs(before *Spec) bool {
+	return s.MinMember == before.MinMember && s.Timeout == before.Timeout &&
+		equality.Semantic.DeepEqual(s.MinResources, before.MinResources) && equality.Semantic.DeepEqual(s.Policy, before.Policy)
+}
+
+// WithMinMember returns the spec with another number of members that must start together.
+func (s *Spec) WithMinMember(minMember int) *Spec {
+	other := *s
+	other.MinMember = minMember
+	return &other
+}
+
+// InBatches reports whether those that start together are a batch of their own each time.
+func (s *Spec) InBatches() bool { return s.Policy.MatchPolicy == v1alpha1.MatchOnlyWaiting }
+
+// Once reports whether quorum that was reached once is enough for good.
+func (s *Spec) Once() bool { return s.Policy.MatchPolicy == v1alpha1.MatchOnceSatisfied }
+
+// Bears reports whether a group may wait with places for so many members and without any for the
+// rest: it lacks no more than a tenth of what it needs (the rule of PostFilter in the coscheduling
+// plugin), or is not strict.
+func (s *Spec) Bears(missing int) bool {
+	return missing*10 <= s.MinMember || s.Policy.GangMode == v1alpha1.GangNonStrict
+}
+
+// Disagreement says in words what another group says otherwise than this one of who starts together,
+// "" when they name the same groups, each with itself.
+func (s *Spec) Disagreement(key Key, other *Spec, otherKey Key) string {
+	together, theirs := s.together(key), other.together(otherKey)
+	if theirs.Equal(together) {
+		return ""
+	}
+	does, differ := "does not name", together.Difference(theirs)
+	if differ.Len() == 0 {
+		does, differ = "also names", theirs.Difference(together)
+	}
+	name := slices.MinFunc(differ.UnsortedList(), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	return fmt.Sprintf("%s, with which it is to start together, %s %s: groups that start together have to name the same ones",
+		otherKey.NamespacedName, does, name)
+}
+
+// together returns the names of the groups that start together with one, and its own.
+func (s *Spec) together(key Key) sets.Set[types.NamespacedName] {
+	return sets.New(s.Policy.Groups...).Insert(key.NamespacedName)
+}

@@ -1,0 +1,224 @@
+package gang
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
+	"muster.dev/muster/placement"
+	"muster.dev/muster/predicates"
+)
+
+// search finds places and victims on one snapshot, and has members count on what it found. It is
+// used under the lock of a Manager.
+type search struct {
+	clock   clock.PassiveClock
+	cluster *cluster.Cluster
+	holes   Holes         // nil for none
+	time    time.Duration // for one plan
+	took    prometheus.Observer
+	seed    uint64 // of the next plan
+}
+
+func podPriority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
+
+// podsOf are the pods of all parts, in their order.
+func podsOf(parts []core.Wanted) []*cluster.Pod {
+	if len(parts) == 1 {
+		return parts[0].Pods
+	}
+	var pods []*cluster.Pod
+	for _, p := range parts {
+		pods = append(pods, p.Pods...)
+	}
+	return pods
+}
+
+// places finds places for members as the cluster is.
+func (s *search) places(e core.FindPlaces) core.Event {
+	if why := s.lacking(e.Parts); why != "" {
+		return core.NoPlaces{Attempt: e.Attempt, Why: why}
+	}
+	s.seed++
+	started := s.clock.Now()
+	pods := podsOf(e.Parts)
+	plan := s.newPlan(e.Store, pods)
+	defer plan.Close()
+	places, why := placeAll(plan, e.Parts, started.Add(s.time))
+	s.took.Observe(s.clock.Since(started).Seconds())
+	if why != "" {
+		return core.NoPlaces{Attempt: e.Attempt, Why: why}
+	}
+	planned, err := s.assume(plan.Snapshot(), pods, places)
+	if err != nil {
+		return core.NodesChanged{Attempt: e.Attempt, Again: errors.Is(err, cluster.ErrNodeChanged)}
+	}
+	return core.PlacesFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount()}
+}
+
+// newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang
+// that these move as a whole returns to none of the nodes that its members leave, whichever of them
+// left it.
+func (s *search) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *placement.Plan {
+	plan := placement.New(store, pods, s.seed)
+	if s.holes == nil {
+		return plan
+	}
+	plan.Avoid(s.holes.Left(pods))
+	if held := s.holes.Held(pods); held.Len() > 0 {
+		for node := range plan.Snapshot().Nodes() {
+			for _, pod := range node.Pods {
+				if held.Has(pod.UID) {
+					plan.Take(pod, node.Index)
+				}
+			}
+		}
+	}
+	return plan
+}
+
+// placeAll finds places for the members of all parts, in their order.
+func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, why string) {
+	for _, p := range parts {
+		outcome := plan.PlaceAll(p.Pods, p.AtLeast, deadline)
+		if !outcome.Kept {
+			return nil, shortfall(outcome, p.AtLeast, plan.Snapshot().NodeCount())
+		}
+		places = append(places, outcome.Places...)
+	}
+	return places, ""
+}
+
+// assume has pods count on their places, or none of them.
+func (s *search) assume(snap *cluster.Snapshot, pods []*cluster.Pod, places []placement.Place) ([]core.Planned, error) {
+	on := map[int32][]*cluster.Pod{}
+	var order []int32
+	for i, place := range places {
+		if place.Node < 0 {
+			continue
+		}
+		if on[place.Node] == nil {
+			order = append(order, place.Node)
+		}
+		on[place.Node] = append(on[place.Node], pods[i])
+	}
+	for i, index := range order {
+		if err := s.cluster.AssumeAll(on[index], snap.Node(index)); err != nil {
+			for _, before := range order[:i] {
+				for _, pod := range on[before] {
+					s.cluster.Release(pod.UID)
+				}
+			}
+			return nil, err
+		}
+	}
+	if s.holes != nil {
+		s.holes.Refresh()
+	}
+	planned := make([]core.Planned, 0, len(pods))
+	for _, index := range order {
+		for _, pod := range on[index] {
+			planned = append(planned, core.Planned{UID: pod.UID, Node: snap.Node(index).Name})
+		}
+	}
+	return planned, nil
+}
+
+// shortfall says in words why too few members got a place.
+func shortfall(outcome placement.Outcome, atLeast, nodes int) string {
+	var against []string
+	for _, place := range outcome.Places {
+		if place.Node < 0 && len(place.Against) > 0 {
+			for _, objection := range place.Against[:min(len(place.Against), 3)] {
+				against = append(against, fmt.Sprintf("%d of %d nodes: %s", objection.Nodes, nodes, objection.Reason))
+			}
+			break
+		}
+	}
+	why := fmt.Sprintf("places for %d of %d members", outcome.Placed, atLeast)
+	if outcome.Late {
+		why += ", when the time to look for them was up"
+	}
+	if len(against) > 0 {
+		why += "; " + strings.Join(against, ", ")
+	}
+	return why
+}
+
+// without finds on which nodes members would go if others had no places.
+func (s *search) without(e core.FindWithout) core.Event {
+	deadline := s.clock.Now().Add(s.time)
+	nodes := s.nodesWithout(e.Store, podsOf(e.Parts), e.Without, e.On, func(plan *placement.Plan) (on []int32) {
+		places, _ := placeAll(plan, e.Parts, deadline)
+		for _, place := range places {
+			on = append(on, place.Node)
+		}
+		return on
+	})
+	return core.FoundWithout{Attempt: e.Attempt, Nodes: nodes}
+}
+
+// nodesWithout returns the nodes on which pods would go if others were not on theirs.
+func (s *search) nodesWithout(
+	store *predicates.VerdictStore, pods, others []*cluster.Pod, on []string, where func(*placement.Plan) []int32,
+) core.Nodes {
+	s.seed++
+	plan := placement.New(store, pods, s.seed)
+	defer plan.Close()
+	for i, pod := range others {
+		if node := plan.Snapshot().NodeByName(on[i]); node != nil {
+			plan.Take(pod, node.Index)
+		}
+	}
+	nodes := core.Nodes{}
+	for _, index := range where(plan) {
+		if index >= 0 {
+			nodes.Insert(plan.Node(index).Name)
+		}
+	}
+	return nodes
+}
+
+// victims finds places for members if others were evicted.
+func (s *search) victims(e core.FindVictims) core.Event {
+	s.seed++
+	started := s.clock.Now()
+	none := func() core.Event { return core.NoVictims{Attempt: e.Attempt, Took: s.clock.Since(started)} }
+	defer func() { s.took.Observe(s.clock.Since(started).Seconds()) }()
+	pods := podsOf(e.Parts)
+	plan := s.newPlan(e.Store, pods)
+	defer plan.Close()
+	evictions := placement.NewEvictions(plan, e.Terms.May)
+	var places []placement.Place
+	for _, p := range e.Parts {
+		outcome := evictions.PlaceAll(p.Pods, p.AtLeast, started.Add(s.time))
+		if !outcome.Kept {
+			return none()
+		}
+		places = append(places, outcome.Places...)
+	}
+	found, ok := evictions.Victims()
+	if !ok || len(found) == 0 && s.lacking(e.Parts) != "" {
+		return none()
+	}
+	victims := map[string][]core.Victim{}
+	for _, v := range found {
+		name := plan.Node(v.Node).Name
+		victims[name] = append(victims[name], core.Victim{Pod: v.Pod, Violates: v.Violates})
+	}
+	planned, err := s.assume(plan.Snapshot(), pods, places)
+	switch {
+	case errors.Is(err, cluster.ErrNodeChanged):
+		return core.NodesChanged{Attempt: e.Attempt, Again: true}
+	case err != nil:
+		return none()
+	}
+	return core.VictimsFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount(), Victims: victims}
+}

@@ -1,0 +1,103 @@
+package gang
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/placement"
+	"muster.dev/muster/predicates"
+)
+
+// Filter decides about a pod, as the watch shows it, for which the scheduler asks about so many nodes.
+func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	if !m.state.Knows(pod.UID) {
+		if _, member := membership.Of(pod.Pod); member { // nobody has told of it
+			return Decision{Reason: ReasonUnknown}
+		}
+		return Decision{}
+	}
+	m.asked = core.Asked{Pod: pod, Nodes: nodes}
+	decision := m.apply(&m.asked).decision
+	if decision.Reason != "" {
+		m.metrics.refusals.WithLabelValues(decision.Reason).Inc()
+	}
+	return decision
+}
+
+// Placed says that filter was answered with a node on which the pod counts now.
+func (m *Manager) Placed(uid types.UID, node string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.placed = core.Placed{UID: uid, Node: node}
+	m.apply(&m.placed)
+}
+
+// Refused says that the scheduler was told of no node for a pod: see [core.Refused].
+func (m *Manager) Refused(pod *cluster.Pod) { m.do(core.Refused{UID: pod.UID}) }
+
+// Preempt decides about a pod, as the watch shows it, for which the scheduler would evict others. It
+// reports false for one that is of no gang, or of one that has started: others may be evicted for it
+// alone. Until all victims are gone, Filter refuses the members. So no call is held for victims that
+// take their time.
+func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	if !m.state.Knows(pod.UID) {
+		_, member := membership.Of(pod.Pod)
+		return Preemption{}, member // if so, nobody has told of it
+	}
+	preempted := m.apply(core.Preempts{UID: pod.UID}).preempted
+	return preempted.Preemption, preempted.Starting
+}
+
+// GiveWay makes room for a pod that fits no node, if plans of gangs of lower priority are
+// what is in the way. It reports whether it did. A gang of which members are bound, or may
+// have been let go to be, keeps its places.
+func (m *Manager) GiveWay(pod *cluster.Pod, store *predicates.VerdictStore) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	above := podPriority(pod)
+	pods, on := m.state.Lower(above)
+	if len(pods) == 0 || store == nil {
+		return false
+	}
+	nodes := m.search.nodesWithout(store, []*cluster.Pod{pod}, pods, on, func(plan *placement.Plan) []int32 {
+		return []int32{plan.Place(pod)}
+	})
+	return m.apply(core.Outranked{By: pod.Namespace + "/" + pod.Name, Priority: above, Nodes: nodes}).denied
+}
+
+// Planned reports whether a pod counts on its node only since it was planned there: the scheduler
+// has not bound it yet, and is not about to.
+func (m *Manager) Planned(uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.Planned(uid)
+}
+
+// PlacesAlone reports whether a pod is placed for itself: it is of no gang, or of one that has started
+// and has no place for it.
+func (m *Manager) PlacesAlone(uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	m.apply(core.LookedAt{UID: uid})
+	return m.state.PlacesAlone(uid)
+}
+
+// Harms says what the evictions on each of some nodes would do, for a pod of no gang, and those on
+// no other node: by the rules of evictions for gangs. What goes in any case does no harm.
+func (m *Manager) Harms(victims map[string][]types.UID) map[string]Harm {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	m.apply(core.Looked{})
+	return m.state.Harms(m.clock.Now(), victims)
+}
