@@ -85,12 +85,12 @@ interleavings: ## Take all steps of small models of gangs in every order, from a
 .PHONY: test
 test: ## Run all tests, then list those that were skipped and why
 	@status=0; rm -rf $(RESULTS); \
-	for target in test-race test-e2e test-chart; do \
+	for target in test-race test-locks test-e2e test-chart; do \
 		echo "== make $$target"; \
 		$(MAKE) --no-print-directory $$target || status=1; \
 	done; \
 	echo "== all tests"; \
-	$(GOTESTSUM) --format none --hide-summary failed,errors --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/e2e.json $(RESULTS)/chart.json; \
+	$(GOTESTSUM) --format none --hide-summary failed,errors --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/locks.json $(RESULTS)/e2e.json $(RESULTS)/chart.json; \
 	$(if $(RACE),,echo "$(NO_RACE)";) \
 	exit $$status
 
@@ -102,6 +102,10 @@ test-unit: | $(RESULTS) ## Run the main module's tests
 test-race: | $(RESULTS) ## Run the main module's tests under the race detector
 	$(if $(RACE),,@echo "$(NO_RACE)")
 	$(GOTESTSUM) --format standard-quiet --jsonfile $(RESULTS)/race.json -- $(RACE) ./...
+
+.PHONY: test-locks
+test-locks: | $(RESULTS) ## Run the tests of what shares the view of the cluster, and see that locks are taken in their order
+	$(GOTESTSUM) --format standard-quiet --jsonfile $(RESULTS)/locks.json -- -tags lockorder ./cluster/... ./predicates/... ./placement/... ./gang ./rescheduler/... ./server/...
 
 .PHONY: test-e2e
 test-e2e: | $(RESULTS) ## Run the tests against a real control plane, but for those of the chart (screenshots of the page: build/results/page)

@@ -3,6 +3,7 @@ package gang
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -242,9 +243,7 @@ func (p *process) filter(pod *corev1.Pod) string {
 		p.cluster.Release(pod.UID)
 		return "any"
 	}
-	if err := p.cluster.Assume(known, p.cluster.Snapshot().NodeByName(decision.Node)); err != nil {
-		p.Fatal(err)
-	}
+	p.assume(known, decision.Node)
 	p.Placed(pod.UID, decision.Node)
 	return decision.Node
 }
@@ -266,8 +265,21 @@ func (p *process) count(pod *corev1.Pod, node string) {
 	if known == nil || on == nil || p.cluster.Assumed(pod.UID) != "" {
 		return
 	}
-	if err := p.cluster.Assume(known, on); err != nil {
-		p.Fatal(err)
+	p.assume(known, node)
+}
+
+// assume has a pod count on a node, whose state may change meanwhile.
+func (p *process) assume(pod *cluster.Pod, node string) {
+	p.Helper()
+	for {
+		err := p.cluster.Assume(pod, p.cluster.Snapshot().NodeByName(node))
+		if errors.Is(err, cluster.ErrNodeChanged) {
+			continue
+		}
+		if err != nil {
+			p.Fatal(err)
+		}
+		return
 	}
 }
 

@@ -1,12 +1,11 @@
 package gang
 
 import (
-	"sync"
-
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/cluster/lock"
 	"muster.dev/muster/gang/membership"
 )
 
@@ -14,7 +13,7 @@ import (
 type inbox struct {
 	filled chan struct{} // has one element when there may be something to do
 
-	mu      sync.Mutex // taken under the lock of the cluster
+	mu      lock.Mutex
 	members sets.Set[types.UID]
 	states  []cluster.PodState
 }

@@ -2,10 +2,10 @@ package gang
 
 import (
 	"log/slog"
-	"sync"
 
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/cluster/lock"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
 )
@@ -21,7 +21,7 @@ type machine struct {
 	writes  writes
 	records records
 
-	mu     sync.Mutex // taken before the locks of classes and of the cluster
+	mu     lock.Mutex
 	state  *core.State
 	search *search
 	holds  map[core.HoldID]*hold // that have not ended

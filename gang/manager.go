@@ -14,6 +14,7 @@ import (
 
 	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/cluster/lock"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/finished"
 	"muster.dev/muster/gang/membership"
@@ -78,11 +79,12 @@ type Manager struct {
 func New(o Options) *Manager {
 	metrics := newMetrics(o.Registerer)
 	m := &Manager{limits: o.Limits, machine: &machine{
+		mu:      lock.New(lock.Gangs),
 		log:     o.Logger,
 		clock:   o.Clock,
 		view:    &view{o.Cluster, o.Profiles},
 		metrics: metrics,
-		inbox:   inbox{filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
+		inbox:   inbox{mu: lock.New(lock.Inbox), filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
 		writes:  writes{o.Client, o.Writer},
 		records: records{recorder: o.Recorder, epoch: o.Epoch},
 		state:   core.New(o.Limits.Limits, gatesOf(o.Gates)),

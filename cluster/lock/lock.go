@@ -1,8 +1,8 @@
 // Package lock has the mutexes of what decides on one view of the cluster, and the order in which they are
 // taken: who holds one may take those of a later rank only. So nothing waits in a circle.
 //
-// The order is checked where the race detector runs, and panics with the two locks. Else a Mutex is a
-// [sync.Mutex], and costs as much.
+// A build with the tag lockorder checks the order, as make test-locks does: a lock that is taken out of it
+// panics and names both. Else a Mutex is a [sync.Mutex], and costs as much.
 package lock
 
 // Rank is the place of a lock in the order.

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	gocache "github.com/patrickmn/go-cache"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,7 +16,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/lru"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 	quiet = time.Minute
 	// repeat is when the same words are told again, before the API server forgets them.
 	repeat = 30 * time.Minute
-	// maxTold bounds what is remembered. What is forgotten may be told again too early.
+	// maxTold bounds what is remembered. Beyond it all is forgotten, and may be told again too early.
 	maxTold = 20_000
 	// maxNote is how many bytes of words an event may have.
 	maxNote = 1024
@@ -48,13 +48,8 @@ type Events struct {
 	seed      maphash.Seed
 
 	mu   sync.Mutex
-	told *lru.Cache // of topic → told
-}
-
-// topic is what an event is about.
-type topic struct {
-	uid    types.UID
-	reason Reason
+	told *gocache.Cache // of told, by the UID of what it is about and the reason
+	tidy time.Time      // when what is old is forgotten next
 }
 
 type told struct {
@@ -67,7 +62,7 @@ type Recorders func(schedulerName string) events.EventRecorder
 
 // NewEvents returns Events that are recorded by recorders such as those of [NewRecorders].
 func NewEvents(recorders Recorders, now clock.PassiveClock) *Events {
-	return &Events{recorders: recorders, clock: now, seed: maphash.MakeSeed(), told: lru.New(maxTold)}
+	return &Events{recorders: recorders, clock: now, seed: maphash.MakeSeed(), told: gocache.New(repeat, 0)}
 }
 
 // Tell records an event about an object; related is nil or what else it concerns. It is
@@ -76,7 +71,7 @@ func NewEvents(recorders Recorders, now clock.PassiveClock) *Events {
 // hour. About one version of an object the API server keeps the first words of a few
 // minutes, and how often there were others.
 func (e *Events) Tell(schedulerName string, about, related Object, reason Reason, words string) {
-	if !e.isNews(topic{about.GetUID(), reason}, words) {
+	if !e.isNews(about.GetUID(), reason, words) {
 		return
 	}
 	var other runtime.Object // nil, and not a nil of some type
@@ -86,8 +81,8 @@ func (e *Events) Tell(schedulerName string, about, related Object, reason Reason
 	e.recorders(cmp.Or(schedulerName, component)).Eventf(about, other, reason.eventType(), string(reason), action, "%s", shorten(words))
 }
 
-func (e *Events) isNews(topic topic, words string) bool {
-	now, hash := e.clock.Now(), maphash.String(e.seed, words)
+func (e *Events) isNews(uid types.UID, reason Reason, words string) bool {
+	now, hash, topic := e.clock.Now(), maphash.String(e.seed, words), string(uid)+"/"+string(reason)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if last, ok := e.told.Get(topic); ok {
@@ -96,8 +91,20 @@ func (e *Events) isNews(topic topic, words string) bool {
 			return false
 		}
 	}
-	e.told.Add(topic, told{hash, now})
+	e.forget(now)
+	e.told.SetDefault(topic, told{hash, now})
 	return true
+}
+
+// forget bounds what is remembered, in number and in time.
+func (e *Events) forget(now time.Time) {
+	if e.told.ItemCount() >= maxTold {
+		e.told.Flush()
+	}
+	if !now.Before(e.tidy) {
+		e.told.DeleteExpired()
+		e.tidy = now.Add(quiet)
+	}
 }
 
 // shorten cuts words down to what an event may have.

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,18 @@ func recorded(recorder *events.FakeRecorder) []string {
 
 func newPod(name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)}}
+}
+
+func TestWhatIsRememberedOfEventsIsBounded(t *testing.T) {
+	e := NewEvents(nil, clocktesting.NewFakePassiveClock(first()))
+	for i := range maxTold + 1 {
+		if !e.isNews(types.UID(strconv.Itoa(i)), Waiting, "3 of 4") {
+			t.Fatalf("event %d is taken for old", i)
+		}
+	}
+	if got := e.told.ItemCount(); got != 1 {
+		t.Errorf("%d events are remembered after %d", got, maxTold+1)
+	}
 }
 
 func TestEventsDoNotRepeatThemselves(t *testing.T) {

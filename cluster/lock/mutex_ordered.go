@@ -1,4 +1,4 @@
-//go:build race
+//go:build lockorder
 
 package lock
 
@@ -34,9 +34,10 @@ var held = struct { //nolint:gochecknoglobals // what goroutines hold belongs to
 
 // Lock locks the mutex, and waits until it can.
 func (m *Mutex) Lock() {
-	m.check()
+	id := goroutine()
+	m.check(id)
 	m.mu.Lock()
-	m.note()
+	m.note(id)
 }
 
 // TryLock reports whether it could lock the mutex at once. It waits for nobody, so it is in no order.
@@ -44,7 +45,7 @@ func (m *Mutex) TryLock() bool {
 	if !m.mu.TryLock() {
 		return false
 	}
-	m.note()
+	m.note(goroutine())
 	return true
 }
 
@@ -64,25 +65,25 @@ func (m *Mutex) Unlock() {
 	m.mu.Unlock()
 }
 
-// check panics if the goroutine holds a lock that has to be taken after this one.
-func (m *Mutex) check() {
+// check panics if a goroutine holds a lock that has to be taken after this one.
+func (m *Mutex) check(id uint64) {
 	if m.rank == 0 {
 		panic("lock: a mutex that New has not made")
 	}
 	held.mu.Lock()
 	defer held.mu.Unlock()
-	for _, r := range held.by[goroutine()] {
+	for _, r := range held.by[id] {
 		if r > m.rank || r == m.rank && !r.severalAtATime() {
 			panic(fmt.Sprintf("lock: the %s is taken while the %s is held", m.rank, r))
 		}
 	}
 }
 
-func (m *Mutex) note() {
+func (m *Mutex) note(id uint64) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
-	m.owner = goroutine()
-	held.by[m.owner] = append(held.by[m.owner], m.rank)
+	m.owner = id
+	held.by[id] = append(held.by[id], m.rank)
 }
 
 // goroutine is the number of the calling goroutine, as its stack begins with it.
