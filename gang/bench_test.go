@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/record"
@@ -23,9 +23,9 @@ import (
 // benched is a Manager of its own on a cluster of 1,000 nodes, with gangs of 8 that nobody has planned.
 func benched(b *testing.B, gangs int) (*Manager, *cluster.Cluster, [][]*cluster.Pod) {
 	b.Helper()
-	config := configv1alpha2.Default()
-	config.Profiles[0].Equivalence = configv1alpha2.EquivalenceTemplate
-	profile, err := predicates.NewProfile(&config.Profiles[0])
+	cfg := config.Default()
+	cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
+	profile, err := predicates.NewProfile(&cfg.Profiles[0])
 	if err != nil {
 		b.Fatal(err)
 	}

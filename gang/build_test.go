@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/record"
@@ -52,9 +52,9 @@ type process struct {
 func run(t *testing.T, test func(p *process)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		config := configv1alpha2.Default()
-		config.Profiles[0].Equivalence = configv1alpha2.EquivalenceTemplate
-		profile, err := predicates.NewProfile(&config.Profiles[0])
+		cfg := config.Default()
+		cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
+		profile, err := predicates.NewProfile(&cfg.Profiles[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func (p *process) refuse(err error) {
 }
 
 // gate has the Manager treat gates so from now on.
-func (p *process) gate(gates configv1alpha2.GangGates) {
+func (p *process) gate(gates config.GangGates) {
 	p.Manager.mu.Lock()
 	defer p.Manager.mu.Unlock()
 	p.state.Configure(p.limits.Limits, gatesOf(gates))

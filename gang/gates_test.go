@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/core"
 )
@@ -35,7 +35,7 @@ func (p *process) wrote(when string, want ...string) {
 
 func TestTheGatesOfAGangAreLiftedTogetherWhenItsMembersExist(t *testing.T) {
 	run(t, func(p *process) {
-		p.gate(configv1alpha2.GatesUntilMembers)
+		p.gate(config.GatesUntilMembers)
 		pods := members("g", 4, "1", gated)
 		p.set(podGroup("g", 3), pods[0], pods[1]) // and no node
 		p.after(time.Minute)
@@ -58,7 +58,7 @@ func TestTheGatesOfAGangAreLiftedTogetherWhenItsMembersExist(t *testing.T) {
 
 func TestTheGatesOfAGangAreLiftedTogetherWhenItHasAPlace(t *testing.T) {
 	run(t, func(p *process) {
-		p.gate(configv1alpha2.GatesUntilPlace)
+		p.gate(config.GatesUntilPlace)
 		pods := members("g", 4, "1", gated)
 		p.set(podGroup("g", 3), node("a", "2"))
 		p.set(objects(pods)...)
@@ -78,7 +78,7 @@ func TestTheGatesOfAGangAreLiftedTogetherWhenItHasAPlace(t *testing.T) {
 
 func TestThePageOfAGangSaysWhichMembersAreGated(t *testing.T) {
 	run(t, func(p *process) {
-		p.gate(configv1alpha2.GatesUntilMembers)
+		p.gate(config.GatesUntilMembers)
 		pods := members("g", 2, "1", gated)
 		p.set(podGroup("g", 4), pods[0], pods[1], members("g", 3, "1")[2])
 		p.after(time.Second)
@@ -95,24 +95,24 @@ func TestThePageOfAGangSaysWhichMembersAreGated(t *testing.T) {
 func TestNoPodIsLeftGatedWithoutReason(t *testing.T) {
 	unlabelled := func(pod *corev1.Pod) { pod.Labels = nil }
 	for name, test := range map[string]struct {
-		gates configv1alpha2.GangGates
+		gates config.GangGates
 		pod   *corev1.Pod
 		then  func(pod *corev1.Pod)
 	}{
-		"gates are not wanted any more":        {configv1alpha2.GatesNever, members("g", 1, "1", gated)[0], nil},
-		"nor are they, and others have theirs": {configv1alpha2.GatesNever, members("g", 1, "1", gated, gatedByOthers)[0], nil},
-		"the pod is of no gang":                {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated, unlabelled)[0], nil},
-		"it is of none any more":               {configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated)[0], unlabelled},
+		"gates are not wanted any more":        {config.GatesNever, members("g", 1, "1", gated)[0], nil},
+		"nor are they, and others have theirs": {config.GatesNever, members("g", 1, "1", gated, gatedByOthers)[0], nil},
+		"the pod is of no gang":                {config.GatesUntilPlace, members("g", 1, "1", gated, unlabelled)[0], nil},
+		"it is of none any more":               {config.GatesUntilPlace, members("g", 1, "1", gated)[0], unlabelled},
 		"it is of a group of Kubernetes": {
-			configv1alpha2.GatesUntilPlace,
+			config.GatesUntilPlace,
 			members("g", 1, "1", gated, func(pod *corev1.Pod) { pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{} })[0], nil,
 		},
 		"it is for another scheduler": {
-			configv1alpha2.GatesUntilPlace, members("g", 1, "1", gated, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "another" })[0],
+			config.GatesUntilPlace, members("g", 1, "1", gated, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "another" })[0],
 			nil,
 		},
-		"its gang has started, room or no room":  {configv1alpha2.GatesUntilPlace, members("started", 2, "1", gated)[1], nil},
-		"its gang says that one is enough of it": {configv1alpha2.GatesUntilMembers, members("alone", 1, "1", gated)[0], nil},
+		"its gang has started, room or no room":  {config.GatesUntilPlace, members("started", 2, "1", gated)[1], nil},
+		"its gang says that one is enough of it": {config.GatesUntilMembers, members("alone", 1, "1", gated)[0], nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
@@ -134,7 +134,7 @@ func TestNoPodIsLeftGatedWithoutReason(t *testing.T) {
 
 func TestAGateOfSomebodyElseKeepsAMemberAsItWas(t *testing.T) {
 	run(t, func(p *process) {
-		p.gate(configv1alpha2.GatesUntilPlace)
+		p.gate(config.GatesUntilPlace)
 		pods := members("g", 2, "1", gated)
 		gatedByOthers(pods[1])
 		p.set(podGroup("g", 2), node("a", "2"))
@@ -152,7 +152,7 @@ func TestAGateOfSomebodyElseKeepsAMemberAsItWas(t *testing.T) {
 }
 
 func TestTheGatesOfGangsThatStartTogetherAreLiftedTogether(t *testing.T) {
-	for _, gates := range []configv1alpha2.GangGates{configv1alpha2.GatesUntilMembers, configv1alpha2.GatesUntilPlace} {
+	for _, gates := range []config.GangGates{config.GatesUntilMembers, config.GatesUntilPlace} {
 		t.Run(string(gates), func(t *testing.T) {
 			run(t, func(p *process) {
 				p.gate(gates)
@@ -200,7 +200,7 @@ func TestAGangThatMayGetItsPlaceByPreemptionIsNotGated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
-				p.gate(configv1alpha2.GatesUntilPlace)
+				p.gate(config.GatesUntilPlace)
 				p.set(podGroup("g", 2), node("a", "1"), members("other", 1, "1", func(pod *corev1.Pod) {
 					pod.Labels, pod.Spec.NodeName = nil, "a"
 				})[0])
@@ -214,7 +214,7 @@ func TestAGangThatMayGetItsPlaceByPreemptionIsNotGated(t *testing.T) {
 
 func TestThePodThatAGangOutranksMayComeLater(t *testing.T) {
 	run(t, func(p *process) {
-		p.gate(configv1alpha2.GatesUntilPlace)
+		p.gate(config.GatesUntilPlace)
 		p.set(node("a", "2"), podGroup("g", 2), podGroup("h", 2))
 		p.set(members("other", 1, "1", alone, on("a"), ofPriority(2))[0])
 		for _, group := range []string{"g", "h"} {
@@ -230,7 +230,7 @@ func TestThePodThatAGangOutranksMayComeLater(t *testing.T) {
 
 func TestAGateThatCouldNotBeLiftedIsTriedAgain(t *testing.T) {
 	run(t, func(p *process) {
-		p.gate(configv1alpha2.GatesUntilMembers)
+		p.gate(config.GatesUntilMembers)
 		p.refuse(errors.New("the API server is away"))
 		p.set(podGroup("g", 2))
 		p.set(objects(members("g", 2, "1", gated))...)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
-	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/cluster/lock"
 	"muster.dev/muster/gang/core"
@@ -40,7 +40,7 @@ type Options struct {
 	// Holes, if set, is the room that is kept for members by plans of the rescheduler.
 	Holes Holes
 	// Gates says when the gates of members are lifted.
-	Gates configv1alpha2.GangGates
+	Gates config.GangGates
 	// Seed breaks ties between nodes.
 	Seed uint64
 }
@@ -99,11 +99,11 @@ func New(o Options) *Manager {
 	return m
 }
 
-func gatesOf(gates configv1alpha2.GangGates) core.Gates {
+func gatesOf(gates config.GangGates) core.Gates {
 	switch gates {
-	case configv1alpha2.GatesUntilMembers:
+	case config.GatesUntilMembers:
 		return core.GatesUntilMembers
-	case configv1alpha2.GatesUntilPlace:
+	case config.GatesUntilPlace:
 		return core.GatesUntilPlace
 	default:
 		return core.GatesNever

@@ -9,13 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
-	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/predicates"
 )
 
 // newStores has a store for each profile, all on the cluster of the process.
-func (p *process) newStores(configs ...configv1alpha2.Profile) (all []*predicates.VerdictStore) {
+func (p *process) newStores(configs ...config.Profile) (all []*predicates.VerdictStore) {
 	p.Helper()
 	metrics := predicates.NewStoreMetrics(prometheus.NewRegistry())
 	for i := range configs {
@@ -39,9 +39,9 @@ func TestAGangIsPlannedByTheProfileThatIsInForce(t *testing.T) {
 		if got := p.filter(pods[0]); got != core.ReasonNoPlace {
 			t.Fatalf("on a node that is unschedulable it is told %q", got)
 		}
-		config := configv1alpha2.Default().Profiles[0]
-		config.Plugins.Filter.Disabled = []configv1alpha2.Plugin{{Name: configv1alpha2.NodeUnschedulable}}
-		p.view.profiles.Replace(p.newStores(config)...)
+		cfg := config.Default().Profiles[0]
+		cfg.Plugins.Filter.Disabled = []config.Plugin{{Name: config.NodeUnschedulable}}
+		p.view.profiles.Replace(p.newStores(cfg)...)
 		p.after(10 * time.Second) // nothing of the cluster changes
 		if got := p.filter(pods[0]); got != "a" {
 			t.Errorf("by a profile that does not mind it is told %q", got)
@@ -51,7 +51,7 @@ func TestAGangIsPlannedByTheProfileThatIsInForce(t *testing.T) {
 
 func TestGangsOfAllProfilesStandInOneOrderAndHaveEventsOfTheirOwn(t *testing.T) {
 	run(t, func(p *process) {
-		one, other := configv1alpha2.Default().Profiles[0], configv1alpha2.Default().Profiles[0]
+		one, other := config.Default().Profiles[0], config.Default().Profiles[0]
 		one.SchedulerName, other.SchedulerName = "one", "other"
 		p.view.profiles.Replace(p.newStores(one, other)...)
 		of := func(name string) func(*corev1.Pod) {

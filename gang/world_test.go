@@ -16,7 +16,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 
-	configv1alpha2 "muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
@@ -33,7 +33,7 @@ type world struct {
 	*Manager
 	clock   *clocktesting.FakeClock
 	cluster *cluster.Cluster
-	gates   configv1alpha2.GangGates
+	gates   config.GangGates
 	store   *predicates.VerdictStore
 	pods    map[types.UID]*corev1.Pod // as the API server has them, but for those that have finished
 	done    map[types.UID]*corev1.Pod // those that have succeeded
@@ -64,9 +64,9 @@ const room = 3
 var groupNames = []string{"one", "two"}
 
 func newWorld(t *rapid.T) *world {
-	config := configv1alpha2.Default()
-	config.Profiles[0].Equivalence = configv1alpha2.EquivalenceTemplate
-	profile, err := predicates.NewProfile(&config.Profiles[0])
+	cfg := config.Default()
+	cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
+	profile, err := predicates.NewProfile(&cfg.Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +87,8 @@ func newWorld(t *rapid.T) *world {
 	limits := DefaultLimits(30*time.Second, time.Hour, time.Hour)
 	limits.DenyTTL = time.Nanosecond // denials expire by the clock of the machine
 	w.cluster = c
-	w.gates = rapid.SampledFrom([]configv1alpha2.GangGates{
-		configv1alpha2.GatesNever, configv1alpha2.GatesUntilMembers, configv1alpha2.GatesUntilPlace,
+	w.gates = rapid.SampledFrom([]config.GangGates{
+		config.GatesNever, config.GatesUntilMembers, config.GatesUntilPlace,
 	}).Draw(t, "gates")
 	w.Manager = New(Options{
 		Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: nil, Limits: limits,
@@ -587,7 +587,7 @@ func (w *world) checkSettled() {
 		if missing := w.least[name] - bound; bound < w.least[name] && exist >= w.least[name] && free >= missing {
 			w.Fatalf("%s waits: %d of %d members are bound, %d exist, and there is room for %d", name, bound, w.least[name], exist, free)
 		}
-		if enough := w.gates == configv1alpha2.GatesUntilMembers && exist >= w.least[name]; shut > 0 && (enough || bound >= w.least[name]) {
+		if enough := w.gates == config.GatesUntilMembers && exist >= w.least[name]; shut > 0 && (enough || bound >= w.least[name]) {
 			w.Fatalf("%d members of %s are gated, and %d of %d bound, with gates %s", shut, name, bound, w.least[name], w.gates)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -45,7 +46,7 @@ type fataler interface {
 }
 
 // configured is a profile that runs LoadAware alone.
-func configured(t fataler, args string) *v1alpha2.Profile {
+func configured(t fataler, args string) *config.Profile {
 	t.Helper()
 	document := fmt.Sprintf(`
 apiVersion: config.muster.dev/v1alpha2
@@ -60,11 +61,11 @@ profiles:
     args:
 %s
 `, indented(args))
-	config, err := v1alpha2.Decode([]byte(document))
+	cfg, err := v1alpha2.Decode([]byte(document))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &config.Profiles[0]
+	return &cfg.Profiles[0]
 }
 
 func indented(args string) string {
@@ -83,11 +84,11 @@ func made(t fataler, c *cluster.Cluster, args string) (*LoadAware, *predicates.P
 	return madeFrom(t, c, configured(t, args))
 }
 
-func madeFrom(t fataler, c *cluster.Cluster, config *v1alpha2.Profile) (*LoadAware, *predicates.Profile, *Metrics) {
+func madeFrom(t fataler, c *cluster.Cluster, cfg *config.Profile) (*LoadAware, *predicates.Profile, *Metrics) {
 	t.Helper()
 	metrics := NewMetrics(prometheus.NewRegistry())
-	load := New(config, Options{Logger: slog.New(slog.DiscardHandler), Metrics: metrics})
-	profile, err := predicates.NewProfile(config, load.Plugin())
+	load := New(cfg, Options{Logger: slog.New(slog.DiscardHandler), Metrics: metrics})
+	profile, err := predicates.NewProfile(cfg, load.Plugin())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +247,7 @@ func byPodOf(class, name, cpu, memory string) figure {
 	}
 }
 
-func aggregated(kind v1alpha2.AggregationType, over time.Duration, cpu, memory string) figure {
+func aggregated(kind config.AggregationType, over time.Duration, cpu, memory string) figure {
 	return func(u *cluster.Usage) {
 		a := cluster.Aggregate{Type: string(kind), Duration: over}
 		if cpu != "" {

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -41,7 +41,7 @@ type estimator struct {
 	custom bool
 }
 
-func newEstimator(args *v1alpha2.LoadAwareSchedulingArgs, r *resources) estimator {
+func newEstimator(args *config.LoadAwareSchedulingArgs, r *resources) estimator {
 	return estimator{
 		resources:        r,
 		factors:          r.vector(args.EstimatedScalingFactors),

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -19,9 +19,9 @@ type Meter struct{ load *LoadAware }
 // NewMeter makes one by the arguments of the first of the profiles of a validated configuration that
 // runs LoadAware, or by their defaults when none does. It knows what LoadAware knows there,
 // and these resources.
-func NewMeter(profiles []v1alpha2.Profile, resources []corev1.ResourceName, o Options) *Meter {
-	args, name := *v1alpha2.DefaultLoadAwareSchedulingArgs(), ""
-	if at := slices.IndexFunc(profiles, func(p v1alpha2.Profile) bool { return Runs(&p) }); at >= 0 {
+func NewMeter(profiles []config.Profile, resources []corev1.ResourceName, o Options) *Meter {
+	args, name := *config.DefaultLoadAwareSchedulingArgs(), ""
+	if at := slices.IndexFunc(profiles, func(p config.Profile) bool { return Runs(&p) }); at >= 0 {
 		args, name = *profiles[at].LoadAwareSchedulingArgs(), profiles[at].SchedulerName
 	}
 	args.SupportedResources = slices.Concat(args.SupportedResources, resources)

@@ -9,14 +9,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // metered is a Meter of cpu and memory by the arguments of a scene, and the scene.
 func metered(t *testing.T, s scene) (*Meter, raised) {
 	t.Helper()
 	r := s.raise(t)
-	return NewMeter([]v1alpha2.Profile{v1alpha2.Default().Profiles[0], *configured(t, s.args)}, []corev1.ResourceName{"cpu"}, Options{
+	return NewMeter([]config.Profile{config.Default().Profiles[0], *configured(t, s.args)}, []corev1.ResourceName{"cpu"}, Options{
 		Logger: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry()),
 	}), r
 }
@@ -138,7 +138,7 @@ func TestAMeterKnowsWhenFiguresBegin(t *testing.T) {
 }
 
 func TestAMeterIsByDefaultArgumentsWithoutLoadAware(t *testing.T) {
-	meter := NewMeter(v1alpha2.Default().Profiles, nil, Options{
+	meter := NewMeter(config.Default().Profiles, nil, Options{
 		Logger: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry()),
 	})
 	if got := meter.Expiration(); got != 180*time.Second {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -43,14 +43,14 @@ type Options struct {
 }
 
 // Runs says that a profile filters or scores with LoadAware.
-func Runs(profile *v1alpha2.Profile) bool {
-	return slices.Contains(profile.FilterPlugins(), v1alpha2.LoadAware) ||
-		slices.ContainsFunc(profile.ScorePlugins(), func(s v1alpha2.ScorePlugin) bool { return s.Name == v1alpha2.LoadAware })
+func Runs(profile *config.Profile) bool {
+	return slices.Contains(profile.FilterPlugins(), config.LoadAware) ||
+		slices.ContainsFunc(profile.ScorePlugins(), func(s config.ScorePlugin) bool { return s.Name == config.LoadAware })
 }
 
 // Expirations are the ages at which figures expire for one of the profiles, the lowest first,
 // each once. A node's Usage must be set anew when its age comes to one of them.
-func Expirations(profiles []v1alpha2.Profile) []time.Duration {
+func Expirations(profiles []config.Profile) []time.Duration {
 	var ages []time.Duration
 	for i := range profiles {
 		if Runs(&profiles[i]) {
@@ -61,16 +61,16 @@ func Expirations(profiles []v1alpha2.Profile) []time.Duration {
 	return slices.Compact(ages)
 }
 
-func expiration(args *v1alpha2.LoadAwareSchedulingArgs) time.Duration {
+func expiration(args *config.LoadAwareSchedulingArgs) time.Duration {
 	return inSeconds(*args.NodeMetricExpirationSeconds)
 }
 
 // New makes the plugin for a profile of a validated configuration.
-func New(profile *v1alpha2.Profile, o Options) *LoadAware {
+func New(profile *config.Profile, o Options) *LoadAware {
 	return newLoadAware(profile.SchedulerName, profile.LoadAwareSchedulingArgs(), o)
 }
 
-func newLoadAware(profile string, args *v1alpha2.LoadAwareSchedulingArgs, o Options) *LoadAware {
+func newLoadAware(profile string, args *config.LoadAwareSchedulingArgs, o Options) *LoadAware {
 	l := &LoadAware{
 		profile: profile, log: o.Logger, metrics: o.Metrics,
 		complaints:         complaints{said: map[int32]nodeVersion{}},
@@ -97,7 +97,7 @@ func newLoadAware(profile string, args *v1alpha2.LoadAwareSchedulingArgs, o Opti
 // Plugin is what its profile is to be made with.
 func (l *LoadAware) Plugin() predicates.Plugin {
 	return predicates.Plugin{
-		Name:    v1alpha2.LoadAware,
+		Name:    config.LoadAware,
 		Filter:  func(first predicates.Verdict) predicates.Predicate { return filter{l, first} },
 		Score:   score{l},
 		Reasons: l.reasons(),
@@ -107,7 +107,7 @@ func (l *LoadAware) Plugin() predicates.Plugin {
 
 // Of is the one of a profile, nil when that does not run it.
 func Of(profile *predicates.Profile) *LoadAware {
-	plugin, runs := profile.Plugin(v1alpha2.LoadAware)
+	plugin, runs := profile.Plugin(config.LoadAware)
 	if !runs {
 		return nil
 	}
@@ -154,7 +154,7 @@ type filter struct {
 	first predicates.Verdict // of its reasons
 }
 
-func (filter) Name() string { return v1alpha2.LoadAware }
+func (filter) Name() string { return config.LoadAware }
 
 func (filter) Aspects() cluster.Aspect { return aspects }
 
@@ -204,7 +204,7 @@ func (b *bounds) against(adds vector) int {
 
 type score struct{ *LoadAware }
 
-func (score) Name() string { return v1alpha2.LoadAware }
+func (score) Name() string { return config.LoadAware }
 
 func (score) Aspects() cluster.Aspect { return aspects }
 

@@ -14,15 +14,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
 
 func TestAgesThatMatterAreThoseOfTheProfilesThatRunIt(t *testing.T) {
-	profiles := []v1alpha2.Profile{
+	profiles := []config.Profile{
 		*configured(t, "nodeMetricExpirationSeconds: 300"), *configured(t, ""), *configured(t, "nodeMetricExpirationSeconds: 300"),
-		v1alpha2.Default().Profiles[0],
+		config.Default().Profiles[0],
 	}
 	if diff := cmp.Diff([]time.Duration{180 * time.Second, 300 * time.Second}, Expirations(profiles)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -34,7 +34,7 @@ func TestAProfileThatRunsItHasIt(t *testing.T) {
 	if Of(profile) != load {
 		t.Error("it has another one")
 	}
-	none, err := predicates.NewProfile(&v1alpha2.Default().Profiles[0], load.Plugin())
+	none, err := predicates.NewProfile(&config.Default().Profiles[0], load.Plugin())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestPodsThatItTreatsOtherwiseHaveAClassOfTheirOwn(t *testing.T) {
 		_, profile, _ := made(t, c, args)
 		return predicates.NewVerdictStore(profile, c, 1<<20, predicates.NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{})
 	}
-	without, err := predicates.NewProfile(&v1alpha2.Profile{Equivalence: v1alpha2.EquivalenceTemplate})
+	without, err := predicates.NewProfile(&config.Profile{Equivalence: config.EquivalenceTemplate})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +86,9 @@ func TestPodsThatItTreatsOtherwiseHaveAClassOfTheirOwn(t *testing.T) {
 
 func TestAnAnnotationThatIsNotValidIsLoggedOnceForEachVersionOfItsNode(t *testing.T) {
 	var log bytes.Buffer
-	c, metrics, config := newCluster(), NewMetrics(prometheus.NewRegistry()), configured(t, "")
-	config.SchedulerName = "busy"
-	load := New(config, Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Metrics: metrics})
+	c, metrics, cfg := newCluster(), NewMetrics(prometheus.NewRegistry()), configured(t, "")
+	cfg.SchedulerName = "busy"
+	load := New(cfg, Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Metrics: metrics})
 	look := func() {
 		node := c.Snapshot().NodeByName("node")
 		load.Explain(node, nil)

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -61,7 +61,7 @@ func (p place) of(amounts *cluster.Resources) int64 {
 
 // newResources are cpu, memory, all that the arguments name, and those that they support
 // beside, in the order of their names.
-func newResources(args *v1alpha2.LoadAwareSchedulingArgs) resources {
+func newResources(args *config.LoadAwareSchedulingArgs) resources {
 	supported := map[corev1.ResourceName]bool{corev1.ResourceCPU: true, corev1.ResourceMemory: true}
 	name := func(amounts map[corev1.ResourceName]int64) {
 		for name := range amounts {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // thresholds are how much of a node may be used, in percent, 0 for no threshold: those of
@@ -22,11 +22,11 @@ type thresholds struct {
 
 // statistic is one of usage over some time.
 type statistic struct {
-	kind v1alpha2.AggregationType // "" for none
-	over time.Duration            // 0 for the longest that is reported
+	kind config.AggregationType // "" for none
+	over time.Duration          // 0 for the longest that is reported
 }
 
-func newStatistic(kind v1alpha2.AggregationType, over *metav1.Duration) statistic {
+func newStatistic(kind config.AggregationType, over *metav1.Duration) statistic {
 	s := statistic{kind: kind}
 	if over != nil {
 		s.over = over.Duration
@@ -34,7 +34,7 @@ func newStatistic(kind v1alpha2.AggregationType, over *metav1.Duration) statisti
 	return s
 }
 
-func newThresholds(args *v1alpha2.LoadAwareSchedulingArgs, r *resources) thresholds {
+func newThresholds(args *config.LoadAwareSchedulingArgs, r *resources) thresholds {
 	t := thresholds{usage: r.vector(args.UsageThresholds)}
 	if len(args.ProdUsageThresholds) > 0 {
 		t.prod = r.vector(args.ProdUsageThresholds)
@@ -65,7 +65,7 @@ type CustomUsageThresholds struct {
 // arguments off.
 type CustomAggregatedUsage struct {
 	UsageThresholds         map[corev1.ResourceName]int64 `json:"usageThresholds,omitempty"`
-	UsageAggregationType    v1alpha2.AggregationType      `json:"usageAggregationType,omitempty"`
+	UsageAggregationType    config.AggregationType        `json:"usageAggregationType,omitempty"`
 	UsageAggregatedDuration *metav1.Duration              `json:"usageAggregatedDuration,omitempty"`
 }
 
@@ -74,7 +74,7 @@ type CustomAggregatedUsage struct {
 func (c *CustomUsageThresholds) validate(r *resources) field.ErrorList {
 	var errs field.ErrorList
 	check := func(path *field.Path, amounts map[corev1.ResourceName]int64) {
-		errs = append(errs, v1alpha2.ValidateThresholds(path, amounts)...)
+		errs = append(errs, config.ValidateThresholds(path, amounts)...)
 		for name := range amounts {
 			if !slices.Contains(r.names, name) {
 				errs = append(errs, field.Invalid(path, name, "this resource must be named in supportedResources"))
@@ -86,8 +86,8 @@ func (c *CustomUsageThresholds) validate(r *resources) field.ErrorList {
 	if a := c.AggregatedUsage; a != nil {
 		path := field.NewPath("aggregatedUsage")
 		check(path.Child("usageThresholds"), a.UsageThresholds)
-		errs = append(errs, v1alpha2.ValidateAggregation(path.Child("usageAggregationType"), a.UsageAggregationType)...)
-		errs = append(errs, v1alpha2.ValidateAggregatedDuration(path.Child("usageAggregatedDuration"), a.UsageAggregatedDuration)...)
+		errs = append(errs, config.ValidateAggregation(path.Child("usageAggregationType"), a.UsageAggregationType)...)
+		errs = append(errs, config.ValidateAggregatedDuration(path.Child("usageAggregatedDuration"), a.UsageAggregatedDuration)...)
 	}
 	return errs
 }

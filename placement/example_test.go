@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
@@ -37,8 +37,8 @@ func Example() {
 	}
 	fail(c.Set(gpus("running", "two", "2")))
 
-	config := v1alpha2.Default().Profiles[0]
-	profile, err := predicates.NewProfile(&config)
+	cfg := config.Default().Profiles[0]
+	profile, err := predicates.NewProfile(&cfg)
 	fail(err)
 	store := predicates.NewVerdictStore(profile, c, 64<<20, predicates.NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{})
 	var gang []*cluster.Pod

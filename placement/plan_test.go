@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -160,9 +160,9 @@ func newStore(t interface{ Fatal(...any) }) (*cluster.Cluster, *predicates.Verdi
 }
 
 func newStoreAt(t interface{ Fatal(...any) }, now clock.PassiveClock) (*cluster.Cluster, *predicates.VerdictStore) {
-	config := v1alpha2.Default()
-	config.Profiles[0].NodeSelection = v1alpha2.NodeSelectionExtender
-	profile, err := predicates.NewProfile(&config.Profiles[0])
+	cfg := config.Default()
+	cfg.Profiles[0].NodeSelection = config.NodeSelectionExtender
+	profile, err := predicates.NewProfile(&cfg.Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -17,11 +17,11 @@ import (
 // declares: what it says of a node, it says of any other node that is the same in the
 // declared aspects.
 func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
-	profile, err := NewProfile(withEveryPlugin(&v1alpha2.Profile{PluginConfig: []v1alpha2.PluginConfig{
-		{Name: v1alpha2.NodeAffinity, Args: &v1alpha2.NodeAffinityArgs{AddedAffinity: required(
+	profile, err := NewProfile(withEveryPlugin(&config.Profile{PluginConfig: []config.PluginConfig{
+		{Name: config.NodeAffinity, Args: &config.NodeAffinityArgs{AddedAffinity: required(
 			label("zone", corev1.NodeSelectorOpNotIn, "c"), named(corev1.NodeSelectorOpIn, "b"),
 		)}},
-		{Name: v1alpha2.ServiceAffinity, Args: &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"zone"}}},
+		{Name: config.ServiceAffinity, Args: &config.ServiceAffinityArgs{AffinityLabels: []string{"zone"}}},
 	}}))
 	if err != nil {
 		t.Fatal(err)

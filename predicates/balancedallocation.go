@@ -3,7 +3,7 @@ package predicates
 import (
 	"math"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -12,14 +12,14 @@ import (
 // one that it balances more, one that it tilts less
 // (pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go).
 type balancedAllocation struct {
-	resources []v1alpha2.ResourceSpec
+	resources []config.ResourceSpec
 }
 
-func newBalancedAllocation(profile *v1alpha2.Profile) (Score, error) {
+func newBalancedAllocation(profile *config.Profile) (Score, error) {
 	return balancedAllocation{resources: profile.NodeResourcesBalancedAllocationArgs().Resources}, nil
 }
 
-func (balancedAllocation) Name() string { return v1alpha2.NodeResourcesBalancedAllocation }
+func (balancedAllocation) Name() string { return config.NodeResourcesBalancedAllocation }
 
 func (balancedAllocation) Aspects() cluster.Aspect {
 	return cluster.AspectAllocatable | cluster.AspectRequested

@@ -5,15 +5,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestNodeResourcesBalancedAllocation(t *testing.T) {
 	const gpu = "example.com/gpu"
-	of := func(names ...string) *v1alpha2.NodeResourcesBalancedAllocationArgs {
-		args := &v1alpha2.NodeResourcesBalancedAllocationArgs{}
+	of := func(names ...string) *config.NodeResourcesBalancedAllocationArgs {
+		args := &config.NodeResourcesBalancedAllocationArgs{}
 		for _, name := range names {
-			args.Resources = append(args.Resources, v1alpha2.ResourceSpec{Name: name, Weight: 1})
+			args.Resources = append(args.Resources, config.ResourceSpec{Name: name, Weight: 1})
 		}
 		return args
 	}
@@ -22,7 +22,7 @@ func TestNodeResourcesBalancedAllocation(t *testing.T) {
 	tilted := pod(asking("cpu", "5", "memory", "1Gi"))
 	// The rate is 50 + (50 + with - without)/2, where with and without are 100·(1 - deviation)
 	// after and before the pod, rounded down. The deviation of two parts is half their distance.
-	checkRates(t, v1alpha2.NodeResourcesBalancedAllocation, []rateCase{
+	checkRates(t, config.NodeResourcesBalancedAllocation, []rateCase{
 		{name: "a pod that asks for nothing finds all nodes alike", alike: true, scene: asked(pod())},
 		{name: "so does one that asks for none of the resources", alike: true, args: of(gpu), scene: asked(pod(asking("cpu", "1")))},
 		// Parts 0.2, 0.2 after, 0, 0 before: 100 and 100. 50 + 50/2 = 75.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -64,26 +64,26 @@ func (s scene) raise(t *testing.T) (*cluster.Snapshot, *cluster.Node, *cluster.P
 }
 
 // profileWith is a profile with all default plugins and one plugin's arguments.
-func profileWith(plugin string, args v1alpha2.PluginArgs) *v1alpha2.Profile {
-	profile := &v1alpha2.Profile{SchedulerName: corev1.DefaultSchedulerName}
+func profileWith(plugin string, args config.PluginArgs) *config.Profile {
+	profile := &config.Profile{SchedulerName: corev1.DefaultSchedulerName}
 	if args != nil {
-		profile.PluginConfig = []v1alpha2.PluginConfig{{Name: plugin, Args: args}}
+		profile.PluginConfig = []config.PluginConfig{{Name: plugin, Args: args}}
 	}
 	return profile
 }
 
 // withEveryPlugin turns on as well what does not run by default, but for what is of
 // other packages.
-func withEveryPlugin(profile *v1alpha2.Profile) *v1alpha2.Profile {
-	for _, known := range v1alpha2.KnownPlugins() {
+func withEveryPlugin(profile *config.Profile) *config.Profile {
+	for _, known := range config.KnownPlugins() {
 		if _, err := find(registrations(), known.Name); err != nil {
 			continue
 		}
-		if known.Filter == v1alpha2.OnRequest {
-			profile.Plugins.Filter.Enabled = append(profile.Plugins.Filter.Enabled, v1alpha2.Plugin{Name: known.Name})
+		if known.Filter == config.OnRequest {
+			profile.Plugins.Filter.Enabled = append(profile.Plugins.Filter.Enabled, config.Plugin{Name: known.Name})
 		}
-		if known.Score == v1alpha2.OnRequest {
-			profile.Plugins.Score.Enabled = append(profile.Plugins.Score.Enabled, v1alpha2.Plugin{Name: known.Name})
+		if known.Score == config.OnRequest {
+			profile.Plugins.Score.Enabled = append(profile.Plugins.Score.Enabled, config.Plugin{Name: known.Name})
 		}
 	}
 	return profile
@@ -91,7 +91,7 @@ func withEveryPlugin(profile *v1alpha2.Profile) *v1alpha2.Profile {
 
 type verdictCase struct {
 	name  string
-	args  v1alpha2.PluginArgs // nil stands for the default
+	args  config.PluginArgs // nil stands for the default
 	scene scene
 	// reason is "" for a pod that fits.
 	reason     string
@@ -143,7 +143,7 @@ func checkVerdicts(t *testing.T, plugin string, cases []verdictCase) {
 
 type rateCase struct {
 	name  string
-	args  v1alpha2.PluginArgs // nil stands for the default
+	args  config.PluginArgs // nil stands for the default
 	scene scene
 	want  int64
 	// alike means that all nodes are as good as each other for the pod.

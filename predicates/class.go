@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -30,7 +30,7 @@ func (c Class) None() bool { return c == Class{} }
 
 // classes tells the classes of a profile. It is immutable.
 type classes struct {
-	equivalence v1alpha2.Equivalence
+	equivalence config.Equivalence
 	// kin says that a plugin reads which pods the controller of a pod selects.
 	kin bool
 	// plugins may read more than what is canonical.
@@ -46,7 +46,7 @@ func (c classes) of(pod *cluster.Pod) Class {
 		return Class{}
 	}
 	controller := ""
-	if c.equivalence == v1alpha2.EquivalenceControllerRef {
+	if c.equivalence == config.EquivalenceControllerRef {
 		owner := metav1.GetControllerOfNoCopy(pod.Pod)
 		if owner == nil {
 			return Class{}
@@ -96,7 +96,7 @@ func namesItsNode(pod *corev1.Pod) bool {
 // controller for want of constraints of its own (see podKin). Equal pods of two such
 // controllers are not equal to that. With ControllerRef they have two classes anyway.
 func (c classes) spreadWith(pod *corev1.Pod) string {
-	if !c.kin || c.equivalence == v1alpha2.EquivalenceControllerRef || len(pod.Spec.TopologySpreadConstraints) > 0 {
+	if !c.kin || c.equivalence == config.EquivalenceControllerRef || len(pod.Spec.TopologySpreadConstraints) > 0 {
 		return ""
 	}
 	controller := selectingControllerOf(pod)

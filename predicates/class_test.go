@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/randfill"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -80,10 +80,10 @@ func owned(name, controller string) *cluster.Pod {
 
 func TestPodsShareAClassByControllerOrByTemplate(t *testing.T) {
 	byController, byTemplate := classes{
-		equivalence: v1alpha2.EquivalenceControllerRef,
+		equivalence: config.EquivalenceControllerRef,
 		kin:         true,
 	}, classes{
-		equivalence: v1alpha2.EquivalenceTemplate,
+		equivalence: config.EquivalenceTemplate,
 		kin:         true,
 	}
 	a1, a2, b1 := owned("a-1", "a"), owned("a-2", "a"), owned("b-1", "b")
@@ -159,7 +159,7 @@ func TestOnlyAPodThatNamesItsNodeHasNoClass(t *testing.T) {
 		{"one that selects by labels", requiring(label("zone", corev1.NodeSelectorOpExists)), true},
 		{"one whose spec has the node's name", func(p *corev1.Pod) { p.Spec.NodeName = "a" }, false},
 	} {
-		pod, c := cluster.NewPod(pod(test.change)), classes{equivalence: v1alpha2.EquivalenceTemplate}
+		pod, c := cluster.NewPod(pod(test.change)), classes{equivalence: config.EquivalenceTemplate}
 		if got := !c.of(pod).None(); got != test.want {
 			t.Errorf("%s has a class: %v", test.name, got)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -43,8 +43,8 @@ func Example() {
 	if _, err := c.Load([]string{"-"}, strings.NewReader(dump)); err != nil {
 		panic(err)
 	}
-	config := v1alpha2.Default().Profiles[0]
-	profile, err := predicates.NewProfile(&config)
+	cfg := config.Default().Profiles[0]
+	profile, err := predicates.NewProfile(&cfg)
 	if err != nil {
 		panic(err)
 	}

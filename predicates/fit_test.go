@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -36,7 +36,7 @@ func TestJudgeFitSaysAllThatIsAgainstANode(t *testing.T) {
 	full := node(offering("cpu", "1", "memory", "1Gi", "pods", "110"))
 	full.Spec.Unschedulable = true
 	snap, at, asking := scene{node: full, pod: pod(asking("cpu", "2"))}.raise(t)
-	profile, err := NewProfile(&v1alpha2.Profile{SchedulerName: corev1.DefaultSchedulerName})
+	profile, err := NewProfile(&config.Profile{SchedulerName: corev1.DefaultSchedulerName})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestJudgeFitSaysAllThatIsAgainstANode(t *testing.T) {
 
 func TestMindsTellsWhichPodsMatterOnOtherNodes(t *testing.T) {
 	snap, _, web := scene{pod: web("", spreadBy(corev1.LabelHostname, 1, corev1.DoNotSchedule))}.raise(t)
-	profile, err := NewProfile(&v1alpha2.Profile{SchedulerName: corev1.DefaultSchedulerName})
+	profile, err := NewProfile(&config.Profile{SchedulerName: corev1.DefaultSchedulerName})
 	if err != nil {
 		t.Fatal(err)
 	}

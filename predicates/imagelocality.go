@@ -3,7 +3,7 @@ package predicates
 import (
 	"strings"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -13,9 +13,9 @@ import (
 // (pkg/scheduler/framework/plugins/imagelocality).
 type imageLocality struct{}
 
-func newImageLocality(*v1alpha2.Profile) (Score, error) { return imageLocality{}, nil }
+func newImageLocality(*config.Profile) (Score, error) { return imageLocality{}, nil }
 
-func (imageLocality) Name() string { return v1alpha2.ImageLocality }
+func (imageLocality) Name() string { return config.ImageLocality }
 
 func (imageLocality) Aspects() cluster.Aspect { return cluster.AspectImages }
 

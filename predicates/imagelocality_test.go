@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -28,7 +28,7 @@ func TestImageLocality(t *testing.T) {
 	}
 	// The rate is 100·(bytes - 23)/(1000·containers - 23), in MiB, where bytes are those of each image times the
 	// part of the nodes that hold it.
-	checkRates(t, v1alpha2.ImageLocality, []rateCase{
+	checkRates(t, config.ImageLocality, []rateCase{
 		{name: "a node without images is the worst", scene: alone(node(), web), want: 0},
 		{name: "so is one with another image", scene: alone(node(holding(500, log)), web), want: 0},
 		// 477 of 977.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -15,9 +15,9 @@ import (
 // (pkg/scheduler/framework/plugins/interpodaffinity).
 type interPodAffinity struct{}
 
-func newInterPodAffinity(*v1alpha2.Profile) (Predicate, error) { return interPodAffinity{}, nil }
+func newInterPodAffinity(*config.Profile) (Predicate, error) { return interPodAffinity{}, nil }
 
-func (interPodAffinity) Name() string { return v1alpha2.InterPodAffinity }
+func (interPodAffinity) Name() string { return config.InterPodAffinity }
 
 // Aspects are the labels and namespaces of pods, and the labels of nodes that make
 // failure domains.

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -40,11 +40,11 @@ func BenchmarkInterPodAffinity(b *testing.B) {
 			}
 		}
 	}
-	only := v1alpha2.PluginSet{
-		Enabled:  []v1alpha2.Plugin{{Name: v1alpha2.InterPodAffinity}},
-		Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}},
+	only := config.PluginSet{
+		Enabled:  []config.Plugin{{Name: config.InterPodAffinity}},
+		Disabled: []config.Plugin{{Name: config.AllPlugins}},
 	}
-	profile, err := NewProfile(&v1alpha2.Profile{Plugins: v1alpha2.Plugins{Filter: only, Score: only}})
+	profile, err := NewProfile(&config.Profile{Plugins: config.Plugins{Filter: only, Score: only}})
 	if err != nil {
 		b.Fatal(err)
 	}

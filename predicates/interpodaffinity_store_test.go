@@ -17,13 +17,13 @@ import (
 	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
 // newAffinityBench is a store of a profile that has no other plugin.
 func newAffinityBench(t interface{ Fatal(...any) }) *storeBench {
-	profile, err := NewProfile(profileOf(v1alpha2.InterPodAffinity))
+	profile, err := NewProfile(profileOf(config.InterPodAffinity))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,11 +34,11 @@ func newAffinityBench(t interface{ Fatal(...any) }) *storeBench {
 }
 
 // profileOf is a profile of one plugin.
-func profileOf(plugin string) *v1alpha2.Profile {
-	only := v1alpha2.PluginSet{Enabled: []v1alpha2.Plugin{{Name: plugin}}, Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}}
-	return &v1alpha2.Profile{
-		SchedulerName: corev1.DefaultSchedulerName, Equivalence: v1alpha2.EquivalenceTemplate,
-		Plugins: v1alpha2.Plugins{Filter: only, Score: only},
+func profileOf(plugin string) *config.Profile {
+	only := config.PluginSet{Enabled: []config.Plugin{{Name: plugin}}, Disabled: []config.Plugin{{Name: config.AllPlugins}}}
+	return &config.Profile{
+		SchedulerName: corev1.DefaultSchedulerName, Equivalence: config.EquivalenceTemplate,
+		Plugins: config.Plugins{Filter: only, Score: only},
 	}
 }
 
@@ -282,7 +282,7 @@ func TestInterPodAffinityIsEvaluatedAnewOnlyWhereAnotherPodMatters(t *testing.T)
 			view := b.store.View(cluster.NewPod(object))
 			view.Close()
 			for _, cause := range []string{"node", "labels", "pods", "namespaces", "others"} {
-				if n := testutil.ToFloat64(b.metrics.evaluated.WithLabelValues(corev1.DefaultSchedulerName, v1alpha2.InterPodAffinity, cause)); n != 0 {
+				if n := testutil.ToFloat64(b.metrics.evaluated.WithLabelValues(corev1.DefaultSchedulerName, config.InterPodAffinity, cause)); n != 0 {
 					got[name+" by "+cause] = int(n)
 				}
 			}

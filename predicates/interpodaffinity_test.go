@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestInterPodAffinity(t *testing.T) {
@@ -33,7 +33,7 @@ func TestInterPodAffinity(t *testing.T) {
 	among := func(asking *corev1.Pod, placed ...*corev1.Pod) scene {
 		return scene{node: zoneA, others: []*corev1.Node{neighbour, stranger}, placed: placed, pod: asking}
 	}
-	checkVerdicts(t, v1alpha2.InterPodAffinity, []verdictCase{
+	checkVerdicts(t, config.InterPodAffinity, []verdictCase{
 		{name: "a pod without terms fits where no pod is against it", scene: among(pod(web), pod(db, keepingOff(offDB)))},
 
 		{name: "the pod that it wants is on the node", scene: among(pod(keepingTo(nearWeb)), pod(web))},
@@ -194,7 +194,7 @@ func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
 	red, blue, unknown := pod(web, within("red")), pod(web, within("blue")), pod(web, within("unknown"))
 	asks := func(term corev1.PodAffinityTerm) *corev1.Pod { return pod(within("red"), keepingOff(term)) }
 	has := func(term corev1.PodAffinityTerm) *corev1.Pod { return pod(within("unknown"), keepingOff(term)) }
-	checkVerdicts(t, v1alpha2.InterPodAffinity, []verdictCase{
+	checkVerdicts(t, config.InterPodAffinity, []verdictCase{
 		{name: "its own namespace is meant where none is named", scene: meeting(asks(offWeb), red), reason: antiUnmet, resolvable: true},
 		{name: "others are not", scene: meeting(asks(offWeb), blue)},
 		{name: "one that is named is", scene: meeting(asks(inNamespaces(offWeb, "blue")), blue), reason: antiUnmet, resolvable: true},

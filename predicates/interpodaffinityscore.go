@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -17,12 +17,12 @@ type interPodAffinityScore struct {
 	ignoreExisting bool  // leaves pods without preferred terms unscored
 }
 
-func newInterPodAffinityScore(profile *v1alpha2.Profile) (Score, error) {
+func newInterPodAffinityScore(profile *config.Profile) (Score, error) {
 	args := profile.InterPodAffinityArgs()
 	return interPodAffinityScore{hardWeight: *args.HardPodAffinityWeight, ignoreExisting: args.IgnorePreferredTermsOfExistingPods}, nil
 }
 
-func (interPodAffinityScore) Name() string { return v1alpha2.InterPodAffinity }
+func (interPodAffinityScore) Name() string { return config.InterPodAffinity }
 
 // Aspects are those of the predicate.
 func (interPodAffinityScore) Aspects() cluster.Aspect { return interPodAffinity{}.Aspects() }

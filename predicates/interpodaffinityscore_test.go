@@ -7,20 +7,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestInterPodAffinityScore(t *testing.T) {
-	hard := func(weight int32) *v1alpha2.InterPodAffinityArgs {
-		return &v1alpha2.InterPodAffinityArgs{HardPodAffinityWeight: &weight}
+	hard := func(weight int32) *config.InterPodAffinityArgs {
+		return &config.InterPodAffinityArgs{HardPodAffinityWeight: &weight}
 	}
-	ignoring := &v1alpha2.InterPodAffinityArgs{HardPodAffinityWeight: new(int32(1)), IgnorePreferredTermsOfExistingPods: true}
+	ignoring := &config.InterPodAffinityArgs{HardPodAffinityWeight: new(int32(1)), IgnorePreferredTermsOfExistingPods: true}
 	web, db := wearing("app", "web"), wearing("app", "db")
 	aboutWeb, aboutDB := aboutPods("zone", "app", "web"), aboutPods("zone", "app", "db")
 	type rates = map[string]int64
 	for _, test := range []struct {
 		name   string
-		args   v1alpha2.PluginArgs // nil stands for the default
+		args   config.PluginArgs // nil stands for the default
 		asking *corev1.Pod
 		placed []*corev1.Pod
 		want   rates
@@ -107,7 +107,7 @@ func TestInterPodAffinityScore(t *testing.T) {
 		{name: "a pod that fits nowhere, as a selector does not parse, is not rated", asking: pod(liking(1, misspelt(aboutWeb)))},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			score, err := newInterPodAffinityScore(profileWith(v1alpha2.InterPodAffinity, test.args))
+			score, err := newInterPodAffinityScore(profileWith(config.InterPodAffinity, test.args))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestInterPodAffinityScore(t *testing.T) {
 
 func TestInterPodAffinityRatesALoneNodeNothing(t *testing.T) {
 	web := wearing("app", "web")
-	checkRates(t, v1alpha2.InterPodAffinity, []rateCase{
+	checkRates(t, config.InterPodAffinity, []rateCase{
 		{name: "there is no other that it is better than", scene: scene{
 			node: node(labelled("zone", "a")), placed: []*corev1.Pod{pod(web)}, pod: pod(liking(1, aboutPods("zone", "app", "web"))),
 		}},

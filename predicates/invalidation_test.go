@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // asked is by predicate the nodes about which it was asked, as in "a1 a2".
@@ -39,19 +39,19 @@ func TestEveryRuleOfTheInvalidationMatrix(t *testing.T) {
 	const (
 		everywhere = "a1 a2 b1 b2"
 
-		affinity = v1alpha2.InterPodAffinity
-		disks    = v1alpha2.VolumeRestrictions
-		fit      = v1alpha2.NodeResourcesFit
-		limits   = v1alpha2.NodeVolumeLimits
-		ports    = v1alpha2.NodePorts
-		services = v1alpha2.ServiceAffinity
-		spread   = v1alpha2.PodTopologySpread
-		zones    = v1alpha2.VolumeZone
+		affinity = config.InterPodAffinity
+		disks    = config.VolumeRestrictions
+		fit      = config.NodeResourcesFit
+		limits   = config.NodeVolumeLimits
+		ports    = config.NodePorts
+		services = config.ServiceAffinity
+		spread   = config.PodTopologySpread
+		zones    = config.VolumeZone
 	)
 	readPods := []string{disks, limits, spread, affinity, services}
-	readLabels := []string{v1alpha2.NodeAffinity, zones, spread, affinity, services}
+	readLabels := []string{config.NodeAffinity, zones, spread, affinity, services}
 	all := append(
-		[]string{fit, ports, disks, limits, v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration, v1alpha2.NodeConditions},
+		[]string{fit, ports, disks, limits, config.NodeUnschedulable, config.TaintToleration, config.NodeConditions},
 		readLabels...)
 	nothing := asked{}
 	// comesOrGoes is for a pod on that node that matters to no other one.
@@ -160,17 +160,17 @@ func TestEveryRuleOfTheInvalidationMatrix(t *testing.T) {
 		},
 		{
 			name:   "3.5 coarser: its taints are updated, by which some pods leave nodes out of their spread",
-			change: update("b1", tainted("dedicated", "gpu", corev1.TaintEffectNoSchedule)), want: askedOn("b1", v1alpha2.TaintToleration, spread),
+			change: update("b1", tainted("dedicated", "gpu", corev1.TaintEffectNoSchedule)), want: askedOn("b1", config.TaintToleration, spread),
 		},
 		{
 			name: "3.5 its conditions are updated", change: update("b1", reporting(corev1.NodeDiskPressure)),
-			want: askedOn("b1", v1alpha2.NodeConditions),
+			want: askedOn("b1", config.NodeConditions),
 		},
 		{
 			name: "3.5 not when it says them again", before: update("b1", reporting(corev1.NodeReady)), change: update("b1", heartbeat),
 			want: nothing,
 		},
-		{name: "3.5 better: a node is cordoned", change: update("b1", cordoned), want: askedOn("b1", v1alpha2.NodeUnschedulable)},
+		{name: "3.5 better: a node is cordoned", change: update("b1", cordoned), want: askedOn("b1", config.NodeUnschedulable)},
 		{name: "3.5 silent: its limit of volumes is updated", change: set(csiNode("b1", ebsDriver, 3)), want: askedOn("b1", limits)},
 		{name: "3.5 not when images are, since only scores read them", change: update("b1", holding(500, "web:v1")), want: nothing},
 

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -52,7 +52,7 @@ func invalidationMatrix(t *testing.T) string {
 	t.Helper()
 	profile, err := NewProfile(
 		withEveryPlugin(
-			profileWith(v1alpha2.ServiceAffinity, &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{corev1.LabelTopologyRegion}}),
+			profileWith(config.ServiceAffinity, &config.ServiceAffinityArgs{AffinityLabels: []string{corev1.LabelTopologyRegion}}),
 		),
 	)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -16,7 +16,7 @@ type nodeAffinity struct {
 	added *nodeaffinity.NodeSelector // nil when the profile adds none
 }
 
-func newNodeAffinity(profile *v1alpha2.Profile) (Predicate, error) {
+func newNodeAffinity(profile *config.Profile) (Predicate, error) {
 	p := nodeAffinity{}
 	if added := profile.NodeAffinityArgs().AddedAffinity; added != nil && added.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		selector, err := nodeaffinity.NewNodeSelector(added.RequiredDuringSchedulingIgnoredDuringExecution)
@@ -28,7 +28,7 @@ func newNodeAffinity(profile *v1alpha2.Profile) (Predicate, error) {
 	return p, nil
 }
 
-func (nodeAffinity) Name() string { return v1alpha2.NodeAffinity }
+func (nodeAffinity) Name() string { return config.NodeAffinity }
 
 // Aspects are the labels; the other thing that terms can match is the name.
 func (nodeAffinity) Aspects() cluster.Aspect { return cluster.AspectLabels }

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestNodeAffinity(t *testing.T) {
@@ -16,9 +16,9 @@ func TestNodeAffinity(t *testing.T) {
 		return scene{node: node, pod: pod(change...)}
 	}
 	asked := func(terms ...corev1.NodeSelectorTerm) scene { return on(zoneA, requiring(terms...)) }
-	added := &v1alpha2.NodeAffinityArgs{AddedAffinity: required(label("zone", corev1.NodeSelectorOpIn, "a", "b"))}
+	added := &config.NodeAffinityArgs{AddedAffinity: required(label("zone", corev1.NodeSelectorOpIn, "a", "b"))}
 	preference := preferredTerm(1, label("zone", corev1.NodeSelectorOpIn, "b"))
-	checkVerdicts(t, v1alpha2.NodeAffinity, []verdictCase{
+	checkVerdicts(t, config.NodeAffinity, []verdictCase{
 		{name: "a pod without selector and affinity fits everywhere", everywhere: true},
 		{name: "an empty node affinity fits everywhere", everywhere: true, scene: on(zoneA, func(p *corev1.Pod) {
 			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}
@@ -67,6 +67,6 @@ func TestNodeAffinity(t *testing.T) {
 		{name: "an added affinity that matches", args: added, scene: on(zoneA)},
 		{name: "the pod's own affinity holds beside an added one", args: added, scene: on(zoneA, selecting("zone", "b")), reason: differs},
 		{name: "an added affinity comes first", args: added, scene: on(node(), selecting("zone", "b")), reason: addedDiffers},
-		{name: "an added preference keeps no pod off", args: &v1alpha2.NodeAffinityArgs{AddedAffinity: preferred(preference)}, everywhere: true},
+		{name: "an added preference keeps no pod off", args: &config.NodeAffinityArgs{AddedAffinity: preferred(preference)}, everywhere: true},
 	})
 }

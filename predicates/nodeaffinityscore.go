@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -17,7 +17,7 @@ type nodeAffinityScore struct {
 	added *nodeaffinity.PreferredSchedulingTerms // nil when the profile adds none
 }
 
-func newNodeAffinityScore(profile *v1alpha2.Profile) (Score, error) {
+func newNodeAffinityScore(profile *config.Profile) (Score, error) {
 	s := nodeAffinityScore{}
 	if added := profile.NodeAffinityArgs().AddedAffinity; added != nil && len(added.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
 		terms, err := nodeaffinity.NewPreferredSchedulingTerms(added.PreferredDuringSchedulingIgnoredDuringExecution)
@@ -29,7 +29,7 @@ func newNodeAffinityScore(profile *v1alpha2.Profile) (Score, error) {
 	return s, nil
 }
 
-func (nodeAffinityScore) Name() string { return v1alpha2.NodeAffinity }
+func (nodeAffinityScore) Name() string { return config.NodeAffinity }
 
 // Aspects are the labels; the other thing that terms can match is the name.
 func (nodeAffinityScore) Aspects() cluster.Aspect { return cluster.AspectLabels }

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestNodeAffinityScore(t *testing.T) {
@@ -17,8 +17,8 @@ func TestNodeAffinityScore(t *testing.T) {
 	beside := func(terms ...corev1.PreferredSchedulingTerm) scene {
 		return scene{node: zoneA, others: []*corev1.Node{zoneB}, pod: pod(preferring(terms...))}
 	}
-	added := &v1alpha2.NodeAffinityArgs{AddedAffinity: preferred(zone(30, "a"))}
-	checkRates(t, v1alpha2.NodeAffinity, []rateCase{
+	added := &config.NodeAffinityArgs{AddedAffinity: preferred(zone(30, "a"))}
+	checkRates(t, config.NodeAffinity, []rateCase{
 		{name: "a pod that prefers no nodes finds them alike", alike: true},
 		{name: "so does one with an empty list of preferences", alike: true, scene: beside()},
 		{name: "a requirement is no preference", alike: true, scene: scene{pod: pod(requiring(label("zone", in, "a")))}},
@@ -47,7 +47,7 @@ func TestNodeAffinityScore(t *testing.T) {
 		{name: "those of the pod are added to them", args: added, scene: beside(zone(90, "b")), want: 33},
 		{
 			name: "the requirements of the profile are no preferences", alike: true,
-			args: &v1alpha2.NodeAffinityArgs{AddedAffinity: required(label("zone", in, "a"))},
+			args: &config.NodeAffinityArgs{AddedAffinity: required(label("zone", in, "a"))},
 		},
 	})
 }

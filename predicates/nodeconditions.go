@@ -5,7 +5,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -43,9 +43,9 @@ func badConditions() []badCondition {
 	}
 }
 
-func newNodeConditions(*v1alpha2.Profile) (Predicate, error) { return nodeConditions{}, nil }
+func newNodeConditions(*config.Profile) (Predicate, error) { return nodeConditions{}, nil }
 
-func (nodeConditions) Name() string { return v1alpha2.NodeConditions }
+func (nodeConditions) Name() string { return config.NodeConditions }
 
 func (nodeConditions) Aspects() cluster.Aspect { return cluster.AspectConditions }
 

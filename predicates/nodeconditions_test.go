@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestNodeConditions(t *testing.T) {
@@ -38,7 +38,7 @@ func TestNodeConditions(t *testing.T) {
 			p.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts(namesAndQuantities...)}
 		}
 	}
-	checkVerdicts(t, v1alpha2.NodeConditions, []verdictCase{
+	checkVerdicts(t, config.NodeConditions, []verdictCase{
 		{name: "a node that is ready takes every pod", scene: on(node(ready))},
 		{name: "so does one that reports nothing", scene: on(node())},
 		{

@@ -1,7 +1,7 @@
 package predicates
 
 import (
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -9,9 +9,9 @@ import (
 // (pkg/scheduler/framework/plugins/nodename).
 type nodeName struct{}
 
-func newNodeName(*v1alpha2.Profile) (Predicate, error) { return nodeName{}, nil }
+func newNodeName(*config.Profile) (Predicate, error) { return nodeName{}, nil }
 
-func (nodeName) Name() string { return v1alpha2.NodeName }
+func (nodeName) Name() string { return config.NodeName }
 
 // Aspects is empty: a node's name never changes.
 func (nodeName) Aspects() cluster.Aspect { return 0 }

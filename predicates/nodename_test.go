@@ -5,14 +5,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestNodeName(t *testing.T) {
 	naming := func(name string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Spec.NodeName = name }
 	}
-	checkVerdicts(t, v1alpha2.NodeName, []verdictCase{
+	checkVerdicts(t, config.NodeName, []verdictCase{
 		{name: "a pod that names no node fits everywhere", everywhere: true},
 		{name: "a pod fits on the node that it names", scene: scene{pod: pod(naming("node"))}},
 		{

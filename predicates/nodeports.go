@@ -1,7 +1,7 @@
 package predicates
 
 import (
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -9,9 +9,9 @@ import (
 // (pkg/scheduler/framework/plugins/nodeports).
 type nodePorts struct{}
 
-func newNodePorts(*v1alpha2.Profile) (Predicate, error) { return nodePorts{}, nil }
+func newNodePorts(*config.Profile) (Predicate, error) { return nodePorts{}, nil }
 
-func (nodePorts) Name() string { return v1alpha2.NodePorts }
+func (nodePorts) Name() string { return config.NodePorts }
 
 func (nodePorts) Aspects() cluster.Aspect { return cluster.AspectPorts }
 

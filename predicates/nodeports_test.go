@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestNodePorts(t *testing.T) {
@@ -19,7 +19,7 @@ func TestNodePorts(t *testing.T) {
 		always := corev1.ContainerRestartPolicyAlways
 		p.Spec.InitContainers = []corev1.Container{{RestartPolicy: &always, Ports: []corev1.ContainerPort{{HostPort: 80, Protocol: tcp}}}}
 	}
-	checkVerdicts(t, v1alpha2.NodePorts, []verdictCase{
+	checkVerdicts(t, config.NodePorts, []verdictCase{
 		{name: "a pod without host ports fits everywhere", everywhere: true},
 		{name: "a container port is not a host port", everywhere: true, scene: scene{pod: pod(taking("", tcp, 0))}},
 		{name: "a free port", scene: scene{pod: pod(taking("", tcp, 80))}},

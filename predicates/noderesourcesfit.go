@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -20,12 +20,12 @@ type nodeResourcesFit struct {
 	ignoredGroups []string
 }
 
-func newNodeResourcesFit(profile *v1alpha2.Profile) (Predicate, error) {
+func newNodeResourcesFit(profile *config.Profile) (Predicate, error) {
 	args := profile.NodeResourcesFitArgs()
 	return nodeResourcesFit{ignored: args.IgnoredResources, ignoredGroups: args.IgnoredResourceGroups}, nil
 }
 
-func (nodeResourcesFit) Name() string { return v1alpha2.NodeResourcesFit }
+func (nodeResourcesFit) Name() string { return config.NodeResourcesFit }
 
 func (nodeResourcesFit) Aspects() cluster.Aspect {
 	return cluster.AspectAllocatable | cluster.AspectRequested

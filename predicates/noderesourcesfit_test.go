@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestNodeResourcesFit(t *testing.T) {
@@ -14,8 +14,8 @@ func TestNodeResourcesFit(t *testing.T) {
 	// asked is a pod that asks for this on a node where others have asked for that.
 	asked := func(p *corev1.Pod, placed ...*corev1.Pod) scene { return scene{node: four, pod: p, placed: placed} }
 	three := pod(asking("cpu", "3", "memory", "6Gi", "ephemeral-storage", "9Gi", gpu, "1", hugePages, "32Mi"))
-	ignoring := func(resources, groups []string) *v1alpha2.NodeResourcesFitArgs {
-		return &v1alpha2.NodeResourcesFitArgs{IgnoredResources: resources, IgnoredResourceGroups: groups}
+	ignoring := func(resources, groups []string) *config.NodeResourcesFitArgs {
+		return &config.NodeResourcesFitArgs{IgnoredResources: resources, IgnoredResourceGroups: groups}
 	}
 	withInit := func(policy *corev1.ContainerRestartPolicy, namesAndQuantities ...string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
@@ -25,7 +25,7 @@ func TestNodeResourcesFit(t *testing.T) {
 		}
 	}
 	always := corev1.ContainerRestartPolicyAlways
-	checkVerdicts(t, v1alpha2.NodeResourcesFit, []verdictCase{
+	checkVerdicts(t, config.NodeResourcesFit, []verdictCase{
 		{name: "a pod that asks for nothing fits", scene: asked(pod())},
 		{
 			name:  "all of a node fits",

@@ -3,29 +3,29 @@ package predicates
 import (
 	"fmt"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
 // nodeResourcesFitScore prefers nodes by how much of them would be requested: little
 // (LeastAllocated, which spreads), much (MostAllocated, which packs), or what a shape says.
 type nodeResourcesFitScore struct {
-	resources []v1alpha2.ResourceSpec
+	resources []config.ResourceSpec
 	rate      func(requested, offered int64) int64
 	mean      func(sum, weights int64) int64
 	// onlyPositive leaves out of the mean the resources that rate 0.
 	onlyPositive bool
 }
 
-func newNodeResourcesFitScore(profile *v1alpha2.Profile) (Score, error) {
+func newNodeResourcesFitScore(profile *config.Profile) (Score, error) {
 	strategy := profile.NodeResourcesFitArgs().ScoringStrategy
 	s := nodeResourcesFitScore{resources: strategy.Resources, mean: roundedDown}
 	switch strategy.Type {
-	case v1alpha2.LeastAllocated:
+	case config.LeastAllocated:
 		s.rate = leastAllocated
-	case v1alpha2.MostAllocated:
+	case config.MostAllocated:
 		s.rate = mostAllocated
-	case v1alpha2.RequestedToCapacityRatio:
+	case config.RequestedToCapacityRatio:
 		s.rate, s.mean, s.onlyPositive = shape(strategy.RequestedToCapacityRatio.Shape).rate, rounded, true
 	default:
 		return nil, fmt.Errorf("scoringStrategy.type: %q is not known", strategy.Type)
@@ -33,7 +33,7 @@ func newNodeResourcesFitScore(profile *v1alpha2.Profile) (Score, error) {
 	return s, nil
 }
 
-func (nodeResourcesFitScore) Name() string { return v1alpha2.NodeResourcesFit }
+func (nodeResourcesFitScore) Name() string { return config.NodeResourcesFit }
 
 func (nodeResourcesFitScore) Aspects() cluster.Aspect {
 	return cluster.AspectAllocatable | cluster.AspectRequested
@@ -77,7 +77,7 @@ func mostAllocated(requested, offered int64) int64 {
 
 // shape is a function from utilization in percent to a score, linear between its points, which
 // are in the order of utilization (pkg/scheduler/framework/plugins/helper/shape_score.go).
-type shape []v1alpha2.UtilizationShapePoint
+type shape []config.UtilizationShapePoint
 
 // rate is the score of a resource, 0 to MaxScore. What is over-committed is full.
 func (s shape) rate(requested, offered int64) int64 {
@@ -97,8 +97,8 @@ func (s shape) rate(requested, offered int64) int64 {
 }
 
 // scaled is the score of a point as plugins give it.
-func scaled(point v1alpha2.UtilizationShapePoint) int64 {
-	return int64(point.Score) * (MaxScore / v1alpha2.MaxShapeScore)
+func scaled(point config.UtilizationShapePoint) int64 {
+	return int64(point.Score) * (MaxScore / config.MaxShapeScore)
 }
 
 func roundedDown(sum, weights int64) int64 { return sum / weights }

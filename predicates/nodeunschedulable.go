@@ -5,7 +5,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -14,11 +14,11 @@ import (
 // (pkg/scheduler/framework/plugins/nodeunschedulable).
 type nodeUnschedulablePredicate struct{}
 
-func newNodeUnschedulable(*v1alpha2.Profile) (Predicate, error) {
+func newNodeUnschedulable(*config.Profile) (Predicate, error) {
 	return nodeUnschedulablePredicate{}, nil
 }
 
-func (nodeUnschedulablePredicate) Name() string { return v1alpha2.NodeUnschedulable }
+func (nodeUnschedulablePredicate) Name() string { return config.NodeUnschedulable }
 
 func (nodeUnschedulablePredicate) Aspects() cluster.Aspect { return cluster.AspectUnschedulable }
 

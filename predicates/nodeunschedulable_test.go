@@ -5,13 +5,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestNodeUnschedulable(t *testing.T) {
 	const reason = "node(s) were unschedulable"
 	cordon := scene{node: node(cordoned)}
-	checkVerdicts(t, v1alpha2.NodeUnschedulable, []verdictCase{
+	checkVerdicts(t, config.NodeUnschedulable, []verdictCase{
 		{name: "a pod fits on a node that is not cordoned"},
 		{name: "a pod does not fit on a cordoned node, and eviction does not help", scene: cordon, reason: reason},
 		{

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -19,9 +19,9 @@ import (
 // have replaced count as theirs.
 type nodeVolumeLimits struct{}
 
-func newNodeVolumeLimits(*v1alpha2.Profile) (Predicate, error) { return nodeVolumeLimits{}, nil }
+func newNodeVolumeLimits(*config.Profile) (Predicate, error) { return nodeVolumeLimits{}, nil }
 
-func (nodeVolumeLimits) Name() string { return v1alpha2.NodeVolumeLimits }
+func (nodeVolumeLimits) Name() string { return config.NodeVolumeLimits }
 
 func (nodeVolumeLimits) Aspects() cluster.Aspect {
 	return cluster.AspectCSI | cluster.AspectPods | cluster.AspectPersistentVolume | cluster.AspectPersistentVolumeClaim |

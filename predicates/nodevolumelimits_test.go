@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -42,7 +42,7 @@ func TestNodeVolumeLimits(t *testing.T) {
 	azureDisk := func(kind corev1.AzureDataDiskKind) corev1.VolumeSource {
 		return corev1.VolumeSource{AzureDisk: &corev1.AzureDiskVolumeSource{DataDiskURI: "uri", Kind: &kind}}
 	}
-	checkVerdicts(t, v1alpha2.NodeVolumeLimits, []verdictCase{
+	checkVerdicts(t, config.NodeVolumeLimits, []verdictCase{
 		{name: "a pod without volumes fits everywhere", everywhere: true},
 		{name: "so does one with volumes that nothing attaches", everywhere: true, scene: scene{
 			objects: limited(0, only(claim("local", boundTo("pv")), persistentVolume("pv", inHostPath))),

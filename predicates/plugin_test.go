@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
 // picky is a plugin of another package that has one reason or another against every node.
 type picky struct{ verdict Verdict }
 
-func (picky) Name() string { return v1alpha2.LoadAware }
+func (picky) Name() string { return config.LoadAware }
 
 func (picky) Aspects() cluster.Aspect { return 0 }
 
@@ -23,17 +23,17 @@ func (p picky) For(*cluster.Pod, *cluster.Snapshot) Check {
 // pickyPlugin has the second of its reasons against nodes, whatever is evicted.
 func pickyPlugin(reasons ...string) Plugin {
 	return Plugin{
-		Name: v1alpha2.LoadAware, Reasons: reasons,
+		Name: config.LoadAware, Reasons: reasons,
 		Filter: func(first Verdict) Predicate { return picky{(first + 1).Hopeless()} },
 		Reads:  func(pod *cluster.Pod) string { return pod.Annotations["mood"] },
 	}
 }
 
-func withLoadAware() *v1alpha2.Profile {
-	return &v1alpha2.Profile{Equivalence: v1alpha2.EquivalenceTemplate, Plugins: v1alpha2.Plugins{
-		Filter: v1alpha2.PluginSet{
-			Enabled:  []v1alpha2.Plugin{{Name: v1alpha2.LoadAware}},
-			Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}},
+func withLoadAware() *config.Profile {
+	return &config.Profile{Equivalence: config.EquivalenceTemplate, Plugins: config.Plugins{
+		Filter: config.PluginSet{
+			Enabled:  []config.Plugin{{Name: config.LoadAware}},
+			Disabled: []config.Plugin{{Name: config.AllPlugins}},
 		},
 	}}
 }
@@ -58,8 +58,8 @@ func TestAPluginOfAnotherPackageHasReasonsOfItsOwn(t *testing.T) {
 func TestAPluginOfAnotherPackageTellsPodsApartWhereItRuns(t *testing.T) {
 	calm, cross := pod(), pod()
 	calm.Annotations, cross.Annotations = map[string]string{"mood": "calm"}, map[string]string{"mood": "cross"}
-	for config, apart := range map[*v1alpha2.Profile]bool{withLoadAware(): true, {Equivalence: v1alpha2.EquivalenceTemplate}: false} {
-		profile, err := NewProfile(config, pickyPlugin("one", "two"))
+	for cfg, apart := range map[*config.Profile]bool{withLoadAware(): true, {Equivalence: config.EquivalenceTemplate}: false} {
+		profile, err := NewProfile(cfg, pickyPlugin("one", "two"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestAProfileCannotBeMadeWithoutThePluginsThatItTurnsOn(t *testing.T) {
 		want    string
 	}{
 		"it is not given":          {nil, `plugin "LoadAware" is not known`},
-		"it does not filter":       {[]Plugin{{Name: v1alpha2.LoadAware}}, `plugin "LoadAware" does not filter`},
+		"it does not filter":       {[]Plugin{{Name: config.LoadAware}}, `plugin "LoadAware" does not filter`},
 		"it has too many reasons":  {[]Plugin{pickyPlugin(make([]string, 129)...)}, "129 reasons of plugins: there must be at most 128"},
 		"it has as many as it may": {[]Plugin{pickyPlugin(make([]string, 128)...)}, ""},
 	} {

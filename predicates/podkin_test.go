@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -205,7 +205,7 @@ func TestEqualPodsOfTwoControllersShareAClassUnlessTheyAreSpreadWithTheirKin(t *
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := classes{equivalence: v1alpha2.EquivalenceTemplate, kin: test.kin}
+			c := classes{equivalence: config.EquivalenceTemplate, kin: test.kin}
 			if got := c.of(cluster.NewPod(test.one)) == c.of(cluster.NewPod(test.other)); got != test.want {
 				t.Errorf("they share a class: %v", got)
 			}
@@ -214,13 +214,13 @@ func TestEqualPodsOfTwoControllersShareAClassUnlessTheyAreSpreadWithTheirKin(t *
 }
 
 func TestAProfileReadsWhatItsPluginsRead(t *testing.T) {
-	none := &v1alpha2.PodTopologySpreadArgs{DefaultingType: v1alpha2.ListDefaulting}
-	filters := &v1alpha2.PodTopologySpreadArgs{
-		DefaultingType:     v1alpha2.ListDefaulting,
+	none := &config.PodTopologySpreadArgs{DefaultingType: config.ListDefaulting}
+	filters := &config.PodTopologySpreadArgs{
+		DefaultingType:     config.ListDefaulting,
 		DefaultConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule}},
 	}
 	for name, test := range map[string]struct {
-		args v1alpha2.PluginArgs
+		args config.PluginArgs
 		want bool
 	}{
 		"the system's default constraints are scored": {nil, true},
@@ -228,9 +228,9 @@ func TestAProfileReadsWhatItsPluginsRead(t *testing.T) {
 		"there are no default constraints":            {none, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := profileWith(v1alpha2.PodTopologySpread, test.args)
-			config.NodeSelection = v1alpha2.NodeSelectionExtender
-			profile, err := NewProfile(config)
+			cfg := profileWith(config.PodTopologySpread, test.args)
+			cfg.NodeSelection = config.NodeSelectionExtender
+			profile, err := NewProfile(cfg)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -15,12 +15,12 @@ import (
 // (pkg/scheduler/framework/plugins/podtopologyspread/filtering.go).
 type podTopologySpread struct{ spreading }
 
-func newPodTopologySpread(profile *v1alpha2.Profile) (Predicate, error) {
+func newPodTopologySpread(profile *config.Profile) (Predicate, error) {
 	hard, err := newSpreading(profile.PodTopologySpreadArgs(), corev1.DoNotSchedule)
 	return podTopologySpread{hard}, err
 }
 
-func (podTopologySpread) Name() string { return v1alpha2.PodTopologySpread }
+func (podTopologySpread) Name() string { return config.PodTopologySpread }
 
 func (p podTopologySpread) Aspects() cluster.Aspect { return p.aspects() }
 

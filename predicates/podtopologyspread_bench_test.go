@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -42,12 +42,12 @@ func spreadCrowd(b *testing.B) *cluster.Cluster {
 
 // spreadStore remembers what PodTopologySpread alone says.
 func spreadStore(b *testing.B, c *cluster.Cluster) *VerdictStore {
-	only := v1alpha2.PluginSet{
-		Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}},
-		Enabled:  []v1alpha2.Plugin{{Name: v1alpha2.PodTopologySpread}},
+	only := config.PluginSet{
+		Disabled: []config.Plugin{{Name: config.AllPlugins}},
+		Enabled:  []config.Plugin{{Name: config.PodTopologySpread}},
 	}
 	profile, err := NewProfile(
-		&v1alpha2.Profile{Equivalence: v1alpha2.EquivalenceTemplate, Plugins: v1alpha2.Plugins{Filter: only, Score: only}},
+		&config.Profile{Equivalence: config.EquivalenceTemplate, Plugins: config.Plugins{Filter: only, Score: only}},
 	)
 	if err != nil {
 		b.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -39,19 +39,19 @@ func spreadPodsOfAllKinds() []*corev1.Pod {
 // every step, what is remembered with a fresh judgement; and what is supposed of a node
 // without a pod with what becomes of it.
 func TestARememberedSpreadIsNeverStale(t *testing.T) {
-	list := &v1alpha2.PodTopologySpreadArgs{DefaultingType: v1alpha2.ListDefaulting, DefaultConstraints: []corev1.TopologySpreadConstraint{
+	list := &config.PodTopologySpreadArgs{DefaultingType: config.ListDefaulting, DefaultConstraints: []corev1.TopologySpreadConstraint{
 		{TopologyKey: corev1.LabelTopologyZone, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule},
 		{TopologyKey: corev1.LabelHostname, MaxSkew: 1, WhenUnsatisfiable: corev1.ScheduleAnyway},
 	}}
-	system := &v1alpha2.PodTopologySpreadArgs{DefaultingType: v1alpha2.SystemDefaulting}
+	system := &config.PodTopologySpreadArgs{DefaultingType: config.SystemDefaulting}
 	rapid.Check(t, func(t *rapid.T) {
-		only := v1alpha2.PluginSet{
-			Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}},
-			Enabled:  []v1alpha2.Plugin{{Name: v1alpha2.PodTopologySpread}},
+		only := config.PluginSet{
+			Disabled: []config.Plugin{{Name: config.AllPlugins}},
+			Enabled:  []config.Plugin{{Name: config.PodTopologySpread}},
 		}
-		config := profileWith(v1alpha2.PodTopologySpread, rapid.SampledFrom([]*v1alpha2.PodTopologySpreadArgs{list, system}).Draw(t, "defaults"))
-		config.Equivalence, config.Plugins = v1alpha2.EquivalenceTemplate, v1alpha2.Plugins{Filter: only, Score: only}
-		profile, err := NewProfile(config)
+		cfg := profileWith(config.PodTopologySpread, rapid.SampledFrom([]*config.PodTopologySpreadArgs{list, system}).Draw(t, "defaults"))
+		cfg.Equivalence, cfg.Plugins = config.EquivalenceTemplate, config.Plugins{Filter: only, Score: only}
+		profile, err := NewProfile(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

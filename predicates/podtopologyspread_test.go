@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -108,8 +108,8 @@ func TestPodTopologySpread(t *testing.T) {
 	noExecute := tainted("dedicated", "gpu", corev1.TaintEffectNoExecute)
 	preferNot := tainted("dedicated", "gpu", corev1.TaintEffectPreferNoSchedule)
 	tolerant := tolerating(corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists})
-	list := &v1alpha2.PodTopologySpreadArgs{
-		DefaultingType:     v1alpha2.ListDefaulting,
+	list := &config.PodTopologySpreadArgs{
+		DefaultingType:     config.ListDefaulting,
 		DefaultConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: hard}},
 	}
 	served := func(pod *corev1.Pod, service *corev1.Service) scene {
@@ -119,7 +119,7 @@ func TestPodTopologySpread(t *testing.T) {
 	}
 	ofWeb := map[string]string{"app": "web"}
 
-	checkVerdicts(t, v1alpha2.PodTopologySpread, []verdictCase{
+	checkVerdicts(t, config.PodTopologySpread, []verdictCase{
 		{name: "a pod without constraints fits everywhere", everywhere: true, scene: beside(web(""), inA())},
 		{
 			name:       "a constraint to schedule anyway rejects nothing",
@@ -330,7 +330,7 @@ func TestOnlyWhatAnotherNodeTurnedIsVisited(t *testing.T) {
 				placed.UID = types.UID(fmt.Sprint("placed-", i))
 				set(placed)
 			}
-			predicate, err := newPodTopologySpread(&v1alpha2.Profile{})
+			predicate, err := newPodTopologySpread(&config.Profile{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -13,12 +13,12 @@ import (
 // (pkg/scheduler/framework/plugins/podtopologyspread/scoring.go).
 type podTopologySpreadScore struct{ spreading }
 
-func newPodTopologySpreadScore(profile *v1alpha2.Profile) (Score, error) {
+func newPodTopologySpreadScore(profile *config.Profile) (Score, error) {
 	soft, err := newSpreading(profile.PodTopologySpreadArgs(), corev1.ScheduleAnyway)
 	return podTopologySpreadScore{soft}, err
 }
 
-func (podTopologySpreadScore) Name() string { return v1alpha2.PodTopologySpread }
+func (podTopologySpreadScore) Name() string { return config.PodTopologySpread }
 
 func (s podTopologySpreadScore) Aspects() cluster.Aspect { return s.aspects() }
 

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // The weight of a pod is ln 4 = 1.39 with two domains and ln 5 = 1.61 with three.
@@ -33,8 +33,8 @@ func TestPodTopologySpreadScore(t *testing.T) {
 		s.objects = []runtime.Object{service("web", map[string]string{"app": "web"})}
 		return with(s, web(""), placed...)
 	}
-	list := &v1alpha2.PodTopologySpreadArgs{
-		DefaultingType: v1alpha2.ListDefaulting,
+	list := &config.PodTopologySpreadArgs{
+		DefaultingType: config.ListDefaulting,
 		DefaultConstraints: []corev1.TopologySpreadConstraint{
 			{TopologyKey: corev1.LabelHostname, MaxSkew: 3, WhenUnsatisfiable: soft},
 			{TopologyKey: corev1.LabelTopologyZone, MaxSkew: 5, WhenUnsatisfiable: soft},
@@ -43,7 +43,7 @@ func TestPodTopologySpreadScore(t *testing.T) {
 
 	for _, test := range []struct {
 		name  string
-		args  v1alpha2.PluginArgs // nil stands for the default
+		args  config.PluginArgs // nil stands for the default
 		scene scene
 		want  ratings // of nodes; nil when all are alike to the pod
 	}{
@@ -148,7 +148,7 @@ func TestPodTopologySpreadScore(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			score, err := newPodTopologySpreadScore(profileWith(v1alpha2.PodTopologySpread, test.args))
+			score, err := newPodTopologySpreadScore(profileWith(config.PodTopologySpread, test.args))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func TestASpreadIsRatedByTheZonesThatAreCompared(t *testing.T) {
 		node: inZone("a", "a"), others: []*corev1.Node{inZone("b", "b"), inZone("c", "c"), inZone("d", "d"), inZone("e", "e"), inZone("f", "f")},
 		placed: []*corev1.Pod{web("a"), web("a"), web("b"), web("c")}, pod: web("", spreadBy("zone", 1, corev1.ScheduleAnyway)),
 	}
-	score, err := newPodTopologySpreadScore(&v1alpha2.Profile{})
+	score, err := newPodTopologySpreadScore(&config.Profile{})
 	if err != nil {
 		t.Fatal(err)
 	}

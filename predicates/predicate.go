@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -87,13 +87,13 @@ type Selective interface {
 // registration is a line of the list of plugins.
 type registration struct {
 	name   string
-	filter func(*v1alpha2.Profile) (Predicate, error)
-	score  func(*v1alpha2.Profile) (Score, error)
+	filter func(*config.Profile) (Predicate, error)
+	score  func(*config.Profile) (Score, error)
 }
 
 // Plugin is a plugin of a package above this one, made for one profile.
 type Plugin struct {
-	// Name is that of v1alpha2.KnownPlugins.
+	// Name is that of config.KnownPlugins.
 	Name string
 	// Filter makes its predicate, and is nil if it has none. first is the verdict that stands
 	// for the first of its Reasons, the next one for the second, and so on.
@@ -109,24 +109,24 @@ type Plugin struct {
 }
 
 // registrations is the one list of what this package has. It answers to the table
-// v1alpha2.KnownPlugins, which says what runs by default.
+// config.KnownPlugins, which says what runs by default.
 func registrations() []registration {
 	return []registration{
-		{name: v1alpha2.NodeUnschedulable, filter: newNodeUnschedulable},
-		{name: v1alpha2.NodeName, filter: newNodeName},
-		{name: v1alpha2.TaintToleration, filter: newTaintToleration, score: newTaintTolerationScore},
-		{name: v1alpha2.NodeAffinity, filter: newNodeAffinity, score: newNodeAffinityScore},
-		{name: v1alpha2.NodePorts, filter: newNodePorts},
-		{name: v1alpha2.NodeResourcesFit, filter: newNodeResourcesFit, score: newNodeResourcesFitScore},
-		{name: v1alpha2.VolumeRestrictions, filter: newVolumeRestrictions},
-		{name: v1alpha2.NodeVolumeLimits, filter: newNodeVolumeLimits},
-		{name: v1alpha2.VolumeZone, filter: newVolumeZone},
-		{name: v1alpha2.PodTopologySpread, filter: newPodTopologySpread, score: newPodTopologySpreadScore},
-		{name: v1alpha2.InterPodAffinity, filter: newInterPodAffinity, score: newInterPodAffinityScore},
-		{name: v1alpha2.NodeResourcesBalancedAllocation, score: newBalancedAllocation},
-		{name: v1alpha2.ImageLocality, score: newImageLocality},
-		{name: v1alpha2.NodeConditions, filter: newNodeConditions},
-		{name: v1alpha2.ServiceAffinity, filter: newServiceAffinity},
+		{name: config.NodeUnschedulable, filter: newNodeUnschedulable},
+		{name: config.NodeName, filter: newNodeName},
+		{name: config.TaintToleration, filter: newTaintToleration, score: newTaintTolerationScore},
+		{name: config.NodeAffinity, filter: newNodeAffinity, score: newNodeAffinityScore},
+		{name: config.NodePorts, filter: newNodePorts},
+		{name: config.NodeResourcesFit, filter: newNodeResourcesFit, score: newNodeResourcesFitScore},
+		{name: config.VolumeRestrictions, filter: newVolumeRestrictions},
+		{name: config.NodeVolumeLimits, filter: newNodeVolumeLimits},
+		{name: config.VolumeZone, filter: newVolumeZone},
+		{name: config.PodTopologySpread, filter: newPodTopologySpread, score: newPodTopologySpreadScore},
+		{name: config.InterPodAffinity, filter: newInterPodAffinity, score: newInterPodAffinityScore},
+		{name: config.NodeResourcesBalancedAllocation, score: newBalancedAllocation},
+		{name: config.ImageLocality, score: newImageLocality},
+		{name: config.NodeConditions, filter: newNodeConditions},
+		{name: config.ServiceAffinity, filter: newServiceAffinity},
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -15,11 +15,11 @@ func TestEveryPluginOfTheConfigurationIsRegisteredWhereItExists(t *testing.T) {
 		Filters, Scores bool
 	}
 	var known, registered []plugin
-	for _, p := range v1alpha2.KnownPlugins() {
-		if p.Name == v1alpha2.LoadAware {
+	for _, p := range config.KnownPlugins() {
+		if p.Name == config.LoadAware {
 			continue // the package loadaware has it
 		}
-		known = append(known, plugin{p.Name, p.Filter != v1alpha2.Never, p.Score != v1alpha2.Never})
+		known = append(known, plugin{p.Name, p.Filter != config.Never, p.Score != config.Never})
 	}
 	for _, r := range registrations() {
 		registered = append(registered, plugin{r.name, r.filter != nil, r.score != nil})
@@ -34,29 +34,29 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 	spread := cluster.AspectLabels | cluster.AspectTaints | cluster.AspectPods
 	volumes := cluster.AspectPersistentVolume | cluster.AspectPersistentVolumeClaim | cluster.AspectStorageClass
 	want := map[string]cluster.Aspect{
-		v1alpha2.NodeUnschedulable + " filter":              cluster.AspectUnschedulable,
-		v1alpha2.NodeName + " filter":                       0,
-		v1alpha2.TaintToleration + " filter":                cluster.AspectTaints,
-		v1alpha2.TaintToleration + " score":                 cluster.AspectTaints,
-		v1alpha2.NodeAffinity + " filter":                   cluster.AspectLabels,
-		v1alpha2.NodeAffinity + " score":                    cluster.AspectLabels,
-		v1alpha2.NodePorts + " filter":                      cluster.AspectPorts,
-		v1alpha2.NodeResourcesFit + " filter":               resources,
-		v1alpha2.NodeResourcesFit + " score":                resources,
-		v1alpha2.VolumeRestrictions + " filter":             cluster.AspectPods | cluster.AspectPersistentVolumeClaim,
-		v1alpha2.NodeVolumeLimits + " filter":               cluster.AspectCSI | cluster.AspectPods | volumes | cluster.AspectVolumeAttachment,
-		v1alpha2.VolumeZone + " filter":                     cluster.AspectLabels | volumes,
-		v1alpha2.PodTopologySpread + " filter":              spread,
-		v1alpha2.PodTopologySpread + " score":               spread | cluster.AspectService | cluster.AspectSelector,
-		v1alpha2.InterPodAffinity + " filter":               cluster.AspectLabels | cluster.AspectPods | cluster.AspectNamespace,
-		v1alpha2.InterPodAffinity + " score":                cluster.AspectLabels | cluster.AspectPods | cluster.AspectNamespace,
-		v1alpha2.NodeResourcesBalancedAllocation + " score": resources,
-		v1alpha2.ImageLocality + " score":                   cluster.AspectImages,
-		v1alpha2.NodeConditions + " filter":                 cluster.AspectConditions,
-		v1alpha2.ServiceAffinity + " filter":                cluster.AspectService | cluster.AspectPods | cluster.AspectLabels,
+		config.NodeUnschedulable + " filter":              cluster.AspectUnschedulable,
+		config.NodeName + " filter":                       0,
+		config.TaintToleration + " filter":                cluster.AspectTaints,
+		config.TaintToleration + " score":                 cluster.AspectTaints,
+		config.NodeAffinity + " filter":                   cluster.AspectLabels,
+		config.NodeAffinity + " score":                    cluster.AspectLabels,
+		config.NodePorts + " filter":                      cluster.AspectPorts,
+		config.NodeResourcesFit + " filter":               resources,
+		config.NodeResourcesFit + " score":                resources,
+		config.VolumeRestrictions + " filter":             cluster.AspectPods | cluster.AspectPersistentVolumeClaim,
+		config.NodeVolumeLimits + " filter":               cluster.AspectCSI | cluster.AspectPods | volumes | cluster.AspectVolumeAttachment,
+		config.VolumeZone + " filter":                     cluster.AspectLabels | volumes,
+		config.PodTopologySpread + " filter":              spread,
+		config.PodTopologySpread + " score":               spread | cluster.AspectService | cluster.AspectSelector,
+		config.InterPodAffinity + " filter":               cluster.AspectLabels | cluster.AspectPods | cluster.AspectNamespace,
+		config.InterPodAffinity + " score":                cluster.AspectLabels | cluster.AspectPods | cluster.AspectNamespace,
+		config.NodeResourcesBalancedAllocation + " score": resources,
+		config.ImageLocality + " score":                   cluster.AspectImages,
+		config.NodeConditions + " filter":                 cluster.AspectConditions,
+		config.ServiceAffinity + " filter":                cluster.AspectService | cluster.AspectPods | cluster.AspectLabels,
 	}
 	got := map[string]cluster.Aspect{}
-	profile, err := NewProfile(withEveryPlugin(&v1alpha2.Profile{}))
+	profile, err := NewProfile(withEveryPlugin(&config.Profile{}))
 	if err != nil {
 		t.Fatal(err)
 	}

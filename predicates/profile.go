@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -14,9 +14,9 @@ type Profile struct {
 	// Name is the scheduler name.
 	Name string
 	// NodeSelection says who picks the node.
-	NodeSelection v1alpha2.NodeSelection
+	NodeSelection config.NodeSelection
 
-	equivalence v1alpha2.Equivalence
+	equivalence config.Equivalence
 	predicates  []Predicate
 	scores      []weighted
 	weights     int64
@@ -33,13 +33,13 @@ type weighted struct {
 // NewProfile builds the plugins that a validated configuration turns on: those of this
 // package, and those that are given, each of which must have been made for the profile. Of the
 // ones that are given, those that are not turned on are left out.
-func NewProfile(config *v1alpha2.Profile, plugins ...Plugin) (*Profile, error) {
-	p := &Profile{Name: config.SchedulerName, NodeSelection: config.NodeSelection, equivalence: config.Equivalence}
+func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
+	p := &Profile{Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, equivalence: cfg.Equivalence}
 	known := registrations()
 	for _, plugin := range plugins {
 		known = append(known, p.adopt(plugin))
 	}
-	for _, name := range config.FilterPlugins() {
+	for _, name := range cfg.FilterPlugins() {
 		r, err := find(known, name)
 		if err != nil {
 			return nil, err
@@ -47,13 +47,13 @@ func NewProfile(config *v1alpha2.Profile, plugins ...Plugin) (*Profile, error) {
 		if r.filter == nil {
 			return nil, fmt.Errorf("plugin %q does not filter", name)
 		}
-		predicate, err := r.filter(config)
+		predicate, err := r.filter(cfg)
 		if err != nil {
 			return nil, fmt.Errorf("plugin %q: %w", name, err)
 		}
 		p.predicates = append(p.predicates, predicate)
 	}
-	for _, plugin := range config.ScorePlugins() {
+	for _, plugin := range cfg.ScorePlugins() {
 		r, err := find(known, plugin.Name)
 		if err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func NewProfile(config *v1alpha2.Profile, plugins ...Plugin) (*Profile, error) {
 		if r.score == nil {
 			return nil, fmt.Errorf("plugin %q does not score", plugin.Name)
 		}
-		score, err := r.score(config)
+		score, err := r.score(cfg)
 		if err != nil {
 			return nil, fmt.Errorf("plugin %q: %w", plugin.Name, err)
 		}
@@ -99,10 +99,10 @@ func (p *Profile) adopt(plugin Plugin) registration {
 	first := pluginReason + Verdict(len(p.reasons)) //nolint:gosec // there are few
 	p.reasons = append(p.reasons, plugin.Reasons...)
 	if plugin.Filter != nil {
-		r.filter = func(*v1alpha2.Profile) (Predicate, error) { return plugin.Filter(first), nil }
+		r.filter = func(*config.Profile) (Predicate, error) { return plugin.Filter(first), nil }
 	}
 	if plugin.Score != nil {
-		r.score = func(*v1alpha2.Profile) (Score, error) { return plugin.Score, nil }
+		r.score = func(*config.Profile) (Score, error) { return plugin.Score, nil }
 	}
 	return r
 }

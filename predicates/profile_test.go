@@ -6,37 +6,37 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestAProfileThatCannotBeBuiltSaysWhy(t *testing.T) {
-	enabled := func(name string) v1alpha2.PluginSet {
-		return v1alpha2.PluginSet{Enabled: []v1alpha2.Plugin{{Name: name}}}
+	enabled := func(name string) config.PluginSet {
+		return config.PluginSet{Enabled: []config.Plugin{{Name: name}}}
 	}
 	noNumber := required(label("level", corev1.NodeSelectorOpGt, "high"))
 	for _, test := range []struct {
 		name    string
-		profile *v1alpha2.Profile
+		profile *config.Profile
 		want    string
 	}{
-		{"a filter that is not known", &v1alpha2.Profile{Plugins: v1alpha2.Plugins{Filter: enabled("Nope")}}, `plugin "Nope" is not known`},
-		{"a score that is not known", &v1alpha2.Profile{Plugins: v1alpha2.Plugins{Score: enabled("Nope")}}, `plugin "Nope" is not known`},
+		{"a filter that is not known", &config.Profile{Plugins: config.Plugins{Filter: enabled("Nope")}}, `plugin "Nope" is not known`},
+		{"a score that is not known", &config.Profile{Plugins: config.Plugins{Score: enabled("Nope")}}, `plugin "Nope" is not known`},
 		{
-			"a filter that only scores", &v1alpha2.Profile{Plugins: v1alpha2.Plugins{Filter: enabled(v1alpha2.NodeResourcesBalancedAllocation)}},
+			"a filter that only scores", &config.Profile{Plugins: config.Plugins{Filter: enabled(config.NodeResourcesBalancedAllocation)}},
 			`plugin "NodeResourcesBalancedAllocation" does not filter`,
 		},
 		{
-			"a score that only filters", &v1alpha2.Profile{Plugins: v1alpha2.Plugins{Score: enabled(v1alpha2.NodeName)}},
+			"a score that only filters", &config.Profile{Plugins: config.Plugins{Score: enabled(config.NodeName)}},
 			`plugin "NodeName" does not score`,
 		},
 		{
-			"an added affinity that does not parse", profileWith(v1alpha2.NodeAffinity, &v1alpha2.NodeAffinityArgs{AddedAffinity: noNumber}),
+			"an added affinity that does not parse", profileWith(config.NodeAffinity, &config.NodeAffinityArgs{AddedAffinity: noNumber}),
 			`plugin "NodeAffinity": addedAffinity: nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid value: "high": for 'Gt', 'Lt' ` +
 				`operators, the value must be an integer`,
 		},
 		{
 			"a scoring strategy that is not known",
-			profileWith(v1alpha2.NodeResourcesFit, &v1alpha2.NodeResourcesFitArgs{ScoringStrategy: v1alpha2.ScoringStrategy{Type: "Nope"}}),
+			profileWith(config.NodeResourcesFit, &config.NodeResourcesFitArgs{ScoringStrategy: config.ScoringStrategy{Type: "Nope"}}),
 			`plugin "NodeResourcesFit": scoringStrategy.type: "Nope" is not known`,
 		},
 	} {
@@ -57,28 +57,28 @@ func TestTheFirstVerdictAgainstANodeCounts(t *testing.T) {
 		node: node(cordoned, tainted("dedicated", "gpu", corev1.TaintEffectNoSchedule), offering("cpu", "1")),
 		pod:  pod(asking("cpu", "2"), selecting("zone", "a")),
 	}
-	disabled := func(names ...string) v1alpha2.PluginSet {
-		var set v1alpha2.PluginSet
+	disabled := func(names ...string) config.PluginSet {
+		var set config.PluginSet
 		for _, name := range names {
-			set.Disabled = append(set.Disabled, v1alpha2.Plugin{Name: name})
+			set.Disabled = append(set.Disabled, config.Plugin{Name: name})
 		}
 		return set
 	}
 	for _, test := range []struct {
 		name    string
-		filters v1alpha2.PluginSet
+		filters config.PluginSet
 		want    string
 	}{
-		{"in the default order the cordon comes first", v1alpha2.PluginSet{}, "node(s) were unschedulable"},
-		{"then the taints", disabled(v1alpha2.NodeUnschedulable), "node(s) had untolerated taint(s)"},
+		{"in the default order the cordon comes first", config.PluginSet{}, "node(s) were unschedulable"},
+		{"then the taints", disabled(config.NodeUnschedulable), "node(s) had untolerated taint(s)"},
 		{
-			"then the selector", disabled(v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration), "node(s) didn't match Pod's node affinity/selector",
+			"then the selector", disabled(config.NodeUnschedulable, config.TaintToleration), "node(s) didn't match Pod's node affinity/selector",
 		},
-		{"resources come last", disabled(v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration, v1alpha2.NodeAffinity), "Too many pods"},
-		{"without predicates every pod fits", disabled(v1alpha2.AllPlugins), ""},
+		{"resources come last", disabled(config.NodeUnschedulable, config.TaintToleration, config.NodeAffinity), "Too many pods"},
+		{"without predicates every pod fits", disabled(config.AllPlugins), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			profile, err := NewProfile(&v1alpha2.Profile{Plugins: v1alpha2.Plugins{Filter: test.filters}})
+			profile, err := NewProfile(&config.Profile{Plugins: config.Plugins{Filter: test.filters}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,10 +92,10 @@ func TestTheFirstVerdictAgainstANodeCounts(t *testing.T) {
 
 func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
 	// weigh turns on the scores of resources alone. A weight of 0 stands for the default.
-	weigh := func(fit, balanced int32) v1alpha2.PluginSet {
-		set := v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}}
-		for name, weight := range map[string]int32{v1alpha2.NodeResourcesFit: fit, v1alpha2.NodeResourcesBalancedAllocation: balanced} {
-			plugin := v1alpha2.Plugin{Name: name}
+	weigh := func(fit, balanced int32) config.PluginSet {
+		set := config.PluginSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}}
+		for name, weight := range map[string]int32{config.NodeResourcesFit: fit, config.NodeResourcesBalancedAllocation: balanced} {
+			plugin := config.Plugin{Name: name}
 			if weight > 0 {
 				plugin.Weight = &weight
 			}
@@ -108,7 +108,7 @@ func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
 	tilting := scene{node: node(offering("cpu", "10", "memory", "10Gi")), pod: pod(asking("cpu", "6"))}
 	for _, test := range []struct {
 		name        string
-		scores      v1alpha2.PluginSet
+		scores      config.PluginSet
 		scene       scene
 		want, scale int64
 	}{
@@ -117,12 +117,12 @@ func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
 		// Balanced rates all nodes alike; LeastAllocated: (99+98)/2 = 98 of 200.
 		{name: "a score that rates all alike adds nothing", scores: weigh(0, 0), scene: scene{node: tilting.node}, want: 98, scale: 5},
 		{
-			name: "no scores total 0", scores: v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}},
+			name: "no scores total 0", scores: config.PluginSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}},
 			scene: tilting, want: 0, scale: 0,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			profile, err := NewProfile(&v1alpha2.Profile{Plugins: v1alpha2.Plugins{Score: test.scores}})
+			profile, err := NewProfile(&config.Profile{Plugins: config.Plugins{Score: test.scores}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,19 +185,19 @@ func TestJudgingANodeAllocatesNothing(t *testing.T) {
 			tolerating(corev1.Toleration{Key: "dedicated", Value: "gpu"}), func(p *corev1.Pod) { p.Spec.NodeName = "node" },
 		),
 	}
-	resources := []v1alpha2.ResourceSpec{
+	resources := []config.ResourceSpec{
 		{Name: "cpu", Weight: 1},
 		{Name: "memory", Weight: 1},
 		{Name: "ephemeral-storage", Weight: 1},
 		{Name: "example.com/gpu", Weight: 1},
 	}
-	for _, strategy := range []v1alpha2.ScoringStrategyType{v1alpha2.LeastAllocated, v1alpha2.MostAllocated} {
-		profile, err := NewProfile(&v1alpha2.Profile{PluginConfig: []v1alpha2.PluginConfig{
+	for _, strategy := range []config.ScoringStrategyType{config.LeastAllocated, config.MostAllocated} {
+		profile, err := NewProfile(&config.Profile{PluginConfig: []config.PluginConfig{
 			{
-				Name: v1alpha2.NodeResourcesFit,
-				Args: &v1alpha2.NodeResourcesFitArgs{ScoringStrategy: v1alpha2.ScoringStrategy{Type: strategy, Resources: resources}},
+				Name: config.NodeResourcesFit,
+				Args: &config.NodeResourcesFitArgs{ScoringStrategy: config.ScoringStrategy{Type: strategy, Resources: resources}},
 			},
-			{Name: v1alpha2.NodeResourcesBalancedAllocation, Args: &v1alpha2.NodeResourcesBalancedAllocationArgs{Resources: resources}},
+			{Name: config.NodeResourcesBalancedAllocation, Args: &config.NodeResourcesBalancedAllocationArgs{Resources: resources}},
 		}})
 		if err != nil {
 			t.Fatal(err)

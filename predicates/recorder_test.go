@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -88,7 +88,7 @@ func newInvalidationBench(t *testing.T) *invalidationBench {
 	t.Helper()
 	profile, err := NewProfile(
 		withEveryPlugin(
-			profileWith(v1alpha2.ServiceAffinity, &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{corev1.LabelTopologyRegion}}),
+			profileWith(config.ServiceAffinity, &config.ServiceAffinityArgs{AffinityLabels: []string{corev1.LabelTopologyRegion}}),
 		),
 	)
 	if err != nil {

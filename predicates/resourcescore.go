@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -50,7 +50,7 @@ func (s *share) of(n *cluster.Node) (taken, offered int64) {
 // With defaults, CPU and memory on the node count containers that ask for nothing
 // as if they asked for a little. Scalar resources count only for pods that ask for
 // them (pkg/scheduler/framework/plugins/noderesources/resource_allocation.go).
-func shares(specs []v1alpha2.ResourceSpec, adds *cluster.Resources, defaults bool) []share {
+func shares(specs []config.ResourceSpec, adds *cluster.Resources, defaults bool) []share {
 	var counting []share
 	for _, spec := range specs {
 		s := share{weight: spec.Weight}

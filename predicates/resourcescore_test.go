@@ -5,31 +5,31 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestNodeResourcesFitScore(t *testing.T) {
 	const gpu = "example.com/gpu"
-	strategy := func(kind v1alpha2.ScoringStrategyType, resources ...v1alpha2.ResourceSpec) *v1alpha2.NodeResourcesFitArgs {
+	strategy := func(kind config.ScoringStrategyType, resources ...config.ResourceSpec) *config.NodeResourcesFitArgs {
 		if resources == nil {
-			resources = []v1alpha2.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
+			resources = []config.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
 		}
-		return &v1alpha2.NodeResourcesFitArgs{ScoringStrategy: v1alpha2.ScoringStrategy{Type: kind, Resources: resources}}
+		return &config.NodeResourcesFitArgs{ScoringStrategy: config.ScoringStrategy{Type: kind, Resources: resources}}
 	}
-	least, most := strategy(v1alpha2.LeastAllocated), strategy(v1alpha2.MostAllocated)
-	shaped := func(points ...int32) *v1alpha2.NodeResourcesFitArgs {
-		args := strategy(v1alpha2.RequestedToCapacityRatio)
-		args.ScoringStrategy.RequestedToCapacityRatio = &v1alpha2.RequestedToCapacityRatioParam{}
+	least, most := strategy(config.LeastAllocated), strategy(config.MostAllocated)
+	shaped := func(points ...int32) *config.NodeResourcesFitArgs {
+		args := strategy(config.RequestedToCapacityRatio)
+		args.ScoringStrategy.RequestedToCapacityRatio = &config.RequestedToCapacityRatioParam{}
 		ratio := args.ScoringStrategy.RequestedToCapacityRatio
 		for i := 0; i < len(points); i += 2 {
-			ratio.Shape = append(ratio.Shape, v1alpha2.UtilizationShapePoint{Utilization: points[i], Score: points[i+1]})
+			ratio.Shape = append(ratio.Shape, config.UtilizationShapePoint{Utilization: points[i], Score: points[i+1]})
 		}
 		return args
 	}
 	ten := node(offering("cpu", "10", "memory", "10Gi", "ephemeral-storage", "10Gi", gpu, "8", "pods", "110"))
 	asked := func(p *corev1.Pod, placed ...*corev1.Pod) scene { return scene{node: ten, pod: p, placed: placed} }
 	beside := pod(asking("cpu", "3", "memory", "1Gi"))
-	checkRates(t, v1alpha2.NodeResourcesFit, []rateCase{
+	checkRates(t, config.NodeResourcesFit, []rateCase{
 		// CPU: (10-1)·100/10 = 90. Memory: (10-2)·100/10 = 80. (90+80)/2 = 85.
 		{name: "LeastAllocated is the default and rates what is left", scene: asked(pod(asking("cpu", "1", "memory", "2Gi"))), want: 85},
 		// CPU: (10-3-1)·10 = 60. Memory: (10-1-2)·10 = 70. 130/2 = 65.
@@ -65,7 +65,7 @@ func TestNodeResourcesFitScore(t *testing.T) {
 		// CPU: 10, weight 3. Memory: 40, weight 1. (30+40)/4 = 17.
 		{
 			name:  "weights weigh",
-			args:  strategy(v1alpha2.MostAllocated, v1alpha2.ResourceSpec{Name: "cpu", Weight: 3}, v1alpha2.ResourceSpec{Name: "memory", Weight: 1}),
+			args:  strategy(config.MostAllocated, config.ResourceSpec{Name: "cpu", Weight: 3}, config.ResourceSpec{Name: "memory", Weight: 1}),
 			scene: asked(pod(asking("cpu", "1", "memory", "4Gi"))),
 			want:  17,
 		},
@@ -93,24 +93,24 @@ func TestNodeResourcesFitScore(t *testing.T) {
 		// GPU: (2+4)·100/8 = 75, weight 5. CPU: 10, weight 1. (375+10)/6 = 64.
 		{
 			name: "an extended resource counts for a pod that asks for it", want: 64,
-			args:  strategy(v1alpha2.MostAllocated, v1alpha2.ResourceSpec{Name: gpu, Weight: 5}, v1alpha2.ResourceSpec{Name: "cpu", Weight: 1}),
+			args:  strategy(config.MostAllocated, config.ResourceSpec{Name: gpu, Weight: 5}, config.ResourceSpec{Name: "cpu", Weight: 1}),
 			scene: asked(pod(asking("cpu", "1", gpu, "4")), pod(asking("cpu", "0", gpu, "2"))),
 		},
 		// Only CPU: 10.
 		{
 			name: "it does not count for a pod that does not", want: 10,
-			args:  strategy(v1alpha2.MostAllocated, v1alpha2.ResourceSpec{Name: gpu, Weight: 5}, v1alpha2.ResourceSpec{Name: "cpu", Weight: 1}),
+			args:  strategy(config.MostAllocated, config.ResourceSpec{Name: gpu, Weight: 5}, config.ResourceSpec{Name: "cpu", Weight: 1}),
 			scene: asked(pod(asking("cpu", "1")), pod(asking("cpu", "0", gpu, "2"))),
 		},
 		{
 			name: "a resource that nobody has does not count", want: 0,
-			args:  strategy(v1alpha2.MostAllocated, v1alpha2.ResourceSpec{Name: "example.com/none", Weight: 1}),
+			args:  strategy(config.MostAllocated, config.ResourceSpec{Name: "example.com/none", Weight: 1}),
 			scene: asked(pod(asking("cpu", "1"))),
 		},
 		// (10-4)·100/10 = 60, and 0 asked counts as 0: no default for storage.
 		{
 			name: "ephemeral storage has no default", want: 60,
-			args:  strategy(v1alpha2.LeastAllocated, v1alpha2.ResourceSpec{Name: "ephemeral-storage", Weight: 1}),
+			args:  strategy(config.LeastAllocated, config.ResourceSpec{Name: "ephemeral-storage", Weight: 1}),
 			scene: asked(pod(), pod(asking("ephemeral-storage", "4Gi"))),
 		},
 		// The containers ask for 1 CPU and, by default, 200 MiB: CPU 10, memory 200·100/10240 = 1. 11/2 = 5.

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -22,11 +22,11 @@ import (
 // its affinity with every change of its template.
 type serviceAffinity struct{ labels []string }
 
-func newServiceAffinity(profile *v1alpha2.Profile) (Predicate, error) {
+func newServiceAffinity(profile *config.Profile) (Predicate, error) {
 	return serviceAffinity{labels: profile.ServiceAffinityArgs().AffinityLabels}, nil
 }
 
-func (serviceAffinity) Name() string { return v1alpha2.ServiceAffinity }
+func (serviceAffinity) Name() string { return config.ServiceAffinity }
 
 func (serviceAffinity) Aspects() cluster.Aspect {
 	return cluster.AspectService | cluster.AspectPods | cluster.AspectLabels

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -30,8 +30,8 @@ func createdAt(second int64) func(*corev1.Pod) {
 func TestServiceAffinity(t *testing.T) {
 	const reason = "node(s) didn't match service affinity"
 	web, db := wearing("app", "web"), wearing("app", "db")
-	region := &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"region"}}
-	regionAndRack := &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"region", "rack"}}
+	region := &config.ServiceAffinityArgs{AffinityLabels: []string{"region"}}
+	regionAndRack := &config.ServiceAffinityArgs{AffinityLabels: []string{"region", "rack"}}
 	south := node(labelled("region", "south"), labelled("rack", "1"))
 	north := node(called("other"), labelled("region", "north"), labelled("rack", "1"))
 	third := node(called("third"))
@@ -49,7 +49,7 @@ func TestServiceAffinity(t *testing.T) {
 	asked := func(change ...func(*corev1.Pod)) func(*scene) { return func(s *scene) { s.pod = pod(change...) } }
 	selectedBy := func(services ...runtime.Object) func(*scene) { return func(s *scene) { s.objects = services } }
 	elsewhere := func() *corev1.Pod { return pod(web, placedOn("other")) }
-	checkVerdicts(t, v1alpha2.ServiceAffinity, []verdictCase{
+	checkVerdicts(t, config.ServiceAffinity, []verdictCase{
 		{name: "the first pod of a service goes anywhere", args: region, scene: among()},
 		{name: "a pod of no service is not concerned", args: region, scene: of(among(elsewhere()), asked(db)), everywhere: true},
 		{name: "without labels no pod is", scene: among(elsewhere()), everywhere: true},
@@ -58,7 +58,7 @@ func TestServiceAffinity(t *testing.T) {
 		{
 			name:  "only the labels that are configured count",
 			scene: among(elsewhere()),
-			args:  &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"rack"}},
+			args:  &config.ServiceAffinityArgs{AffinityLabels: []string{"rack"}},
 		},
 		{name: "all of them must be the same", scene: among(elsewhere()), args: regionAndRack, reason: reason},
 		{name: "pods of another service do not count", args: region, scene: among(pod(db, placedOn("other")))},
@@ -131,14 +131,14 @@ func TestServiceAffinityIsThatOfTheOldestPodWhateverChanges(t *testing.T) {
 	affinityLabels := []string{"region", "rack"}
 	rapid.Check(t, func(t *rapid.T) {
 		b := newStoreBench(t, 1<<30)
-		profile, err := NewProfile(&v1alpha2.Profile{
+		profile, err := NewProfile(&config.Profile{
 			SchedulerName: corev1.DefaultSchedulerName,
-			Equivalence:   v1alpha2.EquivalenceTemplate,
-			Plugins: v1alpha2.Plugins{Filter: v1alpha2.PluginSet{
-				Enabled: []v1alpha2.Plugin{{Name: v1alpha2.ServiceAffinity}}, Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}},
+			Equivalence:   config.EquivalenceTemplate,
+			Plugins: config.Plugins{Filter: config.PluginSet{
+				Enabled: []config.Plugin{{Name: config.ServiceAffinity}}, Disabled: []config.Plugin{{Name: config.AllPlugins}},
 			}},
-			PluginConfig: []v1alpha2.PluginConfig{
-				{Name: v1alpha2.ServiceAffinity, Args: &v1alpha2.ServiceAffinityArgs{AffinityLabels: affinityLabels}},
+			PluginConfig: []config.PluginConfig{
+				{Name: config.ServiceAffinity, Args: &config.ServiceAffinityArgs{AffinityLabels: affinityLabels}},
 			},
 		})
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -77,8 +77,8 @@ func TestAClassIsAccountedForAtWhatItTakes(t *testing.T) {
 		for _, nodes := range []int{5, 500, 2000} {
 			t.Run(fmt.Sprintf("%s, on %d nodes", name, nodes), func(t *testing.T) {
 				registry := prometheus.NewRegistry()
-				config := withEveryPlugin(&v1alpha2.Default().Profiles[0])
-				profile, err := NewProfile(config)
+				cfg := withEveryPlugin(&config.Default().Profiles[0])
+				profile, err := NewProfile(cfg)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -84,8 +84,8 @@ type spreading struct {
 	system bool
 }
 
-func newSpreading(args *v1alpha2.PodTopologySpreadArgs, action corev1.UnsatisfiableConstraintAction) (spreading, error) {
-	defaults, system := args.DefaultConstraints, args.DefaultingType == v1alpha2.SystemDefaulting
+func newSpreading(args *config.PodTopologySpreadArgs, action corev1.UnsatisfiableConstraintAction) (spreading, error) {
+	defaults, system := args.DefaultConstraints, args.DefaultingType == config.SystemDefaulting
 	if system {
 		defaults = []corev1.TopologySpreadConstraint{
 			{TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway, MaxSkew: 3},

@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -30,8 +30,8 @@ type storeBench struct {
 }
 
 func newStoreBench(t interface{ Fatal(...any) }, maxBytes int64) *storeBench {
-	config := v1alpha2.Default()
-	profile, err := NewProfile(&config.Profiles[0])
+	cfg := config.Default()
+	profile, err := NewProfile(&cfg.Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestOnlyWhatChangedIsEvaluatedAnew(t *testing.T) {
 	evaluated := func() map[string]float64 {
 		counts := map[string]float64{}
 		for _, predicate := range []string{
-			v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration, v1alpha2.NodeAffinity, v1alpha2.NodePorts, v1alpha2.NodeResourcesFit,
+			config.NodeUnschedulable, config.TaintToleration, config.NodeAffinity, config.NodePorts, config.NodeResourcesFit,
 		} {
 			for _, cause := range []string{"node", "labels", "taints", "requested", "allocatable", "unschedulable", "ports"} {
 				if n := testutil.ToFloat64(b.metrics.evaluated.WithLabelValues(corev1.DefaultSchedulerName, predicate, cause)); n != 0 {

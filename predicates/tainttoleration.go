@@ -5,7 +5,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -17,9 +17,9 @@ const comparisonOperators = false
 // they do not tolerate (pkg/scheduler/framework/plugins/tainttoleration).
 type taintToleration struct{}
 
-func newTaintToleration(*v1alpha2.Profile) (Predicate, error) { return taintToleration{}, nil }
+func newTaintToleration(*config.Profile) (Predicate, error) { return taintToleration{}, nil }
 
-func (taintToleration) Name() string { return v1alpha2.TaintToleration }
+func (taintToleration) Name() string { return config.TaintToleration }
 
 func (taintToleration) Aspects() cluster.Aspect { return cluster.AspectTaints }
 

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestTaintToleration(t *testing.T) {
@@ -19,7 +19,7 @@ func TestTaintToleration(t *testing.T) {
 		p.Spec.Tolerations = t
 		return scene{node: node, pod: p}
 	}
-	checkVerdicts(t, v1alpha2.TaintToleration, []verdictCase{
+	checkVerdicts(t, config.TaintToleration, []verdictCase{
 		{name: "a node without taints takes every pod"},
 		{name: "a NoSchedule taint keeps a pod off, and eviction does not help", scene: with(gpu), reason: reason},
 		{name: "a NoExecute taint keeps a pod off", scene: with(evicting), reason: reason},

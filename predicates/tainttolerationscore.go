@@ -5,7 +5,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -13,9 +13,9 @@ import (
 // the pod does not tolerate (pkg/scheduler/framework/plugins/tainttoleration).
 type taintTolerationScore struct{}
 
-func newTaintTolerationScore(*v1alpha2.Profile) (Score, error) { return taintTolerationScore{}, nil }
+func newTaintTolerationScore(*config.Profile) (Score, error) { return taintTolerationScore{}, nil }
 
-func (taintTolerationScore) Name() string { return v1alpha2.TaintToleration }
+func (taintTolerationScore) Name() string { return config.TaintToleration }
 
 func (taintTolerationScore) Aspects() cluster.Aspect { return cluster.AspectTaints }
 

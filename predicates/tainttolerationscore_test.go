@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestTaintTolerationScore(t *testing.T) {
@@ -23,7 +23,7 @@ func TestTaintTolerationScore(t *testing.T) {
 	exists := func(effect corev1.TaintEffect) []corev1.Toleration {
 		return []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: effect}}
 	}
-	checkRates(t, v1alpha2.TaintToleration, []rateCase{
+	checkRates(t, config.TaintToleration, []rateCase{
 		{name: "where no node is tainted all are the best", scene: beside(node(), nil, node(called("b"))), want: 100},
 		{name: "a node without taints beside one with some is the best", scene: beside(node(), nil, node(called("b"), one)), want: 100},
 		{name: "the one with the most is the worst", scene: beside(node(one), nil, node(called("b"))), want: 0},

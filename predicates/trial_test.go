@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -14,7 +14,7 @@ import (
 // one group must be judged and rated alike.
 func TestATrialMayRelyOnWhatDigestsSayOfThemselves(t *testing.T) {
 	profile, err := NewProfile(
-		withEveryPlugin(profileWith(v1alpha2.ServiceAffinity, &v1alpha2.ServiceAffinityArgs{AffinityLabels: []string{"zone"}})),
+		withEveryPlugin(profileWith(config.ServiceAffinity, &config.ServiceAffinityArgs{AffinityLabels: []string{"zone"}})),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -72,11 +72,11 @@ func TestATrialMayRelyOnWhatDigestsSayOfThemselves(t *testing.T) {
 		}
 	})
 	for name := range unminded {
-		if !alike[name] && name != v1alpha2.NodeVolumeLimits+" filter" {
+		if !alike[name] && name != config.NodeVolumeLimits+" filter" {
 			t.Errorf("to %s no two nodes are ever alike", name)
 		}
 	}
-	for _, name := range []string{v1alpha2.PodTopologySpread, v1alpha2.InterPodAffinity} {
+	for _, name := range []string{config.PodTopologySpread, config.InterPodAffinity} {
 		for _, name := range []string{name + " filter", name + " score"} {
 			if !minded[name] || !unminded[name] {
 				t.Errorf("%s minds pods: %v, does not: %v; both should come up", name, minded[name], unminded[name])

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -16,9 +16,9 @@ import (
 // time (pkg/scheduler/framework/plugins/volumerestrictions).
 type volumeRestrictions struct{}
 
-func newVolumeRestrictions(*v1alpha2.Profile) (Predicate, error) { return volumeRestrictions{}, nil }
+func newVolumeRestrictions(*config.Profile) (Predicate, error) { return volumeRestrictions{}, nil }
 
-func (volumeRestrictions) Name() string { return v1alpha2.VolumeRestrictions }
+func (volumeRestrictions) Name() string { return config.VolumeRestrictions }
 
 func (volumeRestrictions) Aspects() cluster.Aspect {
 	return cluster.AspectPods | cluster.AspectPersistentVolumeClaim

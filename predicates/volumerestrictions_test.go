@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestVolumeRestrictions(t *testing.T) {
@@ -22,7 +22,7 @@ func TestVolumeRestrictions(t *testing.T) {
 		return scene{objects: []runtime.Object{object}, others: []*corev1.Node{node(called("other"))}, placed: placed, pod: pod(claiming("data"))}
 	}
 	on := func(name string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.NodeName = name } }
-	checkVerdicts(t, v1alpha2.VolumeRestrictions, []verdictCase{
+	checkVerdicts(t, config.VolumeRestrictions, []verdictCase{
 		{name: "a pod without volumes fits everywhere", everywhere: true},
 		{
 			name:       "so does one whose volumes are its own",

@@ -14,24 +14,24 @@ import (
 	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
 func volumePlugins() []string {
-	return []string{v1alpha2.VolumeRestrictions, v1alpha2.NodeVolumeLimits, v1alpha2.VolumeZone}
+	return []string{config.VolumeRestrictions, config.NodeVolumeLimits, config.VolumeZone}
 }
 
 // newVolumeBench has a store whose profile runs nothing but some of the plugins about
 // volumes.
 func newVolumeBench(t interface{ Fatal(...any) }, plugins ...string) *storeBench {
-	filter := v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}}
+	filter := config.PluginSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}}
 	for _, name := range plugins {
-		filter.Enabled = append(filter.Enabled, v1alpha2.Plugin{Name: name})
+		filter.Enabled = append(filter.Enabled, config.Plugin{Name: name})
 	}
-	profile, err := NewProfile(&v1alpha2.Profile{
-		SchedulerName: corev1.DefaultSchedulerName, Equivalence: v1alpha2.EquivalenceTemplate,
-		Plugins: v1alpha2.Plugins{Filter: filter, Score: v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}}},
+	profile, err := NewProfile(&config.Profile{
+		SchedulerName: corev1.DefaultSchedulerName, Equivalence: config.EquivalenceTemplate,
+		Plugins: config.Plugins{Filter: filter, Score: config.PluginSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func podWithVolumes(t *rapid.T, name string) *corev1.Pod {
 // what becomes of it.
 func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := newVolumeBench(t, rapid.SampledFrom(append(volumePlugins(), v1alpha2.NodeVolumeLimits)).Draw(t, "plugin"))
+		b := newVolumeBench(t, rapid.SampledFrom(append(volumePlugins(), config.NodeVolumeLimits)).Draw(t, "plugin"))
 		var asked, placed []*corev1.Pod // the volumes of a pod never change
 		for i := range 4 {
 			asked = append(asked, podWithVolumes(t, fmt.Sprint("asked-", i)))
@@ -162,7 +162,7 @@ func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
 // TestOnlyVolumesThatMatterAreJudgedAnew asks about a pod with a disk of EBS, the claim
 // "own" of it and the inline disk "vol-inline", in a cluster of ten nodes.
 func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
-	const restrictions, limits, zones = v1alpha2.VolumeRestrictions, v1alpha2.NodeVolumeLimits, v1alpha2.VolumeZone
+	const restrictions, limits, zones = config.VolumeRestrictions, config.NodeVolumeLimits, config.VolumeZone
 	b := newVolumeBench(t, volumePlugins()...)
 	apply := func(change func(runtime.Object) error, objects ...runtime.Object) func() {
 		return func() {
@@ -287,7 +287,7 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 // A volume that nothing attaches went while no pod used its claim, so that nobody was
 // judged anew. The pod that comes with the claim has one that will be made by its class.
 func TestAPodThatComesIsCountedByTheObjectsOfItsTime(t *testing.T) {
-	b := newVolumeBench(t, v1alpha2.NodeVolumeLimits)
+	b := newVolumeBench(t, config.NodeVolumeLimits)
 	verdict := func() Verdict {
 		view := b.store.View(cluster.NewPod(pod(claiming("own"))))
 		defer view.Close()

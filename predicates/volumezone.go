@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	storagehelpers "k8s.io/component-helpers/storage/volume"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -19,9 +19,9 @@ import (
 // theirs first.
 type volumeZone struct{}
 
-func newVolumeZone(*v1alpha2.Profile) (Predicate, error) { return volumeZone{}, nil }
+func newVolumeZone(*config.Profile) (Predicate, error) { return volumeZone{}, nil }
 
-func (volumeZone) Name() string { return v1alpha2.VolumeZone }
+func (volumeZone) Name() string { return config.VolumeZone }
 
 func (volumeZone) Aspects() cluster.Aspect {
 	return cluster.AspectLabels | cluster.AspectPersistentVolume | cluster.AspectPersistentVolumeClaim | cluster.AspectStorageClass

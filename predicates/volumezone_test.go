@@ -7,7 +7,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestVolumeZone(t *testing.T) {
@@ -27,7 +27,7 @@ func TestVolumeZone(t *testing.T) {
 		return scene{node: node(labelled(zone, "a")), objects: append(objects, c), pod: pod(claiming("data"))}
 	}
 	inA := node(labelled(zone, "a"))
-	checkVerdicts(t, v1alpha2.VolumeZone, []verdictCase{
+	checkVerdicts(t, config.VolumeZone, []verdictCase{
 		{name: "a pod without volumes fits everywhere", everywhere: true},
 		{name: "so does one whose volumes are not claims", everywhere: true, scene: scene{pod: pod(mounting(ebs("a"), ephemeralVolume()))}},
 		{name: "a volume without labels is everywhere", everywhere: true, scene: on(inA)},

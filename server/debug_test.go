@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // asks gets a page of a server that runs.
@@ -70,8 +70,8 @@ func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T
 		}
 	})
 	t.Run("not at all", func(t *testing.T) {
-		p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
-			config.Debug.Enabled, config.Serving.HealthListen = false, "127.0.0.1:0"
+		p := newProcess(t, func(cfg *config.Configuration) {
+			cfg.Debug.Enabled, cfg.Serving.HealthListen = false, "127.0.0.1:0"
 		})
 		p.run()
 		check(t, p.at(fieldVerbs), http.StatusOK, "", verbs...)
@@ -83,20 +83,20 @@ func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T
 		}
 	})
 	t.Run("at an address that is taken", func(t *testing.T) {
-		p := newProcess(t, func(config *v1alpha2.MusterConfiguration) { config.Debug.Enabled = false })
+		p := newProcess(t, func(cfg *config.Configuration) { cfg.Debug.Enabled = false })
 		p.run()
-		config := v1alpha2.Default()
+		cfg := config.Default()
 		free, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		free.Close()
-		config.Serving.Listen, config.Debug.Listen = free.Addr().String(), p.Addr().String()
-		_, err = New(Options{Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
+		cfg.Serving.Listen, cfg.Debug.Listen = free.Addr().String(), p.Addr().String()
+		_, err = New(Options{Config: cfg, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
 		if err == nil || !strings.HasPrefix(err.Error(), "debug.listen: ") {
 			t.Errorf("error %v, want one about debug.listen", err)
 		}
-		if again, err := net.Listen("tcp", config.Serving.Listen); err != nil {
+		if again, err := net.Listen("tcp", cfg.Serving.Listen); err != nil {
 			t.Errorf("the port of the verbs stays open: %v", err)
 		} else {
 			again.Close()
@@ -107,7 +107,7 @@ func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T
 func TestOnALoopbackAddressItIsPlainHTTPThoughTheVerbsAreNot(t *testing.T) {
 	files := newIdentity(t)
 	files.write(newAuthority(t).issue("muster"))
-	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) { config.Serving.TLS = files.TLS })
+	p := newProcess(t, func(cfg *config.Configuration) { cfg.Serving.TLS = files.TLS })
 	p.run()
 	if status, _ := asks(t, p.at(fieldDebug)+"/debug/"); status != http.StatusOK {
 		t.Errorf("answered %d", status)

@@ -12,19 +12,19 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"sigs.k8s.io/yaml"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/servertest"
 )
 
 // review posts a review to the webhook of a server that gates members, or not.
-func review(t *testing.T, gates v1alpha2.GangGates, body string) *httptest.ResponseRecorder {
+func review(t *testing.T, gates config.GangGates, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	files := newIdentity(t)
 	files.write(newAuthority(t).issue("muster"))
 	// It neither is ready nor leads.
-	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
-		config.Gangs.Gates, config.Serving.MaxBodyBytes = gates, 1<<12
-		config.Serving.TLS, config.Serving.WebhookListen = files.TLS, "127.0.0.1:0"
+	p := newProcess(t, func(cfg *config.Configuration) {
+		cfg.Gangs.Gates, cfg.Serving.MaxBodyBytes = gates, 1<<12
+		cfg.Serving.TLS, cfg.Serving.WebhookListen = files.TLS, "127.0.0.1:0"
 	})
 	request := httptest.NewRequest(http.MethodPost, "/webhook/gates", strings.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
@@ -38,7 +38,7 @@ const (
 )
 
 // patchOf is what the webhook answers about a pod that it allows, "" for nothing.
-func patchOf(t *testing.T, gates v1alpha2.GangGates, body string) string {
+func patchOf(t *testing.T, gates config.GangGates, body string) string {
 	t.Helper()
 	answer := review(t, gates, body)
 	var got admissionv1.AdmissionReview
@@ -81,7 +81,7 @@ func TestMembersOfGangsAreGatedWhenTheyAreCreated(t *testing.T) {
 			for _, gate := range pod.Spec.SchedulingGates {
 				got = append(got, gate.Name)
 			}
-			switch patch := patchOf(t, v1alpha2.GatesUntilPlace, servertest.ReviewOf("CREATE", string(test.Pod))); {
+			switch patch := patchOf(t, config.GatesUntilPlace, servertest.ReviewOf("CREATE", string(test.Pod))); {
 			case patch == "":
 			case patch == addGate:
 				got = []string{"muster.dev/gang"} // whatever the list was
@@ -100,14 +100,14 @@ func TestMembersOfGangsAreGatedWhenTheyAreCreated(t *testing.T) {
 func TestNobodyIsGatedWhoMustNotBe(t *testing.T) {
 	const member = `{"metadata": {"labels": {"muster.dev/pod-group": "g"}}}`
 	for name, test := range map[string]struct {
-		gates          v1alpha2.GangGates
+		gates          config.GangGates
 		operation, pod string
 		want           string
 	}{
-		"a member is, until there are enough":        {v1alpha2.GatesUntilMembers, "CREATE", member, addGate},
-		"and none when gates are not wanted":         {v1alpha2.GatesNever, "CREATE", member, ""},
-		"nor one that changes":                       {v1alpha2.GatesUntilPlace, "UPDATE", member, ""},
-		"nor one that is deleted, of which is empty": {v1alpha2.GatesUntilPlace, "DELETE", `{}`, ""},
+		"a member is, until there are enough":        {config.GatesUntilMembers, "CREATE", member, addGate},
+		"and none when gates are not wanted":         {config.GatesNever, "CREATE", member, ""},
+		"nor one that changes":                       {config.GatesUntilPlace, "UPDATE", member, ""},
+		"nor one that is deleted, of which is empty": {config.GatesUntilPlace, "DELETE", `{}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := patchOf(t, test.gates, servertest.ReviewOf(test.operation, test.pod)); got != test.want {
@@ -153,7 +153,7 @@ func TestWhatIsNoReviewOfAPodIsABadRequest(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := review(t, v1alpha2.GatesUntilPlace, test.body)
+			answer := review(t, config.GatesUntilPlace, test.body)
 			if got := answer.Body.String(); answer.Code != test.code || !strings.HasPrefix(got, test.want) {
 				t.Errorf("answered %d: %s\nwant %d: %s", answer.Code, got, test.code, test.want)
 			}

@@ -9,12 +9,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestHealthIsServedOnAPortOfItsOwnAndVerbsAreNot(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) { config.Serving.HealthListen = "127.0.0.1:0" })
+	p := newProcess(t, func(cfg *config.Configuration) { cfg.Serving.HealthListen = "127.0.0.1:0" })
 	p.run()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
@@ -53,9 +53,9 @@ func TestAHealthAddressInUseNamesTheField(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	config := v1alpha2.Default()
-	config.Serving.Listen, config.Debug.Listen, config.Serving.HealthListen = "127.0.0.1:0", "127.0.0.1:0", taken.Addr().String()
-	_, err = New(Options{Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
+	cfg := config.Default()
+	cfg.Serving.Listen, cfg.Debug.Listen, cfg.Serving.HealthListen = "127.0.0.1:0", "127.0.0.1:0", taken.Addr().String()
+	_, err = New(Options{Config: cfg, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
 	if err == nil || !strings.HasPrefix(err.Error(), "serving.healthListen: listen tcp ") {
 		t.Errorf("error %v, want that the address of serving.healthListen is in use", err)
 	}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/leadership"
 )
@@ -34,11 +34,11 @@ func newReplica(t *testing.T, leases, client kubernetes.Interface) *replica {
 	t.Helper()
 	way := &wayToLease{
 		LeaseInterface: leases.CoordinationV1().Leases("kube-system"),
-		patience:       v1alpha2.Default().LeaderElection.RenewDeadline.Duration / 3,
+		patience:       config.Default().LeaderElection.RenewDeadline.Duration / 3,
 	}
-	p, web := newOnPipes(t, surroundings{leases: way, binds: client}, func(config *v1alpha2.MusterConfiguration) {
-		config.LeaderElection.LeaderElect = true
-		config.Profiles[0].NodeSelection = v1alpha2.NodeSelectionExtender
+	p, web := newOnPipes(t, surroundings{leases: way, binds: client}, func(cfg *config.Configuration) {
+		cfg.LeaderElection.LeaderElect = true
+		cfg.Profiles[0].NodeSelection = config.NodeSelectionExtender
 	})
 	r := &replica{p, way, web}
 	p.run()
@@ -241,7 +241,7 @@ func TestALeaderGivesTheLeaseBackWhenNothingIsInFlight(t *testing.T) {
 
 func TestWithoutAnAPIServerThereIsNoElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := newOnPipes(t, surroundings{}, func(config *v1alpha2.MusterConfiguration) { config.LeaderElection.LeaderElect = true })
+		p, _ := newOnPipes(t, surroundings{}, func(cfg *config.Configuration) { cfg.LeaderElection.LeaderElect = true })
 		p.wantReadyz("before Run", http.StatusServiceUnavailable, app.ErrBeginning.Error())
 		p.run()
 		synctest.Wait()

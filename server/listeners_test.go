@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/certs"
 	"muster.dev/muster/server/servertest"
 )
@@ -58,9 +58,9 @@ func answers(t *testing.T, client *http.Client, url string, a asked) (int, strin
 }
 
 // web is a client that keeps no connection.
-func web(t *testing.T, config *tls.Config) *http.Client {
+func web(t *testing.T, cfg *tls.Config) *http.Client {
 	t.Helper()
-	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: config}
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: cfg}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
@@ -70,10 +70,10 @@ func newPorts(t *testing.T) *process {
 	t.Helper()
 	files := newIdentity(t)
 	files.write(newAuthority(t).issue("muster"))
-	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
-		config.Serving.HealthListen, config.Serving.WebhookListen = "127.0.0.1:0", "127.0.0.1:0"
-		config.Serving.TLS = files.TLS
-		config.Debug.AllowedHosts = []string{"muster.example.com"}
+	p := newProcess(t, func(cfg *config.Configuration) {
+		cfg.Serving.HealthListen, cfg.Serving.WebhookListen = "127.0.0.1:0", "127.0.0.1:0"
+		cfg.Serving.TLS = files.TLS
+		cfg.Debug.AllowedHosts = []string{"muster.example.com"}
 	})
 	p.run()
 	return p
@@ -241,10 +241,10 @@ func TestOfTheClientsOfAnAuthorityThoseMayCallThatAreListed(t *testing.T) {
 	files.write(ca.issue("muster"))
 	files.ClientCAFile = files.CertFile + ".client"
 	files.file(files.ClientCAFile, of.pem)
-	files.Webhook = v1alpha2.WebhookTLS{ClientCAFile: files.ClientCAFile, AllowedClientNames: []string{"kube-apiserver"}}
-	files.AllowedClientNames = []string{v1alpha2.KubeScheduler}
-	p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
-		config.Serving.TLS, config.Serving.WebhookListen, config.Debug.Listen = files.TLS, "127.0.0.1:0", ":0"
+	files.Webhook = config.WebhookTLS{ClientCAFile: files.ClientCAFile, AllowedClientNames: []string{"kube-apiserver"}}
+	files.AllowedClientNames = []string{config.KubeScheduler}
+	p := newProcess(t, func(cfg *config.Configuration) {
+		cfg.Serving.TLS, cfg.Serving.WebhookListen, cfg.Debug.Listen = files.TLS, "127.0.0.1:0", ":0"
 	})
 	p.run()
 	for _, test := range []struct {
@@ -253,8 +253,8 @@ func TestOfTheClientsOfAnAuthorityThoseMayCallThatAreListed(t *testing.T) {
 		status int
 		says   string
 	}{
-		{v1alpha2.KubeScheduler, fieldVerbs, asked{method: "POST", path: "/filter", body: filterBody}, 200, `["a"]`},
-		{v1alpha2.KubeScheduler, fieldVerbs, asked{path: "/livez"}, 200, "ok"},
+		{config.KubeScheduler, fieldVerbs, asked{method: "POST", path: "/filter", body: filterBody}, 200, `["a"]`},
+		{config.KubeScheduler, fieldVerbs, asked{path: "/livez"}, 200, "ok"},
 		{
 			"system:node:a", fieldVerbs,
 			asked{method: "POST", path: "/bind", body: "{}"},
@@ -269,7 +269,7 @@ func TestOfTheClientsOfAnAuthorityThoseMayCallThatAreListed(t *testing.T) {
 			200, `"allowed":true`,
 		},
 		{
-			v1alpha2.KubeScheduler, fieldWebhook,
+			config.KubeScheduler, fieldWebhook,
 			asked{method: "POST", path: "/webhook/gates", body: "{}"},
 			403,
 			"serving.tls.webhook.allowedClientNames",
@@ -298,16 +298,16 @@ func TestWithTheCertificateThatMusterMakesKubeSchedulerIsLetInAndNobodyElse(t *t
 		defer stop()
 		meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "kube-system", Name: name} }
 		client := fake.NewClientset(&corev1.Secret{ObjectMeta: meta("muster-tls")}, &corev1.Secret{ObjectMeta: meta("scheduler-tls")})
-		settings := v1alpha2.TLS{
-			AllowedClientNames: []string{v1alpha2.KubeScheduler},
-			SelfManaged:        v1alpha2.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ClientSecretName: "scheduler-tls"},
+		settings := config.TLS{
+			AllowedClientNames: []string{config.KubeScheduler},
+			SelfManaged:        config.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ClientSecretName: "scheduler-tls"},
 		}
 		keeper := certs.New(certs.Options{
 			Logger:     slog.New(slog.DiscardHandler),
 			Clock:      clocktesting.NewFakeClock(time.Now()),
 			Client:     client,
 			Config:     settings.SelfManaged,
-			ClientName: v1alpha2.KubeScheduler,
+			ClientName: config.KubeScheduler,
 		})
 		c, err := newCertificates(slog.New(slog.DiscardHandler), settings, keeper)
 		if err != nil {
@@ -324,10 +324,10 @@ func TestWithTheCertificateThatMusterMakesKubeSchedulerIsLetInAndNobodyElse(t *t
 			if err != nil {
 				t.Fatal(err)
 			}
-			config := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "localhost", MinVersion: tls.VersionTLS12}
-			config.RootCAs.AppendCertsFromPEM(got.Data["ca.crt"])
-			config.Certificates = []tls.Certificate{pair}
-			return config
+			cfg := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "localhost", MinVersion: tls.VersionTLS12}
+			cfg.RootCAs.AppendCertsFromPEM(got.Data["ca.crt"])
+			cfg.Certificates = []tls.Certificate{pair}
+			return cfg
 		}
 		if _, err := handshake(t, c, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}); err == nil {
 			t.Error("somebody is let in before there is an authority")
@@ -356,20 +356,20 @@ func TestAPortThatEverybodyReachesIsWarnedOfUnlessClientsAreAsked(t *testing.T) 
 	ca, files := newAuthority(t), newIdentity(t)
 	files.write(ca.issue("muster"))
 	asking := files.TLS
-	asking.ClientCAFile, asking.AllowedClientNames = files.CertFile, []string{v1alpha2.KubeScheduler}
+	asking.ClientCAFile, asking.AllowedClientNames = files.CertFile, []string{config.KubeScheduler}
 	for name, test := range map[string]struct {
 		listen string
-		tls    v1alpha2.TLS
+		tls    config.TLS
 		want   bool
 	}{
-		"loopback":                       {"127.0.0.1:0", v1alpha2.TLS{}, false},
-		"everywhere":                     {":0", v1alpha2.TLS{}, true},
+		"loopback":                       {"127.0.0.1:0", config.TLS{}, false},
+		"everywhere":                     {":0", config.TLS{}, true},
 		"everywhere, over https":         {":0", files.TLS, true},
 		"everywhere, clients have names": {":0", asking, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProcess(t, func(config *v1alpha2.MusterConfiguration) {
-				config.Serving.Listen, config.Serving.TLS = test.listen, test.tls
+			p := newProcess(t, func(cfg *config.Configuration) {
+				cfg.Serving.Listen, cfg.Serving.TLS = test.listen, test.tls
 			})
 			for _, port := range p.ports {
 				defer port.Listener.Close()

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
@@ -26,8 +26,8 @@ type load struct {
 
 // newLoad sets up what the configuration asks for.
 func newLoad(b *base, a *api) (*load, error) {
-	config := &b.Config.Load
-	if a.client == nil || config.Source == v1alpha2.LoadSourceNone && !config.NodeMetrics.Manage {
+	cfg := &b.Config.Load
+	if a.client == nil || cfg.Source == config.LoadSourceNone && !cfg.NodeMetrics.Manage {
 		return &load{feed: &usage.Feed{}, handled: map[schema.GroupVersionResource]cluster.CustomHandler{}}, nil
 	}
 	l := &load{events: app.NewEvents(a.client, "muster")}
@@ -43,26 +43,26 @@ func newLoad(b *base, a *api) (*load, error) {
 		return nil, err
 	}
 	b.Logger.Info("usage of nodes",
-		"source", config.Source, "managesNodeMetrics", config.NodeMetrics.Manage, "reportsToNodeMetrics", config.NodeMetrics.Report)
+		"source", cfg.Source, "managesNodeMetrics", cfg.NodeMetrics.Manage, "reportsToNodeMetrics", cfg.NodeMetrics.Report)
 	return l, nil
 }
 
 // keepNodeMetrics sets up what is done for NodeMetrics beside reading them, and returns who is told what a
 // source says.
 func (l *load) keepNodeMetrics(b *base, a *api, store *nodemetric.Store, recorder events.EventRecorder) []source.Follower {
-	config := b.Config.Load.NodeMetrics
-	if !config.Manage && !config.Report {
+	cfg := b.Config.Load.NodeMetrics
+	if !cfg.Manage && !cfg.Report {
 		return nil
 	}
 	metrics := nodemetric.NewMetrics(b.Registry)
-	if config.Manage {
+	if cfg.Manage {
 		controller := nodemetric.NewController(nodemetric.ControllerOptions{
 			Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Cluster: b.cluster, Store: store,
-			Core: a.leader.core, Dynamic: a.leader.dynamic, Events: recorder, Namespace: config.ConfigNamespace,
+			Core: a.leader.core, Dynamic: a.leader.dynamic, Events: recorder, Namespace: cfg.ConfigNamespace,
 		})
 		l.leading = append(l.leading, app.Part("NodeMetrics", app.Leading, controller.Run))
 	}
-	if !config.Report {
+	if !cfg.Report {
 		return nil
 	}
 	reporter := nodemetric.NewReporter(nodemetric.ReporterOptions{

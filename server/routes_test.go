@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
@@ -49,8 +50,8 @@ func TestEveryPageAnswers(t *testing.T) {
 }
 
 func TestConfigzIsTheConfigurationInForce(t *testing.T) {
-	p, _ := newOnPipes(t, surroundings{}, func(config *v1alpha2.MusterConfiguration) {
-		config.Profiles[0].Equivalence = v1alpha2.EquivalenceTemplate
+	p, _ := newOnPipes(t, surroundings{}, func(cfg *config.Configuration) {
+		cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
 	})
 	var shown struct{ Config json.RawMessage }
 	if err := json.Unmarshal(p.get("/configz").Body.Bytes(), &shown); err != nil {
@@ -89,7 +90,7 @@ func TestProfilesAreServedOnlyWhenAskedFor(t *testing.T) {
 		"with serving.profiling":    {true, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, _ := newOnPipes(t, surroundings{}, func(config *v1alpha2.MusterConfiguration) { config.Serving.Profiling = test.profiling })
+			p, _ := newOnPipes(t, surroundings{}, func(cfg *config.Configuration) { cfg.Serving.Profiling = test.profiling })
 			for _, page := range pages {
 				if got := p.get(page); got.Code != test.want {
 					t.Errorf("%s answered %d, want %d", page, got.Code, test.want)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/component-base/tracing"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/access"
@@ -25,7 +25,7 @@ import (
 // Options of a Server.
 type Options struct {
 	// Config is decoded, defaulted and valid. Required.
-	Config *v1alpha2.MusterConfiguration
+	Config *config.Configuration
 	// ConfigFile is where it comes from. Its profiles are put in force when it changes.
 	ConfigFile app.ConfigFile
 	// RESTConfig is the connection to the API server. Either it or SnapshotFiles is

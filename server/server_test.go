@@ -27,7 +27,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/access"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/servertest"
@@ -44,20 +44,20 @@ const dump = `{"apiVersion": "v1", "kind": "List", "items": [
 type process struct {
 	*Server
 	t      *testing.T
-	config *v1alpha2.MusterConfiguration
+	config *config.Configuration
 	log    *servertest.Log
 	stop   context.CancelFunc
 	ended  chan error
 }
 
 // newProcess makes a server that answers from the dump and listens on a free port.
-func newProcess(t *testing.T, change ...func(*v1alpha2.MusterConfiguration)) *process {
+func newProcess(t *testing.T, change ...func(*config.Configuration)) *process {
 	t.Helper()
 	return newProcessIn(t, surroundings{listen: access.Listen}, change...)
 }
 
 // newOnPipes makes a server that answers from the dump and listens in memory. The client calls the verbs.
-func newOnPipes(t *testing.T, around surroundings, change ...func(*v1alpha2.MusterConfiguration)) (*process, *http.Client) {
+func newOnPipes(t *testing.T, around surroundings, change ...func(*config.Configuration)) (*process, *http.Client) {
 	t.Helper()
 	around.listen = listenOnPipes
 	p := newProcessIn(t, around, change...)
@@ -67,17 +67,17 @@ func newOnPipes(t *testing.T, around surroundings, change ...func(*v1alpha2.Must
 // listenOnPipes puts pipes in the place of ports.
 func listenOnPipes(string, string, int) (net.Listener, error) { return servertest.NewPipes(), nil }
 
-func newProcessIn(t *testing.T, around surroundings, change ...func(*v1alpha2.MusterConfiguration)) *process {
+func newProcessIn(t *testing.T, around surroundings, change ...func(*config.Configuration)) *process {
 	t.Helper()
-	config := v1alpha2.Default()
-	config.Serving.Listen, config.Debug.Listen = "127.0.0.1:0", "127.0.0.1:0"
+	cfg := config.Default()
+	cfg.Serving.Listen, cfg.Debug.Listen = "127.0.0.1:0", "127.0.0.1:0"
 	for _, f := range change {
-		f(config)
+		f(cfg)
 	}
-	p := &process{t: t, config: config, log: &servertest.Log{}, ended: make(chan error, 1)}
+	p := &process{t: t, config: cfg, log: &servertest.Log{}, ended: make(chan error, 1)}
 	var err error
 	p.Server, err = build(Options{
-		Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Version: "v1.2.3",
+		Config: cfg, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Version: "v1.2.3",
 		Logger: slog.New(slog.NewTextHandler(p.log, nil)),
 	}, around)
 	if err != nil {
@@ -164,14 +164,14 @@ func TestAServerAnswersFromASnapshotUntilItIsStopped(t *testing.T) {
 	ca, files := newAuthority(t), newIdentity(t)
 	files.write(ca.issue("muster"))
 	for name, test := range map[string]struct {
-		tls   v1alpha2.TLS
+		tls   config.TLS
 		proto int
 	}{
-		"plain":    {v1alpha2.TLS{}, 1},
+		"plain":    {config.TLS{}, 1},
 		"with TLS": {files.TLS, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProcess(t, func(config *v1alpha2.MusterConfiguration) { config.Serving.TLS = test.tls })
+			p := newProcess(t, func(cfg *config.Configuration) { cfg.Serving.TLS = test.tls })
 			transport := &http.Transport{TLSClientConfig: ca.client(), ForceAttemptHTTP2: true}
 			defer transport.CloseIdleConnections()
 			client := &http.Client{Transport: transport}
@@ -213,16 +213,16 @@ func TestAnAddressInUseNamesTheField(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	config := v1alpha2.Default()
-	config.Serving.Listen, config.Debug.Listen = taken.Addr().String(), "127.0.0.1:0"
-	_, err = New(Options{Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
+	cfg := config.Default()
+	cfg.Serving.Listen, cfg.Debug.Listen = taken.Addr().String(), "127.0.0.1:0"
+	_, err = New(Options{Config: cfg, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
 	if want := "serving.listen: listen tcp " + taken.Addr().String() + ": bind: address already in use"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
 func TestAServerNeedsSomethingToAnswerFrom(t *testing.T) {
-	err := Run(t.Context(), Options{Config: v1alpha2.Default(), Logger: slog.New(slog.DiscardHandler)})
+	err := Run(t.Context(), Options{Config: config.Default(), Logger: slog.New(slog.DiscardHandler)})
 	if err == nil || err.Error() != "neither an API server nor a snapshot to answer from" {
 		t.Errorf("error %v", err)
 	}

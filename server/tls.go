@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/certs"
 )
@@ -26,7 +26,7 @@ const reloadInterval = time.Second
 // old ones serve on. A certificate of muster's own comes from its keeper instead.
 type certificates struct {
 	log   *slog.Logger
-	files v1alpha2.TLS
+	files config.TLS
 	own   *certs.Keeper // nil when the certificate is in files
 
 	mu      sync.Mutex
@@ -92,7 +92,7 @@ func (h *https) forAPIServer() *tls.Config {
 	return h.certificates.forAPIServer()
 }
 
-func newCertificates(log *slog.Logger, files v1alpha2.TLS, own *certs.Keeper) (*certificates, error) {
+func newCertificates(log *slog.Logger, files config.TLS, own *certs.Keeper) (*certificates, error) {
 	c := &certificates{log: log, files: files, own: own, checked: time.Now()}
 	c.seen = c.versions()
 	var err error
@@ -155,10 +155,10 @@ func (c *certificates) withClients() identities {
 }
 
 // asking is a configuration that lets in whom one of the authorities has signed.
-func asking(config *tls.Config, authorities *x509.CertPool) *tls.Config {
-	config = config.Clone()
-	config.ClientCAs, config.ClientAuth = authorities, tls.RequireAndVerifyClientCert
-	return config
+func asking(cfg *tls.Config, authorities *x509.CertPool) *tls.Config {
+	cfg = cfg.Clone()
+	cfg.ClientCAs, cfg.ClientAuth = authorities, tls.RequireAndVerifyClientCert
+	return cfg
 }
 
 func (c *certificates) versions() (versions [4]fileVersion) {
@@ -171,28 +171,28 @@ func (c *certificates) versions() (versions [4]fileVersion) {
 }
 
 func (c *certificates) load() (loaded identities, err error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, SessionTicketsDisabled: true}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, SessionTicketsDisabled: true}
 	if c.own != nil {
-		config.GetCertificate = c.own.Certificate
+		cfg.GetCertificate = c.own.Certificate
 	} else {
 		pair, err := c.pair()
 		if err != nil {
 			return loaded, err
 		}
-		config.Certificates = []tls.Certificate{pair}
+		cfg.Certificates = []tls.Certificate{pair}
 	}
-	if loaded.scheduler, err = askingBy(config, "clientCAFile", c.files.ClientCAFile); err != nil {
+	if loaded.scheduler, err = askingBy(cfg, "clientCAFile", c.files.ClientCAFile); err != nil {
 		return loaded, err
 	}
-	loaded.apiServer, err = askingBy(config, "webhook.clientCAFile", c.files.Webhook.ClientCAFile)
+	loaded.apiServer, err = askingBy(cfg, "webhook.clientCAFile", c.files.Webhook.ClientCAFile)
 	return loaded, err
 }
 
 // askingBy is a configuration that lets in whom an authority of a file has signed, or everybody if
 // the field that names it is empty.
-func askingBy(config *tls.Config, field, file string) (*tls.Config, error) {
+func askingBy(cfg *tls.Config, field, file string) (*tls.Config, error) {
 	if file == "" {
-		return config, nil
+		return cfg, nil
 	}
 	pem, err := read(field, file)
 	if err != nil {
@@ -202,7 +202,7 @@ func askingBy(config *tls.Config, field, file string) (*tls.Config, error) {
 	if !authorities.AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("serving.tls.%s: %s holds no PEM certificate", field, file)
 	}
-	return asking(config, authorities), nil
+	return asking(cfg, authorities), nil
 }
 
 // pair reads the certificate and its key.

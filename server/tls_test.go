@@ -27,7 +27,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/certs"
 )
@@ -105,22 +105,22 @@ func (a *authority) clientNamed(name string, signer *authority) *tls.Config {
 	if err != nil {
 		a.Fatal(err)
 	}
-	config := a.client()
-	config.Certificates = []tls.Certificate{pair}
-	return config
+	cfg := a.client()
+	cfg.Certificates = []tls.Certificate{pair}
+	return cfg
 }
 
 // identity is a directory with the files of a server's identity.
 type identity struct {
 	*testing.T
-	v1alpha2.TLS
+	config.TLS
 	writes int
 }
 
 func newIdentity(t *testing.T) *identity {
 	t.Helper()
 	dir := t.TempDir()
-	return &identity{T: t, TLS: v1alpha2.TLS{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")}}
+	return &identity{T: t, TLS: config.TLS{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")}}
 }
 
 func (i *identity) write(certificate, key []byte) {
@@ -241,9 +241,9 @@ func TestACertificateOfMustersOwnIsServedOnceItIsThere(t *testing.T) {
 		meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "kube-system", Name: name} }
 		client := fake.NewClientset(&corev1.Secret{ObjectMeta: meta("muster-tls")}, &corev1.Service{ObjectMeta: meta("muster")})
 		clients := newAuthority(t)
-		settings := v1alpha2.TLS{
+		settings := config.TLS{
 			ClientCAFile: filepath.Join(t.TempDir(), "client-ca.crt"),
-			SelfManaged:  v1alpha2.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ServiceName: "muster"},
+			SelfManaged:  config.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ServiceName: "muster"},
 		}
 		newIdentity(t).file(settings.ClientCAFile, clients.pem)
 		keeper := certs.New(certs.Options{
@@ -291,10 +291,10 @@ func TestACertificateOfMustersOwnIsServedOnceItIsThere(t *testing.T) {
 }
 
 func TestACertificateOfMustersOwnNeedsAnAPIServer(t *testing.T) {
-	config := v1alpha2.Default()
-	config.Serving.Listen, config.Debug.Listen = "127.0.0.1:0", "127.0.0.1:0"
-	config.Serving.TLS.SelfManaged = v1alpha2.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ServiceName: "muster"}
-	_, err := New(Options{Config: config, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
+	cfg := config.Default()
+	cfg.Serving.Listen, cfg.Debug.Listen = "127.0.0.1:0", "127.0.0.1:0"
+	cfg.Serving.TLS.SelfManaged = config.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ServiceName: "muster"}
+	_, err := New(Options{Config: cfg, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
 	if err == nil || !strings.HasPrefix(err.Error(), "serving.tls.selfManaged: ") {
 		t.Errorf("error %v, want one about serving.tls.selfManaged", err)
 	}
@@ -319,7 +319,7 @@ func TestCertificateErrorsNameTheFieldAndTheFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			files := v1alpha2.TLS{
+			files := config.TLS{
 				CertFile:     filepath.Join(dir, "tls.crt"),
 				KeyFile:      filepath.Join(dir, "tls.key"),
 				ClientCAFile: filepath.Join(dir, "client-ca.crt"),

@@ -12,11 +12,11 @@ import (
 	"k8s.io/component-base/tracing"
 	tracingv1 "k8s.io/component-base/tracing/api/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // newTraces sends spans to the collector of the configuration; nil when there is none.
-func newTraces(log *slog.Logger, c v1alpha2.Tracing, version string) (tracing.TracerProvider, error) {
+func newTraces(log *slog.Logger, c config.Tracing, version string) (tracing.TracerProvider, error) {
 	if c.Endpoint == "" {
 		return nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/kubernetes"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/server/app"
@@ -21,7 +21,7 @@ import (
 // VerbsOptions are what the verbs alone need. All are required.
 type VerbsOptions struct {
 	// Config is decoded, defaulted and valid. Its profiles count, and the bounds of calls.
-	Config *v1alpha2.MusterConfiguration
+	Config *config.Configuration
 	// Cluster is the view of the cluster, which somebody else keeps.
 	Cluster *cluster.Cluster
 	// Client binds pods.
@@ -36,7 +36,7 @@ type VerbsOptions struct {
 // is nothing that runs beside the calls: gangs are not known, and no pod is placed ahead.
 func NewVerbs(o VerbsOptions) (http.Handler, error) {
 	for i := range o.Config.Profiles {
-		if profile := &o.Config.Profiles[i]; profile.NodeSelection == v1alpha2.NodeSelectionNominate {
+		if profile := &o.Config.Profiles[i]; profile.NodeSelection == config.NodeSelectionNominate {
 			return nil, fmt.Errorf("profiles[%d].nodeSelection: %w", i, errNothingAhead)
 		}
 	}
@@ -70,8 +70,8 @@ func NewVerbs(o VerbsOptions) (http.Handler, error) {
 var errNothingAhead = errors.New("Nominate needs a server, which places pods ahead of calls") //nolint:staticcheck // a value
 
 // newBodies reads the bodies of requests within the bounds of a configuration.
-func newBodies(r prometheus.Registerer, config *v1alpha2.MusterConfiguration) *body.Readers {
+func newBodies(r prometheus.Registerer, cfg *config.Configuration) *body.Readers {
 	return body.NewReaders(r, body.Limits{
-		Body: config.Serving.MaxBodyBytes, InFlight: config.Serving.MaxInFlightBytes, Timeout: config.Timeouts.Filter.Duration,
+		Body: cfg.Serving.MaxBodyBytes, InFlight: cfg.Serving.MaxInFlightBytes, Timeout: cfg.Timeouts.Filter.Duration,
 	})
 }

@@ -1,78 +1,167 @@
-// Package config reads muster's configuration in any version that there is, as one of the
-// newest.
 package config
 
 import (
-	"fmt"
-	"os"
-
-	"sigs.k8s.io/yaml"
-
-	"muster.dev/muster/api/config/v1alpha1"
-	"muster.dev/muster/api/config/v1alpha2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Load reads, converts, defaults and validates the configuration file at path. Like Decode
-// it returns all errors at once; each begins with the path, as does each warning.
-func Load(path string) (config *v1alpha2.MusterConfiguration, warnings []string, err error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read configuration: %w", err)
-	}
-	return DecodeFrom(path, data)
+// NodeLoad is where the figures come from that LoadAware goes by: what nodes and their pods
+// use.
+type NodeLoad struct {
+	// Source is the one source that is used: None, NodeMetric, Metrics or Prometheus. Defaults
+	// to NodeMetric when a profile runs LoadAware or hot nodes are relieved, else to None.
+	Source LoadSource `json:"source"`
+	// Metrics says how metrics.k8s.io is read, for source Metrics.
+	Metrics LoadMetrics `json:"metrics"`
+	// Prometheus says what is asked of a Prometheus, for source Prometheus.
+	Prometheus LoadPrometheus `json:"prometheus"`
+	// NodeMetrics says what muster does for NodeMetric objects beside reading them.
+	NodeMetrics LoadNodeMetrics `json:"nodeMetrics"`
 }
 
-// DecodeFrom is Decode of what was read from a source, whose name errors and warnings begin
-// with.
-func DecodeFrom(source string, data []byte) (config *v1alpha2.MusterConfiguration, warnings []string, err error) {
-	config, warnings, err = Decode(data)
-	if err != nil {
-		return nil, nil, v1alpha2.InSource(source, err)
-	}
-	for i := range warnings {
-		warnings[i] = source + ": " + warnings[i]
-	}
-	return config, warnings, nil
+// LoadSource is a source of figures.
+type LoadSource string
+
+const (
+	// LoadSourceNone is no source. LoadAware cannot run without one.
+	LoadSourceNone LoadSource = "None"
+	// LoadSourceNodeMetric are the NodeMetric objects of slo.koordinator.sh, which
+	// Koordinator's koordlet writes, or a muster with another source.
+	LoadSourceNodeMetric LoadSource = "NodeMetric"
+	// LoadSourceMetrics is the API metrics.k8s.io, which metrics-server serves.
+	LoadSourceMetrics LoadSource = "Metrics"
+	// LoadSourcePrometheus is a Prometheus server.
+	LoadSourcePrometheus LoadSource = "Prometheus"
+)
+
+// LoadMetrics says how metrics.k8s.io is read.
+type LoadMetrics struct {
+	// Interval is the time between two looks, from 1s on. Statistics are over what was seen
+	// then. Defaults to 15s.
+	Interval metav1.Duration `json:"interval"`
 }
 
-// Decode decodes one YAML or JSON document. Warnings are about what is valid but likely to
-// harm. The error is as of v1alpha2.Decode.
-func Decode(data []byte) (config *v1alpha2.MusterConfiguration, warnings []string, err error) {
-	if isOld(data) {
-		config, warnings, err = v1alpha1.Decode(data)
-		return config, append([]string{deprecation}, warnings...), err
-	}
-	if config, err = v1alpha2.Decode(data); err != nil {
-		return nil, nil, err
-	}
-	return config, config.Warnings(), nil
+// LoadPrometheus says what is asked of a Prometheus.
+type LoadPrometheus struct {
+	// URL is the address of the server, with the path that its API is under, if any. Required
+	// for source Prometheus.
+	URL string `json:"url,omitempty"`
+	// CAFile is the path of the PEM certificates that the server's certificate must be signed
+	// by. Empty means those of the system.
+	CAFile string `json:"caFile,omitempty"`
+	// BearerTokenFile is the path of the token that is sent. It is read again when it changes.
+	// Empty means none.
+	BearerTokenFile string `json:"bearerTokenFile,omitempty"`
+	// Interval is the time between two looks, from 1s on. Defaults to 30s.
+	Interval metav1.Duration `json:"interval"`
+	// Timeout is how long the answers of one look may take together. Defaults to 10s.
+	Timeout metav1.Duration `json:"timeout"`
+	// Window is the time that usage is an average over, and stands for $window in queries. A
+	// pod that is younger is not yet known well. Defaults to 2m.
+	Window metav1.Duration `json:"window"`
+	// Percentiles says where statistics come from: Own (default) or Subqueries.
+	Percentiles PrometheusPercentiles `json:"percentiles"`
+	// Node says what nodes use, and which series is of which node.
+	Node PrometheusNode `json:"node"`
+	// Pod says what pods use, and which series is of which pod.
+	Pod PrometheusPod `json:"pod"`
 }
 
-const deprecation = "apiVersion " + v1alpha1.APIVersion + " is deprecated: 'muster config convert' writes " + v1alpha2.APIVersion
+// PrometheusPercentiles says where statistics come from: averages and percentiles over
+// 5, 10 and 30 minutes.
+type PrometheusPercentiles string
 
-// Convert returns a valid document as one of the newest version. It leaves one that is of it
-// already as it is, comments included.
-func Convert(data []byte) (document []byte, warnings []string, err error) {
-	if !isOld(data) {
-		config, err := v1alpha2.Decode(data)
-		if err != nil {
-			return nil, nil, err
+const (
+	// PercentilesOwn works them out from what muster has seen. They cost Prometheus nothing,
+	// and are over what there is while muster has not run for as long.
+	PercentilesOwn PrometheusPercentiles = "Own"
+	// PercentilesSubqueries asks Prometheus, by avg_over_time and quantile_over_time of the
+	// queries of nodes: 15 more queries for each.
+	PercentilesSubqueries PrometheusPercentiles = "Subqueries"
+)
+
+// PrometheusNode says what nodes use, and which series is of which node.
+type PrometheusNode struct {
+	// Queries are PromQL by resource, each with one series for a node: cores of cpu, bytes of
+	// memory. An empty one leaves its resource out. A node counts as measured when all are
+	// answered for it. Defaults to those for node_exporter, of cpu and memory.
+	Queries map[corev1.ResourceName]string `json:"queries"`
+	// Label is the label that says which node a series is of. Defaults to instance.
+	Label string `json:"label"`
+	// Pattern is a regular expression whose one group is the name of the node in the label's
+	// value. Series whose label it does not match are left out. Defaults to what stands
+	// before the port.
+	Pattern string `json:"pattern"`
+}
+
+// PrometheusPod says what pods use, and which series is of which pod.
+type PrometheusPod struct {
+	// Queries are PromQL by resource, each with one series for a pod. An empty one leaves its
+	// resource out. Defaults to those for cAdvisor, of cpu and memory.
+	Queries map[corev1.ResourceName]string `json:"queries"`
+	// NamespaceLabel is the label with the pod's namespace. Defaults to namespace.
+	NamespaceLabel string `json:"namespaceLabel"`
+	// NameLabel is the label with the pod's name. Defaults to pod.
+	NameLabel string `json:"nameLabel"`
+}
+
+// LoadNodeMetrics says what muster does for NodeMetric objects beside reading them. The
+// leader does it.
+type LoadNodeMetrics struct {
+	// Manage has muster create a NodeMetric for each node, configure it by the ConfigMap
+	// slo-controller-config, and delete those of nodes that are gone. Leave it to
+	// Koordinator's koord-manager where there is one. Defaults to false.
+	Manage bool `json:"manage"`
+	// ConfigNamespace is the namespace of that ConfigMap. Defaults to koordinator-system.
+	ConfigNamespace string `json:"configNamespace"`
+	// Report has muster write what its source says into the status of NodeMetrics, for others to
+	// read. Leave it to koordlet where there is one. Needs source Metrics or Prometheus.
+	// Defaults to false.
+	Report bool `json:"report"`
+}
+
+func baseLoad() NodeLoad {
+	return NodeLoad{
+		Metrics: LoadMetrics{Interval: seconds(15)},
+		Prometheus: LoadPrometheus{
+			Interval:    seconds(30),
+			Timeout:     seconds(10),
+			Window:      seconds(120),
+			Percentiles: PercentilesOwn,
+			Node: PrometheusNode{
+				Queries: map[corev1.ResourceName]string{
+					corev1.ResourceCPU:    `sum by (instance) (rate(node_cpu_seconds_total{mode!~"idle|iowait|steal"}[$window]))`,
+					corev1.ResourceMemory: `node_memory_MemTotal_bytes - node_memory_MemAvailable_bytes`,
+				},
+				Label:   "instance",
+				Pattern: `^([^:]+)(?::\d+)?$`,
+			},
+			Pod: PrometheusPod{
+				Queries: map[corev1.ResourceName]string{
+					corev1.ResourceCPU:    `sum by (namespace, pod) (rate(container_cpu_usage_seconds_total{container!="",pod!=""}[$window]))`,
+					corev1.ResourceMemory: `sum by (namespace, pod) (container_memory_working_set_bytes{container!="",pod!=""})`,
+				},
+				NamespaceLabel: "namespace",
+				NameLabel:      "pod",
+			},
+		},
+		NodeMetrics: LoadNodeMetrics{ConfigNamespace: "koordinator-system"},
+	}
+}
+
+// setDefaults chooses the source, once it is known what the profiles run, and whether hot
+// nodes are relieved.
+func (l *NodeLoad) setDefaults(profiles []Profile, relieve bool) {
+	if l.Source != "" {
+		return
+	}
+	l.Source = LoadSourceNone
+	if relieve {
+		l.Source = LoadSourceNodeMetric
+	}
+	for i := range profiles {
+		if profiles[i].runs(LoadAware) {
+			l.Source = LoadSourceNodeMetric
 		}
-		return data, config.Warnings(), nil
 	}
-	converted, warnings, err := v1alpha1.Convert(data)
-	if err != nil {
-		return nil, nil, err
-	}
-	document, err = yaml.JSONToYAML(converted)
-	return document, warnings, err
-}
-
-// isOld says whether a document claims to be of v1alpha1. What is none at all is left to the
-// newest version to refuse.
-func isOld(data []byte) bool {
-	var found struct {
-		APIVersion string `json:"apiVersion"`
-	}
-	return yaml.Unmarshal(data, &found) == nil && found.APIVersion == v1alpha1.APIVersion
 }

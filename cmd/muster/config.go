@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config/document"
 )
 
 //go:embed default.yaml
@@ -98,7 +98,7 @@ func validateFile(file string, stdin io.Reader) (warnings []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	_, warnings, err = config.DecodeFrom(file, data)
+	_, warnings, err = document.DecodeFrom(file, data)
 	return warnings, err
 }
 
@@ -119,9 +119,9 @@ func readFile(file string, stdin io.Reader) ([]byte, error) {
 }
 
 // loadConfig reads the configuration file, or returns the defaults when file is empty.
-func loadConfig(file string) (loaded *v1alpha2.MusterConfiguration, warnings []string, err error) {
+func loadConfig(file string) (loaded *config.Configuration, warnings []string, err error) {
 	if file == "" {
-		return v1alpha2.Default(), nil, nil
+		return config.Default(), nil, nil
 	}
-	return config.Load(file)
+	return document.Load(file)
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
 func TestTheDefaultFileNamesEveryFieldWithItsDefault(t *testing.T) {
-	want, err := yaml.Marshal(v1alpha2.Default())
+	want, err := yaml.Marshal(v1alpha2.Of(config.Default()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,8 +26,8 @@ func TestTheDefaultFileNamesEveryFieldWithItsDefault(t *testing.T) {
 }
 
 func TestTheDefaultFileListsTheDefaultPlugins(t *testing.T) {
-	profile := &v1alpha2.Default().Profiles[0]
-	profile.NodeSelection = v1alpha2.NodeSelectionExtender
+	profile := &config.Default().Profiles[0]
+	profile.NodeSelection = config.NodeSelectionExtender
 	var scores []string
 	for _, score := range profile.ScorePlugins() {
 		scores = append(scores, fmt.Sprintf("%s %d", score.Name, score.Weight))

@@ -7,30 +7,30 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // restConfig returns the way to the API server: the kubeconfig when one is named, else
 // the in-cluster credentials.
-func restConfig(connection v1alpha2.ClientConnection) (*rest.Config, error) {
-	config, err := credentials(connection.Kubeconfig)
+func restConfig(connection config.ClientConnection) (*rest.Config, error) {
+	cfg, err := credentials(connection.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = connection.QPS
-	config.Burst = int(connection.Burst)
-	return config, nil
+	cfg.QPS = connection.QPS
+	cfg.Burst = int(connection.Burst)
+	return cfg, nil
 }
 
 func credentials(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig != "" {
-		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
 		}
-		return config, nil
+		return cfg, nil
 	}
-	config, err := rest.InClusterConfig()
+	cfg, err := rest.InClusterConfig()
 	if errors.Is(err, rest.ErrNotInCluster) {
 		return nil, errors.New(
 			"this process runs outside of a cluster and no kubeconfig is named: use --kubeconfig or clientConnection.kubeconfig, or --snapshot to " +
@@ -40,5 +40,5 @@ func credentials(kubeconfig string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("in-cluster credentials: %w", err)
 	}
-	return config, nil
+	return cfg, nil
 }

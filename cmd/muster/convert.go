@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config/document"
 )
 
 func newConfigConvertCommand() *cobra.Command {
@@ -50,9 +50,9 @@ out, on standard error. With an error nothing is written and the exit status is 
 			if err != nil {
 				return err
 			}
-			document, warnings, err := config.Convert(data)
+			document, warnings, err := document.Convert(data)
 			if err != nil {
-				return v1alpha2.InSource(from, err)
+				return config.InSource(from, err)
 			}
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s: %s\n", from, warning)

@@ -10,8 +10,8 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha1"
-	"muster.dev/muster/api/config/v1alpha2"
 )
 
 // The names of flags that say what a field of v1alpha1 says.
@@ -67,7 +67,7 @@ func (f *deprecatedFlags) given(flags *pflag.FlagSet) []string {
 // Of each flag that was given warn hears why it should not be.
 func (f *deprecatedFlags) load(
 	cmd *cobra.Command, file string, warn func(flag, why string),
-) (loaded *v1alpha2.MusterConfiguration, warnings []string, err error) {
+) (loaded *config.Configuration, warnings []string, err error) {
 	why := "deprecated: say it in a configuration file"
 	if file != "" {
 		why = "deprecated and ignored: there is a configuration file"
@@ -86,7 +86,7 @@ func (f *deprecatedFlags) load(
 }
 
 // config returns the default configuration with the flags in its one profile.
-func (f *deprecatedFlags) config() (*v1alpha2.MusterConfiguration, error) {
+func (f *deprecatedFlags) config() (*config.Configuration, error) {
 	document, err := json.Marshal(map[string]any{
 		"apiVersion": v1alpha1.APIVersion, "kind": v1alpha1.Kind,
 		"schedulerName":                  f.schedulerName,
@@ -96,8 +96,8 @@ func (f *deprecatedFlags) config() (*v1alpha2.MusterConfiguration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("deprecated flags: %w", err)
 	}
-	config, _, err := v1alpha1.Decode(document)
-	return config, byFlag(err)
+	cfg, _, err := v1alpha1.Decode(document)
+	return cfg, byFlag(err)
 }
 
 // byFlag has errors about fields of v1alpha1 name the flags that say the same.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/admission"
 )
 
@@ -30,17 +30,17 @@ goes: nobody else lifts them.`,
 		Example: `  muster gate-policy --config muster.yaml | kubectl apply --server-side -f -`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, warnings, err := loadConfig(path)
+			cfg, warnings, err := loadConfig(path)
 			if err != nil {
 				return err
 			}
-			if config.Gangs.Gates == v1alpha2.GatesNever {
+			if cfg.Gangs.Gates == config.GatesNever {
 				warnings = append(warnings, `gangs.gates: "Never" has muster lift at once the gates that the policy adds`)
 			}
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
-			policy, binding := admission.GatePolicy(schedulerNames(config))
+			policy, binding := admission.GatePolicy(schedulerNames(cfg))
 			return printDocuments(cmd.OutOrStdout(), gatePolicyHeader, policy, binding)
 		},
 	}

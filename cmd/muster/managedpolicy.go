@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/admission"
 )
 
@@ -36,14 +36,14 @@ them.`,
 		Example: `  muster managed-policy --config muster.yaml | kubectl apply --server-side -f -`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, warnings, err := loadConfig(path)
+			cfg, warnings, err := loadConfig(path)
 			if err != nil {
 				return err
 			}
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
-			policy, bindings := admission.ManagedPolicy(schedulerNames(config))
+			policy, bindings := admission.ManagedPolicy(schedulerNames(cfg))
 			documents := []any{policy}
 			for _, binding := range bindings {
 				documents = append(documents, binding)
@@ -56,9 +56,9 @@ them.`,
 }
 
 // schedulerNames are those that muster has profiles for.
-func schedulerNames(config *v1alpha2.MusterConfiguration) []string {
+func schedulerNames(cfg *config.Configuration) []string {
 	var names []string
-	for _, profile := range config.Profiles {
+	for _, profile := range cfg.Profiles {
 		names = append(names, profile.SchedulerName)
 	}
 	return names

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
@@ -162,22 +162,22 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 	if options.Rules, err = f.evictability(); err != nil {
 		return preview.Nothing, asFailure(usagef(cmd, "%w", err))
 	}
-	config, warnings, err := loadConfig(f.config)
+	cfg, warnings, err := loadConfig(f.config)
 	if err != nil {
 		return preview.Nothing, err
 	}
 	for _, warning := range warnings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 	}
-	config.Rescheduler.Coalesce.MaxNodes, config.Rescheduler.Relieve.MaxNodes = f.nodes, f.nodes
-	config.Rescheduler.Relieve.Samples = 1 // it looks once
-	if options.Policy == v1alpha1.Relieve && config.Load.Source == v1alpha2.LoadSourceNone {
-		config.Load.Source = v1alpha2.LoadSourceNodeMetric // as where it is enabled
+	cfg.Rescheduler.Coalesce.MaxNodes, cfg.Rescheduler.Relieve.MaxNodes = f.nodes, f.nodes
+	cfg.Rescheduler.Relieve.Samples = 1 // it looks once
+	if options.Policy == v1alpha1.Relieve && cfg.Load.Source == config.LoadSourceNone {
+		cfg.Load.Source = config.LoadSourceNodeMetric // as where it is enabled
 	}
-	options.Config = config
+	options.Config = cfg
 	if len(f.files) == 0 {
-		config.ClientConnection.Kubeconfig = cmp.Or(f.kubeconfig, config.ClientConnection.Kubeconfig)
-		if options.RESTConfig, err = restConfig(config.ClientConnection); err != nil {
+		cfg.ClientConnection.Kubeconfig = cmp.Or(f.kubeconfig, cfg.ClientConnection.Kubeconfig)
+		if options.RESTConfig, err = restConfig(cfg.ClientConnection); err != nil {
 			return preview.Nothing, fmt.Errorf("connect to the API server: %w", err)
 		}
 	}

@@ -155,15 +155,15 @@ func metricsOf(t *testing.T, run func(context.Context, inspect.Registry) error) 
 }
 
 func TestTheReferenceOfMetricsIsWhatBothProcessesRegister(t *testing.T) {
-	config, err := v1alpha2.Decode([]byte(everyMetric))
+	cfg, err := v1alpha2.Decode([]byte(everyMetric))
 	if err != nil {
 		t.Fatal(err)
 	}
 	log, nowhere := slog.New(slog.DiscardHandler), &rest.Config{Host: "http://127.0.0.1:1"}
 	body := "## muster serve\n\n" + metricsOf(t, func(ctx context.Context, r inspect.Registry) error {
-		return server.Run(ctx, server.Options{Config: config, RESTConfig: nowhere, Logger: log, Registry: r})
+		return server.Run(ctx, server.Options{Config: cfg, RESTConfig: nowhere, Logger: log, Registry: r})
 	}) + "\n## muster reschedule\n\n" + metricsOf(t, func(ctx context.Context, r inspect.Registry) error {
-		return loop.Run(ctx, loop.Options{Config: config, RESTConfig: nowhere, Logger: log, Registry: r})
+		return loop.Run(ctx, loop.Options{Config: cfg, RESTConfig: nowhere, Logger: log, Registry: r})
 	})
 	sources(t, ".", func(path string, file *ast.File) {
 		for _, name := range metricNames(file).UnsortedList() {

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // The pages of docs/reference are made of the code, and a test fails when one of them is not
@@ -124,7 +124,7 @@ type structure struct {
 
 func TestTheReferenceOfTheConfigurationIsThatOfItsTypes(t *testing.T) {
 	structures := map[string]structure{}
-	sources(t, "api/config/v1alpha2", func(_ string, file *ast.File) {
+	sources(t, "api/config", func(_ string, file *ast.File) {
 		for _, declaration := range file.Decls {
 			general, ok := declaration.(*ast.GenDecl)
 			if !ok || general.Tok != token.TYPE {
@@ -144,13 +144,13 @@ func TestTheReferenceOfTheConfigurationIsThatOfItsTypes(t *testing.T) {
 	})
 	var body strings.Builder
 	seen := map[reflect.Type]bool{}
-	describe(&body, structures, seen, reflect.TypeFor[v1alpha2.MusterConfiguration](), reflect.ValueOf(v1alpha2.Default()).Elem())
+	describe(&body, structures, seen, reflect.TypeFor[config.Configuration](), reflect.ValueOf(config.Default()).Elem())
 	compareReference(
 		t,
 		"configuration.md",
 		"Configuration",
 		"The fields of `config.muster.dev/v1alpha2` `MusterConfiguration`, with what `muster config default` prints for them. Arguments of "+
-			"plugins (`pluginConfig`) are types of `api/config/v1alpha2` as well.",
+			"plugins (`pluginConfig`) are types of `api/config` as well.",
 		body.String(),
 	)
 }
@@ -179,7 +179,7 @@ func describe(body *strings.Builder, structures map[string]structure, seen map[r
 		if value.IsValid() {
 			now = value.Field(i)
 		}
-		inner, shown := field.Type, strings.NewReplacer("v1alpha2.", "", "v1.", "", "*", "").Replace(field.Type.String())
+		inner, shown := field.Type, strings.NewReplacer("config.", "", "v1.", "", "*", "").Replace(field.Type.String())
 		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
 			inner = inner.Elem()
 			if now.IsValid() && now.Kind() == reflect.Pointer {

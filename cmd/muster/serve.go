@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config/document"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server"
 	"muster.dev/muster/server/app"
@@ -96,16 +96,16 @@ func (f *serveFlags) options(cmd *cobra.Command, logger *slog.Logger) (server.Op
 	if len(f.snapshots) > 0 && f.kubeconfig != "" {
 		return server.Options{}, usagef(cmd, "--snapshot and --kubeconfig exclude each other: a snapshot stands in for the API server")
 	}
-	config, err := f.load(cmd, logger)
+	cfg, err := f.load(cmd, logger)
 	if err != nil {
 		return server.Options{}, err
 	}
-	if err := f.override(config); err != nil {
+	if err := f.override(cfg); err != nil {
 		return server.Options{}, usagef(cmd, "%w", err)
 	}
 	options := server.Options{
 		Logger:        logger,
-		Config:        config,
+		Config:        cfg,
 		ConfigFile:    app.ConfigFile{Path: f.config, Decode: f.decode},
 		SnapshotFiles: f.snapshots,
 		Stdin:         cmd.InOrStdin(),
@@ -113,7 +113,7 @@ func (f *serveFlags) options(cmd *cobra.Command, logger *slog.Logger) (server.Op
 		Flags:         flagValues(cmd),
 	}
 	if len(f.snapshots) == 0 {
-		if options.RESTConfig, err = restConfig(config.ClientConnection); err != nil {
+		if options.RESTConfig, err = restConfig(cfg.ClientConnection); err != nil {
 			return server.Options{}, fmt.Errorf("connect to the API server: %w", err)
 		}
 	}
@@ -122,7 +122,7 @@ func (f *serveFlags) options(cmd *cobra.Command, logger *slog.Logger) (server.Op
 
 // load reads the configuration file, or makes a configuration of the deprecated flags when
 // there is none.
-func (f *serveFlags) load(cmd *cobra.Command, logger *slog.Logger) (*v1alpha2.MusterConfiguration, error) {
+func (f *serveFlags) load(cmd *cobra.Command, logger *slog.Logger) (*config.Configuration, error) {
 	loaded, warnings, err := f.deprecated.load(cmd, f.config, func(flag, why string) {
 		logger.Warn("deprecated flag", "flag", flag, "warning", why)
 	})
@@ -133,8 +133,8 @@ func (f *serveFlags) load(cmd *cobra.Command, logger *slog.Logger) (*v1alpha2.Mu
 }
 
 // decode is what a later content of the configuration file stands for.
-func (f *serveFlags) decode(content []byte) (*v1alpha2.MusterConfiguration, []string, error) {
-	changed, warnings, err := config.DecodeFrom(f.config, content)
+func (f *serveFlags) decode(content []byte) (*config.Configuration, []string, error) {
+	changed, warnings, err := document.DecodeFrom(f.config, content)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -142,15 +142,15 @@ func (f *serveFlags) decode(content []byte) (*v1alpha2.MusterConfiguration, []st
 }
 
 // override puts the flags on top of the configuration. An error names those that make it invalid.
-func (f *serveFlags) override(config *v1alpha2.MusterConfiguration) error {
+func (f *serveFlags) override(cfg *config.Configuration) error {
 	if f.kubeconfig != "" {
-		config.ClientConnection.Kubeconfig = f.kubeconfig
+		cfg.ClientConnection.Kubeconfig = f.kubeconfig
 	}
 	var given []string
 	for _, flag := range []struct {
 		name, value string
 		field       *string
-	}{{"--listen", f.listen, &config.Serving.Listen}, {"--debug-listen", f.debug, &config.Debug.Listen}} {
+	}{{"--listen", f.listen, &cfg.Serving.Listen}, {"--debug-listen", f.debug, &cfg.Debug.Listen}} {
 		if flag.value != "" {
 			*flag.field, given = flag.value, append(given, flag.name)
 		}
@@ -158,8 +158,8 @@ func (f *serveFlags) override(config *v1alpha2.MusterConfiguration) error {
 	if len(given) == 0 {
 		return nil
 	}
-	if errs := config.Validate(); len(errs) > 0 {
-		return v1alpha2.InSource(strings.Join(given, ", "), errs.ToAggregate())
+	if errs := cfg.Validate(); len(errs) > 0 {
+		return config.InSource(strings.Join(given, ", "), errs.ToAggregate())
 	}
 	return nil
 }

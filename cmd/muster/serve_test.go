@@ -17,7 +17,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/logging"
 )
 
@@ -168,12 +168,12 @@ func TestFlagsOfServeOverrideTheFile(t *testing.T) {
 func TestTheKubeconfigOfTheConfigurationIsUsed(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	writeKubeconfig(t, kubeconfig)
-	config, err := restConfig(v1alpha2.ClientConnection{Kubeconfig: kubeconfig, QPS: 7, Burst: 9})
+	cfg, err := restConfig(config.ClientConnection{Kubeconfig: kubeconfig, QPS: 7, Burst: 9})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.Host != "http://127.0.0.1:6443" || config.QPS != 7 || config.Burst != 9 {
-		t.Errorf("host %s, qps %v, burst %d, want those given", config.Host, config.QPS, config.Burst)
+	if cfg.Host != "http://127.0.0.1:6443" || cfg.QPS != 7 || cfg.Burst != 9 {
+		t.Errorf("host %s, qps %v, burst %d, want those given", cfg.Host, cfg.QPS, cfg.Burst)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // jsonSchema is one, as far as the chart uses it for structure.
@@ -30,7 +30,7 @@ func TestTheSchemaHasTheFieldsOfTheConfigurationAndNoOthers(t *testing.T) {
 	if err := json.Unmarshal(text, &root); err != nil {
 		t.Fatal(err)
 	}
-	root.compare(t, "config", root.Properties["config"], reflect.TypeFor[v1alpha2.MusterConfiguration]())
+	root.compare(t, "config", root.Properties["config"], reflect.TypeFor[config.Configuration]())
 }
 
 // compare holds what a schema lets in against the fields of a type, but for those that the chart sets itself.

@@ -15,7 +15,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	inTree "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // CONFORMANCE_CASES is how many pods on nodes are tried. CONFORMANCE_SEED is the first
@@ -43,7 +43,7 @@ func TestMusterAndKubeSchedulerGiveTheSameAnswersInRandomScenarios(t *testing.T)
 // checkOutcomes fails when the scenarios were too tame to tell right from wrong.
 func checkOutcomes(t *testing.T, outcomes map[string]map[string]int) {
 	t.Helper()
-	for _, plugin := range v1alpha2.KnownPlugins() {
+	for _, plugin := range config.KnownPlugins() {
 		if found := outcomes[plugin.Name+" filter"]; found != nil {
 			t.Logf("%s filter: %v", plugin.Name, found)
 			rejections := len(found)
@@ -94,7 +94,7 @@ func TestMusterAndKubeSchedulerAgreeWhereTheyOnceDidNot(t *testing.T) {
 func TestEveryPluginIsHeldAgainstKubeSchedulerUnlessItHasNone(t *testing.T) {
 	registry := inTree.NewInTreeRegistry()
 	var known, held []string
-	for _, plugin := range v1alpha2.KnownPlugins() {
+	for _, plugin := range config.KnownPlugins() {
 		known = append(known, plugin.Name)
 	}
 	for _, plugin := range plugins() {

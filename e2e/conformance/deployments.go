@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // GenerateDeployments draws a scenario that is less wild than others: nodes of a few
@@ -53,19 +53,19 @@ func GenerateDeployments(seed uint64, nodes, pods int) *Scenario {
 // pickingProfile is the default one with nodeSelection Extender, less what kube-scheduler
 // lacks.
 func pickingProfile() Profile {
-	config := v1alpha2.Default().Profiles[0]
-	config.NodeSelection = v1alpha2.NodeSelectionExtender
+	cfg := config.Default().Profiles[0]
+	cfg.NodeSelection = config.NodeSelectionExtender
 	absent := map[string]bool{}
 	for _, plugin := range plugins() {
 		absent[plugin.name] = plugin.absent != ""
 	}
 	var profile Profile
-	for _, name := range config.FilterPlugins() {
+	for _, name := range cfg.FilterPlugins() {
 		if !absent[name] {
 			profile.Filter = append(profile.Filter, name)
 		}
 	}
-	for _, score := range config.ScorePlugins() {
+	for _, score := range cfg.ScorePlugins() {
 		if !absent[score.Name] {
 			profile.Score = append(profile.Score, ScorePlugin{Name: score.Name, Weight: int32(score.Weight)})
 		}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // Sizes of a scenario: small, so that there are many and every one has other arguments.
@@ -43,14 +43,14 @@ func Generate(seed uint64) *Scenario {
 func (s *source) profile(of []plugin) Profile {
 	profile := Profile{Args: map[string]map[string]any{}}
 	often := one(s, 15, 40, 90)
-	for _, known := range v1alpha2.KnownPlugins() {
+	for _, known := range config.KnownPlugins() {
 		if !slices.ContainsFunc(of, func(plugin plugin) bool { return plugin.name == known.Name }) {
 			continue
 		}
-		if known.Filter != v1alpha2.Never && s.chance(often) {
+		if known.Filter != config.Never && s.chance(often) {
 			profile.Filter = append(profile.Filter, known.Name)
 		}
-		if known.Score != v1alpha2.Never && s.chance(often) {
+		if known.Score != config.Never && s.chance(often) {
 			profile.Score = append(profile.Score, ScorePlugin{Name: known.Name, Weight: one(s, int32(1), 1, 2, 7, 100)})
 		}
 	}

@@ -13,18 +13,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/predicates"
 )
 
 // withLoad makes the plugins of a profile that are not in the package predicates.
-func withLoad(config *v1alpha2.Profile) []predicates.Plugin {
-	if !loadaware.Runs(config) {
+func withLoad(cfg *config.Profile) []predicates.Plugin {
+	if !loadaware.Runs(cfg) {
 		return nil
 	}
-	return []predicates.Plugin{loadaware.New(config, loadaware.Options{
+	return []predicates.Plugin{loadaware.New(cfg, loadaware.Options{
 		Logger: slog.New(slog.DiscardHandler), Metrics: loadaware.NewMetrics(prometheus.NewRegistry()),
 	}).Plugin()}
 }

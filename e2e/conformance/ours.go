@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -60,11 +61,11 @@ func set(c *cluster.Cluster, object runtime.Object) error {
 }
 
 func (v *musterView) answer(profile Profile) (answers, error) {
-	config, err := profile.config()
+	cfg, err := profile.config()
 	if err != nil {
 		return nil, err
 	}
-	ours, err := predicates.NewProfile(config)
+	ours, err := predicates.NewProfile(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("muster: %w", err)
 	}
@@ -101,18 +102,18 @@ func answerOf(judgement *predicates.Judgement, verdict predicates.Verdict) Answe
 }
 
 // config is the profile as muster reads it from its configuration.
-func (p Profile) config() (*v1alpha2.Profile, error) {
-	config, err := v1alpha2.Decode(p.document())
+func (p Profile) config() (*config.Profile, error) {
+	cfg, err := v1alpha2.Decode(p.document())
 	if err != nil {
 		return nil, fmt.Errorf("muster: %w", err)
 	}
-	return &config.Profiles[0], nil
+	return &cfg.Profiles[0], nil
 }
 
 // document is the configuration file that says the same as the profile.
 func (p Profile) document() []byte {
 	type object map[string]any
-	all := []object{{"name": v1alpha2.AllPlugins}}
+	all := []object{{"name": config.AllPlugins}}
 	filter, score, args := []object{}, []object{}, []object{}
 	for _, name := range p.Filter {
 		filter = append(filter, object{"name": name})

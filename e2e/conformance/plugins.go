@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // plugin is a plugin of muster, with what gives it something to decide. Any of the
@@ -35,23 +35,23 @@ type plugin struct {
 // plugins is the one list of muster's plugins, in the order in which they run.
 func plugins() []plugin {
 	return []plugin{
-		{name: v1alpha2.NodeUnschedulable, node: cordon},
-		{name: v1alpha2.NodeName, pod: nameNode},
-		{name: v1alpha2.TaintToleration, node: taint, pod: tolerate},
-		{name: v1alpha2.NodeAffinity, args: addAffinity, pod: selectNodes},
-		{name: v1alpha2.NodePorts, pod: takePorts},
-		{name: v1alpha2.NodeResourcesFit, args: drawFitArgs, node: offer, pod: ask, placed: resize},
-		{name: v1alpha2.VolumeRestrictions, pod: mountVolumes, placed: makeAttachable, objects: drawClaims},
-		{name: v1alpha2.NodeVolumeLimits, objects: drawAttachments},
-		{name: v1alpha2.VolumeZone, node: labelOldZone, objects: drawVolumes},
-		{name: v1alpha2.PodTopologySpread, args: drawSpreadArgs, node: completeKeys, pod: spreadPods, placed: herd},
-		{name: v1alpha2.InterPodAffinity, args: drawInterPodAffinityArgs, pod: drawPodAffinity},
-		{name: v1alpha2.NodeResourcesBalancedAllocation, args: drawBalancedAllocationArgs},
-		{name: v1alpha2.ImageLocality, node: pull, pod: run},
-		{name: v1alpha2.NodeConditions, absent: "the node lifecycle controller turns conditions into taints", node: condition},
-		{name: v1alpha2.ServiceAffinity, absent: "it is gone", args: drawServiceAffinityArgs, required: true, pod: date},
+		{name: config.NodeUnschedulable, node: cordon},
+		{name: config.NodeName, pod: nameNode},
+		{name: config.TaintToleration, node: taint, pod: tolerate},
+		{name: config.NodeAffinity, args: addAffinity, pod: selectNodes},
+		{name: config.NodePorts, pod: takePorts},
+		{name: config.NodeResourcesFit, args: drawFitArgs, node: offer, pod: ask, placed: resize},
+		{name: config.VolumeRestrictions, pod: mountVolumes, placed: makeAttachable, objects: drawClaims},
+		{name: config.NodeVolumeLimits, objects: drawAttachments},
+		{name: config.VolumeZone, node: labelOldZone, objects: drawVolumes},
+		{name: config.PodTopologySpread, args: drawSpreadArgs, node: completeKeys, pod: spreadPods, placed: herd},
+		{name: config.InterPodAffinity, args: drawInterPodAffinityArgs, pod: drawPodAffinity},
+		{name: config.NodeResourcesBalancedAllocation, args: drawBalancedAllocationArgs},
+		{name: config.ImageLocality, node: pull, pod: run},
+		{name: config.NodeConditions, absent: "the node lifecycle controller turns conditions into taints", node: condition},
+		{name: config.ServiceAffinity, absent: "it is gone", args: drawServiceAffinityArgs, required: true, pod: date},
 		{
-			name:   v1alpha2.LoadAware,
+			name:   config.LoadAware,
 			absent: "it is Koordinator's",
 			args:   drawLoadArgs,
 			node:   customizeLoad,

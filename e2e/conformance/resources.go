@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // scalarNames are extended resources of two domains, one of Kubernetes' own domain, and
@@ -128,8 +128,8 @@ func drawFitArgs(s *source) map[string]any {
 		args["ignoredResourceGroups"] = plain(several(s, 2, "example.com", "example.org", "net.example.org", "vendor.kubernetes.io"))
 	}
 	if s.chance(70) {
-		strategy := map[string]any{"type": one(s, v1alpha2.LeastAllocated, v1alpha2.MostAllocated, v1alpha2.RequestedToCapacityRatio)}
-		if strategy["type"] == v1alpha2.RequestedToCapacityRatio {
+		strategy := map[string]any{"type": one(s, config.LeastAllocated, config.MostAllocated, config.RequestedToCapacityRatio)}
+		if strategy["type"] == config.RequestedToCapacityRatio {
 			strategy["requestedToCapacityRatio"] = map[string]any{"shape": s.shape()}
 		}
 		if s.chance(80) {
@@ -144,7 +144,7 @@ func drawFitArgs(s *source) map[string]any {
 func (s *source) shape() []map[string]any {
 	var shape []map[string]any
 	for utilization := s.upTo(50); utilization <= 100 && len(shape) < 4; utilization += 1 + s.upTo(60) {
-		shape = append(shape, map[string]any{"utilization": utilization, "score": s.upTo(v1alpha2.MaxShapeScore)})
+		shape = append(shape, map[string]any{"utilization": utilization, "score": s.upTo(config.MaxShapeScore)})
 	}
 	return shape
 }

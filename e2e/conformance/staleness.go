@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -48,14 +48,14 @@ type History struct {
 // NewHistory makes one whose cluster has nodes and objects, but no pods.
 func NewHistory(seed uint64) (*History, error) {
 	s := newSource(seed)
-	config, err := s.profile(plugins()).config()
+	cfg, err := s.profile(plugins()).config()
 	if err != nil {
 		return nil, err
 	}
-	config.Equivalence = one(s, v1alpha2.EquivalenceControllerRef, v1alpha2.EquivalenceTemplate)
+	cfg.Equivalence = one(s, config.EquivalenceControllerRef, config.EquivalenceTemplate)
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: math.MaxInt64})
-	profile, err := predicates.NewProfile(config, withLoad(config)...)
+	profile, err := predicates.NewProfile(cfg, withLoad(cfg)...)
 	if err != nil {
 		return nil, fmt.Errorf("muster: %w", err)
 	}

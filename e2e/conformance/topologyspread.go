@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // completeKeys gives many nodes all topology keys.
@@ -68,7 +68,7 @@ func (s *source) topologyKey() string {
 // the same purpose.
 func drawSpreadArgs(s *source) map[string]any {
 	if s.chance(20) {
-		return map[string]any{"defaultingType": v1alpha2.SystemDefaulting}
+		return map[string]any{"defaultingType": config.SystemDefaulting}
 	}
 	type purpose struct {
 		key    string
@@ -83,7 +83,7 @@ func drawSpreadArgs(s *source) map[string]any {
 			constraints = append(constraints, constraint)
 		}
 	}
-	return map[string]any{"defaultingType": v1alpha2.ListDefaulting, "defaultConstraints": plain(constraints)}
+	return map[string]any{"defaultingType": config.ListDefaulting, "defaultConstraints": plain(constraints)}
 }
 
 // spreadConstraint draws what constraints of pods and default ones have in common.

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/kubernetes/pkg/scheduler"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 	inTree "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/e2e/muster"
 )
 
@@ -30,13 +30,13 @@ func TestOffloadTurnsOffWhatMusterRunsAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := &v1alpha2.Default().Profiles[0]
+	ours := &config.Default().Profiles[0]
 	ours.Offload = true
-	filters := func(plugin config.Plugin) bool {
-		return plugin.Name != v1alpha2.NodeResourcesFit && slices.Contains(ours.FilterPlugins(), plugin.Name)
+	filters := func(plugin schedulerconfig.Plugin) bool {
+		return plugin.Name != config.NodeResourcesFit && slices.Contains(ours.FilterPlugins(), plugin.Name)
 	}
-	scores := func(plugin config.Plugin) bool {
-		return slices.ContainsFunc(ours.ScorePlugins(), func(score v1alpha2.ScorePlugin) bool { return score.Name == plugin.Name })
+	scores := func(plugin schedulerconfig.Plugin) bool {
+		return slices.ContainsFunc(ours.ScorePlugins(), func(score config.ScorePlugin) bool { return score.Name == plugin.Name })
 	}
 	want := pluginsThatRun(t, stock)
 	want.PreFilter.Enabled = slices.DeleteFunc(want.PreFilter.Enabled, filters)
@@ -50,13 +50,13 @@ func TestOffloadTurnsOffWhatMusterRunsAndNothingElse(t *testing.T) {
 
 // pluginsThatRun are the plugins that kube-scheduler makes of the configuration of its
 // one profile, default-scheduler.
-func pluginsThatRun(t *testing.T, document string) *config.Plugins {
+func pluginsThatRun(t *testing.T, document string) *schedulerconfig.Plugins {
 	t.Helper()
 	object, _, err := scheme.Codecs.UniversalDecoder().Decode([]byte(document), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	configuration := object.(*config.KubeSchedulerConfiguration)
+	configuration := object.(*schedulerconfig.KubeSchedulerConfiguration)
 	s, err := scheduler.New(t.Context(), shared.client, scheduler.NewInformerFactory(shared.client, 0), nil,
 		profile.NewRecorderFactory(events.NewBroadcaster(&events.EventSinkImpl{Interface: shared.client.EventsV1()})),
 		scheduler.WithKubeConfig(shared.RESTConfig()),
@@ -70,7 +70,7 @@ func pluginsThatRun(t *testing.T, document string) *config.Plugins {
 
 func TestOnlyPluginsThatKubeSchedulerHasCanBeOffloaded(t *testing.T) {
 	registry := inTree.NewInTreeRegistry()
-	for _, plugin := range v1alpha2.KnownPlugins() {
+	for _, plugin := range config.KnownPlugins() {
 		if _, has := registry[plugin.Name]; has != plugin.InTree {
 			t.Errorf("%s: kube-scheduler has it: %t, muster takes it to: %t", plugin.Name, has, plugin.InTree)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // Contender is a rule by its name.
@@ -34,8 +34,8 @@ func Contenders() []Contender {
 		{"TargetLoadPacking", TargetLoadPacking},
 		{"reference, blind until bind", BlindReference},
 		{nameReference, Reference},
-		{nameMusterScheduler, Muster(v1alpha2.NodeSelectionScheduler)},
-		{nameMusterExtender, Muster(v1alpha2.NodeSelectionExtender)},
+		{nameMusterScheduler, Muster(config.NodeSelectionScheduler)},
+		{nameMusterExtender, Muster(config.NodeSelectionExtender)},
 	}
 }
 

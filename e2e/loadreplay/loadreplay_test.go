@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // short is a plan of which a run takes a moment.
@@ -35,7 +35,7 @@ func TestMusterPlacesPodsAsTheReferenceInsideASchedulerDoes(t *testing.T) {
 	var blind, reserving int
 	for seed := range uint64(3) {
 		want := outcome(t, seed, Reference)
-		for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
 			if diff := cmp.Diff(want, outcome(t, seed, Muster(selection)), cmp.AllowUnexported(Result{})); diff != "" {
 				t.Errorf("seed %d, %s (-reference +muster):\n%s", seed, selection, diff)
 			}

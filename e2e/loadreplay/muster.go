@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/server"
@@ -53,23 +54,23 @@ type muster struct {
 	names    []string
 	numbers  map[string]int
 	pods     map[*Pod]*corev1.Pod
-	selected v1alpha2.NodeSelection
+	selected config.NodeSelection
 }
 
 // Muster returns the rule that a profile of muster is.
-func Muster(selection v1alpha2.NodeSelection) Maker {
+func Muster(selection config.NodeSelection) Maker {
 	return func(w *Workload, q *queue) (Rule, error) { return newMuster(w, q, selection) }
 }
 
-func newMuster(w *Workload, q *queue, selection v1alpha2.NodeSelection) (*muster, error) {
-	config, err := v1alpha2.Decode(fmt.Appendf(nil, musterConfig, selection, threshold))
+func newMuster(w *Workload, q *queue, selection config.NodeSelection) (*muster, error) {
+	cfg, err := v1alpha2.Decode(fmt.Appendf(nil, musterConfig, selection, threshold))
 	if err != nil {
 		return nil, err
 	}
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	m := &muster{queue: q, numbers: map[string]int{}, pods: map[*Pod]*corev1.Pod{}, selected: selection}
 	m.cluster = cluster.New(cluster.Options{
-		Logger: log, Registerer: registry, AssumeTTL: config.Timeouts.Assume.Duration, Clock: simulated{queue: q},
+		Logger: log, Registerer: registry, AssumeTTL: cfg.Timeouts.Assume.Duration, Clock: simulated{queue: q},
 	})
 	for i := range w.Nodes {
 		name := fmt.Sprintf("node-%d", i)
@@ -89,7 +90,7 @@ func newMuster(w *Workload, q *queue, selection v1alpha2.NodeSelection) (*muster
 		return nil, err
 	}
 	m.handler, err = server.NewVerbs(server.VerbsOptions{
-		Config: config, Cluster: m.cluster, Client: client, Logger: log, Registerer: registry, Pick: w.ties(),
+		Config: cfg, Cluster: m.cluster, Client: client, Logger: log, Registerer: registry, Pick: w.ties(),
 	})
 	return m, err
 }
@@ -167,7 +168,7 @@ func (m *muster) Ask(pod *Pod, candidates []int) ([]int, []int64, error) {
 	for _, name := range *filtered.NodeNames {
 		fitting = append(fitting, m.numbers[name])
 	}
-	if len(fitting) < 2 || m.selected != v1alpha2.NodeSelectionScheduler {
+	if len(fitting) < 2 || m.selected != config.NodeSelectionScheduler {
 		return fitting, nil, nil
 	}
 	arguments.NodeNames = filtered.NodeNames

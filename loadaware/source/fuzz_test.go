@@ -13,7 +13,7 @@ import (
 
 	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/api/bounded/boundedtest"
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // answers is a transport that answers every request with a text.
@@ -81,14 +81,14 @@ func FuzzPrometheus(f *testing.F) {
 	) {
 		f.Add([]byte(text))
 	}
-	config := v1alpha2.Default().Load.Prometheus
-	config.URL = "http://127.0.0.1"
-	reader, err := NewPrometheus(config)
+	cfg := config.Default().Load.Prometheus
+	cfg.URL = "http://127.0.0.1"
+	reader, err := NewPrometheus(cfg)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		client, err := api.NewClient(api.Config{Address: config.URL, RoundTripper: answers(text)})
+		client, err := api.NewClient(api.Config{Address: cfg.URL, RoundTripper: answers(text)})
 		must(t, err)
 		reader.api = prometheusv1.NewAPI(client)
 		read(t, len(text), reader)

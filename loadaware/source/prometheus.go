@@ -19,13 +19,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/transport"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
 // Prometheus asks a Prometheus server what nodes and pods use, by instant queries.
 type Prometheus struct {
-	config  v1alpha2.LoadPrometheus
+	config  config.LoadPrometheus
 	api     prometheusv1.API
 	pattern *regexp.Regexp
 }
@@ -34,22 +34,22 @@ var _ Reader = (*Prometheus)(nil)
 
 // NewPrometheus returns a Reader for a valid configuration, which counts resources by the names
 // of the view. It fails when a file that the configuration names cannot be read.
-func NewPrometheus(config v1alpha2.LoadPrometheus) (*Prometheus, error) {
-	pattern, err := regexp.Compile(config.Node.Pattern)
+func NewPrometheus(cfg config.LoadPrometheus) (*Prometheus, error) {
+	pattern, err := regexp.Compile(cfg.Node.Pattern)
 	if err != nil {
 		return nil, fmt.Errorf("load.prometheus.node.pattern: %w", err)
 	}
 	through, err := transport.New(&transport.Config{
-		UserAgent: "muster", BearerTokenFile: config.BearerTokenFile, TLS: transport.TLSConfig{CAFile: config.CAFile},
+		UserAgent: "muster", BearerTokenFile: cfg.BearerTokenFile, TLS: transport.TLSConfig{CAFile: cfg.CAFile},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load.prometheus: %w", err)
 	}
-	client, err := api.NewClient(api.Config{Address: config.URL, Client: &http.Client{Transport: through}})
+	client, err := api.NewClient(api.Config{Address: cfg.URL, Client: &http.Client{Transport: through}})
 	if err != nil {
 		return nil, fmt.Errorf("load.prometheus.url: %w", err)
 	}
-	return &Prometheus{config: config, api: prometheusv1.NewAPI(client), pattern: pattern}, nil
+	return &Prometheus{config: cfg, api: prometheusv1.NewAPI(client), pattern: pattern}, nil
 }
 
 // Read implements Reader. Figures are as old as the answers: Prometheus does not say when the samples
@@ -63,7 +63,7 @@ func (p *Prometheus) Read(ctx context.Context) (*Reading, error) {
 	for name, amounts := range used {
 		reading.Nodes[name] = NodeReading{At: at, Window: p.config.Window.Duration, Used: cluster.ResourcesOf(amounts)}
 	}
-	if p.config.Percentiles == v1alpha2.PercentilesSubqueries {
+	if p.config.Percentiles == config.PercentilesSubqueries {
 		if err := p.aggregate(ctx, reading.Nodes); err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -56,21 +56,21 @@ func series(value string, labels ...string) string {
 	return fmt.Sprintf(`{"metric": %s, "value": [1700000000, %q]}`, text, value)
 }
 
-func readPrometheus(t *testing.T, q *queried, change func(*v1alpha2.LoadPrometheus)) (*Reading, error) {
+func readPrometheus(t *testing.T, q *queried, change func(*config.LoadPrometheus)) (*Reading, error) {
 	t.Helper()
 	server := httptest.NewServer(q)
 	t.Cleanup(server.Close)
-	config := v1alpha2.Default().Load.Prometheus
-	config.URL = server.URL
-	config.Node.Queries = map[corev1.ResourceName]string{"cpu": "nodecpu[$window]", "memory": "nodememory"}
-	config.Pod.Queries = map[corev1.ResourceName]string{"cpu": "podcpu", "memory": ""}
+	cfg := config.Default().Load.Prometheus
+	cfg.URL = server.URL
+	cfg.Node.Queries = map[corev1.ResourceName]string{"cpu": "nodecpu[$window]", "memory": "nodememory"}
+	cfg.Pod.Queries = map[corev1.ResourceName]string{"cpu": "podcpu", "memory": ""}
 	if change != nil {
-		change(&config)
+		change(&cfg)
 	}
 	if q.kind == "" {
 		q.kind = "vector"
 	}
-	reader, err := NewPrometheus(config)
+	reader, err := NewPrometheus(cfg)
 	must(t, err)
 	return reader.Read(t.Context())
 }
@@ -104,11 +104,11 @@ func TestLabelsAreMappedToNodesAndPods(t *testing.T) {
 	got, err := readPrometheus(t, &queried{answers: map[string]string{
 		"nodegpu": list(series("2", "host", "n.example.com"), series("3", "host", "n.example.org")),
 		"podcpu":  list(series("1", "ns", "default", "name", "p")),
-	}}, func(config *v1alpha2.LoadPrometheus) {
-		config.Node = v1alpha2.PrometheusNode{
+	}}, func(cfg *config.LoadPrometheus) {
+		cfg.Node = config.PrometheusNode{
 			Queries: map[corev1.ResourceName]string{"nvidia.com/gpu": "nodegpu"}, Label: "host", Pattern: `^(.*)\.example\.com$`,
 		}
-		config.Pod.NamespaceLabel, config.Pod.NameLabel = "ns", "name"
+		cfg.Pod.NamespaceLabel, cfg.Pod.NameLabel = "ns", "name"
 	})
 	must(t, err)
 	if diff := cmp.Diff([]string{"n"}, slices.Sorted(maps.Keys(got.Nodes))); diff != "" {
@@ -128,9 +128,9 @@ func TestPercentilesMayBeAskedOfPrometheus(t *testing.T) {
 		"quantile_over_time(0.95, (nodememory)[10m:30s])": series("7", "instance", "n"),
 		"avg_over_time((nodememory)[30m:30s])":            list(series("8", "instance", "n"), series("9", "instance", "unknown")),
 	}}
-	got, err := readPrometheus(t, q, func(config *v1alpha2.LoadPrometheus) {
-		config.Percentiles = v1alpha2.PercentilesSubqueries
-		config.Node.Queries["cpu"] = ""
+	got, err := readPrometheus(t, q, func(cfg *config.LoadPrometheus) {
+		cfg.Percentiles = config.PercentilesSubqueries
+		cfg.Node.Queries["cpu"] = ""
 	})
 	must(t, err)
 	want := []cluster.Aggregate{
@@ -150,13 +150,13 @@ func TestPrometheusNamesTheQueryThatWentWrong(t *testing.T) {
 	tests := []struct {
 		name   string
 		q      queried
-		change func(*v1alpha2.LoadPrometheus)
+		change func(*config.LoadPrometheus)
 		want   string
 	}{
 		{
 			"a query that does not parse",
 			queried{answers: answers},
-			func(config *v1alpha2.LoadPrometheus) { config.Pod.Queries["memory"] = "bad" },
+			func(cfg *config.LoadPrometheus) { cfg.Pod.Queries["memory"] = "bad" },
 			"load.prometheus.pod.queries[memory]: bad_data: 1:1: parse error",
 		},
 		{
@@ -196,14 +196,14 @@ func TestPrometheusIsShownAToken(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
 	must(t, os.WriteFile(token, []byte("secret\n"), 0o600))
 	q := &queried{}
-	_, err := readPrometheus(t, q, func(config *v1alpha2.LoadPrometheus) { config.BearerTokenFile = token })
+	_, err := readPrometheus(t, q, func(cfg *config.LoadPrometheus) { cfg.BearerTokenFile = token })
 	must(t, err)
 	for _, got := range q.tokens {
 		if got != "Bearer secret" {
 			t.Errorf("a query was authorized by %q", got)
 		}
 	}
-	if _, err := NewPrometheus(v1alpha2.LoadPrometheus{URL: "http://x", CAFile: filepath.Join(t.TempDir(), "absent")}); err == nil {
+	if _, err := NewPrometheus(config.LoadPrometheus{URL: "http://x", CAFile: filepath.Join(t.TempDir(), "absent")}); err == nil {
 		t.Error("a CA file that is not there is no error")
 	}
 }

@@ -17,7 +17,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
@@ -31,7 +31,7 @@ type Options struct {
 	Registerer prometheus.Registerer
 	Cluster    *cluster.Cluster
 	// Load names the source, and says how it is read.
-	Load *v1alpha2.NodeLoad
+	Load *config.NodeLoad
 	// Expirations are the ages of figures that matter to somebody, as of
 	// [loadaware.Expirations]. There may be none.
 	Expirations []time.Duration
@@ -60,7 +60,7 @@ type Feed struct {
 // New makes the feed of a valid configuration. It must be run.
 func New(o Options) (*Feed, error) {
 	f := &Feed{}
-	if o.Load.Source == v1alpha2.LoadSourceNone {
+	if o.Load.Source == config.LoadSourceNone {
 		return f, nil
 	}
 	f.Keeper = source.NewKeeper(source.KeeperOptions{Clock: o.Clock, Registerer: o.Registerer, Cluster: o.Cluster, Expirations: o.Expirations})
@@ -68,24 +68,24 @@ func New(o Options) (*Feed, error) {
 		Logger: o.Logger, Clock: o.Clock, Registerer: o.Registerer, Source: string(o.Load.Source), Events: o.Events, About: o.About,
 	})
 	switch o.Load.Source {
-	case v1alpha2.LoadSourceNone: // as above
-	case v1alpha2.LoadSourceNodeMetric:
+	case config.LoadSourceNone: // as above
+	case config.LoadSourceNodeMetric:
 		f.NodeMetrics = true
 		o.NodeMetrics.ReportTo(f.Keeper, o.Logger)
-	case v1alpha2.LoadSourceMetrics:
+	case config.LoadSourceMetrics:
 		client, err := metricsv1beta1.NewForConfig(cluster.ClientConfig(o.RESTConfig))
 		if err != nil {
 			return nil, fmt.Errorf("clientConnection: %w", err)
 		}
 		interval := o.Load.Metrics.Interval.Duration
 		f.poll(o, source.NewMetricsAPI(client), interval, interval)
-	case v1alpha2.LoadSourcePrometheus:
-		config := o.Load.Prometheus
-		reader, err := source.NewPrometheus(config)
+	case config.LoadSourcePrometheus:
+		cfg := o.Load.Prometheus
+		reader, err := source.NewPrometheus(cfg)
 		if err != nil {
 			return nil, err
 		}
-		f.poll(o, reader, config.Interval.Duration, config.Timeout.Duration)
+		f.poll(o, reader, cfg.Interval.Duration, cfg.Timeout.Duration)
 	}
 	return f, nil
 }

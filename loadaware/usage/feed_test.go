@@ -14,7 +14,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware/nodemetric"
 )
@@ -33,13 +33,13 @@ func newCluster(t *testing.T, nodes ...string) *cluster.Cluster {
 }
 
 // newFeed is one of a source, of a cluster at noon, and what it logs.
-func newFeed(t *testing.T, of v1alpha2.LoadSource, c *cluster.Cluster) (*Feed, *nodemetric.Store, *bytes.Buffer) {
+func newFeed(t *testing.T, of config.LoadSource, c *cluster.Cluster) (*Feed, *nodemetric.Store, *bytes.Buffer) {
 	t.Helper()
-	config, log, store := v1alpha2.Default().Load, &bytes.Buffer{}, nodemetric.NewStore()
-	config.Source = of
+	cfg, log, store := config.Default().Load, &bytes.Buffer{}, nodemetric.NewStore()
+	cfg.Source = of
 	feed, err := New(Options{
 		Logger: slog.New(slog.NewTextHandler(log, nil)), Clock: clocktesting.NewFakeClock(noon()), Registerer: prometheus.NewRegistry(),
-		Cluster: c, Load: &config, Expirations: []time.Duration{time.Minute}, NodeMetrics: store,
+		Cluster: c, Load: &cfg, Expirations: []time.Duration{time.Minute}, NodeMetrics: store,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ status: {updateTime: "2026-01-01T` + at + `Z", nodeMetric: {nodeUsage: {resource
 
 func TestAWatchOnNodeMetricsFillsTheView(t *testing.T) {
 	c := newCluster(t, "a")
-	feed, store, _ := newFeed(t, v1alpha2.LoadSourceNodeMetric, c)
+	feed, store, _ := newFeed(t, config.LoadSourceNodeMetric, c)
 	handler := store.Handler(feed.Watched)
 	object := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(nodeMetric("a", "11:59:30", "2")), &object.Object); err != nil {
@@ -80,7 +80,7 @@ func TestAWatchOnNodeMetricsFillsTheView(t *testing.T) {
 }
 
 func TestALookWithoutNodeMetricsIsToldOnce(t *testing.T) {
-	feed, _, log := newFeed(t, v1alpha2.LoadSourceNodeMetric, newCluster(t))
+	feed, _, log := newFeed(t, config.LoadSourceNodeMetric, newCluster(t))
 	feed.Look(t.Context())
 	feed.Look(t.Context())
 	if got := strings.Count(log.String(), "nodemetrics.slo.koordinator.sh is not defined"); got != 1 {
@@ -89,7 +89,7 @@ func TestALookWithoutNodeMetricsIsToldOnce(t *testing.T) {
 }
 
 func TestWithoutASourceAFeedDoesNothing(t *testing.T) {
-	feed, _, log := newFeed(t, v1alpha2.LoadSourceNone, newCluster(t))
+	feed, _, log := newFeed(t, config.LoadSourceNone, newCluster(t))
 	feed.Run(t.Context(), nil) // returns at once
 	feed.Look(t.Context())
 	feed.Watched(nodemetric.ErrUndefined)

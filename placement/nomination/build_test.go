@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -42,7 +42,7 @@ type bounds struct {
 func newBench(t fataler, limits bounds, now clock.WithTicker, client Client) *bench {
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: ttl})
-	store := newStore(t, c, v1alpha2.NodeSelectionNominate, predicates.NewStoreMetrics(registry), now)
+	store := newStore(t, c, config.NodeSelectionNominate, predicates.NewStoreMetrics(registry), now)
 	return &bench{cluster: c, metrics: registry, bounds: limits, Nominator: New(Options{
 		Logger:     log,
 		Registerer: registry,
@@ -58,12 +58,12 @@ func newBench(t fataler, limits bounds, now clock.WithTicker, client Client) *be
 
 // newStore is of the default profile with a nodeSelection.
 func newStore(
-	t fataler, c *cluster.Cluster, selection v1alpha2.NodeSelection, m *predicates.StoreMetrics, now clock.PassiveClock,
+	t fataler, c *cluster.Cluster, selection config.NodeSelection, m *predicates.StoreMetrics, now clock.PassiveClock,
 ) *predicates.VerdictStore {
-	config := v1alpha2.Default()
-	config.Profiles[0].NodeSelection = selection
-	config.Profiles[0].Equivalence = v1alpha2.EquivalenceTemplate
-	profile, err := predicates.NewProfile(&config.Profiles[0])
+	cfg := config.Default()
+	cfg.Profiles[0].NodeSelection = selection
+	cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
+	profile, err := predicates.NewProfile(&cfg.Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package nomination
 
 import (
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -9,7 +9,7 @@ import (
 // storeOf are the verdicts by which a pod is planned, nil when it is not.
 func (c *course) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
 	store := c.profiles.Of(pod.Spec.SchedulerName)
-	if store == nil || store.Profile.NodeSelection != v1alpha2.NodeSelectionNominate {
+	if store == nil || store.Profile.NodeSelection != config.NodeSelectionNominate {
 		return nil
 	}
 	return store

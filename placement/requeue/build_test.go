@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
@@ -74,9 +74,9 @@ func newProcess(t fataler) *process {
 }
 
 func newStore(t fataler, c *cluster.Cluster, now clock.PassiveClock) *predicates.VerdictStore {
-	config := v1alpha2.Default()
-	config.Profiles[0].Equivalence = v1alpha2.EquivalenceTemplate
-	profile, err := predicates.NewProfile(&config.Profiles[0])
+	cfg := config.Default()
+	cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
+	profile, err := predicates.NewProfile(&cfg.Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
@@ -72,7 +72,7 @@ func newPod(name string, cpu int, app string) *corev1.Pod {
 }
 
 func newProfile(t interface{ Fatal(...any) }) *predicates.Profile {
-	profile, err := predicates.NewProfile(&v1alpha2.Default().Profiles[0])
+	profile, err := predicates.NewProfile(&config.Default().Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestTheNodesThatPodsCameToOrWentFromAreTold(t *testing.T) {
 
 func ExampleScenario() {
 	c := newCluster(nil, map[*corev1.Pod]int32{newPod("big", 4, ""): 0})
-	profile, _ := predicates.NewProfile(&v1alpha2.Default().Profiles[0])
+	profile, _ := predicates.NewProfile(&config.Default().Profiles[0])
 	snap := c.Snapshot()
 	world := scenario.New(snap)
 	judge := world.Judge(profile.Judge(cluster.NewPod(newPod("small", 1, "")), snap))

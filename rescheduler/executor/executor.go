@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -49,7 +49,7 @@ type Options struct {
 	Mode   v1alpha1.Mode
 	Rules  planner.Rules
 	Limits Limits
-	Mark   v1alpha2.NodeMark
+	Mark   config.NodeMark
 }
 
 // Executor carries out plans. It belongs to one goroutine.

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -51,7 +51,7 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 	registry := prometheus.NewRegistry()
 	w := &world{T: t, clock: clocktesting.NewFakeClock(time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC))}
 	w.cluster = cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
-	profile, err := predicates.NewProfile(&v1alpha2.Default().Profiles[0])
+	profile, err := predicates.NewProfile(&config.Default().Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/planner"
@@ -25,7 +25,7 @@ type NodeChange struct {
 // mark marks the nodes that a plan empties, so that whoever removes nodes knows. A cordon keeps other
 // pods off them as well, and nothing else does. It must be done before anything is evicted.
 func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error {
-	if e.Mark != v1alpha2.MarkAnnotate && e.Mark != v1alpha2.MarkCordon {
+	if e.Mark != config.MarkAnnotate && e.Mark != config.MarkCordon {
 		return nil
 	}
 	snap := e.Cluster.Snapshot()
@@ -35,7 +35,7 @@ func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) er
 			continue
 		}
 		change := NodeChange{Annotations: map[string]string{v1alpha1.AnnotationEmptying: plan.Name}}
-		if e.Mark == v1alpha2.MarkCordon && !node.Spec.Unschedulable {
+		if e.Mark == config.MarkCordon && !node.Spec.Unschedulable {
 			change.Unschedulable, change.Annotations[v1alpha1.AnnotationCordoned] = new(true), "true"
 		}
 		if err := e.Client.PatchNode(ctx, node.Node, change); err != nil {

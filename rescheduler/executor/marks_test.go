@@ -11,12 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
 // newCoalescing is a world whose plan empties n1, for nobody.
-func newCoalescing(t *testing.T, mark v1alpha2.NodeMark) *world {
+func newCoalescing(t *testing.T, mark config.NodeMark) *world {
 	t.Helper()
 	w := newWorld(t, v1alpha1.Auto)
 	w.options.Mark = mark
@@ -52,10 +52,10 @@ const (
 )
 
 func TestANodeIsMarkedBeforeItIsEmptied(t *testing.T) {
-	for mark, want := range map[v1alpha2.NodeMark][2]map[string]string{
-		v1alpha2.MarkNone:     {{}, {}},
-		v1alpha2.MarkAnnotate: {{emptying: "p"}, {emptied: "p"}},
-		v1alpha2.MarkCordon: {
+	for mark, want := range map[config.NodeMark][2]map[string]string{
+		config.MarkNone:     {{}, {}},
+		config.MarkAnnotate: {{emptying: "p"}, {emptied: "p"}},
+		config.MarkCordon: {
 			{emptying: "p", cordoned: "true", unschedulable: "true"}, {emptied: "p", cordoned: "true", unschedulable: "true"},
 		},
 	} {
@@ -101,7 +101,7 @@ func TestANodeOnWhichSomethingStaysIsNotEmptied(t *testing.T) {
 			return pod
 		}
 		t.Run(name+", before the first step", func(t *testing.T) {
-			w := newCoalescing(t, v1alpha2.MarkCordon)
+			w := newCoalescing(t, config.MarkCordon)
 			w.set(newcomer(w))
 			if test.first == "" {
 				w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
@@ -111,7 +111,7 @@ func TestANodeOnWhichSomethingStaysIsNotEmptied(t *testing.T) {
 			w.wantMarks(map[string]string{})
 		})
 		t.Run(name+", while an eviction waits", func(t *testing.T) {
-			w := newCoalescing(t, v1alpha2.MarkCordon)
+			w := newCoalescing(t, config.MarkCordon)
 			w.refusal = apierrors.NewTooManyRequests("budget", 0)
 			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until a PodDisruptionBudget")
 			w.wantMarks(marked)
@@ -126,7 +126,7 @@ func TestANodeOnWhichSomethingStaysIsNotEmptied(t *testing.T) {
 			w.wantMarks(map[string]string{})
 		})
 		t.Run(name+", after the last step", func(t *testing.T) {
-			w := newCoalescing(t, v1alpha2.MarkCordon)
+			w := newCoalescing(t, config.MarkCordon)
 			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
 			w.set(newcomer(w))
 			w.gone("small-1")
@@ -138,7 +138,7 @@ func TestANodeOnWhichSomethingStaysIsNotEmptied(t *testing.T) {
 }
 
 func TestNothingIsEvictedFromANodeThatCannotBeMarked(t *testing.T) {
-	w := newCoalescing(t, v1alpha2.MarkCordon)
+	w := newCoalescing(t, config.MarkCordon)
 	w.unmarked = errors.New("no")
 	w.want(v1alpha1.Approved, v1alpha1.StepWaiting, "waits: cannot mark the nodes that become empty: no")
 	w.unmarked = nil
@@ -158,7 +158,7 @@ func TestTheMarksOfAPlanThatDidNotSucceedAreTakenOff(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newCoalescing(t, v1alpha2.MarkCordon)
+			w := newCoalescing(t, config.MarkCordon)
 			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
 			w.wantMarks(map[string]string{emptying: "p", cordoned: "true", unschedulable: "true"})
 			end(w)
@@ -171,7 +171,7 @@ func TestTheMarksOfAPlanThatDidNotSucceedAreTakenOff(t *testing.T) {
 }
 
 func TestANodeThatSomebodyElseHasCordonedStaysCordoned(t *testing.T) {
-	w := newCoalescing(t, v1alpha2.MarkCordon)
+	w := newCoalescing(t, config.MarkCordon)
 	node := w.cluster.Snapshot().NodeByName("n1").DeepCopy()
 	node.Spec.Unschedulable = true
 	w.set(node)

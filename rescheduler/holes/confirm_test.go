@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -42,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	w := &world{T: t, cluster: cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})}
-	profile, err := predicates.NewProfile(&v1alpha2.Default().Profiles[0])
+	profile, err := predicates.NewProfile(&config.Default().Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,19 +10,19 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/access"
 )
 
 // newListener is a desk that listens, and does nothing else.
 func newListener(w *world, requests string) *desk {
-	config := v1alpha2.Default()
-	config.Rescheduler.Listen = "127.0.0.1:0"
-	config.Rescheduler.Separate = v1alpha2.SeparatePolicy{Enabled: true, Listen: requests}
+	cfg := config.Default()
+	cfg.Rescheduler.Listen = "127.0.0.1:0"
+	cfg.Rescheduler.Separate = config.SeparatePolicy{Enabled: true, Listen: requests}
 	return &desk{
 		open: access.Listen,
-		log:  slog.New(slog.DiscardHandler), config: config, loop: w.loop,
+		log:  slog.New(slog.DiscardHandler), config: cfg, loop: w.loop,
 		about: &inspect.Process{Name: reporter, Clock: w.clock, Started: w.clock.Now()},
 	}
 }
@@ -62,7 +62,7 @@ func TestRequestsAreTakenAtAnAddressOfTheirOwnAndNothingElseIsServedThere(t *tes
 }
 
 func TestRequestsAreTakenNowhereByDefault(t *testing.T) {
-	p := newListener(newWorld(t), v1alpha2.Default().Rescheduler.Separate.Listen)
+	p := newListener(newWorld(t), config.Default().Rescheduler.Separate.Listen)
 	servers, err := p.listen(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -39,7 +39,7 @@ type writer interface {
 type loop struct {
 	log      *slog.Logger
 	clock    clock.WithTicker
-	config   *v1alpha2.Rescheduler
+	config   *config.Rescheduler
 	cluster  *cluster.Cluster
 	profiles *predicates.Profiles
 	holes    *holes.Keeper

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -43,13 +43,13 @@ func newWorld(t *testing.T) *world {
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	w := &world{T: t, clock: clocktesting.NewFakeClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))}
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
-	config := v1alpha2.Default()
-	profile, err := predicates.NewProfile(&config.Profiles[0])
+	cfg := config.Default()
+	profile, err := predicates.NewProfile(&cfg.Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	profiles := predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<20, predicates.NewStoreMetrics(registry), w.clock))
-	settings := &config.Rescheduler
+	settings := &cfg.Rescheduler
 	changed := make(chan struct{}, 1)
 	keeper := holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: func() { ring(changed) }})
 	w.loop = &loop{

@@ -11,18 +11,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/access"
 	"muster.dev/muster/server/app"
 )
 
 // asks has the process answer about a page.
-func (w *world) asks(config *v1alpha2.MusterConfiguration, path string) (int, string) {
+func (w *world) asks(cfg *config.Configuration, path string) (int, string) {
 	answer := httptest.NewRecorder()
 	d := &desk{
 		synced: func() bool { return true },
-		config: config,
+		config: cfg,
 		loop:   w.loop,
 		about:  &inspect.Process{Name: reporter, Clock: w.clock, Started: w.clock.Now()},
 	}
@@ -37,7 +37,7 @@ func TestThePageTellsOfTheLastLooksAndOfPlans(t *testing.T) {
 	w.clock.Step(time.Minute)
 	w.look(t.Context())
 	w.holes.Set(w.created[0])
-	config := v1alpha2.Default()
+	cfg := config.Default()
 	const asText = `mode DryRun; 0 evictions of 20 in 1h0m0s
 
 POLICY    ENABLED  LOOKED                TOOK  WHAT         PLAN
@@ -54,7 +54,7 @@ rate    -          -         20
 PLAN  POLICY    MODE    PHASE  MOVED  EXPIRES               MESSAGE
 made  MakeRoom  DryRun  -             2030-01-01T00:11:00Z  
 `
-	if _, got := w.asks(config, "/debug/rescheduler"); got != asText {
+	if _, got := w.asks(cfg, "/debug/rescheduler"); got != asText {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(asText, got))
 	}
 	const asJSON = `{"mode":"DryRun","evictions":0,"limit":20,"perSeconds":3600,"policies":[` +
@@ -64,10 +64,10 @@ made  MakeRoom  DryRun  -             2030-01-01T00:11:00Z
 		`"enabled":false,"tookSeconds":0}],` +
 		`"plans":[{"plan":"made","policy":"MakeRoom","mode":"DryRun","expires":"2030-01-01T00:11:00Z"}],"budgets":[{"budget":"rate",` +
 		`"left":20}]}` + "\n"
-	if _, got := w.asks(config, "/debug/rescheduler?format=json"); got != asJSON {
+	if _, got := w.asks(cfg, "/debug/rescheduler?format=json"); got != asJSON {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(asJSON, got))
 	}
-	if status, got := w.asks(config, "/debug/"); status != http.StatusOK || !strings.Contains(got, "/debug/rescheduler ") {
+	if status, got := w.asks(cfg, "/debug/"); status != http.StatusOK || !strings.Contains(got, "/debug/rescheduler ") {
 		t.Errorf("the index answered %d:\n%s", status, got)
 	}
 }
@@ -80,25 +80,25 @@ func TestThePageSaysWhomNoPlanHelps(t *testing.T) {
 	w.clock.Step(time.Minute)
 	w.look(t.Context())
 	const why = "no node could take the pod, whatever pods were moved: 2 nodes: Insufficient cpu"
-	_, text := w.asks(v1alpha2.Default(), "/debug/rescheduler")
+	_, text := w.asks(config.Default(), "/debug/rescheduler")
 	for _, want := range []string{"MakeRoom  default/huge-19  " + why + "\n", "MakeRoom  and 2 more       -\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not have %q:\n%s", want, text)
 		}
 	}
-	_, asJSON := w.asks(v1alpha2.Default(), "/debug/rescheduler?format=json")
+	_, asJSON := w.asks(config.Default(), "/debug/rescheduler?format=json")
 	if want := `{"name":"default/huge-21","why":"` + why + `"}`; !strings.Contains(asJSON, want) {
 		t.Errorf("the page does not have %s:\n%s", want, asJSON)
 	}
 }
 
 func TestThePagesCanBeSwitchedOff(t *testing.T) {
-	w, config := newWorld(t), v1alpha2.Default()
-	config.Debug.Enabled = false
+	w, cfg := newWorld(t), config.Default()
+	cfg.Debug.Enabled = false
 	for path, want := range map[string]int{
 		"/livez": http.StatusOK, "/metrics": http.StatusOK, "/debug/": http.StatusNotFound, "/debug/rescheduler": http.StatusNotFound,
 	} {
-		if got, body := w.asks(config, path); got != want {
+		if got, body := w.asks(cfg, path); got != want {
 			t.Errorf("%s answered %d, want %d: %s", path, got, want, body)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -31,7 +31,7 @@ import (
 
 // Options of the process. The first three are required.
 type Options struct {
-	Config     *v1alpha2.MusterConfiguration
+	Config     *config.Configuration
 	RESTConfig *rest.Config
 	Logger     *slog.Logger
 	// Version and Flags of the command line are what /statusz and /flagz show.
@@ -180,8 +180,8 @@ func connect(o *Options) (*api, error) {
 }
 
 // lease is the name of the Lease of those who may reschedule.
-func lease(config *v1alpha2.MusterConfiguration) string {
-	return config.LeaderElection.ResourceName + "-rescheduler"
+func lease(cfg *config.Configuration) string {
+	return cfg.LeaderElection.ResourceName + "-rescheduler"
 }
 
 // requests ask for nodes, if that is configured.
@@ -204,7 +204,7 @@ func ring(changed chan<- struct{}) {
 // desk is where the process is asked: about plans, and to separate pods.
 type desk struct {
 	log    *slog.Logger
-	config *v1alpha2.MusterConfiguration
+	config *config.Configuration
 	about  *inspect.Process
 	loop   *loop
 	client kubernetes.Interface

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/planner"
@@ -15,7 +15,7 @@ import (
 
 // rules are those of a valid configuration. A pod is not evicted when its replacement may come only
 // after the plan has expired.
-func rules(settings *v1alpha2.Rescheduler) planner.Rules {
+func rules(settings *config.Rescheduler) planner.Rules {
 	c := &settings.Evictable
 	r := planner.Rules{
 		MaxGrace:            settings.PlanTTL.Duration - settings.ReplacementTimeout.Duration,
@@ -46,7 +46,7 @@ func selector(text string) labels.Selector {
 	return parsed
 }
 
-func limits(c *v1alpha2.Rescheduler) executor.Limits {
+func limits(c *config.Rescheduler) executor.Limits {
 	l := executor.Limits{
 		ReplacementTimeout: c.ReplacementTimeout.Duration, Rate: rate(c.Budgets.Rate),
 		WorkloadCoolDown: c.Budgets.WorkloadCoolDown.Duration, NodeCoolDown: c.Budgets.NodeCoolDown.Duration,
@@ -69,7 +69,7 @@ func limits(c *v1alpha2.Rescheduler) executor.Limits {
 	return l
 }
 
-func rate(c v1alpha2.EvictionRate) executor.Rate {
+func rate(c config.EvictionRate) executor.Rate {
 	return executor.Rate{Evictions: int(c.Evictions), Per: c.Per.Duration}
 }
 

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -52,7 +52,7 @@ func now() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // problem is about a clock that stands still: only patience ends a search.
 func (s *scene) problem(t failer) *Problem {
-	profile, err := predicates.NewProfile(v1alpha2.Default().Profiles[0].WithSchedulerScores())
+	profile, err := predicates.NewProfile(config.Default().Profiles[0].WithSchedulerScores())
 	if err != nil {
 		t.Fatal(err)
 	}

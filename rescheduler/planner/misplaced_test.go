@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestMisplaced(t *testing.T) {
@@ -41,14 +41,14 @@ func TestMisplaced(t *testing.T) {
 		by   string
 		want []string
 	}{
-		{v1alpha2.TaintToleration, []string{"tainted-1 on a: node(s) had untolerated taint(s)"}},
-		{v1alpha2.NodeAffinity, []string{"selects-1 on b: node(s) didn't match Pod's node affinity/selector"}},
-		{v1alpha2.NodeResourcesFit, []string{"selects-1 on b: Insufficient cpu", "over-1 on b: Insufficient cpu"}},
+		{config.TaintToleration, []string{"tainted-1 on a: node(s) had untolerated taint(s)"}},
+		{config.NodeAffinity, []string{"selects-1 on b: node(s) didn't match Pod's node affinity/selector"}},
+		{config.NodeResourcesFit, []string{"selects-1 on b: Insufficient cpu", "over-1 on b: Insufficient cpu"}},
 		{
-			v1alpha2.InterPodAffinity,
+			config.InterPodAffinity,
 			[]string{"apart-1 on c: node(s) didn't match pod anti-affinity rules", "apart-2 on c: node(s) didn't match pod anti-affinity rules"},
 		},
-		{v1alpha2.PodTopologySpread, nil},
+		{config.PodTopologySpread, nil},
 	} {
 		if diff := cmp.Diff(test.want, said(test.by)); diff != "" {
 			t.Errorf("by %s (-want +got):\n%s", test.by, diff)

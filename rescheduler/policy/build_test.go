@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/planner"
@@ -30,7 +30,7 @@ func situation(t *testing.T, objects ...runtime.Object) Situation {
 			t.Fatal(err)
 		}
 	}
-	profile, err := predicates.NewProfile(v1alpha2.Default().Profiles[0].WithSchedulerScores())
+	profile, err := predicates.NewProfile(config.Default().Profiles[0].WithSchedulerScores())
 	if err != nil {
 		t.Fatal(err)
 	}

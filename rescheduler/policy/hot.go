@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/rescheduler/planner"
@@ -30,7 +30,7 @@ type streak struct {
 }
 
 // NewHot returns one that has seen nothing.
-func NewHot(c *v1alpha2.RelievePolicy, meter *loadaware.Meter) *Hot {
+func NewHot(c *config.RelievePolicy, meter *loadaware.Meter) *Hot {
 	return &Hot{
 		meter: meter, high: meter.Amounts(c.HighThresholds), target: meter.Amounts(c.TargetThresholds), samples: int(c.Samples),
 		streaks: map[types.UID]streak{},
@@ -139,7 +139,7 @@ func (h *Hot) load(relieved func(*cluster.Node) bool) *planner.Load {
 }
 
 // NewMeter is the one that hot nodes are found with.
-func NewMeter(c *v1alpha2.MusterConfiguration, o loadaware.Options) *loadaware.Meter {
+func NewMeter(c *config.Configuration, o loadaware.Options) *loadaware.Meter {
 	resources := slices.Sorted(maps.Keys(c.Rescheduler.Relieve.TargetThresholds))
 	return loadaware.NewMeter(c.Profiles, resources, o)
 }

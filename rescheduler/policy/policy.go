@@ -3,7 +3,7 @@ package policy
 import (
 	"fmt"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/planner"
@@ -21,7 +21,7 @@ type Policy struct {
 // All are the policies, as a valid configuration has them. Who comes first is planned for
 // first, and while its plan is carried out nobody else is. They may remember what they saw, so
 // they are made once. hot is what Relieve goes by.
-func All(c *v1alpha2.Rescheduler, hot *Hot) []Policy {
+func All(c *config.Rescheduler, hot *Hot) []Policy {
 	return []Policy{
 		{v1alpha1.MakeRoom, c.MakeRoom.Enabled, makeRoom},
 		{v1alpha1.Separate, c.Separate.Enabled, separate},
@@ -34,14 +34,14 @@ func All(c *v1alpha2.Rescheduler, hot *Hot) []Policy {
 
 // Names are those of all policies.
 func Names() (names []v1alpha1.Policy) {
-	for _, p := range All(&v1alpha2.Rescheduler{}, nil) {
+	for _, p := range All(&config.Rescheduler{}, nil) {
 		names = append(names, p.Name)
 	}
 	return names
 }
 
 // Named is the policy of a name, whether it is enabled or not.
-func Named(c *v1alpha2.Rescheduler, hot *Hot, name v1alpha1.Policy) (Policy, error) {
+func Named(c *config.Rescheduler, hot *Hot, name v1alpha1.Policy) (Policy, error) {
 	for _, p := range All(c, hot) {
 		if p.Name == name {
 			return p, nil
@@ -67,7 +67,7 @@ func makeRoom(s Situation) (*planner.Plan, string) {
 }
 
 // coalesce empties nodes.
-func coalesce(c *v1alpha2.CoalescePolicy) func(Situation) (*planner.Plan, string) {
+func coalesce(c *config.CoalescePolicy) func(Situation) (*planner.Plan, string) {
 	return func(s Situation) (*planner.Plan, string) {
 		plan := s.Problem.Coalesce(nil, int(c.MaxNodes))
 		switch {

@@ -5,14 +5,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestPoliciesThatAreOffAreFoundByTheirNames(t *testing.T) {
-	config := &v1alpha2.Rescheduler{Coalesce: v1alpha2.CoalescePolicy{Enabled: true}}
+	cfg := &config.Rescheduler{Coalesce: config.CoalescePolicy{Enabled: true}}
 	enabled := map[string]bool{}
 	for _, name := range Names() {
-		p, err := Named(config, nil, name)
+		p, err := Named(cfg, nil, name)
 		if err != nil || p.Name != name {
 			t.Errorf("%s: found %s: %v", name, p.Name, err)
 		}
@@ -22,7 +22,7 @@ func TestPoliciesThatAreOffAreFoundByTheirNames(t *testing.T) {
 	if diff := cmp.Diff(want, enabled); diff != "" {
 		t.Errorf("enabled (-want +got):\n%s", diff)
 	}
-	_, err := Named(config, nil, "Defragment")
+	_, err := Named(cfg, nil, "Defragment")
 	if want := `policy "Defragment": want one of [MakeRoom Separate Repair Relieve Respread Coalesce]`; err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/planner"
 )
 
 // relieve moves pods off nodes that are hot.
-func relieve(c *v1alpha2.RelievePolicy, hot *Hot) func(Situation) (*planner.Plan, string) {
+func relieve(c *config.RelievePolicy, hot *Hot) func(Situation) (*planner.Plan, string) {
 	return func(s Situation) (*planner.Plan, string) {
 		nodes := hot.nodes(s.Problem.Snapshot)
 		if len(nodes) == 0 {

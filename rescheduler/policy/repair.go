@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
@@ -20,7 +20,7 @@ import (
 // repair moves pods that are where they would not come to be any more, by predicates, or are
 // on a node with others of their controller. Of pods that are in each other's way the less
 // important and the younger ones move.
-func repair(c *v1alpha2.RepairPolicy) func(Situation) (*planner.Plan, string) {
+func repair(c *config.RepairPolicy) func(Situation) (*planner.Plan, string) {
 	return func(s Situation) (*planner.Plan, string) {
 		var wishes []planner.Wish
 		checks := sets.New(c.Checks...)

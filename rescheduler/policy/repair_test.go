@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 )
 
@@ -47,12 +47,12 @@ func important(p *corev1.Pod) { p.Spec.Priority = new(int32(5)) }
 
 func TestRepair(t *testing.T) {
 	a, b, c := node("a"), node("b"), node("c")
-	checks := v1alpha2.Default().Rescheduler.Repair.Checks
-	duplicates := v1alpha2.RepairPolicy{Duplicates: true}
+	checks := config.Default().Rescheduler.Repair.Checks
+	duplicates := config.RepairPolicy{Duplicates: true}
 	tests := []struct {
 		name    string
 		objects []runtime.Object
-		config  v1alpha2.RepairPolicy
+		config  config.RepairPolicy
 		want    []string
 		why     string
 	}{
@@ -105,7 +105,7 @@ func TestRepair(t *testing.T) {
 			why:     "there are no pods that are where they should not be",
 		},
 		{
-			name: "unless that is asked for: as many go as are too many", config: v1alpha2.RepairPolicy{Checks: []string{v1alpha2.NodeResourcesFit}},
+			name: "unless that is asked for: as many go as are too many", config: config.RepairPolicy{Checks: []string{config.NodeResourcesFit}},
 			objects: []runtime.Object{a, b, pod("x-1", "a"), pod("x-2", "a"), pod("y-1", "a"), pod("y-2", "a"), pod("z-1", "a")},
 			want:    []string{"x-1: a → b (a would not take it now: Insufficient cpu)"},
 		},

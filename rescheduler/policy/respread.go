@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/rescheduler/planner"
@@ -21,7 +21,7 @@ import (
 // when the new node is taken less with the pod than the other one was, by minGain at least. So
 // the shares of all nodes, the greatest first, are less in dictionary order after each move, and
 // no two moves undo each other.
-func respread(c *v1alpha2.RespreadPolicy) func(Situation) (*planner.Plan, string) {
+func respread(c *config.RespreadPolicy) func(Situation) (*planner.Plan, string) {
 	return func(s Situation) (*planner.Plan, string) {
 		if s.Pending > 0 {
 			return nil, fmt.Sprintf("pods are pending: %d", s.Pending)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/predicates"
@@ -26,7 +26,7 @@ type failer interface{ Fatal(...any) }
 type scene struct {
 	failer
 	cluster *cluster.Cluster
-	config  *v1alpha2.MusterConfiguration
+	config  *config.Configuration
 	load    loadaware.Options
 	problem planner.Problem // without a snapshot
 }
@@ -35,7 +35,7 @@ func noon() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
 func newScene(t failer) *scene {
 	log := slog.New(slog.DiscardHandler)
-	s := &scene{failer: t, config: v1alpha2.Default()}
+	s := &scene{failer: t, config: config.Default()}
 	s.cluster = cluster.New(cluster.Options{Logger: log, Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
 	s.load = loadaware.Options{Logger: log, Metrics: loadaware.NewMetrics(prometheus.NewRegistry())}
 	profile, err := predicates.NewProfile(s.config.Profiles[0].WithSchedulerScores())

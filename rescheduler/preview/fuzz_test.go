@@ -10,14 +10,14 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"muster.dev/muster/api/bounded/boundedtest"
-	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/config/document"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/planner"
 )
 
 // FuzzDump plans for dumps, which somebody may have got from somebody else.
 func FuzzDump(f *testing.F) {
-	c, _, err := config.Decode([]byte("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" +
+	c, _, err := document.Decode([]byte("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" +
 		"profiles: [{plugins: {filter: {enabled: [{name: LoadAware}]}}}]\n"))
 	if err != nil {
 		f.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
@@ -33,7 +33,7 @@ import (
 // Options say what to plan, about which cluster, and how to print it.
 type Options struct {
 	// Config is required. What is read of it are the profiles and the arguments of policies.
-	Config *v1alpha2.MusterConfiguration
+	Config *config.Configuration
 	// RESTConfig is the way to the API server, when there are no Files.
 	RESTConfig *rest.Config
 	// Files are dumps of a cluster; - is Stdin.
@@ -75,12 +75,12 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	problem := planner.Problem{Rules: o.Rules, Budgets: o.Budgets, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock}
 	for i := range o.Config.Profiles {
-		config := o.Config.Profiles[i].WithSchedulerScores()
+		cfg := o.Config.Profiles[i].WithSchedulerScores()
 		var plugins []predicates.Plugin
-		if loadaware.Runs(config) {
-			plugins = append(plugins, loadaware.New(config, load).Plugin())
+		if loadaware.Runs(cfg) {
+			plugins = append(plugins, loadaware.New(cfg, load).Plugin())
 		}
-		profile, err := predicates.NewProfile(config, plugins...)
+		profile, err := predicates.NewProfile(cfg, plugins...)
 		if err != nil {
 			return Nothing, fmt.Errorf("profiles[%d]: %w", i, err)
 		}
@@ -94,7 +94,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		return Nothing, err
 	}
 	plan, why := chosen.Plan(situation)
-	d := newDocument(o.Policy, situation, cmp.Or(plan, &planner.Plan{}), why)
+	d := newPrintout(o.Policy, situation, cmp.Or(plan, &planner.Plan{}), why)
 	if err := d.print(o.Out, o.Format); err != nil {
 		return Nothing, fmt.Errorf("print the plan: %w", err)
 	}

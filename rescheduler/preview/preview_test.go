@@ -9,7 +9,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/config/document"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
@@ -34,7 +34,7 @@ spec: {nodeName: n1, schedulerName: default-scheduler, containers: [{name: main,
 // plan is what Run makes of a dump, with a configuration, at noon.
 func plan(t *testing.T, dump, configuration string, change ...func(*Options)) (Outcome, string) {
 	t.Helper()
-	c, _, err := config.Decode([]byte("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" + configuration))
+	c, _, err := document.Decode([]byte("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" + configuration))
 	if err != nil {
 		t.Fatal(err)
 	}

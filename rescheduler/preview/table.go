@@ -14,7 +14,7 @@ import (
 )
 
 // table prints a plan for people.
-func (d *document) table(out io.Writer) error {
+func (d *printout) table(out io.Writer) error {
 	var text bytes.Buffer
 	if len(d.Steps) > 0 {
 		columns(&text, "STEP\tPOD\tFROM\tTO\tCOST\tWHY", func(row func(...any)) {
@@ -88,7 +88,7 @@ func (d detail) String() string {
 	return planner.Detail{Reason: d.Reason, Nodes: d.Nodes, Pods: d.Pods}.String()
 }
 
-func (d *document) summary(out io.Writer) {
+func (d *printout) summary(out io.Writer) {
 	before, after := d.Figures.Before, d.Figures.After
 	columns(out, "\tBEFORE\tAFTER", func(row func(...any)) {
 		row("pending pods", before.PendingPods, after.PendingPods)

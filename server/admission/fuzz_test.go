@@ -18,7 +18,7 @@ import (
 
 	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/api/bounded/boundedtest"
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/body"
@@ -27,14 +27,14 @@ import (
 
 // FuzzWebhook posts reviews. The rule of gates reads of them what a decoder of everything does.
 func FuzzWebhook(f *testing.F) {
-	registry, config := prometheus.NewRegistry(), servertest.Config(f, "", "")
+	registry, cfg := prometheus.NewRegistry(), servertest.Config(f, "", "")
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: time.Hour})
-	profiles, err := app.NewProfiles(app.ProfileOptions{Registerer: registry, Cluster: c, Config: config})
+	profiles, err := app.NewProfiles(app.ProfileOptions{Registerer: registry, Cluster: c, Config: cfg})
 	if err != nil {
 		f.Fatal(err)
 	}
-	bodies := body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: config.Serving.MaxInFlightBytes, Timeout: time.Minute})
-	gates := NewGates(v1alpha2.GatesUntilPlace, profiles.InForce(), registry, bodies)
+	bodies := body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: cfg.Serving.MaxInFlightBytes, Timeout: time.Minute})
+	gates := NewGates(config.GatesUntilPlace, profiles.InForce(), registry, bodies)
 	for i, text := range boundedtest.Texts() {
 		f.Add([]byte([]string{text, servertest.ReviewOf("CREATE", text)}[i%2]))
 	}

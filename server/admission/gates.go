@@ -8,7 +8,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
@@ -21,14 +21,14 @@ import (
 // rule is that of GatePolicy. It answers beside one as well (gangs.gatedBy: Policy), so that
 // to change from one to the other leaves no pod ungated.
 type Gates struct {
-	policy   v1alpha2.GangGates
+	policy   config.GangGates
 	profiles *predicates.Profiles
 	bodies   *body.Readers
 	added    prometheus.Counter
 }
 
 // NewGates returns the webhook of a policy, for the pods of some profiles.
-func NewGates(policy v1alpha2.GangGates, profiles *predicates.Profiles, r prometheus.Registerer, bodies *body.Readers) *Gates {
+func NewGates(policy config.GangGates, profiles *predicates.Profiles, r prometheus.Registerer, bodies *body.Readers) *Gates {
 	g := &Gates{
 		policy: policy, profiles: profiles, bodies: bodies,
 		added: prometheus.NewCounter(prometheus.CounterOpts{
@@ -77,7 +77,7 @@ func (g *Gates) review(body []byte) (answer []byte, err error) {
 // wants reports whether a pod is to be gated.
 func (g *Gates) wants(pod *corev1.Pod) bool {
 	_, member := membership.Of(pod)
-	return member && g.policy != v1alpha2.GatesNever && pod.Spec.NodeName == "" &&
+	return member && g.policy != config.GatesNever && pod.Spec.NodeName == "" &&
 		g.profiles.Of(pod.Spec.SchedulerName) != nil && !membership.Gated(pod)
 }
 

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 const offloadHeader = `#
@@ -34,21 +34,21 @@ const coarseScoresHeader = `#
 const defaultPreemption = "DefaultPreemption"
 
 // offloadAll sets offload in every profile.
-func offloadAll(config *v1alpha2.MusterConfiguration) error {
-	for i := range config.Profiles {
-		config.Profiles[i].Offload = true
+func offloadAll(cfg *config.Configuration) error {
+	for i := range cfg.Profiles {
+		cfg.Profiles[i].Offload = true
 	}
-	if errs := config.Validate(); len(errs) > 0 {
-		return v1alpha2.InSource("--offload", errs.ToAggregate())
+	if errs := cfg.Validate(); len(errs) > 0 {
+		return config.InSource("--offload", errs.ToAggregate())
 	}
 	return nil
 }
 
 // offload turns off in kube-scheduler's profile the plugins that muster runs in its own.
 // Each stays on at the extension points at which muster does not run it.
-func offload(scheduler *schedulerv1.KubeSchedulerProfile, profile *v1alpha2.Profile, preemption bool) {
+func offload(scheduler *schedulerv1.KubeSchedulerProfile, profile *config.Profile, preemption bool) {
 	filters := slices.DeleteFunc(profile.FilterPlugins(), func(name string) bool {
-		return preemption && name == v1alpha2.NodeResourcesFit
+		return preemption && name == config.NodeResourcesFit
 	})
 	var scores []string
 	for _, score := range profile.ScorePlugins() {
@@ -74,7 +74,7 @@ func offload(scheduler *schedulerv1.KubeSchedulerProfile, profile *v1alpha2.Prof
 // inTreeDisabled disables those of the plugins that kube-scheduler has.
 func inTreeDisabled(names []string) schedulerv1.PluginSet {
 	var set schedulerv1.PluginSet
-	for _, plugin := range v1alpha2.KnownPlugins() {
+	for _, plugin := range config.KnownPlugins() {
 		if plugin.InTree && slices.Contains(names, plugin.Name) {
 			set.Disabled = append(set.Disabled, schedulerv1.Plugin{Name: plugin.Name})
 		}
@@ -83,14 +83,14 @@ func inTreeDisabled(names []string) schedulerv1.PluginSet {
 }
 
 // offloadComment says what offload did to the profiles, if to any.
-func offloadComment(profiles []v1alpha2.Profile, preemption bool) string {
+func offloadComment(profiles []config.Profile, preemption bool) string {
 	var offloaded, coarse []string
 	for _, profile := range profiles {
 		if !profile.Offload {
 			continue
 		}
 		offloaded = append(offloaded, profile.SchedulerName)
-		if profile.NodeSelection == v1alpha2.NodeSelectionScheduler {
+		if profile.NodeSelection == config.NodeSelectionScheduler {
 			coarse = append(coarse, profile.SchedulerName)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 	"sigs.k8s.io/yaml"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
@@ -55,27 +55,27 @@ type Scheduler struct {
 
 // For is the configuration for a muster of a configuration, in which Offload sets offload. kube-scheduler
 // completes it with its own defaults. An error names the flag that does not suit.
-func (o *SchedulerOptions) For(config *v1alpha2.MusterConfiguration) (*Scheduler, error) {
+func (o *SchedulerOptions) For(cfg *config.Configuration) (*Scheduler, error) {
 	if o.Offload {
-		if err := offloadAll(config); err != nil {
+		if err := offloadAll(cfg); err != nil {
 			return nil, err
 		}
 	}
-	if err := o.checkOffload(config.Profiles); err != nil {
+	if err := o.checkOffload(cfg.Profiles); err != nil {
 		return nil, err
 	}
-	extender, err := o.extender(config.Serving)
+	extender, err := o.extender(cfg.Serving)
 	if err != nil {
 		return nil, err
 	}
 	choosing, binding := extender, extender
 	choosing.FilterVerb, choosing.PreemptVerb = "filter", "preempt"
-	if slices.ContainsFunc(config.Profiles, prioritizes) {
+	if slices.ContainsFunc(cfg.Profiles, prioritizes) {
 		choosing.PrioritizeVerb, choosing.Weight = "prioritize", extenderWeight
 	}
-	choosing.HTTPTimeout = config.Timeouts.Filter
+	choosing.HTTPTimeout = cfg.Timeouts.Filter
 	binding.BindVerb = "bind"
-	binding.HTTPTimeout = config.Timeouts.Bind
+	binding.HTTPTimeout = cfg.Timeouts.Bind
 	choosing.Ignorable, binding.Ignorable = o.Ignorable, o.Ignorable
 	if o.Managed {
 		choosing.ManagedResources = costless(v1alpha1.ResourceManaged)
@@ -87,27 +87,27 @@ func (o *SchedulerOptions) For(config *v1alpha2.MusterConfiguration) (*Scheduler
 		Extenders: []schedulerv1.Extender{choosing, binding},
 	}
 	scheduler.ClientConnection.Kubeconfig = o.Kubeconfig
-	scheduler.ClientConnection.QPS = config.ClientConnection.QPS
-	scheduler.ClientConnection.Burst = config.ClientConnection.Burst
+	scheduler.ClientConnection.QPS = cfg.ClientConnection.QPS
+	scheduler.ClientConnection.Burst = cfg.ClientConnection.Burst
 	scheduler.LeaderElection.LeaderElect = &o.LeaderElect
 	if o.PercentageOfNodes < 0 || o.PercentageOfNodes > 100 {
 		return nil, fmt.Errorf("--percentage-of-nodes-to-score: %d is not between 0 and 100", o.PercentageOfNodes)
 	}
 	scheduler.PercentageOfNodesToScore = &o.PercentageOfNodes
-	scheduler.Profiles = make([]schedulerv1.KubeSchedulerProfile, len(config.Profiles))
-	for i := range config.Profiles {
-		profile := &config.Profiles[i]
+	scheduler.Profiles = make([]schedulerv1.KubeSchedulerProfile, len(cfg.Profiles))
+	for i := range cfg.Profiles {
+		profile := &cfg.Profiles[i]
 		scheduler.Profiles[i].SchedulerName = &profile.SchedulerName
 		if profile.Offload {
 			offload(&scheduler.Profiles[i], profile, !o.NoPreemption)
 		}
 	}
-	return &Scheduler{scheduler, offloadComment(config.Profiles, !o.NoPreemption)}, nil
+	return &Scheduler{scheduler, offloadComment(cfg.Profiles, !o.NoPreemption)}, nil
 }
 
 // checkOffload says which flags do not suit what kube-scheduler leaves to muster.
-func (o *SchedulerOptions) checkOffload(profiles []v1alpha2.Profile) error {
-	offloads := slices.ContainsFunc(profiles, func(p v1alpha2.Profile) bool { return p.Offload })
+func (o *SchedulerOptions) checkOffload(profiles []config.Profile) error {
+	offloads := slices.ContainsFunc(profiles, func(p config.Profile) bool { return p.Offload })
 	switch {
 	case o.NoPreemption && !offloads:
 		return errors.New("--no-preemption: no profile of muster has offload: true, and --offload is not set")
@@ -127,7 +127,7 @@ func costless(name corev1.ResourceName) []schedulerv1.ExtenderManagedResource {
 }
 
 // extender returns what the two entries have in common.
-func (o *SchedulerOptions) extender(serving v1alpha2.Serving) (schedulerv1.Extender, error) {
+func (o *SchedulerOptions) extender(serving config.Serving) (schedulerv1.Extender, error) {
 	extender := schedulerv1.Extender{NodeCacheCapable: true}
 	prefix, err := o.urlPrefix(serving)
 	if err != nil {
@@ -157,7 +157,7 @@ func (o *SchedulerOptions) extender(serving v1alpha2.Serving) (schedulerv1.Exten
 }
 
 // urlPrefix returns the URL that was asked for, or the one that serving implies.
-func (o *SchedulerOptions) urlPrefix(serving v1alpha2.Serving) (*url.URL, error) {
+func (o *SchedulerOptions) urlPrefix(serving config.Serving) (*url.URL, error) {
 	if o.URL == "" {
 		return servingURL(serving)
 	}
@@ -178,7 +178,7 @@ func (o *SchedulerOptions) urlPrefix(serving v1alpha2.Serving) (*url.URL, error)
 	return prefix, nil
 }
 
-func servingURL(serving v1alpha2.Serving) (*url.URL, error) {
+func servingURL(serving config.Serving) (*url.URL, error) {
 	host, port, err := net.SplitHostPort(serving.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("serving.listen: %w", err)
@@ -242,6 +242,6 @@ func dropUnset(fields map[string]any) {
 }
 
 // prioritizes reports whether kube-scheduler would learn anything from the scores of a profile.
-func prioritizes(profile v1alpha2.Profile) bool {
-	return profile.NodeSelection == v1alpha2.NodeSelectionScheduler && len(profile.ScorePlugins()) > 0
+func prioritizes(profile config.Profile) bool {
+	return profile.NodeSelection == config.NodeSelectionScheduler && len(profile.ScorePlugins()) > 0
 }

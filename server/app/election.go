@@ -8,7 +8,7 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/leadership"
 )
 
@@ -17,7 +17,7 @@ type ElectionOptions struct {
 	Registerer prometheus.Registerer
 	// Leases is what the lease is read and written with. With nil nobody is elected, and this process leads.
 	Leases coordinationv1client.LeasesGetter
-	Config v1alpha2.LeaderElection
+	Config config.LeaderElection
 	// Name of the lease.
 	Name string
 }

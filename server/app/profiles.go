@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/predicates"
@@ -20,7 +20,7 @@ type ProfileOptions struct {
 	Registerer prometheus.Registerer
 	Cluster    *cluster.Cluster
 	// Config has the profiles that are in force first, and the memory that each may take.
-	Config *v1alpha2.MusterConfiguration
+	Config *config.Configuration
 	// Load is what the plugin LoadAware is made with.
 	Load loadaware.Options
 	// SchedulerScores has each profile give kube-scheduler's scores, too. They tell where it would rather
@@ -35,7 +35,7 @@ type Profiles struct {
 	inForce *predicates.Profiles
 	options ProfileOptions
 	metrics *predicates.StoreMetrics
-	configs map[string]v1alpha2.Profile // in force, by scheduler name
+	configs map[string]config.Profile // in force, by scheduler name
 }
 
 // NewProfiles returns the profiles of the options' configuration, in force.
@@ -52,19 +52,19 @@ func (p *Profiles) InForce() *predicates.Profiles { return p.inForce }
 
 // Put puts profiles in force, all of them or, with an error, none. A profile that has not
 // changed keeps what is remembered of its pods. It is not for concurrent use.
-func (p *Profiles) Put(profiles []v1alpha2.Profile) error {
-	configs := map[string]v1alpha2.Profile{}
+func (p *Profiles) Put(profiles []config.Profile) error {
+	configs := map[string]config.Profile{}
 	var all []*predicates.VerdictStore
 	for i := range profiles {
-		config := profiles[i]
-		configs[config.SchedulerName] = config
-		if before, known := p.configs[config.SchedulerName]; known && reflect.DeepEqual(before, config) {
-			all = append(all, p.inForce.Of(config.SchedulerName))
+		cfg := profiles[i]
+		configs[cfg.SchedulerName] = cfg
+		if before, known := p.configs[cfg.SchedulerName]; known && reflect.DeepEqual(before, cfg) {
+			all = append(all, p.inForce.Of(cfg.SchedulerName))
 			continue
 		}
-		store, err := p.store(&config)
+		store, err := p.store(&cfg)
 		if err != nil {
-			return fmt.Errorf("profile %q: %w", config.SchedulerName, err)
+			return fmt.Errorf("profile %q: %w", cfg.SchedulerName, err)
 		}
 		all = append(all, store)
 	}
@@ -81,15 +81,15 @@ func (p *Profiles) Put(profiles []v1alpha2.Profile) error {
 }
 
 // store makes the verdict store of a profile.
-func (p *Profiles) store(config *v1alpha2.Profile) (*predicates.VerdictStore, error) {
+func (p *Profiles) store(cfg *config.Profile) (*predicates.VerdictStore, error) {
 	if p.options.SchedulerScores {
-		config = config.WithSchedulerScores()
+		cfg = cfg.WithSchedulerScores()
 	}
 	var plugins []predicates.Plugin
-	if loadaware.Runs(config) { // it is not of the package predicates
-		plugins = append(plugins, loadaware.New(config, p.options.Load).Plugin())
+	if loadaware.Runs(cfg) { // it is not of the package predicates
+		plugins = append(plugins, loadaware.New(cfg, p.options.Load).Plugin())
 	}
-	profile, err := predicates.NewProfile(config, plugins...)
+	profile, err := predicates.NewProfile(cfg, plugins...)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
@@ -28,7 +29,7 @@ type ConfigFile struct {
 	Path string
 	// Decode returns the valid configuration that its content stands for, with what flags
 	// change of it.
-	Decode func(content []byte) (config *v1alpha2.MusterConfiguration, warnings []string, err error)
+	Decode func(content []byte) (cfg *config.Configuration, warnings []string, err error)
 }
 
 // Reloader puts the profiles of the configuration file in force when the file changes. What
@@ -44,7 +45,7 @@ type Reloader struct {
 	failure  string // to read it, at the last look
 
 	mu      sync.Mutex
-	inForce *v1alpha2.MusterConfiguration
+	inForce *config.Configuration
 	since   time.Time
 	refused *Refusal // nil while the file is what is in force
 }
@@ -63,7 +64,7 @@ type ReloadOptions struct {
 	Registerer prometheus.Registerer
 	File       ConfigFile
 	// Config is in force, with its Profiles.
-	Config   *v1alpha2.MusterConfiguration
+	Config   *config.Configuration
 	Profiles *Profiles
 }
 
@@ -113,20 +114,20 @@ func (r *Reloader) look() {
 
 // apply puts the profiles of a content of the file in force.
 func (r *Reloader) apply(content []byte) error {
-	config, warnings, err := r.file.Decode(content)
+	cfg, warnings, err := r.file.Decode(content)
 	if err != nil {
 		return err
 	}
-	fixed, err := needRestart(r.inForce, config)
+	fixed, err := needRestart(r.inForce, cfg)
 	if err != nil {
 		return err
 	}
 	if len(fixed) > 0 {
-		return v1alpha2.InSource(r.file.Path, utilerrors.NewAggregate(fixed))
+		return config.InSource(r.file.Path, utilerrors.NewAggregate(fixed))
 	}
 	before := r.inForce
-	if changed := !reflect.DeepEqual(before.Profiles, config.Profiles); changed {
-		if err := r.profiles.Put(config.Profiles); err != nil {
+	if changed := !reflect.DeepEqual(before.Profiles, cfg.Profiles); changed {
+		if err := r.profiles.Put(cfg.Profiles); err != nil {
 			return err
 		}
 		for _, warning := range warnings {
@@ -134,14 +135,14 @@ func (r *Reloader) apply(content []byte) error {
 		}
 		r.metrics.reloads.WithLabelValues(reloadApplied).Inc()
 		r.log.Info("profiles of the changed configuration are in force",
-			"file", r.file.Path, "before", names(before.Profiles), "now", names(config.Profiles))
+			"file", r.file.Path, "before", names(before.Profiles), "now", names(cfg.Profiles))
 	} else {
-		config = before
+		cfg = before
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if config != before {
-		r.inForce, r.since = config, r.clock.Now()
+	if cfg != before {
+		r.inForce, r.since = cfg, r.clock.Now()
 	} else if r.refused != nil {
 		r.log.Info("the configuration file is again what is in force", "file", r.file.Path)
 	}
@@ -172,7 +173,7 @@ func (r *Reloader) refuse(err error, content []byte) {
 
 // Configz is what people are shown of the configuration.
 type Configz struct {
-	Config *v1alpha2.MusterConfiguration `json:"config"`
+	Config v1alpha2.MusterConfiguration `json:"config"`
 	// Since is when it was put in force.
 	Since   time.Time `json:"since"`
 	Refused *Refusal  `json:"refused,omitempty"`
@@ -182,13 +183,13 @@ type Configz struct {
 func (r *Reloader) Show() Configz {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Configz{Config: r.inForce, Since: r.since, Refused: r.refused}
+	return Configz{Config: v1alpha2.Of(r.inForce), Since: r.since, Refused: r.refused}
 }
 
 // File is the path of the configuration file, "" when there is none.
 func (r *Reloader) File() string { return r.file.Path }
 
-func names(profiles []v1alpha2.Profile) []string {
+func names(profiles []config.Profile) []string {
 	var all []string
 	for _, profile := range profiles {
 		all = append(all, profile.SchedulerName)

@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config/document"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware"
@@ -45,10 +45,10 @@ func newReloading(t *testing.T, content string) *reloading {
 	r := &reloading{path: filepath.Join(t.TempDir(), "muster.yaml"), log: &servertest.Log{}}
 	r.Bench = &servertest.Bench{TB: t}
 	r.write(content)
-	file := ConfigFile{Path: r.path, Decode: func(content []byte) (*v1alpha2.MusterConfiguration, []string, error) {
-		return config.DecodeFrom("muster.yaml", content)
+	file := ConfigFile{Path: r.path, Decode: func(content []byte) (*config.Configuration, []string, error) {
+		return document.DecodeFrom("muster.yaml", content)
 	}}
-	inForce, _, err := config.Load(r.path)
+	inForce, _, err := document.Load(r.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestAChangedFileIsPutInForceOrRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			var shown struct {
-				Config  v1alpha2.MusterConfiguration
+				Config  config.Configuration
 				Refused *Refusal
 			}
 			if err := json.Unmarshal(page, &shown); err != nil {

@@ -7,15 +7,15 @@ import (
 	"reflect"
 	"slices"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // needRestart returns an error for each field outside of profiles in which two
 // configurations differ: what hangs on it was set up when the process started.
-func needRestart(before, after *v1alpha2.MusterConfiguration) ([]error, error) {
+func needRestart(before, after *config.Configuration) ([]error, error) {
 	var fields [2]map[string]any
-	for i, config := range []*v1alpha2.MusterConfiguration{before, after} {
-		encoded, err := json.Marshal(config)
+	for i, cfg := range []*config.Configuration{before, after} {
+		encoded, err := json.Marshal(cfg)
 		if err != nil {
 			return nil, err
 		}

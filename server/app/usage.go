@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware/nodemetric"
@@ -55,7 +55,7 @@ type UsageOptions struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Cluster    *cluster.Cluster
-	Config     *v1alpha2.MusterConfiguration
+	Config     *config.Configuration
 	RESTConfig *rest.Config
 	// Expirations are the ages of figures that matter to somebody. There may be none.
 	Expirations []time.Duration

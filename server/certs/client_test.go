@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 const clientSecret = "muster-kube-scheduler-tls"
@@ -26,8 +26,8 @@ func installedForClients() []runtime.Object {
 
 func newReplicaForClients(t *testing.T, a api) *replica {
 	t.Helper()
-	r := newReplica(t, a, func(c *v1alpha2.SelfManaged) { c.ClientSecretName = clientSecret })
-	r.ClientName = v1alpha2.KubeScheduler
+	r := newReplica(t, a, func(c *config.SelfManaged) { c.ClientSecretName = clientSecret })
+	r.ClientName = config.KubeScheduler
 	return r
 }
 
@@ -79,7 +79,7 @@ func TestASecretHoldsWhatKubeSchedulerCallsWithAndNothingElse(t *testing.T) {
 		t.Errorf("it holds %d keys (-want +got):\n%s", len(holds), diff)
 	}
 	leaf := parsePair(holds).Leaf
-	if leaf.Subject.CommonName != v1alpha2.KubeScheduler || leaf.IsCA ||
+	if leaf.Subject.CommonName != config.KubeScheduler || leaf.IsCA ||
 		!cmp.Equal(leaf.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}) {
 		t.Errorf("the certificate is for %q, an authority (%t), or for %v", leaf.Subject.CommonName, leaf.IsCA, leaf.ExtKeyUsage)
 	}
@@ -168,11 +168,11 @@ func TestASecretOfAClientThatDoesNotFitIsMadeAnew(t *testing.T) {
 		name  string
 		want  []string
 	}{
-		"nothing is wrong":            {func(*client) {}, v1alpha2.KubeScheduler, nil},
-		"it is empty":                 {func(c *client) { *c = client{} }, v1alpha2.KubeScheduler, []string{whyNoCertificate, whyOtherBundle}},
+		"nothing is wrong":            {func(*client) {}, config.KubeScheduler, nil},
+		"it is empty":                 {func(c *client) { *c = client{} }, config.KubeScheduler, []string{whyNoCertificate, whyOtherBundle}},
 		"it is for another name":      {func(*client) {}, "scheduler.example.com", []string{whyOtherNames}},
-		"another authority signed it": {func(c *client) { c.certificate = own.certificate }, v1alpha2.KubeScheduler, []string{whyOtherAuthority}},
-		"it trusts somebody else":     {func(c *client) { c.bundle = []byte("x") }, v1alpha2.KubeScheduler, []string{whyOtherBundle}},
+		"another authority signed it": {func(c *client) { c.certificate = own.certificate }, config.KubeScheduler, []string{whyOtherAuthority}},
+		"it trusts somebody else":     {func(c *client) { c.bundle = []byte("x") }, config.KubeScheduler, []string{whyOtherBundle}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := parseClient(r.data(clientSecret))
@@ -196,7 +196,7 @@ func TestAClientThatTakesItsCertificateEveryThreeMonthsIsAlwaysLetIn(t *testing.
 			if _, err := own.renew(now, ourNames, true); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := theirs.renew(now, v1alpha2.KubeScheduler, &own); err != nil {
+			if _, err := theirs.renew(now, config.KubeScheduler, &own); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // Interval is the time between two looks at the Secret, and how long one may take.
@@ -33,7 +33,7 @@ type Options struct {
 	Logger *slog.Logger
 	Clock  clock.Clock
 	Client kubernetes.Interface
-	Config v1alpha2.SelfManaged
+	Config config.SelfManaged
 	// ClientName is whom the certificate is for that kube-scheduler calls with, if the
 	// configuration names a Secret for it.
 	ClientName string

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware"
@@ -41,7 +41,7 @@ type bench struct {
 
 type benchOptions struct {
 	profiles  string // of the configuration, and what its first one selects; see servertest.Config
-	selection v1alpha2.NodeSelection
+	selection config.NodeSelection
 	client    kubernetes.Interface
 	traces    trace.TracerProvider
 	log       io.Writer          // what is logged; nil drops it
@@ -83,15 +83,15 @@ func (r refusing) Show() app.Configz {
 
 func newBench(t testing.TB, o benchOptions) *bench {
 	t.Helper()
-	config, registry := servertest.Config(t, o.profiles, o.selection), prometheus.NewRegistry()
-	config.Serving.MaxBodyBytes = 1 << 20
+	cfg, registry := servertest.Config(t, o.profiles, o.selection), prometheus.NewRegistry()
+	cfg.Serving.MaxBodyBytes = 1 << 20
 	log := slog.New(slog.DiscardHandler)
 	if o.log != nil {
 		log = slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
 	profiles, err := app.NewProfiles(app.ProfileOptions{
-		Registerer: registry, Cluster: c, Config: config, Load: loadaware.Options{Logger: log, Metrics: loadaware.NewMetrics(registry)},
+		Registerer: registry, Cluster: c, Config: cfg, Load: loadaware.Options{Logger: log, Metrics: loadaware.NewMetrics(registry)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -99,11 +99,11 @@ func newBench(t testing.TB, o benchOptions) *bench {
 	b := &bench{
 		Bench: &servertest.Bench{TB: t, Cluster: c}, profiles: profiles.InForce(),
 		bodies: body.NewReaders(registry, body.Limits{
-			Body: config.Serving.MaxBodyBytes, InFlight: config.Serving.MaxInFlightBytes, Timeout: time.Minute,
+			Body: cfg.Serving.MaxBodyBytes, InFlight: cfg.Serving.MaxInFlightBytes, Timeout: time.Minute,
 		}),
 	}
 	reloader := app.NewReloader(app.ReloadOptions{
-		Logger: log, Clock: clock.RealClock{}, Registerer: registry, Config: config, Profiles: profiles,
+		Logger: log, Clock: clock.RealClock{}, Registerer: registry, Config: cfg, Profiles: profiles,
 	})
 	pages := Options{
 		Process: &inspect.Process{Name: "muster", Clock: clock.RealClock{}}, Cluster: c, Profiles: b.profiles, Usage: &usage.Feed{},

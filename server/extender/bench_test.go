@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/inspect"
@@ -29,7 +29,7 @@ import (
 // bench is an extender over a cluster of the test's own, served over HTTP.
 type bench struct {
 	*servertest.Bench
-	config    *v1alpha2.MusterConfiguration
+	config    *config.Configuration
 	profiles  *predicates.Profiles
 	bodies    *body.Readers
 	gangs     *gang.Manager
@@ -42,7 +42,7 @@ type bench struct {
 
 type benchOptions struct {
 	profiles  string // of the configuration, instead of those of servertest.Config
-	selection v1alpha2.NodeSelection
+	selection config.NodeSelection
 	client    kubernetes.Interface
 	ready     func() error
 	maxBody   int64
@@ -70,9 +70,9 @@ func newBench(t testing.TB, o benchOptions) *bench {
 // newExtenderBench is a bench whose verbs are called without HTTP.
 func newExtenderBench(t testing.TB, o benchOptions) *bench {
 	t.Helper()
-	config := servertest.Config(t, o.profiles, o.selection)
-	if config.Serving.MaxBodyBytes = 1 << 20; o.maxBody != 0 {
-		config.Serving.MaxBodyBytes = o.maxBody
+	cfg := servertest.Config(t, o.profiles, o.selection)
+	if cfg.Serving.MaxBodyBytes = 1 << 20; o.maxBody != 0 {
+		cfg.Serving.MaxBodyBytes = o.maxBody
 	}
 	if o.ready == nil {
 		o.ready = func() error { return nil }
@@ -90,9 +90,9 @@ func newExtenderBench(t testing.TB, o benchOptions) *bench {
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: o.assumeTTL})
 	b := &bench{
-		Bench: &servertest.Bench{TB: t, Cluster: c}, config: config, metrics: registry, profiles: profilesOf(t, c, config),
+		Bench: &servertest.Bench{TB: t, Cluster: c}, config: cfg, metrics: registry, profiles: profilesOf(t, c, cfg),
 		bodies: body.NewReaders(registry, body.Limits{
-			Body: config.Serving.MaxBodyBytes, InFlight: config.Serving.MaxInFlightBytes, Timeout: time.Minute,
+			Body: cfg.Serving.MaxBodyBytes, InFlight: cfg.Serving.MaxInFlightBytes, Timeout: time.Minute,
 		}),
 	}
 	options := Options{
@@ -124,11 +124,11 @@ func newExtenderBench(t testing.TB, o benchOptions) *bench {
 }
 
 // profilesOf are the profiles of a configuration, in force.
-func profilesOf(t testing.TB, c *cluster.Cluster, config *v1alpha2.MusterConfiguration) *predicates.Profiles {
+func profilesOf(t testing.TB, c *cluster.Cluster, cfg *config.Configuration) *predicates.Profiles {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	profiles, err := app.NewProfiles(app.ProfileOptions{
-		Registerer: registry, Cluster: c, Config: config,
+		Registerer: registry, Cluster: c, Config: cfg,
 		Load: loadaware.Options{Logger: slog.New(slog.DiscardHandler), Metrics: loadaware.NewMetrics(registry)},
 	})
 	if err != nil {

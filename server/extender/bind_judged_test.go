@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/servertest"
 )
@@ -79,7 +79,7 @@ func TestBindIsForPodsThatWaitOnNodesThatWereOfferedAndFitStill(t *testing.T) {
 		},
 		"a pod that fits": {want: ""},
 	} {
-		for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
 			t.Run(name+", "+string(selection), func(t *testing.T) {
 				var asked atomic.Int32
 				b := newBench(t, benchOptions{selection: selection, client: bindings(func(*corev1.Binding) error {
@@ -137,7 +137,7 @@ func TestOfTwoPodsInFlightThatCannotShareANodeOneIsBound(t *testing.T) {
 }
 
 func TestAPodThatCountsWhereItWasOfferedIsNotJudgedAgainForOthersThatCame(t *testing.T) {
-	b, i := interrupted(t, benchOptions{selection: v1alpha2.NodeSelectionExtender, client: bindings(accept)})
+	b, i := interrupted(t, benchOptions{selection: config.NodeSelectionExtender, client: bindings(accept)})
 	b.Node("a", "8")
 	pod := b.Pending(servertest.Pod("p", "1"))
 	b.Filter(pod, "a")

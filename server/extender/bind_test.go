@@ -26,7 +26,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/servertest"
 )
@@ -296,7 +296,7 @@ func pendingOn(t *testing.T, client kubernetes.Interface, assumeTTL time.Duratio
 			t.Fatal(err)
 		}
 	}
-	e := newExtender(c, client, profilesOf(t, c, v1alpha2.Default()))
+	e := newExtender(c, client, profilesOf(t, c, config.Default()))
 	e.offerAnyway(pod, "a")
 	return e, pod
 }
@@ -323,7 +323,7 @@ func TestBindIsAnsweredWithStatus200WhateverBecomesOfIt(t *testing.T) {
 }
 
 func TestAPodIsBoundNowhereElseWhileItMayBeBound(t *testing.T) {
-	for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
 		t.Run(string(selection), func(t *testing.T) {
 			reached, answer := make(chan struct{}), make(chan error)
 			client := bindings(func(*corev1.Binding) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/leadership"
@@ -242,12 +242,12 @@ func callsInFlight(t *testing.T, registry *prometheus.Registry) float64 {
 func TestTheAccessLogTellsOfThisCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log servertest.Log
-		config := v1alpha2.Default()
-		config.Profiles[0].SchedulerName = "s"
+		cfg := config.Default()
+		cfg.Profiles[0].SchedulerName = "s"
 		profiles := profilesOf(
 			t,
 			cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}),
-			config,
+			cfg,
 		)
 		client, _ := serveVerb(t, &log, 1000, func(c *call) error {
 			if err := c.args.Read(&c.decoder, c.body, &c.candidates); err != nil {

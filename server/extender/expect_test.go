@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/servertest"
 )
@@ -106,7 +106,7 @@ func TestNothingIsExpectedWhereItDoesNotMatter(t *testing.T) {
 	if got := b.expectations(); len(got) != 0 || len(scores) != 0 {
 		t.Errorf("a profile without LoadAware expects %v, and tells nodes apart: %v", got, scores)
 	}
-	b, nodes = newLoadBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender}, 1000, 2000)
+	b, nodes = newLoadBench(t, benchOptions{selection: config.NodeSelectionExtender}, 1000, 2000)
 	pod := b.arrives("p", "1", "")
 	b.Filter(pod, nodes...)
 	if got := b.expectations(); len(got) != 0 || b.Cluster.Assumed(pod.UID) != "a" {

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/client-go/kubernetes"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/predicates"
@@ -47,7 +47,7 @@ type Options struct {
 
 // BindTime is how long the API server may take to bind a pod: well within the time for which
 // the pod counts on its node by assumption, so that its room is not given away meanwhile.
-func BindTime(timeouts v1alpha2.Timeouts) time.Duration {
+func BindTime(timeouts config.Timeouts) time.Duration {
 	return min(timeouts.Bind.Duration, timeouts.Assume.Duration/2)
 }
 

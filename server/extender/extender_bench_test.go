@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/servertest"
 )
@@ -24,7 +24,7 @@ import (
 // None is the order in which the names are known here.
 func BenchmarkNames(b *testing.B) {
 	const nodes = 5000
-	extender, body := benchExtender(b, nodes, v1alpha2.NodeSelectionScheduler)
+	extender, body := benchExtender(b, nodes, config.NodeSelectionScheduler)
 	var args extenderv1.ExtenderArgs
 	must(b, json.Unmarshal(body, &args))
 	r := rand.New(rand.NewPCG(1, 1))
@@ -83,7 +83,7 @@ func interleave(r *rand.Rand, order []int) []int {
 // with it, against an empty extender.
 func BenchmarkVerbs(b *testing.B) {
 	for _, nodes := range []int{100, 5000} {
-		for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
 			extender, body := benchExtender(b, nodes, selection)
 			for _, verb := range extender.verbs()[:2] {
 				b.Run(fmt.Sprintf("%s/%s/%d", verb.name, selection, nodes), func(b *testing.B) {
@@ -101,7 +101,7 @@ func BenchmarkVerbs(b *testing.B) {
 	}
 }
 
-func benchExtender(b *testing.B, nodes int, selection v1alpha2.NodeSelection, plugins ...v1alpha2.Plugin) (*Extender, []byte) {
+func benchExtender(b *testing.B, nodes int, selection config.NodeSelection, plugins ...config.Plugin) (*Extender, []byte) {
 	b.Helper()
 	log := slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
@@ -126,10 +126,10 @@ func benchExtender(b *testing.B, nodes int, selection v1alpha2.NodeSelection, pl
 	yes := true
 	pending.OwnerReferences = []metav1.OwnerReference{{UID: "controller", Controller: &yes}}
 	must(b, c.Set(pending))
-	config := v1alpha2.Default()
-	config.Profiles[0].NodeSelection = selection
-	config.Profiles[0].Plugins.Filter.Enabled, config.Profiles[0].Plugins.Score.Enabled = plugins, plugins
-	extender := newExtender(c, nil, profilesOf(b, c, config))
+	cfg := config.Default()
+	cfg.Profiles[0].NodeSelection = selection
+	cfg.Profiles[0].Plugins.Filter.Enabled, cfg.Profiles[0].Plugins.Score.Enabled = plugins, plugins
+	extender := newExtender(c, nil, profilesOf(b, c, cfg))
 	body, err := json.Marshal(extenderv1.ExtenderArgs{Pod: pending, NodeNames: &names})
 	must(b, err)
 	return extender, body

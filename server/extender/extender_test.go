@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/leadership"
 	"muster.dev/muster/server/servertest"
@@ -66,7 +66,7 @@ func TestFilterAnswersWithObjectsWhenAskedWithObjects(t *testing.T) {
 }
 
 func TestExtenderSelectionAnswersWithTheBestNodeAndAssumesThePodThere(t *testing.T) {
-	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender})
+	b := newBench(t, benchOptions{selection: config.NodeSelectionExtender})
 	b.Node("a", "4")
 	b.Node("b", "8")
 	if got := b.Filter(servertest.Pod("first", "3"), "a", "b"); !cmp.Equal(got.NodeNames, &[]string{"b"}) {
@@ -89,7 +89,7 @@ func TestExtenderSelectionAnswersWithTheBestNodeAndAssumesThePodThere(t *testing
 }
 
 func TestAmongEqualsTheOneOfTheLeastMisfitIsTaken(t *testing.T) {
-	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender})
+	b := newBench(t, benchOptions{selection: config.NodeSelectionExtender})
 	gpus := func(n string) func(*corev1.Node) {
 		return func(node *corev1.Node) { node.Status.Allocatable["example.com/gpu"] = resource.MustParse(n) }
 	}
@@ -104,7 +104,7 @@ func TestAmongEqualsTheOneOfTheLeastMisfitIsTaken(t *testing.T) {
 }
 
 func TestConcurrentCallsNeverGiveTheSameRoomTwice(t *testing.T) {
-	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender})
+	b := newBench(t, benchOptions{selection: config.NodeSelectionExtender})
 	var nodes []string
 	for i := range 5 {
 		nodes = append(nodes, fmt.Sprintf("n%d", i))

@@ -1,7 +1,7 @@
 package extender
 
 import (
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/server/wire"
 )
@@ -71,5 +71,5 @@ func (e *Extender) filterStranger(c *call) {
 
 // picksNode reports whether muster picks the node of the call's pod, and not kube-scheduler.
 func (c *call) picksNode() bool {
-	return c.store.Profile.NodeSelection != v1alpha2.NodeSelectionScheduler
+	return c.store.Profile.NodeSelection != config.NodeSelectionScheduler
 }

@@ -15,7 +15,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/api/bounded/boundedtest"
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/servertest"
 )
@@ -74,7 +74,7 @@ func callVerb(t *testing.T, verb string, selection byte, length int64, text []by
 	b := newExtenderBench(t, benchOptions{
 		client:    client,
 		maxBody:   64 << 20,
-		selection: []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender}[selection%2],
+		selection: []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender}[selection%2],
 	})
 	b.Node("small", "1")
 	b.Node("big", "8")

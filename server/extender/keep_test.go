@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -19,7 +19,7 @@ import (
 // interruption is a predicate that lets others at the cluster while a pod is judged.
 type interruption struct{ during map[string]func() } // by the name of the pod
 
-func (i *interruption) Name() string { return v1alpha2.LoadAware }
+func (i *interruption) Name() string { return config.LoadAware }
 
 func (i *interruption) Aspects() cluster.Aspect { return 0 }
 
@@ -35,10 +35,10 @@ func interrupted(t *testing.T, o benchOptions) (*bench, *interruption) {
 	t.Helper()
 	b := newBench(t, o)
 	i := &interruption{during: map[string]func(){}}
-	config := b.config.Profiles[0]
-	config.Plugins.Filter.Enabled = append(config.Plugins.Filter.Enabled, v1alpha2.Plugin{Name: v1alpha2.LoadAware})
-	profile, err := predicates.NewProfile(&config, predicates.Plugin{
-		Name: v1alpha2.LoadAware, Filter: func(predicates.Verdict) predicates.Predicate { return i },
+	cfg := b.config.Profiles[0]
+	cfg.Plugins.Filter.Enabled = append(cfg.Plugins.Filter.Enabled, config.Plugin{Name: config.LoadAware})
+	profile, err := predicates.NewProfile(&cfg, predicates.Plugin{
+		Name: config.LoadAware, Filter: func(predicates.Verdict) predicates.Predicate { return i },
 		Reads: func(*cluster.Pod) string { return "" },
 	})
 	if err != nil {
@@ -59,15 +59,15 @@ func TestAPodThatHasAPlaceKeepsItsRoomWhileTheSchedulerAsksAboutIt(t *testing.T)
 	alone := func(pod *corev1.Pod) *corev1.Pod { return pod }
 	for _, test := range []struct {
 		name      string
-		selection v1alpha2.NodeSelection
+		selection config.NodeSelection
 		pod, next func(*corev1.Pod) *corev1.Pod
 		among     []string // the nodes of the second call
 		want      string
 	}{
-		{"a member of a gang, and a pod of none", v1alpha2.NodeSelectionExtender, member, alone, []string{"a"}, "a"},
-		{"a member of a gang, and one of another gang", v1alpha2.NodeSelectionScheduler, member, member, []string{"a"}, "a"},
-		{"a member that is offered another node", v1alpha2.NodeSelectionScheduler, member, member, []string{"b"}, "b"},
-		{"a pod of no gang", v1alpha2.NodeSelectionExtender, alone, alone, []string{"a"}, "a"},
+		{"a member of a gang, and a pod of none", config.NodeSelectionExtender, member, alone, []string{"a"}, "a"},
+		{"a member of a gang, and one of another gang", config.NodeSelectionScheduler, member, member, []string{"a"}, "a"},
+		{"a member that is offered another node", config.NodeSelectionScheduler, member, member, []string{"b"}, "b"},
+		{"a pod of no gang", config.NodeSelectionExtender, alone, alone, []string{"a"}, "a"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b, i := interrupted(t, benchOptions{selection: test.selection, gangs: true})

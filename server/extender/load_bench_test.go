@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -23,11 +23,11 @@ func BenchmarkLoadOnFilter(b *testing.B) {
 		perNode  = time.Minute / nodes
 		updating = 1
 	)
-	plugin := v1alpha2.Plugin{Name: v1alpha2.LoadAware}
+	plugin := config.Plugin{Name: config.LoadAware}
 	var extenders [2]*Extender
 	var requests [2]*call
 	for i := range extenders {
-		extender, body := benchExtender(b, nodes, v1alpha2.NodeSelectionScheduler, plugin)
+		extender, body := benchExtender(b, nodes, config.NodeSelectionScheduler, plugin)
 		for node := range extender.picker.cluster.Snapshot().Nodes() {
 			extender.picker.cluster.SetUsage(node.Name, benchUsage(node, 0))
 		}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -29,7 +29,7 @@ func (w writes) Nominate(_ context.Context, pod *corev1.Pod, _ string) error {
 func nominatedBench(t *testing.T) (*bench, *corev1.Pod) {
 	t.Helper()
 	written := make(writes, 1)
-	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionNominate, ahead: written})
+	b := newBench(t, benchOptions{selection: config.NodeSelectionNominate, ahead: written})
 	b.Node("a", "8")
 	b.Node("b", "4")
 	pod := servertest.Pod("p", "1")

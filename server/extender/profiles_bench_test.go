@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // BenchmarkProfileLookup measures what it costs that there are 50 profiles and not one: the filter
@@ -19,8 +19,8 @@ func BenchmarkProfileLookup(b *testing.B) {
 		rounds   = 200
 		calls    = 25 // of each in a round
 	)
-	extender, body := benchExtender(b, nodes, v1alpha2.NodeSelectionScheduler)
-	one, many := extender.profiles, v1alpha2.Default()
+	extender, body := benchExtender(b, nodes, config.NodeSelectionScheduler)
+	one, many := extender.profiles, config.Default()
 	for i := 1; i < profiles; i++ {
 		profile := many.Profiles[0]
 		profile.SchedulerName = fmt.Sprintf("scheduler-%02d", i)

@@ -12,7 +12,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/server/servertest"
@@ -77,7 +77,7 @@ func (m *move) want(pod *corev1.Pod, nodes ...string) {
 }
 
 func TestNobodyElseGetsTheRoomOfAPlan(t *testing.T) {
-	for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
 		t.Run(string(selection), func(t *testing.T) {
 			m := newMove(t, benchOptions{selection: selection})
 			thief := servertest.Pod("thief", "1")

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/server/servertest"
@@ -26,7 +26,7 @@ func (b *bench) postFilter(pod *corev1.Pod, nodes ...string) extenderv1.Extender
 }
 
 func TestAPodThatTheWatchDoesNotShowIsAnsweredAndLeavesNoTrace(t *testing.T) {
-	for _, selection := range []v1alpha2.NodeSelection{v1alpha2.NodeSelectionScheduler, v1alpha2.NodeSelectionExtender} {
+	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
 		t.Run(string(selection), func(t *testing.T) {
 			b := newBench(t, benchOptions{selection: selection})
 			b.Node("small", "1")
@@ -52,7 +52,7 @@ func TestAPodThatTheWatchDoesNotShowIsAnsweredAndLeavesNoTrace(t *testing.T) {
 }
 
 func TestWhatIsPostedOfAKnownPodDecidesNothing(t *testing.T) {
-	b := newBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender})
+	b := newBench(t, benchOptions{selection: config.NodeSelectionExtender})
 	b.Node("a", "4")
 	b.Node("b", "8")
 	b.Pending(servertest.Pod("p", "6"))
@@ -126,7 +126,7 @@ func TestNobodyIsPlannedOrEvictedForAGangThatTheWatchDoesNotShow(t *testing.T) {
 
 func TestACallWaitsForThePodThatTheWatchIsAboutToShow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newExtenderBench(t, benchOptions{selection: v1alpha2.NodeSelectionExtender, client: fake.NewClientset()})
+		b := newExtenderBench(t, benchOptions{selection: config.NodeSelectionExtender, client: fake.NewClientset()})
 		b.Node("a", "4")
 		pod := servertest.Pod("p", "1")
 		var answered sync.WaitGroup

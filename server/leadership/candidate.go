@@ -17,7 +17,7 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // termRetry is the pause between two attempts to read the lease.
@@ -30,7 +30,7 @@ type Options struct {
 	// Leases is what the lease is read and written with, and nothing else; see [NewLeaseClient].
 	Leases coordinationv1client.LeasesGetter
 	// Config is valid. Its namespace is that of the lease.
-	Config v1alpha2.LeaderElection
+	Config config.LeaderElection
 	// Name of the lease.
 	Name string
 }
@@ -56,18 +56,18 @@ func New(o Options) (*Candidate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	config := o.Config
+	cfg := o.Config
 	c := &Candidate{
-		leases: o.Leases.Leases(config.ResourceNamespace), name: o.Name,
-		fence: newFence(o.Clock, config.RenewDeadline.Duration, newMetrics(o.Registerer)),
+		leases: o.Leases.Leases(cfg.ResourceNamespace), name: o.Name,
+		fence: newFence(o.Clock, cfg.RenewDeadline.Duration, newMetrics(o.Registerer)),
 	}
 	c.lock = &lock{fence: c.fence, Interface: &resourcelock.LeaseLock{
-		LeaseMeta: metav1.ObjectMeta{Name: o.Name, Namespace: config.ResourceNamespace}, Client: o.Leases,
+		LeaseMeta: metav1.ObjectMeta{Name: o.Name, Namespace: cfg.ResourceNamespace}, Client: o.Leases,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 	}}
 	c.config = leaderelection.LeaderElectionConfig{
 		Lock: c.lock, Name: o.Name, ReleaseOnCancel: true,
-		LeaseDuration: config.LeaseDuration.Duration, RenewDeadline: config.RenewDeadline.Duration, RetryPeriod: config.RetryPeriod.Duration,
+		LeaseDuration: cfg.LeaseDuration.Duration, RenewDeadline: cfg.RenewDeadline.Duration, RetryPeriod: cfg.RetryPeriod.Duration,
 	}
 	return c, nil
 }
@@ -84,12 +84,12 @@ func (c *Candidate) Run(ctx context.Context, lead func(context.Context, Term) (c
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	won, over := make(chan struct{}), make(chan struct{})
-	config := c.config
-	config.Callbacks = leaderelection.LeaderCallbacks{
+	cfg := c.config
+	cfg.Callbacks = leaderelection.LeaderCallbacks{
 		OnStartedLeading: func(context.Context) { close(won) },
 		OnStoppedLeading: func() {},
 	}
-	elector, err := leaderelection.NewLeaderElector(config)
+	elector, err := leaderelection.NewLeaderElector(cfg)
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // election is that of a test: an API server with a lease, which candidates run for by the default
@@ -25,11 +25,11 @@ import (
 type election struct {
 	*testing.T
 	*fake.Clientset
-	config v1alpha2.LeaderElection
+	config config.LeaderElection
 }
 
 func newElection(t *testing.T) *election {
-	return &election{t, fake.NewClientset(), v1alpha2.Default().LeaderElection}
+	return &election{t, fake.NewClientset(), config.Default().LeaderElection}
 }
 
 func (e *election) lease() *coordinationv1.Lease {
@@ -89,7 +89,7 @@ func (w *way) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.
 // cut has requests fail after as long as a client waits, from now on.
 func (r *replica) cut() {
 	r.way.meets(func(ctx context.Context, _ string) (time.Duration, error) {
-		ctx, cancel := context.WithTimeout(ctx, v1alpha2.Default().LeaderElection.RenewDeadline.Duration/attempts)
+		ctx, cancel := context.WithTimeout(ctx, config.Default().LeaderElection.RenewDeadline.Duration/attempts)
 		defer cancel()
 		<-ctx.Done()
 		return 0, ctx.Err()

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // leaseServer is an API server that has one lease, over a connection.
@@ -81,8 +81,8 @@ func (s *leaseServer) config() *rest.Config {
 }
 
 // quick is an election in which an answer is waited for half a second.
-func quick() v1alpha2.LeaderElection {
-	election := v1alpha2.Default().LeaderElection
+func quick() config.LeaderElection {
+	election := config.Default().LeaderElection
 	election.LeaseDuration.Duration = 2 * time.Second
 	election.RenewDeadline.Duration = attempts * 500 * time.Millisecond
 	election.RetryPeriod.Duration = 50 * time.Millisecond

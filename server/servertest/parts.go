@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -56,21 +57,21 @@ profiles:
 
 // Config is a configuration of some profiles, or with "" of one that goes by resources alone and one that is
 // called other. The first of them selects nodes as is said, if it is said.
-func Config(t testing.TB, profiles string, selection v1alpha2.NodeSelection) *v1alpha2.MusterConfiguration {
+func Config(t testing.TB, profiles string, selection config.NodeSelection) *config.Configuration {
 	t.Helper()
 	text := document
 	if profiles != "" {
 		text, _, _ = strings.Cut(document, "profiles:\n")
 		text += profiles
 	}
-	config, err := v1alpha2.Decode([]byte(text))
+	cfg, err := v1alpha2.Decode([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if selection != "" {
-		config.Profiles[0].NodeSelection = selection
+		cfg.Profiles[0].NodeSelection = selection
 	}
-	return config
+	return cfg
 }
 
 // Gangs is a Manager that plans gangs when it is asked, and never ahead. The Keeper may be nil.

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // The names of providers.
@@ -19,7 +19,7 @@ const (
 // conversion makes a profile, and says what was wrong or lost on the way. What is wrong is
 // left out.
 type conversion struct {
-	profile  v1alpha2.Profile
+	profile  config.Profile
 	errs     field.ErrorList
 	warnings []string
 	moves    []move
@@ -63,7 +63,7 @@ func (c *conversion) forbidBesidesPolicy(old *MusterConfiguration) {
 	plugins := old.Plugins
 	if len(plugins.Filter.Enabled)+len(plugins.Filter.Disabled)+len(plugins.Score.Enabled)+len(plugins.Score.Disabled) > 0 {
 		c.errs = append(c.errs, field.Forbidden(field.NewPath("plugins"), why))
-		c.profile.Plugins = v1alpha2.Plugins{}
+		c.profile.Plugins = config.Plugins{}
 	}
 	if len(old.PluginConfig) > 0 {
 		c.errs = append(c.errs, field.Forbidden(field.NewPath("pluginConfig"), why))
@@ -77,11 +77,11 @@ func (c *conversion) provider(path *field.Path, name string) {
 	case "", DefaultProvider:
 	case ClusterAutoscalerProvider:
 		score := &c.profile.Plugins.Score
-		decided := func(plugin v1alpha2.Plugin) bool {
-			return plugin.Name == v1alpha2.AllPlugins || slices.Contains(v1alpha2.PluginsOfPriority(plugin.Name), v1alpha2.NodeResourcesFit)
+		decided := func(plugin config.Plugin) bool {
+			return plugin.Name == config.AllPlugins || slices.Contains(config.PluginsOfPriority(plugin.Name), config.NodeResourcesFit)
 		}
 		if !slices.ContainsFunc(score.Enabled, decided) && !slices.ContainsFunc(score.Disabled, decided) {
-			score.Enabled = append(score.Enabled, v1alpha2.Plugin{Name: v1alpha2.NodeResourcesFit})
+			score.Enabled = append(score.Enabled, config.Plugin{Name: config.NodeResourcesFit})
 		}
 		c.pack(path, name)
 	default:
@@ -92,7 +92,7 @@ func (c *conversion) provider(path *field.Path, name string) {
 // pack has NodeResourcesFit score nodes higher the more of them is requested, which a value
 // at the path asks for.
 func (c *conversion) pack(path *field.Path, value string) {
-	c.setArg(v1alpha2.NodeResourcesFit, "scoringStrategy", map[string]any{"type": v1alpha2.MostAllocated}, path, value)
+	c.setArg(config.NodeResourcesFit, "scoringStrategy", map[string]any{"type": config.MostAllocated}, path, value)
 }
 
 // hardPodAffinityWeight gives InterPodAffinity its argument.
@@ -101,24 +101,24 @@ func (c *conversion) hardPodAffinityWeight(path *field.Path, weight int32) {
 		c.errs = append(c.errs, field.Invalid(path, weight, "must be between 0 and 100"))
 		return
 	}
-	c.setArg(v1alpha2.InterPodAffinity, "hardPodAffinityWeight", weight, path, weight)
+	c.setArg(config.InterPodAffinity, "hardPodAffinityWeight", weight, path, weight)
 }
 
 // setArg sets an argument of a plugin, which a value at the path stands for.
 func (c *conversion) setArg(plugin, arg string, to any, path *field.Path, value any) {
-	at := slices.IndexFunc(c.profile.PluginConfig, func(config v1alpha2.PluginConfig) bool {
-		return slices.Equal(v1alpha2.PluginsOfPriority(config.Name), []string{plugin}) ||
-			slices.Equal(v1alpha2.PluginsOfPredicate(config.Name), []string{plugin})
+	at := slices.IndexFunc(c.profile.PluginConfig, func(cfg config.PluginConfig) bool {
+		return slices.Equal(config.PluginsOfPriority(cfg.Name), []string{plugin}) ||
+			slices.Equal(config.PluginsOfPredicate(cfg.Name), []string{plugin})
 	})
 	if at < 0 {
 		c.addArg(plugin, arg, to)
 		return
 	}
-	config := &c.profile.PluginConfig[at]
-	args, _ := config.Args.(map[string]any)
+	cfg := &c.profile.PluginConfig[at]
+	args, _ := cfg.Args.(map[string]any)
 	switch {
-	case config.Args == nil:
-		config.Args = map[string]any{arg: to}
+	case cfg.Args == nil:
+		cfg.Args = map[string]any{arg: to}
 	case args == nil: // of a wrong type, as v1alpha2 will say
 	case args[arg] != nil:
 		c.errs = append(
@@ -131,7 +131,7 @@ func (c *conversion) setArg(plugin, arg string, to any, path *field.Path, value 
 
 // addArg gives a plugin that has no arguments yet one, and returns its path in the profile.
 func (c *conversion) addArg(plugin, arg string, to any) *field.Path {
-	c.profile.PluginConfig = append(c.profile.PluginConfig, v1alpha2.PluginConfig{Name: plugin, Args: map[string]any{arg: to}})
+	c.profile.PluginConfig = append(c.profile.PluginConfig, config.PluginConfig{Name: plugin, Args: map[string]any{arg: to}})
 	return field.NewPath("pluginConfig").Index(len(c.profile.PluginConfig)-1).Child("args", arg)
 }
 

@@ -10,15 +10,16 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/strict"
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
 // Decode decodes a YAML or JSON document of this version, as v1alpha2.Decode does one of
 // v1alpha2, and returns what it means there. Errors name the fields that were written.
-func Decode(data []byte) (config *v1alpha2.MusterConfiguration, warnings []string, err error) {
-	_, config, warnings, err = convert(data)
-	return config, warnings, err
+func Decode(data []byte) (cfg *config.Configuration, warnings []string, err error) {
+	_, cfg, warnings, err = convert(data)
+	return cfg, warnings, err
 }
 
 // Convert returns a valid document of this version as one of v1alpha2, in JSON: what was
@@ -28,7 +29,7 @@ func Convert(data []byte) (document []byte, warnings []string, err error) {
 	return document, warnings, err
 }
 
-func convert(data []byte) (document []byte, config *v1alpha2.MusterConfiguration, warnings []string, err error) {
+func convert(data []byte) (document []byte, cfg *config.Configuration, warnings []string, err error) {
 	written, err := strict.YAML(data, APIVersion, Kind)
 	if err != nil {
 		return nil, nil, nil, err
@@ -37,7 +38,7 @@ func convert(data []byte) (document []byte, config *v1alpha2.MusterConfiguration
 	if errs := strict.Decode(nil, written, &old); len(errs) > 0 {
 		return nil, nil, nil, errs.ToAggregate()
 	}
-	c := conversion{profile: v1alpha2.Profile{
+	c := conversion{profile: config.Profile{
 		SchedulerName: cmp.Or(old.SchedulerName, corev1.DefaultSchedulerName),
 		Plugins:       old.Plugins, PluginConfig: old.PluginConfig,
 	}}
@@ -45,7 +46,7 @@ func convert(data []byte) (document []byte, config *v1alpha2.MusterConfiguration
 	if document, err = replaceProfile(written, &c.profile); err != nil {
 		return nil, nil, nil, err
 	}
-	config, err = v1alpha2.Decode(document)
+	cfg, err = v1alpha2.Decode(document)
 	var errs []error
 	for _, e := range c.errs {
 		errs = append(errs, e)
@@ -55,11 +56,11 @@ func convert(data []byte) (document []byte, config *v1alpha2.MusterConfiguration
 		return nil, nil, nil, utilerrors.NewAggregate(errs)
 	}
 	if old.AlgorithmSource.Policy == nil { // one disables the default plugins by what it is
-		for _, warning := range config.Warnings() {
+		for _, warning := range cfg.Warnings() {
 			c.warnings = append(c.warnings, strings.TrimPrefix(warning, onlyProfile))
 		}
 	}
-	return document, config, c.warnings, nil
+	return document, cfg, c.warnings, nil
 }
 
 // onlyProfile is where v1alpha2 has what v1alpha1 has at the top.
@@ -85,7 +86,7 @@ func (c *conversion) inOldPlaces(err error) []error {
 }
 
 // replaceProfile returns the document that was written, as one of v1alpha2 with a profile.
-func replaceProfile(written []byte, profile *v1alpha2.Profile) ([]byte, error) {
+func replaceProfile(written []byte, profile *config.Profile) ([]byte, error) {
 	var document, converted map[string]json.RawMessage
 	if err := json.Unmarshal(written, &document); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
@@ -45,10 +46,10 @@ func TestFilesAreConvertedWithWhatWasWrittenAndNothingElse(t *testing.T) {
 func TestFilesThatAreWrongAreRefusedWithEveryErrorAndItsPlace(t *testing.T) {
 	for _, file := range glob(t, "testdata/invalid/*.yaml") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			config, _, err := Decode(read(t, file))
+			cfg, _, err := Decode(read(t, file))
 			all, ok := errors.AsType[utilerrors.Aggregate](err)
 			if !ok {
-				t.Fatalf("decoded %+v with error %v, want an Aggregate", config, err)
+				t.Fatalf("decoded %+v with error %v, want an Aggregate", cfg, err)
 			}
 			var lines []string
 			for _, e := range all.Errors() {
@@ -92,11 +93,11 @@ func TestEveryPolicyBecomesTheProfileThatDoesTheSame(t *testing.T) {
 				filters[plugin] = true
 			}
 		}
-		var scores []v1alpha2.ScorePlugin
+		var scores []config.ScorePlugin
 		for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom(sorted(priorities)), rapid.ID).Draw(t, "priorities") {
 			weight := rapid.Int32Range(1, 100).Draw(t, "weight")
 			policy.Priorities = append(policy.Priorities, PriorityPolicy{Name: name, Weight: weight})
-			scores = append(scores, v1alpha2.ScorePlugin{Name: priorities[name], Weight: int64(weight)})
+			scores = append(scores, config.ScorePlugin{Name: priorities[name], Weight: int64(weight)})
 		}
 		weight := rapid.Int32Range(0, 100).Draw(t, "hardPodAffinitySymmetricWeight")
 		data, err := yaml.Marshal(map[string]any{
@@ -106,13 +107,13 @@ func TestEveryPolicyBecomesTheProfileThatDoesTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config, _, err := Decode(data)
+		cfg, _, err := Decode(data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		profile := &config.Profiles[0]
-		if profile.SchedulerName != "old" || len(config.Profiles) != 1 {
-			t.Errorf("profiles %v, want the one named old", config.Profiles)
+		profile := &cfg.Profiles[0]
+		if profile.SchedulerName != "old" || len(cfg.Profiles) != 1 {
+			t.Errorf("profiles %v, want the one named old", cfg.Profiles)
 		}
 		got := profile.FilterPlugins()
 		slices.Sort(got)
@@ -155,7 +156,7 @@ func checkRoundTrip(t interface {
 }, data []byte,
 ) {
 	t.Helper()
-	config, _, err := Decode(data)
+	cfg, _, err := Decode(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func checkRoundTrip(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	written, err := yaml.Marshal(config)
+	written, err := yaml.Marshal(v1alpha2.Of(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func checkRoundTrip(t interface {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(config, again); diff != "" {
+		if diff := cmp.Diff(cfg, again); diff != "" {
 			t.Errorf("read (-) and %s (+) differ:\n%s", about, diff)
 		}
 	}

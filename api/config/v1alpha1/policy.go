@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // leftOut are the predicates and priorities that muster has nothing to do for, and why.
@@ -56,12 +56,12 @@ func (c *conversion) isOutOfPlace(path *field.Path, name string, seen map[string
 }
 
 // exists says that there is a plugin of the name at an extension point.
-func exists(name string, point func(v1alpha2.KnownPlugin) v1alpha2.Use) bool {
-	return slices.ContainsFunc(v1alpha2.KnownPlugins(), func(plugin v1alpha2.KnownPlugin) bool {
-		return plugin.Name == name && point(plugin) != v1alpha2.Never
+func exists(name string, point func(config.KnownPlugin) config.Use) bool {
+	return slices.ContainsFunc(config.KnownPlugins(), func(plugin config.KnownPlugin) bool {
+		return plugin.Name == name && point(plugin) != config.Never
 	})
 }
 
-func filterOf(plugin v1alpha2.KnownPlugin) v1alpha2.Use { return plugin.Filter }
+func filterOf(plugin config.KnownPlugin) config.Use { return plugin.Filter }
 
-func scoreOf(plugin v1alpha2.KnownPlugin) v1alpha2.Use { return plugin.Score }
+func scoreOf(plugin config.KnownPlugin) config.Use { return plugin.Score }

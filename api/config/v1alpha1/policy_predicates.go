@@ -6,14 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // checkNodeLabelPresence is the predicate that is an argument of NodeAffinity today.
 const checkNodeLabelPresence = "CheckNodeLabelPresence"
 
 // mandatory are the predicates that ran whatever a policy listed.
-func mandatory() []string { return []string{v1alpha2.NodeUnschedulable, v1alpha2.TaintToleration} }
+func mandatory() []string { return []string{config.NodeUnschedulable, config.TaintToleration} }
 
 // filters are what the predicates of a policy become.
 type filters struct {
@@ -41,9 +41,9 @@ func (c *conversion) predicates(path *field.Path, predicates []PredicatePolicy) 
 			c.predicate(at, predicate, &become)
 		}
 	}
-	filter := v1alpha2.PluginSet{Disabled: []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}}
+	filter := config.PluginSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}}
 	for _, name := range append(become.plugins, mandatory()...) {
-		if plugin := (v1alpha2.Plugin{Name: name}); !slices.Contains(filter.Enabled, plugin) {
+		if plugin := (config.Plugin{Name: name}); !slices.Contains(filter.Enabled, plugin) {
 			filter.Enabled = append(filter.Enabled, plugin)
 		}
 	}
@@ -59,17 +59,17 @@ func (c *conversion) predicate(path *field.Path, predicate PredicatePolicy, beco
 		argument = *predicate.Argument
 	}
 	at := path.Child("argument")
-	plugins := v1alpha2.PluginsOfPredicate(predicate.Name)
+	plugins := config.PluginsOfPredicate(predicate.Name)
 	switch serviceAffinity, presence := argument.ServiceAffinity, argument.LabelsPresence; {
 	case serviceAffinity != nil && presence != nil:
 		c.errs = append(c.errs, field.Forbidden(at, "a predicate is made of serviceAffinity or labelsPresence, not of both"))
 	case serviceAffinity != nil:
-		become.plugins = append(become.plugins, v1alpha2.ServiceAffinity)
+		become.plugins = append(become.plugins, config.ServiceAffinity)
 		become.shared = append(become.shared, c.labels(at.Child("serviceAffinity", "labels"), serviceAffinity.Labels, true)...)
 	case presence != nil:
-		become.plugins = append(become.plugins, v1alpha2.NodeAffinity)
+		become.plugins = append(become.plugins, config.NodeAffinity)
 		become.asked = append(become.asked, c.labels(at.Child("labelsPresence", "labels"), presence.Labels, presence.Presence)...)
-	case slices.Contains(plugins, v1alpha2.ServiceAffinity):
+	case slices.Contains(plugins, config.ServiceAffinity):
 		c.errs = append(c.errs, field.Required(at.Child("serviceAffinity"), "name the labels of nodes that have to agree"))
 	case predicate.Name == checkNodeLabelPresence:
 		c.errs = append(c.errs, field.Required(at.Child("labelsPresence"), "name the labels that nodes must have, or must not have"))
@@ -101,7 +101,7 @@ func (c *conversion) shareLabels(labels []label) {
 	for _, label := range labels {
 		keys = append(keys, label.key)
 	}
-	at := c.addArg(v1alpha2.ServiceAffinity, "affinityLabels", keys)
+	at := c.addArg(config.ServiceAffinity, "affinityLabels", keys)
 	for i, label := range labels {
 		c.move(at.Index(i), label.path)
 	}
@@ -121,7 +121,7 @@ func (c *conversion) askForLabels(labels []label) {
 		expressions = append(expressions, map[string]any{"key": label.key, "operator": operator})
 	}
 	const required, terms, match = "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms", "matchExpressions"
-	at := c.addArg(v1alpha2.NodeAffinity, "addedAffinity", map[string]any{
+	at := c.addArg(config.NodeAffinity, "addedAffinity", map[string]any{
 		required: map[string]any{terms: []any{map[string]any{match: expressions}}},
 	})
 	for i, label := range labels {

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 // The priorities that are arguments of NodeResourcesFit today.
@@ -30,7 +30,7 @@ func (c *conversion) priorities(path *field.Path, priorities []PriorityPolicy) {
 	if priorities == nil {
 		return
 	}
-	c.profile.Plugins.Score.Disabled = []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}
+	c.profile.Plugins.Score.Disabled = []config.Plugin{{Name: config.AllPlugins}}
 	seen, by := map[string]bool{}, map[string]PriorityPolicy{}
 	for i, priority := range priorities {
 		if at := path.Index(i); !c.isOutOfPlace(at.Child("name"), priority.Name, seen) && !c.isAbsent(at, priority) {
@@ -58,9 +58,9 @@ func (c *conversion) isAbsent(path *field.Path, priority PriorityPolicy) bool {
 // that it has by the priorities before.
 func (c *conversion) priority(path *field.Path, priority PriorityPolicy, by map[string]PriorityPolicy) {
 	name, weight, argument := path.Child("name"), path.Child("weight"), path.Child("argument", "requestedToCapacityRatioArguments")
-	plugin := v1alpha2.PluginsOfPriority(priority.Name)[0]
+	plugin := config.PluginsOfPriority(priority.Name)[0]
 	if priority.hasStrategy() {
-		plugin = v1alpha2.NodeResourcesFit
+		plugin = config.NodeResourcesFit
 	}
 	if !exists(plugin, scoreOf) {
 		c.errs = append(c.errs, field.Invalid(name, priority.Name, "unknown priority"))
@@ -85,7 +85,7 @@ func (c *conversion) priority(path *field.Path, priority PriorityPolicy, by map[
 	default:
 		by[plugin] = priority
 		score := &c.profile.Plugins.Score
-		score.Enabled = append(score.Enabled, v1alpha2.Plugin{Name: plugin, Weight: &priority.Weight})
+		score.Enabled = append(score.Enabled, config.Plugin{Name: plugin, Weight: &priority.Weight})
 		c.strategy(name, argument, priority)
 	}
 }
@@ -114,17 +114,17 @@ func (p PriorityPolicy) shape() *RequestedToCapacityRatioArguments {
 // scoreByShape has NodeResourcesFit score by the shape that an argument gives.
 func (c *conversion) scoreByShape(path *field.Path, argument *RequestedToCapacityRatioArguments) {
 	strategy := map[string]any{
-		"type":                     v1alpha2.RequestedToCapacityRatio,
+		"type":                     config.RequestedToCapacityRatio,
 		"requestedToCapacityRatio": map[string]any{"shape": argument.Shape},
 	}
 	if len(argument.Resources) > 0 {
-		var resources []v1alpha2.ResourceSpec
+		var resources []config.ResourceSpec
 		for _, resource := range argument.Resources {
-			resources = append(resources, v1alpha2.ResourceSpec{Name: resource.Name, Weight: cmp.Or(resource.Weight, 1)})
+			resources = append(resources, config.ResourceSpec{Name: resource.Name, Weight: cmp.Or(resource.Weight, 1)})
 		}
 		strategy["resources"] = resources
 	}
-	at := c.addArg(v1alpha2.NodeResourcesFit, "scoringStrategy", strategy)
+	at := c.addArg(config.NodeResourcesFit, "scoringStrategy", strategy)
 	c.move(at.Child("requestedToCapacityRatio"), path)
 	c.move(at.Child("resources"), path.Child("resources"))
 }

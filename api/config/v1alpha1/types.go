@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
@@ -19,17 +20,17 @@ type MusterConfiguration struct {
 	metav1.TypeMeta `json:",inline"`
 
 	// ClientConnection is the connection to the API server.
-	ClientConnection v1alpha2.ClientConnection `json:"clientConnection"`
+	ClientConnection config.ClientConnection `json:"clientConnection"`
 	// Serving is where and how the extender's verbs are served.
-	Serving v1alpha2.Serving `json:"serving"`
+	Serving config.Serving `json:"serving"`
 	// LeaderElection decides which of several replicas is ready.
-	LeaderElection v1alpha2.LeaderElection `json:"leaderElection"`
+	LeaderElection config.LeaderElection `json:"leaderElection"`
 	// Timeouts bound how long muster lets things take.
-	Timeouts v1alpha2.Timeouts `json:"timeouts"`
+	Timeouts config.Timeouts `json:"timeouts"`
 	// VerdictStore bounds what is remembered about pods.
-	VerdictStore v1alpha2.VerdictStore `json:"verdictStore"`
+	VerdictStore config.VerdictStore `json:"verdictStore"`
 	// Gangs bounds how groups of pods are started together.
-	Gangs v1alpha2.Gangs `json:"gangs"`
+	Gangs config.Gangs `json:"gangs"`
 
 	// SchedulerName selects the pods by their spec.schedulerName. Defaults to
 	// default-scheduler.
@@ -40,9 +41,9 @@ type MusterConfiguration struct {
 	// whose required affinity matches the pod at hand, 0 to 100. Defaults to 1.
 	HardPodAffinitySymmetricWeight *int32 `json:"hardPodAffinitySymmetricWeight"`
 	// Plugins change the plugins of the provider. Not together with a policy.
-	Plugins v1alpha2.Plugins `json:"plugins"`
+	Plugins config.Plugins `json:"plugins"`
 	// PluginConfig holds the arguments of plugins. Not together with a policy.
-	PluginConfig []v1alpha2.PluginConfig `json:"pluginConfig"`
+	PluginConfig []config.PluginConfig `json:"pluginConfig"`
 }
 
 // AlgorithmSource says which plugins run: a provider or a policy, not both.

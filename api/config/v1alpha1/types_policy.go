@@ -1,6 +1,6 @@
 package v1alpha1
 
-import "muster.dev/muster/api/config/v1alpha2"
+import "muster.dev/muster/api/config"
 
 // Policy lists what runs by its names of the time before plugins.
 type Policy struct {
@@ -79,7 +79,7 @@ type PriorityArgument struct {
 // that is called RequestedToCapacityRatio today.
 type RequestedToCapacityRatioArguments struct {
 	// Shape is the function from how much is requested to a score.
-	Shape []v1alpha2.UtilizationShapePoint `json:"shape"`
+	Shape []config.UtilizationShapePoint `json:"shape"`
 	// Resources count in the score. Defaults to cpu and memory with weight 1 each.
-	Resources []v1alpha2.ResourceSpec `json:"resources"`
+	Resources []config.ResourceSpec `json:"resources"`
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/bounded/boundedtest"
+	"muster.dev/muster/api/config"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata instead of comparing with them")
@@ -20,9 +21,9 @@ var update = flag.Bool("update", false, "write the golden files of testdata inst
 func TestFilesThatAreWrongAreRefusedWithEveryErrorAndItsPlace(t *testing.T) {
 	for _, file := range glob(t, "testdata/invalid/*.yaml") {
 		t.Run(caseName(file), func(t *testing.T) {
-			config, err := Decode(read(t, file))
+			cfg, err := Decode(read(t, file))
 			if err == nil {
-				t.Fatalf("loaded %+v, want an error", config)
+				t.Fatalf("loaded %+v, want an error", cfg)
 			}
 			all, ok := errors.AsType[utilerrors.Aggregate](err)
 			if !ok {
@@ -40,12 +41,12 @@ func TestFilesThatAreWrongAreRefusedWithEveryErrorAndItsPlace(t *testing.T) {
 func TestFilesThatAreRightAreDefaulted(t *testing.T) {
 	for _, file := range glob(t, "testdata/valid/*.yaml") {
 		t.Run(caseName(file), func(t *testing.T) {
-			config, err := Decode(read(t, file))
+			cfg, err := Decode(read(t, file))
 			if err != nil {
 				t.Fatal(err)
 			}
-			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".defaulted", string(marshal(t, config)))
-			checkRoundTrip(t, config)
+			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".defaulted", string(marshal(t, cfg)))
+			checkRoundTrip(t, cfg)
 		})
 	}
 }
@@ -55,8 +56,30 @@ func TestDefaultIsWhatADocumentWithoutFieldsMeans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Default(), decoded); diff != "" {
+	if diff := cmp.Diff(config.Default(), decoded); diff != "" {
 		t.Errorf("default (-) and decoded (+) differ:\n%s", diff)
+	}
+}
+
+func TestArgsOfADecodedProfileAreItsOwn(t *testing.T) {
+	cfg, err := Decode(read(t, "testdata/valid/everything.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packing := &cfg.Profiles[1]
+	want := &config.NodeResourcesFitArgs{
+		IgnoredResources:      []string{"example.com/foo"},
+		IgnoredResourceGroups: []string{"example.org"},
+		ScoringStrategy: config.ScoringStrategy{
+			Type:      config.MostAllocated,
+			Resources: []config.ResourceSpec{{Name: "nvidia.com/gpu", Weight: 5}, {Name: "cpu", Weight: 1}},
+		},
+	}
+	if diff := cmp.Diff(want, packing.NodeResourcesFitArgs()); diff != "" {
+		t.Errorf("want (-) got (+):\n%s", diff)
+	}
+	if packing.NodeAffinityArgs().AddedAffinity == nil {
+		t.Error("the added affinity of the profile is lost")
 	}
 }
 
@@ -70,36 +93,36 @@ func FuzzDecodeNeverPanicsAndWhatItAcceptsIsValidAndStable(f *testing.F) {
 		f.Add([]byte("apiVersion: " + APIVersion + "\nkind: " + Kind + "\n" + text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var config *MusterConfiguration
+		var cfg *config.Configuration
 		var err error
-		boundedtest.Ends(func() { config, err = Decode(data) })
+		boundedtest.Ends(func() { cfg, err = Decode(data) })
 		if err != nil {
 			if strings.Contains(err.Error(), "Internal error") {
 				t.Errorf("the strict check let through what does not decode: %v", err)
 			}
 			return
 		}
-		if errs := config.Validate(); len(errs) > 0 {
+		if errs := cfg.Validate(); len(errs) > 0 {
 			t.Errorf("decoded, but invalid: %v", errs.ToAggregate())
 		}
-		checkRoundTrip(t, config)
+		checkRoundTrip(t, cfg)
 	})
 }
 
-func checkRoundTrip(t *testing.T, config *MusterConfiguration) {
+func checkRoundTrip(t *testing.T, cfg *config.Configuration) {
 	t.Helper()
-	again, err := Decode(marshal(t, config))
+	again, err := Decode(marshal(t, cfg))
 	if err != nil {
 		t.Fatalf("decode what was marshalled: %v", err)
 	}
-	if diff := cmp.Diff(config, again); diff != "" {
+	if diff := cmp.Diff(cfg, again); diff != "" {
 		t.Errorf("before (-) and after (+) a round trip:\n%s", diff)
 	}
 }
 
-func marshal(t *testing.T, config *MusterConfiguration) []byte {
+func marshal(t *testing.T, cfg *config.Configuration) []byte {
 	t.Helper()
-	data, err := yaml.Marshal(config)
+	data, err := yaml.Marshal(Of(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -52,21 +52,21 @@ func newEvaluation(ctx context.Context, in *input) (*evaluation, error) {
 	nodes := e.cluster.Snapshot().IndexEnd()
 	e.remembered, e.fresh, e.fits = make([]predicates.Verdict, nodes), make([]predicates.Verdict, nodes), make([]bool, nodes)
 
-	config := v1alpha2.Default().Profiles[0]
+	cfg := config.Default().Profiles[0]
 	var err error
-	if e.whole, err = e.store(&config); err != nil {
+	if e.whole, err = e.store(&cfg); err != nil {
 		return nil, err
 	}
-	config.Plugins.Score.Disabled = []v1alpha2.Plugin{{Name: v1alpha2.AllPlugins}}
-	if e.filters, err = e.store(&config); err != nil {
+	cfg.Plugins.Score.Disabled = []config.Plugin{{Name: config.AllPlugins}}
+	if e.filters, err = e.store(&cfg); err != nil {
 		return nil, err
 	}
-	e.inTree, err = newInTree(ctx, in, config.FilterPlugins())
+	e.inTree, err = newInTree(ctx, in, cfg.FilterPlugins())
 	return e, err
 }
 
-func (e *evaluation) store(config *v1alpha2.Profile) (*predicates.VerdictStore, error) {
-	profile, err := predicates.NewProfile(config)
+func (e *evaluation) store(cfg *config.Profile) (*predicates.VerdictStore, error) {
+	profile, err := predicates.NewProfile(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/planner"
@@ -86,7 +86,7 @@ func (l *layout) problem() (*planner.Problem, []planner.Group, error) {
 
 // problemWith changes what it is made of.
 func (l *layout) problemWith(change func(metav1.Object)) (*planner.Problem, []planner.Group, error) {
-	profile, err := predicates.NewProfile(&v1alpha2.Default().Profiles[0])
+	profile, err := predicates.NewProfile(&config.Default().Profiles[0])
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,4 +1,4 @@
-package v1alpha2
+package config
 
 import (
 	"net"
@@ -59,7 +59,7 @@ func (d Debug) validate(path *field.Path) field.ErrorList {
 }
 
 // validateListeners finds addresses that two are to listen at.
-func (c *MusterConfiguration) validateListeners() (errs field.ErrorList) {
+func (c *Configuration) validateListeners() (errs field.ErrorList) {
 	serving := field.NewPath("serving")
 	taken := map[string]*field.Path{}
 	for _, listener := range []struct {

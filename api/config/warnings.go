@@ -1,4 +1,4 @@
-package v1alpha2
+package config
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 // Warnings returns what is valid but likely to harm, one line each with the path of the
 // field.
-func (c *MusterConfiguration) Warnings() []string {
+func (c *Configuration) Warnings() []string {
 	var warnings []string
 	for i := range c.Profiles {
 		plugins := field.NewPath("profiles").Index(i).Child("plugins")

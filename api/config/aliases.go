@@ -1,4 +1,4 @@
-package v1alpha2
+package config
 
 import "maps"
 
@@ -89,7 +89,7 @@ func (o oldNames) replaceIn(plugins []Plugin) []Plugin {
 
 // replaceOldNames writes today's names over the old ones. It is for after validation,
 // whose errors are to name what the user wrote, where they wrote it.
-func (c *MusterConfiguration) replaceOldNames() {
+func (c *Configuration) replaceOldNames() {
 	for i := range c.Profiles {
 		profile := &c.Profiles[i]
 		profile.Plugins = profile.Plugins.renamed()

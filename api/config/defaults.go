@@ -1,4 +1,4 @@
-package v1alpha2
+package config
 
 import (
 	"time"
@@ -11,17 +11,16 @@ import (
 const KubeScheduler = "system:kube-scheduler"
 
 // Default returns the configuration that an empty document stands for.
-func Default() *MusterConfiguration {
-	config := base()
+func Default() *Configuration {
+	config := Base()
 	config.setDefaults()
 	return config
 }
 
-// base returns the defaults of every field outside of profiles. A document is decoded
+// Base returns the defaults of every field outside of profiles. A document is decoded
 // on top of it, so that a zero that a user wrote stays a zero for validation to see.
-func base() *MusterConfiguration {
-	return &MusterConfiguration{
-		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind},
+func Base() *Configuration {
+	return &Configuration{
 		ClientConnection: ClientConnection{
 			QPS:   500,
 			Burst: 1000,
@@ -69,7 +68,7 @@ func base() *MusterConfiguration {
 }
 
 // setDefaults fills in what hangs on what was configured.
-func (c *MusterConfiguration) setDefaults() {
+func (c *Configuration) setDefaults() {
 	c.Serving.TLS.setDefaults()
 	if len(c.Profiles) == 0 {
 		c.Profiles = []Profile{{}}

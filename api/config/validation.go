@@ -1,4 +1,4 @@
-package v1alpha2
+package config
 
 import (
 	"net"
@@ -15,7 +15,7 @@ const renewJitter = 1.2
 
 // Validate returns everything that is wrong with a defaulted configuration. Decode has
 // called it already; call it again after changing a field.
-func (c *MusterConfiguration) Validate() field.ErrorList {
+func (c *Configuration) Validate() field.ErrorList {
 	errs := c.ClientConnection.validate(field.NewPath("clientConnection"))
 	errs = append(errs, c.Serving.validate(field.NewPath("serving"))...)
 	errs = append(errs, c.Debug.validate(field.NewPath("debug"))...)

@@ -28,8 +28,8 @@ const (
 // Formats are all there are.
 func Formats() []Format { return []Format{Table, YAML, JSON} }
 
-// document is a plan as it is printed.
-type document struct {
+// printout is a plan as it is printed.
+type printout struct {
 	Policy v1alpha1.Policy `json:"policy"`
 	Steps  []step          `json:"steps"`
 	// Why says why there are no steps.
@@ -85,9 +85,9 @@ type figures struct {
 	Fragmentation map[corev1.ResourceName]float64 `json:"fragmentation"`
 }
 
-// newDocument is a plan for a situation, or why there is none.
-func newDocument(name v1alpha1.Policy, in policy.Situation, plan *planner.Plan, why string) *document {
-	d := &document{
+// newPrintout is a plan for a situation, or why there is none.
+func newPrintout(name v1alpha1.Policy, in policy.Situation, plan *planner.Plan, why string) *printout {
+	d := &printout{
 		Policy: name, Steps: []step{}, Why: why, Cost: plain(plan.Cost), Late: plan.Late,
 		Unplaced: refusals(plan.Unplaced), Kept: refusals(plan.Kept), Unmoved: refusals(plan.Unmoved),
 	}
@@ -139,7 +139,7 @@ func refusals(from []planner.Refusal) []refusal {
 	return all
 }
 
-func (d *document) print(out io.Writer, format Format) error {
+func (d *printout) print(out io.Writer, format Format) error {
 	var text []byte
 	var err error
 	switch format {

@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/api/config"
 )
 
 func TestEveryVersionIsReadAsTheNewest(t *testing.T) {
@@ -47,7 +47,7 @@ func TestEveryVersionIsReadAsTheNewest(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			config, warnings, err := DecodeFrom("muster.yaml", []byte(test.document))
+			c, warnings, err := DecodeFrom("muster.yaml", []byte(test.document))
 			if test.err != "" {
 				if err == nil || !strings.HasPrefix(err.Error(), test.err) {
 					t.Errorf("error %v, want one that begins with %s", err, test.err)
@@ -57,8 +57,8 @@ func TestEveryVersionIsReadAsTheNewest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if config.APIVersion != v1alpha2.APIVersion {
-				t.Errorf("apiVersion %s, want the newest", config.APIVersion)
+			if diff := cmp.Diff(config.Default(), c); diff != "" && len(test.warnings) == 0 {
+				t.Errorf("default (-) and what was read (+) differ:\n%s", diff)
 			}
 			if diff := cmp.Diff(test.warnings, warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)

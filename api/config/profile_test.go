@@ -1,4 +1,4 @@
-package v1alpha2
+package config
 
 import (
 	"bytes"
@@ -171,28 +171,6 @@ func TestArgsOfAProfileThatHasNoneAreTheDefaults(t *testing.T) {
 	}
 	if diff := cmp.Diff(&NodeAffinityArgs{}, profile.NodeAffinityArgs()); diff != "" {
 		t.Errorf("NodeAffinity, want (-) got (+):\n%s", diff)
-	}
-}
-
-func TestArgsOfADecodedProfileAreItsOwn(t *testing.T) {
-	config, err := Decode(read(t, "testdata/valid/everything.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	packing := &config.Profiles[1]
-	want := &NodeResourcesFitArgs{
-		IgnoredResources:      []string{"example.com/foo"},
-		IgnoredResourceGroups: []string{"example.org"},
-		ScoringStrategy: ScoringStrategy{
-			Type:      MostAllocated,
-			Resources: []ResourceSpec{{Name: "nvidia.com/gpu", Weight: 5}, {Name: "cpu", Weight: 1}},
-		},
-	}
-	if diff := cmp.Diff(want, packing.NodeResourcesFitArgs()); diff != "" {
-		t.Errorf("want (-) got (+):\n%s", diff)
-	}
-	if packing.NodeAffinityArgs().AddedAffinity == nil {
-		t.Error("the added affinity of the profile is lost")
 	}
 }
 

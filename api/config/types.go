@@ -1,22 +1,11 @@
-package v1alpha2
+package config
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const (
-	// GroupName is the API group of muster's configuration.
-	GroupName = "config.muster.dev"
-	// APIVersion is the apiVersion of every document of this package.
-	APIVersion = GroupName + "/v1alpha2"
-	// Kind is the kind of a configuration document.
-	Kind = "MusterConfiguration"
-)
-
-// MusterConfiguration configures one muster process.
-type MusterConfiguration struct {
-	metav1.TypeMeta `json:",inline"`
-
+// Configuration configures one muster process.
+type Configuration struct {
 	// ClientConnection is the connection to the API server.
 	ClientConnection ClientConnection `json:"clientConnection"`
 	// Serving is where and how the extender's verbs are served.

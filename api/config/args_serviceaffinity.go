@@ -1,4 +1,4 @@
-package v1alpha2
+package config
 
 import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"

@@ -1,4 +1,4 @@
-package v1alpha2
+package config
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 

@@ -1,4 +1,4 @@
-package v1alpha2
+package config
 
 import (
 	corev1 "k8s.io/api/core/v1"
