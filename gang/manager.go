@@ -105,9 +105,9 @@ func gatesOf(gates config.GangGates) core.Gates {
 		return core.GatesUntilMembers
 	case config.GatesUntilPlace:
 		return core.GatesUntilPlace
-	default:
-		return core.GatesNever
+	case config.GatesNever:
 	}
+	return core.GatesNever
 }
 
 // Follow has the Manager told of members from now on. Calls of verbs may be answered only afterwards: a

@@ -121,6 +121,6 @@ func (e Placed) apply(t *turn) {
 		t.endHold(p, ErrAskedAgain)
 		t.enter(p, placed)
 		p.place = e.Node
-	default:
+	case bound:
 	}
 }

@@ -130,7 +130,7 @@ func (t *turn) giveUp(p *member, why error) {
 		t.withdraw(p)
 	case pending:
 		t.withdraw(p)
-	default:
+	case binding, bound: // the API server decides
 	}
 }
 

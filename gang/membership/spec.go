@@ -57,7 +57,7 @@ func (b Bounds) Asked(object *v1alpha1.Observed) *Spec {
 	switch podGroup.Status.Phase {
 	case v1alpha1.PodGroupScheduled, v1alpha1.PodGroupRunning, v1alpha1.PodGroupFinished:
 		s.Satisfied = true
-	default:
+	case v1alpha1.PodGroupPending, v1alpha1.PodGroupPreScheduling, v1alpha1.PodGroupScheduling, v1alpha1.PodGroupFailed:
 	}
 	if s.Err == nil {
 		s.Err = b.tooLarge("spec.minMember", s.MinMember)

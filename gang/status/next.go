@@ -56,7 +56,8 @@ func Next(o Observation, now time.Time) v1alpha1.PodGroupStatus {
 	case v1alpha1.PodGroupPending:
 		next.ScheduleStartTime = nil
 	case v1alpha1.PodGroupPreScheduling: // trying again
-	default:
+	case v1alpha1.PodGroupScheduling, v1alpha1.PodGroupScheduled, v1alpha1.PodGroupRunning, v1alpha1.PodGroupFailed,
+		v1alpha1.PodGroupFinished:
 		if next.ScheduleStartTime == nil {
 			next.ScheduleStartTime = &at
 		}

@@ -32,7 +32,7 @@ func (r Reason) eventType() string {
 	switch r {
 	case Scheduled, MembersMissing, Waiting, Preempted:
 		return corev1.EventTypeNormal
-	default:
-		return corev1.EventTypeWarning
+	case Unschedulable, TimedOut, MembersFailed, PodGroupNotFound, PodGroupInvalid:
 	}
+	return corev1.EventTypeWarning
 }
