@@ -24,7 +24,7 @@ func TestTheTargetsOfTheModuleAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []Target{
-		{"server", "FuzzVerbs"}, {"server/wire", "FuzzArgs"}, {"api/bounded", "FuzzDecode"}, {"loadaware/nodemetric", "FuzzTrim"},
+		{"server/extender", "FuzzVerbs"}, {"server/wire", "FuzzArgs"}, {"api/bounded", "FuzzDecode"}, {"loadaware/nodemetric", "FuzzTrim"},
 	} {
 		if !slices.Contains(targets, want) {
 			t.Errorf("%s is not among %v", want, targets)
