@@ -19,7 +19,7 @@ type Options struct {
 	// AssumeTTL is how long an assumed pod is counted on its node while the
 	// watch neither confirms nor refutes it. Required.
 	AssumeTTL time.Duration
-	// Clock is that of assumptions, the real one by default.
+	// Clock says when assumptions expire; by default the real one.
 	Clock clock.WithDelayedExecution
 }
 

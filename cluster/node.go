@@ -33,9 +33,9 @@ type Node struct {
 
 	// Pods are the pods on the node, assumed ones included, in no order.
 	Pods []*Pod
-	// Affine are those of them that have an Affinity.
+	// Affine are the Pods that have an Affinity.
 	Affine []*Pod
-	// Ports are the host ports that they take.
+	// Ports are the host ports that the Pods take.
 	Ports []HostPort
 
 	// CSI is the node's CSINode object, nil when there is none.

@@ -119,7 +119,7 @@ func newNominator(
 	limits := nomination.DefaultLimits(b.Config.Timeouts.Assume.Duration)
 	limits.MinBacklog, limits.MaxAhead = int(b.Config.Nomination.MinBacklog), int(b.Config.Nomination.MaxAhead)
 	return nomination.New(nomination.Options{
-		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
+		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
 		Skip:   func(pod *corev1.Pod) bool { return isElsewhere(keeper, pod) },
 		Client: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
 	})

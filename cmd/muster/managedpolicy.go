@@ -55,7 +55,7 @@ them.`,
 	return cmd
 }
 
-// schedulerNames are those that muster has profiles for.
+// schedulerNames lists the names that muster has profiles for.
 func schedulerNames(cfg *config.Configuration) []string {
 	var names []string
 	for _, profile := range cfg.Profiles {

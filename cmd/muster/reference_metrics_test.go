@@ -73,7 +73,7 @@ var described = regexp.MustCompile(
 // labelName finds the names of labels, of which some are constant and have their value beside them.
 var labelName = regexp.MustCompile(`([a-zA-Z_]+)(?:="(?:[^"\\]|\\.)*")?(?:,|$)`)
 
-// rows are those of muster's own metrics, by name.
+// rows lists muster's own metrics, by name.
 func (r *recorder) rows(t *testing.T) string {
 	t.Helper()
 	var rows []string

@@ -81,7 +81,7 @@ func (c campaign) ratio(of comparison, q float64) float64 {
 	return median(ratios)
 }
 
-// waits are those of each run, in ascending order, of the pods that all runs have bound.
+// waits lists how long pods waited in each run, in ascending order: pods that all runs have bound.
 func (r round) waits(of origin) [][]time.Duration {
 	waits := make([][]time.Duration, len(r.outcomes))
 	for name, origin := range r.script.pods {

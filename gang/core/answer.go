@@ -46,7 +46,7 @@ var (
 type Decision struct {
 	// Reason refuses all nodes, unless it is "".
 	Reason string
-	// Waits says that the pod is refused for now, and goes on counting on its place, if it has one.
+	// Waits says that the pod is refused, and still counts on its place, if it has one.
 	Waits bool
 	// Member says that the pod is of a gang whose members have places: the caller is to
 	// answer with one node, where the pod then counts, and to report it with Placed or

@@ -19,7 +19,7 @@ type book struct {
 	history  history
 }
 
-// begin enters a pod that was not known, aside for now.
+// begin enters a pod that was not known, in the stage aside.
 func (b *book) begin(pod *cluster.Pod, store *predicates.VerdictStore) *nominee {
 	p := &nominee{pod: pod, store: store, arrived: b.arrivals, stage: aside, since: b.clock.Now()}
 	b.arrivals++

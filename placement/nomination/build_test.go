@@ -44,7 +44,6 @@ func newBench(t fataler, limits bounds, now clock.WithTicker, client Client) *be
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: ttl})
 	store := newStore(t, c, config.NodeSelectionNominate, predicates.NewStoreMetrics(registry), now)
 	return &bench{cluster: c, metrics: registry, bounds: limits, Nominator: New(Options{
-		Logger:     log,
 		Registerer: registry,
 		Clock:      now,
 		Cluster:    c,

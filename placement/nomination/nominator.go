@@ -2,7 +2,6 @@ package nomination
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 
 // Options of a Nominator. All are required, but a seed may be 0.
 type Options struct {
-	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Clock      clock.WithTicker
 	Cluster    *cluster.Cluster

@@ -144,7 +144,7 @@ func (b *bench) newNominator(o *benchOptions, registry *prometheus.Registry) *no
 	log := slog.New(slog.DiscardHandler)
 	writer := nomination.NewWriter(log, registry, clock.RealClock{}, nomination.DefaultWriteLimits(500))
 	nominator := nomination.New(nomination.Options{
-		Logger: log, Registerer: registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: b.profiles, Client: o.written,
+		Registerer: registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: b.profiles, Client: o.written,
 		Writer: writer, Limits: *o.ahead, Skip: func(*corev1.Pod) bool { return false },
 	})
 	if o.written == nil {

@@ -112,7 +112,7 @@ func newExtenderBench(t testing.TB, o benchOptions) *bench {
 		limits.MinBacklog, limits.Gather = 1, time.Millisecond
 		b.writer = nomination.NewWriter(log, prometheus.NewRegistry(), clock.RealClock{}, nomination.DefaultWriteLimits(500))
 		b.nominator = nomination.New(nomination.Options{
-			Logger: log, Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: c,
+			Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: c,
 			Profiles: b.profiles, Client: o.ahead, Limits: limits,
 			Skip:   func(*corev1.Pod) bool { return false },
 			Writer: b.writer,

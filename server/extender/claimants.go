@@ -39,7 +39,7 @@ type inFlight struct {
 	nominated *nominated
 }
 
-// reasonBinding is why a pod gets no node for now.
+// reasonBinding refuses a pod while it may still be bound elsewhere.
 const reasonBinding = "the pod is being bound to another node"
 
 // claim answers with the node to which the pod may be bound any moment, by a call whose answer

@@ -1,5 +1,5 @@
 // Package v1alpha2 reads and writes version v1alpha2 of muster's configuration: the kind MusterConfiguration
-// of the API group config.muster.dev, whose fields are those of package config.
+// of the API group config.muster.dev. Package config has its fields.
 //
 //	c, err := v1alpha2.Decode(data)
 //	if err != nil {
