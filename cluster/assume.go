@@ -67,7 +67,7 @@ func (l *ledger) assumeAll(pods []*Pod, on *Node) error {
 		if before := l.assumed[pod.UID]; before.binding(now) {
 			a.mayBind = before.mayBind
 		}
-		l.settle(pod.UID, outcomeReleased)
+		l.unassume(pod.UID, outcomeReleased)
 		l.put(pod, on.Name, decided)
 		l.assumed[pod.UID] = a
 		a.timer = l.clock.AfterFunc(l.term, func() { l.expire(pod, a) })
@@ -149,7 +149,7 @@ func (c *Cluster) Release(uid types.UID) {
 func (l *ledger) release(uid types.UID) {
 	l.unexpect(uid, "")
 	if _, ok := l.assumed[uid]; ok {
-		l.settle(uid, outcomeReleased)
+		l.unassume(uid, outcomeReleased)
 		l.take(uid)
 	}
 }
@@ -160,13 +160,13 @@ func (l *ledger) expire(pod *Pod, a *assumption) {
 	if l.assumed[pod.UID] != a || l.clock.Now().Before(a.expires) {
 		return // settled or renewed just when the timer fired
 	}
-	l.settle(pod.UID, outcomeExpired)
+	l.unassume(pod.UID, outcomeExpired)
 	l.take(pod.UID)
 	l.log.Warn("assumed pod expired", slog.String("pod", pod.Namespace+"/"+pod.Name), slog.String("node", a.node))
 }
 
-// settle takes a pod off the list of assumed ones, wherever it counts.
-func (l *ledger) settle(uid types.UID, outcome string) {
+// unassume takes a pod off the list of assumed ones, wherever it counts.
+func (l *ledger) unassume(uid types.UID, outcome string) {
 	a := l.assumed[uid]
 	if a == nil {
 		return

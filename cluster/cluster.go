@@ -89,7 +89,7 @@ func (c *Cluster) FindPod(name types.NamespacedName) *Pod {
 		}
 	}
 	for _, place := range c.ledger.placed {
-		if key(place.pod) == name && !place.pod.Held {
+		if key(place.pod) == name && !place.pod.Placeholder {
 			return place.pod
 		}
 	}
@@ -119,6 +119,6 @@ func (c *Cluster) removePod(uid types.UID) {
 	c.ledger.unexpect(uid, "")
 	c.podFollowers.tell(PodState{UID: uid})
 	c.waiting.remove(uid, "")
-	c.ledger.settle(uid, outcomeRefuted)
+	c.ledger.unassume(uid, outcomeRefuted)
 	c.ledger.take(uid)
 }

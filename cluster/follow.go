@@ -47,7 +47,7 @@ func (c *Cluster) FollowPods(follow func(PodState)) (stop func()) {
 		pods = append(pods, pod)
 	}
 	for uid, at := range c.ledger.placed {
-		if _, pending := c.waiting.pending[uid]; !pending && c.ledger.assumed[uid] == nil && !at.pod.Held {
+		if _, pending := c.waiting.pending[uid]; !pending && c.ledger.assumed[uid] == nil && !at.pod.Placeholder {
 			pods = append(pods, at.pod)
 		}
 	}

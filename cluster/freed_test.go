@@ -14,7 +14,7 @@ func TestRoomIsFreedUnseenWhenAPodLeavesANodeWhereTheWatchNeverShowedIt(t *testi
 	type step func(*testing.T, *Cluster, *Pod)
 	assumed := func(t *testing.T, c *Cluster, p *Pod) { assume(t, c, p, "a") }
 	expected := func(_ *testing.T, c *Cluster, p *Pod) { c.Expect(p, "a") }
-	kept := func(_ *testing.T, c *Cluster, _ *Pod) { c.Hold(held(c), "a") }
+	kept := func(_ *testing.T, c *Cluster, _ *Pod) { c.Reserve(held(c), "a") }
 	nothing := func(*testing.T, *Cluster, *Pod) {}
 	bindTo := func(node string) step {
 		return func(t *testing.T, c *Cluster, _ *Pod) { set(t, c, podObject("p", onNode(node))) }
@@ -50,8 +50,8 @@ func TestRoomIsFreedUnseenWhenAPodLeavesANodeWhereTheWatchNeverShowedIt(t *testi
 		{"a bound pod has finished", bindTo("a"), func(t *testing.T, c *Cluster, _ *Pod) {
 			set(t, c, podObject("p", onNode("a"), inPhase(corev1.PodSucceeded)))
 		}, false},
-		{"held room is let go", kept, func(_ *testing.T, c *Cluster, _ *Pod) { c.LetGo("pod-held") }, true},
-		{"held room is held elsewhere", kept, func(_ *testing.T, c *Cluster, _ *Pod) { c.Hold(held(c), "b") }, true},
+		{"held room is let go", kept, func(_ *testing.T, c *Cluster, _ *Pod) { c.Unreserve("pod-held") }, true},
+		{"held room is held elsewhere", kept, func(_ *testing.T, c *Cluster, _ *Pod) { c.Reserve(held(c), "b") }, true},
 		{"an expected pod is not expected any more", expected, func(_ *testing.T, c *Cluster, p *Pod) { c.Unexpect(p.UID) }, true},
 		{"an expected pod does not come", expected, lateness, true},
 		{"an expected pod is assumed there", expected, assumed, false},
@@ -127,9 +127,9 @@ func TestNoRoomThatMusterAloneKeptIsFreedWithoutAWord(t *testing.T) {
 				seen = bound[name]
 				delete(bound, name)
 			case step == "hold":
-				c.Hold(held(c), node)
+				c.Reserve(held(c), node)
 			case step == "let go":
-				c.LetGo("pod-held")
+				c.Unreserve("pod-held")
 			}
 			after := c.Snapshot()
 			for _, on := range names {

@@ -111,7 +111,7 @@ func (l *ledger) show(pod *Pod) {
 		if a.node != pod.Spec.NodeName {
 			outcome = outcomeRefuted
 		}
-		l.settle(pod.UID, outcome)
+		l.unassume(pod.UID, outcome)
 	}
 	l.put(pod, pod.Spec.NodeName, shown)
 }

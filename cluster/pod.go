@@ -50,9 +50,9 @@ type Pod struct {
 	// conditions do not say when it was scheduled, as those of an assumed pod, and zero
 	// for all others and for pods without a node.
 	Assigned time.Time
-	// Held says that there is no such pod: it stands for one that is to come; see
-	// [Cluster.Hold].
-	Held bool
+	// Placeholder says that there is no such pod: it stands for one that is to come; see
+	// [Cluster.Reserve].
+	Placeholder bool
 }
 
 // True says whether a condition of the pod is true, and since when.
@@ -71,6 +71,10 @@ func (p *Pod) Unschedulable() bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
 	})
 }
+
+// FieldManager is the name under which muster writes objects, so that it knows its own writes after a restart,
+// as those of nominations.
+const FieldManager = "muster"
 
 // NominatedBy is the field manager that wrote the nominated node in the pod's status, ""
 // when there is none.

@@ -90,7 +90,7 @@ func (p *process) Nominate(_ context.Context, pod *corev1.Pod, node string) erro
 	next := pod.DeepCopy()
 	next.Status.NominatedNodeName = node
 	next.ManagedFields = []metav1.ManagedFieldsEntry{{
-		Manager: nomination.FieldManager, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
+		Manager: cluster.FieldManager, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
 	}}
 	p.mu.Lock()
 	p.writes = append(p.writes, strings.TrimSpace("nominate "+pod.Name+" "+node))

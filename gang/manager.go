@@ -37,8 +37,8 @@ type Options struct {
 	// Recorder records commits, with the Epoch of this process.
 	Recorder Recorder
 	Epoch    func() record.Epoch
-	// Holes, if set, is the room that is kept for members by plans of the rescheduler.
-	Holes Holes
+	// Reservations, if set, is the room that is kept for members by plans of the rescheduler.
+	Reservations Reservations
 	// Gates says when the gates of members are lifted.
 	Gates config.GangGates
 	// Seed breaks ties between nodes.
@@ -56,10 +56,10 @@ type Client interface {
 	Evict(ctx context.Context, pod *corev1.Pod, preemptor string) error
 }
 
-// Holes is room that is kept for pods to come.
-type Holes interface {
-	// Held are what counts on nodes for pods until they come. It is in the way of others only.
-	Held(pods []*cluster.Pod) sets.Set[types.UID]
+// Reservations is room that is kept for pods to come.
+type Reservations interface {
+	// Reserved are the placeholders of pods until they come. It is in the way of others only.
+	Reserved(pods []*cluster.Pod) sets.Set[types.UID]
 	// Refresh has what pods have taken not be kept any more.
 	Refresh()
 	// Left are the nodes that some of the pods, or their kind, are moved off.
@@ -89,7 +89,7 @@ func New(o Options) *Manager {
 		records: records{recorder: o.Recorder, epoch: o.Epoch},
 		state:   core.New(o.Limits.Limits, gatesOf(o.Gates)),
 		search: &search{
-			clock: o.Clock, cluster: o.Cluster, holes: o.Holes, time: o.Limits.PlanTime, took: metrics.planning, seed: o.Seed,
+			clock: o.Clock, cluster: o.Cluster, reservations: o.Reservations, time: o.Limits.PlanTime, took: metrics.planning, seed: o.Seed,
 		},
 		holds: map[core.HoldID]*hold{},
 		news:  news{tables: map[string]cluster.CustomTable{}},

@@ -19,12 +19,12 @@ import (
 // search finds places and victims on one snapshot, and has members count on what it found. It is
 // used under the lock of a Manager.
 type search struct {
-	clock   clock.PassiveClock
-	cluster *cluster.Cluster
-	holes   Holes         // nil for none
-	time    time.Duration // for one plan
-	took    prometheus.Observer
-	seed    uint64 // of the next plan
+	clock        clock.PassiveClock
+	cluster      *cluster.Cluster
+	reservations Reservations  // nil for none
+	time         time.Duration // for one plan
+	took         prometheus.Observer
+	seed         uint64 // of the next plan
 }
 
 func podPriority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
@@ -68,14 +68,14 @@ func (s *search) places(e core.FindPlaces) core.Event {
 // left it.
 func (s *search) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *placement.Plan {
 	plan := placement.New(store, pods, s.seed)
-	if s.holes == nil {
+	if s.reservations == nil {
 		return plan
 	}
-	plan.Avoid(s.holes.Left(pods))
-	if held := s.holes.Held(pods); held.Len() > 0 {
+	plan.Avoid(s.reservations.Left(pods))
+	if reserved := s.reservations.Reserved(pods); reserved.Len() > 0 {
 		for node := range plan.Snapshot().Nodes() {
 			for _, pod := range node.Pods {
-				if held.Has(pod.UID) {
+				if reserved.Has(pod.UID) {
 					plan.Take(pod, node.Index)
 				}
 			}
@@ -119,8 +119,8 @@ func (s *search) assume(snap *cluster.Snapshot, pods []*cluster.Pod, places []pl
 			return nil, err
 		}
 	}
-	if s.holes != nil {
-		s.holes.Refresh()
+	if s.reservations != nil {
+		s.reservations.Refresh()
 	}
 	planned := make([]core.Planned, 0, len(pods))
 	for _, index := range order {

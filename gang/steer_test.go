@@ -16,7 +16,6 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
-	"muster.dev/muster/placement/nomination"
 )
 
 func nominatedBy(manager string) func(*corev1.Pod) {
@@ -35,7 +34,7 @@ func TestANominationWithoutAPlanIsTakenBackUnlessItIsOfSomebodyElse(t *testing.T
 		objects []runtime.Object // besides a member that is nominated
 		want    []string
 	}{
-		"muster's":         {nomination.FieldManager, []runtime.Object{group}, []string{"nominate g-0"}},
+		"muster's":         {cluster.FieldManager, []runtime.Object{group}, []string{"nominate g-0"}},
 		"kube-scheduler's": {core.SchedulerManager, []runtime.Object{group}, []string{"nominate g-0"}},
 		"kube-scheduler's, after the PodGroup is gone": {core.SchedulerManager, nil, []string{"nominate g-0"}},
 		"kube-scheduler's, for one more of a gang that has started": {

@@ -16,7 +16,7 @@ import (
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/placement/requeue"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
 )
 
@@ -37,8 +37,8 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 	}
 	client := nomination.NewClient(a.quick.core.CoreV1().RESTClient(), clock.RealClock{})
 	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.Nomination.QPS))
-	gangs := newGangs(b, a, v.holes, profiles, client, writer)
-	nominator := newNominator(b, v.holes, profiles, client, writer)
+	gangs := newGangs(b, a, v.reservations, profiles, client, writer)
+	nominator := newNominator(b, v.reservations, profiles, client, writer)
 	requeuer := requeue.New(requeue.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
 		Alone:  func(pod *cluster.Pod) bool { return pod.Spec.SchedulingGroup == nil && gangs.PlacesAlone(pod.UID) },
@@ -78,7 +78,7 @@ func (a *ahead) follow() {
 }
 
 func newGangs(
-	b *base, a *api, keeper *holes.Keeper, profiles *predicates.Profiles, client gang.Client, writer *nomination.Writer,
+	b *base, a *api, keeper *reservation.Keeper, profiles *predicates.Profiles, client gang.Client, writer *nomination.Writer,
 ) *gang.Manager {
 	config := &b.Config.Gangs
 	limits := gang.DefaultLimits(b.Config.Timeouts.Bind.Duration, b.Config.Timeouts.Filter.Duration, b.Config.Timeouts.Assume.Duration)
@@ -98,10 +98,10 @@ func newGangs(
 			term := a.election.Term()
 			return record.Epoch{Lease: term.Lease, Transitions: term.Transitions}
 		},
-		Limits: limits,
-		Holes:  keeper,
-		Gates:  config.Gates,
-		Seed:   rand.Uint64(),
+		Limits:       limits,
+		Reservations: keeper,
+		Gates:        config.Gates,
+		Seed:         rand.Uint64(),
 	})
 }
 
@@ -114,7 +114,7 @@ func publish(ctx context.Context, b *base, a *api, gangs *gang.Manager) {
 }
 
 func newNominator(
-	b *base, keeper *holes.Keeper, profiles *predicates.Profiles, client nomination.Client, writer *nomination.Writer,
+	b *base, keeper *reservation.Keeper, profiles *predicates.Profiles, client nomination.Client, writer *nomination.Writer,
 ) *nomination.Nominator {
 	limits := nomination.DefaultLimits(b.Config.Timeouts.Assume.Duration)
 	limits.MinBacklog, limits.MaxAhead = int(b.Config.Nomination.MinBacklog), int(b.Config.Nomination.MaxAhead)
@@ -127,7 +127,7 @@ func newNominator(
 
 // isElsewhere reports whether a pod is not for the Nominator: it is of a gang, or has room kept for
 // it.
-func isElsewhere(keeper *holes.Keeper, pod *corev1.Pod) bool {
+func isElsewhere(keeper *reservation.Keeper, pod *corev1.Pod) bool {
 	if _, member := membership.Of(pod); member {
 		return true
 	}

@@ -83,7 +83,7 @@ func verbOptions(b *base, p *parts, bodies *body.Readers, readiness *app.Readine
 		BindTime: extender.BindTime(b.Config.Timeouts), Bodies: bodies, Traces: p.traces, Ready: readiness.Serving,
 	}
 	if p.api.client != nil {
-		o.Gangs, o.Reservations, o.Nominations = p.ahead.gangs, p.view.holes, p.ahead.nominator
+		o.Gangs, o.Reservations, o.Nominations = p.ahead.gangs, p.view.reservations, p.ahead.nominator
 	}
 	return o
 }
@@ -97,7 +97,7 @@ func consoleOptions(
 		Elected: p.api.election.Elected, Ports: ports, Bodies: bodies, Profiling: b.Config.Serving.Profiling,
 	}
 	if p.api.client != nil {
-		o.Gangs, o.Reservations, o.Nominations = p.ahead.gangs, p.view.holes, p.ahead.nominator
+		o.Gangs, o.Reservations, o.Nominations = p.ahead.gangs, p.view.reservations, p.ahead.nominator
 	}
 	return o
 }

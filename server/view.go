@@ -11,15 +11,15 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
 )
 
 // view is where the view of the cluster comes from: an API server, or dumps, which are read at once.
 type view struct {
-	holes      *holes.Keeper // nil without an API server
-	components []app.Component
-	synced     func() bool
+	reservations *reservation.Keeper // nil without an API server
+	components   []app.Component
+	synced       func() bool
 	// wait returns when the view is complete.
 	wait func(ctx context.Context) error
 	// catchUp returns when the view has what the leader before has bound.
@@ -30,7 +30,7 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 	if a.client == nil {
 		return newDump(b)
 	}
-	keeper := holes.New(holes.Options{Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles})
+	keeper := reservation.New(reservation.Options{Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles})
 	l.handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
 	watcher, err := cluster.NewWatcher(b.cluster, cluster.WatchOptions{
 		Client: a.client, Optional: v1alpha1.Resources(), Handled: l.handled, Dynamic: a.leader.dynamic, Metadata: a.metadata,
@@ -39,11 +39,11 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 		return nil, err
 	}
 	v := newWatched(watcher)
-	v.holes = keeper
+	v.reservations = keeper
 	v.components = append(v.components,
 		app.Part("ReschedulingPlans", app.Always, keeper.Run),
 		app.Part("confirmation of ReschedulingPlans", app.Leading, func(ctx context.Context) {
-			keeper.Confirm(ctx, holes.NewWriter(a.leader.dynamic))
+			keeper.Confirm(ctx, reservation.NewWriter(a.leader.dynamic))
 		}),
 	)
 	return v, nil

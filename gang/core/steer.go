@@ -1,7 +1,7 @@
 package core
 
 import (
-	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/cluster"
 )
 
 // steer wakes a member if the scheduler waits for an event to try it again, and tells where it
@@ -27,7 +27,7 @@ func (e Nominating) apply(t *turn) {
 		p.withdrawn = ""
 	}
 	nominated := p.pod.Status.NominatedNodeName
-	mine := p.pod.NominatedBy() == nomination.FieldManager
+	mine := p.pod.NominatedBy() == cluster.FieldManager
 	switch {
 	case p.stage == placed && nominated != p.place && (nominated == "" || mine):
 		t.has(Write{p.pod, p.place})
@@ -54,7 +54,7 @@ func (t *turn) unfounded(p *member) bool {
 		return false
 	}
 	switch p.pod.NominatedBy() {
-	case nomination.FieldManager:
+	case cluster.FieldManager:
 		return true
 	case SchedulerManager:
 		return !t.started(t.groupOf[p.pod.UID]) // else they preempt for themselves

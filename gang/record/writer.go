@@ -15,13 +15,12 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 )
 
 const (
 	// retry is when a write that failed is tried again. It doubles each time.
 	retry, maxRetry = 50 * time.Millisecond, time.Second
-	// fieldManager is who muster is for the API server.
-	fieldManager = "muster"
 )
 
 // Writer writes records. Its methods are safe for concurrent use.
@@ -81,7 +80,8 @@ func (w *Writer) try(ctx context.Context, counted, latest *unstructured.Unstruct
 	if err != nil {
 		return err
 	}
-	_, err = w.resource(latest).Patch(ctx, latest.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	_, err = w.resource(latest).
+		Patch(ctx, latest.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: cluster.FieldManager})
 	return err
 }
 

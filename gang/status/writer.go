@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 )
 
 const (
@@ -29,8 +30,6 @@ const (
 	gather = time.Second
 	// backoff is when a write that failed is tried again. It doubles each time.
 	backoff, maxBackoff = 100 * time.Millisecond, 30 * time.Second
-	// fieldManager is who muster is for the API server.
-	fieldManager = "muster"
 )
 
 // Options of a Writer. All are required.
@@ -173,7 +172,7 @@ func (w *Writer[Key]) patch(ctx context.Context, podGroup *v1alpha1.PodGroup, ne
 	}
 	object, err := w.client.Resource(v1alpha1.ResourceOf(schema.FromAPIVersionAndKind(podGroup.APIVersion, podGroup.Kind).Group)).
 		Namespace(podGroup.Namespace).
-		Patch(ctx, podGroup.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
+		Patch(ctx, podGroup.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: cluster.FieldManager}, "status")
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,6 @@ const (
 	lookEvery = 500 * time.Millisecond
 	// backoff is when a write that failed is tried again. It doubles each time.
 	backoff, maxBackoff = 100 * time.Millisecond, 30 * time.Second
-	// fieldManager is who muster is for the API server.
-	fieldManager = "muster"
 )
 
 // ControllerOptions are the options of a Controller. All are required.
@@ -222,7 +220,7 @@ func (c *Controller) create(ctx context.Context, node string, policy *v1alpha1.N
 		"metadata":   map[string]any{"name": node},
 		"spec":       spec,
 	}}
-	_, err = c.nodes.Create(ctx, metric, metav1.CreateOptions{FieldManager: fieldManager})
+	_, err = c.nodes.Create(ctx, metric, metav1.CreateOptions{FieldManager: cluster.FieldManager})
 	return err
 }
 
@@ -232,7 +230,7 @@ func (c *Controller) patch(ctx context.Context, node string, policy *v1alpha1.No
 	if err != nil {
 		return err
 	}
-	_, err = c.nodes.Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	_, err = c.nodes.Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: cluster.FieldManager})
 	if apierrors.IsNotFound(err) {
 		return nil // the watch will show that it is gone
 	}

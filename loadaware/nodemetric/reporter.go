@@ -147,7 +147,7 @@ func (r *Reporter) write(ctx context.Context, node string, observed *Observed, u
 	if err != nil {
 		return err
 	}
-	_, err = r.nodes.Patch(ctx, node, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
+	_, err = r.nodes.Patch(ctx, node, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: cluster.FieldManager}, "status")
 	return err
 }
 

@@ -121,7 +121,7 @@ func nominatedTo(node string) func(*corev1.Pod) {
 }
 
 // bySelf says that muster wrote the nomination.
-func bySelf(pod *corev1.Pod) { pod.ManagedFields = managedBy(FieldManager) }
+func bySelf(pod *corev1.Pod) { pod.ManagedFields = managedBy(cluster.FieldManager) }
 
 func managedBy(manager string) []metav1.ManagedFieldsEntry {
 	return []metav1.ManagedFieldsEntry{{

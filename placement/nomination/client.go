@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
 )
 
 // Client writes nominations.
@@ -26,10 +28,6 @@ func Outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.Is
 
 // AnnotationWoken is changed on a pod to wake it.
 const AnnotationWoken = "muster.dev/woken"
-
-// FieldManager is who muster is for the API server when it nominates a pod, so that a
-// later process knows the nominations of a former one.
-const FieldManager = "muster"
 
 // NewClient writes through a client of the core API. That should not hold requests
 // back: the Nominator does so itself.
@@ -70,7 +68,7 @@ func (c *RESTClient) nominate(ctx context.Context, pod *corev1.Pod, node string,
 		return err
 	}
 	return c.core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		SubResource("status").Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+		SubResource("status").Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
 }
 
 // Wake has kube-scheduler try a pod again that it has put aside until an event. It compares
@@ -84,7 +82,7 @@ func (c *RESTClient) Wake(ctx context.Context, pod *corev1.Pod) error {
 		return err
 	}
 	return c.core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		SubResource("status").Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+		SubResource("status").Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
 }
 
 // Evict deletes a pod as kube-scheduler does when it preempts: its status says first that it
@@ -103,7 +101,7 @@ func (c *RESTClient) Evict(ctx context.Context, pod *corev1.Pod, preemptor strin
 		return err
 	}
 	err = c.core.Patch(types.StrategicMergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		SubResource("status").Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+		SubResource("status").Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
 	if err == nil {
 		err = c.core.Delete().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
 			MaxRetries(0).Body(&metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}).Do(ctx).Error()
@@ -125,7 +123,7 @@ func (c *RESTClient) LiftGate(ctx context.Context, pod *corev1.Pod, gate string)
 		return err
 	}
 	return c.core.Patch(types.StrategicMergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		Param("fieldManager", FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+		Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
 }
 
 func nullIfEmpty(node string) any {

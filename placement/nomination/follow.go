@@ -63,7 +63,7 @@ func (c *course) meet(pod *cluster.Pod) {
 	}
 	p := c.begin(pod, store)
 	switch {
-	case pod.NominatedBy() == FieldManager:
+	case pod.NominatedBy() == cluster.FieldManager:
 		c.adopt(p)
 	default:
 		c.place(p)

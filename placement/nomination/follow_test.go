@@ -201,7 +201,7 @@ func (w *world) answer(pod *cluster.Pod, node string) error {
 	}
 	next := now.DeepCopy()
 	next.Status.NominatedNodeName, w.ours[pod.UID] = node, node != ""
-	next.ManagedFields = managedBy(FieldManager)
+	next.ManagedFields = managedBy(cluster.FieldManager)
 	w.put(next)
 	if !w.settled && rapid.IntRange(0, 7).Draw(w.T, "the answer is lost") == 0 {
 		return errors.New("unexpected EOF")

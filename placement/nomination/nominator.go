@@ -190,17 +190,17 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 	return node
 }
 
-// Holds says that a pod counts on its node only since it was planned there: the scheduler has
+// Planned says that a pod counts on its node only since it was planned there: the scheduler has
 // not taken it up.
-func (n *Nominator) Holds(uid types.UID) bool {
+func (n *Nominator) Planned(uid types.UID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := n.course.nominees[uid]
 	return p != nil && p.stage.holds()
 }
 
-// HeldBelow are, by node, the pods of less than a priority that Holds speaks of.
-func (n *Nominator) HeldBelow(above int32) map[string][]types.UID {
+// PlannedBelow are, by node, the pods of less than a priority that Planned speaks of.
+func (n *Nominator) PlannedBelow(above int32) map[string][]types.UID {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	held := map[string][]types.UID{}

@@ -453,12 +453,12 @@ func TestPlansGiveWayToHigherPriority(t *testing.T) {
 	run(t, inOrder(), func(p *process) {
 		set(p, p.cluster, newNode("a", "2"), newPod("low", "1"), newPod("high", "1", ofPriority(5)))
 		p.after(time.Second)
-		held := p.HeldBelow(5)
-		if diff := cmp.Diff(map[string][]types.UID{"a": {"low"}}, held); diff != "" || !p.Holds("low") || !p.Holds("high") {
-			t.Fatalf("held below 5 (-want +got):\n%s", diff)
+		planned := p.PlannedBelow(5)
+		if diff := cmp.Diff(map[string][]types.UID{"a": {"low"}}, planned); diff != "" || !p.Planned("low") || !p.Planned("high") {
+			t.Fatalf("planned below 5 (-want +got):\n%s", diff)
 		}
-		p.Yield(held["a"])
-		if p.Holds("low") || p.cluster.Assumed("low") != "" {
+		p.Yield(planned["a"])
+		if p.Planned("low") || p.cluster.Assumed("low") != "" {
 			t.Error("low counts on its node still")
 		}
 		p.after(time.Second / 2)

@@ -14,8 +14,8 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/rescheduler/planner"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 // await waits for the replacement of a pod that was evicted, until it is bound and ready, and
@@ -107,7 +107,7 @@ func (e *Executor) alike(step *v1alpha1.Step) (pods []*cluster.Pod) {
 		return nil
 	}
 	look := func(pod *cluster.Pod) {
-		if !pod.Held && holes.IsReplacement(pod, step, store.Profile) {
+		if !pod.Placeholder && reservation.IsReplacement(pod, step, store.Profile) {
 			pods = append(pods, pod)
 		}
 	}

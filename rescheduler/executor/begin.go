@@ -15,7 +15,7 @@ func (e *Executor) delays(plan *v1alpha1.ReschedulingPlan) string {
 	if why := e.forbids(plan, 0); why != "" {
 		return why
 	}
-	now, evictions := e.Clock.Now(), Evictions(e.Holes.Plans())
+	now, evictions := e.Clock.Now(), Evictions(e.Reservations.Plans())
 	if needs, left := len(plan.Spec.Steps), e.Limits.RateLeft(evictions, now); left != AnyNumber && needs > left {
 		return fmt.Sprintf("waits: it takes %d evictions, and %d are left of %d in %s", needs, left, e.Limits.Rate.Evictions, e.Limits.Rate.Per)
 	}

@@ -29,7 +29,7 @@ func TestAPlanBeginsWhenTheRatesAllowAllOfIt(t *testing.T) {
 			before := w.stored.DeepCopy()
 			before.Name, before.UID, before.Status.Phase = "before", "before", v1alpha1.Succeeded
 			before.Status.Steps = []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: new(metav1.NewTime(w.clock.Now()))}}
-			w.holes.Set(before)
+			w.reservations.Set(before)
 			w.moveAnother("")
 			w.want(v1alpha1.Pending, v1alpha1.StepWaiting, "waits: it takes 2 evictions")
 			w.clock.Step(time.Minute)
@@ -42,12 +42,12 @@ func TestOnePlanKeepsItsRoomAtATime(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	second := w.stored.DeepCopy()
 	second.Name, second.UID = "q", "second"
-	w.holes.Set(second)
+	w.reservations.Set(second)
 	for range 3 {
 		w.executor.Advance(t.Context())
 	}
 	phases := map[string]v1alpha1.Phase{}
-	for _, plan := range w.holes.Plans() {
+	for _, plan := range w.reservations.Plans() {
 		phases[plan.Name] = plan.Status.Phase
 	}
 	if diff := cmp.Diff(map[string]v1alpha1.Phase{"p": v1alpha1.Executing, "q": v1alpha1.Pending}, phases); diff != "" {

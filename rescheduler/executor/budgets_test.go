@@ -28,7 +28,7 @@ func TestWhatIsLeftOfBudgetsIsShown(t *testing.T) {
 	plan := w.stored.DeepCopy()
 	plan.Name, plan.UID, plan.Status.Phase = "before", "before", v1alpha1.Succeeded
 	plan.Status.Steps = []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: new(metav1.NewTime(w.clock.Now()))}}
-	w.holes.Set(plan)
+	w.reservations.Set(plan)
 	ill := w.small("small-1", "n1")
 	ill.Status.Conditions = nil
 	w.set(ill)
@@ -112,7 +112,7 @@ func TestAnEvictionCountsThoughItsPlanEndedBeforeItWasWrittenDown(t *testing.T) 
 			test.then(w)
 			w.clock.Step(10 * time.Minute)
 			w.want(v1alpha1.Expired, test.want, "its time was up")
-			if counts := len(Evictions(w.holes.Plans())) == 1; counts != (test.want == v1alpha1.StepEvicted) {
+			if counts := len(Evictions(w.reservations.Plans())) == 1; counts != (test.want == v1alpha1.StepEvicted) {
 				t.Errorf("the eviction counts: %t", counts)
 			}
 		})

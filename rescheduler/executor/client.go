@@ -14,8 +14,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/nomination"
-	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 // callTimeout is how long the API server may take to answer. Without an answer it is not known what
@@ -24,7 +25,7 @@ const callTimeout = 10 * time.Second
 
 // RESTClient is a [Client] of the API server, and writes plans besides.
 type RESTClient struct {
-	*holes.RESTWriter
+	*reservation.RESTWriter
 
 	core        kubernetes.Interface
 	plans       dynamic.ResourceInterface
@@ -34,7 +35,7 @@ type RESTClient struct {
 // NewClient makes one.
 func NewClient(core kubernetes.Interface, objects dynamic.Interface) *RESTClient {
 	return &RESTClient{
-		RESTWriter: holes.NewWriter(objects), core: core, plans: objects.Resource(v1alpha1.ReschedulingPlans()),
+		RESTWriter: reservation.NewWriter(objects), core: core, plans: objects.Resource(v1alpha1.ReschedulingPlans()),
 		nominations: nomination.NewClient(core.CoreV1().RESTClient(), clock.RealClock{}),
 	}
 }
@@ -47,7 +48,7 @@ func (c *RESTClient) Create(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 	if err != nil {
 		return nil, err
 	}
-	created, err := c.plans.Create(ctx, object, metav1.CreateOptions{FieldManager: nomination.FieldManager})
+	created, err := c.plans.Create(ctx, object, metav1.CreateOptions{FieldManager: cluster.FieldManager})
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (c *RESTClient) PatchNode(ctx context.Context, node *corev1.Node, change No
 	}
 	_, err = c.core.CoreV1().
 		Nodes().
-		Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: nomination.FieldManager})
+		Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: cluster.FieldManager})
 	return err
 }
 

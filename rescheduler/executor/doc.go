@@ -2,7 +2,7 @@
 //
 //	reserve → check → evict → wait until the replacement is bound and ready → the next step
 //
-// A plan that is approved has its room kept from then on (package holes). The extender says so in
+// A plan that is approved has its room kept from then on (package reservations). The extender says so in
 // the plan, once it has looked whether the room is there by what it alone knows; nothing is evicted
 // before. Before each step the rest of the plan is carried out on a model of the cluster as it is, with all predicates and
 // rules. If that does not work any more, the plan has failed: nothing else is evicted, and the

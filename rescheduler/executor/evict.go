@@ -12,8 +12,8 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/rescheduler/planner"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 // The pauses between two attempts to evict a pod. They double.
@@ -136,7 +136,7 @@ func (e *Executor) remember(step *v1alpha1.Step) (stays bool) {
 // returns why that does not work any more, "" when it does.
 func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
 	replicas := planner.Replicas(e.Cluster.Snapshot())
-	rehearsal := holes.Rehearsal{Cluster: e.Cluster, Profiles: e.Profiles, Protects: func(pod *cluster.Pod, node *cluster.Node) string {
+	rehearsal := reservation.Rehearsal{Cluster: e.Cluster, Profiles: e.Profiles, Protects: func(pod *cluster.Pod, node *cluster.Node) string {
 		return e.Rules.Protects(pod, node, replicas, e.Clock.Now())
 	}}
 	if why := rehearsal.Objection(plan, from); why != "" {
@@ -147,5 +147,5 @@ func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
 
 // on is the pod of that UID on a node, as the watch shows it; nil when it is not there.
 func (e *Executor) on(node string, uid types.UID) *cluster.Pod {
-	return holes.Bound(e.Cluster.Snapshot().NodeByName(node), uid)
+	return reservation.Bound(e.Cluster.Snapshot().NodeByName(node), uid)
 }

@@ -19,13 +19,13 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/rescheduler/planner"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 // Client writes to the API server.
 type Client interface {
-	holes.Writer
+	reservation.Writer
 	// Evict asks for the eviction of a pod of that UID.
 	Evict(ctx context.Context, pod v1alpha1.PodReference) error
 	// Nominate tells kube-scheduler about the place of a pod.
@@ -36,14 +36,14 @@ type Client interface {
 
 // Options of an Executor. All are required.
 type Options struct {
-	Logger   *slog.Logger
-	Clock    clock.PassiveClock
-	Cluster  *cluster.Cluster
-	Profiles *predicates.Profiles
-	Holes    *holes.Keeper
-	Client   Client
-	Events   events.EventRecorder
-	Metrics  *Metrics
+	Logger       *slog.Logger
+	Clock        clock.PassiveClock
+	Cluster      *cluster.Cluster
+	Profiles     *predicates.Profiles
+	Reservations *reservation.Keeper
+	Client       Client
+	Events       events.EventRecorder
+	Metrics      *Metrics
 	// Mode is the configured one. When it is DryRun nothing is evicted, whatever the mode of a plan
 	// that was made before: what was evicted by then is awaited.
 	Mode   v1alpha1.Mode
@@ -83,7 +83,7 @@ func New(o Options) *Executor {
 func (e *Executor) Advance(ctx context.Context) {
 	var turn *v1alpha1.ReschedulingPlan
 	var wanted []*v1alpha1.ReschedulingPlan
-	for _, plan := range e.Holes.Plans() {
+	for _, plan := range e.Reservations.Plans() {
 		switch {
 		case plan.Ended():
 		case !e.Clock.Now().Before(plan.Spec.Expires.Time):
@@ -135,7 +135,7 @@ func waitsFor(mode v1alpha1.Mode) string {
 // Busy says that a plan is being carried out, or is about to be: one that keeps its room, or one
 // of which it has not been looked yet whether it may.
 func (e *Executor) Busy() bool {
-	return slices.ContainsFunc(e.Holes.Plans(), func(plan *v1alpha1.ReschedulingPlan) bool {
+	return slices.ContainsFunc(e.Reservations.Plans(), func(plan *v1alpha1.ReschedulingPlan) bool {
 		return plan.Reserves(e.Clock.Now()) || plan.Spec.Mode == v1alpha1.Auto && plan.Status.Phase == ""
 	})
 }
@@ -147,7 +147,7 @@ func (e *Executor) advance(ctx context.Context, plan *v1alpha1.ReschedulingPlan)
 		at++
 	}
 	if at == len(plan.Spec.Steps) {
-		e.settle(ctx, plan)
+		e.awaitBeneficiaries(ctx, plan)
 		return
 	}
 	switch plan.Step(at).Phase {
@@ -215,8 +215,8 @@ func partsGang(plan *v1alpha1.ReschedulingPlan, at int) bool {
 	return false
 }
 
-// settle waits for those that room was made for, as long as they fit there.
-func (e *Executor) settle(ctx context.Context, plan *v1alpha1.ReschedulingPlan) {
+// awaitBeneficiaries waits for those that room was made for, as long as they fit there.
+func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.ReschedulingPlan) {
 	waiting := e.waiting(plan)
 	if len(waiting) == 0 {
 		e.end(ctx, plan, v1alpha1.Succeeded, "all pods have moved")
@@ -320,7 +320,7 @@ func (e *Executor) write(
 		e.Logger.Warn("cannot write the status of a plan", "plan", plan.Name, "err", err)
 		return nil
 	}
-	e.Holes.Wrote(written)
+	e.Reservations.Wrote(written)
 	return written
 }
 

@@ -24,18 +24,18 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 // world is a cluster with a plan: small moves from n1 to n2, so that big has room on n1. It is
 // the API server, too.
 type world struct {
 	*testing.T
-	clock    *clocktesting.FakeClock
-	cluster  *cluster.Cluster
-	holes    *holes.Keeper
-	options  Options
-	executor *Executor
+	clock        *clocktesting.FakeClock
+	cluster      *cluster.Cluster
+	reservations *reservation.Keeper
+	options      Options
+	executor     *Executor
 
 	stored   *v1alpha1.ReschedulingPlan
 	conflict bool  // the next write is refused
@@ -56,10 +56,18 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 		t.Fatal(err)
 	}
 	profiles := predicates.NewProfiles(predicates.NewVerdictStore(profile, w.cluster, 1<<20, predicates.NewStoreMetrics(registry), w.clock))
-	w.holes = holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: w.cluster, Profiles: profiles})
+	w.reservations = reservation.New(reservation.Options{Logger: log, Clock: w.clock, Cluster: w.cluster, Profiles: profiles})
 	w.options = Options{
-		Logger: log, Clock: w.clock, Cluster: w.cluster, Profiles: profiles, Holes: w.holes, Client: w, Events: events.NewFakeRecorder(100),
-		Metrics: NewMetrics(registry), Mode: v1alpha1.Auto, Limits: Limits{ReplacementTimeout: time.Minute},
+		Logger:       log,
+		Clock:        w.clock,
+		Cluster:      w.cluster,
+		Profiles:     profiles,
+		Reservations: w.reservations,
+		Client:       w,
+		Events:       events.NewFakeRecorder(100),
+		Metrics:      NewMetrics(registry),
+		Mode:         v1alpha1.Auto,
+		Limits:       Limits{ReplacementTimeout: time.Minute},
 	}
 	w.restart()
 	w.node("n1", "4")
@@ -97,7 +105,7 @@ func (w *world) reserved(is metav1.ConditionStatus, why string) {
 		&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReserved, Status: is, Reason: "Said", Message: why},
 	)
 	w.stored = next
-	w.holes.Set(next)
+	w.reservations.Set(next)
 }
 
 // restart has another executor go on, which knows what is stored and nothing else.
@@ -200,7 +208,7 @@ func (w *world) moveAnother(gang string) {
 		next.Spec.Steps[i].Gang = gang
 	}
 	w.stored = next
-	w.holes.Set(next)
+	w.reservations.Set(next)
 }
 
 func (w *world) gone(name string) {
@@ -263,7 +271,7 @@ func TestOnlyAPlanWithAYesIsCarriedOut(t *testing.T) {
 	w.want(v1alpha1.Pending, v1alpha1.StepWaiting, "waits for the annotation")
 	approved := w.stored.DeepCopy()
 	approved.Annotations = map[string]string{v1alpha1.AnnotationApprove: "true"}
-	w.holes.Set(approved)
+	w.reservations.Set(approved)
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
 }
 
@@ -324,7 +332,7 @@ func TestAPlanFailsWhenTheWorldHasChanged(t *testing.T) {
 			func(w *world) { other := w.pod("o", "1"); other.Spec.NodeName = "n2"; w.set(other) },
 			"n2 does not take what replaces default/small-1 any more: Insufficient cpu",
 		},
-		"the hole is too small": {
+		"the reservation is too small": {
 			func(w *world) { other := w.pod("o", "1"); other.Spec.NodeName = "n1"; w.set(other) },
 			"n1 would not take default/big any more: Insufficient cpu",
 		},
@@ -344,8 +352,8 @@ func TestAPlanFailsWhenTheWorldHasChanged(t *testing.T) {
 			if len(w.evicted) > 0 {
 				t.Errorf("evicted %v", w.evicted)
 			}
-			if len(w.holes.Report()) > 0 {
-				t.Errorf("room is kept: %v", w.holes.Report())
+			if len(w.reservations.Report()) > 0 {
+				t.Errorf("room is kept: %v", w.reservations.Report())
 			}
 		})
 	}
@@ -560,7 +568,7 @@ func TestAStepWaitsForBudgets(t *testing.T) {
 		plan.Name, plan.UID, plan.Status.Phase = "before", "before", v1alpha1.Succeeded
 		plan.Spec.Steps[0].From, plan.Spec.Steps[0].Controller.UID = from, controller
 		plan.Status.Steps = []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: new(metav1.NewTime(w.clock.Now()))}}
-		w.holes.Set(plan)
+		w.reservations.Set(plan)
 	}
 	for name, test := range map[string]struct {
 		limits func(*Limits)

@@ -138,7 +138,7 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	if !l.Open(now) && !partsGang(plan, at) {
 		return "waits for a maintenance window"
 	}
-	evictions := Evictions(e.Holes.Plans())
+	evictions := Evictions(e.Reservations.Plans())
 	if l.RateLeft(evictions, now) == 0 {
 		return fmt.Sprintf("waits: there were %d evictions in %s", l.Rate.Evictions, l.Rate.Per)
 	}

@@ -53,7 +53,7 @@ func (e *Executor) tidy(ctx context.Context) {
 		return
 	}
 	plans := map[string]*v1alpha1.ReschedulingPlan{}
-	for _, plan := range e.Holes.Plans() {
+	for _, plan := range e.Reservations.Plans() {
 		plans[plan.Name] = plan
 	}
 	for node := range e.Cluster.Snapshot().Nodes() {

@@ -22,7 +22,7 @@ func newCoalescing(t *testing.T, mark config.NodeMark) *world {
 	w.options.Mark = mark
 	w.restart()
 	w.stored.Spec.Policy, w.stored.Spec.Beneficiaries, w.stored.Spec.Empties = v1alpha1.Coalesce, nil, []string{"n1"}
-	w.holes.Set(w.stored)
+	w.reservations.Set(w.stored)
 	return w
 }
 
@@ -149,12 +149,12 @@ func TestTheMarksOfAPlanThatDidNotSucceedAreTakenOff(t *testing.T) {
 	for name, end := range map[string]func(*world){
 		"it fails":      func(w *world) { w.gone("small-1"); w.set(w.small("small-2", "n1")) },
 		"it expires":    func(w *world) { w.clock.Step(time.Hour) },
-		"it is deleted": func(w *world) { w.holes.Delete("p") },
+		"it is deleted": func(w *world) { w.reservations.Delete("p") },
 		"it ended while no process was there": func(w *world) {
 			ended := w.stored.DeepCopy()
 			ended.Status.Phase = v1alpha1.Failed
 			w.restart()
-			w.holes.Set(ended)
+			w.reservations.Set(ended)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestANodeThatSomebodyElseHasCordonedStaysCordoned(t *testing.T) {
 	w.set(node)
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
 	w.wantMarks(map[string]string{emptying: "p", unschedulable: "true"})
-	w.holes.Delete("p")
+	w.reservations.Delete("p")
 	w.executor.Advance(t.Context())
 	w.wantMarks(map[string]string{unschedulable: "true"})
 }

@@ -16,9 +16,9 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/executor"
-	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/rescheduler/scaleup"
 )
 
@@ -37,21 +37,21 @@ type writer interface {
 
 // loop makes plans and has them carried out. Run is for one goroutine.
 type loop struct {
-	log      *slog.Logger
-	clock    clock.WithTicker
-	config   *config.Rescheduler
-	cluster  *cluster.Cluster
-	profiles *predicates.Profiles
-	holes    *holes.Keeper
-	executor *executor.Executor
-	writer   writer
-	teller   *scaleup.Teller
-	metrics  *metrics
-	changed  chan struct{} // a plan changed
-	policies []policy.Policy
-	hot      *policy.Hot // nil when nobody relieves nodes
-	limits   executor.Limits
-	rules    planner.Rules
+	log          *slog.Logger
+	clock        clock.WithTicker
+	config       *config.Rescheduler
+	cluster      *cluster.Cluster
+	profiles     *predicates.Profiles
+	reservations *reservation.Keeper
+	executor     *executor.Executor
+	writer       writer
+	teller       *scaleup.Teller
+	metrics      *metrics
+	changed      chan struct{} // a plan changed
+	policies     []policy.Policy
+	hot          *policy.Hot // nil when nobody relieves nodes
+	limits       executor.Limits
+	rules        planner.Rules
 
 	mu   sync.Mutex
 	runs map[v1alpha1.Policy]run // the last of each policy
@@ -102,7 +102,7 @@ func (l *loop) observe() {
 		return
 	}
 	last := map[string]time.Time{}
-	for _, eviction := range executor.Evictions(l.holes.Plans()) {
+	for _, eviction := range executor.Evictions(l.reservations.Plans()) {
 		if eviction.At.After(last[eviction.Step.From]) {
 			last[eviction.Step.From] = eviction.At
 		}
@@ -139,12 +139,12 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 	if l.executor.Busy() {
 		return run{What: "a plan is being carried out"}
 	}
-	for _, plan := range l.holes.Plans() {
+	for _, plan := range l.reservations.Plans() {
 		if plan.Spec.Policy == p.Name && !plan.Ended() {
 			return run{What: "there is a plan that has not ended", Plan: plan.Name}
 		}
 	}
-	if why := l.mustWait(executor.Evictions(l.holes.Plans())); why != "" {
+	if why := l.mustWait(executor.Evictions(l.reservations.Plans())); why != "" {
 		return run{What: why}
 	}
 	plan, why := p.Plan(l.situation())
@@ -165,13 +165,13 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 		"plan made", "plan", created.Name, "policy", p.Name, "mode", created.Spec.Mode, "steps", len(created.Spec.Steps), "beneficiaries",
 		len(created.Spec.Beneficiaries),
 	)
-	l.holes.Set(created)
+	l.reservations.Set(created)
 	return run{What: "made a plan", Plan: created.Name, Refused: refused}
 }
 
 // clean deletes plans that have ended and that nothing is to be known of any more.
 func (l *loop) clean(ctx context.Context) {
-	for _, plan := range l.holes.Plans() {
+	for _, plan := range l.reservations.Plans() {
 		if !plan.Ended() || plan.Status.Finished == nil || l.clock.Since(plan.Status.Finished.Time) < max(keep, l.limits.Remembers()) {
 			continue
 		}

@@ -22,8 +22,8 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/executor"
-	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/rescheduler/policy"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/rescheduler/scaleup"
 )
 
@@ -51,15 +51,17 @@ func newWorld(t *testing.T) *world {
 	profiles := predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<20, predicates.NewStoreMetrics(registry), w.clock))
 	settings := &cfg.Rescheduler
 	changed := make(chan struct{}, 1)
-	keeper := holes.New(holes.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: func() { ring(changed) }})
+	keeper := reservation.New(
+		reservation.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: func() { ring(changed) }},
+	)
 	w.loop = &loop{
 		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
 		changed: changed, limits: limits(settings), rules: rules(settings), runs: map[v1alpha1.Policy]run{},
-		policies: policy.All(settings, nil), holes: keeper,
+		policies: policy.All(settings, nil), reservations: keeper,
 		teller: scaleup.New(scaleup.Options{
 			Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10),
 		}),
-		executor: executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Holes: keeper}),
+		executor: executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Reservations: keeper}),
 	}
 	w.set(node("n1", "4"), node("n2", "2"))
 	small := w.pod("small", "2")
@@ -220,7 +222,7 @@ func TestNoPlanIsMade(t *testing.T) {
 func (w *world) before(phase v1alpha1.Phase, ago time.Duration) {
 	at := metav1.NewTime(w.clock.Now().Add(-ago))
 	example := w.pod("x", "1")
-	w.holes.Set(&v1alpha1.ReschedulingPlan{
+	w.reservations.Set(&v1alpha1.ReschedulingPlan{
 		ObjectMeta: metav1.ObjectMeta{Name: "before", UID: "before"},
 		Spec: v1alpha1.ReschedulingPlanSpec{Expires: metav1.NewTime(at.Add(time.Hour)), Steps: []v1alpha1.Step{{
 			Pod: v1alpha1.PodReference{Namespace: "default", Name: "x", UID: "x"}, Controller: v1alpha1.Controller{UID: "rs"}, From: "n8", To: "n9",

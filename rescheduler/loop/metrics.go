@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
-	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 type metrics struct{ planning *prometheus.HistogramVec }
@@ -21,11 +21,11 @@ func newMetrics(r prometheus.Registerer) *metrics {
 
 // plansByPhase shows how many plans there are.
 type plansByPhase struct {
-	holes *holes.Keeper
-	desc  *prometheus.Desc
+	reservations *reservation.Keeper
+	desc         *prometheus.Desc
 }
 
-func newPlansByPhase(k *holes.Keeper) *plansByPhase {
+func newPlansByPhase(k *reservation.Keeper) *plansByPhase {
 	return &plansByPhase{
 		k, prometheus.NewDesc("muster_rescheduling_plans", "ReschedulingPlans, by policy and phase.", []string{"policy", "phase"}, nil),
 	}
@@ -41,7 +41,7 @@ func (p *plansByPhase) Collect(values chan<- prometheus.Metric) {
 		phase  v1alpha1.Phase
 	}
 	counts := map[kind]int{}
-	for _, plan := range p.holes.Plans() {
+	for _, plan := range p.reservations.Plans() {
 		counts[kind{plan.Spec.Policy, plan.Status.Phase}]++
 	}
 	for kind, count := range counts {

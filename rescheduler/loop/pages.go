@@ -104,7 +104,7 @@ type PlanRow struct {
 
 func (l *loop) page(*http.Request) (inspect.Answer, error) {
 	p := Page{Mode: l.config.Mode, Limit: l.limits.Rate.Evictions, PerSeconds: l.limits.Rate.Per.Seconds(), Plans: []PlanRow{}}
-	now, plans := l.clock.Now(), l.holes.Plans()
+	now, plans := l.clock.Now(), l.reservations.Plans()
 	for _, eviction := range executor.Evictions(plans) {
 		if now.Sub(eviction.At) < l.limits.Rate.Per {
 			p.Evictions++

@@ -36,7 +36,7 @@ func TestThePageTellsOfTheLastLooksAndOfPlans(t *testing.T) {
 	w.set(w.pod("big", "4"))
 	w.clock.Step(time.Minute)
 	w.look(t.Context())
-	w.holes.Set(w.created[0])
+	w.reservations.Set(w.created[0])
 	cfg := config.Default()
 	const asText = `mode DryRun; 0 evictions of 20 in 1h0m0s
 

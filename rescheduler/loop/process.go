@@ -21,8 +21,8 @@ import (
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
 	"muster.dev/muster/rescheduler/executor"
-	"muster.dev/muster/rescheduler/holes"
 	"muster.dev/muster/rescheduler/policy"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/rescheduler/scaleup"
 	"muster.dev/muster/server/access"
 	"muster.dev/muster/server/app"
@@ -81,13 +81,13 @@ func New(o Options) (*app.Process, error) {
 		expirations = append(expirations, meter.Expiration())
 	}
 	changed := make(chan struct{}, 1)
-	keeper := holes.New(holes.Options{
+	keeper := reservation.New(reservation.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Changed: func() { ring(changed) },
 	})
 	client := executor.NewClient(api.leader, api.objects)
 	rules, limits := rules(settings), limits(settings)
 	carrier := executor.New(executor.Options{
-		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Holes: keeper, Client: client,
+		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Reservations: keeper, Client: client,
 		Events: events.Recorder(), Metrics: executor.NewMetrics(o.Registry), Rules: rules, Limits: limits, Mode: settings.Mode,
 		Mark: settings.Coalesce.Mark,
 	})
@@ -101,9 +101,22 @@ func New(o Options) (*app.Process, error) {
 		Requests:   requests(&o, api),
 	})
 	l := &loop{
-		log: o.Logger, clock: clock.RealClock{}, config: settings, cluster: c, profiles: profiles.InForce(), holes: keeper, executor: carrier,
-		writer: client, teller: teller, metrics: newMetrics(o.Registry), changed: changed, policies: policy.All(settings, hot), hot: hot,
-		limits: limits, rules: rules, runs: map[reschedulingv1alpha1.Policy]run{},
+		log:          o.Logger,
+		clock:        clock.RealClock{},
+		config:       settings,
+		cluster:      c,
+		profiles:     profiles.InForce(),
+		reservations: keeper,
+		executor:     carrier,
+		writer:       client,
+		teller:       teller,
+		metrics:      newMetrics(o.Registry),
+		changed:      changed,
+		policies:     policy.All(settings, hot),
+		hot:          hot,
+		limits:       limits,
+		rules:        rules,
+		runs:         map[reschedulingv1alpha1.Policy]run{},
 	}
 	o.Registry.MustRegister(newPlansByPhase(keeper), executor.NewBudgetLeft(carrier))
 	feed, handled, err := app.NewUsage(app.UsageOptions{

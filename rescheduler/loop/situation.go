@@ -13,7 +13,7 @@ import (
 
 // situation is that of the cluster now. Those wait that have done so for long enough.
 func (l *loop) situation() policy.Situation {
-	evictions := executor.Evictions(l.holes.Plans())
+	evictions := executor.Evictions(l.reservations.Plans())
 	rules := l.rules
 	rules.Unless = func(pod *cluster.Pod, node *cluster.Node) string {
 		return l.limits.Cools(pod, node.Name, evictions, l.clock.Now())

@@ -101,7 +101,7 @@ func TestAPlanIsNoLargerThanWhatIsLeftOfTheRates(t *testing.T) {
 			w.config.Mode, w.limits.Rate = test.mode, executor.Rate{Evictions: 3, Per: time.Hour}
 			w.limits.Selected = []executor.Selected{{Rate: executor.Rate{Evictions: 3, Per: time.Hour}, Selector: selector("!x"), MaxDown: -1}}
 			w.before(v1alpha1.Succeeded, 0)
-			b := w.budgets(executor.Evictions(w.holes.Plans()))
+			b := w.budgets(executor.Evictions(w.reservations.Plans()))
 			if diff := cmp.Diff([]int{test.want, test.want}, []int{b.Total, b.Selected[0].Evictions}); diff != "" {
 				t.Errorf("evictions in all, and by the selector (-want +got):\n%s", diff)
 			}

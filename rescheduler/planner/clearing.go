@@ -111,7 +111,7 @@ func (c *clearing) vacate(node int32) bool {
 			return false
 		}
 	}
-	if c.insertion.settle(ejected, c.insertion.hops-1, math.MaxInt32) {
+	if c.insertion.placeAll(ejected, c.insertion.hops-1, math.MaxInt32) {
 		if _, ok := c.audit.sequence(); ok {
 			return true
 		}

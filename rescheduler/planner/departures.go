@@ -81,7 +81,7 @@ func (d *departures) grant(at int32) bool {
 	before, unit := len(d.log), d.items[at].unit
 	for depth := range d.insertion.hops {
 		var ejected []int32
-		if d.insertion.eject(unit, math.MaxInt32, &ejected) && d.insertion.settle(ejected, depth, d.items[at].limit) {
+		if d.insertion.eject(unit, math.MaxInt32, &ejected) && d.insertion.placeAll(ejected, depth, d.items[at].limit) {
 			d.savings.letStay()
 			if _, ok := d.audit.sound(); ok {
 				return true

@@ -87,7 +87,7 @@ func (n *insertion) displace(at int32, v victims, depth int, limit int32) bool {
 	n.move(at, v.node)
 	n.items[at].pinned = true
 	defer func() { n.items[at].pinned = false }()
-	return n.settle(ejected, depth-1, limit)
+	return n.placeAll(ejected, depth-1, limit)
 }
 
 // eject takes all items of a unit off their nodes. When it reports false, it may have taken some.
@@ -105,8 +105,8 @@ func (n *insertion) eject(unit int32, limit int32, ejected *[]int32) bool {
 	return true
 }
 
-// settle finds places for all of these items, the largest first.
-func (n *insertion) settle(items []int32, depth int, limit int32) bool {
+// placeAll finds places for all of these items, the largest first.
+func (n *insertion) placeAll(items []int32, depth int, limit int32) bool {
 	slices.SortStableFunc(items, func(a, b int32) int { return cmp.Compare(n.items[b].size, n.items[a].size) })
 	for _, at := range items {
 		if n.items[at].at < 0 && !n.insert(at, depth, limit) {

@@ -212,7 +212,7 @@ func TestMakeRoom(t *testing.T) {
 			want:    moves,
 		},
 		{name: "a place that is held is taken", objects: oneMove(), want: []string{"default/p-1: " + ReasonNoHomes}, change: func(p *Problem) {
-			p.Held = []Hold{{Pod: cluster.NewPod(pod("h-1", "", "1")), Node: p.Snapshot.NodeByName("b").Index}}
+			p.Reserved = []Reservation{{Pod: cluster.NewPod(pod("h-1", "", "1")), Node: p.Snapshot.NodeByName("b").Index}}
 		}},
 		{name: "a bar keeps a pod off a node", objects: oneMove(), want: []string{"default/p-1: " + ReasonNoHomes}, change: func(p *Problem) {
 			p.Bars = func(pod *clusterPod, node *clusterNode) bool { return pod.Name == "x-1" && node.Name == "b" }

@@ -91,7 +91,7 @@ func modelOf(problem *Problem) *model {
 	for node := range m.snap.Nodes() {
 		m.nodes[node.Index] = node
 	}
-	for _, hold := range problem.Held {
+	for _, hold := range problem.Reserved {
 		m.nodes[hold.Node] = m.nodes[hold.Node].WithPod(hold.Pod)
 	}
 	return m

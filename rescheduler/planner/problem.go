@@ -16,10 +16,10 @@ type Problem struct {
 	// Profiles judge the pods of their names. A pod of a scheduler that none is for is not
 	// moved, and nothing is moved for it.
 	Profiles []*predicates.Profile
-	// Held are places that are kept for pods that are not there yet, as by another plan.
-	Held []Hold
+	// Reserved are places that are kept for pods that are not there yet, as by another plan.
+	Reserved []Reservation
 	// Bars, if set, says that a pod must not go to a node, for a reason that no predicate
-	// knows: a ban, a hole of another plan, load. It must always say the same.
+	// knows: a ban, a reservation of another plan, load. It must always say the same.
 	Bars func(pod *cluster.Pod, node *cluster.Node) bool
 	// Load, if set, is what nodes bear besides requests.
 	Load *Load
@@ -31,8 +31,8 @@ type Problem struct {
 	Clock   clock.PassiveClock // required
 }
 
-// Hold is a place that is kept for a pod.
-type Hold struct {
+// Reservation is a place that is kept for a pod.
+type Reservation struct {
 	Pod  *cluster.Pod
 	Node int32 // an index of the snapshot
 }

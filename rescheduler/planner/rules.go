@@ -130,7 +130,7 @@ func Replicas(snap *cluster.Snapshot) func(controller types.UID) int {
 		replicas := map[types.UID]int{}
 		for node := range snap.Nodes() {
 			for _, pod := range node.Pods {
-				if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil && !pod.Held && pod.DeletionTimestamp == nil {
+				if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil && !pod.Placeholder && pod.DeletionTimestamp == nil {
 					replicas[owner.UID]++
 				}
 			}

@@ -31,7 +31,7 @@ func newSearch(p *Problem, groups []Group, wishes []Wish) *search {
 	watch, dice := newStopwatch(p.Clock, limits.Time), newDice(p.Seed)
 	kinds, s := newKinds(p), newState(p)
 	world := scenario.New(p.Snapshot)
-	for _, held := range p.Held {
+	for _, held := range p.Reserved {
 		world.Put(held.Pod, held.Node)
 	}
 	roster := newRoster(p, s, kinds, watch.began)

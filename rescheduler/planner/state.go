@@ -86,7 +86,7 @@ func newState(p *Problem) *state {
 		copy(s.capacityAt(node.Index), free)
 		taken.addTo(free, -1)
 	}
-	for _, held := range p.Held {
+	for _, held := range p.Reserved {
 		s.needs(held.Pod, p.Snapshot.Node(held.Node)).addTo(s.freeAt(held.Node), -1)
 	}
 	s.initial, s.spare = slices.Clone(s.free), slices.Clone(s.free)

@@ -23,7 +23,7 @@ func Of(c *cluster.Cluster, problem planner.Problem) Situation {
 	for _, pod := range planner.Waiting(c) {
 		s.Pending++
 		if node := problem.Snapshot.NodeByName(pod.Status.NominatedNodeName); node != nil {
-			problem.Held = append(problem.Held, planner.Hold{Pod: pod, Node: node.Index})
+			problem.Reserved = append(problem.Reserved, planner.Reservation{Pod: pod, Node: node.Index})
 		} else {
 			s.Waiting = append(s.Waiting, pod)
 		}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/cluster"
 )
 
 // RESTClient is a [Client] of the API server.
@@ -37,5 +37,5 @@ func (c *RESTClient) patch(ctx context.Context, pod *corev1.Pod, condition any) 
 		return err
 	}
 	return c.core.Patch(types.StrategicMergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		SubResource("status").Param("fieldManager", nomination.FieldManager).Body(patch).Do(ctx).Error()
+		SubResource("status").Param("fieldManager", cluster.FieldManager).Body(patch).Do(ctx).Error()
 }

@@ -18,7 +18,6 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
-	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/rescheduler/planner"
 )
 
@@ -144,7 +143,7 @@ func (r *Requests) create(ctx context.Context, s subject, pods []*cluster.Pod) e
 	if len(kinds) > maxPodSets {
 		return fmt.Errorf("the pods are of %d kinds, and a ProvisioningRequest has at most %d", len(kinds), maxPodSets)
 	}
-	options := metav1.CreateOptions{FieldManager: nomination.FieldManager}
+	options := metav1.CreateOptions{FieldManager: cluster.FieldManager}
 	meta := metav1.ObjectMeta{Namespace: pods[0].Namespace, Labels: map[string]string{LabelRequest: "true"}, OwnerReferences: s.owners}
 	var podSets []any
 	for i, kind := range kinds {

@@ -137,7 +137,7 @@ func TestNodesAreAskedForOnceForAGang(t *testing.T) {
 			a.pod("g-0", member)
 			a.pod("g-1", member, image("worker"))
 			a.pod("g-2", member, image("worker"))
-			verdict := Judge(&planner.Plan{Unplaced: []planner.Refusal{a.refusal(planner.ReasonNoNode, "default/g", "g-0", "g-1", "g-2")}})
+			verdict := VerdictOf(&planner.Plan{Unplaced: []planner.Refusal{a.refusal(planner.ReasonNoNode, "default/g", "g-0", "g-1", "g-2")}})
 			for range 2 {
 				a.Tell(t.Context(), verdict)
 			}

@@ -107,7 +107,7 @@ func (w *world) needs(reason string, names ...string) Verdict {
 	for _, name := range names {
 		plan.Unplaced = append(plan.Unplaced, w.refusal(reason, "default/"+name, name))
 	}
-	return Judge(plan)
+	return VerdictOf(plan)
 }
 
 func (w *world) refusal(reason, group string, names ...string) planner.Refusal {
@@ -220,7 +220,7 @@ func TestEachPodOfAGangSaysThatTheGangNeedsNodes(t *testing.T) {
 	w := newWorld(t)
 	w.pod("g-0")
 	w.pod("g-1")
-	w.Tell(t.Context(), Judge(&planner.Plan{Unplaced: []planner.Refusal{w.refusal(planner.ReasonNoNode, "default/g", "g-0", "g-1")}}))
+	w.Tell(t.Context(), VerdictOf(&planner.Plan{Unplaced: []planner.Refusal{w.refusal(planner.ReasonNoNode, "default/g", "g-0", "g-1")}}))
 	w.wrote("g-0 NoNodeFits", "g-1 NoNodeFits")
 	for _, event := range w.told() {
 		if !strings.Contains(event, "would not make room for gang default/g, only more nodes help") {

@@ -16,9 +16,9 @@ type Verdict struct {
 	Unknown []planner.Refusal
 }
 
-// Judge says what a plan shows. It must have been made without budgets that are only used up for
+// VerdictOf says what a plan shows. It must have been made without budgets that are only used up for
 // the time being: that such a plan gives no room today does not mean that nodes are missing.
-func Judge(plan *planner.Plan) Verdict {
+func VerdictOf(plan *planner.Plan) Verdict {
 	var v Verdict
 	for _, refusal := range plan.Unplaced {
 		if reasonOf(&refusal) == "" {

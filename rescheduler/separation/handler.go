@@ -21,7 +21,6 @@ import (
 	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/server/body"
 )
 
@@ -115,7 +114,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		_, err = h.Client.CoreV1().
 			Pods(pod.Namespace).
-			Patch(r.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: nomination.FieldManager}, "status")
+			Patch(r.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: cluster.FieldManager}, "status")
 	}
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):

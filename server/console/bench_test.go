@@ -23,7 +23,7 @@ import (
 	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/extender"
@@ -33,10 +33,10 @@ import (
 // bench is a console over a cluster of the test's own, served over HTTP beside the verbs.
 type bench struct {
 	*servertest.Bench
-	profiles  *predicates.Profiles
-	bodies    *body.Readers
-	holes     *holes.Keeper
-	endpoints []inspect.Endpoint // of the console
+	profiles     *predicates.Profiles
+	bodies       *body.Readers
+	reservations *reservation.Keeper
+	endpoints    []inspect.Endpoint // of the console
 }
 
 type benchOptions struct {
@@ -115,11 +115,11 @@ func newBench(t testing.TB, o benchOptions) *bench {
 		Traces: o.traces, Ready: func() error { return nil }, Pick: func(int) int { return 1 },
 	}
 	if o.plans != nil {
-		b.holes = holes.New(holes.Options{Logger: log, Clock: o.plans, Cluster: c, Profiles: b.profiles})
-		pages.Reservations, verbs.Reservations = b.holes, b.holes
+		b.reservations = reservation.New(reservation.Options{Logger: log, Clock: o.plans, Cluster: c, Profiles: b.profiles})
+		pages.Reservations, verbs.Reservations = b.reservations, b.reservations
 	}
 	if o.gangs {
-		gangs := servertest.Gangs(c, b.profiles, b.holes)
+		gangs := servertest.Gangs(c, b.profiles, b.reservations)
 		pages.Gangs, verbs.Gangs = gangs, gangs
 	}
 	if o.ahead != nil {

@@ -14,7 +14,7 @@ import (
 	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/page"
@@ -38,12 +38,12 @@ type Nominations interface {
 	About(uid types.UID) (nomination.Pending, bool)
 }
 
-// Reservations tells of plans of the rescheduler, as a [holes.Keeper] does.
+// Reservations tells of plans of the rescheduler, as a [reservation.Keeper] does.
 type Reservations interface {
 	// Plans are all there are, the oldest first.
 	Plans() []*v1alpha1.ReschedulingPlan
 	// Report is on the room that they keep.
-	Report() []holes.About
+	Report() []reservation.About
 }
 
 // Configuration tells of the configuration in force, as an [app.Reloader] does.
@@ -122,7 +122,7 @@ func (s *Console) Endpoints() []inspect.Endpoint {
 		debug("/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs),
 		debug("/debug/gangs/{namespace}/{name}", "the members of one group and their places", s.debugGang),
 		debug("/debug/plans", "ReschedulingPlans: which pods move, and how far that is", s.debugPlans),
-		debug("/debug/holes", "room that plans of the rescheduler keep, and for whom", s.debugHoles),
+		debug("/debug/reservations", "room that plans of the rescheduler keep, and for whom", s.debugReservations),
 		debug("/debug/load", "how busy nodes are by LoadAware; ?pod=namespace/name for a pod", s.debugLoad),
 		debug("/debug/load/{node}", "the whole sum of one node: what was measured, and what each pod adds", s.debugLoadNode),
 		debug("/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates),

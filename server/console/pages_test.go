@@ -78,7 +78,7 @@ func newFullBench(t testing.TB, change ...func(*benchOptions)) *bench {
 	step.Replacement.Spec = *step.Replacement.Spec.DeepCopy()
 	keepSecrets(&step.Replacement.ObjectMeta, &step.Replacement.Spec)
 	plan.Status.Phase = reschedulingv1alpha1.Executing
-	b.holes.Set(plan)
+	b.reservations.Set(plan)
 	return b
 }
 

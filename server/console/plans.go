@@ -9,12 +9,12 @@ import (
 	"muster.dev/muster/inspect"
 )
 
-// holesPage is the room that plans of the rescheduler keep.
-type holesPage struct {
-	Holes []holeRow `json:"holes"`
+// reservationsPage is the room that plans of the rescheduler keep.
+type reservationsPage struct {
+	Reservations []reservationRow `json:"reservations"`
 }
 
-type holeRow struct {
+type reservationRow struct {
 	Plan string `json:"plan"`
 	Node string `json:"node"`
 	For  string `json:"for"`
@@ -24,23 +24,23 @@ type holeRow struct {
 	TakenBy string `json:"takenBy"`
 }
 
-func (s *Console) debugHoles(*http.Request) (inspect.Answer, error) {
+func (s *Console) debugReservations(*http.Request) (inspect.Answer, error) {
 	if s.options.Reservations == nil {
-		return nil, inspect.Refuse(http.StatusNotFound, "holes: there is no API server")
+		return nil, inspect.Refuse(http.StatusNotFound, "reservations: there is no API server")
 	}
-	page := holesPage{Holes: []holeRow{}}
-	for _, h := range s.options.Reservations.Report() {
-		page.Holes = append(page.Holes, holeRow{Plan: h.Plan, Node: h.Node, For: h.For, Open: h.Open, TakenBy: h.Taker})
+	page := reservationsPage{Reservations: []reservationRow{}}
+	for _, r := range s.options.Reservations.Report() {
+		page.Reservations = append(page.Reservations, reservationRow{Plan: r.Plan, Node: r.Node, For: r.For, Open: r.Open, TakenBy: r.Taker})
 	}
 	return page, nil
 }
 
 // Text implements [inspect.Answer].
-func (p holesPage) Text(t *inspect.Table) {
-	t.Title("%d holes of plans that are carried out", len(p.Holes))
+func (p reservationsPage) Text(t *inspect.Table) {
+	t.Title("%d reservations of plans that are carried out", len(p.Reservations))
 	t.Row("PLAN", "NODE", "FOR", "OPEN", "TAKEN BY")
-	for _, h := range p.Holes {
-		t.Row(h.Plan, h.Node, h.For, h.Open, h.TakenBy)
+	for _, r := range p.Reservations {
+		t.Row(r.Plan, r.Node, r.For, r.Open, r.TakenBy)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/servertest"
@@ -29,15 +29,15 @@ import (
 // bench is an extender over a cluster of the test's own, served over HTTP.
 type bench struct {
 	*servertest.Bench
-	config    *config.Configuration
-	profiles  *predicates.Profiles
-	bodies    *body.Readers
-	gangs     *gang.Manager
-	holes     *holes.Keeper
-	nominator *nomination.Nominator
-	writer    *nomination.Writer
-	extender  *Extender
-	metrics   *prometheus.Registry
+	config       *config.Configuration
+	profiles     *predicates.Profiles
+	bodies       *body.Readers
+	gangs        *gang.Manager
+	reservations *reservation.Keeper
+	nominator    *nomination.Nominator
+	writer       *nomination.Writer
+	extender     *Extender
+	metrics      *prometheus.Registry
 }
 
 type benchOptions struct {
@@ -100,11 +100,11 @@ func newExtenderBench(t testing.TB, o benchOptions) *bench {
 		Traces: o.traces, Ready: o.ready, Pick: o.pick,
 	}
 	if o.plans != nil {
-		b.holes = holes.New(holes.Options{Logger: log, Clock: o.plans, Cluster: c, Profiles: b.profiles})
-		options.Reservations = b.holes
+		b.reservations = reservation.New(reservation.Options{Logger: log, Clock: o.plans, Cluster: c, Profiles: b.profiles})
+		options.Reservations = b.reservations
 	}
 	if o.gangs {
-		b.gangs = servertest.Gangs(c, b.profiles, b.holes)
+		b.gangs = servertest.Gangs(c, b.profiles, b.reservations)
 		options.Gangs = b.gangs
 	}
 	if o.ahead != nil {

@@ -121,9 +121,9 @@ func (c *call) encode(answer any) error {
 	return nil
 }
 
-// judge returns the HTTP status of a call that ended with an error or nil, and notes the
+// statusOf returns the HTTP status of a call that ended with an error or nil, and notes the
 // outcome that an error stands for.
-func (c *call) judge(err error) int {
+func (c *call) statusOf(err error) int {
 	if err == nil {
 		return http.StatusOK
 	}

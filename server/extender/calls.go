@@ -59,7 +59,7 @@ func (v *calls) handler(verb verb) http.HandlerFunc {
 		if err == nil {
 			err = v.open() // still: what is answered keeps room, and that is for the leader to do
 		}
-		status := c.judge(err)
+		status := c.statusOf(err)
 		v.attempts.answered(verb.name, c, start, time.Since(start))
 		if err != nil {
 			http.Error(w, err.Error(), status)

@@ -21,8 +21,8 @@ type preempter interface {
 
 // planner has pods count on nodes of which kube-scheduler does not know yet.
 type planner interface {
-	// holds reports whether a pod counts on its node only since it was planned there.
-	holds(uid types.UID) bool
+	// planned reports whether a pod counts on its node only since it was planned there.
+	planned(uid types.UID) bool
 	// giveWay frees a place for the pod of a call, which fits no candidate, if all that is in the way are
 	// plans of lower priority. It says whether to look again. kube-scheduler does not count those either
 	// (addNominatedPods in pkg/scheduler/framework/runtime/framework.go): it would evict pods in vain.

@@ -97,7 +97,7 @@ func (m *members) claim(c *call) (answered bool, err error) {
 // the rescheduler keep, the members have taken theirs with their places.
 func (m *members) place(c *call, place string) error {
 	m.reserved.avoid(c)
-	node, err := m.picker.settle(c, place)
+	node, err := m.picker.answerPlanned(c, place)
 	switch {
 	case err != nil:
 	case node == "":
@@ -141,7 +141,7 @@ func (m *members) spare(victims victims) {
 	}
 }
 
-func (m *members) holds(uid types.UID) bool { return m.manager.Planned(uid) }
+func (m *members) planned(uid types.UID) bool { return m.manager.Planned(uid) }
 
 func (m *members) giveWay(c *call) bool { return m.manager.GiveWay(c.subject.pod, c.store) }
 
@@ -164,7 +164,7 @@ func (noGangs) preempt(*call) (evicted victims, decided bool) { return nil, fals
 
 func (noGangs) spare(victims) {}
 
-func (noGangs) holds(types.UID) bool { return false }
+func (noGangs) planned(types.UID) bool { return false }
 
 func (noGangs) giveWay(*call) bool { return false }
 

@@ -11,10 +11,10 @@ import (
 type Nominations interface {
 	// Take says that the scheduler has taken up a pod, and returns the node that was planned for it, or "".
 	Take(uid types.UID) (node string)
-	// Holds reports whether a pod counts on its node only since it was planned there.
-	Holds(uid types.UID) bool
-	// HeldBelow are, by node, the pods of less than a priority that Holds speaks of.
-	HeldBelow(above int32) map[string][]types.UID
+	// Planned reports whether a pod counts on its node only since it was planned there.
+	Planned(uid types.UID) bool
+	// PlannedBelow are, by node, the pods of less than a priority that Planned speaks of.
+	PlannedBelow(above int32) map[string][]types.UID
 	// Yield gives up what is planned for pods.
 	Yield(pods []types.UID)
 	// Pass returns once the lock was free.
@@ -46,13 +46,13 @@ func (n *nominated) claim(c *call) (answered bool, err error) {
 	return n.picker.confirm(c, c.planned)
 }
 
-func (n *nominated) holds(uid types.UID) bool { return n.nominations.Holds(uid) }
+func (n *nominated) planned(uid types.UID) bool { return n.nominations.Planned(uid) }
 
 // giveWay gives up the fewest nominations of lower priority on one node that are in the way.
 func (n *nominated) giveWay(c *call) bool {
 	pod := c.subject.pod
-	held := n.nominations.HeldBelow(corev1helpers.PodPriority(pod.Pod))
-	if len(held) == 0 {
+	planned := n.nominations.PlannedBelow(corev1helpers.PodPriority(pod.Pod))
+	if len(planned) == 0 {
 		return false
 	}
 	snap := n.picker.cluster.Snapshot()
@@ -60,16 +60,16 @@ func (n *nominated) giveWay(c *call) bool {
 	var fewest []types.UID
 	for _, index := range c.candidates.in(snap) {
 		node := snap.Node(index)
-		if node == nil || len(held[node.Name]) == 0 || fewest != nil && len(held[node.Name]) >= len(fewest) {
+		if node == nil || len(planned[node.Name]) == 0 || fewest != nil && len(planned[node.Name]) >= len(fewest) {
 			continue
 		}
 		freed := node
-		for _, uid := range held[node.Name] {
+		for _, uid := range planned[node.Name] {
 			freed = freed.WithoutPod(uid)
 		}
 		judgement.Suppose(freed)
 		if judgement.Verdict(freed) == predicates.Fits {
-			fewest = held[node.Name]
+			fewest = planned[node.Name]
 		}
 		judgement.Suppose(node)
 	}
@@ -82,9 +82,9 @@ type noNominations struct{}
 
 func (noNominations) Take(types.UID) string { return "" }
 
-func (noNominations) Holds(types.UID) bool { return false }
+func (noNominations) Planned(types.UID) bool { return false }
 
-func (noNominations) HeldBelow(int32) map[string][]types.UID { return nil }
+func (noNominations) PlannedBelow(int32) map[string][]types.UID { return nil }
 
 func (noNominations) Yield([]types.UID) {}
 

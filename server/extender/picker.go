@@ -43,10 +43,10 @@ func (p *picker) answer(c *call) error {
 	return err
 }
 
-// settle answers with one node, the planned one if it will do, and says which; "" when
+// answerPlanned answers with one node, the planned one if it will do, and says which; "" when
 // there is none. The pod counts there, and on its former place until then: nobody can take its
 // room in between.
-func (p *picker) settle(c *call, planned string) (node string, err error) {
+func (p *picker) answerPlanned(c *call, planned string) (node string, err error) {
 	if done, err := p.confirm(c, planned); done {
 		return planned, err
 	}

@@ -77,7 +77,7 @@ func (e *Extender) planned(pods []*cluster.Pod) sets.Set[types.UID] {
 			continue
 		}
 		for _, planner := range e.planners {
-			if planner.holds(pod.UID) {
+			if planner.planned(pod.UID) {
 				planned.Insert(pod.UID)
 				break
 			}

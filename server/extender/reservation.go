@@ -8,17 +8,17 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
-// Reservations are the room that plans of the rescheduler count on, as kept by a [holes.Keeper].
+// Reservations are the room that plans of the rescheduler count on, as kept by a [reservation.Keeper].
 type Reservations interface {
 	// Claim is what plans say of a pod that the scheduler asks about.
-	Claim(pod *cluster.Pod, profile *predicates.Profile) holes.Claim
+	Claim(pod *cluster.Pod, profile *predicates.Profile) reservation.Claim
 	// LeftBy are the nodes that plans keep a pod away from.
 	LeftBy(pod *cluster.Pod) sets.Set[string]
 	// Take makes a pod count on the place that was kept for it, on the node in the state given.
-	Take(place *holes.Place, pod *cluster.Pod, on *cluster.Node) error
+	Take(place *reservation.Place, pod *cluster.Pod, on *cluster.Node) error
 	// Pass returns once the lock was free.
 	Pass()
 }
@@ -78,7 +78,7 @@ func (r *reserved) preempt(c *call) (evicted victims, decided bool) {
 
 // places notes in the call which nodes plans keep its pod away from, and returns where they keep room
 // for it.
-func (r *reserved) places(c *call) []holes.Place {
+func (r *reserved) places(c *call) []reservation.Place {
 	claim := r.reservations.Claim(c.subject.pod, c.store.Profile)
 	r.picker.avoid(c, claim.Left)
 	return claim.Places
@@ -87,12 +87,12 @@ func (r *reserved) places(c *call) []holes.Place {
 // avoid notes in the call which nodes plans keep its pod away from.
 func (r *reserved) avoid(c *call) { r.picker.avoid(c, r.reservations.LeftBy(c.subject.pod)) }
 
-// keepsRoom reports whether the pod of the call would fit a node if plans held nothing there.
+// keepsRoom reports whether the pod of the call would fit a node if plans placeholder nothing there.
 func keepsRoom(c *call, node *cluster.Node, snap *cluster.Snapshot) bool {
 	free := node
-	for _, held := range node.Pods {
-		if held.Held {
-			free = free.WithoutPod(held.UID)
+	for _, placeholder := range node.Pods {
+		if placeholder.Placeholder {
+			free = free.WithoutPod(placeholder.UID)
 		}
 	}
 	if free == node {
@@ -109,10 +109,12 @@ func keepsRoom(c *call, node *cluster.Node, snap *cluster.Snapshot) bool {
 // noReservations keeps no room.
 type noReservations struct{}
 
-func (noReservations) Claim(*cluster.Pod, *predicates.Profile) holes.Claim { return holes.Claim{} }
+func (noReservations) Claim(*cluster.Pod, *predicates.Profile) reservation.Claim {
+	return reservation.Claim{}
+}
 
 func (noReservations) LeftBy(*cluster.Pod) sets.Set[string] { return nil }
 
-func (noReservations) Take(*holes.Place, *cluster.Pod, *cluster.Node) error { return nil }
+func (noReservations) Take(*reservation.Place, *cluster.Pod, *cluster.Node) error { return nil }
 
 func (noReservations) Pass() {}

@@ -51,7 +51,7 @@ func (m *move) is(phase v1alpha1.Phase, step v1alpha1.StepPhase) {
 	next := m.plan.DeepCopy()
 	next.Status.Phase, next.Status.Steps = phase, []v1alpha1.StepStatus{{Phase: step}}
 	m.plan = next
-	m.holes.Set(next)
+	m.reservations.Set(next)
 }
 
 func (m *move) evicted() {
@@ -182,10 +182,10 @@ func TestAPodOfAnotherKindHasNoShareInARoom(t *testing.T) {
 func TestRoomIsFreeWhenThePlanIsOver(t *testing.T) {
 	for name, end := range map[string]func(*move){
 		"it has failed":        func(m *move) { m.is(v1alpha1.Failed, v1alpha1.StepEvicted) },
-		"it is gone":           func(m *move) { m.holes.Delete("p") },
-		"its kind is gone":     func(m *move) { m.holes.Handler().Drop() },
+		"it is gone":           func(m *move) { m.reservations.Delete("p") },
+		"its kind is gone":     func(m *move) { m.reservations.Handler().Drop() },
 		"it waits for a nod":   func(m *move) { m.is(v1alpha1.Pending, v1alpha1.StepWaiting) },
-		"nobody said it ended": func(m *move) { m.clock.Step(time.Minute); m.holes.Refresh() },
+		"nobody said it ended": func(m *move) { m.clock.Step(time.Minute); m.reservations.Refresh() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMove(t, benchOptions{})
@@ -207,7 +207,7 @@ func TestRoomThatWasTakenBeforeARestartIsNotKeptOnceMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
-	m.holes.Set(m.plan)
+	m.reservations.Set(m.plan)
 	m.want(servertest.Pod("other", "2"), "n2")
 }
 
@@ -220,7 +220,7 @@ func TestWhoHasRoomComingEvictsNobody(t *testing.T) {
 	if got := m.preempt(args); len(got) > 0 {
 		t.Errorf("the answer is %v", got)
 	}
-	m.holes.Delete("p")
+	m.reservations.Delete("p")
 	if got := m.preempt(args); len(got) != 1 {
 		t.Errorf("without a plan the answer is %v", got)
 	}
@@ -241,7 +241,7 @@ func (m *move) evictedMember() {
 	m.plan.Spec.Steps[0].Replacement.Labels, m.plan.Spec.Steps[0].Replacement.Annotations = left.Labels, left.Annotations
 	m.evicted()
 	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
-	m.holes.Set(m.plan)
+	m.reservations.Set(m.plan)
 }
 
 func TestAMemberWhosePlaceIsLostDoesNotReturnEither(t *testing.T) {

@@ -63,7 +63,7 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 // may reports whether a pod may be evicted. One that the watch has not shown on the node yet stays:
 // kube-scheduler may not have it there, if its binding had no answer.
 func (p *preemption) may(pod *cluster.Pod) (placement.Eviction, bool) {
-	return placement.Eviction{}, p.outranks(pod) && !pod.Held && pod.Spec.NodeName != ""
+	return placement.Eviction{}, p.outranks(pod) && !pod.Placeholder && pod.Spec.NodeName != ""
 }
 
 // outranks reports whether the pod is of higher priority than another one.

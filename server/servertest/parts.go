@@ -19,7 +19,7 @@ import (
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/holes"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 // document scores nodes by resources alone, so that scores can be told by heart.
@@ -75,7 +75,7 @@ func Config(t testing.TB, profiles string, selection config.NodeSelection) *conf
 }
 
 // Gangs is a Manager that plans gangs when it is asked, and never ahead. The Keeper may be nil.
-func Gangs(c *cluster.Cluster, profiles *predicates.Profiles, reserved *holes.Keeper) *gang.Manager {
+func Gangs(c *cluster.Cluster, profiles *predicates.Profiles, reserved *reservation.Keeper) *gang.Manager {
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	o := gang.Options{
 		Logger: log, Registerer: registry, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles,
@@ -84,7 +84,7 @@ func Gangs(c *cluster.Cluster, profiles *predicates.Profiles, reserved *holes.Ke
 		Epoch:  func() record.Epoch { return record.Epoch{} },
 	}
 	if reserved != nil {
-		o.Holes = reserved
+		o.Reservations = reserved
 	}
 	manager := gang.New(o)
 	manager.Follow()

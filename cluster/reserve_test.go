@@ -13,8 +13,8 @@ func held(c *Cluster) *Pod { return NewPod(podObject("held")) }
 func TestAHeldPodCountsUntilItIsLetGo(t *testing.T) {
 	c := newCluster(t)
 	set(t, c, nodeObject("a"), nodeObject("b"))
-	c.Hold(held(c), "a")
-	c.Hold(held(c), "b")
+	c.Reserve(held(c), "a")
+	c.Reserve(held(c), "b")
 	if diff := cmp.Diff([]string{"b"}, places(c, "pod-held")); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}
@@ -22,8 +22,8 @@ func TestAHeldPodCountsUntilItIsLetGo(t *testing.T) {
 	if c.PlaceOf("pod-held") != "b" {
 		t.Error("it was released")
 	}
-	c.LetGo("pod-held")
-	c.LetGo("pod-held")
+	c.Unreserve("pod-held")
+	c.Unreserve("pod-held")
 	if got := places(c, "pod-held"); got != nil {
 		t.Errorf("it counts on %v", got)
 	}
@@ -32,7 +32,7 @@ func TestAHeldPodCountsUntilItIsLetGo(t *testing.T) {
 func TestAHeldPodIsNoPod(t *testing.T) {
 	c := newCluster(t)
 	set(t, c, nodeObject("a"))
-	c.Hold(held(c), "a")
+	c.Reserve(held(c), "a")
 	if c.FindPod(types.NamespacedName{Namespace: "default", Name: "held"}) != nil {
 		t.Error("it is found")
 	}
@@ -42,7 +42,7 @@ func TestAHeldPodIsNoPod(t *testing.T) {
 func TestOnlyHeldPodsAreLetGo(t *testing.T) {
 	c := newCluster(t)
 	set(t, c, nodeObject("a"), podObject("p", onNode("a")))
-	c.LetGo("pod-p")
+	c.Unreserve("pod-p")
 	if c.PlaceOf("pod-p") != "a" {
 		t.Error("a pod was let go")
 	}
@@ -52,7 +52,7 @@ func TestAHeldPodIsExchangedOnAKnownNodeOnly(t *testing.T) {
 	c := newCluster(t)
 	set(t, c, nodeObject("a"), podObject("p"))
 	old := c.Snapshot().NodeByName("a")
-	c.Hold(held(c), "a")
+	c.Reserve(held(c), "a")
 	if err := c.Exchange("pod-held", c.PendingPod("pod-p"), old); !errors.Is(err, ErrNodeChanged) || c.PlaceOf("pod-held") != "a" {
 		t.Errorf("error %v, held on %q", err, c.PlaceOf("pod-held"))
 	}

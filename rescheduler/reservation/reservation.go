@@ -1,4 +1,4 @@
-package holes
+package reservation
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// hole is room on a node for one pod.
-type hole struct {
+// reservation is room on a node for one pod.
+type reservation struct {
 	plan types.UID
-	pod  *cluster.Pod // that is held
+	pod  *cluster.Pod // the placeholder
 	node string
 	turn int // of its kind within the plan
 
@@ -34,52 +34,52 @@ type hole struct {
 	taker types.UID
 }
 
-// want adds the holes of a plan.
-func (k *Keeper) want(plan *v1alpha1.ReschedulingPlan, wanted map[types.UID]*hole) {
+// want adds the reservations of a plan.
+func (k *Keeper) want(plan *v1alpha1.ReschedulingPlan, wanted map[types.UID]*reservation) {
 	for i := range plan.Spec.Steps {
 		step, phase := &plan.Spec.Steps[i], plan.Step(i).Phase
 		if phase == v1alpha1.StepMoved {
 			continue
 		}
-		h := &hole{
+		r := &reservation{
 			plan: plan.UID, node: step.To, turn: i, controller: step.Controller.UID,
 			open: phase == v1alpha1.StepEvicting || phase == v1alpha1.StepEvicted, leaves: step.Pod.UID,
 		}
 		if evicted := plan.Step(i).Evicted; evicted != nil {
-			h.since = evicted.Time
+			r.since = evicted.Time
 		}
-		k.add(h, fmt.Sprintf("%sstep-%d", prefix(plan), i), step.Object(), wanted)
+		k.add(r, fmt.Sprintf("%sstep-%d", prefix(plan), i), step.Object(), wanted)
 	}
 	for i := range plan.Spec.Beneficiaries {
 		b := &plan.Spec.Beneficiaries[i]
 		if pod := k.cluster.PendingPod(b.UID); pod != nil {
-			h := &hole{plan: plan.UID, node: b.Node, turn: i, beneficiary: b.UID, open: true}
-			k.add(h, fmt.Sprintf("%sfor-%s", prefix(plan), b.UID), pod.Pod, wanted)
+			r := &reservation{plan: plan.UID, node: b.Node, turn: i, beneficiary: b.UID, open: true}
+			k.add(r, fmt.Sprintf("%sfor-%s", prefix(plan), b.UID), pod.Pod, wanted)
 		}
 	}
 }
 
-// add makes the pod that is held, or finds it. What is read of a step makes a pod that is equal
+// add makes the placeholder, or finds it. What is read of a step makes a pod that is equal
 // to the one before.
-func (k *Keeper) add(h *hole, uid string, object *corev1.Pod, wanted map[types.UID]*hole) {
-	if known := k.holes[types.UID(uid)]; known != nil {
-		h.pod = known.pod
+func (k *Keeper) add(r *reservation, uid string, object *corev1.Pod, wanted map[types.UID]*reservation) {
+	if known := k.reservations[types.UID(uid)]; known != nil {
+		r.pod = known.pod
 	} else {
-		held := *object
-		held.UID, held.Name = types.UID(uid), uid
-		held.Spec.NodeName, held.Status = "", corev1.PodStatus{}
-		h.pod = cluster.NewPod(&held)
+		placeholder := *object
+		placeholder.UID, placeholder.Name = types.UID(uid), uid
+		placeholder.Spec.NodeName, placeholder.Status = "", corev1.PodStatus{}
+		r.pod = cluster.NewPod(&placeholder)
 	}
-	wanted[types.UID(uid)] = h
+	wanted[types.UID(uid)] = r
 }
 
 // presentTaker is who has come to the place and is still there.
-func (k *Keeper) presentTaker(h *hole) types.UID {
-	taker := h.taker
-	if h.beneficiary != "" {
-		taker = h.beneficiary // wherever it has gone, it needs this place no more
+func (k *Keeper) presentTaker(r *reservation) types.UID {
+	taker := r.taker
+	if r.beneficiary != "" {
+		taker = r.beneficiary // wherever it has gone, it needs this place no more
 	}
-	if at := k.cluster.PlaceOf(taker); at == h.node || at != "" && h.beneficiary != "" {
+	if at := k.cluster.PlaceOf(taker); at == r.node || at != "" && r.beneficiary != "" {
 		return taker
 	}
 	return ""
@@ -87,15 +87,15 @@ func (k *Keeper) presentTaker(h *hole) types.UID {
 
 // adopt finds who came to the place of a replacement while this process was not there, or
 // together with others of a gang.
-func (k *Keeper) adopt(h *hole, others map[types.UID]*hole) {
-	node := k.cluster.Snapshot().NodeByName(h.node)
-	if node == nil || h.since.IsZero() {
+func (k *Keeper) adopt(r *reservation, others map[types.UID]*reservation) {
+	node := k.cluster.Snapshot().NodeByName(r.node)
+	if node == nil || r.since.IsZero() {
 		return
 	}
 	for _, pod := range node.Pods {
 		store := k.profiles.Of(pod.Spec.SchedulerName)
-		if pod.Held || pod.UID == h.leaves || store == nil || pod.CreationTimestamp.Time.Before(h.since.Truncate(time.Second)) ||
-			!h.isFor(pod, store.Profile) {
+		if pod.Placeholder || pod.UID == r.leaves || store == nil || pod.CreationTimestamp.Time.Before(r.since.Truncate(time.Second)) ||
+			!r.isFor(pod, store.Profile) {
 			continue
 		}
 		taken := false
@@ -103,37 +103,37 @@ func (k *Keeper) adopt(h *hole, others map[types.UID]*hole) {
 			taken = taken || other.taker == pod.UID
 		}
 		if !taken {
-			h.taker = pod.UID
+			r.taker = pod.UID
 			return
 		}
 	}
 }
 
-// Held implements [muster.dev/muster/gang.Holes].
-func (k *Keeper) Held(pods []*cluster.Pod) (held sets.Set[types.UID]) {
-	held = sets.New[types.UID]()
+// Reserved implements [muster.dev/muster/gang.Reservations].
+func (k *Keeper) Reserved(pods []*cluster.Pod) (placeholders sets.Set[types.UID]) {
+	placeholders = sets.New[types.UID]()
 	if !k.inForce.Load() {
-		return held
+		return placeholders
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, pod := range pods {
 		store := k.profiles.Of(pod.Spec.SchedulerName)
-		for uid, h := range k.holes {
-			if store != nil && h.open && h.isFor(pod, store.Profile) {
-				held.Insert(uid)
+		for uid, r := range k.reservations {
+			if store != nil && r.open && r.isFor(pod, store.Profile) {
+				placeholders.Insert(uid)
 			}
 		}
 	}
-	return held
+	return placeholders
 }
 
-// isFor says that a pod is one that the hole is for, or another one of its kind.
-func (h *hole) isFor(pod *cluster.Pod, profile *predicates.Profile) bool {
-	if h.beneficiary != "" {
-		return h.beneficiary == pod.UID
+// isFor says that a pod is one that the reservation is for, or another one of its kind.
+func (r *reservation) isFor(pod *cluster.Pod, profile *predicates.Profile) bool {
+	if r.beneficiary != "" {
+		return r.beneficiary == pod.UID
 	}
-	return isReplacement(pod, h.controller, h.pod, profile)
+	return isReplacement(pod, r.controller, r.pod, profile)
 }
 
 func isReplacement(pod *cluster.Pod, controller types.UID, example *cluster.Pod, profile *predicates.Profile) bool {
@@ -163,10 +163,10 @@ func IsReplacement(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Pr
 	return pod.UID != step.Pod.UID && isReplacement(pod, step.Controller.UID, cluster.NewPod(step.Object()), profile)
 }
 
-// IsOf says that a pod is one that is held for a plan.
+// IsOf says that a pod is a placeholder of a plan.
 func IsOf(pod *cluster.Pod, plan *v1alpha1.ReschedulingPlan) bool {
-	return pod.Held && strings.HasPrefix(string(pod.UID), prefix(plan))
+	return pod.Placeholder && strings.HasPrefix(string(pod.UID), prefix(plan))
 }
 
-// prefix is how the UIDs begin of what is held for a plan.
-func prefix(plan *v1alpha1.ReschedulingPlan) string { return "hole/" + string(plan.UID) + "/" }
+// prefix is how the UIDs of the placeholders of a plan begin.
+func prefix(plan *v1alpha1.ReschedulingPlan) string { return "reservation/" + string(plan.UID) + "/" }

@@ -1,4 +1,4 @@
-package holes
+package reservation
 
 import (
 	"cmp"
@@ -22,9 +22,9 @@ type Claim struct {
 
 // Place is room that is kept for a pod.
 type Place struct {
-	Node string
-	held types.UID
-	// own are the pods held by the same plan that come after it: they are not in its way.
+	Node        string
+	placeholder types.UID
+	// own are the placeholders of the same plan that come after it: they are not in its way.
 	own sets.Set[types.UID]
 }
 
@@ -42,30 +42,30 @@ func (k *Keeper) Claim(pod *cluster.Pod, profile *predicates.Profile) Claim {
 
 // giveBack holds again what a pod had taken, and what others had who do not count there any more.
 func (k *Keeper) giveBack(uid types.UID) {
-	for _, h := range k.holes {
-		if h.taker == uid || h.taker != "" && k.presentTaker(h) == "" {
-			h.taker = ""
-			k.cluster.Hold(h.pod, h.node)
+	for _, r := range k.reservations {
+		if r.taker == uid || r.taker != "" && k.presentTaker(r) == "" {
+			r.taker = ""
+			k.cluster.Reserve(r.pod, r.node)
 		}
 	}
 }
 
 func (k *Keeper) places(pod *cluster.Pod, profile *predicates.Profile) []Place {
-	var fitting []*hole
-	for _, h := range k.holes {
-		if h.open && h.taker == "" && h.isFor(pod, profile) {
-			fitting = append(fitting, h)
+	var fitting []*reservation
+	for _, r := range k.reservations {
+		if r.open && r.taker == "" && r.isFor(pod, profile) {
+			fitting = append(fitting, r)
 		}
 	}
-	slices.SortFunc(fitting, func(a, b *hole) int { return cmp.Or(cmp.Compare(a.plan, b.plan), cmp.Compare(a.turn, b.turn)) })
+	slices.SortFunc(fitting, func(a, b *reservation) int { return cmp.Or(cmp.Compare(a.plan, b.plan), cmp.Compare(a.turn, b.turn)) })
 	var places []Place
-	for _, h := range fitting {
-		place := Place{Node: h.node, held: h.pod.UID, own: sets.New(h.pod.UID)}
-		if h.beneficiary == "" {
+	for _, r := range fitting {
+		place := Place{Node: r.node, placeholder: r.pod.UID, own: sets.New(r.pod.UID)}
+		if r.beneficiary == "" {
 			// The plan was proven in its order: what it holds for later steps has room once it is
 			// their turn. A pending pod comes after all steps.
-			for uid, other := range k.holes {
-				if other.plan == h.plan {
+			for uid, other := range k.reservations {
+				if other.plan == r.plan {
 					place.own.Insert(uid)
 				}
 			}
@@ -93,7 +93,7 @@ func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[st
 	return left
 }
 
-// Left implements [muster.dev/muster/gang.Holes].
+// Left implements [muster.dev/muster/gang.Reservations].
 func (k *Keeper) Left(pods []*cluster.Pod) sets.Set[string] {
 	if !k.inForce.Load() {
 		return nil
@@ -130,15 +130,15 @@ func (k *Keeper) Concerns(uid types.UID, controller types.UID) bool {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, h := range k.holes {
-		if h.beneficiary == uid || h.controller != "" && h.controller == controller {
+	for _, r := range k.reservations {
+		if r.beneficiary == uid || r.controller != "" && r.controller == controller {
 			return true
 		}
 	}
 	return false
 }
 
-// Suits says that a pod fits a node once what is held for it, and for those who come after it,
+// Suits says that a pod fits a node once what is reserved for it, and for those who come after it,
 // is not counted.
 func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot) bool {
 	node := snap.NodeByName(p.Node)
@@ -148,9 +148,9 @@ func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *clust
 	judgement := profile.Judge(pod, snap)
 	for other := range snap.Nodes() {
 		without := other
-		for _, held := range other.Pods {
-			if held.Held && p.own.Has(held.UID) {
-				without = without.WithoutPod(held.UID)
+		for _, placeholder := range other.Pods {
+			if placeholder.Placeholder && p.own.Has(placeholder.UID) {
+				without = without.WithoutPod(placeholder.UID)
 			}
 		}
 		if without != other {
@@ -168,11 +168,11 @@ func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *clust
 func (k *Keeper) Take(place *Place, pod *cluster.Pod, on *cluster.Node) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := k.cluster.Exchange(place.held, pod, on); err != nil {
+	if err := k.cluster.Exchange(place.placeholder, pod, on); err != nil {
 		return err
 	}
-	if h := k.holes[place.held]; h != nil {
-		h.taker = pod.UID
+	if r := k.reservations[place.placeholder]; r != nil {
+		r.taker = pod.UID
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package holes
+package reservation
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package holes
+package reservation
 
 import (
 	"context"
@@ -28,7 +28,7 @@ const (
 // it does not honour, and the rescheduler does not know of pods that are being bound, of gangs that are held
 // until all of their members have a place, and of what else counts on a node by the word of this
 // process alone. So a plan that is not about to fit in this view is not confirmed; as
-// its holes are in force already, nobody else comes in between.
+// its reservations are in force already, nobody else comes in between.
 func (k *Keeper) Confirm(ctx context.Context, to Writer) {
 	ticker := k.clock.NewTicker(tick)
 	defer ticker.Stop()

@@ -1,4 +1,4 @@
-package holes
+package reservation
 
 import (
 	"context"
@@ -41,13 +41,13 @@ type Keeper struct {
 	profiles *predicates.Profiles
 	news     chan struct{} // that a plan has come, changed or gone, for Confirm
 
-	// inForce says that there is a hole or a ban: else nobody needs to ask.
+	// inForce says that there is a reservation or a ban: else nobody needs to ask.
 	inForce atomic.Bool
 
-	mu    lock.Mutex
-	plans map[string]*v1alpha1.ReschedulingPlan // by name; never changed
-	holes map[types.UID]*hole                   // by the UID of what is held
-	bans  sets.Set[types.UID]                   // plans that keep pods off the nodes that they leave
+	mu           lock.Mutex
+	plans        map[string]*v1alpha1.ReschedulingPlan // by name; never changed
+	reservations map[types.UID]*reservation            // by the UID of the placeholder
+	bans         sets.Set[types.UID]                   // plans that keep pods off the nodes that they leave
 }
 
 // tick is how often it is looked whether plans have expired, or pods have lost what they took.
@@ -58,7 +58,7 @@ func New(o Options) *Keeper {
 	k := &Keeper{
 		mu:  lock.New(lock.Reservations),
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, changed: o.Changed,
-		news: make(chan struct{}, 1), plans: map[string]*v1alpha1.ReschedulingPlan{}, holes: map[types.UID]*hole{},
+		news: make(chan struct{}, 1), plans: map[string]*v1alpha1.ReschedulingPlan{}, reservations: map[types.UID]*reservation{},
 	}
 	if k.changed == nil {
 		k.changed = func() {}
@@ -173,9 +173,9 @@ func (k *Keeper) Refresh() {
 	k.refresh()
 }
 
-// refresh makes the holes be what the plans say. The caller holds the lock.
+// refresh makes the reservations be what the plans say. The caller holds the lock.
 func (k *Keeper) refresh() {
-	now, wanted := k.clock.Now(), map[types.UID]*hole{}
+	now, wanted := k.clock.Now(), map[types.UID]*reservation{}
 	reserving := sets.New[types.UID]()
 	for _, plan := range k.sorted() {
 		if plan.Reserves(now) {
@@ -183,27 +183,27 @@ func (k *Keeper) refresh() {
 			k.want(plan, wanted)
 		}
 	}
-	for uid, h := range k.holes {
-		if next := wanted[uid]; next == nil || next.node != h.node {
-			k.cluster.LetGo(uid)
-			delete(k.holes, uid)
+	for uid, r := range k.reservations {
+		if next := wanted[uid]; next == nil || next.node != r.node {
+			k.cluster.Unreserve(uid)
+			delete(k.reservations, uid)
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(wanted)) {
-		h := wanted[uid]
-		if known := k.holes[uid]; known != nil {
-			h.taker = known.taker
+		r := wanted[uid]
+		if known := k.reservations[uid]; known != nil {
+			r.taker = known.taker
 		}
-		if h.taker = k.presentTaker(h); h.taker == "" {
-			k.adopt(h, wanted)
+		if r.taker = k.presentTaker(r); r.taker == "" {
+			k.adopt(r, wanted)
 		}
 		switch {
-		case h.taker != "":
-			k.cluster.LetGo(uid)
-		case k.cluster.PlaceOf(uid) != h.node:
-			k.cluster.Hold(h.pod, h.node)
+		case r.taker != "":
+			k.cluster.Unreserve(uid)
+		case k.cluster.PlaceOf(uid) != r.node:
+			k.cluster.Reserve(r.pod, r.node)
 		}
-		k.holes[uid] = h
+		k.reservations[uid] = r
 	}
 	k.inForce.Store(reserving.Len() > 0)
 	ended := k.bans.Difference(reserving)

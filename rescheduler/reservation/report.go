@@ -1,4 +1,4 @@
-package holes
+package reservation
 
 import (
 	"cmp"
@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// About is a hole, for people.
+// About is a reservation, for people.
 type About struct {
 	Plan, Node, For, Taker string
 	Open                   bool
 }
 
-// Report is all holes, by plan and node.
+// Report is all reservations, by plan and node.
 func (k *Keeper) Report() []About {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -22,10 +22,10 @@ func (k *Keeper) Report() []About {
 		names[plan.UID] = plan.Name
 	}
 	var all []About
-	for _, h := range k.holes {
-		about := About{Plan: names[h.plan], Node: h.node, For: "pod " + string(h.beneficiary), Taker: cmp.Or(string(h.taker), "-"), Open: h.open}
-		if h.beneficiary == "" {
-			about.For = "pod of controller " + string(h.controller)
+	for _, r := range k.reservations {
+		about := About{Plan: names[r.plan], Node: r.node, For: "pod " + string(r.beneficiary), Taker: cmp.Or(string(r.taker), "-"), Open: r.open}
+		if r.beneficiary == "" {
+			about.For = "pod of controller " + string(r.controller)
 		}
 		all = append(all, about)
 	}

@@ -1,4 +1,4 @@
-package holes
+package reservation
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
-	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/cluster"
 )
 
 // callTimeout is how long the API server may take to answer.
@@ -30,7 +30,7 @@ func (w *RESTWriter) UpdateStatus(ctx context.Context, plan *v1alpha1.Rescheduli
 	if err != nil {
 		return nil, err
 	}
-	written, err := w.plans.UpdateStatus(ctx, object, metav1.UpdateOptions{FieldManager: nomination.FieldManager})
+	written, err := w.plans.UpdateStatus(ctx, object, metav1.UpdateOptions{FieldManager: cluster.FieldManager})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,44 @@
+package cluster
+
+import "k8s.io/apimachinery/pkg/types"
+
+// Reserve makes a placeholder count on a node: a pod that does not exist, and keeps room for one that is to
+// come, until Unreserve or Exchange. Its UID must be that of no other pod. Whoever reads the view takes it for an
+// assumed pod, which does not expire and which nobody may evict. If it counts already, it moves.
+func (c *Cluster) Reserve(pod *Pod, node string) {
+	placeholder := *pod
+	placeholder.Placeholder = true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ledger.put(&placeholder, node, decided)
+}
+
+// Unreserve ends what Reserve began. It does nothing to a pod that is no placeholder.
+func (c *Cluster) Unreserve(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, placed := c.ledger.placed[uid]; placed && at.pod.Placeholder {
+		c.ledger.take(uid)
+	}
+}
+
+// Exchange is Assume for the pod that a placeholder stands for. The placeholder goes at the same moment: no
+// third pod comes in between.
+func (c *Cluster) Exchange(placeholder types.UID, pod *Pod, on *Node) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.ledger.assumeAll([]*Pod{pod}, on); err != nil {
+		return err
+	}
+	if at, placed := c.ledger.placed[placeholder]; placed && at.pod.Placeholder {
+		c.ledger.take(placeholder)
+	}
+	return nil
+}
+
+// PlaceOf is the node on which a pod counts, "" when it is on none.
+func (c *Cluster) PlaceOf(uid types.UID) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.placed[uid].node
+}

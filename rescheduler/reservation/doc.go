@@ -1,0 +1,21 @@
+// Package reservation keeps the room that plans of the rescheduler count on.
+//
+// A [Keeper] follows the ReschedulingPlans, and makes two things of those that are being carried
+// out:
+//
+//   - Reservations. Each replacement that is to come, and each pending pod that gets a place, has a
+//     placeholder on the node ([cluster.Cluster.Reserve]). So whoever looks at the view of the
+//     cluster sees that the room is taken: calls of kube-scheduler, preemption, plans of gangs,
+//     nomination, and other plans. When the pod itself comes, it gets the room of the placeholder.
+//     A replacement is known by its controller and its equivalence class.
+//   - Bans. A replacement does not return to the node that its kind leaves.
+//
+// The extender says of each plan that it does so ([Keeper.Confirm]). Nothing is evicted before: else
+// a replacement could come before the plan is known here.
+//
+// Both are made of the objects and of nothing else, so they are there again after a restart of
+// this process or of the rescheduler's. They end with the plan, and when it expires.
+//
+// A pod gets its room only on a node that the scheduler asks about. If the node is not among those, the pod is
+// treated as any other, but for the bans.
+package reservation
