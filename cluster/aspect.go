@@ -40,12 +40,14 @@ const (
 	AspectUsage
 	// AspectExpected is the pods that are likely to come to the node.
 	AspectExpected
+	// AspectFeatures are the features that the node's kubelet declares.
+	AspectFeatures
 )
 
 // Aspects of the cluster as a whole. They include that an object comes or goes.
 const (
 	// AspectPersistentVolume is any PersistentVolume.
-	AspectPersistentVolume = AspectExpected << (1 + iota)
+	AspectPersistentVolume = AspectFeatures << (1 + iota)
 	// AspectPersistentVolumeClaim is any PersistentVolumeClaim.
 	AspectPersistentVolumeClaim
 	// AspectStorageClass is any StorageClass.
@@ -77,7 +79,7 @@ const AspectNode = AspectPersistentVolume - 1
 func (a Aspect) String() string {
 	names := [...]string{
 		"allocatable", "labels", "taints", "unschedulable", "conditions", "images", "csi", "requested", "ports", "pods",
-		"podstates", "annotations", "usage", "expected",
+		"podstates", "annotations", "usage", "expected", "features",
 		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "volumeattachments",
 		"namespaces", "services", "selectors", "poddisruptionbudgets", "custom", "nominated",
 	}

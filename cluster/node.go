@@ -81,6 +81,9 @@ func (n *Node) withObject(object *corev1.Node) (*Node, Aspect) {
 	if !equality.Semantic.DeepEqual(n.Status.Images, object.Status.Images) {
 		changed |= AspectImages
 	}
+	if !slices.Equal(n.Status.DeclaredFeatures, object.Status.DeclaredFeatures) {
+		changed |= AspectFeatures
+	}
 	if !maps.Equal(n.Annotations, object.Annotations) {
 		changed |= AspectAnnotations
 	}

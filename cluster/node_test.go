@@ -22,6 +22,7 @@ func TestAChangeOfANodeNamesItsAspects(t *testing.T) {
 		{"taints", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: "NoSchedule"}} }, AspectTaints},
 		{"unschedulable", func(n *corev1.Node) { n.Spec.Unschedulable = true }, AspectUnschedulable},
 		{"conditions", func(n *corev1.Node) { n.Status.Conditions[0].Status = "False" }, AspectConditions},
+		{"features", func(n *corev1.Node) { n.Status.DeclaredFeatures = []string{"A"} }, AspectFeatures},
 		{"images", func(n *corev1.Node) { n.Status.Images = []corev1.ContainerImage{{SizeBytes: 1}} }, AspectImages},
 		{"several at once", func(n *corev1.Node) { n.Spec.Unschedulable, n.Labels["zone"] = true, "b" }, AspectLabels | AspectUnschedulable},
 		{"annotations", func(n *corev1.Node) { n.Annotations = map[string]string{"a": "b"} }, AspectAnnotations},

@@ -129,6 +129,7 @@ func trimPod(pod *corev1.Pod) {
 		NodeSelector:                  spec.NodeSelector,
 		NodeName:                      spec.NodeName,
 		HostNetwork:                   spec.HostNetwork,
+		HostUsers:                     spec.HostUsers,
 		Affinity:                      spec.Affinity,
 		SchedulerName:                 spec.SchedulerName,
 		Tolerations:                   spec.Tolerations,
@@ -201,12 +202,13 @@ func trimContainers(containers []corev1.Container) []corev1.Container {
 		c := &containers[i]
 		capRequirements(&c.Resources)
 		*c = corev1.Container{
-			Name:          c.Name,
-			Image:         c.Image,
-			Ports:         c.Ports,
-			Resources:     c.Resources,
-			ResizePolicy:  c.ResizePolicy,
-			RestartPolicy: c.RestartPolicy,
+			Name:               c.Name,
+			Image:              c.Image,
+			Ports:              c.Ports,
+			Resources:          c.Resources,
+			ResizePolicy:       c.ResizePolicy,
+			RestartPolicy:      c.RestartPolicy,
+			RestartPolicyRules: c.RestartPolicyRules,
 		}
 	}
 	return containers
@@ -252,10 +254,11 @@ func trimNode(node *corev1.Node) {
 		node.Status.Conditions[i].LastHeartbeatTime = metav1.Time{}
 	}
 	node.Status = corev1.NodeStatus{
-		Capacity:    node.Status.Capacity,
-		Allocatable: node.Status.Allocatable,
-		Conditions:  node.Status.Conditions,
-		Images:      node.Status.Images,
+		Capacity:         node.Status.Capacity,
+		Allocatable:      node.Status.Allocatable,
+		Conditions:       node.Status.Conditions,
+		Images:           node.Status.Images,
+		DeclaredFeatures: node.Status.DeclaredFeatures,
 	}
 	quantity.Cap(node.Status.Capacity)
 	quantity.Cap(node.Status.Allocatable)

@@ -52,12 +52,12 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 		{
 			name:   "pod spec",
 			object: func() (runtime.Object, any) { p := &corev1.Pod{}; return p, &p.Spec },
-			kept: "InitContainers Containers TerminationGracePeriodSeconds NodeSelector NodeName HostNetwork Affinity SchedulerName Tolerations " +
+			kept: "InitContainers Containers TerminationGracePeriodSeconds NodeSelector NodeName HostNetwork HostUsers Affinity SchedulerName Tolerations " +
 				"PriorityClassName Priority PreemptionPolicy Overhead TopologySpreadConstraints SchedulingGates ResourceClaims Resources " +
 				"SchedulingGroup",
 			dropped: "Volumes EphemeralContainers RestartPolicy ActiveDeadlineSeconds DNSPolicy ServiceAccountName DeprecatedServiceAccount " +
 				"AutomountServiceAccountToken HostPID HostIPC ShareProcessNamespace SecurityContext ImagePullSecrets Hostname Subdomain HostAliases " +
-				"DNSConfig ReadinessGates RuntimeClassName EnableServiceLinks SetHostnameAsFQDN OS HostUsers HostnameOverride",
+				"DNSConfig ReadinessGates RuntimeClassName EnableServiceLinks SetHostnameAsFQDN OS HostnameOverride",
 		},
 		{
 			name: "container",
@@ -65,8 +65,8 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 				p := &corev1.Pod{Spec: corev1.PodSpec{Containers: make([]corev1.Container, 1)}}
 				return p, &p.Spec.Containers[0]
 			},
-			kept: "Name Image Ports Resources ResizePolicy RestartPolicy",
-			dropped: "Command Args WorkingDir EnvFrom Env RestartPolicyRules VolumeMounts VolumeDevices LivenessProbe ReadinessProbe StartupProbe " +
+			kept: "Name Image Ports Resources ResizePolicy RestartPolicy RestartPolicyRules",
+			dropped: "Command Args WorkingDir EnvFrom Env VolumeMounts VolumeDevices LivenessProbe ReadinessProbe StartupProbe " +
 				"Lifecycle TerminationMessagePath TerminationMessagePolicy ImagePullPolicy SecurityContext Stdin StdinOnce TTY",
 		},
 		{
@@ -95,8 +95,8 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 		{
 			name:    "node status",
 			object:  func() (runtime.Object, any) { n := &corev1.Node{}; return n, &n.Status },
-			kept:    "Capacity Allocatable Conditions Images",
-			dropped: "Phase Addresses DaemonEndpoints NodeInfo VolumesInUse VolumesAttached Config RuntimeHandlers Features DeclaredFeatures",
+			kept:    "Capacity Allocatable Conditions Images DeclaredFeatures",
+			dropped: "Phase Addresses DaemonEndpoints NodeInfo VolumesInUse VolumesAttached Config RuntimeHandlers Features",
 		},
 		{
 			name: "node condition",

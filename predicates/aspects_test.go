@@ -124,6 +124,9 @@ func mixed(from, others *cluster.Node, aspects cluster.Aspect) *cluster.Node {
 	if has(cluster.AspectImages) {
 		object.Status.Images = from.Status.Images
 	}
+	if has(cluster.AspectFeatures) {
+		object.Status.DeclaredFeatures = from.Status.DeclaredFeatures
+	}
 	if has(cluster.AspectCSI) {
 		mixed.CSI = from.CSI
 	}
@@ -160,6 +163,7 @@ func setNode(t *rapid.T, c *cluster.Cluster, name string) {
 		{Type: corev1.NodeReady, Status: corev1.ConditionStatus(draw("readiness", "True", "False"))},
 	}
 	object.Status.Images = []corev1.ContainerImage{{Names: []string{draw("image", "x:latest", "y:latest")}, SizeBytes: 500 << 20}}
+	object.Status.DeclaredFeatures = []string{draw("feature", userNamespacesWithHostNetwork, restartAllContainers)}
 	csi := csiNode(name, draw("driver", ebsDriver, otherDriver), rapid.Int32Range(1, 2).Draw(t, "limit of "+name))
 	for _, object := range []runtime.Object{object, csi} {
 		if err := c.Set(object); err != nil {
@@ -172,8 +176,9 @@ func setNode(t *rapid.T, c *cluster.Cluster, name string) {
 func setVolumes(t *rapid.T, c *cluster.Cluster) {
 	zone := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "zone of a volume")
 	for _, object := range append(disks(ebsDriver, "shared", "exclusive"),
-		persistentVolume("pv-shared", attachedBy(ebsDriver, "vol-shared"), marked(corev1.LabelTopologyZone, zone)),
-		claim("exclusive", boundTo("pv-exclusive"), accessedBy(corev1.ReadWriteOncePod)),
+		persistentVolume("pv-shared", attachedBy(ebsDriver, "vol-shared"), marked(corev1.LabelTopologyZone, zone),
+			reachableFrom(label("zone", corev1.NodeSelectorOpIn, zone))),
+		claim("shared", fullyBoundTo("pv-shared")), claim("exclusive", boundTo("pv-exclusive"), accessedBy(corev1.ReadWriteOncePod)),
 		attachment("va", rapid.SampledFrom([]string{"a", "b"}).Draw(t, "node of a volume"), ebsDriver, "pv-shared"),
 	) {
 		if err := c.Set(object); err != nil {
@@ -205,6 +210,9 @@ func drawPod(t *rapid.T) *corev1.Pod {
 	drawn.Labels = map[string]string{"app": draw("app", "x", "y")}
 	drawn.Spec.Containers[0].Image = draw("image", "x", "y")
 	drawn.Spec.NodeName = draw("node", "", "a", "b")
+	if rapid.Bool().Draw(t, "user namespace of a pod") {
+		inUserNamespace(drawn)
+	}
 	for _, volume := range []corev1.VolumeSource{claimed("shared"), claimed("exclusive"), ebs("vol-1"), ebs("vol-2")} {
 		if rapid.IntRange(0, 3).Draw(t, "volumes of a pod") == 0 {
 			mounting(volume)(drawn)

@@ -118,6 +118,7 @@ func canonical(pod *corev1.Pod) string {
 			NodeSelector:              spec.NodeSelector,
 			NodeName:                  spec.NodeName,
 			HostNetwork:               spec.HostNetwork,
+			HostUsers:                 spec.HostUsers,
 			Affinity:                  spec.Affinity,
 			Tolerations:               spec.Tolerations,
 			Overhead:                  spec.Overhead,
@@ -141,7 +142,9 @@ func canonicalContainers(containers []corev1.Container) []corev1.Container {
 	relevant := make([]corev1.Container, len(containers))
 	for i := range containers {
 		c := &containers[i]
-		relevant[i] = corev1.Container{Image: c.Image, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+		relevant[i] = corev1.Container{
+			Image: c.Image, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules,
+		}
 	}
 	return relevant
 }

@@ -21,12 +21,12 @@ var irrelevantPodFields = []string{
 	"EphemeralContainers", "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "DNSPolicy",
 	"ServiceAccountName", "DeprecatedServiceAccount", "AutomountServiceAccountToken", "HostPID", "HostIPC", "ShareProcessNamespace",
 	"SecurityContext", "ImagePullSecrets", "Hostname", "Subdomain", "SchedulerName", "HostAliases", "PriorityClassName", "Priority",
-	"DNSConfig", "ReadinessGates", "RuntimeClassName", "EnableServiceLinks", "PreemptionPolicy", "SetHostnameAsFQDN", "OS", "HostUsers",
+	"DNSConfig", "ReadinessGates", "RuntimeClassName", "EnableServiceLinks", "PreemptionPolicy", "SetHostnameAsFQDN", "OS",
 	"SchedulingGates", "HostnameOverride", "SchedulingGroup",
 }
 
 var irrelevantContainerFields = []string{
-	"Name", "Command", "Args", "WorkingDir", "EnvFrom", "Env", "ResizePolicy", "RestartPolicyRules", "VolumeMounts", "VolumeDevices",
+	"Name", "Command", "Args", "WorkingDir", "EnvFrom", "Env", "ResizePolicy", "VolumeMounts", "VolumeDevices",
 	"LivenessProbe", "ReadinessProbe", "StartupProbe", "Lifecycle", "TerminationMessagePath", "TerminationMessagePolicy",
 	"ImagePullPolicy", "SecurityContext", "Stdin", "StdinOnce", "TTY",
 }

@@ -116,7 +116,8 @@ func concerningEveryPlugin() scene {
 		{Weight: 1, PodAffinityTerm: inTheZoneOf("cache")},
 	}
 	spreadBy(corev1.LabelTopologyZone, 1, corev1.ScheduleAnyway)(pod)
+	inUserNamespace(pod)
 	return scene{pod: pod, objects: []runtime.Object{
-		dataIn("a"), claim("data", boundTo("data")), service("web", map[string]string{"app": "web"}),
+		dataIn("a"), claim("data", fullyBoundTo("data")), service("web", map[string]string{"app": "web"}),
 	}}
 }

@@ -120,11 +120,13 @@ func registrations() []registration {
 		{name: config.NodeResourcesFit, filter: newNodeResourcesFit, score: newNodeResourcesFitScore},
 		{name: config.VolumeRestrictions, filter: newVolumeRestrictions},
 		{name: config.NodeVolumeLimits, filter: newNodeVolumeLimits},
+		{name: config.VolumeBinding, filter: newVolumeBinding},
 		{name: config.VolumeZone, filter: newVolumeZone},
 		{name: config.PodTopologySpread, filter: newPodTopologySpread, score: newPodTopologySpreadScore},
 		{name: config.InterPodAffinity, filter: newInterPodAffinity, score: newInterPodAffinityScore},
 		{name: config.NodeResourcesBalancedAllocation, score: newBalancedAllocation},
 		{name: config.ImageLocality, score: newImageLocality},
+		{name: config.NodeDeclaredFeatures, filter: newNodeDeclaredFeatures},
 		{name: config.NodeConditions, filter: newNodeConditions},
 		{name: config.ServiceAffinity, filter: newServiceAffinity},
 	}

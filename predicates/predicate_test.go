@@ -45,6 +45,7 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 		config.NodeResourcesFit + " score":                resources,
 		config.VolumeRestrictions + " filter":             cluster.AspectPods | cluster.AspectPersistentVolumeClaim,
 		config.NodeVolumeLimits + " filter":               cluster.AspectCSI | cluster.AspectPods | volumes | cluster.AspectVolumeAttachment,
+		config.VolumeBinding + " filter":                  cluster.AspectLabels | volumes&^cluster.AspectStorageClass,
 		config.VolumeZone + " filter":                     cluster.AspectLabels | volumes,
 		config.PodTopologySpread + " filter":              spread,
 		config.PodTopologySpread + " score":               spread | cluster.AspectService | cluster.AspectSelector,
@@ -52,6 +53,7 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 		config.InterPodAffinity + " score":                cluster.AspectLabels | cluster.AspectPods | cluster.AspectNamespace,
 		config.NodeResourcesBalancedAllocation + " score": resources,
 		config.ImageLocality + " score":                   cluster.AspectImages,
+		config.NodeDeclaredFeatures + " filter":           cluster.AspectFeatures,
 		config.NodeConditions + " filter":                 cluster.AspectConditions,
 		config.ServiceAffinity + " filter":                cluster.AspectService | cluster.AspectPods | cluster.AspectLabels,
 	}

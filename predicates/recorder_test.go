@@ -194,7 +194,8 @@ func nodeIn(zone, name string) *corev1.Node {
 
 // dataIn is the volume of the class, in one or more zones.
 func dataIn(zones string) *corev1.PersistentVolume {
-	return persistentVolume("data", attachedBy(ebsDriver, "data"), marked(corev1.LabelTopologyZone, zones))
+	return persistentVolume("data", attachedBy(ebsDriver, "data"), marked(corev1.LabelTopologyZone, zones),
+		reachableFrom(label("rack", corev1.NodeSelectorOpDoesNotExist)))
 }
 
 // recreated is another object of the same name and selector.

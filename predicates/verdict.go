@@ -30,6 +30,7 @@ const (
 	classMissing
 	classWithoutBindingMode
 	volumeMissing
+	volumeOutOfReach
 	volumeZoneDiffers
 	volumeUntranslatable
 	tooManyVolumes
@@ -46,6 +47,7 @@ const (
 	spreadSkewed
 	spreadKeyMissing
 	spreadMalformed
+	featuresMissing
 	podAffinityBeyond
 	spreadBeyond
 	unknownNode
@@ -111,6 +113,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a constant table
 	classMissing:               "storageclass.storage.k8s.io not found",
 	classWithoutBindingMode:    "VolumeBindingMode not set for StorageClass",
 	volumeMissing:              "persistentvolume not found",
+	volumeOutOfReach:           "node(s) didn't match PersistentVolume's node affinity",
 	volumeZoneDiffers:          "node(s) had no available volume zone",
 	volumeUntranslatable:       "converting volume from inline to csi failed",
 	tooManyVolumes:             "node(s) exceed max volume count",
@@ -127,6 +130,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a constant table
 	spreadSkewed:               "node(s) didn't match pod topology spread constraints",
 	spreadKeyMissing:           "node(s) didn't match pod topology spread constraints (missing required label)",
 	spreadMalformed:            "pod has a malformed topology spread constraint",
+	featuresMissing:            "node(s) didn't match Pod's required features",
 	podAffinityBeyond:          "pod has more than 100 terms of pod affinity, or requirements in one",
 	spreadBeyond:               "pod has more than 100 topology spread constraints, or requirements in one",
 	unknownNode:                "node(s) were not known to muster yet",

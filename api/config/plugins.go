@@ -16,11 +16,13 @@ const (
 	NodeResourcesFit                = "NodeResourcesFit"
 	VolumeRestrictions              = "VolumeRestrictions"
 	NodeVolumeLimits                = "NodeVolumeLimits"
+	VolumeBinding                   = "VolumeBinding"
 	VolumeZone                      = "VolumeZone"
 	PodTopologySpread               = "PodTopologySpread"
 	InterPodAffinity                = "InterPodAffinity"
 	NodeResourcesBalancedAllocation = "NodeResourcesBalancedAllocation"
 	ImageLocality                   = "ImageLocality"
+	NodeDeclaredFeatures            = "NodeDeclaredFeatures"
 )
 
 // The names of the plugins that kube-scheduler does not have, or not any more.
@@ -65,6 +67,8 @@ type KnownPlugin struct {
 	Name string
 	// InTree says whether kube-scheduler has a plugin of this name.
 	InTree bool
+	// Partial says that the plugin is a part of kube-scheduler's: it takes nothing off kube-scheduler.
+	Partial bool
 	// Filter says whether the plugin filters nodes.
 	Filter Use
 	// Score says whether the plugin scores nodes.
@@ -100,6 +104,7 @@ func KnownPlugins() []KnownPlugin {
 		},
 		{Name: VolumeRestrictions, InTree: true, Filter: ByDefault},
 		{Name: NodeVolumeLimits, InTree: true, Filter: ByDefault},
+		{Name: VolumeBinding, InTree: true, Partial: true, Filter: ByDefault},
 		{Name: VolumeZone, InTree: true, Filter: ByDefault},
 		{
 			Name:    PodTopologySpread,
@@ -125,6 +130,7 @@ func KnownPlugins() []KnownPlugin {
 			NewArgs: func() PluginArgs { return new(NodeResourcesBalancedAllocationArgs) },
 		},
 		{Name: ImageLocality, InTree: true, Score: ByDefault, Weight: 1},
+		{Name: NodeDeclaredFeatures, InTree: true, Filter: ByDefault},
 		{Name: NodeConditions, Filter: OnRequest},
 		{Name: ServiceAffinity, Filter: OnRequest, NewArgs: func() PluginArgs { return new(ServiceAffinityArgs) }},
 		{Name: LoadAware, Filter: OnRequest, Score: OnRequest, NewArgs: func() PluginArgs { return new(LoadAwareSchedulingArgs) }},

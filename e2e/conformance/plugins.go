@@ -14,7 +14,7 @@ import (
 // nodeName(mostNodes-1), namespaces those of namespaceNames.
 type plugin struct {
 	name string
-	// absent is why kube-scheduler has no such plugin to compare it with.
+	// absent is why kube-scheduler has no such plugin to compare it with, or one that does more.
 	absent string
 	// args draws arguments in the form of a configuration file. If they are required,
 	// there are no defaults.
@@ -43,11 +43,13 @@ func plugins() []plugin {
 		{name: config.NodeResourcesFit, args: drawFitArgs, node: offer, pod: ask, placed: resize},
 		{name: config.VolumeRestrictions, pod: mountVolumes, placed: makeAttachable, objects: drawClaims},
 		{name: config.NodeVolumeLimits, objects: drawAttachments},
-		{name: config.VolumeZone, node: labelOldZone, objects: drawVolumes},
+		{name: config.VolumeBinding, absent: "muster looks at volumes that are bound only", objects: drawVolumes},
+		{name: config.VolumeZone, node: labelOldZone},
 		{name: config.PodTopologySpread, args: drawSpreadArgs, node: completeKeys, pod: spreadPods, placed: herd},
 		{name: config.InterPodAffinity, args: drawInterPodAffinityArgs, pod: drawPodAffinity},
 		{name: config.NodeResourcesBalancedAllocation, args: drawBalancedAllocationArgs},
 		{name: config.ImageLocality, node: pull, pod: run},
+		{name: config.NodeDeclaredFeatures, node: declareFeatures, pod: needFeatures},
 		{name: config.NodeConditions, absent: "the node lifecycle controller turns conditions into taints", node: condition},
 		{name: config.ServiceAffinity, absent: "it is gone", args: drawServiceAffinityArgs, required: true, pod: date},
 		{

@@ -9,6 +9,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	storagehelpers "k8s.io/component-helpers/storage/volume"
 )
 
 // Sizes of the vocabulary of volumes.
@@ -169,6 +170,9 @@ func (s *source) claim(namespace, name string) *corev1.PersistentVolumeClaim {
 	}
 	if s.chance(70) {
 		claim.Spec.VolumeName = diskName(s.upTo(disks - 1))
+		if s.chance(80) {
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, storagehelpers.AnnBindCompleted, "yes")
+		}
 	}
 	if s.chance(90) {
 		class := className(s.upTo(classes - 1))
@@ -193,6 +197,7 @@ func drawDisks(s *source, to *Objects) {
 			continue
 		}
 		disk := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: diskName(i), Labels: s.zonesOfADisk()}}
+		disk.Spec.NodeAffinity = s.affinityOfADisk()
 		id := fmt.Sprintf("vol-%d", s.upTo(3))
 		switch s.upTo(7) {
 		case 0:
@@ -216,6 +221,20 @@ func drawDisks(s *source, to *Objects) {
 		}
 		to.PersistentVolumes = append(to.PersistentVolumes, disk)
 	}
+}
+
+// affinityOfADisk draws from where a volume can be reached.
+func (s *source) affinityOfADisk() *corev1.VolumeNodeAffinity {
+	if s.chance(60) {
+		return nil
+	}
+	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{
+			Key:      one(s, zoneLabel, regionLabel),
+			Operator: one(s, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn),
+			Values:   several(s, 2, "a", "b", "north"),
+		}},
+	}}}}
 }
 
 // zonesOfADisk draws the labels of a persistent volume: today's and the older ones, lists,

@@ -71,11 +71,11 @@ func offload(scheduler *schedulerv1.KubeSchedulerProfile, profile *config.Profil
 	}}
 }
 
-// inTreeDisabled disables those of the plugins that kube-scheduler has.
+// inTreeDisabled disables those of the plugins that kube-scheduler has, and of which muster does all.
 func inTreeDisabled(names []string) schedulerv1.PluginSet {
 	var set schedulerv1.PluginSet
 	for _, plugin := range config.KnownPlugins() {
-		if plugin.InTree && slices.Contains(names, plugin.Name) {
+		if plugin.InTree && !plugin.Partial && slices.Contains(names, plugin.Name) {
 			set.Disabled = append(set.Disabled, schedulerv1.Plugin{Name: plugin.Name})
 		}
 	}
