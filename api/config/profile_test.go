@@ -15,7 +15,7 @@ func TestPluginsOfAProfile(t *testing.T) {
 	weight := func(w int32) *int32 { return &w }
 	defaultFilters := []string{
 		NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit,
-		VolumeRestrictions, NodeVolumeLimits, VolumeZone, PodTopologySpread, InterPodAffinity,
+		VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures,
 	}
 	defaultScores := []ScorePlugin{
 		{TaintToleration, 3},

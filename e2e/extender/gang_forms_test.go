@@ -20,10 +20,15 @@ profiles:
 - {schedulerName: nominated, nodeSelection: Nominate}
 `
 
-// by makes pods members of a group by a label, and has them say how many must start
+// by makes pods members of a group by a label or by Koordinator's annotation, and has them say how many must start
 // together if no PodGroup does.
 func by(label, group string, minMember int) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
+		if label == v1alpha1.AnnotationKoordinatorName {
+			pod.Labels = nil
+			pod.Annotations = map[string]string{label: group, v1alpha1.AnnotationKoordinatorMinAvailable: strconv.Itoa(minMember)}
+			return
+		}
 		pod.Labels = map[string]string{label: group}
 		if label == v1alpha1.LabelMuster {
 			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: strconv.Itoa(minMember)}
@@ -34,14 +39,15 @@ func by(label, group string, minMember int) func(*corev1.Pod) {
 // Of each form there is, for each profile, a gang for which there is room and one for which
 // there will never be.
 func TestAGangMayHaveAnyFormAndBePlacedByAnybody(t *testing.T) {
-	const each, tooMany = 3, 30
+	const each, tooMany = 3, 40
 	profiles := []string{"scheduler-picks", "muster-picks", "nominated"}
-	room := each * len(profiles) * len(v1alpha1.GroupLabels())
+	forms := append(v1alpha1.GroupLabels(), v1alpha1.AnnotationKoordinatorName)
+	room := each * len(profiles) * len(forms)
 	c := newCluster(t, newNodes(room, "4")...)
 	var groups []*unstructured.Unstructured
 	var pods []*corev1.Pod
 	want := map[string]int{}
-	for number, label := range v1alpha1.GroupLabels() {
+	for number, label := range forms {
 		for _, profile := range profiles {
 			for name, count := range map[string]int{"fits": each, "large": tooMany} {
 				name = fmt.Sprintf("%s-%s-%d", name, profile, number)

@@ -76,7 +76,7 @@ func (w *witness) pod(pod *corev1.Pod) {
 	if !bound {
 		return
 	}
-	_, group, _ := v1alpha1.GroupLabel(pod.Labels)
+	_, group, _ := v1alpha1.GroupOf(pod.Labels, pod.Annotations)
 	w.bound[group]++
 	if len(lacking) > 0 {
 		w.over = append(w.over, fmt.Sprintf("%s on %s, which lacks %s", pod.Name, pod.Spec.NodeName, strings.Join(lacking, ", ")))

@@ -11,7 +11,7 @@ import (
 // Key tells one group from another. Groups of one name under different labels are not the
 // same.
 type Key struct {
-	Label string // that makes pods its members
+	Label string // that makes pods its members, or Koordinator's annotation that does
 	types.NamespacedName
 }
 
@@ -21,11 +21,11 @@ func Of(pod *corev1.Pod) (key Key, member bool) {
 	if pod.Spec.SchedulingGroup != nil {
 		return Key{}, false
 	}
-	label, name, member := v1alpha1.GroupLabel(pod.Labels)
+	mark, name, member := v1alpha1.GroupOf(pod.Labels, pod.Annotations)
 	if !member {
 		return Key{}, false
 	}
-	return Key{label, types.NamespacedName{Namespace: pod.Namespace, Name: name}}, true
+	return Key{mark, types.NamespacedName{Namespace: pod.Namespace, Name: name}}, true
 }
 
 // Object returns the PodGroup of a group, nil when there is none.

@@ -26,6 +26,16 @@ func TestAPodIsOfTheGroupThatItsLabelNames(t *testing.T) {
 		{"without an object", corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "n", Labels: map[string]string{v1alpha1.LabelMuster: "a"},
 		}}, v1alpha1.LabelMuster + " n/a"},
+		{"by Koordinator's annotation", corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "n", Annotations: map[string]string{v1alpha1.AnnotationKoordinatorName: "a"},
+		}}, v1alpha1.AnnotationKoordinatorName + " n/a"},
+		{"a label comes before the annotation", corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "n", Labels: map[string]string{v1alpha1.LabelSigs: "b"},
+			Annotations: map[string]string{v1alpha1.AnnotationKoordinatorName: "a"},
+		}}, v1alpha1.LabelSigs + " n/b"},
+		{"an annotation that cannot be a name", corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "n", Annotations: map[string]string{v1alpha1.AnnotationKoordinatorName: "a\x1b[2J"},
+		}}, ""},
 		{"planned by kube-scheduler", corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelX: "a"}},
 			Spec:       corev1.PodSpec{SchedulingGroup: &corev1.PodSchedulingGroup{PodGroupName: &group}},
@@ -87,6 +97,61 @@ func TestWhatAMemberSaysIsBounded(t *testing.T) {
 		if s := bounds.Declared(saying(text)); s.Err == nil {
 			t.Errorf("minMember %s is taken: %+v", text, s)
 		}
+	}
+}
+
+func TestKoordinatorsAnnotationsAreTakenAsTheyAre(t *testing.T) {
+	bounds := Bounds{Timeout: time.Minute, MaxTimeout: time.Hour, MaxMembers: 100}
+	saying := func(more ...string) *corev1.Pod {
+		annotations := map[string]string{v1alpha1.AnnotationKoordinatorName: "g", v1alpha1.AnnotationKoordinatorMinAvailable: "3"}
+		for i := 0; i < len(more); i += 2 {
+			annotations[more[i]] = more[i+1]
+		}
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}
+	}
+	asked := func(timeout time.Duration, match v1alpha1.MatchPolicy, mode v1alpha1.GangMode) *Spec {
+		return &Spec{MinMember: 3, Timeout: timeout, Policy: v1alpha1.Policy{MatchPolicy: match, GangMode: mode}}
+	}
+	for _, test := range []struct {
+		name string
+		pod  *corev1.Pod
+		want *Spec // nil for an error
+	}{
+		{"its defaults", saying(), asked(time.Minute, v1alpha1.MatchOnceSatisfied, v1alpha1.GangStrict)},
+		{
+			"everything", saying(
+				v1alpha1.AnnotationKoordinatorWaitingTime, "600s", v1alpha1.AnnotationKoordinatorMatchPolicy, "waiting-and-running",
+				v1alpha1.AnnotationKoordinatorMode, "NonStrict", "gang.scheduling.koordinator.sh/total-number", "5",
+			), asked(10*time.Minute, v1alpha1.MatchWaitingAndBound, v1alpha1.GangNonStrict),
+		},
+		{
+			"muster's own words count", saying(v1alpha1.AnnotationMatchPolicy, "only-waiting", v1alpha1.AnnotationKoordinatorMatchPolicy, "once-satisfied"),
+			asked(time.Minute, v1alpha1.MatchOnlyWaiting, v1alpha1.GangStrict),
+		},
+		{
+			"no longer than may be", saying(v1alpha1.AnnotationKoordinatorWaitingTime, "2000h"),
+			asked(time.Hour, v1alpha1.MatchOnceSatisfied, v1alpha1.GangStrict),
+		},
+		{"a time that is none", saying(v1alpha1.AnnotationKoordinatorWaitingTime, "soon"), nil},
+		{"a mode that is none", saying(v1alpha1.AnnotationKoordinatorMode, "Lax"), nil},
+		{"a match policy that is none", saying(v1alpha1.AnnotationKoordinatorMatchPolicy, "waiting-and-bound"), nil},
+		{"a number that is none", saying(v1alpha1.AnnotationKoordinatorMinAvailable, "few"), nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if !Says(test.pod) {
+				t.Error("it says nothing")
+			}
+			got := bounds.Declared(test.pod)
+			if test.want == nil {
+				if got.Err == nil || !strings.Contains(got.Err.Error(), "gang.scheduling.koordinator.sh/") {
+					t.Errorf("the error does not name the annotation: %v", got.Err)
+				}
+				return
+			}
+			if got.Err != nil || !got.AsksAsMuchAs(test.want) {
+				t.Errorf("asked for: %+v, want %+v", got, test.want)
+			}
+		})
 	}
 }
 

@@ -68,7 +68,8 @@ func (b Bounds) Asked(object *v1alpha1.Observed) *Spec {
 // Says reports whether a member says how many of its group must start together.
 func Says(member *corev1.Pod) bool {
 	_, says := member.Annotations[v1alpha1.AnnotationMinMember]
-	return says
+	_, saysToKoordinator := member.Annotations[v1alpha1.AnnotationKoordinatorMinAvailable]
+	return says || saysToKoordinator
 }
 
 // Declared returns what a member of a group without an object asks for. Of those that say something
@@ -78,6 +79,12 @@ func (b Bounds) Declared(member *corev1.Pod) *Spec {
 	minMember, err := v1alpha1.DecodeMinMember(member.Annotations)
 	if s.MinMember, s.Err = int(minMember), err; err == nil {
 		s.Policy, s.Err = v1alpha1.DecodePolicy(member.Annotations)
+	}
+	if s.Err == nil {
+		var limit time.Duration
+		if limit, s.Err = v1alpha1.DecodeWaitingTime(member.Annotations); limit > 0 {
+			s.Timeout = min(limit, b.MaxTimeout)
+		}
 	}
 	if s.Err == nil {
 		s.Err = b.tooLarge(v1alpha1.AnnotationMinMember, s.MinMember)

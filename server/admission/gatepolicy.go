@@ -29,8 +29,11 @@ func GatePolicy(
 			MatchConditions: []admissionregistrationv1.MatchCondition{
 				{Name: "scheduler", Expression: "object.spec.schedulerName in " + celList(schedulers)},
 				{
-					Name:       "member",
-					Expression: celList(v1alpha1.GroupLabels()) + ".exists(label,\n" + `  object.metadata.?labels[?label].orValue("") != "")`,
+					Name: "member",
+					Expression: celList(v1alpha1.GroupLabels()) + ".exists(label,\n" + `  object.metadata.?labels[?label].orValue("") != "") ||` + "\n" +
+						// What cannot be a name makes no member, and nobody would lift the gate.
+						fmt.Sprintf(`object.metadata.?annotations[?%q].orValue("").matches("^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")`,
+							v1alpha1.AnnotationKoordinatorName),
 				},
 				{Name: "not-of-kubernetes-own-gangs", Expression: "!has(object.spec.schedulingGroup)"},
 				{Name: "without-a-node", Expression: "!has(object.spec.nodeName)"},

@@ -46,8 +46,21 @@ func GroupLabel(labels map[string]string) (label, name string, member bool) {
 	return "", "", false
 }
 
+// GroupOf returns what makes a pod a member of a group, which is a label or else
+// [AnnotationKoordinatorName], and the group's name; false when the pod is of no group. An annotation that cannot be
+// a name does not count.
+func GroupOf(labels, annotations map[string]string) (mark, name string, member bool) {
+	if label, name, member := GroupLabel(labels); member {
+		return label, name, true
+	}
+	if name := annotations[AnnotationKoordinatorName]; isGroupName(name) {
+		return AnnotationKoordinatorName, name, true
+	}
+	return "", "", false
+}
+
 // APIGroupOf returns the API group of the PodGroups that a label names, "" for
-// [LabelMuster].
+// [LabelMuster] and [AnnotationKoordinatorName].
 func APIGroupOf(label string) string {
 	switch label {
 	case LabelX:
@@ -73,7 +86,22 @@ const (
 	// AnnotationGroups are the groups that have to start together, as a JSON list of
 	// "namespace/name".
 	AnnotationGroups = "muster.dev/groups"
-	// AnnotationKoordinatorGroups is Koordinator's name of AnnotationGroups, which counts if
-	// both are there.
+)
+
+// Koordinator's annotations, which are taken as they are. Where one of muster's own says the same, that one counts.
+const (
+	// AnnotationKoordinatorName, on pods, is the name of their group, which has no object.
+	AnnotationKoordinatorName = "gang.scheduling.koordinator.sh/name"
+	// AnnotationKoordinatorMinAvailable is AnnotationMinMember.
+	AnnotationKoordinatorMinAvailable = "gang.scheduling.koordinator.sh/min-available"
+	// AnnotationKoordinatorWaitingTime is how long a group without an object may take from its plan to quorum, as in
+	// "600s".
+	AnnotationKoordinatorWaitingTime = "gang.scheduling.koordinator.sh/waiting-time"
+	// AnnotationKoordinatorMode is AnnotationGangMode.
+	AnnotationKoordinatorMode = "gang.scheduling.koordinator.sh/mode"
+	// AnnotationKoordinatorMatchPolicy is AnnotationMatchPolicy, but for [MatchWaitingAndBound], which is called
+	// "waiting-and-running" there.
+	AnnotationKoordinatorMatchPolicy = "gang.scheduling.koordinator.sh/match-policy"
+	// AnnotationKoordinatorGroups is AnnotationGroups.
 	AnnotationKoordinatorGroups = "gang.scheduling.koordinator.sh/groups"
 )

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -49,19 +50,18 @@ type Policy struct {
 }
 
 // DecodePolicy reads the annotations of a PodGroup or, of a group without an object,
-// of its pods. What is not there is MatchWaitingAndBound and GangStrict. The error is an
+// of its pods. What is not there is MatchWaitingAndBound and GangStrict; pods that are of their group by
+// [AnnotationKoordinatorName] have Koordinator's default, MatchOnceSatisfied. The error is an
 // Aggregate that names each annotation and its value.
 func DecodePolicy(annotations map[string]string) (Policy, error) {
 	var errs field.ErrorList
 	policy := Policy{
-		MatchPolicy: oneOf(&errs, annotations, AnnotationMatchPolicy, MatchWaitingAndBound, MatchOnceSatisfied, MatchOnlyWaiting),
-		GangMode:    oneOf(&errs, annotations, AnnotationGangMode, GangStrict, GangNonStrict),
+		MatchPolicy: matchPolicy(&errs, annotations),
+		GangMode:    oneOf(&errs, annotations, saidBy(annotations, AnnotationGangMode, AnnotationKoordinatorMode), GangStrict, GangNonStrict),
 	}
-	for _, key := range []string{AnnotationGroups, AnnotationKoordinatorGroups} {
-		if value, ok := annotations[key]; ok {
-			policy.Groups = groups(&errs, annotation(key), value)
-			break
-		}
+	key := saidBy(annotations, AnnotationGroups, AnnotationKoordinatorGroups)
+	if value, ok := annotations[key]; ok {
+		policy.Groups = groups(&errs, annotation(key), value)
 	}
 	if len(errs) > 0 {
 		return Policy{}, errs.ToAggregate()
@@ -72,15 +72,59 @@ func DecodePolicy(annotations map[string]string) (Policy, error) {
 // DecodeMinMember reads the minMember of a group without an object off a pod; it is 0
 // when the pod does not say. The error names the annotation and its value.
 func DecodeMinMember(annotations map[string]string) (int32, error) {
-	value, ok := annotations[AnnotationMinMember]
+	key := saidBy(annotations, AnnotationMinMember, AnnotationKoordinatorMinAvailable)
+	value, ok := annotations[key]
 	if !ok {
 		return 0, nil
 	}
 	minMember, err := strconv.ParseInt(value, 10, 32)
 	if err != nil || minMember < 1 {
-		return 0, field.Invalid(annotation(AnnotationMinMember), fields.Brief(value), mustBeMinMember)
+		return 0, field.Invalid(annotation(key), fields.Brief(value), mustBeMinMember)
 	}
 	return int32(minMember), nil
+}
+
+// DecodeWaitingTime reads how long a group without an object may take off a pod; it is 0 when the pod does not say.
+// The error names the annotation and its value.
+func DecodeWaitingTime(annotations map[string]string) (time.Duration, error) {
+	value, ok := annotations[AnnotationKoordinatorWaitingTime]
+	if !ok {
+		return 0, nil
+	}
+	limit, err := time.ParseDuration(value)
+	if err != nil || limit <= 0 {
+		return 0, field.Invalid(annotation(AnnotationKoordinatorWaitingTime), fields.Brief(value), `must be a duration such as "600s"`)
+	}
+	return limit, nil
+}
+
+// matchPolicy reads the match policy in muster's words or else in Koordinator's.
+func matchPolicy(errs *field.ErrorList, annotations map[string]string) MatchPolicy {
+	if _, ok := annotations[AnnotationMatchPolicy]; ok {
+		return oneOf(errs, annotations, AnnotationMatchPolicy, MatchWaitingAndBound, MatchOnceSatisfied, MatchOnlyWaiting)
+	}
+	if _, ok := annotations[AnnotationKoordinatorMatchPolicy]; !ok && annotations[AnnotationKoordinatorName] == "" {
+		return MatchWaitingAndBound
+	}
+	policy := oneOf(errs, annotations, AnnotationKoordinatorMatchPolicy, MatchOnceSatisfied, waitingAndRunning, MatchOnlyWaiting)
+	if policy == waitingAndRunning {
+		return MatchWaitingAndBound
+	}
+	return policy
+}
+
+// waitingAndRunning is what Koordinator calls MatchWaitingAndBound.
+const waitingAndRunning MatchPolicy = "waiting-and-running"
+
+// saidBy is which of two annotations counts: muster's own, unless only the other one is there.
+func saidBy(annotations map[string]string, own, other string) string {
+	if _, ok := annotations[own]; ok {
+		return own
+	}
+	if _, ok := annotations[other]; ok {
+		return other
+	}
+	return own
 }
 
 func annotation(key string) *field.Path {
