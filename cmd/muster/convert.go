@@ -15,9 +15,9 @@ func newConfigConvertCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert -f FILE",
 		Short: "Write a configuration in the version of today",
-		Long: `convert reads a configuration of any version and writes it as one of
-config.muster.dev/v1alpha2, with what was written and no defaults. A file that is of
-this version already is written as it is.
+		Long: `convert reads a configuration of any version, or one of kube-scheduler, and writes
+it as one of config.muster.dev/v1alpha2, with what was written and no defaults. A
+file that is of this version already is written as it is.
 
 Of config.muster.dev/v1alpha1, everything about scheduling goes into one profile:
 
@@ -31,6 +31,11 @@ Of config.muster.dev/v1alpha1, everything about scheduling goes into one profile
                                          priorities did, with their arguments, and no
                                          others; what muster cannot do is an error
 
+Of kubescheduler.config.k8s.io/v1, the profiles are taken: their names, the plugins
+that muster has as well, at filter, score and multiPoint, and the arguments of these.
+All else stays with kube-scheduler. A Policy of kube-scheduler (apiVersion v1) is
+taken as algorithmSource.policy is.
+
 Both files mean the same to muster. Comments are lost. Warnings say what was left
 out, on standard error. With an error nothing is written and the exit status is 1.`,
 		Example: `  # See what becomes of a file.
@@ -38,6 +43,9 @@ out, on standard error. With an error nothing is written and the exit status is 
 
   # Write it.
   muster config convert -f old.yaml -o muster.yaml
+
+  # Begin with what kube-scheduler has.
+  muster config convert -f /etc/kubernetes/kube-scheduler.yaml -o muster.yaml
 
   # What runs in a cluster.
   kubectl -n kube-system get configmap muster -o jsonpath='{.data.muster\.yaml}' | muster config convert -f -`,

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/config/kubescheduler"
 	"muster.dev/muster/api/config/v1alpha1"
 	"muster.dev/muster/api/config/v1alpha2"
 )
@@ -50,17 +52,25 @@ func Decode(data []byte) (c *config.Configuration, warnings []string, err error)
 
 const deprecation = "apiVersion " + v1alpha1.APIVersion + " is deprecated: 'muster config convert' writes " + v1alpha2.APIVersion
 
-// Convert returns a valid document as one of the newest version. It leaves one that is of it
-// already as it is, comments included.
+// Convert returns a valid document as one of the newest version: one of an older version, a configuration of
+// kube-scheduler, or a Policy, as kube-scheduler had before. It leaves one that is of the newest version already as it
+// is, comments included.
 func Convert(data []byte) (document []byte, warnings []string, err error) {
-	if !isOld(data) {
+	var converted []byte
+	switch claimed := kindOf(data); {
+	case claimed.APIVersion == v1alpha1.APIVersion:
+		converted, warnings, err = v1alpha1.Convert(data)
+	case claimed.Kind == v1alpha1.PolicyKind:
+		converted, warnings, err = v1alpha1.ConvertPolicy(data)
+	case claimed.Kind == kubescheduler.Kind:
+		converted, warnings, err = kubescheduler.Convert(data)
+	default:
 		c, err := v1alpha2.Decode(data)
 		if err != nil {
 			return nil, nil, err
 		}
 		return data, c.Warnings(), nil
 	}
-	converted, warnings, err := v1alpha1.Convert(data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,9 +80,12 @@ func Convert(data []byte) (document []byte, warnings []string, err error) {
 
 // isOld reports whether a document claims to be of v1alpha1. One that is none at all is left to the
 // newest version to refuse.
-func isOld(data []byte) bool {
-	var found struct {
-		APIVersion string `json:"apiVersion"`
+func isOld(data []byte) bool { return kindOf(data).APIVersion == v1alpha1.APIVersion }
+
+// kindOf is what a document claims to be, which may be nothing.
+func kindOf(data []byte) (claimed metav1.TypeMeta) {
+	if yaml.Unmarshal(data, &claimed) != nil {
+		return metav1.TypeMeta{}
 	}
-	return yaml.Unmarshal(data, &found) == nil && found.APIVersion == v1alpha1.APIVersion
+	return claimed
 }

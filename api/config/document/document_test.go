@@ -79,3 +79,31 @@ func TestLoadNamesTheFile(t *testing.T) {
 		t.Errorf("error %v about what is in the file, want one that begins with its name", err)
 	}
 }
+
+func TestDocumentsOfKubeSchedulerAreConverted(t *testing.T) {
+	const want = "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nprofiles:\n"
+	for name, test := range map[string]struct{ document, want string }{
+		"its configuration": {
+			"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: batch}]\n",
+			want + "- schedulerName: batch\n",
+		},
+		"a policy": {
+			`{"apiVersion": "v1", "kind": "Policy", "predicates": [{"name": "PodFitsResources"}], "priorities": []}`,
+			want + "- plugins:\n    filter:\n      disabled:\n      - name: '*'\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			document, _, err := Convert([]byte(test.document))
+			if err != nil || !strings.HasPrefix(string(document), test.want) {
+				t.Errorf("error %v, converted:\n%s", err, document)
+			}
+			if _, _, err := Decode(document); err != nil {
+				t.Errorf("it is not valid: %v", err)
+			}
+		})
+	}
+	if _, _, err := Convert([]byte(`{"apiVersion": "v1", "kind": "Policy", "predicates": [{"name": "NoSuch"}]}`)); err == nil ||
+		!strings.Contains(err.Error(), "algorithmSource.policy.predicates[0].name") {
+		t.Errorf("an error in a policy: %v", err)
+	}
+}

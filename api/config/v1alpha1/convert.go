@@ -29,6 +29,33 @@ func Convert(data []byte) (document []byte, warnings []string, err error) {
 	return document, warnings, err
 }
 
+// PolicyAPIVersion and PolicyKind are those of the documents in which kube-scheduler had a [Policy].
+const (
+	PolicyAPIVersion = "v1"
+	PolicyKind       = "Policy"
+)
+
+// ConvertPolicy is Convert of a document with that policy and nothing else.
+func ConvertPolicy(data []byte) (document []byte, warnings []string, err error) {
+	written, err := strict.YAML(data, PolicyAPIVersion, PolicyKind)
+	if err != nil {
+		return nil, nil, err
+	}
+	var policy map[string]json.RawMessage
+	if err := json.Unmarshal(written, &policy); err != nil {
+		return nil, nil, err
+	}
+	delete(policy, "apiVersion")
+	delete(policy, "kind")
+	around, err := json.Marshal(map[string]any{
+		"apiVersion": APIVersion, "kind": Kind, "algorithmSource": map[string]any{"policy": policy},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return Convert(around)
+}
+
 func convert(data []byte) (document []byte, cfg *config.Configuration, warnings []string, err error) {
 	written, err := strict.YAML(data, APIVersion, Kind)
 	if err != nil {
