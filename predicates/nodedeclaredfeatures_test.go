@@ -35,12 +35,18 @@ func TestNodeDeclaredFeatures(t *testing.T) {
 	on := func(n *corev1.Node, change ...func(*corev1.Pod)) scene { return scene{node: n, pod: pod(change...)} }
 	checkVerdicts(t, config.NodeDeclaredFeatures, []verdictCase{
 		{name: "a pod that needs no feature fits everywhere", everywhere: true},
-		{name: "so does one with the host's network alone", everywhere: true, scene: on(node(), func(p *corev1.Pod) { p.Spec.HostNetwork = true })},
+		{name: "so does one with the host's network alone", everywhere: true, scene: on(node(), func(p *corev1.Pod) {
+			p.Spec.HostNetwork = true
+		})},
 		{name: "a node that declares what the pod needs", scene: on(node(declaring(userNamespacesWithHostNetwork)), inUserNamespace)},
 		{name: "a node that declares nothing, and eviction does not help", scene: on(node(), inUserNamespace), reason: differs},
 		{name: "a node that declares something else", scene: on(node(declaring(restartAllContainers)), inUserNamespace), reason: differs},
 		{name: "a feature that is not known says nothing", scene: on(node(declaring("Another")), inUserNamespace), reason: differs},
-		{name: "a node with one of two features", scene: on(node(declaring(restartAllContainers)), inUserNamespace, restartingAll), reason: differs},
+		{
+			name:   "a node with one of two features",
+			scene:  on(node(declaring(restartAllContainers)), inUserNamespace, restartingAll),
+			reason: differs,
+		},
 		{
 			name:  "a node with both, and with more",
 			scene: on(node(declaring("Another", restartAllContainers, userNamespacesWithHostNetwork)), inUserNamespace, restartingAll),

@@ -125,7 +125,8 @@ func TestKoordinatorsAnnotationsAreTakenAsTheyAre(t *testing.T) {
 			), asked(10*time.Minute, v1alpha1.MatchWaitingAndBound, v1alpha1.GangNonStrict),
 		},
 		{
-			"muster's own words count", saying(v1alpha1.AnnotationMatchPolicy, "only-waiting", v1alpha1.AnnotationKoordinatorMatchPolicy, "once-satisfied"),
+			"muster's own words count",
+			saying(v1alpha1.AnnotationMatchPolicy, "only-waiting", v1alpha1.AnnotationKoordinatorMatchPolicy, "once-satisfied"),
 			asked(time.Minute, v1alpha1.MatchOnlyWaiting, v1alpha1.GangStrict),
 		},
 		{
