@@ -2,6 +2,10 @@ package config
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -154,3 +158,27 @@ func checkArgs(t *testing.T, tests []argsCase) {
 const notALabelKey = `a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an ` +
 	`alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is ` +
 	`'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`
+
+// TestArgsOfEveryPluginAreTested looks for the type of each plugin's arguments in the tests.
+func TestArgsOfEveryPluginAreTested(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests.Write(text)
+	}
+	for _, plugin := range KnownPlugins() {
+		if plugin.NewArgs == nil {
+			continue
+		}
+		if args := reflect.TypeOf(plugin.NewArgs()).Elem().Name(); !strings.Contains(tests.String(), args) {
+			t.Errorf("no test has arguments of %s, which are %s", plugin.Name, args)
+		}
+	}
+}

@@ -94,11 +94,16 @@ func TestMusterAndKubeSchedulerAgreeWhereTheyOnceDidNot(t *testing.T) {
 func TestEveryPluginIsHeldAgainstKubeSchedulerUnlessItHasNone(t *testing.T) {
 	registry := inTree.NewInTreeRegistry()
 	var known, held []string
+	takesArgs := map[string]bool{}
 	for _, plugin := range config.KnownPlugins() {
 		known = append(known, plugin.Name)
+		takesArgs[plugin.Name] = plugin.NewArgs != nil
 	}
 	for _, plugin := range plugins() {
 		held = append(held, plugin.name)
+		if (plugin.args != nil) != takesArgs[plugin.name] {
+			t.Errorf("%s takes arguments: %v; arguments are drawn for it: %v", plugin.name, takesArgs[plugin.name], plugin.args != nil)
+		}
 		if _, has := registry[plugin.name]; has == (plugin.absent != "") && plugin.name != config.VolumeBinding {
 			t.Errorf("%s is in kube-scheduler: %v; the reason why not: %q", plugin.name, has, plugin.absent)
 		}
