@@ -43,6 +43,32 @@ func (a *assumption) binding(now time.Time) bool { return a != nil && now.Before
 // It returns ErrPodPlaced when the pod is known to be bound, or being bound elsewhere.
 func (c *Cluster) Assume(pod *Pod, on *Node) error { return c.AssumeAll([]*Pod{pod}, on) }
 
+// Basis is what a pod was judged on.
+type Basis struct {
+	// Node is the state of the node that the pod fits.
+	Node *Node
+	// Generation is that of the snapshot.
+	Generation uint64
+	// Aspects are what the verdict read of other nodes and of the cluster as a whole.
+	Aspects Aspect
+}
+
+// AssumeAsJudged is Assume for a pod whose verdict may depend on other nodes as well: it returns ErrNodeChanged
+// also when an aspect that was read of any node or object has changed since. So no two pods whose
+// verdicts exclude each other both count, whatever their nodes.
+func (c *Cluster) AssumeAsJudged(pod *Pod, on Basis) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.assumeAsJudged(pod, on)
+}
+
+func (l *ledger) assumeAsJudged(pod *Pod, on Basis) error {
+	if on.Aspects != 0 && l.changedSince(on.Generation, on.Aspects) {
+		return ErrNodeChanged
+	}
+	return l.assumeAll([]*Pod{pod}, on.Node)
+}
+
 // AssumeAll is Assume for pods that were given their place on one node together:
 // either all of them count there afterwards, or nothing has changed.
 func (c *Cluster) AssumeAll(pods []*Pod, on *Node) error {

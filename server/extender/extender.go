@@ -74,7 +74,7 @@ func New(o Options) *Extender {
 		o.Pick = rand.IntN
 	}
 	p := &picker{cluster: o.Cluster, offers: newOffers(), pick: o.Pick}
-	watch, flights := newWatch(&o), &flights{}
+	watch, flights := newWatch(&o), newFlights()
 	calls := newCalls(o.Logger, o.Registerer, o.Traces, o.Bodies, o.Ready)
 	reserved, nominated := newReserved(&o, p), newNominated(&o, p)
 	gangs := newGangs(&o, p, reserved)
