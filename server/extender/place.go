@@ -11,7 +11,8 @@ import (
 // mostJudgements is how often a pod is judged in one bind call, as what it was judged on keeps changing.
 const mostJudgements = 20
 
-// takePlace has the pod count on the node from here on, if it may be bound there.
+// takePlace has the pod count on the node from here on, if it may be bound there. A pod that may not be counts
+// there no more.
 func (b *pods) takePlace(c *call) error {
 	if c.store == nil {
 		return errNoProfile
@@ -24,7 +25,11 @@ func (b *pods) takePlace(c *call) error {
 	if b.stands(c, &offered) {
 		return nil
 	}
-	return b.flights.judge(func() error { return b.judgeAndCount(c, &offered) })
+	err := b.flights.judge(func() error { return b.judgeAndCount(c, &offered) })
+	if err != nil && b.cluster.Assumed(pod.UID) == c.node {
+		b.cluster.Release(pod.UID)
+	}
+	return err
 }
 
 // stands reports whether the pod of a call counts on the node as it was offered. Then there is nothing to judge

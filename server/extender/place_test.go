@@ -65,3 +65,32 @@ func TestNoPodCountsWhereAnotherOneHasComeWhileItWasJudged(t *testing.T) {
 		})
 	}
 }
+
+func TestAPodThatIsRefusedAtBindCountsNowhere(t *testing.T) {
+	for name, change := range map[string]func(b *bench){
+		"its node is gone": func(b *bench) {
+			if err := b.Cluster.Delete(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}); err != nil {
+				b.Fatal(err)
+			}
+		},
+		"its node is cordoned": func(b *bench) { b.Node("a", "8", servertest.Cordoned) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, benchOptions{selection: config.NodeSelectionExtender, client: bindings(accept)})
+			b.Node("a", "8")
+			pod := b.Pending(servertest.Pod("p", "1"))
+			b.Filter(pod, "a")
+			freed := b.Cluster.Snapshot().Freed
+			change(b)
+			if got := b.bindAsIs(pod, "a"); got == "" {
+				t.Error("it is bound")
+			}
+			if got := b.Cluster.Assumed(pod.UID); got != "" {
+				t.Errorf("it counts on %q", got)
+			}
+			if b.Cluster.Snapshot().Freed == freed {
+				t.Error("nobody is told that its room is free")
+			}
+		})
+	}
+}
