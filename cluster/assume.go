@@ -28,7 +28,8 @@ const (
 
 // assumption is a pod that counts on a node before the watch has shown it there.
 type assumption struct {
-	node    string
+	node string
+	// expires is when it ends, unless the pod is nominated to the node then.
 	expires time.Time
 	timer   clock.Timer
 	// mayBind is until when the API server, which was asked to, may bind the pod there.
@@ -180,11 +181,29 @@ func (l *ledger) release(uid types.UID) {
 	}
 }
 
+// keeps says that kube-scheduler is still about to bind a pod where it is assumed, as far as the API server
+// shows: it nominates the pod there before it waits for volumes or devices, however long that takes, and takes that
+// back when the attempt fails (bindingCycle and handleBindingCycleError in pkg/scheduler/schedule_one.go).
+// Once the API server was asked to bind the pod, its answer decides.
+func (a *assumption) keeps(pod *Pod) bool {
+	return a.mayBind.IsZero() && pod.Status.NominatedNodeName == a.node
+}
+
+// shownPending takes in what the watch shows of a pod without a node. If it is not nominated any more to the
+// node where it is assumed, the attempt has come to nothing: a term begins.
+func (l *ledger) shownPending(pod *Pod, a *assumption) {
+	kept := a.keeps(l.placed[pod.UID].pod)
+	l.put(pod, a.node, shown)
+	if kept && !a.keeps(pod) {
+		l.renew(a, l.term)
+	}
+}
+
 func (l *ledger) expire(pod *Pod, a *assumption) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	if l.assumed[pod.UID] != a || l.clock.Now().Before(a.expires) {
-		return // settled or renewed just when the timer fired
+	if l.assumed[pod.UID] != a || l.clock.Now().Before(a.expires) || a.keeps(l.placed[pod.UID].pod) {
+		return // settled or renewed just when the timer fired, or it ends when the nomination does
 	}
 	l.unassume(pod.UID, outcomeExpired)
 	l.take(pod.UID)
