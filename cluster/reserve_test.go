@@ -53,7 +53,8 @@ func TestAHeldPodIsExchangedOnAKnownNodeOnly(t *testing.T) {
 	set(t, c, nodeObject("a"), podObject("p"))
 	old := c.Snapshot().NodeByName("a")
 	c.Reserve(held(c), "a")
-	if err := c.Exchange("pod-held", c.PendingPod("pod-p"), Basis{Node: old}); !errors.Is(err, ErrNodeChanged) || c.PlaceOf("pod-held") != "a" {
+	err := c.Exchange("pod-held", c.PendingPod("pod-p"), Basis{Node: old})
+	if !errors.Is(err, ErrNodeChanged) || c.PlaceOf("pod-held") != "a" {
 		t.Errorf("error %v, held on %q", err, c.PlaceOf("pod-held"))
 	}
 	if err := c.Exchange("pod-held", c.PendingPod("pod-p"), Basis{Node: c.Snapshot().NodeByName("a")}); err != nil {

@@ -145,7 +145,7 @@ func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *clust
 	if node == nil {
 		return cluster.Basis{}, false
 	}
-	real := node
+	present := node
 	judgement := profile.Judge(pod, snap)
 	for other := range snap.Nodes() {
 		without := other
@@ -161,7 +161,7 @@ func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *clust
 			node = without
 		}
 	}
-	return judgement.Basis(real, snap.Generation), judgement.Verdict(node) == predicates.Fits
+	return judgement.Basis(present, snap.Generation), judgement.Verdict(node) == predicates.Fits
 }
 
 // Take makes a pod count on the place that was kept for it, provided that what it was judged on is

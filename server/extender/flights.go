@@ -83,8 +83,8 @@ func (f *flights) leave(uid types.UID, mine *flight) {
 	close(mine.done)
 }
 
-// judge has a pod judged and counted while no other call does that: each pod that is counted may have the
-// others that are being judged judged again.
+// judge has a pod judged and counted while no other call does that: else each pod that is counted could have
+// all the others judged anew.
 func (f *flights) judge(judgeAndCount func() error) error {
 	f.judging.Lock()
 	defer f.judging.Unlock()
