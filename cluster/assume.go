@@ -28,7 +28,8 @@ const (
 
 // assumption is a pod that counts on a node before the watch has shown it there.
 type assumption struct {
-	node    string
+	node string
+	// expires is when it ends, unless the pod is nominated to the node then.
 	expires time.Time
 	timer   clock.Timer
 	// mayBind is until when the API server, which was asked to, may bind the pod there.
@@ -42,6 +43,32 @@ func (a *assumption) binding(now time.Time) bool { return a != nil && now.Before
 // made on one state only one succeeds. An earlier assumption about the pod ends.
 // It returns ErrPodPlaced when the pod is known to be bound, or being bound elsewhere.
 func (c *Cluster) Assume(pod *Pod, on *Node) error { return c.AssumeAll([]*Pod{pod}, on) }
+
+// Basis is what a pod was judged on.
+type Basis struct {
+	// Node is the state of the node that the pod fits.
+	Node *Node
+	// Generation is that of the snapshot.
+	Generation uint64
+	// Aspects are what the verdict read of other nodes and of the cluster as a whole.
+	Aspects Aspect
+}
+
+// AssumeAsJudged is Assume for a pod whose verdict may depend on other nodes as well: it returns ErrNodeChanged
+// also when an aspect that was read of any node or object has changed since. So no two pods whose
+// verdicts exclude each other both count, whatever their nodes.
+func (c *Cluster) AssumeAsJudged(pod *Pod, on Basis) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.assumeAsJudged(pod, on)
+}
+
+func (l *ledger) assumeAsJudged(pod *Pod, on Basis) error {
+	if on.Aspects != 0 && l.changedSince(on.Generation, on.Aspects) {
+		return ErrNodeChanged
+	}
+	return l.assumeAll([]*Pod{pod}, on.Node)
+}
 
 // AssumeAll is Assume for pods that were given their place on one node together:
 // either all of them count there afterwards, or nothing has changed.
@@ -154,11 +181,29 @@ func (l *ledger) release(uid types.UID) {
 	}
 }
 
+// keeps says that kube-scheduler is still about to bind a pod where it is assumed, as far as the API server
+// shows: it nominates the pod there before it waits for volumes or devices, however long that takes, and takes that
+// back when the attempt fails (bindingCycle and handleBindingCycleError in pkg/scheduler/schedule_one.go).
+// Once the API server was asked to bind the pod, its answer decides.
+func (a *assumption) keeps(pod *Pod) bool {
+	return a.mayBind.IsZero() && pod.Status.NominatedNodeName == a.node
+}
+
+// shownPending takes in what the watch shows of a pod without a node. If it is not nominated any more to the
+// node where it is assumed, the attempt has come to nothing: a term begins.
+func (l *ledger) shownPending(pod *Pod, a *assumption) {
+	kept := a.keeps(l.placed[pod.UID].pod)
+	l.put(pod, a.node, shown)
+	if kept && !a.keeps(pod) {
+		l.renew(a, l.term)
+	}
+}
+
 func (l *ledger) expire(pod *Pod, a *assumption) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	if l.assumed[pod.UID] != a || l.clock.Now().Before(a.expires) {
-		return // settled or renewed just when the timer fired
+	if l.assumed[pod.UID] != a || l.clock.Now().Before(a.expires) || a.keeps(l.placed[pod.UID].pod) {
+		return // settled or renewed just when the timer fired, or it ends when the nomination does
 	}
 	l.unassume(pod.UID, outcomeExpired)
 	l.take(pod.UID)

@@ -242,6 +242,35 @@ func TestADecisionOnAnOldStateOfANodeIsRefused(t *testing.T) {
 	})
 }
 
+func TestADecisionThatReadOtherNodesIsRefusedOnceWhatItReadHasChanged(t *testing.T) {
+	for name, test := range map[string]struct {
+		then func(*testing.T, *Cluster)
+		want error
+	}{
+		"nothing happens":                 {func(*testing.T, *Cluster) {}, nil},
+		"a pod comes to another node":     {func(t *testing.T, c *Cluster) { set(t, c, podObject("q", onNode("b"))) }, ErrNodeChanged},
+		"a pod is assumed on another one": {func(t *testing.T, c *Cluster) { assume(t, c, c.PendingPod("pod-r"), "b") }, ErrNodeChanged},
+		"another node is cordoned": {func(t *testing.T, c *Cluster) {
+			set(t, c, nodeObject("b", func(node *corev1.Node) { node.Spec.Unschedulable = true }))
+		}, nil},
+		"more changes than are remembered": {func(t *testing.T, c *Cluster) {
+			set(t, c, nodeObject("b", func(node *corev1.Node) { node.Spec.Unschedulable = true }))
+			c.view.journal.forget(c.view.generation)
+		}, ErrNodeChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			set(t, c, nodeObject("a"), nodeObject("b"), podObject("p"), podObject("r"))
+			snap := c.Snapshot()
+			judged := Basis{Node: snap.NodeByName("a"), Generation: snap.Generation, Aspects: AspectPods}
+			test.then(t, c)
+			if err := c.AssumeAsJudged(c.PendingPod("pod-p"), judged); !errors.Is(err, test.want) {
+				t.Errorf("error %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
 func TestARefusedDecisionLeavesTheEarlierOne(t *testing.T) {
 	c, pod := assumedOn(t)
 	old := c.Snapshot().NodeByName("b")

@@ -119,7 +119,7 @@ func (l *ledger) show(pod *Pod) {
 // update takes in what the watch shows of a pod without a node, which counts on one if it is assumed there.
 func (l *ledger) update(pod *Pod) {
 	if a := l.assumed[pod.UID]; a != nil {
-		l.put(pod, a.node, shown)
+		l.shownPending(pod, a)
 	}
 }
 

@@ -22,12 +22,12 @@ func (c *Cluster) Unreserve(uid types.UID) {
 	}
 }
 
-// Exchange is Assume for the pod that a placeholder stands for. The placeholder goes at the same moment: no
+// Exchange is AssumeAsJudged for the pod that a placeholder stands for. The placeholder goes at the same moment: no
 // third pod comes in between.
-func (c *Cluster) Exchange(placeholder types.UID, pod *Pod, on *Node) error {
+func (c *Cluster) Exchange(placeholder types.UID, pod *Pod, on Basis) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.ledger.assumeAll([]*Pod{pod}, on); err != nil {
+	if err := c.ledger.assumeAsJudged(pod, on); err != nil {
 		return err
 	}
 	if at, placed := c.ledger.placed[placeholder]; placed && at.pod.Placeholder {

@@ -53,10 +53,11 @@ func TestAHeldPodIsExchangedOnAKnownNodeOnly(t *testing.T) {
 	set(t, c, nodeObject("a"), podObject("p"))
 	old := c.Snapshot().NodeByName("a")
 	c.Reserve(held(c), "a")
-	if err := c.Exchange("pod-held", c.PendingPod("pod-p"), old); !errors.Is(err, ErrNodeChanged) || c.PlaceOf("pod-held") != "a" {
+	err := c.Exchange("pod-held", c.PendingPod("pod-p"), Basis{Node: old})
+	if !errors.Is(err, ErrNodeChanged) || c.PlaceOf("pod-held") != "a" {
 		t.Errorf("error %v, held on %q", err, c.PlaceOf("pod-held"))
 	}
-	if err := c.Exchange("pod-held", c.PendingPod("pod-p"), c.Snapshot().NodeByName("a")); err != nil {
+	if err := c.Exchange("pod-held", c.PendingPod("pod-p"), Basis{Node: c.Snapshot().NodeByName("a")}); err != nil {
 		t.Fatal(err)
 	}
 	if c.PlaceOf("pod-held") != "" || c.Assumed("pod-p") != "a" {

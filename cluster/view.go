@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -90,6 +91,12 @@ func (v *view) enter(change Change) {
 	change.Generation = v.generation
 	v.journal.append(change)
 	v.stale.Store(true)
+}
+
+// changedSince says that one of some aspects has changed, of any node or object, since a generation.
+func (v *view) changedSince(generation uint64, aspects Aspect) bool {
+	changes, reaches := v.journal.since(generation)
+	return !reaches || slices.ContainsFunc(changes, func(change Change) bool { return change.Aspects&aspects != 0 })
 }
 
 // replace puts a new state in the place of a node.

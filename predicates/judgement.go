@@ -85,6 +85,17 @@ func (j *Judgement) Against(node *cluster.Node) []Objection {
 	return against
 }
 
+// Basis is what the verdict on a node of the snapshot of a generation rests on.
+func (j *Judgement) Basis(node *cluster.Node, generation uint64) cluster.Basis {
+	basis := cluster.Basis{Node: node, Generation: generation}
+	for i, check := range j.checks {
+		if _, spanning := check.(Spanning); spanning {
+			basis.Aspects |= j.profile.predicates[i].Aspects()
+		}
+	}
+	return basis
+}
+
 // Reason is the text of a verdict; see [Profile.Reason].
 func (j *Judgement) Reason(v Verdict) string { return j.profile.Reason(v, j.pod) }
 

@@ -117,6 +117,11 @@ func (v *View) Node(index int32) *cluster.Node {
 	return v.Snapshot.Node(index)
 }
 
+// Basis is what the verdict on the node of that index rests on: where it fits, the pod may be assumed there.
+func (v *View) Basis(index int32) cluster.Basis {
+	return v.judgement.Basis(v.Snapshot.Node(index), v.Snapshot.Generation)
+}
+
 // Reason is the text of a verdict; see [Profile.Reason].
 func (v *View) Reason(verdict Verdict) string {
 	return v.judgement.Reason(verdict)

@@ -25,6 +25,7 @@ import (
 type ahead struct {
 	gangs      *gang.Manager
 	nominator  *nomination.Nominator
+	requeuer   *requeue.Requeuer
 	components []app.Component
 	// synced and wait are those of the view, and of what places pods.
 	synced func() bool
@@ -49,7 +50,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 		return nil, err
 	}
 	return &ahead{
-		gangs: gangs, nominator: nominator,
+		gangs: gangs, nominator: nominator, requeuer: requeuer,
 		components: []app.Component{
 			app.Part("finished pods", app.Always, pods.Run),
 			app.Part("writes ahead of calls", app.Leading, writer.Run),

@@ -84,6 +84,7 @@ func verbOptions(b *base, p *parts, bodies *body.Readers, readiness *app.Readine
 	}
 	if p.api.client != nil {
 		o.Gangs, o.Reservations, o.Nominations = p.ahead.gangs, p.view.reservations, p.ahead.nominator
+		o.Refusals = p.ahead.requeuer
 	}
 	return o
 }

@@ -200,7 +200,10 @@ type Timeouts struct {
 	// Bind is the httpTimeout that kube-scheduler is given for bind. Defaults to 30s.
 	Bind metav1.Duration `json:"bind"`
 	// Assume is how long a pod counts as placed on its node while the watch neither
-	// confirms nor refutes it. Defaults to 30s.
+	// confirms nor refutes it. It does not run while the pod is nominated to that node, as
+	// kube-scheduler nominates a pod before it waits for volumes or devices. Where
+	// kube-scheduler does not (before 1.35), it should be longer than such waits
+	// take. Defaults to 30s.
 	Assume metav1.Duration `json:"assume"`
 	// Shutdown is how long calls in flight may finish after muster was told to stop.
 	// Defaults to 30s.

@@ -12,6 +12,8 @@ type Rank int
 const (
 	// Gangs guards gangs and their members.
 	Gangs Rank = iota + 1
+	// Binding is held by the one bind call that judges its pod.
+	Binding
 	// Plan is held by the one plan that a profile has at a time.
 	Plan
 	// Class guards what is remembered of a class of pods. A plan holds several, and no one else holds two.
@@ -30,7 +32,7 @@ const (
 
 // String is what the order is called in docs/design.md.
 func (r Rank) String() string {
-	names := [...]string{"", "gangs", "plan", "class", "store", "nominations", "reservations", "view", "inbox"}
+	names := [...]string{"", "gangs", "binding", "plan", "class", "store", "nominations", "reservations", "view", "inbox"}
 	if r < 1 || int(r) >= len(names) {
 		return "unknown"
 	}

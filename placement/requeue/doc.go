@@ -1,5 +1,5 @@
-// Package requeue has kube-scheduler try pods again when room becomes free of which it hears
-// nothing.
+// Package requeue has kube-scheduler try pods again that were refused and fit now, where it hears nothing
+// of what has changed.
 //
 // kube-scheduler puts a pod that fits nowhere aside, until an event that may help or for five
 // minutes. But much of the room for want of which pods are refused is kept by muster alone: for
@@ -7,15 +7,19 @@
 // expected, for plans of the rescheduler. When that is given up there is no event. The view of the
 // cluster knows it all the same, whoever kept the room ([cluster.Snapshot.Freed]).
 //
-// So a [Requeuer] follows the pods that wait. When room was freed unseen, those that were refused
-// are placed for trial together, each as if those before it were there already, and those that get
-// a place are woken. What follows:
+// Nor does kube-scheduler hear of all that muster's verdicts read, as the load of nodes. And what it hears
+// of it may see first, and ask while muster's view is behind.
+//
+// So a [Requeuer] follows the pods that wait. When room was freed unseen, or anything has changed since
+// muster refused them ([Requeuer.Refused]), those that were refused are placed for trial together, each as
+// if those before it were there already, and those that get a place are woken. What follows:
 //
 //   - No wake-up is lost: a pod that waits is looked at after room was freed, be it refused before
 //     or after, and again if waking it failed. What it was refused for does not matter, nor by whom.
+//   - No refusal stands that muster would take back: it is looked at again while the cluster changes.
 //   - Nobody is woken in vain as far as muster knows, and no more pods than there is room for.
-//   - No pod is woken twice within its back-off, which doubles, and a look takes few pods.
-//   - A pod for which nothing was freed costs nothing.
+//   - No pod is woken twice within its back-off, which doubles.
+//   - A look takes few pods of each class, and none behind one that has no place.
 //
 // A change of an annotation reaches those that an extender has refused, and nobody else. To one
 // that kube-scheduler's own NodeResourcesFit has refused no change of a pod is an event, only one

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
@@ -22,17 +23,20 @@ const (
 	victimRest = 5 * time.Second
 )
 
-// look wakes pods that were refused and fit now, if room was freed since.
+// look wakes pods that were refused and fit now, as far as anything has changed for them since.
 func (r *Requeuer) look() {
 	byStore := map[*predicates.VerdictStore][]*cluster.Pod{}
-	for _, pod := range r.mine(r.due()) {
+	for _, pod := range r.due() {
 		if store := r.profiles.Of(pod.Spec.SchedulerName); store != nil {
 			byStore[store] = append(byStore[store], pod)
 		}
 	}
+	rounds := map[*predicates.VerdictStore]*round{}
 	for store, pods := range byStore {
-		r.try(store, pods)
+		rounds[store] = newRound(store, pods, r.rounds[store])
+		r.try(rounds[store])
 	}
+	r.rounds = rounds
 }
 
 // due are the pods to look at, those first that were looked at longest ago.
@@ -40,10 +44,11 @@ func (r *Requeuer) due() []*cluster.Pod {
 	snap, now := r.cluster.Snapshot(), r.clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	settled := r.looked
 	r.looked = snap.Generation
 	var due []*waiter
 	for _, w := range r.waiting {
-		if w.isDue(snap.Freed, now) {
+		if w.isDue(snap.Freed, settled, now) {
 			due = append(due, w)
 		}
 	}
@@ -57,17 +62,16 @@ func (r *Requeuer) due() []*cluster.Pod {
 
 // mine are the first of the pods that nobody else sees to. One that is assumed has its room: when
 // that is given up, it is freed.
-func (r *Requeuer) mine(pods []*cluster.Pod) []*cluster.Pod {
+func (r *Requeuer) mine(due *round) []*cluster.Pod {
 	var mine, others []*cluster.Pod
-	for _, pod := range pods {
-		switch {
-		case len(mine) == mostLookedAt:
-		case r.cluster.Assumed(pod.UID) == "" && r.alone(pod):
+	due.inTurn(func(pod *cluster.Pod) (goOn bool) {
+		if r.cluster.Assumed(pod.UID) == "" && r.alone(pod) {
 			mine = append(mine, pod)
-		default:
+		} else {
 			others = append(others, pod)
 		}
-	}
+		return len(mine) < mostLookedAt
+	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, pod := range others {
@@ -78,15 +82,17 @@ func (r *Requeuer) mine(pods []*cluster.Pod) []*cluster.Pod {
 	return mine
 }
 
-// try places pods for trial and wakes those that get a place.
-func (r *Requeuer) try(store *predicates.VerdictStore, pods []*cluster.Pod) {
+// try places the first pods of a round for trial and wakes those that get a place.
+func (r *Requeuer) try(due *round) {
+	pods := r.mine(due)
 	slices.SortFunc(pods, byTurn)
 	r.seed++
-	plan := placement.New(store, pods, r.seed)
+	plan := placement.New(due.store, pods, r.seed)
 	snap := plan.Snapshot()
-	outcome := plan.PlaceAll(pods, 0, store.Clock().Now().Add(lookTime))
+	outcome := plan.PlaceAll(pods, 0, due.store.Clock().Now().Add(lookTime))
 	plan.Close()
 	var deaf *placement.Place // the first of those that were woken and have not heard
+	full := sets.New[predicates.Class]()
 	for i := range outcome.Places {
 		place := &outcome.Places[i]
 		fits := place.Node >= 0
@@ -94,10 +100,20 @@ func (r *Requeuer) try(store *predicates.VerdictStore, pods []*cluster.Pod) {
 			continue // another look begins with it
 		}
 		switch isDeaf := r.note(place.Pod.UID, fits, snap.Generation); {
-		case fits && !isDeaf:
+		case !fits:
+			full.Insert(due.classOf(place.Pod))
+		case !isDeaf:
 			r.wake(place.Pod)
-		case fits && deaf == nil:
+		case deaf == nil:
 			deaf = place
+		}
+	}
+	tried := sets.New(pods...)
+	for class := range full {
+		for _, pod := range due.byClass[class] {
+			if !tried.Has(pod) && pod.Status.NominatedNodeName == "" { // room may be kept for it
+				r.note(pod.UID, false, snap.Generation)
+			}
 		}
 	}
 	if deaf != nil {
@@ -115,8 +131,12 @@ func (r *Requeuer) note(uid types.UID, fits bool, generation uint64) (deaf bool)
 		return false // whoever writes will see it
 	}
 	deaf, w.since = w.heard == woken, generation
+	if w.refused != 0 {
+		w.refused = generation
+	}
 	switch {
 	case fits:
+		w.refused = 0
 		w.restFrom(r.clock.Now())
 	case w.preempts():
 		w.until = r.clock.Now().Add(victimRest)

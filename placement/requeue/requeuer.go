@@ -49,7 +49,8 @@ type Requeuer struct {
 	client   Client
 	writer   *nomination.Writer
 	woken    *prometheus.CounterVec
-	seed     uint64 // of the next trial; only Run uses it
+	seed     uint64                              // of the next trial; only Run uses it
+	rounds   map[*predicates.VerdictStore]*round // of the last look; only Run uses them
 
 	mu      lock.Mutex
 	waiting map[types.UID]*waiter
@@ -70,7 +71,7 @@ func New(o Options) *Requeuer {
 		waiting: map[types.UID]*waiter{},
 		woken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_pods_woken_total",
-			Help: "Pods that kube-scheduler was asked to try again as room became free of which it hears nothing, by what was written.",
+			Help: "Pods that kube-scheduler was asked to try again, as they fit by what has changed since they were refused, by what was written.",
 		}, []string{"by"}),
 	}
 	for _, way := range []string{byAnnotation, byNomination} {
@@ -80,7 +81,7 @@ func New(o Options) *Requeuer {
 	return r
 }
 
-// tick is how often it is looked whether room was freed.
+// tick is how often it is looked whether room was freed, or anything has changed.
 const tick = time.Second
 
 // Run wakes pods until the context ends. The view of the cluster must be complete, and no other
@@ -121,6 +122,21 @@ func (r *Requeuer) follow(event cluster.PodEvent) {
 	began := w.pod == nil || !w.preempts()
 	if w.pod = event.Pod; began && w.preempts() {
 		w.until = r.clock.Now().Add(victimRest)
+	}
+}
+
+// Refused says that muster has refused a pod on all nodes that kube-scheduler asked about, as the cluster was at a
+// generation or later. So it has heard of its last wake.
+func (r *Requeuer) Refused(uid types.UID, generation uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.waiting[uid]
+	if w == nil {
+		return // it waits no more, or nothing is run
+	}
+	w.refused = generation
+	if w.heard == woken {
+		w.heard = nothing
 	}
 }
 

@@ -15,6 +15,8 @@ type waiter struct {
 	// since is the generation of the cluster at which it was last looked at, or that before it
 	// came: what was freed up to then does not matter to it any more.
 	since uint64
+	// refused is the generation at which muster last refused it, 0 when it has not since the last wake.
+	refused uint64
 	// heard says what is known of the last wake: unless that is nothing, the pod is looked at again,
 	// whatever was freed.
 	heard heard
@@ -45,9 +47,12 @@ func (w *waiter) restFrom(now time.Time) {
 	w.until = now.Add(w.rest)
 }
 
-// isDue says that a pod is to be looked at when room was last freed at a generation.
-func (w *waiter) isDue(freed uint64, now time.Time) bool {
-	return (w.heard != nothing || w.since < freed || w.preempts()) && !now.Before(w.until) && w.pod.Unschedulable()
+// isDue says that a pod is to be looked at when room was last freed at a generation, and all that the view had a
+// while ago was there at another one. What muster refused is looked at as soon as anything has changed since, whatever
+// that is: kube-scheduler may have seen it first, and asked in vain, or may not see it at all, as the load of nodes.
+func (w *waiter) isDue(freed, settled uint64, now time.Time) bool {
+	changed := w.refused != 0 && w.refused < settled
+	return (changed || w.heard != nothing || w.since < freed || w.preempts()) && !now.Before(w.until) && w.pod.Unschedulable()
 }
 
 // preempts says that kube-scheduler has made room for a pod, as far as it knows. The last victim

@@ -138,13 +138,14 @@ func (k *Keeper) Concerns(uid types.UID, controller types.UID) bool {
 	return false
 }
 
-// Suits says that a pod fits a node once what is reserved for it, and for those who come after it,
-// is not counted.
-func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot) bool {
+// Suits says that a pod fits the place's node once what is reserved for it, and for those who come after it,
+// is not counted; and on what it was judged.
+func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot) (on cluster.Basis, suits bool) {
 	node := snap.NodeByName(p.Node)
 	if node == nil {
-		return false
+		return cluster.Basis{}, false
 	}
+	present := node
 	judgement := profile.Judge(pod, snap)
 	for other := range snap.Nodes() {
 		without := other
@@ -160,12 +161,12 @@ func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *clust
 			node = without
 		}
 	}
-	return judgement.Verdict(node) == predicates.Fits
+	return judgement.Basis(present, snap.Generation), judgement.Verdict(node) == predicates.Fits
 }
 
-// Take makes a pod count on the place that was kept for it, provided that the node is still in
-// the state given: else it returns [cluster.ErrNodeChanged].
-func (k *Keeper) Take(place *Place, pod *cluster.Pod, on *cluster.Node) error {
+// Take makes a pod count on the place that was kept for it, provided that what it was judged on is
+// still so: else it returns [cluster.ErrNodeChanged].
+func (k *Keeper) Take(place *Place, pod *cluster.Pod, on cluster.Basis) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err := k.cluster.Exchange(place.placeholder, pod, on); err != nil {

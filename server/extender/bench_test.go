@@ -50,6 +50,7 @@ type benchOptions struct {
 	assumeTTL time.Duration
 	log       io.Writer         // what is logged; nil drops it
 	pick      func(n int) int   // nil takes the first of equals
+	refusals  Refusals          // nil for none
 	gangs     bool              // are planned when they are asked about, and never ahead
 	plans     clock.WithTicker  // of the room that is kept for plans, nil for none
 	ahead     nomination.Client // of pods that are placed ahead, nil for none
@@ -97,7 +98,7 @@ func newExtenderBench(t testing.TB, o benchOptions) *bench {
 	}
 	options := Options{
 		Logger: log, Registerer: registry, Cluster: c, Profiles: b.profiles, Client: o.client, BindTime: benchBindTime, Bodies: b.bodies,
-		Traces: o.traces, Ready: o.ready, Pick: o.pick,
+		Traces: o.traces, Ready: o.ready, Pick: o.pick, Refusals: o.refusals,
 	}
 	if o.plans != nil {
 		b.reservations = reservation.New(reservation.Options{Logger: log, Clock: o.plans, Cluster: c, Profiles: b.profiles})

@@ -42,6 +42,7 @@ var (
 	errNoProfile = errors.New("no profile of muster has the pod's scheduler name")
 	errNotAsked  = errors.New("filter has not offered this node for the pod: it has to be asked first, and anew after a restart of muster")
 	errNodeGone  = errors.New("the node is gone")
+	errRestless  = errors.New("the cluster changes faster than the pod can be judged")
 	errConflict  = errors.New("the API server says that the pod is bound already, or another one by now")
 )
 

@@ -3,7 +3,6 @@ package extender
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -87,66 +86,6 @@ func (b *pods) boundAlready(c *call) error {
 		return errElsewhere
 	default:
 		return nil
-	}
-}
-
-// takePlace has the pod count on the node from here on, if it may be bound there.
-func (b *pods) takePlace(c *call) error {
-	pod := c.subject.pod
-	if c.store == nil {
-		return errNoProfile
-	}
-	offered, asked := b.offers.of(pod.UID)
-	if !asked {
-		return errNotAsked
-	}
-	for {
-		node, counts, err := b.judgeAgain(c, &offered)
-		if err != nil || counts {
-			return err
-		}
-		if err := b.cluster.Assume(pod, node); !errors.Is(err, cluster.ErrNodeChanged) {
-			return err
-		}
-		if c.ctx.Err() != nil {
-			return c.ctx.Err()
-		}
-	}
-}
-
-// judgeAgain says on which state of the node the pod of a call fits now, or that it counts there. There is
-// nothing to judge for a pod that counts on the node since it was offered, if assumptions alone have changed
-// the cluster since: whoever was judged after the pod has had it counted.
-func (b *pods) judgeAgain(c *call, offered *offer) (node *cluster.Node, counts bool, err error) {
-	pod := c.subject.pod
-	snap, assumed := b.cluster.Snapshot(), b.cluster.Assumed(pod.UID)
-	node = snap.NodeByName(c.node)
-	switch {
-	case node == nil:
-		return nil, false, errNodeGone
-	case !offered.includes(node):
-		return nil, false, errNotAsked
-	case assumed != "" && assumed != c.node:
-		return nil, false, fmt.Errorf("the pod counts on node %s, which is its place or to which it may have been bound already", assumed)
-	case assumed != "" && snap.Unforeseen <= offered.generation:
-		return node, true, nil
-	}
-	b.reserved.avoid(c)
-	b.cluster.Unexpect(pod.UID) // it is not in its own way
-	view := c.store.ViewWithout(pod, assumed)
-	defer view.Close()
-	node = view.Snapshot.NodeByName(c.node)
-	if node == nil {
-		return nil, false, errNodeGone
-	}
-	verdict := c.verdict(&view, node.Index)
-	switch {
-	case verdict == predicates.Fits:
-		return node, false, nil
-	case keepsRoom(c, node, view.Snapshot):
-		return nil, false, fmt.Errorf("the room on node %s is kept for a pod that a ReschedulingPlan moves", c.node)
-	default:
-		return nil, false, fmt.Errorf("the pod does not fit on node %s any more: %s", c.node, view.Reason(verdict))
 	}
 }
 

@@ -35,6 +35,8 @@ type Options struct {
 	Gangs        Gangs
 	Reservations Reservations
 	Nominations  Nominations
+	// Refusals is told of pods that fit no node. It may be nil.
+	Refusals Refusals
 	// Bodies read the bodies of calls.
 	Bodies *body.Readers
 	// Traces takes a trace of each attempt to schedule a pod; nil takes none.
@@ -62,6 +64,7 @@ type Extender struct {
 	preempters []preempter
 	planners   []planner
 	binder     binder
+	refusals   Refusals
 	calls      *calls
 	locks      []canary.Lock
 	// orders are what was learned by requests that were read at the same time.
@@ -73,8 +76,11 @@ func New(o Options) *Extender {
 	if o.Pick == nil {
 		o.Pick = rand.IntN
 	}
+	if o.Refusals == nil {
+		o.Refusals = noRefusals{}
+	}
 	p := &picker{cluster: o.Cluster, offers: newOffers(), pick: o.Pick}
-	watch, flights := newWatch(&o), &flights{}
+	watch, flights := newWatch(&o), newFlights()
 	calls := newCalls(o.Logger, o.Registerer, o.Traces, o.Bodies, o.Ready)
 	reserved, nominated := newReserved(&o, p), newNominated(&o, p)
 	gangs := newGangs(&o, p, reserved)
@@ -87,6 +93,7 @@ func New(o Options) *Extender {
 		preempters: []preempter{gangs, reserved},
 		planners:   []planner{gangs, nominated},
 		binder:     newBinder(&o, watch, p.offers, flights, gangs, reserved),
+		refusals:   o.Refusals,
 		calls:      calls,
 		locks:      locksOf(&o, calls.attempts, flights),
 		orders:     make(chan *order, 4),

@@ -24,7 +24,12 @@ func (e *Extender) filter(c *call) error {
 		e.filterStranger(c)
 		return nil
 	}
-	return e.filterKnown(c)
+	generation := e.watch.cluster.Snapshot().Generation
+	err := e.filterKnown(c)
+	if err == nil && c.outcome == outcomeUnschedulable {
+		e.refusals.Refused(c.subject.pod.UID, generation)
+	}
+	return err
 }
 
 // filterKnown answers about a pod that waits for a node. What was offered before is void.

@@ -7,14 +7,17 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster/lock"
 )
 
 // flights are the bind calls that are being answered, one for each pod: two of them could
-// have it count on two nodes, or end what the other one counts on. The zero value has none.
-// Its methods are safe for concurrent use.
+// have it count on two nodes, or end what the other one counts on. Its methods are safe for concurrent use.
 type flights struct {
 	mu    sync.Mutex
 	calls map[types.UID]*flight
+
+	judging lock.Mutex
 }
 
 // flight is a bind call.
@@ -25,6 +28,10 @@ type flight struct {
 	// Once done is closed:
 	err   error
 	heard bool // its caller was there to the end
+}
+
+func newFlights() *flights {
+	return &flights{calls: map[types.UID]*flight{}, judging: lock.New(lock.Binding)}
 }
 
 // errPanicked is the end of a call of which nobody knows how far it came.
@@ -64,9 +71,6 @@ func (f *flights) enter(ctx context.Context, uid types.UID, node string) (mine, 
 		return nil, other
 	}
 	mine = &flight{node: node, left: func() bool { return ctx.Err() != nil }, done: make(chan struct{})}
-	if f.calls == nil {
-		f.calls = map[types.UID]*flight{}
-	}
 	f.calls[uid] = mine
 	return mine, nil
 }
@@ -79,8 +83,20 @@ func (f *flights) leave(uid types.UID, mine *flight) {
 	close(mine.done)
 }
 
-// pass returns once the lock was free.
+// judge has a pod judged and counted while no other call does that: else each pod that is counted could have
+// all the others judged anew.
+func (f *flights) judge(judgeAndCount func() error) error {
+	f.judging.Lock()
+	defer f.judging.Unlock()
+	return judgeAndCount()
+}
+
+// pass returns once each lock was free.
 func (f *flights) pass() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	for _, l := range []sync.Locker{&f.mu, &f.judging} {
+		func() {
+			l.Lock()
+			defer l.Unlock()
+		}()
+	}
 }

@@ -41,7 +41,7 @@ func TestABindCallJoinsTheOneThatLasts(t *testing.T) {
 	for name, want := range map[string]error{"that succeeds": nil, "that fails": boom} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, begun, land := &flights{}, 0, make(chan error)
+				f, begun, land := newFlights(), 0, make(chan error)
 				first := fly(t, f, "a", &begun, land)
 				second := fly(t, f, "a", &begun, land)
 				elsewhere := fly(t, f, "b", &begun, land)
@@ -73,7 +73,7 @@ func TestABindCallJoinsTheOneThatLasts(t *testing.T) {
 func TestABindCallFollowsOneWhoseCallerHasLeft(t *testing.T) {
 	for _, node := range []string{"a", "b"} {
 		synctest.Test(t, func(t *testing.T) {
-			f, begun, land := &flights{}, 0, make(chan error)
+			f, begun, land := newFlights(), 0, make(chan error)
 			first := fly(t, f, "a", &begun, nil)
 			second := &flown{leave: func() {}}
 			if node == "a" { // it joins, and goes on by itself
@@ -97,7 +97,7 @@ func TestABindCallFollowsOneWhoseCallerHasLeft(t *testing.T) {
 // TestABindCallThatPanicsIsNoSuccess has a second call wait for the one that panics.
 func TestABindCallThatPanicsIsNoSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, land := &flights{}, make(chan struct{})
+		f, land := newFlights(), make(chan struct{})
 		recovered := make(chan any)
 		go func() {
 			defer func() { recovered <- recover() }()

@@ -74,6 +74,19 @@ func (o *offers) end(pod types.UID) {
 	o.byPod.Remove(pod)
 }
 
+// node is the node of a name, if it was offered.
+func (o *offer) node(name string, snap *cluster.Snapshot) (*cluster.Node, error) {
+	node := snap.NodeByName(name)
+	switch {
+	case node == nil:
+		return nil, errNodeGone
+	case !o.includes(node):
+		return nil, errNotAsked
+	default:
+		return node, nil
+	}
+}
+
 // includes reports whether a node was offered. One that joined since is another one, though it may have the
 // name or the index of one that was.
 func (o *offer) includes(node *cluster.Node) bool {

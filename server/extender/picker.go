@@ -70,10 +70,10 @@ func (p *picker) choose(c *call) (node string, err error) {
 			view.Close()
 			return "", nil
 		}
-		snap := view.Snapshot
+		snap, on := view.Snapshot, view.Basis(index)
 		view.Close()
-		node := snap.Node(index)
-		switch err := p.cluster.Assume(c.subject.pod, node); {
+		node := on.Node
+		switch err := p.cluster.AssumeAsJudged(c.subject.pod, on); {
 		case err == nil:
 			p.offer(c, &reply, at, node, snap)
 			return node.Name, nil
@@ -101,15 +101,15 @@ func (p *picker) confirm(c *call, planned string) (done bool, err error) {
 		view := p.judge(c)
 		snap := view.Snapshot
 		node := snap.NodeByName(planned)
-		at := -1
+		at, on := -1, cluster.Basis{}
 		if node != nil && c.verdict(&view, node.Index) == predicates.Fits {
-			at = slices.Index(c.candidates.in(snap), node.Index)
+			at, on = slices.Index(c.candidates.in(snap), node.Index), view.Basis(node.Index)
 		}
 		view.Close()
 		if at < 0 {
 			return false, nil
 		}
-		switch err := p.cluster.Assume(c.subject.pod, node); {
+		switch err := p.cluster.AssumeAsJudged(c.subject.pod, on); {
 		case err == nil:
 			reply := newFilterReply(c)
 			p.offer(c, &reply, at, node, snap)

@@ -17,8 +17,8 @@ type Reservations interface {
 	Claim(pod *cluster.Pod, profile *predicates.Profile) reservation.Claim
 	// LeftBy are the nodes that plans keep a pod away from.
 	LeftBy(pod *cluster.Pod) sets.Set[string]
-	// Take makes a pod count on the place that was kept for it, on the node in the state given.
-	Take(place *reservation.Place, pod *cluster.Pod, on *cluster.Node) error
+	// Take makes a pod count on the place that was kept for it, as it was judged.
+	Take(place *reservation.Place, pod *cluster.Pod, on cluster.Basis) error
 	// Pass returns once the lock was free.
 	Pass()
 }
@@ -54,10 +54,14 @@ func (r *reserved) claim(c *call) (answered bool, err error) {
 				break
 			}
 			at := slices.Index(c.candidates.in(snap), node.Index)
-			if at < 0 || !places[i].Suits(pod, c.store.Profile, snap) {
+			if at < 0 {
 				break
 			}
-			err := r.reservations.Take(&places[i], pod, node)
+			on, suits := places[i].Suits(pod, c.store.Profile, snap)
+			if !suits {
+				break
+			}
+			err := r.reservations.Take(&places[i], pod, on)
 			if err == nil {
 				reply := newFilterReply(c)
 				r.picker.offer(c, &reply, at, node, snap)
@@ -115,6 +119,6 @@ func (noReservations) Claim(*cluster.Pod, *predicates.Profile) reservation.Claim
 
 func (noReservations) LeftBy(*cluster.Pod) sets.Set[string] { return nil }
 
-func (noReservations) Take(*reservation.Place, *cluster.Pod, *cluster.Node) error { return nil }
+func (noReservations) Take(*reservation.Place, *cluster.Pod, cluster.Basis) error { return nil }
 
 func (noReservations) Pass() {}

@@ -1,0 +1,190 @@
+package requeue
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// refusePod has muster say that a pod fits nowhere, as its view is now.
+func (p *process) refusePod(name string) {
+	p.Refused(newPod(name, "1").UID, p.cluster.Snapshot().Generation)
+}
+
+func cordoned(node *corev1.Node) *corev1.Node {
+	node.Spec.Unschedulable = true
+	return node
+}
+
+// kube-scheduler may see a change before muster does: it asks about the pod, muster refuses it, and no event follows.
+func TestAPodThatWasRefusedBeforeAChangeWasSeenIsWoken(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(p *process)
+		want   []string
+	}{
+		"a node comes":         {func(p *process) { p.set(newNode("b", "4")) }, []string{"wake p"}},
+		"a node is uncordoned": {func(p *process) { p.set(newNode("a", "4")) }, []string{"wake p"}},
+		"a node grows": {func(p *process) {
+			p.set(cordoned(newNode("a", "8")))
+		}, nil},
+		"the load of a node is measured": {func(p *process) { p.cluster.SetUsage("a", &cluster.Usage{}) }, nil},
+		"nothing":                        {func(*process) {}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.set(cordoned(newNode("a", "4")), newPod("p", "1", unschedulable))
+				p.after(3 * time.Second)
+				p.refusePod("p")
+				test.change(p)
+				if diff := cmp.Diff(test.want, p.after(2*time.Second)); diff != "" {
+					t.Errorf("writes (-want +got):\n%s", diff)
+				}
+				if writes := p.after(time.Hour); len(writes) > 1 {
+					t.Errorf("writes later: %v", writes)
+				}
+			})
+		})
+	}
+}
+
+func TestOfPodsThatMusterRefusedNoMoreAreWokenThanFit(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(cordoned(newNode("a", "4")))
+		p.set(several(10, "1")...)
+		p.after(3 * time.Second)
+		for i := range 10 {
+			p.refusePod(fmt.Sprintf("p%03d", i))
+		}
+		p.set(newNode("a", "4"))
+		if diff := cmp.Diff([]string{"wake p000", "wake p001", "wake p002", "wake p003"}, p.after(2*time.Second)); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAPodThatMusterRefusesEachTimeIsWokenAgainAfterARest(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(cordoned(newNode("a", "4")), newPod("p", "1", unschedulable))
+		p.after(3 * time.Second)
+		again := func() { // before muster has seen what would have helped
+			p.set(cordoned(newNode("a", "4")))
+			p.refusePod("p")
+			p.set(newNode("a", "4"))
+		}
+		var all []string
+		again()
+		for range 600 {
+			if writes := p.after(time.Second); len(writes) > 0 {
+				all = append(all, writes...)
+				again()
+			}
+		}
+		if len(all) < 10 || len(all) > 15 { // as often as its rest allows
+			t.Errorf("it is woken %d times in ten minutes", len(all))
+		}
+		if strings.Contains(fmt.Sprint(all), "wake all") {
+			t.Errorf("it hears, and others are woken with it: %v", all)
+		}
+	})
+}
+
+func TestOfManyPodsThatWereRefusedEachClassHasItsTurnAtOnce(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(cordoned(newNode("a", "4")), newPod("small", "1", unschedulable, ofPriority(-1)))
+		p.set(several(5*mostLookedAt, "5")...)
+		p.after(3 * time.Second)
+		p.refusePod("small")
+		for i := range 5 * mostLookedAt {
+			p.refusePod(fmt.Sprintf("p%03d", i))
+		}
+		p.set(newNode("a", "4"))
+		if diff := cmp.Diff([]string{"wake small"}, p.after(2*time.Second)); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAPodThatKubeSchedulerAloneRefusesIsNotWokenForEachChange(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(cordoned(newNode("a", "4")), newPod("p", "1", unschedulable))
+		p.after(3 * time.Second)
+		p.refusePod("p")
+		var all []string
+		for i := range 600 {
+			p.set(newNode("a", fmt.Sprint(4+i)))
+			all = append(all, p.after(time.Second)...)
+		}
+		if diff := cmp.Diff([]string{"wake p", "wake all by p on a"}, all); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestPodsOfAClassThatIsFullAreNotLookedAtOneByOne(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(newNode("a", "4"))
+		p.set(several(5*mostLookedAt, "5")...)
+		p.lookAnew()
+		p.after(time.Second)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for name, w := range p.waiting {
+			if w.heard != nothing {
+				t.Fatalf("%s is still to be looked at", name)
+			}
+		}
+	})
+}
+
+// measured is a predicate that wants figures of a node.
+type measured struct{ unmeasured predicates.Verdict }
+
+func (measured) Name() string { return config.LoadAware }
+
+func (measured) Aspects() cluster.Aspect { return cluster.AspectUsage }
+
+func (m measured) For(*cluster.Pod, *cluster.Snapshot) predicates.Check {
+	return predicates.CheckFunc(func(node *cluster.Node) predicates.Verdict {
+		if node.Usage == nil {
+			return m.unmeasured
+		}
+		return predicates.Fits
+	})
+}
+
+// Of what nodes use kube-scheduler hears nothing.
+func TestAPodThatWasRefusedForTheLoadOfNodesIsWokenWhenThatChanges(t *testing.T) {
+	run(t, func(p *process) {
+		cfg := config.Default().Profiles[0]
+		cfg.Plugins.Filter.Enabled = append(cfg.Plugins.Filter.Enabled, config.Plugin{Name: config.LoadAware})
+		profile, err := predicates.NewProfile(&cfg, predicates.Plugin{
+			Name: config.LoadAware, Reasons: []string{"nothing is known of its load"}, Reads: func(*cluster.Pod) string { return "" },
+			Filter: func(first predicates.Verdict) predicates.Predicate { return measured{first} },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.profiles.Replace(predicates.NewVerdictStore(
+			profile, p.cluster, 1<<30, predicates.NewStoreMetrics(prometheus.NewRegistry()), p.clock,
+		))
+		p.set(newNode("a", "4"), newPod("p", "1", unschedulable))
+		p.after(3 * time.Second)
+		p.refusePod("p")
+		if writes := p.after(10 * time.Second); writes != nil {
+			t.Errorf("it is woken before: %v", writes)
+		}
+		p.cluster.SetUsage("a", &cluster.Usage{})
+		if diff := cmp.Diff([]string{"wake p"}, p.after(2*time.Second)); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,15 @@
+package extender
+
+import "k8s.io/apimachinery/pkg/types"
+
+// Refusals look again at pods that filter has refused, as a [muster.dev/muster/placement/requeue.Requeuer] does.
+type Refusals interface {
+	// Refused says that a pod fitted none of the nodes that kube-scheduler asked about, as the cluster was at a
+	// generation or later.
+	Refused(uid types.UID, generation uint64)
+}
+
+// noRefusals looks at nothing again.
+type noRefusals struct{}
+
+func (noRefusals) Refused(types.UID, uint64) {}

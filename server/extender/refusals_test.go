@@ -1,0 +1,36 @@
+package extender
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/server/servertest"
+)
+
+// refusedPods are the pods that filter has refused, and at which generation.
+type refusedPods map[types.UID]uint64
+
+func (r refusedPods) Refused(uid types.UID, generation uint64) { r[uid] = generation }
+
+func TestFilterTellsOfThePodsThatItRefuses(t *testing.T) {
+	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+		t.Run(string(selection), func(t *testing.T) {
+			told := refusedPods{}
+			b := newBench(t, benchOptions{selection: selection, refusals: told})
+			b.Node("a", "4")
+			large, small := b.Pending(servertest.Pod("large", "8")), b.Pending(servertest.Pod("small", "1"))
+			before := b.Cluster.Snapshot().Generation
+			b.Filter(large, "a")
+			b.Filter(small, "a")
+			stranger := servertest.Pod("stranger", "8")
+			stranger.UID = "uid-of-nobody"
+			b.postFilter(stranger, "a")
+			if diff := cmp.Diff(refusedPods{large.UID: before}, told); diff != "" {
+				t.Errorf("pods that were refused (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
