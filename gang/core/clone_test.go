@@ -62,7 +62,7 @@ func (g *group) clone() *group {
 		member := *p
 		c.members[uid] = &member
 	}
-	c.done.succeeded, c.done.failed = maps.Clone(g.done.succeeded), maps.Clone(g.done.failed)
+	c.done.pods = maps.Clone(g.done.pods)
 	c.unsure = maps.Clone(g.unsure)
 	if g.clearing != nil {
 		clearing := *g.clearing

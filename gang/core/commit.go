@@ -58,7 +58,10 @@ func (t *turn) toRecord(parts []part) (*commit, []ToRecord) {
 		if p.spec.From == nil || p.mayFollow() {
 			continue
 		}
-		r := record.Record{Members: p.letGo() + p.counts[held], MinMember: p.spec.MinMember, Time: t.now.UTC()}
+		r := record.Record{
+			Members: p.letGo() + p.counts[held], MinMember: p.spec.MinMember, Time: t.now.UTC(),
+			PodGroup: p.spec.From.GetUID(), Since: p.oldest(),
+		}
 		c.records = append(c.records, groupRecord{p.group, r})
 		all = append(all, ToRecord{p.key, p.spec.From, r})
 	}

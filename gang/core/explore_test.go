@@ -52,10 +52,10 @@ func (c *code) time(t time.Time) {
 func (c *code) seenAt(generation uint64) { c.flag(generation == 0, generation == c.moment) }
 
 func (c *code) group(g *group) {
-	c.put(len(g.members), g.done.succeeded.Len(), g.done.failed.Len(), int(g.priority))
+	c.put(len(g.members), g.done.succeeded, g.done.failed, len(g.done.pods), int(g.priority))
 	for i := range c.pods {
 		uid := c.uid(i)
-		c.flag(g.done.succeeded.Has(uid), g.unsure.Has(uid))
+		c.flag(g.done.has(uid), g.unsure.Has(uid))
 		p := g.members[uid]
 		if p == nil {
 			continue
@@ -96,7 +96,7 @@ func (w *world) code() []byte {
 	c := &code{world: w, text: make([]byte, 0, 400)}
 	for group := range w.group {
 		mg, key := &w.group[group], keyOf(group)
-		c.put(int(mg.variant), mg.frozen, int(mg.began-w.now))
+		c.put(int(mg.variant), mg.frozen, int(mg.began-w.now), int(mg.born-w.now), int(mg.since-w.now), int(mg.life))
 		if mg.record != nil {
 			c.put(mg.record.Members, mg.record.MinMember)
 			c.time(mg.record.Time)
@@ -271,6 +271,10 @@ func models() []*model {
 			model{name: "pods come and go while a start is recorded", pods: 3, groups: [mostPods]int{}, least: two, room: []int{2, 1}, before: held},
 			some(1, remove, replace, recordLate, recordNot, bindFails, waitLong, succeed),
 		),
+		with(model{
+			name: "a PodGroup is created anew", pods: 4, groups: [mostPods]int{}, late: [mostPods]bool{2: true, 3: true}, least: two,
+			room: []int{2}, before: append(slices.Clone(free), step{bindOK, 0}, step{bindOK, 1}, step{wait, 0}),
+		}, some(1, recreate, remove, recordNot, bindFails, waitLong), some(2, succeed, wait)),
 		with(model{
 			name: "a start is recorded after it was denied", pods: 2, groups: [mostPods]int{}, least: two, room: []int{2}, before: again,
 		}, some(2, recordLate, recordNot), some(1, fenced, waitLong, wait, remove, replace, bindFails)),

@@ -72,10 +72,9 @@ func (p *member) sleeps() bool {
 
 // group is the members of one group and what is planned for them.
 type group struct {
-	key     membership.Key
-	members map[types.UID]*member
-	// Those that have finished are no members any more: no pod is in two of the three.
-	done          struct{ succeeded, failed sets.Set[types.UID] }
+	key           membership.Key
+	members       map[types.UID]*member
+	done          done
 	counts        counts
 	priority      int32     // the highest of a member so far, 0 without any
 	schedulerName string    // of the member that came last
@@ -125,6 +124,7 @@ type starts struct {
 	recording CommitID       // that is on its way, 0 for none and when it was denied meanwhile
 	record    *record.Record // the last one that this process wrote
 	completed time.Time      // of the last record of which all members were bound
+	of        types.UID      // of the PodGroup whose starts these are, "" before there was one
 }
 
 // waiting is why a group does not start; empty when it does.
@@ -194,10 +194,10 @@ func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod
 
 // letGo is how many pods were let go to be bound and have not failed: those that have
 // succeeded were, too.
-func (g *group) letGo() int { return g.counts.assigned() + g.done.succeeded.Len() }
+func (g *group) letGo() int { return g.counts.assigned() + g.done.succeeded }
 
 // wereBound is how many pods are bound, or were and have succeeded.
-func (g *group) wereBound() int { return g.counts[bound] + g.done.succeeded.Len() }
+func (g *group) wereBound() int { return g.counts[bound] + g.done.succeeded }
 
 // begun is 1 for a group of which members are bound, or are recorded to have been let go: what
 // is missing goes first, as it may be half a gang that was left behind.

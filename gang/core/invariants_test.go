@@ -14,6 +14,22 @@ func (w *world) count(group int, which func(*modelPod) bool) (count int) {
 	return count
 }
 
+// counts reports whether a pod has succeeded in the present life of its group.
+func (w *world) counts(i int) bool {
+	g, p := &w.group[w.groups[i]], &w.pod[i]
+	return p.phase == hasSucceeded && p.created >= min(g.born, g.since)
+}
+
+// wereBound is how many pods of a group are bound, or were and have succeeded.
+func (w *world) wereBound(group int) (count int) {
+	for i := range w.pods {
+		if w.groups[i] == group && (w.pod[i].phase == isBound || w.counts(i)) {
+			count++
+		}
+	}
+	return count
+}
+
 // check says what of that does not hold that has to.
 func (w *world) check(s step) {
 	w.checkStart()
@@ -94,7 +110,7 @@ func (w *world) checkStart() {
 		if mg.frozen > 0 {
 			asked = min(asked, mg.frozen)
 		}
-		bound := w.count(group, func(p *modelPod) bool { return p.phase == isBound || p.phase == hasSucceeded })
+		bound := w.wereBound(group)
 		switch together := bound + w.count(group, func(p *modelPod) bool { return p.letGo }); {
 		case w.policy == string(v1alpha1.MatchOnlyWaiting):
 			left := w.count(group, func(p *modelPod) bool { return p.left && p.phase == waits })
@@ -124,13 +140,13 @@ func (w *world) checkRecords(c WriteRecords) {
 	for _, r := range c.Records {
 		group := int(r.Group.Name[0] - 'a')
 		mg := &w.group[group]
-		bound := w.count(group, func(p *modelPod) bool { return p.phase == isBound || p.phase == hasSucceeded })
+		bound := w.wereBound(group)
 		if mg.frozen == 0 || bound >= mg.frozen || w.policy != "" {
 			continue // there is no start that is not over
 		}
 		asked := min(int(w.least[group][mg.variant]), mg.frozen)
 		on := w.count(group, func(p *modelPod) bool { return p.letGo && !at(p.created).After(mg.record.Time) })
-		if on > 0 && w.count(group, func(p *modelPod) bool { return p.letGo || p.phase == isBound || p.phase == hasSucceeded }) >= asked {
+		if on > 0 && w.wereBound(group)+w.count(group, func(p *modelPod) bool { return p.letGo }) >= asked {
 			w.bad("a start of %s is recorded once more", groupNames[group])
 		}
 	}
@@ -142,7 +158,7 @@ func (w *world) checkBundle(other int) {
 	if frozen := w.group[other].frozen; frozen > 0 {
 		asked = min(asked, frozen)
 	}
-	if started := w.count(other, func(p *modelPod) bool { return p.letGo || p.phase == isBound || p.phase == hasSucceeded }); started < asked {
+	if started := w.wereBound(other) + w.count(other, func(p *modelPod) bool { return p.letGo }); started < asked {
 		w.bad("%s starts, and %d of %d members of %s", groupNames[1-other], started, asked, groupNames[other])
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"maps"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
@@ -43,17 +41,13 @@ func (e Finished) apply(t *turn) {
 		return
 	}
 	g := t.group(key, e.Created)
-	done := g.done.succeeded
-	if e.Phase == corev1.PodFailed {
-		done = g.done.failed
-	}
 	g.dirty, g.looked = true, 0
 	if e.Gone {
-		done.Delete(e.UID)
+		g.done.remove(e.UID)
 		t.forget(g)
 		return
 	}
-	done.Insert(e.UID)
+	g.done.add(e.UID, donePod{e.Created, e.Phase})
 	if of := t.groupOf[e.UID]; of != nil {
 		t.leave(of, e.UID)
 	}
@@ -72,7 +66,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 		return known
 	}
 	g := t.group(key, pod.CreationTimestamp.Time)
-	if g.done.succeeded.Has(pod.UID) || g.done.failed.Has(pod.UID) {
+	if g.done.has(pod.UID) {
 		return nil // what shows it running is late
 	}
 	if len(g.members) == 0 {
@@ -91,8 +85,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 func (t *turn) group(key membership.Key, created time.Time) *group {
 	g := t.groups[key]
 	if g == nil {
-		g = &group{key: key, members: map[types.UID]*member{}, created: created}
-		g.done.succeeded, g.done.failed = sets.New[types.UID](), sets.New[types.UID]()
+		g = &group{key: key, members: map[types.UID]*member{}, created: created, done: newDone()}
 		t.groups[key] = g
 	}
 	if created.Before(g.created) {
@@ -114,7 +107,7 @@ func (t *turn) leave(g *group, uid types.UID) {
 
 // forget drops a group that has no pod any more.
 func (t *turn) forget(g *group) {
-	if len(g.members)+g.done.succeeded.Len()+g.done.failed.Len() == 0 {
+	if len(g.members)+len(g.done.pods) == 0 {
 		delete(t.groups, g.key)
 		t.changed.Insert(g.key)
 	}

@@ -81,6 +81,7 @@ const (
 	vanish          // a victim is gone
 	gatesDue        // gates are lifted
 	gateOK          // a gate was lifted
+	recreate        // a PodGroup is deleted and created anew
 	kinds
 )
 
@@ -88,7 +89,7 @@ var kindNames = [kinds]string{
 	"create", "ask", "ask without its place", "ask while nodes change", "bind", "is bound", "is seen bound", "binding fails",
 	"binding is not answered", "was bound", "was not bound", "hang up", "recorded", "not recorded in time", "PodGroup changed", "fenced",
 	"plan ahead", "delete", "replace", "succeed", "change minMember", "tick", "a second", "a long time", "stop", "assumption expires",
-	"node goes", "preempt", "victim goes", "gates due", "gate lifted",
+	"node goes", "preempt", "victim goes", "gates due", "gate lifted", "PodGroup anew",
 }
 
 // step is one thing that happens, to a pod, a group, a node or a commit.
@@ -129,6 +130,9 @@ type modelGroup struct {
 	record  *record.Record
 	frozen  int // of a start that was recorded and is not over, 0 for none
 	began   int16
+	life    int8  // counts its PodGroups
+	born    int16 // the present one
+	since   int16 // the oldest pod when a start of its was recorded, if that is older
 	object  *v1alpha1.Observed
 }
 

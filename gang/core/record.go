@@ -1,6 +1,8 @@
 package core
 
 import (
+	"time"
+
 	"muster.dev/muster/gang/record"
 )
 
@@ -27,6 +29,25 @@ func (g *group) unfinished() *record.Record {
 		}
 	}
 	return nil
+}
+
+// oldest is when the first of the pods was created that there are and that count.
+func (g *group) oldest() time.Time {
+	var oldest time.Time
+	first := func(created time.Time) {
+		if oldest.IsZero() || created.Before(oldest) {
+			oldest = created
+		}
+	}
+	for _, p := range g.members {
+		first(p.pod.CreationTimestamp.Time)
+	}
+	for _, p := range g.done.pods {
+		if !p.created.Before(g.done.since) {
+			first(p.created)
+		}
+	}
+	return oldest.UTC()
 }
 
 // wasThere reports whether a member may be one of those that a record is of.

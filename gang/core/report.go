@@ -110,7 +110,7 @@ func (g *group) summary() Summary {
 	s := Summary{
 		Name: g.key.String(), Label: g.key.Label, Priority: g.priority,
 		Pending: c[pending], Placed: c[placed], Held: c[held], Binding: c[binding], Bound: c[bound],
-		Succeeded: g.done.succeeded.Len(), Failed: g.done.failed.Len(),
+		Succeeded: g.done.succeeded, Failed: g.done.failed,
 		Denied: g.failed, Planned: g.planned,
 	}
 	spec, not := g.asked()
@@ -140,7 +140,7 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 
 // statusCounts are the pods of a group as its status has them.
 func (g *group) statusCounts() status.Counts {
-	c := status.Counts{Succeeded: g.done.succeeded.Len(), Failed: g.done.failed.Len()}
+	c := status.Counts{Succeeded: g.done.succeeded, Failed: g.done.failed}
 	for _, p := range g.members {
 		switch {
 		case p.stage == bound && p.pod.Status.Phase == corev1.PodRunning:

@@ -1,10 +1,12 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -49,6 +51,7 @@ func (w *world) steps() (all []step) {
 		add(true, plan, group)
 		add(w.gated, gatesDue, group)
 		add(int(w.group[group].variant)+1 < len(w.least[group]), change, group)
+		add(true, recreate, group)
 	}
 	for _, k := range []kind{tick, wait, waitLong} {
 		add(true, k, 0)
@@ -113,6 +116,8 @@ func (w *world) takeOther(k kind, i int) {
 		w.group[i].variant++
 		w.readGroup(i)
 		w.moment++
+	case recreate:
+		w.recreate(i)
 	case tick, wait, waitLong:
 		w.now += map[kind]int16{tick: 0, wait: 1, waitLong: int16(modelTimeout / time.Second)}[k]
 		w.apply(Ticked{})
@@ -285,7 +290,17 @@ func (w *world) record(k kind, i int) {
 		for _, r := range c.Records {
 			group := int(r.Group.Name[0] - 'a')
 			written := r.Record
+			if written.PodGroup != types.UID(fmt.Sprint(groupNames[group], w.group[group].life)) {
+				err = record.ErrChanged
+				continue
+			}
 			w.group[group].record, w.group[group].frozen = &written, r.Record.MinMember
+			w.group[group].since = w.group[group].born
+			for i := range w.pods {
+				if p := &w.pod[i]; w.groups[i] == group && (p.phase == waits || p.phase == isBound || w.counts(i)) {
+					w.group[group].since = min(w.group[group].since, p.created)
+				}
+			}
 			w.readGroup(group)
 		}
 	case recordLate:
@@ -312,6 +327,14 @@ func (w *world) record(k kind, i int) {
 	if denied && w.effects != before {
 		w.bad("what came of recording a start that was denied has effects")
 	}
+}
+
+// recreate has the watch show a PodGroup of the same name and another life.
+func (w *world) recreate(group int) {
+	g := &w.group[group]
+	g.life, g.born, g.since, g.record, g.frozen = g.life+1, w.now, w.now, nil, 0
+	w.readGroup(group)
+	w.moment++
 }
 
 func (w *world) remove(k kind, i int) {

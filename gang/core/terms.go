@@ -100,7 +100,7 @@ func (t *Terms) limit(g *group) *placement.Limit {
 	if not != nil {
 		return nil
 	}
-	staying, whole := g.done.succeeded.Len(), 0
+	staying, whole := g.done.succeeded, 0
 	for _, p := range t.bundleOf(g) {
 		whole += p.counts.assigned()
 	}

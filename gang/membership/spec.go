@@ -37,15 +37,19 @@ type Spec struct {
 	Satisfied bool
 	// Record is of the last commit, by the PodGroup.
 	Record *record.Record
-	// From is the PodGroup, nil for a group without an object.
-	From *unstructured.Unstructured
+	// From is the PodGroup, nil for a group without an object, and Created when it was created.
+	From    *unstructured.Unstructured
+	Created time.Time
 	// Err is what is wrong with it.
 	Err error
 }
 
 // Asked returns what a PodGroup asks for.
 func (b Bounds) Asked(object *v1alpha1.Observed) *Spec {
-	s := &Spec{From: object.Unstructured, Timeout: b.Timeout, Record: record.Of(object), Policy: object.Policy, Err: object.Err}
+	s := &Spec{
+		From: object.Unstructured, Created: object.GetCreationTimestamp().Time, Timeout: b.Timeout, Record: record.Of(object),
+		Policy: object.Policy, Err: object.Err,
+	}
 	podGroup := object.PodGroup
 	if podGroup == nil {
 		return s
