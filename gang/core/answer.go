@@ -37,6 +37,7 @@ var (
 	ErrNodeGone   = errors.New("gang: the node is gone")
 	ErrUncounted  = errors.New("gang: the pod does not count on its place any more")
 	ErrNoGroup    = errors.New("gang: the group is gone or not valid")
+	ErrKept       = errors.New("gang: other members have yet to come; the pod keeps its place, and is to be bound again")
 	ErrAskedAgain = errors.New("gang: the scheduler asked about the pod again")
 	ErrStopped    = errors.New("gang: this replica of muster is stopping")
 	ErrOutranked  = errors.New("gang: its places were needed by pods of higher priority")

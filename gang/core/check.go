@@ -70,7 +70,7 @@ func (c *check) group(g *group) {
 }
 
 func (c *check) member(p *member, assumed string) {
-	if (p.stage == placed || p.stage == held) && assumed != p.place {
+	if (p.waitsForCall() || p.stage == held) && assumed != p.place {
 		c.bad("%s is %s on %q, and counts on %q", p.pod.UID, p.stage, p.place, assumed)
 	}
 	if (p.stage == held) != (p.hold != 0) {

@@ -93,7 +93,7 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		}
 		p.clearing, p.planned = nil, t.now
 		p.waits("", "")
-		for _, member := range p.in(placed) {
+		for _, member := range p.in(placed, kept) {
 			if member != asking {
 				t.steer(member, t.view.NodeCount())
 			}

@@ -17,15 +17,19 @@ func (Ticked) apply(t *turn) {
 	if renew {
 		t.renewed = t.now
 	}
-	for _, g := range t.those((*group).holds) {
+	for _, g := range t.those((*group).keeps) {
+		t.lapse(g)
 		if g.holds() { // one before it may have taken it along
-			t.expire(g, renew)
+			t.expire(g)
+		}
+		if renew {
+			t.renew(g)
 		}
 	}
 }
 
 // expire ends what is planned for a group if it has taken too long.
-func (t *turn) expire(g *group, renew bool) {
+func (t *turn) expire(g *group) {
 	parts, not := t.bundle(g)
 	if not != nil {
 		t.deny(g, g.reason, g.why, ErrNoGroup)
@@ -38,10 +42,12 @@ func (t *turn) expire(g *group, renew bool) {
 	}
 	t.evictLeft(parts)
 	t.commit(parts) // the spec may have changed
-	if renew {
-		for _, p := range g.those(func(p *member) bool { return p.stage == placed || p.stage == held }) {
-			t.has(Renew{p.pod.UID})
-		}
+}
+
+// renew keeps members counted on their places.
+func (t *turn) renew(g *group) {
+	for _, p := range g.in(placed, held, kept, due) {
+		t.has(Renew{p.pod.UID})
 	}
 }
 
@@ -60,7 +66,7 @@ func (t *turn) denyLate(p part, waitsForVictims bool) {
 		t.deny(p.group, status.TimedOut, "its start was not recorded when the time was up", ErrUnrecorded)
 	default:
 		t.deny(p.group, status.TimedOut,
-			fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts[held], p.spec.MinMember), ErrTimeout)
+			fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts.came(), p.spec.MinMember), ErrTimeout)
 	}
 }
 
@@ -76,7 +82,7 @@ func (t *turn) deny(g *group, reason status.Reason, why string, err error) {
 		why += t.timedOut(denied)
 	}
 	for _, d := range denied {
-		for _, p := range d.those(everyone) {
+		for _, p := range d.in(pending, placed, held, kept) { // those that are let go are
 			t.giveUp(p, err)
 		}
 		d.failed, d.planned, d.again, d.clearing = t.now, time.Time{}, t.now.Add(t.limits.DenyTTL), nil

@@ -11,6 +11,10 @@ func (e Asked) apply(t *turn) {
 	if p.knows = e.Pod.Status.NominatedNodeName; p.knows == "" {
 		t.looksAt = e.Nodes
 	}
+	if p.stage == due {
+		t.send(p)
+		return
+	}
 	parts, not := t.bundle(g)
 	switch {
 	case not != nil:

@@ -24,13 +24,15 @@ const (
 	pending stage = iota
 	placed        // counts on its place
 	held          // and its bind call waits
+	kept          // and its bind call has ended by its own time: it is to come again
+	due           // let go, while no call of its waited: the next one goes on at once
 	binding       // let go
 	bound         // as the watch shows, or the API server said
 	stages
 )
 
 func (s stage) String() string {
-	return [stages]string{"pending", "placed", "held", "binding", "bound"}[s]
+	return [stages]string{"pending", "placed", "held", "kept", "due", "binding", "bound"}[s]
 }
 
 // member is a pod of a group that has neither finished nor gone.
@@ -40,7 +42,7 @@ type member struct {
 	since time.Time // of the stage
 	place string    // the node, unless it is pending
 	hold  HoldID    // while it is held, else 0
-	until time.Time // the hold ends
+	until time.Time // the hold ends, or a member that is due has its place
 
 	// went says that it was let go in the last start of its group: unless it is bound, or
 	// about to be, it was left behind.
@@ -58,6 +60,9 @@ type member struct {
 	gate      gate
 	liftAgain time.Time // after it could not be lifted
 }
+
+// waitsForCall reports whether it counts on its place, and the scheduler is to bind it there.
+func (p *member) waitsForCall() bool { return p.stage == placed || p.stage == kept || p.stage == due }
 
 // ready reports whether the scheduler will try the pod, once muster lifts its gate.
 func (p *member) ready() bool { return membership.Ready(p.pod.Pod) }
@@ -143,14 +148,20 @@ func (g *group) waits(reason status.Reason, why string) {
 type counts [stages]int
 
 // assigned is how many are bound, or let go to be.
-func (c counts) assigned() int { return c[binding] + c[bound] }
+func (c counts) assigned() int { return c[due] + c[binding] + c[bound] }
+
+// came is how many were let through by the scheduler to their bindings, and wait for the others.
+func (c counts) came() int { return c[held] + c[kept] }
 
 // holds reports whether members have places to which they are not on their way.
-func (g *group) holds() bool { return g.counts[placed]+g.counts[held] > 0 }
+func (g *group) holds() bool { return g.counts[placed]+g.counts.came() > 0 }
 
-// in returns the members in a stage, in the order in which the scheduler takes them.
-func (g *group) in(s stage) []*member {
-	return g.those(func(p *member) bool { return p.stage == s })
+// keeps reports whether members count on places without being bound there.
+func (g *group) keeps() bool { return g.holds() || g.counts[due] > 0 }
+
+// in returns the members in some stages, in the order in which the scheduler takes them.
+func (g *group) in(stages ...stage) []*member {
+	return g.those(func(p *member) bool { return slices.Contains(stages, p.stage) })
 }
 
 // those returns some members in the order in which the scheduler takes them.

@@ -20,6 +20,7 @@ func (e Seen) apply(t *turn) {
 	}
 	if g := t.join(e.Pod); g != nil {
 		p := g.members[e.UID]
+		told := p.pod.Status.NominatedNodeName
 		g.heard = g.heard && maps.Equal(p.pod.Annotations, e.Pod.Annotations)
 		p.pod, g.dirty = e.Pod, true
 		switch {
@@ -30,6 +31,7 @@ func (e Seen) apply(t *turn) {
 			t.giveUp(p, ErrGone)
 		default:
 			t.withdraw(p)
+			t.tellAgain(p, told)
 		}
 	}
 	t.stray(e.Pod)
@@ -116,7 +118,7 @@ func (t *turn) forget(g *group) {
 // giveUp ends what is planned for a member. A call that is held for it ends with an error.
 func (t *turn) giveUp(p *member, why error) {
 	switch p.stage {
-	case placed, held:
+	case placed, held, kept, due:
 		t.has(Release{p.pod.UID})
 		t.endHold(p, why)
 		t.enter(p, pending)

@@ -23,7 +23,8 @@ type Summary struct {
 	Label     string // that makes pods its members
 	MinMember int    // 0 when that is not known
 	Priority  int32
-	// How many members are how far.
+	// How many members are how far. Held are those that have come and wait for the others, also while the
+	// call of one has ended and is to come again; binding those that are let go.
 	Pending, Placed, Held, Binding, Bound int
 	// How many pods have finished.
 	Succeeded, Failed int
@@ -109,7 +110,7 @@ func (g *group) summary() Summary {
 	c := g.counts
 	s := Summary{
 		Name: g.key.String(), Label: g.key.Label, Priority: g.priority,
-		Pending: c[pending], Placed: c[placed], Held: c[held], Binding: c[binding], Bound: c[bound],
+		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound],
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
 		Denied: g.failed, Planned: g.planned,
 	}
@@ -147,7 +148,7 @@ func (g *group) statusCounts() status.Counts {
 			c.Running++
 		case p.stage == bound:
 			c.Bound++
-		case p.stage == held || p.stage == binding:
+		case p.stage == held || p.stage == kept || p.stage == due || p.stage == binding:
 			c.Held++
 		default:
 			c.Pending++
@@ -210,7 +211,7 @@ func (s *State) Census() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
 			continue
 		}
 		for _, p := range g.members {
-			if p.stage == placed || p.stage == held {
+			if p.stage == placed || p.stage == held || p.stage == kept {
 				idle = idle.Plus(&p.pod.Requests)
 			}
 		}

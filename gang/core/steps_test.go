@@ -124,7 +124,7 @@ func (w *world) takeOther(k kind, i int) {
 	case stop:
 		w.apply(Stopped{})
 	case expire:
-		w.pod[i].place = -1
+		w.pod[i].place, w.pod[i].came, w.pod[i].owed = -1, 0, false
 		w.moment++
 		w.apply(Uncounted{w.uid(i)}) // at the latest when it is to be renewed
 	case lose:
@@ -187,7 +187,7 @@ func (w *world) move(i int, node int8) {
 	p := &w.pod[i]
 	p.told = node + 1
 	if p.place != node {
-		p.place = node
+		p.place, p.came = node, 0
 		w.moment++
 	}
 }
@@ -239,7 +239,10 @@ func (w *world) bind(i int) {
 	}
 	if w.state.lastHold == open && !refused && p.hold == 0 && len(w.wrong) == before { // nothing to wait for
 		p.letGo = true
-		w.freed = append(w.freed, int8(i))
+		if !p.owed {
+			w.freed = append(w.freed, int8(i))
+		}
+		p.owed = false
 	}
 }
 
@@ -295,10 +298,9 @@ func (w *world) record(k kind, i int) {
 				continue
 			}
 			w.group[group].record, w.group[group].frozen = &written, r.Record.MinMember
-			w.group[group].since = w.group[group].born
 			for i := range w.pods {
-				if p := &w.pod[i]; w.groups[i] == group && (p.phase == waits || p.phase == isBound || w.counts(i)) {
-					w.group[group].since = min(w.group[group].since, p.created)
+				if p := &w.pod[i]; w.groups[i] == group && p.begun == c.Commit {
+					p.lived = w.group[group].life
 				}
 			}
 			w.readGroup(group)
@@ -332,7 +334,7 @@ func (w *world) record(k kind, i int) {
 // recreate has the watch show a PodGroup of the same name and another life.
 func (w *world) recreate(group int) {
 	g := &w.group[group]
-	g.life, g.born, g.since, g.record, g.frozen = g.life+1, w.now, w.now, nil, 0
+	g.life, g.born, g.record, g.frozen = g.life+1, w.now, nil, 0
 	w.readGroup(group)
 	w.moment++
 }
@@ -340,7 +342,7 @@ func (w *world) recreate(group int) {
 func (w *world) remove(k kind, i int) {
 	p := &w.pod[i]
 	uid := w.uid(i)
-	p.place, p.phase, p.letGo, p.mayBind, p.told, p.lifting = -1, absent, false, false, 0, false
+	p.place, p.phase, p.letGo, p.mayBind, p.told, p.lifting, p.came, p.owed = -1, absent, false, false, 0, false, 0, false
 	w.moment++
 	if k == succeed {
 		p.phase = hasSucceeded

@@ -79,7 +79,7 @@ func (t *Terms) spares(g *group) bool {
 		return spared
 	}
 	for _, p := range t.bundleOf(g) {
-		if c := p.counts; c[held]+c[binding] > 0 || c[placed] > 0 && !p.started() {
+		if c := p.counts; c.came()+c[due]+c[binding] > 0 || c[placed] > 0 && !p.started() {
 			t.spared[g] = true
 			return true
 		}

@@ -33,8 +33,8 @@ type Record struct {
 	Time      time.Time `json:"time"`
 	// PodGroup is the UID of the object that it was written on: a copy of that is not started.
 	PodGroup types.UID `json:"podGroup,omitempty"`
-	// Since is when the oldest pod was created that counted or was there. Those that have finished count
-	// from then on, though the PodGroup may be younger.
+	// Since is when the oldest pod was created that was there, and is younger than all that did not count.
+	// Pods that finish count from then on, though the PodGroup may be younger.
 	Since time.Time `json:"since,omitzero"`
 	// Epoch is that of the leader.
 	Epoch Epoch `json:"epoch,omitzero"`
