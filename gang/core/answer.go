@@ -32,6 +32,7 @@ var (
 	ErrGone       = errors.New("gang: the pod is gone or being deleted")
 	ErrRefused    = errors.New("gang: there is no place for as many members as must start together")
 	ErrTimeout    = errors.New("gang: not enough members could be bound in time")
+	ErrScheduler  = errors.New("gang: kube-scheduler does not put a member on any node where it has a place")
 	ErrVictims    = errors.New("gang: pods that are to be evicted were not gone in time")
 	ErrUnrecorded = errors.New("gang: the start of the gang could not be recorded in time")
 	ErrNodeGone   = errors.New("gang: the node is gone")

@@ -63,7 +63,7 @@ func (g *group) clone() *group {
 		c.members[uid] = &member
 	}
 	c.done.pods = maps.Clone(g.done.pods)
-	c.unsure = maps.Clone(g.unsure)
+	c.unsure, c.tries.unbound = maps.Clone(g.unsure), maps.Clone(g.tries.unbound)
 	if g.clearing != nil {
 		clearing := *g.clearing
 		clearing.victims = map[string][]Victim{}

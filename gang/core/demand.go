@@ -71,7 +71,7 @@ func (t *turn) hear(g *group) {
 // asks notes what is asked of a group now. Something else than before ends its rest.
 func (g *group) asks(now *membership.Spec) {
 	if g.spec != nil && (now == nil || !now.AsksAsMuchAs(g.spec)) {
-		g.tries = tries{asked: g.tries.asked}
+		g.tries = g.tries.anew()
 	}
 	if now != nil && now.From != nil {
 		g.belongTo(now.From.GetUID())

@@ -65,8 +65,12 @@ func (t *turn) denyLate(p part, waitsForVictims bool) {
 	case p.recording != 0:
 		t.deny(p.group, status.TimedOut, "its start was not recorded when the time was up", ErrUnrecorded)
 	default:
-		t.deny(p.group, status.TimedOut,
-			fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts.came(), p.spec.MinMember), ErrTimeout)
+		why, err := fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts.came(), p.spec.MinMember), ErrTimeout
+		if member := p.refused(); member != nil && p.tries.spoke {
+			err = ErrScheduler
+			why += fmt.Sprintf("; kube-scheduler does not put %s on %s: its condition PodScheduled says why", member.pod.Name, member.place)
+		}
+		t.deny(p.group, status.TimedOut, why, err)
 	}
 }
 
@@ -78,15 +82,15 @@ func (t *turn) deny(g *group, reason status.Reason, why string, err error) {
 	if parts, not := t.bundle(g); not == nil {
 		denied = parts
 	}
-	if reason == status.TimedOut {
-		why += t.timedOut(denied)
+	if vain(err) {
+		why += t.inVain(denied)
 	}
 	for _, d := range denied {
 		for _, p := range d.in(pending, placed, held, kept) { // those that are let go are
 			t.giveUp(p, err)
 		}
 		d.failed, d.planned, d.again, d.clearing = t.now, time.Time{}, t.now.Add(t.limits.DenyTTL), nil
-		d.recording, d.tries.asked = 0, false
+		d.recording, d.tries.spoke, d.tries.evicted = 0, false, false
 		d.waits(reason, why)
 		t.denied[d.key] = t.now.Add(t.limits.DenyTTL)
 	}

@@ -77,7 +77,8 @@ func (c *code) group(g *group) {
 		c.time(g.record.Time)
 	}
 	c.put(g.tries.inVain, int(g.tries.rest))
-	c.flag(g.tries.asked)
+	c.flag(g.tries.spoke, g.tries.silent, g.tries.evicted)
+	c.put(g.tries.unbound.Len())
 	for _, t := range []time.Time{g.created, g.failed, g.planned, g.again, g.soughtAgain, g.completed, g.tries.next, g.tries.sooner} {
 		c.time(t)
 	}
@@ -181,6 +182,11 @@ func explore(t testing.TB, m *model, most int, each int) (states, depth int, all
 				to := from.clone()
 				if taken++; taken%each == 0 {
 					compare(t, from, s)
+				}
+				if taken%(32*each) == 0 {
+					if wrong := from.livelyFrom(); len(wrong) > 0 {
+						t.Fatalf("%s: %v\nin the end, after\n  %s\nthen: %v", m.name, wrong, from.path, from.world)
+					}
 				}
 				to.take(s)
 				if len(to.wrong) > 0 {

@@ -47,6 +47,8 @@ func (e Binds) apply(t *turn) {
 		g.planned = t.now // it follows those that have started
 	}
 	t.enter(p, held)
+	g.tries.spoke = true
+	g.tries.unbound.Delete(e.UID)
 	t.lastHold++
 	p.place, p.hold, p.until = e.Node, t.lastHold, t.now.Add(t.limits.Hold)
 	t.has(BeginHold{p.hold})

@@ -78,7 +78,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	g.counts[pending]++
 	g.priority = max(g.priority, priority(pod))
 	g.schedulerName = pod.Spec.SchedulerName
-	g.looked, g.dirty, g.heard, g.tries = 0, true, false, tries{asked: g.tries.asked}
+	g.looked, g.dirty, g.heard, g.tries = 0, true, false, g.tries.anew()
 	t.groupOf[pod.UID] = g
 	return g
 }
@@ -103,7 +103,7 @@ func (t *turn) leave(g *group, uid types.UID) {
 	g.counts[p.stage]--
 	delete(g.members, uid)
 	delete(t.groupOf, uid)
-	g.dirty, g.heard, g.tries = true, false, tries{asked: g.tries.asked}
+	g.dirty, g.heard, g.tries = true, false, g.tries.anew()
 	t.forget(g)
 }
 
