@@ -32,7 +32,7 @@ func TestAGangThatTheSchedulerRefusesByItselfKeepsRoomForASmallShareOfTheTime(t 
 				pods := members("g", 2, "1", tried)
 				p.set(node("a", "8"), podGroup("g", 2))
 				p.set(objects(pods)...)
-				const every, hours = 10 * time.Second, 6
+				const every, hours = 10 * time.Second, 2
 				looks, placed := 0, 0
 				for began := time.Now(); time.Since(began) < 2*hours*time.Hour; p.after(every) {
 					if time.Since(began) >= hours*time.Hour {
@@ -83,7 +83,7 @@ func TestPodsAreNotEvictedAgainForAMemberThatTheSchedulerDidNotBindThen(t *testi
 		p.delete(victims...)
 		p.after(time.Second)
 		call := p.start(gang[0])[0] // the other one it refuses by itself
-		p.after(70 * time.Second)
+		p.after(time.Until(p.Report()[0].Deadline) + 200*time.Millisecond)
 		if call.held() {
 			t.Fatal("it is held still")
 		}

@@ -87,10 +87,11 @@ func (e Recorded) apply(t *turn) {
 func (t *turn) conclude(id CommitID, c *commit, err error) {
 	denied := false
 	for _, p := range c.parts {
+		if p.recording != id || t.groups[p.key] != p.group { // or it is gone, and another one may have its name
+			denied = true
+		}
 		if p.recording == id {
 			p.recording = 0
-		} else {
-			denied = true
 		}
 	}
 	switch {

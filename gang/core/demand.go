@@ -83,7 +83,7 @@ func (g *group) asks(now *membership.Spec) {
 // present one's, nor is what is being recorded on that.
 func (g *group) belongTo(uid types.UID) {
 	if g.of != "" && g.of != uid {
-		g.starts, g.tries, g.looked = starts{unsure: g.unsure}, tries{}, 0
+		g.starts, g.tries, g.looked, g.denied = starts{unsure: g.unsure}, tries{}, 0, time.Time{}
 		for _, p := range g.members {
 			p.went = false
 		}

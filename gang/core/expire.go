@@ -6,12 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
 func (Ticked) apply(t *turn) {
-	maps.DeleteFunc(t.denied, func(_ membership.Key, until time.Time) bool { return !t.now.Before(until) })
 	t.wakeAgain()
 	renew := t.now.Sub(t.renewed) >= t.limits.Renew
 	if renew {
@@ -92,7 +90,7 @@ func (t *turn) deny(g *group, reason status.Reason, why string, err error) {
 		d.failed, d.planned, d.again, d.clearing = t.now, time.Time{}, t.now.Add(t.limits.DenyTTL), nil
 		d.recording, d.tries.spoke, d.tries.evicted = 0, false, false
 		d.waits(reason, why)
-		t.denied[d.key] = t.now.Add(t.limits.DenyTTL)
+		d.denied = t.now.Add(t.limits.DenyTTL)
 	}
 	t.has(Denied{err})
 }

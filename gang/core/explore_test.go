@@ -79,7 +79,7 @@ func (c *code) group(g *group) {
 	c.put(g.tries.inVain, int(g.tries.rest))
 	c.flag(g.tries.spoke, g.tries.silent, g.tries.evicted)
 	c.put(g.tries.unbound.Len())
-	for _, t := range []time.Time{g.created, g.failed, g.planned, g.again, g.soughtAgain, g.completed, g.tries.next, g.tries.sooner} {
+	for _, t := range []time.Time{g.created, g.failed, g.denied, g.planned, g.again, g.soughtAgain, g.completed, g.tries.next, g.tries.sooner} {
 		c.time(t)
 	}
 	c.seenAt(g.looked)
@@ -102,7 +102,6 @@ func (w *world) code() []byte {
 			c.put(mg.record.Members, mg.record.MinMember)
 			c.time(mg.record.Time)
 		}
-		c.time(w.state.denied[key])
 		if g := w.state.groups[key]; g != nil {
 			c.group(g)
 		}

@@ -103,6 +103,7 @@ type planning struct {
 	store   *predicates.VerdictStore // of its profile, when it was last planned
 	planned time.Time                // when the present plan was made, zero when there is none
 	failed  time.Time                // the last denial
+	denied  time.Time                // until then it is refused without a look
 	looked  uint64                   // the generation of the cluster when the last plan failed, 0 for none
 	again   time.Time                // when it may be planned again, ahead of the scheduler
 	tries   tries

@@ -22,8 +22,7 @@ func (e Binds) apply(t *turn) {
 		t.has(RefuseBind{fmt.Errorf("gang: the pod is held for node %s already", p.place)})
 		return
 	case !p.ready():
-		t.giveUp(p, ErrGone)
-		t.has(RefuseBind{ErrGone})
+		t.refuseBind(p, ErrGone)
 		return
 	case p.stage == due:
 		t.enter(p, binding)
@@ -33,14 +32,12 @@ func (e Binds) apply(t *turn) {
 	g := t.groupOf[e.UID]
 	parts, not := t.bundle(g)
 	if not != nil {
-		t.giveUp(p, ErrNoGroup)
-		t.has(RefuseBind{ErrNoGroup})
+		t.refuseBind(p, ErrNoGroup)
 		return
 	}
 	t.recall(parts)
 	if p.stage == pending && !startedAll(parts) { // its plan has ended since the filter call
-		t.has(Release{e.UID})
-		t.has(RefuseBind{ErrRefused})
+		t.refuseBind(p, ErrRefused)
 		return
 	}
 	if !g.holds() {
@@ -54,6 +51,16 @@ func (e Binds) apply(t *turn) {
 	t.has(BeginHold{p.hold})
 	t.commit(parts)
 	t.endIfStopped(g)
+}
+
+// refuseBind fails the bind call about a member, which counts on its place no more: also where the call itself
+// had it count there.
+func (t *turn) refuseBind(p *member, why error) {
+	if p.stage == pending {
+		t.has(Release{p.pod.UID})
+	}
+	t.giveUp(p, why)
+	t.has(RefuseBind{why})
 }
 
 // With the port closed nobody else comes, and another process leads only once all calls have ended.

@@ -134,8 +134,13 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	if g == nil {
 		return status.Observation{}, false
 	}
+	note := ""
+	if g.spec != nil {
+		note = g.spec.Cut
+	}
 	return status.Observation{
 		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Reason: g.reason, Message: g.why,
+		Note: note,
 	}, true
 }
 

@@ -234,8 +234,8 @@ func (w *world) bind(i int) {
 	if planless && !refused {
 		w.bad("%s is held, and its gang has no plan", w.uid(i))
 	}
-	if member := w.state.member(w.uid(i)); refused && member != nil && member.stage == pending {
-		w.leave(i) // it counts only as the call put it there
+	if member := w.state.member(w.uid(i)); refused && member != nil && member.stage == pending && p.place >= 0 && !p.mayBind {
+		w.bad("%s is refused, and counts where the call put it", w.uid(i))
 	}
 	if w.state.lastHold == open && !refused && p.hold == 0 && len(w.wrong) == before { // nothing to wait for
 		p.letGo = true
