@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/status"
 )
@@ -90,4 +93,36 @@ func TestABindCallThatIsRefusedLeavesNothingThatCounts(t *testing.T) {
 			t.Errorf("it counts on %s", on)
 		}
 	})
+}
+
+func TestTheOldestMemberSaysWhoPlansAGang(t *testing.T) {
+	names := func(pod *corev1.Pod, scheduler string, at time.Time) {
+		pod.Spec.SchedulerName, pod.CreationTimestamp = scheduler, metav1.NewTime(at)
+	}
+	for name, order := range map[string][]int{"first": {0, 1}, "last": {1, 0}} {
+		t.Run("it is seen "+name, func(t *testing.T) {
+			run(t, func(p *process) {
+				pods := members("g", 2, "1")
+				names(pods[0], corev1.DefaultSchedulerName, time.Now())
+				names(pods[1], "another", time.Now().Add(time.Second))
+				p.set(node("a", "4"), podGroup("g", 2))
+				for _, i := range order {
+					p.set(pods[i])
+					p.after(time.Second)
+				}
+				o, _ := p.Observe(named("g"))
+				if !strings.Contains(o.Note, "as g-1 does another: all are planned by default-scheduler") {
+					t.Errorf("it is said %q", o.Note)
+				}
+				if got := p.Report()[0].Placed; got != 2 {
+					t.Errorf("%d have places: %s", got, p.why("g"))
+				}
+				p.delete(pods[0])
+				p.after(time.Second)
+				if o, _ := p.Observe(named("g")); o.Note != "" {
+					t.Errorf("of one it is said %q", o.Note)
+				}
+			})
+		})
+	}
 }

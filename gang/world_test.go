@@ -348,7 +348,8 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 	}
 	together := w.succeeded(key.Name)
 	for uid, other := range w.pods {
-		if k, of := membership.Of(other); of && k == key && (other.Spec.NodeName != "" || w.letGo[uid] != "" || w.justLetGo(uid) || w.stage(uid) == "due") {
+		goes := other.Spec.NodeName != "" || w.letGo[uid] != "" || w.justLetGo(uid) || w.stage(uid) == "due"
+		if k, of := membership.Of(other); of && k == key && goes {
 			together++
 		}
 	}

@@ -63,7 +63,8 @@ func (t *turn) denyLate(p part, waitsForVictims bool) {
 	case p.recording != 0:
 		t.deny(p.group, status.TimedOut, "its start was not recorded when the time was up", ErrUnrecorded)
 	default:
-		why, err := fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts.came(), p.spec.MinMember), ErrTimeout
+		why := fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts.came(), p.spec.MinMember)
+		err := ErrTimeout
 		if member := p.refused(); member != nil && p.tries.spoke {
 			err = ErrScheduler
 			why += fmt.Sprintf("; kube-scheduler does not put %s on %s: its condition PodScheduled says why", member.pod.Name, member.place)

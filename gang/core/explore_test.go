@@ -79,7 +79,9 @@ func (c *code) group(g *group) {
 	c.put(g.tries.inVain, int(g.tries.rest))
 	c.flag(g.tries.spoke, g.tries.silent, g.tries.evicted)
 	c.put(g.tries.unbound.Len())
-	for _, t := range []time.Time{g.created, g.failed, g.denied, g.planned, g.again, g.soughtAgain, g.completed, g.tries.next, g.tries.sooner} {
+	for _, t := range []time.Time{
+		g.created, g.failed, g.denied, g.planned, g.again, g.soughtAgain, g.completed, g.tries.next, g.tries.sooner,
+	} {
 		c.time(t)
 	}
 	c.seenAt(g.looked)

@@ -82,7 +82,8 @@ type group struct {
 	done          done
 	counts        counts
 	priority      int32     // the highest of a member so far, 0 without any
-	schedulerName string    // of the member that came last
+	first         types.UID // the member that was created first, "" before there was one
+	schedulerName string    // that of the first member
 	created       time.Time // the first member that was seen, by its creation
 	dirty         bool      // something may have changed since it was last told
 	demand
@@ -178,6 +179,11 @@ func (g *group) those(which func(*member) bool) []*member {
 }
 
 func everyone(*member) bool { return true }
+
+// older compares members by their creation, then by their UIDs.
+func older(a, b *member) int {
+	return cmp.Or(a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time), cmp.Compare(a.pod.UID, b.pod.UID))
+}
 
 // byTurn compares members by the order in which the scheduler takes them.
 func byTurn(a, b *member) int {

@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // settle has a scheduler and an API server at work that do nothing wrong, until nothing is left to do.
 func (w *world) settle() {
@@ -30,14 +33,7 @@ func (w *world) settle() {
 }
 
 // may reports whether a step may be taken still.
-func (w *world) may(s step) bool {
-	for _, other := range w.steps() {
-		if other == s {
-			return true
-		}
-	}
-	return false
-}
+func (w *world) may(s step) bool { return slices.Contains(w.steps(), s) }
 
 // checkSettled says whether a gang waits though it has all that it needs.
 func (w *world) checkSettled() {

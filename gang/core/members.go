@@ -2,6 +2,7 @@ package core
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -74,10 +75,13 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	if len(g.members) == 0 {
 		g.priority = priority(pod)
 	}
-	g.members[pod.UID] = &member{pod: pod, since: t.now}
+	p := &member{pod: pod, since: t.now}
+	g.members[pod.UID] = p
+	if first := g.members[g.first]; first == nil || older(p, first) < 0 {
+		g.isFirst(p)
+	}
 	g.counts[pending]++
 	g.priority = max(g.priority, priority(pod))
-	g.schedulerName = pod.Spec.SchedulerName
 	g.looked, g.dirty, g.heard, g.tries = 0, true, false, g.tries.anew()
 	t.groupOf[pod.UID] = g
 	return g
@@ -103,9 +107,15 @@ func (t *turn) leave(g *group, uid types.UID) {
 	g.counts[p.stage]--
 	delete(g.members, uid)
 	delete(t.groupOf, uid)
+	if uid == g.first && len(g.members) > 0 {
+		g.isFirst(slices.MinFunc(slices.Collect(maps.Values(g.members)), older))
+	}
 	g.dirty, g.heard, g.tries = true, false, g.tries.anew()
 	t.forget(g)
 }
+
+// isFirst notes the member that was created first: who plans all of them is who it names.
+func (g *group) isFirst(p *member) { g.first, g.schedulerName = p.pod.UID, p.pod.Spec.SchedulerName }
 
 // forget drops a group that has no pod any more.
 func (t *turn) forget(g *group) {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -134,14 +135,25 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	if g == nil {
 		return status.Observation{}, false
 	}
-	note := ""
-	if g.spec != nil {
-		note = g.spec.Cut
-	}
 	return status.Observation{
 		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Reason: g.reason, Message: g.why,
-		Note: note,
+		Note: g.note(),
 	}, true
+}
+
+// note is what there is to say of a group besides why it waits.
+func (g *group) note() string {
+	var notes []string
+	if g.spec != nil && g.spec.Cut != "" {
+		notes = append(notes, g.spec.Cut)
+	}
+	others := g.those(func(p *member) bool { return p.stage < due && p.pod.Spec.SchedulerName != g.schedulerName })
+	if len(others) > 0 {
+		p := others[0].pod
+		notes = append(notes, fmt.Sprintf("its members name several schedulers, as %s does %s: all are planned by %s, which the oldest one names",
+			p.Name, p.Spec.SchedulerName, g.schedulerName))
+	}
+	return strings.Join(notes, "; ")
 }
 
 // statusCounts are the pods of a group as its status has them.

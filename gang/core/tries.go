@@ -115,9 +115,9 @@ func (t *turn) inVain(denied []part) (words string) {
 	return words
 }
 
-// mayEvictAgain reports whether pods may be evicted for a plan: when they last were, the scheduler bound all
-// members, or those that it did not bind have come since.
-func (t *tries) mayEvictAgain() bool { return t.unbound.Len() == 0 }
+// hasEvictedInVain reports whether the scheduler did not bind some members when pods were last evicted, and has
+// not since.
+func (p part) hasEvictedInVain() bool { return p.tries.unbound.Len() > 0 }
 
 // refused is a member that has a place, and that the scheduler calls unschedulable or fails to bind: for what
 // the pod's condition says. It is nil when there is none.
