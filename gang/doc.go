@@ -8,7 +8,7 @@
 //     earlier. A plan that finds a place for too few of them holds nothing, and the group
 //     is denied for a while. Otherwise every member counts on its place from then on, and
 //     each is steered there.
-//   - Bind holds a member until as many as must start together are held or bound. Then that
+//   - Bind holds a member until as many as must start together have come or are bound. Then that
 //     is recorded on the PodGroup, and all of them go. Before that nothing is bound.
 //
 // What becomes of a gang is decided by package core, a state machine that knows no clock and no
@@ -29,8 +29,9 @@
 //   - A member that comes later goes without a record of its own only after as many that are
 //     bound, or recorded and not bound yet. Others on their way are no quorum to it.
 //   - A pod that has succeeded counts as bound, one that has failed as gone.
-//   - A held call ends before kube-scheduler gives it up: with quorum, or with an error for
-//     all of its group.
+//   - A held call ends before kube-scheduler gives it up: with quorum, or with an error. The member keeps its
+//     place for as long as its group may take, and counts as one that has come; its next call is held again, or
+//     goes on at once after the start.
 //   - A group whose time is up again and again, though the scheduler was told of its places, holds
 //     them for a small share of the time.
 //   - A group that was denied, or waits for members, costs the scheduler nothing but the

@@ -80,7 +80,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		Help: "Times that a gang was denied, by reason: no plan was found for it, or it did not come together in time.",
 	}, []string{"reason"})
 	for err, reason := range map[error]string{
-		core.ErrRefused: "unschedulable", core.ErrOutranked: "outranked", core.ErrTimeout: "timeout", core.ErrVictims: "victims",
+		core.ErrRefused: "unschedulable", core.ErrOutranked: "outranked", core.ErrTimeout: "timeout", core.ErrScheduler: "scheduler",
+		core.ErrVictims: "victims",
 		core.ErrNoGroup: "invalid", core.ErrUnrecorded: "unrecorded", record.ErrFenced: "fenced",
 	} {
 		m.denials[err] = denials.WithLabelValues(reason)

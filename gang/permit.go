@@ -17,9 +17,10 @@ type hold struct {
 }
 
 // Permit waits until a pod may be bound to a node: at once, if it is of no gang or of one
-// that has started, else when as many members as must start together are held or bound.
-// The pod must count on the node already. An error says that the pod must not be bound,
-// and that it does not count there on behalf of its gang any more.
+// that has started, else when as many members as must start together have come or are bound.
+// The pod must count on the node already. An error says that the pod must not be bound, and
+// that it does not count there on behalf of its gang any more, unless the call alone has taken
+// as long as one may ([core.ErrKept]).
 //
 // After a nil error the caller binds the pod and says with Bound what came of it.
 func (m *Manager) Permit(ctx context.Context, uid types.UID, node string) error {

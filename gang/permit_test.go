@@ -25,10 +25,6 @@ func TestHeldCallsEndInTimeAndLeaveNothingBehind(t *testing.T) {
 		all  bool // the calls of the others end as well
 	}{
 		{
-			"bind calls may not wait longer", nil, func(p *process, _ []*corev1.Pod, _ []*call) { p.after(28 * time.Second) },
-			core.ErrTimeout, true,
-		},
-		{
 			"the group's own time is up", func(spec map[string]any) { spec["scheduleTimeoutSeconds"] = int64(10) },
 			func(p *process, _ []*corev1.Pod, _ []*call) { p.after(11 * time.Second) }, core.ErrTimeout, true,
 		},
@@ -156,7 +152,7 @@ func TestTheOthersKeepTheirPlacesWhenNoneIsFoundForALostMemberAndTheGapIsBearabl
 				if got := p.why("g"); strings.Contains(got, "keep their places") != test.waits {
 					t.Errorf("it waits because: %s", got)
 				}
-				p.after(18 * time.Second)
+				p.after(51 * time.Second)
 				p.wantStaying(false, calls)
 				if got := p.Report()[0]; got.Placed+got.Held > 0 {
 					t.Errorf("when the time is up, %d are placed and %d held", got.Placed, got.Held)

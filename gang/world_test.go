@@ -43,6 +43,7 @@ type world struct {
 	frozen  map[string]int            // minMember of what is recorded, until as many are bound
 	batches sets.Set[string]          // groups each minMember of which start as one
 	left    map[types.UID]string      // members of the last batch that could not be bound, and their groups
+	due     sets.Set[types.UID]       // members that are let go while no call of theirs waits
 	calls   []heldCall
 	letGo   map[types.UID]string // bind calls that may go on, and their nodes
 	created int
@@ -80,6 +81,7 @@ func newWorld(t *rapid.T) *world {
 		letGo:   map[types.UID]string{},
 		batches: sets.New[string](),
 		left:    map[types.UID]string{},
+		due:     sets.New[types.UID](),
 	}
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
@@ -296,9 +298,12 @@ func (w *world) fitting(pod *cluster.Pod, place string, offersOne bool) string {
 }
 
 func (w *world) bindCall(pod *corev1.Pod, node string) {
+	wasDue := w.stage(pod.UID) == "due"
 	h, err := w.hold(pod.UID, node)
 	switch {
 	case err != nil:
+	case h == nil && wasDue:
+		w.letGo[pod.UID] = node
 	case h == nil:
 		w.mayGo(pod, node)
 	default:
@@ -317,6 +322,7 @@ func (w *world) collect() {
 			w.mayGo(c.pod, c.node)
 		}
 	}
+	w.followDue()
 	w.calls = slices.DeleteFunc(w.calls, func(c heldCall) bool { return c.ended })
 }
 
@@ -342,7 +348,8 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 	}
 	together := w.succeeded(key.Name)
 	for uid, other := range w.pods {
-		if k, of := membership.Of(other); of && k == key && (other.Spec.NodeName != "" || w.letGo[uid] != "" || w.justLetGo(uid)) {
+		goes := other.Spec.NodeName != "" || w.letGo[uid] != "" || w.justLetGo(uid) || w.stage(uid) == "due"
+		if k, of := membership.Of(other); of && k == key && goes {
 			together++
 		}
 	}
@@ -365,6 +372,11 @@ func (w *world) batchMayGo(group string) {
 			together++
 		}
 	}
+	for uid, pod := range w.pods {
+		if key, of := membership.Of(pod); of && key.Name == group && w.stage(uid) == "due" && !w.due.Has(uid) {
+			together++
+		}
+	}
 	if !w.batches.Has(group) || together == 0 {
 		return
 	}
@@ -382,6 +394,29 @@ func (w *world) batchMayGo(group string) {
 	if together < least {
 		w.Fatalf("%d members of %s are let go, %d of %d were left behind", together, group, left, w.least[group])
 	}
+}
+
+// followDue takes note of members that are let go while no call of theirs waits, and of those that have lost
+// their places since: they are left behind.
+func (w *world) followDue() {
+	for uid, pod := range w.pods {
+		key, _ := membership.Of(pod)
+		switch is := w.stage(uid) == "due"; {
+		case is:
+			w.due.Insert(uid)
+		case w.due.Has(uid):
+			w.due.Delete(uid)
+			if w.letGo[uid] == "" && pod.Spec.NodeName == "" {
+				w.left[uid] = key.Name
+			}
+		}
+	}
+}
+
+// stage is how far a member is, as muster says, "" for a pod that is none.
+func (w *world) stage(uid types.UID) string {
+	_, member, _ := w.state.Member(uid, w.clock.Now())
+	return member.Stage
 }
 
 func (w *world) succeeded(group string) int {

@@ -47,7 +47,7 @@ func (c *check) group(g *group) {
 		if c.groupOf[uid] != g {
 			c.bad("%s is a member of %s, and of another group", uid, g.key)
 		}
-		if g.done.succeeded.Has(uid) || g.done.failed.Has(uid) {
+		if g.done.has(uid) {
 			c.bad("%s is a member of %s, and has finished", uid, g.key)
 		}
 		if other, twice := c.holds[p.hold]; twice && p.hold != 0 {
@@ -58,7 +58,7 @@ func (c *check) group(g *group) {
 	if counted != g.counts {
 		c.bad("%s: counted %v, are %v", g.key, g.counts, counted)
 	}
-	if len(g.members)+g.done.succeeded.Len()+g.done.failed.Len() == 0 {
+	if len(g.members)+len(g.done.pods) == 0 {
 		c.bad("%s has no pod", g.key)
 	}
 	if g.recording != 0 && c.commits[g.recording] == nil {
@@ -70,7 +70,7 @@ func (c *check) group(g *group) {
 }
 
 func (c *check) member(p *member, assumed string) {
-	if (p.stage == placed || p.stage == held) && assumed != p.place {
+	if (p.waitsForCall() || p.stage == held) && assumed != p.place {
 		c.bad("%s is %s on %q, and counts on %q", p.pod.UID, p.stage, p.place, assumed)
 	}
 	if (p.stage == held) != (p.hold != 0) {

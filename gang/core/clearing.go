@@ -45,6 +45,7 @@ func (t *turn) clear(parts []part, victims map[string][]Victim) {
 	}
 	t.has(Clearing{parts[0].key, count})
 	for _, p := range parts {
+		p.tries.evicted = true
 		if p.clearing == nil {
 			p.clearing = &clearing{victims: map[string][]Victim{}, evictAgain: t.now.Add(t.limits.Evict)}
 		}
@@ -93,7 +94,7 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		}
 		p.clearing, p.planned = nil, t.now
 		p.waits("", "")
-		for _, member := range p.in(placed) {
+		for _, member := range p.in(placed, kept) {
 			if member != asking {
 				t.steer(member, t.view.NodeCount())
 			}

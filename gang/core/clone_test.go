@@ -18,7 +18,7 @@ func (w *world) clone() *world {
 func (s *State) clone() *State {
 	c := &State{
 		limits: s.limits, gates: s.gates, lastHold: s.lastHold, lastCommit: s.lastCommit, renewed: s.renewed, looksAt: s.looksAt,
-		stopped: s.stopped, outranked: s.outranked, holding: maps.Clone(s.holding), unwoken: maps.Clone(s.unwoken), denied: maps.Clone(s.denied),
+		stopped: s.stopped, outranked: s.outranked, holding: maps.Clone(s.holding), unwoken: maps.Clone(s.unwoken),
 		changed: maps.Clone(s.changed),
 	}
 	same := map[*group]*group{}
@@ -62,8 +62,8 @@ func (g *group) clone() *group {
 		member := *p
 		c.members[uid] = &member
 	}
-	c.done.succeeded, c.done.failed = maps.Clone(g.done.succeeded), maps.Clone(g.done.failed)
-	c.unsure = maps.Clone(g.unsure)
+	c.done.pods = maps.Clone(g.done.pods)
+	c.unsure, c.tries.unbound = maps.Clone(g.unsure), maps.Clone(g.tries.unbound)
 	if g.clearing != nil {
 		clearing := *g.clearing
 		clearing.victims = map[string][]Victim{}

@@ -21,10 +21,13 @@ type groupRecord struct {
 	record record.Record
 }
 
-// commit has all held members go when there are enough in every part, and their nodes are
-// still there. Unless as many as must start together are bound already, that is recorded on the
+// commit has all members go that have come when they are enough in every part, and their nodes are
+// still there. The calls of some may have ended meanwhile: with many members and a slow control plane
+// there may be no moment in which the calls of all wait. What the scheduler said of each stands.
+// Unless as many as must start together are bound already, that is recorded on the
 // PodGroups before.
 func (t *turn) commit(parts []part) {
+	t.keep(parts)
 	for _, p := range parts {
 		if !p.quorate() || p.recording != 0 {
 			return
@@ -58,14 +61,17 @@ func (t *turn) toRecord(parts []part) (*commit, []ToRecord) {
 		if p.spec.From == nil || p.mayFollow() {
 			continue
 		}
-		r := record.Record{Members: p.letGo() + p.counts[held], MinMember: p.spec.MinMember, Time: t.now.UTC()}
+		r := record.Record{
+			Members: p.letGo() + p.counts.came(), MinMember: p.spec.MinMember, Time: t.now.UTC(),
+			PodGroup: p.spec.From.GetUID(), Since: p.oldest(),
+		}
 		c.records = append(c.records, groupRecord{p.group, r})
 		all = append(all, ToRecord{p.key, p.spec.From, r})
 	}
 	return c, all
 }
 
-// All held members go, if they are enough still, by what was asked for when they were counted.
+// All that have come go, if they are enough still, by what was asked for when they were counted.
 func (e Recorded) apply(t *turn) {
 	c := t.commits[e.Commit]
 	if c == nil {
@@ -81,10 +87,11 @@ func (e Recorded) apply(t *turn) {
 func (t *turn) conclude(id CommitID, c *commit, err error) {
 	denied := false
 	for _, p := range c.parts {
+		if p.recording != id || t.groups[p.key] != p.group { // or it is gone, and another one may have its name
+			denied = true
+		}
 		if p.recording == id {
 			p.recording = 0
-		} else {
-			denied = true
 		}
 	}
 	switch {
@@ -102,6 +109,7 @@ func (t *turn) conclude(id CommitID, c *commit, err error) {
 	for _, r := range c.records {
 		r.group.record = &r.record
 	}
+	t.keep(c.parts)
 	for _, p := range c.parts {
 		if !p.quorate() {
 			return // some have left: the others are held for those that come
@@ -112,7 +120,7 @@ func (t *turn) conclude(id CommitID, c *commit, err error) {
 	}
 }
 
-// start ends the holds of all members.
+// start ends the holds of all members. Those whose calls have ended have the time of the gang once more.
 func (t *turn) start(parts []part) {
 	for _, p := range parts {
 		if !p.started() && !p.planned.IsZero() {
@@ -121,22 +129,26 @@ func (t *turn) start(parts []part) {
 		p.failed, p.satisfied, p.tries = time.Time{}, true, tries{}
 		p.waits("", "")
 		for _, member := range p.members {
-			member.went = member.stage == held
+			member.went = member.stage == held || member.stage == kept
 		}
 		for _, member := range p.in(held) {
 			t.enter(member, binding) // ends the hold
 		}
+		for _, member := range p.in(kept) {
+			t.enter(member, due)
+			member.until = t.now.Add(p.spec.Timeout)
+		}
 	}
 }
 
-// leaveLostPlaces gives up held members whose node has gone, to which the API server would bind
+// leaveLostPlaces gives up members that have come whose node has gone, to which the API server would bind
 // them all the same, and those that do not count on it any more: an assumption expires when this
 // process is stopped for longer than it lives, and others may have the room then. It reports whether
 // there were any.
 func (t *turn) leaveLostPlaces(parts []part) bool {
 	left := false
 	for _, p := range parts {
-		for _, member := range p.in(held) {
+		for _, member := range p.in(held, kept) {
 			switch {
 			case t.view.Node(member.place) == nil:
 				t.giveUp(member, ErrNodeGone)

@@ -2,6 +2,9 @@ package core
 
 import (
 	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/membership"
@@ -39,6 +42,9 @@ func (t *turn) look(g *group) {
 		g.waits(not.reason, not.why)
 		return
 	}
+	if g.done.countSince(g.life()) {
+		g.dirty = true
+	}
 	g.complete()
 }
 
@@ -65,9 +71,37 @@ func (t *turn) hear(g *group) {
 // asks notes what is asked of a group now. Something else than before ends its rest.
 func (g *group) asks(now *membership.Spec) {
 	if g.spec != nil && (now == nil || !now.AsksAsMuchAs(g.spec)) {
-		g.tries = tries{asked: g.tries.asked}
+		g.tries = g.tries.anew()
+	}
+	if now != nil && now.From != nil {
+		g.belongTo(now.From.GetUID())
 	}
 	g.spec = now
+}
+
+// belongTo notes whose starts a group has. Those of a former PodGroup of its name are none of the
+// present one's, nor is what is being recorded on that.
+func (g *group) belongTo(uid types.UID) {
+	if g.of != "" && g.of != uid {
+		g.starts, g.tries, g.looked, g.denied = starts{unsure: g.unsure}, tries{}, 0, time.Time{}
+		for _, p := range g.members {
+			p.went = false
+		}
+	}
+	g.of = uid
+}
+
+// life is the time before which no pod was created that has finished and counts: zero for a group without
+// an object. A pod may be older than its PodGroup. It counts once a start is recorded that it was there for.
+func (g *group) life() time.Time {
+	if g.spec.From == nil {
+		return time.Time{}
+	}
+	since := g.spec.Created
+	if r := g.lastRecord(); r != nil && r.Since.Before(since) && !r.Since.IsZero() {
+		since = r.Since
+	}
+	return since
 }
 
 // unasked is why it is not known what is asked of a group, nil when it is.

@@ -13,18 +13,25 @@
 //
 // A member goes through these stages:
 //
-//	pending → placed → held → binding → bound
-//	   ↑________↓_______↓________↓
+//	pending → placed → held ──→ binding → bound
+//	                   ↑  ↓        ↑
+//	                   kept ───→  due
+//
+// and from each but the last back to pending. A member is kept when its call has ended by its own time, and
+// due when it was let go then. The scheduler is to bind it again.
 //
 // What holds after every event, once its effects are carried out:
 //
-//   - A member that is placed or held counts on its place, and a pending one nowhere, unless it may be bound
+//   - A member that is placed, held, kept or due counts on its place, and a pending one nowhere, unless it may be bound
 //     any moment.
 //   - A member is held exactly as long as its hold has not ended. A hold ends once, by [EndHold].
-//   - A member becomes binding only together with so many that, with those bound, they are as many
-//     as must start together, and after that was recorded, if there is a PodGroup.
+//   - A member becomes binding or due only together with so many that, with those bound, they are as many
+//     as must start together, and after that was recorded, if there is a PodGroup. What was due becomes
+//     binding by itself.
 //   - How many groups of a namespace hold places is what counting them anew gives.
-//   - A hold ends at the first [Ticked] after its time, or that of its group, is up.
-//   - A pod that is binding or bound is never released.
+//   - A hold ends at the first [Ticked] after its time, or that of its group, is up: by its own the member
+//     keeps its place, by that of the group it does not.
+//   - A pod that is binding or bound is never released. One that is due has its place for as long as a gang
+//     may take.
 //   - Equal states, views and events give equal effects.
 package core

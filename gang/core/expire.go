@@ -6,26 +6,28 @@ import (
 	"slices"
 	"time"
 
-	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
 func (Ticked) apply(t *turn) {
-	maps.DeleteFunc(t.denied, func(_ membership.Key, until time.Time) bool { return !t.now.Before(until) })
 	t.wakeAgain()
 	renew := t.now.Sub(t.renewed) >= t.limits.Renew
 	if renew {
 		t.renewed = t.now
 	}
-	for _, g := range t.those((*group).holds) {
+	for _, g := range t.those((*group).keeps) {
+		t.lapse(g)
 		if g.holds() { // one before it may have taken it along
-			t.expire(g, renew)
+			t.expire(g)
+		}
+		if renew {
+			t.renew(g)
 		}
 	}
 }
 
 // expire ends what is planned for a group if it has taken too long.
-func (t *turn) expire(g *group, renew bool) {
+func (t *turn) expire(g *group) {
 	parts, not := t.bundle(g)
 	if not != nil {
 		t.deny(g, g.reason, g.why, ErrNoGroup)
@@ -38,10 +40,12 @@ func (t *turn) expire(g *group, renew bool) {
 	}
 	t.evictLeft(parts)
 	t.commit(parts) // the spec may have changed
-	if renew {
-		for _, p := range g.those(func(p *member) bool { return p.stage == placed || p.stage == held }) {
-			t.has(Renew{p.pod.UID})
-		}
+}
+
+// renew keeps members counted on their places.
+func (t *turn) renew(g *group) {
+	for _, p := range g.in(placed, held, kept, due) {
+		t.has(Renew{p.pod.UID})
 	}
 }
 
@@ -59,8 +63,13 @@ func (t *turn) denyLate(p part, waitsForVictims bool) {
 	case p.recording != 0:
 		t.deny(p.group, status.TimedOut, "its start was not recorded when the time was up", ErrUnrecorded)
 	default:
-		t.deny(p.group, status.TimedOut,
-			fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts[held], p.spec.MinMember), ErrTimeout)
+		why := fmt.Sprintf("%d of %d members were held or bound when the time was up", p.letGo()+p.counts.came(), p.spec.MinMember)
+		err := ErrTimeout
+		if member := p.refused(); member != nil && p.tries.spoke {
+			err = ErrScheduler
+			why += fmt.Sprintf("; kube-scheduler does not put %s on %s: its condition PodScheduled says why", member.pod.Name, member.place)
+		}
+		t.deny(p.group, status.TimedOut, why, err)
 	}
 }
 
@@ -72,17 +81,17 @@ func (t *turn) deny(g *group, reason status.Reason, why string, err error) {
 	if parts, not := t.bundle(g); not == nil {
 		denied = parts
 	}
-	if reason == status.TimedOut {
-		why += t.timedOut(denied)
+	if vain(err) {
+		why += t.inVain(denied)
 	}
 	for _, d := range denied {
-		for _, p := range d.those(everyone) {
+		for _, p := range d.in(pending, placed, held, kept) { // those that are let go are
 			t.giveUp(p, err)
 		}
 		d.failed, d.planned, d.again, d.clearing = t.now, time.Time{}, t.now.Add(t.limits.DenyTTL), nil
-		d.recording, d.tries.asked = 0, false
+		d.recording, d.tries.spoke, d.tries.evicted = 0, false, false
 		d.waits(reason, why)
-		t.denied[d.key] = t.now.Add(t.limits.DenyTTL)
+		d.denied = t.now.Add(t.limits.DenyTTL)
 	}
 	t.has(Denied{err})
 }

@@ -52,10 +52,10 @@ func (c *code) time(t time.Time) {
 func (c *code) seenAt(generation uint64) { c.flag(generation == 0, generation == c.moment) }
 
 func (c *code) group(g *group) {
-	c.put(len(g.members), g.done.succeeded.Len(), g.done.failed.Len(), int(g.priority))
+	c.put(len(g.members), g.done.succeeded, g.done.failed, len(g.done.pods), int(g.priority))
 	for i := range c.pods {
 		uid := c.uid(i)
-		c.flag(g.done.succeeded.Has(uid), g.unsure.Has(uid))
+		c.flag(g.done.has(uid), g.unsure.Has(uid))
 		p := g.members[uid]
 		if p == nil {
 			continue
@@ -77,8 +77,11 @@ func (c *code) group(g *group) {
 		c.time(g.record.Time)
 	}
 	c.put(g.tries.inVain, int(g.tries.rest))
-	c.flag(g.tries.asked)
-	for _, t := range []time.Time{g.created, g.failed, g.planned, g.again, g.soughtAgain, g.completed, g.tries.next, g.tries.sooner} {
+	c.flag(g.tries.spoke, g.tries.silent, g.tries.evicted)
+	c.put(g.tries.unbound.Len())
+	for _, t := range []time.Time{
+		g.created, g.failed, g.denied, g.planned, g.again, g.soughtAgain, g.completed, g.tries.next, g.tries.sooner,
+	} {
 		c.time(t)
 	}
 	c.seenAt(g.looked)
@@ -96,12 +99,11 @@ func (w *world) code() []byte {
 	c := &code{world: w, text: make([]byte, 0, 400)}
 	for group := range w.group {
 		mg, key := &w.group[group], keyOf(group)
-		c.put(int(mg.variant), mg.frozen, int(mg.began-w.now))
+		c.put(int(mg.variant), mg.frozen, int(mg.began-w.now), int(mg.born-w.now), int(mg.life))
 		if mg.record != nil {
 			c.put(mg.record.Members, mg.record.MinMember)
 			c.time(mg.record.Time)
 		}
-		c.time(w.state.denied[key])
 		if g := w.state.groups[key]; g != nil {
 			c.group(g)
 		}
@@ -109,7 +111,12 @@ func (w *world) code() []byte {
 	for i := range w.pods {
 		p := &w.pod[i]
 		c.put(int(p.phase), int(p.version), int(p.place), int(p.told), int(p.created-w.now))
-		c.flag(p.letGo, p.mayBind, p.left, p.hold != 0, p.lifting, p.free)
+		c.put(int(p.lived))
+		c.flag(slices.ContainsFunc(w.commits, func(commit WriteRecords) bool { return commit.Commit == p.begun }))
+		c.flag(p.letGo, p.mayBind, p.left, p.hold != 0, p.lifting, p.free, p.came == p.place+1, p.owed)
+		if p.owed {
+			c.put(int(p.owedAt - w.now))
+		}
 		if p.hold != 0 {
 			c.put(int(p.heldAt - w.now))
 		}
@@ -176,6 +183,11 @@ func explore(t testing.TB, m *model, most int, each int) (states, depth int, all
 				to := from.clone()
 				if taken++; taken%each == 0 {
 					compare(t, from, s)
+				}
+				if taken%(32*each) == 0 {
+					if wrong := from.livelyFrom(); len(wrong) > 0 {
+						t.Fatalf("%s: %v\nin the end, after\n  %s\nthen: %v", m.name, wrong, from.path, from.world)
+					}
 				}
 				to.take(s)
 				if len(to.wrong) > 0 {
@@ -271,6 +283,26 @@ func models() []*model {
 			model{name: "pods come and go while a start is recorded", pods: 3, groups: [mostPods]int{}, least: two, room: []int{2, 1}, before: held},
 			some(1, remove, replace, recordLate, recordNot, bindFails, waitLong, succeed),
 		),
+		with(model{
+			name: "a PodGroup is created anew", pods: 4, groups: [mostPods]int{}, late: [mostPods]bool{2: true, 3: true}, least: two,
+			room: []int{2}, before: append(slices.Clone(free), step{bindOK, 0}, step{bindOK, 1}, step{wait, 0}),
+		}, some(1, recreate, remove, recordNot, bindFails, waitLong), some(2, succeed, wait)),
+		with(model{
+			name: "calls end before the time of the gang", pods: 3, groups: [mostPods]int{}, least: two, room: []int{2, 1}, before: asked,
+			hold: time.Second,
+		}, some(3, wait), some(1, waitLong, askElse, lose, remove, recordLate, recordNot, bindFails, expire)),
+		with(model{
+			name: "calls end while a start is recorded", pods: 3, groups: [mostPods]int{}, least: [mostGroups][]int64{{3}, {1}}, room: []int{2, 1},
+			before: []step{{plan, 0}, {ask, 0}, {bind, 0}, {wait, 0}, {ask, 1}, {ask, 2}, {bind, 1}, {bind, 2}}, hold: time.Second,
+		}, some(2, wait, askElse), some(1, waitLong, remove, replace, recordLate, recordNot, bindLost, stop, change), freely(lostBound, lostNot)),
+		with(model{
+			name: "calls of groups that start together end", pods: 3, groups: [mostPods]int{0, 0, 1}, least: [mostGroups][]int64{{2}, {1}},
+			bundle: true, room: []int{2, 1}, before: asked, hold: time.Second,
+		}, some(2, wait), some(1, remove, waitLong, recordNot, fenced, hangUp)),
+		with(model{
+			name: "calls of batches end", pods: 4, groups: [mostPods]int{}, late: [mostPods]bool{2: true, 3: true},
+			policy: string(v1alpha1.MatchOnlyWaiting), least: two, room: []int{3, 1}, before: asked, hold: time.Second,
+		}, some(2, wait), some(1, bindFails, remove, waitLong, askElse)),
 		with(model{
 			name: "a start is recorded after it was denied", pods: 2, groups: [mostPods]int{}, least: two, room: []int{2}, before: again,
 		}, some(2, recordLate, recordNot), some(1, fenced, waitLong, wait, remove, replace, bindFails)),

@@ -11,6 +11,10 @@ func (e Asked) apply(t *turn) {
 	if p.knows = e.Pod.Status.NominatedNodeName; p.knows == "" {
 		t.looksAt = e.Nodes
 	}
+	if p.stage == due {
+		t.send(p)
+		return
+	}
 	parts, not := t.bundle(g)
 	switch {
 	case not != nil:
@@ -31,7 +35,7 @@ func (e Asked) apply(t *turn) {
 
 // send tells the scheduler of the place of a member.
 func (t *turn) send(p *member) {
-	t.groupOf[p.pod.UID].tries.asked = true
+	t.groupOf[p.pod.UID].tries.spoke = true
 	t.decide(Decision{Member: true, Node: p.place})
 }
 
@@ -59,7 +63,8 @@ func (e Refused) apply(t *turn) {
 		p.astray = true
 		t.has(Proceed{&Attempt{purpose: anew, parts: parts}}) // denies the group if there is no place
 	case !bearable(parts):
-		t.deny(g, status.Unschedulable, "a member fits none of the nodes that the scheduler offers", ErrRefused)
+		why := p.pod.Name + " fits none of the nodes that the scheduler offers"
+		t.deny(g, status.Unschedulable, why, ErrScheduler)
 	}
 }
 

@@ -43,7 +43,7 @@ func (t *turn) outrank(by string, above int32, nodes Nodes) bool {
 // has not bound it yet, and is not about to.
 func (s *State) Planned(uid types.UID) bool {
 	p := s.member(uid)
-	return p != nil && p.stage == placed
+	return p != nil && p.waitsForCall()
 }
 
 // PlacesAlone reports whether a pod is placed for itself: it is of no gang, or of one that has started

@@ -24,13 +24,15 @@ const (
 	pending stage = iota
 	placed        // counts on its place
 	held          // and its bind call waits
+	kept          // and its bind call has ended by its own time: it is to come again
+	due           // let go, while no call of its waited: the next one goes on at once
 	binding       // let go
 	bound         // as the watch shows, or the API server said
 	stages
 )
 
 func (s stage) String() string {
-	return [stages]string{"pending", "placed", "held", "binding", "bound"}[s]
+	return [stages]string{"pending", "placed", "held", "kept", "due", "binding", "bound"}[s]
 }
 
 // member is a pod of a group that has neither finished nor gone.
@@ -40,7 +42,7 @@ type member struct {
 	since time.Time // of the stage
 	place string    // the node, unless it is pending
 	hold  HoldID    // while it is held, else 0
-	until time.Time // the hold ends
+	until time.Time // the hold ends, or a member that is due has its place
 
 	// went says that it was let go in the last start of its group: unless it is bound, or
 	// about to be, it was left behind.
@@ -59,6 +61,9 @@ type member struct {
 	liftAgain time.Time // after it could not be lifted
 }
 
+// waitsForCall reports whether it counts on its place, and the scheduler is to bind it there.
+func (p *member) waitsForCall() bool { return p.stage == placed || p.stage == kept || p.stage == due }
+
 // ready reports whether the scheduler will try the pod, once muster lifts its gate.
 func (p *member) ready() bool { return membership.Ready(p.pod.Pod) }
 
@@ -72,13 +77,13 @@ func (p *member) sleeps() bool {
 
 // group is the members of one group and what is planned for them.
 type group struct {
-	key     membership.Key
-	members map[types.UID]*member
-	// Those that have finished are no members any more: no pod is in two of the three.
-	done          struct{ succeeded, failed sets.Set[types.UID] }
+	key           membership.Key
+	members       map[types.UID]*member
+	done          done
 	counts        counts
 	priority      int32     // the highest of a member so far, 0 without any
-	schedulerName string    // of the member that came last
+	first         types.UID // the member that was created first, "" before there was one
+	schedulerName string    // that of the first member
 	created       time.Time // the first member that was seen, by its creation
 	dirty         bool      // something may have changed since it was last told
 	demand
@@ -99,6 +104,7 @@ type planning struct {
 	store   *predicates.VerdictStore // of its profile, when it was last planned
 	planned time.Time                // when the present plan was made, zero when there is none
 	failed  time.Time                // the last denial
+	denied  time.Time                // until then it is refused without a look
 	looked  uint64                   // the generation of the cluster when the last plan failed, 0 for none
 	again   time.Time                // when it may be planned again, ahead of the scheduler
 	tries   tries
@@ -125,6 +131,7 @@ type starts struct {
 	recording CommitID       // that is on its way, 0 for none and when it was denied meanwhile
 	record    *record.Record // the last one that this process wrote
 	completed time.Time      // of the last record of which all members were bound
+	of        types.UID      // of the PodGroup whose starts these are, "" before there was one
 }
 
 // waiting is why a group does not start; empty when it does.
@@ -143,14 +150,20 @@ func (g *group) waits(reason status.Reason, why string) {
 type counts [stages]int
 
 // assigned is how many are bound, or let go to be.
-func (c counts) assigned() int { return c[binding] + c[bound] }
+func (c counts) assigned() int { return c[due] + c[binding] + c[bound] }
+
+// came is how many were let through by the scheduler to their bindings, and wait for the others.
+func (c counts) came() int { return c[held] + c[kept] }
 
 // holds reports whether members have places to which they are not on their way.
-func (g *group) holds() bool { return g.counts[placed]+g.counts[held] > 0 }
+func (g *group) holds() bool { return g.counts[placed]+g.counts.came() > 0 }
 
-// in returns the members in a stage, in the order in which the scheduler takes them.
-func (g *group) in(s stage) []*member {
-	return g.those(func(p *member) bool { return p.stage == s })
+// keeps reports whether members count on places without being bound there.
+func (g *group) keeps() bool { return g.holds() || g.counts[due] > 0 }
+
+// in returns the members in some stages, in the order in which the scheduler takes them.
+func (g *group) in(stages ...stage) []*member {
+	return g.those(func(p *member) bool { return slices.Contains(stages, p.stage) })
 }
 
 // those returns some members in the order in which the scheduler takes them.
@@ -166,6 +179,11 @@ func (g *group) those(which func(*member) bool) []*member {
 }
 
 func everyone(*member) bool { return true }
+
+// older compares members by their creation, then by their UIDs.
+func older(a, b *member) int {
+	return cmp.Or(a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time), cmp.Compare(a.pod.UID, b.pod.UID))
+}
 
 // byTurn compares members by the order in which the scheduler takes them.
 func byTurn(a, b *member) int {
@@ -194,10 +212,10 @@ func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod
 
 // letGo is how many pods were let go to be bound and have not failed: those that have
 // succeeded were, too.
-func (g *group) letGo() int { return g.counts.assigned() + g.done.succeeded.Len() }
+func (g *group) letGo() int { return g.counts.assigned() + g.done.succeeded }
 
 // wereBound is how many pods are bound, or were and have succeeded.
-func (g *group) wereBound() int { return g.counts[bound] + g.done.succeeded.Len() }
+func (g *group) wereBound() int { return g.counts[bound] + g.done.succeeded }
 
 // begun is 1 for a group of which members are bound, or are recorded to have been let go: what
 // is missing goes first, as it may be half a gang that was left behind.

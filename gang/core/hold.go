@@ -9,7 +9,7 @@ import (
 )
 
 // A member of a gang that has started goes at once. Another one waits until as many as must start
-// together are held or bound.
+// together have come or are bound.
 func (e Binds) apply(t *turn) {
 	p := t.member(e.UID)
 	switch {
@@ -22,29 +22,45 @@ func (e Binds) apply(t *turn) {
 		t.has(RefuseBind{fmt.Errorf("gang: the pod is held for node %s already", p.place)})
 		return
 	case !p.ready():
-		t.giveUp(p, ErrGone)
-		t.has(RefuseBind{ErrGone})
+		t.refuseBind(p, ErrGone)
+		return
+	case p.stage == due:
+		t.enter(p, binding)
+		p.place = e.Node
 		return
 	}
 	g := t.groupOf[e.UID]
 	parts, not := t.bundle(g)
 	if not != nil {
-		t.giveUp(p, ErrNoGroup)
-		t.has(RefuseBind{ErrNoGroup})
+		t.refuseBind(p, ErrNoGroup)
 		return
 	}
 	t.recall(parts)
 	if p.stage == pending && !startedAll(parts) { // its plan has ended since the filter call
-		t.has(Release{e.UID})
-		t.has(RefuseBind{ErrRefused})
+		t.refuseBind(p, ErrRefused)
 		return
 	}
+	if !g.holds() {
+		g.planned = t.now // it follows those that have started
+	}
 	t.enter(p, held)
+	g.tries.spoke = true
+	g.tries.unbound.Delete(e.UID)
 	t.lastHold++
 	p.place, p.hold, p.until = e.Node, t.lastHold, t.now.Add(t.limits.Hold)
 	t.has(BeginHold{p.hold})
 	t.commit(parts)
 	t.endIfStopped(g)
+}
+
+// refuseBind fails the bind call about a member, which counts on its place no more: also where the call itself
+// had it count there.
+func (t *turn) refuseBind(p *member, why error) {
+	if p.stage == pending {
+		t.has(Release{p.pod.UID})
+	}
+	t.giveUp(p, why)
+	t.has(RefuseBind{why})
 }
 
 // With the port closed nobody else comes, and another process leads only once all calls have ended.
@@ -117,10 +133,47 @@ func (e Placed) apply(t *turn) {
 	p.refused, p.astray = false, false
 	switch p.stage {
 	case pending: // its plan has ended meanwhile: bind will say so
-	case placed, held, binding: // of a call the scheduler has given up, and it is about to end
-		t.endHold(p, ErrAskedAgain)
+	case due: // it may go wherever there is room
+		p.place = e.Node
+	case held, kept:
+		t.endHold(p, ErrAskedAgain) // the scheduler has given it up
+		t.move(p, e.Node, kept)
+	case placed:
+		p.place = e.Node
+	case binding: // of a call the scheduler has given up, and it is about to end
 		t.enter(p, placed)
 		p.place = e.Node
 	case bound:
+	}
+}
+
+// move has a member be at a stage if it is sent to its place again. To another one it has not come yet.
+func (t *turn) move(p *member, node string, to stage) {
+	if node != p.place {
+		to = placed
+	}
+	t.enter(p, to)
+	p.place = node
+}
+
+// keep ends held calls whose own time is up. Their members keep their places for as long as their gang does,
+// and count as such that have come: the scheduler is to ask and to bind again.
+func (t *turn) keep(parts []part) {
+	for _, part := range parts {
+		for _, p := range part.in(held) {
+			if !t.now.Before(p.until) {
+				t.endHold(p, ErrKept)
+				t.enter(p, kept)
+			}
+		}
+	}
+}
+
+// lapse gives up members that were let go and did not come in the time that a gang has.
+func (t *turn) lapse(g *group) {
+	for _, p := range g.in(due) {
+		if !t.now.Before(p.until) {
+			t.giveUp(p, ErrTimeout)
+		}
 	}
 }

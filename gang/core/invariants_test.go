@@ -14,8 +14,25 @@ func (w *world) count(group int, which func(*modelPod) bool) (count int) {
 	return count
 }
 
+// counts reports whether a pod has succeeded in the present life of its group.
+func (w *world) counts(i int) bool {
+	g, p := &w.group[w.groups[i]], &w.pod[i]
+	return p.phase == hasSucceeded && (p.created >= g.born || p.lived == g.life)
+}
+
+// wereBound is how many pods of a group are bound, or were and have succeeded.
+func (w *world) wereBound(group int) (count int) {
+	for i := range w.pods {
+		if w.groups[i] == group && (w.pod[i].phase == isBound || w.counts(i)) {
+			count++
+		}
+	}
+	return count
+}
+
 // check says what of that does not hold that has to.
 func (w *world) check(s step) {
+	w.checkDue()
 	w.checkStart()
 	w.freed = nil
 	if err := w.state.Check(w); err != nil {
@@ -28,7 +45,7 @@ func (w *world) check(s step) {
 		if known := member != nil && p.phase != absent; known && (member.hold != p.hold) {
 			w.bad("%s waits for hold %d, and has %d", w.uid(i), p.hold, member.hold)
 		}
-		if p.hold != 0 && ticked && at(w.now).Sub(at(p.heldAt)) >= modelHold {
+		if p.hold != 0 && ticked && at(w.now).Sub(at(p.heldAt)) >= w.state.limits.Hold {
 			w.bad("the call for %s is held for too long", w.uid(i))
 		}
 		if p.hold != 0 && w.state.stopped && len(w.commits) == 0 {
@@ -69,11 +86,31 @@ func (w *world) checkGroup(group int, ticked bool) {
 	case mg.began < 0:
 		mg.began = w.now
 	}
-	if over := at(w.now).Sub(at(mg.began)) >= modelTimeout; ticked && mg.began >= 0 && over && g.counts[placed] > 0 {
+	if over := at(w.now).Sub(at(mg.began)) >= modelTimeout; ticked && mg.began >= 0 && over && g.holds() {
 		w.bad("members of %s have places after the time is up", g.key)
 	}
 	if after := g.looked > w.moment || g.sought > w.moment; after {
 		w.bad("%s was looked at in a generation to come", g.key)
+	}
+}
+
+// checkDue says whether those that are due have come to their places, and keep them no longer than a gang may
+// take. What the present step let go counts as that.
+func (w *world) checkDue() {
+	for i := range w.pods {
+		p, member := &w.pod[i], w.state.member(w.uid(i))
+		is := member != nil && member.stage == due
+		switch {
+		case is && !p.owed:
+			if p.owed, p.owedAt = true, w.now; p.came != p.place+1 {
+				w.bad("%s is let go, and the scheduler has not bound it to its place", w.uid(i))
+			}
+			w.freed = append(w.freed, int8(i))
+		case !is && p.owed:
+			w.bad("%s was let go, and is %v", w.uid(i), member)
+		case is && at(w.now).Sub(at(p.owedAt)) >= modelTimeout:
+			w.bad("%s was let go, and keeps its place for too long", w.uid(i))
+		}
 	}
 }
 
@@ -94,8 +131,8 @@ func (w *world) checkStart() {
 		if mg.frozen > 0 {
 			asked = min(asked, mg.frozen)
 		}
-		bound := w.count(group, func(p *modelPod) bool { return p.phase == isBound || p.phase == hasSucceeded })
-		switch together := bound + w.count(group, func(p *modelPod) bool { return p.letGo }); {
+		bound := w.wereBound(group)
+		switch together := bound + w.count(group, func(p *modelPod) bool { return p.letGo || p.owed }); {
 		case w.policy == string(v1alpha1.MatchOnlyWaiting):
 			left := w.count(group, func(p *modelPod) bool { return p.left && p.phase == waits })
 			for i := range w.pods {
@@ -124,13 +161,13 @@ func (w *world) checkRecords(c WriteRecords) {
 	for _, r := range c.Records {
 		group := int(r.Group.Name[0] - 'a')
 		mg := &w.group[group]
-		bound := w.count(group, func(p *modelPod) bool { return p.phase == isBound || p.phase == hasSucceeded })
+		bound := w.wereBound(group)
 		if mg.frozen == 0 || bound >= mg.frozen || w.policy != "" {
 			continue // there is no start that is not over
 		}
 		asked := min(int(w.least[group][mg.variant]), mg.frozen)
-		on := w.count(group, func(p *modelPod) bool { return p.letGo && !at(p.created).After(mg.record.Time) })
-		if on > 0 && w.count(group, func(p *modelPod) bool { return p.letGo || p.phase == isBound || p.phase == hasSucceeded }) >= asked {
+		on := w.count(group, func(p *modelPod) bool { return (p.letGo || p.owed) && !at(p.created).After(mg.record.Time) })
+		if on > 0 && w.wereBound(group)+w.count(group, func(p *modelPod) bool { return p.letGo || p.owed }) >= asked {
 			w.bad("a start of %s is recorded once more", groupNames[group])
 		}
 	}
@@ -142,7 +179,7 @@ func (w *world) checkBundle(other int) {
 	if frozen := w.group[other].frozen; frozen > 0 {
 		asked = min(asked, frozen)
 	}
-	if started := w.count(other, func(p *modelPod) bool { return p.letGo || p.phase == isBound || p.phase == hasSucceeded }); started < asked {
+	if started := w.wereBound(other) + w.count(other, func(p *modelPod) bool { return p.letGo || p.owed }); started < asked {
 		w.bad("%s starts, and %d of %d members of %s", groupNames[1-other], started, asked, groupNames[other])
 	}
 }

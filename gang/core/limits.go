@@ -11,7 +11,8 @@ type Limits struct {
 	membership.Bounds
 	// MaxHolding is how many groups of one namespace may have places that have not started, 0 for any number.
 	MaxHolding int
-	// Hold is how long a bind call is held: less than the scheduler waits for an answer.
+	// Hold is how long one bind call is held: less than the scheduler waits for an answer. It is no bound on how
+	// long a gang may take: a member that is not let go by then keeps its place, and is held again.
 	Hold time.Duration
 	// DenyTTL is how long filter refuses a group without a look after its plan failed.
 	DenyTTL time.Duration

@@ -2,11 +2,10 @@ package core
 
 import (
 	"maps"
+	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
@@ -22,6 +21,7 @@ func (e Seen) apply(t *turn) {
 	}
 	if g := t.join(e.Pod); g != nil {
 		p := g.members[e.UID]
+		told := p.pod.Status.NominatedNodeName
 		g.heard = g.heard && maps.Equal(p.pod.Annotations, e.Pod.Annotations)
 		p.pod, g.dirty = e.Pod, true
 		switch {
@@ -32,6 +32,7 @@ func (e Seen) apply(t *turn) {
 			t.giveUp(p, ErrGone)
 		default:
 			t.withdraw(p)
+			t.tellAgain(p, told)
 		}
 	}
 	t.stray(e.Pod)
@@ -43,17 +44,13 @@ func (e Finished) apply(t *turn) {
 		return
 	}
 	g := t.group(key, e.Created)
-	done := g.done.succeeded
-	if e.Phase == corev1.PodFailed {
-		done = g.done.failed
-	}
 	g.dirty, g.looked = true, 0
 	if e.Gone {
-		done.Delete(e.UID)
+		g.done.remove(e.UID)
 		t.forget(g)
 		return
 	}
-	done.Insert(e.UID)
+	g.done.add(e.UID, donePod{e.Created, e.Phase})
 	if of := t.groupOf[e.UID]; of != nil {
 		t.leave(of, e.UID)
 	}
@@ -72,17 +69,20 @@ func (t *turn) join(pod *cluster.Pod) *group {
 		return known
 	}
 	g := t.group(key, pod.CreationTimestamp.Time)
-	if g.done.succeeded.Has(pod.UID) || g.done.failed.Has(pod.UID) {
+	if g.done.has(pod.UID) {
 		return nil // what shows it running is late
 	}
 	if len(g.members) == 0 {
 		g.priority = priority(pod)
 	}
-	g.members[pod.UID] = &member{pod: pod, since: t.now}
+	p := &member{pod: pod, since: t.now}
+	g.members[pod.UID] = p
+	if first := g.members[g.first]; first == nil || older(p, first) < 0 {
+		g.isFirst(p)
+	}
 	g.counts[pending]++
 	g.priority = max(g.priority, priority(pod))
-	g.schedulerName = pod.Spec.SchedulerName
-	g.looked, g.dirty, g.heard, g.tries = 0, true, false, tries{asked: g.tries.asked}
+	g.looked, g.dirty, g.heard, g.tries = 0, true, false, g.tries.anew()
 	t.groupOf[pod.UID] = g
 	return g
 }
@@ -91,8 +91,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 func (t *turn) group(key membership.Key, created time.Time) *group {
 	g := t.groups[key]
 	if g == nil {
-		g = &group{key: key, members: map[types.UID]*member{}, created: created}
-		g.done.succeeded, g.done.failed = sets.New[types.UID](), sets.New[types.UID]()
+		g = &group{key: key, members: map[types.UID]*member{}, created: created, done: newDone()}
 		t.groups[key] = g
 	}
 	if created.Before(g.created) {
@@ -108,13 +107,19 @@ func (t *turn) leave(g *group, uid types.UID) {
 	g.counts[p.stage]--
 	delete(g.members, uid)
 	delete(t.groupOf, uid)
-	g.dirty, g.heard, g.tries = true, false, tries{asked: g.tries.asked}
+	if uid == g.first && len(g.members) > 0 {
+		g.isFirst(slices.MinFunc(slices.Collect(maps.Values(g.members)), older))
+	}
+	g.dirty, g.heard, g.tries = true, false, g.tries.anew()
 	t.forget(g)
 }
 
+// isFirst notes the member that was created first: who plans all of them is who it names.
+func (g *group) isFirst(p *member) { g.first, g.schedulerName = p.pod.UID, p.pod.Spec.SchedulerName }
+
 // forget drops a group that has no pod any more.
 func (t *turn) forget(g *group) {
-	if len(g.members)+g.done.succeeded.Len()+g.done.failed.Len() == 0 {
+	if len(g.members)+len(g.done.pods) == 0 {
 		delete(t.groups, g.key)
 		t.changed.Insert(g.key)
 	}
@@ -123,7 +128,7 @@ func (t *turn) forget(g *group) {
 // giveUp ends what is planned for a member. A call that is held for it ends with an error.
 func (t *turn) giveUp(p *member, why error) {
 	switch p.stage {
-	case placed, held:
+	case placed, held, kept, due:
 		t.has(Release{p.pod.UID})
 		t.endHold(p, why)
 		t.enter(p, pending)

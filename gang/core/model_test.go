@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -33,6 +34,7 @@ type model struct {
 	groups  [mostPods]int       // of each pod
 	ranks   [mostPods]int32     // the priority of each pod
 	late    [mostPods]bool      // the pod does not exist at first
+	hold    time.Duration       // of one call, modelHold if it is 0
 	gated   bool                // pods are created with the gate
 	least   [mostGroups][]int64 // minMember of each group: at first, and when it is changed
 	singles []int               // the nodes of bound pods of no group and of a low priority
@@ -81,6 +83,7 @@ const (
 	vanish          // a victim is gone
 	gatesDue        // gates are lifted
 	gateOK          // a gate was lifted
+	recreate        // a PodGroup is deleted and created anew
 	kinds
 )
 
@@ -88,7 +91,7 @@ var kindNames = [kinds]string{
 	"create", "ask", "ask without its place", "ask while nodes change", "bind", "is bound", "is seen bound", "binding fails",
 	"binding is not answered", "was bound", "was not bound", "hang up", "recorded", "not recorded in time", "PodGroup changed", "fenced",
 	"plan ahead", "delete", "replace", "succeed", "change minMember", "tick", "a second", "a long time", "stop", "assumption expires",
-	"node goes", "preempt", "victim goes", "gates due", "gate lifted",
+	"node goes", "preempt", "victim goes", "gates due", "gate lifted", "PodGroup anew",
 }
 
 // step is one thing that happens, to a pod, a group, a node or a commit.
@@ -120,6 +123,11 @@ type modelPod struct {
 	left    bool // a binding of its failed
 	hold    HoldID
 	heldAt  int16
+	came    int8 // the node to which it was bound by the scheduler since it counts there, one more; 0 for none
+	owed    bool // it was let go while no call of its waited
+	owedAt  int16
+	begun   CommitID // the last one that was begun while it was there
+	lived   int8     // the life of its group in which a start was recorded while it was there
 	lifting bool
 	free    bool // its gate was lifted
 }
@@ -129,6 +137,8 @@ type modelGroup struct {
 	record  *record.Record
 	frozen  int // of a start that was recorded and is not over, 0 for none
 	began   int16
+	life    int8  // counts its PodGroups
+	born    int16 // the present one
 	object  *v1alpha1.Observed
 }
 
@@ -167,7 +177,7 @@ func newWorld(m *model) *world {
 	m.objects, m.seen = map[string]*v1alpha1.Observed{}, map[[2]int]*cluster.Node{}
 	w := &world{model: m, moment: 1, left: m.faults, state: New(Limits{
 		Bounds: membership.Bounds{Timeout: modelTimeout, MaxTimeout: time.Hour, MaxMembers: 10},
-		Hold:   modelHold, DenyTTL: time.Second, Evict: time.Second, Rest: time.Millisecond, Renew: 5 * time.Second, Few: 100,
+		Hold:   cmp.Or(m.hold, modelHold), DenyTTL: time.Second, Evict: time.Second, Rest: time.Millisecond, Renew: 5 * time.Second, Few: 100,
 	}, m.gates)}
 	for i := range mostPods {
 		for version := range m.uids[i] {

@@ -121,6 +121,9 @@ func (t try) place(places []Planned, nodes int) {
 	for _, p := range t.fresh {
 		p.planned = t.now
 	}
+	for _, p := range t.parts { // why it waited before is over
+		p.waits("", "")
+	}
 }
 
 func (e NodesChanged) apply(t *turn) {

@@ -83,7 +83,8 @@ func (t try) makeRoom() {
 		t.planBy(p.group)
 	}
 	t.generation = t.view.Generation()
-	if t.rests(g) || t.hindered() != "" || g.sought == t.generation || t.now.Before(g.soughtAgain) {
+	if t.rests(g) || t.hindered() != "" || slices.ContainsFunc(t.parts, part.hasEvictedInVain) ||
+		g.sought == t.generation || t.now.Before(g.soughtAgain) {
 		t.answer()
 		return
 	}

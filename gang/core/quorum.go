@@ -49,11 +49,11 @@ func (p part) missing() int {
 		return 0
 	}
 	c := p.counts
-	return p.spec.MinMember - p.counted() - c[placed] - c[held]
+	return p.spec.MinMember - p.counted() - c[placed] - c.came()
 }
 
-// quorate reports whether as many as must start together are held or count already.
-func (p part) quorate() bool { return p.started() || p.counted()+p.counts[held] >= p.spec.MinMember }
+// quorate reports whether as many as must start together have come or count already.
+func (p part) quorate() bool { return p.started() || p.counted()+p.counts.came() >= p.spec.MinMember }
 
 // mayFollow reports whether members may go without another record: after as many as must start
 // together that are bound, or that are recorded to have been let go. It is not enough that as
@@ -68,19 +68,8 @@ func (p part) mayFollow() bool {
 // lacksMembers reports whether there are fewer members than must start together.
 func (p part) lacksMembers() bool { return len(p.candidates()) < p.missing() }
 
-// late reports whether a plan or a held call has waited too long. The plan of a gang that has
-// started is over once no member is to come to its place.
-func (p part) late(now time.Time) bool {
-	if (!p.started() || p.counts[placed] > 0) && !now.Before(p.deadline(p.spec)) {
-		return true
-	}
-	for _, member := range p.members {
-		if member.hold != 0 && !now.Before(member.until) {
-			return true
-		}
-	}
-	return false
-}
+// late reports whether members that have places have waited too long.
+func (p part) late(now time.Time) bool { return p.holds() && !now.Before(p.deadline(p.spec)) }
 
 // anyMissing reports whether members of a bundle have to get a place yet.
 func anyMissing(parts []part) bool {
@@ -113,20 +102,12 @@ func unplanned(parts []part) []part {
 	return anew
 }
 
-// earliestEnd is when the first of the held calls ends, or the time of a group is over.
+// earliestEnd is when the time of the first of the groups is up.
 func earliestEnd(parts []part) time.Time {
 	var end time.Time
-	first := func(at time.Time) {
-		if end.IsZero() || at.Before(end) {
-			end = at
-		}
-	}
 	for _, p := range parts {
-		if !p.started() && !p.planned.IsZero() {
-			first(p.deadline(p.spec))
-		}
-		for _, member := range p.in(held) {
-			first(member.until)
+		if at := p.deadline(p.spec); p.holds() && (end.IsZero() || at.Before(end)) {
+			end = at
 		}
 	}
 	return end

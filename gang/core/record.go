@@ -1,6 +1,8 @@
 package core
 
 import (
+	"time"
+
 	"muster.dev/muster/gang/record"
 )
 
@@ -29,6 +31,29 @@ func (g *group) unfinished() *record.Record {
 	return nil
 }
 
+// oldest is when the first of the pods was created that there are and that are younger than those which do not
+// count: they are told apart by that once they have finished.
+func (g *group) oldest() time.Time {
+	var former, oldest time.Time
+	for _, p := range g.done.pods {
+		if p.created.Before(g.done.since) && p.created.After(former) {
+			former = p.created
+		}
+	}
+	first := func(created time.Time) {
+		if created.After(former) && (oldest.IsZero() || created.Before(oldest)) {
+			oldest = created
+		}
+	}
+	for _, p := range g.members {
+		first(p.pod.CreationTimestamp.Time)
+	}
+	for _, p := range g.done.pods {
+		first(p.created)
+	}
+	return oldest.UTC()
+}
+
 // wasThere reports whether a member may be one of those that a record is of.
 func (p *member) wasThere(r *record.Record) bool { return !p.pod.CreationTimestamp.After(r.Time) }
 
@@ -40,7 +65,7 @@ func (g *group) leftBehind() int {
 	ours := r == nil || g.record != nil && r.Time.Equal(g.record.Time)
 	left := 0
 	for _, p := range g.members {
-		if p.stage < binding && (ours && p.went || !ours && p.wasThere(r)) {
+		if p.stage < due && (ours && p.went || !ours && p.wasThere(r)) {
 			left++
 		}
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -23,7 +24,8 @@ type Summary struct {
 	Label     string // that makes pods its members
 	MinMember int    // 0 when that is not known
 	Priority  int32
-	// How many members are how far.
+	// How many members are how far. Held are those that have come and wait for the others, also while the
+	// call of one has ended and is to come again; binding those that are let go.
 	Pending, Placed, Held, Binding, Bound int
 	// How many pods have finished.
 	Succeeded, Failed int
@@ -109,8 +111,8 @@ func (g *group) summary() Summary {
 	c := g.counts
 	s := Summary{
 		Name: g.key.String(), Label: g.key.Label, Priority: g.priority,
-		Pending: c[pending], Placed: c[placed], Held: c[held], Binding: c[binding], Bound: c[bound],
-		Succeeded: g.done.succeeded.Len(), Failed: g.done.failed.Len(),
+		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound],
+		Succeeded: g.done.succeeded, Failed: g.done.failed,
 		Denied: g.failed, Planned: g.planned,
 	}
 	spec, not := g.asked()
@@ -135,19 +137,35 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	}
 	return status.Observation{
 		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Reason: g.reason, Message: g.why,
+		Note: g.note(),
 	}, true
+}
+
+// note is what there is to say of a group besides why it waits.
+func (g *group) note() string {
+	var notes []string
+	if g.spec != nil && g.spec.Cut != "" {
+		notes = append(notes, g.spec.Cut)
+	}
+	others := g.those(func(p *member) bool { return p.stage < due && p.pod.Spec.SchedulerName != g.schedulerName })
+	if len(others) > 0 {
+		p := others[0].pod
+		notes = append(notes, fmt.Sprintf("its members name several schedulers, as %s does %s: all are planned by %s, which the oldest one names",
+			p.Name, p.Spec.SchedulerName, g.schedulerName))
+	}
+	return strings.Join(notes, "; ")
 }
 
 // statusCounts are the pods of a group as its status has them.
 func (g *group) statusCounts() status.Counts {
-	c := status.Counts{Succeeded: g.done.succeeded.Len(), Failed: g.done.failed.Len()}
+	c := status.Counts{Succeeded: g.done.succeeded, Failed: g.done.failed}
 	for _, p := range g.members {
 		switch {
 		case p.stage == bound && p.pod.Status.Phase == corev1.PodRunning:
 			c.Running++
 		case p.stage == bound:
 			c.Bound++
-		case p.stage == held || p.stage == binding:
+		case p.stage == held || p.stage == kept || p.stage == due || p.stage == binding:
 			c.Held++
 		default:
 			c.Pending++
@@ -210,7 +228,7 @@ func (s *State) Census() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
 			continue
 		}
 		for _, p := range g.members {
-			if p.stage == placed || p.stage == held {
+			if p.stage == placed || p.stage == held || p.stage == kept {
 				idle = idle.Plus(&p.pod.Requests)
 			}
 		}

@@ -79,7 +79,7 @@ func (w *world) carryOut(effect Effect, event Event) Event {
 	case BeginHold:
 		i := w.index(event.(Binds).UID)
 		if w.pod[i].hold == 0 {
-			w.pod[i].hold, w.pod[i].heldAt = e.Hold, w.now
+			w.pod[i].hold, w.pod[i].heldAt, w.pod[i].came = e.Hold, w.now, w.pod[i].place+1
 		}
 	case EndHold:
 		w.endHold(e)
@@ -87,6 +87,11 @@ func (w *world) carryOut(effect Effect, event Event) Event {
 		w.pod[w.index(event.(Binds).UID)].told = 0
 	case WriteRecords:
 		w.checkRecords(e)
+		for i := range w.pods {
+			if p := &w.pod[i]; p.phase == waits || p.phase == isBound || w.counts(i) {
+				p.begun = e.Commit
+			}
+		}
 		w.commits = append(slices.Clip(w.commits), e)
 	case LiftGate:
 		w.pod[w.index(e.UID)].lifting = true
@@ -126,9 +131,12 @@ func (w *world) release(uid types.UID) {
 		w.bad("%s is released, and bound", uid)
 	case w.pod[i].letGo:
 		w.bad("%s is released while it is being bound", uid)
-	case !w.pod[i].mayBind && w.pod[i].place >= 0:
-		w.pod[i].place = -1
-		w.moment++
+	default:
+		w.pod[i].came, w.pod[i].owed = 0, false
+		if !w.pod[i].mayBind && w.pod[i].place >= 0 {
+			w.pod[i].place = -1
+			w.moment++
+		}
 	}
 }
 

@@ -17,12 +17,11 @@ type State struct {
 	gates   Gates
 	groups  map[membership.Key]*group
 	groupOf map[types.UID]*group
-	strays  map[types.UID]*member        // pods of no group that have the gate
-	holding map[string]int               // how many groups of a namespace have places, by its name
-	unwoken map[types.UID]time.Time      // members that could not be woken, and when that is tried again
-	denied  map[membership.Key]time.Time // groups that were denied not long ago, and until when
-	commits map[CommitID]*commit         // that are being recorded
-	changed sets.Set[membership.Key]     // besides groups that are dirty
+	strays  map[types.UID]*member    // pods of no group that have the gate
+	holding map[string]int           // how many groups of a namespace have places, by its name
+	unwoken map[types.UID]time.Time  // members that could not be woken, and when that is tried again
+	commits map[CommitID]*commit     // that are being recorded
+	changed sets.Set[membership.Key] // besides groups that are dirty
 
 	lastHold   HoldID
 	lastCommit CommitID
@@ -43,7 +42,6 @@ func New(limits Limits, gates Gates) *State {
 		strays:  map[types.UID]*member{},
 		holding: map[string]int{},
 		unwoken: map[types.UID]time.Time{},
-		denied:  map[membership.Key]time.Time{},
 		commits: map[CommitID]*commit{},
 		changed: sets.New[membership.Key](),
 		looksAt: math.MaxInt,
@@ -115,7 +113,7 @@ func (s *State) inOrder() []*group {
 }
 
 // denies reports whether a group was denied not long ago.
-func (t *turn) denies(g *group) bool { return t.now.Before(t.denied[g.key]) }
+func (t *turn) denies(g *group) bool { return t.now.Before(g.denied) }
 
 // decide has a filter call be answered.
 func (t *turn) decide(d Decision) {

@@ -9,11 +9,24 @@ import (
 // place, or another one that is as good, sooner than the write is done. It may be faster in any
 // case: then there is nothing to tell. There are so many nodes.
 func (t *turn) steer(p *member, nodes int) {
-	if p.astray || min(t.looksAt, nodes) > t.limits.Few {
+	if t.mayMiss(p, nodes) {
 		t.has(Nominate{p.pod.UID})
 	}
 	if p.sleeps() {
 		t.has(Wake{p.pod.UID})
+	}
+}
+
+// mayMiss reports whether the scheduler may not come upon the place of a member by itself, of so many nodes.
+func (t *turn) mayMiss(p *member, nodes int) bool {
+	return p.astray || min(t.looksAt, nodes) > t.limits.Few
+}
+
+// tellAgain tells the scheduler of a place that it was told before: it takes its nomination back when a bind
+// call fails, also of a member that is to be bound there yet.
+func (t *turn) tellAgain(p *member, told string) {
+	if (p.stage == kept || p.stage == due) && told == p.place && p.pod.Status.NominatedNodeName == "" && t.mayMiss(p, t.view.NodeCount()) {
+		t.has(Nominate{p.pod.UID})
 	}
 }
 
@@ -29,7 +42,7 @@ func (e Nominating) apply(t *turn) {
 	nominated := p.pod.Status.NominatedNodeName
 	mine := p.pod.NominatedBy() == cluster.FieldManager
 	switch {
-	case p.stage == placed && nominated != p.place && (nominated == "" || mine):
+	case p.waitsForCall() && nominated != p.place && (nominated == "" || mine):
 		t.has(Write{p.pod, p.place})
 	case t.unfounded(p):
 		t.has(Write{Pod: p.pod})
@@ -87,7 +100,7 @@ func (e Waking) apply(t *turn) {
 	if p == nil {
 		return
 	}
-	if p.stage == placed || p.stage == pending && t.started(t.groupOf[e.UID]) {
+	if p.waitsForCall() || p.stage == pending && t.started(t.groupOf[e.UID]) {
 		t.has(Write{Pod: p.pod})
 		return
 	}

@@ -1,10 +1,12 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -49,6 +51,7 @@ func (w *world) steps() (all []step) {
 		add(true, plan, group)
 		add(w.gated, gatesDue, group)
 		add(int(w.group[group].variant)+1 < len(w.least[group]), change, group)
+		add(true, recreate, group)
 	}
 	for _, k := range []kind{tick, wait, waitLong} {
 		add(true, k, 0)
@@ -113,13 +116,15 @@ func (w *world) takeOther(k kind, i int) {
 		w.group[i].variant++
 		w.readGroup(i)
 		w.moment++
+	case recreate:
+		w.recreate(i)
 	case tick, wait, waitLong:
 		w.now += map[kind]int16{tick: 0, wait: 1, waitLong: int16(modelTimeout / time.Second)}[k]
 		w.apply(Ticked{})
 	case stop:
 		w.apply(Stopped{})
 	case expire:
-		w.pod[i].place = -1
+		w.pod[i].place, w.pod[i].came, w.pod[i].owed = -1, 0, false
 		w.moment++
 		w.apply(Uncounted{w.uid(i)}) // at the latest when it is to be renewed
 	case lose:
@@ -182,7 +187,7 @@ func (w *world) move(i int, node int8) {
 	p := &w.pod[i]
 	p.told = node + 1
 	if p.place != node {
-		p.place = node
+		p.place, p.came = node, 0
 		w.moment++
 	}
 }
@@ -229,12 +234,15 @@ func (w *world) bind(i int) {
 	if planless && !refused {
 		w.bad("%s is held, and its gang has no plan", w.uid(i))
 	}
-	if member := w.state.member(w.uid(i)); refused && member != nil && member.stage == pending {
-		w.leave(i) // it counts only as the call put it there
+	if member := w.state.member(w.uid(i)); refused && member != nil && member.stage == pending && p.place >= 0 && !p.mayBind {
+		w.bad("%s is refused, and counts where the call put it", w.uid(i))
 	}
 	if w.state.lastHold == open && !refused && p.hold == 0 && len(w.wrong) == before { // nothing to wait for
 		p.letGo = true
-		w.freed = append(w.freed, int8(i))
+		if !p.owed {
+			w.freed = append(w.freed, int8(i))
+		}
+		p.owed = false
 	}
 }
 
@@ -285,7 +293,16 @@ func (w *world) record(k kind, i int) {
 		for _, r := range c.Records {
 			group := int(r.Group.Name[0] - 'a')
 			written := r.Record
+			if written.PodGroup != types.UID(fmt.Sprint(groupNames[group], w.group[group].life)) {
+				err = record.ErrChanged
+				continue
+			}
 			w.group[group].record, w.group[group].frozen = &written, r.Record.MinMember
+			for i := range w.pods {
+				if p := &w.pod[i]; w.groups[i] == group && p.begun == c.Commit {
+					p.lived = w.group[group].life
+				}
+			}
 			w.readGroup(group)
 		}
 	case recordLate:
@@ -314,10 +331,18 @@ func (w *world) record(k kind, i int) {
 	}
 }
 
+// recreate has the watch show a PodGroup of the same name and another life.
+func (w *world) recreate(group int) {
+	g := &w.group[group]
+	g.life, g.born, g.record, g.frozen = g.life+1, w.now, nil, 0
+	w.readGroup(group)
+	w.moment++
+}
+
 func (w *world) remove(k kind, i int) {
 	p := &w.pod[i]
 	uid := w.uid(i)
-	p.place, p.phase, p.letGo, p.mayBind, p.told, p.lifting = -1, absent, false, false, 0, false
+	p.place, p.phase, p.letGo, p.mayBind, p.told, p.lifting, p.came, p.owed = -1, absent, false, false, 0, false, 0, false
 	w.moment++
 	if k == succeed {
 		p.phase = hasSucceeded

@@ -79,7 +79,7 @@ func (t *Terms) spares(g *group) bool {
 		return spared
 	}
 	for _, p := range t.bundleOf(g) {
-		if c := p.counts; c[held]+c[binding] > 0 || c[placed] > 0 && !p.started() {
+		if c := p.counts; c.came()+c[due]+c[binding] > 0 || c[placed] > 0 && !p.started() {
 			t.spared[g] = true
 			return true
 		}
@@ -100,7 +100,7 @@ func (t *Terms) limit(g *group) *placement.Limit {
 	if not != nil {
 		return nil
 	}
-	staying, whole := g.done.succeeded.Len(), 0
+	staying, whole := g.done.succeeded, 0
 	for _, p := range t.bundleOf(g) {
 		whole += p.counts.assigned()
 	}

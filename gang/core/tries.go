@@ -1,41 +1,54 @@
 package core
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
 )
 
-// tries are the plans of a group in a row whose time was up.
+// tries are the plans of a group in a row that came to nothing.
 //
-// Such a gang had places, and the scheduler was told of them, but it does not bind the members:
-// for a volume that cannot be bound, say, which muster knows nothing of. Its places stand idle
-// for as long as it tries. So it rests in between, twice as long each time, until the share of
-// the time that it tries is small.
+// Such a gang had places, but the scheduler does not bind the members: for a volume that cannot be
+// bound or a claim that no device satisfies, which muster knows nothing of. It refuses such a member
+// by itself, before it asks muster, or offers none of the nodes where it fits. The places stand idle for as
+// long as the gang tries. So it rests in between, twice as long each time, until the share of the
+// time that it tries is small.
 //
 // A node that joins ends the rest: the members may be bound there. It has to be as long as the try
 // all the same, or a gang would hold its places nearly always where nodes come often. That room
 // becomes free ends nothing: there was room, and in a cluster at work it becomes free all the time.
+// Of a scheduler that is down nothing is heard during a try: the first question ends the rest after that.
 type tries struct {
-	asked  bool // the scheduler was told of a place since the present plan was made
+	spoke  bool // the scheduler asked about a member or bound one since the present plan was made
+	silent bool // it did not during the last one
 	inVain int
 	rest   time.Duration // after the last one
 	next   time.Time
 	sooner time.Time          // the next one, if a node has joined
 	nodes  *cluster.NodeNames // those that had joined when it was last looked
+	// evicted says that pods were evicted for the present plan, and unbound are the members that the
+	// scheduler did not bind then, though it was at work: until it does, nobody is evicted again.
+	evicted bool
+	unbound sets.Set[types.UID]
 }
 
 const (
 	// mostRest is the longest rest, unless the tries themselves take long. What is in the way of
 	// a gang may be mended at any time, and muster is not told: people wait so long for nothing.
 	mostRest = 10 * time.Minute
-	// restShare is how many times as long as a try the longest rest is at least: a gang that
-	// may take long holds places for a quarter of the time at most.
-	restShare = 3
+	// restShare is how many times as long as a try the longest rest is at least: a gang that does not start
+	// holds places for a tenth of the time in the long run.
+	restShare = 9
 )
 
-// again notes that the time of a plan is up, and says so in words.
+// again notes that a plan has come to nothing, and says so in words.
 func (t *tries) again(took time.Duration, now time.Time, first time.Duration, nodes *cluster.NodeNames) string {
 	t.inVain++
 	t.rest = min(max(2*t.rest, first), max(mostRest, restShare*took))
@@ -46,39 +59,75 @@ func (t *tries) again(took time.Duration, now time.Time, first time.Duration, no
 	return fmt.Sprintf("; tried %d times, next try at %s", t.inVain, t.next.UTC().Format(time.RFC3339))
 }
 
+// anew is what is left of tries when other members or another spec may change their outcome.
+func (t *tries) anew() tries { return tries{spoke: t.spoke, evicted: t.evicted} }
+
 // rests looks whether a group is not to be planned: a change of its members, or of what is asked of
 // it, ends that.
 func (t try) rests(g *group) bool {
-	if !t.now.Before(g.tries.next) {
-		return false
+	if t.purpose == forFilter && g.tries.silent {
+		g.tries = g.tries.anew()
 	}
-	if nodes := t.view.NodeNames(); nodes != g.tries.nodes {
+	if nodes := t.view.NodeNames(); g.tries.inVain > 0 && nodes != g.tries.nodes {
 		if nodes.Joined(g.tries.nodes) {
-			g.tries.next = g.tries.sooner
+			g.tries.unbound = nil
+			if g.tries.sooner.Before(g.tries.next) {
+				g.tries.next = g.tries.sooner
+			}
 		}
 		g.tries.nodes = nodes
 	}
 	return t.now.Before(g.tries.next)
 }
 
-// timedOut has the groups rest that were denied since their time was up, if the scheduler was told
-// of a place: one that asks about nobody, as it is down, has refused nobody.
-func (t *turn) timedOut(denied []part) (words string) {
-	asked, took := false, time.Duration(0)
+// vain are the denials after which a plan has come to nothing: there were places.
+func vain(err error) bool {
+	for _, of := range []error{ErrTimeout, ErrScheduler, ErrVictims, ErrUnrecorded} {
+		if errors.Is(err, of) {
+			return true
+		}
+	}
+	return false
+}
+
+// inVain has the groups rest whose plan has come to nothing.
+func (t *turn) inVain(denied []part) (words string) {
+	spoke, took := false, time.Duration(0)
 	for _, d := range denied {
-		asked = asked || d.tries.asked
+		spoke = spoke || d.tries.spoke
 		if !d.planned.IsZero() {
 			took = max(took, t.now.Sub(d.planned))
 		}
 	}
-	if !asked {
-		return ""
-	}
 	nodes := t.view.NodeNames()
 	for i, d := range denied {
+		if d.tries.silent = !spoke; d.tries.evicted && spoke {
+			d.tries.unbound = sets.New[types.UID]()
+			for _, p := range d.in(pending, placed) {
+				d.tries.unbound.Insert(p.pod.UID)
+			}
+		}
+		d.tries.spoke, d.tries.evicted = false, false
 		if said := d.tries.again(took, t.now, t.limits.DenyTTL, nodes); i == 0 {
 			words = said
 		}
 	}
 	return words
+}
+
+// hasEvictedInVain reports whether the scheduler did not bind some members when pods were last evicted, and has
+// not since.
+func (p part) hasEvictedInVain() bool { return p.tries.unbound.Len() > 0 }
+
+// refused is a member that has a place, and that the scheduler calls unschedulable or fails to bind: for what
+// the pod's condition says. It is nil when there is none.
+func (g *group) refused() *member {
+	for _, p := range g.in(placed) {
+		if slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != corev1.PodReasonSchedulingGated
+		}) {
+			return p
+		}
+	}
+	return nil
 }

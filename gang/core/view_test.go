@@ -52,9 +52,9 @@ func (w *world) PodGroup(key membership.Key) *v1alpha1.Observed {
 // readGroup has the watch show a PodGroup as the API server has it.
 func (w *world) readGroup(group int) {
 	g := &w.group[group]
-	text := fmt.Sprint(group, g.variant)
+	text := fmt.Sprint(group, g.variant, g.life, g.born)
 	if g.record != nil {
-		text = fmt.Sprint(text, g.record.Members, g.record.MinMember, g.record.Time.Unix())
+		text = fmt.Sprint(text, g.record.Members, g.record.MinMember, g.record.Time.Unix(), g.record.Since.Unix(), g.record.PodGroup)
 	}
 	if w.objects[text] == nil {
 		annotations := map[string]any{}
@@ -65,13 +65,16 @@ func (w *world) readGroup(group int) {
 			annotations[v1alpha1.AnnotationGroups] = `["n/a", "n/b"]`
 		}
 		if r := g.record; r != nil {
-			annotations[record.Annotation] = fmt.Sprintf(`{"members":%d,"minMember":%d,"time":%q}`,
-				r.Members, r.MinMember, r.Time.Format(time.RFC3339))
+			annotations[record.Annotation] = fmt.Sprintf(`{"members":%d,"minMember":%d,"time":%q,"podGroup":%q,"since":%q}`,
+				r.Members, r.MinMember, r.Time.Format(time.RFC3339), r.PodGroup, r.Since.Format(time.RFC3339))
 		}
 		w.objects[text] = v1alpha1.Observe(&unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": v1alpha1.GroupX + "/" + v1alpha1.Version, "kind": v1alpha1.Kind,
-			"metadata": map[string]any{"name": groupNames[group], "namespace": "n", "annotations": annotations},
-			"spec":     map[string]any{"minMember": w.least[group][g.variant]},
+			"metadata": map[string]any{
+				"name": groupNames[group], "namespace": "n", "annotations": annotations, "uid": fmt.Sprint(groupNames[group], g.life),
+				"creationTimestamp": at(g.born).Format(time.RFC3339),
+			},
+			"spec": map[string]any{"minMember": w.least[group][g.variant]},
 		}})
 	}
 	g.object = w.objects[text]

@@ -32,27 +32,37 @@ type Spec struct {
 	MinMember    int
 	MinResources corev1.ResourceList
 	Timeout      time.Duration
-	Policy       v1alpha1.Policy
+	// Cut says in words that Timeout is shorter than what was asked for, "" when it is not.
+	Cut    string
+	Policy v1alpha1.Policy
 	// Satisfied says that quorum was reached, by the status of the PodGroup.
 	Satisfied bool
 	// Record is of the last commit, by the PodGroup.
 	Record *record.Record
-	// From is the PodGroup, nil for a group without an object.
-	From *unstructured.Unstructured
+	// From is the PodGroup, nil for a group without an object, and Created when it was created.
+	From    *unstructured.Unstructured
+	Created time.Time
 	// Err is what is wrong with it.
 	Err error
 }
 
 // Asked returns what a PodGroup asks for.
 func (b Bounds) Asked(object *v1alpha1.Observed) *Spec {
-	s := &Spec{From: object.Unstructured, Timeout: b.Timeout, Record: record.Of(object), Policy: object.Policy, Err: object.Err}
+	s := &Spec{
+		From: object.Unstructured, Created: object.GetCreationTimestamp().Time, Timeout: b.Timeout, Record: record.Of(object),
+		Policy: object.Policy, Err: object.Err,
+	}
 	podGroup := object.PodGroup
 	if podGroup == nil {
 		return s
 	}
 	s.MinMember, s.MinResources = int(podGroup.Spec.MinMember), podGroup.Spec.MinResources
 	if seconds := podGroup.Spec.ScheduleTimeoutSeconds; seconds != nil && *seconds > 0 {
-		s.Timeout = min(time.Duration(*seconds)*time.Second, b.MaxTimeout)
+		s.Timeout = time.Duration(*seconds) * time.Second
+		if s.Timeout > b.MaxTimeout {
+			s.Timeout = b.MaxTimeout
+			s.Cut = fmt.Sprintf("scheduleTimeoutSeconds is %d, and no more than %s count (gangs.maxScheduleTimeout)", *seconds, b.MaxTimeout)
+		}
 	}
 	switch podGroup.Status.Phase {
 	case v1alpha1.PodGroupScheduled, v1alpha1.PodGroupRunning, v1alpha1.PodGroupFinished:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Annotation is the name of the annotation on a PodGroup whose value is a Record as JSON.
@@ -30,6 +31,11 @@ type Record struct {
 	// MinMember is what was asked for.
 	MinMember int       `json:"minMember"`
 	Time      time.Time `json:"time"`
+	// PodGroup is the UID of the object that it was written on: a copy of that is not started.
+	PodGroup types.UID `json:"podGroup,omitempty"`
+	// Since is when the oldest pod was created that was there, and is younger than all that did not count.
+	// Pods that finish count from then on, though the PodGroup may be younger.
+	Since time.Time `json:"since,omitzero"`
 	// Epoch is that of the leader.
 	Epoch Epoch `json:"epoch,omitzero"`
 }
@@ -58,11 +64,12 @@ func (e Epoch) after(other Epoch) bool {
 // longest is how long a record may be as text, in bytes: anybody may write an annotation.
 const longest = 1024
 
-// Of is the last record on a PodGroup, nil when there is none or somebody wrote nonsense.
+// Of is the last record on a PodGroup, nil when there is none, somebody wrote nonsense, or it was copied
+// from another object.
 func Of(podGroup metav1.Object) *Record {
 	text, recorded := podGroup.GetAnnotations()[Annotation]
 	var r Record
-	if !recorded || len(text) > longest || json.Unmarshal([]byte(text), &r) != nil {
+	if !recorded || len(text) > longest || json.Unmarshal([]byte(text), &r) != nil || r.PodGroup != "" && r.PodGroup != podGroup.GetUID() {
 		return nil
 	}
 	return &r

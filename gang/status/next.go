@@ -25,6 +25,8 @@ type Observation struct {
 	SchedulerName string
 	// OccupiedBy are the owners of the pods, as namespace/name, separated by commas.
 	OccupiedBy string
+	// Note is what has to be said besides, "" for nothing.
+	Note string
 	// Reason and Message say why the group waits. They are left out when it does not, and may
 	// be left empty: then the counts speak.
 	Reason  Reason
@@ -98,8 +100,11 @@ func scheduled(o Observation, phase v1alpha1.PodGroupPhase) metav1.Condition {
 	default:
 		condition.Reason = string(Waiting)
 		condition.Message = fmt.Sprintf(
-			"%d of %d pods are bound, and %d are held until there is a place for all", c.scheduled(), minMember, c.Held,
+			"%d of %d pods are bound, and %d wait on their nodes for the others to come", c.scheduled(), minMember, c.Held,
 		)
+	}
+	if o.Note != "" {
+		condition.Message += "; " + o.Note
 	}
 	return condition
 }

@@ -56,7 +56,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 		},
 		{"2: the first is held", Observation{Counts: Counts{Pending: 3, Held: 1}}, v1alpha1.PodGroupStatus{
 			Phase: "Scheduling", ScheduleStartTime: &started,
-			Conditions: condition("False", Waiting, "0 of 3 pods are bound, and 1 are held until there is a place for all", at(0)),
+			Conditions: condition("False", Waiting, "0 of 3 pods are bound, and 1 wait on their nodes for the others to come", at(0)),
 		}},
 		{
 			"3: time was up, which is no new start",
@@ -130,7 +130,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 		}},
 		{"11: with another start", Observation{Counts: Counts{Pending: 1, Held: 2}}, v1alpha1.PodGroupStatus{
 			Phase: "Scheduling", ScheduleStartTime: &again,
-			Conditions: condition("False", Waiting, "0 of 3 pods are bound, and 2 are held until there is a place for all", at(10)),
+			Conditions: condition("False", Waiting, "0 of 3 pods are bound, and 2 wait on their nodes for the others to come", at(10)),
 		}},
 		{"12: and back to the beginning when pods are deleted", Observation{Counts: Counts{Held: 2}}, v1alpha1.PodGroupStatus{
 			Phase: "Pending", Conditions: condition("False", MembersMissing, "2 of 3 pods exist", at(10)),
