@@ -79,7 +79,9 @@ func (l *lateClaim) provide() {
 	}
 	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: l.name}, Spec: corev1.PersistentVolumeSpec{
 		Capacity: oneGi(), AccessModes: claim.Spec.AccessModes, StorageClassName: l.name,
-		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "example.com", VolumeHandle: l.name}},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{
+			CSI: &corev1.CSIPersistentVolumeSource{Driver: "example.com", VolumeHandle: l.name},
+		},
 		ClaimRef: &corev1.ObjectReference{
 			Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID,
 		},
