@@ -38,6 +38,7 @@ func (f *relief) relieve(r *Relief) {
 		c := chooser{node: node, lacks: f.excess(node), candidates: slices.Clone(candidates[:at+1])}
 		for _, found := range c.choose() {
 			if f.leave(found.units, r) {
+				f.spare(found.units, r)
 				return
 			}
 		}
@@ -53,11 +54,33 @@ func (f *relief) relievePartly(candidates []candidate, r *Relief) {
 			left = append(left, c.unit)
 		}
 	}
-	for _, unit := range slices.Backward(left) { // the last may have made an earlier one needless
+	f.spare(left, r)
+}
+
+// spare brings those units home that need not have left a node, the last ones first: a later one, or one that
+// moved to make room for them, may have relieved it enough.
+func (f *relief) spare(left []int32, r *Relief) {
+	for _, unit := range slices.Backward(left) {
+		before, wishes := len(f.log), len(f.departures.wishes)
 		i := &f.items[f.roster.units[unit].items[0]]
 		w := i.wish
-		if i.wish = nil; !f.homes.bringHome(unit) {
-			i.wish = w
+		i.wish = nil
+		f.wantAway(r, unit)
+		if f.homes.bringHome(unit) {
+			f.departures.savings.letStay() // who has moved for it
+			continue
+		}
+		f.back(before)
+		f.departures.forget(wishes)
+		i.wish = w
+	}
+}
+
+// wantAway adds wishes for what has left a node by the way, but for one unit: from now on it relieves the node.
+func (f *relief) wantAway(r *Relief, but int32) {
+	for _, at := range f.gone {
+		if i := &f.items[at]; i.origin == r.Node.Index && i.unit != but && !f.roster.wished(i) {
+			f.departures.want(at, r.Why)
 		}
 	}
 }
