@@ -66,7 +66,8 @@ func TestTwoThousandBindingsAtOnce(t *testing.T) {
 	if err := bindAll(some); err != nil {
 		t.Errorf("repeated bindings failed:\n%v", err)
 	}
-	refused := regexp.MustCompile("on another node already|the node is gone|may have been bound already")
+	// Which of the reasons it is depends on how much of the bindings muster's watch has shown by then.
+	refused := regexp.MustCompile("on another node already|the node is gone|may have been bound already|has not offered this node")
 	if err := bindAll(elsewhere); err == nil || len(refused.FindAllString(err.Error(), -1)) != 3 ||
 		!strings.HasSuffix(err.Error(), fmt.Sprintf("and %d more", len(some)-3)) {
 		t.Errorf("bindings to another node, want an error of each:\n%v", err)
