@@ -32,8 +32,9 @@ func TestOffloadTurnsOffWhatMusterRunsAndNothingElse(t *testing.T) {
 	}
 	ours := &config.Default().Profiles[0]
 	ours.Offload = true
+	stay := []string{config.NodeResourcesFit, config.VolumeBinding} // for preemption, and for claims that are not bound
 	filters := func(plugin schedulerconfig.Plugin) bool {
-		return plugin.Name != config.NodeResourcesFit && slices.Contains(ours.FilterPlugins(), plugin.Name)
+		return !slices.Contains(stay, plugin.Name) && slices.Contains(ours.FilterPlugins(), plugin.Name)
 	}
 	scores := func(plugin schedulerconfig.Plugin) bool {
 		return slices.ContainsFunc(ours.ScorePlugins(), func(score config.ScorePlugin) bool { return score.Name == plugin.Name })
