@@ -96,7 +96,7 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		p.waits("", "")
 		for _, member := range p.in(placed, kept) {
 			if member != asking {
-				t.steer(member, t.view.NodeCount())
+				steering{t}.steer(member, t.view.NodeCount())
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func (e PlannedAhead) apply(t *turn) {
 	switch {
 	case not != nil:
 	case startedAll(parts):
-		t.wakeRefused(g)
+		steering{t}.wakeRefused(g)
 	case anyMissing(parts):
 		try{t, &Attempt{purpose: ahead, parts: parts}}.plan()
 	}

@@ -48,7 +48,7 @@ func (t *turn) stray(pod *cluster.Pod) {
 func (StrayGatesDue) apply(t *turn) {
 	for _, uid := range slices.Sorted(maps.Keys(t.strays)) {
 		if p := t.strays[uid]; p.canLift(t.now) {
-			t.lift(p)
+			gating{t}.lift(p)
 		}
 	}
 }
@@ -65,13 +65,13 @@ func (e GatesDue) apply(t *turn) {
 	mayGo := gating{t}.mayGo(g)
 	for _, p := range gated {
 		if t.view.Profile(p.pod.Spec.SchedulerName) == nil || mayGo(p) { // else its scheduler is to decide
-			t.lift(p)
+			gating{t}.lift(p)
 		}
 	}
 }
 
 // lift has the gate of a pod lifted.
-func (t *turn) lift(p *member) {
+func (t gating) lift(p *member) {
 	p.gate = lifting
 	t.has(LiftGate{p.pod.UID})
 }

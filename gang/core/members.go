@@ -31,8 +31,8 @@ func (e Seen) apply(t *turn) {
 		case !p.ready():
 			t.giveUp(p, ErrGone)
 		default:
-			t.withdraw(p)
-			t.tellAgain(p, told)
+			steering{t}.withdraw(p)
+			steering{t}.tellAgain(p, told)
 		}
 	}
 	t.stray(e.Pod)
@@ -132,9 +132,9 @@ func (t *turn) giveUp(p *member, why error) {
 		t.has(Release{p.pod.UID})
 		t.endHold(p, why)
 		t.enter(p, pending)
-		t.withdraw(p)
+		steering{t}.withdraw(p)
 	case pending:
-		t.withdraw(p)
+		steering{t}.withdraw(p)
 	case binding, bound: // the API server decides
 	}
 }

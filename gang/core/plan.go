@@ -115,7 +115,7 @@ func (t try) place(places []Planned, nodes int) {
 		t.enter(p, placed)
 		p.place = at.Node
 		if p != t.asking {
-			t.steer(p, nodes)
+			steering{t.turn}.steer(p, nodes)
 		}
 	}
 	for _, p := range t.fresh {

@@ -45,7 +45,7 @@ func (t try) answer() {
 	case p.stage != placed:
 	case !t.awaiting(t.parts, nil): // no answer says that it has a place
 		if t.placing {
-			t.steer(p, t.view.NodeCount())
+			steering{t.turn}.steer(p, t.view.NodeCount())
 		}
 	case !anyMissing(t.parts):
 		answer.Preemption = toEvict(t.parts, p.place)

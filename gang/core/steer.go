@@ -4,11 +4,14 @@ import (
 	"muster.dev/muster/cluster"
 )
 
+// steering tells the scheduler where members are to go, during the application of an event.
+type steering struct{ *turn }
+
 // steer wakes a member if the scheduler waits for an event to try it again, and tells where it
 // is to go, by nomination, if there is need: a scheduler that looks at few nodes comes upon the
 // place, or another one that is as good, sooner than the write is done. It may be faster in any
 // case: then there is nothing to tell. There are so many nodes.
-func (t *turn) steer(p *member, nodes int) {
+func (t steering) steer(p *member, nodes int) {
 	if t.mayMiss(p, nodes) {
 		t.has(Nominate{p.pod.UID})
 	}
@@ -18,13 +21,13 @@ func (t *turn) steer(p *member, nodes int) {
 }
 
 // mayMiss reports whether the scheduler may not come upon the place of a member by itself, of so many nodes.
-func (t *turn) mayMiss(p *member, nodes int) bool {
+func (t steering) mayMiss(p *member, nodes int) bool {
 	return p.astray || min(t.looksAt, nodes) > t.limits.Few
 }
 
 // tellAgain tells the scheduler of a place that it was told before: it takes its nomination back when a bind
 // call fails, also of a member that is to be bound there yet.
-func (t *turn) tellAgain(p *member, told string) {
+func (t steering) tellAgain(p *member, told string) {
 	if (p.stage == kept || p.stage == due) && told == p.place && p.pod.Status.NominatedNodeName == "" && t.mayMiss(p, t.view.NodeCount()) {
 		t.has(Nominate{p.pod.UID})
 	}
@@ -36,7 +39,8 @@ func (e Nominating) apply(t *turn) {
 	if p == nil {
 		return
 	}
-	if !t.unfounded(p) {
+	unfounded := steering{t}.unfounded(p)
+	if !unfounded {
 		p.withdrawn = ""
 	}
 	nominated := p.pod.Status.NominatedNodeName
@@ -44,7 +48,7 @@ func (e Nominating) apply(t *turn) {
 	switch {
 	case p.waitsForCall() && nominated != p.place && (nominated == "" || mine):
 		t.has(Write{p.pod, p.place})
-	case t.unfounded(p):
+	case unfounded:
 		t.has(Write{Pod: p.pod})
 	}
 }
@@ -62,7 +66,7 @@ const SchedulerManager = "kube-scheduler"
 // that kube-scheduler made when pods were evicted for a gang that has not started. kube-scheduler
 // has no room there then for pods of the same or a lower priority, and does not take it back when
 // it is told that nobody is to be evicted (Preempt in pkg/scheduler/framework/preemption).
-func (t *turn) unfounded(p *member) bool {
+func (t steering) unfounded(p *member) bool {
 	if p.stage != pending || p.pod.Status.NominatedNodeName == "" {
 		return false
 	}
@@ -78,7 +82,7 @@ func (t *turn) unfounded(p *member) bool {
 
 // withdraw takes back a nomination that no plan stands behind. What that pod kept out is tried
 // again: to the scheduler it is as if the pod had gone from the node.
-func (t *turn) withdraw(p *member) {
+func (t steering) withdraw(p *member) {
 	if t.unfounded(p) && p.withdrawn != p.pod.ResourceVersion {
 		p.withdrawn = p.pod.ResourceVersion
 		t.has(Nominate{p.pod.UID})
@@ -87,7 +91,7 @@ func (t *turn) withdraw(p *member) {
 
 // wakeRefused has the scheduler try those members of a group that has started which were refused
 // before it had: that it has is no event to the scheduler.
-func (t *turn) wakeRefused(g *group) {
+func (t steering) wakeRefused(g *group) {
 	for _, p := range g.those(func(p *member) bool { return p.stage == pending && p.refused && p.ready() }) {
 		p.refused = false // what comes of it, and what filter says meanwhile, may change that
 		t.has(Wake{p.pod.UID})
