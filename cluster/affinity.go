@@ -66,8 +66,8 @@ type WeightedAffinityTerm struct {
 	Weight int32
 }
 
-// Matches says that the term is about a pod. The labels are those of the pod's
-// namespace, nil when it is not known (AffinityTerm.Matches in
+// Matches reports whether the term is about a pod. namespaceLabels belong to the pod's
+// namespace, and are nil when that is not known (AffinityTerm.Matches in
 // k8s.io/kube-scheduler/framework/types.go).
 func (t *AffinityTerm) Matches(pod *Pod, namespaceLabels labels.Set) bool {
 	return (slices.Contains(t.Namespaces, pod.Namespace) || t.NamespaceSelector.Matches(namespaceLabels)) &&

@@ -48,7 +48,7 @@ func (c *Cluster) Assume(pod *Pod, on *Node) error { return c.AssumeAll([]*Pod{p
 type Basis struct {
 	// Node is the state of the node that the pod fits.
 	Node *Node
-	// Generation is that of the snapshot.
+	// Generation of the snapshot in which the pod was judged.
 	Generation uint64
 	// Aspects are what the verdict read of other nodes and of the cluster as a whole.
 	Aspects Aspect

@@ -90,7 +90,7 @@ func TestDomains(t *testing.T) {
 }
 
 // Nodes come, go and change labels, snapshots are taken and kept, and any of them
-// is asked at any time: the domains of every one are those of its own nodes, and a
+// is asked at any time: each snapshot has the domains of its own nodes, and a
 // value has the same number in all between which the journal can be replayed.
 func TestDomainsAreWhatTheNodesSay(t *testing.T) {
 	keys := []string{"k", "l"}

@@ -25,7 +25,7 @@ type Pod struct {
 	*corev1.Pod
 
 	// Namespace is the object's. Pods of one namespace share the memory of its name, so
-	// that it costs little to compare those of many pods.
+	// that the namespaces of many pods are compared at little cost.
 	Namespace string
 	// Labelled is the same for pods of one namespace with equal labels, which no selector
 	// can tell apart.

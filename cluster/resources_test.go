@@ -46,8 +46,7 @@ func TestResourcesAreEqualWhenAllAmountsAre(t *testing.T) {
 	}
 }
 
-// Sums of scalars are those of maps, they leave their operands alone, and no name stays of
-// which there is nothing.
+// Scalars add up as maps do. A sum leaves its operands alone, and has no name of which there is nothing.
 func TestSumsOfScalarsAreThoseOfMaps(t *testing.T) {
 	amount := rapid.Custom(func(t *rapid.T) Resources {
 		list := corev1.ResourceList{}

@@ -118,5 +118,5 @@ func (c PluginConfig) plugin() (KnownPlugin, bool) {
 	if len(names) != 1 {
 		return KnownPlugin{}, false
 	}
-	return findPlugin(names[0])
+	return FindPlugin(names[0])
 }

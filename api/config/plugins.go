@@ -137,7 +137,8 @@ func KnownPlugins() []KnownPlugin {
 	}
 }
 
-func findPlugin(name string) (KnownPlugin, bool) {
+// FindPlugin returns the plugin of that name, and whether there is one.
+func FindPlugin(name string) (KnownPlugin, bool) {
 	plugins := KnownPlugins()
 	i := slices.IndexFunc(plugins, func(plugin KnownPlugin) bool { return plugin.Name == name })
 	if i < 0 {
@@ -147,7 +148,7 @@ func findPlugin(name string) (KnownPlugin, bool) {
 }
 
 func isKnown(name string) bool {
-	_, known := findPlugin(name)
+	_, known := FindPlugin(name)
 	return known
 }
 

@@ -120,7 +120,7 @@ func (p *Profile) ScorePlugins() []ScorePlugin {
 	defaults := defaultPlugins(atScore)
 	if p.NodeSelection == NodeSelectionScheduler && !p.Offload {
 		defaults = slices.DeleteFunc(defaults, func(plugin Plugin) bool {
-			known, _ := findPlugin(plugin.Name)
+			known, _ := FindPlugin(plugin.Name)
 			return known.InTree
 		})
 	}

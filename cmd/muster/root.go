@@ -115,7 +115,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 type usageError struct {
 	command string
 	err     error
-	failure bool // the exit status is that of any other error
+	failure bool // it ends with the exit status of any other error
 }
 
 // asFailure makes a wrong command line end like any other error, where the usual exit status

@@ -196,7 +196,7 @@ func remove(pod string, o metav1.DeleteOptions) func(a *account) error {
 	return func(a *account) error { return a.client.CoreV1().Pods("default").Delete(a.Context(), pod, o) }
 }
 
-// bindingsAndDeletions are those of an attacker.
+// bindingsAndDeletions are what an attacker tries with bindings and deletions.
 func bindingsAndDeletions() []write {
 	return []write{
 		{"label a pod as it is bound", bind("pending", nil, map[string]string{"app": "bank"}), ofBinding},
@@ -208,7 +208,7 @@ func bindingsAndDeletions() []write {
 	}
 }
 
-// changesOfNodes are those of an attacker.
+// changesOfNodes are what an attacker tries with nodes.
 func changesOfNodes() []write {
 	const node = "nodes/account"
 	return []write{

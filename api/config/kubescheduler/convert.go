@@ -16,7 +16,7 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
-// APIVersion and Kind are those of the documents that are read.
+// What a document must say that it is.
 const (
 	APIVersion = "kubescheduler.config.k8s.io/v1"
 	Kind       = "KubeSchedulerConfiguration"
@@ -92,7 +92,7 @@ func (c *conversion) profile(path *field.Path, from *schedulerv1.KubeSchedulerPr
 // leaveUnknown warns of plugins that muster has not.
 func (c *conversion) leaveUnknown(path *field.Path, set *schedulerv1.PluginSet) {
 	for i, plugin := range set.Enabled {
-		if _, known := find(plugin.Name); !known {
+		if _, known := config.FindPlugin(plugin.Name); !known {
 			c.warn(path.Child("enabled").Index(i).Child("name"), plugin.Name)
 		}
 	}
@@ -107,7 +107,7 @@ func (c *conversion) warn(path *field.Path, name string) {
 func merged(all, here *schedulerv1.PluginSet, use func(config.KnownPlugin) config.Use) config.PluginSet {
 	var set config.PluginSet
 	add := func(to *[]config.Plugin, plugin schedulerv1.Plugin, weighted bool) {
-		known, is := find(plugin.Name)
+		known, is := config.FindPlugin(plugin.Name)
 		everything := plugin.Name == config.AllPlugins && !weighted
 		if !everything && (!is || use(known) == config.Never) ||
 			slices.ContainsFunc(*to, func(p config.Plugin) bool { return p.Name == plugin.Name }) {
@@ -142,7 +142,7 @@ func merged(all, here *schedulerv1.PluginSet, use func(config.KnownPlugin) confi
 func (c *conversion) args(path *field.Path, from []schedulerv1.PluginConfig) []any {
 	var to []any
 	for i, plugin := range from {
-		known, is := find(plugin.Name)
+		known, is := config.FindPlugin(plugin.Name)
 		if !is || known.NewArgs == nil {
 			c.warn(path.Index(i).Child("name"), plugin.Name)
 			continue
@@ -189,13 +189,4 @@ func (c *conversion) leaveRest(written []byte) {
 	if len(rest) > 0 {
 		c.warnings = append(c.warnings, strings.Join(slices.Sorted(maps.Keys(rest)), ", ")+": these stay with kube-scheduler")
 	}
-}
-
-func find(name string) (config.KnownPlugin, bool) {
-	plugins := config.KnownPlugins()
-	at := slices.IndexFunc(plugins, func(p config.KnownPlugin) bool { return p.Name == name })
-	if at < 0 {
-		return config.KnownPlugin{}, false
-	}
-	return plugins[at], true
 }

@@ -29,7 +29,7 @@ func Convert(data []byte) (document []byte, warnings []string, err error) {
 	return document, warnings, err
 }
 
-// PolicyAPIVersion and PolicyKind are those of the documents in which kube-scheduler had a [Policy].
+// What a document says that it is with which kube-scheduler was given a [Policy].
 const (
 	PolicyAPIVersion = "v1"
 	PolicyKind       = "Policy"
