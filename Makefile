@@ -156,8 +156,8 @@ $(RESULTS):
 ##@ Measure
 
 .PHONY: bench-verbs
-bench-verbs: ## Measure filter and prioritize against an empty extender
-	cd e2e && go run ./cmd/benchverbs
+bench-verbs: ## Measure filter and prioritize against an empty extender (BENCH_BEFORE=PATH: and against another build of muster)
+	cd e2e && BENCH_BEFORE=$(abspath $(BENCH_BEFORE)) go run ./cmd/benchverbs
 
 .PHONY: bench-predicates
 bench-predicates: ## Measure what remembered verdicts save
@@ -185,8 +185,8 @@ bench-affinity: ## Measure the same with pods that have anti-affinity and topolo
 	cd e2e && go run ./cmd/benchcluster -affinity
 
 .PHONY: bench-gang
-bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_WAIT)
-	cd e2e && go run ./cmd/benchgang
+bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_WAIT, BENCH_BEFORE)
+	cd e2e && BENCH_BEFORE=$(abspath $(BENCH_BEFORE)) go run ./cmd/benchgang
 
 .PHONY: bench-rescheduler
 bench-rescheduler: ## Hold plans of the rescheduler against an exact solver (cbc, if installed), and measure planning (DEMO_DATA=DIR)

@@ -32,6 +32,8 @@ const (
 	Scheduler Contender = "scheduler"
 	// Extender has muster, which chooses the node.
 	Extender Contender = "extender"
+	// Before is Extender with another build of muster.
+	Before Contender = "before"
 	// Gates is Extender with the members of gangs gated until they have a place, by a policy.
 	Gates Contender = "gates"
 	// Nominate has muster, which chooses the node ahead of it.
@@ -49,7 +51,16 @@ const (
 )
 
 // Programs are the executables of the contenders.
-type Programs struct{ muster, emptyExtender string }
+type Programs struct{ muster, emptyExtender, before string }
+
+// BeforeEnv is the environment variable that names the executable of [Before].
+const BeforeEnv = "BENCH_BEFORE"
+
+// WithBefore returns the programs with an executable of another build of muster, which is printed side by side.
+func (p Programs) WithBefore(path string) Programs {
+	p.before = path
+	return p
+}
 
 // Build builds the programs of this checkout into dir.
 func Build(ctx context.Context, dir string, progress io.Writer) (p Programs, err error) {
@@ -110,6 +121,9 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 	case Scheduler:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, flags)
 	case Extender:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, flags)
+	case Before:
+		p.muster = p.before
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, flags)
 	case Gates:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Gates: "UntilPlace"}, flags)

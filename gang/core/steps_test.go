@@ -279,7 +279,7 @@ func (w *world) finishBinding(k kind, i int) {
 
 func (w *world) bound(i int) {
 	p := &w.pod[i]
-	p.phase, p.mayBind, p.left = isBound, false, false
+	p.phase, p.mayBind, p.left, p.owed = isBound, false, false, false // also by a binding that was not answered
 	w.show(i)
 	w.moment++
 }

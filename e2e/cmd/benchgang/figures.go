@@ -31,6 +31,12 @@ func (r results) printFigures(out io.Writer) {
 		figure("1000_overhead_vs_none", 2, median(dividing(ours(c, seconds), without(c))))
 		figure("1000_native_overhead_vs_none", 2, median(dividing(natives(c, seconds), without(c))))
 	}
+	for _, c := range []string{caseMany, caseThousand} {
+		if before := (cell{c, contender.Before}); r.has(contender.Before, c) {
+			figure(c+"_vs_before", 2, median(dividing(ours(c, seconds), r.of(before, seconds))))
+			figure(c+"_effort_vs_before", 2, median(dividing(ours(c, effort), r.of(before, effort))))
+		}
+	}
 	r.printContended(figure, withMuster, "")
 	if c := caseStandoff; r.has(contender.Native, c) {
 		figure("native_waiting_cpu_s", 2, median(natives(c, cpu)))

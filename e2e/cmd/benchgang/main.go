@@ -35,7 +35,8 @@
 //
 // It prints a table of medians and lines `figure NAME=VALUE`; ratios are medians of the
 // rounds' ratios. BENCH_ROUNDS, BENCH_CASES (names, separated by commas) and BENCH_WAIT (90s)
-// change what is measured. It runs on Linux, whose /proc says what processes need.
+// change what is measured. BENCH_BEFORE is the path of another build of muster, which becomes a
+// contender of the first two cases ("before"). It runs on Linux, whose /proc says what processes need.
 package main
 
 import (
@@ -73,6 +74,7 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	programs = programs.WithBefore(plan.before)
 	began := time.Now()
 	results := results{}
 	for _, c := range plan.cases {

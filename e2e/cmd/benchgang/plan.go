@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"muster.dev/muster/e2e/contender"
 )
 
 // Environment variables that change what is measured.
@@ -26,6 +29,8 @@ type plan struct {
 	rounds int
 	// wait is how long the seven gangs of a standoff wait.
 	wait time.Duration
+	// before is the executable of another build of muster, "" for none.
+	before string
 }
 
 func planFromEnv(getenv func(string) string) (plan, error) {
@@ -44,6 +49,16 @@ func planFromEnv(getenv func(string) string) (plan, error) {
 	if text := getenv(casesEnv); text != "" {
 		if p.cases, err = named(strings.Split(text, ",")); err != nil {
 			return plan{}, fmt.Errorf("%s=%s: %w", casesEnv, text, err)
+		}
+	}
+	if p.before = getenv(contender.BeforeEnv); p.before != "" {
+		if _, err := os.Stat(p.before); err != nil {
+			return plan{}, fmt.Errorf("%s=%s: want the path of a build of muster: %w", contender.BeforeEnv, p.before, err)
+		}
+		for i := range p.cases {
+			if c := &p.cases[i]; c.name == caseMany || c.name == caseThousand {
+				c.contenders = append(c.contenders, contender.Before)
+			}
 		}
 	}
 	return p, nil

@@ -73,6 +73,13 @@ func TestFigures(t *testing.T) {
 		"one gang of a thousand": {results{
 			{caseThousand, contender.Stock}: took(2), {caseThousand, contender.Native}: took(6), {caseThousand, withMuster}: took(3),
 		}, []string{"1000_vs_native=2.00", "1000_overhead_vs_none=1.50", "1000_native_overhead_vs_none=3.00", "partial=0", "native_partial=0"}},
+		"another build": {results{
+			{caseMany, contender.Stock}: took(2), {caseMany, contender.Native}: took(4), {caseMany, withMuster}: took(3),
+			{caseMany, contender.Before}: took(6),
+		}, []string{
+			"throughput_vs_native=1.33", "overhead_vs_none=1.50", "native_overhead_vs_none=2.00", "effort_vs_native=0.75",
+			"many_vs_before=0.50", "many_effort_vs_before=0.50", "partial=0", "native_partial=0",
+		}},
 		"contended gangs": {results{
 			{caseStandoff, contender.Native}: {{took: 2 * time.Second, waiting: costs{80 * time.Second, 1000}}},
 			{caseStandoff, withMuster}:       {{took: time.Second, waiting: costs{2 * time.Second, 200}, room: room{idle: 1, taken: 100}}},

@@ -4,6 +4,8 @@
 //
 // Both run as processes of their own, built from this checkout. muster answers from
 // a snapshot of a seeded cluster, so that nothing but the verbs is measured.
+//
+// BENCH_BEFORE is the path of another build of muster, which is measured side by side.
 package main
 
 import (
@@ -17,6 +19,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"muster.dev/muster/e2e/contender"
 )
 
 func main() {
@@ -43,7 +47,8 @@ func run(ctx context.Context, calls int, out io.Writer) error {
 	}
 	defer os.RemoveAll(dir)
 	input := newInput(slices.Max(sizes))
-	targets, stop, err := startTargets(ctx, dir, input)
+	before := os.Getenv(contender.BeforeEnv)
+	targets, stop, err := startTargets(ctx, dir, before, input)
 	defer stop()
 	if err != nil {
 		return err
@@ -71,6 +76,11 @@ func run(ctx context.Context, calls int, out io.Writer) error {
 				fmt.Sprintf("figure %s_allocs_%d=%.0f", verb, size, results[1].allocations))
 			if verb == "filter" {
 				figures = append(figures, fmt.Sprintf("figure filter_extender_p50_ratio_%d=%.3f", size, ratio(results[2].quantile(0.5), empty)))
+			}
+			if before != "" {
+				figures = append(figures,
+					fmt.Sprintf("figure %s_p50_vs_before_%d=%.3f", verb, size, ratio(results[1].quantile(0.5), results[3].quantile(0.5))),
+					fmt.Sprintf("figure %s_extender_p50_vs_before_%d=%.3f", verb, size, ratio(results[2].quantile(0.5), results[4].quantile(0.5))))
 			}
 		}
 	}

@@ -20,9 +20,10 @@ type target struct {
 	metrics string
 }
 
-// startTargets builds and starts the processes. The empty extender comes first.
+// startTargets builds and starts the processes. The empty extender comes first, another build of muster last,
+// if its path is not empty.
 // stop must be called whatever the error.
-func startTargets(ctx context.Context, dir string, in *input) (targets []target, stop func(), err error) {
+func startTargets(ctx context.Context, dir, before string, in *input) (targets []target, stop func(), err error) {
 	var running []*process.Process
 	stop = func() {
 		for _, p := range running {
@@ -35,7 +36,7 @@ func startTargets(ctx context.Context, dir string, in *input) (targets []target,
 			return "", err
 		}
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		p, err := process.Start(process.Spec{Name: filepath.Base(path), Path: path, Args: append(args, "--listen", address), Log: path + ".log"})
+		p, err := process.Start(process.Spec{Name: filepath.Base(path), Path: path, Args: append(args, "--listen", address), Log: filepath.Join(dir, strconv.Itoa(port)+".log")})
 		if err != nil {
 			return "", err
 		}
@@ -70,20 +71,27 @@ func startTargets(ctx context.Context, dir string, in *input) (targets []target,
 	if err != nil {
 		return nil, stop, err
 	}
-	port, err := process.FreePort()
-	if err != nil {
-		return nil, stop, err
+	targets = []target{{name: "empty", url: empty, profile: profileScheduler}}
+	serve := func(path, name string) error {
+		port, err := process.FreePort()
+		if err != nil {
+			return err
+		}
+		debug := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		url, err := start(path, "serve", "--config", config, "--snapshot", dump, "--debug-listen", debug)
+		if err != nil {
+			return err
+		}
+		metrics := "http://" + debug + "/metrics"
+		targets = append(targets,
+			target{name: name + " Scheduler", url: url, profile: profileScheduler, metrics: metrics},
+			target{name: name + " Extender", url: url, profile: profileExtender, metrics: metrics})
+		return nil
 	}
-	debug := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	muster, err := start(musterPath, "serve", "--config", config, "--snapshot", dump, "--debug-listen", debug)
-	if err != nil {
-		return nil, stop, err
+	if err := serve(musterPath, "muster"); err != nil || before == "" {
+		return targets, stop, err
 	}
-	return []target{
-		{name: "empty", url: empty, profile: profileScheduler},
-		{name: "muster Scheduler", url: muster, profile: profileScheduler, metrics: "http://" + debug + "/metrics"},
-		{name: "muster Extender", url: muster, profile: profileExtender, metrics: "http://" + debug + "/metrics"},
-	}, stop, nil
+	return targets, stop, serve(before, "before")
 }
 
 const musterConfig = `apiVersion: config.muster.dev/v1alpha2
