@@ -20,8 +20,8 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// benched is a Manager of its own on a cluster of 1,000 nodes, with gangs of 8 that nobody has planned.
-func benched(b *testing.B, gangs int) (*Manager, *cluster.Cluster, [][]*cluster.Pod) {
+// benched is a Manager of its own on a cluster of 1,000 nodes, with gangs of a size that nobody has planned.
+func benched(b *testing.B, gangs, size int) (*Manager, *cluster.Cluster, [][]*cluster.Pod) {
 	b.Helper()
 	cfg := config.Default()
 	cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
@@ -48,9 +48,9 @@ func benched(b *testing.B, gangs int) (*Manager, *cluster.Cluster, [][]*cluster.
 	var all [][]*cluster.Pod
 	for i := range gangs {
 		name := fmt.Sprint("g", i)
-		c.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), podGroup(name, 8))
+		c.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), podGroup(name, int64(size)))
 		var pods []*cluster.Pod
-		for _, pod := range members(name, 8, "1") {
+		for _, pod := range members(name, size, "1") {
 			if err := c.Set(pod); err != nil {
 				b.Fatal(err)
 			}
@@ -73,7 +73,7 @@ func benched(b *testing.B, gangs int) (*Manager, *cluster.Cluster, [][]*cluster.
 // that plans a gang of 8, in a cluster of 1,000 nodes with 100 gangs.
 func BenchmarkFilter(b *testing.B) {
 	b.Run("placed", func(b *testing.B) {
-		m, _, gangs := benched(b, 100)
+		m, _, gangs := benched(b, 100, 8)
 		b.ReportAllocs()
 		for b.Loop() {
 			if d := m.Filter(gangs[0][1], 1000); !d.Member {
@@ -82,7 +82,7 @@ func BenchmarkFilter(b *testing.B) {
 		}
 	})
 	b.Run("no gang", func(b *testing.B) {
-		m, c, _ := benched(b, 100)
+		m, c, _ := benched(b, 100, 8)
 		pod := members("alone", 1, "1", func(pod *corev1.Pod) { pod.Labels = nil })[0]
 		if err := c.Set(pod); err != nil {
 			b.Fatal(err)
@@ -96,7 +96,7 @@ func BenchmarkFilter(b *testing.B) {
 		}
 	})
 	b.Run("plans", func(b *testing.B) {
-		m, _, gangs := benched(b, 100)
+		m, _, gangs := benched(b, 100, 8)
 		b.ReportAllocs()
 		for b.Loop() {
 			if d := m.Filter(gangs[0][0], 1000); !d.Member {
@@ -107,9 +107,17 @@ func BenchmarkFilter(b *testing.B) {
 	})
 }
 
-// BenchmarkPermit is 8 bind calls for a gang of 8, of which the last lets all go, which then fail to be bound.
+// BenchmarkPermit is the calls for all of a gang of 8, or of 1,000: filter and bind, of which the last lets all go,
+// which then fail to be bound.
 func BenchmarkPermit(b *testing.B) {
-	m, c, gangs := benched(b, 1)
+	for _, size := range []int{8, 1000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) { permitAll(b, size) })
+	}
+}
+
+func permitAll(b *testing.B, size int) {
+	b.Helper()
+	m, c, gangs := benched(b, 1, size)
 	writeAll(m)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -137,7 +145,7 @@ func BenchmarkPermit(b *testing.B) {
 
 // BenchmarkPlanAhead is one pass over 100 gangs that have places.
 func BenchmarkPlanAhead(b *testing.B) {
-	m, _, gangs := benched(b, 100)
+	m, _, gangs := benched(b, 100, 8)
 	for _, pods := range gangs {
 		m.Filter(pods[0], 1000)
 	}

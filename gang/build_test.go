@@ -45,7 +45,7 @@ type process struct {
 	records []record.Record
 	// trouble is what becomes of a record that is to be written, instead.
 	trouble func(ctx context.Context) error
-	refusal error // of writes that lift gates or wake
+	refusal error // of writes that lift gates, wake or evict
 }
 
 // run lets a Manager run in a test, and stops it at its end.
@@ -144,9 +144,12 @@ func (p *process) Wake(_ context.Context, pod *corev1.Pod) error {
 func (p *process) Evict(_ context.Context, pod *corev1.Pod, preemptor string) error {
 	p.mu.Lock()
 	p.writes = append(p.writes, "evict "+pod.Name+" for "+preemptor)
+	refusal := p.refusal
 	p.mu.Unlock()
-	p.set(leaving(pod))
-	return nil
+	if refusal == nil {
+		p.set(leaving(pod))
+	}
+	return refusal
 }
 
 // LiftGate implements Client.
@@ -164,7 +167,7 @@ func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) erro
 	return nil
 }
 
-// refuse has writes that lift gates or wake fail from now on, nil for not any more.
+// refuse has writes that lift gates, wake or evict fail from now on, nil for not any more.
 func (p *process) refuse(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -32,6 +32,8 @@ func DefaultLimits(bind, filter, assume time.Duration) Limits {
 			Hold:       bind - bind/10,
 			DenyTTL:    3 * time.Second,
 			Evict:      time.Second,
+			Preempt:    2 * time.Second,
+			EvictWhole: true,
 			Rest:       retry,
 			Renew:      assume / 4,
 			Few:        600,

@@ -58,6 +58,8 @@ func Base() *Configuration {
 			MaxMembers:             10_000,
 			MaxHoldingPerNamespace: 200,
 			DeniedTTL:              metav1.Duration{Duration: 3 * time.Second},
+			PreemptAfter:           metav1.Duration{Duration: 2 * time.Second},
+			EvictWhole:             true,
 			Gates:                  GatesNever,
 			GatedBy:                GatedByPolicy,
 		},

@@ -247,6 +247,13 @@ type Gangs struct {
 	// DeniedTTL is how long the members of a group for which there is no place are refused
 	// without a look. A place that comes up is taken all the same. Defaults to 3s.
 	DeniedTTL metav1.Duration `json:"deniedTTL"`
+	// PreemptAfter is how long kube-scheduler has to ask whom to evict for a group without room before muster
+	// looks for victims by itself: it does not ask where each member fits alone. 0 is never, for schedulers
+	// that are to evict nobody. Defaults to 2s.
+	PreemptAfter metav1.Duration `json:"preemptAfter"`
+	// EvictWhole has all of a group evicted that evictions for another one leave with fewer members than must
+	// run together, else those that are not in the way run on. Defaults to true.
+	EvictWhole bool `json:"evictWhole"`
 	// Gates says how long the members of a group are kept from kube-scheduler by a scheduling
 	// gate: Never (default), UntilMembers or UntilPlace.
 	Gates GangGates `json:"gates"`

@@ -124,6 +124,9 @@ func (g Gangs) validate(path *field.Path, serving Serving) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("maxHoldingPerNamespace"), g.MaxHoldingPerNamespace, "must not be negative; 0 is no limit"))
 	}
 	errs = append(errs, validatePositive(path.Child("deniedTTL"), g.DeniedTTL)...)
+	if g.PreemptAfter.Duration < 0 {
+		errs = append(errs, field.Invalid(path.Child("preemptAfter"), g.PreemptAfter.Duration.String(), "must not be negative; 0 is never"))
+	}
 	errs = append(errs, validateOneOf(path.Child("gates"), g.Gates, GatesNever, GatesUntilMembers, GatesUntilPlace)...)
 	gatedBy := path.Child("gatedBy")
 	errs = append(errs, validateOneOf(gatedBy, g.GatedBy, GatedByPolicy, GatedByWebhook)...)

@@ -55,6 +55,11 @@ func (c *check) group(g *group) {
 		}
 		c.holds[p.hold] = uid
 	}
+	for _, p := range g.in(held) {
+		if p.until.Before(g.firstEnd) || g.firstEnd.IsZero() {
+			c.bad("the call for %s ends before any of %s does", p.pod.UID, g.key)
+		}
+	}
 	if counted != g.counts {
 		c.bad("%s: counted %v, are %v", g.key, g.counts, counted)
 	}

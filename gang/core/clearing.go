@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
@@ -21,6 +20,8 @@ type clearing struct {
 
 	// evictAgain is when muster evicts pods itself that are not going by then.
 	evictAgain time.Time
+
+	breaking breaking
 }
 
 // Victim is a pod that has to go, as the watch last showed it.
@@ -31,8 +32,8 @@ type Victim struct {
 
 func (v Victim) is(pod *cluster.Pod) bool { return pod.UID == v.Pod.UID }
 
-// clear has the parts wait for victims to go from the places of their members.
-func (t *turn) clear(parts []part, victims map[string][]Victim) {
+// clear has the parts wait for victims to go from the places of their members, whose eviction breaks some gangs.
+func (t *turn) clear(parts []part, victims map[string][]Victim, breaks breaking) {
 	count, patience := 0, time.Duration(0)
 	for _, of := range victims {
 		count += len(of)
@@ -61,6 +62,8 @@ func (t *turn) clear(parts []part, victims map[string][]Victim) {
 		}
 		p.waits(status.Waiting, fmt.Sprintf("waiting for %d pods to be evicted for it", count))
 	}
+	first := parts[0].clearing
+	first.breaking.below, first.breaking.bundles = breaks.below, append(slices.Clip(first.breaking.bundles), breaks.bundles...)
 }
 
 // graceOf is how long a pod may take to go.
@@ -92,7 +95,8 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		if p.clearing == nil {
 			continue
 		}
-		p.clearing, p.planned = nil, t.now
+		t.endClearing(p.group)
+		p.planned = t.now
 		p.waits("", "")
 		for _, member := range p.in(placed, kept) {
 			if member != asking {
@@ -101,6 +105,14 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		}
 	}
 	return false
+}
+
+// endClearing has a group wait for no victims any more. What was evicted until then may have broken gangs.
+func (t *turn) endClearing(g *group) {
+	if g.clearing != nil {
+		t.breakUp(g)
+		g.clearing = nil
+	}
 }
 
 // follow forgets the victims of a group that are gone, or that no member waits for any more. It
@@ -146,13 +158,3 @@ func (t *turn) evictLeft(parts []part) {
 
 // EvictRetry is how long an eviction is left to show.
 const EvictRetry = 10 * time.Second
-
-// ToEvict reports whether a group still waits for a pod to go, and the scheduler name of its members.
-func (s *State) ToEvict(key membership.Key, pod *cluster.Pod) (schedulerName string, wanted bool) {
-	g := s.groups[key]
-	if g == nil {
-		return "", false
-	}
-	return g.schedulerName, g.clearing != nil &&
-		slices.ContainsFunc(g.clearing.victims[pod.Spec.NodeName], func(v Victim) bool { return v.is(pod) })
-}

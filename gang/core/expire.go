@@ -24,6 +24,7 @@ func (Ticked) apply(t *turn) {
 			t.renew(g)
 		}
 	}
+	t.evictDoomed()
 }
 
 // expire ends what is planned for a group if it has taken too long.
@@ -32,6 +33,9 @@ func (t *turn) expire(g *group) {
 	if not != nil {
 		t.deny(g, g.reason, g.why, ErrNoGroup)
 		return
+	}
+	if g.clearing != nil {
+		t.breakUp(g)
 	}
 	waits := t.awaiting(parts, nil)
 	if parts[0].late(t.now) {
@@ -88,7 +92,8 @@ func (t *turn) deny(g *group, reason status.Reason, why string, err error) {
 		for _, p := range d.in(pending, placed, held, kept) { // those that are let go are
 			t.giveUp(p, err)
 		}
-		d.failed, d.planned, d.again, d.clearing = t.now, time.Time{}, t.now.Add(t.limits.DenyTTL), nil
+		t.endClearing(d.group)
+		d.failed, d.planned, d.again = t.now, time.Time{}, t.now.Add(t.limits.DenyTTL)
 		d.recording, d.tries.spoke, d.tries.evicted = 0, false, false
 		d.waits(reason, why)
 		d.denied = t.now.Add(t.limits.DenyTTL)

@@ -80,7 +80,7 @@ func (c *code) group(g *group) {
 	c.flag(g.tries.spoke, g.tries.silent, g.tries.evicted)
 	c.put(g.tries.unbound.Len())
 	for _, t := range []time.Time{
-		g.created, g.failed, g.denied, g.planned, g.again, g.soughtAgain, g.completed, g.tries.next, g.tries.sooner,
+		g.created, g.failed, g.denied, g.planned, g.again, g.firstEnd, g.soughtAgain, g.noRoom, g.completed, g.tries.next, g.tries.sooner,
 	} {
 		c.time(t)
 	}
@@ -337,6 +337,10 @@ func models() []*model {
 			name: "others are evicted for a gang", pods: 2, groups: [mostPods]int{}, ranks: [mostPods]int32{1, 1, 1},
 			least: [mostGroups][]int64{{2}, {1}}, room: []int{1, 1}, singles: []int{0, 1},
 		}, freely(preempt, vanish), some(1, waitLong, askFlaky, remove, replace, hangUp), some(2, wait)),
+		with(model{
+			name: "the scheduler does not ask whom to evict", pods: 3, groups: [mostPods]int{}, ranks: [mostPods]int32{1, 1, 1},
+			least: [mostGroups][]int64{{3}, {1}}, room: []int{2, 2}, singles: []int{0, 1}, preempt: 2 * time.Second,
+		}, freely(vanish), some(1, preempt, waitLong, remove, replace, hangUp), some(4, wait)),
 		with(model{
 			name: "gates", pods: 3, groups: [mostPods]int{0, 0, 1}, gated: true, gates: GatesUntilPlace, least: [mostGroups][]int64{{2}, {1}},
 			room: []int{2}, late: [mostPods]bool{1: true},

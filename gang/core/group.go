@@ -108,6 +108,8 @@ type planning struct {
 	looked  uint64                   // the generation of the cluster when the last plan failed, 0 for none
 	again   time.Time                // when it may be planned again, ahead of the scheduler
 	tries   tries
+	// firstEnd is no later than the end of any call that is held, zero when that is to be found out.
+	firstEnd time.Time
 	// clearing is what the present plan waits for, nil when that is nothing.
 	clearing *clearing
 }
@@ -121,6 +123,9 @@ type prospects struct {
 	// none, and soughtAgain when the next one may be made.
 	sought      uint64
 	soughtAgain time.Time
+	// noRoom is since when the scheduler knows that there is no room for the group, and has not asked whom to
+	// evict; zero when it has, or there is room.
+	noRoom time.Time
 }
 
 // starts is what became of the starts of a group.

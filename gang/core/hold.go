@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -48,6 +49,9 @@ func (e Binds) apply(t *turn) {
 	g.tries.unbound.Delete(e.UID)
 	t.lastHold++
 	p.place, p.hold, p.until = e.Node, t.lastHold, t.now.Add(t.limits.Hold)
+	if p.until.Before(g.firstEnd) {
+		g.firstEnd = p.until
+	}
 	t.has(BeginHold{p.hold})
 	t.commit(parts)
 	t.endIfStopped(g)
@@ -160,10 +164,17 @@ func (t *turn) move(p *member, node string, to stage) {
 // and count as such that have come: the scheduler is to ask and to bind again.
 func (t *turn) keep(parts []part) {
 	for _, part := range parts {
+		if part.counts[held] == 0 || t.now.Before(part.firstEnd) {
+			continue // with every bind call of a large gang this is asked
+		}
+		part.firstEnd = time.Time{}
 		for _, p := range part.in(held) {
-			if !t.now.Before(p.until) {
+			switch {
+			case !t.now.Before(p.until):
 				t.endHold(p, ErrKept)
 				t.enter(p, kept)
+			case part.firstEnd.IsZero() || p.until.Before(part.firstEnd):
+				part.firstEnd = p.until
 			}
 		}
 	}

@@ -18,6 +18,11 @@ type Limits struct {
 	DenyTTL time.Duration
 	// Evict is how long the scheduler has to evict the victims of a gang before muster does.
 	Evict time.Duration
+	// Preempt is how long the scheduler has, after it was told that there is no room for a member, to ask whom
+	// to evict before muster looks for victims by itself. 0 is for ever.
+	Preempt time.Duration
+	// EvictWhole has all of a gang evicted that evictions for another one leave with too few members.
+	EvictWhole bool
 	// Rest is how long the search for victims rests at least after it found none.
 	Rest time.Duration
 	// Renew is how often assumptions are renewed: well within their time to live.

@@ -14,7 +14,11 @@ func (w *world) settle() {
 	for range rounds {
 		for _, s := range w.steps() {
 			switch s.kind {
-			case plan, ask, bind, bindOK, lostNot, recordOK, gatesDue, gateOK, preempt, vanish:
+			case preempt:
+				if w.model.preempt == 0 && w.may(s) && len(w.wrong) == 0 { // else muster is to look by itself
+					w.take(s)
+				}
+			case plan, ask, bind, bindOK, lostNot, recordOK, gatesDue, gateOK, vanish:
 				if w.may(s) && len(w.wrong) == 0 {
 					w.take(s)
 				}
@@ -40,6 +44,11 @@ func (w *world) checkSettled() {
 	room := 0
 	for node := range w.room {
 		room += max(w.free(int8(node), nil), 0)
+	}
+	for i, on := range w.singles {
+		if w.model.preempt > 0 && w.single[i] < 2 && !w.gone[on] {
+			room++ // by eviction
+		}
 	}
 	for group := range w.group {
 		mg := &w.group[group]

@@ -35,6 +35,7 @@ type model struct {
 	ranks   [mostPods]int32     // the priority of each pod
 	late    [mostPods]bool      // the pod does not exist at first
 	hold    time.Duration       // of one call, modelHold if it is 0
+	preempt time.Duration       // until victims are sought though the scheduler does not ask
 	gated   bool                // pods are created with the gate
 	least   [mostGroups][]int64 // minMember of each group: at first, and when it is changed
 	singles []int               // the nodes of bound pods of no group and of a low priority
@@ -177,7 +178,7 @@ func newWorld(m *model) *world {
 	m.objects, m.seen = map[string]*v1alpha1.Observed{}, map[[2]int]*cluster.Node{}
 	w := &world{model: m, moment: 1, left: m.faults, state: New(Limits{
 		Bounds: membership.Bounds{Timeout: modelTimeout, MaxTimeout: time.Hour, MaxMembers: 10},
-		Hold:   cmp.Or(m.hold, modelHold), DenyTTL: time.Second, Evict: time.Second, Rest: time.Millisecond, Renew: 5 * time.Second, Few: 100,
+		Hold:   cmp.Or(m.hold, modelHold), DenyTTL: time.Second, Evict: time.Second, Rest: time.Millisecond, Preempt: m.preempt, Renew: 5 * time.Second, Few: 100,
 	}, m.gates)}
 	for i := range mostPods {
 		for version := range m.uids[i] {

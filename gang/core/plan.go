@@ -123,6 +123,7 @@ func (t try) place(places []Planned, nodes int) {
 	}
 	for _, p := range t.parts { // why it waited before is over
 		p.waits("", "")
+		p.noRoom = time.Time{}
 	}
 }
 
@@ -182,6 +183,9 @@ func (t try) planEnds(reason string) {
 		switch {
 		case reason != "":
 			t.refuse(p, reason)
+			if g := t.first(); t.limits.Preempt > 0 && reason == ReasonNoPlace && g.noRoom.IsZero() {
+				g.noRoom = t.now
+			}
 		case p.stage == pending:
 			t.refuse(p, ReasonNoRoom)
 		default:
@@ -197,17 +201,21 @@ func (t try) planEnds(reason string) {
 		if reason != "" {
 			t.decide(Decision{Reason: reason})
 		}
+		if reason == ReasonNoPlace && t.isUnasked() {
+			t.has(Proceed{t.Attempt})
+		}
 	case anew:
 	}
 }
 
 func (e Proceeding) apply(t *turn) {
 	a := try{t, e.Attempt}
-	if a.purpose == forPreempt {
+	switch a.purpose {
+	case forPreempt, ahead:
 		a.makeRoom()
-		return
+	case forFilter, anew:
+		a.plan()
 	}
-	a.plan()
 }
 
 // planBy has a group planned by the profile that is in force for it. What was found by

@@ -15,6 +15,9 @@ import (
 //
 // When members are lost meanwhile, nobody is evicted until others have come in their place.
 //
+// A scheduler that is told only of nodes to which no eviction helps does not call. That is so where each member
+// has room for itself, and there is none for all of them. Then muster looks for victims by itself after a while.
+//
 // When a place is found without victims, or they are gone, there is no answer that says so: a member
 // that filter has refused is woken then. Another one did not fit by what the scheduler knows, and is
 // tried when that changes.
@@ -24,6 +27,7 @@ func (e Preempts) apply(t *turn) {
 		return
 	}
 	p := g.members[e.UID]
+	g.noRoom = time.Time{}
 	parts, not := t.bundle(g)
 	a := try{t, &Attempt{purpose: forPreempt, parts: parts, asking: p, placing: p.stage == pending}}
 	switch {
@@ -38,11 +42,17 @@ func (e Preempts) apply(t *turn) {
 	}
 }
 
-// answer tells the scheduler whom to evict for the member that it asks about.
+// isUnasked reports whether the scheduler has had its time to ask whom to evict.
+func (t try) isUnasked() bool {
+	since := t.first().noRoom
+	return !since.IsZero() && t.now.Sub(since) >= t.limits.Preempt
+}
+
+// answer tells the scheduler whom to evict for the member that it asks about, if it asks about one.
 func (t try) answer() {
 	answer, p := Preempted{Starting: true}, t.asking
 	switch {
-	case p.stage != placed:
+	case p == nil || p.stage != placed:
 	case !t.awaiting(t.parts, nil): // no answer says that it has a place
 		if t.placing {
 			steering{t.turn}.steer(p, t.view.NodeCount())
@@ -106,8 +116,9 @@ func (t try) findVictims() {
 
 func (e VictimsFound) apply(t *turn) {
 	a := try{t, e.Attempt}
+	breaks := t.breaks(a.parts, e.Victims)
 	a.place(e.Places, e.Nodes)
-	t.clear(a.parts, e.Victims)
+	t.clear(a.parts, e.Victims, breaks)
 	a.answer()
 }
 

@@ -20,6 +20,7 @@ type State struct {
 	strays  map[types.UID]*member    // pods of no group that have the gate
 	holding map[string]int           // how many groups of a namespace have places, by its name
 	unwoken map[types.UID]time.Time  // members that could not be woken, and when that is tried again
+	doomed  map[types.UID]doom       // members of gangs that evictions have broken
 	commits map[CommitID]*commit     // that are being recorded
 	changed sets.Set[membership.Key] // besides groups that are dirty
 
@@ -42,6 +43,7 @@ func New(limits Limits, gates Gates) *State {
 		strays:  map[types.UID]*member{},
 		holding: map[string]int{},
 		unwoken: map[types.UID]time.Time{},
+		doomed:  map[types.UID]doom{},
 		commits: map[CommitID]*commit{},
 		changed: sets.New[membership.Key](),
 		looksAt: math.MaxInt,

@@ -146,21 +146,13 @@ func (s *State) Harms(now time.Time, victims map[string][]types.UID) map[string]
 
 // harm is that of evictions that are made together.
 func (t *Terms) harm(victims []types.UID) Harm {
-	lost := map[*placement.Limit]int{}
 	for _, uid := range victims {
-		g := t.groupOf[uid]
-		switch {
-		case g == nil || t.goes(g.members[uid].pod):
-		case t.spares(g):
+		if g := t.groupOf[uid]; g != nil && !t.goes(g.members[uid].pod) && t.spares(g) {
 			return BreaksStart
-		default:
-			lost[t.limit(g)]++
 		}
 	}
-	for limit, count := range lost {
-		if limit != nil && count > limit.Allowed {
-			return BreaksGang
-		}
+	if len(t.broken(victims)) > 0 {
+		return BreaksGang
 	}
 	return NoHarm
 }

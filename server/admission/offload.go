@@ -22,7 +22,8 @@ const preemptionHeader = `# NodeResourcesFit stays on as a filter: preemption tr
 `
 
 const noPreemptionHeader = `# --no-preemption: NodeResourcesFit is among them, and DefaultPreemption is off, as it would have
-# no filter to try evictions on. No pod is ever evicted for one of higher priority.
+# no filter to try evictions on. No pod is ever evicted for one of higher priority, but for gangs:
+# set 'gangs: {preemptAfter: 0s}' in muster's configuration if none is to be.
 `
 
 const coarseScoresHeader = `#

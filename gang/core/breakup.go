@@ -1,0 +1,148 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
+)
+
+// When victims leave a gang with fewer members than must run together, the others are of use to nobody. They
+// are evicted as well, so that its controller makes all of them anew and the gang waits whole. That happens once
+// the gang is too small, and not before: the preemptor may lose its places first, and then nobody goes.
+
+// breaking are gangs that the victims of another one break.
+type breaking struct {
+	below   int32              // only members of a lower priority go
+	bundles [][]membership.Key // of groups that start together
+}
+
+// doom is what has to go of a gang that is broken.
+type doom struct {
+	group         membership.Key // of the pod
+	by            membership.Key // the preemptor
+	schedulerName string         // of the preemptor's members
+	again         time.Time      // when the pod is evicted again if it is not going by then
+}
+
+// broken returns the gangs that evictions made together leave with too few members.
+func (t *Terms) broken(victims []types.UID) []*group {
+	lost := map[*group]int{}
+	for _, uid := range victims {
+		if g := t.groupOf[uid]; g != nil && !t.goes(g.members[uid].pod) {
+			lost[g]++
+		}
+	}
+	var broken []*group
+	for g, count := range lost {
+		if limit := t.limit(g); limit != nil && count > limit.Allowed {
+			broken = append(broken, g)
+		}
+	}
+	slices.SortFunc(broken, byKey)
+	return broken
+}
+
+// breaks says which gangs the victims of some parts would break.
+func (t *turn) breaks(parts []part, victims map[string][]Victim) breaking {
+	terms := t.termsFor(t.now, parts)
+	b := breaking{below: terms.below}
+	if !t.limits.EvictWhole {
+		return b
+	}
+	var uids []types.UID
+	for _, of := range victims {
+		for _, v := range of {
+			uids = append(uids, v.Pod.UID)
+		}
+	}
+	for _, g := range terms.broken(uids) {
+		var bundle []membership.Key
+		for _, p := range terms.bundleOf(g) {
+			bundle = append(bundle, p.key)
+		}
+		b.bundles = append(b.bundles, bundle)
+	}
+	return b
+}
+
+// breakUp dooms what is left of gangs that evictions for a group have broken by now.
+func (t *turn) breakUp(by *group) {
+	b := &by.clearing.breaking
+	b.bundles = slices.DeleteFunc(slices.Clone(b.bundles), func(bundle []membership.Key) bool {
+		if !slices.ContainsFunc(bundle, t.isTooSmall) {
+			return false
+		}
+		for _, key := range bundle {
+			if g := t.groups[key]; g != nil {
+				t.doomAll(g, b.below, by)
+			}
+		}
+		return true
+	})
+}
+
+// isTooSmall reports whether fewer members of a group run, and go on to, than must run together.
+func (t *turn) isTooSmall(key membership.Key) bool {
+	g := t.groups[key]
+	if g == nil {
+		return true
+	}
+	spec, not := g.asked()
+	return not == nil && g.done.succeeded+len(g.those((*member).stays)) < spec.MinMember
+}
+
+// stays reports whether a member runs and is not going.
+func (p *member) stays() bool { return p.stage == bound && p.pod.DeletionTimestamp == nil }
+
+func (t *turn) doomAll(g *group, below int32, by *group) {
+	for _, p := range g.those((*member).stays) {
+		if priority(p.pod) < below {
+			t.doomed[p.pod.UID] = doom{group: g.key, by: by.key, schedulerName: by.schedulerName}
+		}
+	}
+}
+
+// evictDoomed evicts the pods that are doomed and not going yet.
+func (t *turn) evictDoomed() {
+	for uid, d := range t.doomed {
+		if g := t.groupOf[uid]; g == nil || g.key != d.group || !g.members[uid].stays() {
+			delete(t.doomed, uid)
+		}
+	}
+	for _, p := range t.doomedInOrder() {
+		d := t.doomed[p.pod.UID]
+		if t.now.Before(d.again) {
+			continue
+		}
+		d.again = t.now.Add(EvictRetry)
+		t.doomed[p.pod.UID] = d
+		t.has(Evict{d.by, p.pod})
+	}
+}
+
+func (t *turn) doomedInOrder() []*member {
+	members := make([]*member, 0, len(t.doomed))
+	for uid := range t.doomed {
+		members = append(members, t.member(uid))
+	}
+	slices.SortFunc(members, func(a, b *member) int { return strings.Compare(string(a.pod.UID), string(b.pod.UID)) })
+	return members
+}
+
+// ToEvict reports whether a pod still has to go for a group, and the scheduler name of its members.
+func (s *State) ToEvict(key membership.Key, pod *cluster.Pod) (schedulerName string, wanted bool) {
+	if d, doomed := s.doomed[pod.UID]; doomed && d.by == key {
+		return d.schedulerName, true
+	}
+	g := s.groups[key]
+	if g == nil {
+		return "", false
+	}
+	return g.schedulerName, g.clearing != nil &&
+		slices.ContainsFunc(g.clearing.victims[pod.Spec.NodeName], func(v Victim) bool { return v.is(pod) })
+}
