@@ -55,11 +55,16 @@ func (f *fleet) removeCSINode(name string) {
 }
 
 func (f *fleet) changeCSI(name string, object *storagev1.CSINode) {
-	if node := f.node(name); node != nil {
+	if node := f.node(name); node != nil && !sameCSI(node.CSI, object) {
 		next := *node
 		next.CSI = object
 		f.surprise(&next, AspectCSI)
 	}
+}
+
+// sameCSI says that two states of a CSINode say the same of its drivers, nil for none.
+func sameCSI(a, b *storagev1.CSINode) bool {
+	return a == b || a != nil && b != nil && sameButVersion(a, b)
 }
 
 func (f *fleet) setUsage(node string, usage *Usage) {

@@ -102,6 +102,7 @@ func TestAGangWithinATenthOfItsNeedWaitsForTheLastMember(t *testing.T) {
 				p.set(objects(pods)...)
 				p.after(time.Second)
 				calls := p.start(pods[:test.placed]...)
+				p.after(core.SchedulerLag)
 				for _, pod := range pods[test.placed:] {
 					p.filter(pod)
 					p.Refused(p.cluster.PendingPod(pod.UID))

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
 )
 
@@ -224,4 +225,35 @@ func TestTheRestOfABrokenGangIsEvictedThoughVictimsGoAtOnceOrThePlanEnds(t *test
 			})
 		})
 	}
+}
+
+func TestASchedulerThatHasNotSeenYetThatItsNominatedNodeIsFreeIsAskedToLookAgain(t *testing.T) {
+	run(t, func(p *process) {
+		victims := p.running(2)
+		gang := members("g", 2, "3", ofPriority(10))
+		p.set(podGroup("g", 2))
+		p.set(objects(gang)...)
+		p.after(time.Second)
+		p.preempt(gang[0])
+		p.delete(victims...)
+		p.after(p.limits.Tick)
+		refuse := func() {
+			knows := gang[0].DeepCopy()
+			knows.Status.NominatedNodeName = p.cluster.Assumed(gang[0].UID)
+			p.Filter(cluster.NewPod(knows), 1)
+			p.Refused(p.cluster.PendingPod(gang[0].UID))
+		}
+		refuse()
+		if diff := cmp.Diff([]string{"a", "b"}, p.placesOf(gang)); diff != "" {
+			t.Errorf("places (-want +got):\n%s", diff)
+		}
+		p.written()
+		p.after(core.WakeRetry + p.limits.Tick)
+		p.wrote("a while later", "wake g-0")
+		p.after(core.SchedulerLag)
+		refuse()
+		if diff := cmp.Diff([]string{"", ""}, p.placesOf(gang)); diff != "" {
+			t.Errorf("places when it must have seen (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -177,3 +177,39 @@ func (c *cluster) createBudget(app string, allowed int32) {
 		}
 	})
 }
+
+func TestAGangHasPodsEvictedThoughEachMemberHasRoomAlone(t *testing.T) {
+	nodes := newNodes(2, "9")
+	c := newCluster(t, nodes...)
+	c.createPriorityClass("high", 1000)
+	c.createPodGroups(newPodGroup("g", 5))
+	c.occupy("low", nodes)
+	s := c.serve(serving{})
+	w := s.watch()
+	c.schedule(s.schedulerConfig(nil))
+	c.createPods(members("g", 5, "3", withPriority("high"))...)
+	w.settles(exactly(map[string]int{"": 2, "g": 5}))
+	if got := len(c.left()); got != 6 {
+		t.Errorf("pods that are left: %v, want one of low priority", c.left())
+	}
+}
+
+func TestTheRestOfAGangThatIsBrokenIsEvictedAsWell(t *testing.T) {
+	nodes := newNodes(3, "4")
+	c := newCluster(t, nodes...)
+	c.createPriorityClass("high", 1000)
+	c.createPodGroups(newPodGroup("g", 1), newPodGroup("low", 2))
+	c.occupy("low", nodes[:2], ofGang("low"))
+	c.occupy("high", nodes[2:], withPriority("high"))
+	s := c.serve(serving{})
+	w := s.watch()
+	c.schedule(s.schedulerConfig(nil))
+	c.createPods(members("g", 1, "3", withPriority("high"))...)
+	w.settles(exactly(map[string]int{"": 1, "low": 2, "g": 1}))
+	c.eventually("both members of the other gang have gone", func() error {
+		if diff := cmp.Diff([]string{"g-0", "high-0"}, c.left()); diff != "" {
+			return fmt.Errorf("pods that are left (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+}

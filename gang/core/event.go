@@ -49,7 +49,8 @@ type (
 	// Unless it knew of it, by nomination, another one is looked for on all nodes, and the pod is
 	// steered there.
 	//
-	// Else the plan ends, unless the others may wait for this one.
+	// One that knew of it may not have seen yet that it is free, and is asked to look again for a while
+	// ([SchedulerLag]). Else the plan ends, unless the others may wait for this one.
 	Refused struct{ UID types.UID }
 	// Preempts is a preempt call about a member. The answer is [Preempted].
 	Preempts struct{ UID types.UID }

@@ -1,6 +1,10 @@
 package core
 
-import "muster.dev/muster/gang/status"
+import (
+	"time"
+
+	"muster.dev/muster/gang/status"
+)
 
 func (e Asked) apply(t *turn) {
 	g := t.groupOf[e.Pod.UID]
@@ -44,6 +48,10 @@ func (t *turn) refuse(p *member, reason string) {
 	t.decide(Decision{Reason: reason})
 }
 
+// SchedulerLag is how long a scheduler may take to see what a plan was made by: that victims have gone from a
+// place. It has a view of its own, and offers other nodes until then.
+const SchedulerLag = 2 * time.Second
+
 func (e Refused) apply(t *turn) {
 	g := t.groupOf[e.UID]
 	if g == nil {
@@ -55,6 +63,10 @@ func (e Refused) apply(t *turn) {
 		return // its plan has ended meanwhile
 	}
 	knew := p.knows == p.place
+	if knew && t.now.Before(g.planned.Add(SchedulerLag)) {
+		t.unwoken[e.UID] = t.now.Add(WakeRetry) // it is to look again
+		return
+	}
 	t.giveUp(p, ErrRefused)
 	parts, not := t.bundle(g)
 	switch {
