@@ -29,6 +29,7 @@ func DefaultLimits(bind, filter, assume time.Duration) Limits {
 		Limits: core.Limits{
 			Bounds:     membership.Bounds{Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxMembers: 10_000},
 			MaxHolding: 200,
+			MaxGap:     10,
 			Hold:       bind - bind/10,
 			DenyTTL:    3 * time.Second,
 			Evict:      time.Second,

@@ -1,8 +1,8 @@
 package predicates
 
 import (
-	"fmt"
-	"hash/maphash"
+	"crypto/sha256"
+	"encoding/hex"
 	"iter"
 	"math/bits"
 	"time"
@@ -12,6 +12,8 @@ import (
 
 // ClassInfo is what a store says of a class to people.
 type ClassInfo struct {
+	// Hash names the class: 64 bits in hexadecimal digits, which every process of the same configuration and
+	// release computes alike.
 	Hash       string
 	Controller string
 	// Pod is the pod that the class was first seen with.
@@ -161,5 +163,6 @@ func (s *VerdictStore) HashOf(pod *cluster.Pod) string {
 }
 
 func (s *VerdictStore) hash(class Class) string {
-	return fmt.Sprintf("%016x", maphash.String(s.names, class.form.Value()))
+	sum := sha256.Sum256([]byte(class.form.Value()))
+	return hex.EncodeToString(sum[:8])
 }

@@ -2,7 +2,6 @@ package predicates
 
 import (
 	"container/list"
-	"hash/maphash"
 	"sync"
 
 	"k8s.io/utils/clock"
@@ -24,7 +23,6 @@ type VerdictStore struct {
 
 	cluster  *cluster.Cluster
 	classes  classes
-	names    maphash.Seed // of classes, as people see them
 	maxBytes int64
 	metrics  *StoreMetrics
 	clock    clock.PassiveClock
@@ -44,7 +42,7 @@ type VerdictStore struct {
 // what it remembers.
 func NewVerdictStore(p *Profile, c *cluster.Cluster, maxBytes int64, m *StoreMetrics, now clock.PassiveClock) *VerdictStore {
 	return &VerdictStore{
-		Profile: p, cluster: c, classes: classes{p.equivalence, p.DependsOn(cluster.AspectSelector), p.plugins}, names: maphash.MakeSeed(),
+		Profile: p, cluster: c, classes: classes{p.equivalence, p.DependsOn(cluster.AspectSelector), p.plugins},
 		maxBytes: maxBytes, metrics: m, clock: now, trials: lock.New(lock.Plan), mu: lock.New(lock.Store),
 		scratches: sync.Pool{New: func() any { return new(scratch) }},
 		entries:   map[Class]*list.Element{}, recent: list.New(),

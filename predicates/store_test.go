@@ -455,3 +455,15 @@ func TestAClassThatTheJournalDoesNotReachBackToIsForgotten(t *testing.T) {
 		t.Errorf("%d classes are remembered, one of them for nothing", got)
 	}
 }
+
+func TestEveryProcessNamesAClassAlike(t *testing.T) {
+	one, other := newStoreBench(t, 1<<30).store, newStoreBench(t, 1<<30).store
+	p := cluster.NewPod(storePod(1, 1))
+	if a, b := one.HashOf(p), other.HashOf(p); a != b || len(a) != 16 {
+		t.Errorf("one process names it %q, another one %q", a, b)
+	}
+	differs := cluster.NewPod(storePod(2, 2))
+	if a, b := one.HashOf(p), one.HashOf(differs); a == b {
+		t.Errorf("two classes are named %q", a)
+	}
+}

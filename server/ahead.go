@@ -85,6 +85,7 @@ func newGangs(
 	limits := gang.DefaultLimits(b.Config.Timeouts.Bind.Duration, b.Config.Timeouts.Filter.Duration, b.Config.Timeouts.Assume.Duration)
 	limits.Timeout, limits.MaxTimeout = config.ScheduleTimeout.Duration, config.MaxScheduleTimeout.Duration
 	limits.MaxMembers, limits.MaxHolding = int(config.MaxMembers), int(config.MaxHoldingPerNamespace)
+	limits.MaxGap = int(config.MaxGapPercent)
 	limits.DenyTTL = config.DeniedTTL.Duration
 	limits.Preempt, limits.EvictWhole = config.PreemptAfter.Duration, config.EvictWhole
 	return gang.New(gang.Options{

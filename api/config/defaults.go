@@ -57,6 +57,7 @@ func Base() *Configuration {
 			MaxScheduleTimeout:     metav1.Duration{Duration: 10 * time.Minute},
 			MaxMembers:             10_000,
 			MaxHoldingPerNamespace: 200,
+			MaxGapPercent:          10,
 			DeniedTTL:              metav1.Duration{Duration: 3 * time.Second},
 			PreemptAfter:           metav1.Duration{Duration: 2 * time.Second},
 			EvictWhole:             true,

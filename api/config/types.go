@@ -244,6 +244,9 @@ type Gangs struct {
 	// MaxHoldingPerNamespace is how many groups of one namespace may have places before they start, so
 	// that nobody keeps a cluster idle with groups that never do. 0 is no limit. Defaults to 200.
 	MaxHoldingPerNamespace int32 `json:"maxHoldingPerNamespace"`
+	// MaxGapPercent is how many percent of minMember may be without a place while the others keep theirs until the
+	// time of the group is up; with more the group is denied at once. Defaults to 10.
+	MaxGapPercent int32 `json:"maxGapPercent"`
 	// DeniedTTL is how long the members of a group for which there is no place are refused
 	// without a look. A place that comes up is taken all the same. Defaults to 3s.
 	DeniedTTL metav1.Duration `json:"deniedTTL"`

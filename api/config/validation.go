@@ -123,6 +123,9 @@ func (g Gangs) validate(path *field.Path, serving Serving) field.ErrorList {
 	if g.MaxHoldingPerNamespace < 0 {
 		errs = append(errs, field.Invalid(path.Child("maxHoldingPerNamespace"), g.MaxHoldingPerNamespace, "must not be negative; 0 is no limit"))
 	}
+	if g.MaxGapPercent < 0 || g.MaxGapPercent > 100 {
+		errs = append(errs, field.Invalid(path.Child("maxGapPercent"), g.MaxGapPercent, "must be from 0 to 100"))
+	}
 	errs = append(errs, validatePositive(path.Child("deniedTTL"), g.DeniedTTL)...)
 	if g.PreemptAfter.Duration < 0 {
 		errs = append(errs, field.Invalid(path.Child("preemptAfter"), g.PreemptAfter.Duration.String(), "must not be negative; 0 is never"))

@@ -11,6 +11,9 @@ type Limits struct {
 	membership.Bounds
 	// MaxHolding is how many groups of one namespace may have places that have not started, 0 for any number.
 	MaxHolding int
+	// MaxGap is how many percent of those that must start together may be without a place while the others keep
+	// theirs.
+	MaxGap int
 	// Hold is how long one bind call is held: less than the scheduler waits for an answer. It is no bound on how
 	// long a gang may take: a member that is not let go by then keeps its place, and is held again.
 	Hold time.Duration

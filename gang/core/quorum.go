@@ -78,8 +78,8 @@ func anyMissing(parts []part) bool {
 
 // bearable reports whether those of a bundle that have places may wait for those that find none, until
 // the time of their plan is up.
-func bearable(parts []part) bool {
-	return !slices.ContainsFunc(parts, func(p part) bool { return !p.spec.Bears(p.missing()) })
+func (t *turn) bearable(parts []part) bool {
+	return !slices.ContainsFunc(parts, func(p part) bool { return !p.spec.Bears(p.missing(), t.limits.MaxGap) })
 }
 
 func startedAll(parts []part) bool {

@@ -186,9 +186,18 @@ func TestGroupsThatStartTogetherNameTheSameOnes(t *testing.T) {
 	}
 }
 
-func TestALackIsBornUpToATenth(t *testing.T) {
+func TestALackIsBornUpToSomePercent(t *testing.T) {
 	strict, lax := &Spec{MinMember: 20}, &Spec{MinMember: 20, Policy: v1alpha1.Policy{GangMode: v1alpha1.GangNonStrict}}
-	if !strict.Bears(2) || strict.Bears(3) || !lax.Bears(19) {
-		t.Errorf("2 of 20: %t, 3 of 20: %t, 19 of 20 where it is not strict: %t", strict.Bears(2), strict.Bears(3), lax.Bears(19))
+	for _, test := range []struct {
+		of               *Spec
+		missing, percent int
+		want             bool
+	}{
+		{strict, 2, 10, true}, {strict, 3, 10, false}, {strict, 3, 15, true}, {strict, 1, 0, false}, {strict, 0, 0, true},
+		{strict, 20, 100, true}, {lax, 19, 0, true},
+	} {
+		if got := test.of.Bears(test.missing, test.percent); got != test.want {
+			t.Errorf("%d of 20 are missing, %d %% may be (%v): %t", test.missing, test.percent, test.of.Policy, got)
+		}
 	}
 }

@@ -130,11 +130,11 @@ func (s *Spec) InBatches() bool { return s.Policy.MatchPolicy == v1alpha1.MatchO
 // Once reports whether quorum that was reached once is enough for good.
 func (s *Spec) Once() bool { return s.Policy.MatchPolicy == v1alpha1.MatchOnceSatisfied }
 
-// Bears reports whether a group may wait with places for so many members and without any for the
-// rest: it lacks no more than a tenth of what it needs (the rule of PostFilter in the coscheduling
-// plugin), or is not strict.
-func (s *Spec) Bears(missing int) bool {
-	return missing*10 <= s.MinMember || s.Policy.GangMode == v1alpha1.GangNonStrict
+// Bears reports whether a group may wait while so many members are without a place: they are no more than
+// some percent of those that it needs (the rule of PostFilter in the coscheduling plugin, where it is 10), or
+// it is not strict.
+func (s *Spec) Bears(missing, percent int) bool {
+	return missing*100 <= s.MinMember*percent || s.Policy.GangMode == v1alpha1.GangNonStrict
 }
 
 // Disagreement says in words what another group says otherwise than this one of who starts together,
