@@ -11,7 +11,8 @@ import (
 
 var (
 	// ErrNodeChanged says that a node is no longer in the state on which a
-	// decision was made: decide again on a new snapshot.
+	// decision was made: decide again on a new snapshot. [Cluster.AssumeAsJudged] says so of the
+	// pod as well: decide about it as [Cluster.PendingPod] has it.
 	ErrNodeChanged = errors.New("the node changed since the decision")
 	// ErrPodPlaced says that the watch has shown the pod on a node already, or that it is being
 	// bound to another one.
@@ -55,11 +56,18 @@ type Basis struct {
 }
 
 // AssumeAsJudged is Assume for a pod whose verdict may depend on other nodes as well: it returns ErrNodeChanged
-// also when an aspect that was read of any node or object has changed since. So no two pods whose
-// verdicts exclude each other both count, whatever their nodes.
+// also when an aspect that was read of any node or object has changed since, or the watch has shown another state
+// of the pod. So no two pods whose verdicts exclude each other both count, whatever their nodes.
 func (c *Cluster) AssumeAsJudged(pod *Pod, on Basis) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.assumeAsJudged(pod, on)
+}
+
+func (c *Cluster) assumeAsJudged(pod *Pod, on Basis) error {
+	if now := c.waiting.pending[pod.UID]; now != nil && podChanges(pod, now) != 0 {
+		return ErrNodeChanged
+	}
 	return c.ledger.assumeAsJudged(pod, on)
 }
 

@@ -271,6 +271,29 @@ func TestADecisionThatReadOtherNodesIsRefusedOnceWhatItReadHasChanged(t *testing
 	}
 }
 
+func TestADecisionAboutAnEarlierStateOfThePodIsRefused(t *testing.T) {
+	c := newCluster(t)
+	set(t, c, nodeObject("a"), podObject("p"))
+	pod := c.PendingPod("pod-p")
+	set(t, c, podObject("p", func(pod *corev1.Pod) { pod.ResourceVersion = "2" }))
+	snap := c.Snapshot()
+	judged := Basis{Node: snap.NodeByName("a"), Generation: snap.Generation}
+	if err := c.AssumeAsJudged(pod, judged); err != nil {
+		t.Errorf("nothing of it has changed that counts: %v", err)
+	}
+	c.Release(pod.UID)
+	set(t, c, podObject("p", func(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "other"} }))
+	snap = c.Snapshot()
+	judged = Basis{Node: snap.NodeByName("a"), Generation: snap.Generation}
+	if err := c.AssumeAsJudged(pod, judged); !errors.Is(err, ErrNodeChanged) {
+		t.Errorf("error %v, want %v", err, ErrNodeChanged)
+	}
+	if err := c.AssumeAsJudged(c.PendingPod(pod.UID), judged); err != nil {
+		t.Errorf("as it is now: %v", err)
+	}
+	c.Release(pod.UID)
+}
+
 func TestARefusedDecisionLeavesTheEarlierOne(t *testing.T) {
 	c, pod := assumedOn(t)
 	old := c.Snapshot().NodeByName("b")

@@ -2,9 +2,11 @@ package conformance
 
 import (
 	"encoding/json"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 func selectNodes(s *source, pod *corev1.Pod) {
@@ -30,13 +32,13 @@ func addAffinity(s *source) map[string]any {
 		selector := &corev1.NodeSelector{}
 		for range 1 + s.upTo(1) {
 			selector.NodeSelectorTerms = append(selector.NodeSelectorTerms, corev1.NodeSelectorTerm{
-				MatchExpressions: []corev1.NodeSelectorRequirement{s.wellFormed()},
+				MatchExpressions: []corev1.NodeSelectorRequirement{s.valid()},
 			})
 		}
 		affinity.RequiredDuringSchedulingIgnoredDuringExecution = selector
 	}
 	for _, term := range s.preferredTerms() {
-		if term.Weight > 0 {
+		if term.Weight > 0 && !slices.ContainsFunc(term.Preference.MatchExpressions, isInvalid) {
 			affinity.PreferredDuringSchedulingIgnoredDuringExecution = append(affinity.PreferredDuringSchedulingIgnoredDuringExecution, term)
 		}
 	}
@@ -84,10 +86,13 @@ func (s *source) preferredTerms() []corev1.PreferredSchedulingTerm {
 func (s *source) requirement() corev1.NodeSelectorRequirement {
 	r := s.wellFormed()
 	if s.chance(5) {
-		r.Values = append(r.Values, one(s, "high", "-1"))
+		r.Values = append(r.Values, one(s, "high", "-1", " 3", "9223372036854775808"))
 	}
 	if s.chance(3) {
 		r.Values = nil
+	}
+	if s.chance(3) {
+		r.Values = []string{one(s, " 3", "3 ", "", "1e1", "9223372036854775808")}
 	}
 	return r
 }
@@ -105,10 +110,23 @@ func (s *source) wellFormed() corev1.NodeSelectorRequirement {
 			r.Values = append(r.Values, one(s, label.values...))
 		}
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
-		r.Key, r.Values = levelLabel, []string{one(s, "0", "3", "4", "6")}
+		r.Key, r.Values = levelLabel, []string{one(s, "0", "3", "4", "6", "06", "+4", "-6", "9223372036854775806", "-9223372036854775808")}
 	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
 	}
 	return r
+}
+
+// valid draws a requirement that a configuration may have: its values can be those of labels.
+func (s *source) valid() corev1.NodeSelectorRequirement {
+	for {
+		if r := s.wellFormed(); !isInvalid(r) {
+			return r
+		}
+	}
+}
+
+func isInvalid(r corev1.NodeSelectorRequirement) bool {
+	return slices.ContainsFunc(r.Values, func(value string) bool { return len(validation.IsValidLabelValue(value)) > 0 })
 }
 
 // nameRequirement draws a requirement on the node's name, now and then with more names

@@ -63,20 +63,26 @@ func isWithoutName(reason, named string) bool {
 	return false
 }
 
-// outcome names the kind of answer, for a count of how often each came up.
-func (a Answer) outcome() string {
+// Outcome is a kind of answer.
+type Outcome struct {
+	Code fwk.Code
+	What string
+}
+
+// outcome is the kind of the answer, for a count of how often each came up.
+func (a Answer) outcome() Outcome {
+	outcome := Outcome{Code: a.Code, What: "ruled out by PreFilter"}
 	switch {
 	case a.Skipped:
-		return "skipped"
+		outcome.What = "skipped"
 	case a.Code == fwk.Success:
-		return "fits"
+		outcome.What = "fits"
 	case a.Code == fwk.Error:
-		return "error"
-	case len(a.Reasons) == 0:
-		return "ruled out by PreFilter"
-	default:
-		return a.Reasons[0]
+		outcome.What = "error"
+	case len(a.Reasons) > 0:
+		outcome.What = a.Reasons[0]
 	}
+	return outcome
 }
 
 func (a Answer) String() string { return fmt.Sprintf("%v %q, score %d", a.Code, a.Reasons, a.Score) }

@@ -26,6 +26,10 @@
 // A [Placing] is the third: pods that are placed one after the other by a plan of muster
 // and by kube-scheduler, both rated by kube-scheduler's scores.
 //
+// An [Interleaving] is the fourth: several pods are between filter and bind at a time, while the
+// watch shows changes late. No binding of muster may be against kube-scheduler's filters by what
+// muster could know then; see [Judge.Conflict].
+//
 // To add a plugin, add its line to plugins, with what draws the fields and objects that
 // it looks at. What is drawn for many plugins is in labels.go and workloads.go.
 package conformance

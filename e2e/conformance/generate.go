@@ -20,20 +20,32 @@ const (
 	pendingPods = 16
 )
 
+// One of so many scenarios is larger. It has as many cases as some dozen others.
+const (
+	seldom          = 200
+	mostNodesSeldom = 500
+)
+
 // Generate draws a scenario. The same seed draws the same one.
 func Generate(seed uint64) *Scenario {
 	s := newSource(seed)
 	scenario := &Scenario{Profile: s.profile(compared())}
-	for i := range 1 + s.upTo(mostNodes-1) {
+	nodes := 1 + s.upTo(mostNodes-1)
+	if s.upTo(seldom-1) == 0 {
+		nodes += s.upTo(mostNodesSeldom - mostNodes)
+	}
+	for i := range nodes {
 		scenario.Nodes = append(scenario.Nodes, s.node(nodeName(i)))
 	}
 	scenario.Objects = s.objects()
-	for i := range s.upTo(mostPlaced) {
+	for i := range s.upTo(max(mostPlaced, nodes)) {
 		scenario.Placed = append(scenario.Placed, s.placed(fmt.Sprintf("placed-%d", i), one(s, scenario.Nodes...).Name))
 	}
 	for i := range pendingPods {
 		pod := s.pod(fmt.Sprintf("pending-%d", i))
 		pod.Status.Phase = corev1.PodPending
+		s.nominate(pod)
+		s.overask(pod)
 		scenario.Pending = append(scenario.Pending, pod)
 	}
 	return scenario
@@ -133,12 +145,34 @@ func (s *source) placed(name, node string) *corev1.Pod {
 	if s.chance(10) {
 		terminate(pod)
 	}
+	s.nominate(pod)
+	s.debug(pod)
 	for _, plugin := range plugins() {
 		if plugin.placed != nil {
 			plugin.placed(s, pod)
 		}
 	}
 	return pod
+}
+
+// nominate nominates some pods to a node. Those that were bound since keep that in their status for a while.
+func (s *source) nominate(pod *corev1.Pod) {
+	if s.chance(15) {
+		pod.Status.NominatedNodeName = one(s, nodeName(0), nodeName(1), nodeName(2), "nowhere")
+	}
+}
+
+// debug adds ephemeral containers to some pods, which take nothing that counts, also where they say so.
+func (s *source) debug(pod *corev1.Pod) {
+	if !s.chance(15) {
+		return
+	}
+	common := corev1.EphemeralContainerCommon{Name: "debugger", Image: one(s, podImages()...)}
+	if s.chance(50) {
+		common.Resources = s.requirements()
+		common.Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
+	}
+	pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, corev1.EphemeralContainer{EphemeralContainerCommon: common})
 }
 
 func terminate(pod *corev1.Pod) {

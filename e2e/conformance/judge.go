@@ -21,7 +21,7 @@ type Judge struct {
 	First []Disagreement
 	// Outcomes are how often each of kube-scheduler's outcomes came up, by question: a
 	// predicate is tried only by a scenario that it can accept or reject.
-	Outcomes map[string]map[string]int
+	Outcomes map[string]map[Outcome]int
 
 	theirs *kubeScheduler
 }
@@ -48,7 +48,7 @@ func NewJudge(ctx context.Context) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Judge{theirs: theirs, Outcomes: map[string]map[string]int{}}, nil
+	return &Judge{theirs: theirs, Outcomes: map[string]map[Outcome]int{}}, nil
 }
 
 // Hear puts a scenario to both sides. An error says that one of them could not answer.
@@ -127,11 +127,11 @@ func (s sides) answer(ctx context.Context, profile Profile) (theirs, ours answer
 
 func (j *Judge) count(q question, a Answer) {
 	if j.Outcomes[q.about] == nil {
-		j.Outcomes[q.about] = map[string]int{}
+		j.Outcomes[q.about] = map[Outcome]int{}
 	}
 	outcome := a.outcome()
 	if len(q.Filter) == 0 {
-		outcome = fmt.Sprintf("score %3d", a.Score)
+		outcome.What = fmt.Sprintf("score %3d", a.Score)
 	}
 	j.Outcomes[q.about][outcome]++
 }

@@ -27,7 +27,7 @@ func nodeLabels() vocabulary {
 		{zoneLabel, []string{"a", "a", "b", "b", "c", ""}},
 		{regionLabel, []string{"north", "south"}},
 		{diskLabel, []string{"", "ssd"}},
-		{levelLabel, []string{"0", "3", "5", "7", "007", "high"}},
+		{levelLabel, []string{"0", "3", "5", "7", "007", "-5", "+5", " 5", "9223372036854775807", "9223372036854775808", "high"}},
 	}
 }
 
@@ -56,6 +56,15 @@ func (s *source) labels(most int, from vocabulary) map[string]string {
 		labels[label.key] = one(s, label.values...)
 	}
 	return labels
+}
+
+// keys draws from none to two keys of labels.
+func (s *source) keys(from vocabulary) []string {
+	var keys []string
+	for _, label := range several(s, 2, from...) {
+		keys = append(keys, label.key)
+	}
+	return keys
 }
 
 // labelNode gives a node its labels. Some have none, and some lack the name of the host

@@ -72,5 +72,11 @@ func (s *source) podAffinityTerm(owner *corev1.Pod) corev1.PodAffinityTerm {
 	if s.chance(30) {
 		term.NamespaceSelector = s.labelSelector(namespaceLabels())
 	}
+	if s.chance(15) { // the API server has merged them into the selector, or does not know of them
+		term.MatchLabelKeys = s.keys(podLabels())
+	}
+	if s.chance(15) {
+		term.MismatchLabelKeys = s.keys(podLabels())
+	}
 	return term
 }

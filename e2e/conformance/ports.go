@@ -18,5 +18,10 @@ func takePorts(s *source, pod *corev1.Pod) {
 				HostIP:        one(s, "", "0.0.0.0", "127.0.0.1", "10.0.0.1", "::", "::1"),
 			})
 		}
+		if s.chance(20) { // twice the same one, as far as all addresses are the same
+			again := container.Ports[0]
+			again.HostIP = one(s, again.HostIP, "", "0.0.0.0", "::")
+			container.Ports = append(container.Ports, again)
+		}
 	}
 }

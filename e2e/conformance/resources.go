@@ -28,8 +28,8 @@ func offer(s *source, node *corev1.Node) {
 		return
 	}
 	offered := corev1.ResourceList{}
-	s.put(offered, 95, corev1.ResourceCPU, "0", "1", "2", "4", "3920m", "16", "16", "64")
-	s.put(offered, 95, corev1.ResourceMemory, "0", "1Gi", "4Gi", "16Gi", "15631236Ki", "64Gi", "67433275392")
+	s.put(offered, 95, corev1.ResourceCPU, "0", "1", "2", "4", "3920m", "16", "16", "64", "1e12")
+	s.put(offered, 95, corev1.ResourceMemory, "0", "1Gi", "4Gi", "16Gi", "15631236Ki", "64Gi", "67433275392", "1Pi", "1e15")
 	s.put(offered, 80, corev1.ResourceEphemeralStorage, "0", "10Gi", "100Gi", "95551679124")
 	s.put(offered, 97, corev1.ResourcePods, "0", "2", "3", "5", "110", "110", "110", "110")
 	for _, name := range several(s, 5, scalarNames()...) {
@@ -42,8 +42,8 @@ func offer(s *source, node *corev1.Node) {
 // request draws what a container or a whole pod asks for.
 func (s *source) request() corev1.ResourceList {
 	asked := corev1.ResourceList{}
-	s.put(asked, 65, corev1.ResourceCPU, "0", "1m", "0.0001", "100m", "250m", "500m", "1", "1500m", "3", "70")
-	s.put(asked, 65, corev1.ResourceMemory, "0", "1", "1500m", "128Mi", "200M", "512Mi", "1Gi", "3Gi", "100Gi")
+	s.put(asked, 65, corev1.ResourceCPU, "0", "1m", "0.0001", "100m", "250m", "500m", "1", "1500m", "3", "70", "1n", "1e0", "25e-2", "1Ki")
+	s.put(asked, 65, corev1.ResourceMemory, "0", "1", "1500m", "128Mi", "200M", "512Mi", "1Gi", "3Gi", "100Gi", "1n", "1e9", "5E-1")
 	s.put(asked, 15, corev1.ResourceEphemeralStorage, "0", "1Gi", "9Gi", "50Gi", "200Gi")
 	if s.chance(25) {
 		for _, name := range several(s, 2, scalarNames()...) {
@@ -68,8 +68,27 @@ func ask(s *source, pod *corev1.Pod) {
 	}
 	if s.chance(20) {
 		whole := s.requirements()
+		if s.chance(30) && whole.Requests != nil {
+			s.put(whole.Requests, 70, corev1.ResourceHugePagesPrefix+"2Mi", "0", "2Mi", "1Gi")
+			s.put(whole.Requests, 70, corev1.ResourceHugePagesPrefix+"1Gi", "1Gi", "2Gi")
+		}
 		pod.Spec.Resources = &whole
 	}
+}
+
+// overask has few pods ask for more of a resource than any node has, near to all that 64 bits hold. It does not come
+// to what they do not hold: kube-scheduler's sums are less than nothing then, which fits everywhere.
+func (s *source) overask(pod *corev1.Pod) {
+	if !s.chance(3) {
+		return
+	}
+	container := &pod.Spec.Containers[0]
+	if container.Resources.Requests == nil {
+		container.Resources.Requests = corev1.ResourceList{}
+	}
+	s.put(container.Resources.Requests, 50, corev1.ResourceCPU, "4611686018427387904m", "4e15", "4611686018427387904u")
+	s.put(container.Resources.Requests, 50, corev1.ResourceMemory, "4611686018427387904", "4Ei", "4e18", "4611686018427387904n")
+	s.put(container.Resources.Requests, 20, "example.com/gpu", "4611686018427387904", "9007199254740993")
 }
 
 // requirements draws requests, limits (which become requests where there are none), or

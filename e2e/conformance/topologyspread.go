@@ -44,9 +44,7 @@ func spreadPods(s *source, pod *corev1.Pod) {
 			constraint.LabelSelector = &metav1.LabelSelector{MatchLabels: common()}
 		}
 		if s.chance(25) {
-			for _, label := range several(s, 2, podLabels()...) {
-				constraint.MatchLabelKeys = append(constraint.MatchLabelKeys, label.key)
-			}
+			constraint.MatchLabelKeys = s.keys(podLabels())
 		}
 		if s.chance(25) {
 			few := one(s, int32(0), 1, 2, 3, 4, 20)

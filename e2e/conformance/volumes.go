@@ -106,6 +106,8 @@ func (s *source) inlineVolume() corev1.VolumeSource {
 	default:
 		return one(s,
 			corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}},
+			corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: one(s, drivers()...), ReadOnly: &readOnly}},
+			corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: one(s, drivers()...)}},
 			corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/" + name}},
 			corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: name, Path: "/"}})
 	}

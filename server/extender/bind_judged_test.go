@@ -1,6 +1,8 @@
 package extender
 
 import (
+	"io"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -133,6 +135,41 @@ func TestOfTwoPodsInFlightThatCannotShareANodeOneIsBound(t *testing.T) {
 		second, "a",
 	), "the pod does not fit on node a any more: node(s) didn't have free ports for the requested pod ports"; got != want {
 		t.Errorf("the second one: %q, want %q", got, want)
+	}
+}
+
+// The binding whose answer was lost may not have been made: to ask for it once more may make it only now.
+func TestAPodThatMayBeBoundIsOfferedItsNodeOnlyWhileItFits(t *testing.T) {
+	for name, since := range map[string]func(*bench){
+		"the node is cordoned": func(b *bench) { b.Node("a", "4", servertest.Cordoned) },
+		"somebody else has filled it": func(b *bench) {
+			foreign := servertest.Pod("foreign", "4")
+			foreign.Spec.NodeName = "a"
+			b.Pending(foreign)
+		},
+	} {
+		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+			t.Run(name+", "+string(selection), func(t *testing.T) {
+				b := newBench(t, benchOptions{selection: selection, client: bindings(func(*corev1.Binding) error { return io.ErrUnexpectedEOF })})
+				b.Node("a", "4")
+				b.Node("b", "4")
+				pod := b.Pending(servertest.Pod("p", "1"))
+				b.bind(pod, "a")
+				if got := *b.Filter(pod, "a", "b").NodeNames; !slices.Equal(got, []string{"a"}) {
+					t.Errorf("while it fits it is offered %v", got)
+				}
+				since(b)
+				if got := b.Filter(pod, "a", "b"); len(*got.NodeNames) != 0 || got.FailedAndUnresolvableNodes["a"] != reasonBinding {
+					t.Errorf("then it is offered %v, and refused because of %v", *got.NodeNames, got.FailedAndUnresolvableNodes)
+				}
+				if got := b.bindAsIs(pod, "a"); got != errNotAsked.Error() {
+					t.Errorf("bind answered %q", got)
+				}
+				if got := b.Cluster.Assumed(pod.UID); got != "a" {
+					t.Errorf("it counts on %q, and may be bound to a", got)
+				}
+			})
+		}
 	}
 }
 

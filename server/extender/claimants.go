@@ -1,8 +1,6 @@
 package extender
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
@@ -44,20 +42,16 @@ const reasonBinding = "the pod is being bound to another node"
 
 // claim answers with the node to which the pod may be bound any moment, by a call whose answer
 // the scheduler has not got: to bind it there once more shows what became of it. If
-// that node is not among the candidates, the pod has to wait until this is known.
+// that node is not among the candidates, or the pod fits it no more, the pod has to wait until this
+// is known: it may not be bound yet.
 func (b *inFlight) claim(c *call) (answered bool, err error) {
 	node := b.picker.cluster.Binding(c.subject.pod.UID)
 	if node == "" {
 		b.nominated.take(c)
 		return false, nil
 	}
-	snap := b.picker.cluster.Snapshot()
-	if on := snap.NodeByName(node); on != nil {
-		if at := slices.Index(c.candidates.in(snap), on.Index); at >= 0 {
-			reply := newFilterReply(c)
-			b.picker.offer(c, &reply, at, on, snap)
-			return true, nil
-		}
+	if confirmed, err := b.picker.confirm(c, node); confirmed || err != nil {
+		return confirmed, err
 	}
 	b.picker.refuse(c, reasonBinding)
 	return true, nil

@@ -86,6 +86,7 @@ func (p *picker) choose(c *call) (node string, err error) {
 			return "", c.ctx.Err()
 		}
 		c.reply.Reset()
+		c.lookAgain(p.cluster)
 	}
 }
 
@@ -117,6 +118,7 @@ func (p *picker) confirm(c *call, planned string) (done bool, err error) {
 		case !errors.Is(err, cluster.ErrNodeChanged):
 			return false, nil // as choose will say
 		}
+		c.lookAgain(p.cluster)
 	}
 	return true, c.ctx.Err()
 }

@@ -57,6 +57,7 @@ func (b *pods) judgeAndCount(c *call, offered *offer) error {
 		if c.ctx.Err() != nil {
 			return c.ctx.Err()
 		}
+		c.lookAgain(b.cluster)
 	}
 	return errRestless
 }

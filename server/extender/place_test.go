@@ -66,6 +66,40 @@ func TestNoPodCountsWhereAnotherOneHasComeWhileItWasJudged(t *testing.T) {
 	}
 }
 
+// While a pod is judged for a node, the watch shows that its labels are others: those of pods that keep each other away.
+func TestNoPodCountsAsAnotherOneThanTheWatchShows(t *testing.T) {
+	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+		t.Run(string(selection), func(t *testing.T) {
+			b, i := interrupted(t, benchOptions{selection: selection, client: bindings(accept)})
+			b.Node("a", "8", inZone("z"))
+			other := apart("other")
+			other.Spec.NodeName = "a"
+			b.Pending(other)
+			pod := b.Pending(servertest.Pod("p", "1"))
+			relabel := func() {
+				delete(i.during, "p")
+				pod.Labels = other.Labels
+				b.Pending(pod)
+			}
+			if selection == config.NodeSelectionScheduler {
+				b.Filter(pod, "a")
+			}
+			i.during["p"] = relabel
+			if selection == config.NodeSelectionExtender {
+				if got := *b.Filter(pod, "a").NodeNames; len(got) != 0 {
+					t.Errorf("it is offered %v", got)
+				}
+			}
+			if got := b.bindAsIs(pod, "a"); got == "" {
+				t.Error("it is bound to the node of one that it may not be near")
+			}
+			if got := b.Cluster.Assumed(pod.UID); got != "" {
+				t.Errorf("it counts on %q", got)
+			}
+		})
+	}
+}
+
 func TestAPodThatIsRefusedAtBindCountsNowhere(t *testing.T) {
 	for name, change := range map[string]func(b *bench){
 		"its node is gone": func(b *bench) {

@@ -44,8 +44,7 @@ func (r *reserved) claim(c *call) (answered bool, err error) {
 	if len(places) == 0 {
 		return false, nil
 	}
-	pod := c.subject.pod
-	r.picker.cluster.Release(pod.UID) // the room is kept for it anyway
+	r.picker.cluster.Release(c.subject.pod.UID) // the room is kept for it anyway
 	for i := range places {
 		for c.ctx.Err() == nil {
 			snap := r.picker.cluster.Snapshot()
@@ -57,11 +56,11 @@ func (r *reserved) claim(c *call) (answered bool, err error) {
 			if at < 0 {
 				break
 			}
-			on, suits := places[i].Suits(pod, c.store.Profile, snap)
+			on, suits := places[i].Suits(c.subject.pod, c.store.Profile, snap)
 			if !suits {
 				break
 			}
-			err := r.reservations.Take(&places[i], pod, on)
+			err := r.reservations.Take(&places[i], c.subject.pod, on)
 			if err == nil {
 				reply := newFilterReply(c)
 				r.picker.offer(c, &reply, at, node, snap)
@@ -70,6 +69,7 @@ func (r *reserved) claim(c *call) (answered bool, err error) {
 			if !errors.Is(err, cluster.ErrNodeChanged) {
 				break // as the ordinary way will say
 			}
+			c.lookAgain(r.picker.cluster)
 		}
 	}
 	return false, c.ctx.Err()

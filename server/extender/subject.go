@@ -30,6 +30,13 @@ func (s *subject) view(profile *predicates.VerdictStore) predicates.View {
 	return profile.ViewAlone(s.pod)
 }
 
+// lookAgain has the call go on with its pod as the watch shows it now.
+func (c *call) lookAgain(view *cluster.Cluster) {
+	if pod := view.PendingPod(c.subject.pod.UID); pod != nil {
+		c.subject.pod = pod
+	}
+}
+
 var errOtherPod = errors.New("Pod: metadata: another pod has this uid") //nolint:staticcheck // the field is spelled so
 
 // find finds the pod that a call names, or takes it as it is posted.
