@@ -99,13 +99,13 @@ func TestBindSendsTheUIDAsPrecondition(t *testing.T) {
 // permits has gangs answer each bind call with an error.
 func (b *bench) permits(err error) {
 	b.Helper()
-	b.extender.binder.(*pods).permits = permitsWith{err}
+	b.extender.binder.(*pods).permits = answering{err}
 }
 
-type permitsWith struct{ error }
+type answering struct{ err error }
 
-func (p permitsWith) Permit(context.Context, types.UID, string) error { return p.error }
-func (permitsWith) Bound(types.UID, error)                            {}
+func (a answering) Permit(context.Context, types.UID, string) error { return a.err }
+func (answering) Bound(types.UID, error)                            {}
 
 func TestAMemberThatIsToComeAgainIsNoError(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 
 func TestFigures(t *testing.T) {
 	began := time.Unix(1000, 0)
-	after := func(seconds time.Duration) time.Time { return began.Add(seconds * time.Second) }
+	after := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
 	whole := startOf(50*time.Millisecond, began, podwatch.Tally{Bound: members, Last: after(11)}, spell{after(8), after(10), 0})
 	late := startOf(
 		200*time.Millisecond, began, podwatch.Tally{Bound: members - 1, Last: after(29)}, spell{after(8), after(28), 17 * time.Second},

@@ -19,7 +19,7 @@ const (
 func call(ctx context.Context, w *way, path string, takes time.Duration) (passed bool) {
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, path, nil)
 	w.pass(httptest.NewRecorder(), r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		time.Sleep(takes)
+		<-time.After(takes)
 		passed = true
 	}))
 	return passed
@@ -60,7 +60,7 @@ func TestTimeIsIdleInWhichNoBindingIsUnderWay(t *testing.T) {
 		var calls sync.WaitGroup
 		for _, at := range []time.Duration{0, time.Second, time.Minute} {
 			calls.Go(func() {
-				time.Sleep(at)
+				<-time.After(at)
 				call(t.Context(), w, aBinding, time.Second)
 			})
 		}
