@@ -188,6 +188,10 @@ bench-affinity: ## Measure the same with pods that have anti-affinity and topolo
 bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_WAIT, BENCH_BEFORE)
 	cd e2e && BENCH_BEFORE=$(abspath $(BENCH_BEFORE)) go run ./cmd/benchgang
 
+.PHONY: bench-slow-gang
+bench-slow-gang: ## Start a gang of 1,000 while the API server is slow to answer and one core is busy
+	cd e2e && go run ./cmd/slowgang
+
 .PHONY: bench-rescheduler
 bench-rescheduler: ## Hold plans of the rescheduler against an exact solver (cbc, if installed), and measure planning (DEMO_DATA=DIR)
 	cd e2e && go run ./cmd/benchrescheduler

@@ -25,5 +25,8 @@ const (
 	BreaksStart = core.BreaksStart
 )
 
+// ErrKept ends a bind call of a member that keeps its place and is to come again: see [core.ErrKept].
+var ErrKept = core.ErrKept
+
 // ReasonUnknown refuses a member of which nobody has told.
 const ReasonUnknown = core.ReasonUnknown

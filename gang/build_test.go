@@ -51,6 +51,12 @@ type process struct {
 // run lets a Manager run in a test, and stops it at its end.
 func run(t *testing.T, test func(p *process)) {
 	t.Helper()
+	runAt(t, clock.RealClock{}, test)
+}
+
+// runAt is run with another clock for the placing of pods.
+func runAt(t *testing.T, placing clock.PassiveClock, test func(p *process)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config.Default()
 		cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
@@ -67,7 +73,7 @@ func run(t *testing.T, test func(p *process)) {
 		p.Manager = New(Options{
 			Logger: log, Registerer: registry, Clock: now, Cluster: c, Client: p, Writer: writer,
 			Recorder: p, Epoch: func() record.Epoch { return record.Epoch{} },
-			Profiles: predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)),
+			Profiles: predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), placing)),
 			Limits:   limits,
 		})
 		ctx, cancel := context.WithCancel(t.Context())

@@ -1,6 +1,7 @@
 package gang
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -139,4 +140,48 @@ func TestTheNominationOfAMemberThatIsToComeAgainIsRestored(t *testing.T) {
 			t.Errorf("writes (-want +got):\n%s", diff)
 		}
 	})
+}
+
+func TestMembersKeepTheirPlacesWhenTheSchedulerDies(t *testing.T) {
+	for name, test := range map[string]struct {
+		then func(p *process, pods []*corev1.Pod)
+		want map[string]int
+	}{
+		"another one binds them": {func(p *process, pods []*corev1.Pod) {
+			calls := p.start(pods[1:]...)
+			p.wantHeld("while one has not come again", true, calls...)
+			p.wantHeld("when it has", false, append(calls, p.start(pods[0])...)...)
+		}, map[string]int{"bound": 3}},
+		"there is no other one in the time of the gang": {func(p *process, _ []*corev1.Pod) {
+			p.after(60 * time.Second)
+		}, map[string]int{"pending": 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				pods := members("g", 3, "1")
+				p.set(node("a", "1"), node("b", "1"), node("c", "1"), podGroup("g", 3, takes(60)))
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				calls := p.start(pods[:2]...)
+				places := map[string]string{}
+				for _, pod := range pods {
+					places[pod.Name] = p.cluster.Assumed(pod.UID)
+				}
+				for _, call := range calls {
+					call.cancel()
+					if call.held() || !errors.Is(call.err, context.Canceled) {
+						t.Errorf("the call for %s is held: %t, error %v", call.pod.Name, call.held(), call.err)
+					}
+				}
+				p.wantStages("when the calls have ended", map[string]int{"placed": 3}) // before anything is planned anew
+				for _, pod := range pods {
+					if got := p.cluster.Assumed(pod.UID); got == "" || got != places[pod.Name] {
+						t.Errorf("%s counts on %q, and did on %q", pod.Name, got, places[pod.Name])
+					}
+				}
+				test.then(p, pods)
+				p.wantStages("in the end", test.want)
+			})
+		})
+	}
 }

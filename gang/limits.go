@@ -10,8 +10,9 @@ import (
 // Limits bound what is done for gangs.
 type Limits struct {
 	core.Limits
-	// PlanTime bounds the planning of one group.
-	PlanTime time.Duration
+	// PlanTime bounds the planning of one group at first, and MaxPlanTime once time was up in vain. That is well
+	// within the time for which a lock may be taken before muster is taken for stuck.
+	PlanTime, MaxPlanTime time.Duration
 	// Gather is how long to wait for more members after one came.
 	Gather time.Duration
 	// Tick is how often what hangs on time is looked after.
@@ -39,9 +40,10 @@ func DefaultLimits(bind, filter, assume time.Duration) Limits {
 			Renew:      assume / 4,
 			Few:        600,
 		},
-		PlanTime: filter / 2,
-		Gather:   20 * time.Millisecond,
-		Tick:     100 * time.Millisecond,
-		Retry:    retry,
+		PlanTime:    filter / 2,
+		MaxPlanTime: 2 * filter,
+		Gather:      20 * time.Millisecond,
+		Tick:        100 * time.Millisecond,
+		Retry:       retry,
 	}
 }

@@ -64,6 +64,7 @@ func (m *machine) receive() {
 // apply feeds an event to the core and carries out what follows.
 func (m *machine) apply(event core.Event) outcome {
 	var o outcome
+	m.search.budget.renew()
 	m.follow(event, &o)
 	return o
 }

@@ -89,7 +89,8 @@ func New(o Options) *Manager {
 		records: records{recorder: o.Recorder, epoch: o.Epoch},
 		state:   core.New(o.Limits.Limits, gatesOf(o.Gates)),
 		search: &search{
-			clock: o.Clock, cluster: o.Cluster, reservations: o.Reservations, time: o.Limits.PlanTime, took: metrics.planning, seed: o.Seed,
+			clock: o.Clock, cluster: o.Cluster, reservations: o.Reservations, budget: newBudget(o.Clock, o.Limits),
+			took: metrics.planning, seed: o.Seed,
 		},
 		holds: map[core.HoldID]*hold{},
 		news:  news{tables: map[string]cluster.CustomTable{}},

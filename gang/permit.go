@@ -20,7 +20,7 @@ type hold struct {
 // that has started, else when as many members as must start together have come or are bound.
 // The pod must count on the node already. An error says that the pod must not be bound, and
 // that it does not count there on behalf of its gang any more, unless the call alone has taken
-// as long as one may ([core.ErrKept]).
+// as long as one may ([core.ErrKept]) or ctx has ended: then it keeps its place.
 //
 // After a nil error the caller binds the pod and says with Bound what came of it.
 func (m *Manager) Permit(ctx context.Context, uid types.UID, node string) error {

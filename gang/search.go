@@ -21,8 +21,8 @@ import (
 type search struct {
 	clock        clock.PassiveClock
 	cluster      *cluster.Cluster
-	reservations Reservations  // nil for none
-	time         time.Duration // for one plan
+	reservations Reservations // nil for none
+	budget       *budget
 	took         prometheus.Observer
 	seed         uint64 // of the next plan
 }
@@ -51,10 +51,11 @@ func (s *search) places(e core.FindPlaces) core.Event {
 	pods := podsOf(e.Parts)
 	plan := s.newPlan(e.Store, pods)
 	defer plan.Close()
-	places, why := placeAll(plan, e.Parts, started.Add(s.time))
+	places, not := placeAll(plan, e.Parts, s.budget.deadline())
 	s.took.Observe(s.clock.Since(started).Seconds())
-	if why != "" {
-		return core.NoPlaces{Attempt: e.Attempt, Why: why}
+	if not != nil {
+		s.budget.short = s.budget.short || not.late
+		return core.NoPlaces{Attempt: e.Attempt, Why: not.why, Late: not.late}
 	}
 	planned, err := s.assume(plan.Snapshot(), pods, places)
 	if err != nil {
@@ -84,16 +85,23 @@ func (s *search) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *p
 	return plan
 }
 
+// shortage is why there are no places.
+type shortage struct {
+	why  string
+	late bool // time was up: there may be some
+}
+
 // placeAll finds places for the members of all parts, in their order.
-func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, why string) {
+func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) ([]placement.Place, *shortage) {
+	var places []placement.Place
 	for _, p := range parts {
 		outcome := plan.PlaceAll(p.Pods, p.AtLeast, deadline)
 		if !outcome.Kept {
-			return nil, shortfall(outcome, p.AtLeast, plan.Snapshot().NodeCount())
+			return nil, &shortage{shortfall(outcome, p.AtLeast, plan.Snapshot().NodeCount()), outcome.Late}
 		}
 		places = append(places, outcome.Places...)
 	}
-	return places, ""
+	return places, nil
 }
 
 // assume has pods count on their places, or none of them.
@@ -154,7 +162,7 @@ func shortfall(outcome placement.Outcome, atLeast, nodes int) string {
 
 // without finds on which nodes members would go if others had no places.
 func (s *search) without(e core.FindWithout) core.Event {
-	deadline := s.clock.Now().Add(s.time)
+	deadline := s.budget.deadline()
 	nodes := s.nodesWithout(e.Store, podsOf(e.Parts), e.Without, e.On, func(plan *placement.Plan) (on []int32) {
 		places, _ := placeAll(plan, e.Parts, deadline)
 		for _, place := range places {
@@ -198,8 +206,9 @@ func (s *search) victims(e core.FindVictims) core.Event {
 	evictions := placement.NewEvictions(plan, e.Terms.May)
 	var places []placement.Place
 	for _, p := range e.Parts {
-		outcome := evictions.PlaceAll(p.Pods, p.AtLeast, started.Add(s.time))
+		outcome := evictions.PlaceAll(p.Pods, p.AtLeast, s.budget.deadline())
 		if !outcome.Kept {
+			s.budget.short = s.budget.short || outcome.Late
 			return none()
 		}
 		places = append(places, outcome.Places...)

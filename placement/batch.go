@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"slices"
+
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -15,6 +17,7 @@ type batch struct {
 	pod    *cluster.Pod // any of them
 	trial  *predicates.Trial
 	avoid  map[int32]bool // nodes
+	shut   []int32        // nodes that only the pod which is being placed must not come to
 	salt   uint64         // of tickets
 	seen   int            // how many moves of the plan the trial knows
 	groups []*group
@@ -88,7 +91,22 @@ func (b *batch) file(index int32, another bool) {
 }
 
 // stands says that the pods may come to a node, as far as that can be said for itself.
-func (b *batch) stands(index int32) bool { return !b.avoid[index] && b.trial.Stands(index) }
+func (b *batch) stands(index int32) bool {
+	return !b.avoid[index] && !slices.Contains(b.shut, index) && b.trial.Stands(index)
+}
+
+// bestBut is the best node of all but some.
+func (b *batch) bestBut(some []int32) int32 {
+	refile := func(shut []int32) {
+		b.shut = shut
+		for _, index := range some {
+			b.file(index, false)
+		}
+	}
+	refile(some)
+	defer refile(nil)
+	return b.best()
+}
 
 // join makes a node one of the group where it belongs.
 func (b *batch) join(index int32) {

@@ -85,12 +85,12 @@ func (p *Plan) Close() {
 	p.store.EndTrials()
 }
 
-// Place puts a pod on the best node that it fits, and returns the node's index; -1 when
+// Place puts a pod on the best node that it fits, but for some by their indexes, and returns the node's index; -1 when
 // it fits none.
-func (p *Plan) Place(pod *cluster.Pod) int32 {
+func (p *Plan) Place(pod *cluster.Pod, but ...int32) int32 {
 	p.keepPromises(pod)
 	b := p.batch(pod)
-	best := b.best()
+	best := b.bestBut(but)
 	if best >= 0 {
 		p.Put(pod, best)
 	}

@@ -3,6 +3,8 @@ package placement
 import (
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,13 +55,18 @@ func TestEveryPodGetsTheBestNodeOfThatMoment(t *testing.T) {
 				inVain(t, plan, pods)
 			}
 			rated := fresh(store.Profile, plan, pod)
+			var but []int32
+			if rapid.IntRange(0, 2).Draw(t, "some nodes are left out") == 0 {
+				but = slices.Sorted(maps.Keys(rated))[:rapid.IntRange(0, len(rated)).Draw(t, "of those that it fits")]
+				maps.DeleteFunc(rated, func(index int32, _ rating) bool { return slices.Contains(but, index) })
+			}
 			best := worst
 			for _, r := range rated {
 				if r.over(best) {
 					best = r
 				}
 			}
-			got := plan.Place(pod)
+			got := plan.Place(pod, but...)
 			switch r, fits := rated[got]; {
 			case got < 0 && len(rated) > 0:
 				t.Fatalf("%s got no node, and there is one of %+v", pod.Name, best)
@@ -99,21 +106,21 @@ func inVain(t *rapid.T, plan *Plan, pods []*cluster.Pod) {
 	}
 }
 
-// rated is what there is to say of a node that a pod fits.
-type rated struct {
+// rating is what there is to say of a node that a pod fits.
+type rating struct {
 	total  int64
 	misfit float32
 }
 
-var worst = rated{total: -1}
+var worst = rating{total: -1}
 
-func (r rated) over(other rated) bool {
+func (r rating) over(other rating) bool {
 	return r.total > other.total || r.total == other.total && r.misfit < other.misfit
 }
 
 // fresh is what a judgement that remembers nothing says of the nodes that the pod fits,
 // as planned so far, by index.
-func fresh(profile *predicates.Profile, plan *Plan, pod *cluster.Pod) map[int32]rated {
+func fresh(profile *predicates.Profile, plan *Plan, pod *cluster.Pod) map[int32]rating {
 	judgement := profile.Judge(pod, plan.Snapshot())
 	for node := range plan.Snapshot().Nodes() {
 		judgement.Suppose(plan.Node(node.Index))
@@ -126,9 +133,9 @@ func fresh(profile *predicates.Profile, plan *Plan, pod *cluster.Pod) map[int32]
 	}
 	totals := make([]int64, len(fitting))
 	judgement.Rank(fitting, totals)
-	byIndex := map[int32]rated{}
+	byIndex := map[int32]rating{}
 	for i, index := range fitting {
-		byIndex[index] = rated{totals[i], float32(Misfit(pod, plan.Node(index)))}
+		byIndex[index] = rating{totals[i], float32(Misfit(pod, plan.Node(index)))}
 	}
 	return byIndex
 }

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -52,11 +51,10 @@ func TestQuantitiesBeyondTheBoundsAreRefusedUnparsed(t *testing.T) {
 	}
 }
 
-// Whatever is within the bounds is parsed, summed up and compared at once.
+// Whatever is within the bounds is parsed, summed up and compared at once: what comes of it has a few hundred digits at most.
 func TestNoQuantityWithinTheBoundsTakesLong(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[+-]?[0-9]{0,30}\.?[0-9]{0,29}(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]{0,2}))?`).Draw(t, "text")
-		began := time.Now()
 		parsed, err := Parse(text)
 		if err != nil {
 			return
@@ -64,8 +62,8 @@ func TestNoQuantityWithinTheBoundsTakesLong(t *testing.T) {
 		one := resource.MustParse("1")
 		one.Add(parsed)
 		_, _, _, _ = one.Cmp(parsed), parsed.Value(), parsed.MilliValue(), one.String()
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("took %s", took)
+		if bits := one.AsDec().UnscaledBig().BitLen(); bits > 1024 {
+			t.Errorf("%s and 1 are a number of %d bits", text, bits)
 		}
 	})
 }

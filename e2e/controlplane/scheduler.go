@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -24,6 +25,10 @@ type SchedulerOptions struct {
 	ConfigFile string
 	// FeatureGates are set on the scheduler alone, beside those of the control plane.
 	FeatureGates map[string]bool
+	// Kubeconfig is the path of the one by which it reaches the API server, its own when empty.
+	Kubeconfig string
+	// Limited has the limits stand that the configuration, or else the scheduler, sets on requests to the API server.
+	Limited bool
 }
 
 const defaultSchedulerConfig = `
@@ -33,13 +38,13 @@ kind: KubeSchedulerConfiguration
 
 // StartScheduler starts the stock kube-scheduler and returns when its caches are
 // synced. Its configuration is taken as it is, but for the connection to the API
-// server, which has no rate limit, and leader election, which is off.
+// server, which has no rate limit unless it is to, and leader election, which is off.
 func (cp *ControlPlane) StartScheduler(ctx context.Context, o SchedulerOptions) error {
 	config, err := o.read()
 	if err != nil {
 		return err
 	}
-	if config, err = cp.connectScheduler(config); err != nil {
+	if config, err = o.connect(config, cp.kubeconfig(schedulerUser)); err != nil {
 		return err
 	}
 	const file = "scheduler.yaml"
@@ -99,18 +104,21 @@ func (o SchedulerOptions) read() ([]byte, error) {
 	return []byte(defaultSchedulerConfig), nil
 }
 
-// connectScheduler sets what belongs to this cluster and not to the configuration under test.
-func (cp *ControlPlane) connectScheduler(config []byte) ([]byte, error) {
+// connect sets what belongs to this cluster and not to the configuration under test.
+func (o SchedulerOptions) connect(config []byte, kubeconfig string) ([]byte, error) {
 	var fields map[string]any
 	if err := yaml.UnmarshalStrict(config, &fields); err != nil {
 		return nil, fmt.Errorf("parse the scheduler's config: %w", err)
 	}
-	fields["clientConnection"] = map[string]any{
-		"kubeconfig":  cp.kubeconfig(schedulerUser),
-		"contentType": "application/vnd.kubernetes.protobuf",
-		"qps":         10000,
-		"burst":       10000,
+	connection := map[string]any{"qps": 10000, "burst": 10000}
+	if o.Limited {
+		clear(connection)
+		own, _ := fields["clientConnection"].(map[string]any)
+		maps.Copy(connection, own)
 	}
+	connection["kubeconfig"] = cmp.Or(o.Kubeconfig, kubeconfig)
+	connection["contentType"] = "application/vnd.kubernetes.protobuf"
+	fields["clientConnection"] = connection
 	fields["leaderElection"] = map[string]any{"leaderElect": false}
 	return yaml.Marshal(fields)
 }

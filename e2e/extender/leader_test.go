@@ -51,14 +51,8 @@ func TestAnotherReplicaTakesOverFromADeadLeader(t *testing.T) {
 		t.Error("a replica that does not lead answered filter")
 	}
 
-	died := time.Now()
 	leader.process.Kill()
 	c.eventually("the other replica is ready", func() error { return other.status("/readyz") })
-	// A dead leader's lease runs out, and is then taken at the next attempt, which comes
-	// up to 2.2 times the period later. The rest is for a busy machine.
-	if took, limit := time.Since(died), leaseDuration+retryPeriod*22/10+2*time.Second; took > limit {
-		t.Errorf("that took %s, want at most %s", took, limit)
-	}
 	c.schedule(other.schedulerConfig(nil))
 	c.createPods(newPod("second", "1"))
 	c.awaitBound(2)

@@ -154,7 +154,7 @@ func TestAChildDoesNotOutliveAKilledParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute) // the kernel ends it at once, on a machine that is not busy
 	for alive(child) {
 		select {
 		case <-deadline:

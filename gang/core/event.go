@@ -119,10 +119,11 @@ type (
 		Places  []Planned
 		Nodes   int
 	}
-	// NoPlaces says in words why there are no places.
+	// NoPlaces says in words why there are no places. When time was up there may be some all the same.
 	NoPlaces struct {
 		Attempt *Attempt
 		Why     string
+		Late    bool
 	}
 	// NodesChanged says that a node was another one when members were to count there, or a member was
 	// on a node already: then it is not worth to look again.

@@ -87,9 +87,12 @@ func (t *turn) endIfStopped(g *group) {
 	}
 }
 
+// The scheduler has died, or has something else in mind: the member keeps its place for whoever asks about it next,
+// for as long as its gang may take. It has to come there again, as nobody stands for what the former call said.
 func (e HungUp) apply(t *turn) {
 	if p := t.member(e.UID); p != nil && p.hold == e.Hold {
-		t.giveUp(p, e.Err)
+		t.endHold(p, e.Err)
+		t.enter(p, placed)
 	}
 }
 

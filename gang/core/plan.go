@@ -32,6 +32,7 @@ type Attempt struct {
 	evicting   bool   // victims are sought
 	gaveWay    bool   // plans of lower priority have given way to it
 	why        string // there was no place
+	late       bool   // or time was up
 }
 
 // try is an attempt during the application of an event.
@@ -144,7 +145,7 @@ func (e NodesChanged) apply(t *turn) {
 
 func (e NoPlaces) apply(t *turn) {
 	a := try{t, e.Attempt}
-	a.why = e.Why
+	a.why, a.late = e.Why, e.Late
 	without, on := t.Lower(a.first().priority)
 	if a.gaveWay || len(without) == 0 || a.first().store == nil {
 		a.noPlaces()
@@ -172,6 +173,9 @@ func (t try) noPlaces() {
 	}
 	for _, p := range t.parts { // the next one, ahead of the scheduler, is made when the cluster has changed
 		p.looked, p.again = t.generation, time.Time{}
+		if t.late { // or when it is its turn again
+			p.looked = 0
+		}
 	}
 	t.planEnds(ReasonNoPlace)
 }

@@ -185,7 +185,7 @@ func (w *world) search(effect Effect) Event {
 		}
 		places, _, ok := w.fit(e.Search, nil, nil)
 		if !ok {
-			return NoPlaces{e.Attempt, "no room"}
+			return NoPlaces{Attempt: e.Attempt, Why: "no room"}
 		}
 		w.assume(places)
 		return PlacesFound{e.Attempt, places, len(w.room)}

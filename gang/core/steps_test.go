@@ -91,6 +91,10 @@ func (w *world) take(s step) {
 			w.bad("a call that %s does not wait for is given up, and that has effects", w.uid(i))
 		}
 		w.apply(HungUp{w.uid(i), w.pod[i].hold, errModel})
+		w.pod[i].came = 0 // it has to come there again
+		if w.pod[i].place < 0 {
+			w.bad("the call for %s is given up, and it has lost its place", w.uid(i))
+		}
 	case recordOK, recordLate, recordNot, fenced:
 		w.record(s.kind, i)
 	case remove, succeed:

@@ -368,6 +368,22 @@ func TestANominationIsFollowedToItsEnd(t *testing.T) {
 	}
 }
 
+func TestAPodThatTheSchedulerDidNotPutOnTheBestNodeIsNominatedToTheNextBest(t *testing.T) {
+	run(t, inOrder(), func(p *process) {
+		set(p, p.cluster, newNode("best", "100"), newNode("next", "2"), newPod("p", "1"))
+		p.after(time.Second)
+		pod := p.cluster.PendingPod("p").DeepCopy()
+		pod.ResourceVersion, pod.Status.NominatedNodeName = "2", ""
+		unschedulable(pod)
+		set(p, p.cluster, pod)
+		p.after(10 * time.Second)
+		if diff := cmp.Diff([]string{"p → best", "p → next"}, p.written()); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+		p.wantEnded(map[Outcome]int{Rejected: 1})
+	})
+}
+
 func TestAPodThatChangedSinceItWasPlannedRefusesItsNominationAndGetsAnother(t *testing.T) {
 	run(t, inOrder(), func(p *process) {
 		p.answers(func(pod *corev1.Pod, _ string) error {

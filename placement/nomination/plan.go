@@ -87,11 +87,13 @@ func (n *Nominator) find(plan *placement.Plan, p *nominee, to *result) {
 			plan.Take(node.Pods[at], node.Index)
 		}
 	}
-	index := plan.Place(p.decided)
-	if index >= 0 && slices.Contains(p.refused, plan.Node(index).Name) {
-		plan.Take(p.decided, index)
-		index = -1
+	var refused []int32
+	for _, name := range p.refused {
+		if node := plan.Snapshot().NodeByName(name); node != nil {
+			refused = append(refused, node.Index)
+		}
 	}
+	index := plan.Place(p.decided, refused...)
 	if index < 0 {
 		to.none = append(to.none, p)
 		return

@@ -16,6 +16,7 @@ const (
 	attemptUnschedulable = "unschedulable" // filter found no node
 	attemptError         = "error"
 	attemptAbandoned     = "abandoned" // filter found a node, and kube-scheduler asked anew without binding
+	attemptKept          = "kept"      // bind held a member of a gang for as long as a call may be: it keeps its place for another attempt
 )
 
 // maxAttempts bounds how many attempts are followed at once: those between filter and the
@@ -53,8 +54,9 @@ func newAttempts(r prometheus.Registerer, traces trace.TracerProvider) *attempts
 		open: lru.New(maxAttempts), tracer: newTracer(traces),
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_schedule_attempts_total",
-			Help: "Attempts of kube-scheduler to schedule a pod, by profile and result: scheduled, unschedulable, error, or abandoned when it " +
-				"asked anew without binding. The profile is empty for pods whose scheduler name no profile has.",
+			Help: "Attempts of kube-scheduler to schedule a pod, by profile and result: scheduled, unschedulable, error, abandoned when it " +
+				"asked anew without binding, or kept when a member of a gang was held for as long as a call may be and comes again. " +
+				"The profile is empty for pods whose scheduler name no profile has.",
 		}, []string{"profile", "result"}),
 		endToEnd: histogram(
 			"muster_e2e_scheduling_duration_seconds",
@@ -114,11 +116,19 @@ func (a *attempts) answered(verb string, c *call, started time.Time, took time.D
 		if c.binding > 0 {
 			a.binding.WithLabelValues(now.profile).Observe(c.binding.Seconds())
 		}
-		result := attemptScheduled
-		if c.outcome != outcomeOK {
-			result = attemptError
-		}
-		a.end(now, result, ended)
+		a.end(now, resultOf(c.outcome), ended)
+	}
+}
+
+// resultOf is the result of an attempt that ends with a bind call of an outcome.
+func resultOf(outcome string) string {
+	switch outcome {
+	case outcomeOK:
+		return attemptScheduled
+	case outcomeKept:
+		return attemptKept
+	default:
+		return attemptError
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"muster.dev/muster/gang"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -65,6 +66,14 @@ func TestAttemptsAreCountedByProfileAndResult(t *testing.T) {
 				b.Filter(pod, "a")
 				b.bind(pod, "a")
 			}, map[string]float64{"default-scheduler error": 1}, [4]int{1, 1, 1, 0},
+		},
+		{
+			"a member of a gang whose call ends by its own time", func(b *bench) {
+				b.permits(gang.ErrKept)
+				pod := b.Pending(servertest.Pod("p", "1"))
+				b.Filter(pod, "a")
+				b.bind(pod, "a")
+			}, map[string]float64{"default-scheduler kept": 1}, [4]int{1, 1, 0, 0},
 		},
 		{
 			"a pod for which bind comes after muster was started anew", func(b *bench) { b.bindAsIs(b.Pending(servertest.Pod("p", "1")), "a") },

@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"muster.dev/muster/gang"
 	"muster.dev/muster/server/wire"
 )
 
@@ -21,12 +22,15 @@ func (e *Extender) bind(c *call) error {
 	c.args.Pod.Namespace, c.args.Pod.Name, c.args.Pod.UID, c.node = args.PodNamespace, args.PodName, args.PodUID, args.Node
 
 	result := extenderv1.ExtenderBindingResult{}
-	if err := e.binder.bind(c); err != nil {
-		c.outcome = outcomeError
+	switch err := e.binder.bind(c); {
+	case err == nil:
+	case errors.Is(err, gang.ErrKept): // by the hundred, and nothing is wrong
+		c.outcome, result.Error = outcomeKept, told(err)
+	default:
+		c.outcome, result.Error = outcomeError, told(err)
 		if c.ctx.Err() != nil {
 			c.outcome = outcomeCanceled
 		}
-		result.Error = told(err)
 		e.calls.log.Warn(
 			"bind failed", "pod", args.PodNamespace+"/"+args.PodName, "profile", c.profile(), "class", c.class(), "node", args.Node, "err", err,
 		)

@@ -28,6 +28,8 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -91,6 +93,44 @@ func TestBindSendsTheUIDAsPrecondition(t *testing.T) {
 	}
 	if got := counted(t, b.metrics, "bind", outcomeOK); got != 1 {
 		t.Errorf("%d bindings counted as ok, want 1", got)
+	}
+}
+
+// permits has gangs answer each bind call with an error.
+func (b *bench) permits(err error) {
+	b.Helper()
+	b.extender.binder.(*pods).permits = answering{err}
+}
+
+type answering struct{ err error }
+
+func (a answering) Permit(context.Context, types.UID, string) error { return a.err }
+func (answering) Bound(types.UID, error)                            {}
+
+func TestAMemberThatIsToComeAgainIsNoError(t *testing.T) {
+	for name, test := range map[string]struct {
+		err     error
+		outcome string
+		logged  bool
+	}{
+		"the call has taken as long as one may": {gang.ErrKept, outcomeKept, false},
+		"the time of the gang is up":            {core.ErrTimeout, outcomeError, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			b := newBench(t, benchOptions{client: bindings(accept), log: &log})
+			b.Node("a", "4")
+			b.permits(test.err)
+			if got := b.bind(b.Pending(servertest.Pod("p", "1")), "a"); got != test.err.Error() {
+				t.Errorf("answered %q, want %q", got, test.err)
+			}
+			if got := counted(t, b.metrics, "bind", test.outcome); got != 1 {
+				t.Errorf("%d calls are counted as %s, want 1", got, test.outcome)
+			}
+			if logged := strings.Contains(log.String(), "bind failed"); logged != test.logged {
+				t.Errorf("logged: %t, want %t:\n%s", logged, test.logged, &log)
+			}
+		})
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	outcomeOK            = "ok"
 	outcomeUnschedulable = "unschedulable" // no node fits
 	outcomeError         = "error"         // answered with an error of the verb
+	outcomeKept          = "kept"          // a member of a gang was held for as long as a call may be, and is to come again
 	outcomeBadRequest    = "bad_request"
 	outcomeTooLarge      = "too_large"
 	outcomeBusy          = "busy" // other calls hold too much memory

@@ -1,0 +1,37 @@
+package gang
+
+import (
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// budget is for how long places may be sought, and the lock of a Manager be held for that. What is sought on account of
+// one event shares it. When time was up, later events have twice as much, up to a limit: a process that gets little of
+// its core would find no place for a large gang else, however often it looks.
+type budget struct {
+	clock      clock.PassiveClock
+	time, most time.Duration
+	until      time.Time // for the present event, zero before its first search
+	short      bool      // time was up
+}
+
+func newBudget(c clock.PassiveClock, limits Limits) *budget {
+	return &budget{clock: c, time: limits.PlanTime, most: max(limits.PlanTime, limits.MaxPlanTime)}
+}
+
+// renew begins another event.
+func (b *budget) renew() {
+	b.until = time.Time{}
+	if b.short {
+		b.time, b.short = min(2*b.time, b.most), false
+	}
+}
+
+// deadline is when the searches of the present event have to end.
+func (b *budget) deadline() time.Time {
+	if b.until.IsZero() {
+		b.until = b.clock.Now().Add(b.time)
+	}
+	return b.until
+}
