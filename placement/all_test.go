@@ -75,7 +75,15 @@ func TestEnoughPodsArePlacedAndNoMore(t *testing.T) {
 		plan := New(store, pods, 1)
 		got := plan.PlaceEnough(pods, test.enough, time.Time{})
 		if kept := test.placed >= test.enough; got.Kept != kept || len(got.Places) != test.looked || got.Placed != test.placed {
-			t.Errorf("%d of %d pods: kept %t, looked at %d, %d placed, want %+v", test.enough, test.pods, got.Kept, len(got.Places), got.Placed, test)
+			t.Errorf(
+				"%d of %d pods: kept %t, looked at %d, %d placed, want %+v",
+				test.enough,
+				test.pods,
+				got.Kept,
+				len(got.Places),
+				got.Placed,
+				test,
+			)
 		}
 		plan.Close()
 	}
