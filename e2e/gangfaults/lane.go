@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,7 +44,9 @@ type lane struct {
 	binary  string
 	setup   setup
 	seats   [2]*seat
-	seat    int // of the muster that there is
+
+	overtaking sync.Mutex // one muster overtakes another at a time
+	seat       int        // of the muster that there is
 }
 
 // seat is where a muster runs: with a way of its own to the API server, so that one can overtake the other.
@@ -148,6 +151,8 @@ func (l *lane) configure(ctx context.Context, to setup) error {
 // overtake has another muster take over, and the old leader act after that: it was frozen, or did not get at its
 // lease.
 func (l *lane) overtake(ctx context.Context, frozen bool, alone time.Duration) error {
+	l.overtaking.Lock()
+	defer l.overtaking.Unlock()
 	old, next := l.seats[l.seat], l.seats[1-l.seat]
 	silence, end := (*muster.Server).Pause, (*muster.Server).Resume
 	if !frozen {
