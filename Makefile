@@ -134,6 +134,10 @@ fuzz: ## Look for input that breaks muster or makes it take much (FUZZ_TIME=10m 
 faults-gang: ## Look for what breaks gangs while processes die, calls fail and objects change (SEEDS, SEED for one, LANES)
 	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/gangfaults
 
+.PHONY: mutants-gang
+mutants-gang: ## Break package gang on purpose, in one place at a time, and see who notices (MUTANTS for a regexp of names, SEEDS)
+	cd e2e && go run ./cmd/gangmutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS))
+
 .PHONY: faults-lease
 faults-lease: ## Look for two muster that lead at a time, while ways to the lease are cut, processes frozen and calls slow (SEEDS, SEED for one, LANES)
 	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/leasefaults

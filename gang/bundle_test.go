@@ -99,3 +99,18 @@ func TestGroupsThatStartTogetherHaveToNameTheSameOnes(t *testing.T) {
 		})
 	}
 }
+
+func TestNoGroupTakesMoreThanItMustFromThoseItStartsWith(t *testing.T) {
+	run(t, func(p *process) {
+		masters, workers := podGroup("masters", 1), podGroup("workers", 1)
+		annotate(masters, v1alpha1.AnnotationGroups, `["default/workers"]`)
+		annotate(workers, v1alpha1.AnnotationGroups, `["default/masters"]`)
+		worker := members("workers", 1, "1")[0]
+		p.set(node("a", "2"), masters, workers, worker)
+		p.set(objects(members("masters", 3, "1"))...)
+		p.after(time.Second)
+		if got := p.filter(worker); got != "a" {
+			t.Errorf("the worker is told %q beside three masters, of which one is enough, on a node with room for two", got)
+		}
+	})
+}

@@ -75,6 +75,26 @@ func TestAStartIsRecordedBeforeAnyMemberGoes(t *testing.T) {
 	})
 }
 
+func TestNobodyIsBoundToANodeThatHasGoneWhileTheStartWasRecorded(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 2, "1")
+		p.set(node("a", "1"), node("b", "1"), podGroup("g", 2))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		letThrough := p.slowly()
+		calls := p.start(pods...)
+		p.wantHeld("while it is written", true, calls...)
+		if err := p.cluster.Delete(node(calls[0].node, "1")); err != nil {
+			t.Fatal(err)
+		}
+		letThrough()
+		if calls[0].held() || !errors.Is(calls[0].err, core.ErrNodeGone) {
+			t.Errorf("the call for the node that is gone is held: %t, error %v", calls[0].held(), calls[0].err)
+		}
+		p.wantHeld("beside one without a place", true, calls[1])
+	})
+}
+
 func TestStartsOfSeveralGangsAreRecordedAtTheSameTime(t *testing.T) {
 	run(t, func(p *process) {
 		one, two := members("one", 2, "1"), members("two", 2, "1")

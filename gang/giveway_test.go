@@ -61,6 +61,20 @@ func TestAPlanGivesWayToHigherPriorityUntilItStarts(t *testing.T) {
 			p.after(time.Second)
 			return high[0]
 		}, false},
+		{"not to one that asks for more than there would be all the same", func(p *process, _ []*corev1.Pod, _ []*call) *corev1.Pod {
+			high := members("high", 2, "2", ofPriority(5))
+			asks := func(spec map[string]any) { spec["minResources"] = map[string]any{"cpu": "9"} }
+			p.set(podGroup("high", 2, asks), high[0], high[1])
+			p.after(time.Second)
+			return high[0]
+		}, false},
+		{"to one that asks for as much as there would be", func(p *process, _ []*corev1.Pod, _ []*call) *corev1.Pod {
+			high := members("high", 2, "2", ofPriority(5))
+			asks := func(spec map[string]any) { spec["minResources"] = map[string]any{"cpu": "4"} }
+			p.set(podGroup("high", 2, asks), high[0], high[1])
+			p.after(time.Second)
+			return high[0]
+		}, true},
 		{"not to one that would not fit all the same", func(p *process, _ []*corev1.Pod, _ []*call) *corev1.Pod {
 			high := members("high", 2, "9", ofPriority(5))
 			p.set(podGroup("high", 2), high[0], high[1])
@@ -82,6 +96,9 @@ func TestAPlanGivesWayToHigherPriorityUntilItStarts(t *testing.T) {
 				}
 				if test.gives && (calls[0].held() || !errors.Is(calls[0].err, core.ErrOutranked)) {
 					t.Errorf("the call of the lower one is held: %t, error %v", calls[0].held(), calls[0].err)
+				}
+				if !test.gives && errors.Is(calls[0].err, core.ErrOutranked) {
+					t.Error("the lower one has given way all the same")
 				}
 				for _, call := range calls {
 					call.cancel()

@@ -3,6 +3,7 @@ package gang
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,15 +92,20 @@ type shortage struct {
 	late bool // time was up: there may be some
 }
 
-// placeAll finds places for the members of all parts, in their order.
-func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) ([]placement.Place, *shortage) {
-	var places []placement.Place
-	for _, p := range parts {
-		outcome := plan.PlaceAll(p.Pods, p.AtLeast, deadline)
+// placeAll finds places for the members of all parts, in their order: for as many of each as must start together,
+// before any part gets more.
+func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, none *shortage) {
+	enough := make([][]placement.Place, len(parts))
+	for i, p := range parts {
+		outcome := plan.PlaceEnough(p.Pods, p.AtLeast, deadline)
 		if !outcome.Kept {
 			return nil, &shortage{shortfall(outcome, p.AtLeast, plan.Snapshot().NodeCount()), outcome.Late}
 		}
-		places = append(places, outcome.Places...)
+		enough[i] = outcome.Places
+	}
+	for i, p := range parts {
+		more := plan.PlaceAll(p.Pods[len(enough[i]):], 0, deadline)
+		places = append(append(places, enough[i]...), more.Places...)
 	}
 	return places, nil
 }
@@ -160,8 +166,16 @@ func shortfall(outcome placement.Outcome, atLeast, nodes int) string {
 	return why
 }
 
-// without finds on which nodes members would go if others had no places.
+// without finds on which nodes members would go if others had no places: on none, if there would still be less than
+// they ask for.
 func (s *search) without(e core.FindWithout) core.Event {
+	parts := slices.Clone(e.Parts)
+	for i := range parts {
+		parts[i].Own = slices.Concat(parts[i].Own, e.Without)
+	}
+	if s.lacking(parts) != "" {
+		return core.FoundWithout{Attempt: e.Attempt}
+	}
 	deadline := s.budget.deadline()
 	nodes := s.nodesWithout(e.Store, podsOf(e.Parts), e.Without, e.On, func(plan *placement.Plan) (on []int32) {
 		places, _ := placeAll(plan, e.Parts, deadline)

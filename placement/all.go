@@ -45,10 +45,24 @@ type Objection struct {
 // If fewer than atLeast get a node, the plan is as it was before. When the deadline is
 // past by the store's clock, it ends with what it has; without one it takes its time.
 func (p *Plan) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Outcome {
+	return p.placeUpTo(len(pods), pods, atLeast, deadline)
+}
+
+// PlaceEnough is [Plan.PlaceAll] that ends as soon as so many have a node. Places are those of the pods that it
+// came to.
+func (p *Plan) PlaceEnough(pods []*cluster.Pod, enough int, deadline time.Time) Outcome {
+	return p.placeUpTo(enough, pods, enough, deadline)
+}
+
+func (p *Plan) placeUpTo(most int, pods []*cluster.Pod, atLeast int, deadline time.Time) Outcome {
 	before, kept := p.Moves(), p.kept
 	outcome := Outcome{Places: make([]Place, len(pods))}
 	against := map[*batch][]Objection{}
 	for i, pod := range pods {
+		if outcome.Placed >= most {
+			outcome.Places = outcome.Places[:i]
+			break
+		}
 		place := &outcome.Places[i]
 		*place = Place{Pod: pod, Node: -1}
 		if outcome.Late = outcome.Late || p.past(deadline); outcome.Late {

@@ -65,6 +65,30 @@ func TestAGangIsPlacedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+func TestEnoughPodsArePlacedAndNoMore(t *testing.T) {
+	for _, test := range []struct{ pods, enough, looked, placed int }{{5, 2, 2, 2}, {3, 0, 0, 0}, {3, -1, 0, 0}, {9, 4, 4, 4}, {9, 5, 9, 4}} {
+		c, store := newStore(t)
+		node := offering("4")
+		node.Name = "node"
+		set(t, c, node)
+		pods := gang(c, test.pods)
+		plan := New(store, pods, 1)
+		got := plan.PlaceEnough(pods, test.enough, time.Time{})
+		if kept := test.placed >= test.enough; got.Kept != kept || len(got.Places) != test.looked || got.Placed != test.placed {
+			t.Errorf(
+				"%d of %d pods: kept %t, looked at %d, %d placed, want %+v",
+				test.enough,
+				test.pods,
+				got.Kept,
+				len(got.Places),
+				got.Placed,
+				test,
+			)
+		}
+		plan.Close()
+	}
+}
+
 func TestWhenTimeIsUpThereIsTheBestAnswerSoFar(t *testing.T) {
 	for name, test := range map[string]struct {
 		atLeast, kept int

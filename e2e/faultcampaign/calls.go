@@ -23,11 +23,12 @@ const (
 	apiUnavailable Fault = "503"
 	apiSilent      Fault = "no answer"
 	apiLost        Fault = "answer of the API server lost"
+	apiDone        Fault = "500 after it was done"
 )
 
 // APIFaults are all that may happen to calls to the API server.
 func APIFaults() []Fault {
-	return []Fault{apiConflict, apiBusy, apiError, apiUnavailable, apiSilent, apiLost}
+	return []Fault{apiConflict, apiBusy, apiError, apiUnavailable, apiSilent, apiLost, apiDone}
 }
 
 // answers are what the API server says in trouble, for the faults of which it says something.
@@ -104,6 +105,10 @@ func (c *Calls) Answer(f Fault, silence time.Duration, w http.ResponseWriter, r 
 	case apiLost:
 		w = httptest.NewRecorder()
 		defer relay.Cut()
+	case apiDone:
+		pass.ServeHTTP(httptest.NewRecorder(), r)
+		answers()[apiError](w, r, pass)
+		return
 	default:
 	}
 	pass.ServeHTTP(w, r)

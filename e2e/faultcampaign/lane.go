@@ -159,6 +159,48 @@ func (l *Lane) KillMuster(ctx context.Context, down time.Duration) error {
 	return l.Muster.Restart(ctx)
 }
 
+// FreezeMuster stops muster where it is, for a time: it answers nothing, and does not know.
+func (l *Lane) FreezeMuster(ctx context.Context, length time.Duration) error {
+	l.Killing.Lock()
+	defer l.Killing.Unlock()
+	if err := l.Muster.Pause(); err != nil {
+		return err
+	}
+	Pause(ctx, length)
+	return l.Muster.Resume()
+}
+
+// OvertakeMuster has another muster take over from the one that there is, which runs for election like it. First
+// silence keeps the old one from its lease, and then end has it act again, though another one leads: it is on its
+// own for a time, and is killed then if it has not ended by itself.
+func (l *Lane) OvertakeMuster(ctx context.Context, o muster.Options, silence, end func(*muster.Server) error, alone time.Duration) error {
+	l.Killing.Lock()
+	defer l.Killing.Unlock()
+	next, err := muster.Launch(ctx, o)
+	if err != nil {
+		return err
+	}
+	old := l.Muster
+	err = silence(old)
+	if err == nil {
+		err = next.AwaitReady(ctx)
+	}
+	if err != nil {
+		next.Stop()
+		return err
+	}
+	l.Muster = next
+	if err := l.verbs.LeadTo(next.URL(), next.Transport()); err != nil {
+		return err
+	}
+	if err := end(old); err != nil {
+		return err
+	}
+	Pause(ctx, alone)
+	_ = old.Crash() // it may have ended by itself, as it must
+	return nil
+}
+
 // Died is why a process ended that nobody killed and that must not end.
 func (l *Lane) Died() error {
 	l.Killing.Lock()

@@ -24,6 +24,9 @@ const (
 	competitor       faultcampaign.Fault = "competing gang"
 	preemptor        faultcampaign.Fault = "gang of higher priority"
 	membersFinishing faultcampaign.Fault = "members finish"
+	bundle           faultcampaign.Fault = "gangs that start together"
+	membersRefused   faultcampaign.Fault = "gang with members that the scheduler refuses"
+	formerLife       faultcampaign.Fault = "PodGroup created again beside members that have finished"
 )
 
 // addFaults draws from three to eight, by their weights.
@@ -44,6 +47,10 @@ func (w *writer) addFaults() {
 	all.Add(8, w.addPreemptor)
 	all.Add(6, w.finishMembers)
 	all.Add(3, w.stickMember)
+	all.Add(6, w.addBundle)
+	all.Add(3, w.addRefused)
+	all.Add(6, w.liveAgain)
+	w.addDelays(&all)
 	w.addCallFaults(&all)
 	for range 3 + w.rand.IntN(6) {
 		all.Draw(w.rand)
@@ -190,9 +197,15 @@ func (w *writer) addPreemptor() {
 
 // finishMembers has some members of a gang end soon after they run.
 func (w *writer) finishMembers() {
-	g := w.someGang()
-	g.finishing = 1 + w.rand.IntN(g.replicas)
-	for number := range g.finishing {
+	if g := w.someGang(); g.finishing == 0 {
+		w.finish(g, 1+w.rand.IntN(g.replicas))
+	}
+}
+
+// finish has the first members of a gang end soon after they run.
+func (w *writer) finish(g *gang, count int) {
+	g.finishing = count
+	for number := range count {
 		pod := g.pod(number)
 		for i := range w.events {
 			if e := &w.events[i]; e.what == "create pod "+pod.Name {

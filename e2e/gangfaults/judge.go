@@ -37,6 +37,10 @@ const (
 	neverSettles   = "never settles"
 	complained     = "the scheduler complains"
 	panicked       = "muster panics"
+	evictedInVain  = "evicted in vain"
+	evictedTwice   = "evicted twice"
+	keptRoom       = "kept room"
+	wroteMuch      = "wrote much"
 )
 
 // verdict is what came of judging what became of gangs.

@@ -208,7 +208,7 @@ func TestNoMemberIsLetGoBelowQuorum(t *testing.T) {
 			for i := range calls {
 				calls[i].gang = gangOf(calls[i].pod)
 			}
-			if findings := judgeStarts(test.tale.entries, calls, test.tale.at); (len(findings) > 0) != test.below {
+			if findings := judgeStarts(test.tale.entries, calls, test.tale.at, 0); (len(findings) > 0) != test.below {
 				t.Errorf("findings %v, want some: %t", findings, test.below)
 			}
 		})

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +30,10 @@ const (
 	// deniedTTL is for how long a denied gang is refused: less than by default, so that runs are
 	// short.
 	deniedTTL = time.Second
+	// The election, quicker than by default.
+	leaseDuration = 4 * time.Second
+	renewDeadline = 3 * time.Second
+	retryPeriod   = 400 * time.Millisecond
 )
 
 // lane is one with relays between the scheduler, muster and the API server.
@@ -34,13 +41,24 @@ type lane struct {
 	*faultcampaign.Lane
 
 	traffic atomic.Pointer[traffic]
-	options muster.Options
-	policy  string // for gates
+	binary  string
+	setup   setup
+	seats   [2]*seat
+
+	overtaking sync.Mutex // one muster overtakes another at a time
+	seat       int        // of the muster that there is
+}
+
+// seat is where a muster runs: with a way of its own to the API server, so that one can overtake the other.
+type seat struct {
+	name       string
+	kubeconfig string
+	unleased   atomic.Bool // what runs here does not get at its lease
 }
 
 // open starts everything.
 func open(ctx context.Context, dir, binary string, progress io.Writer) (_ faultcampaign.Performer, err error) {
-	l := &lane{}
+	l := &lane{binary: binary}
 	l.Lane, err = faultcampaign.OpenLane(
 		ctx, controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: progress},
 		map[string]int32{raised: 1000, urgent: 100_000},
@@ -53,12 +71,17 @@ func open(ctx context.Context, dir, binary string, progress io.Writer) (_ faultc
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := l.RelayToAPI("relay", l.decide((*traffic).toAPI))
-	if err != nil {
+	if err := l.createClaim(ctx); err != nil {
 		return nil, err
 	}
-	l.options = muster.Options{ControlPlane: l.ControlPlane, Binary: binary, Kubeconfig: kubeconfig}
-	if err := l.keepGates(ctx, "Never"); err != nil {
+	for i := range l.seats {
+		s := &seat{name: fmt.Sprintf("muster-%d", i)}
+		if s.kubeconfig, err = l.RelayToAPI(s.name, l.fromSeat(s)); err != nil {
+			return nil, err
+		}
+		l.seats[i] = s
+	}
+	if err := l.configure(ctx, setupOf(0)); err != nil {
 		return nil, err
 	}
 	return l, l.StartScheduler(ctx, l.decide((*traffic).toMuster))
@@ -75,38 +98,85 @@ func (l *lane) decide(in func(*traffic, http.ResponseWriter, *http.Request, http
 	}
 }
 
-// keepGates runs a muster that keeps gates in a way, a value of gangs.gates.
-func (l *lane) keepGates(ctx context.Context, policy string) error {
-	if l.policy == policy {
+// fromSeat decides about calls of the muster at a seat to the API server.
+func (l *lane) fromSeat(s *seat) relay.Decide {
+	calls := l.decide((*traffic).toAPI)
+	return func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		switch kind := watched(r); {
+		case kind != "":
+			pass.ServeHTTP(&stream{ResponseWriter: w, kind: kind, lane: l, left: r.Context()}, r)
+		case s.unleased.Load() && strings.Contains(r.URL.Path, "/leases/"):
+			_, _ = relay.Body(r) // else it is not noticed when the caller leaves
+			relay.Cut()
+		default:
+			calls(w, r, pass)
+		}
+	}
+}
+
+// options are those of the muster at a seat.
+func (l *lane) options(s *seat) muster.Options {
+	gates := l.setup.gates
+	o := muster.Options{
+		ControlPlane: l.ControlPlane, Name: s.name, Binary: l.binary, Kubeconfig: s.kubeconfig,
+		Config: map[string]any{
+			"timeouts": map[string]any{"bind": bindTimeout.String()},
+			"gangs": map[string]any{
+				"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String(), "gates": gates, "gatedBy": muster.Webhook,
+			},
+			"leaderElection": map[string]any{
+				"leaderElect": l.setup.elects, "leaseDuration": leaseDuration.String(), "renewDeadline": renewDeadline.String(),
+				"retryPeriod": retryPeriod.String(),
+			},
+		},
+	}
+	if gates != never {
+		o.Gates, o.GatedBy = gates, muster.Webhook // which is away when muster is
+	}
+	return o
+}
+
+// configure runs a muster as it is to be for a run.
+func (l *lane) configure(ctx context.Context, to setup) error {
+	if l.setup == to {
 		return nil
 	}
 	if l.Muster != nil {
 		l.Muster.Stop()
 	}
-	o := l.options
-	if policy != "Never" {
-		o.Gates, o.GatedBy = policy, muster.Webhook // which is away when muster is
+	l.setup = to
+	return l.StartMuster(ctx, l.options(l.seats[l.seat]))
+}
+
+// overtake has another muster take over, and the old leader act after that: it was frozen, or did not get at its
+// lease.
+func (l *lane) overtake(ctx context.Context, frozen bool, alone time.Duration) error {
+	l.overtaking.Lock()
+	defer l.overtaking.Unlock()
+	old, next := l.seats[l.seat], l.seats[1-l.seat]
+	silence, end := (*muster.Server).Pause, (*muster.Server).Resume
+	if !frozen {
+		silence = func(*muster.Server) error { old.unleased.Store(true); return nil }
+		end = func(*muster.Server) error { old.unleased.Store(false); return nil }
 	}
-	o.Config = map[string]any{
-		"timeouts": map[string]any{"bind": bindTimeout.String()},
-		"gangs": map[string]any{
-			"scheduleTimeout": gangTimeout.String(),
-			"deniedTTL":       deniedTTL.String(),
-			"gates":           policy,
-			"gatedBy":         muster.Webhook,
-		},
-	}
-	if err := l.StartMuster(ctx, o); err != nil {
+	defer old.unleased.Store(false)
+	if err := l.OvertakeMuster(ctx, l.options(next), silence, end, alone); err != nil {
 		return err
 	}
-	l.policy = policy
+	l.seat = 1 - l.seat
 	return nil
 }
 
 // findings are what the scheduler and muster have logged since this was last asked that they must
 // not.
 func (l *lane) findings() (findings []finding, err error) {
-	complaints, panics, err := l.Words()
+	var others []string
+	for _, s := range l.seats {
+		if log := filepath.Join(l.ControlPlane.Dir(), s.name+".log"); muster.LogSize(log) > 0 {
+			others = append(others, log)
+		}
+	}
+	complaints, panics, err := l.Words(others...)
 	for _, line := range complaints {
 		findings = append(findings, finding{complained, line})
 	}

@@ -61,7 +61,7 @@ func (r *record) observe(event watch.Event) {
 func (r *record) unsettled() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.now.unsettled()
+	return append(r.now.unsettled(), r.now.lies()...)
 }
 
 // empty says that there is nothing.

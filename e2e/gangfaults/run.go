@@ -35,13 +35,15 @@ type run struct {
 	record   *record
 	machines *machines.Machines
 	lost     chan *corev1.Pod // members that are gone
+	vigil    vigil
+	upsets   upsets
 }
 
 // Perform plays the script of a seed and judges what came of it. The cluster is empty before and
 // after.
 func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome, error) {
 	s := write(seed)
-	if err := l.keepGates(ctx, s.gates); err != nil {
+	if err := l.configure(ctx, s.setup); err != nil {
 		return nil, err
 	}
 	calm, quiet := context.WithCancel(ctx)
@@ -69,8 +71,9 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 		Over: func(ctx context.Context, ending episode.Ending) error {
 			if len(ending.Because) > 0 {
 				page = l.page(ctx)
+				return nil
 			}
-			return nil
+			return r.keepVigil(ctx)
 		},
 		Clear: func(ctx context.Context) error { return l.clear(ctx, r.record) },
 	}
@@ -78,7 +81,11 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 	if err != nil {
 		return nil, err
 	}
-	o, err := r.judge(ending.Because, ending.At)
+	end := ending.At
+	if r.vigil.to.After(end) {
+		end = r.vigil.to
+	}
+	o, err := r.judge(ending.Because, end)
 	if err != nil {
 		return nil, err
 	}
@@ -107,10 +114,19 @@ func (r *run) play(ctx context.Context) error {
 	for _, e := range r.script.events {
 		acts = append(acts, faultcampaign.Act{
 			At: e.at, Await: func(ctx context.Context) { r.traffic.await(ctx, e.moment) }, What: e.what, Fault: e.fault,
-			Do: func(ctx context.Context) error { return e.do(ctx, r) },
+			Do: func(ctx context.Context) error {
+				defer r.upsets.add(e.fault)
+				r.upsets.add(e.fault)
+				return e.do(ctx, r)
+			},
 		})
 	}
-	return r.Play(ctx, window, "gates are kept: "+r.script.gates, acts)
+	return r.Play(
+		ctx,
+		window,
+		fmt.Sprintf("gates are kept: %s, muster runs for election: %t", r.script.setup.gates, r.script.setup.elects),
+		acts,
+	)
 }
 
 // replace creates new members for those that are lost, where a gang has that.
@@ -163,11 +179,14 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 	}
 	deadlines := map[string]time.Duration{}
 	for name, g := range r.script.gangs {
-		deadlines[name] = min(g.timeout, bindTimeout-bindTimeout/10)
+		deadlines[name] = min(g.timeout, bindTimeout-bindTimeout/10) + r.script.behind
 	}
 	calls := r.traffic.history()
 	findings = append(findings, judgeHolds(calls, deadlines, end)...)
-	findings = append(findings, judgeStarts(entries, calls, end)...)
+	findings = append(findings, judgeStarts(entries, calls, end, r.script.behind)...)
+	evicted := judgeVictims(entries, calls, end, r.script.behind, r.upsets.during(r.script.trouble, end))
+	findings = append(findings, evicted.findings...)
+	findings = append(findings, r.vigil.judge(r.script.gangs)...)
 	audit, err := r.record.bindings.Audit()
 	if err != nil {
 		return nil, err
@@ -190,8 +209,18 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 			repairedFigure: v.repaired,
 			gatedFigure:    v.gated,
 			bindingsFigure: audit.Bindings,
+			evictedFigure:  evicted.evicted,
+			vainFigure:     evicted.vain,
+			vigilsFigure:   len(r.vigil.writes),
 		},
 		Longest: map[string]time.Duration{"partial": v.longest},
+	}
+	for name, held := range r.vigil.held {
+		o.Longest["hopeless_held"] = max(o.Longest["hopeless_held"], held)
+		o.Longest["hopeless_writes_of_a_member"] = max(
+			o.Longest["hopeless_writes_of_a_member"],
+			time.Duration(r.vigil.writes[name])*time.Second/time.Duration(r.script.gangs[name].replicas),
+		)
 	}
 	for _, f := range findings {
 		o.Violations = append(o.Violations, f.String())

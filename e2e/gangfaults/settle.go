@@ -26,13 +26,13 @@ func (s *state) unsettled() (because []string) {
 			because = append(because, fmt.Sprintf("pod %s is being deleted", pod.Name))
 		}
 	}
-	for key, g := range s.gangs() {
-		missing := max(g.minMember-g.bound-g.succeeded, 1)
-		if fits := fit.Together(nodes, pods, g.pending); g.minMember > 0 && fits >= missing {
+	gangs := s.gangs()
+	for key, g := range gangs {
+		if fits := s.fitting(nodes, pods, gangs, key); fits > 0 {
 			because = append(
 				because,
 				fmt.Sprintf(
-					"gang %s has %d of %d members bound, and %d of %d others fit%s", key.name, g.bound+g.succeeded, g.minMember, fits, len(g.pending),
+					"gang %s has %d of %d members bound, and %d of %d others fit%s", key.name, g.got(), g.minMember, fits, len(g.pending),
 					words(g.pending),
 				),
 			)
@@ -40,17 +40,73 @@ func (s *state) unsettled() (because []string) {
 		}
 		if g.partial() && g.reason == "" {
 			because = append(
-				because, fmt.Sprintf("gang %s has %d of %d members bound without a word about why", key.name, g.bound+g.succeeded, g.minMember),
+				because, fmt.Sprintf("gang %s has %d of %d members bound without a word about why", key.name, g.got(), g.minMember),
 			)
 		}
 	}
 	for _, place := range fit.Places(nodes, pods) {
-		if key := keyOf(place.Pod); key.name == "" {
+		if key := keyOf(place.Pod); key.name == "" && !unbindable(place.Pod) {
 			because = append(because, fmt.Sprintf("pod %s fits on node %s%s", place.Pod.Name, place.Node, words([]*corev1.Pod{place.Pod})))
 		}
 	}
 	slices.Sort(because)
 	return because
+}
+
+// fitting is for how many members of a gang, and of those that start together with it, there is room, so that
+// it could start; 0 when it could not. All members of a bundle are alike. Those that the scheduler refuses by
+// itself may have places as well.
+func (s *state) fitting(nodes []*corev1.Node, pods []*corev1.Pod, gangs map[groupKey]standing, key groupKey) int {
+	parts := []standing{gangs[key]}
+	for _, name := range gangs[key].with {
+		if name != key.name {
+			parts = append(parts, gangs[groupKey{key.label, name}])
+		}
+	}
+	missing := 0
+	var all []*corev1.Pod
+	for _, g := range parts {
+		lacks, usable := g.lacks(), g.usable()
+		if g.minMember == 0 || len(usable) < lacks || !hasFree(nodes, pods, g) {
+			return 0
+		}
+		missing += lacks + len(g.pending) - len(usable)
+		all = append(all, g.pending...)
+	}
+	if fits := fit.Together(nodes, pods, all); fits >= max(missing, 1) && len(gangs[key].usable()) > 0 {
+		return fits
+	}
+	return 0
+}
+
+// hasFree says that all nodes together have free what minResources of a gang ask for, beside what its own
+// members take.
+func hasFree(nodes []*corev1.Node, pods []*corev1.Pod, g standing) bool {
+	if g.asks == 0 {
+		return true
+	}
+	free := map[string]int64{}
+	for _, node := range nodes {
+		free[node.Name] = node.Status.Allocatable.Cpu().MilliValue()
+	}
+	own := int64(0)
+	for _, pod := range pods {
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		for _, c := range pod.Spec.Containers {
+			if _, is := free[pod.Spec.NodeName]; is {
+				free[pod.Spec.NodeName] -= c.Resources.Requests.Cpu().MilliValue()
+			}
+		}
+	}
+	for _, pod := range g.pending[:min(1, len(g.pending))] {
+		own = int64(g.bound) * pod.Spec.Containers[0].Resources.Requests.Cpu().MilliValue()
+	}
+	for _, left := range free {
+		own += max(left, 0)
+	}
+	return own >= g.asks
 }
 
 // words are what pending pods say of themselves.

@@ -1,13 +1,12 @@
 package gangfaults
 
 import (
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +21,8 @@ type state struct {
 	pods   map[types.UID]*corev1.Pod
 	groups map[groupKey]podGroup
 	told   map[types.UID]string // by muster, about pods without a PodGroup
+	ended  map[types.UID]uint64 // the version at which a pod was first seen to have succeeded
+	once   map[groupKey]bool    // it has been whole, in the present life of its PodGroup
 }
 
 // groupKey names a group: two labels may have groups of one name.
@@ -29,7 +30,13 @@ type groupKey struct{ label, name string }
 
 // podGroup is what a PodGroup says. The judge reads it without muster's help.
 type podGroup struct {
+	uid       types.UID
+	since     uint64 // the version at which it was first seen
+	created   time.Time
 	minMember int
+	milliCPU  int64 // of minResources
+	says      map[string]string
+	status    groupStatus
 	// reason is why it waits, "" when it does not say or says only that it does.
 	reason string
 }
@@ -50,7 +57,7 @@ type entry struct {
 func newState() *state {
 	return &state{
 		nodes: map[string]*corev1.Node{}, pods: map[types.UID]*corev1.Pod{},
-		groups: map[groupKey]podGroup{}, told: map[types.UID]string{},
+		groups: map[groupKey]podGroup{}, told: map[types.UID]string{}, ended: map[types.UID]uint64{}, once: map[groupKey]bool{},
 	}
 }
 
@@ -68,23 +75,43 @@ func (s *state) apply(e entry) (turned []groupKey) {
 		}
 		turned = append(turned, keyOf(e.pod))
 		s.pods[e.pod.UID] = e.pod
+		if _, has := s.ended[e.pod.UID]; !has && e.pod.Status.Phase == corev1.PodSucceeded {
+			s.ended[e.pod.UID] = e.version
+		}
 		if e.gone {
 			delete(s.pods, e.pod.UID)
 		}
 	case e.group != nil:
 		key := groupKey{labelOf(e.group), e.group.GetName()}
 		turned = append(turned, key)
-		s.groups[key] = readPodGroup(e.group)
-		if e.gone {
-			delete(s.groups, key)
-		}
+		s.applyGroup(key, e)
 	case e.event != nil && saysWhy(e.event.Reason):
 		if pod := s.pods[e.event.InvolvedObject.UID]; pod != nil {
 			s.told[pod.UID] = e.event.Reason
 			turned = append(turned, keyOf(pod))
 		}
 	}
-	return slices.DeleteFunc(turned, func(key groupKey) bool { return key.name == "" })
+	turned = slices.DeleteFunc(turned, func(key groupKey) bool { return key.name == "" })
+	for _, key := range turned {
+		s.once[key] = s.once[key] || s.standing(key).whole()
+	}
+	return turned
+}
+
+// applyGroup enters what became of a PodGroup. One that is created anew begins another life.
+func (s *state) applyGroup(key groupKey, e entry) {
+	was, is := s.groups[key]
+	if e.gone {
+		delete(s.groups, key)
+		return
+	}
+	now := readPodGroup(e.group)
+	if now.since = e.version; is && was.uid == now.uid {
+		now.since = was.since
+	} else {
+		s.once[key] = false
+	}
+	s.groups[key] = now
 }
 
 // saysWhy says that an event is muster's and tells why a gang waits. It is known by its reason:
@@ -115,69 +142,20 @@ func labelOf(group *unstructured.Unstructured) string {
 
 func readPodGroup(object *unstructured.Unstructured) podGroup {
 	minMember, _, _ := unstructured.NestedInt64(object.Object, "spec", "minMember")
-	read := podGroup{minMember: int(minMember)}
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, c := range conditions {
-		fields, _ := c.(map[string]any)
-		if fields["type"] == "Scheduled" && fields["status"] == string(metav1.ConditionFalse) && fields["reason"] != "Waiting" &&
-			fields["message"] != "" {
-			read.reason, _ = fields["reason"].(string)
+	read := podGroup{
+		uid: object.GetUID(), created: object.GetCreationTimestamp().Time, minMember: int(minMember), says: object.GetAnnotations(),
+		status: readStatus(object),
+	}
+	if text, _, _ := unstructured.NestedString(object.Object, "spec", "minResources", "cpu"); text != "" {
+		if quantity, err := resource.ParseQuantity(text); err == nil {
+			read.milliCPU = quantity.MilliValue()
 		}
+	}
+	if c := read.status.condition; c.status == metav1.ConditionFalse && c.reason != "Waiting" && c.message != "" {
+		read.reason = c.reason
 	}
 	return read
 }
-
-// standing is how a gang stands.
-type standing struct {
-	minMember int // 0 when nothing says it
-	bound     int // and neither finished nor being deleted
-	succeeded int
-	pending   []*corev1.Pod // that may be scheduled
-	reason    string        // that it waits for
-}
-
-// standing of a gang, with nil pods for one that has none.
-func (s *state) standing(key groupKey) standing {
-	var g standing
-	group, exists := s.groups[key]
-	if exists {
-		g.minMember, g.reason = group.minMember, group.reason
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
-		pod := s.pods[name]
-		if keyOf(pod) != key {
-			continue
-		}
-		if text, says := pod.Annotations[v1alpha1.AnnotationMinMember]; says && !exists {
-			g.minMember, _ = strconv.Atoi(text)
-		}
-		switch {
-		case pod.Status.Phase == corev1.PodSucceeded:
-			g.succeeded++
-		case pod.DeletionTimestamp != nil:
-		case pod.Spec.NodeName != "":
-			g.bound++
-		default:
-			g.pending = append(g.pending, pod)
-			if !exists && g.reason == "" {
-				g.reason = s.told[pod.UID]
-			}
-		}
-	}
-	if !exists && g.reason == "" && len(g.pending) == 0 {
-		g.reason = "nobody waits who could be told"
-	}
-	return g
-}
-
-// partial says that some members are bound or have been, and fewer than must start together.
-func (g standing) partial() bool {
-	got := g.bound + g.succeeded
-	return got > 0 && got < g.minMember
-}
-
-// whole says that as many as must start together are bound, or have been.
-func (g standing) whole() bool { return g.minMember > 0 && g.bound+g.succeeded >= g.minMember }
 
 // gangs are the groups of all pods that there are.
 func (s *state) gangs() map[groupKey]standing {

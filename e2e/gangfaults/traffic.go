@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
@@ -34,10 +35,13 @@ type call struct {
 type traffic struct {
 	*faultcampaign.Calls
 
-	slow  map[string]bool // that of the script
-	nodes []string
+	slow     map[string]bool // that of the script
+	nodes    []string
+	slowness atomic.Int64 // how much longer each call to the API server takes, in nanoseconds
 
 	mu        sync.Mutex
+	late      map[string][]context.Context // what is told of a kind of objects is held back until these end
+	writes    map[string][]time.Time       // of muster, about gangs and their members, by gang
 	calls     []*call
 	held      map[string]int // bind calls that have reached muster, by gang
 	committed map[string]bool
@@ -47,6 +51,7 @@ type traffic struct {
 func newTraffic(calm context.Context, s *script) *traffic {
 	t := &traffic{
 		Calls: faultcampaign.NewCalls(calm, s.trouble), slow: s.slow,
+		late: map[string][]context.Context{}, writes: map[string][]time.Time{},
 		held: map[string]int{}, committed: map[string]bool{}, changed: make(chan struct{}),
 	}
 	for _, n := range s.nodes {
@@ -174,11 +179,18 @@ func gangOf(pod string) string { return pod[:max(0, strings.LastIndexByte(pod, '
 
 // toAPI decides about a call of muster's to the API server.
 func (t *traffic) toAPI(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+	if by := time.Duration(t.slowness.Load()); by > 0 && !t.Calm() {
+		_, _ = relay.Body(r)
+		if faultcampaign.Pause(r.Context(), by); r.Context().Err() != nil {
+			relay.Cut()
+		}
+	}
 	v, about := writeOf(r)
 	if v == "" {
 		pass.ServeHTTP(w, r)
 		return
 	}
+	t.written(v, about)
 	if v == binding {
 		t.let(about)
 	}
@@ -190,6 +202,28 @@ func (t *traffic) toAPI(w http.ResponseWriter, r *http.Request, pass http.Handle
 		}
 	}
 	t.Answer(spoiled.Fault, silence, w, r, pass)
+}
+
+// written notes that muster writes something about a gang.
+func (t *traffic) written(v faultcampaign.Verb, about string) {
+	if v != groupState && v != startOf {
+		about = gangOf(about)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.writes[about] = append(t.writes[about], time.Now())
+}
+
+// writesSince is how often muster has written something about a gang since a time.
+func (t *traffic) writesSince(gang string, since time.Time) (count int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, at := range t.writes[gang] {
+		if at.After(since) {
+			count++
+		}
+	}
+	return count
 }
 
 // let notes that muster has the API server bind a pod.

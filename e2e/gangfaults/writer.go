@@ -18,10 +18,6 @@ const raised, urgent = "raised", "urgent"
 // Of nodes and of what is on them.
 const coresOfANode = 4
 
-// seedsPerPolicy is how many seeds in a row have gates kept in one way: to change it, muster is
-// started again.
-const seedsPerPolicy = 8
-
 // write draws the script of a seed.
 func write(seed uint64) *script {
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -29,7 +25,7 @@ func write(seed uint64) *script {
 		rand: r,
 		script: script{
 			seed:    seed,
-			gates:   []string{"Never", "UntilMembers", "UntilPlace"}[seed/seedsPerPolicy%3],
+			setup:   setupOf(seed),
 			gangs:   map[string]*gang{},
 			trouble: faultcampaign.NewTrouble(seed),
 			slow:    map[string]bool{},
@@ -55,8 +51,9 @@ func write(seed uint64) *script {
 // writer writes a script.
 type writer struct {
 	script
-	rand *rand.Rand
-	pods int
+	rand     *rand.Rand
+	pods     int
+	refusing bool // there is a gang with members that the scheduler refuses
 }
 
 func (w *writer) add(e event) { w.events = append(w.events, e) }
@@ -69,6 +66,13 @@ func (w *writer) within(part time.Duration) time.Duration {
 // addGang draws a gang of a priority class, or of any that is not urgent, and has its pods come
 // one after the other, soon.
 func (w *writer) addGang(priority string) *gang {
+	g := w.drawGang(priority)
+	w.addEvents(g)
+	return g
+}
+
+// drawGang draws a gang that is not there yet.
+func (w *writer) drawGang(priority string) *gang {
 	r := w.rand
 	label := v1alpha1.LabelX
 	switch r.IntN(6) {
@@ -83,6 +87,8 @@ func (w *writer) addGang(priority string) *gang {
 		minMember: 2 + r.IntN(5),
 		milliCPU:  []int64{500, 1000, 1500, 2000, 3000}[r.IntN(5)],
 		timeout:   []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second, 20 * time.Second}[r.IntN(4)],
+		match:     matchPolicies()[r.IntN(5)],
+		lax:       r.IntN(4) == 0,
 		replaced:  r.IntN(2) == 0,
 		priority:  priority,
 	}
@@ -93,7 +99,23 @@ func (w *writer) addGang(priority string) *gang {
 	if priority == "" && r.IntN(4) == 0 {
 		g.priority = raised
 	}
+	switch r.IntN(12) {
+	case 0, 1:
+		g.asks = g.milliCPU * int64(g.minMember)
+	case 2:
+		g.asks = 1_000_000 // more than there is
+	}
 	w.gangs[g.name] = g
+	return g
+}
+
+// matchPolicies are those that are drawn, "" for what a group has that says nothing.
+func matchPolicies() []v1alpha1.MatchPolicy {
+	return []v1alpha1.MatchPolicy{"", "", v1alpha1.MatchWaitingAndBound, v1alpha1.MatchOnceSatisfied, v1alpha1.MatchOnlyWaiting}
+}
+
+// addEvents has the PodGroup of a gang and its pods come.
+func (w *writer) addEvents(g *gang) {
 	at := w.within(window / 4)
 	if object := g.podGroup(); object != nil {
 		w.add(
@@ -109,7 +131,6 @@ func (w *writer) addGang(priority string) *gang {
 			do:   func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) },
 		})
 	}
-	return g
 }
 
 // addPod has a pod of no gang come.
