@@ -257,3 +257,32 @@ func TestASchedulerThatHasNotSeenYetThatItsNominatedNodeIsFreeIsAskedToLookAgain
 		}
 	})
 }
+
+func TestNobodyIsEvictedForAGangThatHasLostAMemberUntilAnotherOneHasCome(t *testing.T) {
+	run(t, func(p *process) {
+		p.running(3)
+		gang := members("g", 4, "3", ofPriority(10))
+		p.set(podGroup("g", 3))
+		p.set(objects(gang[:3])...)
+		p.after(time.Second)
+		if got := p.preempt(gang[0]); got == "" {
+			t.Fatal("nobody goes for it")
+		}
+		p.delete(gang[1])
+		p.after(p.limits.Tick)
+		if got := p.preempt(gang[0]); got != "" {
+			t.Errorf("%s is to be evicted for two of three", got)
+		}
+		p.after(p.limits.Evict + p.limits.Tick)
+		if got := p.evictions(); len(got) > 0 {
+			t.Errorf("%v are evicted for two of three", got)
+		}
+		p.set(gang[3])
+		p.after(p.limits.Tick)
+		p.preempt(gang[3])
+		p.after(p.limits.Evict + p.limits.Tick)
+		if got := p.evictions(); len(got) != 3 {
+			t.Errorf("%v are evicted once there are three", got)
+		}
+	})
+}

@@ -36,8 +36,8 @@ func starts() []Mutant {
 		{
 			"a hold has no time of its own",
 			hold,
-			"if !t.now.Before(p.until) {\n\t\t\t\tt.endHold(p, ErrKept)",
-			"if false {\n\t\t\t\tt.endHold(p, ErrKept)",
+			"case !t.now.Before(p.until):",
+			"case false:",
 		},
 		{"those that are due keep their places for ever", hold, "for _, p := range g.in(due) {", "for _, p := range g.in(stages) {"},
 		{"a hold never ends", "core/expire.go", "	if parts[0].late(t.now) {", "	if false {"},
