@@ -136,15 +136,16 @@ func TestTheSchedulerThatAsksWhomToEvictIsLeftToIt(t *testing.T) {
 }
 
 func TestARestOfAGangThatIsTooSmallIsEvictedOnceVictimsHaveGone(t *testing.T) {
+	goes := func(p *process, _, low []*corev1.Pod) { p.set(leaving(low[0])) }
 	for name, test := range map[string]struct {
 		least  int64
 		whole  bool
 		change func(p *process, gang, low []*corev1.Pod)
 		want   []string
 	}{
-		"a gang that is broken":                 {3, true, func(p *process, _, low []*corev1.Pod) { p.set(leaving(low[0])) }, []string{"low-1", "low-2"}},
-		"one of a setting that leaves the rest": {3, false, func(p *process, _, low []*corev1.Pod) { p.set(leaving(low[0])) }, nil},
-		"one that can spare a member":           {2, true, func(p *process, _, low []*corev1.Pod) { p.set(leaving(low[0])) }, nil},
+		"a gang that is broken":                 {3, true, goes, []string{"low-1", "low-2"}},
+		"one of a setting that leaves the rest": {3, false, goes, nil},
+		"one that can spare a member":           {2, true, goes, nil},
 		"one that is not broken yet":            {3, true, func(*process, []*corev1.Pod, []*corev1.Pod) {}, nil},
 		"one whose preemptor is gone before":    {3, true, func(p *process, gang, _ []*corev1.Pod) { p.delete(gang...) }, nil},
 		"members of a priority that is not lower": {3, true, func(p *process, _, low []*corev1.Pod) {

@@ -15,7 +15,7 @@ func (w *world) settle() {
 		for _, s := range w.steps() {
 			switch s.kind {
 			case preempt:
-				if w.model.preempt == 0 && w.may(s) && len(w.wrong) == 0 { // else muster is to look by itself
+				if w.preempt == 0 && w.may(s) && len(w.wrong) == 0 { // else muster is to look by itself
 					w.take(s)
 				}
 			case plan, ask, bind, bindOK, lostNot, recordOK, gatesDue, gateOK, vanish:
@@ -46,7 +46,7 @@ func (w *world) checkSettled() {
 		room += max(w.free(int8(node), nil), 0)
 	}
 	for i, on := range w.singles {
-		if w.model.preempt > 0 && w.single[i] < 2 && !w.gone[on] {
+		if w.preempt > 0 && w.single[i] < 2 && !w.gone[on] {
 			room++ // by eviction
 		}
 	}

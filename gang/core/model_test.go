@@ -178,7 +178,8 @@ func newWorld(m *model) *world {
 	m.objects, m.seen = map[string]*v1alpha1.Observed{}, map[[2]int]*cluster.Node{}
 	w := &world{model: m, moment: 1, left: m.faults, state: New(Limits{
 		Bounds: membership.Bounds{Timeout: modelTimeout, MaxTimeout: time.Hour, MaxMembers: 10}, MaxGap: 10,
-		Hold: cmp.Or(m.hold, modelHold), DenyTTL: time.Second, Evict: time.Second, Rest: time.Millisecond, Preempt: m.preempt, Renew: 5 * time.Second, Few: 100,
+		Hold: cmp.Or(m.hold, modelHold), DenyTTL: time.Second, Evict: time.Second, Rest: time.Millisecond, Preempt: m.preempt,
+		Renew: 5 * time.Second, Few: 100,
 	}, m.gates)}
 	for i := range mostPods {
 		for version := range m.uids[i] {

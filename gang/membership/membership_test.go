@@ -193,8 +193,13 @@ func TestALackIsBornUpToSomePercent(t *testing.T) {
 		missing, percent int
 		want             bool
 	}{
-		{strict, 2, 10, true}, {strict, 3, 10, false}, {strict, 3, 15, true}, {strict, 1, 0, false}, {strict, 0, 0, true},
-		{strict, 20, 100, true}, {lax, 19, 0, true},
+		{strict, 2, 10, true},
+		{strict, 3, 10, false},
+		{strict, 3, 15, true},
+		{strict, 1, 0, false},
+		{strict, 0, 0, true},
+		{strict, 20, 100, true},
+		{lax, 19, 0, true},
 	} {
 		if got := test.of.Bears(test.missing, test.percent); got != test.want {
 			t.Errorf("%d of 20 are missing, %d %% may be (%v): %t", test.missing, test.percent, test.of.Policy, got)

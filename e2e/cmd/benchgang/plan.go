@@ -51,14 +51,21 @@ func planFromEnv(getenv func(string) string) (plan, error) {
 			return plan{}, fmt.Errorf("%s=%s: %w", casesEnv, text, err)
 		}
 	}
-	if p.before = getenv(contender.BeforeEnv); p.before != "" {
-		if _, err := os.Stat(p.before); err != nil {
-			return plan{}, fmt.Errorf("%s=%s: want the path of a build of muster: %w", contender.BeforeEnv, p.before, err)
-		}
-		for i := range p.cases {
-			if c := &p.cases[i]; c.name == caseMany || c.name == caseThousand {
-				c.contenders = append(c.contenders, contender.Before)
-			}
+	if before := getenv(contender.BeforeEnv); before != "" {
+		return p.withBefore(before)
+	}
+	return p, nil
+}
+
+// withBefore adds another build of muster to the cases in which gangs do not contend.
+func (p plan) withBefore(path string) (plan, error) {
+	if _, err := os.Stat(path); err != nil {
+		return plan{}, fmt.Errorf("%s=%s: want the path of a build of muster: %w", contender.BeforeEnv, path, err)
+	}
+	p.before = path
+	for i := range p.cases {
+		if c := &p.cases[i]; c.name == caseMany || c.name == caseThousand {
+			c.contenders = append(c.contenders, contender.Before)
 		}
 	}
 	return p, nil

@@ -29,7 +29,7 @@ func TestPlanFromEnv(t *testing.T) {
 		"a case that is not":  {env: map[string]string{casesEnv: "many,few"}, err: `BENCH_CASES=many,few: there is no case "few"`},
 		"no round":            {env: map[string]string{roundsEnv: "0"}, err: "BENCH_ROUNDS=0"},
 		"a wait of nothing":   {env: map[string]string{waitEnv: "0s"}, err: "BENCH_WAIT=0s"},
-		"a build that is not": {env: map[string]string{contender.BeforeEnv: "/none"}, err: "BENCH_BEFORE=/none: want the path of a build of muster"},
+		"a build that is not": {env: map[string]string{contender.BeforeEnv: "/none"}, err: "BENCH_BEFORE=/none: want the path of a build"},
 		"a wait in words":     {env: map[string]string{waitEnv: "long"}, err: "BENCH_WAIT=long"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,9 @@ func startTargets(ctx context.Context, dir, before string, in *input) (targets [
 			return "", err
 		}
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		p, err := process.Start(process.Spec{Name: filepath.Base(path), Path: path, Args: append(args, "--listen", address), Log: filepath.Join(dir, strconv.Itoa(port)+".log")})
+		p, err := process.Start(process.Spec{
+			Name: filepath.Base(path), Path: path, Args: append(args, "--listen", address), Log: filepath.Join(dir, strconv.Itoa(port)+".log"),
+		})
 		if err != nil {
 			return "", err
 		}
