@@ -47,8 +47,11 @@ func (t *Terms) broken(victims []types.UID) []*group {
 	return broken
 }
 
+// breakup breaks gangs up, during the application of an event.
+type breakup struct{ *turn }
+
 // breaks says which gangs the victims of some parts would break.
-func (t *turn) breaks(parts []part, victims map[string][]Victim) breaking {
+func (t breakup) breaks(parts []part, victims map[string][]Victim) breaking {
 	terms := t.termsFor(t.now, parts)
 	b := breaking{below: terms.below}
 	if !t.limits.EvictWhole {
@@ -70,8 +73,16 @@ func (t *turn) breaks(parts []part, victims map[string][]Victim) breaking {
 	return b
 }
 
+// endClearing has a group wait for no victims any more. What was evicted until then may have broken gangs.
+func (t breakup) endClearing(g *group) {
+	if g.clearing != nil {
+		t.breakUp(g)
+		g.clearing = nil
+	}
+}
+
 // breakUp dooms what is left of gangs that evictions for a group have broken by now.
-func (t *turn) breakUp(by *group) {
+func (t breakup) breakUp(by *group) {
 	b := &by.clearing.breaking
 	b.bundles = slices.DeleteFunc(slices.Clone(b.bundles), func(bundle []membership.Key) bool {
 		if !slices.ContainsFunc(bundle, t.isTooSmall) {
@@ -87,7 +98,7 @@ func (t *turn) breakUp(by *group) {
 }
 
 // isTooSmall reports whether fewer members of a group run, and go on to, than must run together.
-func (t *turn) isTooSmall(key membership.Key) bool {
+func (t breakup) isTooSmall(key membership.Key) bool {
 	g := t.groups[key]
 	if g == nil {
 		return true
@@ -99,7 +110,7 @@ func (t *turn) isTooSmall(key membership.Key) bool {
 // stays reports whether a member runs and is not going.
 func (p *member) stays() bool { return p.stage == bound && p.pod.DeletionTimestamp == nil }
 
-func (t *turn) doomAll(g *group, below int32, by *group) {
+func (t breakup) doomAll(g *group, below int32, by *group) {
 	for _, p := range g.those((*member).stays) {
 		if priority(p.pod) < below {
 			t.doomed[p.pod.UID] = doom{group: g.key, by: by.key, schedulerName: by.schedulerName}
@@ -108,7 +119,7 @@ func (t *turn) doomAll(g *group, below int32, by *group) {
 }
 
 // evictDoomed evicts the pods that are doomed and not going yet.
-func (t *turn) evictDoomed() {
+func (t breakup) evictDoomed() {
 	for uid, d := range t.doomed {
 		if g := t.groupOf[uid]; g == nil || g.key != d.group || !g.members[uid].stays() {
 			delete(t.doomed, uid)
@@ -125,7 +136,7 @@ func (t *turn) evictDoomed() {
 	}
 }
 
-func (t *turn) doomedInOrder() []*member {
+func (t breakup) doomedInOrder() []*member {
 	members := make([]*member, 0, len(t.doomed))
 	for uid := range t.doomed {
 		members = append(members, t.member(uid))

@@ -95,7 +95,7 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		if p.clearing == nil {
 			continue
 		}
-		t.endClearing(p.group)
+		breakup{t}.endClearing(p.group)
 		p.planned = t.now
 		p.waits("", "")
 		for _, member := range p.in(placed, kept) {
@@ -105,14 +105,6 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		}
 	}
 	return false
-}
-
-// endClearing has a group wait for no victims any more. What was evicted until then may have broken gangs.
-func (t *turn) endClearing(g *group) {
-	if g.clearing != nil {
-		t.breakUp(g)
-		g.clearing = nil
-	}
 }
 
 // follow forgets the victims of a group that are gone, or that no member waits for any more. It

@@ -24,7 +24,7 @@ func (Ticked) apply(t *turn) {
 			t.renew(g)
 		}
 	}
-	t.evictDoomed()
+	breakup{t}.evictDoomed()
 }
 
 // expire ends what is planned for a group if it has taken too long.
@@ -35,7 +35,7 @@ func (t *turn) expire(g *group) {
 		return
 	}
 	if g.clearing != nil {
-		t.breakUp(g)
+		breakup{t}.breakUp(g)
 	}
 	waits := t.awaiting(parts, nil)
 	if parts[0].late(t.now) {
@@ -92,7 +92,7 @@ func (t *turn) deny(g *group, reason status.Reason, why string, err error) {
 		for _, p := range d.in(pending, placed, held, kept) { // those that are let go are
 			t.giveUp(p, err)
 		}
-		t.endClearing(d.group)
+		breakup{t}.endClearing(d.group)
 		d.failed, d.planned, d.again = t.now, time.Time{}, t.now.Add(t.limits.DenyTTL)
 		d.recording, d.tries.spoke, d.tries.evicted = 0, false, false
 		d.waits(reason, why)

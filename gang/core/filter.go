@@ -74,7 +74,7 @@ func (e Refused) apply(t *turn) {
 	case !knew:
 		p.astray = true
 		t.has(Proceed{&Attempt{purpose: anew, parts: parts}}) // denies the group if there is no place
-	case !t.bearable(parts):
+	case !bearable(parts, t.limits.MaxGap):
 		why := p.pod.Name + " fits none of the nodes that the scheduler offers"
 		t.deny(g, status.Unschedulable, why, ErrScheduler)
 	}

@@ -166,7 +166,7 @@ func (e FoundWithout) apply(t *turn) {
 // noPlaces ends an attempt in vain. The group is denied, unless its members that have places may
 // wait for the others.
 func (t try) noPlaces() {
-	if g := t.first(); len(t.fresh) < len(t.parts) && t.bearable(t.parts) {
+	if g := t.first(); len(t.fresh) < len(t.parts) && bearable(t.parts, t.limits.MaxGap) {
 		g.waits(status.Waiting, t.why+"; the others keep their places until the time is up")
 	} else {
 		t.deny(g, status.Unschedulable, t.why, ErrRefused)

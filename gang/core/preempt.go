@@ -116,7 +116,7 @@ func (t try) findVictims() {
 
 func (e VictimsFound) apply(t *turn) {
 	a := try{t, e.Attempt}
-	breaks := t.breaks(a.parts, e.Victims)
+	breaks := breakup{t}.breaks(a.parts, e.Victims)
 	a.place(e.Places, e.Nodes)
 	t.clear(a.parts, e.Victims, breaks)
 	a.answer()

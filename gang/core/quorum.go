@@ -77,9 +77,9 @@ func anyMissing(parts []part) bool {
 }
 
 // bearable reports whether those of a bundle that have places may wait for those that find none, until
-// the time of their plan is up.
-func (t *turn) bearable(parts []part) bool {
-	return !slices.ContainsFunc(parts, func(p part) bool { return !p.spec.Bears(p.missing(), t.limits.MaxGap) })
+// the time of their plan is up, with so many percent at most that find none.
+func bearable(parts []part, gap int) bool {
+	return !slices.ContainsFunc(parts, func(p part) bool { return !p.spec.Bears(p.missing(), gap) })
 }
 
 func startedAll(parts []part) bool {
