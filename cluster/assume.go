@@ -65,7 +65,7 @@ func (c *Cluster) AssumeAsJudged(pod *Pod, on Basis) error {
 }
 
 func (c *Cluster) assumeAsJudged(pod *Pod, on Basis) error {
-	if now := c.waiting.pending[pod.UID]; now != nil && podChanges(pod, now) != 0 {
+	if now := c.waiting.pending[pod.UID]; now != nil && now != pod && podChanges(pod, now) != 0 {
 		return ErrNodeChanged
 	}
 	return c.ledger.assumeAsJudged(pod, on)

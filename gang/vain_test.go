@@ -1,6 +1,7 @@
 package gang
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
 )
 
 func TestAGangThatTheSchedulerRefusesByItselfKeepsRoomForASmallShareOfTheTime(t *testing.T) {
@@ -103,4 +105,39 @@ func TestPodsAreNotEvictedAgainForAMemberThatTheSchedulerDidNotBindThen(t *testi
 			t.Error("nobody is evicted when another member has come")
 		}
 	})
+}
+
+func TestAMemberThatTheSchedulerRefusesByItselfKeepsNoOtherMemberFromItsPlace(t *testing.T) {
+	for name, refuse := range map[string]func(p *process, pod *corev1.Pod){
+		"it is never bound": func(*process, *corev1.Pod) {},
+		"the scheduler does not offer its place": func(p *process, pod *corev1.Pod) {
+			knows := pod.DeepCopy()
+			knows.Status.NominatedNodeName = p.cluster.Assumed(pod.UID)
+			p.Filter(cluster.NewPod(knows), 1)
+			p.Refused(p.cluster.PendingPod(pod.UID))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				gang := members("g", 3, "1", tried)
+				p.set(node("a", "2"), podGroup("g", 2))
+				p.set(objects(gang)...)
+				p.after(core.SchedulerLag + time.Second)
+				if got := p.placesOf(gang[:2]); !slices.Equal(got, []string{"a", "a"}) {
+					t.Fatalf("the oldest ones have places %q", got)
+				}
+				p.start(gang[1])
+				refuse(p, gang[0])
+				p.after(p.limits.Timeout + time.Minute) // it is denied, and rests
+				if got := p.placesOf(gang[1:]); !slices.Equal(got, []string{"a", "a"}) {
+					t.Errorf("the others have places %q", got)
+				}
+				for _, call := range p.start(gang[1:]...) {
+					if call.held() || call.err != nil {
+						t.Errorf("%s: held %t, error %v", call.pod.Name, call.held(), call.err)
+					}
+				}
+			})
+		})
+	}
 }

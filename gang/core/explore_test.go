@@ -61,7 +61,7 @@ func (c *code) group(g *group) {
 			continue
 		}
 		c.put(i, int(p.stage), int(nodeIndex(p.place)), int(p.gate))
-		c.flag(p.hold != 0, p.went, p.refused, p.astray, p.pod.Spec.NodeName != "")
+		c.flag(p.hold != 0, p.went, p.refused, p.astray, p.behind, p.pod.Spec.NodeName != "")
 		c.time(p.until)
 	}
 	c.flag(g.spec != nil, g.store != nil, g.satisfied, g.mayEvict, g.weighed == g.looked, g.recording != 0)

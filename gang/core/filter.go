@@ -75,6 +75,7 @@ func (e Refused) apply(t *turn) {
 		p.astray = true
 		t.has(Proceed{&Attempt{purpose: anew, parts: parts}}) // denies the group if there is no place
 	case !bearable(parts, t.limits.MaxGap):
+		p.behind = true
 		why := p.pod.Name + " fits none of the nodes that the scheduler offers"
 		t.deny(g, status.Unschedulable, why, ErrScheduler)
 	}

@@ -54,6 +54,8 @@ type member struct {
 	refused bool
 	// astray says that its place was not among the nodes that the scheduler then asked about.
 	astray bool
+	// behind says that others came in a plan which came to nothing, and it did not. It may come yet.
+	behind bool
 	// withdrawn is the version of the pod whose nomination is being taken back, "" for none.
 	withdrawn string
 
@@ -200,9 +202,21 @@ func byTurn(a, b *member) int {
 	)
 }
 
-// candidates returns the pending members that are ready.
+// candidates returns the pending members that are ready. Those that the scheduler did not bind when others came are
+// the last: it may refuse them by itself, and the others be enough.
 func (g *group) candidates() []*member {
-	return g.those(func(p *member) bool { return p.stage == pending && p.ready() })
+	members := g.those(func(p *member) bool { return p.stage == pending && p.ready() })
+	slices.SortStableFunc(members, func(a, b *member) int {
+		switch {
+		case a.behind == b.behind:
+			return 0
+		case b.behind:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return members
 }
 
 func podsOf(members []*member) []*cluster.Pod {

@@ -48,6 +48,7 @@ func (e Binds) apply(t *turn) {
 	g.tries.spoke = true
 	g.tries.unbound.Delete(e.UID)
 	t.lastHold++
+	p.behind = false
 	p.place, p.hold, p.until = e.Node, t.lastHold, t.now.Add(t.limits.Hold)
 	if p.until.Before(g.firstEnd) {
 		g.firstEnd = p.until

@@ -107,6 +107,11 @@ func (t *turn) inVain(denied []part) (words string) {
 				d.tries.unbound.Insert(p.pod.UID)
 			}
 		}
+		if d.counts.came() > 0 {
+			for _, p := range d.in(placed) {
+				p.behind = true
+			}
+		}
 		d.tries.spoke, d.tries.evicted = false, false
 		if said := d.tries.again(took, t.now, t.limits.DenyTTL, nodes); i == 0 {
 			words = said
