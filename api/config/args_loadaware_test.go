@@ -43,8 +43,8 @@ estimatedSecondsAfterInitialized: 90
 dominantResourceWeight: 100
 resourceWeights: {cpu: 100}
 supportedResources: [ephemeral-storage]`,
-			`{"filterExpiredNodeMetrics":false,"nodeMetricExpirationSeconds":30,"enableScheduleWhenNodeMetricsExpired":true,"resourceWeights":{"cpu":100},`+
-				`"dominantResourceWeight":100,`+
+			`{"filterExpiredNodeMetrics":false,"nodeMetricExpirationSeconds":30,"enableScheduleWhenNodeMetricsExpired":true,`+
+				`"resourceWeights":{"cpu":100},"dominantResourceWeight":100,`+
 				`"usageThresholds":{"cpu":65,"memory":95},"prodUsageIncludeSys":true,"scoreAccordingProdUsage":true,`+
 				`"estimatedScalingFactors":{"cpu":85,"memory":70},"estimatedSecondsAfterPodScheduled":60,"estimatedSecondsAfterInitialized":90,`+
 				`"allowCustomizeEstimation":true,"supportedResources":["ephemeral-storage"]}`,
