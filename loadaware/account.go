@@ -40,7 +40,8 @@ type account struct {
 type measured int
 
 const (
-	never measured = iota // nothing is known
+	never  measured = iota // nothing is known
+	silent                 // the source knows the node, and its figures never came
 	expired
 	lately
 )
@@ -140,7 +141,9 @@ func (l *LoadAware) measured(usage *cluster.Usage) measured {
 	switch {
 	case usage == nil:
 		return never
-	case usage.Updated.IsZero() || usage.Age() >= l.expiration:
+	case usage.Updated.IsZero():
+		return silent
+	case usage.Age() >= l.expiration:
 		return expired
 	default:
 		return lately

@@ -66,7 +66,8 @@ type PodEntry struct {
 	Counts string `json:"counts,omitempty"`
 }
 
-func (m measured) String() string { return [...]string{"never", "expired", "lately"}[m] }
+// String says of a node whose figures never came what is said of those that are too old.
+func (m measured) String() string { return [...]string{"never", "expired", "expired", "lately"}[m] }
 
 func (c counted) String() string {
 	return [...]string{"", "unreported", "expected", "just scheduled", "bootstrapping"}[c]

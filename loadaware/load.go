@@ -37,7 +37,7 @@ func (l *LoadAware) weigh(node *cluster.Node, c *custom) *load {
 	a := l.account(node, c, nil)
 	w := &load{node: node, custom: c, allocatable: a.allocatable}
 	for i := range audiences {
-		w.filter[i] = a.bounds(i, l.expiredFits)
+		w.filter[i] = a.bounds(i, l.expiry)
 		if a.measured == lately {
 			w.free[i] = a.free(i)
 		}
@@ -47,13 +47,13 @@ func (l *LoadAware) weigh(node *cluster.Node, c *custom) *load {
 
 // bounds of an audience: 100·estimate ≥ threshold·allocatable is too much, and the estimate is
 // the sum and what the pod adds.
-func (a *account) bounds(who audience, expiredFits bool) bounds {
+func (a *account) bounds(who audience, e expiry) bounds {
 	f := &a.filter[who]
 	switch {
-	case f.thresholds.none() || a.measured == never:
+	case e.refuses(a.measured, f.thresholds):
+		return bounds{expired: true}
+	case f.thresholds.none() || !e.judges(a.measured):
 		return bounds{}
-	case a.measured == expired:
-		return bounds{expired: !expiredFits}
 	}
 	b := bounds{room: make(vector, len(f.thresholds)), aggregated: f.aggregated}
 	for i := range b.room {

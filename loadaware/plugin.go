@@ -19,12 +19,11 @@ type LoadAware struct {
 	metrics    *Metrics
 	complaints complaints
 
-	resources  resources
-	estimator  estimator
-	thresholds thresholds
-	expiration time.Duration
-	// expiredFits says that pods may go to nodes that were not measured lately.
-	expiredFits        bool
+	resources          resources
+	estimator          estimator
+	thresholds         thresholds
+	expiration         time.Duration
+	expiry             expiry
 	prodIncludesSystem bool
 
 	scoreBase base
@@ -76,7 +75,7 @@ func newLoadAware(profile string, args *config.LoadAwareSchedulingArgs, o Option
 		complaints:         complaints{said: map[int32]nodeVersion{}},
 		resources:          newResources(args),
 		expiration:         expiration(args),
-		expiredFits:        *args.EnableScheduleWhenNodeMetricsExpired,
+		expiry:             newExpiry(args),
 		prodIncludesSystem: args.ProdUsageIncludeSys,
 		scoreProd:          *args.ScoreAccordingProdUsage,
 		dominant:           args.DominantResourceWeight,

@@ -32,6 +32,8 @@ func drawArgs(t *rapid.T) string {
 		"",
 		someArgs,
 		"enableScheduleWhenNodeMetricsExpired: true",
+		"filterExpiredNodeMetrics: false",
+		"{filterExpiredNodeMetrics: true, usageThresholds: {cpu: 0}}",
 		"aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, scoreAggregationType: avg}",
 		"aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, usageAggregatedDuration: 5m, scoreAggregationType: avg, " +
 			"scoreAggregatedDuration: 5m}",

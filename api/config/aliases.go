@@ -3,7 +3,8 @@ package config
 import "maps"
 
 // oldNames holds, for each name that kube-scheduler gave to a predicate or a priority
-// before there were plugins, the plugins of today that do the same.
+// before there were plugins, the plugins of today that do the same; and for the name that
+// Koordinator gave to a plugin, muster's.
 type oldNames map[string][]string
 
 // oldPredicates are the names that stand for filter plugins.
@@ -18,6 +19,7 @@ func oldPredicates() oldNames {
 		"EvenPodsSpread":          {PodTopologySpread},
 		"GeneralPredicates":       {NodeResourcesFit, NodeName, NodePorts, NodeAffinity},
 		"HostName":                {NodeName},
+		LoadAwareScheduling:       {LoadAware},
 		"MatchInterPodAffinity":   {InterPodAffinity},
 		"MatchNodeSelector":       {NodeAffinity},
 		"MaxAzureDiskVolumeCount": {NodeVolumeLimits},
@@ -43,6 +45,7 @@ func oldPriorities() oldNames {
 		"ImageLocalityPriority":      {ImageLocality},
 		"InterPodAffinityPriority":   {InterPodAffinity},
 		"LeastRequestedPriority":     {NodeResourcesFit},
+		LoadAwareScheduling:          {LoadAware},
 		"NodeAffinityPriority":       {NodeAffinity},
 		"SelectorSpreadPriority":     {PodTopologySpread}, // by its system defaults
 		"ServiceSpreadingPriority":   {PodTopologySpread}, // as well

@@ -88,10 +88,10 @@ func TestEveryOldNameIsAcceptedWhereItsPluginsExistAndElseRefusedByName(t *testi
 func TestNoNameIsBothOldAndOfToday(t *testing.T) {
 	predicates, priorities := oldPredicates(), oldPriorities()
 	for name := range everyOldName() {
-		_, predicate := predicates[name]
-		_, priority := priorities[name]
-		if predicate && priority {
-			t.Errorf("%s is a predicate and a priority: what it means as the name of args depends on which", name)
+		filters, predicate := predicates[name]
+		scores, priority := priorities[name]
+		if predicate && priority && !slices.Equal(filters, scores) {
+			t.Errorf("%s stands for %v as a filter and %v as a score: what it means as the name of args depends on which", name, filters, scores)
 		}
 		if isKnown(name) {
 			t.Errorf("%s is the name of a plugin and must mean that one", name)

@@ -17,11 +17,17 @@ import (
 type LoadAwareSchedulingArgs struct {
 	metav1.TypeMeta `json:",inline"`
 
+	// FilterExpiredNodeMetrics says what the filter makes of nodes whose figures are too old, or
+	// never came. With true it refuses them, whether there are thresholds or not; with false it
+	// holds the last figures against the thresholds, however old they are. Left out, it refuses
+	// them where there are thresholds.
+	FilterExpiredNodeMetrics *bool `json:"filterExpiredNodeMetrics,omitempty"`
 	// NodeMetricExpirationSeconds is the age from which on the figures of a node are not
 	// believed any more. Defaults to 180.
 	NodeMetricExpirationSeconds *int64 `json:"nodeMetricExpirationSeconds,omitempty"`
 	// EnableScheduleWhenNodeMetricsExpired says that pods may go to nodes whose figures are
-	// as old as that. Defaults to false.
+	// as old as that, unless filterExpiredNodeMetrics is false, so that nobody asks for their
+	// age. Defaults to false.
 	EnableScheduleWhenNodeMetricsExpired *bool `json:"enableScheduleWhenNodeMetricsExpired,omitempty"`
 	// ResourceWeights are the weights of resources in the score, 1 to 100. Defaults to 1 for
 	// cpu and memory, unless there is a dominantResourceWeight.

@@ -32,6 +32,7 @@ func TestLoadAwareArgsAreDefaulted(t *testing.T) {
 		named("nothing is said", args("{}", loadAware(180, false, loadWeights, "", loadThresholds, loadTail))),
 		named("every scalar is said", args(
 			`
+filterExpiredNodeMetrics: false
 nodeMetricExpirationSeconds: 30
 enableScheduleWhenNodeMetricsExpired: true
 scoreAccordingProdUsage: true
@@ -42,8 +43,8 @@ estimatedSecondsAfterInitialized: 90
 dominantResourceWeight: 100
 resourceWeights: {cpu: 100}
 supportedResources: [ephemeral-storage]`,
-			`{"nodeMetricExpirationSeconds":30,"enableScheduleWhenNodeMetricsExpired":true,"resourceWeights":{"cpu":100},`+
-				`"dominantResourceWeight":100,`+
+			`{"filterExpiredNodeMetrics":false,"nodeMetricExpirationSeconds":30,"enableScheduleWhenNodeMetricsExpired":true,`+
+				`"resourceWeights":{"cpu":100},"dominantResourceWeight":100,`+
 				`"usageThresholds":{"cpu":65,"memory":95},"prodUsageIncludeSys":true,"scoreAccordingProdUsage":true,`+
 				`"estimatedScalingFactors":{"cpu":85,"memory":70},"estimatedSecondsAfterPodScheduled":60,"estimatedSecondsAfterInitialized":90,`+
 				`"allowCustomizeEstimation":true,"supportedResources":["ephemeral-storage"]}`,

@@ -44,30 +44,34 @@ func (c *Configuration) decodeArgs() field.ErrorList {
 	var errs field.ErrorList
 	for i := range c.Profiles {
 		for j := range c.Profiles[i].PluginConfig {
-			config := &c.Profiles[i].PluginConfig[j]
-			plugin, known := config.plugin()
-			if config.Args == nil || !known {
-				continue
-			}
 			path := field.NewPath("profiles").Index(i).Child("pluginConfig").Index(j).Child("args")
-			if plugin.NewArgs == nil {
-				errs = append(errs, field.Forbidden(path, config.Name+" takes no args"))
-				config.Args = nil
-				continue
-			}
-			data, err := json.Marshal(config.Args)
-			if err != nil {
-				errs = append(errs, field.InternalError(path, err))
-				continue
-			}
-			args := plugin.NewArgs()
-			config.Args = nil
-			if invalid := strict.Decode(path, data, args); len(invalid) > 0 {
-				errs = append(errs, invalid...)
-				continue
-			}
-			config.Args = args
+			errs = append(errs, c.Profiles[i].PluginConfig[j].decodeArgs(path)...)
 		}
 	}
 	return errs
+}
+
+func (c *PluginConfig) decodeArgs(path *field.Path) field.ErrorList {
+	plugin, known := c.plugin()
+	if c.Args == nil || !known {
+		return nil
+	}
+	written := c.Args
+	c.Args = nil
+	if plugin.NewArgs == nil {
+		return field.ErrorList{field.Forbidden(path, c.Name+" takes no args")}
+	}
+	data, err := json.Marshal(written)
+	if err == nil && c.ofKoordinator(data) {
+		data, err = c.ignoreUnknown(path, data)
+	}
+	if err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
+	}
+	args := plugin.NewArgs()
+	if errs := strict.Decode(path, data, args); len(errs) > 0 {
+		return errs
+	}
+	c.Args = args
+	return nil
 }

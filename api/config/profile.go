@@ -81,7 +81,8 @@ type Plugin struct {
 	// had plugins are accepted and stand for the plugins that do the same today:
 	// GeneralPredicates for NodeResourcesFit, NodeName, NodePorts and NodeAffinity, any
 	// of the Max…VolumeCount for NodeVolumeLimits, LeastRequestedPriority for
-	// NodeResourcesFit. A decoded configuration holds today's names only.
+	// NodeResourcesFit. So is LoadAwareScheduling, as Koordinator spells LoadAware. A decoded
+	// configuration holds today's names only.
 	Name string `json:"name"`
 	// Weight multiplies the plugin's score, 1 to 100. Only for enabled score plugins.
 	// Defaults to 1.
@@ -96,6 +97,9 @@ type PluginConfig struct {
 	// to the plugin's own type, such as *NodeResourcesFitArgs. Read them with the method
 	// of Profile that is named after that type.
 	Args any `json:"args,omitempty"`
+	// Ignored has a line for each field that was left out when the arguments were decoded, with
+	// its path: those of Koordinator's arguments that muster does not go by.
+	Ignored []string `json:"-"`
 }
 
 // ScorePlugin is a score plugin that runs, and the weight of its score.

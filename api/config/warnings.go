@@ -6,11 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Warnings returns what is valid but likely to harm, one line each with the path of the
-// field.
+// Warnings returns what is valid but ignored, or likely to harm, one line each with the path of
+// the field.
 func (c *Configuration) Warnings() []string {
 	var warnings []string
 	for i := range c.Profiles {
+		for j := range c.Profiles[i].PluginConfig {
+			warnings = append(warnings, c.Profiles[i].PluginConfig[j].Ignored...)
+		}
 		plugins := field.NewPath("profiles").Index(i).Child("plugins")
 		warnings = append(
 			warnings,

@@ -89,10 +89,18 @@ func (c *conversion) profile(path *field.Path, from *schedulerv1.KubeSchedulerPr
 	return to
 }
 
+// find returns muster's plugin of a name that kube-scheduler, or Koordinator's scheduler, has.
+func find(name string) (config.KnownPlugin, bool) {
+	if name == config.LoadAwareScheduling {
+		name = config.LoadAware
+	}
+	return config.FindPlugin(name)
+}
+
 // leaveUnknown warns of plugins that muster has not.
 func (c *conversion) leaveUnknown(path *field.Path, set *schedulerv1.PluginSet) {
 	for i, plugin := range set.Enabled {
-		if _, known := config.FindPlugin(plugin.Name); !known {
+		if _, known := find(plugin.Name); !known {
 			c.warn(path.Child("enabled").Index(i).Child("name"), plugin.Name)
 		}
 	}
@@ -107,7 +115,7 @@ func (c *conversion) warn(path *field.Path, name string) {
 func merged(all, here *schedulerv1.PluginSet, use func(config.KnownPlugin) config.Use) config.PluginSet {
 	var set config.PluginSet
 	add := func(to *[]config.Plugin, plugin schedulerv1.Plugin, weighted bool) {
-		known, is := config.FindPlugin(plugin.Name)
+		known, is := find(plugin.Name)
 		everything := plugin.Name == config.AllPlugins && !weighted
 		if !everything && (!is || use(known) == config.Never) ||
 			slices.ContainsFunc(*to, func(p config.Plugin) bool { return p.Name == plugin.Name }) {
@@ -142,7 +150,7 @@ func merged(all, here *schedulerv1.PluginSet, use func(config.KnownPlugin) confi
 func (c *conversion) args(path *field.Path, from []schedulerv1.PluginConfig) []any {
 	var to []any
 	for i, plugin := range from {
-		known, is := config.FindPlugin(plugin.Name)
+		known, is := find(plugin.Name)
 		if !is || known.NewArgs == nil {
 			c.warn(path.Index(i).Child("name"), plugin.Name)
 			continue

@@ -96,6 +96,46 @@ profiles:
         weight: 9
 `,
 		},
+		{
+			name: "Koordinator's scheduler",
+			document: header + `
+profiles:
+- schedulerName: koord-scheduler
+  plugins:
+    multiPoint: {enabled: [{name: Reservation}]}
+    filter: {enabled: [{name: LoadAwareScheduling}]}
+    score: {enabled: [{name: LoadAwareScheduling, weight: 5}]}
+  pluginConfig:
+  - name: LoadAwareScheduling
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: LoadAwareSchedulingArgs
+      filterExpiredNodeMetrics: false
+      estimator: mine
+`,
+			want: `apiVersion: config.muster.dev/v1alpha2
+kind: MusterConfiguration
+profiles:
+- pluginConfig:
+  - args:
+      estimator: mine
+      filterExpiredNodeMetrics: false
+    name: LoadAwareScheduling
+  plugins:
+    filter:
+      enabled:
+      - name: LoadAwareScheduling
+    score:
+      enabled:
+      - name: LoadAwareScheduling
+        weight: 5
+  schedulerName: koord-scheduler
+`,
+			warnings: []string{
+				"profiles[0].plugins.multiPoint.enabled[0].name: Reservation stays with kube-scheduler: muster has no such plugin",
+				"profiles[0].pluginConfig[0].args.estimator: ignored: muster estimates as Koordinator's defaultEstimator does",
+			},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			document, warnings, err := Convert([]byte(test.document))

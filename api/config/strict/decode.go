@@ -90,15 +90,7 @@ func misfits(path *field.Path, value any, t reflect.Type) field.ErrorList {
 }
 
 func structMisfits(path *field.Path, object map[string]any, t reflect.Type) field.ErrorList {
-	known := map[string]reflect.Type{}
-	var names []string
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.IsExported() && !f.Anonymous && name != "" && name != "-" {
-			known[name] = f.Type
-			names = append(names, name)
-		}
-	}
+	known, names := fieldsOf(t)
 	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		fieldType, ok := known[name]
@@ -110,6 +102,19 @@ func structMisfits(path *field.Path, object map[string]any, t reflect.Type) fiel
 		errs = append(errs, misfits(path.Child(name), object[name], fieldType)...)
 	}
 	return errs
+}
+
+// fieldsOf returns the types of the fields of a struct by their names in JSON, and these in order.
+func fieldsOf(t reflect.Type) (types map[string]reflect.Type, names []string) {
+	types = map[string]reflect.Type{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.IsExported() && !f.Anonymous && name != "" && name != "-" {
+			types[name] = f.Type
+			names = append(names, name)
+		}
+	}
+	return types, names
 }
 
 func decodesItself(t reflect.Type) bool {
