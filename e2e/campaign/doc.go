@@ -16,9 +16,8 @@
 // at most half of the cluster is asked for, so that a wait is the time of the machinery
 // and not for room: the waits that are judged are those of pods that come then. In the
 // crowded one more is asked for than there is, so that pods are preempted and others
-// stay pending. In the outage muster is killed. Waits of each season are told apart; by
-// the season in which a pod comes, which is the same in every run, and not by what
-// happened to the pod, which is not.
+// stay pending. In the outage muster is killed. A wait counts for the season in which the
+// pod comes: that is the same in every run.
 //
 // A machine is not equally fast all the time. So a round runs with nomination, twice
 // without and once more with it, and what counts is the median over all pairs of runs
