@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -134,6 +135,13 @@ func (a *apiServer) bind(pod *corev1.Pod, node string, while time.Duration) {
 	a.bound[pod.UID] = binding{node: node, until: time.Now().Add(while)}
 }
 
+// hasTold notes that muster was told that a pod is gone, before the watch shows it: a binding of it is none any more.
+func (a *apiServer) hasTold(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.bound, types.UID(name)) // pods have their names for UIDs
+}
+
 // due reports whether the watch must show a binding before so much time has passed.
 func (a *apiServer) due(within time.Duration) bool {
 	a.mu.Lock()
@@ -179,24 +187,34 @@ func (a *apiServer) notePod(pod *corev1.Pod) {
 	}
 }
 
-// showNodes is showPods for nodes.
-func (a *apiServer) showNodes(many int) (some bool, err error) {
+// showNodes is showPods for nodes. It reports whether any is another one than before but for its version.
+func (a *apiServer) showNodes(many int) (changed bool, err error) {
 	for range many {
 		if len(a.nodeNews) == 0 {
-			return some, nil
+			return changed, nil
 		}
 		node := a.nodeNews[0]
-		a.nodeNews, some = a.nodeNews[1:], true
+		a.nodeNews = a.nodeNews[1:]
+		changed = changed || isGone(node) || !sameNode(a.shown.nodes[node.Name], node)
 		if isGone(node) {
 			delete(a.shown.nodes, node.Name)
 		} else {
 			a.shown.nodes[node.Name] = node
 		}
 		if err := a.tell(node); err != nil {
-			return some, err
+			return changed, err
 		}
 	}
-	return some, nil
+	return changed, nil
+}
+
+func sameNode(before, after *corev1.Node) bool {
+	if before == nil {
+		return false
+	}
+	undated := *after
+	undated.ResourceVersion = before.ResourceVersion
+	return equality.Semantic.DeepEqual(before, &undated)
 }
 
 func (a *apiServer) tell(object runtime.Object) error {

@@ -62,6 +62,7 @@ func (c *podClient) find(name string) (*corev1.Pod, error) {
 	for _, pod := range c.of.api.podsThat(func(pod *corev1.Pod) bool { return pod.Name == name }) {
 		return pod, nil
 	}
+	c.of.api.hasTold(name)
 	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 }
 

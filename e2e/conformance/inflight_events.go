@@ -33,6 +33,9 @@ func (i *Interleaving) beforePod(pod *corev1.Pod) {
 		return
 	}
 	i.note("the watch shows: pod %s on %q, %s", pod.Name, pod.Spec.NodeName, pod.Status.Phase)
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return // it has gone, whether the watch has shown it before or not
+	}
 	before := i.api.shown.pods[pod.UID]
 	counted := i.cluster.Assumed(pod.UID)
 	if before != nil && counted == "" {
@@ -45,8 +48,8 @@ func (i *Interleaving) beforePod(pod *corev1.Pod) {
 }
 
 func (i *Interleaving) showNodes(many int) error {
-	some, err := i.api.showNodes(many)
-	if some {
+	changed, err := i.api.showNodes(many)
+	if changed {
 		i.note("the watch shows nodes")
 		i.judgeAnew()
 	}

@@ -30,8 +30,9 @@ func (c *Conflict) String() string {
 // binding of its own. What the API server had besides, muster could not know.
 //
 // Most filters refuse a pod for others that are there, and none for one that is not. These must let the pod pass.
-// Two filters may ask for others to be there: InterPodAffinity by affinity, and PodTopologySpread, for which a pod in
-// another domain makes room in this one. For them the pod counts of which muster has decided, as in kube-scheduler's own
+// Three filters may ask for others to be there: InterPodAffinity by affinity, PodTopologySpread, for which a pod in
+// another domain makes room in this one, and NodeVolumeLimits, for which a volume that is there already counts nothing.
+// For them the pod counts of which muster has decided, as in kube-scheduler's own
 // cache, though it may come to nothing; and if muster has picked the node when filter was called, that moment
 // counts, unless the watch has shown more since than that pods wait, have come where they counted, or have gone.
 func (j *Judge) Conflict(ctx context.Context, b *Binding) (*Conflict, error) {
@@ -76,7 +77,7 @@ func (j *Judge) fitted(ctx context.Context, b *Binding) (bool, error) {
 func withoutNeeds(s *Scenario) *Scenario {
 	alone := *s
 	alone.Profile.Filter = slices.DeleteFunc(slices.Clone(s.Profile.Filter), func(name string) bool {
-		return name == config.PodTopologySpread
+		return name == config.PodTopologySpread || name == config.NodeVolumeLimits
 	})
 	pod := s.Pending[0].DeepCopy()
 	if pod.Spec.Affinity != nil && pod.Spec.Affinity.PodAffinity != nil {
