@@ -14,8 +14,7 @@
 //
 // The stream is a function of a seed ([Options]). It has three seasons. In the calm one
 // at most half of the cluster is asked for, so that a wait is the time of the machinery
-// and not for room: the waits that are judged are those of pods that come then. In the
-// crowded one more is asked for than there is, so that pods are preempted and others
+// and not for room: waits of pods that come then are judged. In the crowded one more is asked for than there is, so that pods are preempted and others
 // stay pending. In the outage muster is killed. A wait counts for the season in which the
 // pod comes: that is the same in every run.
 //

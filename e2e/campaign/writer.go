@@ -14,9 +14,8 @@ const (
 	cycleTime = 30 * time.Second
 	// step is the resolution of a script.
 	step = 50 * time.Millisecond
-	// calmLife is how long a pod lives on average that comes in a calm season, so that many
-	// come and go, and longLife the same of others; shortLife is that of a tenth of all
-	// pods, many of which are not bound in that time.
+	// calmLife is how long a pod of a calm season lives on average, so that many come and go. Others
+	// live for longLife, and a tenth of all for shortLife, in which many are not bound.
 	calmLife, longLife, shortLife = 4 * time.Second, 15 * time.Second, 400 * time.Millisecond
 	// succeededFor is how long a pod is kept that has finished.
 	succeededFor = time.Second

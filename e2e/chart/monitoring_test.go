@@ -119,7 +119,7 @@ func asked(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// dashboardQueries are those of all panels of the dashboard that is rendered.
+// dashboardQueries returns the queries of all panels of the rendered dashboard.
 func dashboardQueries(t *testing.T) (queries []string) {
 	t.Helper()
 	object := render(t, append(needed(), "--set=monitoring.dashboard.enabled=true")...)["ConfigMap/"+release+"-dashboard"]

@@ -14,12 +14,12 @@ import (
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 )
 
-// customResourceDefinitions are those of all products.
+// customResourceDefinitions of all products.
 func customResourceDefinitions() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 }
 
-// customResources are those of the chart's definitions.
+// customResources that the chart defines.
 func customResources() []schema.GroupVersionResource {
 	return append(v1alpha1.Resources(), slov1alpha1.NodeMetrics(), reschedulingv1alpha1.ReschedulingPlans())
 }

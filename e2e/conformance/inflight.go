@@ -63,7 +63,7 @@ func (m Mode) picks() bool { return m.Selection != config.NodeSelectionScheduler
 // testing/synctest, whose end waits for the context's.
 type Interleaving struct {
 	Mode Mode
-	// Bindings are those that were made, and Refused is how many muster has refused to ask for.
+	// Bindings were made, and Refused is how many muster has refused to ask for.
 	Bindings []*Binding
 	Refused  int
 
@@ -98,8 +98,8 @@ type Binding struct {
 	Node string
 	// Known is the cluster as muster could know it at that moment: every node and pod as the watch had
 	// shown it, and every binding that muster has made. Counted has besides where pods count that muster
-	// has found a place for. Picked is that of the moment in which muster has picked the node; nil if the
-	// watch has shown since what the pod has to be judged anew for.
+	// has found a place for. Picked is the cluster when muster picked the node, nil if the watch has shown
+	// since what the pod has to be judged anew for.
 	Known, Counted, Picked *Scenario
 	// Events led to it, one a line.
 	Events string

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Objects are those of a cluster that are neither nodes nor pods.
+// Objects of a cluster that are neither nodes nor pods.
 type Objects struct {
 	Namespaces             []*corev1.Namespace             `json:"namespaces,omitempty"`
 	Services               []*corev1.Service               `json:"services,omitempty"`

@@ -57,7 +57,7 @@ func evictions() []Mutant {
 		{"the rest of a gang goes before it is broken", "core/breakup.go", "!slices.ContainsFunc(bundle, t.isTooSmall)", "false"},
 		{"the rest of a gang stays when its victims go at once", "core/breakup.go", "		t.breakUp(g)\n", ""},
 		{"the rest of a gang goes whatever its priority", "core/breakup.go", "if priority(p.pod) < below {", "if true {"},
-		{"a member that was left behind comes first again", "core/group.go", "case a.behind == b.behind:", "case true:"},
+		{"a member that was left behind comes first again", "core/tries.go", "p.behind = true", "p.behind = false"},
 		{"a scheduler that lags is not waited for", "core/filter.go", "t.now.Before(g.planned.Add(SchedulerLag))", "false"},
 		{"pods of the same priority are evicted", terms, "priority(pod) >= t.below", "priority(pod) > t.below"},
 		{

@@ -2,12 +2,10 @@ package core
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 )
 
@@ -52,11 +50,11 @@ type breakup struct{ *turn }
 
 // breaks says which gangs the victims of some parts would break.
 func (t breakup) breaks(parts []part, victims map[string][]Victim) breaking {
+	if !t.limits.EvictWhole {
+		return breaking{}
+	}
 	terms := t.termsFor(t.now, parts)
 	b := breaking{below: terms.below}
-	if !t.limits.EvictWhole {
-		return b
-	}
 	var uids []types.UID
 	for _, of := range victims {
 		for _, v := range of {
@@ -120,40 +118,20 @@ func (t breakup) doomAll(g *group, below int32, by *group) {
 
 // evictDoomed evicts the pods that are doomed and not going yet.
 func (t breakup) evictDoomed() {
+	var due []*member
 	for uid, d := range t.doomed {
-		if g := t.groupOf[uid]; g == nil || g.key != d.group || !g.members[uid].stays() {
+		switch g := t.groupOf[uid]; {
+		case g == nil || g.key != d.group || !g.members[uid].stays():
 			delete(t.doomed, uid)
+		case !t.now.Before(d.again):
+			due = append(due, g.members[uid])
 		}
 	}
-	for _, p := range t.doomedInOrder() {
+	slices.SortFunc(due, byTurn)
+	for _, p := range due {
 		d := t.doomed[p.pod.UID]
-		if t.now.Before(d.again) {
-			continue
-		}
 		d.again = t.now.Add(EvictRetry)
 		t.doomed[p.pod.UID] = d
 		t.has(Evict{d.by, p.pod})
 	}
-}
-
-func (t breakup) doomedInOrder() []*member {
-	members := make([]*member, 0, len(t.doomed))
-	for uid := range t.doomed {
-		members = append(members, t.member(uid))
-	}
-	slices.SortFunc(members, func(a, b *member) int { return strings.Compare(string(a.pod.UID), string(b.pod.UID)) })
-	return members
-}
-
-// ToEvict reports whether a pod still has to go for a group, and the scheduler name of its members.
-func (s *State) ToEvict(key membership.Key, pod *cluster.Pod) (schedulerName string, wanted bool) {
-	if d, doomed := s.doomed[pod.UID]; doomed && d.by == key {
-		return d.schedulerName, true
-	}
-	g := s.groups[key]
-	if g == nil {
-		return "", false
-	}
-	return g.schedulerName, g.clearing != nil &&
-		slices.ContainsFunc(g.clearing.victims[pod.Spec.NodeName], func(v Victim) bool { return v.is(pod) })
 }

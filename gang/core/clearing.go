@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
@@ -21,7 +22,7 @@ type clearing struct {
 	// evictAgain is when muster evicts pods itself that are not going by then.
 	evictAgain time.Time
 
-	breaking breaking
+	breaking breaking // what its evictions do to other gangs
 }
 
 // Victim is a pod that has to go, as the watch last showed it.
@@ -150,3 +151,16 @@ func (t *turn) evictLeft(parts []part) {
 
 // EvictRetry is how long an eviction is left to show.
 const EvictRetry = 10 * time.Second
+
+// ToEvict reports whether a pod still has to go for a group, and the scheduler name of its members.
+func (s *State) ToEvict(key membership.Key, pod *cluster.Pod) (schedulerName string, wanted bool) {
+	if d, doomed := s.doomed[pod.UID]; doomed && d.by == key {
+		return d.schedulerName, true
+	}
+	g := s.groups[key]
+	if g == nil {
+		return "", false
+	}
+	return g.schedulerName, g.clearing != nil &&
+		slices.ContainsFunc(g.clearing.victims[pod.Spec.NodeName], func(v Victim) bool { return v.is(pod) })
+}

@@ -205,18 +205,8 @@ func byTurn(a, b *member) int {
 // candidates returns the pending members that are ready. Those that the scheduler did not bind when others came are
 // the last: it may refuse them by itself, and the others be enough.
 func (g *group) candidates() []*member {
-	members := g.those(func(p *member) bool { return p.stage == pending && p.ready() })
-	slices.SortStableFunc(members, func(a, b *member) int {
-		switch {
-		case a.behind == b.behind:
-			return 0
-		case b.behind:
-			return -1
-		default:
-			return 1
-		}
-	})
-	return members
+	members := g.those(func(p *member) bool { return p.stage == pending && p.ready() && !p.behind })
+	return append(members, g.those(func(p *member) bool { return p.stage == pending && p.ready() && p.behind })...)
 }
 
 func podsOf(members []*member) []*cluster.Pod {

@@ -8,7 +8,7 @@
 // which has to bring a class up to date (cached); the same judged afresh (full); the same
 // by kube-scheduler's framework with its plugins of the same names, PreFilter and Filter
 // in one goroutine (in-tree). All three must agree. The profile has all default filters
-// and no scores, but memory and allocations are those of a class of the default profile.
+// and no scores. Memory and allocations are measured with a class of the default profile.
 //
 // Over HTTP on loopback, with connections kept alive: the filter verb as served with the
 // default configuration, on all names of 5,000 and of 15,000 nodes in turn.

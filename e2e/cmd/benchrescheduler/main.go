@@ -8,7 +8,7 @@
 // whether or not they can be put in an order.
 //
 // On the whole openb cluster, filled and thinned in the same way: 100 pods of 8 GPUs wait, and
-// as many nodes as possible are emptied. The bounds are those of all free resources together.
+// as many nodes as possible are emptied. All free resources together are the bounds.
 //
 // On 5,000 nodes with 150,000 pods: how long it takes to plan for one pod that waits, and for
 // 100.

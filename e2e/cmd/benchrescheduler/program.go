@@ -18,10 +18,10 @@ type program struct {
 	placed []bytes.Buffer // by shape
 }
 
-// sums are those of one node, by resource.
+// nodeSums are the sums of one node, by resource.
 type nodeSums struct{ used, came [len(shape{})]bytes.Buffer }
 
-// program is that of the cluster. direct holds moves to room that is free before all of them.
+// program of the cluster. direct allows moves only to room that is free before all of them.
 func (l *layout) program(direct bool) []byte {
 	p := &program{places: map[shape]int{}, movable: map[int]bool{}}
 	pending := p.count(l.pending)
