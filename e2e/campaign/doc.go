@@ -14,9 +14,10 @@
 //
 // The stream is a function of a seed ([Options]). It has three seasons. In the calm one
 // at most half of the cluster is asked for, so that a wait is the time of the machinery
-// and not for room: waits of pods that come then are judged. In the crowded one more is asked for than there is, so that pods are preempted and others
-// stay pending. In the outage muster is killed. A wait counts for the season in which the
-// pod comes: that is the same in every run.
+// and not for room: waits of pods that come then are judged. In the crowded one more is
+// asked for than there is, so that pods are preempted and others stay pending. In the
+// outage muster is killed. A wait counts for the season in which the pod comes: that is
+// the same in every run.
 //
 // A machine is not equally fast all the time. So a round runs with nomination, twice
 // without and once more with it, and what counts is the median over all pairs of runs
