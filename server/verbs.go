@@ -36,8 +36,10 @@ type VerbsOptions struct {
 // is nothing that runs beside the calls: gangs are not known, and no pod is placed ahead.
 func NewVerbs(o VerbsOptions) (http.Handler, error) {
 	for i := range o.Config.Profiles {
-		if profile := &o.Config.Profiles[i]; profile.NodeSelection == config.NodeSelectionNominate {
-			return nil, fmt.Errorf("profiles[%d].nodeSelection: %w", i, errNothingAhead)
+		switch selection := o.Config.Profiles[i].NodeSelection; selection {
+		case config.NodeSelectionNominate, config.NodeSelectionAhead:
+			return nil, fmt.Errorf("profiles[%d].nodeSelection: %s %w", i, selection, errNothingAhead)
+		case config.NodeSelectionScheduler, config.NodeSelectionExtender:
 		}
 	}
 	profiles, err := app.NewProfiles(app.ProfileOptions{
@@ -67,7 +69,7 @@ func NewVerbs(o VerbsOptions) (http.Handler, error) {
 	return router, nil
 }
 
-var errNothingAhead = errors.New("Nominate needs a server, which places pods ahead of calls") //nolint:staticcheck // a value
+var errNothingAhead = errors.New("needs a server, which places pods ahead of calls")
 
 // newBodies reads the bodies of requests within the bounds of a configuration.
 func newBodies(r prometheus.Registerer, cfg *config.Configuration) *body.Readers {

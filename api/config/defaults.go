@@ -52,6 +52,10 @@ func Base() *Configuration {
 			MaxAhead:   2000,
 			QPS:        500,
 		},
+		Ahead: Ahead{
+			Reserve: ReserveByNomination,
+			Margin:  metav1.Duration{Duration: 250 * time.Millisecond},
+		},
 		Gangs: Gangs{
 			ScheduleTimeout:        metav1.Duration{Duration: time.Minute},
 			MaxScheduleTimeout:     metav1.Duration{Duration: 10 * time.Minute},

@@ -7,8 +7,8 @@ type Profile struct {
 	// SchedulerName selects the pods by their spec.schedulerName. Defaults to
 	// default-scheduler when there is one profile; required when there are more.
 	SchedulerName string `json:"schedulerName"`
-	// NodeSelection says who picks the node: Scheduler (default), Extender or
-	// Nominate.
+	// NodeSelection says who picks the node: Scheduler (default), Extender, Nominate or
+	// Ahead.
 	NodeSelection NodeSelection `json:"nodeSelection"`
 	// Equivalence says which pods share verdicts: ControllerRef (default) or Template.
 	Equivalence Equivalence `json:"equivalence"`
@@ -39,6 +39,11 @@ const (
 	// over all nodes and nominates them there (status.nominatedNodeName), so that
 	// kube-scheduler looks at that node first and alone.
 	NodeSelectionNominate NodeSelection = "Nominate"
+	// NodeSelectionAhead places gated pods before kube-scheduler sees them, keeps their room through
+	// the API alone, and lifts their gates: members of gangs together, and pods that are opted in
+	// (label muster.dev/ahead of the pod or its namespace). kube-scheduler need not know of muster;
+	// where it asks, filter answers as with Extender.
+	NodeSelectionAhead NodeSelection = "Ahead"
 )
 
 // Equivalence says which pods are alike, so that they share verdicts and scores.

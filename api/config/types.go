@@ -21,6 +21,8 @@ type Configuration struct {
 	// Nomination bounds what is nominated ahead of kube-scheduler, for profiles with
 	// nodeSelection: Nominate.
 	Nomination Nomination `json:"nomination"`
+	// Ahead is how room is kept for pods of profiles with nodeSelection: Ahead.
+	Ahead Ahead `json:"ahead"`
 	// Gangs bounds how groups of pods are started together.
 	Gangs Gangs `json:"gangs"`
 	// Load is where the figures come from that LoadAware goes by.
@@ -229,6 +231,28 @@ type Nomination struct {
 	// clientConnection allows. Defaults to 500.
 	QPS float32 `json:"qps"`
 }
+
+// Ahead is how room is kept for pods that are gated until they have a place.
+type Ahead struct {
+	// Reserve says how kube-scheduler learns of a place: Nominate (default) or Pin.
+	Reserve Reserve `json:"reserve"`
+	// Margin is how long after the watch has shown the last reservation of a gang its places are proven once
+	// more, and the gates lifted: kube-scheduler may act on an older view until then. Defaults to 250ms.
+	Margin metav1.Duration `json:"margin"`
+}
+
+// Reserve says how kube-scheduler learns of the place of a gated pod.
+type Reserve string
+
+const (
+	// ReserveByNomination writes status.nominatedNodeName while the pod is gated: kube-scheduler keeps the room
+	// from pods of the same and of lower priority, and tries that node first. A pod that does not get it may go
+	// elsewhere.
+	ReserveByNomination Reserve = "Nominate"
+	// ReserveByPin tightens the required node affinity to the node in the write that lifts the gate. It is one
+	// write instead of two, and keeps nobody out before it. A pod that does not get its node waits for it.
+	ReserveByPin Reserve = "Pin"
+)
 
 // Gangs bounds how groups of pods are started together.
 type Gangs struct {

@@ -29,6 +29,7 @@ func (c *Configuration) Validate() field.ErrorList {
 		errs = append(errs, field.Invalid(field.NewPath("verdictStore", "maxBytes"), c.VerdictStore.MaxBytes, "must be greater than zero"))
 	}
 	errs = append(errs, c.Nomination.validate(field.NewPath("nomination"))...)
+	errs = append(errs, c.Ahead.validate(field.NewPath("ahead"))...)
 	errs = append(errs, c.Gangs.validate(field.NewPath("gangs"), c.Serving)...)
 	errs = append(errs, c.Load.validate(field.NewPath("load"), c.Profiles)...)
 	errs = append(errs, c.Tracing.validate(field.NewPath("tracing"))...)
@@ -107,6 +108,17 @@ func (n Nomination) validate(path *field.Path) field.ErrorList {
 	}
 	if n.QPS <= 0 {
 		errs = append(errs, field.Invalid(path.Child("qps"), n.QPS, "must be greater than zero"))
+	}
+	return errs
+}
+
+// maxMargin bounds how long a gang that has its places is kept from starting.
+const maxMargin = 10 * time.Second
+
+func (a Ahead) validate(path *field.Path) field.ErrorList {
+	errs := validateOneOf(path.Child("reserve"), a.Reserve, ReserveByNomination, ReserveByPin)
+	if a.Margin.Duration < 0 || a.Margin.Duration > maxMargin {
+		errs = append(errs, field.Invalid(path.Child("margin"), a.Margin, "must be from 0s to "+maxMargin.String()))
 	}
 	return errs
 }

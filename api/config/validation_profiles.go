@@ -40,7 +40,8 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 	}
 	errs = append(
 		errs,
-		validateOneOf(path.Child("nodeSelection"), p.NodeSelection, NodeSelectionScheduler, NodeSelectionExtender, NodeSelectionNominate)...)
+		validateOneOf(path.Child("nodeSelection"), p.NodeSelection,
+			NodeSelectionScheduler, NodeSelectionExtender, NodeSelectionNominate, NodeSelectionAhead)...)
 	errs = append(errs, validateOneOf(path.Child("equivalence"), p.Equivalence, EquivalenceControllerRef, EquivalenceTemplate)...)
 	plugins := path.Child("plugins")
 	errs = append(errs, p.Plugins.Filter.validate(plugins.Child("filter"), pluginsAt(atFilter, OnRequest), oldPredicates(), false)...)

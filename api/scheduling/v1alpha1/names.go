@@ -75,6 +75,13 @@ func APIGroupOf(label string) string {
 // SchedulingGate keeps a member of a group from kube-scheduler until muster lifts it.
 const SchedulingGate = "muster.dev/gang"
 
+// AheadGate keeps a pod of no group from kube-scheduler until muster has a place for it, and lifts it.
+const AheadGate = "muster.dev/ahead"
+
+// LabelAhead, with the value "true" on a pod or on its namespace, opts pods of no group in to be placed ahead of
+// kube-scheduler. "false" on a pod opts it out.
+const LabelAhead = "muster.dev/ahead"
+
 // Annotations of pods and of PodGroups.
 const (
 	// AnnotationMinMember, on pods, is the minMember of a group without an object.
