@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/gang/core"
 )
 
 // runAhead runs a Manager for gangs that start without calls of the scheduler.
@@ -191,14 +192,16 @@ func TestOfTwoGangsForTheRoomOfOneTheSecondWaits(t *testing.T) {
 	})
 }
 
-func TestANominationThatIsNotWrittenIsWrittenAgain(t *testing.T) {
+func TestAGangWaitsForANominationThatIsWrittenAgain(t *testing.T) {
 	runAhead(t, func(p *process) {
 		p.mu.Lock()
 		p.deaf = 1
 		p.mu.Unlock()
-		p.set(podGroup("g", 2), node("a", "2"))
-		p.set(objects(members("g", 2, "1", gated))...)
-		p.after(5 * time.Second)
-		p.wrote("with one that failed", "lift g-0", "lift g-1", "nominate g-0", "nominate g-0", "nominate g-1")
+		p.set(podGroup("g", 2), node("a", "3"))
+		p.set(objects(members("g", 3, "1", gated))...)
+		p.after(core.WakeRetry - 100*time.Millisecond)
+		p.wrote("while one of three has none, with two that would be enough", "nominate g-0", "nominate g-1", "nominate g-2")
+		p.after(time.Second)
+		p.wrote("then", "lift g-0", "lift g-1", "lift g-2", "nominate g-0")
 	})
 }
