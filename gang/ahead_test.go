@@ -5,9 +5,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
 )
 
@@ -40,6 +42,15 @@ func (p *process) latest(pod *corev1.Pod) *corev1.Pod {
 	}
 	p.Fatalf("%s does not wait", pod.Name)
 	return nil
+}
+
+// forbid has nobody be evicted.
+func (p *process) forbid() {
+	p.Manager.mu.Lock()
+	defer p.Manager.mu.Unlock()
+	limits := p.limits.Limits
+	limits.Preempt = 0
+	p.state.Configure(limits, core.GatesNever)
 }
 
 // refuseIt has the scheduler say that a pod fits nowhere.
@@ -204,4 +215,44 @@ func TestAGangWaitsForANominationThatIsWrittenAgain(t *testing.T) {
 		p.after(time.Second)
 		p.wrote("then", "lift g-0", "lift g-1", "lift g-2", "nominate g-0")
 	})
+}
+
+// nominatedBefore is what a former process has written to a pod.
+func nominatedBefore(node string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.NominatedNodeName = node
+		pod.ManagedFields = []metav1.ManagedFieldsEntry{{
+			Manager: cluster.FieldManager, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
+		}}
+	}
+}
+
+func TestAProcessGoesOnWithTheRoomThatTheFormerOneKept(t *testing.T) {
+	for name, evicts := range map[string]bool{"which evicts": true, "which evicts nobody": false} {
+		t.Run(name, func(t *testing.T) {
+			runAhead(t, func(p *process) {
+				victim := leaving(members("low", 1, "1", alone, on("a"), grace(600), ofPriority(-1))[0])
+				if !evicts {
+					p.forbid()
+				}
+				p.set(podGroup("g", 2), node("a", "2"), victim)
+				pods := members("g", 2, "1", gated, nominatedBefore("a"))
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				if !evicts {
+					p.wrote("at first")
+					p.after(time.Minute)
+					p.wrote("in the end", "nominate g-0", "nominate g-1") // taken back
+					return
+				}
+				p.wrote("at first", "wake g-0", "wake g-1")
+				for _, pod := range pods { // the watch shows that
+					p.set(p.latest(pod))
+				}
+				p.delete(victim)
+				p.after(time.Second)
+				p.wrote("when the victim is gone", "lift g-0", "lift g-1")
+			})
+		})
+	}
 }

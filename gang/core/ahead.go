@@ -46,6 +46,27 @@ func (t leading) reserve(p *member, contested bool) {
 	p.toldAt = t.now
 }
 
+// inheritance is how long the room of nominations is kept that a former process made. By then there is a plan, or none.
+const inheritance = 5 * time.Second
+
+// disown has nominations of a former process taken back for which there is no plan.
+func (t leading) disown(g *group) {
+	for _, p := range g.in(pending) {
+		if p.inherited && !t.now.Before(p.since.Add(inheritance)) {
+			p.inherited = false
+			steering(t).withdraw(p)
+		}
+	}
+}
+
+// inherits reports whether a former process has kept room for members that have no place: it may be victims that they
+// wait for.
+func inherits(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool {
+		return len(p.those(func(member *member) bool { return member.inherited })) > 0
+	})
+}
+
 // remind tells the scheduler again of places of which the watch does not show that it was told, and of those of which
 // it was told so long ago that it may have been started anew since.
 func (t leading) remind(g *group) {

@@ -58,6 +58,7 @@ func (e GatesDue) apply(t *turn) {
 	if g == nil || g.counts[pending]+g.counts[placed] == 0 {
 		return
 	}
+	leading{t}.disown(g)
 	gated := g.those(func(p *member) bool { return p.canLift(t.now) })
 	if len(gated) == 0 {
 		return

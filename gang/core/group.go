@@ -61,6 +61,9 @@ type member struct {
 	withdrawn string
 	// forgotten is the version of the pod of whose nomination the scheduler does not know, "" for none.
 	forgotten string
+	// inherited says that a former process has nominated it, and this one has no plan for its group yet: the room is
+	// kept for a while.
+	inherited bool
 	toldAt    time.Time // when the scheduler was last told of its place, for a gang that starts without calls
 
 	gate      gate

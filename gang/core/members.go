@@ -80,6 +80,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	}
 	p := &member{pod: pod, since: t.now}
 	g.members[pod.UID] = p
+	p.inherited = t.leads(g) && p.gated() && pod.NominatedBy() == cluster.FieldManager
 	if first := g.members[g.first]; first == nil || older(p, first) < 0 {
 		g.isFirst(p)
 	}
@@ -155,6 +156,8 @@ func (t *turn) enter(p *member, to stage) {
 	t.endHold(p, nil)
 	if to == pending {
 		p.place = ""
+	} else {
+		p.inherited = false
 	}
 	if p.stage == to {
 		return

@@ -40,7 +40,7 @@ func (e Nominating) apply(t *turn) {
 	if p == nil {
 		return
 	}
-	unfounded := steering{t}.unfounded(p)
+	unfounded := !p.inherited && steering{t}.unfounded(p)
 	if !unfounded {
 		p.withdrawn = ""
 	}
@@ -84,7 +84,7 @@ func (t steering) unfounded(p *member) bool {
 // withdraw takes back a nomination that no plan stands behind. What that pod kept out is tried
 // again: to the scheduler it is as if the pod had gone from the node.
 func (t steering) withdraw(p *member) {
-	if t.unfounded(p) && p.withdrawn != p.pod.ResourceVersion {
+	if !p.inherited && t.unfounded(p) && p.withdrawn != p.pod.ResourceVersion {
 		p.withdrawn = p.pod.ResourceVersion
 		t.has(Nominate{p.pod.UID})
 	}
