@@ -40,6 +40,8 @@ type Lane struct {
 
 	verbs     relay.Target // the muster that there is
 	scheduler string       // its configuration
+	plain     int          // schedulers that know nothing of muster, 0 when there is one that does
+	replicas  *controlplane.SchedulerReplicas
 	relays    []*relay.Relay
 	read      map[string]int64 // how far logs have been read
 }
@@ -139,13 +141,46 @@ func (l *Lane) startScheduler(ctx context.Context) error {
 	return l.ControlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: l.scheduler})
 }
 
-// KillScheduler ends the scheduler as a crash would, and starts it again after a time.
+// StartPlainSchedulers has so many schedulers run with the configuration that they have by themselves, which know
+// nothing of muster: one, or replicas that run for election.
+func (l *Lane) StartPlainSchedulers(ctx context.Context, count int) (err error) {
+	l.Killing.Lock()
+	defer l.Killing.Unlock()
+	if l.plain == count {
+		return nil
+	}
+	l.ControlPlane.StopScheduler()
+	if l.replicas != nil {
+		l.replicas.Stop()
+		l.replicas = nil
+	}
+	if l.plain = count; count == 1 {
+		return l.startScheduler(ctx)
+	}
+	l.replicas, err = l.ControlPlane.StartSchedulerReplicas(ctx, count, controlplane.SchedulerOptions{})
+	return err
+}
+
+// KillScheduler ends the scheduler as a crash would, and starts it again after a time. Of replicas it is the leader,
+// and another one leads when it is there again.
 func (l *Lane) KillScheduler(ctx context.Context, down time.Duration) error {
 	l.Killing.Lock()
 	defer l.Killing.Unlock()
-	l.ControlPlane.StopScheduler()
+	if l.replicas == nil {
+		l.ControlPlane.StopScheduler()
+		Pause(ctx, down)
+		return l.startScheduler(ctx)
+	}
+	leader, err := l.replicas.AwaitLeader(ctx)
+	if err != nil {
+		return err
+	}
+	l.replicas.Kill(leader)
 	Pause(ctx, down)
-	return l.startScheduler(ctx)
+	if _, err := l.replicas.AwaitLeader(ctx); err != nil {
+		return err
+	}
+	return l.replicas.Start(ctx, leader)
 }
 
 // KillMuster does so with muster.
@@ -221,6 +256,9 @@ func (l *Lane) Died() error {
 func (l *Lane) Words(others ...string) (complaints, panics []string, err error) {
 	look := func(at string, matches func(string, int64) ([]string, error)) []string {
 		size := muster.LogSize(at)
+		if size == l.read[at] {
+			return nil
+		}
 		lines, failed := matches(at, l.read[at])
 		err = errors.Join(err, failed)
 		l.read[at] = size
