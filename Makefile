@@ -189,7 +189,7 @@ bench-affinity: ## Measure the same with pods that have anti-affinity and topolo
 	cd e2e && go run ./cmd/benchcluster -affinity
 
 .PHONY: bench-gang
-bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_WAIT, BENCH_BEFORE)
+bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_CONTENDERS, BENCH_WAIT, BENCH_BEFORE)
 	cd e2e && BENCH_BEFORE=$(abspath $(BENCH_BEFORE)) go run ./cmd/benchgang
 
 .PHONY: bench-slow-gang
