@@ -86,6 +86,7 @@ func newGangs(
 	limits.Timeout, limits.MaxTimeout = config.ScheduleTimeout.Duration, config.MaxScheduleTimeout.Duration
 	limits.MaxMembers, limits.MaxHolding = int(config.MaxMembers), int(config.MaxHoldingPerNamespace)
 	limits.MaxGap = int(config.MaxGapPercent)
+	limits.Margin = b.Config.Ahead.Margin.Duration
 	limits.DenyTTL = config.DeniedTTL.Duration
 	limits.Preempt, limits.EvictWhole = config.PreemptAfter.Duration, config.EvictWhole
 	return gang.New(gang.Options{

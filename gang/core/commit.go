@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"muster.dev/muster/gang/record"
@@ -26,7 +27,16 @@ type groupRecord struct {
 // there may be no moment in which the calls of all wait. What the scheduler said of each stands.
 // Unless as many as must start together are bound already, that is recorded on the
 // PodGroups before.
+//
+// Members whose room is kept go when their places are proven: see [ConfirmDue].
 func (t *turn) commit(parts []part) {
+	if !slices.ContainsFunc(parts, func(p part) bool { return p.counts[reserved] > 0 }) {
+		t.begin(parts)
+	}
+}
+
+// begin is commit for members whose places are proven.
+func (t *turn) begin(parts []part) {
 	t.keep(parts)
 	for _, p := range parts {
 		if !p.quorate() || p.recording != 0 {
@@ -129,7 +139,7 @@ func (t *turn) start(parts []part) {
 		p.failed, p.satisfied, p.tries = time.Time{}, true, tries{}
 		p.waits("", "")
 		for _, member := range p.members {
-			member.went = member.stage == held || member.stage == kept
+			member.went = member.stage == held || member.stage == kept || member.stage == reserved
 		}
 		for _, member := range p.in(held) {
 			t.enter(member, binding) // ends the hold
@@ -137,6 +147,9 @@ func (t *turn) start(parts []part) {
 		for _, member := range p.in(kept) {
 			t.enter(member, due)
 			member.until = t.now.Add(p.spec.Timeout)
+		}
+		for _, member := range p.in(reserved) {
+			leading{t}.letGo(member, p.spec.Timeout)
 		}
 	}
 }
@@ -148,7 +161,7 @@ func (t *turn) start(parts []part) {
 func (t *turn) leaveLostPlaces(parts []part) bool {
 	left := false
 	for _, p := range parts {
-		for _, member := range p.in(held, kept) {
+		for _, member := range p.in(held, kept, reserved) {
 			switch {
 			case t.view.Node(member.place) == nil:
 				t.giveUp(member, ErrNodeGone)

@@ -81,6 +81,9 @@ type gating struct{ *turn }
 
 // mayGo says of which members of a group the gates have no reason any more.
 func (t gating) mayGo(g *group) func(*member) bool {
+	if t.leads(g) {
+		return leading(t).mayGo(g)
+	}
 	if t.gates != GatesUntilMembers && t.gates != GatesUntilPlace {
 		return everyone
 	}

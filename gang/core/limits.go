@@ -30,6 +30,8 @@ type Limits struct {
 	Rest time.Duration
 	// Renew is how often assumptions are renewed: well within their time to live.
 	Renew time.Duration
+	// Margin is how long after the watch has shown a reservation the scheduler may act on what it saw before.
+	Margin time.Duration
 	// Few is how many nodes the scheduler may look at for a pod before it is worth a write to
 	// tell it of the one.
 	Few int

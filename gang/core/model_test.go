@@ -37,6 +37,7 @@ type model struct {
 	hold    time.Duration       // of one call, modelHold if it is 0
 	preempt time.Duration       // until victims are sought though the scheduler does not ask
 	gated   bool                // pods are created with the gate
+	ahead   bool                // gangs start without calls of the scheduler
 	least   [mostGroups][]int64 // minMember of each group: at first, and when it is changed
 	singles []int               // the nodes of bound pods of no group and of a low priority
 	faults  [kinds]int8         // how often each kind of step may happen, -1 for any number

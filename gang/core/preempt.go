@@ -117,7 +117,7 @@ func (t try) findVictims() {
 func (e VictimsFound) apply(t *turn) {
 	a := try{t, e.Attempt}
 	breaks := breakup{t}.breaks(a.parts, e.Victims)
-	a.place(e.Places, e.Nodes)
+	a.place(e.Places, e.Nodes, true)
 	t.clear(a.parts, e.Victims, breaks)
 	a.answer()
 }

@@ -165,7 +165,7 @@ func (g *group) statusCounts() status.Counts {
 			c.Running++
 		case p.stage == bound:
 			c.Bound++
-		case p.stage == held || p.stage == kept || p.stage == due || p.stage == binding:
+		case p.stage == held || p.stage == kept || p.stage == reserved || p.stage == due || p.stage == binding:
 			c.Held++
 		default:
 			c.Pending++
@@ -228,7 +228,7 @@ func (s *State) Census() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
 			continue
 		}
 		for _, p := range g.members {
-			if p.stage == placed || p.stage == held || p.stage == kept {
+			if p.stage == placed || p.stage == held || p.stage == kept || p.stage == reserved {
 				idle = idle.Plus(&p.pod.Requests)
 			}
 		}

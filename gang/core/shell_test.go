@@ -188,7 +188,7 @@ func (w *world) search(effect Effect) Event {
 			return NoPlaces{Attempt: e.Attempt, Why: "no room"}
 		}
 		w.assume(places)
-		return PlacesFound{e.Attempt, places, len(w.room)}
+		return PlacesFound{Attempt: e.Attempt, Places: places, Nodes: len(w.room)}
 	case FindWithout:
 		without := map[types.UID]bool{}
 		for _, pod := range e.Without {

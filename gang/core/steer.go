@@ -27,8 +27,9 @@ func (t steering) mayMiss(p *member, nodes int) bool {
 
 // tellAgain tells the scheduler of a place that it was told before: it takes its nomination back when a bind
 // call fails, also of a member that is to be bound there yet.
-func (t steering) tellAgain(p *member, told string) {
-	if (p.stage == kept || p.stage == due) && told == p.place && p.pod.Status.NominatedNodeName == "" && t.mayMiss(p, t.view.NodeCount()) {
+func (t steering) tellAgain(p *member, before *cluster.Pod) {
+	if (p.stage == kept || p.stage == due) && before.Status.NominatedNodeName == p.place && p.pod.Status.NominatedNodeName == "" &&
+		t.mayMiss(p, t.view.NodeCount()) {
 		t.has(Nominate{p.pod.UID})
 	}
 }

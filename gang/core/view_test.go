@@ -147,4 +147,6 @@ func (w *world) Binding(uid types.UID) string {
 	return ""
 }
 
+func (w *world) Ahead(string) bool { return w.ahead }
+
 func (w *world) Profile(string) *predicates.VerdictStore { return w.store }
