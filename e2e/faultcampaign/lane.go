@@ -38,10 +38,9 @@ type Lane struct {
 	// Killing is held while a process is down: one is killed at a time.
 	Killing sync.Mutex
 
-	verbs     relay.Target // the muster that there is
-	scheduler string       // its configuration
-	plain     int          // schedulers that know nothing of muster, 0 when there is one that does
-	replicas  *controlplane.SchedulerReplicas
+	verbs     relay.Target                    // the muster that there is
+	scheduler string                          // its configuration
+	replicas  *controlplane.SchedulerReplicas // that know nothing of muster, nil when there is one that does
 	relays    []*relay.Relay
 	read      map[string]int64 // how far logs have been read
 }
@@ -141,28 +140,23 @@ func (l *Lane) startScheduler(ctx context.Context) error {
 	return l.ControlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: l.scheduler})
 }
 
-// StartPlainSchedulers has so many schedulers run with the configuration that they have by themselves, which know
-// nothing of muster: one, or replicas that run for election.
+// StartPlainSchedulers has so many schedulers run for election with the configuration that they have by themselves,
+// which know nothing of muster.
 func (l *Lane) StartPlainSchedulers(ctx context.Context, count int) (err error) {
 	l.Killing.Lock()
 	defer l.Killing.Unlock()
-	if l.plain == count {
+	if l.replicas != nil && l.replicas.Count() == count {
 		return nil
 	}
-	l.ControlPlane.StopScheduler()
 	if l.replicas != nil {
 		l.replicas.Stop()
-		l.replicas = nil
-	}
-	if l.plain = count; count == 1 {
-		return l.startScheduler(ctx)
 	}
 	l.replicas, err = l.ControlPlane.StartSchedulerReplicas(ctx, count, controlplane.SchedulerOptions{})
 	return err
 }
 
 // KillScheduler ends the scheduler as a crash would, and starts it again after a time. Of replicas it is the leader,
-// and another one leads when it is there again.
+// and another one leads when it is there again, if there is one.
 func (l *Lane) KillScheduler(ctx context.Context, down time.Duration) error {
 	l.Killing.Lock()
 	defer l.Killing.Unlock()
@@ -177,10 +171,16 @@ func (l *Lane) KillScheduler(ctx context.Context, down time.Duration) error {
 	}
 	l.replicas.Kill(leader)
 	Pause(ctx, down)
-	if _, err := l.replicas.AwaitLeader(ctx); err != nil {
+	if l.replicas.Count() > 1 {
+		if _, err := l.replicas.AwaitLeader(ctx); err != nil {
+			return err
+		}
+	}
+	if err := l.replicas.Start(ctx, leader); err != nil {
 		return err
 	}
-	return l.replicas.Start(ctx, leader)
+	_, err = l.replicas.AwaitLeader(ctx)
+	return err
 }
 
 // KillMuster does so with muster.
