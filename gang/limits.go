@@ -39,6 +39,7 @@ func DefaultLimits(bind, filter, assume time.Duration) Limits {
 			Rest:       retry,
 			Renew:      assume / 4,
 			Margin:     250 * time.Millisecond,
+			Remind:     time.Minute,
 			Few:        600,
 		},
 		PlanTime:    filter / 2,

@@ -143,6 +143,11 @@ func (p *Profile) ScorePlugins() []ScorePlugin {
 	return scores
 }
 
+// HasAhead reports whether pods of some profile are placed ahead of kube-scheduler while they are gated.
+func (c *Configuration) HasAhead() bool {
+	return slices.ContainsFunc(c.Profiles, func(p Profile) bool { return p.NodeSelection == NodeSelectionAhead })
+}
+
 // IsDefault reports whether a profile has the plugins that run by default, with their default arguments: those that a
 // kube-scheduler without configuration has.
 func (p *Profile) IsDefault() bool {

@@ -8,6 +8,7 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/record"
 	"muster.dev/muster/gang/status"
 )
 
@@ -30,7 +31,11 @@ func (t *turn) leads(g *group) bool { return t.view.Ahead(g.schedulerName) }
 // reserve has room kept for a member that has just got a place.
 func (t leading) reserve(p *member, contested bool) {
 	switch nominated := p.pod.Status.NominatedNodeName; {
-	case nominated == p.place, nominated == "" && !contested && p.gated():
+	case nominated == "" && !contested && p.gated():
+		t.enter(p, reserved)
+	case nominated == p.place && p.gated(): // by a former plan: the scheduler may have been started anew since
+		t.tellAnew(p)
+	case nominated == p.place:
 		t.enter(p, reserved)
 	default:
 		t.has(Nominate{p.pod.UID})
@@ -41,12 +46,25 @@ func (t leading) reserve(p *member, contested bool) {
 	p.toldAt = t.now
 }
 
-// remind tells the scheduler again of places of which the watch does not show that it was told.
+// remind tells the scheduler again of places of which the watch does not show that it was told, and of those of which
+// it was told so long ago that it may have been started anew since.
 func (t leading) remind(g *group) {
-	for _, p := range g.in(placed) {
-		if p.forgotten == "" && !t.now.Before(p.toldAt.Add(WakeRetry)) {
+	for _, p := range g.in(placed, reserved) {
+		switch {
+		case p.stage == reserved && !t.now.Before(p.since.Add(t.limits.Remind)):
+			t.tellAnew(p)
+		case p.stage == placed && p.forgotten == "" && !t.now.Before(p.toldAt.Add(WakeRetry)):
 			t.reserve(p, true)
 		}
+	}
+}
+
+// tellAnew has a gated member updated that is nominated to its place: the scheduler counts it there from then on.
+func (t leading) tellAnew(p *member) {
+	if p.gated() && p.pod.Status.NominatedNodeName == p.place {
+		p.forgotten = p.pod.ResourceVersion
+		t.enter(p, placed)
+		t.has(Wake{p.pod.UID})
 	}
 }
 
@@ -87,7 +105,7 @@ func isUnschedulable(pod *cluster.Pod) bool {
 // autoscalers see them.
 func (t leading) mayGo(g *group) func(*member) bool {
 	parts, not := t.bundle(g)
-	noPlace := not == nil && startedAll(parts) && g.looked != 0
+	noPlace := not == nil && !t.limits.WaitWhenShort && startedAll(parts) && g.looked != 0
 	return func(p *member) bool { return p.stage == due || noPlace && p.stage == pending && p.ready() }
 }
 
@@ -156,6 +174,18 @@ func (e PlacesProven) apply(t *turn) {
 // followUp is how long a member is left to the scheduler that it has refused before: it does not say so again.
 const followUp = 10 * time.Second
 
+// room says how the places of a group are kept, "" when its members are to be bound by calls.
+func (g *group) room() record.Room {
+	switch {
+	case g.counts[reserved] == 0:
+		return ""
+	case g.contested:
+		return record.RoomNominated
+	default:
+		return record.RoomUncontested
+	}
+}
+
 // Reserved returns the groups whose room is kept, in the order in which they are planned.
 func (s *State) Reserved() []membership.Key {
 	var keys []membership.Key
@@ -186,12 +216,7 @@ func (SchedulerChanged) apply(t *turn) {
 			continue
 		}
 		for _, p := range g.in(placed, reserved) {
-			if !p.gated() || p.pod.Status.NominatedNodeName != p.place {
-				continue
-			}
-			p.forgotten = p.pod.ResourceVersion
-			t.enter(p, placed)
-			t.has(Wake{p.pod.UID})
+			leading{t}.tellAnew(p)
 		}
 	}
 }

@@ -30,9 +30,13 @@ type groupRecord struct {
 //
 // Members whose room is kept go when their places are proven: see [ConfirmDue].
 func (t *turn) commit(parts []part) {
-	if !slices.ContainsFunc(parts, func(p part) bool { return p.counts[reserved] > 0 }) {
+	if !anyReserved(parts) {
 		t.begin(parts)
 	}
+}
+
+func anyReserved(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool { return p.counts[reserved] > 0 })
 }
 
 // begin is commit for members whose places are proven.
@@ -73,7 +77,7 @@ func (t *turn) toRecord(parts []part) (*commit, []ToRecord) {
 		}
 		r := record.Record{
 			Members: p.letGo() + p.counts.came(), MinMember: p.spec.MinMember, Time: t.now.UTC(),
-			PodGroup: p.spec.From.GetUID(), Since: p.oldest(),
+			PodGroup: p.spec.From.GetUID(), Since: p.oldest(), Room: p.room(),
 		}
 		c.records = append(c.records, groupRecord{p.group, r})
 		all = append(all, ToRecord{p.key, p.spec.From, r})
@@ -125,9 +129,10 @@ func (t *turn) conclude(id CommitID, c *commit, err error) {
 			return // some have left: the others are held for those that come
 		}
 	}
-	if !t.leaveLostPlaces(c.parts) {
-		t.start(c.parts)
+	if t.leaveLostPlaces(c.parts) || anyReserved(c.parts) && (leading{t}).waits(c.parts) {
+		return // another scheduler leads, or the like: places are proven again
 	}
+	t.start(c.parts)
 }
 
 // start ends the holds of all members. Those whose calls have ended have the time of the gang once more.
