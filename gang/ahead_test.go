@@ -6,11 +6,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
 )
 
 // runAhead runs a Manager for gangs that start without calls of the scheduler.
@@ -255,4 +258,17 @@ func TestAProcessGoesOnWithTheRoomThatTheFormerOneKept(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAGangWhoseMembersHaveNoGateIsToldSo(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.set(podGroup("g", 3), node("a", "8"))
+		p.set(objects(members("g", 2, "1"))...)
+		p.after(time.Second)
+		o, _ := p.Observe(membership.Key{Label: v1alpha1.LabelX, NamespacedName: types.NamespacedName{Namespace: "default", Name: "g"}})
+		want := "2 of its members have no gate, so that kube-scheduler starts them one by one: is the policy there that 'muster gate-policy' prints?"
+		if o.Note != want {
+			t.Errorf("told: %q, want: %q", o.Note, want)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
@@ -141,13 +143,17 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	}
 	return status.Observation{
 		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Reason: g.reason, Message: g.why,
-		Note: g.note(),
+		Note: s.note(g),
 	}, true
 }
 
 // note is what there is to say of a group besides why it waits.
-func (g *group) note() string {
+func (s *State) note(g *group) string {
 	var notes []string
+	if free := g.freely(); free > 0 && s.looksAt == math.MaxInt {
+		notes = append(notes, fmt.Sprintf("%d of its members have no gate, so that kube-scheduler starts them one by one: is the policy there "+
+			"that 'muster gate-policy' prints?", free))
+	}
 	if g.spec != nil && g.spec.Cut != "" {
 		notes = append(notes, g.spec.Cut)
 	}
@@ -158,6 +164,15 @@ func (g *group) note() string {
 			p.Name, p.Spec.SchedulerName, g.schedulerName))
 	}
 	return strings.Join(notes, "; ")
+}
+
+// freely is how many members nothing keeps from the scheduler though their gang is to start without its calls, and has
+// not.
+func (g *group) freely() int {
+	if g.store == nil || g.store.Profile.NodeSelection != config.NodeSelectionAhead || g.begun() > 0 {
+		return 0
+	}
+	return len(g.those(func(p *member) bool { return p.stage < due && p.gate == shut && !p.gated() }))
 }
 
 // statusCounts are the pods of a group as its status has them.
