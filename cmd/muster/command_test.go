@@ -151,6 +151,7 @@ func TestCommands(t *testing.T) {
 		{golden: "account-policy-of-nobody", args: "account-policy --user="},
 		{golden: "gate-policy", args: "gate-policy"},
 		{golden: "gate-policy-of-several-profiles", args: "gate-policy --config testdata/gates.yaml"},
+		{golden: "gate-policy-ahead", args: "gate-policy --config testdata/ahead.yaml"},
 		{golden: "gate-policy-bad-config", args: "gate-policy --config testdata/bad.yaml"},
 		{golden: "explain-help", args: "explain pod --help"},
 		{golden: "explain-no-pod", args: "explain pod"},
