@@ -1,6 +1,7 @@
 package faultcampaign
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -18,6 +19,8 @@ import (
 type Campaign struct {
 	// Name is that of its figures, and of its target: faults-Name.
 	Name string
+	// Target is what make is told for it, where that is not faults-Name.
+	Target string
 	// Counts are the figures that its outcomes have, in the order in which they are told.
 	Counts []string
 	// Figures prints figures of the campaign's own, nil for none.
@@ -50,6 +53,9 @@ func (c Campaign) Main() int {
 	}
 	return 0
 }
+
+// target is what make is told for it.
+func (c Campaign) target() string { return cmp.Or(c.Target, "faults-"+c.Name) }
 
 // run tells on out how the campaign goes and what came of it. The error says that something was
 // found, and where logs are then, or why there is no telling.

@@ -87,7 +87,7 @@ func (r *Report) add(seed uint64, o *Outcome) {
 
 // tell says what was found in a run and how to see it again.
 func (r *Report) tell(seed uint64, o *Outcome) {
-	fmt.Fprintf(r.out, "\nseed %d, again by: make faults-%s SEED=%d\n", seed, r.campaign.Name, seed)
+	fmt.Fprintf(r.out, "\nseed %d, again by: make %s SEED=%d\n", seed, r.campaign.target(), seed)
 	for _, text := range o.Violations {
 		fmt.Fprintln(r.out, "  VIOLATION", text)
 	}

@@ -8,13 +8,15 @@ import (
 	"os/exec"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 )
 
 // CreateGatePolicy has the API server gate members by itself, by what the binary's
-// `gate-policy` prints for a configuration, and returns when it does so.
+// `gate-policy` prints for a configuration, and returns when it does so. A policy that is
+// there already stays, as one of another replica.
 func CreateGatePolicy(ctx context.Context, client kubernetes.Interface, binary, config string) error {
 	cmd := exec.CommandContext(ctx, binary, "gate-policy", "--config="+config)
 	var stderr bytes.Buffer
@@ -40,11 +42,18 @@ func CreateGatePolicy(ctx context.Context, client kubernetes.Interface, binary, 
 				_, err = registration.MutatingAdmissionPolicyBindings().Create(ctx, &binding, metav1.CreateOptions{})
 			}
 		}
-		if err != nil {
+		if unlessThere(err) != nil {
 			return fmt.Errorf("create what muster gate-policy prints: %w", err)
 		}
 	}
 	return awaitTrial(ctx, client, true)
+}
+
+func unlessThere(err error) error {
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
 }
 
 // DeleteGatePolicy takes back what CreateGatePolicy did, with all that changes what is created, and returns when members are not
