@@ -36,6 +36,12 @@ type bench struct {
 	bounds  bounds
 }
 
+// clients is all that is written.
+type clients interface {
+	Client
+	Gates
+}
+
 // bounds are all limits of a bench, and its way to place pods.
 type bounds struct {
 	Limits
@@ -44,7 +50,7 @@ type bounds struct {
 	reserve   config.Reserve
 }
 
-func newBench(t fataler, limits bounds, now clock.WithTicker, client Client) *bench {
+func newBench(t fataler, limits bounds, now clock.WithTicker, client clients) *bench {
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: ttl})
 	store := newStore(t, c, limits.selection, predicates.NewStoreMetrics(registry), now)
@@ -54,6 +60,7 @@ func newBench(t fataler, limits bounds, now clock.WithTicker, client Client) *be
 		Cluster:    c,
 		Profiles:   predicates.NewProfiles(store),
 		Client:     client,
+		Gates:      client,
 		Skip:       func(pod *corev1.Pod) bool { return pod.Name == "skip" },
 		Reserve:    limits.reserve,
 		Limits:     limits.Limits,

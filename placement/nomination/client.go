@@ -17,11 +17,15 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Client writes where pods are to go, and lets them go.
+// Client writes nominations.
 type Client interface {
 	// Nominate sets the nominated node of a pod, "" for none, provided that the pod is
 	// still of the version given, else the error is a conflict.
 	Nominate(ctx context.Context, pod *corev1.Pod, node string) error
+}
+
+// Gates are lifted through the API server.
+type Gates interface {
 	// Pin tightens the required node affinity of a pod to a node and takes a gate off it, in one write,
 	// provided that the pod is still of the version given, else the error is a conflict.
 	Pin(ctx context.Context, pod *corev1.Pod, node, gate string) error
@@ -118,7 +122,7 @@ func (c *RESTClient) Evict(ctx context.Context, pod *corev1.Pod, preemptor strin
 	return err
 }
 
-// LiftGate takes a scheduling gate off a pod, whatever its version. Gates that others put on
+// LiftGate implements [Gates]. It takes a scheduling gate off a pod, whatever its version. Gates that others put on
 // it stay.
 func (c *RESTClient) LiftGate(ctx context.Context, pod *corev1.Pod, gate string) error {
 	patch, err := json.Marshal(map[string]any{
@@ -132,7 +136,7 @@ func (c *RESTClient) LiftGate(ctx context.Context, pod *corev1.Pod, gate string)
 		Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
 }
 
-// Pin implements [Client].
+// Pin implements [Gates].
 func (c *RESTClient) Pin(ctx context.Context, pod *corev1.Pod, node, gate string) error {
 	gates := slices.DeleteFunc(slices.Clone(pod.Spec.SchedulingGates), func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
 	patch, err := json.Marshal(map[string]any{

@@ -59,7 +59,9 @@ func isAhead(store *predicates.VerdictStore) bool {
 }
 
 // isLeft says that kube-scheduler places the pod: muster let it go without a place, or somebody else lifted its gate.
-func (p *nominee) isLeft() bool { return p.gate.spent != stays || p.ahead() && p.attempts == 0 && !p.gated() }
+func (p *nominee) isLeft() bool {
+	return p.gate.spent != stays || p.ahead() && p.attempts == 0 && !p.gated()
+}
 
 // whyGo says why the gate of a pod is to be lifted now. It is a question of the pod's stage and of time alone, so a pod
 // is gated for [Limits.MaxGated] at most, and for as long as writes fail.

@@ -16,7 +16,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Options of a Nominator. All are required, but a seed may be 0.
+// Options of a Nominator. All are required, but a seed may be 0, and Gates nil where no pod is gated.
 type Options struct {
 	Registerer prometheus.Registerer
 	Clock      clock.WithTicker
@@ -28,6 +28,7 @@ type Options struct {
 	// Reserve says how kube-scheduler learns of the places of gated pods.
 	Reserve config.Reserve
 	Client  Client
+	Gates   Gates
 	// Writer is run by somebody else, and may be shared.
 	Writer *Writer
 	Limits Limits
@@ -37,13 +38,13 @@ type Options struct {
 }
 
 // Nominator nominates the pending pods of the profiles with nodeSelection: Nominate, and the gated ones of those with
-// Ahead, whose gates it lifts. Its methods are safe for
-// concurrent use.
+// Ahead, whose gates it lifts. Its methods are safe for concurrent use.
 type Nominator struct {
 	clock    clock.WithTicker
 	cluster  *cluster.Cluster
 	profiles *predicates.Profiles
 	client   Client
+	gates    Gates
 	limits   Limits
 	metrics  *metrics
 	writer   *Writer
@@ -61,7 +62,7 @@ type Nominator struct {
 func New(o Options) *Nominator {
 	n := &Nominator{
 		mu:    lock.New(lock.Nominations),
-		clock: o.Clock, cluster: o.Cluster, client: o.Client, limits: o.Limits, profiles: o.Profiles, metrics: newMetrics(o.Registerer),
+		clock: o.Clock, cluster: o.Cluster, client: o.Client, gates: o.Gates, limits: o.Limits, profiles: o.Profiles, metrics: newMetrics(o.Registerer),
 		writer: o.Writer, inbox: newInbox(), seed: o.Seed,
 	}
 	n.course = &course{

@@ -53,11 +53,11 @@ func (n *Nominator) send(ctx context.Context, w *write) (err error) {
 			err = fmt.Errorf("%s to %q: %w", name(w.pod), w.node, err)
 		}
 	case pins:
-		if err = n.client.Pin(ctx, w.pod.Pod, w.node, v1alpha1.AheadGate); err != nil {
+		if err = n.gates.Pin(ctx, w.pod.Pod, w.node, v1alpha1.AheadGate); err != nil {
 			err = fmt.Errorf("pin %s to %q: %w", name(w.pod), w.node, err)
 		}
 	case lifts:
-		if err = n.client.LiftGate(ctx, w.pod.Pod, v1alpha1.AheadGate); err != nil {
+		if err = n.gates.LiftGate(ctx, w.pod.Pod, v1alpha1.AheadGate); err != nil {
 			err = fmt.Errorf("lift the gate of %s: %w", name(w.pod), err)
 		}
 	}
