@@ -131,8 +131,8 @@ fuzz: ## Look for input that breaks muster or makes it take much (FUZZ_TIME=10m 
 	cd e2e && go run ./cmd/fuzz --time $(or $(FUZZ_TIME),10m) '$(FUZZ)'
 
 .PHONY: faults-gang
-faults-gang: ## Look for what breaks gangs while processes die, calls fail and objects change (SEEDS, SEED for one, LANES)
-	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/gangfaults
+faults-gang: ## Look for what breaks gangs while processes die, calls fail and objects change (SEEDS, SEED for one, LANES, KIND=extender or plain)
+	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) KIND=$(KIND) go run ./cmd/gangfaults
 
 .PHONY: mutants-gang
 mutants-gang: ## Break package gang on purpose, in one place at a time, and see who notices (MUTANTS for a regexp of names, SEEDS)
@@ -189,7 +189,7 @@ bench-affinity: ## Measure the same with pods that have anti-affinity and topolo
 	cd e2e && go run ./cmd/benchcluster -affinity
 
 .PHONY: bench-gang
-bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_WAIT, BENCH_BEFORE)
+bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_CONTENDERS, BENCH_WAIT, BENCH_BEFORE)
 	cd e2e && BENCH_BEFORE=$(abspath $(BENCH_BEFORE)) go run ./cmd/benchgang
 
 .PHONY: bench-slow-gang

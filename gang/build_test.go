@@ -46,6 +46,7 @@ type process struct {
 	// trouble is what becomes of a record that is to be written, instead.
 	trouble func(ctx context.Context) error
 	refusal error // of writes that lift gates, wake or evict
+	deaf    int   // so many nominations fail
 }
 
 // run lets a Manager run in a test, and stops it at its end.
@@ -57,9 +58,15 @@ func run(t *testing.T, test func(p *process)) {
 // runAt is run with another clock for the placing of pods.
 func runAt(t *testing.T, placing clock.PassiveClock, test func(p *process)) {
 	t.Helper()
+	runBy(t, placing, config.NodeSelectionScheduler, test)
+}
+
+// runBy is run for a profile in which nodes are selected so.
+func runBy(t *testing.T, placing clock.PassiveClock, selection config.NodeSelection, test func(p *process)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config.Default()
-		cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
+		cfg.Profiles[0].Equivalence, cfg.Profiles[0].NodeSelection = config.EquivalenceTemplate, selection
 		profile, err := predicates.NewProfile(&cfg.Profiles[0])
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +107,12 @@ func (p *process) Nominate(_ context.Context, pod *corev1.Pod, node string) erro
 	}}
 	p.mu.Lock()
 	p.writes = append(p.writes, strings.TrimSpace("nominate "+pod.Name+" "+node))
+	fails := p.deaf > 0
+	p.deaf--
 	p.mu.Unlock()
+	if fails {
+		return errors.New("the API server is away")
+	}
 	p.set(next)
 	return nil
 }

@@ -38,6 +38,8 @@ func DefaultLimits(bind, filter, assume time.Duration) Limits {
 			EvictWhole: true,
 			Rest:       retry,
 			Renew:      assume / 4,
+			Margin:     250 * time.Millisecond,
+			Remind:     time.Minute,
 			Few:        600,
 		},
 		PlanTime:    filter / 2,

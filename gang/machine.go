@@ -102,6 +102,8 @@ func (m *machine) carryOut(effect core.Effect, o *outcome) core.Event {
 		return m.search.victims(e)
 	case core.FindWithout:
 		return m.search.without(e)
+	case core.FindLost:
+		return m.search.lost(e)
 	case core.Proceed:
 		return core.Proceeding(e)
 	default:

@@ -136,6 +136,7 @@ func (m *Manager) Run(ctx context.Context) {
 		case <-m.inbox.filled:
 			m.gather(ctx)
 		case <-retry.C():
+			m.letGo()
 			if m.view.Generation() == m.ahead.passed {
 				continue
 			}
@@ -143,6 +144,7 @@ func (m *Manager) Run(ctx context.Context) {
 			m.expire()
 		}
 		m.planAhead()
+		m.letGo()
 		m.liftGates()
 	}
 }
@@ -219,6 +221,23 @@ func (m *Manager) liftGates() {
 		m.liftGatesOf(group) // filter calls may come between
 	}
 }
+
+// letGo lets those groups go whose room is kept, where it is time.
+func (m *Manager) letGo() {
+	for _, group := range m.reserved() {
+		m.do(core.ConfirmDue{Group: group}) // filter calls may come between
+	}
+}
+
+func (m *Manager) reserved() []membership.Key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	return m.state.Reserved()
+}
+
+// SchedulerChanged says that another process of kube-scheduler leads, or that it was started anew.
+func (m *Manager) SchedulerChanged() { m.do(core.SchedulerChanged{}) }
 
 func (m *Manager) liftGatesOf(group membership.Key) {
 	m.mu.Lock()

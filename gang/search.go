@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
 )
@@ -62,7 +65,7 @@ func (s *search) places(e core.FindPlaces) core.Event {
 	if err != nil {
 		return core.NodesChanged{Attempt: e.Attempt, Again: errors.Is(err, cluster.ErrNodeChanged)}
 	}
-	return core.PlacesFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount()}
+	return core.PlacesFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount(), Contested: s.contested(plan, pods)}
 }
 
 // newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang
@@ -84,6 +87,36 @@ func (s *search) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *p
 		}
 	}
 	return plan
+}
+
+// contested reports whether pods that wait might take so much room that too little is left for members that have just
+// been placed.
+func (s *search) contested(plan *placement.Plan, members []*cluster.Pod) bool {
+	own := sets.New[types.UID]()
+	for _, pod := range members {
+		own.Insert(pod.UID)
+	}
+	var rivals []*cluster.Pod
+	for _, pod := range s.cluster.Pending() {
+		if !own.Has(pod.UID) && !membership.Gated(pod.Pod) {
+			rivals = append(rivals, pod)
+		}
+	}
+	return plan.Contested(members, rivals)
+}
+
+// lost finds the members that could not come to the places on which they count.
+func (s *search) lost(e core.FindLost) core.Event {
+	s.seed++
+	plan := placement.New(e.Store, e.Pods, s.seed)
+	defer plan.Close()
+	answer := core.PlacesProven{Attempt: e.Attempt}
+	for _, pod := range e.Pods {
+		if !plan.StillFits(pod, s.cluster.Assumed(pod.UID)) {
+			answer.Lost = append(answer.Lost, pod.UID)
+		}
+	}
+	return answer
 }
 
 // shortage is why there are no places.

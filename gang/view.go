@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
@@ -45,6 +46,11 @@ func (v *view) Pods() iter.Seq[*cluster.Pod] {
 func (v *view) Assumed(uid types.UID) string { return v.cluster.Assumed(uid) }
 
 func (v *view) Binding(uid types.UID) string { return v.cluster.Binding(uid) }
+
+func (v *view) Ahead(schedulerName string) bool {
+	store := v.profiles.Of(schedulerName)
+	return store != nil && store.Profile.NodeSelection == config.NodeSelectionAhead
+}
 
 func (v *view) Profile(schedulerName string) *predicates.VerdictStore {
 	return v.profiles.Of(schedulerName)

@@ -15,6 +15,8 @@ type Profile struct {
 	Name string
 	// NodeSelection says who picks the node.
 	NodeSelection config.NodeSelection
+	// Mirrors says that a kube-scheduler with its default plugins decides as the profile does.
+	Mirrors bool
 
 	equivalence config.Equivalence
 	predicates  []Predicate
@@ -34,7 +36,7 @@ type weighted struct {
 // package, and those that are given, each of which must have been made for the profile. Of the
 // ones that are given, those that are not turned on are left out.
 func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
-	p := &Profile{Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, equivalence: cfg.Equivalence}
+	p := &Profile{Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Mirrors: cfg.IsDefault(), equivalence: cfg.Equivalence}
 	known := registrations()
 	for _, plugin := range plugins {
 		known = append(known, p.adopt(plugin))

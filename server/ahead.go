@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/finished"
@@ -18,6 +19,7 @@ import (
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/schedulerlease"
 )
 
 // ahead is what places pods before kube-scheduler asks about them. Without an API server there is nothing
@@ -58,6 +60,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 			app.Part("pods that are tried again", app.Leading, requeuer.Run),
 			app.Part("status of gangs", app.Leading, func(ctx context.Context) { publish(ctx, b, a, gangs) }),
 			app.Part("nominations", app.Leading, nominator.Run),
+			app.Part("the lease of kube-scheduler", app.Leading, func(ctx context.Context) { followScheduler(ctx, b, a, gangs) }),
 		},
 		synced: func() bool { return v.synced() && pods.Synced() },
 		wait: func(ctx context.Context) error {
@@ -81,13 +84,15 @@ func (a *ahead) follow() {
 func newGangs(
 	b *base, a *api, keeper *reservation.Keeper, profiles *predicates.Profiles, client gang.Client, writer *nomination.Writer,
 ) *gang.Manager {
-	config := &b.Config.Gangs
+	gangs := &b.Config.Gangs
 	limits := gang.DefaultLimits(b.Config.Timeouts.Bind.Duration, b.Config.Timeouts.Filter.Duration, b.Config.Timeouts.Assume.Duration)
-	limits.Timeout, limits.MaxTimeout = config.ScheduleTimeout.Duration, config.MaxScheduleTimeout.Duration
-	limits.MaxMembers, limits.MaxHolding = int(config.MaxMembers), int(config.MaxHoldingPerNamespace)
-	limits.MaxGap = int(config.MaxGapPercent)
-	limits.DenyTTL = config.DeniedTTL.Duration
-	limits.Preempt, limits.EvictWhole = config.PreemptAfter.Duration, config.EvictWhole
+	limits.Timeout, limits.MaxTimeout = gangs.ScheduleTimeout.Duration, gangs.MaxScheduleTimeout.Duration
+	limits.MaxMembers, limits.MaxHolding = int(gangs.MaxMembers), int(gangs.MaxHoldingPerNamespace)
+	limits.MaxGap = int(gangs.MaxGapPercent)
+	limits.WaitWhenShort = gangs.WhenShort == config.WhenShortWait
+	limits.Margin = b.Config.Ahead.Margin.Duration
+	limits.DenyTTL = gangs.DeniedTTL.Duration
+	limits.Preempt, limits.EvictWhole = gangs.PreemptAfter.Duration, gangs.EvictWhole
 	return gang.New(gang.Options{
 		Logger:     b.Logger,
 		Registerer: b.Registry,
@@ -103,9 +108,16 @@ func newGangs(
 		},
 		Limits:       limits,
 		Reservations: keeper,
-		Gates:        config.Gates,
+		Gates:        gangs.Gates,
 		Seed:         rand.Uint64(),
 	})
+}
+
+// followScheduler tells gangs of each kube-scheduler that begins to lead, where they keep room by what the API has.
+func followScheduler(ctx context.Context, b *base, a *api, gangs *gang.Manager) {
+	if lease := b.Config.Ahead.SchedulerLease; lease != "" && b.Config.HasAhead() {
+		schedulerlease.Follow(ctx, a.client, lease, gangs.SchedulerChanged)
+	}
 }
 
 // publish tells people about gangs until the context ends. Without the rights to it,

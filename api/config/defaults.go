@@ -53,8 +53,9 @@ func Base() *Configuration {
 			QPS:        500,
 		},
 		Ahead: Ahead{
-			Reserve: ReserveByNomination,
-			Margin:  metav1.Duration{Duration: 250 * time.Millisecond},
+			Reserve:        ReserveByNomination,
+			Margin:         metav1.Duration{Duration: 250 * time.Millisecond},
+			SchedulerLease: metav1.NamespaceSystem + "/kube-scheduler",
 		},
 		Gangs: Gangs{
 			ScheduleTimeout:        metav1.Duration{Duration: time.Minute},
@@ -65,6 +66,7 @@ func Base() *Configuration {
 			DeniedTTL:              metav1.Duration{Duration: 3 * time.Second},
 			PreemptAfter:           metav1.Duration{Duration: 2 * time.Second},
 			EvictWhole:             true,
+			WhenShort:              WhenShortFinish,
 			Gates:                  GatesNever,
 			GatedBy:                GatedByPolicy,
 		},

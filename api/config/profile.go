@@ -1,6 +1,9 @@
 package config
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+)
 
 // Profile says how the pods of one scheduler name are treated.
 type Profile struct {
@@ -138,6 +141,30 @@ func (p *Profile) ScorePlugins() []ScorePlugin {
 		scores = append(scores, ScorePlugin{Name: plugin.Name, Weight: int64(plugin.weight())})
 	}
 	return scores
+}
+
+// HasAhead reports whether pods of some profile are placed ahead of kube-scheduler while they are gated.
+func (c *Configuration) HasAhead() bool {
+	return slices.ContainsFunc(c.Profiles, func(p Profile) bool { return p.NodeSelection == NodeSelectionAhead })
+}
+
+// IsDefault reports whether a profile has the plugins that run by default, with their default arguments: those that a
+// kube-scheduler without configuration has.
+func (p *Profile) IsDefault() bool {
+	plain := Profile{NodeSelection: p.NodeSelection, Offload: p.Offload}
+	return slices.Equal(p.FilterPlugins(), plain.FilterPlugins()) && slices.Equal(p.ScorePlugins(), plain.ScorePlugins()) &&
+		!slices.ContainsFunc(p.PluginConfig, PluginConfig.changes)
+}
+
+// changes reports whether arguments are other ones than a plugin has by default.
+func (c PluginConfig) changes() bool {
+	plugin, known := c.plugin()
+	if !known || plugin.NewArgs == nil || c.Args == nil {
+		return false
+	}
+	plain := plugin.NewArgs()
+	plain.setDefaults()
+	return !reflect.DeepEqual(c.Args, plain)
 }
 
 // WithSchedulerScores is the profile with the scores that it leaves to kube-scheduler as well,

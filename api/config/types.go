@@ -239,6 +239,10 @@ type Ahead struct {
 	// Margin is how long after the watch has shown the last reservation of a gang its places are proven once
 	// more, and the gates lifted: kube-scheduler may act on an older view until then. Defaults to 250ms.
 	Margin metav1.Duration `json:"margin"`
+	// SchedulerLease is the namespace/name of the Lease by which kube-scheduler's replicas elect their leader. A new
+	// one is told of all reservations again, which it does not know of. "" is for none: then it is told after a
+	// minute. Defaults to kube-system/kube-scheduler.
+	SchedulerLease string `json:"schedulerLease"`
 }
 
 // Reserve says how kube-scheduler learns of the place of a gated pod.
@@ -281,12 +285,25 @@ type Gangs struct {
 	// EvictWhole has all of a group evicted that evictions for another one leave with fewer members than must
 	// run together, else those that are not in the way run on. Defaults to true.
 	EvictWhole bool `json:"evictWhole"`
+	// WhenShort says what becomes of members without a place of a gang that has started, in profiles with
+	// nodeSelection: Ahead: Finish (default) or Wait.
+	WhenShort WhenShort `json:"whenShort"`
 	// Gates says how long the members of a group are kept from kube-scheduler by a scheduling
 	// gate: Never (default), UntilMembers or UntilPlace.
 	Gates GangGates `json:"gates"`
 	// GatedBy says who adds the gates when members are created: Policy (default) or Webhook.
 	GatedBy GatedBy `json:"gatedBy"`
 }
+
+// WhenShort says what becomes of members without a place of a gang that has started.
+type WhenShort string
+
+const (
+	// WhenShortFinish leaves them to kube-scheduler, which may evict others for them, and to autoscalers.
+	WhenShortFinish WhenShort = "Finish"
+	// WhenShortWait keeps them gated until muster finds a place for them.
+	WhenShortWait WhenShort = "Wait"
+)
 
 // GangGates says how long the members of a group are gated.
 type GangGates string

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -120,6 +121,10 @@ func (a Ahead) validate(path *field.Path) field.ErrorList {
 	if a.Margin.Duration < 0 || a.Margin.Duration > maxMargin {
 		errs = append(errs, field.Invalid(path.Child("margin"), a.Margin, "must be from 0s to "+maxMargin.String()))
 	}
+	if namespace, name, _ := strings.Cut(a.SchedulerLease, "/"); a.SchedulerLease != "" &&
+		len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(name)) > 0 {
+		errs = append(errs, field.Invalid(path.Child("schedulerLease"), a.SchedulerLease, "must be namespace/name of a Lease, or empty"))
+	}
 	return errs
 }
 
@@ -142,6 +147,7 @@ func (g Gangs) validate(path *field.Path, serving Serving) field.ErrorList {
 	if g.PreemptAfter.Duration < 0 {
 		errs = append(errs, field.Invalid(path.Child("preemptAfter"), g.PreemptAfter.Duration.String(), "must not be negative; 0 is never"))
 	}
+	errs = append(errs, validateOneOf(path.Child("whenShort"), g.WhenShort, WhenShortFinish, WhenShortWait)...)
 	errs = append(errs, validateOneOf(path.Child("gates"), g.Gates, GatesNever, GatesUntilMembers, GatesUntilPlace)...)
 	gatedBy := path.Child("gatedBy")
 	errs = append(errs, validateOneOf(gatedBy, g.GatedBy, GatedByPolicy, GatedByWebhook)...)

@@ -36,6 +36,11 @@ const (
 	Before Contender = "before"
 	// Gates is Extender with the members of gangs gated until they have a place, by a policy.
 	Gates Contender = "gates"
+	// Ahead has muster beside it, of which it knows nothing: members of gangs are gated, and let go by muster when
+	// they have places.
+	Ahead Contender = "ahead"
+	// AheadExtender is Ahead with muster as its extender as well.
+	AheadExtender Contender = "ahead_extender"
 	// Nominate has muster, which chooses the node ahead of it.
 	Nominate Contender = "nominate"
 	// Offload has muster, which chooses the node, and leaves to it the plugins that it
@@ -127,6 +132,15 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, flags)
 	case Gates:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Gates: "UntilPlace"}, flags)
+	case Ahead:
+		e, err := p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Ahead}, nil)
+		if err != nil {
+			return nil, err
+		}
+		e.scheduler = stock(percentage)
+		return e, nil
+	case AheadExtender:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Ahead}, flags)
 	case Offload:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, flags)
 	case Nominate:

@@ -145,6 +145,11 @@ func (cp *ControlPlane) Failed() <-chan error { return cp.failed }
 
 // Stop ends all components and returns when none is left. It may be called twice.
 func (cp *ControlPlane) Stop() {
+	for b := range cp.Pids() {
+		if !slices.Contains(startOrder, b) {
+			cp.kill(b)
+		}
+	}
 	for _, b := range slices.Backward(startOrder) {
 		cp.kill(b)
 	}

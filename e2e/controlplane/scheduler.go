@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -40,14 +41,19 @@ kind: KubeSchedulerConfiguration
 // synced. Its configuration is taken as it is, but for the connection to the API
 // server, which has no rate limit unless it is to, and leader election, which is off.
 func (cp *ControlPlane) StartScheduler(ctx context.Context, o SchedulerOptions) error {
+	return cp.startScheduler(ctx, binaries.Scheduler, cp.ports.scheduler, o, map[string]any{"leaderElect": false})
+}
+
+// startScheduler starts one under a name of its own, by which its files are called as well.
+func (cp *ControlPlane) startScheduler(ctx context.Context, name binaries.Binary, port int, o SchedulerOptions, election map[string]any) error {
 	config, err := o.read()
 	if err != nil {
 		return err
 	}
-	if config, err = o.connect(config, cp.kubeconfig(schedulerUser)); err != nil {
+	if config, err = o.connect(config, cp.kubeconfig(schedulerUser), election); err != nil {
 		return err
 	}
-	const file = "scheduler.yaml"
+	file := strings.TrimPrefix(string(name), "kube-") + ".yaml"
 	if err := cp.write(file, config); err != nil {
 		return err
 	}
@@ -62,19 +68,22 @@ func (cp *ControlPlane) StartScheduler(ctx context.Context, o SchedulerOptions) 
 		"--authentication-skip-lookup",
 		"--authorization-always-allow-paths=/healthz,/livez,/readyz,/metrics",
 		"--bind-address=127.0.0.1",
-		fmt.Sprintf("--secure-port=%d", cp.ports.scheduler),
+		fmt.Sprintf("--secure-port=%d", port),
 	}
 	args = append(args, featureGates(gates)...)
-	return cp.start(ctx, binaries.Scheduler, args, nil, answers(selfSigned, cp.schedulerURL("/readyz")))
+	return cp.start(ctx, name, args, nil, answers(selfSigned, secure(port, "/readyz")))
 }
 
-func (cp *ControlPlane) schedulerURL(path string) string {
-	return "https://" + local(cp.ports.scheduler) + path
-}
+// secure is the URL of a path at a port of this machine.
+func secure(port int, path string) string { return "https://" + local(port) + path }
 
 // SchedulerMetrics reads all metrics of the scheduler, by name.
-func (cp *ControlPlane) SchedulerMetrics(ctx context.Context) (families map[string]*dto.MetricFamily, err error) {
-	err = get(ctx, selfSigned, cp.schedulerURL("/metrics"), func(body io.Reader) (err error) {
+func (cp *ControlPlane) SchedulerMetrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
+	return metricsAt(ctx, cp.ports.scheduler)
+}
+
+func metricsAt(ctx context.Context, port int) (families map[string]*dto.MetricFamily, err error) {
+	err = get(ctx, selfSigned, secure(port, "/metrics"), func(body io.Reader) (err error) {
 		parser := expfmt.NewTextParser(model.UTF8Validation)
 		families, err = parser.TextToMetricFamilies(body)
 		return err
@@ -105,7 +114,7 @@ func (o SchedulerOptions) read() ([]byte, error) {
 }
 
 // connect sets what belongs to this cluster and not to the configuration under test.
-func (o SchedulerOptions) connect(config []byte, kubeconfig string) ([]byte, error) {
+func (o SchedulerOptions) connect(config []byte, kubeconfig string, election map[string]any) ([]byte, error) {
 	var fields map[string]any
 	if err := yaml.UnmarshalStrict(config, &fields); err != nil {
 		return nil, fmt.Errorf("parse the scheduler's config: %w", err)
@@ -119,6 +128,6 @@ func (o SchedulerOptions) connect(config []byte, kubeconfig string) ([]byte, err
 	connection["kubeconfig"] = cmp.Or(o.Kubeconfig, kubeconfig)
 	connection["contentType"] = "application/vnd.kubernetes.protobuf"
 	fields["clientConnection"] = connection
-	fields["leaderElection"] = map[string]any{"leaderElect": false}
+	fields["leaderElection"] = election
 	return yaml.Marshal(fields)
 }

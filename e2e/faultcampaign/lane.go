@@ -38,8 +38,9 @@ type Lane struct {
 	// Killing is held while a process is down: one is killed at a time.
 	Killing sync.Mutex
 
-	verbs     relay.Target // the muster that there is
-	scheduler string       // its configuration
+	verbs     relay.Target                    // the muster that there is
+	scheduler string                          // its configuration
+	replicas  *controlplane.SchedulerReplicas // that know nothing of muster, nil when there is one that does
 	relays    []*relay.Relay
 	read      map[string]int64 // how far logs have been read
 }
@@ -139,13 +140,47 @@ func (l *Lane) startScheduler(ctx context.Context) error {
 	return l.ControlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: l.scheduler})
 }
 
-// KillScheduler ends the scheduler as a crash would, and starts it again after a time.
+// StartPlainSchedulers has so many schedulers run for election with the configuration that they have by themselves,
+// which know nothing of muster.
+func (l *Lane) StartPlainSchedulers(ctx context.Context, count int) (err error) {
+	l.Killing.Lock()
+	defer l.Killing.Unlock()
+	if l.replicas != nil && l.replicas.Count() == count {
+		return nil
+	}
+	if l.replicas != nil {
+		l.replicas.Stop()
+	}
+	l.replicas, err = l.ControlPlane.StartSchedulerReplicas(ctx, count, controlplane.SchedulerOptions{})
+	return err
+}
+
+// KillScheduler ends the scheduler as a crash would, and starts it again after a time. Of replicas it is the leader,
+// and another one leads when it is there again, if there is one.
 func (l *Lane) KillScheduler(ctx context.Context, down time.Duration) error {
 	l.Killing.Lock()
 	defer l.Killing.Unlock()
-	l.ControlPlane.StopScheduler()
+	if l.replicas == nil {
+		l.ControlPlane.StopScheduler()
+		Pause(ctx, down)
+		return l.startScheduler(ctx)
+	}
+	leader, err := l.replicas.AwaitLeader(ctx)
+	if err != nil {
+		return err
+	}
+	l.replicas.Kill(leader)
 	Pause(ctx, down)
-	return l.startScheduler(ctx)
+	if l.replicas.Count() > 1 {
+		if _, err := l.replicas.AwaitLeader(ctx); err != nil {
+			return err
+		}
+	}
+	if err := l.replicas.Start(ctx, leader); err != nil {
+		return err
+	}
+	_, err = l.replicas.AwaitLeader(ctx)
+	return err
 }
 
 // KillMuster does so with muster.
@@ -221,6 +256,9 @@ func (l *Lane) Died() error {
 func (l *Lane) Words(others ...string) (complaints, panics []string, err error) {
 	look := func(at string, matches func(string, int64) ([]string, error)) []string {
 		size := muster.LogSize(at)
+		if size == l.read[at] {
+			return nil
+		}
 		lines, failed := matches(at, l.read[at])
 		err = errors.Join(err, failed)
 		l.read[at] = size

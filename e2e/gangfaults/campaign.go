@@ -1,6 +1,11 @@
 package gangfaults
 
-import "muster.dev/muster/e2e/faultcampaign"
+import (
+	"context"
+	"io"
+
+	"muster.dev/muster/e2e/faultcampaign"
+)
 
 // Figures of a campaign.
 const (
@@ -12,13 +17,33 @@ const (
 	evictedFigure  = "evictions"
 	vainFigure     = "evictions_explained"
 	vigilsFigure   = "hopeless_gangs"
+
+	reservedFigure    = "let_go_reserved"    // members whose places were reserved
+	uncontestedFigure = "let_go_uncontested" // members whose places nobody could take
 )
 
-// Campaign is the one for gangs.
+// Campaign is the one for gangs with a scheduler that calls muster.
 func Campaign() faultcampaign.Campaign {
 	return faultcampaign.Campaign{
 		Name:   "gang",
 		Counts: []string{gangsFigure, wholeFigure, repairedFigure, gatedFigure, bindingsFigure, evictedFigure, vainFigure, vigilsFigure},
-		Open:   open,
+		Open: func(ctx context.Context, dir, binary string, progress io.Writer) (faultcampaign.Performer, error) {
+			return (&lane{binary: binary, write: write}).open(ctx, dir, progress)
+		},
+	}
+}
+
+// AheadCampaign is the one for gangs beside plain schedulers, which know nothing of muster.
+func AheadCampaign() faultcampaign.Campaign {
+	t := &tally{}
+	return faultcampaign.Campaign{
+		Name: "ahead_gang", Target: "faults-gang KIND=plain",
+		Counts: []string{
+			gangsFigure, wholeFigure, repairedFigure, gatedFigure, bindingsFigure, evictedFigure, vainFigure, reservedFigure, uncontestedFigure,
+		},
+		Figures: t.figures,
+		Open: func(ctx context.Context, dir, binary string, progress io.Writer) (faultcampaign.Performer, error) {
+			return (&lane{binary: binary, write: writeAhead, tally: t}).open(ctx, dir, progress)
+		},
 	}
 }

@@ -29,6 +29,15 @@
 // scheduler and muster interleave is not, so that a seed that found something may have to be run
 // again some times.
 //
+// Beside plain schedulers, which know nothing of muster (one, or two that run for election), gangs are gated, and muster
+// lets them go. There are no bind calls to judge; instead:
+//
+//   - No member of a gang that has not started is let go unless as many as must start together are bound, or have
+//     had their places reserved (status.nominatedNodeName) while they were gated, or room for them was left wherever
+//     all others went that might be scheduled.
+//   - It is counted how many gangs were bound in part for longer than a second, and what explains it: that members or
+//     nodes were lost, that pods of higher priority came, or that processes or calls were disturbed.
+//
 // A run ends as soon as all is settled. Nothing here trusts muster: what is judged comes from
 // the watches of the API server and from the relays, but for how long a gang that cannot start holds
 // room. By turns of a few seeds, muster keeps no gates, keeps them until the members of a gang exist,

@@ -13,7 +13,7 @@ import (
 const (
 	schedulerKilled  faultcampaign.Fault = "scheduler killed"
 	musterKilled     faultcampaign.Fault = "muster killed"
-	musterKilledAt   faultcampaign.Fault = "muster killed between commit and bind"
+	musterKilledAt   faultcampaign.Fault = "muster killed while it lets a gang go"
 	memberDeleted    faultcampaign.Fault = "member deleted"
 	minMemberEdited  faultcampaign.Fault = "minMember edited"
 	podGroupDeleted  faultcampaign.Fault = "PodGroup deleted"
@@ -78,11 +78,15 @@ func (w *writer) killMuster() {
 func (w *writer) killMusterAtCommit() {
 	g, down := w.someGang(), w.down()
 	w.slow[g.name] = true
+	begins := moment{gang: g.name, committed: true}
+	if w.setup.plain > 0 {
+		begins = moment{gang: g.name, lifted: 1 + w.rand.IntN(g.minMember-1)}
+	}
 	w.add(
 		event{
 			0,
-			moment{gang: g.name, committed: true},
-			"kill muster when it binds " + g.name,
+			begins,
+			"kill muster when it lets members of " + g.name + " go",
 			musterKilledAt,
 			func(ctx context.Context, r *run) error {
 				return r.lane.KillMuster(ctx, down)

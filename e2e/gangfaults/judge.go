@@ -41,6 +41,7 @@ const (
 	evictedTwice   = "evicted twice"
 	keptRoom       = "kept room"
 	wroteMuch      = "wrote much"
+	letGoUnkept    = "let go without its places"
 )
 
 // verdict is what came of judging what became of gangs.

@@ -40,6 +40,8 @@ const (
 type lane struct {
 	*faultcampaign.Lane
 
+	write   func(seed uint64) *script
+	tally   *tally // nil for none
 	traffic atomic.Pointer[traffic]
 	binary  string
 	setup   setup
@@ -56,9 +58,8 @@ type seat struct {
 	unleased   atomic.Bool // what runs here does not get at its lease
 }
 
-// open starts everything.
-func open(ctx context.Context, dir, binary string, progress io.Writer) (_ faultcampaign.Performer, err error) {
-	l := &lane{binary: binary}
+// open starts everything for the scripts that are written.
+func (l *lane) open(ctx context.Context, dir string, progress io.Writer) (_ faultcampaign.Performer, err error) {
 	l.Lane, err = faultcampaign.OpenLane(
 		ctx, controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: progress},
 		map[string]int32{raised: 1000, urgent: 100_000},
@@ -81,10 +82,7 @@ func open(ctx context.Context, dir, binary string, progress io.Writer) (_ faultc
 		}
 		l.seats[i] = s
 	}
-	if err := l.configure(ctx, setupOf(0)); err != nil {
-		return nil, err
-	}
-	return l, l.StartScheduler(ctx, l.decide((*traffic).toMuster))
+	return l, l.configure(ctx, l.write(0).setup)
 }
 
 // decide makes the trouble of the run that there is.
@@ -122,7 +120,7 @@ func (l *lane) options(s *seat) muster.Options {
 		Config: map[string]any{
 			"timeouts": map[string]any{"bind": bindTimeout.String()},
 			"gangs": map[string]any{
-				"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String(), "gates": gates, "gatedBy": muster.Webhook,
+				"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String(), "gates": gates, "gatedBy": l.gatekeeper(),
 			},
 			"leaderElection": map[string]any{
 				"leaderElect": l.setup.elects, "leaseDuration": leaseDuration.String(), "renewDeadline": renewDeadline.String(),
@@ -133,10 +131,21 @@ func (l *lane) options(s *seat) muster.Options {
 	if gates != never {
 		o.Gates, o.GatedBy = gates, muster.Webhook // which is away when muster is
 	}
+	if l.setup.plain > 0 {
+		o.Selection = muster.Ahead
+	}
 	return o
 }
 
-// configure runs a muster as it is to be for a run.
+// gatekeeper is who gates members.
+func (l *lane) gatekeeper() muster.Gatekeeper {
+	if l.setup.plain > 0 {
+		return muster.Policy
+	}
+	return muster.Webhook
+}
+
+// configure runs a muster as it is to be for a run, and the schedulers.
 func (l *lane) configure(ctx context.Context, to setup) error {
 	if l.setup == to {
 		return nil
@@ -145,7 +154,13 @@ func (l *lane) configure(ctx context.Context, to setup) error {
 		l.Muster.Stop()
 	}
 	l.setup = to
-	return l.StartMuster(ctx, l.options(l.seats[l.seat]))
+	if err := l.StartMuster(ctx, l.options(l.seats[l.seat])); err != nil {
+		return err
+	}
+	if to.plain > 0 {
+		return l.StartPlainSchedulers(ctx, to.plain)
+	}
+	return l.StartScheduler(ctx, l.decide((*traffic).toMuster))
 }
 
 // overtake has another muster take over, and the old leader act after that: it was frozen, or did not get at its

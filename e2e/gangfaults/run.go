@@ -3,6 +3,7 @@ package gangfaults
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -42,7 +43,7 @@ type run struct {
 // Perform plays the script of a seed and judges what came of it. The cluster is empty before and
 // after.
 func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome, error) {
-	s := write(seed)
+	s := l.write(seed)
 	if err := l.configure(ctx, s.setup); err != nil {
 		return nil, err
 	}
@@ -63,6 +64,7 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 		Observe: r.observe,
 		Beside:  []func(context.Context) error{r.machines.Run, r.replace},
 		Play: func(ctx context.Context) error {
+			defer r.upsets.calm()
 			defer quiet()
 			return r.play(ctx)
 		},
@@ -115,8 +117,7 @@ func (r *run) play(ctx context.Context) error {
 		acts = append(acts, faultcampaign.Act{
 			At: e.at, Await: func(ctx context.Context) { r.traffic.await(ctx, e.moment) }, What: e.what, Fault: e.fault,
 			Do: func(ctx context.Context) error {
-				defer r.upsets.add(e.fault)
-				r.upsets.add(e.fault)
+				defer r.upsets.begin(e.fault)()
 				return e.do(ctx, r)
 			},
 		})
@@ -124,7 +125,7 @@ func (r *run) play(ctx context.Context) error {
 	return r.Play(
 		ctx,
 		window,
-		fmt.Sprintf("gates are kept: %s, muster runs for election: %t", r.script.setup.gates, r.script.setup.elects),
+		r.script.setup.String(),
 		acts,
 	)
 }
@@ -177,16 +178,17 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 	for _, text := range because {
 		findings = append(findings, finding{neverSettles, text})
 	}
-	deadlines := map[string]time.Duration{}
-	for name, g := range r.script.gangs {
-		deadlines[name] = min(g.timeout, bindTimeout-bindTimeout/10) + r.script.behind
-	}
 	calls := r.traffic.history()
-	findings = append(findings, judgeHolds(calls, deadlines, end)...)
-	findings = append(findings, judgeStarts(entries, calls, end, r.script.behind)...)
+	own := map[string]int{}
+	if r.script.setup.plain > 0 {
+		let := r.judgeAhead(entries, end)
+		findings = append(findings, let.findings...)
+		own[reservedFigure], own[uncontestedFigure] = let.reserved, let.uncontested
+	} else {
+		findings = append(findings, r.judgeCalls(entries, calls, end)...)
+	}
 	evicted := judgeVictims(entries, calls, end, r.script.behind, r.upsets.during(r.script.trouble, end))
 	findings = append(findings, evicted.findings...)
-	findings = append(findings, r.vigil.judge(r.script.gangs)...)
 	audit, err := r.record.bindings.Audit()
 	if err != nil {
 		return nil, err
@@ -215,6 +217,7 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 		},
 		Longest: map[string]time.Duration{"partial": v.longest},
 	}
+	maps.Copy(o.Counts, own)
 	for name, held := range r.vigil.held {
 		o.Longest["hopeless_held"] = max(o.Longest["hopeless_held"], held)
 		o.Longest["hopeless_writes_of_a_member"] = max(
@@ -227,4 +230,15 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 	}
 	r.Tell(o, r.traffic.Calls)
 	return o, nil
+}
+
+// judgeCalls judges how bind calls were answered, and what muster did for gangs that the scheduler refuses.
+func (r *run) judgeCalls(entries []entry, calls []call, end time.Time) []finding {
+	deadlines := map[string]time.Duration{}
+	for name, g := range r.script.gangs {
+		deadlines[name] = min(g.timeout, bindTimeout-bindTimeout/10) + r.script.behind
+	}
+	return slices.Concat(
+		judgeHolds(calls, deadlines, end), judgeStarts(entries, calls, end, r.script.behind), r.vigil.judge(r.script.gangs),
+	)
 }

@@ -2,6 +2,7 @@ package gangfaults
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +22,7 @@ type script struct {
 	gangs   map[string]*gang
 	events  []event
 	trouble faultcampaign.Trouble
-	slow    map[string]bool // gangs whose bindings take their time on the way to the API server
+	slow    map[string]bool // gangs that take their time to be let go, on the way to the API server
 	behind  time.Duration   // what muster knows may be so much older than it is without faults
 }
 
@@ -35,12 +36,15 @@ type event struct {
 	do     func(context.Context, *run) error
 }
 
-// moment is one that a gang comes to: so many bind calls about members have reached muster, or
-// muster has begun to bind members. The zero moment is always.
+// moment is one that a gang comes to: so many bind calls about members have reached muster, muster has begun to
+// bind members, or it has asked the API server so many times to nominate members or to lift a gate of theirs. The
+// zero moment is always.
 type moment struct {
 	gang      string
 	held      int
 	committed bool
+	nominated int
+	lifted    int
 }
 
 // setup is how muster is configured for a run.
@@ -48,6 +52,16 @@ type setup struct {
 	gates string // gangs.gates
 	// elects says that it runs for election, so that another one can take over.
 	elects bool
+	// plain is how many schedulers run that know nothing of muster, which reserves room through the API server
+	// alone; 0 for one that calls it.
+	plain int
+}
+
+func (s setup) String() string {
+	if s.plain > 0 {
+		return fmt.Sprintf("%d plain schedulers, muster runs for election: %t", s.plain, s.elects)
+	}
+	return fmt.Sprintf("gates are kept: %s, muster runs for election: %t", s.gates, s.elects)
 }
 
 // setupOf is that of a seed, by turns: to change it, muster is started again.

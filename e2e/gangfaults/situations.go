@@ -83,7 +83,7 @@ func (w *writer) liveAgain() {
 	again := g.minMember - w.rand.IntN(2)
 	w.add(event{
 		0,
-		moment{gang: g.name, committed: true},
+		w.begun(g),
 		"let members of " + g.name + " finish, for a former life", formerLife,
 		func(ctx context.Context, r *run) error {
 			r.awaitFinished(ctx, g)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,7 +36,8 @@ type call struct {
 type traffic struct {
 	*faultcampaign.Calls
 
-	slow     map[string]bool // that of the script
+	slow     map[string]bool    // that of the script
+	lets     faultcampaign.Verb // is what lets members go
 	nodes    []string
 	slowness atomic.Int64 // how much longer each call to the API server takes, in nanoseconds
 
@@ -45,14 +47,20 @@ type traffic struct {
 	calls     []*call
 	held      map[string]int // bind calls that have reached muster, by gang
 	committed map[string]bool
-	changed   chan struct{} // closed when held or committed change
+	asked     map[faultcampaign.Verb]map[string]int // of the API server by muster, about members, by gang
+	spoiled   map[string][]time.Time                // of these, to which something happened
+	changed   chan struct{}                         // closed when held, committed or asked change
 }
 
 func newTraffic(calm context.Context, s *script) *traffic {
 	t := &traffic{
-		Calls: faultcampaign.NewCalls(calm, s.trouble), slow: s.slow,
+		Calls: faultcampaign.NewCalls(calm, s.trouble), slow: s.slow, lets: binding,
 		late: map[string][]context.Context{}, writes: map[string][]time.Time{},
 		held: map[string]int{}, committed: map[string]bool{}, changed: make(chan struct{}),
+		asked: map[faultcampaign.Verb]map[string]int{nomination: {}, gateLift: {}}, spoiled: map[string][]time.Time{},
+	}
+	if s.setup.plain > 0 {
+		t.lets = gateLift
 	}
 	for _, n := range s.nodes {
 		t.nodes = append(t.nodes, n.Name)
@@ -64,7 +72,9 @@ func newTraffic(calm context.Context, s *script) *traffic {
 func (t *traffic) await(ctx context.Context, m moment) {
 	for {
 		t.mu.Lock()
-		come, changed := t.held[m.gang] >= m.held && (t.committed[m.gang] || !m.committed), t.changed
+		come := t.held[m.gang] >= m.held && (t.committed[m.gang] || !m.committed) &&
+			t.asked[nomination][m.gang] >= m.nominated && t.asked[gateLift][m.gang] >= m.lifted
+		changed := t.changed
 		t.mu.Unlock()
 		if come {
 			return
@@ -195,7 +205,10 @@ func (t *traffic) toAPI(w http.ResponseWriter, r *http.Request, pass http.Handle
 		t.let(about)
 	}
 	spoiled := t.Next(v, about)
-	if spoiled.Fault == "" && v == binding && t.slow[gangOf(about)] && !t.Calm() {
+	if spoiled.Fault != "" {
+		t.spoil(v, about)
+	}
+	if spoiled.Fault == "" && v == t.lets && t.slow[gangOf(about)] && !t.Calm() {
 		_, _ = relay.Body(r)
 		if faultcampaign.Pause(r.Context(), spoiled.Time); r.Context().Err() != nil {
 			relay.Cut()
@@ -212,6 +225,27 @@ func (t *traffic) written(v faultcampaign.Verb, about string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.writes[about] = append(t.writes[about], time.Now())
+	if of := t.asked[v]; of != nil {
+		of[about]++
+		t.tell()
+	}
+}
+
+// spoil notes that something happens to a write of muster's.
+func (t *traffic) spoil(v faultcampaign.Verb, about string) {
+	if v != groupState && v != startOf {
+		about = gangOf(about)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spoiled[about] = append(t.spoiled[about], time.Now())
+}
+
+// spoilsOf are when something happened to a write of muster's about a gang.
+func (t *traffic) spoilsOf(gang string) []time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.spoiled[gang])
 }
 
 // writesSince is how often muster has written something about a gang since a time.
@@ -263,7 +297,7 @@ func writes() map[string]faultcampaign.Verb {
 	return map[string]faultcampaign.Verb{
 		"POST pods binding":      binding,
 		"PATCH pods status":      nomination,
-		"PATCH pods":             podChange,
+		"PATCH pods":             gateLift,
 		"PATCH podgroups status": groupState,
 		"PATCH podgroups":        startOf,
 	}

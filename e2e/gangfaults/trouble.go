@@ -10,6 +10,7 @@ const (
 	binding    faultcampaign.Verb = "binding"
 	nomination faultcampaign.Verb = "nomination"
 	podChange  faultcampaign.Verb = "change of a pod"
+	gateLift   faultcampaign.Verb = "lifting of a gate"
 	groupState faultcampaign.Verb = "PodGroup status"
 	startOf    faultcampaign.Verb = "record of a start"
 )
@@ -40,5 +41,5 @@ func (w *writer) addCallFaults(to *faultcampaign.Urn) {
 			w.trouble.Add(v, f, 0.1+0.3*w.rand.Float64())
 		})
 	}
-	w.trouble.AddAPIFaults(to, w.rand, []faultcampaign.Verb{binding, binding, nomination, podChange, groupState, startOf}, 0.4)
+	w.trouble.AddAPIFaults(to, w.rand, []faultcampaign.Verb{binding, binding, nomination, podChange, gateLift, groupState, startOf}, 0.4)
 }

@@ -18,14 +18,17 @@ const raised, urgent = "raised", "urgent"
 // Of nodes and of what is on them.
 const coresOfANode = 4
 
-// write draws the script of a seed.
-func write(seed uint64) *script {
+// write draws the script of a seed, for a scheduler that calls muster.
+func write(seed uint64) *script { return draw(seed, setupOf(seed), (*writer).addFaults) }
+
+// draw draws a script with faults.
+func draw(seed uint64, to setup, addFaults func(*writer)) *script {
 	r := rand.New(rand.NewPCG(seed, 0))
 	w := &writer{
 		rand: r,
 		script: script{
 			seed:    seed,
-			setup:   setupOf(seed),
+			setup:   to,
 			gangs:   map[string]*gang{},
 			trouble: faultcampaign.NewTrouble(seed),
 			slow:    map[string]bool{},
@@ -43,7 +46,7 @@ func write(seed uint64) *script {
 	for range r.IntN(4) {
 		w.addPod("", "")
 	}
-	w.addFaults()
+	addFaults(w)
 	slices.SortStableFunc(w.events, func(a, b event) int { return int(a.at - b.at) })
 	return &w.script
 }
@@ -152,11 +155,15 @@ func (w *writer) someGang() *gang {
 }
 
 // someTime draws when something happens to a gang: in half of the cases while members of it
-// are held, for which the bind call about one of them is kept for a while.
+// are held, for which the bind call about one of them is kept for a while, or while muster
+// reserves its places or lets it go.
 func (w *writer) someTime(g *gang) (time.Duration, moment) {
 	at := w.within(window)
 	if w.rand.IntN(2) == 0 {
 		return at, moment{}
+	}
+	if w.setup.plain > 0 {
+		return 0, w.midway(g)
 	}
 	w.keepBind(
 		memberName(g.name, w.rand.IntN(g.replicas)),

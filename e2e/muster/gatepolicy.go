@@ -8,13 +8,15 @@ import (
 	"os/exec"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 )
 
 // CreateGatePolicy has the API server gate members by itself, by what the binary's
-// `gate-policy` prints for a configuration, and returns when it does so.
+// `gate-policy` prints for a configuration, and returns when it does so. A policy that is
+// there already stays, as one of another replica.
 func CreateGatePolicy(ctx context.Context, client kubernetes.Interface, binary, config string) error {
 	cmd := exec.CommandContext(ctx, binary, "gate-policy", "--config="+config)
 	var stderr bytes.Buffer
@@ -30,13 +32,20 @@ func CreateGatePolicy(ctx context.Context, client kubernetes.Interface, binary, 
 		return fmt.Errorf("parse what muster gate-policy prints: %w", err)
 	}
 	registration := client.AdmissionregistrationV1()
-	if _, err := registration.MutatingAdmissionPolicies().Create(ctx, &policy, metav1.CreateOptions{}); err != nil {
+	if _, err := registration.MutatingAdmissionPolicies().Create(ctx, &policy, metav1.CreateOptions{}); unlessThere(err) != nil {
 		return fmt.Errorf("create the policy that gates members: %w", err)
 	}
-	if _, err := registration.MutatingAdmissionPolicyBindings().Create(ctx, &binding, metav1.CreateOptions{}); err != nil {
+	if _, err := registration.MutatingAdmissionPolicyBindings().Create(ctx, &binding, metav1.CreateOptions{}); unlessThere(err) != nil {
 		return fmt.Errorf("create the binding of the policy that gates members: %w", err)
 	}
 	return awaitTrial(ctx, client, true)
+}
+
+func unlessThere(err error) error {
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
 }
 
 // DeleteGatePolicy takes back what CreateGatePolicy did, and returns when members are not

@@ -41,6 +41,7 @@ const (
 	Scheduler Selection = "Scheduler"
 	Extender  Selection = "Extender"
 	Nominate  Selection = "Nominate"
+	Ahead     Selection = "Ahead"
 )
 
 // Gatekeeper is gangs.gatedBy: who adds the gates of members.
@@ -73,7 +74,7 @@ type Options struct {
 	// Kubeconfig is the path of the one to use, the administrator's when empty.
 	Kubeconfig string
 	// Gates is gangs.gates. With another value than muster's default, which is "", members are
-	// gated while it runs.
+	// gated while it runs; with the selection Ahead they always are.
 	Gates string
 	// GatedBy is who gates them, the Policy when empty. With the Webhook muster serves https.
 	GatedBy Gatekeeper
@@ -124,7 +125,7 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	if o.Gates != "" {
+	if o.Gates != "" || o.Selection == Ahead {
 		if o.GatedBy == Webhook {
 			if s.identity, err = newIdentity(dir); err != nil {
 				return nil, err

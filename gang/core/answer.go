@@ -36,6 +36,7 @@ var (
 	ErrVictims    = errors.New("gang: pods that are to be evicted were not gone in time")
 	ErrUnrecorded = errors.New("gang: the start of the gang could not be recorded in time")
 	ErrNodeGone   = errors.New("gang: the node is gone")
+	ErrPlaceLost  = errors.New("gang: others have taken the place of the pod")
 	ErrUncounted  = errors.New("gang: the pod does not count on its place any more")
 	ErrNoGroup    = errors.New("gang: the group is gone or not valid")
 	ErrKept       = errors.New("gang: other members have yet to come; the pod keeps its place, and is to be bound again")

@@ -99,6 +99,9 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		breakup{t}.endClearing(p.group)
 		p.planned = t.now
 		p.waits("", "")
+		if t.leads(p.group) {
+			continue // the scheduler keeps their room already
+		}
 		for _, member := range p.in(placed, kept) {
 			if member != asking {
 				steering{t}.steer(member, t.view.NodeCount())
@@ -117,7 +120,7 @@ func (t *turn) follow(g *group) bool {
 	left := map[string][]Victim{}
 	for _, p := range g.members {
 		node := t.view.Node(p.place)
-		if p.stage != placed || node == nil || left[p.place] != nil {
+		if p.stage != placed && p.stage != reserved || node == nil || left[p.place] != nil {
 			continue
 		}
 		for _, v := range g.clearing.victims[p.place] {

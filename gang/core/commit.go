@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"muster.dev/muster/gang/record"
@@ -26,7 +27,20 @@ type groupRecord struct {
 // there may be no moment in which the calls of all wait. What the scheduler said of each stands.
 // Unless as many as must start together are bound already, that is recorded on the
 // PodGroups before.
+//
+// Members whose room is kept go when their places are proven: see [ConfirmDue].
 func (t *turn) commit(parts []part) {
+	if !anyReserved(parts) {
+		t.begin(parts)
+	}
+}
+
+func anyReserved(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool { return p.counts[reserved] > 0 })
+}
+
+// begin is commit for members whose places are proven.
+func (t *turn) begin(parts []part) {
 	t.keep(parts)
 	for _, p := range parts {
 		if !p.quorate() || p.recording != 0 {
@@ -63,7 +77,7 @@ func (t *turn) toRecord(parts []part) (*commit, []ToRecord) {
 		}
 		r := record.Record{
 			Members: p.letGo() + p.counts.came(), MinMember: p.spec.MinMember, Time: t.now.UTC(),
-			PodGroup: p.spec.From.GetUID(), Since: p.oldest(),
+			PodGroup: p.spec.From.GetUID(), Since: p.oldest(), Room: p.room(),
 		}
 		c.records = append(c.records, groupRecord{p.group, r})
 		all = append(all, ToRecord{p.key, p.spec.From, r})
@@ -115,9 +129,10 @@ func (t *turn) conclude(id CommitID, c *commit, err error) {
 			return // some have left: the others are held for those that come
 		}
 	}
-	if !t.leaveLostPlaces(c.parts) {
-		t.start(c.parts)
+	if t.leaveLostPlaces(c.parts) || anyReserved(c.parts) && (leading{t}).waits(c.parts) {
+		return // another scheduler leads, or the like: places are proven again
 	}
+	t.start(c.parts)
 }
 
 // start ends the holds of all members. Those whose calls have ended have the time of the gang once more.
@@ -129,7 +144,7 @@ func (t *turn) start(parts []part) {
 		p.failed, p.satisfied, p.tries = time.Time{}, true, tries{}
 		p.waits("", "")
 		for _, member := range p.members {
-			member.went = member.stage == held || member.stage == kept
+			member.went = member.stage == held || member.stage == kept || member.stage == reserved
 		}
 		for _, member := range p.in(held) {
 			t.enter(member, binding) // ends the hold
@@ -137,6 +152,9 @@ func (t *turn) start(parts []part) {
 		for _, member := range p.in(kept) {
 			t.enter(member, due)
 			member.until = t.now.Add(p.spec.Timeout)
+		}
+		for _, member := range p.in(reserved) {
+			leading{t}.letGo(member, p.spec.Timeout)
 		}
 	}
 }
@@ -148,7 +166,7 @@ func (t *turn) start(parts []part) {
 func (t *turn) leaveLostPlaces(parts []part) bool {
 	left := false
 	for _, p := range parts {
-		for _, member := range p.in(held, kept) {
+		for _, member := range p.in(held, kept, reserved) {
 			switch {
 			case t.view.Node(member.place) == nil:
 				t.giveUp(member, ErrNodeGone)

@@ -105,6 +105,13 @@ type (
 		Search
 		Terms *Terms
 	}
+	// FindLost asks which members could not come to the places on which they count, if they did not count there:
+	// [PlacesProven].
+	FindLost struct {
+		Attempt *Attempt
+		Store   *predicates.VerdictStore
+		Pods    []*cluster.Pod
+	}
 	// Proceed asks for [Proceeding], once the effects before it are carried out.
 	Proceed struct{ Attempt *Attempt }
 )
@@ -176,6 +183,7 @@ func (Write) effect()        {}
 func (FindPlaces) effect()   {}
 func (FindWithout) effect()  {}
 func (FindVictims) effect()  {}
+func (FindLost) effect()     {}
 func (Proceed) effect()      {}
 func (*Decided) effect()     {}
 func (Preempted) effect()    {}

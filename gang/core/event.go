@@ -21,6 +21,8 @@ type (
 	// show it running for a moment longer, or not show it any more already: it counts once all
 	// the same.
 	Finished struct{ finished.Pod }
+	// SchedulerChanged says that another process of the scheduler leads, or it was started anew.
+	SchedulerChanged struct{}
 	// Looked takes note of what is asked of all groups now.
 	Looked struct{}
 	// ChangesDue asks which groups have changed since it was last asked, of their pods or of why they
@@ -79,6 +81,8 @@ type (
 	Ticked struct{}
 	// PlannedAhead has a group planned before the scheduler asks about it.
 	PlannedAhead struct{ Group membership.Key }
+	// ConfirmDue has the members of a group let go whose room is kept, if it is time and their places are good.
+	ConfirmDue struct{ Group membership.Key }
 	// GatesDue lifts the gates of a group for which there is no reason any more.
 	GatesDue struct{ Group membership.Key }
 	// StrayGatesDue lifts those of pods of no group.
@@ -118,6 +122,13 @@ type (
 		Attempt *Attempt
 		Places  []Planned
 		Nodes   int
+		// Contested says that pods that wait might take so much room that too little is left.
+		Contested bool
+	}
+	// PlacesProven says which of the members that [FindLost] asked about have no place any more.
+	PlacesProven struct {
+		Attempt *Attempt
+		Lost    []types.UID
 	}
 	// NoPlaces says in words why there are no places. When time was up there may be some all the same.
 	NoPlaces struct {

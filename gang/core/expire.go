@@ -17,6 +17,10 @@ func (Ticked) apply(t *turn) {
 	}
 	for _, g := range t.those((*group).keeps) {
 		t.lapse(g)
+		if t.leads(g) {
+			leading{t}.lapse(g)
+			leading{t}.remind(g)
+		}
 		if g.holds() { // one before it may have taken it along
 			t.expire(g)
 		}
@@ -48,7 +52,7 @@ func (t *turn) expire(g *group) {
 
 // renew keeps members counted on their places.
 func (t *turn) renew(g *group) {
-	for _, p := range g.in(placed, held, kept, due) {
+	for _, p := range g.in(placed, held, kept, reserved, due) {
 		t.has(Renew{p.pod.UID})
 	}
 }
@@ -89,7 +93,7 @@ func (t *turn) deny(g *group, reason status.Reason, why string, err error) {
 		why += t.inVain(denied)
 	}
 	for _, d := range denied {
-		for _, p := range d.in(pending, placed, held, kept) { // those that are let go are
+		for _, p := range d.in(pending, placed, held, kept, reserved) { // those that are let go are
 			t.giveUp(p, err)
 		}
 		breakup{t}.endClearing(d.group)

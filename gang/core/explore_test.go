@@ -61,7 +61,14 @@ func (c *code) group(g *group) {
 			continue
 		}
 		c.put(i, int(p.stage), int(nodeIndex(p.place)), int(p.gate))
-		c.flag(p.hold != 0, p.went, p.refused, p.astray, p.behind, p.pod.Spec.NodeName != "")
+		c.flag(p.hold != 0, p.went, p.refused, p.astray, p.behind, p.pod.Spec.NodeName != "", p.forgotten == p.pod.ResourceVersion, g.contested,
+			p.inherited)
+		if p.stage == reserved {
+			c.time(p.since)
+		}
+		if p.stage == placed && c.ahead {
+			c.time(p.toldAt)
+		}
 		c.time(p.until)
 	}
 	c.flag(g.spec != nil, g.store != nil, g.satisfied, g.mayEvict, g.weighed == g.looked, g.recording != 0)
@@ -117,6 +124,7 @@ func (w *world) code() []byte {
 		if p.owed {
 			c.put(int(p.owedAt - w.now))
 		}
+		c.aheadPod(&p.aheadPod)
 		if p.hold != 0 {
 			c.put(int(p.heldAt - w.now))
 		}
@@ -133,6 +141,9 @@ func (w *world) code() []byte {
 		}
 	}
 	c.flag(w.gone[:]...)
+	for _, taken := range w.taken {
+		c.put(int(taken))
+	}
 	c.flag(w.state.stopped)
 	c.time(w.state.renewed)
 	c.seenAt(w.state.outranked.generation)
@@ -257,6 +268,9 @@ func models() []*model {
 		}
 		return &m
 	}
+	ahead := freely(gatesDue, gateOK, nominate, touch, schedule, refuse, confirm)
+	toldAhead := []step{{plan, 0}, {nominate, 0}, {nominate, 1}}
+	goneAhead := append(slices.Clone(toldAhead), step{wait, 0}, step{confirm, 0}, step{recordOK, 0})
 	two := [mostGroups][]int64{{2}, {2}}
 	inTwos, asked := [mostPods]int{0, 0, 1, 1}, []step{{plan, 0}, {ask, 0}, {ask, 1}}
 	held := append(slices.Clone(asked), step{bind, 0}, step{bind, 1})
@@ -345,6 +359,22 @@ func models() []*model {
 			name: "gates", pods: 3, groups: [mostPods]int{0, 0, 1}, gated: true, gates: GatesUntilPlace, least: [mostGroups][]int64{{2}, {1}},
 			room: []int{2}, late: [mostPods]bool{1: true},
 		}, freely(gatesDue, gateOK), some(1, remove, waitLong, stop)),
+		with(model{
+			name: "room is kept ahead of the scheduler", pods: 2, groups: [mostPods]int{}, gated: true, ahead: true, least: two, room: []int{2, 1},
+			before: toldAhead[:1],
+		}, ahead, some(1, waitLong, lose), some(2, wait, rivalBound)),
+		with(model{
+			name: "two gangs ahead of their scheduler", pods: 4, groups: inTwos, gated: true, ahead: true, least: two, room: []int{2, 1},
+			before: toldAhead,
+		}, ahead, some(1, rivalBound, remove, another), some(2, wait), without(tick)),
+		with(model{
+			name: "a start is recorded ahead of the scheduler", pods: 3, groups: [mostPods]int{}, late: [mostPods]bool{2: true}, gated: true,
+			ahead: true, least: two, room: []int{2, 2}, before: toldAhead,
+		}, ahead, some(1, another, lose, remove, recordLate, recordNot, fenced, expire, waitLong), some(2, wait), without(tick)),
+		with(model{
+			name: "members are let go ahead of the scheduler", pods: 3, groups: [mostPods]int{}, late: [mostPods]bool{2: true}, gated: true,
+			ahead: true, least: two, room: []int{2, 2}, before: goneAhead,
+		}, ahead, some(1, lose, remove, expire, waitLong, replace), some(2, wait, rivalBound), without(tick)),
 	}
 }
 

@@ -89,9 +89,9 @@ func (e PlannedAhead) apply(t *turn) {
 	parts, not := t.bundle(g)
 	switch {
 	case not != nil:
+	case anyMissing(parts), startedAll(parts) && leading{t}.wants(parts):
+		try{t, &Attempt{purpose: ahead, parts: parts}}.plan()
 	case startedAll(parts):
 		steering{t}.wakeRefused(g)
-	case anyMissing(parts):
-		try{t, &Attempt{purpose: ahead, parts: parts}}.plan()
 	}
 }

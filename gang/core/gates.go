@@ -58,6 +58,7 @@ func (e GatesDue) apply(t *turn) {
 	if g == nil || g.counts[pending]+g.counts[placed] == 0 {
 		return
 	}
+	leading{t}.disown(g)
 	gated := g.those(func(p *member) bool { return p.canLift(t.now) })
 	if len(gated) == 0 {
 		return
@@ -81,6 +82,9 @@ type gating struct{ *turn }
 
 // mayGo says of which members of a group the gates have no reason any more.
 func (t gating) mayGo(g *group) func(*member) bool {
+	if t.leads(g) {
+		return leading(t).mayGo(g)
+	}
 	if t.gates != GatesUntilMembers && t.gates != GatesUntilPlace {
 		return everyone
 	}

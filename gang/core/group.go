@@ -21,18 +21,19 @@ import (
 type stage int
 
 const (
-	pending stage = iota
-	placed        // counts on its place
-	held          // and its bind call waits
-	kept          // and its bind call has ended by its own time: it is to come again
-	due           // let go, while no call of its waited: the next one goes on at once
-	binding       // let go
-	bound         // as the watch shows, or the API server said
+	pending  stage = iota
+	placed         // counts on its place
+	held           // and its bind call waits
+	kept           // and its bind call has ended by its own time: it is to come again
+	reserved       // counts on its place, and the scheduler keeps its room: its gate is on
+	due            // let go, while no call of its waited: the next one goes on at once
+	binding        // let go
+	bound          // as the watch shows, or the API server said
 	stages
 )
 
 func (s stage) String() string {
-	return [stages]string{"pending", "placed", "held", "kept", "due", "binding", "bound"}[s]
+	return [stages]string{"pending", "placed", "held", "kept", "reserved", "due", "binding", "bound"}[s]
 }
 
 // member is a pod of a group that has neither finished nor gone.
@@ -58,13 +59,21 @@ type member struct {
 	behind bool
 	// withdrawn is the version of the pod whose nomination is being taken back, "" for none.
 	withdrawn string
+	// forgotten is the version of the pod of whose nomination the scheduler does not know, "" for none.
+	forgotten string
+	// inherited says that a former process has nominated it, and this one has no plan for its group yet: the room is
+	// kept for a while.
+	inherited bool
+	toldAt    time.Time // when the scheduler was last told of its place, for a gang that starts without calls
 
 	gate      gate
 	liftAgain time.Time // after it could not be lifted
 }
 
 // waitsForCall reports whether it counts on its place, and the scheduler is to bind it there.
-func (p *member) waitsForCall() bool { return p.stage == placed || p.stage == kept || p.stage == due }
+func (p *member) waitsForCall() bool {
+	return p.stage == placed || p.stage == kept || p.stage == reserved || p.stage == due
+}
 
 // ready reports whether the scheduler will try the pod, once muster lifts its gate.
 func (p *member) ready() bool { return membership.Ready(p.pod.Pod) }
@@ -110,6 +119,8 @@ type planning struct {
 	looked  uint64                   // the generation of the cluster when the last plan failed, 0 for none
 	again   time.Time                // when it may be planned again, ahead of the scheduler
 	tries   tries
+	// contested says that others may be in the way of the present plan, so that room has to be kept.
+	contested bool
 	// firstEnd is no later than the end of any call that is held, zero when that is to be found out.
 	firstEnd time.Time
 	// clearing is what the present plan waits for, nil when that is nothing.
@@ -159,8 +170,9 @@ type counts [stages]int
 // assigned is how many are bound, or let go to be.
 func (c counts) assigned() int { return c[due] + c[binding] + c[bound] }
 
-// came is how many were let through by the scheduler to their bindings, and wait for the others.
-func (c counts) came() int { return c[held] + c[kept] }
+// came is how many were let through by the scheduler to their bindings, or have their room kept by it, and wait
+// for the others.
+func (c counts) came() int { return c[held] + c[kept] + c[reserved] }
 
 // holds reports whether members have places to which they are not on their way.
 func (g *group) holds() bool { return g.counts[placed]+g.counts.came() > 0 }

@@ -102,7 +102,7 @@ func (w *world) checkDue() {
 		is := member != nil && member.stage == due
 		switch {
 		case is && !p.owed:
-			if p.owed, p.owedAt = true, w.now; p.came != p.place+1 {
+			if p.owed, p.owedAt = true, w.now; p.came != p.place+1 && !w.ahead {
 				w.bad("%s is let go, and the scheduler has not bound it to its place", w.uid(i))
 			}
 			w.freed = append(w.freed, int8(i))

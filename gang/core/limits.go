@@ -24,12 +24,20 @@ type Limits struct {
 	// Preempt is how long the scheduler has, after it was told that there is no room for a member, to ask whom
 	// to evict before muster looks for victims by itself. 0 is for ever.
 	Preempt time.Duration
+	// WaitWhenShort keeps members of a gang that has started gated while there is no place for them, where gangs
+	// start without calls. Else they are left to the scheduler.
+	WaitWhenShort bool
 	// EvictWhole has all of a gang evicted that evictions for another one leave with too few members.
 	EvictWhole bool
 	// Rest is how long the search for victims rests at least after it found none.
 	Rest time.Duration
 	// Renew is how often assumptions are renewed: well within their time to live.
 	Renew time.Duration
+	// Margin is how long after the watch has shown a reservation the scheduler may act on what it saw before.
+	Margin time.Duration
+	// Remind is how long after a reservation the scheduler is told of it again: one that was started anew has
+	// forgotten it, and not every one has a Lease that says so.
+	Remind time.Duration
 	// Few is how many nodes the scheduler may look at for a pod before it is worth a write to
 	// tell it of the one.
 	Few int

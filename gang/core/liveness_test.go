@@ -18,7 +18,7 @@ func (w *world) settle() {
 				if w.preempt == 0 && w.may(s) && len(w.wrong) == 0 { // else muster is to look by itself
 					w.take(s)
 				}
-			case plan, ask, bind, bindOK, lostNot, recordOK, gatesDue, gateOK, vanish:
+			case plan, ask, bind, bindOK, lostNot, recordOK, gatesDue, gateOK, vanish, nominate, touch, schedule, refuse, confirm:
 				if w.may(s) && len(w.wrong) == 0 {
 					w.take(s)
 				}

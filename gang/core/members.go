@@ -21,7 +21,7 @@ func (e Seen) apply(t *turn) {
 	}
 	if g := t.join(e.Pod); g != nil {
 		p := g.members[e.UID]
-		told := p.pod.Status.NominatedNodeName
+		before := p.pod
 		g.heard = g.heard && maps.Equal(p.pod.Annotations, e.Pod.Annotations)
 		p.pod, g.dirty = e.Pod, true
 		switch {
@@ -30,9 +30,12 @@ func (e Seen) apply(t *turn) {
 			p.place = e.Pod.Spec.NodeName
 		case !p.ready():
 			t.giveUp(p, ErrGone)
+		case t.leads(g):
+			steering{t}.withdraw(p)
+			leading{t}.follow(p, before)
 		default:
 			steering{t}.withdraw(p)
-			steering{t}.tellAgain(p, told)
+			steering{t}.tellAgain(p, before)
 		}
 	}
 	t.stray(e.Pod)
@@ -77,6 +80,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	}
 	p := &member{pod: pod, since: t.now}
 	g.members[pod.UID] = p
+	p.inherited = t.leads(g) && p.gated() && pod.NominatedBy() == cluster.FieldManager
 	if first := g.members[g.first]; first == nil || older(p, first) < 0 {
 		g.isFirst(p)
 	}
@@ -128,7 +132,7 @@ func (t *turn) forget(g *group) {
 // giveUp ends what is planned for a member. A call that is held for it ends with an error.
 func (t *turn) giveUp(p *member, why error) {
 	switch p.stage {
-	case placed, held, kept, due:
+	case placed, held, kept, reserved, due:
 		t.has(Release{p.pod.UID})
 		t.endHold(p, why)
 		t.enter(p, pending)
@@ -152,6 +156,8 @@ func (t *turn) enter(p *member, to stage) {
 	t.endHold(p, nil)
 	if to == pending {
 		p.place = ""
+	} else {
+		p.inherited = false
 	}
 	if p.stage == to {
 		return

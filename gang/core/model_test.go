@@ -37,6 +37,7 @@ type model struct {
 	hold    time.Duration       // of one call, modelHold if it is 0
 	preempt time.Duration       // until victims are sought though the scheduler does not ask
 	gated   bool                // pods are created with the gate
+	ahead   bool                // gangs start without calls of the scheduler
 	least   [mostGroups][]int64 // minMember of each group: at first, and when it is changed
 	singles []int               // the nodes of bound pods of no group and of a low priority
 	faults  [kinds]int8         // how often each kind of step may happen, -1 for any number
@@ -85,6 +86,13 @@ const (
 	gatesDue        // gates are lifted
 	gateOK          // a gate was lifted
 	recreate        // a PodGroup is deleted and created anew
+	nominate        // a nomination is written, and seen
+	touch           // a pod is woken, and that is seen
+	schedule        // a scheduler binds a pod that has no gate
+	refuse          // or it does not
+	confirm         // places are proven
+	rivalBound      // a pod of nobody's is bound
+	another         // another scheduler leads
 	kinds
 )
 
@@ -93,6 +101,7 @@ var kindNames = [kinds]string{
 	"binding is not answered", "was bound", "was not bound", "hang up", "recorded", "not recorded in time", "PodGroup changed", "fenced",
 	"plan ahead", "delete", "replace", "succeed", "change minMember", "tick", "a second", "a long time", "stop", "assumption expires",
 	"node goes", "preempt", "victim goes", "gates due", "gate lifted", "PodGroup anew",
+	"nominated", "woken", "is scheduled", "is refused", "confirm", "a rival is bound to", "another scheduler",
 }
 
 // step is one thing that happens, to a pod, a group, a node or a commit.
@@ -131,6 +140,7 @@ type modelPod struct {
 	lived   int8     // the life of its group in which a start was recorded while it was there
 	lifting bool
 	free    bool // its gate was lifted
+	aheadPod
 }
 
 type modelGroup struct {
@@ -153,6 +163,7 @@ type world struct {
 	group   [mostGroups]modelGroup
 	single  [mostNodes]int8 // 0 there, 1 going, 2 gone
 	gone    [mostNodes]bool
+	taken   [mostNodes]int8 // by pods that nobody knew of
 	commits []WriteRecords
 	left    [kinds]int8
 	flaky   bool
@@ -179,7 +190,7 @@ func newWorld(m *model) *world {
 	w := &world{model: m, moment: 1, left: m.faults, state: New(Limits{
 		Bounds: membership.Bounds{Timeout: modelTimeout, MaxTimeout: time.Hour, MaxMembers: 10}, MaxGap: 10,
 		Hold: cmp.Or(m.hold, modelHold), DenyTTL: time.Second, Evict: time.Second, Rest: time.Millisecond, Preempt: m.preempt,
-		Renew: 5 * time.Second, Few: 100,
+		Renew: 5 * time.Second, Few: 100, Margin: modelMargin, Remind: time.Hour,
 	}, m.gates)}
 	for i := range mostPods {
 		for version := range m.uids[i] {

@@ -104,18 +104,22 @@ func (a *Attempt) search() Search {
 
 func (e PlacesFound) apply(t *turn) {
 	a := try{t, e.Attempt}
-	a.place(e.Places, e.Nodes)
+	a.place(e.Places, e.Nodes, e.Contested)
 	a.planEnds("")
 }
 
 // place has members be where they count now, and tells the scheduler of all but the one that it asks
 // about. The time of the groups begins.
-func (t try) place(places []Planned, nodes int) {
+func (t try) place(places []Planned, nodes int, contested bool) {
+	leads := t.leads(t.first())
 	for _, at := range places {
 		p := t.member(at.UID)
 		t.enter(p, placed)
 		p.place = at.Node
-		if p != t.asking {
+		switch {
+		case leads:
+			leading{t.turn}.reserve(p, contested)
+		case p != t.asking:
 			steering{t.turn}.steer(p, nodes)
 		}
 	}
@@ -124,7 +128,10 @@ func (t try) place(places []Planned, nodes int) {
 	}
 	for _, p := range t.parts { // why it waited before is over
 		p.waits("", "")
-		p.noRoom = time.Time{}
+		p.noRoom, p.contested = time.Time{}, contested
+		if leads && len(p.candidates()) > 0 { // until the cluster changes
+			p.looked = t.generation
+		}
 	}
 }
 
@@ -187,8 +194,8 @@ func (t try) planEnds(reason string) {
 		switch {
 		case reason != "":
 			t.refuse(p, reason)
-			if g := t.first(); t.limits.Preempt > 0 && reason == ReasonNoPlace && g.noRoom.IsZero() {
-				g.noRoom = t.now
+			if reason == ReasonNoPlace {
+				t.foundNoRoom()
 			}
 		case p.stage == pending:
 			t.refuse(p, ReasonNoRoom)
@@ -205,6 +212,9 @@ func (t try) planEnds(reason string) {
 		if reason != "" {
 			t.decide(Decision{Reason: reason})
 		}
+		if reason == ReasonNoPlace && t.leads(t.first()) {
+			t.foundNoRoom()
+		}
 		if reason == ReasonNoPlace && t.isUnasked() {
 			t.has(Proceed{t.Attempt})
 		}
@@ -219,6 +229,13 @@ func (e Proceeding) apply(t *turn) {
 		a.makeRoom()
 	case forFilter, anew:
 		a.plan()
+	}
+}
+
+// foundNoRoom notes since when there is no room.
+func (t try) foundNoRoom() {
+	if g := t.first(); t.limits.Preempt > 0 && g.noRoom.IsZero() {
+		g.noRoom = t.now
 	}
 }
 

@@ -45,7 +45,7 @@ func (e Preempts) apply(t *turn) {
 // isUnasked reports whether the scheduler has had its time to ask whom to evict.
 func (t try) isUnasked() bool {
 	since := t.first().noRoom
-	return !since.IsZero() && t.now.Sub(since) >= t.limits.Preempt
+	return !since.IsZero() && (t.now.Sub(since) >= t.limits.Preempt || inherits(t.parts))
 }
 
 // answer tells the scheduler whom to evict for the member that it asks about, if it asks about one.
@@ -117,7 +117,7 @@ func (t try) findVictims() {
 func (e VictimsFound) apply(t *turn) {
 	a := try{t, e.Attempt}
 	breaks := breakup{t}.breaks(a.parts, e.Victims)
-	a.place(e.Places, e.Nodes)
+	a.place(e.Places, e.Nodes, true)
 	t.clear(a.parts, e.Victims, breaks)
 	a.answer()
 }

@@ -15,6 +15,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/record"
 	"muster.dev/muster/gang/status"
 )
 
@@ -24,8 +25,11 @@ type Summary struct {
 	Label     string // that makes pods its members
 	MinMember int    // 0 when that is not known
 	Priority  int32
+	// Room says how the places of members are kept that go without a bind call; "" when there are none.
+	Room record.Room
 	// How many members are how far. Held are those that have come and wait for the others, also while the
-	// call of one has ended and is to come again; binding those that are let go.
+	// call of one has ended and is to come again, or their gates are on and their room is kept; binding those that
+	// are let go.
 	Pending, Placed, Held, Binding, Bound int
 	// How many pods have finished.
 	Succeeded, Failed int
@@ -110,7 +114,7 @@ func (p *member) about(now time.Time) Member {
 func (g *group) summary() Summary {
 	c := g.counts
 	s := Summary{
-		Name: g.key.String(), Label: g.key.Label, Priority: g.priority,
+		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: g.room(),
 		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound],
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
 		Denied: g.failed, Planned: g.planned,
@@ -165,7 +169,7 @@ func (g *group) statusCounts() status.Counts {
 			c.Running++
 		case p.stage == bound:
 			c.Bound++
-		case p.stage == held || p.stage == kept || p.stage == due || p.stage == binding:
+		case p.stage == held || p.stage == kept || p.stage == reserved || p.stage == due || p.stage == binding:
 			c.Held++
 		default:
 			c.Pending++
@@ -228,7 +232,7 @@ func (s *State) Census() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
 			continue
 		}
 		for _, p := range g.members {
-			if p.stage == placed || p.stage == held || p.stage == kept {
+			if p.stage == placed || p.stage == held || p.stage == kept || p.stage == reserved {
 				idle = idle.Plus(&p.pod.Requests)
 			}
 		}

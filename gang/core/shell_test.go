@@ -37,6 +37,8 @@ func describe(e Effect) string {
 		return fmt.Sprint("find without ", describeSearch(e.Search), len(e.Without), e.On)
 	case FindVictims:
 		return fmt.Sprint("find victims ", describeSearch(e.Search))
+	case FindLost:
+		return fmt.Sprint("find lost ", len(e.Pods), describeSearch(Search{Parts: []Wanted{{Pods: e.Pods}}}))
 	case Proceed:
 		return "proceed"
 	case Evict:
@@ -95,6 +97,18 @@ func (w *world) carryOut(effect Effect, event Event) Event {
 		w.commits = append(slices.Clip(w.commits), e)
 	case LiftGate:
 		w.pod[w.index(e.UID)].lifting = true
+		w.checkLift(w.index(e.UID))
+	case Nominate:
+		w.pod[w.index(e.UID)].nominating = w.ahead
+	case Wake:
+		w.pod[w.index(e.UID)].waking = w.ahead
+	case Write:
+		if w.ahead {
+			_, wake := event.(Waking)
+			w.written(e, wake)
+		}
+	case FindLost:
+		return w.lost(e)
 	case Evict:
 		w.evict(e.Pod)
 	case Denied:
@@ -161,7 +175,7 @@ func (w *world) free(node int8, without map[types.UID]bool) int {
 	if w.gone[node] {
 		return 0
 	}
-	free := w.room[node]
+	free := w.room[node] - int(w.taken[node])
 	for i, on := range w.singles {
 		if on == int(node) && w.single[i] < 2 {
 			free--
@@ -188,7 +202,7 @@ func (w *world) search(effect Effect) Event {
 			return NoPlaces{Attempt: e.Attempt, Why: "no room"}
 		}
 		w.assume(places)
-		return PlacesFound{e.Attempt, places, len(w.room)}
+		return PlacesFound{Attempt: e.Attempt, Places: places, Nodes: len(w.room), Contested: w.ahead}
 	case FindWithout:
 		without := map[types.UID]bool{}
 		for _, pod := range e.Without {

@@ -27,8 +27,9 @@ func (t steering) mayMiss(p *member, nodes int) bool {
 
 // tellAgain tells the scheduler of a place that it was told before: it takes its nomination back when a bind
 // call fails, also of a member that is to be bound there yet.
-func (t steering) tellAgain(p *member, told string) {
-	if (p.stage == kept || p.stage == due) && told == p.place && p.pod.Status.NominatedNodeName == "" && t.mayMiss(p, t.view.NodeCount()) {
+func (t steering) tellAgain(p *member, before *cluster.Pod) {
+	if (p.stage == kept || p.stage == due) && before.Status.NominatedNodeName == p.place && p.pod.Status.NominatedNodeName == "" &&
+		t.mayMiss(p, t.view.NodeCount()) {
 		t.has(Nominate{p.pod.UID})
 	}
 }
@@ -39,7 +40,7 @@ func (e Nominating) apply(t *turn) {
 	if p == nil {
 		return
 	}
-	unfounded := steering{t}.unfounded(p)
+	unfounded := !p.inherited && steering{t}.unfounded(p)
 	if !unfounded {
 		p.withdrawn = ""
 	}
@@ -83,7 +84,7 @@ func (t steering) unfounded(p *member) bool {
 // withdraw takes back a nomination that no plan stands behind. What that pod kept out is tried
 // again: to the scheduler it is as if the pod had gone from the node.
 func (t steering) withdraw(p *member) {
-	if t.unfounded(p) && p.withdrawn != p.pod.ResourceVersion {
+	if !p.inherited && t.unfounded(p) && p.withdrawn != p.pod.ResourceVersion {
 		p.withdrawn = p.pod.ResourceVersion
 		t.has(Nominate{p.pod.UID})
 	}

@@ -24,7 +24,7 @@ func (w *world) steps() (all []step) {
 	for i := range w.pods {
 		p := &w.pod[i]
 		shut := w.gated && !p.free
-		asks := p.phase == waits && !p.letGo && p.hold == 0 && !shut
+		asks := p.phase == waits && !p.letGo && p.hold == 0 && !shut && !w.ahead
 		add(p.phase == absent && p.version == 0 && w.late[i], create, i)
 		for _, k := range []kind{ask, askElse, askFlaky, preempt} {
 			add(asks && (k != preempt || len(w.singles) > 0), k, i)
@@ -42,6 +42,7 @@ func (w *world) steps() (all []step) {
 		add(p.phase == waits && p.place >= 0 && !p.letGo && !p.mayBind, expire, i)
 		add(p.lifting, gateOK, i)
 	}
+	w.aheadSteps(add)
 	for i := range w.commits {
 		for _, k := range []kind{recordOK, recordLate, recordNot, fenced} {
 			add(true, k, i)
@@ -100,7 +101,11 @@ func (w *world) take(s step) {
 	case remove, succeed:
 		w.remove(s.kind, i)
 	default:
-		w.takeOther(s.kind, i)
+		if isAhead(s.kind) {
+			w.takeAhead(s.kind, i)
+		} else {
+			w.takeOther(s.kind, i)
+		}
 	}
 	w.check(s)
 }
@@ -347,6 +352,7 @@ func (w *world) remove(k kind, i int) {
 	p := &w.pod[i]
 	uid := w.uid(i)
 	p.place, p.phase, p.letGo, p.mayBind, p.told, p.lifting, p.came, p.owed = -1, absent, false, false, 0, false, 0, false
+	p.aheadPod = aheadPod{}
 	w.moment++
 	if k == succeed {
 		p.phase = hasSucceeded

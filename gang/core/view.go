@@ -30,4 +30,6 @@ type View interface {
 	Binding(uid types.UID) string
 	// Profile returns the profile in force for a scheduler name, nil when muster has none.
 	Profile(schedulerName string) *predicates.VerdictStore
+	// Ahead reports whether the gangs of a scheduler name start without calls of the scheduler.
+	Ahead(schedulerName string) bool
 }

@@ -25,7 +25,7 @@ func (w *world) object(i int) *cluster.Pod {
 	if p.phase == isBound {
 		on = nodeName(p.place)
 	}
-	key := fmt.Sprint(i, p.version, p.created, on, p.free)
+	key := fmt.Sprint(i, p.version, p.created, on, p.free, p.nominated, p.touched, p.refused)
 	if w.made[key] == nil {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
@@ -34,6 +34,7 @@ func (w *world) object(i int) *cluster.Pod {
 			},
 			Spec: corev1.PodSpec{NodeName: on, Priority: &w.ranks[i], SchedulerName: "s"},
 		}
+		p.dress(pod)
 		if w.gated && !p.free {
 			pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: v1alpha1.SchedulingGate}}
 		}
@@ -146,5 +147,7 @@ func (w *world) Binding(uid types.UID) string {
 	}
 	return ""
 }
+
+func (w *world) Ahead(string) bool { return w.ahead }
 
 func (w *world) Profile(string) *predicates.VerdictStore { return w.store }

@@ -36,9 +36,22 @@ type Record struct {
 	// Since is when the oldest pod was created that was there, and is younger than all that did not count.
 	// Pods that finish count from then on, though the PodGroup may be younger.
 	Since time.Time `json:"since,omitzero"`
+	// Room says how the scheduler kept the places of the members free before their gates were lifted; "" for a gang
+	// whose bind calls were held.
+	Room Room `json:"room,omitempty"`
 	// Epoch is that of the leader.
 	Epoch Epoch `json:"epoch,omitzero"`
 }
+
+// Room says how places are kept free that the scheduler does not ask about.
+type Room string
+
+const (
+	// RoomNominated is by nominations of the gated members.
+	RoomNominated Room = "Nominated"
+	// RoomUncontested is not at all: no pod that waited could have taken so much that too little was left.
+	RoomUncontested Room = "Uncontested"
+)
 
 // Epoch orders the leaders of replicas. The zero Epoch, without leader election, is neither
 // before nor after another one.

@@ -20,6 +20,8 @@ type benchCase struct {
 const (
 	withMuster = contender.Extender
 	withGates  = contender.Gates // and gangs that are gated until they have a place
+	ahead      = contender.Ahead
+	aheadAsked = contender.AheadExtender
 )
 
 // Names of the cases.
@@ -32,8 +34,8 @@ const (
 )
 
 func cases() []benchCase {
-	everybody := []contender.Contender{contender.Stock, contender.Native, withMuster}
-	contending := []contender.Contender{contender.Native, withMuster, withGates}
+	everybody := []contender.Contender{contender.Stock, contender.Native, withMuster, ahead, aheadAsked}
+	contending := []contender.Contender{contender.Native, withMuster, withGates, ahead, aheadAsked}
 	rivals := gangs{count: 10, size: 30, contended: true}
 	return []benchCase{
 		{caseMany, 1000, gangs{count: 50, size: 20}, everybody, startAll},
@@ -44,11 +46,23 @@ func cases() []benchCase {
 	}
 }
 
-// order of the contenders in a round, from 0.
+// order of the contenders in a round, from 0. In twice as many rounds as there are contenders each is first, and
+// follows each other one, twice (the design of Williams).
 func (c benchCase) order(round int) []contender.Contender {
-	first := round / 2 % len(c.contenders)
-	order := slices.Concat(c.contenders[first:], c.contenders[:first])
-	if round%2 == 1 {
+	count := len(c.contenders)
+	turn := round % count
+	if count%2 == 1 {
+		turn = round / 2 % count
+	}
+	order := make([]contender.Contender, count)
+	for i := range order {
+		step := (i + 1) / 2 // 0, 1, -1, 2, -2, ...
+		if i%2 == 0 {
+			step = count - step
+		}
+		order[i] = c.contenders[(turn+step)%count]
+	}
+	if count%2 == 1 && round%2 == 1 {
 		slices.Reverse(order)
 	}
 	return order

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 
 	"muster.dev/muster/e2e/contender"
 )
@@ -10,6 +11,9 @@ import (
 // printFigures prints what the cases that were run are about.
 func (r results) printFigures(out io.Writer) {
 	figure := func(name string, digits int, value float64) {
+		if math.IsNaN(value) {
+			return // of somebody who was left out
+		}
 		fmt.Fprintf(out, "figure gang_%s=%.*f\n", name, digits, value)
 	}
 	ours := func(name string, value func(measurement) float64) []float64 {
@@ -50,11 +54,34 @@ func (r results) printFigures(out io.Writer) {
 	if c := caseNeighbours; r.has(withGates, c) {
 		figure("neighbour_p99_gates_ratio", 2, median(r.of(cell{c, withGates}, delay)))
 	}
+	r.printAhead(figure, ahead, "ahead_")
+	r.printAhead(figure, aheadAsked, "ahead_extender_")
 	figure("partial", 0, r.partial(withMuster))
 	figure("native_partial", 0, r.partial(contender.Native))
 	if r.has(withGates, caseStandoff) || r.has(withGates, caseTurns) || r.has(withGates, caseNeighbours) {
 		figure("partial_gates", 0, r.partial(withGates))
 	}
+}
+
+// printAhead prints how a contender fares for which muster reserves places, against native gang scheduling. A prefix
+// is before the names.
+func (r results) printAhead(figure func(name string, digits int, value float64), who contender.Contender, prefix string) {
+	if !r.has(who, caseMany) && !r.has(who, caseThousand) && !r.has(who, caseStandoff) && !r.has(who, caseTurns) && !r.has(who, caseNeighbours) {
+		return
+	}
+	own := func(name string, digits int, value float64) { figure(prefix+name, digits, value) }
+	if c := caseMany; r.has(who, c) {
+		own("vs_native", 2, median(dividing(r.of(cell{c, contender.Native}, seconds), r.of(cell{c, who}, seconds))))
+		own("effort_vs_native", 2, median(dividing(r.of(cell{c, who}, effort), r.of(cell{c, contender.Native}, effort))))
+	}
+	if c := caseThousand; r.has(who, c) {
+		own("1000_vs_native", 2, median(dividing(r.of(cell{c, contender.Native}, seconds), r.of(cell{c, who}, seconds))))
+	}
+	r.printContended(own, who, "")
+	if c := caseNeighbours; r.has(who, c) {
+		own("neighbour_p99_ratio", 2, median(r.of(cell{c, who}, delay)))
+	}
+	own("partial", 0, r.partial(who))
 }
 
 // printContended prints how a contender with muster fares where gangs wait for each other.

@@ -2,7 +2,8 @@
 // the stock scheduler alone, which knows no groups ("none"), with the alpha gang scheduling
 // of the same scheduler ("native"), with muster beside it, and, in the cases in which gangs
 // wait for each other, with muster and gangs that are gated until they have a place ("gates";
-// an admission policy adds the gates).
+// an admission policy adds the gates). With "ahead" the scheduler knows nothing of muster, which
+// lets gated gangs go that have places; with "ahead_extender" it calls it as well.
 //
 // These are the cases:
 //
@@ -18,7 +19,7 @@
 //
 // One API server and one set of nodes serve all cells of a case; a cell is a contender. Each
 // round runs every cell once, when the control plane has calmed down. Orders rotate and turn
-// around: a machine that slows down slows all cells, and in six rounds each of three follows each
+// around: a machine that slows down slows all cells, and in ten rounds each of five follows each
 // other equally often. The API server has the native gang API for all contenders; only the
 // native scheduler has the gates on. Extender and scheduler are at work when sixteen
 // clients begin to create the pods, and the clock runs from then on until the last gang
@@ -34,8 +35,8 @@
 // everything together needs (the effort) says what limits them, and depends less on the machine.
 //
 // It prints a table of medians and lines `figure NAME=VALUE`; ratios are medians of the
-// rounds' ratios. BENCH_ROUNDS, BENCH_CASES (names, separated by commas) and BENCH_WAIT (90s)
-// change what is measured. BENCH_BEFORE is the path of another build of muster, which becomes a
+// rounds' ratios. BENCH_ROUNDS, BENCH_CASES and BENCH_CONTENDERS (names, separated by commas) and
+// BENCH_WAIT (90s) change what is measured. BENCH_BEFORE is the path of another build of muster, which becomes a
 // contender of the first two cases ("before"). It runs on Linux, whose /proc says what processes need.
 package main
 

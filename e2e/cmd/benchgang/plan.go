@@ -16,6 +16,8 @@ const (
 	roundsEnv = "BENCH_ROUNDS"
 	casesEnv  = "BENCH_CASES"
 	waitEnv   = "BENCH_WAIT"
+	// contendersEnv names who is compared.
+	contendersEnv = "BENCH_CONTENDERS"
 )
 
 const (
@@ -51,6 +53,11 @@ func planFromEnv(getenv func(string) string) (plan, error) {
 			return plan{}, fmt.Errorf("%s=%s: %w", casesEnv, text, err)
 		}
 	}
+	if text := getenv(contendersEnv); text != "" {
+		if p.cases, err = between(p.cases, strings.Split(text, ",")); err != nil {
+			return plan{}, fmt.Errorf("%s=%s: %w", contendersEnv, text, err)
+		}
+	}
 	if before := getenv(contender.BeforeEnv); before != "" {
 		return p.withBefore(before)
 	}
@@ -80,4 +87,26 @@ func named(names []string) ([]benchCase, error) {
 		}
 	}
 	return slices.DeleteFunc(all, func(c benchCase) bool { return !slices.Contains(names, c.name) }), nil
+}
+
+// between leaves in cases the contenders of these names, in their own order, and drops cases without any.
+func between(cases []benchCase, names []string) ([]benchCase, error) {
+	for _, name := range names {
+		if !slices.ContainsFunc(cases, func(c benchCase) bool { return slices.Contains(c.titles(), name) }) {
+			return nil, fmt.Errorf("there is no contender %q", name)
+		}
+	}
+	for i := range cases {
+		c := &cases[i]
+		c.contenders = slices.DeleteFunc(slices.Clone(c.contenders), func(who contender.Contender) bool { return !slices.Contains(names, title(who)) })
+	}
+	return slices.DeleteFunc(cases, func(c benchCase) bool { return len(c.contenders) == 0 }), nil
+}
+
+// titles are what the contenders of a case are called.
+func (c benchCase) titles() (titles []string) {
+	for _, who := range c.contenders {
+		titles = append(titles, title(who))
+	}
+	return titles
 }

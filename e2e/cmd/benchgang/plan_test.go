@@ -20,6 +20,8 @@ func TestPlanFromEnv(t *testing.T) {
 		rounds int
 		wait   time.Duration
 		err    string
+
+		contenders []contender.Contender // of the first case, if that matters
 	}{
 		"nothing is set": {cases: everything, rounds: 3, wait: 90 * time.Second},
 		"everything is set, cases keep their order": {
@@ -30,7 +32,14 @@ func TestPlanFromEnv(t *testing.T) {
 		"no round":            {env: map[string]string{roundsEnv: "0"}, err: "BENCH_ROUNDS=0"},
 		"a wait of nothing":   {env: map[string]string{waitEnv: "0s"}, err: "BENCH_WAIT=0s"},
 		"a build that is not": {env: map[string]string{contender.BeforeEnv: "/none"}, err: "BENCH_BEFORE=/none: want the path of a build"},
-		"a wait in words":     {env: map[string]string{waitEnv: "long"}, err: "BENCH_WAIT=long"},
+		"a contender that is not": {
+			env: map[string]string{contendersEnv: "native,nobody"}, err: `BENCH_CONTENDERS=native,nobody: there is no contender "nobody"`,
+		},
+		"contenders": {
+			env: map[string]string{contendersEnv: "ahead,native", casesEnv: "many"}, cases: []string{caseMany}, rounds: 3, wait: 90 * time.Second,
+			contenders: []contender.Contender{contender.Native, ahead},
+		},
+		"a wait in words": {env: map[string]string{waitEnv: "long"}, err: "BENCH_WAIT=long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := planFromEnv(func(key string) string { return test.env[key] })
@@ -46,6 +55,9 @@ func TestPlanFromEnv(t *testing.T) {
 			var names []string
 			for _, c := range got.cases {
 				names = append(names, c.name)
+			}
+			if diff := cmp.Diff(test.contenders, got.cases[0].contenders); test.contenders != nil && diff != "" {
+				t.Errorf("contenders (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.cases, names); diff != "" || got.rounds != test.rounds || got.wait != test.wait {
 				t.Errorf("%d rounds, a wait of %s, cases (-want +got):\n%s", got.rounds, got.wait, diff)
@@ -64,11 +76,12 @@ func TestCasesHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestInSixRoundsEachFollowsEachOtherEquallyOften(t *testing.T) {
-	for _, c := range cases() {
+func TestEachFollowsEachOtherEquallyOften(t *testing.T) {
+	all := []contender.Contender{contender.Stock, contender.Native, withMuster, ahead, aheadAsked, withGates}
+	for count := 2; count <= len(all); count++ {
 		first, follows := map[contender.Contender]int{}, map[[2]contender.Contender]int{}
-		for round := range 6 {
-			order := c.order(round)
+		for round := range 2 * count {
+			order := benchCase{contenders: all[:count]}.order(round)
 			first[order[0]]++
 			for i, who := range order[1:] {
 				follows[[2]contender.Contender{order[i], who}]++
@@ -76,12 +89,12 @@ func TestInSixRoundsEachFollowsEachOtherEquallyOften(t *testing.T) {
 		}
 		for who, times := range first {
 			if times != 2 {
-				t.Errorf("%s: %s is first %d times", c.name, who, times)
+				t.Errorf("of %d %s is first %d times", count, who, times)
 			}
 		}
 		for pair, times := range follows {
-			if len(follows) != 6 || times != 2 {
-				t.Errorf("%s: %s follows %s %d times", c.name, pair[1], pair[0], times)
+			if len(follows) != count*(count-1) || times != 2 {
+				t.Errorf("of %d %s follows %s %d times", count, pair[1], pair[0], times)
 			}
 		}
 	}

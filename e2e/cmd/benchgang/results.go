@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -71,7 +72,7 @@ func delay(m measurement) float64   { return m.beside.Seconds() / m.alone.Second
 
 // dividing compares round by round, since machines change from round to round.
 func dividing(these, by []float64) []float64 {
-	ratios := slices.Clone(these)
+	ratios := slices.Clone(these[:min(len(these), len(by))])
 	for round := range ratios {
 		ratios[round] /= by[round]
 	}
@@ -79,14 +80,18 @@ func dividing(these, by []float64) []float64 {
 }
 
 func adding(a, b []float64) []float64 {
-	sums := slices.Clone(a)
+	sums := slices.Clone(a[:min(len(a), len(b))])
 	for round := range sums {
 		sums[round] += b[round]
 	}
 	return sums
 }
 
+// median is no number for nothing.
 func median(of []float64) float64 {
+	if len(of) == 0 {
+		return math.NaN()
+	}
 	sorted := slices.Sorted(slices.Values(of))
 	half := len(sorted) / 2
 	if len(sorted)%2 == 0 {

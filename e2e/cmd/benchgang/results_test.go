@@ -96,6 +96,22 @@ func TestFigures(t *testing.T) {
 			"idle_share_turns_gates=0.040", "idle_share_gates=0.030",
 			"partial=0", "native_partial=2", "partial_gates=1",
 		}},
+		"ahead, and nothing else but native": {results{
+			{caseMany, contender.Native}: took(4), {caseMany, ahead}: took(2), {caseMany, aheadAsked}: took(8),
+			{caseThousand, contender.Native}: took(6), {caseThousand, ahead}: took(3),
+			{caseStandoff, contender.Native}: {{took: 2 * time.Second, waiting: costs{80 * time.Second, 1000}}},
+			{caseStandoff, ahead}:            {{took: time.Second, waiting: costs{time.Second, 0}}},
+			{caseTurns, contender.Native}:    took(6), {caseTurns, ahead}: took(3),
+			{caseNeighbours, ahead}: {{beside: 11 * time.Millisecond, alone: 10 * time.Millisecond}},
+		}, []string{
+			"native_waiting_cpu_s=80.00", "native_waiting_failed_attempts=1000",
+			"ahead_vs_native=2.00", "ahead_effort_vs_native=0.50", "ahead_1000_vs_native=2.00", "ahead_contended_vs_native=2.00",
+			"ahead_standoff_vs_native=2.00", "ahead_waiting_cpu_vs_native=0.013", "ahead_waiting_cpu_s=1.00",
+			"ahead_waiting_failed_attempts=0", "ahead_idle_share_standoff=0.000", "ahead_turns_vs_native=2.00",
+			"ahead_idle_share_turns=0.000", "ahead_idle_share=0.000", "ahead_neighbour_p99_ratio=1.10", "ahead_partial=0",
+			"ahead_extender_vs_native=0.50", "ahead_extender_effort_vs_native=2.00", "ahead_extender_partial=0",
+			"partial=0", "native_partial=0",
+		}},
 		"neighbours": {results{
 			{caseNeighbours, contender.Native}: {{beside: 30 * time.Millisecond, alone: 10 * time.Millisecond}},
 			{caseNeighbours, withMuster}:       {{beside: 11 * time.Millisecond, alone: 10 * time.Millisecond, partial: 1}},

@@ -1,11 +1,33 @@
 // Command gangfaults looks for what breaks gangs; see package gangfaults. SEEDS, SEED and
-// LANES shape it. The exit status is 1 when it finds something.
+// LANES shape it. KIND=extender has the scheduler call muster, KIND=plain has schedulers that
+// know nothing of it; without it both come, one after the other. The exit status is 1 when it
+// finds something.
 package main
 
 import (
+	"fmt"
 	"os"
 
+	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/gangfaults"
 )
 
-func main() { os.Exit(gangfaults.Campaign().Main()) }
+func main() {
+	kind := os.Getenv("KIND")
+	var campaigns []faultcampaign.Campaign
+	if kind == "" || kind == "extender" {
+		campaigns = append(campaigns, gangfaults.Campaign())
+	}
+	if kind == "" || kind == "plain" {
+		campaigns = append(campaigns, gangfaults.AheadCampaign())
+	}
+	status := 0
+	if len(campaigns) == 0 {
+		fmt.Fprintf(os.Stderr, "KIND=%s: want extender or plain\n", kind)
+		status = 1
+	}
+	for _, c := range campaigns {
+		status = max(status, c.Main())
+	}
+	os.Exit(status)
+}

@@ -1,0 +1,84 @@
+package extender_test
+
+import (
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"muster.dev/muster/e2e/relay"
+)
+
+// liftsAnswered returns a kubeconfig of an API server that treats each lifting of a gate as the test says, nil for as
+// ever.
+func (c *cluster) liftsAnswered(by func(pod string) relay.Decide) (kubeconfig string) {
+	c.Helper()
+	config := shared.RESTConfig()
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		c.Fatal(err)
+	}
+	to, err := url.Parse(config.Host)
+	if err != nil {
+		c.Fatal(err)
+	}
+	before := c.relay(transport, func() *url.URL { return to }, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		if path := strings.Split(strings.Trim(r.URL.Path, "/"), "/"); r.Method == http.MethodPatch && path[len(path)-2] == "pods" {
+			if answer := by(path[len(path)-1]); answer != nil {
+				answer(w, r, pass)
+				return
+			}
+		}
+		pass.ServeHTTP(w, r)
+	})
+	kubeconfig = filepath.Join(c.TempDir(), "kubeconfig")
+	if err := before.WriteKubeconfig(kubeconfig); err != nil {
+		c.Fatal(err)
+	}
+	return kubeconfig
+}
+
+func TestAheadMusterDiesWhenItHasLetSomeMembersGo(t *testing.T) {
+	c := newCluster(t, newNodes(4, "4")...)
+	c.createPodGroups(newPodGroup("g", 4))
+	var lifts atomic.Int32
+	a := c.startAhead(1, serving{kubeconfig: c.liftsAnswered(func(string) relay.Decide {
+		if lifts.Add(1) <= 2 {
+			return nil
+		}
+		return relay.Silent
+	})})
+	c.createPods(members("g", 4, "3")...)
+	a.awaits(exactly(map[string]int{"g": 2}))
+	a.process.Kill()
+	if r, recorded := c.record("g"); !recorded || r.Members != 4 || r.MinMember != 4 {
+		t.Errorf("the record is %+v, there is one: %t", r, recorded)
+	}
+	// Others want the nodes that are left.
+	c.createPodGroups(newPodGroup("other", 2))
+	c.createPods(members("other", 2, "3")...)
+	a.witness.server = c.serve(serving{config: aheadProfile})
+	a.rests(exactly(map[string]int{"g": 4}))
+	a.areGated("other-0", "other-1")
+}
+
+func TestAheadGatesAreLiftedThoughTheAPIServerFails(t *testing.T) {
+	c := newCluster(t, newNodes(4, "4")...)
+	c.createPodGroups(newPodGroup("g", 4))
+	var lifts atomic.Int32
+	a := c.startAhead(1, serving{kubeconfig: c.liftsAnswered(func(string) relay.Decide {
+		if lifts.Add(1) <= 3 {
+			return relay.Lost
+		}
+		return nil
+	})})
+	c.createPods(members("g", 4, "3")...)
+	a.rests(exactly(map[string]int{"g": 4}))
+	if got := lifts.Load(); got < 4 {
+		t.Errorf("%d gates were lifted, want 4", got)
+	}
+}

@@ -1,0 +1,170 @@
+package gangfaults
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/e2e/fit"
+)
+
+// aheadSlack is how old what muster knows may be when it lets a gang go: what it counts on was so at some time
+// not longer ago.
+const aheadSlack = time.Second
+
+// letGo is what came of judging how gangs were let go.
+type letGo struct {
+	findings    []finding
+	reserved    int // members whose places were reserved, and those of as many as must start together
+	uncontested int // members of gangs of which nobody could have taken the room
+}
+
+// judgeLetGo holds every gate that is lifted of a member of a gang that has not started against what kept the room
+// of the gang: as many as must start together are bound, or nominated, or let go before; or else nobody who might be
+// scheduled could leave too little room. What others may take is room alone: a history in which pods are refused for
+// other reasons must not be judged here. What muster knows may be older than aheadSlack by as much as it is kept from
+// knowing.
+func judgeLetGo(history []entry, behind time.Duration) (v letGo) {
+	s := newState()
+	for i, e := range history {
+		if e.pod != nil && !e.gone && isLetGo(s.pods[e.pod.UID], e.pod) {
+			key, since := keyOf(e.pod), e.at.Add(-aheadSlack-behind)
+			once := func(so func(*state) bool) bool { return so(s) || everSince(history[:i], since, so) }
+			switch {
+			case once(func(s *state) bool { return s.mayFollow(key) }):
+			case once(func(s *state) bool { return s.isReserved(e.pod, key) }):
+				v.reserved++
+			case once(func(s *state) bool { return s.isUncontested(key) }):
+				v.uncontested++
+			default:
+				v.findings = append(v.findings, finding{letGoUnkept, fmt.Sprintf("%s: %s", e.pod.Name, s.contest(key))})
+			}
+		}
+		s.apply(e)
+	}
+	return v
+}
+
+// isLetGo says that the last gate of a member was lifted, while it was neither going nor over.
+func isLetGo(was, is *corev1.Pod) bool {
+	return was != nil && keyOf(is).name != "" && len(was.Spec.SchedulingGates) > 0 && len(is.Spec.SchedulingGates) == 0 &&
+		is.DeletionTimestamp == nil && is.Status.Phase == corev1.PodPending
+}
+
+// everSince says that something was so in one of the states of a history since a time.
+func everSince(history []entry, since time.Time, so func(*state) bool) bool {
+	s := newState()
+	for i, e := range history {
+		s.apply(e)
+		lasts := i+1 == len(history) || !history[i+1].at.Before(since)
+		if lasts && so(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// together are the gangs that start with one, itself first.
+func (s *state) together(key groupKey) []groupKey {
+	keys := []groupKey{key}
+	for _, name := range s.standing(key).with {
+		if name != key.name {
+			keys = append(keys, groupKey{key.label, name})
+		}
+	}
+	return keys
+}
+
+// mayFollow says that members of a gang may go one by one: as many as must start together are bound, with those of
+// the gangs that start with it; or nothing says how many that are.
+func (s *state) mayFollow(key groupKey) bool {
+	for _, key := range s.together(key) {
+		if g := s.standing(key); g.minMember > 0 && !g.whole() && !g.satisfied() {
+			return false
+		}
+	}
+	return true
+}
+
+// isReserved says that a member has its place, and with it as many as must start together in each gang.
+func (s *state) isReserved(member *corev1.Pod, key groupKey) bool {
+	if pod := s.pods[member.UID]; pod == nil || pod.Status.NominatedNodeName == "" {
+		return false
+	}
+	for _, key := range s.together(key) {
+		if g := s.standing(key); len(g.ready()) < g.minMember-g.got() {
+			return false
+		}
+	}
+	return true
+}
+
+// ready are the members that are nominated, or were let go before.
+func (g standing) ready() []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(g.pending), func(p *corev1.Pod) bool {
+		return p.Status.NominatedNodeName == "" && len(p.Spec.SchedulingGates) > 0
+	})
+}
+
+// isUncontested says that there are as many members as must start together, and room for them wherever all others
+// go that may be scheduled. Members of gangs that start together are taken to be alike.
+func (s *state) isUncontested(key groupKey) bool {
+	wanted, left, enough := s.weigh(key)
+	return enough && left >= wanted
+}
+
+// contest is what isUncontested found, in words.
+func (s *state) contest(key groupKey) string {
+	g := s.standing(key)
+	wanted, left, _ := s.weigh(key)
+	return fmt.Sprintf("gang %s has %d of %d members bound, %d nominated or let go and %d pending; of %d places that it needs others may leave %d",
+		key.name, g.got(), g.minMember, len(g.ready()), len(g.pending), wanted, left)
+}
+
+// weigh is how many places a gang needs, with those that start with it, beside the places where members are nominated;
+// how many the others may leave it; and whether it has members enough.
+func (s *state) weigh(key groupKey) (wanted, left int, enough bool) {
+	own, enough := map[groupKey]bool{}, true
+	var like *corev1.Pod
+	for _, key := range s.together(key) {
+		g := s.standing(key)
+		own[key] = true
+		enough = enough && len(g.pending) >= g.minMember-g.got()
+		free, placed := 0, 0 // of the members
+		for _, p := range g.pending {
+			switch {
+			case p.Status.NominatedNodeName != "":
+				placed++
+			case len(p.Spec.SchedulingGates) == 0:
+				free++
+			}
+			like = p
+		}
+		wanted += max(free, g.minMember-g.got()-placed)
+	}
+	if like == nil {
+		return wanted, 0, false
+	}
+	var kept, rivals []*corev1.Pod
+	for _, uid := range slices.Sorted(maps.Keys(s.pods)) {
+		switch p := s.pods[uid]; {
+		case p.Spec.NodeName != "":
+			kept = append(kept, p)
+		case p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodPending && p.Status.Phase != "":
+		case p.Status.NominatedNodeName != "" && priorityOf(p) >= priorityOf(like):
+			there := p.DeepCopy()
+			there.Spec.NodeName = p.Status.NominatedNodeName
+			kept = append(kept, there)
+		case len(p.Spec.SchedulingGates) == 0 && !own[keyOf(p)] && !unbindable(p):
+			rivals = append(rivals, p)
+		}
+	}
+	var nodes []*corev1.Node
+	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
+		nodes = append(nodes, s.nodes[name])
+	}
+	return wanted, fit.Left(nodes, kept, rivals, like), enough
+}

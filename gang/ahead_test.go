@@ -1,0 +1,258 @@
+package gang
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
+)
+
+// runAhead runs a Manager for gangs that start without calls of the scheduler.
+func runAhead(t *testing.T, test func(p *process)) {
+	t.Helper()
+	runBy(t, clock.RealClock{}, config.NodeSelectionAhead, test)
+}
+
+// rival is a pod of no gang that waits, and may take a place of a gang.
+func rival(name, cpu string) *corev1.Pod { return members(name, 1, cpu, alone)[0] }
+
+// bindTo has the scheduler bind a pod as the watch last showed it.
+func (p *process) bindTo(node string, pods ...*corev1.Pod) {
+	p.Helper()
+	for _, pod := range pods {
+		known := p.latest(pod).DeepCopy()
+		known.Spec.NodeName = node
+		p.set(known)
+	}
+}
+
+// latest is a pod as the watch last showed it.
+func (p *process) latest(pod *corev1.Pod) *corev1.Pod {
+	p.Helper()
+	for _, known := range p.cluster.Pending() {
+		if known.UID == pod.UID {
+			return known.Pod
+		}
+	}
+	p.Fatalf("%s does not wait", pod.Name)
+	return nil
+}
+
+// forbid has nobody be evicted.
+func (p *process) forbid() {
+	p.Manager.mu.Lock()
+	defer p.Manager.mu.Unlock()
+	limits := p.limits.Limits
+	limits.Preempt = 0
+	p.state.Configure(limits, core.GatesNever)
+}
+
+// refuseIt has the scheduler say that a pod fits nowhere.
+func (p *process) refuseIt(pod *corev1.Pod) {
+	p.Helper()
+	next := p.latest(pod).DeepCopy()
+	next.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	p.set(next)
+}
+
+func TestAGangThatNobodyContestsIsLetGoWithoutNominations(t *testing.T) {
+	runAhead(t, func(p *process) {
+		pods := members("g", 3, "1", gated)
+		p.set(podGroup("g", 3), node("a", "8"))
+		p.set(pods[0], pods[1])
+		p.after(time.Minute)
+		p.wrote("while a member is missing")
+		p.set(pods[2])
+		p.after(100 * time.Millisecond)
+		p.wrote("when it is there", "lift g-0", "lift g-1", "lift g-2")
+		if len(p.records) != 1 || p.records[0].Members != 3 {
+			t.Errorf("its start was recorded as %+v", p.records)
+		}
+		p.bindTo("a", pods...)
+		p.after(time.Minute)
+		p.wrote("when all are bound")
+	})
+}
+
+func TestTheRoomOfAContestedGangIsKeptBeforeItIsLetGo(t *testing.T) {
+	runAhead(t, func(p *process) {
+		pods := members("g", 3, "1", gated)
+		p.set(podGroup("g", 3), node("a", "4"), rival("other", "1"))
+		p.set(objects(pods)...)
+		p.after(p.limits.Margin - 20*time.Millisecond)
+		p.wrote("at first", "nominate g-0", "nominate g-1", "nominate g-2")
+		if len(p.records) != 0 {
+			t.Error("a start is recorded before the scheduler can know of the nominations")
+		}
+		p.after(200 * time.Millisecond)
+		p.wrote("after the margin", "lift g-0", "lift g-1", "lift g-2")
+	})
+}
+
+func TestAPlaceThatIsTakenBeforeTheGatesAreLiftedIsPlannedAnew(t *testing.T) {
+	runAhead(t, func(p *process) {
+		pods, other := members("g", 2, "1", gated), rival("other", "1")
+		p.set(podGroup("g", 2), node("a", "2"), other)
+		p.set(objects(pods)...)
+		p.after(100 * time.Millisecond)
+		p.wrote("at first", "nominate g-0", "nominate g-1")
+		p.bindTo("a", other) // by what the scheduler saw before
+		p.after(time.Second)
+		p.wrote("when a place is lost", "nominate g-0", "nominate g-1") // taken back
+		if got, want := p.why("g"), "places for 1 of 2 members; 1 of 1 nodes: Insufficient cpu"; got != want {
+			t.Errorf("it waits because: %s, want: %s", got, want)
+		}
+		p.set(node("b", "1"))
+		p.after(5 * time.Second)
+		p.wrote("with room", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
+		if len(p.records) != 1 {
+			t.Errorf("%d starts are recorded, want 1", len(p.records))
+		}
+	})
+}
+
+func TestAMemberThatTheSchedulerRefusesIsPlannedAnew(t *testing.T) {
+	runAhead(t, func(p *process) {
+		pods := members("g", 2, "1", gated)
+		p.set(podGroup("g", 2), node("a", "1"), node("b", "1"))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.wrote("first", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
+		at := p.cluster.Assumed(pods[0].UID)
+		p.bindTo(at, pods[0])
+		p.set(node("c", "1"))
+		p.refuseIt(pods[1])
+		p.after(time.Second)
+		if p.cluster.Assumed(pods[1].UID) == "" {
+			t.Error("the member has no place")
+		}
+	})
+}
+
+func TestAMemberThatComesLaterFollows(t *testing.T) {
+	runAhead(t, func(p *process) {
+		pods := members("g", 4, "1", gated)
+		p.set(podGroup("g", 2), node("a", "3"))
+		p.set(pods[0], pods[1])
+		p.after(time.Second)
+		p.wrote("at first", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
+		p.bindTo("a", pods[:2]...)
+		p.set(pods[2])
+		p.after(time.Second)
+		p.wrote("another one", "lift g-2", "nominate g-2")
+		p.bindTo("a", pods[2])
+		p.set(pods[3])
+		p.after(time.Second)
+		p.wrote("one without room is the scheduler's", "lift g-3")
+	})
+}
+
+func TestASchedulerThatIsNewIsToldOfReservationsAgain(t *testing.T) {
+	runAhead(t, func(p *process) {
+		victim := members("low", 1, "1", alone, on("a"), ofPriority(-1))[0]
+		grace := int64(600)
+		victim.Spec.TerminationGracePeriodSeconds = &grace
+		pods := members("g", 2, "1", gated)
+		p.set(podGroup("g", 2), node("a", "2"), victim)
+		p.set(objects(pods)...)
+		p.after(10 * time.Second)
+		p.wrote("with a victim that takes its time", "evict low-0", "nominate g-0", "nominate g-1")
+		p.SchedulerChanged()
+		p.after(time.Second)
+		p.wrote("when another scheduler leads", "wake g-0", "wake g-1")
+		p.after(time.Second)
+		p.wrote("then")
+		for _, pod := range pods { // the watch shows that
+			p.set(p.latest(pod))
+		}
+		p.delete(victim)
+		p.after(time.Second)
+		p.wrote("when the victim is gone", "lift g-0", "lift g-1")
+	})
+}
+
+func TestAGangWithoutRoomIsNotLetGo(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.set(podGroup("g", 3), node("a", "2"))
+		p.set(objects(members("g", 3, "1", gated))...)
+		p.after(10 * time.Minute)
+		p.wrote("without room")
+	})
+}
+
+func TestOfTwoGangsForTheRoomOfOneTheSecondWaits(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.set(podGroup("g", 2), podGroup("h", 2), node("a", "3"))
+		g, h := members("g", 2, "1", gated), members("h", 2, "1", gated)
+		p.set(objects(g)...)
+		p.set(objects(h)...)
+		p.after(time.Second)
+		p.wrote("of two", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
+		p.bindTo("a", g...)
+		p.after(time.Minute)
+		p.wrote("then")
+		p.delete(g...)
+		p.after(time.Second)
+		p.wrote("when the first is gone", "lift h-0", "lift h-1", "nominate h-0", "nominate h-1")
+	})
+}
+
+func TestAGangWaitsForANominationThatIsWrittenAgain(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.mu.Lock()
+		p.deaf = 1
+		p.mu.Unlock()
+		p.set(podGroup("g", 2), node("a", "3"))
+		p.set(objects(members("g", 3, "1", gated))...)
+		p.after(core.WakeRetry - 100*time.Millisecond)
+		p.wrote("while one of three has none, with two that would be enough", "nominate g-0", "nominate g-1", "nominate g-2")
+		p.after(time.Second)
+		p.wrote("then", "lift g-0", "lift g-1", "lift g-2", "nominate g-0")
+	})
+}
+
+// nominatedBefore is what a former process has written to a pod.
+func nominatedBefore(node string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.NominatedNodeName = node
+		pod.ManagedFields = []metav1.ManagedFieldsEntry{{
+			Manager: cluster.FieldManager, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
+		}}
+	}
+}
+
+func TestAProcessGoesOnWithTheRoomThatTheFormerOneKept(t *testing.T) {
+	for name, evicts := range map[string]bool{"which evicts": true, "which evicts nobody": false} {
+		t.Run(name, func(t *testing.T) {
+			runAhead(t, func(p *process) {
+				victim := leaving(members("low", 1, "1", alone, on("a"), grace(600), ofPriority(-1))[0])
+				if !evicts {
+					p.forbid()
+				}
+				p.set(podGroup("g", 2), node("a", "2"), victim)
+				pods := members("g", 2, "1", gated, nominatedBefore("a"))
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				if !evicts {
+					p.wrote("at first")
+					p.after(time.Minute)
+					p.wrote("in the end", "nominate g-0", "nominate g-1") // taken back
+					return
+				}
+				p.wrote("at first", "wake g-0", "wake g-1")
+				for _, pod := range pods { // the watch shows that
+					p.set(p.latest(pod))
+				}
+				p.delete(victim)
+				p.after(time.Second)
+				p.wrote("when the victim is gone", "lift g-0", "lift g-1")
+			})
+		})
+	}
+}

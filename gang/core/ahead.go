@@ -1,0 +1,243 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/record"
+	"muster.dev/muster/gang/status"
+)
+
+// A gang of a profile with nodeSelection: Ahead starts without any call of the scheduler's, by what the API has:
+// its members are gated until all of them have places, and their room is kept.
+//
+// A plan gives them places. The gated ones are nominated there, which has the scheduler keep the room from pods of
+// the same and of lower priority, unless it can be shown that nobody is in their way. A member whose nomination the
+// watch shows is reserved. Once enough are, and the scheduler has had its time to act on what it saw before
+// ([Limits.Margin]), the places are proven once more: nothing that was bound meanwhile may be in them. Then the
+// start is recorded, and all gates are lifted together. Who loses a place before that has lost nothing else: the
+// gate is still on. Afterwards a member is due until it is bound. One that the scheduler refuses is planned anew.
+
+// leading has gangs start without calls, during the application of an event.
+type leading struct{ *turn }
+
+// leads reports whether a group starts without calls of the scheduler.
+func (t *turn) leads(g *group) bool { return t.view.Ahead(g.schedulerName) }
+
+// reserve has room kept for a member that has just got a place.
+func (t leading) reserve(p *member, contested bool) {
+	switch nominated := p.pod.Status.NominatedNodeName; {
+	case nominated == "" && !contested && p.gated():
+		t.enter(p, reserved)
+	case nominated == p.place && p.gated(): // by a former plan: the scheduler may have been started anew since
+		t.tellAnew(p)
+	case nominated == p.place:
+		t.enter(p, reserved)
+	default:
+		t.has(Nominate{p.pod.UID})
+	}
+	if !p.gated() && p.sleeps() {
+		t.has(Wake{p.pod.UID})
+	}
+	p.toldAt = t.now
+}
+
+// inheritance is how long the room of nominations is kept that a former process made. By then there is a plan, or none.
+const inheritance = 5 * time.Second
+
+// disown has nominations of a former process taken back for which there is no plan.
+func (t leading) disown(g *group) {
+	for _, p := range g.in(pending) {
+		if p.inherited && !t.now.Before(p.since.Add(inheritance)) {
+			p.inherited = false
+			steering(t).withdraw(p)
+		}
+	}
+}
+
+// inherits reports whether a former process has kept room for members that have no place: it may be victims that they
+// wait for.
+func inherits(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool {
+		return len(p.those(func(member *member) bool { return member.inherited })) > 0
+	})
+}
+
+// remind tells the scheduler again of places of which the watch does not show that it was told, and of those of which
+// it was told so long ago that it may have been started anew since.
+func (t leading) remind(g *group) {
+	for _, p := range g.in(placed, reserved) {
+		switch {
+		case p.stage == reserved && !t.now.Before(p.since.Add(t.limits.Remind)):
+			t.tellAnew(p)
+		case p.stage == placed && p.forgotten == "" && !t.now.Before(p.toldAt.Add(WakeRetry)):
+			t.reserve(p, true)
+		}
+	}
+}
+
+// tellAnew has a gated member updated that is nominated to its place: the scheduler counts it there from then on.
+func (t leading) tellAnew(p *member) {
+	if p.gated() && p.pod.Status.NominatedNodeName == p.place {
+		p.forgotten = p.pod.ResourceVersion
+		t.enter(p, placed)
+		t.has(Wake{p.pod.UID})
+	}
+}
+
+// lapse gives up members that were let go to a node that has gone.
+func (t leading) lapse(g *group) {
+	for _, p := range g.in(due) {
+		if t.view.Node(p.place) == nil {
+			t.giveUp(p, ErrNodeGone)
+		}
+	}
+}
+
+// follow takes in what the watch shows of a member that is not bound, and how it was before.
+func (t leading) follow(p *member, before *cluster.Pod) {
+	switch {
+	case p.stage == placed && p.pod.Status.NominatedNodeName == p.place && p.pod.ResourceVersion != p.forgotten:
+		p.forgotten = ""
+		t.enter(p, reserved)
+	case p.stage == reserved && before.Status.NominatedNodeName == p.place && p.pod.Status.NominatedNodeName != p.place:
+		t.enter(p, placed) // somebody took it back
+		t.has(Nominate{p.pod.UID})
+	case p.stage == due && p.gate == lifted && isUnschedulable(p.pod) && !isUnschedulable(before):
+		p.behind = true
+		t.giveUp(p, ErrScheduler)
+	}
+}
+
+// isUnschedulable reports whether the scheduler has looked at a pod and refused it. To one with a gate it says so for
+// another reason.
+func isUnschedulable(pod *cluster.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+	})
+}
+
+// mayGo says of which gated members of a group the gates have no reason any more: of those that were let go, and, once
+// the group has started, of those for which there was no place. The scheduler may evict others for these, and
+// autoscalers see them.
+func (t leading) mayGo(g *group) func(*member) bool {
+	parts, not := t.bundle(g)
+	noPlace := not == nil && !t.limits.WaitWhenShort && startedAll(parts) && g.looked != 0
+	return func(p *member) bool { return p.stage == due || noPlace && p.stage == pending && p.ready() }
+}
+
+// wants reports whether members of a gang that has started have no place yet.
+func (t leading) wants(parts []part) bool {
+	return t.leads(parts[0].group) && slices.ContainsFunc(parts, func(p part) bool { return len(p.candidates()) > 0 })
+}
+
+// ConfirmDue has the places of a group proven, once their time has come.
+func (e ConfirmDue) apply(t *turn) {
+	g := t.groups[e.Group]
+	if g == nil || g.counts[reserved] == 0 {
+		return
+	}
+	parts, not := t.bundle(g)
+	if not != nil || (leading{t}).waits(parts) {
+		return
+	}
+	if t.leaveLostPlaces(parts) {
+		t.has(Proceed{&Attempt{purpose: anew, parts: parts}})
+		return
+	}
+	a := &Attempt{purpose: anew, parts: parts}
+	find := FindLost{Attempt: a, Store: g.store}
+	for _, p := range parts {
+		find.Pods = append(find.Pods, podsOf(p.in(reserved))...)
+	}
+	t.has(find)
+}
+
+// waits reports whether a bundle is not to start yet: too few have come, victims are still there, a start is being
+// recorded, or the scheduler may not have seen all reservations.
+func (t leading) waits(parts []part) bool {
+	for _, p := range parts {
+		if !p.quorate() || p.recording != 0 {
+			return true
+		}
+		for _, member := range p.members {
+			switch {
+			case member.stage == placed && member.gated():
+				return true // its room is not kept yet
+			case member.stage == reserved && member.pod.Status.NominatedNodeName != "" && t.now.Before(member.since.Add(t.limits.Margin)):
+				return true
+			}
+		}
+	}
+	return t.awaiting(parts, nil)
+}
+
+// Those whose places are lost are planned anew, with their gates on. If there are none, all go.
+func (e PlacesProven) apply(t *turn) {
+	parts := e.Attempt.parts
+	for _, uid := range e.Lost {
+		if p := t.member(uid); p != nil {
+			t.giveUp(p, ErrPlaceLost)
+		}
+	}
+	if len(e.Lost) > 0 {
+		parts[0].waits(status.Waiting, "others took places that were planned for it; it is planned anew")
+		t.has(Proceed{e.Attempt})
+		return
+	}
+	t.begin(parts)
+}
+
+// followUp is how long a member is left to the scheduler that it has refused before: it does not say so again.
+const followUp = 10 * time.Second
+
+// room says how the places of a group are kept, "" when its members are to be bound by calls.
+func (g *group) room() record.Room {
+	switch {
+	case g.counts[reserved] == 0:
+		return ""
+	case g.contested:
+		return record.RoomNominated
+	default:
+		return record.RoomUncontested
+	}
+}
+
+// Reserved returns the groups whose room is kept, in the order in which they are planned.
+func (s *State) Reserved() []membership.Key {
+	var keys []membership.Key
+	for _, g := range s.inOrder() {
+		if g.counts[reserved] > 0 {
+			keys = append(keys, g.key)
+		}
+	}
+	return keys
+}
+
+// letGo has the gates of members lifted that are due, each for as long as a gang may take.
+func (t leading) letGo(p *member, timeout time.Duration) {
+	t.enter(p, due)
+	if p.behind {
+		timeout = min(timeout, followUp)
+	}
+	p.until = t.now.Add(timeout)
+	if p.canLift(t.now) {
+		gating{t.turn}.lift(p)
+	}
+}
+
+// A scheduler that has just begun to lead knows nothing of the nominations of gated pods before they change.
+func (SchedulerChanged) apply(t *turn) {
+	for _, g := range t.those((*group).holds) {
+		if !t.leads(g) {
+			continue
+		}
+		for _, p := range g.in(placed, reserved) {
+			leading{t}.tellAnew(p)
+		}
+	}
+}

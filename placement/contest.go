@@ -1,0 +1,135 @@
+package placement
+
+import (
+	"math"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// StillFits reports whether a pod could come to a node if it were not there. If not, it is taken from it for the rest of
+// the plan.
+func (p *Plan) StillFits(pod *cluster.Pod, name string) bool {
+	node := p.NodeByName(name)
+	if node == nil {
+		return false
+	}
+	p.keepPromises(pod)
+	p.Take(pod, node.Index)
+	fits := p.batch(pod).trial.Verdict(node.Index) == predicates.Fits
+	if fits {
+		p.Put(pod, node.Index)
+	}
+	p.done(pod)
+	return fits
+}
+
+// slack is how many times as much room there must be as members and rivals could take. It covers pods that are created
+// while the members are being bound.
+const slack = 2
+
+// Contested reports whether pods that wait, the rivals, might take so much room that too little is left for pods that
+// the plan has placed, wherever kube-scheduler puts any of them. It is false only where that is shown:
+//
+//   - kube-scheduler decides as the profile does, so that it does not matter which of its nodes a pod gets;
+//   - the pods are alike, and all that decides for them is what a node is and how much of it is free;
+//   - the nodes have room for twice as many such pods as there are, and as the rivals could keep out.
+//
+// A rival keeps out at most as many as its largest request, in units of what one of the pods asks for.
+func (p *Plan) Contested(pods, rivals []*cluster.Pod) bool {
+	if len(pods) == 0 {
+		return false
+	}
+	one := pods[0]
+	kind := p.kinds.of(one)
+	if !p.store.Profile.Mirrors || !isSimple(one) {
+		return true
+	}
+	own := sets.New[types.UID]()
+	for _, pod := range pods {
+		if p.kinds.of(pod) != kind {
+			return true
+		}
+		own.Insert(pod.UID)
+	}
+	need := len(pods)
+	for _, rival := range rivals {
+		if rival.Affinity != nil { // it might keep them off nodes where there is room
+			return true
+		}
+		need += units(&rival.Requests, &one.Requests)
+	}
+	need *= slack
+	trial := p.batch(one).trial
+	for node := range p.Snapshot().Nodes() {
+		if need -= p.roomOn(node.Index, trial, own, one); need <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// roomOn is how many pods like one would have room on a node without those of the plan.
+func (p *Plan) roomOn(index int32, trial *predicates.Trial, own sets.Set[types.UID], one *cluster.Pod) int {
+	node, here := p.Node(index), 0
+	for _, pod := range node.Pods {
+		if own.Has(pod.UID) {
+			here++
+		}
+	}
+	if here == 0 && trial.Verdict(index) != predicates.Fits {
+		return 0
+	}
+	return here + free(node, &one.Requests)
+}
+
+// isSimple reports whether all that decides for a pod is what a node is and how much of it is free.
+func isSimple(pod *cluster.Pod) bool {
+	if pod.Affinity != nil || len(pod.Spec.TopologySpreadConstraints) > 0 || len(pod.HostPorts) > 0 || len(pod.Spec.ResourceClaims) > 0 {
+		return false
+	}
+	for i := range pod.Spec.Volumes {
+		if v := &pod.Spec.Volumes[i]; v.PersistentVolumeClaim != nil || v.Ephemeral != nil || v.CSI != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// free is how many more times a node has what a pod asks for.
+func free(node *cluster.Node, request *cluster.Resources) int {
+	times := node.Allocatable.Pods - int64(len(node.Pods))
+	each := func(allocatable, requested, asked int64) {
+		if asked > 0 {
+			times = min(times, (allocatable-requested)/asked)
+		}
+	}
+	has, taken := &node.Allocatable, &node.Requested
+	each(has.MilliCPU, taken.MilliCPU, request.MilliCPU)
+	each(has.Memory, taken.Memory, request.Memory)
+	each(has.EphemeralStorage, taken.EphemeralStorage, request.EphemeralStorage)
+	for _, s := range request.Scalars {
+		each(has.Scalar(s.Name), taken.Scalar(s.Name), s.Amount)
+	}
+	return int(max(times, 0))
+}
+
+// units is how many pods of a request another one could keep off a node.
+func units(rival, request *cluster.Resources) int {
+	most := int64(1) // it takes the place of one pod
+	each := func(takes, asked int64) {
+		if asked > 0 {
+			most = max(most, takes/asked+1)
+		}
+	}
+	each(rival.MilliCPU, request.MilliCPU)
+	each(rival.Memory, request.Memory)
+	each(rival.EphemeralStorage, request.EphemeralStorage)
+	for _, s := range request.Scalars {
+		each(rival.Scalar(s.Name), s.Amount)
+	}
+	return int(min(most, math.MaxInt32))
+}

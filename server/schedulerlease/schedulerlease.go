@@ -1,0 +1,69 @@
+// Package schedulerlease tells when another process of kube-scheduler begins to lead, by the Lease of its replicas.
+package schedulerlease
+
+import (
+	"context"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// term is one time for which a process leads. The Lease has another one after each change of its holder, and when the
+// same holder takes it anew.
+type term struct {
+	holder      string
+	transitions int32
+	acquired    int64 // in microseconds, of the holder's clock: it is only compared with itself
+}
+
+func termOf(lease *coordinationv1.Lease) term {
+	var t term
+	if lease.Spec.HolderIdentity != nil {
+		t.holder = *lease.Spec.HolderIdentity
+	}
+	if lease.Spec.LeaseTransitions != nil {
+		t.transitions = *lease.Spec.LeaseTransitions
+	}
+	if lease.Spec.AcquireTime != nil {
+		t.acquired = lease.Spec.AcquireTime.UnixMicro()
+	}
+	return t
+}
+
+// Follow calls changed when the holder of a Lease (namespace/name) becomes another one, until the context ends. The
+// first one that it sees is no change. Without the right to read the Lease, or without one, nothing is called.
+func Follow(ctx context.Context, client kubernetes.Interface, lease string, changed func()) {
+	namespace, name, _ := strings.Cut(lease, "/")
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+		}))
+	informer := factory.Coordination().V1().Leases().Informer()
+	var last term // only the informer's one goroutine uses it
+	see := func(object any) {
+		lease, is := object.(*coordinationv1.Lease)
+		if !is || lease.Name != name {
+			return
+		}
+		now := termOf(lease)
+		if now.holder == "" || now == last {
+			return // nobody leads, or the same one still
+		}
+		if last != (term{}) {
+			changed()
+		}
+		last = now
+	}
+	handler := cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, object any) { see(object) }}
+	if _, err := informer.AddEventHandler(handler); err != nil {
+		return // it has been stopped
+	}
+	factory.StartWithContext(ctx)
+	<-ctx.Done()
+	factory.Shutdown()
+}
