@@ -90,6 +90,7 @@ func newGangs(
 	limits.MaxMembers, limits.MaxHolding = int(gangs.MaxMembers), int(gangs.MaxHoldingPerNamespace)
 	limits.MaxGap = int(gangs.MaxGapPercent)
 	limits.WaitWhenShort = gangs.WhenShort == config.WhenShortWait
+	limits.Pin = b.Config.Ahead.Reserve == config.ReserveByPin
 	limits.Margin = b.Config.Ahead.Margin.Duration
 	limits.DenyTTL = gangs.DeniedTTL.Duration
 	limits.Preempt, limits.EvictWhole = gangs.PreemptAfter.Duration, gangs.EvictWhole

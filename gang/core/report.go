@@ -73,7 +73,7 @@ func (s *State) Order() []membership.Key {
 func (s *State) Report() []Summary {
 	var all []Summary
 	for _, g := range s.inOrder() {
-		all = append(all, g.summary())
+		all = append(all, s.summary(g))
 	}
 	return all
 }
@@ -85,7 +85,7 @@ func (s *State) About(name types.NamespacedName, now time.Time) []Details {
 		if g.key.NamespacedName != name {
 			continue
 		}
-		about := Details{Summary: g.summary()}
+		about := Details{Summary: s.summary(g)}
 		for _, p := range g.members {
 			about.Members = append(about.Members, p.about(now))
 		}
@@ -102,7 +102,7 @@ func (s *State) Member(uid types.UID, now time.Time) (Summary, Member, bool) {
 	if g == nil {
 		return Summary{}, Member{}, false
 	}
-	return g.summary(), g.members[uid].about(now), true
+	return s.summary(g), g.members[uid].about(now), true
 }
 
 func (p *member) about(now time.Time) Member {
@@ -113,25 +113,25 @@ func (p *member) about(now time.Time) Member {
 	return Member{p.pod.Name, stage, p.place, now.Sub(p.since)}
 }
 
-func (g *group) summary() Summary {
+func (s *State) summary(g *group) Summary {
 	c := g.counts
-	s := Summary{
-		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: g.room(),
+	sum := Summary{
+		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: s.room(g),
 		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound],
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
 		Denied: g.failed, Planned: g.planned,
 	}
 	spec, not := g.asked()
 	if not == nil {
-		s.MinMember = spec.MinMember
+		sum.MinMember = spec.MinMember
 		if !g.planned.IsZero() {
-			s.Deadline = g.deadline(spec)
+			sum.Deadline = g.deadline(spec)
 		}
 	}
-	if g.letGo() < s.MinMember || not != nil {
-		s.Why = g.why
+	if g.letGo() < sum.MinMember || not != nil {
+		sum.Why = g.why
 	}
-	return s
+	return sum
 }
 
 // Observe says what the status of a group's PodGroup is to say, but for the PodGroup itself. It
