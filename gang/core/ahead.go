@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -89,11 +90,14 @@ func (t leading) tellAnew(p *member) {
 	}
 }
 
-// lapse gives up members that were let go to a node that has gone.
+// lapse gives up members that were let go to a node that has gone, or were not bound in time.
 func (t leading) lapse(g *group) {
 	for _, p := range g.in(due) {
-		if t.view.Node(p.place) == nil {
-			t.giveUp(p, ErrNodeGone)
+		switch {
+		case t.view.Node(p.place) == nil:
+			t.isLeft(p, ErrNodeGone)
+		case !t.now.Before(p.until):
+			t.isLeft(p, ErrTimeout)
 		}
 	}
 }
@@ -108,9 +112,16 @@ func (t leading) follow(p *member, before *cluster.Pod) {
 		t.enter(p, placed) // somebody took it back
 		t.has(Nominate{p.pod.UID})
 	case p.stage == due && p.gate == lifted && isUnschedulable(p.pod) && !isUnschedulable(before):
-		p.behind = true
-		t.giveUp(p, ErrScheduler)
+		t.isLeft(p, ErrScheduler)
 	}
+}
+
+// isLeft gives up the place of a member that was let go and that the scheduler has not bound there.
+func (t leading) isLeft(p *member, why error) {
+	t.groupOf[p.pod.UID].waits(status.Waiting, fmt.Sprintf(
+		"%s was let go and not bound to %s: its condition PodScheduled says why; it is planned anew", p.pod.Name, p.place))
+	p.behind = true
+	t.giveUp(p, why)
 }
 
 // isUnschedulable reports whether the scheduler has looked at a pod and refused it. To one with a gate it says so for
