@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -89,12 +90,11 @@ func (c Campaign) Perform(ctx context.Context, o seeds.Options, dir string, out 
 	}
 	report := newReport(c, o.Seeds, out)
 	err := o.OverLanes(ctx, func(ctx context.Context, lane int, seeds <-chan uint64) error {
-		on, err := c.Open(ctx, filepath.Join(dir, fmt.Sprintf("lane-%d", lane)), o.Muster, out)
-		if err != nil {
-			return err
-		}
-		defer on.Close()
-		return performAll(ctx, on, seeds, report)
+		times := 0
+		return performAll(ctx, func() (Performer, error) {
+			times++
+			return c.Open(ctx, filepath.Join(dir, fmt.Sprintf("lane-%d.%d", lane, times)), o.Muster, out)
+		}, seeds, report)
 	})
 	if err != nil {
 		return nil, err
@@ -103,18 +103,39 @@ func (c Campaign) Perform(ctx context.Context, o seeds.Options, dir string, out 
 	return report, nil
 }
 
-// performAll runs the seeds that it gets until there are no more.
-func performAll(ctx context.Context, on Performer, seeds <-chan uint64, to *Report) error {
+// mostAgain is how often a seed is run again on a machine that is too slow for it.
+const mostAgain = 3
+
+// performAll runs the seeds that it gets until there are no more. A run in which a process could not renew its lease
+// in time tells nothing: it ends then, as it must, and here nobody starts it anew. The seed is run again.
+func performAll(ctx context.Context, open func() (Performer, error), seeds <-chan uint64, to *Report) error {
+	on, err := open()
+	if err != nil {
+		return err
+	}
+	defer func() { on.Close() }() // closing twice does nothing
 	to.begin(time.Now())
 	for seed := range seeds {
-		outcome, err := on.Perform(ctx, seed)
-		if died := on.Died(); died != nil {
-			err = died
+		for again := 0; ; again++ {
+			outcome, err := on.Perform(ctx, seed)
+			if died := on.Died(); died != nil {
+				err = died
+			}
+			if err == nil {
+				to.add(seed, outcome)
+				break
+			}
+			if again == mostAgain || !strings.Contains(err.Error(), "leadership lost") {
+				return fmt.Errorf("seed %d: %w", seed, err)
+			}
+			to.again(seed)
+			on.Close()
+			next, err := open()
+			if err != nil {
+				return err
+			}
+			on = next
 		}
-		if err != nil {
-			return fmt.Errorf("seed %d: %w", seed, err)
-		}
-		to.add(seed, outcome)
 	}
 	return nil
 }

@@ -85,6 +85,13 @@ func (r *Report) add(seed uint64, o *Outcome) {
 	}
 }
 
+// again says that a run told nothing.
+func (r *Report) again(seed uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.out, "seed %d is run again: the machine was too slow to renew a lease\n", seed)
+}
+
 // tell says what was found in a run and how to see it again.
 func (r *Report) tell(seed uint64, o *Outcome) {
 	fmt.Fprintf(r.out, "\nseed %d, again by: make %s SEED=%d\n", seed, r.campaign.target(), seed)

@@ -31,7 +31,7 @@ func (t *turn) leads(g *group) bool { return t.view.Ahead(g.schedulerName) }
 // reserve has room kept for a member that has just got a place.
 func (t leading) reserve(p *member, contested bool) {
 	switch nominated := p.pod.Status.NominatedNodeName; {
-	case nominated == "" && !contested && p.gated():
+	case nominated == "" && p.gated() && (!contested || t.limits.Pin):
 		t.enter(p, reserved)
 	case nominated == p.place && p.gated(): // by a former plan: the scheduler may have been started anew since
 		t.tellAnew(p)
@@ -196,10 +196,12 @@ func (e PlacesProven) apply(t *turn) {
 const followUp = 10 * time.Second
 
 // room says how the places of a group are kept, "" when its members are to be bound by calls.
-func (g *group) room() record.Room {
+func (s *State) room(g *group) record.Room {
 	switch {
 	case g.counts[reserved] == 0:
 		return ""
+	case g.contested && s.limits.Pin:
+		return record.RoomPinned
 	case g.contested:
 		return record.RoomNominated
 	default:
