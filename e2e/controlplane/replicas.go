@@ -16,9 +16,9 @@ import (
 // The election of replicas, quicker than by default.
 const (
 	// SchedulerLease is how long a leader is waited for that is gone.
-	SchedulerLease = 2 * time.Second
-	schedulerRenew = 1500 * time.Millisecond
-	schedulerRetry = 300 * time.Millisecond
+	SchedulerLease = 4 * time.Second
+	schedulerRenew = 3 * time.Second
+	schedulerRetry = 400 * time.Millisecond
 )
 
 // SchedulerReplicas are stock schedulers that run for election: one schedules, and the others have full
