@@ -91,7 +91,7 @@ func (l *ledger) take(uid types.UID) {
 	}
 	delete(l.placed, uid)
 	if node := l.node(at.node); node != nil {
-		l.replace(node.WithoutPod(uid), podAspects(at.pod))
+		l.surprise(node.WithoutPod(uid), podAspects(at.pod))
 		l.left(at)
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 )
 
-// Nominated are the pods that wait and that somebody has nominated to a node
+// Nominated are the pods that wait, or are held back by scheduling gates, and that somebody has nominated to a node
 // (status.nominatedNodeName), but for those that count on a node already: the most important
 // first. It is nil when there are none.
 //
@@ -32,7 +32,7 @@ func (c *Cluster) Nominated() []*Pod {
 	return pods
 }
 
-// nominate follows a pod that waits, nil for one that waits no more. Of a pod that counts on a
+// nominate follows a pod that waits or is gated, nil for one that does neither any more. Of a pod that counts on a
 // node the journal says all that matters.
 func (w *waiting) nominate(uid types.UID, pod *Pod) {
 	if pod != nil && pod.Status.NominatedNodeName == "" {

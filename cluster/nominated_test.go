@@ -49,7 +49,7 @@ func TestRoomIsPromisedToPodsThatWaitAndAreNominated(t *testing.T) {
 				remove(t, c, podObject("p"))
 			}, nil, 2,
 		},
-		{"one is gated", func(t *testing.T, c *Cluster) { set(t, c, podObject("p", nominatedTo("a"), gated)) }, nil, 0},
+		{"one is gated", func(t *testing.T, c *Cluster) { set(t, c, podObject("p", nominatedTo("a"), gated)) }, []string{"p"}, 1},
 		{"one is being deleted", func(t *testing.T, c *Cluster) { set(t, c, podObject("p", nominatedTo("a"), beingDeleted)) }, nil, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

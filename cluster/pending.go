@@ -25,8 +25,9 @@ type waiting struct {
 	ledger *ledger
 
 	pending   map[types.UID]*Pod // pods without a node
-	nominated map[types.UID]*Pod // those of them that wait and have a nominated node
+	nominated map[types.UID]*Pod // those of them that have a nominated node and are not being deleted
 	followers followers[PodEvent]
+	ofGated   followers[PodEvent] // those who follow gated pods as well
 	awaited   map[types.UID]*arrival
 }
 
@@ -37,12 +38,24 @@ type waiting struct {
 func (c *Cluster) FollowPending(follow func(PodEvent)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, pod := range slices.SortedFunc(maps.Values(c.waiting.pending), byName) {
-		if waits(pod.Pod) {
+	c.waiting.tellAll(waits, follow)
+	return c.waiting.followers.add(&c.mu, follow)
+}
+
+// FollowGated is FollowPending, and tells of pods that are held back by scheduling gates as of those that wait.
+func (c *Cluster) FollowGated(follow func(PodEvent)) (stop func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting.tellAll(willWait, follow)
+	return c.waiting.ofGated.add(&c.mu, follow)
+}
+
+func (w *waiting) tellAll(which func(*corev1.Pod) bool, follow func(PodEvent)) {
+	for _, pod := range slices.SortedFunc(maps.Values(w.pending), byName) {
+		if which(pod.Pod) {
 			follow(PodEvent{UID: pod.UID, Pod: pod})
 		}
 	}
-	return c.waiting.followers.add(&c.mu, follow)
 }
 
 // Placed returns a pod that the watch has shown on a node, and that node; nil when it has not.
@@ -86,12 +99,15 @@ func byName(a, b *Pod) int {
 // set keeps a pod that has no node.
 func (w *waiting) set(pod *Pod) {
 	w.pending[pod.UID] = pod
-	event := PodEvent{UID: pod.UID}
-	if waits(pod.Pod) {
-		event.Pod = pod
+	told := func(which func(*corev1.Pod) bool) PodEvent {
+		if which(pod.Pod) {
+			return PodEvent{UID: pod.UID, Pod: pod}
+		}
+		return PodEvent{UID: pod.UID}
 	}
-	w.nominate(pod.UID, event.Pod)
-	w.followers.tell(event)
+	w.nominate(pod.UID, told(willWait).Pod) // kube-scheduler keeps the room of gated ones as well
+	w.followers.tell(told(waits))
+	w.ofGated.tell(told(willWait))
 }
 
 // remove drops a pod that is bound to a node, or gone if that is "".
@@ -102,9 +118,11 @@ func (w *waiting) remove(uid types.UID, node string) {
 	delete(w.pending, uid)
 	w.nominate(uid, nil)
 	w.followers.tell(PodEvent{UID: uid, Node: node})
+	w.ofGated.tell(PodEvent{UID: uid, Node: node})
 }
 
 // waits says whether a pod without a node is for a scheduler to place.
-func waits(pod *corev1.Pod) bool {
-	return len(pod.Spec.SchedulingGates) == 0 && pod.DeletionTimestamp == nil
-}
+func waits(pod *corev1.Pod) bool { return len(pod.Spec.SchedulingGates) == 0 && willWait(pod) }
+
+// willWait says whether a pod without a node waits once its gates are lifted.
+func willWait(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil }

@@ -14,9 +14,11 @@ func gated(pod *corev1.Pod) { pod.Spec.SchedulingGates = []corev1.PodSchedulingG
 func beingDeleted(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.Now()) }
 
 // told notes what a follower of pending pods hears, in words.
-func told(c *Cluster) (words *[]string, stop func()) {
+func told(c *Cluster) (words *[]string, stop func()) { return toldBy(c.FollowPending) }
+
+func toldBy(following func(func(PodEvent)) (stop func())) (words *[]string, stop func()) {
 	words = new([]string)
-	stop = c.FollowPending(func(event PodEvent) {
+	stop = following(func(event PodEvent) {
 		word := string(event.UID)
 		switch {
 		case event.Pod != nil:
@@ -29,6 +31,24 @@ func told(c *Cluster) (words *[]string, stop func()) {
 		*words = append(*words, word)
 	})
 	return words, stop
+}
+
+func TestAFollowerOfGatedPodsIsToldOfThemAsOfThoseThatWait(t *testing.T) {
+	c := newCluster(t)
+	set(t, c, podObject("gated", gated), podObject("waits"), podObject("goes", gated, beingDeleted))
+	words, stop := toldBy(c.FollowGated)
+	set(t, c, podObject("gated"), podObject("gated", onNode("a")))
+	set(t, c, podObject("comes", gated), podObject("comes", gated, beingDeleted))
+	remove(t, c, podObject("comes"))
+	stop()
+	set(t, c, podObject("late", gated))
+	want := []string{
+		"pod-gated waits", "pod-waits waits", "pod-gated waits", "pod-gated is on a", "pod-comes waits", "pod-comes does not wait",
+		"pod-comes does not wait",
+	}
+	if diff := cmp.Diff(want, *words); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
 }
 
 func TestAFollowerIsToldWhichPodsWait(t *testing.T) {

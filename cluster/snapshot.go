@@ -13,9 +13,9 @@ type Snapshot struct {
 	// 0 for none: kube-scheduler does not try those again that were refused for want of it.
 	Freed uint64
 	// Unforeseen is the generation of the last change of a node that no assumption accounts for: of
-	// its objects, or by a pod that the watch showed there without its having been assumed there. Since
-	// then pods have come only where they were judged with all others counted. That a pod goes is no
-	// such change.
+	// its objects, by a pod that the watch showed there without its having been assumed there, or by a pod
+	// or node that went, which others may have had to be near, or to be spread with. Since then pods have
+	// come only where they were judged with all others counted.
 	Unforeseen uint64
 	// NodeNames are the names of the nodes and their indexes.
 	NodeNames *NodeNames

@@ -143,4 +143,5 @@ func (v *view) dropNode(node *Node) {
 	v.vacant = append(v.vacant, node.Index)
 	v.nodes.set(node.Index, nil)
 	v.record(node.Index, AspectNode)
+	v.unforeseen = v.generation
 }

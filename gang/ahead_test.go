@@ -1,16 +1,21 @@
 package gang
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/record"
 )
 
 // runAhead runs a Manager for gangs that start without calls of the scheduler.
@@ -42,15 +47,6 @@ func (p *process) latest(pod *corev1.Pod) *corev1.Pod {
 	}
 	p.Fatalf("%s does not wait", pod.Name)
 	return nil
-}
-
-// forbid has nobody be evicted.
-func (p *process) forbid() {
-	p.Manager.mu.Lock()
-	defer p.Manager.mu.Unlock()
-	limits := p.limits.Limits
-	limits.Preempt = 0
-	p.state.Configure(limits, core.GatesNever)
 }
 
 // refuseIt has the scheduler say that a pod fits nowhere.
@@ -233,7 +229,7 @@ func TestAProcessGoesOnWithTheRoomThatTheFormerOneKept(t *testing.T) {
 			runAhead(t, func(p *process) {
 				victim := leaving(members("low", 1, "1", alone, on("a"), grace(600), ofPriority(-1))[0])
 				if !evicts {
-					p.forbid()
+					p.limit(func(l *Limits) { l.Preempt = 0 }) // nobody is evicted
 				}
 				p.set(podGroup("g", 2), node("a", "2"), victim)
 				pods := members("g", 2, "1", gated, nominatedBefore("a"))
@@ -252,6 +248,58 @@ func TestAProcessGoesOnWithTheRoomThatTheFormerOneKept(t *testing.T) {
 				p.delete(victim)
 				p.after(time.Second)
 				p.wrote("when the victim is gone", "lift g-0", "lift g-1")
+			})
+		})
+	}
+}
+
+func TestAGangWhoseMembersHaveNoGateIsToldSo(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.set(podGroup("g", 3), node("a", "8"))
+		p.set(objects(members("g", 2, "1"))...)
+		p.after(time.Second)
+		o, _ := p.Observe(membership.Key{Label: v1alpha1.LabelX, NamespacedName: types.NamespacedName{Namespace: "default", Name: "g"}})
+		want := "2 of its members have no gate, so that kube-scheduler starts them one by one: is the policy there that 'muster gate-policy' prints?"
+		if o.Note != want {
+			t.Errorf("told: %q, want: %q", o.Note, want)
+		}
+	})
+}
+
+func TestAContestedGangMayBePinned(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.limit(func(l *Limits) { l.Pin = true })
+		pods := members("g", 2, "1", gated)
+		p.set(podGroup("g", 2), node("a", "1"), node("b", "1"))
+		p.set(objects(pods)...)
+		p.after(100 * time.Millisecond)
+		p.wrote("in one write for each", "lift g-0", "lift g-1", "pin g-0", "pin g-1")
+		for _, pod := range pods {
+			terms := p.latest(pod).Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+			if got, want := terms[0].MatchFields[0].Values[0], p.cluster.Assumed(pod.UID); got != want {
+				t.Errorf("%s is pinned to %s, its place is %s", pod.Name, got, want)
+			}
+		}
+		if len(p.records) != 1 || p.records[0].Room != record.RoomPinned {
+			t.Errorf("its start was recorded as %+v", p.records)
+		}
+	})
+}
+
+func TestWhatHasNoPlaceIsKeptOrLeftToTheScheduler(t *testing.T) {
+	for waits, want := range map[bool][]string{true: nil, false: {"lift g-2"}} {
+		t.Run(fmt.Sprint(waits), func(t *testing.T) {
+			runAhead(t, func(p *process) {
+				p.limit(func(l *Limits) { l.WaitWhenShort = waits })
+				pods := members("g", 3, "1", gated)
+				p.set(podGroup("g", 2), node("a", "2"))
+				p.set(pods[0], pods[1])
+				p.after(time.Second)
+				p.written()
+				p.bindTo("a", pods[:2]...)
+				p.set(pods[2])
+				p.after(time.Minute)
+				p.wrote("without room", want...)
 			})
 		})
 	}

@@ -185,6 +185,20 @@ func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) erro
 	return nil
 }
 
+// Pin implements Client.
+func (p *process) Pin(ctx context.Context, pod *corev1.Pod, node, gate string) error {
+	next := pod.DeepCopy()
+	next.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
+		}}},
+	}}
+	p.mu.Lock()
+	p.writes = append(p.writes, "pin "+pod.Name+" "+node)
+	p.mu.Unlock()
+	return p.LiftGate(ctx, next, gate)
+}
+
 // refuse has writes that lift gates, wake or evict fail from now on, nil for not any more.
 func (p *process) refuse(err error) {
 	p.mu.Lock()

@@ -48,10 +48,9 @@ type Options struct {
 // Client writes to pods.
 type Client interface {
 	nomination.Client
+	nomination.Gates
 	// Wake has the scheduler try a pod again that it has put aside until an event.
 	Wake(ctx context.Context, pod *corev1.Pod) error
-	// LiftGate takes a scheduling gate off a pod. It is no error when there is none of the name.
-	LiftGate(ctx context.Context, pod *corev1.Pod, gate string) error
 	// Evict deletes a pod to make room for somebody, unless another one has its name by now.
 	Evict(ctx context.Context, pod *corev1.Pod, preemptor string) error
 }

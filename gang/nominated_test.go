@@ -47,11 +47,10 @@ func TestAGangLeavesTheRoomThatIsPromisedToOthers(t *testing.T) {
 
 func TestAGangIsPlannedAnewWhenAPromiseToOthersChanges(t *testing.T) {
 	for name, then := range map[string]func(p *process){
-		"it is taken back":                  func(p *process) { p.set(promised("2", "", 6)) },
-		"it is made on another node":        func(p *process) { p.set(promised("2", "b", 6)) },
-		"the pod goes":                      func(p *process) { p.delete(promised("2", "a", 6)) },
-		"the pod is bound to another node":  func(p *process) { pod := promised("2", "a", 6); on("b")(pod); p.set(pod) },
-		"the pod is gated, and waits later": func(p *process) { pod := promised("2", "a", 6); gated(pod); p.set(pod) },
+		"it is taken back":                 func(p *process) { p.set(promised("2", "", 6)) },
+		"it is made on another node":       func(p *process) { p.set(promised("2", "b", 6)) },
+		"the pod goes":                     func(p *process) { p.delete(promised("2", "a", 6)) },
+		"the pod is bound to another node": func(p *process) { pod := promised("2", "a", 6); on("b")(pod); p.set(pod) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {

@@ -55,7 +55,7 @@ func (s *search) places(e core.FindPlaces) core.Event {
 	pods := podsOf(e.Parts)
 	plan := s.newPlan(e.Store, pods)
 	defer plan.Close()
-	places, not := placeAll(plan, e.Parts, s.budget.deadline())
+	places, without, not := placeAll(plan, e.Parts, s.budget.deadline())
 	s.took.Observe(s.clock.Since(started).Seconds())
 	if not != nil {
 		s.budget.short = s.budget.short || not.late
@@ -65,7 +65,7 @@ func (s *search) places(e core.FindPlaces) core.Event {
 	if err != nil {
 		return core.NodesChanged{Attempt: e.Attempt, Again: errors.Is(err, cluster.ErrNodeChanged)}
 	}
-	return core.PlacesFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount(), Contested: s.contested(plan, pods)}
+	return core.PlacesFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount(), Contested: s.contested(plan, pods), Without: without}
 }
 
 // newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang
@@ -126,21 +126,24 @@ type shortage struct {
 }
 
 // placeAll finds places for the members of all parts, in their order: for as many of each as must start together,
-// before any part gets more.
-func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, none *shortage) {
+// before any part gets more. It says why others have none.
+func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, without string, none *shortage) {
 	enough := make([][]placement.Place, len(parts))
 	for i, p := range parts {
 		outcome := plan.PlaceEnough(p.Pods, p.AtLeast, deadline)
 		if !outcome.Kept {
-			return nil, &shortage{shortfall(outcome, p.AtLeast, plan.Snapshot().NodeCount()), outcome.Late}
+			return nil, "", &shortage{shortfall(outcome, p.AtLeast, plan.Snapshot().NodeCount()), outcome.Late}
 		}
 		enough[i] = outcome.Places
 	}
 	for i, p := range parts {
 		more := plan.PlaceAll(p.Pods[len(enough[i]):], 0, deadline)
 		places = append(append(places, enough[i]...), more.Places...)
+		if without == "" && more.Placed < len(more.Places) {
+			without = shortfall(more, len(more.Places), plan.Snapshot().NodeCount())
+		}
 	}
-	return places, nil
+	return places, without, nil
 }
 
 // assume has pods count on their places, or none of them.
@@ -211,7 +214,7 @@ func (s *search) without(e core.FindWithout) core.Event {
 	}
 	deadline := s.budget.deadline()
 	nodes := s.nodesWithout(e.Store, podsOf(e.Parts), e.Without, e.On, func(plan *placement.Plan) (on []int32) {
-		places, _ := placeAll(plan, e.Parts, deadline)
+		places, _, _ := placeAll(plan, e.Parts, deadline)
 		for _, place := range places {
 			on = append(on, place.Node)
 		}

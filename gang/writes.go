@@ -84,11 +84,15 @@ func (m *machine) wake(ctx context.Context, uid types.UID) (written bool, err er
 }
 
 func (m *machine) liftGate(ctx context.Context, uid types.UID) (written bool, err error) {
-	pod := m.toLift(uid)
-	if pod == nil {
+	pod, node := m.toLift(uid)
+	switch {
+	case pod == nil:
 		return false, nil
+	case node != "":
+		err = m.writes.client.Pin(ctx, pod.Pod, node, v1alpha1.SchedulingGate)
+	default:
+		err = m.writes.client.LiftGate(ctx, pod.Pod, v1alpha1.SchedulingGate)
 	}
-	err = m.writes.client.LiftGate(ctx, pod.Pod, v1alpha1.SchedulingGate)
 	m.do(core.GateLifted{UID: uid, Err: err})
 	if err != nil {
 		err = fmt.Errorf("lift the gate of %s/%s: %w", pod.Namespace, pod.Name, err)
@@ -96,8 +100,8 @@ func (m *machine) liftGate(ctx context.Context, uid types.UID) (written bool, er
 	return true, err
 }
 
-// toLift returns the pod whose gate is to be lifted, nil when that is done or the pod is gone.
-func (m *machine) toLift(uid types.UID) *cluster.Pod {
+// toLift returns what [core.State.ToLift] does.
+func (m *machine) toLift(uid types.UID) (pod *cluster.Pod, node string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()

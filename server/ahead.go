@@ -90,6 +90,7 @@ func newGangs(
 	limits.MaxMembers, limits.MaxHolding = int(gangs.MaxMembers), int(gangs.MaxHoldingPerNamespace)
 	limits.MaxGap = int(gangs.MaxGapPercent)
 	limits.WaitWhenShort = gangs.WhenShort == config.WhenShortWait
+	limits.Pin = b.Config.Ahead.Reserve == config.ReserveByPin
 	limits.Margin = b.Config.Ahead.Margin.Duration
 	limits.DenyTTL = gangs.DeniedTTL.Duration
 	limits.Preempt, limits.EvictWhole = gangs.PreemptAfter.Duration, gangs.EvictWhole
@@ -129,14 +130,15 @@ func publish(ctx context.Context, b *base, a *api, gangs *gang.Manager) {
 }
 
 func newNominator(
-	b *base, keeper *reservation.Keeper, profiles *predicates.Profiles, client nomination.Client, writer *nomination.Writer,
+	b *base, keeper *reservation.Keeper, profiles *predicates.Profiles, client *nomination.RESTClient, writer *nomination.Writer,
 ) *nomination.Nominator {
 	limits := nomination.DefaultLimits(b.Config.Timeouts.Assume.Duration)
 	limits.MinBacklog, limits.MaxAhead = int(b.Config.Nomination.MinBacklog), int(b.Config.Nomination.MaxAhead)
 	return nomination.New(nomination.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
-		Skip:   func(pod *corev1.Pod) bool { return isElsewhere(keeper, pod) },
-		Client: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
+		Skip:    func(pod *corev1.Pod) bool { return isElsewhere(keeper, pod) },
+		Reserve: b.Config.Ahead.Reserve,
+		Client:  client, Gates: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
 	})
 }
 

@@ -18,7 +18,7 @@ func FuzzRepeated(f *testing.F) {
 	boundedtest.SkipWithRaceDetector(f)
 	const size = 64 << 10
 	handler := newHostileBench(f)
-	paths := []string{"/filter", "/prioritize", "/preempt", "/bind", "/webhook/gates", "/debug/explain"}
+	paths := []string{"/filter", "/prioritize", "/preempt", "/bind", "/webhook/gates", "/debug/explain", "/webhook/ahead"}
 	pods := servertest.RepeatedInPods()
 	for i, name := range slices.Sorted(maps.Keys(pods)) {
 		pod := pods[name]
@@ -30,6 +30,7 @@ func FuzzRepeated(f *testing.F) {
 		}
 		before, after, _ := strings.Cut(servertest.ReviewOf("CREATE", "%%"), "%%")
 		f.Add(byte(4), before+pod.Before, pod.Element, pod.After+after)
+		f.Add(byte(6), before+pod.Before, pod.Element, pod.After+after)
 	}
 	f.Add(byte(3), `{"PodName":"p","PodNamespace":"d",`, `"PodUID":"u"`, `,"Node":"n"}`)
 	f.Fuzz(func(t *testing.T, path byte, before, element, after string) {

@@ -10,23 +10,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/servertest"
 )
 
-// review posts a review to the webhook of a server that gates members, or not.
-func review(t *testing.T, gates config.GangGates, body string) *httptest.ResponseRecorder {
+// review posts a review to a webhook of a server that gates members, or not, and selects nodes in some way.
+func review(t *testing.T, path string, selection config.NodeSelection, gates config.GangGates, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	files := newIdentity(t)
 	files.write(newAuthority(t).issue("muster"))
 	// It neither is ready nor leads.
 	p := newProcess(t, func(cfg *config.Configuration) {
 		cfg.Gangs.Gates, cfg.Serving.MaxBodyBytes = gates, 1<<12
+		cfg.Profiles[0].NodeSelection = selection
 		cfg.Serving.TLS, cfg.Serving.WebhookListen = files.TLS, "127.0.0.1:0"
 	})
-	request := httptest.NewRequest(http.MethodPost, "/webhook/gates", strings.NewReader(body))
+	request := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
 	return p.asks(fieldWebhook, request)
 }
@@ -40,7 +42,13 @@ const (
 // patchOf is what the webhook answers about a pod that it allows, "" for nothing.
 func patchOf(t *testing.T, gates config.GangGates, body string) string {
 	t.Helper()
-	answer := review(t, gates, body)
+	return patchAt(t, "/webhook/gates", config.NodeSelectionExtender, gates, body)
+}
+
+// patchAt is patchOf for a webhook and a way to select nodes.
+func patchAt(t *testing.T, path string, selection config.NodeSelection, gates config.GangGates, body string) string {
+	t.Helper()
+	answer := review(t, path, selection, gates, body)
 	var got admissionv1.AdmissionReview
 	if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil || answer.Code != http.StatusOK {
 		t.Fatalf("answered %d: %s (%v)", answer.Code, answer.Body, err)
@@ -94,6 +102,64 @@ func TestMembersOfGangsAreGatedWhenTheyAreCreated(t *testing.T) {
 				t.Errorf("gates (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestPodsAreGatedThatArePlacedAhead(t *testing.T) {
+	text, err := os.ReadFile("testdata/ahead.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests []struct {
+		Name    string
+		OptedIn bool
+		Pod     json.RawMessage
+		Gates   []string
+	}
+	if err := yaml.UnmarshalStrict(text, &tests); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range tests {
+		t.Run(test.Name, func(t *testing.T) {
+			var pod corev1.Pod
+			if err := json.Unmarshal(test.Pod, &pod); err != nil {
+				t.Fatal(err)
+			}
+			// As the selectors of the webhooks have it.
+			var asked []string
+			if pod.Labels["muster.dev/pod-group"] != "" {
+				asked = append(asked, "/webhook/gates")
+			}
+			if label, labelled := pod.Labels["muster.dev/ahead"]; label == "true" || !labelled && test.OptedIn {
+				asked = append(asked, "/webhook/ahead")
+			}
+			got := gateNames(&pod)
+			for _, path := range asked {
+				patch := patchAt(t, path, config.NodeSelectionAhead, config.GatesNever, servertest.ReviewOf("CREATE", string(test.Pod)))
+				for _, gate := range []string{"muster.dev/gang", "muster.dev/ahead"} {
+					if strings.Contains(patch, gate) {
+						got = append(got, gate)
+					}
+				}
+			}
+			if diff := cmp.Diff(test.Gates, got); diff != "" {
+				t.Errorf("gates (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func gateNames(pod *corev1.Pod) (names []string) {
+	for _, gate := range pod.Spec.SchedulingGates {
+		names = append(names, gate.Name)
+	}
+	return names
+}
+
+func TestNobodyIsGatedForAProfileThatPlacesNobodyAhead(t *testing.T) {
+	pod := servertest.ReviewOf("CREATE", `{"metadata": {"labels": {"muster.dev/ahead": "true"}}}`)
+	if patch := patchAt(t, "/webhook/ahead", config.NodeSelectionExtender, config.GatesUntilPlace, pod); patch != "" {
+		t.Errorf("patch %s", patch)
 	}
 }
 
@@ -153,7 +219,7 @@ func TestWhatIsNoReviewOfAPodIsABadRequest(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := review(t, config.GatesUntilPlace, test.body)
+			answer := review(t, "/webhook/gates", config.NodeSelectionExtender, config.GatesUntilPlace, test.body)
 			if got := answer.Body.String(); answer.Code != test.code || !strings.HasPrefix(got, test.want) {
 				t.Errorf("answered %d: %s\nwant %d: %s", answer.Code, got, test.code, test.want)
 			}

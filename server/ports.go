@@ -36,10 +36,17 @@ func (s *served) work() []inspect.Endpoint {
 
 // webhook is what the API server calls.
 func (s *served) webhook() []inspect.Endpoint {
-	return []inspect.Endpoint{{
-		Method: http.MethodPost, Pattern: "/webhook/gates", About: "the API server asks for the scheduling gate of a pod that is created",
-		Handler: s.gates,
-	}}
+	return []inspect.Endpoint{
+		{
+			Method: http.MethodPost, Pattern: "/webhook/gates", About: "the API server asks for the scheduling gate of a pod that is created",
+			Handler: s.gates.Members,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/webhook/ahead",
+			About:   "the API server asks for the scheduling gate of a pod of no group that is created and opted in",
+			Handler: s.gates.Ahead,
+		},
+	}
 }
 
 // debug is what people look at.

@@ -11,7 +11,7 @@ const accountPolicyHeader = `# Bounds what muster's account may change of pods a
 
 func newAccountPolicyCommand() *cobra.Command {
 	var name, user, rescheduler string
-	var scheduler bool
+	var scheduler, pins bool
 	cmd := &cobra.Command{
 		Use:   "account-policy",
 		Short: "Print the admission policy that bounds what muster's account may change",
@@ -33,7 +33,7 @@ or a kube-scheduler is as well (--with-scheduler), one policy lets each do what 
 			if user == "" {
 				return usagef(cmd, "--user: must be the name of a user, such as %s", defaultUser)
 			}
-			muster := admission.Account{Name: name + "-account", User: user, Muster: true, Rescheduler: user == rescheduler, Scheduler: scheduler}
+			muster := admission.Account{Name: name + "-account", User: user, Muster: true, Rescheduler: user == rescheduler, Scheduler: scheduler, Pins: pins}
 			policy, binding := admission.AccountPolicy(muster)
 			documents := []any{policy, binding}
 			if rescheduler != "" && rescheduler != user {
@@ -47,6 +47,7 @@ or a kube-scheduler is as well (--with-scheduler), one policy lets each do what 
 	flags.StringVar(&name, "name", "muster", "`NAME` that those of the policies begin with")
 	flags.StringVar(&user, "user", defaultUser, "`USER` that 'muster serve' is for the API server")
 	flags.StringVar(&rescheduler, "rescheduler-user", "", "`USER` that 'muster reschedule' is, if it runs")
+	flags.BoolVar(&pins, "with-pins", false, "'muster serve' holds pods to nodes by their affinity (ahead.reserve: Pin)")
 	flags.BoolVar(&scheduler, "with-scheduler", false, "a kube-scheduler is the same user as 'muster serve'")
 	return cmd
 }

@@ -148,9 +148,11 @@ func TestCommands(t *testing.T) {
 			args:   "account-policy --name m --user system:kube-scheduler --rescheduler-user system:kube-scheduler --with-scheduler",
 		},
 		{golden: "account-policy-of-two-users", args: "account-policy --rescheduler-user system:serviceaccount:kube-system:muster-rescheduler"},
+		{golden: "account-policy-with-pins", args: "account-policy --with-pins"},
 		{golden: "account-policy-of-nobody", args: "account-policy --user="},
 		{golden: "gate-policy", args: "gate-policy"},
 		{golden: "gate-policy-of-several-profiles", args: "gate-policy --config testdata/gates.yaml"},
+		{golden: "gate-policy-ahead", args: "gate-policy --config testdata/ahead.yaml"},
 		{golden: "gate-policy-bad-config", args: "gate-policy --config testdata/bad.yaml"},
 		{golden: "explain-help", args: "explain pod --help"},
 		{golden: "explain-no-pod", args: "explain pod"},
@@ -165,6 +167,9 @@ func TestCommands(t *testing.T) {
 		{golden: "status-bad-rescheduler", args: "status --rescheduler 127.0.0.1:8889"},
 		{golden: "status-nothing-listens", args: "status --rescheduler http://127.0.0.1:1"},
 
+		{golden: "release-outside-of-a-cluster", args: "release"},
+		{golden: "release-without-a-lease", args: "release --when-away 2m"},
+		{golden: "release-before-now", args: "release --when-away -2m"},
 		{golden: "managed-policy", args: "managed-policy"},
 		{golden: "managed-policy-bad-config", args: "managed-policy --config testdata/bad.yaml"},
 	}

@@ -9,7 +9,7 @@ import (
 	"muster.dev/muster/server/admission"
 )
 
-const gatePolicyHeader = `# Has the API server gate the members of gangs when they are created. Printed by 'muster gate-policy'.
+const gatePolicyHeader = `# Has the API server gate pods when they are created. Printed by 'muster gate-policy'.
 # muster lifts the gates.
 `
 
@@ -17,16 +17,21 @@ func newGatePolicyCommand() *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use:   "gate-policy",
-		Short: "Print the admission policy that gates the members of gangs",
+		Short: "Print the admission policies that gate pods when they are created",
 		Long: `gate-policy prints a MutatingAdmissionPolicy and its binding, by which the API server
 of Kubernetes 1.36 and newer puts a scheduling gate on the members of gangs when they
 are created (gangs.gatedBy: Policy). muster lifts the gates, when gangs.gates says.
 
-The policy is for the pods of the schedulerName of each profile: print it again when a
-profile is added or renamed. A pod that it does not gate starts as it would without.
+With a profile of nodeSelection Ahead, members of its gangs are gated whatever gangs.gates
+says, and there is a second policy: it gates pods of no group that are opted in by the
+label muster.dev/ahead=true, their own or, if they have none, that of their namespace. It
+leaves alone pods of DaemonSets, of the priority classes of the system, and with a node.
 
-Delete it, and let muster lift what gates there are (gangs.gates: Never), before muster
-goes: nobody else lifts them.`,
+The policies are for the pods of the schedulerName of each profile: print them again when a
+profile is added, renamed, or selects nodes otherwise. A pod that is not gated starts as it
+would without.
+
+Delete them before muster goes, and then lift what gates there are: 'muster release'.`,
 		Example: `  muster gate-policy --config muster.yaml | kubectl apply --server-side -f -`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -34,14 +39,23 @@ goes: nobody else lifts them.`,
 			if err != nil {
 				return err
 			}
-			if cfg.Gangs.Gates == config.GatesNever {
+			members, pods := admission.Gated(cfg)
+			if cfg.Gangs.Gates == config.GatesNever && len(pods) == 0 {
 				warnings = append(warnings, `gangs.gates: "Never" has muster lift at once the gates that the policy adds`)
 			}
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
-			policy, binding := admission.GatePolicy(schedulerNames(cfg))
-			return printDocuments(cmd.OutOrStdout(), gatePolicyHeader, policy, binding)
+			policy, binding := admission.GatePolicy(members)
+			documents := []any{policy, binding}
+			if len(pods) > 0 {
+				policy, bindings := admission.AheadPolicy(pods)
+				documents = append(documents, policy)
+				for _, binding := range bindings {
+					documents = append(documents, binding)
+				}
+			}
+			return printDocuments(cmd.OutOrStdout(), gatePolicyHeader, documents...)
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")

@@ -129,6 +129,7 @@ func TestNotesSayHowToGoOn(t *testing.T) {
 			`kubectl -n kube-system get secret muster-kube-scheduler-tls -o go-template="{{index .data \"$f\" | base64decode}}" > $f`,
 			"http://",
 		},
+		"ahead": {"kubectl label namespace <namespace> muster.dev/ahead=true", "extenders:"},
 		"gates": {"kubectl get namespaces -l muster.dev/managed=true", "extenders:"},
 	} {
 		notes := helm(t, "install", release, chartDir, "--dry-run=client", "--namespace", namespace, "--values", way(name))

@@ -50,6 +50,11 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 		{
 			"a second scheduler of default-scheduler's pods", "two kube-schedulers", "config.profiles[0].schedulerName=default-scheduler nodeName=a",
 		},
+		{"nobody placed ahead in mode ahead", "one profile at least needs nodeSelection Ahead", "scheduler.mode=ahead config.profiles[0].schedulerName=a"},
+		{"managed pods whom nobody asks about", "with scheduler.mode ahead none does", "scheduler.mode=ahead managed=true"},
+		{"outages of a muster that nobody asks", "with scheduler.mode ahead none does", "scheduler.mode=ahead ignorable=true"},
+		{"client certificates in mode ahead", "muster listens on loopback", "scheduler.mode=ahead tls.clientAuth=true tls.secretName=a"},
+		{"gates of mode ahead in an old Kubernetes", "set Webhook, and tls.selfManaged.enabled", "scheduler.mode=ahead --kube-version=1.35.4"},
 		{"several replicas of a sidecar", "scheduler.mode sidecar has one replica", "replicas=2"},
 		{"client certificates where nobody can call", "muster listens on loopback", "tls.clientAuth=true tls.secretName=a"},
 		{"client certificates without https", "needs tls.secretName", "tls.clientAuth=true scheduler.mode=external"},
@@ -160,7 +165,9 @@ func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
 			[]string{"--values=" + way("sidecar"), "--set=rescheduler.enabled=true"},
 			[]string{"account-policy --with-scheduler --user=" + account + " --rescheduler-user=" + account},
 		},
-		"external": {[]string{"--values=" + way("external")}, []string{"account-policy"}},
+		"external":        {[]string{"--values=" + way("external")}, []string{"account-policy"}},
+		"ahead":           {[]string{"--values=" + way("ahead")}, []string{"account-policy", "gate-policy"}},
+		"ahead with pins": {[]string{"--values=" + way("ahead-webhook")}, []string{"account-policy --with-pins"}},
 		"external with a rescheduler": {
 			[]string{"--values=" + way("external"), "--set=rescheduler.enabled=true"}, []string{"account-policy --rescheduler-user=" + rescheduler},
 		},

@@ -48,11 +48,15 @@ func (c *cluster) serveGates(g *gatekeeper, policy string) *server {
 		return c.serve(serving{config: config})
 	}
 	return c.serve(serving{
-		config: "serving: {webhookListen: '" + g.webhook + "', " +
-			"tls: {certFile: " + g.files.certificate + ", keyFile: " + g.files.key + "}}\n" + config,
+		config: servingWebhook(g.webhook, g.files) + config,
 		scheme: "https",
 		client: g.files.client(c.T),
 	})
+}
+
+// servingWebhook is a configuration with a webhook, over https.
+func servingWebhook(address string, f tlsFiles) string {
+	return "serving: {webhookListen: '" + address + "', tls: {certFile: " + f.certificate + ", keyFile: " + f.key + "}}\n"
 }
 
 func (g *gatekeeper) schedulerFlags() []string {

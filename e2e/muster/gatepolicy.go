@@ -25,18 +25,26 @@ func CreateGatePolicy(ctx context.Context, client kubernetes.Interface, binary, 
 	if err != nil {
 		return fmt.Errorf("muster gate-policy: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	var policy admissionregistrationv1.MutatingAdmissionPolicy
-	var binding admissionregistrationv1.MutatingAdmissionPolicyBinding
-	first, second, _ := bytes.Cut(printed, []byte("\n---\n"))
-	if err := errors.Join(yaml.UnmarshalStrict(first, &policy), yaml.UnmarshalStrict(second, &binding)); err != nil {
-		return fmt.Errorf("parse what muster gate-policy prints: %w", err)
-	}
 	registration := client.AdmissionregistrationV1()
-	if _, err := registration.MutatingAdmissionPolicies().Create(ctx, &policy, metav1.CreateOptions{}); unlessThere(err) != nil {
-		return fmt.Errorf("create the policy that gates members: %w", err)
-	}
-	if _, err := registration.MutatingAdmissionPolicyBindings().Create(ctx, &binding, metav1.CreateOptions{}); unlessThere(err) != nil {
-		return fmt.Errorf("create the binding of the policy that gates members: %w", err)
+	for document := range bytes.SplitSeq(printed, []byte("\n---\n")) {
+		var kind metav1.TypeMeta
+		if err := yaml.Unmarshal(document, &kind); err != nil {
+			return fmt.Errorf("parse what muster gate-policy prints: %w", err)
+		}
+		if kind.Kind == "MutatingAdmissionPolicy" {
+			var policy admissionregistrationv1.MutatingAdmissionPolicy
+			if err = yaml.UnmarshalStrict(document, &policy); err == nil {
+				_, err = registration.MutatingAdmissionPolicies().Create(ctx, &policy, metav1.CreateOptions{})
+			}
+		} else {
+			var binding admissionregistrationv1.MutatingAdmissionPolicyBinding
+			if err = yaml.UnmarshalStrict(document, &binding); err == nil {
+				_, err = registration.MutatingAdmissionPolicyBindings().Create(ctx, &binding, metav1.CreateOptions{})
+			}
+		}
+		if unlessThere(err) != nil {
+			return fmt.Errorf("create what muster gate-policy prints: %w", err)
+		}
 	}
 	return awaitTrial(ctx, client, true)
 }
@@ -48,16 +56,16 @@ func unlessThere(err error) error {
 	return err
 }
 
-// DeleteGatePolicy takes back what CreateGatePolicy did, and returns when members are not
+// DeleteGatePolicy takes back what CreateGatePolicy did, with all that changes what is created, and returns when members are not
 // gated any more.
 func DeleteGatePolicy(ctx context.Context, client kubernetes.Interface) error {
-	registration := client.AdmissionregistrationV1()
+	registration, all := client.AdmissionregistrationV1(), metav1.ListOptions{}
 	err := errors.Join(
-		registration.MutatingAdmissionPolicyBindings().Delete(ctx, gatesName, metav1.DeleteOptions{}),
-		registration.MutatingAdmissionPolicies().Delete(ctx, gatesName, metav1.DeleteOptions{}),
+		registration.MutatingAdmissionPolicyBindings().DeleteCollection(ctx, metav1.DeleteOptions{}, all),
+		registration.MutatingAdmissionPolicies().DeleteCollection(ctx, metav1.DeleteOptions{}, all),
 	)
 	if err != nil {
-		return fmt.Errorf("delete the policy that gates members: %w", err)
+		return fmt.Errorf("delete the policies that gate pods: %w", err)
 	}
 	return awaitTrial(ctx, client, false)
 }

@@ -26,26 +26,35 @@ import (
 const gatesName = "muster"
 
 // CreateWebhook has the API server ask a muster for the gate of every pod with the label of
-// a PodGroup, as the chart does, and returns when it does so. ca is what signed muster's
+// a group, and of every pod that is opted in to be placed ahead, as the chart does, and returns when it does so. ca is what signed muster's
 // certificate, in PEM.
 func CreateWebhook(ctx context.Context, client kubernetes.Interface, url string, ca []byte) error {
-	webhook := admissionregistrationv1.MutatingWebhook{
-		Name:         "x-k8s-io.gates.muster.dev",
-		ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new(url + "/webhook/gates"), CABundle: ca},
-		Rules: []admissionregistrationv1.RuleWithOperations{{
-			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-			Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-		}},
-		ObjectSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-			Key: v1alpha1.LabelX, Operator: metav1.LabelSelectorOpExists,
-		}}},
-		FailurePolicy: new(admissionregistrationv1.Ignore), SideEffects: new(admissionregistrationv1.SideEffectClassNone),
-		TimeoutSeconds: new(int32(2)), AdmissionReviewVersions: []string{"v1"},
+	webhook := func(name, path string, objects, namespaces *metav1.LabelSelector) admissionregistrationv1.MutatingWebhook {
+		return admissionregistrationv1.MutatingWebhook{
+			Name:         name + ".gates.muster.dev",
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new(url + path), CABundle: ca},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+			ObjectSelector: objects, NamespaceSelector: namespaces,
+			FailurePolicy: new(admissionregistrationv1.Ignore), SideEffects: new(admissionregistrationv1.SideEffectClassNone),
+			TimeoutSeconds: new(int32(2)), AdmissionReviewVersions: []string{"v1"},
+		}
 	}
+	selected := func(key string, operator metav1.LabelSelectorOperator) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: operator}}}
+	}
+	optedIn := &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelAhead: "true"}}
 	_, err := client.AdmissionregistrationV1().
 		MutatingWebhookConfigurations().
 		Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
-			ObjectMeta: metav1.ObjectMeta{Name: gatesName}, Webhooks: []admissionregistrationv1.MutatingWebhook{webhook},
+			ObjectMeta: metav1.ObjectMeta{Name: gatesName}, Webhooks: []admissionregistrationv1.MutatingWebhook{
+				webhook("x-k8s-io", "/webhook/gates", selected(v1alpha1.LabelX, metav1.LabelSelectorOpExists), nil),
+				webhook("muster", "/webhook/gates", selected(v1alpha1.LabelMuster, metav1.LabelSelectorOpExists), nil),
+				webhook("pods.ahead", "/webhook/ahead", optedIn, nil),
+				webhook("namespaces.ahead", "/webhook/ahead", selected(v1alpha1.LabelAhead, metav1.LabelSelectorOpDoesNotExist), optedIn),
+			},
 		}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create the webhook: %w", err)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -31,7 +32,7 @@ func (t *turn) leads(g *group) bool { return t.view.Ahead(g.schedulerName) }
 // reserve has room kept for a member that has just got a place.
 func (t leading) reserve(p *member, contested bool) {
 	switch nominated := p.pod.Status.NominatedNodeName; {
-	case nominated == "" && !contested && p.gated():
+	case nominated == "" && p.gated() && (!contested || t.limits.Pin):
 		t.enter(p, reserved)
 	case nominated == p.place && p.gated(): // by a former plan: the scheduler may have been started anew since
 		t.tellAnew(p)
@@ -89,11 +90,14 @@ func (t leading) tellAnew(p *member) {
 	}
 }
 
-// lapse gives up members that were let go to a node that has gone.
+// lapse gives up members that were let go to a node that has gone, or were not bound in time.
 func (t leading) lapse(g *group) {
 	for _, p := range g.in(due) {
-		if t.view.Node(p.place) == nil {
-			t.giveUp(p, ErrNodeGone)
+		switch {
+		case t.view.Node(p.place) == nil:
+			t.isLeft(p, ErrNodeGone)
+		case !t.now.Before(p.until):
+			t.isLeft(p, ErrTimeout)
 		}
 	}
 }
@@ -108,9 +112,16 @@ func (t leading) follow(p *member, before *cluster.Pod) {
 		t.enter(p, placed) // somebody took it back
 		t.has(Nominate{p.pod.UID})
 	case p.stage == due && p.gate == lifted && isUnschedulable(p.pod) && !isUnschedulable(before):
-		p.behind = true
-		t.giveUp(p, ErrScheduler)
+		t.isLeft(p, ErrScheduler)
 	}
+}
+
+// isLeft gives up the place of a member that was let go and that the scheduler has not bound there.
+func (t leading) isLeft(p *member, why error) {
+	t.groupOf[p.pod.UID].waits(status.Waiting, fmt.Sprintf(
+		"%s was let go and not bound to %s: its condition PodScheduled says why; it is planned anew", p.pod.Name, p.place))
+	p.behind = true
+	t.giveUp(p, why)
 }
 
 // isUnschedulable reports whether the scheduler has looked at a pod and refused it. To one with a gate it says so for
@@ -196,10 +207,12 @@ func (e PlacesProven) apply(t *turn) {
 const followUp = 10 * time.Second
 
 // room says how the places of a group are kept, "" when its members are to be bound by calls.
-func (g *group) room() record.Room {
+func (s *State) room(g *group) record.Room {
 	switch {
 	case g.counts[reserved] == 0:
 		return ""
+	case g.contested && s.limits.Pin:
+		return record.RoomPinned
 	case g.contested:
 		return record.RoomNominated
 	default:

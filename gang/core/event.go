@@ -124,6 +124,8 @@ type (
 		Nodes   int
 		// Contested says that pods that wait might take so much room that too little is left.
 		Contested bool
+		// Without says in words why members that were asked about have no place, "" when all have.
+		Without string
 	}
 	// PlacesProven says which of the members that [FindLost] asked about have no place any more.
 	PlacesProven struct {

@@ -16,10 +16,11 @@ func (Ticked) apply(t *turn) {
 		t.renewed = t.now
 	}
 	for _, g := range t.those((*group).keeps) {
-		t.lapse(g)
 		if t.leads(g) {
 			leading{t}.lapse(g)
 			leading{t}.remind(g)
+		} else {
+			t.lapse(g)
 		}
 		if g.holds() { // one before it may have taken it along
 			t.expire(g)

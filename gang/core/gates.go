@@ -152,12 +152,17 @@ func outrankedIn(view View) outranked {
 	return o
 }
 
-// ToLift returns the pod whose gate is to be lifted, nil when that is done or the pod is gone.
-func (s *State) ToLift(uid types.UID) *cluster.Pod {
-	if p := s.known(uid); p != nil && p.gated() {
-		return p.pod
+// ToLift returns the pod whose gate is to be lifted, nil when that is done or the pod is gone, and the node that it is
+// to be pinned to in the same write, "" for none.
+func (s *State) ToLift(uid types.UID) (pod *cluster.Pod, node string) {
+	p := s.known(uid)
+	if p == nil || !p.gated() {
+		return nil, ""
 	}
-	return nil
+	if g := s.groupOf[uid]; g != nil && g.contested && s.limits.Pin && p.stage == due {
+		node = p.place
+	}
+	return p.pod, node
 }
 
 func (e GateLifted) apply(t *turn) {

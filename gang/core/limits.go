@@ -33,6 +33,8 @@ type Limits struct {
 	Rest time.Duration
 	// Renew is how often assumptions are renewed: well within their time to live.
 	Renew time.Duration
+	// Pin has the scheduler learn of contested places by node affinity, when gates are lifted, and not by nomination.
+	Pin bool
 	// Margin is how long after the watch has shown a reservation the scheduler may act on what it saw before.
 	Margin time.Duration
 	// Remind is how long after a reservation the scheduler is told of it again: one that was started anew has

@@ -105,6 +105,9 @@ func (a *Attempt) search() Search {
 func (e PlacesFound) apply(t *turn) {
 	a := try{t, e.Attempt}
 	a.place(e.Places, e.Nodes, e.Contested)
+	if g := a.first(); e.Without != "" && t.leads(g) && g.letGo() > 0 { // the others go on
+		g.waits(status.Waiting, e.Without)
+	}
 	a.planEnds("")
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
@@ -71,7 +73,7 @@ func (s *State) Order() []membership.Key {
 func (s *State) Report() []Summary {
 	var all []Summary
 	for _, g := range s.inOrder() {
-		all = append(all, g.summary())
+		all = append(all, s.summary(g))
 	}
 	return all
 }
@@ -83,7 +85,7 @@ func (s *State) About(name types.NamespacedName, now time.Time) []Details {
 		if g.key.NamespacedName != name {
 			continue
 		}
-		about := Details{Summary: g.summary()}
+		about := Details{Summary: s.summary(g)}
 		for _, p := range g.members {
 			about.Members = append(about.Members, p.about(now))
 		}
@@ -100,7 +102,7 @@ func (s *State) Member(uid types.UID, now time.Time) (Summary, Member, bool) {
 	if g == nil {
 		return Summary{}, Member{}, false
 	}
-	return g.summary(), g.members[uid].about(now), true
+	return s.summary(g), g.members[uid].about(now), true
 }
 
 func (p *member) about(now time.Time) Member {
@@ -111,25 +113,25 @@ func (p *member) about(now time.Time) Member {
 	return Member{p.pod.Name, stage, p.place, now.Sub(p.since)}
 }
 
-func (g *group) summary() Summary {
+func (s *State) summary(g *group) Summary {
 	c := g.counts
-	s := Summary{
-		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: g.room(),
+	sum := Summary{
+		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: s.room(g),
 		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound],
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
 		Denied: g.failed, Planned: g.planned,
 	}
 	spec, not := g.asked()
 	if not == nil {
-		s.MinMember = spec.MinMember
+		sum.MinMember = spec.MinMember
 		if !g.planned.IsZero() {
-			s.Deadline = g.deadline(spec)
+			sum.Deadline = g.deadline(spec)
 		}
 	}
-	if g.letGo() < s.MinMember || not != nil {
-		s.Why = g.why
+	if g.letGo() < sum.MinMember || not != nil {
+		sum.Why = g.why
 	}
-	return s
+	return sum
 }
 
 // Observe says what the status of a group's PodGroup is to say, but for the PodGroup itself. It
@@ -141,13 +143,17 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	}
 	return status.Observation{
 		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Reason: g.reason, Message: g.why,
-		Note: g.note(),
+		Note: s.note(g),
 	}, true
 }
 
 // note is what there is to say of a group besides why it waits.
-func (g *group) note() string {
+func (s *State) note(g *group) string {
 	var notes []string
+	if free := g.freely(); free > 0 && s.looksAt == math.MaxInt {
+		notes = append(notes, fmt.Sprintf("%d of its members have no gate, so that kube-scheduler starts them one by one: is the policy there "+
+			"that 'muster gate-policy' prints?", free))
+	}
 	if g.spec != nil && g.spec.Cut != "" {
 		notes = append(notes, g.spec.Cut)
 	}
@@ -158,6 +164,15 @@ func (g *group) note() string {
 			p.Name, p.Spec.SchedulerName, g.schedulerName))
 	}
 	return strings.Join(notes, "; ")
+}
+
+// freely is how many members nothing keeps from the scheduler though their gang is to start without its calls, and has
+// not.
+func (g *group) freely() int {
+	if g.store == nil || g.store.Profile.NodeSelection != config.NodeSelectionAhead || g.begun() > 0 {
+		return 0
+	}
+	return len(g.those(func(p *member) bool { return p.stage < due && p.gate == shut && !p.gated() }))
 }
 
 // statusCounts are the pods of a group as its status has them.

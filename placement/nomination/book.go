@@ -21,7 +21,7 @@ type book struct {
 
 // begin enters a pod that was not known, in the stage aside.
 func (b *book) begin(pod *cluster.Pod, store *predicates.VerdictStore) *nominee {
-	p := &nominee{pod: pod, store: store, arrived: b.arrivals, stage: aside, since: b.clock.Now()}
+	p := &nominee{pod: pod, store: store, arrived: b.arrivals, stage: aside, since: b.clock.Now(), gate: gate{met: b.clock.Now()}}
 	b.arrivals++
 	b.nominees[pod.UID] = p
 	b.count(p, 1)

@@ -3,9 +3,11 @@ package nomination
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -15,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -33,23 +36,33 @@ type bench struct {
 	bounds  bounds
 }
 
-// bounds are all limits of a bench.
+// clients is all that is written.
+type clients interface {
+	Client
+	Gates
+}
+
+// bounds are all limits of a bench, and its way to place pods.
 type bounds struct {
 	Limits
 	WriteLimits
+	selection config.NodeSelection
+	reserve   config.Reserve
 }
 
-func newBench(t fataler, limits bounds, now clock.WithTicker, client Client) *bench {
+func newBench(t fataler, limits bounds, now clock.WithTicker, client clients) *bench {
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: ttl})
-	store := newStore(t, c, config.NodeSelectionNominate, predicates.NewStoreMetrics(registry), now)
+	store := newStore(t, c, limits.selection, predicates.NewStoreMetrics(registry), now)
 	return &bench{cluster: c, metrics: registry, bounds: limits, Nominator: New(Options{
 		Registerer: registry,
 		Clock:      now,
 		Cluster:    c,
 		Profiles:   predicates.NewProfiles(store),
 		Client:     client,
-		Skip:       func(*corev1.Pod) bool { return false },
+		Gates:      client,
+		Skip:       func(pod *corev1.Pod) bool { return pod.Name == "skip" },
+		Reserve:    limits.reserve,
 		Limits:     limits.Limits,
 		Writer:     NewWriter(log, registry, now, limits.WriteLimits),
 	})}
@@ -71,7 +84,7 @@ func newStore(
 
 // testLimits nominate every pod at once.
 func testLimits() bounds {
-	limits := bounds{DefaultLimits(ttl), DefaultWriteLimits(500)}
+	limits := bounds{DefaultLimits(ttl), DefaultWriteLimits(500), config.NodeSelectionNominate, config.ReserveByNomination}
 	limits.MinBacklog = 1
 	return limits
 }
@@ -141,4 +154,38 @@ func unschedulable(pod *corev1.Pod) {
 
 func conflict(name string) error {
 	return apierrors.NewConflict(corev1.Resource("pods"), name, nil)
+}
+
+// gatedAhead has a pod wait until it is let go.
+func gatedAhead(pod *corev1.Pod) {
+	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: v1alpha1.AheadGate})
+	pod.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated},
+	}
+}
+
+// pinned is what a write does to a pod that pins it and lifts a gate.
+func pinned(node, gate string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		without(gate)(pod)
+		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: pinnedTo(node, pod),
+		}}
+	}
+}
+
+func without(gate string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Spec.SchedulingGates = slices.DeleteFunc(
+			slices.Clone(pod.Spec.SchedulingGates), func(g corev1.PodSchedulingGate) bool { return g.Name == gate },
+		)
+	}
+}
+
+func counterOf(t fataler, counter prometheus.Counter) int {
+	var m dto.Metric
+	if err := counter.Write(&m); err != nil {
+		t.Fatal(err)
+	}
+	return int(m.GetCounter().GetValue())
 }

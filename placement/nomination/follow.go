@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -17,7 +18,9 @@ type course struct {
 	cluster  *cluster.Cluster
 	profiles *predicates.Profiles
 	skip     func(*corev1.Pod) bool
+	reserve  config.Reserve
 	limits   Limits
+	pausing  func() bool // nothing is planned at present
 	jams     map[jam]*stuck
 	posts    []*nominee // to be written, the oldest first
 	posted   func()     // has the next one written
@@ -38,8 +41,8 @@ func (c *course) observe(event cluster.PodEvent) {
 	}
 	changed := event.Pod.ResourceVersion != p.pod.ResourceVersion
 	p.pod = event.Pod
-	if p.mine != "" && p.mine != p.nominated() && !p.sending && changed {
-		p.mine = ""
+	if !p.sending && changed {
+		p.disown()
 	}
 	switch p.stage {
 	case held:
@@ -53,21 +56,25 @@ func (c *course) observe(event cluster.PodEvent) {
 		c.place(p)
 	case planning, writing: // decided when that is done
 	}
+	c.letGo(p)
 }
 
 // meet takes in a pod that was not known.
 func (c *course) meet(pod *cluster.Pod) {
-	store := c.storeOf(pod)
-	if store == nil || pod.Spec.SchedulingGroup != nil || c.skip(pod.Pod) { // kube-scheduler plans a PodGroup of its own as one
+	store, gated, byUs := c.storeOf(pod), hasGate(pod.Pod), pod.NominatedBy() == cluster.FieldManager
+	switch {
+	case store == nil && !gated, store != nil && gatedByOthers(pod.Pod):
+		return
+	case isAhead(store) && !gated && (!byUs || tried(pod)): // it was never gated, or is kube-scheduler's since
 		return
 	}
 	p := c.begin(pod, store)
-	switch {
-	case pod.NominatedBy() == cluster.FieldManager:
+	if store != nil && byUs {
 		c.adopt(p)
-	default:
+	} else {
 		c.place(p)
 	}
+	c.letGo(p)
 }
 
 // adopt goes on with a nomination that a former process wrote: the pod counts on its node
@@ -91,7 +98,7 @@ func (c *course) place(p *nominee) {
 	case nominated != "" && nominated == p.mine:
 		c.enter(p, withdrawing)
 		c.post(p)
-	case nominated != "", p.store == nil, p.attempts >= c.limits.Attempts:
+	case nominated != "", p.store == nil, p.attempts >= c.limits.Attempts, p.isLeft():
 		c.enter(p, aside)
 	case p.stage == waiting:
 	case c.clock.Now().Before(p.until):
@@ -127,6 +134,7 @@ func (c *course) compare(p *nominee) {
 	nominated := p.nominated()
 	switch {
 	case !p.open, p.sending, nominated == p.node, p.pod.ResourceVersion == p.decided.ResourceVersion:
+	case p.gate.pinned && nominated == "" && !p.pod.Unschedulable():
 	case nominated == "":
 		c.end(p, Rejected)
 		p.refused = append(p.refused, p.node)
@@ -137,14 +145,37 @@ func (c *course) compare(p *nominee) {
 	}
 }
 
-// wrote follows the end of a write: of a nomination to a node, or of taking one back if
-// that is "".
-func (c *course) wrote(p *nominee, node string, err error) {
+// wrote follows the end of a write.
+func (c *course) wrote(w *write, err error) {
+	p := w.nominee
 	p.sending = false
 	if c.nominees[p.pod.UID] != p {
 		return // gone in the meantime
 	}
-	p.own(node, err, c.clock.Now())
+	switch w.what {
+	case nominates:
+		p.own(w.node, err, c.clock.Now())
+		c.wroteNode(p, w.node, err)
+	case pins:
+		if err == nil {
+			p.gate.lifted, p.gate.pinned = true, true
+			c.metrics.lifted.WithLabelValues(string(Placed)).Inc()
+		}
+		c.wroteNode(p, w.node, err)
+	case lifts:
+		if p.pod != w.pod {
+			p.disown()
+		}
+		c.wentOn(p, w.why, err)
+		if p.stage == standing || p.stage == taken {
+			c.compare(p)
+		}
+	}
+	c.letGo(p)
+}
+
+// wroteNode follows the end of a write that tells the scheduler of a node, or takes a nomination back if that is "".
+func (c *course) wroteNode(p *nominee, node string, err error) {
 	switch p.stage {
 	case writing:
 		if err == nil {
@@ -174,7 +205,19 @@ func (p *nominee) own(node string, err error, now time.Time) {
 	case node != "" && unanswered(err):
 		p.mine = node
 	}
-	if p.mine != p.nominated() && p.pod.ResourceVersion != p.decided.ResourceVersion {
+	if p.pod.ResourceVersion != p.decided.ResourceVersion {
+		p.disown()
+	}
+}
+
+// disown goes by what the watch has shown since a write of ours: its nomination, that of a write before which was not
+// answered, or somebody else's.
+func (p *nominee) disown() {
+	switch nominated := p.nominated(); {
+	case p.mine == "", p.mine == nominated:
+	case nominated != "" && p.pod.NominatedBy() == cluster.FieldManager:
+		p.mine = nominated
+	default:
 		p.mine = ""
 	}
 }

@@ -16,6 +16,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
 
@@ -43,14 +44,11 @@ type event struct {
 }
 
 type writeUnderWay struct {
-	nominee *nominee
-	pod     *cluster.Pod
-	node    string
-	err     error // what the API server answered
+	*write
+	err error // what the API server answered
 }
 
-func newWorld(t *rapid.T) *world {
-	limits := testLimits()
+func newWorld(t *rapid.T, limits bounds) *world {
 	limits.MaxAhead = rapid.IntRange(1, 20).Draw(t, "limit")
 	limits.BatchPods = rapid.IntRange(1, 8).Draw(t, "batch")
 	w := &world{
@@ -61,7 +59,7 @@ func newWorld(t *rapid.T) *world {
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
 		set(t, w.cluster, newNode(fmt.Sprint("node-", i), strconv.Itoa(room)))
 	}
-	w.cluster.FollowPending(w.inbox.put)
+	w.cluster.FollowGated(w.inbox.put)
 	return w
 }
 
@@ -151,7 +149,7 @@ func (w *world) restart() {
 	for _, pod := range w.pods {
 		set(w, w.cluster, pod)
 	}
-	w.cluster.FollowPending(w.inbox.put)
+	w.cluster.FollowGated(w.inbox.put)
 }
 
 // forget ends all assumptions: their timers would outlive the test.
@@ -178,30 +176,39 @@ func (w *world) show() {
 
 // claimWrite has the API server answer a write. The answer is on its way then.
 func (w *world) claimWrite() {
-	nominee, pod, node := w.claim()
-	if nominee == nil {
+	next := w.claim()
+	if next == nil {
 		w.Skip()
 	}
-	w.writes = append(w.writes, writeUnderWay{nominee, pod, node, w.answer(pod, node)})
+	w.writes = append(w.writes, writeUnderWay{next, w.answer(next)})
 }
 
-func (w *world) answer(pod *cluster.Pod, node string) error {
-	now := w.pods[pod.UID]
+func (w *world) answer(is *write) error {
+	pod, now := is.pod, w.pods[is.pod.UID]
 	switch {
 	case !w.settled && rapid.IntRange(0, 7).Draw(w.T, "fails") == 0:
 		return errors.New("connection refused")
 	case now == nil:
 		return apierrors.NewNotFound(corev1.Resource("pods"), pod.Name)
-	case now.ResourceVersion != pod.ResourceVersion:
+	case is.what != lifts && now.ResourceVersion != pod.ResourceVersion:
 		return conflict(pod.Name)
-	case now.Spec.NodeName != "":
-		w.Fatalf("%s is bound, and a nomination to %q is written", pod.Name, node)
-	case now.Status.NominatedNodeName != "" && !w.ours[pod.UID]:
-		w.Fatalf("the nomination of %s by somebody else is overwritten with %q", pod.Name, node)
+	case is.what != lifts && now.Spec.NodeName != "":
+		w.Fatalf("%s is bound, and it is written that %q is its place", pod.Name, is.node)
+	case is.what == nominates && now.Status.NominatedNodeName != "" && !w.ours[pod.UID]:
+		w.Fatalf("the nomination of %s by somebody else is overwritten with %q", pod.Name, is.node)
+	case is.what == pins && !hasGate(now):
+		w.Fatalf("%s is not gated, and is pinned to %s", pod.Name, is.node)
 	}
 	next := now.DeepCopy()
-	next.Status.NominatedNodeName, w.ours[pod.UID] = node, node != ""
-	next.ManagedFields = managedBy(cluster.FieldManager)
+	switch is.what {
+	case nominates:
+		next.Status.NominatedNodeName, w.ours[pod.UID] = is.node, is.node != ""
+		next.ManagedFields = managedBy(cluster.FieldManager)
+	case pins:
+		pinned(is.node, v1alpha1.AheadGate)(next)
+	case lifts:
+		without(v1alpha1.AheadGate)(next)
+	}
 	w.put(next)
 	if !w.settled && rapid.IntRange(0, 7).Draw(w.T, "the answer is lost") == 0 {
 		return errors.New("unexpected EOF")
@@ -216,7 +223,7 @@ func (w *world) finishWrite() {
 	i := rapid.IntRange(0, len(w.writes)-1).Draw(w.T, "write")
 	done := w.writes[i]
 	w.writes = slices.Delete(w.writes, i, i+1)
-	w.finish(done.nominee, done.node, done.err)
+	w.finish(done.write, done.err)
 }
 
 // takeUp is an attempt of the scheduler that asks muster: about the node that is planned
@@ -352,11 +359,11 @@ func (w *world) settle() {
 			w.receive()
 		}
 		for {
-			nominee, pod, node := w.claim()
-			if nominee == nil {
+			next := w.claim()
+			if next == nil {
 				break
 			}
-			w.writes = append(w.writes, writeUnderWay{nominee, pod, node, w.answer(pod, node)})
+			w.writes = append(w.writes, writeUnderWay{next, w.answer(next)})
 		}
 		for len(w.writes) > 0 {
 			w.finishWrite()
@@ -415,7 +422,7 @@ func (w *world) checkSettled() {
 
 func TestEveryNominationEndsAndNoneIsLeftBehind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, testLimits())
 		defer w.forget()
 		do := func(step func()) func(*rapid.T) { return func(t *rapid.T) { w.T = t; step() } }
 		t.Repeat(map[string]func(*rapid.T){

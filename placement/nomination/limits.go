@@ -33,6 +33,10 @@ type Limits struct {
 	// before, if it does not take the pod up again.
 	Lifetime time.Duration
 
+	// NoPlace is how long a pod stays gated without a place: after the first plan that found none, or while
+	// writing is slow. MaxGated is how long it stays gated at most.
+	NoPlace, MaxGated time.Duration
+
 	// Tick is how often what hangs on time is looked after, and Renew how often
 	// assumptions are renewed: well within their time to live.
 	Tick, Renew time.Duration
@@ -45,6 +49,7 @@ func DefaultLimits(assumeTTL time.Duration) Limits {
 		BatchPods: 200, BatchTime: 50 * time.Millisecond,
 		Gather: 20 * time.Millisecond, LongGather: 150 * time.Millisecond, Enough: 100,
 		Attempts: 3, Backoff: time.Second, MaxBackoff: time.Minute, Probe: time.Second, Probes: 50, Lifetime: 20 * time.Second,
+		NoPlace: 3 * time.Second, MaxGated: 2 * time.Minute,
 		Tick: min(time.Second, assumeTTL/4), Renew: assumeTTL / 4,
 	}
 }

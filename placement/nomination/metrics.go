@@ -25,6 +25,7 @@ func outcomes() []Outcome {
 
 type metrics struct {
 	ended    *prometheus.CounterVec
+	lifted   *prometheus.CounterVec
 	unplaced prometheus.Counter
 	lead     prometheus.Histogram
 	batch    prometheus.Histogram
@@ -39,6 +40,10 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Help: "Nominations by what became of them: confirmed, elsewhere, overtaken, rejected, superseded, changed, expired, failed, outranked " +
 				"or gone.",
 		}, []string{"outcome"}),
+		lifted: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_ahead_gates_lifted_total",
+			Help: "Gates of single pods that were lifted, by the reason: placed, unplaced, paused, overdue, not_ours or given_up.",
+		}, []string{"reason"}),
 		unplaced: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "muster_nomination_unplaced_total",
 			Help: "Times that a plan found no node for a pod.",
@@ -68,9 +73,12 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	for _, outcome := range outcomes() {
 		m.ended.WithLabelValues(string(outcome))
 	}
+	for _, reason := range reasons() {
+		m.lifted.WithLabelValues(string(reason))
+	}
 	for s := range stages {
 		m.pods.WithLabelValues(s.String())
 	}
-	r.MustRegister(m.ended, m.unplaced, m.lead, m.batch, m.planning, m.pods)
+	r.MustRegister(m.ended, m.lifted, m.unplaced, m.lead, m.batch, m.planning, m.pods)
 	return m
 }

@@ -10,12 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/cluster/lock"
 	"muster.dev/muster/predicates"
 )
 
-// Options of a Nominator. All are required, but a seed may be 0.
+// Options of a Nominator. All are required, but a seed may be 0, and Gates nil where no pod is gated.
 type Options struct {
 	Registerer prometheus.Registerer
 	Clock      clock.WithTicker
@@ -23,8 +24,11 @@ type Options struct {
 	// Profiles are those of all pods: which of them are nominated, their nodeSelection says.
 	Profiles *predicates.Profiles
 	// Skip says which pods are somebody else's affair.
-	Skip   func(*corev1.Pod) bool
-	Client Client
+	Skip func(*corev1.Pod) bool
+	// Reserve says how kube-scheduler learns of the places of gated pods.
+	Reserve config.Reserve
+	Client  Client
+	Gates   Gates
 	// Writer is run by somebody else, and may be shared.
 	Writer *Writer
 	Limits Limits
@@ -33,13 +37,14 @@ type Options struct {
 	Seed uint64
 }
 
-// Nominator nominates the pending pods of the profiles with nodeSelection: Nominate. Its methods are safe for
-// concurrent use.
+// Nominator nominates the pending pods of the profiles with nodeSelection: Nominate, and the gated ones of those with
+// Ahead, whose gates it lifts. Its methods are safe for concurrent use.
 type Nominator struct {
 	clock    clock.WithTicker
 	cluster  *cluster.Cluster
 	profiles *predicates.Profiles
 	client   Client
+	gates    Gates
 	limits   Limits
 	metrics  *metrics
 	writer   *Writer
@@ -57,13 +62,13 @@ type Nominator struct {
 func New(o Options) *Nominator {
 	n := &Nominator{
 		mu:    lock.New(lock.Nominations),
-		clock: o.Clock, cluster: o.Cluster, client: o.Client, limits: o.Limits, profiles: o.Profiles, metrics: newMetrics(o.Registerer),
+		clock: o.Clock, cluster: o.Cluster, client: o.Client, gates: o.Gates, limits: o.Limits, profiles: o.Profiles, metrics: newMetrics(o.Registerer),
 		writer: o.Writer, inbox: newInbox(), seed: o.Seed,
 	}
 	n.course = &course{
 		book:    &book{clock: o.Clock, metrics: n.metrics, nominees: map[types.UID]*nominee{}},
 		cluster: o.Cluster, profiles: o.Profiles, skip: o.Skip, limits: o.Limits, jams: map[jam]*stuck{},
-		posted: func() { n.writer.Post(n.writeNext) },
+		reserve: o.Reserve, pausing: o.Writer.Pausing, posted: func() { n.writer.Post(n.writeNext) },
 	}
 	return n
 }
@@ -71,7 +76,7 @@ func New(o Options) *Nominator {
 // Follow has the Nominator told of pods from now on. Calls of verbs may be answered only afterwards, or
 // a pod may be planned that the scheduler has taken up already.
 func (n *Nominator) Follow() {
-	n.following.Do(func() { n.unfollow = n.cluster.FollowPending(n.inbox.put) })
+	n.following.Do(func() { n.unfollow = n.cluster.FollowGated(n.inbox.put) })
 }
 
 // Run nominates until the context ends. The view of the cluster must be complete, and
@@ -97,7 +102,7 @@ func (n *Nominator) Run(ctx context.Context) {
 		case <-replaced:
 			replaced = n.profiles.Replaced()
 			n.judgeAnew()
-			again := n.cluster.FollowPending(n.inbox.put) // tells of the pods of profiles that are new
+			again := n.cluster.FollowGated(n.inbox.put) // tells of the pods of profiles that are new
 			n.unfollow()
 			n.unfollow = again
 		case <-tick.C():
@@ -148,6 +153,7 @@ func (n *Nominator) expireAll() {
 	defer n.mu.Unlock()
 	for _, p := range n.course.nominees {
 		n.course.expire(p)
+		n.course.letGo(p)
 	}
 	n.course.probe()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,8 @@ type process struct {
 	mu     sync.Mutex
 	calls  int
 	writes []string // pod → node, those that succeeded
-	answer func(pod *corev1.Pod, node string) error
+	answer func(pod *corev1.Pod, what string) error
+	blind  atomic.Bool // the watch does not show what is written
 }
 
 // run lets a Nominator run in a test, and stops it at its end.
@@ -51,22 +53,41 @@ func (p *process) during(what func()) {
 	}
 }
 
-// Nominate implements Client: the watch shows what was written at once.
+// Nominate implements Client.
 func (p *process) Nominate(_ context.Context, pod *corev1.Pod, node string) error {
+	return p.write(pod, node, nominatedTo(node))
+}
+
+// write changes a pod as the API server would: the watch shows that at once.
+func (p *process) write(pod *corev1.Pod, what string, change func(*corev1.Pod)) error {
 	p.mu.Lock()
 	answer := p.answer
 	p.calls++
 	p.mu.Unlock()
-	if err := answer(pod, node); err != nil {
+	if err := answer(pod, what); err != nil {
 		return err
 	}
 	p.mu.Lock()
-	p.writes = append(p.writes, pod.Name+" → "+node)
+	p.writes = append(p.writes, pod.Name+" → "+what)
 	p.mu.Unlock()
+	if p.blind.Load() {
+		return nil
+	}
 	next := pod.DeepCopy()
-	next.ResourceVersion, next.Status.NominatedNodeName = pod.ResourceVersion+"'", node
+	next.ResourceVersion += "'"
+	change(next)
 	set(p, p.cluster, next)
 	return nil
+}
+
+// Pin implements Client.
+func (p *process) Pin(_ context.Context, pod *corev1.Pod, node, gate string) error {
+	return p.write(pod, "pinned to "+node, pinned(node, gate))
+}
+
+// LiftGate implements Client.
+func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) error {
+	return p.write(pod, "goes", without(gate))
 }
 
 // after lets time pass, and everything happen that is due.

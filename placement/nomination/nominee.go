@@ -60,6 +60,7 @@ type nominee struct {
 	jam       jam      // what was in the way of the last one
 	refused   []string // nodes to which nominations failed
 	until     time.Time
+	gate      gate
 }
 
 // nominated is the node in the pod's status.
@@ -67,10 +68,12 @@ func (p *nominee) nominated() string { return p.pod.Status.NominatedNodeName }
 
 // tried says that the scheduler has once found no place for the pod. It may be waiting for
 // an event since, so that nothing is sure to come of a nomination. Other pods are in the
-// scheduler's active queue and will be taken up.
-func (p *nominee) tried() bool {
-	return slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
+// scheduler's active queue and will be taken up, once they are not gated.
+func (p *nominee) tried() bool { return tried(p.pod) }
+
+func tried(pod *cluster.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != corev1.PodReasonSchedulingGated
 	})
 }
 

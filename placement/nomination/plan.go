@@ -44,8 +44,9 @@ func (n *Nominator) draw() (batch []*nominee, more bool) {
 	ahead := n.course.ahead()
 	room := n.limits.MaxAhead - ahead
 	size := min(len(n.course.backlog), n.limits.BatchPods, max(n.limits.MaxAhead/4, 1))
+	few := ahead+len(n.course.backlog)+n.course.behind() < n.limits.MinBacklog
 	switch {
-	case size == 0, ahead+len(n.course.backlog)+n.course.behind() < n.limits.MinBacklog:
+	case size == 0, few && !slices.ContainsFunc(n.course.backlog, (*nominee).mustBePlaced):
 		return nil, false
 	case room < size: // to place few at a time is dear
 		return nil, false
@@ -58,7 +59,7 @@ func (n *Nominator) draw() (batch []*nominee, more bool) {
 	for len(batch) < size && len(n.course.backlog) > 0 && len(others) < n.limits.BatchPods {
 		p := n.course.backlog[0]
 		n.course.enter(p, planning)
-		if len(batch) > 0 && p.store != batch[0].store {
+		if few && !p.mustBePlaced() || len(batch) > 0 && p.store != batch[0].store {
 			others = append(others, p)
 			continue
 		}
@@ -70,6 +71,9 @@ func (n *Nominator) draw() (batch []*nominee, more bool) {
 	}
 	return batch, len(n.course.backlog) > 0
 }
+
+// mustBePlaced says that the pod is placed even if few wait: kube-scheduler does not see it before.
+func (p *nominee) mustBePlaced() bool { return p.gated() || p.ahead() }
 
 // result is what a plan has found.
 type result struct {

@@ -2,6 +2,7 @@ package nomination
 
 import (
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -9,10 +10,19 @@ import (
 // storeOf are the verdicts by which a pod is planned, nil when it is not.
 func (c *course) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
 	store := c.profiles.Of(pod.Spec.SchedulerName)
-	if store == nil || store.Profile.NodeSelection != config.NodeSelectionNominate {
+	if store == nil || pod.Spec.SchedulingGroup != nil || c.skip(pod.Pod) { // kube-scheduler plans a PodGroup of its own as one
 		return nil
 	}
-	return store
+	switch store.Profile.NodeSelection {
+	case config.NodeSelectionNominate:
+		return store
+	case config.NodeSelectionAhead:
+		if pod.Labels[v1alpha1.LabelAhead] != "false" {
+			return store
+		}
+	case config.NodeSelectionScheduler, config.NodeSelectionExtender:
+	}
+	return nil
 }
 
 // judgeAnew goes on with the profiles that are in force now. What is planned stands: the
@@ -30,6 +40,7 @@ func (n *Nominator) judgeAnew() {
 		case waiting, resting, aside, withdrawing:
 			p.until = n.clock.Now()
 			n.course.place(p)
+			n.course.letGo(p)
 		case planning, held, writing, standing, taken: // it has a place
 		}
 	}

@@ -31,6 +31,14 @@ func (p *nominee) isStuck() bool { return p.stage == resting && p.fruitless > 0 
 // noPlace follows a plan that found no node for a pod.
 func (c *course) noPlace(p *nominee) {
 	c.metrics.unplaced.Inc()
+	if p.ahead() && !p.gated() { // kube-scheduler sees it already
+		p.gate.spent, p.fruitless = Unplaced, 0
+		c.place(p)
+		return
+	}
+	if p.gate.vain.IsZero() {
+		p.gate.vain = c.clock.Now()
+	}
 	p.fruitless++
 	p.until = c.clock.Now().Add(c.backoff(p.fruitless))
 	c.place(p)
@@ -50,6 +58,7 @@ func (c *course) noPlace(p *nominee) {
 // hasPlace follows a plan that found a node for a pod: if it was stuck, those like it
 // are tried at once.
 func (c *course) hasPlace(p *nominee) {
+	p.gate.vain = time.Time{}
 	if p.fruitless == 0 {
 		return
 	}

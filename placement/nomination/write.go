@@ -4,10 +4,30 @@ import (
 	"context"
 	"fmt"
 
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
 
-// post has the nomination of a pod written, or taken back.
+// kind is what a write does to a pod.
+type kind int
+
+const (
+	nominates kind = iota // or takes the nomination back
+	pins                  // to the node, and lifts the gate
+	lifts                 // the gate
+)
+
+// write is one request about a pod. No two are under way for one pod.
+type write struct {
+	nominee *nominee
+	what    kind
+	pod     *cluster.Pod // as it is to be
+	node    string       // "" takes a nomination back
+	why     Reason       // the gate is lifted
+}
+
+// post has the next thing written that is to be written to a pod.
 func (c *course) post(p *nominee) {
 	c.posts = append(c.posts, p)
 	c.posted()
@@ -15,46 +35,83 @@ func (c *course) post(p *nominee) {
 
 // writeNext writes what was posted first and is still to be written.
 func (n *Nominator) writeNext(ctx context.Context) (written bool, err error) {
-	p, pod, node := n.claim()
-	if p == nil {
+	w := n.claim()
+	if w == nil {
 		return false, nil
 	}
-	if err = n.client.Nominate(ctx, pod.Pod, node); ctx.Err() != nil {
+	if err = n.send(ctx, w); ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	n.finish(p, node, err)
-	if err != nil {
-		err = fmt.Errorf("%s to %q: %w", name(pod), node, err)
-	}
+	n.finish(w, err)
 	return true, err
 }
 
-// claim takes the next thing to write: that a pod is nominated to a node, or to none if
-// that is "". It is nil when there is nothing.
-func (n *Nominator) claim() (p *nominee, pod *cluster.Pod, node string) {
+func (n *Nominator) send(ctx context.Context, w *write) (err error) {
+	switch w.what {
+	case nominates:
+		if err = n.client.Nominate(ctx, w.pod.Pod, w.node); err != nil {
+			err = fmt.Errorf("%s to %q: %w", name(w.pod), w.node, err)
+		}
+	case pins:
+		if err = n.gates.Pin(ctx, w.pod.Pod, w.node, v1alpha1.AheadGate); err != nil {
+			err = fmt.Errorf("pin %s to %q: %w", name(w.pod), w.node, err)
+		}
+	case lifts:
+		if err = n.gates.LiftGate(ctx, w.pod.Pod, v1alpha1.AheadGate); err != nil {
+			err = fmt.Errorf("lift the gate of %s: %w", name(w.pod), err)
+		}
+	}
+	return err
+}
+
+// claim takes the next thing to write, nil when there is nothing.
+func (n *Nominator) claim() *write {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for len(n.course.posts) > 0 {
-		p, n.course.posts = n.course.posts[0], n.course.posts[1:]
-		switch {
-		case p.sending, n.course.nominees[p.pod.UID] != p:
-		case p.stage == held:
-			n.course.enter(p, writing)
+		p := n.course.posts[0]
+		n.course.posts = n.course.posts[1:]
+		p.gate.posted = false
+		if p.sending || n.course.nominees[p.pod.UID] != p {
+			continue
+		}
+		if w := n.course.next(p); w != nil {
 			p.sending = true
-			p.attempts++
-			return p, p.decided, p.node
-		case p.stage == withdrawing && p.nominated() == p.mine:
-			p.sending, p.decided = true, p.pod
-			return p, p.decided, ""
+			return w
 		}
 	}
-	return nil, nil, ""
+	return nil
+}
+
+// next is what is to be written to a pod now, and decides it; nil when that is nothing.
+func (c *course) next(p *nominee) *write {
+	if p.gated() {
+		if why := c.whyGo(p); why != stays && !c.clock.Now().Before(p.gate.again) {
+			c.goes(p, why)
+			return &write{nominee: p, what: lifts, pod: p.pod, why: why}
+		}
+	}
+	switch {
+	case p.stage == held:
+		c.enter(p, writing)
+		p.attempts++
+		p.gate.pinned = false
+		w := &write{nominee: p, what: nominates, pod: p.decided, node: p.node}
+		if c.reserve == config.ReserveByPin && p.gated() {
+			w.what = pins
+		}
+		return w
+	case p.stage == withdrawing && p.nominated() == p.mine:
+		p.decided = p.pod
+		return &write{nominee: p, what: nominates, pod: p.pod}
+	}
+	return nil
 }
 
 // finish follows the end of a write.
-func (n *Nominator) finish(p *nominee, node string, err error) {
+func (n *Nominator) finish(w *write, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.course.wrote(p, node, err)
+	n.course.wrote(w, err)
 	n.inbox.ring()
 }

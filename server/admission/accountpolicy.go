@@ -22,11 +22,13 @@ type Account struct {
 	User string
 	// Who writes with it.
 	Muster, Rescheduler, Scheduler bool
+	// Pins says that muster holds pods to nodes by their affinity (ahead.reserve: Pin).
+	Pins bool
 }
 
 // AccountPolicy has the API server refuse an account what its programs never do, though their role
 // lets them: roles know resources, and not fields. Of pods they change their own annotations and
-// conditions and the nominated node, and take off muster's gate; what is deleted was told to be, and
+// conditions and the nominated node, and take off muster's gates; what is deleted was told to be, and
 // nothing is deleted at once. So whoever takes such a program over cannot run code in the pods of
 // others, or have them take the place of others.
 //
@@ -44,7 +46,7 @@ func AccountPolicy(
 			MatchConditions: []admissionregistrationv1.MatchCondition{
 				{Name: "account", Expression: fmt.Sprintf("request.userInfo.username == %q", a.User)},
 			},
-			Variables:   accountVariables(),
+			Variables:   a.variables(),
 			Validations: a.validations(),
 		},
 	}
@@ -99,10 +101,10 @@ func (a Account) writes() *admissionregistrationv1.MatchResources {
 	return &admissionregistrationv1.MatchResources{ResourceRules: rules}
 }
 
-// accountVariables are what the rules have in common. They are worked out when a rule reads them. With
+// variables are what the rules have in common. They are worked out when a rule reads them. With
 // dyn, fields that this version of the API does not know are looked at as well.
-func accountVariables() []admissionregistrationv1.Variable {
-	return []admissionregistrationv1.Variable{
+func (a Account) variables() []admissionregistrationv1.Variable {
+	variables := []admissionregistrationv1.Variable{
 		{
 			Name:       "resource",
 			Expression: `request.?subResource.orValue("") == "" ? request.resource.resource : request.resource.resource + "/" + request.subResource`,
@@ -126,6 +128,15 @@ func accountVariables() []admissionregistrationv1.Variable {
 				`oldObject.spec.?terminationGracePeriodSeconds.orValue(30)`,
 		},
 	}
+	if a.Pins {
+		variables = append(variables, []admissionregistrationv1.Variable{
+			{Name: "affinity", Expression: "dyn(object.?spec.affinity.orValue({}))"},
+			{Name: "oldAffinity", Expression: "dyn(oldObject.?spec.affinity.orValue({}))"},
+			{Name: "nodeAffinity", Expression: "dyn(object.?spec.affinity.nodeAffinity.orValue({}))"},
+			{Name: "oldNodeAffinity", Expression: "dyn(oldObject.?spec.affinity.nodeAffinity.orValue({}))"},
+		}...)
+	}
+	return variables
 }
 
 // metadataOfOthers are fields that the API server itself sees to.
@@ -151,7 +162,7 @@ func (a Account) validations() []admissionregistrationv1.Validation {
 			unchangedBut("variables.metadata", "variables.oldMetadata", metadataOfOthers())),
 		rule("of annotations of pods, it writes its own",
 			changed(resourcePods, resourcePodStatus), unchangedBut("variables.annotations", "variables.oldAnnotations", a.podAnnotations())),
-		rule("a pod's spec stays as it is, but for gates",
+		rule("a pod's spec stays as it is, but for gates"+a.butForPins(),
 			changed(resourcePods), unchangedBut("variables.spec", "variables.oldSpec", a.podSpec())),
 		rule("of the gates of a pod, it takes its own off", changed(resourcePods), a.gates()),
 		rule("of the conditions of a pod, it writes its own", changed(resourcePodStatus), a.conditions()),
@@ -171,6 +182,10 @@ func (a Account) validations() []admissionregistrationv1.Validation {
 			"variables.spec.?unschedulable.orValue(false) == variables.oldSpec.?unschedulable.orValue(false) ||\n"+
 				"  (variables.spec.?unschedulable.orValue(false) ? variables.annotations : variables.oldAnnotations)[?%q].orValue(\"\") == \"true\"",
 			reschedulingv1alpha1.AnnotationCordoned)),
+	}
+	if a.Pins {
+		validations = append(validations, rule(
+			"a pod is held to nodes by the write that takes a gate off, and by what it requires of nodes", changed(resourcePods), pins()))
 	}
 	if a.Muster {
 		validations = append(
@@ -231,7 +246,27 @@ func (a Account) podAnnotations() (keys []string) {
 }
 
 // podSpec are the fields of a pod's spec about which there is a rule of their own.
-func (a Account) podSpec() []string { return []string{"schedulingGates"} }
+func (a Account) podSpec() []string {
+	if a.Pins {
+		return []string{"affinity", "schedulingGates"}
+	}
+	return []string{"schedulingGates"}
+}
+
+func (a Account) butForPins() string {
+	if a.Pins {
+		return " and affinity"
+	}
+	return ""
+}
+
+// pins says what of a pod's affinity may change. That it is only tightened, and only while the pod is gated, the
+// API server demands of everybody.
+func pins() string {
+	return "variables.affinity == variables.oldAffinity ||\n  variables.gates != variables.oldGates &&\n" +
+		unchangedBut("variables.affinity", "variables.oldAffinity", []string{"nodeAffinity"}) + " &&\n" +
+		unchangedBut("variables.nodeAffinity", "variables.oldNodeAffinity", []string{"requiredDuringSchedulingIgnoredDuringExecution"})
+}
 
 // gates says which gates there may be after a change.
 func (a Account) gates() string {
@@ -239,8 +274,8 @@ func (a Account) gates() string {
 		return "variables.gates == variables.oldGates"
 	}
 	return fmt.Sprintf(
-		"variables.gates == variables.oldGates ||\n  variables.gates == variables.oldGates.filter(gate, gate.name != %q)",
-		v1alpha1.SchedulingGate,
+		"variables.gates.all(gate, gate in variables.oldGates) &&\nvariables.oldGates.all(gate, gate.name in %s ||\n  gate in variables.gates)",
+		celList([]string{v1alpha1.SchedulingGate, v1alpha1.AheadGate}),
 	)
 }
 

@@ -35,6 +35,13 @@ func FuzzWebhook(f *testing.F) {
 	}
 	bodies := body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: cfg.Serving.MaxInFlightBytes, Timeout: time.Minute})
 	gates := NewGates(config.GatesUntilPlace, profiles.InForce(), registry, bodies)
+	ahead := servertest.Config(f, "", "")
+	ahead.Profiles[0].NodeSelection = config.NodeSelectionAhead
+	profilesAhead, err := app.NewProfiles(app.ProfileOptions{Registerer: prometheus.NewRegistry(), Cluster: c, Config: ahead})
+	if err != nil {
+		f.Fatal(err)
+	}
+	both := []*Gate{gates.Members, NewGates(config.GatesNever, profilesAhead.InForce(), prometheus.NewRegistry(), bodies).Ahead}
 	for i, text := range boundedtest.Texts() {
 		f.Add([]byte([]string{text, servertest.ReviewOf("CREATE", text)}[i%2]))
 	}
@@ -44,42 +51,52 @@ func FuzzWebhook(f *testing.F) {
 			`{"name":"muster.dev/gang"}]}}`,
 		`{"metadata":{"labels":{"scheduling.x-k8s.io/pod-group":"g"}},"spec":{"schedulerName":"default-scheduler","nodeName":"n",` +
 			`"schedulingGroup":{}}}`,
+		`{"metadata":{"labels":{"muster.dev/ahead":"true"},"ownerReferences":[{"kind":"ReplicaSet"},{"kind":"DaemonSet"}]},"spec":{}}`,
+		`{"metadata":{"labels":{"muster.dev/ahead":"true"}},"spec":{"priorityClassName":"batch","schedulingGates":[{"name":"muster.dev/ahead"}]}}`,
+		`{"metadata":{"annotations":{"gang.scheduling.koordinator.sh/name":"g"}},"spec":{}}`,
 	} {
 		f.Add([]byte(servertest.ReviewOf("CREATE", pod)))
 		f.Add([]byte(servertest.ReviewOf("UPDATE", pod)))
 		f.Add([]byte(strings.Replace(servertest.ReviewOf("CREATE", pod), `"operation"`, `"subResource": "status", "operation"`, 1)))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		answer := httptest.NewRecorder()
-		boundedtest.Bound{Times: servertest.MostTimes, Beside: 64 << 10}.Check(t, len(text), func() {
-			answer = httptest.NewRecorder()
-			gates.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/webhook/gates", bytes.NewReader(text)))
-		})
-		if held := bodies.Held(); held != 0 {
-			t.Errorf("%d bytes are held", held)
-		}
-		if answer.Code != http.StatusOK {
-			if answer.Code != http.StatusBadRequest || answer.Body.Len() > 16<<10 {
-				t.Errorf("answered %d with %d bytes", answer.Code, answer.Body.Len())
-			}
-			return
-		}
-		var told, review admissionv1.AdmissionReview
-		if err := stdjson.Unmarshal(answer.Body.Bytes(), &told); err != nil || told.Response == nil || !told.Response.Allowed {
-			t.Fatalf("answered %s, %v", answer.Body, err)
-		}
-		if !decodes(text, &review) || review.Request == nil {
-			return
-		}
-		var pod corev1.Pod
-		if raw := review.Request.Object.Raw; len(raw) > 0 && !decodes(raw, &pod) {
-			return
-		}
-		wants := review.Request.Operation == admissionv1.Create && review.Request.SubResource == "" && gates.wants(&pod)
-		if got := told.Response.Patch != nil; got != wants || told.Response.UID != review.Request.UID {
-			t.Errorf("the answer is for %q, gated: %t; want %q, %t", told.Response.UID, got, review.Request.UID, wants)
+		for _, gate := range both {
+			answersAsADecoderWould(t, gate, bodies, text)
 		}
 	})
+}
+
+func answersAsADecoderWould(t *testing.T, gate *Gate, bodies *body.Readers, text []byte) {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	boundedtest.Bound{Times: servertest.MostTimes, Beside: 64 << 10}.Check(t, len(text), func() {
+		answer = httptest.NewRecorder()
+		gate.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/webhook/gates", bytes.NewReader(text)))
+	})
+	if held := bodies.Held(); held != 0 {
+		t.Errorf("%d bytes are held", held)
+	}
+	if answer.Code != http.StatusOK {
+		if answer.Code != http.StatusBadRequest || answer.Body.Len() > 16<<10 {
+			t.Errorf("answered %d with %d bytes", answer.Code, answer.Body.Len())
+		}
+		return
+	}
+	var told, review admissionv1.AdmissionReview
+	if err := stdjson.Unmarshal(answer.Body.Bytes(), &told); err != nil || told.Response == nil || !told.Response.Allowed {
+		t.Fatalf("answered %s, %v", answer.Body, err)
+	}
+	if !decodes(text, &review) || review.Request == nil {
+		return
+	}
+	var pod corev1.Pod
+	if raw := review.Request.Object.Raw; len(raw) > 0 && !decodes(raw, &pod) {
+		return
+	}
+	wants := review.Request.Operation == admissionv1.Create && review.Request.SubResource == "" && gate.gates(&pod)
+	if got := told.Response.Patch != nil; got != wants || told.Response.UID != review.Request.UID {
+		t.Errorf("the answer is for %q, gated: %t; want %q, %t", told.Response.UID, got, review.Request.UID, wants)
+	}
 }
 
 // decodes says that a text can be decoded, which it is, and has no field twice, which decoders merge in

@@ -8,11 +8,34 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
 // gatePolicyName is that of the policy and of its binding.
 const gatePolicyName = "muster"
+
+// Gated lists the schedulers whose pods are gated when they are created: members of gangs, and pods of no group
+// that are opted in. Profiles of Ahead need gates, whatever gangs.gates says; without such a profile the policy is
+// for all, and gangs.gates says how long its gates stay.
+func Gated(cfg *config.Configuration) (ofMembers, ofPods []string) {
+	for i := range cfg.Profiles {
+		ahead := cfg.Profiles[i].NodeSelection == config.NodeSelectionAhead
+		if ahead {
+			ofPods = append(ofPods, cfg.Profiles[i].SchedulerName)
+		}
+		if ahead || cfg.Gangs.Gates != config.GatesNever {
+			ofMembers = append(ofMembers, cfg.Profiles[i].SchedulerName)
+		}
+	}
+	if len(ofMembers) > 0 {
+		return ofMembers, ofPods
+	}
+	for i := range cfg.Profiles {
+		ofMembers = append(ofMembers, cfg.Profiles[i].SchedulerName)
+	}
+	return ofMembers, nil
+}
 
 // GatePolicy is by what the API server itself does as the webhook does: it puts a scheduling
 // gate on the members of gangs of these schedulers when they are created, and denies nothing.
@@ -20,38 +43,53 @@ const gatePolicyName = "muster"
 func GatePolicy(
 	schedulers []string,
 ) (*admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
-	version := admissionregistrationv1.SchemeGroupVersion.String()
-	meta := metav1.ObjectMeta{Name: gatePolicyName}
-	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
-		TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "MutatingAdmissionPolicy"}, ObjectMeta: meta,
+	policy := gatingPolicy(gatePolicyName, v1alpha1.SchedulingGate, []admissionregistrationv1.MatchCondition{
+		{Name: "scheduler", Expression: "object.spec.schedulerName in " + celList(schedulers)},
+		{Name: "member", Expression: isMember()},
+	})
+	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingAdmissionPolicyBinding",
+		},
+		ObjectMeta: metav1.ObjectMeta{Name: gatePolicyName},
+		Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: gatePolicyName},
+	}
+	return policy, binding
+}
+
+// isMember says that a pod is a member of a gang.
+func isMember() string {
+	return celList(v1alpha1.GroupLabels()) + ".exists(label,\n" + `  object.metadata.?labels[?label].orValue("") != "") ||` + "\n" +
+		// What cannot be a name makes no member, and nobody would lift the gate.
+		fmt.Sprintf(`object.metadata.?annotations[?%q].orValue("").matches("^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")`,
+			v1alpha1.AnnotationKoordinatorName)
+}
+
+// gatingPolicy puts a gate on pods that are created, for which conditions hold.
+func gatingPolicy(
+	name, gate string, of []admissionregistrationv1.MatchCondition,
+) *admissionregistrationv1.MutatingAdmissionPolicy {
+	return &admissionregistrationv1.MutatingAdmissionPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingAdmissionPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
 			MatchConstraints: createdPods(), // gates cannot be added later
-			MatchConditions: []admissionregistrationv1.MatchCondition{
-				{Name: "scheduler", Expression: "object.spec.schedulerName in " + celList(schedulers)},
-				{
-					Name: "member",
-					Expression: celList(v1alpha1.GroupLabels()) + ".exists(label,\n" + `  object.metadata.?labels[?label].orValue("") != "") ||` + "\n" +
-						// What cannot be a name makes no member, and nobody would lift the gate.
-						fmt.Sprintf(`object.metadata.?annotations[?%q].orValue("").matches("^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")`,
-							v1alpha1.AnnotationKoordinatorName),
-				},
-				{Name: "not-of-kubernetes-own-gangs", Expression: "!has(object.spec.schedulingGroup)"},
-				{Name: "without-a-node", Expression: "!has(object.spec.nodeName)"},
+			MatchConditions: append(of,
+				admissionregistrationv1.MatchCondition{Name: "not-of-kubernetes-own-gangs", Expression: "!has(object.spec.schedulingGroup)"},
+				admissionregistrationv1.MatchCondition{Name: "without-a-node", Expression: "!has(object.spec.nodeName)"},
 				// A change has all of admission run again: that the pod has the gate by then costs least if it is seen here.
-				{
+				admissionregistrationv1.MatchCondition{
 					Name: "without-the-gate",
 					Expression: fmt.Sprintf(
-						"!has(object.spec.schedulingGates) ||\n  !object.spec.schedulingGates.exists(gate, gate.name == %q)", v1alpha1.SchedulingGate,
+						"!has(object.spec.schedulingGates) ||\n  !object.spec.schedulingGates.exists(gate, gate.name == %q)", gate,
 					),
 				},
-			},
+			),
 			// The list is a map by name: other gates stay.
 			Mutations: []admissionregistrationv1.Mutation{{
 				PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
 				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{
-					Expression: fmt.Sprintf(
-						"Object{spec: Object.spec{schedulingGates: [\n  Object.spec.schedulingGates{name: %q}]}}", v1alpha1.SchedulingGate,
-					),
+					Expression: fmt.Sprintf("Object{spec: Object.spec{schedulingGates: [\n  Object.spec.schedulingGates{name: %q}]}}", gate),
 				},
 			}},
 			FailurePolicy: new(admissionregistrationv1.Ignore),
@@ -59,11 +97,6 @@ func GatePolicy(
 			ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
 		},
 	}
-	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{
-		TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "MutatingAdmissionPolicyBinding"}, ObjectMeta: meta,
-		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: gatePolicyName},
-	}
-	return policy, binding
 }
 
 // createdPods are the pods that are being created.

@@ -3,6 +3,7 @@ package admission
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -15,33 +16,62 @@ import (
 	"muster.dev/muster/server/body"
 )
 
-// Gates is the mutating webhook that puts a scheduling gate on the members of gangs when they
-// are created. It knows nothing but the pod and the profiles, so that every replica can
-// answer, and it denies nothing: a pod that is not gated starts as it would without it. Its
-// rule is that of GatePolicy. It answers beside one as well (gangs.gatedBy: Policy), so that
-// to change from one to the other leaves no pod ungated.
+// Gates are the mutating webhooks that put a scheduling gate on pods that are created. They know
+// nothing but the pod and the profiles, so that every replica can answer, and deny nothing: a pod
+// that is not gated starts as it would without them. Their rules are those of GatePolicy and of
+// AheadPolicy. They answer beside those as well (gangs.gatedBy: Policy), so that to change from
+// one to the other leaves no pod ungated.
 type Gates struct {
-	policy   config.GangGates
-	profiles *predicates.Profiles
-	bodies   *body.Readers
-	added    prometheus.Counter
+	// Members gates members of gangs.
+	Members *Gate
+	// Ahead gates pods of no group that are opted in. The API server asks it about those whose own
+	// label says so, and about those without one in namespaces whose label does: selectors see
+	// to it, as a pod does not say what its namespace's labels are.
+	Ahead *Gate
 }
 
-// NewGates returns the webhook of a policy, for the pods of some profiles.
+// Gate is one of them.
+type Gate struct {
+	name   string
+	wants  func(pod *corev1.Pod, profile *predicates.Profile) bool // of pods that may be gated at all
+	added  prometheus.Counter
+	bodies *body.Readers
+
+	profiles *predicates.Profiles
+}
+
+// NewGates returns the webhooks of a policy, for the pods of some profiles.
 func NewGates(policy config.GangGates, profiles *predicates.Profiles, r prometheus.Registerer, bodies *body.Readers) *Gates {
 	g := &Gates{
-		policy: policy, profiles: profiles, bodies: bodies,
-		added: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "muster_gang_gates_added_total",
-			Help: "Pods on which the webhook put a scheduling gate, as members of a gang.",
-		}),
+		Members: &Gate{
+			name: v1alpha1.SchedulingGate, profiles: profiles, bodies: bodies,
+			wants: func(pod *corev1.Pod, profile *predicates.Profile) bool {
+				_, member := membership.Of(pod)
+				return member && (policy != config.GatesNever || profile.NodeSelection == config.NodeSelectionAhead)
+			},
+			added: prometheus.NewCounter(prometheus.CounterOpts{
+				Name: "muster_gang_gates_added_total",
+				Help: "Pods on which the webhook put a scheduling gate, as members of a gang.",
+			}),
+		},
+		Ahead: &Gate{
+			name: v1alpha1.AheadGate, profiles: profiles, bodies: bodies,
+			wants: func(pod *corev1.Pod, profile *predicates.Profile) bool {
+				_, member := membership.Of(pod)
+				return !member && profile.NodeSelection == config.NodeSelectionAhead && mayBeOptedIn(pod)
+			},
+			added: prometheus.NewCounter(prometheus.CounterOpts{
+				Name: "muster_ahead_gates_added_total",
+				Help: "Pods of no group on which the webhook put a scheduling gate, as they are opted in to be placed ahead.",
+			}),
+		},
 	}
-	r.MustRegister(g.added)
+	r.MustRegister(g.Members.added, g.Ahead.added)
 	return g
 }
 
 // ServeHTTP answers an AdmissionReview of admission.k8s.io/v1 about a pod.
-func (g *Gates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	share := g.bodies.Any.Budget.Share()
 	defer share.GiveBack()
 	var answer []byte
@@ -57,15 +87,15 @@ func (g *Gates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) // the caller may be gone
 }
 
-func (g *Gates) review(body []byte) (answer []byte, err error) {
+func (g *Gate) review(body []byte) (answer []byte, err error) {
 	review, err := readReview(body)
 	if err != nil {
 		return nil, err
 	}
 	told := admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{UID: review.uid, Allowed: true}}
 	told.APIVersion, told.Kind = admissionv1.SchemeGroupVersion.String(), "AdmissionReview"
-	if review.creates() && g.wants(&review.pod) { // gates cannot be added later
-		if told.Response.Patch, err = patchWithGate(&review.pod); err != nil {
+	if review.creates() && g.gates(&review.pod) { // gates cannot be added later
+		if told.Response.Patch, err = patchWithGate(&review.pod, g.name); err != nil {
 			return nil, err
 		}
 		told.Response.PatchType = new(admissionv1.PatchTypeJSONPatch)
@@ -74,16 +104,20 @@ func (g *Gates) review(body []byte) (answer []byte, err error) {
 	return json.Marshal(told)
 }
 
-// wants reports whether a pod is to be gated.
-func (g *Gates) wants(pod *corev1.Pod) bool {
-	_, member := membership.Of(pod)
-	return member && g.policy != config.GatesNever && pod.Spec.NodeName == "" &&
-		g.profiles.Of(pod.Spec.SchedulerName) != nil && !membership.Gated(pod)
+// gates reports whether a pod is to be gated.
+func (g *Gate) gates(pod *corev1.Pod) bool {
+	store := g.profiles.Of(pod.Spec.SchedulerName)
+	return store != nil && pod.Spec.NodeName == "" && pod.Spec.SchedulingGroup == nil && g.wants(pod, store.Profile) &&
+		!hasGate(pod, g.name)
+}
+
+func hasGate(pod *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == name })
 }
 
 // patchWithGate is a JSON patch that adds the gate to those that a pod has.
-func patchWithGate(pod *corev1.Pod) ([]byte, error) {
-	gate := corev1.PodSchedulingGate{Name: v1alpha1.SchedulingGate}
+func patchWithGate(pod *corev1.Pod, name string) ([]byte, error) {
+	gate := corev1.PodSchedulingGate{Name: name}
 	operation := map[string]any{"op": "add", "path": "/spec/schedulingGates", "value": []any{gate}}
 	if len(pod.Spec.SchedulingGates) > 0 {
 		operation["path"], operation["value"] = "/spec/schedulingGates/-", gate

@@ -9,11 +9,11 @@ import (
 	"github.com/go-faster/jx"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/gang/membership"
 )
 
 // admissionReview is what the rule of gates reads of an AdmissionReview. Whoever may create pods
@@ -91,12 +91,15 @@ func (r *admissionReview) read(d *jx.Decoder) error {
 	resource := map[string]func(*jx.Decoder) error{"group": word(&r.group), "resource": word(&r.plural)}
 	object := map[string]func(*jx.Decoder) error{
 		"metadata": func(d *jx.Decoder) error {
-			return fields(d, map[string]func(*jx.Decoder) error{"namespace": word(&r.pod.Namespace), "labels": r.readLabels})
+			return fields(d, map[string]func(*jx.Decoder) error{
+				"namespace": word(&r.pod.Namespace), "labels": keep(&r.pod.Labels, append(v1alpha1.GroupLabels(), v1alpha1.LabelAhead)),
+				"annotations": keep(&r.pod.Annotations, []string{v1alpha1.AnnotationKoordinatorName}), "ownerReferences": r.readOwners,
+			})
 		},
 		"spec": func(d *jx.Decoder) error {
 			return fields(d, map[string]func(*jx.Decoder) error{
 				"nodeName": word(&r.pod.Spec.NodeName), "schedulerName": word(&r.pod.Spec.SchedulerName),
-				"schedulingGroup": r.readGroup, "schedulingGates": r.readGates,
+				"schedulingGroup": r.readGroup, "schedulingGates": r.readGates, "priorityClassName": word(&r.pod.Spec.PriorityClassName),
 			})
 		},
 	}
@@ -116,18 +119,37 @@ func (r *admissionReview) read(d *jx.Decoder) error {
 	})
 }
 
-// readLabels keeps those that make pods members of groups.
-func (r *admissionReview) readLabels(d *jx.Decoder) error {
-	r.pod.Labels = map[string]string{}
-	return bounded.Object(d, func(d *jx.Decoder, name []byte) error {
-		if !slices.Contains(v1alpha1.GroupLabels(), string(name)) {
-			return d.Skip()
+// keep reads some labels or annotations, and skips the others.
+func keep(to *map[string]string, keys []string) func(*jx.Decoder) error {
+	return func(d *jx.Decoder) error {
+		*to = map[string]string{}
+		return bounded.Object(d, func(d *jx.Decoder, name []byte) error {
+			if !slices.Contains(keys, string(name)) {
+				return d.Skip()
+			}
+			var value string
+			key := string(name)
+			err := word(&value)(d)
+			(*to)[key] = value
+			return err
+		})
+	}
+}
+
+// readOwners keeps a DaemonSet, if there is one.
+func (r *admissionReview) readOwners(d *jx.Decoder) error {
+	r.pod.OwnerReferences = nil
+	var owner metav1.OwnerReference // one for all, as there may be many
+	read := map[string]func(*jx.Decoder) error{"kind": word(&owner.Kind)}
+	return bounded.Array(d, func(d *jx.Decoder) error {
+		owner.Kind = ""
+		if err := fields(d, read); err != nil {
+			return err
 		}
-		var value string
-		label := string(name)
-		err := word(&value)(d)
-		r.pod.Labels[label] = value
-		return err
+		if owner.Kind == kindDaemonSet && len(r.pod.OwnerReferences) == 0 {
+			r.pod.OwnerReferences = append(r.pod.OwnerReferences, owner)
+		}
+		return nil
 	})
 }
 
@@ -137,7 +159,7 @@ func (r *admissionReview) readGroup(d *jx.Decoder) error {
 	return d.Skip()
 }
 
-// readGates keeps the gate of muster, and one other.
+// readGates keeps the gates of muster, and one other.
 func (r *admissionReview) readGates(d *jx.Decoder) error {
 	r.pod.Spec.SchedulingGates = nil
 	return bounded.Array(d, func(d *jx.Decoder) error {
@@ -145,7 +167,8 @@ func (r *admissionReview) readGates(d *jx.Decoder) error {
 		if err := fields(d, map[string]func(*jx.Decoder) error{"name": word(&gate.Name)}); err != nil {
 			return err
 		}
-		if len(r.pod.Spec.SchedulingGates) == 0 || gate.Name == v1alpha1.SchedulingGate && !membership.Gated(&r.pod) {
+		ours := gate.Name == v1alpha1.SchedulingGate || gate.Name == v1alpha1.AheadGate
+		if len(r.pod.Spec.SchedulingGates) == 0 || ours && !hasGate(&r.pod, gate.Name) {
 			r.pod.Spec.SchedulingGates = append(r.pod.Spec.SchedulingGates, gate)
 		}
 		return nil

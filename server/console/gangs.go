@@ -23,6 +23,8 @@ type gangRow struct {
 	Label     string `json:"label"` // that makes pods its members
 	MinMember int    `json:"minMember"`
 	Priority  int32  `json:"priority"`
+	// Room says how the places of members are kept that go without a bind call: Nominated or Uncontested.
+	Room string `json:"room,omitempty"`
 	// How many members are how far.
 	Pending   int `json:"pending"`
 	Placed    int `json:"placed"`
@@ -41,7 +43,7 @@ type gangRow struct {
 
 func newGangRow(g *gang.Summary) gangRow {
 	return gangRow{
-		Gang: g.Name, Label: g.Label, MinMember: g.MinMember, Priority: g.Priority,
+		Gang: g.Name, Label: g.Label, MinMember: g.MinMember, Priority: g.Priority, Room: string(g.Room),
 		Pending: g.Pending, Placed: g.Placed, Held: g.Held, Binding: g.Binding, Bound: g.Bound, Succeeded: g.Succeeded, Failed: g.Failed,
 		Why: g.Why, Denied: g.Denied, Planned: g.Planned, Deadline: g.Deadline,
 	}

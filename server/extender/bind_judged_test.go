@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
@@ -192,6 +193,47 @@ func TestAPodThatCountsWhereItWasOfferedIsNotJudgedAgainForOthersThatCame(t *tes
 	i.during["q"] = func() { judged++ }
 	if got := b.bindAsIs(q, "a"); got != "" || judged != 1 {
 		t.Errorf("after a pod came that muster did not place, bind answered %q, and judged it %d times", got, judged)
+	}
+}
+
+func TestAPodIsNotBoundNextToOneThatIsNotThereAnyMore(t *testing.T) {
+	zoned := func(node *corev1.Node) { node.Labels = map[string]string{corev1.LabelTopologyZone: "z"} }
+	for name, goes := range map[string]func(b *bench, first *corev1.Pod){
+		"its binding has failed": func(b *bench, first *corev1.Pod) { b.Cluster.Release(first.UID) },
+		"it is deleted": func(b *bench, first *corev1.Pod) {
+			if err := b.Cluster.Delete(first); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"its node is": func(b *bench, _ *corev1.Pod) {
+			if err := b.Cluster.Delete(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b"}}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, benchOptions{selection: config.NodeSelectionExtender, client: bindings(accept)})
+			b.Node("a", "8", zoned)
+			b.Node("b", "8", zoned)
+			near := servertest.Pod("near", "1")
+			near.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "first"}}, TopologyKey: corev1.LabelTopologyZone,
+			}}}}
+			first := servertest.Pod("first", "1")
+			first.Labels = map[string]string{"app": "first"}
+			first, near = b.Pending(first), b.Pending(near)
+			if got := *b.Filter(first, "b").NodeNames; len(got) != 1 {
+				t.Fatalf("the first one fits %v", got)
+			}
+			if got := *b.Filter(near, "a").NodeNames; len(got) != 1 {
+				t.Fatalf("near the first one, it fits %v", got)
+			}
+			goes(b, first)
+			want := "the pod does not fit on node a any more: node(s) didn't match pod affinity rules"
+			if got := b.bindAsIs(near, "a"); got != want {
+				t.Errorf("bind answered %q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -233,6 +233,7 @@ func HostileBodies(size int) map[string]map[string]string {
 		"/preempt":       {},
 		"/bind":          {},
 		"/webhook/gates": {},
+		"/webhook/ahead": {},
 		"/debug/explain": {},
 	}
 	const about = `"Pod":{"metadata":{"name":"p","uid":"u"},"spec":{"schedulerName":"default-scheduler"}}`
@@ -243,10 +244,12 @@ func HostileBodies(size int) map[string]map[string]string {
 		bodies["/preempt"][name] = `{"Pod":` + pod + `,"NodeNameToMetaVictims":{"node-1":{"Pods":[{"UID":"u"}]}}}`
 		bodies["/preempt"]["of a victim: "+name] = `{` + about + `,"NodeNameToVictims":{"node-1":{"Pods":[` + pod + `]}}}`
 		bodies["/bind"][name] = `{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"node-1","Pod":` + pod + `}`
-		bodies["/webhook/gates"][name] = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
-			`"operation":"CREATE","resource":{"version":"v1","resource":"pods"},"object":` + pod + `}}`
-		bodies["/webhook/gates"]["beside: "+name] = `{"apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE",` +
-			`"resource":{"resource":"pods"},"options":` + pod + `,"object":{}}}`
+		for _, webhook := range []string{"/webhook/gates", "/webhook/ahead"} {
+			bodies[webhook][name] = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
+				`"operation":"CREATE","resource":{"version":"v1","resource":"pods"},"object":` + pod + `}}`
+			bodies[webhook]["beside: "+name] = `{"apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE",` +
+				`"resource":{"resource":"pods"},"options":` + pod + `,"object":{}}}`
+		}
 		bodies["/debug/explain"][name] = pod
 	}
 	for _, verb := range []string{"/filter", "/prioritize"} {

@@ -182,8 +182,8 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
-{{- /* What the pods have in common, but for their containers. */}}
-{{- define "muster.podSpec" -}}
+{{- /* Where all pods run. */}}
+{{- define "muster.podSpec.where" -}}
 automountServiceAccountToken: true
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
@@ -207,10 +207,6 @@ tolerations:
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with include "muster.priorityClassName" . }}
-priorityClassName: {{ . }}
-{{- end }}
-terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 65532
@@ -218,6 +214,15 @@ securityContext:
   fsGroup: 65532
   seccompProfile:
     type: RuntimeDefault
+{{- end }}
+
+{{- /* What the pods of Deployments have in common, but for their containers. */}}
+{{- define "muster.podSpec" -}}
+{{- include "muster.podSpec.where" . }}
+{{- with include "muster.priorityClassName" . }}
+priorityClassName: {{ . }}
+{{- end }}
+terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
 volumes:
   - name: config
     configMap:

@@ -30,6 +30,53 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "muster.sidecar" -}}{{ if eq .Values.scheduler.mode "sidecar" }}true{{ end }}{{- end }}
 
+{{- /* Whether a kube-scheduler elsewhere calls muster. In mode ahead none does. */}}
+{{- define "muster.external" -}}{{ if eq .Values.scheduler.mode "external" }}true{{ end }}{{- end }}
+{{- define "muster.ahead" -}}{{ if eq .Values.scheduler.mode "ahead" }}true{{ end }}{{- end }}
+
+{{- /* The profiles, as JSON. */}}
+{{- define "muster.profiles" -}}
+{{- if hasKey .Values.config "profiles" }}
+{{- .Values.config.profiles | default (list dict) | toJson }}
+{{- else if include "muster.ahead" . }}
+{{- list (dict "schedulerName" "default-scheduler" "nodeSelection" "Ahead") | toJson }}
+{{- else }}
+{{- list (dict "schedulerName" "muster") | toJson }}
+{{- end }}
+{{- end }}
+
+{{- /* The scheduler names of muster's profiles, as JSON. */}}
+{{- define "muster.schedulerNames" -}}
+{{- $names := list }}
+{{- range include "muster.profiles" . | fromJsonArray }}
+{{- $names = append $names (.schedulerName | default "default-scheduler") }}
+{{- end }}
+{{- toJson $names }}
+{{- end }}
+
+{{- /* Those with nodeSelection Ahead, whose pods are gated if they are opted in. */}}
+{{- define "muster.schedulerNames.ahead" -}}
+{{- $names := list }}
+{{- range include "muster.profiles" . | fromJsonArray }}
+{{- if eq (.nodeSelection | default "") "Ahead" }}
+{{- $names = append $names (.schedulerName | default "default-scheduler") }}
+{{- end }}
+{{- end }}
+{{- toJson $names }}
+{{- end }}
+
+{{- /* Those whose members of gangs are gated: of Ahead always, of others as config.gangs.gates says. */}}
+{{- define "muster.schedulerNames.gated" -}}
+{{- if ne (dig "gangs" "gates" "Never" .Values.config) "Never" }}
+{{- include "muster.schedulerNames" . }}
+{{- else }}
+{{- include "muster.schedulerNames.ahead" . }}
+{{- end }}
+{{- end }}
+
+{{- /* Whether pods are gated. */}}
+{{- define "muster.gates" -}}{{ if include "muster.schedulerNames.gated" . | fromJsonArray }}true{{ end }}{{- end }}
+
 {{- /* The secret with muster's certificate, empty for plain http. */}}
 {{- define "muster.tls.secret" -}}
 {{- if or .Values.tls.certManager.enabled .Values.tls.selfManaged.enabled }}{{ include "muster.fullname" . }}-tls{{ else }}{{ .Values.tls.secretName }}{{ end }}
@@ -42,11 +89,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- /* Whether the API server asks muster for gates. */}}
 {{- define "muster.webhook" -}}
-{{- if and (ne (dig "gangs" "gates" "Never" .Values.config) "Never") (eq (dig "gangs" "gatedBy" "Policy" .Values.config) "Webhook") }}true{{ end }}
+{{- if and (include "muster.gates" .) (eq (dig "gangs" "gatedBy" "Policy" .Values.config) "Webhook") }}true{{ end }}
 {{- end }}
 
 {{- /* Whether somebody outside of muster's pod calls it: there is a Service then. */}}
-{{- define "muster.called" -}}{{ if or (not (include "muster.sidecar" .)) (include "muster.webhook" .) }}true{{ end }}{{- end }}
+{{- define "muster.called" -}}{{ if or (include "muster.external" .) (include "muster.webhook" .) }}true{{ end }}{{- end }}
 
 {{- /* The secret with what kube-scheduler calls with, empty when nobody here makes that. */}}
 {{- define "muster.tls.clientSecret" -}}
@@ -95,8 +142,8 @@ webhook:
 
 {{- define "muster.scheme" -}}{{ if include "muster.tls.secret" . }}https{{ else }}http{{ end }}{{- end }}
 
-{{- /* Nobody but the kube-scheduler in its pod calls a sidecar. */}}
-{{- define "muster.listen" -}}{{ if include "muster.sidecar" . }}127.0.0.1{{ end }}:{{ include "muster.port" . }}{{- end }}
+{{- /* Nobody but the kube-scheduler in its pod calls a sidecar, and nobody at all in mode ahead. */}}
+{{- define "muster.listen" -}}{{ if not (include "muster.external" .) }}127.0.0.1{{ end }}:{{ include "muster.port" . }}{{- end }}
 
 {{- /* The configuration file: the user's fields under the chart's. */}}
 {{- define "muster.config" -}}
@@ -105,6 +152,7 @@ webhook:
   "kind" "MusterConfiguration"
   "serving" (dict "listen" (include "muster.listen" .) "healthListen" (printf ":%s" (include "muster.port.health" .)) "tls" (include "muster.tls" . | fromYaml))
   "leaderElection" (dict "leaderElect" true "resourceName" (include "muster.fullname" .) "resourceNamespace" .Release.Namespace)
+  "profiles" (include "muster.profiles" . | fromJsonArray)
 }}
 {{- if include "muster.webhook" . }}
 {{- $_ := set $chart.serving "webhookListen" (printf ":%s" (include "muster.port.webhook" .)) }}
@@ -115,20 +163,11 @@ webhook:
 {{- mustMergeOverwrite (mustDeepCopy .Values.config) $chart | toYaml }}
 {{- end }}
 
-{{- /* The scheduler names of muster's profiles, as JSON. */}}
-{{- define "muster.schedulerNames" -}}
-{{- $names := list }}
-{{- range .Values.config.profiles | default (list dict) }}
-{{- $names = append $names (.schedulerName | default "default-scheduler") }}
-{{- end }}
-{{- toJson $names }}
-{{- end }}
-
 {{- /* Refuses values that contradict each other. */}}
 {{- define "muster.check" -}}
 {{- $names := include "muster.schedulerNames" . | fromJsonArray }}
 {{- $own := .Values.schedulerName | default "default-scheduler" }}
-{{- if and (not .Values.nodeName) (has $own $names) }}
+{{- if and (not .Values.nodeName) (not (include "muster.ahead" .)) (has $own $names) }}
 {{- fail (printf "scheduler %q asks muster and cannot place muster's own pod: set schedulerName to another scheduler, or nodeName to a node" $own) }}
 {{- end }}
 {{- if include "muster.sidecar" . }}
@@ -138,9 +177,17 @@ webhook:
 {{- if gt (int .Values.replicas) 1 }}
 {{- fail (printf "replicas: %d kube-schedulers would each ask the muster beside it, and one muster has to see all calls: scheduler.mode sidecar has one replica" (int .Values.replicas)) }}
 {{- end }}
-{{- if .Values.tls.clientAuth }}
-{{- fail "tls.clientAuth: with scheduler.mode sidecar muster listens on loopback, where nobody outside of its pod can call it" }}
 {{- end }}
+{{- if include "muster.ahead" . }}
+{{- if not (include "muster.schedulerNames.ahead" . | fromJsonArray) }}
+{{- fail "config.profiles: with scheduler.mode ahead no kube-scheduler asks muster, so one profile at least needs nodeSelection Ahead" }}
+{{- end }}
+{{- if or .Values.managed .Values.ignorable }}
+{{- fail "managed and ignorable are about a kube-scheduler that asks muster: with scheduler.mode ahead none does" }}
+{{- end }}
+{{- end }}
+{{- if and .Values.tls.clientAuth (not (include "muster.external" .)) }}
+{{- fail (printf "tls.clientAuth: with scheduler.mode %s muster listens on loopback, where nobody outside of its pod can call it" .Values.scheduler.mode) }}
 {{- end }}
 {{- if and .Values.tls.clientAuth (not (include "muster.tls.secret" .)) }}
 {{- fail "tls.clientAuth needs tls.secretName, tls.certManager or tls.selfManaged" }}
@@ -152,7 +199,7 @@ webhook:
 {{- fail "tls.allowedClientNames: an empty list lets nobody call" }}
 {{- end }}
 {{- if and .Values.webhook.clientCA (not (include "muster.webhook" .)) }}
-{{- fail "webhook.clientCA is about who may ask for gates, which needs config.gangs.gatedBy Webhook and gates other than Never" }}
+{{- fail "webhook.clientCA is about who may ask for gates, which needs config.gangs.gatedBy Webhook, and gates other than Never or a profile of nodeSelection Ahead" }}
 {{- end }}
 {{- if and .Values.webhook.allowedClientNames (not .Values.webhook.clientCA) }}
 {{- fail "webhook.allowedClientNames needs webhook.clientCA: nobody is asked for a name without it" }}

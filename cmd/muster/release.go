@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/server/release"
+)
+
+func newReleaseCommand() *cobra.Command {
+	var flags releaseFlags
+	cmd := &cobra.Command{
+		Use:   "release",
+		Short: "Lift muster's scheduling gates from all pods",
+		Long: `release takes muster's gates, muster.dev/gang and muster.dev/ahead, off all pods that have
+one, so that kube-scheduler schedules them without muster: after muster was uninstalled,
+or while it is away. Gates of others stay. It asks nobody but the API server, and may
+be repeated. It needs the rights to list and to patch pods.
+
+Each pod is printed whose gates were lifted. Those whose gates could not be are named at
+the end, and the exit status is 1 then.
+
+Pods that are created go on to be gated as long as the policies of 'muster gate-policy',
+or the webhook, are there: delete those first if muster is not to come back.
+
+With --when-away nothing is lifted while muster lives: release watches the Lease by which
+muster's replicas elect their leader, for as long as it is told, and ends if somebody
+writes to it. It compares no clocks of machines, and suits a CronJob. It needs the right
+to get the Lease, and to be longer than leaderElection.leaseDuration.`,
+		Example: `  # Which pods wait for muster?
+  muster release --kubeconfig ~/.kube/config --dry-run
+
+  # Let all of them go.
+  muster release --kubeconfig ~/.kube/config
+
+  # Let them go if muster has been away for two minutes.
+  muster release --config muster.yaml --when-away 2m`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, _, err := loadConfig(flags.config)
+			if err != nil {
+				return err
+			}
+			if flags.whenAway < 0 {
+				return usagef(cmd, "--when-away: must not be negative: %s", flags.whenAway)
+			}
+			if flags.whenAway > 0 && !cfg.LeaderElection.LeaderElect {
+				return usagef(cmd, "--when-away: leaderElection.leaderElect is false in the configuration: there is no Lease to tell by")
+			}
+			client, err := flags.connect(cfg)
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			if flags.whenAway > 0 {
+				away, err := flags.away(cmd.Context(), client, cfg.LeaderElection)
+				if err != nil {
+					return err
+				}
+				if !away {
+					_, err := fmt.Fprintln(out, "muster leads: no gate is lifted")
+					return err
+				}
+			}
+			return flags.release(cmd.Context(), client, out, cmd.ErrOrStderr())
+		},
+	}
+	set := cmd.Flags()
+	set.StringVar(&flags.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
+	set.StringVar(&flags.config, "config", "",
+		"muster's configuration `FILE`, which names the Lease (default: what 'muster config default' prints)")
+	set.StringVarP(&flags.namespace, "namespace", "n", "", "`NAMESPACE` whose pods are released (default: all)")
+	set.BoolVar(&flags.dryRun, "dry-run", false, "have the API server check the writes, and make none")
+	set.DurationVar(&flags.whenAway, "when-away", 0, "lift gates only if nobody writes to muster's Lease for this `DURATION`")
+	return cmd
+}
+
+type releaseFlags struct {
+	kubeconfig, config, namespace string
+	dryRun                        bool
+	whenAway                      time.Duration
+}
+
+func (f *releaseFlags) connect(cfg *config.Configuration) (*kubernetes.Clientset, error) {
+	if f.kubeconfig != "" {
+		cfg.ClientConnection.Kubeconfig = f.kubeconfig
+	}
+	connection, err := restConfig(cfg.ClientConnection)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(connection)
+}
+
+// away reports whether nobody leads. It takes as long as it was told to.
+func (f *releaseFlags) away(ctx context.Context, client kubernetes.Interface, election config.LeaderElection) (bool, error) {
+	lease := release.Lease{
+		Leases: client.CoordinationV1().Leases(election.ResourceNamespace), Name: election.ResourceName, Clock: clock.RealClock{},
+	}
+	away, err := lease.Away(ctx, f.whenAway)
+	if err != nil {
+		return false, fmt.Errorf("--when-away: Lease %s/%s: %w", election.ResourceNamespace, election.ResourceName, err)
+	}
+	return away, nil
+}
+
+func (f *releaseFlags) release(ctx context.Context, client kubernetes.Interface, stdout, stderr io.Writer) error {
+	lifted, failed, err := release.Run(ctx, release.Options{
+		Pods: client.CoreV1(), Namespace: f.namespace, DryRun: f.dryRun,
+		Told: func(pod types.NamespacedName, gates []string, err error) {
+			if err != nil {
+				fmt.Fprintf(stderr, "muster: %s: %v\n", pod, err)
+				return
+			}
+			fmt.Fprintf(stdout, "%s  %s\n", pod, strings.Join(gates, " "))
+		},
+	})
+	said := "%d pods released\n"
+	if f.dryRun {
+		said = "%d pods would be released\n"
+	}
+	fmt.Fprintf(stdout, said, lifted)
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("%d pods were not released", failed)
+	}
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted before all pods were looked at")
+	}
+	return err
+}

@@ -1,0 +1,95 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+const ofPins = "a pod is held to nodes by the write that takes a gate off, and by what it requires of nodes"
+
+// Parts of a pod's spec, as patches have them.
+const (
+	liftsAhead = `"schedulingGates": [{"$patch": "delete", "name": "muster.dev/ahead"}]`
+	liftsGang  = `"schedulingGates": [{"$patch": "delete", "name": "muster.dev/gang"}]`
+	// Each term that there is is tightened; there is one.
+	pin = `"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [` +
+		`{"matchExpressions": [{"key": "pool", "operator": "Exists"}], ` +
+		`"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["account"]}]}]}}}`
+)
+
+func change(spec ...string) string { return `{"spec": {` + strings.Join(spec, ", ") + `}}` }
+
+// aheadPods are gated, and require or prefer something of nodes.
+func (c *cluster) aheadPods(names ...string) {
+	c.Helper()
+	for _, name := range names {
+		pod := newPod(name, "account", "1")
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/approval"}, {Name: v1alpha1.AheadGate}}
+		pool := corev1.NodeSelectorTerm{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "pool", Operator: corev1.NodeSelectorOpExists}},
+		}
+		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution:  &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{pool}},
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: pool}},
+		}}
+		_, err := c.client.CoreV1().Pods("default").Create(c.Context(), pod, metav1.CreateOptions{})
+		c.must(err)
+	}
+}
+
+const ahead = "--set=scheduler.mode=ahead,config.profiles[0].nodeSelection=Ahead"
+
+func TestAMusterAheadThatIsTakenOverHoldsPodsToNodesAsItLiftsTheirGatesAndNoOtherWay(t *testing.T) {
+	c := accounts(t, ahead, "--set=config.ahead.reserve=Pin")
+	c.aheadPods("one", "two")
+	a := c.takeOver("muster")
+	a.inForce()
+	a.try(changesOfPods())
+	a.try([]write{
+		patch("hold a pod to a node that stays gated", "pods/one", change(pin), ofPins),
+		patch("change what a pod prefers as its gate goes", "pods/one", change(liftsAhead,
+			`"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}`), ofPins),
+		patch("change what a pod prefers as it is held to a node", "pods/one", change(liftsAhead, strings.Replace(pin,
+			`{"nodeAffinity": {`, `{"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": null, `, 1)), ofPins),
+		patch("take all gates off as a pod is held to a node", "pods/one", change(`"schedulingGates": [{"$patch": "replace"}]`, pin), ofGates),
+	})
+	// What the API server refuses of everybody.
+	for about, w := range map[string]write{
+		"require less of nodes":                  patch("", "pods/one", change(liftsAhead, strings.Replace(pin, `"pool"`, `"other"`, 1)), ""),
+		"add a gate":                             patch("", "pods/one", change(`"schedulingGates": [{"name": "evil.example/never"}]`), ""),
+		"hold a pod to a node that is not gated": patch("", "pods/pending", change(pin), ""),
+	} {
+		if err := w.do(a); !apierrors.IsInvalid(err) {
+			t.Errorf("to %s is answered with %v", about, err)
+		}
+	}
+	a.try([]write{
+		patch("lift a gate, and hold the pod to a node with it", "pods/one", change(liftsAhead, pin), ""),
+		patch("lift a gate", "pods/two", change(liftsAhead), ""),
+		patch("hold a pod to a node that required nothing", "pods/gated", change(liftsGang, pin), ""),
+		{"bind a pod", bind("pending", nil, nil), forbidden},
+	})
+	for _, name := range []string{"one", "two", "gated"} {
+		if gates := a.pod(name).Spec.SchedulingGates; len(gates) != 1 || gates[0].Name != "example.com/approval" {
+			t.Errorf("%s has the gates %v, want that of another one", name, gates)
+		}
+	}
+}
+
+func TestAMusterAheadThatNominatesCannotHoldPodsToNodes(t *testing.T) {
+	c := accounts(t, ahead)
+	c.aheadPods("one")
+	a := c.takeOver("muster")
+	a.inForce()
+	a.try([]write{
+		patch("hold a pod to a node as its gate goes", "pods/one", change(liftsAhead, pin), ofSpec),
+		{"nominate a gated pod", func(a *account) error { return a.nominations().Nominate(a.Context(), a.pod("one"), "account") }, ""},
+		{"lift a gate", func(a *account) error { return a.nominations().LiftGate(a.Context(), a.pod("one"), v1alpha1.AheadGate) }, ""},
+	})
+}

@@ -1,0 +1,150 @@
+package extender_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/workload"
+)
+
+// packing has muster place gated pods, and fill a node before it takes the next one: kube-scheduler alone, which is not
+// configured and has never heard of muster, spreads pods.
+const packing = `
+profiles:
+- schedulerName: default-scheduler
+  nodeSelection: Ahead
+  equivalence: Template
+  plugins:
+    score:
+      disabled: [{name: "*"}]
+      enabled: [{name: NodeResourcesFit}]
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
+ahead: {reserve: %s}
+`
+
+// optedIn is what the policy does to pods that are opted in.
+func optedIn(pod *corev1.Pod) {
+	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: v1alpha1.AheadGate})
+}
+
+// nodesUsed counts the pods on each node.
+func nodesUsed(pods map[string]*corev1.Pod) map[string]int {
+	used := map[string]int{}
+	for _, pod := range pods {
+		if pod.Spec.NodeName != "" {
+			used[pod.Spec.NodeName]++
+		}
+	}
+	return used
+}
+
+func TestAStockSchedulerPutsGatedPodsWhereMusterHasPlannedThem(t *testing.T) {
+	for _, reserve := range []string{"Nominate", "Pin"} {
+		t.Run(reserve, func(t *testing.T) {
+			const pods = 16
+			c := newCluster(t, newNodes(8, "4")...)
+			c.schedule(stock)
+			s := c.serve(serving{config: fmt.Sprintf(packing, reserve)})
+			c.createPods(newPods(pods, "1", optedIn)...)
+			c.awaitBound(pods)
+			bound, err := c.pods()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if used := nodesUsed(bound); len(used) != pods/4 {
+				t.Errorf("%d pods are on %d nodes, want 4 each: %v", pods, len(used), used)
+			}
+			c.eventually("muster has seen that", func() error {
+				if got := s.nominations("confirmed"); got != pods {
+					return fmt.Errorf("it counts %v confirmed places, want %d", got, pods)
+				}
+				return nil
+			})
+			for name, pod := range bound {
+				pinned := pod.Spec.Affinity != nil
+				if pinned != (reserve == "Pin") {
+					t.Errorf("%s is pinned: %t", name, pinned)
+				}
+			}
+		})
+	}
+}
+
+func TestAPinIsAllowedBesideTheAffinityThatAPodHas(t *testing.T) {
+	c := newCluster(t, newNode("node-a", "4", labelled("zone", "a")), newNode("node-b", "4", labelled("zone", "b")))
+	c.schedule(stock)
+	c.serve(serving{config: fmt.Sprintf(packing, "Pin")})
+	in := func(zone string) corev1.NodeSelectorTerm {
+		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{zone}},
+		}}
+	}
+	c.createPods(newPod("p", "1", optedIn, func(pod *corev1.Pod) {
+		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{in("nowhere"), in("b"), {}}},
+		}}
+	}))
+	c.awaitBound(1)
+	pod := c.pod("p")
+	terms := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	if pod.Spec.NodeName != "node-b" || len(terms) != 3 || len(terms[1].MatchFields) != 1 {
+		t.Errorf("it is on %s, its terms are %+v", pod.Spec.NodeName, terms)
+	}
+}
+
+func TestAGatedPodThatFitsNowhereIsLeftToTheScheduler(t *testing.T) {
+	c := newCluster(t, newNodes(2, "4")...)
+	c.schedule(stock)
+	c.serve(serving{config: fmt.Sprintf(packing, "Nominate")})
+	c.createPods(newPod("huge", "100", optedIn))
+	c.eventually("the scheduler says that it does not fit", func() error {
+		pod := c.pod("huge")
+		if len(pod.Spec.SchedulingGates) > 0 {
+			return errors.New("it is gated")
+		}
+		if !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Reason == corev1.PodReasonUnschedulable }) {
+			return fmt.Errorf("conditions %+v", pod.Status.Conditions)
+		}
+		return nil
+	})
+	c.create(&workload.Cluster{Nodes: []*corev1.Node{newNode("large", "200")}})
+	c.awaitBound(1)
+}
+
+func TestAnotherMusterLetsGoWhatADeadOneKept(t *testing.T) {
+	const pods = 300
+	c := newCluster(t, newNodes(20, "16")...)
+	c.schedule(stock)
+	s := c.serve(serving{config: fmt.Sprintf(packing, "Nominate")})
+	c.createPods(newPods(pods, "1", optedIn)...)
+	c.eventually("some pods are let go", func() error {
+		if s.nominations("confirmed") < 10 {
+			return fmt.Errorf("%v are bound", s.nominations("confirmed"))
+		}
+		return nil
+	})
+	s.process.Kill()
+	c.serve(serving{config: fmt.Sprintf(packing, "Nominate")})
+	c.awaitBound(pods)
+	bound, err := c.pods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, pod := range bound {
+		if len(pod.Spec.SchedulingGates) > 0 {
+			t.Errorf("%s is gated", name)
+		}
+	}
+	for node, used := range nodesUsed(bound) {
+		if used > 16 {
+			t.Errorf("%d pods are on %s", used, node)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package release
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+func newPod(name string, gates ...string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: name, UID: types.UID(name)}}
+	for _, gate := range gates {
+		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
+	}
+	return pod
+}
+
+// told is what Run tells, by pod.
+type told map[string]string
+
+func run(t *testing.T, client *fake.Clientset, o Options) (told, int, int) {
+	t.Helper()
+	said := told{}
+	o.Pods = client.CoreV1()
+	o.Told = func(pod types.NamespacedName, gates []string, err error) { said[pod.Name] = fmt.Sprint(gates, err) }
+	lifted, failed, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said, lifted, failed
+}
+
+func gates(t *testing.T, client *fake.Clientset, name string) (names []string) {
+	t.Helper()
+	pod, err := client.CoreV1().Pods("d").Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gate := range pod.Spec.SchedulingGates {
+		names = append(names, gate.Name)
+	}
+	return names
+}
+
+func TestMustersGatesAreLiftedAndThoseOfOthersStay(t *testing.T) {
+	client := fake.NewClientset(
+		newPod("member", "muster.dev/gang"), newPod("ahead", "later", "muster.dev/ahead"), newPod("both", "muster.dev/gang", "muster.dev/ahead"),
+		newPod("others", "later"), newPod("none"))
+	said, lifted, failed := run(t, client, Options{})
+	want := told{"member": "[muster.dev/gang] <nil>", "ahead": "[muster.dev/ahead] <nil>", "both": "[muster.dev/gang muster.dev/ahead] <nil>"}
+	if diff := cmp.Diff(want, said); diff != "" || lifted != 3 || failed != 0 {
+		t.Errorf("%d lifted, %d failed (-want +got):\n%s", lifted, failed, diff)
+	}
+	for name, want := range map[string][]string{"member": nil, "ahead": {"later"}, "both": nil, "others": {"later"}} {
+		if diff := cmp.Diff(want, gates(t, client, name)); diff != "" {
+			t.Errorf("gates of %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestAllPagesAreRead(t *testing.T) {
+	client := fake.NewClientset()
+	pages := [][]string{{"a", "b"}, {"c"}}
+	client.PrependReactor("list", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		o := action.(clienttesting.ListActionImpl).ListOptions
+		if o.Limit != pageSize || o.FieldSelector != "spec.nodeName=" {
+			t.Errorf("asked for %d pods with %q", o.Limit, o.FieldSelector)
+		}
+		at := 0
+		if o.Continue == "next" {
+			at = 1
+		}
+		list := &corev1.PodList{}
+		for _, name := range pages[at] {
+			list.Items = append(list.Items, *newPod(name, "muster.dev/gang"))
+		}
+		if at == 0 {
+			list.Continue = "next"
+		}
+		return true, list, nil
+	})
+	tries := map[string]int{}
+	client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		tries[action.(clienttesting.PatchAction).GetName()]++ // one reactor at a time
+		return true, newPod("x"), nil
+	})
+	// What it reads is as before each time, so that it never finds nothing.
+	if _, lifted, _ := run(t, client, Options{}); lifted != 3*passes || !cmp.Equal(tries, map[string]int{"a": passes, "b": passes, "c": passes}) {
+		t.Errorf("%d lifted, by %v", lifted, tries)
+	}
+}
+
+func TestPodsThatCannotBeReleasedAreNamedAndTheOthersReleased(t *testing.T) {
+	client := fake.NewClientset(newPod("a", "muster.dev/gang"), newPod("b", "muster.dev/gang"), newPod("c", "muster.dev/gang"), newPod("d", "muster.dev/gang"))
+	once := []string{"c"}
+	client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		name := action.(clienttesting.PatchAction).GetName()
+		switch {
+		case name == "b":
+			return true, nil, errors.New("refused")
+		case slices.Contains(once, name):
+			once = nil
+			return true, nil, errors.New("busy")
+		case name == "d":
+			return true, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, name)
+		}
+		return false, nil, nil
+	})
+	said, lifted, failed := run(t, client, Options{})
+	want := told{"a": "[muster.dev/gang] <nil>", "b": "[] refused", "c": "[muster.dev/gang] <nil>"}
+	if diff := cmp.Diff(want, said); diff != "" || lifted != 2 || failed != 1 {
+		t.Errorf("%d lifted, %d failed (-want +got):\n%s", lifted, failed, diff)
+	}
+}
+
+func TestADryRunIsOne(t *testing.T) {
+	client := fake.NewClientset(newPod("a", "muster.dev/gang"))
+	client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if o := action.(clienttesting.PatchActionImpl).PatchOptions; !slices.Equal(o.DryRun, []string{metav1.DryRunAll}) {
+			t.Errorf("written with %+v", o)
+		}
+		return true, newPod("a"), nil
+	})
+	if said, lifted, _ := run(t, client, Options{DryRun: true}); lifted != 1 || said["a"] != "[muster.dev/gang] <nil>" {
+		t.Errorf("%d lifted: %v", lifted, said)
+	}
+}
+
+func TestThatPodsCannotBeReadIsAnError(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("refused") })
+	if _, _, err := Run(t.Context(), Options{Pods: client.CoreV1()}); err == nil || err.Error() != "list pods: refused" {
+		t.Errorf("error %v", err)
+	}
+}
