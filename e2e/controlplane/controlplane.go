@@ -74,6 +74,7 @@ type ControlPlane struct {
 	mu       sync.Mutex
 	extras   map[binaries.Binary]string // paths of programs that are not among the binaries
 	running  map[binaries.Binary]*process.Process
+	revive   map[binaries.Binary]func(error) bool // starts again what ended by itself, and says whether it did
 	failed   chan error
 	watchers sync.WaitGroup
 }
@@ -89,7 +90,8 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 		o.Controllers = DefaultControllers()
 	}
 	cp := &ControlPlane{
-		options: o, extras: map[binaries.Binary]string{}, running: map[binaries.Binary]*process.Process{}, failed: make(chan error, 1),
+		options: o, extras: map[binaries.Binary]string{}, running: map[binaries.Binary]*process.Process{},
+		revive: map[binaries.Binary]func(error) bool{}, failed: make(chan error, 1),
 	}
 	if cp.binaries, err = binaries.Ensure(ctx, o.Progress); err != nil {
 		return nil, err
@@ -191,7 +193,7 @@ func (cp *ControlPlane) start(ctx context.Context, b binaries.Binary, args, env 
 	fmt.Fprintf(cp.options.Progress, "%s is ready (%.1fs)\n", b, time.Since(began).Seconds())
 	cp.watchers.Go(func() {
 		<-p.Done()
-		if err := p.Err(); err != nil {
+		if err := p.Err(); err != nil && !cp.revives(b, err) {
 			select {
 			case cp.failed <- err:
 			default:
@@ -199,6 +201,14 @@ func (cp *ControlPlane) start(ctx context.Context, b binaries.Binary, args, env 
 		}
 	})
 	return nil
+}
+
+// revives has a component that ended by itself start again, if somebody knows how.
+func (cp *ControlPlane) revives(b binaries.Binary, err error) bool {
+	cp.mu.Lock()
+	revive := cp.revive[b]
+	cp.mu.Unlock()
+	return revive != nil && revive(err)
 }
 
 func (cp *ControlPlane) launch(b binaries.Binary, args, env []string) (*process.Process, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,9 +17,9 @@ import (
 // The election of replicas, quicker than by default.
 const (
 	// SchedulerLease is how long a leader is waited for that is gone.
-	SchedulerLease = 2 * time.Second
-	schedulerRenew = 1500 * time.Millisecond
-	schedulerRetry = 300 * time.Millisecond
+	SchedulerLease = 4 * time.Second
+	schedulerRenew = 3 * time.Second
+	schedulerRetry = 400 * time.Millisecond
 )
 
 // SchedulerReplicas are stock schedulers that run for election: one schedules, and the others have full
@@ -28,8 +29,8 @@ type SchedulerReplicas struct {
 	options      SchedulerOptions
 	ports        []int
 
-	mu   sync.Mutex
-	runs []bool
+	mu   sync.Mutex // held while one is started or killed
+	runs []bool     // are to run
 }
 
 // StartSchedulerReplicas starts so many, as StartScheduler would, but for the election, and returns when one leads.
@@ -63,25 +64,50 @@ func (r *SchedulerReplicas) Log(i int) string { return r.controlPlane.Log(replic
 // Count is how many replicas there are, killed ones among them.
 func (r *SchedulerReplicas) Count() int { return len(r.ports) }
 
-// Start starts a replica, again if it was killed, and returns when its caches are synced.
+// Start starts a replica, again if it was killed, and returns when its caches are synced. One that ends by itself, as
+// it lost the election, starts again, as a kubelet would have it.
 func (r *SchedulerReplicas) Start(ctx context.Context, i int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.runs[i] = true
+	if err := r.start(ctx, i); err != nil {
+		r.runs[i] = false
+		return err
+	}
+	return nil
+}
+
+func (r *SchedulerReplicas) start(ctx context.Context, i int) error {
 	cp, name := r.controlPlane, replicaName(i)
 	cp.mu.Lock()
 	cp.extras[name] = cp.binaries.Path(binaries.Scheduler)
+	cp.revive[name] = func(why error) bool { return r.revive(i, why) }
 	cp.mu.Unlock()
-	err := cp.startScheduler(ctx, name, r.ports[i], r.options, map[string]any{
+	return cp.startScheduler(ctx, name, r.ports[i], r.options, map[string]any{
 		"leaderElect": true, "leaseDuration": SchedulerLease.String(), "renewDeadline": schedulerRenew.String(),
 		"retryPeriod": schedulerRetry.String(),
 	})
-	if err == nil {
-		r.set(i, true)
+}
+
+// revive starts a replica again that lost the election, unless it was killed meanwhile.
+func (r *SchedulerReplicas) revive(i int, why error) bool {
+	if !strings.Contains(why.Error(), "Leaderelection lost") {
+		return false
 	}
-	return err
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.runs[i] {
+		return true
+	}
+	r.controlPlane.kill(replicaName(i))
+	return r.start(context.Background(), i) == nil
 }
 
 // Kill ends a replica as a crash would.
 func (r *SchedulerReplicas) Kill(i int) {
-	r.set(i, false)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.runs[i] = false
 	r.controlPlane.kill(replicaName(i))
 }
 
@@ -90,12 +116,6 @@ func (r *SchedulerReplicas) Stop() {
 	for i := range r.ports {
 		r.Kill(i)
 	}
-}
-
-func (r *SchedulerReplicas) set(i int, runs bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.runs[i] = runs
 }
 
 // errNoLeader says that no replica that runs leads.
@@ -116,17 +136,11 @@ func (r *SchedulerReplicas) AwaitLeader(ctx context.Context) (leader int, err er
 	return leader, nil
 }
 
-// Leader is the replica that leads, as its metrics say.
+// Leader is the replica that leads, as its metrics say. One that does not answer leads nobody.
 func (r *SchedulerReplicas) Leader(ctx context.Context) (int, error) {
-	r.mu.Lock()
-	runs := append([]bool(nil), r.runs...)
-	r.mu.Unlock()
 	for i, port := range r.ports {
-		if !runs[i] {
-			continue
-		}
 		families, err := metricsAt(ctx, port)
-		if err != nil {
+		if ctx.Err() != nil {
 			return 0, fmt.Errorf("read the metrics of %s: %w", replicaName(i), err)
 		}
 		for _, m := range families["leader_election_master_status"].GetMetric() {

@@ -15,6 +15,9 @@ import (
 // not longer ago.
 const aheadSlack = time.Second
 
+// meanwhile is for how long the members of a gang are being bound at most, when nothing keeps them.
+const meanwhile = time.Second
+
 // letGo is what came of judging how gangs were let go.
 type letGo struct {
 	findings    []finding
@@ -24,23 +27,25 @@ type letGo struct {
 
 // judgeLetGo holds every gate that is lifted of a member of a gang that has not started against what kept the room
 // of the gang: as many as must start together are bound, or nominated, or let go before; or else nobody who might be
-// scheduled could leave too little room. What others may take is room alone: a history in which pods are refused for
-// other reasons must not be judged here. What muster knows may be older than aheadSlack by as much as it is kept from
-// knowing.
+// scheduled could leave too little room. Those are the ones that wait, and those of no higher priority that come just
+// before or while the members are being bound. What others may take is room alone: a history in which pods are refused
+// for other reasons must not be judged here. What muster knows may be older than aheadSlack by as much as it is kept
+// from knowing.
 func judgeLetGo(history []entry, behind time.Duration) (v letGo) {
 	s := newState()
 	for i, e := range history {
 		if e.pod != nil && !e.gone && isLetGo(s.pods[e.pod.UID], e.pod) {
 			key, since := keyOf(e.pod), e.at.Add(-aheadSlack-behind)
 			once := func(so func(*state) bool) bool { return so(s) || everSince(history[:i], since, so) }
+			late := newcomers(history, i, since)
 			switch {
 			case once(func(s *state) bool { return s.mayFollow(key) }):
 			case once(func(s *state) bool { return s.isReserved(e.pod, key) }):
 				v.reserved++
-			case once(func(s *state) bool { return s.isUncontested(key) }):
+			case once(func(s *state) bool { return s.isUncontested(key, late) }):
 				v.uncontested++
 			default:
-				v.findings = append(v.findings, finding{letGoUnkept, fmt.Sprintf("%s: %s", e.pod.Name, s.contest(key))})
+				v.findings = append(v.findings, finding{letGoUnkept, fmt.Sprintf("%s: %s", e.pod.Name, s.contest(key, late))})
 			}
 		}
 		s.apply(e)
@@ -65,6 +70,23 @@ func everSince(history []entry, since time.Time, so func(*state) bool) bool {
 		}
 	}
 	return false
+}
+
+// newcomers are the pods without gates that come between a time and the end of the binding of a gang, whose member is
+// let go with an entry of a history. Those of higher priority are left out, from which no reservation keeps its room.
+func newcomers(history []entry, at int, since time.Time) (late []*corev1.Pod) {
+	s, key, priority := newState(), keyOf(history[at].pod), priorityOf(history[at].pod)
+	for i, e := range history {
+		if i > at && (e.at.Sub(history[at].at) > meanwhile || s.standing(key).whole()) {
+			break
+		}
+		isNew := e.pod != nil && s.pods[e.pod.UID] == nil && !e.at.Before(since)
+		if isNew && len(e.pod.Spec.SchedulingGates) == 0 && priorityOf(e.pod) <= priority && keyOf(e.pod) != key && e.pod.DeletionTimestamp == nil {
+			late = append(late, e.pod)
+		}
+		s.apply(e)
+	}
+	return late
 }
 
 // together are the gangs that start with one, itself first.
@@ -110,23 +132,25 @@ func (g standing) ready() []*corev1.Pod {
 }
 
 // isUncontested says that there are as many members as must start together, and room for them wherever all others
-// go that may be scheduled. Members of gangs that start together are taken to be alike.
-func (s *state) isUncontested(key groupKey) bool {
-	wanted, left, enough := s.weigh(key)
+// go that may be scheduled, or come late. Members of gangs that start together are taken to be alike.
+func (s *state) isUncontested(key groupKey, late []*corev1.Pod) bool {
+	wanted, left, enough := s.weigh(key, late)
 	return enough && left >= wanted
 }
 
 // contest is what isUncontested found, in words.
-func (s *state) contest(key groupKey) string {
+func (s *state) contest(key groupKey, late []*corev1.Pod) string {
 	g := s.standing(key)
-	wanted, left, _ := s.weigh(key)
-	return fmt.Sprintf("gang %s has %d of %d members bound, %d nominated or let go and %d pending; of %d places that it needs others may leave %d",
-		key.name, g.got(), g.minMember, len(g.ready()), len(g.pending), wanted, left)
+	wanted, left, _ := s.weigh(key, late)
+	return fmt.Sprintf(
+		"gang %s has %d of %d members bound, %d nominated or let go and %d pending; of %d places that it needs others, with %d that come late, may leave %d",
+		key.name, g.got(), g.minMember, len(g.ready()), len(g.pending), wanted, len(late), left,
+	)
 }
 
 // weigh is how many places a gang needs, with those that start with it, beside the places where members are nominated;
 // how many the others may leave it; and whether it has members enough.
-func (s *state) weigh(key groupKey) (wanted, left int, enough bool) {
+func (s *state) weigh(key groupKey, late []*corev1.Pod) (wanted, left int, enough bool) {
 	own, enough := map[groupKey]bool{}, true
 	var like *corev1.Pod
 	for _, key := range s.together(key) {
@@ -149,6 +173,11 @@ func (s *state) weigh(key groupKey) (wanted, left int, enough bool) {
 		return wanted, 0, false
 	}
 	var kept, rivals []*corev1.Pod
+	for _, p := range late {
+		if s.pods[p.UID] == nil {
+			rivals = append(rivals, p)
+		}
+	}
 	for _, uid := range slices.Sorted(maps.Keys(s.pods)) {
 		switch p := s.pods[uid]; {
 		case p.Spec.NodeName != "":

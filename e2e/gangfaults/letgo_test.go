@@ -62,7 +62,23 @@ func TestAGangIsLetGoWithItsPlacesKept(t *testing.T) {
 		"somebody else has just come": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pass(-500*time.Millisecond).pod("x", single).
 				pass(-500*time.Millisecond).pod("a", open),
+			1, letGo{},
+		},
+		"somebody else comes before all are bound": {
+			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("a", open).pass(-500*time.Millisecond).pod("x", single),
+			1, letGo{},
+		},
+		"somebody else comes when all are bound": {
+			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("a", open).pass(-990*time.Millisecond).pod("b", open).
+				pass(-990*time.Millisecond).pod("a", bound).pass(-990*time.Millisecond).pod("b", bound).pass(-990*time.Millisecond).pod("x", single),
+			0, letGo{uncontested: 2},
+		},
+		"a more important one comes before all are bound": {
+			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("a", open).pass(-500*time.Millisecond).pod("x", single, most),
 			0, letGo{uncontested: 1},
+		},
+		"somebody else comes long after": {
+			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("a", open).pass(long).pod("x", single), 0, letGo{uncontested: 1},
 		},
 		"somebody else who is gated": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("x", single, gated).pass(long).pod("a", open).pod("b", open),
