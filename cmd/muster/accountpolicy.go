@@ -33,7 +33,14 @@ or a kube-scheduler is as well (--with-scheduler), one policy lets each do what 
 			if user == "" {
 				return usagef(cmd, "--user: must be the name of a user, such as %s", defaultUser)
 			}
-			muster := admission.Account{Name: name + "-account", User: user, Muster: true, Rescheduler: user == rescheduler, Scheduler: scheduler, Pins: pins}
+			muster := admission.Account{
+				Name:        name + "-account",
+				User:        user,
+				Muster:      true,
+				Rescheduler: user == rescheduler,
+				Scheduler:   scheduler,
+				Pins:        pins,
+			}
 			policy, binding := admission.AccountPolicy(muster)
 			documents := []any{policy, binding}
 			if rescheduler != "" && rescheduler != user {

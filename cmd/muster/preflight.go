@@ -71,7 +71,12 @@ if something is MISSING that is needed, and after any error.`,
 	flags.StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
 	flags.StringVar(&as, "as", "", "`USER` to ask as, instead of that of the kubeconfig")
-	flags.StringVar(&name, "name", "", "`NAME` that those of the policies, or of the webhook, begin with (default: leaderElection.resourceName, as the chart has it)")
+	flags.StringVar(
+		&name,
+		"name",
+		"",
+		"`NAME` that those of the policies, or of the webhook, begin with (default: leaderElection.resourceName, as the chart has it)",
+	)
 	registerOutput(flags, &output)
 	return cmd
 }

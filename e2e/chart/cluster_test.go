@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,13 +36,14 @@ type cluster struct {
 	audit   audit
 }
 
-func newCluster(t *testing.T) *cluster {
+// newCluster is one with what creates pods, and more controllers.
+func newCluster(t *testing.T, more ...string) *cluster {
 	t.Helper()
 	audit, flags := newAudit(t)
 	// Clients that are not sent a list by watch ask for one, as they do of older API servers.
 	flags = append(flags, "--feature-gates=WatchList=false")
 	c := &cluster{T: t, audit: audit, ControlPlane: controlplane.ForTest(t, controlplane.Options{
-		Controllers:    append(controlplane.PodCreation(), "replicaset-controller", "disruption-controller"),
+		Controllers:    slices.Concat(controlplane.PodCreation(), []string{"replicaset-controller", "disruption-controller"}, more),
 		APIServerFlags: flags, KubeletMetrics: true,
 	})}
 	var err error

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -61,10 +62,5 @@ func mayBeOptedIn(pod *corev1.Pod) bool {
 			return false
 		}
 	}
-	for _, class := range systemClasses() {
-		if pod.Spec.PriorityClassName == class {
-			return false
-		}
-	}
-	return true
+	return !slices.Contains(systemClasses(), pod.Spec.PriorityClassName)
 }

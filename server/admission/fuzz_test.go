@@ -52,7 +52,7 @@ func FuzzWebhook(f *testing.F) {
 		`{"metadata":{"labels":{"scheduling.x-k8s.io/pod-group":"g"}},"spec":{"schedulerName":"default-scheduler","nodeName":"n",` +
 			`"schedulingGroup":{}}}`,
 		`{"metadata":{"labels":{"muster.dev/ahead":"true"},"ownerReferences":[{"kind":"ReplicaSet"},{"kind":"DaemonSet"}]},"spec":{}}`,
-		`{"metadata":{"labels":{"muster.dev/ahead":"true"}},"spec":{"priorityClassName":"batch","schedulingGates":[{"name":"muster.dev/ahead"}]}}`,
+		`{"metadata":{"labels":{"muster.dev/ahead":"true"}},"spec":{"priorityClassName":"b","schedulingGates":[{"name":"muster.dev/ahead"}]}}`,
 		`{"metadata":{"annotations":{"gang.scheduling.koordinator.sh/name":"g"}},"spec":{}}`,
 	} {
 		f.Add([]byte(servertest.ReviewOf("CREATE", pod)))

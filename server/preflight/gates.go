@@ -40,7 +40,8 @@ func (l *look) policy(
 		}
 		var got *admissionregistrationv1.MutatingAdmissionPolicyBinding
 		if got, err = registration.MutatingAdmissionPolicyBindings().Get(l.ctx, l.named(want.Name), metav1.GetOptions{}); err == nil {
-			current = current && got.Spec.PolicyName == l.named(want.Spec.PolicyName) && sameMatches(got.Spec.MatchResources, want.Spec.MatchResources)
+			current = current && got.Spec.PolicyName == l.named(want.Spec.PolicyName) &&
+				sameMatches(got.Spec.MatchResources, want.Spec.MatchResources)
 		}
 	}
 	switch {

@@ -58,7 +58,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 // look is one at a cluster.
 type look struct {
 	Options
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // it lives for one call
 	report *Report
 
 	members, pods    []string // the schedulers whose members of gangs, and pods of no group, are gated

@@ -62,15 +62,20 @@ func TestWhatAClusterAllowsDecidesWhetherMusterWorksThere(t *testing.T) {
 		passes   bool
 		says     string // with one space between cells
 	}{
-		"all that it needs":      {"v1.36.3", true, nil, func(*config.Configuration) {}, true, "OK yes MutatingAdmissionPolicy"},
-		"a suffix of a provider": {"v1.36.2-gke.1353000", true, nil, func(*config.Configuration) {}, true, "OK yes Kubernetes 1.30.0 v1.36.2-gke.1353000"},
-		"an old version":         {"v1.29.9", true, nil, func(*config.Configuration) {}, false, "MISSING yes Kubernetes 1.30.0 v1.29.9"},
-		"no policies":            {"v1.33.1", false, nil, func(*config.Configuration) {}, false, "MISSING yes MutatingAdmissionPolicy"},
+		"all that it needs": {"v1.36.3", true, nil, func(*config.Configuration) {}, true, "OK yes MutatingAdmissionPolicy"},
+		"a suffix of a provider": {
+			"v1.36.2-gke.1353000", true, nil, func(*config.Configuration) {}, true, "OK yes Kubernetes 1.30.0 v1.36.2-gke.1353000",
+		},
+		"an old version": {"v1.29.9", true, nil, func(*config.Configuration) {}, false, "MISSING yes Kubernetes 1.30.0 v1.29.9"},
+		"no policies":    {"v1.33.1", false, nil, func(*config.Configuration) {}, false, "MISSING yes MutatingAdmissionPolicy"},
 		"no policies, and a webhook": {
-			"v1.33.1", false, nil, func(c *config.Configuration) { c.Gangs.GatedBy = config.GatedByWebhook }, true, "MISSING no MutatingAdmissionPolicy",
+			"v1.33.1", false, nil, func(c *config.Configuration) { c.Gangs.GatedBy = config.GatedByWebhook }, true,
+			"MISSING no MutatingAdmissionPolicy",
 		},
 		"a right that it needs": {
-			"v1.36.3", true, []string{"patch pods"}, func(*config.Configuration) {}, false,
+			"v1.36.3", true,
+			[]string{"patch pods"},
+			func(*config.Configuration) {}, false,
 			"MISSING yes right to patch pods not allowed: patch",
 		},
 		"a right that it can do without": {

@@ -68,7 +68,10 @@ func (l *look) needed() []right {
 		rights = append(rights, right{resource: "pods/binding", verbs: []string{"create"}})
 	}
 	if l.Config.Gangs.PreemptAfter.Duration > 0 {
-		rights = append(rights, right{resource: "pods", verbs: []string{"delete"}, otherwise: "no pod is evicted for a gang: set gangs.preemptAfter: 0s"})
+		rights = append(
+			rights,
+			right{resource: "pods", verbs: []string{"delete"}, otherwise: "no pod is evicted for a gang: set gangs.preemptAfter: 0s"},
+		)
 	}
 	if namespace, name, is := l.schedulerLease(); is {
 		rights = append(rights, right{

@@ -48,7 +48,7 @@ func TestWhetherMusterIsAwayIsToldByWhetherAnybodyWritesToItsLease(t *testing.T)
 				leases, began := client.CoordinationV1().Leases("kube-system"), time.Now()
 				if test.then != nil {
 					go func() {
-						time.Sleep(test.after)
+						time.Sleep(test.after) //nolint:forbidigo // in a bubble
 						_ = client.Tracker().Delete(coordinationv1.SchemeGroupVersion.WithResource("leases"), "kube-system", "muster")
 						if err := client.Tracker().Add(test.then); err != nil {
 							t.Error(err)
@@ -62,7 +62,7 @@ func TestWhetherMusterIsAwayIsToldByWhetherAnybodyWritesToItsLease(t *testing.T)
 				if took := time.Since(began); away && took != time.Minute {
 					t.Errorf("it took %s", took)
 				}
-				time.Sleep(2 * time.Minute) // until the goroutine has ended
+				time.Sleep(2 * time.Minute) //nolint:forbidigo // in a bubble
 			})
 		})
 	}

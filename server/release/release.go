@@ -58,7 +58,7 @@ func Run(ctx context.Context, o Options) (lifted, failed int, err error) {
 // pass is one look at all pods.
 type pass struct {
 	Options
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // it lives for one call
 
 	mu       sync.Mutex
 	lifted   int

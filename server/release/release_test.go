@@ -95,13 +95,23 @@ func TestAllPagesAreRead(t *testing.T) {
 		return true, newPod("x"), nil
 	})
 	// What it reads is as before each time, so that it never finds nothing.
-	if _, lifted, _ := run(t, client, Options{}); lifted != 3*passes || !cmp.Equal(tries, map[string]int{"a": passes, "b": passes, "c": passes}) {
+	if _, lifted, _ := run(
+		t,
+		client,
+		Options{},
+	); lifted != 3*passes ||
+		!cmp.Equal(tries, map[string]int{"a": passes, "b": passes, "c": passes}) {
 		t.Errorf("%d lifted, by %v", lifted, tries)
 	}
 }
 
 func TestPodsThatCannotBeReleasedAreNamedAndTheOthersReleased(t *testing.T) {
-	client := fake.NewClientset(newPod("a", "muster.dev/gang"), newPod("b", "muster.dev/gang"), newPod("c", "muster.dev/gang"), newPod("d", "muster.dev/gang"))
+	client := fake.NewClientset(
+		newPod("a", "muster.dev/gang"),
+		newPod("b", "muster.dev/gang"),
+		newPod("c", "muster.dev/gang"),
+		newPod("d", "muster.dev/gang"),
+	)
 	once := []string{"c"}
 	client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		name := action.(clienttesting.PatchAction).GetName()
