@@ -193,11 +193,12 @@ func TestAPodGetsAPlaceThatComesInTime(t *testing.T) {
 func TestWhatKubeSchedulerRefusesIsPlacedOnTheNextBestNodeAndThenLeft(t *testing.T) {
 	for name, test := range map[string]struct {
 		reserve config.Reserve
-		refuse  func(*corev1.Pod)
 		want    []string
+		counts  string
+		ended   map[Outcome]int
 	}{
-		"nominated": {config.ReserveByNomination, nominatedTo(""), []string{"p → a", "p → goes", "p → b", "p → c"}},
-		"pinned":    {config.ReserveByPin, func(*corev1.Pod) {}, []string{"p → pinned to a"}},
+		"nominated":                     {config.ReserveByNomination, []string{"p → a", "p → goes", "p → b", "p → c"}, "", map[Outcome]int{Rejected: 3}},
+		"pinned, it waits for its node": {config.ReserveByPin, []string{"p → pinned to a"}, "a", map[Outcome]int{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, ahead(test.reserve), func(p *process) {
@@ -207,15 +208,15 @@ func TestWhatKubeSchedulerRefusesIsPlacedOnTheNextBestNodeAndThenLeft(t *testing
 					pod := p.cluster.PendingPod("p").DeepCopy()
 					pod.ResourceVersion += fmt.Sprint("-refused-", i)
 					unschedulable(pod)
-					test.refuse(pod)
+					nominatedTo("")(pod)
 					set(p, p.cluster, pod)
 				}
 				p.after(time.Hour)
 				p.wantWritten(test.want...)
-				if got := p.cluster.Assumed("p"); got != "" {
-					t.Errorf("it counts on %s", got)
+				if got := p.cluster.Assumed("p"); got != test.counts {
+					t.Errorf("it counts on %q, want %q", got, test.counts)
 				}
-				p.wantEnded(map[Outcome]int{Rejected: min(len(test.want), 3)})
+				p.wantEnded(test.ended)
 			})
 		})
 	}
