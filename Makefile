@@ -188,6 +188,10 @@ bench-cluster: ## Measure pods/s of a stock scheduler without and with muster
 bench-affinity: ## Measure the same with pods that have anti-affinity and topology spread
 	cd e2e && go run ./cmd/benchcluster -affinity
 
+.PHONY: bench-ahead
+bench-ahead: ## Measure pods/s beside a muster that the scheduler does not know (BENCH_NODES, BENCH_PODS, BENCH_ROUNDS)
+	cd e2e && BENCH_SIZES=$(BENCH_NODES) go run ./cmd/benchcluster -ahead
+
 .PHONY: bench-gang
 bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_CONTENDERS, BENCH_WAIT, BENCH_BEFORE)
 	cd e2e && BENCH_BEFORE=$(abspath $(BENCH_BEFORE)) go run ./cmd/benchgang

@@ -39,6 +39,8 @@ const (
 	// Ahead has muster beside it, of which it knows nothing: members of gangs are gated, and let go by muster when
 	// they have places.
 	Ahead Contender = "ahead"
+	// AheadPin is Ahead with single pods pinned to their nodes in the write that lets them go, and not nominated before.
+	AheadPin Contender = "ahead_pin"
 	// AheadExtender is Ahead with muster as its extender as well.
 	AheadExtender Contender = "ahead_extender"
 	// Nominate has muster, which chooses the node ahead of it.
@@ -133,12 +135,10 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 	case Gates:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Gates: "UntilPlace"}, flags)
 	case Ahead:
-		e, err := p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Ahead}, nil)
-		if err != nil {
-			return nil, err
-		}
-		e.scheduler = stock(percentage)
-		return e, nil
+		return p.enterBeside(ctx, muster.Options{ControlPlane: cp, Selection: muster.Ahead}, percentage)
+	case AheadPin:
+		o := muster.Options{ControlPlane: cp, Selection: muster.Ahead, Config: map[string]any{"ahead": map[string]any{"reserve": "Pin"}}}
+		return p.enterBeside(ctx, o, percentage)
 	case AheadExtender:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Ahead}, flags)
 	case Offload:
@@ -222,6 +222,16 @@ func (p Programs) enterMuster(ctx context.Context, o muster.Options, configFlags
 		return nil, err
 	}
 	return &Entry{controlPlane: o.ControlPlane, extender: server, scheduler: controlplane.SchedulerOptions{Config: config}}, nil
+}
+
+// enterBeside launches muster beside a scheduler that does not know it.
+func (p Programs) enterBeside(ctx context.Context, o muster.Options, percentage int) (*Entry, error) {
+	e, err := p.enterMuster(ctx, o, nil)
+	if err != nil {
+		return nil, err
+	}
+	e.scheduler = stock(percentage)
+	return e, nil
 }
 
 // enterEmpty launches the empty extender and prints the scheduler's configuration, each

@@ -134,7 +134,7 @@ func (c *course) compare(p *nominee) {
 	nominated := p.nominated()
 	switch {
 	case !p.open, p.sending, nominated == p.node, p.pod.ResourceVersion == p.decided.ResourceVersion:
-	case p.gate.pinned && nominated == "" && !p.pod.Unschedulable():
+	case p.gate.pinned && nominated == "": // it can go nowhere else
 	case nominated == "":
 		c.end(p, Rejected)
 		p.refused = append(p.refused, p.node)
@@ -254,7 +254,7 @@ func (c *course) expire(p *nominee) {
 	case resting, withdrawing:
 		c.place(p)
 	case standing, taken:
-		if !p.tried() || p.sending || now.Sub(p.since) < c.limits.Lifetime || c.makingRoom(p) {
+		if p.gate.pinned || !p.tried() || p.sending || now.Sub(p.since) < c.limits.Lifetime || c.makingRoom(p) {
 			return
 		}
 		if p.stage == taken && c.cluster.Assumed(p.pod.UID) != "" { // as a filter call has decided, until that expires

@@ -34,7 +34,7 @@ type gate struct {
 	again  time.Time // when lifting it is to be tried again
 	posted bool      // it is to be lifted
 	lifted bool      // as the API server has said
-	pinned bool      // and the write that lifted it pinned the pod to its node
+	pinned bool      // and the write that lifted it pinned the pod to its node, whose room is kept until it is bound
 	spent  Reason    // why the pod is kube-scheduler's for good, if it is
 }
 

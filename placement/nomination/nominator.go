@@ -62,8 +62,8 @@ type Nominator struct {
 func New(o Options) *Nominator {
 	n := &Nominator{
 		mu:    lock.New(lock.Nominations),
-		clock: o.Clock, cluster: o.Cluster, client: o.Client, gates: o.Gates, limits: o.Limits, profiles: o.Profiles, metrics: newMetrics(o.Registerer),
-		writer: o.Writer, inbox: newInbox(), seed: o.Seed,
+		clock: o.Clock, cluster: o.Cluster, client: o.Client, gates: o.Gates, limits: o.Limits, profiles: o.Profiles,
+		metrics: newMetrics(o.Registerer), writer: o.Writer, inbox: newInbox(), seed: o.Seed,
 	}
 	n.course = &course{
 		book:    &book{clock: o.Clock, metrics: n.metrics, nominees: map[types.UID]*nominee{}},

@@ -40,7 +40,6 @@ func (n *Nominator) judgeAnew() {
 		case waiting, resting, aside, withdrawing:
 			p.until = n.clock.Now()
 			n.course.place(p)
-			n.course.letGo(p)
 		case planning, held, writing, standing, taken: // it has a place
 		}
 	}

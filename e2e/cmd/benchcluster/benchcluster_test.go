@@ -57,7 +57,7 @@ func TestFiguresAreMediansOfRoundsAndOfTheirRatios(t *testing.T) {
 	for _, c := range trial.cells(5000) {
 		r[c] = rounds(100, 100, 100)
 	}
-	all := func(c contender.Contender) cell { return cell{entry{c, setting{backlog, true}}, 5000} }
+	all := func(c contender.Contender) cell { return cell{entry{c, setting{arrival: backlog, all: true}}, 5000} }
 	// The machine is three times as fast in the last round.
 	r[all(contender.Stock)] = rounds(20, 25, 60)
 	r[all(contender.Extender)] = rounds(40, 40, 120)
@@ -147,7 +147,7 @@ figure nominate_affinity_lead_s_1000=2.0
 
 func TestNoTwoFiguresHaveOneName(t *testing.T) {
 	seen := map[string]bool{}
-	for _, trial := range append(placement(), plain(), affinity()) {
+	for _, trial := range append(append(placement(), ahead()...), plain(), affinity()) {
 		r := results{}
 		for _, c := range trial.cells(1000) {
 			r[c] = rounds(1)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/contender"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/fit"
@@ -46,6 +47,9 @@ func (l laboratory) run(ctx context.Context, c cell, arriving []*corev1.Pod) (me
 	for _, p := range arriving {
 		p.Labels = maps.Clone(p.Labels) // selectors of the pod may share them
 		p.Labels[measured] = ""
+		if c.optedIn {
+			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: v1alpha1.AheadGate}}
+		}
 	}
 	watch, err := podwatch.StartFor(ctx, l.client, measured)
 	if err != nil {

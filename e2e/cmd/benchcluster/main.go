@@ -3,7 +3,8 @@
 // its ways to choose nodes. With -affinity the pods have inter-pod anti-affinity and
 // topology spread, and muster takes part with and without offload. With -placement it is
 // about pods that muster nominates, with such constraints and without, in all the ways in
-// which they may arrive.
+// which they may arrive. With -ahead the scheduler does not know muster, which places pods
+// while they are gated, and pods that are not.
 //
 // One API server and one set of nodes serve all cells of a size; a cell is a contender,
 // with the scheduler's own sampling of nodes or with all nodes scored. Each round runs
@@ -42,11 +43,14 @@ import (
 func main() {
 	withAffinity := flag.Bool("affinity", false, "bind pods with anti-affinity and topology spread")
 	ofPlacement := flag.Bool("placement", false, "bind pods that are nominated, of a backlog and while they are created")
+	ofAhead := flag.Bool("ahead", false, "bind pods beside a muster that the scheduler does not know, which places the ones that are opted in")
 	flag.Parse()
 	trials := []trial{plain()}
 	switch {
 	case *ofPlacement:
 		trials = placement()
+	case *ofAhead:
+		trials = ahead()
 	case *withAffinity:
 		trials = []trial{affinity()}
 	}

@@ -15,8 +15,8 @@ const placementPods = 2000
 
 // placementPlain is about pods that ask for room alone.
 func placementPlain() trial {
-	all := func(c contender.Contender, a arrival) entry { return entry{c, setting{a, true}} }
-	sampled := func(c contender.Contender, a arrival) entry { return entry{c, setting{a, false}} }
+	all := func(c contender.Contender, a arrival) entry { return entry{c, setting{arrival: a, all: true}} }
+	sampled := func(c contender.Contender, a arrival) entry { return entry{c, setting{arrival: a, all: false}} }
 	ahead := all(contender.Nominate, nominated)
 	ratios := []ratio{
 		{"nominate_backlog_vs_stock_%d_all", ahead, all(contender.Stock, backlog)},
@@ -41,8 +41,8 @@ func placementPlain() trial {
 // placementAffinity is about pods that keep apart, on nodes that have such pods already;
 // all nodes are scored.
 func placementAffinity() trial {
-	stock := func(a arrival) entry { return entry{contender.Stock, setting{a, true}} }
-	nominate := func(a arrival) entry { return entry{contender.NominateOffload, setting{a, true}} }
+	stock := func(a arrival) entry { return entry{contender.Stock, setting{arrival: a, all: true}} }
+	nominate := func(a arrival) entry { return entry{contender.NominateOffload, setting{arrival: a, all: true}} }
 	ratios := []ratio{
 		{"nominate_affinity_vs_stock_%d", nominate(nominated), stock(backlog)},
 		{"nominate_affinity_together_vs_stock_%d", nominate(together), stock(backlog)},

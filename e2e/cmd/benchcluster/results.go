@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"muster.dev/muster/e2e/contender"
@@ -89,6 +91,9 @@ func (s setting) heading() string {
 	case together:
 		return scored + ", started together"
 	case live:
+		if s.optedIn {
+			return scored + ", live, opted in"
+		}
 		return scored + ", live"
 	}
 	return scored + ", " + string(s.arrival)
@@ -112,6 +117,10 @@ func title(c contender.Contender) string {
 		return "the same, without preemption"
 	case contender.NominateOffload:
 		return "with muster, nodeSelection: Nominate, offload"
+	case contender.Ahead:
+		return "beside muster, nodeSelection: Ahead"
+	case contender.AheadPin:
+		return "beside muster, Ahead, reserve: Pin"
 	case contender.EmptyOffload:
 		return "without preemption, an empty extender that returns any node"
 	}
@@ -127,7 +136,8 @@ func (r results) printFigures(out io.Writer, t trial, sizes []int) {
 	}
 	for _, size := range sizes {
 		for _, compared := range t.ratios {
-			fmt.Fprintf(out, "figure "+compared.figure+"=%.2f\n", size, r.ratio(cell{compared.of, size}, cell{compared.than, size}))
+			name := strings.Replace(compared.figure, "%d", strconv.Itoa(size), 1)
+			fmt.Fprintf(out, "figure %s=%.2f\n", name, r.ratio(cell{compared.of, size}, cell{compared.than, size}))
 		}
 		for _, lead := range t.leads {
 			fmt.Fprintf(out, "figure "+lead.figure+"=%.1f\n", size, median(r.leads(cell{lead.of, size})))

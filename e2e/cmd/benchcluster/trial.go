@@ -29,7 +29,7 @@ type trial struct {
 
 // ratio is a figure that compares the rates of two entries at one size.
 type ratio struct {
-	figure   string // with %d for the size
+	figure   string // with %d for the size, unless there is one size
 	of, than entry
 }
 
@@ -44,6 +44,8 @@ type setting struct {
 	arrival arrival
 	// all says that all nodes are scored, else as many as the scheduler likes.
 	all bool
+	// optedIn says that pods are gated when they are created, for muster to place them.
+	optedIn bool
 }
 
 // entry is who is measured, and how.
@@ -81,7 +83,15 @@ type cell struct {
 }
 
 func (c cell) String() string {
-	return fmt.Sprintf("%s_%d_%s_%s", c.contender, c.size, c.mode(), c.arrival)
+	return fmt.Sprintf("%s_%d_%s_%s", c.who(), c.size, c.mode(), c.arrival)
+}
+
+// who is measured, and on which pods.
+func (e entry) who() string {
+	if e.optedIn {
+		return string(e.contender) + "_opted_in"
+	}
+	return string(e.contender)
 }
 
 func (s setting) mode() string {

@@ -12,7 +12,7 @@ import (
 
 // plain is about pods that ask for room alone.
 func plain() trial {
-	sampled, all := setting{backlog, false}, setting{backlog, true}
+	sampled, all := setting{arrival: backlog, all: false}, setting{arrival: backlog, all: true}
 	contenders := []contender.Contender{contender.Stock, contender.Empty, contender.Scheduler, contender.Extender, contender.Nominate}
 	return trial{
 		entries: append(enter(sampled, contenders...), enter(all, contenders...)...),
@@ -40,7 +40,7 @@ func plain() trial {
 // affinity is about pods that keep apart, on nodes that have such pods already; all nodes
 // are scored.
 func affinity() trial {
-	all := setting{backlog, true}
+	all := setting{arrival: backlog, all: true}
 	stock := entry{contender.Stock, all}
 	return trial{
 		entries: enter(all, contender.Stock, contender.Extender, contender.Offload, contender.OffloadAll,
