@@ -273,7 +273,8 @@ func TestAGangWhoseMembersHaveNoGateIsToldSo(t *testing.T) {
 		p.set(objects(members("g", 2, "1"))...)
 		p.after(time.Second)
 		o, _ := p.Observe(membership.Key{Label: v1alpha1.LabelX, NamespacedName: types.NamespacedName{Namespace: "default", Name: "g"}})
-		want := "2 of its members have no gate, so that kube-scheduler starts them one by one: is the policy there that 'muster gate-policy' prints?"
+		want := "2 of its members have no gate, so that kube-scheduler starts them one by one: " +
+			"is the policy there that 'muster gate-policy' prints?"
 		if o.Note != want {
 			t.Errorf("told: %q, want: %q", o.Note, want)
 		}

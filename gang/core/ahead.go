@@ -27,7 +27,7 @@ import (
 type leading struct{ *turn }
 
 // leads reports whether a group starts without calls of the scheduler.
-func (t *turn) leads(g *group) bool { return t.view.Ahead(g.schedulerName) }
+func (g *group) leads(view View) bool { return view.Ahead(g.schedulerName) }
 
 // reserve has room kept for a member that has just got a place.
 func (t leading) reserve(p *member, contested bool) {
@@ -143,7 +143,7 @@ func (t leading) mayGo(g *group) func(*member) bool {
 
 // wants reports whether members of a gang that has started have no place yet.
 func (t leading) wants(parts []part) bool {
-	return t.leads(parts[0].group) && slices.ContainsFunc(parts, func(p part) bool { return len(p.candidates()) > 0 })
+	return parts[0].group.leads(t.view) && slices.ContainsFunc(parts, func(p part) bool { return len(p.candidates()) > 0 })
 }
 
 // ConfirmDue has the places of a group proven, once their time has come.
@@ -200,7 +200,7 @@ func (e PlacesProven) apply(t *turn) {
 		t.has(Proceed{e.Attempt})
 		return
 	}
-	t.begin(parts)
+	t.commit(parts)
 }
 
 // followUp is how long a member is left to the scheduler that it has refused before: it does not say so again.
@@ -239,18 +239,23 @@ func (t leading) letGo(p *member, timeout time.Duration) {
 	}
 	p.until = t.now.Add(timeout)
 	if p.canLift(t.now) {
-		gating{t.turn}.lift(p)
+		gating(t).lift(p)
 	}
 }
 
 // A scheduler that has just begun to lead knows nothing of the nominations of gated pods before they change.
 func (SchedulerChanged) apply(t *turn) {
 	for _, g := range t.those((*group).holds) {
-		if !t.leads(g) {
+		if !g.leads(t.view) {
 			continue
 		}
 		for _, p := range g.in(placed, reserved) {
 			leading{t}.tellAnew(p)
 		}
 	}
+}
+
+// anyReserved reports whether members go only when their places are proven: see [ConfirmDue].
+func anyReserved(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool { return p.counts[reserved] > 0 })
 }

@@ -3,7 +3,6 @@ package core
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"muster.dev/muster/gang/record"
@@ -27,20 +26,7 @@ type groupRecord struct {
 // there may be no moment in which the calls of all wait. What the scheduler said of each stands.
 // Unless as many as must start together are bound already, that is recorded on the
 // PodGroups before.
-//
-// Members whose room is kept go when their places are proven: see [ConfirmDue].
 func (t *turn) commit(parts []part) {
-	if !anyReserved(parts) {
-		t.begin(parts)
-	}
-}
-
-func anyReserved(parts []part) bool {
-	return slices.ContainsFunc(parts, func(p part) bool { return p.counts[reserved] > 0 })
-}
-
-// begin is commit for members whose places are proven.
-func (t *turn) begin(parts []part) {
 	t.keep(parts)
 	for _, p := range parts {
 		if !p.quorate() || p.recording != 0 {

@@ -16,7 +16,7 @@ func (Ticked) apply(t *turn) {
 		t.renewed = t.now
 	}
 	for _, g := range t.those((*group).keeps) {
-		if t.leads(g) {
+		if g.leads(t.view) {
 			leading{t}.lapse(g)
 			leading{t}.remind(g)
 		} else {
@@ -48,7 +48,9 @@ func (t *turn) expire(g *group) {
 		return
 	}
 	t.evictLeft(parts)
-	t.commit(parts) // the spec may have changed
+	if !anyReserved(parts) {
+		t.commit(parts) // the spec may have changed
+	}
 }
 
 // renew keeps members counted on their places.

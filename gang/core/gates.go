@@ -82,7 +82,7 @@ type gating struct{ *turn }
 
 // mayGo says of which members of a group the gates have no reason any more.
 func (t gating) mayGo(g *group) func(*member) bool {
-	if t.leads(g) {
+	if g.leads(t.view) {
 		return leading(t).mayGo(g)
 	}
 	if t.gates != GatesUntilMembers && t.gates != GatesUntilPlace {

@@ -54,7 +54,9 @@ func (e Binds) apply(t *turn) {
 		g.firstEnd = p.until
 	}
 	t.has(BeginHold{p.hold})
-	t.commit(parts)
+	if !anyReserved(parts) {
+		t.commit(parts)
+	}
 	t.endIfStopped(g)
 }
 

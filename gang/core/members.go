@@ -30,7 +30,7 @@ func (e Seen) apply(t *turn) {
 			p.place = e.Pod.Spec.NodeName
 		case !p.ready():
 			t.giveUp(p, ErrGone)
-		case t.leads(g):
+		case g.leads(t.view):
 			steering{t}.withdraw(p)
 			leading{t}.follow(p, before)
 		default:
@@ -80,7 +80,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	}
 	p := &member{pod: pod, since: t.now}
 	g.members[pod.UID] = p
-	p.inherited = t.leads(g) && p.gated() && pod.NominatedBy() == cluster.FieldManager
+	p.inherited = g.leads(t.view) && p.gated() && pod.NominatedBy() == cluster.FieldManager
 	if first := g.members[g.first]; first == nil || older(p, first) < 0 {
 		g.isFirst(p)
 	}

@@ -105,7 +105,7 @@ func (a *Attempt) search() Search {
 func (e PlacesFound) apply(t *turn) {
 	a := try{t, e.Attempt}
 	a.place(e.Places, e.Nodes, e.Contested)
-	if g := a.first(); e.Without != "" && t.leads(g) && g.letGo() > 0 { // the others go on
+	if g := a.first(); e.Without != "" && g.leads(t.view) && g.letGo() > 0 { // the others go on
 		g.waits(status.Waiting, e.Without)
 	}
 	a.planEnds("")
@@ -114,7 +114,7 @@ func (e PlacesFound) apply(t *turn) {
 // place has members be where they count now, and tells the scheduler of all but the one that it asks
 // about. The time of the groups begins.
 func (t try) place(places []Planned, nodes int, contested bool) {
-	leads := t.leads(t.first())
+	leads := t.first().leads(t.view)
 	for _, at := range places {
 		p := t.member(at.UID)
 		t.enter(p, placed)
@@ -215,7 +215,7 @@ func (t try) planEnds(reason string) {
 		if reason != "" {
 			t.decide(Decision{Reason: reason})
 		}
-		if reason == ReasonNoPlace && t.leads(t.first()) {
+		if reason == ReasonNoPlace && t.first().leads(t.view) {
 			t.foundNoRoom()
 		}
 		if reason == ReasonNoPlace && t.isUnasked() {
