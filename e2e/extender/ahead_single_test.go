@@ -88,7 +88,9 @@ func TestAPinIsAllowedBesideTheAffinityThatAPodHas(t *testing.T) {
 	}
 	c.createPods(newPod("p", "1", optedIn, func(pod *corev1.Pod) {
 		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{in("nowhere"), in("b"), {}}},
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+				NodeSelectorTerms: []corev1.NodeSelectorTerm{in("nowhere"), in("b"), {}},
+			},
 		}}
 	}))
 	c.awaitBound(1)

@@ -46,7 +46,10 @@ func newGround(ctx context.Context, out io.Writer) (g *ground, err error) {
 			g.close()
 		}
 	}()
-	if g.controlPlane, err = controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out}); err != nil {
+	if g.controlPlane, err = controlplane.Start(
+		ctx,
+		controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out},
+	); err != nil {
 		return g, err
 	}
 	if g.client, err = kubernetes.NewForConfig(g.controlPlane.RESTConfig()); err != nil {
