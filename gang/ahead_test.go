@@ -76,6 +76,20 @@ func TestAGangThatNobodyContestsIsLetGoWithoutNominations(t *testing.T) {
 	})
 }
 
+func TestGangsThatAreLetGoTogetherContestTheirRoom(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.set(node("a", "9"))
+		for _, name := range []string{"g", "h"} { // there is room for four, and for twice two
+			p.set(podGroup(name, 2))
+		}
+		for _, name := range []string{"g", "h"} {
+			p.set(objects(members(name, 2, "2", gated))...)
+		}
+		p.after(100 * time.Millisecond)
+		p.wrote("of the second one", "lift g-0", "lift g-1", "nominate h-0", "nominate h-1")
+	})
+}
+
 func TestTheRoomOfAContestedGangIsKeptBeforeItIsLetGo(t *testing.T) {
 	runAhead(t, func(p *process) {
 		pods := members("g", 3, "1", gated)

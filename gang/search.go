@@ -98,11 +98,21 @@ func (s *search) contested(plan *placement.Plan, members []*cluster.Pod) bool {
 	}
 	var rivals []*cluster.Pod
 	for _, pod := range s.cluster.Pending() {
-		if !own.Has(pod.UID) && !membership.Gated(pod.Pod) {
+		if !own.Has(pod.UID) && s.mayRoam(pod) {
 			rivals = append(rivals, pod)
 		}
 	}
 	return plan.Contested(members, rivals)
+}
+
+// mayRoam reports whether the scheduler may put a pod anywhere, now or when its gate is lifted. One with a gate of
+// muster's has to have a place before, and goes to no other one if it is nominated there.
+func (s *search) mayRoam(pod *cluster.Pod) bool {
+	if !membership.Gated(pod.Pod) {
+		return true
+	}
+	place := s.cluster.Assumed(pod.UID)
+	return place != "" && place != pod.Status.NominatedNodeName
 }
 
 // lost finds the members that could not come to the places on which they count.

@@ -167,6 +167,7 @@ func TestCommands(t *testing.T) {
 		{golden: "status-bad-rescheduler", args: "status --rescheduler 127.0.0.1:8889"},
 		{golden: "status-nothing-listens", args: "status --rescheduler http://127.0.0.1:1"},
 
+		{golden: "preflight-bad-output", args: "preflight -o wide"},
 		{golden: "release-outside-of-a-cluster", args: "release"},
 		{golden: "release-without-a-lease", args: "release --when-away 2m"},
 		{golden: "release-before-now", args: "release --when-away -2m"},

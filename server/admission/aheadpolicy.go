@@ -11,7 +11,7 @@ import (
 )
 
 // aheadPolicyName is that of the policy; those of its bindings begin with it.
-const aheadPolicyName = gatePolicyName + "-ahead"
+const aheadPolicyName = PolicyName + "-ahead"
 
 // What keeps a pod from being gated, though it is opted in: where it runs, or that it runs, is for nobody to put off.
 const kindDaemonSet = "DaemonSet"

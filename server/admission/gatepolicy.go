@@ -12,8 +12,8 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// gatePolicyName is that of the policy and of its binding.
-const gatePolicyName = "muster"
+// PolicyName is that of the policy that gates members, and of its binding; those of the others begin with it.
+const PolicyName = "muster"
 
 // Gated lists the schedulers whose pods are gated when they are created: members of gangs, and pods of no group
 // that are opted in. Profiles of Ahead need gates, whatever gangs.gates says; without such a profile the policy is
@@ -43,7 +43,7 @@ func Gated(cfg *config.Configuration) (ofMembers, ofPods []string) {
 func GatePolicy(
 	schedulers []string,
 ) (*admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
-	policy := gatingPolicy(gatePolicyName, v1alpha1.SchedulingGate, []admissionregistrationv1.MatchCondition{
+	policy := gatingPolicy(PolicyName, v1alpha1.SchedulingGate, []admissionregistrationv1.MatchCondition{
 		{Name: "scheduler", Expression: "object.spec.schedulerName in " + celList(schedulers)},
 		{Name: "member", Expression: isMember()},
 	})
@@ -51,8 +51,8 @@ func GatePolicy(
 		TypeMeta: metav1.TypeMeta{
 			APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingAdmissionPolicyBinding",
 		},
-		ObjectMeta: metav1.ObjectMeta{Name: gatePolicyName},
-		Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: gatePolicyName},
+		ObjectMeta: metav1.ObjectMeta{Name: PolicyName},
+		Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: PolicyName},
 	}
 	return policy, binding
 }

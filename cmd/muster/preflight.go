@@ -1,0 +1,77 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/preflight"
+)
+
+func newPreflightCommand() *cobra.Command {
+	var path, kubeconfig, as, name, output string
+	cmd := &cobra.Command{
+		Use:   "preflight",
+		Short: "Tell what a cluster allows, and what muster does there",
+		Long: `preflight looks at a cluster and tells what muster, as it is configured, finds there: its
+version, which kinds of policies and of PodGroups it has, whether the policies that gate
+pods are installed and current, which rights there are, and whether the lease of
+kube-scheduler can be read. For each it tells what follows. It changes nothing.
+
+Rights are those of who asks. Before muster is installed that is you; afterwards ask as
+its account, which takes the right to impersonate it, or run preflight in its pod.
+
+What is UNKNOWN cannot be told through the API, or not by who asks. The exit status is 1
+if something is MISSING that is needed, and after any error.`,
+		Example: `  # What would muster find on this cluster?
+  muster preflight --config muster.yaml --kubeconfig ~/.kube/config
+
+  # What may the account of an installed muster do?
+  muster preflight --config muster.yaml --kubeconfig ~/.kube/config --as system:serviceaccount:kube-system:muster`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			format, err := outputFormat(cmd, output)
+			if err != nil {
+				return err
+			}
+			cfg, _, err := loadConfig(path)
+			if err != nil {
+				return err
+			}
+			if kubeconfig != "" {
+				cfg.ClientConnection.Kubeconfig = kubeconfig
+			}
+			connection, err := restConfig(cfg.ClientConnection)
+			if err != nil {
+				return err
+			}
+			connection.Impersonate = rest.ImpersonationConfig{UserName: as}
+			client, err := kubernetes.NewForConfig(connection)
+			if err != nil {
+				return err
+			}
+			if name == "" {
+				name = cfg.LeaderElection.ResourceName
+			}
+			report, err := preflight.Run(cmd.Context(), preflight.Options{Client: client, Config: cfg, Name: name})
+			if err != nil {
+				return err
+			}
+			if err := inspect.Print(cmd.OutOrStdout(), report, format); err != nil {
+				return err
+			}
+			if !report.Passes() {
+				return statusError(exitFailure) // what is missing is shown
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")
+	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
+	flags.StringVar(&as, "as", "", "`USER` to ask as, instead of that of the kubeconfig")
+	flags.StringVar(&name, "name", "", "`NAME` that those of the policies, or of the webhook, begin with (default: leaderElection.resourceName, as the chart has it)")
+	registerOutput(flags, &output)
+	return cmd
+}

@@ -1,0 +1,118 @@
+package preflight
+
+import (
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/server/admission"
+)
+
+// policies are those that gate pods: whether they are there, as this muster wants them.
+func (l *look) policies() {
+	policy, binding := admission.GatePolicy(l.members)
+	l.policy("policy that gates members", policy, []*admissionregistrationv1.MutatingAdmissionPolicyBinding{binding})
+	if len(l.pods) > 0 {
+		policy, bindings := admission.AheadPolicy(l.pods)
+		l.policy("policy that gates pods of no group", policy, bindings)
+	}
+}
+
+// named is what an object that is printed for a muster of the usual name is called here.
+func (l *look) named(printed string) string {
+	return l.Name + strings.TrimPrefix(printed, admission.PolicyName)
+}
+
+func (l *look) policy(
+	what string, want *admissionregistrationv1.MutatingAdmissionPolicy, bindings []*admissionregistrationv1.MutatingAdmissionPolicyBinding,
+) {
+	c := Check{Check: what, State: OK, Found: l.named(want.Name) + " is current", Follows: "pods are gated when they are created"}
+	registration := l.Client.AdmissionregistrationV1()
+	got, err := registration.MutatingAdmissionPolicies().Get(l.ctx, l.named(want.Name), metav1.GetOptions{})
+	current := err == nil && samePolicy(&got.Spec, &want.Spec)
+	for _, want := range bindings {
+		if err != nil {
+			break
+		}
+		var got *admissionregistrationv1.MutatingAdmissionPolicyBinding
+		if got, err = registration.MutatingAdmissionPolicyBindings().Get(l.ctx, l.named(want.Name), metav1.GetOptions{}); err == nil {
+			current = current && got.Spec.PolicyName == l.named(want.Spec.PolicyName) && sameMatches(got.Spec.MatchResources, want.Spec.MatchResources)
+		}
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		c.State, c.Found = Missing, err.Error()
+		c.Follows = "nobody is gated yet: install the chart, or muster gate-policy | kubectl apply --server-side -f -"
+	case err != nil:
+		c.State, c.Found, c.Follows = Unknown, err.Error(), "ask as somebody who may read policies"
+	case !current:
+		c.State, c.Required, c.Found = Missing, true, l.named(want.Name)+" differs from what muster gate-policy prints"
+		c.Follows = "upgrade the chart, or apply what muster gate-policy prints"
+	}
+	l.add(c)
+}
+
+// samePolicy compares what policies say, but for defaults of the API server.
+func samePolicy(got, want *admissionregistrationv1.MutatingAdmissionPolicySpec) bool {
+	return equality.Semantic.DeepEqual(got.MatchConditions, want.MatchConditions) &&
+		equality.Semantic.DeepEqual(got.Mutations, want.Mutations) && equality.Semantic.DeepEqual(got.Variables, want.Variables) &&
+		got.MatchConstraints != nil && equality.Semantic.DeepEqual(got.MatchConstraints.ResourceRules, want.MatchConstraints.ResourceRules)
+}
+
+// sameMatches compares selectors, of which none and an empty one are the same.
+func sameMatches(got, want *admissionregistrationv1.MatchResources) bool {
+	selectors := func(m *admissionregistrationv1.MatchResources) [2]string {
+		if m == nil {
+			m = &admissionregistrationv1.MatchResources{}
+		}
+		return [2]string{metav1.FormatLabelSelector(orEmpty(m.NamespaceSelector)), metav1.FormatLabelSelector(orEmpty(m.ObjectSelector))}
+	}
+	return selectors(got) == selectors(want)
+}
+
+func orEmpty(s *metav1.LabelSelector) *metav1.LabelSelector {
+	if s == nil {
+		return &metav1.LabelSelector{}
+	}
+	return s
+}
+
+// webhook is what has the API server ask muster for gates.
+func (l *look) webhook() {
+	c := Check{Check: "webhook that gates pods", State: OK, Found: l.Name + " is registered", Follows: "pods are gated when they are created"}
+	paths := []string{"/webhook/gates"}
+	if len(l.pods) > 0 {
+		paths = append(paths, "/webhook/ahead")
+	}
+	got, err := l.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(l.ctx, l.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		c.State, c.Found, c.Follows = Missing, err.Error(), "nobody is gated yet: install the chart, or register the webhook"
+	case err != nil:
+		c.State, c.Found, c.Follows = Unknown, err.Error(), "ask as somebody who may read webhook configurations"
+	default:
+		for _, path := range paths {
+			if !slices.ContainsFunc(got.Webhooks, func(w admissionregistrationv1.MutatingWebhook) bool { return calls(&w.ClientConfig, path) }) {
+				c.State, c.Required, c.Found, c.Follows = Missing, true, l.Name+" does not ask at "+path, "upgrade the chart"
+			}
+		}
+		for i := range got.Webhooks {
+			if len(got.Webhooks[i].ClientConfig.CABundle) == 0 {
+				c.State, c.Required, c.Found = Missing, true, got.Webhooks[i].Name+" has no caBundle"
+				c.Follows = "nobody is gated, until what has signed muster's certificate is there"
+			}
+		}
+	}
+	l.add(c)
+}
+
+func calls(c *admissionregistrationv1.WebhookClientConfig, path string) bool {
+	if c.Service != nil {
+		return c.Service.Path != nil && *c.Service.Path == path
+	}
+	return c.URL != nil && strings.HasSuffix(*c.URL, path)
+}

@@ -1,0 +1,137 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+// right is one to a resource, or to resource/subresource.
+type right struct {
+	group, resource string
+	verbs           []string
+	namespace, name string
+	// otherwise is what follows where it is missing, "" if muster does not work then.
+	otherwise string
+}
+
+func (r right) String() string {
+	text := strings.Join(r.verbs, ", ") + " " + r.resource
+	if r.group != "" {
+		text += "." + r.group
+	}
+	if r.name != "" {
+		text += " " + r.namespace + "/" + r.name
+	}
+	return text
+}
+
+// needed are the rights that muster uses, as it is configured.
+func (l *look) needed() []right {
+	follow := []string{"list", "watch"}
+	var rights []right
+	for _, view := range []struct {
+		group     string
+		resources []string
+	}{
+		{"", []string{"nodes", "pods", "persistentvolumes", "persistentvolumeclaims", "services", "namespaces", "replicationcontrollers"}},
+		{"apps", []string{"replicasets", "statefulsets"}},
+		{"storage.k8s.io", []string{"storageclasses", "csinodes", "volumeattachments"}},
+		{"policy", []string{"poddisruptionbudgets"}},
+		{"apiextensions.k8s.io", []string{"customresourcedefinitions"}},
+		{"rescheduling.muster.dev", []string{"reschedulingplans"}},
+		{v1alpha1.GroupX, []string{"podgroups"}},
+		{v1alpha1.GroupSigs, []string{"podgroups"}},
+	} {
+		for _, resource := range view.resources {
+			rights = append(rights, right{group: view.group, resource: resource, verbs: follow})
+		}
+	}
+	rights = append(rights,
+		right{resource: "pods", verbs: []string{"get"}},
+		right{resource: "pods/status", verbs: []string{"patch"}},
+		right{group: "events.k8s.io", resource: "events", verbs: []string{"create", "patch"}, otherwise: "there are no events"},
+	)
+	for _, group := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {
+		rights = append(rights, right{group: group, resource: "podgroups", verbs: []string{"get", "patch"}},
+			right{group: group, resource: "podgroups/status", verbs: []string{"patch"}})
+	}
+	if l.gated {
+		rights = append(rights, right{resource: "pods", verbs: []string{"patch"}})
+	}
+	if len(l.pods) < len(l.Config.Profiles) {
+		rights = append(rights, right{resource: "pods/binding", verbs: []string{"create"}})
+	}
+	if l.Config.Gangs.PreemptAfter.Duration > 0 {
+		rights = append(rights, right{resource: "pods", verbs: []string{"delete"}, otherwise: "no pod is evicted for a gang: set gangs.preemptAfter: 0s"})
+	}
+	if namespace, name, is := l.schedulerLease(); is {
+		rights = append(rights, right{
+			group: "coordination.k8s.io", resource: "leases", verbs: follow, namespace: namespace, name: name,
+			otherwise: "see the lease of kube-scheduler",
+		})
+	}
+	if l.Config.Load.Source == config.LoadSourceNodeMetric {
+		rights = append(rights, right{group: "slo.koordinator.sh", resource: "nodemetrics", verbs: follow})
+	}
+	if e := l.Config.LeaderElection; e.LeaderElect {
+		rights = append(rights,
+			right{group: "coordination.k8s.io", resource: "leases", verbs: []string{"create"}, namespace: e.ResourceNamespace},
+			right{
+				group: "coordination.k8s.io", resource: "leases", verbs: []string{"get", "update"},
+				namespace: e.ResourceNamespace, name: e.ResourceName,
+			})
+	}
+	return rights
+}
+
+// rights asks for each that is needed. Those that are there are one line.
+func (l *look) rights() {
+	there := 0
+	var wanting []Check
+	for _, right := range l.needed() {
+		if c := l.right(right); c.State == OK {
+			there++
+		} else {
+			wanting = append(wanting, c)
+		}
+	}
+	if there > 0 {
+		l.add(Check{Check: "rights", State: OK, Required: true, Found: fmt.Sprintf("%d of %d", there, there+len(wanting))})
+	}
+	for _, c := range wanting {
+		l.add(c)
+	}
+}
+
+func (l *look) right(r right) Check {
+	c := Check{Check: "right to " + r.String(), State: OK, Required: r.otherwise == "", Follows: r.otherwise}
+	if c.Required {
+		c.Follows = "muster does not work without"
+	}
+	resource, subresource, _ := strings.Cut(r.resource, "/")
+	var refused []string
+	for _, verb := range r.verbs {
+		review, err := l.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(l.ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Group: r.group, Resource: resource, Subresource: subresource, Verb: verb, Namespace: r.namespace, Name: r.name,
+			}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			c.State, c.Found = Unknown, err.Error()
+			return c
+		}
+		if !review.Status.Allowed {
+			refused = append(refused, verb)
+		}
+	}
+	if len(refused) > 0 {
+		c.State, c.Found = Missing, "not allowed: "+strings.Join(refused, ", ")
+	}
+	return c
+}
