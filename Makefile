@@ -196,6 +196,10 @@ bench-ahead: ## Measure pods/s beside a muster that the scheduler does not know 
 bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_CONTENDERS, BENCH_WAIT, BENCH_BEFORE)
 	cd e2e && BENCH_BEFORE=$(abspath $(BENCH_BEFORE)) go run ./cmd/benchgang
 
+.PHONY: bench-failover
+bench-failover: ## Measure how soon another kube-scheduler keeps room that is reserved, and how many reservations are lost (BENCH_FAILOVERS=100)
+	cd e2e && BENCH_FAILOVERS=$(BENCH_FAILOVERS) go run ./cmd/benchfailover
+
 .PHONY: bench-slow-gang
 bench-slow-gang: ## Start a gang of 1,000 while the API server is slow to answer and one core is busy
 	cd e2e && go run ./cmd/slowgang

@@ -53,7 +53,9 @@ func (p *process) latest(pod *corev1.Pod) *corev1.Pod {
 func (p *process) refuseIt(pod *corev1.Pod) {
 	p.Helper()
 	next := p.latest(pod).DeepCopy()
-	next.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	next.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
+	}
 	p.set(next)
 }
 

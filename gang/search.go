@@ -65,7 +65,13 @@ func (s *search) places(e core.FindPlaces) core.Event {
 	if err != nil {
 		return core.NodesChanged{Attempt: e.Attempt, Again: errors.Is(err, cluster.ErrNodeChanged)}
 	}
-	return core.PlacesFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount(), Contested: s.contested(plan, pods), Without: without}
+	return core.PlacesFound{
+		Attempt:   e.Attempt,
+		Places:    planned,
+		Nodes:     plan.Snapshot().NodeCount(),
+		Contested: s.contested(plan, pods),
+		Without:   without,
+	}
 }
 
 // newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang

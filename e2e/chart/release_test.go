@@ -140,7 +140,11 @@ func TestPodsAreReleasedWhenNobodyWritesToTheLeaseOfMuster(t *testing.T) {
 	c.createGated()
 	run := func(args ...string) string {
 		t.Helper()
-		out, err := said(t.Context(), nil, programs.muster, append([]string{"release", "--config=" + config, "--kubeconfig=" + c.Kubeconfig()}, args...)...)
+		out, err := said(
+			t.Context(),
+			nil,
+			programs.muster,
+			append([]string{"release", "--config=" + config, "--kubeconfig=" + c.Kubeconfig()}, args...)...)
 		c.must(err)
 		return out
 	}

@@ -50,7 +50,11 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 		{
 			"a second scheduler of default-scheduler's pods", "two kube-schedulers", "config.profiles[0].schedulerName=default-scheduler nodeName=a",
 		},
-		{"nobody placed ahead in mode ahead", "one profile at least needs nodeSelection Ahead", "scheduler.mode=ahead config.profiles[0].schedulerName=a"},
+		{
+			"nobody placed ahead in mode ahead",
+			"one profile at least needs nodeSelection Ahead",
+			"scheduler.mode=ahead config.profiles[0].schedulerName=a",
+		},
 		{"managed pods whom nobody asks about", "with scheduler.mode ahead none does", "scheduler.mode=ahead managed=true"},
 		{"outages of a muster that nobody asks", "with scheduler.mode ahead none does", "scheduler.mode=ahead ignorable=true"},
 		{"client certificates in mode ahead", "muster listens on loopback", "scheduler.mode=ahead tls.clientAuth=true tls.secretName=a"},

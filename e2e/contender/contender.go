@@ -114,6 +114,10 @@ func (p Programs) Start(ctx context.Context, cp *controlplane.ControlPlane, c Co
 // is ready. What Start does besides is then the caller's, who must call Stop.
 func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c Contender, percentage int) (*Entry, error) {
 	flags := percentageFlag(percentage)
+	if o, is := beside()[c]; is {
+		o.ControlPlane = cp
+		return p.enterMuster(ctx, o, flags)
+	}
 	switch c {
 	case Stock:
 		return &Entry{controlPlane: cp, scheduler: stock(percentage)}, nil
@@ -125,32 +129,31 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 		return p.enterEmpty(ctx, cp, nil, flags)
 	case EmptyOffload:
 		return p.enterEmpty(ctx, cp, []string{"--any-node"}, append(flags, "--offload", "--no-preemption"))
-	case Scheduler:
-		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, flags)
-	case Extender:
-		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, flags)
 	case Before:
 		p.muster = p.before
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, flags)
-	case Gates:
-		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Gates: "UntilPlace"}, flags)
 	case Ahead:
 		return p.enterBeside(ctx, muster.Options{ControlPlane: cp, Selection: muster.Ahead}, percentage)
 	case AheadPin:
 		o := muster.Options{ControlPlane: cp, Selection: muster.Ahead, Config: map[string]any{"ahead": map[string]any{"reserve": "Pin"}}}
 		return p.enterBeside(ctx, o, percentage)
-	case AheadExtender:
-		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Ahead}, flags)
-	case Offload:
-		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, flags)
-	case Nominate:
-		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Nominate}, flags)
-	case NominateOffload:
-		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Nominate, Offload: true}, flags)
 	case OffloadAll:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, append(flags, "--no-preemption"))
 	default:
 		return nil, fmt.Errorf("unknown contender %q", c)
+	}
+}
+
+// beside are the contenders with nothing but muster as an extender, and how it runs.
+func beside() map[Contender]muster.Options {
+	return map[Contender]muster.Options{
+		Scheduler:       {Selection: muster.Scheduler},
+		Extender:        {Selection: muster.Extender},
+		Gates:           {Selection: muster.Extender, Gates: "UntilPlace"},
+		AheadExtender:   {Selection: muster.Ahead},
+		Offload:         {Selection: muster.Extender, Offload: true},
+		Nominate:        {Selection: muster.Nominate},
+		NominateOffload: {Selection: muster.Nominate, Offload: true},
 	}
 }
 

@@ -45,7 +45,13 @@ func (cp *ControlPlane) StartScheduler(ctx context.Context, o SchedulerOptions) 
 }
 
 // startScheduler starts one under a name of its own, by which its files are called as well.
-func (cp *ControlPlane) startScheduler(ctx context.Context, name binaries.Binary, port int, o SchedulerOptions, election map[string]any) error {
+func (cp *ControlPlane) startScheduler(
+	ctx context.Context,
+	name binaries.Binary,
+	port int,
+	o SchedulerOptions,
+	election map[string]any,
+) error {
 	config, err := o.read()
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func TestAheadMusterDiesWhenItHasLetSomeMembersGo(t *testing.T) {
 	// Others want the nodes that are left.
 	c.createPodGroups(newPodGroup("other", 2))
 	c.createPods(members("other", 2, "3")...)
-	a.witness.server = c.serve(serving{config: aheadProfile})
+	a.server = c.serve(serving{config: aheadProfile})
 	a.rests(exactly(map[string]int{"g": 4}))
 	a.areGated("other-0", "other-1")
 }

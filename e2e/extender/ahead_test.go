@@ -254,7 +254,7 @@ func TestAheadRoomStaysReservedWhileMusterIsAway(t *testing.T) {
 		return nil
 	})
 	a.areGated("g-0", "g-1", "g-2")
-	a.witness.server = a.serve(serving{config: aheadProfile + "gangs: {preemptAfter: 100ms}"})
+	a.server = a.serve(serving{config: aheadProfile + "gangs: {preemptAfter: 100ms}"})
 	a.ends()
 }
 

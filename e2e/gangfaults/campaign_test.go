@@ -19,3 +19,18 @@ func TestGangsStartWholeOrNotAtAllWhateverGoesWrong(t *testing.T) {
 		t.Errorf("%d gangs were whole, %d pods gated, and %d kinds of faults made: too few to tell anything", whole, gated, len(report.Faults))
 	}
 }
+
+func TestGangsStartWholeAheadOfPlainSchedulersWhateverGoesWrong(t *testing.T) {
+	short := seeds.Options{Seeds: 3, First: 6, Lanes: 1}
+	report, err := AheadCampaign().Perform(t.Context(), short, t.TempDir(), t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := report.Err(); err != nil {
+		t.Error(err)
+	}
+	let := report.Counts[reservedFigure] + report.Counts[uncontestedFigure]
+	if let == 0 || report.Counts[gatedFigure] == 0 || len(report.Faults) < 5 {
+		t.Errorf("%d members were let go, and %d kinds of faults made: too few to tell anything", let, len(report.Faults))
+	}
+}

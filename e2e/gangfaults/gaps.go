@@ -71,17 +71,16 @@ func judgeGaps(history []entry, end time.Time, disturbed func(gang string, in sp
 // upheavals are when members of a gang were lost, something else was asked of it or a node was lost or closed, and when
 // pods of higher priority were bound or nominated.
 func upheavals(history []entry, gang string) (lost, higher []time.Time) {
-	s, priority, asked := newState(), int32(0), map[groupKey]int{}
+	s, priority, asked := newState(), int32(0), 0
 	for _, e := range history {
-		switch {
-		case e.node != nil && (e.gone || e.node.Spec.Unschedulable):
-			lost = append(lost, e.at)
-		case e.pod != nil && keyOf(e.pod).name == gang:
+		if e.pod != nil && keyOf(e.pod).name == gang {
 			priority = priorityOf(e.pod)
-			if e.gone || e.pod.DeletionTimestamp != nil || e.pod.Status.Phase == corev1.PodFailed {
-				lost = append(lost, e.at)
-			}
-		case e.pod != nil && priorityOf(e.pod) > priority && (e.pod.Spec.NodeName != "" || e.pod.Status.NominatedNodeName != ""):
+		}
+		if isLoss(e, gang) {
+			lost = append(lost, e.at)
+		}
+		if e.pod != nil && keyOf(e.pod).name != gang && priorityOf(e.pod) > priority &&
+			(e.pod.Spec.NodeName != "" || e.pod.Status.NominatedNodeName != "") {
 			higher = append(higher, e.at)
 		}
 		for _, key := range s.apply(e) {
@@ -89,15 +88,25 @@ func upheavals(history []entry, gang string) (lost, higher []time.Time) {
 				continue
 			}
 			asks := s.standing(key).minMember
-			if before, known := asked[key]; known && before != asks {
+			if asked > 0 && asks != asked {
 				lost = append(lost, e.at)
 			}
-			if asks > 0 || len(asked) > 0 {
-				asked[key] = asks
-			}
+			asked = max(asks, min(asked, 1)) // what was deleted is not new when it returns
 		}
 	}
 	return lost, higher
+}
+
+// isLoss says that a member of a gang is lost, or a node.
+func isLoss(e entry, gang string) bool {
+	switch {
+	case e.node != nil:
+		return e.gone || e.node.Spec.Unschedulable
+	case e.pod != nil && keyOf(e.pod).name == gang:
+		return e.gone || e.pod.DeletionTimestamp != nil || e.pod.Status.Phase == corev1.PodFailed
+	default:
+		return false
+	}
 }
 
 // tally is what came of the gaps of all runs. Its methods are safe for concurrent use.
@@ -126,7 +135,10 @@ func (t *tally) add(seed uint64, gangs int, gaps []gap) {
 		g := worst[name]
 		t.count[g.because]++
 		if g.because == nothingIs {
-			t.remarks = append(t.remarks, fmt.Sprintf("seed %d: gang %s is bound in part for %s", seed, name, g.to.Sub(g.from).Round(time.Millisecond)))
+			t.remarks = append(
+				t.remarks,
+				fmt.Sprintf("seed %d: gang %s is bound in part for %s", seed, name, g.to.Sub(g.from).Round(time.Millisecond)),
+			)
 		}
 	}
 }
@@ -160,7 +172,10 @@ func (r *run) judgeAhead(entries []entry, end time.Time) letGo {
 	})
 	r.lane.tally.add(r.script.seed, len(r.script.gangs), gaps)
 	for _, g := range gaps {
-		r.NoteAt(g.from, fmt.Sprintf("gang %s is bound in part for %s, explained by: %s", g.gang, g.to.Sub(g.from).Round(time.Millisecond), g.because))
+		r.NoteAt(
+			g.from,
+			fmt.Sprintf("gang %s is bound in part for %s, explained by: %s", g.gang, g.to.Sub(g.from).Round(time.Millisecond), g.because),
+		)
 	}
 	return judgeLetGo(entries, r.script.behind)
 }

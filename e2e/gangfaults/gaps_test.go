@@ -13,12 +13,20 @@ func TestGapsAreExplainedByWhatHappened(t *testing.T) {
 		disturbed bool
 		want      []cause
 	}{
-		"whole soon":       {tale: newTale().group(2, "").pod("a", gated).pod("b", gated).pod("a", bound).pass(quick).pod("b", bound)},
-		"one is late":      {tale: newTale().group(2, "").pod("a").pod("b").pass(long).pod("a", bound).pass(long).pod("b", bound), want: []cause{nothingIs}},
-		"one never comes":  {tale: newTale().group(2, "").pod("a").pod("b").pass(long).pod("a", bound).pass(long), want: []cause{nothingIs}},
-		"it is said why":   {tale: newTale().group(2, "").pod("a", bound).pod("b").group(2, "Unschedulable").pass(long), want: []cause{nothingIs}},
-		"one is lost":      {tale: newTale().group(2, "").pod("a", bound).pass(quick).pod("b", bound).pass(long).lost("b").pass(long), want: []cause{membersLost}},
-		"more are wanted":  {tale: newTale().group(2, "").pod("a", bound).pass(quick).pod("b", bound).pass(long).group(3, "").pass(long), want: []cause{membersLost}},
+		"whole soon": {tale: newTale().group(2, "").pod("a", gated).pod("b", gated).pod("a", bound).pass(quick).pod("b", bound)},
+		"one is late": {
+			tale: newTale().group(2, "").pod("a").pod("b").pass(long).pod("a", bound).pass(long).pod("b", bound), want: []cause{nothingIs},
+		},
+		"one never comes": {tale: newTale().group(2, "").pod("a").pod("b").pass(long).pod("a", bound).pass(long), want: []cause{nothingIs}},
+		"it is said why": {
+			tale: newTale().group(2, "").pod("a", bound).pod("b").group(2, "Unschedulable").pass(long), want: []cause{nothingIs},
+		},
+		"one is lost": {
+			tale: newTale().group(2, "").pod("a", bound).pass(quick).pod("b", bound).pass(long).lost("b").pass(long), want: []cause{membersLost},
+		},
+		"more are wanted": {
+			tale: newTale().group(2, "").pod("a", bound).pass(quick).pod("b", bound).pass(long).group(3, "").pass(long), want: []cause{membersLost},
+		},
 		"a node is closed": {tale: closed(newTale().group(2, "").pod("a", bound)).pass(long).pod("b", bound), want: []cause{membersLost}},
 		"a higher one is bound": {
 			tale: newTale().group(2, "").pod("a", bound).pod("x", single, most, bound).pass(long).pod("b", bound), want: []cause{higherCame},

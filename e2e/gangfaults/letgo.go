@@ -81,7 +81,8 @@ func newcomers(history []entry, at int, since time.Time) (late []*corev1.Pod) {
 			break
 		}
 		isNew := e.pod != nil && s.pods[e.pod.UID] == nil && !e.at.Before(since)
-		if isNew && len(e.pod.Spec.SchedulingGates) == 0 && priorityOf(e.pod) <= priority && keyOf(e.pod) != key && e.pod.DeletionTimestamp == nil {
+		if isNew && len(e.pod.Spec.SchedulingGates) == 0 && priorityOf(e.pod) <= priority && keyOf(e.pod) != key &&
+			e.pod.DeletionTimestamp == nil {
 			late = append(late, e.pod)
 		}
 		s.apply(e)
@@ -143,7 +144,7 @@ func (s *state) contest(key groupKey, late []*corev1.Pod) string {
 	g := s.standing(key)
 	wanted, left, _ := s.weigh(key, late)
 	return fmt.Sprintf(
-		"gang %s has %d of %d members bound, %d nominated or let go and %d pending; of %d places that it needs others, with %d that come late, may leave %d",
+		"gang %s has %d of %d members bound, %d nominated or let go and %d pending; of %d places others, %d of which come late, may leave %d",
 		key.name, g.got(), g.minMember, len(g.ready()), len(g.pending), wanted, len(late), left,
 	)
 }
@@ -155,39 +156,23 @@ func (s *state) weigh(key groupKey, late []*corev1.Pod) (wanted, left int, enoug
 	var like *corev1.Pod
 	for _, key := range s.together(key) {
 		g := s.standing(key)
-		own[key] = true
-		enough = enough && len(g.pending) >= g.minMember-g.got()
+		own[key], enough = true, enough && len(g.pending) >= g.minMember-g.got()
 		free, placed := 0, 0 // of the members
 		for _, p := range g.pending {
-			switch {
-			case p.Status.NominatedNodeName != "":
+			if like = p; p.Status.NominatedNodeName != "" {
 				placed++
-			case len(p.Spec.SchedulingGates) == 0:
+			} else if len(p.Spec.SchedulingGates) == 0 {
 				free++
 			}
-			like = p
 		}
 		wanted += max(free, g.minMember-g.got()-placed)
 	}
 	if like == nil {
 		return wanted, 0, false
 	}
-	var kept, rivals []*corev1.Pod
+	kept, rivals := s.others(own, priorityOf(like))
 	for _, p := range late {
 		if s.pods[p.UID] == nil {
-			rivals = append(rivals, p)
-		}
-	}
-	for _, uid := range slices.Sorted(maps.Keys(s.pods)) {
-		switch p := s.pods[uid]; {
-		case p.Spec.NodeName != "":
-			kept = append(kept, p)
-		case p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodPending && p.Status.Phase != "":
-		case p.Status.NominatedNodeName != "" && priorityOf(p) >= priorityOf(like):
-			there := p.DeepCopy()
-			there.Spec.NodeName = p.Status.NominatedNodeName
-			kept = append(kept, there)
-		case len(p.Spec.SchedulingGates) == 0 && !own[keyOf(p)] && !unbindable(p):
 			rivals = append(rivals, p)
 		}
 	}
@@ -196,4 +181,23 @@ func (s *state) weigh(key groupKey, late []*corev1.Pod) (wanted, left int, enoug
 		nodes = append(nodes, s.nodes[name])
 	}
 	return wanted, fit.Left(nodes, kept, rivals, like), enough
+}
+
+// others are the pods that have a place already, by a binding or by a nomination that counts for a priority, and those
+// that are in no gang of some and may be scheduled anywhere.
+func (s *state) others(own map[groupKey]bool, priority int32) (kept, rivals []*corev1.Pod) {
+	for _, uid := range slices.Sorted(maps.Keys(s.pods)) {
+		switch p := s.pods[uid]; {
+		case p.Spec.NodeName != "":
+			kept = append(kept, p)
+		case p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodPending && p.Status.Phase != "":
+		case p.Status.NominatedNodeName != "" && priorityOf(p) >= priority:
+			there := p.DeepCopy()
+			there.Spec.NodeName = p.Status.NominatedNodeName
+			kept = append(kept, there)
+		case len(p.Spec.SchedulingGates) == 0 && !own[keyOf(p)] && !unbindable(p):
+			rivals = append(rivals, p)
+		}
+	}
+	return kept, rivals
 }

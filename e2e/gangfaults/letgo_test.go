@@ -30,68 +30,82 @@ func TestAGangIsLetGoWithItsPlacesKept(t *testing.T) {
 		"both were nominated before": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("x", single).
 				pod("a", gated, nominee).pod("b", gated, nominee).pod("a", open, nominee).pod("b", open, nominee),
-			0, letGo{reserved: 2},
+			0,
+			letGo{reserved: 2},
 		},
 		"one of them was not": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("x", single).
 				pod("a", gated, nominee).pass(long).pod("a", open, nominee).pod("b", open),
-			2, letGo{},
+			2,
+			letGo{},
 		},
 		"the nomination of one was taken back": {
 			newTale().node(2).group(2, "").pod("a", gated, nominee).pod("b", gated, nominee).pod("x", single).
 				pod("b", gated).pass(long).pod("a", open, nominee).pod("b", open),
-			2, letGo{},
+			2,
+			letGo{},
 		},
 		"it was taken back just before": {
 			newTale().node(2).group(2, "").pod("a", gated, nominee).pod("b", gated, nominee).pod("x", single).
 				pod("b", gated).pass(-500*time.Millisecond).pod("a", open, nominee),
-			0, letGo{reserved: 1},
+			0,
+			letGo{reserved: 1},
 		},
 		"there is room and nobody else": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("a", open).pod("b", open),
-			0, letGo{uncontested: 2},
+			0,
+			letGo{uncontested: 2},
 		},
 		"there is room, and somebody else who leaves it": {
 			newTale().node(3).group(2, "").pod("a", gated).pod("b", gated).pod("x", single).pod("a", open).pod("b", open),
-			0, letGo{uncontested: 2},
+			0,
+			letGo{uncontested: 2},
 		},
 		"somebody else may take it": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("x", single).pass(long).pod("a", open).pod("b", open),
-			2, letGo{},
+			2,
+			letGo{},
 		},
 		"somebody else has just come": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pass(-500*time.Millisecond).pod("x", single).
 				pass(-500*time.Millisecond).pod("a", open),
-			1, letGo{},
+			1,
+			letGo{},
 		},
 		"somebody else comes before all are bound": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("a", open).pass(-500*time.Millisecond).pod("x", single),
-			1, letGo{},
+			1,
+			letGo{},
 		},
 		"somebody else comes when all are bound": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("a", open).pass(-990*time.Millisecond).pod("b", open).
 				pass(-990*time.Millisecond).pod("a", bound).pass(-990*time.Millisecond).pod("b", bound).pass(-990*time.Millisecond).pod("x", single),
-			0, letGo{uncontested: 2},
+			0,
+			letGo{uncontested: 2},
 		},
 		"a more important one comes before all are bound": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("a", open).pass(-500*time.Millisecond).pod("x", single, most),
-			0, letGo{uncontested: 1},
+			0,
+			letGo{uncontested: 1},
 		},
 		"somebody else comes long after": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("a", open).pass(long).pod("x", single), 0, letGo{uncontested: 1},
 		},
 		"somebody else who is gated": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("x", single, gated).pass(long).pod("a", open).pod("b", open),
-			0, letGo{uncontested: 2},
+			0,
+			letGo{uncontested: 2},
 		},
 		"somebody else who is gated and has reserved it": {
 			newTale().node(2).group(2, "").pod("a", gated).pod("b", gated).pod("x", single, gated, nominee).pass(long).pod("a", open),
-			1, letGo{},
+			1,
+			letGo{},
 		},
 		"a more important one who is gated and has reserved what another one has": {
 			newTale().node(2).group(2, "").pod("a", gated, most).pod("b", gated, most).pod("x", single, gated, nominee).pass(long).
 				pod("a", open, most),
-			0, letGo{uncontested: 1},
+			0,
+			letGo{uncontested: 1},
 		},
 		"there is no room": {
 			newTale().node(1).group(2, "").pod("a", gated).pod("b", gated).pass(long).pod("a", open), 1, letGo{},
@@ -104,7 +118,8 @@ func TestAGangIsLetGoWithItsPlacesKept(t *testing.T) {
 		},
 		"another one replaces a lost one, and has its place": {
 			newTale().node(2).group(2, "").pod("a", bound).pod("c", gated, nominee).pod("x", single).pass(long).pod("c", open, nominee),
-			0, letGo{reserved: 1},
+			0,
+			letGo{reserved: 1},
 		},
 		"another one replaces a lost one, and others may take the place": {
 			newTale().node(2).group(2, "").pod("a", bound).pod("c", gated).pod("x", single).pass(long).pod("c", open), 1, letGo{},

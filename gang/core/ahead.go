@@ -143,7 +143,7 @@ func (t leading) mayGo(g *group) func(*member) bool {
 
 // wants reports whether members of a gang that has started have no place yet.
 func (t leading) wants(parts []part) bool {
-	return parts[0].group.leads(t.view) && slices.ContainsFunc(parts, func(p part) bool { return len(p.candidates()) > 0 })
+	return parts[0].leads(t.view) && slices.ContainsFunc(parts, func(p part) bool { return len(p.candidates()) > 0 })
 }
 
 // ConfirmDue has the places of a group proven, once their time has come.

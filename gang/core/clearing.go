@@ -99,7 +99,7 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		breakup{t}.endClearing(p.group)
 		p.planned = t.now
 		p.waits("", "")
-		if p.group.leads(t.view) {
+		if p.leads(t.view) {
 			continue // the scheduler keeps their room already
 		}
 		for _, member := range p.in(placed, kept) {

@@ -148,6 +148,8 @@ func (e Placed) apply(t *turn) {
 	case held, kept:
 		t.endHold(p, ErrAskedAgain) // the scheduler has given it up
 		t.move(p, e.Node, kept)
+	case reserved: // somebody else has lifted its gate
+		t.move(p, e.Node, reserved)
 	case placed:
 		p.place = e.Node
 	case binding: // of a call the scheduler has given up, and it is about to end

@@ -216,9 +216,11 @@ func TestAPodIsNotBoundNextToOneThatIsNotThereAnyMore(t *testing.T) {
 			b.Node("a", "8", zoned)
 			b.Node("b", "8", zoned)
 			near := servertest.Pod("near", "1")
-			near.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "first"}}, TopologyKey: corev1.LabelTopologyZone,
-			}}}}
+			near.Spec.Affinity = &corev1.Affinity{
+				PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "first"}}, TopologyKey: corev1.LabelTopologyZone,
+				}}},
+			}
 			first := servertest.Pod("first", "1")
 			first.Labels = map[string]string{"app": "first"}
 			first, near = b.Pending(first), b.Pending(near)

@@ -1,11 +1,13 @@
 package schedulerlease
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubewait "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/fake"
 )
 
@@ -46,8 +48,9 @@ func TestEachNewLeaderIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for len(client.Actions()) < 2 { // list and watch
-		time.Sleep(time.Millisecond)
+	lists := func(context.Context) (bool, error) { return len(client.Actions()) >= 2, nil } // and watches
+	if err := kubewait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, lists); err != nil {
+		t.Fatal(err)
 	}
 	write(lease("kube-scheduler", "b", 1, 2))
 	wait("another holder")

@@ -78,8 +78,8 @@ const SchedulingGate = "muster.dev/gang"
 // AheadGate keeps a pod of no group from kube-scheduler until muster has a place for it, and lifts it.
 const AheadGate = "muster.dev/ahead"
 
-// LabelAhead, with the value "true" on a pod or on its namespace, opts pods of no group in to be placed ahead of
-// kube-scheduler. "false" on a pod opts it out.
+// LabelAhead has pods of no group placed ahead of kube-scheduler: with the value "true" on a pod or on its namespace.
+// "false" on a pod opts it out.
 const LabelAhead = "muster.dev/ahead"
 
 // Annotations of pods and of PodGroups.

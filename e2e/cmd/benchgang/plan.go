@@ -98,7 +98,10 @@ func between(cases []benchCase, names []string) ([]benchCase, error) {
 	}
 	for i := range cases {
 		c := &cases[i]
-		c.contenders = slices.DeleteFunc(slices.Clone(c.contenders), func(who contender.Contender) bool { return !slices.Contains(names, title(who)) })
+		c.contenders = slices.DeleteFunc(
+			slices.Clone(c.contenders),
+			func(who contender.Contender) bool { return !slices.Contains(names, title(who)) },
+		)
 	}
 	return slices.DeleteFunc(cases, func(c benchCase) bool { return len(c.contenders) == 0 }), nil
 }
