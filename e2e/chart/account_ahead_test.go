@@ -17,7 +17,7 @@ const ofPins = "a pod is held to nodes by the write that takes a gate off, and b
 const (
 	liftsAhead = `"schedulingGates": [{"$patch": "delete", "name": "muster.dev/ahead"}]`
 	liftsGang  = `"schedulingGates": [{"$patch": "delete", "name": "muster.dev/gang"}]`
-	// Each term that there is is tightened; there is one.
+	// Each term of the pod is tightened; it has one.
 	pin = `"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [` +
 		`{"matchExpressions": [{"key": "pool", "operator": "Exists"}], ` +
 		`"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["account"]}]}]}}}`

@@ -65,6 +65,16 @@ func (c *cluster) createGated() {
 	}
 }
 
+// pause lets a moment pass, unless the context ends before.
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(50 * time.Millisecond):
+		return nil
+	}
+}
+
 // runJob does what a controller and a kubelet do: it runs the program of a Job, once that is there, as its account.
 func (c *cluster) runJob(name string) error {
 	var job *batchv1.Job
@@ -76,7 +86,9 @@ func (c *cluster) runJob(name string) error {
 		case !apierrors.IsNotFound(err):
 			return err
 		default:
-			time.Sleep(50 * time.Millisecond)
+			if err := pause(c.Context()); err != nil {
+				return err
+			}
 		}
 	}
 	spec := job.Spec.Template.Spec
@@ -170,7 +182,7 @@ func TestPodsAreReleasedWhenNobodyWritesToTheLeaseOfMuster(t *testing.T) {
 			if lease, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
 				break
 			}
-			time.Sleep(50 * time.Millisecond)
+			_ = pause(leads)
 		}
 		renewed <- err
 	}()
