@@ -18,7 +18,7 @@ type Mutant struct {
 // All are all that there are.
 func All() []Mutant {
 	var all []Mutant
-	for _, of := range [][]Mutant{starts(), plans(), tries(), evictions(), lives(), groups(), shell()} {
+	for _, of := range [][]Mutant{starts(), ahead(), plans(), tries(), evictions(), lives(), groups(), shell()} {
 		all = append(all, of...)
 	}
 	return all

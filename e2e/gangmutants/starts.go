@@ -31,7 +31,7 @@ func starts() []Mutant {
 		{"a record is written to any version", "record/writer.go", `"resourceVersion": latest.GetResourceVersion(), `, ""},
 		{"a record on a copy of the PodGroup counts", "record/record.go", ` || r.PodGroup != "" && r.PodGroup != podGroup.GetUID()`, ""},
 		{"members on lost places go", commit, "	if t.leaveLostPlaces(parts) {", "	if false {"},
-		{"members on places that were lost during the record go", commit, "if !t.leaveLostPlaces(c.parts) {", "if true {"},
+		{"members on places that were lost during the record go", commit, "if t.leaveLostPlaces(c.parts) || ", "if "},
 		{"kept members are not let go", commit, "for _, member := range p.in(kept) {", "for _, member := range p.in(stages) {"},
 		{
 			"a hold has no time of its own",
