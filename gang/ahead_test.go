@@ -1,7 +1,10 @@
 package gang
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,6 +25,13 @@ import (
 func runAhead(t *testing.T, test func(p *process)) {
 	t.Helper()
 	runBy(t, clock.RealClock{}, config.NodeSelectionAhead, test)
+}
+
+// recorded are the starts that were recorded.
+func (p *process) recorded() []record.Record {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.records)
 }
 
 // rival is a pod of no gang that waits, and may take a place of a gang.
@@ -69,8 +79,8 @@ func TestAGangThatNobodyContestsIsLetGoWithoutNominations(t *testing.T) {
 		p.set(pods[2])
 		p.after(100 * time.Millisecond)
 		p.wrote("when it is there", "lift g-0", "lift g-1", "lift g-2")
-		if len(p.records) != 1 || p.records[0].Members != 3 {
-			t.Errorf("its start was recorded as %+v", p.records)
+		if len(p.recorded()) != 1 || p.recorded()[0].Members != 3 {
+			t.Errorf("its start was recorded as %+v", p.recorded())
 		}
 		p.bindTo("a", pods...)
 		p.after(time.Minute)
@@ -99,7 +109,7 @@ func TestTheRoomOfAContestedGangIsKeptBeforeItIsLetGo(t *testing.T) {
 		p.set(objects(pods)...)
 		p.after(p.limits.Margin - 20*time.Millisecond)
 		p.wrote("at first", "nominate g-0", "nominate g-1", "nominate g-2")
-		if len(p.records) != 0 {
+		if len(p.recorded()) != 0 {
 			t.Error("a start is recorded before the scheduler can know of the nominations")
 		}
 		p.after(200 * time.Millisecond)
@@ -123,8 +133,8 @@ func TestAPlaceThatIsTakenBeforeTheGatesAreLiftedIsPlannedAnew(t *testing.T) {
 		p.set(node("b", "1"))
 		p.after(5 * time.Second)
 		p.wrote("with room", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
-		if len(p.records) != 1 {
-			t.Errorf("%d starts are recorded, want 1", len(p.records))
+		if len(p.recorded()) != 1 {
+			t.Errorf("%d starts are recorded, want 1", len(p.recorded()))
 		}
 	})
 }
@@ -297,8 +307,8 @@ func TestAContestedGangMayBePinned(t *testing.T) {
 				t.Errorf("%s is pinned to %s, its place is %s", pod.Name, got, want)
 			}
 		}
-		if len(p.records) != 1 || p.records[0].Room != record.RoomPinned {
-			t.Errorf("its start was recorded as %+v", p.records)
+		if len(p.recorded()) != 1 || p.recorded()[0].Room != record.RoomPinned {
+			t.Errorf("its start was recorded as %+v", p.recorded())
 		}
 	})
 }
@@ -320,4 +330,70 @@ func TestWhatHasNoPlaceIsKeptOrLeftToTheScheduler(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAPinnedGangWaitsForItsVictims(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.limit(func(l *Limits) { l.Pin = true })
+		victim := members("low", 1, "1", alone, on("a"), grace(600), ofPriority(-1))[0]
+		p.set(podGroup("g", 2), node("a", "2"), victim)
+		p.set(objects(members("g", 2, "1", gated))...)
+		p.after(20 * time.Second)
+		p.wrote("with a victim that takes its time", "evict low-0")
+		p.delete(victim)
+		p.after(time.Second)
+		p.wrote("when it is gone", "lift g-0", "lift g-1", "pin g-0", "pin g-1")
+	})
+}
+
+func TestAPlaceThatWasShownToBeFreeIsReservedAfterAWhile(t *testing.T) {
+	runAhead(t, func(p *process) {
+		pods := members("g", 3, "1", gated)
+		p.set(podGroup("g", 3), node("a", "20"))
+		p.mu.Lock()
+		p.trouble = func(ctx context.Context) error { // its start is not recorded for a while
+			select {
+			case <-ctx.Done():
+			case <-time.After(10 * time.Second):
+			}
+			return nil
+		}
+		p.mu.Unlock()
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.wrote("at first")
+		p.after(4 * time.Second)
+		p.wrote("after a while", "nominate g-0", "nominate g-1", "nominate g-2")
+		p.after(time.Minute)
+		p.wrote("in the end", "lift g-0", "lift g-1", "lift g-2")
+	})
+}
+
+func TestAPlaceThatIsTakenWhileTheStartIsRecordedIsPlannedAnew(t *testing.T) {
+	runAhead(t, func(p *process) {
+		pods, other := members("g", 2, "1", gated), rival("other", "1")
+		p.set(podGroup("g", 2), node("a", "2"), other)
+		p.mu.Lock()
+		p.trouble = func(context.Context) error {
+			p.bindTo("a", other)
+			return nil
+		}
+		p.mu.Unlock()
+		p.set(objects(pods)...)
+		p.after(5 * time.Second)
+		p.wrote("when a place is lost", "nominate g-0", "nominate g-0", "nominate g-1", "nominate g-1") // taken back
+	})
+}
+
+func TestAGateThatCouldNotBeLiftedIsLiftedLater(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.refuse(errors.New("the API server is away"))
+		p.set(podGroup("g", 2), node("a", "8"))
+		p.set(objects(members("g", 2, "1", gated))...)
+		p.after(3 * time.Second)
+		p.written()
+		p.refuse(nil)
+		p.after(2 * core.LiftRetry)
+		p.wrote("when it is back", "lift g-0", "lift g-1")
+	})
 }

@@ -27,8 +27,8 @@ func (p *Plan) StillFits(pod *cluster.Pod, name string) bool {
 	return fits
 }
 
-// slack is how many times as much room there must be as members and rivals could take. It covers pods that are created
-// while the members are being bound.
+// slack is how many times as much room there must be as members and rivals could take. It is for pods that are created
+// while the members are being bound: nothing is shown of these.
 const slack = 2
 
 // Contested reports whether pods that wait, the rivals, might take so much room that too little is left for pods that
@@ -92,8 +92,9 @@ func isSimple(pod *cluster.Pod) bool {
 		return false
 	}
 	for i := range pod.Spec.Volumes {
-		if v := &pod.Spec.Volumes[i]; v.PersistentVolumeClaim != nil || v.Ephemeral != nil || v.CSI != nil {
-			return false
+		v := &pod.Spec.Volumes[i]
+		if v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil && v.DownwardAPI == nil && v.HostPath == nil {
+			return false // disks keep others off, or are bound to places
 		}
 	}
 	return true

@@ -31,30 +31,54 @@ func (g *group) leads(view View) bool { return view.Ahead(g.schedulerName) }
 
 // reserve has room kept for a member that has just got a place.
 func (t leading) reserve(p *member, contested bool) {
+	p.toldAt = t.now
 	switch nominated := p.pod.Status.NominatedNodeName; {
-	case nominated == "" && p.gated() && (!contested || t.limits.Pin):
-		t.enter(p, reserved)
+	case nominated == "" && p.gated() && !contested:
+		t.keepsRoom(p, record.RoomUncontested)
+	case nominated == "" && p.gated() && t.limits.Pin:
+		t.keepsRoom(p, record.RoomPinned)
 	case nominated == p.place && p.gated(): // by a former plan: the scheduler may have been started anew since
 		t.tellAnew(p)
+		return
 	case nominated == p.place:
-		t.enter(p, reserved)
+		t.keepsRoom(p, record.RoomNominated)
+	case nominated != "" && p.pod.NominatedBy() != cluster.FieldManager:
+		return // it goes where somebody else has nominated it, or is planned anew when the time is up
 	default:
-		t.has(Nominate{p.pod.UID})
+		t.nominate(p)
 	}
 	if !p.gated() && p.sleeps() {
 		t.has(Wake{p.pod.UID})
 	}
-	p.toldAt = t.now
+}
+
+// keepsRoom notes that the place of a member is kept so.
+func (t leading) keepsRoom(p *member, by record.Room) {
+	t.enter(p, reserved)
+	p.room = by
+}
+
+// nominate tells the scheduler of the place of a member, unless that is on its way.
+func (t leading) nominate(p *member) {
+	if !p.posted {
+		p.posted = true
+		t.has(Nominate{p.pod.UID})
+	}
 }
 
 // inheritance is how long the room of nominations is kept that a former process made. By then there is a plan, or none.
 const inheritance = 5 * time.Second
 
-// disown has nominations of a former process taken back for which there is no plan.
+// disown has nominations taken back for which there is no plan: those of a former process, and those that could not be
+// taken back before.
 func (t leading) disown(g *group) {
 	for _, p := range g.in(pending) {
-		if p.inherited && !t.now.Before(p.since.Add(inheritance)) {
+		switch {
+		case p.inherited && !t.now.Before(p.since.Add(inheritance)):
 			p.inherited = false
+			steering(t).withdraw(p)
+		case p.withdrawn == "" && !t.now.Before(p.toldAt.Add(WakeRetry)): // a gated pod has no event that would have it tried again
+			p.toldAt = t.now
 			steering(t).withdraw(p)
 		}
 	}
@@ -68,11 +92,17 @@ func inherits(parts []part) bool {
 	})
 }
 
+// stale is how long it is taken for shown that nobody contests a place. Who is not let go by then has it reserved.
+const stale = 2 * time.Second
+
 // remind tells the scheduler again of places of which the watch does not show that it was told, and of those of which
 // it was told so long ago that it may have been started anew since.
 func (t leading) remind(g *group) {
 	for _, p := range g.in(placed, reserved) {
 		switch {
+		case p.stage == reserved && p.room == record.RoomUncontested && p.gated() && !t.now.Before(p.since.Add(stale)):
+			t.enter(p, placed)
+			t.reserve(p, true)
 		case p.stage == reserved && !t.now.Before(p.since.Add(t.limits.Remind)):
 			t.tellAnew(p)
 		case p.stage == placed && p.forgotten == "" && !t.now.Before(p.toldAt.Add(WakeRetry)):
@@ -104,14 +134,17 @@ func (t leading) lapse(g *group) {
 
 // follow takes in what the watch shows of a member that is not bound, and how it was before.
 func (t leading) follow(p *member, before *cluster.Pod) {
+	if p.pod.ResourceVersion == p.forgotten {
+		return
+	}
+	p.forgotten = ""
 	switch {
-	case p.stage == placed && p.pod.Status.NominatedNodeName == p.place && p.pod.ResourceVersion != p.forgotten:
-		p.forgotten = ""
-		t.enter(p, reserved)
+	case p.stage == placed && p.pod.Status.NominatedNodeName == p.place:
+		t.keepsRoom(p, record.RoomNominated)
 	case p.stage == reserved && before.Status.NominatedNodeName == p.place && p.pod.Status.NominatedNodeName != p.place:
 		t.enter(p, placed) // somebody took it back
-		t.has(Nominate{p.pod.UID})
-	case p.stage == due && p.gate == lifted && isUnschedulable(p.pod) && !isUnschedulable(before):
+		t.nominate(p)
+	case p.stage == due && !p.gated() && isUnschedulable(p.pod) && !isUnschedulable(before):
 		t.isLeft(p, ErrScheduler)
 	}
 }
@@ -149,7 +182,7 @@ func (t leading) wants(parts []part) bool {
 // ConfirmDue has the places of a group proven, once their time has come.
 func (e ConfirmDue) apply(t *turn) {
 	g := t.groups[e.Group]
-	if g == nil || g.counts[reserved] == 0 {
+	if g == nil || g.counts[reserved] == 0 || t.now.Before(g.again) {
 		return
 	}
 	parts, not := t.bundle(g)
@@ -160,9 +193,13 @@ func (e ConfirmDue) apply(t *turn) {
 		t.has(Proceed{&Attempt{purpose: anew, parts: parts}})
 		return
 	}
-	a := &Attempt{purpose: anew, parts: parts}
-	find := FindLost{Attempt: a, Store: g.store}
-	for _, p := range parts {
+	leading{t}.prove(&Attempt{purpose: anew, parts: parts})
+}
+
+// prove asks whether the places of reserved members are good.
+func (t leading) prove(a *Attempt) {
+	find := FindLost{Attempt: a, Store: a.first().store}
+	for _, p := range a.parts {
 		find.Pods = append(find.Pods, podsOf(p.in(reserved))...)
 	}
 	t.has(find)
@@ -200,24 +237,25 @@ func (e PlacesProven) apply(t *turn) {
 		t.has(Proceed{e.Attempt})
 		return
 	}
+	if e.Attempt.recorded {
+		t.start(parts)
+		return
+	}
 	t.commit(parts)
 }
 
 // followUp is how long a member is left to the scheduler that it has refused before: it does not say so again.
 const followUp = 10 * time.Second
 
-// room says how the places of a group are kept, "" when its members are to be bound by calls.
-func (s *State) room(g *group) record.Room {
-	switch {
-	case g.counts[reserved] == 0:
-		return ""
-	case g.contested && s.limits.Pin:
-		return record.RoomPinned
-	case g.contested:
-		return record.RoomNominated
-	default:
-		return record.RoomUncontested
+// room says how the places of members are kept that are reserved, the weakest way of several; "" when there are none.
+func (g *group) room() record.Room {
+	room := record.Room("")
+	for _, p := range g.members {
+		if p.stage == reserved && (room == "" || p.room != record.RoomNominated) {
+			room = p.room
+		}
 	}
+	return room
 }
 
 // Reserved returns the groups whose room is kept, in the order in which they are planned.

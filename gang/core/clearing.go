@@ -51,7 +51,7 @@ func (t *turn) clear(parts []part, victims map[string][]Victim, breaks breaking)
 		if p.clearing == nil {
 			p.clearing = &clearing{victims: map[string][]Victim{}, evictAgain: t.now.Add(t.limits.Evict)}
 		}
-		for _, member := range p.in(placed) {
+		for _, member := range p.in(placed, reserved) {
 			for _, v := range victims[member.place] {
 				if !slices.ContainsFunc(p.clearing.victims[member.place], func(known Victim) bool { return known.is(v.Pod) }) {
 					p.clearing.victims[member.place] = append(p.clearing.victims[member.place], v)

@@ -63,7 +63,7 @@ func (t *turn) toRecord(parts []part) (*commit, []ToRecord) {
 		}
 		r := record.Record{
 			Members: p.letGo() + p.counts.came(), MinMember: p.spec.MinMember, Time: t.now.UTC(),
-			PodGroup: p.spec.From.GetUID(), Since: p.oldest(), Room: t.room(p.group),
+			PodGroup: p.spec.From.GetUID(), Since: p.oldest(), Room: p.room(),
 		}
 		c.records = append(c.records, groupRecord{p.group, r})
 		all = append(all, ToRecord{p.key, p.spec.From, r})
@@ -98,6 +98,7 @@ func (t *turn) conclude(id CommitID, c *commit, err error) {
 	case denied:
 		return
 	case errors.Is(err, record.ErrChanged):
+		c.parts[0].again = t.now.Add(WakeRetry)
 		return // the watch will show it
 	case errors.Is(err, record.ErrFenced):
 		t.deny(c.parts[0].group, status.Waiting, err.Error(), record.ErrFenced)
@@ -117,6 +118,10 @@ func (t *turn) conclude(id CommitID, c *commit, err error) {
 	}
 	if t.leaveLostPlaces(c.parts) || anyReserved(c.parts) && (leading{t}).waits(c.parts) {
 		return // another scheduler leads, or the like: places are proven again
+	}
+	if anyReserved(c.parts) && !t.stopped {
+		leading{t}.prove(&Attempt{purpose: anew, parts: c.parts, recorded: true}) // the record may have taken its time
+		return
 	}
 	t.start(c.parts)
 }

@@ -61,7 +61,7 @@ func (c *code) group(g *group) {
 			continue
 		}
 		c.put(i, int(p.stage), int(nodeIndex(p.place)), int(p.gate))
-		c.flag(p.hold != 0, p.went, p.refused, p.astray, p.behind, p.pod.Spec.NodeName != "", p.forgotten == p.pod.ResourceVersion, g.contested,
+		c.flag(p.hold != 0, p.went, p.refused, p.astray, p.behind, p.pod.Spec.NodeName != "", p.forgotten == p.pod.ResourceVersion, p.posted,
 			p.inherited)
 		if p.stage == reserved {
 			c.time(p.since)

@@ -10,6 +10,7 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/record"
 )
 
 // gate is what became of the scheduling gate of a pod that the watch shows with one.
@@ -55,7 +56,7 @@ func (StrayGatesDue) apply(t *turn) {
 
 func (e GatesDue) apply(t *turn) {
 	g := t.groups[e.Group]
-	if g == nil || g.counts[pending]+g.counts[placed] == 0 {
+	if g == nil || g.counts[pending]+g.counts[placed]+g.counts[reserved]+g.counts[due] == 0 {
 		return
 	}
 	leading{t}.disown(g)
@@ -159,7 +160,7 @@ func (s *State) ToLift(uid types.UID) (pod *cluster.Pod, node string) {
 	if p == nil || !p.gated() {
 		return nil, ""
 	}
-	if g := s.groupOf[uid]; g != nil && g.contested && s.limits.Pin && p.stage == due {
+	if p.stage == due && p.room == record.RoomPinned {
 		node = p.place
 	}
 	return p.pod, node

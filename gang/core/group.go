@@ -61,6 +61,8 @@ type member struct {
 	withdrawn string
 	// forgotten is the version of the pod of whose nomination the scheduler does not know, "" for none.
 	forgotten string
+	posted    bool        // its nomination is on its way
+	room      record.Room // how its place is kept, once it was reserved
 	// inherited says that a former process has nominated it, and this one has no plan for its group yet: the room is
 	// kept for a while.
 	inherited bool
@@ -119,8 +121,6 @@ type planning struct {
 	looked  uint64                   // the generation of the cluster when the last plan failed, 0 for none
 	again   time.Time                // when it may be planned again, ahead of the scheduler
 	tries   tries
-	// contested says that others may be in the way of the present plan, so that room has to be kept.
-	contested bool
 	// firstEnd is no later than the end of any call that is held, zero when that is to be found out.
 	firstEnd time.Time
 	// clearing is what the present plan waits for, nil when that is nothing.

@@ -28,6 +28,7 @@ type Attempt struct {
 
 	fresh      []part // those without a place before
 	generation uint64 // of the cluster, when it began
+	recorded   bool   // its start is: the places are proven once more
 	tries      int
 	evicting   bool   // victims are sought
 	gaveWay    bool   // plans of lower priority have given way to it
@@ -131,7 +132,7 @@ func (t try) place(places []Planned, nodes int, contested bool) {
 	}
 	for _, p := range t.parts { // why it waited before is over
 		p.waits("", "")
-		p.noRoom, p.contested = time.Time{}, contested
+		p.noRoom = time.Time{}
 		if leads && len(p.candidates()) > 0 { // until the cluster changes
 			p.looked = t.generation
 		}

@@ -116,7 +116,7 @@ func (p *member) about(now time.Time) Member {
 func (s *State) summary(g *group) Summary {
 	c := g.counts
 	sum := Summary{
-		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: s.room(g),
+		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: g.room(),
 		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound],
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
 		Denied: g.failed, Planned: g.planned,

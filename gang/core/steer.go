@@ -40,6 +40,7 @@ func (e Nominating) apply(t *turn) {
 	if p == nil {
 		return
 	}
+	p.posted, p.toldAt = false, t.now
 	unfounded := !p.inherited && steering{t}.unfounded(p)
 	if !unfounded {
 		p.withdrawn = ""
