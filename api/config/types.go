@@ -285,8 +285,8 @@ type Gangs struct {
 	// EvictWhole has all of a group evicted that evictions for another one leave with fewer members than must
 	// run together, else those that are not in the way run on. Defaults to true.
 	EvictWhole bool `json:"evictWhole"`
-	// WhenShort says what becomes of members without a place of a gang that has started, in profiles with
-	// nodeSelection: Ahead: Finish (default) or Wait.
+	// WhenShort says what becomes of members without a place, beyond minMember, of a gang that has started, in
+	// profiles with nodeSelection: Ahead: Finish (default) or Wait.
 	WhenShort WhenShort `json:"whenShort"`
 	// Gates says how long the members of a group are kept from kube-scheduler by a scheduling
 	// gate: Never (default), UntilMembers or UntilPlace.

@@ -63,7 +63,7 @@ func (c *course) observe(event cluster.PodEvent) {
 func (c *course) meet(pod *cluster.Pod) {
 	store, gated, byUs := c.storeOf(pod), hasGate(pod.Pod), pod.NominatedBy() == cluster.FieldManager
 	switch {
-	case store == nil && !gated, store != nil && gatedByOthers(pod.Pod):
+	case store == nil && !gated, gatedByOthers(pod.Pod):
 		return
 	case isAhead(store) && !gated && (!byUs || tried(pod)): // it was never gated, or is kube-scheduler's since
 		return

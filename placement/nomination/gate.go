@@ -32,6 +32,7 @@ type gate struct {
 	met    time.Time // since when it is up to muster alone when the pod goes
 	vain   time.Time // since when plans have found no place; zero when the last one has found one
 	again  time.Time // when lifting it is to be tried again
+	failed int       // so often it could not be lifted
 	posted bool      // it is to be lifted
 	lifted bool      // as the API server has said
 	pinned bool      // and the write that lifted it pinned the pod to its node, whose room is kept until it is bound
@@ -124,7 +125,8 @@ func (c *course) goes(p *nominee, why Reason) {
 // wentOn follows the end of a write that lifts a gate.
 func (c *course) wentOn(p *nominee, why Reason, err error) {
 	if err != nil {
-		p.gate.again = c.clock.Now().Add(c.limits.Backoff)
+		p.gate.failed++
+		p.gate.again = c.clock.Now().Add(c.backoff(p.gate.failed))
 		return
 	}
 	p.gate.lifted = true

@@ -273,10 +273,13 @@ func (a Account) gates() string {
 	if !a.Muster {
 		return "variables.gates == variables.oldGates"
 	}
-	return fmt.Sprintf(
-		"variables.gates.all(gate, gate in variables.oldGates) &&\nvariables.oldGates.all(gate, gate.name in %s ||\n  gate in variables.gates)",
-		celList([]string{v1alpha1.SchedulingGate, v1alpha1.AheadGate}),
-	)
+	// A pod may have any number of gates: each is looked at once for each of muster's.
+	const without = " ||\nvariables.gates == variables.oldGates.filter(gate, %s)"
+	rule := "variables.gates == variables.oldGates"
+	for _, own := range []string{v1alpha1.SchedulingGate, v1alpha1.AheadGate} {
+		rule += fmt.Sprintf(without, fmt.Sprintf("gate.name != %q", own))
+	}
+	return rule + fmt.Sprintf(without, fmt.Sprintf("!(gate.name in %s)", celList([]string{v1alpha1.SchedulingGate, v1alpha1.AheadGate})))
 }
 
 // conditions says that those of others stay, in whatever order.
