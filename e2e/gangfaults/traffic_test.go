@@ -23,7 +23,7 @@ func TestWritesOfMusterAreKnownByTheirPaths(t *testing.T) {
 			http.MethodPatch, "/api/v1/namespaces/default/pods/p/status", `{"metadata": {"annotations": {"muster.dev/woken": "now"}}}`,
 			podChange, "p",
 		},
-		{http.MethodPatch, "/api/v1/namespaces/default/pods/p", "{}", podChange, "p"},
+		{http.MethodPatch, "/api/v1/namespaces/default/pods/p", "{}", gateLift, "p"},
 		{http.MethodPatch, "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups/g/status", "{}", groupState, "g"},
 		{http.MethodPatch, "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups/g", "{}", startOf, "g"},
 		{http.MethodGet, "/api/v1/namespaces/default/pods/p", "", "", ""},

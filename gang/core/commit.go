@@ -110,6 +110,11 @@ func (t *turn) conclude(id CommitID, c *commit, err error) {
 	for _, r := range c.records {
 		r.group.record = &r.record
 	}
+	c.goOn(t)
+}
+
+// goOn has all members go whose start is recorded, if they are enough still.
+func (c *commit) goOn(t *turn) {
 	t.keep(c.parts)
 	for _, p := range c.parts {
 		if !p.quorate() {

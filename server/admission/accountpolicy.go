@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -274,12 +275,14 @@ func (a Account) gates() string {
 		return "variables.gates == variables.oldGates"
 	}
 	// A pod may have any number of gates: each is looked at once for each of muster's.
-	const without = " ||\nvariables.gates == variables.oldGates.filter(gate, %s)"
-	rule := "variables.gates == variables.oldGates"
-	for _, own := range []string{v1alpha1.SchedulingGate, v1alpha1.AheadGate} {
-		rule += fmt.Sprintf(without, fmt.Sprintf("gate.name != %q", own))
+	rules := []string{"variables.gates == variables.oldGates"}
+	for _, others := range []string{
+		fmt.Sprintf("gate.name != %q", v1alpha1.SchedulingGate), fmt.Sprintf("gate.name != %q", v1alpha1.AheadGate),
+		fmt.Sprintf("!(gate.name in %s)", celList([]string{v1alpha1.SchedulingGate, v1alpha1.AheadGate})),
+	} {
+		rules = append(rules, fmt.Sprintf("variables.gates == variables.oldGates.filter(gate, %s)", others))
 	}
-	return rule + fmt.Sprintf(without, fmt.Sprintf("!(gate.name in %s)", celList([]string{v1alpha1.SchedulingGate, v1alpha1.AheadGate})))
+	return strings.Join(rules, " ||\n")
 }
 
 // conditions says that those of others stay, in whatever order.
