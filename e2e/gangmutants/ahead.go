@@ -5,12 +5,12 @@ func ahead() []Mutant {
 	const core, commit, search = "core/ahead.go", "core/commit.go", "search.go"
 	return []Mutant{
 		{"the margin is not waited for", core, "t.now.Before(member.since.Add(t.limits.Margin))", "false"},
-		{"places are not proven", core, "	t.has(find)\n", "	t.commit(parts)\n"},
+		{"places are not proven", core, "	t.has(find)\n", "	t.commit(a.parts)\n"},
 		{"places that others took are good", search, "if !plan.StillFits(pod, s.cluster.Assumed(pod.UID)) {", "if false {"},
 		{"a new scheduler is not told", core, "			leading{t}.tellAnew(p)\n", "			_ = p\n"},
 		{
 			"a nomination of a former process is known", core,
-			"t.tellAnew(p)\n	case nominated == p.place:", "t.enter(p, reserved)\n	case nominated == p.place:",
+			"t.tellAnew(p)\n		return\n", "t.keepsRoom(p, record.RoomNominated)\n		return\n",
 		},
 		{
 			"a start that is recorded goes on under another scheduler", commit,
@@ -25,7 +25,7 @@ func ahead() []Mutant {
 		{"victims are not waited for", core, "return t.awaiting(parts, nil)", "return false"},
 		{
 			"who is refused after it was let go is left", core,
-			"case p.stage == due && p.gate == lifted && isUnschedulable(p.pod) && !isUnschedulable(before):", "case false:",
+			"case p.stage == due && !p.gated() && isUnschedulable(p.pod) && !isUnschedulable(before):", "case false:",
 		},
 		{
 			"a nomination that was not written is not written again", core,
@@ -33,7 +33,7 @@ func ahead() []Mutant {
 		},
 		{
 			"nominations of a former process stay for ever", core,
-			"if p.inherited && !t.now.Before(p.since.Add(inheritance)) {", "if false {",
+			"case p.inherited && !t.now.Before(p.since.Add(inheritance)):", "case false:",
 		},
 		{"who has no place stays gated", core, "|| noPlace && p.stage == pending && p.ready()", "|| false && noPlace"},
 		{"gates are lifted with the first place", core, "return p.stage == due ||", "return p.stage >= placed ||"},
