@@ -281,6 +281,14 @@ func (t leading) letGo(p *member, timeout time.Duration) {
 	}
 }
 
+// liftFailed has the room of a member kept whose gate stays on for a while, though its gang is on its way: that nobody
+// contests it was shown for now.
+func (t leading) liftFailed(p *member) {
+	if p.stage == due && p.room == record.RoomUncontested && p.gated() {
+		t.nominate(p)
+	}
+}
+
 // A scheduler that has just begun to lead knows nothing of the nominations of gated pods before they change.
 func (SchedulerChanged) apply(t *turn) {
 	for _, g := range t.those((*group).holds) {

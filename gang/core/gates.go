@@ -174,5 +174,6 @@ func (e GateLifted) apply(t *turn) {
 		p.gate = lifted
 	default:
 		p.gate, p.liftAgain = shut, t.now.Add(LiftRetry)
+		leading{t}.liftFailed(p)
 	}
 }
