@@ -228,7 +228,7 @@ func TestOfTwoGangsForTheRoomOfOneTheSecondWaits(t *testing.T) {
 func TestAGangWaitsForANominationThatIsWrittenAgain(t *testing.T) {
 	runAhead(t, func(p *process) {
 		p.mu.Lock()
-		p.deaf = 1
+		p.deaf = "g-0"
 		p.mu.Unlock()
 		p.set(podGroup("g", 2), node("a", "3"))
 		p.set(objects(members("g", 3, "1", gated))...)

@@ -45,8 +45,8 @@ type process struct {
 	records []record.Record
 	// trouble is what becomes of a record that is to be written, instead.
 	trouble func(ctx context.Context) error
-	refusal error // of writes that lift gates, wake or evict
-	deaf    int   // so many nominations fail
+	refusal error  // of writes that lift gates, wake or evict
+	deaf    string // the pod of which the next nomination fails
 }
 
 // run lets a Manager run in a test, and stops it at its end.
@@ -107,8 +107,10 @@ func (p *process) Nominate(_ context.Context, pod *corev1.Pod, node string) erro
 	}}
 	p.mu.Lock()
 	p.writes = append(p.writes, strings.TrimSpace("nominate "+pod.Name+" "+node))
-	fails := p.deaf > 0
-	p.deaf--
+	fails := p.deaf == pod.Name
+	if fails {
+		p.deaf = ""
+	}
 	p.mu.Unlock()
 	if fails {
 		return errors.New("the API server is away")

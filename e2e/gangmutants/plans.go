@@ -20,7 +20,12 @@ func plans() []Mutant {
 		},
 		{"nobody is woken", "core/steer.go", "if p.sleeps() {", "if false {"},
 		{"who could not be woken sleeps on", "core/expire.go", "t.unwoken[e.UID] = t.now.Add(WakeRetry)", ""},
-		{"nominations stay without a plan", "core/steer.go", "if !p.inherited && t.unfounded(p) && p.withdrawn != p.pod.ResourceVersion {", "if false {"},
+		{
+			"nominations stay without a plan",
+			"core/steer.go",
+			"if !p.inherited && t.unfounded(p) && p.withdrawn != p.pod.ResourceVersion {",
+			"if false {",
+		},
 		{"gates are lifted of those that may not go", "core/gates.go", "== nil || mayGo(p) {", "== nil || !mayGo(p) {"},
 		{"a group may hold places beyond the limit", "core/plan.go", "if t.limits.MaxHolding == 0 {", "if true {"},
 		{"a gang has twice its time", group, "return g.planned.Add(spec.Timeout)", "return g.planned.Add(2 * spec.Timeout)"},
