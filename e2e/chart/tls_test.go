@@ -60,7 +60,7 @@ func TestMusterKeepsItsOwnCertificateWithTheChartsOwnRightsAndNeedsEachOfThem(t 
 	c.webhookTrusts(c.authority())
 
 	c.judge("muster", rightsOf(t, render(t, values...), tlsSecret))
-	c.helm("uninstall", release)
+	c.helm("uninstall", release, "--no-hooks") // no kubelet runs the Job of the hook
 	if secrets, err := c.client.CoreV1().
 		Secrets(namespace).
 		List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + tlsSecret}); err != nil ||
