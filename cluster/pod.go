@@ -72,6 +72,14 @@ func (p *Pod) Unschedulable() bool {
 	})
 }
 
+// Tried says that kube-scheduler has tried the pod, and has not placed it. The condition of a gated pod says something
+// else, also for a while after its gate was lifted.
+func (p *Pod) Tried() bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != corev1.PodReasonSchedulingGated
+	})
+}
+
 // FieldManager is the name under which muster writes objects, so that it knows its own writes after a restart,
 // as those of nominations.
 const FieldManager = "muster"

@@ -69,7 +69,7 @@ func (s *search) places(e core.FindPlaces) core.Event {
 		Attempt:   e.Attempt,
 		Places:    planned,
 		Nodes:     plan.Snapshot().NodeCount(),
-		Contested: s.contested(plan, pods),
+		Contested: e.Weigh && s.contested(plan, pods),
 		Without:   without,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,19 +65,25 @@ func patchAt(t *testing.T, path string, selection config.NodeSelection, gates co
 	return string(got.Response.Patch)
 }
 
-func TestMembersOfGangsAreGatedWhenTheyAreCreated(t *testing.T) {
-	text, err := os.ReadFile("testdata/gates.yaml")
+// readTable reads the cases of a test, which are held against the policies of the API server as well.
+func readTable(t *testing.T, name string, tests any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := yaml.UnmarshalStrict(text, tests); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMembersOfGangsAreGatedWhenTheyAreCreated(t *testing.T) {
 	var tests []struct {
 		Name  string
 		Pod   json.RawMessage
 		Gates []string
 	}
-	if err := yaml.UnmarshalStrict(text, &tests); err != nil {
-		t.Fatal(err)
-	}
+	readTable(t, "gates.yaml", &tests)
 	for _, test := range tests {
 		t.Run(test.Name, func(t *testing.T) {
 			var pod struct {
@@ -106,19 +113,13 @@ func TestMembersOfGangsAreGatedWhenTheyAreCreated(t *testing.T) {
 }
 
 func TestPodsAreGatedThatArePlacedAhead(t *testing.T) {
-	text, err := os.ReadFile("testdata/ahead.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var tests []struct {
 		Name    string
 		OptedIn bool
 		Pod     json.RawMessage
 		Gates   []string
 	}
-	if err := yaml.UnmarshalStrict(text, &tests); err != nil {
-		t.Fatal(err)
-	}
+	readTable(t, "ahead.yaml", &tests)
 	for _, test := range tests {
 		t.Run(test.Name, func(t *testing.T) {
 			var pod corev1.Pod

@@ -90,7 +90,7 @@ func shrinkMap(m map[string]any, holds func() bool) bool {
 	return shrunk
 }
 
-// keys are those of a map from the last to the first, which puts pods before the nodes
+// keys returns the keys of a map from the last to the first. So pods come before the nodes
 // that they are on: a node goes only after its pods.
 func keys(m map[string]any) []string {
 	return slices.SortedFunc(maps.Keys(m), func(a, b string) int { return strings.Compare(b, a) })

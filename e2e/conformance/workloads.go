@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// namespaceNames are those of the namespaces that pods are in.
+// namespaceNames returns the names of the namespaces that pods are in.
 func namespaceNames() []string { return []string{metav1.NamespaceDefault, "shop", "shop-test"} }
 
 // workloads is how many names of controllers there are in a namespace.

@@ -17,7 +17,7 @@ const nodeGrace = 2 * nodeLease
 
 const nodeLifecycle = "node-lifecycle-controller"
 
-// DefaultControllers are those that workloads, nodes and volumes need. The others only
+// DefaultControllers returns the controllers that workloads, nodes and volumes need. The others only
 // cost time here: there are no clouds, no certificates to sign and no proxies.
 func DefaultControllers() []string {
 	return []string{

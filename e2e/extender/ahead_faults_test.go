@@ -2,13 +2,8 @@ package extender_test
 
 import (
 	"net/http"
-	"net/url"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
-
-	"k8s.io/client-go/rest"
 
 	"muster.dev/muster/e2e/relay"
 )
@@ -17,29 +12,12 @@ import (
 // ever.
 func (c *cluster) liftsAnswered(by func(pod string) relay.Decide) (kubeconfig string) {
 	c.Helper()
-	config := shared.RESTConfig()
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		c.Fatal(err)
-	}
-	to, err := url.Parse(config.Host)
-	if err != nil {
-		c.Fatal(err)
-	}
-	before := c.relay(transport, func() *url.URL { return to }, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
-		if path := strings.Split(strings.Trim(r.URL.Path, "/"), "/"); r.Method == http.MethodPatch && path[len(path)-2] == "pods" {
-			if answer := by(path[len(path)-1]); answer != nil {
-				answer(w, r, pass)
-				return
-			}
+	return c.callsAnswered(func(method string, path []string) relay.Decide {
+		if method != http.MethodPatch || path[len(path)-2] != "pods" {
+			return nil
 		}
-		pass.ServeHTTP(w, r)
+		return by(path[len(path)-1])
 	})
-	kubeconfig = filepath.Join(c.TempDir(), "kubeconfig")
-	if err := before.WriteKubeconfig(kubeconfig); err != nil {
-		c.Fatal(err)
-	}
-	return kubeconfig
 }
 
 func TestAheadMusterDiesWhenItHasLetSomeMembersGo(t *testing.T) {

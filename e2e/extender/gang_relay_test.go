@@ -87,6 +87,18 @@ func podToBind(r *http.Request) string {
 // has it make as the test says for the pod, nil for as ever.
 func (c *cluster) bindingsAnswered(by func(pod string) relay.Decide) (kubeconfig string) {
 	c.Helper()
+	return c.callsAnswered(func(_ string, path []string) relay.Decide {
+		if path[len(path)-1] != "binding" {
+			return nil
+		}
+		return by(path[len(path)-2])
+	})
+}
+
+// callsAnswered returns a kubeconfig of an API server that treats each call of a method and a path
+// of several parts as the test says, nil for as ever.
+func (c *cluster) callsAnswered(by func(method string, path []string) relay.Decide) (kubeconfig string) {
+	c.Helper()
 	config := shared.RESTConfig()
 	transport, err := rest.TransportFor(config)
 	if err != nil {
@@ -97,8 +109,8 @@ func (c *cluster) bindingsAnswered(by func(pod string) relay.Decide) (kubeconfig
 		c.Fatal(err)
 	}
 	before := c.relay(transport, func() *url.URL { return to }, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
-		if path := strings.Split(strings.Trim(r.URL.Path, "/"), "/"); path[len(path)-1] == "binding" {
-			if answer := by(path[len(path)-2]); answer != nil {
+		if path := strings.Split(strings.Trim(r.URL.Path, "/"), "/"); len(path) > 1 {
+			if answer := by(r.Method, path); answer != nil {
 				answer(w, r, pass)
 				return
 			}

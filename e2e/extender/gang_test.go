@@ -82,7 +82,7 @@ func (c *cluster) dynamic() dynamic.Interface {
 	return client
 }
 
-// podGroups are those of the API group of one of them.
+// podGroups returns a client of the PodGroups of the API group that one of them has.
 func (c *cluster) podGroups(like *unstructured.Unstructured) dynamic.ResourceInterface {
 	c.Helper()
 	return c.dynamic().Resource(v1alpha1.ResourceOf(like.GroupVersionKind().Group)).Namespace(workload.Namespace)

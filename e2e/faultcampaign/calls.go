@@ -42,7 +42,7 @@ func answers() map[Fault]relay.Decide {
 	}
 }
 
-// Calls are those of a run, which trouble happens to until that is over. Its methods are safe for
+// Calls spoils the calls of a run until its trouble is over. Its methods are safe for
 // concurrent use.
 type Calls struct {
 	trouble Trouble

@@ -18,7 +18,7 @@ import (
 
 // Campaign is what a campaign has of its own.
 type Campaign struct {
-	// Name is that of its figures, and of its target: faults-Name.
+	// Name begins the names of its figures, and ends the name of its target: faults-Name.
 	Name string
 	// Target is what make is told for it, where that is not faults-Name.
 	Target string

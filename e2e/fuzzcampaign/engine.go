@@ -39,7 +39,7 @@ func outcome(output string, failed bool) Outcome {
 		}
 	}
 	if failed && !onlyLate(output) {
-		const most = 60 // lines: of all stacks the first are those that matter
+		const most = 60 // lines: of all stacks the first ones matter
 		o.Failure = strings.Join(said[:min(len(said), most)], "\n")
 	}
 	return o

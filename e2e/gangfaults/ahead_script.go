@@ -16,7 +16,7 @@ const (
 	rivalsApart                     = 40 * time.Millisecond
 )
 
-// aheadSetupOf is that of a seed for plain schedulers, by turns.
+// aheadSetupOf returns the setup of a seed beside plain schedulers: the setups take turns.
 func aheadSetupOf(seed uint64) setup {
 	return []setup{
 		{gates: never, plain: 1}, {gates: never, plain: 2}, {gates: never, plain: 1, elects: true}, {gates: never, plain: 2},

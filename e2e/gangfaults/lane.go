@@ -112,7 +112,7 @@ func (l *lane) fromSeat(s *seat) relay.Decide {
 	}
 }
 
-// options are those of the muster at a seat.
+// options returns how the muster at a seat is started.
 func (l *lane) options(s *seat) muster.Options {
 	gates := l.setup.gates
 	o := muster.Options{

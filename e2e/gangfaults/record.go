@@ -57,7 +57,7 @@ func (r *record) observe(event watch.Event) {
 	r.now.apply(e)
 }
 
-// unsettled is that of the state now.
+// unsettled says what is not settled in the state as it is now.
 func (r *record) unsettled() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,7 +16,7 @@ func ahead() []Mutant {
 			"a start that is recorded goes on under another scheduler", commit,
 			" || anyReserved(c.parts) && (leading{t}).waits(c.parts)", "",
 		},
-		{"nothing is contested", search, "Contested: s.contested(plan, pods)", "Contested: false"},
+		{"nothing is contested", search, "Contested: e.Weigh && s.contested(plan, pods)", "Contested: e.Weigh && false"},
 		{"nobody is a rival", search, "			rivals = append(rivals, pod)\n", ""},
 		{
 			"gangs that are about to go are no rivals", search,
@@ -25,7 +25,7 @@ func ahead() []Mutant {
 		{"victims are not waited for", core, "return t.awaiting(parts, nil)", "return false"},
 		{
 			"who is refused after it was let go is left", core,
-			"case p.stage == due && !p.gated() && isUnschedulable(p.pod) && !isUnschedulable(before):", "case false:",
+			"case p.stage == due && !p.gated() && p.pod.Unschedulable() && !before.Unschedulable():", "case false:",
 		},
 		{
 			"a nomination that was not written is not written again", core,

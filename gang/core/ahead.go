@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
@@ -18,9 +16,9 @@ import (
 //
 // A plan gives them places. The gated ones are nominated there, which has the scheduler keep the room from pods of
 // the same and of lower priority, unless it can be shown that nobody is in their way. A member whose nomination the
-// watch shows is reserved. Once enough are, and the scheduler has had its time to act on what it saw before
-// ([Limits.Margin]), the places are proven once more: nothing that was bound meanwhile may be in them. Then the
-// start is recorded, and all gates are lifted together. Who loses a place before that has lost nothing else: the
+// watch shows is reserved. Once all that have a place are, and the scheduler has had its time to act on what it saw
+// before ([Limits.Margin]), the places are proven once more: nothing that was bound meanwhile may be in them. Then the
+// start is recorded, they are proven again, and all gates are lifted together. Who loses a place before that has lost nothing else: the
 // gate is still on. Afterwards a member is due until it is bound. One that the scheduler refuses is planned anew.
 
 // leading has gangs start without calls, during the application of an event.
@@ -84,9 +82,9 @@ func (t leading) disown(g *group) {
 	}
 }
 
-// inherits reports whether a former process has kept room for members that have no place: it may be victims that they
+// anyInherited reports whether a former process has kept room for members that have no place: it may be victims that they
 // wait for.
-func inherits(parts []part) bool {
+func anyInherited(parts []part) bool {
 	return slices.ContainsFunc(parts, func(p part) bool {
 		return len(p.those(func(member *member) bool { return member.inherited })) > 0
 	})
@@ -132,8 +130,8 @@ func (t leading) lapse(g *group) {
 	}
 }
 
-// follow takes in what the watch shows of a member that is not bound, and how it was before.
-func (t leading) follow(p *member, before *cluster.Pod) {
+// shown takes in what the watch shows of a member that is not bound, and how it was before.
+func (t leading) shown(p *member, before *cluster.Pod) {
 	if p.pod.ResourceVersion == p.forgotten {
 		return
 	}
@@ -144,7 +142,7 @@ func (t leading) follow(p *member, before *cluster.Pod) {
 	case p.stage == reserved && before.Status.NominatedNodeName == p.place && p.pod.Status.NominatedNodeName != p.place:
 		t.enter(p, placed) // somebody took it back
 		t.nominate(p)
-	case p.stage == due && !p.gated() && isUnschedulable(p.pod) && !isUnschedulable(before):
+	case p.stage == due && !p.gated() && p.pod.Unschedulable() && !before.Unschedulable():
 		t.isLeft(p, ErrScheduler)
 	}
 }
@@ -155,14 +153,6 @@ func (t leading) isLeft(p *member, why error) {
 		"%s was let go and not bound to %s: its condition PodScheduled says why; it is planned anew", p.pod.Name, p.place))
 	p.behind = true
 	t.giveUp(p, why)
-}
-
-// isUnschedulable reports whether the scheduler has looked at a pod and refused it. To one with a gate it says so for
-// another reason.
-func isUnschedulable(pod *cluster.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
-	})
 }
 
 // mayGo says of which gated members of a group the gates have no reason any more: of those that were let go, and, once
@@ -187,10 +177,6 @@ func (e ConfirmDue) apply(t *turn) {
 	}
 	parts, not := t.bundle(g)
 	if not != nil || (leading{t}).waits(parts) {
-		return
-	}
-	if t.leaveLostPlaces(parts) {
-		t.has(Proceed{&Attempt{purpose: anew, parts: parts}})
 		return
 	}
 	leading{t}.prove(&Attempt{purpose: anew, parts: parts})
@@ -233,7 +219,7 @@ func (e PlacesProven) apply(t *turn) {
 		}
 	}
 	if len(e.Lost) > 0 {
-		parts[0].waits(status.Waiting, "others took places that were planned for it; it is planned anew")
+		parts[0].waits(status.Waiting, "places that were planned for it are lost; it is planned anew")
 		t.has(Proceed{e.Attempt})
 		return
 	}
@@ -260,11 +246,11 @@ func (g *group) room() record.Room {
 
 // Reserved returns the groups whose room is kept, in the order in which they are planned.
 func (s *State) Reserved() []membership.Key {
-	var keys []membership.Key
-	for _, g := range s.inOrder() {
-		if g.counts[reserved] > 0 {
-			keys = append(keys, g.key)
-		}
+	groups := s.those(func(g *group) bool { return g.counts[reserved] > 0 }) // this is asked often, and there are few
+	slices.SortFunc(groups, before)
+	keys := make([]membership.Key, 0, len(groups))
+	for _, g := range groups {
+		keys = append(keys, g.key)
 	}
 	return keys
 }

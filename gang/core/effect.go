@@ -90,6 +90,8 @@ type (
 	FindPlaces struct {
 		Attempt *Attempt
 		Search
+		// Weigh has it found out as well whether the places are contested: all pods that wait are looked at.
+		Weigh bool
 	}
 	// FindWithout asks on which nodes members would go if others had no places: [FoundWithout].
 	FindWithout struct {

@@ -122,7 +122,7 @@ type (
 		Attempt *Attempt
 		Places  []Planned
 		Nodes   int
-		// Contested says that pods that wait might take so much room that too little is left.
+		// Contested says that pods that wait might take so much room that too little is left, if that was asked.
 		Contested bool
 		// Without says in words why members that were asked about have no place, "" when all have.
 		Without string

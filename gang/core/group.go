@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -80,13 +79,8 @@ func (p *member) waitsForCall() bool {
 // ready reports whether the scheduler will try the pod, once muster lifts its gate.
 func (p *member) ready() bool { return membership.Ready(p.pod.Pod) }
 
-// sleeps reports whether the scheduler waits for an event to try the pod again. The condition of a
-// gated pod stands for a while after its gate was lifted.
-func (p *member) sleeps() bool {
-	return p.refused || slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != corev1.PodReasonSchedulingGated
-	})
-}
+// sleeps reports whether the scheduler waits for an event to try the pod again.
+func (p *member) sleeps() bool { return p.refused || p.pod.Tried() }
 
 // group is the members of one group and what is planned for them.
 type group struct {

@@ -32,7 +32,7 @@ func (e Seen) apply(t *turn) {
 			t.giveUp(p, ErrGone)
 		case g.leads(t.view):
 			steering{t}.withdraw(p)
-			leading{t}.follow(p, before)
+			leading{t}.shown(p, before)
 		default:
 			steering{t}.withdraw(p)
 			steering{t}.tellAgain(p, before)

@@ -81,7 +81,7 @@ func (t try) unplannable() (reason string) {
 
 func (t try) findPlaces() {
 	t.tries++
-	t.has(FindPlaces{t.Attempt, t.search()})
+	t.has(FindPlaces{t.Attempt, t.search(), t.first().leads(t.view)})
 }
 
 // search is what the pending members of a plan ask for, the one first that the scheduler asks about

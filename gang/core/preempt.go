@@ -45,7 +45,7 @@ func (e Preempts) apply(t *turn) {
 // isUnasked reports whether the scheduler has had its time to ask whom to evict.
 func (t try) isUnasked() bool {
 	since := t.first().noRoom
-	return !since.IsZero() && (t.now.Sub(since) >= t.limits.Preempt || inherits(t.parts))
+	return !since.IsZero() && (t.now.Sub(since) >= t.limits.Preempt || anyInherited(t.parts))
 }
 
 // answer tells the scheduler whom to evict for the member that it asks about, if it asks about one.

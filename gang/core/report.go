@@ -73,7 +73,7 @@ func (s *State) Order() []membership.Key {
 func (s *State) Report() []Summary {
 	var all []Summary
 	for _, g := range s.inOrder() {
-		all = append(all, s.summary(g))
+		all = append(all, g.summary())
 	}
 	return all
 }
@@ -85,7 +85,7 @@ func (s *State) About(name types.NamespacedName, now time.Time) []Details {
 		if g.key.NamespacedName != name {
 			continue
 		}
-		about := Details{Summary: s.summary(g)}
+		about := Details{Summary: g.summary()}
 		for _, p := range g.members {
 			about.Members = append(about.Members, p.about(now))
 		}
@@ -102,7 +102,7 @@ func (s *State) Member(uid types.UID, now time.Time) (Summary, Member, bool) {
 	if g == nil {
 		return Summary{}, Member{}, false
 	}
-	return s.summary(g), g.members[uid].about(now), true
+	return g.summary(), g.members[uid].about(now), true
 }
 
 func (p *member) about(now time.Time) Member {
@@ -113,9 +113,9 @@ func (p *member) about(now time.Time) Member {
 	return Member{p.pod.Name, stage, p.place, now.Sub(p.since)}
 }
 
-func (s *State) summary(g *group) Summary {
+func (g *group) summary() Summary {
 	c := g.counts
-	sum := Summary{
+	s := Summary{
 		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: g.room(),
 		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound],
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
@@ -123,15 +123,15 @@ func (s *State) summary(g *group) Summary {
 	}
 	spec, not := g.asked()
 	if not == nil {
-		sum.MinMember = spec.MinMember
+		s.MinMember = spec.MinMember
 		if !g.planned.IsZero() {
-			sum.Deadline = g.deadline(spec)
+			s.Deadline = g.deadline(spec)
 		}
 	}
-	if g.letGo() < sum.MinMember || not != nil {
-		sum.Why = g.why
+	if g.letGo() < s.MinMember || not != nil {
+		s.Why = g.why
 	}
-	return sum
+	return s
 }
 
 // Observe says what the status of a group's PodGroup is to say, but for the PodGroup itself. It

@@ -3,10 +3,8 @@ package core
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -128,9 +126,7 @@ func (p part) hasEvictedInVain() bool { return p.tries.unbound.Len() > 0 }
 // the pod's condition says. It is nil when there is none.
 func (g *group) refused() *member {
 	for _, p := range g.in(placed) {
-		if slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != corev1.PodReasonSchedulingGated
-		}) {
+		if p.pod.Tried() {
 			return p
 		}
 	}

@@ -65,7 +65,7 @@ func (c *course) meet(pod *cluster.Pod) {
 	switch {
 	case store == nil && !gated, gatedByOthers(pod.Pod):
 		return
-	case isAhead(store) && !gated && (!byUs || tried(pod)): // it was never gated, or is kube-scheduler's since
+	case isAhead(store) && !gated && (!byUs || pod.Tried()): // it was never gated, or is kube-scheduler's since
 		return
 	}
 	p := c.begin(pod, store)

@@ -3,10 +3,8 @@ package nomination
 import (
 	"cmp"
 	"container/heap"
-	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
@@ -69,13 +67,7 @@ func (p *nominee) nominated() string { return p.pod.Status.NominatedNodeName }
 // tried says that the scheduler has once found no place for the pod. It may be waiting for
 // an event since, so that nothing is sure to come of a nomination. Other pods are in the
 // scheduler's active queue and will be taken up, once they are not gated.
-func (p *nominee) tried() bool { return tried(p.pod) }
-
-func tried(pod *cluster.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != corev1.PodReasonSchedulingGated
-	})
-}
+func (p *nominee) tried() bool { return p.pod.Tried() }
 
 // backlog is the pods that wait, in the order in which the scheduler takes them:
 // priority, then time (PrioritySort).

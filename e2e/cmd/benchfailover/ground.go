@@ -155,7 +155,7 @@ func (g *ground) pod(ctx context.Context, name string) (*corev1.Pod, error) {
 	return g.client.CoreV1().Pods(workload.Namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// versions are those of the members.
+// versions returns the resourceVersions of the members.
 func (g *ground) versions(ctx context.Context) (versions [members]string, err error) {
 	for i := range versions {
 		pod, err := g.pod(ctx, memberName(i))
