@@ -33,10 +33,11 @@ the end, and the exit status is 1 then.
 Pods that are created go on to be gated as long as the policies of 'muster gate-policy',
 or the webhook, are there: delete those first if muster is not to come back.
 
-With --when-away nothing is lifted while muster lives: release watches the Lease by which
-muster's replicas elect their leader, for as long as it is told, and ends if somebody
-writes to it. It compares no clocks of machines, and suits a CronJob. It needs the right
-to get the Lease, and to be longer than leaderElection.leaseDuration.`,
+With --when-away release first watches the Lease by which muster's replicas elect their
+leader, for as long as it is told, and ends if somebody writes to it. It compares no clocks
+of machines, and suits a CronJob. A muster that comes back later, while gates are being
+lifted, is not noticed. It needs the right to get the Lease, and to be longer than
+leaderElection.leaseDuration.`,
 		Example: `  # Which pods wait for muster?
   muster release --kubeconfig ~/.kube/config --dry-run
 

@@ -51,8 +51,8 @@ func AheadPolicy(
 	}
 }
 
-// mayBeOptedIn is what of AheadPolicy a pod by itself can tell, but for its scheduler and the node: that of its
-// namespace is for the selectors of a webhook to tell.
+// mayBeOptedIn reports whether the pod by itself is one that AheadPolicy gates, but for its scheduler and its node.
+// What the label of its namespace says, the selectors of a webhook have to tell.
 func mayBeOptedIn(pod *corev1.Pod) bool {
 	if label, labelled := pod.Labels[v1alpha1.LabelAhead]; labelled && label != "true" {
 		return false

@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/server/admission"
 )
 
-// policies are those that gate pods: whether they are there, as this muster wants them.
+// policies tells whether the policies that gate pods are there, as this muster wants them.
 func (l *look) policies() {
 	policy, binding := admission.GatePolicy(l.members)
 	l.policy("policy that gates members", policy, []*admissionregistrationv1.MutatingAdmissionPolicyBinding{binding})
@@ -82,7 +82,7 @@ func orEmpty(s *metav1.LabelSelector) *metav1.LabelSelector {
 	return s
 }
 
-// webhook is what has the API server ask muster for gates.
+// webhook tells whether the API server asks muster for gates.
 func (l *look) webhook() {
 	c := Check{Check: "webhook that gates pods", State: OK, Found: l.Name + " is registered", Follows: "pods are gated when they are created"}
 	paths := []string{"/webhook/gates"}

@@ -55,7 +55,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return l.report, nil
 }
 
-// look is one at a cluster.
+// look is one look at a cluster.
 type look struct {
 	Options
 	ctx    context.Context //nolint:containedctx // it lives for one call
@@ -98,7 +98,7 @@ func (l *look) version(served string) {
 	l.add(c)
 }
 
-// apis are the kinds that there are.
+// apis tells which kinds of objects are served.
 func (l *look) apis() {
 	policies := Check{Check: "MutatingAdmissionPolicy", Follows: "the API server gates pods by itself"}
 	policies.State, policies.Found = l.serves("admissionregistration.k8s.io/v1", "mutatingadmissionpolicies")
@@ -113,7 +113,7 @@ func (l *look) apis() {
 	}
 	l.add(policies)
 
-	account := Check{Check: "ValidatingAdmissionPolicy", Follows: "muster's account is held to gates, affinity and its own status fields"}
+	account := Check{Check: "ValidatingAdmissionPolicy", Follows: "muster's account can be held to what it writes: see 'muster account-policy'"}
 	if account.State, account.Found = l.serves("admissionregistration.k8s.io/v1", "validatingadmissionpolicies"); account.State == Missing {
 		account.Follows = "muster's account is held to its role alone"
 	}
@@ -142,7 +142,7 @@ func (l *look) serves(groupVersion, resource string) (State, string) {
 	return OK, groupVersion
 }
 
-// scheduler is what there is to know of the kube-scheduler.
+// scheduler tells what the API knows of the kube-scheduler.
 func (l *look) scheduler() {
 	if namespace, name, is := l.schedulerLease(); is {
 		c := Check{Check: "lease of kube-scheduler", State: OK, Follows: "a kube-scheduler that begins anew is told of all reservations"}
@@ -170,7 +170,7 @@ func (l *look) scheduler() {
 	l.add(c)
 }
 
-// schedulerLease is where kube-scheduler's is, if muster follows it.
+// schedulerLease returns where the Lease of kube-scheduler is, if muster follows it.
 func (l *look) schedulerLease() (namespace, name string, is bool) {
 	namespace, name, is = strings.Cut(l.Config.Ahead.SchedulerLease, "/")
 	return namespace, name, is && len(l.pods) > 0
@@ -183,7 +183,7 @@ func holder(lease *coordinationv1.Lease) string {
 	return "nobody"
 }
 
-// namespaces are those that are opted in.
+// namespaces names the namespaces that are opted in.
 func (l *look) namespaces() {
 	if len(l.pods) == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// right is one to a resource, or to resource/subresource.
+// right is a right to a resource, or to resource/subresource.
 type right struct {
 	group, resource string
 	verbs           []string

@@ -20,7 +20,7 @@ var ErrTooShort = errors.New("must be longer than the lease is good for")
 // looks is how often the lease is looked at in the time.
 const looks = 20
 
-// Lease is by which muster's replicas elect their leader.
+// Lease names the Lease by which muster's replicas elect their leader.
 type Lease struct {
 	Leases coordinationv1client.LeaseInterface
 	Name   string
@@ -53,7 +53,7 @@ func (l Lease) Away(ctx context.Context, patience time.Duration) (bool, error) {
 	return true, nil
 }
 
-// get is what the lease says, nothing if there is none.
+// get returns what the lease says, which is nothing if there is none.
 func (l Lease) get(ctx context.Context) (*coordinationv1.LeaseSpec, error) {
 	lease, err := l.Leases.Get(ctx, l.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -39,8 +39,8 @@ type Options struct {
 }
 
 // Run lifts the gates of all pods that have some, and returns of how many, and of how many it could not. It looks
-// again until nothing is left to lift, so that pods that were created meanwhile, and writes that failed, have another
-// chance; Told hears of failures when it has given up.
+// again as long as it lifts some, so that pods that were created meanwhile, and writes that failed beside them, have
+// another chance. Told hears of failures when it has given up.
 func Run(ctx context.Context, o Options) (lifted, failed int, err error) {
 	for left := passes; ; left-- {
 		p := &pass{Options: o, ctx: ctx, failures: map[types.NamespacedName]error{}}
@@ -116,7 +116,7 @@ func (p *pass) lift(pod *corev1.Pod, gates []string) {
 	}
 }
 
-// gatesOf are those of muster's that a pod has.
+// gatesOf returns the names of those gates of a pod that muster has put on it.
 func gatesOf(pod *corev1.Pod) (names []string) {
 	for _, gate := range pod.Spec.SchedulingGates {
 		if slices.Contains([]string{v1alpha1.SchedulingGate, v1alpha1.AheadGate}, gate.Name) {
