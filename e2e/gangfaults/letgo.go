@@ -30,16 +30,19 @@ type letGo struct {
 // scheduled could leave too little room. Those are the ones that wait, and those of no higher priority that come just
 // before or while the members are being bound. What others may take is room alone: a history in which pods are refused
 // for other reasons must not be judged here. What muster knows may be older than aheadSlack by as much as it is kept
-// from knowing.
+// from knowing, and who comes in that time is not held against it. What nothing was said about is judged as it stands
+// now only: a moment ago each gang was unheard of.
 func judgeLetGo(history []entry, behind time.Duration) (v letGo) {
 	s := newState()
 	for i, e := range history {
 		if e.pod != nil && !e.gone && isLetGo(s.pods[e.pod.UID], e.pod) {
 			key, since := keyOf(e.pod), e.at.Add(-aheadSlack-behind)
-			once := func(so func(*state) bool) bool { return so(s) || everSince(history[:i], since, so) }
-			late := newcomers(history, i, since)
+			once := func(so func(*state) bool) bool {
+				return so(s) || everSince(history[:i], since, func(s *state) bool { return s.isHeard(key) && so(s) })
+			}
+			late := newcomers(history, i, since, behind)
 			switch {
-			case once(func(s *state) bool { return s.mayFollow(key) }):
+			case s.standing(key).minMember == 0 || once(func(s *state) bool { return s.mayFollow(key) }):
 			case once(func(s *state) bool { return s.isReserved(e.pod, key) }):
 				v.reserved++
 			case once(func(s *state) bool { return s.isUncontested(key, late) }):
@@ -73,11 +76,13 @@ func everSince(history []entry, since time.Time, so func(*state) bool) bool {
 }
 
 // newcomers are the pods without gates that come between a time and the end of the binding of a gang, whose member is
-// let go with an entry of a history. Those of higher priority are left out, from which no reservation keeps its room.
-func newcomers(history []entry, at int, since time.Time) (late []*corev1.Pod) {
+// let go with an entry of a history. Those of higher priority are left out, from which no reservation keeps its room,
+// and those that muster is kept from knowing.
+func newcomers(history []entry, at int, since time.Time, behind time.Duration) (late []*corev1.Pod) {
 	s, key, priority := newState(), keyOf(history[at].pod), priorityOf(history[at].pod)
 	for i, e := range history {
-		if i > at && (e.at.Sub(history[at].at) > meanwhile || s.standing(key).whole()) {
+		unknown := behind > 0 && e.at.After(history[at].at.Add(-behind))
+		if unknown || i > at && (e.at.Sub(history[at].at) > meanwhile || s.standing(key).whole()) {
 			break
 		}
 		isNew := e.pod != nil && s.pods[e.pod.UID] == nil && !e.at.Before(since)
@@ -101,11 +106,16 @@ func (s *state) together(key groupKey) []groupKey {
 	return keys
 }
 
+// isHeard says that of a gang, and of each that starts with it, it is known how many must start together.
+func (s *state) isHeard(key groupKey) bool {
+	return !slices.ContainsFunc(s.together(key), func(key groupKey) bool { return s.standing(key).minMember == 0 })
+}
+
 // mayFollow says that members of a gang may go one by one: as many as must start together are bound, with those of
-// the gangs that start with it; or nothing says how many that are.
+// the gangs that start with it.
 func (s *state) mayFollow(key groupKey) bool {
 	for _, key := range s.together(key) {
-		if g := s.standing(key); g.minMember > 0 && !g.whole() && !g.satisfied() {
+		if g := s.standing(key); !g.whole() && !g.satisfied() {
 			return false
 		}
 	}

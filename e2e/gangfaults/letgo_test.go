@@ -127,6 +127,12 @@ func TestAGangIsLetGoWithItsPlacesKept(t *testing.T) {
 		"one that is going": {
 			newTale().node(1).group(2, "").pod("a", gated).pod("b", gated).pass(long).pod("a", open, deleting), 0, letGo{},
 		},
+		"its PodGroup is new, and others may take its places": {
+			newTale().node(2).pod("a", gated).pod("b", gated).pod("x", single).pass(-900*time.Millisecond).group(2, "").
+				pass(-900*time.Millisecond).pod("a", open),
+			1,
+			letGo{},
+		},
 		"a pod of no gang":                   {newTale().node(0).pod("a", single, gated).pass(long).pod("a", single, open), 0, letGo{}},
 		"nobody says how many there must be": {newTale().node(0).pod("a", gated).pass(long).pod("a", open), 0, letGo{}},
 	} {
