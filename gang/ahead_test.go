@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -395,5 +396,49 @@ func TestAGateThatCouldNotBeLiftedIsLiftedLater(t *testing.T) {
 		p.refuse(nil)
 		p.after(2 * core.LiftRetry)
 		p.wrote("when it is back", "lift g-0", "lift g-1")
+	})
+}
+
+func TestAGateThatCouldNotBeLiftedWaitsUntilItsRoomIsKept(t *testing.T) {
+	runAhead(t, func(p *process) {
+		failing := func(nomination string) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.deaf = nomination
+		}
+		p.refuse(errors.New("the API server is away"))
+		failing("g-0")
+		p.set(podGroup("g", 2), node("a", "8"))
+		p.set(objects(members("g", 2, "1", gated))...)
+		p.after(core.LiftRetry / 2)
+		p.wrote("when their gates could not be lifted", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
+		p.refuse(nil)
+		failing("g-0")
+		p.after(core.LiftRetry)
+		p.wrote("when one has a nomination", "lift g-1", "nominate g-0")
+		p.after(core.LiftRetry + core.WakeRetry)
+		p.wrote("when the other has one", "lift g-0", "nominate g-0")
+	})
+}
+
+func TestAGateThatCouldNotBeLiftedStaysOnForAnotherPodGroup(t *testing.T) {
+	group := func(uid types.UID, minMember int64) *unstructured.Unstructured {
+		g := podGroup("g", minMember)
+		g.SetUID(uid)
+		return g
+	}
+	runAhead(t, func(p *process) {
+		p.refuse(errors.New("the API server is away"))
+		p.set(group("former", 2), node("a", "8"))
+		p.set(objects(members("g", 2, "1", gated))...)
+		p.after(core.LiftRetry / 2)
+		p.wrote("when their gates could not be lifted", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
+		p.refuse(nil)
+		p.set(group("present", 3))
+		p.after(2 * core.LiftRetry)
+		p.wrote("when another PodGroup wants a third one")
+		p.set(objects(members("g", 3, "1", gated)[2:])...)
+		p.after(3 * core.LiftRetry)
+		p.wrote("when it has come", "lift g-0", "lift g-1", "lift g-2")
 	})
 }

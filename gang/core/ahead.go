@@ -118,7 +118,8 @@ func (t leading) tellAnew(p *member) {
 	}
 }
 
-// lapse gives up members that were let go to a node that has gone, or were not bound in time.
+// lapse gives up members that were let go to a node that has gone, or were not bound in time. It has the others
+// nominated again whose gates are on and whose room nobody keeps.
 func (t leading) lapse(g *group) {
 	for _, p := range g.in(due) {
 		switch {
@@ -126,6 +127,9 @@ func (t leading) lapse(g *group) {
 			t.isLeft(p, ErrNodeGone)
 		case !t.now.Before(p.until):
 			t.isLeft(p, ErrTimeout)
+		case p.gated() && !p.hasItsRoom() && !t.now.Before(p.toldAt.Add(WakeRetry)):
+			p.toldAt = t.now
+			t.nominate(p)
 		}
 	}
 }
@@ -155,13 +159,23 @@ func (t leading) isLeft(p *member, why error) {
 	t.giveUp(p, why)
 }
 
-// mayGo says of which gated members of a group the gates have no reason any more: of those that were let go, and, once
-// the group has started, of those for which there was no place. The scheduler may evict others for these, and
-// autoscalers see them.
+// mayGo says of which gated members of a group the gates have no reason any more: of those that were let go and have
+// their room still, and of those for which there was no place. The scheduler may evict others for these, and
+// autoscalers see them. Both go only while the group counts as started: it may have been created anew meanwhile.
 func (t leading) mayGo(g *group) func(*member) bool {
 	parts, not := t.bundle(g)
-	noPlace := not == nil && !t.limits.WaitWhenShort && startedAll(parts) && g.looked != 0
-	return func(p *member) bool { return p.stage == due || noPlace && p.stage == pending && p.ready() }
+	if not != nil || !startedAll(parts) {
+		return func(*member) bool { return false }
+	}
+	noPlace := !t.limits.WaitWhenShort && g.looked != 0
+	return func(p *member) bool {
+		return p.stage == due && p.hasItsRoom() || noPlace && p.stage == pending && p.ready()
+	}
+}
+
+// hasItsRoom reports whether the room of a member that was let go is kept, or needs not to be.
+func (p *member) hasItsRoom() bool {
+	return p.room != record.RoomNominated || p.pod.Status.NominatedNodeName == p.place
 }
 
 // wants reports whether members of a gang that has started have no place yet.
@@ -268,9 +282,10 @@ func (t leading) letGo(p *member, timeout time.Duration) {
 }
 
 // liftFailed has the room of a member kept whose gate stays on for a while, though its gang is on its way: that nobody
-// contests it was shown for now.
+// contests it was shown for then. The gate is lifted once the nomination is there.
 func (t leading) liftFailed(p *member) {
 	if p.stage == due && p.room == record.RoomUncontested && p.gated() {
+		p.room, p.toldAt = record.RoomNominated, t.now
 		t.nominate(p)
 	}
 }
