@@ -39,7 +39,7 @@ func keep[K comparable, T any, P object[T]](w *objectsWriter, aspect Aspect, key
 // not read are an error.
 func (c *Cluster) Set(object runtime.Object) error {
 	var pod *Pod
-	if o, is := object.(*corev1.Pod); is && !finished(o) {
+	if o, is := object.(*corev1.Pod); is && !finished(o) && !isPlaceholderPod(o) {
 		pod = NewPod(o) // takes a while, and needs no lock
 	}
 	c.mu.Lock()

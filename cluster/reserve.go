@@ -1,6 +1,13 @@
 package cluster
 
-import "k8s.io/apimachinery/pkg/types"
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
 
 // Reserve makes a placeholder count on a node: a pod that does not exist, and keeps room for one that is to
 // come, until Unreserve or Exchange. Its UID must be that of no other pod. Whoever reads the view takes it for an
@@ -41,4 +48,10 @@ func (c *Cluster) PlaceOf(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ledger.placed[uid].node
+}
+
+// isPlaceholderPod reports whether a pod is there for kube-scheduler only, to keep room of which the view knows by
+// Reserve. It never runs.
+func isPlaceholderPod(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == v1alpha1.PlaceholderGate })
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
@@ -17,6 +16,7 @@ import (
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/placement/requeue"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/placeholder"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/schedulerlease"
@@ -41,7 +41,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 	client := nomination.NewClient(a.quick.core.CoreV1().RESTClient(), clock.RealClock{})
 	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.Nomination.QPS))
 	gangs := newGangs(b, a, v.reservations, profiles, client, writer)
-	nominator := newNominator(b, v.reservations, profiles, client, writer)
+	nominator := newNominator(b, v.reservations, v.placeholders, profiles, client, writer)
 	requeuer := requeue.New(requeue.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
 		Alone:  func(pod *cluster.Pod) bool { return pod.Spec.SchedulingGroup == nil && gangs.PlacesAlone(pod.UID) },
@@ -60,7 +60,9 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 			app.Part("pods that are tried again", app.Leading, requeuer.Run),
 			app.Part("status of gangs", app.Leading, func(ctx context.Context) { publish(ctx, b, a, gangs) }),
 			app.Part("nominations", app.Leading, nominator.Run),
-			app.Part("the lease of kube-scheduler", app.Leading, func(ctx context.Context) { followScheduler(ctx, b, a, gangs) }),
+			app.Part("the lease of kube-scheduler", app.Leading, func(ctx context.Context) {
+				followScheduler(ctx, b, a, func() { gangs.SchedulerChanged(); v.placeholders.SchedulerChanged() })
+			}),
 		},
 		synced: func() bool { return v.synced() && pods.Synced() },
 		wait: func(ctx context.Context) error {
@@ -114,10 +116,10 @@ func newGangs(
 	})
 }
 
-// followScheduler tells gangs of each kube-scheduler that begins to lead, where they keep room by what the API has.
-func followScheduler(ctx context.Context, b *base, a *api, gangs *gang.Manager) {
+// followScheduler tells of each kube-scheduler that begins to lead, where room is kept by what the API has.
+func followScheduler(ctx context.Context, b *base, a *api, changed func()) {
 	if lease := b.Config.Ahead.SchedulerLease; lease != "" && b.Config.HasAhead() {
-		schedulerlease.Follow(ctx, a.client, lease, gangs.SchedulerChanged)
+		schedulerlease.Follow(ctx, a.client, lease, changed)
 	}
 }
 
@@ -130,26 +132,21 @@ func publish(ctx context.Context, b *base, a *api, gangs *gang.Manager) {
 }
 
 func newNominator(
-	b *base, keeper *reservation.Keeper, profiles *predicates.Profiles, client *nomination.RESTClient, writer *nomination.Writer,
+	b *base, keeper *reservation.Keeper, placeholders *placeholder.Placeholders, profiles *predicates.Profiles,
+	client *nomination.RESTClient, writer *nomination.Writer,
 ) *nomination.Nominator {
 	limits := nomination.DefaultLimits(b.Config.Timeouts.Assume.Duration)
 	limits.MinBacklog, limits.MaxAhead = int(b.Config.Nomination.MinBacklog), int(b.Config.Nomination.MaxAhead)
 	return nomination.New(nomination.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
-		Skip:    func(pod *corev1.Pod) bool { return isElsewhere(keeper, pod) },
-		Reserve: b.Config.Ahead.Reserve,
+		Skip:    isMember,
+		Reserve: b.Config.Ahead.Reserve, Reservations: kept{keeper, b.cluster, placeholders},
 		Client:  client, Gates: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
 	})
 }
 
-// isElsewhere reports whether a pod is not for the Nominator: it is of a gang, or has room kept for
-// it.
-func isElsewhere(keeper *reservation.Keeper, pod *corev1.Pod) bool {
-	if _, member := membership.Of(pod); member {
-		return true
-	}
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		return keeper.Concerns(pod.UID, owner.UID)
-	}
-	return keeper.Concerns(pod.UID, "")
+// isMember reports whether a pod is of a gang, which is not for the Nominator.
+func isMember(pod *corev1.Pod) bool {
+	_, member := membership.Of(pod)
+	return member
 }

@@ -11,6 +11,7 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/placeholder"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
 )
@@ -18,6 +19,7 @@ import (
 // view is where the view of the cluster comes from: an API server, or dumps, which are read at once.
 type view struct {
 	reservations *reservation.Keeper // nil without an API server
+	placeholders *placeholder.Placeholders
 	components   []app.Component
 	synced       func() bool
 	// wait returns when the view is complete.
@@ -38,13 +40,21 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 	if err != nil {
 		return nil, err
 	}
+	namespace := b.Config.LeaderElection.ResourceNamespace
+	shown := placeholder.NewWatch(a.client, namespace)
 	v := newWatched(watcher)
 	v.reservations = keeper
+	v.placeholders = placeholder.New(placeholder.Options{
+		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles, Keeper: keeper,
+		Client: placeholder.NewClient(a.quick.core), Pods: shown, Namespace: namespace, Margin: b.Config.Ahead.Margin.Duration,
+	})
 	v.components = append(v.components,
 		app.Part("ReschedulingPlans", app.Always, keeper.Run),
 		app.Part("confirmation of ReschedulingPlans", app.Leading, func(ctx context.Context) {
-			keeper.Confirm(ctx, reservation.NewWriter(a.leader.dynamic))
+			keeper.Confirm(ctx, reservation.NewWriter(a.leader.dynamic), v.placeholders)
 		}),
+		app.Part("watch on placeholder pods", app.Always, shown.Run),
+		app.Part("placeholder pods", app.Leading, v.placeholders.Run),
 	)
 	return v, nil
 }

@@ -29,7 +29,7 @@ type Options struct {
 	Muster string
 }
 
-// OptionsFromEnv reads options from SEEDS, SEED, LANES and CAMPAIGN_MUSTER. With SEED alone
+// OptionsFromEnv reads options from SEEDS, SEED, LANES and CAMPAIGN_MUSTER. SEED is the first one. With SEED alone
 // there is one run.
 func OptionsFromEnv(getenv func(string) string) (Options, error) {
 	o := Options{Seeds: 50, First: 1, Lanes: 4, Muster: getenv(musterEnv)}

@@ -15,15 +15,16 @@ import (
 type course struct {
 	*book
 
-	cluster  *cluster.Cluster
-	profiles *predicates.Profiles
-	skip     func(*corev1.Pod) bool
-	reserve  config.Reserve
-	limits   Limits
-	pausing  func() bool // nothing is planned at present
-	jams     map[jam]*stuck
-	posts    []*nominee // to be written, the oldest first
-	posted   func()     // has the next one written
+	cluster      *cluster.Cluster
+	profiles     *predicates.Profiles
+	skip         func(*corev1.Pod) bool
+	reservations Reservations
+	reserve      config.Reserve
+	limits       Limits
+	pausing      func() bool // nothing is planned at present
+	jams         map[jam]*stuck
+	posts        []*nominee // to be written, the oldest first
+	posted       func()     // has the next one written
 }
 
 // observe follows what the watch shows of a pod.

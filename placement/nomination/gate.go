@@ -75,7 +75,7 @@ func (c *course) whyGo(p *nominee) Reason {
 	case taken:
 		return Placed
 	case standing:
-		if p.nominated() == p.node || overdue { // else the watch is about to show it
+		if p.nominated() == p.node && !c.reservations.Blocks(p.pod.UID) || overdue { // else the watch is about to show it
 			return Placed
 		}
 		return stays

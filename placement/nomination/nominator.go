@@ -16,7 +16,8 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Options of a Nominator. All are required, but a seed may be 0, and Gates nil where no pod is gated.
+// Options of a Nominator. All are required, but a seed may be 0, Gates nil where no pod is gated, and Reservations nil where
+// nobody keeps room.
 type Options struct {
 	Registerer prometheus.Registerer
 	Clock      clock.WithTicker
@@ -25,6 +26,8 @@ type Options struct {
 	Profiles *predicates.Profiles
 	// Skip says which pods are somebody else's affair.
 	Skip func(*corev1.Pod) bool
+	// Reservations are taken by the gated pods that they are for. Other pods of theirs are somebody else's affair.
+	Reservations Reservations
 	// Reserve says how kube-scheduler learns of the places of gated pods.
 	Reserve config.Reserve
 	Client  Client
@@ -65,10 +68,13 @@ func New(o Options) *Nominator {
 		clock: o.Clock, cluster: o.Cluster, client: o.Client, gates: o.Gates, limits: o.Limits, profiles: o.Profiles,
 		metrics: newMetrics(o.Registerer), writer: o.Writer, inbox: newInbox(), seed: o.Seed,
 	}
+	if o.Reservations == nil {
+		o.Reservations = noReservations{}
+	}
 	n.course = &course{
 		book:    &book{clock: o.Clock, metrics: n.metrics, nominees: map[types.UID]*nominee{}},
 		cluster: o.Cluster, profiles: o.Profiles, skip: o.Skip, limits: o.Limits, jams: map[jam]*stuck{},
-		reserve: o.Reserve, pausing: o.Writer.Pausing, posted: func() { n.writer.Post(n.writeNext) },
+		reserve: o.Reserve, reservations: o.Reservations, pausing: o.Writer.Pausing, posted: func() { n.writer.Post(n.writeNext) },
 	}
 	return n
 }

@@ -10,8 +10,8 @@ import (
 // plan places a batch of the backlog. It says whether there may be more to place.
 func (n *Nominator) plan() bool {
 	batch, more := n.draw()
-	if len(batch) == 0 {
-		return false
+	if batch = n.takeKept(batch); len(batch) == 0 {
+		return more
 	}
 	started := n.clock.Now()
 	pods := make([]*cluster.Pod, len(batch))
@@ -92,7 +92,7 @@ func (n *Nominator) find(plan *placement.Plan, p *nominee, to *result) {
 		}
 	}
 	var refused []int32
-	for _, name := range p.refused {
+	for _, name := range slices.Concat(p.refused, n.leftBy(p).UnsortedList()) {
 		if node := plan.Snapshot().NodeByName(name); node != nil {
 			refused = append(refused, node.Index)
 		}
@@ -131,7 +131,7 @@ func (n *Nominator) commit(snap *cluster.Snapshot, r *result) {
 			continue
 		}
 		for _, p := range ready {
-			p.node, p.open = node.Name, true
+			p.node, p.open, p.kept = node.Name, true, false
 			n.course.hasPlace(p)
 			n.course.enter(p, held)
 			n.course.post(p)

@@ -15,7 +15,9 @@ func (c *course) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
 	}
 	switch store.Profile.NodeSelection {
 	case config.NodeSelectionNominate:
-		return store
+		if !c.reservations.Concerns(pod) { // a filter call takes what is kept for it
+			return store
+		}
 	case config.NodeSelectionAhead:
 		if pod.Labels[v1alpha1.LabelAhead] != "false" {
 			return store

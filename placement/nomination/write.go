@@ -97,7 +97,7 @@ func (c *course) next(p *nominee) *write {
 		p.attempts++
 		p.gate.pinned = false
 		w := &write{nominee: p, what: nominates, pod: p.decided, node: p.node}
-		if c.reserve == config.ReserveByPin && p.gated() {
+		if c.reserve == config.ReserveByPin && p.gated() && !p.kept { // the room of one that is kept is to be free first
 			w.what = pins
 		}
 		return w

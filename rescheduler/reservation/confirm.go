@@ -17,10 +17,17 @@ type Writer interface {
 	UpdateStatus(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error)
 }
 
+// Scheduler is kube-scheduler, where it does not ask this process: it has to be told of room in some other way.
+type Scheduler interface {
+	// Knows reports whether it keeps the room of a plan, and what is in the way if it does not, "" when that takes its time.
+	Knows(plan *v1alpha1.ReschedulingPlan) (knows bool, why string)
+}
+
 // Reasons of [v1alpha1.ConditionReserved].
 const (
 	reasonKept    = "RoomIsKept"
 	reasonNotKept = "RoomIsNotThere"
+	reasonNotTold = "SchedulerIsNotTold"
 )
 
 // Confirm answers for the room of plans, by [v1alpha1.ConditionReserved], until the context ends. It
@@ -28,13 +35,13 @@ const (
 // it does not honour, and the rescheduler does not know of pods that are being bound, of gangs that are held
 // until all of their members have a place, and of what else counts on a node by the word of this
 // process alone. So a plan that is not about to fit in this view is not confirmed; as
-// its reservations are in force already, nobody else comes in between.
-func (k *Keeper) Confirm(ctx context.Context, to Writer) {
+// its reservations are in force already, nobody else comes in between. Before that, the scheduler has to know of them.
+func (k *Keeper) Confirm(ctx context.Context, to Writer, scheduler Scheduler) {
 	ticker := k.clock.NewTicker(tick)
 	defer ticker.Stop()
 	for {
 		for _, plan := range k.Plans() {
-			k.confirm(ctx, to, plan)
+			k.confirm(ctx, to, scheduler, plan)
 		}
 		select {
 		case <-ctx.Done():
@@ -45,7 +52,7 @@ func (k *Keeper) Confirm(ctx context.Context, to Writer) {
 	}
 }
 
-func (k *Keeper) confirm(ctx context.Context, to Writer, plan *v1alpha1.ReschedulingPlan) {
+func (k *Keeper) confirm(ctx context.Context, to Writer, scheduler Scheduler, plan *v1alpha1.ReschedulingPlan) {
 	if !plan.Reserves(k.clock.Now()) || plan.IsReserved() {
 		return
 	}
@@ -53,7 +60,14 @@ func (k *Keeper) confirm(ctx context.Context, to Writer, plan *v1alpha1.Reschedu
 		Type: v1alpha1.ConditionReserved, Status: metav1.ConditionTrue, Reason: reasonKept,
 		Message: "nobody else gets the room", LastTransitionTime: metav1.NewTime(k.clock.Now()).Rfc3339Copy(),
 	}
-	if plan.Status.Phase == v1alpha1.Approved { // one that has begun has taken its room
+	switch knows, why := scheduler.Knows(plan); {
+	case knows:
+	case why == "":
+		return
+	default:
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reasonNotTold, why
+	}
+	if condition.Status == metav1.ConditionTrue && plan.Status.Phase == v1alpha1.Approved { // one that has begun has taken its room
 		if why := (&Rehearsal{Cluster: k.cluster, Profiles: k.profiles}).Objection(plan, 0); why != "" {
 			condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reasonNotKept, why
 		}

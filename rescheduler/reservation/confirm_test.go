@@ -135,6 +135,40 @@ func (w *world) said() string {
 	return string(condition.Status) + ": " + condition.Message
 }
 
+// told is a scheduler that knows of all room, or what is in the way.
+type told string
+
+// Knows implements [Scheduler].
+func (why told) Knows(*v1alpha1.ReschedulingPlan) (knows bool, because string) {
+	return why == "", string(why)
+}
+
+// untold is a scheduler that does not know yet.
+type untold struct{}
+
+// Knows implements [Scheduler].
+func (untold) Knows(*v1alpha1.ReschedulingPlan) (knows bool, why string) { return false, "" }
+
+func TestNoRoomIsAnsweredForOfWhichTheSchedulerDoesNotKnow(t *testing.T) {
+	for name, test := range map[string]struct {
+		scheduler Scheduler
+		want      string
+	}{
+		"it knows":             {told(""), "True: nobody else gets the room"},
+		"it does not know yet": {untold{}, ""},
+		"it cannot be told":    {told("forbidden"), "False: forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.keeper.Set(w.plan)
+			w.keeper.confirm(t.Context(), w, test.scheduler, w.plan)
+			if got := w.said(); got != test.want {
+				t.Errorf("%q is said of the room, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestMusterAnswersForRoomThatIsThere(t *testing.T) {
 	const kept = "True: nobody else gets the room"
 	for name, test := range map[string]struct {
@@ -166,7 +200,7 @@ func TestMusterAnswersForRoomThatIsThere(t *testing.T) {
 			w := newWorld(t)
 			test.change(w)
 			w.keeper.Set(w.plan)
-			w.keeper.confirm(t.Context(), w, w.plan)
+			w.keeper.confirm(t.Context(), w, told(""), w.plan)
 			if diff := cmp.Diff(test.want, w.said()); diff != "" {
 				t.Errorf("what is said of the room (-want +got):\n%s", diff)
 			}
@@ -180,7 +214,7 @@ func TestThatRoomIsKeptIsSaidAsSoonAsItIs(t *testing.T) {
 		w.assume("late", "n2")
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		go w.keeper.Confirm(ctx, w)
+		go w.keeper.Confirm(ctx, w, told(""))
 		synctest.Wait()
 		w.keeper.Set(w.plan)
 		synctest.Wait()

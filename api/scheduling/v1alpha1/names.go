@@ -78,6 +78,10 @@ const SchedulingGate = "muster.dev/gang"
 // AheadGate keeps a pod of no group from kube-scheduler until muster has a place for it, and lifts it.
 const AheadGate = "muster.dev/ahead"
 
+// PlaceholderGate keeps a placeholder pod from being scheduled, for as long as there is one: it keeps room for another
+// pod, by its nomination alone.
+const PlaceholderGate = "muster.dev/placeholder"
+
 // LabelAhead has pods of no group placed ahead of kube-scheduler: with the value "true" on a pod or on its namespace.
 // "false" on a pod opts it out.
 const LabelAhead = "muster.dev/ahead"

@@ -1,0 +1,24 @@
+// Package placeholder tells kube-scheduler of the room that plans of the rescheduler keep, where it does not ask
+// muster: for pods of profiles with nodeSelection: Ahead.
+//
+// A placeholder pod stands for a pod that is to come. A gate of its own ([v1alpha1.PlaceholderGate]) keeps it from ever
+// being scheduled, and it is nominated to the node where the room is: so kube-scheduler keeps that room from pods of
+// the same and of lower priority. It asks for what the pod to come asks for, with its priority, and for its host ports;
+// it is in muster's own namespace, where neither the quota of a tenant nor the selector of a controller meets it, and is
+// owned by its plan.
+//
+//	reservation in the view → placeholder pod → nominated → shown by the watch → the plan may begin
+//	the pod comes, gated → it takes the reservation → it is nominated → the placeholder pod goes → its gate is lifted
+//
+// muster itself never counts placeholder pods: it knows the room by the reservations that they tell of.
+//
+// What holds:
+//
+//   - No plan is confirmed before the watch has shown its placeholder pods for as long as the scheduler may act on what it
+//     saw before ([Options.Margin]).
+//   - The room of later steps is not told of while it would keep out those of earlier ones on the same node.
+//   - A placeholder pod goes when its pod is nominated or let go, or its plan has ended, and comes back for that plan no
+//     more. The garbage collector of the cluster sees to those whose plan is deleted.
+//   - A scheduler that begins to lead knows of no gated pod that does not change: each placeholder pod is changed then, and
+//     every minute.
+package placeholder

@@ -1,0 +1,86 @@
+package placeholder
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/rescheduler/reservation"
+)
+
+// Label is on each placeholder pod, with the value "true".
+const Label = "muster.dev/placeholder"
+
+// image is of no use: no placeholder pod ever runs.
+const image = "muster.dev/placeholder/never-runs"
+
+// name is that of the placeholder pod of room.
+func name(r *reservation.Room) string { return r.Plan.Name + "-" + r.Name }
+
+// isOf reports whether a pod is the placeholder pod of room, as its plan and its node are now.
+func isOf(pod *corev1.Pod, r *reservation.Room) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.UID == r.Plan.UID && pod.Name == name(r) &&
+		(pod.Status.NominatedNodeName == "" || pod.Status.NominatedNodeName == r.Node)
+}
+
+// newPlaceholderPod returns the placeholder pod of room. It meets the restricted Pod Security Standard, unless there are host ports.
+func newPlaceholderPod(namespace string, r *reservation.Room) *corev1.Pod {
+	yes, no, object := true, false, r.For.Pod
+	version, kind := reschedulingv1alpha1.ReschedulingPlans().GroupVersion().String(), reschedulingv1alpha1.Kind
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name(r), Labels: map[string]string{Label: "true", v1alpha1.LabelAhead: "false"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: r.Plan.Name, UID: r.Plan.UID, Controller: &yes}},
+		},
+		Spec: corev1.PodSpec{
+			SchedulerName:                 object.Spec.SchedulerName,
+			SchedulingGates:               []corev1.PodSchedulingGate{{Name: v1alpha1.PlaceholderGate}},
+			PriorityClassName:             object.Spec.PriorityClassName,
+			RestartPolicy:                 corev1.RestartPolicyNever,
+			TerminationGracePeriodSeconds: new(int64(0)),
+			AutomountServiceAccountToken:  &no,
+			EnableServiceLinks:            &no,
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			Containers: []corev1.Container{{
+				Name: "room", Image: image, Ports: hostPorts(object), Resources: resources(object),
+				SecurityContext: &corev1.SecurityContext{
+					AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				},
+			}},
+		},
+	}
+}
+
+// resources are what a pod asks for in total. What may not be overcommitted is its limit as well.
+func resources(pod *corev1.Pod) corev1.ResourceRequirements {
+	requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
+	limits := corev1.ResourceList{}
+	for name, amount := range requests {
+		if amount.IsZero() {
+			delete(requests, name)
+		} else if strings.Contains(string(name), "/") || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
+			limits[name] = amount
+		}
+	}
+	return corev1.ResourceRequirements{Requests: requests, Limits: limits}
+}
+
+// hostPorts are the ports of its node that a pod uses.
+func hostPorts(pod *corev1.Pod) (ports []corev1.ContainerPort) {
+	for i := range pod.Spec.Containers {
+		for _, port := range pod.Spec.Containers[i].Ports {
+			if port.HostPort > 0 {
+				port.Name = ""
+				ports = append(ports, port)
+			}
+		}
+	}
+	return ports
+}

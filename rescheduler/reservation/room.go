@@ -1,0 +1,99 @@
+package reservation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+)
+
+// Room is room that a plan keeps on a node for one pod, for whoever tells the scheduler of it.
+type Room struct {
+	Plan *v1alpha1.ReschedulingPlan
+	// Name is that of no other room of the plan.
+	Name string
+	Node string
+	// For is the pod that is to come, without a node. It must not be changed.
+	For *cluster.Pod
+	// Beneficiary is the pod that it is for, "" of a replacement.
+	Beneficiary types.UID
+	// Taker is the pod that counts there or is nominated there, "" for none.
+	Taker types.UID
+}
+
+// Rooms are all that plans keep, in the order of the plans and of their steps. Beneficiaries come last.
+func (k *Keeper) Rooms() []Room {
+	if !k.inForce.Load() {
+		return nil
+	}
+	nominated := k.cluster.Nominated()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var rooms []Room
+	for _, plan := range k.sorted() {
+		var of []*reservation
+		for _, r := range k.reservations {
+			if r.plan == plan.UID {
+				of = append(of, r)
+			}
+		}
+		slices.SortFunc(of, byTurn)
+		rooms = append(rooms, k.rooms(plan, of, nominated)...)
+	}
+	return rooms
+}
+
+func (k *Keeper) rooms(plan *v1alpha1.ReschedulingPlan, of []*reservation, nominated []*cluster.Pod) (rooms []Room) {
+	come := sets.New[types.UID]()
+	for _, r := range of {
+		room := Room{
+			Plan: plan, Name: r.name(), Node: r.node, For: r.pod, Beneficiary: r.beneficiary, Taker: k.presentTaker(r),
+		}
+		for _, pod := range nominated {
+			store := k.profiles.Of(pod.Spec.SchedulerName)
+			if room.Taker == "" && pod.Status.NominatedNodeName == r.node && store != nil && !come.Has(pod.UID) && r.isFor(pod, store.Profile) {
+				room.Taker = pod.UID
+				come.Insert(pod.UID)
+			}
+		}
+		rooms = append(rooms, room)
+	}
+	return rooms
+}
+
+// byTurn compares reservations of a plan by when they are taken.
+func byTurn(a, b *reservation) int {
+	after := func(r *reservation) int {
+		if r.beneficiary != "" {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(after(a), after(b)), cmp.Compare(a.turn, b.turn))
+}
+
+// TakenBy returns the name of the room that a pod has taken, and of its plan; "" when it has taken none.
+func (k *Keeper) TakenBy(pod types.UID) (plan types.UID, name string) {
+	if !k.inForce.Load() {
+		return "", ""
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, r := range k.reservations {
+		if r.taker == pod {
+			return r.plan, r.name()
+		}
+	}
+	return "", ""
+}
+
+// name is that of the placeholder within its plan.
+func (r *reservation) name() string {
+	name := string(r.pod.UID)
+	return name[strings.LastIndexByte(name, '/')+1:]
+}
