@@ -137,7 +137,7 @@ type prospects struct {
 
 // starts is what became of the starts of a group.
 type starts struct {
-	satisfied bool // quorum was reached once, as far as this process knows
+	satisfied bool // as many as must start together were bound once, as far as this process has seen
 	// unsure are members whose binding had no answer: they may be bound nevertheless.
 	unsure    sets.Set[types.UID]
 	recording CommitID       // that is on its way, 0 for none and when it was denied meanwhile

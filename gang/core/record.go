@@ -100,3 +100,20 @@ func (g *group) complete() {
 		g.completed = r.Time
 	}
 }
+
+// satisfy notes that as many members are bound as must start together. Where that is enough for good it is written on
+// the PodGroup, as members may be gone when the next process looks.
+func (t *turn) satisfy(g *group) {
+	if g.satisfied || g.unasked() != nil || g.wereBound() < g.spec.MinMember {
+		return
+	}
+	g.satisfied = true
+	if r := g.lastRecord(); g.spec.Once() && g.spec.From != nil && r != nil && !r.Bound {
+		satisfied := *r
+		satisfied.Bound = true
+		if g.record != nil {
+			g.record = &satisfied
+		}
+		t.has(NoteBound{ToRecord{g.key, g.spec.From, satisfied}, t.now.Add(g.spec.Timeout)})
+	}
+}
