@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/record"
@@ -277,6 +278,51 @@ func TestWhatAFormerProcessLeftIsCompletedFirst(t *testing.T) {
 				}
 				if got := p.filter(second); got != core.ReasonNoPlace && got != core.ReasonSiblings {
 					t.Errorf("%s is told %q", second.Name, got)
+				}
+			})
+		})
+	}
+}
+
+func TestWhoWritesToAPodGroupDoesNotChooseWhoIsPlannedFirst(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		started bool // it has started before, and all of its pods have failed
+		after   time.Duration
+	}{
+		{"it says that it was let go just now", false, 0},
+		{"it says that it is let go tomorrow", false, 24 * time.Hour},
+		{"it has started once, and says that it is let go tomorrow", true, 24 * time.Hour},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				group := podGroup("writes", 2)
+				p.set(group, podGroup("a-new-one", 2), node("a", "2"))
+				p.after(2 * time.Minute)
+				if test.started {
+					former := members("writes", 2, "1")
+					p.set(objects(former)...)
+					p.after(time.Second)
+					p.wantHeld("the first time", false, p.start(former...)...)
+					p.after(time.Second)
+					p.finish(corev1.PodFailed, former...)
+					p.after(time.Second)
+				}
+				p.set(recorded(group, record.Record{Members: 2, MinMember: 2, Time: time.Now().Add(test.after)}))
+				other, writes := members("a-new-one", 2, "1"), members("writes", 4, "1")[2:]
+				for _, pod := range other {
+					pod.Spec.Priority = new(int32(1))
+				}
+				p.set(node("a", "0"))
+				p.set(objects(other)...)
+				p.set(objects(writes)...)
+				p.set(node("a", "2"))
+				p.after(time.Second)
+				if got := p.filter(other[0]); got != "a" {
+					t.Errorf("the other one is told %q", got)
+				}
+				if got := p.filter(writes[0]); got != core.ReasonNoPlace {
+					t.Errorf("the one that writes is told %q", got)
 				}
 			})
 		})

@@ -96,6 +96,8 @@ func (m *machine) carryOut(effect core.Effect, o *outcome) core.Event {
 		m.writes.writer.Post(m.toWrite(effect))
 	case core.WriteRecords:
 		m.records.write(m.records.stamped(e))
+	case core.NoteBound:
+		m.records.write(m.records.stamped(core.WriteRecords{Records: []core.ToRecord{e.ToRecord}, Until: e.Until}))
 	case core.FindPlaces:
 		return m.search.places(e)
 	case core.FindVictims:

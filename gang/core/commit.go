@@ -137,7 +137,7 @@ func (t *turn) start(parts []part) {
 		if !p.started() && !p.planned.IsZero() {
 			t.has(Quorum{t.now.Sub(p.planned)})
 		}
-		p.failed, p.satisfied, p.tries = time.Time{}, true, tries{}
+		p.failed, p.tries = time.Time{}, tries{}
 		p.waits("", "")
 		for _, member := range p.members {
 			member.went = member.stage == held || member.stage == kept || member.stage == reserved

@@ -38,6 +38,7 @@ func (t *turn) look(g *group) {
 	} else if g.spec == nil || g.spec.From != object.Unstructured {
 		g.asks(t.limits.Asked(object))
 	}
+	g.inherits = t.inherits(t.now)
 	if not := g.unasked(); not != nil {
 		g.waits(not.reason, not.why)
 		return
@@ -46,6 +47,7 @@ func (t *turn) look(g *group) {
 		g.dirty = true
 	}
 	g.complete()
+	t.satisfy(g)
 }
 
 // hear reads what the members of a group without an object say, if they may say something else

@@ -55,6 +55,11 @@ type (
 		Records []ToRecord
 		Until   time.Time
 	}
+	// NoteBound has the record of a gang say until a time that its members are bound. Nothing waits for it.
+	NoteBound struct {
+		ToRecord
+		Until time.Time
+	}
 	// Nominate has what the status of a pod says be brought in line: what is to be written is
 	// found out by [Nominating] when its turn comes.
 	Nominate struct{ UID types.UID }
@@ -177,6 +182,7 @@ func (BeginHold) effect()    {}
 func (EndHold) effect()      {}
 func (RefuseBind) effect()   {}
 func (WriteRecords) effect() {}
+func (NoteBound) effect()    {}
 func (Nominate) effect()     {}
 func (Wake) effect()         {}
 func (LiftGate) effect()     {}

@@ -137,11 +137,12 @@ type prospects struct {
 
 // starts is what became of the starts of a group.
 type starts struct {
-	satisfied bool // quorum was reached once, as far as this process knows
+	satisfied bool // as many as must start together were bound once, as far as this process has seen
 	// unsure are members whose binding had no answer: they may be bound nevertheless.
 	unsure    sets.Set[types.UID]
 	recording CommitID       // that is on its way, 0 for none and when it was denied meanwhile
 	record    *record.Record // the last one that this process wrote
+	inherits  bool           // the record on the PodGroup may be of a process that led before
 	completed time.Time      // of the last record of which all members were bound
 	of        types.UID      // of the PodGroup whose starts these are, "" before there was one
 }
@@ -232,10 +233,10 @@ func (g *group) letGo() int { return g.counts.assigned() + g.done.succeeded }
 // wereBound is how many pods are bound, or were and have succeeded.
 func (g *group) wereBound() int { return g.counts[bound] + g.done.succeeded }
 
-// begun is 1 for a group of which members are bound, or are recorded to have been let go: what
-// is missing goes first, as it may be half a gang that was left behind.
+// begun is 1 for a group of which members are bound, or were let go: what is missing goes first, as it may be
+// half a gang that was left behind.
 func (g *group) begun() int {
-	if g.letGo() > 0 || g.unfinished() != nil {
+	if g.letGo() > 0 || g.leftHalf() {
 		return 1
 	}
 	return 0

@@ -175,4 +175,7 @@ func (t *turn) enter(p *member, to stage) {
 		}
 	}
 	p.stage, p.since = to, t.now
+	if to == bound {
+		t.satisfy(g)
+	}
 }

@@ -32,16 +32,20 @@ func (p part) started() bool {
 	return p.satisfiedOnce() || p.counted() >= p.spec.MinMember
 }
 
-// satisfiedOnce reports whether quorum was reached once, and that is enough for good: as far as
-// this process knows, by the status of the PodGroup, or by its record, if no start was left
-// unfinished. The status forgets when members fail or go; of a group without an object nobody
-// remembers once it has no pod, or the process ends.
+// satisfiedOnce reports whether as many as must start together were bound once, and that is enough for good: as
+// far as this process has seen, by the status of the PodGroup, or by its record. A record of a start alone does not say
+// so: its writer may have ended before any member was bound. The status forgets when members fail or go; of a group
+// without an object nobody remembers once it has no pod, or the process ends.
 func (p part) satisfiedOnce() bool {
 	if !p.spec.Once() {
 		return false
 	}
-	return p.satisfied || p.spec.Satisfied || p.lastRecord() != nil && p.unfinished() == nil
+	r := p.lastRecord()
+	return p.satisfied || p.spec.Satisfied || r != nil && (r.Bound || p.anyBound() && p.unfinished() == nil)
 }
+
+// anyBound reports whether a pod is bound, or was and has finished.
+func (p part) anyBound() bool { return p.counts[bound]+p.done.succeeded+p.done.failed > 0 }
 
 // missing is how many members have to get a place yet.
 func (p part) missing() int {

@@ -7,12 +7,22 @@ import (
 )
 
 // lastRecord is the record of the last commit of a group, nil when there is none: what this
-// process wrote, or the PodGroup says.
+// process wrote, else what the PodGroup says. Anybody may write there, so that is never asked which one is later.
 func (g *group) lastRecord() *record.Record {
-	if g.spec == nil || g.spec.Record == nil || g.record != nil && g.record.Time.After(g.spec.Record.Time) {
+	if g.record != nil || g.spec == nil {
 		return g.record
 	}
 	return g.spec.Record
+}
+
+// leftHalf reports whether a start may have been left half done that counts in the order of groups: one that this
+// process has recorded, or that the PodGroup told of soon after this process began. What a PodGroup says later decides
+// about its own group alone: else who writes to it would choose who is planned first.
+func (g *group) leftHalf() bool { return (g.record != nil || g.inherits) && g.unfinished() != nil }
+
+// inherits reports whether records may be of a process that led before this one.
+func (s *State) inherits(now time.Time) bool {
+	return s.began.IsZero() || now.Before(s.began.Add(s.limits.Timeout))
 }
 
 // unfinished is the record of a commit that may have been left half done: fewer members
@@ -88,5 +98,22 @@ func (g *group) complete() {
 	}
 	if g.wereBound() >= toBind {
 		g.completed = r.Time
+	}
+}
+
+// satisfy notes that as many members are bound as must start together. Where that is enough for good it is written on
+// the PodGroup, as members may be gone when the next process looks.
+func (t *turn) satisfy(g *group) {
+	if g.satisfied || g.unasked() != nil || g.wereBound() < g.spec.MinMember {
+		return
+	}
+	g.satisfied = true
+	if r := g.lastRecord(); g.spec.Once() && g.spec.From != nil && r != nil && !r.Bound {
+		satisfied := *r
+		satisfied.Bound = true
+		if g.record != nil {
+			g.record = &satisfied
+		}
+		t.has(NoteBound{ToRecord{g.key, g.spec.From, satisfied}, t.now.Add(g.spec.Timeout)})
 	}
 }

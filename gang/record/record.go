@@ -39,6 +39,9 @@ type Record struct {
 	// Room says how the scheduler kept the places of the members free before their gates were lifted; "" for a gang
 	// whose bind calls were held.
 	Room Room `json:"room,omitempty"`
+	// Bound says that as many as were asked for were bound, of a gang for which that is enough for good. It is
+	// written when they are.
+	Bound bool `json:"bound,omitempty"`
 	// Epoch is that of the leader.
 	Epoch Epoch `json:"epoch,omitzero"`
 }
