@@ -13,11 +13,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/process"
@@ -82,10 +84,23 @@ func newLabWith(t *testing.T, options muster.Options, mode v1alpha1.Mode) *lab {
 	l.server, err = muster.Start(ctx, l.options)
 	l.must(err)
 	t.Cleanup(l.server.Stop)
+	if options.Selection == muster.Ahead {
+		l.placeAhead()
+		l.must(l.StartScheduler(ctx, controlplane.SchedulerOptions{}))
+		return l
+	}
 	config, err := l.server.SchedulerConfig(ctx)
 	l.must(err)
 	l.must(l.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config}))
 	return l
+}
+
+// placeAhead has the pods of the lab placed before a scheduler sees them that knows nothing of muster.
+func (l *lab) placeAhead() {
+	l.Helper()
+	optedIn := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, schedulingv1alpha1.LabelAhead)
+	_, err := l.client.CoreV1().Namespaces().Patch(l.Context(), namespace, types.MergePatchType, optedIn, metav1.PatchOptions{})
+	l.must(err)
 }
 
 // inPieces makes the nodes and the pod of a lab.
@@ -160,9 +175,19 @@ func (l *lab) createSet(name, cpu string, count int32, change func(*corev1.PodTe
 
 func (l *lab) createPod(name, cpu string) {
 	l.Helper()
-	_, err := l.client.CoreV1().
-		Pods(namespace).
-		Create(l.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: podSpec(cpu)}, metav1.CreateOptions{})
+	l.create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: podSpec(cpu)})
+}
+
+// createStranger creates a pod that is never placed ahead of a scheduler.
+func (l *lab) createStranger(name, cpu string) {
+	l.Helper()
+	optedOut := map[string]string{schedulingv1alpha1.LabelAhead: "false"}
+	l.create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: optedOut}, Spec: podSpec(cpu)})
+}
+
+func (l *lab) create(pod *corev1.Pod) {
+	l.Helper()
+	_, err := l.client.CoreV1().Pods(namespace).Create(l.Context(), pod, metav1.CreateOptions{})
 	l.must(err)
 }
 

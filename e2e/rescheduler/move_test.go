@@ -15,7 +15,7 @@ import (
 )
 
 func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T) {
-	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate} {
+	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
 		t.Run(string(selection), func(t *testing.T) {
 			l := newLab(t, v1alpha1.Approve, selection)
 			before := l.small()
@@ -29,12 +29,13 @@ func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T
 
 			// Others want the room on both nodes, which is free. Neither process is there to remember.
 			l.createPod("thief", "1")
-			l.neverBound("thief")
+			l.createStranger("stranger", "1")
+			l.neverBound("thief", "stranger")
 			l.rescheduler.Crash()
 			l.must(l.server.Crash())
 			l.must(l.server.Restart(l.Context()))
 			l.createPod("late-thief", "1")
-			l.neverBound("thief", "late-thief")
+			l.neverBound("thief", "late-thief", "stranger")
 			l.must(l.rescheduler.Restart(l.Context(), l.listen))
 			l.awaitPlan(v1alpha1.Executing, waits)
 			if small := l.small(); small == nil || small.UID != before.UID {
@@ -45,7 +46,7 @@ func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T
 			plan := l.awaitPlan(v1alpha1.Succeeded, "")
 			l.must(isOn(l.pod("big"), "n1"))
 			l.must(isOn(l.small(), "n2"))
-			l.neverBound("thief", "late-thief")
+			l.neverBound("thief", "late-thief", "stranger")
 			if got := plan.Status.Steps[0]; plan.Status.Moved != "1/1" || got.Node != "n2" || got.Replacement == nil ||
 				got.Replacement.UID != l.small().UID {
 				t.Errorf("the plan ended as %+v", plan.Status)

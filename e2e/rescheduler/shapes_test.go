@@ -14,37 +14,47 @@ import (
 )
 
 func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
-	l := newEmptyLab(t, v1alpha1.Auto, muster.Scheduler)
-	l.createNode("n1", "4")
-	l.createSet("first", "3", 1, nil)
-	l.allOn("first", "n1")
-	l.createNode("n2", "3")
-	l.createSet("second", "2", 1, nil)
-	l.allOn("second", "n2")
-	l.createNode("n3", "2") // which takes the second only, and n2 then takes the first
-	l.createPod("big", "4")
-	l.reschedule()
-	if plan := l.awaitPlan(v1alpha1.Succeeded, ""); plan.Status.Moved != "2/2" || plan.Spec.Steps[0].From != "n2" {
-		t.Errorf("the plan is %+v, and ended as %s", plan.Spec.Steps, plan.Status.Moved)
+	for _, selection := range []muster.Selection{muster.Scheduler, muster.Ahead} {
+		t.Run(string(selection), func(t *testing.T) {
+			l := newEmptyLab(t, v1alpha1.Auto, selection)
+			l.createNode("n1", "4")
+			l.createSet("first", "3", 1, nil)
+			l.allOn("first", "n1")
+			l.createNode("n2", "3")
+			l.createSet("second", "2", 1, nil)
+			l.allOn("second", "n2")
+			l.createNode("n3", "2") // which takes the second only, and n2 then takes the first
+			l.createPod("big", "4")
+			l.reschedule()
+			if plan := l.awaitPlan(v1alpha1.Succeeded, ""); plan.Status.Moved != "2/2" || plan.Spec.Steps[0].From != "n2" {
+				t.Errorf("the plan is %+v, and ended as %s", plan.Spec.Steps, plan.Status.Moved)
+			}
+			l.must(isOn(l.pod("big"), "n1"))
+			l.allOn("first", "n2")
+			l.allOn("second", "n3")
+		})
 	}
-	l.must(isOn(l.pod("big"), "n1"))
-	l.allOn("first", "n2")
-	l.allOn("second", "n3")
 }
 
 func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
-	for _, test := range []struct{ name, gates string }{
-		{"that the scheduler refuses", ""}, {"that is behind gates until it has a place", "UntilPlace"},
+	for _, test := range []struct {
+		name      string
+		selection muster.Selection
+		gates     string
+	}{
+		{"that the scheduler refuses", muster.Scheduler, ""},
+		{"that is behind gates until it has a place", muster.Scheduler, "UntilPlace"},
+		{"that no scheduler sees before", muster.Ahead, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l := newLabWith(t, muster.Options{Selection: muster.Scheduler, Gates: test.gates}, v1alpha1.Auto).inPieces()
+			l := newLabWith(t, muster.Options{Selection: test.selection, Gates: test.gates}, v1alpha1.Auto).inPieces()
 			l.createNode("n3", "4")
 			for i := range 2 {
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("member-", i)}, Spec: podSpec("4")}
 				pod.Labels, pod.Annotations = gangOf("gang", 2)
 				pod, err := l.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 				l.must(err)
-				if gated := muster.Gated(pod); gated != (test.gates != "") {
+				if gated := muster.Gated(pod); gated != (test.gates != "" || test.selection == muster.Ahead) {
 					t.Fatalf("%s is gated: %t", pod.Name, gated)
 				}
 			}
@@ -62,12 +72,17 @@ func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
 
 func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		room  string // on n2, of what the gang takes 2
-		moves bool
-	}{{"where there is room for it", "2", true}, {"not in part", "1", false}} {
+		name      string
+		selection muster.Selection
+		room      string // on n2, of what the gang takes 2
+		moves     bool
+	}{
+		{"where there is room for it", muster.Scheduler, "2", true},
+		{"not in part", muster.Scheduler, "1", false},
+		{"without a scheduler that asks muster", muster.Ahead, "2", true},
+	} {
 		t.Run(test.name, func(t *testing.T) {
-			l := newEmptyLab(t, v1alpha1.Auto, muster.Scheduler)
+			l := newEmptyLab(t, v1alpha1.Auto, test.selection)
 			l.configure(map[string]any{"budgets": map[string]any{"perWorkload": 2}})
 			l.createNode("n1", "4")
 			l.createSet("gang", "1", 2, func(pod *corev1.PodTemplateSpec) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -50,6 +51,39 @@ func TestAPodThatWasRefusedBeforeAChangeWasSeenIsWoken(t *testing.T) {
 				}
 				if writes := p.after(time.Hour); len(writes) > 1 {
 					t.Errorf("writes later: %v", writes)
+				}
+			})
+		})
+	}
+}
+
+// The watch may show a pod late, and what kept its answer from being right with it.
+func TestAPodThatWasRefusedBeforeTheWatchShowedItIsWoken(t *testing.T) {
+	for name, test := range map[string]struct {
+		refused int // so many others, too
+		late    time.Duration
+		want    []string
+	}{
+		"soon":          {0, 5 * time.Second, []string{"wake p"}},
+		"long ago":      {0, time.Hour, nil},
+		"with too many": {2 * mostStrangers, 5 * time.Second, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.set(newNode("a", "4"))
+				p.after(3 * time.Second)
+				for i := range test.refused {
+					p.Refused(types.UID(fmt.Sprint(i)), 1)
+				}
+				p.refusePod("p")
+				p.after(test.late)
+				p.set(newPod("p", "1"))
+				p.set(newPod("p", "1", unschedulable))
+				if diff := cmp.Diff(test.want, p.after(2*time.Second)); diff != "" {
+					t.Errorf("writes (-want +got):\n%s", diff)
+				}
+				if got := len(p.strangers); got > mostStrangers {
+					t.Errorf("%d pods are remembered", got)
 				}
 			})
 		})

@@ -52,9 +52,10 @@ type Requeuer struct {
 	seed     uint64                              // of the next trial; only Run uses it
 	rounds   map[*predicates.VerdictStore]*round // of the last look; only Run uses them
 
-	mu      lock.Mutex
-	waiting map[types.UID]*waiter
-	looked  uint64 // the generation of the last look: a pod that was not there then came later
+	mu        lock.Mutex
+	waiting   map[types.UID]*waiter
+	strangers map[types.UID]time.Time // pods that were refused before the watch showed them, and when
+	looked    uint64                  // the generation of the last look: a pod that was not there then came later
 }
 
 // Ways to wake a pod.
@@ -68,7 +69,7 @@ func New(o Options) *Requeuer {
 	r := &Requeuer{
 		mu:    lock.New(lock.Inbox),
 		clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, alone: o.Alone, client: o.Client, writer: o.Writer, seed: o.Seed,
-		waiting: map[types.UID]*waiter{},
+		waiting: map[types.UID]*waiter{}, strangers: map[types.UID]time.Time{},
 		woken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_pods_woken_total",
 			Help: "Pods that kube-scheduler was asked to try again, as they fit by what has changed since they were refused, by what was written.",
@@ -102,6 +103,7 @@ func (r *Requeuer) Run(ctx context.Context) {
 			r.lookAnew()
 		case <-ticker.C():
 			r.look()
+			r.forgetStrangers()
 		}
 	}
 }
@@ -118,6 +120,10 @@ func (r *Requeuer) follow(event cluster.PodEvent) {
 	if w == nil {
 		w = &waiter{since: r.looked}
 		r.waiting[event.UID] = w
+		if _, refused := r.strangers[event.UID]; refused {
+			w.heard = unknown // it was not looked at for what it is
+			delete(r.strangers, event.UID)
+		}
 	}
 	began := w.pod == nil || !w.preempts()
 	if w.pod = event.Pod; began && w.preempts() {
@@ -126,17 +132,37 @@ func (r *Requeuer) follow(event cluster.PodEvent) {
 }
 
 // Refused says that muster has refused a pod on all nodes that kube-scheduler asked about, as the cluster was at a
-// generation or later. So it has heard of its last wake.
+// generation or later. So it has heard of its last wake. One that the watch does not show yet is looked at when it does.
 func (r *Requeuer) Refused(uid types.UID, generation uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w := r.waiting[uid]
-	if w == nil {
-		return // it waits no more, or nothing is run
+	if w == nil { // the watch has yet to show it, or it waits no more
+		if len(r.strangers) < mostStrangers {
+			r.strangers[uid] = r.clock.Now()
+		}
+		return
 	}
 	w.refused = generation
 	if w.heard == woken {
 		w.heard = nothing
+	}
+}
+
+// mostStrangers are remembered, each for strangerTime: whoever asks may make pods up.
+const (
+	mostStrangers = 10000
+	strangerTime  = 5 * time.Minute
+)
+
+// forgetStrangers forgets those that the watch does not show though it had the time.
+func (r *Requeuer) forgetStrangers() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for uid, refused := range r.strangers {
+		if r.clock.Since(refused) >= strangerTime {
+			delete(r.strangers, uid)
+		}
 	}
 }
 

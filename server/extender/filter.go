@@ -20,12 +20,13 @@ func (e *Extender) filter(c *call) error {
 		wire.FilterError(&c.reply, err.Error())
 		return nil
 	}
-	if !c.subject.known {
-		e.filterStranger(c)
-		return nil
-	}
 	generation := e.watch.cluster.Snapshot().Generation
-	err := e.filterKnown(c)
+	err := error(nil)
+	if c.subject.known {
+		err = e.filterKnown(c)
+	} else {
+		e.filterStranger(c)
+	}
 	if err == nil && c.outcome == outcomeUnschedulable {
 		e.refusals.Refused(c.subject.pod.UID, generation)
 	}

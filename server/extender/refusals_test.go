@@ -27,8 +27,9 @@ func TestFilterTellsOfThePodsThatItRefuses(t *testing.T) {
 			b.Filter(small, "a")
 			stranger := servertest.Pod("stranger", "8")
 			stranger.UID = "uid-of-nobody"
+			then := b.Cluster.Snapshot().Generation
 			b.postFilter(stranger, "a")
-			if diff := cmp.Diff(refusedPods{large.UID: before}, told); diff != "" {
+			if diff := cmp.Diff(refusedPods{large.UID: before, stranger.UID: then}, told); diff != "" {
 				t.Errorf("pods that were refused (-want +got):\n%s", diff)
 			}
 		})
