@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
@@ -91,5 +92,36 @@ func TestAMusterAheadThatNominatesCannotHoldPodsToNodes(t *testing.T) {
 		patch("hold a pod to a node as its gate goes", "pods/one", change(liftsAhead, pin), ofSpec),
 		{"nominate a gated pod", func(a *account) error { return a.nominations().Nominate(a.Context(), a.pod("one"), "account") }, ""},
 		{"lift a gate", func(a *account) error { return a.nominations().LiftGate(a.Context(), a.pod("one"), v1alpha1.AheadGate) }, ""},
+	})
+}
+
+// createPod creates a pod in the namespace of the release, as the account.
+func createPod(name string, gates ...string) func(a *account) error {
+	return func(a *account) error {
+		pod := newPod(name, "account", "1")
+		for _, gate := range gates {
+			pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
+		}
+		_, err := a.client.CoreV1().Pods("kube-system").Create(a.Context(), pod, metav1.CreateOptions{})
+		return err
+	}
+}
+
+func TestAMusterAheadThatKeepsRoomForPlansCreatesNothingThatRuns(t *testing.T) {
+	c := accounts(t, ahead, "--set=rescheduler.enabled=true,config.rescheduler.mode=Auto")
+	a := c.takeOver("muster")
+	a.inForce()
+	remove := func(a *account) error { return a.client.CoreV1().Pods("kube-system").Delete(a.Context(), "room", metav1.DeleteOptions{}) }
+	ungate := func(a *account) error {
+		lifts := change(`"schedulingGates": [{"$patch": "delete", "name": "muster.dev/placeholder"}]`)
+		return a.client.CoreV1().RESTClient().Patch(types.StrategicMergePatchType).Namespace("kube-system").Resource("pods").Name("room").
+			Body([]byte(lifts)).Do(a.Context()).Error()
+	}
+	a.try([]write{
+		{"create a pod that runs", createPod("evil"), ofCreation},
+		{"create a pod that it can let go", createPod("evil", v1alpha1.AheadGate), ofCreation},
+		{"create a placeholder pod", createPod("room", v1alpha1.PlaceholderGate), ""},
+		{"let a placeholder pod run", ungate, ofGates},
+		{"delete a placeholder pod", remove, ""},
 	})
 }

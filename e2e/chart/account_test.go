@@ -101,6 +101,7 @@ const (
 	ofMarks      = "of annotations of nodes, it writes its own"
 	ofGroupNote  = "of annotations of PodGroups, it writes its own"
 	ofGroupSpec  = "a PodGroup's spec stays as it is"
+	ofCreation   = "of pods, it creates placeholders only, which never run"
 	ofRequests   = "requests for nodes, and what they refer to, are its own"
 )
 

@@ -90,6 +90,7 @@ func (a Account) writes() *admissionregistrationv1.MatchResources {
 	rule("", "v1", []string{resourcePodBinding}, admissionregistrationv1.Create)
 	rule("", "v1", []string{resourceNodes}, admissionregistrationv1.Update)
 	if a.Muster {
+		rule("", "v1", []string{resourcePods}, admissionregistrationv1.Create)
 		for _, group := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {
 			rule(group, "*", []string{resourcePodGroups}, admissionregistrationv1.Update)
 		}
@@ -171,7 +172,7 @@ func (a Account) validations() []admissionregistrationv1.Validation {
 		rule("a pod is bound without annotations, and with no labels but those of its node's topology", `variables.resource == "pods/binding"`,
 			"variables.annotations.size() == 0 &&\n  dyn(object.metadata.?labels.orValue({})).all(k, k.startsWith(\"topology.kubernetes.io/\"))"),
 		rule("a pod is deleted once its status says that it is disrupted, with its grace period, and not of the highest priority",
-			`variables.resource == "pods" && request.operation == "DELETE"`, fmt.Sprintf(
+			`variables.resource == "pods" && request.operation == "DELETE"`, a.orPlaceholder("variables.oldGates")+fmt.Sprintf(
 				"variables.oldConditions.exists(c, c.type == %q && c.status == \"True\") &&\n"+
 					"  request.?options.gracePeriodSeconds.orValue(variables.grace) >= variables.grace &&\n  oldObject.spec.?priority.orValue(0) < %d",
 				corev1.DisruptionTarget, unpreemptible)),
@@ -191,6 +192,8 @@ func (a Account) validations() []admissionregistrationv1.Validation {
 	if a.Muster {
 		validations = append(
 			validations,
+			rule("of pods, it creates placeholders only, which never run",
+				`variables.resource == "pods" && request.operation == "CREATE"`, isPlaceholder("variables.gates")),
 			rule("of annotations of PodGroups, it writes its own",
 				changed(resourcePodGroups), unchangedBut("variables.annotations", "variables.oldAnnotations", []string{record.Annotation})),
 			rule("a PodGroup's spec stays as it is", changed(resourcePodGroups), "variables.spec == variables.oldSpec"),
@@ -208,6 +211,20 @@ func (a Account) validations() []admissionregistrationv1.Validation {
 		)
 	}
 	return validations
+}
+
+// isPlaceholder says that a pod with gates keeps room for another one, and does nothing else. Nobody with the account can
+// take that gate off.
+func isPlaceholder(gates string) string {
+	return fmt.Sprintf("%s.exists(gate, gate.name == %q)", gates, v1alpha1.PlaceholderGate)
+}
+
+// orPlaceholder leaves placeholder pods out of what follows, for the account that creates them.
+func (a Account) orPlaceholder(gates string) string {
+	if !a.Muster {
+		return ""
+	}
+	return isPlaceholder(gates) + " ||\n  "
 }
 
 // rule demands something where a condition holds.

@@ -182,9 +182,6 @@ webhook:
 {{- if not (include "muster.schedulerNames.ahead" . | fromJsonArray) }}
 {{- fail "config.profiles: with scheduler.mode ahead no kube-scheduler asks muster, so one profile at least needs nodeSelection Ahead" }}
 {{- end }}
-{{- if and .Values.rescheduler.enabled (ne (dig "rescheduler" "mode" "DryRun" .Values.config) "DryRun") }}
-{{- fail "config.rescheduler.mode: a rescheduler that evicts needs a kube-scheduler that asks muster, which keeps the room of its plans: with scheduler.mode ahead none does, so leave it at DryRun" }}
-{{- end }}
 {{- if or .Values.managed .Values.ignorable }}
 {{- fail "managed and ignorable are about a kube-scheduler that asks muster: with scheduler.mode ahead none does" }}
 {{- end }}
