@@ -73,7 +73,7 @@ func (p *process) refuseIt(pod *corev1.Pod) {
 func TestAGangThatNobodyContestsIsLetGoWithoutNominations(t *testing.T) {
 	runAhead(t, func(p *process) {
 		pods := members("g", 3, "1", gated)
-		p.set(podGroup("g", 3), node("a", "8"))
+		p.set(podGroup("g", 3), node("a", "24"))
 		p.set(pods[0], pods[1])
 		p.after(time.Minute)
 		p.wrote("while a member is missing")
@@ -91,8 +91,8 @@ func TestAGangThatNobodyContestsIsLetGoWithoutNominations(t *testing.T) {
 
 func TestGangsThatAreLetGoTogetherContestTheirRoom(t *testing.T) {
 	runAhead(t, func(p *process) {
-		p.set(node("a", "9"))
-		for _, name := range []string{"g", "h"} { // there is room for four, and for twice two
+		p.set(node("a", "39"))
+		for _, name := range []string{"g", "h"} { // there is room for two with 16 to spare, and not for four
 			p.set(podGroup(name, 2))
 		}
 		for _, name := range []string{"g", "h"} {
@@ -282,7 +282,7 @@ func TestAProcessGoesOnWithTheRoomThatTheFormerOneKept(t *testing.T) {
 
 func TestAGangWhoseMembersHaveNoGateIsToldSo(t *testing.T) {
 	runAhead(t, func(p *process) {
-		p.set(podGroup("g", 3), node("a", "8"))
+		p.set(podGroup("g", 3), node("a", "24"))
 		p.set(objects(members("g", 2, "1"))...)
 		p.after(time.Second)
 		o, _ := p.Observe(membership.Key{Label: v1alpha1.LabelX, NamespacedName: types.NamespacedName{Namespace: "default", Name: "g"}})
@@ -389,7 +389,7 @@ func TestAPlaceThatIsTakenWhileTheStartIsRecordedIsPlannedAnew(t *testing.T) {
 func TestAGateThatCouldNotBeLiftedIsLiftedLater(t *testing.T) {
 	runAhead(t, func(p *process) {
 		p.refuse(errors.New("the API server is away"))
-		p.set(podGroup("g", 2), node("a", "8"))
+		p.set(podGroup("g", 2), node("a", "24"))
 		p.set(objects(members("g", 2, "1", gated))...)
 		p.after(core.LiftRetry / 2)
 		p.wrote("when their gates could not be lifted", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
@@ -408,7 +408,7 @@ func TestAGateThatCouldNotBeLiftedWaitsUntilItsRoomIsKept(t *testing.T) {
 		}
 		p.refuse(errors.New("the API server is away"))
 		failing("g-0")
-		p.set(podGroup("g", 2), node("a", "8"))
+		p.set(podGroup("g", 2), node("a", "24"))
 		p.set(objects(members("g", 2, "1", gated))...)
 		p.after(core.LiftRetry / 2)
 		p.wrote("when their gates could not be lifted", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
@@ -429,7 +429,7 @@ func TestAGateThatCouldNotBeLiftedStaysOnForAnotherPodGroup(t *testing.T) {
 	}
 	runAhead(t, func(p *process) {
 		p.refuse(errors.New("the API server is away"))
-		p.set(group("former", 2), node("a", "8"))
+		p.set(group("former", 2), node("a", "24"))
 		p.set(objects(members("g", 2, "1", gated))...)
 		p.after(core.LiftRetry / 2)
 		p.wrote("when their gates could not be lifted", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")

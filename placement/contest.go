@@ -27,16 +27,20 @@ func (p *Plan) StillFits(pod *cluster.Pod, name string) bool {
 	return fits
 }
 
-// slack is how many times as much room there must be as members and rivals could take. It is for pods that are created
-// while the members are being bound: nothing is shown of these.
-const slack = 2
+// There must be slack times as much room as members and rivals could take, and room for so many members to spare. That is
+// for pods that are created while the members are being bound: nothing is shown of these.
+const (
+	slack = 2
+	spare = 16
+)
 
 // Contested reports whether pods that wait, the rivals, might take so much room that too little is left for pods that
 // the plan has placed, wherever kube-scheduler puts any of them. It is false only where that is shown:
 //
 //   - kube-scheduler decides as the profile does, so that it does not matter which of its nodes a pod gets;
 //   - the pods are alike, and all that decides for them is what a node is and how much of it is free;
-//   - the nodes have room for twice as many such pods as there are, and as the rivals could keep out.
+//   - the nodes have room for twice as many such pods as there are, and as the rivals could keep out, and for 16 more than
+//     these.
 //
 // A rival keeps out at most as many as its largest request, in units of what one of the pods asks for.
 func (p *Plan) Contested(pods, rivals []*cluster.Pod) bool {
@@ -62,7 +66,7 @@ func (p *Plan) Contested(pods, rivals []*cluster.Pod) bool {
 		}
 		need += units(&rival.Requests, &one.Requests)
 	}
-	need *= slack
+	need = max(slack*need, need+spare)
 	trial := p.batch(one).trial
 	for node := range p.Snapshot().Nodes() {
 		if need -= p.roomOn(node.Index, trial, own, one); need <= 0 {

@@ -102,12 +102,14 @@ func TestWhatMattersToOthersThanTheSchedulerIsContested(t *testing.T) {
 			}}
 		}, want: true},
 		"a rival that asks for much": {rival: func(p *corev1.Pod) {
-			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("4")
+			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("8")
 		}, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, store := newStore(t)
-			set(t, c, nodeOf("a", "8"))
+			for _, name := range []string{"a", "b", "c"} {
+				set(t, c, nodeOf(name, "8"))
+			}
 			objects := []*corev1.Pod{amounts("m-0", 1000, 0), amounts("m-1", 1000, 0)}
 			if test.change != nil {
 				test.change(objects)
