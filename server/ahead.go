@@ -141,7 +141,7 @@ func newNominator(
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
 		Skip:    isMember,
 		Reserve: b.Config.Ahead.Reserve, Reservations: kept{keeper, b.cluster, placeholders},
-		Client:  client, Gates: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
+		Client: client, Gates: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
 	})
 }
 

@@ -75,7 +75,7 @@ func (c *course) whyGo(p *nominee) Reason {
 	case taken:
 		return Placed
 	case standing:
-		if p.nominated() == p.node && !c.reservations.Blocks(p.pod.UID) || overdue { // else the watch is about to show it
+		if c.isTold(p) || overdue {
 			return Placed
 		}
 		return stays
@@ -98,6 +98,12 @@ func (c *course) whyGo(p *nominee) Reason {
 		return Paused
 	}
 	return stays
+}
+
+// isTold says that kube-scheduler knows of the place of a pod, and of nobody else for whom it was kept. Else the watch is
+// about to show it.
+func (c *course) isTold(p *nominee) bool {
+	return p.nominated() == p.node && !c.reservations.Blocks(p.pod.UID)
 }
 
 // letGo has the gate of a pod lifted, if it is to be.

@@ -191,24 +191,32 @@ func (p *Placeholders) reconcile(ctx context.Context) {
 	present := p.Pods.Pods()
 	for name, pod := range present {
 		if r, is := wanted[name]; !is || !isOf(pod, &r) {
-			p.complain("delete", name, p.Client.Delete(ctx, pod))
+			p.complain(name, "delete", p.Client.Delete(ctx, pod))
 		}
 	}
 	for name, r := range wanted {
-		switch pod := present[name]; {
-		case pod == nil:
-			if err := p.Client.Create(ctx, newPlaceholderPod(p.Namespace, &r)); err != nil && !apierrors.IsAlreadyExists(err) {
-				trouble[r.Plan.UID] = fmt.Sprintf("cannot create the placeholder pod %s: %v", name, err)
-				p.complain("create", name, err)
-			}
-		case isOf(pod, &r) && pod.Status.NominatedNodeName == "":
-			if err := p.Client.Nominate(ctx, pod, r.Node); err != nil && !nomination.Outdated(err) {
-				trouble[r.Plan.UID] = fmt.Sprintf("cannot nominate the placeholder pod %s: %v", name, err)
-				p.complain("nominate", name, err)
-			}
+		if err := p.tell(ctx, &r, present[name]); err != nil {
+			trouble[r.Plan.UID] = fmt.Sprintf("the placeholder pod %s: %v", name, err)
 		}
 	}
 	p.note(present, trouble)
+}
+
+// tell does the next thing by which kube-scheduler learns of room: pod is its placeholder pod, nil when there is none.
+func (p *Placeholders) tell(ctx context.Context, r *reservation.Room, pod *corev1.Pod) (err error) {
+	switch {
+	case pod == nil:
+		if err = p.Client.Create(ctx, newPlaceholderPod(p.Namespace, r)); apierrors.IsAlreadyExists(err) {
+			return nil // the watch is about to show it
+		}
+		p.complain(name(r), "create", err)
+	case isOf(pod, r) && pod.Status.NominatedNodeName == "":
+		if err = p.Client.Nominate(ctx, pod, r.Node); nomination.Outdated(err) {
+			return nil
+		}
+		p.complain(name(r), "nominate", err)
+	}
+	return err
 }
 
 // hasBeenMade nominates a pod that waits for its room, once all has gone that was in its way.
@@ -221,7 +229,7 @@ func (p *Placeholders) hasBeenMade(ctx context.Context, r *reservation.Room) boo
 		return pod == nil
 	}
 	err := p.Client.Nominate(ctx, pod.Pod, r.Node)
-	p.complain("nominate", pod.Name, err)
+	p.complain(pod.Name, "nominate", err)
 	return !nomination.Outdated(err) // without the nomination, its node has room all the same
 }
 
@@ -260,13 +268,13 @@ func (p *Placeholders) note(present map[string]*corev1.Pod, trouble map[types.UI
 func (p *Placeholders) touch(ctx context.Context) {
 	for name, pod := range p.Pods.Pods() {
 		if pod.Status.NominatedNodeName != "" {
-			p.complain("change", name, p.Client.Wake(ctx, pod))
+			p.complain(name, "change", p.Client.Wake(ctx, pod))
 		}
 	}
 }
 
-func (p *Placeholders) complain(what, name string, err error) {
+func (p *Placeholders) complain(pod, what string, err error) {
 	if err != nil && !nomination.Outdated(err) {
-		p.Logger.Warn("cannot "+what+" a placeholder pod", "pod", name, "err", err)
+		p.Logger.Warn("cannot tell kube-scheduler of room", "pod", pod, "write", what, "err", err)
 	}
 }

@@ -111,6 +111,7 @@ func on(node string) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Spec
 func nominated(node string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Status.NominatedNodeName = node }
 }
+
 func gated(pod *corev1.Pod) {
 	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: schedulingv1alpha1.AheadGate}}
 }
