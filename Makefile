@@ -118,7 +118,7 @@ test-chart: | $(RESULTS) ## Run the chart's suites (charts/muster/tests); lint, 
 	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/chart.json -- -count=1 -timeout 30m ./chart
 
 .PHONY: conformance
-conformance: ## Hold verdicts and scores against kube-scheduler's, and remembered ones against fresh ones (the long run: CONFORMANCE_CASES=1000000 STALE_CHECKS=10000000)
+conformance: ## Hold verdicts, scores and preemption against kube-scheduler's, and remembered verdicts against fresh ones (the long run: CONFORMANCE_CASES=1000000 STALE_CHECKS=10000000)
 	cd e2e && go test ./conformance -count=1 -v -timeout 3h
 	$(if $(RACE),cd e2e && go test -race ./conformance -count=1 -v -timeout 3h -run OthersAsk,@echo "$(NO_RACE)")
 

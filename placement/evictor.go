@@ -96,7 +96,7 @@ func (k *evictor) offer(e *Evictions, index int32) offer {
 	if e.plan.avoided[index] {
 		return offer{}
 	}
-	victims := choose(k.judge, e.plan.Node(index), all)
+	victims := choose(k.judge.FitsIn, e.plan.Node(index), all)
 	return offer{costOf(victims), victims}
 }
 
@@ -104,16 +104,16 @@ func (k *evictor) offer(e *Evictions, index int32) offer {
 // those first whose eviction costs most (SelectVictimsOnNode in
 // pkg/scheduler/framework/plugins/defaultpreemption). It returns those that have to go so that one more
 // pod fits, nil when that does not fit even without all of them.
-func choose(judge *scenario.Judge, node *cluster.Node, all []*evictee) (victims []*evictee) {
+func choose(fits func(*cluster.Node) bool, node *cluster.Node, all []*evictee) (victims []*evictee) {
 	freed := node
 	for _, v := range all {
 		freed = freed.WithoutPod(v.pod.UID)
 	}
-	if len(all) == 0 || !judge.FitsIn(freed) {
+	if len(all) == 0 || !fits(freed) {
 		return nil
 	}
 	for _, v := range dearestFirst(all) {
-		if back := freed.WithPod(v.pod); judge.FitsIn(back) {
+		if back := freed.WithPod(v.pod); fits(back) {
 			freed = back
 		} else {
 			victims = append(victims, v)

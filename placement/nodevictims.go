@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/placement/scenario"
 )
 
 // NodeEvictions finds who has to go from a node so that one more pod fits there: the rule of
@@ -16,11 +15,10 @@ func NewNodeEvictions(snap *cluster.Snapshot, may func(*cluster.Pod) (Eviction, 
 	return &NodeEvictions{newTerms(snap, may)}
 }
 
-// Victims are the pods of a node that have to go, the most important first; none when the pod of the
-// judge does not fit even without all that may go, and when nobody has to. The node may be in another
-// state than in the scenario of the judge.
-func (n *NodeEvictions) Victims(judge *scenario.Judge, node *cluster.Node) (victims []Victim) {
-	chosen := choose(judge, node, n.terms.evictees(node))
+// Victims are the pods of a node that have to go so that one more fits, the most important first; none when it does not
+// fit even without all that may go, and when nobody has to. fits says whether it fits the node in another state.
+func (n *NodeEvictions) Victims(fits func(*cluster.Node) bool, node *cluster.Node) (victims []Victim) {
+	chosen := choose(fits, node, n.terms.evictees(node))
 	slices.SortStableFunc(chosen, func(a, b *evictee) int { return ByImportance(a.pod, b.pod) })
 	evicted := map[*Limit]int{}
 	for _, v := range chosen {

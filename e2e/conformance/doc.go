@@ -30,6 +30,9 @@
 // watch shows changes late. No binding of muster may be against kube-scheduler's filters by what
 // muster could know then; see [Judge.Conflict].
 //
+// A [PreemptionJudge] is the fifth: whom muster would evict for a pod, against DefaultPreemption. It says where
+// muster decides otherwise on purpose.
+//
 // To add a plugin, add its line to plugins, with what draws the fields and objects that
 // it looks at. What is drawn for many plugins is in labels.go and workloads.go.
 package conformance

@@ -1,13 +1,10 @@
 package conformance
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"time"
@@ -283,21 +280,8 @@ func (i *Interleaving) taken(pod *corev1.Pod, node string) {
 	i.Bindings = append(i.Bindings, b)
 }
 
-// ask calls a verb as kube-scheduler does.
+// ask calls a verb, during which anything may happen that was drawn.
 func (i *Interleaving) ask(verb string, request, answer any) error {
 	defer clear(i.during)
-	body, err := json.Marshal(request)
-	if err != nil {
-		return err
-	}
-	post, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "/"+verb, strings.NewReader(string(body)))
-	if err != nil {
-		return err
-	}
-	reply := httptest.NewRecorder()
-	i.verbs.ServeHTTP(reply, post)
-	if reply.Code != http.StatusOK {
-		return fmt.Errorf("%s answers %d: %s", verb, reply.Code, reply.Body)
-	}
-	return errors.Join(json.Unmarshal(reply.Body.Bytes(), answer), i.failed)
+	return errors.Join(call(i.verbs, verb, request, answer), i.failed)
 }

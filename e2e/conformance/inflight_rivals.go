@@ -52,10 +52,14 @@ func rivalsProfile(s *source, all bool) Profile {
 }
 
 func (i *Interleaving) drawNode(name string) *corev1.Node {
-	s := i.source
 	if i.wild {
-		return s.node(name)
+		return i.source.node(name)
 	}
+	return i.source.rivalled(name)
+}
+
+// rivalled draws a node that has room for few pods.
+func (s *source) rivalled(name string) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
 		corev1.LabelHostname: name, zoneLabel: one(s, "a", "b"), diskLabel: one(s, "ssd", "ssd", ""),
 	}}}

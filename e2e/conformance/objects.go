@@ -3,6 +3,7 @@ package conformance
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
@@ -21,6 +22,7 @@ type Objects struct {
 	StorageClasses         []*storagev1.StorageClass       `json:"storageClasses,omitempty"`
 	CSINodes               []*storagev1.CSINode            `json:"csiNodes,omitempty"`
 	VolumeAttachments      []*storagev1.VolumeAttachment   `json:"volumeAttachments,omitempty"`
+	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget `json:"podDisruptionBudgets,omitempty"`
 }
 
 // kind is the objects of one kind, and the informer that kube-scheduler's plugins read
@@ -45,6 +47,7 @@ func (o *Objects) kinds() []kind {
 		{plainly(o.StorageClasses), func(f factory) informer { return f.Storage().V1().StorageClasses().Informer() }},
 		{plainly(o.CSINodes), func(f factory) informer { return f.Storage().V1().CSINodes().Informer() }},
 		{plainly(o.VolumeAttachments), func(f factory) informer { return f.Storage().V1().VolumeAttachments().Informer() }},
+		{plainly(o.PodDisruptionBudgets), func(f factory) informer { return f.Policy().V1().PodDisruptionBudgets().Informer() }},
 	}
 }
 

@@ -19,6 +19,9 @@ type Scenario struct {
 	Placed []*corev1.Pod `json:"placed,omitempty"`
 	// Pending pods ask for a place. A nodeName in their spec is a wish.
 	Pending []*corev1.Pod `json:"pending"`
+	// Nominated pods wait as well. Room is promised to each on the node that it is nominated to, which only
+	// preemption looks at.
+	Nominated []*corev1.Pod `json:"nominated,omitempty"`
 }
 
 // Read reads the YAML form of a scenario.

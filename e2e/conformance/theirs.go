@@ -80,6 +80,7 @@ func (k *kubeScheduler) look(s *Scenario) (*inTreeView, error) {
 	view.options = append(slices.Clip(k.options),
 		frameworkruntime.WithSnapshotSharedLister(snapshot),
 		frameworkruntime.WithInformerFactory(factory),
+		frameworkruntime.WithPodNominator(nominator(s.Nominated)),
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
 	)
 	for _, node := range s.Nodes {

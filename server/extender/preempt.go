@@ -52,8 +52,9 @@ func (e *Extender) preemptKnown(c *call, proposed victims) victims {
 
 // preemptAlone finds victims for a pod for itself on each of the nodes that are proposed.
 func (e *Extender) preemptAlone(c *call, proposed victims) victims {
+	nominated := e.picker.cluster.Nominated()
 	snap := e.picker.cluster.Snapshot()
-	p := newPreemption(&c.subject, c.store.Profile, snap)
+	p := newPreemption(&c.subject, c.store.Profile, snap, nominated)
 	enough := victims{}
 	for name, victims := range proposed {
 		node := snap.NodeByName(name)

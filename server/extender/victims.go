@@ -17,11 +17,20 @@ type preemption struct {
 	about     *subject
 	judge     *scenario.Judge
 	evictions *placement.NodeEvictions
+	// promised are the other pods that are nominated, by node, but for those of lower priority.
+	promised map[string][]*cluster.Pod
 }
 
-func newPreemption(about *subject, profile *predicates.Profile, snap *cluster.Snapshot) *preemption {
-	p := &preemption{about: about, judge: scenario.New(snap).Judge(profile.Judge(about.pod, snap))}
+func newPreemption(about *subject, profile *predicates.Profile, snap *cluster.Snapshot, nominated []*cluster.Pod) *preemption {
+	p := &preemption{
+		about: about, judge: scenario.New(snap).Judge(profile.Judge(about.pod, snap)), promised: map[string][]*cluster.Pod{},
+	}
 	p.evictions = placement.NewNodeEvictions(snap, p.may)
+	for _, pod := range nominated {
+		if node := pod.Status.NominatedNodeName; pod.UID != about.pod.UID && !p.outranks(pod) {
+			p.promised[node] = append(p.promised[node], pod)
+		}
+	}
 	return p
 }
 
@@ -51,13 +60,26 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 		}
 	}
 	switch {
-	case p.judge.FitsIn(freed):
+	case p.fits(freed):
 		return proposed
 	case p.about.known:
-		return metaVictims(p.evictions.Victims(p.judge, node))
+		return metaVictims(p.evictions.Victims(p.fits, node))
 	default:
 		return nil
 	}
+}
+
+// fits says that the pod fits a node in some state, whether those that are nominated to it come or not: kube-scheduler asks
+// for both (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). One may have come since it was asked for.
+func (p *preemption) fits(node *cluster.Node) bool {
+	if !p.judge.FitsIn(node) {
+		return false
+	}
+	promised := p.promised[node.Name]
+	for _, pod := range promised {
+		node = node.WithoutPod(pod.UID).WithPod(pod)
+	}
+	return len(promised) == 0 || p.judge.FitsIn(node)
 }
 
 // may reports whether a pod may be evicted. One that the watch has not shown on the node yet stays:

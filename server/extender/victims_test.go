@@ -2,6 +2,7 @@ package extender
 
 import (
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,6 +131,92 @@ func TestPreemptAddsTheVictimsThatTheProfileNeedsGone(t *testing.T) {
 				got = nil
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRoomThatIsPromisedToOthersIsNotGivenBackToVictims(t *testing.T) {
+	priority := func(pod *corev1.Pod, of int32) *corev1.Pod {
+		pod.Spec.Priority = &of
+		return pod
+	}
+	nominated := func(name, cpu string, of int32) *corev1.Pod {
+		pod := priority(servertest.Pod(name, cpu), of)
+		pod.Status.NominatedNodeName = "node"
+		return pod
+	}
+	takingPort := func(pod *corev1.Pod) *corev1.Pod {
+		pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
+		return pod
+	}
+	needing := func(pod *corev1.Pod, app string) *corev1.Pod {
+		term := corev1.PodAffinityTerm{
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, TopologyKey: corev1.LabelHostname,
+		}
+		pod.Spec.Affinity = &corev1.Affinity{
+			PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}},
+		}
+		return pod
+	}
+	labeled := func(pod *corev1.Pod, app string) *corev1.Pod {
+		pod.Labels = map[string]string{"app": app}
+		return pod
+	}
+	for _, test := range []struct {
+		name      string
+		nominated []*corev1.Pod
+		asking    *corev1.Pod
+		proposed  []string
+		want      []string // nil: the node is left out
+	}{
+		{name: "nobody is", asking: servertest.Pod("p", "2"), proposed: []string{"a", "b"}, want: []string{"a", "b"}},
+		{
+			name: "those that are not enough for both are not enough", nominated: []*corev1.Pod{nominated("n", "1", 10)},
+			asking: servertest.Pod("p", "2"), proposed: []string{"a"}, want: []string{"a", "b"},
+		},
+		{
+			name: "the port of a victim goes, and room for both", nominated: []*corev1.Pod{nominated("n", "1", 10)},
+			asking: takingPort(servertest.Pod("p", "2")), proposed: []string{"b"}, want: []string{"a", "b"},
+		},
+		{
+			name: "a port is promised", nominated: []*corev1.Pod{takingPort(nominated("n", "0", 11))},
+			asking: takingPort(servertest.Pod("p", "2")), proposed: []string{"a", "b"},
+		},
+		{
+			name: "to a less important one", nominated: []*corev1.Pod{takingPort(nominated("n", "4", 9))},
+			asking: takingPort(servertest.Pod("p", "2")), proposed: []string{"a"}, want: []string{"a"},
+		},
+		{name: "to itself", asking: takingPort(nominated("p", "2", 10)), proposed: []string{"a"}, want: []string{"a"}},
+		{
+			name: "one that is needed may not come", nominated: []*corev1.Pod{labeled(nominated("n", "0", 10), "db")},
+			asking: needing(servertest.Pod("p", "2"), "db"), proposed: []string{"a", "b"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t, benchOptions{})
+			b.Node("node", "4", func(node *corev1.Node) { node.Labels = map[string]string{corev1.LabelHostname: "node"} })
+			for _, placed := range []*corev1.Pod{takingPort(servertest.Pod("a", "2")), servertest.Pod("b", "2")} {
+				placed.Spec.NodeName = "node"
+				b.Pending(placed)
+			}
+			for _, pod := range test.nominated {
+				b.Pending(pod)
+			}
+			proposed := &extenderv1.MetaVictims{}
+			for _, name := range test.proposed {
+				proposed.Pods = append(proposed.Pods, &extenderv1.MetaPod{UID: "uid-" + name})
+			}
+			var got []string
+			if answer := b.preempt(extenderv1.ExtenderPreemptionArgs{
+				Pod: priority(test.asking, 10), NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"node": proposed},
+			})["node"]; answer != nil {
+				for _, victim := range answer.Pods {
+					got = append(got, strings.TrimPrefix(victim.UID, "uid-"))
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

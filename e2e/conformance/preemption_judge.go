@@ -1,0 +1,232 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"muster.dev/muster/api/config"
+)
+
+// Hear puts a scenario to both sides. An error says that one of them could not answer.
+func (j *PreemptionJudge) Hear(ctx context.Context, s *Scenario) error {
+	h, err := j.hear(ctx, s)
+	if err != nil {
+		return err
+	}
+	j.Cases += h.cases
+	for _, outcome := range h.outcomes {
+		j.Outcomes[outcome]++
+	}
+	j.Disagreements += len(h.disagreements)
+	for _, d := range h.disagreements {
+		if !slices.ContainsFunc(j.First, func(first PreemptionDisagreement) bool { return first.About == d.About }) {
+			j.First = append(j.First, j.reduce(ctx, d, s))
+		}
+	}
+	return nil
+}
+
+// reduce finds the smallest scenario that shows a disagreement.
+func (j *PreemptionJudge) reduce(ctx context.Context, d PreemptionDisagreement, s *Scenario) PreemptionDisagreement {
+	d.Scenario = smallest(s, func(candidate *Scenario) bool {
+		if !distinct(candidate) {
+			return false
+		}
+		h, err := j.hear(ctx, candidate)
+		if err != nil {
+			return false
+		}
+		at := slices.IndexFunc(h.disagreements, func(other PreemptionDisagreement) bool { return other.About == d.About && other.Node == d.Node })
+		if at >= 0 {
+			d = h.disagreements[at]
+		}
+		return at >= 0
+	})
+	return d
+}
+
+// distinct reports whether kube-scheduler and muster can tell pods from each other: all by UID, and those on a node by
+// importance.
+func distinct(s *Scenario) bool {
+	if slices.ContainsFunc(slices.Concat(s.Pending, s.Nominated), func(pod *corev1.Pod) bool { return pod.UID == "" }) {
+		return false
+	}
+	for i, pod := range s.Placed {
+		if slices.ContainsFunc(s.Placed[:i], func(other *corev1.Pod) bool {
+			return other.Spec.NodeName == pod.Spec.NodeName && corev1helpers.PodPriority(other) == corev1helpers.PodPriority(pod) &&
+				other.Status.StartTime.Equal(pod.Status.StartTime)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// hearing is what both sides say of a scenario.
+type hearing struct {
+	scenario      *Scenario
+	theirs        *dryRun
+	want          evictions // of kube-scheduler
+	ours          *musterPreempting
+	cases         int
+	outcomes      []string
+	disagreements []PreemptionDisagreement
+}
+
+func (j *PreemptionJudge) hear(ctx context.Context, s *Scenario) (*hearing, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h := &hearing{scenario: s}
+	view, err := j.theirs.look(s)
+	if err != nil {
+		return nil, err
+	}
+	switch h.theirs, err = view.preempt(ctx, s); {
+	case errors.Is(err, errFails), err == nil && (len(h.theirs.tried) == 0 || h.theirs.overlooks(s.Nominated)):
+		return h, nil
+	case err != nil:
+		return nil, err
+	}
+	if h.ours, err = preemptWithMuster(s); err != nil {
+		return nil, err
+	}
+	h.cases, h.want = len(h.theirs.tried), h.theirs.evictions()
+	if err := h.proposed(); err != nil {
+		return nil, err
+	}
+	if err := h.chosen(ctx); err != nil {
+		return nil, err
+	}
+	h.planned(ctx)
+	return h, nil
+}
+
+func (h *hearing) disagree(about, node string, theirs, ours string) {
+	h.disagreements = append(h.disagreements, PreemptionDisagreement{About: about, Node: node, KubeScheduler: theirs, Muster: ours})
+}
+
+// proposed has muster asked about the victims that kube-scheduler has found. They are enough, and stay.
+func (h *hearing) proposed() error {
+	got, err := h.ours.answer(h.want)
+	for node, want := range h.want {
+		if answer, helps := got[node]; err == nil && (!helps || !answer.is(want)) {
+			h.disagree("proposed victims", node, h.want.on(node), got.on(node))
+		}
+	}
+	return err
+}
+
+// chosen has muster find victims itself where those that are proposed are not enough: there is none of them.
+func (h *hearing) chosen(ctx context.Context) error {
+	nobody := evictions{}
+	for _, node := range h.theirs.tried {
+		nobody[node.Node().Name] = eviction{Victims: []types.UID{"nobody"}}
+	}
+	got, err := h.ours.answer(nobody)
+	if err != nil {
+		return err
+	}
+	for node := range nobody {
+		want, helps := h.want[node]
+		h.outcomes = append(h.outcomes, outcomeOf(want))
+		if !helps && h.theirs.enough(ctx, node, nil) { // as soon as those have gone that are going
+			want, helps = nobody[node]
+		}
+		answer, found := got[node]
+		agree := found == helps && answer.is(want)
+		if helps && found && !agree && h.apportions(node) {
+			agree = h.theirs.enough(ctx, node, answer.Victims)
+		}
+		if !agree {
+			h.disagree("chosen victims", node, h.want.on(node), got.on(node))
+		}
+	}
+	return nil
+}
+
+// planned has muster choose among all nodes, as it does for a gang.
+func (h *hearing) planned(ctx context.Context) {
+	apportioned := slices.ContainsFunc(h.scenario.Nodes, func(node *corev1.Node) bool { return h.apportions(node.Name) })
+	leaving := slices.ContainsFunc(h.scenario.Placed, h.theirs.leaves)
+	if h.theirs.fits || apportioned || leaving || h.promisedBeyond() {
+		return
+	}
+	node, answer := h.ours.plan()
+	got := evictions{}
+	if node != "" {
+		got[node] = answer
+	}
+	want, helps := h.want[node]
+	agree := answer.is(want) || answer.spares(want) && h.theirs.enough(ctx, node, answer.Victims)
+	switch {
+	case len(h.want) == 0 && node == "":
+		h.outcomes = append(h.outcomes, noNodeChosen)
+	case helps && agree && h.theirs.prefersNone(ctx, node):
+		h.outcomes = append(h.outcomes, nodeChosen)
+	default:
+		h.disagree("chosen node", node, h.want.String(), got.String())
+	}
+}
+
+// promisedBeyond reports whether there are nominated pods, and predicates that look at other nodes than one: kube-scheduler
+// has those count that are nominated to the node that it looks at, and a plan has all of them count.
+func (h *hearing) promisedBeyond() bool {
+	return len(h.scenario.Nominated) > 0 && slices.ContainsFunc(h.scenario.Profile.Filter, func(name string) bool {
+		return name == config.InterPodAffinity || name == config.PodTopologySpread
+	})
+}
+
+// apportions reports whether a disruption budget allows some of the pods on a node to be evicted that might be, and
+// not all of them. kube-scheduler has it allow the most important ones, so that the others are the last to go, and
+// counts against it those of the others that go, though the budget might allow it. muster has it allow the
+// least important ones, and counts what goes beyond it.
+func (h *hearing) apportions(node string) bool {
+	for _, budget := range h.scenario.Objects.PodDisruptionBudgets {
+		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+		if err != nil || selector.Empty() {
+			continue
+		}
+		under := 0
+		for _, pod := range h.scenario.Placed {
+			_, underWay := budget.Status.DisruptedPods[pod.Name]
+			if pod.Spec.NodeName == node && pod.Namespace == budget.Namespace && h.theirs.outranks(pod) && !underWay &&
+				selector.Matches(labels.Set(pod.Labels)) {
+				under++
+			}
+		}
+		if allowed := int(budget.Status.DisruptionsAllowed); 0 < allowed && allowed < under {
+			return true
+		}
+	}
+	return false
+}
+
+// What comes of a node that is tried, and of a plan.
+const (
+	noEvictionHelps = "no eviction helps"
+	oneVictim       = "one victim"
+	severalVictims  = "several victims"
+	againstBudgets  = "against budgets"
+	noNodeChosen    = "no node chosen"
+	nodeChosen      = "node chosen"
+)
+
+func outcomeOf(e eviction) string {
+	switch {
+	case len(e.Victims) == 0:
+		return noEvictionHelps
+	case e.Violations > 0:
+		return againstBudgets
+	case len(e.Victims) > 1:
+		return severalVictims
+	default:
+		return oneVictim
+	}
+}

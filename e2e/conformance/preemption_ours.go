@@ -1,0 +1,108 @@
+package conformance
+
+import (
+	"log/slog"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/placement"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/server/body"
+	"muster.dev/muster/server/extender"
+)
+
+// musterPreempting is muster with the pending pod of a scenario.
+type musterPreempting struct {
+	pod   *corev1.Pod
+	store *predicates.VerdictStore
+	verbs http.Handler
+}
+
+func preemptWithMuster(s *Scenario) (*musterPreempting, error) {
+	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: math.MaxInt64})
+	for _, object := range slices.Concat(
+		plainly(s.Nodes), s.Objects.all(), plainly(s.Placed), plainly(s.Nominated), plainly(s.Pending),
+	) {
+		if err := set(c, object); err != nil {
+			return nil, err
+		}
+	}
+	cfg, err := s.Profile.config()
+	if err != nil {
+		return nil, err
+	}
+	profile, err := predicates.NewProfile(cfg)
+	if err != nil {
+		return nil, err
+	}
+	store := predicates.NewVerdictStore(profile, c, math.MaxInt64, predicates.NewStoreMetrics(registry), clock.RealClock{})
+	verbs := extender.New(extender.Options{
+		Logger: log, Registerer: registry, Cluster: c, Profiles: predicates.NewProfiles(store),
+		Bodies: body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 1 << 30, Timeout: time.Minute}),
+		Ready:  func() error { return nil },
+	})
+	return &musterPreempting{pod: s.Pending[0], store: store, verbs: inspect.Router(verbs.Endpoints()...)}, nil
+}
+
+// answer has the preempt verb answer which victims it would have evicted where these are proposed.
+func (m *musterPreempting) answer(proposed evictions) (evictions, error) {
+	args := extenderv1.ExtenderPreemptionArgs{Pod: m.pod, NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
+	for node, e := range proposed {
+		victims := &extenderv1.MetaVictims{NumPDBViolations: e.Violations}
+		for _, uid := range e.Victims {
+			victims.Pods = append(victims.Pods, &extenderv1.MetaPod{UID: string(uid)})
+		}
+		args.NodeNameToMetaVictims[node] = victims
+	}
+	var result extenderv1.ExtenderPreemptionResult
+	if err := call(m.verbs, "preempt", args, &result); err != nil {
+		return nil, err
+	}
+	all := evictions{}
+	for node, victims := range result.NodeNameToMetaVictims {
+		e := eviction{Violations: victims.NumPDBViolations}
+		for _, victim := range victims.Pods {
+			e.Victims = append(e.Victims, types.UID(victim.UID))
+		}
+		all[node] = e
+	}
+	return all, nil
+}
+
+// plan has a plan for a gang of the one pod evict whom it has to: on the node that the plan chooses, "" if there
+// is none.
+func (m *musterPreempting) plan() (node string, e eviction) {
+	pods := []*cluster.Pod{cluster.NewPod(m.pod)}
+	plan := placement.New(m.store, pods, 0)
+	defer plan.Close()
+	search := placement.NewEvictions(plan, func(pod *cluster.Pod) (placement.Eviction, bool) {
+		return placement.Eviction{}, corev1helpers.PodPriority(pod.Pod) < corev1helpers.PodPriority(m.pod)
+	})
+	outcome := search.PlaceAll(pods, 1, time.Time{})
+	if !outcome.Kept {
+		return "", eviction{}
+	}
+	victims, ok := search.Victims()
+	if !ok {
+		return "", eviction{}
+	}
+	for _, victim := range victims {
+		e.Victims = append(e.Victims, victim.Pod.UID)
+		if victim.Violates {
+			e.Violations++
+		}
+	}
+	return plan.Node(outcome.Places[0].Node).Name, e
+}
