@@ -135,14 +135,51 @@ func (e *Executor) remember(step *v1alpha1.Step) (stays bool) {
 // check carries out the rest of a plan, from a step on, on a model of the cluster as it is. It
 // returns why that does not work any more, "" when it does.
 func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
-	replicas := planner.Replicas(e.Cluster.Snapshot())
+	workloads := planner.WorkloadsOf(e.Cluster.Snapshot())
 	rehearsal := reservation.Rehearsal{Cluster: e.Cluster, Profiles: e.Profiles, Protects: func(pod *cluster.Pod, node *cluster.Node) string {
-		return e.Rules.Protects(pod, node, replicas, e.Clock.Now())
+		return e.Rules.Protects(pod, node, workloads, e.Clock.Now())
 	}}
 	if why := rehearsal.Objection(plan, from); why != "" {
 		return why
 	}
+	if why := e.departing(plan, from); why != "" {
+		return why
+	}
 	return e.newcomer(plan, from)
+}
+
+// departing says which node the rest of a plan counts on, from a step on, though no plan should any more,
+// or empties though none should; "" when there is none. Once all have moved, those who wait may come.
+func (e *Executor) departing(plan *v1alpha1.ReschedulingPlan, from int) string {
+	snap := e.Cluster.Snapshot()
+	why := func(name, who string, of func(*cluster.Node) string) string {
+		if node := snap.NodeByName(name); node != nil {
+			if reason := of(node); reason != "" {
+				return fmt.Sprintf("%s is %s any more: %s", name, who, reason)
+			}
+		}
+		return ""
+	}
+	for i := from; i < len(plan.Spec.Steps); i++ {
+		step := &plan.Spec.Steps[i]
+		if said := why(step.To, fmt.Sprintf("no place for what replaces %s", step.Pod), planner.NoTarget); said != "" {
+			return said
+		}
+	}
+	if from == len(plan.Spec.Steps) {
+		return ""
+	}
+	for _, b := range plan.Spec.Beneficiaries {
+		if said := why(b.Node, fmt.Sprintf("no place for %s", b), planner.NoTarget); said != "" && e.Cluster.PendingPod(b.UID) != nil {
+			return said
+		}
+	}
+	for _, name := range plan.Spec.Empties {
+		if said := why(name, "not to be emptied", planner.Keeps); said != "" {
+			return said
+		}
+	}
+	return ""
 }
 
 // on is the pod of that UID on a node, as the watch shows it; nil when it is not there.

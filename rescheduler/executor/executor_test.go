@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,6 +25,7 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/reservation"
 )
 
@@ -67,6 +69,7 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 		Events:       events.NewFakeRecorder(100),
 		Metrics:      NewMetrics(registry),
 		Mode:         v1alpha1.Auto,
+		Rules:        planner.Rules{AllowSingleReplica: true},
 		Limits:       Limits{ReplacementTimeout: time.Minute},
 	}
 	w.restart()
@@ -159,6 +162,13 @@ func (w *world) node(name, cpu string) {
 	w.set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
 		"cpu": resource.MustParse(cpu), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("110"),
 	}}})
+}
+
+// change changes a node.
+func (w *world) change(name string, how func(*corev1.Node)) {
+	node := w.cluster.Snapshot().NodeByName(name).DeepCopy()
+	how(node)
+	w.set(node)
 }
 
 func (w *world) pod(name, cpu string) *corev1.Pod {
@@ -344,6 +354,25 @@ func TestAPlanFailsWhenTheWorldHasChanged(t *testing.T) {
 			p.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 			w.set(p)
 		}, "may not be evicted any more: it is annotated not to be evicted"},
+		"the pod is the only one that is ready by now": {func(w *world) { w.options.Rules.AllowSingleReplica = false; w.restart() },
+			"may not be evicted any more: it is the only pod of its controller that is ready"},
+		"its controller is scaled to none": {func(w *world) {
+			if err := w.cluster.Set(&appsv1.ReplicaSet{
+				ObjectMeta: metav1.ObjectMeta{Name: "rs", Namespace: "default", UID: "rs"}, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(0))},
+			}); err != nil {
+				w.Fatal(err)
+			}
+		}, "may not be evicted any more: its controller would not replace it"},
+		"the target is about to be removed": {func(w *world) {
+			w.change("n2", func(n *corev1.Node) {
+				n.Spec.Taints = []corev1.Taint{{Key: "DeletionCandidateOfClusterAutoscaler", Effect: corev1.TaintEffectPreferNoSchedule}}
+			})
+		}, "n2 is no place for what replaces default/small-1 any more: the node is about to be removed"},
+		"the node that is to have room is not ready": {func(w *world) {
+			w.change("n1", func(n *corev1.Node) {
+				n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+			})
+		}, "n1 is no place for default/big any more: the node is not ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, v1alpha1.Auto)
