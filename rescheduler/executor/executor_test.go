@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -447,8 +448,76 @@ func TestAnEvictionThatABudgetForbidsIsTriedMoreAndMoreRarely(t *testing.T) {
 
 func TestAnEvictionThatIsForbiddenForEverFailsThePlan(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
-	w.refusal = apierrors.NewInternalError(errors.New("more than one PodDisruptionBudget"))
-	w.want(v1alpha1.Failed, v1alpha1.StepEvicting, "more than one PodDisruptionBudget")
+	w.refusal = apierrors.NewForbidden(corev1.Resource("pods/eviction"), "small-1", errors.New("by a policy"))
+	w.want(v1alpha1.Failed, v1alpha1.StepEvicting, "by a policy")
+	if evictions := Evictions(w.reservations.Plans()); len(evictions) > 0 {
+		t.Errorf("it counts: %v", evictions)
+	}
+}
+
+func TestAPodWithSeveralBudgetsIsNotEvicted(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	for _, name := range []string{"one", "two"} {
+		if err := w.cluster.Set(&policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.want(v1alpha1.Failed, v1alpha1.StepWaiting, "it has more than one PodDisruptionBudget")
+}
+
+func TestAnEvictionOfUnknownEffectCountsAndKeepsTheRoomUntilItIsKnown(t *testing.T) {
+	full := func(w *world) { other := w.pod("o", "1"); other.Spec.NodeName = "n2"; w.set(other) }
+	for name, refusal := range map[string]error{
+		"an error of the server": apierrors.NewInternalError(errors.New("etcdserver: request timed out")),
+		"a lost answer":          errors.New("connection reset by peer"),
+	} {
+		unknown := func(t *testing.T) *world {
+			w := newWorld(t, v1alpha1.Auto)
+			w.refusal = refusal
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits to see what becomes of the eviction of default/small-1")
+			full(w) // so that there is no use in asking again
+			return w
+		}
+		t.Run(name+", and the pod goes", func(t *testing.T) {
+			w := unknown(t)
+			w.clock.Step(firstPause)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "n2 does not take what replaces default/small-1 any more")
+			w.gone("small-1")
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place")
+		})
+		t.Run(name+", and the pod stays", func(t *testing.T) {
+			w := unknown(t)
+			w.clock.Step(settling - time.Second)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "n2 does not take")
+			if !w.stored.Reserves(w.clock.Now()) {
+				t.Error("its room is free")
+			}
+			w.clock.Step(maxPause)
+			w.want(v1alpha1.Failed, v1alpha1.StepEvicting, "n2 does not take")
+			if evictions := Evictions(w.reservations.Plans()); len(evictions) > 0 {
+				t.Errorf("it counts: %v", evictions)
+			}
+		})
+		t.Run(name+", and a process that knows nothing of it goes on", func(t *testing.T) {
+			w := unknown(t)
+			w.restart()
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits to see what becomes of the eviction")
+			w.clock.Step(settling)
+			w.want(v1alpha1.Failed, v1alpha1.StepEvicting, "n2 does not take")
+		})
+		t.Run(name+", and the plan expires", func(t *testing.T) {
+			w := unknown(t)
+			w.restart()
+			w.clock.SetTime(w.stored.Spec.Expires.Time)
+			w.want(v1alpha1.Expired, v1alpha1.StepEvicted, "its time was up")
+			if evictions := Evictions(w.reservations.Plans()); len(evictions) != 1 {
+				t.Errorf("evictions that count: %v", evictions)
+			}
+		})
+	}
 }
 
 func TestAPlanExpires(t *testing.T) {
@@ -582,7 +651,7 @@ func TestAnEvictionThatWasGrantedIsWrittenDownWhateverComes(t *testing.T) {
 func TestAPodThatIsGoingIsNotEvictedOnceMore(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	w.refusal = errors.New("the answer was lost")
-	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "evicting default/small-1 from n1")
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits to see what becomes of the eviction of default/small-1")
 	going := w.small("small-1", "n1")
 	going.DeletionTimestamp = new(metav1.NewTime(w.clock.Now()))
 	w.set(going)
