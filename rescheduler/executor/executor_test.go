@@ -355,8 +355,10 @@ func TestAPlanFailsWhenTheWorldHasChanged(t *testing.T) {
 			p.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 			w.set(p)
 		}, "may not be evicted any more: it is annotated not to be evicted"},
-		"the pod is the only one that is ready by now": {func(w *world) { w.options.Rules.AllowSingleReplica = false; w.restart() },
-			"may not be evicted any more: it is the only pod of its controller that is ready"},
+		"the pod is the only one that is ready by now": {
+			func(w *world) { w.options.Rules.AllowSingleReplica = false; w.restart() },
+			"may not be evicted any more: it is the only pod of its controller that is ready",
+		},
 		"its controller is scaled to none": {func(w *world) {
 			if err := w.cluster.Set(&appsv1.ReplicaSet{
 				ObjectMeta: metav1.ObjectMeta{Name: "rs", Namespace: "default", UID: "rs"}, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(0))},
