@@ -63,6 +63,9 @@ const (
 	AspectSelector
 	// AspectDisruptionBudget is any PodDisruptionBudget.
 	AspectDisruptionBudget
+	// AspectWorkload is how many pods a ReplicationController, ReplicaSet or StatefulSet is to have,
+	// and whether it is being deleted; and any Job.
+	AspectWorkload
 	// AspectCustom is any object of any custom resource.
 	AspectCustom
 	// AspectNominated is the nominated node of any pod that counts on none; see
@@ -81,7 +84,7 @@ func (a Aspect) String() string {
 		"allocatable", "labels", "taints", "unschedulable", "conditions", "images", "csi", "requested", "ports", "pods",
 		"podstates", "annotations", "usage", "expected", "features",
 		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "volumeattachments",
-		"namespaces", "services", "selectors", "poddisruptionbudgets", "custom", "nominated",
+		"namespaces", "services", "selectors", "poddisruptionbudgets", "workloads", "custom", "nominated",
 	}
 	var set []string
 	for i, name := range names {

@@ -84,6 +84,7 @@ func TestAspectsSayTheirNames(t *testing.T) {
 		AspectLabels | AspectTaints:    "labels,taints",
 		AspectCustom:                   "custom",
 		AspectDisruptionBudget:         "poddisruptionbudgets",
+		AspectWorkload:                 "workloads",
 		AspectNode & AspectAllocatable: "allocatable",
 	}
 	for aspects, want := range tests {

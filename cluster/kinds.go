@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"reflect"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,15 +25,30 @@ func newObjectsWriter() *objectsWriter {
 	keep(w, AspectVolumeAttachment, name, &w.next.VolumeAttachments)
 	keep(w, AspectNamespace, name, &w.next.Namespaces)
 	keep(w, AspectService, key, &w.next.Services)
-	keep(w, AspectSelector, key, &w.next.ReplicationControllers)
-	keep(w, AspectSelector, key, &w.next.ReplicaSets)
-	keep(w, AspectSelector, key, &w.next.StatefulSets)
+	keep(w, AspectSelector, key, &w.next.ReplicationControllers).scaled = sameSelector(func(c *corev1.ReplicationController) any {
+		return c.Spec.Selector
+	})
+	keep(w, AspectSelector, key, &w.next.ReplicaSets).scaled = sameSelector(func(s *appsv1.ReplicaSet) any { return s.Spec.Selector })
+	keep(w, AspectSelector, key, &w.next.StatefulSets).scaled = sameSelector(func(s *appsv1.StatefulSet) any { return s.Spec.Selector })
 	keep(w, AspectDisruptionBudget, key, &w.next.DisruptionBudgets)
+	keep(w, AspectWorkload, key, &w.next.Jobs)
 	return w
 }
 
-func keep[K comparable, T any, P object[T]](w *objectsWriter, aspect Aspect, key func(metav1.Object) K, to *Table[K, P]) {
-	w.kinds[reflect.TypeFor[P]()] = &objectTableWriter[K, T, P]{tableWriter: newTableWriter[K, P](), aspect: aspect, key: key, to: to}
+func keep[K comparable, T any, P object[T]](
+	w *objectsWriter, aspect Aspect, key func(metav1.Object) K, to *Table[K, P],
+) *objectTableWriter[K, T, P] {
+	kind := &objectTableWriter[K, T, P]{tableWriter: newTableWriter[K, P](), aspect: aspect, key: key, to: to}
+	w.kinds[reflect.TypeFor[P]()] = kind
+	return kind
+}
+
+// sameSelector says of two states of a controller whether it is the same one with the same selector:
+// then it is only scaled, or being deleted, which is nothing to those who go by selectors.
+func sameSelector[P apiObject](selector func(P) any) func(last, next P) bool {
+	return func(last, next P) bool {
+		return last.GetUID() == next.GetUID() && equality.Semantic.DeepEqual(selector(last), selector(next))
+	}
 }
 
 // Set applies that an object was added or changed. The object belongs to the

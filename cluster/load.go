@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -76,6 +77,7 @@ func dumpKinds() map[metav1.TypeMeta]dumpKind {
 		},
 		{APIVersion: "apps/v1", Kind: "ReplicaSet"}:                 {reflect.TypeFor[appsv1.ReplicaSet](), "replicasets", true},
 		{APIVersion: "apps/v1", Kind: "StatefulSet"}:                {reflect.TypeFor[appsv1.StatefulSet](), "statefulsets", true},
+		{APIVersion: "batch/v1", Kind: "Job"}:                       {reflect.TypeFor[batchv1.Job](), "jobs", true},
 		{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass"}:     {reflect.TypeFor[storagev1.StorageClass](), "storageclasses", false},
 		{APIVersion: "storage.k8s.io/v1", Kind: "CSINode"}:          {reflect.TypeFor[storagev1.CSINode](), "csinodes", false},
 		{APIVersion: "storage.k8s.io/v1", Kind: "VolumeAttachment"}: {reflect.TypeFor[storagev1.VolumeAttachment](), "volumeattachments", false},

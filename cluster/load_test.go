@@ -24,8 +24,8 @@ func TestLoadReadsWhatKubectlWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Loaded{
-		Objects: map[string]int{"nodes": 1, "pods": 2, "csinodes": 1},
-		Skipped: map[string]int{"ConfigMap": 1, "Job": 1, "finished Pod": 1},
+		Objects: map[string]int{"nodes": 1, "pods": 2, "csinodes": 1, "jobs": 1},
+		Skipped: map[string]int{"ConfigMap": 1, "finished Pod": 1},
 	}
 	if diff := cmp.Diff(want, loaded); diff != "" {
 		t.Errorf("loaded (-want +got):\n%s", diff)

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -33,6 +34,8 @@ type Objects struct {
 	ReplicaSets            Table[types.NamespacedName, *appsv1.ReplicaSet]
 	StatefulSets           Table[types.NamespacedName, *appsv1.StatefulSet]
 	DisruptionBudgets      Table[types.NamespacedName, *policyv1.PodDisruptionBudget]
+	// Jobs are empty where nobody asked for them; see [WatchOptions].
+	Jobs Table[types.NamespacedName, *batchv1.Job]
 
 	custom map[schema.GroupVersionResource]CustomTable
 }
@@ -76,14 +79,20 @@ type objectTableWriter[K comparable, T any, P object[T]] struct {
 	aspect Aspect
 	key    func(metav1.Object) K
 	to     *Table[K, P]
+	// scaled, if set, says of two states that differ whether it is by no more than AspectWorkload.
+	scaled func(last, next P) bool
 }
 
 func (w *objectTableWriter[K, T, P]) set(o apiObject) Aspect {
 	key, next := w.key(o), o.(P)
-	if last, known := w.get(key); known && sameButVersion(last, next) {
+	last, known := w.get(key)
+	if known && sameButVersion(last, next) {
 		return 0
 	}
 	w.tableWriter.set(key, next)
+	if known && w.scaled != nil && w.scaled(last, next) {
+		return AspectWorkload
+	}
 	return w.aspect
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -125,6 +126,11 @@ func objectKinds() []objectKind {
 			func(b *policyv1.PodDisruptionBudget) {
 				b.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 			}),
+		kindOf("Job", AspectWorkload, true,
+			func(o *Objects) Table[types.NamespacedName, *batchv1.Job] { return o.Jobs },
+			func(m metav1.ObjectMeta) *batchv1.Job { return &batchv1.Job{ObjectMeta: m} },
+			func(j *batchv1.Job) { j.Spec.BackoffLimit = new(int32(1)) },
+			func(j *batchv1.Job) { j.Status.Active = 3 }),
 	}
 }
 
@@ -162,6 +168,41 @@ func TestAnObjectOfEveryKindComesChangesAndGoes(t *testing.T) {
 			journal := []Change{{1, -1, kind.aspect, name}, {2, -1, kind.aspect, name}, {3, -1, kind.aspect, name}}
 			if diff := cmp.Diff(journal, changes); diff != "" {
 				t.Errorf("journal (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAControllerThatIsScaledOrDeletedKeepsItsSelector(t *testing.T) {
+	web := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	set1 := func(uid types.UID, replicas int32, selector *metav1.LabelSelector) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "default", UID: uid},
+			Spec:       appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: selector},
+		}
+	}
+	dying := set1("a", 2, web)
+	dying.DeletionTimestamp = new(metav1.Now())
+	for name, test := range map[string]struct {
+		next *appsv1.ReplicaSet
+		want Aspect
+	}{
+		"it is scaled":                   {set1("a", 2, web), AspectWorkload},
+		"it is being deleted":            {dying, AspectWorkload},
+		"it selects others":              {set1("a", 2, &metav1.LabelSelector{}), AspectSelector},
+		"it is another one of that name": {set1("b", 1, web), AspectSelector},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			set(t, c, set1("a", 1, web))
+			before := c.Snapshot().Generation
+			set(t, c, test.next)
+			changes, _ := c.Snapshot().Since(before)
+			if len(changes) != 1 || changes[0].Aspects != test.want {
+				t.Errorf("changes %v, want one of %s", changes, test.want)
+			}
+			if got, _ := c.Snapshot().ReplicaSets.Get(types.NamespacedName{Namespace: "default", Name: "x"}); got != test.next {
+				t.Errorf("the view has %v", got)
 			}
 		})
 	}

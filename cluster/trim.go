@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -62,7 +63,8 @@ func Trim(object any) (any, error) {
 	return object, nil
 }
 
-// trimToSelector reduces the kinds that are read for the pods that they select.
+// trimToSelector reduces the kinds that are read for the pods that they select, and for how many of
+// those they replace.
 func trimToSelector(object any) {
 	switch o := object.(type) {
 	case *corev1.Service:
@@ -70,18 +72,32 @@ func trimToSelector(object any) {
 		o.Spec = corev1.ServiceSpec{Selector: o.Spec.Selector}
 		o.Status = corev1.ServiceStatus{}
 	case *corev1.ReplicationController:
-		o.ObjectMeta = identity(&o.ObjectMeta)
-		o.Spec = corev1.ReplicationControllerSpec{Selector: o.Spec.Selector}
+		o.ObjectMeta = mortal(&o.ObjectMeta)
+		o.Spec = corev1.ReplicationControllerSpec{Selector: o.Spec.Selector, Replicas: o.Spec.Replicas}
 		o.Status = corev1.ReplicationControllerStatus{}
 	case *appsv1.ReplicaSet:
-		o.ObjectMeta = identity(&o.ObjectMeta)
-		o.Spec = appsv1.ReplicaSetSpec{Selector: o.Spec.Selector}
+		o.ObjectMeta = mortal(&o.ObjectMeta)
+		o.Spec = appsv1.ReplicaSetSpec{Selector: o.Spec.Selector, Replicas: o.Spec.Replicas}
 		o.Status = appsv1.ReplicaSetStatus{}
 	case *appsv1.StatefulSet:
-		o.ObjectMeta = identity(&o.ObjectMeta)
-		o.Spec = appsv1.StatefulSetSpec{Selector: o.Spec.Selector}
+		o.ObjectMeta = mortal(&o.ObjectMeta)
+		o.Spec = appsv1.StatefulSetSpec{Selector: o.Spec.Selector, Replicas: o.Spec.Replicas}
 		o.Status = appsv1.StatefulSetStatus{}
+	case *batchv1.Job:
+		o.ObjectMeta = mortal(&o.ObjectMeta)
+		o.Spec = batchv1.JobSpec{
+			Parallelism: o.Spec.Parallelism, Suspend: o.Spec.Suspend, BackoffLimit: o.Spec.BackoffLimit,
+			BackoffLimitPerIndex: o.Spec.BackoffLimitPerIndex, PodFailurePolicy: o.Spec.PodFailurePolicy,
+		}
+		o.Status = batchv1.JobStatus{Failed: o.Status.Failed}
 	}
+}
+
+// mortal is the identity of an object, and whether it is being deleted.
+func mortal(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	kept := identity(m)
+	kept.DeletionTimestamp = m.DeletionTimestamp
+	return kept
 }
 
 // identity is what tells one object of a kind from another, and from its former states.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -125,21 +126,42 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 		{
 			name:    "replication controller spec",
 			object:  func() (runtime.Object, any) { c := &corev1.ReplicationController{}; return c, &c.Spec },
-			kept:    "Selector",
-			dropped: "Replicas MinReadySeconds Template",
+			kept:    "Selector Replicas",
+			dropped: "MinReadySeconds Template",
 		},
 		{
 			name:    "replica set spec",
 			object:  func() (runtime.Object, any) { s := &appsv1.ReplicaSet{}; return s, &s.Spec },
-			kept:    "Selector",
-			dropped: "Replicas MinReadySeconds Template",
+			kept:    "Selector Replicas",
+			dropped: "MinReadySeconds Template",
 		},
 		{
 			name:   "stateful set spec",
 			object: func() (runtime.Object, any) { s := &appsv1.StatefulSet{}; return s, &s.Spec },
-			kept:   "Selector",
-			dropped: "Replicas Template VolumeClaimTemplates ServiceName PodManagementPolicy UpdateStrategy RevisionHistoryLimit MinReadySeconds " +
+			kept:   "Selector Replicas",
+			dropped: "Template VolumeClaimTemplates ServiceName PodManagementPolicy UpdateStrategy RevisionHistoryLimit MinReadySeconds " +
 				"PersistentVolumeClaimRetentionPolicy Ordinals",
+		},
+		{
+			name:   "replica set metadata",
+			object: func() (runtime.Object, any) { s := &appsv1.ReplicaSet{}; return s, &s.ObjectMeta },
+			kept:   "Name Namespace UID ResourceVersion DeletionTimestamp",
+			dropped: "GenerateName SelfLink Generation CreationTimestamp DeletionGracePeriodSeconds Labels Annotations " +
+				"OwnerReferences Finalizers ManagedFields",
+		},
+		{
+			name:   "job spec",
+			object: func() (runtime.Object, any) { j := &batchv1.Job{}; return j, &j.Spec },
+			kept:   "Parallelism Suspend BackoffLimit BackoffLimitPerIndex PodFailurePolicy",
+			dropped: "Completions ActiveDeadlineSeconds SuccessPolicy MaxFailedIndexes Selector ManualSelector Template " +
+				"TTLSecondsAfterFinished CompletionMode PodReplacementPolicy ManagedBy",
+		},
+		{
+			name:   "job status",
+			object: func() (runtime.Object, any) { j := &batchv1.Job{}; return j, &j.Status },
+			kept:   "Failed",
+			dropped: "Conditions StartTime CompletionTime Active Succeeded Terminating CompletedIndexes FailedIndexes " +
+				"UncountedTerminatedPods Ready",
 		},
 		{
 			name:   "namespace metadata",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -45,6 +46,8 @@ func ClientConfig(config *rest.Config) *rest.Config {
 // WatchOptions of a Watcher.
 type WatchOptions struct {
 	Client kubernetes.Interface // required
+	// Jobs says to follow Jobs too, where that is allowed: who moves pods reads them, and nobody else.
+	Jobs bool
 
 	// Optional are resources of PodGroups to follow where the cluster has them: they
 	// may appear later and vanish again. See [Objects.Custom].
@@ -69,7 +72,7 @@ type Watcher struct {
 // NewWatcher returns a Watcher that does nothing until it is run.
 func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
 	w := &Watcher{log: c.log, metadata: o.Metadata}
-	for _, s := range coreSources(o.Client) {
+	for _, s := range sources(o) {
 		s.client = o.Client
 		s.set = func(object apiObject) { w.applied(c.Set(object)) }
 		s.remove = func(object apiObject) { w.applied(c.Delete(object)) }
@@ -89,6 +92,16 @@ func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
 		}
 	}
 	return w, nil
+}
+
+// sources are those that a Watcher follows in any cluster.
+func sources(o WatchOptions) []source {
+	all := coreSources(o.Client)
+	if o.Jobs {
+		jobs := listWatch(o.Client.BatchV1().Jobs(metav1.NamespaceAll), "")
+		all = append(all, source{resource: "jobs", example: &batchv1.Job{}, optional: true, calls: jobs})
+	}
+	return all
 }
 
 // coreSources lists what muster reads of the core API.

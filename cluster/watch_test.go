@@ -95,7 +95,7 @@ func TestAWatcherFollowsEveryResource(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w := follow(t, WatchOptions{Client: client})
+		w := follow(t, WatchOptions{Client: client, Jobs: true})
 		synctest.Wait()
 		if !w.Synced() {
 			t.Fatalf("not synced: %v", w.outstanding())
@@ -167,7 +167,7 @@ func TestEveryWatchedResourceCanBeSetDeletedAndLoaded(t *testing.T) {
 	for _, kind := range dumpKinds() {
 		kinds[kind.resource+" "+kind.object.String()] = true
 	}
-	for _, s := range coreSources(fake.NewClientset()) {
+	for _, s := range sources(WatchOptions{Client: fake.NewClientset(), Jobs: true}) {
 		set(t, c, s.example.DeepCopyObject())
 		remove(t, c, s.example.DeepCopyObject())
 		if name := s.resource + " " + strings.TrimPrefix(fmt.Sprintf("%T", s.example), "*"); !kinds[name] {

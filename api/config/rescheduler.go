@@ -99,7 +99,7 @@ type ScaleDown struct {
 }
 
 // Evictable says which pods may be moved. Never moved are static pods, pods of DaemonSets,
-// critical ones, those without a controller and those annotated not to be evicted.
+// critical ones, those that nothing would replace and those annotated not to be evicted.
 type Evictable struct {
 	// AllowLocalStorage allows to move pods with an emptyDir or a hostPath. Defaults to false.
 	AllowLocalStorage bool `json:"allowLocalStorage"`
@@ -107,6 +107,14 @@ type Evictable struct {
 	AllowClaims bool `json:"allowClaims"`
 	// AllowHigherPriority allows to move pods for those of lower priority. Defaults to false.
 	AllowHigherPriority bool `json:"allowHigherPriority"`
+	// AllowSingleReplica allows to move the only pod of a controller that is ready. Defaults to
+	// false.
+	AllowSingleReplica bool `json:"allowSingleReplica"`
+	// AllowKubeSystem allows to move pods of kube-system. Defaults to false.
+	AllowKubeSystem bool `json:"allowKubeSystem"`
+	// Controllers are kinds, such as CloneSet.apps.kruise.io, whose pods may be moved besides those
+	// of ReplicaSets, StatefulSets, ReplicationControllers, and Jobs that bear it.
+	Controllers []string `json:"controllers,omitempty"`
 	// BelowPriority protects pods of this priority and above.
 	BelowPriority *int32 `json:"belowPriority,omitempty"`
 	// Selector protects pods that it does not match, such as app in (a, b). Empty matches all.

@@ -52,6 +52,11 @@ func (s ScaleUp) validate(path *field.Path) (errs field.ErrorList) {
 func (e Evictable) validate(path *field.Path) field.ErrorList {
 	errs := validateSelector(path.Child("selector"), e.Selector)
 	errs = append(errs, validateSelector(path.Child("nodeSelector"), e.NodeSelector)...)
+	for i, kind := range e.Controllers {
+		if kind == "" || kind[0] < 'A' || kind[0] > 'Z' {
+			errs = append(errs, field.Invalid(path.Child("controllers").Index(i), kind, "want a kind, such as CloneSet.apps.kruise.io"))
+		}
+	}
 	errs = append(errs, notNegative(path.Child("minAge"), e.MinAge)...)
 	return append(errs, notBelowZero(path.Child("minReplicas"), e.MinReplicas)...)
 }

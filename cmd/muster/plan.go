@@ -49,12 +49,14 @@ budgets below. Each step says why; so does each pod that gets no place.
 The cluster is the one of --kubeconfig, or that of files which kubectl wrote. Such a
 dump needs all that ties pods to nodes: nodes, pods, and of persistentvolumes,
 persistentvolumeclaims, storageclasses, namespaces, services, replicasets,
-statefulsets, poddisruptionbudgets and, for LoadAware and Relieve, nodemetrics what there
-is.
+statefulsets, jobs, poddisruptionbudgets and, for LoadAware and Relieve, nodemetrics what
+there is.
 
 Never moved are static pods, pods of DaemonSets, critical ones, those that are being
-deleted, those without a controller and those that are annotated not to be evicted.
-Pods with local storage or claims are moved only when a flag allows it.
+deleted, those that nothing would replace and those that are annotated not to be
+evicted. Pods with local storage or claims, those of kube-system, of Jobs that might
+fail, of controllers of other kinds, and the only one of a controller that is ready are
+moved only when a flag or the annotation rescheduling.muster.dev/movable allows it.
 
 The exit status is 0 when there is nothing to do, 2 when there is a plan, 3 when pods
 wait and there is none, and 1 after an error, a wrong command line included.`,
@@ -104,6 +106,7 @@ type planFlags struct {
 	nodeSelector     string
 	namespaces       []string
 	exceptNamespaces []string
+	controllers      []string
 }
 
 func (f *planFlags) register(flags *pflag.FlagSet) {
@@ -138,6 +141,11 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 	)
 	flags.BoolVar(&f.rules.AllowClaims, "allow-claims", false, "move pods with persistent volume claims, too")
 	flags.BoolVar(&f.rules.AllowHigherPriority, "allow-higher-priority", false, "move pods for those of lower priority, too")
+	flags.BoolVar(&f.rules.AllowSingleReplica, "allow-single-replica", false, "move the only pod of a controller that is ready, too")
+	flags.BoolVar(&f.rules.AllowKubeSystem, "allow-kube-system", false, "move pods of kube-system, too")
+	flags.StringSliceVar(
+		&f.controllers, "controllers", nil, "move pods of these kinds of controllers, too, such as CloneSet.apps.kruise.io",
+	)
 	flags.Int32Var(&f.belowPriority, "below-priority", math.MaxInt32, "move only pods of lower priority than this")
 	flags.StringVarP(&f.selector, "selector", "l", "", "move only pods whose labels match")
 	flags.StringVar(&f.nodeSelector, "node-selector", "", "move only pods on nodes whose labels match")
@@ -216,6 +224,7 @@ func (f *planFlags) check() error {
 func (f *planFlags) evictability() (rules planner.Rules, err error) {
 	rules = f.rules
 	rules.Namespaces, rules.ExceptNamespaces = sets.New(f.namespaces...), sets.New(f.exceptNamespaces...)
+	rules.Controllers = sets.New(f.controllers...)
 	if f.belowPriority != math.MaxInt32 {
 		rules.BelowPriority = &f.belowPriority
 	}

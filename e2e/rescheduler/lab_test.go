@@ -78,7 +78,7 @@ func newLabWith(t *testing.T, options muster.Options, mode v1alpha1.Mode) *lab {
 		"leaderElection": map[string]any{"leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "500ms"},
 		"rescheduler": map[string]any{
 			"mode": mode, "interval": "1s", "planTTL": "5m",
-			"makeRoom": map[string]any{"pendingFor": "1s"},
+			"makeRoom": map[string]any{"pendingFor": "1s"}, "evictable": map[string]any{"allowSingleReplica": true},
 		},
 	}
 	l.server, err = muster.Start(ctx, l.options)

@@ -76,6 +76,7 @@ func (s *settings) config() map[string]any {
 	return map[string]any{
 		"mode": "Auto", "interval": "1s", "planTTL": planTTL.String(), "planTime": "500ms", "replacementTimeout": replacementTimeout.String(),
 		"makeRoom": map[string]any{"pendingFor": "1s"}, "coalesce": map[string]any{"enabled": s.coalesce}, "budgets": limits,
+		"evictable": map[string]any{"allowSingleReplica": true},
 	}
 }
 

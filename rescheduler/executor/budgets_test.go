@@ -101,7 +101,7 @@ func TestAnEvictionCountsThoughItsPlanEndedBeforeItWasWrittenDown(t *testing.T) 
 		"a budget has forbidden it": {apierrors.NewTooManyRequests("not now", 1), func(*world) {}, v1alpha1.StepEvicting},
 		"a budget forbids it after a lost answer": {errors.New("lost"), func(w *world) {
 			w.refusal = apierrors.NewTooManyRequests("not now", 1)
-			w.clock.Step(maxPause)
+			w.clock.Step(settling)
 			w.advance()
 		}, v1alpha1.StepEvicting},
 	} {

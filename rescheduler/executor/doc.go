@@ -20,7 +20,9 @@
 //
 //   - 429 says that a PodDisruptionBudget does not allow the eviction at present. It is tried
 //     again, more and more rarely, as long as the plan leaves time for the replacement.
-//   - 500 says that the pod has several budgets, which will not change. The plan has failed.
+//   - 5xx, and an answer that is lost, do not say whether the eviction was granted. It is asked for again, and
+//     until the watch has shown what became of it, it counts and the room is kept.
+//   - A pod with several budgets cannot be evicted: it is not asked for, and the plan has failed.
 //   - A replacement that does not come, is not bound or does not get ready in time, or that is
 //     bound to the node which it left, has the plan fail.
 package executor

@@ -22,6 +22,10 @@ const (
 	maxPause   = 30 * time.Second
 )
 
+// settling is how long an eviction may take effect of whose answer nothing is known: as long as the API server
+// works on a request, and the watch needs to show it.
+const settling = 90 * time.Second
+
 // Results of evictions, as they stand in metrics.
 const (
 	evictionGranted = "granted"
@@ -39,15 +43,16 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.granted(ctx, plan, at)
 		return
 	}
+	e.settle(step.Pod.UID)
 	if e.Clock.Now().Before(e.tries[step.Pod.UID].again) {
 		return
 	}
 	if why := e.late(plan, at); why != "" {
-		e.end(ctx, plan, v1alpha1.Expired, why)
+		e.giveUp(ctx, plan, at, v1alpha1.Expired, why)
 		return
 	}
 	if why := e.check(plan, at); why != "" {
-		e.fail(ctx, plan, why)
+		e.giveUp(ctx, plan, at, v1alpha1.Failed, why)
 		return
 	}
 	if why := e.forbids(plan, at); why != "" { // much may have come about since the step began
@@ -70,12 +75,13 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.count(plan, evictionDelayed)
 		e.pause(step.Pod.UID, false)
 		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits until a PodDisruptionBudget allows to evict %s", step.Pod))
-	case apierrors.IsInternalError(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		e.count(plan, evictionRefused)
-		e.fail(ctx, plan, fmt.Sprintf("%s cannot be evicted: %v", step.Pod, err))
-	default:
+		e.giveUp(ctx, plan, at, v1alpha1.Failed, fmt.Sprintf("%s cannot be evicted: %v", step.Pod, err))
+	default: // it may have been granted
 		e.count(plan, evictionError)
 		e.pause(step.Pod.UID, true)
+		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits to see what becomes of the eviction of %s: %v", step.Pod, err))
 		e.Logger.Warn("cannot ask for an eviction", "plan", plan.Name, "pod", step.Pod.String(), "err", err)
 	}
 }
@@ -84,15 +90,51 @@ func (e *Executor) count(plan *v1alpha1.ReschedulingPlan, result string) {
 	e.Metrics.evictions.WithLabelValues(string(plan.Spec.Policy), result).Inc()
 }
 
-func (e *Executor) pause(uid types.UID, unanswered bool) {
-	pause := min(max(2*e.tries[uid].pause, firstPause), maxPause)
-	e.tries[uid] = try{again: e.Clock.Now().Add(pause), pause: pause, unanswered: unanswered}
+// pause has an eviction asked for again after a time. That it is not known what became of it stays
+// so until it has settled, whatever becomes of others.
+func (e *Executor) pause(uid types.UID, unknown bool) {
+	last := e.tries[uid]
+	next := try{pause: min(max(2*last.pause, firstPause), maxPause), asked: last.asked}
+	if next.again = e.Clock.Now().Add(next.pause); unknown {
+		next.asked = e.Clock.Now()
+	}
+	e.tries[uid] = next
+}
+
+// giveUp ends a plan instead of asking for an eviction again. While a former one may be granted yet, the plan
+// goes on, so that the room is kept.
+func (e *Executor) giveUp(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int, phase v1alpha1.Phase, why string) {
+	step := &plan.Spec.Steps[at]
+	if !e.unsettled(step) {
+		e.end(ctx, plan, phase, why)
+		return
+	}
+	e.pause(step.Pod.UID, false)
+	e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits to see what becomes of the eviction of %s: %s", step.Pod, why))
+}
+
+// settle is to be called when a pod is still there that was to be evicted. An attempt of which nothing was known
+// has come to nothing after a time. What this process knows nothing of another one may have begun.
+func (e *Executor) settle(uid types.UID) {
+	last, known := e.tries[uid]
+	if !known {
+		last.asked = e.Clock.Now()
+	} else if e.Clock.Since(last.asked) >= settling {
+		last.asked = time.Time{}
+	}
+	e.tries[uid] = last
+}
+
+// unsettled says that the pod of a step which has begun may have been evicted, though nothing shows it yet.
+func (e *Executor) unsettled(step *v1alpha1.Step) bool {
+	try, known := e.tries[step.Pod.UID]
+	return !known || !try.asked.IsZero()
 }
 
 // mayLeave says that the pod of a step which has begun goes, or may go, as it was asked to.
 func (e *Executor) mayLeave(step *v1alpha1.Step) bool {
-	victim, try := e.on(step.From, step.Pod.UID), e.tries[step.Pod.UID]
-	return victim == nil || victim.DeletionTimestamp != nil || try.granted || try.unanswered
+	victim := e.on(step.From, step.Pod.UID)
+	return victim == nil || victim.DeletionTimestamp != nil || e.tries[step.Pod.UID].granted || e.unsettled(step)
 }
 
 // granted writes down that the pod of a step is going.
@@ -135,14 +177,54 @@ func (e *Executor) remember(step *v1alpha1.Step) (stays bool) {
 // check carries out the rest of a plan, from a step on, on a model of the cluster as it is. It
 // returns why that does not work any more, "" when it does.
 func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
-	replicas := planner.Replicas(e.Cluster.Snapshot())
+	workloads := planner.WorkloadsOf(e.Cluster.Snapshot())
 	rehearsal := reservation.Rehearsal{Cluster: e.Cluster, Profiles: e.Profiles, Protects: func(pod *cluster.Pod, node *cluster.Node) string {
-		return e.Rules.Protects(pod, node, replicas, e.Clock.Now())
+		if planner.HasSeveralBudgets(e.Cluster.Snapshot(), pod) {
+			return planner.ReasonTwoBudgets
+		}
+		return e.Rules.Protects(pod, node, workloads, e.Clock.Now())
 	}}
 	if why := rehearsal.Objection(plan, from); why != "" {
 		return why
 	}
+	if why := e.departing(plan, from); why != "" {
+		return why
+	}
 	return e.newcomer(plan, from)
+}
+
+// departing says which node the rest of a plan counts on, from a step on, though no plan should any more,
+// or empties though none should; "" when there is none. Once all have moved, those who wait may come.
+func (e *Executor) departing(plan *v1alpha1.ReschedulingPlan, from int) string {
+	snap := e.Cluster.Snapshot()
+	why := func(name, who string, of func(*cluster.Node) string) string {
+		if node := snap.NodeByName(name); node != nil {
+			if reason := of(node); reason != "" {
+				return fmt.Sprintf("%s is %s any more: %s", name, who, reason)
+			}
+		}
+		return ""
+	}
+	for i := from; i < len(plan.Spec.Steps); i++ {
+		step := &plan.Spec.Steps[i]
+		if said := why(step.To, fmt.Sprintf("no place for what replaces %s", step.Pod), planner.NoTarget); said != "" {
+			return said
+		}
+	}
+	if from == len(plan.Spec.Steps) {
+		return ""
+	}
+	for _, b := range plan.Spec.Beneficiaries {
+		if said := why(b.Node, fmt.Sprintf("no place for %s", b), planner.NoTarget); said != "" && e.Cluster.PendingPod(b.UID) != nil {
+			return said
+		}
+	}
+	for _, name := range plan.Spec.Empties {
+		if said := why(name, "not to be emptied", planner.Keeps); said != "" {
+			return said
+		}
+	}
+	return ""
 }
 
 // on is the pod of that UID on a node, as the watch shows it; nil when it is not there.

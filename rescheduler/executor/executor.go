@@ -64,10 +64,10 @@ type Executor struct {
 
 // try is what became of asking for an eviction, and when it may be asked for again.
 type try struct {
-	again      time.Time
-	pause      time.Duration
-	granted    bool // though the watch may not show it yet
-	unanswered bool // the last time
+	again   time.Time
+	pause   time.Duration
+	granted bool      // though the watch may not show it yet
+	asked   time.Time // the last time that no answer told whether it was granted, zero if there was none
 }
 
 // New returns an Executor that does nothing until it is told to.
@@ -198,6 +198,7 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		status.Message = fmt.Sprintf("evicting %s from %s", step.Pod, step.From)
 	})
 	if next != nil {
+		e.tries[step.Pod.UID] = try{} // nobody has asked for it
 		e.evict(ctx, next, at)
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -24,6 +26,7 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/reservation"
 )
 
@@ -67,6 +70,7 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 		Events:       events.NewFakeRecorder(100),
 		Metrics:      NewMetrics(registry),
 		Mode:         v1alpha1.Auto,
+		Rules:        planner.Rules{AllowSingleReplica: true},
 		Limits:       Limits{ReplacementTimeout: time.Minute},
 	}
 	w.restart()
@@ -159,6 +163,13 @@ func (w *world) node(name, cpu string) {
 	w.set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
 		"cpu": resource.MustParse(cpu), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("110"),
 	}}})
+}
+
+// change changes a node.
+func (w *world) change(name string, how func(*corev1.Node)) {
+	node := w.cluster.Snapshot().NodeByName(name).DeepCopy()
+	how(node)
+	w.set(node)
 }
 
 func (w *world) pod(name, cpu string) *corev1.Pod {
@@ -344,6 +355,27 @@ func TestAPlanFailsWhenTheWorldHasChanged(t *testing.T) {
 			p.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 			w.set(p)
 		}, "may not be evicted any more: it is annotated not to be evicted"},
+		"the pod is the only one that is ready by now": {
+			func(w *world) { w.options.Rules.AllowSingleReplica = false; w.restart() },
+			"may not be evicted any more: it is the only pod of its controller that is ready",
+		},
+		"its controller is scaled to none": {func(w *world) {
+			if err := w.cluster.Set(&appsv1.ReplicaSet{
+				ObjectMeta: metav1.ObjectMeta{Name: "rs", Namespace: "default", UID: "rs"}, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(0))},
+			}); err != nil {
+				w.Fatal(err)
+			}
+		}, "may not be evicted any more: its controller would not replace it"},
+		"the target is about to be removed": {func(w *world) {
+			w.change("n2", func(n *corev1.Node) {
+				n.Spec.Taints = []corev1.Taint{{Key: "DeletionCandidateOfClusterAutoscaler", Effect: corev1.TaintEffectPreferNoSchedule}}
+			})
+		}, "n2 is no place for what replaces default/small-1 any more: the node is about to be removed"},
+		"the node that is to have room is not ready": {func(w *world) {
+			w.change("n1", func(n *corev1.Node) {
+				n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+			})
+		}, "n1 is no place for default/big any more: the node is not ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, v1alpha1.Auto)
@@ -418,8 +450,76 @@ func TestAnEvictionThatABudgetForbidsIsTriedMoreAndMoreRarely(t *testing.T) {
 
 func TestAnEvictionThatIsForbiddenForEverFailsThePlan(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
-	w.refusal = apierrors.NewInternalError(errors.New("more than one PodDisruptionBudget"))
-	w.want(v1alpha1.Failed, v1alpha1.StepEvicting, "more than one PodDisruptionBudget")
+	w.refusal = apierrors.NewForbidden(corev1.Resource("pods/eviction"), "small-1", errors.New("by a policy"))
+	w.want(v1alpha1.Failed, v1alpha1.StepEvicting, "by a policy")
+	if evictions := Evictions(w.reservations.Plans()); len(evictions) > 0 {
+		t.Errorf("it counts: %v", evictions)
+	}
+}
+
+func TestAPodWithSeveralBudgetsIsNotEvicted(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	for _, name := range []string{"one", "two"} {
+		if err := w.cluster.Set(&policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.want(v1alpha1.Failed, v1alpha1.StepWaiting, "it has more than one PodDisruptionBudget")
+}
+
+func TestAnEvictionOfUnknownEffectCountsAndKeepsTheRoomUntilItIsKnown(t *testing.T) {
+	full := func(w *world) { other := w.pod("o", "1"); other.Spec.NodeName = "n2"; w.set(other) }
+	for name, refusal := range map[string]error{
+		"an error of the server": apierrors.NewInternalError(errors.New("etcdserver: request timed out")),
+		"a lost answer":          errors.New("connection reset by peer"),
+	} {
+		unknown := func(t *testing.T) *world {
+			w := newWorld(t, v1alpha1.Auto)
+			w.refusal = refusal
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits to see what becomes of the eviction of default/small-1")
+			full(w) // so that there is no use in asking again
+			return w
+		}
+		t.Run(name+", and the pod goes", func(t *testing.T) {
+			w := unknown(t)
+			w.clock.Step(firstPause)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "n2 does not take what replaces default/small-1 any more")
+			w.gone("small-1")
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place")
+		})
+		t.Run(name+", and the pod stays", func(t *testing.T) {
+			w := unknown(t)
+			w.clock.Step(settling - time.Second)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "n2 does not take")
+			if !w.stored.Reserves(w.clock.Now()) {
+				t.Error("its room is free")
+			}
+			w.clock.Step(maxPause)
+			w.want(v1alpha1.Failed, v1alpha1.StepEvicting, "n2 does not take")
+			if evictions := Evictions(w.reservations.Plans()); len(evictions) > 0 {
+				t.Errorf("it counts: %v", evictions)
+			}
+		})
+		t.Run(name+", and a process that knows nothing of it goes on", func(t *testing.T) {
+			w := unknown(t)
+			w.restart()
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits to see what becomes of the eviction")
+			w.clock.Step(settling)
+			w.want(v1alpha1.Failed, v1alpha1.StepEvicting, "n2 does not take")
+		})
+		t.Run(name+", and the plan expires", func(t *testing.T) {
+			w := unknown(t)
+			w.restart()
+			w.clock.SetTime(w.stored.Spec.Expires.Time)
+			w.want(v1alpha1.Expired, v1alpha1.StepEvicted, "its time was up")
+			if evictions := Evictions(w.reservations.Plans()); len(evictions) != 1 {
+				t.Errorf("evictions that count: %v", evictions)
+			}
+		})
+	}
 }
 
 func TestAPlanExpires(t *testing.T) {
@@ -553,7 +653,7 @@ func TestAnEvictionThatWasGrantedIsWrittenDownWhateverComes(t *testing.T) {
 func TestAPodThatIsGoingIsNotEvictedOnceMore(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	w.refusal = errors.New("the answer was lost")
-	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "evicting default/small-1 from n1")
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits to see what becomes of the eviction of default/small-1")
 	going := w.small("small-1", "n1")
 	going.DeletionTimestamp = new(metav1.NewTime(w.clock.Now()))
 	w.set(going)

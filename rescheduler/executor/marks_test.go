@@ -137,6 +137,14 @@ func TestANodeOnWhichSomethingStaysIsNotEmptied(t *testing.T) {
 	}
 }
 
+func TestANodeThatIsNotToBeRemovedAnyMoreIsNotEmptied(t *testing.T) {
+	w := newCoalescing(t, config.MarkCordon)
+	w.change("n1", func(n *corev1.Node) {
+		n.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
+	})
+	w.want(v1alpha1.Failed, v1alpha1.StepWaiting, "n1 is not to be emptied any more: the node is annotated not to be removed")
+}
+
 func TestNothingIsEvictedFromANodeThatCannotBeMarked(t *testing.T) {
 	w := newCoalescing(t, config.MarkCordon)
 	w.unmarked = errors.New("no")

@@ -128,7 +128,7 @@ func New(o Options) (*app.Process, error) {
 	}
 	handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
 	watcher, err := cluster.NewWatcher(c, cluster.WatchOptions{
-		Client: api.client, Optional: v1alpha1.Resources(), Dynamic: api.objects, Metadata: api.metadata, Handled: handled,
+		Client: api.client, Jobs: true, Optional: v1alpha1.Resources(), Dynamic: api.objects, Metadata: api.metadata, Handled: handled,
 	})
 	if err != nil {
 		return nil, err

@@ -128,3 +128,9 @@ func (l *ledger) headroom(accounts []int32) int32 {
 	}
 	return least
 }
+
+// HasSeveralBudgets says that a pod has more than one PodDisruptionBudget: the API server refuses to evict it.
+func HasSeveralBudgets(snap *cluster.Snapshot, pod *cluster.Pod) bool {
+	_, protected := newLedger(Budgets{}, snap).of(pod, 0)
+	return protected > 1
+}

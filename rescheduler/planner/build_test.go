@@ -115,6 +115,17 @@ func annotated(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[key] = value }
 }
 
+func inNamespace(name string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Namespace = name } }
+
+func ready(p *corev1.Pod) {
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
+}
+
+// controlledBy is an owner of another kind than a ReplicaSet.
+func controlledBy(apiVersion, kind string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.OwnerReferences[0].APIVersion, p.OwnerReferences[0].Kind = apiVersion, kind }
+}
+
 func ownedBy(kind string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.OwnerReferences[0].Kind = kind }
 }
@@ -149,6 +160,22 @@ func with(volume corev1.VolumeSource) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: volume}} }
 }
 
+func softlyTainted(key string) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectPreferNoSchedule})
+	}
+}
+
+func noted(key, value string) func(*corev1.Node) {
+	return func(n *corev1.Node) { n.Annotations = map[string]string{key: value} }
+}
+
+func readiness(is corev1.ConditionStatus) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: is}}
+	}
+}
+
 func inZone(zone string) func(*corev1.Node) {
 	return func(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone] = zone }
 }
@@ -159,4 +186,16 @@ func protecting(app string, allowed int32) *policyv1.PodDisruptionBudget {
 		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}},
 		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
 	}
+}
+
+// protects is why a pod stays that is on node a.
+func (s *scene) protects(rules *Rules, name string) string {
+	snap := s.cluster.Snapshot()
+	at := snap.NodeByName("a")
+	for _, pod := range at.Pods {
+		if pod.Name == name {
+			return rules.Protects(pod, at, WorkloadsOf(snap), now())
+		}
+	}
+	return "it is not there"
 }

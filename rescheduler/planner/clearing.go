@@ -81,7 +81,11 @@ func (c *clearing) emptyMost(candidates []int32, atMost int) {
 // empty finds other places for all pods of a node, or notes why not.
 func (c *clearing) empty(node int32) bool {
 	c.roster.load(node)
-	refusal := Refusal{Name: c.roster.snap.Node(node).Name}
+	refusal := Refusal{Name: c.roster.snap.Node(node).Name, Reason: Keeps(c.roster.snap.Node(node))}
+	if refusal.Reason != "" {
+		c.kept[node] = refusal
+		return false
+	}
 	switch refusal.Details = c.roster.staying(node); {
 	case len(refusal.Details) > 0:
 		refusal.Reason = ReasonPodsStay

@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
@@ -24,7 +23,7 @@ type reporter interface{ Fatalf(string, ...any) }
 // checkPlan carries a plan out, step by step, on a model of the cluster that shares nothing
 // with the search: each step is judged afresh, with all predicates and scores.
 func checkPlan(t reporter, problem *Problem, groups []Group, plan *Plan, wishes ...Wish) {
-	m := modelOf(problem)
+	m, workloads := modelOf(problem), WorkloadsOf(problem.Snapshot)
 	evicted := map[string]int{}
 	places := plan.Placements
 	arrive := func(done int) {
@@ -38,7 +37,7 @@ func checkPlan(t reporter, problem *Problem, groups []Group, plan *Plan, wishes 
 	}
 	arrive(0)
 	for n, step := range plan.Steps {
-		reason := problem.Rules.Protects(step.Pod, step.From, m.replicas, now())
+		reason := problem.Rules.Protects(step.Pod, step.From, workloads, now())
 		if reason != "" {
 			t.Fatalf("step %d evicts %s: %s", n, step.Pod.Name, reason)
 		}
@@ -51,6 +50,9 @@ func checkPlan(t reporter, problem *Problem, groups []Group, plan *Plan, wishes 
 		}
 		checkWish(t, m, step, wishes)
 		m.put(step.Replacement, step.To.Index)
+		if why := NoTarget(step.To); why != "" {
+			t.Fatalf("step %d: %s goes to %s: %s", n, step.Pod.Name, step.To.Name, why)
+		}
 		if problem.Bars != nil && problem.Bars(step.Pod, step.To) {
 			t.Fatalf("step %d: %s is barred from %s", n, step.Pod.Name, step.To.Name)
 		}
@@ -105,18 +107,6 @@ func (m *model) against(pod *cluster.Pod, index int32) string {
 		judgement.Suppose(node)
 	}
 	return judgement.Reason(judgement.Verdict(m.nodes[index]))
-}
-
-func (m *model) replicas(uid uidOf) int {
-	replicas := 0
-	for node := range m.snap.Nodes() {
-		for _, pod := range node.Pods {
-			if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil && owner.UID == uid && pod.DeletionTimestamp == nil {
-				replicas++
-			}
-		}
-	}
-	return replicas
 }
 
 // count notes an eviction by all that may be bounded.
@@ -202,8 +192,6 @@ func checkGroups(t reporter, groups []Group, plan *Plan) {
 		}
 	}
 }
-
-type uidOf = types.UID
 
 func labelsOf(pod *cluster.Pod) labels.Set { return pod.Labels }
 

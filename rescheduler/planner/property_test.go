@@ -19,7 +19,11 @@ func drawScene(t *rapid.T) (*scene, *Problem) {
 	room := make([]int, nodes)
 	for i := range nodes {
 		room[i] = rapid.IntRange(2, 8).Draw(t, "cpu")
-		s.set(t, node(fmt.Sprint("node-", i), fmt.Sprint(room[i]), inZone(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "zone"))))
+		change := []func(*corev1.Node){inZone(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "zone"))}
+		if rapid.IntRange(0, 9).Draw(t, "is it to stay") == 0 {
+			change = append(change, softlyTainted(taintDeletionCandidate))
+		}
+		s.set(t, node(fmt.Sprint("node-", i), fmt.Sprint(room[i]), change...))
 	}
 	for i := range rapid.IntRange(1, 16).Draw(t, "pods on nodes") {
 		on, cpu := rapid.IntRange(0, nodes-1).Draw(t, "on"), rapid.IntRange(1, 3).Draw(t, "cpu")

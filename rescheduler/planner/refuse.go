@@ -75,6 +75,9 @@ func (f *refusals) obstruct(r *Refusal, i *item) (possible int, enough bool) {
 		switch {
 		case node == i.origin:
 			continue
+		case f.noTarget[node] != "":
+			against[f.noTarget[node]]++
+			continue
 		case !f.rehearsal.eligible(i, f.rehearsal.world.Node(node)):
 			against[ReasonNotEligible]++
 			continue

@@ -28,8 +28,12 @@ const (
 	another
 )
 
-// eligible reports whether neither the problem bars a pod from a node nor a wish leaves that out.
+// eligible reports whether a node is one to go to, and neither the problem bars a pod from it nor a wish leaves
+// that out.
 func (r *rehearsal) eligible(i *item, node *cluster.Node) bool {
+	if r.noTarget[node.Index] != "" {
+		return false
+	}
 	if r.bars != nil && r.bars(i.pod, r.world.Snapshot().Node(node.Index)) {
 		return false
 	}

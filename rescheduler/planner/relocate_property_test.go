@@ -87,14 +87,14 @@ func TestAPodThatIsToLeaveStaysOnlyWhereItMust(t *testing.T) {
 			return
 		}
 		stayed++
-		if problem.Rules.Protects(pod, problem.Snapshot.NodeByName(pod.Spec.NodeName), Replicas(problem.Snapshot), now()) != "" {
+		if problem.Rules.Protects(pod, problem.Snapshot.NodeByName(pod.Spec.NodeName), WorkloadsOf(problem.Snapshot), now()) != "" {
 			return
 		}
 		m := modelOf(problem)
 		from := problem.Snapshot.NodeByName(pod.Spec.NodeName).Index
 		m.nodes[from] = m.nodes[from].WithoutPod(pod.UID)
 		for index, node := range m.nodes {
-			if index != from && m.against(newKinds(problem).replacement(pod), index) == "" {
+			if index != from && NoTarget(node) == "" && m.against(newKinds(problem).replacement(pod), index) == "" {
 				t.Fatalf("%s stays (%v), and %s would take it", pod.Name, plan.Unmoved, node.Name)
 			}
 		}

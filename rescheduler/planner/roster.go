@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
@@ -18,12 +17,12 @@ import (
 type roster struct {
 	*state
 
-	kinds    *kinds
-	snap     *cluster.Snapshot
-	rules    *Rules
-	now      time.Time
-	replicas func(controller types.UID) int
-	gangs    map[string][]spot // all pods on nodes that are of one
+	kinds     *kinds
+	snap      *cluster.Snapshot
+	rules     *Rules
+	now       time.Time
+	workloads *Workloads
+	gangs     map[string][]spot // all pods on nodes that are of one
 
 	loaded  []bool           // by node index: its pods are items
 	guarded []map[string]int // by node index: its pods that may not be moved, by reason
@@ -47,7 +46,7 @@ type spot struct {
 func newRoster(p *Problem, s *state, k *kinds, now time.Time) *roster {
 	end := p.Snapshot.IndexEnd()
 	return &roster{
-		state: s, kinds: k, snap: p.Snapshot, rules: &p.Rules, now: now, replicas: Replicas(p.Snapshot), gangs: gangsOn(p.Snapshot),
+		state: s, kinds: k, snap: p.Snapshot, rules: &p.Rules, now: now, workloads: WorkloadsOf(p.Snapshot), gangs: gangsOn(p.Snapshot),
 		loaded: make([]bool, end), guarded: make([]map[string]int, end), unitOf: map[string]int32{},
 	}
 }
@@ -145,7 +144,7 @@ func (r *roster) alone(item int32) {
 
 // judge returns why a pod may not be moved, and else the accounts on which that counts.
 func (r *roster) judge(at spot) (accounts []int32, reason string) {
-	reason = r.rules.Protects(at.pod, r.snap.Node(at.node), r.replicas, r.now)
+	reason = r.rules.Protects(at.pod, r.snap.Node(at.node), r.workloads, r.now)
 	if reason != "" {
 		return nil, reason
 	}

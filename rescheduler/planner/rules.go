@@ -1,16 +1,15 @@
 package planner
 
 import (
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
 
@@ -25,6 +24,15 @@ type Rules struct {
 	// AllowHigherPriority allows to move a pod for one of lower priority. It gets a new place,
 	// but it is restarted for somebody less important.
 	AllowHigherPriority bool
+	// AllowSingleReplica allows to evict the only pod of a controller that is ready. Nothing does its
+	// work until what replaces it is ready.
+	AllowSingleReplica bool
+	// AllowKubeSystem allows to evict pods of the namespace kube-system.
+	AllowKubeSystem bool
+	// Controllers are kinds, as in CloneSet.apps.kruise.io, that replace each of their pods which is
+	// evicted and bear that, besides ReplicationControllers, ReplicaSets and StatefulSets. Jobs bear it
+	// as their own fields say; as one of Controllers they always do.
+	Controllers sets.Set[string]
 	// BelowPriority, if set, protects pods of this priority and above.
 	BelowPriority *int32
 	// Selector, if set, protects all pods that it does not match.
@@ -55,6 +63,13 @@ const (
 	ReasonNotBound       = "it is not bound yet"
 	ReasonSystemCritical = "it is critical to the system"
 	ReasonNoController   = "it has no controller that would replace it"
+	ReasonController     = "it is not known whether its controller would replace it"
+	ReasonNotReplaced    = "its controller would not replace it"
+	ReasonUnknownJob     = "nothing is known of its Job"
+	ReasonJobFails       = "its Job may fail by that"
+	ReasonOnlyReady      = "it is the only pod of its controller that is ready"
+	ReasonKubeSystem     = "it is in kube-system"
+	ReasonNodeLeftAlone  = "its node is annotated not to be disrupted"
 	ReasonLocalStorage   = "it has local storage"
 	ReasonClaims         = "it has persistent volumes"
 	ReasonNotSafe        = "it is annotated not to be evicted"
@@ -93,10 +108,12 @@ func isOfDaemonSet(pod *cluster.Pod) bool {
 	return owner != nil && owner.Kind == "DaemonSet"
 }
 
-// Protects returns the first reason why a pod may not be evicted, "" when it may. replicas is how
-// many pods its controller has, as [Replicas] counts them.
-func (r *Rules) Protects(pod *cluster.Pod, node *cluster.Node, replicas func(types.UID) int, now time.Time) string {
-	for _, reason := range []string{r.byKind(pod), r.byVolumes(pod), r.byChoice(pod, node)} {
+// Protects returns the first reason why a pod may not be evicted, "" when it may.
+func (r *Rules) Protects(pod *cluster.Pod, node *cluster.Node, workloads *Workloads, now time.Time) string {
+	if reason := r.byKind(pod); reason != "" {
+		return reason
+	}
+	for _, reason := range []string{r.byController(pod, workloads), r.byVolumes(pod), r.byChoice(pod, node)} {
 		if reason != "" {
 			return reason
 		}
@@ -104,7 +121,7 @@ func (r *Rules) Protects(pod *cluster.Pod, node *cluster.Node, replicas func(typ
 	switch {
 	case r.MinAge > 0 && (pod.Status.StartTime == nil || now.Sub(pod.Status.StartTime.Time) < r.MinAge):
 		return ReasonYoung
-	case r.MinReplicas > 0 && replicas(metav1.GetControllerOfNoCopy(pod.Pod).UID) < r.MinReplicas:
+	case r.MinReplicas > 0 && workloads.of(pod).pods < r.MinReplicas:
 		return ReasonFewReplicas
 	case r.MaxGrace > 0 && Grace(&pod.Spec) > r.MaxGrace:
 		return ReasonGrace
@@ -123,23 +140,6 @@ func Grace(spec *corev1.PodSpec) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// Replicas tells how many pods a controller has on nodes, by its UID: those that are being deleted
-// are left out. It counts when it is first asked. It is safe for concurrent use.
-func Replicas(snap *cluster.Snapshot) func(controller types.UID) int {
-	count := sync.OnceValue(func() map[types.UID]int {
-		replicas := map[types.UID]int{}
-		for node := range snap.Nodes() {
-			for _, pod := range node.Pods {
-				if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil && !pod.Placeholder && pod.DeletionTimestamp == nil {
-					replicas[owner.UID]++
-				}
-			}
-		}
-		return replicas
-	})
-	return func(controller types.UID) int { return count()[controller] }
-}
-
 // byKind is what no option allows.
 func (r *Rules) byKind(pod *cluster.Pod) string {
 	_, preferNo := pod.Annotations[annotationPreferNoEvict]
@@ -156,8 +156,50 @@ func (r *Rules) byKind(pod *cluster.Pod) string {
 		return ReasonSystemCritical
 	case metav1.GetControllerOfNoCopy(pod.Pod) == nil:
 		return ReasonNoController
-	case pod.Annotations[annotationSafeToEvict] == "false", preferNo:
+	case pod.Annotations[annotationSafeToEvict] == "false", preferNo, notToBeDisrupted(pod.Annotations):
 		return ReasonNotSafe
+	}
+	return ""
+}
+
+// isMovable says that whoever made a pod knows that it can be moved.
+func isMovable(pod *cluster.Pod) bool { return pod.Annotations[v1alpha1.AnnotationMovable] == "true" }
+
+// byController is what its controller would make of it that a pod is evicted.
+func (r *Rules) byController(pod *cluster.Pod, workloads *Workloads) string {
+	owner := metav1.GetControllerOfNoCopy(pod.Pod)
+	kind := kindOfController(owner)
+	trusted := isMovable(pod) || r.Controllers.Has(kind)
+	switch kind {
+	case kindJob:
+		return byJob(pod, workloads, owner, trusted)
+	case kindReplicationController, kindReplicaSet, kindStatefulSet:
+		if replicas, there := workloads.wanted(owner, pod.Namespace); !there || workloads.of(pod).pods > replicas {
+			return ReasonNotReplaced
+		}
+	default:
+		if !trusted {
+			return ReasonController
+		}
+	}
+	// A gang is moved whole: while it is, none of it does its work.
+	if !r.AllowSingleReplica && !isMovable(pod) && gangOf(pod) == "" && workloads.isOnlyReady(pod) {
+		return ReasonOnlyReady
+	}
+	return ""
+}
+
+// byJob is the same of a Job, one that is trusted to bear it or not.
+func byJob(pod *cluster.Pod, workloads *Workloads, owner *metav1.OwnerReference, trusted bool) string {
+	job := workloads.job(owner, pod.Namespace)
+	switch {
+	case job == nil && trusted:
+	case job == nil:
+		return ReasonUnknownJob
+	case !isThere(job, owner), isIdle(job):
+		return ReasonNotReplaced
+	case !trusted && !bears(job, pod, workloads.of(pod).pods):
+		return ReasonJobFails
 	}
 	return ""
 }
@@ -182,8 +224,12 @@ func (r *Rules) byChoice(pod *cluster.Pod, node *cluster.Node) string {
 		return ReasonSelector
 	case len(r.Namespaces) > 0 && !r.Namespaces.Has(pod.Namespace), r.ExceptNamespaces.Has(pod.Namespace):
 		return ReasonNamespace
+	case pod.Namespace == metav1.NamespaceSystem && !r.AllowKubeSystem && !r.Namespaces.Has(pod.Namespace) && !isMovable(pod):
+		return ReasonKubeSystem
 	case r.Nodes != nil && !r.Nodes.Matches(labels.Set(node.Labels)):
 		return ReasonNode
+	case notToBeDisrupted(node.Annotations):
+		return ReasonNodeLeftAlone
 	}
 	return ""
 }

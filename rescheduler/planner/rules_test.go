@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
@@ -40,6 +39,28 @@ func TestRules(t *testing.T) {
 		{
 			name: "a pod that says it is not safe",
 			pod:  pod("x-1", "a", "1", annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false")), want: ReasonNotSafe,
+		},
+		{
+			name: "a pod that Karpenter is to leave alone", pod: pod("x-1", "a", "1", annotated("karpenter.sh/do-not-disrupt", "true")),
+			want: ReasonNotSafe,
+		},
+		{
+			name: "a pod that Karpenter is to leave alone for a time", pod: pod("x-1", "a", "1", annotated("karpenter.sh/do-not-disrupt", "4h")),
+			want: ReasonNotSafe,
+		},
+		{name: "a pod that Karpenter may disrupt", pod: pod("x-1", "a", "1", annotated("karpenter.sh/do-not-disrupt", "false"))},
+		{name: "a pod of kube-system", pod: pod("x-1", "a", "1", inNamespace("kube-system")), want: ReasonKubeSystem},
+		{
+			name: "a pod of kube-system that may be moved", pod: pod("x-1", "a", "1", inNamespace("kube-system")),
+			rules: Rules{AllowKubeSystem: true},
+		},
+		{
+			name: "a pod of kube-system as it is asked for", pod: pod("x-1", "a", "1", inNamespace("kube-system")),
+			rules: Rules{Namespaces: sets.New("kube-system")},
+		},
+		{
+			name: "a pod of kube-system that says it may be moved",
+			pod:  pod("x-1", "a", "1", inNamespace("kube-system"), annotated("rescheduling.muster.dev/movable", "true")),
 		},
 		{name: "a pod that says it is safe", pod: pod("x-1", "a", "1", annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "true"))},
 		{
@@ -96,8 +117,8 @@ func TestRules(t *testing.T) {
 			s := newScene()
 			s.set(t, node("a", "4"))
 			at := s.cluster.Snapshot().NodeByName("a")
-			two := func(types.UID) int { return 2 }
-			if got := test.rules.Protects(cluster.NewPod(test.pod), at, two, now()); got != test.want {
+			s.set(t, pod("x-2", "a", "1"), pod("x-3", "a", "1"))
+			if got := test.rules.Protects(cluster.NewPod(test.pod), at, WorkloadsOf(s.cluster.Snapshot()), now()); got != test.want {
 				t.Errorf("reason %q, want %q", got, test.want)
 			}
 		})
@@ -108,7 +129,7 @@ func TestPodsThatGoDoNotCountForTheirController(t *testing.T) {
 	s := newScene()
 	s.set(t, node("a", "4"), pod("x-1", "a", "1"), pod("x-2", "a", "1", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }))
 	staying := s.cluster.Snapshot().NodeByName("a").Pods[0]
-	if got := Replicas(s.cluster.Snapshot())(metav1.GetControllerOf(staying.Pod).UID); got != 1 {
+	if got := WorkloadsOf(s.cluster.Snapshot()).of(staying).pods; got != 1 {
 		t.Errorf("there are %d pods of the controller, want 1", got)
 	}
 }

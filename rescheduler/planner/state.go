@@ -48,6 +48,7 @@ type state struct {
 	initial  []int64   // free, at first
 	on       [][]int32 // items by node index
 	closed   []bool    // by node index: nothing goes there
+	noTarget []string  // by node index: why nothing does, as [NoTarget] says
 	items    []item
 	left     map[place]int32 // how many items of a kind left a node
 	came     map[place]int32 // and came to one
@@ -74,12 +75,14 @@ func newState(p *Problem) *state {
 		free:      make([]int64, end*dims),
 		on:        make([][]int32, end),
 		closed:    make([]bool, end),
+		noTarget:  make([]string, end),
 		left:      map[place]int32{},
 		came:      map[place]int32{},
 		ledger:    newLedger(p.Budgets, p.Snapshot),
 	}
 	for node := range p.Snapshot.Nodes() {
 		s.nodes = append(s.nodes, node.Index)
+		s.noTarget[node.Index] = NoTarget(node)
 		capacity, taken := reckoning.offers(node)
 		free := s.freeAt(node.Index)
 		copy(free, capacity)

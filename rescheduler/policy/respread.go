@@ -27,10 +27,10 @@ func respread(c *config.RespreadPolicy) func(Situation) (*planner.Plan, string) 
 			return nil, fmt.Sprintf("pods are pending: %d", s.Pending)
 		}
 		b := &balance{
-			Problem:  s.Problem,
-			gain:     float64(c.MinGain) / 100,
-			shares:   map[int32]share{},
-			replicas: planner.Replicas(s.Problem.Snapshot),
+			Problem:   s.Problem,
+			gain:      float64(c.MinGain) / 100,
+			shares:    map[int32]share{},
+			workloads: planner.WorkloadsOf(s.Problem.Snapshot),
 		}
 		now := s.Problem.Clock.Now()
 		for node := range s.Problem.Snapshot.Nodes() {
@@ -93,7 +93,7 @@ type balance struct {
 	fresh, old []*cluster.Node
 	shares     map[int32]share // by node index
 	moved      planned
-	replicas   func(controller types.UID) int // [planner.Replicas]
+	workloads  *planner.Workloads
 }
 
 // spare is how many pods are wished for besides those that would make a balance, since some of
@@ -186,7 +186,7 @@ func (s *balance) movable(pod *cluster.Pod, from *cluster.Node) bool {
 	if _, member := membership.Of(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
 		return false
 	}
-	return pod.Requests.MilliCPU+pod.Requests.Memory > 0 && s.Rules.Protects(pod, from, s.replicas, s.Clock.Now()) == ""
+	return pod.Requests.MilliCPU+pod.Requests.Memory > 0 && s.Rules.Protects(pod, from, s.workloads, s.Clock.Now()) == ""
 }
 
 // planned counts pods by the budgets of a plan. The planner does so as well, and by others.

@@ -121,7 +121,7 @@ func look(ctx context.Context, o Options, c *cluster.Cluster, registry prometheu
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
-	watch := cluster.WatchOptions{Client: client, Optional: schedulingv1alpha1.Resources()}
+	watch := cluster.WatchOptions{Client: client, Jobs: true, Optional: schedulingv1alpha1.Resources()}
 	if watch.Dynamic, err = dynamic.NewForConfig(o.RESTConfig); err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}

@@ -18,6 +18,10 @@ const (
 // AnnotationApprove has a plan of mode Approve carried out when it is "true".
 const AnnotationApprove = Group + "/approve"
 
+// AnnotationMovable says of a pod that it can be moved when it is "true", whatever controls it: that its
+// controller replaces it and bears that, and that others do its work meanwhile, or nobody needs it.
+const AnnotationMovable = Group + "/movable"
+
 // ReschedulingPlans is the resource.
 func ReschedulingPlans() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: Group, Version: Version, Resource: Resource}
