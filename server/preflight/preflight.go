@@ -151,8 +151,10 @@ func (l *look) scheduler() {
 			FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(),
 		})
 		switch {
-		case err != nil:
-			c.State, c.Found = Missing, err.Error()
+		case apierrors.IsForbidden(err):
+			c.State, c.Found = Missing, "must not be read: "+err.Error()
+		case err != nil: // who cannot reach it does not know
+			c.State, c.Found = Unknown, "could not be read: "+err.Error()
 		case len(leases.Items) == 0:
 			c.State, c.Found = Unknown, "there is none: "+l.Config.Ahead.SchedulerLease
 		default:
