@@ -113,7 +113,9 @@ func (l *look) apis() {
 	}
 	l.add(policies)
 
-	account := Check{Check: "ValidatingAdmissionPolicy", Follows: "muster's account can be held to what it writes: see 'muster account-policy'"}
+	account := Check{
+		Check: "ValidatingAdmissionPolicy", Follows: "muster's account can be held to what it writes: see 'muster account-policy'",
+	}
 	if account.State, account.Found = l.serves("admissionregistration.k8s.io/v1", "validatingadmissionpolicies"); account.State == Missing {
 		account.Follows = "muster's account is held to its role alone"
 	}

@@ -93,7 +93,9 @@ func TestWhatAClusterAllowsDecidesWhetherMusterWorksThere(t *testing.T) {
 			}, true, "MISSING no right to create pods/binding not allowed: create",
 		},
 		"a right that all profiles need": {
-			"v1.36.3", true, []string{"create pods"}, func(c *config.Configuration) { c.Profiles[0].NodeSelection = config.NodeSelectionExtender },
+			"v1.36.3", true,
+			[]string{"create pods"},
+			func(c *config.Configuration) { c.Profiles[0].NodeSelection = config.NodeSelectionExtender },
 			false, "MISSING yes right to create pods/binding not allowed: create",
 		},
 		"places by affinity": {
