@@ -109,6 +109,9 @@ func TestTheRoomOfAContestedGangIsKeptBeforeItIsLetGo(t *testing.T) {
 		p.set(podGroup("g", 3), node("a", "4"), rival("other", "1"))
 		p.set(objects(pods)...)
 		p.after(p.limits.Margin - 20*time.Millisecond)
+		if _, m, _ := p.Member(pods[0].UID); m.Stage != "reserved" || m.Room != record.RoomNominated {
+			t.Errorf("a member that is not let go yet is %+v", m)
+		}
 		p.wrote("at first", "nominate g-0", "nominate g-1", "nominate g-2")
 		if len(p.recorded()) != 0 {
 			t.Error("a start is recorded before the scheduler can know of the nominations")

@@ -8,11 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
 )
 
 // gatedByOthers has a pod wait for somebody else as well.
@@ -243,3 +246,41 @@ func TestAGateThatCouldNotBeLiftedIsTriedAgain(t *testing.T) {
 		p.wrote("when it is back", "lift g-0", "lift g-1")
 	})
 }
+
+func TestAGateThatMustNotBeLiftedHoldsUpNobodyElse(t *testing.T) {
+	refused := apierrors.NewForbidden(corev1.Resource("pods"), "g-0", errors.New("denied by somebody's policy"))
+	for _, test := range []struct {
+		name   string
+		err    error
+		pauses bool
+		lifts  int // in a minute
+	}{
+		{"by somebody's policy", refused, false, 6},
+		{"as the pod is not valid", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "g-0", nil), false, 6},
+		{"as the API server is away", errors.New("the API server is away"), true, 60},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.gate(config.GatesUntilMembers)
+				p.refuse(test.err)
+				p.set(podGroup("g", 1), members("g", 1, "1", gated)[0])
+				p.after(time.Second / 2)
+				if got := p.Manager.writes.writer.Pausing(); got != test.pauses {
+					t.Errorf("planning pauses: %t, want %t", got, test.pauses)
+				}
+				p.after(time.Minute)
+				if got := len(p.written()); got < test.lifts-1 || got > test.lifts+1 {
+					t.Errorf("%d tries in a minute, want about %d", got, test.lifts)
+				}
+				p.refuse(nil)
+				p.after(mostLift)
+				if p.written(); membership.Gated(p.latest(members("g", 1, "1")[0])) {
+					t.Error("it is still gated")
+				}
+			})
+		})
+	}
+}
+
+// mostLift is how long it takes until a gate is tried again.
+const mostLift = 31 * time.Second

@@ -93,12 +93,20 @@ func (m *machine) liftGate(ctx context.Context, uid types.UID) (written bool, er
 	default:
 		err = m.writes.client.LiftGate(ctx, pod.Pod, v1alpha1.SchedulingGate)
 	}
-	m.do(core.GateLifted{UID: uid, Err: err})
-	if err != nil {
-		err = fmt.Errorf("lift the gate of %s/%s: %w", pod.Namespace, pod.Name, err)
+	refused := refusesPod(err)
+	m.do(core.GateLifted{UID: uid, Err: err, Refused: refused})
+	switch {
+	case refused: // the API server is well: nothing else waits
+		m.log.Warn("gate not lifted: the API server refuses to", "pod", pod.Namespace+"/"+pod.Name, "err", err)
+		return true, nil
+	case err != nil:
+		return true, fmt.Errorf("lift the gate of %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
-	return true, err
+	return true, nil
 }
+
+// refusesPod reports whether a write failed by what somebody demands of the one pod.
+func refusesPod(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) }
 
 // toLift returns what [core.State.ToLift] does.
 func (m *machine) toLift(uid types.UID) (pod *cluster.Pod, node string) {

@@ -35,9 +35,11 @@ or the webhook, are there: delete those first if muster is not to come back.
 
 With --when-away release first watches the Lease by which muster's replicas elect their
 leader, for as long as it is told, and ends if somebody writes to it. It compares no clocks
-of machines, and suits a CronJob. A muster that comes back later, while gates are being
-lifted, is not noticed. It needs the right to get the Lease, and to be longer than
-leaderElection.leaseDuration.`,
+of machines, and suits a CronJob. It looks at the Lease again before each hundred pods,
+and leaves the others to a muster that is back. It needs the right to get the Lease, and
+to be longer than leaderElection.leaseDuration.
+
+Where the API server is away or overloaded, it tries for a minute.`,
 		Example: `  # Which pods wait for muster?
   muster release --kubeconfig ~/.kube/config --dry-run
 
@@ -63,17 +65,19 @@ leaderElection.leaseDuration.`,
 				return err
 			}
 			out := cmd.OutOrStdout()
+			var mayGo func(context.Context) error
 			if flags.whenAway > 0 {
-				away, err := flags.away(cmd.Context(), client, cfg.LeaderElection)
-				if err != nil {
-					return err
-				}
-				if !away {
+				absence, err := flags.away(cmd.Context(), client, cfg.LeaderElection)
+				if errors.Is(err, release.ErrBack) {
 					_, err := fmt.Fprintln(out, "muster leads: no gate is lifted")
 					return err
 				}
+				if err != nil {
+					return err
+				}
+				mayGo = absence.Lasts
 			}
-			return flags.release(cmd.Context(), client, out, cmd.ErrOrStderr())
+			return flags.release(cmd.Context(), client, mayGo, out, cmd.ErrOrStderr())
 		},
 	}
 	set := cmd.Flags()
@@ -103,21 +107,23 @@ func (f *releaseFlags) connect(cfg *config.Configuration) (*kubernetes.Clientset
 	return kubernetes.NewForConfig(connection)
 }
 
-// away reports whether nobody leads. It takes as long as it was told to.
-func (f *releaseFlags) away(ctx context.Context, client kubernetes.Interface, election config.LeaderElection) (bool, error) {
+// away waits for as long as it was told to, and fails with [release.ErrBack] if somebody leads.
+func (f *releaseFlags) away(ctx context.Context, client kubernetes.Interface, election config.LeaderElection) (*release.Absence, error) {
 	lease := release.Lease{
 		Leases: client.CoordinationV1().Leases(election.ResourceNamespace), Name: election.ResourceName, Clock: clock.RealClock{},
 	}
-	away, err := lease.Away(ctx, f.whenAway)
+	absence, err := lease.Away(ctx, f.whenAway)
 	if err != nil {
-		return false, fmt.Errorf("--when-away: Lease %s/%s: %w", election.ResourceNamespace, election.ResourceName, err)
+		return nil, fmt.Errorf("--when-away: Lease %s/%s: %w", election.ResourceNamespace, election.ResourceName, err)
 	}
-	return away, nil
+	return absence, nil
 }
 
-func (f *releaseFlags) release(ctx context.Context, client kubernetes.Interface, stdout, stderr io.Writer) error {
+func (f *releaseFlags) release(
+	ctx context.Context, client kubernetes.Interface, mayGo func(context.Context) error, stdout, stderr io.Writer,
+) error {
 	lifted, failed, err := release.Run(ctx, release.Options{
-		Pods: client.CoreV1(), Namespace: f.namespace, DryRun: f.dryRun,
+		Pods: client.CoreV1(), Namespace: f.namespace, DryRun: f.dryRun, Clock: clock.RealClock{}, MayGo: mayGo,
 		Told: func(pod types.NamespacedName, gates []string, err error) {
 			if err != nil {
 				fmt.Fprintf(stderr, "muster: %s: %v\n", pod, err)
@@ -131,6 +137,10 @@ func (f *releaseFlags) release(ctx context.Context, client kubernetes.Interface,
 		said = "%d pods would be released\n"
 	}
 	fmt.Fprintf(stdout, said, lifted)
+	if errors.Is(err, release.ErrBack) {
+		fmt.Fprintln(stdout, "muster leads again: the others are left to it")
+		err = nil
+	}
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%d pods were not released", failed)
 	}

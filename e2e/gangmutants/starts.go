@@ -46,9 +46,10 @@ func starts() []Mutant {
 		{"nobody is recalled", hold, "func (t *turn) recall(parts []part) {", "func (t *turn) recall(parts []part) {\n\tparts = nil"},
 		{"a failed binding leaves the member let go", hold, "t.enter(p, pending)\n\t\tif t.view.Binding(e.UID)", "if t.view.Binding(e.UID)"},
 		{"a process that stops ends no call", hold, "if !t.stopped || g.recording != 0 {", "if t.stopped || g.recording != 0 {"},
+		{"quorum that was reached is forgotten", "core/record.go", "\tg.satisfied = true\n", ""},
 		{
-			"quorum that was reached is forgotten", commit, "p.failed, p.satisfied, p.tries = time.Time{}, true, tries{}",
-			"p.failed, p.tries = time.Time{}, tries{}",
+			"who writes a record is planned first", "core/record.go", "(g.record != nil || g.inherits) && g.unfinished() != nil",
+			"g.unfinished() != nil",
 		},
 	}
 }

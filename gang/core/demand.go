@@ -47,7 +47,7 @@ func (t *turn) look(g *group) {
 		g.dirty = true
 	}
 	g.complete()
-	t.satisfy(g)
+	remembering{t}.quorum(g)
 }
 
 // hear reads what the members of a group without an object say, if they may say something else

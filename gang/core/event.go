@@ -100,10 +100,12 @@ type (
 		Commit CommitID
 		Err    error
 	}
-	// GateLifted says what came of lifting a gate.
+	// GateLifted says what came of lifting a gate. Refused is that of this pod, by somebody's policy or for what it
+	// says: to try again soon is of no use.
 	GateLifted struct {
-		UID types.UID
-		Err error
+		UID     types.UID
+		Err     error
+		Refused bool
 	}
 	// Nominating asks what is to be written to the status of a pod: a [Write], or nothing.
 	Nominating struct{ UID types.UID }

@@ -22,8 +22,12 @@ const (
 	lifted       // as the API server said
 )
 
-// LiftRetry is how long a gate is left after it could not be lifted.
-const LiftRetry = time.Second
+const (
+	// LiftRetry is how long a gate is left after it could not be lifted.
+	LiftRetry = time.Second
+	// mostLiftRetry is how long it is left where it was refused again and again. That doubles each time.
+	mostLiftRetry = 30 * time.Second
+)
 
 // gated reports whether the scheduler does not look at the pod until muster lifts its gate.
 func (p *member) gated() bool { return p.gate != lifted && membership.Gated(p.pod.Pod) }
@@ -173,7 +177,11 @@ func (e GateLifted) apply(t *turn) {
 	case e.Err == nil:
 		p.gate = lifted
 	default:
-		p.gate, p.liftAgain = shut, t.now.Add(LiftRetry)
+		p.gate = shut
+		if p.liftRest = min(2*p.liftRest, mostLiftRetry); !e.Refused || p.liftRest == 0 {
+			p.liftRest = LiftRetry
+		}
+		p.liftAgain = t.now.Add(p.liftRest)
 		leading{t}.liftFailed(p)
 	}
 }

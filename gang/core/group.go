@@ -68,7 +68,8 @@ type member struct {
 	toldAt    time.Time // when the scheduler was last told of its place, for a gang that starts without calls
 
 	gate      gate
-	liftAgain time.Time // after it could not be lifted
+	liftAgain time.Time     // after it could not be lifted
+	liftRest  time.Duration // that it was left then
 }
 
 // waitsForCall reports whether it counts on its place, and the scheduler is to bind it there.

@@ -176,6 +176,6 @@ func (t *turn) enter(p *member, to stage) {
 	}
 	p.stage, p.since = to, t.now
 	if to == bound {
-		t.satisfy(g)
+		remembering{t}.quorum(g)
 	}
 }

@@ -101,9 +101,12 @@ func (g *group) complete() {
 	}
 }
 
-// satisfy notes that as many members are bound as must start together. Where that is enough for good it is written on
+// remembering notes what is to outlast the members of a group, during the application of an event.
+type remembering struct{ *turn }
+
+// quorum notes that as many members are bound as must start together. Where that is enough for good it is written on
 // the PodGroup, as members may be gone when the next process looks.
-func (t *turn) satisfy(g *group) {
+func (t remembering) quorum(g *group) {
 	if g.satisfied || g.unasked() != nil || g.wereBound() < g.spec.MinMember {
 		return
 	}

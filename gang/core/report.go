@@ -54,6 +54,9 @@ type Member struct {
 	Stage string
 	Node  string        // its place, "" when it has none
 	Age   time.Duration // of the stage
+	// Room says how its place is kept while it waits there, or is on its way, without a bind call; "" for one that does
+	// not.
+	Room record.Room
 }
 
 // Knows reports whether a pod is a member.
@@ -110,7 +113,11 @@ func (p *member) about(now time.Time) Member {
 	if p.stage == pending && p.gated() {
 		stage = "gated"
 	}
-	return Member{p.pod.Name, stage, p.place, now.Sub(p.since)}
+	m := Member{Pod: p.pod.Name, Stage: stage, Node: p.place, Age: now.Sub(p.since)}
+	if p.stage == reserved || p.stage == due {
+		m.Room = p.room
+	}
+	return m
 }
 
 func (g *group) summary() Summary {

@@ -82,7 +82,7 @@ func (s *Console) membership(pod *cluster.Pod) *remote.Membership {
 	if !found {
 		return nil
 	}
-	return &remote.Membership{Gang: of.Name, Stage: m.Stage, Node: m.Node, Why: of.Why}
+	return &remote.Membership{Gang: of.Name, Stage: m.Stage, Node: m.Node, Room: m.Room, Why: of.Why}
 }
 
 func newExplainedNode(e *predicates.Explanation) remote.Node {
@@ -124,6 +124,9 @@ func (p explainPage) Text(t *inspect.Table) {
 		nomination = fmt.Sprintf("; nomination: %s for %v, node %s, attempt %d", n.Stage, duration(n.AgeSeconds), cmp.Or(n.Node, "-"), n.Attempt)
 	}
 	t.Title("pod %s, profile %s, generation %d: %d of %d nodes fit%s", p.Pod, p.Profile, p.Generation, p.Fitting, len(p.Nodes), nomination)
+	if len(p.Gates) > 0 {
+		t.Title("it %s", p.State())
+	}
 	p.Table(t, p.Nodes)
 }
 

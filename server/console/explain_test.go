@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -43,6 +44,22 @@ func TestExplainSaysOfEveryNodeWhatSpeaksForAndAgainstIt(t *testing.T) {
 	defer response.Body.Close()
 	if page, _ := io.ReadAll(response.Body); !strings.Contains(string(page), "0 of 2 nodes fit") {
 		t.Errorf("for a posted pod of 20 CPUs answered %s", page)
+	}
+}
+
+func TestExplainSaysWhatAGatedPodWaitsFor(t *testing.T) {
+	b := newBench(t, benchOptions{gangs: true})
+	b.Node("a", "4")
+	pod := servertest.Pod("p", "1")
+	pod.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
+	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: v1alpha1.SchedulingGate}}
+	if err := b.Cluster.Set(pod); err != nil {
+		t.Fatal(err)
+	}
+	b.Filter(pod, "a") // the gang is followed
+	const want = "it is held back by scheduling gates: muster.dev/gang; it waits as a member of gang default/g, gated: there is no PodGroup g"
+	if _, page := b.Get("/debug/explain?pod=default/p"); !strings.Contains(page, want) {
+		t.Errorf("want %q in:\n%s", want, page)
 	}
 }
 

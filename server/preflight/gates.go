@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"muster.dev/muster/server/admission"
 )
@@ -61,25 +63,41 @@ func (l *look) policy(
 func samePolicy(got, want *admissionregistrationv1.MutatingAdmissionPolicySpec) bool {
 	return equality.Semantic.DeepEqual(got.MatchConditions, want.MatchConditions) &&
 		equality.Semantic.DeepEqual(got.Mutations, want.Mutations) && equality.Semantic.DeepEqual(got.Variables, want.Variables) &&
-		got.MatchConstraints != nil && equality.Semantic.DeepEqual(got.MatchConstraints.ResourceRules, want.MatchConstraints.ResourceRules)
+		equality.Semantic.DeepEqual(got.ParamKind, want.ParamKind) &&
+		ptr.Deref(got.FailurePolicy, admissionregistrationv1.Fail) == ptr.Deref(want.FailurePolicy, admissionregistrationv1.Fail) &&
+		orNever(got.ReinvocationPolicy) == orNever(want.ReinvocationPolicy) && sameMatches(got.MatchConstraints, want.MatchConstraints)
 }
 
-// sameMatches compares selectors, of which none and an empty one are the same.
+func orNever(p admissionregistrationv1.ReinvocationPolicyType) admissionregistrationv1.ReinvocationPolicyType {
+	return cmp.Or(p, admissionregistrationv1.NeverReinvocationPolicy)
+}
+
+// sameMatches compares what requests are selected, with the defaults of the API server.
 func sameMatches(got, want *admissionregistrationv1.MatchResources) bool {
-	selectors := func(m *admissionregistrationv1.MatchResources) [2]string {
-		if m == nil {
-			m = &admissionregistrationv1.MatchResources{}
-		}
-		return [2]string{metav1.FormatLabelSelector(orEmpty(m.NamespaceSelector)), metav1.FormatLabelSelector(orEmpty(m.ObjectSelector))}
-	}
-	return selectors(got) == selectors(want)
+	return equality.Semantic.DeepEqual(withDefaults(got), withDefaults(want))
 }
 
-func orEmpty(s *metav1.LabelSelector) *metav1.LabelSelector {
-	if s == nil {
-		return &metav1.LabelSelector{}
+// withDefaults is a copy in which nothing is left out that has a default.
+func withDefaults(m *admissionregistrationv1.MatchResources) *admissionregistrationv1.MatchResources {
+	if m = m.DeepCopy(); m == nil {
+		m = &admissionregistrationv1.MatchResources{}
 	}
-	return s
+	for _, s := range []**metav1.LabelSelector{&m.NamespaceSelector, &m.ObjectSelector} {
+		if *s == nil {
+			*s = &metav1.LabelSelector{}
+		}
+	}
+	if m.MatchPolicy == nil {
+		m.MatchPolicy = new(admissionregistrationv1.Equivalent)
+	}
+	for _, rules := range [][]admissionregistrationv1.NamedRuleWithOperations{m.ResourceRules, m.ExcludeResourceRules} {
+		for i := range rules {
+			if rules[i].Scope == nil {
+				rules[i].Scope = new(admissionregistrationv1.AllScopes)
+			}
+		}
+	}
+	return m
 }
 
 // webhook tells whether the API server asks muster for gates.

@@ -114,8 +114,7 @@ func (l *look) apis() {
 	l.add(policies)
 
 	account := Check{
-		Check:   "ValidatingAdmissionPolicy",
-		Follows: "muster's account can be held to what it writes: see 'muster account-policy'",
+		Check: "ValidatingAdmissionPolicy", Follows: "muster's account can be held to what it writes: see 'muster account-policy'",
 	}
 	if account.State, account.Found = l.serves("admissionregistration.k8s.io/v1", "validatingadmissionpolicies"); account.State == Missing {
 		account.Follows = "muster's account is held to its role alone"
@@ -154,8 +153,10 @@ func (l *look) scheduler() {
 			FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(),
 		})
 		switch {
-		case err != nil:
-			c.State, c.Found = Missing, err.Error()
+		case apierrors.IsForbidden(err):
+			c.State, c.Found = Missing, "must not be read: "+err.Error()
+		case err != nil: // who cannot reach it does not know
+			c.State, c.Found = Unknown, "could not be read: "+err.Error()
 		case len(leases.Items) == 0:
 			c.State, c.Found = Unknown, "there is none: "+l.Config.Ahead.SchedulerLease
 		default:

@@ -2,12 +2,16 @@ package preflight
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	"k8s.io/client-go/kubernetes/fake"
@@ -15,6 +19,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/admission"
 )
 
 // look is a report on a cluster of a version, on which all is allowed but some resources.
@@ -81,6 +86,18 @@ func TestWhatAClusterAllowsDecidesWhetherMusterWorksThere(t *testing.T) {
 		"a right that it can do without": {
 			"v1.36.3", true, []string{"delete pods"}, func(*config.Configuration) {}, true, "MISSING no right to delete pods not allowed: delete",
 		},
+		"a right that other profiles may need": {
+			"v1.36.3", true, []string{"create pods"}, func(c *config.Configuration) {
+				c.Profiles = append(c.Profiles, c.Profiles[0])
+				c.Profiles[1].SchedulerName, c.Profiles[1].NodeSelection = "other", config.NodeSelectionExtender
+			}, true, "MISSING no right to create pods/binding not allowed: create",
+		},
+		"a right that all profiles need": {
+			"v1.36.3", true,
+			[]string{"create pods"},
+			func(c *config.Configuration) { c.Profiles[0].NodeSelection = config.NodeSelectionExtender },
+			false, "MISSING yes right to create pods/binding not allowed: create",
+		},
 		"places by affinity": {
 			"v1.36.3", true, nil, func(c *config.Configuration) { c.Ahead.Reserve = config.ReserveByPin }, true,
 			"holds pods to nodes by their affinity and lifts the gates after 250ms",
@@ -94,6 +111,65 @@ func TestWhatAClusterAllowsDecidesWhetherMusterWorksThere(t *testing.T) {
 			r, text := report(t, test.version, test.policies, test.refused, test.change)
 			if r.Passes() != test.passes || !strings.Contains(strings.Join(strings.Fields(text), " "), test.says) {
 				t.Errorf("passes: %t, want %t and that it says %q:\n%s", r.Passes(), test.passes, test.says, text)
+			}
+		})
+	}
+}
+
+func TestALeaseThatMustNotBeReadIsToldFromOneThatCouldNotBe(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want State
+		says string
+	}{
+		"forbidden":   {apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "kube-scheduler", nil), Missing, "must not be read: "},
+		"unreachable": {errors.New("connection refused"), Unknown, "could not be read: connection refused"},
+		"overloaded":  {apierrors.NewTooManyRequestsError("busy"), Unknown, "could not be read: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset()
+			client.PrependReactor("list", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, test.err })
+			cfg := config.Default()
+			cfg.Profiles[0].NodeSelection = config.NodeSelectionAhead
+			l := &look{Options: Options{Client: client, Config: cfg}, ctx: t.Context(), report: &Report{}, pods: []string{"default-scheduler"}}
+			l.scheduler()
+			if c := l.report.Checks[0]; c.State != test.want || !strings.HasPrefix(c.Found, test.says) {
+				t.Errorf("%s: %s, want %s: %s", c.State, c.Found, test.want, test.says)
+			}
+		})
+	}
+}
+
+func TestAPolicyIsCurrentThatDiffersInDefaultsAlone(t *testing.T) {
+	type spec = admissionregistrationv1.MutatingAdmissionPolicySpec
+	labelled := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+	for name, test := range map[string]struct {
+		change func(*spec)
+		same   bool
+	}{
+		"nothing": {func(*spec) {}, true},
+		"defaults": {func(s *spec) {
+			s.MatchConstraints.NamespaceSelector, s.MatchConstraints.ObjectSelector = &metav1.LabelSelector{}, &metav1.LabelSelector{}
+			s.MatchConstraints.MatchPolicy = new(admissionregistrationv1.Equivalent)
+		}, true},
+		"who is refused when it fails": {func(s *spec) { s.FailurePolicy = new(admissionregistrationv1.Fail) }, false},
+		"the failure policy left out":  {func(s *spec) { s.FailurePolicy = nil }, false},
+		"whether it is called again":   {func(s *spec) { s.ReinvocationPolicy = admissionregistrationv1.NeverReinvocationPolicy }, false},
+		"namespaces":                   {func(s *spec) { s.MatchConstraints.NamespaceSelector = labelled }, false},
+		"objects":                      {func(s *spec) { s.MatchConstraints.ObjectSelector = labelled }, false},
+		"how versions match":           {func(s *spec) { s.MatchConstraints.MatchPolicy = new(admissionregistrationv1.Exact) }, false},
+		"what is left out":             {func(s *spec) { s.MatchConstraints.ExcludeResourceRules = s.MatchConstraints.ResourceRules }, false},
+		"operations":                   {func(s *spec) { s.MatchConstraints.ResourceRules[0].Operations = nil }, false},
+		"conditions":                   {func(s *spec) { s.MatchConditions = s.MatchConditions[1:] }, false},
+		"no constraints":               {func(s *spec) { s.MatchConstraints = nil }, false},
+		"parameters":                   {func(s *spec) { s.ParamKind = &admissionregistrationv1.ParamKind{Kind: "ConfigMap"} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want, _ := admission.GatePolicy([]string{"default-scheduler"})
+			got := want.DeepCopy()
+			test.change(&got.Spec)
+			if same := samePolicy(&got.Spec, &want.Spec); same != test.same {
+				t.Errorf("the same: %t", same)
 			}
 		})
 	}

@@ -65,7 +65,11 @@ func (l *look) needed() []right {
 		rights = append(rights, right{resource: "pods", verbs: []string{"patch"}})
 	}
 	if len(l.pods) < len(l.Config.Profiles) {
-		rights = append(rights, right{resource: "pods/binding", verbs: []string{"create"}})
+		binds := right{resource: "pods/binding", verbs: []string{"create"}}
+		if len(l.pods) > 0 { // whether an extender is registered the API does not tell
+			binds.otherwise = "profiles of nodeSelection Ahead work; the others cannot delegate bind to an extender"
+		}
+		rights = append(rights, binds)
 	}
 	if l.Config.Gangs.PreemptAfter.Duration > 0 {
 		rights = append(

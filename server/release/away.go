@@ -14,8 +14,12 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// ErrTooShort says that somebody who leads may have been silent for as long.
-var ErrTooShort = errors.New("must be longer than the lease is good for")
+var (
+	// ErrTooShort says that somebody who leads may have been silent for as long.
+	ErrTooShort = errors.New("must be longer than the lease is good for")
+	// ErrBack says that somebody leads.
+	ErrBack = errors.New("muster leads")
+)
 
 // looks is how often the lease is looked at in the time.
 const looks = 20
@@ -27,30 +31,45 @@ type Lease struct {
 	Clock  clock.Clock
 }
 
-// Away watches the lease for a time and reports whether nobody wrote to it. Who leads renews it; who begins to, or
-// gives it back, writes to it as well. What times the lease itself states is not looked at: they are of other clocks.
+// Absence is that nobody leads: a lease to which nobody wrote for a time, as it was then.
+type Absence struct {
+	lease Lease
+	left  *coordinationv1.LeaseSpec
+}
+
+// Lasts returns ErrBack if somebody has written to the lease since.
+func (a *Absence) Lasts(ctx context.Context) error {
+	now, err := a.lease.get(ctx)
+	if err == nil && !equality.Semantic.DeepEqual(a.left, now) {
+		return ErrBack
+	}
+	return err
+}
+
+// Away watches the lease for a time and returns [ErrBack] if somebody wrote to it. Who leads renews it; who begins to,
+// or gives it back, writes to it as well. What times the lease itself states is not looked at: they are of other clocks.
 // A lease that there is not, and that nobody makes meanwhile, is one that nobody has.
-func (l Lease) Away(ctx context.Context, patience time.Duration) (bool, error) {
+func (l Lease) Away(ctx context.Context, patience time.Duration) (*Absence, error) {
 	began := l.Clock.Now()
 	first, err := l.get(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
+	absence := &Absence{l, first}
 	if seconds := first.LeaseDurationSeconds; seconds != nil && patience <= time.Duration(*seconds)*time.Second {
-		return false, fmt.Errorf("%s: %w, %ds", patience, ErrTooShort, *seconds)
+		return nil, fmt.Errorf("%s: %w, %ds", patience, ErrTooShort, *seconds)
 	}
 	for l.Clock.Since(began) < patience {
 		select {
 		case <-ctx.Done():
-			return false, ctx.Err()
+			return nil, ctx.Err()
 		case <-l.Clock.After(min(patience/looks, patience-l.Clock.Since(began))):
 		}
-		now, err := l.get(ctx)
-		if err != nil || !equality.Semantic.DeepEqual(first, now) {
-			return false, err
+		if err := absence.Lasts(ctx); err != nil {
+			return nil, err
 		}
 	}
-	return true, nil
+	return absence, nil
 }
 
 // get returns what the lease says, which is nothing if there is none.

@@ -3,9 +3,11 @@ package release
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/pager"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -24,7 +27,12 @@ import (
 const (
 	writers  = 16  // pods are written to at a time
 	pageSize = 500 // pods are read at a time
-	passes   = 10  // looks are had at all pods at most: where pods are gated all the time, there is no end
+	batch    = 100 // pods are released at a time, before it is asked whether to go on
+	passes   = 10  // looks that lift some are had at all pods at most: where pods are gated all the time, there is no end
+
+	// After a look that lifts none and fails in a way that may pass, it rests: twice as long each time, for a time in all.
+	firstRest, mostRest = 250 * time.Millisecond, 8 * time.Second
+	patience            = time.Minute
 )
 
 // Options say whose gates are lifted.
@@ -34,25 +42,57 @@ type Options struct {
 	Namespace string
 	// DryRun has the API server check every write, and make none.
 	DryRun bool
+	Clock  clock.Clock
+	// MayGo, if set, is asked before each batch of pods. No gate is lifted after it has returned an error. With ErrBack
+	// nothing is tried again.
+	MayGo func(context.Context) error
 	// Told hears of each pod, by one call at a time: which gates it had, or why they were not lifted.
 	Told func(pod types.NamespacedName, gates []string, err error)
 }
 
 // Run lifts the gates of all pods that have some, and returns of how many, and of how many it could not. It looks
 // again as long as it lifts some, so that pods that were created meanwhile, and writes that failed beside them, have
-// another chance. Told hears of failures when it has given up.
+// another chance. Where it lifts none, and the API server was away or overloaded, it tries for a minute. Told hears of
+// failures when it has given up.
 func Run(ctx context.Context, o Options) (lifted, failed int, err error) {
-	for left := passes; ; left-- {
+	rest, rested := firstRest, time.Duration(0)
+	for left := passes; ; {
 		p := &pass{Options: o, ctx: ctx, failures: map[types.NamespacedName]error{}}
 		err := p.run()
 		lifted += p.lifted
-		if err != nil || p.lifted == 0 || o.DryRun || left == 1 {
+		again := !o.DryRun && !errors.Is(err, ErrBack) && ctx.Err() == nil
+		switch {
+		case again && p.lifted > 0:
+			left--
+			again = left > 0 && (err == nil || mayPass(err))
+		case again && rested < patience && p.mayPass(err):
+			again = o.sleep(ctx, rest)
+			rest, rested = min(2*rest, mostRest), rested+rest
+		default:
+			again = false
+		}
+		if !again {
 			for pod, why := range p.failures {
 				o.Told(pod, nil, why)
 			}
 			return lifted, len(p.failures), err
 		}
 	}
+}
+
+// sleep reports whether the time has passed, and not been cut short.
+func (o *Options) sleep(ctx context.Context, rest time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-o.Clock.After(rest):
+		return true
+	}
+}
+
+// mayPass reports whether a request may succeed later, without anybody's doing.
+func mayPass(err error) bool {
+	return !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err)
 }
 
 // pass is one look at all pods.
@@ -65,26 +105,65 @@ type pass struct {
 	failures map[types.NamespacedName]error
 }
 
+// mayPass reports whether something failed, and may succeed later.
+func (p *pass) mayPass(err error) bool {
+	if err != nil {
+		return mayPass(err)
+	}
+	for _, why := range p.failures {
+		if mayPass(why) {
+			return true
+		}
+	}
+	return false
+}
+
 func (p *pass) run() error {
-	var work errgroup.Group
-	work.SetLimit(writers)
+	var gated []*corev1.Pod
 	list := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return p.Pods.Pods(p.Namespace).List(ctx, o)
+		pods, err := p.Pods.Pods(p.Namespace).List(ctx, o)
+		if err != nil {
+			return nil, fmt.Errorf("list pods: %w", err)
+		}
+		return pods, nil
 	})
 	list.PageSize = pageSize
 	// Who has a gate has no node.
 	pending := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", "").String()}
 	err := list.EachListItem(p.ctx, pending, func(object runtime.Object) error {
 		pod := object.(*corev1.Pod)
-		if gates := gatesOf(pod); len(gates) > 0 {
-			work.Go(func() error { p.lift(pod, gates); return nil })
+		if len(gatesOf(pod)) > 0 {
+			gated = append(gated, pod)
 		}
-		return nil
+		if len(gated) < batch {
+			return nil
+		}
+		full := gated
+		gated = nil
+		return p.release(full)
 	})
-	_ = work.Wait() // none fails
 	if err != nil {
-		return fmt.Errorf("list pods: %w", err)
+		return err
 	}
+	return p.release(gated)
+}
+
+// release lifts the gates of a batch of pods.
+func (p *pass) release(gated []*corev1.Pod) error {
+	if len(gated) == 0 {
+		return p.ctx.Err()
+	}
+	if p.MayGo != nil {
+		if err := p.MayGo(p.ctx); err != nil {
+			return err
+		}
+	}
+	var work errgroup.Group
+	work.SetLimit(writers)
+	for _, pod := range gated {
+		work.Go(func() error { p.lift(pod, gatesOf(pod)); return nil })
+	}
+	_ = work.Wait() // none fails
 	return p.ctx.Err()
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
 )
 
 func newPod(name string, gates ...string) *corev1.Pod {
@@ -30,14 +32,22 @@ type told map[string]string
 
 func run(t *testing.T, client *fake.Clientset, o Options) (told, int, int) {
 	t.Helper()
-	said := told{}
-	o.Pods = client.CoreV1()
-	o.Told = func(pod types.NamespacedName, gates []string, err error) { said[pod.Name] = fmt.Sprint(gates, err) }
-	lifted, failed, err := Run(t.Context(), o)
+	said, lifted, failed, err := runWith(t, client, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return said, lifted, failed
+}
+
+// runWith is run, and may fail. Time is that of a bubble.
+func runWith(t *testing.T, client *fake.Clientset, o Options) (said told, lifted, failed int, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		said, o.Pods, o.Clock = told{}, client.CoreV1(), clock.RealClock{}
+		o.Told = func(pod types.NamespacedName, gates []string, err error) { said[pod.Name] = fmt.Sprint(gates, err) }
+		lifted, failed, err = Run(t.Context(), o)
+	})
+	return said, lifted, failed, err
 }
 
 func gates(t *testing.T, client *fake.Clientset, name string) (names []string) {
@@ -146,10 +156,81 @@ func TestADryRunIsOne(t *testing.T) {
 	}
 }
 
-func TestThatPodsCannotBeReadIsAnError(t *testing.T) {
-	client := fake.NewClientset()
-	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("refused") })
-	if _, _, err := Run(t.Context(), Options{Pods: client.CoreV1()}); err == nil || err.Error() != "list pods: refused" {
-		t.Errorf("error %v", err)
+func TestWhatMayPassIsTriedForAMinuteAndWhatMayNotOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		verb  string
+		err   error
+		times int // that it fails
+		tries int
+		want  string
+	}{
+		"pods cannot be read for a while":        {"list", errors.New("away"), 3, 5, "1 0 <nil>"}, // and a look that finds none
+		"pods cannot be read":                    {"list", errors.New("away"), 99, 13, "0 0 list pods: away"},
+		"pods must not be read":                  {"list", apierrors.NewUnauthorized("no"), 99, 1, "0 0 list pods: no"},
+		"pods cannot be written to for a while":  {"patch", apierrors.NewTooManyRequestsError("busy"), 3, 4, "1 0 <nil>"},
+		"pods cannot be written to":              {"patch", errors.New("away"), 99, 13, "0 1 <nil>"},
+		"somebody's policy keeps the gates on":   {"patch", apierrors.NewForbidden(pods, "a", nil), 99, 1, "0 1 <nil>"},
+		"the pod would not be valid without one": {"patch", apierrors.NewInvalid(schema.GroupKind{}, "a", nil), 99, 1, "0 1 <nil>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, tries := fake.NewClientset(newPod("a", "muster.dev/gang")), 0
+			client.PrependReactor(test.verb, "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				tries++ // one reactor at a time
+				return tries <= test.times, nil, test.err
+			})
+			_, lifted, failed, err := runWith(t, client, Options{})
+			if got := fmt.Sprint(lifted, failed, err); got != test.want || tries != test.tries {
+				t.Errorf("%s after %d tries, want %s after %d", got, tries, test.want, test.tries)
+			}
+		})
+	}
+}
+
+var pods = schema.GroupResource{Resource: "pods"}
+
+func TestNothingIsLiftedOnceMusterIsBack(t *testing.T) {
+	all := []runtime.Object{lease("a", 1)}
+	for i := range 2*batch - 1 {
+		all = append(all, newPod(fmt.Sprintf("p-%03d", i), "muster.dev/gang"))
+	}
+	for name, test := range map[string]struct {
+		looks  int // at the lease after which it changes, or cannot be read once
+		fails  bool
+		lifted int
+		want   string
+	}{
+		"before the first batch":                      {0, false, 0, "muster leads"},
+		"before the second":                           {1, false, batch, "muster leads"},
+		"after the last":                              {2, false, 2*batch - 1, "<nil>"},
+		"it cannot be told for a moment":              {0, true, 2*batch - 1, "<nil>"},
+		"it cannot be told for a moment in the midst": {1, true, 2*batch - 1, "<nil>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset(all...)
+			leases := Lease{client.CoordinationV1().Leases("kube-system"), "muster", clock.RealClock{}}
+			first, err := leases.get(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) { // it need not be seen again
+				name := action.(clienttesting.PatchAction).GetName()
+				return true, newPod(name), client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "d", name)
+			})
+			looks := 0
+			client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+				looks++
+				switch {
+				case looks != test.looks+1 && (looks <= test.looks || test.fails):
+					return false, nil, nil
+				case test.fails:
+					return true, nil, errors.New("away")
+				}
+				return true, lease("a", 2), nil
+			})
+			_, lifted, failed, err := runWith(t, client, Options{MayGo: (&Absence{leases, first}).Lasts})
+			if got := fmt.Sprint(err); got != test.want || lifted != test.lifted || failed != 0 {
+				t.Errorf("%d lifted, %d failed, error %s; want %d, %s", lifted, failed, got, test.lifted, test.want)
+			}
+		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"muster.dev/muster/gang/record"
 	"muster.dev/muster/inspect"
 )
 
@@ -40,7 +41,9 @@ type Membership struct {
 	Gang  string `json:"gang"` // namespace/name
 	Stage string `json:"stage"`
 	Node  string `json:"node,omitempty"` // its place
-	Why   string `json:"why,omitempty"`  // the gang waits
+	// Room says how that is kept where no bind call waits for it: Nominated, Pinned or Uncontested.
+	Room record.Room `json:"room,omitempty"`
+	Why  string      `json:"why,omitempty"` // the gang waits
 }
 
 // Nomination is a pod that is placed ahead of calls.
@@ -110,15 +113,13 @@ type PendingPod struct {
 // Placed says that the pod has a node, or that there is one that it fits on.
 func (e *Explanation) Placed() bool { return e.Bound != "" || e.Fitting > 0 }
 
-// state is where the pod is, or why it waits, in words.
-func (e *Explanation) state() string {
+// State is where the pod is, or why it waits, in words.
+func (e *Explanation) State() string {
 	switch {
 	case e.Bound != "":
 		return "is bound to node " + e.Bound
-	case len(e.Gates) > 0 && e.Gang != nil && e.Gang.Why != "":
-		return fmt.Sprintf("is held back by scheduling gates (%s), a member of gang %s: %s", strings.Join(e.Gates, ", "), e.Gang.Gang, e.Gang.Why)
 	case len(e.Gates) > 0:
-		return "is held back by scheduling gates: " + strings.Join(e.Gates, ", ")
+		return "is held back by scheduling gates: " + strings.Join(e.Gates, ", ") + e.heldBack()
 	case e.NoProfile != "":
 		return "waits for a scheduler that is not muster's: " + e.NoProfile
 	case e.Gang != nil:
@@ -142,10 +143,32 @@ func (e *Explanation) state() string {
 	}
 }
 
+// heldBack says of a gated pod what muster waits for, and where it is to go; "" if muster knows nothing of it.
+func (e *Explanation) heldBack() string {
+	switch {
+	case e.Gang != nil:
+		return "; it " + e.Gang.state()
+	case e.Nomination != nil && e.Nomination.Node != "":
+		return "; it is to go to node " + e.Nomination.Node + ", where it counts: " + e.Nomination.Stage
+	case e.Nomination != nil:
+		return "; it waits to be placed: " + e.Nomination.Stage
+	default:
+		return ""
+	}
+}
+
 func (m *Membership) state() string {
 	text := "waits as a member of gang " + m.Gang + ", " + m.Stage
 	if m.Node != "" {
 		text += " for node " + m.Node
+	}
+	switch m.Room {
+	case record.RoomNominated:
+		text += ", where a nomination keeps its room"
+	case record.RoomPinned:
+		text += ", to which its affinity holds it once its gate is lifted"
+	case record.RoomUncontested:
+		text += ", where nobody contests its room"
 	}
 	if m.Why != "" {
 		text += ": " + m.Why
@@ -178,7 +201,7 @@ func (e *Explanation) Text(t *inspect.Table) {
 
 // head is the pod in short.
 func (e *Explanation) head(t *inspect.Table) {
-	t.Row("pod " + e.Pod + " " + e.state())
+	t.Row("pod " + e.Pod + " " + e.State())
 	if e.Standby != "" {
 		t.Row("this muster does not schedule (" + e.Standby + "): little is known here of gangs and nominations")
 	}
