@@ -27,6 +27,9 @@ one, so that kube-scheduler schedules them without muster: after muster was unin
 or while it is away. Gates of others stay. It asks nobody but the API server, and may
 be repeated. It needs the rights to list and to patch pods.
 
+Placeholder pods, by which muster keeps room for plans of its rescheduler, are deleted:
+they are never to run. That needs the right to delete pods in their namespace.
+
 Each pod is printed whose gates were lifted. Those whose gates could not be are named at
 the end, and the exit status is 1 then.
 

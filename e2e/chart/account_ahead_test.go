@@ -111,7 +111,9 @@ func TestAMusterAheadThatKeepsRoomForPlansCreatesNothingThatRuns(t *testing.T) {
 	c := accounts(t, ahead, "--set=rescheduler.enabled=true,config.rescheduler.mode=Auto")
 	a := c.takeOver("muster")
 	a.inForce()
-	remove := func(a *account) error { return a.client.CoreV1().Pods("kube-system").Delete(a.Context(), "room", metav1.DeleteOptions{}) }
+	remove := func(a *account) error {
+		return a.client.CoreV1().Pods("kube-system").Delete(a.Context(), "room", metav1.DeleteOptions{})
+	}
 	ungate := func(a *account) error {
 		lifts := change(`"schedulingGates": [{"$patch": "delete", "name": "muster.dev/placeholder"}]`)
 		return a.client.CoreV1().RESTClient().Patch(types.StrategicMergePatchType).Namespace("kube-system").Resource("pods").Name("room").

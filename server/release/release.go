@@ -167,21 +167,21 @@ func (p *pass) release(gated []*corev1.Pod) error {
 	return p.ctx.Err()
 }
 
-// lift takes gates off a pod, if it is still the one that was read. Those of others stay.
+// lift takes gates off a pod, if it is still the one that was read. Those of others stay. A placeholder pod, which is never
+// to run, is deleted instead.
 func (p *pass) lift(pod *corev1.Pod, gates []string) {
-	var deletions []any
-	for _, gate := range gates {
-		deletions = append(deletions, map[string]any{"$patch": "delete", "name": gate})
-	}
-	options, name := metav1.PatchOptions{FieldManager: cluster.FieldManager}, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	var dryRun []string
 	if p.DryRun {
-		options.DryRun = []string{metav1.DryRunAll}
+		dryRun = []string{metav1.DryRunAll}
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID}, "spec": map[string]any{"schedulingGates": deletions},
-	})
-	if err == nil {
-		_, err = p.Pods.Pods(pod.Namespace).Patch(p.ctx, pod.Name, types.StrategicMergePatchType, patch, options)
+	var err error
+	if slices.Contains(gates, v1alpha1.PlaceholderGate) {
+		err = p.Pods.Pods(pod.Namespace).Delete(p.ctx, pod.Name, metav1.DeleteOptions{
+			Preconditions: metav1.NewUIDPreconditions(string(pod.UID)), DryRun: dryRun,
+		})
+	} else {
+		err = p.patch(pod, gates, dryRun)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,10 +195,26 @@ func (p *pass) lift(pod *corev1.Pod, gates []string) {
 	}
 }
 
+func (p *pass) patch(pod *corev1.Pod, gates, dryRun []string) error {
+	var deletions []any
+	for _, gate := range gates {
+		deletions = append(deletions, map[string]any{"$patch": "delete", "name": gate})
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID}, "spec": map[string]any{"schedulingGates": deletions},
+	})
+	if err != nil {
+		return err
+	}
+	options := metav1.PatchOptions{FieldManager: cluster.FieldManager, DryRun: dryRun}
+	_, err = p.Pods.Pods(pod.Namespace).Patch(p.ctx, pod.Name, types.StrategicMergePatchType, patch, options)
+	return err
+}
+
 // gatesOf returns the names of those gates of a pod that muster has put on it.
 func gatesOf(pod *corev1.Pod) (names []string) {
 	for _, gate := range pod.Spec.SchedulingGates {
-		if slices.Contains([]string{v1alpha1.SchedulingGate, v1alpha1.AheadGate}, gate.Name) {
+		if slices.Contains([]string{v1alpha1.SchedulingGate, v1alpha1.AheadGate, v1alpha1.PlaceholderGate}, gate.Name) {
 			names = append(names, gate.Name)
 		}
 	}

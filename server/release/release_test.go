@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
 func newPod(name string, gates ...string) *corev1.Pod {
@@ -232,5 +234,16 @@ func TestNothingIsLiftedOnceMusterIsBack(t *testing.T) {
 				t.Errorf("%d lifted, %d failed, error %s; want %d, %s", lifted, failed, got, test.lifted, test.want)
 			}
 		})
+	}
+}
+
+func TestPlaceholderPodsAreDeleted(t *testing.T) {
+	client := fake.NewClientset(newPod("room", v1alpha1.PlaceholderGate), newPod("member", v1alpha1.SchedulingGate))
+	said, lifted, failed := run(t, client, Options{})
+	if lifted != 2 || failed != 0 || said["room"] == "" {
+		t.Errorf("%d lifted, %d failed, told %v", lifted, failed, said)
+	}
+	if _, err := client.CoreV1().Pods("d").Get(t.Context(), "room", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a placeholder pod is there still, where it may run: %v", err)
 	}
 }
