@@ -191,7 +191,7 @@ func (p *Placeholders) reconcile(ctx context.Context) {
 	present := p.Pods.Pods()
 	for name, pod := range present {
 		if r, is := wanted[name]; !is || !isOf(pod, &r) {
-			p.complain(name, "delete", p.Client.Delete(ctx, pod))
+			p.complain(p.Namespace+"/"+name, "delete", p.Client.Delete(ctx, pod))
 		}
 	}
 	for name, r := range wanted {
@@ -209,12 +209,12 @@ func (p *Placeholders) tell(ctx context.Context, r *reservation.Room, pod *corev
 		if err = p.Client.Create(ctx, newPlaceholderPod(p.Namespace, r)); apierrors.IsAlreadyExists(err) {
 			return nil // the watch is about to show it
 		}
-		p.complain(name(r), "create", err)
+		p.complain(p.Namespace+"/"+name(r), "create", err)
 	case isOf(pod, r) && pod.Status.NominatedNodeName == "":
 		if err = p.Client.Nominate(ctx, pod, r.Node); nomination.Outdated(err) {
 			return nil
 		}
-		p.complain(name(r), "nominate", err)
+		p.complain(p.Namespace+"/"+name(r), "nominate", err)
 	}
 	return err
 }
@@ -229,7 +229,7 @@ func (p *Placeholders) hasBeenMade(ctx context.Context, r *reservation.Room) boo
 		return pod == nil
 	}
 	err := p.Client.Nominate(ctx, pod.Pod, r.Node)
-	p.complain(pod.Name, "nominate", err)
+	p.complain(pod.Namespace+"/"+pod.Name, "nominate", err)
 	return !nomination.Outdated(err) // without the nomination, its node has room all the same
 }
 
@@ -268,13 +268,13 @@ func (p *Placeholders) note(present map[string]*corev1.Pod, trouble map[types.UI
 func (p *Placeholders) touch(ctx context.Context) {
 	for name, pod := range p.Pods.Pods() {
 		if pod.Status.NominatedNodeName != "" {
-			p.complain(name, "change", p.Client.Wake(ctx, pod))
+			p.complain(p.Namespace+"/"+name, "change", p.Client.Wake(ctx, pod))
 		}
 	}
 }
 
 func (p *Placeholders) complain(pod, what string, err error) {
 	if err != nil && !nomination.Outdated(err) {
-		p.Logger.Warn("cannot tell kube-scheduler of room", "pod", pod, "write", what, "err", err)
+		p.Logger.Warn("cannot tell kube-scheduler of room", "pod", pod, "err", fmt.Errorf("%s: %w", what, err))
 	}
 }
