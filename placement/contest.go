@@ -39,8 +39,7 @@ const (
 //
 //   - kube-scheduler decides as the profile does, so that it does not matter which of its nodes a pod gets;
 //   - the pods are alike, and all that decides for them is what a node is and how much of it is free;
-//   - the nodes have room for twice as many such pods as there are, and as the rivals could keep out, and for 16 more than
-//     these.
+//   - the nodes have room for the pods, and for as many as the rivals could keep out, twice over, and at least 16 to spare.
 //
 // A rival keeps out at most as many as its largest request, in units of what one of the pods asks for.
 func (p *Plan) Contested(pods, rivals []*cluster.Pod) bool {

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/config"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -32,7 +33,11 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 	if a.client == nil {
 		return newDump(b)
 	}
-	keeper := reservation.New(reservation.Options{Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles})
+	v := &view{}
+	keeper := reservation.New(reservation.Options{
+		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
+		Changed: func() { v.placeholders.PlansChanged() },
+	})
 	l.handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
 	watcher, err := cluster.NewWatcher(b.cluster, cluster.WatchOptions{
 		Client: a.client, Optional: v1alpha1.Resources(), Handled: l.handled, Dynamic: a.leader.dynamic, Metadata: a.metadata,
@@ -42,11 +47,19 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 	}
 	namespace := b.Config.LeaderElection.ResourceNamespace
 	shown := placeholder.NewWatch(a.client, namespace)
-	v := newWatched(watcher)
+	*v = *newWatched(watcher)
+	v.synced = func() bool { return watcher.Synced() && shown.Synced() }
+	v.wait = func(ctx context.Context) error {
+		if err := watcher.WaitForSync(ctx); err != nil {
+			return err
+		}
+		return shown.WaitForSync(ctx)
+	}
 	v.reservations = keeper
 	v.placeholders = placeholder.New(placeholder.Options{
 		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles, Keeper: keeper,
 		Client: placeholder.NewClient(a.quick.core), Pods: shown, Namespace: namespace, Margin: b.Config.Ahead.Margin.Duration,
+		Pins: b.Config.Ahead.Reserve == config.ReserveByPin,
 	})
 	v.components = append(v.components,
 		app.Part("ReschedulingPlans", app.Always, keeper.Run),

@@ -118,8 +118,8 @@ func (t leading) tellAnew(p *member) {
 	}
 }
 
-// lapse gives up members that were let go to a node that has gone, or were not bound in time. It has the others
-// nominated again whose gates are on and whose room nobody keeps.
+// lapse gives up members that were let go to a node that has gone, or were not bound in time. A member whose gate is still
+// on, and whose room is not kept, is nominated again.
 func (t leading) lapse(g *group) {
 	for _, p := range g.in(due) {
 		switch {
@@ -173,7 +173,7 @@ func (t leading) mayGo(g *group) func(*member) bool {
 	}
 }
 
-// hasItsRoom reports whether the room of a member that was let go is kept, or needs not to be.
+// hasItsRoom reports whether the room of a member that was let go is kept, or need not be.
 func (p *member) hasItsRoom() bool {
 	return p.room != record.RoomNominated || p.pod.Status.NominatedNodeName == p.place
 }
@@ -278,13 +278,15 @@ func (t leading) letGo(p *member, timeout time.Duration) {
 	p.until = t.now.Add(timeout)
 	if p.canLift(t.now) {
 		gating(t).lift(p)
+	} else {
+		t.staysGated(p)
 	}
 }
 
-// liftFailed has the room of a member kept whose gate stays on for a while, though its gang is on its way: that nobody
-// contests it was shown for then. The gate is lifted once the nomination is there.
-func (t leading) liftFailed(p *member) {
-	if p.stage == due && p.room == record.RoomUncontested && p.gated() {
+// staysGated has the room of a member kept whose gate stays on for a while, though its gang is on its way: that nobody
+// contests it was shown for then, and the write that pins it was not made. The gate is lifted once the nomination is there.
+func (t leading) staysGated(p *member) {
+	if p.stage == due && p.room != record.RoomNominated && p.gated() && p.gate == shut {
 		p.room, p.toldAt = record.RoomNominated, t.now
 		t.nominate(p)
 	}

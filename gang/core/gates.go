@@ -182,6 +182,6 @@ func (e GateLifted) apply(t *turn) {
 			p.liftRest = LiftRetry
 		}
 		p.liftAgain = t.now.Add(p.liftRest)
-		leading{t}.liftFailed(p)
+		leading{t}.staysGated(p)
 	}
 }

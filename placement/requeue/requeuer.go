@@ -121,7 +121,7 @@ func (r *Requeuer) follow(event cluster.PodEvent) {
 		w = &waiter{since: r.looked}
 		r.waiting[event.UID] = w
 		if _, refused := r.strangers[event.UID]; refused {
-			w.heard = unknown // it was not looked at for what it is
+			w.heard = unknown // muster refused it without having seen it
 			delete(r.strangers, event.UID)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/reservation"
 )
@@ -136,8 +137,11 @@ func (e *Executor) nominate(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 	if e.told[plan.UID] == nil {
 		e.told[plan.UID] = sets.New[types.UID]()
 	}
-	e.told[plan.UID].Insert(pod.UID)
-	if err := e.Client.Nominate(ctx, pod.Pod, node); err != nil {
+	err := e.Client.Nominate(ctx, pod.Pod, node)
+	if !nomination.Outdated(err) { // else it is tried again as the pod is by now
+		e.told[plan.UID].Insert(pod.UID)
+	}
+	if err != nil {
 		e.Logger.Debug("cannot nominate a pod", "pod", nameOf(pod), "node", node, "err", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corev1listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
@@ -57,15 +58,28 @@ func (c *RESTClient) Delete(ctx context.Context, pod *corev1.Pod) error {
 
 // Watch is [Pods] of a namespace, as a watch shows them.
 type Watch struct {
-	factory informers.SharedInformerFactory
-	pods    corev1listers.PodNamespaceLister
+	factory  informers.SharedInformerFactory
+	informer cache.SharedIndexInformer
+	pods     corev1listers.PodNamespaceLister
 }
 
 // NewWatch returns a Watch that shows nothing until it is run.
 func NewWatch(client kubernetes.Interface, namespace string) *Watch {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace),
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = Label + "=true" }))
-	return &Watch{factory: factory, pods: factory.Core().V1().Pods().Lister().Pods(namespace)}
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = v1alpha1.LabelPlaceholder + "=true" }))
+	pods := factory.Core().V1().Pods()
+	return &Watch{factory: factory, informer: pods.Informer(), pods: pods.Lister().Pods(namespace)}
+}
+
+// Synced reports whether it shows what there was when it began.
+func (w *Watch) Synced() bool { return w.informer.HasSynced() }
+
+// WaitForSync returns when it does, or with the error of the context.
+func (w *Watch) WaitForSync(ctx context.Context) error {
+	if !cache.WaitForCacheSync(ctx.Done(), w.Synced) {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // Run watches until the context ends.

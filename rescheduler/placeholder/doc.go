@@ -16,9 +16,10 @@
 //
 //   - No plan is confirmed before the watch has shown its placeholder pods for as long as the scheduler may act on what it
 //     saw before ([Options.Margin]).
-//   - The room of later steps is not told of while it would keep out those of earlier ones on the same node.
-//   - A placeholder pod goes when its pod is nominated or let go, or its plan has ended, and comes back for that plan no
-//     more. The garbage collector of the cluster sees to those whose plan is deleted.
-//   - A scheduler that begins to lead knows of no gated pod that does not change: each placeholder pod is changed then, and
-//     every minute.
+//   - A placeholder pod is not nominated while it would keep out the pod of an earlier step on the same node.
+//   - It never keeps out its own pod: it goes when that is nominated or let go, and the room of a replacement that is not
+//     gated is given up when its step begins. It comes back for that plan no more.
+//   - It goes when its plan has ended. The garbage collector of the cluster sees to those whose plan is deleted.
+//   - A scheduler that begins to lead knows of no gated pod that has not changed since: each placeholder pod is changed
+//     then, and every minute.
 package placeholder

@@ -1,34 +1,48 @@
 package placeholder
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/reservation"
 )
 
-// due returns which rooms are to be told of now, of those that nobody has come to yet, in their order: those that fit a
-// node together with the pods that are there, and the first one of each node anyway. So the scheduler does not keep out
-// a pod for the sake of one that comes after it, when another pod has gone from there.
+// due returns the rooms that kube-scheduler is to know of now, in their order, out of those that nobody has come to yet.
+// Room behind that of an earlier step on the same node waits, unless both fit beside the pods that are there: it is for
+// a pod that comes after another one has gone, and would keep out the one that comes before.
 func due(rooms []reservation.Room, snap *cluster.Snapshot) (now []reservation.Room) {
-	used, ended := map[string]cluster.Resources{}, map[string]bool{}
+	used, waits, steps := map[string]cluster.Resources{}, map[string]bool{}, map[string]int{}
 	for _, r := range rooms {
 		node := snap.NodeByName(r.Node)
-		if node == nil || ended[r.Node] {
+		if node == nil || waits[r.Node] {
 			continue
 		}
-		before, several := used[r.Node]
-		if !several {
-			before = taken(node)
+		if _, known := used[r.Node]; !known {
+			used[r.Node] = taken(node)
 		}
-		sum := before.Plus(&r.For.Requests)
-		sum.Pods = before.Pods + 1
-		if several && !within(&sum, &node.Allocatable) {
-			ended[r.Node] = true
+		if counts(r.Taker, node) {
+			now = append(now, r)
+			continue
+		}
+		sum := used[r.Node].Plus(&r.For.Requests)
+		sum.Pods = used[r.Node].Pods + 1
+		if steps[r.Node] > 0 && !within(&sum, &node.Allocatable) {
+			waits[r.Node] = true
 			continue
 		}
 		used[r.Node] = sum
-		now = append(now, r)
+		if now = append(now, r); r.Beneficiary == "" {
+			steps[r.Node]++
+		}
 	}
 	return now
+}
+
+// counts reports whether a pod is on a node in muster's view.
+func counts(uid types.UID, node *cluster.Node) bool {
+	return uid != "" && slices.ContainsFunc(node.Pods, func(pod *cluster.Pod) bool { return pod.UID == uid })
 }
 
 // taken is what the pods of a node ask for, without placeholders. Pods counts them.

@@ -15,7 +15,9 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/reservation"
@@ -49,6 +51,8 @@ type Options struct {
 	Namespace string
 	// Margin is how long kube-scheduler may act on what it saw before it saw a nomination.
 	Margin time.Duration
+	// Pins says that members of gangs are pinned to their nodes, and not nominated.
+	Pins bool
 }
 
 // Placeholders keeps a placeholder pod for all room that is to be told of. It is safe for concurrent use.
@@ -56,23 +60,25 @@ type Placeholders struct {
 	Options
 
 	touchAll chan struct{} // has one element when kube-scheduler may know of none
+	changed  chan struct{} // has one element when plans have changed
+	failures failures      // only Run uses it
 
 	mu       sync.Mutex
 	shown    map[types.UID]time.Time // since when a placeholder pod is nominated
-	released sets.Set[string]        // names that need none any more
+	released sets.Set[string]        // rooms that need none any more, by their key
 	trouble  map[types.UID]string    // what was in the way last, by plan
 }
 
 // The pauses of Placeholders: between two looks, and between two changes of a pod that stays.
 const (
-	tick   = 200 * time.Millisecond
+	tick   = 100 * time.Millisecond
 	remind = time.Minute
 )
 
 // New returns Placeholders that do nothing until they are run.
 func New(o Options) *Placeholders {
 	return &Placeholders{
-		Options: o, touchAll: make(chan struct{}, 1),
+		Options: o, touchAll: make(chan struct{}, 1), changed: make(chan struct{}, 1), failures: failures{},
 		shown: map[types.UID]time.Time{}, released: sets.New[string](), trouble: map[types.UID]string{},
 	}
 }
@@ -90,6 +96,7 @@ func (p *Placeholders) Run(ctx context.Context) {
 			if p.Clock.Since(reminded) >= remind {
 				p.SchedulerChanged()
 			}
+		case <-p.changed:
 		case <-p.touchAll:
 			reminded = p.Clock.Now()
 			p.touch(ctx)
@@ -102,6 +109,14 @@ func (p *Placeholders) Run(ctx context.Context) {
 func (p *Placeholders) SchedulerChanged() {
 	select {
 	case p.touchAll <- struct{}{}:
+	default:
+	}
+}
+
+// PlansChanged has it looked at once what is to be told.
+func (p *Placeholders) PlansChanged() {
+	select {
+	case p.changed <- struct{}{}:
 	default:
 	}
 }
@@ -122,6 +137,9 @@ func (p *Placeholders) Knows(plan *v1alpha1.ReschedulingPlan) (knows bool, why s
 		}
 		if since, is := p.shown[pod.UID]; !is || now.Sub(since) < p.Margin {
 			return false, p.trouble[plan.UID]
+		}
+		if why := keepsLess(pod, &rooms[i]); why != "" {
+			return false, why
 		}
 	}
 	return true, ""
@@ -146,11 +164,29 @@ func (p *Placeholders) Blocks(pod types.UID) bool {
 func (p *Placeholders) untold() (rooms []reservation.Room) {
 	for _, r := range p.Keeper.Rooms() {
 		store := p.Profiles.Of(r.For.Spec.SchedulerName)
-		if store != nil && store.Profile.NodeSelection == config.NodeSelectionAhead && !p.isReleased(&r) {
+		if store != nil && store.Profile.NodeSelection == config.NodeSelectionAhead && !p.isReleased(&r) && !p.meetsItself(&r) {
 			rooms = append(rooms, r)
 		}
 	}
 	return rooms
+}
+
+// meetsItself reports whether the pod that room is for is not gated when it comes, so that kube-scheduler would keep it out
+// of its own room. It is about to come, and may go where others may.
+func (p *Placeholders) meetsItself(r *reservation.Room) bool {
+	return r.Open && r.Beneficiary == "" && !isGatedWhenCreated(r.For.Pod, p.Cluster.Snapshot())
+}
+
+// isGatedWhenCreated reports whether muster's policies gate pods like one: members of gangs, and those that are opted in.
+func isGatedWhenCreated(pod *corev1.Pod, snap *cluster.Snapshot) bool {
+	if _, member := membership.Of(pod); member {
+		return true
+	}
+	if says, own := pod.Labels[schedulingv1alpha1.LabelAhead]; own {
+		return says == "true"
+	}
+	namespace, known := snap.Namespaces.Get(pod.Namespace)
+	return known && namespace.Labels[schedulingv1alpha1.LabelAhead] == "true"
 }
 
 func (p *Placeholders) isReleased(r *reservation.Room) bool {
@@ -173,54 +209,61 @@ func (p *Placeholders) hasCome(r *reservation.Room) bool {
 		return false
 	}
 	pod := p.Cluster.PendingPod(r.Taker)
-	return pod == nil || pod.Status.NominatedNodeName != "" || len(pod.Spec.SchedulingGates) == 0 && r.Beneficiary == ""
+	switch {
+	case pod == nil, pod.Status.NominatedNodeName != "":
+		return true
+	case len(pod.Spec.SchedulingGates) == 0:
+		return r.Beneficiary == ""
+	}
+	_, member := membership.Of(pod.Pod)
+	return p.Pins && member // it is let go as it is pinned, without a nomination
 }
 
 // reconcile makes the placeholder pods be what they should.
 func (p *Placeholders) reconcile(ctx context.Context) {
 	rooms := p.untold()
 	for i := range rooms {
-		if p.hasCome(&rooms[i]) || p.hasBeenMade(ctx, &rooms[i]) {
+		if p.hasCome(&rooms[i]) || p.givesWay(ctx, &rooms[i]) {
 			p.release(&rooms[i])
 		}
 	}
-	wanted, trouble := map[string]reservation.Room{}, map[types.UID]string{}
-	for _, r := range due(p.untold(), p.Cluster.Snapshot()) {
-		wanted[name(&r)] = r
+	rooms = p.untold()
+	snap, present := p.Cluster.Snapshot(), p.Pods.Pods()
+	wanted, now, trouble := map[string]*reservation.Room{}, sets.New[string](), map[types.UID]string{}
+	for i := range rooms {
+		wanted[name(&rooms[i])] = &rooms[i]
 	}
-	present := p.Pods.Pods()
+	for _, r := range due(rooms, snap) {
+		now.Insert(name(&r))
+	}
 	for name, pod := range present {
-		if r, is := wanted[name]; !is || !isOf(pod, &r) {
-			p.complain(p.Namespace+"/"+name, "delete", p.Client.Delete(ctx, pod))
+		if r := wanted[name]; r == nil || !isOf(pod, r) {
+			_ = p.try(name, "delete", func() error { return p.Client.Delete(ctx, pod) }) // logged
 		}
 	}
 	for name, r := range wanted {
-		if err := p.tell(ctx, &r, present[name]); err != nil {
+		if err := p.tell(ctx, r, present[name], now.Has(name)); err != nil {
 			trouble[r.Plan.UID] = fmt.Sprintf("the placeholder pod %s: %v", name, err)
 		}
 	}
 	p.note(present, trouble)
 }
 
-// tell does the next thing by which kube-scheduler learns of room: pod is its placeholder pod, nil when there is none.
-func (p *Placeholders) tell(ctx context.Context, r *reservation.Room, pod *corev1.Pod) (err error) {
+// tell does the next thing by which kube-scheduler learns of room: pod is its placeholder pod, nil when there is none. It
+// is nominated once the room is due.
+func (p *Placeholders) tell(ctx context.Context, r *reservation.Room, pod *corev1.Pod, due bool) error {
 	switch {
 	case pod == nil:
-		if err = p.Client.Create(ctx, newPlaceholderPod(p.Namespace, r)); apierrors.IsAlreadyExists(err) {
-			return nil // the watch is about to show it
-		}
-		p.complain(p.Namespace+"/"+name(r), "create", err)
-	case isOf(pod, r) && pod.Status.NominatedNodeName == "":
-		if err = p.Client.Nominate(ctx, pod, r.Node); nomination.Outdated(err) {
-			return nil
-		}
-		p.complain(p.Namespace+"/"+name(r), "nominate", err)
+		return p.try(name(r), "create", func() error { return p.Client.Create(ctx, newPlaceholderPod(p.Namespace, r)) })
+	case due && isOf(pod, r) && pod.Status.NominatedNodeName == "":
+		return p.try(name(r), "nominate", func() error { return p.Client.Nominate(ctx, pod, r.Node) })
 	}
-	return err
+	return nil
 }
 
-// hasBeenMade nominates a pod that waits for its room, once all has gone that was in its way.
-func (p *Placeholders) hasBeenMade(ctx context.Context, r *reservation.Room) bool {
+// givesWay nominates a pod that waits for its room, once all has gone that was in its way, and reports whether that is
+// done. Where it fails again and again, its node has room for it all the same.
+func (p *Placeholders) givesWay(ctx context.Context, r *reservation.Room) bool {
 	if r.Beneficiary == "" || !allMoved(r.Plan) {
 		return false
 	}
@@ -228,9 +271,9 @@ func (p *Placeholders) hasBeenMade(ctx context.Context, r *reservation.Room) boo
 	if pod == nil || len(pod.Spec.SchedulingGates) > 0 {
 		return pod == nil
 	}
-	err := p.Client.Nominate(ctx, pod.Pod, r.Node)
-	p.complain(pod.Namespace+"/"+pod.Name, "nominate", err)
-	return !nomination.Outdated(err) // without the nomination, its node has room all the same
+	about := "for " + name(r)
+	err := p.try(about, "nominate", func() error { return p.Client.Nominate(ctx, pod.Pod, r.Node) })
+	return err == nil && !p.failures.waits(about, p.Clock.Now()) || p.failures.persist(about)
 }
 
 func allMoved(plan *v1alpha1.ReschedulingPlan) bool {
@@ -261,6 +304,7 @@ func (p *Placeholders) note(present map[string]*corev1.Pod, trouble map[types.UI
 	p.shown, p.trouble = shown, trouble
 	if over {
 		p.released = sets.New[string]()
+		clear(p.failures)
 	}
 }
 
@@ -268,13 +312,23 @@ func (p *Placeholders) note(present map[string]*corev1.Pod, trouble map[types.UI
 func (p *Placeholders) touch(ctx context.Context) {
 	for name, pod := range p.Pods.Pods() {
 		if pod.Status.NominatedNodeName != "" {
-			p.complain(p.Namespace+"/"+name, "change", p.Client.Wake(ctx, pod))
+			_ = p.try(name, "change", func() error { return p.Client.Wake(ctx, pod) }) // logged, and done again in a minute
 		}
 	}
 }
 
-func (p *Placeholders) complain(pod, what string, err error) {
-	if err != nil && !nomination.Outdated(err) {
-		p.Logger.Warn("cannot tell kube-scheduler of room", "pod", pod, "err", fmt.Errorf("%s: %w", what, err))
+// try makes a write about a pod of the namespace, unless one has failed a short while ago: then it returns what that said.
+func (p *Placeholders) try(pod, what string, write func() error) error {
+	if p.failures.waits(pod, p.Clock.Now()) {
+		return p.failures.last(pod)
 	}
+	err := write()
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+		if !nomination.Outdated(err) && !apierrors.IsAlreadyExists(err) {
+			p.Logger.Warn("cannot tell kube-scheduler of room", "pod", p.Namespace+"/"+pod, "err", err)
+		}
+	}
+	p.failures.note(pod, err, p.Clock.Now())
+	return p.failures.last(pod)
 }

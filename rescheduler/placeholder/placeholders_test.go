@@ -65,6 +65,8 @@ func newWorld(t *testing.T, selection config.NodeSelection) *world {
 	for name, cpu := range map[string]string{"n1": "4", "n2": "4", "n3": "4"} {
 		w.set(newNode(name, cpu))
 	}
+	optedIn := map[string]string{schedulingv1alpha1.LabelAhead: "true"}
+	w.set(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: optedIn}})
 	w.set(newPod("x", "4", on("n2")))
 	w.set(newPod("y", "4", on("n1")))
 	w.set(newPod("big", "4"))
@@ -288,6 +290,46 @@ func TestAPlaceholderPodGoesWhenItsPodIsNominated(t *testing.T) {
 	w.wrote("when the nomination is gone")
 }
 
+func TestRoomIsNotKeptFromThePodThatItIsFor(t *testing.T) {
+	w := told(t)
+	w.set(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}) // its pods are not gated
+	w.look(2)
+	w.wrote("before its step")
+	w.to(v1alpha1.StepEvicting, v1alpha1.StepWaiting)
+	w.look(2)
+	w.wrote("when it is about to come", "delete p-step-0")
+}
+
+func TestWhatFailsIsTriedMoreAndMoreRarely(t *testing.T) {
+	w := newWorld(t, config.NodeSelectionAhead)
+	w.refusal = errors.New("forbidden")
+	for range 600 { // a minute
+		w.look(1)
+		w.clock.Step(tick)
+	}
+	if tries := len(w.log) / 3; tries < 6 || tries > 10 {
+		t.Errorf("each pod was created %d times in a minute", tries)
+	}
+	if knows, why := w.Knows(w.plan); knows || why == "" {
+		t.Errorf("the scheduler knows: %t %q", knows, why)
+	}
+	w.refusal = nil
+	w.clock.Step(time.Minute)
+	w.look(2)
+	w.clock.Step(margin)
+	w.look(1)
+	w.clock.Step(margin)
+	w.knows(true, "")
+}
+
+func TestAPlaceholderPodOfLowerPriorityKeepsNobodyOut(t *testing.T) {
+	w := told(t)
+	w.clock.Step(margin)
+	w.knows(true, "")
+	w.pods["p-step-0"].Spec.Priority = new(int32(-1))
+	w.knows(false, "the placeholder pod p-step-0 has the priority -1, less than 0")
+}
+
 func TestWhomRoomIsMadeForIsNominatedWhenAllHaveMoved(t *testing.T) {
 	w := told(t)
 	w.to(v1alpha1.StepMoved, v1alpha1.StepEvicted)
@@ -324,6 +366,14 @@ func TestRoomOfLaterStepsIsNotInTheWayOfEarlierOnes(t *testing.T) {
 	room := func(name, node, cpu string) reservation.Room {
 		return reservation.Room{Name: name, Node: node, For: cluster.NewPod(newPod(name, cpu))}
 	}
+	made := func(r reservation.Room) reservation.Room {
+		r.Beneficiary = r.For.UID
+		return r
+	}
+	come := func(r reservation.Room) reservation.Room {
+		r.Taker = "there"
+		return r
+	}
 	for name, test := range map[string]struct {
 		rooms []reservation.Room
 		want  []string
@@ -334,7 +384,12 @@ func TestRoomOfLaterStepsIsNotInTheWayOfEarlierOnes(t *testing.T) {
 		"those after it wait":       {[]reservation.Room{room("a", "n1", "1"), room("b", "n1", "2"), room("c", "n1", "1")}, []string{"a"}},
 		"it is on another node":     {[]reservation.Room{room("a", "n1", "1"), room("b", "n2", "2")}, []string{"a", "b"}},
 		"its node is gone":          {[]reservation.Room{room("a", "n3", "1")}, nil},
-		"its pod asks for nothing":  {[]reservation.Room{room("a", "n1", "2"), room("b", "n1", "0")}, []string{"a", "b"}},
+		"all for whom room is made": {
+			[]reservation.Room{made(room("a", "n1", "3")), made(room("b", "n1", "3"))}, []string{"a", "b"},
+		},
+		"none of them before a step": {[]reservation.Room{room("a", "n1", "1"), made(room("b", "n1", "3"))}, []string{"a"}},
+		"who has come counts once":   {[]reservation.Room{come(room("a", "n1", "2")), room("b", "n1", "2"), room("c", "n1", "1")}, []string{"a", "b"}},
+		"its pod asks for nothing":   {[]reservation.Room{room("a", "n1", "2"), room("b", "n1", "0")}, []string{"a", "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})

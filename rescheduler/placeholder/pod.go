@@ -1,19 +1,18 @@
 package placeholder
 
 import (
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/reservation"
 )
-
-// Label is on each placeholder pod, with the value "true".
-const Label = "muster.dev/placeholder"
 
 // image is of no use: no placeholder pod ever runs.
 const image = "muster.dev/placeholder/never-runs"
@@ -34,7 +33,7 @@ func newPlaceholderPod(namespace string, r *reservation.Room) *corev1.Pod {
 	version, kind := reschedulingv1alpha1.ReschedulingPlans().GroupVersion().String(), reschedulingv1alpha1.Kind
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: name(r), Labels: map[string]string{Label: "true", v1alpha1.LabelAhead: "false"},
+			Namespace: namespace, Name: name(r), Labels: map[string]string{v1alpha1.LabelPlaceholder: "true", v1alpha1.LabelAhead: "false"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: r.Plan.Name, UID: r.Plan.UID, Controller: &yes}},
 		},
 		Spec: corev1.PodSpec{
@@ -72,15 +71,32 @@ func resources(pod *corev1.Pod) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: requests, Limits: limits}
 }
 
-// hostPorts are the ports of its node that a pod uses.
+// hostPorts are the ports of its node that a pod uses while it runs, also those of its sidecars.
 func hostPorts(pod *corev1.Pod) (ports []corev1.ContainerPort) {
-	for i := range pod.Spec.Containers {
-		for _, port := range pod.Spec.Containers[i].Ports {
+	of := func(c *corev1.Container) {
+		for _, port := range c.Ports {
 			if port.HostPort > 0 {
 				port.Name = ""
 				ports = append(ports, port)
 			}
 		}
 	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			of(c)
+		}
+	}
+	for i := range pod.Spec.Containers {
+		of(&pod.Spec.Containers[i])
+	}
 	return ports
+}
+
+// keepsLess says why a placeholder pod keeps less room than it should, "" when it does not: what priority a class stands
+// for is not the pod's to say, and others may change pods as they are created.
+func keepsLess(pod *corev1.Pod, r *reservation.Room) string {
+	if is, want := corev1helpers.PodPriority(pod), corev1helpers.PodPriority(r.For.Pod); is < want {
+		return fmt.Sprintf("the placeholder pod %s has the priority %d, less than %d", pod.Name, is, want)
+	}
+	return ""
 }

@@ -19,7 +19,7 @@ type Writer interface {
 
 // Scheduler is kube-scheduler, where it does not ask this process: it has to be told of room in some other way.
 type Scheduler interface {
-	// Knows reports whether it keeps the room of a plan, and what is in the way if it does not, "" when that takes its time.
+	// Knows reports whether it keeps the room of a plan. If not, it says what is in the way, "" when it only takes time.
 	Knows(plan *v1alpha1.ReschedulingPlan) (knows bool, why string)
 }
 

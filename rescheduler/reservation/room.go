@@ -20,6 +20,8 @@ type Room struct {
 	Node string
 	// For is the pod that is to come, without a node. It must not be changed.
 	For *cluster.Pod
+	// Open says that the pod may come: what it replaces is being evicted.
+	Open bool
 	// Beneficiary is the pod that it is for, "" of a replacement.
 	Beneficiary types.UID
 	// Taker is the pod that counts there or is nominated there, "" for none.
@@ -52,11 +54,11 @@ func (k *Keeper) rooms(plan *v1alpha1.ReschedulingPlan, of []*reservation, nomin
 	come := sets.New[types.UID]()
 	for _, r := range of {
 		room := Room{
-			Plan: plan, Name: r.name(), Node: r.node, For: r.pod, Beneficiary: r.beneficiary, Taker: k.presentTaker(r),
+			Plan: plan, Name: r.name(), Node: r.node, For: r.pod, Open: r.open, Beneficiary: r.beneficiary, Taker: k.presentTaker(r),
 		}
 		for _, pod := range nominated {
 			store := k.profiles.Of(pod.Spec.SchedulerName)
-			if room.Taker == "" && pod.Status.NominatedNodeName == r.node && store != nil && !come.Has(pod.UID) && r.isFor(pod, store.Profile) {
+			if r.open && room.Taker == "" && pod.Status.NominatedNodeName == r.node && store != nil && !come.Has(pod.UID) && r.isFor(pod, store.Profile) {
 				room.Taker = pod.UID
 				come.Insert(pod.UID)
 			}

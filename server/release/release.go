@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 	"k8s.io/utils/clock"
 
+	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
@@ -176,7 +178,7 @@ func (p *pass) lift(pod *corev1.Pod, gates []string) {
 		dryRun = []string{metav1.DryRunAll}
 	}
 	var err error
-	if slices.Contains(gates, v1alpha1.PlaceholderGate) {
+	if isPlaceholder(pod) {
 		err = p.Pods.Pods(pod.Namespace).Delete(p.ctx, pod.Name, metav1.DeleteOptions{
 			Preconditions: metav1.NewUIDPreconditions(string(pod.UID)), DryRun: dryRun,
 		})
@@ -214,9 +216,18 @@ func (p *pass) patch(pod *corev1.Pod, gates, dryRun []string) error {
 // gatesOf returns the names of those gates of a pod that muster has put on it.
 func gatesOf(pod *corev1.Pod) (names []string) {
 	for _, gate := range pod.Spec.SchedulingGates {
-		if slices.Contains([]string{v1alpha1.SchedulingGate, v1alpha1.AheadGate, v1alpha1.PlaceholderGate}, gate.Name) {
+		ours := gate.Name == v1alpha1.PlaceholderGate && isPlaceholder(pod)
+		if ours || slices.Contains([]string{v1alpha1.SchedulingGate, v1alpha1.AheadGate}, gate.Name) {
 			names = append(names, gate.Name)
 		}
 	}
 	return names
+}
+
+// isPlaceholder reports whether muster has created a pod to keep room for a plan. That somebody has put the gate on a pod
+// makes it none.
+func isPlaceholder(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return pod.Labels[v1alpha1.LabelPlaceholder] == "true" && owner != nil && owner.Kind == reschedulingv1alpha1.Kind &&
+		strings.HasPrefix(owner.APIVersion, reschedulingv1alpha1.Group+"/")
 }

@@ -238,9 +238,14 @@ func TestNothingIsLiftedOnceMusterIsBack(t *testing.T) {
 }
 
 func TestPlaceholderPodsAreDeleted(t *testing.T) {
-	client := fake.NewClientset(newPod("room", v1alpha1.PlaceholderGate), newPod("member", v1alpha1.SchedulingGate))
+	room := newPod("room", v1alpha1.PlaceholderGate)
+	room.Labels = map[string]string{v1alpha1.LabelPlaceholder: "true"}
+	room.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: "rescheduling.muster.dev/v1alpha1", Kind: "ReschedulingPlan", Name: "p", UID: "p", Controller: new(true)},
+	}
+	client := fake.NewClientset(room, newPod("member", v1alpha1.SchedulingGate), newPod("tenant", v1alpha1.PlaceholderGate))
 	said, lifted, failed := run(t, client, Options{})
-	if lifted != 2 || failed != 0 || said["room"] == "" {
+	if lifted != 2 || failed != 0 || said["room"] == "" || len(gates(t, client, "tenant")) != 1 {
 		t.Errorf("%d lifted, %d failed, told %v", lifted, failed, said)
 	}
 	if _, err := client.CoreV1().Pods("d").Get(t.Context(), "room", metav1.GetOptions{}); !apierrors.IsNotFound(err) {

@@ -82,6 +82,9 @@ const AheadGate = "muster.dev/ahead"
 // pod, by its nomination alone.
 const PlaceholderGate = "muster.dev/placeholder"
 
+// LabelPlaceholder is on each placeholder pod, with the value "true".
+const LabelPlaceholder = "muster.dev/placeholder"
+
 // LabelAhead has pods of no group placed ahead of kube-scheduler: with the value "true" on a pod or on its namespace.
 // "false" on a pod opts it out.
 const LabelAhead = "muster.dev/ahead"
