@@ -36,6 +36,13 @@ func ahead() []Mutant {
 			"case p.inherited && !t.now.Before(p.since.Add(inheritance)):", "case false:",
 		},
 		{"who has no place stays gated", core, "|| noPlace && p.stage == pending && p.ready()", "|| false && noPlace"},
-		{"gates are lifted with the first place", core, "return p.stage == due ||", "return p.stage >= placed ||"},
+		{"gates are lifted with the first place", core, "return p.stage == due && p.hasItsRoom() ||", "return p.stage >= placed ||"},
+		{"a gate is lifted later without its room", core, "return p.stage == due && p.hasItsRoom() ||", "return p.stage == due ||"},
+		{"a gate is lifted later for another PodGroup", core, "if not != nil || !startedAll(parts) {", "if len(parts) < 0 && not != nil {"},
+		{
+			"the room of who stays gated is not kept", core,
+			"		p.room, p.toldAt = record.RoomNominated, t.now\n		t.nominate(p)\n", "",
+		},
+		{"who lost its nomination is not told of again", core, "		case p.gated() && !p.hasItsRoom() && ", "		case false && "},
 	}
 }
