@@ -388,8 +388,10 @@ func TestRoomOfLaterStepsIsNotInTheWayOfEarlierOnes(t *testing.T) {
 			[]reservation.Room{made(room("a", "n1", "3")), made(room("b", "n1", "3"))}, []string{"a", "b"},
 		},
 		"none of them before a step": {[]reservation.Room{room("a", "n1", "1"), made(room("b", "n1", "3"))}, []string{"a"}},
-		"who has come counts once":   {[]reservation.Room{come(room("a", "n1", "2")), room("b", "n1", "2"), room("c", "n1", "1")}, []string{"a", "b"}},
-		"its pod asks for nothing":   {[]reservation.Room{room("a", "n1", "2"), room("b", "n1", "0")}, []string{"a", "b"}},
+		"who has come counts once": {
+			[]reservation.Room{come(room("a", "n1", "2")), room("b", "n1", "2"), room("c", "n1", "1")}, []string{"a", "b"},
+		},
+		"its pod asks for nothing": {[]reservation.Room{room("a", "n1", "2"), room("b", "n1", "0")}, []string{"a", "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})

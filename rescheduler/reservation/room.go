@@ -57,8 +57,10 @@ func (k *Keeper) rooms(plan *v1alpha1.ReschedulingPlan, of []*reservation, nomin
 			Plan: plan, Name: r.name(), Node: r.node, For: r.pod, Open: r.open, Beneficiary: r.beneficiary, Taker: k.presentTaker(r),
 		}
 		for _, pod := range nominated {
-			store := k.profiles.Of(pod.Spec.SchedulerName)
-			if r.open && room.Taker == "" && pod.Status.NominatedNodeName == r.node && store != nil && !come.Has(pod.UID) && r.isFor(pod, store.Profile) {
+			if !r.open || room.Taker != "" || pod.Status.NominatedNodeName != r.node || come.Has(pod.UID) {
+				continue
+			}
+			if store := k.profiles.Of(pod.Spec.SchedulerName); store != nil && r.isFor(pod, store.Profile) {
 				room.Taker = pod.UID
 				come.Insert(pod.UID)
 			}
