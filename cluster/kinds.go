@@ -56,7 +56,7 @@ func sameSelector[P apiObject](selector func(P) any) func(last, next P) bool {
 // not read are an error.
 func (c *Cluster) Set(object runtime.Object) error {
 	var pod *Pod
-	if o, is := object.(*corev1.Pod); is && !finished(o) && !isPlaceholderPod(o) {
+	if o, is := object.(*corev1.Pod); is && !finished(o) && !IsPlaceholderPod(o) {
 		pod = NewPod(o) // takes a while, and needs no lock
 	}
 	c.mu.Lock()

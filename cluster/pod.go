@@ -80,6 +80,12 @@ func (p *Pod) Tried() bool {
 	})
 }
 
+// Ready says that the pod is ready.
+func (p *Pod) Ready() bool {
+	_, ready := p.True(corev1.PodReady)
+	return ready
+}
+
 // FieldManager is the name under which muster writes objects, so that it knows its own writes after a restart,
 // as those of nominations.
 const FieldManager = "muster"

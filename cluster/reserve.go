@@ -50,8 +50,8 @@ func (c *Cluster) PlaceOf(uid types.UID) string {
 	return c.ledger.placed[uid].node
 }
 
-// isPlaceholderPod reports whether a pod is there for kube-scheduler only, to keep room of which the view knows by
-// Reserve. It never runs.
-func isPlaceholderPod(pod *corev1.Pod) bool {
+// IsPlaceholderPod reports whether a pod is there for kube-scheduler only, to keep room that the view knows of by
+// Reserve. It never runs, and the view leaves it out.
+func IsPlaceholderPod(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == v1alpha1.PlaceholderGate })
 }

@@ -94,7 +94,7 @@ func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
 	return w, nil
 }
 
-// sources are those that a Watcher follows in any cluster.
+// sources returns what a Watcher follows in any cluster.
 func sources(o WatchOptions) []source {
 	all := coreSources(o.Client)
 	if o.Jobs {

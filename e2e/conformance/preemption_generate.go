@@ -175,7 +175,7 @@ func yieldClaims(scenario *Scenario) {
 	}
 }
 
-// hostPorts are those of a pod as kube-scheduler notes them on a node.
+// hostPorts returns the host ports of a pod as kube-scheduler notes them on a node.
 func hostPorts(pod *corev1.Pod) []corev1.ContainerPort {
 	var ports []corev1.ContainerPort
 	for _, container := range containers(pod) {

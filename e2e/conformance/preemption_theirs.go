@@ -138,7 +138,7 @@ func (d *dryRun) remove(ctx context.Context, state fwk.CycleState, node fwk.Node
 	return nil
 }
 
-// evictions are those that it would make, by node.
+// evictions returns whom it would evict, by node.
 func (d *dryRun) evictions() evictions {
 	all := evictions{}
 	for _, candidate := range d.candidates {

@@ -64,7 +64,7 @@ func (s setup) String() string {
 	return fmt.Sprintf("gates are kept: %s, muster runs for election: %t", s.gates, s.elects)
 }
 
-// setupOf is that of a seed, by turns: to change it, muster is started again.
+// setupOf returns the setup of a seed. Setups take turns: to change it, muster is started again.
 func setupOf(seed uint64) setup {
 	return []setup{{gates: never}, {gates: "UntilMembers"}, {gates: "UntilPlace"}, {gates: never, elects: true}}[seed/seedsPerSetup%4]
 }

@@ -20,8 +20,8 @@ type standing struct {
 	going     int // are being deleted
 	succeeded int // in the present life of the PodGroup
 	failed    int
-	// older are those of the succeeded that were created before the PodGroup: they count if a start of its is
-	// recorded that they were there for, which is not known here.
+	// older is how many of the succeeded were created before the PodGroup. They count if they were there for a start
+	// that it records, which is not known here.
 	older   int
 	pending []*corev1.Pod // that may be scheduled
 	reason  string        // that it waits for

@@ -61,7 +61,7 @@ func (u *upsets) touch(s span) bool {
 	return slices.ContainsFunc(u.spans, func(o span) bool { return !o.from.After(s.to) && (o.to.IsZero() || !o.to.Before(s.from)) })
 }
 
-// during are those of a run until its end, which is one as well if calls were spoiled at any time.
+// during returns when something was upset in a run. Its end is among these if calls could be spoiled at any time.
 func (u *upsets) during(t faultcampaign.Trouble, end time.Time) []time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -112,7 +112,7 @@ func (w *writer) drawGang(priority string) *gang {
 	return g
 }
 
-// matchPolicies are those that are drawn, "" for what a group has that says nothing.
+// matchPolicies are drawn from; "" has a group say nothing.
 func matchPolicies() []v1alpha1.MatchPolicy {
 	return []v1alpha1.MatchPolicy{"", "", v1alpha1.MatchWaitingAndBound, v1alpha1.MatchOnceSatisfied, v1alpha1.MatchOnlyWaiting}
 }

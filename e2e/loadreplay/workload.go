@@ -40,7 +40,7 @@ type Workload struct {
 	Seed   uint64
 	Length time.Duration
 	Nodes  int
-	// Cores are those of a node.
+	// Cores is how many cores a node has.
 	Cores int64
 	Pods  []*Pod // by arrival
 }
@@ -61,7 +61,7 @@ type Plan struct {
 	MeanRun time.Duration
 }
 
-// NewPlan is that of the benchmark, for bursts of a size.
+// NewPlan returns the plan of the benchmark, for bursts of a size.
 func NewPlan(burst int) Plan {
 	return Plan{Nodes: 40, Cores: 32, Length: 4 * time.Hour, Burst: burst, PerMinute: 16, MeanRun: time.Hour}
 }

@@ -22,7 +22,7 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// gatesName is that of the objects by which members are gated.
+// gatesName is the name of the objects by which members are gated.
 const gatesName = "muster"
 
 // CreateWebhook has the API server ask a muster for the gate of every pod with the label of

@@ -56,7 +56,7 @@ const (
 // Options of a server.
 type Options struct {
 	ControlPlane *controlplane.ControlPlane
-	// Name is that of the process, and of its configuration and log, "muster" when empty: each of
+	// Name is what the process, its configuration and its log are called, "muster" when empty. Each of
 	// several beside a control plane has its own.
 	Name string
 	// Binary is the path of muster; it is built when empty.

@@ -24,7 +24,7 @@ const (
 	// planTTL is when a plan expires, replacementTimeout when one fails whose replacement does
 	// not come: less than by default, so that runs are short.
 	planTTL, replacementTimeout = 15 * time.Second, 6 * time.Second
-	// leaseDuration is that of the reschedulers' lease.
+	// leaseDuration is how long the lease of the reschedulers lasts.
 	leaseDuration = 3 * time.Second
 	// most is how many reschedulers there may be.
 	most = 2

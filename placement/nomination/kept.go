@@ -8,7 +8,8 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Reservations know of room that somebody keeps for pods. They are asked with the lock of a Nominator held.
+// Reservations know of room that somebody keeps for pods. They are safe for concurrent use, and may be asked with the lock
+// of a Nominator held.
 type Reservations interface {
 	// Concerns reports whether room is kept for a pod, or may soon be.
 	Concerns(pod *cluster.Pod) bool
@@ -45,13 +46,6 @@ func (c *course) takesKept(p *nominee) bool {
 	c.enter(p, held)
 	c.post(p)
 	return true
-}
-
-// leftBy are the nodes that a pod is kept away from.
-func (n *Nominator) leftBy(p *nominee) sets.Set[string] {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.course.reservations.LeftBy(p.decided)
 }
 
 // noReservations are for who keeps no room.

@@ -92,10 +92,16 @@ func (n *Nominator) find(plan *placement.Plan, p *nominee, to *result) {
 		}
 	}
 	var refused []int32
-	for _, name := range slices.Concat(p.refused, n.leftBy(p).UnsortedList()) {
+	refuse := func(name string) {
 		if node := plan.Snapshot().NodeByName(name); node != nil {
 			refused = append(refused, node.Index)
 		}
+	}
+	for _, name := range p.refused {
+		refuse(name)
+	}
+	for name := range n.course.reservations.LeftBy(p.decided) {
+		refuse(name)
 	}
 	index := plan.Place(p.decided, refused...)
 	if index < 0 {

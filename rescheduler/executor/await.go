@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -33,7 +32,7 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	case replacement.Spec.NodeName == step.From:
 		e.fail(ctx, plan, fmt.Sprintf("%s, which replaces %s, has come back to %s", nameOf(replacement), step.Pod, step.From))
 		return
-	case !isReady(replacement):
+	case !replacement.Ready():
 		waits = fmt.Sprintf("%s, which replaces %s, is not ready", nameOf(replacement), step.Pod)
 	case e.on(step.From, step.Pod.UID) != nil:
 		waits = fmt.Sprintf("%s has not ended", step.Pod)
@@ -93,7 +92,7 @@ func (e *Executor) replacement(plan *v1alpha1.ReschedulingPlan, at int) *cluster
 
 func progress(pod *cluster.Pod) int {
 	switch {
-	case isReady(pod):
+	case pod.Ready():
 		return 2
 	case pod.Spec.NodeName != "":
 		return 1
@@ -144,11 +143,6 @@ func (e *Executor) nominate(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 	if err != nil {
 		e.Logger.Debug("cannot nominate a pod", "pod", nameOf(pod), "node", node, "err", err)
 	}
-}
-
-func isReady(pod *cluster.Pod) bool {
-	_, ready := pod.True(corev1.PodReady)
-	return ready
 }
 
 func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }

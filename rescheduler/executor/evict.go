@@ -114,7 +114,7 @@ func (e *Executor) giveUp(ctx context.Context, plan *v1alpha1.ReschedulingPlan, 
 }
 
 // settle is to be called when a pod is still there that was to be evicted. An attempt of which nothing was known
-// has come to nothing after a time. What this process knows nothing of another one may have begun.
+// has come to nothing after a time. An attempt that this process knows nothing of may be another one's.
 func (e *Executor) settle(uid types.UID) {
 	last, known := e.tries[uid]
 	if !known {
@@ -177,9 +177,10 @@ func (e *Executor) remember(step *v1alpha1.Step) (stays bool) {
 // check carries out the rest of a plan, from a step on, on a model of the cluster as it is. It
 // returns why that does not work any more, "" when it does.
 func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
-	workloads := planner.WorkloadsOf(e.Cluster.Snapshot())
+	snap := e.Cluster.Snapshot()
+	workloads, hasSeveralBudgets := planner.WorkloadsOf(snap), planner.SeveralBudgets(snap)
 	rehearsal := reservation.Rehearsal{Cluster: e.Cluster, Profiles: e.Profiles, Protects: func(pod *cluster.Pod, node *cluster.Node) string {
-		if planner.HasSeveralBudgets(e.Cluster.Snapshot(), pod) {
+		if hasSeveralBudgets(pod) {
 			return planner.ReasonTwoBudgets
 		}
 		return e.Rules.Protects(pod, node, workloads, e.Clock.Now())

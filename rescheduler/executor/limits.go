@@ -223,7 +223,7 @@ func (r *Rate) left(evictions []Eviction, now time.Time, counts func(Eviction) b
 // down counts the pods that a selector matches and that do not run.
 func (s *Selected) down(c *cluster.Cluster) (down int) {
 	count := func(pod *cluster.Pod) {
-		if s.matches(pod.Namespace, pod.Labels) && (!isReady(pod) || pod.DeletionTimestamp != nil) {
+		if s.matches(pod.Namespace, pod.Labels) && (!pod.Ready() || pod.DeletionTimestamp != nil) {
 			down++
 		}
 	}

@@ -2,7 +2,6 @@ package placeholder
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -94,13 +93,9 @@ func (w *Watch) Pods() map[string]*corev1.Pod {
 	pods, _ := w.pods.List(labels.Everything()) // of a cache, which does not fail
 	present := make(map[string]*corev1.Pod, len(pods))
 	for _, pod := range pods {
-		if pod.DeletionTimestamp == nil && isGated(pod) {
+		if pod.DeletionTimestamp == nil && cluster.IsPlaceholderPod(pod) {
 			present[pod.Name] = pod
 		}
 	}
 	return present
-}
-
-func isGated(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == v1alpha1.PlaceholderGate })
 }

@@ -4,17 +4,16 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/placement/nomination"
 )
 
 // failures are writes that failed, by what they were about.
-type failures map[string]failure
-
-type failure struct {
-	err   error
-	again time.Time
-	rest  time.Duration
+type failures struct {
+	backoff *flowcontrol.Backoff
+	last    map[string]error
 }
 
 // A write that fails rests, twice as long each time.
@@ -25,28 +24,44 @@ const (
 	passing = 2 * time.Second
 )
 
+func newFailures(c clock.Clock) failures {
+	f := failures{flowcontrol.NewBackOff(firstRest, mostRest), map[string]error{}}
+	f.backoff.Clock = c
+	return f
+}
+
 // note keeps what came of a write.
 func (f failures) note(about string, err error, now time.Time) {
 	if err == nil {
-		delete(f, about)
+		f.backoff.DeleteEntry(about)
+		delete(f.last, about)
 		return
 	}
-	rest := min(max(2*f[about].rest, firstRest), mostRest)
-	f[about] = failure{err, now.Add(rest), rest}
+	f.backoff.Next(about, now)
+	f.last[about] = err
 }
 
-// waits reports whether nothing is to be written yet, as that has just failed.
-func (f failures) waits(about string, now time.Time) bool { return now.Before(f[about].again) }
+// rests reports whether nothing is to be written yet, as that has just failed.
+func (f failures) rests(about string, now time.Time) bool {
+	return f.backoff.IsInBackOffSinceUpdate(about, now)
+}
 
-// last is what the last write said, nil when it was made. That the pod is there already, or has changed, is nothing to
+// said is what the last write said, nil when it was made. That the pod is there already, or has changed, is nothing to
 // speak of before it lasts.
-func (f failures) last(about string) error {
-	of := f[about]
-	if of.rest < passing && (apierrors.IsAlreadyExists(of.err) || nomination.Outdated(of.err)) {
+func (f failures) said(about string) error {
+	err := f.last[about]
+	if !f.persists(about) && (apierrors.IsAlreadyExists(err) || nomination.Outdated(err)) {
 		return nil
 	}
-	return of.err
+	return err
 }
 
-// persist reports whether a write has failed several times in a row.
-func (f failures) persist(about string) bool { return f[about].rest >= passing }
+// persists reports whether a write has failed several times in a row.
+func (f failures) persists(about string) bool { return f.backoff.Get(about) >= passing }
+
+// forget forgets all.
+func (f failures) forget() {
+	for about := range f.last {
+		f.note(about, nil, time.Time{})
+	}
+}

@@ -78,7 +78,7 @@ const (
 // New returns Placeholders that do nothing until they are run.
 func New(o Options) *Placeholders {
 	return &Placeholders{
-		Options: o, touchAll: make(chan struct{}, 1), changed: make(chan struct{}, 1), failures: failures{},
+		Options: o, touchAll: make(chan struct{}, 1), changed: make(chan struct{}, 1), failures: newFailures(o.Clock),
 		shown: map[types.UID]time.Time{}, released: sets.New[string](), trouble: map[types.UID]string{},
 	}
 }
@@ -149,15 +149,7 @@ func (p *Placeholders) Knows(plan *v1alpha1.ReschedulingPlan) (knows bool, why s
 // still.
 func (p *Placeholders) Blocks(pod types.UID) bool {
 	plan, room := p.Keeper.TakenBy(pod)
-	if room == "" {
-		return false
-	}
-	for _, plans := range p.Keeper.Plans() {
-		if plans.UID == plan {
-			return p.Pods.Pods()[plans.Name+"-"+room] != nil
-		}
-	}
-	return false
+	return plan != nil && p.Pods.Pods()[nameOf(plan, room)] != nil
 }
 
 // untold are the rooms of pods that kube-scheduler does not ask muster about, and that nobody has come to.
@@ -273,7 +265,7 @@ func (p *Placeholders) givesWay(ctx context.Context, r *reservation.Room) bool {
 	}
 	about := "for " + name(r)
 	err := p.try(about, "nominate", func() error { return p.Client.Nominate(ctx, pod.Pod, r.Node) })
-	return err == nil && !p.failures.waits(about, p.Clock.Now()) || p.failures.persist(about)
+	return err == nil && !p.failures.rests(about, p.Clock.Now()) || p.failures.persists(about)
 }
 
 func allMoved(plan *v1alpha1.ReschedulingPlan) bool {
@@ -304,7 +296,7 @@ func (p *Placeholders) note(present map[string]*corev1.Pod, trouble map[types.UI
 	p.shown, p.trouble = shown, trouble
 	if over {
 		p.released = sets.New[string]()
-		clear(p.failures)
+		p.failures.forget()
 	}
 }
 
@@ -319,8 +311,8 @@ func (p *Placeholders) touch(ctx context.Context) {
 
 // try makes a write about a pod of the namespace, unless one has failed a short while ago: then it returns what that said.
 func (p *Placeholders) try(pod, what string, write func() error) error {
-	if p.failures.waits(pod, p.Clock.Now()) {
-		return p.failures.last(pod)
+	if p.failures.rests(pod, p.Clock.Now()) {
+		return p.failures.said(pod)
 	}
 	err := write()
 	if err != nil {
@@ -330,5 +322,5 @@ func (p *Placeholders) try(pod, what string, write func() error) error {
 		}
 	}
 	p.failures.note(pod, err, p.Clock.Now())
-	return p.failures.last(pod)
+	return p.failures.said(pod)
 }

@@ -430,7 +430,7 @@ func TestAPlaceholderPodIsLikeThePodThatItStandsFor(t *testing.T) {
 	if len(c.Ports) != 1 || c.Ports[0].HostPort != 8080 || pod.Spec.PriorityClassName != "high" {
 		t.Errorf("it has ports %v and priority %s", c.Ports, pod.Spec.PriorityClassName)
 	}
-	if owner := metav1.GetControllerOf(pod); owner == nil || owner.UID != "plan" || !isGated(pod) {
+	if owner := metav1.GetControllerOf(pod); owner == nil || owner.UID != "plan" || !cluster.IsPlaceholderPod(pod) {
 		t.Errorf("it is owned by %v, with gates %v", owner, pod.Spec.SchedulingGates)
 	}
 }

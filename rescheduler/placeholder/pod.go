@@ -11,14 +11,19 @@ import (
 
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/reservation"
 )
 
 // image is of no use: no placeholder pod ever runs.
 const image = "muster.dev/placeholder/never-runs"
 
-// name is that of the placeholder pod of room.
-func name(r *reservation.Room) string { return r.Plan.Name + "-" + r.Name }
+// name returns how the placeholder pod of room is called.
+func name(r *reservation.Room) string { return nameOf(r.Plan, r.Name) }
+
+func nameOf(plan *reschedulingv1alpha1.ReschedulingPlan, room string) string {
+	return plan.Name + "-" + room
+}
 
 // isOf reports whether a pod is the placeholder pod of room, as its plan and its node are now.
 func isOf(pod *corev1.Pod, r *reservation.Room) bool {
@@ -27,7 +32,8 @@ func isOf(pod *corev1.Pod, r *reservation.Room) bool {
 		(pod.Status.NominatedNodeName == "" || pod.Status.NominatedNodeName == r.Node)
 }
 
-// newPlaceholderPod returns the placeholder pod of room. It meets the restricted Pod Security Standard, unless there are host ports.
+// newPlaceholderPod returns the placeholder pod of room. It meets the restricted Pod Security Standard, unless there are
+// host ports.
 func newPlaceholderPod(namespace string, r *reservation.Room) *corev1.Pod {
 	yes, no, object := true, false, r.For.Pod
 	version, kind := reschedulingv1alpha1.ReschedulingPlans().GroupVersion().String(), reschedulingv1alpha1.Kind
@@ -48,7 +54,7 @@ func newPlaceholderPod(namespace string, r *reservation.Room) *corev1.Pod {
 				RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			Containers: []corev1.Container{{
-				Name: "room", Image: image, Ports: hostPorts(object), Resources: resources(object),
+				Name: "room", Image: image, Ports: ports(r.For.HostPorts), Resources: resources(object),
 				SecurityContext: &corev1.SecurityContext{
 					AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 				},
@@ -71,23 +77,10 @@ func resources(pod *corev1.Pod) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: requests, Limits: limits}
 }
 
-// hostPorts are the ports of its node that a pod uses while it runs, also those of its sidecars.
-func hostPorts(pod *corev1.Pod) (ports []corev1.ContainerPort) {
-	of := func(c *corev1.Container) {
-		for _, port := range c.Ports {
-			if port.HostPort > 0 {
-				port.Name = ""
-				ports = append(ports, port)
-			}
-		}
-	}
-	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			of(c)
-		}
-	}
-	for i := range pod.Spec.Containers {
-		of(&pod.Spec.Containers[i])
+// ports has a container take these ports of its node.
+func ports(of []cluster.HostPort) (ports []corev1.ContainerPort) {
+	for _, p := range of {
+		ports = append(ports, corev1.ContainerPort{HostIP: p.IP, HostPort: p.Port, ContainerPort: p.Port, Protocol: p.Protocol})
 	}
 	return ports
 }

@@ -129,8 +129,11 @@ func (l *ledger) headroom(accounts []int32) int32 {
 	return least
 }
 
-// HasSeveralBudgets says that a pod has more than one PodDisruptionBudget: the API server refuses to evict it.
-func HasSeveralBudgets(snap *cluster.Snapshot, pod *cluster.Pod) bool {
-	_, protected := newLedger(Budgets{}, snap).of(pod, 0)
-	return protected > 1
+// SeveralBudgets returns what says that a pod has more than one PodDisruptionBudget: the API server refuses to evict it.
+func SeveralBudgets(snap *cluster.Snapshot) func(pod *cluster.Pod) bool {
+	budgets := newLedger(Budgets{}, snap)
+	return func(pod *cluster.Pod) bool {
+		_, protected := budgets.of(pod, 0)
+		return protected > 1
+	}
 }

@@ -48,7 +48,7 @@ func NewWorkloads(objects *cluster.Objects, nodes iter.Seq[*cluster.Node]) *Work
 					continue
 				}
 				count := counts[owner.UID]
-				if count.pods++; isReady(pod) {
+				if count.pods++; pod.Ready() {
 					count.ready++
 				}
 				counts[owner.UID] = count
@@ -70,13 +70,8 @@ func (w *Workloads) of(pod *cluster.Pod) tally {
 	return w.counts()[owner.UID]
 }
 
-func isReady(pod *cluster.Pod) bool {
-	_, ready := pod.True(corev1.PodReady)
-	return ready
-}
-
 // isOnlyReady says that a pod is ready, and no other one of its controller is.
-func (w *Workloads) isOnlyReady(pod *cluster.Pod) bool { return isReady(pod) && w.of(pod).ready <= 1 }
+func (w *Workloads) isOnlyReady(pod *cluster.Pod) bool { return pod.Ready() && w.of(pod).ready <= 1 }
 
 // wanted is how many pods a controller is to have, and whether it is there to make them. One that
 // nothing shows counts as there: what its pods tell is newer then, or a dump has no controllers.

@@ -124,14 +124,18 @@ func (k *Keeper) LeftBy(pod *cluster.Pod) sets.Set[string] {
 }
 
 // Concerns says that room is kept for a pod, or may soon be.
-func (k *Keeper) Concerns(uid types.UID, controller types.UID) bool {
+func (k *Keeper) Concerns(pod *cluster.Pod) bool {
 	if !k.inForce.Load() {
 		return false
+	}
+	controller := types.UID("")
+	if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil {
+		controller = owner.UID
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, r := range k.reservations {
-		if r.beneficiary == uid || r.controller != "" && r.controller == controller {
+		if r.beneficiary == pod.UID || r.controller != "" && r.controller == controller {
 			return true
 		}
 	}

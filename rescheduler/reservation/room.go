@@ -81,19 +81,24 @@ func byTurn(a, b *reservation) int {
 	return cmp.Or(cmp.Compare(after(a), after(b)), cmp.Compare(a.turn, b.turn))
 }
 
-// TakenBy returns the name of the room that a pod has taken, and of its plan; "" when it has taken none.
-func (k *Keeper) TakenBy(pod types.UID) (plan types.UID, name string) {
+// TakenBy returns the plan of the room that a pod has taken, and the name of the room; nil when it has taken none.
+func (k *Keeper) TakenBy(pod types.UID) (plan *v1alpha1.ReschedulingPlan, name string) {
 	if !k.inForce.Load() {
-		return "", ""
+		return nil, ""
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, r := range k.reservations {
-		if r.taker == pod {
-			return r.plan, r.name()
+		if r.taker != pod {
+			continue
+		}
+		for _, plan := range k.plans {
+			if plan.UID == r.plan {
+				return plan, r.name()
+			}
 		}
 	}
-	return "", ""
+	return nil, ""
 }
 
 // name is that of the placeholder within its plan.
