@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -48,7 +49,8 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 	namespace := b.Config.LeaderElection.ResourceNamespace
 	shown := placeholder.NewWatch(a.client, namespace)
 	*v = *newWatched(watcher)
-	v.synced = func() bool { return watcher.Synced() && shown.Synced() }
+	var kept atomic.Bool // room is kept also for pods that the watch showed after their plan
+	v.synced = func() bool { return watcher.Synced() && shown.Synced() && kept.Load() }
 	v.wait = func(ctx context.Context) error {
 		if err := watcher.WaitForSync(ctx); err != nil {
 			return err
@@ -62,7 +64,14 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 		Pins: b.Config.Ahead.Reserve == config.ReserveByPin,
 	})
 	v.components = append(v.components,
-		app.Part("ReschedulingPlans", app.Always, keeper.Run),
+		app.Part("ReschedulingPlans", app.Always, func(ctx context.Context) {
+			if watcher.WaitForSync(ctx) != nil {
+				return // it was asked to stop
+			}
+			keeper.Refresh()
+			kept.Store(true)
+			keeper.Run(ctx)
+		}),
 		app.Part("confirmation of ReschedulingPlans", app.Leading, func(ctx context.Context) {
 			keeper.Confirm(ctx, reservation.NewWriter(a.leader.dynamic), v.placeholders)
 		}),

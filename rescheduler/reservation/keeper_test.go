@@ -50,6 +50,24 @@ func TestTheWatchDoesNotHideWhatWasWrittenSince(t *testing.T) {
 	}
 }
 
+// A watch shows plans and pods in any order.
+func TestRoomIsKeptForAPodThatIsShownAfterItsPlan(t *testing.T) {
+	w := newWorld(t)
+	big := w.pod("big", "4")
+	if err := w.cluster.Delete(big); err != nil {
+		t.Fatal(err)
+	}
+	w.keeper.Set(w.plan)
+	w.set(big)
+	w.keeper.Refresh()
+	for _, r := range w.keeper.Report() {
+		if r.Node == "n1" {
+			return
+		}
+	}
+	t.Errorf("no room is kept on n1: %v", w.keeper.Report())
+}
+
 func version(of *v1alpha1.ReschedulingPlan, version string) *v1alpha1.ReschedulingPlan {
 	plan := of.DeepCopy()
 	plan.ResourceVersion = version
