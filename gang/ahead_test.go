@@ -283,6 +283,39 @@ func TestAProcessGoesOnWithTheRoomThatTheFormerOneKept(t *testing.T) {
 	}
 }
 
+// TestAProcessMovesNoRoomThatTheFormerOneKept has members nominated as no plan of this process would have it by chance:
+// while they moved, one write after the other, others would come to where they were.
+func TestAProcessMovesNoRoomThatTheFormerOneKept(t *testing.T) {
+	nodes := []string{"c", "e", "b", "d", "a"}
+	for _, test := range []struct {
+		name    string
+		victims []string // the nodes on which room has to be made yet
+	}{{name: "that is free"}, {name: "of which victims are to leave some", victims: []string{"b", "e"}}, {name: "that victims are to leave", victims: nodes}} {
+		t.Run(test.name, func(t *testing.T) {
+			runAhead(t, func(p *process) {
+				p.set(podGroup("g", int64(len(nodes))))
+				for _, name := range []string{"a", "b", "c", "d", "e"} {
+					p.set(node(name, "1"))
+				}
+				if len(test.victims) == 0 {
+					p.set(node("f", "16"), node("g", "16"))
+				}
+				for _, name := range test.victims {
+					p.set(leaving(members("on-"+name, 1, "1", alone, on(name), grace(600), ofPriority(-1))[0]))
+				}
+				var wakes []string
+				for i, pod := range members("g", len(nodes), "1", gated) {
+					nominatedBefore(nodes[i])(pod)
+					p.set(pod)
+					wakes = append(wakes, "wake "+pod.Name)
+				}
+				p.after(time.Second)
+				p.wrote("once it has planned", wakes...)
+			})
+		})
+	}
+}
+
 func TestAGangWhoseMembersHaveNoGateIsToldSo(t *testing.T) {
 	runAhead(t, func(p *process) {
 		p.set(podGroup("g", 3), node("a", "24"))

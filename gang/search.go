@@ -61,7 +61,7 @@ func (s *search) places(e core.FindPlaces) core.Event {
 		s.budget.short = s.budget.short || not.late
 		return core.NoPlaces{Attempt: e.Attempt, Why: not.why, Late: not.late}
 	}
-	planned, err := s.assume(plan.Snapshot(), pods, places)
+	planned, err := s.assume(plan.Snapshot(), places)
 	if err != nil {
 		return core.NodesChanged{Attempt: e.Attempt, Again: errors.Is(err, cluster.ErrNodeChanged)}
 	}
@@ -141,39 +141,40 @@ type shortage struct {
 	late bool // time was up: there may be some
 }
 
-// placeAll finds places for the members of all parts, in their order: for as many of each as must start together,
-// before any part gets more. It says why others have none.
+// placeAll finds places for the members of all parts: for as many of each as must start together, before any part
+// gets more. It says why others have none.
 func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, without string, none *shortage) {
-	enough := make([][]placement.Place, len(parts))
-	for i, p := range parts {
-		outcome := plan.PlaceEnough(p.Pods, p.AtLeast, deadline)
+	places, left := settle(parts, plan.Stay)
+	for i := range left {
+		outcome := plan.PlaceEnough(left[i].Pods, left[i].missing(), deadline)
 		if !outcome.Kept {
-			return nil, "", &shortage{shortfall(outcome, p.AtLeast, plan.Snapshot().NodeCount()), outcome.Late}
+			return nil, "", &shortage{shortfall(outcome, left[i].settled, left[i].AtLeast, plan.Snapshot().NodeCount()), outcome.Late}
 		}
-		enough[i] = outcome.Places
+		places = append(places, outcome.Places...)
+		left[i].Pods = left[i].Pods[len(outcome.Places):]
 	}
-	for i, p := range parts {
-		more := plan.PlaceAll(p.Pods[len(enough[i]):], 0, deadline)
-		places = append(append(places, enough[i]...), more.Places...)
+	for _, p := range left {
+		more := plan.PlaceAll(p.Pods, 0, deadline)
+		places = append(places, more.Places...)
 		if without == "" && more.Placed < len(more.Places) {
-			without = shortfall(more, len(more.Places), plan.Snapshot().NodeCount())
+			without = shortfall(more, 0, len(more.Places), plan.Snapshot().NodeCount())
 		}
 	}
 	return places, without, nil
 }
 
 // assume has pods count on their places, or none of them.
-func (s *search) assume(snap *cluster.Snapshot, pods []*cluster.Pod, places []placement.Place) ([]core.Planned, error) {
+func (s *search) assume(snap *cluster.Snapshot, places []placement.Place) ([]core.Planned, error) {
 	on := map[int32][]*cluster.Pod{}
 	var order []int32
-	for i, place := range places {
+	for _, place := range places {
 		if place.Node < 0 {
 			continue
 		}
 		if on[place.Node] == nil {
 			order = append(order, place.Node)
 		}
-		on[place.Node] = append(on[place.Node], pods[i])
+		on[place.Node] = append(on[place.Node], place.Pod)
 	}
 	for i, index := range order {
 		if err := s.cluster.AssumeAll(on[index], snap.Node(index)); err != nil {
@@ -188,7 +189,7 @@ func (s *search) assume(snap *cluster.Snapshot, pods []*cluster.Pod, places []pl
 	if s.reservations != nil {
 		s.reservations.Refresh()
 	}
-	planned := make([]core.Planned, 0, len(pods))
+	planned := make([]core.Planned, 0, len(places))
 	for _, index := range order {
 		for _, pod := range on[index] {
 			planned = append(planned, core.Planned{UID: pod.UID, Node: snap.Node(index).Name})
@@ -197,8 +198,8 @@ func (s *search) assume(snap *cluster.Snapshot, pods []*cluster.Pod, places []pl
 	return planned, nil
 }
 
-// shortfall says in words why too few members got a place.
-func shortfall(outcome placement.Outcome, atLeast, nodes int) string {
+// shortfall says in words why too few members got a place, of which so many had one before.
+func shortfall(outcome placement.Outcome, settled, atLeast, nodes int) string {
 	var against []string
 	for _, place := range outcome.Places {
 		if place.Node < 0 && len(place.Against) > 0 {
@@ -208,7 +209,7 @@ func shortfall(outcome placement.Outcome, atLeast, nodes int) string {
 			break
 		}
 	}
-	why := fmt.Sprintf("places for %d of %d members", outcome.Placed, atLeast)
+	why := fmt.Sprintf("places for %d of %d members", settled+outcome.Placed, atLeast)
 	if outcome.Late {
 		why += ", when the time to look for them was up"
 	}
@@ -270,9 +271,9 @@ func (s *search) victims(e core.FindVictims) core.Event {
 	plan := s.newPlan(e.Store, pods)
 	defer plan.Close()
 	evictions := placement.NewEvictions(plan, e.Terms.May)
-	var places []placement.Place
-	for _, p := range e.Parts {
-		outcome := evictions.PlaceAll(p.Pods, p.AtLeast, s.budget.deadline())
+	places, left := settle(e.Parts, evictions.Stay, evictions.Await)
+	for _, p := range left {
+		outcome := evictions.PlaceAll(p.Pods, p.missing(), s.budget.deadline())
 		if !outcome.Kept {
 			s.budget.short = s.budget.short || outcome.Late
 			return none()
@@ -288,7 +289,7 @@ func (s *search) victims(e core.FindVictims) core.Event {
 		name := plan.Node(v.Node).Name
 		victims[name] = append(victims[name], core.Victim{Pod: v.Pod, Violates: v.Violates})
 	}
-	planned, err := s.assume(plan.Snapshot(), pods, places)
+	planned, err := s.assume(plan.Snapshot(), places)
 	switch {
 	case errors.Is(err, cluster.ErrNodeChanged):
 		return core.NodesChanged{Attempt: e.Attempt, Again: true}

@@ -10,23 +10,6 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// StillFits reports whether a pod could come to a node if it were not there. If not, it is taken from it for the rest of
-// the plan.
-func (p *Plan) StillFits(pod *cluster.Pod, name string) bool {
-	node := p.NodeByName(name)
-	if node == nil {
-		return false
-	}
-	p.keepPromises(pod)
-	p.Take(pod, node.Index)
-	fits := p.batch(pod).trial.Verdict(node.Index) == predicates.Fits
-	if fits {
-		p.Put(pod, node.Index)
-	}
-	p.done(pod)
-	return fits
-}
-
 // There must be slack times as much room as members and rivals could take, and room for so many members to spare. That is
 // for pods that are created while the members are being bound: nothing is shown of these.
 const (

@@ -95,9 +95,7 @@ func (e *Evictions) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Tim
 		}
 		before := e.plan.Moves()
 		place.Node = e.plan.Place(pod)
-		for _, m := range e.plan.Since(before) {
-			e.changed = append(e.changed, m.Node)
-		}
+		e.follow(before)
 		if place.Node < 0 {
 			place.Node = e.evictFor(pod, deadline)
 		}
@@ -110,14 +108,26 @@ func (e *Evictions) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Tim
 	return outcome
 }
 
+// follow takes in the moves of the plan since there were so many.
+func (e *Evictions) follow(moves int) {
+	for _, m := range e.plan.Since(moves) {
+		e.changed = append(e.changed, m.Node)
+	}
+}
+
 // evictFor has pods evicted where that costs least, and puts the pod there; -1 when it fits
 // nowhere.
 func (e *Evictions) evictFor(pod *cluster.Pod, deadline time.Time) int32 {
 	k := e.evictor(pod)
 	index, victims := k.cheapest(e, deadline)
-	if index < 0 {
-		return -1
+	if index >= 0 {
+		e.evict(victims, pod, index)
 	}
+	return index
+}
+
+// evict has pods of a node evicted and puts another one there.
+func (e *Evictions) evict(victims []*evictee, pod *cluster.Pod, index int32) {
 	for _, v := range victims {
 		v.gone = true
 		e.plan.Take(v.pod, index)
@@ -127,7 +137,6 @@ func (e *Evictions) evictFor(pod *cluster.Pod, deadline time.Time) int32 {
 	}
 	e.plan.Put(pod, index)
 	e.changed = append(e.changed, index)
-	return index
 }
 
 // Victims are the pods that have to go so that those that were placed are where they are,
