@@ -200,6 +200,10 @@ bench-gang: ## Measure how gangs start with muster, with native gang scheduling 
 bench-failover: ## Measure how soon another kube-scheduler keeps room that is reserved, and how many reservations are lost (BENCH_FAILOVERS=100)
 	cd e2e && BENCH_FAILOVERS=$(BENCH_FAILOVERS) go run ./cmd/benchfailover
 
+.PHONY: bench-margin
+bench-margin: ## Measure how long kube-scheduler binds to nodes after it could know that their room is kept (BENCH_TRIALS=10000, BENCH_NODES=500)
+	cd e2e && BENCH_TRIALS=$(BENCH_TRIALS) BENCH_NODES=$(BENCH_NODES) go run ./cmd/benchmargin
+
 .PHONY: bench-slow-gang
 bench-slow-gang: ## Start a gang of 1,000 while the API server is slow to answer and one core is busy
 	cd e2e && go run ./cmd/slowgang

@@ -105,8 +105,9 @@ func TestGangsThatAreLetGoTogetherContestTheirRoom(t *testing.T) {
 
 func TestTheRoomOfAContestedGangIsKeptBeforeItIsLetGo(t *testing.T) {
 	runAhead(t, func(p *process) {
-		pods := members("g", 3, "1", gated)
-		p.set(podGroup("g", 3), node("a", "4"), rival("other", "1"))
+		pods, other := members("g", 3, "1", gated), rival("other", "1")
+		p.set(podGroup("g", 3), node("a", "4"), other)
+		p.refuseIt(other)
 		p.set(objects(pods)...)
 		p.after(p.limits.Margin - 20*time.Millisecond)
 		if _, m, _ := p.Member(pods[0].UID); m.Stage != "reserved" || m.Room != record.RoomNominated {
@@ -119,6 +120,40 @@ func TestTheRoomOfAContestedGangIsKeptBeforeItIsLetGo(t *testing.T) {
 		p.after(200 * time.Millisecond)
 		p.wrote("after the margin", "lift g-0", "lift g-1", "lift g-2")
 	})
+}
+
+// TestAGangWaitsForWhatTheSchedulerMayHaveDecidedBefore has a pod come before the room of a gang is kept: the scheduler may
+// have chosen a place of the gang for it, and be slow to say so.
+func TestAGangWaitsForWhatTheSchedulerMayHaveDecidedBefore(t *testing.T) {
+	lifts, withdrawn := []string{"lift g-0", "lift g-1"}, []string{"nominate g-0", "nominate g-1"}
+	for name, test := range map[string]struct {
+		becomes func(p *process, other *corev1.Pod)
+		waits   time.Duration // at most, after that
+		wrote   []string
+	}{
+		"until it is bound":   {func(p *process, other *corev1.Pod) { p.bindTo("b", other) }, time.Second, lifts},
+		"until it is refused": {func(p *process, other *corev1.Pod) { p.refuseIt(other) }, time.Second, lifts},
+		"until it is gone":    {func(p *process, other *corev1.Pod) { p.delete(other) }, time.Second, lifts},
+		"for half a minute":   {func(*process, *corev1.Pod) {}, 30 * time.Second, lifts},
+		"not for later ones":  {func(p *process, other *corev1.Pod) { p.refuseIt(other); p.set(rival("late", "1")) }, time.Second, lifts},
+		"and is planned anew": {func(p *process, other *corev1.Pod) { p.bindTo("a", other) }, time.Second, withdrawn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runAhead(t, func(p *process) {
+				pods, other := members("g", 2, "1", gated), rival("other", "1")
+				p.set(podGroup("g", 2), node("a", "2"), other)
+				p.set(objects(pods)...)
+				p.after(10 * time.Second)
+				p.wrote("at first", "nominate g-0", "nominate g-1")
+				if len(p.recorded()) != 0 {
+					t.Error("a start is recorded while the scheduler may have chosen a place of the gang for another pod")
+				}
+				test.becomes(p, other)
+				p.after(test.waits)
+				p.wrote("then", test.wrote...)
+			})
+		})
+	}
 }
 
 func TestAPlaceThatIsTakenBeforeTheGatesAreLiftedIsPlannedAnew(t *testing.T) {
@@ -290,7 +325,11 @@ func TestAProcessMovesNoRoomThatTheFormerOneKept(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		victims []string // the nodes on which room has to be made yet
-	}{{name: "that is free"}, {name: "of which victims are to leave some", victims: []string{"b", "e"}}, {name: "that victims are to leave", victims: nodes}} {
+	}{
+		{name: "that is free"},
+		{name: "of which victims are to leave some", victims: []string{"b", "e"}},
+		{name: "that victims are to leave", victims: nodes},
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			runAhead(t, func(p *process) {
 				p.set(podGroup("g", int64(len(nodes))))
@@ -410,6 +449,7 @@ func TestAPlaceThatIsTakenWhileTheStartIsRecordedIsPlannedAnew(t *testing.T) {
 	runAhead(t, func(p *process) {
 		pods, other := members("g", 2, "1", gated), rival("other", "1")
 		p.set(podGroup("g", 2), node("a", "2"), other)
+		p.refuseIt(other)
 		p.mu.Lock()
 		p.trouble = func(context.Context) error {
 			p.bindTo("a", other)

@@ -2,6 +2,7 @@ package gang
 
 import (
 	"iter"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -46,6 +47,12 @@ func (v *view) Pods() iter.Seq[*cluster.Pod] {
 func (v *view) Assumed(uid types.UID) string { return v.cluster.Assumed(uid) }
 
 func (v *view) Binding(uid types.UID) string { return v.cluster.Binding(uid) }
+
+func (v *view) Arrivals() uint64 { return v.cluster.Arrivals() }
+
+func (v *view) Untried(schedulerName string, first uint64, since time.Time) bool {
+	return v.cluster.Untried(schedulerName, first, since)
+}
 
 func (v *view) Ahead(schedulerName string) bool {
 	store := v.profiles.Of(schedulerName)

@@ -33,7 +33,7 @@ func TestAPodStaysWhereItFitsAndNobodyElseHasToGo(t *testing.T) {
 		evictions := NewEvictions(plan, func(pod *cluster.Pod) (Eviction, bool) {
 			return Eviction{Leaving: leaving(pod)}, true
 		})
-		index := int32(rapid.IntRange(0, nodes).Draw(t, "node")) //nolint:gosec // few
+		index := int32(rapid.IntRange(0, nodes).Draw(t, "node"))
 		name := fmt.Sprint("node-", index)
 		_, fits := fresh(store.Profile, plan, pod)[nodeIndex(plan, name)]
 		switch place := evictions.Stay(pod, name); {

@@ -55,6 +55,9 @@ func (t leading) reserve(p *member, contested bool) {
 func (t leading) keepsRoom(p *member, by record.Room) {
 	t.enter(p, reserved)
 	p.room = by
+	if by == record.RoomNominated {
+		t.groupOf[p.pod.UID].arrivals = t.view.Arrivals()
+	}
 }
 
 // nominate tells the scheduler of the place of a member, unless that is on its way.
@@ -207,7 +210,8 @@ func (t leading) prove(a *Attempt) {
 }
 
 // waits reports whether a bundle is not to start yet: too few have come, victims are still there, a start is being
-// recorded, or the scheduler may not have seen all reservations.
+// recorded, or the scheduler may not have seen all reservations: it may have taken up other pods before, and have chosen
+// their places, until the watch shows what became of them.
 func (t leading) waits(parts []part) bool {
 	for _, p := range parts {
 		if !p.quorate() || p.recording != 0 {
@@ -221,9 +225,16 @@ func (t leading) waits(parts []part) bool {
 				return true
 			}
 		}
+		if t.view.Untried(p.schedulerName, p.arrivals, t.now.Add(-undecided)) {
+			return true
+		}
 	}
 	return t.awaiting(parts, nil)
 }
+
+// undecided is how long the scheduler may take to decide about a pod that has come, and to say so: by default it makes
+// 50 calls a second. Afterwards nobody may be there to try the pod, or something holds it back that nobody sees.
+const undecided = 30 * time.Second
 
 // Those whose places are lost are planned anew, with their gates on. If there are none, all go.
 func (e PlacesProven) apply(t *turn) {

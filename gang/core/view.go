@@ -2,6 +2,7 @@ package core
 
 import (
 	"iter"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -30,6 +31,11 @@ type View interface {
 	Binding(uid types.UID) string
 	// Profile returns the profile in force for a scheduler name, nil when muster has none.
 	Profile(schedulerName string) *predicates.VerdictStore
+	// Arrivals is how many pods have come to wait for a scheduler so far.
+	Arrivals() uint64
+	// Untried reports whether the scheduler of a name has yet to decide about one of the first so many of them, but for
+	// those that came before a time.
+	Untried(schedulerName string, first uint64, since time.Time) bool
 	// Ahead reports whether the gangs of a scheduler name start without calls of the scheduler.
 	Ahead(schedulerName string) bool
 }

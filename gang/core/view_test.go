@@ -148,6 +148,10 @@ func (w *world) Binding(uid types.UID) string {
 	return ""
 }
 
+func (w *world) Arrivals() uint64 { return 0 }
+
+func (w *world) Untried(string, uint64, time.Time) bool { return false }
+
 func (w *world) Ahead(string) bool { return w.ahead }
 
 func (w *world) Profile(string) *predicates.VerdictStore { return w.store }
