@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -472,6 +473,31 @@ func TestAGateThatCouldNotBeLiftedIsLiftedLater(t *testing.T) {
 		p.refuse(nil)
 		p.after(2 * core.LiftRetry)
 		p.wrote("when it is back", "lift g-0", "lift g-1")
+	})
+}
+
+// TestAGateThatIsLiftedLateWaitsUntilItsRoomIsKept has so many members that not all gates are lifted at the same time.
+// That nobody contests their room was shown for then.
+func TestAGateThatIsLiftedLateWaitsUntilItsRoomIsKept(t *testing.T) {
+	runAhead(t, func(p *process) {
+		const first, last = 16, 2
+		p.mu.Lock()
+		p.slow = 3 * time.Second
+		p.mu.Unlock()
+		p.set(podGroup("g", first+last), node("a", "40"))
+		p.set(objects(members("g", first+last, "1", gated))...)
+		count := func(when string, lifts, nominations int) {
+			t.Helper()
+			written := p.written()
+			lifted := slices.DeleteFunc(slices.Clone(written), func(w string) bool { return !strings.HasPrefix(w, "lift ") })
+			if len(lifted) != lifts || len(written)-len(lifted) != nominations {
+				t.Errorf("%s: %v is written, want %d lifts and %d nominations", when, written, lifts, nominations)
+			}
+		}
+		p.after(2 * time.Second)
+		count("at first", first, 0)
+		p.after(1500 * time.Millisecond)
+		count("when there is time for the others, whose room is kept then", last, last)
 	})
 }
 

@@ -45,8 +45,9 @@ type process struct {
 	records []record.Record
 	// trouble is what becomes of a record that is to be written, instead.
 	trouble func(ctx context.Context) error
-	refusal error  // of writes that lift gates, wake or evict
-	deaf    string // the pod of which the next nomination fails
+	refusal error         // of writes that lift gates, wake or evict
+	deaf    string        // the pod of which the next nomination fails
+	slow    time.Duration // that it takes to lift a gate
 }
 
 // run lets a Manager run in a test, and stops it at its end.
@@ -176,8 +177,9 @@ func (p *process) Evict(_ context.Context, pod *corev1.Pod, preemptor string) er
 func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) error {
 	p.mu.Lock()
 	p.writes = append(p.writes, "lift "+pod.Name)
-	refusal := p.refusal
+	refusal, slow := p.refusal, p.slow
 	p.mu.Unlock()
+	time.Sleep(slow)
 	if refusal != nil {
 		return refusal
 	}

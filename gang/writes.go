@@ -68,6 +68,14 @@ func (m *machine) toNominate(uid types.UID) *core.Write {
 	return m.apply(core.Nominating{UID: uid}).write
 }
 
+// toLift returns the pod whose gate is to be lifted, nil when it is to stay on, or is off.
+func (m *machine) toLift(uid types.UID) *core.Write {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	return m.apply(core.Lifting{UID: uid}).write
+}
+
 // wake has the scheduler try a pod again: a change of an annotation is an event to it.
 func (m *machine) wake(ctx context.Context, uid types.UID) (written bool, err error) {
 	w := m.do(core.Waking{UID: uid}).write
@@ -84,13 +92,14 @@ func (m *machine) wake(ctx context.Context, uid types.UID) (written bool, err er
 }
 
 func (m *machine) liftGate(ctx context.Context, uid types.UID) (written bool, err error) {
-	pod, node := m.toLift(uid)
-	switch {
-	case pod == nil:
+	w := m.toLift(uid)
+	if w == nil {
 		return false, nil
-	case node != "":
-		err = m.writes.client.Pin(ctx, pod.Pod, node, v1alpha1.SchedulingGate)
-	default:
+	}
+	pod := w.Pod
+	if w.Node != "" {
+		err = m.writes.client.Pin(ctx, pod.Pod, w.Node, v1alpha1.SchedulingGate)
+	} else {
 		err = m.writes.client.LiftGate(ctx, pod.Pod, v1alpha1.SchedulingGate)
 	}
 	refused := refusesPod(err)
@@ -107,14 +116,6 @@ func (m *machine) liftGate(ctx context.Context, uid types.UID) (written bool, er
 
 // refusesPod reports whether a write failed by what somebody demands of the one pod.
 func refusesPod(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) }
-
-// toLift returns what [core.State.ToLift] does.
-func (m *machine) toLift(uid types.UID) (pod *cluster.Pod, node string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.receive()
-	return m.state.ToLift(uid)
-}
 
 // evict has a pod deleted that a group waits for, and tells of it.
 func (m *machine) evict(ctx context.Context, key membership.Key, pod *cluster.Pod) (written bool, err error) {

@@ -2,12 +2,13 @@ package gangmutants
 
 // ahead breaks how gangs start without calls of the scheduler.
 func ahead() []Mutant {
-	const core, commit, search, settle = "core/ahead.go", "core/commit.go", "search.go", "settle.go"
+	const core, gates, commit, search, settle = "core/ahead.go", "core/gates.go", "core/commit.go", "search.go", "settle.go"
 	return []Mutant{
 		{
 			"what the scheduler may have decided before is not waited for", core,
 			"if t.view.Untried(p.schedulerName, p.arrivals, t.now.Add(-undecided)) {", "if false {",
 		},
+		{"a gate is lifted, however late", gates, "case !(gating{t}).goes(p):", "case false:"},
 		{"room that is kept moves with every plan", settle, "if keepsRoom(pod) {", "if false {"},
 		{"the margin is not waited for", core, "t.now.Before(member.since.Add(t.limits.Margin))", "false"},
 		{"places are not proven", core, "	t.has(find)\n", "	t.commit(a.parts)\n"},

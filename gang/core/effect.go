@@ -65,18 +65,18 @@ type (
 	Nominate struct{ UID types.UID }
 	// Wake has the scheduler try a pod again: see [Waking].
 	Wake struct{ UID types.UID }
-	// LiftGate has the gate of a pod lifted: see [State.ToLift]. [GateLifted] is the answer.
+	// LiftGate has the gate of a pod lifted: see [Lifting]. [GateLifted] is the answer.
 	LiftGate struct{ UID types.UID }
 	// Evict has a pod deleted that a group waits for: see [State.ToEvict].
 	Evict struct {
 		Group membership.Key
 		Pod   *cluster.Pod
 	}
-	// Write is what is to be written about the pod that [Nominating] or [Waking] are about. Without
-	// it, that is nothing.
+	// Write is what is to be written about the pod that [Nominating], [Waking] or [Lifting] are about. Without it,
+	// that is nothing.
 	Write struct {
 		Pod  *cluster.Pod
-		Node string // "" to take back a nomination
+		Node string // to nominate it to, "" to take that back; or to pin it to as its gate is lifted, "" for not
 	}
 )
 

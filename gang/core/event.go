@@ -100,6 +100,8 @@ type (
 		Commit CommitID
 		Err    error
 	}
+	// Lifting asks whether the gate of a pod is to be lifted still: by a [Write].
+	Lifting struct{ UID types.UID }
 	// GateLifted says what came of lifting a gate. Refused is that of this pod, by somebody's policy or for what it
 	// says: to try again soon is of no use.
 	GateLifted struct {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
@@ -157,17 +155,35 @@ func outrankedIn(view View) outranked {
 	return o
 }
 
-// ToLift returns the pod whose gate is to be lifted, nil when that is done or the pod is gone, and the node that it is
-// to be pinned to in the same write, "" for none.
-func (s *State) ToLift(uid types.UID) (pod *cluster.Pod, node string) {
-	p := s.known(uid)
-	if p == nil || !p.gated() {
-		return nil, ""
+// Writes may be late: they come one after the other, and rest while the API server is busy. A gate stays on for which there
+// is no reason any more to be lifted.
+func (e Lifting) apply(t *turn) {
+	p := t.known(e.UID)
+	switch {
+	case p == nil:
+	case !p.gated():
+		p.gate = lifted
+	case !(gating{t}).goes(p):
+		p.gate = shut
+		leading{t}.staysGated(p)
+	case p.stage == due && p.room == record.RoomPinned:
+		t.has(Write{p.pod, p.place})
+	default:
+		t.has(Write{Pod: p.pod})
 	}
-	if p.stage == due && p.room == record.RoomPinned {
-		node = p.place
+}
+
+// goes reports whether a pod whose gate is about to be lifted is to go still.
+func (t gating) goes(p *member) bool {
+	g := t.groupOf[p.pod.UID]
+	switch {
+	case g == nil || !g.leads(t.view) || t.view.Profile(p.pod.Spec.SchedulerName) == nil:
+		return true
+	case p.stage == due:
+		return p.hasItsRoom() && (p.room != record.RoomUncontested || t.now.Before(p.since.Add(stale)))
+	default:
+		return t.mayGo(g)(p)
 	}
-	return p.pod, node
 }
 
 func (e GateLifted) apply(t *turn) {

@@ -139,6 +139,7 @@ type modelPod struct {
 	begun   CommitID // the last one that was begun while it was there
 	lived   int8     // the life of its group in which a start was recorded while it was there
 	lifting bool
+	goes    bool // its gate is to be lifted, as it was asked
 	free    bool // its gate was lifted
 	aheadPod
 }

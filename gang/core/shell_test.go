@@ -103,7 +103,9 @@ func (w *world) carryOut(effect Effect, event Event) Event {
 	case Wake:
 		w.pod[w.index(e.UID)].waking = w.ahead
 	case Write:
-		if w.ahead {
+		if _, lift := event.(Lifting); lift {
+			w.pod[w.index(e.Pod.UID)].goes = true
+		} else if w.ahead {
 			_, wake := event.(Waking)
 			w.written(e, wake)
 		}

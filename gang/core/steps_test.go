@@ -145,7 +145,11 @@ func (w *world) takeOther(k kind, i int) {
 	case gatesDue:
 		w.apply(GatesDue{keyOf(i)})
 	case gateOK:
-		w.pod[i].lifting, w.pod[i].free = false, true
+		w.pod[i].lifting, w.pod[i].goes = false, false
+		if w.apply(Lifting{w.uid(i)}); !w.pod[i].goes {
+			return
+		}
+		w.pod[i].free = true
 		w.show(i)
 		w.apply(GateLifted{UID: w.uid(i)})
 	default:
