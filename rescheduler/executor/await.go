@@ -39,7 +39,7 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	}
 	if waits == "" {
 		e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
-			status.Steps[at].Phase, status.Steps[at].Node = v1alpha1.StepMoved, replacement.Spec.NodeName
+			status.Steps[at].Phase, status.Steps[at].Node, status.Steps[at].Siblings = v1alpha1.StepMoved, replacement.Spec.NodeName, nil
 			status.Steps[at].Replacement = &v1alpha1.PodReference{Namespace: replacement.Namespace, Name: replacement.Name, UID: replacement.UID}
 			status.Message = fmt.Sprintf("%s has moved to %s", step.Pod, replacement.Spec.NodeName)
 		})
@@ -66,21 +66,20 @@ func (e *Executor) since(t *metav1.Time) time.Duration {
 }
 
 // replacement is what came in the place of the pod of a step, nil when nothing has: of the pods
-// of its kind that no other step has and that were not there before, the one that is furthest.
+// of its kind that no other step has and that were not there before, the one that is furthest. A process that was
+// killed knows of those on the two nodes who was there before; elsewhere it takes none for the replacement.
 func (e *Executor) replacement(plan *v1alpha1.ReschedulingPlan, at int) *cluster.Pod {
 	step := &plan.Spec.Steps[at]
-	taken := e.siblings[step.Pod.UID].Clone()
-	if taken == nil {
-		taken = sets.New[types.UID]()
-	}
+	before, all := e.siblings[step.Pod.UID]
+	taken := sets.New(plan.Step(at).Siblings...).Union(before)
 	for i := range plan.Status.Steps {
 		if other := plan.Status.Steps[i].Replacement; other != nil {
 			taken.Insert(other.UID)
 		}
 	}
 	candidates := slices.DeleteFunc(e.alike(step), func(pod *cluster.Pod) bool {
-		// By the clock of the API server, which made both. A process that was killed knows no more.
-		return taken.Has(pod.UID) || pod.CreationTimestamp.Before(&plan.CreationTimestamp) || pod.DeletionTimestamp != nil
+		known := all || pod.Spec.NodeName == "" || pod.Spec.NodeName == step.From || pod.Spec.NodeName == step.To
+		return taken.Has(pod.UID) || !known || pod.DeletionTimestamp != nil
 	})
 	if len(candidates) == 0 {
 		return nil

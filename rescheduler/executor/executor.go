@@ -189,12 +189,13 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		return
 	}
 	step := &plan.Spec.Steps[at]
+	siblings := e.mistakable(step)
 	next := e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
 		status.Phase = v1alpha1.Executing
 		if status.Started == nil {
 			status.Started = new(e.now())
 		}
-		status.Steps[at].Phase = v1alpha1.StepEvicting
+		status.Steps[at].Phase, status.Steps[at].Siblings = v1alpha1.StepEvicting, siblings
 		status.Message = fmt.Sprintf("evicting %s from %s", step.Pod, step.From)
 	})
 	if next != nil {

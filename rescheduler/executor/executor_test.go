@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -589,13 +590,52 @@ func TestAReplacementThatDoesNotDoFailsThePlan(t *testing.T) {
 	}
 }
 
-func TestAPodThatWasThereBeforeIsNoReplacement(t *testing.T) {
+// The clock of the API server that creates pods is not that of the one that created the plan, nor of the rescheduler.
+func TestAPodThatWasThereBeforeIsNoReplacementWhateverClocksSay(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		for _, node := range []string{"n1", "n2", "n3"} {
+			t.Run(fmt.Sprintf("on %s, restarted: %t", node, restarts), func(t *testing.T) {
+				w := newWorld(t, v1alpha1.Auto)
+				for _, name := range []string{"n1", "n2", "n3"} {
+					w.node(name, "8")
+				}
+				created := func(pod *corev1.Pod, ago time.Duration) *corev1.Pod {
+					pod.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(-ago))
+					return pod
+				}
+				w.set(created(w.small("twin", node), -time.Minute))
+				w.advance()
+				w.gone("small-1")
+				if restarts {
+					w.restart()
+				}
+				w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place of default/small-1 yet")
+				w.set(created(w.small("small-2", "n2"), time.Hour))
+				w.want(v1alpha1.Executing, v1alpha1.StepMoved, "")
+				step := w.stored.Status.Steps[0]
+				if step.Replacement.Name != "small-2" || len(step.Siblings) > 0 {
+					t.Errorf("%s is taken for the replacement, and %v are remembered still", step.Replacement.Name, step.Siblings)
+				}
+			})
+		}
+	}
+}
+
+func TestAPodThatCannotBeMistakenForTheReplacementIsNotWrittenDown(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
-	w.node("n3", "2")
-	w.set(w.small("twin", "n3")) // as old as the plan
-	w.advance()
-	w.gone("small-1")
-	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place of default/small-1 yet")
+	w.node("n1", "8")
+	w.node("n3", "8")
+	w.set(w.small("here", "n1"))
+	w.set(w.small("elsewhere", "n3"))
+	w.set(w.small("waits", ""))
+	other := w.small("waits-otherwise", "")
+	other.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1")
+	w.set(other)
+	w.refusal = apierrors.NewTooManyRequests("budget", 0)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "")
+	if got, want := w.stored.Step(0).Siblings, []types.UID{"here", "waits-otherwise"}; !slices.Equal(got, want) {
+		t.Errorf("%v are written down, want %v", got, want)
+	}
 }
 
 func TestAPodThatCameWhileABudgetForbadeTheEvictionIsNoReplacement(t *testing.T) {

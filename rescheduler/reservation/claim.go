@@ -78,14 +78,10 @@ func (k *Keeper) places(pod *cluster.Pod, profile *predicates.Profile) []Place {
 // left are the nodes that pods of a kind leave, by all plans that are carried out.
 func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[string] {
 	left, now := sets.New[string](), k.clock.Now()
-	owner := metav1.GetControllerOfNoCopy(pod.Pod)
-	if owner == nil {
-		return left
-	}
 	for _, plan := range k.plans {
 		for i := range plan.Spec.Steps {
 			step := &plan.Spec.Steps[i]
-			if step.Controller.UID == owner.UID && plan.Reserves(now) && IsReplacement(pod, step, profile) {
+			if plan.Reserves(now) && leavesAs(pod, step, profile) {
 				left.Insert(step.From)
 			}
 		}

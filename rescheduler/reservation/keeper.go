@@ -189,12 +189,15 @@ func (k *Keeper) refresh() {
 			delete(k.reservations, uid)
 		}
 	}
+	for uid, r := range wanted {
+		if known := k.reservations[uid]; known != nil {
+			k.goOn(r, known)
+		}
+		r.taker = k.presentTaker(r)
+	}
 	for _, uid := range slices.Sorted(maps.Keys(wanted)) {
 		r := wanted[uid]
-		if known := k.reservations[uid]; known != nil {
-			r.taker = known.taker
-		}
-		if r.taker = k.presentTaker(r); r.taker == "" {
+		if r.taker == "" {
 			k.adopt(r, wanted)
 		}
 		switch {

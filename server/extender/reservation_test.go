@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -49,9 +50,22 @@ func newMove(t testing.TB, o benchOptions) *move {
 // is has the plan be in a phase, and its step in one.
 func (m *move) is(phase v1alpha1.Phase, step v1alpha1.StepPhase) {
 	next := m.plan.DeepCopy()
-	next.Status.Phase, next.Status.Steps = phase, []v1alpha1.StepStatus{{Phase: step}}
+	if next.Status.Phase = phase; len(next.Status.Steps) == 0 {
+		next.Status.Steps = []v1alpha1.StepStatus{{}}
+	}
+	next.Status.Steps[0].Phase = step
 	m.plan = next
 	m.reservations.Set(next)
+}
+
+// evictedAt is evicted, as its plan says at that time.
+func (m *move) evictedAt(at time.Time) {
+	m.Helper()
+	if len(m.plan.Status.Steps) == 0 {
+		m.plan.Status.Steps = []v1alpha1.StepStatus{{}}
+	}
+	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(at))
+	m.evicted()
 }
 
 func (m *move) evicted() {
@@ -197,18 +211,57 @@ func TestRoomIsFreeWhenThePlanIsOver(t *testing.T) {
 	}
 }
 
+// late is how far the clock of the rescheduler may be ahead of the API server's, and behind it.
+var late = map[string]time.Duration{"in time": 0, "ahead": 5 * time.Second, "behind": -5 * time.Second}
+
 func TestRoomThatWasTakenBeforeARestartIsNotKeptOnceMore(t *testing.T) {
-	m := newMove(t, benchOptions{})
-	m.Node("n2", "4")
-	m.evicted()
-	came := servertest.Small("small-2")
-	came.Spec.NodeName, came.CreationTimestamp = "n2", metav1.NewTime(m.clock.Now().Add(time.Second))
-	if err := m.Cluster.Set(came); err != nil {
-		t.Fatal(err)
+	for name, ahead := range late {
+		t.Run("the clock of the rescheduler is "+name, func(t *testing.T) {
+			m := newMove(t, benchOptions{})
+			m.Node("n2", "4")
+			came := servertest.Small("small-2")
+			came.Spec.NodeName, came.CreationTimestamp = "n2", metav1.NewTime(m.clock.Now())
+			if err := m.Cluster.Set(came); err != nil {
+				t.Fatal(err)
+			}
+			m.evictedAt(m.clock.Now().Add(ahead))
+			m.want(servertest.Pod("other", "2"), "n2")
+		})
 	}
-	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
-	m.reservations.Set(m.plan)
-	m.want(servertest.Pod("other", "2"), "n2")
+}
+
+func TestRoomIsKeptBesideThePodsThatWereThereBeforeTheEviction(t *testing.T) {
+	for name, knows := range map[string]func(m *move, sibling *corev1.Pod){
+		"of which the plan says so": func(m *move, sibling *corev1.Pod) {
+			m.plan.Status.Steps[0].Siblings = []types.UID{sibling.UID}
+		},
+		"which muster saw there": func(m *move, _ *corev1.Pod) { m.is(v1alpha1.Approved, v1alpha1.StepWaiting) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMove(t, benchOptions{})
+			m.Node("n2", "4")
+			m.plan.Status.Steps = []v1alpha1.StepStatus{{}}
+			sibling := servertest.Small("sibling")
+			sibling.Spec.NodeName, sibling.CreationTimestamp = "n2", metav1.NewTime(m.clock.Now().Add(time.Second))
+			if err := m.Cluster.Set(sibling); err != nil {
+				t.Fatal(err)
+			}
+			knows(m, sibling)
+			m.evictedAt(m.clock.Now())
+			m.want(servertest.Pod("other", "2"))
+			m.want(servertest.Small("small-2"), "n2")
+		})
+	}
+}
+
+func TestTheRoomOfAPodOfAStatefulSetIsForTheOneOfItsName(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.plan.Spec.Steps[0].Controller.Kind = "StatefulSet"
+	m.evicted()
+	another, same := servertest.Small("small-7"), servertest.Small("small-1")
+	same.UID = "uid-anew"
+	m.want(another)
+	m.want(same, "n2")
 }
 
 func TestWhoHasRoomComingEvictsNobody(t *testing.T) {
@@ -234,20 +287,18 @@ func (m *move) member(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// evictedMember has small be such a member, and has it evicted.
-func (m *move) evictedMember() {
+// evictedMember has small be such a member, and has it evicted, by a clock that is so far ahead.
+func (m *move) evictedMember(ahead time.Duration) {
 	m.Helper()
 	left := m.member(servertest.Small("small-1"))
 	m.plan.Spec.Steps[0].Replacement.Labels, m.plan.Spec.Steps[0].Replacement.Annotations = left.Labels, left.Annotations
-	m.evicted()
-	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
-	m.reservations.Set(m.plan)
+	m.evictedAt(m.clock.Now().Add(ahead))
 }
 
 func TestAMemberWhosePlaceIsLostDoesNotReturnEither(t *testing.T) {
 	m := newMove(t, benchOptions{gangs: true})
 	m.plan.Spec.Beneficiaries = nil // n1 has room
-	m.evictedMember()
+	m.evictedMember(0)
 	came := m.Pending(m.member(servertest.Small("small-2")))
 	m.want(came, "n2")
 	m.Node("n2", "1")
@@ -255,12 +306,31 @@ func TestAMemberWhosePlaceIsLostDoesNotReturnEither(t *testing.T) {
 }
 
 func TestAGangHasTheRoomThatIsKeptForIt(t *testing.T) {
+	for name, ahead := range late {
+		t.Run("the clock of the rescheduler is "+name, func(t *testing.T) {
+			m := newMove(t, benchOptions{gangs: true})
+			m.evictedMember(ahead)
+			stranger := servertest.Small("stranger")
+			stranger.OwnerReferences[0].Name, stranger.OwnerReferences[0].UID = "others", "others"
+			came := m.Pending(m.member(servertest.Small("small-2")))
+			m.want(m.Pending(m.member(stranger)))
+			m.want(came, "n2")
+			if on := m.Cluster.Snapshot().NodeByName("n2").Pods; len(on) != 1 || on[0].UID != came.UID {
+				t.Errorf("%d pods count on n2, want the one that took the room", len(on))
+			}
+		})
+	}
+}
+
+func TestAGangHasItsRoomBeforeItIsWrittenDownThatItsPodWasEvicted(t *testing.T) {
 	m := newMove(t, benchOptions{gangs: true})
-	m.evictedMember()
-	stranger := servertest.Small("stranger")
-	stranger.OwnerReferences[0].Name, stranger.OwnerReferences[0].UID = "others", "others"
+	left := m.member(servertest.Small("small-1"))
+	m.plan.Spec.Steps[0].Replacement.Labels, m.plan.Spec.Steps[0].Replacement.Annotations = left.Labels, left.Annotations
+	m.is(v1alpha1.Executing, v1alpha1.StepEvicting)
+	if err := m.Cluster.Delete(servertest.Small("small-1")); err != nil {
+		t.Fatal(err)
+	}
 	came := m.Pending(m.member(servertest.Small("small-2")))
-	m.want(m.Pending(m.member(stranger)))
 	m.want(came, "n2")
 	if on := m.Cluster.Snapshot().NodeByName("n2").Pods; len(on) != 1 || on[0].UID != came.UID {
 		t.Errorf("%d pods count on n2, want the one that took the room", len(on))

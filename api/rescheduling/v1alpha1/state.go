@@ -48,6 +48,14 @@ func (s *Step) Object() *corev1.Pod {
 	return pod
 }
 
+// KeepsName is the name that the replacement will have, "" when its controller gives it a new one.
+func (s *Step) KeepsName() string {
+	if s.Controller.Kind == "StatefulSet" {
+		return s.Pod.Name
+	}
+	return ""
+}
+
 // ByAge compares plans by when they were made, and then by name.
 func ByAge(a, b *ReschedulingPlan) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))

@@ -250,6 +250,12 @@ type StepStatus struct {
 	//
 	// +optional
 	Phase StepPhase `json:"phase,omitempty"`
+	// The pods of its controller that were there before the eviction, and are not what replaces the pod: those on
+	// the two nodes, and those without a node that a scheduler can tell from it. They are forgotten once it has moved.
+	//
+	// +optional
+	// +listType=set
+	Siblings []types.UID `json:"siblings,omitempty"`
 	// When the eviction was granted.
 	//
 	// +optional
