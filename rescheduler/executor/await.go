@@ -27,10 +27,14 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	case replacement == nil:
 		waits = fmt.Sprintf("nothing has come in the place of %s", step.Pod)
 	case replacement.Spec.NodeName == "":
+		if why := e.unfit(plan, at, replacement); why != "" {
+			e.failStep(ctx, plan, at, replacement, fmt.Sprintf("%s does not take %s, which replaces %s: %s", step.To, nameOf(replacement), step.Pod, why))
+			return
+		}
 		e.nominate(ctx, plan, replacement, step.To)
 		waits = fmt.Sprintf("%s, which replaces %s, has no node", nameOf(replacement), step.Pod)
 	case replacement.Spec.NodeName == step.From:
-		e.fail(ctx, plan, fmt.Sprintf("%s, which replaces %s, has come back to %s", nameOf(replacement), step.Pod, step.From))
+		e.failStep(ctx, plan, at, replacement, fmt.Sprintf("%s, which replaces %s, has come back to %s", nameOf(replacement), step.Pod, step.From))
 		return
 	case !replacement.Ready():
 		waits = fmt.Sprintf("%s, which replaces %s, is not ready", nameOf(replacement), step.Pod)
@@ -66,8 +70,9 @@ func (e *Executor) since(t *metav1.Time) time.Duration {
 }
 
 // replacement is what came in the place of the pod of a step, nil when nothing has: of the pods
-// of its kind that no other step has and that were not there before, the one that is furthest. A process that was
-// killed knows of those on the two nodes who was there before; elsewhere it takes none for the replacement.
+// of its controller that no other step has and that were not there before, the one that is furthest, and rather one of its
+// kind. A process that was killed knows of those on the two nodes who was there before; elsewhere it takes none for the
+// replacement.
 func (e *Executor) replacement(plan *v1alpha1.ReschedulingPlan, at int) *cluster.Pod {
 	step := &plan.Spec.Steps[at]
 	before, all := e.siblings[step.Pod.UID]
@@ -77,7 +82,7 @@ func (e *Executor) replacement(plan *v1alpha1.ReschedulingPlan, at int) *cluster
 			taken.Insert(other.UID)
 		}
 	}
-	candidates := slices.DeleteFunc(e.alike(step), func(pod *cluster.Pod) bool {
+	candidates := slices.DeleteFunc(e.comers(step), func(pod *cluster.Pod) bool {
 		known := all || pod.Spec.NodeName == "" || pod.Spec.NodeName == step.From || pod.Spec.NodeName == step.To
 		return taken.Has(pod.UID) || !known || pod.DeletionTimestamp != nil
 	})
@@ -85,8 +90,33 @@ func (e *Executor) replacement(plan *v1alpha1.ReschedulingPlan, at int) *cluster
 		return nil
 	}
 	return slices.MinFunc(candidates, func(a, b *cluster.Pod) int {
-		return cmp.Or(-cmp.Compare(progress(a), progress(b)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(-cmp.Compare(progress(a), progress(b)), e.apart(a, step)-e.apart(b, step), cmp.Compare(a.Name, b.Name))
 	})
+}
+
+// unfit is why the room that was kept does not do for what came, "" when it does. Members of a gang take each other's
+// places, so that it is not known who goes where: the extender says so of them.
+func (e *Executor) unfit(plan *v1alpha1.ReschedulingPlan, at int, replacement *cluster.Pod) string {
+	if plan.Spec.Steps[at].Gang != "" {
+		return ""
+	}
+	return (&reservation.Rehearsal{Cluster: e.Cluster, Profiles: e.Profiles}).Refusal(plan, at, replacement)
+}
+
+// failStep ends a plan for what came in the place of a pod, and notes when that is for another kind that this is of.
+func (e *Executor) failStep(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int, replacement *cluster.Pod, why string) {
+	if e.apart(replacement, &plan.Spec.Steps[at]) > 0 {
+		e.failDiffering(ctx, plan, at, why+"; it is of another kind")
+		return
+	}
+	e.fail(ctx, plan, why)
+}
+
+// failDiffering ends a plan for a replacement of another kind.
+func (e *Executor) failDiffering(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int, why string) {
+	if next := e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) { status.Steps[at].Differs = true }); next != nil {
+		e.fail(ctx, next, why)
+	}
 }
 
 func progress(pod *cluster.Pod) int {
@@ -97,33 +127,6 @@ func progress(pod *cluster.Pod) int {
 		return 1
 	}
 	return 0
-}
-
-// alike are the pods that may be taken for the replacement of the pod of a step.
-func (e *Executor) alike(step *v1alpha1.Step) (pods []*cluster.Pod) {
-	store := e.Profiles.Of(step.Replacement.Spec.SchedulerName)
-	if store == nil {
-		return nil
-	}
-	look := func(pod *cluster.Pod) {
-		if !pod.Placeholder && reservation.IsReplacement(pod, step, store.Profile) {
-			pods = append(pods, pod)
-		}
-	}
-	for node := range e.Cluster.Snapshot().Nodes() {
-		for _, pod := range node.Pods {
-			if pod.Spec.NodeName != "" {
-				look(pod)
-			}
-		}
-	}
-	stop := e.Cluster.FollowPending(func(event cluster.PodEvent) {
-		if event.Pod != nil {
-			look(event.Pod)
-		}
-	})
-	stop()
-	return pods
 }
 
 // nominate tells kube-scheduler once about the place of a pod: else it may not be among the

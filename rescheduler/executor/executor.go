@@ -150,6 +150,10 @@ func (e *Executor) advance(ctx context.Context, plan *v1alpha1.ReschedulingPlan)
 		e.awaitBeneficiaries(ctx, plan)
 		return
 	}
+	if why := plan.GivenUp(); why != "" {
+		e.failDiffering(ctx, plan, at, why)
+		return
+	}
 	switch plan.Step(at).Phase {
 	case v1alpha1.StepEvicting:
 		e.evict(ctx, plan, at)

@@ -792,3 +792,89 @@ func TestAPlanFailsWhenTheRoomIsLostThatItMade(t *testing.T) {
 		})
 	}
 }
+
+// differing is small that requests so much.
+func (w *world) differing(name, node, cpu string) *corev1.Pod {
+	pod := w.small(name, node)
+	pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(cpu)
+	return pod
+}
+
+func TestAReplacementOfAnotherKind(t *testing.T) {
+	of := func(name, node, cpu string) func(*world) *corev1.Pod {
+		return func(w *world) *corev1.Pod { return w.differing(name, node, cpu) }
+	}
+	for name, test := range map[string]struct {
+		before, comes func(*world) *corev1.Pod
+		says          string // what muster says of the room
+		phase         v1alpha1.Phase
+		step          v1alpha1.StepPhase
+		want          string
+		differs       bool
+	}{
+		"has its room": {
+			comes: of("small-2", "", "1"), phase: v1alpha1.Executing, step: v1alpha1.StepEvicted,
+			want: "default/small-2, which replaces default/small-1, has no node yet",
+		},
+		"has moved": {comes: of("small-2", "n2", "1"), phase: v1alpha1.Executing, step: v1alpha1.StepMoved},
+		"does not fit": {
+			comes: of("small-2", "", "3"), phase: v1alpha1.Failed, step: v1alpha1.StepEvicted,
+			want:    "n2 does not take default/small-2, which replaces default/small-1: Insufficient cpu; it is of another kind",
+			differs: true,
+		},
+		"went back, as its room was given up": {
+			comes: of("small-2", "n1", "3"), phase: v1alpha1.Failed, step: v1alpha1.StepEvicted,
+			want: "has come back to n1; it is of another kind", differs: true,
+		},
+		"is not what waited before": {
+			before: of("small-0", "", "3"), phase: v1alpha1.Executing, step: v1alpha1.StepEvicted,
+			want: "nothing has come in the place of default/small-1 yet",
+		},
+		"of which muster says that it gave the room up": {
+			says: "it differs", phase: v1alpha1.Failed, step: v1alpha1.StepEvicted, want: "it differs", differs: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			if test.before != nil {
+				w.set(test.before(w))
+			}
+			w.advance()
+			w.gone("small-1")
+			if test.comes != nil {
+				w.set(test.comes(w))
+			}
+			if test.says != "" {
+				w.gaveUp(test.says)
+			}
+			w.want(test.phase, test.step, test.want)
+			if got := w.stored.Step(0).Differs; got != test.differs {
+				t.Errorf("it is written down that the replacement differs: %t", got)
+			}
+		})
+	}
+}
+
+// A pod that came as it was to come fails the plan at once as well, if the room is lost.
+func TestAPlanFailsWhenTheRoomIsLostThatAReplacementIsToHave(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.advance()
+	w.gone("small-1")
+	w.set(w.small("small-2", ""))
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "has no node yet")
+	w.node("n2", "1")
+	w.want(v1alpha1.Failed, v1alpha1.StepEvicted, "n2 does not take default/small-2, which replaces default/small-1: Insufficient cpu")
+	if w.stored.Step(0).Differs {
+		t.Error("it is written down that the replacement differs")
+	}
+}
+
+// gaveUp has muster say that it keeps the room of the plan no more.
+func (w *world) gaveUp(why string) {
+	next := w.stored.DeepCopy()
+	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{
+		Type: v1alpha1.ConditionReserved, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonReplacementDiffers, Message: why,
+	})
+	w.stored = next
+	w.reservations.Set(next)
+}

@@ -23,7 +23,7 @@ func (e *Executor) remember(
 ) (now *v1alpha1.ReschedulingPlan, stays bool) {
 	step := &plan.Spec.Steps[at]
 	there := sets.New[types.UID]()
-	for _, pod := range e.alike(step) {
+	for _, pod := range e.comers(step) {
 		there.Insert(pod.UID)
 	}
 	siblings := e.mistakable(step)
@@ -40,28 +40,46 @@ func (e *Executor) remember(
 	return plan, true
 }
 
-// mistakable are the siblings of the pod of a step that could be taken for its replacement: those on the two nodes, and
-// those without a node that are not of its kind. One of its kind that waits may have the room as well as the
-// replacement, which then waits in its stead.
+// mistakable are the pods that could be taken for the replacement of the pod of a step by who has not seen them before:
+// those on the two nodes, and those without a node that are not of its kind. One of its kind that waits may have the
+// room as well as the replacement, which then waits in its stead.
 func (e *Executor) mistakable(step *v1alpha1.Step) []types.UID {
 	found := map[types.UID]bool{}
-	look := func(pods []*cluster.Pod) {
-		for _, pod := range pods {
-			if reservation.IsSibling(pod, step) && (pod.Spec.NodeName != "" || !e.isAlike(pod, step)) {
+	for _, pod := range e.comers(step) {
+		switch pod.Spec.NodeName {
+		case step.From, step.To:
+			found[pod.UID] = true
+		case "":
+			if e.apart(pod, step) > 0 {
 				found[pod.UID] = true
 			}
 		}
 	}
-	for _, name := range []string{step.From, step.To} {
-		if node := e.Cluster.Snapshot().NodeByName(name); node != nil {
-			look(node.Pods)
-		}
-	}
-	look(e.Cluster.Pending())
 	return slices.Sorted(maps.Keys(found))
 }
 
-func (e *Executor) isAlike(pod *cluster.Pod, step *v1alpha1.Step) bool {
+// comers are the pods that may have come in the place of the pod of a step, with and without a node.
+func (e *Executor) comers(step *v1alpha1.Step) (pods []*cluster.Pod) {
+	for node := range e.Cluster.Snapshot().Nodes() {
+		for _, pod := range node.Pods {
+			if pod.Spec.NodeName != "" && reservation.MayReplace(pod, step) {
+				pods = append(pods, pod)
+			}
+		}
+	}
+	for _, pod := range e.Cluster.Pending() {
+		if reservation.MayReplace(pod, step) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// apart is 1 for a pod that is of another kind than the one of a step, and 0 for one of its kind.
+func (e *Executor) apart(pod *cluster.Pod, step *v1alpha1.Step) int {
 	store := e.Profiles.Of(step.Replacement.Spec.SchedulerName)
-	return store != nil && reservation.IsReplacement(pod, step, store.Profile)
+	if store != nil && reservation.IsReplacement(pod, step, store.Profile) {
+		return 0
+	}
+	return 1
 }

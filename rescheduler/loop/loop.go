@@ -172,7 +172,7 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 // clean deletes plans that have ended and that nothing is to be known of any more.
 func (l *loop) clean(ctx context.Context) {
 	for _, plan := range l.reservations.Plans() {
-		if !plan.Ended() || plan.Status.Finished == nil || l.clock.Since(plan.Status.Finished.Time) < max(keep, l.limits.Remembers()) {
+		if !plan.Ended() || plan.Status.Finished == nil || l.clock.Since(plan.Status.Finished.Time) < max(keep, l.limits.RemembersOf(plan)) {
 			continue
 		}
 		if err := l.writer.Delete(ctx, plan); err != nil && !apierrors.IsNotFound(err) {

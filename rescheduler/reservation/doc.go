@@ -11,6 +11,9 @@
 //     that were there before the eviction are named by the plan. No clocks are compared.
 //   - Bans. A replacement does not return to the node that its kind leaves.
 //
+// A replacement of another class takes the room if it fits there. If not, all that the plan keeps is given up, and the
+// plan is told: it must not be worse off than without a plan.
+//
 // The extender says of each plan that it does so ([Keeper.Confirm]). Nothing is evicted before: else
 // a replacement could come before the plan is known here.
 //

@@ -14,14 +14,28 @@ func (r *reservation) isFor(pod *cluster.Pod, profile *predicates.Profile) bool 
 	if r.beneficiary != "" {
 		return r.beneficiary == pod.UID
 	}
-	return (r.called == "" || r.called == pod.Name) && isOfKind(pod, r.controller, r.pod, profile)
+	return r.isCalled(pod) && isOfKind(pod, r.controller, r.pod, profile)
 }
+
+// isReplacedBy says that a pod has come in the place of the one that leaves, of whichever kind it is: it has the same
+// controller, and was not there before.
+func (r *reservation) isReplacedBy(pod *cluster.Pod) bool {
+	return r.open && r.beneficiary == "" && r.isCalled(pod) && pod.UID != r.leaves && pod.Namespace == r.pod.Namespace &&
+		isControlledBy(pod, r.controller) && !r.siblings.Has(pod.UID) && !r.earlier.Has(pod.UID)
+}
+
+func (r *reservation) isCalled(pod *cluster.Pod) bool { return r.called == "" || r.called == pod.Name }
 
 // isOfKind says that a pod has that controller, and that no plugin of the profile can tell it from an example.
 func isOfKind(pod *cluster.Pod, controller types.UID, example *cluster.Pod, profile *predicates.Profile) bool {
-	owner := metav1.GetControllerOfNoCopy(pod.Pod)
-	return owner != nil && owner.UID == controller && pod.Namespace == example.Namespace &&
+	return isControlledBy(pod, controller) && pod.Namespace == example.Namespace &&
 		profile.AloneAs(unplaced(pod)) == profile.AloneAs(example)
+}
+
+// isControlledBy is false for most pods: nothing is derived for them.
+func isControlledBy(pod *cluster.Pod, controller types.UID) bool {
+	owner := metav1.GetControllerOfNoCopy(pod.Pod)
+	return owner != nil && owner.UID == controller
 }
 
 // unplaced is a pod as it was before it had a node.
@@ -38,24 +52,19 @@ func unplaced(pod *cluster.Pod) *cluster.Pod {
 
 // leavesAs says that a pod is of the kind of the one that a step moves.
 func leavesAs(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Profile) bool {
-	return pod.UID != step.Pod.UID && isControlledBy(pod, step) &&
+	return pod.UID != step.Pod.UID && isControlledBy(pod, step.Controller.UID) &&
 		isOfKind(pod, step.Controller.UID, cluster.NewPod(step.Object()), profile)
 }
 
-// isControlledBy is false for most pods: nothing is derived for them.
-func isControlledBy(pod *cluster.Pod, step *v1alpha1.Step) bool {
-	owner := metav1.GetControllerOfNoCopy(pod.Pod)
-	return owner != nil && owner.UID == step.Controller.UID
-}
-
-// IsReplacement says that a pod is what came, or may come, in the place of the one that a step
-// moves: it has the same controller, and the name that this gives it, and no plugin of the profile can tell it apart.
-func IsReplacement(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Profile) bool {
+// MayReplace says that a pod may be what came, or comes, in the place of the one that a step moves, of whichever kind it is:
+// it is another one of the same controller, and has the name that this gives it.
+func MayReplace(pod *cluster.Pod, step *v1alpha1.Step) bool {
 	name := step.KeepsName()
-	return (name == "" || name == pod.Name) && leavesAs(pod, step, profile)
+	return !pod.Placeholder && pod.UID != step.Pod.UID && pod.Namespace == step.Pod.Namespace && (name == "" || name == pod.Name) &&
+		isControlledBy(pod, step.Controller.UID)
 }
 
-// IsSibling says that a pod is another one of the controller of the pod that a step moves.
-func IsSibling(pod *cluster.Pod, step *v1alpha1.Step) bool {
-	return !pod.Placeholder && pod.UID != step.Pod.UID && pod.Namespace == step.Pod.Namespace && isControlledBy(pod, step)
+// IsReplacement says that a pod may replace the one that a step moves, and that no plugin of the profile can tell it apart.
+func IsReplacement(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Profile) bool {
+	return MayReplace(pod, step) && leavesAs(pod, step, profile)
 }

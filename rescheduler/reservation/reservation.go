@@ -77,12 +77,17 @@ func (k *Keeper) Reserved(pods []*cluster.Pod) (placeholders sets.Set[types.UID]
 	if !k.inForce.Load() {
 		return placeholders
 	}
+	for _, pod := range pods {
+		if store := k.profiles.Of(pod.Spec.SchedulerName); store != nil {
+			k.settle(pod, store.Profile)
+		}
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, pod := range pods {
 		store := k.profiles.Of(pod.Spec.SchedulerName)
 		for uid, r := range k.reservations {
-			if store != nil && r.open && r.isFor(pod, store.Profile) {
+			if store != nil && r.open && (r.isFor(pod, store.Profile) || r.isReplacedBy(pod)) {
 				placeholders.Insert(uid)
 			}
 		}

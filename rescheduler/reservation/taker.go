@@ -49,7 +49,7 @@ func (k *Keeper) adopt(r *reservation, others map[types.UID]*reservation) {
 		if pod.Placeholder || store == nil || taken.Has(pod.UID) || r.siblings.Has(pod.UID) || r.earlier.Has(pod.UID) {
 			continue
 		}
-		if r.isFor(pod, store.Profile) {
+		if r.isFor(pod, store.Profile) || r.isReplacedBy(pod) {
 			r.taker = pod.UID
 			return
 		}

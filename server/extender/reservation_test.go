@@ -182,15 +182,90 @@ func TestRoomIsKeptAgainWhenItsTakerIsGone(t *testing.T) {
 	m.want(servertest.Small("small-3"), "n2")
 }
 
-func TestAPodOfAnotherKindHasNoShareInARoom(t *testing.T) {
+// differing is a pod of the controller of small that requests so much.
+func differing(name, cpu string) *corev1.Pod {
+	pod := servertest.Small(name)
+	pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(cpu)
+	return pod
+}
+
+func TestAReplacementThatDiffersHasTheRoomIfItFits(t *testing.T) {
 	m := newMove(t, benchOptions{})
 	m.evicted()
-	smaller := servertest.Small("smaller")
-	smaller.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1")
-	m.want(smaller) // of the same controller
-	other := servertest.Small("other")
+	other := differing("other", "1")
 	other.OwnerReferences[0].UID = "another"
-	m.want(other)
+	m.want(m.Pending(other))
+	came := m.Pending(differing("small-2", "1"))
+	m.want(came, "n2")
+	m.want(m.Pending(servertest.Small("small-3")))
+	m.want(came, "n2")
+}
+
+func TestAReplacementThatDiffersTooMuchMayGoAnywhere(t *testing.T) {
+	for name, gangs := range map[string]bool{"a pod": false, "a member of a gang": true} {
+		t.Run(name, func(t *testing.T) {
+			m := newMove(t, benchOptions{gangs: gangs})
+			came, others := differing("small-2", "3"), []string{"n1", "n2"}
+			if gangs {
+				others = others[1:] // as it counts on its node
+				m.evictedMember(0)
+				came = m.member(came)
+			} else {
+				m.evicted()
+			}
+			m.want(m.Pending(servertest.Pod("thief", "1")))
+			m.want(m.Pending(came), "n1") // from where the pod has left, and where room was kept for big
+			m.want(m.Pending(servertest.Pod("other", "2")), others...)
+		})
+	}
+}
+
+func TestTheRoomIsNotGivenUp(t *testing.T) {
+	for name, asks := range map[string]func(*move){
+		"for a stranger": func(m *move) { m.postFilter(differing("small-2", "3"), "n1", "n2") },
+		"for a pod that waited before the eviction": func(m *move) {
+			m.plan.Status.Steps[0].Siblings = []types.UID{"uid-small-0"}
+			m.evicted()
+			m.want(m.Pending(differing("small-0", "3")))
+		},
+		"for a pod that fits once the one that it replaces is gone": func(m *move) {
+			apart := &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "small"}},
+				}},
+			}}
+			for _, node := range []string{"n1", "n2"} {
+				zoned := m.Cluster.Snapshot().NodeByName(node).DeepCopy()
+				zoned.Labels = map[string]string{"zone": "z"}
+				if err := m.Cluster.Set(zoned); err != nil {
+					m.Fatal(err)
+				}
+			}
+			going := servertest.Small("small-1")
+			going.Spec.NodeName = "n1"
+			if err := m.Cluster.Set(going); err != nil {
+				m.Fatal(err)
+			}
+			came := servertest.Small("small-2")
+			came.Spec.Affinity = apart
+			m.want(m.Pending(came))
+			if err := m.Cluster.Delete(going); err != nil {
+				m.Fatal(err)
+			}
+			m.want(came, "n2")
+			if err := m.Cluster.Delete(came); err != nil {
+				m.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMove(t, benchOptions{})
+			m.evicted()
+			asks(m)
+			m.want(m.Pending(servertest.Pod("other", "2")))
+			m.want(m.Pending(servertest.Small("small-3")), "n2")
+		})
+	}
 }
 
 func TestRoomIsFreeWhenThePlanIsOver(t *testing.T) {

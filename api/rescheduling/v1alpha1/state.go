@@ -30,6 +30,14 @@ func (p *ReschedulingPlan) IsReserved() bool {
 	return meta.IsStatusConditionTrue(p.Status.Conditions, ConditionReserved)
 }
 
+// GivenUp is why the extender keeps the room of the plan no more, "" while it may.
+func (p *ReschedulingPlan) GivenUp() string {
+	if said := meta.FindStatusCondition(p.Status.Conditions, ConditionReserved); said != nil && said.Reason == ReasonReplacementDiffers {
+		return said.Message
+	}
+	return ""
+}
+
 // IsApproved says that somebody has approved of the plan.
 func (p *ReschedulingPlan) IsApproved() bool { return p.Annotations[AnnotationApprove] == "true" }
 

@@ -231,6 +231,10 @@ const (
 	ConditionFinished = "Finished"
 )
 
+// ReasonReplacementDiffers is the reason for which [ConditionReserved] is false for good: what replaces a pod is of another
+// kind, and the room does not do for it. The room is kept no more, so that the pod may go anywhere.
+const ReasonReplacementDiffers = "ReplacementDiffers"
+
 // StepPhase is how far a step is.
 //
 // +kubebuilder:validation:Enum=Waiting;Evicting;Evicted;Moved
@@ -260,6 +264,11 @@ type StepStatus struct {
 	//
 	// +optional
 	Evicted *metav1.Time `json:"evicted,omitempty"`
+	// That what came in the place of the pod is of another kind, by its requests or what else a scheduler reads, and that
+	// the room did not do for it. The cool-down of its controller is twice as long for each such time.
+	//
+	// +optional
+	Differs bool `json:"differs,omitempty"`
 	// What came in the place of the pod.
 	//
 	// +optional
