@@ -150,8 +150,13 @@ func (e *Executor) advance(ctx context.Context, plan *v1alpha1.ReschedulingPlan)
 		e.awaitBeneficiaries(ctx, plan)
 		return
 	}
-	if why := plan.GivenUp(); why != "" {
+	switch reason, why := plan.GivenUp(); reason {
+	case "":
+	case v1alpha1.ReasonReplacementDiffers:
 		e.failDiffering(ctx, plan, at, why)
+		return
+	default:
+		e.fail(ctx, plan, why)
 		return
 	}
 	switch plan.Step(at).Phase {
@@ -226,6 +231,10 @@ func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.Resche
 	waiting := e.waiting(plan)
 	if len(waiting) == 0 {
 		e.end(ctx, plan, v1alpha1.Succeeded, "all pods have moved")
+		return
+	}
+	if reason, why := plan.GivenUp(); reason != "" {
+		e.fail(ctx, plan, why)
 		return
 	}
 	// Members of a gang take each other's places, so that it is not known who goes where.

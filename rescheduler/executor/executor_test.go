@@ -845,7 +845,7 @@ func TestAReplacementOfAnotherKind(t *testing.T) {
 				w.set(test.comes(w))
 			}
 			if test.says != "" {
-				w.gaveUp(test.says)
+				w.gaveUp(v1alpha1.ReasonReplacementDiffers, test.says)
 			}
 			w.want(test.phase, test.step, test.want)
 			if got := w.stored.Step(0).Differs; got != test.differs {
@@ -870,11 +870,43 @@ func TestAPlanFailsWhenTheRoomIsLostThatAReplacementIsToHave(t *testing.T) {
 }
 
 // gaveUp has muster say that it keeps the room of the plan no more.
-func (w *world) gaveUp(why string) {
+func (w *world) gaveUp(reason, why string) {
 	next := w.stored.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionReserved, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonReplacementDiffers, Message: why,
+		Type: v1alpha1.ConditionReserved, Status: metav1.ConditionFalse, Reason: reason, Message: why,
 	})
 	w.stored = next
 	w.reservations.Set(next)
+}
+
+func TestAPlanFailsWhenMusterGaveItsRoomToThePodsOfTheSystem(t *testing.T) {
+	for name, test := range map[string]struct {
+		begun, moved bool
+		phase        v1alpha1.Phase
+		step         v1alpha1.StepPhase
+	}{
+		"before anything is evicted":               {phase: v1alpha1.Failed, step: v1alpha1.StepWaiting},
+		"after that":                               {begun: true, phase: v1alpha1.Failed, step: v1alpha1.StepEvicted},
+		"before those come for whom room was made": {begun: true, moved: true, phase: v1alpha1.Failed, step: v1alpha1.StepMoved},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			if test.begun {
+				w.advance()
+				w.gone("small-1")
+			}
+			if test.moved {
+				w.set(w.small("small-2", "n2"))
+				w.want(v1alpha1.Executing, v1alpha1.StepMoved, "")
+			}
+			w.gaveUp(v1alpha1.ReasonSystemPodCame, "kube-system/ds needs the room")
+			w.want(test.phase, test.step, "kube-system/ds needs the room")
+			if evicted := len(w.evicted) > 0; evicted != test.begun {
+				t.Errorf("evicted %v", w.evicted)
+			}
+			if w.stored.Step(0).Differs {
+				t.Error("it is written down that the replacement differs")
+			}
+		})
+	}
 }

@@ -318,6 +318,32 @@ func TestNoPlaceholderPodIsInTheWayOfAPodThatDoesNotFitItsRoom(t *testing.T) {
 	w.wrote("when it has come", "delete p-for-big", "delete p-step-0", "delete p-step-1")
 }
 
+func TestNoPlaceholderPodIsInTheWayOfAPodOfADaemonSet(t *testing.T) {
+	for name, test := range map[string]struct {
+		kind string
+		want []string
+	}{
+		"one that a DaemonSet has for the node": {"DaemonSet", []string{"delete p-for-big", "delete p-step-0", "delete p-step-1"}},
+		"one that somebody else pinned":         {"ReplicaSet", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := told(t)
+			w.set(newPod("ds", "1", func(pod *corev1.Pod) {
+				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: test.kind, Name: "ds", UID: "ds", Controller: new(true)}}
+				pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+					RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+						MatchFields: []corev1.NodeSelectorRequirement{{
+							Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{"n3"},
+						}},
+					}}},
+				}}
+			}))
+			w.look(2)
+			w.wrote("when it waits", test.want...)
+		})
+	}
+}
+
 func TestRoomIsNotKeptFromThePodThatItIsFor(t *testing.T) {
 	w := told(t)
 	w.set(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}) // its pods are not gated

@@ -20,7 +20,8 @@ type setback struct{ reason, message string }
 // keeps says that the room of a plan is to be kept here.
 func (k *Keeper) keeps(plan *v1alpha1.ReschedulingPlan, now time.Time) bool {
 	_, gaveUp := k.setbacks[plan.UID]
-	return plan.Reserves(now) && !gaveUp && plan.GivenUp() == ""
+	reason, _ := plan.GivenUp()
+	return plan.Reserves(now) && !gaveUp && reason == ""
 }
 
 // settle gives up the plans that keep room for a pod which came in the place of one of another kind, and which
@@ -50,28 +51,33 @@ func (k *Keeper) giveUpOne(pod *cluster.Pod, profile *predicates.Profile) (again
 		if place.willSuit(pod, profile, snap) {
 			continue
 		}
-		k.giveUp(place, snap.NodeByName(place.Node), setback{v1alpha1.ReasonReplacementDiffers, fmt.Sprintf(
+		k.giveUp(place.Node, snap.NodeByName(place.Node), setback{v1alpha1.ReasonReplacementDiffers, fmt.Sprintf(
 			"%s/%s, which came in the place of another pod, differs from it, and does not fit the room on %s", pod.Namespace, pod.Name, place.Node,
-		)})
+		)}, func(r *reservation) bool { return r.pod.UID == place.placeholder })
 		return true
 	}
 	return false
 }
 
-// giveUp ends what a plan keeps, provided that the node of a place is as it was judged and that nobody has taken the place.
-func (k *Keeper) giveUp(place *Place, judged *cluster.Node, why setback) {
+// giveUp ends the plans of reservations on a node that nobody has taken, provided that the node is as it was judged.
+func (k *Keeper) giveUp(on string, judged *cluster.Node, why setback, which func(*reservation) bool) (gaveUp bool) {
 	k.mu.Lock()
-	r := k.reservations[place.placeholder]
-	ends := r != nil && r.taker == "" && k.cluster.Snapshot().NodeByName(place.Node) == judged
-	if ends {
-		k.setbacks[r.plan] = why
+	if k.cluster.Snapshot().NodeByName(on) == judged {
+		for _, r := range k.reservations {
+			if r.node == on && r.taker == "" && which(r) {
+				k.setbacks[r.plan], gaveUp = why, true
+			}
+		}
+	}
+	if gaveUp {
 		k.refresh()
 	}
 	k.mu.Unlock()
-	if ends {
-		k.log.Info("the room of a plan is given up", "plan", string(r.plan), "reason", why.message)
+	if gaveUp {
+		k.log.Info("the room of a plan is given up", "reason", why.message)
 		k.tell()
 	}
+	return gaveUp
 }
 
 // setbackOf is why the room of a plan was given up here.

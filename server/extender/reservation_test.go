@@ -440,3 +440,75 @@ func TestAPodThatFitsNotEvenWithoutAPlanIsToldSo(t *testing.T) {
 		t.Errorf("bind answered %q, want %q", got, want)
 	}
 }
+
+// ofDaemonSet makes a pod one that a DaemonSet has for a node.
+func ofDaemonSet(pod *corev1.Pod, node string) *corev1.Pod {
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "ds", UID: "ds", Controller: new(true)}}
+	pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{
+			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
+		}}}},
+	}}}
+	return pod
+}
+
+func withPriority(pod *corev1.Pod, priority int32) *corev1.Pod {
+	pod.Spec.Priority = &priority
+	return pod
+}
+
+func TestNoPlanKeepsOutWhatTheSystemNeeds(t *testing.T) {
+	const systemClusterCritical = 2_000_000_000
+	for name, test := range map[string]struct {
+		pod     *corev1.Pod
+		cpu     string // of n2
+		passes  bool
+		gaveWay bool
+	}{
+		"a pod of a DaemonSet":                  {ofDaemonSet(servertest.Pod("ds", "1"), "n2"), "2", true, true},
+		"one that has room besides":             {ofDaemonSet(servertest.Pod("ds", "1"), "n2"), "3", true, false},
+		"one that would not fit anyway":         {ofDaemonSet(servertest.Pod("ds", "3"), "n2"), "2", false, false},
+		"a pod that is critical to the system":  {withPriority(servertest.Pod("dns", "2"), systemClusterCritical), "2", true, true},
+		"one of the highest priority of others": {withPriority(servertest.Pod("p", "2"), systemClusterCritical/2), "2", false, false},
+		"a pod pinned by somebody else": {
+			func() *corev1.Pod {
+				p := ofDaemonSet(servertest.Pod("p", "1"), "n2")
+				p.OwnerReferences = nil
+				return p
+			}(), "2", false, false,
+		},
+	} {
+		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+			t.Run(name+", "+string(selection), func(t *testing.T) {
+				m := newMove(t, benchOptions{selection: selection})
+				m.Node("n2", test.cpu)
+				m.is(v1alpha1.Approved, v1alpha1.StepWaiting)
+				var want []string
+				if test.passes {
+					want = []string{"n2"}
+				}
+				pod := test.pod.DeepCopy()
+				if test.gaveWay && pod.Name == "dns" {
+					m.Node("n1", "2") // else it fits there
+				}
+				m.want(pod, want...)
+				if kept := len(m.reservations.Report()) > 0; kept == test.gaveWay {
+					t.Errorf("the room of the plan is kept: %t", kept)
+				}
+			})
+		}
+	}
+}
+
+func TestAPlanKeepsItsRoomWhereTheSystemHasOther(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.Node("n3", "2")
+	m.is(v1alpha1.Approved, v1alpha1.StepWaiting)
+	answer := m.Filter(withPriority(servertest.Pod("dns", "2"), 2_000_000_000), "n1", "n2", "n3")
+	if diff := cmp.Diff([]string{"n3"}, *answer.NodeNames); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+	if len(m.reservations.Report()) == 0 {
+		t.Error("the room of the plan is not kept")
+	}
+}

@@ -30,12 +30,14 @@ func (p *ReschedulingPlan) IsReserved() bool {
 	return meta.IsStatusConditionTrue(p.Status.Conditions, ConditionReserved)
 }
 
-// GivenUp is why the extender keeps the room of the plan no more, "" while it may.
-func (p *ReschedulingPlan) GivenUp() string {
-	if said := meta.FindStatusCondition(p.Status.Conditions, ConditionReserved); said != nil && said.Reason == ReasonReplacementDiffers {
-		return said.Message
+// GivenUp is why the extender keeps the room of the plan no more, as the reason and the message of a condition; "" while it
+// may.
+func (p *ReschedulingPlan) GivenUp() (reason, message string) {
+	said := meta.FindStatusCondition(p.Status.Conditions, ConditionReserved)
+	if said != nil && (said.Reason == ReasonReplacementDiffers || said.Reason == ReasonSystemPodCame) {
+		return said.Reason, said.Message
 	}
-	return ""
+	return "", ""
 }
 
 // IsApproved says that somebody has approved of the plan.

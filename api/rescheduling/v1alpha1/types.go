@@ -231,9 +231,14 @@ const (
 	ConditionFinished = "Finished"
 )
 
-// ReasonReplacementDiffers is the reason for which [ConditionReserved] is false for good: what replaces a pod is of another
-// kind, and the room does not do for it. The room is kept no more, so that the pod may go anywhere.
-const ReasonReplacementDiffers = "ReplacementDiffers"
+// Reasons for which [ConditionReserved] is false for good: the room is kept no more.
+const (
+	// ReasonReplacementDiffers is that what replaces a pod is of another kind, and the room does not do for it. It may go
+	// anywhere.
+	ReasonReplacementDiffers = "ReplacementDiffers"
+	// ReasonSystemPodCame is that a pod took the room which no plan keeps out: of a DaemonSet, or critical to the system.
+	ReasonSystemPodCame = "SystemPodCame"
+)
 
 // StepPhase is how far a step is.
 //
