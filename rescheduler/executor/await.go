@@ -1,10 +1,8 @@
 package executor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,20 +19,22 @@ import (
 // await waits for the replacement of a pod that was evicted, until it is bound and ready, and
 // the pod is gone.
 func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int) {
-	step, replacement := &plan.Spec.Steps[at], e.replacement(plan, at)
-	waits := ""
+	step, replacement := &plan.Spec.Steps[at], e.newcomers.replacement(plan, at)
+	differs, waits := replacement != nil && !e.newcomers.isAlike(replacement, step), ""
 	switch {
 	case replacement == nil:
 		waits = fmt.Sprintf("nothing has come in the place of %s", step.Pod)
 	case replacement.Spec.NodeName == "":
 		if why := e.unfit(plan, at, replacement); why != "" {
-			e.failStep(ctx, plan, at, replacement, fmt.Sprintf("%s does not take %s, which replaces %s: %s", step.To, nameOf(replacement), step.Pod, why))
+			e.failFor(ctx, plan, at, differs, fmt.Sprintf("%s does not take %s, which %s %s: %s",
+				step.To, nameOf(replacement), replaces(differs), step.Pod, why))
 			return
 		}
 		e.nominate(ctx, plan, replacement, step.To)
 		waits = fmt.Sprintf("%s, which replaces %s, has no node", nameOf(replacement), step.Pod)
 	case replacement.Spec.NodeName == step.From:
-		e.failStep(ctx, plan, at, replacement, fmt.Sprintf("%s, which replaces %s, has come back to %s", nameOf(replacement), step.Pod, step.From))
+		e.failFor(ctx, plan, at, differs, fmt.Sprintf("%s, which %s %s, has come back to %s",
+			nameOf(replacement), replaces(differs), step.Pod, step.From))
 		return
 	case !replacement.Ready():
 		waits = fmt.Sprintf("%s, which replaces %s, is not ready", nameOf(replacement), step.Pod)
@@ -69,64 +69,31 @@ func (e *Executor) since(t *metav1.Time) time.Duration {
 	return e.Clock.Since(t.Time)
 }
 
-// replacement is what came in the place of the pod of a step, nil when nothing has: of the pods
-// of its controller that no other step has and that were not there before, the one that is furthest, and rather one of its
-// kind. A process that was killed knows of those on the two nodes who was there before; elsewhere it takes none for the
-// replacement.
-func (e *Executor) replacement(plan *v1alpha1.ReschedulingPlan, at int) *cluster.Pod {
-	step := &plan.Spec.Steps[at]
-	before, all := e.siblings[step.Pod.UID]
-	taken := sets.New(plan.Step(at).Siblings...).Union(before)
-	for i := range plan.Status.Steps {
-		if other := plan.Status.Steps[i].Replacement; other != nil {
-			taken.Insert(other.UID)
-		}
-	}
-	candidates := slices.DeleteFunc(e.comers(step), func(pod *cluster.Pod) bool {
-		known := all || pod.Spec.NodeName == "" || pod.Spec.NodeName == step.From || pod.Spec.NodeName == step.To
-		return taken.Has(pod.UID) || !known || pod.DeletionTimestamp != nil
-	})
-	if len(candidates) == 0 {
-		return nil
-	}
-	return slices.MinFunc(candidates, func(a, b *cluster.Pod) int {
-		return cmp.Or(-cmp.Compare(progress(a), progress(b)), e.apart(a, step)-e.apart(b, step), cmp.Compare(a.Name, b.Name))
-	})
-}
-
 // unfit is why the room that was kept does not do for what came, "" when it does. Members of a gang take each other's
 // places, so that it is not known who goes where: the extender says so of them.
-func (e *Executor) unfit(plan *v1alpha1.ReschedulingPlan, at int, replacement *cluster.Pod) string {
+func (o *Options) unfit(plan *v1alpha1.ReschedulingPlan, at int, replacement *cluster.Pod) string {
 	if plan.Spec.Steps[at].Gang != "" {
 		return ""
 	}
-	return (&reservation.Rehearsal{Cluster: e.Cluster, Profiles: e.Profiles}).Refusal(plan, at, replacement)
+	return (&reservation.Rehearsal{Cluster: o.Cluster, Profiles: o.Profiles}).Refusal(plan, at, replacement)
 }
 
-// failStep ends a plan for what came in the place of a pod, and notes when that is for another kind that this is of.
-func (e *Executor) failStep(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int, replacement *cluster.Pod, why string) {
-	if e.apart(replacement, &plan.Spec.Steps[at]) > 0 {
-		e.failDiffering(ctx, plan, at, why+"; it is of another kind")
-		return
+// replaces says in words what a pod does that came in the place of another one.
+func replaces(differs bool) string {
+	if differs {
+		return "is of another kind and replaces"
 	}
-	e.fail(ctx, plan, why)
+	return "replaces"
 }
 
-// failDiffering ends a plan for a replacement of another kind.
-func (e *Executor) failDiffering(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int, why string) {
-	if next := e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) { status.Steps[at].Differs = true }); next != nil {
-		e.fail(ctx, next, why)
+// failFor ends a plan for what came in the place of the pod of a step. One of another kind is noted.
+func (e *Executor) failFor(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int, differs bool, why string) {
+	if differs {
+		plan = e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) { status.Steps[at].Differs = true })
 	}
-}
-
-func progress(pod *cluster.Pod) int {
-	switch {
-	case pod.Ready():
-		return 2
-	case pod.Spec.NodeName != "":
-		return 1
+	if plan != nil {
+		e.fail(ctx, plan, why)
 	}
-	return 0
 }
 
 // nominate tells kube-scheduler once about the place of a pod: else it may not be among the

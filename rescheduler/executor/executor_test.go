@@ -819,12 +819,12 @@ func TestAReplacementOfAnotherKind(t *testing.T) {
 		"has moved": {comes: of("small-2", "n2", "1"), phase: v1alpha1.Executing, step: v1alpha1.StepMoved},
 		"does not fit": {
 			comes: of("small-2", "", "3"), phase: v1alpha1.Failed, step: v1alpha1.StepEvicted,
-			want:    "n2 does not take default/small-2, which replaces default/small-1: Insufficient cpu; it is of another kind",
+			want:    "n2 does not take default/small-2, which is of another kind and replaces default/small-1: Insufficient cpu",
 			differs: true,
 		},
 		"went back, as its room was given up": {
 			comes: of("small-2", "n1", "3"), phase: v1alpha1.Failed, step: v1alpha1.StepEvicted,
-			want: "has come back to n1; it is of another kind", differs: true,
+			want: "which is of another kind and replaces default/small-1, has come back to n1", differs: true,
 		},
 		"is not what waited before": {
 			before: of("small-0", "", "3"), phase: v1alpha1.Executing, step: v1alpha1.StepEvicted,

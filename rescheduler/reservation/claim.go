@@ -92,7 +92,7 @@ func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[st
 	for _, plan := range k.plans {
 		for i := range plan.Spec.Steps {
 			step := &plan.Spec.Steps[i]
-			if k.keeps(plan, now) && (leavesAs(pod, step, profile) || k.isReplacement(pod, plan.UID, i)) {
+			if k.keeps(plan, now) && (leavesAs(pod, step, profile) || hasCome(pod, plan.UID, i, k.reservations)) {
 				left.Insert(step.From)
 			}
 		}
@@ -100,9 +100,9 @@ func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[st
 	return left
 }
 
-// isReplacement says that a pod has come in the place of the one that a step of a plan moves.
-func (k *Keeper) isReplacement(pod *cluster.Pod, plan types.UID, step int) bool {
-	for _, r := range k.reservations {
+// hasCome says that a pod has come in the place of the one that a step of a plan moves.
+func hasCome(pod *cluster.Pod, plan types.UID, step int, reservations map[types.UID]*reservation) bool {
+	for _, r := range reservations {
 		if r.plan == plan && r.beneficiary == "" && r.turn == step {
 			return r.isReplacedBy(pod)
 		}

@@ -251,7 +251,8 @@ func TestThatRoomIsKeptIsSaidAsSoonAsItIs(t *testing.T) {
 // What is given up stays so, whoever is asked: the plan says it.
 func TestAPlanIsToldThatItsRoomIsGivenUp(t *testing.T) {
 	w := newWorld(t)
-	meta.SetStatusCondition(&w.plan.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReserved, Status: metav1.ConditionTrue, Reason: "Said"})
+	reserved := metav1.Condition{Type: v1alpha1.ConditionReserved, Status: metav1.ConditionTrue, Reason: "Said"}
+	meta.SetStatusCondition(&w.plan.Status.Conditions, reserved)
 	w.plan.Status.Phase, w.plan.Status.Steps = v1alpha1.Executing, []v1alpha1.StepStatus{{Phase: v1alpha1.StepEvicted}}
 	if err := w.cluster.Delete(w.pod("small", "2")); err != nil {
 		t.Fatal(err)

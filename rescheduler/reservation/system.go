@@ -36,11 +36,13 @@ func (k *Keeper) GiveWay(pod *cluster.Pod, profile *predicates.Profile, may func
 	}
 	for range mostLooks {
 		snap := k.cluster.Snapshot()
-		node := k.inTheWay(pod, profile, snap, may)
+		node := inTheWay(k.nodes(), pod, profile, snap, may)
 		if node == nil {
 			return false
 		}
-		why := setback{v1alpha1.ReasonSystemPodCame, fmt.Sprintf("%s/%s, which no plan keeps out, needs the room on %s", pod.Namespace, pod.Name, node.Name)}
+		why := setback{v1alpha1.ReasonSystemPodCame, fmt.Sprintf(
+			"%s/%s, which no plan keeps out, needs the room on %s", pod.Namespace, pod.Name, node.Name,
+		)}
 		if k.giveUp(node.Name, node, why, func(*reservation) bool { return true }) {
 			return true
 		}
@@ -48,13 +50,13 @@ func (k *Keeper) GiveWay(pod *cluster.Pod, profile *predicates.Profile, may func
 	return false
 }
 
-// inTheWay is the first node that a pod would fit if plans kept no room there, and does not fit as it is; nil when there is
+// inTheWay is the first of some nodes that a pod would fit if plans kept no room there, and does not fit as it is; nil when there is
 // none.
-func (k *Keeper) inTheWay(
-	pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot, may func(node *cluster.Node) bool,
+func inTheWay(
+	names []string, pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot, may func(node *cluster.Node) bool,
 ) *cluster.Node {
 	judgement := profile.Judge(pod, snap)
-	for _, name := range k.nodes() {
+	for _, name := range names {
 		node := snap.NodeByName(name)
 		if node == nil || !may(node) || judgement.Verdict(node) == predicates.Fits {
 			continue

@@ -89,7 +89,9 @@ func (r *reserved) planned(types.UID) bool { return false }
 // giveWay gives up plans for a pod that none keeps out.
 func (r *reserved) giveWay(c *call) bool {
 	candidates := c.candidates.in(r.picker.cluster.Snapshot())
-	return r.reservations.GiveWay(c.subject.pod, c.store.Profile, func(node *cluster.Node) bool { return slices.Contains(candidates, node.Index) })
+	return r.reservations.GiveWay(c.subject.pod, c.store.Profile, func(node *cluster.Node) bool {
+		return slices.Contains(candidates, node.Index)
+	})
 }
 
 // places notes in the call which nodes plans keep its pod away from, and returns where they keep room
