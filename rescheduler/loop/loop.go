@@ -14,6 +14,7 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/planner"
@@ -52,6 +53,7 @@ type loop struct {
 	hot          *policy.Hot // nil when nobody relieves nodes
 	limits       executor.Limits
 	rules        planner.Rules
+	gangs        membership.Bounds
 
 	mu   sync.Mutex
 	runs map[v1alpha1.Policy]run // the last of each policy
