@@ -57,7 +57,8 @@ type Client interface {
 
 // Reservations is room that is kept for pods to come.
 type Reservations interface {
-	// Reserved are the placeholders of pods until they come. It is in the way of others only.
+	// Reserved are the placeholders of pods until they come. It is in the way of others only. Room that does not do for
+	// one of them is given up.
 	Reserved(pods []*cluster.Pod) sets.Set[types.UID]
 	// Refresh has what pods have taken not be kept any more.
 	Refresh()

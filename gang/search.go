@@ -78,12 +78,13 @@ func (s *search) places(e core.FindPlaces) core.Event {
 // that these move as a whole returns to none of the nodes that its members leave, whichever of them
 // left it.
 func (s *search) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *placement.Plan {
-	plan := placement.New(store, pods, s.seed)
 	if s.reservations == nil {
-		return plan
+		return placement.New(store, pods, s.seed)
 	}
+	reserved := s.reservations.Reserved(pods) // of what is given up for a member, the plan has to see that it is free
+	plan := placement.New(store, pods, s.seed)
 	plan.Avoid(s.reservations.Left(pods))
-	if reserved := s.reservations.Reserved(pods); reserved.Len() > 0 {
+	if reserved.Len() > 0 {
 		for node := range plan.Snapshot().Nodes() {
 			for _, pod := range node.Pods {
 				if reserved.Has(pod.UID) {

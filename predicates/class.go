@@ -42,7 +42,7 @@ type classes struct {
 // alone; and one without a controller in a profile whose classes are those of
 // controllers.
 func (c classes) of(pod *cluster.Pod) Class {
-	if namesItsNode(pod.Pod) {
+	if NamesItsNode(pod.Pod) {
 		return Class{}
 	}
 	controller := ""
@@ -79,9 +79,9 @@ func (p *Profile) AloneAs(pod *cluster.Pod) Class {
 	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + form(pod, p.plugins))}
 }
 
-// namesItsNode says that a pod can run on one node only, by its name, as the pods of a
+// NamesItsNode says that a pod can run on one node only, by its name, as the pods of a
 // DaemonSet.
-func namesItsNode(pod *corev1.Pod) bool {
+func NamesItsNode(pod *corev1.Pod) bool {
 	affinity := pod.Spec.Affinity
 	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return pod.Spec.NodeName != ""

@@ -68,7 +68,7 @@ func groups() []Mutant {
 			"		if !p.started() {\n\t\t\treturn false",
 			"		if p.started() {\n\t\t\treturn true",
 		},
-		{"groups of a bundle need not name each other", demand, `other.key); why != "" {`, `other.key); false && why != "" {`},
+		{"groups of a bundle need not name each other", "membership/hindrance.go", `other); why != "" {`, `other); false && why != "" {`},
 		{"members that wait go with those of other batches", quorum, "if !p.spec.InBatches() {", "if true {"},
 		{"quorum that was reached once is asked for again", quorum, "if !p.spec.Once() {", "if true {"},
 		{"every group is strict", "membership/spec.go", " || s.Policy.GangMode == v1alpha1.GangNonStrict", ""},

@@ -1,12 +1,11 @@
 package core
 
 import (
-	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
@@ -57,17 +56,13 @@ func (t *turn) hear(g *group) {
 		return
 	}
 	g.heard = true
-	var first *member
-	for _, p := range g.members {
-		if membership.Says(p.pod.Pod) && (first == nil || p.pod.Name < first.pod.Name) {
-			first = p
+	g.asks(t.limits.Said(func(yield func(*corev1.Pod) bool) {
+		for _, p := range g.members {
+			if !yield(p.pod.Pod) {
+				return
+			}
 		}
-	}
-	if first == nil {
-		g.asks(nil)
-		return
-	}
-	g.asks(t.limits.Declared(first.pod.Pod))
+	}))
 }
 
 // asks notes what is asked of a group now. Something else than before ends its rest.
@@ -107,16 +102,21 @@ func (g *group) life() time.Time {
 }
 
 // unasked is why it is not known what is asked of a group, nil when it is.
-func (g *group) unasked() *hindrance {
-	switch {
-	case g.spec == nil:
-		return &hindrance{ReasonNoGroup, waiting{status.PodGroupNotFound, fmt.Sprintf(
-			"there is no PodGroup %s in namespace %s, and no member says %s", g.key.Name, g.key.Namespace, v1alpha1.AnnotationMinMember)}}
-	case g.spec.Err != nil:
-		return &hindrance{ReasonInvalid, waiting{status.PodGroupInvalid, g.spec.Err.Error()}}
-	default:
+func (g *group) unasked() *hindrance { return hindered(membership.Unasked(g.key, g.spec)) }
+
+// hindered is a hindrance as kube-scheduler and people are told of it.
+func hindered(by *membership.Hindrance) *hindrance {
+	if by == nil {
 		return nil
 	}
+	switch by.Kind {
+	case membership.NoGroup:
+		return &hindrance{ReasonNoGroup, waiting{status.PodGroupNotFound, by.Why}}
+	case membership.NoSibling:
+		return &hindrance{ReasonSiblings, waiting{status.MembersMissing, by.Why}}
+	case membership.Invalid:
+	}
+	return &hindrance{ReasonInvalid, waiting{status.PodGroupInvalid, by.Why}}
 }
 
 // asked is what was asked of a group when it was last looked, or why that is not known.
@@ -157,36 +157,27 @@ func (t *turn) bundle(g *group) ([]part, *hindrance) {
 	return parts, not
 }
 
-// together returns the groups that start together with one, which is the first of them: several
-// for a gang of several roles (muster.dev/groups, and Koordinator's
-// gang.scheduling.koordinator.sh/groups). There is a hindrance when one of them is not there
-// or asks for nonsense, or does not say that it starts together with the same groups: what
-// becomes of one becomes of all, so that all must know of it. And who may write in a namespace
-// must not decide that for a group of another one.
+// together returns the groups that start together with one, which is the first of them. There is a hindrance when they
+// cannot, see [membership.Spec.Siblings].
 func (s *State) together(g *group) ([]part, *hindrance) {
 	spec, not := g.asked()
 	if not != nil {
 		return nil, not
 	}
 	parts := []part{{g, spec}}
-	for _, name := range spec.Policy.Groups {
-		if name == g.key.NamespacedName {
-			continue
-		}
-		other := s.groups[membership.Key{Label: g.key.Label, NamespacedName: name}]
+	_, by := spec.Siblings(g.key, func(key membership.Key) (*membership.Spec, *membership.Hindrance) {
+		other := s.groups[key]
 		if other == nil {
-			return nil, &hindrance{ReasonSiblings, waiting{
-				status.MembersMissing, fmt.Sprintf("waiting for members of %s, with which it starts together, to be created", name),
-			}}
+			return nil, nil
 		}
-		theirs, not := other.asked()
-		if not != nil {
-			return nil, &hindrance{not.refusal, waiting{not.reason, fmt.Sprintf("%s, with which it starts together: %s", name, not.why)}}
+		if not := membership.Unasked(other.key, other.spec); not != nil {
+			return nil, not
 		}
-		if why := spec.Disagreement(g.key, theirs, other.key); why != "" {
-			return nil, &hindrance{ReasonInvalid, waiting{status.PodGroupInvalid, why}}
-		}
-		parts = append(parts, part{other, theirs})
+		parts = append(parts, part{other, other.frozen()})
+		return other.frozen(), nil
+	})
+	if by != nil {
+		return nil, hindered(by)
 	}
 	return parts, nil
 }

@@ -41,7 +41,7 @@ func (p part) satisfiedOnce() bool {
 		return false
 	}
 	r := p.lastRecord()
-	return p.satisfied || p.spec.Satisfied || r != nil && (r.Bound || p.anyBound() && p.unfinished() == nil)
+	return p.satisfied || p.spec.WasSatisfied() || r != nil && (r.Bound || p.anyBound() && p.unfinished() == nil)
 }
 
 // anyBound reports whether a pod is bound, or was and has finished.

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/record"
 )
@@ -25,6 +27,11 @@ type Bounds struct {
 	MaxTimeout time.Duration
 	// MaxMembers is the largest minMember.
 	MaxMembers int
+}
+
+// BoundsOf are those that a configuration asks for.
+func BoundsOf(c *config.Gangs) Bounds {
+	return Bounds{Timeout: c.ScheduleTimeout.Duration, MaxTimeout: c.MaxScheduleTimeout.Duration, MaxMembers: int(c.MaxMembers)}
 }
 
 // Spec is what is asked of a group.
@@ -82,6 +89,20 @@ func Says(member *corev1.Pod) bool {
 	return says || saysToKoordinator
 }
 
+// Said returns what the members of a group without an object ask for, nil when none says anything.
+func (b Bounds) Said(members iter.Seq[*corev1.Pod]) *Spec {
+	var first *corev1.Pod
+	for member := range members {
+		if Says(member) && (first == nil || member.Name < first.Name) {
+			first = member
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return b.Declared(first)
+}
+
 // Declared returns what a member of a group without an object asks for. Of those that say something
 // (see [Says]), the one of the first name speaks for the group.
 func (b Bounds) Declared(member *corev1.Pod) *Spec {
@@ -129,6 +150,24 @@ func (s *Spec) InBatches() bool { return s.Policy.MatchPolicy == v1alpha1.MatchO
 
 // Once reports whether quorum that was reached once is enough for good.
 func (s *Spec) Once() bool { return s.Policy.MatchPolicy == v1alpha1.MatchOnceSatisfied }
+
+// WasSatisfied reports whether quorum that was reached once is enough for good, and was reached, by what the PodGroup says.
+func (s *Spec) WasSatisfied() bool {
+	return s.Once() && (s.Satisfied || s.Record != nil && s.Record.Bound)
+}
+
+// Missing is how many members have to get a place before any starts, when so many are on nodes: 0 when they start one
+// by one.
+func (s *Spec) Missing(bound int) int {
+	switch {
+	case s.WasSatisfied():
+		return 0
+	case s.InBatches():
+		return s.MinMember
+	default:
+		return max(s.MinMember-bound, 0)
+	}
+}
 
 // Bears reports whether a group may wait while so many members are without a place: they are no more than
 // some percent of those that it needs (the rule of PostFilter in the coscheduling plugin, where it is 10), or

@@ -1,10 +1,8 @@
 package executor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,16 +19,22 @@ import (
 // await waits for the replacement of a pod that was evicted, until it is bound and ready, and
 // the pod is gone.
 func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int) {
-	step, replacement := &plan.Spec.Steps[at], e.replacement(plan, at)
-	waits := ""
+	step, replacement := &plan.Spec.Steps[at], e.newcomers.replacement(plan, at)
+	differs, waits := replacement != nil && !e.newcomers.isAlike(replacement, step), ""
 	switch {
 	case replacement == nil:
 		waits = fmt.Sprintf("nothing has come in the place of %s", step.Pod)
 	case replacement.Spec.NodeName == "":
+		if why := e.unfit(plan, at, replacement); why != "" {
+			e.failFor(ctx, plan, at, differs, fmt.Sprintf("%s does not take %s, which %s %s: %s",
+				step.To, nameOf(replacement), replaces(differs), step.Pod, why))
+			return
+		}
 		e.nominate(ctx, plan, replacement, step.To)
 		waits = fmt.Sprintf("%s, which replaces %s, has no node", nameOf(replacement), step.Pod)
 	case replacement.Spec.NodeName == step.From:
-		e.fail(ctx, plan, fmt.Sprintf("%s, which replaces %s, has come back to %s", nameOf(replacement), step.Pod, step.From))
+		e.failFor(ctx, plan, at, differs, fmt.Sprintf("%s, which %s %s, has come back to %s",
+			nameOf(replacement), replaces(differs), step.Pod, step.From))
 		return
 	case !replacement.Ready():
 		waits = fmt.Sprintf("%s, which replaces %s, is not ready", nameOf(replacement), step.Pod)
@@ -39,7 +43,7 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	}
 	if waits == "" {
 		e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
-			status.Steps[at].Phase, status.Steps[at].Node = v1alpha1.StepMoved, replacement.Spec.NodeName
+			status.Steps[at].Phase, status.Steps[at].Node, status.Steps[at].Siblings = v1alpha1.StepMoved, replacement.Spec.NodeName, nil
 			status.Steps[at].Replacement = &v1alpha1.PodReference{Namespace: replacement.Namespace, Name: replacement.Name, UID: replacement.UID}
 			status.Message = fmt.Sprintf("%s has moved to %s", step.Pod, replacement.Spec.NodeName)
 		})
@@ -65,66 +69,31 @@ func (e *Executor) since(t *metav1.Time) time.Duration {
 	return e.Clock.Since(t.Time)
 }
 
-// replacement is what came in the place of the pod of a step, nil when nothing has: of the pods
-// of its kind that no other step has and that were not there before, the one that is furthest.
-func (e *Executor) replacement(plan *v1alpha1.ReschedulingPlan, at int) *cluster.Pod {
-	step := &plan.Spec.Steps[at]
-	taken := e.siblings[step.Pod.UID].Clone()
-	if taken == nil {
-		taken = sets.New[types.UID]()
+// unfit is why the room that was kept does not do for what came, "" when it does. Members of a gang take each other's
+// places, so that it is not known who goes where: the extender says so of them.
+func (o *Options) unfit(plan *v1alpha1.ReschedulingPlan, at int, replacement *cluster.Pod) string {
+	if plan.Spec.Steps[at].Gang != "" {
+		return ""
 	}
-	for i := range plan.Status.Steps {
-		if other := plan.Status.Steps[i].Replacement; other != nil {
-			taken.Insert(other.UID)
-		}
-	}
-	candidates := slices.DeleteFunc(e.alike(step), func(pod *cluster.Pod) bool {
-		// By the clock of the API server, which made both. A process that was killed knows no more.
-		return taken.Has(pod.UID) || pod.CreationTimestamp.Before(&plan.CreationTimestamp) || pod.DeletionTimestamp != nil
-	})
-	if len(candidates) == 0 {
-		return nil
-	}
-	return slices.MinFunc(candidates, func(a, b *cluster.Pod) int {
-		return cmp.Or(-cmp.Compare(progress(a), progress(b)), cmp.Compare(a.Name, b.Name))
-	})
+	return (&reservation.Rehearsal{Cluster: o.Cluster, Profiles: o.Profiles}).Refusal(plan, at, replacement)
 }
 
-func progress(pod *cluster.Pod) int {
-	switch {
-	case pod.Ready():
-		return 2
-	case pod.Spec.NodeName != "":
-		return 1
+// replaces says in words what a pod does that came in the place of another one.
+func replaces(differs bool) string {
+	if differs {
+		return "is of another kind and replaces"
 	}
-	return 0
+	return "replaces"
 }
 
-// alike are the pods that may be taken for the replacement of the pod of a step.
-func (e *Executor) alike(step *v1alpha1.Step) (pods []*cluster.Pod) {
-	store := e.Profiles.Of(step.Replacement.Spec.SchedulerName)
-	if store == nil {
-		return nil
+// failFor ends a plan for what came in the place of the pod of a step. One of another kind is noted.
+func (e *Executor) failFor(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int, differs bool, why string) {
+	if differs {
+		plan = e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) { status.Steps[at].Differs = true })
 	}
-	look := func(pod *cluster.Pod) {
-		if !pod.Placeholder && reservation.IsReplacement(pod, step, store.Profile) {
-			pods = append(pods, pod)
-		}
+	if plan != nil {
+		e.fail(ctx, plan, why)
 	}
-	for node := range e.Cluster.Snapshot().Nodes() {
-		for _, pod := range node.Pods {
-			if pod.Spec.NodeName != "" {
-				look(pod)
-			}
-		}
-	}
-	stop := e.Cluster.FollowPending(func(event cluster.PodEvent) {
-		if event.Pod != nil {
-			look(event.Pod)
-		}
-	})
-	stop()
-	return pods
 }
 
 // nominate tells kube-scheduler once about the place of a pod: else it may not be among the

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -59,7 +58,8 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.set(ctx, plan, v1alpha1.Executing, why)
 		return
 	}
-	if !e.remember(step) {
+	plan, stays := e.remember(ctx, plan, at)
+	if !stays {
 		return // that it goes is seen the next time
 	}
 	err := e.Client.Evict(ctx, step.Pod)
@@ -156,22 +156,6 @@ func (e *Executor) late(plan *v1alpha1.ReschedulingPlan, at int) string {
 		return fmt.Sprintf("too little time is left for what replaces %s, which may take %s: %s", step.Pod, limit, plan.Status.Message)
 	}
 	return ""
-}
-
-// remember notes who is like the pod of a step before it goes, so that none of them is taken for its
-// replacement: at each attempt anew, as its controller may have made more of them since the last
-// one. It says whether the pod was there still after them, and leaves it at what was known if not: the
-// watch shows that a pod goes before it shows what replaces it.
-func (e *Executor) remember(step *v1alpha1.Step) (stays bool) {
-	there := sets.New[types.UID]()
-	for _, pod := range e.alike(step) {
-		there.Insert(pod.UID)
-	}
-	if victim := e.on(step.From, step.Pod.UID); victim == nil || victim.DeletionTimestamp != nil {
-		return false
-	}
-	e.siblings[step.Pod.UID] = there
-	return true
 }
 
 // check carries out the rest of a plan, from a step on, on a model of the cluster as it is. It

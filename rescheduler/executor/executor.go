@@ -56,10 +56,10 @@ type Options struct {
 type Executor struct {
 	Options
 
-	tries    map[types.UID]try                 // by the pod to be evicted
-	siblings map[types.UID]sets.Set[types.UID] // by the pod that was evicted: its like that were there then
-	told     map[types.UID]sets.Set[types.UID] // replacements that were nominated, by the UID of the plan
-	rest     time.Time                         // no marks of nodes are taken off before
+	tries     map[types.UID]try // by the pod to be evicted
+	newcomers newcomers
+	told      map[types.UID]sets.Set[types.UID] // replacements that were nominated, by the UID of the plan
+	rest      time.Time                         // no marks of nodes are taken off before
 }
 
 // try is what became of asking for an eviction, and when it may be asked for again.
@@ -73,8 +73,9 @@ type try struct {
 // New returns an Executor that does nothing until it is told to.
 func New(o Options) *Executor {
 	return &Executor{
-		Options: o, tries: map[types.UID]try{}, siblings: map[types.UID]sets.Set[types.UID]{},
-		told: map[types.UID]sets.Set[types.UID]{},
+		Options: o, tries: map[types.UID]try{},
+		newcomers: newcomers{cluster: o.Cluster, profiles: o.Profiles, before: map[types.UID]sets.Set[types.UID]{}},
+		told:      map[types.UID]sets.Set[types.UID]{},
 	}
 }
 
@@ -150,6 +151,10 @@ func (e *Executor) advance(ctx context.Context, plan *v1alpha1.ReschedulingPlan)
 		e.awaitBeneficiaries(ctx, plan)
 		return
 	}
+	if reason, why := plan.GivenUp(); reason != "" {
+		e.failFor(ctx, plan, at, reason == v1alpha1.ReasonReplacementDiffers, why)
+		return
+	}
 	switch plan.Step(at).Phase {
 	case v1alpha1.StepEvicting:
 		e.evict(ctx, plan, at)
@@ -189,12 +194,13 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		return
 	}
 	step := &plan.Spec.Steps[at]
+	siblings := e.newcomers.mistakable(step)
 	next := e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
 		status.Phase = v1alpha1.Executing
 		if status.Started == nil {
 			status.Started = new(e.now())
 		}
-		status.Steps[at].Phase = v1alpha1.StepEvicting
+		status.Steps[at].Phase, status.Steps[at].Siblings = v1alpha1.StepEvicting, siblings
 		status.Message = fmt.Sprintf("evicting %s from %s", step.Pod, step.From)
 	})
 	if next != nil {
@@ -221,6 +227,10 @@ func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.Resche
 	waiting := e.waiting(plan)
 	if len(waiting) == 0 {
 		e.end(ctx, plan, v1alpha1.Succeeded, "all pods have moved")
+		return
+	}
+	if reason, why := plan.GivenUp(); reason != "" {
+		e.fail(ctx, plan, why)
 		return
 	}
 	// Members of a gang take each other's places, so that it is not known who goes where.
@@ -275,7 +285,7 @@ func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, pha
 	e.countWaits(plan)
 	for i := range plan.Spec.Steps {
 		delete(e.tries, plan.Spec.Steps[i].Pod.UID)
-		delete(e.siblings, plan.Spec.Steps[i].Pod.UID)
+		delete(e.newcomers.before, plan.Spec.Steps[i].Pod.UID)
 	}
 	delete(e.told, plan.UID)
 	e.Logger.Info("plan ended", "plan", plan.Name, "phase", phase, "reason", why)

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -589,13 +590,52 @@ func TestAReplacementThatDoesNotDoFailsThePlan(t *testing.T) {
 	}
 }
 
-func TestAPodThatWasThereBeforeIsNoReplacement(t *testing.T) {
+// The clock of the API server that creates pods is not that of the one that created the plan, nor of the rescheduler.
+func TestAPodThatWasThereBeforeIsNoReplacementWhateverClocksSay(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		for _, node := range []string{"n1", "n2", "n3"} {
+			t.Run(fmt.Sprintf("on %s, restarted: %t", node, restarts), func(t *testing.T) {
+				w := newWorld(t, v1alpha1.Auto)
+				for _, name := range []string{"n1", "n2", "n3"} {
+					w.node(name, "8")
+				}
+				created := func(pod *corev1.Pod, ago time.Duration) *corev1.Pod {
+					pod.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(-ago))
+					return pod
+				}
+				w.set(created(w.small("twin", node), -time.Minute))
+				w.advance()
+				w.gone("small-1")
+				if restarts {
+					w.restart()
+				}
+				w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place of default/small-1 yet")
+				w.set(created(w.small("small-2", "n2"), time.Hour))
+				w.want(v1alpha1.Executing, v1alpha1.StepMoved, "")
+				step := w.stored.Status.Steps[0]
+				if step.Replacement.Name != "small-2" || len(step.Siblings) > 0 {
+					t.Errorf("%s is taken for the replacement, and %v are remembered still", step.Replacement.Name, step.Siblings)
+				}
+			})
+		}
+	}
+}
+
+func TestAPodThatCannotBeMistakenForTheReplacementIsNotWrittenDown(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
-	w.node("n3", "2")
-	w.set(w.small("twin", "n3")) // as old as the plan
-	w.advance()
-	w.gone("small-1")
-	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place of default/small-1 yet")
+	w.node("n1", "8")
+	w.node("n3", "8")
+	w.set(w.small("here", "n1"))
+	w.set(w.small("elsewhere", "n3"))
+	w.set(w.small("waits", ""))
+	other := w.small("waits-otherwise", "")
+	other.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1")
+	w.set(other)
+	w.refusal = apierrors.NewTooManyRequests("budget", 0)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "")
+	if got, want := w.stored.Step(0).Siblings, []types.UID{"here", "waits-otherwise"}; !slices.Equal(got, want) {
+		t.Errorf("%v are written down, want %v", got, want)
+	}
 }
 
 func TestAPodThatCameWhileABudgetForbadeTheEvictionIsNoReplacement(t *testing.T) {
@@ -749,6 +789,124 @@ func TestAPlanFailsWhenTheRoomIsLostThatItMade(t *testing.T) {
 			w.want(v1alpha1.Executing, v1alpha1.StepMoved, "waits until default/big is bound to n1")
 			change(w)
 			w.want(v1alpha1.Failed, v1alpha1.StepMoved, "n1 would not take default/big any more")
+		})
+	}
+}
+
+// differing is small that requests so much.
+func (w *world) differing(name, node, cpu string) *corev1.Pod {
+	pod := w.small(name, node)
+	pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(cpu)
+	return pod
+}
+
+func TestAReplacementOfAnotherKind(t *testing.T) {
+	of := func(name, node, cpu string) func(*world) *corev1.Pod {
+		return func(w *world) *corev1.Pod { return w.differing(name, node, cpu) }
+	}
+	for name, test := range map[string]struct {
+		before, comes func(*world) *corev1.Pod
+		says          string // what muster says of the room
+		phase         v1alpha1.Phase
+		step          v1alpha1.StepPhase
+		want          string
+		differs       bool
+	}{
+		"has its room": {
+			comes: of("small-2", "", "1"), phase: v1alpha1.Executing, step: v1alpha1.StepEvicted,
+			want: "default/small-2, which replaces default/small-1, has no node yet",
+		},
+		"has moved": {comes: of("small-2", "n2", "1"), phase: v1alpha1.Executing, step: v1alpha1.StepMoved},
+		"does not fit": {
+			comes: of("small-2", "", "3"), phase: v1alpha1.Failed, step: v1alpha1.StepEvicted,
+			want:    "n2 does not take default/small-2, which is of another kind and replaces default/small-1: Insufficient cpu",
+			differs: true,
+		},
+		"went back, as its room was given up": {
+			comes: of("small-2", "n1", "3"), phase: v1alpha1.Failed, step: v1alpha1.StepEvicted,
+			want: "which is of another kind and replaces default/small-1, has come back to n1", differs: true,
+		},
+		"is not what waited before": {
+			before: of("small-0", "", "3"), phase: v1alpha1.Executing, step: v1alpha1.StepEvicted,
+			want: "nothing has come in the place of default/small-1 yet",
+		},
+		"of which muster says that it gave the room up": {
+			says: "it differs", phase: v1alpha1.Failed, step: v1alpha1.StepEvicted, want: "it differs", differs: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			if test.before != nil {
+				w.set(test.before(w))
+			}
+			w.advance()
+			w.gone("small-1")
+			if test.comes != nil {
+				w.set(test.comes(w))
+			}
+			if test.says != "" {
+				w.gaveUp(v1alpha1.ReasonReplacementDiffers, test.says)
+			}
+			w.want(test.phase, test.step, test.want)
+			if got := w.stored.Step(0).Differs; got != test.differs {
+				t.Errorf("it is written down that the replacement differs: %t", got)
+			}
+		})
+	}
+}
+
+// A pod that came as it was to come fails the plan at once as well, if the room is lost.
+func TestAPlanFailsWhenTheRoomIsLostThatAReplacementIsToHave(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.advance()
+	w.gone("small-1")
+	w.set(w.small("small-2", ""))
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "has no node yet")
+	w.node("n2", "1")
+	w.want(v1alpha1.Failed, v1alpha1.StepEvicted, "n2 does not take default/small-2, which replaces default/small-1: Insufficient cpu")
+	if w.stored.Step(0).Differs {
+		t.Error("it is written down that the replacement differs")
+	}
+}
+
+// gaveUp has muster say that it keeps the room of the plan no more.
+func (w *world) gaveUp(reason, why string) {
+	next := w.stored.DeepCopy()
+	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{
+		Type: v1alpha1.ConditionReserved, Status: metav1.ConditionFalse, Reason: reason, Message: why,
+	})
+	w.stored = next
+	w.reservations.Set(next)
+}
+
+func TestAPlanFailsWhenMusterGaveItsRoomToThePodsOfTheSystem(t *testing.T) {
+	for name, test := range map[string]struct {
+		begun, moved bool
+		phase        v1alpha1.Phase
+		step         v1alpha1.StepPhase
+	}{
+		"before anything is evicted":               {phase: v1alpha1.Failed, step: v1alpha1.StepWaiting},
+		"after that":                               {begun: true, phase: v1alpha1.Failed, step: v1alpha1.StepEvicted},
+		"before those come for whom room was made": {begun: true, moved: true, phase: v1alpha1.Failed, step: v1alpha1.StepMoved},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			if test.begun {
+				w.advance()
+				w.gone("small-1")
+			}
+			if test.moved {
+				w.set(w.small("small-2", "n2"))
+				w.want(v1alpha1.Executing, v1alpha1.StepMoved, "")
+			}
+			w.gaveUp(v1alpha1.ReasonSystemPodCame, "kube-system/ds needs the room")
+			w.want(test.phase, test.step, "kube-system/ds needs the room")
+			if evicted := len(w.evicted) > 0; evicted != test.begun {
+				t.Errorf("evicted %v", w.evicted)
+			}
+			if w.stored.Step(0).Differs {
+				t.Error("it is written down that the replacement differs")
+			}
 		})
 	}
 }

@@ -91,6 +91,8 @@ type Eviction struct {
 	Plan *v1alpha1.ReschedulingPlan
 	Step *v1alpha1.Step
 	At   time.Time
+	// Differs says that what came in the place of the pod was of another kind, and did not fit.
+	Differs bool
 }
 
 // Evictions are all that the plans tell of.
@@ -98,7 +100,7 @@ func Evictions(plans []*v1alpha1.ReschedulingPlan) (evictions []Eviction) {
 	for _, plan := range plans {
 		for i := range plan.Spec.Steps {
 			if evicted := plan.Step(i).Evicted; evicted != nil {
-				evictions = append(evictions, Eviction{plan, &plan.Spec.Steps[i], evicted.Time})
+				evictions = append(evictions, Eviction{plan, &plan.Spec.Steps[i], evicted.Time, plan.Step(i).Differs})
 			}
 		}
 	}
@@ -121,7 +123,7 @@ func (l *Limits) Cools(pod *cluster.Pod, node string, evictions []Eviction, now 
 		switch passed := now.Sub(eviction.At); {
 		case passed < l.NodeCoolDown && eviction.Step.From == node:
 			return "its node cools down after an eviction"
-		case passed < l.WorkloadCoolDown && owner != nil && eviction.Step.Controller.UID == owner.UID:
+		case owner != nil && eviction.Step.Controller.UID == owner.UID && passed < l.coolDown(owner.UID, evictions):
 			return "its controller cools down after an eviction"
 		}
 	}
@@ -148,7 +150,7 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 		}
 		if passed := now.Sub(eviction.At); passed < l.NodeCoolDown && eviction.Step.From == step.From {
 			return fmt.Sprintf("waits: node %s cools down", step.From)
-		} else if passed < l.WorkloadCoolDown && eviction.Step.Controller.UID == step.Controller.UID {
+		} else if eviction.Step.Controller.UID == step.Controller.UID && passed < l.coolDown(step.Controller.UID, evictions) {
 			return fmt.Sprintf("waits: %s %s/%s cools down", step.Controller.Kind, step.Pod.Namespace, step.Controller.Name)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 )
 
 func TestAWindowIsByTheClocksOfItsZone(t *testing.T) {
@@ -92,5 +93,30 @@ func TestPodsThatDoNotRunAreDown(t *testing.T) {
 				t.Errorf("%d are down, want %d", got, test.want)
 			}
 		})
+	}
+}
+
+func TestAControllerCoolsDownForLongerWhenItsReplacementsDiffer(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	l := &Limits{WorkloadCoolDown: time.Minute}
+	var evictions []Eviction
+	for n, want := range []time.Duration{
+		time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, 64 * time.Minute, 64 * time.Minute,
+	} {
+		evictions = append(evictions, Eviction{Plan: w.stored, Step: &w.stored.Spec.Steps[0], At: w.clock.Now(), Differs: n > 0})
+		pod := cluster.NewPod(w.small("small-9", "n1"))
+		if why := l.Cools(pod, "n1", evictions, w.clock.Now().Add(want-time.Second)); why == "" {
+			t.Errorf("after %d in vain it has cooled down before %s", n, want)
+		}
+		if why := l.Cools(pod, "n1", evictions, w.clock.Now().Add(want)); why != "" {
+			t.Errorf("after %d in vain, in %s: %s", n, want, why)
+		}
+	}
+	if got := l.RemembersOf(w.stored); got != time.Minute {
+		t.Errorf("a plan is remembered for %s", got)
+	}
+	w.stored.Status.Steps = []v1alpha1.StepStatus{{Differs: true}}
+	if got := l.RemembersOf(w.stored); got != 64*time.Minute {
+		t.Errorf("one in vain is remembered for %s", got)
 	}
 }

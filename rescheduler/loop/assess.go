@@ -16,7 +16,7 @@ func (l *loop) assess(ctx context.Context) {
 	verdict := scaleup.Verdict{}
 	if situation := l.situation(); l.config.MakeRoom.Enabled && len(situation.Waiting) > 0 {
 		lasting(situation.Problem)
-		verdict = scaleup.VerdictOf(situation.Problem.MakeRoom(planner.Pending(situation.Problem.Snapshot, situation.Waiting)))
+		verdict = scaleup.VerdictOf(situation.Problem.MakeRoom(situation.Problem.Pending(situation.Waiting)))
 	}
 	l.teller.Tell(ctx, verdict)
 }

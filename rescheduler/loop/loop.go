@@ -14,6 +14,7 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/planner"
@@ -52,6 +53,7 @@ type loop struct {
 	hot          *policy.Hot // nil when nobody relieves nodes
 	limits       executor.Limits
 	rules        planner.Rules
+	gangs        membership.Bounds
 
 	mu   sync.Mutex
 	runs map[v1alpha1.Policy]run // the last of each policy
@@ -172,7 +174,7 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 // clean deletes plans that have ended and that nothing is to be known of any more.
 func (l *loop) clean(ctx context.Context) {
 	for _, plan := range l.reservations.Plans() {
-		if !plan.Ended() || plan.Status.Finished == nil || l.clock.Since(plan.Status.Finished.Time) < max(keep, l.limits.Remembers()) {
+		if !plan.Ended() || plan.Status.Finished == nil || l.clock.Since(plan.Status.Finished.Time) < max(keep, l.limits.RemembersOf(plan)) {
 			continue
 		}
 		if err := l.writer.Delete(ctx, plan); err != nil && !apierrors.IsNotFound(err) {

@@ -20,6 +20,7 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/policy"
@@ -57,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	w.loop = &loop{
 		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
 		changed: changed, limits: limits(settings), rules: rules(settings), runs: map[v1alpha1.Policy]run{},
-		policies: policy.All(settings, nil), reservations: keeper,
+		policies: policy.All(settings, nil), reservations: keeper, gangs: membership.BoundsOf(&config.Default().Gangs),
 		teller: scaleup.New(scaleup.Options{
 			Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10),
 		}),

@@ -17,6 +17,7 @@ import (
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
@@ -116,6 +117,7 @@ func New(o Options) (*app.Process, error) {
 		hot:          hot,
 		limits:       limits,
 		rules:        rules,
+		gangs:        membership.BoundsOf(&o.Config.Gangs),
 		runs:         map[reschedulingv1alpha1.Policy]run{},
 	}
 	o.Registry.MustRegister(newPlansByPhase(keeper), executor.NewBudgetLeft(carrier))

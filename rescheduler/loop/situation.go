@@ -19,7 +19,7 @@ func (l *loop) situation() policy.Situation {
 		return l.limits.Cools(pod, node.Name, evictions, l.clock.Now())
 	}
 	problem := planner.Problem{
-		Rules: rules, Budgets: l.budgets(evictions), Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
+		Gangs: l.gangs, Rules: rules, Budgets: l.budgets(evictions), Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
 	}
 	for _, store := range l.profiles.Stores() {
 		problem.Profiles = append(problem.Profiles, store.Profile)

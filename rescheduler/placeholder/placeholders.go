@@ -213,6 +213,7 @@ func (p *Placeholders) hasCome(r *reservation.Room) bool {
 
 // reconcile makes the placeholder pods be what they should.
 func (p *Placeholders) reconcile(ctx context.Context) {
+	p.letPass()
 	rooms := p.untold()
 	for i := range rooms {
 		if p.hasCome(&rooms[i]) || p.givesWay(ctx, &rooms[i]) {
@@ -239,6 +240,19 @@ func (p *Placeholders) reconcile(ctx context.Context) {
 		}
 	}
 	p.note(present, trouble)
+}
+
+// letPass gives up the room that pods of DaemonSets wait for: kube-scheduler would keep them out, whatever it is for. Those
+// that are critical to the system are of higher priority than any placeholder pod.
+func (p *Placeholders) letPass() {
+	if len(p.untold()) == 0 {
+		return
+	}
+	for _, pod := range p.Cluster.Pending() {
+		if store := p.Profiles.Of(pod.Spec.SchedulerName); store != nil && reservation.IsPinnedToNode(pod) {
+			p.Keeper.GiveWay(pod, store.Profile, func(*cluster.Node) bool { return true })
+		}
+	}
 }
 
 // tell does the next thing by which kube-scheduler learns of room: pod is its placeholder pod, nil when there is none. It

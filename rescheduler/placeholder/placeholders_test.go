@@ -262,18 +262,7 @@ func TestAPlaceholderPodGoesWhenItsPodIsNominated(t *testing.T) {
 	w := told(t)
 	w.to(v1alpha1.StepEvicted, v1alpha1.StepWaiting)
 	_ = w.cluster.Delete(newPod("x", "4"))
-	come := newPod("x2", "4", gated, replacing("x"))
-	w.set(come)
-	profile := w.Profiles.Of(corev1.DefaultSchedulerName).Profile
-	pod := w.cluster.PendingPod("x2")
-	places := w.keeper.Claim(pod, profile).Places
-	if len(places) != 1 {
-		t.Fatalf("it may go to %d places", len(places))
-	}
-	on, suits := places[0].Suits(pod, profile, w.cluster.Snapshot())
-	if err := w.keeper.Take(&places[0], pod, on); err != nil || !suits {
-		t.Fatal(err, suits)
-	}
+	w.takes(newPod("x2", "4", gated, replacing("x")))
 	w.look(2)
 	w.wrote("while it is not nominated")
 	if !w.Blocks("x2") {
@@ -288,6 +277,71 @@ func TestAPlaceholderPodGoesWhenItsPodIsNominated(t *testing.T) {
 	w.set(newPod("x2", "4", replacing("x"))) // the scheduler has failed with it
 	w.look(2)
 	w.wrote("when the nomination is gone")
+}
+
+// takes has a pod come and take its room.
+func (w *world) takes(come *corev1.Pod) {
+	w.Helper()
+	w.set(come)
+	profile := w.Profiles.Of(corev1.DefaultSchedulerName).Profile
+	pod := w.cluster.PendingPod(come.UID)
+	places := w.keeper.Claim(pod, profile).Places
+	if len(places) != 1 {
+		w.Fatalf("it may go to %d places", len(places))
+	}
+	on, suits := places[0].Suits(pod, profile, w.cluster.Snapshot())
+	if err := w.keeper.Take(&places[0], pod, on); err != nil || !suits {
+		w.Fatal(err, suits)
+	}
+}
+
+func TestAPodOfAnotherKindThatFitsHasTheRoomOfAPlaceholderPod(t *testing.T) {
+	w := told(t)
+	w.to(v1alpha1.StepEvicted, v1alpha1.StepWaiting)
+	_ = w.cluster.Delete(newPod("x", "4"))
+	w.takes(newPod("x2", "3", gated, replacing("x")))
+	w.set(newPod("x2", "3", gated, replacing("x"), nominated("n3")))
+	w.look(2)
+	w.wrote("when it is nominated", "delete p-step-0")
+}
+
+func TestNoPlaceholderPodIsInTheWayOfAPodThatDoesNotFitItsRoom(t *testing.T) {
+	w := told(t)
+	w.to(v1alpha1.StepEvicted, v1alpha1.StepWaiting)
+	_ = w.cluster.Delete(newPod("x", "4"))
+	come := newPod("x2", "5", gated, replacing("x"))
+	w.set(come)
+	if places := w.keeper.Claim(w.cluster.PendingPod("x2"), w.Profiles.Of(corev1.DefaultSchedulerName).Profile).Places; len(places) > 0 {
+		t.Errorf("it may go to %v", places)
+	}
+	w.look(2)
+	w.wrote("when it has come", "delete p-for-big", "delete p-step-0", "delete p-step-1")
+}
+
+func TestNoPlaceholderPodIsInTheWayOfAPodOfADaemonSet(t *testing.T) {
+	for name, test := range map[string]struct {
+		kind string
+		want []string
+	}{
+		"one that a DaemonSet has for the node": {"DaemonSet", []string{"delete p-for-big", "delete p-step-0", "delete p-step-1"}},
+		"one that somebody else pinned":         {"ReplicaSet", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := told(t)
+			w.set(newPod("ds", "1", func(pod *corev1.Pod) {
+				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: test.kind, Name: "ds", UID: "ds", Controller: new(true)}}
+				pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+					RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+						MatchFields: []corev1.NodeSelectorRequirement{{
+							Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{"n3"},
+						}},
+					}}},
+				}}
+			}))
+			w.look(2)
+			w.wrote("when it waits", test.want...)
+		})
+	}
 }
 
 func TestRoomIsNotKeptFromThePodThatItIsFor(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
 )
 
@@ -57,11 +58,15 @@ func (s *scene) problem(t failer) *Problem {
 		t.Fatal(err)
 	}
 	return &Problem{
-		Snapshot: s.cluster.Snapshot(), Profiles: []*predicates.Profile{profile}, Clock: clocktesting.NewFakePassiveClock(now()),
+		Gangs: gangs(), Snapshot: s.cluster.Snapshot(), Profiles: []*predicates.Profile{profile}, Clock: clocktesting.NewFakePassiveClock(now()),
 	}
 }
 
-func (s *scene) groups() []Group { return Pending(s.cluster.Snapshot(), s.waiting) }
+func (s *scene) groups() []Group {
+	return (&Problem{Snapshot: s.cluster.Snapshot(), Gangs: gangs()}).Pending(s.waiting)
+}
+
+func gangs() membership.Bounds { return membership.BoundsOf(&config.Default().Gangs) }
 
 func node(name, cpu string, change ...func(*corev1.Node)) *corev1.Node {
 	n := &corev1.Node{

@@ -3,7 +3,7 @@
 // [Problem] is data, and so is the [Plan] that comes of it.
 //
 //	problem := &planner.Problem{Snapshot: snap, Profiles: profiles, Clock: clock.RealClock{}}
-//	plan := problem.MakeRoom(planner.Pending(snap, pods))
+//	plan := problem.MakeRoom(problem.Pending(pods))
 //	for _, step := range plan.Steps {
 //		fmt.Println(step.Pod.Name, step.From.Name, "->", step.To.Name, step.Why)
 //	}

@@ -58,7 +58,7 @@ func Example() {
 	snap := c.Snapshot()
 	problem := &planner.Problem{Snapshot: snap, Profiles: []*predicates.Profile{profile}, Clock: clock.RealClock{}}
 
-	plan := problem.MakeRoom(planner.Pending(snap, planner.Waiting(c)))
+	plan := problem.MakeRoom(problem.Pending(planner.Waiting(c)))
 	for _, step := range plan.Steps {
 		fmt.Printf("%s: %s -> %s, %s\n", step.Pod.Name, step.From.Name, step.To.Name, step.Why)
 	}

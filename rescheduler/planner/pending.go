@@ -2,9 +2,12 @@ package planner
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
-	"muster.dev/muster/api/scheduling/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 )
@@ -17,61 +20,157 @@ func Waiting(c *cluster.Cluster) []*cluster.Pod {
 	})
 }
 
-// Pending makes groups of pending pods: those of a gang are one group, any other pod is one
-// for itself. They are in the order of their names. How many of a gang there must be is what
-// its PodGroup says, or its pods; members that are on nodes already count. A gang of which too
-// few pods are there gets a group that cannot be placed.
-func Pending(snap *cluster.Snapshot, pods []*cluster.Pod) []Group {
-	var groups []Group
-	at := map[membership.Key]int{}
-	for _, pod := range pods {
-		key, member := membership.Of(pod.Pod)
-		if !member {
-			groups = append(groups, Group{Name: nameOf(pod), Pods: []*cluster.Pod{pod}, AtLeast: 1})
+// Pending makes groups of pending pods: those that start together are one group, as gangs do and
+// bundles of them, any other pod is one for itself. They are in the order of their names. What is asked of gangs, and
+// whether they can start, is what package membership says. Those that cannot start get a group that cannot be placed,
+// and so does a gang of which too few pods are there.
+func (p *Problem) Pending(pods []*cluster.Pod) []Group {
+	l := newLineup(p.Snapshot, p.Gangs, pods)
+	groups := l.alone
+	seen := map[membership.Key]bool{}
+	for _, key := range slices.SortedFunc(maps.Keys(l.waiting), byKey) {
+		if seen[key] {
 			continue
 		}
-		place, known := at[key]
-		if !known {
-			place = len(groups)
-			at[key], groups = place, append(groups, Group{Name: key.String()})
+		bundle, not := l.bundle(key)
+		if not != nil {
+			groups = append(groups, Group{
+				Name: key.String(), Pods: l.waiting[key], AtLeast: len(l.waiting[key]) + 1, Hindrance: ReasonCannotStart, Why: not.Why,
+			})
+			continue
 		}
-		groups[place].Pods = append(groups[place].Pods, pod)
-	}
-	bound := boundMembers(snap, at)
-	for key, place := range at {
-		g := &groups[place]
-		g.AtLeast = max(1, minMember(snap, key, g.Pods)-bound[key])
+		for _, sibling := range bundle {
+			seen[sibling] = true
+		}
+		groups = append(groups, l.groups(bundle)...)
 	}
 	slices.SortStableFunc(groups, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
 	return groups
 }
 
-// minMember is how many members must start together, all that wait when nothing says it.
-func minMember(snap *cluster.Snapshot, key membership.Key, pods []*cluster.Pod) int {
-	if object := membership.Object(snap, key); object != nil && object.PodGroup != nil {
-		return int(object.PodGroup.Spec.MinMember)
-	}
-	for _, pod := range pods {
-		if minMember, err := v1alpha1.DecodeMinMember(pod.Annotations); err == nil && minMember > 0 {
-			return int(minMember)
-		}
-	}
-	return len(pods)
+func byKey(a, b membership.Key) int {
+	return cmp.Or(cmp.Compare(a.String(), b.String()), cmp.Compare(a.Label, b.Label))
 }
 
-// boundMembers counts the pods on nodes of groups that have pending ones.
-func boundMembers(snap *cluster.Snapshot, wanted map[membership.Key]int) map[membership.Key]int {
-	bound := map[membership.Key]int{}
-	if len(wanted) == 0 {
-		return bound
+// lineup is the pods that wait, by their gangs.
+type lineup struct {
+	snap    *cluster.Snapshot
+	bounds  membership.Bounds
+	alone   []Group
+	waiting map[membership.Key][]*cluster.Pod
+	bound   map[membership.Key][]*cluster.Pod
+	specs   map[membership.Key]*membership.Spec
+}
+
+func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster.Pod) *lineup {
+	l := &lineup{
+		snap: snap, bounds: bounds, waiting: map[membership.Key][]*cluster.Pod{}, bound: map[membership.Key][]*cluster.Pod{},
+		specs: map[membership.Key]*membership.Spec{},
+	}
+	for _, pod := range pods {
+		if key, member := membership.Of(pod.Pod); member {
+			l.waiting[key] = append(l.waiting[key], pod)
+		} else {
+			l.alone = append(l.alone, single(pod))
+		}
+	}
+	if len(l.waiting) == 0 {
+		return l
 	}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
-			key, member := membership.Of(pod.Pod)
-			if _, asked := wanted[key]; member && asked {
-				bound[key]++
+			if key, member := membership.Of(pod.Pod); member && !pod.Placeholder {
+				l.bound[key] = append(l.bound[key], pod)
 			}
 		}
 	}
-	return bound
+	return l
+}
+
+// single is a group of one pod.
+func single(pod *cluster.Pod) Group {
+	g := Group{Name: nameOf(pod), Pods: []*cluster.Pod{pod}, AtLeast: 1}
+	switch {
+	case pod.Spec.SchedulingGroup != nil:
+		g.AtLeast, g.Hindrance = 2, ReasonNativeGroup
+	case len(pod.Spec.ResourceClaims) > 0:
+		g.AtLeast, g.Hindrance = 2, ReasonResourceClaims
+	}
+	return g
+}
+
+// asked is what is asked of a gang, nil when it has no members, or why that is not known.
+func (l *lineup) asked(key membership.Key) (*membership.Spec, *membership.Hindrance) {
+	spec, known := l.specs[key]
+	if !known {
+		members := slices.Concat(l.waiting[key], l.bound[key])
+		if len(members) == 0 {
+			return nil, nil
+		}
+		if object := membership.Object(l.snap, key); object != nil {
+			spec = l.bounds.Asked(object)
+		} else {
+			spec = l.bounds.Said(func(yield func(*corev1.Pod) bool) {
+				for _, pod := range members {
+					if !yield(pod.Pod) {
+						return
+					}
+				}
+			})
+		}
+		l.specs[key] = spec
+	}
+	if not := membership.Unasked(key, spec); not != nil {
+		return nil, not
+	}
+	return spec, nil
+}
+
+// bundle are the gangs that start together with one that waits, and itself, or why it cannot start.
+func (l *lineup) bundle(key membership.Key) ([]membership.Key, *membership.Hindrance) {
+	spec, not := l.asked(key)
+	if not != nil {
+		return nil, not
+	}
+	siblings, not := spec.Siblings(key, l.asked)
+	if not != nil {
+		return nil, not
+	}
+	return slices.SortedFunc(slices.Values(append(siblings, key)), byKey), nil
+}
+
+// groups are those of gangs that start together: one of all who must have places before any starts, or one of each
+// gang if there is nobody that has to come first. Of a bundle no more get room than that.
+func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
+	together := Group{}
+	var names []string
+	for _, key := range bundle {
+		spec, waiting := l.specs[key], l.waiting[key]
+		missing := spec.Missing(len(l.bound[key]))
+		group := Group{Name: key.String(), Pods: waiting, AtLeast: max(1, missing)}
+		if missing > 0 {
+			if why := membership.Lacking(spec.MinResources, l.bound[key], l.snap); why != "" {
+				together.Hindrance, together.Why = ReasonMinResources, why
+			}
+		}
+		if slices.ContainsFunc(waiting, func(pod *cluster.Pod) bool { return len(pod.Spec.ResourceClaims) > 0 }) {
+			together.Hindrance, together.Why = ReasonResourceClaims, ""
+		}
+		groups, names = append(groups, group), append(names, group.Name)
+		together.AtLeast += missing
+		together.Pods = append(together.Pods, waiting[:min(missing, len(waiting))]...)
+	}
+	groups = slices.DeleteFunc(groups, func(g Group) bool { return len(g.Pods) == 0 })
+	if together.Hindrance == "" && (len(bundle) == 1 || together.AtLeast == 0) {
+		return groups
+	}
+	together.Name = strings.Join(names, " and ")
+	if together.Hindrance != "" {
+		together.Pods = nil
+		for _, g := range groups {
+			together.Pods = append(together.Pods, g.Pods...)
+		}
+		together.AtLeast = len(together.Pods) + 1
+	}
+	return []Group{together}
 }

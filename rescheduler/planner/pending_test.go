@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,37 +40,175 @@ func TestPodsWaitThatSomebodyIsToPlace(t *testing.T) {
 	}
 }
 
+func podGroup(name string, spec map[string]any, says ...string) *unstructured.Unstructured {
+	annotations := map[string]any{}
+	for i := 0; i < len(says); i += 2 {
+		annotations[says[i]] = says[i+1]
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupX + "/" + v1alpha1.Version, "kind": v1alpha1.Kind,
+		"metadata": map[string]any{"name": name, "namespace": "default", "annotations": annotations}, "spec": spec,
+	}}
+}
+
+func ofGroup(name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Labels[v1alpha1.LabelX] = name }
+}
+
+// lined is a group of a test.
+type lined struct {
+	Name          string
+	Pods, AtLeast int
+	Why           string
+}
+
+func (s *scene) lined() (groups []lined) {
+	for _, g := range s.groups() {
+		l := lined{g.Name, len(g.Pods), g.AtLeast, g.Hindrance}
+		if g.Why != "" {
+			l.Why += ": " + g.Why
+		}
+		if g.Hindrance != "" {
+			l.AtLeast = 0 // more than there are
+		}
+		groups = append(groups, l)
+	}
+	return groups
+}
+
 func TestPendingPodsOfAGangAreOneGroup(t *testing.T) {
 	s := newScene()
-	podGroup := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": v1alpha1.GroupX + "/" + v1alpha1.Version, "kind": v1alpha1.Kind,
-		"metadata": map[string]any{"name": "h", "namespace": "default"}, "spec": map[string]any{"minMember": int64(2)},
-	}}
-	s.cluster.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), podGroup)
-	of := func(podGroup string) func(*corev1.Pod) {
-		return func(p *corev1.Pod) { p.Labels[v1alpha1.LabelX] = podGroup }
+	two := map[string]any{"minMember": int64(2)}
+	satisfied := podGroup("k", two, v1alpha1.AnnotationMatchPolicy, string(v1alpha1.MatchOnceSatisfied))
+	satisfied.Object["status"] = map[string]any{"phase": string(v1alpha1.PodGroupRunning)}
+	for _, object := range []*unstructured.Unstructured{
+		podGroup("h", two), satisfied, podGroup("l", two, v1alpha1.AnnotationMatchPolicy, string(v1alpha1.MatchOnlyWaiting)),
+	} {
+		s.cluster.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), object)
 	}
 	s.set(
-		t, node("a", "4"), pod("g-9", "a", "1", inGang("g", 3)),
+		t, node("a", "4"), pod("g-9", "a", "1", inGang("g", 3)), pod("l-9", "a", "1", ofGroup("l")),
 		pod("x-1", "", "1"), pod("g-1", "", "1", inGang("g", 3)), pod("g-2", "", "1", inGang("g", 3)), pod("g-3", "", "1", inGang("g", 3)),
-		pod("h-1", "", "1", of("h")), pod("h-2", "", "1", of("h")), pod("h-3", "", "1", of("h")),
-		pod("i-1", "", "1", of("i")), pod("i-2", "", "1", of("i")),
+		pod("h-1", "", "1", ofGroup("h")), pod("h-2", "", "1", ofGroup("h")), pod("h-3", "", "1", ofGroup("h")),
+		pod("k-1", "", "1", ofGroup("k")), pod("l-1", "", "1", ofGroup("l")), pod("l-2", "", "1", ofGroup("l")),
 	)
-	type group struct {
-		Name          string
-		Pods, AtLeast int
+	want := []lined{
+		{"default/g", 3, 2, ""},   // of three, one is there
+		{"default/h", 3, 2, ""},   // as its PodGroup says
+		{"default/k", 1, 1, ""},   // it has started once, which is enough
+		{"default/l", 2, 2, ""},   // each batch is one of its own
+		{"default/x-1", 1, 1, ""}, // a pod for itself
 	}
-	var got []group
-	for _, g := range s.groups() {
-		got = append(got, group{g.Name, len(g.Pods), g.AtLeast})
-	}
-	want := []group{
-		{"default/g", 3, 2},   // of three, one is there
-		{"default/h", 3, 2},   // as its PodGroup says
-		{"default/i", 2, 2},   // nothing says how many
-		{"default/x-1", 1, 1}, // a pod for itself
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, s.lined()); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhoWillNotStartGetsNoRoom(t *testing.T) {
+	two := map[string]any{"minMember": int64(2)}
+	claims := func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }
+	native := "native"
+	for name, test := range map[string]struct {
+		objects []*unstructured.Unstructured
+		pods    []runtime.Object
+		want    []lined
+	}{
+		"there is no PodGroup": {
+			pods: []runtime.Object{pod("g-1", "", "4", ofGroup("g"))},
+			want: []lined{{"default/g", 1, 0, "the gang cannot start: there is no PodGroup g in namespace default, and no member says " +
+				v1alpha1.AnnotationMinMember}},
+		},
+		"what its members say is not valid": {
+			pods: []runtime.Object{pod("g-1", "", "4", inGang("g", 1_000_000))},
+			want: []lined{{"default/g", 1, 0, "the gang cannot start: " + v1alpha1.AnnotationMinMember +
+				": 1000000 is more than a gang may have here, which is 10000 (gangs.maxMembers)"}},
+		},
+		"its PodGroup is not valid": {
+			objects: []*unstructured.Unstructured{podGroup("g", two, v1alpha1.AnnotationMatchPolicy, "maybe")},
+			pods:    []runtime.Object{pod("g-1", "", "4", ofGroup("g")), pod("g-2", "", "4", ofGroup("g"))},
+			want:    []lined{{"default/g", 2, 0, "the gang cannot start: "}},
+		},
+		"less is free than its minResources": {
+			objects: []*unstructured.Unstructured{
+				podGroup("g", map[string]any{"minMember": int64(1), "minResources": map[string]any{"cpu": "100"}}),
+			},
+			pods: []runtime.Object{pod("g-1", "", "4", ofGroup("g"))},
+			want: []lined{{"default/g", 1, 0, "the gang cannot start before all nodes together have more free: " +
+				"minResources asks for 100 of cpu, and the nodes have less free"}},
+		},
+		"kube-scheduler plans its group": {
+			pods: []runtime.Object{pod("n-1", "", "4", func(p *corev1.Pod) {
+				p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &native}
+			})},
+			want: []lined{{"default/n-1", 1, 0, "kube-scheduler itself plans the group of the pod"}},
+		},
+		"it claims devices": {
+			pods: []runtime.Object{pod("d-1", "", "4", claims)},
+			want: []lined{{"default/d-1", 1, 0, "kube-scheduler alone knows where there are the devices that the pod claims"}},
+		},
+		"a member claims devices": {
+			pods: []runtime.Object{pod("g-1", "", "4", inGang("g", 2)), pod("g-2", "", "4", inGang("g", 2), claims)},
+			want: []lined{{"default/g", 2, 0, "kube-scheduler alone knows where there are the devices that the pod claims"}},
+		},
+		"the other half of its bundle is not there": {
+			objects: []*unstructured.Unstructured{podGroup("g", two, v1alpha1.AnnotationGroups, `["default/g", "default/h"]`)},
+			pods:    []runtime.Object{pod("g-1", "", "4", ofGroup("g")), pod("g-2", "", "4", ofGroup("g"))},
+			want: []lined{{"default/g", 2, 0,
+				"the gang cannot start: waiting for members of default/h, with which it starts together, to be created"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// Without a hindrance, s-1 would make room by moving to b.
+			s := newScene()
+			for _, object := range test.objects {
+				s.cluster.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), object)
+			}
+			s.set(t, node("a", "4"), node("b", "1"), pod("s-1", "a", "1"))
+			s.set(t, test.pods...)
+			got := s.lined()
+			for i := range got {
+				if name == "its PodGroup is not valid" { // the text is that of package v1alpha1
+					got[i].Why, _, _ = strings.Cut(got[i].Why, "metadata")
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("groups (-want +got):\n%s", diff)
+			}
+			plan := s.problem(t).MakeRoom(s.groups())
+			if len(plan.Steps)+len(plan.Placements) > 0 || len(plan.Unplaced) != 1 {
+				t.Fatalf("%d steps, %d placements, not placed: %v", len(plan.Steps), len(plan.Placements), plan.Unplaced)
+			}
+			if got := plan.Unplaced[0].String(); name != "its PodGroup is not valid" && got != test.want[0].Why {
+				t.Errorf("it is said %q, want %q", got, test.want[0].Why)
+			}
+		})
+	}
+}
+
+func TestHalfOfABundleGetsNoRoomWithoutTheOther(t *testing.T) {
+	for name, test := range map[string]struct {
+		b     string // how much the other node has
+		steps int
+	}{
+		"the other half fits":    {"5", 1},
+		"it fits nowhere at all": {"2", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene()
+			one := map[string]any{"minMember": int64(1)}
+			for _, name := range []string{"g", "h"} {
+				s.cluster.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), podGroup(name, one, v1alpha1.AnnotationGroups, `["default/g", "default/h"]`))
+			}
+			s.set(
+				t, node("a", "4"), node("b", test.b), pod("s-1", "a", "1"),
+				pod("g-1", "", "4", ofGroup("g")), pod("h-1", "", "4", ofGroup("h")), pod("h-2", "", "1", ofGroup("h")),
+			)
+			if diff := cmp.Diff([]lined{{"default/g and default/h", 2, 2, ""}}, s.lined()); diff != "" {
+				t.Errorf("groups (-want +got):\n%s", diff)
+			}
+			if plan := s.problem(t).MakeRoom(s.groups()); len(plan.Steps) != test.steps || len(plan.Placements) != 2*test.steps {
+				t.Errorf("%d steps, %d placements", len(plan.Steps), len(plan.Placements))
+			}
+		})
 	}
 }

@@ -90,7 +90,7 @@ func (r *Refusal) String() string {
 	return r.Reason + ": " + strings.Join(details, "; ")
 }
 
-// Detail is a constant reason, and of how many nodes or pods it is true.
+// Detail is a reason, and of how many nodes or pods it is true: of none when it is about a whole group.
 type Detail struct {
 	Reason string
 	Nodes  int
@@ -99,6 +99,9 @@ type Detail struct {
 
 // String is as in "3 pods: it has local storage".
 func (d Detail) String() string {
+	if d.Nodes+d.Pods == 0 {
+		return d.Reason
+	}
 	count, what := d.Nodes, "node"
 	if d.Pods > 0 {
 		count, what = d.Pods, "pod"
@@ -116,6 +119,10 @@ const (
 	ReasonProtected        = "where the pod could run, too little may be moved"
 	ReasonNoHomes          = "no other place was found for the pods that are in the way"
 	ReasonMembersMissing   = "too few pods of the gang are there"
+	ReasonCannotStart      = "the gang cannot start"
+	ReasonMinResources     = "the gang cannot start before all nodes together have more free"
+	ReasonNativeGroup      = "kube-scheduler itself plans the group of the pod"
+	ReasonResourceClaims   = "kube-scheduler alone knows where there are the devices that the pod claims"
 	ReasonLate             = "the time to search was up"
 	ReasonNotEligible      = "the pod is not to go there"
 )

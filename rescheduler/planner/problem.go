@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
 )
 
@@ -23,6 +24,8 @@ type Problem struct {
 	Bars func(pod *cluster.Pod, node *cluster.Node) bool
 	// Load, if set, is what nodes bear besides requests.
 	Load *Load
+	// Gangs bound what gangs may ask for.
+	Gangs membership.Bounds
 	// Rules say which pods may be evicted, and Budgets how many of them.
 	Rules   Rules
 	Budgets Budgets
@@ -68,6 +71,9 @@ type Group struct {
 	Name    string
 	Pods    []*cluster.Pod
 	AtLeast int
+	// Hindrance, if set, is one of the Reasons why the group gets no room, whatever is moved: AtLeast is more than the
+	// pods then. Why says more.
+	Hindrance, Why string
 }
 
 func (g *Group) priority() int32 {

@@ -18,6 +18,12 @@ type refusals struct {
 // refuse returns why a group gets no place.
 func (f *refusals) refuse(g *group) Refusal {
 	r := Refusal{Name: g.Name, Pods: g.Pods}
+	if g.Hindrance != "" {
+		if r.Reason = g.Hindrance; g.Why != "" {
+			r.Details = []Detail{{Reason: g.Why}}
+		}
+		return r
+	}
 	if len(g.Pods) < g.AtLeast {
 		r.Reason = ReasonMembersMissing
 		return r

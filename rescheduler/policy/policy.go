@@ -55,7 +55,7 @@ func makeRoom(s Situation) (*planner.Plan, string) {
 	if len(s.Waiting) == 0 {
 		return nil, "no pod waits for long enough"
 	}
-	plan := s.Problem.MakeRoom(planner.Pending(s.Problem.Snapshot, s.Waiting))
+	plan := s.Problem.MakeRoom(s.Problem.Pending(s.Waiting))
 	switch {
 	case len(plan.Steps) > 0:
 		return plan, ""

@@ -22,6 +22,7 @@ import (
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
 	"muster.dev/muster/loadaware/usage"
@@ -73,7 +74,9 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	if err := look(ctx, o, c, registry); err != nil {
 		return Nothing, err
 	}
-	problem := planner.Problem{Rules: o.Rules, Budgets: o.Budgets, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock}
+	problem := planner.Problem{
+		Gangs: membership.BoundsOf(&o.Config.Gangs), Rules: o.Rules, Budgets: o.Budgets, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock,
+	}
 	for i := range o.Config.Profiles {
 		cfg := o.Config.Profiles[i].WithSchedulerScores()
 		var plugins []predicates.Plugin

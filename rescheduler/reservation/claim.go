@@ -24,16 +24,21 @@ type Claim struct {
 type Place struct {
 	Node        string
 	placeholder types.UID
+	// differs says that the pod is of another kind than the one that is replaced.
+	differs bool
+	leaves  types.UID // the pod that is replaced, "" of a beneficiary
 	// own are the placeholders of the same plan that come after it: they are not in its way.
 	own sets.Set[types.UID]
 }
 
 // Claim is what plans say of a pod that the scheduler asks about. What an earlier call took for
-// it is kept for it again.
+// it is kept for it again. A plan whose room does not do for it, as it differs from the pod that it replaces,
+// says nothing any more.
 func (k *Keeper) Claim(pod *cluster.Pod, profile *predicates.Profile) Claim {
 	if !k.inForce.Load() {
 		return Claim{}
 	}
+	k.settle(pod, profile)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.giveBack(pod.UID)
@@ -52,15 +57,21 @@ func (k *Keeper) giveBack(uid types.UID) {
 
 func (k *Keeper) places(pod *cluster.Pod, profile *predicates.Profile) []Place {
 	var fitting []*reservation
+	differs := sets.New[*reservation]()
 	for _, r := range k.reservations {
-		if r.open && r.taker == "" && r.isFor(pod, profile) {
+		switch {
+		case !r.open || r.taker != "":
+		case r.isFor(pod, profile):
 			fitting = append(fitting, r)
+		case r.isReplacedBy(pod):
+			fitting = append(fitting, r)
+			differs.Insert(r)
 		}
 	}
 	slices.SortFunc(fitting, func(a, b *reservation) int { return cmp.Or(cmp.Compare(a.plan, b.plan), cmp.Compare(a.turn, b.turn)) })
 	var places []Place
 	for _, r := range fitting {
-		place := Place{Node: r.node, placeholder: r.pod.UID, own: sets.New(r.pod.UID)}
+		place := Place{Node: r.node, placeholder: r.pod.UID, own: sets.New(r.pod.UID), differs: differs.Has(r), leaves: r.leaves}
 		if r.beneficiary == "" {
 			// The plan was proven in its order: what it holds for later steps has room once it is
 			// their turn. A pending pod comes after all steps.
@@ -78,19 +89,25 @@ func (k *Keeper) places(pod *cluster.Pod, profile *predicates.Profile) []Place {
 // left are the nodes that pods of a kind leave, by all plans that are carried out.
 func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[string] {
 	left, now := sets.New[string](), k.clock.Now()
-	owner := metav1.GetControllerOfNoCopy(pod.Pod)
-	if owner == nil {
-		return left
-	}
 	for _, plan := range k.plans {
 		for i := range plan.Spec.Steps {
 			step := &plan.Spec.Steps[i]
-			if step.Controller.UID == owner.UID && plan.Reserves(now) && IsReplacement(pod, step, profile) {
+			if k.keeps(plan, now) && (leavesAs(pod, step, profile) || hasCome(pod, plan.UID, i, k.reservations)) {
 				left.Insert(step.From)
 			}
 		}
 	}
 	return left
+}
+
+// hasCome says that a pod has come in the place of the one that a step of a plan moves.
+func hasCome(pod *cluster.Pod, plan types.UID, step int, reservations map[types.UID]*reservation) bool {
+	for _, r := range reservations {
+		if r.plan == plan && r.beneficiary == "" && r.turn == step {
+			return r.isReplacedBy(pod)
+		}
+	}
+	return false
 }
 
 // Left implements [muster.dev/muster/gang.Reservations].
@@ -145,6 +162,20 @@ func (k *Keeper) Concerns(pod *cluster.Pod) bool {
 // Suits says that a pod fits the place's node once what is reserved for it, and for those who come after it,
 // is not counted; and on what it was judged.
 func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot) (on cluster.Basis, suits bool) {
+	return p.judge(pod, profile, snap, func(other *cluster.Pod) bool { return other.Placeholder && p.own.Has(other.UID) })
+}
+
+// willSuit is Suits for the time when the pod that is replaced is gone as well.
+func (p *Place) willSuit(pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot) bool {
+	_, suits := p.judge(pod, profile, snap, func(other *cluster.Pod) bool {
+		return other.Placeholder && p.own.Has(other.UID) || other.UID == p.leaves
+	})
+	return suits
+}
+
+func (p *Place) judge(
+	pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot, uncounted func(*cluster.Pod) bool,
+) (on cluster.Basis, suits bool) {
 	node := snap.NodeByName(p.Node)
 	if node == nil {
 		return cluster.Basis{}, false
@@ -153,9 +184,9 @@ func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *clust
 	judgement := profile.Judge(pod, snap)
 	for other := range snap.Nodes() {
 		without := other
-		for _, placeholder := range other.Pods {
-			if placeholder.Placeholder && p.own.Has(placeholder.UID) {
-				without = without.WithoutPod(placeholder.UID)
+		for _, present := range other.Pods {
+			if uncounted(present) {
+				without = without.WithoutPod(present.UID)
 			}
 		}
 		if without != other {

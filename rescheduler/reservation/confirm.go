@@ -53,12 +53,20 @@ func (k *Keeper) Confirm(ctx context.Context, to Writer, scheduler Scheduler) {
 }
 
 func (k *Keeper) confirm(ctx context.Context, to Writer, scheduler Scheduler, plan *v1alpha1.ReschedulingPlan) {
-	if !plan.Reserves(k.clock.Now()) || plan.IsReserved() {
+	if reason, _ := plan.GivenUp(); reason != "" || !plan.Reserves(k.clock.Now()) {
 		return
 	}
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionReserved, Status: metav1.ConditionTrue, Reason: reasonKept,
 		Message: "nobody else gets the room", LastTransitionTime: metav1.NewTime(k.clock.Now()).Rfc3339Copy(),
+	}
+	if why, gaveUp := k.setbackOf(plan.UID); gaveUp {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, why.reason, why.message
+		k.say(ctx, to, plan, condition)
+		return
+	}
+	if plan.IsReserved() {
+		return
 	}
 	switch knows, why := scheduler.Knows(plan); {
 	case knows:
@@ -72,6 +80,11 @@ func (k *Keeper) confirm(ctx context.Context, to Writer, scheduler Scheduler, pl
 			condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reasonNotKept, why
 		}
 	}
+	k.say(ctx, to, plan, condition)
+}
+
+// say writes a condition of a plan, if that is something else than before.
+func (k *Keeper) say(ctx context.Context, to Writer, plan *v1alpha1.ReschedulingPlan, condition metav1.Condition) {
 	next := plan.DeepCopy()
 	if !meta.SetStatusCondition(&next.Status.Conditions, condition) {
 		return

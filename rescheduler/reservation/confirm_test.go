@@ -247,3 +247,37 @@ func TestThatRoomIsKeptIsSaidAsSoonAsItIs(t *testing.T) {
 		}
 	})
 }
+
+// What is given up stays so, whoever is asked: the plan says it.
+func TestAPlanIsToldThatItsRoomIsGivenUp(t *testing.T) {
+	w := newWorld(t)
+	reserved := metav1.Condition{Type: v1alpha1.ConditionReserved, Status: metav1.ConditionTrue, Reason: "Said"}
+	meta.SetStatusCondition(&w.plan.Status.Conditions, reserved)
+	w.plan.Status.Phase, w.plan.Status.Steps = v1alpha1.Executing, []v1alpha1.StepStatus{{Phase: v1alpha1.StepEvicted}}
+	if err := w.cluster.Delete(w.pod("small", "2")); err != nil {
+		t.Fatal(err)
+	}
+	w.keeper.Set(w.plan)
+	came := w.pod("small-2", "3")
+	came.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: new(true)}}
+	w.set(came)
+	pod := w.cluster.PendingPod(came.UID)
+	if claim := w.keeper.Claim(pod, w.keeper.profiles.Of(pod.Spec.SchedulerName).Profile); len(claim.Places) > 0 || len(claim.Left) > 0 {
+		t.Errorf("the claim is %+v", claim)
+	}
+	w.keeper.confirm(t.Context(), w, told(""), w.plan)
+	const want = "False: default/small-2, which came in the place of another pod, differs from it, and does not fit the room on n2"
+	if diff := cmp.Diff(want, w.said()); diff != "" {
+		t.Errorf("what is said of the room (-want +got):\n%s", diff)
+	}
+	w.keeper.confirm(t.Context(), w, told(""), w.plan)
+	if w.written != 1 {
+		t.Errorf("it was written %d times", w.written)
+	}
+	another := newWorld(t)
+	another.keeper.Set(w.plan)
+	another.keeper.confirm(t.Context(), another, told(""), w.plan)
+	if kept := another.keeper.Report(); len(kept) > 0 || another.written > 0 {
+		t.Errorf("a process that begins anew keeps %v, and wrote %d times", kept, another.written)
+	}
+}

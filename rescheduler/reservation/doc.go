@@ -7,8 +7,12 @@
 //     placeholder on the node ([cluster.Cluster.Reserve]). So whoever looks at the view of the
 //     cluster sees that the room is taken: calls of kube-scheduler, preemption, plans of gangs,
 //     nomination, and other plans. When the pod itself comes, it gets the room of the placeholder.
-//     A replacement is known by its controller and its equivalence class.
+//     A replacement is known by its controller and its equivalence class, in a StatefulSet by its name as well. Pods
+//     that were there before the eviction are named by the plan. No clocks are compared.
 //   - Bans. A replacement does not return to the node that its kind leaves.
+//
+// A replacement of another class takes the room if it fits there. If not, all that the plan keeps is given up, and the
+// plan is told: it must not be worse off than without a plan.
 //
 // The extender says of each plan that it does so ([Keeper.Confirm]). Nothing is evicted before: else
 // a replacement could come before the plan is known here.

@@ -48,6 +48,7 @@ type Keeper struct {
 	plans        map[string]*v1alpha1.ReschedulingPlan // by name; never changed
 	reservations map[types.UID]*reservation            // by the UID of the placeholder
 	bans         sets.Set[types.UID]                   // plans that keep pods off the nodes that they leave
+	setbacks     map[types.UID]setback                 // plans whose room was given up, until they are gone
 }
 
 // tick is how often it is looked whether plans have expired, or pods have lost what they took.
@@ -59,6 +60,7 @@ func New(o Options) *Keeper {
 		mu:  lock.New(lock.Reservations),
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, changed: o.Changed,
 		news: make(chan struct{}, 1), plans: map[string]*v1alpha1.ReschedulingPlan{}, reservations: map[types.UID]*reservation{},
+		setbacks: map[types.UID]setback{},
 	}
 	if k.changed == nil {
 		k.changed = func() {}
@@ -137,6 +139,9 @@ func isOlder(plan, than *v1alpha1.ReschedulingPlan) bool {
 // Delete applies that a plan has gone.
 func (k *Keeper) Delete(name string) {
 	k.mu.Lock()
+	if plan := k.plans[name]; plan != nil {
+		delete(k.setbacks, plan.UID)
+	}
 	delete(k.plans, name)
 	k.refresh()
 	k.mu.Unlock()
@@ -178,7 +183,7 @@ func (k *Keeper) refresh() {
 	now, wanted := k.clock.Now(), map[types.UID]*reservation{}
 	reserving := sets.New[types.UID]()
 	for _, plan := range k.sorted() {
-		if plan.Reserves(now) {
+		if k.keeps(plan, now) {
 			reserving.Insert(plan.UID)
 			k.want(plan, wanted)
 		}
@@ -189,12 +194,15 @@ func (k *Keeper) refresh() {
 			delete(k.reservations, uid)
 		}
 	}
+	for uid, r := range wanted {
+		if known := k.reservations[uid]; known != nil {
+			k.goOn(r, known)
+		}
+		r.taker = k.presentTaker(r)
+	}
 	for _, uid := range slices.Sorted(maps.Keys(wanted)) {
 		r := wanted[uid]
-		if known := k.reservations[uid]; known != nil {
-			r.taker = known.taker
-		}
-		if r.taker = k.presentTaker(r); r.taker == "" {
+		if r.taker == "" {
 			k.adopt(r, wanted)
 		}
 		switch {

@@ -24,15 +24,8 @@ type Rehearsal struct {
 // Objection carries out the rest of a plan, from a step on. It returns why that does not work, ""
 // when it does.
 func (r *Rehearsal) Objection(plan *v1alpha1.ReschedulingPlan, from int) string {
-	snap := r.Cluster.Snapshot()
-	world := scenario.New(snap)
-	for node := range snap.Nodes() {
-		for _, pod := range node.Pods {
-			if IsOf(pod, plan) {
-				world.Take(pod, node.Index)
-			}
-		}
-	}
+	world := r.without(plan)
+	snap := world.Snapshot()
 	for i := from; i < len(plan.Spec.Steps); i++ {
 		step := &plan.Spec.Steps[i]
 		from := world.NodeByName(step.From)
@@ -60,6 +53,31 @@ func (r *Rehearsal) Objection(plan *v1alpha1.ReschedulingPlan, from int) string 
 		}
 	}
 	return ""
+}
+
+// Refusal says why the place of a step does not do for what came in the place of its pod, once that is gone; "" when it
+// does.
+func (r *Rehearsal) Refusal(plan *v1alpha1.ReschedulingPlan, at int, replacement *cluster.Pod) string {
+	world, step := r.without(plan), &plan.Spec.Steps[at]
+	if from := world.NodeByName(step.From); from != nil {
+		if victim := Bound(from, step.Pod.UID); victim != nil {
+			world.Take(victim, from.Index)
+		}
+	}
+	return r.put(world, replacement, step.To)
+}
+
+// without is the cluster as it is, but for what a plan keeps.
+func (r *Rehearsal) without(plan *v1alpha1.ReschedulingPlan) *scenario.Scenario {
+	world := scenario.New(r.Cluster.Snapshot())
+	for node := range world.Snapshot().Nodes() {
+		for _, pod := range node.Pods {
+			if IsOf(pod, plan) {
+				world.Take(pod, node.Index)
+			}
+		}
+	}
+	return world
 }
 
 // Bound is the pod of that UID on a node, as the watch shows it; nil when it is not there, and when

@@ -60,7 +60,7 @@ func (k *Keeper) rooms(plan *v1alpha1.ReschedulingPlan, of []*reservation, nomin
 			if !r.open || room.Taker != "" || pod.Status.NominatedNodeName != r.node || come.Has(pod.UID) {
 				continue
 			}
-			if store := k.profiles.Of(pod.Spec.SchedulerName); store != nil && r.isFor(pod, store.Profile) {
+			if store := k.profiles.Of(pod.Spec.SchedulerName); store != nil && (r.isFor(pod, store.Profile) || r.isReplacedBy(pod)) {
 				room.Taker = pod.UID
 				come.Insert(pod.UID)
 			}

@@ -37,7 +37,7 @@ func reasonOf(refusal *planner.Refusal) string {
 		return ReasonNoNodeFits
 	case planner.ReasonProtected:
 		return ReasonTooLittleMovable
-	case planner.ReasonNoHomes:
+	case planner.ReasonNoHomes, planner.ReasonMinResources:
 		return ReasonNoOtherPlace
 	default:
 		return ""

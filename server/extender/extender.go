@@ -91,7 +91,7 @@ func New(o Options) *Extender {
 		gangs:      gangs,
 		claimants:  []claimant{&inFlight{picker: p, nominated: nominated}, gangs, reserved, nominated},
 		preempters: []preempter{gangs, reserved},
-		planners:   []planner{gangs, nominated},
+		planners:   []planner{gangs, nominated, reserved},
 		binder:     newBinder(&o, watch, p.offers, flights, gangs, reserved),
 		refusals:   o.Refusals,
 		calls:      calls,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
@@ -17,6 +18,8 @@ type Reservations interface {
 	Claim(pod *cluster.Pod, profile *predicates.Profile) reservation.Claim
 	// LeftBy are the nodes that plans keep a pod away from.
 	LeftBy(pod *cluster.Pod) sets.Set[string]
+	// GiveWay gives up what plans keep on a node for a pod that no plan keeps out, and says whether to look again.
+	GiveWay(pod *cluster.Pod, profile *predicates.Profile, may func(node *cluster.Node) bool) bool
 	// Take makes a pod count on the place that was kept for it, as it was judged.
 	Take(place *reservation.Place, pod *cluster.Pod, on cluster.Basis) error
 	// Pass returns once the lock was free.
@@ -80,6 +83,17 @@ func (r *reserved) preempt(c *call) (evicted victims, decided bool) {
 	return victims{}, len(r.places(c)) > 0
 }
 
+// planned is false: who is asked about has to leave the room to the pods that it is kept for.
+func (r *reserved) planned(types.UID) bool { return false }
+
+// giveWay gives up plans for a pod that none keeps out.
+func (r *reserved) giveWay(c *call) bool {
+	candidates := c.candidates.in(r.picker.cluster.Snapshot())
+	return r.reservations.GiveWay(c.subject.pod, c.store.Profile, func(node *cluster.Node) bool {
+		return slices.Contains(candidates, node.Index)
+	})
+}
+
 // places notes in the call which nodes plans keep its pod away from, and returns where they keep room
 // for it.
 func (r *reserved) places(c *call) []reservation.Place {
@@ -118,6 +132,10 @@ func (noReservations) Claim(*cluster.Pod, *predicates.Profile) reservation.Claim
 }
 
 func (noReservations) LeftBy(*cluster.Pod) sets.Set[string] { return nil }
+
+func (noReservations) GiveWay(*cluster.Pod, *predicates.Profile, func(*cluster.Node) bool) bool {
+	return false
+}
 
 func (noReservations) Take(*reservation.Place, *cluster.Pod, cluster.Basis) error { return nil }
 

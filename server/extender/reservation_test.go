@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -49,9 +50,22 @@ func newMove(t testing.TB, o benchOptions) *move {
 // is has the plan be in a phase, and its step in one.
 func (m *move) is(phase v1alpha1.Phase, step v1alpha1.StepPhase) {
 	next := m.plan.DeepCopy()
-	next.Status.Phase, next.Status.Steps = phase, []v1alpha1.StepStatus{{Phase: step}}
+	if next.Status.Phase = phase; len(next.Status.Steps) == 0 {
+		next.Status.Steps = []v1alpha1.StepStatus{{}}
+	}
+	next.Status.Steps[0].Phase = step
 	m.plan = next
 	m.reservations.Set(next)
+}
+
+// evictedAt is evicted, as its plan says at that time.
+func (m *move) evictedAt(at time.Time) {
+	m.Helper()
+	if len(m.plan.Status.Steps) == 0 {
+		m.plan.Status.Steps = []v1alpha1.StepStatus{{}}
+	}
+	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(at))
+	m.evicted()
 }
 
 func (m *move) evicted() {
@@ -168,15 +182,90 @@ func TestRoomIsKeptAgainWhenItsTakerIsGone(t *testing.T) {
 	m.want(servertest.Small("small-3"), "n2")
 }
 
-func TestAPodOfAnotherKindHasNoShareInARoom(t *testing.T) {
+// differing is a pod of the controller of small that requests so much.
+func differing(name, cpu string) *corev1.Pod {
+	pod := servertest.Small(name)
+	pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(cpu)
+	return pod
+}
+
+func TestAReplacementThatDiffersHasTheRoomIfItFits(t *testing.T) {
 	m := newMove(t, benchOptions{})
 	m.evicted()
-	smaller := servertest.Small("smaller")
-	smaller.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1")
-	m.want(smaller) // of the same controller
-	other := servertest.Small("other")
+	other := differing("other", "1")
 	other.OwnerReferences[0].UID = "another"
-	m.want(other)
+	m.want(m.Pending(other))
+	came := m.Pending(differing("small-2", "1"))
+	m.want(came, "n2")
+	m.want(m.Pending(servertest.Small("small-3")))
+	m.want(came, "n2")
+}
+
+func TestAReplacementThatDiffersTooMuchMayGoAnywhere(t *testing.T) {
+	for name, gangs := range map[string]bool{"a pod": false, "a member of a gang": true} {
+		t.Run(name, func(t *testing.T) {
+			m := newMove(t, benchOptions{gangs: gangs})
+			came, others := differing("small-2", "3"), []string{"n1", "n2"}
+			if gangs {
+				others = others[1:] // as it counts on its node
+				m.evictedMember(0)
+				came = m.member(came)
+			} else {
+				m.evicted()
+			}
+			m.want(m.Pending(servertest.Pod("thief", "1")))
+			m.want(m.Pending(came), "n1") // from where the pod has left, and where room was kept for big
+			m.want(m.Pending(servertest.Pod("other", "2")), others...)
+		})
+	}
+}
+
+func TestTheRoomIsNotGivenUp(t *testing.T) {
+	for name, asks := range map[string]func(*move){
+		"for a stranger": func(m *move) { m.postFilter(differing("small-2", "3"), "n1", "n2") },
+		"for a pod that waited before the eviction": func(m *move) {
+			m.plan.Status.Steps[0].Siblings = []types.UID{"uid-small-0"}
+			m.evicted()
+			m.want(m.Pending(differing("small-0", "3")))
+		},
+		"for a pod that fits once the one that it replaces is gone": func(m *move) {
+			apart := &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "small"}},
+				}},
+			}}
+			for _, node := range []string{"n1", "n2"} {
+				zoned := m.Cluster.Snapshot().NodeByName(node).DeepCopy()
+				zoned.Labels = map[string]string{"zone": "z"}
+				if err := m.Cluster.Set(zoned); err != nil {
+					m.Fatal(err)
+				}
+			}
+			going := servertest.Small("small-1")
+			going.Spec.NodeName = "n1"
+			if err := m.Cluster.Set(going); err != nil {
+				m.Fatal(err)
+			}
+			came := servertest.Small("small-2")
+			came.Spec.Affinity = apart
+			m.want(m.Pending(came))
+			if err := m.Cluster.Delete(going); err != nil {
+				m.Fatal(err)
+			}
+			m.want(came, "n2")
+			if err := m.Cluster.Delete(came); err != nil {
+				m.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMove(t, benchOptions{})
+			m.evicted()
+			asks(m)
+			m.want(m.Pending(servertest.Pod("other", "2")))
+			m.want(m.Pending(servertest.Small("small-3")), "n2")
+		})
+	}
 }
 
 func TestRoomIsFreeWhenThePlanIsOver(t *testing.T) {
@@ -197,18 +286,57 @@ func TestRoomIsFreeWhenThePlanIsOver(t *testing.T) {
 	}
 }
 
+// late is how far the clock of the rescheduler may be ahead of the API server's, and behind it.
+var late = map[string]time.Duration{"in time": 0, "ahead": 5 * time.Second, "behind": -5 * time.Second}
+
 func TestRoomThatWasTakenBeforeARestartIsNotKeptOnceMore(t *testing.T) {
-	m := newMove(t, benchOptions{})
-	m.Node("n2", "4")
-	m.evicted()
-	came := servertest.Small("small-2")
-	came.Spec.NodeName, came.CreationTimestamp = "n2", metav1.NewTime(m.clock.Now().Add(time.Second))
-	if err := m.Cluster.Set(came); err != nil {
-		t.Fatal(err)
+	for name, ahead := range late {
+		t.Run("the clock of the rescheduler is "+name, func(t *testing.T) {
+			m := newMove(t, benchOptions{})
+			m.Node("n2", "4")
+			came := servertest.Small("small-2")
+			came.Spec.NodeName, came.CreationTimestamp = "n2", metav1.NewTime(m.clock.Now())
+			if err := m.Cluster.Set(came); err != nil {
+				t.Fatal(err)
+			}
+			m.evictedAt(m.clock.Now().Add(ahead))
+			m.want(servertest.Pod("other", "2"), "n2")
+		})
 	}
-	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
-	m.reservations.Set(m.plan)
-	m.want(servertest.Pod("other", "2"), "n2")
+}
+
+func TestRoomIsKeptBesideThePodsThatWereThereBeforeTheEviction(t *testing.T) {
+	for name, knows := range map[string]func(m *move, sibling *corev1.Pod){
+		"of which the plan says so": func(m *move, sibling *corev1.Pod) {
+			m.plan.Status.Steps[0].Siblings = []types.UID{sibling.UID}
+		},
+		"which muster saw there": func(m *move, _ *corev1.Pod) { m.is(v1alpha1.Approved, v1alpha1.StepWaiting) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMove(t, benchOptions{})
+			m.Node("n2", "4")
+			m.plan.Status.Steps = []v1alpha1.StepStatus{{}}
+			sibling := servertest.Small("sibling")
+			sibling.Spec.NodeName, sibling.CreationTimestamp = "n2", metav1.NewTime(m.clock.Now().Add(time.Second))
+			if err := m.Cluster.Set(sibling); err != nil {
+				t.Fatal(err)
+			}
+			knows(m, sibling)
+			m.evictedAt(m.clock.Now())
+			m.want(servertest.Pod("other", "2"))
+			m.want(servertest.Small("small-2"), "n2")
+		})
+	}
+}
+
+func TestTheRoomOfAPodOfAStatefulSetIsForTheOneOfItsName(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.plan.Spec.Steps[0].Controller.Kind = "StatefulSet"
+	m.evicted()
+	another, same := servertest.Small("small-7"), servertest.Small("small-1")
+	same.UID = "uid-anew"
+	m.want(another)
+	m.want(same, "n2")
 }
 
 func TestWhoHasRoomComingEvictsNobody(t *testing.T) {
@@ -234,20 +362,18 @@ func (m *move) member(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// evictedMember has small be such a member, and has it evicted.
-func (m *move) evictedMember() {
+// evictedMember has small be such a member, and has it evicted, by a clock that is so far ahead.
+func (m *move) evictedMember(ahead time.Duration) {
 	m.Helper()
 	left := m.member(servertest.Small("small-1"))
 	m.plan.Spec.Steps[0].Replacement.Labels, m.plan.Spec.Steps[0].Replacement.Annotations = left.Labels, left.Annotations
-	m.evicted()
-	m.plan.Status.Steps[0].Evicted = new(metav1.NewTime(m.clock.Now()))
-	m.reservations.Set(m.plan)
+	m.evictedAt(m.clock.Now().Add(ahead))
 }
 
 func TestAMemberWhosePlaceIsLostDoesNotReturnEither(t *testing.T) {
 	m := newMove(t, benchOptions{gangs: true})
 	m.plan.Spec.Beneficiaries = nil // n1 has room
-	m.evictedMember()
+	m.evictedMember(0)
 	came := m.Pending(m.member(servertest.Small("small-2")))
 	m.want(came, "n2")
 	m.Node("n2", "1")
@@ -255,12 +381,31 @@ func TestAMemberWhosePlaceIsLostDoesNotReturnEither(t *testing.T) {
 }
 
 func TestAGangHasTheRoomThatIsKeptForIt(t *testing.T) {
+	for name, ahead := range late {
+		t.Run("the clock of the rescheduler is "+name, func(t *testing.T) {
+			m := newMove(t, benchOptions{gangs: true})
+			m.evictedMember(ahead)
+			stranger := servertest.Small("stranger")
+			stranger.OwnerReferences[0].Name, stranger.OwnerReferences[0].UID = "others", "others"
+			came := m.Pending(m.member(servertest.Small("small-2")))
+			m.want(m.Pending(m.member(stranger)))
+			m.want(came, "n2")
+			if on := m.Cluster.Snapshot().NodeByName("n2").Pods; len(on) != 1 || on[0].UID != came.UID {
+				t.Errorf("%d pods count on n2, want the one that took the room", len(on))
+			}
+		})
+	}
+}
+
+func TestAGangHasItsRoomBeforeItIsWrittenDownThatItsPodWasEvicted(t *testing.T) {
 	m := newMove(t, benchOptions{gangs: true})
-	m.evictedMember()
-	stranger := servertest.Small("stranger")
-	stranger.OwnerReferences[0].Name, stranger.OwnerReferences[0].UID = "others", "others"
+	left := m.member(servertest.Small("small-1"))
+	m.plan.Spec.Steps[0].Replacement.Labels, m.plan.Spec.Steps[0].Replacement.Annotations = left.Labels, left.Annotations
+	m.is(v1alpha1.Executing, v1alpha1.StepEvicting)
+	if err := m.Cluster.Delete(servertest.Small("small-1")); err != nil {
+		t.Fatal(err)
+	}
 	came := m.Pending(m.member(servertest.Small("small-2")))
-	m.want(m.Pending(m.member(stranger)))
 	m.want(came, "n2")
 	if on := m.Cluster.Snapshot().NodeByName("n2").Pods; len(on) != 1 || on[0].UID != came.UID {
 		t.Errorf("%d pods count on n2, want the one that took the room", len(on))
@@ -293,5 +438,79 @@ func TestAPodThatFitsNotEvenWithoutAPlanIsToldSo(t *testing.T) {
 		"n2",
 	), "the pod does not fit on node n2 any more: Insufficient cpu"; got != want {
 		t.Errorf("bind answered %q, want %q", got, want)
+	}
+}
+
+// ofDaemonSet makes a pod one that a DaemonSet has for a node.
+func ofDaemonSet(pod *corev1.Pod, node string) *corev1.Pod {
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "ds", UID: "ds", Controller: new(true)}}
+	pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{
+				Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
+			}}}},
+		},
+	}}
+	return pod
+}
+
+func withPriority(pod *corev1.Pod, priority int32) *corev1.Pod {
+	pod.Spec.Priority = &priority
+	return pod
+}
+
+func TestNoPlanKeepsOutWhatTheSystemNeeds(t *testing.T) {
+	const systemClusterCritical = 2_000_000_000
+	for name, test := range map[string]struct {
+		pod     *corev1.Pod
+		cpu     string // of n2
+		passes  bool
+		gaveWay bool
+	}{
+		"a pod of a DaemonSet":                  {ofDaemonSet(servertest.Pod("ds", "1"), "n2"), "2", true, true},
+		"one that has room besides":             {ofDaemonSet(servertest.Pod("ds", "1"), "n2"), "3", true, false},
+		"one that would not fit anyway":         {ofDaemonSet(servertest.Pod("ds", "3"), "n2"), "2", false, false},
+		"a pod that is critical to the system":  {withPriority(servertest.Pod("dns", "2"), systemClusterCritical), "2", true, true},
+		"one of the highest priority of others": {withPriority(servertest.Pod("p", "2"), systemClusterCritical/2), "2", false, false},
+		"a pod pinned by somebody else": {
+			func() *corev1.Pod {
+				p := ofDaemonSet(servertest.Pod("p", "1"), "n2")
+				p.OwnerReferences = nil
+				return p
+			}(), "2", false, false,
+		},
+	} {
+		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+			t.Run(name+", "+string(selection), func(t *testing.T) {
+				m := newMove(t, benchOptions{selection: selection})
+				m.Node("n2", test.cpu)
+				m.is(v1alpha1.Approved, v1alpha1.StepWaiting)
+				var want []string
+				if test.passes {
+					want = []string{"n2"}
+				}
+				pod := test.pod.DeepCopy()
+				if test.gaveWay && pod.Name == "dns" {
+					m.Node("n1", "2") // else it fits there
+				}
+				m.want(pod, want...)
+				if kept := len(m.reservations.Report()) > 0; kept == test.gaveWay {
+					t.Errorf("the room of the plan is kept: %t", kept)
+				}
+			})
+		}
+	}
+}
+
+func TestAPlanKeepsItsRoomWhereTheSystemHasOther(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.Node("n3", "2")
+	m.is(v1alpha1.Approved, v1alpha1.StepWaiting)
+	answer := m.Filter(withPriority(servertest.Pod("dns", "2"), 2_000_000_000), "n1", "n2", "n3")
+	if diff := cmp.Diff([]string{"n3"}, *answer.NodeNames); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+	if len(m.reservations.Report()) == 0 {
+		t.Error("the room of the plan is not kept")
 	}
 }

@@ -30,6 +30,16 @@ func (p *ReschedulingPlan) IsReserved() bool {
 	return meta.IsStatusConditionTrue(p.Status.Conditions, ConditionReserved)
 }
 
+// GivenUp is why the extender keeps the room of the plan no more, as the reason and the message of a condition; "" while it
+// may.
+func (p *ReschedulingPlan) GivenUp() (reason, message string) {
+	said := meta.FindStatusCondition(p.Status.Conditions, ConditionReserved)
+	if said != nil && (said.Reason == ReasonReplacementDiffers || said.Reason == ReasonSystemPodCame) {
+		return said.Reason, said.Message
+	}
+	return "", ""
+}
+
 // IsApproved says that somebody has approved of the plan.
 func (p *ReschedulingPlan) IsApproved() bool { return p.Annotations[AnnotationApprove] == "true" }
 
@@ -46,6 +56,14 @@ func (s *Step) Object() *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: *s.Replacement.ObjectMeta.DeepCopy(), Spec: *s.Replacement.Spec.DeepCopy()}
 	pod.Namespace = s.Pod.Namespace
 	return pod
+}
+
+// KeepsName is the name that the replacement will have, "" when its controller gives it a new one.
+func (s *Step) KeepsName() string {
+	if s.Controller.Kind == "StatefulSet" {
+		return s.Pod.Name
+	}
+	return ""
 }
 
 // ByAge compares plans by when they were made, and then by name.

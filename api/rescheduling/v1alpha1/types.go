@@ -231,6 +231,15 @@ const (
 	ConditionFinished = "Finished"
 )
 
+// Reasons for which [ConditionReserved] is false for good: the room is kept no more.
+const (
+	// ReasonReplacementDiffers is that what replaces a pod is of another kind, and the room does not do for it. It may go
+	// anywhere.
+	ReasonReplacementDiffers = "ReplacementDiffers"
+	// ReasonSystemPodCame is that a pod took the room which no plan keeps out: of a DaemonSet, or critical to the system.
+	ReasonSystemPodCame = "SystemPodCame"
+)
+
 // StepPhase is how far a step is.
 //
 // +kubebuilder:validation:Enum=Waiting;Evicting;Evicted;Moved
@@ -250,10 +259,21 @@ type StepStatus struct {
 	//
 	// +optional
 	Phase StepPhase `json:"phase,omitempty"`
+	// The pods of its controller that were there before the eviction, and are not what replaces the pod: those on
+	// the two nodes, and those without a node that a scheduler can tell from it. They are forgotten once it has moved.
+	//
+	// +optional
+	// +listType=set
+	Siblings []types.UID `json:"siblings,omitempty"`
 	// When the eviction was granted.
 	//
 	// +optional
 	Evicted *metav1.Time `json:"evicted,omitempty"`
+	// That what came in the place of the pod is of another kind, by its requests or what else a scheduler reads, and that
+	// the room did not do for it. The cool-down of its controller is twice as long for each such time.
+	//
+	// +optional
+	Differs bool `json:"differs,omitempty"`
 	// What came in the place of the pod.
 	//
 	// +optional

@@ -111,7 +111,6 @@ func (l *layout) problemWith(change func(metav1.Object)) (*planner.Problem, []pl
 		waiting = append(waiting, cluster.NewPod(pod.pod(fmt.Sprintf("pending-%03d", i), "")))
 	}
 	snap := c.Snapshot()
-	return &planner.Problem{
-		Snapshot: snap, Profiles: []*predicates.Profile{profile}, Clock: clock.RealClock{},
-	}, planner.Pending(snap, waiting), nil
+	problem := &planner.Problem{Snapshot: snap, Profiles: []*predicates.Profile{profile}, Clock: clock.RealClock{}}
+	return problem, problem.Pending(waiting), nil
 }

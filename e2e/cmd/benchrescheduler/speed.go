@@ -126,5 +126,5 @@ func waiting(snap *cluster.Snapshot, apps []shape, random *rand.Rand, count int)
 		asked := shape{8_000 + 500*random.Int64N(8), 24_000, 0}
 		pods = append(pods, cluster.NewPod(asked.pod(fmt.Sprintf("waiting-%d-%d", len(apps), i), "")))
 	}
-	return planner.Pending(snap, pods)
+	return (&planner.Problem{Snapshot: snap}).Pending(pods)
 }

@@ -1,0 +1,70 @@
+package reservation
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
+)
+
+// isFor says that a pod is one that the reservation is for, or another one of its kind.
+func (r *reservation) isFor(pod *cluster.Pod, profile *predicates.Profile) bool {
+	if r.beneficiary != "" {
+		return r.beneficiary == pod.UID
+	}
+	return r.isCalled(pod) && isOfKind(pod, r.controller, r.pod, profile)
+}
+
+// isReplacedBy says that a pod has come in the place of the one that leaves, of whichever kind it is: it has the same
+// controller, and was not there before.
+func (r *reservation) isReplacedBy(pod *cluster.Pod) bool {
+	return r.open && r.beneficiary == "" && r.isCalled(pod) && pod.UID != r.leaves && pod.Namespace == r.pod.Namespace &&
+		isControlledBy(pod, r.controller) && !r.siblings.Has(pod.UID) && !r.earlier.Has(pod.UID)
+}
+
+func (r *reservation) isCalled(pod *cluster.Pod) bool { return r.called == "" || r.called == pod.Name }
+
+// isOfKind says that a pod has that controller, and that no plugin of the profile can tell it from an example.
+func isOfKind(pod *cluster.Pod, controller types.UID, example *cluster.Pod, profile *predicates.Profile) bool {
+	return isControlledBy(pod, controller) && pod.Namespace == example.Namespace &&
+		profile.AloneAs(unplaced(pod)) == profile.AloneAs(example)
+}
+
+// isControlledBy is false for most pods: nothing is derived for them.
+func isControlledBy(pod *cluster.Pod, controller types.UID) bool {
+	owner := metav1.GetControllerOfNoCopy(pod.Pod)
+	return owner != nil && owner.UID == controller
+}
+
+// unplaced is a pod as it was before it had a node.
+func unplaced(pod *cluster.Pod) *cluster.Pod {
+	if pod.Spec.NodeName == "" {
+		return pod
+	}
+	object := *pod.Pod
+	object.Spec.NodeName = ""
+	before := *pod
+	before.Pod = &object
+	return &before
+}
+
+// leavesAs says that a pod is of the kind of the one that a step moves.
+func leavesAs(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Profile) bool {
+	return pod.UID != step.Pod.UID && isControlledBy(pod, step.Controller.UID) &&
+		isOfKind(pod, step.Controller.UID, cluster.NewPod(step.Object()), profile)
+}
+
+// MayReplace says that a pod may be what came, or comes, in the place of the one that a step moves, of whichever kind it is:
+// it is another one of the same controller, and has the name that this gives it.
+func MayReplace(pod *cluster.Pod, step *v1alpha1.Step) bool {
+	name := step.KeepsName()
+	return !pod.Placeholder && pod.UID != step.Pod.UID && pod.Namespace == step.Pod.Namespace && (name == "" || name == pod.Name) &&
+		isControlledBy(pod, step.Controller.UID)
+}
+
+// IsReplacement says that a pod may replace the one that a step moves, and that no plugin of the profile can tell it apart.
+func IsReplacement(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Profile) bool {
+	return MayReplace(pod, step) && leavesAs(pod, step, profile)
+}
