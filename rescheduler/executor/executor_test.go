@@ -46,6 +46,8 @@ type world struct {
 	refusal  error // of evictions
 	unmarked error // of changes of nodes
 	evicted  []string
+
+	nominated []string // pods and their nodes
 }
 
 func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
@@ -157,7 +159,10 @@ func (w *world) PatchNode(_ context.Context, node *corev1.Node, change NodeChang
 	return nil
 }
 
-func (w *world) Nominate(context.Context, *corev1.Pod, string) error { return nil }
+func (w *world) Nominate(_ context.Context, pod *corev1.Pod, node string) error {
+	w.nominated = append(w.nominated, pod.Name+" "+node)
+	return nil
+}
 
 func (w *world) node(name, cpu string) {
 	w.set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
@@ -325,6 +330,11 @@ func TestNothingIsEvictedOnceTheConfiguredModeIsDryRun(t *testing.T) {
 		w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
 		stop(w)
 		w.gone("small-1")
+		w.set(w.small("small-2", ""))
+		w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "default/small-2, which replaces default/small-1, has no node yet")
+		if len(w.nominated) > 0 {
+			t.Errorf("a dry run writes on pods: %q", w.nominated)
+		}
 		w.set(w.small("small-2", "n2"))
 		w.want(v1alpha1.Executing, v1alpha1.StepMoved, says)
 		if !slices.Equal(w.evicted, []string{"small-1"}) {

@@ -46,7 +46,9 @@ func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
 
 // requests are taken once the view of the cluster is complete.
 func (d *desk) requests() []inspect.Endpoint {
-	handler := separation.New(separation.Options{Logger: d.log, Snapshot: d.loop.cluster.Snapshot, Client: d.client})
+	handler := separation.New(separation.Options{
+		Logger: d.log, Snapshot: d.loop.cluster.Snapshot, Client: d.client, DryRun: d.config.Rescheduler.Mode == v1alpha1.DryRun,
+	})
 	return []inspect.Endpoint{{
 		Method: http.MethodPost, Pattern: "/separate", About: "asks for a pod to be separated from another one, or from its node",
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
