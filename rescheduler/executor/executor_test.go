@@ -291,58 +291,6 @@ func TestOnlyAPlanWithAYesIsCarriedOut(t *testing.T) {
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
 }
 
-func TestNothingIsEvictedOnceTheConfiguredModeIsDryRun(t *testing.T) {
-	const says = "waits: rescheduler.mode is DryRun"
-	stop := func(w *world) { w.options.Mode = v1alpha1.DryRun; w.restart() }
-	t.Run("a plan does not begin", func(t *testing.T) {
-		w := newWorld(t, v1alpha1.Auto)
-		stop(w)
-		w.want(v1alpha1.Pending, v1alpha1.StepWaiting, says)
-	})
-	t.Run("a plan whose room is kept does not begin", func(t *testing.T) {
-		w := newWorld(t, v1alpha1.Auto)
-		w.reserved(metav1.ConditionFalse, "")
-		w.want(v1alpha1.Approved, v1alpha1.StepWaiting, awaitsRoom)
-		w.reserved(metav1.ConditionTrue, "")
-		stop(w)
-		w.want(v1alpha1.Approved, v1alpha1.StepWaiting, says)
-	})
-	t.Run("an eviction is not tried again", func(t *testing.T) {
-		w := newWorld(t, v1alpha1.Auto)
-		w.refusal = apierrors.NewTooManyRequests("budget", 0)
-		w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until a PodDisruptionBudget")
-		w.refusal = nil
-		stop(w)
-		w.want(v1alpha1.Executing, v1alpha1.StepEvicting, says)
-		if len(w.evicted) > 0 {
-			t.Errorf("evicted %v", w.evicted)
-		}
-	})
-	t.Run("a replacement is awaited, and the next step does not begin", func(t *testing.T) {
-		w := newWorld(t, v1alpha1.Auto)
-		w.node("n2", "4")
-		other := w.small("other-1", "n1")
-		other.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(-time.Hour))
-		w.set(other)
-		second := w.stored.Spec.Steps[0].DeepCopy()
-		second.Pod.Name, second.Pod.UID = "other-1", "other-1"
-		w.stored.Spec.Steps = append(w.stored.Spec.Steps, *second)
-		w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
-		stop(w)
-		w.gone("small-1")
-		w.set(w.small("small-2", ""))
-		w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "default/small-2, which replaces default/small-1, has no node yet")
-		if len(w.nominated) > 0 {
-			t.Errorf("a dry run writes on pods: %q", w.nominated)
-		}
-		w.set(w.small("small-2", "n2"))
-		w.want(v1alpha1.Executing, v1alpha1.StepMoved, says)
-		if !slices.Equal(w.evicted, []string{"small-1"}) {
-			t.Errorf("evicted %v", w.evicted)
-		}
-	})
-}
-
 func TestAPlanFailsWhenTheWorldHasChanged(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*world)
