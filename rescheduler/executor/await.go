@@ -30,7 +30,7 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.nominate(ctx, plan, replacement, step.To)
 		waits = fmt.Sprintf("%s, which replaces %s, has no node", nameOf(replacement), step.Pod)
 	case replacement.Spec.NodeName == step.From:
-		e.end(ctx, plan, failed(fmt.Sprintf("%s, which replaces %s, has come back to %s", nameOf(replacement), step.Pod, step.From)))
+		e.fail(ctx, plan, fmt.Sprintf("%s, which replaces %s, has come back to %s", nameOf(replacement), step.Pod, step.From))
 		return
 	case !replacement.Ready():
 		waits = fmt.Sprintf("%s, which replaces %s, is not ready", nameOf(replacement), step.Pod)
@@ -46,7 +46,7 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		return
 	}
 	if limit := e.patience(step); e.since(plan.Step(at).Evicted) > limit {
-		e.end(ctx, plan, failed(fmt.Sprintf("%s %s after the eviction", waits, limit)))
+		e.fail(ctx, plan, fmt.Sprintf("%s %s after the eviction", waits, limit))
 		return
 	}
 	e.set(ctx, plan, v1alpha1.Executing, waits+" yet")

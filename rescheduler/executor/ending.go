@@ -8,9 +8,11 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
-// reasonModeChanged is the reason of [v1alpha1.ConditionFinished] of a plan that was ended because a
-// stricter mode is configured.
-const reasonModeChanged = "ModeChanged"
+// Reasons of [v1alpha1.ConditionFinished] besides the phases.
+const (
+	reasonModeChanged    = "ModeChanged"    // a stricter mode is configured
+	reasonClusterChanged = "ClusterChanged" // the plan does not work any more
+)
 
 // ending is how a plan ends.
 type ending struct {
@@ -23,7 +25,10 @@ func (e ending) reasonOfCondition() string { return cmp.Or(e.reason, string(e.ph
 
 func succeeded(why string) ending { return ending{phase: v1alpha1.Succeeded, message: why} }
 func failed(why string) ending    { return ending{phase: v1alpha1.Failed, message: why} }
-func expired(why string) ending   { return ending{phase: v1alpha1.Expired, message: why} }
+func outdated(why string) ending {
+	return ending{phase: v1alpha1.Failed, reason: reasonClusterChanged, message: why}
+}
+func expired(why string) ending { return ending{phase: v1alpha1.Expired, message: why} }
 
 // stricter is how a plan that runs is to end before anything else is evicted, as the configured mode does
 // not let it go on; nil when it does. Under Approve a plan of mode Auto goes on if somebody has approved of it.
@@ -51,8 +56,8 @@ func (e *Executor) allows(plan *v1alpha1.ReschedulingPlan) bool {
 }
 
 // end ends a plan. Its room is free from then on. An eviction that may have been granted counts,
-// though nobody could write that down before.
-func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, how ending) {
+// though nobody could write that down before. It says whether that could be written.
+func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, how ending) bool {
 	ended := e.writeBecause(ctx, plan, how.reasonOfCondition(), func(status *v1alpha1.ReschedulingPlanStatus) {
 		status.Phase, status.Message, status.Finished = how.phase, how.message, new(e.now())
 		for i := range status.Steps {
@@ -62,7 +67,7 @@ func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, how
 		}
 	})
 	if ended == nil {
-		return
+		return false
 	}
 	e.Metrics.plans.WithLabelValues(string(plan.Spec.Policy), string(how.phase)).Inc()
 	e.countWaits(plan)
@@ -72,6 +77,11 @@ func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, how
 	}
 	delete(e.told, plan.UID)
 	e.Logger.Info("plan ended", "plan", plan.Name, "phase", how.phase, "reason", how.message)
+	return true
+}
+
+func (e *Executor) fail(ctx context.Context, plan *v1alpha1.ReschedulingPlan, why string) {
+	e.end(ctx, plan, failed(why))
 }
 
 // giveUp ends a plan instead of asking for an eviction again. While a former one may be granted yet, the plan

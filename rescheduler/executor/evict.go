@@ -56,7 +56,7 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		return
 	}
 	if why := e.check(plan, at); why != "" {
-		e.giveUp(ctx, plan, at, failed(why))
+		e.giveUp(ctx, plan, at, outdated(why))
 		return
 	}
 	if why := e.forbids(plan, at); why != "" { // much may have come about since the step began
@@ -144,7 +144,7 @@ func (e *Executor) granted(ctx context.Context, plan *v1alpha1.ReschedulingPlan,
 func (e *Executor) late(plan *v1alpha1.ReschedulingPlan, at int) string {
 	step := &plan.Spec.Steps[at]
 	limit := e.patience(step)
-	if e.Clock.Now().Add(limit).After(plan.Spec.Expires.Time) {
+	if e.Clock.Now().Add(limit).After(plan.Expires()) {
 		return fmt.Sprintf("too little time is left for what replaces %s, which may take %s: %s", step.Pod, limit, plan.Status.Message)
 	}
 	return ""

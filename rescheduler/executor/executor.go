@@ -47,10 +47,12 @@ type Options struct {
 	Metrics      *Metrics
 	// Mode is the configured one. A plan that was made under another one begins and goes on only as far as
 	// this one lets it. What was evicted by then is awaited.
-	Mode   v1alpha1.Mode
-	Rules  planner.Rules
-	Limits Limits
-	Mark   config.NodeMark
+	Mode v1alpha1.Mode
+	// PlanTTL is how long a plan may take, from when the executor has seen that somebody approved of it.
+	PlanTTL time.Duration
+	Rules   planner.Rules
+	Limits  Limits
+	Mark    config.NodeMark
 }
 
 // Executor carries out plans. It belongs to one goroutine.
@@ -87,8 +89,8 @@ func (e *Executor) Advance(ctx context.Context) {
 	for _, plan := range e.Reservations.Plans() {
 		switch {
 		case plan.Ended():
-		case !e.Clock.Now().Before(plan.Spec.Expires.Time):
-			e.end(ctx, plan, expired(e.expired(plan)))
+		case !e.Clock.Now().Before(plan.Expires()):
+			e.end(ctx, plan, expired(e.whyExpired(plan)))
 		case plan.Status.Phase == v1alpha1.Executing:
 			turn = plan
 		case plan.Status.Phase == v1alpha1.Approved:
@@ -118,30 +120,12 @@ func (e *Executor) admit(ctx context.Context, wanted []*v1alpha1.ReschedulingPla
 			why = e.delays(plan)
 		}
 		if why != "" {
-			e.set(ctx, plan, v1alpha1.Pending, why)
+			e.approve(ctx, plan, v1alpha1.Pending, why)
 			continue
 		}
 		free = false
-		e.set(ctx, plan, v1alpha1.Approved, awaitsRoom)
+		e.approve(ctx, plan, v1alpha1.Approved, awaitsRoom)
 	}
-}
-
-// wanted says that a plan which has not begun is to, once it may.
-func (e *Executor) wanted(plan *v1alpha1.ReschedulingPlan) bool {
-	if plan.Spec.Mode == v1alpha1.DryRun || e.Mode == v1alpha1.DryRun {
-		return false
-	}
-	return plan.IsApproved() || plan.Spec.Mode == v1alpha1.Auto && e.Mode == v1alpha1.Auto
-}
-
-func (e *Executor) waitsFor(plan *v1alpha1.ReschedulingPlan) string {
-	switch {
-	case plan.Spec.Mode == v1alpha1.DryRun:
-		return "is never carried out: its mode is DryRun"
-	case e.Mode == v1alpha1.DryRun:
-		return "waits: rescheduler.mode is DryRun"
-	}
-	return fmt.Sprintf("waits for the annotation %s=true", v1alpha1.AnnotationApprove)
 }
 
 // Busy says that a plan is being carried out, or is about to be: one that keeps its room, or one
@@ -193,7 +177,7 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		return
 	}
 	if why := e.check(plan, at); why != "" {
-		e.end(ctx, plan, failed(why))
+		e.end(ctx, plan, outdated(why))
 		return
 	}
 	if !plan.IsReserved() {
@@ -242,7 +226,7 @@ func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.Resche
 	// Members of a gang take each other's places, so that it is not known who goes where.
 	if !slices.ContainsFunc(waiting, func(b v1alpha1.Beneficiary) bool { return b.Gang != "" }) {
 		if why := e.check(plan, len(plan.Spec.Steps)); why != "" {
-			e.end(ctx, plan, failed(why))
+			e.end(ctx, plan, outdated(why))
 			return
 		}
 	}
@@ -260,13 +244,6 @@ func (e *Executor) waiting(plan *v1alpha1.ReschedulingPlan) (waiting []v1alpha1.
 		}
 	}
 	return waiting
-}
-
-func (e *Executor) expired(plan *v1alpha1.ReschedulingPlan) string {
-	if !plan.Reserves(plan.Spec.Expires.Add(-time.Nanosecond)) {
-		return "its time was up before it began"
-	}
-	return "its time was up: " + plan.Status.Message
 }
 
 // set writes the phase and what the plan waits for, if that is something else than before.

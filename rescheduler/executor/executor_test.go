@@ -72,6 +72,7 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 		Events:       events.NewFakeRecorder(100),
 		Metrics:      NewMetrics(registry),
 		Mode:         v1alpha1.Auto,
+		PlanTTL:      10 * time.Minute,
 		Rules:        planner.Rules{AllowSingleReplica: true},
 		Limits:       Limits{ReplacementTimeout: time.Minute},
 	}

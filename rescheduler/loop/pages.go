@@ -115,7 +115,7 @@ func (l *loop) page(*http.Request) (inspect.Answer, error) {
 	for _, plan := range plans {
 		p.Plans = append(p.Plans, PlanRow{
 			Plan: plan.Name, Policy: plan.Spec.Policy, Mode: plan.Spec.Mode, Phase: plan.Status.Phase, Moved: plan.Status.Moved,
-			Expires: plan.Spec.Expires.UTC(), Message: plan.Status.Message,
+			Expires: plan.Expires().UTC(), Message: plan.Status.Message,
 		})
 	}
 	p.Budgets = l.limits.Left(l.cluster, plans, now)

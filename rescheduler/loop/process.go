@@ -92,7 +92,8 @@ func New(o Options) (*app.Process, error) {
 	carrier := executor.New(executor.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Reservations: keeper, Client: client,
 		Events: events.Recorder(), Metrics: executor.NewMetrics(o.Registry), Rules: rules, Limits: limits, Mode: settings.Mode,
-		Mark: settings.Coalesce.Mark,
+		PlanTTL: settings.PlanTTL.Duration,
+		Mark:    settings.Coalesce.Mark,
 	})
 	telling := scaleup.Options{Logger: o.Logger, Registerer: o.Registry, Clock: clock.RealClock{}, Cluster: c, Events: events.Recorder()}
 	if settings.Mode != reschedulingv1alpha1.DryRun {

@@ -85,7 +85,7 @@ func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[st
 	for _, plan := range k.plans {
 		for i := range plan.Spec.Steps {
 			step := &plan.Spec.Steps[i]
-			if step.Controller.UID == owner.UID && plan.Reserves(now) && IsReplacement(pod, step, profile) {
+			if step.Controller.UID == owner.UID && k.reserves(plan, now) && IsReplacement(pod, step, profile) {
 				left.Insert(step.From)
 			}
 		}

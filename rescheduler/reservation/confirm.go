@@ -53,7 +53,7 @@ func (k *Keeper) Confirm(ctx context.Context, to Writer, scheduler Scheduler) {
 }
 
 func (k *Keeper) confirm(ctx context.Context, to Writer, scheduler Scheduler, plan *v1alpha1.ReschedulingPlan) {
-	if !plan.Reserves(k.clock.Now()) || plan.IsReserved() {
+	if !k.keeps(plan) || plan.IsReserved() {
 		return
 	}
 	condition := metav1.Condition{
