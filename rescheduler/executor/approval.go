@@ -36,7 +36,7 @@ func (e *Executor) approve(ctx context.Context, plan *v1alpha1.ReschedulingPlan,
 		return
 	}
 	e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
-		status.Phase, status.Message, status.Approved, status.Expires = phase, message, new(e.now()), &plan.Spec.Expires
+		status.Phase, status.Message, status.Approved, status.Expires = phase, message, new(e.now()), plan.Spec.Expires.DeepCopy()
 		if plan.IsApproved() {
 			status.Expires = new(metav1.NewTime(status.Approved.Add(e.PlanTTL)))
 		}

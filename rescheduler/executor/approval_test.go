@@ -58,8 +58,28 @@ func TestTheTimeOfAPlanThatWaitsForItsTurnCountsFromItsApproval(t *testing.T) {
 	w.restart()
 	w.approve()
 	w.want(v1alpha1.Pending, v1alpha1.StepWaiting, "waits for a maintenance window")
-	w.clock.Step(10 * time.Minute)
+	approved := w.stored.Status.Approved
+	w.clock.Step(10*time.Minute - time.Second)
+	w.want(v1alpha1.Pending, v1alpha1.StepWaiting, "waits for a maintenance window")
+	w.clock.Step(time.Second)
 	w.want(v1alpha1.Expired, v1alpha1.StepWaiting, "its time was up before it began")
+	if !w.stored.Status.Approved.Equal(approved) {
+		t.Errorf("approved at %s, and later at %s", approved, w.stored.Status.Approved)
+	}
+}
+
+func TestTheTimeOfAPlanDoesNotCountAnewWhenItBegins(t *testing.T) {
+	w := newWaiting(t)
+	w.options.Limits.Windows = []Window{{From: 12*time.Hour + 5*time.Minute, To: 14 * time.Hour, Zone: time.UTC}}
+	w.restart()
+	w.approve()
+	w.want(v1alpha1.Pending, v1alpha1.StepWaiting, "waits for a maintenance window")
+	expires := w.stored.Expires()
+	w.clock.Step(5 * time.Minute)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+	if !w.stored.Expires().Equal(expires) {
+		t.Errorf("it expires at %s, and later at %s", expires, w.stored.Expires())
+	}
 }
 
 func TestAPlanDoesNotWaitForApprovalForEver(t *testing.T) {
