@@ -42,6 +42,7 @@ func newFront(b *base, p *parts) (*front, error) {
 	locks := newCanary(b, verbs, clock.RealClock{})
 	reloader := app.NewReloader(app.ReloadOptions{
 		Logger: b.Logger, Clock: clock.RealClock{}, Registerer: b.Registry, File: b.ConfigFile, Config: b.Config, Profiles: p.profiles,
+		Unused: []string{"rescheduler"},
 	})
 	served := &served{
 		verbs:  verbs,

@@ -18,8 +18,12 @@ type Rescheduler struct {
 	Mode v1alpha1.Mode `json:"mode"`
 	// Interval is the time between two looks for something to plan. Defaults to 30s.
 	Interval metav1.Duration `json:"interval"`
-	// PlanTTL is when a plan is given up, whatever has been done of it. Defaults to 10m.
+	// PlanTTL is when a plan is given up, whatever has been done of it: from when it was made, or
+	// somebody has approved of it. Defaults to 10m.
 	PlanTTL metav1.Duration `json:"planTTL"`
+	// ApprovalTTL is how long a plan of mode Approve waits for that, if it does not stop working before.
+	// No room is kept for it meanwhile. Defaults to 24h.
+	ApprovalTTL metav1.Duration `json:"approvalTTL"`
 	// PlanTime is how long to search for a plan. Defaults to 5s.
 	PlanTime metav1.Duration `json:"planTime"`
 	// ReplacementTimeout is how long what replaces a pod may take to be bound and ready, after
@@ -193,6 +197,7 @@ func baseRescheduler() Rescheduler {
 	return Rescheduler{
 		Listen: "127.0.0.1:8889", Mode: v1alpha1.DryRun,
 		Interval: seconds(30), PlanTTL: metav1.Duration{Duration: 10 * time.Minute}, PlanTime: seconds(5),
+		ApprovalTTL:        metav1.Duration{Duration: 24 * time.Hour},
 		ReplacementTimeout: metav1.Duration{Duration: 2 * time.Minute},
 		MakeRoom:           MakeRoomPolicy{Enabled: true, PendingFor: metav1.Duration{Duration: time.Minute}},
 		Coalesce:           CoalescePolicy{MaxNodes: 1, Mark: MarkNone},

@@ -18,7 +18,10 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 	for _, positive := range []struct {
 		name  string
 		value metav1.Duration
-	}{{"interval", r.Interval}, {"planTTL", r.PlanTTL}, {"planTime", r.PlanTime}, {"replacementTimeout", r.ReplacementTimeout}} {
+	}{
+		{"interval", r.Interval}, {"planTTL", r.PlanTTL}, {"approvalTTL", r.ApprovalTTL}, {"planTime", r.PlanTime},
+		{"replacementTimeout", r.ReplacementTimeout},
+	} {
 		errs = append(errs, validatePositive(path.Child(positive.name), positive.value)...)
 	}
 	if r.PlanTTL.Duration > 0 && r.ReplacementTimeout.Duration >= r.PlanTTL.Duration {

@@ -78,21 +78,6 @@ func TestNothingIsEvictedWithoutAYes(t *testing.T) {
 	l.must(isOn(l.small(), "n2"))
 }
 
-func TestADryRunChangesNothing(t *testing.T) {
-	l := newLab(t, v1alpha1.DryRun, muster.Scheduler)
-	before := l.small()
-	l.createPod("big", "4")
-	l.reschedule()
-	plan := l.awaitPlan(v1alpha1.Pending, "is never carried out: its mode is DryRun")
-	if step := plan.Spec.Steps[0]; len(plan.Spec.Steps) != 1 || step.Pod.UID != before.UID || step.From != "n1" || step.To != "n2" {
-		t.Errorf("the plan is %+v", plan.Spec)
-	}
-	l.neverBound("big")
-	if small := l.small(); small == nil || small.UID != before.UID {
-		t.Fatalf("the pod was evicted in a dry run: %v", small)
-	}
-}
-
 func (l *lab) approve(plan *v1alpha1.ReschedulingPlan) {
 	l.Helper()
 	_, err := l.dynamic.Resource(v1alpha1.ReschedulingPlans()).Patch(l.Context(), plan.Name, types.MergePatchType,

@@ -147,7 +147,7 @@ func (p *planLife) apply(e entry) {
 // inForce says that the room of the plan is kept: muster has said so, and the plan has neither ended
 // nor expired.
 func (p *planLife) inForce(now time.Time) bool {
-	return !p.reserves.IsZero() && p.ended.IsZero() && now.Before(p.object.Spec.Expires.Time)
+	return !p.reserves.IsZero() && p.ended.IsZero() && now.Before(p.object.Expires())
 }
 
 func (p *planLife) endedBy(t time.Time) bool { return !p.ended.IsZero() && !p.ended.After(t) }

@@ -97,8 +97,12 @@ func (e *Executor) failFor(ctx context.Context, plan *v1alpha1.ReschedulingPlan,
 }
 
 // nominate tells kube-scheduler once about the place of a pod: else it may not be among the
-// nodes that it looks at. Without, the plan may still succeed. Of gated pods it wants to know nothing.
+// nodes that it looks at. Without, the plan may still succeed. Of gated pods it wants to know nothing. A dry
+// run writes nothing on pods.
 func (e *Executor) nominate(ctx context.Context, plan *v1alpha1.ReschedulingPlan, pod *cluster.Pod, node string) {
+	if e.Mode == v1alpha1.DryRun {
+		return
+	}
 	if pod == nil || pod.Status.NominatedNodeName != "" || len(pod.Spec.SchedulingGates) > 0 || e.told[plan.UID].Has(pod.UID) {
 		return
 	}

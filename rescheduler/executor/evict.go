@@ -46,12 +46,16 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	if e.Clock.Now().Before(e.tries[step.Pod.UID].again) {
 		return
 	}
+	if how := e.stricter(plan); how != nil {
+		e.giveUp(ctx, plan, at, *how)
+		return
+	}
 	if why := e.late(plan, at); why != "" {
-		e.giveUp(ctx, plan, at, v1alpha1.Expired, why)
+		e.giveUp(ctx, plan, at, expired(why))
 		return
 	}
 	if why := e.check(plan, at); why != "" {
-		e.giveUp(ctx, plan, at, v1alpha1.Failed, why)
+		e.giveUp(ctx, plan, at, outdated(why))
 		return
 	}
 	if why := e.forbids(plan, at); why != "" { // much may have come about since the step began
@@ -77,7 +81,7 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits until a PodDisruptionBudget allows to evict %s", step.Pod))
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		e.count(plan, evictionRefused)
-		e.giveUp(ctx, plan, at, v1alpha1.Failed, fmt.Sprintf("%s cannot be evicted: %v", step.Pod, err))
+		e.giveUp(ctx, plan, at, failed(fmt.Sprintf("%s cannot be evicted: %v", step.Pod, err)))
 	default: // it may have been granted
 		e.count(plan, evictionError)
 		e.pause(step.Pod.UID, true)
@@ -99,18 +103,6 @@ func (e *Executor) pause(uid types.UID, unknown bool) {
 		next.asked = e.Clock.Now()
 	}
 	e.tries[uid] = next
-}
-
-// giveUp ends a plan instead of asking for an eviction again. While a former one may be granted yet, the plan
-// goes on, so that the room is kept.
-func (e *Executor) giveUp(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int, phase v1alpha1.Phase, why string) {
-	step := &plan.Spec.Steps[at]
-	if !e.unsettled(step) {
-		e.end(ctx, plan, phase, why)
-		return
-	}
-	e.pause(step.Pod.UID, false)
-	e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits to see what becomes of the eviction of %s: %s", step.Pod, why))
 }
 
 // settle is to be called when a pod is still there that was to be evicted. An attempt of which nothing was known
@@ -152,7 +144,7 @@ func (e *Executor) granted(ctx context.Context, plan *v1alpha1.ReschedulingPlan,
 func (e *Executor) late(plan *v1alpha1.ReschedulingPlan, at int) string {
 	step := &plan.Spec.Steps[at]
 	limit := e.patience(step)
-	if e.Clock.Now().Add(limit).After(plan.Spec.Expires.Time) {
+	if e.Clock.Now().Add(limit).After(plan.Expires()) {
 		return fmt.Sprintf("too little time is left for what replaces %s, which may take %s: %s", step.Pod, limit, plan.Status.Message)
 	}
 	return ""

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -44,12 +45,14 @@ type Options struct {
 	Client       Client
 	Events       events.EventRecorder
 	Metrics      *Metrics
-	// Mode is the configured one. When it is DryRun nothing is evicted, whatever the mode of a plan
-	// that was made before: what was evicted by then is awaited.
-	Mode   v1alpha1.Mode
-	Rules  planner.Rules
-	Limits Limits
-	Mark   config.NodeMark
+	// Mode is the configured one. A plan that was made under another one begins and goes on only as far as
+	// this one lets it. What was evicted by then is awaited.
+	Mode v1alpha1.Mode
+	// PlanTTL is how long a plan may take, from when the executor has seen that somebody approved of it.
+	PlanTTL time.Duration
+	Rules   planner.Rules
+	Limits  Limits
+	Mark    config.NodeMark
 }
 
 // Executor carries out plans. It belongs to one goroutine.
@@ -87,18 +90,18 @@ func (e *Executor) Advance(ctx context.Context) {
 	for _, plan := range e.Reservations.Plans() {
 		switch {
 		case plan.Ended():
-		case !e.Clock.Now().Before(plan.Spec.Expires.Time):
-			e.end(ctx, plan, v1alpha1.Expired, e.expired(plan))
+		case !e.Clock.Now().Before(plan.Expires()):
+			e.end(ctx, plan, expired(e.whyExpired(plan)))
 		case plan.Status.Phase == v1alpha1.Executing:
 			turn = plan
 		case plan.Status.Phase == v1alpha1.Approved:
 			if turn == nil {
 				turn = plan
 			}
-		case plan.Spec.Mode == v1alpha1.Auto, plan.Spec.Mode == v1alpha1.Approve && plan.IsApproved():
+		case e.wanted(plan):
 			wanted = append(wanted, plan)
-		case plan.Status.Phase == "":
-			e.set(ctx, plan, v1alpha1.Pending, waitsFor(plan.Spec.Mode))
+		default:
+			e.set(ctx, plan, v1alpha1.Pending, e.waitsFor(plan))
 		}
 	}
 	e.admit(ctx, wanted, turn == nil)
@@ -118,26 +121,19 @@ func (e *Executor) admit(ctx context.Context, wanted []*v1alpha1.ReschedulingPla
 			why = e.delays(plan)
 		}
 		if why != "" {
-			e.set(ctx, plan, v1alpha1.Pending, why)
+			e.approve(ctx, plan, v1alpha1.Pending, why)
 			continue
 		}
 		free = false
-		e.set(ctx, plan, v1alpha1.Approved, awaitsRoom)
+		e.approve(ctx, plan, v1alpha1.Approved, awaitsRoom)
 	}
-}
-
-func waitsFor(mode v1alpha1.Mode) string {
-	if mode == v1alpha1.DryRun {
-		return "is never carried out: its mode is DryRun"
-	}
-	return fmt.Sprintf("waits for the annotation %s=true", v1alpha1.AnnotationApprove)
 }
 
 // Busy says that a plan is being carried out, or is about to be: one that keeps its room, or one
 // of which it has not been looked yet whether it may.
 func (e *Executor) Busy() bool {
 	return slices.ContainsFunc(e.Reservations.Plans(), func(plan *v1alpha1.ReschedulingPlan) bool {
-		return plan.Reserves(e.Clock.Now()) || plan.Spec.Mode == v1alpha1.Auto && plan.Status.Phase == ""
+		return plan.Reserves(e.Clock.Now()) || plan.Status.Phase == "" && e.wanted(plan)
 	})
 }
 
@@ -170,11 +166,15 @@ func (e *Executor) advance(ctx context.Context, plan *v1alpha1.ReschedulingPlan)
 // begin writes down that a step is about to be done.
 func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int) {
 	if len(plan.Spec.Beneficiaries) > 0 && len(e.waiting(plan)) == 0 && !partsGang(plan, at) {
-		e.end(ctx, plan, v1alpha1.Succeeded, "nobody waits any more: the rest of the steps is not needed")
+		e.end(ctx, plan, succeeded("nobody waits any more: the rest of the steps is not needed"))
+		return
+	}
+	if how := e.stricter(plan); how != nil {
+		e.end(ctx, plan, *how)
 		return
 	}
 	if why := e.late(plan, at); why != "" {
-		e.end(ctx, plan, v1alpha1.Expired, why)
+		e.end(ctx, plan, expired(why))
 		return
 	}
 	if why := e.forbids(plan, at); why != "" {
@@ -182,7 +182,7 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		return
 	}
 	if why := e.check(plan, at); why != "" {
-		e.fail(ctx, plan, why)
+		e.end(ctx, plan, outdated(why))
 		return
 	}
 	if !plan.IsReserved() {
@@ -226,7 +226,7 @@ func partsGang(plan *v1alpha1.ReschedulingPlan, at int) bool {
 func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.ReschedulingPlan) {
 	waiting := e.waiting(plan)
 	if len(waiting) == 0 {
-		e.end(ctx, plan, v1alpha1.Succeeded, "all pods have moved")
+		e.end(ctx, plan, succeeded("all pods have moved"))
 		return
 	}
 	if reason, why := plan.GivenUp(); reason != "" {
@@ -236,7 +236,7 @@ func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.Resche
 	// Members of a gang take each other's places, so that it is not known who goes where.
 	if !slices.ContainsFunc(waiting, func(b v1alpha1.Beneficiary) bool { return b.Gang != "" }) {
 		if why := e.check(plan, len(plan.Spec.Steps)); why != "" {
-			e.fail(ctx, plan, why)
+			e.end(ctx, plan, outdated(why))
 			return
 		}
 	}
@@ -256,41 +256,6 @@ func (e *Executor) waiting(plan *v1alpha1.ReschedulingPlan) (waiting []v1alpha1.
 	return waiting
 }
 
-func (e *Executor) expired(plan *v1alpha1.ReschedulingPlan) string {
-	if !plan.Reserves(plan.Spec.Expires.Add(-time.Nanosecond)) {
-		return "its time was up before it began"
-	}
-	return "its time was up: " + plan.Status.Message
-}
-
-func (e *Executor) fail(ctx context.Context, plan *v1alpha1.ReschedulingPlan, why string) {
-	e.end(ctx, plan, v1alpha1.Failed, why)
-}
-
-// end ends a plan. Its room is free from then on. An eviction that may have been granted counts,
-// though nobody could write that down before.
-func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, phase v1alpha1.Phase, why string) {
-	ended := e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
-		status.Phase, status.Message, status.Finished = phase, why, new(e.now())
-		for i := range status.Steps {
-			if status.Steps[i].Phase == v1alpha1.StepEvicting && e.mayLeave(&plan.Spec.Steps[i]) {
-				status.Steps[i].Phase, status.Steps[i].Evicted = v1alpha1.StepEvicted, new(e.now())
-			}
-		}
-	})
-	if ended == nil {
-		return
-	}
-	e.Metrics.plans.WithLabelValues(string(plan.Spec.Policy), string(phase)).Inc()
-	e.countWaits(plan)
-	for i := range plan.Spec.Steps {
-		delete(e.tries, plan.Spec.Steps[i].Pod.UID)
-		delete(e.newcomers.before, plan.Spec.Steps[i].Pod.UID)
-	}
-	delete(e.told, plan.UID)
-	e.Logger.Info("plan ended", "plan", plan.Name, "phase", phase, "reason", why)
-}
-
 // set writes the phase and what the plan waits for, if that is something else than before.
 func (e *Executor) set(ctx context.Context, plan *v1alpha1.ReschedulingPlan, phase v1alpha1.Phase, message string) {
 	if plan.Status.Phase != phase || plan.Status.Message != message {
@@ -302,6 +267,13 @@ func (e *Executor) set(ctx context.Context, plan *v1alpha1.ReschedulingPlan, pha
 // changed the plan, and what is to be done is seen when the watch has shown it.
 func (e *Executor) write(
 	ctx context.Context, plan *v1alpha1.ReschedulingPlan, change func(*v1alpha1.ReschedulingPlanStatus),
+) *v1alpha1.ReschedulingPlan {
+	return e.writeBecause(ctx, plan, "", change)
+}
+
+// writeBecause is write for a condition with another reason than the phase, unless that is "".
+func (e *Executor) writeBecause(
+	ctx context.Context, plan *v1alpha1.ReschedulingPlan, reason string, change func(*v1alpha1.ReschedulingPlanStatus),
 ) *v1alpha1.ReschedulingPlan {
 	next := plan.DeepCopy()
 	for len(next.Status.Steps) < len(next.Spec.Steps) {
@@ -318,7 +290,7 @@ func (e *Executor) write(
 	finished := metav1.Condition{
 		Type:               v1alpha1.ConditionFinished,
 		Status:             metav1.ConditionFalse,
-		Reason:             string(next.Status.Phase),
+		Reason:             cmp.Or(reason, string(next.Status.Phase)),
 		Message:            next.Status.Message,
 		LastTransitionTime: e.now(),
 	}

@@ -47,6 +47,8 @@ type world struct {
 	refusal  error // of evictions
 	unmarked error // of changes of nodes
 	evicted  []string
+
+	nominated []string // pods and their nodes
 }
 
 func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
@@ -71,6 +73,7 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 		Events:       events.NewFakeRecorder(100),
 		Metrics:      NewMetrics(registry),
 		Mode:         v1alpha1.Auto,
+		PlanTTL:      10 * time.Minute,
 		Rules:        planner.Rules{AllowSingleReplica: true},
 		Limits:       Limits{ReplacementTimeout: time.Minute},
 	}
@@ -158,7 +161,10 @@ func (w *world) PatchNode(_ context.Context, node *corev1.Node, change NodeChang
 	return nil
 }
 
-func (w *world) Nominate(context.Context, *corev1.Pod, string) error { return nil }
+func (w *world) Nominate(_ context.Context, pod *corev1.Pod, node string) error {
+	w.nominated = append(w.nominated, pod.Name+" "+node)
+	return nil
+}
 
 func (w *world) node(name, cpu string) {
 	w.set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
@@ -285,53 +291,6 @@ func TestOnlyAPlanWithAYesIsCarriedOut(t *testing.T) {
 	approved.Annotations = map[string]string{v1alpha1.AnnotationApprove: "true"}
 	w.reservations.Set(approved)
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
-}
-
-func TestNothingIsEvictedOnceTheConfiguredModeIsDryRun(t *testing.T) {
-	const says = "waits: rescheduler.mode is DryRun"
-	stop := func(w *world) { w.options.Mode = v1alpha1.DryRun; w.restart() }
-	t.Run("a plan does not begin", func(t *testing.T) {
-		w := newWorld(t, v1alpha1.Auto)
-		stop(w)
-		w.want(v1alpha1.Pending, v1alpha1.StepWaiting, says)
-	})
-	t.Run("a plan whose room is kept does not begin", func(t *testing.T) {
-		w := newWorld(t, v1alpha1.Auto)
-		w.reserved(metav1.ConditionFalse, "")
-		w.want(v1alpha1.Approved, v1alpha1.StepWaiting, awaitsRoom)
-		w.reserved(metav1.ConditionTrue, "")
-		stop(w)
-		w.want(v1alpha1.Approved, v1alpha1.StepWaiting, says)
-	})
-	t.Run("an eviction is not tried again", func(t *testing.T) {
-		w := newWorld(t, v1alpha1.Auto)
-		w.refusal = apierrors.NewTooManyRequests("budget", 0)
-		w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until a PodDisruptionBudget")
-		w.refusal = nil
-		stop(w)
-		w.want(v1alpha1.Executing, v1alpha1.StepEvicting, says)
-		if len(w.evicted) > 0 {
-			t.Errorf("evicted %v", w.evicted)
-		}
-	})
-	t.Run("a replacement is awaited, and the next step does not begin", func(t *testing.T) {
-		w := newWorld(t, v1alpha1.Auto)
-		w.node("n2", "4")
-		other := w.small("other-1", "n1")
-		other.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(-time.Hour))
-		w.set(other)
-		second := w.stored.Spec.Steps[0].DeepCopy()
-		second.Pod.Name, second.Pod.UID = "other-1", "other-1"
-		w.stored.Spec.Steps = append(w.stored.Spec.Steps, *second)
-		w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
-		stop(w)
-		w.gone("small-1")
-		w.set(w.small("small-2", "n2"))
-		w.want(v1alpha1.Executing, v1alpha1.StepMoved, says)
-		if !slices.Equal(w.evicted, []string{"small-1"}) {
-			t.Errorf("evicted %v", w.evicted)
-		}
-	})
 }
 
 func TestAPlanFailsWhenTheWorldHasChanged(t *testing.T) {

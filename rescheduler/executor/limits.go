@@ -134,9 +134,6 @@ func (l *Limits) Cools(pod *cluster.Pod, node string, evictions []Eviction, now 
 // a window closes.
 func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	now, l, step := e.Clock.Now(), &e.Limits, &plan.Spec.Steps[at]
-	if e.Mode == v1alpha1.DryRun {
-		return "waits: rescheduler.mode is DryRun"
-	}
 	if !l.Open(now) && !partsGang(plan, at) {
 		return "waits for a maintenance window"
 	}

@@ -142,7 +142,7 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 		return run{What: "a plan is being carried out"}
 	}
 	for _, plan := range l.reservations.Plans() {
-		if plan.Spec.Policy == p.Name && !plan.Ended() {
+		if plan.Spec.Policy == p.Name && !plan.Ended() && !l.executor.Supersede(ctx, plan) {
 			return run{What: "there is a plan that has not ended", Plan: plan.Name}
 		}
 	}
@@ -158,7 +158,7 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 	if why != "" {
 		return run{What: why, Refused: refused}
 	}
-	created, err := l.writer.Create(ctx, object(p.Name, l.config.Mode, plan, l.clock.Now().Add(l.config.PlanTTL.Duration)))
+	created, err := l.writer.Create(ctx, object(p.Name, l.config.Mode, plan, l.clock.Now().Add(l.lasts())))
 	if err != nil {
 		l.log.Warn("cannot create a plan", "policy", p.Name, "err", err)
 		return run{What: "the plan could not be created: " + err.Error(), Refused: refused}
@@ -169,6 +169,14 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 	)
 	l.reservations.Set(created)
 	return run{What: "made a plan", Plan: created.Name, Refused: refused}
+}
+
+// lasts is how long a plan that is made now may wait and take, until somebody has approved of it.
+func (l *loop) lasts() time.Duration {
+	if l.config.Mode == v1alpha1.Approve {
+		return l.config.ApprovalTTL.Duration
+	}
+	return l.config.PlanTTL.Duration
 }
 
 // clean deletes plans that have ended and that nothing is to be known of any more.

@@ -34,6 +34,7 @@ type world struct {
 	*loop
 	clock     *clocktesting.FakeClock
 	created   []*v1alpha1.ReschedulingPlan
+	written   []*v1alpha1.ReschedulingPlan // their status
 	deleted   []string
 	annotated []string // nodes, and the annotations that were set or taken off
 	needs     []string // pods of which it was told that only more nodes help, and why

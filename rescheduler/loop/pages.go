@@ -46,7 +46,9 @@ func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
 
 // requests are taken once the view of the cluster is complete.
 func (d *desk) requests() []inspect.Endpoint {
-	handler := separation.New(separation.Options{Logger: d.log, Snapshot: d.loop.cluster.Snapshot, Client: d.client})
+	handler := separation.New(separation.Options{
+		Logger: d.log, Snapshot: d.loop.cluster.Snapshot, Client: d.client, DryRun: d.config.Rescheduler.Mode == v1alpha1.DryRun,
+	})
 	return []inspect.Endpoint{{
 		Method: http.MethodPost, Pattern: "/separate", About: "asks for a pod to be separated from another one, or from its node",
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +115,7 @@ func (l *loop) page(*http.Request) (inspect.Answer, error) {
 	for _, plan := range plans {
 		p.Plans = append(p.Plans, PlanRow{
 			Plan: plan.Name, Policy: plan.Spec.Policy, Mode: plan.Spec.Mode, Phase: plan.Status.Phase, Moved: plan.Status.Moved,
-			Expires: plan.Spec.Expires.UTC(), Message: plan.Status.Message,
+			Expires: plan.Expires().UTC(), Message: plan.Status.Message,
 		})
 	}
 	p.Budgets = l.limits.Left(l.cluster, plans, now)

@@ -73,7 +73,10 @@ func New(o Options) (*app.Process, error) {
 		return nil, err
 	}
 	settings := &o.Config.Rescheduler
-	events := app.NewEvents(api.client, reporter)
+	events := app.NoEvents()
+	if settings.Mode != reschedulingv1alpha1.DryRun {
+		events = app.NewEvents(api.client, reporter)
+	}
 	expirations := loadaware.Expirations(o.Config.Profiles)
 	var hot *policy.Hot
 	if settings.Relieve.Enabled {
@@ -90,17 +93,13 @@ func New(o Options) (*app.Process, error) {
 	carrier := executor.New(executor.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Reservations: keeper, Client: client,
 		Events: events.Recorder(), Metrics: executor.NewMetrics(o.Registry), Rules: rules, Limits: limits, Mode: settings.Mode,
-		Mark: settings.Coalesce.Mark,
+		PlanTTL: settings.PlanTTL.Duration,
+		Mark:    settings.Coalesce.Mark,
 	})
-	teller := scaleup.New(scaleup.Options{
-		Logger:     o.Logger,
-		Registerer: o.Registry,
-		Clock:      clock.RealClock{},
-		Cluster:    c,
-		Client:     scaleup.NewClient(api.leader.CoreV1().RESTClient()),
-		Events:     events.Recorder(),
-		Requests:   requests(&o, api),
-	})
+	telling := scaleup.Options{Logger: o.Logger, Registerer: o.Registry, Clock: clock.RealClock{}, Cluster: c, Events: events.Recorder()}
+	if settings.Mode != reschedulingv1alpha1.DryRun {
+		telling.Client, telling.Requests = scaleup.NewClient(api.leader.CoreV1().RESTClient()), requests(&o, api)
+	}
 	l := &loop{
 		log:          o.Logger,
 		clock:        clock.RealClock{},
@@ -110,7 +109,7 @@ func New(o Options) (*app.Process, error) {
 		reservations: keeper,
 		executor:     carrier,
 		writer:       client,
-		teller:       teller,
+		teller:       scaleup.New(telling),
 		metrics:      newMetrics(o.Registry),
 		changed:      changed,
 		policies:     policy.All(settings, hot),

@@ -94,8 +94,11 @@ func (r *removals) look(l *loop, now time.Time) {
 }
 
 // annotate has nodes say that the cluster could do without them, if that is asked for, and no
-// others.
+// others. A dry run writes nothing on nodes.
 func (l *loop) annotate(ctx context.Context) {
+	if l.config.Mode == v1alpha1.DryRun {
+		return
+	}
 	removable := map[string]int{}
 	if l.config.ScaleDown.Annotate {
 		for _, node := range l.removable() {

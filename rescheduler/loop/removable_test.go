@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
 func (w *world) wantAnnotated(want ...string) {
@@ -22,6 +23,8 @@ func (w *world) wantAnnotated(want ...string) {
 func TestANodeThatTheClusterCouldDoWithoutSaysSo(t *testing.T) {
 	w := newWorld(t) // small may move from n1 to n2, on which there is nothing
 	w.config.ScaleDown.Annotate = true
+	w.wantAnnotated() // a dry run shows it on a page alone
+	w.config.Mode = v1alpha1.Approve
 	w.wantAnnotated(
 		"n1 rescheduling.muster.dev/removable-steps=1", "n1 rescheduling.muster.dev/removable=true",
 		"n2 rescheduling.muster.dev/removable-steps=0", "n2 rescheduling.muster.dev/removable=true",

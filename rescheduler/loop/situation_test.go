@@ -113,7 +113,7 @@ func TestOneLookMakesOnePlanThatBegins(t *testing.T) {
 	for mode, want := range map[v1alpha1.Mode]int{v1alpha1.Auto: 1, v1alpha1.DryRun: 2} {
 		t.Run(string(mode), func(t *testing.T) {
 			w := newWorld(t)
-			w.config.Mode, w.config.Coalesce.Enabled = mode, true
+			w.config.Mode, w.executor.Mode, w.config.Coalesce.Enabled = mode, mode, true
 			w.policies = policy.All(w.config, nil)
 			other := w.pod("stays", "500m")
 			other.Spec.NodeName = "n2"

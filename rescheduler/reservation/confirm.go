@@ -53,7 +53,7 @@ func (k *Keeper) Confirm(ctx context.Context, to Writer, scheduler Scheduler) {
 }
 
 func (k *Keeper) confirm(ctx context.Context, to Writer, scheduler Scheduler, plan *v1alpha1.ReschedulingPlan) {
-	if reason, _ := plan.GivenUp(); reason != "" || !plan.Reserves(k.clock.Now()) {
+	if reason, _ := plan.GivenUp(); reason != "" || !k.isReserving(plan) {
 		return
 	}
 	condition := metav1.Condition{

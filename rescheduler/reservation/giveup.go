@@ -21,7 +21,7 @@ type setback struct{ reason, message string }
 func (k *Keeper) keeps(plan *v1alpha1.ReschedulingPlan, now time.Time) bool {
 	_, gaveUp := k.setbacks[plan.UID]
 	reason, _ := plan.GivenUp()
-	return plan.Reserves(now) && !gaveUp && reason == ""
+	return k.reserves(plan, now) && !gaveUp && reason == ""
 }
 
 // settle gives up the plans that keep room for a pod which came in the place of one of another kind, and which

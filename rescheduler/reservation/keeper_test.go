@@ -2,6 +2,10 @@ package reservation
 
 import (
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
@@ -66,6 +70,39 @@ func TestRoomIsKeptForAPodThatIsShownAfterItsPlan(t *testing.T) {
 		}
 	}
 	t.Errorf("no room is kept on n1: %v", w.keeper.Report())
+}
+
+// The times of a plan are by the clock of the rescheduler, which may be any.
+func TestRoomIsKeptForAsLongAsThePlanMayTakeByTheClockOfThisProcess(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"a day ahead": 24 * time.Hour, "a day behind": -24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			approved := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+			clock := clocktesting.NewFakeClock(approved.Add(ahead))
+			k := New(Options{Logger: w.keeper.log, Clock: clock, Cluster: w.cluster, Profiles: w.keeper.profiles})
+			plan := w.plan.DeepCopy()
+			plan.Status.Phase = v1alpha1.Pending
+			plan.Status.Approved, plan.Status.Expires = new(metav1.NewTime(approved)), new(metav1.NewTime(approved.Add(10*time.Minute)))
+			k.Set(plan)
+			if kept := k.Report(); len(kept) > 0 {
+				t.Errorf("room is kept for a plan that does not run: %v", kept)
+			}
+			clock.Step(time.Hour)
+			running := plan.DeepCopy()
+			running.Status.Phase = v1alpha1.Approved
+			k.Set(running)
+			clock.Step(10*time.Minute - time.Second)
+			k.Refresh()
+			if len(k.Report()) == 0 {
+				t.Error("room is not kept until the time is up")
+			}
+			clock.Step(time.Second)
+			k.Refresh()
+			if kept := k.Report(); len(kept) > 0 {
+				t.Errorf("room is kept after that: %v", kept)
+			}
+		})
+	}
 }
 
 func version(of *v1alpha1.ReschedulingPlan, version string) *v1alpha1.ReschedulingPlan {

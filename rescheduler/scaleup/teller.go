@@ -42,14 +42,15 @@ type Client interface {
 	RemoveCondition(ctx context.Context, pod *corev1.Pod, of corev1.PodConditionType) error
 }
 
-// Options of a Teller. All are required but Requests.
+// Options of a Teller. All are required but Client and Requests.
 type Options struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Clock      clock.PassiveClock
 	Cluster    *cluster.Cluster
-	Client     Client
-	Events     events.EventRecorder
+	// Client writes; nil when nobody is to be told: then pods are counted, and that is all.
+	Client Client
+	Events events.EventRecorder
 	// Requests asks for nodes; nil when nobody is to be asked.
 	Requests *Requests
 }
@@ -87,6 +88,9 @@ func (t *Teller) Tell(ctx context.Context, v Verdict) {
 		for _, pod := range v.Unknown[i].Pods {
 			unknown.Insert(pod.UID)
 		}
+	}
+	if t.Client == nil {
+		return
 	}
 	writes, seen := 0, sets.New[types.UID]()
 	for _, pod := range t.concerned() {

@@ -285,3 +285,13 @@ func TestALongMessageIsCutDown(t *testing.T) {
 		t.Errorf("the refusal has %d details left", len(refusal.Details))
 	}
 }
+
+func TestWithoutAClientPodsAreCountedAndNobodyIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.Client = nil
+	pod := w.pod("huge")
+	w.Tell(t.Context(), Verdict{Needs: []planner.Refusal{{Pods: []*cluster.Pod{cluster.NewPod(pod)}, Reason: planner.ReasonNoNode}}})
+	if got := testutil.ToFloat64(w.Teller.pods.WithLabelValues(ReasonNoNodeFits)); got != 1 || len(w.writes) > 0 || len(w.events.Events) > 0 {
+		t.Errorf("%v pods are counted, written was %q, %d events", got, w.writes, len(w.events.Events))
+	}
+}

@@ -52,17 +52,19 @@ type FieldError struct {
 	Error string `json:"error"`
 }
 
-// Options of a Handler. All are required.
+// Options of a Handler. All are required but DryRun.
 type Options struct {
 	Logger   *slog.Logger
 	Snapshot func() *cluster.Snapshot
 	Client   kubernetes.Interface
+	// DryRun has no request be written down: each is checked, and refused.
+	DryRun bool
 }
 
 // Handler takes requests. It answers 202 once a request is written down; 400 when it is no
 // JSON of that form, 413 when it is too long, 415 when it does not say that it is JSON, 422 when a
-// field is wrong, 409 when the pod has become another one, 502 when the API server fails, and 503
-// while there are too many.
+// field is wrong, 403 in a dry run, 409 when the pod has become another one, 502 when the API server
+// fails, and 503 while there are too many.
 type Handler struct {
 	Options
 	bodies body.Reader
@@ -107,6 +109,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	pod, accepted, errs := request.check(h.Snapshot())
 	if len(errs) > 0 {
 		answer(w, http.StatusUnprocessableEntity, refusedFields(errs))
+		return
+	}
+	if h.DryRun {
+		answer(w, http.StatusForbidden, refused("rescheduler.mode is DryRun, in which nothing is written on pods: annotate the pod with "+
+			v1alpha1.AnnotationSeparateFrom+"="+accepted.From+" yourself, and a plan will show what would be done"))
 		return
 	}
 	// Annotations can be written as part of the status: so the right to the rest of pods is not needed.

@@ -34,6 +34,7 @@ func TestRequestsToSeparatePods(t *testing.T) {
 		kind   string // application/json when ""
 		body   string
 		fails  error
+		dryRun bool
 		status int
 		answer string
 		from   string // as written down
@@ -49,6 +50,15 @@ func TestRequestsToSeparatePods(t *testing.T) {
 		{
 			name: "from its node, by name", body: `{"pod": "shop/web-1", "from": "a"}`,
 			status: http.StatusAccepted, answer: `{"pod":"shop/web-1","node":"a","from":"a"}`, from: "a",
+		},
+		{
+			name: "in a dry run", body: `{"pod": "shop/web-1", "from": "lab/noisy-1"}`, dryRun: true, status: http.StatusForbidden,
+			answer: `{"errors":[{"error":"rescheduler.mode is DryRun, in which nothing is written on pods: annotate the pod with ` +
+				`rescheduling.muster.dev/separate-from=lab/noisy-1 yourself, and a plan will show what would be done"}]}`,
+		},
+		{
+			name: "that makes no sense, in a dry run", body: `{"pod": "shop/web-9"}`, dryRun: true,
+			status: http.StatusUnprocessableEntity, answer: `{"errors":[{"field":"pod","error":"Not found: \"shop/web-9\""}]}`,
 		},
 		{
 			name: "nothing that is JSON", kind: "text/plain", body: `{"pod": "shop/web-1"}`,
@@ -121,7 +131,7 @@ func TestRequestsToSeparatePods(t *testing.T) {
 			request := httptest.NewRequest(http.MethodPost, "/separate", strings.NewReader(test.body))
 			request.Header.Set("Content-Type", map[bool]string{true: "application/json; charset=utf-8", false: test.kind}[test.kind == ""])
 			answer := httptest.NewRecorder()
-			New(Options{Logger: slog.New(slog.DiscardHandler), Snapshot: c.Snapshot, Client: client}).ServeHTTP(answer, request)
+			New(Options{Logger: slog.New(slog.DiscardHandler), Snapshot: c.Snapshot, Client: client, DryRun: test.dryRun}).ServeHTTP(answer, request)
 			if answer.Code != test.status {
 				t.Errorf("answered %d, want %d", answer.Code, test.status)
 			}

@@ -34,12 +34,13 @@ type ConfigFile struct {
 
 // Reloader puts the profiles of the configuration file in force when the file changes. What
 // is not valid, or changes what needs a restart, is refused as a whole, and the profiles in
-// force stay.
+// force stay. What the process does not use may change as it likes.
 type Reloader struct {
 	log      *slog.Logger
 	clock    clock.WithTicker
 	file     ConfigFile
 	profiles *Profiles
+	unused   []string
 	metrics  *reloadMetrics
 	content  []byte // at the last look
 	failure  string // to read it, at the last look
@@ -57,7 +58,7 @@ type Refusal struct {
 	Document string    `json:"document"`
 }
 
-// ReloadOptions are what a Reloader is made with. All are required.
+// ReloadOptions are what a Reloader is made with. All are required but Unused.
 type ReloadOptions struct {
 	Logger     *slog.Logger
 	Clock      clock.WithTicker
@@ -66,13 +67,15 @@ type ReloadOptions struct {
 	// Config is in force, with its Profiles.
 	Config   *config.Configuration
 	Profiles *Profiles
+	// Unused are the sections of the configuration that are for other processes, as rescheduler is.
+	Unused []string
 }
 
 // NewReloader returns a Reloader that does nothing until it is run.
 func NewReloader(o ReloadOptions) *Reloader {
 	return &Reloader{
-		log: o.Logger, clock: o.Clock, file: o.File, profiles: o.Profiles, metrics: newReloadMetrics(o.Registerer),
-		inForce: o.Config, since: o.Clock.Now(),
+		log: o.Logger, clock: o.Clock, file: o.File, profiles: o.Profiles, unused: o.Unused,
+		metrics: newReloadMetrics(o.Registerer), inForce: o.Config, since: o.Clock.Now(),
 	}
 }
 
@@ -118,7 +121,7 @@ func (r *Reloader) apply(content []byte) error {
 	if err != nil {
 		return err
 	}
-	fixed, err := needRestart(r.inForce, cfg)
+	fixed, err := needRestart(r.inForce, cfg, r.unused)
 	if err != nil {
 		return err
 	}
@@ -126,7 +129,8 @@ func (r *Reloader) apply(content []byte) error {
 		return config.InSource(r.file.Path, utilerrors.NewAggregate(fixed))
 	}
 	before := r.inForce
-	if changed := !reflect.DeepEqual(before.Profiles, cfg.Profiles); changed {
+	changed := !reflect.DeepEqual(before.Profiles, cfg.Profiles)
+	if changed {
 		if err := r.profiles.Put(cfg.Profiles); err != nil {
 			return err
 		}
@@ -136,13 +140,11 @@ func (r *Reloader) apply(content []byte) error {
 		r.metrics.reloads.WithLabelValues(reloadApplied).Inc()
 		r.log.Info("profiles of the changed configuration are in force",
 			"file", r.file.Path, "before", names(before.Profiles), "now", names(cfg.Profiles))
-	} else {
-		cfg = before
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if cfg != before {
-		r.inForce, r.since = cfg, r.clock.Now()
+	if r.inForce = cfg; changed {
+		r.since = r.clock.Now()
 	} else if r.refused != nil {
 		r.log.Info("the configuration file is again what is in force", "file", r.file.Path)
 	}

@@ -63,6 +63,7 @@ func newReloading(t *testing.T, content string) *reloading {
 	}
 	r.reloader = NewReloader(ReloadOptions{
 		Logger: log, Clock: clock.RealClock{}, Registerer: registry, File: file, Config: inForce, Profiles: r.profiles,
+		Unused: []string{"rescheduler"},
 	})
 	verbs := extender.New(extender.Options{
 		Logger: log, Registerer: registry, Cluster: r.Cluster, Profiles: r.profiles.InForce(), BindTime: time.Minute,
@@ -112,6 +113,20 @@ func TestAChangedFileIsPutInForceOrRefused(t *testing.T) {
 			content:  "apiVersion: config.muster.dev/v1alpha1\nkind: MusterConfiguration\nschedulerName: old\n",
 			profiles: []string{"old"},
 			applied:  1,
+		},
+		{name: "one that changes what another process uses", content: before + "rescheduler: {mode: Auto}\n", profiles: []string{"a", "b"}},
+		{
+			name:     "one that changes what another process uses, and profiles",
+			content:  header + "profiles: [{schedulerName: c}]\nrescheduler: {mode: Auto}\n",
+			profiles: []string{"c"},
+			applied:  1,
+		},
+		{
+			name: "one in which is not valid what another process uses", content: before + "rescheduler: {mode: Sometimes}\n",
+			profiles: []string{"a", "b"}, refused: 1,
+			errors: []string{
+				`muster.yaml: rescheduler.mode: Unsupported value: "Sometimes": supported values: "DryRun", "Approve", "Auto"`,
+			},
 		},
 		{
 			name:     "one that is not valid",

@@ -10,9 +10,9 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// needRestart returns an error for each field outside of profiles in which two
-// configurations differ: what hangs on it was set up when the process started.
-func needRestart(before, after *config.Configuration) ([]error, error) {
+// needRestart returns an error for each field outside of profiles, and of the sections that are unused, in
+// which two configurations differ: what hangs on it was set up when the process started.
+func needRestart(before, after *config.Configuration, unused []string) ([]error, error) {
 	var fields [2]map[string]any
 	for i, cfg := range []*config.Configuration{before, after} {
 		encoded, err := json.Marshal(cfg)
@@ -23,6 +23,9 @@ func needRestart(before, after *config.Configuration) ([]error, error) {
 			return nil, err
 		}
 		delete(fields[i], "profiles")
+		for _, section := range unused {
+			delete(fields[i], section)
+		}
 	}
 	return changes("", fields[0], fields[1]), nil
 }

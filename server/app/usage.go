@@ -26,8 +26,12 @@ import (
 // Events are written by one reporter.
 type Events struct {
 	reporter    string
+	silent      bool
 	broadcaster events.EventBroadcaster
 }
+
+// NoEvents returns Events of which none is ever written.
+func NoEvents() *Events { return &Events{silent: true, broadcaster: events.NewBroadcaster(nil)} }
 
 // NewEvents returns the Events of a reporter. None is written before Run.
 func NewEvents(client kubernetes.Interface, reporter string) *Events {
@@ -41,10 +45,12 @@ func (e *Events) Recorder() events.EventRecorder {
 
 // Run writes events until the context ends, and runs what records them beside it.
 func (e *Events) Run(ctx context.Context, records func(context.Context)) error {
-	if err := e.broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-		return fmt.Errorf("record events: %w", err)
-	}
 	defer e.broadcaster.Shutdown()
+	if !e.silent {
+		if err := e.broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+			return fmt.Errorf("record events: %w", err)
+		}
+	}
 	records(ctx)
 	<-ctx.Done()
 	return nil

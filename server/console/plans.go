@@ -88,7 +88,7 @@ func newPlanRow(plan *v1alpha1.ReschedulingPlan) planRow {
 	row := planRow{
 		Plan: plan.Name, Policy: plan.Spec.Policy, Mode: plan.Spec.Mode, Approved: plan.IsApproved(),
 		Phase: cmp.Or(plan.Status.Phase, v1alpha1.Pending), Moved: plan.Status.Moved, Message: plan.Status.Message,
-		Created: plan.CreationTimestamp.UTC(), Expires: plan.Spec.Expires.UTC(), Empties: plan.Spec.Empties,
+		Created: plan.CreationTimestamp.UTC(), Expires: plan.Expires().UTC(), Empties: plan.Spec.Empties,
 	}
 	for i := range plan.Spec.Beneficiaries {
 		b := &plan.Spec.Beneficiaries[i]

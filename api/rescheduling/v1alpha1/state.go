@@ -18,12 +18,32 @@ func (p *ReschedulingPlan) Ended() bool {
 	return false
 }
 
-// Reserves says that the room which the plan counts on is to be kept, and that no replacement is
-// to return to where the pod came from. That ends with the plan, or when it expires, whoever is
-// there to write that down.
-func (p *ReschedulingPlan) Reserves(now time.Time) bool {
-	return (p.Status.Phase == Approved || p.Status.Phase == Executing) && now.Before(p.Spec.Expires.Time)
+// Expires is when the plan is given up, by the clock of the rescheduler.
+func (p *ReschedulingPlan) Expires() time.Time {
+	if p.Status.Expires != nil {
+		return p.Status.Expires.Time
+	}
+	return p.Spec.Expires.Time
 }
+
+// Lasts is how long the plan may take from when it was to be carried out, 0 when it is not: for those
+// who go by another clock.
+func (p *ReschedulingPlan) Lasts() time.Duration {
+	if p.Status.Approved == nil {
+		return 0
+	}
+	return p.Expires().Sub(p.Status.Approved.Time)
+}
+
+// Runs says that the plan is being carried out, or is about to be: the room which it counts on is to be
+// kept, and no replacement is to return to where the pod came from.
+func (p *ReschedulingPlan) Runs() bool {
+	return p.Status.Phase == Approved || p.Status.Phase == Executing
+}
+
+// Reserves says that the plan runs and has not expired, by the clock of the rescheduler: whoever is there
+// to write that down, its room is kept for no longer.
+func (p *ReschedulingPlan) Reserves(now time.Time) bool { return p.Runs() && now.Before(p.Expires()) }
 
 // IsReserved says that the extender has answered for that room: it was there, and is kept.
 func (p *ReschedulingPlan) IsReserved() bool {

@@ -97,7 +97,8 @@ type ReschedulingPlanSpec struct {
 	//
 	// +kubebuilder:validation:MinItems=1
 	Steps []Step `json:"steps"`
-	// When the plan is given up.
+	// When the plan is given up, unless the status says otherwise: until then a plan of mode Approve waits
+	// for that.
 	Expires metav1.Time `json:"expires"`
 }
 
@@ -200,6 +201,16 @@ type ReschedulingPlanStatus struct {
 	//
 	// +optional
 	Message string `json:"message,omitempty"`
+	// When the rescheduler has seen that the plan is to be carried out: that somebody has approved of it, or
+	// that its mode is Auto.
+	//
+	// +optional
+	Approved *metav1.Time `json:"approved,omitempty"`
+	// When the plan is given up, from then on. Both are by the clock of the rescheduler: by another one, only
+	// the time between them counts.
+	//
+	// +optional
+	Expires *metav1.Time `json:"expires,omitempty"`
 	// When the first step began.
 	//
 	// +optional

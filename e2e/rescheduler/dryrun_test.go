@@ -1,0 +1,151 @@
+package rescheduler
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/relay"
+)
+
+// writes are those that came to an API server, as in "PUT reschedulingplans/status".
+type writes struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (w *writes) decide(answer http.ResponseWriter, r *http.Request, pass http.Handler) {
+	if r.Method != http.MethodGet {
+		w.mu.Lock()
+		if kind := r.Method + " " + resourceOf(r.URL.Path); !slices.Contains(w.all, kind) {
+			w.all = append(w.all, kind)
+			slices.Sort(w.all)
+		}
+		w.mu.Unlock()
+	}
+	pass.ServeHTTP(answer, r)
+}
+
+func (w *writes) have(kind string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Contains(w.all, kind)
+}
+
+// resourceOf is the resource of a path, with its subresource.
+func resourceOf(path string) string {
+	parts := strings.Split(strings.Trim(path, "/"), "/") // api/v1/… or apis/group/version/…
+	parts = parts[min(len(parts), map[bool]int{true: 2, false: 3}[parts[0] == "api"]):]
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		parts = parts[2:]
+	}
+	if len(parts) > 2 {
+		return parts[0] + "/" + parts[2]
+	}
+	return strings.Join(parts[:min(len(parts), 1)], "")
+}
+
+// recorded has reschedulers that are started from now on reach the API server through a relay that takes down what they write.
+func (l *lab) recorded() *writes {
+	l.Helper()
+	transport, err := rest.TransportFor(l.RESTConfig())
+	l.must(err)
+	api, err := url.Parse(l.RESTConfig().Host)
+	l.must(err)
+	w := &writes{}
+	between, err := relay.New(transport, func() *url.URL { return api }, w.decide)
+	l.must(err)
+	l.Cleanup(between.Close)
+	l.options.Kubeconfig = filepath.Join(l.Dir(), "recorded.kubeconfig")
+	l.must(between.WriteKubeconfig(l.options.Kubeconfig))
+	return w
+}
+
+// shows says whether a page of the rescheduler has a text.
+func (l *lab) shows(page, text string) error {
+	request, err := http.NewRequestWithContext(l.Context(), http.MethodGet, "http://"+l.listen+page, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && !strings.Contains(string(body), text) {
+		err = fmt.Errorf("%s does not have %s", page, text)
+	}
+	return err
+}
+
+// everything turns on all that writes in another mode.
+func everything() map[string]any {
+	return map[string]any{
+		"scaleUp":   map[string]any{"provisioningRequest": map[string]any{"enabled": true}},
+		"scaleDown": map[string]any{"annotate": true},
+		"coalesce":  map[string]any{"mark": "Cordon"},
+		"repair":    map[string]any{"enabled": true},
+	}
+}
+
+func TestADryRunWritesPlansAndNothingElse(t *testing.T) {
+	l := newLab(t, v1alpha1.DryRun, muster.Scheduler)
+	l.defineProvisioningRequests()
+	l.configure(everything())
+	l.takeRequests()
+	before := l.small()
+	written := l.recorded()
+	l.createPod("big", "4")  // fits once small has moved
+	l.createPod("huge", "8") // fits nowhere
+	l.reschedule()
+	plan := l.awaitPlan(v1alpha1.Pending, "is never carried out: its mode is DryRun")
+	if step := plan.Spec.Steps[0]; len(plan.Spec.Steps) != 1 || step.Pod.UID != before.UID || step.From != "n1" || step.To != "n2" {
+		t.Errorf("the plan is %+v", plan.Spec)
+	}
+	l.eventually("it has counted huge among those that need nodes", func() error {
+		return l.shows("/metrics", `muster_rescheduling_pods_needing_nodes{reason="NoNodeFits"} 1`)
+	})
+	l.must(l.separate(before.Name, "", "", http.StatusForbidden, `{"errors":[{"error":"rescheduler.mode is DryRun, in which nothing is written `+
+		`on pods: annotate the pod with rescheduling.muster.dev/separate-from=n1 yourself, and a plan will show what would be done"}]}`))
+	l.neverBound("big", "huge")
+	if small := l.small(); small == nil || small.UID != before.UID {
+		t.Fatalf("the pod was evicted in a dry run: %v", small)
+	}
+	l.rescheduler.Stop() // and gives its Lease back
+	want := []string{"POST leases", "POST reschedulingplans", "PUT leases", "PUT reschedulingplans/status"}
+	if diff := cmp.Diff(want, written.all); diff != "" {
+		t.Errorf("what a dry run writes (-want +got):\n%s", diff)
+	}
+}
+
+// The same cluster in another mode: so the test above would see what a dry run wrote.
+func TestAnotherModeWritesWhatADryRunDoesNot(t *testing.T) {
+	l := newLab(t, v1alpha1.Approve, muster.Scheduler)
+	l.defineProvisioningRequests()
+	l.configure(everything())
+	written := l.recorded()
+	l.createPod("big", "4")
+	l.createPod("huge", "8")
+	l.reschedule()
+	for _, kind := range []string{"PATCH pods/status", "PATCH nodes", "POST events", "POST provisioningrequests", "POST podtemplates"} {
+		l.eventually(kind, func() error {
+			if !written.have(kind) {
+				return errors.New("it has not been written")
+			}
+			return nil
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+)
+
+// wanted says that a plan which has not begun is to, once it may.
+func (e *Executor) wanted(plan *v1alpha1.ReschedulingPlan) bool {
+	if plan.Spec.Mode == v1alpha1.DryRun || e.Mode == v1alpha1.DryRun {
+		return false
+	}
+	return plan.IsApproved() || plan.Spec.Mode == v1alpha1.Auto && e.Mode == v1alpha1.Auto
+}
+
+func (e *Executor) waitsFor(plan *v1alpha1.ReschedulingPlan) string {
+	switch {
+	case plan.Spec.Mode == v1alpha1.DryRun:
+		return "is never carried out: its mode is DryRun"
+	case e.Mode == v1alpha1.DryRun:
+		return "waits: rescheduler.mode is DryRun"
+	}
+	return fmt.Sprintf("waits for the annotation %s=true", v1alpha1.AnnotationApprove)
+}
+
+// approve writes down that a plan is to be carried out, its phase, and what it waits for. From when that
+// was seen first its time counts: a plan that waits for a yes uses none of it up.
+func (e *Executor) approve(ctx context.Context, plan *v1alpha1.ReschedulingPlan, phase v1alpha1.Phase, message string) {
+	if plan.Status.Approved != nil {
+		e.set(ctx, plan, phase, message)
+		return
+	}
+	e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) {
+		status.Phase, status.Message, status.Approved, status.Expires = phase, message, new(e.now()), plan.Spec.Expires.DeepCopy()
+		if plan.IsApproved() {
+			status.Expires = new(metav1.NewTime(status.Approved.Add(e.PlanTTL)))
+		}
+	})
+}
+
+// waitsForApproval says that a plan waits for somebody to approve of it.
+func (e *Executor) waitsForApproval(plan *v1alpha1.ReschedulingPlan) bool {
+	return plan.Status.Phase == v1alpha1.Pending && plan.Spec.Mode == v1alpha1.Approve && plan.Status.Approved == nil && !plan.IsApproved()
+}
+
+// Supersede ends a plan that waits for approval if it would not work any more, and says so, so that another
+// one can be made in its place. It must not be asked while a plan is carried out: the room of that one
+// looks taken.
+func (e *Executor) Supersede(ctx context.Context, plan *v1alpha1.ReschedulingPlan) bool {
+	if !e.waitsForApproval(plan) {
+		return false
+	}
+	why := e.check(plan, 0)
+	if len(plan.Spec.Beneficiaries) > 0 && len(e.waiting(plan)) == 0 {
+		why = "nobody waits any more"
+	}
+	return why != "" && e.end(ctx, plan, ending{phase: v1alpha1.Expired, reason: reasonClusterChanged, message: why})
+}
+
+func (e *Executor) whyExpired(plan *v1alpha1.ReschedulingPlan) string {
+	if e.waitsForApproval(plan) {
+		return "nobody has approved of it in time"
+	}
+	if !plan.Reserves(plan.Expires().Add(-time.Nanosecond)) {
+		return "its time was up before it began"
+	}
+	return "its time was up: " + plan.Status.Message
+}

@@ -1,0 +1,54 @@
+package loop
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/rescheduler/executor"
+)
+
+func (w *world) UpdateStatus(_ context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
+	w.written = append(w.written, plan.DeepCopy())
+	return plan, nil
+}
+
+func (w *world) Evict(context.Context, v1alpha1.PodReference) error {
+	panic("nothing is to be evicted")
+}
+
+func (w *world) Nominate(context.Context, *corev1.Pod, string) error {
+	panic("nothing is to be nominated")
+}
+
+func TestAPlanThatWaitsForApprovalIsMadeAnewWhenItDoesNotWorkAnyMore(t *testing.T) {
+	w := newWorld(t)
+	w.config.Mode = v1alpha1.Approve
+	w.loop.executor = executor.New(executor.Options{
+		Logger: w.log, Clock: w.clock, Cluster: w.cluster, Profiles: w.profiles, Reservations: w.reservations, Client: w,
+		Metrics: executor.NewMetrics(prometheus.NewRegistry()), Mode: v1alpha1.Approve, Rules: w.rules,
+	})
+	w.set(w.pod("big", "4"))
+	w.clock.Step(time.Minute)
+	w.want(v1alpha1.MakeRoom, "made a plan")
+	if waits := w.created[0].Spec.Expires.Sub(w.clock.Now()); waits != 24*time.Hour {
+		t.Errorf("it waits for %s", waits)
+	}
+	w.executor.Advance(t.Context())
+	w.clock.Step(time.Hour)
+	w.want(v1alpha1.MakeRoom, "there is a plan that has not ended")
+	full := w.pod("full", "1")
+	full.Spec.NodeName = "n2"
+	w.set(full, node("n3", "2"))
+	w.want(v1alpha1.MakeRoom, "made a plan")
+	if last := w.written[len(w.written)-1]; last.Status.Phase != v1alpha1.Expired || last.Spec.Steps[0].To != "n2" {
+		t.Errorf("the first plan is %s: %s", last.Status.Phase, last.Status.Message)
+	}
+	if len(w.created) != 2 || w.created[1].Spec.Steps[0].To != "n3" {
+		t.Errorf("made %+v", w.created)
+	}
+}
