@@ -62,7 +62,7 @@ type CoalescePolicy struct {
 	// MaxNodes is how many nodes a plan empties at most. Defaults to 1.
 	MaxNodes int32 `json:"maxNodes"`
 	// Mark is how the nodes are marked that a plan empties, before its first eviction: None
-	// (default), Annotate, or Cordon, which annotates them, too.
+	// (default), Annotate, or Taint or Cordon, which annotate them, too, and keep other pods off.
 	Mark NodeMark `json:"mark"`
 }
 
@@ -73,6 +73,7 @@ type NodeMark string
 const (
 	MarkNone     NodeMark = "None"
 	MarkAnnotate NodeMark = "Annotate"
+	MarkTaint    NodeMark = "Taint"
 	MarkCordon   NodeMark = "Cordon"
 )
 

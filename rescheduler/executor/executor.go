@@ -30,8 +30,9 @@ type Client interface {
 	Evict(ctx context.Context, pod v1alpha1.PodReference) error
 	// Nominate tells kube-scheduler about the place of a pod.
 	Nominate(ctx context.Context, pod *corev1.Pod, node string) error
-	// PatchNode changes a node of that UID.
-	PatchNode(ctx context.Context, node *corev1.Node, change NodeChange) error
+	// EditNode changes a node of that UID as the API server has it. If somebody else changes it meanwhile,
+	// nothing changes, and the error is a conflict.
+	EditNode(ctx context.Context, node *corev1.Node, edit func(*corev1.Node)) error
 }
 
 // Options of an Executor. All are required.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -14,18 +15,10 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// NodeChange is what changes of a node.
-type NodeChange struct {
-	// Annotations are set, or taken off if they are "".
-	Annotations map[string]string
-	// Unschedulable is set unless it is nil.
-	Unschedulable *bool
-}
-
-// mark marks the nodes that a plan empties, so that whoever removes nodes knows. A cordon keeps other
-// pods off them as well, and nothing else does. It must be done before anything is evicted.
+// mark marks the nodes that a plan empties, so that whoever removes nodes knows. A taint and a cordon keep
+// other pods off them as well, and nothing else does. It must be done before anything is evicted.
 func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error {
-	if e.Mark != config.MarkAnnotate && e.Mark != config.MarkCordon {
+	if e.Mark == config.MarkNone || e.Mark == "" {
 		return nil
 	}
 	snap := e.Cluster.Snapshot()
@@ -34,11 +27,13 @@ func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) er
 		if node == nil || node.Annotations[v1alpha1.AnnotationEmptying] == plan.Name {
 			continue
 		}
-		change := NodeChange{Annotations: map[string]string{v1alpha1.AnnotationEmptying: plan.Name}}
-		if e.Mark == config.MarkCordon && !node.Spec.Unschedulable {
-			change.Unschedulable, change.Annotations[v1alpha1.AnnotationCordoned] = new(true), "true"
-		}
-		if err := e.Client.PatchNode(ctx, node.Node, change); err != nil {
+		err := e.Client.EditNode(ctx, node.Node, func(fresh *corev1.Node) {
+			if fresh.Annotations[v1alpha1.AnnotationEmptying] != plan.Name { // else it was done, and the view is behind
+				annotate(fresh, v1alpha1.AnnotationEmptying, plan.Name)
+				closeNode(fresh, e.Mark)
+			}
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -57,11 +52,16 @@ func (e *Executor) tidy(ctx context.Context) {
 		plans[plan.Name] = plan
 	}
 	for node := range e.Cluster.Snapshot().Nodes() {
-		change, untrue := correction(node, plans)
-		if !untrue {
+		edit := correction(node, plans)
+		if edit == nil {
 			continue
 		}
-		if err := e.Client.PatchNode(ctx, node.Node, change); err != nil {
+		err := e.Client.EditNode(ctx, node.Node, func(fresh *corev1.Node) {
+			if sameMarks(fresh, node.Node) { // else the view is behind, and shows later what they are
+				edit(fresh)
+			}
+		})
+		if err != nil && !apierrors.IsConflict(err) {
 			e.Logger.Warn("cannot correct the marks of a node", "node", node.Name, "err", err)
 			e.rest = e.Clock.Now().Add(maxPause)
 			return
@@ -69,26 +69,35 @@ func (e *Executor) tidy(ctx context.Context) {
 	}
 }
 
-// correction is what has to change of the marks of a node.
-func correction(node *cluster.Node, plans map[string]*v1alpha1.ReschedulingPlan) (change NodeChange, untrue bool) {
-	emptying := node.Annotations[v1alpha1.AnnotationEmptying]
+// correction is what has to change of the marks of a node, nil when they are true.
+func correction(node *cluster.Node, plans map[string]*v1alpha1.ReschedulingPlan) func(*corev1.Node) {
+	emptying, emptied := node.Annotations[v1alpha1.AnnotationEmptying], node.Annotations[v1alpha1.AnnotationEmptied]
 	plan := plans[emptying]
 	switch {
-	case emptying == "" && (node.Annotations[v1alpha1.AnnotationEmptied] == "" || planner.IsEmpty(node)):
-		return NodeChange{}, false
-	case plan != nil && !plan.Ended():
-		return NodeChange{}, false
+	case plan != nil && !plan.Ended(), emptying == "" && emptied != "" && planner.IsEmpty(node):
+		return lostCordon(node.Node)
 	case plan != nil && plan.Status.Phase == v1alpha1.Succeeded && resident(node, nil) == nil:
 		if !planner.IsEmpty(node) {
-			return NodeChange{}, false // until what is there has ended
+			return lostCordon(node.Node) // until what is there has ended
 		}
-		return NodeChange{Annotations: map[string]string{v1alpha1.AnnotationEmptying: "", v1alpha1.AnnotationEmptied: emptying}}, true
+		return func(fresh *corev1.Node) {
+			annotate(fresh, v1alpha1.AnnotationEmptying, "")
+			annotate(fresh, v1alpha1.AnnotationEmptied, plan.Name)
+		}
+	case emptying == "" && emptied == "" && !isClosed(node.Node):
+		return lostCordon(node.Node)
 	}
-	change.Annotations = map[string]string{v1alpha1.AnnotationEmptying: "", v1alpha1.AnnotationEmptied: "", v1alpha1.AnnotationCordoned: ""}
-	if isOurCordon(node.Node) {
-		change.Unschedulable = new(false)
+	return func(fresh *corev1.Node) {
+		annotate(fresh, v1alpha1.AnnotationEmptying, "")
+		annotate(fresh, v1alpha1.AnnotationEmptied, "")
+		openNode(fresh)
 	}
-	return change, true
+}
+
+// sameMarks says that two states of a node name the same plans.
+func sameMarks(a, b *corev1.Node) bool {
+	return a.Annotations[v1alpha1.AnnotationEmptying] == b.Annotations[v1alpha1.AnnotationEmptying] &&
+		a.Annotations[v1alpha1.AnnotationEmptied] == b.Annotations[v1alpha1.AnnotationEmptied]
 }
 
 // newcomer says which pod would be left on a node that a plan empties once the rest of its steps is
@@ -119,9 +128,4 @@ func resident(node *cluster.Node, leaving sets.Set[types.UID]) *cluster.Pod {
 		}
 	}
 	return nil
-}
-
-// isOurCordon says that a node is cordoned, and that it was a plan that did so.
-func isOurCordon(node *corev1.Node) bool {
-	return node.Spec.Unschedulable && node.Annotations[v1alpha1.AnnotationCordoned] == "true"
 }

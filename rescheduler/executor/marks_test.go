@@ -26,13 +26,16 @@ func newCoalescing(t *testing.T, mark config.NodeMark) *world {
 	return w
 }
 
-// marks are those of n1, "cordoned" when it is.
+// marks are the annotations of n1, its taints, and unschedulable when it is.
 func (w *world) marks() map[string]string {
 	node := w.cluster.Snapshot().NodeByName("n1")
 	all := map[string]string{}
 	maps.Copy(all, node.Annotations)
 	if node.Spec.Unschedulable {
-		all["unschedulable"] = "true"
+		all[unschedulable] = "true"
+	}
+	for _, taint := range node.Spec.Taints {
+		all[taint.Key] = string(taint.Effect)
 	}
 	return all
 }
@@ -48,6 +51,7 @@ const (
 	emptying      = v1alpha1.AnnotationEmptying
 	emptied       = v1alpha1.AnnotationEmptied
 	cordoned      = v1alpha1.AnnotationCordoned
+	closed        = v1alpha1.TaintClosed
 	unschedulable = "unschedulable"
 )
 
@@ -55,6 +59,7 @@ func TestANodeIsMarkedBeforeItIsEmptied(t *testing.T) {
 	for mark, want := range map[config.NodeMark][2]map[string]string{
 		config.MarkNone:     {{}, {}},
 		config.MarkAnnotate: {{emptying: "p"}, {emptied: "p"}},
+		config.MarkTaint:    {{emptying: "p", closed: "NoSchedule"}, {emptied: "p", closed: "NoSchedule"}},
 		config.MarkCordon: {
 			{emptying: "p", cordoned: "true", unschedulable: "true"}, {emptied: "p", cordoned: "true", unschedulable: "true"},
 		},
@@ -178,14 +183,89 @@ func TestTheMarksOfAPlanThatDidNotSucceedAreTakenOff(t *testing.T) {
 	}
 }
 
-func TestANodeThatSomebodyElseHasCordonedStaysCordoned(t *testing.T) {
-	w := newCoalescing(t, config.MarkCordon)
-	node := w.cluster.Snapshot().NodeByName("n1").DeepCopy()
-	node.Spec.Unschedulable = true
-	w.set(node)
+func TestTheCordonOfAUserStays(t *testing.T) {
+	cordon := func(n *corev1.Node) { n.Spec.Unschedulable = true }
+	uncordon := func(n *corev1.Node) { n.Spec.Unschedulable = false }
+	unseen := func(w *world, how func(*corev1.Node)) {
+		node := w.cluster.Snapshot().NodeByName("n1").DeepCopy()
+		how(node)
+		w.unseen = map[string]*corev1.Node{"n1": node}
+	}
+	nothing := func(*world) {}
+	for name, test := range map[string]struct {
+		before, during func(*world)
+		marks          []config.NodeMark
+	}{
+		"from before the plan": {
+			func(w *world) { w.change("n1", cordon) }, nothing,
+			[]config.NodeMark{config.MarkAnnotate, config.MarkTaint, config.MarkCordon},
+		},
+		"from before the plan, which the watch has not shown": {
+			func(w *world) { unseen(w, cordon) }, nothing, []config.NodeMark{config.MarkAnnotate, config.MarkTaint, config.MarkCordon},
+		},
+		"from the time of the plan": {
+			nothing, func(w *world) { w.change("n1", cordon) }, []config.NodeMark{config.MarkAnnotate, config.MarkTaint},
+		},
+		"from the time of the plan, which the watch has not shown": {
+			nothing, func(w *world) { unseen(w, cordon) }, []config.NodeMark{config.MarkAnnotate, config.MarkTaint},
+		},
+		"after it had uncordoned the node": {
+			nothing, func(w *world) {
+				w.change("n1", uncordon)
+				w.advance()
+				w.change("n1", cordon)
+			}, []config.NodeMark{config.MarkAnnotate, config.MarkTaint, config.MarkCordon},
+		},
+		"after it had uncordoned the node, which the watch has not shown": {
+			nothing, func(w *world) {
+				unseen(w, func(n *corev1.Node) {
+					cordon(n)
+					n.ManagedFields = []metav1.ManagedFieldsEntry{
+						{Manager: "muster", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{}}}`)},
+						{Manager: "kubectl-cordon", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:unschedulable":{}}}`)},
+					}
+				})
+			}, []config.NodeMark{config.MarkAnnotate, config.MarkTaint, config.MarkCordon},
+		},
+	} {
+		for _, mark := range test.marks {
+			t.Run(name+", "+string(mark), func(t *testing.T) {
+				w := newCoalescing(t, mark)
+				test.before(w)
+				w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+				test.during(w)
+				w.reservations.Delete("p")
+				w.executor.Advance(t.Context())
+				w.executor.Advance(t.Context())
+				w.wantMarks(map[string]string{unschedulable: "true"})
+			})
+		}
+	}
+}
+
+func TestTheTaintsOfOthersStay(t *testing.T) {
+	w := newCoalescing(t, config.MarkTaint)
+	w.change("n1", func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: "before", Effect: corev1.TaintEffectPreferNoSchedule}}
+	})
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
-	w.wantMarks(map[string]string{emptying: "p", unschedulable: "true"})
+	w.change("n1", func(n *corev1.Node) {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "during", Effect: corev1.TaintEffectPreferNoSchedule})
+	})
+	w.wantMarks(map[string]string{emptying: "p", closed: "NoSchedule", "before": "PreferNoSchedule", "during": "PreferNoSchedule"})
 	w.reservations.Delete("p")
 	w.executor.Advance(t.Context())
-	w.wantMarks(map[string]string{unschedulable: "true"})
+	w.wantMarks(map[string]string{"before": "PreferNoSchedule", "during": "PreferNoSchedule"})
+}
+
+func TestANodeThatNoPlanIsNamedForIsOpened(t *testing.T) {
+	for _, mark := range []config.NodeMark{config.MarkTaint, config.MarkCordon} {
+		t.Run(string(mark), func(t *testing.T) {
+			w := newCoalescing(t, mark)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+			w.change("n1", func(n *corev1.Node) { delete(n.Annotations, emptying) })
+			w.executor.Advance(t.Context())
+			w.wantMarks(map[string]string{})
+		})
+	}
 }
