@@ -89,8 +89,11 @@ type ScaleUp struct {
 type ProvisioningRequest struct {
 	// Enabled turns it on. Defaults to false.
 	Enabled bool `json:"enabled"`
-	// ClassName is the provisioning class. Defaults to check-capacity.autoscaling.x-k8s.io.
+	// ClassName is the provisioning class. Defaults to best-effort-atomic-scale-up.autoscaling.x-k8s.io,
+	// which adds nodes. Of Cluster Autoscaler's own classes check-capacity.autoscaling.x-k8s.io adds none.
 	ClassName string `json:"className"`
+	// Parameters are those of the class, such as ValidUntilSeconds: "600".
+	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
 // ScaleDown is what is done about nodes that the cluster could do without.
@@ -199,7 +202,7 @@ func baseRescheduler() Rescheduler {
 		Coalesce:           CoalescePolicy{MaxNodes: 1, Mark: MarkNone},
 		Relieve:            baseRelieve(),
 		Respread:           baseRespread(),
-		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "check-capacity.autoscaling.x-k8s.io"}},
+		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "best-effort-atomic-scale-up.autoscaling.x-k8s.io"}},
 		Repair:             baseRepair(),
 		Budgets: DisruptionBudgets{
 			Rate: EvictionRate{Evictions: 20, Per: metav1.Duration{Duration: time.Hour}}, PerPlan: 10, PerWorkload: 1,

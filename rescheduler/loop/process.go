@@ -203,7 +203,10 @@ func requests(o *Options, a *api) *scaleup.Requests {
 	if !settings.Enabled {
 		return nil
 	}
-	return scaleup.NewRequests(o.Logger, a.leader, a.objects, settings.ClassName)
+	return scaleup.NewRequests(scaleup.RequestOptions{
+		Logger: o.Logger, Clock: clock.RealClock{}, Core: a.leader, Objects: a.objects,
+		ClassName: settings.ClassName, Parameters: settings.Parameters,
+	})
 }
 
 // ring has the loop look at the plans.
