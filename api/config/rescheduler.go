@@ -64,6 +64,9 @@ type CoalescePolicy struct {
 	// Mark is how the nodes are marked that a plan empties, before its first eviction: None
 	// (default), Annotate, or Taint or Cordon, which annotate them, too, and keep other pods off.
 	Mark NodeMark `json:"mark"`
+	// ClosedFor is how long a node that was emptied stays tainted or cordoned, unless it is needed
+	// before. Defaults to 1h.
+	ClosedFor metav1.Duration `json:"closedFor"`
 }
 
 // NodeMark is how a node is marked that is being emptied.
@@ -199,7 +202,7 @@ func baseRescheduler() Rescheduler {
 		Interval: seconds(30), PlanTTL: metav1.Duration{Duration: 10 * time.Minute}, PlanTime: seconds(5),
 		ReplacementTimeout: metav1.Duration{Duration: 2 * time.Minute},
 		MakeRoom:           MakeRoomPolicy{Enabled: true, PendingFor: metav1.Duration{Duration: time.Minute}},
-		Coalesce:           CoalescePolicy{MaxNodes: 1, Mark: MarkNone},
+		Coalesce:           CoalescePolicy{MaxNodes: 1, Mark: MarkNone, ClosedFor: metav1.Duration{Duration: time.Hour}},
 		Relieve:            baseRelieve(),
 		Respread:           baseRespread(),
 		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "best-effort-atomic-scale-up.autoscaling.x-k8s.io"}},

@@ -35,6 +35,7 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, r.Relieve.validate(path.Child("relieve"))...)
 	errs = append(errs, r.Respread.validate(path.Child("respread"))...)
 	errs = append(errs, validateOneOf(path.Child("coalesce", "mark"), r.Coalesce.Mark, MarkNone, MarkAnnotate, MarkTaint, MarkCordon)...)
+	errs = append(errs, notNegative(path.Child("coalesce", "closedFor"), r.Coalesce.ClosedFor)...)
 	errs = append(errs, r.ScaleUp.validate(path.Child("scaleUp"))...)
 	errs = append(errs, r.Separate.validate(path.Child("separate"))...)
 	errs = append(errs, r.Repair.validate(path.Child("repair"))...)

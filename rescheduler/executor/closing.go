@@ -36,6 +36,7 @@ func openNode(node *corev1.Node) {
 		node.Spec.Unschedulable = false
 	}
 	annotate(node, v1alpha1.AnnotationCordoned, "")
+	annotate(node, v1alpha1.AnnotationClosedUntil, "")
 }
 
 // isClosed says that closeNode keeps pods off a node.

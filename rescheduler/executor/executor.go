@@ -51,6 +51,8 @@ type Options struct {
 	Rules  planner.Rules
 	Limits Limits
 	Mark   config.NodeMark
+	// ClosedFor is how long an emptied node stays closed to pods that do not need it.
+	ClosedFor time.Duration
 }
 
 // Executor carries out plans. It belongs to one goroutine.
@@ -61,6 +63,8 @@ type Executor struct {
 	siblings map[types.UID]sets.Set[types.UID] // by the pod that was evicted: its like that were there then
 	told     map[types.UID]sets.Set[types.UID] // replacements that were nominated, by the UID of the plan
 	rest     time.Time                         // no marks of nodes are taken off before
+
+	needsLooked time.Time // when it was last looked which closed nodes are needed
 }
 
 // try is what became of asking for an eviction, and when it may be asked for again.

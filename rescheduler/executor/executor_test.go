@@ -73,6 +73,7 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 		Mode:         v1alpha1.Auto,
 		Rules:        planner.Rules{AllowSingleReplica: true},
 		Limits:       Limits{ReplacementTimeout: time.Minute},
+		ClosedFor:    time.Hour,
 	}
 	w.restart()
 	w.node("n1", "4")

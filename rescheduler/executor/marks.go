@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,17 +43,17 @@ func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) er
 
 // tidy makes the marks of nodes true, whoever made them: a plan that has succeeded has emptied its
 // nodes, what one did that failed or is gone is undone, and a node on which there is something is
-// not empty any more.
+// not empty any more. An emptied node is open again when it is needed, or its time is over.
 func (e *Executor) tidy(ctx context.Context) {
 	if e.Clock.Now().Before(e.rest) {
 		return
 	}
-	plans := map[string]*v1alpha1.ReschedulingPlan{}
+	now := truth{plans: map[string]*v1alpha1.ReschedulingPlan{}, needed: e.needed(), now: e.Clock.Now(), closedFor: e.ClosedFor}
 	for _, plan := range e.Reservations.Plans() {
-		plans[plan.Name] = plan
+		now.plans[plan.Name] = plan
 	}
 	for node := range e.Cluster.Snapshot().Nodes() {
-		edit := correction(node, plans)
+		edit := now.correction(node)
 		if edit == nil {
 			continue
 		}
@@ -69,13 +70,23 @@ func (e *Executor) tidy(ctx context.Context) {
 	}
 }
 
+// truth is what the marks of nodes are held against.
+type truth struct {
+	plans     map[string]*v1alpha1.ReschedulingPlan
+	needed    sets.Set[string] // closed nodes, by name
+	now       time.Time
+	closedFor time.Duration
+}
+
 // correction is what has to change of the marks of a node, nil when they are true.
-func correction(node *cluster.Node, plans map[string]*v1alpha1.ReschedulingPlan) func(*corev1.Node) {
+func (t *truth) correction(node *cluster.Node) func(*corev1.Node) {
 	emptying, emptied := node.Annotations[v1alpha1.AnnotationEmptying], node.Annotations[v1alpha1.AnnotationEmptied]
-	plan := plans[emptying]
+	plan := t.plans[emptying]
 	switch {
-	case plan != nil && !plan.Ended(), emptying == "" && emptied != "" && planner.IsEmpty(node):
+	case plan != nil && !plan.Ended():
 		return lostCordon(node.Node)
+	case isEmptied(node):
+		return t.ofEmptied(node)
 	case plan != nil && plan.Status.Phase == v1alpha1.Succeeded && resident(node, nil) == nil:
 		if !planner.IsEmpty(node) {
 			return lostCordon(node.Node) // until what is there has ended
@@ -83,6 +94,7 @@ func correction(node *cluster.Node, plans map[string]*v1alpha1.ReschedulingPlan)
 		return func(fresh *corev1.Node) {
 			annotate(fresh, v1alpha1.AnnotationEmptying, "")
 			annotate(fresh, v1alpha1.AnnotationEmptied, plan.Name)
+			t.limit(fresh)
 		}
 	case emptying == "" && emptied == "" && !isClosed(node.Node):
 		return lostCordon(node.Node)
@@ -92,6 +104,35 @@ func correction(node *cluster.Node, plans map[string]*v1alpha1.ReschedulingPlan)
 		annotate(fresh, v1alpha1.AnnotationEmptied, "")
 		openNode(fresh)
 	}
+}
+
+// ofEmptied is correction for a node that a plan has emptied. It stays closed for a time, and no longer than nobody
+// needs it.
+func (t *truth) ofEmptied(node *cluster.Node) func(*corev1.Node) {
+	until, err := time.Parse(time.RFC3339, node.Annotations[v1alpha1.AnnotationClosedUntil])
+	switch {
+	case !isClosed(node.Node):
+		return lostCordon(node.Node)
+	case err != nil:
+		return t.limit
+	case t.needed.Has(node.Name), !t.now.Before(until):
+		return openNode
+	}
+	return nil
+}
+
+// limit has a node say until when it stays closed, if it is.
+func (t *truth) limit(node *corev1.Node) {
+	until := ""
+	if isClosed(node) {
+		until = t.now.Add(t.closedFor).UTC().Format(time.RFC3339)
+	}
+	annotate(node, v1alpha1.AnnotationClosedUntil, until)
+}
+
+// isEmptied says that a plan has emptied a node, and that it is empty still.
+func isEmptied(node *cluster.Node) bool {
+	return node.Annotations[v1alpha1.AnnotationEmptying] == "" && node.Annotations[v1alpha1.AnnotationEmptied] != "" && planner.IsEmpty(node)
 }
 
 // sameMarks says that two states of a node name the same plans.

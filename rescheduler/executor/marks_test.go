@@ -19,6 +19,7 @@ import (
 func newCoalescing(t *testing.T, mark config.NodeMark) *world {
 	t.Helper()
 	w := newWorld(t, v1alpha1.Auto)
+	w.gone("big")
 	w.options.Mark = mark
 	w.restart()
 	w.stored.Spec.Policy, w.stored.Spec.Beneficiaries, w.stored.Spec.Empties = v1alpha1.Coalesce, nil, []string{"n1"}
@@ -52,6 +53,8 @@ const (
 	emptied       = v1alpha1.AnnotationEmptied
 	cordoned      = v1alpha1.AnnotationCordoned
 	closed        = v1alpha1.TaintClosed
+	closedUntil   = v1alpha1.AnnotationClosedUntil
+	inAnHour      = "2030-01-02T13:00:00Z"
 	unschedulable = "unschedulable"
 )
 
@@ -59,9 +62,9 @@ func TestANodeIsMarkedBeforeItIsEmptied(t *testing.T) {
 	for mark, want := range map[config.NodeMark][2]map[string]string{
 		config.MarkNone:     {{}, {}},
 		config.MarkAnnotate: {{emptying: "p"}, {emptied: "p"}},
-		config.MarkTaint:    {{emptying: "p", closed: "NoSchedule"}, {emptied: "p", closed: "NoSchedule"}},
+		config.MarkTaint:    {{emptying: "p", closed: "NoSchedule"}, {emptied: "p", closed: "NoSchedule", closedUntil: inAnHour}},
 		config.MarkCordon: {
-			{emptying: "p", cordoned: "true", unschedulable: "true"}, {emptied: "p", cordoned: "true", unschedulable: "true"},
+			{emptying: "p", cordoned: "true", unschedulable: "true"}, {emptied: "p", cordoned: "true", unschedulable: "true", closedUntil: inAnHour},
 		},
 	} {
 		t.Run(string(mark), func(t *testing.T) {
@@ -95,7 +98,7 @@ func TestANodeOnWhichSomethingStaysIsNotEmptied(t *testing.T) {
 				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "ds", UID: "ds", Controller: new(true)}}
 			},
 			"",
-			map[string]string{emptied: "p", cordoned: "true", unschedulable: "true"},
+			map[string]string{emptied: "p", cordoned: "true", unschedulable: "true", closedUntil: inAnHour},
 		},
 		"a pod that ends": {func(p *corev1.Pod) { p.DeletionTimestamp = new(p.CreationTimestamp) }, "", marked},
 	} {

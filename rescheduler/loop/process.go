@@ -89,7 +89,7 @@ func New(o Options) (*app.Process, error) {
 	carrier := executor.New(executor.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Reservations: keeper, Client: client,
 		Events: events.Recorder(), Metrics: executor.NewMetrics(o.Registry), Rules: rules, Limits: limits, Mode: settings.Mode,
-		Mark: settings.Coalesce.Mark,
+		Mark: settings.Coalesce.Mark, ClosedFor: settings.Coalesce.ClosedFor.Duration,
 	})
 	teller := scaleup.New(scaleup.Options{
 		Logger:     o.Logger,

@@ -352,7 +352,8 @@ func (a Account) nodeAnnotations() []string {
 		return []string{}
 	}
 	return []string{
-		reschedulingv1alpha1.AnnotationCordoned, reschedulingv1alpha1.AnnotationEmptied, reschedulingv1alpha1.AnnotationEmptying,
+		reschedulingv1alpha1.AnnotationClosedUntil, reschedulingv1alpha1.AnnotationCordoned, reschedulingv1alpha1.AnnotationEmptied,
+		reschedulingv1alpha1.AnnotationEmptying,
 		reschedulingv1alpha1.AnnotationRemovable, reschedulingv1alpha1.AnnotationRemovableSteps,
 	}
 }

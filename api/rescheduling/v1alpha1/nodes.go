@@ -8,6 +8,9 @@ const (
 	AnnotationEmptied = Group + "/emptied"
 	// AnnotationCordoned is "true" when the node was cordoned for one of the two, and not by somebody else.
 	AnnotationCordoned = Group + "/cordoned"
+	// AnnotationClosedUntil is when an emptied node is opened again that is tainted or cordoned for that, as in
+	// 2026-01-02T03:04:05Z.
+	AnnotationClosedUntil = Group + "/closed-until"
 	// AnnotationRemovable is "true" when the cluster could do without the node, if it kept all
 	// others.
 	AnnotationRemovable = Group + "/removable"
