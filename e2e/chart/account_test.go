@@ -217,7 +217,9 @@ func changesOfNodes() []write {
 	return []write{
 		patch("label a node", node, `{"metadata": {"labels": {"pool": "evil"}}}`, ofMetadata),
 		patch("taint a node", node, `{"spec": {"taints": [{"key": "evil", "effect": "NoExecute"}]}}`, ofTaints),
-		patch("have pods go from a node", node, `{"spec": {"taints": [{"key": "rescheduling.muster.dev/closed", "effect": "NoExecute"}]}}`, ofTaints),
+		patch(
+			"have pods go from a node", node, `{"spec": {"taints": [{"key": "rescheduling.muster.dev/closed", "effect": "NoExecute"}]}}`, ofTaints,
+		),
 		patch("take the taint of another one off", "nodes/cordoned", `{"spec": {"taints": []}}`, ofTaints),
 		patch("give a node to another provider", node, `{"spec": {"providerID": "evil"}}`, ofNode),
 		patch("annotate a node for others", node, `{"metadata": {"annotations": {"evil.example/a": "b"}}}`, ofMarks),

@@ -42,7 +42,9 @@ func TestANodeIsEditedAsTheAPIServerHasIt(t *testing.T) {
 				`{"effect":"NoSchedule","key":"ours"}]}}`},
 		},
 		"nothing is written when nothing changes": {uid: "uid", edit: func(*corev1.Node) {}},
-		"another node of that name is left alone": {uid: "other", edit: func(n *corev1.Node) { annotate(n, "ours", "") }, fails: apierrors.IsConflict},
+		"another node of that name is left alone": {
+			uid: "other", edit: func(n *corev1.Node) { annotate(n, "ours", "") }, fails: apierrors.IsConflict,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			core := fake.NewClientset(stored.DeepCopy())

@@ -218,13 +218,14 @@ func TestNodesAreAskedForAnewWhenThatFailed(t *testing.T) {
 }
 
 func TestNodesAreNotAskedForAnewWithoutNeed(t *testing.T) {
+	needs := func(a *autoscaled) Verdict { return a.needs(planner.ReasonNoNode, "big") }
 	for name, test := range map[string]struct {
 		condition string
 		is        metav1.ConditionStatus
 		verdict   func(*autoscaled) Verdict
 	}{
-		"as they come":                           {"Provisioned", metav1.ConditionTrue, func(a *autoscaled) Verdict { return a.needs(planner.ReasonNoNode, "big") }},
-		"as it has not failed":                   {"Failed", metav1.ConditionFalse, func(a *autoscaled) Verdict { return a.needs(planner.ReasonNoNode, "big") }},
+		"as they come":                           {"Provisioned", metav1.ConditionTrue, needs},
+		"as it has not failed":                   {"Failed", metav1.ConditionFalse, needs},
 		"as moving pods helps, or there is room": {"Failed", metav1.ConditionTrue, func(*autoscaled) Verdict { return Verdict{} }},
 	} {
 		t.Run(name, func(t *testing.T) {
