@@ -66,8 +66,11 @@ type CoalescePolicy struct {
 	// MaxNodes is how many nodes a plan empties at most. Defaults to 1.
 	MaxNodes int32 `json:"maxNodes"`
 	// Mark is how the nodes are marked that a plan empties, before its first eviction: None
-	// (default), Annotate, or Cordon, which annotates them, too.
+	// (default), Annotate, or Taint or Cordon, which annotate them, too, and keep other pods off.
 	Mark NodeMark `json:"mark"`
+	// ClosedFor is how long a node that was emptied stays tainted or cordoned, unless it is needed
+	// before. Defaults to 1h.
+	ClosedFor metav1.Duration `json:"closedFor"`
 }
 
 // NodeMark is how a node is marked that is being emptied.
@@ -77,6 +80,7 @@ type NodeMark string
 const (
 	MarkNone     NodeMark = "None"
 	MarkAnnotate NodeMark = "Annotate"
+	MarkTaint    NodeMark = "Taint"
 	MarkCordon   NodeMark = "Cordon"
 )
 
@@ -92,8 +96,11 @@ type ScaleUp struct {
 type ProvisioningRequest struct {
 	// Enabled turns it on. Defaults to false.
 	Enabled bool `json:"enabled"`
-	// ClassName is the provisioning class. Defaults to check-capacity.autoscaling.x-k8s.io.
+	// ClassName is the provisioning class. Defaults to best-effort-atomic-scale-up.autoscaling.x-k8s.io,
+	// which adds nodes. Of Cluster Autoscaler's own classes check-capacity.autoscaling.x-k8s.io adds none.
 	ClassName string `json:"className"`
+	// Parameters are those of the class, such as ValidUntilSeconds: "600".
+	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
 // ScaleDown is what is done about nodes that the cluster could do without.
@@ -200,10 +207,10 @@ func baseRescheduler() Rescheduler {
 		ApprovalTTL:        metav1.Duration{Duration: 24 * time.Hour},
 		ReplacementTimeout: metav1.Duration{Duration: 2 * time.Minute},
 		MakeRoom:           MakeRoomPolicy{Enabled: true, PendingFor: metav1.Duration{Duration: time.Minute}},
-		Coalesce:           CoalescePolicy{MaxNodes: 1, Mark: MarkNone},
+		Coalesce:           CoalescePolicy{MaxNodes: 1, Mark: MarkNone, ClosedFor: metav1.Duration{Duration: time.Hour}},
 		Relieve:            baseRelieve(),
 		Respread:           baseRespread(),
-		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "check-capacity.autoscaling.x-k8s.io"}},
+		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "best-effort-atomic-scale-up.autoscaling.x-k8s.io"}},
 		Repair:             baseRepair(),
 		Budgets: DisruptionBudgets{
 			Rate: EvictionRate{Evictions: 20, Per: metav1.Duration{Duration: time.Hour}}, PerPlan: 10, PerWorkload: 1,

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -36,7 +37,8 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, notBelowZero(path.Child("coalesce", "maxNodes"), r.Coalesce.MaxNodes)...)
 	errs = append(errs, r.Relieve.validate(path.Child("relieve"))...)
 	errs = append(errs, r.Respread.validate(path.Child("respread"))...)
-	errs = append(errs, validateOneOf(path.Child("coalesce", "mark"), r.Coalesce.Mark, MarkNone, MarkAnnotate, MarkCordon)...)
+	errs = append(errs, validateOneOf(path.Child("coalesce", "mark"), r.Coalesce.Mark, MarkNone, MarkAnnotate, MarkTaint, MarkCordon)...)
+	errs = append(errs, notNegative(path.Child("coalesce", "closedFor"), r.Coalesce.ClosedFor)...)
 	errs = append(errs, r.ScaleUp.validate(path.Child("scaleUp"))...)
 	errs = append(errs, r.Separate.validate(path.Child("separate"))...)
 	errs = append(errs, r.Repair.validate(path.Child("repair"))...)
@@ -44,10 +46,31 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 	return append(errs, r.Budgets.validate(path.Child("budgets"))...)
 }
 
-func (s ScaleUp) validate(path *field.Path) (errs field.ErrorList) {
-	at, name := path.Child("provisioningRequest", "className"), s.ProvisioningRequest.ClassName
-	for _, problem := range validation.IsDNS1123Subdomain(name) {
-		errs = append(errs, field.Invalid(at, name, problem))
+func (s ScaleUp) validate(path *field.Path) field.ErrorList {
+	return s.ProvisioningRequest.validate(path.Child("provisioningRequest"))
+}
+
+// What the API server takes in a ProvisioningRequest.
+const (
+	maxParameters      = 100
+	maxParameterLength = 255
+)
+
+func (r ProvisioningRequest) validate(path *field.Path) (errs field.ErrorList) {
+	for _, problem := range validation.IsDNS1123Subdomain(r.ClassName) {
+		errs = append(errs, field.Invalid(path.Child("className"), r.ClassName, problem))
+	}
+	at := path.Child("parameters")
+	if count := len(r.Parameters); count > maxParameters {
+		errs = append(errs, field.TooMany(at, count, maxParameters))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Parameters)) {
+		if name == "" {
+			errs = append(errs, field.Required(at.Key(name), "a parameter has a name"))
+		}
+		if value := r.Parameters[name]; len(value) > maxParameterLength {
+			errs = append(errs, field.TooLongMaxLength(at.Key(name), value, maxParameterLength))
+		}
 	}
 	return errs
 }

@@ -3,6 +3,7 @@ package chart
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,7 +97,8 @@ const (
 	ofStatus     = "of a pod's status, it writes conditions and the nominated node"
 	ofBinding    = "a pod is bound without annotations"
 	ofDeletion   = "a pod is deleted once its status says that it is disrupted"
-	ofNode       = "a node's spec stays as it is, but that it is cordoned"
+	ofNode       = "a node's spec stays as it is, but that it is cordoned or tainted"
+	ofTaints     = "of the taints of a node, it writes its own"
 	ofCordon     = "none is uncordoned that it has not cordoned"
 	ofMarks      = "of annotations of nodes, it writes its own"
 	ofGroupNote  = "of annotations of PodGroups, it writes its own"
@@ -214,7 +216,12 @@ func changesOfNodes() []write {
 	const node = "nodes/account"
 	return []write{
 		patch("label a node", node, `{"metadata": {"labels": {"pool": "evil"}}}`, ofMetadata),
-		patch("taint a node", node, `{"spec": {"taints": [{"key": "evil", "effect": "NoExecute"}]}}`, ofNode),
+		patch("taint a node", node, `{"spec": {"taints": [{"key": "evil", "effect": "NoExecute"}]}}`, ofTaints),
+		patch(
+			"have pods go from a node", node, `{"spec": {"taints": [{"key": "rescheduling.muster.dev/closed", "effect": "NoExecute"}]}}`, ofTaints,
+		),
+		patch("take the taint of another one off", "nodes/cordoned", `{"spec": {"taints": []}}`, ofTaints),
+		patch("give a node to another provider", node, `{"spec": {"providerID": "evil"}}`, ofNode),
 		patch("annotate a node for others", node, `{"metadata": {"annotations": {"evil.example/a": "b"}}}`, ofMarks),
 		patch("cordon a node without a mark", node, `{"spec": {"unschedulable": true}}`, ofCordon),
 		patch("uncordon a node of another one", "nodes/cordoned", `{"spec": {"unschedulable": false}}`, ofCordon),
@@ -304,11 +311,11 @@ func liftGate(refusal string) write {
 
 // reschedulerWrites are what the rescheduler does.
 func reschedulerWrites() []write {
-	node := func(change executor.NodeChange) func(a *account) error {
+	node := func(edit func(*corev1.Node)) func(a *account) error {
 		return func(a *account) error {
 			node, err := a.cluster.client.CoreV1().Nodes().Get(a.Context(), "account", metav1.GetOptions{})
 			a.must(err)
-			return executor.NewClient(a.client, a.dynamic).PatchNode(a.Context(), node, change)
+			return executor.NewClient(a.client, a.dynamic).EditNode(a.Context(), node, edit)
 		}
 	}
 	condition := corev1.PodCondition{Type: scaleup.ConditionRearrangingHelps, Status: corev1.ConditionFalse, Reason: "x"}
@@ -326,19 +333,21 @@ func reschedulerWrites() []write {
 			"",
 		),
 		{"nominate what replaces a pod", func(a *account) error { return a.nominations().Nominate(a.Context(), a.pod("gated"), "account") }, ""},
-		{"mark a node that is cordoned", node(executor.NodeChange{
-			Annotations: map[string]string{
-				reschedulingv1alpha1.AnnotationEmptying: "p",
-				reschedulingv1alpha1.AnnotationCordoned: "true",
-			},
-			Unschedulable: new(true),
+		{"mark a node that is cordoned", node(func(n *corev1.Node) {
+			n.Annotations[reschedulingv1alpha1.AnnotationEmptying] = "p"
+			n.Annotations[reschedulingv1alpha1.AnnotationCordoned] = "true"
+			n.Spec.Unschedulable = true
 		}), ""},
-		{"undo that", node(executor.NodeChange{
-			Annotations: map[string]string{
-				reschedulingv1alpha1.AnnotationEmptying: "",
-				reschedulingv1alpha1.AnnotationCordoned: "",
-			},
-			Unschedulable: new(false),
+		{"undo that", node(func(n *corev1.Node) {
+			delete(n.Annotations, reschedulingv1alpha1.AnnotationEmptying)
+			delete(n.Annotations, reschedulingv1alpha1.AnnotationCordoned)
+			n.Spec.Unschedulable = false
+		}), ""},
+		{"taint a node that it empties", node(func(n *corev1.Node) {
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: reschedulingv1alpha1.TaintClosed, Effect: corev1.TaintEffectNoSchedule})
+		}), ""},
+		{"take its taint off", node(func(n *corev1.Node) {
+			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == reschedulingv1alpha1.TaintClosed })
 		}), ""},
 		{"evict a pod", func(a *account) error {
 			return a.client.CoreV1().
@@ -391,8 +400,10 @@ func accounts(t *testing.T, values ...string) *cluster {
 			values...)...)
 	s := smoke{cluster: c}
 	for name, change := range map[string]func(*corev1.Node){
-		"account":  func(node *corev1.Node) { node.Labels["topology.kubernetes.io/zone"] = "z" },
-		"cordoned": func(node *corev1.Node) { node.Spec.Unschedulable = true },
+		"account": func(node *corev1.Node) { node.Labels["topology.kubernetes.io/zone"] = "z" },
+		"cordoned": func(node *corev1.Node) {
+			node.Spec.Unschedulable, node.Spec.Taints = true, []corev1.Taint{{Key: "example.com/lab", Effect: corev1.TaintEffectPreferNoSchedule}}
+		},
 	} {
 		s.createNode(name, "account", "8")
 		node, err := c.client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})

@@ -72,3 +72,23 @@ func (l *lab) isMarked(name string, cordoned bool, want map[string]string) error
 	}
 	return nil
 }
+
+func TestTheCordonOfAUserOutlivesThePlan(t *testing.T) {
+	l := newLab(t, v1alpha1.Approve, muster.Scheduler)
+	l.configure(map[string]any{"coalesce": map[string]any{"enabled": true, "mark": "Cordon"}})
+	l.createPod("stays", "0") // without, n2 would be the empty node to leave alone
+	l.eventually("stays runs", func() error { return isOn(l.pod("stays"), "n2") })
+	l.reschedule()
+	plan := l.awaitPlan(v1alpha1.Pending, "")
+	l.forbidEvictions()
+	l.approve(plan)
+	l.eventually("n1 is cordoned", func() error {
+		return l.isMarked("n1", true, map[string]string{v1alpha1.AnnotationEmptying: plan.Name, v1alpha1.AnnotationCordoned: "true"})
+	})
+	l.rescheduler.Crash() // so that nobody sees the node open
+	l.cordon("n1", false)
+	l.cordon("n1", true)
+	l.must(l.dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(t.Context(), plan.Name, metav1.DeleteOptions{}))
+	l.must(l.rescheduler.Restart(t.Context(), l.listen))
+	l.eventually("the marks are gone, and the cordon is not", func() error { return l.isMarked("n1", true, nil) })
+}

@@ -3,12 +3,16 @@ package executor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
@@ -74,21 +78,53 @@ func (c *RESTClient) Evict(ctx context.Context, pod v1alpha1.PodReference) error
 		MaxRetries(0).Body(eviction).Do(ctx).Error()
 }
 
-// PatchNode implements [Client].
-func (c *RESTClient) PatchNode(ctx context.Context, node *corev1.Node, change NodeChange) error {
+// EditNode implements [Client].
+func (c *RESTClient) EditNode(ctx context.Context, node *corev1.Node, edit func(*corev1.Node)) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	annotations := map[string]any{}
-	for name, value := range change.Annotations {
-		if annotations[name] = value; value == "" {
-			annotations[name] = nil
+	fresh, err := c.core.CoreV1().Nodes().Get(ctx, node.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if fresh.UID != node.UID {
+		return apierrors.NewConflict(corev1.Resource("nodes"), node.Name, errors.New("it is another node of that name"))
+	}
+	edited := fresh.DeepCopy()
+	edit(edited)
+	if equality.Semantic.DeepEqual(fresh, edited) {
+		return nil
+	}
+	fresh.ResourceVersion, fresh.UID = "", "" // so that the patch has those of edited, as preconditions
+	before, err := json.Marshal(fresh)
+	if err != nil {
+		return err
+	}
+	after, err := json.Marshal(edited)
+	if err != nil {
+		return err
+	}
+	patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, corev1.Node{})
+	if err != nil {
+		return err
+	}
+	_, err = c.core.CoreV1().
+		Nodes().
+		Patch(ctx, node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: cluster.FieldManager})
+	return err
+}
+
+// AnnotateNode sets annotations of a node of that UID, or takes those off that are "", whatever else of the node
+// changes meanwhile.
+func (c *RESTClient) AnnotateNode(ctx context.Context, node *corev1.Node, annotations map[string]string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	changes := map[string]any{}
+	for name, value := range annotations {
+		if changes[name] = value; value == "" {
+			changes[name] = nil
 		}
 	}
-	fields := map[string]any{"metadata": map[string]any{"uid": node.UID, "annotations": annotations}}
-	if change.Unschedulable != nil {
-		fields["spec"] = map[string]any{"unschedulable": *change.Unschedulable}
-	}
-	patch, err := json.Marshal(fields)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": node.UID, "annotations": changes}})
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,9 @@ type Client interface {
 	Evict(ctx context.Context, pod v1alpha1.PodReference) error
 	// Nominate tells kube-scheduler about the place of a pod.
 	Nominate(ctx context.Context, pod *corev1.Pod, node string) error
-	// PatchNode changes a node of that UID.
-	PatchNode(ctx context.Context, node *corev1.Node, change NodeChange) error
+	// EditNode changes a node of that UID as the API server has it. If somebody else changes it meanwhile,
+	// nothing changes, and the error is a conflict.
+	EditNode(ctx context.Context, node *corev1.Node, edit func(*corev1.Node)) error
 }
 
 // Options of an Executor. All are required.
@@ -53,6 +54,8 @@ type Options struct {
 	Rules   planner.Rules
 	Limits  Limits
 	Mark    config.NodeMark
+	// ClosedFor is how long an emptied node stays closed to pods that do not need it.
+	ClosedFor time.Duration
 }
 
 // Executor carries out plans. It belongs to one goroutine.
@@ -63,6 +66,8 @@ type Executor struct {
 	newcomers newcomers
 	told      map[types.UID]sets.Set[types.UID] // replacements that were nominated, by the UID of the plan
 	rest      time.Time                         // no marks of nodes are taken off before
+
+	needsLooked time.Time // when it was last looked which closed nodes are needed
 }
 
 // try is what became of asking for an eviction, and when it may be asked for again.

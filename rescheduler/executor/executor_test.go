@@ -42,10 +42,11 @@ type world struct {
 	executor     *Executor
 
 	stored   *v1alpha1.ReschedulingPlan
-	conflict bool  // the next write is refused
-	crossed  bool  // as is the one after an eviction
-	refusal  error // of evictions
-	unmarked error // of changes of nodes
+	conflict bool                    // the next write is refused
+	crossed  bool                    // as is the one after an eviction
+	refusal  error                   // of evictions
+	unmarked error                   // of changes of nodes
+	unseen   map[string]*corev1.Node // as the API server has them, and the watch has not shown
 	evicted  []string
 
 	nominated []string // pods and their nodes
@@ -76,6 +77,7 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 		PlanTTL:      10 * time.Minute,
 		Rules:        planner.Rules{AllowSingleReplica: true},
 		Limits:       Limits{ReplacementTimeout: time.Minute},
+		ClosedFor:    time.Hour,
 	}
 	w.restart()
 	w.node("n1", "4")
@@ -141,22 +143,17 @@ func (w *world) Evict(_ context.Context, pod v1alpha1.PodReference) error {
 	return w.refusal
 }
 
-func (w *world) PatchNode(_ context.Context, node *corev1.Node, change NodeChange) error {
+func (w *world) EditNode(_ context.Context, node *corev1.Node, edit func(*corev1.Node)) error {
 	if w.unmarked != nil {
 		return w.unmarked
 	}
 	next := w.cluster.Snapshot().NodeByName(node.Name).DeepCopy()
-	for name, value := range change.Annotations {
-		if next.Annotations == nil {
-			next.Annotations = map[string]string{}
-		}
-		if next.Annotations[name] = value; value == "" {
-			delete(next.Annotations, name)
-		}
+	if unseen := w.unseen[node.Name]; unseen != nil {
+		next = unseen
+		delete(w.unseen, node.Name)
 	}
-	if change.Unschedulable != nil {
-		next.Spec.Unschedulable = *change.Unschedulable
-	}
+	edit(next)
+	next.ManagedFields = nil // see cluster.Trim
 	w.set(next)
 	return nil
 }

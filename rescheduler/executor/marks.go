@@ -3,8 +3,10 @@ package executor
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -14,18 +16,10 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// NodeChange is what changes of a node.
-type NodeChange struct {
-	// Annotations are set, or taken off if they are "".
-	Annotations map[string]string
-	// Unschedulable is set unless it is nil.
-	Unschedulable *bool
-}
-
-// mark marks the nodes that a plan empties, so that whoever removes nodes knows. A cordon keeps other
-// pods off them as well, and nothing else does. It must be done before anything is evicted.
+// mark marks the nodes that a plan empties, so that whoever removes nodes knows. A taint and a cordon keep
+// other pods off them as well, and nothing else does. It must be done before anything is evicted.
 func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error {
-	if e.Mark != config.MarkAnnotate && e.Mark != config.MarkCordon {
+	if e.Mark == config.MarkNone || e.Mark == "" {
 		return nil
 	}
 	snap := e.Cluster.Snapshot()
@@ -34,11 +28,13 @@ func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) er
 		if node == nil || node.Annotations[v1alpha1.AnnotationEmptying] == plan.Name {
 			continue
 		}
-		change := NodeChange{Annotations: map[string]string{v1alpha1.AnnotationEmptying: plan.Name}}
-		if e.Mark == config.MarkCordon && !node.Spec.Unschedulable {
-			change.Unschedulable, change.Annotations[v1alpha1.AnnotationCordoned] = new(true), "true"
-		}
-		if err := e.Client.PatchNode(ctx, node.Node, change); err != nil {
+		err := e.Client.EditNode(ctx, node.Node, func(fresh *corev1.Node) {
+			if fresh.Annotations[v1alpha1.AnnotationEmptying] != plan.Name { // else it was done, and the view is behind
+				annotate(fresh, v1alpha1.AnnotationEmptying, plan.Name)
+				closeNode(fresh, e.Mark)
+			}
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -47,21 +43,26 @@ func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) er
 
 // tidy makes the marks of nodes true, whoever made them: a plan that has succeeded has emptied its
 // nodes, what one did that failed or is gone is undone, and a node on which there is something is
-// not empty any more.
+// not empty any more. An emptied node is open again when it is needed, or its time is over.
 func (e *Executor) tidy(ctx context.Context) {
 	if e.Clock.Now().Before(e.rest) {
 		return
 	}
-	plans := map[string]*v1alpha1.ReschedulingPlan{}
+	now := truth{plans: map[string]*v1alpha1.ReschedulingPlan{}, needed: e.needed(), now: e.Clock.Now(), closedFor: e.ClosedFor}
 	for _, plan := range e.Reservations.Plans() {
-		plans[plan.Name] = plan
+		now.plans[plan.Name] = plan
 	}
 	for node := range e.Cluster.Snapshot().Nodes() {
-		change, untrue := correction(node, plans)
-		if !untrue {
+		edit := now.correction(node)
+		if edit == nil {
 			continue
 		}
-		if err := e.Client.PatchNode(ctx, node.Node, change); err != nil {
+		err := e.Client.EditNode(ctx, node.Node, func(fresh *corev1.Node) {
+			if sameMarks(fresh, node.Node) { // else the view is behind, and shows later what they are
+				edit(fresh)
+			}
+		})
+		if err != nil && !apierrors.IsConflict(err) {
 			e.Logger.Warn("cannot correct the marks of a node", "node", node.Name, "err", err)
 			e.rest = e.Clock.Now().Add(maxPause)
 			return
@@ -69,26 +70,75 @@ func (e *Executor) tidy(ctx context.Context) {
 	}
 }
 
-// correction is what has to change of the marks of a node.
-func correction(node *cluster.Node, plans map[string]*v1alpha1.ReschedulingPlan) (change NodeChange, untrue bool) {
-	emptying := node.Annotations[v1alpha1.AnnotationEmptying]
-	plan := plans[emptying]
+// truth is what the marks of nodes are held against.
+type truth struct {
+	plans     map[string]*v1alpha1.ReschedulingPlan
+	needed    sets.Set[string] // closed nodes, by name
+	now       time.Time
+	closedFor time.Duration
+}
+
+// correction is what has to change of the marks of a node, nil when they are true.
+func (t *truth) correction(node *cluster.Node) func(*corev1.Node) {
+	emptying, emptied := node.Annotations[v1alpha1.AnnotationEmptying], node.Annotations[v1alpha1.AnnotationEmptied]
+	plan := t.plans[emptying]
 	switch {
-	case emptying == "" && (node.Annotations[v1alpha1.AnnotationEmptied] == "" || planner.IsEmpty(node)):
-		return NodeChange{}, false
 	case plan != nil && !plan.Ended():
-		return NodeChange{}, false
+		return lostCordon(node.Node)
+	case isEmptied(node):
+		return t.ofEmptied(node)
 	case plan != nil && plan.Status.Phase == v1alpha1.Succeeded && resident(node, nil) == nil:
 		if !planner.IsEmpty(node) {
-			return NodeChange{}, false // until what is there has ended
+			return lostCordon(node.Node) // until what is there has ended
 		}
-		return NodeChange{Annotations: map[string]string{v1alpha1.AnnotationEmptying: "", v1alpha1.AnnotationEmptied: emptying}}, true
+		return func(fresh *corev1.Node) {
+			annotate(fresh, v1alpha1.AnnotationEmptying, "")
+			annotate(fresh, v1alpha1.AnnotationEmptied, plan.Name)
+			t.limit(fresh)
+		}
+	case emptying == "" && emptied == "" && !isClosed(node.Node):
+		return lostCordon(node.Node)
 	}
-	change.Annotations = map[string]string{v1alpha1.AnnotationEmptying: "", v1alpha1.AnnotationEmptied: "", v1alpha1.AnnotationCordoned: ""}
-	if isOurCordon(node.Node) {
-		change.Unschedulable = new(false)
+	return func(fresh *corev1.Node) {
+		annotate(fresh, v1alpha1.AnnotationEmptying, "")
+		annotate(fresh, v1alpha1.AnnotationEmptied, "")
+		openNode(fresh)
 	}
-	return change, true
+}
+
+// ofEmptied is correction for a node that a plan has emptied. It stays closed for a time, and no longer than nobody
+// needs it.
+func (t *truth) ofEmptied(node *cluster.Node) func(*corev1.Node) {
+	until, err := time.Parse(time.RFC3339, node.Annotations[v1alpha1.AnnotationClosedUntil])
+	switch {
+	case !isClosed(node.Node):
+		return lostCordon(node.Node)
+	case err != nil:
+		return t.limit
+	case t.needed.Has(node.Name), !t.now.Before(until):
+		return openNode
+	}
+	return nil
+}
+
+// limit has a node say until when it stays closed, if it is.
+func (t *truth) limit(node *corev1.Node) {
+	until := ""
+	if isClosed(node) {
+		until = t.now.Add(t.closedFor).UTC().Format(time.RFC3339)
+	}
+	annotate(node, v1alpha1.AnnotationClosedUntil, until)
+}
+
+// isEmptied says that a plan has emptied a node, and that it is empty still.
+func isEmptied(node *cluster.Node) bool {
+	return node.Annotations[v1alpha1.AnnotationEmptying] == "" && node.Annotations[v1alpha1.AnnotationEmptied] != "" && planner.IsEmpty(node)
+}
+
+// sameMarks says that two states of a node name the same plans.
+func sameMarks(a, b *corev1.Node) bool {
+	return a.Annotations[v1alpha1.AnnotationEmptying] == b.Annotations[v1alpha1.AnnotationEmptying] &&
+		a.Annotations[v1alpha1.AnnotationEmptied] == b.Annotations[v1alpha1.AnnotationEmptied]
 }
 
 // newcomer says which pod would be left on a node that a plan empties once the rest of its steps is
@@ -119,9 +169,4 @@ func resident(node *cluster.Node, leaving sets.Set[types.UID]) *cluster.Pod {
 		}
 	}
 	return nil
-}
-
-// isOurCordon says that a node is cordoned, and that it was a plan that did so.
-func isOurCordon(node *corev1.Node) bool {
-	return node.Spec.Unschedulable && node.Annotations[v1alpha1.AnnotationCordoned] == "true"
 }

@@ -19,6 +19,7 @@ import (
 func newCoalescing(t *testing.T, mark config.NodeMark) *world {
 	t.Helper()
 	w := newWorld(t, v1alpha1.Auto)
+	w.gone("big")
 	w.options.Mark = mark
 	w.restart()
 	w.stored.Spec.Policy, w.stored.Spec.Beneficiaries, w.stored.Spec.Empties = v1alpha1.Coalesce, nil, []string{"n1"}
@@ -26,13 +27,16 @@ func newCoalescing(t *testing.T, mark config.NodeMark) *world {
 	return w
 }
 
-// marks are those of n1, "cordoned" when it is.
+// marks are the annotations of n1, its taints, and unschedulable when it is.
 func (w *world) marks() map[string]string {
 	node := w.cluster.Snapshot().NodeByName("n1")
 	all := map[string]string{}
 	maps.Copy(all, node.Annotations)
 	if node.Spec.Unschedulable {
-		all["unschedulable"] = "true"
+		all[unschedulable] = "true"
+	}
+	for _, taint := range node.Spec.Taints {
+		all[taint.Key] = string(taint.Effect)
 	}
 	return all
 }
@@ -48,6 +52,9 @@ const (
 	emptying      = v1alpha1.AnnotationEmptying
 	emptied       = v1alpha1.AnnotationEmptied
 	cordoned      = v1alpha1.AnnotationCordoned
+	closed        = v1alpha1.TaintClosed
+	closedUntil   = v1alpha1.AnnotationClosedUntil
+	inAnHour      = "2030-01-02T13:00:00Z"
 	unschedulable = "unschedulable"
 )
 
@@ -55,8 +62,9 @@ func TestANodeIsMarkedBeforeItIsEmptied(t *testing.T) {
 	for mark, want := range map[config.NodeMark][2]map[string]string{
 		config.MarkNone:     {{}, {}},
 		config.MarkAnnotate: {{emptying: "p"}, {emptied: "p"}},
+		config.MarkTaint:    {{emptying: "p", closed: "NoSchedule"}, {emptied: "p", closed: "NoSchedule", closedUntil: inAnHour}},
 		config.MarkCordon: {
-			{emptying: "p", cordoned: "true", unschedulable: "true"}, {emptied: "p", cordoned: "true", unschedulable: "true"},
+			{emptying: "p", cordoned: "true", unschedulable: "true"}, {emptied: "p", cordoned: "true", unschedulable: "true", closedUntil: inAnHour},
 		},
 	} {
 		t.Run(string(mark), func(t *testing.T) {
@@ -90,7 +98,7 @@ func TestANodeOnWhichSomethingStaysIsNotEmptied(t *testing.T) {
 				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "ds", UID: "ds", Controller: new(true)}}
 			},
 			"",
-			map[string]string{emptied: "p", cordoned: "true", unschedulable: "true"},
+			map[string]string{emptied: "p", cordoned: "true", unschedulable: "true", closedUntil: inAnHour},
 		},
 		"a pod that ends": {func(p *corev1.Pod) { p.DeletionTimestamp = new(p.CreationTimestamp) }, "", marked},
 	} {
@@ -178,14 +186,89 @@ func TestTheMarksOfAPlanThatDidNotSucceedAreTakenOff(t *testing.T) {
 	}
 }
 
-func TestANodeThatSomebodyElseHasCordonedStaysCordoned(t *testing.T) {
-	w := newCoalescing(t, config.MarkCordon)
-	node := w.cluster.Snapshot().NodeByName("n1").DeepCopy()
-	node.Spec.Unschedulable = true
-	w.set(node)
+func TestTheCordonOfAUserStays(t *testing.T) {
+	cordon := func(n *corev1.Node) { n.Spec.Unschedulable = true }
+	uncordon := func(n *corev1.Node) { n.Spec.Unschedulable = false }
+	unseen := func(w *world, how func(*corev1.Node)) {
+		node := w.cluster.Snapshot().NodeByName("n1").DeepCopy()
+		how(node)
+		w.unseen = map[string]*corev1.Node{"n1": node}
+	}
+	nothing := func(*world) {}
+	for name, test := range map[string]struct {
+		before, during func(*world)
+		marks          []config.NodeMark
+	}{
+		"from before the plan": {
+			func(w *world) { w.change("n1", cordon) }, nothing,
+			[]config.NodeMark{config.MarkAnnotate, config.MarkTaint, config.MarkCordon},
+		},
+		"from before the plan, which the watch has not shown": {
+			func(w *world) { unseen(w, cordon) }, nothing, []config.NodeMark{config.MarkAnnotate, config.MarkTaint, config.MarkCordon},
+		},
+		"from the time of the plan": {
+			nothing, func(w *world) { w.change("n1", cordon) }, []config.NodeMark{config.MarkAnnotate, config.MarkTaint},
+		},
+		"from the time of the plan, which the watch has not shown": {
+			nothing, func(w *world) { unseen(w, cordon) }, []config.NodeMark{config.MarkAnnotate, config.MarkTaint},
+		},
+		"after it had uncordoned the node": {
+			nothing, func(w *world) {
+				w.change("n1", uncordon)
+				w.advance()
+				w.change("n1", cordon)
+			}, []config.NodeMark{config.MarkAnnotate, config.MarkTaint, config.MarkCordon},
+		},
+		"after it had uncordoned the node, which the watch has not shown": {
+			nothing, func(w *world) {
+				unseen(w, func(n *corev1.Node) {
+					cordon(n)
+					n.ManagedFields = []metav1.ManagedFieldsEntry{
+						{Manager: "muster", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{}}}`)},
+						{Manager: "kubectl-cordon", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:unschedulable":{}}}`)},
+					}
+				})
+			}, []config.NodeMark{config.MarkAnnotate, config.MarkTaint, config.MarkCordon},
+		},
+	} {
+		for _, mark := range test.marks {
+			t.Run(name+", "+string(mark), func(t *testing.T) {
+				w := newCoalescing(t, mark)
+				test.before(w)
+				w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+				test.during(w)
+				w.reservations.Delete("p")
+				w.executor.Advance(t.Context())
+				w.executor.Advance(t.Context())
+				w.wantMarks(map[string]string{unschedulable: "true"})
+			})
+		}
+	}
+}
+
+func TestTheTaintsOfOthersStay(t *testing.T) {
+	w := newCoalescing(t, config.MarkTaint)
+	w.change("n1", func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: "before", Effect: corev1.TaintEffectPreferNoSchedule}}
+	})
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
-	w.wantMarks(map[string]string{emptying: "p", unschedulable: "true"})
+	w.change("n1", func(n *corev1.Node) {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "during", Effect: corev1.TaintEffectPreferNoSchedule})
+	})
+	w.wantMarks(map[string]string{emptying: "p", closed: "NoSchedule", "before": "PreferNoSchedule", "during": "PreferNoSchedule"})
 	w.reservations.Delete("p")
 	w.executor.Advance(t.Context())
-	w.wantMarks(map[string]string{unschedulable: "true"})
+	w.wantMarks(map[string]string{"before": "PreferNoSchedule", "during": "PreferNoSchedule"})
+}
+
+func TestANodeThatNoPlanIsNamedForIsOpened(t *testing.T) {
+	for _, mark := range []config.NodeMark{config.MarkTaint, config.MarkCordon} {
+		t.Run(string(mark), func(t *testing.T) {
+			w := newCoalescing(t, mark)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+			w.change("n1", func(n *corev1.Node) { delete(n.Annotations, emptying) })
+			w.executor.Advance(t.Context())
+			w.wantMarks(map[string]string{})
+		})
+	}
 }

@@ -33,7 +33,7 @@ const keep = time.Hour
 type writer interface {
 	Create(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error)
 	Delete(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error
-	PatchNode(ctx context.Context, node *corev1.Node, change executor.NodeChange) error
+	AnnotateNode(ctx context.Context, node *corev1.Node, annotations map[string]string) error
 }
 
 // loop makes plans and has them carried out. Run is for one goroutine.

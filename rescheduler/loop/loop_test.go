@@ -89,12 +89,12 @@ func (w *world) Delete(_ context.Context, plan *v1alpha1.ReschedulingPlan) error
 	return nil
 }
 
-func (w *world) PatchNode(_ context.Context, node *corev1.Node, change executor.NodeChange) error {
+func (w *world) AnnotateNode(_ context.Context, node *corev1.Node, annotations map[string]string) error {
 	next := node.DeepCopy()
 	if next.Annotations == nil {
 		next.Annotations = map[string]string{}
 	}
-	for name, value := range change.Annotations {
+	for name, value := range annotations {
 		w.annotated = append(w.annotated, node.Name+" "+name+"="+value)
 		if next.Annotations[name] = value; value == "" {
 			delete(next.Annotations, name)

@@ -93,8 +93,7 @@ func New(o Options) (*app.Process, error) {
 	carrier := executor.New(executor.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Reservations: keeper, Client: client,
 		Events: events.Recorder(), Metrics: executor.NewMetrics(o.Registry), Rules: rules, Limits: limits, Mode: settings.Mode,
-		PlanTTL: settings.PlanTTL.Duration,
-		Mark:    settings.Coalesce.Mark,
+		PlanTTL: settings.PlanTTL.Duration, Mark: settings.Coalesce.Mark, ClosedFor: settings.Coalesce.ClosedFor.Duration,
 	})
 	telling := scaleup.Options{Logger: o.Logger, Registerer: o.Registry, Clock: clock.RealClock{}, Cluster: c, Events: events.Recorder()}
 	if settings.Mode != reschedulingv1alpha1.DryRun {
@@ -204,7 +203,10 @@ func requests(o *Options, a *api) *scaleup.Requests {
 	if !settings.Enabled {
 		return nil
 	}
-	return scaleup.NewRequests(o.Logger, a.leader, a.objects, settings.ClassName)
+	return scaleup.NewRequests(scaleup.RequestOptions{
+		Logger: o.Logger, Clock: clock.RealClock{}, Core: a.leader, Objects: a.objects,
+		ClassName: settings.ClassName, Parameters: settings.Parameters,
+	})
 }
 
 // ring has the loop look at the plans.

@@ -13,7 +13,6 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/rescheduler/executor"
 )
 
 // maxAnnotated bounds the nodes that are annotated in one go, which plans have to wait for.
@@ -119,10 +118,8 @@ func (l *loop) annotate(ctx context.Context) {
 		if writes++; writes > maxAnnotated {
 			return
 		}
-		change := executor.NodeChange{
-			Annotations: map[string]string{v1alpha1.AnnotationRemovable: want, v1alpha1.AnnotationRemovableSteps: steps},
-		}
-		if err := l.writer.PatchNode(ctx, node.Node, change); err != nil {
+		annotations := map[string]string{v1alpha1.AnnotationRemovable: want, v1alpha1.AnnotationRemovableSteps: steps}
+		if err := l.writer.AnnotateNode(ctx, node.Node, annotations); err != nil {
 			l.log.Warn("cannot annotate a node", "node", node.Name, "err", err)
 			return
 		}

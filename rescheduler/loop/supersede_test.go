@@ -25,6 +25,10 @@ func (w *world) Nominate(context.Context, *corev1.Pod, string) error {
 	panic("nothing is to be nominated")
 }
 
+func (w *world) EditNode(context.Context, *corev1.Node, func(*corev1.Node)) error {
+	panic("no node is to be marked")
+}
+
 func TestAPlanThatWaitsForApprovalIsMadeAnewWhenItDoesNotWorkAnyMore(t *testing.T) {
 	w := newWorld(t)
 	w.config.Mode = v1alpha1.Approve

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
@@ -32,55 +34,72 @@ const LabelRequest = "rescheduling.muster.dev/scale-up"
 // maxPodSets is how many a ProvisioningRequest may have.
 const maxPodSets = 32
 
+// RequestOptions are what Requests ask for, and how. All are required but Parameters.
+type RequestOptions struct {
+	Logger  *slog.Logger
+	Clock   clock.PassiveClock
+	Core    kubernetes.Interface
+	Objects dynamic.Interface
+	// ClassName is the provisioning class, and Parameters are its own.
+	ClassName  string
+	Parameters map[string]string
+}
+
 // Requests asks a cluster autoscaler for nodes: by one ProvisioningRequest for each pod or gang
 // that needs some, and a PodTemplate for each kind of pods in it. They belong to the pod or the
 // PodGroup, so they go with it, and are deleted when none of the pods waits any more. To ask for
-// the same again does nothing, since their names come from the UID of what they are for.
+// the same again does nothing, since their names come from the UID of what they are for, and from
+// how often it was asked for: what has failed is asked for anew, more and more rarely.
 //
 // It belongs to one goroutine.
 type Requests struct {
-	log     *slog.Logger
-	core    kubernetes.Interface
-	objects dynamic.Interface
-	class   string
-	absent  bool // the cluster does not know ProvisioningRequests, as was said
+	RequestOptions
+
+	absent bool // the cluster does not know ProvisioningRequests, as was said
 }
 
 // NewRequests asks by requests of a provisioning class.
-func NewRequests(log *slog.Logger, core kubernetes.Interface, objects dynamic.Interface, class string) *Requests {
-	return &Requests{log: log, core: core, objects: objects, class: class}
-}
+func NewRequests(o RequestOptions) *Requests { return &Requests{RequestOptions: o} }
 
 // reconcile makes the requests for groups that need nodes, and deletes those of which no pod
-// waits.
+// waits and those that were asked anew.
 func (r *Requests) reconcile(ctx context.Context, c *cluster.Cluster, needs []planner.Refusal) {
-	list, err := r.objects.Resource(ProvisioningRequests()).List(ctx, metav1.ListOptions{LabelSelector: LabelRequest})
+	list, err := r.Objects.Resource(ProvisioningRequests()).List(ctx, metav1.ListOptions{LabelSelector: LabelRequest})
 	if !r.known(err) {
 		return
 	}
-	snap, waiting, there := c.Snapshot(), sets.New[string](), sets.New[string]()
+	snap, waiting := c.Snapshot(), sets.New[string]()
 	for _, pod := range planner.Waiting(c) {
 		waiting.Insert(pod.Namespace + "/" + subjectOf(snap, pod).name)
 	}
+	last := map[string]attempt{}
 	for i := range list.Items {
-		request := &list.Items[i]
-		name := request.GetNamespace() + "/" + request.GetName()
-		there.Insert(name)
-		if !waiting.Has(name) {
-			if err := r.delete(ctx, request); err != nil {
-				r.log.Warn("cannot delete a ProvisioningRequest", "request", name, "err", err)
-			}
+		if of := attemptOf(&list.Items[i]); of.number > last[of.subject].number {
+			last[of.subject] = of
 		}
 	}
 	for i := range needs {
 		pods := needs[i].Pods
 		subject := subjectOf(snap, pods[0])
 		name := pods[0].Namespace + "/" + subject.name
-		if there.Has(name) {
+		before := last[name]
+		if before.request != nil && !r.anew(before) {
 			continue
 		}
-		if err := r.create(ctx, subject, pods); err != nil {
-			r.log.Warn("cannot create a ProvisioningRequest", "request", name, "err", err)
+		next := attempt{subject: name, number: before.number + 1}
+		if err := r.create(ctx, subject, next.number, pods); err != nil {
+			r.Logger.Warn("cannot create a ProvisioningRequest", "request", nameOfAttempt(name, next.number), "err", err)
+			continue
+		}
+		last[name] = next
+	}
+	for i := range list.Items {
+		request := &list.Items[i]
+		if of := attemptOf(request); waiting.Has(of.subject) && of.number == last[of.subject].number {
+			continue
+		}
+		if err := r.delete(ctx, request); err != nil {
+			r.Logger.Warn("cannot delete a ProvisioningRequest", "request", request.GetNamespace()+"/"+request.GetName(), "err", err)
 		}
 	}
 }
@@ -91,16 +110,16 @@ func (r *Requests) known(err error) bool {
 	switch {
 	case apierrors.IsNotFound(err):
 		if !r.absent {
-			r.log.Warn("no nodes are asked for: the cluster does not know ProvisioningRequests", "resource", ProvisioningRequests().String())
+			r.Logger.Warn("no nodes are asked for: the cluster does not know ProvisioningRequests", "resource", ProvisioningRequests().String())
 		}
 		r.absent = true
 		return false
 	case err != nil:
-		r.log.Warn("cannot list ProvisioningRequests", "err", err)
+		r.Logger.Warn("cannot list ProvisioningRequests", "err", err)
 		return false
 	}
 	if r.absent {
-		r.log.Info("nodes are asked for from now on: the cluster knows ProvisioningRequests")
+		r.Logger.Info("nodes are asked for from now on: the cluster knows ProvisioningRequests")
 	}
 	r.absent = false
 	return true
@@ -133,7 +152,7 @@ func ownerOf(pod *cluster.Pod) metav1.OwnerReference {
 
 // create makes a request and what it refers to. The templates come first: a request must not be
 // seen without them.
-func (r *Requests) create(ctx context.Context, s subject, pods []*cluster.Pod) error {
+func (r *Requests) create(ctx context.Context, s subject, number int, pods []*cluster.Pod) error {
 	if s.owners == nil {
 		for _, pod := range pods {
 			s.owners = append(s.owners, ownerOf(pod))
@@ -144,15 +163,18 @@ func (r *Requests) create(ctx context.Context, s subject, pods []*cluster.Pod) e
 		return fmt.Errorf("the pods are of %d kinds, and a ProvisioningRequest has at most %d", len(kinds), maxPodSets)
 	}
 	options := metav1.CreateOptions{FieldManager: cluster.FieldManager}
-	meta := metav1.ObjectMeta{Namespace: pods[0].Namespace, Labels: map[string]string{LabelRequest: "true"}, OwnerReferences: s.owners}
+	meta := metav1.ObjectMeta{
+		Namespace: pods[0].Namespace, Name: nameOfAttempt(s.name, number), OwnerReferences: s.owners,
+		Labels: map[string]string{LabelRequest: "true", LabelAttempt: strconv.Itoa(number)},
+	}
 	var podSets []any
 	for i, kind := range kinds {
 		template := &corev1.PodTemplate{ObjectMeta: *meta.DeepCopy(), Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: kind.example.Labels, Annotations: kind.example.Annotations},
 			Spec:       kind.example.Spec,
 		}}
-		template.Name = fmt.Sprintf("%s-%d", s.name, i)
-		if _, err := r.core.CoreV1().
+		template.Name = fmt.Sprintf("%s-%d", meta.Name, i)
+		if _, err := r.Core.CoreV1().
 			PodTemplates(template.Namespace).
 			Create(ctx, template, options); err != nil &&
 			!apierrors.IsAlreadyExists(err) {
@@ -160,18 +182,26 @@ func (r *Requests) create(ctx context.Context, s subject, pods []*cluster.Pod) e
 		}
 		podSets = append(podSets, map[string]any{"count": kind.count, "podTemplateRef": map[string]any{"name": template.Name}})
 	}
-	request := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"provisioningClassName": r.class, "podSets": podSets}}}
+	spec := map[string]any{"provisioningClassName": r.ClassName, "podSets": podSets}
+	if len(r.Parameters) > 0 {
+		parameters := map[string]any{}
+		for name, value := range r.Parameters {
+			parameters[name] = value
+		}
+		spec["parameters"] = parameters
+	}
+	request := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	request.SetAPIVersion(ProvisioningRequests().GroupVersion().String())
 	request.SetKind("ProvisioningRequest")
 	request.SetNamespace(meta.Namespace)
-	request.SetName(s.name)
+	request.SetName(meta.Name)
 	request.SetLabels(meta.Labels)
 	request.SetOwnerReferences(meta.OwnerReferences)
-	_, err := r.objects.Resource(ProvisioningRequests()).Namespace(meta.Namespace).Create(ctx, request, options)
+	_, err := r.Objects.Resource(ProvisioningRequests()).Namespace(meta.Namespace).Create(ctx, request, options)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	r.log.Info("asked for nodes", "request", meta.Namespace+"/"+s.name, "requestClass", r.class, "pods", len(pods))
+	r.Logger.Info("asked for nodes", "request", meta.Namespace+"/"+meta.Name, "requestClass", r.ClassName, "pods", len(pods))
 	return nil
 }
 
@@ -201,14 +231,14 @@ func (r *Requests) delete(ctx context.Context, request *unstructured.Unstructure
 	for _, podSet := range podSets {
 		fields, _ := podSet.(map[string]any)
 		name, _, _ := unstructured.NestedString(fields, "podTemplateRef", "name")
-		if err := r.core.CoreV1().
+		if err := r.Core.CoreV1().
 			PodTemplates(request.GetNamespace()).
 			Delete(ctx, name, metav1.DeleteOptions{}); err != nil &&
 			!apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete PodTemplate %s: %w", name, err)
 		}
 	}
-	err := r.objects.Resource(ProvisioningRequests()).Namespace(request.GetNamespace()).Delete(ctx, request.GetName(), metav1.DeleteOptions{})
+	err := r.Objects.Resource(ProvisioningRequests()).Namespace(request.GetNamespace()).Delete(ctx, request.GetName(), metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

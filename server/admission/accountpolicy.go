@@ -119,6 +119,8 @@ func (a Account) variables() []admissionregistrationv1.Variable {
 		{Name: "oldSpec", Expression: "dyn(oldObject.?spec.orValue({}))"},
 		{Name: "status", Expression: "dyn(object.?status.orValue({}))"},
 		{Name: "oldStatus", Expression: "dyn(oldObject.?status.orValue({}))"},
+		{Name: "taints", Expression: "dyn(object.?spec.taints.orValue([]))"},
+		{Name: "oldTaints", Expression: "dyn(oldObject.?spec.taints.orValue([]))"},
 		{Name: "gates", Expression: "dyn(object.?spec.schedulingGates.orValue([]))"},
 		{Name: "oldGates", Expression: "dyn(oldObject.?spec.schedulingGates.orValue([]))"},
 		{Name: "conditions", Expression: "dyn(object.?status.conditions.orValue([]))"},
@@ -178,8 +180,9 @@ func (a Account) validations() []admissionregistrationv1.Validation {
 				corev1.DisruptionTarget, unpreemptible)),
 		rule("of annotations of nodes, it writes its own",
 			changed(resourceNodes), unchangedBut("variables.annotations", "variables.oldAnnotations", a.nodeAnnotations())),
-		rule("a node's spec stays as it is, but that it is cordoned",
-			changed(resourceNodes), unchangedBut("variables.spec", "variables.oldSpec", []string{"unschedulable"})),
+		rule("a node's spec stays as it is, but that it is cordoned or tainted",
+			changed(resourceNodes), unchangedBut("variables.spec", "variables.oldSpec", []string{"taints", "unschedulable"})),
+		rule("of the taints of a node, it writes its own", changed(resourceNodes), a.taints()),
 		rule("a node that it cordons says so, and none is uncordoned that it has not cordoned", changed(resourceNodes), fmt.Sprintf(
 			"variables.spec.?unschedulable.orValue(false) == variables.oldSpec.?unschedulable.orValue(false) ||\n"+
 				"  (variables.spec.?unschedulable.orValue(false) ? variables.annotations : variables.oldAnnotations)[?%q].orValue(\"\") == \"true\"",
@@ -330,13 +333,27 @@ func (a Account) status() string {
 	return celList(statusOfKubelets()) + ".all(k,\n  variables.status[?k] == variables.oldStatus[?k])"
 }
 
+// taints says that those of others stay.
+func (a Account) taints() string {
+	if !a.Rescheduler {
+		return "variables.taints == variables.oldTaints"
+	}
+	own := fmt.Sprintf("taint.key == %q && taint.effect == %q", reschedulingv1alpha1.TaintClosed, corev1.TaintEffectNoSchedule)
+	return fmt.Sprintf(
+		"variables.taints.all(taint, %[1]s ||\n  taint in variables.oldTaints) &&\nvariables.oldTaints.all(taint, %[1]s ||\n"+
+			"  taint in variables.taints)",
+		own,
+	)
+}
+
 // nodeAnnotations lists the annotations that the account writes on nodes.
 func (a Account) nodeAnnotations() []string {
 	if !a.Rescheduler {
 		return []string{}
 	}
 	return []string{
-		reschedulingv1alpha1.AnnotationCordoned, reschedulingv1alpha1.AnnotationEmptied, reschedulingv1alpha1.AnnotationEmptying,
+		reschedulingv1alpha1.AnnotationClosedUntil, reschedulingv1alpha1.AnnotationCordoned, reschedulingv1alpha1.AnnotationEmptied,
+		reschedulingv1alpha1.AnnotationEmptying,
 		reschedulingv1alpha1.AnnotationRemovable, reschedulingv1alpha1.AnnotationRemovableSteps,
 	}
 }

@@ -1,0 +1,91 @@
+package scaleup
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// LabelAttempt says the how manyth request of its subject one is, from 1 on.
+const LabelAttempt = "rescheduling.muster.dev/attempt"
+
+// After the first request that was of no use another one is made when firstRest has passed. Each further one
+// takes twice as long, up to longestRest.
+const (
+	firstRest   = time.Minute
+	longestRest = time.Hour
+)
+
+// attempt is one of the requests that were made for a subject, one after the other.
+type attempt struct {
+	subject string // namespace and name of its first request
+	number  int    // 0 for none
+	request *unstructured.Unstructured
+}
+
+// attemptOf reads which one a request is. One without the label is of a muster that asked once.
+func attemptOf(request *unstructured.Unstructured) attempt {
+	name, number := request.GetName(), 1
+	if n, err := strconv.Atoi(request.GetLabels()[LabelAttempt]); err == nil && n > 1 {
+		if first, is := strings.CutSuffix(name, "-"+strconv.Itoa(n)); is {
+			name, number = first, n
+		}
+	}
+	return attempt{subject: request.GetNamespace() + "/" + name, number: number, request: request}
+}
+
+// nameOfAttempt is the name of a request. Two processes that both ask anew ask for the same.
+func nameOfAttempt(first string, number int) string {
+	if number == 1 {
+		return first
+	}
+	return fmt.Sprintf("%s-%d", first, number)
+}
+
+// anew says that it is time to ask anew, as a request was of no use, or asks otherwise than is configured.
+func (r *Requests) anew(a attempt) bool {
+	if class, _, _ := unstructured.NestedString(a.request.Object, "spec", "provisioningClassName"); class != r.ClassName {
+		return true
+	}
+	if parameters, _, _ := unstructured.NestedStringMap(a.request.Object, "spec", "parameters"); !maps.Equal(parameters, r.Parameters) {
+		return true
+	}
+	since, ended := endOf(a.request)
+	return ended && r.Clock.Since(since) >= restAfter(a.number)
+}
+
+// restAfter is how long nobody is asked after a request that was of no use.
+func restAfter(number int) time.Duration {
+	rest := firstRest
+	for ; number > 1 && rest < longestRest; number-- {
+		rest *= 2
+	}
+	return min(rest, longestRest)
+}
+
+// endOf says that nothing comes of a request any more, and since when: no nodes could be had, or they are not
+// kept for its pods any longer.
+func endOf(request *unstructured.Unstructured) (since time.Time, ended bool) {
+	conditions, _, _ := unstructured.NestedSlice(request.Object, "status", "conditions")
+	for _, c := range conditions {
+		fields, _ := c.(map[string]any)
+		is, _, _ := unstructured.NestedString(fields, "type")
+		status, _, _ := unstructured.NestedString(fields, "status")
+		if status != string(metav1.ConditionTrue) || !slices.Contains([]string{"Failed", "BookingExpired", "CapacityRevoked"}, is) {
+			continue
+		}
+		at, _, _ := unstructured.NestedString(fields, "lastTransitionTime")
+		since, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			since = request.GetCreationTimestamp().Time
+		}
+		return since, true
+	}
+	return time.Time{}, false
+}
