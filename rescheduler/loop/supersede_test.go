@@ -28,7 +28,7 @@ func (w *world) Nominate(context.Context, *corev1.Pod, string) error {
 func TestAPlanThatWaitsForApprovalIsMadeAnewWhenItDoesNotWorkAnyMore(t *testing.T) {
 	w := newWorld(t)
 	w.config.Mode = v1alpha1.Approve
-	w.loop.executor = executor.New(executor.Options{
+	w.executor = executor.New(executor.Options{
 		Logger: w.log, Clock: w.clock, Cluster: w.cluster, Profiles: w.profiles, Reservations: w.reservations, Client: w,
 		Metrics: executor.NewMetrics(prometheus.NewRegistry()), Mode: v1alpha1.Approve, Rules: w.rules,
 	})
