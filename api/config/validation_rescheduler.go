@@ -20,7 +20,10 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 		name  string
 		value metav1.Duration
 	}{
-		{"interval", r.Interval}, {"planTTL", r.PlanTTL}, {"approvalTTL", r.ApprovalTTL}, {"planTime", r.PlanTime},
+		{"interval", r.Interval},
+		{"planTTL", r.PlanTTL},
+		{"approvalTTL", r.ApprovalTTL},
+		{"planTime", r.PlanTime},
 		{"replacementTimeout", r.ReplacementTimeout},
 	} {
 		errs = append(errs, validatePositive(path.Child(positive.name), positive.value)...)

@@ -118,8 +118,8 @@ func TestADryRunWritesPlansAndNothingElse(t *testing.T) {
 	l.eventually("it has counted huge among those that need nodes", func() error {
 		return l.shows("/metrics", `muster_rescheduling_pods_needing_nodes{reason="NoNodeFits"} 1`)
 	})
-	l.must(l.separate(before.Name, "", "", http.StatusForbidden, `{"errors":[{"error":"rescheduler.mode is DryRun, in which nothing is written `+
-		`on pods: annotate the pod with rescheduling.muster.dev/separate-from=n1 yourself, and a plan will show what would be done"}]}`))
+	l.must(l.separate(before.Name, "", "", http.StatusForbidden, `{"errors":[{"error":"rescheduler.mode is DryRun, in which nothing is `+
+		`written on pods: annotate the pod with rescheduling.muster.dev/separate-from=n1 yourself, and a plan will show what would be done"}]}`))
 	l.neverBound("big", "huge")
 	if small := l.small(); small == nil || small.UID != before.UID {
 		t.Fatalf("the pod was evicted in a dry run: %v", small)

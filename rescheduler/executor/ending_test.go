@@ -64,7 +64,8 @@ func TestAPlanDoesNotBeginInAStricterMode(t *testing.T) {
 				t.Error("it is in the way of others")
 			}
 			w.approve()
-			if phase, _, message := w.advance(); (phase == v1alpha1.Executing) != (test.plan != v1alpha1.DryRun && test.configured != v1alpha1.DryRun) {
+			may := test.plan != v1alpha1.DryRun && test.configured != v1alpha1.DryRun
+			if phase, _, message := w.advance(); (phase == v1alpha1.Executing) != may {
 				t.Errorf("approved, it is %s: %s", phase, message)
 			}
 		})

@@ -32,7 +32,7 @@ func (w *world) EditNode(context.Context, *corev1.Node, func(*corev1.Node)) erro
 func TestAPlanThatWaitsForApprovalIsMadeAnewWhenItDoesNotWorkAnyMore(t *testing.T) {
 	w := newWorld(t)
 	w.config.Mode = v1alpha1.Approve
-	w.loop.executor = executor.New(executor.Options{
+	w.executor = executor.New(executor.Options{
 		Logger: w.log, Clock: w.clock, Cluster: w.cluster, Profiles: w.profiles, Reservations: w.reservations, Client: w,
 		Metrics: executor.NewMetrics(prometheus.NewRegistry()), Mode: v1alpha1.Approve, Rules: w.rules,
 	})

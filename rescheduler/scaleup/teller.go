@@ -76,21 +76,20 @@ func New(o Options) *Teller {
 // Tell makes the pods say what a verdict says. What cannot be written now is written the next
 // time.
 func (t *Teller) Tell(ctx context.Context, v Verdict) {
+	t.count(v)
+	if t.Client == nil {
+		return
+	}
 	needs, unknown := map[types.UID]*planner.Refusal{}, sets.New[types.UID]()
-	t.pods.Reset()
 	for i := range v.Needs {
 		for _, pod := range v.Needs[i].Pods {
 			needs[pod.UID] = &v.Needs[i]
 		}
-		t.pods.WithLabelValues(reasonOf(&v.Needs[i])).Add(float64(len(v.Needs[i].Pods)))
 	}
 	for i := range v.Unknown {
 		for _, pod := range v.Unknown[i].Pods {
 			unknown.Insert(pod.UID)
 		}
-	}
-	if t.Client == nil {
-		return
 	}
 	writes, seen := 0, sets.New[types.UID]()
 	for _, pod := range t.concerned() {
@@ -119,6 +118,14 @@ func (t *Teller) Tell(ctx context.Context, v Verdict) {
 	}
 	if t.Requests != nil {
 		t.Requests.reconcile(ctx, t.Cluster, v.Needs)
+	}
+}
+
+// count has the metric say what a verdict says.
+func (t *Teller) count(v Verdict) {
+	t.pods.Reset()
+	for i := range v.Needs {
+		t.pods.WithLabelValues(reasonOf(&v.Needs[i])).Add(float64(len(v.Needs[i].Pods)))
 	}
 }
 
