@@ -153,8 +153,10 @@ func TestWhoWillNotStartGetsNoRoom(t *testing.T) {
 		"the other half of its bundle is not there": {
 			objects: []*unstructured.Unstructured{podGroup("g", two, v1alpha1.AnnotationGroups, `["default/g", "default/h"]`)},
 			pods:    []runtime.Object{pod("g-1", "", "4", ofGroup("g")), pod("g-2", "", "4", ofGroup("g"))},
-			want: []lined{{"default/g", 2, 0,
-				"the gang cannot start: waiting for members of default/h, with which it starts together, to be created"}},
+			want: []lined{{
+				"default/g", 2, 0,
+				"the gang cannot start: waiting for members of default/h, with which it starts together, to be created",
+			}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
