@@ -179,7 +179,7 @@ func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) erro
 	p.writes = append(p.writes, "lift "+pod.Name)
 	refusal, slow := p.refusal, p.slow
 	p.mu.Unlock()
-	time.Sleep(slow)
+	<-time.After(slow)
 	if refusal != nil {
 		return refusal
 	}

@@ -58,8 +58,8 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 
 // patience is how long a replacement may take to be ready: as long as is configured, besides
 // the time that the pod has to end.
-func (e *Executor) patience(step *v1alpha1.Step) time.Duration {
-	return e.Limits.ReplacementTimeout + planner.Grace(&step.Replacement.Spec)
+func (o *Options) patience(step *v1alpha1.Step) time.Duration {
+	return o.Limits.ReplacementTimeout + planner.Grace(&step.Replacement.Spec)
 }
 
 func (e *Executor) since(t *metav1.Time) time.Duration {

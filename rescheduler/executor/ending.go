@@ -32,20 +32,20 @@ func expired(why string) ending { return ending{phase: v1alpha1.Expired, message
 
 // stricter is how a plan that runs is to end before anything else is evicted, as the configured mode does
 // not let it go on; nil when it does. Under Approve a plan of mode Auto goes on if somebody has approved of it.
-func (e *Executor) stricter(plan *v1alpha1.ReschedulingPlan) *ending {
-	if e.allows(plan) {
+func stricter(mode v1alpha1.Mode, plan *v1alpha1.ReschedulingPlan) *ending {
+	if allows(mode, plan) {
 		return nil
 	}
-	why := fmt.Sprintf("rescheduler.mode is %s by now", e.Mode)
-	if e.Mode != v1alpha1.DryRun {
+	why := fmt.Sprintf("rescheduler.mode is %s by now", mode)
+	if mode != v1alpha1.DryRun {
 		why += ", and nobody has approved of the plan"
 	}
 	return &ending{phase: v1alpha1.Failed, reason: reasonModeChanged, message: why}
 }
 
-// allows says that the configured mode lets a plan run that was made under another one.
-func (e *Executor) allows(plan *v1alpha1.ReschedulingPlan) bool {
-	switch e.Mode {
+// allows says that a mode lets a plan run that was made under another one.
+func allows(mode v1alpha1.Mode, plan *v1alpha1.ReschedulingPlan) bool {
+	switch mode {
 	case v1alpha1.DryRun:
 		return false
 	case v1alpha1.Approve:

@@ -46,7 +46,7 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	if e.Clock.Now().Before(e.tries[step.Pod.UID].again) {
 		return
 	}
-	if how := e.stricter(plan); how != nil {
+	if how := stricter(e.Mode, plan); how != nil {
 		e.giveUp(ctx, plan, at, *how)
 		return
 	}
@@ -167,13 +167,13 @@ func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
 	if why := e.departing(plan, from); why != "" {
 		return why
 	}
-	return e.newcomer(plan, from)
+	return e.marks.newcomer(plan, from)
 }
 
 // departing says which node the rest of a plan counts on, from a step on, though no plan should any more,
 // or empties though none should; "" when there is none. Once all have moved, those who wait may come.
-func (e *Executor) departing(plan *v1alpha1.ReschedulingPlan, from int) string {
-	snap := e.Cluster.Snapshot()
+func (o *Options) departing(plan *v1alpha1.ReschedulingPlan, from int) string {
+	snap := o.Cluster.Snapshot()
 	why := func(name, who string, of func(*cluster.Node) string) string {
 		if node := snap.NodeByName(name); node != nil {
 			if reason := of(node); reason != "" {
@@ -192,7 +192,7 @@ func (e *Executor) departing(plan *v1alpha1.ReschedulingPlan, from int) string {
 		return ""
 	}
 	for _, b := range plan.Spec.Beneficiaries {
-		if said := why(b.Node, fmt.Sprintf("no place for %s", b), planner.NoTarget); said != "" && e.Cluster.PendingPod(b.UID) != nil {
+		if said := why(b.Node, fmt.Sprintf("no place for %s", b), planner.NoTarget); said != "" && o.Cluster.PendingPod(b.UID) != nil {
 			return said
 		}
 	}

@@ -65,9 +65,7 @@ type Executor struct {
 	tries     map[types.UID]try // by the pod to be evicted
 	newcomers newcomers
 	told      map[types.UID]sets.Set[types.UID] // replacements that were nominated, by the UID of the plan
-	rest      time.Time                         // no marks of nodes are taken off before
-
-	needsLooked time.Time // when it was last looked which closed nodes are needed
+	marks     marks
 }
 
 // try is what became of asking for an eviction, and when it may be asked for again.
@@ -83,7 +81,7 @@ func New(o Options) *Executor {
 	return &Executor{
 		Options: o, tries: map[types.UID]try{},
 		newcomers: newcomers{cluster: o.Cluster, profiles: o.Profiles, before: map[types.UID]sets.Set[types.UID]{}},
-		told:      map[types.UID]sets.Set[types.UID]{},
+		told:      map[types.UID]sets.Set[types.UID]{}, marks: marks{Options: o},
 	}
 }
 
@@ -113,7 +111,7 @@ func (e *Executor) Advance(ctx context.Context) {
 	if turn != nil {
 		e.advance(ctx, turn)
 	}
-	e.tidy(ctx)
+	e.marks.tidy(ctx, e.Busy)
 }
 
 // admit has the first of the plans that somebody wants to be carried out and that may begin keep
@@ -174,7 +172,7 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.end(ctx, plan, succeeded("nobody waits any more: the rest of the steps is not needed"))
 		return
 	}
-	if how := e.stricter(plan); how != nil {
+	if how := stricter(e.Mode, plan); how != nil {
 		e.end(ctx, plan, *how)
 		return
 	}
@@ -194,7 +192,7 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.set(ctx, plan, plan.Status.Phase, unreserved(plan))
 		return
 	}
-	if err := e.mark(ctx, plan); err != nil {
+	if err := e.marks.mark(ctx, plan); err != nil {
 		e.set(ctx, plan, plan.Status.Phase, fmt.Sprintf("waits: cannot mark the nodes that become empty: %v", err))
 		return
 	}

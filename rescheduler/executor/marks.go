@@ -16,22 +16,30 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
+// marks are what says of nodes that they are, or were, emptied by plans.
+type marks struct {
+	Options
+
+	rest        time.Time // none is taken off before
+	needsLooked time.Time // when it was last looked which closed nodes are needed
+}
+
 // mark marks the nodes that a plan empties, so that whoever removes nodes knows. A taint and a cordon keep
 // other pods off them as well, and nothing else does. It must be done before anything is evicted.
-func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error {
-	if e.Mark == config.MarkNone || e.Mark == "" {
+func (m *marks) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error {
+	if m.Mark == config.MarkNone || m.Mark == "" {
 		return nil
 	}
-	snap := e.Cluster.Snapshot()
+	snap := m.Cluster.Snapshot()
 	for _, name := range plan.Spec.Empties {
 		node := snap.NodeByName(name)
 		if node == nil || node.Annotations[v1alpha1.AnnotationEmptying] == plan.Name {
 			continue
 		}
-		err := e.Client.EditNode(ctx, node.Node, func(fresh *corev1.Node) {
+		err := m.Client.EditNode(ctx, node.Node, func(fresh *corev1.Node) {
 			if fresh.Annotations[v1alpha1.AnnotationEmptying] != plan.Name { // else it was done, and the view is behind
 				annotate(fresh, v1alpha1.AnnotationEmptying, plan.Name)
-				closeNode(fresh, e.Mark)
+				closeNode(fresh, m.Mark)
 			}
 		})
 		if err != nil {
@@ -44,27 +52,27 @@ func (e *Executor) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) er
 // tidy makes the marks of nodes true, whoever made them: a plan that has succeeded has emptied its
 // nodes, what one did that failed or is gone is undone, and a node on which there is something is
 // not empty any more. An emptied node is open again when it is needed, or its time is over.
-func (e *Executor) tidy(ctx context.Context) {
-	if e.Clock.Now().Before(e.rest) {
+func (m *marks) tidy(ctx context.Context, busy func() bool) {
+	if m.Clock.Now().Before(m.rest) {
 		return
 	}
-	now := truth{plans: map[string]*v1alpha1.ReschedulingPlan{}, needed: e.needed(), now: e.Clock.Now(), closedFor: e.ClosedFor}
-	for _, plan := range e.Reservations.Plans() {
+	now := truth{plans: map[string]*v1alpha1.ReschedulingPlan{}, needed: m.needed(busy), now: m.Clock.Now(), closedFor: m.ClosedFor}
+	for _, plan := range m.Reservations.Plans() {
 		now.plans[plan.Name] = plan
 	}
-	for node := range e.Cluster.Snapshot().Nodes() {
+	for node := range m.Cluster.Snapshot().Nodes() {
 		edit := now.correction(node)
 		if edit == nil {
 			continue
 		}
-		err := e.Client.EditNode(ctx, node.Node, func(fresh *corev1.Node) {
+		err := m.Client.EditNode(ctx, node.Node, func(fresh *corev1.Node) {
 			if sameMarks(fresh, node.Node) { // else the view is behind, and shows later what they are
 				edit(fresh)
 			}
 		})
 		if err != nil && !apierrors.IsConflict(err) {
-			e.Logger.Warn("cannot correct the marks of a node", "node", node.Name, "err", err)
-			e.rest = e.Clock.Now().Add(maxPause)
+			m.Logger.Warn("cannot correct the marks of a node", "node", node.Name, "err", err)
+			m.rest = m.Clock.Now().Add(maxPause)
 			return
 		}
 	}
@@ -143,13 +151,13 @@ func sameMarks(a, b *corev1.Node) bool {
 
 // newcomer says which pod would be left on a node that a plan empties once the rest of its steps is
 // done, from one on; "" when none would.
-func (e *Executor) newcomer(plan *v1alpha1.ReschedulingPlan, from int) string {
+func (m *marks) newcomer(plan *v1alpha1.ReschedulingPlan, from int) string {
 	leaving := sets.New[types.UID]()
 	for i := from; i < len(plan.Spec.Steps); i++ {
 		leaving.Insert(plan.Spec.Steps[i].Pod.UID)
 	}
 	for _, name := range plan.Spec.Empties {
-		node := e.Cluster.Snapshot().NodeByName(name)
+		node := m.Cluster.Snapshot().NodeByName(name)
 		if node == nil {
 			continue
 		}

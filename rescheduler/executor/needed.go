@@ -19,11 +19,11 @@ const needPause = 5 * time.Second
 
 // needed are the closed nodes that pods which wait need: such a pod fits there but for the mark, and on no open
 // node. Nobody is asked while a plan is carried out: the room that it keeps looks taken.
-func (e *Executor) needed() sets.Set[string] {
-	if e.Clock.Now().Before(e.needsLooked.Add(needPause)) {
+func (m *marks) needed(busy func() bool) sets.Set[string] {
+	if m.Clock.Now().Before(m.needsLooked.Add(needPause)) {
 		return nil
 	}
-	snap := e.Cluster.Snapshot()
+	snap := m.Cluster.Snapshot()
 	var open, closed []*cluster.Node
 	for node := range snap.Nodes() {
 		switch {
@@ -34,14 +34,14 @@ func (e *Executor) needed() sets.Set[string] {
 			open = append(open, node)
 		}
 	}
-	if len(closed) == 0 || e.Busy() {
+	if len(closed) == 0 || busy() {
 		return nil
 	}
-	e.needsLooked = e.Clock.Now()
+	m.needsLooked = m.Clock.Now()
 	slices.SortFunc(closed, func(a, b *cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
 	s := &squeeze{world: scenario.New(snap), open: open, closed: closed, kinds: map[any]*kind{}, needed: sets.New[string]()}
-	for _, pod := range planner.Waiting(e.Cluster) {
-		if store := e.Profiles.Of(pod.Spec.SchedulerName); store != nil && e.Cluster.PlaceOf(pod.UID) == "" {
+	for _, pod := range planner.Waiting(m.Cluster) {
+		if store := m.Profiles.Of(pod.Spec.SchedulerName); store != nil && m.Cluster.PlaceOf(pod.UID) == "" {
 			s.place(pod, store)
 		}
 	}
@@ -105,7 +105,7 @@ func (s *squeeze) place(pod *cluster.Pod, store *predicates.VerdictStore) {
 
 // asOpen is a node as it would be without the mark.
 func asOpen(node *cluster.Node) *cluster.Node {
-	object := node.Node.DeepCopy()
+	object := node.DeepCopy()
 	if isOurCordon(object) { // and without the taint that a cordon brings about
 		object.Spec.Taints = slices.DeleteFunc(object.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable })
 	}

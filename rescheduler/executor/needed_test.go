@@ -125,7 +125,7 @@ func TestNoNodeIsOpenedWhileAPlanIsCarriedOut(t *testing.T) {
 	next.Name, next.UID, next.Status.Phase = "next", "next", v1alpha1.Approved
 	w.reservations.Set(next)
 	w.clock.Step(needPause)
-	if needed := w.executor.needed(); len(needed) > 0 {
+	if needed := w.executor.marks.needed(w.executor.Busy); len(needed) > 0 {
 		t.Errorf("%v is needed, by what may get the room that is kept", needed)
 	}
 }

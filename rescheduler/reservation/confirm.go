@@ -41,7 +41,9 @@ func (k *Keeper) Confirm(ctx context.Context, to Writer, scheduler Scheduler) {
 	defer ticker.Stop()
 	for {
 		for _, plan := range k.Plans() {
-			k.confirm(ctx, to, scheduler, plan)
+			if condition := k.answer(scheduler, plan); condition != nil {
+				k.say(ctx, to, plan, *condition)
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -52,26 +54,27 @@ func (k *Keeper) Confirm(ctx context.Context, to Writer, scheduler Scheduler) {
 	}
 }
 
-func (k *Keeper) confirm(ctx context.Context, to Writer, scheduler Scheduler, plan *v1alpha1.ReschedulingPlan) {
-	if reason, _ := plan.GivenUp(); reason != "" || !k.isReserving(plan) {
-		return
+// answer is what is to be said of the room of a plan now, nil for nothing.
+func (k *Keeper) answer(scheduler Scheduler, plan *v1alpha1.ReschedulingPlan) *metav1.Condition {
+	reserving, gaveUp := k.standing(plan)
+	if reason, _ := plan.GivenUp(); reason != "" || !reserving {
+		return nil
 	}
-	condition := metav1.Condition{
+	condition := &metav1.Condition{
 		Type: v1alpha1.ConditionReserved, Status: metav1.ConditionTrue, Reason: reasonKept,
 		Message: "nobody else gets the room", LastTransitionTime: metav1.NewTime(k.clock.Now()).Rfc3339Copy(),
 	}
-	if why, gaveUp := k.setbackOf(plan.UID); gaveUp {
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, why.reason, why.message
-		k.say(ctx, to, plan, condition)
-		return
+	if gaveUp != nil {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, gaveUp.reason, gaveUp.message
+		return condition
 	}
 	if plan.IsReserved() {
-		return
+		return nil
 	}
 	switch knows, why := scheduler.Knows(plan); {
 	case knows:
 	case why == "":
-		return
+		return nil
 	default:
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reasonNotTold, why
 	}
@@ -80,7 +83,7 @@ func (k *Keeper) confirm(ctx context.Context, to Writer, scheduler Scheduler, pl
 			condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reasonNotKept, why
 		}
 	}
-	k.say(ctx, to, plan, condition)
+	return condition
 }
 
 // say writes a condition of a plan, if that is something else than before.

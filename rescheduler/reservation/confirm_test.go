@@ -126,6 +126,13 @@ func (w *world) refuse(err error) {
 	w.refusal = err
 }
 
+// confirm is one look of Confirm at a plan.
+func (w *world) confirm(scheduler Scheduler, plan *v1alpha1.ReschedulingPlan) {
+	if condition := w.keeper.answer(scheduler, plan); condition != nil {
+		w.keeper.say(w.Context(), w, plan, *condition)
+	}
+}
+
 // said is what stands in the plan of its room, "" for nothing.
 func (w *world) said() string {
 	condition := meta.FindStatusCondition(w.plan.Status.Conditions, v1alpha1.ConditionReserved)
@@ -161,7 +168,7 @@ func TestNoRoomIsAnsweredForOfWhichTheSchedulerDoesNotKnow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.keeper.Set(w.plan)
-			w.keeper.confirm(t.Context(), w, test.scheduler, w.plan)
+			w.confirm(test.scheduler, w.plan)
 			if got := w.said(); got != test.want {
 				t.Errorf("%q is said of the room, want %q", got, test.want)
 			}
@@ -200,7 +207,7 @@ func TestMusterAnswersForRoomThatIsThere(t *testing.T) {
 			w := newWorld(t)
 			test.change(w)
 			w.keeper.Set(w.plan)
-			w.keeper.confirm(t.Context(), w, told(""), w.plan)
+			w.confirm(told(""), w.plan)
 			if diff := cmp.Diff(test.want, w.said()); diff != "" {
 				t.Errorf("what is said of the room (-want +got):\n%s", diff)
 			}
@@ -265,18 +272,18 @@ func TestAPlanIsToldThatItsRoomIsGivenUp(t *testing.T) {
 	if claim := w.keeper.Claim(pod, w.keeper.profiles.Of(pod.Spec.SchedulerName).Profile); len(claim.Places) > 0 || len(claim.Left) > 0 {
 		t.Errorf("the claim is %+v", claim)
 	}
-	w.keeper.confirm(t.Context(), w, told(""), w.plan)
+	w.confirm(told(""), w.plan)
 	const want = "False: default/small-2, which came in the place of another pod, differs from it, and does not fit the room on n2"
 	if diff := cmp.Diff(want, w.said()); diff != "" {
 		t.Errorf("what is said of the room (-want +got):\n%s", diff)
 	}
-	w.keeper.confirm(t.Context(), w, told(""), w.plan)
+	w.confirm(told(""), w.plan)
 	if w.written != 1 {
 		t.Errorf("it was written %d times", w.written)
 	}
 	another := newWorld(t)
 	another.keeper.Set(w.plan)
-	another.keeper.confirm(t.Context(), another, told(""), w.plan)
+	another.confirm(told(""), w.plan)
 	if kept := another.keeper.Report(); len(kept) > 0 || another.written > 0 {
 		t.Errorf("a process that begins anew keeps %v, and wrote %d times", kept, another.written)
 	}

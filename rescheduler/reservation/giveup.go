@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
@@ -21,7 +19,7 @@ type setback struct{ reason, message string }
 func (k *Keeper) keeps(plan *v1alpha1.ReschedulingPlan, now time.Time) bool {
 	_, gaveUp := k.setbacks[plan.UID]
 	reason, _ := plan.GivenUp()
-	return k.reserves(plan, now) && !gaveUp && reason == ""
+	return k.since.reserves(plan, now) && !gaveUp && reason == ""
 }
 
 // settle gives up the plans that keep room for a pod which came in the place of one of another kind, and which
@@ -80,10 +78,12 @@ func (k *Keeper) giveUp(on string, judged *cluster.Node, why setback, which func
 	return gaveUp
 }
 
-// setbackOf is why the room of a plan was given up here.
-func (k *Keeper) setbackOf(plan types.UID) (why setback, gaveUp bool) {
+// standing says whether the room of a plan is to be kept, and why it was given up here, nil when it was not.
+func (k *Keeper) standing(plan *v1alpha1.ReschedulingPlan) (reserving bool, gaveUp *setback) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	why, gaveUp = k.setbacks[plan]
-	return why, gaveUp
+	if why, gave := k.setbacks[plan.UID]; gave {
+		gaveUp = &why
+	}
+	return k.since.reserves(plan, k.clock.Now()), gaveUp
 }

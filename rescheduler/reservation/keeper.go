@@ -46,10 +46,10 @@ type Keeper struct {
 
 	mu           lock.Mutex
 	plans        map[string]*v1alpha1.ReschedulingPlan // by name; never changed
-	since        map[types.UID]time.Time               // by the UID of a plan that runs: when that was seen first
-	reservations map[types.UID]*reservation            // by the UID of the placeholder
-	bans         sets.Set[types.UID]                   // plans that keep pods off the nodes that they leave
-	setbacks     map[types.UID]setback                 // plans whose room was given up, until they are gone
+	since        since
+	reservations map[types.UID]*reservation // by the UID of the placeholder
+	bans         sets.Set[types.UID]        // plans that keep pods off the nodes that they leave
+	setbacks     map[types.UID]setback      // plans whose room was given up, until they are gone
 }
 
 // tick is how often it is looked whether plans have expired, or pods have lost what they took.
@@ -184,7 +184,7 @@ func (k *Keeper) Refresh() {
 func (k *Keeper) refresh() {
 	now, wanted := k.clock.Now(), map[types.UID]*reservation{}
 	reserving := sets.New[types.UID]()
-	k.see(now)
+	k.since.see(k.plans, now)
 	for _, plan := range k.sorted() {
 		if k.keeps(plan, now) {
 			reserving.Insert(plan.UID)
@@ -221,40 +221,6 @@ func (k *Keeper) refresh() {
 	if k.bans = reserving; ended.Len() > 0 {
 		k.cluster.NoteFreed()
 	}
-}
-
-// see notes since when plans run, by the clock of this process. The caller holds the lock.
-func (k *Keeper) see(now time.Time) {
-	running := sets.New[types.UID]()
-	for _, plan := range k.plans {
-		if !plan.Runs() {
-			continue
-		}
-		running.Insert(plan.UID)
-		if _, known := k.since[plan.UID]; !known {
-			k.since[plan.UID] = now
-		}
-	}
-	maps.DeleteFunc(k.since, func(plan types.UID, _ time.Time) bool { return !running.Has(plan) })
-}
-
-// reserves says that the room of a plan is to be kept: while it runs, for as long as it may take. That counts from when
-// this process saw that it runs, as its times are by another clock; so it is never shorter than for the
-// rescheduler. The caller holds the lock.
-func (k *Keeper) reserves(plan *v1alpha1.ReschedulingPlan, now time.Time) bool {
-	lasts := plan.Lasts()
-	if lasts == 0 { // nobody has said
-		return plan.Reserves(now)
-	}
-	since, runs := k.since[plan.UID]
-	return runs && plan.Runs() && now.Before(since.Add(lasts))
-}
-
-// isReserving is reserves for who does not hold the lock.
-func (k *Keeper) isReserving(plan *v1alpha1.ReschedulingPlan) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.reserves(plan, k.clock.Now())
 }
 
 // Pass returns once the lock was free, and does nothing else: for who watches over it.

@@ -80,21 +80,11 @@ func (t *Teller) Tell(ctx context.Context, v Verdict) {
 	if t.Client == nil {
 		return
 	}
-	needs, unknown := map[types.UID]*planner.Refusal{}, sets.New[types.UID]()
-	for i := range v.Needs {
-		for _, pod := range v.Needs[i].Pods {
-			needs[pod.UID] = &v.Needs[i]
-		}
-	}
-	for i := range v.Unknown {
-		for _, pod := range v.Unknown[i].Pods {
-			unknown.Insert(pod.UID)
-		}
-	}
+	needs, unknown := byPod(v.Needs), byPod(v.Unknown)
 	writes, seen := 0, sets.New[types.UID]()
 	for _, pod := range t.concerned() {
 		seen.Insert(pod.UID)
-		if unknown.Has(pod.UID) || writes == maxWrites {
+		if unknown[pod.UID] != nil || writes == maxWrites {
 			continue
 		}
 		wanted := ""
@@ -119,6 +109,17 @@ func (t *Teller) Tell(ctx context.Context, v Verdict) {
 	if t.Requests != nil {
 		t.Requests.reconcile(ctx, t.Cluster, v.Needs)
 	}
+}
+
+// byPod finds the refusal of a pod, by its UID.
+func byPod(refusals []planner.Refusal) map[types.UID]*planner.Refusal {
+	of := map[types.UID]*planner.Refusal{}
+	for i := range refusals {
+		for _, pod := range refusals[i].Pods {
+			of[pod.UID] = &refusals[i]
+		}
+	}
+	return of
 }
 
 // count has the metric say what a verdict says.
