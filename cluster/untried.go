@@ -6,15 +6,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// untried are the pods about which their scheduler has yet to say something, in the order in which they came.
+// untried are the pods about which their scheduler has yet to say something, numbered in the order in which they came.
 type untried struct {
 	came uint64 // how many have
-	pods map[types.UID]newcomer
+	pods map[types.UID]untriedPod
 }
 
-// newcomer is a pod that waits and has not been tried.
-type newcomer struct {
-	number        uint64 // of its arrival, from 1 on
+// untriedPod is one of them.
+type untriedPod struct {
+	number        uint64 // from 1 on
 	at            time.Time
 	schedulerName string
 }
@@ -26,16 +26,16 @@ func (u *untried) follow(uid types.UID, pod *Pod, now time.Time) {
 	case pod == nil || !waits(pod.Pod) || pod.Tried() || pod.Status.NominatedNodeName != "":
 		delete(u.pods, uid)
 		if known && len(u.pods) == 0 { // a map keeps the size that it once had
-			u.pods = map[types.UID]newcomer{}
+			u.pods = map[types.UID]untriedPod{}
 		}
 	case !known:
 		u.came++
-		u.pods[uid] = newcomer{u.came, now, pod.Spec.SchedulerName}
+		u.pods[uid] = untriedPod{u.came, now, pod.Spec.SchedulerName}
 	}
 }
 
-// Arrivals is how many pods have come to wait so far. See [Cluster.Untried].
-func (c *Cluster) Arrivals() uint64 {
+// Came is how many pods have come to wait so far. See [Cluster.Untried].
+func (c *Cluster) Came() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.waiting.untried.came

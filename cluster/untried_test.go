@@ -40,17 +40,17 @@ func TestAPodIsUntriedUntilItsSchedulerHasSaidSomething(t *testing.T) {
 			for _, pod := range test.shown {
 				set(t, c, pod)
 			}
-			if got := c.Untried(name, c.Arrivals(), now.Add(-time.Hour)); got != test.untried {
+			if got := c.Untried(name, c.Came(), now.Add(-time.Hour)); got != test.untried {
 				t.Errorf("untried: %t, want %t", got, test.untried)
 			}
 			if c.Untried(name, 0, now.Add(-time.Hour)) {
 				t.Error("one of the first 0 is untried")
 			}
-			if c.Untried(name, c.Arrivals(), now.Add(time.Hour)) {
+			if c.Untried(name, c.Came(), now.Add(time.Hour)) {
 				t.Error("one that came long ago counts")
 			}
 			remove(t, c, waiting())
-			if c.Untried(name, c.Arrivals(), now.Add(-time.Hour)) {
+			if c.Untried(name, c.Came(), now.Add(-time.Hour)) {
 				t.Error("it is untried once it is gone")
 			}
 		})

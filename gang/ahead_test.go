@@ -333,19 +333,20 @@ func TestAProcessMovesNoRoomThatTheFormerOneKept(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			runAhead(t, func(p *process) {
-				p.set(podGroup("g", int64(len(nodes))))
+				p.set(podGroup("g", int64(2*len(nodes))))
 				for _, name := range []string{"a", "b", "c", "d", "e"} {
-					p.set(node(name, "1"))
+					p.set(node(name, "2"))
 				}
+				p.set(node("f", "1900m")) // has room for one, and is the better one
 				if len(test.victims) == 0 {
-					p.set(node("f", "16"), node("g", "16"))
+					p.set(node("g", "16"), node("h", "16"))
 				}
 				for _, name := range test.victims {
-					p.set(leaving(members("on-"+name, 1, "1", alone, on(name), grace(600), ofPriority(-1))[0]))
+					p.set(leaving(members("on-"+name, 1, "2", alone, on(name), grace(600), ofPriority(-1))[0]))
 				}
 				var wakes []string
-				for i, pod := range members("g", len(nodes), "1", gated) {
-					nominatedBefore(nodes[i])(pod)
+				for i, pod := range members("g", 2*len(nodes), "1", gated) { // two on each
+					nominatedBefore(nodes[i/2])(pod)
 					p.set(pod)
 					wakes = append(wakes, "wake "+pod.Name)
 				}

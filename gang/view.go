@@ -48,7 +48,7 @@ func (v *view) Assumed(uid types.UID) string { return v.cluster.Assumed(uid) }
 
 func (v *view) Binding(uid types.UID) string { return v.cluster.Binding(uid) }
 
-func (v *view) Arrivals() uint64 { return v.cluster.Arrivals() }
+func (v *view) Came() uint64 { return v.cluster.Came() }
 
 func (v *view) Untried(schedulerName string, first uint64, since time.Time) bool {
 	return v.cluster.Untried(schedulerName, first, since)

@@ -52,11 +52,10 @@ func (e *Evictions) Stay(pod *cluster.Pod, name string) Place {
 	return place
 }
 
-// Await puts a pod on the node of a name if it fits there once pods have gone that are going anyway.
+// Await is Stay, also for a node that a pod fits once others have gone that are going anyway.
 func (e *Evictions) Await(pod *cluster.Pod, name string) Place {
-	place := Place{Pod: pod, Node: -1}
-	node := e.plan.NodeByName(name)
-	if node == nil {
+	place, node := e.Stay(pod, name), e.plan.NodeByName(name)
+	if place.Node >= 0 || node == nil {
 		return place
 	}
 	offer := e.evictor(pod).offer(e, node.Index)

@@ -99,7 +99,7 @@ type ProvisioningRequest struct {
 	// ClassName is the provisioning class. Defaults to best-effort-atomic-scale-up.autoscaling.x-k8s.io,
 	// which adds nodes. Of Cluster Autoscaler's own classes check-capacity.autoscaling.x-k8s.io adds none.
 	ClassName string `json:"className"`
-	// Parameters are those of the class, such as ValidUntilSeconds: "600".
+	// Parameters are passed on to whoever serves the class, such as ValidUntilSeconds: "600".
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 

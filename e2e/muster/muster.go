@@ -333,29 +333,10 @@ func (s *Server) ready(ctx context.Context) error {
 
 // Page is what a page of muster's says.
 func (s *Server) Page(ctx context.Context, path string) (string, error) {
-	body, err := s.get(ctx, path)
-	if err != nil {
-		return "", err
-	}
-	defer body.Close()
-	text, err := io.ReadAll(body)
-	return string(text), err
+	return page(ctx, s.DebugURL()+path)
 }
 
 // get returns the body of a path that answers 200.
 func (s *Server) get(ctx context.Context, path string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.DebugURL()+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		defer response.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
-		return nil, fmt.Errorf("%s answered %s: %s", path, response.Status, bytes.TrimSpace(text))
-	}
-	return response.Body, nil
+	return get(ctx, s.DebugURL()+path)
 }

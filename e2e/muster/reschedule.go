@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/http"
 	"path/filepath"
 
 	"muster.dev/muster/e2e/process"
@@ -16,6 +15,7 @@ import (
 type Rescheduler struct {
 	process *process.Process
 	spec    process.Spec
+	listen  string
 }
 
 // Reschedule runs a rescheduler beside the server: with its configuration, but for where it
@@ -30,11 +30,11 @@ func (s *Server) Reschedule(ctx context.Context, o Options, listen string) (*Res
 	if err := o.listening(listen).writeConfig(config, s.identity, s.webhook); err != nil {
 		return nil, err
 	}
-	r := &Rescheduler{spec: process.Spec{
+	r := &Rescheduler{listen: listen, spec: process.Spec{
 		Name: "muster reschedule", Path: s.binary, Log: file(".log"),
 		Args: []string{"reschedule", "--config=" + config, "--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig())},
 	}}
-	return r, r.Restart(ctx, listen)
+	return r, r.Restart(ctx)
 }
 
 // listening are the options with rescheduler.listen.
@@ -53,27 +53,21 @@ func (o Options) listening(listen string) Options {
 }
 
 // Restart starts it, for the first time or again, and returns when it has seen the cluster.
-func (r *Rescheduler) Restart(ctx context.Context, listen string) (err error) {
+func (r *Rescheduler) Restart(ctx context.Context) (err error) {
 	if r.process, err = process.Start(r.spec); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	return r.process.Await(ctx, func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+listen+"/readyz", nil)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("/readyz answered %s", response.Status)
-		}
-		return nil
+		_, err := r.Page(ctx, "/readyz")
+		return err
 	})
+}
+
+// Page is what a page of the rescheduler's says.
+func (r *Rescheduler) Page(ctx context.Context, path string) (string, error) {
+	return page(ctx, "http://"+r.listen+path)
 }
 
 // Log is the path of its log.

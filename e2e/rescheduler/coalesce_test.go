@@ -35,7 +35,7 @@ func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
 	})
 	l.rescheduler.Crash()
 	l.must(l.dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(t.Context(), plan.Name, metav1.DeleteOptions{}))
-	l.must(l.rescheduler.Restart(t.Context(), l.listen))
+	l.must(l.rescheduler.Restart(t.Context()))
 	l.eventually("n1 is open again", func() error { return l.isMarked("n1", false, nil) })
 
 	l.allowEvictions()
@@ -89,6 +89,6 @@ func TestTheCordonOfAUserOutlivesThePlan(t *testing.T) {
 	l.cordon("n1", false)
 	l.cordon("n1", true)
 	l.must(l.dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(t.Context(), plan.Name, metav1.DeleteOptions{}))
-	l.must(l.rescheduler.Restart(t.Context(), l.listen))
+	l.must(l.rescheduler.Restart(t.Context()))
 	l.eventually("the marks are gone, and the cordon is not", func() error { return l.isMarked("n1", true, nil) })
 }

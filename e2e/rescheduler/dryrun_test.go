@@ -3,7 +3,6 @@ package rescheduler
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -20,7 +19,7 @@ import (
 	"muster.dev/muster/e2e/relay"
 )
 
-// writes are those that came to an API server, as in "PUT reschedulingplans/status".
+// writes are the kinds of writes that an API server was asked for, as in "PUT reschedulingplans/status".
 type writes struct {
 	mu  sync.Mutex
 	all []string
@@ -75,17 +74,8 @@ func (l *lab) recorded() *writes {
 
 // shows says whether a page of the rescheduler has a text.
 func (l *lab) shows(page, text string) error {
-	request, err := http.NewRequestWithContext(l.Context(), http.MethodGet, "http://"+l.listen+page, nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err == nil && !strings.Contains(string(body), text) {
+	says, err := l.rescheduler.Page(l.Context(), page)
+	if err == nil && !strings.Contains(says, text) {
 		err = fmt.Errorf("%s does not have %s", page, text)
 	}
 	return err

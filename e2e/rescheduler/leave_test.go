@@ -64,7 +64,7 @@ func TestARequestToLeaveANodeSurvivesARestart(t *testing.T) {
 	})
 	l.rescheduler.Crash()
 	l.cordon("n2", false)
-	l.must(l.rescheduler.Restart(t.Context(), l.listen))
+	l.must(l.rescheduler.Restart(t.Context()))
 	l.moved(v1alpha1.Separate, before.UID)
 }
 

@@ -36,7 +36,7 @@ func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T
 			l.must(l.server.Restart(l.Context()))
 			l.createPod("late-thief", "1")
 			l.neverBound("thief", "late-thief", "stranger")
-			l.must(l.rescheduler.Restart(l.Context(), l.listen))
+			l.must(l.rescheduler.Restart(l.Context()))
 			l.awaitPlan(v1alpha1.Executing, waits)
 			if small := l.small(); small == nil || small.UID != before.UID {
 				t.Fatalf("the pod was evicted against its budget: %v", small)

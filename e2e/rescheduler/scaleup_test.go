@@ -40,7 +40,7 @@ func TestNodesAreAskedForOnlyWhenMovingPodsDoesNotHelp(t *testing.T) {
 	l.defineProvisioningRequests()
 	l.eventually("nodes are asked for", func() error { return l.asked("muster-" + string(l.pod("huge").UID)) })
 	l.rescheduler.Crash()
-	l.must(l.rescheduler.Restart(t.Context(), l.listen))
+	l.must(l.rescheduler.Restart(t.Context()))
 
 	l.createNode("n3", "12") // for both
 	l.eventually("huge runs", func() error { return isOn(l.pod("huge"), "n3") })

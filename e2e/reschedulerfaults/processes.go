@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/e2e/process"
 )
 
-// processes are those of a lane. Its methods are safe for concurrent use, but for start and
+// processes are what runs in a lane. Its methods are safe for concurrent use, but for start and
 // stop.
 type processes struct {
 	*faultcampaign.Lane
@@ -24,8 +24,7 @@ type processes struct {
 type rescheduler struct {
 	*muster.Rescheduler
 
-	listen string
-	down   bool // it was killed, or is being started
+	down bool // it was killed, or is being started
 }
 
 func startRescheduler(ctx context.Context, beside *muster.Server, o muster.Options) (*rescheduler, error) {
@@ -33,8 +32,8 @@ func startRescheduler(ctx context.Context, beside *muster.Server, o muster.Optio
 	if err != nil {
 		return nil, err
 	}
-	r := &rescheduler{listen: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
-	r.Rescheduler, err = beside.Reschedule(ctx, o, r.listen)
+	r := &rescheduler{}
+	r.Rescheduler, err = beside.Reschedule(ctx, o, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	return r, err
 }
 
@@ -67,7 +66,7 @@ func (p *processes) killRescheduler(ctx context.Context, replica int, down time.
 
 // restart starts a rescheduler again that is down.
 func (p *processes) restart(ctx context.Context, r *rescheduler) error {
-	err := r.Restart(ctx, r.listen)
+	err := r.Restart(ctx)
 	p.Killing.Lock()
 	defer p.Killing.Unlock()
 	r.down = false

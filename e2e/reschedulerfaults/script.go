@@ -42,7 +42,7 @@ type settings struct {
 	budgets   budgets
 }
 
-// budgets are those of the configuration.
+// budgets bound evictions, as the configuration has them.
 type budgets struct {
 	rate                           rate
 	perPlan, perNode, perWorkload  int

@@ -152,7 +152,7 @@ func (p *planLife) inForce(now time.Time) bool {
 
 func (p *planLife) endedBy(t time.Time) bool { return !p.ended.IsZero() && !p.ended.After(t) }
 
-// step is that of a pod, nil when the plan does not move it.
+// step is what a plan does with a pod, nil when the plan does not move it.
 func (p *planLife) step(uid types.UID) *v1alpha1.Step {
 	for i := range p.object.Spec.Steps {
 		if step := &p.object.Spec.Steps[i]; step.Pod.UID == uid {

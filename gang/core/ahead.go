@@ -56,7 +56,7 @@ func (t leading) keepsRoom(p *member, by record.Room) {
 	t.enter(p, reserved)
 	p.room = by
 	if by == record.RoomNominated {
-		t.groupOf[p.pod.UID].arrivals = t.view.Arrivals()
+		t.groupOf[p.pod.UID].rivals = t.view.Came()
 	}
 }
 
@@ -225,7 +225,7 @@ func (t leading) waits(parts []part) bool {
 				return true
 			}
 		}
-		if t.view.Untried(p.schedulerName, p.arrivals, t.now.Add(-undecided)) {
+		if t.view.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {
 			return true
 		}
 	}

@@ -52,7 +52,7 @@ func (c *code) aheadPod(p *aheadPod) {
 	}
 }
 
-// aheadSteps are those of a scheduler without muster.
+// aheadSteps are what a scheduler may do that does not know of muster.
 func (w *world) aheadSteps(add func(may bool, k kind, of int)) {
 	if !w.ahead {
 		return

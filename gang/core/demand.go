@@ -102,10 +102,10 @@ func (g *group) life() time.Time {
 }
 
 // unasked is why it is not known what is asked of a group, nil when it is.
-func (g *group) unasked() *hindrance { return hindered(membership.Unasked(g.key, g.spec)) }
+func (g *group) unasked() *hindrance { return hindranceOf(membership.Unasked(g.key, g.spec)) }
 
-// hindered is a hindrance as kube-scheduler and people are told of it.
-func hindered(by *membership.Hindrance) *hindrance {
+// hindranceOf is a hindrance as kube-scheduler and people are told of it.
+func hindranceOf(by *membership.Hindrance) *hindrance {
 	if by == nil {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (s *State) together(g *group) ([]part, *hindrance) {
 		return other.frozen(), nil
 	})
 	if by != nil {
-		return nil, hindered(by)
+		return nil, hindranceOf(by)
 	}
 	return parts, nil
 }

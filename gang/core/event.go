@@ -102,8 +102,8 @@ type (
 	}
 	// Lifting asks whether the gate of a pod is to be lifted still: by a [Write].
 	Lifting struct{ UID types.UID }
-	// GateLifted says what came of lifting a gate. Refused is that of this pod, by somebody's policy or for what it
-	// says: to try again soon is of no use.
+	// GateLifted says what came of lifting a gate. Refused says that the pod itself was refused, by somebody's policy
+	// or for what is in it: to try again soon is of no use.
 	GateLifted struct {
 		UID     types.UID
 		Err     error

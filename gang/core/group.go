@@ -116,8 +116,8 @@ type planning struct {
 	looked  uint64                   // the generation of the cluster when the last plan failed, 0 for none
 	again   time.Time                // when it may be planned again, ahead of the scheduler
 	tries   tries
-	// arrivals is how many pods had come to wait when the last of its places was shown to be reserved.
-	arrivals uint64
+	// rivals is how many pods had come to wait when the last of its places was shown to be reserved.
+	rivals uint64
 	// firstEnd is no later than the end of any call that is held, zero when that is to be found out.
 	firstEnd time.Time
 	// clearing is what the present plan waits for, nil when that is nothing.

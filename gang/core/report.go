@@ -29,8 +29,8 @@ type Summary struct {
 	Priority  int32
 	// Room says how the places of members are kept that go without a bind call; "" when there are none.
 	Room record.Room
-	// How many members are how far. Held are those that have come and wait for the others, also while the
-	// call of one has ended and is to come again, or their gates are on and their room is kept; binding those that
+	// How many members are how far. Held are the members that have come and wait for the others, also while the
+	// call of one has ended and is to come again, or their gates are on and their room is kept; binding are the members that
 	// are let go.
 	Pending, Placed, Held, Binding, Bound int
 	// How many pods have finished.

@@ -144,7 +144,7 @@ func (s *State) Harms(now time.Time, victims map[string][]types.UID) map[string]
 	return harms
 }
 
-// harm is that of evictions that are made together.
+// harm is what evictions do that are made together.
 func (t *Terms) harm(victims []types.UID) Harm {
 	for _, uid := range victims {
 		if g := t.groupOf[uid]; g != nil && !t.goes(g.members[uid].pod) && t.spares(g) {

@@ -31,8 +31,8 @@ type View interface {
 	Binding(uid types.UID) string
 	// Profile returns the profile in force for a scheduler name, nil when muster has none.
 	Profile(schedulerName string) *predicates.VerdictStore
-	// Arrivals is how many pods have come to wait for a scheduler so far.
-	Arrivals() uint64
+	// Came is how many pods have come to wait for a scheduler so far.
+	Came() uint64
 	// Untried reports whether the scheduler of a name has yet to decide about one of the first so many of them, but for
 	// those that came before a time.
 	Untried(schedulerName string, first uint64, since time.Time) bool

@@ -148,7 +148,7 @@ func (w *world) Binding(uid types.UID) string {
 	return ""
 }
 
-func (w *world) Arrivals() uint64 { return 0 }
+func (w *world) Came() uint64 { return 0 }
 
 func (w *world) Untried(string, uint64, time.Time) bool { return false }
 

@@ -136,7 +136,7 @@ func (p *Pods) Synced() bool {
 	return true
 }
 
-// WaitForSync waits until Synced. The error is that of the context when it ends before.
+// WaitForSync waits until Synced. It returns the error of the context when that ends before.
 func (p *Pods) WaitForSync(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, syncPoll, true, func(context.Context) (bool, error) { return p.Synced(), nil })
 }

@@ -17,7 +17,7 @@ const (
 	NoGroup Kind = iota + 1
 	// Invalid is that what is asked of it is not valid, or not what the groups say that it starts together with.
 	Invalid
-	// NoSibling is that a group has no member with which it starts together.
+	// NoSibling says that a group with which it starts together has no member.
 	NoSibling
 )
 

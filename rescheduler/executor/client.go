@@ -107,10 +107,7 @@ func (c *RESTClient) EditNode(ctx context.Context, node *corev1.Node, edit func(
 	if err != nil {
 		return err
 	}
-	_, err = c.core.CoreV1().
-		Nodes().
-		Patch(ctx, node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: cluster.FieldManager})
-	return err
+	return c.patchNode(ctx, node.Name, types.StrategicMergePatchType, patch)
 }
 
 // AnnotateNode sets annotations of a node of that UID, or takes those off that are "", whatever else of the node
@@ -128,9 +125,11 @@ func (c *RESTClient) AnnotateNode(ctx context.Context, node *corev1.Node, annota
 	if err != nil {
 		return err
 	}
-	_, err = c.core.CoreV1().
-		Nodes().
-		Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: cluster.FieldManager})
+	return c.patchNode(ctx, node.Name, types.MergePatchType, patch)
+}
+
+func (c *RESTClient) patchNode(ctx context.Context, name string, how types.PatchType, patch []byte) error {
+	_, err := c.core.CoreV1().Nodes().Patch(ctx, name, how, patch, metav1.PatchOptions{FieldManager: cluster.FieldManager})
 	return err
 }
 

@@ -247,7 +247,8 @@ const (
 	// ReasonReplacementDiffers is that what replaces a pod is of another kind, and the room does not do for it. It may go
 	// anywhere.
 	ReasonReplacementDiffers = "ReplacementDiffers"
-	// ReasonSystemPodCame is that a pod took the room which no plan keeps out: of a DaemonSet, or critical to the system.
+	// ReasonSystemPodCame is that the room went to a pod of a DaemonSet, or to one that is critical to the system: no plan
+	// keeps these out.
 	ReasonSystemPodCame = "SystemPodCame"
 )
 

@@ -88,7 +88,6 @@ type observer struct {
 	mu    sync.Mutex
 	lives map[string]*life
 	log   log
-	tried map[string]bool // bound or refused
 }
 
 func (o *observer) changed(_, now *corev1.Pod) {
@@ -110,13 +109,25 @@ func (o *observer) changed(_, now *corev1.Pod) {
 		o.lives[now.Name] = l
 	}
 	if node := now.Spec.NodeName; node != "" && l.bound.IsZero() {
-		l.bound, o.log.bound[node], o.tried[now.Name] = at, at, true
+		l.bound, o.log.bound[node] = at, at
 	}
 	for _, c := range now.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable && l.refused.IsZero() {
-			l.refused, o.tried[now.Name] = at, true
+			l.refused = at
 		}
 	}
+}
+
+// tried is how many pods are bound or refused.
+func (o *observer) tried() (n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, l := range o.lives {
+		if !l.tried().IsZero() {
+			n++
+		}
+	}
+	return n
 }
 
 // result is what was written down until now.
@@ -143,8 +154,8 @@ func (g *ground) round(ctx context.Context, number int) (*log, error) {
 		return nil, fmt.Errorf("create gated pods: %w", err)
 	}
 	o := &observer{
-		lives: map[string]*life{}, tried: map[string]bool{},
-		log: log{nominated: map[string]time.Time{}, bound: map[string]time.Time{}},
+		lives: map[string]*life{},
+		log:   log{nominated: map[string]time.Time{}, bound: map[string]time.Time{}},
 	}
 	watch, err := podwatch.StartFor(ctx, g.client, "", o.changed)
 	if err != nil {
@@ -172,9 +183,7 @@ func (g *ground) round(ctx context.Context, number int) (*log, error) {
 		return nil, fmt.Errorf("race: %w", err)
 	}
 	if err := g.eventually(ctx, "all pods are bound or refused", func() (bool, error) {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return len(o.tried) == len(g.nodes), nil
+		return o.tried() == len(g.nodes), nil
 	}); err != nil {
 		return nil, err
 	}

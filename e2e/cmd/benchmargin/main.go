@@ -6,8 +6,9 @@
 // raced when one is bound there nevertheless, so long after. The scheduler runs with the limits that it has by default
 // on its calls to the API server (50 a second, 100 at once: what it has decided waits for its turn) and without any.
 //
-// Two rules say when the place is taken for kept: a margin after the nomination was shown; and a margin after the last
-// binding of a pod that had been created by then. For each of them it is counted how many trials are raced later.
+// Three rules say when the place is taken for kept: a margin after the nomination was shown; when all pods that had been
+// created by then were bound or refused; and a margin after that, as muster does. For each of them it is counted how
+// many trials are raced later.
 //
 // It prints lines `figure NAME=VALUE`. BENCH_TRIALS (10000) says how many trials there are at least for each limit,
 // BENCH_NODES (500) of how many nodes the cluster is.

@@ -28,22 +28,9 @@ func TestATrialIsANominationOfANodeThatWasFree(t *testing.T) {
 			t.Errorf("all that had come before were tried after %s, want %s", all[i].tried, want)
 		}
 	}
-	for _, test := range []struct {
-		margin time.Duration
-		quiet  time.Duration
-		lost   int
-	}{
-		{100 * time.Millisecond, 100 * time.Millisecond, 1},
-		{250 * time.Millisecond, 450 * time.Millisecond, 1},
-		{400 * time.Millisecond, time.Second, 0},
-	} {
-		for i := range all {
-			if got := all[i].quiet(test.margin); got != test.quiet {
-				t.Errorf("quiet for %s: after %s, want %s", test.margin, got, test.quiet)
-			}
-		}
-		if got := lost(all, func(t *trial) time.Duration { return t.quiet(test.margin) }); got != test.lost {
-			t.Errorf("margin %s: %d lost, want %d", test.margin, got, test.lost)
+	for after, want := range map[time.Duration]int{500 * time.Millisecond: 1, 700 * time.Millisecond: 0} {
+		if got := lost(all, func(*trial) time.Duration { return after }); got != want {
+			t.Errorf("%d are lost after %s, want %d", got, after, want)
 		}
 	}
 	if got := enough(all, 2); got != 0 {
