@@ -29,12 +29,12 @@ import (
 //   - A plan tries once more to give victims back, since some can stay only if others do. Of the victims of kube-scheduler
 //     it may spare some, if the others are enough by its filters.
 //   - In a plan nominated pods count on all nodes at once, and for sure. No plan is compared with nominated pods and
-//     predicates that look at other nodes.
+//     predicates that look at other nodes, or at volumes that two pods may share.
 //
 // And kube-scheduler is wrong where no scenario is drawn: it gives back a host port that two pods of a node have when one
 // of them goes, and a ReadWriteOncePod claim when another pod of that claim goes, or of one of its name in another
-// namespace; PodTopologySpread subtracts a pod that is going, which it has not counted. Where InterPodAffinity sits out,
-// it overlooks the anti-affinity of nominated pods, see overlooks. It is not safe for concurrent use.
+// namespace; PodTopologySpread subtracts a pod that is going, which it has not counted. About nominated pods it may be
+// wrong as well, see misjudges. It is not safe for concurrent use.
 type PreemptionJudge struct {
 	// Cases are the nodes on which kube-scheduler has tried to evict pods for another one.
 	Cases int

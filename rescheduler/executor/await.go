@@ -75,7 +75,11 @@ func (o *Options) unfit(plan *v1alpha1.ReschedulingPlan, at int, replacement *cl
 	if plan.Spec.Steps[at].Gang != "" {
 		return ""
 	}
-	return (&reservation.Rehearsal{Cluster: o.Cluster, Profiles: o.Profiles}).Refusal(plan, at, replacement)
+	why := (&reservation.Rehearsal{Cluster: o.Cluster, Profiles: o.Profiles}).Refusal(plan, at, replacement)
+	if o.Cluster.PendingPod(replacement.UID) == nil { // it was bound meanwhile, and may be what takes the room
+		return ""
+	}
+	return why
 }
 
 // replaces says in words what a pod does that came in the place of another one.

@@ -825,6 +825,19 @@ func TestAPlanFailsWhenTheRoomIsLostThatAReplacementIsToHave(t *testing.T) {
 	}
 }
 
+// The scheduler may bind it between two looks of one step.
+func TestAReplacementThatIsBoundMeanwhileIsNotRefusedForTheRoomThatItTakes(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.advance()
+	w.gone("small-1")
+	w.set(w.small("small-2", ""))
+	replacement := w.cluster.PendingPod("small-2")
+	w.set(w.small("small-2", "n2"))
+	if why := w.options.unfit(w.stored, 0, replacement); why != "" {
+		t.Errorf("the plan would fail: %s", why)
+	}
+}
+
 // gaveUp has muster say that it keeps the room of the plan no more.
 func (w *world) gaveUp(reason, why string) {
 	next := w.stored.DeepCopy()
