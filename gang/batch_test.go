@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/core"
@@ -138,6 +139,40 @@ func TestABatchThatAFormerProcessLeftHalfBoundIsCompleted(t *testing.T) {
 					if got := p.filter(pod); got != test.want {
 						t.Errorf("%s is told %q, want %q", pod.Name, got, test.want)
 					}
+				}
+			})
+		})
+	}
+}
+
+// The clock of the machine that muster ran on may be wrong: members are told apart by the API server's.
+func TestWhoWasLetGoByAFormerProcessIsToldByWhenItWasCreated(t *testing.T) {
+	for name, test := range map[string]struct {
+		clock time.Duration // of the former process, to the API server's
+		later bool          // the member that waits was created after the start
+		want  string
+	}{
+		"the clock was slow": {-30 * time.Second, false, "a"},
+		"the clock was fast": {30 * time.Second, false, "a"},
+		"the clock was fast, and the member is of the next batch": {30 * time.Second, true, core.ReasonSiblings},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				group := podGroup("g", 4)
+				annotate(group, v1alpha1.AnnotationMatchPolicy, string(v1alpha1.MatchOnlyWaiting))
+				pods := members("g", 4, "1")
+				for _, pod := range pods[:3] {
+					pod.Spec.NodeName = "a"
+				}
+				until := pods[0].CreationTimestamp.Time
+				if test.later {
+					pods[3].CreationTimestamp = metav1.NewTime(until.Add(5 * time.Second))
+				}
+				p.set(recorded(group, record.Record{Members: 4, MinMember: 4, Time: until.Add(test.clock), Until: until}), node("a", "8"))
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				if got := p.filter(pods[3]); got != test.want {
+					t.Errorf("the fourth member is told %q, want %q", got, test.want)
 				}
 			})
 		})

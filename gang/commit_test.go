@@ -49,7 +49,7 @@ func (p *process) wantRecords(want ...record.Record) {
 	p.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if diff := cmp.Diff(want, p.records, cmpopts.IgnoreFields(record.Record{}, "Time", "PodGroup", "Since")); diff != "" {
+	if diff := cmp.Diff(want, p.records, cmpopts.IgnoreFields(record.Record{}, "Time", "PodGroup", "Since", "Until")); diff != "" {
 		p.Errorf("records (-want +got):\n%s", diff)
 	}
 }

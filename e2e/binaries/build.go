@@ -24,6 +24,7 @@ type build struct {
 	ldflags string
 	tags    string
 	module  string
+	overlay string // of the go command, "" for none
 }
 
 // run builds to a temporary name and renames it, so that an interrupted build leaves
@@ -32,7 +33,7 @@ func (b build) run(ctx context.Context, progress io.Writer) error {
 	partial := fmt.Sprintf("%s.%d.partial", b.output, os.Getpid())
 	defer os.Remove(partial)
 
-	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-ldflags", b.ldflags, "-tags", b.tags, "-o", partial, b.pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-ldflags", b.ldflags, "-tags", b.tags, "-overlay", b.overlay, "-o", partial, b.pkg)
 	cmd.Dir = b.module
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second

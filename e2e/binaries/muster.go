@@ -22,7 +22,7 @@ func BuildMuster(ctx context.Context, dir string, progress io.Writer) (string, e
 	if err != nil {
 		return "", err
 	}
-	return buildOwn(ctx, repository, "muster", dir, progress)
+	return buildOwn(ctx, build{module: repository}, "muster", dir, progress)
 }
 
 // BuildEmptyExtender builds the extender that others are measured against into dir.
@@ -31,14 +31,15 @@ func BuildEmptyExtender(ctx context.Context, dir string, progress io.Writer) (st
 	if err != nil {
 		return "", err
 	}
-	return buildOwn(ctx, module, "emptyextender", dir, progress)
+	return buildOwn(ctx, build{module: module}, "emptyextender", dir, progress)
 }
 
-func buildOwn(ctx context.Context, module, command, dir string, progress io.Writer) (string, error) {
+// buildOwn does a build of a command of ours.
+func buildOwn(ctx context.Context, b build, command, dir string, progress io.Writer) (string, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
-	b := build{pkg: "./cmd/" + command, output: Set{Dir: dir}.Path(Binary(command)), module: module, title: command}
+	b.pkg, b.output, b.title = "./cmd/"+command, Set{Dir: dir}.Path(Binary(command)), command
 	if err := b.run(ctx, progress); err != nil {
 		return "", err
 	}

@@ -26,8 +26,23 @@ type Campaign struct {
 	Counts []string
 	// Figures prints figures of the campaign's own, nil for none.
 	Figures func(io.Writer)
-	// Open starts everything that stays for all runs on a lane, with the muster of a path.
-	Open func(ctx context.Context, dir, binary string, progress io.Writer) (Performer, error)
+	// Open starts everything that stays for all runs on a lane.
+	Open func(ctx context.Context, dir string, muster Program, progress io.Writer) (Performer, error)
+}
+
+// Program is the muster to judge.
+type Program struct {
+	Path string
+	// Skewable says that it heeds muster.Options.ClockSkew.
+	Skewable bool
+}
+
+// Skew is by how much its clock is ahead that is to be: not at all, if it cannot be.
+func (p Program) Skew(by time.Duration) time.Duration {
+	if !p.Skewable {
+		return 0
+	}
+	return by
 }
 
 // Performer performs one run after the other on a lane.
@@ -72,7 +87,14 @@ func (c Campaign) run(ctx context.Context, o seeds.Options, out io.Writer) (err 
 		}
 		err = os.RemoveAll(dir)
 	}()
-	report, err := c.Perform(ctx, o, dir, out)
+	program := Program{Path: o.Muster}
+	if program.Path == "" {
+		if program.Path, err = binaries.BuildSkewable(ctx, dir, out); err != nil {
+			return err
+		}
+		program.Skewable = true
+	}
+	report, err := c.perform(ctx, o, dir, program, out)
 	if err != nil {
 		return err
 	}
@@ -80,7 +102,7 @@ func (c Campaign) run(ctx context.Context, o seeds.Options, out io.Writer) (err 
 }
 
 // Perform performs all seeds, those of a lane one after the other, and prints the report. Control
-// planes and logs are in a directory.
+// planes and logs are in a directory. All processes have one clock: it is Main that has those of muster differ.
 func (c Campaign) Perform(ctx context.Context, o seeds.Options, dir string, out io.Writer) (*Report, error) {
 	if o.Muster == "" {
 		var err error
@@ -88,12 +110,16 @@ func (c Campaign) Perform(ctx context.Context, o seeds.Options, dir string, out 
 			return nil, err
 		}
 	}
+	return c.perform(ctx, o, dir, Program{Path: o.Muster}, out)
+}
+
+func (c Campaign) perform(ctx context.Context, o seeds.Options, dir string, muster Program, out io.Writer) (*Report, error) {
 	report := newReport(c, o.Seeds, out)
 	err := o.OverLanes(ctx, func(ctx context.Context, lane int, seeds <-chan uint64) error {
 		times := 0
 		return performAll(ctx, func() (Performer, error) {
 			times++
-			return c.Open(ctx, filepath.Join(dir, fmt.Sprintf("lane-%d.%d", lane, times)), o.Muster, out)
+			return c.Open(ctx, filepath.Join(dir, fmt.Sprintf("lane-%d.%d", lane, times)), muster, out)
 		}, seeds, report)
 	})
 	if err != nil {

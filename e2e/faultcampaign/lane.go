@@ -183,7 +183,7 @@ func (l *Lane) KillScheduler(ctx context.Context, down time.Duration) error {
 	return err
 }
 
-// KillMuster does so with muster.
+// KillMuster does so with muster. It comes again on another machine, whose clock is as wrong in the other direction.
 func (l *Lane) KillMuster(ctx context.Context, down time.Duration) error {
 	l.Killing.Lock()
 	defer l.Killing.Unlock()
@@ -191,6 +191,7 @@ func (l *Lane) KillMuster(ctx context.Context, down time.Duration) error {
 		return err
 	}
 	Pause(ctx, down)
+	l.Muster.SkewClock(-l.Muster.ClockSkew())
 	return l.Muster.Restart(ctx)
 }
 

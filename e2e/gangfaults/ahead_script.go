@@ -18,9 +18,11 @@ const (
 
 // aheadSetupOf returns the setup of a seed beside plain schedulers: the setups take turns.
 func aheadSetupOf(seed uint64) setup {
-	return []setup{
+	s := []setup{
 		{gates: never, plain: 1}, {gates: never, plain: 2}, {gates: never, plain: 1, elects: true}, {gates: never, plain: 2},
 	}[seed/seedsPerSetup%4]
+	s.skew = skewOf(seed)
+	return s
 }
 
 // writeAhead draws the script of a seed for plain schedulers.

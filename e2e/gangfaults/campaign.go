@@ -27,8 +27,8 @@ func Campaign() faultcampaign.Campaign {
 	return faultcampaign.Campaign{
 		Name:   "gang",
 		Counts: []string{gangsFigure, wholeFigure, repairedFigure, gatedFigure, bindingsFigure, evictedFigure, vainFigure, vigilsFigure},
-		Open: func(ctx context.Context, dir, binary string, progress io.Writer) (faultcampaign.Performer, error) {
-			return (&lane{binary: binary, write: write}).open(ctx, dir, progress)
+		Open: func(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (faultcampaign.Performer, error) {
+			return (&lane{program: muster, write: write}).open(ctx, dir, progress)
 		},
 	}
 }
@@ -42,8 +42,8 @@ func AheadCampaign() faultcampaign.Campaign {
 			gangsFigure, wholeFigure, repairedFigure, gatedFigure, bindingsFigure, evictedFigure, vainFigure, reservedFigure, uncontestedFigure,
 		},
 		Figures: t.figures,
-		Open: func(ctx context.Context, dir, binary string, progress io.Writer) (faultcampaign.Performer, error) {
-			return (&lane{binary: binary, write: writeAhead, tally: t}).open(ctx, dir, progress)
+		Open: func(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (faultcampaign.Performer, error) {
+			return (&lane{program: muster, write: writeAhead, tally: t}).open(ctx, dir, progress)
 		},
 	}
 }

@@ -42,5 +42,6 @@
 // the watches of the API server and from the relays, but for how long a gang that cannot start holds
 // room. By turns of a few seeds, muster keeps no gates, keeps them until the members of a gang exist,
 // until there is a place for them, and runs for election, so that another one takes over while the old
-// one goes on. All processes have one clock: skew is not among the faults.
+// one goes on. The command has muster's clock be right, 30 s ahead or 30 s behind by turns, and wrong in the other direction
+// after a failover; the tests, which build nothing for that, leave it right.
 package gangfaults

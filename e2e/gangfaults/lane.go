@@ -43,7 +43,7 @@ type lane struct {
 	write   func(seed uint64) *script
 	tally   *tally // nil for none
 	traffic atomic.Pointer[traffic]
-	binary  string
+	program faultcampaign.Program
 	setup   setup
 	seats   [2]*seat
 
@@ -116,7 +116,7 @@ func (l *lane) fromSeat(s *seat) relay.Decide {
 func (l *lane) options(s *seat) muster.Options {
 	gates := l.setup.gates
 	o := muster.Options{
-		ControlPlane: l.ControlPlane, Name: s.name, Binary: l.binary, Kubeconfig: s.kubeconfig,
+		ControlPlane: l.ControlPlane, Name: s.name, Binary: l.program.Path, Kubeconfig: s.kubeconfig, ClockSkew: l.skewAt(s),
 		Config: map[string]any{
 			"timeouts": map[string]any{"bind": bindTimeout.String()},
 			"gangs": map[string]any{
@@ -137,6 +137,15 @@ func (l *lane) options(s *seat) muster.Options {
 	return o
 }
 
+// skewAt is by how much the clock at a seat is ahead: those at the two are wrong in opposite directions.
+func (l *lane) skewAt(s *seat) time.Duration {
+	skew := l.program.Skew(l.setup.skew)
+	if s == l.seats[1] {
+		return -skew
+	}
+	return skew
+}
+
 // gatekeeper is who gates members.
 func (l *lane) gatekeeper() muster.Gatekeeper {
 	if l.setup.plain > 0 {
@@ -147,7 +156,7 @@ func (l *lane) gatekeeper() muster.Gatekeeper {
 
 // configure runs a muster as it is to be for a run, and the schedulers.
 func (l *lane) configure(ctx context.Context, to setup) error {
-	if l.setup == to {
+	if l.setup == to && l.Muster.ClockSkew() == l.skewAt(l.seats[l.seat]) {
 		return nil
 	}
 	if l.Muster != nil {

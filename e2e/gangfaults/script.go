@@ -55,18 +55,30 @@ type setup struct {
 	// plain is how many schedulers run that know nothing of muster, which reserves room through the API server
 	// alone; 0 for one that calls it.
 	plain int
+	// skew is by how much the clock of muster's machine is ahead of that of the others.
+	skew time.Duration
 }
 
 func (s setup) String() string {
 	if s.plain > 0 {
-		return fmt.Sprintf("%d plain schedulers, muster runs for election: %t", s.plain, s.elects)
+		return fmt.Sprintf("%d plain schedulers, muster runs for election: %t, its clock is wrong by %s", s.plain, s.elects, s.skew)
 	}
-	return fmt.Sprintf("gates are kept: %s, muster runs for election: %t", s.gates, s.elects)
+	return fmt.Sprintf("gates are kept: %s, muster runs for election: %t, its clock is wrong by %s", s.gates, s.elects, s.skew)
 }
 
 // setupOf returns the setup of a seed. Setups take turns: to change it, muster is started again.
 func setupOf(seed uint64) setup {
-	return []setup{{gates: never}, {gates: "UntilMembers"}, {gates: "UntilPlace"}, {gates: never, elects: true}}[seed/seedsPerSetup%4]
+	s := []setup{{gates: never}, {gates: "UntilMembers"}, {gates: "UntilPlace"}, {gates: never, elects: true}}[seed/seedsPerSetup%4]
+	s.skew = skewOf(seed)
+	return s
+}
+
+// wrong is by how much a clock may be wrong.
+const wrong = 30 * time.Second
+
+// skewOf returns by how much muster's clock is ahead for a seed. One after the other, all go with all other settings.
+func skewOf(seed uint64) time.Duration {
+	return []time.Duration{0, wrong, -wrong}[seed/seedsPerSetup%3]
 }
 
 const (

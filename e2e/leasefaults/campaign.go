@@ -16,8 +16,8 @@ func Campaign() faultcampaign.Campaign {
 	t := &tally{}
 	return faultcampaign.Campaign{
 		Name: "lease", Counts: []string{answersFigure, bindingsFigure, leadersFigure}, Figures: t.figures,
-		Open: func(ctx context.Context, dir, binary string, progress io.Writer) (faultcampaign.Performer, error) {
-			return open(ctx, dir, binary, progress, t)
+		Open: func(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (faultcampaign.Performer, error) {
+			return open(ctx, dir, muster, progress, t)
 		},
 	}
 }

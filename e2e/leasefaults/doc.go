@@ -12,5 +12,6 @@
 //   - When nothing goes wrong any more, somebody leads within a time.
 //   - No process panics, or ends by itself for another reason than that it lost its lease.
 //
-// A run is the script of a seed, in a window of seconds.
+// A run is the script of a seed, in a window of seconds. The command has the clocks of replicas differ by half a minute; the tests,
+// which build nothing for that, leave them right.
 package leasefaults

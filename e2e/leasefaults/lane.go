@@ -29,8 +29,11 @@ type lane struct {
 	read     map[string]int64 // how far logs have been read
 }
 
+// wrong is by how much the clocks of replicas are ahead, if they may be wrong.
+var wrong = []time.Duration{0, 30 * time.Second, -30 * time.Second}
+
 // open starts everything that stays.
-func open(ctx context.Context, dir, binary string, progress io.Writer, t *tally) (_ faultcampaign.Performer, err error) {
+func open(ctx context.Context, dir string, program faultcampaign.Program, progress io.Writer, t *tally) (_ faultcampaign.Performer, err error) {
 	l := &lane{tally: t, read: map[string]int64{}}
 	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{Dir: dir, Progress: progress, Controllers: controlplane.PodCreation()}, nil)
 	defer func() {
@@ -48,7 +51,8 @@ func open(ctx context.Context, dir, binary string, progress io.Writer, t *tally)
 			return nil, err
 		}
 		r.options = muster.Options{
-			ControlPlane: l.ControlPlane, Name: r.name, Binary: binary, Kubeconfig: kubeconfig, Selection: muster.Extender,
+			ControlPlane: l.ControlPlane, Name: r.name, Binary: program.Path, Kubeconfig: kubeconfig, Selection: muster.Extender,
+			ClockSkew: program.Skew(wrong[i%len(wrong)]),
 			Config: map[string]any{
 				"leaderElection": map[string]any{
 					"leaderElect":   true,

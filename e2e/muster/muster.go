@@ -61,6 +61,8 @@ type Options struct {
 	Name string
 	// Binary is the path of muster; it is built when empty.
 	Binary string
+	// ClockSkew is by how much the clock of its machine is ahead. Only a Binary heeds it that binaries.BuildSkewable built.
+	ClockSkew time.Duration
 	// Selection of the default scheduler's profile, Scheduler when empty.
 	Selection Selection
 	// Offload says that the scheduler leaves to muster the plugins that muster runs.
@@ -90,6 +92,7 @@ type Options struct {
 type Server struct {
 	process *process.Process
 	spec    process.Spec
+	skew    time.Duration
 	binary  string
 	config  string
 	address string // of the verbs
@@ -157,6 +160,7 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 			"--debug-listen=" + s.debug,
 		},
 	}
+	s.SkewClock(o.ClockSkew)
 	if s.process, err = process.Start(s.spec); err != nil {
 		return nil, err
 	}
@@ -280,6 +284,14 @@ func (s *Server) Restart(ctx context.Context) (err error) {
 		return err
 	}
 	return s.AwaitReady(ctx)
+}
+
+// ClockSkew is by how much its clock is ahead; see Options.ClockSkew.
+func (s *Server) ClockSkew() time.Duration { return s.skew }
+
+// SkewClock has the clock be ahead by another time from the next start on, as on another machine.
+func (s *Server) SkewClock(by time.Duration) {
+	s.skew, s.spec.Env = by, []string{binaries.Skew(by)}
 }
 
 // Pause stops muster where it is, until Resume.

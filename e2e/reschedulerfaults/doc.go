@@ -21,7 +21,7 @@
 // middle of a plan, and at what it is about: the node that a pod is to go to, the pod that is
 // next, its workload. The script is a function of the seed, to the calls that are spoiled; how
 // processes interleave is not, so that a seed that found something may have to be run again some
-// times.
+// times. All processes have one clock.
 //
 // Each of these, taken out of muster for trial, was found within 30 seeds: that what is moved is kept off
 // the node that it leaves, reservations, how many may be down (also of the first eviction of a process only),

@@ -41,8 +41,8 @@ type lane struct {
 }
 
 // open starts everything that stays.
-func open(ctx context.Context, dir, binary string, progress io.Writer) (_ faultcampaign.Performer, err error) {
-	l := &lane{binary: binary}
+func open(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (_ faultcampaign.Performer, err error) {
+	l := &lane{binary: muster.Path}
 	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{
 		Dir: dir, Progress: progress, Controllers: append(controlplane.PodCreation(), "replicaset-controller", "disruption-controller"),
 	}, map[string]int32{raised: 1000, lowered: -1000})

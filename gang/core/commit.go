@@ -63,7 +63,7 @@ func (t *turn) toRecord(parts []part) (*commit, []ToRecord) {
 		}
 		r := record.Record{
 			Members: p.letGo() + p.counts.came(), MinMember: p.spec.MinMember, Time: t.now.UTC(),
-			PodGroup: p.spec.From.GetUID(), Since: p.oldest(), Room: p.room(),
+			PodGroup: p.spec.From.GetUID(), Since: p.oldest(), Until: p.youngest(), Room: p.room(),
 		}
 		c.records = append(c.records, groupRecord{p.group, r})
 		all = append(all, ToRecord{p.key, p.spec.From, r})

@@ -64,8 +64,26 @@ func (g *group) oldest() time.Time {
 	return oldest.UTC()
 }
 
-// wasThere reports whether a member may be one of those that a record is of.
-func (p *member) wasThere(r *record.Record) bool { return !p.pod.CreationTimestamp.After(r.Time) }
+// youngest is when the last of the members was created that there are.
+func (g *group) youngest() time.Time {
+	var youngest time.Time
+	for _, p := range g.members {
+		if created := p.pod.CreationTimestamp.Time; created.After(youngest) {
+			youngest = created
+		}
+	}
+	return youngest.UTC()
+}
+
+// wasThere reports whether a member may be one of those that a record is of. Older versions have not written down until
+// when members came.
+func (p *member) wasThere(r *record.Record) bool {
+	until := r.Until
+	if until.IsZero() {
+		until = r.Time
+	}
+	return !p.pod.CreationTimestamp.After(until)
+}
 
 // leftBehind is how many members were let go in the last start and are neither bound nor about
 // to be. Of the start of a former process that is what its record has more than were let go,

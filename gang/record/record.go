@@ -36,6 +36,9 @@ type Record struct {
 	// Since is when the oldest pod was created that was there, and is younger than all that did not count.
 	// Pods that finish count from then on, though the PodGroup may be younger.
 	Since time.Time `json:"since,omitzero"`
+	// Until is when the youngest member was created that was there: who came later was not let go. It is of the API
+	// server's clock, as Since is, and Time of muster's, to tell records apart.
+	Until time.Time `json:"until,omitzero"`
 	// Room says how the scheduler kept the places of the members free before their gates were lifted; "" for a gang
 	// whose bind calls were held.
 	Room Room `json:"room,omitempty"`
