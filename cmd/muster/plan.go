@@ -57,6 +57,7 @@ deleted, those that nothing would replace and those that are annotated not to be
 evicted. Pods with local storage or claims, those of kube-system, of Jobs that might
 fail, of controllers of other kinds, and the only one of a controller that is ready are
 moved only when a flag or the annotation rescheduling.muster.dev/movable allows it.
+--explain-excluded tells how many pods that are, of this cluster, and why.
 
 The exit status is 0 when there is nothing to do, 2 when there is a plan, 3 when pods
 wait and there is none, and 1 after an error, a wrong command line included.`,
@@ -65,6 +66,9 @@ wait and there is none, and 1 after an error, a wrong command line included.`,
 
   # The same for a dump, with two evictions at most.
   kubectl get nodes,pods,replicasets,poddisruptionbudgets -A -o yaml | muster plan -f - --max-evictions 2
+
+  # Which pods may not be moved, and why?
+  muster plan -f dump.yaml --explain-excluded
 
   # Which nodes could be removed?
   muster plan -f dump.yaml --policy Coalesce -o json | jq .emptied`,
@@ -97,6 +101,7 @@ type planFlags struct {
 	output     string
 	nodes      int32
 	seed       uint64
+	excluded   bool
 	limits     planner.Limits
 	budgets    planner.Budgets
 	rules      planner.Rules
@@ -126,6 +131,10 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 	)
 	flags.StringVar(&f.policy, "policy", string(v1alpha1.MakeRoom), fmt.Sprintf("what to plan for, one of %v", policy.Names()))
 	flags.StringVarP(&f.output, "output", "o", string(preview.Table), fmt.Sprintf("`FORMAT` of the plan, one of %v", preview.Formats()))
+	flags.BoolVar(
+		&f.excluded, "explain-excluded", false,
+		"tell of the pods that no plan moves, too: how many by reason, or each with -o yaml or json",
+	)
 	flags.Int32Var(&f.nodes, "max-nodes", 0, "empty, with Coalesce, or relieve at most so many nodes, 0 for any number")
 	flags.Uint64Var(&f.seed, "seed", 0, "the same seed gives the same plan, as long as time suffices")
 	flags.IntVar(&f.limits.Hops, "hops", 3, "how many moves may hang on one another; with 1, pods only move to room that is free already")
@@ -160,7 +169,7 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 	logger := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	options := preview.Options{
 		Files: f.files, Stdin: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Logger: logger, Clock: clock.RealClock{},
-		Policy: v1alpha1.Policy(f.policy), Format: preview.Format(f.output), Seed: f.seed,
+		Policy: v1alpha1.Policy(f.policy), Format: preview.Format(f.output), Seed: f.seed, ExplainExcluded: f.excluded,
 		Limits: f.limits, Budgets: f.budgets,
 	}
 	if err := f.check(); err != nil {

@@ -46,10 +46,13 @@ type Options struct {
 	Budgets planner.Budgets
 	Limits  planner.Limits
 	Seed    uint64
-	Format  Format
-	Out     io.Writer
-	Logger  *slog.Logger // required
-	Clock   clock.PassiveClock
+	// ExplainExcluded has the printout tell of all pods that no plan moves.
+	ExplainExcluded bool
+
+	Format Format
+	Out    io.Writer
+	Logger *slog.Logger // required
+	Clock  clock.PassiveClock
 }
 
 // Outcome is what a plan comes to.
@@ -98,6 +101,9 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	plan, why := chosen.Plan(situation)
 	d := newPrintout(o.Policy, situation, cmp.Or(plan, &planner.Plan{}), why)
+	if o.ExplainExcluded {
+		d.exclude(situation.Problem.Exclusions())
+	}
 	if err := d.print(o.Out, o.Format); err != nil {
 		return Nothing, fmt.Errorf("print the plan: %w", err)
 	}

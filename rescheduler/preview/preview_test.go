@@ -2,15 +2,18 @@ package preview
 
 import (
 	"bytes"
+	"encoding/json"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"muster.dev/muster/api/config/document"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/rescheduler/planner"
 )
 
 // tight is a dump in which the pod big has no room, unless small moves from n1 to n2.
@@ -78,5 +81,32 @@ status: {updateTime: "2020-01-01T00:00:00Z", nodeMetric: {nodeUsage: {resources:
 				t.Errorf("the outcome is %v, want %v:\n%s", got, test.want, table)
 			}
 		})
+	}
+}
+
+func TestPodsThatNoPlanMovesAreToldIfThatIsAskedFor(t *testing.T) {
+	_, table := plan(t, tight, "")
+	if strings.Contains(table, "NO PLAN MOVES") {
+		t.Errorf("nobody asked for it:\n%s", table)
+	}
+	const bare = `---
+apiVersion: v1
+kind: Pod
+metadata: {name: bare, namespace: default, uid: bare}
+spec: {nodeName: n1, schedulerName: default-scheduler, containers: [{name: main}]}
+`
+	explain := func(o *Options) { o.ExplainExcluded = true }
+	const row = "1                         it has no controller that would replace it   default/bare"
+	if _, table = plan(t, tight+bare, "", explain); !strings.Contains(table, row) {
+		t.Errorf("the table lacks %q:\n%s", row, table)
+	}
+	_, text := plan(t, tight+bare, "", explain, func(o *Options) { o.Format = JSON })
+	var printed struct{ Excluded []map[string]string }
+	if err := json.Unmarshal([]byte(text), &printed); err != nil {
+		t.Fatal(err)
+	}
+	want := []map[string]string{{"pod": "default/bare", "node": "n1", "reason": planner.ReasonNoController}}
+	if diff := cmp.Diff(want, printed.Excluded); diff != "" {
+		t.Errorf("pods that are not moved (-want +got):\n%s", diff)
 	}
 }

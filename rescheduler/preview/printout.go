@@ -39,6 +39,8 @@ type printout struct {
 	Emptied    []string    `json:"emptied,omitempty"`
 	Kept       []refusal   `json:"kept,omitempty"`
 	Unmoved    []refusal   `json:"unmoved,omitempty"`
+	// Excluded are all pods on nodes that no plan moves, if that is asked for.
+	Excluded []exclusion `json:"excluded,omitempty"`
 	// Cost is that of all steps, 1 for a plain eviction.
 	Cost    float64 `json:"cost"`
 	Late    bool    `json:"late,omitempty"`
@@ -70,6 +72,12 @@ type refusal struct {
 	Name    string   `json:"name"`
 	Reason  string   `json:"reason"`
 	Details []detail `json:"details,omitempty"`
+}
+
+type exclusion struct {
+	Pod    string `json:"pod"`
+	Node   string `json:"node"`
+	Reason string `json:"reason"`
 }
 
 type detail struct {
@@ -113,6 +121,13 @@ func newPrintout(name v1alpha1.Policy, in policy.Situation, plan *planner.Plan, 
 		Fragmentation: rounded(after.Fragmentation),
 	}
 	return d
+}
+
+// exclude tells of the pods that no plan moves.
+func (d *printout) exclude(all []planner.Exclusion) {
+	for _, e := range all {
+		d.Excluded = append(d.Excluded, exclusion{Pod: nameOf(e.Pod), Node: e.Node.Name, Reason: e.Reason})
+	}
 }
 
 func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }

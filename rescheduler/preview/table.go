@@ -2,6 +2,7 @@ package preview
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -44,6 +45,7 @@ func (d *printout) table(out io.Writer) error {
 	refused(&text, "NO PLACE FOR", d.Unplaced)
 	refused(&text, "NODES THAT STAY", d.Kept)
 	refused(&text, "PODS THAT STAY", d.Unmoved)
+	excluded(&text, d.Excluded)
 	if d.Late {
 		fmt.Fprint(&text, "The search ended because its time was up: with more (--time), it may find more.\n\n")
 	}
@@ -79,6 +81,32 @@ func refused(out io.Writer, header string, all []refusal) {
 				details = append(details, d.String())
 			}
 			row(r.Name, r.Reason, strings.Join(details, "; "))
+		}
+	})
+}
+
+// mostExamples is how many pods the table names of those that are not moved for one reason.
+const mostExamples = 3
+
+// excluded prints why pods are not moved, the most frequent reason first.
+func excluded(out io.Writer, all []exclusion) {
+	if len(all) == 0 {
+		return
+	}
+	pods := map[string][]string{} // by reason
+	for _, e := range all {
+		pods[e.Reason] = append(pods[e.Reason], e.Pod)
+	}
+	reasons := slices.SortedFunc(maps.Keys(pods), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(pods[b]), len(pods[a])), cmp.Compare(a, b))
+	})
+	columns(out, "PODS THAT NO PLAN MOVES\tWHY\tSUCH AS", func(row func(...any)) {
+		for _, reason := range reasons {
+			examples := strings.Join(pods[reason][:min(mostExamples, len(pods[reason]))], ", ")
+			if len(pods[reason]) > mostExamples {
+				examples += ", ..."
+			}
+			row(len(pods[reason]), reason, examples)
 		}
 	})
 }
