@@ -33,7 +33,9 @@ type lane struct {
 var wrong = []time.Duration{0, 30 * time.Second, -30 * time.Second}
 
 // open starts everything that stays.
-func open(ctx context.Context, dir string, program faultcampaign.Program, progress io.Writer, t *tally) (_ faultcampaign.Performer, err error) {
+func open(
+	ctx context.Context, dir string, program faultcampaign.Program, progress io.Writer, t *tally,
+) (_ faultcampaign.Performer, err error) {
 	l := &lane{tally: t, read: map[string]int64{}}
 	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{Dir: dir, Progress: progress, Controllers: controlplane.PodCreation()}, nil)
 	defer func() {
