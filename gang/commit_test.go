@@ -69,6 +69,9 @@ func TestAStartIsRecordedBeforeAnyMemberGoes(t *testing.T) {
 		letThrough()
 		p.wantHeld("when it is recorded", false, calls...)
 		p.wantRecords(record.Record{Members: 3, MinMember: 3})
+		if until := p.records[0].Until; !until.Equal(pods[3].CreationTimestamp.Time) {
+			t.Errorf("the record says that members came until %s, want %s", until, pods[3].CreationTimestamp)
+		}
 		p.set(podGroup("g", 3))
 		p.after(time.Second)
 		p.wantHeld("once the gang has started", false, p.bind(pods[3], "a"))

@@ -90,6 +90,8 @@ func lives() []Mutant {
 			"r != nil && r.Since.After(since) && !r.Since.IsZero()",
 		},
 		{"a record does not say since when members count", "core/commit.go", ", Since: p.oldest(),", ","},
+		{"a record does not say until when members came", "core/commit.go", " Until: p.youngest(),", ""},
+		{"members are told by the clock of muster", "core/record.go", "until := r.Until", "until := r.Time"},
 		{"the starts of a former PodGroup count", "core/demand.go", `if g.of != "" && g.of != uid {`, "if false {"},
 		{"a start that was left half done is forgotten", "core/record.go", "if p.stage != bound && p.wasThere(r) {", "if p == nil {"},
 		{
