@@ -60,6 +60,9 @@ func (p *Profile) NodeResourcesFitArgs() *NodeResourcesFitArgs {
 	return argsOf[NodeResourcesFitArgs](p)
 }
 
+// packs says that pods of the profile prefer nodes that are full already.
+func (p *Profile) packs() bool { return p.NodeResourcesFitArgs().ScoringStrategy.Type == MostAllocated }
+
 func (a *NodeResourcesFitArgs) setDefaults() {
 	if a.ScoringStrategy.Type == "" {
 		a.ScoringStrategy.Type = LeastAllocated

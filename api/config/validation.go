@@ -35,6 +35,7 @@ func (c *Configuration) Validate() field.ErrorList {
 	errs = append(errs, c.Load.validate(field.NewPath("load"), c.Profiles)...)
 	errs = append(errs, c.Tracing.validate(field.NewPath("tracing"))...)
 	errs = append(errs, c.Rescheduler.validate(field.NewPath("rescheduler"))...)
+	errs = append(errs, c.Rescheduler.validateAims(field.NewPath("rescheduler"), c.Profiles)...)
 	errs = append(errs, c.Rescheduler.Relieve.validateSource(field.NewPath("rescheduler", "relieve"), c.Load.Source)...)
 	return append(errs, validateProfiles(field.NewPath("profiles"), c.Profiles)...)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -47,6 +48,25 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, r.Repair.validate(path.Child("repair"))...)
 	errs = append(errs, r.Evictable.validate(path.Child("evictable"))...)
 	return append(errs, r.Budgets.validate(path.Child("budgets"))...)
+}
+
+// validateAims refuses policies that would undo each other's moves, or what the scheduler does.
+func (r Rescheduler) validateAims(path *field.Path, profiles []Profile) (errs field.ErrorList) {
+	if !r.Respread.Enabled {
+		return nil
+	}
+	at := path.Child("respread", "enabled")
+	if r.Coalesce.Enabled {
+		errs = append(errs, field.Forbidden(at, "with coalesce.enabled: one would put pods onto the nodes that the other empties"))
+	}
+	for i := range profiles {
+		if profiles[i].packs() {
+			errs = append(errs, field.Forbidden(at, fmt.Sprintf(
+				"profiles[%d] packs pods (%s with %s), and they would be spread again", i, NodeResourcesFit, MostAllocated,
+			)))
+		}
+	}
+	return errs
 }
 
 func (s ScaleUp) validate(path *field.Path) field.ErrorList {
