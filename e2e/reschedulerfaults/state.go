@@ -48,6 +48,8 @@ type nodeLife struct {
 	life[*corev1.Node]
 
 	closed time.Time
+	// lastClosed is when that was for the last time, zero if it never was.
+	lastClosed time.Time
 }
 
 // podLife is a pod, with when what became of it; zero for not yet.
@@ -111,7 +113,7 @@ func (n *nodeLife) apply(e entry) {
 	case !e.gone && !e.node.Spec.Unschedulable:
 		n.closed = time.Time{}
 	case n.closed.IsZero():
-		n.closed = e.at
+		n.closed, n.lastClosed = e.at, e.at
 	}
 }
 
