@@ -2,8 +2,6 @@ package binaries
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -65,10 +63,6 @@ func skewClock(ctx context.Context, dir string) (overlay string, err error) {
 	}
 	text = strings.Replace(text, imports, imports+"\t\"syscall\"\n", 1)
 	text = strings.Replace(text, readsClock, skewedClock, 1) + skewedBy
-	skewed, overlay := filepath.Join(dir, "time.go.skewed"), filepath.Join(dir, "skew.json")
-	list, err := json.Marshal(map[string]any{"Replace": map[string]string{original: skewed}})
-	if err != nil {
-		return "", err
-	}
-	return overlay, errors.Join(os.WriteFile(skewed, []byte(text), 0o600), os.WriteFile(overlay, list, 0o600))
+	overlay = filepath.Join(dir, "skew.json")
+	return overlay, WriteOverlay(overlay, original, []byte(text))
 }

@@ -156,12 +156,7 @@ func yieldPorts(pod *corev1.Pod, placed []*corev1.Pod) {
 // yieldClaims takes claims that only one pod may use from pods if another one uses them, or one of that name in another
 // namespace. kube-scheduler takes such a claim for free when one of the two goes, wherever it is.
 func yieldClaims(scenario *Scenario) {
-	exclusive, taken := map[string]bool{}, map[string]bool{}
-	for _, claim := range scenario.Objects.PersistentVolumeClaims {
-		if slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteOncePod) {
-			exclusive[claim.Name] = true
-		}
-	}
+	exclusive, taken := exclusiveClaims(scenario), map[string]bool{}
 	for _, pod := range slices.Concat(scenario.Placed, scenario.Nominated) {
 		pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
 			if volume.PersistentVolumeClaim == nil || !exclusive[volume.PersistentVolumeClaim.ClaimName] {
@@ -173,6 +168,17 @@ func yieldClaims(scenario *Scenario) {
 			return yields
 		})
 	}
+}
+
+// exclusiveClaims are the names of the claims that only one pod may use.
+func exclusiveClaims(scenario *Scenario) map[string]bool {
+	exclusive := map[string]bool{}
+	for _, claim := range scenario.Objects.PersistentVolumeClaims {
+		if slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteOncePod) {
+			exclusive[claim.Name] = true
+		}
+	}
+	return exclusive
 }
 
 // hostPorts returns the host ports of a pod as kube-scheduler notes them on a node.

@@ -89,7 +89,7 @@ func (j *PreemptionJudge) hear(ctx context.Context, s *Scenario) (*hearing, erro
 		return nil, err
 	}
 	switch h.theirs, err = view.preempt(ctx, s); {
-	case errors.Is(err, errFails), err == nil && (len(h.theirs.tried) == 0 || h.theirs.misjudges(s.Nominated)):
+	case errors.Is(err, errFails), err == nil && (len(h.theirs.tried) == 0 || h.theirs.misjudges(s)):
 		return h, nil
 	case err != nil:
 		return nil, err
@@ -176,11 +176,14 @@ func (h *hearing) planned(ctx context.Context) {
 }
 
 // promisedBeyond reports whether there are nominated pods, and predicates to which they matter otherwise in a plan: those that
-// look at other nodes than one, as kube-scheduler counts only who is nominated to the node that it looks at, and those by which
-// a nominated pod may help, as it may bring a volume that the pod shares; kube-scheduler does not rely on its coming.
+// look at other nodes than one, as kube-scheduler counts only who is nominated to the node that it looks at, and the limits of
+// volumes if a nominated pod may bring one that the pod shares: kube-scheduler does not rely on its coming.
 func (h *hearing) promisedBeyond() bool {
-	return len(h.scenario.Nominated) > 0 && slices.ContainsFunc(h.scenario.Profile.Filter, func(name string) bool {
-		return name == config.InterPodAffinity || name == config.PodTopologySpread || name == config.NodeVolumeLimits
+	nominated, pod := h.scenario.Nominated, h.scenario.Pending[0]
+	return len(nominated) > 0 && slices.ContainsFunc(h.scenario.Profile.Filter, func(name string) bool {
+		return name == config.InterPodAffinity || name == config.PodTopologySpread ||
+			name == config.NodeVolumeLimits && len(pod.Spec.Volumes) > 0 &&
+				slices.ContainsFunc(nominated, func(other *corev1.Pod) bool { return len(other.Spec.Volumes) > 0 })
 	})
 }
 

@@ -90,29 +90,33 @@ func (d *dryRun) filter(ctx context.Context, nodes []fwk.NodeInfo) error {
 // among the pods on nodes sits out, and is not told of nominated ones: InterPodAffinity where nobody who is on a node has
 // anything against the pod, and the pod nothing against others; VolumeRestrictions where nobody uses its ReadWriteOncePod
 // claims. And by a constraint with an empty selector PodTopologySpread counts no pod on a node, but each nominated one.
-func (d *dryRun) misjudges(nominated []*corev1.Pod) bool {
-	skipped := d.state.GetSkipFilterPlugins()
-	return skipped.Has(names.InterPodAffinity) && slices.ContainsFunc(nominated, keepsApart) ||
-		skipped.Has(names.VolumeRestrictions) && slices.ContainsFunc(nominated, d.sharesClaim) ||
-		len(nominated) > 0 && !skipped.Has(names.PodTopologySpread) && slices.ContainsFunc(d.pod.Spec.TopologySpreadConstraints, selectsAll)
-}
-
-func selectsAll(constraint corev1.TopologySpreadConstraint) bool {
-	selector := constraint.LabelSelector
-	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
+func (d *dryRun) misjudges(s *Scenario) bool {
+	skipped, exclusive := d.state.GetSkipFilterPlugins(), exclusiveClaims(s)
+	return skipped.Has(names.InterPodAffinity) && slices.ContainsFunc(s.Nominated, keepsApart) ||
+		skipped.Has(names.VolumeRestrictions) && slices.ContainsFunc(d.pod.Spec.Volumes, func(own corev1.Volume) bool {
+			return own.PersistentVolumeClaim != nil && exclusive[own.PersistentVolumeClaim.ClaimName] &&
+				slices.ContainsFunc(s.Nominated, func(other *corev1.Pod) bool {
+					return other.Namespace == d.pod.Namespace && uses(other, own.PersistentVolumeClaim.ClaimName)
+				})
+		}) ||
+		len(s.Nominated) > 0 && !skipped.Has(names.PodTopologySpread) && slices.ContainsFunc(d.pod.Spec.TopologySpreadConstraints, selectsAll)
 }
 
 func keepsApart(pod *corev1.Pod) bool {
 	return pod.Spec.Affinity != nil && pod.Spec.Affinity.PodAntiAffinity != nil
 }
 
-// sharesClaim reports whether a pod uses a claim of the one to be placed.
-func (d *dryRun) sharesClaim(other *corev1.Pod) bool {
-	return other.Namespace == d.pod.Namespace && slices.ContainsFunc(other.Spec.Volumes, func(theirs corev1.Volume) bool {
-		return theirs.PersistentVolumeClaim != nil && slices.ContainsFunc(d.pod.Spec.Volumes, func(own corev1.Volume) bool {
-			return own.PersistentVolumeClaim != nil && own.PersistentVolumeClaim.ClaimName == theirs.PersistentVolumeClaim.ClaimName
-		})
+func uses(pod *corev1.Pod, claim string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
+		return volume.PersistentVolumeClaim != nil && volume.PersistentVolumeClaim.ClaimName == claim
 	})
+}
+
+// selectsAll is about constraints that filter.
+func selectsAll(constraint corev1.TopologySpreadConstraint) bool {
+	selector := constraint.LabelSelector
+	return constraint.WhenUnsatisfiable == corev1.DoNotSchedule && selector != nil &&
+		len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
 }
 
 // SelectVictimsOnNode implements preemption.Interface. What muster deliberately does otherwise comes first: pods of

@@ -139,11 +139,10 @@ func (l *lane) options(s *seat) muster.Options {
 
 // skewAt is by how much the clock at a seat is ahead: those at the two are wrong in opposite directions.
 func (l *lane) skewAt(s *seat) time.Duration {
-	skew := l.program.Skew(l.setup.skew)
 	if s == l.seats[1] {
-		return -skew
+		return -l.setup.skew
 	}
-	return skew
+	return l.setup.skew
 }
 
 // gatekeeper is who gates members.

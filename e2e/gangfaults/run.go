@@ -44,6 +44,7 @@ type run struct {
 // after.
 func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome, error) {
 	s := l.write(seed)
+	s.setup.skew = l.program.Skew(s.setup.skew)
 	if err := l.configure(ctx, s.setup); err != nil {
 		return nil, err
 	}

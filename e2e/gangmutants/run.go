@@ -2,7 +2,6 @@ package gangmutants
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -87,12 +86,8 @@ func (r *run) overlays(all []Mutant) (map[string]string, error) {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		broken, overlay := filepath.Join(r.dir, fmt.Sprintf("%d.go", i)), filepath.Join(r.dir, fmt.Sprintf("%d.json", i))
-		list, err := json.Marshal(map[string]any{"Replace": map[string]string{m.Path(r.repository): broken}})
-		if err == nil {
-			err = errors.Join(os.WriteFile(broken, text, 0o600), os.WriteFile(overlay, list, 0o600))
-		}
-		if err != nil {
+		overlay := filepath.Join(r.dir, fmt.Sprintf("%d.json", i))
+		if err := binaries.WriteOverlay(overlay, m.Path(r.repository), text); err != nil {
 			return nil, fmt.Errorf("write mutant %q: %w", m.Name, err)
 		}
 		flags[m.Name] = "-overlay=" + overlay

@@ -61,7 +61,7 @@ type Options struct {
 	Name string
 	// Binary is the path of muster; it is built when empty.
 	Binary string
-	// ClockSkew is by how much the clock of its machine is ahead. Only a Binary heeds it that binaries.BuildSkewable built.
+	// ClockSkew is by how much the clock of the server's machine is ahead. Only a Binary heeds it that binaries.BuildSkewable built.
 	ClockSkew time.Duration
 	// Selection of the default scheduler's profile, Scheduler when empty.
 	Selection Selection

@@ -8,7 +8,6 @@ import (
 	"net"
 	"path/filepath"
 
-	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/process"
 )
 
@@ -32,7 +31,7 @@ func (s *Server) Reschedule(ctx context.Context, o Options, listen string) (*Res
 		return nil, err
 	}
 	r := &Rescheduler{listen: listen, spec: process.Spec{
-		Name: "muster reschedule", Path: s.binary, Log: file(".log"), Env: []string{binaries.Skew(o.ClockSkew)},
+		Name: "muster reschedule", Path: s.binary, Log: file(".log"),
 		Args: []string{"reschedule", "--config=" + config, "--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig())},
 	}}
 	return r, r.Restart(ctx)

@@ -144,6 +144,15 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 		"it waits, as its node was cordoned": {
 			tale: moving().pod("new").close("to").plan(v1alpha1.Failed, "", "to is closed").pass(long),
 		},
+		"it waits, as its node was cordoned when the plan failed": {
+			tale: moving().pod("new").close("to").plan(v1alpha1.Failed, "", "to is closed").open("to").pass(long),
+		},
+		"it waits, and its node was open again when the plan failed": {
+			moving().pod("new").close("to").open("to").pass(slack).plan(v1alpha1.Failed, "", "to is closed").pass(long), pendingTooLong,
+		},
+		"it waits, and its node was cordoned for a while after the plan had failed": {
+			moving().pod("new").plan(v1alpha1.Failed, "", "so what").pass(slack).close("to").open("to").pass(long), pendingTooLong,
+		},
 		"it waits, as the workload was scaled": {tale: moving().set(2).pod("new").plan(v1alpha1.Failed, "", "too many").pass(long)},
 		"it waits, as its node was cordoned, unsaid": {
 			moving().pod("new").close("to").plan(v1alpha1.Succeeded, "", "done").pass(long), pendingTooLong,
@@ -216,6 +225,10 @@ func (t *tale) close(node string) *tale {
 	closed := faultcampaign.NewNode(node, coresOfANode)
 	closed.Spec.Unschedulable = true
 	return t.tell(entry{node: closed})
+}
+
+func (t *tale) open(node string) *tale {
+	return t.tell(entry{node: faultcampaign.NewNode(node, coresOfANode)})
 }
 
 // budget tells of one, that lets a pod go unless that is "".

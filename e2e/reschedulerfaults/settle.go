@@ -74,7 +74,7 @@ func (s *state) excuse(m *move) string {
 	if phase := m.plan.object.Status.Phase; phase != v1alpha1.Failed && phase != v1alpha1.Expired || m.plan.object.Status.Message == "" {
 		return ""
 	}
-	if to := s.nodes[m.step.To]; to == nil || s.isClosed(m.step.To) || to.since.After(m.plan.since) || to.lastClosed.After(m.plan.since) {
+	if to := s.nodes[m.step.To]; s.isClosed(m.step.To) || to.since.After(m.plan.since) || to.wasClosed(m.plan.ended) {
 		return "its node was closed"
 	}
 	if set := s.sets[m.step.Controller.UID]; set == nil || set.gone || set.object.Generation > 1 {

@@ -1,6 +1,7 @@
 package reschedulerfaults
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -48,9 +49,12 @@ type nodeLife struct {
 	life[*corev1.Node]
 
 	closed time.Time
-	// lastClosed is when that was for the last time, zero if it never was.
-	lastClosed time.Time
+	// closings are the times in which none could come that have ended.
+	closings []closing
 }
+
+// closing is a time in which no pod could come to a node.
+type closing struct{ from, to time.Time }
 
 // podLife is a pod, with when what became of it; zero for not yet.
 type podLife struct {
@@ -111,9 +115,12 @@ func (n *nodeLife) apply(e entry) {
 	n.object, n.gone = e.node, e.gone
 	switch {
 	case !e.gone && !e.node.Spec.Unschedulable:
+		if !n.closed.IsZero() {
+			n.closings = append(n.closings, closing{n.closed, e.at})
+		}
 		n.closed = time.Time{}
 	case n.closed.IsZero():
-		n.closed, n.lastClosed = e.at, e.at
+		n.closed = e.at
 	}
 }
 
@@ -162,6 +169,11 @@ func (p *planLife) step(uid types.UID) *v1alpha1.Step {
 		}
 	}
 	return nil
+}
+
+// wasClosed says that no pod could come to the node at a time. Watches of different kinds are not told in one order.
+func (n *nodeLife) wasClosed(at time.Time) bool {
+	return slices.ContainsFunc(n.closings, func(c closing) bool { return c.from.Before(at.Add(slack)) && c.to.After(at) })
 }
 
 // isClosed says that no pod can come to a node.

@@ -45,7 +45,7 @@ type Record struct {
 	// Bound says that as many as were asked for were bound, of a gang for which that is enough for good. It is
 	// written when they are.
 	Bound bool `json:"bound,omitempty"`
-	// Epoch is that of the leader.
+	// Epoch says under which leader it was written.
 	Epoch Epoch `json:"epoch,omitzero"`
 }
 
