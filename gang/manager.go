@@ -62,6 +62,8 @@ type Reservations interface {
 	Reserved(pods []*cluster.Pod) sets.Set[types.UID]
 	// Refresh has what pods have taken not be kept any more.
 	Refresh()
+	// Spared are the pods that no eviction for the others may take.
+	Spared(preemptors ...*cluster.Pod) sets.Set[types.UID]
 	// Left are the nodes that some of the pods, or their kind, are moved off.
 	Left(pods []*cluster.Pod) sets.Set[string]
 }

@@ -271,7 +271,7 @@ func (s *search) victims(e core.FindVictims) core.Event {
 	pods := podsOf(e.Parts)
 	plan := s.newPlan(e.Store, pods)
 	defer plan.Close()
-	evictions := placement.NewEvictions(plan, e.Terms.May)
+	evictions := placement.NewEvictions(plan, s.sparing(pods, e.Terms.May))
 	places, left := settle(e.Parts, evictions.Stay, evictions.Await)
 	for _, p := range left {
 		outcome := evictions.PlaceAll(p.Pods, p.missing(), s.budget.deadline())
@@ -298,4 +298,20 @@ func (s *search) victims(e core.FindVictims) core.Event {
 		return none()
 	}
 	return core.VictimsFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount(), Victims: victims}
+}
+
+// sparing is what members may have evicted, but for the pods that plans of the rescheduler count on.
+func (s *search) sparing(
+	preemptors []*cluster.Pod, may func(*cluster.Pod) (placement.Eviction, bool),
+) func(*cluster.Pod) (placement.Eviction, bool) {
+	if s.reservations == nil {
+		return may
+	}
+	spared := s.reservations.Spared(preemptors...)
+	return func(pod *cluster.Pod) (placement.Eviction, bool) {
+		if spared.Has(pod.UID) {
+			return placement.Eviction{}, false
+		}
+		return may(pod)
+	}
 }

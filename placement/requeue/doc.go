@@ -27,6 +27,8 @@
 // the same or a lower priority. So it is the second attempt: for a pod that was woken, and after its
 // back-off fits still and waits still, the first of all that do.
 //
+// A pod that muster let evict nobody for now ([Requeuer.Postponed]) is woken that way as well, once something was freed.
+//
 // A pod that preempts others is looked at while it waits for them to go, as kube-scheduler may miss
 // that. It is the only room that is freed in sight of all for which a pod is woken.
 //

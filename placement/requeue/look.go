@@ -91,7 +91,8 @@ func (r *Requeuer) try(due *round) {
 	snap := plan.Snapshot()
 	outcome := plan.PlaceAll(pods, 0, due.store.Clock().Now().Add(lookTime))
 	plan.Close()
-	var deaf *placement.Place // the first of those that were woken and have not heard
+	var deaf *cluster.Pod // the first of those that only a nomination reaches, and the node for it
+	var on string
 	full := sets.New[predicates.Class]()
 	for i := range outcome.Places {
 		place := &outcome.Places[i]
@@ -99,13 +100,17 @@ func (r *Requeuer) try(due *round) {
 		if late := outcome.Late && !fits && place.Against == nil; late {
 			continue // another look begins with it
 		}
-		switch isDeaf := r.note(place.Pod.UID, fits, snap.Generation); {
+		isDeaf := r.note(place.Pod.UID, fits, snap.Generation)
+		switch {
 		case !fits:
 			full.Insert(due.classOf(place.Pod))
+			if node := r.mayEvict(place.Pod.UID, snap.Freed); node != "" && deaf == nil {
+				deaf, on = place.Pod, node
+			}
 		case !isDeaf:
 			r.wake(place.Pod)
 		case deaf == nil:
-			deaf = place
+			deaf, on = place.Pod, snap.Node(place.Node).Name
 		}
 	}
 	tried := sets.New(pods...)
@@ -117,8 +122,21 @@ func (r *Requeuer) try(due *round) {
 		}
 	}
 	if deaf != nil {
-		r.wakeAll(deaf.Pod, snap.Node(deaf.Node).Name)
+		r.wakeAll(deaf, on)
 	}
+}
+
+// mayEvict returns the node on which a pod may evict others now, which it might not when it was asked for; "" for none.
+// It is about to be woken, and rests.
+func (r *Requeuer) mayEvict(uid types.UID, freed uint64) (node string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.waiting[uid]
+	if w == nil || !w.postponed.isOver(freed) {
+		return ""
+	}
+	w.restFrom(r.clock.Now())
+	return w.postponed.node
 }
 
 // note keeps what came of trying a pod at a generation: one that fits is about to be woken, and

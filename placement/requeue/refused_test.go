@@ -222,3 +222,49 @@ func TestAPodThatWasRefusedForTheLoadOfNodesIsWokenWhenThatChanges(t *testing.T)
 		}
 	})
 }
+
+func TestAPodThatMayEvictOthersLaterIsWokenThen(t *testing.T) {
+	for name, test := range map[string]struct {
+		before bool // something was freed before it was told to wait
+		fail   bool // the first write
+		again  bool // it is told once more to wait
+		freed  int
+		want   []string
+	}{
+		"nothing is freed": {},
+		"something was":    {before: true},
+		"something is":     {freed: 1, want: []string{"wake all by p on a"}},
+		"more is":          {freed: 2, want: []string{"wake all by p on a"}},
+		"the write fails":  {fail: true, freed: 1, want: []string{"wake all by p on a", "wake all by p on a"}},
+		"once more":        {again: true, freed: 2, want: []string{"wake all by p on a", "wake all by p on a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				low, rival := newPod("low", "4"), newPod("p", "4", unschedulable)
+				low.Spec.NodeName = "a"
+				p.set(newNode("a", "4"), low, rival)
+				p.after(3 * time.Second)
+				var writes []string
+				postpone := func() { p.Postponed(rival.UID, "a", p.cluster.Snapshot().Generation) }
+				if test.before {
+					p.cluster.NoteFreed()
+				}
+				postpone()
+				writes = append(writes, p.after(2*time.Second)...)
+				p.refuse(test.fail)
+				for range test.freed {
+					p.cluster.NoteFreed()
+					writes = append(writes, p.after(2*time.Second)...)
+					p.refuse(false)
+					if test.again {
+						postpone()
+					}
+					writes = append(writes, p.after(mostRest)...)
+				}
+				if diff := cmp.Diff(test.want, append(writes, p.after(time.Hour)...)); diff != "" {
+					t.Errorf("writes (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}

@@ -36,7 +36,7 @@ type Client interface {
 	// Wake has kube-scheduler try a pod again that an extender has refused.
 	Wake(ctx context.Context, pod *corev1.Pod) error
 	// WakeAll has kube-scheduler try a pod again, and all others of the same or a lower priority that
-	// wait for room. The pod fits on the node.
+	// wait for room. The pod fits on the node, or may evict others there.
 	WakeAll(ctx context.Context, pod *corev1.Pod, node string) error
 }
 
@@ -149,6 +149,22 @@ func (r *Requeuer) Refused(uid types.UID, generation uint64) {
 	}
 }
 
+// Postponed says that a pod may evict nobody on a node, as the cluster was at a generation or later, but will once
+// [cluster.Cluster.NoteFreed] was called. kube-scheduler hears nothing of that.
+func (r *Requeuer) Postponed(uid types.UID, node string, generation uint64) {
+	r.postpone(uid, postponement{node, generation})
+}
+
+// postpone replaces what a pod may evict later, and returns what that was.
+func (r *Requeuer) postpone(uid types.UID, p postponement) (before postponement) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w := r.waiting[uid]; w != nil {
+		before, w.postponed = w.postponed, p
+	}
+	return before
+}
+
 // mostStrangers are remembered, each for strangerTime: whoever asks may make pods up.
 const (
 	mostStrangers = 10000
@@ -182,9 +198,17 @@ func (r *Requeuer) wake(pod *cluster.Pod) {
 	r.write(pod, byAnnotation, woken, func(ctx context.Context) error { return r.client.Wake(ctx, pod.Pod) })
 }
 
-// wakeAll has a pod woken that was deaf to an annotation, and others with it.
+// wakeAll has a pod woken that was deaf to an annotation or may evict others now, and others with it. It may be told at
+// once that it has to wait for longer.
 func (r *Requeuer) wakeAll(pod *cluster.Pod, node string) {
-	r.write(pod, byNomination, nothing, func(ctx context.Context) error { return r.client.WakeAll(ctx, pod.Pod, node) })
+	r.write(pod, byNomination, nothing, func(ctx context.Context) error {
+		before := r.postpone(pod.UID, postponement{})
+		err := r.client.WakeAll(ctx, pod.Pod, node)
+		if err != nil {
+			r.postpone(pod.UID, before)
+		}
+		return err
+	})
 }
 
 // write has something written about a pod, unless that waits no more when its turn comes, and notes

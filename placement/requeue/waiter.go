@@ -22,7 +22,18 @@ type waiter struct {
 	heard heard
 	until time.Time // it rests
 	rest  time.Duration
+	// postponed is what it may evict later, zero for nothing.
+	postponed postponement
 }
+
+// postponement is that muster let a pod evict nobody on a node, as the cluster was at a generation.
+type postponement struct {
+	node       string
+	generation uint64
+}
+
+// isOver says that room was freed since.
+func (p postponement) isOver(freed uint64) bool { return p.node != "" && p.generation < freed }
 
 // heard is what is known of a wake of a pod that waits still.
 type heard int

@@ -46,22 +46,22 @@ func (k *Keeper) want(plan *v1alpha1.ReschedulingPlan, wanted map[types.UID]*res
 			open: phase == v1alpha1.StepEvicting || phase == v1alpha1.StepEvicted, leaves: step.Pod.UID,
 			called: step.KeepsName(), siblings: sets.New(plan.Step(i).Siblings...),
 		}
-		k.add(r, fmt.Sprintf("%sstep-%d", prefix(plan), i), step.Object(), wanted)
+		add(r, fmt.Sprintf("%sstep-%d", prefix(plan), i), step.Object(), k.reservations, wanted)
 	}
 	for i := range plan.Spec.Beneficiaries {
 		b := &plan.Spec.Beneficiaries[i]
 		if pod := k.cluster.PendingPod(b.UID); pod != nil {
 			r := &reservation{plan: plan.UID, node: b.Node, turn: i, beneficiary: b.UID, open: true}
-			k.add(r, fmt.Sprintf("%sfor-%s", prefix(plan), b.UID), pod.Pod, wanted)
+			add(r, fmt.Sprintf("%sfor-%s", prefix(plan), b.UID), pod.Pod, k.reservations, wanted)
 		}
 	}
 }
 
-// add makes the placeholder, or finds it. What is read of a step makes a pod that is equal
+// add makes the placeholder, or finds it among those that are known. What is read of a step makes a pod that is equal
 // to the one before.
-func (k *Keeper) add(r *reservation, uid string, object *corev1.Pod, wanted map[types.UID]*reservation) {
-	if known := k.reservations[types.UID(uid)]; known != nil {
-		r.pod = known.pod
+func add(r *reservation, uid string, object *corev1.Pod, known, wanted map[types.UID]*reservation) {
+	if before := known[types.UID(uid)]; before != nil {
+		r.pod = before.pod
 	} else {
 		placeholder := *object
 		placeholder.UID, placeholder.Name = types.UID(uid), uid

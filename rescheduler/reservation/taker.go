@@ -1,8 +1,12 @@
 package reservation
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
 )
 
 // goOn has a reservation go on from what was known of it. When the pod may come now, those of its controller that
@@ -54,4 +58,21 @@ func (k *Keeper) adopt(r *reservation, others map[types.UID]*reservation) {
 			return
 		}
 	}
+}
+
+// Spared are the pods that have taken room of a plan which still waits for them to be ready: nobody may evict them, of
+// whichever priority. There are none for pods that no plan keeps out.
+func (k *Keeper) Spared(preemptors ...*cluster.Pod) sets.Set[types.UID] {
+	if !k.inForce.Load() || !slices.ContainsFunc(preemptors, func(pod *cluster.Pod) bool { return !passes(pod) }) {
+		return nil
+	}
+	spared := sets.New[types.UID]()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, r := range k.reservations {
+		if r.taker != "" {
+			spared.Insert(r.taker)
+		}
+	}
+	return spared
 }

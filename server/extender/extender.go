@@ -59,6 +59,7 @@ type Extender struct {
 	profiles *predicates.Profiles
 	picker   *picker
 	gangs    gangs
+	reserved *reserved
 	// claimants, preempters and planners are asked in their order.
 	claimants  []claimant
 	preempters []preempter
@@ -89,6 +90,7 @@ func New(o Options) *Extender {
 		profiles:   o.Profiles,
 		picker:     p,
 		gangs:      gangs,
+		reserved:   reserved,
 		claimants:  []claimant{&inFlight{picker: p, nominated: nominated}, gangs, reserved, nominated},
 		preempters: []preempter{gangs, reserved},
 		planners:   []planner{gangs, nominated, reserved},

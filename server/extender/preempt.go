@@ -54,8 +54,8 @@ func (e *Extender) preemptKnown(c *call, proposed victims) victims {
 func (e *Extender) preemptAlone(c *call, proposed victims) victims {
 	nominated := e.picker.cluster.Nominated()
 	snap := e.picker.cluster.Snapshot()
-	p := newPreemption(&c.subject, c.store.Profile, snap, nominated)
-	enough := victims{}
+	p := newPreemption(&c.subject, c.store.Profile, snap, nominated, e.reserved.reservations.Spared(c.subject.pod))
+	enough, later := victims{}, ""
 	for name, victims := range proposed {
 		node := snap.NodeByName(name)
 		if node == nil || len(victims.Pods) == 0 {
@@ -63,9 +63,14 @@ func (e *Extender) preemptAlone(c *call, proposed victims) victims {
 		}
 		if found := p.victims(node, e.planned(node.Pods), victims); found != nil {
 			enough[name] = found
+		} else if p.spares(victims) {
+			later = name
 		}
 	}
 	e.gangs.spare(enough)
+	if len(enough) == 0 && later != "" && c.subject.known {
+		e.refusals.Postponed(c.subject.pod.UID, later, snap.Generation)
+	}
 	return enough
 }
 

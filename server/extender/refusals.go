@@ -7,9 +7,14 @@ type Refusals interface {
 	// Refused says that a pod fitted none of the nodes that kube-scheduler asked about, as the cluster was at a
 	// generation or later. The watch may not show it yet, and there may be no such pod.
 	Refused(uid types.UID, generation uint64)
+	// Postponed says that a pod may evict nobody on a node, as the cluster was at a generation or later, but will when
+	// something is freed.
+	Postponed(uid types.UID, node string, generation uint64)
 }
 
 // noRefusals looks at nothing again.
 type noRefusals struct{}
 
 func (noRefusals) Refused(types.UID, uint64) {}
+
+func (noRefusals) Postponed(types.UID, string, uint64) {}

@@ -15,6 +15,8 @@ type refusedPods map[types.UID]uint64
 
 func (r refusedPods) Refused(uid types.UID, generation uint64) { r[uid] = generation }
 
+func (r refusedPods) Postponed(types.UID, string, uint64) {}
+
 func TestFilterTellsOfThePodsThatItRefuses(t *testing.T) {
 	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
 		t.Run(string(selection), func(t *testing.T) {

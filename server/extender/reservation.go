@@ -22,6 +22,8 @@ type Reservations interface {
 	GiveWay(pod *cluster.Pod, profile *predicates.Profile, may func(node *cluster.Node) bool) bool
 	// Take makes a pod count on the place that was kept for it, as it was judged.
 	Take(place *reservation.Place, pod *cluster.Pod, on cluster.Basis) error
+	// Spared are the pods that no eviction for a pod may take, as plans count on them.
+	Spared(preemptors ...*cluster.Pod) sets.Set[types.UID]
 	// Pass returns once the lock was free.
 	Pass()
 }
@@ -138,5 +140,7 @@ func (noReservations) GiveWay(*cluster.Pod, *predicates.Profile, func(*cluster.N
 }
 
 func (noReservations) Take(*reservation.Place, *cluster.Pod, cluster.Basis) error { return nil }
+
+func (noReservations) Spared(...*cluster.Pod) sets.Set[types.UID] { return nil }
 
 func (noReservations) Pass() {}

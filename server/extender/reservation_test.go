@@ -1,6 +1,7 @@
 package extender
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -351,6 +352,110 @@ func TestWhoHasRoomComingEvictsNobody(t *testing.T) {
 	m.reservations.Delete("p")
 	if got := m.preempt(args); len(got) != 1 {
 		t.Errorf("without a plan the answer is %v", got)
+	}
+}
+
+// hasCome has the replacement of small be bound in the room that is kept for it.
+func (m *move) hasCome() *corev1.Pod {
+	m.Helper()
+	m.evicted()
+	came := servertest.Small("small-2")
+	m.want(m.Pending(came), "n2")
+	bound := came.DeepCopy()
+	bound.Spec.NodeName = "n2"
+	if err := m.Cluster.Set(bound); err != nil {
+		m.Fatal(err)
+	}
+	return bound
+}
+
+// postponedPods are told of the last pod that may evict others later, and on which node.
+type postponedPods struct {
+	noRefusals
+	node       string
+	generation uint64
+}
+
+func (p *postponedPods) Postponed(_ types.UID, node string, generation uint64) {
+	p.node, p.generation = node, generation
+}
+
+func TestNobodyEvictsAReplacementWhosePlanWaitsForIt(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		priority int32
+		// moved says that the plan knows the replacement to be ready.
+		moved, ended bool
+		// elsewhere says that it may evict another pod as well.
+		elsewhere bool
+		want      int
+	}{
+		{name: "a pod of higher priority", priority: 10},
+		{name: "a pod that no plan keeps out", priority: 2_000_000_000, want: 1},
+		{name: "there is another pod to evict", priority: 10, elsewhere: true, want: 1},
+		{name: "its step is done", priority: 10, moved: true, want: 1},
+		{name: "the plan is over", priority: 10, ended: true, want: 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			told := &postponedPods{}
+			m := newMove(t, benchOptions{refusals: told})
+			came := m.hasCome()
+			switch {
+			case tc.moved:
+				m.is(v1alpha1.Executing, v1alpha1.StepMoved)
+			case tc.ended:
+				m.is(v1alpha1.Failed, v1alpha1.StepEvicted)
+			}
+			rival := servertest.Pod("rival", "2")
+			rival.Spec.Priority = &tc.priority
+			m.Pending(rival)
+			proposed := map[string]*extenderv1.MetaVictims{"n2": {Pods: []*extenderv1.MetaPod{{UID: string(came.UID)}}}}
+			if tc.elsewhere {
+				m.Node("n3", "2")
+				other := servertest.Pod("other", "2")
+				other.Spec.NodeName = "n3"
+				if err := m.Cluster.Set(other); err != nil {
+					t.Fatal(err)
+				}
+				proposed["n3"] = &extenderv1.MetaVictims{Pods: []*extenderv1.MetaPod{{UID: string(other.UID)}}}
+			}
+			if got := m.preempt(extenderv1.ExtenderPreemptionArgs{Pod: rival, NodeNameToMetaVictims: proposed}); len(got) != tc.want {
+				t.Errorf("the answer is %v, want %d nodes", got, tc.want)
+			}
+			if told.node == "n2" != (tc.want == 0) {
+				t.Errorf("it was told that the pod may evict others later on %q", told.node)
+			}
+			if before := m.Cluster.Snapshot().Freed; tc.want == 0 {
+				m.is(v1alpha1.Executing, v1alpha1.StepMoved)
+				if after := m.Cluster.Snapshot().Freed; after <= max(before, told.generation) {
+					t.Errorf("it is not told that the pod may be evicted: %d, then %d", before, after)
+				}
+			}
+		})
+	}
+}
+
+func TestNoGangEvictsAReplacementWhosePlanWaitsForIt(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		t.Run(fmt.Sprintf("ended=%t", ended), func(t *testing.T) {
+			m := newMove(t, benchOptions{gangs: true})
+			came := m.hasCome()
+			if ended {
+				m.is(v1alpha1.Failed, v1alpha1.StepEvicted)
+			}
+			rival := m.member(servertest.Small("rival"))
+			rival.OwnerReferences[0].Name, rival.OwnerReferences[0].UID = "others", "others"
+			rival.Labels[schedulingv1alpha1.LabelMuster] = "others"
+			m.Node("n1", "1") // it fits n2 alone
+			rival.Spec.Priority = new(int32(10))
+			m.Pending(rival)
+			m.want(rival)
+			proposed := map[string]*extenderv1.MetaVictims{"n2": {Pods: []*extenderv1.MetaPod{{UID: string(came.UID)}}}}
+			got := m.preempt(extenderv1.ExtenderPreemptionArgs{Pod: rival, NodeNameToMetaVictims: proposed})
+			if evicts := len(got) > 0; evicts != ended {
+				t.Errorf("the answer is %v", got)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,8 @@
 package extender
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -19,11 +21,15 @@ type preemption struct {
 	evictions *placement.NodeEvictions
 	// promised are the other pods that are nominated, by node, but for those of lower priority.
 	promised map[string][]*cluster.Pod
+	// spared are pods that plans of the rescheduler count on: whoever they outrank, they stay.
+	spared sets.Set[types.UID]
 }
 
-func newPreemption(about *subject, profile *predicates.Profile, snap *cluster.Snapshot, nominated []*cluster.Pod) *preemption {
+func newPreemption(
+	about *subject, profile *predicates.Profile, snap *cluster.Snapshot, nominated []*cluster.Pod, spared sets.Set[types.UID],
+) *preemption {
 	p := &preemption{
-		about: about, judge: scenario.New(snap).Judge(profile.Judge(about.pod, snap)), promised: map[string][]*cluster.Pod{},
+		about: about, judge: scenario.New(snap).Judge(profile.Judge(about.pod, snap)), promised: map[string][]*cluster.Pod{}, spared: spared,
 	}
 	p.evictions = placement.NewNodeEvictions(snap, p.may)
 	for _, pod := range nominated {
@@ -47,6 +53,7 @@ func newPreemption(about *subject, profile *predicates.Profile, snap *cluster.Sn
 // Pods that are only planned to be there are no victims, as kube-scheduler does not have
 // them there, nor are those that are going: it may have seen them go already. Those of lower
 // priority are as if they were not: plans will give way, and what is going has not to be evicted.
+// A pod that is spared is none either, though it is proposed.
 func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], proposed *extenderv1.MetaVictims) *extenderv1.MetaVictims {
 	for _, pod := range node.Pods {
 		if (planned.Has(pod.UID) || pod.DeletionTimestamp != nil) && p.outranks(pod) {
@@ -60,13 +67,20 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 		}
 	}
 	switch {
-	case p.fits(freed):
+	case !p.spares(proposed) && p.fits(freed):
 		return proposed
 	case p.about.known:
 		return metaVictims(p.evictions.Victims(p.fits, node))
 	default:
 		return nil
 	}
+}
+
+// spares reports whether one of the proposed victims is to stay.
+func (p *preemption) spares(proposed *extenderv1.MetaVictims) bool {
+	return slices.ContainsFunc(proposed.Pods, func(victim *extenderv1.MetaPod) bool {
+		return victim != nil && p.spared.Has(types.UID(victim.UID))
+	})
 }
 
 // fits says that the pod fits a node in some state, whether those that are nominated to it come or not: kube-scheduler asks
@@ -85,7 +99,7 @@ func (p *preemption) fits(node *cluster.Node) bool {
 // may reports whether a pod may be evicted. One that the watch has not shown on the node yet stays:
 // kube-scheduler may not have it there, if its binding had no answer.
 func (p *preemption) may(pod *cluster.Pod) (placement.Eviction, bool) {
-	return placement.Eviction{}, p.outranks(pod) && !pod.Placeholder && pod.Spec.NodeName != ""
+	return placement.Eviction{}, p.outranks(pod) && !pod.Placeholder && pod.Spec.NodeName != "" && !p.spared.Has(pod.UID)
 }
 
 // outranks reports whether the pod is of higher priority than another one.
