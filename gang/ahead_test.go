@@ -92,8 +92,8 @@ func TestAGangThatNobodyContestsIsLetGoWithoutNominations(t *testing.T) {
 
 func TestGangsThatAreLetGoTogetherContestTheirRoom(t *testing.T) {
 	runAhead(t, func(p *process) {
-		p.set(node("a", "39"))
-		for _, name := range []string{"g", "h"} { // there is room for two with 16 to spare, and not for four
+		p.set(node("a", "43"))
+		for _, name := range []string{"g", "h"} { // beside the first one there is room for two with 16 to spare, and not for four
 			p.set(podGroup(name, 2))
 		}
 		for _, name := range []string{"g", "h"} {
@@ -191,8 +191,8 @@ func TestAMemberThatTheSchedulerRefusesIsPlannedAnew(t *testing.T) {
 		p.set(node("c", "1"))
 		p.refuseIt(pods[1])
 		p.after(time.Second)
-		if p.cluster.Assumed(pods[1].UID) == "" {
-			t.Error("the member has no place")
+		if written := p.written(); !slices.Contains(written, "wake g-1") || p.cluster.Assumed(pods[1].UID) == "" {
+			t.Errorf("the member has the place %q, and %v is written", p.cluster.Assumed(pods[1].UID), written)
 		}
 	})
 }
