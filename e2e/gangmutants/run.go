@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/gangfaults"
 	"muster.dev/muster/e2e/seeds"
 )
@@ -112,7 +113,15 @@ func (r *run) notices(ctx context.Context, m Mutant) (by string, err error) {
 	if r.Seeds == 0 {
 		return "", nil
 	}
-	return r.campaign(ctx, overlay)
+	return r.campaign(ctx, campaignFor(m), overlay)
+}
+
+// campaignFor is the campaign that looks for what a mutant breaks.
+func campaignFor(m Mutant) faultcampaign.Campaign {
+	if slices.Contains(ahead(), m) {
+		return gangfaults.AheadCampaign()
+	}
+	return gangfaults.Campaign()
 }
 
 // fewStates is how many states of each model of package core the first tests look at.
@@ -150,8 +159,8 @@ func (r *run) goCommand(ctx context.Context, states string, args ...string) (out
 	return string(text), err
 }
 
-// campaign runs seeds of the campaign for gangs with a broken muster.
-func (r *run) campaign(ctx context.Context, overlay string) (by string, err error) {
+// campaign runs seeds of a campaign for gangs with a broken muster.
+func (r *run) campaign(ctx context.Context, c faultcampaign.Campaign, overlay string) (by string, err error) {
 	binary := filepath.Join(r.dir, "muster")
 	if output, err := r.goCommand(ctx, "", "build", overlay, "-o", binary, "./cmd/muster"); err != nil {
 		return "", fmt.Errorf("build a broken muster: %w:\n%s", err, output)
@@ -162,8 +171,7 @@ func (r *run) campaign(ctx context.Context, overlay string) (by string, err erro
 	}
 	defer os.RemoveAll(dir)
 	var told strings.Builder
-	report, err := gangfaults.Campaign().
-		Perform(ctx, seeds.Options{Seeds: r.Seeds, First: 1, Lanes: min(2, r.Seeds), Muster: binary}, dir, &told)
+	report, err := c.Perform(ctx, seeds.Options{Seeds: r.Seeds, First: 1, Lanes: min(2, r.Seeds), Muster: binary}, dir, &told)
 	if err != nil {
 		return "", fmt.Errorf("the campaign with a broken muster: %w:\n%s", err, told.String())
 	}
