@@ -191,12 +191,12 @@ func (k *Keeper) refresh() {
 			k.want(plan, wanted)
 		}
 	}
-	spared := false // a pod that may be evicted now
+	evictable := false // a pod that was spared so far
 	for uid, r := range k.reservations {
 		if next := wanted[uid]; next == nil || next.node != r.node {
 			k.cluster.Unreserve(uid)
 			delete(k.reservations, uid)
-			spared = spared || r.taker != ""
+			evictable = evictable || r.taker != ""
 		}
 	}
 	for uid, r := range wanted {
@@ -220,7 +220,7 @@ func (k *Keeper) refresh() {
 	}
 	k.inForce.Store(reserving.Len() > 0)
 	ended := k.bans.Difference(reserving)
-	if k.bans = reserving; ended.Len() > 0 || spared {
+	if k.bans = reserving; ended.Len() > 0 || evictable {
 		k.cluster.NoteFreed()
 	}
 }
