@@ -545,3 +545,58 @@ func TestAGateThatCouldNotBeLiftedStaysOnForAnotherPodGroup(t *testing.T) {
 		p.wrote("when it has come", "lift g-0", "lift g-1", "lift g-2")
 	})
 }
+
+func TestAGateIsLiftedLaterOnlyOnceTheRoomIsKept(t *testing.T) {
+	runAhead(t, func(p *process) {
+		pods := members("g", 3, "1", gated)
+		p.set(podGroup("g", 2), node("a", "3"), pods[0], pods[1])
+		p.after(time.Second)
+		p.wrote("at first", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
+		p.bindTo("a", pods[:2]...)
+		p.mu.Lock()
+		p.deaf = "g-2"
+		p.mu.Unlock()
+		p.set(pods[2])
+		p.after(core.WakeRetry - 100*time.Millisecond)
+		p.wrote("of another one that could not be nominated", "nominate g-2")
+		p.after(time.Second)
+		p.wrote("then", "lift g-2", "nominate g-2")
+	})
+}
+
+func TestAGateWhoseWriteComesLateIsNotLiftedWithoutItsRoom(t *testing.T) {
+	runAhead(t, func(p *process) {
+		pods, other := members("g", 100, "1", gated), rival("other", "1")
+		p.set(podGroup("g", 100), node("a", "100"), other)
+		p.refuseIt(other)
+		p.set(objects(pods)...)
+		p.mu.Lock()
+		p.slow = 200 * time.Millisecond // so that gates wait for their turn
+		p.mu.Unlock()
+		p.after(p.limits.Margin + 100*time.Millisecond)
+		before, lifts := p.written(), 0
+		for _, pod := range pods {
+			if !slices.Contains(before, "lift "+pod.Name) { // somebody takes its nomination back
+				taken := p.latest(pod).DeepCopy()
+				taken.Status.NominatedNodeName = ""
+				p.set(taken)
+			}
+		}
+		for range 40 {
+			p.after(200 * time.Millisecond)
+			for _, write := range p.written() {
+				name, lift := strings.CutPrefix(write, "lift ")
+				if !lift {
+					continue
+				}
+				lifts++
+				if now := p.latest(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}); now.Status.NominatedNodeName != "a" {
+					t.Errorf("the gate of %s is lifted without its room", name)
+				}
+			}
+		}
+		if lifts == 0 {
+			t.Error("no gate waited for its turn")
+		}
+	})
+}

@@ -8,6 +8,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/record"
 )
 
 // What becomes of one group becomes of those that start with it, and who may write in one
@@ -112,5 +113,21 @@ func TestNoGroupTakesMoreThanItMustFromThoseItStartsWith(t *testing.T) {
 		if got := p.filter(worker); got != "a" {
 			t.Errorf("the worker is told %q beside three masters, of which one is enough, on a node with room for two", got)
 		}
+	})
+}
+
+func TestNoStartIsRecordedBeforeAllGroupsOfABundleHaveCome(t *testing.T) {
+	run(t, func(p *process) {
+		masters, workers := podGroup("masters", 1), podGroup("workers", 1)
+		annotate(masters, v1alpha1.AnnotationGroups, `["default/workers"]`)
+		annotate(workers, v1alpha1.AnnotationGroups, `["default/masters"]`)
+		master, worker := members("masters", 1, "1")[0], members("workers", 1, "1")[0]
+		p.set(node("a", "2"), masters, workers, master, worker)
+		p.after(time.Second)
+		first := p.start(master)
+		p.after(time.Second)
+		p.wantRecords()
+		p.wantHeld("with the worker", false, append(first, p.start(worker)...)...)
+		p.wantRecords(record.Record{Members: 1, MinMember: 1}, record.Record{Members: 1, MinMember: 1})
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/record"
+	"muster.dev/muster/gang/status"
 )
 
 // recorder has records wait until they are let through, or fail.
@@ -330,4 +331,25 @@ func TestWhoWritesToAPodGroupDoesNotChooseWhoIsPlannedFirst(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAGangThatHasStartedDoesNotSayWhyItWaited(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 2, "1")
+		p.set(node("a", "4"), podGroup("g", 2))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		call := p.start(pods[0])[0]
+		p.set(podGroup("g", 3))
+		p.after(time.Second)
+		p.filter(pods[1])
+		if o, _ := p.Observe(named("g")); o.Reason != status.MembersMissing {
+			t.Fatalf("with one more that is asked for, it waits because of %q: %s", o.Reason, o.Message)
+		}
+		p.set(podGroup("g", 2))
+		p.wantHeld("when that is taken back", false, append(p.start(pods[1]), call)...)
+		if o, _ := p.Observe(named("g")); o.Reason != "" || o.Message != "" {
+			t.Errorf("then it waits because of %q: %s", o.Reason, o.Message)
+		}
+	})
 }

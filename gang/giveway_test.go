@@ -206,3 +206,22 @@ func TestASinglePodHasTheSameEvictedOfGangsAsAGang(t *testing.T) {
 		})
 	}
 }
+
+func TestAGangThatHasGivenWayIsNotPlannedAtOnce(t *testing.T) {
+	run(t, func(p *process) {
+		low, high := members("low", 2, "1"), members("high", 2, "1", ofPriority(5))
+		p.set(node("a", "2"), podGroup("low", 2), podGroup("high", 2))
+		p.set(objects(low)...)
+		p.after(time.Second)
+		p.set(objects(high)...)
+		p.after(time.Second)
+		p.set(node("b", "2"))
+		if got := p.filter(low[0]); got != core.ReasonNoPlace {
+			t.Errorf("soon after that a member is told %q", got)
+		}
+		p.after(p.limits.DenyTTL)
+		if got := p.filter(low[0]); got != "b" {
+			t.Errorf("later it is told %q", got)
+		}
+	})
+}

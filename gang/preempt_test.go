@@ -151,7 +151,6 @@ func TestNobodyIsEvictedForAGangThatWouldNotStart(t *testing.T) {
 			return members("g", 3, "3", ofPriority(10))
 		},
 		"a gang that is about to start has the room": func(p *process) []*corev1.Pod {
-			p.running(3)
 			starting := members("starting", 2, "2")
 			p.set(node("d", "4"), podGroup("starting", 2))
 			p.set(objects(starting)...)
@@ -160,7 +159,9 @@ func TestNobodyIsEvictedForAGangThatWouldNotStart(t *testing.T) {
 			bound := starting[1].DeepCopy() // by somebody else
 			bound.Spec.NodeName = "d"
 			p.set(podGroup("starting", 3), bound)
-			return members("g", 4, "3", ofPriority(0))
+			p.running(1)
+			p.set(node("free", "2"))
+			return members("g", 4, "2", ofPriority(10)) // of which two may replace who runs
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

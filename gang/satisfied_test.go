@@ -135,3 +135,23 @@ func TestARecordIsBelievedOfAGroupOfWhichSomebodyIsBound(t *testing.T) {
 		})
 	}
 }
+
+func TestAGroupWithoutAnObjectThatWasSatisfiedOnceGoesOnOneByOne(t *testing.T) {
+	run(t, func(p *process) {
+		once := func(pod *corev1.Pod) {
+			withoutObject("g", "2")(pod)
+			pod.Annotations[v1alpha1.AnnotationMatchPolicy] = string(v1alpha1.MatchOnceSatisfied)
+		}
+		pods := members("g", 3, "1", once)
+		p.set(node("a", "8"), pods[0], pods[1])
+		p.after(time.Second)
+		p.wantHeld("the first time", false, p.start(pods[:2]...)...)
+		p.delete(pods[0])
+		p.after(time.Second)
+		p.set(pods[2])
+		p.after(time.Second)
+		if got := p.filter(pods[2]); got != "any" {
+			t.Errorf("beside one that runs, another one is told %q", got)
+		}
+	})
+}

@@ -43,7 +43,7 @@ func ahead() []Mutant {
 		},
 		{"who has no place stays gated", core, "|| noPlace && p.stage == pending && p.ready()", "|| false && noPlace"},
 		{"gates are lifted with the first place", core, "return p.stage == due && p.hasItsRoom() ||", "return p.stage >= placed ||"},
-		{"a gate is lifted later without its room", core, "return p.stage == due && p.hasItsRoom() ||", "return p.stage == due ||"},
+		{"a gate is lifted later without its room", "core/gates.go", "return p.hasItsRoom() && (p.room", "return (p.room"},
 		{"a gate is lifted later for another PodGroup", core, "if not != nil || !startedAll(parts) {", "if len(parts) < 0 && not != nil {"},
 		{
 			"the room of who stays gated is not kept", core,
