@@ -64,6 +64,9 @@ func (w *world) delete(pod *corev1.Pod) {
 	w.put(pod)
 }
 
+// runsOn reports whether a pod is on a node and stays there.
+func runsOn(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil }
+
 func isLeaving(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" && pod.DeletionTimestamp != nil }
 
 // end is a pod that was deleted and has ended.

@@ -348,7 +348,7 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 	}
 	together := w.succeeded(key.Name)
 	for uid, other := range w.pods {
-		goes := other.Spec.NodeName != "" || w.letGo[uid] != "" || w.justLetGo(uid) || w.stage(uid) == "due"
+		goes := runsOn(other) || w.letGo[uid] != "" || w.justLetGo(uid) || w.stage(uid) == "due"
 		if k, of := membership.Of(other); of && k == key && goes {
 			together++
 		}
@@ -433,7 +433,7 @@ func (w *world) succeeded(group string) int {
 func (w *world) bound(group string) int {
 	count := w.succeeded(group)
 	for _, pod := range w.pods {
-		if key, of := membership.Of(pod); of && key.Name == group && pod.Spec.NodeName != "" {
+		if key, of := membership.Of(pod); of && key.Name == group && runsOn(pod) {
 			count++
 		}
 	}
@@ -661,6 +661,7 @@ func TestGangsStartWholeWhateverHappens(t *testing.T) {
 			"create another":         do(w.create),
 			"create one more":        do(w.create),
 			"remove":                 do(w.remove),
+			"delete":                 do(func() { w.delete(w.some(runsOn)) }),
 			"finish":                 do(w.finish),
 			"hear":                   do(w.hear),
 			"clean up":               do(w.cleanUp),

@@ -81,7 +81,7 @@ func (w *world) roomFor(node int8, asking int) int {
 		p := &w.pod[i]
 		switch {
 		case i == asking:
-		case p.phase == isBound && p.place == node:
+		case p.runs() && p.place == node:
 			room--
 		case p.phase == waits && p.nominated == node+1 && (p.known >= 0 && w.now-p.known >= int16(modelMargin/time.Second) || asking >= 0):
 			room--

@@ -106,7 +106,7 @@ func (t breakup) isTooSmall(key membership.Key) bool {
 }
 
 // stays reports whether a member runs and is not going.
-func (p *member) stays() bool { return p.stage == bound && p.pod.DeletionTimestamp == nil }
+func (p *member) stays() bool { return p.stage == bound }
 
 func (t breakup) doomAll(g *group, below int32, by *group) {
 	for _, p := range g.those((*member).stays) {

@@ -13,12 +13,13 @@
 //
 // A member goes through these stages:
 //
-//	pending → placed → held ──→ binding → bound
+//	pending → placed → held ──→ binding → bound → leaving
 //	                   ↑  ↓        ↑
 //	                   kept ───→  due
 //
-// and from each but the last back to pending. A member is kept when its call has ended by its own time, and
-// due when it was let go then. The scheduler is to bind it again.
+// and from each but the last two back to pending. A member is kept when its call has ended by its own time, and
+// due when it was let go then. The scheduler is to bind it again. One that is leaving is being deleted: for the quorum it
+// is gone already.
 //
 // What holds after every event, once its effects are carried out:
 //

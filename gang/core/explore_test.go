@@ -305,6 +305,10 @@ func models() []*model {
 			room: []int{2}, before: append(slices.Clone(free), step{bindOK, 0}, step{bindOK, 1}, step{wait, 0}),
 		}, some(1, recreate, remove, recordNot, bindFails, waitLong), some(2, succeed, wait)),
 		with(model{
+			name: "members are being deleted as others come", pods: 4, groups: [mostPods]int{}, late: [mostPods]bool{2: true, 3: true}, least: two,
+			room: []int{3, 1}, before: append(slices.Clone(free), step{bindOK, 0}, step{bindOK, 1}),
+		}, some(2, terminate), some(1, remove, recordNot, bindFails, waitLong, succeed)),
+		with(model{
 			name: "calls end before the time of the gang", pods: 3, groups: [mostPods]int{}, least: two, room: []int{2, 1}, before: asked,
 			hold: time.Second,
 		}, some(3, wait), some(1, waitLong, askElse, lose, remove, recordLate, recordNot, bindFails, expire)),

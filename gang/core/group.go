@@ -28,11 +28,12 @@ const (
 	due            // let go, while no call of its waited: the next one goes on at once
 	binding        // let go
 	bound          // as the watch shows, or the API server said
+	leaving        // it was bound, and is being deleted: it counts no more
 	stages
 )
 
 func (s stage) String() string {
-	return [stages]string{"pending", "placed", "held", "kept", "reserved", "due", "binding", "bound"}[s]
+	return [stages]string{"pending", "placed", "held", "kept", "reserved", "due", "binding", "bound", "leaving"}[s]
 }
 
 // member is a pod of a group that has neither finished nor gone.

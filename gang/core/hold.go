@@ -14,7 +14,7 @@ import (
 func (e Binds) apply(t *turn) {
 	p := t.member(e.UID)
 	switch {
-	case p == nil, p.stage == binding, p.stage == bound:
+	case p == nil, p.stage >= binding:
 		return // once more: the API server knows
 	case p.stage == held && p.place == e.Node:
 		t.has(BeginHold{p.hold})
@@ -155,7 +155,7 @@ func (e Placed) apply(t *turn) {
 	case binding: // of a call the scheduler has given up, and it is about to end
 		t.enter(p, placed)
 		p.place = e.Node
-	case bound:
+	case bound, leaving:
 	}
 }
 

@@ -57,6 +57,9 @@ func (w *world) check(s step) {
 		if p.phase == isBound && member != nil && member.stage != bound {
 			w.bad("%s is bound, and %s", w.uid(i), member.stage)
 		}
+		if p.phase == isLeaving && member != nil && member.stage != leaving {
+			w.bad("%s is being deleted, and %s", w.uid(i), member.stage)
+		}
 		if p.letGo && member != nil && member.stage != binding && member.stage != bound {
 			w.bad("%s is let go, and %s", w.uid(i), member.stage)
 		}

@@ -26,7 +26,7 @@ func (e Seen) apply(t *turn) {
 		p.pod, g.dirty = e.Pod, true
 		switch {
 		case e.Pod.Spec.NodeName != "":
-			t.enter(p, bound)
+			t.enter(p, onNode(e.Pod))
 			p.place = e.Pod.Spec.NodeName
 		case !p.ready():
 			t.giveUp(p, ErrGone)
@@ -57,6 +57,15 @@ func (e Finished) apply(t *turn) {
 	if of := t.groupOf[e.UID]; of != nil {
 		t.leave(of, e.UID)
 	}
+}
+
+// onNode is the stage of a member that the watch shows on a node. For the quorum one that is being deleted is gone: those
+// that come in its place start as a gang, and not one by one beside members that end.
+func onNode(pod *cluster.Pod) stage {
+	if pod.DeletionTimestamp != nil {
+		return leaving
+	}
+	return bound
 }
 
 // join finds the group of a pod and takes the pod in if it is new, nil when it is of
@@ -139,7 +148,7 @@ func (t *turn) giveUp(p *member, why error) {
 		steering{t}.withdraw(p)
 	case pending:
 		steering{t}.withdraw(p)
-	case binding, bound: // the API server decides
+	case binding, bound, leaving: // the API server decides
 	}
 }
 

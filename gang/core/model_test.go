@@ -74,6 +74,7 @@ const (
 	remove          // a pod is deleted
 	replace         // a deleted pod is created anew
 	succeed         // a bound pod ends
+	terminate       // it is being deleted
 	change          // another minMember is asked for
 	tick            // nothing but a look
 	wait            // a second
@@ -99,7 +100,8 @@ const (
 var kindNames = [kinds]string{
 	"create", "ask", "ask without its place", "ask while nodes change", "bind", "is bound", "is seen bound", "binding fails",
 	"binding is not answered", "was bound", "was not bound", "hang up", "recorded", "not recorded in time", "PodGroup changed", "fenced",
-	"plan ahead", "delete", "replace", "succeed", "change minMember", "tick", "a second", "a long time", "stop", "assumption expires",
+	"plan ahead", "delete", "replace", "succeed", "is being deleted", "change minMember", "tick", "a second",
+	"a long time", "stop", "assumption expires",
 	"node goes", "preempt", "victim goes", "gates due", "gate lifted", "PodGroup anew",
 	"nominated", "woken", "is scheduled", "is refused", "confirm", "a rival is bound to", "another scheduler",
 }
@@ -119,8 +121,12 @@ const (
 	absent phase = iota
 	waits
 	isBound
+	isLeaving
 	hasSucceeded
 )
+
+// runs reports whether a pod is on its node.
+func (p *modelPod) runs() bool { return p.phase == isBound || p.phase == isLeaving }
 
 type modelPod struct {
 	phase   phase

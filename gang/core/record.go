@@ -34,7 +34,7 @@ func (g *group) unfinished() *record.Record {
 		return nil
 	}
 	for _, p := range g.members {
-		if p.stage != bound && p.wasThere(r) {
+		if p.stage < bound && p.wasThere(r) {
 			return r
 		}
 	}

@@ -124,7 +124,7 @@ func (g *group) summary() Summary {
 	c := g.counts
 	s := Summary{
 		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: g.room(),
-		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound],
+		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound] + c[leaving],
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
 		Denied: g.failed, Planned: g.planned,
 	}
@@ -187,9 +187,9 @@ func (g *group) statusCounts() status.Counts {
 	c := status.Counts{Succeeded: g.done.succeeded, Failed: g.done.failed}
 	for _, p := range g.members {
 		switch {
-		case p.stage == bound && p.pod.Status.Phase == corev1.PodRunning:
+		case p.stage >= bound && p.pod.Status.Phase == corev1.PodRunning:
 			c.Running++
-		case p.stage == bound:
+		case p.stage >= bound:
 			c.Bound++
 		case p.stage == held || p.stage == kept || p.stage == reserved || p.stage == due || p.stage == binding:
 			c.Held++

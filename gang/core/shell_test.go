@@ -90,7 +90,7 @@ func (w *world) carryOut(effect Effect, event Event) Event {
 	case WriteRecords:
 		w.checkRecords(e)
 		for i := range w.pods {
-			if p := &w.pod[i]; p.phase == waits || p.phase == isBound || w.counts(i) {
+			if p := &w.pod[i]; p.phase == waits || p.runs() || w.counts(i) {
 				p.begun = e.Commit
 			}
 		}
@@ -143,7 +143,7 @@ func (w *world) release(uid types.UID) {
 	switch {
 	case i < 0:
 		return
-	case w.pod[i].phase == isBound:
+	case w.pod[i].runs():
 		w.bad("%s is released, and bound", uid)
 	case w.pod[i].letGo:
 		w.bad("%s is released while it is being bound", uid)
@@ -184,7 +184,7 @@ func (w *world) free(node int8, without map[types.UID]bool) int {
 		}
 	}
 	for i := range w.pods {
-		if p := &w.pod[i]; p.place == node && (p.phase == waits || p.phase == isBound) && !without[w.uid(i)] {
+		if p := &w.pod[i]; p.place == node && (p.phase == waits || p.runs()) && !without[w.uid(i)] {
 			free--
 		}
 	}

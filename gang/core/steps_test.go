@@ -36,9 +36,10 @@ func (w *world) steps() (all []step) {
 		add(p.mayBind && !p.letGo && p.hold == 0, lostBound, i)
 		add(p.mayBind && !p.letGo && p.hold == 0, lostNot, i)
 		add(p.hold != 0, hangUp, i)
-		add(p.phase == waits || p.phase == isBound, remove, i)
+		add(p.phase == waits || p.runs(), remove, i)
 		add(p.phase == absent && p.version > 0, replace, i)
 		add(p.phase == isBound, succeed, i)
+		add(p.phase == isBound, terminate, i)
 		add(p.phase == waits && p.place >= 0 && !p.letGo && !p.mayBind, expire, i)
 		add(p.lifting, gateOK, i)
 	}
@@ -100,6 +101,10 @@ func (w *world) take(s step) {
 		w.record(s.kind, i)
 	case remove, succeed:
 		w.remove(s.kind, i)
+	case terminate:
+		w.pod[i].phase = isLeaving
+		w.show(i)
+		w.moment++
 	default:
 		if isAhead(s.kind) {
 			w.takeAhead(s.kind, i)

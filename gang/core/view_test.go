@@ -22,10 +22,10 @@ import (
 func (w *world) object(i int) *cluster.Pod {
 	p := &w.pod[i]
 	on := ""
-	if p.phase == isBound {
+	if p.runs() {
 		on = nodeName(p.place)
 	}
-	key := fmt.Sprint(i, p.version, p.created, on, p.free, p.nominated, p.touched, p.refused)
+	key := fmt.Sprint(i, p.version, p.created, on, p.free, p.nominated, p.touched, p.refused, p.phase == isLeaving)
 	if w.made[key] == nil {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
@@ -33,6 +33,9 @@ func (w *world) object(i int) *cluster.Pod {
 				Labels: map[string]string{v1alpha1.LabelX: groupNames[w.groups[i]]}, ResourceVersion: key,
 			},
 			Spec: corev1.PodSpec{NodeName: on, Priority: &w.ranks[i], SchedulerName: "s"},
+		}
+		if p.phase == isLeaving {
+			pod.DeletionTimestamp = &metav1.Time{Time: epoch}
 		}
 		p.dress(pod)
 		if w.gated && !p.free {
@@ -127,7 +130,7 @@ func (w *world) Pods() iter.Seq[*cluster.Pod] {
 			}
 		}
 		for i := range w.pods {
-			if w.pod[i].phase == isBound && !yield(w.object(i)) {
+			if w.pod[i].runs() && !yield(w.object(i)) {
 				return
 			}
 		}

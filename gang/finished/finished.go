@@ -37,7 +37,7 @@ type Pod struct {
 	Created time.Time
 	// Phase is Succeeded or Failed.
 	Phase corev1.PodPhase
-	// Gone says that it is deleted, or of this group no more.
+	// Gone says that it is deleted or being deleted, or of this group no more.
 	Gone bool
 }
 
@@ -86,7 +86,10 @@ func handler(label string, phase corev1.PodPhase, tell func(Pod)) cache.Resource
 		}
 		by, name, _ := v1alpha1.GroupLabel(metadata.Labels)
 		group := types.NamespacedName{Namespace: metadata.Namespace, Name: name}
-		return Pod{UID: metadata.UID, Label: label, Group: group, Created: metadata.CreationTimestamp.Time, Phase: phase}, by == label
+		return Pod{
+			UID: metadata.UID, Label: label, Group: group, Created: metadata.CreationTimestamp.Time, Phase: phase,
+			Gone: metadata.DeletionTimestamp != nil,
+		}, by == label
 	}
 	change := func(before, after any) {
 		was, wasMember := of(before)

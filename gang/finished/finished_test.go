@@ -144,6 +144,11 @@ func TestPodsThatHaveFinishedAreToldByGroup(t *testing.T) {
 		server.show(watch.Added, corev1.PodSucceeded, ended("a", "8", x))
 		expect("another one succeeds", "8 Succeeded of a/g by scheduling.x-k8s.io/pod-group")
 
+		deleted := ended("a", "8", x)
+		deleted.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+		server.show(watch.Modified, corev1.PodSucceeded, deleted)
+		expect("it is being deleted", "8 Succeeded of a/g by scheduling.x-k8s.io/pod-group, gone")
+
 		server.show(watch.Deleted, corev1.PodFailed, ended("a", "6", x))
 		expect("one that has failed is deleted", "6 Failed of a/g by scheduling.x-k8s.io/pod-group, gone")
 
