@@ -94,7 +94,10 @@ func lives() []Mutant {
 		{"members are told by the clock of muster", "core/record.go", "until := r.Until", "until := r.Time"},
 		{"the starts of a former PodGroup count", "core/demand.go", `if g.of != "" && g.of != uid {`, "if false {"},
 		{"a start that was left half done is forgotten", "core/record.go", "if p.stage < bound && p.wasThere(r) {", "if p == nil {"},
-		{"members that are being deleted count", "core/members.go", "if pod.DeletionTimestamp != nil {\n\t\treturn leaving", "if false {\n\t\treturn leaving"},
+		{
+			"members that are being deleted count", "core/members.go", "if pod.DeletionTimestamp != nil {\n\t\treturn leaving",
+			"if false {\n\t\treturn leaving",
+		},
 		{
 			"members that succeed as they are being deleted count", "finished/finished.go",
 			"Gone: metadata.DeletionTimestamp != nil,", "Gone: false,",
