@@ -91,7 +91,10 @@ func newGangs(
 	limits.Timeout, limits.MaxTimeout = gangs.ScheduleTimeout.Duration, gangs.MaxScheduleTimeout.Duration
 	limits.MaxMembers, limits.MaxHolding = int(gangs.MaxMembers), int(gangs.MaxHoldingPerNamespace)
 	limits.MaxGap = int(gangs.MaxGapPercent)
-	limits.WaitWhenShort = gangs.WhenShort == config.WhenShortWait
+	limits.WaitWhenShort = gangs.WhenShort != config.WhenShortFinish
+	if gangs.WhenShort == config.WhenShortBreak {
+		limits.BreakAfter = gangs.BreakAfter.Duration
+	}
 	limits.Pin = b.Config.Ahead.Reserve == config.ReserveByPin
 	limits.Margin = b.Config.Ahead.Margin.Duration
 	limits.DenyTTL = gangs.DeniedTTL.Duration

@@ -67,6 +67,7 @@ func Base() *Configuration {
 			PreemptAfter:           metav1.Duration{Duration: 2 * time.Second},
 			EvictWhole:             true,
 			WhenShort:              WhenShortFinish,
+			BreakAfter:             metav1.Duration{Duration: 5 * time.Minute},
 			Gates:                  GatesNever,
 			GatedBy:                GatedByPolicy,
 		},

@@ -286,8 +286,11 @@ type Gangs struct {
 	// run together, else those that are not in the way run on. Defaults to true.
 	EvictWhole bool `json:"evictWhole"`
 	// WhenShort says what becomes of members without a place, beyond minMember, of a gang that has started, in
-	// profiles with nodeSelection: Ahead: Finish (default) or Wait.
+	// profiles with nodeSelection: Ahead: Finish (default), Wait, or Break, which is Wait until breakAfter.
 	WhenShort WhenShort `json:"whenShort"`
+	// BreakAfter is how long a gang may run with fewer members than must run together, since its start and without
+	// a place for the others, before those that run are evicted, with whenShort: Break. Defaults to 5m.
+	BreakAfter metav1.Duration `json:"breakAfter"`
 	// Gates says how long the members of a group are kept from kube-scheduler by a scheduling
 	// gate: Never (default), UntilMembers or UntilPlace.
 	Gates GangGates `json:"gates"`
@@ -303,6 +306,9 @@ const (
 	WhenShortFinish WhenShort = "Finish"
 	// WhenShortWait keeps them gated until muster finds a place for them.
 	WhenShortWait WhenShort = "Wait"
+	// WhenShortBreak does so too. A gang that has started and stays below minMember is evicted after breakAfter, so that
+	// it waits whole.
+	WhenShortBreak WhenShort = "Break"
 )
 
 // GangGates says how long the members of a group are gated.

@@ -148,7 +148,8 @@ func (g Gangs) validate(path *field.Path, serving Serving) field.ErrorList {
 	if g.PreemptAfter.Duration < 0 {
 		errs = append(errs, field.Invalid(path.Child("preemptAfter"), g.PreemptAfter.Duration.String(), "must not be negative; 0 is never"))
 	}
-	errs = append(errs, validateOneOf(path.Child("whenShort"), g.WhenShort, WhenShortFinish, WhenShortWait)...)
+	errs = append(errs, validateOneOf(path.Child("whenShort"), g.WhenShort, WhenShortFinish, WhenShortWait, WhenShortBreak)...)
+	errs = append(errs, validatePositive(path.Child("breakAfter"), g.BreakAfter)...)
 	errs = append(errs, validateOneOf(path.Child("gates"), g.Gates, GatesNever, GatesUntilMembers, GatesUntilPlace)...)
 	gatedBy := path.Child("gatedBy")
 	errs = append(errs, validateOneOf(gatedBy, g.GatedBy, GatedByPolicy, GatedByWebhook)...)

@@ -49,6 +49,9 @@ func ahead() []Mutant {
 			"the room of who stays gated is not kept", core,
 			"		p.room, p.toldAt = record.RoomNominated, t.now\n		t.nominate(p)\n", "",
 		},
+		{"gangs that were whole once are broken up", "core/short.go", "return p.unfinished() != nil", "return true"},
+		{"gangs that nobody wants broken up are", "core/short.go", "t.limits.BreakAfter > 0 && g.leads(t.view)", "g.leads(t.view)"},
+		{"members join those that are about to be evicted", "core/short.go", "return going > 0", "return false"},
 		{"who lost its nomination is not told of again", core, "		case p.gated() && !p.hasItsRoom() && ", "		case false && "},
 	}
 }

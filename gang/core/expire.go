@@ -32,6 +32,7 @@ func (Ticked) apply(t *turn) {
 			t.renew(g)
 		}
 	}
+	breakup{t}.breakShort()
 	breakup{t}.evictDoomed()
 }
 

@@ -71,6 +71,7 @@ func (c *code) group(g *group) {
 		}
 		c.time(p.until)
 	}
+	c.time(g.short)
 	c.flag(g.spec != nil, g.store != nil, g.satisfied, g.inherits, g.mayEvict, g.weighed == g.looked, g.recording != 0)
 	if g.spec != nil {
 		c.put(g.spec.MinMember)

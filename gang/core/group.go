@@ -149,6 +149,7 @@ type starts struct {
 	inherits  bool           // the record on the PodGroup may be of a process that led before
 	completed time.Time      // of the last record of which all members were bound
 	of        types.UID      // of the PodGroup whose starts these are, "" before there was one
+	short     time.Time      // since when too few members are bound after a start, zero when that is not so
 }
 
 // waiting is why a group does not start; empty when it does.

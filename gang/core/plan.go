@@ -72,7 +72,7 @@ func (t try) unplannable() (reason string) {
 	for _, p := range t.parts {
 		t.planBy(p.group)
 	}
-	if t.awaiting(t.parts, t.asking) {
+	if t.awaiting(t.parts, t.asking) || (breakup{t.turn}).ends(t.parts) {
 		return ReasonVictims
 	}
 	t.recall(t.parts)
