@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/record"
 )
 
 // startsShort has a gang of two start, of which one member is bound, and the other one loses its place to a rival.
@@ -39,6 +40,17 @@ func TestAGangThatStaysShortIsBrokenUp(t *testing.T) {
 		want  []string
 	}{
 		{"after its time", time.Minute, func(*process, *corev1.Pod, *corev1.Pod) {}, []string{"evict g-0"}},
+		{"though the other one has a place, where the scheduler refuses it", time.Minute, func(p *process, _, left *corev1.Pod) {
+			p.set(node("c", "1"))
+			for range 25 {
+				p.after(time.Second)
+				p.refuseIt(left)
+				p.after(100 * time.Millisecond)
+				again := p.latest(left).DeepCopy()
+				again.Status.Conditions = nil
+				p.set(again)
+			}
+		}, []string{"evict g-0"}},
 		{"not when nobody wants that", 0, func(*process, *corev1.Pod, *corev1.Pod) {}, nil},
 		{"not once it is whole", time.Minute, func(p *process, _, left *corev1.Pod) { p.bindTo("b", left) }, nil},
 		{"not when less is asked for", time.Minute, func(p *process, _, _ *corev1.Pod) { p.set(podGroup("g", 1)) }, nil},
@@ -156,5 +168,18 @@ func TestAGangThatIsHeldUntilQuorumIsNotBrokenUp(t *testing.T) {
 		p.set(other)
 		p.after(5 * time.Minute)
 		p.wantEvicted("in a profile that is asked")
+	})
+}
+
+func TestAGangThatWasSatisfiedOnceIsNotBrokenUpByTheNextProcess(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.limit(func(l *Limits) { l.BreakAfter, l.WaitWhenShort = time.Minute, true })
+		pods := members("g", 2, "1", gated)
+		p.set(node("a", "1"), recorded(onceSatisfied(), record.Record{Members: 2, MinMember: 2, Time: time.Now(), Bound: true}))
+		on("a")(pods[0])
+		pods[0].Spec.SchedulingGates = nil
+		p.set(objects(pods)...)
+		p.after(5 * time.Minute)
+		p.wantEvicted("though one is bound")
 	})
 }

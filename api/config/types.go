@@ -288,8 +288,8 @@ type Gangs struct {
 	// WhenShort says what becomes of members without a place, beyond minMember, of a gang that has started, in
 	// profiles with nodeSelection: Ahead: Finish (default), Wait, or Break, which is Wait until breakAfter.
 	WhenShort WhenShort `json:"whenShort"`
-	// BreakAfter is how long a gang may run with fewer members than must run together, since its start and without
-	// a place for the others, before those that run are evicted, with whenShort: Break. Defaults to 5m.
+	// BreakAfter is how long after its start fewer members of a gang may be bound than must run together before those
+	// are evicted, with whenShort: Break. Large gangs take a while to be bound. Defaults to 5m.
 	BreakAfter metav1.Duration `json:"breakAfter"`
 	// Gates says how long the members of a group are kept from kube-scheduler by a scheduling
 	// gate: Never (default), UntilMembers or UntilPlace.

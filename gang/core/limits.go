@@ -27,7 +27,7 @@ type Limits struct {
 	// WaitWhenShort keeps members of a gang that has started gated while there is no place for them, where gangs
 	// start without calls. Else they are left to the scheduler.
 	WaitWhenShort bool
-	// BreakAfter is how long too few members of a gang may be bound after its start, where gangs start without calls,
+	// BreakAfter is how long after its start too few members of a gang may be bound, where gangs start without calls,
 	// before those are evicted. 0 is for ever.
 	BreakAfter time.Duration
 	// EvictWhole has all of a gang evicted that evictions for another one leave with too few members.

@@ -9,9 +9,10 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// A gang that starts without calls of the scheduler's may stay short: its gates were lifted, too few members were bound,
-// and there is no place for the others. Those that run do so in vain, and keep room. After [Limits.BreakAfter] they are
-// evicted, so that their controllers make them anew and the gang waits whole. One that was whole once is left alone.
+// A gang that starts without calls of the scheduler's may stay short: its gates were lifted, and too few members were
+// bound. There is no place for the others, or the scheduler refuses them for what muster does not know of. Those that run
+// do so in vain, and keep room. After [Limits.BreakAfter] they are evicted, so that their controllers make them anew and
+// the gang waits whole. One that was whole once is left alone.
 
 // breakShort breaks up the gangs that have been short for long enough.
 func (t breakup) breakShort() {
@@ -31,10 +32,11 @@ func (t breakup) breakShort() {
 	}
 }
 
-// isShort reports whether members of a bundle lack a place, too few being bound or on their way after a start that was
-// not completed.
+// isShort reports whether fewer of a bundle are bound than must run together, after a start that was not completed. The
+// others may have places, and the scheduler refuse them there again and again.
 func isShort(parts []part) bool {
-	return anyMissing(parts) && slices.ContainsFunc(parts, func(p part) bool { return p.unfinished() != nil })
+	lacks := func(p part) bool { return !p.satisfiedOnce() && p.wereBound() < p.spec.MinMember }
+	return slices.ContainsFunc(parts, lacks) && slices.ContainsFunc(parts, func(p part) bool { return p.unfinished() != nil })
 }
 
 // ends reports whether members of a bundle are about to be evicted, as too few of them run. They count until that shows,
