@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -179,6 +180,34 @@ func TestAheadAGangHasPodsOfLowerPriorityEvicted(t *testing.T) {
 	if got := len(c.left()); got != 5 {
 		t.Errorf("pods that are left: %v, want one of low priority, one of high and the gang", c.left())
 	}
+}
+
+// TestAheadAGangThatStaysShortIsBrokenUp has the scheduler put a member on its node and wait for a volume that nobody
+// makes, which is its own to know.
+func TestAheadAGangThatStaysShortIsBrokenUp(t *testing.T) {
+	c := newCluster(t, newNodes(4, "4")...)
+	c.createPodGroups(newPodGroup("g", 2))
+	a := c.startAhead(1, serving{config: "gangs: {whenShort: Break, breakAfter: 10s}"})
+	pods := members("g", 4, "3")
+	c.newLateClaim("late").used(pods[1])
+	c.createPods(pods[:2]...)
+	a.awaits(exactly(map[string]int{"g": 1}))
+	c.eventually("the one that is bound is evicted", func() error {
+		if left := c.left(); slices.Contains(left, "g-0") {
+			return fmt.Errorf("pods that are left: %v", left)
+		}
+		return nil
+	})
+	c.remove("g-1")
+	c.createPods(pods[2:]...)
+	c.eventually("those that a controller would make anew are bound", func() error {
+		for _, name := range []string{"g-2", "g-3"} {
+			if c.pod(name).Spec.NodeName == "" {
+				return fmt.Errorf("%s is not", name)
+			}
+		}
+		return nil
+	})
 }
 
 func TestAheadNobodyIsEvictedWhereThatDoesNotHelpTheWholeGang(t *testing.T) {
