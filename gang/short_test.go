@@ -32,6 +32,14 @@ func (p *process) startsShort() (bound, left *corev1.Pod) {
 	return pods[0], pods[1]
 }
 
+// replace has a controller make a member anew.
+func (p *process) replace(pod *corev1.Pod) {
+	p.Helper()
+	fresh := members("fresh", 1, "1", gated)[0]
+	fresh.Labels = pod.Labels
+	p.set(fresh)
+}
+
 func TestAGangThatStaysShortIsBrokenUp(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -88,10 +96,7 @@ func TestAGangThatWasBrokenUpStartsWhole(t *testing.T) {
 		bound, _ := p.startsShort()
 		p.after(62 * time.Second)
 		p.wantEvicted("after its time", "evict g-0")
-		fresh := members("fresh", 1, "1", gated)[0]
-		fresh.Labels = bound.Labels
-		fresh.CreationTimestamp.Time = time.Now()
-		p.set(fresh)
+		p.replace(bound)
 		p.after(10 * time.Second)
 		p.wrote("while there is no room")
 		p.delete(bound)
@@ -124,10 +129,7 @@ func TestNobodyJoinsMembersThatAreAboutToBeEvicted(t *testing.T) {
 		p.refuse(nil)
 		p.after(core.EvictRetry)
 		p.delete(bound)
-		fresh := members("fresh", 1, "1", gated)[0]
-		fresh.Labels = bound.Labels
-		fresh.CreationTimestamp.Time = time.Now()
-		p.set(fresh)
+		p.replace(bound)
 		p.after(5 * time.Second)
 		if got := len(p.recorded()); got != 2 {
 			t.Errorf("when it is gone, %d starts are recorded, want another one; it waits because: %s", got, p.why("g"))

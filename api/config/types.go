@@ -286,7 +286,7 @@ type Gangs struct {
 	// run together, else those that are not in the way run on. Defaults to true.
 	EvictWhole bool `json:"evictWhole"`
 	// WhenShort says what becomes of members without a place, beyond minMember, of a gang that has started, in
-	// profiles with nodeSelection: Ahead: Finish (default), Wait, or Break, which is Wait until breakAfter.
+	// profiles with nodeSelection: Ahead: Finish (default), Wait or Break.
 	WhenShort WhenShort `json:"whenShort"`
 	// BreakAfter is how long after its start fewer members of a gang may be bound than must run together before those
 	// are evicted, with whenShort: Break. Large gangs take a while to be bound. Defaults to 5m.

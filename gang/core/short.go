@@ -16,7 +16,10 @@ import (
 
 // breakShort breaks up the gangs that have been short for long enough.
 func (t breakup) breakShort() {
-	for _, g := range t.those(func(g *group) bool { return t.limits.BreakAfter > 0 && g.leads(t.view) }) {
+	if t.limits.BreakAfter == 0 {
+		return
+	}
+	for _, g := range t.those(func(g *group) bool { return g.leads(t.view) }) {
 		parts, not := t.together(g)
 		switch {
 		case not != nil || !isShort(parts):
