@@ -136,7 +136,7 @@ func (h *hearing) chosen(ctx context.Context) error {
 	for node := range nobody {
 		want, helps := h.want[node]
 		h.outcomes = append(h.outcomes, outcomeOf(want))
-		if !helps && h.theirs.enough(ctx, node, nil) { // as soon as those have gone that are going
+		if h.theirs.enough(ctx, node, nil) { // as soon as those have gone that are going: others may stay
 			want, helps = nobody[node]
 		}
 		answer, found := got[node]
