@@ -67,7 +67,7 @@ func (w *world) checkPromises(node *cluster.Node, stay []*cluster.Pod) {
 	}
 }
 
-// staying are those that are not being deleted.
+// staying returns the pods that are not being deleted.
 func staying(pods []*cluster.Pod) []*cluster.Pod {
 	var stay []*cluster.Pod
 	for _, pod := range pods {

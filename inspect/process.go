@@ -16,7 +16,7 @@ type Process struct {
 	Name, Version string
 	Clock         clock.PassiveClock
 	Started       time.Time
-	// Flags are those of its command line by name, with their values: none of them may be secret.
+	// Flags are the flags of the command line, by name, with their values. None of the values may be secret.
 	Flags map[string]string
 }
 

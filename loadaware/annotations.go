@@ -117,7 +117,7 @@ func (l *LoadAware) allocatable(v vector, node *cluster.Node, c *custom) {
 	}
 }
 
-// Metrics are those of all profiles of a process.
+// Metrics counts the annotations that are not valid, for all profiles of a process.
 type Metrics struct {
 	ignored *prometheus.CounterVec
 }

@@ -56,8 +56,8 @@ func newEstimator(args *config.LoadAwareSchedulingArgs, r *resources) estimator 
 // part of what it asks for or may use, whichever is more.
 //
 // A limit bounds the estimate, which it can do only if the factor is the pod's own and above 100.
-// Limits that are below the requests are those of some containers only, and bound
-// nothing.
+// If only some containers have a limit, the sum of the limits may be below the requests. It
+// bounds nothing then.
 func (e *estimator) estimate(v vector, pod *cluster.Pod, class priorityClass) {
 	factors := e.factorsOf(pod)
 	for i, place := range e.resources.at[class] {

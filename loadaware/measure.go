@@ -34,7 +34,7 @@ func (m *Meter) Expiration() time.Duration { return m.load.expiration }
 // Resources are what amounts are of, in their order: CPU is in thousandths, memory in bytes.
 func (m *Meter) Resources() []corev1.ResourceName { return m.load.resources.names }
 
-// Amounts are those that are by name, in the order of [Meter.Resources].
+// Amounts returns the amounts of a map by resource name, in the order of [Meter.Resources].
 func (m *Meter) Amounts(byName map[corev1.ResourceName]int64) []int64 {
 	return m.load.resources.vector(byName)
 }
@@ -45,8 +45,8 @@ type Measurement struct {
 	At, Since time.Time
 	// Used is what was measured: what the node uses, or the statistic of it that LoadAware filters by.
 	Used []int64
-	// Expected is that and what it does not show yet of the pods that are on the node, or are
-	// about to come.
+	// Expected is Used, and an estimate of what Used does not show yet: of the pods that are on
+	// the node, and of those that are about to come.
 	Expected []int64
 	// Allocatable is what the node offers.
 	Allocatable []int64

@@ -21,7 +21,7 @@ type vector []int64
 // still a number.
 const most = math.MaxInt64 - 1
 
-// resources are those that a profile looks at.
+// resources are the resources whose load a profile looks at.
 type resources struct {
 	names []corev1.ResourceName
 	// at says where each stands for a pod of a class; see priorityClass.

@@ -29,7 +29,7 @@ type Bounds struct {
 	MaxMembers int
 }
 
-// BoundsOf are those that a configuration asks for.
+// BoundsOf returns the bounds of PodGroups that a configuration sets.
 func BoundsOf(c *config.Gangs) Bounds {
 	return Bounds{Timeout: c.ScheduleTimeout.Duration, MaxTimeout: c.MaxScheduleTimeout.Duration, MaxMembers: int(c.MaxMembers)}
 }

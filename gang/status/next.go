@@ -21,7 +21,7 @@ type Observation struct {
 	// not changed.
 	PodGroup *v1alpha1.PodGroup
 	Counts   Counts
-	// SchedulerName is that of the group's profile, "" when it has none.
+	// SchedulerName names the scheduler of the group's profile. It is "" when the group has no profile.
 	SchedulerName string
 	// OccupiedBy are the owners of the pods, as namespace/name, separated by commas.
 	OccupiedBy string

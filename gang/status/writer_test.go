@@ -25,7 +25,7 @@ import (
 )
 
 // world is an API server with one PodGroup, and a manager that sees it by a watch, around a
-// Writer. Time is that of the bubble that it lives in.
+// Writer. It lives in a synctest bubble, and takes its time from there.
 type world struct {
 	*testing.T
 	writer   *Writer[string]

@@ -10,7 +10,7 @@ const (
 	reported = "status"
 )
 
-// Metrics are those of a Controller and a Reporter.
+// Metrics are the metrics of a Controller and of a Reporter.
 type Metrics struct {
 	writes      *prometheus.CounterVec
 	configErr   prometheus.Counter

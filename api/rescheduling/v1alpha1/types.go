@@ -247,8 +247,8 @@ const (
 	// ReasonReplacementDiffers is that what replaces a pod is of another kind, and the room does not do for it. It may go
 	// anywhere.
 	ReasonReplacementDiffers = "ReplacementDiffers"
-	// ReasonSystemPodCame is that the room went to a pod of a DaemonSet, or to one that is critical to the system: no plan
-	// keeps these out.
+	// ReasonSystemPodCame says that a pod of a DaemonSet took the room, or a pod that is critical to the system. No plan
+	// keeps such pods out.
 	ReasonSystemPodCame = "SystemPodCame"
 )
 
