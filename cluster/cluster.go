@@ -54,7 +54,7 @@ func New(o Options) *Cluster {
 	c.waiting = &waiting{
 		view: &c.view, ledger: c.ledger,
 		pending: map[types.UID]*Pod{}, nominated: map[types.UID]*Pod{}, awaited: map[types.UID]*arrival{},
-		untried: untried{pods: map[types.UID]untriedPod{}},
+		newcomers: noNewcomers(),
 	}
 	c.metrics.register(o.Registerer, c)
 	return c

@@ -30,7 +30,7 @@ type waiting struct {
 	followers followers[PodEvent]
 	ofGated   followers[PodEvent] // those who follow gated pods as well
 	awaited   map[types.UID]*arrival
-	untried   untried
+	newcomers newcomers
 }
 
 // FollowPending has a function told which pods wait now, in the order of their names, and
@@ -107,7 +107,7 @@ func (w *waiting) set(pod *Pod) {
 		}
 		return PodEvent{UID: pod.UID}
 	}
-	w.untried.follow(pod.UID, pod, w.ledger.clock.Now())
+	w.newcomers.follow(pod.UID, pod, w.ledger.clock.Now())
 	w.nominate(pod.UID, told(willWait).Pod) // kube-scheduler keeps the room of gated ones as well
 	w.followers.tell(told(waits))
 	w.ofGated.tell(told(willWait))
@@ -119,7 +119,7 @@ func (w *waiting) remove(uid types.UID, node string) {
 		return
 	}
 	delete(w.pending, uid)
-	w.untried.follow(uid, nil, time.Time{})
+	w.newcomers.follow(uid, nil, time.Time{})
 	w.nominate(uid, nil)
 	w.followers.tell(PodEvent{UID: uid, Node: node})
 	w.ofGated.tell(PodEvent{UID: uid, Node: node})

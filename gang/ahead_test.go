@@ -100,7 +100,14 @@ func TestGangsThatAreLetGoTogetherContestTheirRoom(t *testing.T) {
 			p.set(objects(members(name, 2, "2", gated))...)
 		}
 		p.after(100 * time.Millisecond)
-		p.wrote("of the second one", "lift g-0", "lift g-1", "nominate h-0", "nominate h-1")
+		for _, member := range members("h", 2, "2", gated) {
+			if _, m, _ := p.Member(member.UID); m.Room != record.RoomNominated {
+				t.Errorf("a member of the second one is %+v", m)
+			}
+		}
+		p.bindTo("a", members("g", 2, "2", gated)...)
+		p.after(time.Second)
+		p.wrote("in all", "lift g-0", "lift g-1", "lift h-0", "lift h-1", "nominate h-0", "nominate h-1")
 	})
 }
 
@@ -121,6 +128,31 @@ func TestTheRoomOfAContestedGangIsKeptBeforeItIsLetGo(t *testing.T) {
 		p.after(200 * time.Millisecond)
 		p.wrote("after the margin", "lift g-0", "lift g-1", "lift g-2")
 	})
+}
+
+// TestTheMarginIsForPodsThatWaitedWhenTheRoomWasKept has a pod that could take a place of the gang come and go.
+func TestTheMarginIsForPodsThatWaitedWhenTheRoomWasKept(t *testing.T) {
+	nominations, lifts := []string{"nominate g-0", "nominate g-1", "nominate g-2"}, []string{"lift g-0", "lift g-1", "lift g-2"}
+	for name, test := range map[string]struct {
+		before func(p *process, other *corev1.Pod)
+		wrote  []string // within less than the margin
+	}{
+		"nobody waits":               {func(*process, *corev1.Pod) {}, slices.Concat(lifts, nominations)},
+		"it waits":                   {func(p *process, other *corev1.Pod) { p.set(other); p.refuseIt(other) }, nominations},
+		"it waits for somebody else": {func(p *process, other *corev1.Pod) { other.Spec.SchedulerName = "x"; p.set(other) }, nominations},
+		"it is bound":                {func(p *process, other *corev1.Pod) { p.set(other); p.bindTo("b", other) }, slices.Concat(lifts, nominations)},
+		"it is gone":                 {func(p *process, other *corev1.Pod) { p.set(other); p.refuseIt(other); p.delete(other) }, slices.Concat(lifts, nominations)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runAhead(t, func(p *process) {
+				p.set(podGroup("g", 3), node("a", "4"))
+				test.before(p, rival("other", "1"))
+				p.set(objects(members("g", 3, "1", gated))...)
+				p.after(p.limits.Margin - 50*time.Millisecond)
+				p.wrote("before the margin is over", test.wrote...)
+			})
+		})
+	}
 }
 
 // TestAGangWaitsForWhatTheSchedulerMayHaveDecidedBefore has a pod come before the room of a gang is kept: the scheduler may

@@ -54,6 +54,8 @@ func (v *view) Untried(schedulerName string, first uint64, since time.Time) bool
 	return v.cluster.Untried(schedulerName, first, since)
 }
 
+func (v *view) Waits(first uint64) bool { return v.cluster.Waits(first) }
+
 func (v *view) Ahead(schedulerName string) bool {
 	store := v.profiles.Of(schedulerName)
 	return store != nil && store.Profile.NodeSelection == config.NodeSelectionAhead

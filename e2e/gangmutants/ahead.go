@@ -10,6 +10,7 @@ func ahead() []Mutant {
 		},
 		{"a gate is lifted, however late", gates, "case !(gating{t}).goes(p):", "case false:"},
 		{"room that is kept moves with every plan", settle, "if keepsRoom(pod) {", "if false {"},
+		{"the margin is waited for though nobody waits", core, "early && t.view.Waits(p.rivals)", "early"},
 		{"the margin is not waited for", core, "t.now.Before(member.since.Add(t.limits.Margin))", "false"},
 		{"places are not proven", core, "	t.has(find)\n", "	t.commit(a.parts)\n"},
 		{"places that others took are good", search, "if !plan.StillFits(pod, s.cluster.Assumed(pod.UID)) {", "if false {"},

@@ -17,7 +17,7 @@ import (
 // A plan gives them places. The gated ones are nominated there, which has the scheduler keep the room from pods of
 // the same and of lower priority, unless it can be shown that nobody is in their way. A member whose nomination the
 // watch shows is reserved. Once all that have a place are, and the scheduler has had its time to act on what it saw
-// before ([Limits.Margin]), the places are proven once more: nothing that was bound meanwhile may be in them. Then the
+// before ([Limits.Margin], if any other pod waited by then), the places are proven once more: nothing that was bound meanwhile may be in them. Then the
 // start is recorded, they are proven again, and all gates are lifted together. Who loses a place before that has lost
 // nothing else: the gate is still on. Afterwards a member is due until it is bound. One that the scheduler refuses is
 // planned anew.
@@ -211,21 +211,21 @@ func (t leading) prove(a *Attempt) {
 
 // waits reports whether a bundle is not to start yet: too few have come, victims are still there, a start is being
 // recorded, or the scheduler may not have seen all reservations: it may have taken up other pods before, and have chosen
-// their places, until the watch shows what became of them.
+// their places, until the watch shows what became of them. The margin is for those of them that it tries again, so that
+// without any there is none: the watch of pods shows each scheduler the reservations before the pods that come later.
 func (t leading) waits(parts []part) bool {
 	for _, p := range parts {
 		if !p.quorate() || p.recording != 0 {
 			return true
 		}
+		early := false
 		for _, member := range p.members {
-			switch {
-			case member.stage == placed && member.gated():
+			if member.stage == placed && member.gated() {
 				return true // its room is not kept yet
-			case member.stage == reserved && member.pod.Status.NominatedNodeName != "" && t.now.Before(member.since.Add(t.limits.Margin)):
-				return true
 			}
+			early = early || member.stage == reserved && member.pod.Status.NominatedNodeName != "" && t.now.Before(member.since.Add(t.limits.Margin))
 		}
-		if t.view.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {
+		if early && t.view.Waits(p.rivals) || t.view.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {
 			return true
 		}
 	}

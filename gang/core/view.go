@@ -36,6 +36,8 @@ type View interface {
 	// Untried reports whether the scheduler of a name has yet to decide about one of the first so many of them, but for
 	// those that came before a time.
 	Untried(schedulerName string, first uint64, since time.Time) bool
+	// Waits reports whether one of the first so many of them waits still.
+	Waits(first uint64) bool
 	// Ahead reports whether the gangs of a scheduler name start without calls of the scheduler.
 	Ahead(schedulerName string) bool
 }
