@@ -15,3 +15,38 @@ type Registry interface {
 func RegisterRuntime(r prometheus.Registerer) {
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
+
+// Passing registers with a Registry what may end before the process does. It is for one goroutine.
+type Passing struct {
+	Registry
+
+	registered []prometheus.Collector
+}
+
+// Register implements [prometheus.Registerer].
+func (p *Passing) Register(c prometheus.Collector) error {
+	if err := p.Registry.Register(c); err != nil {
+		return err
+	}
+	p.registered = append(p.registered, c)
+	return nil
+}
+
+// MustRegister implements [prometheus.Registerer].
+func (p *Passing) MustRegister(all ...prometheus.Collector) {
+	for _, c := range all {
+		if err := p.Register(c); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// Clear takes all of it out of the Registry.
+func (p *Passing) Clear() {
+	for _, c := range p.registered {
+		p.Unregister(c)
+	}
+	p.registered = nil
+}
+
+var _ Registry = (*Passing)(nil)

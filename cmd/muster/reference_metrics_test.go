@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/rest"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/loop"
@@ -163,7 +164,9 @@ func TestTheReferenceOfMetricsIsWhatBothProcessesRegister(t *testing.T) {
 	body := "## muster serve\n\n" + metricsOf(t, func(ctx context.Context, r inspect.Registry) error {
 		return server.Run(ctx, server.Options{Config: cfg, RESTConfig: nowhere, Logger: log, Registry: r})
 	}) + "\n## muster reschedule\n\n" + metricsOf(t, func(ctx context.Context, r inspect.Registry) error {
-		return loop.Run(ctx, loop.Options{Config: cfg, RESTConfig: nowhere, Logger: log, Registry: r})
+		return loop.Run(ctx, loop.Options{Config: cfg, Logger: log, Registry: r, Connect: func(config.ClientConnection) (*rest.Config, error) {
+			return nowhere, nil
+		}})
 	})
 	sources(t, ".", func(path string, file *ast.File) {
 		for _, name := range metricNames(file).UnsortedList() {

@@ -2,13 +2,15 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 
 	"github.com/spf13/cobra"
 
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/config/document"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/loop"
+	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/logging"
 )
 
@@ -27,27 +29,36 @@ rescheduling.muster.dev/approve=true; Auto at once.
 It runs beside 'muster serve', with the same configuration: that keeps the room which
 plans count on. Of several replicas one acts, by a Lease. It serves /livez, /readyz,
 /metrics and /debug/rescheduler on rescheduler.listen, and takes POST /separate on
-rescheduler.separate.listen, if there is one.`,
+rescheduler.separate.listen, if there is one.
+
+When its configuration changes it ends what it is at, and begins anew by the new one. A
+file that is not valid is refused, and said so in the log.`,
 		Example: `  # Show what would be done, then look at it.
   muster reschedule --kubeconfig ~/.kube/config
   kubectl get reschedulingplans`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withLogs(cmd, logLevel, logFormat, func(logger *slog.Logger, registry inspect.Registry) error {
-				config, warnings, err := loadConfig(file)
+				cfg, warnings, err := loadConfig(file)
 				if err != nil {
 					return err
 				}
 				for _, warning := range warnings {
 					logger.Warn("configuration", "warning", warning)
 				}
-				config.ClientConnection.Kubeconfig = cmp.Or(kubeconfig, config.ClientConnection.Kubeconfig)
-				connection, err := restConfig(config.ClientConnection)
-				if err != nil {
-					return fmt.Errorf("connect to the API server: %w", err)
+				override := func(cfg *config.Configuration) {
+					cfg.ClientConnection.Kubeconfig = cmp.Or(kubeconfig, cfg.ClientConnection.Kubeconfig)
 				}
+				override(cfg)
 				return loop.Run(cmd.Context(), loop.Options{
-					Config: config, RESTConfig: connection, Logger: logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd), Registry: registry,
+					Config: cfg, Connect: restConfig, Logger: logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd), Registry: registry,
+					File: app.ConfigFile{Path: file, Decode: func(content []byte) (*config.Configuration, []string, error) {
+						later, warnings, err := document.DecodeFrom(file, content)
+						if err == nil {
+							override(later)
+						}
+						return later, warnings, err
+					}},
 				})
 			})
 		},

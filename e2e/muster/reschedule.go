@@ -16,6 +16,7 @@ type Rescheduler struct {
 	process *process.Process
 	spec    process.Spec
 	listen  string
+	config  string
 }
 
 // Reschedule runs a rescheduler beside the server: with its configuration, but for where it
@@ -30,11 +31,16 @@ func (s *Server) Reschedule(ctx context.Context, o Options, listen string) (*Res
 	if err := o.listening(listen).writeConfig(config, s.identity, s.webhook); err != nil {
 		return nil, err
 	}
-	r := &Rescheduler{listen: listen, spec: process.Spec{
+	r := &Rescheduler{listen: listen, config: config, spec: process.Spec{
 		Name: "muster reschedule", Path: s.binary, Log: file(".log"),
 		Args: []string{"reschedule", "--config=" + config, "--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig())},
 	}}
 	return r, r.Restart(ctx)
+}
+
+// Reconfigure writes the configuration of a rescheduler anew, which it sees by itself.
+func (s *Server) Reconfigure(r *Rescheduler, o Options) error {
+	return o.listening(r.listen).writeConfig(r.config, s.identity, s.webhook)
 }
 
 // listening are the options with rescheduler.listen.

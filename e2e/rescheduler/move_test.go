@@ -78,6 +78,31 @@ func TestNothingIsEvictedWithoutAYes(t *testing.T) {
 	l.must(isOn(l.small(), "n2"))
 }
 
+func TestARateIsUsedUpThoughItsPlansAreDeletedAndItsProcessDies(t *testing.T) {
+	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
+	l.configure(map[string]any{"budgets": map[string]any{"rate": map[string]any{"evictions": 1, "per": "1h"}}})
+	l.createPod("big", "4")
+	l.reschedule()
+	l.awaitPlan(v1alpha1.Succeeded, "")
+	l.rescheduler.Crash()
+	l.must(l.dynamic.Resource(v1alpha1.ReschedulingPlans()).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+	l.must(l.rescheduler.Restart(t.Context()))
+	l.eventually("the rate is used up", func() error { return l.shows("/debug/rescheduler", "there were 1 evictions in 1h0m0s") })
+}
+
+func TestAReschedulerGoesByItsConfigurationAsItIs(t *testing.T) {
+	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
+	l.configure(map[string]any{"makeRoom": map[string]any{"pendingFor": "1h"}})
+	l.createPod("big", "4")
+	l.reschedule()
+	l.eventually("it looks", func() error { return l.shows("/debug/rescheduler", "no pod waits for long enough") })
+	l.configure(map[string]any{"makeRoom": map[string]any{"pendingFor": "1s"}})
+	l.must(l.server.Reconfigure(l.rescheduler, l.options))
+	l.awaitPlan(v1alpha1.Succeeded, "")
+	l.must(isOn(l.pod("big"), "n1"))
+	l.must(l.rescheduler.Err())
+}
+
 func (l *lab) approve(plan *v1alpha1.ReschedulingPlan) {
 	l.Helper()
 	_, err := l.dynamic.Resource(v1alpha1.ReschedulingPlans()).Patch(l.Context(), plan.Name, types.MergePatchType,

@@ -93,6 +93,7 @@ func replaces(differs bool) string {
 // failFor ends a plan for what came in the place of the pod of a step. One of another kind is noted.
 func (e *Executor) failFor(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int, differs bool, why string) {
 	if differs {
+		e.Record.Differs(ctx, plan.Spec.Steps[at].Pod.UID)
 		plan = e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) { status.Steps[at].Differs = true })
 	}
 	if plan != nil {

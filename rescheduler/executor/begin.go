@@ -15,8 +15,8 @@ func (e *Executor) delays(plan *v1alpha1.ReschedulingPlan) string {
 	if why := e.forbids(plan, 0); why != "" {
 		return why
 	}
-	now, evictions := e.Clock.Now(), Evictions(e.Reservations.Plans())
-	if needs, left := len(plan.Spec.Steps), e.Limits.RateLeft(evictions, now); left != AnyNumber && needs > left {
+	now, past := e.Clock.Now(), e.Record.Evictions()
+	if needs, left := len(plan.Spec.Steps), e.Limits.RateLeft(past, now); left != AnyNumber && needs > left {
 		return fmt.Sprintf("waits: it takes %d evictions, and %d are left of %d in %s", needs, left, e.Limits.Rate.Evictions, e.Limits.Rate.Per)
 	}
 	for i := range e.Limits.Selected {
@@ -27,7 +27,7 @@ func (e *Executor) delays(plan *v1alpha1.ReschedulingPlan) string {
 				needs++
 			}
 		}
-		if left := s.RateLeft(evictions, now); left != AnyNumber && needs > left {
+		if left := s.RateLeft(past, now); left != AnyNumber && needs > left {
 			return fmt.Sprintf(
 				"waits: it takes %d evictions of pods with %s, and %d are left of %d in %s", needs, s.Name, left, s.Rate.Evictions, s.Rate.Per,
 			)

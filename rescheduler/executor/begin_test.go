@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/rescheduler/evictions"
 )
 
 func TestAPlanBeginsWhenTheRatesAllowAllOfIt(t *testing.T) {
@@ -26,10 +26,9 @@ func TestAPlanBeginsWhenTheRatesAllowAllOfIt(t *testing.T) {
 			w.options.Limits = limits
 			w.options.Limits.ReplacementTimeout = time.Minute
 			w.restart()
-			before := w.stored.DeepCopy()
-			before.Name, before.UID, before.Status.Phase = "before", "before", v1alpha1.Succeeded
-			before.Status.Steps = []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: new(metav1.NewTime(w.clock.Now()))}}
-			w.reservations.Set(before)
+			w.evictedBefore(evictions.Eviction{
+				Pod: "before", Plan: "before", Controller: "rs", Node: "n1", Budgets: []string{"/app=small"}, At: w.clock.Now(),
+			})
 			w.moveAnother("")
 			w.want(v1alpha1.Pending, v1alpha1.StepWaiting, "waits: it takes 2 evictions")
 			w.clock.Step(time.Minute)

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/rescheduler/evictions"
 )
 
 // Kinds of budgets, as they stand in metrics.
@@ -28,14 +28,13 @@ type Allowance struct {
 }
 
 // Left is what is left of all budgets that have a bound and are not of a single plan.
-func (l *Limits) Left(c *cluster.Cluster, plans []*v1alpha1.ReschedulingPlan, now time.Time) (all []Allowance) {
-	evictions := Evictions(plans)
-	if left := l.RateLeft(evictions, now); left != AnyNumber {
+func (l *Limits) Left(c *cluster.Cluster, past []evictions.Eviction, now time.Time) (all []Allowance) {
+	if left := l.RateLeft(past, now); left != AnyNumber {
 		all = append(all, Allowance{Budget: budgetRate, Left: left})
 	}
 	for i := range l.Selected {
 		s := &l.Selected[i]
-		if left := s.RateLeft(evictions, now); left != AnyNumber {
+		if left := s.RateLeft(past, now); left != AnyNumber {
 			all = append(all, Allowance{budgetSelectedRate, s.Namespace, s.Name, left})
 		}
 		if s.MaxDown >= 0 {
@@ -66,7 +65,7 @@ func (b *budgetLeft) Describe(descriptions chan<- *prometheus.Desc) { descriptio
 
 // Collect implements [prometheus.Collector].
 func (b *budgetLeft) Collect(values chan<- prometheus.Metric) {
-	for _, a := range b.executor.Limits.Left(b.executor.Cluster, b.executor.Reservations.Plans(), b.clock.Now()) {
+	for _, a := range b.executor.Limits.Left(b.executor.Cluster, b.executor.Record.Evictions(), b.clock.Now()) {
 		values <- prometheus.MustNewConstMetric(b.desc, prometheus.GaugeValue, float64(a.Left), a.Budget, a.Namespace, a.Selector)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/rescheduler/evictions"
 )
 
 func TestWhatIsLeftOfBudgetsIsShown(t *testing.T) {
@@ -25,10 +26,7 @@ func TestWhatIsLeftOfBudgetsIsShown(t *testing.T) {
 		{Name: "app!=small", Selector: labels.Everything(), MaxDown: -1},
 	}
 	w.restart()
-	plan := w.stored.DeepCopy()
-	plan.Name, plan.UID, plan.Status.Phase = "before", "before", v1alpha1.Succeeded
-	plan.Status.Steps = []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: new(metav1.NewTime(w.clock.Now()))}}
-	w.reservations.Set(plan)
+	w.evictedBefore(evictions.Eviction{Pod: "before", Plan: "before", Budgets: []string{"default/app=small"}, At: w.clock.Now()})
 	ill := w.small("small-1", "n1")
 	ill.Status.Conditions = nil
 	w.set(ill)
@@ -112,7 +110,7 @@ func TestAnEvictionCountsThoughItsPlanEndedBeforeItWasWrittenDown(t *testing.T) 
 			test.then(w)
 			w.clock.Step(10 * time.Minute)
 			w.want(v1alpha1.Expired, test.want, "its time was up")
-			if counts := len(Evictions(w.reservations.Plans())) == 1; counts != (test.want == v1alpha1.StepEvicted) {
+			if counts := len(w.options.Record.Evictions()) == 1; counts != (test.want == v1alpha1.StepEvicted) {
 				t.Errorf("the eviction counts: %t", counts)
 			}
 		})

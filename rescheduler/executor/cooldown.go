@@ -3,33 +3,64 @@ package executor
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/rescheduler/evictions"
 )
 
 // mostDoublings bounds how long a controller cools down whose replacements differ from the pods that were evicted.
 const mostDoublings = 6
 
-// coolDown is how long no other plan evicts a pod of a controller after an eviction: twice as long for each one in vain, as
-// what replaced the pod was of another kind and did not fit the room. Another plan would fail for the same
-// reason, as long as there are pods that the controller would not make as they are.
-func (l *Limits) coolDown(controller types.UID, evictions []Eviction) time.Duration {
-	inVain := 0
-	for i := range evictions {
-		if evictions[i].Differs && evictions[i].Step.Controller.UID == controller {
-			inVain++
-		}
-	}
-	return l.WorkloadCoolDown << min(inVain, mostDoublings)
+// Cooling says what no plan touches for a time after evictions.
+type Cooling struct {
+	nodes       map[string]time.Time // until when
+	controllers map[types.UID]time.Time
 }
 
-// RemembersOf is how long the evictions of a plan that has ended are to be known.
-func (l *Limits) RemembersOf(plan *v1alpha1.ReschedulingPlan) time.Duration {
-	for i := range plan.Status.Steps {
-		if plan.Status.Steps[i].Differs {
-			return max(l.Remembers(), l.WorkloadCoolDown<<mostDoublings)
+// Cooling is what these evictions leave alone. A controller cools down for twice as long for each one in vain, as what
+// replaced the pod was of another kind and did not fit the room. Another plan would fail for the same reason, as long as
+// there are pods that the controller would not make as they are.
+func (l *Limits) Cooling(past []evictions.Eviction) *Cooling {
+	c := &Cooling{map[string]time.Time{}, map[types.UID]time.Time{}}
+	inVain := map[types.UID]int{}
+	for i := range past {
+		if past[i].Differs {
+			inVain[past[i].Controller]++
 		}
 	}
-	return l.Remembers()
+	for i := range past {
+		e := &past[i]
+		c.nodes[e.Node] = later(c.nodes[e.Node], e.At.Add(l.NodeCoolDown))
+		coolDown := l.WorkloadCoolDown << min(inVain[e.Controller], mostDoublings)
+		c.controllers[e.Controller] = later(c.controllers[e.Controller], e.At.Add(coolDown))
+	}
+	return c
+}
+
+// Node reports whether a node cools down.
+func (c *Cooling) Node(name string, now time.Time) bool { return now.Before(c.nodes[name]) }
+
+// Controller reports whether the controller of that UID cools down.
+func (c *Cooling) Controller(uid types.UID, now time.Time) bool {
+	return now.Before(c.controllers[uid])
+}
+
+// Why is why no plan should move a pod on a node at present, "" when it may: a constant.
+func (c *Cooling) Why(pod *cluster.Pod, node string, now time.Time) string {
+	if c.Node(node, now) {
+		return "its node cools down after an eviction"
+	}
+	if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil && c.Controller(owner.UID, now) {
+		return "its controller cools down after an eviction"
+	}
+	return ""
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

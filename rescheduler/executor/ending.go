@@ -55,8 +55,8 @@ func allows(mode v1alpha1.Mode, plan *v1alpha1.ReschedulingPlan) bool {
 	return true
 }
 
-// end ends a plan. Its room is free from then on. An eviction that may have been granted counts,
-// though nobody could write that down before. It says whether that could be written.
+// end ends a plan. Its room is free from then on. An eviction that may have been granted counts; one that was not
+// is struck out. It says whether that could be written.
 func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, how ending) bool {
 	ended := e.writeBecause(ctx, plan, how.reasonOfCondition(), func(status *v1alpha1.ReschedulingPlanStatus) {
 		status.Phase, status.Message, status.Finished = how.phase, how.message, new(e.now())
@@ -72,6 +72,9 @@ func (e *Executor) end(ctx context.Context, plan *v1alpha1.ReschedulingPlan, how
 	e.Metrics.plans.WithLabelValues(string(plan.Spec.Policy), string(how.phase)).Inc()
 	e.countWaits(plan)
 	for i := range plan.Spec.Steps {
+		if ended.Step(i).Phase == v1alpha1.StepEvicting {
+			e.Record.Strike(ctx, plan.Spec.Steps[i].Pod.UID)
+		}
 		delete(e.tries, plan.Spec.Steps[i].Pod.UID)
 		delete(e.newcomers.before, plan.Spec.Steps[i].Pod.UID)
 	}

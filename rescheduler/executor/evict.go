@@ -11,6 +11,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/rescheduler/evictions"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/reservation"
 )
@@ -66,6 +67,10 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	if !stays {
 		return // that it goes is seen the next time
 	}
+	if err := e.Record.Note(ctx, e.eviction(plan, at)); err != nil {
+		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits: the eviction of %s cannot be written down: %v", step.Pod, err))
+		return
+	}
 	err := e.Client.Evict(ctx, step.Pod)
 	switch {
 	case err == nil:
@@ -87,6 +92,14 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.pause(step.Pod.UID, true)
 		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits to see what becomes of the eviction of %s: %v", step.Pod, err))
 		e.Logger.Warn("cannot ask for an eviction", "plan", plan.Name, "pod", step.Pod.String(), "err", err)
+	}
+}
+
+// eviction is that of a step, as it is written down.
+func (e *Executor) eviction(plan *v1alpha1.ReschedulingPlan, at int) evictions.Eviction {
+	step := &plan.Spec.Steps[at]
+	return evictions.Eviction{
+		Pod: step.Pod.UID, Plan: plan.UID, Controller: step.Controller.UID, Node: step.From, Budgets: e.Limits.budgets(step), At: e.Clock.Now(),
 	}
 }
 

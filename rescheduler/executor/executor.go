@@ -20,6 +20,7 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/evictions"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/reservation"
 )
@@ -43,6 +44,7 @@ type Options struct {
 	Cluster      *cluster.Cluster
 	Profiles     *predicates.Profiles
 	Reservations *reservation.Keeper
+	Record       *evictions.Record
 	Client       Client
 	Events       events.EventRecorder
 	Metrics      *Metrics
@@ -88,6 +90,7 @@ func New(o Options) *Executor {
 // Advance does what can be done now about all plans. It must be called when something has
 // changed, and every second or so.
 func (e *Executor) Advance(ctx context.Context) {
+	e.Record.Sync(ctx)
 	var turn *v1alpha1.ReschedulingPlan
 	var wanted []*v1alpha1.ReschedulingPlan
 	for _, plan := range e.Reservations.Plans() {

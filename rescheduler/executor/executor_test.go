@@ -27,6 +27,7 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/evictions"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/reservation"
 )
@@ -40,6 +41,8 @@ type world struct {
 	reservations *reservation.Keeper
 	options      Options
 	executor     *Executor
+	text         string // of the record of evictions, as the API server has it
+	unwritten    error  // which cannot be
 
 	stored   *v1alpha1.ReschedulingPlan
 	conflict bool                    // the next write is refused
@@ -119,7 +122,38 @@ func (w *world) reserved(is metav1.ConditionStatus, why string) {
 }
 
 // restart has another executor go on, which knows what is stored and nothing else.
-func (w *world) restart() { w.executor = New(w.options) }
+func (w *world) restart() {
+	w.options.Record = evictions.New(evictions.Options{
+		Logger: w.options.Logger, Clock: w.clock, Store: (*recordOf)(w), Keeps: w.options.Limits.Remembers,
+	})
+	w.options.Record.Sync(w.Context())
+	w.executor = New(w.options)
+}
+
+// recordOf is the record of evictions in the API server of a world.
+type recordOf world
+
+func (l *recordOf) Load(context.Context) (text, version string, err error) {
+	return l.text, l.text, l.unwritten
+}
+
+func (l *recordOf) Save(_ context.Context, text, version string) (string, error) {
+	if version != l.text {
+		l.Errorf("the record is written over one that was not read: %s", l.text)
+	}
+	if l.unwritten == nil {
+		l.text = text
+	}
+	return text, l.unwritten
+}
+
+// evictedBefore has the ledger know an eviction.
+func (w *world) evictedBefore(e evictions.Eviction) {
+	w.Helper()
+	if err := w.options.Record.Note(w.Context(), e); err != nil {
+		w.Fatal(err)
+	}
+}
 
 func (w *world) UpdateStatus(_ context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
 	if w.conflict {
@@ -131,6 +165,9 @@ func (w *world) UpdateStatus(_ context.Context, plan *v1alpha1.ReschedulingPlan)
 }
 
 func (w *world) Evict(_ context.Context, pod v1alpha1.PodReference) error {
+	if !strings.Contains(w.text, `"`+string(pod.UID)+`"`) {
+		w.Errorf("an eviction was asked for that is not written down: %s", w.text)
+	}
 	for i, step := range w.stored.Spec.Steps {
 		if step.Pod == pod && w.stored.Status.Steps[i].Phase != v1alpha1.StepEvicting {
 			w.Errorf("an eviction was asked for in phase %s", w.stored.Status.Steps[i].Phase)
@@ -409,8 +446,8 @@ func TestAnEvictionThatIsForbiddenForEverFailsThePlan(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	w.refusal = apierrors.NewForbidden(corev1.Resource("pods/eviction"), "small-1", errors.New("by a policy"))
 	w.want(v1alpha1.Failed, v1alpha1.StepEvicting, "by a policy")
-	if evictions := Evictions(w.reservations.Plans()); len(evictions) > 0 {
-		t.Errorf("it counts: %v", evictions)
+	if past := w.options.Record.Evictions(); len(past) > 0 {
+		t.Errorf("it counts: %v", past)
 	}
 }
 
@@ -456,8 +493,8 @@ func TestAnEvictionOfUnknownEffectCountsAndKeepsTheRoomUntilItIsKnown(t *testing
 			}
 			w.clock.Step(maxPause)
 			w.want(v1alpha1.Failed, v1alpha1.StepEvicting, "n2 does not take")
-			if evictions := Evictions(w.reservations.Plans()); len(evictions) > 0 {
-				t.Errorf("it counts: %v", evictions)
+			if past := w.options.Record.Evictions(); len(past) > 0 {
+				t.Errorf("it counts: %v", past)
 			}
 		})
 		t.Run(name+", and a process that knows nothing of it goes on", func(t *testing.T) {
@@ -472,8 +509,8 @@ func TestAnEvictionOfUnknownEffectCountsAndKeepsTheRoomUntilItIsKnown(t *testing
 			w.restart()
 			w.clock.SetTime(w.stored.Spec.Expires.Time)
 			w.want(v1alpha1.Expired, v1alpha1.StepEvicted, "its time was up")
-			if evictions := Evictions(w.reservations.Plans()); len(evictions) != 1 {
-				t.Errorf("evictions that count: %v", evictions)
+			if past := w.options.Record.Evictions(); len(past) != 1 {
+				t.Errorf("evictions that count: %v", past)
 			}
 		})
 	}
@@ -660,11 +697,9 @@ func TestAPodThatIsGoingIsNotEvictedOnceMore(t *testing.T) {
 func TestAStepWaitsForBudgets(t *testing.T) {
 	app, _ := labels.Parse("app=small")
 	before := func(w *world, from string, controller types.UID) {
-		plan := w.stored.DeepCopy()
-		plan.Name, plan.UID, plan.Status.Phase = "before", "before", v1alpha1.Succeeded
-		plan.Spec.Steps[0].From, plan.Spec.Steps[0].Controller.UID = from, controller
-		plan.Status.Steps = []v1alpha1.StepStatus{{Phase: v1alpha1.StepMoved, Evicted: new(metav1.NewTime(w.clock.Now()))}}
-		w.reservations.Set(plan)
+		w.evictedBefore(evictions.Eviction{
+			Pod: "before", Plan: "before", Controller: controller, Node: from, Budgets: []string{"/app=small"}, At: w.clock.Now(),
+		})
 	}
 	for name, test := range map[string]struct {
 		limits func(*Limits)

@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/rescheduler/evictions"
 )
 
-// Limits bound what is disrupted, besides PodDisruptionBudgets. What counts is what the plans
-// say that there are, so a restart forgets nothing.
+// Limits bound what is disrupted, besides PodDisruptionBudgets. What counts is what the record of evictions
+// says, so that nothing is forgotten with a process or a plan.
 type Limits struct {
 	// ReplacementTimeout is how long a replacement may take to be bound and ready, from when
 	// its pod must have ended.
@@ -86,48 +86,19 @@ func (w *Window) on(day time.Weekday) bool {
 	return len(w.Days) == 0 || slices.Contains(w.Days, day)
 }
 
-// Eviction is one that some plan has made.
-type Eviction struct {
-	Plan *v1alpha1.ReschedulingPlan
-	Step *v1alpha1.Step
-	At   time.Time
-	// Differs says that what came in the place of the pod was of another kind, and did not fit.
-	Differs bool
-}
+// remembered is how long evictions are known at least: limits may become stricter.
+const remembered = time.Hour
 
-// Evictions are all that the plans tell of.
-func Evictions(plans []*v1alpha1.ReschedulingPlan) (evictions []Eviction) {
-	for _, plan := range plans {
-		for i := range plan.Spec.Steps {
-			if evicted := plan.Step(i).Evicted; evicted != nil {
-				evictions = append(evictions, Eviction{plan, &plan.Spec.Steps[i], evicted.Time, plan.Step(i).Differs})
-			}
-		}
-	}
-	return evictions
-}
-
-// Remembers is how long the evictions of a plan that has ended are to be known.
-func (l *Limits) Remembers() time.Duration {
-	longest := max(l.WorkloadCoolDown, l.NodeCoolDown, l.Rate.Per)
+// Remembers is how long an eviction is to be known.
+func (l *Limits) Remembers(e evictions.Eviction) time.Duration {
+	longest := max(remembered, l.WorkloadCoolDown, l.NodeCoolDown, l.Rate.Per)
 	for i := range l.Selected {
 		longest = max(longest, l.Selected[i].Rate.Per)
 	}
-	return longest
-}
-
-// Cools is why no plan should move a pod at present, "" when it may: a constant.
-func (l *Limits) Cools(pod *cluster.Pod, node string, evictions []Eviction, now time.Time) string {
-	owner := metav1.GetControllerOfNoCopy(pod.Pod)
-	for _, eviction := range evictions {
-		switch passed := now.Sub(eviction.At); {
-		case passed < l.NodeCoolDown && eviction.Step.From == node:
-			return "its node cools down after an eviction"
-		case owner != nil && eviction.Step.Controller.UID == owner.UID && passed < l.coolDown(owner.UID, evictions):
-			return "its controller cools down after an eviction"
-		}
+	if e.Differs {
+		longest = max(longest, l.WorkloadCoolDown<<mostDoublings)
 	}
-	return ""
+	return longest
 }
 
 // forbids is why a step must wait, "" when it need not. A gang that has begun to move goes on when
@@ -137,21 +108,27 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	if !l.Open(now) && !partsGang(plan, at) {
 		return "waits for a maintenance window"
 	}
-	evictions := Evictions(e.Reservations.Plans())
-	if l.RateLeft(evictions, now) == 0 {
+	if !e.Record.Ready() {
+		return "waits: " + evictions.ErrUnread.Error()
+	}
+	past := e.besides(func(eviction evictions.Eviction) bool { return eviction.Pod == step.Pod.UID }) // it may have been asked for
+	if l.RateLeft(past, now) == 0 {
 		return fmt.Sprintf("waits: there were %d evictions in %s", l.Rate.Evictions, l.Rate.Per)
 	}
-	for _, eviction := range evictions {
-		if eviction.Plan.UID == plan.UID {
-			continue // one plan may take several pods of a workload or a node
-		}
-		if passed := now.Sub(eviction.At); passed < l.NodeCoolDown && eviction.Step.From == step.From {
-			return fmt.Sprintf("waits: node %s cools down", step.From)
-		} else if eviction.Step.Controller.UID == step.Controller.UID && passed < l.coolDown(step.Controller.UID, evictions) {
-			return fmt.Sprintf("waits: %s %s/%s cools down", step.Controller.Kind, step.Pod.Namespace, step.Controller.Name)
-		}
+	// One plan may take several pods of a workload or a node.
+	cooling := l.Cooling(e.besides(func(eviction evictions.Eviction) bool { return eviction.Plan == plan.UID }))
+	switch {
+	case cooling.Node(step.From, now):
+		return fmt.Sprintf("waits: node %s cools down", step.From)
+	case cooling.Controller(step.Controller.UID, now):
+		return fmt.Sprintf("waits: %s %s/%s cools down", step.Controller.Kind, step.Pod.Namespace, step.Controller.Name)
 	}
-	return e.forbidden(step, evictions, now)
+	return e.forbidden(step, past, now)
+}
+
+// besides are the evictions that are known, but for some.
+func (e *Executor) besides(some func(evictions.Eviction) bool) []evictions.Eviction {
+	return slices.DeleteFunc(slices.Clone(e.Record.Evictions()), some)
 }
 
 const awaitsRoom = "waits until muster keeps its room"
@@ -169,21 +146,32 @@ func (l *Limits) Open(now time.Time) bool {
 	return len(l.Windows) == 0 || slices.ContainsFunc(l.Windows, func(w Window) bool { return w.contains(now) })
 }
 
-// matchesVictim says that an eviction is one of the pods that the selector matches.
-func (s *Selected) matchesVictim(e Eviction) bool {
-	return s.matches(e.Step.Pod.Namespace, e.Step.Replacement.Labels)
+// key names a budget among all of them, in the record of evictions.
+func (s *Selected) key() string { return s.Namespace + "/" + s.Name }
+
+// counts says that an eviction was of one of the pods.
+func (s *Selected) counts(e evictions.Eviction) bool { return slices.Contains(e.Budgets, s.key()) }
+
+// budgets are the keys of those that a step counts for.
+func (l *Limits) budgets(step *v1alpha1.Step) (keys []string) {
+	for i := range l.Selected {
+		if s := &l.Selected[i]; s.matches(step.Pod.Namespace, step.Replacement.Labels) {
+			keys = append(keys, s.key())
+		}
+	}
+	return keys
 }
 
 // forbidden is why a step must wait for a budget of pods that a selector matches, "" when it
 // need not.
-func (e *Executor) forbidden(step *v1alpha1.Step, evictions []Eviction, now time.Time) string {
+func (e *Executor) forbidden(step *v1alpha1.Step, past []evictions.Eviction, now time.Time) string {
 	l := &e.Limits
 	for i := range l.Selected {
 		s := &l.Selected[i]
 		if !s.matches(step.Pod.Namespace, step.Replacement.Labels) {
 			continue
 		}
-		if s.RateLeft(evictions, now) == 0 {
+		if s.RateLeft(past, now) == 0 {
 			return fmt.Sprintf("waits: there were %d evictions of pods with %s in %s", s.Rate.Evictions, s.Name, s.Rate.Per)
 		}
 		if s.MaxDown >= 0 && s.down(e.Cluster)+1 > s.MaxDown {
@@ -197,21 +185,21 @@ func (e *Executor) forbidden(step *v1alpha1.Step, evictions []Eviction, now time
 const AnyNumber = -1
 
 // RateLeft is how many evictions the rate of all allows now, or [AnyNumber].
-func (l *Limits) RateLeft(evictions []Eviction, now time.Time) int {
-	return l.Rate.left(evictions, now, func(Eviction) bool { return true })
+func (l *Limits) RateLeft(past []evictions.Eviction, now time.Time) int {
+	return l.Rate.left(past, now, func(evictions.Eviction) bool { return true })
 }
 
 // RateLeft is how many evictions of the pods their rate allows now, or [AnyNumber].
-func (s *Selected) RateLeft(evictions []Eviction, now time.Time) int {
-	return s.Rate.left(evictions, now, s.matchesVictim)
+func (s *Selected) RateLeft(past []evictions.Eviction, now time.Time) int {
+	return s.Rate.left(past, now, s.counts)
 }
 
-func (r *Rate) left(evictions []Eviction, now time.Time, counts func(Eviction) bool) int {
+func (r *Rate) left(past []evictions.Eviction, now time.Time, counts func(evictions.Eviction) bool) int {
 	if r.Evictions == 0 {
 		return AnyNumber
 	}
 	left := r.Evictions
-	for _, eviction := range evictions {
+	for _, eviction := range past {
 		if now.Sub(eviction.At) < r.Per && counts(eviction) {
 			left--
 		}

@@ -10,6 +10,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/rescheduler/evictions"
 )
 
 func TestAWindowIsByTheClocksOfItsZone(t *testing.T) {
@@ -99,24 +100,23 @@ func TestPodsThatDoNotRunAreDown(t *testing.T) {
 func TestAControllerCoolsDownForLongerWhenItsReplacementsDiffer(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	l := &Limits{WorkloadCoolDown: time.Minute}
-	var evictions []Eviction
+	var past []evictions.Eviction
 	for n, want := range []time.Duration{
 		time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, 64 * time.Minute, 64 * time.Minute,
 	} {
-		evictions = append(evictions, Eviction{Plan: w.stored, Step: &w.stored.Spec.Steps[0], At: w.clock.Now(), Differs: n > 0})
+		past = append(past, evictions.Eviction{Controller: "rs", Node: "n1", At: w.clock.Now(), Differs: n > 0})
 		pod := cluster.NewPod(w.small("small-9", "n1"))
-		if why := l.Cools(pod, "n1", evictions, w.clock.Now().Add(want-time.Second)); why == "" {
+		if why := l.Cooling(past).Why(pod, "n1", w.clock.Now().Add(want-time.Second)); why == "" {
 			t.Errorf("after %d in vain it has cooled down before %s", n, want)
 		}
-		if why := l.Cools(pod, "n1", evictions, w.clock.Now().Add(want)); why != "" {
+		if why := l.Cooling(past).Why(pod, "n1", w.clock.Now().Add(want)); why != "" {
 			t.Errorf("after %d in vain, in %s: %s", n, want, why)
 		}
 	}
-	if got := l.RemembersOf(w.stored); got != time.Minute {
-		t.Errorf("a plan is remembered for %s", got)
+	if got := l.Remembers(evictions.Eviction{}); got != time.Hour {
+		t.Errorf("an eviction is remembered for %s", got)
 	}
-	w.stored.Status.Steps = []v1alpha1.StepStatus{{Differs: true}}
-	if got := l.RemembersOf(w.stored); got != 64*time.Minute {
+	if got := l.Remembers(evictions.Eviction{Differs: true}); got != 64*time.Minute {
 		t.Errorf("one in vain is remembered for %s", got)
 	}
 }

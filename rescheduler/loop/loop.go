@@ -16,6 +16,7 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/evictions"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
@@ -26,7 +27,7 @@ import (
 // tick is how often it is looked what can be done about plans, besides when one changes.
 const tick = time.Second
 
-// keep is how long a plan that has ended can be read, at least.
+// keep is how long a plan that has ended can be read.
 const keep = time.Hour
 
 // writer writes plans.
@@ -45,6 +46,7 @@ type loop struct {
 	profiles     *predicates.Profiles
 	reservations *reservation.Keeper
 	executor     *executor.Executor
+	record       *evictions.Record
 	writer       writer
 	teller       *scaleup.Teller
 	metrics      *metrics
@@ -104,9 +106,9 @@ func (l *loop) observe() {
 		return
 	}
 	last := map[string]time.Time{}
-	for _, eviction := range executor.Evictions(l.reservations.Plans()) {
-		if eviction.At.After(last[eviction.Step.From]) {
-			last[eviction.Step.From] = eviction.At
+	for _, eviction := range l.record.Evictions() {
+		if eviction.At.After(last[eviction.Node]) {
+			last[eviction.Node] = eviction.At
 		}
 	}
 	l.hot.Observe(l.cluster.Snapshot(), func(node string) time.Time { return last[node] })
@@ -146,7 +148,7 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 			return run{What: "there is a plan that has not ended", Plan: plan.Name}
 		}
 	}
-	if why := l.mustWait(executor.Evictions(l.reservations.Plans())); why != "" {
+	if why := l.mustWait(l.record.Evictions()); why != "" {
 		return run{What: why}
 	}
 	plan, why := p.Plan(l.situation())
@@ -179,10 +181,10 @@ func (l *loop) lasts() time.Duration {
 	return l.config.PlanTTL.Duration
 }
 
-// clean deletes plans that have ended and that nothing is to be known of any more.
+// clean deletes plans that ended some time ago.
 func (l *loop) clean(ctx context.Context) {
 	for _, plan := range l.reservations.Plans() {
-		if !plan.Ended() || plan.Status.Finished == nil || l.clock.Since(plan.Status.Finished.Time) < max(keep, l.limits.RemembersOf(plan)) {
+		if !plan.Ended() || plan.Status.Finished == nil || l.clock.Since(plan.Status.Finished.Time) < keep {
 			continue
 		}
 		if err := l.writer.Delete(ctx, plan); err != nil && !apierrors.IsNotFound(err) {

@@ -22,6 +22,7 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/evictions"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/policy"
 	"muster.dev/muster/rescheduler/reservation"
@@ -63,14 +64,26 @@ func newWorld(t *testing.T) *world {
 		teller: scaleup.New(scaleup.Options{
 			Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10),
 		}),
-		executor: executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Reservations: keeper}),
 	}
+	w.record = evictions.New(evictions.Options{Logger: log, Clock: w.clock, Store: &stored{}, Keeps: w.limits.Remembers})
+	w.record.Sync(t.Context())
+	w.executor = executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Reservations: keeper, Record: w.record})
 	w.set(node("n1", "4"), node("n2", "2"))
 	small := w.pod("small", "2")
 	small.Spec.NodeName = "n1"
 	small.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: new(true)}}
 	w.set(small)
 	return w
+}
+
+// stored is where the ledger is.
+type stored struct{ text string }
+
+func (s *stored) Load(context.Context) (text, version string, err error) { return s.text, "1", nil }
+
+func (s *stored) Save(_ context.Context, text, _ string) (string, error) {
+	s.text = text
+	return "1", nil
 }
 
 func (w *world) Create(_ context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
@@ -224,6 +237,11 @@ func TestNoPlanIsMade(t *testing.T) {
 func (w *world) before(phase v1alpha1.Phase, ago time.Duration) {
 	at := metav1.NewTime(w.clock.Now().Add(-ago))
 	example := w.pod("x", "1")
+	if err := w.record.Note(w.Context(), evictions.Eviction{
+		Pod: "x", Plan: "before", Controller: "rs", Node: "n8", Budgets: []string{"/"}, At: at.Time,
+	}); err != nil {
+		w.Fatal(err)
+	}
 	w.reservations.Set(&v1alpha1.ReschedulingPlan{
 		ObjectMeta: metav1.ObjectMeta{Name: "before", UID: "before"},
 		Spec: v1alpha1.ReschedulingPlanSpec{Expires: metav1.NewTime(at.Add(time.Hour)), Steps: []v1alpha1.Step{{

@@ -106,19 +106,19 @@ type PlanRow struct {
 
 func (l *loop) page(*http.Request) (inspect.Answer, error) {
 	p := Page{Mode: l.config.Mode, Limit: l.limits.Rate.Evictions, PerSeconds: l.limits.Rate.Per.Seconds(), Plans: []PlanRow{}}
-	now, plans := l.clock.Now(), l.reservations.Plans()
-	for _, eviction := range executor.Evictions(plans) {
+	now, past := l.clock.Now(), l.record.Evictions()
+	for _, eviction := range past {
 		if now.Sub(eviction.At) < l.limits.Rate.Per {
 			p.Evictions++
 		}
 	}
-	for _, plan := range plans {
+	for _, plan := range l.reservations.Plans() {
 		p.Plans = append(p.Plans, PlanRow{
 			Plan: plan.Name, Policy: plan.Spec.Policy, Mode: plan.Spec.Mode, Phase: plan.Status.Phase, Moved: plan.Status.Moved,
 			Expires: plan.Expires().UTC(), Message: plan.Status.Message,
 		})
 	}
-	p.Budgets = l.limits.Left(l.cluster, plans, now)
+	p.Budgets = l.limits.Left(l.cluster, past, now)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, policy := range l.policies {

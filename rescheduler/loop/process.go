@@ -21,6 +21,7 @@ import (
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
+	"muster.dev/muster/rescheduler/evictions"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/policy"
 	"muster.dev/muster/rescheduler/reservation"
@@ -32,9 +33,12 @@ import (
 
 // Options of the process. The first three are required.
 type Options struct {
-	Config     *config.Configuration
-	RESTConfig *rest.Config
-	Logger     *slog.Logger
+	Config *config.Configuration
+	// Connect says how to reach the API server.
+	Connect func(config.ClientConnection) (*rest.Config, error)
+	Logger  *slog.Logger
+	// File is where Config is from, and further ones come from.
+	File app.ConfigFile
 	// Version and Flags of the command line are what /statusz and /flagz show.
 	Version string
 	Flags   map[string]string
@@ -45,21 +49,30 @@ type Options struct {
 // reporter is who writes events.
 const reporter = "muster-rescheduler"
 
-// Run reschedules until the context ends, or the lease is lost.
-func Run(ctx context.Context, o Options) error {
-	p, err := New(o)
-	if err != nil {
-		return err
-	}
-	return p.Run(ctx)
-}
+// unused are the sections of the configuration that mean nothing to this process.
+func unused() []string { return []string{"serving", "nomination", "ahead", "tracing"} }
 
-// New wires all of it, and opens its ports. Run must follow, as it closes them.
-func New(o Options) (*app.Process, error) {
+// Run reschedules until the context ends, or the lease is lost: by the configuration of the file as it is at any time.
+func Run(ctx context.Context, o Options) error {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
 	inspect.RegisterRuntime(o.Registry)
+	registered := inspect.Passing{Registry: o.Registry}
+	anew := app.Anew{
+		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: o.Registry, File: o.File, Config: o.Config, Unused: unused(),
+		New: func(cfg *config.Configuration) (*app.Process, error) {
+			registered.Clear()
+			life := o
+			life.Config, life.Registry = cfg, &registered
+			return New(life)
+		},
+	}
+	return anew.Run(ctx)
+}
+
+// New wires all of it, and opens its ports. Run must follow, as it closes them.
+func New(o Options) (*app.Process, error) {
 	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
 	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(o.Registry)}
 	profiles, err := app.NewProfiles(app.ProfileOptions{
@@ -68,7 +81,11 @@ func New(o Options) (*app.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	api, err := connect(&o)
+	connection, err := o.Connect(o.Config.ClientConnection)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the API server: %w", err)
+	}
+	api, err := connect(&o, connection)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +107,12 @@ func New(o Options) (*app.Process, error) {
 	})
 	client := executor.NewClient(api.leader, api.objects)
 	rules, limits := rules(settings), limits(settings)
+	record := evictions.New(evictions.Options{
+		Logger: o.Logger, Clock: clock.RealClock{}, Keeps: limits.Remembers,
+		Store: evictions.NewConfigMap(api.leader.CoreV1().ConfigMaps(o.Config.LeaderElection.ResourceNamespace), lease(o.Config)+"-evictions"),
+	})
 	carrier := executor.New(executor.Options{
-		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Reservations: keeper, Client: client,
+		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Reservations: keeper, Record: record, Client: client,
 		Events: events.Recorder(), Metrics: executor.NewMetrics(o.Registry), Rules: rules, Limits: limits, Mode: settings.Mode,
 		PlanTTL: settings.PlanTTL.Duration, Mark: settings.Coalesce.Mark, ClosedFor: settings.Coalesce.ClosedFor.Duration,
 	})
@@ -107,6 +128,7 @@ func New(o Options) (*app.Process, error) {
 		profiles:     profiles.InForce(),
 		reservations: keeper,
 		executor:     carrier,
+		record:       record,
 		writer:       client,
 		teller:       scaleup.New(telling),
 		metrics:      newMetrics(o.Registry),
@@ -120,7 +142,7 @@ func New(o Options) (*app.Process, error) {
 	}
 	o.Registry.MustRegister(newPlansByPhase(keeper), executor.NewBudgetLeft(carrier))
 	feed, handled, err := app.NewUsage(app.UsageOptions{
-		Logger: o.Logger, Registerer: o.Registry, Cluster: c, Config: o.Config, RESTConfig: o.RESTConfig, Expirations: expirations,
+		Logger: o.Logger, Registerer: o.Registry, Cluster: c, Config: o.Config, RESTConfig: connection, Expirations: expirations,
 		NodeMetrics: nodemetric.NewStore(), Events: events, Lease: lease(o.Config),
 	})
 	if err != nil {
@@ -167,8 +189,8 @@ type api struct {
 }
 
 // connect connects to the API server, and has this process act only while it has the lease.
-func connect(o *Options) (*api, error) {
-	leases, err := leadership.NewLeaseClient(o.RESTConfig, o.Config.LeaderElection)
+func connect(o *Options, connection *rest.Config) (*api, error) {
+	leases, err := leadership.NewLeaseClient(connection, o.Config.LeaderElection)
 	if err != nil {
 		return nil, fmt.Errorf("clientConnection: %w", err)
 	}
@@ -178,12 +200,12 @@ func connect(o *Options) (*api, error) {
 	}); err != nil {
 		return nil, err
 	}
-	guarded := a.election.Fence().Guard(o.RESTConfig)
+	guarded := a.election.Fence().Guard(connection)
 	var errs [4]error
-	a.client, errs[0] = kubernetes.NewForConfig(cluster.ClientConfig(o.RESTConfig))
+	a.client, errs[0] = kubernetes.NewForConfig(cluster.ClientConfig(connection))
 	a.leader, errs[1] = kubernetes.NewForConfig(cluster.ClientConfig(guarded))
 	a.objects, errs[2] = dynamic.NewForConfig(guarded)
-	a.metadata, errs[3] = metadata.NewForConfig(o.RESTConfig)
+	a.metadata, errs[3] = metadata.NewForConfig(connection)
 	for _, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("clientConnection: %w", err)

@@ -9,6 +9,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/rescheduler/evictions"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/planner"
 )
@@ -79,20 +80,20 @@ func rate(c config.EvictionRate) executor.Rate {
 // budgets are those of one plan. A selected budget that lets so many pods be down allows as
 // many evictions, one after the other: the executor counts those that are down. A plan that is
 // to begin at once gets what is left of the rates now, another one what they allow at most.
-func (l *loop) budgets(evictions []executor.Eviction) planner.Budgets {
+func (l *loop) budgets(past []evictions.Eviction) planner.Budgets {
 	c, now := &l.config.Budgets, l.clock.Now()
 	if l.config.Mode != v1alpha1.Auto {
-		evictions = nil
+		past = nil
 	}
 	b := planner.Budgets{
 		Total: int(c.PerPlan), PerNode: int(c.PerNode), PerNamespace: int(c.PerNamespace), PerWorkload: int(c.PerWorkload),
 	}
-	if left := l.limits.RateLeft(evictions, now); left > 0 && (b.Total == 0 || left < b.Total) {
+	if left := l.limits.RateLeft(past, now); left > 0 && (b.Total == 0 || left < b.Total) {
 		b.Total = left
 	}
 	for i := range l.limits.Selected {
 		s := &l.limits.Selected[i]
-		most := s.RateLeft(evictions, now)
+		most := s.RateLeft(past, now)
 		if s.MaxDown == 0 {
 			most = 0
 		}
@@ -104,14 +105,16 @@ func (l *loop) budgets(evictions []executor.Eviction) planner.Budgets {
 }
 
 // mustWait is why a plan that is made now could not begin, whatever it is, "" when it could.
-func (l *loop) mustWait(evictions []executor.Eviction) string {
+func (l *loop) mustWait(past []evictions.Eviction) string {
 	now := l.clock.Now()
 	switch {
 	case l.config.Mode != v1alpha1.Auto:
 		return ""
+	case !l.record.Ready():
+		return evictions.ErrUnread.Error()
 	case !l.limits.Open(now):
 		return "it is not the time of a maintenance window"
-	case l.limits.RateLeft(evictions, now) == 0:
+	case l.limits.RateLeft(past, now) == 0:
 		return fmt.Sprintf("there were %d evictions in %s", l.limits.Rate.Evictions, l.limits.Rate.Per)
 	}
 	return ""

@@ -6,20 +6,19 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
-	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
 )
 
 // situation is that of the cluster now. Those wait that have done so for long enough.
 func (l *loop) situation() policy.Situation {
-	evictions := executor.Evictions(l.reservations.Plans())
-	rules := l.rules
+	past := l.record.Evictions()
+	cooling, rules := l.limits.Cooling(past), l.rules
 	rules.Unless = func(pod *cluster.Pod, node *cluster.Node) string {
-		return l.limits.Cools(pod, node.Name, evictions, l.clock.Now())
+		return cooling.Why(pod, node.Name, l.clock.Now())
 	}
 	problem := planner.Problem{
-		Gangs: l.gangs, Rules: rules, Budgets: l.budgets(evictions), Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
+		Gangs: l.gangs, Rules: rules, Budgets: l.budgets(past), Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
 	}
 	for _, store := range l.profiles.Stores() {
 		problem.Profiles = append(problem.Profiles, store.Profile)

@@ -10,6 +10,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/rescheduler/evictions"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/policy"
 )
@@ -66,11 +67,13 @@ func TestNoPlanIsMadeThatCouldNotBegin(t *testing.T) {
 	closed := func(w *world) {
 		w.limits.Windows = []executor.Window{{From: 13 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}}
 	}
+	unread := func(w *world) { w.record = evictions.New(evictions.Options{}) }
 	for name, test := range map[string]struct {
 		mode   v1alpha1.Mode
 		change func(*world)
 		want   string
 	}{
+		"it is not known what was evicted":          {v1alpha1.Auto, unread, "the record of evictions has not been read"},
 		"the rate is used up":                       {v1alpha1.Auto, exhausted, used},
 		"no window is open":                         {v1alpha1.Auto, closed, "it is not the time of a maintenance window"},
 		"the rate is used up, and somebody says so": {v1alpha1.Approve, exhausted, "made a plan"},
@@ -79,8 +82,8 @@ func TestNoPlanIsMadeThatCouldNotBegin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.config.Mode, w.limits.WorkloadCoolDown, w.limits.NodeCoolDown = test.mode, 0, 0
-			test.change(w)
 			w.before(v1alpha1.Succeeded, 0)
+			test.change(w)
 			w.set(w.pod("big", "4"))
 			w.clock.Step(time.Minute)
 			w.want(v1alpha1.MakeRoom, test.want)
@@ -101,7 +104,7 @@ func TestAPlanIsNoLargerThanWhatIsLeftOfTheRates(t *testing.T) {
 			w.config.Mode, w.limits.Rate = test.mode, executor.Rate{Evictions: 3, Per: time.Hour}
 			w.limits.Selected = []executor.Selected{{Rate: executor.Rate{Evictions: 3, Per: time.Hour}, Selector: selector("!x"), MaxDown: -1}}
 			w.before(v1alpha1.Succeeded, 0)
-			b := w.budgets(executor.Evictions(w.reservations.Plans()))
+			b := w.budgets(w.record.Evictions())
 			if diff := cmp.Diff([]int{test.want, test.want}, []int{b.Total, b.Selected[0].Evictions}); diff != "" {
 				t.Errorf("evictions in all, and by the selector (-want +got):\n%s", diff)
 			}

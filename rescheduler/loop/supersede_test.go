@@ -33,7 +33,7 @@ func TestAPlanThatWaitsForApprovalIsMadeAnewWhenItDoesNotWorkAnyMore(t *testing.
 	w := newWorld(t)
 	w.config.Mode = v1alpha1.Approve
 	w.executor = executor.New(executor.Options{
-		Logger: w.log, Clock: w.clock, Cluster: w.cluster, Profiles: w.profiles, Reservations: w.reservations, Client: w,
+		Logger: w.log, Clock: w.clock, Cluster: w.cluster, Profiles: w.profiles, Reservations: w.reservations, Record: w.record, Client: w,
 		Metrics: executor.NewMetrics(prometheus.NewRegistry()), Mode: v1alpha1.Approve, Rules: w.rules,
 	})
 	w.set(w.pod("big", "4"))

@@ -1,11 +1,8 @@
 package app
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"log/slog"
-	"os"
 	"reflect"
 	"sync"
 	"time"
@@ -18,32 +15,16 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
-// lookEvery is how often the configuration file is read. It is small, and its content says
-// whether it changed, whatever the ways in which it is replaced: a ConfigMap is by moving
-// symbolic links.
-const lookEvery = time.Second
-
-// ConfigFile is the file of which the configuration was read.
-type ConfigFile struct {
-	// Path of the file, "" when there is none.
-	Path string
-	// Decode returns the valid configuration that its content stands for, with what flags
-	// change of it.
-	Decode func(content []byte) (cfg *config.Configuration, warnings []string, err error)
-}
-
 // Reloader puts the profiles of the configuration file in force when the file changes. What
 // is not valid, or changes what needs a restart, is refused as a whole, and the profiles in
 // force stay. What the process does not use may change as it likes.
 type Reloader struct {
 	log      *slog.Logger
 	clock    clock.WithTicker
-	file     ConfigFile
+	file     fileLook
 	profiles *Profiles
 	unused   []string
 	metrics  *reloadMetrics
-	content  []byte // at the last look
-	failure  string // to read it, at the last look
 
 	mu      sync.Mutex
 	inForce *config.Configuration
@@ -74,7 +55,7 @@ type ReloadOptions struct {
 // NewReloader returns a Reloader that does nothing until it is run.
 func NewReloader(o ReloadOptions) *Reloader {
 	return &Reloader{
-		log: o.Logger, clock: o.Clock, file: o.File, profiles: o.Profiles, unused: o.Unused,
+		log: o.Logger, clock: o.Clock, file: fileLook{ConfigFile: o.File}, profiles: o.Profiles, unused: o.Unused,
 		metrics: newReloadMetrics(o.Registerer), inForce: o.Config, since: o.Clock.Now(),
 	}
 }
@@ -98,15 +79,10 @@ func (r *Reloader) Run(ctx context.Context) {
 
 // look reads the file, and decides if it has changed since the last look.
 func (r *Reloader) look() {
-	content, err := os.ReadFile(r.file.Path)
-	failure := ""
-	if err != nil {
-		failure = err.Error()
-	}
-	if failure == r.failure && bytes.Equal(content, r.content) && r.content != nil {
+	content, err, changed := r.file.changed()
+	if !changed {
 		return
 	}
-	r.failure, r.content = failure, append([]byte{}, content...)
 	if err == nil {
 		err = r.apply(content)
 	}
@@ -121,7 +97,7 @@ func (r *Reloader) apply(content []byte) error {
 	if err != nil {
 		return err
 	}
-	fixed, err := needRestart(r.inForce, cfg, r.unused)
+	fixed, err := differences(r.inForce, cfg, append([]string{"profiles"}, r.unused...))
 	if err != nil {
 		return err
 	}
@@ -155,17 +131,7 @@ func (r *Reloader) apply(content []byte) error {
 
 // refuse keeps a content of the file out of force.
 func (r *Reloader) refuse(err error, content []byte) {
-	refused := &Refusal{At: r.clock.Now(), Document: string(content)}
-	if all, ok := errors.AsType[utilerrors.Aggregate](err); ok {
-		for _, e := range all.Errors() {
-			refused.Errors = append(refused.Errors, e.Error())
-		}
-	} else {
-		refused.Errors = []string{err.Error()}
-	}
-	for _, e := range refused.Errors {
-		r.log.Error("changed configuration refused, the one before stays in force", "file", r.file.Path, "err", e)
-	}
+	refused := &Refusal{At: r.clock.Now(), Errors: r.file.logRefused(r.log, err), Document: string(content)}
 	r.metrics.reloads.WithLabelValues(reloadRefused).Inc()
 	r.metrics.refused.Set(1)
 	r.mu.Lock()

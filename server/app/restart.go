@@ -10,9 +10,9 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// needRestart returns an error for each field outside of profiles, and of the sections that are unused, in
-// which two configurations differ: what hangs on it was set up when the process started.
-func needRestart(before, after *config.Configuration, unused []string) ([]error, error) {
+// differences returns an error for each field in which two configurations differ, but for those of some sections:
+// what hangs on it was set up when the process started.
+func differences(before, after *config.Configuration, but []string) ([]error, error) {
 	var fields [2]map[string]any
 	for i, cfg := range []*config.Configuration{before, after} {
 		encoded, err := json.Marshal(cfg)
@@ -22,8 +22,7 @@ func needRestart(before, after *config.Configuration, unused []string) ([]error,
 		if err := json.Unmarshal(encoded, &fields[i]); err != nil {
 			return nil, err
 		}
-		delete(fields[i], "profiles")
-		for _, section := range unused {
+		for _, section := range but {
 			delete(fields[i], section)
 		}
 	}

@@ -1,0 +1,78 @@
+package evictions
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"muster.dev/muster/cluster"
+)
+
+// Store keeps a text for those who come later.
+type Store interface {
+	// Load returns the text that is stored and its version; both are "" when nothing is.
+	Load(ctx context.Context) (text, version string, err error)
+	// Save replaces the text of a version, and returns the new one. Somebody else's text is not replaced: that
+	// is an error of the API server's (a conflict, not found, or already there).
+	Save(ctx context.Context, text, version string) (newVersion string, err error)
+}
+
+// dataKey is where the evictions are in the ConfigMap.
+const dataKey = "evictions"
+
+// callTimeout is how long the API server may take to answer.
+const callTimeout = 10 * time.Second
+
+// ConfigMap is a [Store] in the API server.
+type ConfigMap struct {
+	client typedcorev1.ConfigMapInterface
+	name   string
+}
+
+// NewConfigMap is the store of a name, in the namespace of the client.
+func NewConfigMap(client typedcorev1.ConfigMapInterface, name string) *ConfigMap {
+	return &ConfigMap{client, name}
+}
+
+// Load implements [Store].
+func (c *ConfigMap) Load(ctx context.Context) (text, version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	object, err := c.client.Get(ctx, c.name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", "", nil
+	case err != nil:
+		return "", "", fmt.Errorf("ConfigMap %s: %w", c.name, err)
+	}
+	return object.Data[dataKey], object.ResourceVersion, nil
+}
+
+// Save implements [Store].
+func (c *ConfigMap) Save(ctx context.Context, text, version string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	object := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: c.name, ResourceVersion: version, Labels: map[string]string{
+			"app.kubernetes.io/name": "muster", "app.kubernetes.io/component": "rescheduler",
+		}},
+		Data: map[string]string{dataKey: text},
+	}
+	var err error
+	if version == "" {
+		object, err = c.client.Create(ctx, object, metav1.CreateOptions{FieldManager: cluster.FieldManager})
+	} else {
+		object, err = c.client.Update(ctx, object, metav1.UpdateOptions{FieldManager: cluster.FieldManager})
+	}
+	if err != nil {
+		return "", fmt.Errorf("ConfigMap %s: %w", c.name, err)
+	}
+	return object.ResourceVersion, nil
+}
+
+var _ Store = (*ConfigMap)(nil)

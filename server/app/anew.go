@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config"
+)
+
+// Anew runs a process by the configuration in a file, and anew by each valid one that the file has later: one stops in
+// good order, gives its lease back, and then the next one begins. So nothing of it has to know how to change. A content
+// that is not valid, or by which no process can begin, is refused, and the one before stays in force.
+type Anew struct {
+	Logger     *slog.Logger
+	Clock      clock.WithTicker
+	Registerer prometheus.Registerer
+	File       ConfigFile
+	// Config is what the file had when it was read at first.
+	Config *config.Configuration
+	// Unused are the sections of the configuration that are for other processes: they may change as they like.
+	Unused []string
+	// New makes a process by a configuration, to be run.
+	New func(*config.Configuration) (*Process, error)
+}
+
+// Run runs processes until the context ends or one of them fails.
+func (a *Anew) Run(ctx context.Context) error {
+	l := &lives{Anew: a, metrics: newReloadMetrics(a.Registerer), file: fileLook{ConfigFile: a.File}, inForce: a.Config}
+	process, err := a.New(a.Config)
+	for err == nil {
+		var next *config.Configuration
+		if next, err = l.live(ctx, process); next == nil || err != nil {
+			return err
+		}
+		if process, err = a.New(next); err != nil {
+			l.refuse(err)
+			process, err = a.New(l.inForce)
+			continue
+		}
+		l.inForce = next
+		l.metrics.reloads.WithLabelValues(reloadApplied).Inc()
+	}
+	return err
+}
+
+// lives are the processes of an Anew, one after the other.
+type lives struct {
+	*Anew
+
+	metrics *reloadMetrics
+	file    fileLook
+	inForce *config.Configuration
+}
+
+// live runs a process until the context ends, it fails, or there is another configuration, which it returns.
+func (l *lives) live(ctx context.Context, process *Process) (next *config.Configuration, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	found := make(chan *config.Configuration, 1)
+	go func() {
+		defer stop()
+		found <- l.await(ctx)
+	}()
+	err = process.Run(ctx)
+	stop()
+	return <-found, err
+}
+
+// await returns the next configuration of the file by which a process would be another one; nil when the context ends.
+func (l *lives) await(ctx context.Context) *config.Configuration {
+	if l.file.Path == "" {
+		<-ctx.Done()
+		return nil
+	}
+	tick := l.Clock.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C():
+			if next := l.look(); next != nil {
+				return next
+			}
+		}
+	}
+}
+
+// look reads the file. It returns its configuration if by that a process would be another one.
+func (l *lives) look() *config.Configuration {
+	content, err, changed := l.file.changed()
+	if !changed {
+		return nil
+	}
+	var next *config.Configuration
+	var warnings []string
+	var others []error
+	if err == nil {
+		next, warnings, err = l.file.Decode(content)
+	}
+	if err == nil {
+		others, err = differences(l.inForce, next, l.Unused)
+	}
+	if err != nil {
+		l.refuse(err)
+		return nil
+	}
+	l.metrics.refused.Set(0)
+	if len(others) == 0 {
+		return nil
+	}
+	for _, warning := range warnings {
+		l.Logger.Warn("configuration", "warning", warning)
+	}
+	l.Logger.Info("the configuration has changed: the process begins anew", "file", l.file.Path)
+	return next
+}
+
+func (l *lives) refuse(err error) {
+	l.file.logRefused(l.Logger, err)
+	l.metrics.reloads.WithLabelValues(reloadRefused).Inc()
+	l.metrics.refused.Set(1)
+}

@@ -1,0 +1,64 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"muster.dev/muster/api/config"
+)
+
+// lookEvery is how often the configuration file is read. It is small, and its content says
+// whether it changed, whatever the ways in which it is replaced: a ConfigMap is by moving
+// symbolic links.
+const lookEvery = time.Second
+
+// ConfigFile is the file of which the configuration was read.
+type ConfigFile struct {
+	// Path of the file, "" when there is none.
+	Path string
+	// Decode returns the valid configuration that its content stands for, with what flags
+	// change of it.
+	Decode func(content []byte) (cfg *config.Configuration, warnings []string, err error)
+}
+
+// fileLook is a configuration file as it was at the last look.
+type fileLook struct {
+	ConfigFile
+
+	content []byte
+	failure string // to read it
+}
+
+// changed reads the file. It reports whether that has another result than the last time, which is the content or an error.
+func (f *fileLook) changed() (content []byte, err error, changed bool) {
+	content, err = os.ReadFile(f.Path)
+	failure := ""
+	if err != nil {
+		failure = err.Error()
+	}
+	if failure == f.failure && bytes.Equal(content, f.content) && f.content != nil {
+		return nil, nil, false
+	}
+	f.failure, f.content = failure, append([]byte{}, content...)
+	return content, err, true
+}
+
+// logRefused says why a content of the file is not put in force, a line for each reason, and returns these.
+func (f *fileLook) logRefused(log *slog.Logger, err error) (why []string) {
+	why = []string{err.Error()}
+	if all, ok := errors.AsType[utilerrors.Aggregate](err); ok {
+		why = nil
+		for _, e := range all.Errors() {
+			why = append(why, e.Error())
+		}
+	}
+	for _, reason := range why {
+		log.Error("changed configuration refused, the one before stays in force", "file", f.Path, "err", reason)
+	}
+	return why
+}
