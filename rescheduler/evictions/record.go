@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
@@ -164,19 +163,13 @@ func (l *Record) save(ctx context.Context, next []Eviction) error {
 	}
 	version, err := l.Store.Save(ctx, text, l.version)
 	if err != nil {
-		// Somebody else has written, or the answer was lost: what is stored is to be read again.
-		l.current = refused(err)
+		l.current = false // somebody else may have written, or the answer was lost
 		return err
 	}
 	l.version, l.unsaved, l.told = version, false, ""
 	l.struck.Clear()
 	l.evictions.Store(&next)
 	return nil
-}
-
-// refused says that an error tells that nothing was written, and that nobody else has written.
-func refused(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsTooManyRequests(err) || errors.Is(err, errFull)
 }
 
 // at is where the eviction of a pod is, -1 when it is not there.

@@ -187,10 +187,16 @@ func TestNobodyLosesEvictions(t *testing.T) {
 }
 
 func TestAChangeIsStoredAsSoonAsItCanBe(t *testing.T) {
-	for name, change := range map[string]func(*process){
-		"one is struck out":         func(p *process) { p.Strike(p.Context(), "a") },
-		"its replacement differs":   func(p *process) { p.Differs(p.Context(), "a") },
-		"one that nobody has noted": func(p *process) { p.Strike(p.Context(), "x"); p.Differs(p.Context(), "x") },
+	one := Eviction{Pod: "a", Plan: "plan", Controller: "rs", Node: "n", Budgets: []string{"/a=b"}, At: noon}
+	differs := one
+	differs.Differs = true
+	for name, test := range map[string]struct {
+		change func(*process)
+		want   []Eviction
+	}{
+		"one is struck out":         {func(p *process) { p.Strike(p.Context(), "a") }, nil},
+		"its replacement differs":   {func(p *process) { p.Differs(p.Context(), "a") }, []Eviction{differs}},
+		"one that nobody has noted": {func(p *process) { p.Strike(p.Context(), "x"); p.Differs(p.Context(), "x") }, []Eviction{one}},
 	} {
 		for _, fails := range []error{nil, errors.New("away"), apierrors.NewForbidden(corev1.Resource("configmaps"), "c", errors.New("no"))} {
 			t.Run(fmt.Sprintf("%s, %v", name, fails), func(t *testing.T) {
@@ -200,12 +206,13 @@ func TestAChangeIsStoredAsSoonAsItCanBe(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.fails = fails
-				change(p)
-				known := p.Evictions()
+				test.change(p)
 				s.fails = nil
 				p.Sync(t.Context())
-				if diff := cmp.Diff(known, begin(t, s, noon).Evictions(), cmpopts.EquateEmpty()); diff != "" {
-					t.Errorf("stored (-known +stored):\n%s", diff)
+				for what, got := range map[string][]Eviction{"known": p.Evictions(), "stored": begin(t, s, noon).Evictions()} {
+					if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
+						t.Errorf("%s (-want +got):\n%s", what, diff)
+					}
 				}
 			})
 		}

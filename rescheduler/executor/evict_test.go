@@ -2,8 +2,13 @@ package executor
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
@@ -57,5 +62,51 @@ func TestAnEvictionCountsThoughItsPlanIsDeleted(t *testing.T) {
 				t.Errorf("the node does not cool down for 30 minutes: %+v", past)
 			}
 		})
+	}
+}
+
+func TestAnEvictionCountsForTheBudgetsOfItsPods(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	of := func(namespace, selector string) Selected {
+		parsed, err := labels.Parse(selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Selected{Name: selector, Namespace: namespace, Selector: parsed, Rate: Rate{1, time.Hour}, MaxDown: -1}
+	}
+	w.options.Limits.Selected = []Selected{of("", "app=small"), of("default", "app=small"), of("other", "app=small"), of("", "app=big")}
+	w.restart()
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+	var left []int
+	for i := range w.options.Limits.Selected {
+		left = append(left, w.options.Limits.Selected[i].RateLeft(w.options.Record.Evictions(), w.clock.Now()))
+	}
+	if diff := cmp.Diff([]int{0, 0, 1, 1}, left); diff != "" {
+		t.Errorf("what is left of each (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnEvictionThatIsAskedForAgainIsNotHeldUpByItself(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.options.Limits.Rate, w.options.Limits.NodeCoolDown = Rate{1, time.Hour}, time.Hour
+	w.restart()
+	w.refusal = apierrors.NewTooManyRequests("budget", 0)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until a PodDisruptionBudget allows")
+	w.refusal = nil
+	w.clock.Step(firstPause)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+}
+
+func TestAPlanIsNotHeldUpByItsOwnEvictions(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.options.Limits.WorkloadCoolDown, w.options.Limits.NodeCoolDown = time.Hour, time.Hour
+	w.restart()
+	w.moveAnother("")
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+	w.gone("small-1")
+	w.set(w.small("small-2", "n2"))
+	w.advance()
+	if !slices.Equal(w.evicted, []string{"small-1", "other-1"}) {
+		t.Errorf("evicted %v: %s", w.evicted, w.stored.Status.Message)
 	}
 }

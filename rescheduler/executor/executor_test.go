@@ -842,6 +842,9 @@ func TestAReplacementOfAnotherKind(t *testing.T) {
 			if got := w.stored.Step(0).Differs; got != test.differs {
 				t.Errorf("it is written down that the replacement differs: %t", got)
 			}
+			if got := w.options.Record.Evictions()[0].Differs; got != test.differs {
+				t.Errorf("it is remembered that the replacement differs: %t", got)
+			}
 		})
 	}
 }
