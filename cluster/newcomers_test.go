@@ -20,6 +20,7 @@ func TestAPodIsUntriedUntilItsSchedulerHasSaidSomethingAndWaitsUntilItHasANode(t
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason}}
 		}
 	}
+	nominated := func(pod *corev1.Pod) { pod.Status.NominatedNodeName = "n" }
 	gated := func(pod *corev1.Pod) { pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} }
 	for what, test := range map[string]struct {
 		shown   []*corev1.Pod
@@ -33,7 +34,7 @@ func TestAPodIsUntriedUntilItsSchedulerHasSaidSomethingAndWaitsUntilItHasANode(t
 		"it was refused":             {[]*corev1.Pod{waiting(), waiting(condition(corev1.PodReasonUnschedulable))}, false, true},
 		"an error came of it":        {[]*corev1.Pod{waiting(), waiting(condition(corev1.PodReasonSchedulerError))}, false, true},
 		"it is bound":                {[]*corev1.Pod{waiting(), waiting(func(pod *corev1.Pod) { pod.Spec.NodeName = "n" })}, false, false},
-		"it is nominated":            {[]*corev1.Pod{waiting(), waiting(func(pod *corev1.Pod) { pod.Status.NominatedNodeName = "n" })}, false, true},
+		"it is nominated":            {[]*corev1.Pod{waiting(), waiting(nominated)}, false, true},
 		"it is of another scheduler": {[]*corev1.Pod{podObject("p")}, false, true},
 	} {
 		t.Run(what, func(t *testing.T) {

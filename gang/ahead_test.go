@@ -132,16 +132,17 @@ func TestTheRoomOfAContestedGangIsKeptBeforeItIsLetGo(t *testing.T) {
 
 // TestTheMarginIsForPodsThatWaitedWhenTheRoomWasKept has a pod that could take a place of the gang come and go.
 func TestTheMarginIsForPodsThatWaitedWhenTheRoomWasKept(t *testing.T) {
-	nominations, lifts := []string{"nominate g-0", "nominate g-1", "nominate g-2"}, []string{"lift g-0", "lift g-1", "lift g-2"}
+	nominations := []string{"nominate g-0", "nominate g-1", "nominate g-2"}
+	both := append([]string{"lift g-0", "lift g-1", "lift g-2"}, nominations...)
 	for name, test := range map[string]struct {
 		before func(p *process, other *corev1.Pod)
 		wrote  []string // within less than the margin
 	}{
-		"nobody waits":               {func(*process, *corev1.Pod) {}, slices.Concat(lifts, nominations)},
+		"nobody waits":               {func(*process, *corev1.Pod) {}, both},
 		"it waits":                   {func(p *process, other *corev1.Pod) { p.set(other); p.refuseIt(other) }, nominations},
 		"it waits for somebody else": {func(p *process, other *corev1.Pod) { other.Spec.SchedulerName = "x"; p.set(other) }, nominations},
-		"it is bound":                {func(p *process, other *corev1.Pod) { p.set(other); p.bindTo("b", other) }, slices.Concat(lifts, nominations)},
-		"it is gone":                 {func(p *process, other *corev1.Pod) { p.set(other); p.refuseIt(other); p.delete(other) }, slices.Concat(lifts, nominations)},
+		"it is bound":                {func(p *process, other *corev1.Pod) { p.set(other); p.bindTo("b", other) }, both},
+		"it is gone":                 {func(p *process, other *corev1.Pod) { p.set(other); p.refuseIt(other); p.delete(other) }, both},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runAhead(t, func(p *process) {

@@ -17,10 +17,10 @@ import (
 // A plan gives them places. The gated ones are nominated there, which has the scheduler keep the room from pods of
 // the same and of lower priority, unless it can be shown that nobody is in their way. A member whose nomination the
 // watch shows is reserved. Once all that have a place are, and the scheduler has had its time to act on what it saw
-// before ([Limits.Margin], if any other pod waited by then), the places are proven once more: nothing that was bound meanwhile may be in them. Then the
-// start is recorded, they are proven again, and all gates are lifted together. Who loses a place before that has lost
-// nothing else: the gate is still on. Afterwards a member is due until it is bound. One that the scheduler refuses is
-// planned anew.
+// before ([Limits.Margin], if any other pod waited by then), the places are proven once more: nothing that was bound
+// meanwhile may be in them. Then the start is recorded, they are proven again, and all gates are lifted together. Who
+// loses a place before that has lost nothing else: the gate is still on. Afterwards a member is due until it is bound.
+// One that the scheduler refuses is planned anew.
 
 // leading has gangs start without calls, during the application of an event.
 type leading struct{ *turn }

@@ -47,7 +47,7 @@ type Record struct {
 	current   bool                       // what is stored is known
 	unsaved   bool                       // what is known is not stored
 	struck    sets.Set[types.UID]        // pods of evictions that may be stored still
-	told      string                     // the last warning
+	told      string                     // the last error, until it is well again
 }
 
 // ErrUnread says that it is not known what was evicted.
@@ -71,7 +71,9 @@ func (l *Record) Evictions() []Eviction {
 // so often.
 func (l *Record) Sync(ctx context.Context) {
 	if err := l.read(ctx); err != nil {
-		l.warn("cannot read what was evicted: nothing is evicted meanwhile", err)
+		if l.isNew(err) {
+			l.Logger.Warn("cannot read what was evicted: nothing is evicted meanwhile", "err", err)
+		}
 		return
 	}
 	if l.unsaved {
@@ -140,17 +142,16 @@ func (l *Record) Differs(ctx context.Context, pod types.UID) {
 func (l *Record) keep(ctx context.Context, next []Eviction) {
 	l.unsaved = true
 	l.evictions.Store(&next)
-	if err := l.save(ctx, next); err != nil {
-		l.warn("cannot store what was evicted: it is tried again", err)
+	if err := l.save(ctx, next); err != nil && l.isNew(err) {
+		l.Logger.Warn("cannot store what was evicted: it is tried again", "err", err)
 	}
 }
 
-// warn says each thing once, as it may be tried every second.
-func (l *Record) warn(what string, err error) {
-	if told := what + err.Error(); told != l.told {
-		l.told = told
-		l.Logger.Warn(what, "err", err)
-	}
+// isNew reports whether an error is another one than the last time: what fails may be tried every second.
+func (l *Record) isNew(err error) bool {
+	before := l.told
+	l.told = err.Error()
+	return l.told != before
 }
 
 // save stores evictions, but for those that nobody needs to know any more. When it returns nil they are known.

@@ -72,7 +72,10 @@ func begin(t *testing.T, s *stored, now time.Time) *process {
 }
 
 func (p *process) note(pod string) error {
-	return p.Note(p.Context(), Eviction{Pod: types.UID(pod), Plan: "plan", Controller: "rs", Node: "n", Budgets: []string{"/a=b"}, At: p.clock.Now()})
+	return p.Note(
+		p.Context(),
+		Eviction{Pod: types.UID(pod), Plan: "plan", Controller: "rs", Node: "n", Budgets: []string{"/a=b"}, At: p.clock.Now()},
+	)
 }
 
 // want says of which pods evictions are known, and how old they are.

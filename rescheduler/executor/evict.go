@@ -47,20 +47,7 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	if e.Clock.Now().Before(e.tries[step.Pod.UID].again) {
 		return
 	}
-	if how := stricter(e.Mode, plan); how != nil {
-		e.giveUp(ctx, plan, at, *how)
-		return
-	}
-	if why := e.late(plan, at); why != "" {
-		e.giveUp(ctx, plan, at, expired(why))
-		return
-	}
-	if why := e.check(plan, at); why != "" {
-		e.giveUp(ctx, plan, at, outdated(why))
-		return
-	}
-	if why := e.forbids(plan, at); why != "" { // much may have come about since the step began
-		e.set(ctx, plan, v1alpha1.Executing, why)
+	if !e.mayStill(ctx, plan, at) {
 		return
 	}
 	plan, stays := e.remember(ctx, plan, at)
@@ -93,6 +80,28 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits to see what becomes of the eviction of %s: %v", step.Pod, err))
 		e.Logger.Warn("cannot ask for an eviction", "plan", plan.Name, "pod", step.Pod.String(), "err", err)
 	}
+}
+
+// mayStill reports whether a step that has begun may go on: much may have come about since. If not, it says so in the
+// plan, or ends it.
+func (e *Executor) mayStill(ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int) bool {
+	if how := stricter(e.Mode, plan); how != nil {
+		e.giveUp(ctx, plan, at, *how)
+		return false
+	}
+	if why := e.late(plan, at); why != "" {
+		e.giveUp(ctx, plan, at, expired(why))
+		return false
+	}
+	if why := e.check(plan, at); why != "" {
+		e.giveUp(ctx, plan, at, outdated(why))
+		return false
+	}
+	if why := e.forbids(plan, at); why != "" {
+		e.set(ctx, plan, v1alpha1.Executing, why)
+		return false
+	}
+	return true
 }
 
 // eviction is that of a step, as it is written down.

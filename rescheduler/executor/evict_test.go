@@ -58,7 +58,8 @@ func TestAnEvictionCountsThoughItsPlanIsDeleted(t *testing.T) {
 				t.Errorf("%d evictions are left", left)
 			}
 			cooling := w.options.Limits.Cooling(past)
-			if now := w.clock.Now(); !cooling.Node("n1", now.Add(29*time.Minute)) || cooling.Node("n1", now.Add(30*time.Minute)) || cooling.Node("n2", now) {
+			if now := w.clock.Now(); !cooling.Node("n1", now.Add(29*time.Minute)) || cooling.Node("n1", now.Add(30*time.Minute)) ||
+				cooling.Node("n2", now) {
 				t.Errorf("the node does not cool down for 30 minutes: %+v", past)
 			}
 		})

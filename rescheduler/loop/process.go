@@ -112,9 +112,21 @@ func New(o Options) (*app.Process, error) {
 		Store: evictions.NewConfigMap(api.leader.CoreV1().ConfigMaps(o.Config.LeaderElection.ResourceNamespace), lease(o.Config)+"-evictions"),
 	})
 	carrier := executor.New(executor.Options{
-		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Reservations: keeper, Record: record, Client: client,
-		Events: events.Recorder(), Metrics: executor.NewMetrics(o.Registry), Rules: rules, Limits: limits, Mode: settings.Mode,
-		PlanTTL: settings.PlanTTL.Duration, Mark: settings.Coalesce.Mark, ClosedFor: settings.Coalesce.ClosedFor.Duration,
+		Logger:       o.Logger,
+		Clock:        clock.RealClock{},
+		Cluster:      c,
+		Profiles:     profiles.InForce(),
+		Reservations: keeper,
+		Record:       record,
+		Client:       client,
+		Events:       events.Recorder(),
+		Metrics:      executor.NewMetrics(o.Registry),
+		Rules:        rules,
+		Limits:       limits,
+		Mode:         settings.Mode,
+		PlanTTL:      settings.PlanTTL.Duration,
+		Mark:         settings.Coalesce.Mark,
+		ClosedFor:    settings.Coalesce.ClosedFor.Duration,
 	})
 	telling := scaleup.Options{Logger: o.Logger, Registerer: o.Registry, Clock: clock.RealClock{}, Cluster: c, Events: events.Recorder()}
 	if settings.Mode != reschedulingv1alpha1.DryRun {

@@ -91,7 +91,7 @@ func (l *lives) await(ctx context.Context) *config.Configuration {
 
 // look reads the file. It returns its configuration if by that a process would be another one.
 func (l *lives) look() *config.Configuration {
-	content, err, changed := l.file.changed()
+	content, changed, err := l.file.changed()
 	if !changed {
 		return nil
 	}

@@ -56,7 +56,8 @@ func live(t *testing.T, content string) *living {
 			process := newAlone(t, &l.diary, synced)
 			process.Components, process.Stops, process.Begin = []Component{l.diary.part(mode, Leading)}, nil, nil
 			if cfg.Rescheduler.MakeRoom.PendingFor.Duration == time.Hour {
-				process.Components = append(process.Components, Component{Name: "broken", Run: func(context.Context) error { return errors.New("broken") }})
+				broken := func(context.Context) error { return errors.New("broken") }
+				process.Components = append(process.Components, Component{Name: "broken", Run: broken})
 			}
 			return process, nil
 		},
@@ -77,7 +78,7 @@ func (l *living) write(content string) {
 
 // passes is when the file has been looked at and all is quiet.
 func (l *living) passes() {
-	time.Sleep(2 * lookEvery)
+	<-time.After(2 * lookEvery)
 	synctest.Wait()
 }
 
@@ -166,7 +167,7 @@ func TestAProcessWithoutAFileRunsUntilItIsAskedToStop(t *testing.T) {
 				},
 			}).Run(ctx)
 		}()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)

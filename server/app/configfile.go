@@ -35,17 +35,17 @@ type fileLook struct {
 }
 
 // changed reads the file. It reports whether that has another result than the last time, which is the content or an error.
-func (f *fileLook) changed() (content []byte, err error, changed bool) {
+func (f *fileLook) changed() (content []byte, changed bool, err error) {
 	content, err = os.ReadFile(f.Path)
 	failure := ""
 	if err != nil {
 		failure = err.Error()
 	}
 	if failure == f.failure && bytes.Equal(content, f.content) && f.content != nil {
-		return nil, nil, false
+		return nil, false, nil
 	}
 	f.failure, f.content = failure, append([]byte{}, content...)
-	return content, err, true
+	return content, true, err
 }
 
 // logRefused says why a content of the file is not put in force, a line for each reason, and returns these.

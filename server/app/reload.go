@@ -79,7 +79,7 @@ func (r *Reloader) Run(ctx context.Context) {
 
 // look reads the file, and decides if it has changed since the last look.
 func (r *Reloader) look() {
-	content, err, changed := r.file.changed()
+	content, changed, err := r.file.changed()
 	if !changed {
 		return
 	}
