@@ -93,7 +93,9 @@ func (p *process) want(ages map[string]time.Duration) {
 var noon = time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func TestEvictionsOutliveAProcessByTheirAge(t *testing.T) {
-	for name, ahead := range map[string]time.Duration{"of the same clock": 0, "a clock ahead": 3 * time.Hour, "a clock behind": -3 * time.Hour} {
+	for name, ahead := range map[string]time.Duration{
+		"of the same clock": 0, "a clock ahead": 3 * time.Hour, "a clock behind": -3 * time.Hour,
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := &stored{}
 			p := begin(t, s, noon)
