@@ -237,8 +237,8 @@ type Ahead struct {
 	// Reserve says how kube-scheduler learns of a place: Nominate (default) or Pin.
 	Reserve Reserve `json:"reserve"`
 	// Margin is how long, at least, after the watch has shown the last reservation of a gang its places are proven
-	// once more, and the gates lifted, if other pods waited by then: kube-scheduler may act on an older view until
-	// then. Defaults to 250ms.
+	// once more, and the gates lifted: kube-scheduler may act on an older view until then. It is left out if no pod
+	// still waits of those that waited when the room was kept. Defaults to 250ms.
 	Margin metav1.Duration `json:"margin"`
 	// SchedulerLease is the namespace/name of the Lease by which kube-scheduler's replicas elect their leader. A new
 	// one is told of all reservations again, which it does not know of. "" is for none: then it is told after a

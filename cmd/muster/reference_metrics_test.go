@@ -48,7 +48,9 @@ rescheduler:
 `
 
 // shy are metrics that say nothing until there is something to tell, with their types.
-func shy() map[string]string { return map[string]string{"muster_rescheduling_plans": "gauge"} }
+func shy() map[string]string {
+	return map[string]string{"muster_rescheduling_plans": "gauge", "muster_rescheduling_budget_left": "gauge"}
+}
 
 // recorder keeps what is registered.
 type recorder struct {

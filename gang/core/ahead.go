@@ -211,8 +211,9 @@ func (t leading) prove(a *Attempt) {
 
 // waits reports whether a bundle is not to start yet: too few have come, victims are still there, a start is being
 // recorded, or the scheduler may not have seen all reservations: it may have taken up other pods before, and have chosen
-// their places, until the watch shows what became of them. The margin is for those of them that it tries again, so that
-// without any there is none: the watch of pods shows each scheduler the reservations before the pods that come later.
+// their places, until the watch shows what became of them. Pods that were refused before may be tried again at any time:
+// the margin is for them. It is left out if none of the pods that had come still waits, for whichever scheduler: a watch
+// shows reservations before the pods that come later. (One that begins anew lists them in any order.)
 func (t leading) waits(parts []part) bool {
 	for _, p := range parts {
 		if !p.quorate() || p.recording != 0 {

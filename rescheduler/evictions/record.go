@@ -28,13 +28,15 @@ type Eviction struct {
 	At time.Time
 }
 
-// Options of a Record. All are required.
+// Options of a Record. All but ReadOnly are required.
 type Options struct {
 	Logger *slog.Logger
 	Clock  clock.PassiveClock
 	Store  Store
-	// Keeps is how long an eviction is to be known.
-	Keeps func(Eviction) time.Duration
+	// Remembers is how long an eviction is to be known.
+	Remembers func(Eviction) time.Duration
+	// ReadOnly says that nothing is stored, as nobody is evicted.
+	ReadOnly bool
 }
 
 // Record is what this process knows of evictions. Evictions and Ready are safe for concurrent use. Everything else is
@@ -46,130 +48,146 @@ type Record struct {
 	version   string                     // of what is stored; "" when nothing is
 	current   bool                       // what is stored is known
 	unsaved   bool                       // what is known is not stored
-	struck    sets.Set[types.UID]        // pods of evictions that may be stored still
-	told      string                     // the last error, until it is well again
+	struck    sets.Set[types.UID]        // pods that stay, as may not be stored yet
+	differ    sets.Set[types.UID]        // pods whose replacements differ, likewise
+	due       time.Time                  // of the next look at what is stored
+	trouble   string                     // the last time, "" when there was none
 }
+
+const (
+	// refresh is how often ages are stored: as much of them is lost with a process.
+	refresh = time.Minute
+	// retry is how long after a failure it is tried again.
+	retry = 5 * time.Second
+)
 
 // ErrUnread says that it is not known what was evicted.
 var ErrUnread = errors.New("the record of evictions has not been read")
 
 // New returns a Record that knows nothing before it is read.
-func New(o Options) *Record { return &Record{Options: o, struck: sets.New[types.UID]()} }
+func New(o Options) *Record {
+	return &Record{Options: o, struck: sets.New[types.UID](), differ: sets.New[types.UID]()}
+}
 
 // Ready says that it is known what was evicted.
-func (l *Record) Ready() bool { return l.evictions.Load() != nil }
+func (r *Record) Ready() bool { return r.evictions.Load() != nil }
 
 // Evictions are all that are known. Nobody may change them.
-func (l *Record) Evictions() []Eviction {
-	if known := l.evictions.Load(); known != nil {
+func (r *Record) Evictions() []Eviction {
+	if known := r.evictions.Load(); known != nil {
 		return *known
 	}
 	return nil
 }
 
-// Sync reads what is stored, unless that is known, and stores what could not be stored before. It is to be called every
-// so often.
-func (l *Record) Sync(ctx context.Context) {
-	if err := l.read(ctx); err != nil {
-		if l.isNew(err) {
-			l.Logger.Warn("cannot read what was evicted: nothing is evicted meanwhile", "err", err)
-		}
+// Sync reads what is stored, unless that is known, and stores what is known if that is another thing, or older by now.
+// It is to be called every second or so, and does something when it is time.
+func (r *Record) Sync(ctx context.Context) {
+	now := r.Clock.Now()
+	if now.Before(r.due) {
 		return
 	}
-	if l.unsaved {
-		l.keep(ctx, l.Evictions())
+	r.due = now.Add(refresh)
+	err := r.read(ctx)
+	if err == nil && !r.ReadOnly && (r.unsaved || len(r.Evictions()) > 0) {
+		err = r.save(ctx, r.Evictions())
 	}
-}
-
-// read takes in what is stored. What this process knows besides stays: somebody may have deleted the object.
-func (l *Record) read(ctx context.Context) error {
-	if l.current {
-		return nil
+	if err == nil {
+		r.trouble = ""
+		return
 	}
-	text, version, err := l.Store.Load(ctx)
-	if err != nil {
-		return err
+	r.due = now.Add(retry)
+	if err.Error() != r.trouble {
+		r.trouble = err.Error()
+		r.Logger.Warn("cannot keep the record of evictions: nothing is evicted while it cannot be read or written", "err", err)
 	}
-	stored, err := decode(text, l.Clock.Now())
-	if err != nil {
-		return err
-	}
-	known := l.Evictions()
-	l.unsaved = len(known) > 0 || len(l.struck) > 0
-	for i := range stored {
-		if pod := stored[i].Pod; at(known, pod) < 0 && !l.struck.Has(pod) {
-			known = append(slices.Clip(known), stored[i])
-		}
-	}
-	l.version, l.current, l.told = version, true, ""
-	l.evictions.Store(&known)
-	return nil
 }
 
 // Note writes down an eviction that is about to be asked for. When that fails it must not be.
-func (l *Record) Note(ctx context.Context, e Eviction) error {
-	if err := l.read(ctx); err != nil {
+func (r *Record) Note(ctx context.Context, e Eviction) error {
+	if err := r.read(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnread, err)
 	}
-	next := slices.Clone(l.Evictions())
-	l.struck.Delete(e.Pod)
+	next := slices.Clone(r.Evictions())
+	r.struck.Delete(e.Pod)
 	if i := at(next, e.Pod); i >= 0 {
 		next[i] = e
 	} else {
 		next = append(next, e)
 	}
-	return l.save(ctx, next)
+	return r.save(ctx, next)
 }
 
 // Strike takes out the eviction of a pod that is known to stay.
-func (l *Record) Strike(ctx context.Context, pod types.UID) {
-	if at(l.Evictions(), pod) >= 0 {
-		l.struck.Insert(pod)
-		l.keep(ctx, slices.DeleteFunc(slices.Clone(l.Evictions()), func(e Eviction) bool { return e.Pod == pod }))
-	}
-}
+func (r *Record) Strike(ctx context.Context, pod types.UID) { r.amend(ctx, r.struck, pod) }
 
 // Differs notes that what came in the place of a pod was of another kind, and did not fit.
-func (l *Record) Differs(ctx context.Context, pod types.UID) {
-	if i := at(l.Evictions(), pod); i >= 0 {
-		next := slices.Clone(l.Evictions())
-		next[i].Differs = true
-		l.keep(ctx, next)
+func (r *Record) Differs(ctx context.Context, pod types.UID) { r.amend(ctx, r.differ, pod) }
+
+// amend takes note of something about the eviction of a pod, and stores it: later if not now.
+func (r *Record) amend(ctx context.Context, of sets.Set[types.UID], pod types.UID) {
+	if r.Ready() && at(r.Evictions(), pod) < 0 {
+		return
 	}
+	of.Insert(pod)
+	if r.Ready() {
+		r.know(slices.Clone(r.Evictions()))
+	}
+	r.unsaved, r.due = true, time.Time{}
+	r.Sync(ctx)
 }
 
-// keep has evictions known from now on, and stored: later if not now.
-func (l *Record) keep(ctx context.Context, next []Eviction) {
-	l.unsaved = true
-	l.evictions.Store(&next)
-	if err := l.save(ctx, next); err != nil && l.isNew(err) {
-		l.Logger.Warn("cannot store what was evicted: it is tried again", "err", err)
+// know has evictions known from now on, with what was noted about them. They are r's from then on.
+func (r *Record) know(all []Eviction) {
+	all = slices.DeleteFunc(all, func(e Eviction) bool { return r.struck.Has(e.Pod) })
+	for i := range all {
+		all[i].Differs = all[i].Differs || r.differ.Has(all[i].Pod)
 	}
+	r.evictions.Store(&all)
 }
 
-// isNew reports whether an error is another one than the last time: what fails may be tried every second.
-func (l *Record) isNew(err error) bool {
-	before := l.told
-	l.told = err.Error()
-	return l.told != before
+// read takes in what is stored. What this process knows besides stays: somebody may have deleted the object.
+func (r *Record) read(ctx context.Context) error {
+	if r.current {
+		return nil
+	}
+	text, version, err := r.Store.Load(ctx)
+	if err != nil {
+		return err
+	}
+	stored, err := decode(text, r.Clock.Now())
+	if err != nil {
+		return err
+	}
+	all := slices.Clone(r.Evictions())
+	r.unsaved = len(all)+len(r.struck)+len(r.differ) > 0
+	for i := range stored {
+		if at(all, stored[i].Pod) < 0 {
+			all = append(all, stored[i])
+		}
+	}
+	r.version, r.current = version, true
+	r.know(all)
+	return nil
 }
 
 // save stores evictions, but for those that nobody needs to know any more. When it returns nil they are known.
-func (l *Record) save(ctx context.Context, next []Eviction) error {
-	now := l.Clock.Now()
-	next = slices.DeleteFunc(slices.Clone(next), func(e Eviction) bool { return now.Sub(e.At) >= l.Keeps(e) })
+func (r *Record) save(ctx context.Context, next []Eviction) error {
+	now := r.Clock.Now()
+	next = slices.DeleteFunc(slices.Clone(next), func(e Eviction) bool { return now.Sub(e.At) >= r.Remembers(e) })
 	text, err := encode(next, now)
 	if err != nil {
 		return err
 	}
-	version, err := l.Store.Save(ctx, text, l.version)
+	version, err := r.Store.Save(ctx, text, r.version)
 	if err != nil {
-		l.current = false // somebody else may have written, or the answer was lost
+		r.current = false // somebody else may have written, or the answer was lost
 		return err
 	}
-	l.version, l.unsaved, l.told = version, false, ""
-	l.struck.Clear()
-	l.evictions.Store(&next)
+	r.version, r.unsaved = version, false
+	r.struck.Clear()
+	r.differ.Clear()
+	r.evictions.Store(&next)
 	return nil
 }
 

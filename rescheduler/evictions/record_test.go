@@ -65,7 +65,7 @@ type process struct {
 func begin(t *testing.T, s *stored, now time.Time) *process {
 	clock := clocktesting.NewFakeClock(now)
 	p := &process{t, New(Options{
-		Logger: slog.New(slog.DiscardHandler), Clock: clock, Store: s, Keeps: func(Eviction) time.Duration { return keeps },
+		Logger: slog.New(slog.DiscardHandler), Clock: clock, Store: s, Remembers: func(Eviction) time.Duration { return keeps },
 	}), clock}
 	p.Sync(t.Context())
 	return p
@@ -129,6 +129,7 @@ func TestNothingMayBeEvictedBeforeItIsKnownWhatWas(t *testing.T) {
 		t.Errorf("ready %t, %v, stored %q", p.Ready(), err, s.text)
 	}
 	s.fails = nil
+	p.clock.Step(retry)
 	p.Sync(t.Context())
 	if err := p.note("a"); !p.Ready() || err != nil {
 		t.Errorf("ready %t, %v", p.Ready(), err)
@@ -213,14 +214,97 @@ func TestAChangeIsStoredAsSoonAsItCanBe(t *testing.T) {
 				s.fails = fails
 				test.change(p)
 				s.fails = nil
+				p.clock.Step(retry)
 				p.Sync(t.Context())
-				for what, got := range map[string][]Eviction{"known": p.Evictions(), "stored": begin(t, s, noon).Evictions()} {
-					if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
+				for what, got := range map[string][]Eviction{"known": p.Evictions(), "stored": begin(t, s, p.clock.Now()).Evictions()} {
+					if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Eviction{}, "At")); diff != "" {
 						t.Errorf("%s (-want +got):\n%s", what, diff)
 					}
 				}
 			})
 		}
+	}
+}
+
+func TestNoMoreThanAMinuteOfAnAgeIsLostWithAProcess(t *testing.T) {
+	s := &stored{}
+	p := begin(t, s, noon)
+	if err := p.note("a"); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 * 60 {
+		p.clock.Step(time.Second)
+		p.Sync(t.Context())
+	}
+	if s.version != 11 {
+		t.Errorf("it was stored %d times in ten minutes", s.version-1)
+	}
+	copied := *s
+	begin(t, &copied, noon).want(map[string]time.Duration{"a": 10 * time.Minute})
+	p.clock.Step(keeps)
+	p.Sync(t.Context())
+	last := s.version
+	p.clock.Step(keeps)
+	p.Sync(t.Context())
+	if s.text != "[]" || s.version != last {
+		t.Errorf("stored %d times once it is forgotten: %s", s.version-last, s.text)
+	}
+}
+
+func TestAnObjectThatIsDeletedIsMadeAnew(t *testing.T) {
+	s := &stored{}
+	p := begin(t, s, noon)
+	if err := p.note("a"); err != nil {
+		t.Fatal(err)
+	}
+	*s = stored{}
+	for range 2 {
+		p.clock.Step(refresh)
+		p.Sync(t.Context())
+	}
+	begin(t, s, noon).want(map[string]time.Duration{"a": 2 * refresh})
+}
+
+func TestWhatIsKnownOfAPodBeforeTheRecordIsReadCounts(t *testing.T) {
+	s := &stored{}
+	p := begin(t, s, noon)
+	for _, pod := range []string{"stays", "differs", "other"} {
+		if err := p.note(pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.fails = errors.New("away")
+	next := begin(t, s, noon)
+	next.Strike(t.Context(), "stays")
+	next.Differs(t.Context(), "differs")
+	s.fails = nil
+	next.clock.Step(retry)
+	next.Sync(t.Context())
+	for what, p := range map[string]*process{"known": next, "stored": begin(t, s, noon)} {
+		got := map[types.UID]bool{}
+		for _, e := range p.Evictions() {
+			got[e.Pod] = e.Differs
+		}
+		if diff := cmp.Diff(map[types.UID]bool{"differs": true, "other": false}, got); diff != "" {
+			t.Errorf("which differ of those that are %s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
+func TestNothingIsStoredWhereNobodyIsEvicted(t *testing.T) {
+	s := &stored{}
+	if err := begin(t, s, noon).note("a"); err != nil {
+		t.Fatal(err)
+	}
+	before := s.text
+	p := begin(t, s, noon)
+	p.ReadOnly = true
+	p.Strike(t.Context(), "a")
+	p.clock.Step(refresh)
+	p.Sync(t.Context())
+	p.want(map[string]time.Duration{})
+	if s.text != before {
+		t.Errorf("stored: %s", s.text)
 	}
 }
 

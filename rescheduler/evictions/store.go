@@ -2,12 +2,14 @@ package evictions
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"muster.dev/muster/cluster"
@@ -57,18 +59,30 @@ func (c *ConfigMap) Load(ctx context.Context) (text, version string, err error) 
 func (c *ConfigMap) Save(ctx context.Context, text, version string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	object := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: c.name, ResourceVersion: version, Labels: map[string]string{
+	if version != "" {
+		return c.change(ctx, text, version)
+	}
+	object, err := c.client.Create(ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: c.name, Labels: map[string]string{
 			"app.kubernetes.io/name": "muster", "app.kubernetes.io/component": "rescheduler",
 		}},
 		Data: map[string]string{dataKey: text},
+	}, metav1.CreateOptions{FieldManager: cluster.FieldManager})
+	if err != nil {
+		return "", fmt.Errorf("ConfigMap %s: %w", c.name, err)
 	}
-	var err error
-	if version == "" {
-		object, err = c.client.Create(ctx, object, metav1.CreateOptions{FieldManager: cluster.FieldManager})
-	} else {
-		object, err = c.client.Update(ctx, object, metav1.UpdateOptions{FieldManager: cluster.FieldManager})
+	return object.ResourceVersion, nil
+}
+
+// change replaces the text of that version. What others have put on the object stays.
+func (c *ConfigMap) change(ctx context.Context, text, version string) (string, error) {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": version}, "data": map[string]string{dataKey: text},
+	})
+	if err != nil {
+		return "", err
 	}
+	object, err := c.client.Patch(ctx, c.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: cluster.FieldManager})
 	if err != nil {
 		return "", fmt.Errorf("ConfigMap %s: %w", c.name, err)
 	}

@@ -27,14 +27,16 @@ type Allowance struct {
 	Left int `json:"left"`
 }
 
-// Left is what is left of all budgets that have a bound and are not of a single plan.
-func (l *Limits) Left(c *cluster.Cluster, past []evictions.Eviction, now time.Time) (all []Allowance) {
-	if left := l.RateLeft(past, now); left != AnyNumber {
+// Left is what is left of all budgets that have a bound and are not of a single plan. Rates are left out while it is
+// not known what was evicted, as of a process that does not lead.
+func (l *Limits) Left(c *cluster.Cluster, record *evictions.Record, now time.Time) (all []Allowance) {
+	past, known := record.Evictions(), record.Ready()
+	if left := l.RateLeft(past, now); left != AnyNumber && known {
 		all = append(all, Allowance{Budget: budgetRate, Left: left})
 	}
 	for i := range l.Selected {
 		s := &l.Selected[i]
-		if left := s.RateLeft(past, now); left != AnyNumber {
+		if left := s.RateLeft(past, now); left != AnyNumber && known {
 			all = append(all, Allowance{budgetSelectedRate, s.Namespace, s.Name, left})
 		}
 		if s.MaxDown >= 0 {
@@ -65,7 +67,7 @@ func (b *budgetLeft) Describe(descriptions chan<- *prometheus.Desc) { descriptio
 
 // Collect implements [prometheus.Collector].
 func (b *budgetLeft) Collect(values chan<- prometheus.Metric) {
-	for _, a := range b.executor.Limits.Left(b.executor.Cluster, b.executor.Record.Evictions(), b.clock.Now()) {
+	for _, a := range b.executor.Limits.Left(b.executor.Cluster, b.executor.Record, b.clock.Now()) {
 		values <- prometheus.MustNewConstMetric(b.desc, prometheus.GaugeValue, float64(a.Left), a.Budget, a.Namespace, a.Selector)
 	}
 }

@@ -116,3 +116,13 @@ func TestAnEvictionCountsThoughItsPlanEndedBeforeItWasWrittenDown(t *testing.T) 
 		})
 	}
 }
+
+func TestOfRatesNothingIsShownWhileItIsNotKnownWhatWasEvicted(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.options.Limits.Rate = Rate{3, time.Hour}
+	w.unwritten = errors.New("away")
+	w.restart()
+	if left := w.options.Limits.Left(w.cluster, w.options.Record, w.clock.Now()); len(left) > 0 {
+		t.Errorf("left: %+v", left)
+	}
+}

@@ -55,6 +55,7 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		return // that it goes is seen the next time
 	}
 	if err := e.Record.Note(ctx, e.eviction(plan, at)); err != nil {
+		e.pause(step.Pod.UID, false)
 		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits: the eviction of %s cannot be written down: %v", step.Pod, err))
 		return
 	}

@@ -28,6 +28,7 @@ func TestNothingIsEvictedThatCannotBeWrittenDown(t *testing.T) {
 				t.Errorf("evicted %v", w.evicted)
 			}
 			w.unwritten = nil
+			w.clock.Step(10 * time.Second)
 			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
 		})
 	}

@@ -124,7 +124,7 @@ func (w *world) reserved(is metav1.ConditionStatus, why string) {
 // restart has another executor go on, which knows what is stored and nothing else.
 func (w *world) restart() {
 	w.options.Record = evictions.New(evictions.Options{
-		Logger: w.options.Logger, Clock: w.clock, Store: (*recordOf)(w), Keeps: w.options.Limits.Remembers,
+		Logger: w.options.Logger, Clock: w.clock, Store: (*recordOf)(w), Remembers: w.options.Limits.Remembers,
 	})
 	w.options.Record.Sync(w.Context())
 	w.executor = New(w.options)

@@ -65,7 +65,7 @@ func newWorld(t *testing.T) *world {
 			Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10),
 		}),
 	}
-	w.record = evictions.New(evictions.Options{Logger: log, Clock: w.clock, Store: &stored{}, Keeps: w.limits.Remembers})
+	w.record = evictions.New(evictions.Options{Logger: log, Clock: w.clock, Store: &stored{}, Remembers: w.limits.Remembers})
 	w.record.Sync(t.Context())
 	w.executor = executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Reservations: keeper, Record: w.record})
 	w.set(node("n1", "4"), node("n2", "2"))

@@ -118,7 +118,7 @@ func (l *loop) page(*http.Request) (inspect.Answer, error) {
 			Expires: plan.Expires().UTC(), Message: plan.Status.Message,
 		})
 	}
-	p.Budgets = l.limits.Left(l.cluster, past, now)
+	p.Budgets = l.limits.Left(l.cluster, l.record, now)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, policy := range l.policies {

@@ -72,7 +72,7 @@ func Run(ctx context.Context, o Options) error {
 }
 
 // New wires all of it, and opens its ports. Run must follow, as it closes them.
-func New(o Options) (*app.Process, error) {
+func New(o Options) (_ *app.Process, err error) {
 	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
 	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(o.Registry)}
 	profiles, err := app.NewProfiles(app.ProfileOptions{
@@ -94,6 +94,11 @@ func New(o Options) (*app.Process, error) {
 	if settings.Mode != reschedulingv1alpha1.DryRun {
 		events = app.NewEvents(api.client, reporter)
 	}
+	defer func() {
+		if err != nil {
+			events.Shutdown()
+		}
+	}()
 	expirations := loadaware.Expirations(o.Config.Profiles)
 	var hot *policy.Hot
 	if settings.Relieve.Enabled {
@@ -108,7 +113,7 @@ func New(o Options) (*app.Process, error) {
 	client := executor.NewClient(api.leader, api.objects)
 	rules, limits := rules(settings), limits(settings)
 	record := evictions.New(evictions.Options{
-		Logger: o.Logger, Clock: clock.RealClock{}, Keeps: limits.Remembers,
+		Logger: o.Logger, Clock: clock.RealClock{}, Remembers: limits.Remembers, ReadOnly: settings.Mode == reschedulingv1alpha1.DryRun,
 		Store: evictions.NewConfigMap(api.leader.CoreV1().ConfigMaps(o.Config.LeaderElection.ResourceNamespace), lease(o.Config)+"-evictions"),
 	})
 	carrier := executor.New(executor.Options{

@@ -69,6 +69,7 @@ const (
 	resourcePodGroups   = "podgroups"
 	resourcePodTemplate = "podtemplates"
 	resourceRequests    = "provisioningrequests"
+	resourceConfigMaps  = "configmaps"
 )
 
 // writes selects the requests that the policy looks at.
@@ -99,6 +100,7 @@ func (a Account) writes() *admissionregistrationv1.MatchResources {
 		both := []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Delete}
 		rule("", "v1", []string{resourcePodTemplate}, both...)
 		rule("autoscaling.x-k8s.io", "*", []string{resourceRequests}, both...)
+		rule("", "v1", []string{resourceConfigMaps}, admissionregistrationv1.Create)
 	}
 	return &admissionregistrationv1.MatchResources{ResourceRules: rules}
 }
@@ -211,6 +213,8 @@ func (a Account) validations() []admissionregistrationv1.Validation {
 				fmt.Sprintf(
 					"(request.operation == \"DELETE\" ? oldObject : object).metadata.?labels[?%q].orValue(\"\") == \"true\"", scaleup.LabelRequest),
 			),
+			rule("of ConfigMaps, it creates the record of evictions only",
+				fmt.Sprintf("variables.resource == %q", resourceConfigMaps), `variables.metadata.?name.orValue("").endsWith("-rescheduler-evictions")`),
 		)
 	}
 	return validations

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
@@ -37,6 +38,7 @@ func (a *Anew) Run(ctx context.Context) error {
 		}
 		if process, err = a.New(next); err != nil {
 			l.refuse(err)
+			l.again = a.Clock.Now().Add(tryAgain)
 			process, err = a.New(l.inForce)
 			continue
 		}
@@ -53,7 +55,12 @@ type lives struct {
 	metrics *reloadMetrics
 	file    fileLook
 	inForce *config.Configuration
+	again   time.Time // when a configuration is tried once more by which no process could begin; zero for none
 }
+
+// tryAgain is how long after a process could not begin it is tried again: a port may have been taken for a moment. The
+// one that runs has to stop for that.
+const tryAgain = 5 * time.Minute
 
 // live runs a process until the context ends, it fails, or there is another configuration, which it returns.
 func (l *lives) live(ctx context.Context, process *Process) (next *config.Configuration, err error) {
@@ -91,10 +98,14 @@ func (l *lives) await(ctx context.Context) *config.Configuration {
 
 // look reads the file. It returns its configuration if by that a process would be another one.
 func (l *lives) look() *config.Configuration {
+	if !l.again.IsZero() && !l.Clock.Now().Before(l.again) {
+		l.file.content = nil
+	}
 	content, changed, err := l.file.changed()
 	if !changed {
 		return nil
 	}
+	l.again = time.Time{}
 	var next *config.Configuration
 	var warnings []string
 	var others []error

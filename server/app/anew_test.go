@@ -123,19 +123,22 @@ func TestAProcessBeginsAnewByAChangedFile(t *testing.T) {
 		l.write("rescheduler: {mode: Approve}\n")
 		l.passes()
 		l.want("when no process can begin by it", 1, 2, 1, "Auto ends", "Auto runs")
+		l.fails = ""
+		<-time.After(tryAgain)
+		l.want("when one can some time later", 2, 2, 0, "Auto ends", "Approve runs")
 		if err := os.Remove(l.path); err != nil {
 			t.Fatal(err)
 		}
 		l.passes()
-		l.want("when the file is gone", 1, 3, 1)
+		l.want("when the file is gone", 2, 3, 1)
 		l.write("profiles: [{schedulerName: other}]\nrescheduler: {mode: DryRun}\n")
 		l.passes()
-		l.want("when profiles changed as well", 2, 3, 0, "Auto ends", "DryRun runs")
+		l.want("when profiles changed as well", 3, 3, 0, "Approve ends", "DryRun runs")
 		l.stop()
 		if err := <-l.ended; err != nil {
 			t.Error(err)
 		}
-		l.want("when it is asked to stop", 2, 3, 0, "DryRun ends")
+		l.want("when it is asked to stop", 3, 3, 0, "DryRun ends")
 	})
 }
 

@@ -43,6 +43,9 @@ func (e *Events) Recorder() events.EventRecorder {
 	return e.broadcaster.NewRecorder(scheme.Scheme, e.reporter)
 }
 
+// Shutdown drops what was not written, and is for events that nobody has run.
+func (e *Events) Shutdown() { e.broadcaster.Shutdown() }
+
 // Run writes events until the context ends, and runs what records them beside it.
 func (e *Events) Run(ctx context.Context, records func(context.Context)) error {
 	defer e.broadcaster.Shutdown()
