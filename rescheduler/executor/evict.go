@@ -54,7 +54,7 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	if !stays {
 		return // that it goes is seen the next time
 	}
-	if err := e.Record.Note(ctx, e.eviction(plan, at)); err != nil {
+	if err := e.Record.Note(ctx, e.Limits.eviction(plan, at, e.Clock.Now())); err != nil {
 		e.pause(step.Pod.UID, false)
 		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits: the eviction of %s cannot be written down: %v", step.Pod, err))
 		return
@@ -106,10 +106,10 @@ func (e *Executor) mayStill(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 }
 
 // eviction is that of a step, as it is written down.
-func (e *Executor) eviction(plan *v1alpha1.ReschedulingPlan, at int) evictions.Eviction {
+func (l *Limits) eviction(plan *v1alpha1.ReschedulingPlan, at int, now time.Time) evictions.Eviction {
 	step := &plan.Spec.Steps[at]
 	return evictions.Eviction{
-		Pod: step.Pod.UID, Plan: plan.UID, Controller: step.Controller.UID, Node: step.From, Budgets: e.Limits.budgets(step), At: e.Clock.Now(),
+		Pod: step.Pod.UID, Plan: plan.UID, Controller: step.Controller.UID, Node: step.From, Budgets: l.budgets(step), At: now,
 	}
 }
 

@@ -111,12 +111,12 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	if !e.Record.Ready() {
 		return "waits: " + evictions.ErrUnread.Error()
 	}
-	past := e.besides(func(eviction evictions.Eviction) bool { return eviction.Pod == step.Pod.UID }) // it may have been asked for
+	past := besides(e.Record.Evictions(), func(eviction evictions.Eviction) bool { return eviction.Pod == step.Pod.UID }) // it may have been asked for
 	if l.RateLeft(past, now) == 0 {
 		return fmt.Sprintf("waits: there were %d evictions in %s", l.Rate.Evictions, l.Rate.Per)
 	}
 	// One plan may take several pods of a workload or a node.
-	cooling := l.Cooling(e.besides(func(eviction evictions.Eviction) bool { return eviction.Plan == plan.UID }))
+	cooling := l.Cooling(besides(e.Record.Evictions(), func(eviction evictions.Eviction) bool { return eviction.Plan == plan.UID }))
 	switch {
 	case cooling.Node(step.From, now):
 		return fmt.Sprintf("waits: node %s cools down", step.From)
@@ -126,9 +126,9 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	return e.forbidden(step, past, now)
 }
 
-// besides are the evictions that are known, but for some.
-func (e *Executor) besides(some func(evictions.Eviction) bool) []evictions.Eviction {
-	return slices.DeleteFunc(slices.Clone(e.Record.Evictions()), some)
+// besides are evictions, but for some.
+func besides(all []evictions.Eviction, some func(evictions.Eviction) bool) []evictions.Eviction {
+	return slices.DeleteFunc(slices.Clone(all), some)
 }
 
 const awaitsRoom = "waits until muster keeps its room"
