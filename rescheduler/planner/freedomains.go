@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"muster.dev/muster/cluster"
 )
 
 // Domains are room that is to be kept free for large gangs: so many domains, each with so many empty nodes.
@@ -68,10 +70,12 @@ func (s *search) freeOne(d *domain) *Plan {
 		if forsaken == 0 {
 			plan := s.author.plan(proven)
 			for _, node := range d.chosen {
+				// One that is to be kept is empty already. It counts, but no plan may say that it empties it.
 				if at := s.roster.snap.Node(node); Keeps(at) == "" {
 					plan.Emptied = append(plan.Emptied, at)
 				}
 			}
+			slices.SortFunc(plan.Emptied, func(a, b *cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
 			return plan
 		}
 		s.back(0)

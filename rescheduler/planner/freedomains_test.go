@@ -74,7 +74,7 @@ func TestFreeDomains(t *testing.T) {
 		{
 			name: "nodes that are empty already count", want: Domains{Key: rack, Nodes: 3, Count: 1},
 			objects: append(racked(node("b3", "1", inRack("b")), node("z1", "8")), node("a3", "4", inRack("a"), inZone("x"))),
-			steps:   []string{"a-1: a1 → z1", "b-1: a2 → z1"}, emptied: []string{"a3", "a1", "a2"},
+			steps:   []string{"a-1: a1 → z1", "b-1: a2 → z1"}, emptied: []string{"a1", "a2", "a3"},
 		},
 		{
 			name: "pods of DaemonSets stay with a node", want: two,
