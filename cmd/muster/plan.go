@@ -141,8 +141,12 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 		"tell of the pods that no plan moves, too: how many by reason, or each with -o yaml or json",
 	)
 	flags.Int32Var(&f.nodes, "max-nodes", 0, "empty, with Coalesce, or relieve at most so many nodes, 0 for any number")
-	flags.StringVar(&f.domains.Key, "domain-key", "", "with FreeDomains, the label of nodes that names their domain (default: freeDomains.key)")
-	flags.IntVar(&f.domains.Nodes, "domain-nodes", 0, "with FreeDomains, how many nodes of a domain are to be empty (default: freeDomains.nodes)")
+	flags.StringVar(
+		&f.domains.Key, "domain-key", "", "with FreeDomains, the label of nodes that names their domain (default: freeDomains.key)",
+	)
+	flags.IntVar(
+		&f.domains.Nodes, "domain-nodes", 0, "with FreeDomains, how many nodes of a domain are to be empty (default: freeDomains.nodes)",
+	)
 	flags.Uint64Var(&f.seed, "seed", 0, "the same seed gives the same plan, as long as time suffices")
 	flags.IntVar(&f.limits.Hops, "hops", 3, "how many moves may hang on one another; with 1, pods only move to room that is free already")
 	flags.DurationVar(&f.limits.Time, "time", 10*time.Second, "how long to search")

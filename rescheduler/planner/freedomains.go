@@ -32,7 +32,9 @@ func (p *Problem) FreeDomains(want Domains) *Plan {
 		return best
 	}
 	var kept []Refusal
-	for _, d := range domains {
+	late := false
+	for i, d := range domains {
+		s.freeing.until = s.watch.share(len(domains) - i)
 		switch found := len(best.Emptied) > 0; {
 		case d.refusal.Reason == "" && found && d.least >= best.Cost:
 			continue // it cannot be cheaper
@@ -47,11 +49,11 @@ func (p *Problem) FreeDomains(want Domains) *Plan {
 			}
 		}
 		if d.refusal.Reason != "" {
-			kept = append(kept, d.refusal)
+			kept, late = append(kept, d.refusal), late || d.refusal.Reason == ReasonLate
 		}
 	}
 	slices.SortFunc(kept, func(a, b Refusal) int { return cmp.Compare(a.Name, b.Name) })
-	best.Kept, best.Late, best.Took = kept, s.watch.late, s.watch.took()
+	best.Kept, best.Late, best.Took = kept, late || s.watch.late, s.watch.took()
 	return best
 }
 

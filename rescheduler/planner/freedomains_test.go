@@ -53,6 +53,20 @@ func TestFreeDomains(t *testing.T) {
 				node("a1", "4", inRack("a")), node("a2", "4", inRack("a")), node("z1", "4"),
 				pod("a-1", "a1", "3"), pod("b-1", "a2", "2"), pod("z-1", "z1", "1", unowned),
 			},
+			kept: []string{"a: " + ReasonLittleRoom},
+		},
+		{
+			name: "room in pieces that suffice", want: two, objects: []runtime.Object{
+				node("a1", "4", inRack("a")), node("a2", "4", inRack("a")), node("y1", "3"), node("z1", "3"),
+				pod("a-1", "a1", "2"), pod("b-1", "a2", "2"), pod("b-2", "a2", "1"), pod("z-1", "z1", "1"),
+			},
+			steps: []string{"a-1: a1 → z1", "b-1: a2 → y1", "b-2: a2 → y1"}, emptied: []string{"a1", "a2"},
+		},
+		{
+			name: "room in pieces that are too small", want: two, objects: []runtime.Object{
+				node("a1", "4", inRack("a")), node("a2", "4", inRack("a")), node("y1", "3"), node("z1", "3"),
+				pod("a-1", "a1", "2"), pod("b-1", "a2", "2"), pod("b-2", "a2", "2"),
+			},
 			kept: []string{"a: " + ReasonNotTogether},
 		},
 		{
@@ -67,9 +81,7 @@ func TestFreeDomains(t *testing.T) {
 		{
 			name: "nothing goes to empty nodes of a domain that has enough", want: Domains{Key: rack, Nodes: 2, Count: 2},
 			objects: racked(node("c1", "4", inRack("c")), node("c2", "4", inRack("c")), node("c3", "4", inRack("c"))),
-			kept: []string{
-				"a: " + ReasonFewNodes + ": 2 nodes: " + ReasonNoOtherPlace, "b: " + ReasonFewNodes + ": 2 nodes: " + ReasonNoOtherPlace,
-			},
+			kept:    []string{"a: " + ReasonLittleRoom, "b: " + ReasonLittleRoom},
 		},
 		{
 			name: "nodes that are empty already count", want: Domains{Key: rack, Nodes: 3, Count: 1},
@@ -91,7 +103,8 @@ func TestFreeDomains(t *testing.T) {
 		{
 			name: "an empty node may be filled for two others", want: two,
 			objects: []runtime.Object{
-				node("a1", "2", inRack("a")), node("a2", "2", inRack("a")), node("a3", "4", inRack("a")), pod("a-1", "a1", "2"), pod("b-1", "a2", "2"),
+				node("a1", "2", inRack("a")), node("a2", "2", inRack("a")), node("a3", "4", inRack("a")),
+				pod("a-1", "a1", "2"), pod("b-1", "a2", "2"),
 			},
 			steps: []string{"a-1: a1 → a3", "b-1: a2 → a3"}, emptied: []string{"a1", "a2"},
 		},
@@ -103,7 +116,8 @@ func TestFreeDomains(t *testing.T) {
 		},
 		{
 			name: "others make room", want: Domains{Key: rack, Nodes: 1, Count: 1}, objects: []runtime.Object{
-				node("a1", "4", inRack("a")), node("y1", "4"), node("z1", "3"), pod("a-1", "a1", "3"), pod("y-1", "y1", "2"), pod("z-1", "z1", "1", unowned),
+				node("a1", "4", inRack("a")), node("y1", "4"), node("z1", "3"),
+				pod("a-1", "a1", "3"), pod("y-1", "y1", "2"), pod("z-1", "z1", "1", unowned),
 			},
 			steps: []string{"y-1: y1 → z1", "a-1: a1 → y1"}, emptied: []string{"a1"},
 		},
@@ -114,13 +128,15 @@ func TestFreeDomains(t *testing.T) {
 		},
 		{
 			name: "a disruption budget for all nodes together", want: two, objects: []runtime.Object{
-				node("a1", "4", inRack("a")), node("a2", "4", inRack("a")), pod("x-1", "a1", "1"), pod("x-2", "a2", "1"), node("z1", "8"), protecting("x", 1),
+				node("a1", "4", inRack("a")), node("a2", "4", inRack("a")), node("z1", "8"),
+				pod("x-1", "a1", "1"), pod("x-2", "a2", "1"), protecting("x", 1),
 			},
 			kept: []string{"a: " + ReasonManyAtOnce},
 		},
 		{
 			name: "a disruption budget that is used up", want: two, objects: []runtime.Object{
-				node("a1", "4", inRack("a")), node("a2", "4", inRack("a")), pod("x-1", "a1", "1"), pod("y-2", "a2", "1"), node("z1", "8"), protecting("x", 0),
+				node("a1", "4", inRack("a")), node("a2", "4", inRack("a")), node("z1", "8"),
+				pod("x-1", "a1", "1"), pod("y-2", "a2", "1"), protecting("x", 0),
 			},
 			kept: []string{"a: " + ReasonFewNodes + ": 1 node: " + ReasonPodsStay + "; 1 pod: " + ReasonBudget},
 		},
@@ -196,7 +212,9 @@ func TestADomainIsFreedOrNobodyMoves(t *testing.T) {
 	enough := func() bool { return freed > 0 && refused > 0 && already > 0 }
 	checkUntil(t, enough, func(t *rapid.T) {
 		_, problem := drawScene(t)
-		want := Domains{Key: corev1.LabelTopologyZone, Nodes: rapid.IntRange(1, 3).Draw(t, "together"), Count: rapid.IntRange(1, 2).Draw(t, "count")}
+		want := Domains{
+			Key: corev1.LabelTopologyZone, Nodes: rapid.IntRange(1, 3).Draw(t, "together"), Count: rapid.IntRange(1, 2).Draw(t, "count"),
+		}
 		plan := problem.FreeDomains(want)
 		checkPlan(t, problem, nil, plan)
 		again := problem.FreeDomains(want)

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"time"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -21,13 +22,29 @@ type freeing struct {
 	audit    *audit
 	dice     *dice
 	watch    *stopwatch
-	shut     []bool // by node index: empty, and in a domain that has enough empty nodes
+	shut     []bool    // by node index: empty, and in a domain that has enough empty nodes
+	until    time.Time // when the time for a domain is up, so that each gets some
+	room     []int64   // by resource: what is free on all nodes that pods may go to
 }
 
-const (
-	maxSets = 64 // of nodes, that are tried of a domain
-	shakes  = 8  // other choices that are tried for a set
-)
+// effort bounds how long is searched for each set of nodes.
+type effort struct {
+	sets   int // of a domain that are tried
+	shakes int // other choices that are tried for a set
+}
+
+// effortFor is less for domains with many pods, where sets are more alike and each takes longer.
+func (f *freeing) effortFor(d *domain) effort {
+	const many = 64
+	pods := 0
+	for _, node := range d.filled {
+		pods += len(f.on[node])
+	}
+	if pods > many {
+		return effort{sets: 8, shakes: 2}
+	}
+	return effort{sets: 64, shakes: 8}
+}
 
 // survey returns the domains that have too few empty nodes, the cheapest first, and how many have enough. It closes the
 // empty nodes of the latter.
@@ -72,6 +89,7 @@ func (f *freeing) survey(p *Problem, want Domains) (lacking []*domain, free int)
 		}
 	}
 	copy(f.closed, f.shut)
+	f.room = f.allRoom()
 	slices.SortFunc(lacking, func(a, b *domain) int {
 		return cmp.Or(cmp.Compare(a.least, b.least), cmp.Compare(a.refusal.Name, b.refusal.Name))
 	})
@@ -113,6 +131,9 @@ func (f *freeing) enter(d *domain, node *cluster.Node, held bool) {
 	}
 }
 
+// past reports whether the time for a domain is up.
+func (f *freeing) past() bool { return f.watch.past() || !f.watch.clock.Now().Before(f.until) }
+
 // layout is where pods are when some nodes are empty.
 type layout struct {
 	empty []int32
@@ -129,6 +150,10 @@ func (f *freeing) empty(d *domain) {
 		if d.short() {
 			return
 		}
+		if f.hopeless(d) {
+			d.refusal.Reason = ReasonLittleRoom
+			return
+		}
 		best, again = f.choose(d)
 	}
 	switch {
@@ -138,7 +163,7 @@ func (f *freeing) empty(d *domain) {
 			f.closed[node] = true
 		}
 		d.chosen = best.empty
-	case f.watch.past():
+	case f.past():
 		d.refusal.Reason = ReasonLate
 	case f.overdraws(d):
 		d.refusal.Reason = ReasonManyAtOnce
@@ -151,31 +176,34 @@ func (f *freeing) empty(d *domain) {
 // a node that cannot be emptied at all, and has dropped it.
 func (f *freeing) choose(d *domain) (best *layout, again bool) {
 	pool := slices.Concat(d.empty, d.filled)
-	tries := 0
+	e, tries := f.effortFor(d), 0
 	for set, least := range cheapestSets(pool, d.cost, d.nodes) {
 		if best != nil && least >= best.cost {
 			return best, false
 		}
-		if tries++; tries > maxSets || f.watch.past() {
+		if tries++; tries > e.sets || f.past() {
 			break
 		}
-		found := f.try(set, least)
+		if f.exceeds(set) {
+			continue
+		}
+		found := f.try(set, least, e.shakes)
 		if found != nil && (best == nil || found.cost < best.cost) {
 			best = found
 		}
-		if found == nil && best == nil && f.dropStuck(d, set) {
+		if found == nil && best == nil && f.dropStuck(d, set, e) {
 			return nil, true
 		}
 	}
-	if best == nil && tries > maxSets {
-		best = f.gather(d, pool)
+	if best == nil && tries > e.sets {
+		best = f.gather(d, pool, e)
 	}
 	return best, false
 }
 
 // try empties all nodes of a set, as cheaply as it can, and takes that back; nil when it cannot. What costs no more than
 // enough is.
-func (f *freeing) try(set []int32, enough int64) (best *layout) {
+func (f *freeing) try(set []int32, enough int64, shakes int) (best *layout) {
 	defer func() { f.dice.noise = 0 }()
 	for range shakes {
 		if f.clearing.vacate(set...) {
@@ -186,7 +214,7 @@ func (f *freeing) try(set []int32, enough int64) (best *layout) {
 			f.back(0)
 			copy(f.closed, f.shut)
 		}
-		if best != nil && best.cost <= enough || f.watch.past() {
+		if best != nil && best.cost <= enough || f.past() {
 			break
 		}
 		f.dice.noise = 0.2
@@ -195,13 +223,13 @@ func (f *freeing) try(set []int32, enough int64) (best *layout) {
 }
 
 // dropStuck drops those nodes of a set that cannot be emptied, even if no other one is.
-func (f *freeing) dropStuck(d *domain, set []int32) (dropped bool) {
+func (f *freeing) dropStuck(d *domain, set []int32, e effort) (dropped bool) {
 	for _, node := range set {
 		if d.able[node] || !slices.Contains(d.filled, node) {
 			continue
 		}
-		d.able[node] = len(set) > 1 && f.try([]int32{node}, math.MaxInt64) != nil
-		if !d.able[node] && !f.watch.past() {
+		d.able[node] = len(set) > 1 && f.try([]int32{node}, math.MaxInt64, e.shakes) != nil
+		if !d.able[node] && !f.past() {
 			d.drop(node, ReasonNoOtherPlace)
 			dropped = true
 		}
@@ -210,10 +238,14 @@ func (f *freeing) dropStuck(d *domain, set []int32) (dropped bool) {
 }
 
 // gather adds one node after the other that can be empty with those before it.
-func (f *freeing) gather(d *domain, pool []int32) (found *layout) {
+func (f *freeing) gather(d *domain, pool []int32, e effort) (found *layout) {
 	var set []int32
 	for _, node := range pool {
-		if more := f.try(append(slices.Clone(set), node), math.MaxInt64); more != nil {
+		more := append(slices.Clone(set), node)
+		if f.exceeds(more) {
+			continue
+		}
+		if more := f.try(more, math.MaxInt64, e.shakes); more != nil {
 			if set, found = more.empty, more; len(set) == d.nodes {
 				return found
 			}

@@ -139,6 +139,7 @@ const (
 const (
 	ReasonSmallDomain  = "it has fewer nodes than are to be empty together"
 	ReasonFewNodes     = "too few of its nodes can be emptied"
+	ReasonLittleRoom   = "all other nodes together have too little room for the pods of enough nodes"
 	ReasonNotTogether  = "no other places were found for the pods of enough nodes at once"
 	ReasonManyAtOnce   = "a budget does not allow to evict the pods of enough nodes in one plan"
 	ReasonNodeCordoned = "somebody has cordoned the node"
