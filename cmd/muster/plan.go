@@ -247,7 +247,7 @@ func (f *planFlags) check() error {
 func (f *planFlags) chooseDomains(c *config.FreeDomainsPolicy) error {
 	c.Key = cmp.Or(f.domains.Key, c.Key)
 	if f.domains.Nodes > 0 {
-		c.Nodes = int32(min(f.domains.Nodes, math.MaxInt32)) //nolint:gosec // it fits
+		c.Nodes = int32(min(f.domains.Nodes, math.MaxInt32))
 	}
 	if c.Key == "" && f.policy == string(v1alpha1.FreeDomains) {
 		return errors.New("--policy FreeDomains: --domain-key says which label of nodes names their domain, as does freeDomains.key")

@@ -32,28 +32,34 @@ func (p *Problem) FreeDomains(want Domains) *Plan {
 		return best
 	}
 	var kept []Refusal
-	late := false
 	for i, d := range domains {
-		s.freeing.until = s.watch.share(len(domains) - i)
-		switch found := len(best.Emptied) > 0; {
-		case d.refusal.Reason == "" && found && d.least >= best.Cost:
-			continue // it cannot be cheaper
-		case d.refusal.Reason == "" && s.watch.past():
-			if d.refusal.Reason = ReasonLate; found {
-				continue
-			}
-		}
 		if d.refusal.Reason == "" {
-			if plan := s.freeOne(d); plan != nil && (len(best.Emptied) == 0 || plan.Cost < best.Cost) {
-				best = plan
-			}
+			s.freeing.until = s.watch.share(len(domains) - i)
+			best = s.cheaper(best, d)
 		}
 		if d.refusal.Reason != "" {
-			kept, late = append(kept, d.refusal), late || d.refusal.Reason == ReasonLate
+			kept = append(kept, d.refusal)
 		}
 	}
 	slices.SortFunc(kept, func(a, b Refusal) int { return cmp.Compare(a.Name, b.Name) })
+	late := slices.ContainsFunc(kept, func(r Refusal) bool { return r.Reason == ReasonLate })
 	best.Kept, best.Late, best.Took = kept, late || s.watch.late, s.watch.took()
+	return best
+}
+
+// cheaper returns the best plan so far, or one to free another domain that costs less.
+func (s *search) cheaper(best *Plan, d *domain) *Plan {
+	found := len(best.Emptied) > 0
+	switch {
+	case found && (d.least >= best.Cost || s.watch.past()):
+		return best
+	case s.watch.past():
+		d.refusal.Reason = ReasonLate
+		return best
+	}
+	if plan := s.freeOne(d); plan != nil && (!found || plan.Cost < best.Cost) {
+		return plan
+	}
 	return best
 }
 

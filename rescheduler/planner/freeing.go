@@ -35,7 +35,7 @@ type effort struct {
 
 // effortFor is less for domains with many pods, where sets are more alike and each takes longer.
 func (f *freeing) effortFor(d *domain) effort {
-	const many = 64
+	const many = 512
 	pods := 0
 	for _, node := range d.filled {
 		pods += len(f.on[node])
