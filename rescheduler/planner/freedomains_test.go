@@ -253,6 +253,27 @@ func TestADomainIsFreedOrNobodyMoves(t *testing.T) {
 	}
 }
 
+func TestADomainIsFreedOrNobodyMovesWhenTimeRunsOut(t *testing.T) {
+	late, freed := 0, 0
+	enough := func() bool { return late > 0 && freed > 0 }
+	checkUntil(t, enough, func(t *rapid.T) {
+		_, problem := drawScene(t)
+		looks := rapid.IntRange(1, 60).Draw(t, "looks at the clock")
+		problem.Clock = clockOf{&looks}
+		plan := problem.FreeDomains(Domains{Key: corev1.LabelTopologyZone, Nodes: 1, Count: 3})
+		checkPlan(t, problem, nil, plan)
+		if (len(plan.Steps) > 0) != (len(plan.Emptied) == 1) {
+			t.Fatalf("%v are emptied by %v", emptiedBy(plan), said(plan))
+		}
+		if freed += len(plan.Emptied); plan.Late {
+			late++
+		}
+	})
+	if !enough() {
+		t.Errorf("time ran out %d times, and %d zones were freed: too few to tell anything", late, freed)
+	}
+}
+
 // freeZones are the zones with so many empty nodes once steps are done.
 func freeZones(problem *Problem, nodes int, steps []Step) map[string]bool {
 	left := map[string]int{}

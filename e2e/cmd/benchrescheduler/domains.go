@@ -36,7 +36,7 @@ func freeDomains(ctx context.Context, o options, t *trace, out, progress io.Writ
 	possible, freed := 0, 0
 	var ratios []float64
 	for seed := 0; possible < o.cases && ctx.Err() == nil; seed++ {
-		random := rand.New(rand.NewPCG(uint64(seed), 3)) //nolint:gosec // it is not negative
+		random := rand.New(rand.NewPCG(uint64(seed), 3))
 		var nodes []shape
 		for range racks * (4 + random.IntN(5)) {
 			nodes = append(nodes, t.nodes[random.IntN(len(t.nodes))])
@@ -82,7 +82,10 @@ func freeLargeRack(out, progress io.Writer) error {
 	}
 	problem.Limits.Time = 9 * time.Second
 	plan := problem.FreeDomains(planner.Domains{Key: rackKey, Nodes: together, Count: 1})
-	fmt.Fprintf(progress, "%d of %d nodes of a rack: %d emptied with %d evictions in %s\n", together, largeRack, len(plan.Emptied), len(plan.Steps), plan.Took)
+	fmt.Fprintf(
+		progress, "%d of %d nodes of a rack: %d emptied with %d evictions in %s\n", together, largeRack, len(plan.Emptied), len(plan.Steps),
+		plan.Took,
+	)
 	figure(out, "plan_free_domain_ms", milliseconds(plan.Took))
 	figure(out, "plan_free_domain_evictions", float64(len(plan.Steps)))
 	return nil
