@@ -33,6 +33,8 @@ type Rescheduler struct {
 	MakeRoom MakeRoomPolicy `json:"makeRoom"`
 	// Coalesce moves pods so that nodes become empty.
 	Coalesce CoalescePolicy `json:"coalesce"`
+	// FreeDomains moves pods so that whole racks, zones or the like have room for large gangs.
+	FreeDomains FreeDomainsPolicy `json:"freeDomains"`
 	// Relieve moves pods off nodes that are hot.
 	Relieve RelievePolicy `json:"relieve"`
 	// Respread moves pods onto nodes that have joined lately.
@@ -208,6 +210,7 @@ func baseRescheduler() Rescheduler {
 		ReplacementTimeout: metav1.Duration{Duration: 2 * time.Minute},
 		MakeRoom:           MakeRoomPolicy{Enabled: true, PendingFor: metav1.Duration{Duration: time.Minute}},
 		Coalesce:           CoalescePolicy{MaxNodes: 1, Mark: MarkNone, ClosedFor: metav1.Duration{Duration: time.Hour}},
+		FreeDomains:        FreeDomainsPolicy{Nodes: 1, Domains: 1},
 		Relieve:            baseRelieve(),
 		Respread:           baseRespread(),
 		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "best-effort-atomic-scale-up.autoscaling.x-k8s.io"}},

@@ -33,8 +33,8 @@ type RelievePolicy struct {
 
 // RespreadPolicy moves pods onto nodes that have joined lately, while no pod is pending.
 type RespreadPolicy struct {
-	// Enabled turns it on. Neither coalesce nor a profile that packs pods (MostAllocated) may be there
-	// beside it. Defaults to false.
+	// Enabled turns it on. Neither coalesce nor freeDomains nor a profile that packs pods (MostAllocated) may be
+	// there beside it. Defaults to false.
 	Enabled bool `json:"enabled"`
 	// NewFor is how long a node counts as new. Defaults to 10m.
 	NewFor metav1.Duration `json:"newFor"`

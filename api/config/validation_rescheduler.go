@@ -39,6 +39,7 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 	}
 	errs = append(errs, notNegative(path.Child("makeRoom", "pendingFor"), r.MakeRoom.PendingFor)...)
 	errs = append(errs, notBelowZero(path.Child("coalesce", "maxNodes"), r.Coalesce.MaxNodes)...)
+	errs = append(errs, r.FreeDomains.validate(path.Child("freeDomains"))...)
 	errs = append(errs, r.Relieve.validate(path.Child("relieve"))...)
 	errs = append(errs, r.Respread.validate(path.Child("respread"))...)
 	errs = append(errs, validateOneOf(path.Child("coalesce", "mark"), r.Coalesce.Mark, MarkNone, MarkAnnotate, MarkTaint, MarkCordon)...)
@@ -56,8 +57,13 @@ func (r Rescheduler) validateAims(path *field.Path, profiles []Profile) (errs fi
 		return nil
 	}
 	at := path.Child("respread", "enabled")
-	if r.Coalesce.Enabled {
-		errs = append(errs, field.Forbidden(at, "with coalesce.enabled: one would put pods onto the nodes that the other empties"))
+	for _, other := range []struct {
+		name    string
+		enabled bool
+	}{{"coalesce", r.Coalesce.Enabled}, {"freeDomains", r.FreeDomains.Enabled}} {
+		if other.enabled {
+			errs = append(errs, field.Forbidden(at, "with "+other.name+".enabled: one would put pods onto the nodes that the other empties"))
+		}
 	}
 	for i := range profiles {
 		if profiles[i].packs() {

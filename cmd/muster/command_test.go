@@ -72,6 +72,15 @@ func TestCommands(t *testing.T) {
 		{golden: "plan-json", args: "plan -f testdata/fragmented.yaml -o json"},
 		{golden: "plan-coalesce", args: "plan -f testdata/fragmented.yaml --policy Coalesce"},
 		{golden: "plan-coalesce-yaml", args: "plan -f testdata/fragmented.yaml --policy Coalesce -o yaml"},
+		{
+			golden: "plan-free-domains",
+			args:   "plan -f testdata/racks.yaml --policy FreeDomains --domain-key topology.kubernetes.io/rack --domain-nodes 2",
+		},
+		{
+			golden: "plan-free-domains-none",
+			args:   "plan -f testdata/racks.yaml --policy FreeDomains --config testdata/racks-config.yaml --max-evictions 3",
+		},
+		{golden: "plan-free-domains-no-key", args: "plan -f testdata/racks.yaml --policy FreeDomains"},
 		{golden: "plan-none", args: "plan -f testdata/fragmented.yaml --selector app=other"},
 		{golden: "plan-nothing-to-do", args: "plan -f testdata/fragmented.yaml --policy Coalesce --namespaces lab"},
 		{golden: "plan-separate", args: "plan -f testdata/misplaced.yaml --policy Separate"},

@@ -39,8 +39,9 @@ changes nothing.
 
 With --policy MakeRoom, the default, pods are moved so that pending pods and gangs
 get a place. With --policy Coalesce, nodes become empty, so that they can be
-removed; with Relieve, pods leave nodes that are measured to use too much; with
-Respread, they go onto nodes that have joined lately; with Separate, pods leave what
+removed; with FreeDomains, nodes of one rack, zone or the like become empty together,
+as --domain-key and --domain-nodes or the configuration say; with Relieve, pods leave
+nodes that are measured to use too much; with Respread, they go onto nodes that have joined lately; with Separate, pods leave what
 they are annotated to be separated from; with Repair, pods leave nodes that would not
 take them any more. Every step has a place to go to by all predicates of the pod's
 profile when it is its turn, and no step breaks a PodDisruptionBudget or one of the
@@ -71,7 +72,10 @@ wait and there is none, and 1 after an error, a wrong command line included.`,
   muster plan -f dump.yaml --explain-excluded
 
   # Which nodes could be removed?
-  muster plan -f dump.yaml --policy Coalesce -o json | jq .emptied`,
+  muster plan -f dump.yaml --policy Coalesce -o json | jq .emptied
+
+  # How would eight nodes of one rack become empty?
+  muster plan -f dump.yaml --policy FreeDomains --domain-key topology.kubernetes.io/rack --domain-nodes 8`,
 		Args: func(cmd *cobra.Command, args []string) error { return asFailure(noArguments(cmd, args)) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			outcome, err := flags.run(cmd)
@@ -100,6 +104,7 @@ type planFlags struct {
 	policy     string
 	output     string
 	nodes      int32
+	domains    planner.Domains
 	seed       uint64
 	excluded   bool
 	limits     planner.Limits
@@ -136,6 +141,12 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 		"tell of the pods that no plan moves, too: how many by reason, or each with -o yaml or json",
 	)
 	flags.Int32Var(&f.nodes, "max-nodes", 0, "empty, with Coalesce, or relieve at most so many nodes, 0 for any number")
+	flags.StringVar(
+		&f.domains.Key, "domain-key", "", "with FreeDomains, the label of nodes that names their domain (default: freeDomains.key)",
+	)
+	flags.IntVar(
+		&f.domains.Nodes, "domain-nodes", 0, "with FreeDomains, how many nodes of a domain are to be empty (default: freeDomains.nodes)",
+	)
 	flags.Uint64Var(&f.seed, "seed", 0, "the same seed gives the same plan, as long as time suffices")
 	flags.IntVar(&f.limits.Hops, "hops", 3, "how many moves may hang on one another; with 1, pods only move to room that is free already")
 	flags.DurationVar(&f.limits.Time, "time", 10*time.Second, "how long to search")
@@ -187,6 +198,9 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 	}
 	cfg.Rescheduler.Coalesce.MaxNodes, cfg.Rescheduler.Relieve.MaxNodes = f.nodes, f.nodes
+	if err := f.chooseDomains(&cfg.Rescheduler.FreeDomains); err != nil {
+		return preview.Nothing, asFailure(usagef(cmd, "%w", err))
+	}
 	cfg.Rescheduler.Relieve.Samples = 1 // it looks once
 	if options.Policy == v1alpha1.Relieve && cfg.Load.Source == config.LoadSourceNone {
 		cfg.Load.Source = config.LoadSourceNodeMetric // as where it is enabled
@@ -220,11 +234,23 @@ func (f *planFlags) check() error {
 	for name, bound := range map[string]int{
 		"--max-nodes": int(f.nodes), "--max-evictions": f.budgets.Total, "--max-evictions-per-node": f.budgets.PerNode,
 		"--max-evictions-per-namespace": f.budgets.PerNamespace, "--max-evictions-per-workload": f.budgets.PerWorkload,
-		"--min-replicas": f.rules.MinReplicas,
+		"--min-replicas": f.rules.MinReplicas, "--domain-nodes": f.domains.Nodes,
 	} {
 		if bound < 0 {
 			return fmt.Errorf("%s: %d is less than 0", name, bound)
 		}
+	}
+	return nil
+}
+
+// chooseDomains has flags go before what is configured.
+func (f *planFlags) chooseDomains(c *config.FreeDomainsPolicy) error {
+	c.Key = cmp.Or(f.domains.Key, c.Key)
+	if f.domains.Nodes > 0 {
+		c.Nodes = int32(min(f.domains.Nodes, math.MaxInt32))
+	}
+	if c.Key == "" && f.policy == string(v1alpha1.FreeDomains) {
+		return errors.New("--policy FreeDomains: --domain-key says which label of nodes names their domain, as does freeDomains.key")
 	}
 	return nil
 }

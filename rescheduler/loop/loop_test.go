@@ -290,3 +290,20 @@ func TestNodesAreEmptiedWhenThatIsAskedFor(t *testing.T) {
 		t.Errorf("nodes that become empty (-want +got):\n%s", diff)
 	}
 }
+
+func TestARackIsFreedWhenThatIsAskedFor(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"n1", "n3"} {
+		racked := node(name, "4")
+		racked.Labels = map[string]string{"rack": "r"}
+		w.set(racked)
+	}
+	w.set(node("n2", "4"))
+	w.config.FreeDomains = config.FreeDomainsPolicy{Enabled: true, Key: "rack", Nodes: 2, Domains: 1}
+	w.policies = policy.All(w.config, nil)
+	w.want(v1alpha1.FreeDomains, "made a plan")
+	// It counts on the node that is empty already, too.
+	if diff := cmp.Diff([]string{"n1", "n3"}, w.created[0].Spec.Empties); diff != "" {
+		t.Errorf("nodes that become empty (-want +got):\n%s", diff)
+	}
+}

@@ -100,29 +100,37 @@ func (c *clearing) empty(node int32) bool {
 	return false
 }
 
-// vacate finds other places for all pods of a node.
-func (c *clearing) vacate(node int32) bool {
+// vacate closes nodes and finds other places for all pods on them, of all or of none.
+func (c *clearing) vacate(nodes ...int32) bool {
 	before := len(c.log)
-	c.closed[node] = true
-	var ejected []int32
-	for _, at := range slices.Clone(c.on[node]) {
-		if c.items[at].at != node {
-			continue // gone with its gang
-		}
-		if !c.insertion.eject(c.items[at].unit, math.MaxInt32, &ejected) {
-			c.back(before)
-			c.closed[node] = false
-			return false
-		}
+	for _, node := range nodes {
+		c.closed[node] = true
 	}
-	if c.insertion.placeAll(ejected, c.insertion.hops-1, math.MaxInt32) {
+	if ejected, ok := c.ejectAll(nodes); ok && c.insertion.placeAll(ejected, c.insertion.hops-1, math.MaxInt32) {
 		if _, ok := c.audit.sequence(); ok {
 			return true
 		}
 	}
 	c.back(before)
-	c.closed[node] = false
+	for _, node := range nodes {
+		c.closed[node] = false
+	}
 	return false
+}
+
+// ejectAll takes all pods off nodes. When it reports false, it may have taken some.
+func (c *clearing) ejectAll(nodes []int32) (ejected []int32, ok bool) {
+	for _, node := range nodes {
+		for _, at := range slices.Clone(c.on[node]) {
+			if c.items[at].at != node {
+				continue // gone with its gang
+			}
+			if !c.insertion.eject(c.items[at].unit, math.MaxInt32, &ejected) {
+				return ejected, false
+			}
+		}
+	}
+	return ejected, true
 }
 
 // giveUp opens those of the nodes, for good, that were to become empty; all when it is said so.

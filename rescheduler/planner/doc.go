@@ -44,6 +44,7 @@
 //   - homes: places where there is room; evictions: who would have to leave for it; insertion: both, several moves
 //     in a row.
 //   - purposes: what pods move for; audit: whether a state may be a plan; savings: who need not move after all.
-//   - placing, clearing, departures and relief: what MakeRoom, Coalesce, Relocate and Relieve search for.
+//   - placing, clearing, freeing, departures and relief: what MakeRoom, Coalesce, FreeDomains, Relocate and Relieve
+//     search for.
 //   - author and refusals: the plan, in words.
 package planner

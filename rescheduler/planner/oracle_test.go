@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // puzzle is a cluster of one resource, small enough to try everything.
@@ -36,7 +38,7 @@ func drawPuzzle(random *rand.Rand) puzzle {
 	return p
 }
 
-func (p puzzle) scene(t failer) *scene {
+func (p puzzle) scene(t failer, change ...func(at int) func(*corev1.Node)) *scene {
 	s := newScene()
 	for i, free := range p.room {
 		total := free
@@ -45,7 +47,11 @@ func (p puzzle) scene(t failer) *scene {
 			// Each is of a ReplicaSet of its own, so that nothing but room matters.
 			s.set(t, pod(fmt.Sprintf("r%dx%d-1", i, j), fmt.Sprint("node-", i), fmt.Sprint(size)))
 		}
-		s.set(t, node(fmt.Sprint("node-", i), fmt.Sprint(total)))
+		var changes []func(*corev1.Node)
+		for _, f := range change {
+			changes = append(changes, f(i))
+		}
+		s.set(t, node(fmt.Sprint("node-", i), fmt.Sprint(total), changes...))
 	}
 	for i, size := range p.pending {
 		s.set(t, pod(fmt.Sprintf("p%d-1", i), "", fmt.Sprint(size)))
@@ -65,21 +71,29 @@ type oracle struct {
 	puzzle
 	from, to, size []int // of running pods
 	moves          int
-	free           []int // at the end
+	free           []int      // at the end
+	worth          func() int // what is placed in the end
+	most           int        // and at most
 	best           outcome
 	tried          int
 }
 
 // optimum is the best that can be, or false when that takes too long to find out.
 func (p puzzle) optimum() (outcome, bool) {
-	o := &oracle{puzzle: p, free: slices.Clone(p.room), best: outcome{-1, 0}}
+	o := newOracle(p, len(p.pending))
+	o.worth = func() int { return pack(o.free, o.pending) }
+	ok := o.try(0)
+	return o.best, ok
+}
+
+func newOracle(p puzzle, most int) *oracle {
+	o := &oracle{puzzle: p, free: slices.Clone(p.room), most: most, best: outcome{-1, 0}}
 	for node, running := range p.running {
 		for _, size := range running {
 			o.from, o.to, o.size = append(o.from, node), append(o.to, node), append(o.size, size)
 		}
 	}
-	ok := o.try(0)
-	return o.best, ok
+	return o
 }
 
 // try has the pod at a place, and those after it, move or stay in all ways.
@@ -92,7 +106,7 @@ func (o *oracle) try(at int) bool {
 		if slices.Min(o.free) < 0 {
 			return true
 		}
-		found := outcome{pack(o.free, o.pending), o.moves}
+		found := outcome{o.worth(), o.moves}
 		if found.over(o.best) && o.hasOrder() {
 			o.best = found
 		}
@@ -100,6 +114,9 @@ func (o *oracle) try(at int) bool {
 	}
 	for node := range o.room {
 		if node != o.from[at] && (o.moves == 6 || o.hops == 1 && o.room[node] < o.size[at]) {
+			continue
+		}
+		if node != o.from[at] && o.best.placed == o.most && o.moves+1 >= o.best.evictions {
 			continue
 		}
 		o.send(at, node)

@@ -19,7 +19,7 @@ type Plan struct {
 	Unplaced []Refusal
 	// Emptied are the nodes that nothing is left on but what goes with them.
 	Emptied []*cluster.Node
-	// Kept are the nodes that could not be emptied or relieved, and why.
+	// Kept are the nodes that could not be emptied or relieved, or the domains that could not be freed, and why.
 	Kept []Refusal
 	// Unmoved are the pods that were to leave their nodes and have to stay, and why.
 	Unmoved []Refusal
@@ -64,10 +64,10 @@ type Placement struct {
 	Why  string
 }
 
-// Refusal is why there is no place for a group, why a node is not emptied or relieved, or why a
-// pod does not leave its node.
+// Refusal is why there is no place for a group, why a node is not emptied or relieved, why a domain is
+// not freed, or why a pod does not leave its node.
 type Refusal struct {
-	// Name is that of the group, the node or the pod.
+	// Name is that of the group, the node, the domain or the pod.
 	Name string
 	// Pods are those of the group.
 	Pods []*cluster.Pod
@@ -133,4 +133,15 @@ const (
 	ReasonNoOtherPlace = "no other place was found for pods of the node"
 	ReasonTooLittle    = "too little of what it bears could be moved"
 	ReasonReceives     = "pods of other nodes move there"
+)
+
+// Reasons why a domain is not freed.
+const (
+	ReasonSmallDomain  = "it has fewer nodes than are to be empty together"
+	ReasonFewNodes     = "too few of its nodes can be emptied"
+	ReasonLittleRoom   = "all other nodes together have too little room for the pods of enough nodes"
+	ReasonNotTogether  = "no other places were found for the pods of enough nodes at once"
+	ReasonManyAtOnce   = "a budget does not allow to evict the pods of enough nodes in one plan"
+	ReasonNodeCordoned = "somebody has cordoned the node"
+	ReasonNodeHeld     = "room on the node is kept for pods that are to come"
 )

@@ -20,6 +20,7 @@ type search struct {
 	savings    *savings
 	placing    *placing
 	clearing   *clearing
+	freeing    *freeing
 	departures *departures
 	relief     *relief
 	author     *author
@@ -48,6 +49,10 @@ func newSearch(p *Problem, groups []Group, wishes []Wish) *search {
 		state: s, roster: roster, rehearsal: rehearsal, insertion: insertion, savings: savings, audit: audit, watch: watch,
 		wishes: wishesOf(roster, wishes),
 	}
+	clearing := &clearing{
+		state: s, roster: roster, insertion: insertion, audit: audit, dice: dice, watch: watch,
+		forsaken: make([]bool, p.Snapshot.IndexEnd()), kept: map[int32]Refusal{},
+	}
 	refusals := &refusals{state: s, roster: roster, standings: standings, rehearsal: rehearsal, watch: watch}
 	return &search{
 		state: s, watch: watch, roster: roster, standings: standings, rehearsal: rehearsal, queue: queue, purposes: purposes,
@@ -55,9 +60,10 @@ func newSearch(p *Problem, groups []Group, wishes []Wish) *search {
 		placing: &placing{
 			state: s, queue: queue, insertion: insertion, savings: savings, audit: audit, dice: dice, watch: watch, limits: limits,
 		},
-		clearing: &clearing{
-			state: s, roster: roster, insertion: insertion, audit: audit, dice: dice, watch: watch,
-			forsaken: make([]bool, p.Snapshot.IndexEnd()), kept: map[int32]Refusal{},
+		clearing: clearing,
+		freeing: &freeing{
+			state: s, roster: roster, clearing: clearing, savings: savings, audit: audit, dice: dice, watch: watch,
+			shut: make([]bool, p.Snapshot.IndexEnd()),
 		},
 		relief: &relief{state: s, roster: roster, homes: homes, evictions: evictions, departures: departures},
 		author: &author{

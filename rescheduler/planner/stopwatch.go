@@ -25,5 +25,11 @@ func (w *stopwatch) past() bool {
 	return w.late
 }
 
+// share is when the first of so many parts of the time that is left ends.
+func (w *stopwatch) share(parts int) time.Time {
+	now := w.clock.Now()
+	return now.Add(w.end.Sub(now) / time.Duration(max(1, parts)))
+}
+
 // took returns how long it has been running.
 func (w *stopwatch) took() time.Duration { return w.clock.Since(w.began) }

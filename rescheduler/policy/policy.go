@@ -28,6 +28,9 @@ func All(c *config.Rescheduler, hot *Hot) []Policy {
 		{v1alpha1.Repair, c.Repair.Enabled, repair(&c.Repair)},
 		{v1alpha1.Relieve, c.Relieve.Enabled, relieve(&c.Relieve, hot)},
 		{v1alpha1.Respread, c.Respread.Enabled, respread(&c.Respread)},
+		// Before Coalesce, which would spend evictions and room on nodes wherever they are. It puts nothing onto
+		// empty nodes, so what was freed stays free.
+		{v1alpha1.FreeDomains, c.FreeDomains.Enabled, freeDomains(&c.FreeDomains)},
 		{v1alpha1.Coalesce, c.Coalesce.Enabled, coalesce(&c.Coalesce)},
 	}
 }

@@ -18,12 +18,15 @@ func TestPoliciesThatAreOffAreFoundByTheirNames(t *testing.T) {
 		}
 		enabled[string(name)] = p.Enabled
 	}
-	want := map[string]bool{"MakeRoom": false, "Repair": false, "Separate": false, "Coalesce": true, "Relieve": false, "Respread": false}
+	want := map[string]bool{
+		"MakeRoom": false, "Repair": false, "Separate": false, "Coalesce": true, "FreeDomains": false, "Relieve": false, "Respread": false,
+	}
 	if diff := cmp.Diff(want, enabled); diff != "" {
 		t.Errorf("enabled (-want +got):\n%s", diff)
 	}
 	_, err := Named(cfg, nil, "Defragment")
-	if want := `policy "Defragment": want one of [MakeRoom Separate Repair Relieve Respread Coalesce]`; err == nil || err.Error() != want {
-		t.Errorf("the error is %v, want %s", err, want)
+	const all = `policy "Defragment": want one of [MakeRoom Separate Repair Relieve Respread FreeDomains Coalesce]`
+	if err == nil || err.Error() != all {
+		t.Errorf("the error is %v, want %s", err, all)
 	}
 }

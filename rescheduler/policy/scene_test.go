@@ -49,8 +49,8 @@ func newScene(t failer) *scene {
 func (s *scene) situation() Situation { return Of(s.cluster, s.problem) }
 
 // node joins so long before noon. It has 64 GiB.
-func (s *scene) node(name, cpu string, ago time.Duration) {
-	err := s.cluster.Set(&corev1.Node{
+func (s *scene) node(name, cpu string, ago time.Duration, change ...func(*corev1.Node)) {
+	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:              name,
 			UID:               types.UID(name),
@@ -60,8 +60,11 @@ func (s *scene) node(name, cpu string, ago time.Duration) {
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
 			"cpu": resource.MustParse(cpu), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110"),
 		}},
-	})
-	if err != nil {
+	}
+	for _, f := range change {
+		f(node)
+	}
+	if err := s.cluster.Set(node); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -65,7 +65,7 @@ const (
 	// Found says that there are steps.
 	Found
 	// NoPlan says that pods wait and moves would not help, that pods should leave their
-	// nodes and there is no other place for them, or that nodes stay hot.
+	// nodes and there is no other place for them, that nodes stay hot, or that no domain can be freed.
 	NoPlan
 )
 
@@ -110,7 +110,8 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	switch {
 	case len(d.Steps) > 0:
 		return Found, nil
-	case len(d.Unplaced)+len(d.Unmoved) > 0, o.Policy == v1alpha1.Relieve && len(d.Kept) > 0:
+	case len(d.Unplaced)+len(d.Unmoved) > 0,
+		(o.Policy == v1alpha1.Relieve || o.Policy == v1alpha1.FreeDomains) && len(d.Kept) > 0:
 		return NoPlan, nil
 	default:
 		return Nothing, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/planner"
 )
@@ -43,7 +44,11 @@ func (d *printout) table(out io.Writer) error {
 		})
 	}
 	refused(&text, "NO PLACE FOR", d.Unplaced)
-	refused(&text, "NODES THAT STAY", d.Kept)
+	kept := "NODES THAT STAY"
+	if d.Policy == v1alpha1.FreeDomains {
+		kept = "DOMAINS THAT STAY"
+	}
+	refused(&text, kept, d.Kept)
 	refused(&text, "PODS THAT STAY", d.Unmoved)
 	excluded(&text, d.Excluded)
 	if d.Late {

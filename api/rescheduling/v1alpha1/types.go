@@ -54,17 +54,18 @@ type ReschedulingPlan struct {
 
 // Policy is what a plan is for.
 //
-// +kubebuilder:validation:Enum=MakeRoom;Coalesce;Relieve;Respread;Separate;Repair
+// +kubebuilder:validation:Enum=MakeRoom;Coalesce;FreeDomains;Relieve;Respread;Separate;Repair
 type Policy string
 
 // The policies.
 const (
-	MakeRoom Policy = "MakeRoom" // pending pods get a place
-	Coalesce Policy = "Coalesce" // nodes become empty
-	Relieve  Policy = "Relieve"  // hot nodes use less
-	Respread Policy = "Respread" // new nodes take their part
-	Separate Policy = "Separate" // pods leave others, or their node, on request
-	Repair   Policy = "Repair"   // pods leave nodes that would not take them any more
+	MakeRoom    Policy = "MakeRoom"    // pending pods get a place
+	Coalesce    Policy = "Coalesce"    // nodes become empty
+	FreeDomains Policy = "FreeDomains" // nodes of one topology domain become empty together
+	Relieve     Policy = "Relieve"     // hot nodes use less
+	Respread    Policy = "Respread"    // new nodes take their part
+	Separate    Policy = "Separate"    // pods leave others, or their node, on request
+	Repair      Policy = "Repair"      // pods leave nodes that would not take them any more
 )
 
 // Mode says whether a plan is carried out.

@@ -13,6 +13,10 @@
 // On 5,000 nodes with 150,000 pods: how long it takes to plan for one pod that waits, and for
 // 100.
 //
+// Racks: in small clusters as above, nodes of one of three racks become empty together. How many pods move for that is
+// held against how many there are, at least, on as many nodes of a rack, and how often that works against how often all
+// that is free on the other nodes would suffice. On 5,000 nodes: how long a plan takes for eight nodes of a rack.
+//
 // DEMO_DATA is the directory of the trace, relative to the root of the repository; without it
 // shapes are generated. Without CBC there is nothing to hold plans against; the tests of the
 // planner have an exhaustive search. It prints lines `figure NAME=VALUE`.
@@ -51,7 +55,7 @@ func main() {
 	flag.DurationVar(&o.planning, "planning", 3*time.Second, "how long a plan for one of them may take")
 	flag.DurationVar(&o.solving, "solving", 10*time.Second, "how long the exact solver may take for one of them")
 	flag.IntVar(&o.rounds, "rounds", 60, "how often a plan for one pending pod is timed")
-	flag.StringVar(&o.parts, "parts", "tow", "what to measure: t for tight clusters, o for openb, w for 5,000 nodes")
+	flag.StringVar(&o.parts, "parts", "towd", "what to measure: t for tight clusters, o for openb, w for 5,000 nodes, d for domains")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -81,6 +85,8 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 			err = wholeTrace(ctx, trace, out, progress)
 		case part == 'w':
 			err = speed(ctx, o, out, progress)
+		case part == 'd':
+			err = freeDomains(ctx, o, trace, out, progress)
 		}
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
