@@ -111,7 +111,8 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	if !e.Record.Ready() {
 		return "waits: " + evictions.ErrUnread.Error()
 	}
-	past := besides(e.Record.Evictions(), func(eviction evictions.Eviction) bool { return eviction.Pod == step.Pod.UID }) // it may have been asked for
+	isItself := func(eviction evictions.Eviction) bool { return eviction.Pod == step.Pod.UID } // it may have been asked for
+	past := besides(e.Record.Evictions(), isItself)
 	if l.RateLeft(past, now) == 0 {
 		return fmt.Sprintf("waits: there were %d evictions in %s", l.Rate.Evictions, l.Rate.Per)
 	}
