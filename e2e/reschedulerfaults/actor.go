@@ -77,15 +77,38 @@ func (r *run) setBudget(ctx context.Context, budget *policyv1.PodDisruptionBudge
 	return faultcampaign.UnlessDone(err, "set PodDisruptionBudget", budget.Name)
 }
 
+// deletePlan deletes the one that is carried out, or made.
 func (r *run) deletePlan(ctx context.Context) error {
 	plan := r.plan()
 	if plan == nil {
 		return nil
 	}
-	r.Note("delete plan " + plan.Name)
-	return faultcampaign.UnlessDone(
-		r.lane.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(ctx, plan.Name, metav1.DeleteOptions{}), "delete plan", plan.Name,
-	)
+	return r.deletePlanCalled(ctx, plan.Name)
+}
+
+func (r *run) deletePlanCalled(ctx context.Context, name string) error {
+	r.Note("delete plan " + name)
+	err := r.lane.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(ctx, name, metav1.DeleteOptions{})
+	return faultcampaign.UnlessDone(err, "delete plan", name)
+}
+
+// deletePlans deletes all that have ended, and those that have not as well if told so.
+func (r *run) deletePlans(ctx context.Context, all bool) error {
+	var names []string
+	r.record.look(func(s *state) {
+		for _, p := range s.plans {
+			if !p.gone && (all || p.object.Ended()) {
+				names = append(names, p.object.Name)
+			}
+		}
+	})
+	slices.Sort(names)
+	for _, name := range names {
+		if err := r.deletePlanCalled(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *run) annotatePlan(ctx context.Context) error {

@@ -7,7 +7,8 @@
 //   - What replaces an evicted pod has a node within 60 s, unless that place was lost, and then
 //     the plan says that it has failed.
 //   - No pod is evicted without a plan that said so before, past its PodDisruptionBudget, over a
-//     rate, a number per plan, node or workload, a number that may be down, or in a cool-down.
+//     rate, a number per plan, node or workload, a number that may be down, or in a cool-down: also not when somebody has
+//     deleted the plans of evictions before, and no process remembers them.
 //   - From when muster says that it keeps the room of a plan, nobody is bound there so that those do
 //     not fit any more whom it is for, and nothing returns to the node that it was moved off.
 //   - No pod is evicted before muster has said so, nor to go to a node that has been closed.

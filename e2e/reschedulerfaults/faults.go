@@ -23,6 +23,8 @@ const (
 	nodeAdded         faultcampaign.Fault = "node added"
 	targetClosed      faultcampaign.Fault = "target cordoned while the scheduler is down"
 	planDeleted       faultcampaign.Fault = "plan deleted"
+	plansDeleted      faultcampaign.Fault = "all plans deleted that have ended"
+	allPlansDeleted   faultcampaign.Fault = "all plans deleted"
 	planEdited        faultcampaign.Fault = "plan edited"
 	thief             faultcampaign.Fault = "pod that wants the room"
 	preemptor         faultcampaign.Fault = "pod of higher priority that wants the room"
@@ -46,7 +48,8 @@ func (w *writer) addFaults() {
 	all.Add(6, w.cordonNode)
 	all.Add(4, w.addNode)
 	all.Add(14, w.closeTarget)
-	all.Add(4, w.deletePlan)
+	all.Add(8, w.deletePlan)
+	all.Add(16, w.deletePlans)
 	all.Add(6, w.editPlan)
 	all.Add(20, w.addThief)
 	all.Add(10, w.addPreemptor)
@@ -167,6 +170,29 @@ func (w *writer) closeTarget() {
 
 func (w *writer) deletePlan() {
 	w.happen("delete the plan", planDeleted, func(ctx context.Context, r *run) error { return r.deletePlan(ctx) })
+}
+
+// deletePlans has somebody delete plans some time after a pod was evicted, most of them those that have ended only. In half of
+// the cases the reschedulers are killed after that, so that no process remembers the evictions of the plans.
+func (w *writer) deletePlans() {
+	e := event{moment: podLeaves, after: w.within(window / 3), what: "delete plans that have ended", fault: plansDeleted}
+	all := w.rand.IntN(3) == 0
+	if all {
+		e.what, e.fault = "delete all plans", allPlansDeleted
+	}
+	kills := w.rand.IntN(2) == 0
+	e.do = func(ctx context.Context, r *run) error {
+		if err := r.deletePlans(ctx, all); err != nil || !kills {
+			return err
+		}
+		for replica := range r.script.settings.replicas {
+			if err := r.lane.killRescheduler(ctx, replica, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w.add(e)
 }
 
 func (w *writer) editPlan() {

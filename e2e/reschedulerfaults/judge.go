@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
@@ -19,6 +20,8 @@ const (
 	endSlack = 30 * time.Second
 	// slack is how old what a process knows may be, and how much the times in plans are rounded.
 	slack = 1500 * time.Millisecond
+	// frozen is how long a rescheduler may have been frozen before it goes on with what it was at.
+	frozen = 2*leaseDuration + slack
 )
 
 // finding is something that must not be.
@@ -66,11 +69,12 @@ type story struct {
 	final *state // at the end
 }
 
-// move is an eviction that was granted, and what the plan says of it.
+// move is an eviction that was granted, and what the plan says of it, whether it was deleted since or not.
 type move struct {
 	eviction
-	plan *planLife
-	step *v1alpha1.Step
+	plan *planLife      // nil when none says anything
+	step *v1alpha1.Step // of the plan
+	life *podLife       // of the pod, nil when nothing is known of it
 }
 
 // judge says what must not have been.
@@ -150,7 +154,7 @@ func movesOf(evictions []eviction, known *state) (moves []move) {
 		if !e.granted {
 			continue
 		}
-		m := move{eviction: e}
+		m := move{eviction: e, life: known.pods[e.uid]}
 		for _, uid := range slices.Sorted(maps.Keys(known.plans)) {
 			p := known.plans[uid]
 			if step := p.step(e.uid); step != nil && p.since.Before(e.answered) &&
@@ -161,5 +165,10 @@ func movesOf(evictions []eviction, known *state) (moves []move) {
 		moves = append(moves, m)
 	}
 	slices.SortStableFunc(moves, func(a, b move) int { return a.answered.Compare(b.answered) })
-	return slices.CompactFunc(moves, func(a, b move) bool { return a.uid == b.uid })
+	seen := sets.New[types.UID]() // the API server grants the eviction of a pod that is leaving once more
+	return slices.DeleteFunc(moves, func(m move) bool {
+		again := seen.Has(m.uid)
+		seen.Insert(m.uid)
+		return again
+	})
 }

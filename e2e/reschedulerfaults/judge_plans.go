@@ -76,7 +76,7 @@ func (s *story) judgeEvictions() (findings []finding) {
 				},
 			)
 		}
-		if !before.isAboutToEvict(pod.UID) {
+		if !before.isAboutToEvict(pod.UID, e.asked) {
 			findings = append(
 				findings, finding{withoutPlan, fmt.Sprintf("no plan whose room is kept says that pod %s is about to be evicted", pod.Name)},
 			)
@@ -113,9 +113,13 @@ func (s *story) entered() sets.Set[string] {
 	return pods
 }
 
-// isAboutToEvict says that a plan says so of a pod, and muster that it keeps the room of the plan.
-func (s *state) isAboutToEvict(uid types.UID) bool {
+// isAboutToEvict says that a plan says so of a pod, and muster that it keeps the room of the plan. One that has ended or was
+// deleted for long says nothing.
+func (s *state) isAboutToEvict(uid types.UID, asked time.Time) bool {
 	for _, p := range s.plans {
+		if p.endedBy(asked.Add(-frozen)) {
+			continue
+		}
 		for i := range p.object.Spec.Steps {
 			if p.object.Spec.Steps[i].Pod.UID == uid && p.object.Step(i).Phase == v1alpha1.StepEvicting && p.object.IsReserved() {
 				return true

@@ -1,6 +1,7 @@
 package reschedulerfaults
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,19 @@ func (t *tale) evict(name string, replica int) *tale {
 	)
 	return t.pod(name, on("from"), ready, leaving)
 }
+
+// deleted has somebody delete a plan as it was told of last.
+func (t *tale) deleted(name string) *tale {
+	for _, e := range slices.Backward(t.entries) {
+		if e.plan != nil && e.plan.Name == name {
+			return t.tell(entry{plan: e.plan, gone: true})
+		}
+	}
+	panic("there is no plan " + name)
+}
+
+// toldToEvict is a tale up to the eviction, which is about to be asked for.
+func toldToEvict() *tale { return newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "") }
 
 // moving is a tale up to the eviction.
 func moving() *tale { return newTale().moves() }
@@ -198,10 +212,27 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 		"its budget knows": {
 			tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").budget("old").evict("old", 0),
 		},
-		"the plan does not end":                                                    {moving().pass(endSlack + 3*time.Minute), neverEnds},
-		"the plan fails without a word":                                            {moving().plan(v1alpha1.Failed, "", ""), wordless},
-		"two pods of a workload, by one replica":                                   {tale: twoEvictions(time.Hour, 0, 0)},
-		"two pods of a workload within a cool-down":                                {twoEvictions(0, 0, time.Minute), cooling},
+		"the plan does not end":                     {moving().pass(endSlack + 3*time.Minute), neverEnds},
+		"the plan fails without a word":             {moving().plan(v1alpha1.Failed, "", ""), wordless},
+		"two pods of a workload, by one replica":    {tale: twoEvictions(time.Hour, 0, 0)},
+		"two pods of a workload within a cool-down": {twoEvictions(0, 0, time.Minute), cooling},
+		"two pods of a workload within a cool-down, and a plan is deleted": {
+			twoEvictions(0, 0, time.Minute).deleted("p"), cooling,
+		},
+		"two pods of a workload within a cool-down, and both plans are deleted": {
+			twoEvictions(0, 0, time.Minute).deleted("p").deleted("q"), cooling,
+		},
+		"two pods of a workload at a higher rate, and a plan is deleted": {
+			twoEvictions(0, time.Minute, 0).deleted("p"), overBudget,
+		},
+		"a pod is evicted for a plan that was just deleted": {tale: toldToEvict().deleted("p").evict("old", 0)},
+		"a pod is evicted for a plan that was deleted long ago": {
+			toldToEvict().deleted("p").pass(2*frozen).evict("old", 0), withoutPlan,
+		},
+		"it waits, as the plan was deleted in the middle": {tale: moving().pod("new").deleted("p").pass(long)},
+		"it waits, and the plan was deleted when it had ended": {
+			moving().pod("new").plan(v1alpha1.Succeeded, "", "done").deleted("p").pass(long), pendingTooLong,
+		},
 		"two pods of a plan, of which a plan that has failed would have moved one": {tale: twoOfAPlan()},
 		"two pods of a workload at a higher rate":                                  {twoEvictions(0, time.Minute, 0), overBudget},
 		"two pods at once by two replicas":                                         {bothAtOnce(), bothEvict},

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -29,6 +30,9 @@ const (
 	// most is how many reschedulers there may be.
 	most = 2
 )
+
+// Where the rescheduler remembers evictions by default.
+const evictionsNamespace, evictionsName = metav1.NamespaceSystem, "muster-rescheduler-evictions"
 
 // lane is one with relays between muster, the reschedulers and the API server.
 type lane struct {
@@ -129,8 +133,12 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 	), nil
 }
 
-// clear deletes everything of a run and returns when it is gone.
+// clear deletes everything of a run and returns when it is gone. What was evicted is forgotten: it would count for the next run.
 func (l *lane) clear(ctx context.Context, r *record) error {
+	err := l.Client.CoreV1().ConfigMaps(evictionsNamespace).Delete(ctx, evictionsName, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("forget evictions: %w", err)
+	}
 	return l.Clear(ctx, r.empty,
 		l.Dynamic.Resource(v1alpha1.ReschedulingPlans()).DeleteCollection,
 		l.Client.AppsV1().ReplicaSets(workload.Namespace).DeleteCollection,

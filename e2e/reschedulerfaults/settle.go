@@ -68,7 +68,7 @@ func (s *state) replacedBy(evictions []eviction, p *podLife) *move {
 // excuse is why there may be no place for what replaces an evicted pod, "" for nothing. The plan
 // has to say it, too.
 func (s *state) excuse(m *move) string {
-	if m.plan.gone {
+	if m.plan.gone && !m.plan.object.Ended() {
 		return "the plan was deleted"
 	}
 	if phase := m.plan.object.Status.Phase; phase != v1alpha1.Failed && phase != v1alpha1.Expired || m.plan.object.Status.Message == "" {
