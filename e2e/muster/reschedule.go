@@ -7,7 +7,9 @@ import (
 	"maps"
 	"net"
 	"path/filepath"
+	"time"
 
+	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/process"
 )
 
@@ -15,6 +17,7 @@ import (
 type Rescheduler struct {
 	process *process.Process
 	spec    process.Spec
+	skew    time.Duration
 	listen  string
 	config  string
 }
@@ -35,6 +38,7 @@ func (s *Server) Reschedule(ctx context.Context, o Options, listen string) (*Res
 		Name: "muster reschedule", Path: s.binary, Log: file(".log"),
 		Args: []string{"reschedule", "--config=" + config, "--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig())},
 	}}
+	r.SkewClock(o.ClockSkew)
 	return r, r.Restart(ctx)
 }
 
@@ -69,6 +73,14 @@ func (r *Rescheduler) Restart(ctx context.Context) (err error) {
 		_, err := r.Page(ctx, "/readyz")
 		return err
 	})
+}
+
+// ClockSkew is by how much its clock is ahead; see Options.ClockSkew.
+func (r *Rescheduler) ClockSkew() time.Duration { return r.skew }
+
+// SkewClock has the clock be ahead by another time from the next start on, as on another machine.
+func (r *Rescheduler) SkewClock(by time.Duration) {
+	r.skew, r.spec.Env = by, []string{binaries.Skew(by)}
 }
 
 // Page is what a page of the rescheduler's says.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/e2e/faultcampaign"
 )
 
@@ -26,6 +27,7 @@ const (
 	plansDeleted      faultcampaign.Fault = "all plans deleted that have ended"
 	allPlansDeleted   faultcampaign.Fault = "all plans deleted"
 	planEdited        faultcampaign.Fault = "plan edited"
+	dryRun            faultcampaign.Fault = "mode DryRun for a while"
 	thief             faultcampaign.Fault = "pod that wants the room"
 	preemptor         faultcampaign.Fault = "pod of higher priority that wants the room"
 	tierDown          faultcampaign.Fault = "pod of a bounded tier that does not run"
@@ -51,6 +53,7 @@ func (w *writer) addFaults() {
 	all.Add(8, w.deletePlan)
 	all.Add(16, w.deletePlans)
 	all.Add(6, w.editPlan)
+	all.Add(16, w.stopForAWhile)
 	all.Add(20, w.addThief)
 	all.Add(10, w.addPreemptor)
 	all.Add(30, w.holdDown)
@@ -182,7 +185,7 @@ func (w *writer) deletePlans() {
 	}
 	kills := w.rand.IntN(2) == 0
 	e.do = func(ctx context.Context, r *run) error {
-		if err := r.deletePlans(ctx, all); err != nil || !kills {
+		if err := r.deletePlans(ctx, func(p *v1alpha1.ReschedulingPlan) bool { return all || p.Ended() }); err != nil || !kills {
 			return err
 		}
 		for replica := range r.script.settings.replicas {

@@ -46,6 +46,8 @@ const (
 	neverEnds      = "a plan does not end"
 	wordless       = "a plan failed without a word"
 	bothEvict      = "two replicas evict at once"
+	paused         = "evicted in the mode DryRun"
+	markLeft       = "a mark is left"
 	neverSettles   = "never settles"
 	complained     = "the scheduler complains"
 	panicked       = "muster panics"
@@ -57,14 +59,17 @@ type tally struct {
 	evictions int
 	moved     int // pods
 	placed    int // pods that room was made for
+	marked    int // nodes
+	marksLeft int
 }
 
 // story is all that is judged of a run.
 type story struct {
 	entries   []entry // in their order
 	evictions []eviction
-	budgets   budgets
-	end       time.Time
+	settings
+	pauses []pause
+	end    time.Time
 
 	final *state // at the end
 }
@@ -85,6 +90,7 @@ func (s *story) judge() (findings []finding, t tally) {
 	}
 	for _, judge := range []func() []finding{
 		s.judgePlans, s.judgeEvictions, s.judgePending, s.judgeReturns, s.judgeThefts, s.judgeRates, s.judgeDown, s.judgeReplicas,
+		s.judgePauses, s.judgeMarks,
 	} {
 		findings = append(findings, judge()...)
 	}
@@ -92,7 +98,12 @@ func (s *story) judge() (findings []finding, t tally) {
 }
 
 func (s *story) tally() tally {
-	t := tally{plans: map[v1alpha1.Phase]int{}, evictions: len(s.moves(s.final))}
+	t := tally{plans: map[v1alpha1.Phase]int{}, evictions: len(s.moves(s.final)), marksLeft: len(s.judgeMarks())}
+	for _, n := range s.final.nodes {
+		if n.marked {
+			t.marked++
+		}
+	}
 	for _, p := range s.final.plans {
 		t.plans[p.object.Status.Phase]++
 		for i := range p.object.Spec.Steps {

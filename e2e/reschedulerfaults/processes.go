@@ -24,7 +24,8 @@ type processes struct {
 type rescheduler struct {
 	*muster.Rescheduler
 
-	down bool // it was killed, or is being started
+	options muster.Options
+	down    bool // it was killed, or is being started
 }
 
 func startRescheduler(ctx context.Context, beside *muster.Server, o muster.Options) (*rescheduler, error) {
@@ -32,7 +33,7 @@ func startRescheduler(ctx context.Context, beside *muster.Server, o muster.Optio
 	if err != nil {
 		return nil, err
 	}
-	r := &rescheduler{}
+	r := &rescheduler{options: o}
 	r.Rescheduler, err = beside.Reschedule(ctx, o, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	return r, err
 }
@@ -48,8 +49,8 @@ func (p *processes) freezeMuster(ctx context.Context, down time.Duration) error 
 	return p.Muster.Resume()
 }
 
-// killRescheduler ends a rescheduler as a crash would, and starts it again after a time. Others
-// may be killed meanwhile.
+// killRescheduler ends a rescheduler as a crash would, and starts it again after a time, on another machine, whose clock is as
+// wrong in the other direction. Others may be killed meanwhile.
 func (p *processes) killRescheduler(ctx context.Context, replica int, down time.Duration) error {
 	p.Killing.Lock()
 	r := p.reschedulers[replica]
@@ -59,6 +60,7 @@ func (p *processes) killRescheduler(ctx context.Context, replica int, down time.
 	}
 	r.down = true
 	r.Crash()
+	r.SkewClock(-r.ClockSkew())
 	p.Killing.Unlock()
 	faultcampaign.Pause(ctx, down)
 	return p.restart(ctx, r)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -154,8 +153,8 @@ func (s *state) places() []fit.Place {
 	return slices.DeleteFunc(fit.Places(nodes, pods), func(place fit.Place) bool { return isMember(place.Pod) })
 }
 
-// missing is how many pods a ReplicaSet has yet to make.
-func (s *state) missing(set *life[*appsv1.ReplicaSet]) int {
+// missing is how many pods a set has yet to make.
+func (s *state) missing(set *life[*set]) int {
 	if set.gone {
 		return 0
 	}
@@ -165,5 +164,5 @@ func (s *state) missing(set *life[*appsv1.ReplicaSet]) int {
 			there++
 		}
 	}
-	return int(*set.object.Spec.Replicas) - there
+	return set.object.replicas - there
 }
