@@ -17,7 +17,6 @@ import (
 type Rescheduler struct {
 	process *process.Process
 	spec    process.Spec
-	skew    time.Duration
 	listen  string
 	config  string
 }
@@ -75,13 +74,8 @@ func (r *Rescheduler) Restart(ctx context.Context) (err error) {
 	})
 }
 
-// ClockSkew is by how much its clock is ahead; see Options.ClockSkew.
-func (r *Rescheduler) ClockSkew() time.Duration { return r.skew }
-
-// SkewClock has the clock be ahead by another time from the next start on, as on another machine.
-func (r *Rescheduler) SkewClock(by time.Duration) {
-	r.skew, r.spec.Env = by, []string{binaries.Skew(by)}
-}
+// SkewClock has the clock be ahead by a time from the next start on, as on another machine; see Options.ClockSkew.
+func (r *Rescheduler) SkewClock(by time.Duration) { r.spec.Env = []string{binaries.Skew(by)} }
 
 // Page is what a page of the rescheduler's says.
 func (r *Rescheduler) Page(ctx context.Context, path string) (string, error) {

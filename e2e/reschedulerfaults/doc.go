@@ -27,8 +27,9 @@
 // times. Nodes that Coalesce empties are tainted or cordoned in most runs that have it, for seconds.
 //
 // In two of three runs clocks are wrong by 30 s: that of muster is ahead or behind, and that of the first rescheduler is
-// ahead. Whoever comes after one that was killed is as wrong in the other direction. A rescheduler that is behind takes
-// a pod for too young to make room for, so that none is at the beginning. What is judged goes by the clock of the campaign.
+// ahead. Whoever comes after one that was killed has another clock, right or wrong in the other direction. A rescheduler
+// that is behind takes a pod for too young to make room for, so that none is at the beginning. What is judged goes by the
+// clock of the campaign.
 //
 // Each of these, taken out of muster for trial, was found within 30 seeds: that what is moved is kept off
 // the node that it leaves, reservations, how many may be down (also of the first eviction of a process only),

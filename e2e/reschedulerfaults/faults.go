@@ -51,13 +51,13 @@ func (w *writer) addFaults() {
 	all.Add(4, w.addNode)
 	all.Add(14, w.closeTarget)
 	all.Add(8, w.deletePlan)
-	all.Add(16, w.deletePlans)
+	all.Add(24, w.deletePlans)
 	all.Add(6, w.editPlan)
 	all.Add(16, w.stopForAWhile)
 	all.Add(20, w.addThief)
 	all.Add(10, w.addPreemptor)
-	all.Add(30, w.holdDown)
-	all.Add(16, w.forbidPlan)
+	all.Add(20, w.holdDown)
+	all.Add(12, w.forbidPlan)
 	w.addCallFaults(&all)
 	for range 2 + w.rand.IntN(5) {
 		all.Draw(w.rand)
@@ -175,15 +175,18 @@ func (w *writer) deletePlan() {
 	w.happen("delete the plan", planDeleted, func(ctx context.Context, r *run) error { return r.deletePlan(ctx) })
 }
 
-// deletePlans has somebody delete plans some time after a pod was evicted, most of them those that have ended only. In half of
-// the cases the reschedulers are killed after that, so that no process remembers the evictions of the plans.
+// deletePlans has somebody delete plans after a pod was evicted, most often those that have ended only. In half of the cases
+// the reschedulers are killed after that, so that no process remembers the evictions of these plans, of which few are allowed.
 func (w *writer) deletePlans() {
-	e := event{moment: podLeaves, after: w.within(window / 3), what: "delete plans that have ended", fault: plansDeleted}
+	e := event{moment: podLeaves, after: w.within(window / 6), what: "delete plans that have ended", fault: plansDeleted}
 	all := w.rand.IntN(3) == 0
 	if all {
 		e.what, e.fault = "delete all plans", allPlansDeleted
 	}
 	kills := w.rand.IntN(2) == 0
+	if kills {
+		w.settings.budgets.rate = rate{1 + w.rand.IntN(2), window}
+	}
 	e.do = func(ctx context.Context, r *run) error {
 		if err := r.deletePlans(ctx, func(p *v1alpha1.ReschedulingPlan) bool { return all || p.Ended() }); err != nil || !kills {
 			return err

@@ -100,8 +100,8 @@ func (l *lane) start(ctx context.Context, s *settings) error {
 		return err
 	}
 	for i := range s.replicas {
-		o.Kubeconfig, o.ClockSkew = l.kubeconfigs[i+1], s.skewOf(i)
-		r, err := startRescheduler(ctx, l.Muster, o)
+		o.Kubeconfig = l.kubeconfigs[i+1]
+		r, err := startRescheduler(ctx, l.Muster, o, s.skewsOf(i))
 		if err != nil {
 			return err
 		}

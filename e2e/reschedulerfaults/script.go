@@ -54,13 +54,16 @@ const wrong = 30 * time.Second
 // musterSkew returns by how much muster's clock is ahead for a seed.
 func musterSkew(seed uint64) time.Duration { return []time.Duration{0, wrong, -wrong}[seed%3] }
 
-// skewOf returns by how much the clock of a rescheduler is ahead at first, if muster's is wrong: that of the first one. It is
-// behind when that one has been killed, and not from the beginning, as a pod is too young to make room for then.
-func (s *settings) skewOf(replica int) time.Duration {
-	if replica > 0 {
-		return 0
+// skewsOf returns by how much the clock of a rescheduler is ahead, and that of its successors, by turns. Those of the first one
+// are wrong if muster's is. None is behind from the beginning, as it would take pods for too young to make room for.
+func (s *settings) skewsOf(replica int) [2]time.Duration {
+	switch {
+	case replica > 0:
+		return [2]time.Duration{}
+	case s.skew < 0:
+		return [2]time.Duration{wrong, -wrong}
 	}
-	return s.skew.Abs()
+	return [2]time.Duration{s.skew, 0}
 }
 
 // mostApart is by how much two clocks differ at most.

@@ -35,7 +35,7 @@ func write(seed uint64) *script {
 	if r.IntN(5) == 0 {
 		w.settings.selection = muster.Extender
 	}
-	for i := range 7 + r.IntN(3) {
+	for i := range 10 + r.IntN(4) {
 		w.nodes = append(w.nodes, faultcampaign.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), coresOfANode))
 	}
 	w.addWorkloads()
@@ -112,8 +112,8 @@ func (w *writer) addWorkloads() {
 // addBeneficiaries has pods come that fit nowhere, most probably, though there is room.
 func (w *writer) addBeneficiaries() {
 	r := w.rand
-	for range 9 + r.IntN(5) {
-		w.addPod([]int64{2500, 3000, 3000, 3500}[r.IntN(4)], []string{"", "", "", "", "", raised}[r.IntN(6)], event{at: w.within(window * 3 / 4)})
+	for range 12 + r.IntN(6) {
+		w.addPod([]int64{2500, 3000, 3000, 3500}[r.IntN(4)], []string{"", "", "", "", "", raised}[r.IntN(6)], event{at: w.within(window * 2 / 3)})
 	}
 	if r.IntN(4) > 0 {
 		return
