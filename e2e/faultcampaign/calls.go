@@ -19,16 +19,16 @@ import (
 const (
 	apiConflict    Fault = "409"
 	apiBusy        Fault = "429"
-	apiError       Fault = "500"
+	APIError       Fault = "500"
 	apiUnavailable Fault = "503"
 	apiSilent      Fault = "no answer"
 	apiLost        Fault = "answer of the API server lost"
-	apiDone        Fault = "500 after it was done"
+	APIDone        Fault = "500 after it was done"
 )
 
 // APIFaults are all that may happen to calls to the API server.
 func APIFaults() []Fault {
-	return []Fault{apiConflict, apiBusy, apiError, apiUnavailable, apiSilent, apiLost, apiDone}
+	return []Fault{apiConflict, apiBusy, APIError, apiUnavailable, apiSilent, apiLost, APIDone}
 }
 
 // answers are what the API server says in trouble, for the faults of which it says something.
@@ -37,7 +37,7 @@ func answers() map[Fault]relay.Decide {
 	return map[Fault]relay.Decide{
 		apiConflict:    relay.Failure(apierrors.NewConflict(some, "p", errors.New("it changed"))),
 		apiBusy:        relay.Failure(apierrors.NewTooManyRequests("later", 1)),
-		apiError:       relay.Failure(apierrors.NewInternalError(errors.New("etcd is away"))),
+		APIError:       relay.Failure(apierrors.NewInternalError(errors.New("etcd is away"))),
 		apiUnavailable: relay.Failure(apierrors.NewServiceUnavailable("starting")),
 	}
 }
@@ -105,9 +105,9 @@ func (c *Calls) Answer(f Fault, silence time.Duration, w http.ResponseWriter, r 
 	case apiLost:
 		w = httptest.NewRecorder()
 		defer relay.Cut()
-	case apiDone:
+	case APIDone:
 		pass.ServeHTTP(httptest.NewRecorder(), r)
-		answers()[apiError](w, r, pass)
+		answers()[APIError](w, r, pass)
 		return
 	default:
 	}

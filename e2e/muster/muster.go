@@ -216,7 +216,12 @@ func (o Options) writeConfig(path string, identity *identity, webhook string) er
 	if err != nil {
 		return fmt.Errorf("encode muster's config: %w", err)
 	}
-	if err := os.WriteFile(path, config, 0o644); err != nil {
+	next := path + ".next" // a process may read the file at any time
+	err = os.WriteFile(next, config, 0o644)
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
 		return fmt.Errorf("write muster's config: %w", err)
 	}
 	return nil

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"net"
 	"path/filepath"
+	"time"
 
+	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/process"
 )
 
@@ -35,6 +37,7 @@ func (s *Server) Reschedule(ctx context.Context, o Options, listen string) (*Res
 		Name: "muster reschedule", Path: s.binary, Log: file(".log"),
 		Args: []string{"reschedule", "--config=" + config, "--kubeconfig=" + cmp.Or(o.Kubeconfig, o.ControlPlane.Kubeconfig())},
 	}}
+	r.SkewClock(o.ClockSkew)
 	return r, r.Restart(ctx)
 }
 
@@ -70,6 +73,9 @@ func (r *Rescheduler) Restart(ctx context.Context) (err error) {
 		return err
 	})
 }
+
+// SkewClock has the clock be ahead by a time from the next start on, as on another machine; see Options.ClockSkew.
+func (r *Rescheduler) SkewClock(by time.Duration) { r.spec.Env = []string{binaries.Skew(by)} }
 
 // Page is what a page of the rescheduler's says.
 func (r *Rescheduler) Page(ctx context.Context, path string) (string, error) {

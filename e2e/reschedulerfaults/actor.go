@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,34 +29,51 @@ func (r *run) cordon(ctx context.Context, name string, closed bool) error {
 	return r.lane.Cordon(ctx, name, closed)
 }
 
-func (r *run) createWorkload(ctx context.Context, set *appsv1.ReplicaSet) error {
-	_, err := r.lane.Client.AppsV1().ReplicaSets(workload.Namespace).Create(ctx, set, metav1.CreateOptions{})
-	return faultcampaign.UnlessDone(err, "create ReplicaSet", set.Name)
+func (r *run) createWorkload(ctx context.Context, w *replicas) (err error) {
+	apps := r.lane.Client.AppsV1()
+	if w.stateful {
+		_, err = apps.StatefulSets(workload.Namespace).Create(ctx, w.statefulSet(), metav1.CreateOptions{})
+	} else {
+		_, err = apps.ReplicaSets(workload.Namespace).Create(ctx, w.replicaSet(), metav1.CreateOptions{})
+	}
+	return faultcampaign.UnlessDone(err, "create workload", w.name)
 }
 
-func (r *run) scale(ctx context.Context, name string, by int) error {
-	count := 0
+// set is the workload of a name, as the API server told of it last.
+func (r *run) set(name string) (is set) {
 	r.record.look(func(s *state) {
 		for _, set := range s.sets {
-			if set.object.Name == name && set.object.Spec.Replicas != nil {
-				count = int(*set.object.Spec.Replicas)
+			if set.object.Name == name {
+				is = *set.object
 			}
 		}
 	})
-	to := max(0, count+by)
-	r.Note(fmt.Sprintf("scale %s from %d to %d", name, count, to))
-	_, err := r.lane.Client.AppsV1().
-		ReplicaSets(workload.Namespace).
-		Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, to), metav1.PatchOptions{})
+	return is
+}
+
+func (r *run) scale(ctx context.Context, name string, by int) (err error) {
+	was := r.set(name)
+	to := max(0, was.replicas+by)
+	r.Note(fmt.Sprintf("scale %s from %d to %d", name, was.replicas, to))
+	apps, patch := r.lane.Client.AppsV1(), fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, to)
+	if was.stateful {
+		_, err = apps.StatefulSets(workload.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	} else {
+		_, err = apps.ReplicaSets(workload.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
 	return faultcampaign.UnlessDone(err, "scale", name)
 }
 
-// deleteWorkload deletes a ReplicaSet, and its pods as the garbage collector would.
+// deleteWorkload deletes a workload, and its pods as the garbage collector would.
 func (r *run) deleteWorkload(ctx context.Context, name string) error {
 	r.Note("delete workload " + name)
-	orphan := metav1.DeletePropagationBackground
-	err := r.lane.Client.AppsV1().ReplicaSets(workload.Namespace).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &orphan})
-	if err := faultcampaign.UnlessDone(err, "delete ReplicaSet", name); err != nil {
+	background := metav1.DeletePropagationBackground
+	deletes := r.lane.Client.AppsV1().ReplicaSets(workload.Namespace).Delete
+	if r.set(name).stateful {
+		deletes = r.lane.Client.AppsV1().StatefulSets(workload.Namespace).Delete
+	}
+	err := deletes(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
+	if err := faultcampaign.UnlessDone(err, "delete workload", name); err != nil {
 		return err
 	}
 	err = r.lane.Client.CoreV1().
@@ -77,15 +93,38 @@ func (r *run) setBudget(ctx context.Context, budget *policyv1.PodDisruptionBudge
 	return faultcampaign.UnlessDone(err, "set PodDisruptionBudget", budget.Name)
 }
 
+// deletePlan deletes the one that is carried out, or made.
 func (r *run) deletePlan(ctx context.Context) error {
 	plan := r.plan()
 	if plan == nil {
 		return nil
 	}
-	r.Note("delete plan " + plan.Name)
-	return faultcampaign.UnlessDone(
-		r.lane.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(ctx, plan.Name, metav1.DeleteOptions{}), "delete plan", plan.Name,
-	)
+	return r.deletePlanCalled(ctx, plan.Name)
+}
+
+func (r *run) deletePlanCalled(ctx context.Context, name string) error {
+	r.Note("delete plan " + name)
+	err := r.lane.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(ctx, name, metav1.DeleteOptions{})
+	return faultcampaign.UnlessDone(err, "delete plan", name)
+}
+
+// deletePlans deletes some plans.
+func (r *run) deletePlans(ctx context.Context, some func(*v1alpha1.ReschedulingPlan) bool) error {
+	var names []string
+	r.record.look(func(s *state) {
+		for _, p := range s.plans {
+			if !p.gone && some(p.object) {
+				names = append(names, p.object.Name)
+			}
+		}
+	})
+	slices.Sort(names)
+	for _, name := range names {
+		if err := r.deletePlanCalled(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *run) annotatePlan(ctx context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/e2e/faultcampaign"
 )
 
@@ -23,7 +24,10 @@ const (
 	nodeAdded         faultcampaign.Fault = "node added"
 	targetClosed      faultcampaign.Fault = "target cordoned while the scheduler is down"
 	planDeleted       faultcampaign.Fault = "plan deleted"
+	plansDeleted      faultcampaign.Fault = "all plans deleted that have ended"
+	allPlansDeleted   faultcampaign.Fault = "all plans deleted"
 	planEdited        faultcampaign.Fault = "plan edited"
+	dryRun            faultcampaign.Fault = "mode DryRun for a while"
 	thief             faultcampaign.Fault = "pod that wants the room"
 	preemptor         faultcampaign.Fault = "pod of higher priority that wants the room"
 	tierDown          faultcampaign.Fault = "pod of a bounded tier that does not run"
@@ -46,12 +50,14 @@ func (w *writer) addFaults() {
 	all.Add(6, w.cordonNode)
 	all.Add(4, w.addNode)
 	all.Add(14, w.closeTarget)
-	all.Add(4, w.deletePlan)
+	all.Add(8, w.deletePlan)
+	all.Add(24, w.deletePlans)
 	all.Add(6, w.editPlan)
+	all.Add(16, w.stopForAWhile)
 	all.Add(20, w.addThief)
 	all.Add(10, w.addPreemptor)
-	all.Add(30, w.holdDown)
-	all.Add(16, w.forbidPlan)
+	all.Add(20, w.holdDown)
+	all.Add(12, w.forbidPlan)
 	w.addCallFaults(&all)
 	for range 2 + w.rand.IntN(5) {
 		all.Draw(w.rand)
@@ -167,6 +173,32 @@ func (w *writer) closeTarget() {
 
 func (w *writer) deletePlan() {
 	w.happen("delete the plan", planDeleted, func(ctx context.Context, r *run) error { return r.deletePlan(ctx) })
+}
+
+// deletePlans has somebody delete plans after a pod was evicted, most often those that have ended only. In half of the cases
+// the reschedulers are killed after that, so that no process remembers the evictions of these plans, of which few are allowed.
+func (w *writer) deletePlans() {
+	e := event{moment: podLeaves, after: w.within(window / 6), what: "delete plans that have ended", fault: plansDeleted}
+	all := w.rand.IntN(3) == 0
+	if all {
+		e.what, e.fault = "delete all plans", allPlansDeleted
+	}
+	kills := w.rand.IntN(2) == 0
+	if kills {
+		w.settings.budgets.rate = rate{1 + w.rand.IntN(2), window}
+	}
+	e.do = func(ctx context.Context, r *run) error {
+		if err := r.deletePlans(ctx, func(p *v1alpha1.ReschedulingPlan) bool { return all || p.Ended() }); err != nil || !kills {
+			return err
+		}
+		for replica := range r.script.settings.replicas {
+			if err := r.lane.killRescheduler(ctx, replica, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w.add(e)
 }
 
 func (w *writer) editPlan() {

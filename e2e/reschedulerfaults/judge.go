@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
@@ -19,6 +20,8 @@ const (
 	endSlack = 30 * time.Second
 	// slack is how old what a process knows may be, and how much the times in plans are rounded.
 	slack = 1500 * time.Millisecond
+	// frozen is how long a rescheduler may have been frozen before it goes on with what it was at.
+	frozen = 2*leaseDuration + slack
 )
 
 // finding is something that must not be.
@@ -43,6 +46,8 @@ const (
 	neverEnds      = "a plan does not end"
 	wordless       = "a plan failed without a word"
 	bothEvict      = "two replicas evict at once"
+	paused         = "evicted in the mode DryRun"
+	markLeft       = "a mark is left"
 	neverSettles   = "never settles"
 	complained     = "the scheduler complains"
 	panicked       = "muster panics"
@@ -54,23 +59,27 @@ type tally struct {
 	evictions int
 	moved     int // pods
 	placed    int // pods that room was made for
+	marked    int // nodes
+	marksLeft int
 }
 
 // story is all that is judged of a run.
 type story struct {
 	entries   []entry // in their order
 	evictions []eviction
-	budgets   budgets
-	end       time.Time
+	settings
+	pauses []pause
+	end    time.Time
 
 	final *state // at the end
 }
 
-// move is an eviction that was granted, and what the plan says of it.
+// move is an eviction that was granted, and what the plan says of it, whether it was deleted since or not.
 type move struct {
 	eviction
-	plan *planLife
-	step *v1alpha1.Step
+	plan *planLife      // nil when none says anything
+	step *v1alpha1.Step // of the plan
+	life *podLife       // of the pod, nil when nothing is known of it
 }
 
 // judge says what must not have been.
@@ -81,6 +90,7 @@ func (s *story) judge() (findings []finding, t tally) {
 	}
 	for _, judge := range []func() []finding{
 		s.judgePlans, s.judgeEvictions, s.judgePending, s.judgeReturns, s.judgeThefts, s.judgeRates, s.judgeDown, s.judgeReplicas,
+		s.judgePauses, s.judgeMarks,
 	} {
 		findings = append(findings, judge()...)
 	}
@@ -88,7 +98,12 @@ func (s *story) judge() (findings []finding, t tally) {
 }
 
 func (s *story) tally() tally {
-	t := tally{plans: map[v1alpha1.Phase]int{}, evictions: len(s.moves(s.final))}
+	t := tally{plans: map[v1alpha1.Phase]int{}, evictions: len(s.moves(s.final)), marksLeft: len(s.judgeMarks())}
+	for _, n := range s.final.nodes {
+		if n.marked {
+			t.marked++
+		}
+	}
 	for _, p := range s.final.plans {
 		t.plans[p.object.Status.Phase]++
 		for i := range p.object.Spec.Steps {
@@ -150,7 +165,7 @@ func movesOf(evictions []eviction, known *state) (moves []move) {
 		if !e.granted {
 			continue
 		}
-		m := move{eviction: e}
+		m := move{eviction: e, life: known.pods[e.uid]}
 		for _, uid := range slices.Sorted(maps.Keys(known.plans)) {
 			p := known.plans[uid]
 			if step := p.step(e.uid); step != nil && p.since.Before(e.answered) &&
@@ -161,5 +176,10 @@ func movesOf(evictions []eviction, known *state) (moves []move) {
 		moves = append(moves, m)
 	}
 	slices.SortStableFunc(moves, func(a, b move) int { return a.answered.Compare(b.answered) })
-	return slices.CompactFunc(moves, func(a, b move) bool { return a.uid == b.uid })
+	seen := sets.New[types.UID]() // the API server grants the eviction of a pod that is leaving once more
+	return slices.DeleteFunc(moves, func(m move) bool {
+		again := seen.Has(m.uid)
+		seen.Insert(m.uid)
+		return again
+	})
 }

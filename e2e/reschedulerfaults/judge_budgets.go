@@ -7,54 +7,60 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// judgeRates holds evictions against rates and cool-downs. Those of plans that somebody has
-// deleted are forgotten: they are counted off the plans.
+// judgeRates holds evictions against rates and cool-downs. What counts is that the API server granted them, and what the pods
+// were: not whether there is a plan still.
 func (s *story) judgeRates() (findings []finding) {
 	var earlier []move
 	for _, m := range s.moves(s.final) {
-		if m.plan == nil || m.plan.gone {
-			continue
+		if m.life == nil {
+			continue // nothing is known of the pod; judgeEvictions finds an eviction by name alone
 		}
 		findings = append(findings, s.judgeRate("all", s.budgets.rate, earlier, m, func(move) bool { return true })...)
 		if isWeb(m) {
 			findings = append(findings, s.judgeRate(tierWeb, s.budgets.webRate, earlier, m, isWeb)...)
 		}
 		for _, before := range earlier {
-			passed := m.answered.Sub(before.answered) + slack
-			if before.plan == m.plan {
-				continue
-			}
-			if before.step.Controller.UID == m.step.Controller.UID && passed < s.budgets.workloadCoolDown {
-				findings = append(
-					findings,
-					finding{
-						cooling,
-						fmt.Sprintf(
-							"pod %s by plan %s, %s after pod %s of the same workload", m.pod, m.plan.object.Name,
-							m.answered.Sub(before.answered).Round(time.Millisecond), before.pod,
-						),
-					},
-				)
-			}
-			if before.step.From == m.step.From && passed < s.budgets.nodeCoolDown {
-				findings = append(
-					findings,
-					finding{
-						cooling,
-						fmt.Sprintf(
-							"pod %s by plan %s, %s after pod %s of the same node", m.pod, m.plan.object.Name,
-							m.answered.Sub(before.answered).Round(time.Millisecond), before.pod,
-						),
-					},
-				)
-			}
+			findings = append(findings, s.judgeCoolDown(before, m)...)
 		}
 		earlier = append(earlier, m)
 	}
 	return findings
 }
 
-func isWeb(m move) bool { return m.step.Replacement.Labels[tierLabel] == tierWeb }
+// judgeCoolDown holds an eviction against one before it, of another plan.
+func (s *story) judgeCoolDown(before, m move) (findings []finding) {
+	if m.plan != nil && before.plan == m.plan {
+		return nil
+	}
+	passed := m.answered.Sub(before.answered)
+	tell := func(same string) {
+		findings = append(findings, finding{cooling, fmt.Sprintf(
+			"pod %s by %s, %s after pod %s of the same %s by %s",
+			m.pod, m.plan.name(), passed.Round(time.Millisecond), before.pod, same, before.plan.name(),
+		)})
+	}
+	controller := controllerOf(m.life.object)
+	if controller != "" && controllerOf(before.life.object) == controller && passed+slack < s.budgets.workloadCoolDown {
+		tell("workload")
+	}
+	if before.life.object.Spec.NodeName == m.life.object.Spec.NodeName && passed+slack < s.budgets.nodeCoolDown {
+		tell("node")
+	}
+	return findings
+}
+
+// name is what the plan is called in findings.
+func (p *planLife) name() string {
+	switch {
+	case p == nil:
+		return "no plan"
+	case p.gone:
+		return "plan " + p.object.Name + ", which is deleted"
+	}
+	return "plan " + p.object.Name
+}
+
+func isWeb(m move) bool { return m.life.object.Labels[tierLabel] == tierWeb }
 
 func (s *story) judgeRate(name string, r rate, earlier []move, m move, counts func(move) bool) []finding {
 	recent := 1

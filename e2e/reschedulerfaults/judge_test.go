@@ -1,6 +1,7 @@
 package reschedulerfaults
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,9 +47,7 @@ func (t *tale) pass(d time.Duration) *tale {
 }
 
 func (t *tale) set(generation int64) *tale {
-	set := (&replicas{name: "web", count: 1, milliCPU: 2000}).object()
-	set.UID, set.Generation = "uid-web", generation
-	return t.tell(entry{set: set})
+	return t.tell(entry{set: &set{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "uid-web", Generation: generation}, replicas: 1}})
 }
 
 func (t *tale) pod(name string, change ...func(*corev1.Pod)) *tale {
@@ -98,6 +97,47 @@ func (t *tale) evict(name string, replica int) *tale {
 	)
 	return t.pod(name, on("from"), ready, leaving)
 }
+
+// deleted has somebody delete a plan as it was told of last.
+func (t *tale) deleted(name string) *tale {
+	for _, e := range slices.Backward(t.entries) {
+		if e.plan != nil && e.plan.Name == name {
+			return t.tell(entry{plan: e.plan, gone: true})
+		}
+	}
+	panic("there is no plan " + name)
+}
+
+// clocked is that the plan runs, by a clock that is ahead of the one here, and of others.
+func (t *tale) clocked(ahead time.Duration) *tale {
+	t.plan(v1alpha1.Executing, "", "")
+	plan := t.entries[len(t.entries)-1].plan
+	at := t.at.Add(ahead)
+	plan.Status.Approved, plan.Status.Expires = new(metav1.NewTime(at)), new(metav1.NewTime(at.Add(planTTL)))
+	t.skew = min(ahead.Abs(), wrong)
+	return t
+}
+
+// paused is that a rescheduler had the mode DryRun from some time after its eviction on, to another time.
+func (t *tale) paused(from, to time.Duration) *tale {
+	asked := t.evictions[0].asked
+	t.pauses = append(t.pauses, pause{from: asked.Add(from), to: asked.Add(to)})
+	return t
+}
+
+// marked has the node spare carry a mark, and be closed for a minute.
+func (t *tale) marked(annotation, value string, closed bool) *tale {
+	node := faultcampaign.NewNode("spare", coresOfANode)
+	node.Annotations = map[string]string{annotation: value}
+	if closed {
+		node.Annotations[v1alpha1.AnnotationClosedUntil] = t.at.Add(time.Minute).Format(time.RFC3339)
+		node.Spec.Taints = []corev1.Taint{{Key: v1alpha1.TaintClosed, Effect: corev1.TaintEffectNoSchedule}}
+	}
+	return t.tell(entry{node: node})
+}
+
+// toldToEvict is a tale up to the eviction, which is about to be asked for.
+func toldToEvict() *tale { return newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "") }
 
 // moving is a tale up to the eviction.
 func moving() *tale { return newTale().moves() }
@@ -198,10 +238,55 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 		"its budget knows": {
 			tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").budget("old").evict("old", 0),
 		},
-		"the plan does not end":                                                    {moving().pass(endSlack + 3*time.Minute), neverEnds},
-		"the plan fails without a word":                                            {moving().plan(v1alpha1.Failed, "", ""), wordless},
-		"two pods of a workload, by one replica":                                   {tale: twoEvictions(time.Hour, 0, 0)},
-		"two pods of a workload within a cool-down":                                {twoEvictions(0, 0, time.Minute), cooling},
+		"the plan does not end":                     {moving().pass(endSlack + 3*time.Minute), neverEnds},
+		"the plan fails without a word":             {moving().plan(v1alpha1.Failed, "", ""), wordless},
+		"two pods of a workload, by one replica":    {tale: twoEvictions(time.Hour, 0, 0)},
+		"two pods of a workload within a cool-down": {twoEvictions(0, 0, time.Minute), cooling},
+		"a stranger takes the room of a plan by a clock that is behind": {
+			newTale().clocked(-time.Hour).pod("thief", stranger, large).pod("thief", stranger, large, on("to")), stolen,
+		},
+		"a stranger comes when a plan has expired by a clock that is ahead": {
+			tale: newTale().clocked(time.Hour).pass(planTTL).pod("thief", stranger, large).pod("thief", stranger, large, on("to")),
+		},
+		"a plan does not end by a clock that is ahead": {newTale().clocked(time.Hour).pass(2*endSlack + 2*wrong), neverEnds},
+		"a plan lasts longer, as a clock that was behind told the time when it was to end": {
+			tale: newTale().clocked(-wrong).pass(planTTL + 2*wrong),
+		},
+
+		"a pod is evicted in the mode DryRun": {moving().paused(-time.Minute, time.Minute), paused},
+		"a pod is evicted before the mode is DryRun, and after": {
+			tale: moving().paused(time.Second, time.Minute).paused(-time.Hour, -time.Minute),
+		},
+		"a node is marked by a plan that runs": {tale: moving().marked(v1alpha1.AnnotationEmptying, "p", false)},
+		"a node is marked by a plan that has failed": {
+			moving().plan(v1alpha1.Failed, "", "why").marked(v1alpha1.AnnotationEmptying, "p", false), markLeft,
+		},
+		"a node is marked by a plan that was deleted": {moving().deleted("p").marked(v1alpha1.AnnotationEmptying, "p", false), markLeft},
+		"an empty node has been emptied":              {tale: newTale().marked(v1alpha1.AnnotationEmptied, "p", false)},
+		"an empty node is closed for a while":         {tale: newTale().marked(v1alpha1.AnnotationEmptied, "p", true)},
+		"an empty node is closed for too long":        {newTale().marked(v1alpha1.AnnotationEmptied, "p", true).pass(time.Hour), markLeft},
+		"a node has been emptied on which there is a pod": {
+			newTale().marked(v1alpha1.AnnotationEmptied, "p", false).pod("new", on("spare"), ready), markLeft,
+		},
+		"a node is closed for nobody": {newTale().marked(v1alpha1.AnnotationCordoned, "true", true), markLeft},
+
+		"two pods of a workload within a cool-down, and a plan is deleted": {
+			twoEvictions(0, 0, time.Minute).deleted("p"), cooling,
+		},
+		"two pods of a workload within a cool-down, and both plans are deleted": {
+			twoEvictions(0, 0, time.Minute).deleted("p").deleted("q"), cooling,
+		},
+		"two pods of a workload at a higher rate, and a plan is deleted": {
+			twoEvictions(0, time.Minute, 0).deleted("p"), overBudget,
+		},
+		"a pod is evicted for a plan that was just deleted": {tale: toldToEvict().deleted("p").evict("old", 0)},
+		"a pod is evicted for a plan that was deleted long ago": {
+			toldToEvict().deleted("p").pass(2*frozen).evict("old", 0), withoutPlan,
+		},
+		"it waits, as the plan was deleted in the middle": {tale: moving().pod("new").deleted("p").pass(long)},
+		"it waits, and the plan was deleted when it had ended": {
+			moving().pod("new").plan(v1alpha1.Succeeded, "", "done").deleted("p").pass(long), pendingTooLong,
+		},
 		"two pods of a plan, of which a plan that has failed would have moved one": {tale: twoOfAPlan()},
 		"two pods of a workload at a higher rate":                                  {twoEvictions(0, time.Minute, 0), overBudget},
 		"two pods at once by two replicas":                                         {bothAtOnce(), bothEvict},

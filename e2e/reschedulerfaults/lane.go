@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -30,21 +31,30 @@ const (
 	most = 2
 )
 
+// Where reschedulers have their lease by default, and remember evictions.
+const (
+	leaseNamespace = metav1.NamespaceSystem
+	leaseName      = "muster-rescheduler"
+	evictionsName  = leaseName + "-evictions"
+)
+
 // lane is one with relays between muster, the reschedulers and the API server.
 type lane struct {
 	processes
 
-	binary  string
+	program faultcampaign.Program
 	traffic atomic.Pointer[traffic]
 	// kubeconfigs lead to relays: that of muster first, then those of reschedulers.
 	kubeconfigs [1 + most]string
 }
 
 // open starts everything that stays.
-func open(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (_ faultcampaign.Performer, err error) {
-	l := &lane{binary: muster.Path}
+func open(ctx context.Context, dir string, program faultcampaign.Program, progress io.Writer) (_ faultcampaign.Performer, err error) {
+	l := &lane{program: program}
 	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{
-		Dir: dir, Progress: progress, Controllers: append(controlplane.PodCreation(), "replicaset-controller", "disruption-controller"),
+		Dir: dir, Progress: progress, Controllers: append(
+			controlplane.PodCreation(), "replicaset-controller", "statefulset-controller", "disruption-controller",
+		),
 	}, map[string]int32{raised: 1000, lowered: -1000})
 	defer func() {
 		if err != nil {
@@ -73,12 +83,13 @@ func open(ctx context.Context, dir string, muster faultcampaign.Program, progres
 func (l *lane) start(ctx context.Context, s *settings) error {
 	o := muster.Options{
 		ControlPlane: l.ControlPlane,
-		Binary:       l.binary,
+		Binary:       l.program.Path,
 		Kubeconfig:   l.kubeconfigs[0],
+		ClockSkew:    s.skew,
 		Selection:    s.selection,
 		Config: map[string]any{
 			"leaderElection": map[string]any{"leaseDuration": leaseDuration.String(), "renewDeadline": "2s", "retryPeriod": "500ms"},
-			"rescheduler":    s.config(),
+			"rescheduler":    s.config(v1alpha1.Auto),
 			"gangs":          map[string]any{"scheduleTimeout": "4s", "deniedTTL": "1s"},
 		},
 	}
@@ -90,7 +101,7 @@ func (l *lane) start(ctx context.Context, s *settings) error {
 	}
 	for i := range s.replicas {
 		o.Kubeconfig = l.kubeconfigs[i+1]
-		r, err := startRescheduler(ctx, l.Muster, o)
+		r, err := startRescheduler(ctx, l.Muster, o, s.skewsOf(i))
 		if err != nil {
 			return err
 		}
@@ -113,7 +124,9 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 	setList, setErr := sets.List(ctx, metav1.ListOptions{Limit: 1})
 	budgets := l.Client.PolicyV1().PodDisruptionBudgets(workload.Namespace)
 	budgetList, budgetErr := budgets.List(ctx, metav1.ListOptions{Limit: 1})
-	if err := errors.Join(setErr, budgetErr); err != nil {
+	stateful := l.Client.AppsV1().StatefulSets(workload.Namespace)
+	statefulList, statefulErr := stateful.List(ctx, metav1.ListOptions{Limit: 1})
+	if err := errors.Join(setErr, statefulErr, budgetErr); err != nil {
 		return nil, fmt.Errorf("list workloads: %w", err)
 	}
 	return append(
@@ -123,17 +136,29 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 			Version: setList.ResourceVersion,
 			Watch:   func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return sets.Watch(ctx, o) },
 		},
+		history.Source{Version: statefulList.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return stateful.Watch(ctx, o)
+		}},
 		history.Source{Version: budgetList.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return budgets.Watch(ctx, o)
 		}},
 	), nil
 }
 
-// clear deletes everything of a run and returns when it is gone.
+// clear deletes everything of a run and returns when it is gone: also the lease, which the next run would wait for, and what
+// was evicted, which would count in it.
 func (l *lane) clear(ctx context.Context, r *record) error {
+	err := l.Client.CoreV1().ConfigMaps(leaseNamespace).Delete(ctx, evictionsName, metav1.DeleteOptions{})
+	if err == nil || apierrors.IsNotFound(err) {
+		err = l.Client.CoordinationV1().Leases(leaseNamespace).Delete(ctx, leaseName, metav1.DeleteOptions{})
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("forget a run: %w", err)
+	}
 	return l.Clear(ctx, r.empty,
 		l.Dynamic.Resource(v1alpha1.ReschedulingPlans()).DeleteCollection,
 		l.Client.AppsV1().ReplicaSets(workload.Namespace).DeleteCollection,
+		l.Client.AppsV1().StatefulSets(workload.Namespace).DeleteCollection,
 		l.Client.PolicyV1().PodDisruptionBudgets(workload.Namespace).DeleteCollection,
 	)
 }

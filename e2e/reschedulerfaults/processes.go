@@ -24,15 +24,18 @@ type processes struct {
 type rescheduler struct {
 	*muster.Rescheduler
 
-	down bool // it was killed, or is being started
+	options muster.Options
+	skews   [2]time.Duration // of its clock, and of the next one's
+	down    bool             // it was killed, or is being started
 }
 
-func startRescheduler(ctx context.Context, beside *muster.Server, o muster.Options) (*rescheduler, error) {
+func startRescheduler(ctx context.Context, beside *muster.Server, o muster.Options, skews [2]time.Duration) (*rescheduler, error) {
 	port, err := process.FreePort()
 	if err != nil {
 		return nil, err
 	}
-	r := &rescheduler{}
+	o.ClockSkew = skews[0]
+	r := &rescheduler{options: o, skews: skews}
 	r.Rescheduler, err = beside.Reschedule(ctx, o, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	return r, err
 }
@@ -48,8 +51,8 @@ func (p *processes) freezeMuster(ctx context.Context, down time.Duration) error 
 	return p.Muster.Resume()
 }
 
-// killRescheduler ends a rescheduler as a crash would, and starts it again after a time. Others
-// may be killed meanwhile.
+// killRescheduler ends a rescheduler as a crash would, and starts it again after a time, on another machine, whose clock is
+// another one. Others may be killed meanwhile.
 func (p *processes) killRescheduler(ctx context.Context, replica int, down time.Duration) error {
 	p.Killing.Lock()
 	r := p.reschedulers[replica]
@@ -59,6 +62,8 @@ func (p *processes) killRescheduler(ctx context.Context, replica int, down time.
 	}
 	r.down = true
 	r.Crash()
+	r.skews[0], r.skews[1] = r.skews[1], r.skews[0]
+	r.SkewClock(r.skews[0])
 	p.Killing.Unlock()
 	faultcampaign.Pause(ctx, down)
 	return p.restart(ctx, r)

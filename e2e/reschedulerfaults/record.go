@@ -48,7 +48,9 @@ func (r *record) observe(event watch.Event) {
 	case *corev1.Pod:
 		e.pod = object
 	case *appsv1.ReplicaSet:
-		e.set = object
+		e.set = &set{object.ObjectMeta, int(*object.Spec.Replicas), false}
+	case *appsv1.StatefulSet:
+		e.set = &set{object.ObjectMeta, int(*object.Spec.Replicas), true}
 	case *policyv1.PodDisruptionBudget:
 		e.budget = object
 	case *unstructured.Unstructured:

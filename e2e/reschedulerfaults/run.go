@@ -31,12 +31,14 @@ type run struct {
 	traffic  *traffic
 	record   *record
 	machines *machines.Machines
+	modes    modes
 }
 
 // Perform plays the script of a seed and judges what came of it. The cluster is empty before and
 // after.
 func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome, error) {
 	s := write(seed)
+	s.settings.skew = l.program.Skew(s.settings.skew)
 	if err := l.start(ctx, &s.settings); err != nil {
 		return nil, err
 	}
@@ -69,7 +71,7 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 			return r.play(ctx)
 		},
 		Unsettled: r.unsettled,
-		Limit:     settleLimit,
+		Limit:     settleLimit + s.settings.mostApart(),
 		Over: func(context.Context, episode.Ending) (err error) {
 			if logged, err = l.findings(); err != nil {
 				return err
@@ -119,7 +121,7 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	pods := 0
 	for _, w := range r.script.workloads {
-		if err := r.createWorkload(ctx, w.object()); err != nil {
+		if err := r.createWorkload(ctx, w); err != nil {
 			return err
 		}
 		pods += w.count
@@ -181,7 +183,9 @@ func (r *run) await(ctx context.Context, m moment) {
 // unsettled is what has to change yet.
 func (r *run) unsettled() (because []string) {
 	evictions, _ := r.traffic.history()
-	r.record.look(func(s *state) { because = s.unsettled(evictions, time.Now()) })
+	r.record.look(func(s *state) {
+		because = append(s.unsettled(evictions, time.Now()), s.marksLeft(time.Now().Add(-r.script.settings.mostApart()))...)
+	})
 	return because
 }
 
@@ -192,7 +196,7 @@ func (r *run) judge(findings []finding, because []string, end time.Time) (*fault
 		return nil, err
 	}
 	evictions, deletions := r.traffic.history()
-	story := &story{entries: entries, evictions: evictions, budgets: r.script.settings.budgets, end: end}
+	story := &story{entries: entries, evictions: evictions, settings: r.script.settings, pauses: r.modes.all(), end: end}
 	for _, text := range because {
 		findings = append(findings, finding{neverSettles, text})
 	}
@@ -213,7 +217,10 @@ func (r *run) judge(findings []finding, because []string, end time.Time) (*fault
 			r.NoteAt(e.at, "  "+line)
 		}
 	}
-	o := &faultcampaign.Outcome{Counts: map[string]int{evictionsFigure: tally.evictions, movedFigure: tally.moved, placedFigure: tally.placed}}
+	o := &faultcampaign.Outcome{Counts: map[string]int{
+		evictionsFigure: tally.evictions, movedFigure: tally.moved, placedFigure: tally.placed,
+		pausesFigure: len(story.pauses), marksFigure: tally.marked, marksLeftFigure: tally.marksLeft,
+	}}
 	for phase, n := range tally.plans {
 		o.Counts[plansFigure(phase)] = n
 	}

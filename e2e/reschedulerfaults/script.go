@@ -11,7 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
@@ -19,7 +21,7 @@ import (
 
 // window is how long things happen in a run. What waits for a moment that does not come
 // happens at its end.
-const window = 12 * time.Second
+const window = 14 * time.Second
 
 // Labels of pods: app is the name of their workload, tier that of a budget.
 const appLabel, tierLabel, tierWeb = "app", "tier", "web"
@@ -38,9 +40,34 @@ type script struct {
 type settings struct {
 	replicas  int // of the process
 	coalesce  bool
+	mark      config.NodeMark // of nodes that become empty
+	closedFor time.Duration   // an emptied node
 	selection muster.Selection
 	budgets   budgets
+	// skew is by how much muster's clock is ahead.
+	skew time.Duration
 }
+
+// wrong is by how much a clock may be wrong.
+const wrong = 30 * time.Second
+
+// musterSkew returns by how much muster's clock is ahead for a seed.
+func musterSkew(seed uint64) time.Duration { return []time.Duration{0, wrong, -wrong}[seed%3] }
+
+// skewsOf returns by how much the clock of a rescheduler is ahead, and that of its successors, by turns. Those of the first one
+// are wrong if muster's is. None is behind from the beginning, as it would take pods for too young to make room for.
+func (s *settings) skewsOf(replica int) [2]time.Duration {
+	switch {
+	case replica > 0:
+		return [2]time.Duration{}
+	case s.skew < 0:
+		return [2]time.Duration{wrong, -wrong}
+	}
+	return [2]time.Duration{s.skew, 0}
+}
+
+// mostApart is by how much two clocks differ at most.
+func (s *settings) mostApart() time.Duration { return 2 * s.skew.Abs() }
 
 // budgets bound evictions, as the configuration has them.
 type budgets struct {
@@ -62,7 +89,7 @@ func (r rate) config() map[string]any {
 }
 
 // config is the section of the configuration.
-func (s *settings) config() map[string]any {
+func (s *settings) config(mode v1alpha1.Mode) map[string]any {
 	b := &s.budgets
 	limits := map[string]any{
 		"rate": b.rate.config(), "perPlan": b.perPlan, "perNode": b.perNode, "perWorkload": b.perWorkload,
@@ -74,8 +101,9 @@ func (s *settings) config() map[string]any {
 	}
 	limits["selected"] = []any{web}
 	return map[string]any{
-		"mode": "Auto", "interval": "1s", "planTTL": planTTL.String(), "planTime": "500ms", "replacementTimeout": replacementTimeout.String(),
-		"makeRoom": map[string]any{"pendingFor": "1s"}, "coalesce": map[string]any{"enabled": s.coalesce}, "budgets": limits,
+		"mode": mode, "interval": "1s", "planTTL": planTTL.String(), "planTime": "500ms", "replacementTimeout": replacementTimeout.String(),
+		"makeRoom": map[string]any{"pendingFor": "1s"}, "budgets": limits,
+		"coalesce":  map[string]any{"enabled": s.coalesce, "maxNodes": 3, "mark": s.mark, "closedFor": s.closedFor.String()},
 		"evictable": map[string]any{"allowSingleReplica": true},
 	}
 }
@@ -102,7 +130,7 @@ const (
 	podLeaves moment = "a pod is evicted"
 )
 
-// replicas are the pods of a ReplicaSet.
+// replicas are the pods of a ReplicaSet, or of a StatefulSet.
 type replicas struct {
 	name     string
 	count    int
@@ -110,6 +138,7 @@ type replicas struct {
 	priority string // class
 	web      bool
 	gang     bool
+	stateful bool
 	grace    int64 // seconds
 }
 
@@ -119,22 +148,39 @@ func (w *replicas) labels() map[string]string {
 		set[tierLabel] = tierWeb
 	}
 	if w.gang {
-		set[v1alpha1.LabelMuster] = w.name
+		set[schedulingv1alpha1.LabelMuster] = w.name
 	}
 	return set
 }
 
-func (w *replicas) object() *appsv1.ReplicaSet {
+// template is what the pods are made of.
+func (w *replicas) template() corev1.PodTemplateSpec {
 	pod := faultcampaign.NewPod("", w.milliCPU, w.priority)
 	pod.Spec.TerminationGracePeriodSeconds = &w.grace
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: w.labels()}, Spec: pod.Spec}
 	if w.gang {
-		template.Annotations = map[string]string{v1alpha1.AnnotationMinMember: fmt.Sprint(w.count)}
+		template.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: fmt.Sprint(w.count)}
 	}
+	return template
+}
+
+func (w *replicas) selector() *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: w.name}}
+}
+
+func (w *replicas) replicaSet() *appsv1.ReplicaSet {
 	return &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: w.name, Namespace: workload.Namespace},
-		Spec: appsv1.ReplicaSetSpec{
-			Replicas: new(int32(w.count)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: w.name}}, Template: template,
+		Spec:       appsv1.ReplicaSetSpec{Replicas: new(int32(w.count)), Selector: w.selector(), Template: w.template()},
+	}
+}
+
+// statefulSet makes a pod anew whichever of the others is not ready: else none would come while another one waits for room.
+func (w *replicas) statefulSet() *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: w.name, Namespace: workload.Namespace},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: new(int32(w.count)), Selector: w.selector(), Template: w.template(), PodManagementPolicy: appsv1.ParallelPodManagement,
 		},
 	}
 }

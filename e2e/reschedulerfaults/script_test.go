@@ -38,7 +38,7 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 	}
 	faulttest.AllAreDrawn(t, drawn)
 	faulttest.APIFaultsAreDrawn(t, drawn)
-	if len(verbs) != 6 || inPlans < 400 {
+	if len(verbs) != 7 || inPlans < 400 {
 		t.Errorf("calls of %d verbs are spoiled, and %d events come in the middle of a plan: too few", len(verbs), inPlans)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -68,7 +67,7 @@ func (s *state) replacedBy(evictions []eviction, p *podLife) *move {
 // excuse is why there may be no place for what replaces an evicted pod, "" for nothing. The plan
 // has to say it, too.
 func (s *state) excuse(m *move) string {
-	if m.plan.gone {
+	if m.plan.gone && !m.plan.object.Ended() {
 		return "the plan was deleted"
 	}
 	if phase := m.plan.object.Status.Phase; phase != v1alpha1.Failed && phase != v1alpha1.Expired || m.plan.object.Status.Message == "" {
@@ -154,8 +153,8 @@ func (s *state) places() []fit.Place {
 	return slices.DeleteFunc(fit.Places(nodes, pods), func(place fit.Place) bool { return isMember(place.Pod) })
 }
 
-// missing is how many pods a ReplicaSet has yet to make.
-func (s *state) missing(set *life[*appsv1.ReplicaSet]) int {
+// missing is how many pods a set has yet to make.
+func (s *state) missing(set *life[*set]) int {
 	if set.gone {
 		return 0
 	}
@@ -165,5 +164,5 @@ func (s *state) missing(set *life[*appsv1.ReplicaSet]) int {
 			there++
 		}
 	}
-	return int(*set.object.Spec.Replicas) - there
+	return set.object.replicas - there
 }

@@ -1,10 +1,10 @@
 package reschedulerfaults
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,8 +23,16 @@ type entry struct {
 	node   *corev1.Node
 	pod    *corev1.Pod
 	plan   *v1alpha1.ReschedulingPlan
-	set    *appsv1.ReplicaSet
+	set    *set
 	budget *policyv1.PodDisruptionBudget
+}
+
+// set is a ReplicaSet or a StatefulSet.
+type set struct {
+	metav1.ObjectMeta
+
+	replicas int
+	stateful bool
 }
 
 // life is what there is to say of an object.
@@ -40,7 +48,7 @@ type state struct {
 	nodes   map[string]*nodeLife
 	pods    map[types.UID]*podLife
 	plans   map[types.UID]*planLife
-	sets    map[types.UID]*life[*appsv1.ReplicaSet]
+	sets    map[types.UID]*life[*set]
 	budgets map[string]*policyv1.PodDisruptionBudget // of now
 }
 
@@ -49,6 +57,7 @@ type nodeLife struct {
 	life[*corev1.Node]
 
 	closed time.Time
+	marked bool // by a plan that empties it, at some time
 	// closings are the times in which none could come that have ended.
 	closings []closing
 }
@@ -76,7 +85,7 @@ type planLife struct {
 func newState() *state {
 	return &state{
 		nodes: map[string]*nodeLife{}, pods: map[types.UID]*podLife{}, plans: map[types.UID]*planLife{},
-		sets: map[types.UID]*life[*appsv1.ReplicaSet]{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
+		sets: map[types.UID]*life[*set]{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
 	}
 }
 
@@ -100,7 +109,7 @@ func (s *state) apply(e entry) {
 		s.plans[e.plan.UID].apply(e)
 	case e.set != nil:
 		if s.sets[e.set.UID] == nil {
-			s.sets[e.set.UID] = &life[*appsv1.ReplicaSet]{since: e.at}
+			s.sets[e.set.UID] = &life[*set]{since: e.at}
 		}
 		s.sets[e.set.UID].object, s.sets[e.set.UID].gone = e.set, e.gone
 	case e.budget != nil:
@@ -113,6 +122,7 @@ func (s *state) apply(e entry) {
 
 func (n *nodeLife) apply(e entry) {
 	n.object, n.gone = e.node, e.gone
+	n.marked = n.marked || e.node.Annotations[v1alpha1.AnnotationEmptying] != ""
 	switch {
 	case !e.gone && !e.node.Spec.Unschedulable:
 		if !n.closed.IsZero() {
@@ -156,7 +166,16 @@ func (p *planLife) apply(e entry) {
 // inForce says that the room of the plan is kept: muster has said so, and the plan has neither ended
 // nor expired.
 func (p *planLife) inForce(now time.Time) bool {
-	return !p.reserves.IsZero() && p.ended.IsZero() && now.Before(p.object.Expires())
+	return !p.reserves.IsZero() && p.ended.IsZero() && now.Before(p.expires().Add(-slack))
+}
+
+// expires is when the plan has expired by the clock of this process: times in plans are told by others, which differ, but
+// not in how long a plan may take from when it runs.
+func (p *planLife) expires() time.Time {
+	if lasts := p.object.Lasts(); lasts > 0 {
+		return cmp.Or(p.runs, p.since).Add(lasts)
+	}
+	return p.object.Expires()
 }
 
 func (p *planLife) endedBy(t time.Time) bool { return !p.ended.IsZero() && !p.ended.After(t) }

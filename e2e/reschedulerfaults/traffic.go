@@ -118,7 +118,7 @@ const deletion faultcampaign.Verb = "deletion of a pod"
 func callOf(r *http.Request) (v faultcampaign.Verb, about string) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	for i, part := range parts {
-		if part != "pods" && part != "reschedulingplans" && part != "leases" {
+		if part != "pods" && part != "reschedulingplans" && part != "leases" && part != "configmaps" {
 			continue
 		}
 		rest := parts[i+1:]
@@ -129,6 +129,7 @@ func callOf(r *http.Request) (v faultcampaign.Verb, about string) {
 		return map[string]faultcampaign.Verb{
 			"POST pods eviction": evictionCall, "DELETE pods": deletion, "POST pods binding": binding, "PATCH pods status": nomination,
 			"POST reschedulingplans": planCreated, "PUT reschedulingplans status": planStatus, "PUT leases": lease,
+			"POST configmaps": evictionRecord, "PUT configmaps": evictionRecord,
 		}[key], about
 	}
 	return "", ""

@@ -27,7 +27,10 @@ func TestCallsAreKnownByTheirPath(t *testing.T) {
 		"the status of a plan": {
 			http.MethodPut, "/apis/rescheduling.muster.dev/v1alpha1/reschedulingplans/makeroom-x/status", planStatus, "makeroom-x",
 		},
-		"a lease is renewed":    {http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/default/leases/muster", lease, "muster"},
+		"a lease is renewed": {http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/default/leases/muster", lease, "muster"},
+		"an eviction is written down": {
+			http.MethodPut, "/api/v1/namespaces/kube-system/configmaps/" + evictionsName, evictionRecord, evictionsName,
+		},
 		"a watch is left alone": {http.MethodGet, "/api/v1/pods", "", ""},
 		"what is not known":     {http.MethodGet, "/healthz", "", ""},
 	} {

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/faultcampaign"
@@ -25,14 +26,16 @@ const coresOfANode = 4
 func write(seed uint64) *script {
 	r := rand.New(rand.NewPCG(seed, 0))
 	w := &writer{rand: r, script: script{seed: seed, trouble: faultcampaign.NewTrouble(seed)}}
-	w.settings = settings{replicas: 1, coalesce: r.IntN(2) == 0, selection: muster.Scheduler, budgets: w.budgets()}
+	w.settings = settings{replicas: 1, coalesce: r.IntN(3) > 0, selection: muster.Scheduler, budgets: w.budgets(), skew: musterSkew(seed)}
+	w.settings.mark = []config.NodeMark{config.MarkNone, config.MarkTaint, config.MarkCordon}[r.IntN(3)]
+	w.settings.closedFor = time.Duration(1+r.IntN(4)) * time.Second
 	if r.IntN(3) == 0 {
 		w.settings.replicas = 2
 	}
 	if r.IntN(5) == 0 {
 		w.settings.selection = muster.Extender
 	}
-	for i := range 4 + r.IntN(3) {
+	for i := range 10 + r.IntN(4) {
 		w.nodes = append(w.nodes, faultcampaign.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), coresOfANode))
 	}
 	w.addWorkloads()
@@ -60,41 +63,47 @@ func (w *writer) within(part time.Duration) time.Duration {
 func (w *writer) budgets() budgets {
 	r := w.rand
 	b := budgets{
-		perPlan: 2 + r.IntN(5), perWorkload: 1 + r.IntN(2),
-		workloadCoolDown: time.Duration(2+r.IntN(5)) * time.Second, nodeCoolDown: time.Duration(1+r.IntN(5)) * time.Second,
+		perPlan: 3 + r.IntN(6), perWorkload: 1 + r.IntN(3),
+		workloadCoolDown: w.coolDown(), nodeCoolDown: w.coolDown(),
 	}
-	if r.IntN(2) == 0 {
-		b.rate = rate{1 + r.IntN(4)/3, time.Duration(3+r.IntN(4)) * time.Second}
+	if r.IntN(3) == 0 {
+		b.rate = rate{1 + r.IntN(3), time.Duration(4+r.IntN(9)) * time.Second}
 	}
 	if r.IntN(4) == 0 {
 		b.perNode = 1 + r.IntN(2)
 	}
-	if r.IntN(3) == 0 {
-		b.webRate = rate{1, time.Duration(4+r.IntN(5)) * time.Second}
+	if r.IntN(4) == 0 {
+		b.webRate = rate{1 + r.IntN(2), time.Duration(4+r.IntN(9)) * time.Second}
 	}
-	if r.IntN(3) > 0 {
-		b.webDown = 1 + r.IntN(4)/3
+	if r.IntN(2) == 0 {
+		b.webDown = 1 + r.IntN(3)/2
 	}
 	return b
 }
 
-// addWorkloads fills somewhat more than half of the cluster: the scheduler spreads that, so that
+// coolDown is none, shorter than a plan takes, or longer than a rescheduler needs to lead when another one was killed.
+func (w *writer) coolDown() time.Duration {
+	return time.Duration([]int{0, 0, 1 + w.rand.IntN(4), 8 + w.rand.IntN(5)}[w.rand.IntN(4)]) * time.Second
+}
+
+// addWorkloads fills about half of the cluster: the scheduler spreads that, so that
 // each node has some room and none has much.
 func (w *writer) addWorkloads() {
 	r := w.rand
 	room, load := int64(len(w.nodes))*coresOfANode*1000, int64(0)
-	for least := room * (55 + r.Int64N(15)) / 100; load < least; {
+	for least := room * (42 + r.Int64N(12)) / 100; load < least; {
 		a := &replicas{
 			name:     fmt.Sprintf("s%d-app-%d", w.seed, len(w.workloads)),
 			count:    1 + r.IntN(3),
-			milliCPU: []int64{500, 500, 1000, 1000, 1500, 2000}[r.IntN(6)],
+			milliCPU: []int64{500, 500, 500, 750, 1000, 1000, 1500, 2000}[r.IntN(8)],
 			web:      r.IntN(2) == 0,
 			grace:    int64(r.IntN(3)),
 			priority: []string{"", "", "", "", "", "", lowered, raised}[r.IntN(8)],
 		}
-		if a.gang = r.IntN(10) == 0; a.gang {
+		if a.gang = r.IntN(20) == 0; a.gang {
 			a.count = 2
 		}
+		a.stateful = !a.gang && r.IntN(3) == 0
 		w.workloads = append(w.workloads, a)
 		load += a.milliCPU * int64(a.count)
 	}
@@ -103,8 +112,8 @@ func (w *writer) addWorkloads() {
 // addBeneficiaries has pods come that fit nowhere, most probably, though there is room.
 func (w *writer) addBeneficiaries() {
 	r := w.rand
-	for range 3 + r.IntN(4) {
-		w.addPod([]int64{2500, 3000, 3500}[r.IntN(3)], []string{"", "", "", "", "", raised}[r.IntN(6)], event{at: w.within(window * 2 / 3)})
+	for range 12 + r.IntN(6) {
+		w.addPod([]int64{2500, 3000, 3000, 3500}[r.IntN(4)], []string{"", "", "", "", "", raised}[r.IntN(6)], event{at: w.within(window * 2 / 3)})
 	}
 	if r.IntN(4) > 0 {
 		return
