@@ -48,10 +48,14 @@ func (e *Executor) waitsForApproval(plan *v1alpha1.ReschedulingPlan) bool {
 	return plan.Status.Phase == v1alpha1.Pending && plan.Spec.Mode == v1alpha1.Approve && plan.Status.Approved == nil && !plan.IsApproved()
 }
 
-// Supersede ends a plan that waits for approval if it would not work any more, and says so, so that another
-// one can be made in its place. It must not be asked while a plan is carried out: the room of that one
-// looks taken.
+// Supersede ends a plan that stands in the way of another one, and says so: one that waits for approval if it would not
+// work any more, and one of a dry run once the mode is another one. It must not be asked while a plan is carried out: the
+// room of that one looks taken.
 func (e *Executor) Supersede(ctx context.Context, plan *v1alpha1.ReschedulingPlan) bool {
+	if plan.Spec.Mode == v1alpha1.DryRun && e.Mode != v1alpha1.DryRun {
+		why := fmt.Sprintf("rescheduler.mode is %s by now, and this plan is never carried out", e.Mode)
+		return e.end(ctx, plan, ending{phase: v1alpha1.Expired, reason: reasonModeChanged, message: why})
+	}
 	if !e.waitsForApproval(plan) {
 		return false
 	}

@@ -10,7 +10,7 @@ import (
 
 // Reasons of [v1alpha1.ConditionFinished] besides the phases.
 const (
-	reasonModeChanged    = "ModeChanged"    // a stricter mode is configured
+	reasonModeChanged    = "ModeChanged"    // another mode is configured
 	reasonClusterChanged = "ClusterChanged" // the plan does not work any more
 )
 

@@ -67,7 +67,9 @@ func newWorld(t *testing.T) *world {
 	}
 	w.record = evictions.New(evictions.Options{Logger: log, Clock: w.clock, Store: &stored{}, Remembers: w.limits.Remembers})
 	w.record.Sync(t.Context())
-	w.executor = executor.New(executor.Options{Clock: w.clock, Cluster: c, Profiles: profiles, Reservations: keeper, Record: w.record})
+	w.executor = executor.New(executor.Options{
+		Clock: w.clock, Cluster: c, Profiles: profiles, Reservations: keeper, Record: w.record, Mode: v1alpha1.DryRun,
+	})
 	w.set(node("n1", "4"), node("n2", "2"))
 	small := w.pod("small", "2")
 	small.Spec.NodeName = "n1"

@@ -29,6 +29,31 @@ func (w *world) EditNode(context.Context, *corev1.Node, func(*corev1.Node)) erro
 	panic("no node is to be marked")
 }
 
+func TestAPlanOfADryRunIsMadeAnewOnceTheModeIsAnother(t *testing.T) {
+	for mode, want := range map[v1alpha1.Mode]int{v1alpha1.DryRun: 1, v1alpha1.Approve: 2, v1alpha1.Auto: 2} {
+		t.Run(string(mode), func(t *testing.T) {
+			w := newWorld(t)
+			w.executor = executor.New(executor.Options{
+				Logger: w.log, Clock: w.clock, Cluster: w.cluster, Profiles: w.profiles, Reservations: w.reservations, Record: w.record, Client: w,
+				Metrics: executor.NewMetrics(prometheus.NewRegistry()), Mode: v1alpha1.DryRun, Rules: w.rules,
+			})
+			w.config.Mode = v1alpha1.DryRun
+			w.set(w.pod("big", "4"))
+			w.clock.Step(time.Minute)
+			w.want(v1alpha1.MakeRoom, "made a plan")
+			w.executor.Advance(t.Context())
+			w.config.Mode, w.executor.Mode = mode, mode
+			w.plan(t.Context(), w.policies[0])
+			if len(w.created) != want || w.created[len(w.created)-1].Spec.Mode != mode {
+				t.Errorf("made %d plans, want %d, the last one of mode %s", len(w.created), want, w.created[len(w.created)-1].Spec.Mode)
+			}
+			if last := w.written[len(w.written)-1]; (last.Status.Phase == v1alpha1.Expired) != (want == 2) {
+				t.Errorf("the first plan is %s: %s", last.Status.Phase, last.Status.Message)
+			}
+		})
+	}
+}
+
 func TestAPlanThatWaitsForApprovalIsMadeAnewWhenItDoesNotWorkAnyMore(t *testing.T) {
 	w := newWorld(t)
 	w.config.Mode = v1alpha1.Approve
