@@ -86,7 +86,8 @@ func (m *Machines) end(ctx context.Context, pods []*corev1.Pod) error {
 	for _, p := range pods {
 		group.Go(func() error {
 			now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &p.UID}}
-			if err := m.client.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, now); err != nil && !apierrors.IsNotFound(err) {
+			err := m.client.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, now)
+			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // of a StatefulSet another one may have its name
 				return fmt.Errorf("end pod %s: %w", p.Name, err)
 			}
 			return nil

@@ -33,7 +33,8 @@
 //
 // Each of these, taken out of muster for trial, was found within 30 seeds: that what is moved is kept off
 // the node that it leaves, reservations, how many may be down (also of the first eviction of a process only),
-// rates, and that the extender looks whether room is there before it answers for it.
+// rates, that evictions are remembered when a process begins, and that the extender looks whether room is there
+// before it answers for it.
 //
 // Nothing here trusts muster: what is judged comes from the watches of the API server, and from
 // the relays, which see every eviction.

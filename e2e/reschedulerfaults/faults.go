@@ -53,7 +53,7 @@ func (w *writer) addFaults() {
 	all.Add(8, w.deletePlan)
 	all.Add(24, w.deletePlans)
 	all.Add(6, w.editPlan)
-	all.Add(16, w.stopForAWhile)
+	all.Add(20, w.stopForAWhile)
 	all.Add(20, w.addThief)
 	all.Add(10, w.addPreemptor)
 	all.Add(20, w.holdDown)

@@ -63,19 +63,19 @@ func (w *writer) within(part time.Duration) time.Duration {
 func (w *writer) budgets() budgets {
 	r := w.rand
 	b := budgets{
-		perPlan: 3 + r.IntN(6), perWorkload: 1 + r.IntN(3),
+		perPlan: 3 + r.IntN(6), perWorkload: 2 + r.IntN(2),
 		workloadCoolDown: w.coolDown(), nodeCoolDown: w.coolDown(),
 	}
-	if r.IntN(3) == 0 {
+	if r.IntN(4) == 0 {
 		b.rate = rate{1 + r.IntN(3), time.Duration(4+r.IntN(9)) * time.Second}
 	}
 	if r.IntN(4) == 0 {
 		b.perNode = 1 + r.IntN(2)
 	}
-	if r.IntN(4) == 0 {
+	if r.IntN(6) == 0 {
 		b.webRate = rate{1 + r.IntN(2), time.Duration(4+r.IntN(9)) * time.Second}
 	}
-	if r.IntN(2) == 0 {
+	if r.IntN(3) == 0 {
 		b.webDown = 1 + r.IntN(3)/2
 	}
 	return b
@@ -83,7 +83,7 @@ func (w *writer) budgets() budgets {
 
 // coolDown is none, shorter than a plan takes, or longer than a rescheduler needs to lead when another one was killed.
 func (w *writer) coolDown() time.Duration {
-	return time.Duration([]int{0, 0, 1 + w.rand.IntN(4), 8 + w.rand.IntN(5)}[w.rand.IntN(4)]) * time.Second
+	return time.Duration([]int{0, 0, 0, 1 + w.rand.IntN(4), 1 + w.rand.IntN(4), 8 + w.rand.IntN(5)}[w.rand.IntN(6)]) * time.Second
 }
 
 // addWorkloads fills about half of the cluster: the scheduler spreads that, so that
