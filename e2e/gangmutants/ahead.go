@@ -6,7 +6,7 @@ func ahead() []Mutant {
 	return []Mutant{
 		{
 			"what the scheduler may have decided before is not waited for", core,
-			"if t.view.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {", "if false {",
+			" || t.view.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {", " {",
 		},
 		{"a gate is lifted, however late", gates, "case !(gating{t}).goes(p):", "case false:"},
 		{"room that is kept moves with every plan", settle, "if keepsRoom(pod) {", "if false {"},

@@ -84,7 +84,8 @@ func evictions() []Mutant {
 // lives break what is known of former members and PodGroups.
 func lives() []Mutant {
 	return []Mutant{
-		{"members that finished in a former life count", "core/done.go", "case p.created.Before(d.since):", "case false:"},
+		{"who ran on for a start of this PodGroup does not count", "core/done.go", ` || p.startOf != "" && p.startOf == d.of`, ""},
+		{"members that finished in a former life count", "core/done.go", "case !d.counts(p):", "case false:"},
 		{
 			"members that finished before the PodGroup came never count", "core/demand.go", "r != nil && r.Since.Before(since) && !r.Since.IsZero()",
 			"r != nil && r.Since.After(since) && !r.Since.IsZero()",

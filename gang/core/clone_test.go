@@ -48,7 +48,7 @@ func (s *State) clone() *State {
 			to.parts = append(to.parts, part{of(p.group), p.spec})
 		}
 		for _, r := range from.records {
-			to.records = append(to.records, groupRecord{of(r.group), r.record})
+			to.records = append(to.records, groupRecord{of(r.group), r.record, r.there})
 		}
 		c.commits[id] = to
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/gang/status"
 )
@@ -19,6 +21,30 @@ type commit struct {
 type groupRecord struct {
 	*group
 	record record.Record
+	there  []types.UID // the members, but those that are being deleted
+}
+
+// recorded notes who was there for the start: a pod that has run on since a former PodGroup counts once it has finished,
+// though its age may not tell it from those that had finished before.
+func (r groupRecord) recorded() {
+	for _, uid := range r.there {
+		if p := r.members[uid]; p != nil {
+			p.startOf = r.record.PodGroup
+		}
+		r.done.wasThere(uid, r.record.PodGroup)
+	}
+	r.dirty = true
+}
+
+// staying returns the members that are not being deleted, in no order.
+func (g *group) staying() []types.UID {
+	uids := make([]types.UID, 0, len(g.members))
+	for uid, p := range g.members {
+		if p.stage != leaving {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
 }
 
 // commit has all members go that have come when they are enough in every part, and their nodes are
@@ -65,7 +91,7 @@ func (t *turn) toRecord(parts []part) (*commit, []ToRecord) {
 			Members: p.letGo() + p.counts.came(), MinMember: p.spec.MinMember, Time: t.now.UTC(),
 			PodGroup: p.spec.From.GetUID(), Since: p.oldest(), Until: p.youngest(), Room: p.room(),
 		}
-		c.records = append(c.records, groupRecord{p.group, r})
+		c.records = append(c.records, groupRecord{p.group, r, p.staying()})
 		all = append(all, ToRecord{p.key, p.spec.From, r})
 	}
 	return c, all
@@ -78,6 +104,11 @@ func (e Recorded) apply(t *turn) {
 		return
 	}
 	delete(t.commits, e.Commit)
+	if e.Err == nil {
+		for _, r := range c.records {
+			r.recorded()
+		}
+	}
 	t.conclude(e.Commit, c, e.Err)
 	for _, p := range c.parts {
 		t.endIfStopped(p.group)

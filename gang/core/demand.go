@@ -42,7 +42,7 @@ func (t *turn) look(g *group) {
 		g.waits(not.reason, not.why)
 		return
 	}
-	if g.done.countSince(g.life()) {
+	if g.done.countFor(g.of, g.life()) {
 		g.dirty = true
 	}
 	g.complete()

@@ -58,6 +58,8 @@ func (c *code) group(g *group) {
 		c.flag(g.done.has(uid), g.unsure.Has(uid))
 		p := g.members[uid]
 		if p == nil {
+			of := g.done.pods[uid].startOf
+			c.flag(of != "", of == g.of)
 			continue
 		}
 		c.put(i, int(p.stage), int(nodeIndex(p.place)), int(p.gate))
@@ -70,6 +72,7 @@ func (c *code) group(g *group) {
 			c.time(p.toldAt)
 		}
 		c.time(p.until)
+		c.flag(p.startOf != "", p.startOf == g.of)
 	}
 	c.time(g.short)
 	c.flag(g.spec != nil, g.store != nil, g.satisfied, g.inherits, g.mayEvict, g.weighed == g.looked, g.recording != 0)

@@ -48,6 +48,8 @@ type member struct {
 	// went says that it was let go in the last start of its group: unless it is bound, or
 	// about to be, it was left behind.
 	went bool
+	// startOf is the PodGroup for whose start it was there, as this process has last recorded; "" for none.
+	startOf types.UID
 	// knows is the node to which the pod was nominated when the scheduler last asked about it.
 	knows string
 	// refused says that filter has refused it since it was last told of a place. The scheduler

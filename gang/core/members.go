@@ -53,7 +53,11 @@ func (e Finished) apply(t *turn) {
 		t.forget(g)
 		return
 	}
-	g.done.add(e.UID, donePod{e.Created, e.Phase})
+	startOf := g.done.pods[e.UID].startOf
+	if p := t.member(e.UID); p != nil {
+		startOf = p.startOf
+	}
+	g.done.add(e.UID, donePod{e.Created, e.Phase, startOf})
 	if of := t.groupOf[e.UID]; of != nil {
 		t.leave(of, e.UID)
 	}

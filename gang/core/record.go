@@ -46,7 +46,7 @@ func (g *group) unfinished() *record.Record {
 func (g *group) oldest() time.Time {
 	var former, oldest time.Time
 	for _, p := range g.done.pods {
-		if p.created.Before(g.done.since) && p.created.After(former) {
+		if !g.done.counts(p) && p.created.After(former) {
 			former = p.created
 		}
 	}
