@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,7 @@ type living struct {
 
 	path     string
 	diary    diary
-	fails    string // the mode by which no process can begin
+	fails    atomic.Pointer[string] // the mode by which no process can begin
 	registry *prometheus.Registry
 	stop     context.CancelFunc
 	ended    chan error
@@ -50,7 +51,7 @@ func live(t *testing.T, content string) *living {
 		}},
 		New: func(cfg *config.Configuration) (*Process, error) {
 			mode := string(cfg.Rescheduler.Mode)
-			if mode == l.fails {
+			if fails := l.fails.Load(); fails != nil && mode == *fails {
 				return nil, errors.New("the port is taken")
 			}
 			process := newAlone(t, &l.diary, synced)
@@ -119,11 +120,11 @@ func TestAProcessBeginsAnewByAChangedFile(t *testing.T) {
 		l.write("rescheduler: {mode: Auto}\n")
 		l.passes()
 		l.want("when it is as it was", 1, 1, 0)
-		l.fails = "Approve"
+		l.fails.Store(new("Approve"))
 		l.write("rescheduler: {mode: Approve}\n")
 		l.passes()
 		l.want("when no process can begin by it", 1, 2, 1, "Auto ends", "Auto runs")
-		l.fails = ""
+		l.fails.Store(nil)
 		<-time.After(tryAgain)
 		l.want("when one can some time later", 2, 2, 0, "Auto ends", "Approve runs")
 		if err := os.Remove(l.path); err != nil {
