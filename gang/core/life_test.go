@@ -14,8 +14,20 @@ func TestAPodThatRunsOnWhenItsPodGroupIsCreatedAnewCountsOnceAStartIsRecorded(t 
 			m := &model{
 				name: "a PodGroup is created anew", pods: 3, late: [mostPods]bool{2: true}, least: [mostGroups][]int64{{2}, {2}}, room: []int{2},
 				before: []step{
-					{plan, 0}, {ask, 0}, {ask, 1}, {bind, 0}, {bind, 1}, {recordOK, 0}, {bindOK, 0}, {bindOK, 1}, {wait, 0},
-					{succeed, 0}, {recreate, 0}, {create, 2}, {ask, 2}, {bind, 2},
+					{plan, 0},
+					{ask, 0},
+					{ask, 1},
+					{bind, 0},
+					{bind, 1},
+					{recordOK, 0},
+					{bindOK, 0},
+					{bindOK, 1},
+					{wait, 0},
+					{succeed, 0},
+					{recreate, 0},
+					{create, 2},
+					{ask, 2},
+					{bind, 2},
 				},
 			}
 			for k := range m.faults {
