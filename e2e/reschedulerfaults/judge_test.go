@@ -108,7 +108,7 @@ func (t *tale) deleted(name string) *tale {
 	panic("there is no plan " + name)
 }
 
-// clocked is that the plan runs, by a clock that is ahead of the one here, and of others.
+// clocked has the plan run by a clock that is ahead of the one here.
 func (t *tale) clocked(ahead time.Duration) *tale {
 	t.plan(v1alpha1.Executing, "", "")
 	plan := t.entries[len(t.entries)-1].plan
@@ -118,7 +118,7 @@ func (t *tale) clocked(ahead time.Duration) *tale {
 	return t
 }
 
-// paused is that a rescheduler had the mode DryRun from some time after its eviction on, to another time.
+// paused has a rescheduler be in mode DryRun from some time after its first eviction on, until another time.
 func (t *tale) paused(from, to time.Duration) *tale {
 	asked := t.evictions[0].asked
 	t.pauses = append(t.pauses, pause{from: asked.Add(from), to: asked.Add(to)})
