@@ -71,6 +71,9 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	case apierrors.IsTooManyRequests(err):
 		e.count(plan, evictionDelayed)
 		e.pause(step.Pod.UID, false)
+		if !e.unsettled(step) { // somebody may delete the plan while it waits
+			e.Record.Strike(ctx, step.Pod.UID)
+		}
 		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits until a PodDisruptionBudget allows to evict %s", step.Pod))
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		e.count(plan, evictionRefused)

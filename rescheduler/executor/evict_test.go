@@ -92,11 +92,35 @@ func TestAnEvictionThatIsAskedForAgainIsNotHeldUpByItself(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	w.options.Limits.Rate, w.options.Limits.NodeCoolDown = Rate{1, time.Hour}, time.Hour
 	w.restart()
-	w.refusal = apierrors.NewTooManyRequests("budget", 0)
-	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until a PodDisruptionBudget allows")
+	w.refusal = errors.New("lost")
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits to see what becomes of the eviction")
 	w.refusal = nil
 	w.clock.Step(firstPause)
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+}
+
+func TestAnEvictionThatABudgetForbidsDoesNotCountUnlessOneBeforeItMay(t *testing.T) {
+	for name, test := range map[string]struct {
+		before error
+		want   int
+	}{
+		"it is the first one":               {nil, 0},
+		"the answer of one before was lost": {errors.New("lost"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, v1alpha1.Auto)
+			if w.refusal = test.before; w.refusal != nil {
+				w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits to see")
+				w.clock.Step(firstPause)
+			}
+			w.refusal = apierrors.NewTooManyRequests("budget", 0)
+			w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until a PodDisruptionBudget allows")
+			w.restart()
+			if got := len(w.options.Record.Evictions()); got != test.want {
+				t.Errorf("%d evictions count, want %d", got, test.want)
+			}
+		})
+	}
 }
 
 func TestAPlanIsNotHeldUpByItsOwnEvictions(t *testing.T) {
