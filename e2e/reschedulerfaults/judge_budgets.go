@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// judgeRates holds evictions against rates and cool-downs. What counts is that the API server granted them, and what the pods
-// were: not whether there is a plan still.
+// judgeRates holds evictions against rates and cool-downs. Each one counts that the API server has granted, by the pod that it
+// was of, though its plan may be gone.
 func (s *story) judgeRates() (findings []finding) {
 	var earlier []move
 	for _, m := range s.moves(s.final) {

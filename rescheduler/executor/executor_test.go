@@ -147,7 +147,7 @@ func (l *recordOf) Save(_ context.Context, text, version string) (string, error)
 	return text, l.unwritten
 }
 
-// evictedBefore has the ledger know an eviction.
+// evictedBefore has the record know an eviction.
 func (w *world) evictedBefore(e evictions.Eviction) {
 	w.Helper()
 	if err := w.options.Record.Note(w.Context(), e); err != nil {
