@@ -4,6 +4,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
@@ -154,9 +155,9 @@ type DisruptionBudgets struct {
 	PerNode int32 `json:"perNode"`
 	// PerNamespace is how many pods of one namespace a plan may move, 0 (default) for any number.
 	PerNamespace int32 `json:"perNamespace"`
-	// PerWorkload is how many pods of one controller a plan may move, 0 for any number. Defaults
-	// to 1.
-	PerWorkload int32 `json:"perWorkload"`
+	// PerWorkload is how many pods of one controller a plan may move, 0 for any number. In per cent,
+	// as in 25%, it is that part of them, rounded up. Defaults to 1.
+	PerWorkload intstr.IntOrString `json:"perWorkload"`
 	// WorkloadCoolDown is how long no other plan moves a pod of a controller after an eviction.
 	// Defaults to 10m.
 	WorkloadCoolDown metav1.Duration `json:"workloadCoolDown"`
@@ -181,13 +182,21 @@ type EvictionRate struct {
 type SelectedBudget struct {
 	// Namespace is where the pods are. Empty stands for all.
 	Namespace string `json:"namespace,omitempty"`
-	// Selector is the label selector, such as tier=web.
+	// Selector is the label selector, such as tier=web. It may be empty, for all pods, where
+	// policies or topologyKey is set.
 	Selector string `json:"selector"`
+	// Policies are those that it bounds, such as Respread. Empty stands for all.
+	Policies []v1alpha1.Policy `json:"policies,omitempty"`
+	// TopologyKey is a label of nodes, such as topology.kubernetes.io/zone. With it, the pods of each
+	// domain are counted alone.
+	TopologyKey string `json:"topologyKey,omitempty"`
 	// Rate bounds their evictions. Defaults to any number.
 	Rate EvictionRate `json:"rate"`
-	// MaxDown is how many of them may be down at once: not ready, or without a node. Defaults to
-	// any number.
-	MaxDown *int32 `json:"maxDown,omitempty"`
+	// MaxDown is how many of them may be down at once: not ready, or without a node. In per cent,
+	// as in 10%, it is that part of them, rounded up. Defaults to any number.
+	MaxDown *intstr.IntOrString `json:"maxDown,omitempty"`
+	// Windows are when these pods may be evicted. Empty stands for any time.
+	Windows []MaintenanceWindow `json:"windows,omitempty"`
 }
 
 // MaintenanceWindow is a part of a day.
@@ -216,7 +225,7 @@ func baseRescheduler() Rescheduler {
 		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "best-effort-atomic-scale-up.autoscaling.x-k8s.io"}},
 		Repair:             baseRepair(),
 		Budgets: DisruptionBudgets{
-			Rate: EvictionRate{Evictions: 20, Per: metav1.Duration{Duration: time.Hour}}, PerPlan: 10, PerWorkload: 1,
+			Rate: EvictionRate{Evictions: 20, Per: metav1.Duration{Duration: time.Hour}}, PerPlan: 10, PerWorkload: intstr.FromInt32(1),
 			WorkloadCoolDown: metav1.Duration{Duration: 10 * time.Minute}, NodeCoolDown: metav1.Duration{Duration: time.Minute},
 		},
 	}

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -121,26 +124,55 @@ func (b DisruptionBudgets) validate(path *field.Path) field.ErrorList {
 	for _, bound := range []struct {
 		name  string
 		value int32
-	}{{"perPlan", b.PerPlan}, {"perNode", b.PerNode}, {"perNamespace", b.PerNamespace}, {"perWorkload", b.PerWorkload}} {
+	}{{"perPlan", b.PerPlan}, {"perNode", b.PerNode}, {"perNamespace", b.PerNamespace}} {
 		errs = append(errs, notBelowZero(path.Child(bound.name), bound.value)...)
 	}
+	errs = append(errs, validateShare(path.Child("perWorkload"), b.PerWorkload, 1)...)
 	errs = append(errs, notNegative(path.Child("workloadCoolDown"), b.WorkloadCoolDown)...)
 	errs = append(errs, notNegative(path.Child("nodeCoolDown"), b.NodeCoolDown)...)
 	for i, s := range b.Selected {
-		at := path.Child("selected").Index(i)
-		if s.Selector == "" {
-			errs = append(errs, field.Required(at.Child("selector"), "a budget of all pods is budgets.rate"))
-		}
-		errs = append(errs, validateSelector(at.Child("selector"), s.Selector)...)
-		errs = append(errs, s.Rate.validate(at.Child("rate"))...)
-		if s.MaxDown != nil {
-			errs = append(errs, notBelowZero(at.Child("maxDown"), *s.MaxDown)...)
-		}
+		errs = append(errs, s.validate(path.Child("selected").Index(i))...)
 	}
 	for i, w := range b.Windows {
 		errs = append(errs, w.validate(path.Child("windows").Index(i))...)
 	}
 	return errs
+}
+
+func (s SelectedBudget) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.Selector == "" && len(s.Policies) == 0 && s.TopologyKey == "" {
+		errs = append(errs, field.Required(path.Child("selector"), "a budget of all pods is budgets.rate"))
+	}
+	errs = append(errs, validateSelector(path.Child("selector"), s.Selector)...)
+	for i, policy := range s.Policies {
+		errs = append(errs, validateOneOf(path.Child("policies").Index(i), policy, v1alpha1.Policies()...)...)
+	}
+	if s.TopologyKey != "" {
+		for _, problem := range validation.IsQualifiedName(s.TopologyKey) {
+			errs = append(errs, field.Invalid(path.Child("topologyKey"), s.TopologyKey, problem))
+		}
+	}
+	errs = append(errs, s.Rate.validate(path.Child("rate"))...)
+	if s.MaxDown != nil {
+		errs = append(errs, validateShare(path.Child("maxDown"), *s.MaxDown, 0)...)
+	}
+	for i, w := range s.Windows {
+		errs = append(errs, w.validate(path.Child("windows").Index(i))...)
+	}
+	return errs
+}
+
+// validateShare is about a number of pods, or a part of them of at least so many per cent.
+func validateShare(path *field.Path, share intstr.IntOrString, least int) field.ErrorList {
+	if share.Type == intstr.Int {
+		return notBelowZero(path, share.IntVal)
+	}
+	if percent, err := strconv.Atoi(strings.TrimSuffix(share.StrVal, "%")); err != nil || !strings.HasSuffix(share.StrVal, "%") ||
+		percent < least || percent > 100 {
+		return field.ErrorList{field.Invalid(path, share.StrVal, fmt.Sprintf("must be a number, or per cent from %d%% to 100%%", least))}
+	}
+	return nil
 }
 
 func (r EvictionRate) validate(path *field.Path) field.ErrorList {

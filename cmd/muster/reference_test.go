@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"muster.dev/muster/api/config"
 )
@@ -179,7 +180,7 @@ func describe(body *strings.Builder, structures map[string]structure, seen map[r
 		if value.IsValid() {
 			now = value.Field(i)
 		}
-		inner, shown := field.Type, strings.NewReplacer("config.", "", "v1.", "", "*", "").Replace(field.Type.String())
+		inner, shown := field.Type, shownTypes.Replace(field.Type.String())
 		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
 			inner = inner.Elem()
 			if now.IsValid() && now.Kind() == reflect.Pointer {
@@ -200,6 +201,9 @@ func describe(body *strings.Builder, structures map[string]structure, seen map[r
 	}
 }
 
+// shownTypes says how types are shown.
+var shownTypes = strings.NewReplacer("intstr.IntOrString", "number or per cent", "config.", "", "v1alpha1.", "", "v1.", "", "*", "")
+
 // defaultOf is how a default is shown, "" for one that is empty.
 func defaultOf(value reflect.Value) string {
 	if !value.IsValid() || value.IsZero() && value.Kind() != reflect.Bool || value.Kind() == reflect.Map && value.Len() == 0 {
@@ -207,6 +211,9 @@ func defaultOf(value reflect.Value) string {
 	}
 	if duration, ok := reflect.TypeAssert[interface{ ToUnstructured() any }](value); ok {
 		return fmt.Sprintf("`%v`", duration.ToUnstructured())
+	}
+	if share, ok := reflect.TypeAssert[intstr.IntOrString](value); ok {
+		return fmt.Sprintf("`%s`", share.String())
 	}
 	return fmt.Sprintf("`%v`", value.Interface())
 }

@@ -2,6 +2,8 @@ package executor
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
@@ -21,16 +23,21 @@ func (e *Executor) delays(plan *v1alpha1.ReschedulingPlan) string {
 	}
 	for i := range e.Limits.Selected {
 		s := &e.Limits.Selected[i]
-		needs := 0
+		needs := map[string]int{} // by domain
 		for j := range plan.Spec.Steps {
-			if step := &plan.Spec.Steps[j]; s.matches(step.Pod.Namespace, step.Replacement.Labels) {
-				needs++
+			step := &plan.Spec.Steps[j]
+			if !s.binds(plan, step) {
+				continue
 			}
+			needs[s.domain(e.Cluster.Snapshot(), step.From)]++
 		}
-		if left := s.RateLeft(past, now); left != AnyNumber && needs > left {
-			return fmt.Sprintf(
-				"waits: it takes %d evictions of pods with %s, and %d are left of %d in %s", needs, s.Name, left, s.Rate.Evictions, s.Rate.Per,
-			)
+		for _, domain := range slices.Sorted(maps.Keys(needs)) {
+			if left := s.RateLeft(domain, past, now); left != AnyNumber && needs[domain] > left {
+				return fmt.Sprintf(
+					"waits: it takes %d evictions of pods with %s, and %d are left of %d in %s",
+					needs[domain], s.said(domain), left, s.Rate.Evictions, s.Rate.Per,
+				)
+			}
 		}
 	}
 	return ""

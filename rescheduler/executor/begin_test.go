@@ -17,8 +17,8 @@ func TestAPlanBeginsWhenTheRatesAllowAllOfIt(t *testing.T) {
 	for name, limits := range map[string]Limits{
 		"the rate": {Rate: Rate{2, time.Minute}},
 		"the rate of a selector": {Selected: []Selected{
-			{Name: "app=other", Selector: labels.SelectorFromSet(labels.Set{"app": "other"}), Rate: Rate{1, time.Minute}, MaxDown: -1},
-			{Name: "app=small", Selector: app, Rate: Rate{2, time.Minute}, MaxDown: -1},
+			{Name: "app=other", Selector: labels.SelectorFromSet(labels.Set{"app": "other"}), Rate: Rate{1, time.Minute}},
+			{Name: "app=small", Selector: app, Rate: Rate{2, time.Minute}},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,6 +22,9 @@ type Allowance struct {
 	Budget    string `json:"budget"` // rate, selectedRate or selectedDown
 	Namespace string `json:"namespace,omitempty"`
 	Selector  string `json:"selector,omitempty"`
+	// Domain is what its topologyKey is on the nodes of the pods, and Policies those whose plans it bounds, with commas.
+	Domain   string `json:"domain,omitempty"`
+	Policies string `json:"policies,omitempty"`
 	// Left is how many pods may be evicted now, or be down besides those that are. It is not
 	// positive when the budget is used up, and negative when more are down than should be.
 	Left int `json:"left"`
@@ -36,11 +39,17 @@ func (l *Limits) Left(c *cluster.Cluster, record *evictions.Record, now time.Tim
 	}
 	for i := range l.Selected {
 		s := &l.Selected[i]
-		if left := s.RateLeft(past, now); left != AnyNumber && known {
-			all = append(all, Allowance{budgetSelectedRate, s.Namespace, s.Name, left})
-		}
-		if s.MaxDown >= 0 {
-			all = append(all, Allowance{budgetSelectedDown, s.Namespace, s.Name, s.MaxDown - s.down(c)})
+		for _, domain := range s.domains(c.Snapshot()) {
+			a := Allowance{Namespace: s.Namespace, Selector: s.Name, Domain: domain, Policies: s.policies()}
+			if left := s.RateLeft(domain, past, now); left != AnyNumber && known {
+				a.Budget, a.Left = budgetSelectedRate, left
+				all = append(all, a)
+			}
+			if s.MaxDown != nil {
+				most, down := s.mayBeDown(c, domain)
+				a.Budget, a.Left = budgetSelectedDown, most-down
+				all = append(all, a)
+			}
 		}
 	}
 	return all
@@ -58,7 +67,7 @@ func NewBudgetLeft(e *Executor) prometheus.Collector {
 	return &budgetLeft{e, e.Clock, prometheus.NewDesc(
 		"muster_rescheduling_budget_left",
 		"Pods that may still be evicted now (rate, selectedRate), or be down besides those that are (selectedDown), by budget.",
-		[]string{"budget", "namespace", "selector"}, nil,
+		[]string{"budget", "namespace", "selector", "domain", "policies"}, nil,
 	)}
 }
 
@@ -68,6 +77,6 @@ func (b *budgetLeft) Describe(descriptions chan<- *prometheus.Desc) { descriptio
 // Collect implements [prometheus.Collector].
 func (b *budgetLeft) Collect(values chan<- prometheus.Metric) {
 	for _, a := range b.executor.Limits.Left(b.executor.Cluster, b.executor.Record, b.clock.Now()) {
-		values <- prometheus.MustNewConstMetric(b.desc, prometheus.GaugeValue, float64(a.Left), a.Budget, a.Namespace, a.Selector)
+		values <- prometheus.MustNewConstMetric(b.desc, prometheus.GaugeValue, float64(a.Left), a.Budget, a.Namespace, a.Selector, a.Domain, a.Policies)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/evictions"
@@ -22,8 +23,8 @@ func TestWhatIsLeftOfBudgetsIsShown(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	w.options.Limits.Rate = Rate{3, time.Hour}
 	w.options.Limits.Selected = []Selected{
-		{Name: "app=small", Namespace: "default", Selector: small, Rate: Rate{2, time.Minute}, MaxDown: 0},
-		{Name: "app!=small", Selector: labels.Everything(), MaxDown: -1},
+		{Name: "app=small", Namespace: "default", Selector: small, Rate: Rate{2, time.Minute}, MaxDown: new(intstr.FromInt32(0))},
+		{Name: "app!=small", Selector: labels.Everything()},
 	}
 	w.restart()
 	w.evictedBefore(evictions.Eviction{Pod: "before", Plan: "before", Budgets: []string{"default/app=small"}, At: w.clock.Now()})
@@ -35,9 +36,9 @@ func TestWhatIsLeftOfBudgetsIsShown(t *testing.T) {
 		text := "# HELP muster_rescheduling_budget_left Pods that may still be evicted now (rate, selectedRate), " +
 			"or be down besides those that are (selectedDown), by budget." + `
 # TYPE muster_rescheduling_budget_left gauge
-muster_rescheduling_budget_left{budget="rate",namespace="",selector=""} ` + all + `
-muster_rescheduling_budget_left{budget="selectedDown",namespace="default",selector="app=small"} -1
-muster_rescheduling_budget_left{budget="selectedRate",namespace="default",selector="app=small"} ` + selected + "\n"
+muster_rescheduling_budget_left{budget="rate",domain="",namespace="",policies="",selector=""} ` + all + `
+muster_rescheduling_budget_left{budget="selectedDown",domain="",namespace="default",policies="",selector="app=small"} -1
+muster_rescheduling_budget_left{budget="selectedRate",domain="",namespace="default",policies="",selector="app=small"} ` + selected + "\n"
 		if err := testutil.CollectAndCompare(NewBudgetLeft(w.executor), strings.NewReader(text)); err != nil {
 			t.Error(err)
 		}

@@ -54,7 +54,7 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	if !stays {
 		return // that it goes is seen the next time
 	}
-	if err := e.Record.Note(ctx, e.Limits.eviction(plan, at, e.Clock.Now())); err != nil {
+	if err := e.Record.Note(ctx, e.Limits.eviction(plan, at, e.Cluster.Snapshot(), e.Clock.Now())); err != nil {
 		e.pause(step.Pod.UID, false)
 		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits: the eviction of %s cannot be written down: %v", step.Pod, err))
 		return
@@ -109,10 +109,11 @@ func (e *Executor) mayStill(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 }
 
 // eviction is that of a step, as it is written down.
-func (l *Limits) eviction(plan *v1alpha1.ReschedulingPlan, at int, now time.Time) evictions.Eviction {
+func (l *Limits) eviction(plan *v1alpha1.ReschedulingPlan, at int, snap *cluster.Snapshot, now time.Time) evictions.Eviction {
 	step := &plan.Spec.Steps[at]
 	return evictions.Eviction{
-		Pod: step.Pod.UID, Plan: plan.UID, Controller: step.Controller.UID, Node: step.From, Budgets: l.budgets(step), At: now,
+		Pod: step.Pod.UID, Plan: plan.UID, Controller: step.Controller.UID, Node: step.From, At: now,
+		Budgets: l.budgets(plan, step, snap),
 	}
 }
 

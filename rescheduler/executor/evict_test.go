@@ -7,10 +7,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/rescheduler/evictions"
 )
 
 func TestNothingIsEvictedThatCannotBeWrittenDown(t *testing.T) {
@@ -67,6 +70,36 @@ func TestAnEvictionCountsThoughItsPlanIsDeleted(t *testing.T) {
 	}
 }
 
+func TestTheDomainsOfABudgetAreCountedAlone(t *testing.T) {
+	const here, there = "here", "there"
+	w := newWorld(t, v1alpha1.Auto)
+	for name, zone := range map[string]string{"n1": here, "n2": there} {
+		w.change(name, func(n *corev1.Node) { n.Labels = map[string]string{corev1.LabelTopologyZone: zone} })
+	}
+	small := labels.SelectorFromSet(labels.Set{"app": "small"})
+	w.options.Limits.Selected = []Selected{{
+		Name: "small", Selector: small, TopologyKey: corev1.LabelTopologyZone,
+		Rate: Rate{1, time.Hour}, MaxDown: new(intstr.FromString("50%")),
+	}}
+	w.restart()
+	w.evictedBefore(evictions.Eviction{
+		Pod: "b", Plan: "b", Budgets: []string{"/small;topology.kubernetes.io/zone=there"}, At: w.clock.Now(),
+	})
+	sick := w.small("sick", "n2")
+	sick.Status.Conditions, sick.Spec.Containers = nil, nil
+	w.set(sick)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+	selected := &w.options.Limits.Selected[0]
+	for zone, want := range map[string]int{here: 0, there: 0, "elsewhere": 1} {
+		if left := selected.RateLeft(zone, w.options.Record.Evictions(), w.clock.Now()); left != want {
+			t.Errorf("%d evictions are left %s, want %d", left, zone, want)
+		}
+	}
+	if total, down := selected.count(w.cluster, there); total != 1 || down != 1 {
+		t.Errorf("%d of %d are down there", down, total)
+	}
+}
+
 func TestAnEvictionCountsForTheBudgetsOfItsPods(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	of := func(namespace, selector string) Selected {
@@ -74,14 +107,14 @@ func TestAnEvictionCountsForTheBudgetsOfItsPods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Selected{Name: selector, Namespace: namespace, Selector: parsed, Rate: Rate{1, time.Hour}, MaxDown: -1}
+		return Selected{Name: selector, Namespace: namespace, Selector: parsed, Rate: Rate{1, time.Hour}}
 	}
 	w.options.Limits.Selected = []Selected{of("", "app=small"), of("default", "app=small"), of("other", "app=small"), of("", "app=big")}
 	w.restart()
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
 	var left []int
 	for i := range w.options.Limits.Selected {
-		left = append(left, w.options.Limits.Selected[i].RateLeft(w.options.Record.Evictions(), w.clock.Now()))
+		left = append(left, w.options.Limits.Selected[i].RateLeft("", w.options.Record.Evictions(), w.clock.Now()))
 	}
 	if diff := cmp.Diff([]int{0, 0, 1, 1}, left); diff != "" {
 		t.Errorf("what is left of each (-want +got):\n%s", diff)

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -712,7 +713,7 @@ func TestAStepWaitsForBudgets(t *testing.T) {
 			"waits: there were 1 evictions in 1m0s", time.Minute,
 		},
 		"the rate of a selector": {func(l *Limits) {
-			l.Selected = []Selected{{Name: "app=small", Selector: app, Rate: Rate{1, time.Minute}, MaxDown: -1}}
+			l.Selected = []Selected{{Name: "app=small", Selector: app, Rate: Rate{1, time.Minute}}}
 		}, func(w *world) { before(w, "n9", "other") }, "waits: there were 1 evictions of pods with app=small in 1m0s", time.Minute},
 		"the node cools down": {
 			func(l *Limits) { l.NodeCoolDown = time.Minute }, func(w *world) { before(w, "n1", "other") }, "waits: node n1 cools down", time.Minute,
@@ -722,9 +723,29 @@ func TestAStepWaitsForBudgets(t *testing.T) {
 			"waits: ReplicaSet default/rs cools down", time.Minute,
 		},
 		"enough are down": {
-			func(l *Limits) { l.Selected = []Selected{{Name: "app=small", Selector: app, MaxDown: 0}} }, func(*world) {},
+			func(l *Limits) {
+				l.Selected = []Selected{{Name: "app=small", Selector: app, MaxDown: new(intstr.FromInt32(0))}}
+			}, func(*world) {},
 			"waits: of the pods with app=small, at most 0 may be down", 0,
 		},
+		"a part of them is down": {
+			func(l *Limits) {
+				l.Selected = []Selected{{Name: "app=small", Selector: app, MaxDown: new(intstr.FromString("50%"))}}
+			},
+			func(w *world) { w.set(w.small("sick", "")) }, "waits: of the pods with app=small, at most 1 may be down", 0,
+		},
+		"the rate of a policy": {func(l *Limits) {
+			l.Selected = []Selected{
+				{Selector: labels.Everything(), Policies: []v1alpha1.Policy{v1alpha1.Respread}, Rate: Rate{1, time.Hour}},
+				{Selector: labels.Everything(), Policies: []v1alpha1.Policy{v1alpha1.MakeRoom}, Rate: Rate{1, time.Minute}},
+			}
+		}, func(w *world) {
+			w.evictedBefore(evictions.Eviction{Pod: "b", Plan: "b", Budgets: []string{"/;Respread", "/;MakeRoom"}, At: w.clock.Now()})
+		}, "waits: there were 1 evictions of pods with  in 1m0s", time.Minute},
+		"a window of the pods is closed": {func(l *Limits) {
+			closed := []Window{{From: 13 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}}
+			l.Selected = []Selected{{Name: "app=small", Selector: app, Windows: closed}}
+		}, func(*world) {}, "waits for a maintenance window of pods with app=small", 0},
 		"no window is open": {
 			func(l *Limits) { l.Windows = []Window{{From: 13 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}} }, func(*world) {},
 			"waits for a maintenance window", 0,
@@ -750,7 +771,7 @@ func TestAStepWaitsForBudgets(t *testing.T) {
 func TestAnEvictionThatIsTriedAgainWaitsForBudgetsOnceMore(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	app, _ := labels.Parse("app=small")
-	w.options.Limits.Selected = []Selected{{Name: "app=small", Selector: app, MaxDown: 1}}
+	w.options.Limits.Selected = []Selected{{Name: "app=small", Selector: app, MaxDown: new(intstr.FromInt32(1))}}
 	w.restart()
 	w.refusal = apierrors.NewTooManyRequests("budget", 0)
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "waits until a PodDisruptionBudget allows")

@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
-	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/evictions"
 )
 
@@ -34,21 +32,6 @@ type Limits struct {
 type Rate struct {
 	Evictions int
 	Per       time.Duration
-}
-
-// Selected bounds evictions of pods that a selector matches.
-type Selected struct {
-	Name      string // for people
-	Namespace string // "" for all
-	Selector  labels.Selector
-	Rate      Rate
-	// MaxDown, unless it is negative, is how many of the pods may be down at once: not ready, or
-	// without a node. The one that is evicted is one of them.
-	MaxDown int
-}
-
-func (s *Selected) matches(namespace string, set map[string]string) bool {
-	return (s.Namespace == "" || s.Namespace == namespace) && s.Selector.Matches(labels.Set(set))
 }
 
 // Window is a part of a day, on some days of the week, by the clocks of a time zone: on the days on
@@ -124,7 +107,7 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	case cooling.Controller(step.Controller.UID, now):
 		return fmt.Sprintf("waits: %s %s/%s cools down", step.Controller.Kind, step.Pod.Namespace, step.Controller.Name)
 	}
-	return e.forbidden(step, past, now)
+	return e.forbidden(plan, at, past, now)
 }
 
 // besides are evictions, but for some.
@@ -143,43 +126,10 @@ func unreserved(plan *v1alpha1.ReschedulingPlan) string {
 }
 
 // Open says that pods may be evicted at that time.
-func (l *Limits) Open(now time.Time) bool {
-	return len(l.Windows) == 0 || slices.ContainsFunc(l.Windows, func(w Window) bool { return w.contains(now) })
-}
+func (l *Limits) Open(now time.Time) bool { return within(l.Windows, now) }
 
-// key names a budget among all of them, in the record of evictions.
-func (s *Selected) key() string { return s.Namespace + "/" + s.Name }
-
-// counts says that an eviction was of one of the pods.
-func (s *Selected) counts(e evictions.Eviction) bool { return slices.Contains(e.Budgets, s.key()) }
-
-// budgets are the keys of those that a step counts for.
-func (l *Limits) budgets(step *v1alpha1.Step) (keys []string) {
-	for i := range l.Selected {
-		if s := &l.Selected[i]; s.matches(step.Pod.Namespace, step.Replacement.Labels) {
-			keys = append(keys, s.key())
-		}
-	}
-	return keys
-}
-
-// forbidden is why a step must wait for a budget of pods that a selector matches, "" when it
-// need not.
-func (e *Executor) forbidden(step *v1alpha1.Step, past []evictions.Eviction, now time.Time) string {
-	l := &e.Limits
-	for i := range l.Selected {
-		s := &l.Selected[i]
-		if !s.matches(step.Pod.Namespace, step.Replacement.Labels) {
-			continue
-		}
-		if s.RateLeft(past, now) == 0 {
-			return fmt.Sprintf("waits: there were %d evictions of pods with %s in %s", s.Rate.Evictions, s.Name, s.Rate.Per)
-		}
-		if s.MaxDown >= 0 && s.down(e.Cluster)+1 > s.MaxDown {
-			return fmt.Sprintf("waits: of the pods with %s, at most %d may be down", s.Name, s.MaxDown)
-		}
-	}
-	return ""
+func within(windows []Window, now time.Time) bool {
+	return len(windows) == 0 || slices.ContainsFunc(windows, func(w Window) bool { return w.contains(now) })
 }
 
 // AnyNumber is what is left of a rate without a bound.
@@ -188,11 +138,6 @@ const AnyNumber = -1
 // RateLeft is how many evictions the rate of all allows now, or [AnyNumber].
 func (l *Limits) RateLeft(past []evictions.Eviction, now time.Time) int {
 	return l.Rate.left(past, now, func(evictions.Eviction) bool { return true })
-}
-
-// RateLeft is how many evictions of the pods their rate allows now, or [AnyNumber].
-func (s *Selected) RateLeft(past []evictions.Eviction, now time.Time) int {
-	return s.Rate.left(past, now, s.counts)
 }
 
 func (r *Rate) left(past []evictions.Eviction, now time.Time, counts func(evictions.Eviction) bool) int {
@@ -206,27 +151,4 @@ func (r *Rate) left(past []evictions.Eviction, now time.Time, counts func(evicti
 		}
 	}
 	return max(0, left)
-}
-
-// down counts the pods that a selector matches and that do not run.
-func (s *Selected) down(c *cluster.Cluster) (down int) {
-	count := func(pod *cluster.Pod) {
-		if s.matches(pod.Namespace, pod.Labels) && (!pod.Ready() || pod.DeletionTimestamp != nil) {
-			down++
-		}
-	}
-	for _, pod := range c.Pending() { // before the others: one that is bound meanwhile counts twice, not never
-		count(pod)
-	}
-	for _, pod := range c.Orphans() {
-		count(pod)
-	}
-	for node := range c.Snapshot().Nodes() {
-		for _, pod := range node.Pods {
-			if pod.Spec.NodeName != "" { // else it is pending, or held
-				count(pod)
-			}
-		}
-	}
-	return down
 }

@@ -90,7 +90,7 @@ func TestPodsThatDoNotRunAreDown(t *testing.T) {
 			w.refusal = errors.New("no answer")
 			test.set(w, w.small("x", "n2"))
 			selected := Selected{Namespace: "default", Selector: labels.SelectorFromSet(labels.Set{"app": "small"})}
-			if got := selected.down(w.cluster); got != test.want {
+			if _, got := selected.count(w.cluster, ""); got != test.want {
 				t.Errorf("%d are down, want %d", got, test.want)
 			}
 		})

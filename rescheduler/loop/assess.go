@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/scaleup"
 )
@@ -14,7 +15,7 @@ func (l *loop) assess(ctx context.Context) {
 		return
 	}
 	verdict := scaleup.Verdict{}
-	if situation := l.situation(); l.config.MakeRoom.Enabled && len(situation.Waiting) > 0 {
+	if situation := l.situation(v1alpha1.MakeRoom); l.config.MakeRoom.Enabled && len(situation.Waiting) > 0 {
 		lasting(situation.Problem)
 		verdict = scaleup.VerdictOf(situation.Problem.MakeRoom(situation.Problem.Pending(situation.Waiting)))
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
@@ -40,7 +41,7 @@ func TestOnlyMoreNodesHelpAPodThatNoMoveGivesRoomToInTheLongRun(t *testing.T) {
 		"what is in the way has not run for long": {func(w *world) { big(w); w.rules.MinAge = time.Hour }, nil},
 		"a plan may not move as much": {func(w *world) {
 			big(w)
-			w.config.Budgets.Selected = []config.SelectedBudget{{Selector: "!x", MaxDown: new(int32(0))}}
+			w.config.Budgets.Selected = []config.SelectedBudget{{Selector: "!x", MaxDown: new(intstr.FromInt32(0))}}
 		}, nil},
 		"a plan is carried out": {func(w *world) { w.set(w.pod("huge", "8")); w.before(v1alpha1.Executing, 0) }, nil},
 		"a move helps":          {big, nil},

@@ -151,7 +151,7 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 	if why := l.mustWait(l.record.Evictions()); why != "" {
 		return run{What: why}
 	}
-	plan, why := p.Plan(l.situation())
+	plan, why := p.Plan(l.situation(p.Name))
 	var refused []planner.Refusal
 	if plan != nil {
 		l.metrics.planning.WithLabelValues(string(p.Name)).Observe(plan.Took.Seconds())

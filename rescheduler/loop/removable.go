@@ -59,7 +59,7 @@ func (l *loop) removable() []removal {
 // look looks at the nodes that have not been looked at in this round. The next one begins when it
 // comes to an end.
 func (r *removals) look(l *loop, now time.Time) {
-	problem := l.situation().Problem
+	problem := l.situation(v1alpha1.Coalesce).Problem
 	lasting(problem)
 	known := r.nodes
 	if r.ended {

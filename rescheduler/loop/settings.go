@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/config"
@@ -56,49 +57,57 @@ func limits(c *config.Rescheduler) executor.Limits {
 		WorkloadCoolDown: c.Budgets.WorkloadCoolDown.Duration, NodeCoolDown: c.Budgets.NodeCoolDown.Duration,
 	}
 	for _, s := range c.Budgets.Selected {
-		selected := executor.Selected{Name: s.Selector, Namespace: s.Namespace, Selector: selector(s.Selector), Rate: rate(s.Rate), MaxDown: -1}
-		if s.MaxDown != nil {
-			selected.MaxDown = int(*s.MaxDown)
-		}
-		l.Selected = append(l.Selected, selected)
+		l.Selected = append(l.Selected, executor.Selected{
+			Name: s.Selector, Namespace: s.Namespace, Selector: selector(s.Selector), Policies: s.Policies, TopologyKey: s.TopologyKey,
+			Rate: rate(s.Rate), MaxDown: s.MaxDown, Windows: windows(s.Windows),
+		})
 	}
-	for _, w := range c.Budgets.Windows {
+	l.Windows = windows(c.Budgets.Windows)
+	return l
+}
+
+func windows(configured []config.MaintenanceWindow) (all []executor.Window) {
+	for _, w := range configured {
 		zone, err := time.LoadLocation(w.TimeZone)
 		if err != nil {
 			zone = time.UTC // validation has refused it
 		}
 		from, to := w.Times()
-		l.Windows = append(l.Windows, executor.Window{From: from, To: to, Days: w.Weekdays(), Zone: zone})
+		all = append(all, executor.Window{From: from, To: to, Days: w.Weekdays(), Zone: zone})
 	}
-	return l
+	return all
 }
 
 func rate(c config.EvictionRate) executor.Rate {
 	return executor.Rate{Evictions: int(c.Evictions), Per: c.Per.Duration}
 }
 
-// budgets are those of one plan. A selected budget that lets so many pods be down allows as
+// budgets are those of one plan by a policy. A selected budget that lets so many pods be down allows as
 // many evictions, one after the other: the executor counts those that are down. A plan that is
 // to begin at once gets what is left of the rates now, another one what they allow at most.
-func (l *loop) budgets(past []evictions.Eviction) planner.Budgets {
+func (l *loop) budgets(policy v1alpha1.Policy, past []evictions.Eviction) planner.Budgets {
 	c, now := &l.config.Budgets, l.clock.Now()
 	if l.config.Mode != v1alpha1.Auto {
 		past = nil
 	}
 	b := planner.Budgets{
-		Total: int(c.PerPlan), PerNode: int(c.PerNode), PerNamespace: int(c.PerNamespace), PerWorkload: int(c.PerWorkload),
+		Total: int(c.PerPlan), PerNode: int(c.PerNode), PerNamespace: int(c.PerNamespace),
+	}
+	if most := c.PerWorkload; most.Type == intstr.String {
+		b.PerWorkloadPercent, _ = intstr.GetScaledValueFromIntOrPercent(&most, 100, false) // validation has refused what is neither
+	} else {
+		b.PerWorkload = most.IntValue()
 	}
 	if left := l.limits.RateLeft(past, now); left > 0 && (b.Total == 0 || left < b.Total) {
 		b.Total = left
 	}
 	for i := range l.limits.Selected {
 		s := &l.limits.Selected[i]
-		most := s.RateLeft(past, now)
-		if s.MaxDown == 0 {
-			most = 0
+		if !s.Binds(policy) {
+			continue
 		}
-		if most != executor.AnyNumber {
-			b.Selected = append(b.Selected, planner.SelectedBudget{Namespace: s.Namespace, Selector: s.Selector, Evictions: most})
+		if budget, bounded := s.Budget(past, now, l.config.Mode == v1alpha1.Auto); bounded {
+			b.Selected = append(b.Selected, budget)
 		}
 	}
 	return b

@@ -4,21 +4,22 @@ import (
 	"slices"
 	"time"
 
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
 )
 
-// situation is that of the cluster now. Those wait that have done so for long enough.
-func (l *loop) situation() policy.Situation {
+// situation is that of the cluster now, for a policy. Those wait that have done so for long enough.
+func (l *loop) situation(of v1alpha1.Policy) policy.Situation {
 	past := l.record.Evictions()
 	cooling, rules := l.limits.Cooling(past), l.rules
 	rules.Unless = func(pod *cluster.Pod, node *cluster.Node) string {
 		return cooling.Why(pod, node.Name, l.clock.Now())
 	}
 	problem := planner.Problem{
-		Gangs: l.gangs, Rules: rules, Budgets: l.budgets(past), Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
+		Gangs: l.gangs, Rules: rules, Budgets: l.budgets(of, past), Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
 	}
 	for _, store := range l.profiles.Stores() {
 		problem.Profiles = append(problem.Profiles, store.Profile)

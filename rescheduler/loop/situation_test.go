@@ -7,11 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/evictions"
 	"muster.dev/muster/rescheduler/executor"
+	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
 )
 
@@ -102,13 +105,46 @@ func TestAPlanIsNoLargerThanWhatIsLeftOfTheRates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.config.Mode, w.limits.Rate = test.mode, executor.Rate{Evictions: 3, Per: time.Hour}
-			w.limits.Selected = []executor.Selected{{Rate: executor.Rate{Evictions: 3, Per: time.Hour}, Selector: selector("!x"), MaxDown: -1}}
+			w.limits.Selected = []executor.Selected{{Rate: executor.Rate{Evictions: 3, Per: time.Hour}, Selector: selector("!x")}}
 			w.before(v1alpha1.Succeeded, 0)
-			b := w.budgets(w.record.Evictions())
-			if diff := cmp.Diff([]int{test.want, test.want}, []int{b.Total, b.Selected[0].Evictions}); diff != "" {
+			b := w.budgets(v1alpha1.MakeRoom, w.record.Evictions())
+			if diff := cmp.Diff([]int{test.want, test.want}, []int{b.Total, b.Selected[0].Evictions("")}); diff != "" {
 				t.Errorf("evictions in all, and by the selector (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestAPlanIsBoundByTheBudgetsOfItsPolicy(t *testing.T) {
+	w := newWorld(t)
+	w.config.Mode, w.config.Budgets.PerWorkload = v1alpha1.Auto, intstr.FromString("25%")
+	one := executor.Rate{Evictions: 1, Per: time.Hour}
+	closed := executor.Window{From: 13 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}
+	w.limits.Selected = []executor.Selected{
+		{Name: "a", Selector: labels.Everything(), Policies: []v1alpha1.Policy{v1alpha1.Coalesce}, Rate: one},
+		{Name: "b", Selector: labels.Everything(), TopologyKey: corev1.LabelTopologyZone, Rate: one},
+		{Name: "c", Selector: labels.Everything(), Policies: []v1alpha1.Policy{v1alpha1.MakeRoom}, MaxDown: new(intstr.FromString("0%"))},
+		{Name: "d", Selector: labels.Everything(), Windows: []executor.Window{closed}},
+	}
+	past := []evictions.Eviction{{Budgets: []string{"/b;topology.kubernetes.io/zone=x", "/a"}, At: w.clock.Now()}}
+	left := func(policy v1alpha1.Policy) (left []int) {
+		for _, b := range w.budgets(policy, past).Selected {
+			left = append(left, b.Evictions("x"), b.Evictions("y"))
+		}
+		return left
+	}
+	if diff := cmp.Diff([]int{0, 1, 0, 0, 0, 0}, left(v1alpha1.MakeRoom)); diff != "" {
+		t.Errorf("MakeRoom may in each zone, by budget (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int{1, 1, 0, 1, 0, 0}, left(v1alpha1.Coalesce)); diff != "" {
+		t.Errorf("Coalesce may in each zone, by budget (-want +got):\n%s", diff)
+	}
+	if b := w.budgets(v1alpha1.MakeRoom, nil); b.PerWorkload != 0 || b.PerWorkloadPercent != 25 {
+		t.Errorf("of a workload %d, and %d per cent", b.PerWorkload, b.PerWorkloadPercent)
+	}
+	w.config.Mode = v1alpha1.Approve // it is asked for when it is approved
+	if got := w.budgets(v1alpha1.Coalesce, past).Selected[2].Evictions(""); got != planner.AnyNumber {
+		t.Errorf("a closed window leaves %d to a plan that is not to begin at once", got)
 	}
 }
 

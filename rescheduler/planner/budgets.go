@@ -12,8 +12,9 @@ type Budgets struct {
 	Total        int
 	PerNode      int
 	PerNamespace int
-	// PerWorkload is how many pods of one controller may be evicted.
-	PerWorkload int
+	// PerWorkload is how many pods of one controller may be evicted. PerWorkloadPercent is the same as a part of its pods on
+	// nodes, rounded up.
+	PerWorkload, PerWorkloadPercent int
 	// Selected bound pods that a selector matches.
 	Selected []SelectedBudget
 	// WhenHealthy takes PodDisruptionBudgets for what they allow once all their pods are healthy.
@@ -27,12 +28,20 @@ type Budgets struct {
 type SelectedBudget struct {
 	Namespace string // "" for all
 	Selector  labels.Selector
-	Evictions int
+	// Evictions says how many pods may leave the nodes whose label TopologyKey has a value. Nodes without the label have the
+	// value "". Without a TopologyKey, all have.
+	Evictions   func(domain string) int
+	TopologyKey string
 }
+
+// AnyNumber is a SelectedBudget that does not bind.
+const AnyNumber = 1 << 30
 
 // ledger counts evictions by the budgets that they fall under.
 type ledger struct {
 	budgets    Budgets
+	snap       *cluster.Snapshot
+	workloads  *Workloads
 	disruption map[string][]disruptionBudget // by namespace
 	accounts   map[account]int32             // places in left
 	left       []int32
@@ -48,11 +57,13 @@ type disruptionBudget struct {
 type account struct {
 	kind string
 	name string
-	at   int32 // a node, or a place in Budgets.Selected
+	at   int32 // a node, or a place in Budgets.Selected, whose name is a domain
 }
 
 func newLedger(b Budgets, snap *cluster.Snapshot) *ledger {
-	l := &ledger{budgets: b, disruption: map[string][]disruptionBudget{}, accounts: map[account]int32{}}
+	l := &ledger{
+		budgets: b, snap: snap, workloads: WorkloadsOf(snap), disruption: map[string][]disruptionBudget{}, accounts: map[account]int32{},
+	}
 	if b.IgnoreDisruptionBudgets {
 		return l
 	}
@@ -83,7 +94,7 @@ func (l *ledger) of(pod *cluster.Pod, node int32) (accounts []int32, protected i
 	}
 	bounded := func(a account, bound int) {
 		if bound > 0 {
-			open(a, int32(min(bound, 1<<30)))
+			open(a, int32(min(bound, AnyNumber)))
 		}
 	}
 	b := &l.budgets
@@ -92,10 +103,14 @@ func (l *ledger) of(pod *cluster.Pod, node int32) (accounts []int32, protected i
 	bounded(account{kind: "namespace", name: pod.Namespace}, b.PerNamespace)
 	if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil {
 		bounded(account{kind: "workload", name: string(owner.UID)}, b.PerWorkload)
+		if b.PerWorkloadPercent > 0 {
+			bounded(account{kind: "percent", name: string(owner.UID)}, percent(b.PerWorkloadPercent, l.workloads.of(pod).pods))
+		}
 	}
 	for i, s := range b.Selected {
 		if (s.Namespace == "" || s.Namespace == pod.Namespace) && s.Selector.Matches(labels.Set(pod.Labels)) {
-			open(account{kind: "selected", at: int32(i)}, int32(min(s.Evictions, 1<<30))) //nolint:gosec // it fits
+			domain := l.snap.Node(node).Labels[s.TopologyKey]                                                       // "" without a key, too
+			open(account{kind: "selected", name: domain, at: int32(i)}, int32(min(s.Evictions(domain), AnyNumber))) //nolint:gosec // it fits
 		}
 	}
 	for _, budget := range l.disruption[pod.Namespace] {
@@ -106,6 +121,9 @@ func (l *ledger) of(pod *cluster.Pod, node int32) (accounts []int32, protected i
 	}
 	return accounts, protected
 }
+
+// percent of a number, rounded up.
+func percent(share, of int) int { return (share*of + 99) / 100 }
 
 // allows says that one more eviction may be counted on these accounts.
 func (l *ledger) allows(accounts []int32) bool { return l.headroom(accounts) > 0 }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -123,9 +124,21 @@ func count(evicted map[string]int, problem *Problem, step Step) {
 	}
 	for i, selected := range problem.Budgets.Selected {
 		if selected.Selector.Matches(labelsOf(step.Pod)) {
-			evicted[fmt.Sprint("selected/", i)]++
+			evicted[fmt.Sprint("selected/", i, "@", step.From.Labels[selected.TopologyKey])]++
 		}
 	}
+}
+
+// podsOf is how many pods of a controller are on nodes.
+func podsOf(snap *cluster.Snapshot, controller string) (count int) {
+	for node := range snap.Nodes() {
+		for _, pod := range node.Pods {
+			if owner := metav1.GetControllerOfNoCopy(pod.Pod); owner != nil && string(owner.UID) == controller {
+				count++
+			}
+		}
+	}
+	return count
 }
 
 func checkBudgets(t reporter, problem *Problem, evicted map[string]int) {
@@ -141,6 +154,12 @@ func checkBudgets(t reporter, problem *Problem, evicted map[string]int) {
 			bound = b.PerNamespace
 		case "workload":
 			bound = b.PerWorkload
+			if b.PerWorkloadPercent > 0 {
+				share := int(math.Ceil(float64(b.PerWorkloadPercent) / 100 * float64(podsOf(problem.Snapshot, name))))
+				if bound == 0 || share < bound {
+					bound = share
+				}
+			}
 		case "disruption":
 			for key, budget := range problem.Snapshot.DisruptionBudgets.All() {
 				if key.String() == name && n > int(budget.Status.DisruptionsAllowed) {
@@ -148,9 +167,10 @@ func checkBudgets(t reporter, problem *Problem, evicted map[string]int) {
 				}
 			}
 		case "selected":
+			at, domain, _ := strings.Cut(name, "@")
 			for i := range b.Selected {
-				if fmt.Sprint(i) == name && n > b.Selected[i].Evictions {
-					t.Fatalf("%d evictions of selected pods, %d are allowed", n, b.Selected[i].Evictions)
+				if most := b.Selected[i].Evictions(domain); fmt.Sprint(i) == at && n > most {
+					t.Fatalf("%d evictions of selected pods in %q, %d are allowed", n, domain, most)
 				}
 			}
 		}

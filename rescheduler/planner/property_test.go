@@ -48,11 +48,19 @@ func drawScene(t *rapid.T) (*scene, *Problem) {
 			Draw(t, "total"),
 		PerNode:     rapid.IntRange(0, 3).Draw(t, "per node"),
 		PerWorkload: rapid.IntRange(0, 3).Draw(t, "per workload"),
+
+		PerWorkloadPercent: rapid.SampledFrom([]int{0, 0, 20, 50}).Draw(t, "per cent of a workload"),
 	}
 	if rapid.Bool().Draw(t, "a budget by selector") {
-		p.Budgets.Selected = []SelectedBudget{
-			{Selector: labels.SelectorFromSet(labels.Set{"app": "app2"}), Evictions: rapid.IntRange(0, 2).Draw(t, "evictions")},
-		}
+		most := rapid.IntRange(0, 2).Draw(t, "evictions")
+		p.Budgets.Selected = []SelectedBudget{{
+			Selector: labels.SelectorFromSet(labels.Set{"app": "app2"}), Evictions: func(string) int { return most },
+		}}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "a budget by zone") == 0 {
+		p.Budgets.Selected = append(p.Budgets.Selected, SelectedBudget{
+			Selector: labels.Everything(), TopologyKey: corev1.LabelTopologyZone, Evictions: func(domain string) int { return map[string]int{"b": 1, "c": 2}[domain] },
+		})
 	}
 	return s, p
 }

@@ -48,7 +48,7 @@ func Encode(plan *ReschedulingPlan) (*unstructured.Unstructured, error) {
 
 func (p *ReschedulingPlan) validate() field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := oneOf(spec.Child("policy"), p.Spec.Policy, MakeRoom, Coalesce, FreeDomains, Relieve, Respread, Separate, Repair)
+	errs := oneOf(spec.Child("policy"), p.Spec.Policy, Policies()...)
 	errs = append(errs, oneOf(spec.Child("mode"), p.Spec.Mode, DryRun, Approve, Auto)...)
 	if len(p.Spec.Steps) == 0 {
 		errs = append(errs, field.Required(spec.Child("steps"), "a plan moves pods"))

@@ -68,6 +68,11 @@ const (
 	Repair      Policy = "Repair"      // pods leave nodes that would not take them any more
 )
 
+// Policies are all of them.
+func Policies() []Policy {
+	return []Policy{MakeRoom, Coalesce, FreeDomains, Relieve, Respread, Separate, Repair}
+}
+
 // Mode says whether a plan is carried out.
 //
 // +kubebuilder:validation:Enum=DryRun;Approve;Auto
