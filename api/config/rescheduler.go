@@ -58,7 +58,7 @@ type Rescheduler struct {
 type MakeRoomPolicy struct {
 	// Enabled turns it on. Defaults to true.
 	Enabled bool `json:"enabled"`
-	// PendingFor is how long a pod must have been pending. Defaults to 1m.
+	// PendingFor is how long the rescheduler must have seen a pod pending. Defaults to 1m.
 	PendingFor metav1.Duration `json:"pendingFor"`
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,20 +56,9 @@ type loop struct {
 	rules        planner.Rules
 	gangs        membership.Bounds
 
-	mu   sync.Mutex
-	runs map[v1alpha1.Policy]run // the last of each policy
-
+	journal  *journal
+	waits    waits
 	removals removals
-}
-
-// run is one look for something to plan.
-type run struct {
-	At   time.Time
-	Took time.Duration
-	What string
-	Plan string
-	// Refused are those whom the plan does not help, and what it leaves alone.
-	Refused []planner.Refusal
 }
 
 // run makes plans and has them carried out until the context ends.
@@ -83,7 +71,7 @@ func (l *loop) run(ctx context.Context) {
 		l.executor.Advance(ctx)
 		l.observe()
 		count := l.cluster.Snapshot().NodeCount()
-		if l.clock.Since(looked) >= l.config.Interval.Duration || count > nodes && nodes > 0 || l.ripens(looked) {
+		if l.clock.Since(looked) >= l.config.Interval.Duration || count > nodes && nodes > 0 || l.waits.ripens(looked, l.clock.Now(), l.config.MakeRoom.PendingFor.Duration) {
 			looked = l.clock.Now()
 			l.look(ctx)
 			l.assess(ctx)
@@ -100,8 +88,9 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-// observe looks at what nodes are measured to use.
+// observe looks at who waits, and at what nodes are measured to use.
 func (l *loop) observe() {
+	l.waits.see(planner.Waiting(l.cluster), l.clock.Now())
 	if l.hot == nil {
 		return
 	}
@@ -114,14 +103,6 @@ func (l *loop) observe() {
 	l.hot.Observe(l.cluster.Snapshot(), func(node string) time.Time { return last[node] })
 }
 
-// ripens reports whether a pod has come to be pending for long enough since the last look.
-func (l *loop) ripens(looked time.Time) bool {
-	return slices.ContainsFunc(planner.Waiting(l.cluster), func(pod *cluster.Pod) bool {
-		ripe := pod.CreationTimestamp.Add(l.config.MakeRoom.PendingFor.Duration)
-		return ripe.After(looked) && !ripe.After(l.clock.Now())
-	})
-}
-
 // look makes a plan by each policy, one at a time: none while one is being carried out, and
 // none while there is one of the policy that has not ended.
 func (l *loop) look(ctx context.Context) {
@@ -132,9 +113,7 @@ func (l *loop) look(ctx context.Context) {
 		started := l.clock.Now()
 		last := l.plan(ctx, p)
 		last.At, last.Took = started, l.clock.Since(started)
-		l.mu.Lock()
-		l.runs[p.Name] = last
-		l.mu.Unlock()
+		l.journal.note(p.Name, last)
 	}
 }
 

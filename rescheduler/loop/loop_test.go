@@ -59,7 +59,7 @@ func newWorld(t *testing.T) *world {
 	)
 	w.loop = &loop{
 		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
-		changed: changed, limits: limits(settings), rules: rules(settings), runs: map[v1alpha1.Policy]run{},
+		changed: changed, limits: limits(settings), rules: rules(settings), journal: newJournal(),
 		policies: policy.All(settings, nil), reservations: keeper, gangs: membership.BoundsOf(&config.Default().Gangs),
 		teller: scaleup.New(scaleup.Options{
 			Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10),
@@ -136,6 +136,7 @@ func (w *world) set(objects ...runtime.Object) {
 			w.Fatal(err)
 		}
 	}
+	w.observe()
 }
 
 func node(name, cpu string) *corev1.Node {
@@ -160,18 +161,20 @@ func (w *world) pod(name, cpu string) *corev1.Pod {
 func (w *world) want(policy v1alpha1.Policy, what string) {
 	w.Helper()
 	w.look(w.Context())
-	if got := w.runs[policy].What; got != what {
+	if got := w.journal.last(policy).What; got != what {
 		w.Errorf("%s: %q, want %q", policy, got, what)
 	}
 }
 
 func TestAPlanIsMadeForAPodThatHasWaitedForLongEnough(t *testing.T) {
 	w := newWorld(t)
-	w.set(w.pod("big", "4"))
+	ahead := w.pod("big", "4") // the API server's clock is an hour behind
+	ahead.CreationTimestamp.Time = ahead.CreationTimestamp.Add(-time.Hour)
+	w.set(ahead)
 	w.want(v1alpha1.MakeRoom, "no pod waits for long enough")
 	looked := w.clock.Now()
 	w.clock.Step(time.Minute)
-	if !w.ripens(looked) {
+	if !w.waits.ripens(looked, w.clock.Now(), time.Minute) {
 		t.Error("nobody notices that the pod has waited for a minute")
 	}
 	w.want(v1alpha1.MakeRoom, "made a plan")

@@ -119,10 +119,8 @@ func (l *loop) page(*http.Request) (inspect.Answer, error) {
 		})
 	}
 	p.Budgets = l.limits.Left(l.cluster, l.record, now)
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	for _, policy := range l.policies {
-		last := l.runs[policy.Name]
+		last := l.journal.last(policy.Name)
 		row := PolicyRow{
 			Policy: policy.Name, Enabled: policy.Enabled,
 			Looked: last.At.UTC(), TookSeconds: last.Took.Round(time.Millisecond).Seconds(), What: last.What, Plan: last.Plan,

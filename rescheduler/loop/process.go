@@ -155,7 +155,7 @@ func New(o Options) (_ *app.Process, err error) {
 		limits:       limits,
 		rules:        rules,
 		gangs:        membership.BoundsOf(&o.Config.Gangs),
-		runs:         map[reschedulingv1alpha1.Policy]run{},
+		journal:      newJournal(),
 	}
 	o.Registry.MustRegister(newPlansByPhase(keeper), executor.NewBudgetLeft(carrier))
 	feed, handled, err := app.NewUsage(app.UsageOptions{

@@ -1,12 +1,8 @@
 package loop
 
 import (
-	"slices"
-	"time"
-
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
 )
@@ -25,27 +21,6 @@ func (l *loop) situation(of v1alpha1.Policy) policy.Situation {
 		problem.Profiles = append(problem.Profiles, store.Profile)
 	}
 	s := policy.Of(l.cluster, problem)
-	s.Waiting = l.ripe(s.Waiting)
+	s.Waiting = l.waits.ripe(s.Waiting, l.clock.Now(), l.config.MakeRoom.PendingFor.Duration)
 	return s
-}
-
-// ripe are those of the pods that have waited for long enough, and that kube-scheduler has refused or
-// muster keeps from it. A gang has when its first pod has: it is placed whole, and so are those that
-// came later.
-func (l *loop) ripe(waiting []*cluster.Pod) []*cluster.Pod {
-	first := map[membership.Key]time.Time{}
-	for _, pod := range waiting {
-		if key, member := membership.Of(pod.Pod); member {
-			if since, known := first[key]; !known || pod.CreationTimestamp.Time.Before(since) {
-				first[key] = pod.CreationTimestamp.Time
-			}
-		}
-	}
-	return slices.DeleteFunc(waiting, func(pod *cluster.Pod) bool {
-		since := pod.CreationTimestamp.Time
-		if key, member := membership.Of(pod.Pod); member {
-			since = first[key]
-		}
-		return l.clock.Since(since) < l.config.MakeRoom.PendingFor.Duration || !pod.Unschedulable() && !membership.Gated(pod.Pod)
-	})
 }

@@ -160,7 +160,7 @@ func TestOneLookMakesOnePlanThatBegins(t *testing.T) {
 			w.clock.Step(time.Minute)
 			w.look(t.Context())
 			if len(w.created) != want {
-				t.Errorf("%d plans, want %d: %+v", len(w.created), want, w.runs)
+				t.Errorf("%d plans, want %d: %+v", len(w.created), want, w.journal.runs)
 			}
 		})
 	}
