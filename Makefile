@@ -212,6 +212,10 @@ bench-slow-gang: ## Start a gang of 1,000 while the API server is slow to answer
 bench-rescheduler: ## Hold plans of the rescheduler against an exact solver (cbc, if installed), and measure planning (DEMO_DATA=DIR)
 	cd e2e && go run ./cmd/benchrescheduler
 
+.PHONY: bench-auto
+bench-auto: ## Have the rescheduler in mode Auto consolidate 500 nodes, and live a day beside a stand-in for an autoscaler (BENCH_PARTS, BENCH_DAY)
+	cd e2e && go run ./cmd/benchauto $(if $(BENCH_PARTS),-parts $(BENCH_PARTS)) $(if $(BENCH_DAY),-day $(BENCH_DAY))
+
 .PHONY: bench-load
 bench-load: ## Replay measured usage in simulated time, with muster and other rules (LOAD_TRACES=FILE, LOAD_SEEDS)
 	cd e2e && go run ./cmd/benchload

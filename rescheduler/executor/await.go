@@ -53,7 +53,9 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.fail(ctx, plan, fmt.Sprintf("%s %s after the eviction", waits, limit))
 		return
 	}
-	e.set(ctx, plan, v1alpha1.Executing, waits+" yet")
+	if e.since(plan.Step(at).Evicted) >= e.TellAfter {
+		e.set(ctx, plan, v1alpha1.Executing, waits+" yet")
+	}
 }
 
 // patience is how long a replacement may take to be ready: as long as is configured, besides

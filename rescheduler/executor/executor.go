@@ -58,6 +58,9 @@ type Options struct {
 	Mark    config.NodeMark
 	// ClosedFor is how long an emptied node stays closed to pods that do not need it.
 	ClosedFor time.Duration
+	// TellAfter is how long after an eviction a plan begins to say what it waits for. To write each thing that comes about
+	// within moments would delay all the rest.
+	TellAfter time.Duration
 }
 
 // Executor carries out plans. It belongs to one goroutine.

@@ -938,3 +938,16 @@ func TestAPlanFailsWhenMusterGaveItsRoomToThePodsOfTheSystem(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatComesAboutAtOnceIsNotWritten(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.options.TellAfter = 2 * time.Second
+	w.restart()
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "waits for what replaces default/small-1 on n2")
+	w.gone("small-1")
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "waits for what replaces default/small-1 on n2")
+	w.clock.Step(2 * time.Second)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place of default/small-1 yet")
+	w.set(w.small("small-2", "n2"))
+	w.want(v1alpha1.Executing, v1alpha1.StepMoved, "")
+}

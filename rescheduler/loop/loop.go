@@ -23,8 +23,11 @@ import (
 	"muster.dev/muster/rescheduler/scaleup"
 )
 
-// tick is how often it is looked what can be done about plans, besides when one changes.
+// tick is how often it is looked what can be done about plans, besides when one changes, or a pod that it waits for.
 const tick = time.Second
+
+// tellAfter is how long after an eviction a plan begins to say what it waits for.
+const tellAfter = 2 * time.Second
 
 // keep is how long a plan that has ended can be read.
 const keep = time.Hour
@@ -49,7 +52,7 @@ type loop struct {
 	writer       writer
 	teller       *scaleup.Teller
 	metrics      *metrics
-	changed      chan struct{} // a plan changed
+	alarm        *alarm
 	policies     []policy.Policy
 	hot          *policy.Hot // nil when nobody relieves nodes
 	limits       executor.Limits
@@ -65,10 +68,12 @@ type loop struct {
 func (l *loop) run(ctx context.Context) {
 	ticker := l.clock.NewTicker(tick)
 	defer ticker.Stop()
+	defer l.cluster.FollowPods(l.alarm.hear)()
 	var looked time.Time
 	nodes := 0
 	for {
 		l.executor.Advance(ctx)
+		l.alarm.await(l.reservations.Plans())
 		l.observe()
 		count := l.cluster.Snapshot().NodeCount()
 		if l.clock.Since(looked) >= l.config.Interval.Duration || count > nodes && nodes > 0 || l.waits.ripens(looked, l.clock.Now(), l.config.MakeRoom.PendingFor.Duration) {
@@ -83,7 +88,7 @@ func (l *loop) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C():
-		case <-l.changed:
+		case <-l.alarm.bell:
 		}
 	}
 }

@@ -53,13 +53,13 @@ func newWorld(t *testing.T) *world {
 	}
 	profiles := predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<20, predicates.NewStoreMetrics(registry), w.clock))
 	settings := &cfg.Rescheduler
-	changed := make(chan struct{}, 1)
+	bell := newAlarm()
 	keeper := reservation.New(
-		reservation.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: func() { ring(changed) }},
+		reservation.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: bell.ring},
 	)
 	w.loop = &loop{
 		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
-		changed: changed, limits: limits(settings), rules: rules(settings), journal: newJournal(),
+		alarm: bell, limits: limits(settings), rules: rules(settings), journal: newJournal(),
 		policies: policy.All(settings, nil), reservations: keeper, gangs: membership.BoundsOf(&config.Default().Gangs),
 		teller: scaleup.New(scaleup.Options{
 			Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10),

@@ -106,9 +106,9 @@ func New(o Options) (_ *app.Process, err error) {
 		hot = policy.NewHot(&settings.Relieve, meter)
 		expirations = append(expirations, meter.Expiration())
 	}
-	changed := make(chan struct{}, 1)
+	bell := newAlarm()
 	keeper := reservation.New(reservation.Options{
-		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Changed: func() { ring(changed) },
+		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Changed: bell.ring,
 	})
 	client := executor.NewClient(api.leader, api.objects)
 	rules, limits := rules(settings), limits(settings)
@@ -132,6 +132,7 @@ func New(o Options) (_ *app.Process, err error) {
 		PlanTTL:      settings.PlanTTL.Duration,
 		Mark:         settings.Coalesce.Mark,
 		ClosedFor:    settings.Coalesce.ClosedFor.Duration,
+		TellAfter:    tellAfter,
 	})
 	telling := scaleup.Options{Logger: o.Logger, Registerer: o.Registry, Clock: clock.RealClock{}, Cluster: c, Events: events.Recorder()}
 	if settings.Mode != reschedulingv1alpha1.DryRun {
@@ -149,7 +150,7 @@ func New(o Options) (_ *app.Process, err error) {
 		writer:       client,
 		teller:       scaleup.New(telling),
 		metrics:      newMetrics(o.Registry),
-		changed:      changed,
+		alarm:        bell,
 		policies:     policy.All(settings, hot),
 		hot:          hot,
 		limits:       limits,
@@ -246,14 +247,6 @@ func requests(o *Options, a *api) *scaleup.Requests {
 		Logger: o.Logger, Clock: clock.RealClock{}, Core: a.leader, Objects: a.objects,
 		ClassName: settings.ClassName, Parameters: settings.Parameters,
 	})
-}
-
-// ring has the loop look at the plans.
-func ring(changed chan<- struct{}) {
-	select {
-	case changed <- struct{}{}:
-	default:
-	}
 }
 
 // desk is where the process is asked: about plans, and to separate pods.
