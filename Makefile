@@ -136,7 +136,11 @@ faults-gang: ## Look for what breaks gangs while processes die, calls fail and o
 
 .PHONY: mutants-gang
 mutants-gang: ## Break package gang on purpose, in one place at a time, and see who notices (MUTANTS for a regexp of names, SEEDS)
-	cd e2e && go run ./cmd/gangmutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS))
+	cd e2e && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS)) gang
+
+.PHONY: mutants-rescheduler
+mutants-rescheduler: ## The same with the packages below rescheduler
+	cd e2e && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS)) rescheduler
 
 .PHONY: faults-lease
 faults-lease: ## Look for two muster that lead at a time, while ways to the lease are cut, processes frozen and calls slow (SEEDS, SEED for one, LANES)

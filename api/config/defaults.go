@@ -89,7 +89,7 @@ func (c *Configuration) setDefaults() {
 	for i := range c.Profiles {
 		c.Profiles[i].setDefaults()
 	}
-	c.Load.setDefaults(c.Profiles, c.Rescheduler.Relieve.Enabled)
+	c.Load.setDefaults(c.Profiles, c.Rescheduler.Relieve.Enabled || c.Rescheduler.Balance.Enabled)
 	if c.Serving.MaxInFlightBytes == 0 {
 		c.Serving.MaxInFlightBytes = max(256<<20, 2*c.Serving.MaxBodyBytes)
 	}

@@ -38,6 +38,8 @@ type Rescheduler struct {
 	FreeDomains FreeDomainsPolicy `json:"freeDomains"`
 	// Relieve moves pods off nodes that are hot.
 	Relieve RelievePolicy `json:"relieve"`
+	// Balance moves pods off nodes that use much more than the others.
+	Balance BalancePolicy `json:"balance"`
 	// Respread moves pods onto nodes that have joined lately.
 	Respread RespreadPolicy `json:"respread"`
 	// ScaleUp is what is done about pods for which only more nodes help.
@@ -221,6 +223,7 @@ func baseRescheduler() Rescheduler {
 		Coalesce:           CoalescePolicy{MaxNodes: 1, Mark: MarkNone, ClosedFor: metav1.Duration{Duration: time.Hour}},
 		FreeDomains:        FreeDomainsPolicy{Nodes: 1, Domains: 1},
 		Relieve:            baseRelieve(),
+		Balance:            baseBalance(),
 		Respread:           baseRespread(),
 		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "best-effort-atomic-scale-up.autoscaling.x-k8s.io"}},
 		Repair:             baseRepair(),

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -31,6 +32,26 @@ type RelievePolicy struct {
 	MaxNodes int32 `json:"maxNodes"`
 }
 
+// BalancePolicy moves pods off nodes that are measured to use much more than the others, while no pod is pending. What
+// is measured is as for RelievePolicy. Gangs stay where they are.
+type BalancePolicy struct {
+	// Enabled turns it on. It needs a load.source, and neither coalesce nor freeDomains nor a profile that packs
+	// pods (MostAllocated) may be there beside it. Defaults to false.
+	Enabled bool `json:"enabled"`
+	// Margins are by how much a node must use more than all nodes do together of what they offer, in percent of
+	// that, to give pods away: for one of the resources. It gives as few as bring it below. 0 stands for none.
+	// Defaults to cpu 20 and memory 20.
+	Margins map[corev1.ResourceName]int64 `json:"margins"`
+	// MinGain is by how much less than that a node must use, with the pods, that pods move to, in percent of what it
+	// offers. Defaults to 10.
+	MinGain int64 `json:"minGain"`
+	// Samples is how many measurements in a row must find that of a node. Defaults to 5.
+	Samples int32 `json:"samples"`
+	// MaxNodes is how many nodes give pods away in a plan at most, 0 for any number: those first that use most.
+	// Defaults to 1.
+	MaxNodes int32 `json:"maxNodes"`
+}
+
 // RespreadPolicy moves pods onto nodes that have joined lately, while no pod is pending.
 type RespreadPolicy struct {
 	// Enabled turns it on. Neither coalesce nor freeDomains nor a profile that packs pods (MostAllocated) may be
@@ -49,6 +70,12 @@ func baseRelieve() RelievePolicy {
 		HighThresholds:   map[corev1.ResourceName]int64{corev1.ResourceCPU: 80, corev1.ResourceMemory: 85},
 		TargetThresholds: map[corev1.ResourceName]int64{corev1.ResourceCPU: 65, corev1.ResourceMemory: 75},
 		Samples:          3, MaxNodes: 1,
+	}
+}
+
+func baseBalance() BalancePolicy {
+	return BalancePolicy{
+		Margins: map[corev1.ResourceName]int64{corev1.ResourceCPU: 20, corev1.ResourceMemory: 20}, MinGain: 10, Samples: 5, MaxNodes: 1,
 	}
 }
 
@@ -72,12 +99,36 @@ func (r RelievePolicy) validate(path *field.Path) field.ErrorList {
 	return append(errs, notBelowZero(path.Child("maxNodes"), r.MaxNodes)...)
 }
 
-// validateSource checks that it is known what nodes use where that is needed.
-func (r RelievePolicy) validateSource(path *field.Path, source LoadSource) field.ErrorList {
-	if !r.Enabled || source != LoadSourceNone {
-		return nil
+func (b BalancePolicy) validate(path *field.Path) field.ErrorList {
+	margins := path.Child("margins")
+	errs := ValidateThresholds(margins, b.Margins)
+	if b.MinGain < 1 || b.MinGain > 100 {
+		errs = append(errs, field.Invalid(path.Child("minGain"), b.MinGain, "must be from 1 to 100"))
 	}
-	return field.ErrorList{field.Invalid(path.Child("enabled"), r.Enabled, "needs to know what nodes use, and load.source is None")}
+	for _, name := range slices.Sorted(maps.Keys(b.Margins)) {
+		if margin := b.Margins[name]; margin > 0 && margin < b.MinGain {
+			errs = append(errs, field.Invalid(
+				margins.Key(string(name)), margin, fmt.Sprintf("must not be less than minGain, %d: pods would move to nodes that use less than most", b.MinGain)))
+		}
+	}
+	if b.Samples < 1 {
+		errs = append(errs, field.Invalid(path.Child("samples"), b.Samples, "must be greater than zero"))
+	}
+	return append(errs, notBelowZero(path.Child("maxNodes"), b.MaxNodes)...)
+}
+
+// validateSource checks that it is known what nodes use where that is needed.
+func (r Rescheduler) validateSource(path *field.Path, source LoadSource) (errs field.ErrorList) {
+	for _, policy := range []struct {
+		name    string
+		enabled bool
+	}{{"relieve", r.Relieve.Enabled}, {"balance", r.Balance.Enabled}} {
+		if policy.enabled && source == LoadSourceNone {
+			at := path.Child(policy.name, "enabled")
+			errs = append(errs, field.Invalid(at, true, "needs to know what nodes use, and load.source is None"))
+		}
+	}
+	return errs
 }
 
 func (r RespreadPolicy) validate(path *field.Path) field.ErrorList {

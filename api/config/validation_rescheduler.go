@@ -44,6 +44,7 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, notBelowZero(path.Child("coalesce", "maxNodes"), r.Coalesce.MaxNodes)...)
 	errs = append(errs, r.FreeDomains.validate(path.Child("freeDomains"))...)
 	errs = append(errs, r.Relieve.validate(path.Child("relieve"))...)
+	errs = append(errs, r.Balance.validate(path.Child("balance"))...)
 	errs = append(errs, r.Respread.validate(path.Child("respread"))...)
 	errs = append(errs, validateOneOf(path.Child("coalesce", "mark"), r.Coalesce.Mark, MarkNone, MarkAnnotate, MarkTaint, MarkCordon)...)
 	errs = append(errs, notNegative(path.Child("coalesce", "closedFor"), r.Coalesce.ClosedFor)...)
@@ -56,16 +57,29 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 
 // validateAims refuses policies that would undo each other's moves, or what the scheduler does.
 func (r Rescheduler) validateAims(path *field.Path, profiles []Profile) (errs field.ErrorList) {
-	if !r.Respread.Enabled {
-		return nil
+	for _, spreading := range []struct {
+		name    string
+		enabled bool
+		undoes  string
+	}{
+		{"respread", r.Respread.Enabled, "one would put pods onto the nodes that the other empties"},
+		{"balance", r.Balance.Enabled, "one would spread the load that the other gathers"},
+	} {
+		if spreading.enabled {
+			errs = append(errs, r.validateAim(path.Child(spreading.name, "enabled"), spreading.undoes, profiles)...)
+		}
 	}
-	at := path.Child("respread", "enabled")
+	return errs
+}
+
+// validateAim refuses what gathers pods beside a policy that spreads them.
+func (r Rescheduler) validateAim(at *field.Path, undoes string, profiles []Profile) (errs field.ErrorList) {
 	for _, other := range []struct {
 		name    string
 		enabled bool
 	}{{"coalesce", r.Coalesce.Enabled}, {"freeDomains", r.FreeDomains.Enabled}} {
 		if other.enabled {
-			errs = append(errs, field.Forbidden(at, "with "+other.name+".enabled: one would put pods onto the nodes that the other empties"))
+			errs = append(errs, field.Forbidden(at, "with "+other.name+".enabled: "+undoes))
 		}
 	}
 	for i := range profiles {

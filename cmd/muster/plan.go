@@ -41,8 +41,9 @@ With --policy MakeRoom, the default, pods are moved so that pending pods and gan
 get a place. With --policy Coalesce, nodes become empty, so that they can be
 removed; with FreeDomains, nodes of one rack, zone or the like become empty together,
 as --domain-key and --domain-nodes or the configuration say; with Relieve, pods leave
-nodes that are measured to use too much; with Respread, they go onto nodes that have joined lately; with Separate, pods leave what
-they are annotated to be separated from; with Repair, pods leave nodes that would not
+nodes that are measured to use too much; with Balance, those that use much more than
+the others; with Respread, they go onto nodes that have joined lately; with Separate,
+pods leave what they are annotated to be separated from; with Repair, pods leave nodes that would not
 take them any more. Every step has a place to go to by all predicates of the pod's
 profile when it is its turn, and no step breaks a PodDisruptionBudget or one of the
 budgets below. Each step says why; so does each pod that gets no place.
@@ -50,7 +51,7 @@ budgets below. Each step says why; so does each pod that gets no place.
 The cluster is the one of --kubeconfig, or that of files which kubectl wrote. Such a
 dump needs all that ties pods to nodes: nodes, pods, and of persistentvolumes,
 persistentvolumeclaims, storageclasses, namespaces, services, replicasets,
-statefulsets, jobs, poddisruptionbudgets and, for LoadAware and Relieve, nodemetrics what
+statefulsets, jobs, poddisruptionbudgets and, for LoadAware, Relieve and Balance, nodemetrics what
 there is.
 
 Never moved are static pods, pods of DaemonSets, critical ones, those that are being
@@ -197,12 +198,12 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 	for _, warning := range warnings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 	}
-	cfg.Rescheduler.Coalesce.MaxNodes, cfg.Rescheduler.Relieve.MaxNodes = f.nodes, f.nodes
+	cfg.Rescheduler.Coalesce.MaxNodes, cfg.Rescheduler.Relieve.MaxNodes, cfg.Rescheduler.Balance.MaxNodes = f.nodes, f.nodes, f.nodes
 	if err := f.chooseDomains(&cfg.Rescheduler.FreeDomains); err != nil {
 		return preview.Nothing, asFailure(usagef(cmd, "%w", err))
 	}
-	cfg.Rescheduler.Relieve.Samples = 1 // it looks once
-	if options.Policy == v1alpha1.Relieve && cfg.Load.Source == config.LoadSourceNone {
+	cfg.Rescheduler.Relieve.Samples, cfg.Rescheduler.Balance.Samples = 1, 1 // it looks once
+	if (options.Policy == v1alpha1.Relieve || options.Policy == v1alpha1.Balance) && cfg.Load.Source == config.LoadSourceNone {
 		cfg.Load.Source = config.LoadSourceNodeMetric // as where it is enabled
 	}
 	options.Config = cfg

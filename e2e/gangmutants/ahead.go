@@ -1,9 +1,9 @@
 package gangmutants
 
 // ahead breaks how gangs start without calls of the scheduler.
-func ahead() []Mutant {
+func ahead() []mutant {
 	const core, gates, commit, search, settle = "core/ahead.go", "core/gates.go", "core/commit.go", "search.go", "settle.go"
-	return []Mutant{
+	return []mutant{
 		{
 			"what the scheduler may have decided before is not waited for", core,
 			" || t.view.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {", " {",

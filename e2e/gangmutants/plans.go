@@ -1,9 +1,9 @@
 package gangmutants
 
 // plans break how places are given to members and taken from them.
-func plans() []Mutant {
+func plans() []mutant {
 	const group = "core/group.go"
-	return []Mutant{
+	return []mutant{
 		{
 			"a plan has a place too few", "core/quorum.go", "return p.spec.MinMember - p.counted() - c[placed] - c.came()",
 			"return p.spec.MinMember - p.counted() - c[placed] - c.came() - 1",
@@ -33,9 +33,9 @@ func plans() []Mutant {
 }
 
 // tries break the rests of gangs that come to nothing.
-func tries() []Mutant {
+func tries() []mutant {
 	const file = "core/tries.go"
-	return []Mutant{
+	return []mutant{
 		{
 			"a gang never rests", file, "t.next, t.sooner, t.nodes = now.Add(t.rest), now.Add(min(took, t.rest)), nodes",
 			"t.next, t.sooner, t.nodes = now, now.Add(min(took, t.rest)), nodes",
@@ -50,9 +50,9 @@ func tries() []Mutant {
 }
 
 // evictions break preemption for gangs.
-func evictions() []Mutant {
+func evictions() []mutant {
 	const terms = "core/terms.go"
-	return []Mutant{
+	return []mutant{
 		{"members start beside their victims", "core/clearing.go", "return len(left) > 0", "return false"},
 		{"the scheduler evicts for a gang without places", "core/preempt.go", "case !anyMissing(t.parts):", "default:"},
 		{"muster evicts for a gang without places", "core/clearing.go", " || anyMissing(parts) {", " {"},
@@ -82,8 +82,8 @@ func evictions() []Mutant {
 }
 
 // lives break what is known of former members and PodGroups.
-func lives() []Mutant {
-	return []Mutant{
+func lives() []mutant {
+	return []mutant{
 		{"who ran on for a start of this PodGroup does not count", "core/done.go", ` || p.startOf != "" && p.startOf == d.of`, ""},
 		{"members that finished in a former life count", "core/done.go", "case !d.counts(p):", "case false:"},
 		{
@@ -113,8 +113,8 @@ func lives() []Mutant {
 }
 
 // shell breaks what is around the core: the writes, and what people are told.
-func shell() []Mutant {
-	return []Mutant{
+func shell() []mutant {
+	return []mutant{
 		{"the condition never says that a gang has started", "status/next.go", "case c.scheduled() >= minMember:", "case false:"},
 		{"why a gang waited stays", "core/commit.go", `		p.waits("", "")` + "\n", ""},
 		{

@@ -1,9 +1,9 @@
 package gangmutants
 
 // starts break how gangs come together, are recorded and let go.
-func starts() []Mutant {
+func starts() []mutant {
 	const commit, quorum, hold = "core/commit.go", "core/quorum.go", "core/hold.go"
-	return []Mutant{
+	return []mutant{
 		{"quorum is one too few", quorum, "p.counted()+p.counts.came() >= p.spec.MinMember", "p.counted()+p.counts.came()+1 >= p.spec.MinMember"},
 		{"kept members do not count", "core/group.go", "return c[held] + c[kept]", "return c[held]"},
 		{"a start is not recorded", commit, "if p.spec.From == nil || p.mayFollow() {", "if p.spec.From != nil || p.mayFollow() {"},
@@ -55,9 +55,9 @@ func starts() []Mutant {
 }
 
 // groups break who starts together, and what is asked of a group.
-func groups() []Mutant {
+func groups() []mutant {
 	const quorum, demand = "core/quorum.go", "core/demand.go"
-	return []Mutant{
+	return []mutant{
 		{
 			"a bundle starts with its first group", "core/commit.go", "for _, p := range parts {\n\t\tif !p.quorate() || p.recording != 0 {",
 			"for _, p := range parts[:1] {\n\t\tif !p.quorate() || p.recording != 0 {",

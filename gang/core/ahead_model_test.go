@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/cluster"
 )
@@ -161,7 +162,22 @@ func (w *world) lost(e FindLost) Event {
 			defer func(at int8) { p.place = at }(nodeIndex(w.state.member(pod.UID).place))
 		}
 	}
+	w.loseAll(answer.Lost)
 	return answer
+}
+
+// loseAll ends the time of the groups that keep no place when these are lost. What is planned for them from then on is a plan
+// of its own, with all the time that a gang has.
+func (w *world) loseAll(lost []types.UID) {
+	of := map[int]int{}
+	for _, uid := range lost {
+		of[w.groups[w.index(uid)]]++
+	}
+	for group, count := range of {
+		if g := w.state.groups[keyOf(group)]; count == g.counts[placed]+g.counts.came() {
+			w.group[group].began = -1
+		}
+	}
 }
 
 // checkLift says whether a gate that is lifted may be: the room of the pod is kept in the scheduler, and nobody else has

@@ -54,7 +54,7 @@ type loop struct {
 	metrics      *metrics
 	alarm        *alarm
 	policies     []policy.Policy
-	hot          *policy.Hot // nil when nobody relieves nodes
+	measured     policy.Measured
 	limits       executor.Limits
 	rules        planner.Rules
 	gangs        membership.Bounds
@@ -96,7 +96,7 @@ func (l *loop) run(ctx context.Context) {
 // observe looks at who waits, and at what nodes are measured to use.
 func (l *loop) observe() {
 	l.waits.see(planner.Waiting(l.cluster), l.clock.Now())
-	if l.hot == nil {
+	if !l.measured.Any() {
 		return
 	}
 	last := map[string]time.Time{}
@@ -105,7 +105,7 @@ func (l *loop) observe() {
 			last[eviction.Node] = eviction.At
 		}
 	}
-	l.hot.Observe(l.cluster.Snapshot(), func(node string) time.Time { return last[node] })
+	l.measured.Observe(l.cluster.Snapshot(), func(node string) time.Time { return last[node] })
 }
 
 // look makes a plan by each policy, one at a time: none while one is being carried out, and

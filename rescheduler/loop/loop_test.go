@@ -60,7 +60,7 @@ func newWorld(t *testing.T) *world {
 	w.loop = &loop{
 		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
 		alarm: bell, limits: limits(settings), rules: rules(settings), journal: newJournal(),
-		policies: policy.All(settings, nil), reservations: keeper, gangs: membership.BoundsOf(&config.Default().Gangs),
+		policies: policy.All(settings, policy.Measured{}), reservations: keeper, gangs: membership.BoundsOf(&config.Default().Gangs),
 		teller: scaleup.New(scaleup.Options{
 			Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10),
 		}),
@@ -286,7 +286,7 @@ func TestNodesAreEmptiedWhenThatIsAskedFor(t *testing.T) {
 	w := newWorld(t)
 	w.set(node("n2", "4"))
 	w.config.Coalesce.Enabled = true
-	w.policies = policy.All(w.config, nil)
+	w.policies = policy.All(w.config, policy.Measured{})
 	other := w.pod("stays", "1")
 	other.Spec.NodeName = "n2"
 	w.set(other)
@@ -305,7 +305,7 @@ func TestARackIsFreedWhenThatIsAskedFor(t *testing.T) {
 	}
 	w.set(node("n2", "4"))
 	w.config.FreeDomains = config.FreeDomainsPolicy{Enabled: true, Key: "rack", Nodes: 2, Domains: 1}
-	w.policies = policy.All(w.config, nil)
+	w.policies = policy.All(w.config, policy.Measured{})
 	w.want(v1alpha1.FreeDomains, "made a plan")
 	// It counts on the node that is empty already, too.
 	if diff := cmp.Diff([]string{"n1", "n3"}, w.created[0].Spec.Empties); diff != "" {

@@ -45,6 +45,7 @@ MakeRoom     true     2030-01-01T00:01:00Z  0s    made a plan  made
 Separate     false    -                     -     -            -
 Repair       false    -                     -     -            -
 Relieve      false    -                     -     -            -
+Balance      false    -                     -     -            -
 Respread     false    -                     -     -            -
 FreeDomains  false    -                     -     -            -
 Coalesce     false    -                     -     -            -
@@ -61,7 +62,7 @@ made  MakeRoom  DryRun  -             2030-01-01T00:11:00Z
 	const asJSON = `{"mode":"DryRun","evictions":0,"limit":20,"perSeconds":3600,"policies":[` +
 		`{"policy":"MakeRoom","enabled":true,"looked":"2030-01-01T00:01:00Z","tookSeconds":0,"what":"made a plan","plan":"made"},` +
 		`{"policy":"Separate","enabled":false,"tookSeconds":0},{"policy":"Repair","enabled":false,"tookSeconds":0},` +
-		`{"policy":"Relieve","enabled":false,"tookSeconds":0},{"policy":"Respread","enabled":false,"tookSeconds":0},` +
+		`{"policy":"Relieve","enabled":false,"tookSeconds":0},{"policy":"Balance","enabled":false,"tookSeconds":0},{"policy":"Respread","enabled":false,"tookSeconds":0},` +
 		`{"policy":"FreeDomains","enabled":false,"tookSeconds":0},{"policy":"Coalesce","enabled":false,"tookSeconds":0}],` +
 		`"plans":[{"plan":"made","policy":"MakeRoom","mode":"DryRun","expires":"2030-01-01T00:11:00Z"}],"budgets":[{"budget":"rate",` +
 		`"left":20}]}` + "\n"

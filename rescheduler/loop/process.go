@@ -100,11 +100,16 @@ func New(o Options) (_ *app.Process, err error) {
 		}
 	}()
 	expirations := loadaware.Expirations(o.Config.Profiles)
-	var hot *policy.Hot
-	if settings.Relieve.Enabled {
+	var measured policy.Measured
+	if settings.Relieve.Enabled || settings.Balance.Enabled {
 		meter := policy.NewMeter(o.Config, load)
-		hot = policy.NewHot(&settings.Relieve, meter)
 		expirations = append(expirations, meter.Expiration())
+		if settings.Relieve.Enabled {
+			measured.Hot = policy.NewHot(&settings.Relieve, meter)
+		}
+		if settings.Balance.Enabled {
+			measured.Uneven = policy.NewUneven(&settings.Balance, meter)
+		}
 	}
 	bell := newAlarm()
 	keeper := reservation.New(reservation.Options{
@@ -151,8 +156,8 @@ func New(o Options) (_ *app.Process, err error) {
 		teller:       scaleup.New(telling),
 		metrics:      newMetrics(o.Registry),
 		alarm:        bell,
-		policies:     policy.All(settings, hot),
-		hot:          hot,
+		policies:     policy.All(settings, measured),
+		measured:     measured,
 		limits:       limits,
 		rules:        rules,
 		gangs:        membership.BoundsOf(&o.Config.Gangs),

@@ -153,7 +153,7 @@ func TestOneLookMakesOnePlanThatBegins(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			w := newWorld(t)
 			w.config.Mode, w.executor.Mode, w.config.Coalesce.Enabled = mode, mode, true
-			w.policies = policy.All(w.config, nil)
+			w.policies = policy.All(w.config, policy.Measured{})
 			other := w.pod("stays", "500m")
 			other.Spec.NodeName = "n2"
 			w.set(node("n2", "3"), node("n3", "2"), other, w.pod("big", "4"))

@@ -2,11 +2,12 @@ package policy
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -16,11 +17,15 @@ import (
 
 // Hot finds nodes that are measured to use too much again and again. It is for one goroutine.
 type Hot struct {
-	meter        *loadaware.Meter
-	high, target []int64 // thresholds, in percent, by the meter's resources
-	samples      int
-	streaks      map[types.UID]streak // by the UID of the node
+	meter   *loadaware.Meter
+	bars    func(*cluster.Snapshot) bars
+	samples int
+	streaks map[types.UID]streak // by the UID of the node
 }
+
+// bars are thresholds in percent of what a node offers, by the meter's resources, 0 for none: what makes a node hot, and
+// what a node stays below that pods move to.
+type bars struct{ high, target []int64 }
 
 // streak is how often in a row a node was found hot.
 type streak struct {
@@ -29,11 +34,11 @@ type streak struct {
 	hot   int
 }
 
-// NewHot returns one that has seen nothing.
+// NewHot returns one that has seen nothing, for Relieve.
 func NewHot(c *config.RelievePolicy, meter *loadaware.Meter) *Hot {
+	fixed := bars{meter.Amounts(c.HighThresholds), meter.Amounts(c.TargetThresholds)}
 	return &Hot{
-		meter: meter, high: meter.Amounts(c.HighThresholds), target: meter.Amounts(c.TargetThresholds), samples: int(c.Samples),
-		streaks: map[types.UID]streak{},
+		meter: meter, bars: func(*cluster.Snapshot) bars { return fixed }, samples: int(c.Samples), streaks: map[types.UID]streak{},
 	}
 }
 
@@ -41,10 +46,11 @@ func NewHot(c *config.RelievePolicy, meter *loadaware.Meter) *Hot {
 // from a node, zero for never: figures that are of any time before that are as none.
 func (h *Hot) Observe(snap *cluster.Snapshot, evicted func(node string) time.Time) {
 	known := make(map[types.UID]streak, len(h.streaks))
+	now := sync.OnceValue(func() bars { return h.bars(snap) })
 	for node := range snap.Nodes() {
 		s := h.streaks[node.UID]
 		if s.usage != node.Usage {
-			s = h.next(s, node, evicted)
+			s = h.next(s, node, now().high, evicted)
 		}
 		known[node.UID] = s
 	}
@@ -53,7 +59,7 @@ func (h *Hot) Observe(snap *cluster.Snapshot, evicted func(node string) time.Tim
 
 // next is a streak after another look at a node. One that was not measured since is as it was,
 // and one that is not known well ends.
-func (h *Hot) next(s streak, node *cluster.Node, evicted func(node string) time.Time) streak {
+func (h *Hot) next(s streak, node *cluster.Node, high []int64, evicted func(node string) time.Time) streak {
 	s.usage = node.Usage
 	m, known := h.meter.Node(node)
 	switch {
@@ -61,7 +67,7 @@ func (h *Hot) next(s streak, node *cluster.Node, evicted func(node string) time.
 		s.hot = 0
 	case !m.At.After(s.at):
 		return s
-	case excess(m.Used, m.Ceilings(h.high)) >= 1:
+	case excess(m.Used, m.Ceilings(high)) >= 1:
 		s.hot++
 	default:
 		s.hot = 0
@@ -83,7 +89,7 @@ func excess(used, ceilings []int64) float64 {
 
 // nodes are those that were found hot often enough, those first that use the most. Hot in the
 // latest figures, but before an eviction, is none of them.
-func (h *Hot) nodes(snap *cluster.Snapshot) []*cluster.Node {
+func (h *Hot) nodes(snap *cluster.Snapshot, high []int64) []*cluster.Node {
 	var hot []*cluster.Node
 	uses := map[int32]float64{}
 	for node := range snap.Nodes() {
@@ -91,7 +97,7 @@ func (h *Hot) nodes(snap *cluster.Snapshot) []*cluster.Node {
 			continue
 		}
 		m, _ := h.meter.Node(node)
-		uses[node.Index] = excess(m.Used, m.Ceilings(h.high))
+		uses[node.Index] = excess(m.Used, m.Ceilings(high))
 		hot = append(hot, node)
 	}
 	slices.SortStableFunc(hot, func(a, b *cluster.Node) int { return cmp.Compare(uses[b.Index], uses[a.Index]) })
@@ -101,9 +107,9 @@ func (h *Hot) nodes(snap *cluster.Snapshot) []*cluster.Node {
 // load is what the planner is to know of loads: the nodes that are relieved bear what makes
 // them hot no more, all others stay below their targets. Nobody knows what a node bears that
 // was not measured, so nothing goes there.
-func (h *Hot) load(relieved func(*cluster.Node) bool) *planner.Load {
+func (h *Hot) load(now bars, relieved func(*cluster.Node) bool) *planner.Load {
 	var counts []int // places of the resources that there are targets for
-	for i, threshold := range h.target {
+	for i, threshold := range now.target {
 		if threshold > 0 {
 			counts = append(counts, i)
 		}
@@ -122,9 +128,9 @@ func (h *Hot) load(relieved func(*cluster.Node) bool) *planner.Load {
 			if !known {
 				return make([]int64, len(counts)), make([]int64, len(counts))
 			}
-			thresholds := h.target
+			thresholds := now.target
 			if relieved(node) {
-				thresholds = h.high
+				thresholds = now.high
 			}
 			below := m.Ceilings(thresholds)
 			for i := range below {
@@ -140,6 +146,6 @@ func (h *Hot) load(relieved func(*cluster.Node) bool) *planner.Load {
 
 // NewMeter is the one that hot nodes are found with.
 func NewMeter(c *config.Configuration, o loadaware.Options) *loadaware.Meter {
-	resources := slices.Sorted(maps.Keys(c.Rescheduler.Relieve.TargetThresholds))
-	return loadaware.NewMeter(c.Profiles, resources, o)
+	resources := sets.KeySet(c.Rescheduler.Relieve.TargetThresholds).Union(sets.KeySet(c.Rescheduler.Balance.Margins))
+	return loadaware.NewMeter(c.Profiles, sets.List(resources), o)
 }

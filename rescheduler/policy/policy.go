@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"time"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
@@ -18,15 +19,34 @@ type Policy struct {
 	Plan func(Situation) (plan *planner.Plan, why string)
 }
 
+// Measured is what policies go by that are about what nodes use. Those that are not enabled need none.
+type Measured struct {
+	Hot    *Hot // for Relieve
+	Uneven *Hot // for Balance
+}
+
+// Observe looks at what was measured since the last time; see [Hot.Observe].
+func (m *Measured) Observe(snap *cluster.Snapshot, evicted func(node string) time.Time) {
+	for _, hot := range []*Hot{m.Hot, m.Uneven} {
+		if hot != nil {
+			hot.Observe(snap, evicted)
+		}
+	}
+}
+
+// Any says that there is something to observe.
+func (m *Measured) Any() bool { return m.Hot != nil || m.Uneven != nil }
+
 // All are the policies, as a valid configuration has them. Who comes first is planned for
 // first, and while its plan is carried out nobody else is. They may remember what they saw, so
-// they are made once. hot is what Relieve goes by.
-func All(c *config.Rescheduler, hot *Hot) []Policy {
+// they are made once.
+func All(c *config.Rescheduler, by Measured) []Policy {
 	return []Policy{
 		{v1alpha1.MakeRoom, c.MakeRoom.Enabled, makeRoom},
 		{v1alpha1.Separate, c.Separate.Enabled, separate},
 		{v1alpha1.Repair, c.Repair.Enabled, repair(&c.Repair)},
-		{v1alpha1.Relieve, c.Relieve.Enabled, relieve(&c.Relieve, hot)},
+		{v1alpha1.Relieve, c.Relieve.Enabled, relieve(&c.Relieve, by.Hot)},
+		{v1alpha1.Balance, c.Balance.Enabled, balanced(&c.Balance, by.Uneven)},
 		{v1alpha1.Respread, c.Respread.Enabled, respread(&c.Respread)},
 		// Before Coalesce, which would spend evictions and room on nodes wherever they are. It puts nothing onto
 		// empty nodes, so what was freed stays free.
@@ -37,15 +57,15 @@ func All(c *config.Rescheduler, hot *Hot) []Policy {
 
 // Names are those of all policies.
 func Names() (names []v1alpha1.Policy) {
-	for _, p := range All(&config.Rescheduler{}, nil) {
+	for _, p := range All(&config.Rescheduler{}, Measured{}) {
 		names = append(names, p.Name)
 	}
 	return names
 }
 
 // Named is the policy of a name, whether it is enabled or not.
-func Named(c *config.Rescheduler, hot *Hot, name v1alpha1.Policy) (Policy, error) {
-	for _, p := range All(c, hot) {
+func Named(c *config.Rescheduler, by Measured, name v1alpha1.Policy) (Policy, error) {
+	for _, p := range All(c, by) {
 		if p.Name == name {
 			return p, nil
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 func (h *Hot) names(snap *cluster.Snapshot) (names []string) {
-	for _, node := range h.nodes(snap) {
+	for _, node := range h.nodes(snap, h.bars(snap).high) {
 		names = append(names, node.Name)
 	}
 	return names

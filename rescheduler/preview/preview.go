@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,9 +94,12 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		problem.Profiles = append(problem.Profiles, profile)
 	}
 	situation := policy.Of(c, problem)
-	hot := policy.NewHot(&o.Config.Rescheduler.Relieve, policy.NewMeter(o.Config, load))
-	hot.Observe(situation.Problem.Snapshot, func(string) time.Time { return time.Time{} })
-	chosen, err := policy.Named(&o.Config.Rescheduler, hot, o.Policy)
+	meter := policy.NewMeter(o.Config, load)
+	measured := policy.Measured{
+		Hot: policy.NewHot(&o.Config.Rescheduler.Relieve, meter), Uneven: policy.NewUneven(&o.Config.Rescheduler.Balance, meter),
+	}
+	measured.Observe(situation.Problem.Snapshot, func(string) time.Time { return time.Time{} })
+	chosen, err := policy.Named(&o.Config.Rescheduler, measured, o.Policy)
 	if err != nil {
 		return Nothing, err
 	}
@@ -111,7 +115,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	case len(d.Steps) > 0:
 		return Found, nil
 	case len(d.Unplaced)+len(d.Unmoved) > 0,
-		(o.Policy == v1alpha1.Relieve || o.Policy == v1alpha1.FreeDomains) && len(d.Kept) > 0:
+		slices.Contains([]v1alpha1.Policy{v1alpha1.Relieve, v1alpha1.Balance, v1alpha1.FreeDomains}, o.Policy) && len(d.Kept) > 0:
 		return NoPlan, nil
 	default:
 		return Nothing, nil

@@ -54,7 +54,7 @@ type ReschedulingPlan struct {
 
 // Policy is what a plan is for.
 //
-// +kubebuilder:validation:Enum=MakeRoom;Coalesce;FreeDomains;Relieve;Respread;Separate;Repair
+// +kubebuilder:validation:Enum=MakeRoom;Coalesce;FreeDomains;Relieve;Balance;Respread;Separate;Repair
 type Policy string
 
 // The policies.
@@ -63,6 +63,7 @@ const (
 	Coalesce    Policy = "Coalesce"    // nodes become empty
 	FreeDomains Policy = "FreeDomains" // nodes of one topology domain become empty together
 	Relieve     Policy = "Relieve"     // hot nodes use less
+	Balance     Policy = "Balance"     // nodes that use much more than the others use less
 	Respread    Policy = "Respread"    // new nodes take their part
 	Separate    Policy = "Separate"    // pods leave others, or their node, on request
 	Repair      Policy = "Repair"      // pods leave nodes that would not take them any more
@@ -70,7 +71,7 @@ const (
 
 // Policies are all of them.
 func Policies() []Policy {
-	return []Policy{MakeRoom, Coalesce, FreeDomains, Relieve, Respread, Separate, Repair}
+	return []Policy{MakeRoom, Coalesce, FreeDomains, Relieve, Balance, Respread, Separate, Repair}
 }
 
 // Mode says whether a plan is carried out.

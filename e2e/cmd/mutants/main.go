@@ -1,5 +1,5 @@
-// Command gangmutants breaks package gang on purpose and tells who notices; see package gangmutants. The exit
-// status is 1 when nobody notices a mutant.
+// Command mutants breaks packages of muster on purpose and tells who notices; see package mutants. Its argument says
+// which: gang or rescheduler. The exit status is 1 when nobody notices a mutant.
 package main
 
 import (
@@ -12,11 +12,13 @@ import (
 	"syscall"
 
 	"muster.dev/muster/e2e/gangmutants"
+	"muster.dev/muster/e2e/mutants"
+	"muster.dev/muster/e2e/reschedulermutants"
 )
 
 func main() {
 	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "gangmutants:", err)
+		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
@@ -31,5 +33,10 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	return gangmutants.Run(ctx, gangmutants.Options{Only: names, Seeds: *seeds}, os.Stdout)
+	for _, set := range []*mutants.Set{gangmutants.Set(), reschedulermutants.Set()} {
+		if set.Name == flag.Arg(0) {
+			return set.Run(ctx, mutants.Options{Only: names, Seeds: *seeds}, os.Stdout)
+		}
+	}
+	return fmt.Errorf("argument %q: want gang or rescheduler", flag.Arg(0))
 }

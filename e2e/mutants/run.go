@@ -1,4 +1,4 @@
-package gangmutants
+package mutants
 
 import (
 	"context"
@@ -16,7 +16,6 @@ import (
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/faultcampaign"
-	"muster.dev/muster/e2e/gangfaults"
 	"muster.dev/muster/e2e/seeds"
 )
 
@@ -31,6 +30,7 @@ type Options struct {
 // run is a run under way.
 type run struct {
 	Options
+	*Set
 
 	repository string
 	dir        string // for broken files and control planes
@@ -38,21 +38,23 @@ type run struct {
 }
 
 // Run tries the mutants one after the other, and prints who noticed each. It fails when one survives, or is none.
-func Run(ctx context.Context, o Options, out io.Writer) (err error) {
-	r := &run{Options: o, out: out}
+func (s *Set) Run(ctx context.Context, o Options, out io.Writer) (err error) {
+	r := &run{Options: o, Set: s, out: out}
 	if r.repository, err = binaries.RepositoryDir(ctx); err != nil {
 		return err
 	}
-	if r.dir, err = os.MkdirTemp("", "muster-gangmutants-"); err != nil {
+	if r.dir, err = os.MkdirTemp("", "muster-mutants-"); err != nil {
 		return fmt.Errorf("make a directory: %w", err)
 	}
 	defer os.RemoveAll(r.dir)
-	all := slices.DeleteFunc(All(), func(m Mutant) bool { return !o.Only.MatchString(m.Name) })
+	all := slices.DeleteFunc(slices.Clone(s.Mutants), func(m Mutant) bool { return !o.Only.MatchString(m.Name) })
 	if _, err := r.overlays(all); err != nil {
 		return err
 	}
-	if test, err := r.test(ctx, fewStates, "./gang/..."); err != nil || test != "" {
-		return errors.Join(err, fmt.Errorf("nothing is broken yet, and %q fails", test))
+	for _, tests := range s.Tests {
+		if test, err := r.test(ctx, tests); err != nil || test != "" {
+			return errors.Join(err, fmt.Errorf("nothing is broken yet, and %q fails", test))
+		}
 	}
 	caught := 0
 	var survivors []string
@@ -70,7 +72,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 		}
 		fmt.Fprintf(out, "%2d of %d, %s: %s (%s)\n", i+1, len(all), m.Name, by, time.Since(started).Round(time.Second))
 	}
-	fmt.Fprintf(out, "figure gang_mutants=%d\nfigure gang_mutants_caught=%d\n", len(all), caught)
+	fmt.Fprintf(out, "figure %s_mutants=%d\nfigure %s_mutants_caught=%d\n", s.Name, len(all), s.Name, caught)
 	if len(survivors) > 0 {
 		return fmt.Errorf("nobody notices %q", survivors)
 	}
@@ -82,13 +84,13 @@ func (r *run) overlays(all []Mutant) (map[string]string, error) {
 	flags := map[string]string{}
 	var failed error
 	for i, m := range all {
-		text, err := m.Apply(r.repository)
+		text, err := r.Apply(r.repository, m)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
 		overlay := filepath.Join(r.dir, fmt.Sprintf("%d.json", i))
-		if err := binaries.WriteOverlay(overlay, m.Path(r.repository), text); err != nil {
+		if err := binaries.WriteOverlay(overlay, r.Path(r.repository, m), text); err != nil {
 			return nil, fmt.Errorf("write mutant %q: %w", m.Name, err)
 		}
 		flags[m.Name] = "-overlay=" + overlay
@@ -103,37 +105,25 @@ func (r *run) notices(ctx context.Context, m Mutant) (by string, err error) {
 		return "", err
 	}
 	overlay := flags[m.Name]
-	for _, tests := range []struct{ states, packages string }{
-		{fewStates, "./" + path.Join("gang", path.Dir(m.File))}, {fewStates, "./gang/..."}, {"", "./gang/core"},
-	} {
-		if by, err = r.test(ctx, tests.states, overlay, tests.packages); by != "" || err != nil {
+	own := Tests{Packages: "./" + path.Join(r.Dir, path.Dir(m.File)), Env: r.Tests[0].Env}
+	for _, tests := range append([]Tests{own}, r.Tests...) {
+		if by, err = r.test(ctx, tests, overlay); by != "" || err != nil {
 			return by, err
 		}
 	}
 	if r.Seeds == 0 {
 		return "", nil
 	}
-	return r.campaign(ctx, campaignFor(m), overlay)
+	return r.campaign(ctx, r.Campaign(m), overlay)
 }
-
-// campaignFor is the campaign that looks for what a mutant breaks.
-func campaignFor(m Mutant) faultcampaign.Campaign {
-	if slices.Contains(ahead(), m) {
-		return gangfaults.AheadCampaign()
-	}
-	return gangfaults.Campaign()
-}
-
-// fewStates is how many states of each model of package core the first tests look at.
-const fewStates = "300"
 
 // firstFailure is the line of `go test` that names a test that fails.
 var firstFailure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// test runs tests, which look at so many states of models, as usual if it is "". It returns the first one that
-// fails, "" for none.
-func (r *run) test(ctx context.Context, states string, args ...string) (failed string, err error) {
-	output, err := r.goCommand(ctx, states, append([]string{"test", "-failfast", "-vet=off", "-timeout=3m"}, args...)...)
+// test runs tests, with further arguments. It returns the first one that fails, "" for none.
+func (r *run) test(ctx context.Context, tests Tests, args ...string) (failed string, err error) {
+	args = append([]string{"test", "-failfast", "-vet=off", "-timeout=3m"}, args...)
+	output, err := r.goCommand(ctx, tests.Env, append(args, tests.Packages)...)
 	switch {
 	case err == nil:
 		return "", nil
@@ -152,17 +142,17 @@ func (r *run) test(ctx context.Context, states string, args ...string) (failed s
 }
 
 // goCommand runs the go command in the main module.
-func (r *run) goCommand(ctx context.Context, states string, args ...string) (output string, err error) {
+func (r *run) goCommand(ctx context.Context, env []string, args ...string) (output string, err error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Env = r.repository, append(os.Environ(), "GOWORK=off", "INTERLEAVINGS="+states)
+	cmd.Dir, cmd.Env = r.repository, append(append(os.Environ(), "GOWORK=off"), env...)
 	text, err := cmd.CombinedOutput()
 	return string(text), err
 }
 
-// campaign runs seeds of a campaign for gangs with a broken muster.
+// campaign runs seeds of a campaign with a broken muster.
 func (r *run) campaign(ctx context.Context, c faultcampaign.Campaign, overlay string) (by string, err error) {
 	binary := filepath.Join(r.dir, "muster")
-	if output, err := r.goCommand(ctx, "", "build", overlay, "-o", binary, "./cmd/muster"); err != nil {
+	if output, err := r.goCommand(ctx, nil, "build", overlay, "-o", binary, "./cmd/muster"); err != nil {
 		return "", fmt.Errorf("build a broken muster: %w:\n%s", err, output)
 	}
 	dir, err := os.MkdirTemp(r.dir, "campaign-")

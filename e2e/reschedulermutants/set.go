@@ -1,0 +1,21 @@
+// Package reschedulermutants is the list of the ways in which the rescheduler is broken on purpose; see package mutants.
+package reschedulermutants
+
+import (
+	"muster.dev/muster/e2e/faultcampaign"
+	"muster.dev/muster/e2e/mutants"
+	"muster.dev/muster/e2e/reschedulerfaults"
+)
+
+// Set is all mutants of the packages below rescheduler.
+func Set() *mutants.Set {
+	return &mutants.Set{
+		Name: "rescheduler", Dir: "rescheduler",
+		Mutants:  mutants.All(protection(), budgets(), records(), steps(), modes(), room(), marks(), plans()),
+		Tests:    []mutants.Tests{{Packages: "./rescheduler/..."}},
+		Campaign: func(mutants.Mutant) faultcampaign.Campaign { return reschedulerfaults.Campaign() },
+	}
+}
+
+// mutant is a [mutants.Mutant].
+type mutant struct{ Name, File, Old, New string }
