@@ -69,6 +69,13 @@ func (a *autoscaler) scan(ctx context.Context, now time.Time) error {
 		}
 		a.added = now
 	}
+	for _, node := range a.view.allNodes() {
+		if isStarting(node) && nodeIsReady(node) {
+			if err := a.taint(ctx, node.Name, corev1.TaintNodeNotReady, false); err != nil {
+				return err
+			}
+		}
+	}
 	layout := newLayout(a.view.allNodes(), a.view.taken())
 	a.scaleUp(layout, now)
 	return a.scaleDown(ctx, layout, now)
@@ -77,7 +84,7 @@ func (a *autoscaler) scan(ctx context.Context, now time.Time) error {
 // scaleUp asks for nodes for the pods that fit nowhere, neither on those that are there nor on those that come.
 func (a *autoscaler) scaleUp(l *layout, now time.Time) {
 	var bins []room
-	for range a.coming {
+	for range len(a.coming) + l.starting() {
 		bins = append(bins, offers(newNode("", cores, gibibytes)))
 	}
 	for _, pod := range l.waiting {
@@ -132,7 +139,7 @@ func (a *autoscaler) scaleDown(ctx context.Context, l *layout, now time.Time) er
 // remove keeps pods off nodes, evicts those that are there, and deletes the nodes. One whose pods do not go stays.
 func (a *autoscaler) remove(ctx context.Context, names []string) error {
 	for _, name := range names {
-		if err := a.taint(ctx, name, true); err != nil {
+		if err := a.taint(ctx, name, taintDeleted, true); err != nil {
 			return err
 		}
 	}
@@ -145,7 +152,7 @@ func (a *autoscaler) remove(ctx context.Context, names []string) error {
 			return err
 		}
 		if !drained {
-			if err := a.taint(ctx, name, false); err != nil {
+			if err := a.taint(ctx, name, taintDeleted, false); err != nil {
 				return err
 			}
 			continue
@@ -179,17 +186,17 @@ func (a *autoscaler) drain(ctx context.Context, name string) (bool, error) {
 	return false, nil
 }
 
-// taint sets or takes off the mark of a node that is about to be removed. What others write of it stays.
-func (a *autoscaler) taint(ctx context.Context, name string, on bool) error {
+// taint sets a taint of a node or takes it off. What others write of it stays.
+func (a *autoscaler) taint(ctx context.Context, name, key string, on bool) error {
 	nodes := a.ground.client.CoreV1().Nodes()
 	for {
 		node, err := nodes.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return fmt.Errorf("get node %s: %w", name, err)
 		}
-		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == taintDeleted })
+		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 		if on {
-			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: taintDeleted, Effect: corev1.TaintEffectNoSchedule})
+			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
 		}
 		_, err = nodes.Update(ctx, node, metav1.UpdateOptions{})
 		if apierrors.IsConflict(err) {

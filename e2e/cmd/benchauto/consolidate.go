@@ -47,7 +47,9 @@ func consolidate(ctx context.Context, nodes int, out io.Writer) error {
 	}
 	defer g.close()
 	for i := range nodes {
-		if err := g.createNode(ctx, newNode(fmt.Sprintf("node-%d", i), cores, gibibytes)); err != nil {
+		node := newNode(fmt.Sprintf("node-%d", i), cores, gibibytes)
+		node.Spec.Taints = nil // no pod comes before all nodes are there
+		if err := g.createNode(ctx, node); err != nil {
 			return err
 		}
 	}

@@ -89,7 +89,8 @@ func (g *ground) close() {
 	g.controlPlane.Stop()
 }
 
-// newNode is a node that KWOK keeps ready.
+// newNode is a node that KWOK keeps ready. It takes pods once somebody has taken the taint off, as a node controller does:
+// KWOK does nothing for pods that come before it knows of their node.
 func newNode(name string, cores, gibibytes int64) *corev1.Node {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewQuantity(cores, resource.DecimalSI),
@@ -100,6 +101,7 @@ func newNode(name string, cores, gibibytes int64) *corev1.Node {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{corev1.LabelHostname: name}, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
 		},
+		Spec:   corev1.NodeSpec{Taints: []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}},
 		Status: corev1.NodeStatus{Capacity: room, Allocatable: room},
 	}
 }

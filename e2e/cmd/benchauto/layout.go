@@ -36,6 +36,16 @@ func newLayout(nodes []*corev1.Node, pods []*corev1.Pod) *layout {
 	return l
 }
 
+// starting is how many nodes are there that do not take pods yet.
+func (l *layout) starting() (count int) {
+	for _, node := range l.nodes {
+		if isStarting(node) {
+			count++
+		}
+	}
+	return count
+}
+
 // place puts a pod on the first node that has room and takes it, but for one.
 func (l *layout) place(pod *corev1.Pod, but string) bool {
 	need := requests(pod)
@@ -106,6 +116,17 @@ func amount(of corev1.ResourceList, pods int64) room {
 func isOpen(node *corev1.Node) bool {
 	return !node.Spec.Unschedulable && !slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
 		return t.Effect == corev1.TaintEffectNoSchedule
+	})
+}
+
+// isStarting says that a node has not been ready yet.
+func isStarting(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeNotReady })
+}
+
+func nodeIsReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
 }
 

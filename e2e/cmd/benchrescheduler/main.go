@@ -47,6 +47,7 @@ type options struct {
 	solving  time.Duration
 	parts    string // which parts run, by their first letters
 	rounds   int
+	days     int
 }
 
 func main() {
@@ -55,7 +56,10 @@ func main() {
 	flag.DurationVar(&o.planning, "planning", 3*time.Second, "how long a plan for one of them may take")
 	flag.DurationVar(&o.solving, "solving", 10*time.Second, "how long the exact solver may take for one of them")
 	flag.IntVar(&o.rounds, "rounds", 60, "how often a plan for one pending pod is timed")
-	flag.StringVar(&o.parts, "parts", "towd", "what to measure: t for tight clusters, o for openb, w for 5,000 nodes, d for domains")
+	flag.IntVar(&o.days, "days", 5, "how many days of load are replayed")
+	flag.StringVar(
+		&o.parts, "parts", "towdb", "what to measure: t for tight clusters, o for openb, w for 5,000 nodes, d for domains, b for balance",
+	)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -87,6 +91,8 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 			err = speed(ctx, o, out, progress)
 		case part == 'd':
 			err = freeDomains(ctx, o, trace, out, progress)
+		case part == 'b':
+			err = balance(ctx, o, data, out, progress)
 		}
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
