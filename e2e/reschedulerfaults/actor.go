@@ -31,9 +31,12 @@ func (r *run) cordon(ctx context.Context, name string, closed bool) error {
 
 func (r *run) createWorkload(ctx context.Context, w *replicas) (err error) {
 	apps := r.lane.Client.AppsV1()
-	if w.stateful {
+	switch {
+	case w.stateful:
 		_, err = apps.StatefulSets(workload.Namespace).Create(ctx, w.statefulSet(), metav1.CreateOptions{})
-	} else {
+	case w.job:
+		_, err = r.lane.Client.BatchV1().Jobs(workload.Namespace).Create(ctx, w.batch(), metav1.CreateOptions{})
+	default:
 		_, err = apps.ReplicaSets(workload.Namespace).Create(ctx, w.replicaSet(), metav1.CreateOptions{})
 	}
 	return faultcampaign.UnlessDone(err, "create workload", w.name)
@@ -51,17 +54,29 @@ func (r *run) set(name string) (is set) {
 	return is
 }
 
-func (r *run) scale(ctx context.Context, name string, by int) (err error) {
+func (r *run) scale(ctx context.Context, name string, by int) error {
 	was := r.set(name)
 	to := max(0, was.replicas+by)
 	r.Note(fmt.Sprintf("scale %s from %d to %d", name, was.replicas, to))
-	apps, patch := r.lane.Client.AppsV1(), fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, to)
-	if was.stateful {
-		_, err = apps.StatefulSets(workload.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return r.patch(ctx, was, name, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, to))
+}
+
+// changeRequests has the pods of a workload that come from now on request so much.
+func (r *run) changeRequests(ctx context.Context, name string, milliCPU int64) error {
+	r.Note(fmt.Sprintf("pods of %s request %dm from now on", name, milliCPU))
+	return r.patch(ctx, r.set(name), name, fmt.Appendf(nil,
+		`{"spec": {"template": {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "%dm"}}}]}}}}`, milliCPU))
+}
+
+// patch changes a workload.
+func (r *run) patch(ctx context.Context, of set, name string, patch []byte) (err error) {
+	apps := r.lane.Client.AppsV1()
+	if of.stateful {
+		_, err = apps.StatefulSets(workload.Namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	} else {
-		_, err = apps.ReplicaSets(workload.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+		_, err = apps.ReplicaSets(workload.Namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	}
-	return faultcampaign.UnlessDone(err, "scale", name)
+	return faultcampaign.UnlessDone(err, "change", name)
 }
 
 // deleteWorkload deletes a workload, and its pods as the garbage collector would.

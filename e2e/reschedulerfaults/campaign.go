@@ -13,6 +13,7 @@ const (
 	pausesFigure    = "dry_runs"   // times in which a rescheduler had the mode DryRun
 	marksFigure     = "marked"     // nodes
 	marksLeftFigure = "marks_left" // at the end, with no plan behind them
+	lostFigure      = "evicted_not_replaced"
 )
 
 // plansFigure is how many plans ended in a phase.
@@ -22,6 +23,6 @@ func plansFigure(phase v1alpha1.Phase) string { return "plans_" + string(phase) 
 func Campaign() faultcampaign.Campaign {
 	return faultcampaign.Campaign{Name: "rescheduler", Open: open, Counts: []string{
 		plansFigure(v1alpha1.Succeeded), plansFigure(v1alpha1.Failed), plansFigure(v1alpha1.Expired), evictionsFigure, movedFigure, placedFigure,
-		pausesFigure, marksFigure, marksLeftFigure,
+		pausesFigure, marksFigure, marksLeftFigure, lostFigure,
 	}}
 }

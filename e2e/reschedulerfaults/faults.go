@@ -19,6 +19,7 @@ const (
 	victimDeleted     faultcampaign.Fault = "victim deleted"
 	workloadScaled    faultcampaign.Fault = "workload scaled"
 	workloadDeleted   faultcampaign.Fault = "workload deleted"
+	workloadChanged   faultcampaign.Fault = "requests of a workload changed"
 	nodeLost          faultcampaign.Fault = "node deleted"
 	nodeCordoned      faultcampaign.Fault = "node cordoned"
 	nodeAdded         faultcampaign.Fault = "node added"
@@ -46,6 +47,7 @@ func (w *writer) addFaults() {
 	all.Add(6, w.deleteVictim)
 	all.Add(6, w.scale)
 	all.Add(4, w.deleteWorkload)
+	all.Add(10, w.changeWorkload)
 	all.Add(6, w.loseNode)
 	all.Add(6, w.cordonNode)
 	all.Add(4, w.addNode)
@@ -125,6 +127,15 @@ func (w *writer) deleteWorkload() {
 	some := w.someWorkload().name
 	w.happen("delete a workload", workloadDeleted, func(ctx context.Context, r *run) error {
 		return r.deleteWorkload(ctx, r.movingWorkload(some))
+	})
+}
+
+// changeWorkload has the pods of a workload that come from now on request something else: as a vertical autoscaler does,
+// and with a StatefulSet as a rollout, which replaces all.
+func (w *writer) changeWorkload() {
+	some, milliCPU := w.someWorkload().name, []int64{250, 500, 1000, 2000}[w.rand.IntN(4)]
+	w.happen(fmt.Sprintf("have the pods of a workload request %dm", milliCPU), workloadChanged, func(ctx context.Context, r *run) error {
+		return r.changeRequests(ctx, r.movingWorkload(some), milliCPU)
 	})
 }
 

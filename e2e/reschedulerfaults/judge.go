@@ -43,6 +43,7 @@ const (
 	overcommitted  = "overcommitted"
 	withoutPlan    = "evicted without a plan"
 	nowhere        = "evicted without a place to go to"
+	protected      = "evicted though it must not be"
 	neverEnds      = "a plan does not end"
 	wordless       = "a plan failed without a word"
 	bothEvict      = "two replicas evict at once"
@@ -61,6 +62,7 @@ type tally struct {
 	placed    int // pods that room was made for
 	marked    int // nodes
 	marksLeft int
+	lost      int // pods that were evicted and have not been replaced
 }
 
 // story is all that is judged of a run.
@@ -90,7 +92,7 @@ func (s *story) judge() (findings []finding, t tally) {
 	}
 	for _, judge := range []func() []finding{
 		s.judgePlans, s.judgeEvictions, s.judgePending, s.judgeReturns, s.judgeThefts, s.judgeRates, s.judgeDown, s.judgeReplicas,
-		s.judgePauses, s.judgeMarks,
+		s.judgePauses, s.judgeMarks, s.judgeProtected,
 	} {
 		findings = append(findings, judge()...)
 	}
@@ -98,7 +100,7 @@ func (s *story) judge() (findings []finding, t tally) {
 }
 
 func (s *story) tally() tally {
-	t := tally{plans: map[v1alpha1.Phase]int{}, evictions: len(s.moves(s.final)), marksLeft: len(s.judgeMarks())}
+	t := tally{plans: map[v1alpha1.Phase]int{}, evictions: len(s.moves(s.final)), marksLeft: len(s.judgeMarks()), lost: s.notReplaced()}
 	for _, n := range s.final.nodes {
 		if n.marked {
 			t.marked++

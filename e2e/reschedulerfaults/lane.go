@@ -53,7 +53,7 @@ func open(ctx context.Context, dir string, program faultcampaign.Program, progre
 	l := &lane{program: program}
 	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{
 		Dir: dir, Progress: progress, Controllers: append(
-			controlplane.PodCreation(), "replicaset-controller", "statefulset-controller", "disruption-controller",
+			controlplane.PodCreation(), "replicaset-controller", "statefulset-controller", "job-controller", "disruption-controller",
 		),
 	}, map[string]int32{raised: 1000, lowered: -1000})
 	defer func() {
@@ -158,6 +158,7 @@ func (l *lane) clear(ctx context.Context, r *record) error {
 	return l.Clear(ctx, r.empty,
 		l.Dynamic.Resource(v1alpha1.ReschedulingPlans()).DeleteCollection,
 		l.Client.AppsV1().ReplicaSets(workload.Namespace).DeleteCollection,
+		l.Client.BatchV1().Jobs(workload.Namespace).DeleteCollection,
 		l.Client.AppsV1().StatefulSets(workload.Namespace).DeleteCollection,
 		l.Client.PolicyV1().PodDisruptionBudgets(workload.Namespace).DeleteCollection,
 	)

@@ -220,6 +220,7 @@ func (r *run) judge(findings []finding, because []string, end time.Time) (*fault
 	o := &faultcampaign.Outcome{Counts: map[string]int{
 		evictionsFigure: tally.evictions, movedFigure: tally.moved, placedFigure: tally.placed,
 		pausesFigure: len(story.pauses), marksFigure: tally.marked, marksLeftFigure: tally.marksLeft,
+		lostFigure: tally.lost,
 	}}
 	for phase, n := range tally.plans {
 		o.Counts[plansFigure(phase)] = n

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,9 @@ const window = 14 * time.Second
 
 // Labels of pods: app is the name of their workload, tier that of a budget.
 const appLabel, tierLabel, tierWeb = "app", "tier", "web"
+
+// safeToEvict is an annotation of pods that nobody moves when it is "false".
+const safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
 // script is what is done in a run, whatever comes of it.
 type script struct {
@@ -130,7 +134,7 @@ const (
 	podLeaves moment = "a pod is evicted"
 )
 
-// replicas are the pods of a ReplicaSet, or of a StatefulSet.
+// replicas are the pods of a ReplicaSet, of a StatefulSet, or of a Job that fails with one of them.
 type replicas struct {
 	name     string
 	count    int
@@ -139,6 +143,8 @@ type replicas struct {
 	web      bool
 	gang     bool
 	stateful bool
+	job      bool
+	kept     bool  // annotated not to be evicted
 	grace    int64 // seconds
 }
 
@@ -161,6 +167,9 @@ func (w *replicas) template() corev1.PodTemplateSpec {
 	if w.gang {
 		template.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: fmt.Sprint(w.count)}
 	}
+	if w.kept {
+		template.Annotations = map[string]string{safeToEvict: "false"}
+	}
 	return template
 }
 
@@ -181,6 +190,18 @@ func (w *replicas) statefulSet() *appsv1.StatefulSet {
 		ObjectMeta: metav1.ObjectMeta{Name: w.name, Namespace: workload.Namespace},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: new(int32(w.count)), Selector: w.selector(), Template: w.template(), PodManagementPolicy: appsv1.ParallelPodManagement,
+		},
+	}
+}
+
+// batch is a Job that fails when one of its pods does.
+func (w *replicas) batch() *batchv1.Job {
+	template := w.template()
+	template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: w.name, Namespace: workload.Namespace},
+		Spec: batchv1.JobSpec{
+			Parallelism: new(int32(w.count)), Completions: new(int32(w.count)), BackoffLimit: new(int32(0)), Template: template,
 		},
 	}
 }

@@ -26,7 +26,7 @@ const coresOfANode = 4
 func write(seed uint64) *script {
 	r := rand.New(rand.NewPCG(seed, 0))
 	w := &writer{rand: r, script: script{seed: seed, trouble: faultcampaign.NewTrouble(seed)}}
-	w.settings = settings{replicas: 1, coalesce: r.IntN(3) > 0, selection: muster.Scheduler, budgets: w.budgets(), skew: musterSkew(seed)}
+	w.settings = settings{replicas: 1, coalesce: r.IntN(5) > 0, selection: muster.Scheduler, budgets: w.budgets(), skew: musterSkew(seed)}
 	w.settings.mark = []config.NodeMark{config.MarkNone, config.MarkTaint, config.MarkCordon}[r.IntN(3)]
 	w.settings.closedFor = time.Duration(1+r.IntN(4)) * time.Second
 	if r.IntN(3) == 0 {
@@ -103,7 +103,15 @@ func (w *writer) addWorkloads() {
 		if a.gang = r.IntN(20) == 0; a.gang {
 			a.count = 2
 		}
-		a.stateful = !a.gang && r.IntN(3) == 0
+		switch kind := r.IntN(10); {
+		case a.gang:
+		case kind < 3:
+			a.stateful = true
+		case kind == 3:
+			a.job, a.grace = true, 0
+		case kind == 4:
+			a.kept = true
+		}
 		w.workloads = append(w.workloads, a)
 		load += a.milliCPU * int64(a.count)
 	}
@@ -112,7 +120,7 @@ func (w *writer) addWorkloads() {
 // addBeneficiaries has pods come that fit nowhere, most probably, though there is room.
 func (w *writer) addBeneficiaries() {
 	r := w.rand
-	for range 12 + r.IntN(6) {
+	for range 16 + r.IntN(8) {
 		w.addPod([]int64{2500, 3000, 3000, 3500}[r.IntN(4)], []string{"", "", "", "", "", raised}[r.IntN(6)], event{at: w.within(window * 2 / 3)})
 	}
 	if r.IntN(4) > 0 {
@@ -164,8 +172,11 @@ func (w *writer) addPDBs() {
 	}
 }
 
-// someWorkload is one of those that there are.
-func (w *writer) someWorkload() *replicas { return w.workloads[w.rand.IntN(len(w.workloads))] }
+// someWorkload is one of those that there are, but for Jobs.
+func (w *writer) someWorkload() *replicas {
+	all := slices.DeleteFunc(slices.Clone(w.workloads), func(a *replicas) bool { return a.job })
+	return all[w.rand.IntN(len(all))]
+}
 
 // someTime draws when something happens: in most cases in the middle of a plan.
 func (w *writer) someTime() event {
