@@ -37,6 +37,19 @@ func TestAPlanBeginsWhenTheRatesAllowAllOfIt(t *testing.T) {
 	}
 }
 
+func TestAPlanBeginsWhenAllOfItsPodsMayBeEvicted(t *testing.T) {
+	other, _ := labels.Parse("app=other")
+	w := newWorld(t, v1alpha1.Auto)
+	w.options.Limits.Selected = []Selected{
+		{Name: "app=other", Selector: other, Windows: []Window{{From: 13 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}}},
+	}
+	w.restart()
+	w.moveAnother("")
+	w.stored.Spec.Steps[1].Replacement.Labels = map[string]string{"app": "other"}
+	w.reservations.Set(w.stored)
+	w.want(v1alpha1.Pending, v1alpha1.StepWaiting, "waits for a maintenance window of pods with app=other")
+}
+
 func TestOnePlanKeepsItsRoomAtATime(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	second := w.stored.DeepCopy()

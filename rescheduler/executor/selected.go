@@ -93,7 +93,7 @@ func (e *Executor) forbidden(plan *v1alpha1.ReschedulingPlan, at int, past []evi
 		}
 		domain := s.domain(e.Cluster.Snapshot(), step.From)
 		if !s.open(now) && !partsGang(plan, at) {
-			return fmt.Sprintf("waits for a maintenance window of pods with %s", s.Name)
+			return s.awaitsWindow()
 		}
 		if s.RateLeft(domain, past, now) == 0 {
 			return fmt.Sprintf("waits: there were %d evictions of pods with %s in %s", s.Rate.Evictions, s.said(domain), s.Rate.Per)
@@ -116,6 +116,8 @@ func (s *Selected) policies() string {
 	}
 	return strings.Join(names, ",")
 }
+
+func (s *Selected) awaitsWindow() string { return "waits for a maintenance window of pods with " + s.Name }
 
 // said names the pods of a domain, for people.
 func (s *Selected) said(domain string) string {
