@@ -22,6 +22,8 @@ type Usage struct {
 	Node Resources
 	// System is what the node uses beside its pods.
 	System Resources
+	// Pressure is how much processes of the node had to wait.
+	Pressure Pressure
 	// Aggregated are statistics of what the whole node used, in no order.
 	Aggregated []Aggregate
 	// Pods is what single pods of the node use. A pod may be missing, or be gone.
@@ -30,6 +32,10 @@ type Usage struct {
 
 // Age is how old the figures were when they were last looked at.
 func (u *Usage) Age() time.Duration { return u.Seen.Sub(u.Updated) }
+
+// Pressure is the part of the time in which processes of a node wait for a resource, in percent, 0 where it is not
+// measured. That is what Linux tells as pressure stall information.
+type Pressure struct{ CPU, Memory float64 }
 
 // Aggregate is a statistic of what a node used.
 type Aggregate struct {

@@ -86,6 +86,11 @@ type PrometheusNode struct {
 	// memory. An empty one leaves its resource out. A node counts as measured when all are
 	// answered for it. Defaults to those for node_exporter, of cpu and memory.
 	Queries map[corev1.ResourceName]string `json:"queries"`
+	// Pressure is PromQL by resource, cpu or memory, each with series for nodes: the part of the time, from 0 to
+	// 1, in which their processes wait for it, as in rate(node_pressure_cpu_waiting_seconds_total[$window]). Of
+	// several series of a node the greatest counts, so that throttled containers can be a query, too. Defaults to
+	// none.
+	Pressure map[corev1.ResourceName]string `json:"pressure,omitempty"`
 	// Label is the label that says which node a series is of. Defaults to instance.
 	Label string `json:"label"`
 	// Pattern is a regular expression whose one group is the name of the node in the label's

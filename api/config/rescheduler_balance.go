@@ -25,6 +25,10 @@ type RelievePolicy struct {
 	// lower than the high one of its resource, so that what has moved does not move on.
 	// Defaults to cpu 65 and memory 75.
 	TargetThresholds map[corev1.ResourceName]int64 `json:"targetThresholds"`
+	// PressureThresholds make a node hot, too: to have processes wait for cpu or memory so many percent of the time. It
+	// is relieved of a tenth of what it uses of that at a time, and no pod moves to such a node. They need
+	// load.prometheus.node.pressure. Defaults to none.
+	PressureThresholds map[corev1.ResourceName]int64 `json:"pressureThresholds,omitempty"`
 	// Samples is how many measurements in a row must find a node hot. Defaults to 3.
 	Samples int32 `json:"samples"`
 	// MaxNodes is how many nodes a plan relieves at most, 0 for any number: those first that use
@@ -93,6 +97,14 @@ func (r RelievePolicy) validate(path *field.Path) field.ErrorList {
 			)
 		}
 	}
+	pressure := path.Child("pressureThresholds")
+	errs = append(errs, ValidateThresholds(pressure, r.PressureThresholds)...)
+	errs = append(errs, validatePressed(pressure, slices.Sorted(maps.Keys(r.PressureThresholds)))...)
+	for _, name := range slices.Sorted(maps.Keys(r.PressureThresholds)) {
+		if r.TargetThresholds[name] <= 0 {
+			errs = append(errs, field.Required(target.Key(string(name)), "where pods go that "+pressure.Key(string(name)).String()+" moves"))
+		}
+	}
 	if r.Samples < 1 {
 		errs = append(errs, field.Invalid(path.Child("samples"), r.Samples, "must be greater than zero"))
 	}
@@ -118,14 +130,21 @@ func (b BalancePolicy) validate(path *field.Path) field.ErrorList {
 }
 
 // validateSource checks that it is known what nodes use where that is needed.
-func (r Rescheduler) validateSource(path *field.Path, source LoadSource) (errs field.ErrorList) {
+func (r Rescheduler) validateSource(path *field.Path, load *NodeLoad) (errs field.ErrorList) {
 	for _, policy := range []struct {
 		name    string
 		enabled bool
 	}{{"relieve", r.Relieve.Enabled}, {"balance", r.Balance.Enabled}} {
-		if policy.enabled && source == LoadSourceNone {
+		if policy.enabled && load.Source == LoadSourceNone {
 			at := path.Child(policy.name, "enabled")
 			errs = append(errs, field.Invalid(at, true, "needs to know what nodes use, and load.source is None"))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Relieve.PressureThresholds)) {
+		if r.Relieve.Enabled && (load.Source != LoadSourcePrometheus || load.Prometheus.Node.Pressure[name] == "") {
+			at := path.Child("relieve", "pressureThresholds").Key(string(name))
+			errs = append(errs, field.Invalid(at, r.Relieve.PressureThresholds[name],
+				fmt.Sprintf("needs load.source Prometheus, and load.prometheus.node.pressure[%s]", name)))
 		}
 	}
 	return errs

@@ -36,7 +36,7 @@ func (c *Configuration) Validate() field.ErrorList {
 	errs = append(errs, c.Tracing.validate(field.NewPath("tracing"))...)
 	errs = append(errs, c.Rescheduler.validate(field.NewPath("rescheduler"))...)
 	errs = append(errs, c.Rescheduler.validateAims(field.NewPath("rescheduler"), c.Profiles)...)
-	errs = append(errs, c.Rescheduler.validateSource(field.NewPath("rescheduler"), c.Load.Source)...)
+	errs = append(errs, c.Rescheduler.validateSource(field.NewPath("rescheduler"), &c.Load)...)
 	return append(errs, validateProfiles(field.NewPath("profiles"), c.Profiles)...)
 }
 

@@ -49,6 +49,7 @@ func (p LoadPrometheus) validate(path *field.Path, used bool) field.ErrorList {
 		errs = append(errs, field.Required(node.Child("queries"), "at least one query"))
 	}
 	errs = append(errs, validateQueried(node.Child("queries"), p.Node.Queries)...)
+	errs = append(errs, validatePressed(node.Child("pressure"), slices.Sorted(maps.Keys(p.Node.Pressure)))...)
 	errs = append(errs, validateLabel(node.Child("label"), p.Node.Label)...)
 	if pattern, err := regexp.Compile(p.Node.Pattern); err != nil || pattern.NumSubexp() != 1 {
 		errs = append(errs, field.Invalid(node.Child("pattern"), p.Node.Pattern, "must be a regular expression with one group"))
@@ -83,6 +84,14 @@ func validateQueried(path *field.Path, queries map[corev1.ResourceName]string) f
 		for _, message := range validation.IsQualifiedName(string(name)) {
 			errs = append(errs, field.Invalid(path, name, message))
 		}
+	}
+	return errs
+}
+
+// validatePressed is about the resources that processes may wait for.
+func validatePressed(path *field.Path, names []corev1.ResourceName) (errs field.ErrorList) {
+	for _, name := range names {
+		errs = append(errs, validateOneOf(path.Key(string(name)), name, corev1.ResourceCPU, corev1.ResourceMemory)...)
 	}
 	return errs
 }

@@ -24,6 +24,8 @@ type NodeReading struct {
 	At     time.Time
 	Window time.Duration
 	Used   cluster.Resources
+	// Pressure is how much its processes have to wait, zero when the source does not say.
+	Pressure cluster.Pressure
 	// Aggregated are statistics, none when the source has none.
 	Aggregated []cluster.Aggregate
 }
@@ -111,7 +113,7 @@ func (p *Poller) report(node *cluster.Node, read NodeReading, pods map[types.Nam
 		return
 	}
 	usage := &cluster.Usage{
-		Updated: read.At, Interval: read.Window, Node: read.Used, Aggregated: read.Aggregated,
+		Updated: read.At, Interval: read.Window, Node: read.Used, Pressure: read.Pressure, Aggregated: read.Aggregated,
 		Pods: make(map[types.NamespacedName]cluster.PodUsage, len(node.Pods)),
 	}
 	if usage.Aggregated == nil {

@@ -63,6 +63,9 @@ func (p *Prometheus) Read(ctx context.Context) (*Reading, error) {
 	for name, amounts := range used {
 		reading.Nodes[name] = NodeReading{At: at, Window: p.config.Window.Duration, Used: cluster.ResourcesOf(amounts)}
 	}
+	if err := p.press(ctx, reading.Nodes); err != nil {
+		return nil, err
+	}
 	if p.config.Percentiles == config.PercentilesSubqueries {
 		if err := p.aggregate(ctx, reading.Nodes); err != nil {
 			return nil, err
@@ -104,6 +107,36 @@ func (p *Prometheus) nodes(ctx context.Context, change func(query string) string
 	}
 	maps.DeleteFunc(used, func(_ string, amounts corev1.ResourceList) bool { return len(amounts) < asked })
 	return used, at, nil
+}
+
+// press asks how much processes of nodes have to wait. A node of which there is no answer is under no pressure.
+func (p *Prometheus) press(ctx context.Context, nodes map[string]NodeReading) error {
+	for _, name := range slices.Sorted(maps.Keys(p.config.Node.Pressure)) {
+		query := p.config.Node.Pressure[name]
+		if query == "" {
+			continue
+		}
+		series, err := p.ask(ctx, fmt.Sprintf("load.prometheus.node.pressure[%s]", name), p.filled(query))
+		if err != nil {
+			return err
+		}
+		for _, sample := range series {
+			found := p.pattern.FindStringSubmatch(string(sample.Metric[model.LabelName(p.config.Node.Label)]))
+			value := 100 * float64(sample.Value)
+			if found == nil || !(value > 0) { // not a number neither
+				continue
+			}
+			if node, measured := nodes[found[1]]; measured {
+				if name == corev1.ResourceCPU {
+					node.Pressure.CPU = max(node.Pressure.CPU, min(value, 100))
+				} else {
+					node.Pressure.Memory = max(node.Pressure.Memory, min(value, 100))
+				}
+				nodes[found[1]] = node
+			}
+		}
+	}
+	return nil
 }
 
 func (p *Prometheus) pods(ctx context.Context) (map[types.NamespacedName]corev1.ResourceList, error) {

@@ -207,3 +207,28 @@ func TestPrometheusIsShownAToken(t *testing.T) {
 		t.Error("a CA file that is not there is no error")
 	}
 }
+
+func TestPressureIsAskedOfPrometheus(t *testing.T) {
+	answers := map[string]string{
+		"nodecpu[2m]": list(series("1", "instance", "n:9100"), series("1", "instance", "m:9100")),
+		"nodememory":  list(series("1", "instance", "n:9100"), series("1", "instance", "m:9100")),
+		"stalled[2m]": list(
+			series("0.25", "instance", "n:9100"), series("0.3", "instance", "n:9101"), series("NaN", "instance", "m:9100"),
+			series("0.5", "instance", "unknown"), series("0.5", "job", "node"),
+		),
+		"memorystalled": series("7", "instance", "n"),
+	}
+	got, err := readPrometheus(t, &queried{answers: answers}, func(cfg *config.LoadPrometheus) {
+		cfg.Node.Pressure = map[corev1.ResourceName]string{"cpu": "stalled[$window]", "memory": "memorystalled"}
+	})
+	must(t, err)
+	if n, m := got.Nodes["n"].Pressure, got.Nodes["m"].Pressure; n != (cluster.Pressure{CPU: 30, Memory: 100}) || m != (cluster.Pressure{}) {
+		t.Errorf("pressure on n %+v, on m %+v", n, m)
+	}
+	_, err = readPrometheus(t, &queried{answers: answers}, func(cfg *config.LoadPrometheus) {
+		cfg.Node.Pressure = map[corev1.ResourceName]string{"memory": "bad"}
+	})
+	if err == nil || !strings.Contains(err.Error(), "load.prometheus.node.pressure[memory]") {
+		t.Errorf("the error is %v", err)
+	}
+}

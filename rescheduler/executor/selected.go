@@ -117,7 +117,9 @@ func (s *Selected) policies() string {
 	return strings.Join(names, ",")
 }
 
-func (s *Selected) awaitsWindow() string { return "waits for a maintenance window of pods with " + s.Name }
+func (s *Selected) awaitsWindow() string {
+	return "waits for a maintenance window of pods with " + s.Name
+}
 
 // said names the pods of a domain, for people.
 func (s *Selected) said(domain string) string {

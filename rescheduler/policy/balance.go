@@ -1,19 +1,20 @@
 package policy
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/rescheduler/planner"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // NewUneven returns what finds nodes that use much more than the others, for Balance. It has seen nothing.
 //
 // What all nodes together use of what they offer is the mean. A node is hot at the margin above it, and pods move only to
-// nodes that stay below that by the least gain. So what has moved does not move on, and a node that gave gets nothing.
+// nodes that stay below that by the least gain: each move makes the fuller of two nodes less full, and no two undo each
+// other.
 func NewUneven(c *config.BalancePolicy, meter *loadaware.Meter) *Hot {
 	margins := meter.Amounts(c.Margins)
 	around := func(snap *cluster.Snapshot) bars {

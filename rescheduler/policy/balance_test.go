@@ -84,8 +84,8 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 	}
 }
 
-// TestBalanceEnds carries out what Balance plans, as if pods used the same everywhere, until there is nothing to do.
-// No node that gave gets anything, and none that gets is too much then.
+// TestBalanceEnds carries out what Balance plans, as if pods used the same everywhere, until there is nothing to do. With
+// each move the fuller of two nodes becomes less full, by the least gain at least.
 func TestBalanceEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newScene(t)
@@ -102,7 +102,6 @@ func TestBalanceEnds(t *testing.T) {
 				uses[name], on[name] = rapid.Int64Range(0, 2000).Draw(t, "uses"), fmt.Sprint("n", i)
 			}
 		}
-		gave, got := map[string]bool{}, map[string]bool{}
 		for round := 0; ; round++ {
 			if round > len(uses) {
 				t.Fatalf("it goes on after %d moves", round)
@@ -130,12 +129,9 @@ func TestBalanceEnds(t *testing.T) {
 				if from-to < settings.MinGain*100 {
 					t.Fatalf("%s leaves %d for %d", step.Pod.Name, from, to)
 				}
-				gave[step.From.Name], got[step.To.Name], on[step.Pod.Name] = true, true, step.To.Name
-				total[step.To.Name] = to
-			}
-			for name := range gave {
-				if got[name] {
-					t.Fatalf("%s gave and got", name)
+				on[step.Pod.Name], total[step.To.Name] = step.To.Name, to
+				if err := s.cluster.Delete(step.Pod.Pod); err != nil {
+					t.Fatal(err)
 				}
 			}
 		}

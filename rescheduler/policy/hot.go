@@ -17,10 +17,11 @@ import (
 
 // Hot finds nodes that are measured to use too much again and again. It is for one goroutine.
 type Hot struct {
-	meter   *loadaware.Meter
-	bars    func(*cluster.Snapshot) bars
-	samples int
-	streaks map[types.UID]streak // by the UID of the node
+	meter    *loadaware.Meter
+	bars     func(*cluster.Snapshot) bars
+	pressure pressure
+	samples  int
+	streaks  map[types.UID]streak // by the UID of the node
 }
 
 // bars are thresholds in percent of what a node offers, by the meter's resources, 0 for none: what makes a node hot, and
@@ -38,7 +39,8 @@ type streak struct {
 func NewHot(c *config.RelievePolicy, meter *loadaware.Meter) *Hot {
 	fixed := bars{meter.Amounts(c.HighThresholds), meter.Amounts(c.TargetThresholds)}
 	return &Hot{
-		meter: meter, bars: func(*cluster.Snapshot) bars { return fixed }, samples: int(c.Samples), streaks: map[types.UID]streak{},
+		meter: meter, bars: func(*cluster.Snapshot) bars { return fixed }, pressure: c.PressureThresholds, samples: int(c.Samples),
+		streaks: map[types.UID]streak{},
 	}
 }
 
@@ -67,7 +69,7 @@ func (h *Hot) next(s streak, node *cluster.Node, high []int64, evicted func(node
 		s.hot = 0
 	case !m.At.After(s.at):
 		return s
-	case excess(m.Used, m.Ceilings(high)) >= 1:
+	case excess(m.Used, m.Ceilings(high)) >= 1, len(h.pressure.on(node)) > 0:
 		s.hot++
 	default:
 		s.hot = 0
@@ -125,7 +127,8 @@ func (h *Hot) load(now bars, relieved func(*cluster.Node) bool) *planner.Load {
 		Amounts: len(counts),
 		Node: func(node *cluster.Node) (bears, load []int64) {
 			m, known := h.meter.Node(node)
-			if !known {
+			pressed := h.pressure.on(node)
+			if !known || len(pressed) > 0 && !relieved(node) {
 				return make([]int64, len(counts)), make([]int64, len(counts))
 			}
 			thresholds := now.target
@@ -133,9 +136,12 @@ func (h *Hot) load(now bars, relieved func(*cluster.Node) bool) *planner.Load {
 				thresholds = now.high
 			}
 			below := m.Ceilings(thresholds)
-			for i := range below {
+			for i, name := range h.meter.Resources() {
 				if below[i]--; thresholds[i] == 0 {
 					below[i] = planner.MostLoad
+				}
+				if slices.Contains(pressed, name) {
+					below[i] = min(below[i], m.Used[i]*9/10)
 				}
 			}
 			return pick(below), pick(m.Expected)

@@ -49,5 +49,8 @@ func (h *Hot) describe(node *cluster.Node, high []int64) string {
 			)
 		}
 	}
+	if waits := h.pressure.describe(node); waits != "" {
+		return waits
+	}
 	return node.Name
 }

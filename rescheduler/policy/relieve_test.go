@@ -199,3 +199,43 @@ func TestAStepSaysOfWhatANodeUsesTooMuch(t *testing.T) {
 		t.Errorf("the steps are %+v, want one that %s", plan.Steps, want)
 	}
 }
+
+func TestANodeWhoseProcessesWaitIsRelieved(t *testing.T) {
+	const waits = "relieves a, whose processes wait for cpu 30 % of the time"
+	for name, test := range map[string]struct {
+		a, b cluster.Pressure // of both nodes
+		want []string
+	}{
+		"nobody waits":                       {},
+		"for less than the threshold":        {a: cluster.Pressure{CPU: 24.9}},
+		"for long enough":                    {a: cluster.Pressure{CPU: 30}, want: []string{"x-2: a → b"}},
+		"on the other node, too":             {a: cluster.Pressure{CPU: 30}, b: cluster.Pressure{CPU: 25}},
+		"for what there is no threshold for": {a: cluster.Pressure{Memory: 90}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.config.Rescheduler.Relieve.Samples = 1
+			s.config.Rescheduler.Relieve.PressureThresholds = map[corev1.ResourceName]int64{"cpu": 25}
+			s.node("a", "10", time.Hour)
+			s.node("b", "10", time.Hour)
+			s.pod("x-1", "a", "1")
+			s.pod("x-2", "a", "1")
+			s.uses("a", 0, 4000, map[string]int64{"x-1": 200, "x-2": 500}) // 400 are to go
+			s.uses("b", 0, 1000, nil)
+			for node, pressure := range map[string]cluster.Pressure{"a": test.a, "b": test.b} {
+				usage := *s.cluster.Snapshot().NodeByName(node).Usage
+				usage.Pressure = pressure
+				s.cluster.SetUsage(node, &usage)
+			}
+			hot := s.hot()
+			hot.Observe(s.cluster.Snapshot(), never)
+			plan, _ := relieve(&s.config.Rescheduler.Relieve, hot)(s.situation())
+			if diff := cmp.Diff(test.want, steps(plan)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(test.want) > 0 && plan.Steps[0].Why != waits {
+				t.Errorf("it says %q", plan.Steps[0].Why)
+			}
+		})
+	}
+}
