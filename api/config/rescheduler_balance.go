@@ -119,8 +119,7 @@ func (b BalancePolicy) validate(path *field.Path) field.ErrorList {
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Margins)) {
 		if margin := b.Margins[name]; margin > 0 && margin < b.MinGain {
-			errs = append(errs, field.Invalid(
-				margins.Key(string(name)), margin, fmt.Sprintf("must not be less than minGain, %d: pods would move to nodes that use less than most", b.MinGain)))
+			errs = append(errs, field.Invalid(margins.Key(string(name)), margin, fmt.Sprintf("must not be less than minGain, %d", b.MinGain)))
 		}
 	}
 	if b.Samples < 1 {

@@ -6,9 +6,17 @@ func protection() []mutant {
 	return []mutant{
 		{"the only replica is moved", rules, "workloads.isOnlyReady(pod) {", "workloads.isOnlyReady(pod) && false {"},
 		{"pods of Jobs that fail by it are moved", rules, "case !trusted && !bears(", "case false && !bears("},
-		{"pods that nobody replaces are moved", rules, "!there || workloads.of(pod).pods > replicas", "!there && false || workloads.of(pod).pods > replicas"},
+		{
+			"pods that nobody replaces are moved", rules,
+			"!there || workloads.of(pod).pods > replicas",
+			"!there && false || workloads.of(pod).pods > replicas",
+		},
 		{"pods of kube-system are moved", rules, "pod.Namespace == metav1.NamespaceSystem && ", "false && "},
-		{"pods that bear an annotation against it are moved", rules, `pod.Annotations[annotationSafeToEvict] == "false", preferNo,`, "preferNo,"},
+		{
+			"pods that bear an annotation against it are moved", rules,
+			`pod.Annotations[annotationSafeToEvict] == "false", preferNo,`,
+			"preferNo,",
+		},
 		{"pods with claims are moved", rules, "!r.AllowClaims && ", "false && "},
 		{"pods of DaemonSets are moved", rules, "case isOfDaemonSet(pod):", "case false && isOfDaemonSet(pod):"},
 		{"pods are moved that have just come", rules, "r.MinAge > 0 && (", "false && ("},
@@ -27,12 +35,20 @@ func budgets() []mutant {
 		{"per cent are rounded down", selected, "s.MaxDown, total, true)", "s.MaxDown, total, false)"},
 		{"zones are counted together", selected, `if s.TopologyKey != "" && node.Labels[s.TopologyKey] != domain {`, "if false {"},
 		{"budgets of other policies bind", selected, "return len(s.Policies) == 0 || ", "return true || "},
-		{"a workload cools down for no longer when replacements differ", "executor/cooldown.go", "<< min(inVain[e.Controller], mostDoublings)", "<< 0"},
+		{
+			"a workload cools down for no longer when replacements differ", "executor/cooldown.go",
+			"<< min(inVain[e.Controller], mostDoublings)",
+			"<< 0",
+		},
 		{"nodes do not cool down", "executor/cooldown.go", "return now.Before(c.nodes[name])", "return false"},
 		{"a plan begins that the rates cut in the middle", "executor/begin.go", "left != AnyNumber && needs > left {", "false {"},
 		{"a plan takes more of a workload than it may", ledger, "string(owner.UID)}, b.PerWorkload)", "string(owner.UID)}, 0)"},
 		{"a plan takes a larger part of a workload than it may", ledger, "return (share*of + 99) / 100", "return (share*of+99)/100 + 1"},
-		{"a plan takes more than a PodDisruptionBudget allows", ledger, "			open(budget.account, budget.allowed)\n", "			open(budget.account, budget.allowed+1)\n"},
+		{
+			"a plan takes more than a PodDisruptionBudget allows", ledger,
+			"			open(budget.account, budget.allowed)\n",
+			"			open(budget.account, budget.allowed+1)\n",
+		},
 	}
 }
 
@@ -42,7 +58,9 @@ func records() []mutant {
 	return []mutant{
 		{
 			"an eviction is asked for that could not be written down", evict,
-			"		e.pause(step.Pod.UID, false)\n		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf(\"waits: the eviction of %s cannot be written down: %v\", step.Pod, err))\n		return\n",
+			"		e.pause(step.Pod.UID, false)\n" +
+				"		e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf(\"waits: the eviction of %s cannot be written down: %v\", step.Pod, err))\n" +
+				"		return\n",
 			"		e.pause(step.Pod.UID, false)\n",
 		},
 		{"evictions are forgotten with a process", record, "		if at(all, stored[i].Pod) < 0 {", "		if false {"},

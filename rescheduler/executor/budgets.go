@@ -77,6 +77,7 @@ func (b *budgetLeft) Describe(descriptions chan<- *prometheus.Desc) { descriptio
 // Collect implements [prometheus.Collector].
 func (b *budgetLeft) Collect(values chan<- prometheus.Metric) {
 	for _, a := range b.executor.Limits.Left(b.executor.Cluster, b.executor.Record, b.clock.Now()) {
-		values <- prometheus.MustNewConstMetric(b.desc, prometheus.GaugeValue, float64(a.Left), a.Budget, a.Namespace, a.Selector, a.Domain, a.Policies)
+		labels := []string{a.Budget, a.Namespace, a.Selector, a.Domain, a.Policies}
+		values <- prometheus.MustNewConstMetric(b.desc, prometheus.GaugeValue, float64(a.Left), labels...)
 	}
 }

@@ -76,7 +76,8 @@ func (l *loop) run(ctx context.Context) {
 		l.alarm.await(l.reservations.Plans())
 		l.observe()
 		count := l.cluster.Snapshot().NodeCount()
-		if l.clock.Since(looked) >= l.config.Interval.Duration || count > nodes && nodes > 0 || l.waits.ripens(looked, l.clock.Now(), l.config.MakeRoom.PendingFor.Duration) {
+		ripens := l.waits.ripens(looked, l.clock.Now(), l.config.MakeRoom.PendingFor.Duration)
+		if l.clock.Since(looked) >= l.config.Interval.Duration || count > nodes && nodes > 0 || ripens {
 			looked = l.clock.Now()
 			l.look(ctx)
 			l.assess(ctx)

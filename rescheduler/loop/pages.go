@@ -148,9 +148,9 @@ func (p Page) Text(t *inspect.Table) {
 	t.Gap()
 	p.refused(t)
 	if len(p.Budgets) > 0 {
-		t.Row("BUDGET", "NAMESPACE", "SELECTOR", "LEFT")
-		for _, budget := range p.Budgets {
-			t.Row(budget.Budget, cmp.Or(budget.Namespace, "-"), cmp.Or(budget.Selector, "-"), budget.Left)
+		t.Row("BUDGET", "NAMESPACE", "SELECTOR", "DOMAIN", "POLICIES", "LEFT")
+		for _, b := range p.Budgets {
+			t.Row(b.Budget, cmp.Or(b.Namespace, "-"), cmp.Or(b.Selector, "-"), cmp.Or(b.Domain, "-"), cmp.Or(b.Policies, "-"), b.Left)
 		}
 		t.Gap()
 	}

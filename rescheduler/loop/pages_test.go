@@ -50,8 +50,8 @@ Respread     false    -                     -     -            -
 FreeDomains  false    -                     -     -            -
 Coalesce     false    -                     -     -            -
 
-BUDGET  NAMESPACE  SELECTOR  LEFT
-rate    -          -         20
+BUDGET  NAMESPACE  SELECTOR  DOMAIN  POLICIES  LEFT
+rate    -          -         -       -         20
 
 PLAN  POLICY    MODE    PHASE  MOVED  EXPIRES               MESSAGE
 made  MakeRoom  DryRun  -             2030-01-01T00:11:00Z  
@@ -62,7 +62,8 @@ made  MakeRoom  DryRun  -             2030-01-01T00:11:00Z
 	const asJSON = `{"mode":"DryRun","evictions":0,"limit":20,"perSeconds":3600,"policies":[` +
 		`{"policy":"MakeRoom","enabled":true,"looked":"2030-01-01T00:01:00Z","tookSeconds":0,"what":"made a plan","plan":"made"},` +
 		`{"policy":"Separate","enabled":false,"tookSeconds":0},{"policy":"Repair","enabled":false,"tookSeconds":0},` +
-		`{"policy":"Relieve","enabled":false,"tookSeconds":0},{"policy":"Balance","enabled":false,"tookSeconds":0},{"policy":"Respread","enabled":false,"tookSeconds":0},` +
+		`{"policy":"Relieve","enabled":false,"tookSeconds":0},{"policy":"Balance","enabled":false,"tookSeconds":0},` +
+		`{"policy":"Respread","enabled":false,"tookSeconds":0},` +
 		`{"policy":"FreeDomains","enabled":false,"tookSeconds":0},{"policy":"Coalesce","enabled":false,"tookSeconds":0}],` +
 		`"plans":[{"plan":"made","policy":"MakeRoom","mode":"DryRun","expires":"2030-01-01T00:11:00Z"}],"budgets":[{"budget":"rate",` +
 		`"left":20}]}` + "\n"

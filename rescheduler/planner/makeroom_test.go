@@ -186,7 +186,9 @@ func TestMakeRoom(t *testing.T) {
 			}()), want: stays,
 		},
 		{name: "a budget of evictions of pods that are selected", objects: oneMove(), want: stays, change: func(p *Problem) {
-			p.Budgets.Selected = []SelectedBudget{{Selector: labels.SelectorFromSet(labels.Set{"app": "x"}), Evictions: func(string) int { return 0 }}}
+			p.Budgets.Selected = []SelectedBudget{
+				{Selector: labels.SelectorFromSet(labels.Set{"app": "x"}), Evictions: func(string) int { return 0 }},
+			}
 		}},
 		{
 			name: "a budget of evictions in all", change: func(p *Problem) { p.Budgets.Total = 1 }, objects: []runtime.Object{

@@ -59,7 +59,8 @@ func drawScene(t *rapid.T) (*scene, *Problem) {
 	}
 	if rapid.IntRange(0, 3).Draw(t, "a budget by zone") == 0 {
 		p.Budgets.Selected = append(p.Budgets.Selected, SelectedBudget{
-			Selector: labels.Everything(), TopologyKey: corev1.LabelTopologyZone, Evictions: func(domain string) int { return map[string]int{"b": 1, "c": 2}[domain] },
+			Selector: labels.Everything(), TopologyKey: corev1.LabelTopologyZone,
+			Evictions: func(domain string) int { return map[string]int{"b": 1, "c": 2}[domain] },
 		})
 	}
 	return s, p

@@ -64,7 +64,7 @@ func (a *autoscaler) scan(ctx context.Context, now time.Time) error {
 	for len(a.coming) > 0 && !now.Before(a.coming[0]) {
 		a.coming = a.coming[1:]
 		a.made++
-		if err := a.ground.createNode(ctx, newNode(fmt.Sprintf("added-%d", a.made), cores, gibibytes)); err != nil {
+		if err := a.ground.createNode(ctx, newNode(fmt.Sprintf("added-%d", a.made))); err != nil {
 			return err
 		}
 		a.added = now
@@ -85,7 +85,7 @@ func (a *autoscaler) scan(ctx context.Context, now time.Time) error {
 func (a *autoscaler) scaleUp(l *layout, now time.Time) {
 	var bins []room
 	for range len(a.coming) + l.starting() {
-		bins = append(bins, offers(newNode("", cores, gibibytes)))
+		bins = append(bins, offers(newNode("")))
 	}
 	for _, pod := range l.waiting {
 		if l.place(pod, "") {
@@ -98,7 +98,7 @@ func (a *autoscaler) scaleUp(l *layout, now time.Time) {
 				break
 			}
 		}
-		if bin := offers(newNode("", cores, gibibytes)); !placed && need.fitsInto(bin) && len(l.nodes)+len(bins) < mostNodes {
+		if bin := offers(newNode("")); !placed && need.fitsInto(bin) && len(l.nodes)+len(bins) < mostNodes {
 			bins = append(bins, bin.minus(need))
 			a.coming = append(a.coming, now.Add(a.pace.of(provisioning)))
 		}

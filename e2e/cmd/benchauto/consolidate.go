@@ -31,7 +31,8 @@ const (
 // unbounded is a rescheduler that only empties nodes, as fast as it can.
 func unbounded() map[string]any {
 	return map[string]any{
-		"mode": "Auto", "interval": "1s", "planTTL": "1h", "makeRoom": map[string]any{"enabled": false}, "repair": map[string]any{"enabled": false},
+		"mode": "Auto", "interval": "1s", "planTTL": "1h",
+		"makeRoom": map[string]any{"enabled": false}, "repair": map[string]any{"enabled": false},
 		"coalesce": map[string]any{"enabled": true, "maxNodes": 0},
 		"budgets": map[string]any{
 			"rate": map[string]any{"evictions": 0}, "perPlan": 50, "perWorkload": 0, "workloadCoolDown": "0s", "nodeCoolDown": "0s",
@@ -47,7 +48,7 @@ func consolidate(ctx context.Context, nodes int, out io.Writer) error {
 	}
 	defer g.close()
 	for i := range nodes {
-		node := newNode(fmt.Sprintf("node-%d", i), cores, gibibytes)
+		node := newNode(fmt.Sprintf("node-%d", i))
 		node.Spec.Taints = nil // no pod comes before all nodes are there
 		if err := g.createNode(ctx, node); err != nil {
 			return err

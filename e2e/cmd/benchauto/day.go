@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -37,7 +38,7 @@ type service struct {
 
 // services draws those of a day. Most have their peak in the afternoon, some at night.
 func drawServices(seed uint64) []*service {
-	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // no secret
+	r := rand.New(rand.NewPCG(seed, 0))
 	all := make([]*service, services)
 	for i := range all {
 		s := &service{least: 2 + 2*r.Float64(), peak: 15 + 3*r.NormFloat64()}
@@ -115,26 +116,16 @@ func automatic(p pace) map[string]any {
 }
 
 // live lives a day, and says how it was.
-func live(ctx context.Context, o options, withMuster bool, out io.Writer) (day *diary, err error) {
+func live(ctx context.Context, o options, withMuster bool, out io.Writer) (*diary, error) {
 	p := pace(float64(hours*time.Hour) / float64(o.day))
 	g, err := newGround(ctx, automatic(p), out)
 	if err != nil {
 		return nil, err
 	}
 	defer g.close()
-	for i := range firstNodes {
-		if err := g.createNode(ctx, newNode(fmt.Sprintf("first-%d", i), cores, gibibytes)); err != nil {
-			return nil, err
-		}
-	}
 	all := drawServices(o.seed)
-	for _, s := range all {
-		if err := g.protect(ctx, s.set); err != nil {
-			return nil, err
-		}
-		if err := g.createSet(ctx, s.set); err != nil {
-			return nil, err
-		}
+	if err := g.begin(ctx, all); err != nil {
+		return nil, err
 	}
 	v, err := newView(ctx, g.client)
 	if err != nil {
@@ -142,45 +133,78 @@ func live(ctx context.Context, o options, withMuster bool, out io.Writer) (day *
 	}
 	defer v.stop()
 	scaler := newAutoscaler(g, v, p)
+	var day *diary
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	scaling := make(chan error, 1)
-	go func() { scaling <- scaler.run(ctx) }()
-	if err := v.settle(ctx); err != nil {
-		return nil, err
-	}
-	if withMuster {
-		if err := g.reschedule(ctx); err != nil {
-			return nil, err
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return scaler.run(ctx) })
+	both.Go(func() error {
+		defer cancel()
+		if err := v.settle(ctx); err != nil {
+			return err
 		}
-	}
-	diary := newDiary(v, p)
-	for step := range stepsOfDay {
-		for _, s := range all {
-			if want := s.replicas(step); want != *s.set.Spec.Replicas {
-				*s.set.Spec.Replicas = want
-				diary.scaled(s.set.Name, want)
-				if err := g.scale(ctx, s.set.Name, want); err != nil {
-					return nil, err
-				}
+		if withMuster {
+			if err := g.reschedule(ctx); err != nil {
+				return err
 			}
 		}
-		if err := diary.keep(ctx, o.day/stepsOfDay, scaling); err != nil {
-			return nil, err
-		}
-		if step%12 == 11 {
-			fmt.Fprintf(out, "hour %d of %d, with muster %t: %s\n", (step+1)/12, hours, withMuster, diary)
-		}
+		day = newDiary(v, p)
+		return day.live(ctx, g, all, o.day/stepsOfDay, func(step int) {
+			if step%12 == 11 {
+				fmt.Fprintf(out, "hour %d of %d, with muster %t: %s\n", (step+1)/12, hours, withMuster, day)
+			}
+		})
+	})
+	if err := both.Wait(); err != nil {
+		return nil, err
 	}
-	cancel()
-	<-scaling
 	if g.rescheduler != nil {
 		if err := g.rescheduler.Err(); err != nil {
 			return nil, fmt.Errorf("the rescheduler ended: %w", err)
 		}
 	}
-	diary.removed = scaler.removed
-	return diary, nil
+	day.removed = scaler.removed
+	return day, nil
+}
+
+// begin makes the first nodes, and the services with their budgets.
+func (g *ground) begin(ctx context.Context, all []*service) error {
+	for i := range firstNodes {
+		if err := g.createNode(ctx, newNode(fmt.Sprintf("first-%d", i))); err != nil {
+			return err
+		}
+	}
+	for _, s := range all {
+		if err := g.protect(ctx, s.set); err != nil {
+			return err
+		}
+		if err := g.createSet(ctx, s.set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// live scales services as the day goes on, step by step.
+func (d *diary) live(ctx context.Context, g *ground, all []*service, lasts time.Duration, after func(step int)) error {
+	for step := range stepsOfDay {
+		for _, s := range all {
+			want := s.replicas(step)
+			if want == *s.set.Spec.Replicas {
+				continue
+			}
+			*s.set.Spec.Replicas = want
+			d.scaled(s.set.Name, want)
+			if err := g.scale(ctx, s.set.Name, want); err != nil {
+				return err
+			}
+		}
+		if err := d.keep(ctx, lasts); err != nil {
+			return err
+		}
+		after(step)
+	}
+	return nil
 }
 
 // compareDays prints how a day with the rescheduler was, against the same one without.
@@ -193,13 +217,26 @@ func compareDays(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "figure auto_day_pods_pending_more_than_without=%d\n", max(0, with.late()-without.late()))
-	fmt.Fprintf(out, "figure auto_day_pods_late=%d\nfigure auto_day_pods_late_without=%d\n", with.late(), without.late())
-	fmt.Fprintf(out, "figure auto_day_pending_pod_minutes=%.1f\nfigure auto_day_pending_pod_minutes_without=%.1f\n", with.pending(), without.pending())
-	fmt.Fprintf(out, "figure auto_day_slo_breaches=%d\nfigure auto_day_slo_breaches_without=%d\n", with.breaches, without.breaches)
-	fmt.Fprintf(out, "figure auto_day_node_hours=%.1f\nfigure auto_day_node_hours_without=%.1f\n", with.nodeHours(), without.nodeHours())
-	fmt.Fprintf(out, "figure auto_day_nodes_saved=%.3f\n", 1-with.nodeHours()/without.nodeHours())
-	fmt.Fprintf(out, "figure auto_day_nodes_removed=%d\nfigure auto_day_nodes_removed_without=%d\n", with.removed, without.removed)
-	fmt.Fprintf(out, "figure auto_day_evictions=%d\nfigure auto_day_evictions_without=%d\n", with.evictions(), without.evictions())
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{
+		{"pods_pending_more_than_without", float64(max(0, with.late()-without.late()))},
+		{"pods_late", float64(with.late())},
+		{"pods_late_without", float64(without.late())},
+		{"pending_pod_minutes", with.pending()},
+		{"pending_pod_minutes_without", without.pending()},
+		{"slo_breaches", float64(with.breaches)},
+		{"slo_breaches_without", float64(without.breaches)},
+		{"node_hours", with.nodeHours()},
+		{"node_hours_without", without.nodeHours()},
+		{"nodes_saved", 1 - with.nodeHours()/without.nodeHours()},
+		{"nodes_removed", float64(with.removed)},
+		{"nodes_removed_without", float64(without.removed)},
+		{"evictions", float64(with.evictions())},
+		{"evictions_without", float64(without.evictions())},
+	} {
+		fmt.Fprintf(out, "figure auto_day_%s=%.3f\n", f.name, f.value)
+	}
 	return nil
 }

@@ -57,8 +57,8 @@ func (d *diary) scaled(name string, replicas int32) {
 	s.replicas = replicas
 }
 
-// keep writes for so long, until the context ends, or until an error comes.
-func (d *diary) keep(ctx context.Context, during time.Duration, failed <-chan error) error {
+// keep writes for so long, or until the context ends.
+func (d *diary) keep(ctx context.Context, during time.Duration) error {
 	end := time.NewTimer(during)
 	defer end.Stop()
 	ticker := time.NewTicker(sample)
@@ -68,8 +68,6 @@ func (d *diary) keep(ctx context.Context, during time.Duration, failed <-chan er
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case err := <-failed:
-			return fmt.Errorf("the stand-in for an autoscaler: %w", err)
 		case <-end.C:
 			return nil
 		case <-ticker.C:

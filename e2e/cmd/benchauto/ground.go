@@ -91,7 +91,7 @@ func (g *ground) close() {
 
 // newNode is a node that KWOK keeps ready. It takes pods once somebody has taken the taint off, as a node controller does:
 // KWOK does nothing for pods that come before it knows of their node.
-func newNode(name string, cores, gibibytes int64) *corev1.Node {
+func newNode(name string) *corev1.Node {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewQuantity(cores, resource.DecimalSI),
 		corev1.ResourceMemory: *resource.NewQuantity(gibibytes<<30, resource.BinarySI),

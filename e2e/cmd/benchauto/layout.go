@@ -70,7 +70,7 @@ func (l *layout) leastUsed() []string {
 
 // used is how much of a node is taken, of CPU or memory, whichever is more.
 func (l *layout) used(name string) float64 {
-	all := offers(newNode("", cores, gibibytes))
+	all := offers(newNode(""))
 	return max(
 		1-float64(l.free[name].milliCPU)/float64(all.milliCPU), 1-float64(l.free[name].bytes)/float64(all.bytes),
 	)

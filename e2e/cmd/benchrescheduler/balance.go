@@ -202,27 +202,12 @@ func (d *loadedDay) improve(from int) {
 	}
 	bestGain, bestPod, bestTo := 0, -1, -1
 	for pod, node := range d.on {
-		uses := d.pods[pod].uses
-		relieved := 0
-		for step := from; step < d.steps; step++ {
-			if use := d.used[node][step]; over(use) && !over(use-int(uses[step])) {
-				relieved++
-			}
-		}
-		if relieved <= bestGain {
-			continue
-		}
+		relieved := d.relieves(pod, from)
 		for to := range d.used {
-			if to == node || requested[to]+d.pods[pod].request > loadedCores*1000 {
+			if relieved <= bestGain || to == node || requested[to]+d.pods[pod].request > loadedCores*1000 {
 				continue
 			}
-			gain := relieved
-			for step := from; step < d.steps && gain > bestGain; step++ {
-				if use := d.used[to][step]; !over(use) && over(use+int(uses[step])) {
-					gain--
-				}
-			}
-			if gain > bestGain {
+			if gain := relieved - d.burdens(pod, to, from); gain > bestGain {
 				bestGain, bestPod, bestTo = gain, pod, to
 			}
 		}
@@ -230,4 +215,26 @@ func (d *loadedDay) improve(from int) {
 	if bestPod >= 0 {
 		d.move(bestPod, bestTo)
 	}
+}
+
+// relieves is in how many steps, from one on, its node is overloaded and would not be without a pod.
+func (d *loadedDay) relieves(pod, from int) (steps int) {
+	used, uses := d.used[d.on[pod]], d.pods[pod].uses
+	for step := from; step < d.steps; step++ {
+		if over(used[step]) && !over(used[step]-int(uses[step])) {
+			steps++
+		}
+	}
+	return steps
+}
+
+// burdens is in how many steps, from one on, another node is not overloaded and would be with a pod.
+func (d *loadedDay) burdens(pod, to, from int) (steps int) {
+	used, uses := d.used[to], d.pods[pod].uses
+	for step := from; step < d.steps; step++ {
+		if !over(used[step]) && over(used[step]+int(uses[step])) {
+			steps++
+		}
+	}
+	return steps
 }

@@ -83,7 +83,9 @@ func newBalancing(day *loadedDay, window time.Duration) (*balancing, error) {
 		WorkloadCoolDown: budgets.WorkloadCoolDown.Duration, NodeCoolDown: budgets.NodeCoolDown.Duration,
 	}
 	meter := policy.NewMeter(cfg, load)
-	b.measured = policy.Measured{Hot: policy.NewHot(&cfg.Rescheduler.Relieve, meter), Uneven: policy.NewUneven(&cfg.Rescheduler.Balance, meter)}
+	b.measured = policy.Measured{
+		Hot: policy.NewHot(&cfg.Rescheduler.Relieve, meter), Uneven: policy.NewUneven(&cfg.Rescheduler.Balance, meter),
+	}
 	b.policies = policy.All(&cfg.Rescheduler, b.measured)
 	for n := range loadedNodes {
 		node := shape{loadedCores * 1000, loadedCores << 12, 0}.node(nodeName(n))
