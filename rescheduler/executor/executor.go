@@ -117,7 +117,7 @@ func (e *Executor) Advance(ctx context.Context) {
 	if turn != nil {
 		e.advance(ctx, turn)
 	}
-	e.marks.tidy(ctx, e.Busy)
+	e.marks.tidy(ctx)
 }
 
 // admit has the first of the plans that somebody wants to be carried out and that may begin keep

@@ -20,8 +20,9 @@ import (
 type marks struct {
 	Options
 
-	rest        time.Time // none is taken off before
-	needsLooked time.Time // when it was last looked which closed nodes are needed
+	rest        time.Time           // none is taken off before
+	needsLooked time.Time           // when it was last looked which closed nodes are needed
+	needy       sets.Set[types.UID] // the pods that waited then
 }
 
 // mark marks the nodes that a plan empties, so that whoever removes nodes knows. A taint and a cordon keep
@@ -52,11 +53,11 @@ func (m *marks) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error
 // tidy makes the marks of nodes true, whoever made them: a plan that has succeeded has emptied its
 // nodes, what one did that failed or is gone is undone, and a node on which there is something is
 // not empty any more. An emptied node is open again when it is needed, or its time is over.
-func (m *marks) tidy(ctx context.Context, busy func() bool) {
+func (m *marks) tidy(ctx context.Context) {
 	if m.Clock.Now().Before(m.rest) {
 		return
 	}
-	now := truth{plans: map[string]*v1alpha1.ReschedulingPlan{}, needed: m.needed(busy), now: m.Clock.Now(), closedFor: m.ClosedFor}
+	now := truth{plans: map[string]*v1alpha1.ReschedulingPlan{}, needed: m.needed(), now: m.Clock.Now(), closedFor: m.ClosedFor}
 	for _, plan := range m.Reservations.Plans() {
 		now.plans[plan.Name] = plan
 	}

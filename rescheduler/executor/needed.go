@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
@@ -14,13 +15,22 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// needPause is the time between two looks for pods that need a node which is closed.
-const needPause = 5 * time.Second
+// The time between two looks for pods that need a node which is closed: when others have come since the last one, and when
+// none have.
+const (
+	newcomerPause = time.Second
+	needPause     = 5 * time.Second
+)
 
 // needed are the closed nodes that pods which wait need: such a pod fits there but for the mark, and on no open
-// node. Nobody is asked while a plan is carried out: the room that it keeps looks taken.
-func (m *marks) needed(busy func() bool) sets.Set[string] {
-	if m.Clock.Now().Before(m.needsLooked.Add(needPause)) {
+// node. Those that a plan keeps room for do not count: it looks taken.
+func (m *marks) needed() sets.Set[string] {
+	now := m.Clock.Now()
+	if now.Before(m.needsLooked.Add(newcomerPause)) {
+		return nil
+	}
+	waiting := planner.Waiting(m.Cluster)
+	if now.Before(m.needsLooked.Add(needPause)) && !slices.ContainsFunc(waiting, func(pod *cluster.Pod) bool { return !m.needy.Has(pod.UID) }) {
 		return nil
 	}
 	snap := m.Cluster.Snapshot()
@@ -34,14 +44,15 @@ func (m *marks) needed(busy func() bool) sets.Set[string] {
 			open = append(open, node)
 		}
 	}
-	if len(closed) == 0 || busy() {
+	if len(closed) == 0 {
 		return nil
 	}
-	m.needsLooked = m.Clock.Now()
+	m.needsLooked, m.needy = now, sets.New[types.UID]()
 	slices.SortFunc(closed, func(a, b *cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
 	s := &squeeze{world: scenario.New(snap), open: open, closed: closed, kinds: map[any]*kind{}, needed: sets.New[string]()}
-	for _, pod := range planner.Waiting(m.Cluster) {
-		if store := m.Profiles.Of(pod.Spec.SchedulerName); store != nil && m.Cluster.PlaceOf(pod.UID) == "" {
+	for _, pod := range waiting {
+		m.needy.Insert(pod.UID)
+		if store := m.Profiles.Of(pod.Spec.SchedulerName); store != nil && m.Cluster.PlaceOf(pod.UID) == "" && !m.Reservations.Concerns(pod) {
 			s.place(pod, store)
 		}
 	}

@@ -118,15 +118,42 @@ func TestAsManyEmptiedNodesAreOpenedAsPodsNeed(t *testing.T) {
 	}
 }
 
-func TestNoNodeIsOpenedWhileAPlanIsCarriedOut(t *testing.T) {
+func TestNoNodeIsOpenedForAPodThatAPlanKeepsRoomFor(t *testing.T) {
+	waits := v1alpha1.Beneficiary{PodReference: v1alpha1.PodReference{Namespace: "default", Name: "waits", UID: "waits"}, Node: "n2"}
+	for name, test := range map[string]struct {
+		beneficiaries []v1alpha1.Beneficiary
+		opens         bool
+	}{
+		"it does":                {[]v1alpha1.Beneficiary{waits}, false},
+		"the room is for others": {nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newEmptied(t, config.MarkTaint)
+			w.set(w.pod("waits", "3"))
+			next := w.stored.DeepCopy()
+			next.Name, next.UID, next.Status.Phase = "next", "next", v1alpha1.Approved
+			next.Spec.Steps, next.Status.Steps, next.Spec.Beneficiaries = nil, nil, test.beneficiaries
+			w.reservations.Set(next)
+			w.clock.Step(needPause)
+			if needed := w.executor.marks.needed(); needed.Has("n1") != test.opens {
+				t.Errorf("%v is needed", needed)
+			}
+		})
+	}
+}
+
+func TestItIsLookedAtOnceWhatANewcomerNeeds(t *testing.T) {
 	w := newEmptied(t, config.MarkTaint)
-	w.set(w.pod("waits", "3"))
-	next := w.stored.DeepCopy()
-	next.Name, next.UID, next.Status.Phase = "next", "next", v1alpha1.Approved
-	w.reservations.Set(next)
 	w.clock.Step(needPause)
-	if needed := w.executor.marks.needed(w.executor.Busy); len(needed) > 0 {
-		t.Errorf("%v is needed, by what may get the room that is kept", needed)
+	w.executor.Advance(t.Context())
+	w.set(w.pod("waits", "3"))
+	w.clock.Step(newcomerPause)
+	if needed := w.executor.marks.needed(); !needed.Has("n1") {
+		t.Error("nobody has looked")
+	}
+	w.clock.Step(newcomerPause)
+	if needed := w.executor.marks.needed(); len(needed) > 0 {
+		t.Errorf("it is looked again, though nobody came: %v", needed)
 	}
 }
 
