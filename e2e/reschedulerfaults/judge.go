@@ -44,6 +44,7 @@ const (
 	withoutPlan    = "evicted without a plan"
 	nowhere        = "evicted without a place to go to"
 	protected      = "evicted though it must not be"
+	notReplaced    = "evicted and not replaced"
 	neverEnds      = "a plan does not end"
 	wordless       = "a plan failed without a word"
 	bothEvict      = "two replicas evict at once"
@@ -92,7 +93,7 @@ func (s *story) judge() (findings []finding, t tally) {
 	}
 	for _, judge := range []func() []finding{
 		s.judgePlans, s.judgeEvictions, s.judgePending, s.judgeReturns, s.judgeThefts, s.judgeRates, s.judgeDown, s.judgeReplicas,
-		s.judgePauses, s.judgeMarks, s.judgeProtected,
+		s.judgePauses, s.judgeMarks, s.judgeProtected, s.judgeReplaced,
 	} {
 		findings = append(findings, judge()...)
 	}
@@ -100,7 +101,7 @@ func (s *story) judge() (findings []finding, t tally) {
 }
 
 func (s *story) tally() tally {
-	t := tally{plans: map[v1alpha1.Phase]int{}, evictions: len(s.moves(s.final)), marksLeft: len(s.judgeMarks()), lost: s.notReplaced()}
+	t := tally{plans: map[v1alpha1.Phase]int{}, evictions: len(s.moves(s.final)), marksLeft: len(s.judgeMarks()), lost: len(s.judgeReplaced())}
 	for _, n := range s.final.nodes {
 		if n.marked {
 			t.marked++

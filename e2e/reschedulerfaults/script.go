@@ -22,7 +22,7 @@ import (
 
 // window is how long things happen in a run. What waits for a moment that does not come
 // happens at its end.
-const window = 14 * time.Second
+const window = 22 * time.Second
 
 // Labels of pods: app is the name of their workload, tier that of a budget.
 const appLabel, tierLabel, tierWeb = "app", "tier", "web"

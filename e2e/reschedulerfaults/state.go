@@ -79,6 +79,7 @@ type planLife struct {
 
 	runs     time.Time // it was approved
 	reserves time.Time // muster said that it keeps the room
+	gaveUp   time.Time // muster said that it keeps the room no more
 	ended    time.Time
 }
 
@@ -157,6 +158,9 @@ func (p *planLife) apply(e entry) {
 	}
 	if p.reserves.IsZero() && e.plan.IsReserved() {
 		p.reserves = e.at
+	}
+	if reason, _ := e.plan.GivenUp(); reason != "" && p.gaveUp.IsZero() {
+		p.gaveUp = e.at
 	}
 	if p.ended.IsZero() && (e.gone || e.plan.Ended()) {
 		p.ended = e.at

@@ -63,11 +63,11 @@ func (w *writer) within(part time.Duration) time.Duration {
 func (w *writer) budgets() budgets {
 	r := w.rand
 	b := budgets{
-		perPlan: 3 + r.IntN(6), perWorkload: 2 + r.IntN(2),
+		perPlan: 4 + r.IntN(6), perWorkload: 2 + r.IntN(2),
 		workloadCoolDown: w.coolDown(), nodeCoolDown: w.coolDown(),
 	}
-	if r.IntN(4) == 0 {
-		b.rate = rate{1 + r.IntN(3), time.Duration(4+r.IntN(9)) * time.Second}
+	if r.IntN(8) == 0 {
+		b.rate = rate{2 + r.IntN(3), time.Duration(4+r.IntN(9)) * time.Second}
 	}
 	if r.IntN(4) == 0 {
 		b.perNode = 1 + r.IntN(2)
@@ -120,7 +120,7 @@ func (w *writer) addWorkloads() {
 // addBeneficiaries has pods come that fit nowhere, most probably, though there is room.
 func (w *writer) addBeneficiaries() {
 	r := w.rand
-	for range 16 + r.IntN(8) {
+	for range 26 + r.IntN(10) {
 		w.addPod([]int64{2500, 3000, 3000, 3500}[r.IntN(4)], []string{"", "", "", "", "", raised}[r.IntN(6)], event{at: w.within(window * 2 / 3)})
 	}
 	if r.IntN(4) > 0 {

@@ -4,11 +4,7 @@ package reschedulermutants
 func steps() []mutant {
 	const evict, await, executor = "executor/evict.go", "executor/await.go", "executor/executor.go"
 	return []mutant{
-		{
-			"a refusal by a budget ends a plan", evict,
-			"	case apierrors.IsTooManyRequests(err):\n		e.count(plan, evictionDelayed)\n",
-			"	case apierrors.IsTooManyRequests(err):\n		e.giveUp(ctx, plan, at, failed(\"no\"))\n		e.count(plan, evictionDelayed)\n",
-		},
+		{"a refusal by a budget may be an eviction", evict, "	case apierrors.IsTooManyRequests(err):\n", "	case false:\n"},
 		{
 			"an eviction of which no answer came has come to nothing", evict,
 			"		e.pause(step.Pod.UID, true)\n",

@@ -12,7 +12,7 @@ func Set() *mutants.Set {
 	return &mutants.Set{
 		Name: "rescheduler", Dir: "rescheduler",
 		Mutants:  mutants.All(protection(), budgets(), records(), steps(), modes(), room(), marks(), plans()),
-		Tests:    []mutants.Tests{{Packages: "./rescheduler/..."}},
+		Tests:    []mutants.Tests{{Packages: "./rescheduler/..."}, {Packages: "./server/extender ./server ./gang"}},
 		Campaign: func(mutants.Mutant) faultcampaign.Campaign { return reschedulerfaults.Campaign() },
 	}
 }

@@ -951,3 +951,44 @@ func TestWhatComesAboutAtOnceIsNotWritten(t *testing.T) {
 	w.set(w.small("small-2", "n2"))
 	w.want(v1alpha1.Executing, v1alpha1.StepMoved, "")
 }
+
+func TestAStepIsDoneOnceItsPodHasEnded(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+	ending := w.small("small-1", "n1")
+	ending.DeletionTimestamp = new(metav1.NewTime(w.clock.Now()))
+	w.set(ending)
+	w.set(w.small("small-2", "n2"))
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "default/small-1 has not ended yet")
+	w.gone("small-1")
+	w.want(v1alpha1.Executing, v1alpha1.StepMoved, "")
+}
+
+func TestAReplacementElsewhereIsKnownToWhoSawWhoWasThereBefore(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.node("n3", "8")
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+	w.gone("small-1")
+	w.set(w.small("small-2", "n3"))
+	w.want(v1alpha1.Executing, v1alpha1.StepMoved, "")
+	if on := w.stored.Step(0).Node; on != "n3" {
+		t.Errorf("it has moved to %q", on)
+	}
+}
+
+func TestAStepWaitsForAWindowThatHasClosedSince(t *testing.T) {
+	app, _ := labels.Parse("app=small")
+	w := newWorld(t, v1alpha1.Auto)
+	w.moveAnother("")
+	now := w.clock.Now().UTC()
+	since := time.Duration(now.Hour())*time.Hour + time.Duration(now.Minute())*time.Minute
+	w.options.Limits.Selected = []Selected{
+		{Name: "app=small", Selector: app, Windows: []Window{{From: since, To: since + time.Minute, Zone: time.UTC}}},
+	}
+	w.restart()
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+	w.clock.Step(time.Minute)
+	w.gone("small-1")
+	w.set(w.small("small-2", "n2"))
+	w.want(v1alpha1.Executing, v1alpha1.StepMoved, "waits for a maintenance window of pods with app=small")
+}
