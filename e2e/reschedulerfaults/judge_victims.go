@@ -52,7 +52,8 @@ func (s *story) judgeReplaced() (findings []finding) {
 			continue
 		}
 		missing[m.step.Controller.UID]--
-		findings = append(findings, finding{notReplaced, fmt.Sprintf("pod %s of %s, by plan %s", m.pod, m.step.Controller.Name, m.plan.object.Name)})
+		text := fmt.Sprintf("pod %s of %s, by plan %s", m.pod, m.step.Controller.Name, m.plan.object.Name)
+		findings = append(findings, finding{notReplaced, text})
 	}
 	return findings
 }

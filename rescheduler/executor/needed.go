@@ -30,7 +30,8 @@ func (m *marks) needed() sets.Set[string] {
 		return nil
 	}
 	waiting := planner.Waiting(m.Cluster)
-	if now.Before(m.needsLooked.Add(needPause)) && !slices.ContainsFunc(waiting, func(pod *cluster.Pod) bool { return !m.needy.Has(pod.UID) }) {
+	came := slices.ContainsFunc(waiting, func(pod *cluster.Pod) bool { return !m.needy.Has(pod.UID) })
+	if now.Before(m.needsLooked.Add(needPause)) && !came {
 		return nil
 	}
 	snap := m.Cluster.Snapshot()
