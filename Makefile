@@ -225,5 +225,5 @@ bench-load: ## Replay measured usage in simulated time, with muster and other ru
 	cd e2e && go run ./cmd/benchload
 
 .PHONY: openb
-openb: ## Place the openb cluster's pods with and without muster (DEMO_DATA=../shared/data)
+openb: ## Place the openb cluster's pods with and without muster (DEMO_DATA=DIR)
 	cd e2e && go run ./cmd/openb

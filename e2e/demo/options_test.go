@@ -21,8 +21,8 @@ func TestOptionsFromEnv(t *testing.T) {
 			want: Options{Nodes: 10, Pods: 20, Selection: muster.Scheduler, Keep: true},
 		},
 		"data are relative": {
-			env:  map[string]string{"DEMO_DATA": "../shared/data"},
-			want: Options{Nodes: 300, Pods: 3000, Data: "/src/shared/data", Selection: muster.Extender},
+			env:  map[string]string{"DEMO_DATA": "../traces/openb"},
+			want: Options{Nodes: 300, Pods: 3000, Data: "/src/traces/openb", Selection: muster.Extender},
 		},
 		"data are absolute": {
 			env: map[string]string{"DEMO_DATA": "/data"}, want: Options{Nodes: 300, Pods: 3000, Data: "/data", Selection: muster.Extender},

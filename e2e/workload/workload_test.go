@@ -152,9 +152,12 @@ func TestLoadOpenBNamesWhatIsWrong(t *testing.T) {
 }
 
 func TestLoadOpenBReadsTheWholeTrace(t *testing.T) {
-	const dir = "../../../shared/data"
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("the openb trace is not here: %v", err)
+	dir := os.Getenv("DEMO_DATA")
+	if dir == "" {
+		t.Skip("DEMO_DATA does not say where the openb trace is")
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join("../..", dir)
 	}
 	c, err := workload.LoadOpenB(dir, 1)
 	if err != nil {
