@@ -28,7 +28,7 @@ func (a *alarm) ring() {
 }
 
 // await says whom the plans wait for from now on: for pods that are evicted and what replaces them, and for those that
-// get room.
+// get room. It rings when there are others than before: what came about of them until now was not heard.
 func (a *alarm) await(plans []*v1alpha1.ReschedulingPlan) {
 	awaited := sets.New[types.UID]()
 	for _, plan := range plans {
@@ -44,7 +44,9 @@ func (a *alarm) await(plans []*v1alpha1.ReschedulingPlan) {
 			awaited.Insert(b.UID)
 		}
 	}
-	a.awaited.Store(&awaited)
+	if before := a.awaited.Swap(&awaited); before == nil && awaited.Len() > 0 || before != nil && !before.IsSuperset(awaited) {
+		a.ring()
+	}
 }
 
 // hear rings for a pod that is waited for. It returns at once.

@@ -52,6 +52,16 @@ func TestTheLoopIsWokenByPodsThatAPlanWaitsFor(t *testing.T) {
 			a := newAlarm()
 			if name != "not looked at them" {
 				a.await(test.plans)
+				if rung := len(a.bell) > 0; rung != (len(test.wakes) > 0) {
+					t.Errorf("it has rung for what may have come about before: %t", rung)
+				}
+				a.await(test.plans)
+				if len(test.wakes) > 0 {
+					<-a.bell
+				}
+				if a.await(test.plans); len(a.bell) > 0 {
+					t.Error("it rings though nobody else is waited for")
+				}
 			}
 			woken := map[string]bool{}
 			for what, state := range states {
