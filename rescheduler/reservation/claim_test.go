@@ -34,7 +34,9 @@ func TestWhatIsKeptForLaterStepsIsInNobodysWay(t *testing.T) {
 	}
 	w.keeper.Set(w.plan)
 	replacement := w.pod("small-2", "2")
-	replacement.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: new(true)}}
+	replacement.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: new(true)},
+	}
 	w.set(replacement)
 	profile := w.keeper.profiles.Of(corev1.DefaultSchedulerName).Profile
 	pod := cluster.NewPod(replacement)
