@@ -47,7 +47,9 @@ const (
 	neverEnds      = "a plan does not end"
 	wordless       = "a plan failed without a word"
 	bothEvict      = "two replicas evict at once"
-	paused         = "evicted in the mode DryRun"
+	paused         = "evicted in a stricter mode"
+	unapproved     = "evicted without approval"
+	unreplaced     = "evicted and not replaced"
 	markLeft       = "a mark is left"
 	neverSettles   = "never settles"
 	complained     = "the scheduler complains"
@@ -56,7 +58,8 @@ const (
 
 // tally is what happened in a run, in numbers.
 type tally struct {
-	plans     map[v1alpha1.Phase]int // by how they ended
+	plans     map[v1alpha1.Phase]int  // by how they ended
+	by        map[v1alpha1.Policy]int // evictions
 	evictions int
 	moved     int // pods
 	placed    int // pods that room was made for
@@ -92,7 +95,7 @@ func (s *story) judge() (findings []finding, t tally) {
 	}
 	for _, judge := range []func() []finding{
 		s.judgePlans, s.judgeEvictions, s.judgePending, s.judgeReturns, s.judgeThefts, s.judgeRates, s.judgeDown, s.judgeReplicas,
-		s.judgePauses, s.judgeMarks, s.judgeProtected,
+		s.judgePauses, s.judgeApproval, s.judgeMarks, s.judgeProtected, s.judgeSingles, s.judgeLost,
 	} {
 		findings = append(findings, judge()...)
 	}
@@ -100,7 +103,13 @@ func (s *story) judge() (findings []finding, t tally) {
 }
 
 func (s *story) tally() tally {
-	t := tally{plans: map[v1alpha1.Phase]int{}, evictions: len(s.moves(s.final)), marksLeft: len(s.judgeMarks()), lost: s.notReplaced()}
+	t := tally{plans: map[v1alpha1.Phase]int{}, by: map[v1alpha1.Policy]int{}, marksLeft: len(s.judgeMarks()), lost: len(s.lost())}
+	for _, m := range s.moves(s.final) {
+		t.evictions++
+		if m.plan != nil {
+			t.by[m.plan.object.Spec.Policy]++
+		}
+	}
 	for _, n := range s.final.nodes {
 		if n.marked {
 			t.marked++

@@ -90,7 +90,7 @@ func isFor(plan *v1alpha1.ReschedulingPlan, pod *corev1.Pod, node string) bool {
 func (s *state) room(node string, plan *planLife, final *state) int64 {
 	left := s.nodes[node].object.Status.Allocatable.Cpu().MilliValue() - s.toCome(node, plan, final)
 	for uid, p := range s.pods {
-		if !p.gone && p.object.Status.Phase != corev1.PodSucceeded && p.object.Spec.NodeName == node && plan.step(uid) == nil {
+		if !p.gone && !finished(p.object) && p.object.Spec.NodeName == node && plan.step(uid) == nil {
 			left -= milliCPU(p.object)
 		}
 	}

@@ -1,6 +1,7 @@
 package reschedulerfaults
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -62,7 +63,7 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 	e := episode.Episode{
 		Sources: sources,
 		Observe: r.observe,
-		Beside:  []func(context.Context) error{r.machines.Run, l.keepUp},
+		Beside:  []func(context.Context) error{r.machines.Run, l.keepUp, r.approve, r.measure},
 		Play: func(ctx context.Context) error {
 			defer quiet()
 			if err := r.prepare(ctx); err != nil {
@@ -101,6 +102,9 @@ func (l *lane) endAll(ctx context.Context, r *run) error {
 	others, ctx := errgroup.WithContext(ctx)
 	others.Go(func() error { return r.machines.Run(ctx) })
 	err := l.clear(ctx, r.record)
+	for _, w := range r.script.workloads {
+		err = cmp.Or(err, l.resize(ctx, w.name, "null"))
+	}
 	stop()
 	if failed := others.Wait(); err == nil {
 		err = failed
@@ -224,6 +228,9 @@ func (r *run) judge(findings []finding, because []string, end time.Time) (*fault
 	}}
 	for phase, n := range tally.plans {
 		o.Counts[plansFigure(phase)] = n
+	}
+	for policy, n := range tally.by {
+		o.Counts[byFigure(policy)] = n
 	}
 	for _, f := range findings {
 		o.Violations = append(o.Violations, f.String())

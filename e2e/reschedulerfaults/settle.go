@@ -79,7 +79,21 @@ func (s *state) excuse(m *move) string {
 	if set := s.sets[m.step.Controller.UID]; set == nil || set.gone || set.object.Generation > 1 {
 		return "its workload was changed"
 	}
+	if s.asksForMore(m) {
+		return "what replaces it asks for more"
+	}
 	return ""
+}
+
+// asksForMore says that what replaces an evicted pod asks for more than it did.
+func (s *state) asksForMore(m *move) bool {
+	victim := s.pods[m.uid]
+	for _, p := range s.pods {
+		if controllerOf(p.object) == m.step.Controller.UID && !p.since.Before(victim.leaves) && milliCPU(p.object) > milliCPU(victim.object) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasItsPlace says that another pod of the workload of one that was evicted was bound to its new place
