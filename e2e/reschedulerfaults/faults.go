@@ -187,9 +187,13 @@ func (w *writer) cordonNode() {
 	})
 }
 
-func (w *writer) addNode() {
+func (w *writer) addNode() { w.addNodeAt(w.someTime()) }
+
+func (w *writer) addNodeAt(when event) {
 	node := newNode(fmt.Sprintf("s%d-new-%d", w.seed, len(w.events)), len(w.events))
-	w.happen("create node "+node.Name, nodeAdded, func(ctx context.Context, r *run) error { return r.lane.CreateNode(ctx, node) })
+	when.what, when.fault = "create node "+node.Name, nodeAdded
+	when.do = func(ctx context.Context, r *run) error { return r.lane.CreateNode(ctx, node) }
+	w.add(when)
 }
 
 // closeTarget closes the node that the last pod of a plan is to go to, while another one waits for a
@@ -220,7 +224,7 @@ func (w *writer) deletePlans() {
 	}
 	kills := w.rand.IntN(2) == 0
 	if kills {
-		w.settings.budgets.rate = rate{1 + w.rand.IntN(2), window}
+		w.settings.budgets.rate = rate{2 + w.rand.IntN(2), window}
 	}
 	e.do = func(ctx context.Context, r *run) error {
 		if err := r.deletePlans(ctx, func(p *v1alpha1.ReschedulingPlan) bool { return all || p.Ended() }); err != nil || !kills {

@@ -87,6 +87,11 @@ type move struct {
 	life *podLife       // of the pod, nil when nothing is known of it
 }
 
+// mayBeReplacedBy says that a pod is one that the controller of the evicted one could have made in its place.
+func (m *move) mayBeReplacedBy(pod *corev1.Pod) bool {
+	return controllerOf(pod) == m.step.Controller.UID && (m.step.Controller.Kind != string(statefulSet) || pod.Name == m.pod)
+}
+
 // judge says what must not have been.
 func (s *story) judge() (findings []finding, t tally) {
 	s.final = newState()
@@ -179,8 +184,7 @@ func movesOf(evictions []eviction, known *state) (moves []move) {
 		m := move{eviction: e, life: known.pods[e.uid]}
 		for _, uid := range slices.Sorted(maps.Keys(known.plans)) {
 			p := known.plans[uid]
-			if step := p.step(e.uid); step != nil && p.since.Before(e.answered) &&
-				(m.plan == nil || m.plan.endedBy(e.asked) || !p.endedBy(e.asked) && p.since.After(m.plan.since)) {
+			if step := p.step(e.uid); step != nil && p.since.Before(e.answered) && (m.plan == nil || p.rather(m.plan, &e)) {
 				m.plan, m.step = p, step
 			}
 		}
@@ -193,4 +197,13 @@ func movesOf(evictions []eviction, known *state) (moves []move) {
 		seen.Insert(m.uid)
 		return again
 	})
+}
+
+// rather says that an eviction is of this plan and not of another one, which moves the pod as well: of one that has got to
+// that step, or else of one that had not ended then, or of the later one.
+func (p *planLife) rather(other *planLife, e *eviction) bool {
+	if mine, its := p.evicts(e.uid), other.evicts(e.uid); mine != its {
+		return mine
+	}
+	return other.endedBy(e.asked) || !p.endedBy(e.asked) && p.since.After(other.since)
 }

@@ -68,7 +68,7 @@ func (s *state) missingOnNodes() map[types.UID]int {
 // for none.
 func (s *state) replacement(m *move, used sets.Set[types.UID]) (first *podLife) {
 	for uid, p := range s.pods {
-		if controllerOf(p.object) != m.step.Controller.UID || p.bound.IsZero() || p.since.Before(m.life.leaves) || used.Has(uid) {
+		if !m.mayBeReplacedBy(p.object) || p.bound.IsZero() || p.since.Before(m.life.leaves) || used.Has(uid) {
 			continue
 		}
 		if first == nil || cmp.Or(p.since.Compare(first.since), cmp.Compare(p.object.Name, first.object.Name)) < 0 {

@@ -29,7 +29,7 @@ func (s *story) judgeReturns() (findings []finding) {
 		p := before.pods[e.pod.UID]
 		for _, m := range s.moves(before) {
 			victim := before.pods[m.uid]
-			if m.plan == nil || victim == nil || controllerOf(e.pod) != m.step.Controller.UID || e.pod.Spec.NodeName != m.step.From {
+			if m.plan == nil || victim == nil || !m.mayBeReplacedBy(e.pod) || e.pod.Spec.NodeName != m.step.From {
 				continue
 			}
 			if !victim.leaves.IsZero() && !p.since.Before(victim.leaves) && m.plan.inForce(e.at) {

@@ -112,12 +112,13 @@ func (r *record) history(until time.Time) ([]entry, error) {
 	return entries, r.err
 }
 
-// podsOfJob is how many pods a Job is to have: none when it fails or has failed.
+// podsOfJob is how many pods a Job is to have by now: none when it fails or has failed, and less than it wants while it rests
+// after others have ended, for as long as it likes.
 func podsOfJob(job *batchv1.Job) int {
 	for _, c := range job.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
 			return 0
 		}
 	}
-	return int(*job.Spec.Parallelism)
+	return int(job.Status.Active)
 }

@@ -20,6 +20,8 @@ type settings struct {
 	closedFor time.Duration   // an emptied node
 	selection muster.Selection
 	budgets   budgets
+	// jobs says that there may be Jobs, which take ten seconds to make the first pod anew, and longer each time.
+	jobs bool
 	// allowClaims and allowSingle are what evictable says of pods with claims, and of the only one that is ready.
 	allowClaims, allowSingle bool
 	// skew is by how much muster's clock is ahead.
@@ -46,6 +48,14 @@ func (s *settings) skewsOf(replica int) [2]time.Duration {
 
 // mostApart is by how much two clocks differ at most.
 func (s *settings) mostApart() time.Duration { return 2 * s.skew.Abs() }
+
+// rest is how much longer what replaces a pod may take.
+func (s *settings) rest() time.Duration {
+	if s.jobs {
+		return 10 * time.Second
+	}
+	return 0
+}
 
 // gathers says that a policy is on that empties nodes.
 func (s *settings) gathers() bool { return s.policies.HasAny(v1alpha1.Coalesce, v1alpha1.FreeDomains) }
@@ -75,6 +85,9 @@ func (r rate) config() map[string]any {
 	return map[string]any{"evictions": r.evictions, "per": max(r.per, time.Second).String()}
 }
 
+// percent are thresholds.
+func percent(cpu int) map[string]any { return map[string]any{"cpu": cpu, "memory": 0} }
+
 // newFor is how long a node counts as new.
 const newFor = 5 * time.Second
 
@@ -85,15 +98,18 @@ func (s *settings) config(mode v1alpha1.Mode) map[string]any {
 		return more
 	}
 	return map[string]any{
-		"mode": mode, "interval": "1s", "planTTL": planTTL.String(), "planTime": "500ms", "replacementTimeout": replacementTimeout.String(),
-		"makeRoom":    map[string]any{"pendingFor": "1s"},
-		"budgets":     s.budgets.config(),
-		"coalesce":    of(v1alpha1.Coalesce, map[string]any{"maxNodes": 3, "mark": s.mark, "closedFor": s.closedFor.String()}),
-		"freeDomains": of(v1alpha1.FreeDomains, map[string]any{"key": rackLabel, "nodes": 2}),
+		"mode": mode, "interval": "1s", "planTTL": (planTTL + s.rest()).String(), "planTime": "500ms",
+		"replacementTimeout": (replacementTimeout + s.rest()).String(),
+		"makeRoom":           map[string]any{"pendingFor": "1s"},
+		"budgets":            s.budgets.config(),
+		"coalesce":           of(v1alpha1.Coalesce, map[string]any{"maxNodes": 3, "mark": s.mark, "closedFor": s.closedFor.String()}),
+		"freeDomains":        of(v1alpha1.FreeDomains, map[string]any{"key": rackLabel, "nodes": 1}),
 		// The first rescheduler's clock is ahead of that which tells when nodes were created, if any is.
 		"respread": of(v1alpha1.Respread, map[string]any{"newFor": (newFor + s.skew.Abs()).String()}),
-		"relieve":  of(v1alpha1.Relieve, map[string]any{"samples": 1, "maxNodes": 2}),
-		"balance":  of(v1alpha1.Balance, map[string]any{"samples": 1, "maxNodes": 2}),
+		"relieve": of(v1alpha1.Relieve, map[string]any{
+			"samples": 1, "maxNodes": 2, "highThresholds": percent(60), "targetThresholds": percent(50),
+		}),
+		"balance":  of(v1alpha1.Balance, map[string]any{"samples": 1, "maxNodes": 2, "margins": percent(12), "minGain": 6}),
 		"separate": of(v1alpha1.Separate, map[string]any{}),
 		// Nodes that are emptied put pods of one controller together.
 		"repair":    of(v1alpha1.Repair, map[string]any{"duplicates": !s.gathers()}),

@@ -49,7 +49,7 @@ func (s *state) replacedBy(evictions []eviction, p *podLife) *move {
 		}
 		var first *podLife
 		for uid, other := range s.pods {
-			if controllerOf(other.object) == m.step.Controller.UID && uid != m.uid && !came[uid] && !other.since.Before(victim.leaves) &&
+			if m.mayBeReplacedBy(other.object) && uid != m.uid && !came[uid] && !other.since.Before(victim.leaves) &&
 				(first == nil || other.since.Before(first.since)) {
 				first = other
 			}
@@ -102,7 +102,7 @@ func (s *state) asksForMore(m *move) bool {
 func (s *state) hasItsPlace(m *move, waits *podLife) bool {
 	victim := s.pods[m.uid]
 	for _, p := range s.pods {
-		if p != waits && controllerOf(p.object) == m.step.Controller.UID && p.object.Spec.NodeName == m.step.To && p.bound.After(victim.leaves) {
+		if p != waits && m.mayBeReplacedBy(p.object) && p.object.Spec.NodeName == m.step.To && p.bound.After(victim.leaves) {
 			return true
 		}
 	}

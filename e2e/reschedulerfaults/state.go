@@ -194,6 +194,16 @@ func (p *planLife) step(uid types.UID) *v1alpha1.Step {
 	return nil
 }
 
+// evicts says that a plan has got to the step that moves a pod.
+func (p *planLife) evicts(uid types.UID) bool {
+	for i := range p.object.Spec.Steps {
+		if phase := p.object.Step(i).Phase; p.object.Spec.Steps[i].Pod.UID == uid && phase != v1alpha1.StepWaiting && phase != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // wasClosed says that no pod could come to the node at a time. Watches of different kinds are not told in one order.
 func (n *nodeLife) wasClosed(at time.Time) bool {
 	return slices.ContainsFunc(n.closings, func(c closing) bool { return c.from.Before(at.Add(slack)) && c.to.After(at) })

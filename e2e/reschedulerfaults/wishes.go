@@ -23,7 +23,7 @@ const illTaint = "example.com/ill"
 func (w *writer) addWishes() {
 	on := w.settings.policies
 	if on.Has(v1alpha1.Separate) {
-		for range 2 + w.rand.IntN(3) {
+		for range 4 + w.rand.IntN(3) {
 			w.askToLeave()
 		}
 	}
@@ -34,7 +34,7 @@ func (w *writer) addWishes() {
 	}
 	if w.settings.spreads() {
 		for range 1 + w.rand.IntN(2) {
-			w.addNode()
+			w.addNodeAt(event{at: w.within(window / 2)})
 		}
 	}
 }
@@ -59,10 +59,11 @@ func (w *writer) askToLeave() {
 // askToLeave asks so of the pod of a number, among those on nodes.
 func (r *run) askToLeave(ctx context.Context, pick int, fromPod bool) error {
 	pods := r.podsOnNodes()
-	if len(pods) == 0 {
+	made := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return controllerOf(p) == "" })
+	if len(made) == 0 {
 		return nil
 	}
-	pod := pods[pick%len(pods)]
+	pod := made[pick%len(made)]
 	from := pod.Spec.NodeName
 	if at := slices.IndexFunc(pods, func(p *corev1.Pod) bool { return p != pod && p.Spec.NodeName == from }); fromPod && at >= 0 {
 		from = pods[at].Namespace + "/" + pods[at].Name

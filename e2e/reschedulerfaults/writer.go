@@ -48,6 +48,9 @@ func write(seed uint64) *script {
 	for i := range 10 + r.IntN(4) {
 		w.nodes = append(w.nodes, newNode(fmt.Sprintf("s%d-node-%d", seed, i), i))
 	}
+	if w.settings.jobs = r.IntN(5) == 0; w.settings.jobs {
+		w.settings.budgets.perWorkload, w.settings.budgets.workloadCoolDown = 1, time.Minute
+	}
 	w.addWorkloads()
 	w.addBeneficiaries()
 	w.addPDBs()
@@ -93,10 +96,10 @@ func (w *writer) policies() sets.Set[rescheduling.Policy] {
 	default:
 		on.Insert(rescheduling.Relieve)
 	}
-	if r.IntN(2) == 0 {
+	if r.IntN(4) > 0 {
 		on.Insert(rescheduling.Separate)
 	}
-	if r.IntN(2) == 0 {
+	if r.IntN(4) > 0 {
 		on.Insert(rescheduling.Repair)
 	}
 	return on
@@ -105,11 +108,11 @@ func (w *writer) policies() sets.Set[rescheduling.Policy] {
 func (w *writer) budgets() budgets {
 	r := w.rand
 	b := budgets{
-		perPlan: 3 + r.IntN(6), perWorkload: 2 + r.IntN(2),
+		perPlan: 4 + r.IntN(6), perWorkload: 2 + r.IntN(2),
 		workloadCoolDown: w.coolDown(), nodeCoolDown: w.coolDown(),
 	}
-	if r.IntN(4) == 0 {
-		b.rate = rate{1 + r.IntN(3), time.Duration(4+r.IntN(9)) * time.Second}
+	if r.IntN(5) == 0 {
+		b.rate = rate{2 + r.IntN(3), time.Duration(4+r.IntN(9)) * time.Second}
 	}
 	if r.IntN(4) == 0 {
 		b.perNode = 1 + r.IntN(2)
@@ -117,7 +120,7 @@ func (w *writer) budgets() budgets {
 	if r.IntN(6) == 0 {
 		b.webRate = rate{1 + r.IntN(2), time.Duration(4+r.IntN(9)) * time.Second}
 	}
-	if r.IntN(3) == 0 {
+	if r.IntN(4) == 0 {
 		b.webDown = 1 + r.IntN(3)/2
 	}
 	return b
@@ -125,7 +128,7 @@ func (w *writer) budgets() budgets {
 
 // coolDown is none, shorter than a plan takes, or longer than a rescheduler needs to lead when another one was killed.
 func (w *writer) coolDown() time.Duration {
-	return time.Duration([]int{0, 0, 0, 1 + w.rand.IntN(4), 1 + w.rand.IntN(4), 8 + w.rand.IntN(5)}[w.rand.IntN(6)]) * time.Second
+	return time.Duration([]int{0, 0, 0, 0, 1 + w.rand.IntN(3), 1 + w.rand.IntN(3), 1 + w.rand.IntN(3), 8 + w.rand.IntN(5)}[w.rand.IntN(8)]) * time.Second
 }
 
 // addWorkloads fills about half of the cluster: the scheduler spreads that, so that
@@ -133,7 +136,7 @@ func (w *writer) coolDown() time.Duration {
 func (w *writer) addWorkloads() {
 	r := w.rand
 	room, load := int64(len(w.nodes))*coresOfANode*1000, int64(0)
-	for least := room * (42 + r.Int64N(12)) / 100; load < least; {
+	for least := room * (40 + r.Int64N(12)) / 100; load < least; {
 		a := &replicas{
 			name:     fmt.Sprintf("s%d-app-%d", w.seed, len(w.workloads)),
 			count:    1 + r.IntN(3),
@@ -141,7 +144,7 @@ func (w *writer) addWorkloads() {
 			web:      r.IntN(2) == 0,
 			grace:    int64(r.IntN(3)),
 			priority: []string{"", "", "", "", "", "", lowered, raised}[r.IntN(8)],
-			heat:     []int64{30, 50, 70, 100, 180}[r.IntN(5)],
+			heat:     []int64{30, 50, 50, 70, 100, 150}[r.IntN(6)],
 		}
 		w.shape(a)
 		w.workloads = append(w.workloads, a)
@@ -161,11 +164,11 @@ func (w *writer) shape(a *replicas) {
 		a.kind = statefulSet
 	case kind < 9:
 		a.kind = deployment
-	case kind < 12:
+	case kind < 12 && w.settings.jobs:
 		a.kind, a.grace = batch, 0
-	case kind < 13:
+	case kind < 14 && w.settings.jobs:
 		a.kind, a.grace, a.stays = batch, 0, failsByIt
-	case kind < 15:
+	case kind == 14:
 		a.stays = guards()[r.IntN(len(guards()))]
 	}
 	a.claims = a.stays == "" && r.IntN(8) == 0
@@ -174,7 +177,7 @@ func (w *writer) shape(a *replicas) {
 // addBeneficiaries has pods come that fit nowhere, most probably, though there is room.
 func (w *writer) addBeneficiaries() {
 	r := w.rand
-	count := 16 + r.IntN(8)
+	count := 12 + r.IntN(6)
 	if w.settings.spreads() {
 		count = 3 + r.IntN(3)
 	}
@@ -197,7 +200,7 @@ func (w *writer) addBeneficiaries() {
 // addPod has a pod of no workload come.
 func (w *writer) addPod(milliCPU int64, priority string, when event) {
 	pod := faultcampaign.NewPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), milliCPU, priority)
-	if w.pods++; w.rand.IntN(2) == 0 || w.settings.spreads() { // so that there is room again, in pieces
+	if w.pods++; w.rand.IntN(4) > 0 || w.settings.spreads() { // so that there is room again, in pieces
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, controlplane.RunsForAnnotation, (time.Second + w.within(2*time.Second)).String())
 	}
 	when.what = fmt.Sprintf("create pod %s of %dm", pod.Name, milliCPU)
