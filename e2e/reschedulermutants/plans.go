@@ -7,7 +7,7 @@ func steps() []mutant {
 		{
 			"a refusal by a budget ends a plan", evict,
 			"	case apierrors.IsTooManyRequests(err):\n		e.count(plan, evictionDelayed)\n",
-			"	case apierrors.IsTooManyRequests(err):\n		e.giveUp(ctx, plan, at, failed(\"no\"))\n		e.count(plan, evictionDelayed)\n",
+			"	case apierrors.IsTooManyRequests(err):\n		e.end(ctx, plan, failed(\"no\"))\n		return\n",
 		},
 		{
 			"an eviction of which no answer came has come to nothing", evict,

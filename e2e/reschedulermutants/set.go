@@ -12,7 +12,8 @@ func Set() *mutants.Set {
 	return &mutants.Set{
 		Name: "rescheduler", Dir: "rescheduler",
 		Mutants:  mutants.All(protection(), budgets(), records(), steps(), modes(), room(), marks(), plans()),
-		Tests:    []mutants.Tests{{Packages: "./rescheduler/..."}},
+		// What is reserved is asked for by the extender.
+		Tests:    []mutants.Tests{{Packages: "./rescheduler/..."}, {Packages: "./server/extender"}},
 		Campaign: func(mutants.Mutant) faultcampaign.Campaign { return reschedulerfaults.Campaign() },
 	}
 }
