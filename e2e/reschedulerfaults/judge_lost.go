@@ -99,7 +99,7 @@ func (s *state) othersTook(m *move) bool {
 // othersWork says that a pod of the controller other than that one is ready, or was so after a time.
 func (s *state) othersWork(than, controller types.UID, after time.Time) bool {
 	for uid, p := range s.pods {
-		if uid != than && controllerOf(p.object) == controller && (p.downSince.IsZero() || p.downSince.After(after)) && p.served {
+		if uid != than && controllerOf(p.object) == controller && (p.downSince.IsZero() || p.downSince.After(after)) && !p.upSince.IsZero() {
 			return true
 		}
 	}

@@ -21,15 +21,15 @@ func (s *story) judgeProtected() (findings []finding) {
 	return findings
 }
 
-// judgeSingles looks for evictions of the only pod of a controller that is ready, unless these are allowed: none of the others
-// is, or was lately. A gang is moved whole.
+// judgeSingles looks for evictions of the only pod of a controller that is ready, unless these are allowed: it is so for long
+// enough to be known, and none of the others is, or was lately. A gang is moved whole.
 func (s *story) judgeSingles() (findings []finding) {
 	for pod, before := range s.leaving() {
 		e := s.granted(pod.UID)
 		if e == nil || s.allowSingle || isMember(pod) {
 			continue
 		}
-		if !before.othersWork(pod.UID, controllerOf(pod), e.asked.Add(-slack)) {
+		if before.pods[pod.UID].upSince.Before(e.asked.Add(-slack)) && !before.othersWork(pod.UID, controllerOf(pod), e.asked.Add(-slack)) {
 			findings = append(findings, finding{protected, fmt.Sprintf("pod %s is the only one of its controller that is ready", pod.Name)})
 		}
 	}

@@ -49,15 +49,16 @@ func TestWhoMustStayIsFound(t *testing.T) {
 		tale *tale
 		want string // kinds, "" for nothing
 	}{
-		"one that must stay":                      {newTale().pod("old", on("from"), ready, staying).moves(), protected},
-		"one with a claim":                        {newTale().pod("old", on("from"), ready, withClaim).moves(), protected},
-		"one with a claim, which may":             {tale: newTale().pod("old", on("from"), ready, withClaim).allowingClaims().moves()},
-		"the only one":                            {alone().moves(), protected},
-		"the only one that is ready":              {alone(on("to")).pass(time.Minute).moves(), protected},
-		"one of two that are ready":               {tale: alone(on("to"), ready).moves()},
-		"another one has been ready until lately": {tale: alone(on("to"), ready).plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").pod("other", on("to")).evict("old", 0)},
-		"nobody has approved":                     {moving().asking(""), unapproved},
-		"somebody has approved":                   {tale: moving().asking("true")},
+		"one that must stay":                        {newTale().pod("old", on("from"), ready, staying).moves(), protected},
+		"one with a claim":                          {newTale().pod("old", on("from"), ready, withClaim).moves(), protected},
+		"one with a claim, which may":               {tale: newTale().pod("old", on("from"), ready, withClaim).allowingClaims().moves()},
+		"the only one":                              {alone().moves(), protected},
+		"the only one, which has just become ready": {tale: alone().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").pod("old", on("from")).pod("old", on("from"), ready).evict("old", 0)},
+		"the only one that is ready":                {alone(on("to")).pass(time.Minute).moves(), protected},
+		"one of two that are ready":                 {tale: alone(on("to"), ready).moves()},
+		"another one has been ready until lately":   {tale: alone(on("to"), ready).plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").pod("other", on("to")).evict("old", 0)},
+		"nobody has approved":                       {moving().asking(""), unapproved},
+		"somebody has approved":                     {tale: moving().asking("true")},
 
 		"nothing has replaced it":                          {failed(), unreplaced},
 		"it has been replaced elsewhere":                   {tale: failed().pod("new", on("from"), ready)},

@@ -70,7 +70,7 @@ type podLife struct {
 
 	bound, leaves time.Time
 	downSince     time.Time // that it is not ready, zero while it is
-	served        bool      // it was ready at some time
+	upSince       time.Time // that it was ready last
 }
 
 // planLife is a plan, with when what became of it; zero for not yet.
@@ -145,7 +145,10 @@ func (p *podLife) apply(e entry) {
 	}
 	switch down := !isReady(e.pod) || !p.leaves.IsZero(); {
 	case !down:
-		p.downSince, p.served = time.Time{}, true
+		if p.upSince.IsZero() || !p.downSince.IsZero() {
+			p.upSince = e.at
+		}
+		p.downSince = time.Time{}
 	case p.downSince.IsZero():
 		p.downSince = e.at
 	}
