@@ -47,7 +47,7 @@ func (s *story) judgeApproval() (findings []finding) {
 			continue
 		}
 		for _, p := range before.plans {
-			if p.step(pod.UID) != nil && !p.endedBy(e.asked) && p.object.Spec.Mode == v1alpha1.Approve && !p.object.IsApproved() {
+			if p.evicts(pod.UID) && !p.endedBy(e.asked) && p.object.Spec.Mode == v1alpha1.Approve && !p.object.IsApproved() {
 				findings = append(findings, finding{unapproved, fmt.Sprintf("pod %s by %s", pod.Name, p.name())})
 			}
 		}

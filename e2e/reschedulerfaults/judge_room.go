@@ -2,6 +2,7 @@ package reschedulerfaults
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,7 +33,7 @@ func (s *story) judgeReturns() (findings []finding) {
 			if m.plan == nil || victim == nil || !m.mayBeReplacedBy(e.pod) || e.pod.Spec.NodeName != m.step.From {
 				continue
 			}
-			if !victim.leaves.IsZero() && !p.since.Before(victim.leaves) && m.plan.inForce(e.at) {
+			if !victim.leaves.IsZero() && !p.since.Before(victim.leaves) && s.keeps(m.plan, e.at) {
 				findings = append(
 					findings,
 					finding{
@@ -54,7 +55,7 @@ func (s *story) judgeThefts() (findings []finding) {
 			continue
 		}
 		for _, p := range before.plans {
-			if node := e.pod.Spec.NodeName; p.inForce(e.at) && !isFor(p.object, e.pod, node) && !before.isClosed(node) {
+			if node := e.pod.Spec.NodeName; s.keeps(p, e.at) && !isFor(p.object, e.pod, node) && !before.isClosed(node) {
 				if left := before.room(node, p, s.final); left >= 0 && left < milliCPU(e.pod) {
 					findings = append(
 						findings,
@@ -68,6 +69,12 @@ func (s *story) judgeThefts() (findings []finding) {
 		}
 	}
 	return findings
+}
+
+// keeps says that the room of a plan is kept at a time. Muster says that it has given it up soon after it has.
+func (s *story) keeps(p *planLife, at time.Time) bool {
+	later := s.final.plans[p.object.UID].gaveUp
+	return p.inForce(at) && (later.IsZero() || at.Before(later.Add(-slack)))
 }
 
 // isFor says that a plan expects a pod on a node, or one of its kind.

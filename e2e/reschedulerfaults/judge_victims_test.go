@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
@@ -37,6 +38,15 @@ func (t *tale) asking(yes string) *tale {
 	return t
 }
 
+// givenUp has muster give up the room of the plan.
+func (t *tale) givenUp() *tale {
+	t.plan(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+	t.entries[len(t.entries)-1].plan.Status.Conditions = []metav1.Condition{{
+		Type: v1alpha1.ConditionReserved, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonReplacementDiffers,
+	}}
+	return t
+}
+
 func (t *tale) allowingClaims() *tale {
 	t.allowClaims = true
 	return t
@@ -59,6 +69,13 @@ func TestWhoMustStayIsFound(t *testing.T) {
 		"another one has been ready until lately":   {tale: alone(on("to"), ready).plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").pod("other", on("to")).evict("old", 0)},
 		"nobody has approved":                       {moving().asking(""), unapproved},
 		"somebody has approved":                     {tale: moving().asking("true")},
+
+		"a stranger takes room that was given up for a pod that differs": {
+			tale: moving().pod("new", large).pod("thief", stranger, large).pod("thief", stranger, large, on("to")).givenUp(),
+		},
+		"a stranger takes room long before it was given up": {
+			moving().pod("thief", stranger, large).pod("thief", stranger, large, on("to")).pass(time.Minute).pod("new", large).givenUp(), stolen,
+		},
 
 		"nothing has replaced it":                          {failed(), unreplaced},
 		"it has been replaced elsewhere":                   {tale: failed().pod("new", on("from"), ready)},
