@@ -89,7 +89,7 @@ func (r rate) config() map[string]any {
 func percent(cpu int) map[string]any { return map[string]any{"cpu": cpu, "memory": 0} }
 
 // newFor is how long a node counts as new.
-const newFor = 5 * time.Second
+const newFor = 8 * time.Second
 
 // config is the section of the configuration.
 func (s *settings) config(mode v1alpha1.Mode) map[string]any {
@@ -109,7 +109,7 @@ func (s *settings) config(mode v1alpha1.Mode) map[string]any {
 		"relieve": of(v1alpha1.Relieve, map[string]any{
 			"samples": 1, "maxNodes": 2, "highThresholds": percent(60), "targetThresholds": percent(50),
 		}),
-		"balance":  of(v1alpha1.Balance, map[string]any{"samples": 1, "maxNodes": 2, "margins": percent(12), "minGain": 6}),
+		"balance":  of(v1alpha1.Balance, map[string]any{"samples": 1, "maxNodes": 2, "margins": percent(8), "minGain": 5}),
 		"separate": of(v1alpha1.Separate, map[string]any{}),
 		// Nodes that are emptied put pods of one controller together.
 		"repair":    of(v1alpha1.Repair, map[string]any{"duplicates": !s.gathers()}),
