@@ -42,7 +42,7 @@ type Set struct {
 
 // Tests are runs of go test.
 type Tests struct {
-	Packages string
+	Packages string // patterns, with spaces
 	Env      []string
 }
 

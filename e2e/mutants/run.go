@@ -123,7 +123,7 @@ var firstFailure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 // test runs tests, with further arguments. It returns the first one that fails, "" for none.
 func (r *run) test(ctx context.Context, tests Tests, args ...string) (failed string, err error) {
 	args = append([]string{"test", "-failfast", "-vet=off", "-timeout=3m"}, args...)
-	output, err := r.goCommand(ctx, tests.Env, append(args, tests.Packages)...)
+	output, err := r.goCommand(ctx, tests.Env, append(args, strings.Fields(tests.Packages)...)...)
 	switch {
 	case err == nil:
 		return "", nil

@@ -2,7 +2,9 @@ package reschedulerfaults
 
 import (
 	"context"
+	"errors"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +93,9 @@ func (p *processes) freezeRescheduler(ctx context.Context, replica int, down tim
 	p.Killing.Unlock()
 	if err == nil {
 		faultcampaign.Pause(ctx, down)
-		err = r.Resume()
+		if err = r.Resume(); errors.Is(err, os.ErrProcessDone) {
+			err = nil // it was about to end when it was frozen
+		}
 	}
 	p.Killing.Lock()
 	defer p.Killing.Unlock()

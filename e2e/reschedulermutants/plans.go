@@ -9,6 +9,7 @@ func steps() []mutant {
 			"	case apierrors.IsTooManyRequests(err):\n		e.count(plan, evictionDelayed)\n",
 			"	case apierrors.IsTooManyRequests(err):\n		e.end(ctx, plan, failed(\"no\"))\n		return\n",
 		},
+		{"a refusal by a budget may be an eviction", evict, "	case apierrors.IsTooManyRequests(err):\n", "	case false:\n"},
 		{
 			"an eviction of which no answer came has come to nothing", evict,
 			"		e.pause(step.Pod.UID, true)\n",
