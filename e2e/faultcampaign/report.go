@@ -130,6 +130,9 @@ func (r *Report) print() {
 	for _, name := range r.campaign.Counts {
 		figure("fault_"+name, r.Counts[name])
 	}
+	for _, name := range r.campaign.PerRun {
+		figure("fault_"+name+"_per_run", fmt.Sprintf("%.1f", float64(r.Counts[name])/float64(max(r.runs, 1))))
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.longest)) {
 		figure("fault_longest_"+name+"_s", fmt.Sprintf("%.1f", r.longest[name].Seconds()))
 	}

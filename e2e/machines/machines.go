@@ -85,6 +85,11 @@ func (m *Machines) end(ctx context.Context, pods []*corev1.Pod) error {
 	group.SetLimit(inFlight)
 	for _, p := range pods {
 		group.Go(func() error {
+			if len(p.Finalizers) > 0 {
+				if err := m.fail(ctx, p); err != nil {
+					return err
+				}
+			}
 			now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &p.UID}}
 			err := m.client.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, now)
 			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // of a StatefulSet another one may have its name
@@ -94,4 +99,17 @@ func (m *Machines) end(ctx context.Context, pods []*corev1.Pod) error {
 		})
 	}
 	return group.Wait()
+}
+
+// fail has a pod fail that ends: somebody looks at how it ended before it is gone, as a Job does.
+func (m *Machines) fail(ctx context.Context, p *corev1.Pod) error {
+	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+		return nil
+	}
+	patch := fmt.Appendf(nil, `{"metadata": {"uid": %q}, "status": {"phase": %q}}`, p.UID, corev1.PodFailed)
+	_, err := m.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("have pod %s fail: %w", p.Name, err)
+	}
+	return nil
 }

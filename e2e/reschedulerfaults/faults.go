@@ -34,6 +34,11 @@ const (
 	tierDown          faultcampaign.Fault = "pod of a bounded tier that does not run"
 	evictionForbidden faultcampaign.Fault = "eviction forbidden by a budget"
 	planForbidden     faultcampaign.Fault = "plan forbidden by a budget"
+	askFirst          faultcampaign.Fault = "mode Approve for a while"
+	rolledOut         faultcampaign.Fault = "new template of a workload"
+	resized           faultcampaign.Fault = "requests changed on creation"
+	separated         faultcampaign.Fault = "pods asked to leave"
+	nodeTainted       faultcampaign.Fault = "node tainted"
 )
 
 // addFaults draws from two to six, by their weights.
@@ -48,17 +53,20 @@ func (w *writer) addFaults() {
 	all.Add(6, w.scale)
 	all.Add(4, w.deleteWorkload)
 	all.Add(10, w.changeWorkload)
+	all.Add(10, w.rollOut)
+	all.Add(12, w.resize)
 	all.Add(6, w.loseNode)
 	all.Add(6, w.cordonNode)
 	all.Add(4, w.addNode)
 	all.Add(14, w.closeTarget)
 	all.Add(8, w.deletePlan)
-	all.Add(12, w.deletePlans)
+	all.Add(24, w.deletePlans)
 	all.Add(6, w.editPlan)
-	all.Add(12, w.stopForAWhile)
+	all.Add(14, w.stopForAWhile)
+	all.Add(8, w.askForAWhile)
 	all.Add(20, w.addThief)
 	all.Add(10, w.addPreemptor)
-	all.Add(14, w.holdDown)
+	all.Add(20, w.holdDown)
 	all.Add(12, w.forbidPlan)
 	w.addCallFaults(&all)
 	for range 2 + w.rand.IntN(5) {
@@ -139,6 +147,22 @@ func (w *writer) changeWorkload() {
 	})
 }
 
+// rollOut has a new template come, of which the pods request the same: a Deployment and a StatefulSet replace all.
+func (w *writer) rollOut() {
+	some := w.someWorkload().name
+	w.happen("roll out a workload", rolledOut, func(ctx context.Context, r *run) error {
+		return r.rollOut(ctx, r.movingWorkload(some))
+	})
+}
+
+// resize has the pods of a workload request something else when they are created: what a vertical autoscaler does.
+func (w *writer) resize() {
+	some, milliCPU := w.someWorkload().name, []int64{250, 500, 1000, 2000, 3000}[w.rand.IntN(5)]
+	w.happen(fmt.Sprintf("have the pods of a workload created with %dm", milliCPU), resized, func(ctx context.Context, r *run) error {
+		return r.resize(ctx, r.movingWorkload(some), milliCPU)
+	})
+}
+
 // node is one that the plan of now is about, or any.
 func (w *writer) node() func(*run) string {
 	some, leaves := w.nodes[w.rand.IntN(len(w.nodes))].Name, w.rand.IntN(3) == 0
@@ -163,9 +187,13 @@ func (w *writer) cordonNode() {
 	})
 }
 
-func (w *writer) addNode() {
-	node := faultcampaign.NewNode(fmt.Sprintf("s%d-new-%d", w.seed, len(w.events)), coresOfANode)
-	w.happen("create node "+node.Name, nodeAdded, func(ctx context.Context, r *run) error { return r.lane.CreateNode(ctx, node) })
+func (w *writer) addNode() { w.addNodeAt(w.someTime()) }
+
+func (w *writer) addNodeAt(when event) {
+	node := newNode(fmt.Sprintf("s%d-new-%d", w.seed, len(w.events)), len(w.events))
+	when.what, when.fault = "create node "+node.Name, nodeAdded
+	when.do = func(ctx context.Context, r *run) error { return r.lane.CreateNode(ctx, node) }
+	w.add(when)
 }
 
 // closeTarget closes the node that the last pod of a plan is to go to, while another one waits for a
@@ -196,7 +224,7 @@ func (w *writer) deletePlans() {
 	}
 	kills := w.rand.IntN(2) == 0
 	if kills {
-		w.settings.budgets.rate = rate{1 + w.rand.IntN(2), window}
+		w.settings.budgets.rate = rate{2 + w.rand.IntN(2), window}
 	}
 	e.do = func(ctx context.Context, r *run) error {
 		if err := r.deletePlans(ctx, func(p *v1alpha1.ReschedulingPlan) bool { return all || p.Ended() }); err != nil || !kills {

@@ -44,11 +44,12 @@ const (
 	withoutPlan    = "evicted without a plan"
 	nowhere        = "evicted without a place to go to"
 	protected      = "evicted though it must not be"
-	notReplaced    = "evicted and not replaced"
 	neverEnds      = "a plan does not end"
 	wordless       = "a plan failed without a word"
 	bothEvict      = "two replicas evict at once"
-	paused         = "evicted in the mode DryRun"
+	paused         = "evicted in a stricter mode"
+	unapproved     = "evicted without approval"
+	unreplaced     = "evicted and not replaced"
 	markLeft       = "a mark is left"
 	neverSettles   = "never settles"
 	complained     = "the scheduler complains"
@@ -57,7 +58,8 @@ const (
 
 // tally is what happened in a run, in numbers.
 type tally struct {
-	plans     map[v1alpha1.Phase]int // by how they ended
+	plans     map[v1alpha1.Phase]int  // by how they ended
+	by        map[v1alpha1.Policy]int // evictions
 	evictions int
 	moved     int // pods
 	placed    int // pods that room was made for
@@ -85,6 +87,11 @@ type move struct {
 	life *podLife       // of the pod, nil when nothing is known of it
 }
 
+// mayBeReplacedBy says that a pod is one that the controller of the evicted one could have made in its place.
+func (m *move) mayBeReplacedBy(pod *corev1.Pod) bool {
+	return controllerOf(pod) == m.step.Controller.UID && (m.step.Controller.Kind != string(statefulSet) || pod.Name == m.pod)
+}
+
 // judge says what must not have been.
 func (s *story) judge() (findings []finding, t tally) {
 	s.final = newState()
@@ -93,7 +100,7 @@ func (s *story) judge() (findings []finding, t tally) {
 	}
 	for _, judge := range []func() []finding{
 		s.judgePlans, s.judgeEvictions, s.judgePending, s.judgeReturns, s.judgeThefts, s.judgeRates, s.judgeDown, s.judgeReplicas,
-		s.judgePauses, s.judgeMarks, s.judgeProtected, s.judgeReplaced,
+		s.judgePauses, s.judgeApproval, s.judgeMarks, s.judgeProtected, s.judgeSingles, s.judgeLost,
 	} {
 		findings = append(findings, judge()...)
 	}
@@ -101,7 +108,13 @@ func (s *story) judge() (findings []finding, t tally) {
 }
 
 func (s *story) tally() tally {
-	t := tally{plans: map[v1alpha1.Phase]int{}, evictions: len(s.moves(s.final)), marksLeft: len(s.judgeMarks()), lost: len(s.judgeReplaced())}
+	t := tally{plans: map[v1alpha1.Phase]int{}, by: map[v1alpha1.Policy]int{}, marksLeft: len(s.judgeMarks()), lost: len(s.lost())}
+	for _, m := range s.moves(s.final) {
+		t.evictions++
+		if m.plan != nil {
+			t.by[m.plan.object.Spec.Policy]++
+		}
+	}
 	for _, n := range s.final.nodes {
 		if n.marked {
 			t.marked++
@@ -171,8 +184,7 @@ func movesOf(evictions []eviction, known *state) (moves []move) {
 		m := move{eviction: e, life: known.pods[e.uid]}
 		for _, uid := range slices.Sorted(maps.Keys(known.plans)) {
 			p := known.plans[uid]
-			if step := p.step(e.uid); step != nil && p.since.Before(e.answered) &&
-				(m.plan == nil || m.plan.endedBy(e.asked) || !p.endedBy(e.asked) && p.since.After(m.plan.since)) {
+			if step := p.step(e.uid); step != nil && p.since.Before(e.answered) && (m.plan == nil || p.rather(m.plan, &e)) {
 				m.plan, m.step = p, step
 			}
 		}
@@ -185,4 +197,13 @@ func movesOf(evictions []eviction, known *state) (moves []move) {
 		seen.Insert(m.uid)
 		return again
 	})
+}
+
+// rather says that an eviction is of this plan and not of another one, which moves the pod as well: of one that has got to
+// that step, or else of one that had not ended then, or of the later one.
+func (p *planLife) rather(other *planLife, e *eviction) bool {
+	if mine, its := p.evicts(e.uid), other.evicts(e.uid); mine != its {
+		return mine
+	}
+	return other.endedBy(e.asked) || !p.endedBy(e.asked) && p.since.After(other.since)
 }

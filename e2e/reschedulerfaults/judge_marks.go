@@ -64,7 +64,7 @@ func (s *state) empties(name string) bool {
 
 func (s *state) isEmpty(node string) bool {
 	for _, p := range s.pods {
-		if !p.gone && p.object.Spec.NodeName == node && p.object.Status.Phase != corev1.PodSucceeded {
+		if !p.gone && p.object.Spec.NodeName == node && !finished(p.object) {
 			return false
 		}
 	}

@@ -92,10 +92,10 @@ func (s *story) judgeEvictions() (findings []finding) {
 	return findings
 }
 
-// goal is the node that a plan has a pod replaced on, nil for none that is known.
+// goal is the node that a plan which is about to evict a pod has it replaced on, nil for none that is known.
 func (s *state) goal(uid types.UID) *nodeLife {
 	for _, p := range s.plans {
-		if step := p.step(uid); step != nil && p.ended.IsZero() {
+		if step := p.step(uid); step != nil && p.ended.IsZero() && p.evicts(uid) {
 			return s.nodes[step.To]
 		}
 	}

@@ -30,7 +30,7 @@ func (s *story) judgeReturns() (findings []finding) {
 		p := before.pods[e.pod.UID]
 		for _, m := range s.moves(before) {
 			victim := before.pods[m.uid]
-			if m.plan == nil || victim == nil || controllerOf(e.pod) != m.step.Controller.UID || e.pod.Spec.NodeName != m.step.From {
+			if m.plan == nil || victim == nil || !m.mayBeReplacedBy(e.pod) || e.pod.Spec.NodeName != m.step.From {
 				continue
 			}
 			if !victim.leaves.IsZero() && !p.since.Before(victim.leaves) && s.keeps(m.plan, e.at) {
@@ -71,10 +71,10 @@ func (s *story) judgeThefts() (findings []finding) {
 	return findings
 }
 
-// keeps says that the room of a plan is kept: it is in force, and muster does not say right after that it has given it up.
+// keeps says that the room of a plan is kept at a time. Muster says that it has given it up soon after it has.
 func (s *story) keeps(p *planLife, at time.Time) bool {
-	gaveUp := s.final.plans[p.object.UID].gaveUp
-	return p.inForce(at) && (gaveUp.IsZero() || at.Before(gaveUp.Add(-slack)))
+	later := s.final.plans[p.object.UID].gaveUp
+	return p.inForce(at) && (later.IsZero() || at.Before(later.Add(-slack)))
 }
 
 // isFor says that a plan expects a pod on a node, or one of its kind.
@@ -97,7 +97,7 @@ func isFor(plan *v1alpha1.ReschedulingPlan, pod *corev1.Pod, node string) bool {
 func (s *state) room(node string, plan *planLife, final *state) int64 {
 	left := s.nodes[node].object.Status.Allocatable.Cpu().MilliValue() - s.toCome(node, plan, final)
 	for uid, p := range s.pods {
-		if !p.gone && p.object.Status.Phase != corev1.PodSucceeded && p.object.Spec.NodeName == node && plan.step(uid) == nil {
+		if !p.gone && !finished(p.object) && p.object.Spec.NodeName == node && plan.step(uid) == nil {
 			left -= milliCPU(p.object)
 		}
 	}

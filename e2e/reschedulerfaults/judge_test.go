@@ -26,6 +26,7 @@ type tale struct {
 
 func newTale() *tale {
 	t := &tale{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	t.allowSingle = true
 	for _, name := range []string{"from", "to"} {
 		t.tell(entry{node: faultcampaign.NewNode(name, coresOfANode)})
 	}
@@ -95,7 +96,14 @@ func (t *tale) evict(name string, replica int) *tale {
 		t.evictions,
 		eviction{replica: replica, pod: name, uid: types.UID("uid-" + name), asked: t.at, answered: t.at.Add(time.Second), granted: true},
 	)
-	return t.pod(name, on("from"), ready, leaving)
+	for _, e := range slices.Backward(t.entries) {
+		if e.pod != nil && e.pod.Name == name {
+			evicted := e.pod.DeepCopy()
+			leaving(evicted)
+			return t.tell(entry{pod: evicted})
+		}
+	}
+	panic("there is no pod " + name)
 }
 
 // deleted has somebody delete a plan as it was told of last.
@@ -168,19 +176,22 @@ func large(p *corev1.Pod) {
 	p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("3")
 }
 
-const long = pendingLimit + time.Minute
+const (
+	long         = pendingLimit + time.Minute
+	waitsForLong = pendingTooLong + ", " + unreplaced
+)
 
 func TestWhatMustNotBeIsFound(t *testing.T) {
 	for name, test := range map[string]struct {
 		tale *tale
-		want string // a kind, "" for nothing
+		want string // kinds, "" for nothing
 	}{
 		"a pod moves": {
 			tale: moving().pod("new").gone("old").pod("new", on("to"), ready).plan(v1alpha1.Succeeded, v1alpha1.StepMoved, "all pods have moved"),
 		},
 
-		"what replaces it waits":                      {moving().pod("new").plan(v1alpha1.Succeeded, "", "done").pass(long), pendingTooLong},
-		"it waits, and the plan failed for no reason": {moving().pod("new").plan(v1alpha1.Failed, "", "so what").pass(long), pendingTooLong},
+		"what replaces it waits":                      {moving().pod("new").plan(v1alpha1.Succeeded, "", "done").pass(long), waitsForLong},
+		"it waits, and the plan failed for no reason": {moving().pod("new").plan(v1alpha1.Failed, "", "so what").pass(long), waitsForLong},
 		"it waits, as its node was cordoned": {
 			tale: moving().pod("new").close("to").plan(v1alpha1.Failed, "", "to is closed").pass(long),
 		},
@@ -188,14 +199,14 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 			tale: moving().pod("new").close("to").plan(v1alpha1.Failed, "", "to is closed").open("to").pass(long),
 		},
 		"it waits, and its node was open again when the plan failed": {
-			moving().pod("new").close("to").open("to").pass(slack).plan(v1alpha1.Failed, "", "to is closed").pass(long), pendingTooLong,
+			moving().pod("new").close("to").open("to").pass(slack).plan(v1alpha1.Failed, "", "to is closed").pass(long), waitsForLong,
 		},
 		"it waits, and its node was cordoned for a while after the plan had failed": {
-			moving().pod("new").plan(v1alpha1.Failed, "", "so what").pass(slack).close("to").open("to").pass(long), pendingTooLong,
+			moving().pod("new").plan(v1alpha1.Failed, "", "so what").pass(slack).close("to").open("to").pass(long), waitsForLong,
 		},
 		"it waits, as the workload was scaled": {tale: moving().set(2).pod("new").plan(v1alpha1.Failed, "", "too many").pass(long)},
 		"it waits, as its node was cordoned, unsaid": {
-			moving().pod("new").close("to").plan(v1alpha1.Succeeded, "", "done").pass(long), pendingTooLong,
+			moving().pod("new").close("to").plan(v1alpha1.Succeeded, "", "done").pass(long), waitsForLong,
 		},
 		"it waits, as one that came later is there": {
 			tale: moving().pod("new").pod("later").pod("later", on("to"), ready).plan(v1alpha1.Succeeded, "", "done").pass(long),
@@ -239,7 +250,7 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 			tale: newTale().plan(v1alpha1.Executing, v1alpha1.StepEvicting, "").budget("old").evict("old", 0),
 		},
 		"the plan does not end":                     {moving().pass(endSlack + 3*time.Minute), neverEnds},
-		"the plan fails without a word":             {moving().plan(v1alpha1.Failed, "", ""), wordless},
+		"the plan fails without a word":             {moving().pod("new", on("to"), ready).plan(v1alpha1.Failed, "", ""), wordless},
 		"two pods of a workload, by one replica":    {tale: twoEvictions(time.Hour, 0, 0)},
 		"two pods of a workload within a cool-down": {twoEvictions(0, 0, time.Minute), cooling},
 		"a stranger takes the room of a plan by a clock that is behind": {
@@ -259,7 +270,7 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 		},
 		"a node is marked by a plan that runs": {tale: moving().marked(v1alpha1.AnnotationEmptying, "p", false)},
 		"a node is marked by a plan that has failed": {
-			moving().plan(v1alpha1.Failed, "", "why").marked(v1alpha1.AnnotationEmptying, "p", false), markLeft,
+			moving().pod("new", on("to"), ready).plan(v1alpha1.Failed, "", "why").marked(v1alpha1.AnnotationEmptying, "p", false), markLeft,
 		},
 		"a node is marked by a plan that was deleted": {moving().deleted("p").marked(v1alpha1.AnnotationEmptying, "p", false), markLeft},
 		"an empty node has been emptied":              {tale: newTale().marked(v1alpha1.AnnotationEmptied, "p", false)},
@@ -285,7 +296,7 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 		},
 		"it waits, as the plan was deleted in the middle": {tale: moving().pod("new").deleted("p").pass(long)},
 		"it waits, and the plan was deleted when it had ended": {
-			moving().pod("new").plan(v1alpha1.Succeeded, "", "done").deleted("p").pass(long), pendingTooLong,
+			moving().pod("new").plan(v1alpha1.Succeeded, "", "done").deleted("p").pass(long), waitsForLong,
 		},
 		"two pods of a plan, of which a plan that has failed would have moved one": {tale: twoOfAPlan()},
 		"two pods of a workload at a higher rate":                                  {twoEvictions(0, time.Minute, 0), overBudget},
@@ -293,16 +304,20 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 		"another one is down for long":                                             {oneIsDown(1), overBudget},
 		"another one is down for long, and two may be":                             {tale: oneIsDown(2)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			found, _ := test.tale.judge()
-			var kinds []string
-			for _, f := range found {
-				kinds = append(kinds, f.what)
-			}
-			if got := strings.Join(kinds, ", "); got != test.want {
-				t.Errorf("%q, want %q: %v", got, test.want, found)
-			}
-		})
+		t.Run(name, func(t *testing.T) { test.tale.expect(t, test.want) })
+	}
+}
+
+// expect fails a test when what is found in a tale is not of these kinds.
+func (t *tale) expect(test *testing.T, want string) {
+	test.Helper()
+	found, _ := t.judge()
+	var kinds []string
+	for _, f := range found {
+		kinds = append(kinds, f.what)
+	}
+	if got := strings.Join(kinds, ", "); got != want {
+		test.Errorf("%q, want %q: %v", got, want, found)
 	}
 }
 

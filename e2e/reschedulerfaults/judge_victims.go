@@ -1,59 +1,37 @@
 package reschedulerfaults
 
-import (
-	"fmt"
+import "fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"muster.dev/muster/api/rescheduling/v1alpha1"
-)
-
-// judgeProtected looks for evictions of pods that nobody may move: those that say so, and those of Jobs that fail by it.
+// judgeProtected looks for evictions of pods that nobody may move: those whose labels say that something forbids it, and
+// those with claims, unless these are allowed.
 func (s *story) judgeProtected() (findings []finding) {
 	for _, m := range s.moves(s.final) {
 		if m.life == nil {
 			continue
 		}
-		owner := metav1.GetControllerOfNoCopy(m.life.object)
-		if m.life.object.Annotations[safeToEvict] == "false" || owner != nil && owner.Kind == "Job" {
-			findings = append(findings, finding{protected, fmt.Sprintf("pod %s", m.pod)})
+		if why := m.life.object.Labels[staysLabel]; why != "" {
+			findings = append(findings, finding{protected, fmt.Sprintf("pod %s: %s", m.pod, why)})
+		}
+		for i := range m.life.object.Spec.Volumes {
+			if !s.allowClaims && m.life.object.Spec.Volumes[i].PersistentVolumeClaim != nil {
+				findings = append(findings, finding{protected, fmt.Sprintf("pod %s has a claim", m.pod)})
+			}
 		}
 	}
 	return findings
 }
 
-// hasMoved says that a plan says of a pod that it has been replaced.
-func (p *planLife) hasMoved(uid types.UID) bool {
-	for i := range p.object.Spec.Steps {
-		if p.object.Spec.Steps[i].Pod.UID == uid {
-			return p.object.Step(i).Phase == v1alpha1.StepMoved
-		}
-	}
-	return false
-}
-
-// judgeReplaced looks for pods that were evicted and that nothing has replaced in the end: of workloads with fewer pods on
-// nodes than they are to have, unless something else is to blame for that.
-func (s *story) judgeReplaced() (findings []finding) {
-	missing := map[types.UID]int{}
-	for uid, set := range s.final.sets {
-		if !set.gone {
-			missing[uid] = set.object.replicas
-		}
-	}
-	for _, p := range s.final.pods {
-		if p.leaves.IsZero() && !p.bound.IsZero() {
-			missing[controllerOf(p.object)]--
-		}
-	}
-	for _, m := range s.moves(s.final) {
-		if m.plan == nil || m.plan.hasMoved(m.uid) || s.final.excuse(&m) != "" || missing[m.step.Controller.UID] <= 0 {
+// judgeSingles looks for evictions of the only pod of a controller that is ready, unless these are allowed: it is so for long
+// enough to be known, and none of the others is, or was lately. A gang is moved whole.
+func (s *story) judgeSingles() (findings []finding) {
+	for pod, before := range s.leaving() {
+		e := s.granted(pod.UID)
+		if e == nil || s.allowSingle || isMember(pod) {
 			continue
 		}
-		missing[m.step.Controller.UID]--
-		text := fmt.Sprintf("pod %s of %s, by plan %s", m.pod, m.step.Controller.Name, m.plan.object.Name)
-		findings = append(findings, finding{notReplaced, text})
+		if before.pods[pod.UID].upSince.Before(e.asked.Add(-slack)) && !before.othersWork(pod.UID, controllerOf(pod), e.asked.Add(-slack)) {
+			findings = append(findings, finding{protected, fmt.Sprintf("pod %s is the only one of its controller that is ready", pod.Name)})
+		}
 	}
 	return findings
 }

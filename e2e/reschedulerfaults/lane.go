@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/history"
@@ -53,7 +54,7 @@ func open(ctx context.Context, dir string, program faultcampaign.Program, progre
 	l := &lane{program: program}
 	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{
 		Dir: dir, Progress: progress, Controllers: append(
-			controlplane.PodCreation(), "replicaset-controller", "statefulset-controller", "job-controller", "disruption-controller",
+			controlplane.PodCreation(), "replicaset-controller", "statefulset-controller", "deployment-controller", "job-controller", "disruption-controller",
 		),
 	}, map[string]int32{raised: 1000, lowered: -1000})
 	defer func() {
@@ -62,6 +63,9 @@ func open(ctx context.Context, dir string, program faultcampaign.Program, progre
 		}
 	}()
 	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(l.startResizer(ctx), l.createClaim(ctx)); err != nil {
 		return nil, err
 	}
 	for i := range l.kubeconfigs {
@@ -89,9 +93,12 @@ func (l *lane) start(ctx context.Context, s *settings) error {
 		Selection:    s.selection,
 		Config: map[string]any{
 			"leaderElection": map[string]any{"leaseDuration": leaseDuration.String(), "renewDeadline": "2s", "retryPeriod": "500ms"},
-			"rescheduler":    s.config(v1alpha1.Auto),
+			"rescheduler":    s.config(s.mode),
 			"gangs":          map[string]any{"scheduleTimeout": "4s", "deniedTTL": "1s"},
 		},
+	}
+	if s.measured() {
+		o.Load = map[string]any{"source": "NodeMetric"}
 	}
 	if err := l.StartMuster(ctx, o); err != nil {
 		return err
@@ -126,7 +133,9 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 	budgetList, budgetErr := budgets.List(ctx, metav1.ListOptions{Limit: 1})
 	stateful := l.Client.AppsV1().StatefulSets(workload.Namespace)
 	statefulList, statefulErr := stateful.List(ctx, metav1.ListOptions{Limit: 1})
-	if err := errors.Join(setErr, statefulErr, budgetErr); err != nil {
+	jobs := l.Client.BatchV1().Jobs(workload.Namespace)
+	jobList, jobErr := jobs.List(ctx, metav1.ListOptions{Limit: 1})
+	if err := errors.Join(setErr, statefulErr, budgetErr, jobErr); err != nil {
 		return nil, fmt.Errorf("list workloads: %w", err)
 	}
 	return append(
@@ -138,6 +147,9 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 		},
 		history.Source{Version: statefulList.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return stateful.Watch(ctx, o)
+		}},
+		history.Source{Version: jobList.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return jobs.Watch(ctx, o)
 		}},
 		history.Source{Version: budgetList.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return budgets.Watch(ctx, o)
@@ -157,11 +169,21 @@ func (l *lane) clear(ctx context.Context, r *record) error {
 	}
 	return l.Clear(ctx, r.empty,
 		l.Dynamic.Resource(v1alpha1.ReschedulingPlans()).DeleteCollection,
+		l.Dynamic.Resource(slov1alpha1.NodeMetrics()).DeleteCollection,
+		l.Client.AppsV1().Deployments(workload.Namespace).DeleteCollection,
 		l.Client.AppsV1().ReplicaSets(workload.Namespace).DeleteCollection,
-		l.Client.BatchV1().Jobs(workload.Namespace).DeleteCollection,
+		l.Client.AppsV1().ReplicaSets(metav1.NamespaceSystem).DeleteCollection,
+		l.Client.CoreV1().Pods(metav1.NamespaceSystem).DeleteCollection,
+		l.deleteJobs,
 		l.Client.AppsV1().StatefulSets(workload.Namespace).DeleteCollection,
 		l.Client.PolicyV1().PodDisruptionBudgets(workload.Namespace).DeleteCollection,
 	)
+}
+
+// deleteJobs deletes all Jobs, with their pods.
+func (l *lane) deleteJobs(ctx context.Context, o metav1.DeleteOptions, some metav1.ListOptions) error {
+	o.PropagationPolicy = new(metav1.DeletePropagationBackground)
+	return l.Client.BatchV1().Jobs(workload.Namespace).DeleteCollection(ctx, o, some)
 }
 
 // Close ends everything.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,9 +49,11 @@ func (r *record) observe(event watch.Event) {
 	case *corev1.Pod:
 		e.pod = object
 	case *appsv1.ReplicaSet:
-		e.set = &set{object.ObjectMeta, int(*object.Spec.Replicas), false}
+		e.set = &set{object.ObjectMeta, int(*object.Spec.Replicas)}
 	case *appsv1.StatefulSet:
-		e.set = &set{object.ObjectMeta, int(*object.Spec.Replicas), true}
+		e.set = &set{object.ObjectMeta, int(*object.Spec.Replicas)}
+	case *batchv1.Job:
+		e.set = &set{object.ObjectMeta, podsOfJob(object)}
 	case *policyv1.PodDisruptionBudget:
 		e.budget = object
 	case *unstructured.Unstructured:
@@ -107,4 +110,15 @@ func (r *record) history(until time.Time) ([]entry, error) {
 	entries := slices.DeleteFunc(slices.Clone(r.entries), func(e entry) bool { return e.at.After(until) })
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.version, b.version) })
 	return entries, r.err
+}
+
+// podsOfJob is how many pods a Job is to have by now: none when it fails or has failed, and less than it wants while it rests
+// after others have ended, for as long as it likes.
+func podsOfJob(job *batchv1.Job) int {
+	for _, c := range job.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) {
+			return 0
+		}
+	}
+	return int(job.Status.Active)
 }

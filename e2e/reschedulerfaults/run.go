@@ -1,6 +1,7 @@
 package reschedulerfaults
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -58,21 +59,26 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 		return nil, err
 	}
 	l.traffic.Store(r.traffic)
-	var logged []finding
+	var (
+		logged []finding
+		page   string
+	)
 	e := episode.Episode{
 		Sources: sources,
 		Observe: r.observe,
-		Beside:  []func(context.Context) error{r.machines.Run, l.keepUp},
+		Beside:  []func(context.Context) error{r.machines.Run, l.keepUp, r.approve, r.measure},
 		Play: func(ctx context.Context) error {
 			defer quiet()
+			began := time.Now()
 			if err := r.prepare(ctx); err != nil {
 				return err
 			}
-			return r.play(ctx)
+			return r.play(ctx, time.Since(began))
 		},
 		Unsettled: r.unsettled,
-		Limit:     settleLimit + s.settings.mostApart(),
-		Over: func(context.Context, episode.Ending) (err error) {
+		Limit:     settleLimit + s.settings.rest() + s.settings.mostApart(),
+		Over: func(ctx context.Context, _ episode.Ending) (err error) {
+			page, _ = l.reschedulers[0].Page(ctx, "/debug/rescheduler") // for people
 			if logged, err = l.findings(); err != nil {
 				return err
 			}
@@ -90,6 +96,7 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 	if err != nil {
 		return nil, err
 	}
+	o.Page = page
 	o.Longest = map[string]time.Duration{"settling": ending.Settled}
 	return o, nil
 }
@@ -101,6 +108,9 @@ func (l *lane) endAll(ctx context.Context, r *run) error {
 	others, ctx := errgroup.WithContext(ctx)
 	others.Go(func() error { return r.machines.Run(ctx) })
 	err := l.clear(ctx, r.record)
+	for _, w := range r.script.workloads {
+		err = cmp.Or(err, l.resize(ctx, w.name, "null"))
+	}
 	stop()
 	if failed := others.Wait(); err == nil {
 		err = failed
@@ -149,7 +159,7 @@ func (r *run) prepare(ctx context.Context) error {
 }
 
 // play does what the script says and returns when all is done, and all processes run.
-func (r *run) play(ctx context.Context) error {
+func (r *run) play(ctx context.Context, prepared time.Duration) error {
 	var acts []faultcampaign.Act
 	for _, e := range r.script.events {
 		acts = append(acts, faultcampaign.Act{
@@ -157,7 +167,10 @@ func (r *run) play(ctx context.Context) error {
 			Do: func(ctx context.Context) error { return e.do(ctx, r) },
 		})
 	}
-	return r.Play(ctx, window, fmt.Sprintf("settings: %+v", r.script.settings), acts)
+	whole := faultcampaign.Act{ // a run lasts as long, however soon all is done
+		At: window, Await: func(context.Context) {}, What: "the end", Do: func(context.Context) error { return nil },
+	}
+	return r.Play(ctx, window, fmt.Sprintf("prepared in %s; settings: %+v", prepared.Round(time.Millisecond), r.script.settings), append(acts, whole))
 }
 
 // await returns when a moment has come, or with the context.
@@ -224,6 +237,9 @@ func (r *run) judge(findings []finding, because []string, end time.Time) (*fault
 	}}
 	for phase, n := range tally.plans {
 		o.Counts[plansFigure(phase)] = n
+	}
+	for policy, n := range tally.by {
+		o.Counts[byFigure(policy)] = n
 	}
 	for _, f := range findings {
 		o.Violations = append(o.Violations, f.String())

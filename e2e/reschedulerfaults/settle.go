@@ -49,7 +49,7 @@ func (s *state) replacedBy(evictions []eviction, p *podLife) *move {
 		}
 		var first *podLife
 		for uid, other := range s.pods {
-			if controllerOf(other.object) == m.step.Controller.UID && uid != m.uid && !came[uid] && !other.since.Before(victim.leaves) &&
+			if m.mayBeReplacedBy(other.object) && uid != m.uid && !came[uid] && !other.since.Before(victim.leaves) &&
 				(first == nil || other.since.Before(first.since)) {
 				first = other
 			}
@@ -79,7 +79,21 @@ func (s *state) excuse(m *move) string {
 	if set := s.sets[m.step.Controller.UID]; set == nil || set.gone || set.object.Generation > 1 {
 		return "its workload was changed"
 	}
+	if s.asksForMore(m) {
+		return "what replaces it asks for more"
+	}
 	return ""
+}
+
+// asksForMore says that what replaces an evicted pod asks for more than it did.
+func (s *state) asksForMore(m *move) bool {
+	victim := s.pods[m.uid]
+	for _, p := range s.pods {
+		if controllerOf(p.object) == m.step.Controller.UID && !p.since.Before(victim.leaves) && milliCPU(p.object) > milliCPU(victim.object) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasItsPlace says that another pod of the workload of one that was evicted was bound to its new place
@@ -88,7 +102,7 @@ func (s *state) excuse(m *move) string {
 func (s *state) hasItsPlace(m *move, waits *podLife) bool {
 	victim := s.pods[m.uid]
 	for _, p := range s.pods {
-		if p != waits && controllerOf(p.object) == m.step.Controller.UID && p.object.Spec.NodeName == m.step.To && p.bound.After(victim.leaves) {
+		if p != waits && m.mayBeReplacedBy(p.object) && p.object.Spec.NodeName == m.step.To && p.bound.After(victim.leaves) {
 			return true
 		}
 	}

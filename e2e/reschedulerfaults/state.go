@@ -27,12 +27,11 @@ type entry struct {
 	budget *policyv1.PodDisruptionBudget
 }
 
-// set is a ReplicaSet or a StatefulSet.
+// set is a ReplicaSet, a StatefulSet or a Job, with how many pods it is to have.
 type set struct {
 	metav1.ObjectMeta
 
 	replicas int
-	stateful bool
 }
 
 // life is what there is to say of an object.
@@ -71,6 +70,7 @@ type podLife struct {
 
 	bound, leaves time.Time
 	downSince     time.Time // that it is not ready, zero while it is
+	upSince       time.Time // that it was ready last
 }
 
 // planLife is a plan, with when what became of it; zero for not yet.
@@ -79,7 +79,7 @@ type planLife struct {
 
 	runs     time.Time // it was approved
 	reserves time.Time // muster said that it keeps the room
-	gaveUp   time.Time // muster said that it keeps the room no more
+	gaveUp   time.Time // muster said that it does so no more
 	ended    time.Time
 }
 
@@ -125,7 +125,7 @@ func (n *nodeLife) apply(e entry) {
 	n.object, n.gone = e.node, e.gone
 	n.marked = n.marked || e.node.Annotations[v1alpha1.AnnotationEmptying] != ""
 	switch {
-	case !e.gone && !e.node.Spec.Unschedulable:
+	case !e.gone && !keepsOff(e.node):
 		if !n.closed.IsZero() {
 			n.closings = append(n.closings, closing{n.closed, e.at})
 		}
@@ -145,6 +145,9 @@ func (p *podLife) apply(e entry) {
 	}
 	switch down := !isReady(e.pod) || !p.leaves.IsZero(); {
 	case !down:
+		if p.upSince.IsZero() || !p.downSince.IsZero() {
+			p.upSince = e.at
+		}
 		p.downSince = time.Time{}
 	case p.downSince.IsZero():
 		p.downSince = e.at
@@ -159,7 +162,7 @@ func (p *planLife) apply(e entry) {
 	if p.reserves.IsZero() && e.plan.IsReserved() {
 		p.reserves = e.at
 	}
-	if reason, _ := e.plan.GivenUp(); reason != "" && p.gaveUp.IsZero() {
+	if reason, _ := e.plan.GivenUp(); p.gaveUp.IsZero() && reason != "" {
 		p.gaveUp = e.at
 	}
 	if p.ended.IsZero() && (e.gone || e.plan.Ended()) {
@@ -167,10 +170,10 @@ func (p *planLife) apply(e entry) {
 	}
 }
 
-// inForce says that the room of the plan is kept: muster has said so, and the plan has neither ended
-// nor expired.
+// inForce says that the room of the plan is kept: muster has said so and has not taken that back, and the plan has neither
+// ended nor expired.
 func (p *planLife) inForce(now time.Time) bool {
-	return !p.reserves.IsZero() && p.ended.IsZero() && now.Before(p.expires().Add(-slack))
+	return !p.reserves.IsZero() && p.gaveUp.IsZero() && p.ended.IsZero() && now.Before(p.expires().Add(-slack))
 }
 
 // expires is when the plan has expired by the clock of this process: times in plans are told by others, which differ, but
@@ -194,15 +197,35 @@ func (p *planLife) step(uid types.UID) *v1alpha1.Step {
 	return nil
 }
 
+// evicts says that a plan has got to the step that moves a pod.
+func (p *planLife) evicts(uid types.UID) bool {
+	for i := range p.object.Spec.Steps {
+		if phase := p.object.Step(i).Phase; p.object.Spec.Steps[i].Pod.UID == uid && phase != v1alpha1.StepWaiting && phase != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // wasClosed says that no pod could come to the node at a time. Watches of different kinds are not told in one order.
 func (n *nodeLife) wasClosed(at time.Time) bool {
 	return slices.ContainsFunc(n.closings, func(c closing) bool { return c.from.Before(at.Add(slack)) && c.to.After(at) })
+}
+
+// keepsOff says that no pod can come to a node as it is: none tolerates anything.
+func keepsOff(node *corev1.Node) bool {
+	return node.Spec.Unschedulable ||
+		slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoSchedule })
 }
 
 // isClosed says that no pod can come to a node.
 func (s *state) isClosed(node string) bool {
 	n := s.nodes[node]
 	return n == nil || !n.closed.IsZero()
+}
+
+func finished(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 func isReady(pod *corev1.Pod) bool {

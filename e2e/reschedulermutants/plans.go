@@ -4,6 +4,11 @@ package reschedulermutants
 func steps() []mutant {
 	const evict, await, executor = "executor/evict.go", "executor/await.go", "executor/executor.go"
 	return []mutant{
+		{
+			"a refusal by a budget ends a plan", evict,
+			"	case apierrors.IsTooManyRequests(err):\n		e.count(plan, evictionDelayed)\n",
+			"	case apierrors.IsTooManyRequests(err):\n		e.end(ctx, plan, failed(\"no\"))\n		return\n",
+		},
 		{"a refusal by a budget may be an eviction", evict, "	case apierrors.IsTooManyRequests(err):\n", "	case false:\n"},
 		{
 			"an eviction of which no answer came has come to nothing", evict,
@@ -75,6 +80,7 @@ func room() []mutant {
 	const claim, giveup = "reservation/claim.go", "reservation/giveup.go"
 	return []mutant{
 		{"room is open before its pod goes", claim, "case !r.open || r.taker != \"\":", "case r.taker != \"\":"},
+		{"room is given twice", claim, "case !r.open || r.taker != \"\":", "case !r.open:"},
 		{"a replacement may go back", claim, "				left.Insert(step.From)\n", ""},
 		{"what later steps keep is in the way", claim, "				if other.plan == r.plan {", "				if false && other.plan == r.plan {"},
 		{"a differing replacement is held to room that does not do", giveup, "		if !place.differs {", "		if true {"},

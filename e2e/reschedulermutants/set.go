@@ -11,7 +11,10 @@ import (
 func Set() *mutants.Set {
 	return &mutants.Set{
 		Name: "rescheduler", Dir: "rescheduler",
-		Mutants:  mutants.All(protection(), budgets(), records(), steps(), modes(), room(), marks(), plans()),
+		Mutants: mutants.All(
+			protection(), budgets(), records(), steps(), modes(), room(), marks(), plans(), policies(), looks(), answers(),
+		),
+		// What is reserved is asked for by the extender.
 		Tests:    []mutants.Tests{{Packages: "./rescheduler/..."}, {Packages: "./server/extender ./server ./gang"}},
 		Campaign: func(mutants.Mutant) faultcampaign.Campaign { return reschedulerfaults.Campaign() },
 	}

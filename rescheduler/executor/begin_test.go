@@ -68,16 +68,22 @@ func TestOnePlanKeepsItsRoomAtATime(t *testing.T) {
 }
 
 func TestAGangThatHasBegunToMoveGoesOnWhenTheWindowCloses(t *testing.T) {
+	windows := []Window{{From: 11 * time.Hour, To: 12*time.Hour + time.Minute, Zone: time.UTC}}
+	ofSmall := []Selected{{Name: "app=small", Selector: labels.SelectorFromSet(labels.Set{"app": "small"}), Windows: windows}}
 	for name, test := range map[string]struct {
-		gang string
-		want []string
+		gang   string
+		limits Limits
+		want   []string
 	}{
-		"two pods of no gang": {"", []string{"small-1"}},
-		"two members":         {"default/gang", []string{"small-1", "other-1"}},
+		"two pods of no gang": {"", Limits{Windows: windows}, []string{"small-1"}},
+		"two members":         {"default/gang", Limits{Windows: windows}, []string{"small-1", "other-1"}},
+		"two pods of no gang, in a window of them": {"", Limits{Selected: ofSmall}, []string{"small-1"}},
+		"two members, in a window of them":         {"default/gang", Limits{Selected: ofSmall}, []string{"small-1", "other-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, v1alpha1.Auto)
-			w.options.Limits.Windows = []Window{{From: 11 * time.Hour, To: 12*time.Hour + time.Minute, Zone: time.UTC}}
+			w.options.Limits = test.limits
+			w.options.Limits.ReplacementTimeout = time.Minute
 			w.restart()
 			w.moveAnother(test.gang)
 			w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")

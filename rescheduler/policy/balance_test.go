@@ -14,6 +14,12 @@ import (
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 )
 
+// gangOfOne makes a pod one.
+func gangOfOne(p *corev1.Pod) {
+	p.Labels[schedulingv1alpha1.LabelMuster] = p.Name
+	p.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "1"}
+}
+
 func (s *scene) uneven() *Hot {
 	return NewUneven(&s.config.Rescheduler.Balance, NewMeter(s.config, s.load))
 }
@@ -55,6 +61,12 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 					p.Labels[schedulingv1alpha1.LabelMuster] = "g"
 					p.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "3"}
 				})
+			}
+		}, nil, "no pod can leave a, which uses 60 % of its cpu"},
+		"gangs of one": {func(s *scene) {
+			used(6000, 1500, 1500, pods)(s)
+			for _, name := range []string{"x-1", "x-2", "x-3"} {
+				s.pod(name, "a", "1", gangOfOne)
 			}
 		}, nil, "no pod can leave a, which uses 60 % of its cpu"},
 		"somebody waits": {func(s *scene) {

@@ -206,16 +206,17 @@ func TestANodeWhoseProcessesWaitIsRelieved(t *testing.T) {
 		a, b cluster.Pressure // of both nodes
 		want []string
 	}{
-		"nobody waits":                       {},
-		"for less than the threshold":        {a: cluster.Pressure{CPU: 24.9}},
-		"for long enough":                    {a: cluster.Pressure{CPU: 30}, want: []string{"x-2: a → b"}},
-		"on the other node, too":             {a: cluster.Pressure{CPU: 30}, b: cluster.Pressure{CPU: 25}},
-		"for what there is no threshold for": {a: cluster.Pressure{Memory: 90}},
+		"nobody waits":                            {},
+		"for less than the threshold":             {a: cluster.Pressure{CPU: 24.9}},
+		"for long enough":                         {a: cluster.Pressure{CPU: 30}, want: []string{"x-2: a → b"}},
+		"on the other node, too":                  {a: cluster.Pressure{CPU: 30}, b: cluster.Pressure{CPU: 25}},
+		"on the other node, for another resource": {a: cluster.Pressure{CPU: 30}, b: cluster.Pressure{Memory: 95}},
+		"for less of another resource":            {a: cluster.Pressure{Memory: 90}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
 			s.config.Rescheduler.Relieve.Samples = 1
-			s.config.Rescheduler.Relieve.PressureThresholds = map[corev1.ResourceName]int64{"cpu": 25}
+			s.config.Rescheduler.Relieve.PressureThresholds = map[corev1.ResourceName]int64{"cpu": 25, "memory": 95}
 			s.node("a", "10", time.Hour)
 			s.node("b", "10", time.Hour)
 			s.pod("x-1", "a", "1")

@@ -17,6 +17,8 @@ func tainted(n *corev1.Node) {
 	n.Spec.Taints = []corev1.Taint{{Key: "maintenance", Effect: corev1.TaintEffectNoSchedule}}
 }
 
+func cordoned(n *corev1.Node) { n.Spec.Unschedulable = true }
+
 func inZone(zone string) func(*corev1.Node) {
 	return func(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone] = zone }
 }
@@ -90,6 +92,11 @@ func TestRepair(t *testing.T) {
 		{
 			name:    "of two in each other's way the less important one goes",
 			objects: []runtime.Object{a, b, pod("x-1", "a", apartFrom("y"), important), pod("y-1", "a")},
+			want:    []string{"y-1: a → b (a would not take it now: node(s) didn't satisfy existing pods anti-affinity rules)"},
+		},
+		{
+			name:    "of two in each other's way one stays, though its node is cordoned",
+			objects: []runtime.Object{node("a", cordoned), b, pod("x-1", "a", apartFrom("y"), important), pod("y-1", "a")},
 			want:    []string{"y-1: a → b (a would not take it now: node(s) didn't satisfy existing pods anti-affinity rules)"},
 		},
 		{

@@ -59,6 +59,15 @@ func TestRespread(t *testing.T) {
 				}
 			}, []string{"x-0: a → n", "x-1: a → n"}, "",
 		},
+		"no gang, of one neither": {
+			func(s *scene) {
+				s.node("a", "10", old)
+				s.node("n", "10", fresh)
+				for i := range 4 {
+					s.pod(fmt.Sprintf("x-%d", i), "a", "2", gangOfOne)
+				}
+			}, nil, "nothing would be gained by moving pods onto new nodes",
+		},
 		"from the fullest node, and no further than it pays": {
 			func(s *scene) {
 				s.node("a", "10", old)

@@ -174,6 +174,34 @@ func TestAPodThatIsAskedAboutAgainHasItsPlaceStill(t *testing.T) {
 	}
 }
 
+func TestRoomThatIsTakenIsNobodyElses(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.Node("n2", "4")
+	m.Node("n3", "2")
+	m.evicted()
+	m.want(servertest.Small("small-2"), "n2")
+	// One more is not sent to where there is room beside it.
+	if diff := cmp.Diff([]string{"n2", "n3"}, *m.Filter(servertest.Small("small-3"), "n1", "n2", "n3").NodeNames); diff != "" {
+		t.Errorf("nodes for small-3 (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatAPlanKeepsForLaterStepsIsNotInTheWay(t *testing.T) {
+	m := newMove(t, benchOptions{})
+	m.Node("n2", "4")
+	leaves := servertest.Pod("leaves", "2") // so that the later step has room
+	leaves.Spec.NodeName = "n2"
+	if err := m.Cluster.Set(leaves); err != nil {
+		t.Fatal(err)
+	}
+	later := m.plan.Spec.Steps[0].DeepCopy()
+	later.Pod.Name, later.Pod.UID, later.Controller.UID = "later", "uid-later", "another"
+	m.plan.Spec.Steps = append(m.plan.Spec.Steps, *later)
+	m.evicted()
+	m.want(servertest.Pod("thief", "1"))
+	m.want(servertest.Small("small-2"), "n2")
+}
+
 func TestRoomIsKeptAgainWhenItsTakerIsGone(t *testing.T) {
 	m := newMove(t, benchOptions{})
 	m.evicted()
