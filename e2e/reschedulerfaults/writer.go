@@ -128,7 +128,9 @@ func (w *writer) budgets() budgets {
 
 // coolDown is none, shorter than a plan takes, or longer than a rescheduler needs to lead when another one was killed.
 func (w *writer) coolDown() time.Duration {
-	return time.Duration([]int{0, 0, 0, 0, 1 + w.rand.IntN(3), 1 + w.rand.IntN(3), 1 + w.rand.IntN(3), 8 + w.rand.IntN(5)}[w.rand.IntN(8)]) * time.Second
+	return time.Duration(
+		[]int{0, 0, 0, 0, 1 + w.rand.IntN(3), 1 + w.rand.IntN(3), 1 + w.rand.IntN(3), 8 + w.rand.IntN(5)}[w.rand.IntN(8)],
+	) * time.Second
 }
 
 // addWorkloads fills about half of the cluster: the scheduler spreads that, so that
