@@ -54,7 +54,8 @@ func open(ctx context.Context, dir string, program faultcampaign.Program, progre
 	l := &lane{program: program}
 	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{
 		Dir: dir, Progress: progress, Controllers: append(
-			controlplane.PodCreation(), "replicaset-controller", "statefulset-controller", "deployment-controller", "job-controller", "disruption-controller",
+			controlplane.PodCreation(),
+			"replicaset-controller", "statefulset-controller", "deployment-controller", "job-controller", "disruption-controller",
 		),
 	}, map[string]int32{raised: 1000, lowered: -1000})
 	defer func() {
