@@ -31,7 +31,8 @@
 //
 // Most faults come in the middle of a plan, and at what it is about: the node that a pod is to go to, the pod that is next,
 // its workload, the plan itself. The script is a function of the seed, to the calls that are spoiled; how processes
-// interleave is not, so that a seed that found something may have to be run again some times. Nodes that Coalesce empties are tainted or cordoned in most runs that have it, for seconds.
+// interleave is not, so that a seed that found something may have to be run again some times. Nodes
+// that are emptied are tainted or cordoned in most runs, for seconds.
 //
 // In two of three runs clocks are wrong by 30 s: that of muster is ahead or behind, and that of the first rescheduler is
 // ahead. Whoever comes after one that was killed has another clock, right or wrong in the other direction. A rescheduler
