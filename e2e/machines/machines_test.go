@@ -1,6 +1,7 @@
 package machines
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
 )
 
 func TestMachinesEndPods(t *testing.T) {
@@ -40,6 +42,34 @@ func TestMachinesEndPods(t *testing.T) {
 			}
 			if due := m.due(now); (len(due) > 0) != test.due {
 				t.Errorf("%d pods are to end, want %t", len(due), test.due)
+			}
+		})
+	}
+}
+
+func TestAPodThatSomebodyLooksAfterFailsBeforeItIsGone(t *testing.T) {
+	for name, test := range map[string]struct {
+		finalizers []string
+		phase      corev1.PodPhase
+		want       []string // what is done to it
+	}{
+		"of a Job":              {[]string{"batch.kubernetes.io/job-tracking"}, corev1.PodRunning, []string{"patch", "delete"}},
+		"of a Job, and is over": {[]string{"batch.kubernetes.io/job-tracking"}, corev1.PodSucceeded, []string{"delete"}},
+		"of nobody":             {nil, corev1.PodRunning, []string{"delete"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := boundAt("1", "a")
+			pod.Finalizers, pod.Status.Phase = test.finalizers, test.phase
+			client := fake.NewClientset(pod)
+			if err := New(client).end(t.Context(), []*corev1.Pod{pod}); err != nil {
+				t.Fatal(err)
+			}
+			var done []string
+			for _, action := range client.Actions() {
+				done = append(done, action.GetVerb())
+			}
+			if !slices.Equal(done, test.want) {
+				t.Errorf("%v, want %v", done, test.want)
 			}
 		})
 	}

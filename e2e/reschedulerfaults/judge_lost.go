@@ -89,8 +89,8 @@ func (s *state) othersTook(m *move) bool {
 		since = m.plan.gaveUp
 	}
 	for _, p := range s.pods {
-		if p.object.Spec.NodeName == m.step.To && !since.IsZero() && p.bound.After(since.Add(-slack)) &&
-			!isFor(m.plan.object, p.object, m.step.To) {
+		there := p.object.Spec.NodeName == m.step.To && p.bound.After(since.Add(-slack))
+		if there && !since.IsZero() && !isFor(m.plan.object, p.object, m.step.To) {
 			return true
 		}
 	}

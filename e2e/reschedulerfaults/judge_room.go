@@ -30,7 +30,7 @@ func (s *story) judgeReturns() (findings []finding) {
 		p := before.pods[e.pod.UID]
 		for _, m := range s.moves(before) {
 			victim := before.pods[m.uid]
-			if m.plan == nil || victim == nil || !m.mayBeReplacedBy(e.pod) || e.pod.Spec.NodeName != m.step.From {
+			if m.plan == nil || victim == nil || !m.mayBeReplacedBy(e.pod) || e.pod.Spec.NodeName != m.step.From || m.isDoneWith(e.pod) {
 				continue
 			}
 			if !victim.leaves.IsZero() && !p.since.Before(victim.leaves) && s.keeps(m.plan, e.at) {
@@ -45,6 +45,18 @@ func (s *story) judgeReturns() (findings []finding) {
 		}
 	}
 	return findings
+}
+
+// isDoneWith says that a pod is none of the plan's that moved another one: it is of another kind, and comes when the one that
+// replaced that has come. A rollout makes such pods, one after the other.
+func (m *move) isDoneWith(pod *corev1.Pod) bool {
+	for i := range m.plan.object.Spec.Steps {
+		if step := &m.plan.object.Spec.Steps[i]; step.Pod.UID == m.uid {
+			asked := step.Replacement.Spec.Containers[0].Resources.Requests.Cpu().MilliValue()
+			return m.plan.object.Step(i).Phase == v1alpha1.StepMoved && milliCPU(pod) != asked
+		}
+	}
+	return false
 }
 
 // judgeThefts looks for pods that are bound to room which a plan keeps for others: so that what

@@ -55,11 +55,7 @@ func open(ctx context.Context, dir string, program faultcampaign.Program, progre
 	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{
 		Dir: dir, Progress: progress, Controllers: append(
 			controlplane.PodCreation(),
-			"replicaset-controller",
-			"statefulset-controller",
-			"deployment-controller",
-			"job-controller",
-			"disruption-controller",
+			"replicaset-controller", "statefulset-controller", "deployment-controller", "job-controller", "disruption-controller",
 		),
 	}, map[string]int32{raised: 1000, lowered: -1000})
 	defer func() {

@@ -60,9 +60,8 @@ func (l *lane) startResizer(ctx context.Context) error {
 // which is null.
 func (l *lane) resize(ctx context.Context, name, cpu string) error {
 	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %s}}}`, resizePrefix+name, cpu)
-	if _, err := l.Client.CoreV1().
-		Namespaces().
-		Patch(ctx, workload.Namespace, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	_, err := l.Client.CoreV1().Namespaces().Patch(ctx, workload.Namespace, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
 		return fmt.Errorf("change what pods of %s request: %w", name, err)
 	}
 	return nil

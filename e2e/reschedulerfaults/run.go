@@ -170,12 +170,8 @@ func (r *run) play(ctx context.Context, prepared time.Duration) error {
 	whole := faultcampaign.Act{ // a run lasts as long, however soon all is done
 		At: window, Await: func(context.Context) {}, What: "the end", Do: func(context.Context) error { return nil },
 	}
-	return r.Play(
-		ctx,
-		window,
-		fmt.Sprintf("prepared in %s; settings: %+v", prepared.Round(time.Millisecond), r.script.settings),
-		append(acts, whole),
-	)
+	set := fmt.Sprintf("prepared in %s; settings: %+v", prepared.Round(time.Millisecond), r.script.settings)
+	return r.Play(ctx, window, set, append(acts, whole))
 }
 
 // await returns when a moment has come, or with the context.

@@ -46,21 +46,16 @@ func (w *writer) askToLeave() {
 		picks = append(picks, w.rand.IntN(1000))
 	}
 	fromPod := w.rand.IntN(2) == 0
-	w.add(
-		event{
-			at:    w.within(window * 2 / 3),
-			what:  "ask that pods leave their nodes",
-			fault: separated,
-			do: func(ctx context.Context, r *run) error {
-				for _, pick := range picks {
-					if err := r.askToLeave(ctx, pick, fromPod); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		},
-	)
+	e := event{at: w.within(window * 2 / 3), what: "ask that pods leave their nodes", fault: separated}
+	e.do = func(ctx context.Context, r *run) error {
+		for _, pick := range picks {
+			if err := r.askToLeave(ctx, pick, fromPod); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w.add(e)
 }
 
 // askToLeave asks so of the pod of a number, among those on nodes.

@@ -87,11 +87,8 @@ func (r *run) patch(ctx context.Context, w *replicas, patch []byte) error {
 // deleteWorkload deletes a workload, and what it has made as the garbage collector would.
 func (r *run) deleteWorkload(ctx context.Context, name string) error {
 	r.Note("delete workload " + name)
-	w, background, ofIt := r.script.workload(
-		name,
-	), metav1.DeletePropagationBackground, metav1.ListOptions{
-		LabelSelector: appLabel + "=" + name,
-	}
+	w, background := r.script.workload(name), metav1.DeletePropagationBackground
+	ofIt := metav1.ListOptions{LabelSelector: appLabel + "=" + name}
 	err := r.lane.Dynamic.Resource(w.kind.resource()).Namespace(w.namespace()).
 		Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
 	if err := faultcampaign.UnlessDone(err, "delete workload", name); err != nil {

@@ -44,7 +44,7 @@ func write(seed uint64) *script {
 	if r.IntN(5) == 0 {
 		w.settings.mode = rescheduling.Approve
 	}
-	w.approvedAfter = w.within(2 * time.Second)
+	w.approvedAfter = w.within(time.Second)
 	for i := range 10 + r.IntN(4) {
 		w.nodes = append(w.nodes, newNode(fmt.Sprintf("s%d-node-%d", seed, i), i))
 	}
@@ -111,7 +111,7 @@ func (w *writer) budgets() budgets {
 		perPlan: 4 + r.IntN(6), perWorkload: 2 + r.IntN(2),
 		workloadCoolDown: w.coolDown(), nodeCoolDown: w.coolDown(),
 	}
-	if r.IntN(5) == 0 {
+	if r.IntN(8) == 0 {
 		b.rate = rate{2 + r.IntN(3), time.Duration(4+r.IntN(9)) * time.Second}
 	}
 	if r.IntN(4) == 0 {
@@ -128,9 +128,13 @@ func (w *writer) budgets() budgets {
 
 // coolDown is none, shorter than a plan takes, or longer than a rescheduler needs to lead when another one was killed.
 func (w *writer) coolDown() time.Duration {
-	return time.Duration(
-		[]int{0, 0, 0, 0, 1 + w.rand.IntN(3), 1 + w.rand.IntN(3), 1 + w.rand.IntN(3), 8 + w.rand.IntN(5)}[w.rand.IntN(8)],
-	) * time.Second
+	switch kind := w.rand.IntN(8); {
+	case kind < 4:
+		return 0
+	case kind < 7:
+		return time.Duration(1+w.rand.IntN(3)) * time.Second
+	}
+	return time.Duration(8+w.rand.IntN(5)) * time.Second
 }
 
 // addWorkloads fills about half of the cluster: the scheduler spreads that, so that

@@ -75,10 +75,10 @@ func TestAGangThatHasBegunToMoveGoesOnWhenTheWindowCloses(t *testing.T) {
 		limits Limits
 		want   []string
 	}{
-		"two pods of no gang": {"", Limits{Windows: windows}, []string{"small-1"}},
-		"two members":         {"default/gang", Limits{Windows: windows}, []string{"small-1", "other-1"}},
-		"two pods of no gang, in a window of them": {"", Limits{Selected: ofSmall}, []string{"small-1"}},
-		"two members, in a window of them":         {"default/gang", Limits{Selected: ofSmall}, []string{"small-1", "other-1"}},
+		"two pods of no gang":       {"", Limits{Windows: windows}, []string{"small-1"}},
+		"two members":               {"default/gang", Limits{Windows: windows}, []string{"small-1", "other-1"}},
+		"no gang, a window of them": {"", Limits{Selected: ofSmall}, []string{"small-1"}},
+		"members, a window of them": {"default/gang", Limits{Selected: ofSmall}, []string{"small-1", "other-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, v1alpha1.Auto)
