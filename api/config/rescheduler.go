@@ -187,7 +187,7 @@ type SelectedBudget struct {
 	// Selector is the label selector, such as tier=web. It may be empty, for all pods, where
 	// policies or topologyKey is set.
 	Selector string `json:"selector"`
-	// Policies are those that it bounds, such as Respread. Empty stands for all.
+	// Policies are bounded by it, such as Respread. Empty stands for all.
 	Policies []v1alpha1.Policy `json:"policies,omitempty"`
 	// TopologyKey is a label of nodes, such as topology.kubernetes.io/zone. With it, the pods of each
 	// domain are counted alone.

@@ -31,7 +31,7 @@ func All[M ~struct{ Name, File, Old, New string }](lists ...[]M) []Mutant {
 // Set is the mutants of a part of muster.
 type Set struct {
 	Name string // as it stands in figures
-	// Dir is that of the code, below that of the repository.
+	// Dir has the code. It is relative to the root of the repository.
 	Dir     string
 	Mutants []Mutant
 	// Tests are run one after the other until one fails, after those of the package of the file.
