@@ -117,7 +117,9 @@ const anyAddress = "0.0.0.0"
 
 // NewPod derives a Pod from an API object, which must not change afterwards.
 func NewPod(object *corev1.Pod) *Pod {
-	options := resourcehelper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}
+	options := resourcehelper.PodResourcesOptions{
+		UseStatusResources: maybeResized(object), InPlacePodLevelResourcesVerticalScalingEnabled: true,
+	}
 	requests := resourcehelper.PodRequests(object, options)
 	pod := &Pod{
 		Pod:             object,
@@ -136,6 +138,13 @@ func NewPod(object *corev1.Pod) *Pod {
 		pod.NonZeroMemory = min(value(withDefaults.Memory()), mostOfAPod)
 	}
 	return pod
+}
+
+// maybeResized says that the status of a pod may tell of other requests than its spec. To sum them up takes thrice as long.
+func maybeResized(object *corev1.Pod) bool {
+	status := &object.Status
+	return len(status.ContainerStatuses) > 0 || len(status.InitContainerStatuses) > 0 ||
+		status.Resources != nil || status.AllocatedResources != nil || resourcehelper.IsPodResizeInfeasible(object)
 }
 
 // labelled makes one value of the namespace and the labels of a pod. Neither has a zero

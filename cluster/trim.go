@@ -236,15 +236,17 @@ func trimContainers(containers []corev1.Container) []corev1.Container {
 func trimContainerStatuses(statuses []corev1.ContainerStatus) []corev1.ContainerStatus {
 	var kept []corev1.ContainerStatus
 	for i := range statuses {
-		if s := &statuses[i]; s.Resources != nil {
-			kept = append(kept, corev1.ContainerStatus{
-				Name:               s.Name,
-				AllocatedResources: s.AllocatedResources,
-				Resources:          &corev1.ResourceRequirements{Requests: s.Resources.Requests},
-			})
-			quantity.Cap(s.AllocatedResources)
+		s := &statuses[i]
+		if s.Resources == nil && s.AllocatedResources == nil {
+			continue
+		}
+		next := corev1.ContainerStatus{Name: s.Name, AllocatedResources: s.AllocatedResources}
+		if s.Resources != nil {
+			next.Resources = &corev1.ResourceRequirements{Requests: s.Resources.Requests}
 			quantity.Cap(s.Resources.Requests)
 		}
+		quantity.Cap(s.AllocatedResources)
+		kept = append(kept, next)
 	}
 	return kept
 }

@@ -58,7 +58,8 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 				"SchedulingGroup",
 			dropped: "Volumes EphemeralContainers RestartPolicy ActiveDeadlineSeconds DNSPolicy ServiceAccountName DeprecatedServiceAccount " +
 				"AutomountServiceAccountToken HostPID HostIPC ShareProcessNamespace SecurityContext ImagePullSecrets Hostname Subdomain HostAliases " +
-				"DNSConfig ReadinessGates RuntimeClassName EnableServiceLinks SetHostnameAsFQDN OS HostnameOverride",
+				"DNSConfig ReadinessGates RuntimeClassName EnableServiceLinks SetHostnameAsFQDN OS HostnameOverride " +
+				"EvictionResponders",
 		},
 		{
 			name: "container",
@@ -76,7 +77,7 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 			kept:   "Phase Conditions NominatedNodeName StartTime QOSClass AllocatedResources Resources",
 			dropped: "ObservedGeneration Message Reason HostIP HostIPs PodIP PodIPs InitContainerStatuses ContainerStatuses " +
 				"EphemeralContainerStatuses " +
-				"Resize ResourceClaimStatuses ExtendedResourceClaimStatus NodeAllocatableResourceClaimStatuses",
+				"Resize ResourceClaimStatuses ExtendedResourceClaimStatus NodeAllocatableResourceClaimStatuses VolumeHealth",
 		},
 		{
 			name: "pod condition",
@@ -91,7 +92,7 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 			name:    "node spec",
 			object:  func() (runtime.Object, any) { n := &corev1.Node{}; return n, &n.Spec },
 			kept:    "ProviderID Unschedulable Taints",
-			dropped: "PodCIDR PodCIDRs ConfigSource DoNotUseExternalID",
+			dropped: "PodCIDR PodCIDRs ConfigSource DoNotUseExternalID PodPreemptionPolicy",
 		},
 		{
 			name:    "node status",
@@ -154,7 +155,7 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 			object: func() (runtime.Object, any) { j := &batchv1.Job{}; return j, &j.Spec },
 			kept:   "Parallelism Suspend BackoffLimit BackoffLimitPerIndex PodFailurePolicy",
 			dropped: "Completions ActiveDeadlineSeconds SuccessPolicy MaxFailedIndexes Selector ManualSelector Template " +
-				"TTLSecondsAfterFinished CompletionMode PodReplacementPolicy ManagedBy",
+				"TTLSecondsAfterFinished CompletionMode PodReplacementPolicy ManagedBy Scheduling",
 		},
 		{
 			name:   "job status",
@@ -187,7 +188,7 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 			object: func() (runtime.Object, any) { c := &corev1.PersistentVolumeClaim{}; return c, &c.Status },
 			kept:   "Phase",
 			dropped: "AccessModes Capacity Conditions AllocatedResources AllocatedResourceStatuses CurrentVolumeAttributesClassName " +
-				"ModifyVolumeStatus",
+				"ModifyVolumeStatus HealthStatus",
 		},
 		{
 			name:    "source of a volume attachment",

@@ -67,15 +67,13 @@ type ownTerm struct {
 	*cluster.AffinityTerm
 	selection
 	namespaces sets.Set[string]
-	// anywhere means all namespaces. kube-scheduler not only makes names of the namespace
-	// selector: it goes on to ask it about no labels at all, which one that wants labels
-	// to be absent matches (mergeAffinityTermNamespacesIfNotEmpty in
-	// pkg/scheduler/framework/plugins/interpodaffinity).
+	// anywhere means all namespaces, also of pods whose namespace is not known
+	// (mergeAffinityTermNamespacesIfNotEmpty in pkg/scheduler/framework/plugins/interpodaffinity).
 	anywhere bool
 }
 
 func newOwnTerm(term *cluster.AffinityTerm, objects *cluster.Objects) ownTerm {
-	t := ownTerm{AffinityTerm: term, anywhere: term.NamespaceSelector.Matches(labels.Set(nil))}
+	t := ownTerm{AffinityTerm: term, anywhere: term.NamespaceSelector.Empty()}
 	if t.anywhere {
 		return t
 	}

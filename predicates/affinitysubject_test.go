@@ -41,7 +41,11 @@ func TestInterPodAffinityDependsOnANamespaceOnlyIfATermMayTell(t *testing.T) {
 			"the namespace is named anyway", pod(keepingOff(inNamespaces(isRed, "other"))), namespace("other"),
 			namespace("other", "team", "red"), false,
 		},
-		{"the term is about all namespaces", pod(keepingOff(isNotRed)), namespace("other"), namespace("other", "team", "red"), false},
+		{"a selector by absence does not match any more", pod(keepingOff(isNotRed)), namespace("other"), namespace("other", "team", "red"), true},
+		{
+			"the term is about all namespaces", pod(keepingOff(inNamespacesThat(aboutPods("zone", "app", "web"), &metav1.LabelSelector{}))),
+			namespace("other"), namespace("other", "team", "red"), false,
+		},
 		{
 			"one of several terms has the selector", pod(keepingTo(aboutPods("zone")), keepingOff(aboutPods("zone"), isRed)), nil,
 			namespace("other", "team", "red"), true,

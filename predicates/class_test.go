@@ -22,7 +22,7 @@ var irrelevantPodFields = []string{
 	"ServiceAccountName", "DeprecatedServiceAccount", "AutomountServiceAccountToken", "HostPID", "HostIPC", "ShareProcessNamespace",
 	"SecurityContext", "ImagePullSecrets", "Hostname", "Subdomain", "SchedulerName", "HostAliases", "PriorityClassName", "Priority",
 	"DNSConfig", "ReadinessGates", "RuntimeClassName", "EnableServiceLinks", "PreemptionPolicy", "SetHostnameAsFQDN", "OS",
-	"SchedulingGates", "HostnameOverride", "SchedulingGroup",
+	"SchedulingGates", "HostnameOverride", "SchedulingGroup", "EvictionResponders",
 }
 
 var irrelevantContainerFields = []string{

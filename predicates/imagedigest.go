@@ -9,7 +9,7 @@ import (
 )
 
 // Images of fewer bytes than leastImageBytes in all count for nothing, and those of more
-// than mostImageBytes for each container for no more than that.
+// than mostImageBytes for each container and image volume for no more than that.
 const (
 	leastImageBytes = 23 << 20
 	mostImageBytes  = 1000 << 20
@@ -38,8 +38,11 @@ type heldImages struct {
 const notHeld = -1
 
 func newImageDigest(pod *cluster.Pod) *imageDigest {
-	containers := len(pod.Spec.InitContainers) + len(pod.Spec.Containers)
-	return &imageDigest{images: wantedImages(pod), mostBytes: int64(containers) * mostImageBytes, holdings: make([]heldImages, 1)}
+	images, uses := wantedImages(pod), int64(0)
+	for i := range images {
+		uses += images[i].times
+	}
+	return &imageDigest{images: images, mostBytes: uses * mostImageBytes, holdings: make([]heldImages, 1)}
 }
 
 func (d *imageDigest) Update(snap *cluster.Snapshot, nodes []int32) {

@@ -52,9 +52,9 @@ func TestImageLocality(t *testing.T) {
 		{name: "init containers count", scene: scene{node: node(holding(500, web)), pod: pod(running(log), initially(web))}, want: 24},
 		// 477 of 977.
 		{
-			name:  "volumes of images count, and want no more",
+			name:  "volumes of images count as containers do",
 			scene: scene{node: node(holding(500, web)), pod: pod(running(log), volume(web))},
-			want:  48,
+			want:  24,
 		},
 		{
 			name: "what the pod's ephemeral containers run does not count",

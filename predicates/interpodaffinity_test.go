@@ -220,13 +220,8 @@ func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
 			resolvable: true,
 		},
 		{name: "one that is not known is not selected", scene: meeting(asks(inNamespacesThat(offWeb, is("unknown"))), unknown)},
-		// See ownTerm.
-		{
-			name:       "a selector that some label be absent selects all",
-			scene:      meeting(asks(inNamespacesThat(offWeb, isNot)), blue),
-			reason:     antiUnmet,
-			resolvable: true,
-		},
+		{name: "one that has the label is not selected by its absence", scene: meeting(asks(inNamespacesThat(offWeb, isNot)), blue)},
+		{name: "one that is not known is not selected by absence", scene: meeting(asks(inNamespacesThat(offWeb, isNot)), unknown)},
 
 		{
 			name:       "a pod shuns the namespace that it selects",

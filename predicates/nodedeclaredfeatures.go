@@ -21,7 +21,7 @@ type nodeDeclaredFeatures struct {
 }
 
 func newNodeDeclaredFeatures(*config.Profile) (Predicate, error) {
-	return nodeDeclaredFeatures{release: version.MajorMinor(1, 36)}, nil
+	return nodeDeclaredFeatures{release: version.MajorMinor(1, 37)}, nil
 }
 
 func (nodeDeclaredFeatures) Name() string { return config.NodeDeclaredFeatures }

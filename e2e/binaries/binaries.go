@@ -1,8 +1,8 @@
 // Package binaries builds the real programs of a Kubernetes control plane and keeps
 // them for the next run.
 //
-// What is built, and from which versions, is pinned by this module's go.mod and
-// go.sum, so nothing but Go and a module proxy is needed. The first build takes
+// What is built, and from which versions, is pinned by this module's go.mod and go.sum, and by go.1.36.mod for
+// another release of Kubernetes, so nothing but Go and a module proxy is needed. The first build takes
 // minutes; later ones find the binaries in a directory named after everything that
 // goes into them. Several processes may ask at once: one builds, the others wait.
 //
@@ -92,14 +92,23 @@ func (b Binary) file() string {
 	return string(b)
 }
 
-// Ensure returns the binaries and builds those that are missing. It must be called
-// from within this module's directory tree, as tests and `go run` are. Progress is
+// Ensure returns the binaries of the release that the environment asks for, and builds those that are missing. It must be
+// called from within this module's directory tree, as tests and `go run` are. Progress is
 // told to progress, which may be nil; a run that builds nothing tells nothing.
 func Ensure(ctx context.Context, progress io.Writer) (Set, error) {
+	release, err := Chosen()
+	if err != nil {
+		return Set{}, err
+	}
+	return EnsureRelease(ctx, release, progress)
+}
+
+// EnsureRelease is Ensure for one release.
+func EnsureRelease(ctx context.Context, release Release, progress io.Writer) (Set, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
-	recipe, err := readRecipe(ctx)
+	recipe, err := readRecipe(ctx, release)
 	if err != nil {
 		return Set{}, err
 	}
@@ -160,6 +169,7 @@ func (r recipe) buildMissing(ctx context.Context, set Set, progress io.Writer) e
 			ldflags: r.ldflags,
 			tags:    p.tags,
 			module:  r.module,
+			modfile: r.modfile,
 			title:   fmt.Sprintf("%d/%d %s", i+1, len(r.programs), p.binary),
 		}
 		if err := b.run(ctx, progress); err != nil {

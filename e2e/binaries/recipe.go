@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -18,21 +19,22 @@ const modulePath = "muster.dev/muster/e2e"
 // recipe is everything that decides what the binaries contain.
 type recipe struct {
 	module   string // the directory of the module that pins them
+	modfile  string // of that module
 	programs []program
 	ldflags  string
 	hash     string
 }
 
-func readRecipe(ctx context.Context) (recipe, error) {
+func readRecipe(ctx context.Context, release Release) (recipe, error) {
 	module, err := moduleDir(ctx)
 	if err != nil {
 		return recipe{}, err
 	}
-	kubernetes, err := goList(ctx, module, "{{.Version}}", "k8s.io/kubernetes")
+	kubernetes, err := goList(ctx, module, "{{.Version}}", "k8s.io/kubernetes", "-modfile="+release.modfile())
 	if err != nil {
 		return recipe{}, err
 	}
-	r := recipe{module: module, programs: packages, ldflags: stamp(kubernetes)}
+	r := recipe{module: module, modfile: release.modfile(), programs: packages, ldflags: stamp(kubernetes)}
 	return r.pinned()
 }
 
@@ -42,14 +44,16 @@ func readExtraRecipe(ctx context.Context, name string, p program) (recipe, error
 	if err != nil {
 		return recipe{}, err
 	}
-	r := recipe{module: filepath.Join(module, "binaries", "recipes", name), programs: []program{p}, ldflags: "-s -w"}
+	r := recipe{
+		module: filepath.Join(module, "binaries", "recipes", name), modfile: "go.mod", programs: []program{p}, ldflags: "-s -w",
+	}
 	return r.pinned()
 }
 
 // pinned is the recipe with its hash.
 func (r recipe) pinned() (recipe, error) {
 	hash := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum"} {
+	for _, name := range []string{r.modfile, strings.TrimSuffix(r.modfile, "mod") + "sum"} {
 		text, err := os.ReadFile(filepath.Join(r.module, name))
 		if err != nil {
 			return recipe{}, fmt.Errorf("read the pinned versions: %w", err)
@@ -100,8 +104,8 @@ func moduleDir(ctx context.Context) (string, error) {
 	return goList(ctx, ".", "{{.Dir}}", modulePath)
 }
 
-func goList(ctx context.Context, dir, format, module string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", format, module)
+func goList(ctx context.Context, dir, format, module string, flags ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"list", "-m", "-f", format}, flags, []string{module})...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

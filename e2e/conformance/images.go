@@ -46,7 +46,7 @@ func run(s *source, pod *corev1.Pod) {
 	for _, container := range containers(pod) {
 		container.Image = one(s, podImages()...)
 	}
-	for s.chance(20) {
+	for countsImageVolumes && s.chance(20) {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "image", VolumeSource: corev1.VolumeSource{
 			Image: &corev1.ImageVolumeSource{Reference: one(s, podImages()...)},
 		}})

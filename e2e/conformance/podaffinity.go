@@ -70,7 +70,7 @@ func (s *source) podAffinityTerm(owner *corev1.Pod) corev1.PodAffinityTerm {
 		term.Namespaces = several(s, 2, append(namespaceNames(), "nowhere")...)
 	}
 	if s.chance(30) {
-		term.NamespaceSelector = s.labelSelector(namespaceLabels())
+		term.NamespaceSelector = withoutAbsence(s.labelSelector(namespaceLabels()))
 	}
 	if s.chance(15) { // the API server has merged them into the selector, or does not know of them
 		term.MatchLabelKeys = s.keys(podLabels())

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -117,22 +116,6 @@ func selectsAll(constraint corev1.TopologySpreadConstraint) bool {
 	selector := constraint.LabelSelector
 	return constraint.WhenUnsatisfiable == corev1.DoNotSchedule && selector != nil &&
 		len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
-}
-
-// SelectVictimsOnNode implements preemption.Interface. What muster deliberately does otherwise comes first: pods of
-// lower priority that are going are as if they were not. They have not to be evicted, and are no victims.
-func (d *dryRun) SelectVictimsOnNode(
-	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo, pdbs []*policyv1.PodDisruptionBudget,
-) ([]*corev1.Pod, int, *fwk.Status) {
-	if err := d.remove(ctx, state, node, d.leaves); err != nil {
-		d.failed = err
-		return nil, 0, fwk.AsStatus(err)
-	}
-	victims, violations, status := d.DefaultPreemption.SelectVictimsOnNode(ctx, state, pod, node, pdbs)
-	if status.Code() == fwk.Error {
-		d.failed = errFails
-	}
-	return victims, violations, status
 }
 
 func (d *dryRun) outranks(other *corev1.Pod) bool {

@@ -77,8 +77,7 @@ func (k *kubeScheduler) look(s *Scenario) (*inTreeView, error) {
 		return nil, err
 	}
 	view := &inTreeView{kubeScheduler: k, pending: s.Pending}
-	view.options = append(slices.Clip(k.options),
-		frameworkruntime.WithSnapshotSharedLister(snapshot),
+	view.options = append(slices.Concat(k.options, withSnapshot(snapshot)),
 		frameworkruntime.WithInformerFactory(factory),
 		frameworkruntime.WithPodNominator(nominator(s.Nominated)),
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),

@@ -123,7 +123,7 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 		return &Entry{controlPlane: cp, scheduler: stock(percentage)}, nil
 	case Native:
 		scheduler := stock(percentage)
-		scheduler.FeatureGates = map[string]bool{"GenericWorkload": true, "GangScheduling": true}
+		scheduler.FeatureGates = map[string]bool{"GenericWorkload": true}
 		return &Entry{controlPlane: cp, scheduler: scheduler}, nil
 	case Empty:
 		return p.enterEmpty(ctx, cp, nil, flags)

@@ -58,7 +58,7 @@ func pluginsThatRun(t *testing.T, document string) *schedulerconfig.Plugins {
 		t.Fatal(err)
 	}
 	configuration := object.(*schedulerconfig.KubeSchedulerConfiguration)
-	s, err := scheduler.New(t.Context(), shared.client, scheduler.NewInformerFactory(shared.client, 0), nil,
+	s, err := scheduler.New(t.Context(), shared.client, scheduler.NewInformerFactory(shared.client, 0, nil), nil,
 		profile.NewRecorderFactory(events.NewBroadcaster(&events.EventSinkImpl{Interface: shared.client.EventsV1()})),
 		scheduler.WithKubeConfig(shared.RESTConfig()),
 		scheduler.WithProfiles(configuration.Profiles...),

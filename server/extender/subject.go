@@ -57,7 +57,9 @@ func (e *Extender) find(c *call) error {
 	if err != nil {
 		return badRequest(err)
 	}
-	// As the watch would keep it, so that it is judged as if it were there.
+	// As the watch would keep it, so that it is judged as if it were there. No kubelet has resized it: to look up the
+	// status of each container takes the square of their number.
+	object.Status.ContainerStatuses, object.Status.InitContainerStatuses = nil, nil
 	if _, err := cluster.Trim(object); err != nil {
 		return badRequest(err)
 	}

@@ -212,7 +212,7 @@ func HostilePods(size int) map[string]string {
 }
 
 // MostTimes is how many times the length of a body a call may take.
-const MostTimes = 20
+const MostTimes = 25
 
 // HostileCalls are bodies that nobody writes but to do harm.
 func HostileCalls() []string {

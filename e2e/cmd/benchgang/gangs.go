@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -65,7 +64,7 @@ func (g gangs) groups(who contender.Contender) (of schema.GroupVersionResource, 
 	case contender.Stock:
 		return of, nil
 	case contender.Native:
-		of = schedulingv1alpha2.SchemeGroupVersion.WithResource("podgroups")
+		of = schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1beta1", Resource: "podgroups"}
 		spec = map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(g.size)}}}
 	default:
 		of = v1alpha1.ResourceOf(v1alpha1.GroupX)

@@ -15,7 +15,7 @@ func TestContendersGetTheSamePodsInGroupsOfTheirOwnKind(t *testing.T) {
 		native, label, apiVersion string
 	}{
 		contender.Stock:  {},
-		contender.Native: {native: "app-1", apiVersion: "scheduling.k8s.io/v1alpha2"},
+		contender.Native: {native: "app-1", apiVersion: "scheduling.k8s.io/v1beta1"},
 		withMuster:       {label: "app-1", apiVersion: "scheduling.x-k8s.io/v1alpha1"},
 		withGates:        {label: "app-1", apiVersion: "scheduling.x-k8s.io/v1alpha1"},
 	} {

@@ -43,8 +43,8 @@ func newLaboratory(
 	cp, err := controlplane.Start(ctx, controlplane.Options{
 		Controllers: controlplane.PodCreation(),
 		APIServerFlags: []string{
-			"--feature-gates=GenericWorkload=true,GangScheduling=true",
-			"--runtime-config=scheduling.k8s.io/v1alpha2=true",
+			"--feature-gates=GenericWorkload=true",
+			"--runtime-config=scheduling.k8s.io/v1beta1=true",
 			"--disable-admission-plugins=PodGroupProtection", // nobody would remove the finalizer
 		},
 		Progress: out,
