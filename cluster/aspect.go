@@ -27,8 +27,8 @@ const (
 	AspectRequested
 	// AspectPorts are the host ports taken on the node.
 	AspectPorts
-	// AspectPods are the pods on the node: their presence, labels and volumes, and
-	// whether they are being deleted.
+	// AspectPods are the pods on the node: their presence, labels, volumes and
+	// resource claims, and whether they are being deleted.
 	AspectPods
 	// AspectPodStates is what else is known of those pods: their limits, annotations,
 	// priority and quality of service, and when they were scheduled and initialized. It
@@ -42,12 +42,14 @@ const (
 	AspectExpected
 	// AspectFeatures are the features that the node's kubelet declares.
 	AspectFeatures
+	// AspectDevices are the devices that the node alone has, and who holds them.
+	AspectDevices
 )
 
 // Aspects of the cluster as a whole. They include that an object comes or goes.
 const (
 	// AspectPersistentVolume is any PersistentVolume.
-	AspectPersistentVolume = AspectFeatures << (1 + iota)
+	AspectPersistentVolume = AspectDevices << (1 + iota)
 	// AspectPersistentVolumeClaim is any PersistentVolumeClaim.
 	AspectPersistentVolumeClaim
 	// AspectStorageClass is any StorageClass.
@@ -71,6 +73,10 @@ const (
 	// AspectNominated is the nominated node of any pod that counts on none; see
 	// [Cluster.Nominated].
 	AspectNominated
+	// AspectDeviceClass is any DeviceClass.
+	AspectDeviceClass
+	// AspectSharedDevices are the devices that no one node has alone, and who holds them.
+	AspectSharedDevices
 
 	aspectEnd
 )
@@ -82,9 +88,10 @@ const AspectNode = AspectPersistentVolume - 1
 func (a Aspect) String() string {
 	names := [...]string{
 		"allocatable", "labels", "taints", "unschedulable", "conditions", "images", "csi", "requested", "ports", "pods",
-		"podstates", "annotations", "usage", "expected", "features",
+		"podstates", "annotations", "usage", "expected", "features", "devices",
 		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "volumeattachments",
-		"namespaces", "services", "selectors", "poddisruptionbudgets", "workloads", "custom", "nominated",
+		"namespaces", "services", "selectors", "poddisruptionbudgets", "workloads", "custom", "nominated", "deviceclasses",
+		"shareddevices",
 	}
 	var set []string
 	for i, name := range names {

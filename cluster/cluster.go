@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -34,6 +35,7 @@ type Cluster struct {
 	ledger       *ledger
 	fleet        *fleet
 	waiting      *waiting
+	claims       claims
 	podFollowers followers[PodState] // of all pods
 }
 
@@ -50,12 +52,13 @@ func New(o Options) *Cluster {
 		placed: map[types.UID]place{}, assumed: map[types.UID]*assumption{}, expected: map[types.UID]*expectation{},
 		orphans: map[string]map[types.UID]*Pod{},
 	}
-	c.fleet = &fleet{view: &c.view, ledger: c.ledger, csi: map[string]*storagev1.CSINode{}, usage: map[string]*Usage{}}
+	c.fleet = &fleet{view: &c.view, ledger: c.ledger, csi: map[string]*storagev1.CSINode{}, usage: map[string]*Usage{}, inventory: newInventory()}
 	c.waiting = &waiting{
 		view: &c.view, ledger: c.ledger,
 		pending: map[types.UID]*Pod{}, nominated: map[types.UID]*Pod{}, awaited: map[types.UID]*arrival{},
 		newcomers: noNewcomers(),
 	}
+	c.claims = newClaims()
 	c.metrics.register(o.Registerer, c)
 	return c
 }
@@ -119,7 +122,25 @@ func (c *Cluster) removePod(uid types.UID) {
 	defer c.waiting.arrive(uid)
 	c.ledger.unexpect(uid, "")
 	c.podFollowers.tell(PodState{UID: uid})
+	c.claims.forget(uid)
 	c.waiting.remove(uid, "")
 	c.ledger.unassume(uid, outcomeRefuted)
 	c.ledger.take(uid)
+}
+
+// setClaim applies that a ResourceClaim came or changed, or is gone when it is nil: its devices are held, or free, and
+// its pods have it, or not.
+func (c *Cluster) setClaim(name types.NamespacedName, claim *resourcev1.ResourceClaim) {
+	c.fleet.refreshDevices(c.fleet.setClaim(name, claim))
+	for _, uid := range c.claims.set(name, claim) {
+		pod := c.waiting.pending[uid]
+		if at, placed := c.ledger.placed[uid]; pod == nil && placed {
+			pod = at.pod
+		}
+		if pod != nil {
+			next := *pod
+			c.claims.resolve(&next)
+			c.setPod(&next)
+		}
+	}
 }

@@ -1,8 +1,13 @@
 package cluster
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // fleet puts nodes together: of their objects, their CSINodes, what was measured on them, and the pods that the
@@ -13,6 +18,7 @@ type fleet struct {
 	ledger *ledger
 	csi    map[string]*storagev1.CSINode // by node name, known node or not
 	usage  map[string]*Usage             // as csi
+	inventory
 }
 
 // setNode applies that a node came or changed.
@@ -25,6 +31,7 @@ func (f *fleet) setNode(object *corev1.Node) {
 	}
 	node := newNode(object, f.nextIndex())
 	node.CSI, node.Usage, node.Joined = f.csi[object.Name], f.usage[object.Name], f.generation+1
+	node.Devices = f.at(object.Name)
 	for _, pod := range f.ledger.adopt(object.Name) {
 		node = node.WithPod(pod)
 	}
@@ -80,5 +87,24 @@ func (f *fleet) setUsage(node string, usage *Usage) {
 		next := *now
 		next.Usage = usage
 		f.replace(&next, AspectUsage)
+	}
+}
+
+// refreshDevices takes in that the devices of some nodes have changed, or under "" those that are of no one node.
+func (f *fleet) refreshDevices(homes sets.Set[string]) {
+	for _, home := range slices.Sorted(maps.Keys(homes)) {
+		devices := f.at(home)
+		if home == "" {
+			if shared := &f.objects.next.SharedDevices; *shared != nil || devices != nil {
+				*shared = devices
+				f.recordObject(AspectSharedDevices, types.NamespacedName{})
+			}
+			continue
+		}
+		if node := f.node(home); node != nil {
+			next := *node
+			next.Devices = devices
+			f.surprise(&next, AspectDevices)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,7 @@ func newObjectsWriter() *objectsWriter {
 	keep(w, AspectSelector, key, &w.next.StatefulSets).scaled = sameSelector(func(s *appsv1.StatefulSet) any { return s.Spec.Selector })
 	keep(w, AspectDisruptionBudget, key, &w.next.DisruptionBudgets)
 	keep(w, AspectWorkload, key, &w.next.Jobs)
+	keep(w, AspectDeviceClass, name, &w.next.DeviceClasses)
 	return w
 }
 
@@ -68,10 +70,17 @@ func (c *Cluster) Set(object runtime.Object) error {
 		if pod == nil {
 			c.removePod(o.UID)
 		} else {
+			c.claims.resolve(pod)
 			c.setPod(pod)
 		}
 	case *storagev1.CSINode:
 		c.fleet.setCSINode(o)
+	case *resourcev1.ResourceSlice:
+		c.fleet.refreshDevices(c.fleet.setSlice(o.Name, o))
+	case *resourcev1.ResourceClaim:
+		c.setClaim(key(o), o)
+	case *resourcev1.ResourceClaimTemplate:
+		c.claims.templates[key(o)] = o
 	default:
 		return c.view.changeObject(object, kindWriter.set)
 	}
@@ -90,6 +99,12 @@ func (c *Cluster) Delete(object runtime.Object) error {
 		c.removePod(o.UID)
 	case *storagev1.CSINode:
 		c.fleet.removeCSINode(o.Name)
+	case *resourcev1.ResourceSlice:
+		c.fleet.refreshDevices(c.fleet.setSlice(o.Name, nil))
+	case *resourcev1.ResourceClaim:
+		c.setClaim(key(o), nil)
+	case *resourcev1.ResourceClaimTemplate:
+		delete(c.claims.templates, key(o))
 	default:
 		return c.view.changeObject(object, kindWriter.remove)
 	}

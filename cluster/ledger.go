@@ -62,7 +62,7 @@ func (l *ledger) put(pod *Pod, name string, foreseen bool) {
 	}
 	l.placed[pod.UID] = place{pod: pod, node: name}
 	if node := l.node(name); node != nil {
-		next := node.WithoutPod(pod.UID).WithPod(pod)
+		next := node.without(pod.UID).WithPod(pod)
 		if foreseen || before.node == name && aspects&(AspectRequested|AspectPods|AspectPorts) == 0 {
 			l.replace(next, aspects)
 		} else {
@@ -91,7 +91,7 @@ func (l *ledger) take(uid types.UID) {
 	}
 	delete(l.placed, uid)
 	if node := l.node(at.node); node != nil {
-		l.surprise(node.WithoutPod(uid), podAspects(at.pod))
+		l.surprise(node.without(uid), podAspects(at.pod))
 		l.left(at)
 		return
 	}
@@ -146,7 +146,8 @@ func podChanges(from, to *Pod) Aspect {
 		from.NonZeroMilliCPU != to.NonZeroMilliCPU || from.NonZeroMemory != to.NonZeroMemory {
 		changed |= AspectRequested
 	}
-	if !maps.Equal(from.Labels, to.Labels) || (from.DeletionTimestamp == nil) != (to.DeletionTimestamp == nil) {
+	if !maps.Equal(from.Labels, to.Labels) || (from.DeletionTimestamp == nil) != (to.DeletionTimestamp == nil) ||
+		!slices.Equal(from.Claims, to.Claims) {
 		changed |= AspectPods
 	}
 	if !slices.Equal(from.HostPorts, to.HostPorts) {

@@ -15,6 +15,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -81,6 +82,12 @@ func dumpKinds() map[metav1.TypeMeta]dumpKind {
 		{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass"}:     {reflect.TypeFor[storagev1.StorageClass](), "storageclasses", false},
 		{APIVersion: "storage.k8s.io/v1", Kind: "CSINode"}:          {reflect.TypeFor[storagev1.CSINode](), "csinodes", false},
 		{APIVersion: "storage.k8s.io/v1", Kind: "VolumeAttachment"}: {reflect.TypeFor[storagev1.VolumeAttachment](), "volumeattachments", false},
+		{APIVersion: "resource.k8s.io/v1", Kind: "DeviceClass"}:     {reflect.TypeFor[resourcev1.DeviceClass](), "deviceclasses", false},
+		{APIVersion: "resource.k8s.io/v1", Kind: "ResourceSlice"}:   {reflect.TypeFor[resourcev1.ResourceSlice](), "resourceslices", false},
+		{APIVersion: "resource.k8s.io/v1", Kind: "ResourceClaim"}:   {reflect.TypeFor[resourcev1.ResourceClaim](), "resourceclaims", true},
+		{APIVersion: "resource.k8s.io/v1", Kind: "ResourceClaimTemplate"}: {
+			reflect.TypeFor[resourcev1.ResourceClaimTemplate](), "resourceclaimtemplates", true,
+		},
 		{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}: {
 			reflect.TypeFor[policyv1.PodDisruptionBudget](), "poddisruptionbudgets", true,
 		},

@@ -41,6 +41,9 @@ type Node struct {
 	// CSI is the node's CSINode object, nil when there is none.
 	CSI *storagev1.CSINode
 
+	// Devices are those that no other node has, nil when there are none.
+	Devices *Devices
+
 	// Usage is what was measured on the node, nil when nothing is known.
 	Usage *Usage
 
@@ -108,8 +111,17 @@ func (n *Node) WithPod(pod *Pod) *Node {
 	return &next
 }
 
-// WithoutPod is n without the pod of that UID, or n itself if it has none.
+// WithoutPod is n without the pod of that UID and what devices only it has reserved, or n itself if it has none.
 func (n *Node) WithoutPod(uid types.UID) *Node {
+	next := n.without(uid)
+	if devices := n.Devices.without(uid, next.Pods); next != n && devices != n.Devices {
+		next.Devices = devices
+	}
+	return next
+}
+
+// without is n without the pod of that UID, or n itself if it has none. Its devices are still those that the API tells of.
+func (n *Node) without(uid types.UID) *Node {
 	at := slices.IndexFunc(n.Pods, func(p *Pod) bool { return p.UID == uid })
 	if at < 0 {
 		return n

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,9 @@ type Objects struct {
 	ReplicaSets            Table[types.NamespacedName, *appsv1.ReplicaSet]
 	StatefulSets           Table[types.NamespacedName, *appsv1.StatefulSet]
 	DisruptionBudgets      Table[types.NamespacedName, *policyv1.PodDisruptionBudget]
+	DeviceClasses          Table[string, *resourcev1.DeviceClass]
+	// SharedDevices are those that no one node has alone, nil when there are none.
+	SharedDevices *Devices
 	// Jobs are empty where nobody asked for them; see [WatchOptions].
 	Jobs Table[types.NamespacedName, *batchv1.Job]
 

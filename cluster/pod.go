@@ -7,6 +7,7 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 )
@@ -45,6 +46,12 @@ type Pod struct {
 	NonZeroMilliCPU, NonZeroMemory int64
 	// HostPorts are the ports the pod takes on its node.
 	HostPorts []HostPort
+
+	// Claims are the ResourceClaims of the pod, those that kube-scheduler made for its extended resources included. Of a
+	// placeholder they are those that will be made.
+	Claims []*resourcev1.ResourceClaim
+	// ClaimProblem says why not all that its spec names are among Claims, "" when all are.
+	ClaimProblem ClaimProblem
 
 	// Assigned is when the pod came to count on its node. It is set where the pod's
 	// conditions do not say when it was scheduled, as those of an assumed pod, and zero

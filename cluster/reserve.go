@@ -17,7 +17,20 @@ func (c *Cluster) Reserve(pod *Pod, node string) {
 	placeholder.Placeholder = true
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.claims.foresee(&placeholder)
 	c.ledger.put(&placeholder, node, decided)
+}
+
+// Foreseen is a pod that the API server has not got, with the ResourceClaims that would be made for it.
+func (c *Cluster) Foreseen(pod *Pod) *Pod {
+	if len(pod.Spec.ResourceClaims) == 0 {
+		return pod
+	}
+	next := *pod
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.claims.foresee(&next)
+	return &next
 }
 
 // Unreserve ends what Reserve began. It does nothing to a pod that is no placeholder.

@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,10 +58,34 @@ func Trim(object any) (any, error) {
 		o.ObjectMeta = identity(&o.ObjectMeta)
 		o.Labels = labels
 		o.Spec, o.Status = corev1.NamespaceSpec{}, corev1.NamespaceStatus{}
+	case *resourcev1.DeviceClass, *resourcev1.ResourceSlice, *resourcev1.ResourceClaim, *resourcev1.ResourceClaimTemplate:
+		trimDevices(object)
 	default:
 		trimToSelector(object)
 	}
 	return object, nil
+}
+
+// trimDevices reduces what tells of devices to what decides who may have them.
+func trimDevices(object any) {
+	switch o := object.(type) {
+	case *resourcev1.DeviceClass:
+		created := o.CreationTimestamp // of two classes for one extended resource the younger one counts
+		o.ObjectMeta = identity(&o.ObjectMeta)
+		o.CreationTimestamp = created
+	case *resourcev1.ResourceSlice:
+		o.ObjectMeta = identity(&o.ObjectMeta)
+	case *resourcev1.ResourceClaim:
+		owners, extended := o.OwnerReferences, o.Annotations[resourcev1.ExtendedResourceClaimAnnotation]
+		o.ObjectMeta = mortal(&o.ObjectMeta)
+		if o.OwnerReferences = owners; extended != "" {
+			o.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: extended}
+		}
+		o.Status = resourcev1.ResourceClaimStatus{Allocation: o.Status.Allocation, ReservedFor: o.Status.ReservedFor}
+	case *resourcev1.ResourceClaimTemplate:
+		o.ObjectMeta = identity(&o.ObjectMeta)
+		o.Spec.ObjectMeta = metav1.ObjectMeta{}
+	}
 }
 
 // trimToSelector reduces the kinds that are read for the pods that they select, and for how many of
@@ -168,6 +193,7 @@ func trimPod(pod *corev1.Pod) {
 		ContainerStatuses:     trimContainerStatuses(status.ContainerStatuses),
 		QOSClass:              status.QOSClass,
 		AllocatedResources:    status.AllocatedResources,
+		ResourceClaimStatuses: status.ResourceClaimStatuses,
 		Resources:             status.Resources,
 	}
 	capRequirements(pod.Spec.Resources, pod.Status.Resources)

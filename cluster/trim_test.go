@@ -74,10 +74,10 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 		{
 			name:   "pod status",
 			object: func() (runtime.Object, any) { p := &corev1.Pod{}; return p, &p.Status },
-			kept:   "Phase Conditions NominatedNodeName StartTime QOSClass AllocatedResources Resources",
+			kept:   "Phase Conditions NominatedNodeName StartTime QOSClass AllocatedResources Resources ResourceClaimStatuses",
 			dropped: "ObservedGeneration Message Reason HostIP HostIPs PodIP PodIPs InitContainerStatuses ContainerStatuses " +
 				"EphemeralContainerStatuses " +
-				"Resize ResourceClaimStatuses ExtendedResourceClaimStatus NodeAllocatableResourceClaimStatuses VolumeHealth",
+				"Resize ExtendedResourceClaimStatus NodeAllocatableResourceClaimStatuses VolumeHealth",
 		},
 		{
 			name: "pod condition",

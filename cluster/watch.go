@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -101,7 +102,30 @@ func sources(o WatchOptions) []source {
 		jobs := listWatch(o.Client.BatchV1().Jobs(metav1.NamespaceAll), "")
 		all = append(all, source{resource: "jobs", example: &batchv1.Job{}, optional: true, calls: jobs})
 	}
-	return all
+	return append(all, deviceSources(o.Client)...)
+}
+
+// deviceSources lists what muster reads of devices. A cluster may serve another version of that API, or none.
+func deviceSources(client kubernetes.Interface) []source {
+	resources := client.ResourceV1()
+	return []source{
+		{
+			resource: "deviceclasses", example: &resourcev1.DeviceClass{}, optional: true,
+			calls: listWatch(resources.DeviceClasses(), ""),
+		},
+		{
+			resource: "resourceslices", example: &resourcev1.ResourceSlice{}, optional: true,
+			calls: listWatch(resources.ResourceSlices(), ""),
+		},
+		{
+			resource: "resourceclaims", example: &resourcev1.ResourceClaim{}, optional: true,
+			calls: listWatch(resources.ResourceClaims(metav1.NamespaceAll), ""),
+		},
+		{
+			resource: "resourceclaimtemplates", example: &resourcev1.ResourceClaimTemplate{}, optional: true,
+			calls: listWatch(resources.ResourceClaimTemplates(metav1.NamespaceAll), ""),
+		},
+	}
 }
 
 // coreSources lists what muster reads of the core API.

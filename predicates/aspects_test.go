@@ -38,8 +38,10 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 		setNode(t, c, "a")
 		setNode(t, c, "b")
 		setVolumes(t, c)
-		if err := c.Set(service("x", map[string]string{"app": "x"})); err != nil {
-			t.Fatal(err)
+		for _, object := range []runtime.Object{service("x", map[string]string{"app": "x"}), gpuClass("gpu", "example.com/gpu")} {
+			if err := c.Set(object); err != nil {
+				t.Fatal(err)
+			}
 		}
 		snap := c.Snapshot()
 		a, b := crowd(t, snap.NodeByName("a")), crowd(t, snap.NodeByName("b"))
@@ -127,6 +129,9 @@ func mixed(from, others *cluster.Node, aspects cluster.Aspect) *cluster.Node {
 	if has(cluster.AspectFeatures) {
 		object.Status.DeclaredFeatures = from.Status.DeclaredFeatures
 	}
+	if has(cluster.AspectDevices) {
+		mixed.Devices = from.Devices
+	}
 	if has(cluster.AspectCSI) {
 		mixed.CSI = from.CSI
 	}
@@ -165,7 +170,8 @@ func setNode(t *rapid.T, c *cluster.Cluster, name string) {
 	object.Status.Images = []corev1.ContainerImage{{Names: []string{draw("image", "x:latest", "y:latest")}, SizeBytes: 500 << 20}}
 	object.Status.DeclaredFeatures = []string{draw("feature", userNamespacesWithHostNetwork, restartAllContainers)}
 	csi := csiNode(name, draw("driver", ebsDriver, otherDriver), rapid.Int32Range(1, 2).Draw(t, "limit of "+name))
-	for _, object := range []runtime.Object{object, csi} {
+	devices := gpus(name, rapid.IntRange(1, 3).Draw(t, "devices of "+name))
+	for _, object := range []runtime.Object{object, csi, devices} {
 		if err := c.Set(object); err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"math"
 	"testing"
@@ -29,6 +30,8 @@ type scene struct {
 	others []*corev1.Node
 	// placed pods are on the node, unless they name another one.
 	placed []*corev1.Pod
+	// coming pods were decided to be on the node, and are not bound.
+	coming []*corev1.Pod
 	// objects are part of no node.
 	objects []runtime.Object
 	pod     *corev1.Pod
@@ -59,8 +62,25 @@ func (s scene) raise(t *testing.T) (*cluster.Snapshot, *cluster.Node, *cluster.P
 			t.Fatal(err)
 		}
 	}
+	for i, coming := range s.coming {
+		coming.UID = types.UID(fmt.Sprintf("coming-%d", i))
+		if err := c.Set(coming); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Assume(c.PendingPod(coming.UID), c.Snapshot().NodeByName(s.node.Name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	subject := cluster.NewPod(s.pod)
+	if len(s.pod.Spec.ResourceClaims) > 0 { // it is the view that knows its claims
+		s.pod.UID = "asked"
+		if err := c.Set(s.pod); err != nil {
+			t.Fatal(err)
+		}
+		subject = c.PendingPod("asked")
+	}
 	snap := c.Snapshot()
-	return snap, snap.NodeByName(s.node.Name), cluster.NewPod(s.pod)
+	return snap, snap.NodeByName(s.node.Name), subject
 }
 
 // profileWith is a profile with all default plugins and one plugin's arguments.

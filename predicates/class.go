@@ -7,6 +7,7 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/config"
@@ -53,7 +54,7 @@ func (c classes) of(pod *cluster.Pod) Class {
 		}
 		controller = string(owner.UID)
 	}
-	return Class{unique.Make(controller + "\x00" + c.spreadWith(pod.Pod) + "\x00" + form(pod, c.plugins))}
+	return Class{unique.Make(controller + "\x00" + c.spreadWith(pod.Pod) + "\x00" + claimsForm(pod) + form(pod, c.plugins))}
 }
 
 // controller is the UID of the controller of its pods, "" when the profile has pods share
@@ -73,10 +74,14 @@ func form(pod *cluster.Pod, others []Plugin) string {
 }
 
 // AloneAs is a class, for the time of a comparison, of pods that are judged for themselves:
-// those are of one that no plugin of the profile can tell apart.
+// those are of one that no plugin of the profile can tell apart. Claims that are not allocated are as their templates say.
 func (p *Profile) AloneAs(pod *cluster.Pod) Class {
 	controller := selectingControllerOf(pod.Pod) // of one that names its node
-	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + form(pod, p.plugins))}
+	claims := ""
+	if slices.ContainsFunc(pod.Claims, func(claim *resourcev1.ResourceClaim) bool { return claim.Status.Allocation != nil }) {
+		claims = claimsForm(pod)
+	}
+	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + claims + form(pod, p.plugins))}
 }
 
 // NamesItsNode says that a pod can run on one node only, by its name, as the pods of a
@@ -136,6 +141,27 @@ func canonical(pod *corev1.Pod) string {
 		panic(err) // a pod that was decoded can be encoded
 	}
 	return string(encoded)
+}
+
+// claimsForm is what is read of the claims of a pod: of those that were made for it what they ask for and where they are
+// allocated, whatever their names. Pods without claims have none.
+func claimsForm(pod *cluster.Pod) string {
+	if len(pod.Claims) == 0 && pod.ClaimProblem == "" {
+		return ""
+	}
+	form := string(pod.ClaimProblem)
+	for _, claim := range pod.Claims {
+		relevant := resourcev1.ResourceClaim{Spec: claim.Spec, Status: resourcev1.ResourceClaimStatus{Allocation: claim.Status.Allocation}}
+		if relevant.Status.Allocation != nil { // whose it is matters
+			relevant.UID, relevant.Status.ReservedFor = claim.UID, claim.Status.ReservedFor
+		}
+		encoded, err := relevant.Marshal()
+		if err != nil {
+			panic(err) // a claim that was decoded can be encoded
+		}
+		form += strconv.Quote(string(encoded))
+	}
+	return form + "\x00"
 }
 
 func canonicalContainers(containers []corev1.Container) []corev1.Container {

@@ -35,7 +35,9 @@ func (p *Profile) Explain(pod *cluster.Pod, snap *cluster.Snapshot) []Explanatio
 	if pod.Spec.NodeName != "" {
 		object := *pod.Pod
 		object.Spec.NodeName = ""
-		pod = cluster.NewPod(&object)
+		next := cluster.NewPod(&object)
+		next.Claims, next.ClaimProblem = pod.Claims, pod.ClaimProblem
+		pod = next
 	}
 	j := p.Judge(pod, snap)
 	for node := range snap.Nodes() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"muster.dev/muster/api/config"
@@ -117,7 +118,9 @@ func concerningEveryPlugin() scene {
 	}
 	spreadBy(corev1.LabelTopologyZone, 1, corev1.ScheduleAnyway)(pod)
 	inUserNamespace(pod)
+	pod.Spec.Containers[0].Resources.Requests["example.com/gpu"] = resource.MustParse("1")
 	return scene{pod: pod, objects: []runtime.Object{
+		gpuClass("gpu", "example.com/gpu"),
 		dataIn("a"), claim("data", fullyBoundTo("data")), service("web", map[string]string{"app": "web"}),
 	}}
 }

@@ -12,9 +12,8 @@ import (
 
 // nodeResourcesFit holds pods to the room that is left: what they ask for of
 // every resource, and one of the pods the node may run
-// (pkg/scheduler/framework/plugins/noderesources/fit.go). Extended resources
-// that are backed by DRA device classes are not known here: list them under
-// ignoredResources.
+// (pkg/scheduler/framework/plugins/noderesources/fit.go). An extended resource that the
+// node does not offer, and that a DeviceClass stands for, is left to DynamicResources.
 type nodeResourcesFit struct {
 	ignored       []string
 	ignoredGroups []string
@@ -28,7 +27,7 @@ func newNodeResourcesFit(profile *config.Profile) (Predicate, error) {
 func (nodeResourcesFit) Name() string { return config.NodeResourcesFit }
 
 func (nodeResourcesFit) Aspects() cluster.Aspect {
-	return cluster.AspectAllocatable | cluster.AspectRequested
+	return cluster.AspectAllocatable | cluster.AspectRequested | cluster.AspectDeviceClass
 }
 
 // mostScalars is the last scalar resource of a pod with a code of its own: those that come
@@ -39,11 +38,13 @@ const mostScalars = int(hopeless-insufficientScalar) - 1
 type scalarRequest struct {
 	cluster.Scalar
 	short Verdict
+	// devices says that there are devices for it where it is not offered.
+	devices bool
 }
 
-func (p nodeResourcesFit) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
+func (p nodeResourcesFit) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	asked := &pod.Requests
-	scalars := p.scalars(asked)
+	scalars := p.scalars(asked, snap.Objects)
 	return CheckFunc(func(node *cluster.Node) Verdict {
 		offered, taken := &node.Allocatable, &node.Requested
 		verdict := Fits
@@ -55,7 +56,9 @@ func (p nodeResourcesFit) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 		verdict = verdict.or(room(asked.EphemeralStorage, taken.EphemeralStorage, offered.EphemeralStorage, insufficientEphemeralStorage))
 		for i := range scalars {
 			s := &scalars[i]
-			verdict = verdict.or(room(s.Amount, taken.Scalar(s.Name), offered.Scalar(s.Name), s.short))
+			if there := offered.Scalar(s.Name); there > 0 || !s.devices {
+				verdict = verdict.or(room(s.Amount, taken.Scalar(s.Name), there, s.short))
+			}
 		}
 		return verdict
 	})
@@ -83,12 +86,13 @@ func room(asked, taken, offered int64, short Verdict) Verdict {
 }
 
 // scalars are the scalar requests that count.
-func (p nodeResourcesFit) scalars(asked *cluster.Resources) []scalarRequest {
+func (p nodeResourcesFit) scalars(asked *cluster.Resources, objects *cluster.Objects) []scalarRequest {
 	var counting []scalarRequest
 	for i, scalar := range asked.Scalars {
 		if scalar.Amount > 0 && !p.ignores(scalar.Name.Value()) {
 			short := insufficientScalar + Verdict(min(i, mostScalars))
-			counting = append(counting, scalarRequest{scalar, short})
+			_, devices := deviceClassOf(scalar.Name.Value(), objects)
+			counting = append(counting, scalarRequest{scalar, short, devices})
 		}
 	}
 	return counting

@@ -127,6 +127,7 @@ func registrations() []registration {
 		{name: config.NodeResourcesBalancedAllocation, score: newBalancedAllocation},
 		{name: config.ImageLocality, score: newImageLocality},
 		{name: config.NodeDeclaredFeatures, filter: newNodeDeclaredFeatures},
+		{name: config.DynamicResources, filter: newDynamicResources},
 		{name: config.NodeConditions, filter: newNodeConditions},
 		{name: config.ServiceAffinity, filter: newServiceAffinity},
 	}

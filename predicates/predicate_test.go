@@ -34,14 +34,16 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 	spread := cluster.AspectLabels | cluster.AspectTaints | cluster.AspectPods
 	volumes := cluster.AspectPersistentVolume | cluster.AspectPersistentVolumeClaim | cluster.AspectStorageClass
 	want := map[string]cluster.Aspect{
-		config.NodeUnschedulable + " filter":              cluster.AspectUnschedulable,
-		config.NodeName + " filter":                       0,
-		config.TaintToleration + " filter":                cluster.AspectTaints,
-		config.TaintToleration + " score":                 cluster.AspectTaints,
-		config.NodeAffinity + " filter":                   cluster.AspectLabels,
-		config.NodeAffinity + " score":                    cluster.AspectLabels,
-		config.NodePorts + " filter":                      cluster.AspectPorts,
-		config.NodeResourcesFit + " filter":               resources,
+		config.NodeUnschedulable + " filter": cluster.AspectUnschedulable,
+		config.NodeName + " filter":          0,
+		config.TaintToleration + " filter":   cluster.AspectTaints,
+		config.TaintToleration + " score":    cluster.AspectTaints,
+		config.NodeAffinity + " filter":      cluster.AspectLabels,
+		config.NodeAffinity + " score":       cluster.AspectLabels,
+		config.NodePorts + " filter":         cluster.AspectPorts,
+		config.NodeResourcesFit + " filter":  resources | cluster.AspectDeviceClass,
+		config.DynamicResources + " filter": cluster.AspectDevices | cluster.AspectPods | cluster.AspectAllocatable |
+			cluster.AspectLabels | cluster.AspectDeviceClass | cluster.AspectSharedDevices,
 		config.NodeResourcesFit + " score":                resources,
 		config.VolumeRestrictions + " filter":             cluster.AspectPods | cluster.AspectPersistentVolumeClaim,
 		config.NodeVolumeLimits + " filter":               cluster.AspectCSI | cluster.AspectPods | volumes | cluster.AspectVolumeAttachment,

@@ -52,6 +52,14 @@ const (
 	spreadBeyond
 	unknownNode
 	leftNode
+	resourceClaimMissing
+	resourceClaimLeaves
+	resourceClaimForeign
+	resourceClaimElsewhere
+	deviceClassMissing
+	devicesUnavailable
+	devicesUndecided
+	resourceNotOffered
 
 	// pluginReason + i is for reason i of the plugins of other packages; see Plugin.
 	pluginReason Verdict = 1 << 7
@@ -134,5 +142,13 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a constant table
 	podAffinityBeyond:          "pod has more than 100 terms of pod affinity, or requirements in one",
 	spreadBeyond:               "pod has more than 100 topology spread constraints, or requirements in one",
 	unknownNode:                "node(s) were not known to muster yet",
+	resourceClaimMissing:       "a resourceclaim of the pod is not there",
+	resourceClaimLeaves:        "a resourceclaim of the pod is being deleted",
+	resourceClaimForeign:       "a resourceclaim was not created for the pod",
+	resourceClaimElsewhere:     "resourceclaim not available on the node",
+	deviceClassMissing:         "a device class does not exist",
+	devicesUnavailable:         "cannot allocate all claims",
+	resourceNotOffered:         "cannot fit resource",
+	devicesUndecided:           "to look for devices takes too long",
 	leftNode:                   "node(s) are left by such pods, by a plan to move them",
 }

@@ -23,6 +23,7 @@ const (
 	NodeResourcesBalancedAllocation = "NodeResourcesBalancedAllocation"
 	ImageLocality                   = "ImageLocality"
 	NodeDeclaredFeatures            = "NodeDeclaredFeatures"
+	DynamicResources                = "DynamicResources"
 )
 
 // The names of the plugins that kube-scheduler does not have, or not any more.
@@ -131,6 +132,7 @@ func KnownPlugins() []KnownPlugin {
 		},
 		{Name: ImageLocality, InTree: true, Score: ByDefault, Weight: 1},
 		{Name: NodeDeclaredFeatures, InTree: true, Filter: ByDefault},
+		{Name: DynamicResources, InTree: true, Partial: true, Filter: ByDefault},
 		{Name: NodeConditions, Filter: OnRequest},
 		{Name: ServiceAffinity, Filter: OnRequest, NewArgs: func() PluginArgs { return new(ServiceAffinityArgs) }},
 		{Name: LoadAware, Filter: OnRequest, Score: OnRequest, NewArgs: func() PluginArgs { return new(LoadAwareSchedulingArgs) }},

@@ -15,7 +15,8 @@ func TestPluginsOfAProfile(t *testing.T) {
 	weight := func(w int32) *int32 { return &w }
 	defaultFilters := []string{
 		NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit,
-		VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures,
+		VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity,
+		NodeDeclaredFeatures, DynamicResources,
 	}
 	defaultScores := []ScorePlugin{
 		{TaintToleration, 3},

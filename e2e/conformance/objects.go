@@ -4,6 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
@@ -23,6 +24,9 @@ type Objects struct {
 	CSINodes               []*storagev1.CSINode            `json:"csiNodes,omitempty"`
 	VolumeAttachments      []*storagev1.VolumeAttachment   `json:"volumeAttachments,omitempty"`
 	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget `json:"podDisruptionBudgets,omitempty"`
+	DeviceClasses          []*resourcev1.DeviceClass       `json:"deviceClasses,omitempty"`
+	ResourceSlices         []*resourcev1.ResourceSlice     `json:"resourceSlices,omitempty"`
+	ResourceClaims         []*resourcev1.ResourceClaim     `json:"resourceClaims,omitempty"`
 }
 
 // kind is the objects of one kind, and the informer that kube-scheduler's plugins read
@@ -48,6 +52,9 @@ func (o *Objects) kinds() []kind {
 		{plainly(o.CSINodes), func(f factory) informer { return f.Storage().V1().CSINodes().Informer() }},
 		{plainly(o.VolumeAttachments), func(f factory) informer { return f.Storage().V1().VolumeAttachments().Informer() }},
 		{plainly(o.PodDisruptionBudgets), func(f factory) informer { return f.Policy().V1().PodDisruptionBudgets().Informer() }},
+		{plainly(o.DeviceClasses), func(f factory) informer { return f.Resource().V1().DeviceClasses().Informer() }},
+		{plainly(o.ResourceSlices), func(f factory) informer { return f.Resource().V1().ResourceSlices().Informer() }},
+		{plainly(o.ResourceClaims), func(f factory) informer { return f.Resource().V1().ResourceClaims().Informer() }},
 	}
 }
 

@@ -46,9 +46,25 @@ func lookWithMuster(s *Scenario) (*musterView, error) {
 		if err != nil {
 			return nil, err
 		}
-		view.pending = append(view.pending, cluster.NewPod(trimmed.(*corev1.Pod)))
+		pod := cluster.NewPod(trimmed.(*corev1.Pod))
+		if err := resolveClaims(c, pod); err != nil {
+			return nil, err
+		}
+		view.pending = append(view.pending, pod)
 	}
 	return view, nil
+}
+
+// resolveClaims gives a pod that asks the claims that it has where it waits. A node that it wishes for is none that it is on.
+func resolveClaims(c *cluster.Cluster, pod *cluster.Pod) error {
+	waiting := pod.DeepCopy()
+	waiting.Spec.NodeName = ""
+	if err := c.Set(waiting); err != nil {
+		return err
+	}
+	resolved := c.PendingPod(pod.UID)
+	pod.Claims, pod.ClaimProblem = resolved.Claims, resolved.ClaimProblem
+	return c.Delete(waiting)
 }
 
 // set applies that an object was added or changed, as the watch does it.

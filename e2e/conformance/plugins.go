@@ -50,6 +50,7 @@ func plugins() []plugin {
 		{name: config.NodeResourcesBalancedAllocation, args: drawBalancedAllocationArgs},
 		{name: config.ImageLocality, node: pull, pod: run},
 		{name: config.NodeDeclaredFeatures, node: declareFeatures, pod: needFeatures},
+		{name: config.DynamicResources, node: offerDevices, pod: useDevices, objects: drawDevices},
 		{name: config.NodeConditions, absent: "the node lifecycle controller turns conditions into taints", node: condition},
 		{name: config.ServiceAffinity, absent: "it is gone", args: drawServiceAffinityArgs, required: true, pod: date},
 		{

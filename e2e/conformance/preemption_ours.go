@@ -24,9 +24,10 @@ import (
 
 // musterPreempting is muster with the pending pod of a scenario.
 type musterPreempting struct {
-	pod   *corev1.Pod
-	store *predicates.VerdictStore
-	verbs http.Handler
+	pod     *corev1.Pod
+	waiting *cluster.Pod // the same, with its claims
+	store   *predicates.VerdictStore
+	verbs   http.Handler
 }
 
 func preemptWithMuster(s *Scenario) (*musterPreempting, error) {
@@ -53,7 +54,14 @@ func preemptWithMuster(s *Scenario) (*musterPreempting, error) {
 		Bodies: body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 1 << 30, Timeout: time.Minute}),
 		Ready:  func() error { return nil },
 	})
-	return &musterPreempting{pod: s.Pending[0], store: store, verbs: inspect.Router(verbs.Endpoints()...)}, nil
+	waiting := c.PendingPod(s.Pending[0].UID)
+	if waiting == nil { // it wishes for a node
+		waiting = cluster.NewPod(s.Pending[0])
+		if err := resolveClaims(c, waiting); err != nil {
+			return nil, err
+		}
+	}
+	return &musterPreempting{pod: s.Pending[0], waiting: waiting, store: store, verbs: inspect.Router(verbs.Endpoints()...)}, nil
 }
 
 // answer has the preempt verb answer which victims it would have evicted where these are proposed.
@@ -84,7 +92,7 @@ func (m *musterPreempting) answer(proposed evictions) (evictions, error) {
 // plan has a plan for a gang of the one pod evict whom it has to: on the node that the plan chooses, "" if there
 // is none.
 func (m *musterPreempting) plan() (node string, e eviction) {
-	pods := []*cluster.Pod{cluster.NewPod(m.pod)}
+	pods := []*cluster.Pod{m.waiting}
 	plan := placement.New(m.store, pods, 0)
 	defer plan.Close()
 	search := placement.NewEvictions(plan, func(pod *cluster.Pod) (placement.Eviction, bool) {

@@ -9,11 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1informers "k8s.io/client-go/informers/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
+
+// podInformer is what a factory calls its informer of pods.
+type podInformer = corev1informers.TypedPodInformer
 
 // countsImageVolumes says that ImageLocality wants more bytes of a pod with volumes of images.
 const countsImageVolumes = true

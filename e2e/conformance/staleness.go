@@ -110,7 +110,11 @@ func (h *History) class() ([]*cluster.Pod, error) {
 // verdicts and totals of a class on a node it compared, and those that were stale.
 func (h *History) Compare() (checks int, stale []string) {
 	for _, class := range several(h.source, askedClasses, h.classes...) {
-		checked, wrong := compare(h.source, h.store, one(h.source, class...))
+		asked := *one(h.source, class...)
+		if err := resolveClaims(h.cluster, &asked); err != nil {
+			panic(err) // a pod that was set once can be set again
+		}
+		checked, wrong := compare(h.source, h.store, &asked)
 		checks += checked
 		stale = append(stale, wrong...)
 	}

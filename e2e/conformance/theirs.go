@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -20,17 +19,16 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	inTree "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
-	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
 
 // kubeScheduler is the in-tree side: the real framework with the real plugins. Its
 // informers never start; a scenario is all that it knows.
 type kubeScheduler struct {
+	ctx      context.Context // of what a scenario starts
 	registry frameworkruntime.Registry
 	client   kubernetes.Interface
 	options  []frameworkruntime.Option
@@ -42,14 +40,12 @@ func newKubeScheduler(ctx context.Context) (*kubeScheduler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client that is never used: %w", err)
 	}
-	factory := informers.NewSharedInformerFactory(client, 0)
-	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), factory.Resource().V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
 	return &kubeScheduler{
+		ctx:      ctx,
 		registry: inTree.NewInTreeRegistry(),
 		client:   client,
 		options: []frameworkruntime.Option{
 			frameworkruntime.WithClientSet(client),
-			frameworkruntime.WithSharedDRAManager(dynamicresources.NewDRAManager(ctx, claims, nil, factory)),
 			frameworkruntime.WithParallelism(1),
 		},
 	}, nil
@@ -58,6 +54,7 @@ func newKubeScheduler(ctx context.Context) (*kubeScheduler, error) {
 // inTreeView is a scenario as kube-scheduler sees it.
 type inTreeView struct {
 	*kubeScheduler
+	factory informers.SharedInformerFactory
 	options []frameworkruntime.Option
 	nodes   []fwk.NodeInfo // in the scenario's order
 	pending []*corev1.Pod
@@ -76,9 +73,13 @@ func (k *kubeScheduler) look(s *Scenario) (*inTreeView, error) {
 	if err := s.Objects.fill(factory); err != nil {
 		return nil, err
 	}
-	view := &inTreeView{kubeScheduler: k, pending: s.Pending}
+	devices, err := s.Objects.devices(k.ctx, factory)
+	if err != nil {
+		return nil, fmt.Errorf("kube-scheduler: %w", err)
+	}
+	view := &inTreeView{kubeScheduler: k, factory: factory, pending: s.Pending}
 	view.options = append(slices.Concat(k.options, withSnapshot(snapshot)),
-		frameworkruntime.WithInformerFactory(factory),
+		frameworkruntime.WithSharedDRAManager(devices),
 		frameworkruntime.WithPodNominator(nominator(s.Nominated)),
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
 	)
@@ -127,7 +128,10 @@ func (v *inTreeView) filter(ctx context.Context, f framework.Framework, profile 
 		default:
 			to[i].Skipped = skipped
 			if verdict := f.RunFilterPlugins(ctx, state, pod, node); !verdict.IsSuccess() {
-				to[i] = Answer{Code: verdict.Code(), Reasons: verdict.Reasons(), AnyRejection: verdict.IsError()}
+				to[i] = Answer{
+					Code: verdict.Code(), Reasons: verdict.Reasons(),
+					AnyRejection: verdict.IsError() || verdict.Plugin() == names.DynamicResources, // it says where the allocator gave up
+				}
 			}
 		}
 	}
@@ -173,7 +177,8 @@ func (v *inTreeView) framework(ctx context.Context, profile Profile, set []confi
 			inTreeProfile.PluginConfig = append(inTreeProfile.PluginConfig, config.PluginConfig{Name: plugin.Name, Args: args})
 		}
 	}
-	f, err := frameworkruntime.NewFramework(ctx, v.registry, &inTreeProfile, v.options...)
+	options := append(slices.Clip(v.options), frameworkruntime.WithInformerFactory(withOwnPods(v.factory, v.client)))
+	f, err := frameworkruntime.NewFramework(ctx, v.registry, &inTreeProfile, options...)
 	if err != nil {
 		return nil, fmt.Errorf("kube-scheduler: %w", err)
 	}

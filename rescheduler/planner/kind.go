@@ -3,8 +3,6 @@ package planner
 import (
 	"cmp"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
@@ -110,9 +108,7 @@ func (k *kinds) replacement(pod *cluster.Pod) *cluster.Pod {
 	if pod.Spec.NodeName == "" {
 		return pod
 	}
-	object := *pod.Pod
-	object.Spec.NodeName, object.Status = "", corev1.PodStatus{}
-	return cluster.NewPod(&object)
+	return pod.Anew()
 }
 
 // kindOf returns the kind of an item, which is looked up when it first matters.

@@ -39,7 +39,7 @@ func (r *Rehearsal) Objection(plan *v1alpha1.ReschedulingPlan, from int) string 
 			}
 		}
 		world.Take(pod, from.Index)
-		if why := r.put(world, cluster.NewPod(unbound(step, i)), step.To); why != "" {
+		if why := r.put(world, r.Cluster.Foreseen(cluster.NewPod(unbound(step, i))), step.To); why != "" {
 			return fmt.Sprintf("%s does not take what replaces %s any more: %s", step.To, step.Pod, why)
 		}
 	}

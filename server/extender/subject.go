@@ -63,7 +63,7 @@ func (e *Extender) find(c *call) error {
 	if _, err := cluster.Trim(object); err != nil {
 		return badRequest(err)
 	}
-	c.subject.pod = cluster.NewPod(object)
+	c.subject.pod = e.watch.cluster.Foreseen(cluster.NewPod(object))
 	return nil
 }
 

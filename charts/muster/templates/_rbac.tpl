@@ -13,6 +13,9 @@
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
   verbs: [list, watch]
+- apiGroups: [resource.k8s.io]
+  resources: [deviceclasses, resourceslices, resourceclaims, resourceclaimtemplates]
+  verbs: [list, watch]
 # Custom resources are followed from when their definition appears.
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]

@@ -1,0 +1,170 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+)
+
+// ClaimProblem says why the ResourceClaims of a pod are of no use to it.
+type ClaimProblem string
+
+// Problems with the ResourceClaims of a pod.
+const (
+	ClaimMissing ClaimProblem = "missing" // there is none, or none yet
+	ClaimLeaves  ClaimProblem = "leaves"  // it is being deleted
+	ClaimForeign ClaimProblem = "foreign" // somebody else made it
+)
+
+// claims says which ResourceClaims are whose.
+type claims struct {
+	objects   map[types.NamespacedName]*resourcev1.ResourceClaim
+	templates map[types.NamespacedName]*resourcev1.ResourceClaimTemplate
+	users     map[types.NamespacedName]sets.Set[types.UID] // pods whose specs name a claim
+	named     map[types.UID][]types.NamespacedName         // what the spec of a pod names
+	extended  map[types.UID]types.NamespacedName           // claims that kube-scheduler made for extended resources, by their pod
+}
+
+func newClaims() claims {
+	return claims{
+		objects: map[types.NamespacedName]*resourcev1.ResourceClaim{}, templates: map[types.NamespacedName]*resourcev1.ResourceClaimTemplate{},
+		users: map[types.NamespacedName]sets.Set[types.UID]{}, named: map[types.UID][]types.NamespacedName{},
+		extended: map[types.UID]types.NamespacedName{},
+	}
+}
+
+// resolve sets the claims of a pod that nobody else has yet, and follows those that it names.
+func (c *claims) resolve(pod *Pod) {
+	c.forget(pod.UID)
+	pod.Claims, pod.ClaimProblem = nil, ""
+	for i := range pod.Spec.ResourceClaims {
+		name, owned, err := resourceclaim.Name(pod.Pod, &pod.Spec.ResourceClaims[i])
+		switch {
+		case err != nil:
+			pod.ClaimProblem = ClaimMissing
+			continue
+		case name == nil: // its template asks for nothing
+			continue
+		}
+		key := types.NamespacedName{Namespace: pod.Namespace, Name: *name}
+		c.follow(pod.UID, key)
+		claim := c.objects[key]
+		switch {
+		case claim == nil:
+			pod.ClaimProblem = ClaimMissing
+		case claim.DeletionTimestamp != nil:
+			pod.ClaimProblem = ClaimLeaves
+		case owned && !metav1.IsControlledBy(claim, pod):
+			pod.ClaimProblem = ClaimForeign
+		default:
+			pod.Claims = append(pod.Claims, claim)
+		}
+	}
+	if key, has := c.extended[pod.UID]; has {
+		pod.Claims = append(pod.Claims, c.objects[key])
+	}
+}
+
+// foresee sets the claims of a pod that is to come: those that will be made for it.
+func (c *claims) foresee(pod *Pod) {
+	pod.Claims, pod.ClaimProblem = nil, ""
+	for i := range pod.Spec.ResourceClaims {
+		wanted := &pod.Spec.ResourceClaims[i]
+		claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name + "-" + wanted.Name, UID: pod.UID + types.UID("/"+wanted.Name),
+		}}
+		switch {
+		case wanted.ResourceClaimTemplateName != nil:
+			template := c.templates[types.NamespacedName{Namespace: pod.Namespace, Name: *wanted.ResourceClaimTemplateName}]
+			if template == nil {
+				pod.ClaimProblem = ClaimMissing
+				continue
+			}
+			claim.Spec = template.Spec.Spec
+		case wanted.ResourceClaimName != nil:
+			if claim = c.objects[types.NamespacedName{Namespace: pod.Namespace, Name: *wanted.ResourceClaimName}]; claim == nil {
+				pod.ClaimProblem = ClaimMissing
+				continue
+			}
+		}
+		pod.Claims = append(pod.Claims, claim)
+	}
+}
+
+func (c *claims) follow(pod types.UID, claim types.NamespacedName) {
+	if c.users[claim] == nil {
+		c.users[claim] = sets.New[types.UID]()
+	}
+	c.users[claim].Insert(pod)
+	c.named[pod] = append(c.named[pod], claim)
+}
+
+// forget ends to follow what a pod names.
+func (c *claims) forget(pod types.UID) {
+	for _, claim := range c.named[pod] {
+		if c.users[claim].Delete(pod).Len() == 0 {
+			delete(c.users, claim)
+		}
+	}
+	delete(c.named, pod)
+}
+
+// set takes a claim in, or out when it is nil, and returns the pods that it is of.
+func (c *claims) set(name types.NamespacedName, next *resourcev1.ResourceClaim) (pods []types.UID) {
+	of := sets.New[types.UID]()
+	if last := c.objects[name]; last != nil {
+		if next != nil && sameButVersion(last, next) {
+			return nil
+		}
+		if owner, is := extendedFor(last); is && c.extended[owner] == name {
+			delete(c.extended, owner)
+			of.Insert(owner)
+		}
+	}
+	if next == nil {
+		delete(c.objects, name)
+	} else {
+		c.objects[name] = next
+		if owner, is := extendedFor(next); is {
+			c.extended[owner] = name
+			of.Insert(owner)
+		}
+	}
+	maps.Copy(of, c.users[name])
+	return slices.Sorted(maps.Keys(of))
+}
+
+// extendedFor is the pod for whose extended resources kube-scheduler made a claim.
+func extendedFor(claim *resourcev1.ResourceClaim) (pod types.UID, is bool) {
+	owner := metav1.GetControllerOfNoCopy(claim)
+	if owner == nil || owner.Kind != "Pod" || claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] != "true" {
+		return "", false
+	}
+	return owner.UID, true
+}
+
+// Anew is the pod as its controller would make it again: without a node, and with claims of its own that are not allocated.
+func (p *Pod) Anew() *Pod {
+	object := *p.Pod
+	object.Spec.NodeName, object.Status = "", corev1.PodStatus{}
+	next := NewPod(&object)
+	next.ClaimProblem = p.ClaimProblem
+	for _, claim := range p.Claims {
+		if _, extended := extendedFor(claim); extended {
+			continue
+		}
+		if metav1.IsControlledBy(claim, p) {
+			claim = &resourcev1.ResourceClaim{
+				ObjectMeta: metav1.ObjectMeta{Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID + "/anew"}, Spec: claim.Spec,
+			}
+		}
+		next.Claims = append(next.Claims, claim)
+	}
+	return next
+}

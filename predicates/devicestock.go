@@ -1,0 +1,179 @@
+package predicates
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
+	"k8s.io/utils/ptr"
+
+	"muster.dev/muster/cluster"
+)
+
+// stock is the devices within reach of a node, and which of them are taken.
+type stock struct {
+	node    *corev1.Node
+	slices  []*resourcev1.ResourceSlice
+	classes deviceClasses
+	state   structured.AllocatedState
+	// promised are the claims whose devices are taken ahead of kube-scheduler.
+	promised sets.Set[types.UID]
+}
+
+// newStock counts as taken what claims hold that are allocated: by the API, or of pods that are supposed to be there.
+func newStock(node *cluster.Node, objects *cluster.Objects) *stock {
+	s := &stock{
+		node: node.Node, classes: deviceClasses{objects.DeviceClasses}, promised: sets.New[types.UID](),
+		state: structured.AllocatedState{
+			AllocatedDevices: sets.New[structured.DeviceID](), AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+			AggregatedCapacity: structured.NewConsumedCapacityCollection(),
+		},
+	}
+	counted := sets.New[types.UID]()
+	take := func(claims []*resourcev1.ResourceClaim) {
+		for _, claim := range claims {
+			if claim.Status.Allocation != nil && !counted.Has(claim.UID) {
+				counted.Insert(claim.UID)
+				s.take(claim.Status.Allocation)
+			}
+		}
+	}
+	for _, devices := range []*cluster.Devices{node.Devices, objects.SharedDevices} {
+		if devices != nil {
+			s.slices = append(s.slices, devices.Slices...)
+			take(devices.Claims)
+		}
+	}
+	for _, pod := range node.Pods {
+		take(pod.Claims)
+	}
+	return s
+}
+
+// take counts the devices of an allocation as taken, but for those that it may only administrate
+// (foreachAllocatedDevice in pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go).
+func (s *stock) take(allocation *resourcev1.AllocationResult) {
+	for i := range allocation.Devices.Results {
+		result := &allocation.Devices.Results[i]
+		if ptr.Deref(result.AdminAccess, false) {
+			continue
+		}
+		device := structured.MakeDeviceID(result.Driver, result.Pool, result.Device)
+		if result.ShareID == nil {
+			s.state.AllocatedDevices.Insert(device)
+			continue
+		}
+		s.state.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(device, result.ShareID))
+		if result.ConsumedCapacity != nil {
+			s.state.AggregatedCapacity.Insert(structured.NewDeviceConsumedCapacity(device, result.ConsumedCapacity))
+		}
+	}
+}
+
+// deviceFeatures are those that kube-scheduler has on by default, beta ones included. Where a cluster has one off, its API
+// server keeps no object that uses it.
+func deviceFeatures() structured.Features {
+	return structured.Features{
+		AdminAccess: true, PrioritizedList: true, PartitionableDevices: true, DeviceTaints: true,
+		DeviceBindingAndStatus: true, ConsumableCapacity: true,
+	}
+}
+
+var (
+	errUnavailable  = errors.New("there are not the devices")
+	errTakesTooLong = errors.New("to look for devices takes too long")
+)
+
+// allocate finds devices for claims, by the library that kube-scheduler and autoscalers go by. An error says why there are
+// none: also a selector that fails.
+func (s *stock) allocate(
+	claims []*resourcev1.ResourceClaim, compiled *cel.Cache, patience *patience,
+) ([]resourcev1.AllocationResult, error) {
+	ctx, cancel, err := patience.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	allocator, err := structured.NewAllocator(ctx, deviceFeatures(), s.state, s.classes, s.slices, compiled)
+	if err != nil {
+		return nil, err
+	}
+	switch results, err := allocator.Allocate(ctx, s.node, claims); {
+	case ctx.Err() != nil:
+		patience.lost++
+		return nil, errTakesTooLong
+	case err != nil:
+		return nil, err
+	case len(results) != len(claims):
+		return nil, errUnavailable
+	default:
+		return results, nil
+	}
+}
+
+// To find devices may take time that grows with the power of what a claim asks for. Who asks for such a thing waits for
+// nobody longer than this: a few nodes are tried, and then no more.
+const (
+	allocationTime  = 100 * time.Millisecond
+	mostAllocations = 3 // that took too long
+)
+
+// patience is how often it has taken too long.
+type patience struct{ lost int }
+
+func (p *patience) begin() (context.Context, context.CancelFunc, error) {
+	if p.lost >= mostAllocations {
+		return nil, nil, errTakesTooLong
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), allocationTime)
+	return ctx, cancel, nil
+}
+
+// deviceClasses is the classes as the library asks for them.
+type deviceClasses struct {
+	table cluster.Table[string, *resourcev1.DeviceClass]
+}
+
+// List implements structured.DeviceClassLister.
+func (c deviceClasses) List() ([]*resourcev1.DeviceClass, error) {
+	classes := make([]*resourcev1.DeviceClass, 0, c.table.Len())
+	for _, class := range c.table.All() {
+		classes = append(classes, class)
+	}
+	return classes, nil
+}
+
+// Get implements structured.DeviceClassLister.
+func (c deviceClasses) Get(name string) (*resourcev1.DeviceClass, error) {
+	if class, there := c.table.Get(name); there {
+		return class, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Group: resourcev1.GroupName, Resource: "deviceclasses"}, name)
+}
+
+// wantedOn are the claims to allocate for a pod on a node: those that are open, and one for the extended resources that the
+// node does not offer itself.
+func wantedOn(
+	node *cluster.Node, pod *cluster.Pod, open []*resourcev1.ResourceClaim, extended map[corev1.ResourceName]string,
+) []*resourcev1.ResourceClaim {
+	missing := map[corev1.ResourceName]string{}
+	for i := range pod.Requests.Scalars {
+		name := pod.Requests.Scalars[i].Name
+		if class, backed := extended[name.Value()]; backed && node.Allocatable.Scalar(name) == 0 {
+			missing[name.Value()] = class
+		}
+	}
+	if len(missing) == 0 {
+		return open
+	}
+	return append(slices.Clip(open), extendedClaim(pod, missing))
+}

@@ -1,0 +1,190 @@
+package predicates
+
+import (
+	"errors"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/dynamic-resource-allocation/cel"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
+)
+
+// dynamicResources holds pods with ResourceClaims to the nodes that have the devices: of a claim that is allocated already
+// where that is good for, of others where they can be allocated beside those of all pods that are there or on their way
+// (pkg/scheduler/framework/plugins/dynamicresources). It writes nothing: kube-scheduler's plugin allocates.
+type dynamicResources struct{ compiled *cel.Cache }
+
+// mostCompiled is how many CEL expressions are kept compiled.
+const mostCompiled = 1000
+
+func newDynamicResources(*config.Profile) (Predicate, error) {
+	return dynamicResources{cel.NewCache(mostCompiled, cel.Features{EnableConsumableCapacity: true})}, nil
+}
+
+func (dynamicResources) Name() string { return config.DynamicResources }
+
+func (dynamicResources) Aspects() cluster.Aspect {
+	return cluster.AspectDevices | cluster.AspectPods | cluster.AspectAllocatable | cluster.AspectLabels |
+		cluster.AspectDeviceClass | cluster.AspectSharedDevices
+}
+
+func (p dynamicResources) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
+	extended := extendedClasses(pod, snap.Objects)
+	if len(pod.Spec.ResourceClaims) == 0 && len(extended) == 0 {
+		return nil
+	}
+	d := &deviceCheck{pod: pod, extended: extended, objects: snap.Objects, compiled: p.compiled}
+	if d.always = d.prepare(); d.always == Fits && len(d.elsewhere) == 0 && len(d.claims) == 0 && len(d.extended) == 0 {
+		return nil
+	}
+	return d
+}
+
+// deviceCheck is dynamicResources for a pod.
+type deviceCheck struct {
+	pod *cluster.Pod
+	// always is the verdict on all nodes, Fits when there is none.
+	always Verdict
+	// claims are those to be allocated, elsewhere says where those that are allocated are good for.
+	claims    []*resourcev1.ResourceClaim
+	elsewhere []*nodeaffinity.NodeSelector
+	// extended are the classes of devices for extended resources that the pod asks for, on nodes that do not offer these.
+	extended map[corev1.ResourceName]string
+
+	objects  *cluster.Objects
+	compiled *cel.Cache
+	patience patience
+}
+
+// prepare sorts the claims, and returns what is against all nodes.
+func (d *deviceCheck) prepare() Verdict {
+	switch d.pod.ClaimProblem {
+	case cluster.ClaimMissing:
+		return resourceClaimMissing | hopeless
+	case cluster.ClaimLeaves:
+		return resourceClaimLeaves | hopeless
+	case cluster.ClaimForeign:
+		return resourceClaimForeign | hopeless
+	}
+	for _, claim := range d.pod.Claims {
+		allocation := claim.Status.Allocation
+		switch {
+		case allocation == nil:
+			if !hasClasses(claim, d.objects) {
+				return deviceClassMissing | hopeless
+			}
+			d.claims = append(d.claims, claim)
+			continue
+		case allocation.NodeSelector != nil:
+			selector, err := nodeaffinity.NewNodeSelector(allocation.NodeSelector)
+			if err != nil {
+				return resourceClaimElsewhere | hopeless
+			}
+			d.elsewhere = append(d.elsewhere, selector)
+		}
+		if claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "true" {
+			d.extended = nil // kube-scheduler has allocated them
+		}
+	}
+	return Fits
+}
+
+// hasClasses says that the classes of devices are there that a claim asks for.
+func hasClasses(claim *resourcev1.ResourceClaim, objects *cluster.Objects) bool {
+	has := func(class string) bool {
+		_, there := objects.DeviceClasses.Get(class)
+		return there
+	}
+	for i := range claim.Spec.Devices.Requests {
+		request := &claim.Spec.Devices.Requests[i]
+		switch {
+		case request.Exactly != nil && !has(request.Exactly.DeviceClassName), request.Exactly == nil && len(request.FirstAvailable) == 0:
+			return false
+		case slices.ContainsFunc(request.FirstAvailable, func(r resourcev1.DeviceSubRequest) bool { return !has(r.DeviceClassName) }):
+			return false
+		}
+	}
+	return true
+}
+
+// Verdict implements [Check].
+func (d *deviceCheck) Verdict(node *cluster.Node) Verdict {
+	if d.always != Fits {
+		return d.always
+	}
+	for _, selector := range d.elsewhere {
+		if !selector.Match(node.Node) {
+			return resourceClaimElsewhere | hopeless
+		}
+	}
+	if len(d.extended) > 0 && !d.offersOthers(node) {
+		return resourceNotOffered | hopeless
+	}
+	claims := wantedOn(node, d.pod, d.claims, d.extended)
+	if len(claims) == 0 {
+		return Fits
+	}
+	stock := newStock(node, d.objects)
+	for _, other := range node.Pods {
+		if other.UID != d.pod.UID && other.Spec.NodeName == "" { // else its claims were allocated before it was bound
+			if err := d.foresee(stock, node, other); errors.Is(err, errTakesTooLong) {
+				return devicesUndecided | hopeless
+			}
+		}
+	}
+	switch _, err := stock.allocate(claims, d.compiled, &d.patience); {
+	case errors.Is(err, errTakesTooLong):
+		return devicesUndecided | hopeless
+	case err != nil:
+		return devicesUnavailable | hopeless
+	}
+	return Fits
+}
+
+// offersOthers says that a node tells of the other extended resources that a pod asks for beside one that devices stand for,
+// be it of none of them (filterExtendedResources).
+func (d *deviceCheck) offersOthers(node *cluster.Node) bool {
+	for i := range d.pod.Requests.Scalars {
+		name := d.pod.Requests.Scalars[i].Name.Value()
+		if _, backed := d.extended[name]; backed || !isExtended(name) {
+			continue
+		}
+		if _, offered := node.Status.Allocatable[name]; !offered {
+			return false
+		}
+	}
+	return true
+}
+
+// foresee takes out of the stock what a pod on the node will get that has no allocation yet.
+func (d *deviceCheck) foresee(stock *stock, node *cluster.Node, pod *cluster.Pod) error {
+	var open []*resourcev1.ResourceClaim
+	allocated := false
+	for _, claim := range pod.Claims {
+		if claim.Status.Allocation == nil && !stock.promised.Has(claim.UID) {
+			open = append(open, claim)
+		}
+		allocated = allocated || claim.Status.Allocation != nil && claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "true"
+	}
+	var extended map[corev1.ResourceName]string
+	if !allocated {
+		extended = extendedClasses(pod, d.objects)
+	}
+	wanted := wantedOn(node, pod, open, extended)
+	if len(wanted) == 0 {
+		return nil
+	}
+	results, err := stock.allocate(wanted, d.compiled, &d.patience)
+	if err != nil {
+		return err
+	}
+	for i, claim := range wanted {
+		stock.take(&results[i])
+		stock.promised.Insert(claim.UID)
+	}
+	return nil
+}
