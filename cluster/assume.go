@@ -61,14 +61,14 @@ type Basis struct {
 func (c *Cluster) AssumeAsJudged(pod *Pod, on Basis) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.assumeAsJudged(pod, on)
+	return c.waiting.assumeAsJudged(pod, on)
 }
 
-func (c *Cluster) assumeAsJudged(pod *Pod, on Basis) error {
-	if now := c.waiting.pending[pod.UID]; now != nil && now != pod && podChanges(pod, now) != 0 {
+func (w *waiting) assumeAsJudged(pod *Pod, on Basis) error {
+	if now := w.pending[pod.UID]; now != nil && now != pod && podChanges(pod, now) != 0 {
 		return ErrNodeChanged
 	}
-	return c.ledger.assumeAsJudged(pod, on)
+	return w.ledger.assumeAsJudged(pod, on)
 }
 
 func (l *ledger) assumeAsJudged(pod *Pod, on Basis) error {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -58,7 +57,7 @@ func New(o Options) *Cluster {
 		pending: map[types.UID]*Pod{}, nominated: map[types.UID]*Pod{}, awaited: map[types.UID]*arrival{},
 		newcomers: noNewcomers(),
 	}
-	c.claims = newClaims()
+	c.claims = newClaims(c.fleet, c.waiting)
 	c.metrics.register(o.Registerer, c)
 	return c
 }
@@ -126,21 +125,4 @@ func (c *Cluster) removePod(uid types.UID) {
 	c.waiting.remove(uid, "")
 	c.ledger.unassume(uid, outcomeRefuted)
 	c.ledger.take(uid)
-}
-
-// setClaim applies that a ResourceClaim came or changed, or is gone when it is nil: its devices are held, or free, and
-// its pods have it, or not.
-func (c *Cluster) setClaim(name types.NamespacedName, claim *resourcev1.ResourceClaim) {
-	c.fleet.refreshDevices(c.fleet.setClaim(name, claim))
-	for _, uid := range c.claims.set(name, claim) {
-		pod := c.waiting.pending[uid]
-		if at, placed := c.ledger.placed[uid]; pod == nil && placed {
-			pod = at.pod
-		}
-		if pod != nil {
-			next := *pod
-			c.claims.resolve(&next)
-			c.setPod(&next)
-		}
-	}
 }

@@ -78,7 +78,9 @@ func (c *Cluster) Set(object runtime.Object) error {
 	case *resourcev1.ResourceSlice:
 		c.fleet.refreshDevices(c.fleet.setSlice(o.Name, o))
 	case *resourcev1.ResourceClaim:
-		c.setClaim(key(o), o)
+		for _, pod := range c.claims.change(key(o), o) {
+			c.setPod(pod)
+		}
 	case *resourcev1.ResourceClaimTemplate:
 		c.claims.templates[key(o)] = o
 	default:
@@ -102,7 +104,9 @@ func (c *Cluster) Delete(object runtime.Object) error {
 	case *resourcev1.ResourceSlice:
 		c.fleet.refreshDevices(c.fleet.setSlice(o.Name, nil))
 	case *resourcev1.ResourceClaim:
-		c.setClaim(key(o), nil)
+		for _, pod := range c.claims.change(key(o), nil) {
+			c.setPod(pod)
+		}
 	case *resourcev1.ResourceClaimTemplate:
 		delete(c.claims.templates, key(o))
 	default:

@@ -24,6 +24,9 @@ const (
 
 // claims says which ResourceClaims are whose.
 type claims struct {
+	fleet   *fleet
+	waiting *waiting
+
 	objects   map[types.NamespacedName]*resourcev1.ResourceClaim
 	templates map[types.NamespacedName]*resourcev1.ResourceClaimTemplate
 	users     map[types.NamespacedName]sets.Set[types.UID] // pods whose specs name a claim
@@ -31,8 +34,9 @@ type claims struct {
 	extended  map[types.UID]types.NamespacedName           // claims that kube-scheduler made for extended resources, by their pod
 }
 
-func newClaims() claims {
+func newClaims(f *fleet, w *waiting) claims {
 	return claims{
+		fleet: f, waiting: w,
 		objects: map[types.NamespacedName]*resourcev1.ResourceClaim{}, templates: map[types.NamespacedName]*resourcev1.ResourceClaimTemplate{},
 		users: map[types.NamespacedName]sets.Set[types.UID]{}, named: map[types.UID][]types.NamespacedName{},
 		extended: map[types.UID]types.NamespacedName{},
@@ -113,6 +117,24 @@ func (c *claims) forget(pod types.UID) {
 		}
 	}
 	delete(c.named, pod)
+}
+
+// change applies that a claim came or changed, or is gone when it is nil: its devices are held, or free. It returns its pods
+// as they are with it, or without.
+func (c *claims) change(name types.NamespacedName, claim *resourcev1.ResourceClaim) (pods []*Pod) {
+	c.fleet.refreshDevices(c.fleet.setClaim(name, claim))
+	for _, uid := range c.set(name, claim) {
+		pod := c.waiting.pending[uid]
+		if at, placed := c.fleet.ledger.placed[uid]; pod == nil && placed {
+			pod = at.pod
+		}
+		if pod != nil {
+			next := *pod
+			c.resolve(&next)
+			pods = append(pods, &next)
+		}
+	}
+	return pods
 }
 
 // set takes a claim in, or out when it is nil, and returns the pods that it is of.

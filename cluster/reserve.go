@@ -47,7 +47,7 @@ func (c *Cluster) Unreserve(uid types.UID) {
 func (c *Cluster) Exchange(placeholder types.UID, pod *Pod, on Basis) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.assumeAsJudged(pod, on); err != nil {
+	if err := c.waiting.assumeAsJudged(pod, on); err != nil {
 		return err
 	}
 	if at, placed := c.ledger.placed[placeholder]; placed && at.pod.Placeholder {
