@@ -37,7 +37,7 @@ func runTests(m *testing.M) (code int, err error) {
 	}
 	ctx := context.Background()
 	shared.ControlPlane, err = controlplane.Start(ctx, controlplane.Options{
-		Dir: dir, Controllers: append(controlplane.PodCreation(), "replicaset-controller"), Progress: os.Stderr,
+		Dir: dir, Controllers: append(controlplane.PodCreation(), "replicaset-controller", "resourceclaim-controller"), Progress: os.Stderr,
 	})
 	if err != nil {
 		return 1, err

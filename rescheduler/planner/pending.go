@@ -93,7 +93,7 @@ func single(pod *cluster.Pod) Group {
 	switch {
 	case pod.Spec.SchedulingGroup != nil:
 		g.AtLeast, g.Hindrance = 2, ReasonNativeGroup
-	case len(pod.Spec.ResourceClaims) > 0:
+	case pod.ClaimProblem != "":
 		g.AtLeast, g.Hindrance = 2, ReasonResourceClaims
 	}
 	return g
@@ -153,7 +153,7 @@ func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
 				together.Hindrance, together.Why = ReasonMinResources, why
 			}
 		}
-		if slices.ContainsFunc(waiting, func(pod *cluster.Pod) bool { return len(pod.Spec.ResourceClaims) > 0 }) {
+		if slices.ContainsFunc(waiting, func(pod *cluster.Pod) bool { return pod.ClaimProblem != "" }) {
 			together.Hindrance, together.Why = ReasonResourceClaims, ""
 		}
 		groups, names = append(groups, group), append(names, group.Name)
