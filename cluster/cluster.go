@@ -51,7 +51,13 @@ func New(o Options) *Cluster {
 		placed: map[types.UID]place{}, assumed: map[types.UID]*assumption{}, expected: map[types.UID]*expectation{},
 		orphans: map[string]map[types.UID]*Pod{},
 	}
-	c.fleet = &fleet{view: &c.view, ledger: c.ledger, csi: map[string]*storagev1.CSINode{}, usage: map[string]*Usage{}, inventory: newInventory()}
+	c.fleet = &fleet{
+		view:      &c.view,
+		ledger:    c.ledger,
+		csi:       map[string]*storagev1.CSINode{},
+		usage:     map[string]*Usage{},
+		inventory: newInventory(),
+	}
 	c.waiting = &waiting{
 		view: &c.view, ledger: c.ledger,
 		pending: map[types.UID]*Pod{}, nominated: map[types.UID]*Pod{}, awaited: map[types.UID]*arrival{},

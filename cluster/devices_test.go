@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 )
 
 // sliceOf is a slice of a pool, of a node unless that is "".
@@ -21,7 +20,7 @@ func sliceOf(name, pool, node string) *resourcev1.ResourceSlice {
 	if node != "" {
 		s.Spec.NodeName = &node
 	} else {
-		s.Spec.AllNodes = ptr.To(true)
+		s.Spec.AllNodes = new(true)
 	}
 	return s
 }
@@ -30,7 +29,7 @@ func sliceOf(name, pool, node string) *resourcev1.ResourceSlice {
 func claimOf(name string, pod types.UID, pools ...string) *resourcev1.ResourceClaim {
 	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Namespace: "default", UID: types.UID("uid-" + name),
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: string(pod), UID: pod, Controller: ptr.To(true)}},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: string(pod), UID: pod, Controller: new(true)}},
 	}}
 	if len(pools) > 0 {
 		c.Status.Allocation = &resourcev1.AllocationResult{}
@@ -54,7 +53,7 @@ func namesOf[T metav1.Object](objects []T) (names []string) {
 func usingTemplate(claim string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Namespace = "default"
-		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("template")}}
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("template")}}
 		if claim != "" {
 			p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: &claim}}
 		}
@@ -82,14 +81,14 @@ func TestDevicesAreWithTheNodeThatHasThemAlone(t *testing.T) {
 
 	set(t, c, sliceOf("s2", "pool", "b"))
 	expectDevices(t, "another node has a part of the pool", at("a"), nil, nil)
-	expectDevices(t, "then it is of no one node", c.Snapshot().Objects.SharedDevices, []string{"s1", "s2"}, []string{"held"})
+	expectDevices(t, "then it is of no one node", c.Snapshot().SharedDevices, []string{"s1", "s2"}, []string{"held"})
 
 	if err := c.Delete(sliceOf("s1", "pool", "a")); err != nil {
 		t.Fatal(err)
 	}
 	set(t, c, nodeObject("b"))
 	expectDevices(t, "a node that came after its slice", at("b"), []string{"s2"}, []string{"held"})
-	expectDevices(t, "nothing is of no one node", c.Snapshot().Objects.SharedDevices, nil, nil)
+	expectDevices(t, "nothing is of no one node", c.Snapshot().SharedDevices, nil, nil)
 
 	before := c.Snapshot()
 	set(t, c, sliceOf("s2", "pool", "b"))
@@ -99,7 +98,7 @@ func TestDevicesAreWithTheNodeThatHasThemAlone(t *testing.T) {
 	set(t, c, claimOf("held", "p"))
 	expectDevices(t, "a claim that is not allocated any more", at("b"), []string{"s2"}, nil)
 	set(t, c, sliceOf("all", "network", ""))
-	expectDevices(t, "devices of all nodes", c.Snapshot().Objects.SharedDevices, []string{"all"}, nil)
+	expectDevices(t, "devices of all nodes", c.Snapshot().SharedDevices, []string{"all"}, nil)
 }
 
 func TestAPodHasTheClaimsThatItsSpecNames(t *testing.T) {

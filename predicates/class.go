@@ -149,7 +149,8 @@ func claimsForm(pod *cluster.Pod) string {
 	if len(pod.Claims) == 0 && pod.ClaimProblem == "" {
 		return ""
 	}
-	form := string(pod.ClaimProblem)
+	var form strings.Builder
+	form.WriteString(string(pod.ClaimProblem))
 	for _, claim := range pod.Claims {
 		relevant := resourcev1.ResourceClaim{Spec: claim.Spec, Status: resourcev1.ResourceClaimStatus{Allocation: claim.Status.Allocation}}
 		if relevant.Status.Allocation != nil { // whose it is matters
@@ -159,9 +160,9 @@ func claimsForm(pod *cluster.Pod) string {
 		if err != nil {
 			panic(err) // a claim that was decoded can be encoded
 		}
-		form += strconv.Quote(string(encoded))
+		form.WriteString(strconv.Quote(string(encoded)))
 	}
-	return form + "\x00"
+	return form.String() + "\x00"
 }
 
 func canonicalContainers(containers []corev1.Container) []corev1.Container {

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -30,7 +29,7 @@ func gpus(node string, count int, change ...func(*resourcev1.ResourceSlice)) *re
 		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{
 			Name: fmt.Sprintf("gpu-%d", i),
 			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
-				"index": {IntValue: ptr.To(int64(i))},
+				"index": {IntValue: new(int64(i))},
 			},
 		})
 	}
@@ -109,6 +108,7 @@ func TestDynamicResources(t *testing.T) {
 	const (
 		none, elsewhere = "cannot allocate all claims", "resourceclaim not available on the node"
 		missing         = "a resourceclaim of the pod is not there"
+		index           = `device.attributes["gpu.example.com"].index`
 	)
 	roomy := func(resources ...string) *corev1.Node {
 		return node(offering(append([]string{"cpu", "64", "memory", "256Gi", "pods", "110"}, resources...)...))
@@ -118,11 +118,11 @@ func TestDynamicResources(t *testing.T) {
 		return append([]runtime.Object{gpuClass("gpu", "example.com/gpu"), gpus(name, 2)}, objects...)
 	}
 	generated := func(p *corev1.Pod) {
-		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To("template")}}
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("template")}}
 	}
 	leaving := func(claim *resourcev1.ResourceClaim) { claim.DeletionTimestamp = &metav1.Time{} }
 	shared := func(slice *resourcev1.ResourceSlice) {
-		slice.Spec.NodeName, slice.Spec.AllNodes, slice.Name = nil, ptr.To(true), "slice-of-all"
+		slice.Spec.NodeName, slice.Spec.AllNodes, slice.Name = nil, new(true), "slice-of-all"
 		slice.Spec.Pool.Name = "shared"
 	}
 	checkVerdicts(t, config.DynamicResources, []verdictCase{
@@ -140,16 +140,16 @@ func TestDynamicResources(t *testing.T) {
 		},
 		{
 			name:  "a selector that one device meets",
-			scene: scene{pod: pod(using("one")), objects: with(deviceClaim("one", "gpu", 1, only(`device.attributes["gpu.example.com"].index == 1`)))},
+			scene: scene{pod: pod(using("one")), objects: with(deviceClaim("one", "gpu", 1, only(index+"== 1")))},
 		},
 		{
 			name:   "a selector that none meets",
-			scene:  scene{pod: pod(using("one")), objects: with(deviceClaim("one", "gpu", 1, only(`device.attributes["gpu.example.com"].index == 2`)))},
+			scene:  scene{pod: pod(using("one")), objects: with(deviceClaim("one", "gpu", 1, only(index+"== 2")))},
 			reason: none,
 		},
 		{
 			name:   "a selector that fails",
-			scene:  scene{pod: pod(using("one")), objects: with(deviceClaim("one", "gpu", 1, only(`device.attributes["gpu.example.com"].none == 2`)))},
+			scene:  scene{pod: pod(using("one")), objects: with(deviceClaim("one", "gpu", 1, only(index+".none == 2")))},
 			reason: none,
 		},
 		{
@@ -205,7 +205,7 @@ func TestDynamicResources(t *testing.T) {
 		{
 			name: "one that somebody else made",
 			scene: scene{pod: pod(generated, func(p *corev1.Pod) {
-				p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: ptr.To("one")}}
+				p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: new("one")}}
 			}), objects: with(deviceClaim("one", "gpu", 1))},
 			reason: "a resourceclaim was not created for the pod",
 		},
@@ -214,9 +214,13 @@ func TestDynamicResources(t *testing.T) {
 			scene:  scene{pod: pod(using("one")), objects: with(deviceClaim("one", "fpga", 1))},
 			reason: "a device class does not exist",
 		},
-		{name: "devices of all nodes", scene: scene{pod: pod(using("three")), objects: with(gpus("", 1, shared), deviceClaim("three", "gpu", 3))}},
 		{
-			name: "an extended resource that a class stands for", scene: scene{node: roomy(), pod: pod(asking("example.com/gpu", "2")), objects: with()},
+			name:  "devices of all nodes",
+			scene: scene{pod: pod(using("three")), objects: with(gpus("", 1, shared), deviceClaim("three", "gpu", 3))},
+		},
+		{
+			name:  "an extended resource that a class stands for",
+			scene: scene{node: roomy(), pod: pod(asking("example.com/gpu", "2")), objects: with()},
 		},
 		{
 			name:   "more of it than there are devices",
@@ -277,17 +281,41 @@ func TestExtendedResourcesOfContainers(t *testing.T) {
 		}}
 	}
 	sidecar := container("sidecar", "2")
-	sidecar.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+	sidecar.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 	for name, test := range map[string]struct {
 		init, containers []corev1.Container
 		want             string
 	}{
-		"containers have their own":            {nil, []corev1.Container{container("a", "1"), container("b", "2")}, "[container-0-request-1=1 container-1-request-1=2]"},
-		"an init container uses them":          {[]corev1.Container{container("i", "3")}, []corev1.Container{container("a", "1"), container("b", "2")}, "[container-1-request-1=1 container-2-request-1=2]"},
-		"and has what is missing":              {[]corev1.Container{container("i", "4"), container("j", "5")}, []corev1.Container{container("a", "1")}, "[container-1-request-1=4 container-2-request-1=1]"},
-		"a sidecar goes on":                    {[]corev1.Container{sidecar}, []corev1.Container{container("a", "1")}, "[container-0-request-1=2 container-1-request-1=1]"},
-		"one before a sidecar uses its":        {[]corev1.Container{container("i", "3"), sidecar}, []corev1.Container{container("a", "1")}, "[container-1-request-1=2 container-2-request-1=1]"},
-		"one after a sidecar does not use its": {[]corev1.Container{sidecar, container("i", "3")}, []corev1.Container{container("a", "1")}, "[container-0-request-1=2 container-1-request-1=2 container-2-request-1=1]"},
+		"containers have their own": {
+			nil,
+			[]corev1.Container{container("a", "1"), container("b", "2")},
+			"[container-0-request-1=1 container-1-request-1=2]",
+		},
+		"an init container uses them": {
+			[]corev1.Container{container("i", "3")},
+			[]corev1.Container{container("a", "1"), container("b", "2")},
+			"[container-1-request-1=1 container-2-request-1=2]",
+		},
+		"and has what is missing": {
+			[]corev1.Container{container("i", "4"), container("j", "5")},
+			[]corev1.Container{container("a", "1")},
+			"[container-1-request-1=4 container-2-request-1=1]",
+		},
+		"a sidecar goes on": {
+			[]corev1.Container{sidecar},
+			[]corev1.Container{container("a", "1")},
+			"[container-0-request-1=2 container-1-request-1=1]",
+		},
+		"one before a sidecar uses its": {
+			[]corev1.Container{container("i", "3"), sidecar},
+			[]corev1.Container{container("a", "1")},
+			"[container-1-request-1=2 container-2-request-1=1]",
+		},
+		"one after a sidecar does not use its": {
+			[]corev1.Container{sidecar, container("i", "3")},
+			[]corev1.Container{container("a", "1")},
+			"[container-0-request-1=2 container-1-request-1=2 container-2-request-1=1]",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := cluster.NewPod(&corev1.Pod{Spec: corev1.PodSpec{InitContainers: test.init, Containers: test.containers}})

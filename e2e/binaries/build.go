@@ -34,7 +34,23 @@ func (b build) run(ctx context.Context, progress io.Writer) error {
 	partial := fmt.Sprintf("%s.%d.partial", b.output, os.Getpid())
 	defer os.Remove(partial)
 
-	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-ldflags", b.ldflags, "-tags", b.tags, "-overlay", b.overlay, "-modfile", b.modfile, "-o", partial, b.pkg)
+	cmd := exec.CommandContext(
+		ctx,
+		"go",
+		"build",
+		"-v",
+		"-ldflags",
+		b.ldflags,
+		"-tags",
+		b.tags,
+		"-overlay",
+		b.overlay,
+		"-modfile",
+		b.modfile,
+		"-o",
+		partial,
+		b.pkg,
+	)
 	cmd.Dir = b.module
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second

@@ -242,7 +242,7 @@ func TestTheSearchForTheSmallestScenarioEnds(t *testing.T) {
 
 func newJudge(t *testing.T) *Judge {
 	t.Helper()
-	judge, err := NewJudge(t.Context())
+	judge, err := NewJudge()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,12 +48,12 @@ func useDevices(s *source, pod *corev1.Pod) {
 		})
 	}
 	if s.chance(10) { // made by its template, or not yet, or for none
-		claim := corev1.PodResourceClaim{Name: "made", ResourceClaimTemplateName: ptr.To("template")}
+		claim := corev1.PodResourceClaim{Name: "made", ResourceClaimTemplateName: new("template")}
 		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, claim)
 		switch {
 		case s.chance(60):
 			pod.Status.ResourceClaimStatuses = append(pod.Status.ResourceClaimStatuses, corev1.PodResourceClaimStatus{
-				Name: claim.Name, ResourceClaimName: ptr.To(one(s, claimNames()...)),
+				Name: claim.Name, ResourceClaimName: new(one(s, claimNames()...)),
 			})
 		case s.chance(40):
 			pod.Status.ResourceClaimStatuses = append(pod.Status.ResourceClaimStatuses, corev1.PodResourceClaimStatus{Name: claim.Name})
@@ -78,14 +78,14 @@ func drawDevices(s *source, to *Objects) {
 	for i := range mostNodes {
 		for s.chance(60) {
 			s.pool(fmt.Sprintf("pool-%d-%d", i, len(to.ResourceSlices)), func(spec *resourcev1.ResourceSliceSpec) {
-				spec.NodeName = ptr.To(nodeName(i))
+				spec.NodeName = new(nodeName(i))
 			}, to)
 		}
 	}
 	if s.chance(30) {
 		s.pool("network", func(spec *resourcev1.ResourceSliceSpec) {
 			if s.chance(50) {
-				spec.AllNodes = ptr.To(true)
+				spec.AllNodes = new(true)
 				return
 			}
 			spec.NodeSelector = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
@@ -118,7 +118,7 @@ func (s *source) deviceClass(name string) *resourcev1.DeviceClass {
 	// A class that loses the name of a resource to another one may lose its implicit one, too, by the order of events
 	// (updateResourceName2class in extendedresourcecache).
 	if name != "nic" && s.chance(50) {
-		class.Spec.ExtendedResourceName = ptr.To(deviceResource)
+		class.Spec.ExtendedResourceName = new(deviceResource)
 	}
 	return class
 }
@@ -144,23 +144,27 @@ func (s *source) pool(name string, where func(*resourcev1.ResourceSliceSpec), to
 	for i := range 1 + s.upTo(3) {
 		spec.Devices = append(spec.Devices, s.device(driver, i, partitioned))
 	}
-	to.ResourceSlices = append(to.ResourceSlices, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice-of-" + name}, Spec: spec})
+	to.ResourceSlices = append(
+		to.ResourceSlices,
+		&resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice-of-" + name}, Spec: spec},
+	)
 }
 
 func (s *source) device(driver string, i int, partitioned bool) resourcev1.Device {
 	device := resourcev1.Device{
 		Name: fmt.Sprintf("device-%d", i),
 		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
-			"index": {IntValue: ptr.To(int64(i))}, "example.com/rack": {StringValue: ptr.To(one(s, "x", "y"))},
+			"index": {IntValue: new(int64(i))}, "example.com/rack": {StringValue: new(one(s, "x", "y"))},
 		},
 		Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse(one(s, "8Gi", "16Gi"))}},
 	}
 	if driver == nicDriver && s.chance(40) {
-		device.AllowMultipleAllocations = ptr.To(true)
+		device.AllowMultipleAllocations = new(true)
 	}
 	if s.chance(15) {
 		device.Taints = []resourcev1.DeviceTaint{{
-			Key: "example.com/unhealthy", Value: "yes", Effect: one(s, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoExecute),
+			Key: "example.com/unhealthy", Value: "yes",
+			Effect: one(s, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoExecute),
 		}}
 	}
 	if partitioned {
@@ -178,7 +182,9 @@ func (s *source) resourceClaim(name, namespace string, slices []*resourcev1.Reso
 	}}
 	if s.chance(30) {
 		owner := fmt.Sprintf("pending-%d", s.upTo(pendingPods-1))
-		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: owner, UID: types.UID(owner), Controller: ptr.To(true)}}
+		claim.OwnerReferences = []metav1.OwnerReference{
+			{APIVersion: "v1", Kind: "Pod", Name: owner, UID: types.UID(owner), Controller: new(true)},
+		}
 	}
 	if s.chance(3) {
 		claim.DeletionTimestamp = &metav1.Time{Time: time.Unix(1_700_000_000, 0)}
@@ -188,7 +194,7 @@ func (s *source) resourceClaim(name, namespace string, slices []*resourcev1.Reso
 	}
 	if s.chance(15) {
 		claim.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{
-			{MatchAttribute: ptr.To(resourcev1.FullyQualifiedName(one(s, "example.com/rack", "gpu.example.com/index")))},
+			{MatchAttribute: new(resourcev1.FullyQualifiedName(one(s, "example.com/rack", "gpu.example.com/index")))},
 		}
 	}
 	if s.chance(25) && len(slices) > 0 {
@@ -216,7 +222,7 @@ func (s *source) deviceRequest(i int) resourcev1.DeviceRequest {
 		exactly.AllocationMode, exactly.Count = resourcev1.DeviceAllocationModeAll, 0
 	}
 	if s.chance(10) {
-		exactly.AdminAccess = ptr.To(true)
+		exactly.AdminAccess = new(true)
 	}
 	if s.chance(20) {
 		exactly.Tolerations = []resourcev1.DeviceToleration{{Key: "example.com/unhealthy", Operator: resourcev1.DeviceTolerationOpExists}}
@@ -256,11 +262,11 @@ func (s *source) allocate(claim *resourcev1.ResourceClaim, slice *resourcev1.Res
 			Request: "request-0", Driver: slice.Spec.Driver, Pool: slice.Spec.Pool.Name, Device: device.Name,
 		}
 		if ptr.Deref(device.AllowMultipleAllocations, false) {
-			result.ShareID = ptr.To(types.UID(claim.UID + "/" + types.UID(device.Name)))
+			result.ShareID = new(claim.UID + "/" + types.UID(device.Name))
 			result.ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse(one(s, "4Gi", "8Gi"))}
 		}
 		if s.chance(10) {
-			result.AdminAccess = ptr.To(true)
+			result.AdminAccess = new(true)
 		}
 		allocation.Devices.Results = append(allocation.Devices.Results, result)
 	}

@@ -32,7 +32,8 @@ func (c *claimsOnce) tell() {
 }
 
 // devices is what kube-scheduler's plugins know of devices: the objects of a scenario.
-func (o *Objects) devices(ctx context.Context, factory informers.SharedInformerFactory) (fwk.SharedDRAManager, error) {
+func (o *Objects) devices(factory informers.SharedInformerFactory) (fwk.SharedDRAManager, error) {
+	ctx := context.Background() // nothing is started with it
 	claims := &claimsOnce{claims: o.ResourceClaims}
 	known := assumecache.NewAssumeCache(klog.FromContext(ctx), claims, "ResourceClaim", "", nil)
 	slices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: factory.Resource().V1().ResourceSlices()})

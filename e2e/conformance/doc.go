@@ -8,7 +8,7 @@
 // them together, both must give the same [Answer] to every pending pod on every node.
 // Scores are compared among the nodes that fit, as kube-scheduler does it:
 //
-//	judge, err := conformance.NewJudge(ctx)
+//	judge, err := conformance.NewJudge()
 //	...
 //	err = judge.Hear(ctx, conformance.Generate(seed))
 //	fmt.Println(judge.Cases, judge.Disagreements, judge.First)

@@ -42,9 +42,9 @@ func (d Disagreement) String() string {
 	)
 }
 
-// NewJudge builds the in-tree side. What it starts ends with the context.
-func NewJudge(ctx context.Context) (*Judge, error) {
-	theirs, err := newKubeScheduler(ctx)
+// NewJudge builds the in-tree side.
+func NewJudge() (*Judge, error) {
+	theirs, err := newKubeScheduler()
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (d PreemptionDisagreement) String() string {
 
 // NewPreemptionJudge builds the in-tree side. What it starts ends with the context.
 func NewPreemptionJudge(ctx context.Context) (*PreemptionJudge, error) {
-	theirs, err := newKubeScheduler(ctx)
+	theirs, err := newKubeScheduler()
 	if err != nil {
 		return nil, err
 	}

@@ -28,20 +28,18 @@ import (
 // kubeScheduler is the in-tree side: the real framework with the real plugins. Its
 // informers never start; a scenario is all that it knows.
 type kubeScheduler struct {
-	ctx      context.Context // of what a scenario starts
 	registry frameworkruntime.Registry
 	client   kubernetes.Interface
 	options  []frameworkruntime.Option
 }
 
-func newKubeScheduler(ctx context.Context) (*kubeScheduler, error) {
+func newKubeScheduler() (*kubeScheduler, error) {
 	metrics.Register()
 	client, err := kubernetes.NewForConfig(&rest.Config{})
 	if err != nil {
 		return nil, fmt.Errorf("client that is never used: %w", err)
 	}
 	return &kubeScheduler{
-		ctx:      ctx,
 		registry: inTree.NewInTreeRegistry(),
 		client:   client,
 		options: []frameworkruntime.Option{
@@ -73,7 +71,7 @@ func (k *kubeScheduler) look(s *Scenario) (*inTreeView, error) {
 	if err := s.Objects.fill(factory); err != nil {
 		return nil, err
 	}
-	devices, err := s.Objects.devices(k.ctx, factory)
+	devices, err := s.Objects.devices(factory)
 	if err != nil {
 		return nil, fmt.Errorf("kube-scheduler: %w", err)
 	}

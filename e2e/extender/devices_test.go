@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"muster.dev/muster/e2e/workload"
 )
@@ -31,7 +31,7 @@ func (c *cluster) createDevices(each int, nodes ...*corev1.Node) {
 	class := &resourcev1.DeviceClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "gpu"},
 		Spec: resourcev1.DeviceClassSpec{
-			ExtendedResourceName: ptr.To(gpuResource),
+			ExtendedResourceName: new(gpuResource),
 			Selectors: []resourcev1.DeviceSelector{
 				{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "` + gpuDriver + `"`}},
 			},
@@ -94,7 +94,7 @@ func (c *cluster) clearDevices() {
 
 // claiming gives a pod a claim of its own for one device.
 func claiming(pod *corev1.Pod) {
-	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr.To(gpuTemplate)}}
+	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new(gpuTemplate)}}
 	pod.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
 }
 
@@ -130,18 +130,20 @@ func TestPodsAreScheduledToWhereTheirDevicesAre(t *testing.T) {
 				s := c.serve(serving{config: "profiles: [{schedulerName: default-scheduler, nodeSelection: " + selection + "}]\n"})
 				c.schedule(s.schedulerConfig(nil))
 				c.createPods(newPods(5, "100m", change)...)
-				c.awaitBound(4)
-				pods, err := c.pods()
-				if err != nil {
-					t.Fatal(err)
-				}
-				on := map[string]int{}
-				for _, pod := range pods {
-					on[pod.Spec.NodeName]++
-				}
-				if on[nodes[1].Name] != 2 || on[nodes[2].Name] != 2 || on[nodes[0].Name] != 0 || on[""] != 1 {
-					t.Errorf("pods by node: %v", on)
-				}
+				c.eventually("two pods are on each node with devices, and one is on none", func() error {
+					pods, err := c.pods()
+					if err != nil {
+						return err
+					}
+					on := map[string]int{}
+					for _, pod := range pods {
+						on[pod.Spec.NodeName]++
+					}
+					if !maps.Equal(on, map[string]int{nodes[1].Name: 2, nodes[2].Name: 2, "": 1}) {
+						return fmt.Errorf("pods by node: %v", on)
+					}
+					return nil
+				})
 				if got := c.allocated(); got != 4 {
 					t.Errorf("%d claims hold devices", got)
 				}
