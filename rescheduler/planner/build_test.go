@@ -39,7 +39,14 @@ func newScene() *scene {
 func (s *scene) set(t failer, objects ...runtime.Object) {
 	for _, object := range objects {
 		if pod, is := object.(*corev1.Pod); is && pod.Spec.NodeName == "" {
-			s.waiting = append(s.waiting, cluster.NewPod(pod))
+			waits := cluster.NewPod(pod)
+			if len(pod.Spec.ResourceClaims) > 0 { // it is the view that knows its claims
+				if err := s.cluster.Set(pod); err != nil {
+					t.Fatal(err)
+				}
+				waits = s.cluster.PendingPod(pod.UID)
+			}
+			s.waiting = append(s.waiting, waits)
 			continue
 		}
 		if err := s.cluster.Set(object); err != nil {

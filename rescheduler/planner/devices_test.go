@@ -79,7 +79,10 @@ func TestAMoveIsProvenWithItsDevices(t *testing.T) {
 		},
 		{
 			"two cannot have the same one",
-			scene(gpuOf("c"), gpuOf("d"), node("d", "2"), claimMadeFor("y-1", "d"), pod("y-1", "d", "2", withGPU), pod("p-1", "", "4"), pod("q-1", "", "2", unowned)),
+			scene(
+				gpuOf("c"), gpuOf("d"), node("d", "2"), claimMadeFor("y-1", "d"), pod("y-1", "d", "2", withGPU),
+				pod("p-1", "", "4"), pod("q-1", "", "2", unowned),
+			),
 			[]string{"x-1: a → c", "q-1: at b after 0", "p-1: at a after 1"},
 		},
 	} {
@@ -96,12 +99,7 @@ func TestAMoveIsProvenWithItsDevices(t *testing.T) {
 func TestAPodThatWaitsForADeviceGetsRoomWhereThereIsOne(t *testing.T) {
 	s := newScene()
 	s.set(t, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}, gpuOf("a"), node("a", "4"), node("b", "4"),
-		pod("x-1", "a", "3"), claimMadeFor("p-1", ""))
-	waits := pod("p-1", "", "2", withGPU)
-	if err := s.cluster.Set(waits); err != nil {
-		t.Fatal(err)
-	}
-	s.waiting = append(s.waiting, s.cluster.PendingPod(waits.UID))
+		pod("x-1", "a", "3"), claimMadeFor("p-1", ""), pod("p-1", "", "2", withGPU))
 	if diff := cmp.Diff([]string{"x-1: a → b", "p-1: at a after 1"}, said(s.problem(t).MakeRoom(s.groups()))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

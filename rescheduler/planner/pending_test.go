@@ -142,13 +142,13 @@ func TestWhoWillNotStartGetsNoRoom(t *testing.T) {
 			})},
 			want: []lined{{"default/n-1", 1, 0, "kube-scheduler itself plans the group of the pod"}},
 		},
-		"it claims devices": {
+		"its claim is not there": {
 			pods: []runtime.Object{pod("d-1", "", "4", claims)},
-			want: []lined{{"default/d-1", 1, 0, "kube-scheduler alone knows where there are the devices that the pod claims"}},
+			want: []lined{{"default/d-1", 1, 0, "a ResourceClaim that it names is not there, is being deleted or is not its own"}},
 		},
-		"a member claims devices": {
+		"the claim of a member is not there": {
 			pods: []runtime.Object{pod("g-1", "", "4", inGang("g", 2)), pod("g-2", "", "4", inGang("g", 2), claims)},
-			want: []lined{{"default/g", 2, 0, "kube-scheduler alone knows where there are the devices that the pod claims"}},
+			want: []lined{{"default/g", 2, 0, "a ResourceClaim that it names is not there, is being deleted or is not its own"}},
 		},
 		"the other half of its bundle is not there": {
 			objects: []*unstructured.Unstructured{podGroup("g", two, v1alpha1.AnnotationGroups, `["default/g", "default/h"]`)},
