@@ -65,6 +65,7 @@ lint: ## Run the linters over both modules
 		(cd $$module && go mod tidy -diff) || status=1; \
 		(cd $$module && $(GOLANGCI_LINT) run) || status=1; \
 	done; \
+	(cd e2e && go mod tidy -modfile=go.$(OLDER).mod -diff) || status=1; \
 	exit $$status
 
 .PHONY: house
@@ -85,12 +86,12 @@ interleavings: ## Take all steps of small models of gangs in every order, from a
 .PHONY: test
 test: ## Run all tests, then list those that were skipped and why
 	@status=0; rm -rf $(RESULTS); \
-	for target in test-race test-locks test-e2e test-chart; do \
+	for target in test-race test-locks test-e2e test-chart test-older; do \
 		echo "== make $$target"; \
 		$(MAKE) --no-print-directory $$target || status=1; \
 	done; \
 	echo "== all tests"; \
-	$(GOTESTSUM) --format none --hide-summary failed,errors --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/locks.json $(RESULTS)/e2e.json $(RESULTS)/chart.json; \
+	$(GOTESTSUM) --format none --hide-summary failed,errors --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/locks.json $(RESULTS)/e2e.json $(RESULTS)/chart.json $(RESULTS)/older.json; \
 	$(if $(RACE),,echo "$(NO_RACE)";) \
 	exit $$status
 
@@ -117,9 +118,27 @@ test-chart: | $(RESULTS) ## Run the chart's suites (charts/muster/tests); lint, 
 	$(HELM_UNITTEST) --strict charts/muster
 	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/chart.json -- -count=1 -timeout 30m ./chart
 
+# The release of Kubernetes before the newest one that is tested with. e2e/go.$(OLDER).mod pins it.
+OLDER := 1.36
+
+# What is compiled with the plugins of that release instead of the newest one's.
+WITH_OLDER := -modfile=go.$(OLDER).mod -tags=kubernetes$(subst .,,$(OLDER))
+
+.PHONY: test-older
+test-older: | $(RESULTS) ## Run what is decisive with the release of Kubernetes before the newest one: conformance, the extender, gangs under faults (test-matrix: all)
+	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/older.json -- -count=1 -timeout 30m $(WITH_OLDER) ./conformance
+	cd e2e && E2E_KUBERNETES=$(OLDER) $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/older-e2e.json -- -count=1 -timeout 30m ./extender ./gangfaults
+	cat $(RESULTS)/older-e2e.json >> $(RESULTS)/older.json
+
+.PHONY: test-matrix
+test-matrix: | $(RESULTS) ## Run all tests against a real control plane, those of the chart included, with each release of Kubernetes
+	cd e2e && go test -count=1 -timeout 60m ./...
+	cd e2e && go test -count=1 -timeout 60m $(WITH_OLDER) ./conformance
+	cd e2e && E2E_KUBERNETES=$(OLDER) go test -count=1 -timeout 60m $$(go list ./... | grep -v /e2e/conformance$$)
+
 .PHONY: conformance
-conformance: ## Hold verdicts, scores and preemption against kube-scheduler's, and remembered verdicts against fresh ones (the long run: CONFORMANCE_CASES=1000000 STALE_CHECKS=10000000)
-	cd e2e && go test ./conformance -count=1 -v -timeout 3h
+conformance: ## Hold verdicts, scores and preemption against kube-scheduler's, and remembered verdicts against fresh ones (KUBERNETES=1.36 for that release; the long run: CONFORMANCE_CASES=1000000 STALE_CHECKS=10000000)
+	cd e2e && go test $(if $(filter $(OLDER),$(KUBERNETES)),$(WITH_OLDER)) ./conformance -count=1 -v -timeout 3h
 	$(if $(RACE),cd e2e && go test -race ./conformance -count=1 -v -timeout 3h -run OthersAsk,@echo "$(NO_RACE)")
 
 .PHONY: campaign

@@ -15,6 +15,9 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
+// release is that of the plugins of kube-scheduler, without its point.
+const release = "136"
+
 // podInformer is what a factory calls its informer of pods.
 type podInformer = corev1informers.PodInformer
 

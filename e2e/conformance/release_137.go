@@ -16,6 +16,9 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
+// release is that of the plugins of kube-scheduler, without its point.
+const release = "137"
+
 // podInformer is what a factory calls its informer of pods.
 type podInformer = corev1informers.TypedPodInformer
 

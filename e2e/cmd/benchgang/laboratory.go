@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/contender"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
@@ -40,6 +41,9 @@ type laboratory struct {
 func newLaboratory(
 	ctx context.Context, c benchCase, programs contender.Programs, wait time.Duration, out io.Writer,
 ) (_ *laboratory, err error) {
+	if release, err := binaries.Chosen(); err != nil || release != binaries.Newest {
+		return nil, fmt.Errorf("native groups are measured with Kubernetes %s, where their API is v1beta1: %s=%s", binaries.Newest, binaries.ReleaseEnv, release)
+	}
 	cp, err := controlplane.Start(ctx, controlplane.Options{
 		Controllers: controlplane.PodCreation(),
 		APIServerFlags: []string{
