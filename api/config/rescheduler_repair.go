@@ -47,7 +47,7 @@ type RepairPolicy struct {
 	// Defaults to TaintToleration, NodeAffinity, PodTopologySpread and InterPodAffinity.
 	Checks []string `json:"checks"`
 	// Duplicates moves pods to nodes without one of their controller when theirs has more than
-	// one. Defaults to false.
+	// one. Neither coalesce nor freeDomains may be there beside it. Defaults to false.
 	Duplicates bool `json:"duplicates"`
 }
 

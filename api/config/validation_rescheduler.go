@@ -66,14 +66,19 @@ func (r Rescheduler) validateAims(path *field.Path, profiles []Profile) (errs fi
 		{"balance", r.Balance.Enabled, "one would spread the load that the other gathers"},
 	} {
 		if spreading.enabled {
-			errs = append(errs, r.validateAim(path.Child(spreading.name, "enabled"), spreading.undoes, profiles)...)
+			at := path.Child(spreading.name, "enabled")
+			errs = append(errs, r.validateAim(at, spreading.undoes)...)
+			errs = append(errs, validateScores(at, profiles)...)
 		}
+	}
+	if r.Repair.Enabled && r.Repair.Duplicates {
+		errs = append(errs, r.validateAim(path.Child("repair", "duplicates"), "one would part the pods that the other puts together")...)
 	}
 	return errs
 }
 
-// validateAim refuses what gathers pods beside a policy that spreads them.
-func (r Rescheduler) validateAim(at *field.Path, undoes string, profiles []Profile) (errs field.ErrorList) {
+// validateAim refuses policies that gather pods beside one that spreads them.
+func (r Rescheduler) validateAim(at *field.Path, undoes string) (errs field.ErrorList) {
 	for _, other := range []struct {
 		name    string
 		enabled bool
@@ -82,6 +87,11 @@ func (r Rescheduler) validateAim(at *field.Path, undoes string, profiles []Profi
 			errs = append(errs, field.Forbidden(at, "with "+other.name+".enabled: "+undoes))
 		}
 	}
+	return errs
+}
+
+// validateScores refuses profiles that gather pods beside a policy that spreads them.
+func validateScores(at *field.Path, profiles []Profile) (errs field.ErrorList) {
 	for i := range profiles {
 		if profiles[i].packs() {
 			errs = append(errs, field.Forbidden(at, fmt.Sprintf(
