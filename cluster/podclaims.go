@@ -27,6 +27,8 @@ type claims struct {
 	fleet   *fleet
 	waiting *waiting
 
+	// seen says that there was a claim ever. Until then it may be that claims cannot be read, and none is missed.
+	seen      bool
 	objects   map[types.NamespacedName]*resourcev1.ResourceClaim
 	templates map[types.NamespacedName]*resourcev1.ResourceClaimTemplate
 	users     map[types.NamespacedName]sets.Set[types.UID] // pods whose specs name a claim
@@ -51,7 +53,7 @@ func (c *claims) resolve(pod *Pod) {
 		name, owned, err := resourceclaim.Name(pod.Pod, &pod.Spec.ResourceClaims[i])
 		switch {
 		case err != nil:
-			pod.ClaimProblem = ClaimMissing
+			pod.ClaimProblem = c.missing()
 			continue
 		case name == nil: // its template asks for nothing
 			continue
@@ -61,7 +63,7 @@ func (c *claims) resolve(pod *Pod) {
 		claim := c.objects[key]
 		switch {
 		case claim == nil:
-			pod.ClaimProblem = ClaimMissing
+			pod.ClaimProblem = c.missing()
 		case claim.DeletionTimestamp != nil:
 			pod.ClaimProblem = ClaimLeaves
 		case owned && !metav1.IsControlledBy(claim, pod):
@@ -73,6 +75,14 @@ func (c *claims) resolve(pod *Pod) {
 	if key, has := c.extended[pod.UID]; has {
 		pod.Claims = append(pod.Claims, c.objects[key])
 	}
+}
+
+// missing is the problem of a pod without one of its claims.
+func (c *claims) missing() ClaimProblem {
+	if !c.seen {
+		return ""
+	}
+	return ClaimMissing
 }
 
 // foresee sets the claims of a pod that is to come: those that will be made for it.
@@ -87,13 +97,13 @@ func (c *claims) foresee(pod *Pod) {
 		case wanted.ResourceClaimTemplateName != nil:
 			template := c.templates[types.NamespacedName{Namespace: pod.Namespace, Name: *wanted.ResourceClaimTemplateName}]
 			if template == nil {
-				pod.ClaimProblem = ClaimMissing
+				pod.ClaimProblem = c.missing()
 				continue
 			}
 			claim.Spec = template.Spec.Spec
 		case wanted.ResourceClaimName != nil:
 			if claim = c.objects[types.NamespacedName{Namespace: pod.Namespace, Name: *wanted.ResourceClaimName}]; claim == nil {
-				pod.ClaimProblem = ClaimMissing
+				pod.ClaimProblem = c.missing()
 				continue
 			}
 		}
@@ -152,7 +162,7 @@ func (c *claims) set(name types.NamespacedName, next *resourcev1.ResourceClaim) 
 	if next == nil {
 		delete(c.objects, name)
 	} else {
-		c.objects[name] = next
+		c.seen, c.objects[name] = true, next
 		if owner, is := extendedFor(next); is {
 			c.extended[owner] = name
 			of.Insert(owner)

@@ -115,7 +115,7 @@ func TestDynamicResources(t *testing.T) {
 	}
 	name := roomy().Name
 	with := func(objects ...runtime.Object) []runtime.Object {
-		return append([]runtime.Object{gpuClass("gpu", "example.com/gpu"), gpus(name, 2)}, objects...)
+		return append([]runtime.Object{gpuClass("gpu", "example.com/gpu"), gpus(name, 2), deviceClaim("unused", "gpu", 9)}, objects...)
 	}
 	generated := func(p *corev1.Pod) {
 		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("template")}}
@@ -194,6 +194,10 @@ func TestDynamicResources(t *testing.T) {
 				pod: pod(using("two")), objects: with(gpus("b", 2), deviceClaim("two", "gpu", 2, holdingDevices("b", []string{"gpu-0", "gpu-1"}))),
 			},
 			reason: elsewhere,
+		},
+		{
+			name: "where there never was a claim none is missed: muster may not read them", everywhere: true,
+			scene: scene{pod: pod(using("one")), objects: []runtime.Object{gpuClass("gpu", "example.com/gpu"), gpus(name, 2)}},
 		},
 		{name: "a claim that is not there", scene: scene{pod: pod(using("one")), objects: with()}, reason: missing},
 		{name: "one that has yet to be made", scene: scene{pod: pod(generated), objects: with()}, reason: missing},

@@ -165,7 +165,7 @@ func TestWhoWillNotStartGetsNoRoom(t *testing.T) {
 			for _, object := range test.objects {
 				s.cluster.SetCustom(v1alpha1.ResourceOf(v1alpha1.GroupX), object)
 			}
-			s.set(t, node("a", "4"), node("b", "1"), pod("s-1", "a", "1"))
+			s.set(t, node("a", "4"), node("b", "1"), pod("s-1", "a", "1"), claimMadeFor("another", ""))
 			s.set(t, test.pods...)
 			got := s.lined()
 			for i := range got {
