@@ -190,6 +190,10 @@ bench-verbs: ## Measure filter and prioritize against an empty extender (BENCH_B
 bench-predicates: ## Measure what remembered verdicts save
 	cd e2e && go run ./cmd/benchpredicates
 
+.PHONY: bench-devices
+bench-devices: ## Measure what devices cost: a verdict, what is remembered, the plan of a gang of 512, and a gang of 64 against single pods with stock
+	cd e2e && go run ./cmd/benchdevices
+
 .PHONY: bench-load-core
 bench-load-core: ## Measure what LoadAware costs: a node, and the filter while nodes are measured
 	go test ./loadaware ./server/extender -run '^$$' -bench '^BenchmarkLoad' -benchtime 1x -v | grep -E '^(figure|FAIL|---)'

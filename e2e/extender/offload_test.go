@@ -32,7 +32,8 @@ func TestOffloadTurnsOffWhatMusterRunsAndNothingElse(t *testing.T) {
 	}
 	ours := &config.Default().Profiles[0]
 	ours.Offload = true
-	stay := []string{config.NodeResourcesFit, config.VolumeBinding} // for preemption, and for claims that are not bound
+	// For preemption, for claims that are not bound, and for devices, which somebody has to allocate.
+	stay := []string{config.NodeResourcesFit, config.VolumeBinding, config.DynamicResources}
 	filters := func(plugin schedulerconfig.Plugin) bool {
 		return !slices.Contains(stay, plugin.Name) && slices.Contains(ours.FilterPlugins(), plugin.Name)
 	}
