@@ -24,7 +24,7 @@ const (
 	// Stock is kube-scheduler without an extender.
 	Stock Contender = "stock"
 	// Native is kube-scheduler without an extender, with its own gang scheduling. The API
-	// server must know its PodGroups.
+	// server must know its PodGroups; see NativeGangs.
 	Native Contender = "native"
 	// Empty has an extender that returns what it got.
 	Empty Contender = "empty"
@@ -122,8 +122,12 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 	case Stock:
 		return &Entry{controlPlane: cp, scheduler: stock(percentage)}, nil
 	case Native:
+		release, err := binaries.Chosen()
+		if err != nil {
+			return nil, err
+		}
 		scheduler := stock(percentage)
-		scheduler.FeatureGates = map[string]bool{"GenericWorkload": true}
+		scheduler.FeatureGates = NativeGangsOf(release).Gates
 		return &Entry{controlPlane: cp, scheduler: scheduler}, nil
 	case Empty:
 		return p.enterEmpty(ctx, cp, nil, flags)

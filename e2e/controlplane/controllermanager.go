@@ -51,9 +51,9 @@ func PodCreation() []string {
 	return []string{"serviceaccount-controller", "root-ca-certificate-publisher-controller"}
 }
 
-// startControllerManager returns when the default service account exists: from then on
-// pods can be created.
-func (cp *ControlPlane) startControllerManager(ctx context.Context) error {
+// StartControllerManager starts kube-controller-manager again after StopControllerManager. It returns when the default
+// service account exists: from then on pods can be created.
+func (cp *ControlPlane) StartControllerManager(ctx context.Context) error {
 	kubeconfig := cp.kubeconfig(controllerManagerUser)
 	args := []string{
 		"--kubeconfig=" + kubeconfig,
@@ -80,6 +80,9 @@ func (cp *ControlPlane) startControllerManager(ctx context.Context) error {
 		return err
 	})
 }
+
+// StopControllerManager ends kube-controller-manager as a crash would.
+func (cp *ControlPlane) StopControllerManager() { cp.kill(binaries.ControllerManager) }
 
 func (cp *ControlPlane) runsNodeLifecycle() bool {
 	return slices.Contains(cp.options.Controllers, nodeLifecycle) || slices.Contains(cp.options.Controllers, "*")

@@ -45,6 +45,8 @@ type Options struct {
 	// Dir holds all files of the cluster. When empty, a temporary directory is made,
 	// and removed by Stop.
 	Dir string
+	// Release that the programs are of, the one that the environment asks for when empty; see Use.
+	Release binaries.Release
 	// Controllers that kube-controller-manager runs, DefaultControllers when nil.
 	// Without the node lifecycle controller nodes are not tainted when they are
 	// created, because nobody would remove the taint.
@@ -66,12 +68,12 @@ type ControlPlane struct {
 	options   Options
 	dir       string
 	temporary bool
-	binaries  binaries.Set
 	authority *authority
 	ports     ports
 	client    kubernetes.Interface
 
 	mu       sync.Mutex
+	binaries binaries.Set               // of what is started from now on
 	extras   map[binaries.Binary]string // paths of programs that are not among the binaries
 	running  map[binaries.Binary]*process.Process
 	revive   map[binaries.Binary]func(error) bool // starts again what ended by itself, and says whether it did
@@ -93,13 +95,18 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 		options: o, extras: map[binaries.Binary]string{}, running: map[binaries.Binary]*process.Process{},
 		revive: map[binaries.Binary]func(error) bool{}, failed: make(chan error, 1),
 	}
-	if cp.binaries, err = binaries.Ensure(ctx, o.Progress); err != nil {
+	if o.Release == "" {
+		if o.Release, err = binaries.Chosen(); err != nil {
+			return nil, err
+		}
+	}
+	if err := cp.Use(ctx, o.Release); err != nil {
 		return nil, err
 	}
 	if err := cp.prepare(); err != nil {
 		return nil, errors.Join(err, cp.removeTemporary())
 	}
-	for _, start := range []func(context.Context) error{cp.startEtcd, cp.StartAPIServer, cp.startControllerManager} {
+	for _, start := range []func(context.Context) error{cp.startEtcd, cp.StartAPIServer, cp.StartControllerManager} {
 		if err := start(ctx); err != nil {
 			cp.Stop()
 			return nil, err
@@ -137,8 +144,25 @@ func (cp *ControlPlane) Dir() string { return cp.dir }
 // Log is the log file of a component.
 func (cp *ControlPlane) Log(b binaries.Binary) string { return cp.file(string(b) + ".log") }
 
-// Kubectl is the path of a kubectl of the same version.
-func (cp *ControlPlane) Kubectl() string { return cp.binaries.Path(binaries.Kubectl) }
+// Kubectl is the path of a kubectl of the release in use.
+func (cp *ControlPlane) Kubectl() string {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	return cp.binaries.Path(binaries.Kubectl)
+}
+
+// Use has whatever is started from now on be of a release, whose programs it builds if they are missing. What runs
+// stays as it is until it is stopped and started again.
+func (cp *ControlPlane) Use(ctx context.Context, release binaries.Release) error {
+	set, err := binaries.EnsureRelease(ctx, release, cp.options.Progress)
+	if err != nil {
+		return err
+	}
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	cp.binaries = set
+	return nil
+}
 
 func (cp *ControlPlane) file(name string) string { return filepath.Join(cp.dir, name) }
 

@@ -58,13 +58,13 @@ func (g gangs) pods(who contender.Contender) []*corev1.Pod {
 
 // groups are the PodGroups of the gangs as the contender wants them, none for one that knows
 // no gangs.
-func (g gangs) groups(who contender.Contender) (of schema.GroupVersionResource, groups []*unstructured.Unstructured) {
+func (g gangs) groups(who contender.Contender, native contender.NativeGangs) (of schema.GroupVersionResource, groups []*unstructured.Unstructured) {
 	var spec map[string]any
 	switch who {
 	case contender.Stock:
 		return of, nil
 	case contender.Native:
-		of = schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1beta1", Resource: "podgroups"}
+		of = schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: native.Version, Resource: "podgroups"}
 		spec = map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(g.size)}}}
 	default:
 		of = v1alpha1.ResourceOf(v1alpha1.GroupX)

@@ -31,6 +31,7 @@ const (
 type laboratory struct {
 	controlPlane *controlplane.ControlPlane
 	programs     contender.Programs
+	native       contender.NativeGangs
 	client       kubernetes.Interface
 	dynamic      dynamic.Interface
 	nodes        []*corev1.Node
@@ -44,14 +45,13 @@ func newLaboratory(
 	if release, err := binaries.Chosen(); err != nil || release != binaries.Newest {
 		return nil, fmt.Errorf("native groups are measured with Kubernetes %s, where their API is v1beta1: %s=%s", binaries.Newest, binaries.ReleaseEnv, release)
 	}
+	release, err := binaries.Chosen()
+	if err != nil {
+		return nil, err
+	}
+	native := contender.NativeGangsOf(release)
 	cp, err := controlplane.Start(ctx, controlplane.Options{
-		Controllers: controlplane.PodCreation(),
-		APIServerFlags: []string{
-			"--feature-gates=GenericWorkload=true",
-			"--runtime-config=scheduling.k8s.io/v1beta1=true",
-			"--disable-admission-plugins=PodGroupProtection", // nobody would remove the finalizer
-		},
-		Progress: out,
+		Release: release, Controllers: controlplane.PodCreation(), APIServerFlags: native.APIServerFlags(), Progress: out,
 	})
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func newLaboratory(
 			cp.Stop()
 		}
 	}()
-	l := &laboratory{controlPlane: cp, programs: programs, wait: wait}
+	l := &laboratory{controlPlane: cp, programs: programs, native: native, wait: wait}
 	if l.client, err = kubernetes.NewForConfig(cp.RESTConfig()); err != nil {
 		return nil, fmt.Errorf("connect to the control plane: %w", err)
 	}
@@ -132,7 +132,7 @@ func (l *laboratory) run(ctx context.Context, c benchCase, who contender.Contend
 }
 
 func (r *cellRun) createGroups(ctx context.Context) error {
-	resource, groups := r.gangs.groups(r.who)
+	resource, groups := r.gangs.groups(r.who, r.native)
 	for _, group := range groups {
 		if _, err := r.dynamic.Resource(resource).Namespace(workload.Namespace).Create(ctx, group, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create PodGroup %s: %w", group.GetName(), err)
@@ -142,7 +142,7 @@ func (r *cellRun) createGroups(ctx context.Context) error {
 }
 
 func (r *cellRun) deleteGroups(ctx context.Context) error {
-	resource, groups := r.gangs.groups(r.who)
+	resource, groups := r.gangs.groups(r.who, r.native)
 	for _, group := range groups {
 		if err := r.dynamic.Resource(resource).Namespace(workload.Namespace).Delete(ctx, group.GetName(), metav1.DeleteOptions{}); err != nil {
 			return fmt.Errorf("delete PodGroup %s: %w", group.GetName(), err)

@@ -1,7 +1,7 @@
 // Command benchgang measures on a real control plane how groups of pods start whole: with
-// the stock scheduler alone, which knows no groups ("none"), with the alpha gang scheduling
-// of the same scheduler ("native"), with muster beside it, and, in the cases in which gangs
-// wait for each other, with muster and gangs that are gated until they have a place ("gates";
+// the stock scheduler alone, which knows no groups ("none"), with the gang scheduling of the
+// same scheduler, which is off by default ("native"), with muster beside it, and, in the cases in
+// which gangs wait for each other, with muster and gangs that are gated until they have a place ("gates";
 // an admission policy adds the gates). With "ahead" the scheduler knows nothing of muster, which
 // lets gated gangs go that have places; with "ahead_extender" it calls it as well.
 //

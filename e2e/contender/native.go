@@ -1,0 +1,34 @@
+package contender
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"muster.dev/muster/e2e/binaries"
+)
+
+// NativeGangs is how a release of Kubernetes knows gangs by itself.
+type NativeGangs struct {
+	// Version of the PodGroups of scheduling.k8s.io.
+	Version string
+	// Gates that are off by default and have to be on, in the API server and the scheduler.
+	Gates map[string]bool
+}
+
+// NativeGangsOf is that of a release.
+func NativeGangsOf(release binaries.Release) NativeGangs {
+	if release == binaries.Release136 {
+		return NativeGangs{Version: "v1alpha2", Gates: map[string]bool{"GenericWorkload": true, "GangScheduling": true}}
+	}
+	return NativeGangs{Version: "v1beta1", Gates: map[string]bool{"GenericWorkload": true}}
+}
+
+// APIServerFlags have an API server serve the PodGroups.
+func (n NativeGangs) APIServerFlags() []string {
+	return []string{
+		"--feature-gates=" + strings.Join(slices.Sorted(maps.Keys(n.Gates)), "=true,") + "=true",
+		"--runtime-config=scheduling.k8s.io/" + n.Version + "=true",
+		"--disable-admission-plugins=PodGroupProtection", // nobody would remove the finalizer
+	}
+}
