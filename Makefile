@@ -124,10 +124,13 @@ OLDER := 1.36
 # What is compiled with the plugins of that release instead of the newest one's.
 WITH_OLDER := -modfile=go.$(OLDER).mod -tags=kubernetes$(subst .,,$(OLDER))
 
+# Tests of a real control plane that are decisive: of gangs, of devices, of how muster chooses, and what the chart installs.
+DECISIVE := TheSeedsGang|DevicesAre|WithItsDevices|ThatWaitAreBound|WhateverGoesWrong|OfAJobStartsWhole|WhatIsRendered|InOnePodWith
+
 .PHONY: test-older
 test-older: | $(RESULTS) ## Run what is decisive with the release of Kubernetes before the newest one: conformance, the extender, gangs under faults (test-matrix: all)
 	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/older.json -- -count=1 -timeout 30m $(WITH_OLDER) ./conformance
-	cd e2e && E2E_KUBERNETES=$(OLDER) $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/older-e2e.json -- -count=1 -timeout 30m ./extender ./gangfaults
+	cd e2e && E2E_KUBERNETES=$(OLDER) $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/older-e2e.json -- -count=1 -timeout 30m -run '$(DECISIVE)' ./extender ./gangfaults ./chart
 	cat $(RESULTS)/older-e2e.json >> $(RESULTS)/older.json
 
 .PHONY: test-matrix
