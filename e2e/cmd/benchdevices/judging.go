@@ -103,7 +103,7 @@ func (j *judging) measure(rounds int) (fresh, cached time.Duration, err error) {
 		afresh = append(afresh, int64(time.Since(began)))
 		began = time.Now()
 		view, same := j.store.View(pod), 0
-		for index := range int32(j.nodes) { //nolint:gosec // there are few
+		for index := range int32(j.nodes) {
 			if view.Verdict(index) == predicates.Fits {
 				same++
 			}
@@ -135,7 +135,7 @@ func measurePlan(rounds int) (time.Duration, error) {
 			pods = append(pods, pod)
 		}
 		began := time.Now()
-		plan := placement.New(j.store, pods, uint64(round)) //nolint:gosec // it draws
+		plan := placement.New(j.store, pods, uint64(round))
 		outcome := plan.PlaceAll(pods, gangOfAPlan, time.Time{})
 		took = append(took, int64(time.Since(began)))
 		plan.Close()

@@ -58,7 +58,10 @@ func (g gangs) pods(who contender.Contender) []*corev1.Pod {
 
 // groups are the PodGroups of the gangs as the contender wants them, none for one that knows
 // no gangs.
-func (g gangs) groups(who contender.Contender, native contender.NativeGangs) (of schema.GroupVersionResource, groups []*unstructured.Unstructured) {
+func (g gangs) groups(
+	who contender.Contender,
+	native contender.NativeGangs,
+) (of schema.GroupVersionResource, groups []*unstructured.Unstructured) {
 	var spec map[string]any
 	switch who {
 	case contender.Stock:

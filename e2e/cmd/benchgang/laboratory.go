@@ -42,9 +42,6 @@ type laboratory struct {
 func newLaboratory(
 	ctx context.Context, c benchCase, programs contender.Programs, wait time.Duration, out io.Writer,
 ) (_ *laboratory, err error) {
-	if release, err := binaries.Chosen(); err != nil || release != binaries.Newest {
-		return nil, fmt.Errorf("native groups are measured with Kubernetes %s, where their API is v1beta1: %s=%s", binaries.Newest, binaries.ReleaseEnv, release)
-	}
 	release, err := binaries.Chosen()
 	if err != nil {
 		return nil, err
