@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -169,10 +170,43 @@ func TestAClaimForExtendedResourcesIsItsPods(t *testing.T) {
 	if got := c.PendingPod(pod.UID); len(got.Claims) != 1 || len(got.Anew().Claims) != 0 {
 		t.Errorf("claims %v, made again %v", got.Claims, got.Anew().Claims)
 	}
+	elsewhere := claimOf("elsewhere", pod.UID, "pool")
+	elsewhere.Annotations, elsewhere.Namespace = made.Annotations, "another"
+	set(t, c, elsewhere)
+	if got := c.PendingPod(pod.UID); len(got.Claims) != 1 || got.Claims[0].Name != "made" {
+		t.Errorf("claims %v: one of another namespace says that it is for the pod", got.Claims)
+	}
 	if err := c.Delete(made); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.PendingPod(pod.UID); len(got.Claims) != 0 {
 		t.Errorf("claims %v of one that is gone", got.Claims)
+	}
+}
+
+// An amount that no quantity stands for takes for ever to compare.
+func TestAmountsOfDevicesAreCapped(t *testing.T) {
+	endless := resource.Quantity{}
+	if err := endless.UnmarshalJSON([]byte(`"1e100000"`)); err != nil {
+		t.Fatal(err)
+	}
+	amount := map[resourcev1.QualifiedName]resource.Quantity{"memory": endless}
+	claim, s := claimOf("c", "p"), sliceOf("s", "pool", "a")
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{
+		{Exactly: &resourcev1.ExactDeviceRequest{Capacity: &resourcev1.CapacityRequirements{Requests: amount}}},
+	}
+	s.Spec.Devices = []resourcev1.Device{{Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: endless}}}}
+	s.Spec.SharedCounters = []resourcev1.CounterSet{{Counters: map[string]resourcev1.Counter{"memory": {Value: endless}}}}
+	for _, object := range []any{claim, s} {
+		if _, err := Trim(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked, there := amount["memory"], s.Spec.Devices[0].Capacity["memory"].Value
+	counted := s.Spec.SharedCounters[0].Counters["memory"].Value
+	for _, q := range []resource.Quantity{asked, there, counted} {
+		if q.CmpInt64(1<<62) > 0 {
+			t.Errorf("an amount is %d digits long", len(q.String()))
+		}
 	}
 }

@@ -33,7 +33,9 @@ type claims struct {
 	templates map[types.NamespacedName]*resourcev1.ResourceClaimTemplate
 	users     map[types.NamespacedName]sets.Set[types.UID] // pods whose specs name a claim
 	named     map[types.UID][]types.NamespacedName         // what the spec of a pod names
-	extended  map[types.UID]types.NamespacedName           // claims that kube-scheduler made for extended resources, by their pod
+	// extended are the claims that kube-scheduler made for extended resources, by the namespace and the UID of their pods. Whoever
+	// may create claims can say so of a pod, but of those of the namespace alone.
+	extended map[owner]types.NamespacedName
 }
 
 func newClaims(f *fleet, w *waiting) claims {
@@ -41,7 +43,7 @@ func newClaims(f *fleet, w *waiting) claims {
 		fleet: f, waiting: w,
 		objects: map[types.NamespacedName]*resourcev1.ResourceClaim{}, templates: map[types.NamespacedName]*resourcev1.ResourceClaimTemplate{},
 		users: map[types.NamespacedName]sets.Set[types.UID]{}, named: map[types.UID][]types.NamespacedName{},
-		extended: map[types.UID]types.NamespacedName{},
+		extended: map[owner]types.NamespacedName{},
 	}
 }
 
@@ -72,10 +74,13 @@ func (c *claims) resolve(pod *Pod) {
 			pod.Claims = append(pod.Claims, claim)
 		}
 	}
-	if key, has := c.extended[pod.UID]; has {
+	if key, has := c.extended[owner{pod.Namespace, pod.UID}]; has {
 		pod.Claims = append(pod.Claims, c.objects[key])
 	}
 }
+
+// mostForeseen is how many claims a pod may name that no API server has seen, as one that is posted.
+const mostForeseen = 100
 
 // missing is the problem of a pod without one of its claims.
 func (c *claims) missing() ClaimProblem {
@@ -88,6 +93,10 @@ func (c *claims) missing() ClaimProblem {
 // foresee sets the claims of a pod that is to come: those that will be made for it.
 func (c *claims) foresee(pod *Pod) {
 	pod.Claims, pod.ClaimProblem = nil, ""
+	if len(pod.Spec.ResourceClaims) > mostForeseen {
+		pod.ClaimProblem = ClaimMissing
+		return
+	}
 	for i := range pod.Spec.ResourceClaims {
 		wanted := &pod.Spec.ResourceClaims[i]
 		claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
@@ -154,31 +163,37 @@ func (c *claims) set(name types.NamespacedName, next *resourcev1.ResourceClaim) 
 		if next != nil && sameButVersion(last, next) {
 			return nil
 		}
-		if owner, is := extendedFor(last); is && c.extended[owner] == name {
-			delete(c.extended, owner)
-			of.Insert(owner)
+		if pod, is := extendedFor(last); is && c.extended[pod] == name {
+			delete(c.extended, pod)
+			of.Insert(pod.uid)
 		}
 	}
 	if next == nil {
 		delete(c.objects, name)
 	} else {
 		c.seen, c.objects[name] = true, next
-		if owner, is := extendedFor(next); is {
-			c.extended[owner] = name
-			of.Insert(owner)
+		if pod, is := extendedFor(next); is {
+			c.extended[pod] = name
+			of.Insert(pod.uid)
 		}
 	}
 	maps.Copy(of, c.users[name])
 	return slices.Sorted(maps.Keys(of))
 }
 
+// owner is a pod that has claims of its own.
+type owner struct {
+	namespace string
+	uid       types.UID
+}
+
 // extendedFor is the pod for whose extended resources kube-scheduler made a claim.
-func extendedFor(claim *resourcev1.ResourceClaim) (pod types.UID, is bool) {
-	owner := metav1.GetControllerOfNoCopy(claim)
-	if owner == nil || owner.Kind != "Pod" || claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] != "true" {
-		return "", false
+func extendedFor(claim *resourcev1.ResourceClaim) (pod owner, is bool) {
+	controller := metav1.GetControllerOfNoCopy(claim)
+	if controller == nil || controller.Kind != "Pod" || claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] != "true" {
+		return owner{}, false
 	}
-	return owner.UID, true
+	return owner{claim.Namespace, controller.UID}, true
 }
 
 // Anew is the pod as its controller would make it again: without a node, and with claims of its own that are not allocated.

@@ -10,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -75,7 +76,9 @@ func trimDevices(object any) {
 		o.CreationTimestamp = created
 	case *resourcev1.ResourceSlice:
 		o.ObjectMeta = identity(&o.ObjectMeta)
+		capSlice(&o.Spec)
 	case *resourcev1.ResourceClaim:
+		capClaim(&o.Spec.Devices)
 		owners, extended := o.OwnerReferences, o.Annotations[resourcev1.ExtendedResourceClaimAnnotation]
 		o.ObjectMeta = mortal(&o.ObjectMeta)
 		if o.OwnerReferences = owners; extended != "" {
@@ -85,6 +88,49 @@ func trimDevices(object any) {
 	case *resourcev1.ResourceClaimTemplate:
 		o.ObjectMeta = identity(&o.ObjectMeta)
 		o.Spec.ObjectMeta = metav1.ObjectMeta{}
+		capClaim(&o.Spec.Spec.Devices)
+	}
+}
+
+func capClaim(claim *resourcev1.DeviceClaim) {
+	capacity := func(of *resourcev1.CapacityRequirements) {
+		if of != nil {
+			quantity.Cap(of.Requests)
+		}
+	}
+	for i := range claim.Requests {
+		request := &claim.Requests[i]
+		if request.Exactly != nil {
+			capacity(request.Exactly.Capacity)
+		}
+		for j := range request.FirstAvailable {
+			capacity(request.FirstAvailable[j].Capacity)
+		}
+	}
+}
+
+func capSlice(slice *resourcev1.ResourceSliceSpec) {
+	counters := func(of map[string]resourcev1.Counter) {
+		for name, counter := range of {
+			value := map[string]resource.Quantity{name: counter.Value}
+			quantity.Cap(value)
+			of[name] = resourcev1.Counter{Value: value[name]}
+		}
+	}
+	for i := range slice.SharedCounters {
+		counters(slice.SharedCounters[i].Counters)
+	}
+	for i := range slice.Devices {
+		device := &slice.Devices[i]
+		for j := range device.ConsumesCounters {
+			counters(device.ConsumesCounters[j].Counters)
+		}
+		for name, capacity := range device.Capacity {
+			value := map[resourcev1.QualifiedName]resource.Quantity{name: capacity.Value}
+			quantity.Cap(value)
+			capacity.Value = value[name]
+			device.Capacity[name] = capacity
+		}
 	}
 }
 

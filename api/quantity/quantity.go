@@ -15,7 +15,6 @@ import (
 	"math"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -93,7 +92,7 @@ func exponentDigits(text string) (digits int) {
 // Cap brings the quantities of a list, which the API server has taken, within the bounds: it
 // takes "1e30000000" for the amount of a pod. What is beyond them becomes the largest amount
 // whose thousandths can be counted.
-func Cap(list corev1.ResourceList) {
+func Cap[M ~map[K]resource.Quantity, K comparable](list M) {
 	for name, q := range list {
 		if Check(q.String()) == nil { // the text that was parsed, in nearly all cases
 			continue
