@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/dynamic-resource-allocation/cel"
 
@@ -40,6 +41,9 @@ func (p dynamicResources) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	d := &deviceCheck{pod: pod, extended: extended, objects: snap.Objects, compiled: p.compiled}
 	if d.always = d.prepare(); d.always == Fits && len(d.elsewhere) == 0 && len(d.claims) == 0 && len(d.extended) == 0 {
 		return nil
+	}
+	if shared := sharedOf(pod, d.claims); len(shared) > 0 {
+		return &sharedClaims{deviceCheck: d, shared: shared, users: sets.New[int32]()}
 	}
 	return d
 }
@@ -130,11 +134,15 @@ func (d *deviceCheck) Verdict(node *cluster.Node) Verdict {
 	}
 	stock := newStock(node, d.objects)
 	for _, other := range node.Pods {
-		if other.UID != d.pod.UID && other.Spec.NodeName == "" { // else its claims were allocated before it was bound
+		if other.UID != d.pod.UID && isComing(other) {
 			if err := d.foresee(stock, node, other); errors.Is(err, errTakesTooLong) {
 				return devicesUndecided | hopeless
 			}
 		}
+	}
+	claims = slices.DeleteFunc(slices.Clone(claims), func(c *resourcev1.ResourceClaim) bool { return stock.promised.Has(c.UID) })
+	if len(claims) == 0 {
+		return Fits
 	}
 	switch _, err := stock.allocate(claims, d.compiled, &d.patience); {
 	case errors.Is(err, errTakesTooLong):
@@ -159,6 +167,9 @@ func (d *deviceCheck) offersOthers(node *cluster.Node) bool {
 	}
 	return true
 }
+
+// isComing says that a pod counts on a node and was not bound yet. The claims of one that is bound were allocated before.
+func isComing(pod *cluster.Pod) bool { return pod.Spec.NodeName == "" }
 
 // foresee takes out of the stock what a pod on the node will get that has no allocation yet.
 func (d *deviceCheck) foresee(stock *stock, node *cluster.Node, pod *cluster.Pod) error {

@@ -1,15 +1,19 @@
 package predicates
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -275,6 +279,63 @@ func TestNodeResourcesFitLeavesWhatDevicesStandForToThem(t *testing.T) {
 		{name: "the node offers some itself", scene: backed(asks("example.com/gpu", "2")), reason: none},
 		{name: "the node offers enough itself", scene: backed(asks("example.com/gpu", "3"))},
 	})
+}
+
+// A claim that is not allocated will be where the first of its pods goes: the others have to go there.
+func TestPodsThatShareAClaimGoToOneNode(t *testing.T) {
+	c := newCluster()
+	for _, object := range []runtime.Object{
+		gpuClass("gpu", ""), node(offering("cpu", "64", "memory", "256Gi", "pods", "110")), gpus("node", 1), deviceClaim("shared", "gpu", 1), pod(using("shared")),
+	} {
+		if n, is := object.(*corev1.Node); is {
+			n.Name = "node"
+			other := n.DeepCopy()
+			other.Name = "other"
+			if err := errors.Join(c.Set(other), c.Set(gpus("other", 1))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p, is := object.(*corev1.Pod); is {
+			p.UID = "first"
+			second := p.DeepCopy()
+			second.UID, second.Name = "second", "second"
+			if err := c.Set(second); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	profile, err := NewProfile(profileWith(config.DynamicResources, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := NewVerdictStore(profile, c, 1<<30, NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{})
+	fits := func() (names []string) {
+		view := store.View(c.PendingPod("second"))
+		defer view.Close()
+		for node := range view.Snapshot.Nodes() {
+			if view.Verdict(node.Index) == Fits {
+				names = append(names, node.Name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	if got := fits(); !slices.Equal(got, []string{"node", "other"}) {
+		t.Errorf("the first one fits %v", got)
+	}
+	if err := c.Assume(c.PendingPod("first"), c.Snapshot().NodeByName("node")); err != nil {
+		t.Fatal(err)
+	}
+	if got := fits(); !slices.Equal(got, []string{"node"}) {
+		t.Errorf("the second one fits %v, want where the first one goes", got)
+	}
+	c.Release("first")
+	if got := fits(); !slices.Equal(got, []string{"node", "other"}) {
+		t.Errorf("once the first one goes nowhere, the second one fits %v", got)
+	}
 }
 
 // An init container that ends uses the devices of those that come later.

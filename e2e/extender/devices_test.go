@@ -186,3 +186,38 @@ func TestAGangOfClaimsIsPlannedWithItsDevices(t *testing.T) {
 		})
 	}
 }
+
+// Members that share a claim go to where the first of them has it allocated.
+func TestAGangThatSharesAClaimStartsOnOneNode(t *testing.T) {
+	nodes := newNodes(3, "8")
+	c := newCluster(t, nodes...)
+	c.createDevices(1, nodes...)
+	claim := &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "shared", Namespace: workload.Namespace},
+		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
+			Requests: []resourcev1.DeviceRequest{{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu"}}},
+		}},
+	}
+	if _, err := c.client.ResourceV1().ResourceClaims(workload.Namespace).Create(c.Context(), claim, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s := c.serve(serving{config: "profiles: [{schedulerName: default-scheduler, nodeSelection: Extender}]\n"})
+	c.schedule(s.schedulerConfig(nil))
+	c.createPodGroups(newPodGroup("ring", 3))
+	c.createPods(members("ring", 3, "1", func(pod *corev1.Pod) {
+		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim.Name}}
+		pod.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+	})...)
+	c.awaitBound(3)
+	pods, err := c.pods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := map[string]bool{}
+	for _, pod := range pods {
+		on[pod.Spec.NodeName] = true
+	}
+	if len(on) != 1 || c.allocated() != 1 {
+		t.Errorf("the members are on %v, and %d claims hold devices", on, c.allocated())
+	}
+}
