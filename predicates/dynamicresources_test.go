@@ -285,7 +285,8 @@ func TestNodeResourcesFitLeavesWhatDevicesStandForToThem(t *testing.T) {
 func TestPodsThatShareAClaimGoToOneNode(t *testing.T) {
 	c := newCluster()
 	for _, object := range []runtime.Object{
-		gpuClass("gpu", ""), node(offering("cpu", "64", "memory", "256Gi", "pods", "110")), gpus("node", 1), deviceClaim("shared", "gpu", 1), pod(using("shared")),
+		gpuClass("gpu", ""), node(offering("cpu", "64", "memory", "256Gi", "pods", "110")), gpus("node", 1),
+		deviceClaim("shared", "gpu", 1), pod(using("shared")),
 	} {
 		if n, is := object.(*corev1.Node); is {
 			n.Name = "node"
