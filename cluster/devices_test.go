@@ -104,11 +104,14 @@ func TestDevicesAreWithTheNodeThatHasThemAlone(t *testing.T) {
 
 func TestAPodHasTheClaimsThatItsSpecNames(t *testing.T) {
 	c := newCluster(t)
-	set(t, c, nodeObject("a"), sliceOf("s", "pool", "a"), podObject("p", usingTemplate("")))
+	set(t, c, nodeObject("a"), podObject("p", usingTemplate("")))
 	if problem := c.PendingPod("pod-p").ClaimProblem; problem != "" {
 		t.Errorf("where no claim can be read, one is missed: %q", problem)
 	}
-	set(t, c, claimOf("another", "another"), podObject("p", usingTemplate("")))
+	set(t, c, sliceOf("s", "pool", "a"))
+	if problem := c.PendingPod("pod-p").ClaimProblem; problem != ClaimMissing {
+		t.Errorf("once there are devices, its claim is missed: %q", problem)
+	}
 	claims := func(uid types.UID) ([]string, ClaimProblem) {
 		pod := c.PendingPod(uid)
 		if pod == nil {

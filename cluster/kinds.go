@@ -63,6 +63,11 @@ func (c *Cluster) Set(object runtime.Object) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if isOfDevices(object) {
+		for _, pod := range c.claims.see() {
+			c.setPod(pod)
+		}
+	}
 	switch o := object.(type) {
 	case *corev1.Node:
 		c.fleet.setNode(o)
@@ -87,6 +92,15 @@ func (c *Cluster) Set(object runtime.Object) error {
 		return c.view.changeObject(object, kindWriter.set)
 	}
 	return nil
+}
+
+// isOfDevices says that an object shows that muster may read what there is of devices.
+func isOfDevices(object runtime.Object) bool {
+	switch object.(type) {
+	case *resourcev1.DeviceClass, *resourcev1.ResourceSlice, *resourcev1.ResourceClaim:
+		return true
+	}
+	return false
 }
 
 // Delete applies that an object is gone. Only its name, namespace and UID are

@@ -27,7 +27,7 @@ type claims struct {
 	fleet   *fleet
 	waiting *waiting
 
-	// seen says that there was a claim ever. Until then it may be that claims cannot be read, and none is missed.
+	// seen says that there was anything of devices ever. Until then it may be that they cannot be read, and no claim is missed.
 	seen      bool
 	objects   map[types.NamespacedName]*resourcev1.ResourceClaim
 	templates map[types.NamespacedName]*resourcev1.ResourceClaimTemplate
@@ -156,6 +156,22 @@ func (c *claims) change(name types.NamespacedName, claim *resourcev1.ResourceCla
 	return pods
 }
 
+// see takes note that there is something of devices. It returns the pods as they are then, the first time.
+func (c *claims) see() (pods []*Pod) {
+	if c.seen {
+		return nil
+	}
+	c.seen = true
+	for _, uid := range slices.Sorted(maps.Keys(c.waiting.pending)) {
+		if pod := c.waiting.pending[uid]; len(pod.Spec.ResourceClaims) > 0 {
+			next := *pod
+			c.resolve(&next)
+			pods = append(pods, &next)
+		}
+	}
+	return pods
+}
+
 // set takes a claim in, or out when it is nil, and returns the pods that it is of.
 func (c *claims) set(name types.NamespacedName, next *resourcev1.ResourceClaim) (pods []types.UID) {
 	of := sets.New[types.UID]()
@@ -171,7 +187,7 @@ func (c *claims) set(name types.NamespacedName, next *resourcev1.ResourceClaim) 
 	if next == nil {
 		delete(c.objects, name)
 	} else {
-		c.seen, c.objects[name] = true, next
+		c.objects[name] = next
 		if pod, is := extendedFor(next); is {
 			c.extended[pod] = name
 			of.Insert(pod.uid)

@@ -119,7 +119,7 @@ func TestDynamicResources(t *testing.T) {
 	}
 	name := roomy().Name
 	with := func(objects ...runtime.Object) []runtime.Object {
-		return append([]runtime.Object{gpuClass("gpu", "example.com/gpu"), gpus(name, 2), deviceClaim("unused", "gpu", 9)}, objects...)
+		return append([]runtime.Object{gpuClass("gpu", "example.com/gpu"), gpus(name, 2)}, objects...)
 	}
 	generated := func(p *corev1.Pod) {
 		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("template")}}
@@ -200,8 +200,8 @@ func TestDynamicResources(t *testing.T) {
 			reason: elsewhere,
 		},
 		{
-			name: "where there never was a claim none is missed: muster may not read them", everywhere: true,
-			scene: scene{pod: pod(using("one")), objects: []runtime.Object{gpuClass("gpu", "example.com/gpu"), gpus(name, 2)}},
+			name: "where there is nothing of devices no claim is missed: muster may not read them", everywhere: true,
+			scene: scene{pod: pod(using("one"))},
 		},
 		{name: "a claim that is not there", scene: scene{pod: pod(using("one")), objects: with()}, reason: missing},
 		{name: "one that has yet to be made", scene: scene{pod: pod(generated), objects: with()}, reason: missing},
