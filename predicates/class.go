@@ -74,14 +74,10 @@ func form(pod *cluster.Pod, others []Plugin) string {
 }
 
 // AloneAs is a class, for the time of a comparison, of pods that are judged for themselves:
-// those are of one that no plugin of the profile can tell apart. Claims that are not allocated are as their templates say.
+// those are of one that no plugin of the profile can tell apart.
 func (p *Profile) AloneAs(pod *cluster.Pod) Class {
 	controller := selectingControllerOf(pod.Pod) // of one that names its node
-	claims := ""
-	if slices.ContainsFunc(pod.Claims, func(claim *resourcev1.ResourceClaim) bool { return claim.Status.Allocation != nil }) {
-		claims = claimsForm(pod)
-	}
-	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + claims + form(pod, p.plugins))}
+	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + claimsForm(pod) + form(pod, p.plugins))}
 }
 
 // NamesItsNode says that a pod can run on one node only, by its name, as the pods of a

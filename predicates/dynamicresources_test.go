@@ -395,3 +395,31 @@ func TestExtendedResourcesOfContainers(t *testing.T) {
 		})
 	}
 }
+
+// A pod whose claim is not there yet is not like one whose claim is: it would get a place, and take no device there.
+func TestPodsAreAlikeIfTheirClaimsAre(t *testing.T) {
+	profile, err := NewProfile(profileWith(config.DynamicResources, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(problem cluster.ClaimProblem, claims ...*resourcev1.ResourceClaim) *cluster.Pod {
+		p := cluster.NewPod(pod(using("gpu")))
+		p.Claims, p.ClaimProblem = claims, problem
+		return p
+	}
+	has := with("", deviceClaim("a", "gpu", 1))
+	for name, test := range map[string]struct {
+		other *cluster.Pod
+		alike bool
+	}{
+		"a claim of another name":   {with("", deviceClaim("b", "gpu", 1)), true},
+		"one for more devices":      {with("", deviceClaim("b", "gpu", 2)), false},
+		"one that is not there":     {with(cluster.ClaimMissing), false},
+		"one that is allocated":     {with("", deviceClaim("a", "gpu", 1, holdingDevices("node", []string{"gpu-0"}))), false},
+		"no claim that can be read": {with(""), false},
+	} {
+		if got := profile.AloneAs(has) == profile.AloneAs(test.other); got != test.alike {
+			t.Errorf("%s: alike: %v", name, got)
+		}
+	}
+}

@@ -29,7 +29,17 @@ func (r *reservation) isCalled(pod *cluster.Pod) bool { return r.called == "" ||
 // isOfKind says that a pod has that controller, and that no plugin of the profile can tell it from an example.
 func isOfKind(pod *cluster.Pod, controller types.UID, example *cluster.Pod, profile *predicates.Profile) bool {
 	return isControlledBy(pod, controller) && pod.Namespace == example.Namespace &&
-		profile.AloneAs(unplaced(pod)) == profile.AloneAs(example)
+		profile.AloneAs(claimless(unplaced(pod))) == profile.AloneAs(claimless(example))
+}
+
+// claimless is a pod as if it had no claims: what was made for one pod, and is allocated or not, is none of its kind.
+func claimless(pod *cluster.Pod) *cluster.Pod {
+	if len(pod.Claims) == 0 && pod.ClaimProblem == "" {
+		return pod
+	}
+	next := *pod
+	next.Claims, next.ClaimProblem = nil, ""
+	return &next
 }
 
 // isControlledBy is false for most pods: nothing is derived for them.
