@@ -75,7 +75,7 @@ const (
 	AspectNominated
 	// AspectDeviceClass is any DeviceClass.
 	AspectDeviceClass
-	// AspectSharedDevices are the devices that no one node has alone, and who holds them.
+	// AspectSharedDevices are the devices of pools that belong to no single node, and who holds them.
 	AspectSharedDevices
 
 	aspectEnd

@@ -13,7 +13,7 @@ import (
 
 // Devices are pools of devices: what ResourceSlices tell of them, and which claims hold some. They are immutable.
 type Devices struct {
-	// Slices are those of the pools, by name.
+	// Slices are the ResourceSlices of the pools, sorted by name.
 	Slices []*resourcev1.ResourceSlice
 	// Claims are the allocated ResourceClaims that hold devices of the pools, by namespace and name.
 	Claims []*resourcev1.ResourceClaim
@@ -165,7 +165,7 @@ func poolOf(slice *resourcev1.ResourceSlice) poolID {
 	return poolID{slice.Spec.Driver, slice.Spec.Pool.Name}
 }
 
-// poolsOf are those of which a claim holds devices.
+// poolsOf returns the pools whose devices a claim holds.
 func poolsOf(claim *resourcev1.ResourceClaim) sets.Set[poolID] {
 	pools := sets.New[poolID]()
 	for i := range claim.Status.Allocation.Devices.Results {

@@ -41,7 +41,7 @@ type Node struct {
 	// CSI is the node's CSINode object, nil when there is none.
 	CSI *storagev1.CSINode
 
-	// Devices are those that no other node has, nil when there are none.
+	// Devices are the devices that only this node has, nil when it has none.
 	Devices *Devices
 
 	// Usage is what was measured on the node, nil when nothing is known.

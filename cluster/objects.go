@@ -36,7 +36,7 @@ type Objects struct {
 	StatefulSets           Table[types.NamespacedName, *appsv1.StatefulSet]
 	DisruptionBudgets      Table[types.NamespacedName, *policyv1.PodDisruptionBudget]
 	DeviceClasses          Table[string, *resourcev1.DeviceClass]
-	// SharedDevices are those that no one node has alone, nil when there are none.
+	// SharedDevices are the devices of pools that belong to no single node, nil when there are none.
 	SharedDevices *Devices
 	// Jobs are empty where nobody asked for them; see [WatchOptions].
 	Jobs Table[types.NamespacedName, *batchv1.Job]

@@ -15,7 +15,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
-// release is that of the plugins of kube-scheduler, without its point.
+// release is the release of kube-scheduler whose plugins are compiled in, without the point.
 const release = "136"
 
 // podInformer is what a factory calls its informer of pods.

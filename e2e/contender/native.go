@@ -16,7 +16,7 @@ type NativeGangs struct {
 	Gates map[string]bool
 }
 
-// NativeGangsOf is that of a release.
+// NativeGangsOf returns how a release of Kubernetes serves native gangs.
 func NativeGangsOf(release binaries.Release) NativeGangs {
 	if release == binaries.Release136 {
 		return NativeGangs{Version: "v1alpha2", Gates: map[string]bool{"GenericWorkload": true, "GangScheduling": true}}
