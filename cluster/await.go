@@ -13,9 +13,9 @@ type arrival struct {
 	waiting int
 }
 
-// AwaitPending is PendingPod, but for a pod that the watch has not shown at all it waits until it
-// does, so long at most, or the context ends: kube-scheduler follows the API server by a watch of its
-// own, which may be ahead of this one.
+// AwaitPending is PendingPod, but for a pod that the watch has not shown at all, or not with its claims, it waits
+// until it does, so long at most, or the context ends: kube-scheduler follows the API server by watches of its own, which
+// may be ahead of these.
 func (c *Cluster) AwaitPending(ctx context.Context, uid types.UID, longest time.Duration) *Pod {
 	c.mu.Lock()
 	pod, a := c.waiting.await(uid)
@@ -35,10 +35,11 @@ func (c *Cluster) AwaitPending(ctx context.Context, uid types.UID, longest time.
 }
 
 // await returns a pending pod, or what to wait for if the watch shows none, neither pending nor on
-// a node.
+// a node, or lacks a claim of it.
 func (w *waiting) await(uid types.UID) (*Pod, *arrival) {
-	if _, placed := w.ledger.placed[uid]; placed || w.pending[uid] != nil {
-		return w.pending[uid], nil
+	pod := w.pending[uid]
+	if _, placed := w.ledger.placed[uid]; pod == nil && placed || pod != nil && pod.ClaimProblem != ClaimMissing {
+		return pod, nil
 	}
 	a := w.awaited[uid]
 	if a == nil {
@@ -57,8 +58,11 @@ func (w *waiting) arrived(uid types.UID, a *arrival) *Pod {
 	return w.pending[uid]
 }
 
-// arrive ends all waits for a pod. The caller has taken the pod in.
+// arrive ends all waits for a pod, unless claims of it are missing. The caller has taken the pod in.
 func (w *waiting) arrive(uid types.UID) {
+	if pod := w.pending[uid]; pod != nil && pod.ClaimProblem == ClaimMissing {
+		return
+	}
 	if a := w.awaited[uid]; a != nil {
 		close(a.shown)
 		delete(w.awaited, uid)

@@ -153,11 +153,17 @@ func podChanges(from, to *Pod) Aspect {
 	if !slices.Equal(from.HostPorts, to.HostPorts) {
 		changed |= AspectPorts
 	}
+	if (from.Spec.NodeName == "") != (to.Spec.NodeName == "") && (asksDevices(from) || asksDevices(to)) {
+		changed |= AspectDevices // what it asks for is allocated, and no longer on its way
+	}
 	if !sameState(from, to) {
 		changed |= AspectPodStates
 	}
 	return changed
 }
+
+// asksDevices says that a pod may ask for devices: by claims, or by a resource that a DeviceClass may stand for.
+func asksDevices(pod *Pod) bool { return len(pod.Claims) > 0 || len(pod.Requests.Scalars) > 0 }
 
 // sameState says that nothing of AspectPodStates differs between two states of a pod. An API
 // server lets neither priority nor quality of service change (ValidatePodUpdate and

@@ -147,8 +147,12 @@ func claimsForm(pod *cluster.Pod) string {
 	}
 	var form strings.Builder
 	form.WriteString(string(pod.ClaimProblem))
+	shared := claimsNamedBy(pod)
 	for _, claim := range pod.Claims {
 		relevant := resourcev1.ResourceClaim{Spec: claim.Spec, Status: resourcev1.ResourceClaimStatus{Allocation: claim.Status.Allocation}}
+		if shared.Has(claim.Name) { // which one it is matters, who else has it, too
+			relevant.UID = claim.UID
+		}
 		if relevant.Status.Allocation != nil { // whose it is matters
 			relevant.UID, relevant.Status.ReservedFor = claim.UID, claim.Status.ReservedFor
 		}

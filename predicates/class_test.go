@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/randfill"
@@ -107,6 +108,26 @@ func TestPodsShareAClassByControllerOrByTemplate(t *testing.T) {
 	}
 	if byTemplate.of(lone).None() {
 		t.Error("a pod without a controller has no class by Template")
+	}
+}
+
+func TestPodsShareAClassByTheirClaims(t *testing.T) {
+	with := func(uid types.UID, named bool) Class {
+		claim := deviceClaim("gpu", "gpu", 1)
+		claim.UID = uid
+		pod := owned("a", "a")
+		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: &claim.Name}}
+		if named {
+			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim.Name}}
+		}
+		pod.Claims = []*resourcev1.ResourceClaim{claim}
+		return classes{equivalence: config.EquivalenceTemplate}.of(pod)
+	}
+	if with("1", false) != with("2", false) {
+		t.Error("two pods whose claims are made by one template share no class")
+	}
+	if with("1", true) == with("2", true) {
+		t.Error("a pod shares a class with one whose claim had the same name, and is another one")
 	}
 }
 

@@ -337,6 +337,21 @@ func TestPodsThatShareAClaimGoToOneNode(t *testing.T) {
 	if got := fits(); !slices.Equal(got, []string{"node", "other"}) {
 		t.Errorf("once the first one goes nowhere, the second one fits %v", got)
 	}
+
+	bound := c.PendingPod("first").DeepCopy()
+	if err := c.Assume(c.PendingPod("first"), c.Snapshot().NodeByName("node")); err != nil {
+		t.Fatal(err)
+	}
+	if got := fits(); !slices.Equal(got, []string{"node"}) {
+		t.Errorf("the second one fits %v, want where the first one goes again", got)
+	}
+	bound.Spec.NodeName = "node"
+	if err := c.Set(bound); err != nil {
+		t.Fatal(err)
+	}
+	if got := fits(); !slices.Equal(got, []string{"node", "other"}) {
+		t.Errorf("once the first one is bound, by whom ever, without that the claim was allocated, the second one fits %v", got)
+	}
 }
 
 // An init container that ends uses the devices of those that come later.

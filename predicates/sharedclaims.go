@@ -18,15 +18,20 @@ type sharedClaims struct {
 	turned bool
 }
 
-// sharedOf are the claims of a pod that its spec names, as far as they are not allocated.
-func sharedOf(pod *cluster.Pod, open []*resourcev1.ResourceClaim) sets.Set[types.UID] {
+// claimsNamedBy are the names of the claims that the spec of a pod names, which others may name, too.
+func claimsNamedBy(pod *cluster.Pod) sets.Set[string] {
 	names := sets.New[string]()
 	for i := range pod.Spec.ResourceClaims {
 		if name := pod.Spec.ResourceClaims[i].ResourceClaimName; name != nil {
 			names.Insert(*name)
 		}
 	}
-	shared := sets.New[types.UID]()
+	return names
+}
+
+// sharedOf are the claims of a pod that its spec names, as far as they are not allocated.
+func sharedOf(pod *cluster.Pod, open []*resourcev1.ResourceClaim) sets.Set[types.UID] {
+	names, shared := claimsNamedBy(pod), sets.New[types.UID]()
 	for _, claim := range open {
 		if names.Has(claim.Name) {
 			shared.Insert(claim.UID)

@@ -178,7 +178,7 @@ func (s *source) device(driver string, i int, partitioned bool) resourcev1.Devic
 // resourceClaim draws a claim, which may be allocated.
 func (s *source) resourceClaim(name, namespace string, slices []*resourcev1.ResourceSlice) *resourcev1.ResourceClaim {
 	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Namespace: namespace, UID: types.UID(namespace + "/" + name),
+		Name: name, Namespace: namespace, UID: types.UID(fmt.Sprint(namespace, "/", name, "/", s.upTo(1))), // one made anew has another
 	}}
 	if s.chance(30) {
 		owner := fmt.Sprintf("pending-%d", s.upTo(pendingPods-1))

@@ -80,8 +80,11 @@ func (p *member) waitsForCall() bool {
 	return p.stage == placed || p.stage == kept || p.stage == reserved || p.stage == due
 }
 
-// ready reports whether the scheduler will try the pod, once muster lifts its gate.
-func (p *member) ready() bool { return membership.Ready(p.pod.Pod) }
+// ready reports whether the scheduler will try the pod, once muster lifts its gate. It does not while a claim of the pod is
+// yet to be made (PreEnqueue of its plugin DynamicResources).
+func (p *member) ready() bool { return membership.Ready(p.pod.Pod) && !p.lacksClaims() }
+
+func (p *member) lacksClaims() bool { return p.pod.ClaimProblem == cluster.ClaimMissing }
 
 // sleeps reports whether the scheduler waits for an event to try the pod again.
 func (p *member) sleeps() bool { return p.refused || p.pod.Tried() }

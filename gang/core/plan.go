@@ -268,7 +268,7 @@ func incomplete(parts []part) (reason string) {
 			g.waits(status.Unschedulable, "no profile of muster has the scheduler name of all members")
 			return ReasonNoPlace
 		case ready < p.missing():
-			why := fmt.Sprintf("waiting for %d more of %d members to be created", p.missing()-ready, p.spec.MinMember)
+			why := p.awaits(p.missing() - ready)
 			if p.group != g {
 				why += " in " + p.key.String()
 			}
@@ -277,6 +277,19 @@ func incomplete(parts []part) (reason string) {
 		}
 	}
 	return ""
+}
+
+// awaits says what so many more members are waited for that are not ready.
+func (p part) awaits(more int) string {
+	lack := min(len(p.those((*member).lacksClaims)), more)
+	switch {
+	case lack == 0:
+		return fmt.Sprintf("waiting for %d more of %d members to be created", more, p.spec.MinMember)
+	case lack == more:
+		return fmt.Sprintf("waiting for the ResourceClaims of %d of %d members to be created", lack, p.spec.MinMember)
+	default:
+		return fmt.Sprintf("waiting for %d more of %d members to be created, and the ResourceClaims of %d", more-lack, p.spec.MinMember, lack)
+	}
 }
 
 // holdsEnough is the reason why none of a bundle may have places now, unless it has some: as many groups of
