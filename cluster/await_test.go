@@ -25,19 +25,22 @@ func resourceClaim(name string) *resourcev1.ResourceClaim {
 
 func TestAPodIsAwaitedWithItsClaims(t *testing.T) {
 	const longest = time.Second
+	type objects = []runtime.Object
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}} // devices can be read
 	for name, test := range map[string]struct {
-		before, then []runtime.Object
-		waits        bool
+		before, then objects
 		claims       int
 	}{
-		"it is there":                        {[]runtime.Object{class, podObject("a")}, nil, false, 0},
-		"it comes":                           {[]runtime.Object{class}, []runtime.Object{podObject("a")}, true, 0},
-		"its claim is there":                 {[]runtime.Object{class, resourceClaim("x"), podObject("a", claiming("x"))}, nil, false, 1},
-		"its claim comes":                    {[]runtime.Object{class, podObject("a", claiming("x"))}, []runtime.Object{resourceClaim("x")}, true, 1},
-		"it comes, and then its claim":       {[]runtime.Object{class}, []runtime.Object{podObject("a", claiming("x")), resourceClaim("x")}, true, 1},
-		"its claims come, one after another": {[]runtime.Object{class, podObject("a", claiming("x"), claiming("y"))}, []runtime.Object{resourceClaim("y"), resourceClaim("x")}, true, 2},
-		"no devices can be read":             {[]runtime.Object{podObject("a", claiming("x"))}, nil, false, 0},
+		"it is there":                  {before: objects{class, podObject("a")}},
+		"it comes":                     {before: objects{class}, then: objects{podObject("a")}},
+		"its claim is there":           {before: objects{class, resourceClaim("x"), podObject("a", claiming("x"))}, claims: 1},
+		"its claim comes":              {before: objects{class, podObject("a", claiming("x"))}, then: objects{resourceClaim("x")}, claims: 1},
+		"it comes, and then its claim": {before: objects{class}, then: objects{podObject("a", claiming("x")), resourceClaim("x")}, claims: 1},
+		"its claims come, one after another": {
+			before: objects{class, podObject("a", claiming("x"), claiming("y"))},
+			then:   objects{resourceClaim("y"), resourceClaim("x")}, claims: 2,
+		},
+		"no devices can be read": {before: objects{podObject("a", claiming("x"))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

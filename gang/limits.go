@@ -40,7 +40,9 @@ func DefaultLimits(bind, filter, assume time.Duration) Limits {
 			Renew:      assume / 4,
 			Margin:     250 * time.Millisecond,
 			Remind:     time.Minute,
-			Few:        600,
+
+			Few:          600,
+			FewOfDevices: 100,
 		},
 		PlanTime:    filter / 2,
 		MaxPlanTime: 2 * filter,

@@ -107,7 +107,7 @@ func TestAWholeGangIsNominatedAheadAndWokenWhenThereIsRoom(t *testing.T) {
 
 func TestASchedulerThatLooksAtFewNodesIsNotToldOfPlaces(t *testing.T) {
 	run(t, func(p *process) {
-		p.limit(func(l *Limits) { l.Few = 2 })
+		p.limit(func(l *Limits) { l.Few, l.FewOfDevices = 2, 1<<30 })
 		p.set(node("a", "2"), node("b", "2"), node("c", "2"), podGroup("g", 2), podGroup("h", 2))
 		pods := members("g", 2, "2")
 		p.set(objects(pods)...)

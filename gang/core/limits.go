@@ -46,6 +46,8 @@ type Limits struct {
 	// Few is how many nodes the scheduler may look at for a pod before it is worth a write to
 	// tell it of the one.
 	Few int
+	// FewOfDevices is the same for a pod that claims devices: to try one on a node costs the scheduler more.
+	FewOfDevices int
 }
 
 // Gates says when the gates of members are lifted.

@@ -22,7 +22,11 @@ func (t steering) steer(p *member, nodes int) {
 
 // mayMiss reports whether the scheduler may not come upon the place of a member by itself, of so many nodes.
 func (t steering) mayMiss(p *member, nodes int) bool {
-	return p.astray || min(t.looksAt, nodes) > t.limits.Few
+	few := t.limits.Few
+	if len(p.pod.Claims) > 0 {
+		few = t.limits.FewOfDevices
+	}
+	return p.astray || min(t.looksAt, nodes) > few
 }
 
 // tellAgain tells the scheduler of a place that it was told before: it takes its nomination back when a bind

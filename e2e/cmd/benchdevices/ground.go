@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
@@ -32,6 +33,7 @@ type ground struct {
 	programs     contender.Programs
 	client       kubernetes.Interface
 	dir          string
+	job          types.UID // of whom the pods are: those of a gang have somebody who made them
 	run          int
 }
 
@@ -78,9 +80,11 @@ func (g *ground) furnish(ctx context.Context) error {
 	api := g.client.ResourceV1()
 	_, classErr := api.DeviceClasses().Create(ctx, deviceClass(), metav1.CreateOptions{})
 	_, templateErr := api.ResourceClaimTemplates(workload.Namespace).Create(ctx, claimTemplate(), metav1.CreateOptions{})
-	if err := errors.Join(classErr, templateErr); err != nil {
+	made, jobErr := g.client.BatchV1().Jobs(workload.Namespace).Create(ctx, job(), metav1.CreateOptions{})
+	if err := errors.Join(classErr, templateErr, jobErr); err != nil {
 		return err
 	}
+	g.job = made.UID
 	for i := range nodesOfAGround {
 		if _, err := api.ResourceSlices().Create(ctx, slice(i), metav1.CreateOptions{}); err != nil {
 			return err
@@ -114,7 +118,7 @@ func (g *ground) measure(ctx context.Context, who contender.Contender, change fu
 	cluster := &workload.Cluster{}
 	for i := range gangOfARun {
 		pod := claimingPod(fmt.Sprintf("run-%d-%d", g.run, i))
-		pod.OwnerReferences = nil // there is no such Job here
+		pod.OwnerReferences[0].UID = g.job
 		change(pod)
 		cluster.Pods = append(cluster.Pods, pod)
 	}

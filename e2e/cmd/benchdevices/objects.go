@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -90,13 +91,25 @@ func heldBy(node, device int) *resourcev1.ResourceClaim {
 	}
 }
 
+const jobName = "ring"
+
+// job is whose the pods are. It is suspended: they are made for it.
+func job() *batchv1.Job {
+	template := corev1.PodTemplateSpec{Spec: claimingPod("").Spec}
+	template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: jobName, Namespace: workload.Namespace},
+		Spec:       batchv1.JobSpec{Suspend: new(true), Template: template},
+	}
+}
+
 // claimingPod uses a claim that is made by the template.
 func claimingPod(name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: workload.Namespace, Labels: map[string]string{measured: ""},
 			OwnerReferences: []metav1.OwnerReference{
-				{APIVersion: "batch/v1", Kind: "Job", Name: "ring", UID: "ring", Controller: new(true)},
+				{APIVersion: "batch/v1", Kind: "Job", Name: jobName, UID: jobName, Controller: new(true)},
 			},
 		},
 		Spec: corev1.PodSpec{
