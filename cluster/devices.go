@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
@@ -63,7 +64,8 @@ func (p *pool) home() string {
 
 // inventory puts together which devices there are, by the node that has them.
 type inventory struct {
-	slices map[string]*resourcev1.ResourceSlice
+	slices map[string]*resourcev1.ResourceSlice // as the API tells of them; those of a pool have the taints of rules as well
+	taints taintRules
 	claims map[types.NamespacedName]*resourcev1.ResourceClaim // allocated ones
 	pools  map[poolID]*pool
 	homes  map[string]sets.Set[poolID] // by the name of a node; under "" those that are of no one node
@@ -71,7 +73,7 @@ type inventory struct {
 
 func newInventory() inventory {
 	return inventory{
-		slices: map[string]*resourcev1.ResourceSlice{}, claims: map[types.NamespacedName]*resourcev1.ResourceClaim{},
+		slices: map[string]*resourcev1.ResourceSlice{}, taints: taintRules{}, claims: map[types.NamespacedName]*resourcev1.ResourceClaim{},
 		pools: map[poolID]*pool{}, homes: map[string]sets.Set[poolID]{},
 	}
 }
@@ -89,7 +91,25 @@ func (i *inventory) setSlice(name string, next *resourcev1.ResourceSlice) (chang
 	}
 	if next != nil {
 		i.slices[name] = next
-		i.change(poolOf(next), changed, func(p *pool) { p.slices[name] = next })
+		i.change(poolOf(next), changed, func(p *pool) { p.slices[name] = i.taints.taint(next) })
+	}
+	return changed
+}
+
+// setTaintRule is setSlice for a rule that taints devices.
+func (i *inventory) setTaintRule(name string, next *DeviceTaintRule) (changed sets.Set[string]) {
+	last := i.taints[name]
+	if last != nil && next != nil && equality.Semantic.DeepEqual(&last.Spec, &next.Spec) {
+		return nil
+	}
+	if i.taints[name] = next; next == nil {
+		delete(i.taints, name)
+	}
+	changed = sets.New[string]()
+	for _, slice := range i.slices {
+		if concerns(last, slice) || concerns(next, slice) {
+			i.change(poolOf(slice), changed, func(p *pool) { p.slices[slice.Name] = i.taints.taint(slice) })
+		}
 	}
 	return changed
 }

@@ -82,6 +82,8 @@ func (c *Cluster) Set(object runtime.Object) error {
 		c.fleet.setCSINode(o)
 	case *resourcev1.ResourceSlice:
 		c.fleet.refreshDevices(c.fleet.setSlice(o.Name, o))
+	case *DeviceTaintRule:
+		c.fleet.refreshDevices(c.fleet.setTaintRule(o.Name, o))
 	case *resourcev1.ResourceClaim:
 		for _, pod := range c.claims.change(key(o), o) {
 			c.setPod(pod)
@@ -117,6 +119,8 @@ func (c *Cluster) Delete(object runtime.Object) error {
 		c.fleet.removeCSINode(o.Name)
 	case *resourcev1.ResourceSlice:
 		c.fleet.refreshDevices(c.fleet.setSlice(o.Name, nil))
+	case *DeviceTaintRule:
+		c.fleet.refreshDevices(c.fleet.setTaintRule(o.Name, nil))
 	case *resourcev1.ResourceClaim:
 		for _, pod := range c.claims.change(key(o), nil) {
 			c.setPod(pod)

@@ -84,6 +84,7 @@ func dumpKinds() map[metav1.TypeMeta]dumpKind {
 		{APIVersion: "storage.k8s.io/v1", Kind: "VolumeAttachment"}: {reflect.TypeFor[storagev1.VolumeAttachment](), "volumeattachments", false},
 		{APIVersion: "resource.k8s.io/v1", Kind: "DeviceClass"}:     {reflect.TypeFor[resourcev1.DeviceClass](), "deviceclasses", false},
 		{APIVersion: "resource.k8s.io/v1", Kind: "ResourceSlice"}:   {reflect.TypeFor[resourcev1.ResourceSlice](), "resourceslices", false},
+		{APIVersion: "resource.k8s.io/v1", Kind: "DeviceTaintRule"}: {reflect.TypeFor[DeviceTaintRule](), "devicetaintrules", false},
 		{APIVersion: "resource.k8s.io/v1", Kind: "ResourceClaim"}:   {reflect.TypeFor[resourcev1.ResourceClaim](), "resourceclaims", true},
 		{APIVersion: "resource.k8s.io/v1", Kind: "ResourceClaimTemplate"}: {
 			reflect.TypeFor[resourcev1.ResourceClaimTemplate](), "resourceclaimtemplates", true,

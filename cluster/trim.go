@@ -59,7 +59,8 @@ func Trim(object any) (any, error) {
 		o.ObjectMeta = identity(&o.ObjectMeta)
 		o.Labels = labels
 		o.Spec, o.Status = corev1.NamespaceSpec{}, corev1.NamespaceStatus{}
-	case *resourcev1.DeviceClass, *resourcev1.ResourceSlice, *resourcev1.ResourceClaim, *resourcev1.ResourceClaimTemplate:
+	case *resourcev1.DeviceClass, *resourcev1.ResourceSlice, *DeviceTaintRule,
+		*resourcev1.ResourceClaim, *resourcev1.ResourceClaimTemplate:
 		trimDevices(object)
 	default:
 		trimToSelector(object)
@@ -77,6 +78,8 @@ func trimDevices(object any) {
 	case *resourcev1.ResourceSlice:
 		o.ObjectMeta = identity(&o.ObjectMeta)
 		capSlice(&o.Spec)
+	case *DeviceTaintRule:
+		*o = DeviceTaintRule{ObjectMeta: identity(&o.ObjectMeta), Spec: o.Spec}
 	case *resourcev1.ResourceClaim:
 		capClaim(&o.Spec.Devices)
 		owners, extended := o.OwnerReferences, o.Annotations[resourcev1.ExtendedResourceClaimAnnotation]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -102,7 +103,7 @@ func sources(o WatchOptions) []source {
 		jobs := listWatch(o.Client.BatchV1().Jobs(metav1.NamespaceAll), "")
 		all = append(all, source{resource: "jobs", example: &batchv1.Job{}, optional: true, calls: jobs})
 	}
-	return append(all, deviceSources(o.Client)...)
+	return slices.Concat(all, deviceSources(o.Client), taintRuleSources(o.Client))
 }
 
 // deviceSources lists what muster reads of devices. A cluster may serve another version of that API, or none.

@@ -2,6 +2,7 @@ package gang
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,30 @@ func TestTheSchedulerIsToldOfPlacesSoonerWhereDevicesAreClaimed(t *testing.T) {
 		writes := p.written()
 		if len(writes) != 2 || slices.ContainsFunc(writes, func(w string) bool { return !slices.Contains(told, w) }) {
 			t.Errorf("the scheduler looks at two nodes, and is told %v", writes)
+		}
+	})
+}
+
+func TestTwoMembersDoNotGetOneDevice(t *testing.T) {
+	run(t, func(p *process) {
+		p.set(node("a", "8"), node("b", "8"), podGroup("g", 2))
+		p.set(devices("a")...)
+		pods := members("g", 2, "1", claiming)
+		p.set(claimOf(pods[0]), claimOf(pods[1]))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		if got := p.filter(pods[0]); got != core.ReasonNoPlace {
+			t.Errorf("it is told %q", got)
+		}
+		if got, want := p.why("g"), "places for 1 of 2 members"; !strings.HasPrefix(got, want) {
+			t.Errorf("it waits because: %s\nwant: %s", got, want)
+		}
+		p.set(devices("b")...)
+		p.after(5 * time.Second)
+		for _, call := range p.start(pods...) {
+			if call.held() || call.err != nil {
+				t.Errorf("%s is held: %t, error %v", call.pod.Name, call.held(), call.err)
+			}
 		}
 	})
 }

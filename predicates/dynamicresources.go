@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/dynamic-resource-allocation/cel"
@@ -42,8 +43,8 @@ func (p dynamicResources) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	if d.always = d.prepare(); d.always == Fits && len(d.elsewhere) == 0 && len(d.claims) == 0 && len(d.extended) == 0 {
 		return nil
 	}
-	if shared := sharedOf(pod, d.claims); len(shared) > 0 {
-		return &sharedClaims{deviceCheck: d, shared: shared, users: sets.New[int32]()}
+	if d.shared = sharedOf(pod, d.claims); len(d.shared) > 0 {
+		return &sharedClaims{deviceCheck: d, users: sets.New[int32]()}
 	}
 	return d
 }
@@ -56,6 +57,8 @@ type deviceCheck struct {
 	// claims are those to be allocated, elsewhere says where those that are allocated are good for.
 	claims    []*resourcev1.ResourceClaim
 	elsewhere []*nodeaffinity.NodeSelector
+	// shared are the claims that others may use, too.
+	shared sets.Set[types.UID]
 	// extended are the classes of devices for extended resources that the pod asks for, on nodes that do not offer these.
 	extended map[corev1.ResourceName]string
 
@@ -134,13 +137,15 @@ func (d *deviceCheck) Verdict(node *cluster.Node) Verdict {
 	}
 	stock := newStock(node, d.objects)
 	for _, other := range node.Pods {
-		if other.UID != d.pod.UID && isComing(other) {
+		if isComing(other) {
 			if err := d.foresee(stock, node, other); errors.Is(err, errTakesTooLong) {
 				return devicesUndecided | hopeless
 			}
 		}
 	}
-	claims = slices.DeleteFunc(slices.Clone(claims), func(c *resourcev1.ResourceClaim) bool { return stock.promised.Has(c.UID) })
+	claims = slices.DeleteFunc(slices.Clone(claims), func(c *resourcev1.ResourceClaim) bool {
+		return d.shared.Has(c.UID) && stock.promised.Has(c.UID) // a pod of the class may be there, with a claim of its own
+	})
 	if len(claims) == 0 {
 		return Fits
 	}

@@ -100,6 +100,14 @@ func using(claim string) func(*corev1.Pod) {
 	}
 }
 
+// usingTemplate has a pod use a claim that was made for it.
+func usingTemplate(claim string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("template")}}
+		p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: &claim}}
+	}
+}
+
 func only(expression string) func(*resourcev1.ResourceClaim) {
 	return func(claim *resourcev1.ResourceClaim) {
 		claim.Spec.Devices.Requests[0].Exactly.Selectors = []resourcev1.DeviceSelector{
@@ -351,6 +359,60 @@ func TestPodsThatShareAClaimGoToOneNode(t *testing.T) {
 	}
 	if got := fits(); !slices.Equal(got, []string{"node", "other"}) {
 		t.Errorf("once the first one is bound, by whom ever, without that the claim was allocated, the second one fits %v", got)
+	}
+}
+
+// What is known of a class was found out about one of its pods, which may be on a node by now.
+func TestPodsOfAClassDoNotGetOneDevice(t *testing.T) {
+	c := newCluster()
+	objects := []runtime.Object{
+		gpuClass(
+			"gpu",
+			"",
+		),
+		node(offering("cpu", "64", "memory", "256Gi", "pods", "110"), func(n *corev1.Node) { n.Name = "node" }),
+		gpus("node", 1),
+	}
+	for _, name := range []string{"first", "second"} {
+		waits := pod(usingTemplate(name))
+		waits.Name, waits.UID = name, types.UID(name)
+		objects = append(objects, waits, deviceClaim(name, "gpu", 1, func(claim *resourcev1.ResourceClaim) {
+			claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: name, UID: waits.UID, Controller: new(true)}}
+		}))
+	}
+	for _, object := range objects {
+		if err := c.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := profileWith(config.DynamicResources, nil)
+	cfg.Equivalence = config.EquivalenceTemplate
+	profile, err := NewProfile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := NewVerdictStore(profile, c, 1<<30, NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{})
+	fits := func(name types.UID) bool {
+		view := store.View(c.PendingPod(name))
+		defer view.Close()
+		return view.Verdict(view.Snapshot.NodeByName("node").Index) == Fits
+	}
+	if store.classes.of(c.PendingPod("first")) != store.classes.of(c.PendingPod("second")) {
+		t.Error("the pods are not of one class")
+	}
+	if !fits("first") {
+		t.Error("the first one does not fit")
+	}
+	if err := c.Assume(c.PendingPod("first"), c.Snapshot().NodeByName("node")); err != nil {
+		t.Fatal(err)
+	}
+	if fits("second") {
+		t.Error("the second one fits beside the first one, and there is one device")
+	}
+	view := store.ViewWithout(c.PendingPod("first"), "node")
+	defer view.Close()
+	if view.Verdict(view.Snapshot.NodeByName("node").Index) != Fits {
+		t.Error("the first one does not fit where it counts")
 	}
 }
 

@@ -12,9 +12,8 @@ import (
 // those is on its way to, the claim will be, and so must the pod.
 type sharedClaims struct {
 	*deviceCheck
-	shared sets.Set[types.UID] // the claims
-	users  sets.Set[int32]     // indexes of the nodes that users are on their way to
-	end    int32               // of the indexes
+	users  sets.Set[int32] // indexes of the nodes that users are on their way to
+	end    int32           // of the indexes
 	turned bool
 }
 
@@ -66,7 +65,7 @@ func (s *sharedClaims) put(index int32, node *cluster.Node) {
 
 func (s *sharedClaims) usedOn(node *cluster.Node) bool {
 	for _, pod := range node.Pods {
-		if pod.UID == s.pod.UID || !isComing(pod) {
+		if !isComing(pod) {
 			continue
 		}
 		for _, claim := range pod.Claims {

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"muster.dev/muster/cluster"
 )
 
 // Devices are of two drivers. Pods ask for those of the first one as for an extended resource, too.
@@ -75,7 +77,11 @@ func drawDevices(s *source, to *Objects) {
 	for _, name := range several(s, 4, deviceClassNames()...) {
 		to.DeviceClasses = append(to.DeviceClasses, s.deviceClass(name))
 	}
-	for i := range mostNodes {
+	nodes := mostNodes
+	if s.chance(5) {
+		nodes = mostNodesSeldom
+	}
+	for i := range nodes {
 		for s.chance(60) {
 			s.pool(fmt.Sprintf("pool-%d-%d", i, len(to.ResourceSlices)), func(spec *resourcev1.ResourceSliceSpec) {
 				spec.NodeName = new(nodeName(i))
@@ -94,6 +100,9 @@ func drawDevices(s *source, to *Objects) {
 				},
 			}}}
 		}, to)
+	}
+	for s.chance(15) {
+		to.DeviceTaintRules = append(to.DeviceTaintRules, s.taintRule(fmt.Sprintf("rule-%d", len(to.DeviceTaintRules)), to))
 	}
 	for _, name := range claimNames() {
 		for _, namespace := range namespaceNames() {
@@ -150,6 +159,34 @@ func (s *source) pool(name string, where func(*resourcev1.ResourceSliceSpec), to
 	)
 }
 
+// taintRule draws a rule for some devices, or none.
+func (s *source) taintRule(name string, to *Objects) *cluster.DeviceTaintRule {
+	rule := &cluster.DeviceTaintRule{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: cluster.DeviceTaintRuleSpec{
+		Taint: s.deviceTaint(),
+	}}
+	if s.chance(90) {
+		by := &cluster.DeviceTaintSelector{}
+		if s.chance(60) {
+			by.Driver = new(one(s, deviceDrivers()...))
+		}
+		if s.chance(30) {
+			by.Device = new("device-1")
+		}
+		if s.chance(60) && len(to.ResourceSlices) > 0 {
+			by.Pool = new(one(s, to.ResourceSlices...).Spec.Pool.Name)
+		}
+		rule.Spec.DeviceSelector = by
+	}
+	return rule
+}
+
+func (s *source) deviceTaint() resourcev1.DeviceTaint {
+	return resourcev1.DeviceTaint{
+		Key: "example.com/unhealthy", Value: "yes",
+		Effect: one(s, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNone),
+	}
+}
+
 func (s *source) device(driver string, i int, partitioned bool) resourcev1.Device {
 	device := resourcev1.Device{
 		Name: fmt.Sprintf("device-%d", i),
@@ -162,10 +199,7 @@ func (s *source) device(driver string, i int, partitioned bool) resourcev1.Devic
 		device.AllowMultipleAllocations = new(true)
 	}
 	if s.chance(15) {
-		device.Taints = []resourcev1.DeviceTaint{{
-			Key: "example.com/unhealthy", Value: "yes",
-			Effect: one(s, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoExecute),
-		}}
+		device.Taints = []resourcev1.DeviceTaint{s.deviceTaint()}
 	}
 	if partitioned {
 		device.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{

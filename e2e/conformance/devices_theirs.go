@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+	"k8s.io/utils/ptr"
 )
 
 // claimsOnce is an informer that tells of some claims, and of nothing else.
@@ -29,6 +30,28 @@ func (c *claimsOnce) tell() {
 	for _, claim := range c.claims {
 		c.to.OnAdd(claim, true)
 	}
+}
+
+// tainted are the objects with ResourceSlices as the tracker of kube-scheduler makes them of DeviceTaintRules. It works
+// by itself, some time after each event, so it is spared; a test of package cluster holds muster against it.
+func (o *Objects) tainted() *Objects {
+	tainted := *o
+	tainted.ResourceSlices = nil
+	for _, slice := range o.ResourceSlices {
+		slice = slice.DeepCopy()
+		for i := range slice.Spec.Devices {
+			device := &slice.Spec.Devices[i]
+			for _, rule := range o.DeviceTaintRules {
+				by := rule.Spec.DeviceSelector
+				if by != nil && ptr.Deref(by.Driver, slice.Spec.Driver) == slice.Spec.Driver &&
+					ptr.Deref(by.Pool, slice.Spec.Pool.Name) == slice.Spec.Pool.Name && ptr.Deref(by.Device, device.Name) == device.Name {
+					device.Taints = append(device.Taints, rule.Spec.Taint)
+				}
+			}
+		}
+		tainted.ResourceSlices = append(tainted.ResourceSlices, slice)
+	}
+	return &tainted
 }
 
 // devices is what kube-scheduler's plugins know of devices: the objects of a scenario.

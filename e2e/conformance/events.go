@@ -141,16 +141,22 @@ func (h *History) changePod() error {
 // newPod adds a pod, often one more of a class that is asked for. It waits for a place, or
 // was placed by somebody else.
 func (h *History) newPod(name string) error {
-	pod := h.source.placed(name, h.anyNode())
-	if h.source.chance(40) {
+	pod, like := h.source.placed(name, h.anyNode()), h.source.chance(40)
+	if like {
 		alike := one(h.source, one(h.source, h.classes...)...)
 		pod = alike.DeepCopy()
 		pod.Name, pod.Spec.NodeName = name, h.anyNode()
 	}
 	h.born++
 	pod.UID = types.UID(fmt.Sprintf("%s/%d", name, h.born))
-	if h.source.chance(40) {
+	if like && hasOwnClaim(pod) || h.source.chance(40) {
 		pod.Spec.NodeName, pod.Status, pod.DeletionTimestamp = "", corev1.PodStatus{Phase: corev1.PodPending}, nil
+	}
+	if like {
+		h.alike[pod.UID] = pod.OwnerReferences[0].UID
+		if err := h.makeClaim(pod); err != nil {
+			return err
+		}
 	}
 	return h.setPod(pod, "new")
 }
@@ -164,6 +170,11 @@ func (h *History) bind(pod *corev1.Pod, node string) error {
 func (h *History) deletePod(pod *corev1.Pod) error {
 	h.note("pod %s, on %q: deleted", pod.UID, pod.Spec.NodeName)
 	delete(h.pods, pod.Name)
+	if hasOwnClaim(pod) {
+		if err := h.cluster.Delete(ownClaimOf(pod)); err != nil {
+			return err
+		}
+	}
 	return h.cluster.Delete(pod)
 }
 

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+
+	"muster.dev/muster/cluster"
 )
 
 // Objects of a cluster that are neither nodes nor pods.
@@ -26,11 +28,12 @@ type Objects struct {
 	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget `json:"podDisruptionBudgets,omitempty"`
 	DeviceClasses          []*resourcev1.DeviceClass       `json:"deviceClasses,omitempty"`
 	ResourceSlices         []*resourcev1.ResourceSlice     `json:"resourceSlices,omitempty"`
+	DeviceTaintRules       []*cluster.DeviceTaintRule      `json:"deviceTaintRules,omitempty"`
 	ResourceClaims         []*resourcev1.ResourceClaim     `json:"resourceClaims,omitempty"`
 }
 
 // kind is the objects of one kind, and the informer that kube-scheduler's plugins read
-// them from.
+// them from, if they do.
 type kind struct {
 	objects  []runtime.Object
 	informer func(informers.SharedInformerFactory) cache.SharedIndexInformer
@@ -54,6 +57,7 @@ func (o *Objects) kinds() []kind {
 		{plainly(o.PodDisruptionBudgets), func(f factory) informer { return f.Policy().V1().PodDisruptionBudgets().Informer() }},
 		{plainly(o.DeviceClasses), func(f factory) informer { return f.Resource().V1().DeviceClasses().Informer() }},
 		{plainly(o.ResourceSlices), func(f factory) informer { return f.Resource().V1().ResourceSlices().Informer() }},
+		{objects: plainly(o.DeviceTaintRules)}, // see tainted
 		{plainly(o.ResourceClaims), func(f factory) informer { return f.Resource().V1().ResourceClaims().Informer() }},
 	}
 }
@@ -78,6 +82,9 @@ func (o *Objects) all() []runtime.Object {
 // fill puts the objects where the listers of informers that never start find them.
 func (o *Objects) fill(factory informers.SharedInformerFactory) error {
 	for _, kind := range o.kinds() {
+		if kind.informer == nil {
+			continue
+		}
 		indexer := kind.informer(factory).GetIndexer()
 		for _, object := range kind.objects {
 			if err := indexer.Add(object); err != nil {

@@ -67,11 +67,11 @@ func (k *kubeScheduler) look(s *Scenario) (*inTreeView, error) {
 		}
 	}
 	snapshot := cache.NewSnapshot(pods, s.Nodes)
-	factory := informers.NewSharedInformerFactory(k.client, 0)
-	if err := s.Objects.fill(factory); err != nil {
+	factory, objects := informers.NewSharedInformerFactory(k.client, 0), s.Objects.tainted()
+	if err := objects.fill(factory); err != nil {
 		return nil, err
 	}
-	devices, err := s.Objects.devices(factory)
+	devices, err := objects.devices(factory)
 	if err != nil {
 		return nil, fmt.Errorf("kube-scheduler: %w", err)
 	}

@@ -43,7 +43,7 @@ func (l *look) needed() []right {
 		{"apps", []string{"replicasets", "statefulsets"}},
 		{"storage.k8s.io", []string{"storageclasses", "csinodes", "volumeattachments"}},
 		{"policy", []string{"poddisruptionbudgets"}},
-		{"resource.k8s.io", []string{"deviceclasses", "resourceslices", "resourceclaims", "resourceclaimtemplates"}},
+		{"resource.k8s.io", []string{"deviceclasses", "resourceslices", "devicetaintrules", "resourceclaims", "resourceclaimtemplates"}},
 		{"apiextensions.k8s.io", []string{"customresourcedefinitions"}},
 		{"rescheduling.muster.dev", []string{"reschedulingplans"}},
 		{v1alpha1.GroupX, []string{"podgroups"}},

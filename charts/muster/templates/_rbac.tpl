@@ -14,7 +14,7 @@
   resources: [poddisruptionbudgets]
   verbs: [list, watch]
 - apiGroups: [resource.k8s.io]
-  resources: [deviceclasses, resourceslices, resourceclaims, resourceclaimtemplates]
+  resources: [deviceclasses, resourceslices, devicetaintrules, resourceclaims, resourceclaimtemplates]
   verbs: [list, watch]
 # Custom resources are followed from when their definition appears.
 - apiGroups: [apiextensions.k8s.io]

@@ -1,0 +1,24 @@
+//go:build !kubernetes136
+
+package cluster
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// DeviceTaintRule taints devices beside what their ResourceSlices say. The API of Kubernetes has it since 1.37.
+type DeviceTaintRule = resourcev1.DeviceTaintRule
+
+// DeviceTaintRuleSpec says which devices, and how.
+type DeviceTaintRuleSpec = resourcev1.DeviceTaintRuleSpec
+
+// DeviceTaintSelector says which devices: those that are of all that it names.
+type DeviceTaintSelector = resourcev1.DeviceTaintSelector
+
+func taintRuleSources(client kubernetes.Interface) []source {
+	return []source{{
+		resource: "devicetaintrules", example: &DeviceTaintRule{}, optional: true,
+		calls: listWatch(client.ResourceV1().DeviceTaintRules(), ""),
+	}}
+}
