@@ -82,7 +82,7 @@ func taintsOf(slices []*resourcev1.ResourceSlice) map[string]int {
 func TestRulesTaintDevicesAsForKubeScheduler(t *testing.T) {
 	found := 0
 	for seed := range uint64(100) {
-		slices, rules := taintWorld(rand.New(rand.NewPCG(seed, seed))) //nolint:gosec // a seed makes it again
+		slices, rules := taintWorld(rand.New(rand.NewPCG(seed, seed)))
 		c := newCluster(t)
 		var objects []runtime.Object
 		for i, slice := range slices {
@@ -92,7 +92,7 @@ func TestRulesTaintDevicesAsForKubeScheduler(t *testing.T) {
 		for _, rule := range rules {
 			objects = append(objects, rule.DeepCopy())
 		}
-		order := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a seed makes it again
+		order := rand.New(rand.NewPCG(seed, 1))
 		order.Shuffle(len(objects), func(i, j int) { objects[i], objects[j] = objects[j], objects[i] })
 		passing := &resourcev1.DeviceTaintRule{ObjectMeta: metav1.ObjectMeta{Name: "passing"}}
 		passing.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{}

@@ -84,12 +84,10 @@ func (c *Cluster) Set(object runtime.Object) error {
 		c.fleet.refreshDevices(c.fleet.setSlice(o.Name, o))
 	case *DeviceTaintRule:
 		c.fleet.refreshDevices(c.fleet.setTaintRule(o.Name, o))
-	case *resourcev1.ResourceClaim:
-		for _, pod := range c.claims.change(key(o), o) {
+	case *resourcev1.ResourceClaim, *resourcev1.ResourceClaimTemplate:
+		for _, pod := range c.claims.take(o) {
 			c.setPod(pod)
 		}
-	case *resourcev1.ResourceClaimTemplate:
-		c.claims.templates[key(o)] = o
 	default:
 		return c.view.changeObject(object, kindWriter.set)
 	}

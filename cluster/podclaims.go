@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
@@ -154,6 +155,17 @@ func (c *claims) change(name types.NamespacedName, claim *resourcev1.ResourceCla
 		}
 	}
 	return pods
+}
+
+// take takes in a claim, or a template of some. It returns the pods as they are then.
+func (c *claims) take(object runtime.Object) (pods []*Pod) {
+	switch o := object.(type) {
+	case *resourcev1.ResourceClaim:
+		return c.change(key(o), o)
+	case *resourcev1.ResourceClaimTemplate:
+		c.templates[key(o)] = o
+	}
+	return nil
 }
 
 // see takes note that there is something of devices. It returns the pods as they are then, the first time.

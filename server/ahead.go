@@ -10,6 +10,7 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/deallocation"
 	"muster.dev/muster/gang/finished"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
@@ -47,6 +48,9 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 		Alone:  func(pod *cluster.Pod) bool { return pod.Spec.SchedulingGroup == nil && gangs.PlacesAlone(pod.UID) },
 		Client: client, Writer: writer, Seed: rand.Uint64(),
 	})
+	devices := deallocation.New(deallocation.Options{
+		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Client: a.client.ResourceV1(),
+	})
 	pods, err := finished.Follow(a.metadata, clock.RealClock{}, gangs.Finished)
 	if err != nil {
 		return nil, err
@@ -57,6 +61,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 			app.Part("finished pods", app.Always, pods.Run),
 			app.Part("writes ahead of calls", app.Leading, writer.Run),
 			app.Part("gangs", app.Leading, gangs.Run),
+			app.Part("devices of gangs that wait", app.Leading, devices.Run),
 			app.Part("pods that are tried again", app.Leading, requeuer.Run),
 			app.Part("status of gangs", app.Leading, func(ctx context.Context) { publish(ctx, b, a, gangs) }),
 			app.Part("nominations", app.Leading, nominator.Run),

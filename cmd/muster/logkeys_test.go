@@ -35,6 +35,7 @@ func logKeys() sets.Set[string] {
 		"bytesIn",
 		"bytesOut",
 		"certFile",
+		"claim",
 		"configMap",
 		"elapsed",
 		"endpoint",

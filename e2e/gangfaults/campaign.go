@@ -33,6 +33,22 @@ func Campaign() faultcampaign.Campaign {
 	}
 }
 
+// DeviceCampaign is Campaign on nodes with devices, which members of gangs claim.
+func DeviceCampaign() faultcampaign.Campaign {
+	left := &claimsLeft{}
+	return faultcampaign.Campaign{
+		Name: "device", Target: "faults-gang KIND=devices",
+		Counts: []string{
+			gangsFigure, wholeFigure, deviceGangsFigure, allocationsFigure, takenBackFigure,
+			repairedFigure, gatedFigure, bindingsFigure, evictedFigure, vainFigure, vigilsFigure,
+		},
+		Figures: left.figures,
+		Open: func(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (faultcampaign.Performer, error) {
+			return (&lane{program: muster, write: writeDevices, left: left}).open(ctx, dir, progress)
+		},
+	}
+}
+
 // AheadCampaign is the one for gangs beside plain schedulers, which know nothing of muster.
 func AheadCampaign() faultcampaign.Campaign {
 	t := &tally{}

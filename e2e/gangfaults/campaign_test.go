@@ -20,6 +20,20 @@ func TestGangsStartWholeOrNotAtAllWhateverGoesWrong(t *testing.T) {
 	}
 }
 
+func TestGangsThatClaimDevicesHoldNoneInVainWhateverGoesWrong(t *testing.T) {
+	short := seeds.Options{Seeds: 4, First: 11, Lanes: 1}
+	report, err := DeviceCampaign().Perform(t.Context(), short, t.TempDir(), t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := report.Err(); err != nil {
+		t.Error(err)
+	}
+	if whole, allocations := report.Counts[deviceGangsFigure], report.Counts[allocationsFigure]; whole == 0 || allocations == 0 {
+		t.Errorf("%d gangs with devices were whole, and %d claims allocated: too few to tell anything", whole, allocations)
+	}
+}
+
 func TestGangsStartWholeAheadOfPlainSchedulersWhateverGoesWrong(t *testing.T) {
 	short := seeds.Options{Seeds: 3, First: 6, Lanes: 1}
 	report, err := AheadCampaign().Perform(t.Context(), short, t.TempDir(), t.Output())

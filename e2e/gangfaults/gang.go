@@ -24,6 +24,7 @@ type gang struct {
 	minMember int
 	replicas  int
 	milliCPU  int64
+	devices   int64  // that a member claims
 	priority  string // class
 	timeout   time.Duration
 	match     v1alpha1.MatchPolicy // "" for the default
@@ -51,6 +52,7 @@ func (g *gang) pod(number int) *corev1.Pod {
 		p.Annotations = g.says()
 		p.Annotations[v1alpha1.AnnotationMinMember] = fmt.Sprint(g.minMember)
 	}
+	claimDevices(p, g.devices)
 	if number < g.finishing {
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, controlplane.RunsForAnnotation, "300ms")
 	}

@@ -2,6 +2,7 @@ package gangfaults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -42,6 +43,7 @@ type lane struct {
 
 	write   func(seed uint64) *script
 	tally   *tally // nil for none
+	left    *claimsLeft
 	traffic atomic.Pointer[traffic]
 	program faultcampaign.Program
 	setup   setup
@@ -60,8 +62,9 @@ type seat struct {
 
 // open starts everything for the scripts that are written.
 func (l *lane) open(ctx context.Context, dir string, progress io.Writer) (_ faultcampaign.Performer, err error) {
+	to := l.write(0).setup
 	l.Lane, err = faultcampaign.OpenLane(
-		ctx, controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: progress},
+		ctx, controlplane.Options{Dir: dir, Controllers: controllers(to), Progress: progress},
 		map[string]int32{raised: 1000, urgent: 100_000},
 	)
 	defer func() {
@@ -72,7 +75,7 @@ func (l *lane) open(ctx context.Context, dir string, progress io.Writer) (_ faul
 	if err != nil {
 		return nil, err
 	}
-	if err := l.createClaim(ctx); err != nil {
+	if err := errors.Join(l.createClaim(ctx), l.createDevices(ctx)); err != nil {
 		return nil, err
 	}
 	for i := range l.seats {
@@ -82,7 +85,15 @@ func (l *lane) open(ctx context.Context, dir string, progress io.Writer) (_ faul
 		}
 		l.seats[i] = s
 	}
-	return l, l.configure(ctx, l.write(0).setup)
+	return l, l.configure(ctx, to)
+}
+
+// controllers are those that a run needs.
+func controllers(to setup) []string {
+	if to.devices {
+		return append(controlplane.PodCreation(), "resourceclaim-controller", "garbage-collector-controller")
+	}
+	return controlplane.PodCreation()
 }
 
 // decide makes the trouble of the run that there is.
@@ -222,6 +233,14 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 		}
 		sources = append(sources, source)
 	}
+	if l.setup.devices {
+		claims := l.Client.ResourceV1().ResourceClaims(workload.Namespace)
+		list, err := claims.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("list claims: %w", err)
+		}
+		sources = append(sources, history.Source{Version: list.ResourceVersion, Watch: claims.Watch})
+	}
 	events := l.Client.CoreV1().Events(workload.Namespace)
 	list, err := events.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
@@ -249,6 +268,9 @@ func (l *lane) clear(ctx context.Context, r *record) error {
 	var groups []func(context.Context, metav1.DeleteOptions, metav1.ListOptions) error
 	for _, resource := range v1alpha1.Resources() {
 		groups = append(groups, l.Dynamic.Resource(resource).Namespace(workload.Namespace).DeleteCollection)
+	}
+	if l.setup.devices {
+		groups = append(groups, l.clearClaims, l.Client.ResourceV1().ResourceSlices().DeleteCollection)
 	}
 	return l.Clear(ctx, r.empty, groups...)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
@@ -36,7 +37,7 @@ func (r *record) observe(event watch.Event) {
 		return
 	}
 	e := entry{at: at, gone: event.Type == watch.Deleted}
-	switch object := event.Object.(type) {
+	switch object := countDevices(event.Object).(type) {
 	case *corev1.Node:
 		e.node = object
 	case *corev1.Pod:
@@ -45,6 +46,8 @@ func (r *record) observe(event watch.Event) {
 		e.group = object
 	case *corev1.Event:
 		e.event = object
+	case *resourcev1.ResourceClaim:
+		e.claim = object
 	}
 	var err error
 	e.version, err = strconv.ParseUint(object.GetResourceVersion(), 10, 64)
@@ -61,14 +64,14 @@ func (r *record) observe(event watch.Event) {
 func (r *record) unsettled() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append(r.now.unsettled(), r.now.lies()...)
+	return slices.Concat(r.now.unsettled(), r.now.lies(), r.now.leftBehind())
 }
 
 // empty says that there is nothing.
 func (r *record) empty() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.now.nodes)+len(r.now.pods)+len(r.now.groups) == 0
+	return len(r.now.nodes)+len(r.now.pods)+len(r.now.groups)+len(r.now.claims) == 0
 }
 
 // history is all that was observed, until then.

@@ -109,6 +109,11 @@ func (r *run) observe(event watch.Event) {
 
 // play does what the script says and returns when all is done, and all processes run.
 func (r *run) play(ctx context.Context) error {
+	if r.script.setup.devices {
+		if err := r.lane.createSlices(ctx, r.script.nodes); err != nil {
+			return err
+		}
+	}
 	initial := workload.Cluster{Nodes: r.script.nodes}
 	if err := initial.CreateNodes(ctx, r.lane.Client); err != nil {
 		return err
@@ -217,6 +222,12 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 			vigilsFigure:   len(r.vigil.writes),
 		},
 		Longest: map[string]time.Duration{"partial": v.longest},
+	}
+	if r.script.setup.devices {
+		devices := judgeDevices(entries)
+		findings = append(findings, devices.findings...)
+		r.lane.left.Add(int64(devices.left))
+		own[deviceGangsFigure], own[allocationsFigure], own[takenBackFigure] = devices.whole, devices.allocations, devices.takenBack
 	}
 	maps.Copy(o.Counts, own)
 	for name, held := range r.vigil.held {

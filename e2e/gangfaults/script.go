@@ -55,6 +55,8 @@ type setup struct {
 	// plain is how many schedulers run that know nothing of muster, which reserves room through the API server
 	// alone; 0 for one that calls it.
 	plain int
+	// devices says that nodes have some, which members of gangs claim.
+	devices bool
 	// skew is by how much the clock of muster's machine is ahead of that of the others.
 	skew time.Duration
 }
@@ -63,7 +65,9 @@ func (s setup) String() string {
 	if s.plain > 0 {
 		return fmt.Sprintf("%d plain schedulers, muster runs for election: %t, its clock is wrong by %s", s.plain, s.elects, s.skew)
 	}
-	return fmt.Sprintf("gates are kept: %s, muster runs for election: %t, its clock is wrong by %s", s.gates, s.elects, s.skew)
+	return fmt.Sprintf(
+		"gates are kept: %s, muster runs for election: %t, devices: %t, its clock is wrong by %s", s.gates, s.elects, s.devices, s.skew,
+	)
 }
 
 // setupOf returns the setup of a seed. Setups take turns: to change it, muster is started again.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,6 +24,7 @@ type state struct {
 	told   map[types.UID]string // by muster, about pods without a PodGroup
 	ended  map[types.UID]uint64 // the version at which a pod was first seen to have succeeded
 	once   map[groupKey]bool    // it has been whole, in the present life of its PodGroup
+	claims map[string]*resourcev1.ResourceClaim
 }
 
 // groupKey names a group: two labels may have groups of one name.
@@ -52,12 +54,14 @@ type entry struct {
 	pod   *corev1.Pod
 	group *unstructured.Unstructured
 	event *corev1.Event
+	claim *resourcev1.ResourceClaim
 }
 
 func newState() *state {
 	return &state{
 		nodes: map[string]*corev1.Node{}, pods: map[types.UID]*corev1.Pod{},
 		groups: map[groupKey]podGroup{}, told: map[types.UID]string{}, ended: map[types.UID]uint64{}, once: map[groupKey]bool{},
+		claims: map[string]*resourcev1.ResourceClaim{},
 	}
 }
 
@@ -85,6 +89,8 @@ func (s *state) apply(e entry) (turned []groupKey) {
 		key := groupKey{labelOf(e.group), e.group.GetName()}
 		turned = append(turned, key)
 		s.applyGroup(key, e)
+	case e.claim != nil:
+		s.applyClaim(e)
 	case e.event != nil && saysWhy(e.event.Reason):
 		if pod := s.pods[e.event.InvolvedObject.UID]; pod != nil {
 			s.told[pod.UID] = e.event.Reason
@@ -96,6 +102,13 @@ func (s *state) apply(e entry) (turned []groupKey) {
 		s.once[key] = s.once[key] || s.standing(key).whole()
 	}
 	return turned
+}
+
+func (s *state) applyClaim(e entry) {
+	s.claims[e.claim.Name] = e.claim
+	if e.gone {
+		delete(s.claims, e.claim.Name)
+	}
 }
 
 // applyGroup enters what became of a PodGroup. One that is created anew begins another life.

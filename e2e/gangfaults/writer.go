@@ -35,7 +35,9 @@ func draw(seed uint64, to setup, addFaults func(*writer)) *script {
 		},
 	}
 	for i := range 4 + r.IntN(5) {
-		w.nodes = append(w.nodes, faultcampaign.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), coresOfANode))
+		node := faultcampaign.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), coresOfANode)
+		w.offerDevices(node)
+		w.nodes = append(w.nodes, node)
 	}
 	room := int64(len(w.nodes)) * coresOfANode * 1000
 	load, atLeast := int64(0), room*int64(50+r.IntN(110))/100
@@ -108,6 +110,7 @@ func (w *writer) drawGang(priority string) *gang {
 	case 2:
 		g.asks = 1_000_000 // more than there is
 	}
+	w.claimDevices(g)
 	w.gangs[g.name] = g
 	return g
 }

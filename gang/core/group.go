@@ -70,6 +70,11 @@ type member struct {
 	inherited bool
 	toldAt    time.Time // when the scheduler was last told of its place, for a gang that starts without calls
 
+	gateState
+}
+
+// gateState is how far it is that the gate of a member is lifted.
+type gateState struct {
 	gate      gate
 	liftAgain time.Time     // after it could not be lifted
 	liftRest  time.Duration // that it was left then

@@ -282,10 +282,10 @@ func incomplete(parts []part) (reason string) {
 // awaits says what so many more members are waited for that are not ready.
 func (p part) awaits(more int) string {
 	lack := min(len(p.those((*member).lacksClaims)), more)
-	switch {
-	case lack == 0:
+	switch lack {
+	case 0:
 		return fmt.Sprintf("waiting for %d more of %d members to be created", more, p.spec.MinMember)
-	case lack == more:
+	case more:
 		return fmt.Sprintf("waiting for the ResourceClaims of %d of %d members to be created", lack, p.spec.MinMember)
 	default:
 		return fmt.Sprintf("waiting for %d more of %d members to be created, and the ResourceClaims of %d", more-lack, p.spec.MinMember, lack)

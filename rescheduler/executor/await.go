@@ -24,6 +24,8 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	switch {
 	case replacement == nil:
 		waits = fmt.Sprintf("nothing has come in the place of %s", step.Pod)
+	case replacement.Spec.NodeName == "" && replacement.ClaimProblem == cluster.ClaimMissing: // kube-scheduler does not look at it yet
+		waits = fmt.Sprintf("the ResourceClaims of %s, which replaces %s, are not there", nameOf(replacement), step.Pod)
 	case replacement.Spec.NodeName == "":
 		if why := e.unfit(plan, at, replacement); why != "" {
 			e.failFor(ctx, plan, at, differs, fmt.Sprintf("%s does not take %s, which %s %s: %s",

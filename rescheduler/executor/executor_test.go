@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/events"
@@ -236,14 +237,7 @@ func (w *world) small(name, node string) *corev1.Pod {
 
 func (w *world) set(object interface{ metav1.Object }) {
 	w.Helper()
-	var err error
-	switch o := object.(type) {
-	case *corev1.Node:
-		err = w.cluster.Set(o)
-	case *corev1.Pod:
-		err = w.cluster.Set(o)
-	}
-	if err != nil {
+	if err := w.cluster.Set(object.(runtime.Object)); err != nil {
 		w.Fatal(err)
 	}
 }

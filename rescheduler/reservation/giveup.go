@@ -27,6 +27,9 @@ func (k *Keeper) keeps(plan *v1alpha1.ReschedulingPlan, now time.Time) bool {
 // out, and so what it keeps for others, on the node that was left too, is of no use. What a
 // stranger is said to be does not count.
 func (k *Keeper) settle(pod *cluster.Pod, profile *predicates.Profile) {
+	if pod.ClaimProblem == cluster.ClaimMissing {
+		return // what fits is not known before its claims are made
+	}
 	for range mostLooks {
 		if k.cluster.PendingPod(pod.UID) != pod || !k.giveUpOne(pod, profile) {
 			return

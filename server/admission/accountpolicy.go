@@ -70,6 +70,7 @@ const (
 	resourcePodTemplate = "podtemplates"
 	resourceRequests    = "provisioningrequests"
 	resourceConfigMaps  = "configmaps"
+	resourceClaimStatus = "resourceclaims/status"
 )
 
 // writes selects the requests that the policy looks at.
@@ -94,6 +95,9 @@ func (a Account) writes() *admissionregistrationv1.MatchResources {
 		rule("", "v1", []string{resourcePods}, admissionregistrationv1.Create)
 		for _, group := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {
 			rule(group, "*", []string{resourcePodGroups}, admissionregistrationv1.Update)
+		}
+		if !a.Scheduler { // which allocates devices
+			rule("resource.k8s.io", "*", []string{resourceClaimStatus}, admissionregistrationv1.Update)
 		}
 	}
 	if a.Rescheduler {
@@ -203,6 +207,14 @@ func (a Account) validations() []admissionregistrationv1.Validation {
 				changed(resourcePodGroups), unchangedBut("variables.annotations", "variables.oldAnnotations", []string{record.Annotation})),
 			rule("a PodGroup's spec stays as it is", changed(resourcePodGroups), "variables.spec == variables.oldSpec"),
 		)
+	}
+	if a.Muster && !a.Scheduler {
+		validations = append(validations, rule(
+			"of the status of a claim, it takes back the devices that nobody has reserved",
+			changed(resourceClaimStatus),
+			"variables.oldStatus.?reservedFor.orValue([]).size() == 0 &&\n  "+
+				`variables.status.all(k, !(k in ["allocation", "devices", "reservedFor"]))`,
+		))
 	}
 	if a.Rescheduler {
 		validations = append(
