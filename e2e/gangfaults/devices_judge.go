@@ -62,40 +62,57 @@ type devicesVerdict struct {
 
 // judgeDevices replays a history: no device is held by two claims, and none by a claim in vain at the end.
 func judgeDevices(history []entry) devicesVerdict {
-	var v devicesVerdict
-	s, holders, whole := newState(), map[string]types.UID{}, sets.New[groupKey]()
+	j := deviceJudge{now: newState(), holders: map[string]types.UID{}, whole: sets.New[groupKey]()}
 	for _, e := range history {
 		if e.claim != nil {
-			was := s.claims[e.claim.Name]
-			for device, uid := range maps.Clone(holders) {
-				if uid == e.claim.UID {
-					delete(holders, device)
-				}
-			}
-			holds := !e.gone && e.claim.Status.Allocation != nil
-			held := was != nil && was.UID == e.claim.UID && was.Status.Allocation != nil
-			switch {
-			case holds && !held:
-				v.allocations++
-			case held && !holds && !e.gone:
-				v.takenBack++
-			}
-			if holds {
-				v.findings = append(v.findings, holdDevices(holders, e.claim)...)
-			}
+			j.claim(e)
 		}
-		for _, key := range s.apply(e) {
-			if e.pod != nil && devicesClaimedBy(e.pod) > 0 && s.standing(key).whole() {
-				whole.Insert(key)
-			}
+		turned := j.now.apply(e)
+		if e.pod != nil && devicesClaimedBy(e.pod) > 0 {
+			j.gangs(turned)
 		}
 	}
-	v.whole = whole.Len()
-	for _, text := range s.leftBehind() {
-		v.left++
-		v.findings = append(v.findings, finding{claimLeft, text})
+	for _, text := range j.now.leftBehind() {
+		j.left++
+		j.findings = append(j.findings, finding{claimLeft, text})
 	}
-	return v
+	j.devicesVerdict.whole = j.whole.Len()
+	return j.devicesVerdict
+}
+
+// deviceJudge replays a history.
+type deviceJudge struct {
+	devicesVerdict
+
+	now     *state
+	holders map[string]types.UID // the claims by what they hold
+	whole   sets.Set[groupKey]
+}
+
+// gangs notes those that are whole.
+func (j *deviceJudge) gangs(turned []groupKey) {
+	for _, key := range turned {
+		if j.now.standing(key).whole() {
+			j.whole.Insert(key)
+		}
+	}
+}
+
+// claim notes what becomes of a claim.
+func (j *deviceJudge) claim(e entry) {
+	was := j.now.claims[e.claim.Name]
+	maps.DeleteFunc(j.holders, func(_ string, holder types.UID) bool { return holder == e.claim.UID })
+	holds := !e.gone && e.claim.Status.Allocation != nil
+	held := was != nil && was.UID == e.claim.UID && was.Status.Allocation != nil
+	switch {
+	case holds && !held:
+		j.allocations++
+	case held && !holds && !e.gone:
+		j.takenBack++
+	}
+	if holds {
+		j.findings = append(j.findings, holdDevices(j.holders, e.claim)...)
+	}
 }
 
 // holdDevices enters the devices of a claim that is allocated.
