@@ -75,6 +75,9 @@ type Interleaving struct {
 	during map[string]func()
 	// offers are what filter has answered last, by pod.
 	offers map[types.UID]*offered
+	// doubts are binding calls that may have been served as far as muster knows, by pod: until it hears, or takes the pod
+	// for another node, the pod keeps its node.
+	doubts map[types.UID]*offered
 	born   int
 	events []string
 	failed error // of what happened during a call
@@ -85,7 +88,7 @@ type offered struct {
 	pod   *corev1.Pod
 	nodes []string
 	// judged is the cluster in which muster has picked the node, nil if it has not, or if the watch
-	// has shown anything since that muster has to judge the pod anew for.
+	// has shown anything since that muster has to judge the pod anew for. Of a doubt it is the cluster of the first call.
 	judged *Scenario
 }
 
@@ -191,6 +194,9 @@ func (i *Interleaving) filter(pod *corev1.Pod) error {
 		return err
 	}
 	delete(i.offers, pod.UID)
+	if doubt := i.doubts[pod.UID]; doubt != nil && i.cluster.Assumed(pod.UID) != doubt.nodes[0] {
+		delete(i.doubts, pod.UID)
+	}
 	offer := &offered{pod: pod}
 	if answer.NodeNames != nil {
 		offer.nodes = *answer.NodeNames
@@ -272,12 +278,22 @@ func (i *Interleaving) taken(pod *corev1.Pod, node string) {
 	if offer := i.offers[pod.UID]; offer != nil {
 		b.Picked = offer.judged
 	}
+	if doubt := i.doubts[pod.UID]; doubt != nil && b.Picked == nil && doubt.nodes[0] == node {
+		b.Picked = doubt.judged
+	}
 	for _, s := range []*Scenario{b.Known, b.Counted, b.Picked} {
 		if s != nil {
 			s.Profile, s.Objects = i.scenario.Profile, i.scenario.Objects
 		}
 	}
 	i.Bindings = append(i.Bindings, b)
+}
+
+// doubted notes a binding call of which muster does not hear whether it was served.
+func (i *Interleaving) doubted(pod *corev1.Pod, node string) {
+	if doubt := i.doubts[pod.UID]; doubt == nil || doubt.nodes[0] != node {
+		i.doubts[pod.UID] = &offered{pod: pod, nodes: []string{node}, judged: i.api.known(pod.UID, i.counted())}
+	}
 }
 
 // ask calls a verb, during which anything may happen that was drawn.

@@ -29,8 +29,8 @@ type apiClient struct {
 	api *apiServer
 	// answer draws what becomes of a binding that may be made.
 	answer func() bindingAnswer
-	// taken is told of each binding before it is made.
-	taken func(pod *corev1.Pod, node string)
+	// taken is told of each binding before it is made, doubted of those that are lost.
+	taken, doubted func(pod *corev1.Pod, node string)
 	// cut fails the next call to read a pod.
 	cut bool
 }
@@ -87,6 +87,7 @@ func (c *podClient) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOp
 	case bindingDenied:
 		return apierrors.NewForbidden(corev1.Resource("pods/binding"), b.Name, errors.New("no"))
 	case bindingLost:
+		c.of.doubted(pod, b.Target.Name)
 		c.of.cut = true
 		return io.ErrUnexpectedEOF
 	case bindingMadeUnheard:

@@ -58,8 +58,10 @@ func (i *Interleaving) showNodes(many int) error {
 
 // judgeAnew notes that what muster has picked has to be judged anew.
 func (i *Interleaving) judgeAnew() {
-	for _, offer := range i.offers {
-		offer.judged = nil
+	for _, offers := range []map[types.UID]*offered{i.offers, i.doubts} {
+		for _, offer := range offers {
+			offer.judged = nil
+		}
 	}
 }
 

@@ -30,6 +30,7 @@ func NewInterleaving(ctx context.Context, seed uint64) (*Interleaving, error) {
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: assumeTTL})
 	i := &Interleaving{
 		Mode: one(s, Modes()...), source: s, cluster: c, api: newAPIServer(c), during: map[string]func(){}, offers: map[types.UID]*offered{},
+		doubts: map[types.UID]*offered{},
 	}
 	i.draw()
 	if err := i.open(ctx, registry, seed); err != nil {
@@ -58,7 +59,7 @@ func (i *Interleaving) open(ctx context.Context, registry *prometheus.Registry, 
 	if err != nil {
 		return err
 	}
-	client := &apiClient{api: i.api, taken: i.taken, answer: func() bindingAnswer {
+	client := &apiClient{api: i.api, taken: i.taken, doubted: i.doubted, answer: func() bindingAnswer {
 		if i.source.chance(75) {
 			return bindingMade
 		}
