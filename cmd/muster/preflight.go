@@ -54,7 +54,9 @@ if something is MISSING that is needed, and after any error.`,
 			if name == "" {
 				name = cfg.LeaderElection.ResourceName
 			}
-			report, err := preflight.Run(cmd.Context(), preflight.Options{Client: client, Config: cfg, Name: name})
+			report, err := preflight.Run(cmd.Context(), preflight.Options{
+				Client: client, Config: cfg, Name: name, Metrics: preflight.MetricsOf(client),
+			})
 			if err != nil {
 				return err
 			}

@@ -49,18 +49,19 @@ func TestPreflightTellsWhatAClusterAllows(t *testing.T) {
 			}
 		}
 	}
+	const features = "feature gates that muster does not follow"
 	const members, pods, podGroups = "policy that gates members", "policy that gates pods of no group", "PodGroups of scheduling.x-k8s.io"
 
 	checks, status := c.preflight(config, c.Kubeconfig())
 	want("before it is installed", checks, status, 0, map[string]preflight.State{
 		"Kubernetes 1.30.0": preflight.OK, "MutatingAdmissionPolicy": preflight.OK, members: preflight.Missing, pods: preflight.Missing,
 		podGroups: preflight.Missing, "rights": preflight.OK, "lease of kube-scheduler": preflight.Unknown, "extender": preflight.Unknown,
-		"namespaces that are opted in": preflight.OK,
+		"namespaces that are opted in": preflight.OK, features: preflight.OK,
 	})
 	checks, status = c.preflight(config, c.Kubeconfig(), "--as=system:serviceaccount:default:default")
 	want("by somebody who may do nothing", checks, status, 1, map[string]preflight.State{
 		"right to patch pods": preflight.Missing, "right to list, watch nodes": preflight.Missing, members: preflight.Unknown,
-		"lease of kube-scheduler": preflight.Missing,
+		"lease of kube-scheduler": preflight.Missing, features: preflight.Unknown,
 	})
 
 	c.helm("install", release, chartDir, "--values", way("ahead"))

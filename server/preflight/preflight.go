@@ -3,6 +3,7 @@ package preflight
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -23,6 +24,8 @@ import (
 type Options struct {
 	Client kubernetes.Interface
 	Config *config.Configuration
+	// Metrics reads those of the API server; see [MetricsOf].
+	Metrics func(context.Context) (io.ReadCloser, error)
 	// Name is that of the admission policies, or of the webhook configuration.
 	Name string
 }
@@ -44,6 +47,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	l.version(served.GitVersion)
 	l.apis()
+	l.features()
 	if l.gated && l.byWebhook {
 		l.webhook()
 	} else if l.gated {

@@ -2,7 +2,9 @@ package preflight
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -21,6 +23,16 @@ import (
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/admission"
 )
+
+const someFeatures = `# TYPE kubernetes_feature_enabled gauge
+kubernetes_feature_enabled{name="TaintTolerationComparisonOperators",stage="ALPHA"} 0
+kubernetes_feature_enabled{name="DRANodeAllocatableResources",stage="ALPHA"} 0
+kubernetes_feature_enabled{name="DynamicResourceAllocation",stage=""} 1
+`
+
+func metrics(text string) func(context.Context) (io.ReadCloser, error) {
+	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+}
 
 // look is a report on a cluster of a version, on which all is allowed but some resources.
 func report(t *testing.T, served string, policies bool, refused []string, change func(*config.Configuration)) (*Report, string) {
@@ -47,7 +59,7 @@ func report(t *testing.T, served string, policies bool, refused []string, change
 	cfg := config.Default()
 	cfg.Profiles[0].NodeSelection = config.NodeSelectionAhead
 	change(cfg)
-	r, err := Run(t.Context(), Options{Client: client, Config: cfg, Name: "muster"})
+	r, err := Run(t.Context(), Options{Client: client, Config: cfg, Name: "muster", Metrics: metrics(someFeatures)})
 	if err != nil {
 		t.Fatal(err)
 	}
