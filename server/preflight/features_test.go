@@ -26,9 +26,9 @@ func TestGatesThatChangeFiltersAreNamed(t *testing.T) {
 			metrics(strings.ReplaceAll(some, "} 0", "} 1")), Missing,
 			"DRANodeAllocatableResources, TaintTolerationComparisonOperators", "do not offload NodeResourcesFit, TaintToleration",
 		},
-		"the metrics do not tell": {metrics("apiserver_storage_size_bytes 1\n"), Unknown, "the metrics of the API server do not tell", "says which"},
+		"the metrics do not tell": {metrics("apiserver_storage_size_bytes 1\n"), Unknown, "of the API server do not tell", "says which"},
 		"they must not be read": {
-			fails(apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))), Unknown, "get on the non-resource URL /metrics", "says which",
+			fails(apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))), Unknown, "non-resource URL /metrics", "says which",
 		},
 		"they cannot be read": {fails(errors.New("connection refused")), Unknown, "could not be read: connection refused", "says which"},
 		"a line is endless":   {metrics(strings.Repeat("x", 1<<20)), Unknown, "could not be read", "says which"},
