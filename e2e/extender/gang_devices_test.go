@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/devices"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -23,7 +24,7 @@ func TestAGangWaitsWhileARuleTaintsItsDevices(t *testing.T) {
 	rule := &resourcev1.DeviceTaintRule{
 		ObjectMeta: metav1.ObjectMeta{Name: "failing"},
 		Spec: resourcev1.DeviceTaintRuleSpec{
-			DeviceSelector: &resourcev1.DeviceTaintSelector{Driver: new(gpuDriver), Pool: &nodes[1].Name},
+			DeviceSelector: &resourcev1.DeviceTaintSelector{Driver: new(devices.Driver), Pool: &nodes[1].Name},
 			Taint:          resourcev1.DeviceTaint{Key: "example.com/failing", Effect: resourcev1.DeviceTaintEffectNoSchedule},
 		},
 	}
@@ -55,7 +56,7 @@ func TestAGangThatAlternativesKeepApartHoldsNoDevice(t *testing.T) {
 		slice := &resourcev1.ResourceSlice{
 			ObjectMeta: metav1.ObjectMeta{Name: "gpus-of-" + on.Name},
 			Spec: resourcev1.ResourceSliceSpec{
-				Driver: gpuDriver, NodeName: &on.Name, Pool: resourcev1.ResourcePool{Name: on.Name, Generation: 1, ResourceSliceCount: 1},
+				Driver: devices.Driver, NodeName: &on.Name, Pool: resourcev1.ResourcePool{Name: on.Name, Generation: 1, ResourceSliceCount: 1},
 			},
 		}
 		for _, size := range sizes {
@@ -68,14 +69,15 @@ func TestAGangThatAlternativesKeepApartHoldsNoDevice(t *testing.T) {
 		}
 	}
 	ofSize := func(size string) []resourcev1.DeviceSelector {
-		expression := `device.attributes["` + gpuDriver + `"].size == "` + size + `"`
+		expression := `device.attributes["` + devices.Driver + `"].size == "` + size + `"`
 		return []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}
 	}
 	for name, request := range map[string]resourcev1.DeviceRequest{
 		"either": {Name: "gpu", FirstAvailable: []resourcev1.DeviceSubRequest{
-			{Name: "large", DeviceClassName: "gpu", Selectors: ofSize("large")}, {Name: "small", DeviceClassName: "gpu", Selectors: ofSize("small")},
+			{Name: "large", DeviceClassName: devices.Class, Selectors: ofSize("large")},
+			{Name: "small", DeviceClassName: devices.Class, Selectors: ofSize("small")},
 		}},
-		"large": {Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", Selectors: ofSize("large")}},
+		"large": {Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: devices.Class, Selectors: ofSize("large")}},
 	} {
 		template := &resourcev1.ResourceClaimTemplate{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: workload.Namespace},

@@ -1,127 +1,138 @@
 package rescheduler
 
 import (
-	"errors"
 	"fmt"
-	"slices"
+	"maps"
+	"strconv"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/devices"
 	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/rescheduler/scaleup"
 )
 
-const (
-	gpuDriver   = "gpu.example.com"
-	gpuTemplate = "one-gpu"
-)
-
-// claiming gives the pods of a set a claim of their own for one device.
-func claiming(template *corev1.PodTemplateSpec) {
-	template.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new(gpuTemplate)}}
-	template.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+// newLabOfDevices is a lab where two pods of small, of 2 cores, hold the devices of n1 and of n3. The pod big, of 4 cores,
+// would fit n1 without the one there. That fits n0, which has no device, and n2, which has one.
+func newLabOfDevices(t *testing.T, selection muster.Selection) *lab {
+	t.Helper()
+	l := newEmptyLab(t, v1alpha1.Auto, selection)
+	l.configure(map[string]any{"evictable": map[string]any{"allowSingleReplica": false}})
+	l.must(devices.Define(t.Context(), l.client))
+	for _, node := range []string{"n1", "n2", "n3"} {
+		l.must(devices.Offer(t.Context(), l.client, node, 1))
+	}
+	l.createNode("n0", "2")
+	l.createNode("n1", "4")
+	l.createNode("n3", "2")
+	l.createSet("small", "2", 2, func(pod *corev1.PodTemplateSpec) { devices.Claim(&pod.Spec) })
+	l.allOn("small", "n1", "n3")
+	l.createNode("n2", "2")
+	return l
 }
 
-// createDeviceClass creates a class of devices, and a template of claims for one.
-func (l *lab) createDeviceClass() {
-	l.Helper()
-	class := &resourcev1.DeviceClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "gpu"},
-		Spec: resourcev1.DeviceClassSpec{Selectors: []resourcev1.DeviceSelector{
-			{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "` + gpuDriver + `"`}},
-		}},
-	}
-	template := &resourcev1.ResourceClaimTemplate{
-		ObjectMeta: metav1.ObjectMeta{Name: gpuTemplate, Namespace: namespace},
-		Spec: resourcev1.ResourceClaimTemplateSpec{Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
-			Requests: []resourcev1.DeviceRequest{{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class.Name}}},
-		}}},
-	}
-	_, classErr := l.client.ResourceV1().DeviceClasses().Create(l.Context(), class, metav1.CreateOptions{})
-	_, templateErr := l.client.ResourceV1().ResourceClaimTemplates(namespace).Create(l.Context(), template, metav1.CreateOptions{})
-	l.must(errors.Join(classErr, templateErr))
-}
-
-// createDevice has a node have one device more, of a pool of its own.
-func (l *lab) createDevice(node, name string) {
-	l.Helper()
-	_, err := l.client.ResourceV1().ResourceSlices().Create(l.Context(), &resourcev1.ResourceSlice{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: resourcev1.ResourceSliceSpec{
-			Driver: gpuDriver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: name, Generation: 1, ResourceSliceCount: 1},
-			Devices: []resourcev1.Device{{Name: "gpu-0"}},
-		},
-	}, metav1.CreateOptions{})
-	l.must(err)
-}
-
-// holders are the devices that are held, by pool, and by whom.
-func (l *lab) holders() ([]string, error) {
-	claims, err := l.client.ResourceV1().ResourceClaims(namespace).List(l.Context(), metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	var holders []string
-	for i := range claims.Items {
-		claim := &claims.Items[i]
-		if claim.Status.Allocation == nil {
-			continue
-		}
-		for _, result := range claim.Status.Allocation.Devices.Results {
-			for _, pod := range claim.Status.ReservedFor {
-				holders = append(holders, fmt.Sprintf("%s by %s", result.Pool, pod.UID))
-			}
-		}
-	}
-	slices.Sort(holders)
-	return holders, nil
-}
-
-// A pod moves with its devices: to where there is one for the claim that will be made for its replacement, and not before.
-func TestAPodThatHoldsADeviceMovesToWhereThereIsOne(t *testing.T) {
-	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender} {
+func TestAPodMovesToWhereADeviceIsFreeForItsNewClaim(t *testing.T) {
+	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
 		t.Run(string(selection), func(t *testing.T) {
-			l := newEmptyLab(t, v1alpha1.Auto, selection)
-			l.createDeviceClass()
-			l.createNode("n1", "4")
-			l.createDevice("n1", "first")
-			l.createSet("small", "2", 1, claiming)
-			l.eventually("small runs", func() error { return isOn(l.small(), "n1") })
-			before := l.small()
-			l.createNode("n2", "2")
-			l.createDevice("n2", "second")
-			l.createSet("holder", "0", 1, claiming)
-			l.eventually("holder runs", func() error {
-				if pods := l.podsOf("holder"); len(pods) == 1 {
-					return isOn(pods[0], "n2")
-				}
-				return errors.New("there is none")
-			})
+			l := newLabOfDevices(t, selection)
+			before, stays := l.onNode("small", "n1"), l.onNode("small", "n3")
 			l.createPod("big", "4")
 			l.reschedule()
-
-			l.eventually("there is no plan", func() error {
-				return l.shows("/debug/rescheduler", "no plan for 1 of those that wait; of default/big: ")
-			})
-			if small := l.small(); small == nil || small.UID != before.UID {
-				t.Fatalf("the pod was evicted though the device of the other node is held: %v", small)
-			}
-
-			l.createDevice("n2", "third")
-			l.awaitPlan(v1alpha1.Succeeded, "")
-			l.must(isOn(l.pod("big"), "n1"))
-			l.must(isOn(l.small(), "n2"))
-			want := []string{fmt.Sprintf("second by %s", l.podsOf("holder")[0].UID), fmt.Sprintf("third by %s", l.small().UID)}
-			l.eventually("the device that was left is free", func() error {
-				got, err := l.holders()
-				if err == nil && !slices.Equal(got, want) {
-					err = fmt.Errorf("held are %v, want %v", got, want)
-				}
-				return err
-			})
+			l.hasMovedToTheDevice(before, stays)
 		})
 	}
+}
+
+func TestAPodStaysWhileAnotherClaimHoldsTheDeviceThatItsOwnWouldNeed(t *testing.T) {
+	l := newLabOfDevices(t, muster.Scheduler)
+	holder := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "holder"}, Spec: podSpec("0")}
+	devices.Claim(&holder.Spec)
+	l.create(holder)
+	l.eventually("holder runs", func() error { return isOn(l.pod("holder"), "n2") })
+	before, stays := l.onNode("small", "n1"), l.onNode("small", "n3")
+	l.createPod("big", "4")
+	l.reschedule()
+	l.eventually("big says that it needs nodes", func() error { return l.needs("big", scaleup.ReasonNoOtherPlace) })
+	l.eventually("it has searched again and again", func() error { return l.searched(v1alpha1.MakeRoom, 8) })
+	l.neverBound("big")
+	for _, pod := range []*corev1.Pod{before, stays} {
+		if now := l.onNode("small", pod.Spec.NodeName); now == nil || now.UID != pod.UID {
+			t.Fatalf("%s was evicted though its replacement would have no device", pod.Name)
+		}
+	}
+	if plan, err := l.plan(); err == nil {
+		t.Fatalf("there is a plan: %+v", plan.Spec)
+	}
+
+	// It was for the device alone.
+	l.must(l.client.CoreV1().Pods(namespace).Delete(t.Context(), "holder", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	l.hasMovedToTheDevice(before, stays)
+}
+
+// hasMovedToTheDevice waits until the one plan has made room for big at n1: the pod there was moved to n2, and its device is free.
+func (l *lab) hasMovedToTheDevice(before, stays *corev1.Pod) {
+	l.Helper()
+	plan := l.awaitPlan(v1alpha1.Succeeded, "")
+	if step := plan.Spec.Steps[0]; len(plan.Spec.Steps) != 1 || step.Pod.UID != before.UID || step.From != "n1" || step.To != "n2" {
+		l.Fatalf("the plan is %+v", plan.Spec)
+	}
+	replacement := l.onNode("small", "n2")
+	l.must(isOn(replacement, "n2"))
+	if got := plan.Status.Steps[0]; got.Node != "n2" || got.Replacement == nil || got.Replacement.UID != replacement.UID {
+		l.Errorf("the plan ended as %+v", plan.Status)
+	}
+	l.eventually("big runs", func() error { return isOn(l.pod("big"), "n1") })
+	want := map[string]string{"n2/gpu-0": replacement.Name, "n3/gpu-0": stays.Name}
+	l.eventually("the device of n1 is free", func() error {
+		if got := l.holders(); !maps.Equal(got, want) {
+			return fmt.Errorf("devices are held by %v, want %v", got, want)
+		}
+		return nil
+	})
+}
+
+// searched says whether the rescheduler has searched for a plan of a policy so many times. It does so once a second.
+func (l *lab) searched(policy v1alpha1.Policy, times int) error {
+	metrics, err := l.rescheduler.Page(l.Context(), "/metrics")
+	if err != nil {
+		return err
+	}
+	const format = "muster_rescheduling_planning_seconds_count{policy=%q} "
+	_, after, _ := strings.Cut(metrics, fmt.Sprintf(format, policy))
+	count, _, _ := strings.Cut(after, "\n")
+	if got, err := strconv.Atoi(count); err != nil || got < times {
+		return fmt.Errorf("it has searched %q times", count)
+	}
+	return nil
+}
+
+// holders are the pods that devices are reserved for, by pool and device.
+func (l *lab) holders() map[string]string {
+	l.Helper()
+	held, err := devices.Held(l.Context(), l.client)
+	l.must(err)
+	holders := map[string]string{}
+	for i := range held {
+		for _, result := range held[i].Status.Allocation.Devices.Results {
+			for _, pod := range held[i].Status.ReservedFor {
+				holders[result.Pool+"/"+result.Device] += pod.Name
+			}
+		}
+	}
+	return holders
+}
+
+// onNode is the pod of a ReplicaSet on a node that is not ending, nil when there is none.
+func (l *lab) onNode(set, node string) *corev1.Pod {
+	l.Helper()
+	for _, pod := range l.podsOf(set) {
+		if pod.Spec.NodeName == node {
+			return pod
+		}
+	}
+	return nil
 }
