@@ -92,7 +92,7 @@ func (d *Deallocator) follow(e cluster.PodEvent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.waiting, e.UID)
-	if e.Pod == nil || e.Pod.Spec.NodeName != "" || len(e.Pod.Claims) == 0 {
+	if e.Pod == nil || len(e.Pod.Claims) == 0 {
 		return
 	}
 	if _, member := membership.Of(e.Pod.Pod); member {

@@ -68,6 +68,40 @@ func reservedFor(uid types.UID) func(*resourcev1.ResourceClaim) {
 	}
 }
 
+func TestNothingIsTakenBackFromAPodThatIsBoundMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
+		set := func(objects ...runtime.Object) {
+			for _, object := range objects {
+				if err := c.Set(object); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, claim(), member())
+		api := fake.NewClientset(claim())
+		d := New(Options{
+			Logger: slog.New(
+				slog.DiscardHandler,
+			),
+			Registerer: prometheus.NewRegistry(),
+			Clock:      clock.RealClock{},
+			Cluster:    c,
+			Client:     api.ResourceV1(),
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		go d.Run(ctx)
+		<-time.After(1500 * time.Millisecond)
+		set(member(func(pod *corev1.Pod) { pod.Spec.NodeName = "a" }))
+		<-time.After(time.Minute)
+		stop()
+		synctest.Wait()
+		for _, action := range api.Actions() {
+			t.Errorf("%s %s", action.GetVerb(), action.GetResource().Resource)
+		}
+	})
+}
+
 func TestDevicesAreTakenBackFromWhoWaits(t *testing.T) {
 	refused := apierrors.NewForbidden(resourcev1.Resource("resourceclaims"), claimName, errors.New("no right"))
 	stale := apierrors.NewConflict(resourcev1.Resource("resourceclaims"), claimName, errors.New("changed"))
@@ -90,8 +124,19 @@ func TestDevicesAreTakenBackFromWhoWaits(t *testing.T) {
 		"the pod is bound":                 {pod: member(func(pod *corev1.Pod) { pod.Spec.NodeName = "a" })},
 		"the pod has a place":              {assume: true},
 		"the claim is not allocated":       {claim: claim(func(c *resourcev1.ResourceClaim) { c.Status.Allocation = nil })},
-		"others may use the claim":         {claim: claim(func(c *resourcev1.ResourceClaim) { c.OwnerReferences = nil })},
-		"it has been reserved since":       {there: claim(reservedFor("member")), after: 3500 * time.Millisecond, want: changed},
+		"others may use the claim": {
+			pod: member(func(pod *corev1.Pod) {
+				pod.Spec.ResourceClaims[0] = corev1.PodResourceClaim{Name: "gpu", ResourceClaimName: new(claimName)}
+			}),
+			claim: claim(func(c *resourcev1.ResourceClaim) { c.OwnerReferences = nil }),
+		},
+		"it is being deleted": {
+			there: claim(func(c *resourcev1.ResourceClaim) {
+				c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: time.Now()}, []string{"x"}
+			}),
+			after: 3500 * time.Millisecond, want: changed,
+		},
+		"it has been reserved since": {there: claim(reservedFor("member")), after: 3500 * time.Millisecond, want: changed},
 		"it has been made anew since": {
 			there: claim(func(c *resourcev1.ResourceClaim) { c.UID = "new" }), after: 3500 * time.Millisecond, want: changed,
 		},

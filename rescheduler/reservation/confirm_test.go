@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -253,6 +254,27 @@ func TestThatRoomIsKeptIsSaidAsSoonAsItIs(t *testing.T) {
 			t.Errorf("the same was said %d times", w.written-before+1)
 		}
 	})
+}
+
+// What fits a pod is not known before its claims are made.
+func TestRoomIsNotGivenUpForAPodThatLacksItsClaims(t *testing.T) {
+	w := newWorld(t)
+	w.plan.Status.Phase, w.plan.Status.Steps = v1alpha1.Executing, []v1alpha1.StepStatus{{Phase: v1alpha1.StepEvicted}}
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}} // devices can be read
+	if err := errors.Join(w.cluster.Delete(w.pod("small", "2")), w.cluster.Set(class)); err != nil {
+		t.Fatal(err)
+	}
+	w.keeper.Set(w.plan)
+	before := len(w.keeper.Report())
+	came := w.pod("small-2", "3")
+	came.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: new(true)}}
+	came.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: new("claim")}}
+	w.set(came)
+	pod := w.cluster.PendingPod(came.UID)
+	w.keeper.Claim(pod, w.keeper.profiles.Of(pod.Spec.SchedulerName).Profile)
+	if kept := w.keeper.Report(); before == 0 || len(kept) != before {
+		t.Errorf("kept was %d, and is %v", before, kept)
+	}
 }
 
 // What is given up stays so, whoever is asked: the plan says it.
