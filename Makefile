@@ -125,7 +125,7 @@ OLDER := 1.36
 WITH_OLDER := -modfile=go.$(OLDER).mod -tags=kubernetes$(subst .,,$(OLDER))
 
 # Tests of a real control plane that are decisive: of gangs, of devices, of how muster chooses, and what the chart installs.
-DECISIVE := TheSeedsGang|DevicesAre|WithItsDevices|ThatWaitAreBound|WhateverGoesWrong|OfAJobStartsWhole|WhatIsRendered|InOnePodWith
+DECISIVE := TheSeedsGang|DevicesAre|WithItsDevices|SharesAClaim|KeepApart|ThatWaitAreBound|WhateverGoesWrong|OfAJobStartsWhole|WhatIsRendered|InOnePodWith
 
 .PHONY: test-older
 test-older: | $(RESULTS) ## Run what is decisive with the release of Kubernetes before the newest one: conformance, the extender, gangs under faults (test-matrix: all)
