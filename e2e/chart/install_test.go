@@ -80,6 +80,8 @@ func seldom() []string {
 		"delete pods.",
 		// The same happened to the same object again, and its event becomes a series (client-go, tools/events).
 		"patch events.events.k8s.io",
+		// The API server asks for it when resourceclaims/status is updated: no request is about it.
+		"update resourceclaims/binding.resource.k8s.io",
 	}
 }
 
@@ -159,6 +161,7 @@ func (c *cluster) smoke(k *kubelet, startScheduler func()) {
 	s.usage()
 	s.pods()
 	s.gangs()
+	s.devices()
 	s.preemption()
 	s.rescheduling()
 }
