@@ -38,6 +38,11 @@
 //   - It is counted how many gangs were bound in part for longer than a second, and what explains it: that members or
 //     nodes were lost, that pods of higher priority came, or that processes or calls were disturbed.
 //
+// On nodes with devices, which members of gangs claim, there are two rules more:
+//
+//   - No two claims hold one device.
+//   - When nothing goes wrong any more, no claim holds devices for a pod that is on no node, or gone.
+//
 // A run ends as soon as all is settled. Nothing here trusts muster: what is judged comes from
 // the watches of the API server and from the relays, but for how long a gang that cannot start holds
 // room. By turns of a few seeds, muster keeps no gates, keeps them until the members of a gang exist,
