@@ -47,8 +47,8 @@ type Pod struct {
 	// HostPorts are the ports the pod takes on its node.
 	HostPorts []HostPort
 
-	// Claims are the ResourceClaims of the pod, those that kube-scheduler made for its extended resources included. Of a
-	// placeholder they are those that will be made.
+	// Claims are the ResourceClaims of the pod. They include what kube-scheduler made for its extended resources. A
+	// placeholder has the claims that will be made for the pod that it stands for.
 	Claims []*resourcev1.ResourceClaim
 	// ClaimProblem says why not all that its spec names are among Claims, "" when all are.
 	ClaimProblem ClaimProblem

@@ -11,7 +11,7 @@ import (
 
 // Outcome is what became of pods that were to be placed together.
 type Outcome struct {
-	// Places are those of the pods, in their order.
+	// Places[i] is the place of the i-th pod.
 	Places []Place
 	// Placed is how many got a node, or would have when all of them were taken back.
 	Placed int
@@ -48,7 +48,7 @@ func (p *Plan) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Ou
 	return p.placeUpTo(len(pods), pods, atLeast, deadline)
 }
 
-// PlaceEnough is [Plan.PlaceAll] that ends as soon as so many have a node. Places are those of the pods that it
+// PlaceEnough is [Plan.PlaceAll] that ends as soon as so many pods have a node. It tells the places of the pods that it
 // came to.
 func (p *Plan) PlaceEnough(pods []*cluster.Pod, enough int, deadline time.Time) Outcome {
 	return p.placeUpTo(enough, pods, enough, deadline)

@@ -133,7 +133,7 @@ func (v *evictee) violates(evicted map[*Limit]int) (violates bool) {
 	return violates
 }
 
-// cost is that of evictions beyond those that are decided already. The fields stand in the
+// cost is what further evictions cost, beside the ones already decided. The fields stand in the
 // order in which they count.
 type cost struct {
 	lost       int   // pods that are of no use any more without others

@@ -143,11 +143,13 @@ func (d *deviceCheck) Verdict(node *cluster.Node) Verdict {
 			}
 		}
 	}
-	claims = slices.DeleteFunc(slices.Clone(claims), func(c *resourcev1.ResourceClaim) bool {
-		return d.shared.Has(c.UID) && stock.promised.Has(c.UID) // a pod of the class may be there, with a claim of its own
-	})
-	if len(claims) == 0 {
-		return Fits
+	if len(d.shared) > 0 { // a claim that only one pod has serves no other pod of the class
+		claims = slices.DeleteFunc(slices.Clone(claims), func(c *resourcev1.ResourceClaim) bool {
+			return d.shared.Has(c.UID) && stock.promised.Has(c.UID)
+		})
+		if len(claims) == 0 {
+			return Fits
+		}
 	}
 	switch _, err := stock.allocate(claims, d.compiled, &d.patience); {
 	case errors.Is(err, errTakesTooLong):

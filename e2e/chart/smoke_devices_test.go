@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/devices"
 )
 
 // devices: what kube-scheduler has allocated to a member of a gang that waits is taken back. Here it is not kube-scheduler
@@ -31,13 +32,11 @@ func (s *smoke) devices() {
 			Name:            "of-g-devices-0",
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: new(true)}},
 		},
-		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
-			Requests: []resourcev1.DeviceRequest{{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu"}}},
-		}},
+		Spec: devices.Some(1),
 	}, metav1.CreateOptions{})
 	s.must(err)
 	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{
-		Results: []resourcev1.DeviceRequestAllocationResult{{Request: "gpu", Driver: "gpu.example.com", Pool: "pool", Device: "gpu-0"}},
+		Results: []resourcev1.DeviceRequestAllocationResult{{Request: "gpu", Driver: devices.Driver, Pool: "pool", Device: "gpu-0"}},
 	}}
 	_, err = claims.UpdateStatus(s.Context(), claim, metav1.UpdateOptions{})
 	s.must(err)

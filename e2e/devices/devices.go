@@ -22,11 +22,13 @@ const (
 	Driver   = "gpu.example.com"
 	Class    = "gpu"
 	Resource = corev1.ResourceName("example.com/gpu") // which the class stands for
-	Template = "one-gpu"                              // of a claim for one device
 )
 
-// Define creates the class, and the template.
-func Define(ctx context.Context, client kubernetes.Interface) error {
+// TemplateOf names the template of claims for so many devices.
+func TemplateOf(count int64) string { return fmt.Sprintf("gpus-%d", count) }
+
+// Define creates the class, and templates of claims for one device up to so many.
+func Define(ctx context.Context, client kubernetes.Interface, most int64) error {
 	class := &resourcev1.DeviceClass{
 		ObjectMeta: metav1.ObjectMeta{Name: Class},
 		Spec: resourcev1.DeviceClassSpec{
@@ -36,24 +38,28 @@ func Define(ctx context.Context, client kubernetes.Interface) error {
 			},
 		},
 	}
-	template := &resourcev1.ResourceClaimTemplate{
-		ObjectMeta: metav1.ObjectMeta{Name: Template, Namespace: workload.Namespace},
-		Spec:       resourcev1.ResourceClaimTemplateSpec{Spec: One()},
+	_, err := client.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})
+	for count := range most {
+		template := &resourcev1.ResourceClaimTemplate{
+			ObjectMeta: metav1.ObjectMeta{Name: TemplateOf(count + 1), Namespace: workload.Namespace},
+			Spec:       resourcev1.ResourceClaimTemplateSpec{Spec: Some(count + 1)},
+		}
+		_, made := client.ResourceV1().ResourceClaimTemplates(workload.Namespace).Create(ctx, template, metav1.CreateOptions{})
+		err = errors.Join(err, made)
 	}
-	_, classErr := client.ResourceV1().DeviceClasses().Create(ctx, class, metav1.CreateOptions{})
-	_, templateErr := client.ResourceV1().ResourceClaimTemplates(workload.Namespace).Create(ctx, template, metav1.CreateOptions{})
-	return errors.Join(classErr, templateErr)
+	return err
 }
 
-// One is what a claim for one device asks for.
-func One() resourcev1.ResourceClaimSpec {
+// Some is what a claim for so many devices asks for.
+func Some(count int64) resourcev1.ResourceClaimSpec {
+	exactly := &resourcev1.ExactDeviceRequest{DeviceClassName: Class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count}
 	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
-		Requests: []resourcev1.DeviceRequest{{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: Class}}},
+		Requests: []resourcev1.DeviceRequest{{Name: "gpu", Exactly: exactly}},
 	}}
 }
 
 // Offer has a node have so many devices: gpu-0, gpu-1, … of a pool that is called like the node.
-func Offer(ctx context.Context, client kubernetes.Interface, node string, count int) error {
+func Offer(ctx context.Context, client kubernetes.Interface, node string, count int64) error {
 	slice := &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: "gpus-of-" + node},
 		Spec: resourcev1.ResourceSliceSpec{
@@ -67,9 +73,9 @@ func Offer(ctx context.Context, client kubernetes.Interface, node string, count 
 	return err
 }
 
-// Claim gives a pod a claim of its own for one device.
-func Claim(pod *corev1.PodSpec) {
-	pod.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new(Template)}}
+// Claim gives a pod a claim of its own for so many devices.
+func Claim(pod *corev1.PodSpec, count int64) {
+	pod.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new(TemplateOf(count))}}
 	pod.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
 }
 
@@ -90,24 +96,27 @@ func Held(ctx context.Context, client kubernetes.Interface) (held []resourcev1.R
 // Clear deletes all that there is of devices.
 func Clear(ctx context.Context, client kubernetes.Interface) error {
 	api, all := client.ResourceV1(), metav1.ListOptions{}
-	claims, err := api.ResourceClaims(workload.Namespace).List(ctx, all)
+	return errors.Join(
+		ClearClaims(ctx, client),
+		api.ResourceClaimTemplates(workload.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, all),
+		api.ResourceSlices().DeleteCollection(ctx, metav1.DeleteOptions{}, all),
+		api.DeviceClasses().DeleteCollection(ctx, metav1.DeleteOptions{}, all),
+	)
+}
+
+// ClearClaims deletes all claims. No kubelet is there that would let go of those of pods that ran.
+func ClearClaims(ctx context.Context, client kubernetes.Interface) error {
+	claims, all := client.ResourceV1().ResourceClaims(workload.Namespace), metav1.ListOptions{}
+	list, err := claims.List(ctx, all)
 	if err != nil {
 		return err
 	}
 	var failed []error
-	for i := range claims.Items { // no kubelet is there that would let go of them
-		_, err := api.ResourceClaims(workload.Namespace).Patch(
-			ctx, claims.Items[i].Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{},
-		)
+	for i := range list.Items {
+		_, err := claims.Patch(ctx, list.Items[i].Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			failed = append(failed, err)
 		}
 	}
-	return errors.Join(append(
-		failed,
-		api.ResourceClaims(workload.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, all),
-		api.ResourceClaimTemplates(workload.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, all),
-		api.ResourceSlices().DeleteCollection(ctx, metav1.DeleteOptions{}, all),
-		api.DeviceClasses().DeleteCollection(ctx, metav1.DeleteOptions{}, all),
-	)...)
+	return errors.Join(append(failed, claims.DeleteCollection(ctx, metav1.DeleteOptions{}, all))...)
 }

@@ -16,14 +16,14 @@ import (
 )
 
 // createDevices has each node have so many devices. Pods may claim them.
-func (c *cluster) createDevices(each int, nodes ...*corev1.Node) {
+func (c *cluster) createDevices(each int64, nodes ...*corev1.Node) {
 	c.Helper()
 	c.Cleanup(func() {
 		if err := devices.Clear(context.Background(), c.client); err != nil {
 			c.Error(err)
 		}
 	})
-	if err := devices.Define(c.Context(), c.client); err != nil {
+	if err := devices.Define(c.Context(), c.client, 1); err != nil {
 		c.Fatal(err)
 	}
 	for _, node := range nodes {
@@ -31,7 +31,7 @@ func (c *cluster) createDevices(each int, nodes ...*corev1.Node) {
 	}
 }
 
-func (c *cluster) offerDevices(count int, node *corev1.Node) {
+func (c *cluster) offerDevices(count int64, node *corev1.Node) {
 	c.Helper()
 	if err := devices.Offer(c.Context(), c.client, node.Name, count); err != nil {
 		c.Fatal(err)
@@ -39,7 +39,7 @@ func (c *cluster) offerDevices(count int, node *corev1.Node) {
 }
 
 // claiming gives a pod a claim of its own for one device.
-func claiming(pod *corev1.Pod) { devices.Claim(&pod.Spec) }
+func claiming(pod *corev1.Pod) { devices.Claim(&pod.Spec, 1) }
 
 // askingForAGPU has a pod ask for one device as for an extended resource.
 func askingForAGPU(pod *corev1.Pod) {
@@ -123,7 +123,7 @@ func TestAGangThatSharesAClaimStartsOnOneNode(t *testing.T) {
 	c.createDevices(1, nodes...)
 	claim := &resourcev1.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "shared", Namespace: workload.Namespace},
-		Spec:       devices.One(),
+		Spec:       devices.Some(1),
 	}
 	if _, err := c.client.ResourceV1().ResourceClaims(workload.Namespace).Create(c.Context(), claim, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ type Campaign struct {
 	Target string
 	// Counts are the figures that its outcomes have, in the order in which they are told.
 	Counts []string
-	// PerRun are those of which the average is told as well.
+	// PerRun are the counts that are also told as an average per run.
 	PerRun []string
 	// Figures prints figures of the campaign's own, nil for none.
 	Figures func(io.Writer)

@@ -8,20 +8,22 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/e2e/devices"
 )
 
 // claimOf is a claim of a pod, which holds devices of a pool.
-func claimOf(pod, pool string, devices ...string) entry {
+func claimOf(pod, pool string, held ...string) entry {
 	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
 		Name: "of-" + pod, UID: types.UID("claim-" + pod),
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod, UID: types.UID(pod), Controller: new(true)}},
 	}}
-	if len(devices) > 0 {
+	if len(held) > 0 {
 		claim.Status.Allocation = &resourcev1.AllocationResult{}
 	}
-	for _, device := range devices {
+	for _, device := range held {
 		claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results,
-			resourcev1.DeviceRequestAllocationResult{Driver: deviceDriver, Pool: pool, Device: device})
+			resourcev1.DeviceRequestAllocationResult{Driver: devices.Driver, Pool: pool, Device: device})
 	}
 	return entry{claim: claim}
 }

@@ -13,6 +13,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/devices"
 	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/workload"
 )
@@ -52,7 +53,9 @@ func (g *gang) pod(number int) *corev1.Pod {
 		p.Annotations = g.says()
 		p.Annotations[v1alpha1.AnnotationMinMember] = fmt.Sprint(g.minMember)
 	}
-	claimDevices(p, g.devices)
+	if g.devices > 0 {
+		devices.Claim(&p.Spec, g.devices)
+	}
 	if number < g.finishing {
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, controlplane.RunsForAnnotation, "300ms")
 	}

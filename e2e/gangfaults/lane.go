@@ -17,6 +17,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/devices"
 	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/history"
 	"muster.dev/muster/e2e/muster"
@@ -75,7 +76,7 @@ func (l *lane) open(ctx context.Context, dir string, progress io.Writer) (_ faul
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(l.createClaim(ctx), l.createDevices(ctx)); err != nil {
+	if err := errors.Join(l.createClaim(ctx), devices.Define(ctx, l.Client, mostClaimed)); err != nil {
 		return nil, err
 	}
 	for i := range l.seats {
@@ -88,7 +89,7 @@ func (l *lane) open(ctx context.Context, dir string, progress io.Writer) (_ faul
 	return l, l.configure(ctx, to)
 }
 
-// controllers are those that a run needs.
+// controllers returns the controllers of kube-controller-manager that a run needs.
 func controllers(to setup) []string {
 	if to.devices {
 		return append(controlplane.PodCreation(), "resourceclaim-controller", "garbage-collector-controller")

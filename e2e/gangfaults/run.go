@@ -224,10 +224,10 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 		Longest: map[string]time.Duration{"partial": v.longest},
 	}
 	if r.script.setup.devices {
-		devices := judgeDevices(entries)
-		findings = append(findings, devices.findings...)
-		r.lane.left.Add(int64(devices.left))
-		own[deviceGangsFigure], own[allocationsFigure], own[takenBackFigure] = devices.whole, devices.allocations, devices.takenBack
+		held := judgeDevices(entries)
+		findings = append(findings, held.findings...)
+		r.lane.left.Add(int64(held.left))
+		own[deviceGangsFigure], own[allocationsFigure], own[takenBackFigure] = held.whole, held.allocations, held.takenBack
 	}
 	maps.Copy(o.Counts, own)
 	for name, held := range r.vigil.held {

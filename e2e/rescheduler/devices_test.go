@@ -22,14 +22,14 @@ func newLabOfDevices(t *testing.T, selection muster.Selection) *lab {
 	t.Helper()
 	l := newEmptyLab(t, v1alpha1.Auto, selection)
 	l.configure(map[string]any{"evictable": map[string]any{"allowSingleReplica": false}})
-	l.must(devices.Define(t.Context(), l.client))
+	l.must(devices.Define(t.Context(), l.client, 1))
 	for _, node := range []string{"n1", "n2", "n3"} {
 		l.must(devices.Offer(t.Context(), l.client, node, 1))
 	}
 	l.createNode("n0", "2")
 	l.createNode("n1", "4")
 	l.createNode("n3", "2")
-	l.createSet("small", "2", 2, func(pod *corev1.PodTemplateSpec) { devices.Claim(&pod.Spec) })
+	l.createSet("small", "2", 2, func(pod *corev1.PodTemplateSpec) { devices.Claim(&pod.Spec, 1) })
 	l.allOn("small", "n1", "n3")
 	l.createNode("n2", "2")
 	return l
@@ -50,7 +50,7 @@ func TestAPodMovesToWhereADeviceIsFreeForItsNewClaim(t *testing.T) {
 func TestAPodStaysWhileAnotherClaimHoldsTheDeviceThatItsOwnWouldNeed(t *testing.T) {
 	l := newLabOfDevices(t, muster.Scheduler)
 	holder := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "holder"}, Spec: podSpec("0")}
-	devices.Claim(&holder.Spec)
+	devices.Claim(&holder.Spec, 1)
 	l.create(holder)
 	l.eventually("holder runs", func() error { return isOn(l.pod("holder"), "n2") })
 	before, stays := l.onNode("small", "n1"), l.onNode("small", "n3")

@@ -14,7 +14,7 @@ import (
 type settings struct {
 	replicas int           // of the process
 	mode     v1alpha1.Mode // while no fault changes it
-	// policies are those that are on. Those that would undo each other's moves are never on together.
+	// policies are on. No two of them would undo each other's moves.
 	policies  sets.Set[v1alpha1.Policy]
 	mark      config.NodeMark // of nodes that become empty
 	closedFor time.Duration   // an emptied node

@@ -25,7 +25,7 @@ const (
 	rackLabel                    = "e2e.muster.dev/rack"
 )
 
-// kind is that of the object that makes pods.
+// kind is the kind of an object that makes pods.
 type kind string
 
 // The kinds.

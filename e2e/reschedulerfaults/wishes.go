@@ -76,7 +76,7 @@ func (r *run) askToLeave(ctx context.Context, pick int, fromPod bool) error {
 	return faultcampaign.UnlessDone(err, "annotate pod", pod.Name)
 }
 
-// podsOnNodes are those that run, in the order of their names.
+// podsOnNodes returns the pods that run, by name.
 func (r *run) podsOnNodes() (pods []*corev1.Pod) {
 	r.record.look(func(s *state) {
 		for _, p := range s.pods {

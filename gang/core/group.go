@@ -73,7 +73,7 @@ type member struct {
 	gateState
 }
 
-// gateState is how far it is that the gate of a member is lifted.
+// gateState is what was done so far to lift the gate of a member.
 type gateState struct {
 	gate      gate
 	liftAgain time.Time     // after it could not be lifted

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// Rest is for how long a claim is held in vain before it is taken back: kube-scheduler may do so itself, or the pod
+	// rest is for how long a claim is held in vain before it is taken back: kube-scheduler may do so itself, or the pod
 	// may find a place on the node that has the devices.
-	Rest = 2 * time.Second
+	rest = 2 * time.Second
 	// interval is how often claims are looked at.
 	interval = time.Second
 )
@@ -103,29 +103,33 @@ func (d *Deallocator) follow(e cluster.PodEvent) {
 // look takes back what has been held in vain for long enough.
 func (d *Deallocator) look(ctx context.Context) {
 	now, since := d.clock.Now(), map[types.UID]time.Time{}
-	for pod, claim := range d.inVain() {
-		began, known := d.since[claim.UID]
+	for _, held := range d.inVain() {
+		began, known := d.since[held.claim.UID]
 		if !known {
 			began = now
 		}
-		since[claim.UID] = began
-		if now.Sub(began) >= Rest && ctx.Err() == nil {
-			d.deallocate(ctx, pod, claim)
+		since[held.claim.UID] = began
+		if now.Sub(began) >= rest && ctx.Err() == nil {
+			d.deallocate(ctx, held.pod, held.claim)
 		}
 	}
 	d.since = since
 }
 
-// inVain are claims by the pods that they are held for, of those that count on no node.
-func (d *Deallocator) inVain() map[*cluster.Pod]*resourcev1.ResourceClaim {
+// holding is a claim, and the pod that it holds devices for.
+type holding struct {
+	pod   *cluster.Pod
+	claim *resourcev1.ResourceClaim
+}
+
+// inVain are the claims that hold devices for members that wait, and that nobody has reserved.
+func (d *Deallocator) inVain() (found []holding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	found := map[*cluster.Pod]*resourcev1.ResourceClaim{}
 	for _, pod := range d.waiting {
 		for _, claim := range pod.Claims {
 			if isInVain(claim, pod) {
-				found[pod] = claim
-				break // the others come next
+				found = append(found, holding{pod, claim})
 			}
 		}
 	}

@@ -68,36 +68,63 @@ func reservedFor(uid types.UID) func(*resourcev1.ResourceClaim) {
 	}
 }
 
+// running has a Deallocator run on a cluster with objects, and returns what ends it.
+func running(t *testing.T, api *fake.Clientset, objects ...runtime.Object) (d *Deallocator, stop func()) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	c := cluster.New(cluster.Options{Logger: log, Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
+	for _, object := range append([]runtime.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}, objects...) {
+		if err := c.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d = New(Options{Logger: log, Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: c, Client: api.ResourceV1()})
+	ctx, cancel := context.WithCancel(t.Context())
+	go d.Run(ctx)
+	return d, func() { cancel(); synctest.Wait() }
+}
+
 func TestNothingIsTakenBackFromAPodThatIsBoundMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
-		set := func(objects ...runtime.Object) {
-			for _, object := range objects {
-				if err := c.Set(object); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, claim(), member())
 		api := fake.NewClientset(claim())
-		d := New(Options{
-			Logger: slog.New(
-				slog.DiscardHandler,
-			),
-			Registerer: prometheus.NewRegistry(),
-			Clock:      clock.RealClock{},
-			Cluster:    c,
-			Client:     api.ResourceV1(),
-		})
-		ctx, stop := context.WithCancel(t.Context())
-		go d.Run(ctx)
+		d, stop := running(t, api, claim(), member())
 		<-time.After(1500 * time.Millisecond)
-		set(member(func(pod *corev1.Pod) { pod.Spec.NodeName = "a" }))
+		if err := d.cluster.Set(member(func(pod *corev1.Pod) { pod.Spec.NodeName = "a" })); err != nil {
+			t.Fatal(err)
+		}
 		<-time.After(time.Minute)
 		stop()
-		synctest.Wait()
 		for _, action := range api.Actions() {
 			t.Errorf("%s %s", action.GetVerb(), action.GetResource().Resource)
+		}
+	})
+}
+
+// A pod may have several: each is taken back, whatever becomes of the others.
+func TestEveryClaimOfAPodIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		second := claim(func(c *resourcev1.ResourceClaim) { c.Name, c.UID = "another", "another" })
+		pod := member(func(pod *corev1.Pod) {
+			pod.Spec.ResourceClaims = append(
+				pod.Spec.ResourceClaims,
+				corev1.PodResourceClaim{Name: "nic", ResourceClaimTemplateName: new("template")},
+			)
+			pod.Status.ResourceClaimStatuses = append(
+				pod.Status.ResourceClaimStatuses, corev1.PodResourceClaimStatus{Name: "nic", ResourceClaimName: &second.Name},
+			)
+		})
+		api := fake.NewClientset(claim(), second.DeepCopy())
+		_, stop := running(t, api, claim(), second, pod)
+		<-time.After(3500 * time.Millisecond)
+		stop()
+		list, err := api.ResourceV1().ResourceClaims("d").List(context.Background(), metav1.ListOptions{})
+		if err != nil || len(list.Items) != 2 {
+			t.Fatalf("%d claims, error %v", len(list.Items), err)
+		}
+		for _, c := range list.Items {
+			if c.Status.Allocation != nil {
+				t.Errorf("%s holds devices", c.Name)
+			}
 		}
 	})
 }
@@ -158,17 +185,6 @@ func TestDevicesAreTakenBackFromWhoWaits(t *testing.T) {
 				if there == nil {
 					there = known
 				}
-				c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
-				for _, object := range []runtime.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, known.DeepCopy(), pod} {
-					if err := c.Set(object); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if test.assume {
-					if err := c.Assume(c.PendingPod(pod.UID), c.Snapshot().NodeByName("a")); err != nil {
-						t.Fatal(err)
-					}
-				}
 				api := fake.NewClientset(there.DeepCopy())
 				var written []*resourcev1.ResourceClaim
 				api.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -182,23 +198,17 @@ func TestDevicesAreTakenBackFromWhoWaits(t *testing.T) {
 					}
 					return false, nil, nil
 				})
-				d := New(Options{
-					Logger: slog.New(
-						slog.DiscardHandler,
-					),
-					Registerer: prometheus.NewRegistry(),
-					Clock:      clock.RealClock{},
-					Cluster:    c,
-					Client:     api.ResourceV1(),
-				})
-				ctx, stop := context.WithCancel(t.Context())
-				go d.Run(ctx)
+				d, stop := running(t, api, known.DeepCopy(), pod)
+				if test.assume {
+					if err := d.cluster.Assume(d.cluster.PendingPod(pod.UID), d.cluster.Snapshot().NodeByName("a")); err != nil {
+						t.Fatal(err)
+					}
+				}
 				if test.after == 0 {
 					test.after = time.Minute
 				}
 				<-time.After(test.after)
 				stop()
-				synctest.Wait()
 				got := map[string]int{}
 				for _, outcome := range []string{outcomeDone, outcomeChanged, outcomeFailed} {
 					if count := int(testutil.ToFloat64(d.outcomes.WithLabelValues(outcome))); count > 0 {

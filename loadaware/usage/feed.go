@@ -37,7 +37,7 @@ type Options struct {
 	Expirations []time.Duration
 	// RESTConfig is the way to the API server.
 	RESTConfig *rest.Config
-	// NodeMetrics are those of the cluster. Where the source is another one they are not read.
+	// NodeMetrics are the NodeMetric objects of the cluster. They are read where the source is NodeMetric.
 	NodeMetrics *nodemetric.Store
 	// Events and what they are about: none are written when nil.
 	Events events.EventRecorder

@@ -63,10 +63,11 @@ func (l *look) needed() []right {
 			right{group: group, resource: "podgroups/status", verbs: []string{"patch"}})
 	}
 	const leftHeld = "devices that were allocated for a gang in vain stay held until kube-scheduler takes them back"
-	for resource, verbs := range map[string][]string{
-		"resourceclaims": {"get"}, "resourceclaims/status": {"update"}, "resourceclaims/binding": {"update"},
-	} {
-		rights = append(rights, right{group: "resource.k8s.io", resource: resource, verbs: verbs, otherwise: leftHeld})
+	rights = append(rights, right{group: "resource.k8s.io", resource: "resourceclaims", verbs: []string{"get"}, otherwise: leftHeld})
+	for _, part := range []string{"status", "binding"} {
+		rights = append(rights, right{
+			group: "resource.k8s.io", resource: "resourceclaims/" + part, verbs: []string{"update"}, otherwise: leftHeld,
+		})
 	}
 	if l.gated {
 		rights = append(rights, right{resource: "pods", verbs: []string{"patch"}})

@@ -110,8 +110,8 @@ func (d *loadedDay) clone() *loadedDay {
 	return c
 }
 
-// windows are those of the source of usage that days are replayed with, and how figures name them: that of
-// load.prometheus by default, and a longer one, which shows less noise.
+// windows are the times over which usage is averaged when days are replayed, and the suffixes of their figures: the
+// default of load.prometheus, and a longer time, which shows less noise.
 var windows = []struct {
 	name string
 	time time.Duration
