@@ -24,8 +24,16 @@ func newBinder(o *Options, watch watch, offers *offers, flights *flights, permit
 		return noBinder{}
 	}
 	return &pods{
-		client: o.Client, time: o.BindTime, cluster: o.Cluster, profiles: o.Profiles, watch: watch, offers: offers, flights: flights,
-		permits: permits, reserved: reserved,
+		client:   o.Client,
+		time:     o.BindTime,
+		cluster:  o.Cluster,
+		profiles: o.Profiles,
+		watch:    watch,
+		offers:   offers,
+		pace:     newPace(),
+		flights:  flights,
+		permits:  permits,
+		reserved: reserved,
 	}
 }
 
@@ -43,6 +51,7 @@ type pods struct {
 	profiles *predicates.Profiles
 	watch    watch
 	offers   *offers
+	pace     *pace
 	// flights are the bind calls that are being answered.
 	flights  *flights
 	permits  Permits
@@ -97,15 +106,20 @@ func (b *pods) bindNow(c *call) error {
 	defer cancel()
 	pod := c.subject.pod
 	b.cluster.Bind(pod.UID, c.node, b.time+unanswered)
-	started := time.Now()
-	err := b.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
-		Target:     corev1.ObjectReference{Kind: "Node", Name: c.node},
-	}, metav1.CreateOptions{})
+	var started time.Time
+	err := b.pace.keep(ctx, func() error {
+		started = time.Now()
+		return b.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: c.node},
+		}, metav1.CreateOptions{})
+	})
 	if err != nil && (apierrors.IsConflict(err) || !refused(err)) && b.boundThere(ctx, pod, c.node) {
 		err = nil
 	}
-	c.binding = time.Since(started)
+	if !started.IsZero() {
+		c.binding = time.Since(started)
+	}
 	switch {
 	case err == nil:
 		b.cluster.Renew(pod.UID)
