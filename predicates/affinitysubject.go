@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"unsafe"
 
@@ -20,10 +21,10 @@ type affinitySubject struct {
 	terms     []ownTerm
 }
 
-func newAffinitySubject(pod *cluster.Pod, objects *cluster.Objects, terms ...cluster.AffinityTerm) affinitySubject {
-	s := affinitySubject{pod: pod, namespace: namespaceLabels(objects, pod.Namespace)}
-	for i := range terms {
-		s.terms = append(s.terms, newOwnTerm(&terms[i], objects))
+func newAffinitySubject(pod *cluster.Pod, objects *cluster.Objects, terms []*cluster.AffinityTerm) affinitySubject {
+	s := affinitySubject{pod: pod, namespace: namespaceLabels(objects, pod.Namespace), terms: make([]ownTerm, len(terms))}
+	for i, term := range terms {
+		s.terms[i] = newOwnTerm(term, objects)
 	}
 	return s
 }
@@ -57,7 +58,7 @@ func (s *affinitySubject) forget() {
 func (s *affinitySubject) size() int64 {
 	var size int64
 	for i := range s.terms {
-		size += int64(unsafe.Sizeof(s.terms[i])) + int64(len(s.terms[i].namespaces))*int64(unsafe.Sizeof(""))
+		size += int64(unsafe.Sizeof(s.terms[i])) + sizeOfMap(reflect.ValueOf(s.terms[i].namespaces))
 	}
 	return size
 }

@@ -38,7 +38,7 @@ func (interPodAffinity) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	case terms.Err != nil:
 		return CheckFunc(func(*cluster.Node) Verdict { return podAffinityMalformed | hopeless })
 	}
-	c := &podAffinityCheck{affinitySubject: newAffinitySubject(pod, snap.Objects, slices.Concat(terms.Required, terms.RequiredAnti)...)}
+	c := &podAffinityCheck{affinitySubject: newAffinitySubject(pod, snap.Objects, requiredTerms(&terms))}
 	c.wanted, c.unwanted = c.terms[:len(terms.Required)], c.terms[len(terms.Required):]
 	c.wantsItself = c.wants(pod)
 	for i := range c.wanted {
@@ -48,6 +48,17 @@ func (interPodAffinity) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 		c.against.of(c.unwanted[i].TopologyKey, snap)
 	}
 	return c
+}
+
+// requiredTerms are those of the required affinity, then those of the required anti-affinity.
+func requiredTerms(a *cluster.Affinity) []*cluster.AffinityTerm {
+	terms := make([]*cluster.AffinityTerm, 0, len(a.Required)+len(a.RequiredAnti))
+	for _, list := range [][]cluster.AffinityTerm{a.Required, a.RequiredAnti} {
+		for i := range list {
+			terms = append(terms, &list[i])
+		}
+	}
+	return terms
 }
 
 // podAffinityCheck is interPodAffinity for a pod. It counts nothing, since one pod in a

@@ -39,14 +39,14 @@ func (s interPodAffinityScore) For(pod *cluster.Pod, snap *cluster.Snapshot) Rat
 		return Rating{}
 	}
 	c := &podAffinityComparison{hardWeight: s.hardWeight}
-	var own []cluster.AffinityTerm
-	for _, t := range terms.Preferred {
-		own, c.weights = append(own, t.AffinityTerm), append(c.weights, t.Weight)
+	var own []*cluster.AffinityTerm
+	for i := range terms.Preferred {
+		own, c.weights = append(own, &terms.Preferred[i].AffinityTerm), append(c.weights, terms.Preferred[i].Weight)
 	}
-	for _, t := range terms.PreferredAnti {
-		own, c.weights = append(own, t.AffinityTerm), append(c.weights, -t.Weight)
+	for i := range terms.PreferredAnti {
+		own, c.weights = append(own, &terms.PreferredAnti[i].AffinityTerm), append(c.weights, -terms.PreferredAnti[i].Weight)
 	}
-	c.affinitySubject = newAffinitySubject(pod, snap.Objects, own...)
+	c.affinitySubject = newAffinitySubject(pod, snap.Objects, own)
 	for i := range own {
 		c.sum(own[i].TopologyKey, snap)
 	}
@@ -206,7 +206,8 @@ func (c *podAffinityComparison) minds(pod *cluster.Pod) bool {
 func (c *podAffinityComparison) kinds() int { return len(c.sums) }
 
 func (c *podAffinityComparison) size() int64 {
-	size := int64(unsafe.Sizeof(*c)) + c.affinitySubject.size()
+	size := int64(unsafe.Sizeof(*c)) + c.affinitySubject.size() + int64(cap(c.weights))*int64(unsafe.Sizeof(int32(0))) +
+		int64(cap(c.sums))*int64(unsafe.Sizeof(&weightSum{}))
 	for _, sum := range c.sums {
 		size += int64(unsafe.Sizeof(*sum)) + sum.size()
 	}
