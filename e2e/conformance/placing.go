@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -39,26 +40,48 @@ func (p *Placing) Add(other Placing) {
 	p.Placed, p.Score, p.BelowBest = p.Placed+other.Placed, p.Score+other.Score, p.BelowBest+other.BelowBest
 }
 
+// moment is a pending pod, and what kube-scheduler says of it on every node when its turn has come.
+type moment struct {
+	pod     int
+	answers []Answer
+	// compare rates some nodes that fit, among each other.
+	compare func(nodes []int) (map[int]int64, error)
+}
+
 // choice is which of a scenario's nodes a pending pod gets, -1 for none.
-type choice func(pod int, answers []Answer) int
+type choice func(m *moment) (int, error)
 
 // PlaceLikeKubeScheduler places the pods as kube-scheduler does when it scores all nodes:
 // each on one of the nodes with the highest score, at random by the seed.
 func (j *Judge) PlaceLikeKubeScheduler(ctx context.Context, s *Scenario, seed uint64) (Placing, error) {
 	random := newSource(seed)
-	return j.place(ctx, s, func(_ int, answers []Answer) int {
-		highest := best(answers)
-		var ties []int
-		for i, answer := range answers {
-			if answer.Code == fwk.Success && answer.Score == highest {
-				ties = append(ties, i)
+	return j.place(ctx, s, func(m *moment) (int, error) {
+		scores := map[int]int64{}
+		for i, answer := range m.answers {
+			if answer.Code == fwk.Success {
+				scores[i] = answer.Score
 			}
 		}
-		if len(ties) == 0 {
-			return -1
-		}
-		return one(random, ties...)
+		return oneOfTheBest(random, scores), nil
 	})
+}
+
+// oneOfTheBest is one of the nodes with the highest score, -1 when there is none.
+func oneOfTheBest(random *source, scores map[int]int64) int {
+	var ties []int
+	highest := int64(nothingFits)
+	for _, node := range slices.Sorted(maps.Keys(scores)) {
+		if score := scores[node]; score > highest {
+			highest, ties = score, nil
+		}
+		if scores[node] == highest {
+			ties = append(ties, node)
+		}
+	}
+	if len(ties) == 0 {
+		return -1
+	}
+	return one(random, ties...)
 }
 
 // PlaceWithMuster places the pods where a plan of muster says.
@@ -67,8 +90,8 @@ func (j *Judge) PlaceWithMuster(ctx context.Context, s *Scenario, seed uint64) (
 	if err != nil {
 		return Placing{}, err
 	}
-	return j.place(ctx, s, func(pod int, _ []Answer) int {
-		return slices.IndexFunc(s.Nodes, func(node *corev1.Node) bool { return node.Name == planned[pod] })
+	return j.place(ctx, s, func(m *moment) (int, error) {
+		return slices.IndexFunc(s.Nodes, func(node *corev1.Node) bool { return node.Name == planned[m.pod] }), nil
 	})
 }
 
@@ -127,7 +150,13 @@ func (j *Judge) place(ctx context.Context, s *Scenario, chosen choice) (Placing,
 			return placing, err
 		}
 		answers := all[0]
-		at, highest := chosen(i, answers), best(answers)
+		at, err := chosen(&moment{pod: i, answers: answers, compare: func(nodes []int) (map[int]int64, error) {
+			return view.compare(ctx, s.Profile, nodes)
+		}})
+		if err != nil {
+			return placing, err
+		}
+		highest := best(answers)
 		if at < 0 {
 			if highest != nothingFits {
 				placing.BelowBest++
@@ -142,11 +171,16 @@ func (j *Judge) place(ctx context.Context, s *Scenario, chosen choice) (Placing,
 		}
 		placing.Placed++
 		placing.Score += answers[at].Score
-		placed := pod.DeepCopy()
-		placed.Spec.NodeName, placed.Status.Phase = s.Nodes[at].Name, corev1.PodRunning
-		now.Placed = append(now.Placed, placed)
+		now.Placed = append(now.Placed, placedOn(pod, s.Nodes[at]))
 	}
 	return placing, nil
+}
+
+// placedOn is a pod that runs on a node.
+func placedOn(pod *corev1.Pod, node *corev1.Node) *corev1.Pod {
+	placed := pod.DeepCopy()
+	placed.Spec.NodeName, placed.Status.Phase = node.Name, corev1.PodRunning
+	return placed
 }
 
 // nothingFits is less than every score.

@@ -44,14 +44,14 @@ func TestAPlanIsAsGoodAsWhatKubeSchedulerChooses(t *testing.T) {
 func TestAPlacingNoticesWhenANodeIsNotTheBest(t *testing.T) {
 	scenario := GenerateDeployments(7, 10, 20)
 	judge := newJudge(t)
-	worst, err := judge.place(t.Context(), scenario, func(_ int, answers []Answer) int {
+	worst, err := judge.place(t.Context(), scenario, func(m *moment) (int, error) {
 		at := -1
-		for i, answer := range answers {
-			if answer.Code == fwk.Success && (at < 0 || answer.Score < answers[at].Score) {
+		for i, answer := range m.answers {
+			if answer.Code == fwk.Success && (at < 0 || answer.Score < m.answers[at].Score) {
 				at = i
 			}
 		}
-		return at
+		return at, nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -157,6 +157,29 @@ func (v *inTreeView) score(ctx context.Context, f framework.Framework, pod *core
 	}
 }
 
+// compare rates some of the nodes for the only pending pod as the scheduler does when no others fit.
+func (v *inTreeView) compare(ctx context.Context, profile Profile, nodes []int) (map[int]int64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	scores, err := v.framework(ctx, profile, profile.scoreSet())
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]Answer, len(v.nodes))
+	for i := range answers {
+		answers[i].Code = fwk.Unschedulable
+	}
+	for _, node := range nodes {
+		answers[node].Code = fwk.Success
+	}
+	v.score(ctx, scores, v.pending[0], answers)
+	rated := map[int]int64{}
+	for _, node := range nodes {
+		rated[node] = answers[node].Score
+	}
+	return rated, nil
+}
+
 // framework builds kube-scheduler's framework with a set of plugins, each at all the
 // extension points that it has.
 func (v *inTreeView) framework(ctx context.Context, profile Profile, set []config.Plugin) (framework.Framework, error) {

@@ -192,6 +192,14 @@ func (e *Entry) Pids() []int {
 	return pids
 }
 
+// ExtenderPid is that of the extender, false when there is none.
+func (e *Entry) ExtenderPid() (pid int, runs bool) {
+	if e.extender == nil {
+		return 0, false
+	}
+	return e.extender.Pid(), true
+}
+
 // Stop ends the scheduler and the extender, as far as they have started. It may be called
 // twice.
 func (e *Entry) Stop() {

@@ -24,9 +24,9 @@ const (
 	live arrival = "live"
 )
 
-// quiet is how long no pod must be nominated for muster to have nominated what it will. It
+// stillFor is how long no pod must be nominated for muster to have nominated what it will. It
 // is longer than muster pauses when the API server is slow.
-const quiet = 10 * time.Second
+const stillFor = 10 * time.Second
 
 // meet lets pods and contender come together in the way of the arrival. What it returns
 // has to be stopped, unless there is an error.
@@ -107,7 +107,7 @@ func (l laboratory) awaitNominations(ctx context.Context, watch *podwatch.Watch,
 		if count != before {
 			last = time.Now()
 		}
-		return count == pods || count > 0 && time.Since(last) > quiet, nil
+		return count == pods || count > 0 && time.Since(last) > stillFor, nil
 	})
 	if err != nil {
 		return last, fmt.Errorf("%d of %d pods are nominated: %w", count, pods, err)

@@ -37,6 +37,8 @@ type measurement struct {
 	rate float64 // pods per second
 	// lead is how long muster had before the scheduler started, where it had any.
 	lead time.Duration
+	// costs of each pod but the first few.
+	costs costs
 }
 
 // run measures how fast a contender binds the pods, looks whether it was right to put
@@ -61,7 +63,7 @@ func (l laboratory) run(ctx context.Context, c cell, arriving []*corev1.Pod) (me
 		return measurement{}, err
 	}
 	defer m.entry.Stop()
-	err = l.await(ctx, func() (bool, error) { return watch.Tally().Bound == len(arriving), nil })
+	each, err := l.followCosts(ctx, m.entry, watch, len(arriving))
 	if err != nil {
 		return measurement{}, fmt.Errorf("%d of %d pods are bound: %w", watch.Tally().Bound, len(arriving), err)
 	}
@@ -75,7 +77,26 @@ func (l laboratory) run(ctx context.Context, c cell, arriving []*corev1.Pod) (me
 			return measurement{}, err
 		}
 	}
-	return measurement{m.rate(watch.Tally()), m.lead}, workload.DeletePods(ctx, l.client, measured)
+	return measurement{m.rate(watch.Tally()), m.lead, each}, workload.DeletePods(ctx, l.client, measured)
+}
+
+// followCosts returns when so many pods are bound, and what each has cost since the first ones were.
+func (l laboratory) followCosts(ctx context.Context, e *contender.Entry, watch *podwatch.Watch, pods int) (costs, error) {
+	var first costs
+	before := 0
+	err := l.await(ctx, func() (_ bool, err error) {
+		bound := watch.Tally().Bound
+		if bound > 0 && first == nil {
+			before = bound
+			first, err = l.costs(e)
+		}
+		return bound == pods, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	last, err := l.costs(e)
+	return last.perPod(first, pods-before), err
 }
 
 // judge is an error when a node has no room for its pods, or pods do not keep apart.

@@ -7,7 +7,8 @@
 // while they are gated, and pods that are not.
 //
 // One API server and one set of nodes serve all cells of a size; a cell is a contender,
-// with the scheduler's own sampling of nodes or with all nodes scored. Each round runs
+// with a sample of the nodes or with all nodes scored. The sample is kube-scheduler's own,
+// or as large as `muster scheduler-config` has it be. Each round runs
 // every cell once, in an order that rotates, so that a machine that slows down slows
 // all of them. A cell creates its pods, then starts its extender and its scheduler, and
 // counts the pods between the first and the last binding that the API server reports;
@@ -19,8 +20,8 @@
 // start at the same moment; or both are at work when sixteen clients begin to create the
 // pods, which are then counted from the first creation on.
 //
-// It prints a table of medians and lines `figure NAME=VALUE`; ratios are medians of the
-// rounds' ratios. BENCH_SIZES, BENCH_ROUNDS and BENCH_PODS change what is measured.
+// It prints a table of medians, one of what a pod costs each process, and lines `figure
+// NAME=VALUE`; ratios are medians of the rounds' ratios. BENCH_SIZES, BENCH_ROUNDS and BENCH_PODS change what is measured.
 package main
 
 import (
@@ -37,6 +38,7 @@ import (
 
 	"muster.dev/muster/e2e/contender"
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/quiet"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -56,6 +58,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	quiet.Report(ctx, os.Stdout)
 	if err := run(ctx, trials, os.Getenv, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "benchcluster:", err)
 		os.Exit(1)
@@ -98,6 +101,7 @@ func (p plan) carryOut(ctx context.Context, t trial, programs contender.Programs
 	}
 	fmt.Fprintf(out, "\n%d rounds in %s\n\n", p.rounds, time.Since(began).Round(time.Second))
 	results.printTable(out, t, p.sizes)
+	results.printCosts(out, t, p.sizes)
 	results.printFigures(out, t, p.sizes)
 	return nil
 }

@@ -16,13 +16,11 @@ const placementPods = 2000
 // placementPlain is about pods that ask for room alone.
 func placementPlain() trial {
 	all := func(c contender.Contender, a arrival) entry { return entry{c, setting{arrival: a, all: true}} }
-	sampled := func(c contender.Contender, a arrival) entry { return entry{c, setting{arrival: a, all: false}} }
 	ahead := all(contender.Nominate, nominated)
 	ratios := []ratio{
 		{"nominate_backlog_vs_stock_%d_all", ahead, all(contender.Stock, backlog)},
 		{"nominate_backlog_together_vs_stock_%d_all", all(contender.Nominate, together), all(contender.Stock, backlog)},
 		{"nominate_live_vs_stock_%d_all", all(contender.Nominate, live), all(contender.Stock, live)},
-		{"nominate_live_vs_stock_%d_sampled", sampled(contender.Nominate, live), sampled(contender.Stock, live)},
 	}
 	return trial{
 		entries:  compared(ratios),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,22 +14,36 @@ import (
 // plain is about pods that ask for room alone.
 func plain() trial {
 	sampled, all := setting{arrival: backlog, all: false}, setting{arrival: backlog, all: true}
+	sampledLive := setting{arrival: live, all: false}
 	contenders := []contender.Contender{contender.Stock, contender.Empty, contender.Scheduler, contender.Extender, contender.Nominate}
 	return trial{
-		entries: append(enter(sampled, contenders...), enter(all, contenders...)...),
-		sizes:   []int{1000, 5000},
-		rounds:  5,
-		pods: func(c cell) int {
-			if c.all && c.size > 1000 {
+		entries: slices.Concat(
+			enter(sampled, contenders...), enter(all, contenders...), enter(sampledLive, contender.Stock, contender.Nominate),
+		),
+		sizes:  []int{1000, 5000},
+		rounds: 5,
+		pods: func(c cell) int { // enough for some seconds
+			switch {
+			case !c.all:
+				return 1500
+			case c.size > 1000:
 				return 300
 			}
-			return 600
+			return 800
 		},
 		arriving: unconstrained,
-		figure:   func(c cell) string { return fmt.Sprintf("%s_%d_%s", c.contender, c.size, c.mode()) },
+		figure: func(c cell) string {
+			if c.arrival == live {
+				return fmt.Sprintf("%s_live_%d_%s", c.contender, c.size, c.mode())
+			}
+			return fmt.Sprintf("%s_%d_%s", c.contender, c.size, c.mode())
+		},
 		ratios: []ratio{
 			{"extender_vs_stock_%d_all", entry{contender.Extender, all}, entry{contender.Stock, all}},
 			{"extender_vs_stock_%d_sampled", entry{contender.Extender, sampled}, entry{contender.Stock, sampled}},
+			{"scheduler_vs_stock_%d_all", entry{contender.Scheduler, all}, entry{contender.Stock, all}},
+			{"scheduler_vs_stock_%d_sampled", entry{contender.Scheduler, sampled}, entry{contender.Stock, sampled}},
+			{"nominate_live_vs_stock_%d_sampled", entry{contender.Nominate, sampledLive}, entry{contender.Stock, sampledLive}},
 			{"nominate_vs_stock_%d_all", entry{contender.Nominate, all}, entry{contender.Stock, all}},
 			{"nominate_vs_stock_%d_sampled", entry{contender.Nominate, sampled}, entry{contender.Stock, sampled}},
 			{"scheduler_vs_empty_%d", entry{contender.Scheduler, all}, entry{contender.Empty, all}},

@@ -19,6 +19,8 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+
+	"muster.dev/muster/e2e/quiet"
 )
 
 const (
@@ -32,6 +34,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	quiet.Report(ctx, os.Stdout)
 	if err := run(ctx, *rounds, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "benchdevices:", err)
 		os.Exit(1)

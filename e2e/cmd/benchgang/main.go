@@ -50,11 +50,13 @@ import (
 	"time"
 
 	"muster.dev/muster/e2e/contender"
+	"muster.dev/muster/e2e/quiet"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	quiet.Report(ctx, os.Stdout)
 	if err := run(ctx, os.Getenv, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "benchgang:", err)
 		os.Exit(1)

@@ -24,6 +24,7 @@ import (
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/loadreplay"
+	"muster.dev/muster/e2e/quiet"
 )
 
 const (
@@ -34,6 +35,7 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	quiet.Report(ctx, os.Stdout)
 	if err := run(ctx, os.Getenv(tracesEnv), os.Getenv(seedsEnv), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "benchload:", err)
 		os.Exit(1)

@@ -23,6 +23,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"muster.dev/muster/e2e/quiet"
 )
 
 const (
@@ -39,6 +41,7 @@ const margin = 250 * time.Millisecond
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	quiet.Report(ctx, os.Stdout)
 	if err := run(ctx, os.Getenv, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmargin:", err)
 		os.Exit(1)

@@ -25,6 +25,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"muster.dev/muster/e2e/quiet"
 )
 
 const (
@@ -41,6 +43,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	quiet.Report(ctx, os.Stdout)
 	if err := run(ctx, *rounds, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "benchpredicates:", err)
 		os.Exit(1)

@@ -36,6 +36,7 @@ import (
 	"time"
 
 	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/quiet"
 )
 
 const dataEnv = "DEMO_DATA"
@@ -63,6 +64,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	quiet.Report(ctx, os.Stdout)
 	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "benchrescheduler:", err)
 		os.Exit(1)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"muster.dev/muster/e2e/contender"
+	"muster.dev/muster/e2e/quiet"
 )
 
 func main() {
@@ -28,6 +29,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	quiet.Report(ctx, os.Stdout)
 	if err := run(ctx, *calls, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "benchverbs:", err)
 		os.Exit(1)

@@ -27,6 +27,7 @@ import (
 	"muster.dev/muster/e2e/contender"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/podwatch"
+	"muster.dev/muster/e2e/quiet"
 	"muster.dev/muster/e2e/settle"
 	"muster.dev/muster/e2e/workload"
 )
@@ -53,6 +54,7 @@ func choose(names []string) ([]contender.Contender, error) {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	quiet.Report(ctx, os.Stdout)
 	if err := run(ctx, os.Getenv(dataEnv), os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "openb:", err)
 		os.Exit(1)

@@ -23,6 +23,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"muster.dev/muster/e2e/quiet"
 )
 
 func main() {
@@ -31,6 +33,7 @@ func main() {
 	delays := delays{50 * time.Millisecond, 200 * time.Millisecond}
 	flag.Var(&delays, "delays", "what each call takes longer, one `duration` after the other, separated by commas")
 	flag.Parse()
+	quiet.Report(ctx, os.Stdout)
 	if err := run(ctx, delays, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "slowgang:", err)
 		os.Exit(1)
