@@ -211,8 +211,9 @@ bench-placement: ## Measure what it costs to plan places for many pods, and pods
 	cd e2e && go run ./cmd/benchcluster -placement
 
 .PHONY: bench-cluster
-bench-cluster: ## Measure pods/s of a stock scheduler without and with muster
+bench-cluster: ## Measure pods/s of a stock scheduler without and with muster, and how good the nodes are that are chosen of a sample
 	cd e2e && go run ./cmd/benchcluster
+	cd e2e && SAMPLED_NODES=5000 SAMPLED_PODS=100 CONFORMANCE_SEED=1 go test ./conformance -run OfFewNodes -count=1 -v | grep -E '^(figure|FAIL|---)|rate'
 
 .PHONY: bench-affinity
 bench-affinity: ## Measure the same with pods that have anti-affinity and topology spread

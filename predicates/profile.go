@@ -17,6 +17,9 @@ type Profile struct {
 	NodeSelection config.NodeSelection
 	// Mirrors says that a kube-scheduler with its default plugins decides as the profile does.
 	Mirrors bool
+	// Shortlist is how many nodes kube-scheduler is to be offered at most, to pick one by the same scores that the
+	// profile has then; 0 for all that fit.
+	Shortlist int
 
 	equivalence config.Equivalence
 	predicates  []Predicate
@@ -36,7 +39,14 @@ type weighted struct {
 // package, and those that are given, each of which must have been made for the profile. Of the
 // ones that are given, those that are not turned on are left out.
 func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
-	p := &Profile{Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Mirrors: cfg.IsDefault(), equivalence: cfg.Equivalence}
+	p := &Profile{
+		Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Mirrors: cfg.IsDefault(), Shortlist: cfg.ShortlistSize(),
+		equivalence: cfg.Equivalence,
+	}
+	scores := cfg.ScorePlugins()
+	if p.Shortlist > 0 {
+		scores = cfg.WithSchedulerScores().ScorePlugins()
+	}
 	known := registrations()
 	for _, plugin := range plugins {
 		known = append(known, p.adopt(plugin))
@@ -55,7 +65,7 @@ func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 		}
 		p.predicates = append(p.predicates, predicate)
 	}
-	for _, plugin := range cfg.ScorePlugins() {
+	for _, plugin := range scores {
 		r, err := find(known, plugin.Name)
 		if err != nil {
 			return nil, err

@@ -106,12 +106,18 @@ func seconds(n int) metav1.Duration {
 	return metav1.Duration{Duration: time.Duration(n) * time.Second}
 }
 
+// defaultShortlist is some times as many nodes as usually share the highest score of kube-scheduler.
+const defaultShortlist = 32
+
 func (p *Profile) setDefaults() {
 	if p.NodeSelection == "" {
 		p.NodeSelection = NodeSelectionScheduler
 	}
 	if p.Equivalence == "" {
 		p.Equivalence = EquivalenceControllerRef
+	}
+	if p.Shortlist == nil && p.NodeSelection == NodeSelectionScheduler {
+		p.Shortlist = new(int32(defaultShortlist))
 	}
 	p.setArgsDefaults()
 }

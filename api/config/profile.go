@@ -19,6 +19,14 @@ type Profile struct {
 	// this profile, which `muster scheduler-config` then turns off in kube-scheduler's
 	// own. Needs every default filter plugin. Defaults to false.
 	Offload bool `json:"offload"`
+	// Shortlist is how many nodes filter answers with at most, with nodeSelection: Scheduler:
+	// those that kube-scheduler's own scores rate best, which muster knows without looking at
+	// every node again. kube-scheduler picks one of them, and is spared the scores of all
+	// others. All nodes that fit are answered with when it is 0, when the profile runs
+	// LoadAware or has scores of its own, and for pods that claim devices or volumes, as
+	// kube-scheduler scores these in ways of its own. Set it to 0 where kube-scheduler has
+	// other score plugins, weights or arguments than by default. Defaults to 32.
+	Shortlist *int32 `json:"shortlist,omitempty"`
 	// Plugins change the default plugins of each extension point.
 	Plugins Plugins `json:"plugins"`
 	// PluginConfig holds the arguments of plugins, one entry per plugin. Defaults to
@@ -165,6 +173,14 @@ func (c PluginConfig) changes() bool {
 	plain := plugin.NewArgs()
 	plain.setDefaults()
 	return !reflect.DeepEqual(c.Args, plain)
+}
+
+// ShortlistSize is how many nodes filter answers with at most, 0 for all that fit.
+func (p *Profile) ShortlistSize() int {
+	if p.Shortlist == nil || p.NodeSelection != NodeSelectionScheduler || len(p.ScorePlugins()) > 0 || p.runs(LoadAware) {
+		return 0
+	}
+	return int(*p.Shortlist)
 }
 
 // WithSchedulerScores is the profile with the scores that it leaves to kube-scheduler as well,

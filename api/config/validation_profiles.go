@@ -43,6 +43,7 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 		validateOneOf(path.Child("nodeSelection"), p.NodeSelection,
 			NodeSelectionScheduler, NodeSelectionExtender, NodeSelectionNominate, NodeSelectionAhead)...)
 	errs = append(errs, validateOneOf(path.Child("equivalence"), p.Equivalence, EquivalenceControllerRef, EquivalenceTemplate)...)
+	errs = append(errs, p.validateShortlist(path.Child("shortlist"))...)
 	plugins := path.Child("plugins")
 	errs = append(errs, p.Plugins.Filter.validate(plugins.Child("filter"), pluginsAt(atFilter, OnRequest), oldPredicates(), false)...)
 	errs = append(errs, p.Plugins.Score.validate(plugins.Child("score"), pluginsAt(atScore, OnRequest), oldPriorities(), true)...)
@@ -50,6 +51,18 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, p.validateOffload(plugins.Child("filter", "disabled"))...)
 	}
 	return append(errs, validatePluginConfig(path.Child("pluginConfig"), p.PluginConfig)...)
+}
+
+func (p *Profile) validateShortlist(path *field.Path) field.ErrorList {
+	switch {
+	case p.Shortlist == nil || *p.Shortlist == 0:
+		return nil
+	case *p.Shortlist < 0:
+		return field.ErrorList{field.Invalid(path, *p.Shortlist, "must be 0, which is all nodes that fit, or more")}
+	case p.NodeSelection != NodeSelectionScheduler:
+		return field.ErrorList{field.Invalid(path, *p.Shortlist, "with nodeSelection: "+string(p.NodeSelection)+" filter answers with one node")}
+	}
+	return nil
 }
 
 // validateOffload refuses to drop a predicate on both sides: kube-scheduler may have

@@ -151,6 +151,8 @@ func TestCommands(t *testing.T) {
 			args:   "scheduler-config --config ../../docs/examples/profiles.yaml --scheduler-name batch",
 		},
 		{golden: "scheduler-config-bad-percentage", args: "scheduler-config --percentage-of-nodes-to-score 101"},
+		{golden: "scheduler-config-own-percentage", args: "scheduler-config --percentage-of-nodes-to-score -1"},
+		{golden: "scheduler-config-samples", args: "scheduler-config --config ../../docs/examples/profiles.yaml"},
 		{golden: "account-policy", args: "account-policy"},
 		{
 			golden: "account-policy-of-one-user",

@@ -102,8 +102,10 @@ func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 		&f.scheduler.PercentageOfNodes,
 		"percentage-of-nodes-to-score",
 		0,
-		"`PERCENT` of the nodes after which kube-scheduler stops looking for more that fit, 100 for all nodes (default: kube-scheduler's "+
-			"choice, by the size of the cluster). Always 100 for profiles with offload",
+		"`PERCENT` of the nodes after which kube-scheduler stops looking for more that fit: 100 for all nodes, -1 for kube-scheduler's own "+
+			"choice, by the size of the cluster. By default 1, which is 100 nodes or more, for profiles of which muster ranks the nodes, and "+
+			"kube-scheduler's choice for those with LoadAware or a scoringStrategy other than LeastAllocated, and with --managed. Always 100 for "+
+			"profiles with offload",
 	)
 	flags.BoolVar(&f.scheduler.Offload, "offload", false, "print as if every profile of muster had offload: true")
 	flags.BoolVar(

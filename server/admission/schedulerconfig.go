@@ -33,7 +33,8 @@ type SchedulerOptions struct {
 	// Kubeconfig is kube-scheduler's, "" for its in-cluster credentials.
 	Kubeconfig  string
 	LeaderElect bool
-	// PercentageOfNodes is that after which kube-scheduler stops looking for more that fit; 0 is its choice.
+	// PercentageOfNodes is that after which kube-scheduler stops looking for more that fit. 0 is muster's choice, by
+	// profile: as few as possible where [fewWillDo], else kube-scheduler's. -1 is kube-scheduler's for all of them.
 	PercentageOfNodes int32
 	// Offload has all profiles of muster be as with offload: true.
 	Offload bool
@@ -90,19 +91,48 @@ func (o *SchedulerOptions) For(cfg *config.Configuration) (*Scheduler, error) {
 	scheduler.ClientConnection.QPS = cfg.ClientConnection.QPS
 	scheduler.ClientConnection.Burst = cfg.ClientConnection.Burst
 	scheduler.LeaderElection.LeaderElect = &o.LeaderElect
-	if o.PercentageOfNodes < 0 || o.PercentageOfNodes > 100 {
-		return nil, fmt.Errorf("--percentage-of-nodes-to-score: %d is not between 0 and 100", o.PercentageOfNodes)
+	if o.PercentageOfNodes < -1 || o.PercentageOfNodes > 100 {
+		return nil, fmt.Errorf("--percentage-of-nodes-to-score: %d is not between -1 and 100", o.PercentageOfNodes)
 	}
-	scheduler.PercentageOfNodesToScore = &o.PercentageOfNodes
+	scheduler.PercentageOfNodesToScore = new(max(o.PercentageOfNodes, 0))
+	few := false
 	scheduler.Profiles = make([]schedulerv1.KubeSchedulerProfile, len(cfg.Profiles))
 	for i := range cfg.Profiles {
 		profile := &cfg.Profiles[i]
 		scheduler.Profiles[i].SchedulerName = &profile.SchedulerName
-		if profile.Offload {
+		switch {
+		case profile.Offload:
 			offload(&scheduler.Profiles[i], profile, !o.NoPreemption)
+		case o.PercentageOfNodes == 0 && !o.Managed && fewWillDo(profile):
+			scheduler.Profiles[i].PercentageOfNodesToScore = new(int32(leastPercentage))
+			few = true
 		}
 	}
-	return &Scheduler{scheduler, offloadComment(cfg.Profiles, !o.NoPreemption)}, nil
+	comment := offloadComment(cfg.Profiles, !o.NoPreemption)
+	if few {
+		comment = fewHeader + comment
+	}
+	return &Scheduler{scheduler, comment}, nil
+}
+
+// leastPercentage has kube-scheduler look for as few nodes that fit as it does: 100, or 1 % of more than 10,000
+// (numFeasibleNodesToFind in pkg/scheduler/schedule_one.go).
+const leastPercentage = 1
+
+const fewHeader = `#
+# percentageOfNodesToScore: kube-scheduler looks for 100 nodes that fit, or 1 % of more than 10,000,
+# and not for 500 of 5,000: muster ranks them all. --percentage-of-nodes-to-score says otherwise.
+`
+
+// fewWillDo reports whether the best of few nodes is good enough for a profile: muster refuses none of them for reasons
+// that kube-scheduler has not looked at, and pods are not to be packed, for which all nodes but the fullest are equally
+// wrong.
+func fewWillDo(profile *config.Profile) bool {
+	inTree := !slices.ContainsFunc(profile.FilterPlugins(), func(name string) bool {
+		plugin, _ := config.FindPlugin(name)
+		return !plugin.InTree
+	})
+	return inTree && profile.NodeResourcesFitArgs().ScoringStrategy.Type == config.LeastAllocated
 }
 
 // checkOffload says which flags do not suit what kube-scheduler leaves to muster.

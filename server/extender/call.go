@@ -62,6 +62,7 @@ type call struct {
 	fitting    []int32 // the candidates that are ranked
 	places     []int   // and where they stand in the request
 	totals     []int64 // and their totals
+	best       []int   // of totals: the places of the highest
 	left       []int32 // nodes that plans of the rescheduler keep the pod away from
 }
 

@@ -137,14 +137,7 @@ func (p *picker) offer(c *call, reply *wire.FilterReply, at int, node *cluster.N
 // Of several, it is the one with the least [placement.Misfit]. Of several still, it is
 // one at random, as in kube-scheduler.
 func (p *picker) best(c *call, view *predicates.View) (at int, best int32) {
-	c.rejected, c.fitting, c.places = c.rejected[:0], c.fitting[:0], c.places[:0]
-	for i, index := range c.candidates.in(view.Snapshot) {
-		if verdict := c.verdict(view, index); verdict != predicates.Fits {
-			c.rejected = append(c.rejected, rejection{index, verdict})
-			continue
-		}
-		c.fitting, c.places = append(c.fitting, index), append(c.places, i)
-	}
+	c.judge(view)
 	at, best = -1, -1
 	var highest int64
 	var least float64
@@ -179,18 +172,14 @@ func (p *picker) offerBest(c *call, view *predicates.View) {
 	reply.End()
 }
 
-// sift answers with every candidate that fits, and notes them in c.fitting. If there is just one, it
-// says which; else -1.
+// sift answers with the candidates that fit, or the best of them where the profile has a shortlist, and notes them in
+// c.fitting. If there is just one, it says which; else -1.
 func (p *picker) sift(c *call, view *predicates.View) (only int32) {
+	c.judge(view)
+	p.shorten(c, view)
 	reply := newFilterReply(c)
-	c.rejected, c.fitting = c.rejected[:0], c.fitting[:0]
-	for i, index := range c.candidates.in(view.Snapshot) {
-		if verdict := c.verdict(view, index); verdict != predicates.Fits {
-			c.rejected = append(c.rejected, rejection{index, verdict})
-			continue
-		}
-		reply.Accept(accepted(c, i, index))
-		c.fitting = append(c.fitting, index)
+	for i, index := range c.fitting {
+		reply.Accept(accepted(c, c.places[i], index))
 	}
 	c.reject(&reply, view)
 	if len(c.fitting) == 1 {

@@ -5,6 +5,7 @@ import (
 
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/wire"
 )
 
@@ -24,6 +25,10 @@ func (e *Extender) prioritize(c *call) error {
 	}
 	if err := e.profile(c); err != nil {
 		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
+	}
+	if c.store.Profile.Shortlist > 0 { // kube-scheduler gives these scores itself
+		c.replyScores(nil, nil)
+		return nil
 	}
 	expects := c.subject.known && c.expects()
 	if expects {
@@ -49,16 +54,21 @@ func (e *Extender) prioritize(c *call) error {
 		standOut(totals, best)
 		e.picker.expect(c, view.Snapshot.Node(c.fitting[best]))
 	}
+	c.replyScores(view.Snapshot.NodeNames, totals)
+	return nil
+}
+
+// replyScores answers with the scores of c.fitting, from 0 to 10, as what they are above the lowest.
+func (c *call) replyScores(names *cluster.NodeNames, scores []int64) {
 	lowest := extenderv1.MaxExtenderPriority
-	for _, total := range totals {
-		lowest = min(lowest, total)
+	for _, score := range scores {
+		lowest = min(lowest, score)
 	}
 	reply := wire.NewPriorityReply(&c.reply)
-	for i, index := range c.fitting {
-		if above := totals[i] - lowest; above > 0 {
-			reply.Add(view.Snapshot.NodeNames.Quoted(index), above)
+	for i, score := range scores {
+		if above := score - lowest; above > 0 {
+			reply.Add(names.Quoted(c.fitting[i]), above)
 		}
 	}
 	reply.End()
-	return nil
 }

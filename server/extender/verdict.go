@@ -25,6 +25,18 @@ func (c *call) verdict(view *predicates.View, index int32) predicates.Verdict {
 	return verdict
 }
 
+// judge notes which candidates fit, and where they stand in the request, and in c.rejected those that do not.
+func (c *call) judge(view *predicates.View) {
+	c.rejected, c.fitting, c.places = c.rejected[:0], c.fitting[:0], c.places[:0]
+	for i, index := range c.candidates.in(view.Snapshot) {
+		if verdict := c.verdict(view, index); verdict != predicates.Fits {
+			c.rejected = append(c.rejected, rejection{index, verdict})
+			continue
+		}
+		c.fitting, c.places = append(c.fitting, index), append(c.places, i)
+	}
+}
+
 // rank returns the totals of nodes, in memory that the next ranking of the call uses
 // again.
 func (c *call) rank(view *predicates.View, nodes []int32) []int64 {
