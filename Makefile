@@ -205,6 +205,10 @@ bench-load-core: ## Measure what LoadAware costs: a node, and the filter while n
 bench-profiles: ## Measure what 50 profiles cost a call that one does not
 	go test ./server/extender -run '^$$' -bench '^BenchmarkProfileLookup$$' -benchtime 1x -v | grep -E '^(figure|FAIL|---)'
 
+.PHONY: bench-growth
+bench-growth: ## Measure what 50,000 nodes cost that 5,000 do not, in the process
+	go test ./server/extender -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 30m | grep -E '^(figure|FAIL|---)'
+
 .PHONY: bench-placement
 bench-placement: ## Measure what it costs to plan places for many pods, and pods/s with nominations
 	go test ./placement -run '^$$' -bench . -benchtime 9x
@@ -213,7 +217,7 @@ bench-placement: ## Measure what it costs to plan places for many pods, and pods
 .PHONY: bench-cluster
 bench-cluster: ## Measure pods/s of a stock scheduler without and with muster, and how good the nodes are that are chosen of a sample
 	cd e2e && go run ./cmd/benchcluster
-	cd e2e && SAMPLED_NODES=5000 SAMPLED_PODS=100 CONFORMANCE_SEED=1 go test ./conformance -run OfFewNodes -count=1 -v | grep -E '^(figure|FAIL|---)|rate'
+	cd e2e && SAMPLED_CLUSTERS=4 SAMPLED_NODES=5000 SAMPLED_PODS=40 CONFORMANCE_SEED=1 go test ./conformance -run OfFewNodes -count=1 -v | grep -E '^(figure|FAIL|---)|rate'
 
 .PHONY: bench-affinity
 bench-affinity: ## Measure the same with pods that have anti-affinity and topology spread
@@ -252,5 +256,5 @@ bench-load: ## Replay measured usage in simulated time, with muster and other ru
 	cd e2e && go run ./cmd/benchload
 
 .PHONY: openb
-openb: ## Place the openb cluster's pods with and without muster (DEMO_DATA=DIR)
+openb: ## Place the openb cluster's pods with and without muster, as they are and with no two alike (DEMO_DATA=DIR, OPENB_ROUNDS, OPENB_TRACES=trace or distinct)
 	cd e2e && go run ./cmd/openb

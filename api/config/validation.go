@@ -105,6 +105,12 @@ func (n Nomination) validate(path *field.Path) field.ErrorList {
 	if n.MinBacklog <= 0 {
 		errs = append(errs, field.Invalid(path.Child("minBacklog"), n.MinBacklog, "must be greater than zero"))
 	}
+	if n.MinSaving.Duration < 0 {
+		errs = append(
+			errs,
+			field.Invalid(path.Child("minSaving"), n.MinSaving.Duration.String(), "must be 0s, which is whatever is saved, or more"),
+		)
+	}
 	if n.MaxAhead <= 0 {
 		errs = append(errs, field.Invalid(path.Child("maxAhead"), n.MaxAhead, "must be greater than zero"))
 	}

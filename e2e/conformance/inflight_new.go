@@ -74,7 +74,7 @@ func (i *Interleaving) open(ctx context.Context, registry *prometheus.Registry, 
 	}
 	if i.nominates() {
 		limits := nomination.DefaultLimits(assumeTTL)
-		limits.MinBacklog = 1
+		limits.MinBacklog, limits.MinSaving = 1, 0
 		writer := nomination.NewWriter(log, registry, clock.RealClock{}, nomination.DefaultWriteLimits(500))
 		nominator := nomination.New(nomination.Options{
 			Registerer: registry, Clock: clock.RealClock{}, Cluster: i.cluster, Profiles: profiles, Client: client, Writer: writer,

@@ -10,21 +10,24 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// SAMPLED_PODS is how many pods are placed by each of those who look at a part of the nodes, on a cluster of
-// SAMPLED_NODES nodes. CONFORMANCE_SEED is its seed.
+// SAMPLED_PODS is how many pods are placed by each of those who look at a part of the nodes, on each of SAMPLED_CLUSTERS
+// clusters of SAMPLED_NODES nodes. CONFORMANCE_SEED is the first cluster's seed.
 func TestWhatIsChosenOfFewNodesIsAsGood(t *testing.T) {
 	nodes := int(fromEnvironment(t, "SAMPLED_NODES", 500))
 	pods := int(fromEnvironment(t, "SAMPLED_PODS", 60))
+	clusters := fromEnvironment(t, "SAMPLED_CLUSTERS", 1)
 	seed := fromEnvironment(t, "CONFORMANCE_SEED", rand.Uint64())
 	judge := newJudge(t)
-	scenario := GenerateDeployments(seed, nodes, pods)
-	place := func(sample Sample) Placing {
+	place := func(sample Sample) (all Placing) {
 		t.Helper()
-		placing, err := judge.PlaceOfASample(t.Context(), scenario, sample, seed)
-		if err != nil {
-			t.Fatalf("CONFORMANCE_SEED=%d: %+v: %v", seed, sample, err)
+		for i := range clusters {
+			placing, err := judge.PlaceOfASample(t.Context(), GenerateDeployments(seed+i, nodes, pods), sample, seed+i)
+			if err != nil {
+				t.Fatalf("CONFORMANCE_SEED=%d: %+v: %v", seed+i, sample, err)
+			}
+			all.Add(placing)
 		}
-		return placing
+		return all
 	}
 	stock := place(Sample{Find: StockSample(nodes)})
 	few := place(Sample{Find: musterSample})

@@ -83,7 +83,7 @@ func TestPodsAreBoundWhileMusterNominatesTheNextOnes(t *testing.T) {
 	const pods = 300
 	nodes := newNodes(20, "4")
 	c := newCluster(t, nodes...)
-	s := c.serve(serving{config: nominating + "nomination: {minBacklog: 1}\n"})
+	s := c.serve(serving{config: nominating + "nomination: {minBacklog: 1, minSaving: 0s}\n"})
 	c.schedule(s.schedulerConfig(nil))
 	c.createPods(newPods(pods, "250m")...) // of 320 that there is room for
 	c.awaitBound(pods)

@@ -196,8 +196,8 @@ func (o Options) writeConfig(path string, identity *identity, webhook string) er
 		"kind":       "MusterConfiguration",
 		"profiles":   profiles,
 	}
-	if o.MinBacklog > 0 {
-		fields["nomination"] = map[string]any{"minBacklog": o.MinBacklog}
+	if o.MinBacklog > 0 { // whatever it saves: with few nodes that is little
+		fields["nomination"] = map[string]any{"minBacklog": o.MinBacklog, "minSaving": "0s"}
 	}
 	if identity != nil {
 		fields["serving"] = map[string]any{

@@ -7,6 +7,7 @@ package podwatch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,8 +48,9 @@ type Watch struct {
 	cancel  context.CancelFunc
 	tell    []Observer
 
-	mu    sync.Mutex
-	tally Tally
+	mu      sync.Mutex
+	tally   Tally
+	boundAt []time.Time
 }
 
 // Start begins to follow all pods and returns when those that exist are counted. The
@@ -99,6 +101,13 @@ func (w *Watch) Tally() Tally {
 	return w.tally
 }
 
+// BoundAt is when each pod was seen bound, in that order.
+func (w *Watch) BoundAt() []time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.boundAt)
+}
+
 // Pods that exist. They are shared: callers must not change them.
 func (w *Watch) Pods() ([]*corev1.Pod, error) { return w.pods.List(labels.Everything()) }
 
@@ -122,6 +131,7 @@ func (w *Watch) count(before, now *corev1.Pod) {
 	}
 	w.tally.Bound++
 	w.tally.Last = time.Now()
+	w.boundAt = append(w.boundAt, w.tally.Last)
 	if w.tally.Bound == 1 {
 		w.tally.First = w.tally.Last
 	}

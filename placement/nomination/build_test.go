@@ -85,7 +85,7 @@ func newStore(
 // testLimits nominate every pod at once.
 func testLimits() bounds {
 	limits := bounds{DefaultLimits(ttl), DefaultWriteLimits(500), config.NodeSelectionNominate, config.ReserveByNomination}
-	limits.MinBacklog = 1
+	limits.MinBacklog, limits.MinSaving = 1, 0
 	return limits
 }
 

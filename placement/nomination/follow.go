@@ -23,6 +23,7 @@ type course struct {
 	limits       Limits
 	pausing      func() bool // nothing is planned at present
 	jams         map[jam]*stuck
+	saving       saving     // of nominations
 	posts        []*nominee // to be written, the oldest first
 	posted       func()     // has the next one written
 }

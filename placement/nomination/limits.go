@@ -7,6 +7,9 @@ type Limits struct {
 	// MinBacklog is how many pods must wait for the scheduler, nominated ones included,
 	// for more to be nominated.
 	MinBacklog int
+	// MinSaving is how much sooner the scheduler must come to its next pod by a nomination for pods to be nominated that
+	// it would find a place for as well.
+	MinSaving time.Duration
 	// MaxAhead is how many pods are ahead of the scheduler at most: counted on a node
 	// and not taken up yet.
 	MaxAhead int
@@ -45,7 +48,7 @@ type Limits struct {
 // DefaultLimits are those for assumptions of that time to live.
 func DefaultLimits(assumeTTL time.Duration) Limits {
 	return Limits{
-		MinBacklog: 20, MaxAhead: 2000,
+		MinBacklog: 20, MinSaving: 2 * time.Millisecond, MaxAhead: 2000,
 		BatchPods: 200, BatchTime: 50 * time.Millisecond,
 		Gather: 20 * time.Millisecond, LongGather: 150 * time.Millisecond, Enough: 100,
 		Attempts: 3, Backoff: time.Second, MaxBackoff: time.Minute, Probe: time.Second, Probes: 50, Lifetime: 20 * time.Second,

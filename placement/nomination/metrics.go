@@ -16,11 +16,12 @@ const (
 	Expired    Outcome = "expired"    // the scheduler did not take the pod up, and the nomination was taken back
 	Failed     Outcome = "failed"     // the nomination could not be written
 	Outranked  Outcome = "outranked"  // a pod of higher priority needed the place
+	Astray     Outcome = "astray"     // the scheduler takes pods in another order, so that nominations were given up
 	Gone       Outcome = "gone"       // the pod is gone or being deleted
 )
 
 func outcomes() []Outcome {
-	return []Outcome{Confirmed, Elsewhere, Overtaken, Rejected, Superseded, Changed, Expired, Failed, Outranked, Gone}
+	return []Outcome{Confirmed, Elsewhere, Overtaken, Rejected, Superseded, Changed, Expired, Failed, Outranked, Astray, Gone}
 }
 
 type metrics struct {
@@ -37,8 +38,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_nominations_total",
-			Help: "Nominations by what became of them: confirmed, elsewhere, overtaken, rejected, superseded, changed, expired, failed, outranked " +
-				"or gone.",
+			Help: "Nominations by what became of them: confirmed, elsewhere, overtaken, rejected, superseded, changed, expired, failed, " +
+				"outranked, astray or gone.",
 		}, []string{"outcome"}),
 		lifted: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_ahead_gates_lifted_total",

@@ -186,6 +186,7 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 	if p == nil {
 		return ""
 	}
+	n.course.asked(p)
 	if p.stage.holds() {
 		node = p.node
 		n.inbox.ring() // there is room for more

@@ -54,6 +54,10 @@ type Pending struct {
 type Report struct {
 	// Pausing says that nothing is nominated at present, since the API server is slow.
 	Pausing bool
+	// SteppingAside says that none but gated pods are nominated at present: that saves too little, which is Saving, 0
+	// while it is not known, or the scheduler takes pods in another order.
+	SteppingAside bool
+	Saving        time.Duration
 	// Stages counts the pending pods by stage, Ended the nominations by outcome.
 	Stages map[string]int
 	Ended  map[Outcome]int
@@ -67,7 +71,8 @@ type Report struct {
 func (n *Nominator) Report() Report {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r := Report{Pausing: n.writer.Pausing(), Stages: map[string]int{}, Ended: map[Outcome]int{}}
+	r := Report{Pausing: n.writer.Pausing(), SteppingAside: n.course.stepsAside(), Stages: map[string]int{}, Ended: map[Outcome]int{}}
+	r.Saving, _ = n.course.saving.perPod(n.clock.Now())
 	for s := range stages {
 		r.Stages[s.String()] = n.course.counts[s]
 	}

@@ -16,6 +16,10 @@ import (
 type placementPage struct {
 	// Pausing says that nothing is nominated at present, since the API server is slow.
 	Pausing bool `json:"pausing"`
+	// SteppingAside says that none but gated pods are nominated at present, as it saves too little or is not known to save.
+	SteppingAside bool `json:"steppingAside"`
+	// SavingSeconds is how much sooner kube-scheduler comes to its next pod by a nomination, 0 while that is not known.
+	SavingSeconds float64 `json:"savingSeconds"`
 	// Stages counts the pending pods by stage, Ended the nominations by outcome.
 	Stages map[string]int             `json:"stages"`
 	Ended  map[nomination.Outcome]int `json:"ended"`
@@ -56,11 +60,13 @@ func (s *Console) debugPlacement(*http.Request) (inspect.Answer, error) {
 	}
 	report := s.options.Nominations.Report()
 	page := placementPage{
-		Pausing:  report.Pausing,
-		Stages:   report.Stages,
-		Ended:    report.Ended,
-		InFlight: []remote.Nomination{},
-		Missed:   []missedRow{},
+		Pausing:       report.Pausing,
+		SteppingAside: report.SteppingAside,
+		SavingSeconds: report.Saving.Seconds(),
+		Stages:        report.Stages,
+		Ended:         report.Ended,
+		InFlight:      []remote.Nomination{},
+		Missed:        []missedRow{},
 	}
 	for _, p := range report.InFlight {
 		page.InFlight = append(page.InFlight, newNominationRow(&p))
@@ -76,6 +82,9 @@ func (p placementPage) Text(t *inspect.Table) {
 	title := "pods by stage, and nominations by what became of them"
 	if p.Pausing {
 		title += "; nothing is nominated at present, since the API server is slow"
+	}
+	if p.SteppingAside {
+		title += "; pods that are not gated are left to kube-scheduler at present, as nominations save it too little"
 	}
 	t.Title("%s", title)
 	for _, stage := range slices.Sorted(maps.Keys(p.Stages)) {

@@ -1,11 +1,14 @@
 // Command openb places the pods of the openb trace four times, each time on a fresh
 // control plane with the trace's nodes and the pods in the same order: by the stock
 // scheduler alone, and by muster with every way to choose nodes. It prints how many
-// pods were bound and how many would have fit and were not, and fails when muster binds
-// fewer than the stock scheduler or leaves out one that fits.
+// pods were bound, how long nine tenths of them took, and how many would have fit and were
+// not, and fails when muster binds fewer than the stock scheduler or leaves out one that
+// fits. Then it does the same with a trace of which no two pods are alike.
 //
 // DEMO_DATA is the directory of the trace, relative to the root of the repository. The
-// arguments name the contenders, when not all four are wanted.
+// arguments name the contenders, when not all four are wanted. OPENB_ROUNDS is how often
+// everything is done, 1 by default: figures are medians. OPENB_TRACES may be "trace" or
+// "distinct" for one of the two.
 package main
 
 import (
@@ -17,8 +20,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -33,9 +36,24 @@ import (
 )
 
 const (
-	dataEnv = "DEMO_DATA"
-	seed    = 1
+	dataEnv   = "DEMO_DATA"
+	roundsEnv = "OPENB_ROUNDS"
+	tracesEnv = "OPENB_TRACES"
+	seed      = 1
+
+	mostRounds = 20
 )
+
+func roundsOf(text string) (int, error) {
+	if text == "" {
+		return 1, nil
+	}
+	rounds, err := strconv.Atoi(text)
+	if err != nil || rounds < 1 || rounds > mostRounds {
+		return 0, fmt.Errorf("%s=%s: want a number from 1 to %d", roundsEnv, text, mostRounds)
+	}
+	return rounds, nil
+}
 
 // choose returns the contenders with these names, in their usual order, all for no name.
 func choose(names []string) ([]contender.Contender, error) {
@@ -55,17 +73,26 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, os.Getenv(dataEnv), os.Args[1:], os.Stdout); err != nil {
+	if err := run(ctx, os.Getenv, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "openb:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, data string, names []string, out io.Writer) error {
+func run(ctx context.Context, getenv func(string) string, names []string, out io.Writer) error {
 	contenders, err := choose(names)
 	if err != nil {
 		return err
 	}
+	rounds, err := roundsOf(getenv(roundsEnv))
+	if err != nil {
+		return err
+	}
+	traces, err := tracesOf(getenv(tracesEnv))
+	if err != nil {
+		return err
+	}
+	data := getenv(dataEnv)
 	if data == "" {
 		return fmt.Errorf("%s is not set: want the directory of the openb trace, relative to the root of the repository", dataEnv)
 	}
@@ -91,22 +118,30 @@ func run(ctx context.Context, data string, names []string, out io.Writer) error 
 		return err
 	}
 
-	outcomes := map[contender.Contender]*settle.Outcome{}
-	for _, c := range contenders {
-		fmt.Fprintf(out, "== %s: %d pods on %d nodes\n", c, len(cluster.Pods), len(cluster.Nodes))
-		if outcomes[c], err = place(ctx, programs, c, cluster, out); err != nil {
-			return fmt.Errorf("%s: %w", c, err)
+	var errs []error
+	for _, t := range traces {
+		outcomes := outcomes{}
+		for round := range rounds {
+			for _, c := range contenders {
+				fmt.Fprintf(out, "== %s%s, round %d of %d: %d pods on %d nodes\n", t.prefix, c, round+1, rounds, len(cluster.Pods), len(cluster.Nodes))
+				o, err := place(ctx, programs, c, t.of(cluster), out)
+				if err != nil {
+					return fmt.Errorf("%s: %w", c, err)
+				}
+				outcomes[c] = append(outcomes[c], o)
+			}
 		}
+		outcomes.print(out, t, contenders)
+		errs = append(errs, outcomes.judge())
 	}
-	printOutcomes(out, contenders, outcomes)
-	return judge(outcomes)
+	return errors.Join(errs...)
 }
 
 // place creates all pods before the scheduler starts, so that it finds them in the
 // order of the trace and nobody else is at work.
 func place(
 	ctx context.Context, programs contender.Programs, c contender.Contender, cluster *workload.Cluster, out io.Writer,
-) (*settle.Outcome, error) {
+) (*outcome, error) {
 	cp, err := controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out})
 	if err != nil {
 		return nil, err
@@ -134,41 +169,9 @@ func place(
 	defer stop()
 	patience := settle.DefaultPatience()
 	patience.Total = 20 * time.Minute
-	return settle.Await(ctx, client, watch, len(cluster.Pods), patience, podwatch.Printer(out, len(cluster.Pods)))
-}
-
-func printOutcomes(out io.Writer, contenders []contender.Contender, outcomes map[contender.Contender]*settle.Outcome) {
-	fmt.Fprintln(out)
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "\tbound\tfit but not bound\tpods/s\t")
-	for _, c := range contenders {
-		o := outcomes[c]
-		fmt.Fprintf(table, "%s\t%d\t%d\t%.0f\t\n", c, o.Bound, len(o.Stranded), o.Rate())
+	settled, err := settle.Await(ctx, client, watch, len(cluster.Pods), patience, podwatch.Printer(out, len(cluster.Pods)))
+	if err != nil {
+		return nil, err
 	}
-	table.Flush()
-	fmt.Fprintln(out)
-	for _, c := range contenders {
-		fmt.Fprintf(out, "figure openb_bound_%s=%d\n", c, outcomes[c].Bound)
-	}
-	for _, c := range contenders {
-		fmt.Fprintf(out, "figure openb_unbound_fitting_%s=%d\n", c, len(outcomes[c].Stranded))
-	}
-}
-
-// judge holds muster's outcomes against those of the stock scheduler.
-func judge(outcomes map[contender.Contender]*settle.Outcome) error {
-	var errs []error
-	for _, c := range []contender.Contender{contender.Scheduler, contender.Extender, contender.Nominate} {
-		o := outcomes[c]
-		if o == nil {
-			continue
-		}
-		if stock := outcomes[contender.Stock]; stock != nil && o.Bound < stock.Bound {
-			errs = append(errs, fmt.Errorf("%s bound %d pods, the stock scheduler alone %d", c, o.Bound, stock.Bound))
-		}
-		if n := len(o.Stranded); n > 0 {
-			errs = append(errs, fmt.Errorf("%s left %d pods unbound that fit", c, n))
-		}
-	}
-	return errors.Join(errs...)
+	return &outcome{bound: settled.Bound, stranded: len(settled.Stranded), most: timeOfMost(watch.BoundAt())}, nil
 }

@@ -1,0 +1,141 @@
+package nomination
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// gapsKept of a kind are enough for their median to be steady, and few enough for it to follow the workload.
+	gapsKept = 33
+	// gapsNeeded of a kind say something.
+	gapsNeeded = 9
+	// idle is a gap in which the scheduler had nothing to do.
+	idle = 100 * time.Millisecond
+	// atWork is for how long after a call the scheduler is taken to be busy.
+	atWork = time.Second
+	// oldGap is the age from which on gaps say nothing of what the scheduler does now.
+	oldGap = time.Minute
+	// fewStanding nominations make no difference to pods without one. More of them do: the scheduler tries such a pod twice
+	// on each node for which others are nominated (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime).
+	fewStanding = 50
+	// turnsKept are as many pods as it takes to tell in which order the scheduler takes them.
+	turnsKept = 32
+)
+
+// saving measures what nominations save the scheduler: from when it asks about one pod to when it asks about the next it
+// looks for nodes for the latter, on one node if that is nominated, else on many. It asks about one at a time.
+type saving struct {
+	last  types.UID
+	asked time.Time
+
+	nominated, others gaps
+	// turns says of the last pods that were taken up while many nominations stood whether they were nominated.
+	turns []bool
+	// astray says that they mostly were not: the scheduler takes pods in another order.
+	astray bool
+}
+
+// gaps are the last ones of a kind.
+type gaps struct {
+	all  []time.Duration
+	at   int // where the next one goes, once there are enough
+	seen time.Time
+}
+
+// note takes in that the scheduler asks about a pod while so many nominations stand.
+func (s *saving) note(pod types.UID, nominated bool, standing int, now time.Time) {
+	gap, again := now.Sub(s.asked), pod == s.last
+	s.last, s.asked = pod, now
+	if again {
+		return
+	}
+	if standing >= fewStanding {
+		s.turns = append(s.turns, nominated)
+		s.turns = s.turns[max(0, len(s.turns)-turnsKept):]
+	}
+	switch {
+	case gap >= idle:
+	case nominated:
+		s.nominated.add(gap, now)
+	case standing < fewStanding:
+		s.others.add(gap, now)
+	}
+}
+
+// inOrder reports whether the scheduler takes up the pods that are nominated.
+func (s *saving) inOrder() bool {
+	hits := 0
+	for _, hit := range s.turns {
+		if hit {
+			hits++
+		}
+	}
+	return len(s.turns) < turnsKept || 2*hits >= turnsKept
+}
+
+// perPod is how much sooner the scheduler comes to the next pod by a nomination, all of the time that it needs without
+// one while it is not known how long it needs with one; false while neither is known.
+func (s *saving) perPod(now time.Time) (saved time.Duration, known bool) {
+	if len(s.others.all) < gapsNeeded || now.Sub(s.others.seen) >= oldGap {
+		return 0, false
+	}
+	saved = s.others.median()
+	if len(s.nominated.all) >= gapsNeeded {
+		saved -= s.nominated.median()
+	}
+	return saved, true
+}
+
+func (g *gaps) add(gap time.Duration, now time.Time) {
+	g.seen = now
+	if len(g.all) < gapsKept {
+		g.all = append(g.all, gap)
+		return
+	}
+	g.all[g.at] = gap
+	g.at = (g.at + 1) % gapsKept
+}
+
+func (g *gaps) median() time.Duration {
+	sorted := slices.Sorted(slices.Values(g.all))
+	return sorted[len(sorted)/2]
+}
+
+// stepsAside reports whether pods that are not gated are left to the scheduler: it is at work and it is not known how long
+// it takes by itself, nominations save too little, or it takes pods in another order and not all of them can be nominated.
+func (c *course) stepsAside() bool {
+	if c.limits.MinSaving == 0 {
+		return false
+	}
+	now := c.clock.Now()
+	if c.saving.astray && c.ahead()+len(c.backlog) <= c.limits.MaxAhead {
+		c.saving.astray = false
+	}
+	saved, known := c.saving.perPod(now)
+	if !known {
+		return now.Sub(c.saving.asked) < atWork
+	}
+	return c.saving.astray || saved < c.limits.MinSaving
+}
+
+// asked follows that the scheduler asks about a pod of the profiles that nominate. When it comes to others than were
+// nominated, all nominations of single pods are given up, as they hold up the rest.
+func (c *course) asked(p *nominee) {
+	if p.ahead() || c.limits.MinSaving == 0 {
+		return
+	}
+	c.saving.note(p.pod.UID, p.stage == standing, c.counts[standing], c.clock.Now())
+	if c.saving.inOrder() {
+		return
+	}
+	c.saving.turns, c.saving.astray = nil, true
+	for _, other := range c.nominees {
+		if other != p && other.stage.holds() && !other.mustBePlaced() {
+			c.end(other, Astray)
+			c.giveUp(other)
+		}
+	}
+}

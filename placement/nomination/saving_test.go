@@ -1,0 +1,203 @@
+package nomination
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/config"
+)
+
+// savingLimits nominate what saves 2 ms.
+func savingLimits() bounds {
+	limits := testLimits()
+	limits.MinSaving = 2 * time.Millisecond
+	return limits
+}
+
+// bigNodes have room for more pods than there are.
+func (p *process) bigNodes() {
+	for i := range 10 { // for 110 pods each
+		set(p, p.cluster, newNode(fmt.Sprint("node-", i), "1000"))
+	}
+}
+
+// come has so many pods come.
+func (p *process) come(name string, pods int) (names []string) {
+	for i := range pods {
+		names = append(names, fmt.Sprintf("%s-%03d", name, i))
+		set(p, p.cluster, newPod(names[i], "1m"))
+	}
+	return names
+}
+
+// schedule lets the scheduler take pods up and bind them, for each of which it needs some time, and returns how many were
+// nominated then.
+func (p *process) schedule(names []string, each time.Duration) (nominated int) {
+	p.Helper()
+	for i, name := range names {
+		<-time.After(each)
+		pod := newPod(name, "1m")
+		if about, _ := p.About(pod.UID); about.Stage == standing.String() {
+			nominated++
+		}
+		p.Take(pod.UID)
+		pod.Spec.NodeName = fmt.Sprint("node-", i%10)
+		set(p, p.cluster, pod)
+		synctest.Wait()
+	}
+	return nominated
+}
+
+// backlog has pods come that wait for the scheduler to start, and returns how many it finds nominated.
+func (p *process) backlog(name string, pods int) (nominated int) {
+	p.Helper()
+	names := p.come(name, pods)
+	<-time.After(3 * time.Second)
+	return p.schedule(names, time.Millisecond)
+}
+
+// live has pods come one by one, each of which the scheduler takes at once, and needs some time for.
+func (p *process) live(name string, pods int, each time.Duration) {
+	p.Helper()
+	for i := range pods {
+		p.schedule(p.come(fmt.Sprint(name, i), 1), each)
+	}
+}
+
+func TestPodsAreNominatedAsLongAsItSavesEnough(t *testing.T) {
+	const pods = 200
+	for name, test := range map[string]struct {
+		steps func(p *process)
+		want  int
+	}{
+		"it may, as far as is known": {func(*process) {}, pods},
+		"it does":                    {func(p *process) { p.live("live", 20, 5*time.Millisecond) }, pods},
+		"it does not":                {func(p *process) { p.live("live", 20, 1500*time.Microsecond) }, 0},
+		"it does not any more":       {func(p *process) { p.live("live", 20, 5*time.Millisecond); p.live("more", 40, time.Millisecond) }, 0},
+		"it does again":              {func(p *process) { p.live("live", 20, time.Millisecond); p.live("more", 40, 5*time.Millisecond) }, pods},
+		"with one it takes almost as long": {func(p *process) {
+			p.schedule(p.nominatedNames("before", 20), 4*time.Millisecond)
+			p.live("live", 20, 5*time.Millisecond)
+		}, 0},
+		"what was long ago says nothing": {func(p *process) { p.live("live", 20, time.Millisecond); <-time.After(2 * oldGap) }, pods},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, savingLimits(), func(p *process) {
+				p.bigNodes()
+				test.steps(p)
+				if got := p.backlog("p", pods); got != test.want {
+					t.Errorf("%d of %d pods are nominated, want %d", got, pods, test.want)
+				}
+			})
+		})
+	}
+}
+
+// nominatedNames are pods that wait, nominated.
+func (p *process) nominatedNames(name string, pods int) []string {
+	names := p.come(name, pods)
+	<-time.After(3 * time.Second)
+	return names
+}
+
+// A scheduler of which nothing is known is left some pods, while it is at work.
+func TestASchedulerThatIsAtWorkIsLeftSomePodsFirst(t *testing.T) {
+	run(t, savingLimits(), func(p *process) {
+		p.bigNodes()
+		p.schedule(p.nominatedNames("first", 1), time.Millisecond)
+		names := p.come("p", 100)
+		if got := p.schedule(names[:gapsNeeded-1], 5*time.Millisecond); got != 0 {
+			t.Errorf("%d pods are nominated before it is known how long others take", got)
+		}
+		p.schedule(names[gapsNeeded-1:gapsNeeded], 5*time.Millisecond)
+		p.come("next", 1) // something happens
+		<-time.After(time.Second)
+		if got := p.schedule(names[gapsNeeded:], time.Millisecond); got != len(names)-gapsNeeded {
+			t.Errorf("%d of %d pods are nominated after", got, len(names)-gapsNeeded)
+		}
+	})
+}
+
+// A scheduler that starts takes those that wait in any order.
+func TestNominationsAreGivenUpWhenTheSchedulerTakesOtherPods(t *testing.T) {
+	limits := savingLimits()
+	limits.MaxAhead = 200
+	run(t, limits, func(p *process) {
+		p.bigNodes()
+		names := p.nominatedNames("p", 600)
+		slices.Reverse(names)
+		p.schedule(names[:turnsKept], 10*time.Millisecond)
+		<-time.After(time.Second)
+		report := p.Report()
+		if report.Stages[standing.String()] != 0 || report.Ended[Astray] < 150 {
+			t.Errorf("%d nominations stand, %d were given up", report.Stages[standing.String()], report.Ended[Astray])
+		}
+		if got := p.schedule(names[turnsKept:380], 10*time.Millisecond); got != 0 {
+			t.Errorf("%d pods are nominated while more wait than can be", got)
+		}
+		p.schedule(names[380:410], 10*time.Millisecond)
+		<-time.After(5 * time.Second) // those that were given up rest
+		if got := p.schedule(names[410:], 10*time.Millisecond); got != 190 {
+			t.Errorf("%d of the last 190 pods are nominated", got)
+		}
+	})
+}
+
+// Pods that are gated are placed whatever that saves, and keep their nominations: the scheduler does not see them before.
+func TestGatedPodsArePlacedWhateverItSaves(t *testing.T) {
+	limits := savingLimits()
+	limits.MinSaving, limits.selection = time.Hour, config.NodeSelectionAhead
+	run(t, limits, func(p *process) {
+		p.bigNodes()
+		for i := range gapsNeeded {
+			p.course.saving.others.add(time.Duration(i), p.clock.Now())
+		}
+		set(p, p.cluster, newPod("gated", "1", gatedAhead))
+		<-time.After(2 * time.Second)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.writes) == 0 {
+			t.Error("nothing is written")
+		}
+	})
+}
+
+func TestOfGapsTheLastOnesCount(t *testing.T) {
+	var s saving
+	now := time.Now()
+	ask := func(gap time.Duration, nominated bool, standing int) {
+		now = now.Add(gap)
+		s.note(types.UID(now.String()), nominated, standing, now)
+	}
+	for _, gap := range []time.Duration{time.Second, time.Millisecond} {
+		for range gapsNeeded {
+			ask(gap, true, 0)
+		}
+	}
+	for range 3 * gapsKept {
+		ask(50*time.Millisecond, false, fewStanding)
+	}
+	if _, known := s.perPod(now); known {
+		t.Error("what pods take while many nominations stand is not what they take without")
+	}
+	for range 3 * gapsKept {
+		ask(50*time.Millisecond, false, 0)
+	}
+	for range gapsKept {
+		ask(11*time.Millisecond, false, fewStanding-1)
+	}
+	if saved, known := s.perPod(now); !known || saved != 10*time.Millisecond {
+		t.Errorf("%s are saved (%v), want 10ms", saved, known)
+	}
+	before := len(s.turns)
+	s.note("p", false, fewStanding, now.Add(time.Millisecond))
+	s.note("p", false, fewStanding, now.Add(2*time.Millisecond)) // it is asked about again, on other nodes
+	if len(s.turns) != min(before+1, turnsKept) {
+		t.Errorf("%d turns, before %d", len(s.turns), before)
+	}
+}
