@@ -9,6 +9,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/server/servertest"
@@ -106,7 +107,9 @@ func unboundClaim() []runtime.Object {
 // kube-scheduler gives the scores itself by which the shortlist was made.
 func TestPrioritizeSaysNothingWhereThereIsAShortlist(t *testing.T) {
 	b := newBench(t, benchOptions{profiles: shortlisting})
-	b.Node("a", "2")
+	b.Node("a", "2", func(node *corev1.Node) {
+		node.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectPreferNoSchedule}}
+	})
 	b.Node("b", "16")
 	for profile, want := range map[string]int{"default-scheduler": 0, "own-scores": 1} {
 		pod := servertest.Pod("p", "1")
@@ -114,6 +117,28 @@ func TestPrioritizeSaysNothingWhereThereIsAShortlist(t *testing.T) {
 		if scores := b.prioritize(pod, []string{"a", "b"}); len(scores) != want {
 			t.Errorf("%s: scores %v, want %d", profile, scores, want)
 		}
+	}
+}
+
+// Without nodeCacheCapable kube-scheduler sends whole nodes, and takes whole nodes.
+func TestAShortlistOfWholeNodes(t *testing.T) {
+	b := newBench(t, benchOptions{profiles: shortlisting})
+	nodes := &corev1.NodeList{}
+	for _, node := range []struct{ name, cpu string }{{"a", "2"}, {"b", "16"}, {"c", "4"}, {"d", "8"}} {
+		b.Node(node.name, node.cpu)
+		nodes.Items = append(nodes.Items, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.name}})
+	}
+	args := extenderv1.ExtenderArgs{Pod: servertest.Pod("p", "1"), Nodes: nodes}
+	answer := servertest.Ask[extenderv1.ExtenderFilterResult](b.Bench, "filter", args)
+	if answer.Nodes == nil {
+		t.Fatalf("answer %+v", answer)
+	}
+	var got []string
+	for i := range answer.Nodes.Items {
+		got = append(got, answer.Nodes.Items[i].Name)
+	}
+	if diff := cmp.Diff([]string{"b", "d"}, got); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
 }
 
