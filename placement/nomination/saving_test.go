@@ -7,9 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
 )
 
 // savingLimits nominate what saves 2 ms.
@@ -194,10 +197,38 @@ func TestOfGapsTheLastOnesCount(t *testing.T) {
 	if saved, known := s.perPod(now); !known || saved != 10*time.Millisecond {
 		t.Errorf("%s are saved (%v), want 10ms", saved, known)
 	}
-	before := len(s.turns)
-	s.note("p", false, fewStanding, now.Add(time.Millisecond))
-	s.note("p", false, fewStanding, now.Add(2*time.Millisecond)) // it is asked about again, on other nodes
-	if len(s.turns) != min(before+1, turnsKept) {
-		t.Errorf("%d turns, before %d", len(s.turns), before)
+}
+
+// The scheduler asks about a pod again, on other nodes, when the nominated one does not suit.
+func TestAPodThatIsAskedAboutTwiceCountsOnce(t *testing.T) {
+	var s saving
+	now := time.Now()
+	for i := range 2 * gapsNeeded {
+		now = now.Add(time.Millisecond)
+		s.note(types.UID(fmt.Sprint(i/2)), false, fewStanding*(i/2%2), now)
 	}
+	if got, want := len(s.others.all)+len(s.turns), gapsNeeded; got != want-1 { // before the first there was no gap
+		t.Errorf("%d calls count, want %d", got, want-1)
+	}
+}
+
+// Pods that are placed while they are gated keep their nominations when those of others are given up.
+func TestNominationsOfPodsThatWereGatedAreNotGivenUp(t *testing.T) {
+	run(t, savingLimits(), func(p *process) {
+		p.bigNodes()
+		names := p.nominatedNames("p", 100)
+		ahead := newStore(p, p.bench.cluster, config.NodeSelectionAhead, predicates.NewStoreMetrics(prometheus.NewRegistry()), p.clock)
+		p.Nominator.mu.Lock()
+		p.course.nominees[types.UID(names[0])].store = ahead
+		other := &nominee{pod: cluster.NewPod(newPod("other", "1m")), store: p.course.nominees[types.UID(names[1])].store, stage: aside}
+		for i := range turnsKept {
+			other.pod = cluster.NewPod(newPod(fmt.Sprint("other-", i), "1m"))
+			p.course.asked(other)
+		}
+		kept, givenUp := p.course.nominees[types.UID(names[0])].stage, p.course.nominees[types.UID(names[1])].stage
+		p.Nominator.mu.Unlock()
+		if kept != standing || givenUp == standing {
+			t.Errorf("that of a pod of nodeSelection: Ahead is %s, another one %s", kept, givenUp)
+		}
+	})
 }
