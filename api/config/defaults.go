@@ -49,7 +49,7 @@ func Base() *Configuration {
 		},
 		Nomination: Nomination{
 			MinBacklog: 20,
-			MinSaving:  metav1.Duration{Duration: 2 * time.Millisecond},
+			MinSaving:  metav1.Duration{Duration: 4 * time.Millisecond},
 			MaxAhead:   2000,
 			QPS:        500,
 		},

@@ -227,7 +227,7 @@ type Nomination struct {
 	// MinSaving is how much sooner kube-scheduler must come to its next pod by a nomination for
 	// pods to be nominated; muster measures it from call to call. Below that the write costs
 	// more than it saves: kube-scheduler looks at few nodes, or is not what takes the time. 0s
-	// nominates whatever it saves. Gated pods are placed in any case. Defaults to 2ms.
+	// nominates whatever it saves. Gated pods are placed in any case. Defaults to 4ms.
 	MinSaving metav1.Duration `json:"minSaving"`
 	// MaxAhead is how many pods may be ahead of kube-scheduler: nominated, or about to
 	// be, and not taken up yet. Their room is kept. Defaults to 2000.

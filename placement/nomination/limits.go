@@ -48,7 +48,7 @@ type Limits struct {
 // DefaultLimits are those for assumptions of that time to live.
 func DefaultLimits(assumeTTL time.Duration) Limits {
 	return Limits{
-		MinBacklog: 20, MinSaving: 2 * time.Millisecond, MaxAhead: 2000,
+		MinBacklog: 20, MinSaving: 4 * time.Millisecond, MaxAhead: 2000,
 		BatchPods: 200, BatchTime: 50 * time.Millisecond,
 		Gather: 20 * time.Millisecond, LongGather: 150 * time.Millisecond, Enough: 100,
 		Attempts: 3, Backoff: time.Second, MaxBackoff: time.Minute, Probe: time.Second, Probes: 50, Lifetime: 20 * time.Second,

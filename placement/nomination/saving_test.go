@@ -217,7 +217,7 @@ func TestNominationsOfPodsThatWereGatedAreNotGivenUp(t *testing.T) {
 	run(t, savingLimits(), func(p *process) {
 		p.bigNodes()
 		names := p.nominatedNames("p", 100)
-		ahead := newStore(p, p.bench.cluster, config.NodeSelectionAhead, predicates.NewStoreMetrics(prometheus.NewRegistry()), p.clock)
+		ahead := newStore(p, p.cluster, config.NodeSelectionAhead, predicates.NewStoreMetrics(prometheus.NewRegistry()), p.clock)
 		p.Nominator.mu.Lock()
 		p.course.nominees[types.UID(names[0])].store = ahead
 		other := &nominee{pod: cluster.NewPod(newPod("other", "1m")), store: p.course.nominees[types.UID(names[1])].store, stage: aside}
