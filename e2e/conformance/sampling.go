@@ -27,7 +27,7 @@ import (
 type Sample struct {
 	// Find is how many nodes that fit it looks for, each time from where it ended before.
 	Find int
-	// Selection is that of muster's profile, "" for a kube-scheduler without an extender.
+	// Selection is the nodeSelection of muster's profile, "" for a kube-scheduler without an extender.
 	Selection config.NodeSelection
 }
 

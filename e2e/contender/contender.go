@@ -192,7 +192,7 @@ func (e *Entry) Pids() []int {
 	return pids
 }
 
-// ExtenderPid is that of the extender, false when there is none.
+// ExtenderPid returns the process id of the extender, false when there is none.
 func (e *Entry) ExtenderPid() (pid int, runs bool) {
 	if e.extender == nil {
 		return 0, false

@@ -41,7 +41,7 @@ func Report(ctx context.Context, out io.Writer) {
 	}
 }
 
-// times are those of all processors since they started, in ticks.
+// times is how long all processors were busy and idle since they started, in ticks.
 type times struct{ busy, idle int64 }
 
 func read() (times, error) {

@@ -27,10 +27,10 @@ func timeOfMost(boundAt []time.Time) time.Duration {
 	return boundAt[(9*len(boundAt)+9)/10-1].Sub(boundAt[0])
 }
 
-// outcomes are those of each contender, by round.
+// outcomes has the outcomes of each contender, one for each round.
 type outcomes map[contender.Contender][]*outcome
 
-// median is that of a value of a contender's outcomes.
+// median returns the median of a value over a contender's rounds.
 func median[T cmp.Ordered](all []*outcome, of func(*outcome) T) T {
 	values := make([]T, len(all))
 	for i, o := range all {
