@@ -107,7 +107,7 @@ func seconds(n int) metav1.Duration {
 	return metav1.Duration{Duration: time.Duration(n) * time.Second}
 }
 
-// defaultShortlist is some times as many nodes as usually share the highest score of kube-scheduler.
+// defaultShortlist leaves kube-scheduler a third of the nodes that it looks for.
 const defaultShortlist = 32
 
 func (p *Profile) setDefaults() {

@@ -38,8 +38,8 @@ type Profile struct {
 type NodeSelection string
 
 const (
-	// NodeSelectionScheduler lets kube-scheduler pick: filter answers with every node
-	// that fits, and muster's scores are added to the scheduler's own. Scores that the
+	// NodeSelectionScheduler lets kube-scheduler pick: filter answers with the best nodes
+	// that fit (shortlist), and muster's scores are added to the scheduler's own. Scores that the
 	// scheduler gives itself do not run by default then, unless they are left to muster
 	// (offload): they would count twice.
 	NodeSelectionScheduler NodeSelection = "Scheduler"

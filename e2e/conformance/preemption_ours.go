@@ -1,25 +1,17 @@
 package conformance
 
 import (
-	"log/slog"
-	"math"
 	"net/http"
-	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
-	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/inspect"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/server/body"
-	"muster.dev/muster/server/extender"
 )
 
 // musterPreempting is muster with the pending pod of a scenario.
@@ -31,29 +23,14 @@ type musterPreempting struct {
 }
 
 func preemptWithMuster(s *Scenario) (*musterPreempting, error) {
-	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: math.MaxInt64})
-	for _, object := range slices.Concat(
-		plainly(s.Nodes), s.Objects.all(), plainly(s.Placed), plainly(s.Nominated), plainly(s.Pending),
-	) {
-		if err := set(c, object); err != nil {
-			return nil, err
-		}
-	}
 	cfg, err := s.Profile.config()
 	if err != nil {
 		return nil, err
 	}
-	profile, err := predicates.NewProfile(cfg)
+	c, store, verbs, err := serve(s, cfg, nil)
 	if err != nil {
 		return nil, err
 	}
-	store := predicates.NewVerdictStore(profile, c, math.MaxInt64, predicates.NewStoreMetrics(registry), clock.RealClock{})
-	verbs := extender.New(extender.Options{
-		Logger: log, Registerer: registry, Cluster: c, Profiles: predicates.NewProfiles(store),
-		Bodies: body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 1 << 30, Timeout: time.Minute}),
-		Ready:  func() error { return nil },
-	})
 	waiting := c.PendingPod(s.Pending[0].UID)
 	if waiting == nil { // it wishes for a node
 		waiting = cluster.NewPod(s.Pending[0])
@@ -61,7 +38,7 @@ func preemptWithMuster(s *Scenario) (*musterPreempting, error) {
 			return nil, err
 		}
 	}
-	return &musterPreempting{pod: s.Pending[0], waiting: waiting, store: store, verbs: inspect.Router(verbs.Endpoints()...)}, nil
+	return &musterPreempting{pod: s.Pending[0], waiting: waiting, store: store, verbs: verbs}, nil
 }
 
 // answer has the preempt verb answer which victims it would have evicted where these are proposed.

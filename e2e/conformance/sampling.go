@@ -3,24 +3,14 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"math"
 	"net/http"
-	"slices"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/inspect"
-	"muster.dev/muster/predicates"
-	"muster.dev/muster/server/body"
-	"muster.dev/muster/server/extender"
 )
 
 // Sample is how kube-scheduler looks for nodes, and who has a say in which it takes.
@@ -121,24 +111,8 @@ type musterOffering struct {
 func offerWithMuster(s *Scenario, selection config.NodeSelection, random *source) (*musterOffering, error) {
 	cfg := config.Default().Profiles[0]
 	cfg.NodeSelection = selection
-	profile, err := predicates.NewProfile(&cfg)
-	if err != nil {
-		return nil, fmt.Errorf("muster: %w", err)
-	}
-	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: math.MaxInt64})
-	for _, object := range slices.Concat(plainly(s.Nodes), s.Objects.all(), plainly(s.Placed), plainly(s.Pending)) {
-		if err := set(c, object); err != nil {
-			return nil, err
-		}
-	}
-	store := predicates.NewVerdictStore(profile, c, math.MaxInt64, predicates.NewStoreMetrics(registry), clock.RealClock{})
-	verbs := extender.New(extender.Options{
-		Logger: log, Registerer: registry, Cluster: c, Profiles: predicates.NewProfiles(store),
-		Bodies: body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 1 << 30, Timeout: time.Minute}),
-		Ready:  func() error { return nil }, Pick: func(n int) int { return random.upTo(n - 1) },
-	})
-	return &musterOffering{scenario: s, cluster: c, verbs: inspect.Router(verbs.Endpoints()...)}, nil
+	c, _, verbs, err := serve(s, &cfg, func(n int) int { return random.upTo(n - 1) })
+	return &musterOffering{scenario: s, cluster: c, verbs: verbs}, err
 }
 
 // filter says which of the nodes muster leaves for a pending pod.

@@ -5,9 +5,47 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/server/body"
+	"muster.dev/muster/server/extender"
 )
+
+// serve has muster serve its verbs about a scenario, with a profile and a way to break ties, nil for a random one.
+func serve(s *Scenario, cfg *config.Profile, pick func(n int) int) (*cluster.Cluster, *predicates.VerdictStore, http.Handler, error) {
+	profile, err := predicates.NewProfile(cfg)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("muster: %w", err)
+	}
+	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: math.MaxInt64})
+	for _, object := range slices.Concat(
+		plainly(s.Nodes), s.Objects.all(), plainly(s.Placed), plainly(s.Nominated), plainly(s.Pending),
+	) {
+		if err := set(c, object); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	store := predicates.NewVerdictStore(profile, c, math.MaxInt64, predicates.NewStoreMetrics(registry), clock.RealClock{})
+	verbs := extender.New(extender.Options{
+		Logger: log, Registerer: registry, Cluster: c, Profiles: predicates.NewProfiles(store),
+		Bodies: body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 1 << 30, Timeout: time.Minute}),
+		Ready:  func() error { return nil }, Pick: pick,
+	})
+	return c, store, inspect.Router(verbs.Endpoints()...), nil
+}
 
 // call calls a verb of muster as kube-scheduler does.
 func call(verbs http.Handler, verb string, request, answer any) error {

@@ -41,6 +41,7 @@ func (n *Nominator) plan() bool {
 func (n *Nominator) draw() (batch []*nominee, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.course.takeHeart()
 	ahead := n.course.ahead()
 	room := n.limits.MaxAhead - ahead
 	size := min(len(n.course.backlog), n.limits.BatchPods, max(n.limits.MaxAhead/4, 1))

@@ -111,14 +111,18 @@ func (c *course) stepsAside() bool {
 		return false
 	}
 	now := c.clock.Now()
-	if c.saving.astray && c.ahead()+len(c.backlog) <= c.limits.MaxAhead {
-		c.saving.astray = false
-	}
 	saved, known := c.saving.perPod(now)
 	if !known {
 		return now.Sub(c.saving.asked) < atWork
 	}
 	return c.saving.astray || saved < c.limits.MinSaving
+}
+
+// takeHeart forgets that the scheduler takes pods in another order once all that wait can be nominated.
+func (c *course) takeHeart() {
+	if c.ahead()+len(c.backlog) <= c.limits.MaxAhead {
+		c.saving.astray = false
+	}
 }
 
 // asked follows that the scheduler asks about a pod of the profiles that nominate. When it comes to others than were

@@ -6,8 +6,8 @@ import (
 	"muster.dev/muster/server/wire"
 )
 
-// filter answers which of the nodes the pod fits: all that do, or with
-// nodeSelection Extender or Nominate the one that muster picks.
+// filter answers which of the nodes the pod fits: all that do, the best of them where the
+// profile has a shortlist, or with nodeSelection Extender or Nominate the one that muster picks.
 func (e *Extender) filter(c *call) error {
 	if err := e.read(c); err != nil {
 		return err

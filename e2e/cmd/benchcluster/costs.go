@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -88,5 +87,5 @@ func (r results) costsOf(c cell, which func(costs) time.Duration) []float64 {
 	for round, m := range r[c] {
 		all[round] = float64(which(m.costs)) / float64(time.Millisecond)
 	}
-	return slices.Clip(all)
+	return all
 }
