@@ -1,10 +1,3 @@
-{{- define "muster.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
-{{- end }}
-
 {{- define "muster.mounts" -}}
 - name: config
   mountPath: /etc/muster
@@ -60,8 +53,10 @@ readinessProbe:
   failureThreshold: 2
 resources:
   {{- toYaml .Values.resources | nindent 2 }}
+{{- with .Values.securityContext }}
 securityContext:
-  {{- include "muster.containerSecurity" . | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 volumeMounts:
   {{- include "muster.mounts" . | nindent 2 }}
   {{- with include "muster.mounts.tls" . | trim }}
@@ -96,8 +91,10 @@ livenessProbe:
   timeoutSeconds: 5
 resources:
   {{- toYaml .Values.rescheduler.resources | nindent 2 }}
+{{- with .Values.securityContext }}
 securityContext:
-  {{- include "muster.containerSecurity" . | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 volumeMounts:
   {{- include "muster.mounts" . | nindent 2 }}
 {{- end }}
@@ -123,8 +120,10 @@ args:
   {{- end }}
 resources:
   {{- toYaml .Values.scheduler.resources | nindent 2 }}
+{{- with .Values.securityContext }}
 securityContext:
-  {{- include "muster.containerSecurity" . | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 volumeMounts:
   {{- include "muster.mounts" . | nindent 2 }}
   - name: scheduler-config
@@ -169,8 +168,10 @@ readinessProbe:
   timeoutSeconds: 5
 resources:
   {{- toYaml .Values.scheduler.resources | nindent 2 }}
+{{- with .Values.securityContext }}
 securityContext:
-  {{- include "muster.containerSecurity" . | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 volumeMounts:
   - name: scheduler-config
     mountPath: /etc/kube-scheduler
@@ -207,13 +208,10 @@ tolerations:
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .Values.podSecurityContext }}
 securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  fsGroup: 65532
-  seccompProfile:
-    type: RuntimeDefault
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{- /* What the pods of Deployments have in common, but for their containers. */}}

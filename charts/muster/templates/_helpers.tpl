@@ -1,5 +1,5 @@
 {{- define "muster.fullname" -}}
-{{- if contains "muster" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-muster" (.Release.Name | trunc 43 | trimSuffix "-") }}{{ end }}
+{{- if .Values.fullnameOverride }}{{ .Values.fullnameOverride }}{{ else if contains "muster" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-muster" (.Release.Name | trunc 43 | trimSuffix "-") }}{{ end }}
 {{- end }}
 
 {{- define "muster.selectorLabels" -}}
@@ -225,12 +225,14 @@ webhook:
 
 {{- define "muster.image" -}}
 {{ required "image.repository is required: build muster's image and push it to a registry of yours" .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- with .Values.image.digest }}@{{ . }}{{ end }}
 {{- end }}
 
 {{- /* kube-scheduler's version is the cluster's: v1.33.4+k3s1 and v1.33.4-eks-4f2a are v1.33.4. */}}
 {{- define "muster.scheduler.image" -}}
 {{- $version := regexFind "^v[0-9]+\\.[0-9]+\\.[0-9]+" .Capabilities.KubeVersion.Version }}
 {{- .Values.scheduler.image.repository }}:{{ .Values.scheduler.image.tag | default $version }}
+{{- with .Values.scheduler.image.digest }}@{{ . }}{{ end }}
 {{- end }}
 
 {{- define "muster.priorityClassName" -}}
