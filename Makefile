@@ -223,6 +223,10 @@ bench-cluster: ## Measure pods/s of a stock scheduler without and with muster, a
 bench-affinity: ## Measure the same with pods that have anti-affinity and topology spread
 	cd e2e && go run ./cmd/benchcluster -affinity
 
+.PHONY: bench-perf
+bench-perf: ## Measure the workloads of kube-scheduler's own scheduler_perf with muster and without (BENCH_NODES, BENCH_ROUNDS, BENCH_PODS, PERF_WORKLOADS, PERF_WAYS)
+	cd e2e && go run ./cmd/benchperf
+
 .PHONY: bench-ahead
 bench-ahead: ## Measure pods/s beside a muster that the scheduler does not know (BENCH_NODES, BENCH_PODS, BENCH_ROUNDS)
 	cd e2e && BENCH_SIZES=$(BENCH_NODES) go run ./cmd/benchcluster -ahead

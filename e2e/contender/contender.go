@@ -23,6 +23,10 @@ type Contender string
 const (
 	// Stock is kube-scheduler without an extender.
 	Stock Contender = "stock"
+	// Batching is Stock without default spread constraints, so that it can use what it found for a pod for the next one
+	// of its kind (KEP-5598), and NoBatching the same without that.
+	Batching   Contender = "batching"
+	NoBatching Contender = "no_batching"
 	// Native is kube-scheduler without an extender, with its own gang scheduling. The API
 	// server must know its PodGroups; see NativeGangs.
 	Native Contender = "native"
@@ -121,6 +125,8 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 	switch c {
 	case Stock:
 		return &Entry{controlPlane: cp, scheduler: stock(percentage)}, nil
+	case Batching, NoBatching:
+		return &Entry{controlPlane: cp, scheduler: batching(percentage, c == Batching)}, nil
 	case Native:
 		release, err := binaries.Chosen()
 		if err != nil {
@@ -215,6 +221,22 @@ func stock(percentage int) controlplane.SchedulerOptions {
 			"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: %d\n", percentage,
 		),
 	}
+}
+
+// batching is the stock scheduler without default spread constraints, which rule batching out.
+func batching(percentage int, on bool) controlplane.SchedulerOptions {
+	o := stock(percentage)
+	o.Config += `profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: PodTopologySpread
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: PodTopologySpreadArgs
+      defaultingType: List
+`
+	o.FeatureGates = map[string]bool{"OpportunisticBatching": on}
+	return o
 }
 
 func percentageFlag(percentage int) []string {

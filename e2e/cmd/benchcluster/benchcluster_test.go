@@ -239,9 +239,3 @@ func TestRate(t *testing.T) {
 		})
 	}
 }
-
-func TestTheMedianOfAnEvenNumberIsBetweenTheMiddleTwo(t *testing.T) {
-	if got := median([]float64{4, 1, 3, 10}); got != 3.5 {
-		t.Errorf("median %v, want 3.5", got)
-	}
-}

@@ -8,6 +8,7 @@ import (
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/contender"
+	"muster.dev/muster/e2e/figures"
 	"muster.dev/muster/e2e/process"
 )
 
@@ -72,9 +73,9 @@ func (r results) printCosts(out io.Writer, t trial, sizes []int) {
 		for _, c := range t.cells(size) {
 			fmt.Fprint(table, c)
 			for _, p := range parts() {
-				fmt.Fprintf(table, "\t%.2f", median(r.costsOf(c, func(m costs) time.Duration { return m[p] })))
+				fmt.Fprintf(table, "\t%.2f", figures.Median(r.costsOf(c, func(m costs) time.Duration { return m[p] })))
 			}
-			fmt.Fprintf(table, "\t%.2f\t\n", median(r.costsOf(c, costs.total)))
+			fmt.Fprintf(table, "\t%.2f\t\n", figures.Median(r.costsOf(c, costs.total)))
 		}
 	}
 	table.Flush()

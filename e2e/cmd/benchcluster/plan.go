@@ -2,8 +2,9 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+
+	"muster.dev/muster/e2e/figures"
 )
 
 // Environment variables that change what is measured.
@@ -42,7 +43,7 @@ func planFromEnv(t trial, getenv func(string) string) (plan, error) {
 	if text := getenv(sizesEnv); text != "" {
 		p.sizes = nil
 		for part := range strings.SplitSeq(text, ",") {
-			n, err := number(sizesEnv, part, maxNodes)
+			n, err := figures.Number(sizesEnv, part, maxNodes)
 			if err != nil {
 				return plan{}, err
 			}
@@ -51,12 +52,12 @@ func planFromEnv(t trial, getenv func(string) string) (plan, error) {
 	}
 	var err error
 	if text := getenv(roundsEnv); text != "" {
-		if p.rounds, err = number(roundsEnv, text, maxRounds); err != nil {
+		if p.rounds, err = figures.Number(roundsEnv, text, maxRounds); err != nil {
 			return plan{}, err
 		}
 	}
 	if text := getenv(podsEnv); text != "" {
-		if p.pods, err = number(podsEnv, text, maxPods); err != nil {
+		if p.pods, err = figures.Number(podsEnv, text, maxPods); err != nil {
 			return plan{}, err
 		}
 		if p.pods < 2 {
@@ -64,12 +65,4 @@ func planFromEnv(t trial, getenv func(string) string) (plan, error) {
 		}
 	}
 	return p, nil
-}
-
-func number(env, text string, most int) (int, error) {
-	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil || n < 1 || n > most {
-		return 0, fmt.Errorf("%s=%s: want a number from 1 to %d", env, text, most)
-	}
-	return n, nil
 }

@@ -9,19 +9,11 @@ import (
 	"text/tabwriter"
 
 	"muster.dev/muster/e2e/contender"
+	"muster.dev/muster/e2e/figures"
 )
 
 // results are the measurements of each cell, one for each round.
 type results map[cell][]measurement
-
-func median(of []float64) float64 {
-	sorted := slices.Sorted(slices.Values(of))
-	half := len(sorted) / 2
-	if len(sorted)%2 == 0 {
-		return (sorted[half-1] + sorted[half]) / 2
-	}
-	return sorted[half]
-}
 
 // rates of a cell in pods per second, by round.
 func (r results) rates(c cell) []float64 {
@@ -41,15 +33,8 @@ func (r results) leads(c cell) []float64 {
 	return leads
 }
 
-// ratio compares two cells round by round, since machines change from round to round,
-// and returns the median.
-func (r results) ratio(a, b cell) float64 {
-	ratios := r.rates(a)
-	for round, than := range r.rates(b) {
-		ratios[round] /= than
-	}
-	return median(ratios)
-}
+// ratio is the median of what a cell has of another one.
+func (r results) ratio(a, b cell) float64 { return figures.MedianRatio(r.rates(a), r.rates(b)) }
 
 func (r results) printTable(out io.Writer, t trial, sizes []int) {
 	fmt.Fprintln(out, "Pods bound per second, median of the rounds (lowest to highest):")
@@ -66,7 +51,7 @@ func (r results) printTable(out io.Writer, t trial, sizes []int) {
 		for _, size := range sizes {
 			for _, s := range t.settings() {
 				if rates := r.rates(cell{entry{name, s}, size}); len(rates) > 0 {
-					fmt.Fprintf(table, "%.0f (%.0f to %.0f)", median(rates), slices.Min(rates), slices.Max(rates))
+					fmt.Fprintf(table, "%.0f (%.0f to %.0f)", figures.Median(rates), slices.Min(rates), slices.Max(rates))
 				}
 				fmt.Fprint(table, "\t")
 			}
@@ -131,7 +116,7 @@ func title(c contender.Contender) string {
 func (r results) printFigures(out io.Writer, t trial, sizes []int) {
 	for _, size := range sizes {
 		for _, c := range t.cells(size) {
-			fmt.Fprintf(out, "figure %s=%.1f\n", t.figure(c), median(r.rates(c)))
+			fmt.Fprintf(out, "figure %s=%.1f\n", t.figure(c), figures.Median(r.rates(c)))
 		}
 	}
 	for _, size := range sizes {
@@ -140,7 +125,7 @@ func (r results) printFigures(out io.Writer, t trial, sizes []int) {
 			fmt.Fprintf(out, "figure %s=%.2f\n", name, r.ratio(cell{compared.of, size}, cell{compared.than, size}))
 		}
 		for _, lead := range t.leads {
-			fmt.Fprintf(out, "figure "+lead.figure+"=%.1f\n", size, median(r.leads(cell{lead.of, size})))
+			fmt.Fprintf(out, "figure "+lead.figure+"=%.1f\n", size, figures.Median(r.leads(cell{lead.of, size})))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"muster.dev/muster/e2e/contender"
+	"muster.dev/muster/e2e/figures"
 )
 
 // printFigures prints what the cases that were run are about.
@@ -25,34 +26,34 @@ func (r results) printFigures(out io.Writer) {
 	without := func(name string) []float64 { return r.of(cell{name, contender.Stock}, seconds) }
 
 	if c := caseMany; r.has(withMuster, c) {
-		figure("throughput_vs_native", 2, median(dividing(natives(c, seconds), ours(c, seconds))))
-		figure("overhead_vs_none", 2, median(dividing(ours(c, seconds), without(c))))
-		figure("native_overhead_vs_none", 2, median(dividing(natives(c, seconds), without(c))))
-		figure("effort_vs_native", 2, median(dividing(ours(c, effort), natives(c, effort))))
+		figure("throughput_vs_native", 2, figures.Median(dividing(natives(c, seconds), ours(c, seconds))))
+		figure("overhead_vs_none", 2, figures.Median(dividing(ours(c, seconds), without(c))))
+		figure("native_overhead_vs_none", 2, figures.Median(dividing(natives(c, seconds), without(c))))
+		figure("effort_vs_native", 2, figures.Median(dividing(ours(c, effort), natives(c, effort))))
 	}
 	if c := caseThousand; r.has(withMuster, c) {
-		figure("1000_vs_native", 2, median(dividing(natives(c, seconds), ours(c, seconds))))
-		figure("1000_overhead_vs_none", 2, median(dividing(ours(c, seconds), without(c))))
-		figure("1000_native_overhead_vs_none", 2, median(dividing(natives(c, seconds), without(c))))
+		figure("1000_vs_native", 2, figures.Median(dividing(natives(c, seconds), ours(c, seconds))))
+		figure("1000_overhead_vs_none", 2, figures.Median(dividing(ours(c, seconds), without(c))))
+		figure("1000_native_overhead_vs_none", 2, figures.Median(dividing(natives(c, seconds), without(c))))
 	}
 	for _, c := range []string{caseMany, caseThousand} {
 		if before := (cell{c, contender.Before}); r.has(contender.Before, c) {
-			figure(c+"_vs_before", 2, median(dividing(ours(c, seconds), r.of(before, seconds))))
-			figure(c+"_effort_vs_before", 2, median(dividing(ours(c, effort), r.of(before, effort))))
+			figure(c+"_vs_before", 2, figures.Median(dividing(ours(c, seconds), r.of(before, seconds))))
+			figure(c+"_effort_vs_before", 2, figures.Median(dividing(ours(c, effort), r.of(before, effort))))
 		}
 	}
 	r.printContended(figure, withMuster, "")
 	if c := caseStandoff; r.has(contender.Native, c) {
-		figure("native_waiting_cpu_s", 2, median(natives(c, cpu)))
-		figure("native_waiting_failed_attempts", 0, median(natives(c, failed)))
+		figure("native_waiting_cpu_s", 2, figures.Median(natives(c, cpu)))
+		figure("native_waiting_failed_attempts", 0, figures.Median(natives(c, failed)))
 	}
 	r.printContended(figure, withGates, "_gates")
 	if c := caseNeighbours; r.has(withMuster, c) {
-		figure("neighbour_p99_ratio", 2, median(ours(c, delay)))
-		figure("native_neighbour_p99_ratio", 2, median(natives(c, delay)))
+		figure("neighbour_p99_ratio", 2, figures.Median(ours(c, delay)))
+		figure("native_neighbour_p99_ratio", 2, figures.Median(natives(c, delay)))
 	}
 	if c := caseNeighbours; r.has(withGates, c) {
-		figure("neighbour_p99_gates_ratio", 2, median(r.of(cell{c, withGates}, delay)))
+		figure("neighbour_p99_gates_ratio", 2, figures.Median(r.of(cell{c, withGates}, delay)))
 	}
 	r.printAhead(figure, ahead, "ahead_")
 	r.printAhead(figure, aheadAsked, "ahead_extender_")
@@ -72,15 +73,15 @@ func (r results) printAhead(figure func(name string, digits int, value float64),
 	}
 	own := func(name string, digits int, value float64) { figure(prefix+name, digits, value) }
 	if c := caseMany; r.has(who, c) {
-		own("vs_native", 2, median(dividing(r.of(cell{c, contender.Native}, seconds), r.of(cell{c, who}, seconds))))
-		own("effort_vs_native", 2, median(dividing(r.of(cell{c, who}, effort), r.of(cell{c, contender.Native}, effort))))
+		own("vs_native", 2, figures.Median(dividing(r.of(cell{c, contender.Native}, seconds), r.of(cell{c, who}, seconds))))
+		own("effort_vs_native", 2, figures.Median(dividing(r.of(cell{c, who}, effort), r.of(cell{c, contender.Native}, effort))))
 	}
 	if c := caseThousand; r.has(who, c) {
-		own("1000_vs_native", 2, median(dividing(r.of(cell{c, contender.Native}, seconds), r.of(cell{c, who}, seconds))))
+		own("1000_vs_native", 2, figures.Median(dividing(r.of(cell{c, contender.Native}, seconds), r.of(cell{c, who}, seconds))))
 	}
 	r.printContended(own, who, "")
 	if c := caseNeighbours; r.has(who, c) {
-		own("neighbour_p99_ratio", 2, median(r.of(cell{c, who}, delay)))
+		own("neighbour_p99_ratio", 2, figures.Median(r.of(cell{c, who}, delay)))
 	}
 	own("partial", 0, r.partial(who))
 }
@@ -94,19 +95,19 @@ func (r results) printContended(figure func(name string, digits int, value float
 	ours := func(name string, value func(measurement) float64) []float64 { return r.of(cell{name, who}, value) }
 	both := r.has(who, caseStandoff, caseTurns)
 	if both {
-		figure("contended"+own+"_vs_native", 2, median(dividing(
+		figure("contended"+own+"_vs_native", 2, figures.Median(dividing(
 			adding(theirs(caseStandoff, seconds), theirs(caseTurns, seconds)),
 			adding(ours(caseStandoff, seconds), ours(caseTurns, seconds)))))
 	}
 	if c := caseStandoff; r.has(who, c) {
-		figure("standoff"+own+"_vs_native", 2, median(dividing(theirs(c, seconds), ours(c, seconds))))
-		figure("waiting_cpu"+own+"_vs_native", 3, median(dividing(ours(c, cpu), theirs(c, cpu))))
-		figure("waiting_cpu"+own+"_s", 2, median(ours(c, cpu)))
-		figure("waiting_failed_attempts"+own, 0, median(ours(c, failed)))
+		figure("standoff"+own+"_vs_native", 2, figures.Median(dividing(theirs(c, seconds), ours(c, seconds))))
+		figure("waiting_cpu"+own+"_vs_native", 3, figures.Median(dividing(ours(c, cpu), theirs(c, cpu))))
+		figure("waiting_cpu"+own+"_s", 2, figures.Median(ours(c, cpu)))
+		figure("waiting_failed_attempts"+own, 0, figures.Median(ours(c, failed)))
 		figure("idle_share_standoff"+own, 3, r.room(cell{c, who}).share())
 	}
 	if c := caseTurns; r.has(who, c) {
-		figure("turns"+own+"_vs_native", 2, median(dividing(theirs(c, seconds), ours(c, seconds))))
+		figure("turns"+own+"_vs_native", 2, figures.Median(dividing(theirs(c, seconds), ours(c, seconds))))
 		figure("idle_share_turns"+own, 3, r.room(cell{c, who}).share())
 	}
 	if both {

@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"muster.dev/muster/e2e/contender"
+	"muster.dev/muster/e2e/figures"
 )
 
 // cell is one thing that is measured.
@@ -87,19 +87,6 @@ func adding(a, b []float64) []float64 {
 	return sums
 }
 
-// median is no number for nothing.
-func median(of []float64) float64 {
-	if len(of) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(of))
-	half := len(sorted) / 2
-	if len(sorted)%2 == 0 {
-		return (sorted[half-1] + sorted[half]) / 2
-	}
-	return sorted[half]
-}
-
 // p99 is the 99th percentile.
 func p99(of []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(of))
@@ -145,5 +132,5 @@ func (r results) printTable(out io.Writer, cases []benchCase) {
 
 // spread is the median with the lowest and the highest.
 func spread(values []float64, format string) string {
-	return fmt.Sprintf(format+" ("+format+" to "+format+")", median(values), slices.Min(values), slices.Max(values))
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", figures.Median(values), slices.Min(values), slices.Max(values))
 }

@@ -1,0 +1,77 @@
+// Command benchperf measures how fast pods are bound that are as those of the workloads of kube-scheduler's own
+// scheduler_perf: by the stock scheduler, and with muster in its ways. The operations are those of scheduler_perf, on
+// a real control plane: nodes of the same size, pods that are there already, pods that are counted, and what comes and
+// goes meanwhile. What differs: counted pods wait before the scheduler starts, there are 1,000 of them where upstream
+// has up to 50,000, affinity within one domain is by region, so that all workloads can have the same nodes, a
+// DaemonSet's pods want a node each, and devices are on 500 nodes.
+//
+// One control plane serves all. Each round runs every workload with every contender, in an order that rotates. A cell
+// counts pods between the first and the last binding that the API server reports, and then looks whether every node
+// has room for its pods.
+//
+// It prints a table and lines `figure NAME=VALUE`. BENCH_NODES, BENCH_ROUNDS and BENCH_PODS change how much is measured,
+// PERF_WORKLOADS and PERF_WAYS what: names separated by commas, as the table has them.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"muster.dev/muster/e2e/contender"
+	"muster.dev/muster/e2e/quiet"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	quiet.Report(ctx, os.Stdout)
+	if err := run(ctx, os.Getenv, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "benchperf:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
+	p, err := planFromEnv(getenv)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "muster-benchperf-")
+	if err != nil {
+		return fmt.Errorf("make a directory for programs: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	programs, err := contender.Build(ctx, dir, out)
+	if err != nil {
+		return err
+	}
+	g, err := newGround(ctx, programs, p.nodes, out)
+	if err != nil {
+		return err
+	}
+	defer g.controlPlane.Stop()
+	began := time.Now()
+	results := rates{}
+	for round := range p.rounds {
+		turn := round % len(p.contenders)
+		order := slices.Concat(p.contenders[turn:], p.contenders[:turn])
+		for _, w := range p.workloads {
+			err := g.run(w, p.pods, order, func(c cell, rate float64) {
+				results[c] = append(results[c], rate)
+				fmt.Fprintf(out, "%6s  round %d/%d  %-28s %-10s %5.0f pods/s\n",
+					time.Since(began).Round(time.Second), round+1, p.rounds, c.workload, c.contender, rate)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	results.print(out, p.workloads, p.contenders)
+	return nil
+}
