@@ -51,8 +51,8 @@ type gangs interface {
 	Permits
 	// includes reports whether a pod asks to be of a gang.
 	includes(pod *corev1.Pod) bool
-	// spare takes out of the answer about a preemption what would harm gangs.
-	spare(victims victims)
+	// spare takes out of the answer about a preemption what would harm gangs, and reports whether what is left harms none.
+	spare(victims victims) (harmless bool)
 }
 
 // members claims the members of gangs.
@@ -123,7 +123,7 @@ func (m *members) preempt(c *call) (evicted victims, decided bool) {
 
 // spare leaves out nodes whose victims are of a gang that is about to start; and, if there is another
 // way, those whose victims are needed by one that runs.
-func (m *members) spare(victims victims) {
+func (m *members) spare(victims victims) (harmless bool) {
 	uids := map[string][]types.UID{}
 	for node, of := range victims {
 		uids[node] = nil
@@ -136,9 +136,10 @@ func (m *members) spare(victims victims) {
 	for _, of := range harm {
 		if of == gang.NoHarm {
 			maps.DeleteFunc(victims, func(node string, _ *extenderv1.MetaVictims) bool { return harm[node] == gang.BreaksGang })
-			return
+			return true
 		}
 	}
+	return false
 }
 
 func (m *members) planned(uid types.UID) bool { return m.manager.Planned(uid) }
@@ -162,7 +163,7 @@ func (noGangs) claim(*call) (answered bool, err error) { return false, nil }
 
 func (noGangs) preempt(*call) (evicted victims, decided bool) { return nil, false }
 
-func (noGangs) spare(victims) {}
+func (noGangs) spare(victims) (harmless bool) { return true }
 
 func (noGangs) planned(types.UID) bool { return false }
 

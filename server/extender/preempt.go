@@ -2,6 +2,7 @@ package extender
 
 import (
 	"net/http"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -50,28 +51,39 @@ func (e *Extender) preemptKnown(c *call, proposed victims) victims {
 	return e.preemptAlone(c, proposed)
 }
 
-// preemptAlone finds victims for a pod for itself on each of the nodes that are proposed.
+// preemptAlone finds victims for a pod for itself on nodes that are proposed: on some of the best ones if the proposals for these hold
+// and harm no gang, else on all.
 func (e *Extender) preemptAlone(c *call, proposed victims) victims {
 	nominated := e.picker.cluster.Nominated()
 	snap := e.picker.cluster.Snapshot()
 	p := newPreemption(&c.subject, c.store.Profile, snap, nominated, e.reserved.reservations.Spared(c.subject.pod))
 	enough, later := victims{}, ""
-	for name, victims := range proposed {
-		node := snap.NodeByName(name)
-		if node == nil || len(victims.Pods) == 0 {
-			continue
+	for some := range slices.Chunk(rank(snap, proposed), enoughProposals) {
+		for _, proposal := range some {
+			if found := p.victims(proposal.node, e.planned(proposal.node.Pods), proposal.victims); found != nil {
+				enough[proposal.node.Name] = found
+			} else if p.spares(proposal.victims) {
+				later = proposal.node.Name
+			}
 		}
-		if found := p.victims(node, e.planned(node.Pods), victims); found != nil {
-			enough[name] = found
-		} else if p.spares(victims) {
-			later = name
+		if e.gangs.spare(enough) && holds(proposed, enough) {
+			break
 		}
 	}
-	e.gangs.spare(enough)
 	if len(enough) == 0 && later != "" && c.subject.known {
 		e.refusals.Postponed(c.subject.pod.UID, later, snap.Generation)
 	}
 	return enough
+}
+
+// holds reports whether a proposal is answered as it was made for one node at least.
+func holds(proposed, answered victims) bool {
+	for node, victims := range answered {
+		if victims == proposed[node] {
+			return true
+		}
+	}
+	return false
 }
 
 // planned are the pods on nodes that kube-scheduler does not have there yet: they only count

@@ -29,7 +29,7 @@ func newPreemption(
 	about *subject, profile *predicates.Profile, snap *cluster.Snapshot, nominated []*cluster.Pod, spared sets.Set[types.UID],
 ) *preemption {
 	p := &preemption{
-		about: about, judge: scenario.New(snap).Judge(profile.Judge(about.pod, snap)), promised: map[string][]*cluster.Pod{}, spared: spared,
+		about: about, judge: scenario.New(snap).Judge(profile.JudgeFit(about.pod, snap)), promised: map[string][]*cluster.Pod{}, spared: spared,
 	}
 	p.evictions = placement.NewNodeEvictions(snap, p.may)
 	for _, pod := range nominated {

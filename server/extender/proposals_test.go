@@ -1,0 +1,130 @@
+package extender
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	"pgregory.net/rapid"
+
+	"muster.dev/muster/server/servertest"
+)
+
+// evictable are nodes that are full, each with some pods all of which may go.
+type evictable map[string][]*corev1.Pod
+
+func drawEvictable(t *rapid.T) evictable {
+	nodes := evictable{}
+	for i := range rapid.IntRange(1, 40).Draw(t, "nodes") {
+		node := fmt.Sprintf("n%d", i)
+		for j := range rapid.IntRange(1, 3).Draw(t, "victims") {
+			pod := servertest.Pod(fmt.Sprintf("%s-%d", node, j), "1")
+			pod.Spec.NodeName = node
+			pod.Spec.Priority = new(rapid.Int32Range(-1, 1).Draw(t, "priority"))
+			if hour := rapid.IntRange(0, 3).Draw(t, "started"); hour > 0 {
+				pod.Status.StartTime = &metav1.Time{Time: time.Date(2026, time.January, 1, hour, 0, 0, 0, time.UTC)}
+			}
+			nodes[node] = append(nodes[node], pod)
+		}
+	}
+	return nodes
+}
+
+// best are the nodes of which kube-scheduler would take any: those that are left when each of its rules has had its say.
+func (nodes evictable) best() map[string]bool {
+	highest := func(node string) (priority int32) {
+		priority = math.MinInt32
+		for _, pod := range nodes[node] {
+			priority = max(priority, *pod.Spec.Priority)
+		}
+		return priority
+	}
+	rules := []func(node string) int64{
+		func(node string) int64 { return int64(highest(node)) },
+		func(node string) (sum int64) {
+			for _, pod := range nodes[node] {
+				sum += int64(*pod.Spec.Priority) + math.MaxInt32 + 1
+			}
+			return sum
+		},
+		func(node string) int64 { return int64(len(nodes[node])) },
+		func(node string) int64 {
+			earliest := int64(math.MaxInt64)
+			for _, pod := range nodes[node] {
+				if *pod.Spec.Priority == highest(node) && pod.Status.StartTime != nil {
+					earliest = min(earliest, pod.Status.StartTime.Unix())
+				}
+			}
+			return -earliest
+		},
+	}
+	left := map[string]bool{}
+	for node := range nodes {
+		left[node] = true
+	}
+	for _, rule := range rules {
+		least := int64(math.MaxInt64)
+		for node := range left {
+			least = min(least, rule(node))
+		}
+		for node := range left {
+			if rule(node) > least {
+				delete(left, node)
+			}
+		}
+	}
+	return left
+}
+
+func TestOfManyProposalsAFewAreAnsweredAndTheBestIsAmongThem(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		b := newBench(t, benchOptions{})
+		nodes := drawEvictable(rt)
+		proposed := victims{}
+		for name, pods := range nodes {
+			b.Node(name, fmt.Sprint(len(pods)))
+			proposed[name] = &extenderv1.MetaVictims{}
+			for _, pod := range pods {
+				b.Pending(pod)
+				proposed[name].Pods = append(proposed[name].Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
+			}
+		}
+		important := servertest.Pod("important", "1")
+		important.Spec.Priority = new(int32(100))
+		got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: important, NodeNameToMetaVictims: proposed})
+		if want := min(len(nodes), enoughProposals); len(got) != want {
+			rt.Errorf("%d nodes are answered, want %d", len(got), want)
+		}
+		for node := range nodes.best() {
+			if got[node] != nil {
+				return
+			}
+		}
+		rt.Errorf("none of the best nodes %v is answered: %v", nodes.best(), got)
+	})
+}
+
+func TestWhereNoProposalHoldsEveryNodeIsLookedAt(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	proposed := victims{}
+	for i := range 3 * enoughProposals {
+		name := fmt.Sprintf("n%d", i)
+		b.Node(name, "4")
+		for _, cpu := range []string{"1", "3"} {
+			pod := servertest.Pod(name+"-"+cpu, cpu)
+			pod.Spec.NodeName = name
+			b.Pending(pod)
+		}
+		proposed[name] = &extenderv1.MetaVictims{Pods: []*extenderv1.MetaPod{{UID: "uid-" + name + "-1"}}}
+	}
+	important := servertest.Pod("important", "2")
+	important.Spec.Priority = new(int32(100))
+	got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: important, NodeNameToMetaVictims: proposed})
+	if len(got) != len(proposed) {
+		t.Errorf("%d nodes are answered, want all %d", len(got), len(proposed))
+	}
+}
