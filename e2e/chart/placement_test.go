@@ -11,12 +11,16 @@ import (
 )
 
 func TestHelmTestHasAPodAndAGangPlaced(t *testing.T) {
+	helmTest(t, chartDir, "--set=image.repository=example.com/muster")
+}
+
+// helmTest installs a chart, runs its pod, and has Helm try whether it works.
+func helmTest(t *testing.T, chart string, values ...string) {
+	t.Helper()
 	c := newCluster(t, "job-controller")
 	c.must(c.StartKWOK(t.Context()))
-	c.helm(
-		"install", release, chartDir, "--set=image.repository=example.com/muster",
-		`--set=podAnnotations.`+strings.ReplaceAll(controlplane.RunsForAnnotation, ".", `\.`)+"=1s",
-	)
+	runsFor := strings.ReplaceAll(controlplane.RunsForAnnotation, ".", `\.`)
+	c.helm(append([]string{"install", release, chart, "--set=podAnnotations." + runsFor + "=1s"}, values...)...)
 	k := newKubelet(c)
 	pod := k.pod("muster")
 	pod.start(pod.spec.InitContainers)

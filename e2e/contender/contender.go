@@ -36,6 +36,8 @@ const (
 	Scheduler Contender = "scheduler"
 	// Extender has muster, which chooses the node.
 	Extender Contender = "extender"
+	// Managed has muster, and asks it about none of the pods: they do not ask for its resources.
+	Managed Contender = "managed"
 	// Before is Extender with another build of muster.
 	Before Contender = "before"
 	// Gates is Extender with the members of gangs gated until they have a place, by a policy.
@@ -62,7 +64,10 @@ const (
 )
 
 // Programs are the executables of the contenders.
-type Programs struct{ muster, emptyExtender, before string }
+type Programs struct {
+	muster, emptyExtender, before string
+	profile                       map[string]any // fields of muster's profile
+}
 
 // BeforeEnv is the environment variable that names the executable of [Before].
 const BeforeEnv = "BENCH_BEFORE"
@@ -70,6 +75,12 @@ const BeforeEnv = "BENCH_BEFORE"
 // WithBefore returns the programs with an executable of another build of muster, which is printed side by side.
 func (p Programs) WithBefore(path string) Programs {
 	p.before = path
+	return p
+}
+
+// WithProfile returns the programs with more fields for muster's profile, by their names in its configuration.
+func (p Programs) WithProfile(fields map[string]any) Programs {
+	p.profile = fields
 	return p
 }
 
@@ -135,6 +146,8 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 		scheduler := stock(percentage)
 		scheduler.FeatureGates = NativeGangsOf(release).Gates
 		return &Entry{controlPlane: cp, scheduler: scheduler}, nil
+	case Managed:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp}, append(flags, "--managed"))
 	case Empty:
 		return p.enterEmpty(ctx, cp, nil, flags)
 	case EmptyOffload:
@@ -248,7 +261,7 @@ func percentageFlag(percentage int) []string {
 
 // enterMuster launches muster and prints the scheduler's configuration with flags.
 func (p Programs) enterMuster(ctx context.Context, o muster.Options, configFlags []string) (*Entry, error) {
-	o.Binary = p.muster
+	o.Binary, o.Profile = p.muster, p.profile
 	server, err := muster.Launch(ctx, o)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func TestPlanFromEnv(t *testing.T) {
 	}{
 		"nothing is set": {
 			pods: 1000, names: namesOf(workloads()),
-			ways: []contender.Contender{contender.Stock, contender.Scheduler, contender.Extender, contender.Offload},
+			ways: []contender.Contender{contender.Stock, contender.Scheduler, contender.Extender},
 		},
 		"everything is set": {
 			env:  map[string]string{nodesEnv: "300", roundsEnv: "1", podsEnv: "20", workloadsEnv: "basic, devices", waysEnv: "nominate"},
@@ -141,5 +141,27 @@ func TestResultsCountTheWayThatIsRecommended(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "225 (3.00*)") {
 		t.Errorf("the way that is recommended is not marked in\n%s", out.String())
+	}
+}
+
+func TestTheRecommendedWayIsMeasuredAndEveryRoundBeginsWithAnotherOne(t *testing.T) {
+	p := plan{
+		contenders: []contender.Contender{contender.Stock, contender.Extender},
+		workloads:  []scenario{{name: "a", way: contender.Extender}, {name: "b", way: contender.Managed}},
+	}
+	for round, want := range [][]contender.Contender{
+		{contender.Stock, contender.Extender, contender.Managed},
+		{contender.Extender, contender.Managed, contender.Stock},
+		{contender.Managed, contender.Stock, contender.Extender},
+	} {
+		if diff := cmp.Diff(want, p.order(p.workloads[1], round)); diff != "" {
+			t.Errorf("round %d (-want +got):\n%s", round, diff)
+		}
+	}
+	if diff := cmp.Diff(p.contenders, p.order(p.workloads[0], 0)); diff != "" {
+		t.Errorf("a way that is among them anyway (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]contender.Contender{contender.Stock, contender.Extender, contender.Managed}, p.all()); diff != "" {
+		t.Errorf("all (-want +got):\n%s", diff)
 	}
 }

@@ -72,7 +72,7 @@ func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contende
 	if err := g.awaitClaims(ctx, measured); err != nil {
 		return 0, err
 	}
-	left, err := g.schedule(ctx, w.meanwhile, c, watch, len(measured))
+	ready, left, err := g.schedule(ctx, w.meanwhile, c, watch, len(measured))
 	if err != nil {
 		return 0, fmt.Errorf("%d of %d pods are bound: %w", watch.Tally().Bound, len(measured), err)
 	}
@@ -82,20 +82,25 @@ func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contende
 	if err := g.remove(append(left, measured...)); err != nil {
 		return 0, err
 	}
-	return watch.Tally().Rate(), devices.ClearClaims(g.ctx, g.client)
+	rate = watch.Tally().Rate()
+	if w.fromReady {
+		rate = float64(len(measured)) / watch.Tally().Last.Sub(ready).Seconds()
+	}
+	return rate, devices.ClearClaims(g.ctx, g.client)
 }
 
-// schedule has a contender schedule until so many pods are bound, and returns what is left of the churn.
+// schedule has a contender schedule until so many pods are bound, and returns when its scheduler was ready, and what is left of
+// the churn.
 func (g *ground) schedule(
 	ctx context.Context, meanwhile churn, c contender.Contender, watch *podwatch.Watch, pods int,
-) (left []*corev1.Pod, err error) {
+) (ready time.Time, left []*corev1.Pod, err error) {
 	entry, err := g.programs.Launch(ctx, g.controlPlane, c, 0)
 	if err != nil {
-		return nil, err
+		return time.Time{}, nil, err
 	}
 	defer entry.Stop()
 	if err := entry.AwaitExtender(ctx); err != nil {
-		return nil, err
+		return time.Time{}, nil, err
 	}
 	if meanwhile != nil {
 		churning, calm := context.WithCancel(ctx)
@@ -113,9 +118,10 @@ func (g *ground) schedule(
 		}()
 	}
 	if err := entry.StartScheduler(ctx); err != nil {
-		return nil, err
+		return time.Time{}, nil, err
 	}
-	return nil, g.await(ctx, "pods to be bound", func(context.Context) (bool, error) { return watch.Tally().Bound == pods, nil })
+	ready = time.Now()
+	return ready, nil, g.await(ctx, "pods to be bound", func(context.Context) (bool, error) { return watch.Tally().Bound == pods, nil })
 }
 
 // awaitClaims returns when each pod that has claims for devices knows their names.

@@ -59,15 +59,37 @@ func planFromEnv(getenv func(string) string) (p plan, err error) {
 	return p, nil
 }
 
+// order are the contenders of a workload in a round: those of the plan and the one that is recommended for it, another one first each
+// time.
+func (p plan) order(w scenario, round int) []contender.Contender {
+	contenders := p.contenders
+	if !slices.Contains(contenders, w.way) {
+		contenders = append(slices.Clone(contenders), w.way)
+	}
+	turn := round % len(contenders)
+	return slices.Concat(contenders[turn:], contenders[:turn])
+}
+
+// all are the contenders of all workloads.
+func (p plan) all() []contender.Contender {
+	all := slices.Clone(p.contenders)
+	for _, w := range p.workloads {
+		if !slices.Contains(all, w.way) {
+			all = append(all, w.way)
+		}
+	}
+	return all
+}
+
 // ways returns the stock scheduler and the contenders with these names, separated by commas.
 func ways(names string) ([]contender.Contender, error) {
 	known := []contender.Contender{
 		contender.Scheduler, contender.Extender, contender.Offload, contender.Nominate, contender.NominateOffload, contender.Ahead,
-		contender.Batching, contender.NoBatching,
+		contender.Managed, contender.Batching, contender.NoBatching,
 	}
 	chosen := []contender.Contender{contender.Stock}
 	if names == "" {
-		return append(chosen, contender.Scheduler, contender.Extender, contender.Offload), nil
+		return append(chosen, contender.Scheduler, contender.Extender), nil
 	}
 	for name := range strings.SplitSeq(names, ",") {
 		c := contender.Contender(strings.TrimSpace(name))

@@ -27,7 +27,12 @@ func (r rates) print(out io.Writer, workloads []scenario, contenders []contender
 	for _, w := range workloads {
 		fmt.Fprint(table, w.name)
 		for _, c := range contenders {
-			fmt.Fprintf(table, "\t%.0f", figures.Median(r[cell{w.name, c}]))
+			rates := r[cell{w.name, c}]
+			if len(rates) == 0 {
+				fmt.Fprint(table, "\t")
+				continue
+			}
+			fmt.Fprintf(table, "\t%.0f", figures.Median(rates))
 			if c != contender.Stock {
 				fmt.Fprintf(table, " (%.2f%s)", r.ofStock(w.name, c), mark(w, c))
 			}

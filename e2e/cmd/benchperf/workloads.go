@@ -17,6 +17,8 @@ type scenario struct {
 	settled func(nodes []*corev1.Node) []*corev1.Pod
 	// measured makes the pods that are counted.
 	measured func(nodes []*corev1.Node, count int) []*corev1.Pod
+	// fromReady counts the time from when the scheduler is ready, instead of from the first binding.
+	fromReady bool
 	// most is how many pods are measured at most, no limit when 0.
 	most int
 	// prepare creates what pods need beside nodes, namespaces and each other.
@@ -44,73 +46,73 @@ func initTeam(i int) string { return fmt.Sprintf("init-ns-%d", i) }
 func workloads() []scenario {
 	const all, thousand = -1, 1000
 	return []scenario{
-		{name: "basic", settled: settle(thousand), measured: measure(plainNamespace), way: contender.Scheduler},
-		{name: "daemonset", measured: daemonSet, way: contender.Scheduler},
-		{name: "churn", measured: measure(plainNamespace), meanwhile: recreate, way: contender.Scheduler},
-		{name: "gated", settled: waiting(gated), measured: measure(plainNamespace), way: contender.Scheduler},
+		{name: "basic", settled: settle(thousand), measured: measure(plainNamespace), way: contender.Extender},
+		{name: "daemonset", measured: daemonSet, way: contender.Managed},
+		{name: "churn", measured: measure(plainNamespace), meanwhile: recreate, way: contender.Extender},
+		{name: "gated", settled: waiting(gated), measured: measure(plainNamespace), way: contender.Extender},
 		{
 			name: "unschedulable", settled: settle(100), measured: measure(plainNamespace),
-			meanwhile: add(wants("9", "500Mi"), important), way: contender.Scheduler,
+			meanwhile: add(wants("9", "500Mi"), important), way: contender.Extender,
 		},
 		{
-			name: "preemption", settled: fourOnEach(), measured: measure(plainNamespace, wants("3", "500Mi"), important), most: 500,
-			way: contender.Scheduler,
+			name: "preemption", settled: fourOnEach(), measured: measure(plainNamespace, wants("3", "500Mi"), important), most: 500, fromReady: true,
+			way: contender.Extender,
 		},
 		{
 			name: "preemption_churn", settled: fourOnEach(), measured: measure(plainNamespace),
-			meanwhile: add(wants("3", "500Mi"), important), way: contender.Scheduler,
+			meanwhile: add(wants("3", "500Mi"), important), way: contender.Extender,
 		},
 		{
 			name: "anti_affinity", settled: settleIn(firstNamespace, thousand, apart(firstNamespace, secondNamespace)),
-			measured: measure(secondNamespace, apart(firstNamespace, secondNamespace)), apart: true, way: contender.Offload,
+			measured: measure(secondNamespace, apart(firstNamespace, secondNamespace)), apart: true, way: contender.Extender,
 		},
 		{
 			name: "affinity", settled: settleIn(firstNamespace, all, near(firstNamespace, secondNamespace)),
-			measured: measure(secondNamespace, near(firstNamespace, secondNamespace)), way: contender.Offload,
+			measured: measure(secondNamespace, near(firstNamespace, secondNamespace)), way: contender.Extender,
 		},
 		{
 			name: "preferred_affinity", settled: settleIn(firstNamespace, all, preferNear(firstNamespace, secondNamespace)),
-			measured: measure(secondNamespace, preferNear(firstNamespace, secondNamespace)), way: contender.Offload,
+			measured: measure(secondNamespace, preferNear(firstNamespace, secondNamespace)), way: contender.Extender,
 		},
 		{
 			name: "preferred_anti_affinity", settled: settleIn(firstNamespace, all, preferApart(firstNamespace, secondNamespace)),
-			measured: measure(secondNamespace, preferApart(firstNamespace, secondNamespace)), way: contender.Offload,
+			measured: measure(secondNamespace, preferApart(firstNamespace, secondNamespace)), way: contender.Extender,
 		},
 		{
 			name: "node_affinity", settled: settleIn(plainNamespace, all, inARegion), measured: measure(plainNamespace, inARegion),
-			way: contender.Scheduler,
+			way: contender.Extender,
 		},
-		{name: "mixed", settled: settleMixed, measured: measure(plainNamespace), way: contender.Offload},
+		{name: "mixed", settled: settleMixed, measured: measure(plainNamespace), way: contender.Extender},
 		{
 			name: "ns_anti_affinity", settled: settleTeams(40, apart()), measured: measure(measureTeam, apart()), apart: true,
-			way: contender.Offload,
+			way: contender.NominateOffload,
 		},
-		{name: "ns_preferred_anti_affinity", settled: settleTeams(40, preferApart()), measured: measure(measureTeam, preferApart()), way: contender.Offload},
-		{name: "ns_affinity", settled: settleTeams(50, near()), measured: measure(measureTeam, near()), way: contender.Offload},
-		{name: "ns_preferred_affinity", settled: settleTeams(50, preferNear()), measured: measure(measureTeam, preferNear()), way: contender.Offload},
+		{name: "ns_preferred_anti_affinity", settled: settleTeams(40, preferApart()), measured: measure(measureTeam, preferApart()), way: contender.Extender},
+		{name: "ns_affinity", settled: settleTeams(50, near()), measured: measure(measureTeam, near()), way: contender.NominateOffload},
+		{name: "ns_preferred_affinity", settled: settleTeams(50, preferNear()), measured: measure(measureTeam, preferNear()), way: contender.Extender},
 		{
 			name: "spread", settled: settleIn(plainNamespace, all), measured: measure(plainNamespace, spread(corev1.DoNotSchedule)),
-			way: contender.Offload,
+			way: contender.Extender,
 		},
 		{
 			name: "preferred_spread", settled: settleIn(plainNamespace, all), measured: measure(plainNamespace, spread(corev1.ScheduleAnyway)),
-			way: contender.Offload,
+			way: contender.Extender,
 		},
 		{
 			name: "secrets", settled: settleIn(plainNamespace, thousand, withSecret), measured: measure(plainNamespace, withSecret),
-			way: contender.Scheduler,
+			way: contender.Extender,
 		},
 		{
 			name: "in_tree_volumes", settled: settleIn(plainNamespace, thousand, withVolume(inTree)), measured: measure(plainNamespace, withVolume(inTree)),
-			prepare: (*ground).inTreeVolumes, way: contender.Scheduler,
+			prepare: (*ground).inTreeVolumes, way: contender.Extender,
 		},
 		{
 			name: "csi_volumes", settled: settleIn(plainNamespace, thousand, withVolume(csi)), measured: measure(plainNamespace, withVolume(csi)),
-			prepare: (*ground).csiVolumes, way: contender.Scheduler,
+			prepare: (*ground).csiVolumes, way: contender.Extender,
 		},
 		{
 			name: "devices", measured: measure(plainNamespace, withDevice), most: 500,
-			prepare: (*ground).offerDevices, way: contender.Scheduler,
+			prepare: (*ground).offerDevices, way: contender.Extender,
 		},
 	}
 }
