@@ -90,7 +90,12 @@ func TestWhoMaySeePodsSeesTheirGroupsAndWhoMayCreateThemCreatesTheirs(t *testing
 				return err
 			})
 		}
-		if err := c.as("view").Resource(groups).Namespace("default").Delete(t.Context(), "g", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
+		if err := c.as("view").
+			Resource(groups).
+			Namespace("default").
+			Delete(t.Context(), "g", metav1.DeleteOptions{}); !apierrors.IsForbidden(
+			err,
+		) {
 			t.Errorf("who may see deletes: error %v", err)
 		}
 		if _, err := c.as("edit").Resource(groups).Namespace("kube-system").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {

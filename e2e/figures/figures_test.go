@@ -48,7 +48,12 @@ func TestNumber(t *testing.T) {
 		t.Errorf("got %d, %v", got, err)
 	}
 	for _, text := range []string{"0", "10", "-1", "many", ""} {
-		if _, err := Number("BENCH_PODS", text, 9); err == nil || !strings.Contains(err.Error(), "BENCH_PODS="+text+": want a number from 1 to 9") {
+		if _, err := Number(
+			"BENCH_PODS",
+			text,
+			9,
+		); err == nil ||
+			!strings.Contains(err.Error(), "BENCH_PODS="+text+": want a number from 1 to 9") {
 			t.Errorf("%q: error %v", text, err)
 		}
 	}

@@ -29,7 +29,9 @@ func TestPlanFromEnv(t *testing.T) {
 			env:  map[string]string{nodesEnv: "300", roundsEnv: "1", podsEnv: "20", workloadsEnv: "basic, devices", waysEnv: "nominate"},
 			pods: 20, names: []string{"basic", "devices"}, ways: []contender.Contender{contender.Stock, contender.Nominate},
 		},
-		"an unknown workload": {env: map[string]string{workloadsEnv: "basic,simple"}, err: `PERF_WORKLOADS=basic,simple: workload "simple": want some of basic`},
+		"an unknown workload": {
+			env: map[string]string{workloadsEnv: "basic,simple"}, err: `PERF_WORKLOADS=basic,simple: workload "simple": want some of basic`,
+		},
 		"an unknown way":      {env: map[string]string{waysEnv: "faster"}, err: `PERF_WAYS=faster: way "faster": want some of [scheduler`},
 		"stock is no way":     {env: map[string]string{waysEnv: "stock"}, err: `way "stock"`},
 		"too few nodes":       {env: map[string]string{nodesEnv: "10"}, err: "BENCH_NODES=10: want at least 200"},
@@ -104,7 +106,9 @@ func TestPodsOfADaemonSetWantANodeEach(t *testing.T) {
 	nodes := machines(3)
 	var wanted []string
 	for _, p := range daemonSet(nodes, 4) {
-		wanted = append(wanted, p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0].Values...)
+		wanted = append(
+			wanted,
+			p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0].Values...)
 	}
 	if diff := cmp.Diff([]string{"node-00000", "node-00001", "node-00002", "node-00000"}, wanted); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)

@@ -18,7 +18,8 @@ type rates map[cell][]float64
 
 // print prints medians and what they are of stock's, and then figures.
 func (r rates) print(out io.Writer, workloads []scenario, contenders []contender.Contender) {
-	fmt.Fprint(out, "\nPods bound per second, median of the rounds, and what that is of the stock scheduler's;\n* the way that is recommended for such pods:\n\n")
+	fmt.Fprint(out, "\nPods bound per second, median of the rounds, and what that is of the stock scheduler's;\n"+
+		"* the way that is recommended for such pods:\n\n")
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	for _, c := range contenders {
 		fmt.Fprintf(table, "\t%s", c)

@@ -87,9 +87,15 @@ func workloads() []scenario {
 			name: "ns_anti_affinity", settled: settleTeams(40, apart()), measured: measure(measureTeam, apart()), apart: true,
 			way: contender.NominateOffload,
 		},
-		{name: "ns_preferred_anti_affinity", settled: settleTeams(40, preferApart()), measured: measure(measureTeam, preferApart()), way: contender.Extender},
+		{
+			name: "ns_preferred_anti_affinity", settled: settleTeams(40, preferApart()), measured: measure(measureTeam, preferApart()),
+			way: contender.Extender,
+		},
 		{name: "ns_affinity", settled: settleTeams(50, near()), measured: measure(measureTeam, near()), way: contender.NominateOffload},
-		{name: "ns_preferred_affinity", settled: settleTeams(50, preferNear()), measured: measure(measureTeam, preferNear()), way: contender.Extender},
+		{
+			name: "ns_preferred_affinity", settled: settleTeams(50, preferNear()), measured: measure(measureTeam, preferNear()),
+			way: contender.Extender,
+		},
 		{
 			name: "spread", settled: settleIn(plainNamespace, all), measured: measure(plainNamespace, spread(corev1.DoNotSchedule)),
 			way: contender.Extender,
@@ -103,8 +109,9 @@ func workloads() []scenario {
 			way: contender.Extender,
 		},
 		{
-			name: "in_tree_volumes", settled: settleIn(plainNamespace, thousand, withVolume(inTree)), measured: measure(plainNamespace, withVolume(inTree)),
-			prepare: (*ground).inTreeVolumes, way: contender.Extender,
+			name: "in_tree_volumes", settled: settleIn(plainNamespace, thousand, withVolume(inTree)),
+			measured: measure(plainNamespace, withVolume(inTree)),
+			prepare:  (*ground).inTreeVolumes, way: contender.Extender,
 		},
 		{
 			name: "csi_volumes", settled: settleIn(plainNamespace, thousand, withVolume(csi)), measured: measure(plainNamespace, withVolume(csi)),
