@@ -32,11 +32,11 @@ func TestPlanFromEnv(t *testing.T) {
 		"an unknown workload": {
 			env: map[string]string{workloadsEnv: "basic,simple"}, err: `PERF_WORKLOADS=basic,simple: workload "simple": want some of basic`,
 		},
-		"an unknown way":      {env: map[string]string{waysEnv: "faster"}, err: `PERF_WAYS=faster: way "faster": want some of [scheduler`},
-		"stock is no way":     {env: map[string]string{waysEnv: "stock"}, err: `way "stock"`},
-		"too few nodes":       {env: map[string]string{nodesEnv: "10"}, err: "BENCH_NODES=10: want at least 200"},
-		"too many pods":       {env: map[string]string{podsEnv: "50000"}, err: "BENCH_PODS=50000: want a number from 1 to 5000"},
-		"no round":            {env: map[string]string{roundsEnv: "0"}, err: "BENCH_ROUNDS=0"},
+		"an unknown way":  {env: map[string]string{waysEnv: "faster"}, err: `PERF_WAYS=faster: way "faster": want some of [scheduler`},
+		"stock is no way": {env: map[string]string{waysEnv: "stock"}, err: `way "stock"`},
+		"too few nodes":   {env: map[string]string{nodesEnv: "10"}, err: "BENCH_NODES=10: want at least 200"},
+		"too many pods":   {env: map[string]string{podsEnv: "50000"}, err: "BENCH_PODS=50000: want a number from 1 to 5000"},
+		"no round":        {env: map[string]string{roundsEnv: "0"}, err: "BENCH_ROUNDS=0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := planFromEnv(func(key string) string { return test.env[key] })
