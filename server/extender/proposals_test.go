@@ -2,7 +2,9 @@ package extender
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,19 +82,25 @@ func (nodes evictable) best() map[string]bool {
 	return left
 }
 
+// propose has the pods run, and proposes all of them.
+func (nodes evictable) propose(b *bench) victims {
+	proposed := victims{}
+	for name, pods := range nodes {
+		b.Node(name, fmt.Sprint(len(pods)))
+		proposed[name] = &extenderv1.MetaVictims{}
+		for _, pod := range pods {
+			b.Pending(pod)
+			proposed[name].Pods = append(proposed[name].Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
+		}
+	}
+	return proposed
+}
+
 func TestOfManyProposalsAFewAreAnsweredAndTheBestIsAmongThem(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(t, benchOptions{})
 		nodes := drawEvictable(rt)
-		proposed := victims{}
-		for name, pods := range nodes {
-			b.Node(name, fmt.Sprint(len(pods)))
-			proposed[name] = &extenderv1.MetaVictims{}
-			for _, pod := range pods {
-				b.Pending(pod)
-				proposed[name].Pods = append(proposed[name].Pods, &extenderv1.MetaPod{UID: string(pod.UID)})
-			}
-		}
+		proposed := nodes.propose(b)
 		important := servertest.Pod("important", "1")
 		important.Spec.Priority = new(int32(100))
 		got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: important, NodeNameToMetaVictims: proposed})
@@ -106,6 +114,72 @@ func TestOfManyProposalsAFewAreAnsweredAndTheBestIsAmongThem(t *testing.T) {
 		}
 		rt.Errorf("none of the best nodes %v is answered: %v", nodes.best(), got)
 	})
+}
+
+func TestTheFirstProposalIsOneThatKubeSchedulerWouldTake(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		b := newBench(t, benchOptions{})
+		nodes := drawEvictable(rt)
+		proposed := nodes.propose(b)
+		if first := rank(b.Cluster.Snapshot(), proposed)[0].node.Name; !nodes.best()[first] {
+			rt.Errorf("the first one is %s, want one of %v", first, nodes.best())
+		}
+		// A budget that is violated outweighs all else.
+		spared := rapid.SampledFrom(slices.Sorted(maps.Keys(nodes))).Draw(rt, "spared")
+		for name := range proposed {
+			if name != spared {
+				proposed[name].NumPDBViolations = 1
+			}
+		}
+		if first := rank(b.Cluster.Snapshot(), proposed)[0].node.Name; first != spared {
+			rt.Errorf("the first one is %s, want %s, which alone violates no budget", first, spared)
+		}
+	})
+}
+
+// sparing has gangs on some nodes harmed by any eviction there.
+type sparing struct {
+	gangs
+	harmed map[string]bool
+}
+
+func (s sparing) spare(victims victims) (harmless bool) {
+	for node := range victims {
+		harmless = harmless || !s.harmed[node]
+	}
+	if harmless {
+		maps.DeleteFunc(victims, func(node string, _ *extenderv1.MetaVictims) bool { return s.harmed[node] })
+	}
+	return harmless
+}
+
+func TestProposalsThatHarmNoGangAreLookedForAmongAll(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	proposed, harmed := victims{}, map[string]bool{}
+	for i := range 2 * enoughProposals {
+		name := fmt.Sprintf("n%d", i)
+		harmed[name] = i < enoughProposals
+		b.Node(name, "1")
+		pod := servertest.Pod("on-"+name, "1")
+		pod.Spec.NodeName = name
+		if !harmed[name] {
+			pod.Spec.Priority = new(int32(1)) // the worse candidate
+		}
+		b.Pending(pod)
+		proposed[name] = &extenderv1.MetaVictims{Pods: []*extenderv1.MetaPod{{UID: string(pod.UID)}}}
+	}
+	b.extender.gangs = sparing{b.extender.gangs, harmed}
+	important := servertest.Pod("important", "1")
+	important.Spec.Priority = new(int32(100))
+	got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: important, NodeNameToMetaVictims: proposed})
+	if len(got) == 0 {
+		t.Error("no node is answered")
+	}
+	for node := range got {
+		if harmed[node] {
+			t.Errorf("%s is answered, where a gang is harmed", node)
+		}
+	}
 }
 
 func TestWhereNoProposalHoldsEveryNodeIsLookedAt(t *testing.T) {
