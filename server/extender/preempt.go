@@ -2,7 +2,6 @@ package extender
 
 import (
 	"net/http"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -51,14 +50,16 @@ func (e *Extender) preemptKnown(c *call, proposed victims) victims {
 	return e.preemptAlone(c, proposed)
 }
 
-// preemptAlone finds victims for a pod for itself on nodes that are proposed: on some of the best ones if the proposals for these hold
-// and harm no gang, else on all.
+// preemptAlone finds victims for a pod for itself on nodes that are proposed: on the best few if a proposal for one of them holds and
+// harms no gang, else on all.
 func (e *Extender) preemptAlone(c *call, proposed victims) victims {
 	nominated := e.picker.cluster.Nominated()
 	snap := e.picker.cluster.Snapshot()
 	p := newPreemption(&c.subject, c.store.Profile, snap, nominated, e.reserved.reservations.Spared(c.subject.pod))
+	ranked := rank(snap, proposed)
+	few := min(enoughProposals, len(ranked))
 	enough, later := victims{}, ""
-	for some := range slices.Chunk(rank(snap, proposed), enoughProposals) {
+	for _, some := range [][]proposal{ranked[:few], ranked[few:]} {
 		for _, proposal := range some {
 			if found := p.victims(proposal.node, e.planned(proposal.node.Pods), proposal.victims); found != nil {
 				enough[proposal.node.Name] = found

@@ -66,9 +66,7 @@ func newGround(ctx context.Context, programs contender.Programs, nodes int, out 
 // machines are nodes as upstream's: four cores and 32 GiB each, in three zones of one region.
 func machines(count int) []*corev1.Node {
 	room := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse(
-			"4",
-		),
+		corev1.ResourceCPU:    resource.MustParse("4"),
 		corev1.ResourceMemory: resource.MustParse("32Gi"),
 		corev1.ResourcePods:   resource.MustParse("110"),
 	}

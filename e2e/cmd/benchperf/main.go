@@ -1,10 +1,13 @@
-// Command benchperf measures how fast pods are bound that are as those of the workloads of kube-scheduler's own
-// scheduler_perf: by the stock scheduler, and with muster in its ways. The operations are those of scheduler_perf, on
-// a real control plane: nodes of the same size, pods that are there already, pods that are counted, and what comes and
-// goes meanwhile. What differs: counted pods wait before the scheduler starts, there are 1,000 of them where upstream
-// has up to 50,000, affinity within one domain is by region, so that all workloads can have the same nodes, a
-// DaemonSet's pods want a node each, and devices are on 500 nodes. As upstream's, pods have no controllers; muster tells
-// their classes by their templates.
+// Command benchperf measures how fast the stock scheduler binds the pods of scheduler_perf, kube-scheduler's own
+// benchmark, without muster and with it. It does what scheduler_perf does, on a real control plane: nodes of the same
+// size, pods that are there already, pods that are counted, and what comes and goes meanwhile. As upstream's, pods have
+// no controllers; muster tells their classes by their templates. These things differ:
+//
+//   - counted pods wait before the scheduler starts;
+//   - there are 1,000 of them, where upstream has up to 50,000;
+//   - affinity within one domain is by region, so that all workloads can have the same nodes;
+//   - each pod of a DaemonSet wants a node of its own;
+//   - 500 nodes have devices.
 //
 // One control plane serves all. Each round runs every workload with every contender, in an order that rotates. A cell
 // counts pods between the first and the last binding that the API server reports, and then looks whether every node
