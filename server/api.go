@@ -1,8 +1,10 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -12,13 +14,16 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/leadership"
+	"muster.dev/muster/server/schedulerlease"
 )
 
 // api is the way to the API server. When dumps stand in for one, all but the election is nil.
 type api struct {
 	election *app.Election
-	client   kubernetes.Interface
-	metadata metadata.Interface
+	// eligibility is nil where any replica may lead.
+	eligibility *leadership.Eligibility
+	client      kubernetes.Interface
+	metadata    metadata.Interface
 	// leader writes what only the leader may: it is behind the fence.
 	leader clients
 	// quick is for what is placed ahead of calls, so that bindings never wait for nominations. It is behind
@@ -43,14 +48,38 @@ func newAPI(b *base) (*api, error) {
 	if len(b.SnapshotFiles) == 0 {
 		return connect(b)
 	}
-	election, err := elect(b, b.around.leases)
-	return &api{election: election, binds: b.around.binds}, err
+	a := &api{binds: b.around.binds}
+	return a, a.elect(b, b.around.leases)
 }
 
 // elect has replicas elect the one that may act, unless there is no lease.
-func elect(b *base, leases coordinationv1client.LeasesGetter) (*app.Election, error) {
+func (a *api) elect(b *base, leases coordinationv1client.LeasesGetter) (err error) {
 	config := b.Config.LeaderElection
-	return app.NewElection(app.ElectionOptions{Registerer: b.Registry, Leases: leases, Config: config, Name: config.ResourceName})
+	if leases != nil && config.SchedulerLease != "" {
+		a.eligibility = leadership.NewEligibility()
+	}
+	a.election, err = app.NewElection(app.ElectionOptions{
+		Registerer: b.Registry, Leases: leases, Config: config, Name: config.ResourceName, Eligibility: a.eligibility,
+	})
+	return err
+}
+
+// components follow the kube-scheduler beside this process, which says whether it may lead.
+func (a *api) components(b *base) []app.Component {
+	if a.eligibility == nil {
+		return nil
+	}
+	return []app.Component{{
+		Name: "the kube-scheduler beside", When: app.Always,
+		Run: func(ctx context.Context) error {
+			host, err := os.Hostname() // as kube-scheduler does
+			if err != nil {
+				return fmt.Errorf("leaderElection.schedulerLease: %w", err)
+			}
+			schedulerlease.FollowOn(ctx, a.client, b.Config.LeaderElection.SchedulerLease, host, a.eligibility.Set, a.eligibility.Know)
+			return nil
+		},
+	}}
 }
 
 func connect(b *base) (*api, error) {
@@ -65,8 +94,7 @@ func connect(b *base) (*api, error) {
 		}
 	}
 	a := &api{}
-	var err error
-	if a.election, err = elect(b, leases); err != nil {
+	if err := a.elect(b, leases); err != nil {
 		return nil, err
 	}
 	guarded, quick := a.election.Fence().Guard(b.RESTConfig), a.election.Fence().Guard(b.RESTConfig)

@@ -101,7 +101,7 @@ func newBase(o Options, around surroundings) *base {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	inspect.RegisterRuntime(o.Registry)
+	inspect.RegisterRuntime(o.Registry, o.Version)
 	return &base{
 		Options: o, around: around,
 		about:   &inspect.Process{Name: "muster", Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags},
@@ -158,7 +158,7 @@ func build(o Options, around surroundings) (*Server, error) {
 	return &Server{ports: front.ports, process: &app.Process{
 		Logger: o.Logger,
 		Components: slices.Concat(
-			front.components, https.components, view.components, load.components(view.wait), ahead.components,
+			api.components(b), front.components, https.components, view.components, load.components(view.wait), ahead.components,
 		),
 		Stops:    []app.Stop{{Name: "traces", Run: front.flush}, {Name: "calls", Run: front.drain}},
 		Patience: o.Config.Timeouts.Shutdown.Duration,

@@ -192,6 +192,12 @@ type LeaderElection struct {
 	ResourceName string `json:"resourceName"`
 	// ResourceNamespace is the namespace of the Lease. Defaults to kube-system.
 	ResourceNamespace string `json:"resourceNamespace"`
+	// SchedulerLease is the namespace/name of the Lease of the kube-schedulers that run beside the replicas of muster, each
+	// on the machine, or in the pod, of the muster that it calls. A replica runs for its own Lease only while its
+	// kube-scheduler has that one, which it knows by the name of the host, and gives it up and ends, to stand by, when
+	// another one leads. Empty means that any replica may lead, as where kube-scheduler calls muster over the network.
+	// 'muster reschedule' does not go by it. Defaults to "".
+	SchedulerLease string `json:"schedulerLease"`
 }
 
 // Timeouts bound how long muster lets things take.

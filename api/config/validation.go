@@ -90,6 +90,10 @@ func (l LeaderElection) validate(path *field.Path) field.ErrorList {
 	for _, message := range validation.IsDNS1123Label(l.ResourceNamespace) {
 		errs = append(errs, field.Invalid(path.Child("resourceNamespace"), l.ResourceNamespace, message))
 	}
+	errs = append(errs, validateLease(path.Child("schedulerLease"), l.SchedulerLease)...)
+	if l.SchedulerLease != "" && !l.LeaderElect {
+		errs = append(errs, field.Invalid(path.Child("schedulerLease"), l.SchedulerLease, "needs leaderElect: true"))
+	}
 	return errs
 }
 
@@ -128,11 +132,15 @@ func (a Ahead) validate(path *field.Path) field.ErrorList {
 	if a.Margin.Duration < 0 || a.Margin.Duration > maxMargin {
 		errs = append(errs, field.Invalid(path.Child("margin"), a.Margin, "must be from 0s to "+maxMargin.String()))
 	}
-	if namespace, name, _ := strings.Cut(a.SchedulerLease, "/"); a.SchedulerLease != "" &&
+	return append(errs, validateLease(path.Child("schedulerLease"), a.SchedulerLease)...)
+}
+
+func validateLease(path *field.Path, lease string) field.ErrorList {
+	if namespace, name, _ := strings.Cut(lease, "/"); lease != "" &&
 		len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(name)) > 0 {
-		errs = append(errs, field.Invalid(path.Child("schedulerLease"), a.SchedulerLease, "must be namespace/name of a Lease, or empty"))
+		return field.ErrorList{field.Invalid(path, lease, "must be namespace/name of a Lease, or empty")}
 	}
-	return errs
+	return nil
 }
 
 func (g Gangs) validate(path *field.Path, serving Serving) field.ErrorList {

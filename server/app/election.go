@@ -20,6 +20,8 @@ type ElectionOptions struct {
 	Config config.LeaderElection
 	// Name of the lease.
 	Name string
+	// Eligibility says when this process may run for the lease; nil is always.
+	Eligibility *leadership.Eligibility
 }
 
 // Election says whether this process leads, and fences what only the leader may do.
@@ -37,6 +39,7 @@ func NewElection(o ElectionOptions) (*Election, error) {
 	}
 	candidate, err := leadership.New(leadership.Options{
 		Registerer: o.Registerer, Clock: clock.RealClock{}, Leases: o.Leases, Config: o.Config, Name: o.Name,
+		Eligibility: o.Eligibility,
 	})
 	if err != nil {
 		return nil, err
@@ -52,6 +55,22 @@ func (e *Election) Leading() bool { return e.leading.Load() }
 
 // Elected reports whether this process leads by an election.
 func (e *Election) Elected() bool { return e.candidate != nil && e.Leading() && e.fence.Check() == nil }
+
+// standBy is why a process that does not lead is not ready, nil where it may not lead, so that nobody asks it.
+func (e *Election) standBy() error {
+	if e.candidate == nil {
+		return leadership.ErrNotLeader
+	}
+	return e.candidate.StandBy()
+}
+
+// ineligible is closed when this process leads and must not any more.
+func (e *Election) ineligible() <-chan struct{} {
+	if e.candidate == nil {
+		return nil
+	}
+	return e.candidate.Ineligible()
+}
 
 // Term is that of this process, zero before it leads and when nobody is elected.
 func (e *Election) Term() leadership.Term {

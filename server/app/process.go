@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -72,9 +73,12 @@ type Process struct {
 	Begin func()
 }
 
-// Run runs a process until the context ends, a Component fails, or the lease is lost. Asked to stop, it
-// gives the lease back last, when nothing runs any more.
+// Run runs a process until the context ends, a Component fails, the lease is lost, or this process may not have it any
+// more. Asked to stop, it gives the lease back last, when nothing runs any more, and so it does in the last case, in which
+// the error is [leadership.ErrIneligible].
 func (p *Process) Run(ctx context.Context) error {
+	ctx, ask := context.WithCancelCause(ctx)
+	defer ask(nil)
 	group, either := errgroup.WithContext(context.WithoutCancel(ctx))
 	running, resign := context.WithCancel(either)
 	r := &run{Process: p, led: make(chan struct{})}
@@ -83,7 +87,22 @@ func (p *Process) Run(ctx context.Context) error {
 		return r.work(ctx, either)
 	})
 	group.Go(func() error { return r.lead(running) })
-	return group.Wait()
+	group.Go(func() error {
+		select {
+		case <-p.Election.ineligible():
+			p.Logger.Info("stopping, to stand by", "reason", leadership.ErrIneligible)
+			ask(leadership.ErrIneligible)
+		case <-running.Done():
+		}
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); errors.Is(err, leadership.ErrIneligible) {
+		return err
+	}
+	return nil
 }
 
 // run is one run of a Process.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"muster.dev/muster/server/leadership"
 )
 
 // Why a process is not ready.
@@ -67,7 +69,11 @@ func (r *Readiness) Ready() error {
 	if err := r.options.Certified(); err != nil {
 		return fmt.Errorf("serving.tls.selfManaged: %w", err)
 	}
-	return r.Serving()
+	err := r.Serving()
+	if errors.Is(err, leadership.ErrNotLeader) {
+		return r.options.Election.standBy()
+	}
+	return err
 }
 
 // Stop has no new calls sent here.

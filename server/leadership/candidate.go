@@ -23,7 +23,7 @@ import (
 // termRetry is the pause between two attempts to read the lease.
 const termRetry = time.Second
 
-// Options of a Candidate. All are required.
+// Options of a Candidate. Those that do not say otherwise are required.
 type Options struct {
 	Registerer prometheus.Registerer
 	Clock      clock.WithDelayedExecution
@@ -33,6 +33,8 @@ type Options struct {
 	Config config.LeaderElection
 	// Name of the lease.
 	Name string
+	// Eligibility says when the process may run for the lease. It may be nil: then it always may.
+	Eligibility *Eligibility
 }
 
 // Term is one time of leading. Later ones have more transitions, or a younger lease.
@@ -48,6 +50,9 @@ type Candidate struct {
 	fence  *Fence
 	lock   *lock
 	config leaderelection.LeaderElectionConfig
+
+	eligibility *Eligibility  // nil for always
+	ineligible  chan struct{} // closed when it leads and must not any more
 }
 
 // New returns a Candidate that does nothing until it is run.
@@ -59,9 +64,10 @@ func New(o Options) (*Candidate, error) {
 	cfg := o.Config
 	c := &Candidate{
 		leases: o.Leases.Leases(cfg.ResourceNamespace), name: o.Name,
-		fence: newFence(o.Clock, cfg.RenewDeadline.Duration, newMetrics(o.Registerer)),
+		fence:       newFence(o.Clock, cfg.RenewDeadline.Duration, newMetrics(o.Registerer)),
+		eligibility: o.Eligibility, ineligible: make(chan struct{}),
 	}
-	c.lock = &lock{fence: c.fence, Interface: &resourcelock.LeaseLock{
+	c.lock = &lock{fence: c.fence, duration: cfg.LeaseDuration.Duration, eligibility: o.Eligibility, Interface: &resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Name: o.Name, Namespace: cfg.ResourceNamespace}, Client: o.Leases,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 	}}
@@ -75,12 +81,52 @@ func New(o Options) (*Candidate, error) {
 // Fence is open while the lease is held.
 func (c *Candidate) Fence() *Fence { return c.fence }
 
+// StandBy is why a process that does not lead is of no use: [ErrNotLeader], [ErrUnknown], or nil where it may not lead, so
+// that nobody asks it.
+func (c *Candidate) StandBy() error {
+	switch {
+	case c.eligibility == nil, c.eligibility.Eligible():
+		return ErrNotLeader
+	case !c.eligibility.Known():
+		return ErrUnknown
+	default:
+		return nil
+	}
+}
+
+// Ineligible is closed when this process has led and may not any more. Whoever runs the Candidate is to stop then, in good
+// order: the process still has the lease.
+func (c *Candidate) Ineligible() <-chan struct{} { return c.ineligible }
+
+// standBy watches the lease until this process may run for it, so that it knows by then whether who has it has gone. It
+// says false when the context ends before.
+func (c *Candidate) standBy(ctx context.Context) bool {
+	if c.eligibility == nil {
+		return true
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wait.UntilWithContext(watching, func(ctx context.Context) { _, _, _ = c.lock.Get(ctx) }, c.config.RetryPeriod)
+	}()
+	may := c.eligibility.await(ctx, true)
+	stop()
+	<-done // the lock is for one goroutine
+	return may
+}
+
 // Run runs for the lease until the context ends. When it is won, lead is called, once, with a context
 // that ends with that of Run or when the lease is lost. It says whether everything has ended that only
 // the leader may do: then the lease is given back, so that another one leads at once. Else it runs
 // out. Run returns the error of lead, and [ErrLost] when the lease was lost: the process must end, as
 // another one may lead already. A Candidate can be run once.
 func (c *Candidate) Run(ctx context.Context, lead func(context.Context, Term) (clean bool, err error)) error {
+	if !c.standBy(ctx) {
+		c.fence.shut(ErrResigned)
+		return nil
+	}
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	won, over := make(chan struct{}), make(chan struct{})
@@ -126,6 +172,13 @@ func (c *Candidate) serve(ctx context.Context, lead func(context.Context, Term) 
 	term, err := c.term(leading)
 	if err != nil {
 		return true, nil // it was asked to stop, or the lease is lost
+	}
+	if c.eligibility != nil {
+		go func() {
+			if c.eligibility.await(leading, false) {
+				close(c.ineligible)
+			}
+		}()
 	}
 	return lead(leading, term)
 }

@@ -14,7 +14,9 @@ import (
 // holds the elector to what the fence says. As that, it is for one goroutine.
 type lock struct {
 	resourcelock.Interface
-	fence *Fence
+	fence       *Fence
+	duration    time.Duration // after which the lease of one who is silent may be taken
+	eligibility *Eligibility  // nil for always
 
 	seen    resourcelock.LeaderElectionRecord // what the lease said last
 	raw     []byte
@@ -36,7 +38,19 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	if record.HolderIdentity != l.Identity() && l.fence.renewed.Load() != nil {
 		l.fence.shut(heldBy(record.HolderIdentity))
 	}
-	return record, raw, l.closed()
+	return l.known(record), raw, l.closed()
+}
+
+// known is a record of one who has been silent for too long without its holder. The elector would begin to count when it
+// begins to run, and one who stood by has counted before.
+func (l *lock) known(record *resourcelock.LeaderElectionRecord) *resourcelock.LeaderElectionRecord {
+	lasts := max(l.duration, time.Duration(record.LeaseDurationSeconds)*time.Second)
+	if l.eligibility == nil || record.HolderIdentity == l.Identity() || l.fence.clock.Since(l.changed) < lasts {
+		return record
+	}
+	free := *record
+	free.HolderIdentity = ""
+	return &free
 }
 
 // Create implements [resourcelock.Interface]. A lease that was deleted is not taken as long as the
@@ -68,6 +82,9 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 func (l *lock) write(do func() error) error {
 	if err := context.Cause(l.fence.over); err != nil {
 		return err
+	}
+	if l.eligibility != nil && l.fence.renewed.Load() == nil && !l.eligibility.Eligible() {
+		return errStandingBy
 	}
 	began := l.fence.now()
 	err := do()

@@ -101,6 +101,10 @@ func (l *look) needed() []right {
 				group: "coordination.k8s.io", resource: "leases", verbs: []string{"get", "update"},
 				namespace: e.ResourceNamespace, name: e.ResourceName,
 			})
+		if namespace, name, is := strings.Cut(e.SchedulerLease, "/"); is {
+			rights = append(rights,
+				right{group: "coordination.k8s.io", resource: "leases", verbs: follow, namespace: namespace, name: name})
+		}
 	}
 	return rights
 }

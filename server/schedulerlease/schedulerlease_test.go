@@ -63,3 +63,46 @@ func TestEachNewLeaderIsTold(t *testing.T) {
 	wait("one that has taken it again")
 	quiet("a renewal, a Lease of another name, or one without holder")
 }
+
+func TestItIsToldWhetherTheSchedulerOfAHostLeads(t *testing.T) {
+	client := fake.NewSimpleClientset(lease("another", "here_1", 0, 1))
+	leads, seen := make(chan bool, 10), make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		FollowOn(t.Context(), client, "kube-system/kube-scheduler", "here", func(now bool) { leads <- now }, func() { close(seen) })
+	}()
+	select {
+	case <-seen:
+	case <-time.After(time.Minute):
+		t.Fatal("it is not told that there is none")
+	}
+	if len(leads) > 0 {
+		t.Errorf("%v is told of a Lease that there is not", <-leads)
+	}
+	leases := client.CoordinationV1().Leases("kube-system")
+	if _, err := leases.Create(t.Context(), lease("kube-scheduler", "there_1", 0, 1), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	expect := func(holder string, want bool) {
+		t.Helper()
+		select {
+		case got := <-leads:
+			if got != want {
+				t.Errorf("of holder %q it is told %v", holder, got)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("holder %q is not told", holder)
+		}
+	}
+	expect("there_1", false)
+	for i, test := range []struct {
+		holder string
+		want   bool
+	}{{"here_1", true}, {"here_2", true}, {"", false}, {"here.example.com_1", false}, {"here_3", true}, {"nothere_1", false}} {
+		if _, err := leases.Update(t.Context(), lease("kube-scheduler", test.holder, int32(i), int64(i)), metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		expect(test.holder, test.want)
+	}
+}

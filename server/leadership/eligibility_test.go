@@ -1,0 +1,212 @@
+package leadership
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
+)
+
+// beside is a replica beside a kube-scheduler, which leads or not.
+type beside struct {
+	*replica
+	scheduler *Eligibility
+}
+
+// runsBeside has a candidate run that is asked to stop once it may not lead any more, as a process is.
+func (e *election) runsBeside() *beside {
+	e.Helper()
+	scheduler := NewEligibility()
+	w := &way{LeaseInterface: e.CoordinationV1().Leases(e.config.ResourceNamespace)}
+	c, err := New(Options{
+		Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Leases: w, Config: e.config, Name: "lease", Eligibility: scheduler,
+	})
+	if err != nil {
+		e.Fatal(err)
+	}
+	b := &beside{&replica{Candidate: c, way: w, led: make(chan Term, 1), ended: make(chan error, 1)}, scheduler}
+	ctx, stop := context.WithCancel(e.Context())
+	b.stop = stop
+	go func() {
+		select {
+		case <-c.Ineligible():
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	go func() {
+		b.ended <- c.Run(ctx, func(ctx context.Context, term Term) (bool, error) {
+			b.led <- term
+			<-ctx.Done()
+			return true, nil
+		})
+	}()
+	return b
+}
+
+// leads fails the test unless the replica leads within a time.
+func (b *beside) leads(e *election, within time.Duration) {
+	e.Helper()
+	select {
+	case <-b.led:
+	case <-time.After(within):
+		e.Fatalf("it does not lead after %s", within)
+	}
+}
+
+func TestTheReplicaBesideTheSchedulerThatLeadsLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newElection(t)
+		first, second := e.runsBeside(), e.runsBeside()
+		<-time.After(time.Hour)
+		for _, b := range []*beside{first, second} {
+			if err := b.Fence().Check(); !errors.Is(err, ErrNotLeader) {
+				t.Errorf("while no scheduler leads, the fence says %v", err)
+			}
+		}
+		second.scheduler.Set(true)
+		second.leads(e, time.Millisecond)
+		<-time.After(time.Hour)
+		if err := second.Fence().Check(); err != nil {
+			t.Errorf("after an hour the fence says %v", err)
+		}
+		second.stop()
+		if err := <-second.ended; err != nil {
+			t.Error(err)
+		}
+		first.stop()
+		if err := <-first.ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAReplicaGivesTheLeaseBackWhenAnotherSchedulerLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newElection(t)
+		first, second := e.runsBeside(), e.runsBeside()
+		first.scheduler.Set(true)
+		first.leads(e, time.Millisecond)
+		<-time.After(time.Minute)
+
+		first.scheduler.Set(false)
+		if err := <-first.ended; err != nil {
+			t.Error(err)
+		}
+		if err := first.Fence().Check(); !errors.Is(err, ErrResigned) {
+			t.Errorf("the fence of the first says %v", err)
+		}
+		second.scheduler.Set(true)
+		second.leads(e, time.Millisecond)
+		second.stop()
+		if err := <-second.ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Both leases run out at a time when a machine is lost. Who stood by has counted the silence, and does not begin to count
+// when its scheduler leads.
+func TestWhoStoodByDoesNotWaitAnewForALeaseThatHasRunOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newElection(t)
+		first, second := e.runsBeside(), e.runsBeside()
+		first.scheduler.Set(true)
+		first.leads(e, time.Millisecond)
+		<-time.After(time.Minute)
+		first.cut()
+		<-time.After(e.config.LeaseDuration.Duration + 2*e.config.RetryPeriod.Duration)
+		second.scheduler.Set(true)
+		second.leads(e, time.Millisecond)
+		second.stop()
+		if err := <-second.ended; err != nil {
+			t.Error(err)
+		}
+		if err := <-first.ended; !errors.Is(err, ErrLost) {
+			t.Errorf("the first ends with %v", err)
+		}
+	})
+}
+
+func TestALeaseThatIsRenewedIsNotTakenThoughTheSchedulerLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newElection(t)
+		first, second := e.runsBeside(), e.runsBeside()
+		first.scheduler.Set(true)
+		first.leads(e, time.Millisecond)
+		second.scheduler.Set(true) // as it is when the one beside the first is slow to hear that it has lost
+		<-time.After(time.Hour)
+		if err := first.Fence().Check(); err != nil {
+			t.Errorf("the fence of the first says %v", err)
+		}
+		if err := second.Fence().Check(); !errors.Is(err, ErrNotLeader) {
+			t.Errorf("the fence of the second says %v", err)
+		}
+		first.stop()
+		second.leads(e, 3*e.config.RetryPeriod.Duration)
+		second.stop()
+		for _, b := range []*beside{first, second} {
+			if err := <-b.ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestAReplicaThatStandsByDoesNotTakeALeaseThatIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newElection(t)
+		first, second := e.runsBeside(), e.runsBeside()
+		first.scheduler.Set(true)
+		first.leads(e, time.Millisecond)
+		second.scheduler.Set(true)
+		<-time.After(time.Minute)
+		second.scheduler.Set(false)
+		first.stop()
+		if err := <-first.ended; err != nil {
+			t.Error(err)
+		}
+		<-time.After(time.Hour)
+		if holder := e.holder(); holder != "" {
+			t.Errorf("the lease is held by %q", holder)
+		}
+		second.stop()
+		if err := <-second.ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhoStandsByIsReadyOnceItKnows(t *testing.T) {
+	e := newElection(t)
+	options := Options{
+		Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Leases: e.CoordinationV1(), Config: e.config, Name: "lease",
+	}
+	alone, err := New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := alone.StandBy(); !errors.Is(err, ErrNotLeader) {
+		t.Errorf("of one that may always lead: %v", err)
+	}
+	options.Registerer, options.Eligibility = prometheus.NewRegistry(), NewEligibility()
+	c, err := New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.StandBy(); !errors.Is(err, ErrUnknown) {
+		t.Errorf("before it knows: %v", err)
+	}
+	options.Eligibility.Know()
+	if err := c.StandBy(); err != nil {
+		t.Errorf("while no scheduler leads: %v", err)
+	}
+	options.Eligibility.Set(true)
+	if err := c.StandBy(); !errors.Is(err, ErrNotLeader) {
+		t.Errorf("while its scheduler leads: %v", err)
+	}
+}
