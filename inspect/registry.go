@@ -1,8 +1,12 @@
 package inspect
 
 import (
+	"net/http"
+	"runtime"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Registry is where the metrics of a process are registered, and what it shows at /metrics.
@@ -11,9 +15,20 @@ type Registry interface {
 	prometheus.Gatherer
 }
 
-// RegisterRuntime adds what Go and the operating system know of this process: go_… and process_….
-func RegisterRuntime(r prometheus.Registerer) {
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+// RegisterRuntime adds what Go and the operating system know of this process, go_… and process_…, and what was built.
+func RegisterRuntime(r prometheus.Registerer, version string) {
+	built := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "muster_build_info",
+		Help:        "1, with the version of muster that runs, and the release of Go that it was built with.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	})
+	built.Set(1)
+	r.MustRegister(built, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+}
+
+// Metrics serves the metrics of a registry, in the format that is asked for: Prometheus' own, or OpenMetrics.
+func Metrics(g prometheus.Gatherer) http.Handler {
+	return promhttp.HandlerFor(g, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
 
 // Passing registers with a Registry what may end before the process does. It is for one goroutine.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/inspect"
@@ -31,7 +30,7 @@ func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
 			}
 			_, _ = fmt.Fprintln(w, "ok")
 		})),
-		get("/metrics", "metrics in the Prometheus format", promhttp.HandlerFor(registry, promhttp.HandlerOpts{})),
+		get("/metrics", "metrics in the Prometheus format", inspect.Metrics(registry)),
 	}
 	if !d.config.Debug.Enabled {
 		return endpoints

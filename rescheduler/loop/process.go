@@ -57,7 +57,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	inspect.RegisterRuntime(o.Registry)
+	inspect.RegisterRuntime(o.Registry, o.Version)
 	registered := inspect.Passing{Registry: o.Registry}
 	anew := app.Anew{
 		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: o.Registry, File: o.File, Config: o.Config, Unused: unused(),

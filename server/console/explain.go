@@ -36,6 +36,7 @@ func (s *Console) debugExplain(r *http.Request) (inspect.Answer, error) {
 			return nil, inspect.Refuse(http.StatusUnprocessableEntity, "%v", err)
 		}
 		told.NoProfile = err.Error()
+		told.Summary = told.State()
 		return explainPage{told}, nil
 	}
 	snap := s.options.Cluster.Snapshot()
@@ -49,6 +50,7 @@ func (s *Console) debugExplain(r *http.Request) (inspect.Answer, error) {
 	slices.SortStableFunc(told.Nodes, func(a, b remote.Node) int {
 		return cmp.Or(cmp.Compare(len(a.Against), len(b.Against)), cmp.Compare(b.Total, a.Total))
 	})
+	told.Summary = told.State()
 	return explainPage{told}, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"muster.dev/muster/inspect"
 )
@@ -44,7 +43,7 @@ func (h *Health) About() []inspect.Endpoint {
 // Endpoints are what a kubelet and a Prometheus ask for.
 func (h *Health) Endpoints() []inspect.Endpoint {
 	return append(h.Alive(),
-		get("/metrics", "metrics in the Prometheus format", promhttp.HandlerFor(h.options.Metrics, promhttp.HandlerOpts{}).ServeHTTP))
+		get("/metrics", "metrics in the Prometheus format", inspect.Metrics(h.options.Metrics).ServeHTTP))
 }
 
 // answers says ok, unless something is wrong.

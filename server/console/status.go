@@ -1,9 +1,7 @@
 package console
 
 import (
-	"cmp"
 	"net/http"
-	"strings"
 
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/remote"
@@ -96,34 +94,4 @@ type overviewPage struct{ *remote.Overview }
 func (p overviewPage) Text(t *inspect.Table) {
 	t.Title("muster in short")
 	p.Overview.Text(t)
-}
-
-// pendingPage is the pods that have no node.
-type pendingPage struct{ remote.Pending }
-
-func (s *Console) debugPending(*http.Request) (inspect.Answer, error) {
-	page := pendingPage{remote.Pending{Pods: []remote.PendingPod{}}}
-	for _, pod := range s.options.Cluster.Pending() {
-		row := remote.PendingPod{
-			Pod:       pod.Namespace + "/" + pod.Name,
-			Scheduler: pod.Spec.SchedulerName,
-			Created:   pod.CreationTimestamp.UTC(),
-			Nominated: pod.Status.NominatedNodeName,
-		}
-		for _, gate := range pod.Spec.SchedulingGates {
-			row.Gates = append(row.Gates, gate.Name)
-		}
-		page.Pods = append(page.Pods, row)
-	}
-	return page, nil
-}
-
-// Text implements [inspect.Answer].
-func (p pendingPage) Text(t *inspect.Table) {
-	t.Title("%d pods have no node", len(p.Pods))
-	t.Row("POD", "SCHEDULER", "CREATED", "NOMINATED", "GATES")
-	for i := range p.Pods {
-		pod := &p.Pods[i]
-		t.Row(pod.Pod, pod.Scheduler, when(pod.Created), cmp.Or(pod.Nominated, "-"), cmp.Or(strings.Join(pod.Gates, ","), "-"))
-	}
 }

@@ -26,6 +26,9 @@ func (e *Extender) bind(c *call) error {
 	case err == nil:
 	case errors.Is(err, gang.ErrKept): // by the hundred, and nothing is wrong
 		c.outcome, result.Error = outcomeKept, told(err)
+	case errors.Is(err, errNotThere), apierrors.IsNotFound(err):
+		c.outcome, result.Error = outcomeGone, told(err)
+		e.calls.log.Debug("the pod to bind is gone", "pod", args.PodNamespace+"/"+args.PodName, "node", args.Node, "err", err)
 	default:
 		c.outcome, result.Error = outcomeError, told(err)
 		if c.ctx.Err() != nil {

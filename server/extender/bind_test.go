@@ -134,6 +134,39 @@ func TestAMemberThatIsToComeAgainIsNoError(t *testing.T) {
 	}
 }
 
+func TestAPodThatWasDeletedBeforeItsBindingIsNoError(t *testing.T) {
+	gone := apierrors.NewNotFound(corev1.Resource("pods"), "p")
+	for name, test := range map[string]struct {
+		client  *fake.Clientset
+		deleted bool
+		want    string
+	}{
+		"the watch has shown it": {bindings(accept), true, errNotThere.Error()},
+		"the API server says it": {bindings(func(*corev1.Binding) error { return gone }), false, gone.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			b := newBench(t, benchOptions{client: test.client, log: &log})
+			b.Node("a", "4")
+			pod := b.Pending(servertest.Pod("p", "1"))
+			if test.deleted {
+				if err := b.Cluster.Delete(pod); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := b.bind(pod, "a"); got != test.want {
+				t.Errorf("answered %q, want %q", got, test.want)
+			}
+			if got := counted(t, b.metrics, "bind", outcomeGone); got != 1 {
+				t.Errorf("%d calls are counted as %s, want 1", got, outcomeGone)
+			}
+			if strings.Contains(log.String(), "bind failed") {
+				t.Errorf("logged:\n%s", &log)
+			}
+		})
+	}
+}
+
 func TestWhatTheAPIServerSaysDecidesAboutABinding(t *testing.T) {
 	on := func(node string, uid types.UID) *corev1.Pod {
 		pod := servertest.Pod("p", "1")

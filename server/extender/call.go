@@ -22,6 +22,7 @@ const (
 	outcomeUnschedulable = "unschedulable" // no node fits
 	outcomeError         = "error"         // answered with an error of the verb
 	outcomeKept          = "kept"          // a member of a gang was held for as long as a call may be, and is to come again
+	outcomeGone          = "gone"          // the pod was deleted before it could be bound
 	outcomeBadRequest    = "bad_request"
 	outcomeTooLarge      = "too_large"
 	outcomeBusy          = "busy" // other calls hold too much memory

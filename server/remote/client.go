@@ -5,6 +5,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -97,6 +98,20 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return err
 	}
+	return c.do(request, path, into)
+}
+
+// post sends YAML, and decodes the JSON of the answer.
+func (c *Client) post(ctx context.Context, path string, body []byte, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.server+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/yaml")
+	return c.do(request, path, into)
+}
+
+func (c *Client) do(request *http.Request, path string, into any) error {
 	request.Header.Set("Accept", "application/json")
 	response, err := c.http.Do(request)
 	if err != nil {
@@ -151,14 +166,26 @@ func (c *Client) explain(err error) error {
 	case isNet && operation.Op == "remote error":
 		return fmt.Errorf("%s refuses the client: %w: it may want --client-certificate and --client-key", c.server, err)
 	case isNet && operation.Op == "dial":
-		return fmt.Errorf(
+		return &silenceError{c.server, fmt.Errorf(
 			"nothing answers at %s: %w; ask in muster's own pod ('kubectl -n kube-system exec deployment/muster -- /muster …'), forward its "+
 				"port ('kubectl -n kube-system port-forward deployment/muster %s'), or name another address",
 			c.server,
 			err,
 			c.port,
-		)
+		)}
 	default:
 		return fmt.Errorf("%s: %w", c.server, err)
 	}
 }
+
+// silenceError says that nothing listens at an address.
+type silenceError struct {
+	server string
+	err    error
+}
+
+// Error implements [error].
+func (e *silenceError) Error() string { return e.err.Error() }
+
+// Unwrap is for [errors.Is].
+func (e *silenceError) Unwrap() error { return e.err }

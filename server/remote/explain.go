@@ -15,7 +15,9 @@ import (
 
 // Explanation is where a pod is, or why it waits, and what its profile says of every node.
 type Explanation struct {
-	Pod        string `json:"pod"` // namespace/name
+	Pod string `json:"pod"` // namespace/name
+	// Summary is State, for who asks in another language.
+	Summary    string `json:"summary"`
 	Profile    string `json:"profile"`
 	Generation uint64 `json:"generation"` // of the cluster
 	// Bound is the node of the pod, Counts the one on which it counts while it is not bound yet.
@@ -83,6 +85,12 @@ func (c *Client) Explain(ctx context.Context, namespace, name string) (*Explanat
 	return e, c.get(ctx, "/debug/explain?"+url.Values{"pod": {namespace + "/" + name}}.Encode(), e)
 }
 
+// ExplainManifest asks about a pod that need not exist, in YAML or JSON.
+func (c *Client) ExplainManifest(ctx context.Context, manifest []byte) (*Explanation, error) {
+	e := &Explanation{}
+	return e, c.post(ctx, "/debug/explain", manifest, e)
+}
+
 // Waiting are the pods that wait, namespace/name.
 func (c *Client) Waiting(ctx context.Context) ([]string, error) {
 	var pending Pending
@@ -108,6 +116,8 @@ type PendingPod struct {
 	Created   time.Time `json:"created,omitzero"`
 	Nominated string    `json:"nominated,omitempty"` // status.nominatedNodeName
 	Gates     []string  `json:"gates,omitempty"`
+	// Why it waits, in words that pods that wait for the same have in common.
+	Why string `json:"why"`
 }
 
 // Placed says that the pod has a node, or that there is one that it fits on.

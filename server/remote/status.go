@@ -3,6 +3,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -79,22 +80,41 @@ type Status struct {
 	ReschedulerError string     `json:"reschedulerError,omitempty"`
 }
 
-// AskStatus asks a muster and a rescheduler at the same time.
+// Overview asks a muster how it fares.
+func (c *Client) Overview(ctx context.Context) (*Overview, error) {
+	o := &Overview{}
+	return o, c.get(ctx, "/debug/status", o)
+}
+
+// AskStatus asks a muster and a rescheduler at the same time. The rescheduler may be nil: there is none to ask.
 func AskStatus(ctx context.Context, muster, rescheduler *Client) *Status {
 	s := &Status{}
 	var asking sync.WaitGroup
-	asking.Go(func() { s.Muster, s.MusterError = ask[Overview](ctx, muster, "/debug/status") })
-	asking.Go(func() { s.Rescheduler, s.ReschedulerError = ask[loop.Page](ctx, rescheduler, "/debug/rescheduler") })
-	asking.Wait()
-	return s
-}
-
-func ask[T any](ctx context.Context, c *Client, path string) (*T, string) {
-	answer := new(T)
-	if err := c.get(ctx, path, answer); err != nil {
-		return nil, err.Error()
+	var musterErr, reschedulerErr error
+	asking.Go(func() {
+		var overview *Overview
+		if overview, musterErr = muster.Overview(ctx); musterErr == nil {
+			s.Muster = overview
+		}
+	})
+	if rescheduler != nil {
+		asking.Go(func() {
+			page := &loop.Page{}
+			if reschedulerErr = rescheduler.get(ctx, "/debug/rescheduler", page); reschedulerErr == nil {
+				s.Rescheduler = page
+			}
+		})
 	}
-	return answer, ""
+	asking.Wait()
+	if musterErr != nil {
+		s.MusterError = musterErr.Error()
+	}
+	if silence, ok := errors.AsType[*silenceError](reschedulerErr); ok && musterErr == nil {
+		s.ReschedulerError = fmt.Sprintf("nothing answers at %s: it is off, or elsewhere, which --rescheduler says", silence.server)
+	} else if reschedulerErr != nil {
+		s.ReschedulerError = reschedulerErr.Error()
+	}
+	return s
 }
 
 // Text implements [inspect.Answer].
@@ -104,10 +124,12 @@ func (s *Status) Text(t *inspect.Table) {
 	} else {
 		t.Row("muster cannot be asked: " + s.MusterError)
 	}
-	t.Gap()
-	if s.Rescheduler != nil {
+	switch {
+	case s.Rescheduler != nil:
+		t.Gap()
 		reschedulerText(t, s.Rescheduler)
-	} else {
+	case s.ReschedulerError != "":
+		t.Gap()
 		t.Row("the rescheduler cannot be asked: " + s.ReschedulerError)
 	}
 }

@@ -2,14 +2,17 @@
 
 import { drawClasses, hitRate } from './classes.js';
 import { element } from './element.js';
+import { Explainer } from './explain.js';
 import { drawGangs } from './gangs.js';
 import { HeatMap } from './heat.js';
 import { Live } from './live.js';
+import { drawPending } from './pending.js';
 import { drawPlans } from './plans.js';
 import { count, percent } from './units.js';
 
 const at = (id) => document.getElementById(id);
 const heat = new HeatMap();
+new Explainer(at('pod'), at('find'));
 const known = {}; // the last answers, by name
 
 const draw = {
@@ -17,6 +20,7 @@ const draw = {
     if (!(answer instanceof Error)) heat.set(answer.nodes);
     if (known.classes) draw.classes(known.classes);
   },
+  pending: (answer) => drawPending(at('pending'), answer),
   gangs: (answer) => drawGangs(at('gangs'), answer),
   classes: (answer) => drawClasses(at('classes'), answer, known.nodes?.nodes?.length ?? 0),
   plans: (answer) => drawPlans(at('plans'), answer),
@@ -28,7 +32,7 @@ const draw = {
 // drawProcess says whether muster answers kube-scheduler, and if it does not, why.
 function drawProcess(line, { unready, leads, config }) {
   const parts = [unready ? `not ready: ${unready}` : leads ? 'ready, and leads' : 'ready'];
-  if (config.refused) parts.push('its changed configuration file is refused');
+  if (config.refused) parts.push(`its changed configuration file is refused: ${config.refused.join('; ')}`);
   line.textContent = parts.join('; ');
   line.classList.toggle('bad', Boolean(unready || config.refused));
 }
@@ -43,6 +47,7 @@ function summary() {
   const plans = known.plans?.plans;
   const figures = [
     ['nodes', count(nodes.length)],
+    ['pods pending', count(known.pending?.pods?.length ?? 0)],
     ['pods on them', count(nodes.reduce((sum, node) => sum + (node.requested.pods ?? 0), 0))],
     ['CPU requested', percent(total('requested', 'cpu'))],
     ['memory requested', percent(total('requested', 'memory'))],
@@ -61,7 +66,7 @@ function state(text, kind) {
 }
 
 const live = new Live(
-  { nodes: 'debug/nodes', gangs: 'debug/gangs', classes: 'debug/equivalence', plans: 'debug/plans', status: 'debug/status' },
+  { nodes: 'debug/nodes', pending: 'debug/pending', gangs: 'debug/gangs', classes: 'debug/equivalence', plans: 'debug/plans', status: 'debug/status' },
   (name, answer) => {
     known[name] = answer;
     draw[name](answer);

@@ -1,0 +1,64 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/remote"
+)
+
+// pendingPage is the pods that have no node.
+type pendingPage struct{ remote.Pending }
+
+func (s *Console) debugPending(*http.Request) (inspect.Answer, error) {
+	page := pendingPage{remote.Pending{Pods: []remote.PendingPod{}}}
+	for _, pod := range s.options.Cluster.Pending() {
+		row := remote.PendingPod{
+			Pod:       pod.Namespace + "/" + pod.Name,
+			Scheduler: pod.Spec.SchedulerName,
+			Created:   pod.CreationTimestamp.UTC(),
+			Nominated: pod.Status.NominatedNodeName,
+			Why:       s.whyPending(pod),
+		}
+		for _, gate := range pod.Spec.SchedulingGates {
+			row.Gates = append(row.Gates, gate.Name)
+		}
+		page.Pods = append(page.Pods, row)
+	}
+	return page, nil
+}
+
+// whyPending is what a pod waits for, in words that pods that wait for the same have in common. Nodes are not asked about
+// it: that is what an explanation is for.
+func (s *Console) whyPending(pod *cluster.Pod) string {
+	state := s.stateOf(pod)
+	switch _, err := s.options.Profiles.Named(pod.Spec.SchedulerName); {
+	case state.Gang != nil && state.Gang.Why != "":
+		return "gang " + state.Gang.Gang + ": " + state.Gang.Why
+	case state.Gang != nil:
+		return "gang " + state.Gang.Gang + " starts"
+	case len(state.Gates) > 0:
+		return "held back by gate " + strings.Join(state.Gates, ", ")
+	case err != nil:
+		return "for scheduler " + pod.Spec.SchedulerName + ", which is not muster's"
+	case state.Counts != "", state.Nomination != nil && state.Nomination.Node != "":
+		return "has a place, and waits to be bound"
+	case pod.Tried():
+		return "kube-scheduler has found no node"
+	default:
+		return "kube-scheduler has not tried it yet"
+	}
+}
+
+// Text implements [inspect.Answer].
+func (p pendingPage) Text(t *inspect.Table) {
+	t.Title("%d pods have no node", len(p.Pods))
+	t.Row("POD", "SCHEDULER", "CREATED", "NOMINATED", "GATES", "WHY")
+	for i := range p.Pods {
+		pod := &p.Pods[i]
+		t.Row(pod.Pod, pod.Scheduler, when(pod.Created), cmp.Or(pod.Nominated, "-"), cmp.Or(strings.Join(pod.Gates, ","), "-"), pod.Why)
+	}
+}

@@ -1,0 +1,34 @@
+// Pending pods by what they wait for, most of them first.
+
+import { element } from './element.js';
+import { hashOf } from './explain.js';
+import { count } from './units.js';
+
+const shown = 100; // of those that wait for the same
+
+export function drawPending(into, answer) {
+  if (answer instanceof Error) {
+    into.replaceChildren(element('p', { class: 'empty' }, answer.message));
+    return;
+  }
+  const reasons = new Map();
+  for (const { pod, why } of answer.pods) {
+    if (!reasons.has(why)) reasons.set(why, []);
+    reasons.get(why).push(pod);
+  }
+  if (reasons.size === 0) {
+    into.replaceChildren(element('p', { class: 'empty' }, 'No pod waits.'));
+    return;
+  }
+  const open = new Set([...into.querySelectorAll('details[open]')].map((details) => details.dataset.why));
+  const sorted = [...reasons].sort(([why, pods], [otherWhy, others]) => others.length - pods.length || why.localeCompare(otherWhy));
+  into.replaceChildren(...sorted.map(([why, pods]) => reason(why, pods, open.has(why))));
+}
+
+function reason(why, pods, open) {
+  const links = pods.slice(0, shown).map((pod) => element('li', {}, element('a', { href: hashOf(pod) }, pod)));
+  const more = pods.length - links.length;
+  return element('details', { open, 'data-why': why },
+    element('summary', {}, element('strong', {}, count(pods.length)), ` ${why}`),
+    element('ul', { class: 'names' }, links, more > 0 && element('li', {}, `and ${count(more)} more`)));
+}
