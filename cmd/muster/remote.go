@@ -15,9 +15,13 @@ import (
 const serverVariable = "MUSTER_SERVER"
 
 // remoteFlags say which muster is asked, and how.
-type remoteFlags struct{ remote.Options }
+type remoteFlags struct {
+	remote.Options
+	snapshot snapshotFlags
+}
 
 func (f *remoteFlags) register(flags *pflag.FlagSet) {
+	f.snapshot.register(flags)
 	flags.StringVar(&f.Server, "server", "", "`URL` of the muster to ask (default: $"+serverVariable+", or "+defaultServer+")")
 	flags.StringVar(&f.CertificateAuthority, "certificate-authority", "", "`FILE` of what signed its certificate")
 	flags.StringVar(&f.ClientCertificate, "client-certificate", "", "`FILE` of the certificate to ask with")
@@ -29,8 +33,23 @@ const (
 	defaultRescheduler = "http://127.0.0.1:8889"
 )
 
-// client is who asks.
-func (f *remoteFlags) client(cmd *cobra.Command) (*remote.Client, error) {
+// client is who asks. stop must be called when all is asked.
+func (f *remoteFlags) client(cmd *cobra.Command) (client *remote.Client, stop func(), err error) {
+	if len(f.snapshot.files) == 0 {
+		if f.snapshot.config != "" {
+			return nil, nil, usagef(cmd, "--config: a muster that runs has a configuration of its own; it is for --snapshot")
+		}
+		client, err = f.running(cmd)
+		return client, func() {}, err
+	}
+	if f.Options != (remote.Options{}) {
+		return nil, nil, usagef(cmd, "--snapshot is answered without asking a muster that runs: leave --server and certificates out")
+	}
+	return f.snapshot.serve(cmd)
+}
+
+// running is who asks a muster that runs.
+func (f *remoteFlags) running(cmd *cobra.Command) (*remote.Client, error) {
 	options := f.Options
 	options.Server = cmp.Or(f.Server, os.Getenv(serverVariable), defaultServer)
 	client, err := remote.New(options)

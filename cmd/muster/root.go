@@ -65,6 +65,7 @@ runs.`,
   # Try it without any cluster.
   kubectl get nodes,pods -A -o yaml > dump.yaml
   muster serve --snapshot dump.yaml`,
+		Version:       buildInfo().Main.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -76,6 +77,7 @@ runs.`,
 		newConfigCommand(),
 		newSchedulerConfigCommand(),
 		newPlanCommand(),
+		newReportCommand(),
 		newRescheduleCommand(),
 		newExplainCommand(),
 		newStatusCommand(),
@@ -84,6 +86,7 @@ runs.`,
 		newGatePolicyCommand(),
 		newAccountPolicyCommand(),
 		newManagedPolicyCommand(),
+		newSchedulerPolicyCommand(),
 		newVersionCommand(),
 	)
 	return group(root)

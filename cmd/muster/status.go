@@ -13,7 +13,7 @@ func newStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Ask a muster that runs how it fares",
-		Long: `status asks a muster that runs for its version and configuration, whether it is ready and
+		Long: `status asks a muster that runs, or one that reads a dump of a cluster (--snapshot), for its version and configuration, whether it is ready and
 leads, how many nodes, pods and gangs there are and why gangs wait, how often classes of
 pods are known already, and how old the figures of usage are; and a rescheduler for its
 plans and what its policies found last.
@@ -25,22 +25,28 @@ itself cannot be asked and 2 after a wrong command line.`,
 
   # Through a forwarded port.
   kubectl -n kube-system port-forward deployment/muster 8887 &
-  muster status`,
+  muster status
+
+  # Without installing anything.
+  kubectl get nodes,pods -A -o yaml | muster status --snapshot -`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			format, err := outputFormat(cmd, output)
 			if err != nil {
 				return err
 			}
-			muster, err := flags.client(cmd)
+			muster, stop, err := flags.client(cmd)
 			if err != nil {
 				return err
 			}
-			options := flags.Options
-			options.Server = rescheduler
-			beside, err := remote.New(options)
-			if err != nil {
-				return usagef(cmd, "--rescheduler: %w", err)
+			defer stop()
+			var beside *remote.Client // a snapshot has none
+			if len(flags.snapshot.files) == 0 {
+				options := flags.Options
+				options.Server = rescheduler
+				if beside, err = remote.New(options); err != nil {
+					return usagef(cmd, "--rescheduler: %w", err)
+				}
 			}
 			status := remote.AskStatus(cmd.Context(), muster, beside)
 			if err := inspect.Print(cmd.OutOrStdout(), status, format); err != nil {

@@ -70,13 +70,20 @@ const (
 	NoPlan
 )
 
-// Run plans and prints.
-func Run(ctx context.Context, o Options) (Outcome, error) {
+// survey is a cluster, and what of it policies go by.
+type survey struct {
+	config    *config.Configuration
+	situation policy.Situation
+	measured  policy.Measured
+}
+
+// look looks at a cluster once.
+func (o *Options) look(ctx context.Context) (*survey, error) {
 	registry := prometheus.NewRegistry()
 	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: registry, AssumeTTL: time.Hour})
 	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry)}
-	if err := look(ctx, o, c, registry); err != nil {
-		return Nothing, err
+	if err := o.fill(ctx, c, registry); err != nil {
+		return nil, err
 	}
 	problem := planner.Problem{
 		Gangs: membership.BoundsOf(&o.Config.Gangs), Rules: o.Rules, Budgets: o.Budgets, Limits: o.Limits, Seed: o.Seed, Clock: o.Clock,
@@ -89,24 +96,40 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		}
 		profile, err := predicates.NewProfile(cfg, plugins...)
 		if err != nil {
-			return Nothing, fmt.Errorf("profiles[%d]: %w", i, err)
+			return nil, fmt.Errorf("profiles[%d]: %w", i, err)
 		}
 		problem.Profiles = append(problem.Profiles, profile)
 	}
-	situation := policy.Of(c, problem)
 	meter := policy.NewMeter(o.Config, load)
-	measured := policy.Measured{
+	s := &survey{config: o.Config, situation: policy.Of(c, problem), measured: policy.Measured{
 		Hot: policy.NewHot(&o.Config.Rescheduler.Relieve, meter), Uneven: policy.NewUneven(&o.Config.Rescheduler.Balance, meter),
+	}}
+	s.measured.Observe(s.situation.Problem.Snapshot, func(string) time.Time { return time.Time{} })
+	return s, nil
+}
+
+// plan is what a policy would do.
+func (s *survey) plan(name v1alpha1.Policy) (*printout, error) {
+	chosen, err := policy.Named(&s.config.Rescheduler, s.measured, name)
+	if err != nil {
+		return nil, err
 	}
-	measured.Observe(situation.Problem.Snapshot, func(string) time.Time { return time.Time{} })
-	chosen, err := policy.Named(&o.Config.Rescheduler, measured, o.Policy)
+	plan, why := chosen.Plan(s.situation)
+	return newPrintout(name, s.situation, cmp.Or(plan, &planner.Plan{}), why), nil
+}
+
+// Run plans and prints.
+func Run(ctx context.Context, o Options) (Outcome, error) {
+	s, err := o.look(ctx)
 	if err != nil {
 		return Nothing, err
 	}
-	plan, why := chosen.Plan(situation)
-	d := newPrintout(o.Policy, situation, cmp.Or(plan, &planner.Plan{}), why)
+	d, err := s.plan(o.Policy)
+	if err != nil {
+		return Nothing, err
+	}
 	if o.ExplainExcluded {
-		d.exclude(situation.Problem.Exclusions())
+		d.exclude(s.situation.Problem.Exclusions())
 	}
 	if err := d.print(o.Out, o.Format); err != nil {
 		return Nothing, fmt.Errorf("print the plan: %w", err)
@@ -122,8 +145,8 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 }
 
-// look fills the view of the cluster, once.
-func look(ctx context.Context, o Options, c *cluster.Cluster, registry prometheus.Registerer) error {
+// fill fills the view of the cluster, once.
+func (o *Options) fill(ctx context.Context, c *cluster.Cluster, registry prometheus.Registerer) error {
 	if len(o.Files) > 0 {
 		loaded, err := usage.Load(c, o.Logger, o.Files, o.Stdin)
 		if err == nil {

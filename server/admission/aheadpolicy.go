@@ -20,18 +20,24 @@ const kindDaemonSet = "DaemonSet"
 // systemClasses are the priority classes of what a cluster needs to work.
 func systemClasses() []string { return []string{"system-node-critical", "system-cluster-critical"} }
 
+// notToBePutOff are the conditions of pods that are left alone, though somebody has opted in for them.
+func notToBePutOff() []admissionregistrationv1.MatchCondition {
+	return []admissionregistrationv1.MatchCondition{
+		{Name: "not-of-a-daemonset", Expression: fmt.Sprintf(
+			"!object.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == %q)", kindDaemonSet)},
+		{Name: "not-of-the-system", Expression: `!(object.spec.?priorityClassName.orValue("") in ` + celList(systemClasses()) + ")"},
+	}
+}
+
 // AheadPolicy has the API server gate the pods of no group of these schedulers that are opted in to be placed ahead,
 // and denies nothing. A pod's own label decides, and without one that of its namespace: a binding for each.
 func AheadPolicy(
 	schedulers []string,
 ) (*admissionregistrationv1.MutatingAdmissionPolicy, []*admissionregistrationv1.MutatingAdmissionPolicyBinding) {
-	policy := gatingPolicy(aheadPolicyName, v1alpha1.AheadGate, []admissionregistrationv1.MatchCondition{
+	policy := gatingPolicy(aheadPolicyName, v1alpha1.AheadGate, append([]admissionregistrationv1.MatchCondition{
 		{Name: "scheduler", Expression: "object.spec.schedulerName in " + celList(schedulers)},
 		{Name: "no-member", Expression: "!(" + isMember() + ")"},
-		{Name: "not-of-a-daemonset", Expression: fmt.Sprintf(
-			"!object.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == %q)", kindDaemonSet)},
-		{Name: "not-of-the-system", Expression: `!(object.spec.?priorityClassName.orValue("") in ` + celList(systemClasses()) + ")"},
-	})
+	}, notToBePutOff()...))
 	binding := func(name string, matches *admissionregistrationv1.MatchResources) *admissionregistrationv1.MutatingAdmissionPolicyBinding {
 		return &admissionregistrationv1.MutatingAdmissionPolicyBinding{
 			TypeMeta: metav1.TypeMeta{

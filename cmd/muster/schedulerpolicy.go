@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"muster.dev/muster/server/admission"
+)
+
+const schedulerPolicyHeader = `# Has the API server give pods of labelled namespaces to a scheduler that asks muster when they are created. Printed by
+# 'muster scheduler-policy'.
+`
+
+func newSchedulerPolicyCommand() *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:   "scheduler-policy",
+		Short: "Print the admission policy that sets the schedulerName of pods",
+		Long: `scheduler-policy prints a MutatingAdmissionPolicy and its binding, by which the API
+server of Kubernetes 1.36 and newer sets the schedulerName of pods when they are
+created, so that nobody has to write it: that of a profile, in namespaces that are
+labelled muster.dev/scheduler=NAME with it.
+
+A pod that names another scheduler than default-scheduler keeps it. So do pods of
+DaemonSets, those of the priority classes of the system, and muster's own.
+
+The policy knows the schedulerName of each profile: print it again when a profile is
+added or renamed. Pods that there are stay with the scheduler that they have.`,
+		Example: `  muster scheduler-policy --config muster.yaml | kubectl apply --server-side -f -
+  kubectl label namespace training muster.dev/scheduler=muster`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, warnings, err := loadConfig(path)
+			if err != nil {
+				return err
+			}
+			for _, warning := range warnings {
+				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
+			}
+			schedulers := admission.Assignable(schedulerNames(cfg))
+			if len(schedulers) == 0 {
+				return errors.New("profiles: all are of default-scheduler, whose pods name no scheduler: no policy is needed")
+			}
+			policy, binding := admission.SchedulerPolicy(schedulers)
+			return printDocuments(cmd.OutOrStdout(), schedulerPolicyHeader, policy, binding)
+		},
+	}
+	cmd.Flags().StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")
+	return cmd
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// says is what a command prints with a standard input, and its error.
+func says(t *testing.T, stdin string, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetIn(strings.NewReader(stdin))
+	root.SetOut(&out)
+	err := root.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestADumpIsAskedHowItFares(t *testing.T) {
+	out, err := says(t, "", "status", "--snapshot", "testdata/fragmented.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out, "2 nodes, 2 pods on them, 1 pending") || strings.Contains(out, "rescheduler") {
+		t.Errorf("it says:\n%s", out)
+	}
+}
+
+func TestAManifestThatIsTooLargeIsRefused(t *testing.T) {
+	_, err := says(t, strings.Repeat("#", maxManifest+1), "explain", "pod", "-f", "-", "--snapshot", "testdata/fragmented.yaml")
+	if err == nil || !strings.Contains(err.Error(), "--filename: - has more than 3145728 bytes") {
+		t.Errorf("error %v", err)
+	}
+}
