@@ -79,7 +79,7 @@ func writeReport(cmd *cobra.Command, output string, page []byte) error {
 		_, err := cmd.OutOrStdout().Write(page)
 		return err
 	}
-	if err := os.WriteFile(output, page, 0o644); err != nil {
+	if err := os.WriteFile(output, page, 0o644); err != nil { //nolint:gosec // it is to be sent around
 		return fmt.Errorf("--output: %w", err)
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", output)

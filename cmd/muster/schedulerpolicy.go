@@ -6,15 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/admission"
 )
 
-const schedulerPolicyHeader = `# Has the API server give pods of labelled namespaces to a scheduler that asks muster when they are created. Printed by
-# 'muster scheduler-policy'.
+const schedulerPolicyHeader = `# Has the API server set the schedulerName of pods of labelled namespaces when they are created.
+# Printed by 'muster scheduler-policy'.
 `
 
 func newSchedulerPolicyCommand() *cobra.Command {
 	var path string
+	var managed bool
 	cmd := &cobra.Command{
 		Use:   "scheduler-policy",
 		Short: "Print the admission policy that sets the schedulerName of pods",
@@ -24,7 +26,9 @@ created, so that nobody has to write it: that of a profile, in namespaces that a
 labelled muster.dev/scheduler=NAME with it.
 
 A pod that names another scheduler than default-scheduler keeps it. So do pods of
-DaemonSets, those of the priority classes of the system, and muster's own.
+DaemonSets, those of the priority classes of the system, and muster's own. Members of
+gangs are gated as well, if the configuration says so, and with --managed pods are
+managed, as by 'muster managed-policy': these policies may be asked before this one.
 
 The policy knows the schedulerName of each profile: print it again when a profile is
 added or renamed. Pods that there are stay with the scheduler that they have.`,
@@ -39,14 +43,16 @@ added or renamed. Pods that there are stay with the scheduler that they have.`,
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
-			schedulers := admission.Assignable(schedulerNames(cfg))
+			schedulers := admission.Assignable(cfg)
 			if len(schedulers) == 0 {
-				return errors.New("profiles: all are of default-scheduler, whose pods name no scheduler: no policy is needed")
+				return errors.New("profiles: none has a schedulerName of its own that kube-scheduler serves with muster: no policy is needed")
 			}
-			policy, binding := admission.SchedulerPolicy(schedulers)
+			gates := cfg.Gangs.Gates != config.GatesNever && cfg.Gangs.GatedBy == config.GatedByPolicy
+			policy, binding := admission.SchedulerPolicy(schedulers, gates, managed)
 			return printDocuments(cmd.OutOrStdout(), schedulerPolicyHeader, policy, binding)
 		},
 	}
+	cmd.Flags().BoolVar(&managed, "managed", false, "make pods managed as well; see 'muster managed-policy'")
 	cmd.Flags().StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")
 	return cmd
 }

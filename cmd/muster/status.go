@@ -13,10 +13,11 @@ func newStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Ask a muster that runs how it fares",
-		Long: `status asks a muster that runs, or one that reads a dump of a cluster (--snapshot), for its version and configuration, whether it is ready and
+		Long: `status asks a muster that runs for its version and configuration, whether it is ready and
 leads, how many nodes, pods and gangs there are and why gangs wait, how often classes of
 pods are known already, and how old the figures of usage are; and a rescheduler for its
-plans and what its policies found last.
+plans and what its policies found last. With --snapshot it reads a dump of a cluster
+instead.
 
 What cannot be asked is said, and the rest is shown. The exit status is 0, 1 when muster
 itself cannot be asked and 2 after a wrong command line.`,

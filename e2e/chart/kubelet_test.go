@@ -32,10 +32,11 @@ const (
 // somewhere, ports are free ones of the loopback interface, and the credentials of a ServiceAccount are in a kubeconfig.
 type kubelet struct {
 	*cluster
+	host  string      // the name of it, this machine's when it is empty
 	ports map[int]int // those of this machine by those of containers
 }
 
-func newKubelet(c *cluster) *kubelet { return &kubelet{c, map[int]int{}} }
+func newKubelet(c *cluster) *kubelet { return &kubelet{cluster: c, ports: map[int]int{}} }
 
 // local is the loopback address on this machine of a port of a container.
 func (k *kubelet) local(port int) string { return k.at("127.0.0.1", port) }
@@ -142,7 +143,7 @@ func (p *pod) start(containers []corev1.Container) {
 	p.Helper()
 	for i := range containers {
 		c := &containers[i]
-		spec := process.Spec{Name: c.Name, Path: programs.muster, Args: slices.Clone(c.Args)}
+		spec := process.Spec{Name: c.Name, Path: programs.muster, Args: slices.Clone(c.Args), Host: p.host}
 		for _, variable := range c.Env {
 			spec.Env = append(spec.Env, variable.Name+"="+variable.Value)
 		}

@@ -59,7 +59,7 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 		{"outages of a muster that nobody asks", "with scheduler.mode ahead none does", "scheduler.mode=ahead ignorable=true"},
 		{"client certificates in mode ahead", "muster listens on loopback", "scheduler.mode=ahead tls.clientAuth=true tls.secretName=a"},
 		{"gates of mode ahead in an old Kubernetes", "set Webhook, and tls.selfManaged.enabled", "scheduler.mode=ahead --kube-version=1.35.4"},
-		{"several replicas of a sidecar", "scheduler.mode sidecar has one replica", "replicas=2"},
+		{"less than no time on a node that is lost", "/lostNodeSeconds", "lostNodeSeconds=-1"},
 		{"client certificates where nobody can call", "muster listens on loopback", "tls.clientAuth=true tls.secretName=a"},
 		{"client certificates without https", "needs tls.secretName", "tls.clientAuth=true scheduler.mode=external"},
 		{"a misspelt value of the certificate", "'enable' not allowed", "tls.selfManaged.enable=true"},
@@ -96,6 +96,11 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 		{"gates by a webhook without https", "needs tls.secretName", "config.gangs.gates=UntilMembers config.gangs.gatedBy=Webhook"},
 		{"gates by a policy in an old Kubernetes", "needs Kubernetes 1.36", "config.gangs.gates=UntilMembers --kube-version=1.35.4"},
 		{"managed pods in an old Kubernetes", "needs Kubernetes 1.36", "managed=true --kube-version=1.35.4"},
+		{"names of schedulers in an old Kubernetes", "needs Kubernetes 1.36", "schedulerPolicy=true --kube-version=1.35.4"},
+		{
+			"names of schedulers where there is only the default one", "none of config.profiles has a schedulerName of its own",
+			"schedulerPolicy=true scheduler.mode=ahead",
+		},
 		{"an old Kubernetes", "incompatible with Kubernetes", "--kube-version=1.29.9"},
 	}
 	for _, test := range tests {
@@ -163,7 +168,10 @@ func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
 		values   []string
 		commands []string
 	}{
-		"gates":     {[]string{"--values=" + way("gates")}, []string{"gate-policy", "managed-policy"}},
+		"gates": {
+			[]string{"--values=" + way("gates"), "--set=schedulerPolicy=true"},
+			[]string{"gate-policy", "managed-policy", "scheduler-policy --managed"},
+		},
 		"a sidecar": {[]string{"--values=" + way("sidecar")}, []string{"account-policy --with-scheduler"}},
 		"a sidecar with a rescheduler": {
 			[]string{"--values=" + way("sidecar"), "--set=rescheduler.enabled=true"},

@@ -74,6 +74,7 @@ type ControlPlane struct {
 
 	mu       sync.Mutex
 	binaries binaries.Set               // of what is started from now on
+	hosts    map[binaries.Binary]string // names of those that do not run on this machine's
 	extras   map[binaries.Binary]string // paths of programs that are not among the binaries
 	running  map[binaries.Binary]*process.Process
 	revive   map[binaries.Binary]func(error) bool // starts again what ended by itself, and says whether it did
@@ -92,7 +93,7 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 		o.Controllers = DefaultControllers()
 	}
 	cp := &ControlPlane{
-		options: o, extras: map[binaries.Binary]string{}, running: map[binaries.Binary]*process.Process{},
+		options: o, hosts: map[binaries.Binary]string{}, extras: map[binaries.Binary]string{}, running: map[binaries.Binary]*process.Process{},
 		revive: map[binaries.Binary]func(error) bool{}, failed: make(chan error, 1),
 	}
 	if o.Release == "" {
@@ -245,7 +246,7 @@ func (cp *ControlPlane) launch(b binaries.Binary, args, env []string) (*process.
 	if !extra {
 		path = cp.binaries.Path(b)
 	}
-	p, err := process.Start(process.Spec{Name: string(b), Path: path, Args: args, Env: env, Log: cp.Log(b)})
+	p, err := process.Start(process.Spec{Name: string(b), Path: path, Args: args, Env: env, Log: cp.Log(b), Host: cp.hosts[b]})
 	if err != nil {
 		return nil, err
 	}
@@ -253,11 +254,14 @@ func (cp *ControlPlane) launch(b binaries.Binary, args, env []string) (*process.
 	return p, nil
 }
 
-func (cp *ControlPlane) kill(b binaries.Binary) {
+func (cp *ControlPlane) kill(b binaries.Binary) { cp.end(b, (*process.Process).Kill) }
+
+// end ends a component that runs.
+func (cp *ControlPlane) end(b binaries.Binary, by func(*process.Process)) {
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
 	if p := cp.running[b]; p != nil {
-		p.Kill()
+		by(p)
 		delete(cp.running, b)
 	}
 }

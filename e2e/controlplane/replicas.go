@@ -22,20 +22,24 @@ const (
 	schedulerRetry = 400 * time.Millisecond
 )
 
+// endGrace is how long a replica may take to end.
+const endGrace = 10 * time.Second
+
 // SchedulerReplicas are stock schedulers that run for election: one schedules, and the others have full
 // caches. They are told by numbers from 0 on. Its methods may be called from any goroutine.
 type SchedulerReplicas struct {
 	controlPlane *ControlPlane
-	options      SchedulerOptions
+	options      []SchedulerOptions
 	ports        []int
 
 	mu   sync.Mutex // held while one is started or killed
 	runs []bool     // are to run
 }
 
-// StartSchedulerReplicas starts so many, as StartScheduler would, but for the election, and returns when one leads.
-func (cp *ControlPlane) StartSchedulerReplicas(ctx context.Context, count int, o SchedulerOptions) (*SchedulerReplicas, error) {
-	r := &SchedulerReplicas{controlPlane: cp, options: o, ports: make([]int, count), runs: make([]bool, count)}
+// StartSchedulerReplicas starts one with each of the options, as StartScheduler would, but for the election, and returns
+// when one leads.
+func (cp *ControlPlane) StartSchedulerReplicas(ctx context.Context, each ...SchedulerOptions) (*SchedulerReplicas, error) {
+	r := &SchedulerReplicas{controlPlane: cp, options: each, ports: make([]int, len(each)), runs: make([]bool, len(each))}
 	for i := range r.ports {
 		var err error
 		if r.ports[i], err = process.FreePort(); err != nil {
@@ -83,10 +87,12 @@ func (r *SchedulerReplicas) start(ctx context.Context, i int) error {
 	cp.extras[name] = cp.binaries.Path(binaries.Scheduler)
 	cp.revive[name] = func(why error) bool { return r.revive(i, why) }
 	cp.mu.Unlock()
-	return cp.startScheduler(ctx, name, r.ports[i], r.options, map[string]any{
-		"leaderElect": true, "leaseDuration": SchedulerLease.String(), "renewDeadline": schedulerRenew.String(),
-		"retryPeriod": schedulerRetry.String(),
-	})
+	election := map[string]any{"leaderElect": true}
+	if !r.options[i].Patient {
+		election["leaseDuration"], election["renewDeadline"] = SchedulerLease.String(), schedulerRenew.String()
+		election["retryPeriod"] = schedulerRetry.String()
+	}
+	return cp.startScheduler(ctx, name, r.ports[i], r.options[i], election)
 }
 
 // revive starts a replica again that lost the election, unless it was killed meanwhile.
@@ -109,6 +115,14 @@ func (r *SchedulerReplicas) Kill(i int) {
 	defer r.mu.Unlock()
 	r.runs[i] = false
 	r.controlPlane.kill(replicaName(i))
+}
+
+// End tells a replica to end, and returns when it is gone.
+func (r *SchedulerReplicas) End(i int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.runs[i] = false
+	r.controlPlane.end(replicaName(i), func(p *process.Process) { p.Stop(endGrace) })
 }
 
 // Stop ends all of them.

@@ -17,7 +17,7 @@ func TestAnotherSchedulerGoesOnWhenTheLeaderDies(t *testing.T) {
 	if err := cp.StartKWOK(ctx); err != nil {
 		t.Fatal(err)
 	}
-	replicas, err := cp.StartSchedulerReplicas(ctx, 2, controlplane.SchedulerOptions{})
+	replicas, err := cp.StartSchedulerReplicas(ctx, make([]controlplane.SchedulerOptions, 2)...)
 	if err != nil {
 		t.Fatal(err)
 	}

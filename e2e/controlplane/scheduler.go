@@ -28,6 +28,10 @@ type SchedulerOptions struct {
 	FeatureGates map[string]bool
 	// Kubeconfig is the path of the one by which it reaches the API server, its own when empty.
 	Kubeconfig string
+	// Host is the name of the host that it takes itself to run on; see process.Spec.
+	Host string
+	// Patient replicas elect their leader by kube-scheduler's own times, and not by shorter ones.
+	Patient bool
 	// Limited has the limits stand that the configuration, or else the scheduler, sets on requests to the API server.
 	Limited bool
 }
@@ -77,6 +81,9 @@ func (cp *ControlPlane) startScheduler(
 		fmt.Sprintf("--secure-port=%d", port),
 	}
 	args = append(args, featureGates(gates)...)
+	cp.mu.Lock()
+	cp.hosts[name] = o.Host
+	cp.mu.Unlock()
 	return cp.start(ctx, name, args, nil, answers(selfSigned, secure(port, "/readyz")))
 }
 

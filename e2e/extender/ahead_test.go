@@ -33,7 +33,7 @@ func (c *cluster) startAhead(replicas int, o serving) *ahead {
 	c.applyGatePolicy(s)
 	a := &ahead{witness: s.watch()}
 	var err error
-	if a.schedulers, err = shared.StartSchedulerReplicas(c.Context(), replicas, controlplane.SchedulerOptions{}); err != nil {
+	if a.schedulers, err = shared.StartSchedulerReplicas(c.Context(), make([]controlplane.SchedulerOptions, replicas)...); err != nil {
 		c.Fatal(err)
 	}
 	c.Cleanup(a.schedulers.Stop)

@@ -94,7 +94,7 @@ func TestAMusterThatRunsTellsOfPodsAndOfItself(t *testing.T) {
 		status, told := s.tells("status", "--rescheduler=http://127.0.0.1:1")
 		for _, want := range []string{
 			", ready\n", "2 nodes, 1 pods on them, 3 pending", "1 waiting, ", "/crew waits: ",
-			"the rescheduler cannot be asked: nothing answers at http://127.0.0.1:1",
+			"the rescheduler cannot be asked: nothing answers at http://127.0.0.1:1: it is off, or elsewhere, which --rescheduler says\n",
 		} {
 			if status != 0 || !strings.Contains(told, want) {
 				return fmt.Errorf("exit status %d, want 0 and %q in:\n%s", status, want, told)

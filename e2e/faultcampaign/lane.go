@@ -151,7 +151,7 @@ func (l *Lane) StartPlainSchedulers(ctx context.Context, count int) (err error) 
 	if l.replicas != nil {
 		l.replicas.Stop()
 	}
-	l.replicas, err = l.ControlPlane.StartSchedulerReplicas(ctx, count, controlplane.SchedulerOptions{})
+	l.replicas, err = l.ControlPlane.StartSchedulerReplicas(ctx, make([]controlplane.SchedulerOptions, count)...)
 	return err
 }
 

@@ -63,6 +63,8 @@ type Options struct {
 	Binary string
 	// ClockSkew is by how much the clock of the server's machine is ahead. Only a Binary heeds it that binaries.BuildSkewable built.
 	ClockSkew time.Duration
+	// Host is the name of the host that it takes itself to run on; see process.Spec.
+	Host string
 	// Selection of the default scheduler's profile, Scheduler when empty.
 	Selection Selection
 	// Offload says that the scheduler leaves to muster the plugins that muster runs.
@@ -152,6 +154,7 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 		Name: name,
 		Path: s.binary,
 		Log:  filepath.Join(dir, name+".log"),
+		Host: o.Host,
 		Args: []string{
 			"serve",
 			"--config=" + s.config,
@@ -285,10 +288,16 @@ func (s *Server) Crash() error {
 // Restart starts a muster that ended again, at the same address, and returns when it is
 // ready. Only what asks muster over HTTP may be called meanwhile.
 func (s *Server) Restart(ctx context.Context) (err error) {
-	if s.process, err = process.Start(s.spec); err != nil {
+	if err := s.Relaunch(); err != nil {
 		return err
 	}
 	return s.AwaitReady(ctx)
+}
+
+// Relaunch is Restart without waiting.
+func (s *Server) Relaunch() (err error) {
+	s.process, err = process.Start(s.spec)
+	return err
 }
 
 // ClockSkew is by how much its clock is ahead; see Options.ClockSkew.

@@ -68,3 +68,16 @@ func (s *Server) metrics(ctx context.Context) (map[string]*dto.MetricFamily, err
 	}
 	return families, nil
 }
+
+// Planned reads from the server's metrics for how many pods it has planned a nomination since it started.
+func (s *Server) Planned(ctx context.Context) (int, error) {
+	families, err := s.metrics(ctx)
+	if err != nil {
+		return 0, err
+	}
+	planned := 0.0
+	for _, m := range families["muster_nomination_batch_pods"].GetMetric() {
+		planned += m.GetHistogram().GetSampleSum()
+	}
+	return int(planned), nil
+}

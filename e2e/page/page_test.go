@@ -197,6 +197,21 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	b.eventually("a gang waits, and why", `
 		/default\/training[^]*5 must start together/.test(document.querySelector('#gangs li')?.textContent) &&
 		document.querySelector('#gangs .why').textContent.length > 0`)
+	l.createPod("huge", "100", func(*corev1.Pod) {})
+	b.eventually("pods that wait, by what they wait for", `(() => {
+		const reasons = [...document.querySelectorAll('#pending summary')].map((summary) => summary.textContent);
+		return reasons.length === 2 && /^3 gang default\/training: /.test(reasons[0]) && reasons[1] === '1 kube-scheduler has found no node';
+	})()`)
+	b.run(chromedp.Click(`#pending details:last-of-type summary`), chromedp.Click(`#pending details:last-of-type a`))
+	b.eventually("why a pod waits, two clicks away", `
+		document.querySelector('#pod .why')?.textContent === 'It waits: it fits on no node.' &&
+		/NodeResourcesFit[^]*Insufficient cpu[^]*12/.test(document.querySelector('#pod tbody').textContent) &&
+		location.hash === '#pod=default%2Fhuge'`)
+	b.run(chromedp.SetValue(`#find-pod`, "default/trainer-1"), chromedp.Click(`#find button`))
+	b.eventually("or one search", `
+		/^It waits as a member of gang default\/training/.test(document.querySelector('#pod .why')?.textContent) &&
+		document.querySelectorAll('#pod table:last-of-type tbody tr').length > 0`)
+	l.must(l.client.CoreV1().Pods(namespace).Delete(t.Context(), "huge", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 	b.eventually("the class of the pods of a controller, and its use", `
 		/default\/web-\d+/.test(document.querySelector('#classes tbody')?.textContent) &&
 		/\d+ %/.test(document.querySelector('#classes .rate')?.textContent)`)
@@ -252,9 +267,11 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	b.eventually(
 		"it is not ready, and says why",
 		`document.querySelector('#process.bad')?.textContent === 'not ready: another replica is the leader; its changed configuration file is `+
-			`refused'`,
+			`refused: profiles: Required value'`,
 	)
 	b.isContent(at.Host)
+	b.run(chromedp.SetValue(`#find-pod`, "default/nobody"), chromedp.Click(`#find button`))
+	b.eventually("a pod that is not there", `document.querySelector('#pod')?.textContent.includes('no pod "default/nobody"')`)
 
 	t.Run("behind the proxy of the API server", func(t *testing.T) {
 		address := l.behindProxy()

@@ -32,6 +32,8 @@ type Spec struct {
 	Env []string
 	// Log is the file that stdout and stderr are appended to.
 	Log string
+	// Host is the name of the host that it takes itself to run on, this machine's when empty. Another one needs [Hosts].
+	Host string
 }
 
 // Process is a running child. All methods may be called from any goroutine.
@@ -52,9 +54,14 @@ func Start(spec Spec) (*Process, error) {
 	defer log.Close()
 
 	cmd := exec.Command(spec.Path, spec.Args...)
+	cmd.SysProcAttr = attributes()
+	if spec.Host != "" {
+		if cmd, err = onHost(spec.Host, cmd); err != nil {
+			return nil, fmt.Errorf("run %s on host %s: %w", spec.Name, spec.Host, err)
+		}
+	}
 	cmd.Env = append(os.Environ(), spec.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = attributes()
 
 	p := &Process{spec: spec, cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)

@@ -85,18 +85,17 @@ func gatingPolicy(
 					),
 				},
 			),
-			// The list is a map by name: other gates stay.
-			Mutations: []admissionregistrationv1.Mutation{{
-				PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
-				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{
-					Expression: fmt.Sprintf("Object{spec: Object.spec{schedulingGates: [\n  Object.spec.schedulingGates{name: %q}]}}", gate),
-				},
-			}},
+			Mutations:     []admissionregistrationv1.Mutation{apply(addGate(gate))},
 			FailurePolicy: new(admissionregistrationv1.Ignore),
 			// What a webhook adds later, such as the label, counts.
 			ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
 		},
 	}
+}
+
+// addGate adds a gate to a pod. The list is a map by name: other gates stay.
+func addGate(gate string) string {
+	return fmt.Sprintf("Object{spec: Object.spec{schedulingGates: [\n  Object.spec.schedulingGates{name: %q}]}}", gate)
 }
 
 // createdPods are the pods that are being created.

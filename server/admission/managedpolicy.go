@@ -31,17 +31,7 @@ func ManagedPolicy(
 				{Name: "not-managed", Expression: "!" + celList([]corev1.ResourceName{v1alpha1.ResourceManaged, v1alpha1.ResourceBound}) +
 					".all(resource,\n  object.spec.containers[0].?resources.?requests[?resource].hasValue())"},
 			},
-			// Containers are a map by name: of this one nothing else changes. Requests must equal limits.
-			Mutations: []admissionregistrationv1.Mutation{{
-				PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
-				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{
-					Expression: fmt.Sprintf(`Object{spec: Object.spec{containers: [Object.spec.containers{
-  name: object.spec.containers[0].name,
-  resources: Object.spec.containers.resources{
-    limits: {%[1]q: "1", %[2]q: "1"},
-    requests: {%[1]q: "1", %[2]q: "1"}}}]}}`, v1alpha1.ResourceManaged, v1alpha1.ResourceBound),
-				},
-			}},
+			Mutations:     []admissionregistrationv1.Mutation{apply(manage())},
 			FailurePolicy: new(admissionregistrationv1.Ignore),
 			// What a webhook adds later, such as the label of a gang, counts.
 			ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
@@ -62,6 +52,16 @@ func ManagedPolicy(
 		}))
 	}
 	return policy, bindings
+}
+
+// manage has a pod ask for the resources. Containers are a map by name: of the first one nothing else changes. Requests
+// must equal limits.
+func manage() string {
+	return fmt.Sprintf(`Object{spec: Object.spec{containers: [Object.spec.containers{
+  name: object.spec.containers[0].name,
+  resources: Object.spec.containers.resources{
+    limits: {%[1]q: "1", %[2]q: "1"},
+    requests: {%[1]q: "1", %[2]q: "1"}}}]}}`, v1alpha1.ResourceManaged, v1alpha1.ResourceBound)
 }
 
 // managedBinding puts the policy in force for what it matches.

@@ -2,30 +2,52 @@ package admission
 
 import (
 	"fmt"
-	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
 // schedulerPolicyName is that of the policy and of its binding.
 const schedulerPolicyName = PolicyName + "-scheduler"
 
-// Assignable are the schedulers that pods can be given to: what has no scheduler is default-scheduler's already.
-func Assignable(schedulers []string) []string {
-	return slices.DeleteFunc(slices.Clone(schedulers), func(name string) bool { return name == corev1.DefaultSchedulerName })
+// Assignable are the schedulers that pods can be given to. What has no scheduler is default-scheduler's already, and pods
+// that are placed ahead are for schedulers that know nothing of muster.
+func Assignable(cfg *config.Configuration) (schedulers []string) {
+	for i := range cfg.Profiles {
+		p := &cfg.Profiles[i]
+		if p.SchedulerName != corev1.DefaultSchedulerName && p.NodeSelection != config.NodeSelectionAhead {
+			schedulers = append(schedulers, p.SchedulerName)
+		}
+	}
+	return schedulers
 }
 
 // SchedulerPolicy has the API server give the pods of namespaces that are labelled with one of these schedulers to it when
 // they are created, and denies nothing. A pod that names another scheduler than default-scheduler keeps it, and so do
 // those of DaemonSets, of what a cluster needs to work, and of muster itself, which must not wait for itself.
+//
+// The order of policies is not defined, and one whose conditions do not hold at its turn is not asked again. So this one
+// also does what those would do that look at the scheduler: it gates members of gangs, and makes pods managed.
 func SchedulerPolicy(
-	schedulers []string,
+	schedulers []string, gates, managed bool,
 ) (*admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
-	named := fmt.Sprintf(`namespaceObject.metadata.?labels[?%q].orValue("")`, v1alpha1.LabelScheduler)
+	mutations := []admissionregistrationv1.Mutation{
+		apply(fmt.Sprintf("Object{spec: Object.spec{schedulerName:\n  namespaceObject.metadata.labels[%q]}}", v1alpha1.LabelScheduler)),
+	}
+	if gates {
+		mutations = append(mutations, apply(
+			"!has(object.spec.schedulingGroup) && ("+isMember()+") ?\n"+addGate(v1alpha1.SchedulingGate)+" : Object{}",
+		))
+	}
+	if managed {
+		mutations = append(mutations, apply(fmt.Sprintf(`namespaceObject.metadata.labels[?%q].orValue("") == "true" ||
+%s.exists(label, object.metadata.?labels[?label].hasValue()) ?
+%s : Object{}`, v1alpha1.LabelManaged, celList(v1alpha1.GroupLabels()), manage())))
+	}
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingAdmissionPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: schedulerPolicyName},
@@ -33,17 +55,11 @@ func SchedulerPolicy(
 			MatchConstraints: createdPods(), // the name cannot be changed later
 			MatchConditions: append([]admissionregistrationv1.MatchCondition{
 				{Name: "names-no-scheduler", Expression: fmt.Sprintf("object.spec.schedulerName == %q", corev1.DefaultSchedulerName)},
-				{Name: "of-a-labelled-namespace", Expression: named + " in " + celList(schedulers)},
 				{Name: "without-a-node", Expression: "!has(object.spec.nodeName)"},
 				{Name: "not-of-muster", Expression: fmt.Sprintf(`!(object.metadata.?labels[?%q].orValue("") in %s)`,
 					"app.kubernetes.io/name", celList([]string{"muster", "muster-rescheduler"}))},
 			}, notToBePutOff()...),
-			Mutations: []admissionregistrationv1.Mutation{{
-				PatchType: admissionregistrationv1.PatchTypeApplyConfiguration,
-				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{
-					Expression: "Object{spec: Object.spec{schedulerName:\n  " + named + "}}",
-				},
-			}},
+			Mutations:     mutations,
 			FailurePolicy: new(admissionregistrationv1.Ignore),
 			// What a webhook adds later, such as the class of the system, counts.
 			ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
@@ -56,10 +72,21 @@ func SchedulerPolicy(
 		ObjectMeta: metav1.ObjectMeta{Name: schedulerPolicyName},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{
 			PolicyName: schedulerPolicyName,
+			// Conditions of a policy do not see the namespace.
 			MatchResources: &admissionregistrationv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
-				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: v1alpha1.LabelScheduler, Operator: metav1.LabelSelectorOpExists}},
+				MatchExpressions: []metav1.LabelSelectorRequirement{
+					{Key: v1alpha1.LabelScheduler, Operator: metav1.LabelSelectorOpIn, Values: schedulers},
+				},
 			}},
 		},
 	}
 	return policy, binding
+}
+
+// apply changes a pod by an expression.
+func apply(expression string) admissionregistrationv1.Mutation {
+	return admissionregistrationv1.Mutation{
+		PatchType:          admissionregistrationv1.PatchTypeApplyConfiguration,
+		ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{Expression: expression},
+	}
 }

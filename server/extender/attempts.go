@@ -55,7 +55,8 @@ func newAttempts(r prometheus.Registerer, traces trace.TracerProvider) *attempts
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_schedule_attempts_total",
 			Help: "Attempts of kube-scheduler to schedule a pod, by profile and result: scheduled, unschedulable, error, abandoned when it " +
-				"asked anew without binding or the pod was gone, or kept when a member of a gang was held for as long as a call may be and comes again. " +
+				"asked anew without binding or the pod was gone, or kept when a member of a gang was held for as long as a call may be and " +
+				"comes again. " +
 				"The profile is empty for pods whose scheduler name no profile has.",
 		}, []string{"profile", "result"}),
 		endToEnd: histogram(

@@ -138,7 +138,7 @@ command:
   - kube-scheduler
   - --config=/etc/kube-scheduler/scheduler.yaml
   # A lease of its own: the cluster's kube-scheduler has another one.
-  - --leader-elect-resource-name={{ include "muster.fullname" . }}-kube-scheduler
+  - --leader-elect-resource-name={{ include "muster.schedulerLease" . }}
   - --leader-elect-resource-namespace={{ .Release.Namespace }}
   {{- with .Values.scheduler.extraArgs }}
   {{- toYaml . | nindent 2 }}
@@ -183,6 +183,25 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
+{{- /* By default a pod stays bound to a node that is lost for five minutes. A tolerance of the user's, for these taints or for all, counts
+instead. */}}
+{{- define "muster.tolerations.ofLostNodes" -}}
+{{- range $taint := list "node.kubernetes.io/not-ready" "node.kubernetes.io/unreachable" }}
+{{- $own := false }}
+{{- range $.Values.tolerations }}
+{{- if and (eq (.key | default $taint) $taint) (eq (.effect | default "NoExecute") "NoExecute") }}
+{{- $own = true }}
+{{- end }}
+{{- end }}
+{{- if not $own }}
+- key: {{ $taint }}
+  operator: Exists
+  effect: NoExecute
+  tolerationSeconds: {{ $.Values.lostNodeSeconds }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- /* Where all pods run. */}}
 {{- define "muster.podSpec.where" -}}
 automountServiceAccountToken: true
@@ -200,7 +219,7 @@ nodeName: {{ . }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.tolerations }}
+{{- with concat .Values.tolerations (include "muster.tolerations.ofLostNodes" . | fromYamlArray) }}
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}

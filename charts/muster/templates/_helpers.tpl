@@ -77,6 +77,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- /* Whether pods are gated. */}}
 {{- define "muster.gates" -}}{{ if include "muster.schedulerNames.gated" . | fromJsonArray }}true{{ end }}{{- end }}
 
+{{- /* Where pods of these run, and that they run, is for nobody to put off. */}}
+{{- define "muster.notToBePutOff" -}}
+- expression: '!object.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == "DaemonSet")'
+  name: not-of-a-daemonset
+- expression: '!(object.spec.?priorityClassName.orValue("") in ["system-node-critical","system-cluster-critical"])'
+  name: not-of-the-system
+{{- end }}
+
 {{- /* The secret with muster's certificate, empty for plain http. */}}
 {{- define "muster.tls.secret" -}}
 {{- if or .Values.tls.certManager.enabled .Values.tls.selfManaged.enabled }}{{ include "muster.fullname" . }}-tls{{ else }}{{ .Values.tls.secretName }}{{ end }}
@@ -145,13 +153,29 @@ webhook:
 {{- /* Nobody but the kube-scheduler in its pod calls a sidecar, and nobody at all in mode ahead. */}}
 {{- define "muster.listen" -}}{{ if not (include "muster.external" .) }}127.0.0.1{{ end }}:{{ include "muster.port" . }}{{- end }}
 
+{{- /* Of several kube-schedulers one leads, and the muster in its pod with it. */}}
+{{- define "muster.leaderElection" -}}
+leaderElect: true
+resourceName: {{ include "muster.fullname" . }}
+resourceNamespace: {{ .Release.Namespace }}
+{{- if include "muster.pairs" . }}
+schedulerLease: {{ .Release.Namespace }}/{{ include "muster.schedulerLease" . }}
+{{- end }}
+{{- end }}
+
+{{- /* The Lease of the kube-schedulers of mode sidecar: the cluster's has another one. */}}
+{{- define "muster.schedulerLease" -}}{{ include "muster.fullname" . }}-kube-scheduler{{- end }}
+
+{{- /* Whether there are several pods with a kube-scheduler and a muster each. */}}
+{{- define "muster.pairs" -}}{{ if and (include "muster.sidecar" .) (gt (int .Values.replicas) 1) }}true{{ end }}{{- end }}
+
 {{- /* The configuration file: the user's fields under the chart's. */}}
 {{- define "muster.config" -}}
 {{- $chart := dict
   "apiVersion" "config.muster.dev/v1alpha2"
   "kind" "MusterConfiguration"
   "serving" (dict "listen" (include "muster.listen" .) "healthListen" (printf ":%s" (include "muster.port.health" .)) "tls" (include "muster.tls" . | fromYaml))
-  "leaderElection" (dict "leaderElect" true "resourceName" (include "muster.fullname" .) "resourceNamespace" .Release.Namespace)
+  "leaderElection" (include "muster.leaderElection" . | fromYaml)
   "profiles" (include "muster.profiles" . | fromJsonArray)
 }}
 {{- if include "muster.webhook" . }}
@@ -173,9 +197,6 @@ webhook:
 {{- if include "muster.sidecar" . }}
 {{- if has "default-scheduler" $names }}
 {{- fail "config.profiles: with scheduler.mode sidecar two kube-schedulers would schedule the pods of default-scheduler: name another one, or set scheduler.mode to external" }}
-{{- end }}
-{{- if gt (int .Values.replicas) 1 }}
-{{- fail (printf "replicas: %d kube-schedulers would each ask the muster beside it, and one muster has to see all calls: scheduler.mode sidecar has one replica" (int .Values.replicas)) }}
 {{- end }}
 {{- end }}
 {{- if include "muster.ahead" . }}
@@ -242,4 +263,24 @@ webhook:
 {{- /* Flags of 'muster scheduler-config' for how muster is registered. */}}
 {{- define "muster.registration" -}}
 {{- if .Values.managed }} --managed{{ end }}{{ if .Values.ignorable }} --ignorable{{ end }}
+{{- end }}
+
+{{- /* What policies ask of pods and do to them, in CEL, as server/admission has it. */}}
+{{- define "muster.isMember" -}}
+["scheduling.x-k8s.io/pod-group","pod-group.scheduling.sigs.k8s.io","muster.dev/pod-group"].exists(label,
+  object.metadata.?labels[?label].orValue("") != "") ||
+object.metadata.?annotations[?"gang.scheduling.koordinator.sh/name"].orValue("").matches("^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")
+{{- end }}
+
+{{- define "muster.addGate" -}}
+Object{spec: Object.spec{schedulingGates: [
+  Object.spec.schedulingGates{name: "{{ . }}"}]}}
+{{- end }}
+
+{{- define "muster.manage" -}}
+Object{spec: Object.spec{containers: [Object.spec.containers{
+  name: object.spec.containers[0].name,
+  resources: Object.spec.containers.resources{
+    limits: {"muster.dev/managed": "1", "muster.dev/bound": "1"},
+    requests: {"muster.dev/managed": "1", "muster.dev/bound": "1"}}}]}}
 {{- end }}

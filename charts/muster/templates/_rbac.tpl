@@ -40,7 +40,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* The right to one lease, which is named as the role is. */}}
+{{- /* The right to one lease, which is named as the role is. Who shares the account may watch it, too, if it is watched. */}}
 {{- define "muster.leaseRole" }}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -56,7 +56,7 @@ rules:
   - apiGroups: [coordination.k8s.io]
     resources: [leases]
     resourceNames: [{{ .name }}]
-    verbs: [get, update]
+    verbs: [get{{ if .watched }}, list, watch{{ end }}, update]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding

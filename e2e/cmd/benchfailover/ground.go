@@ -72,7 +72,7 @@ func newGround(ctx context.Context, out io.Writer) (g *ground, err error) {
 	if err != nil {
 		return g, err
 	}
-	if g.schedulers, err = g.controlPlane.StartSchedulerReplicas(ctx, 2, controlplane.SchedulerOptions{}); err != nil {
+	if g.schedulers, err = g.controlPlane.StartSchedulerReplicas(ctx, make([]controlplane.SchedulerOptions, 2)...); err != nil {
 		return g, err
 	}
 	return g, g.reserve(ctx)

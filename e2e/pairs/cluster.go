@@ -1,0 +1,74 @@
+package pairs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"muster.dev/muster/e2e/faultcampaign"
+	"muster.dev/muster/e2e/workload"
+)
+
+const (
+	nodes = 4
+	poll  = 20 * time.Millisecond
+	// patience is a limit for what takes seconds on an idle machine, but for elections by their own times.
+	patience = 5 * time.Minute
+)
+
+// Cluster is nodes, and pods that come one after the other.
+type Cluster struct {
+	client kubernetes.Interface
+	pods   int
+}
+
+// NewCluster creates the nodes.
+func NewCluster(ctx context.Context, client kubernetes.Interface) (*Cluster, error) {
+	for i := range nodes {
+		node := faultcampaign.NewNode(fmt.Sprintf("node-%d", i), 64)
+		node.Status.Allocatable[corev1.ResourcePods] = *resource.NewQuantity(5000, resource.DecimalSI)
+		if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
+			return nil, fmt.Errorf("create node %s: %w", node.Name, err)
+		}
+	}
+	return &Cluster{client: client}, nil
+}
+
+// Bind creates a pod, and returns when it is bound.
+func (c *Cluster) Bind(ctx context.Context) error {
+	pod := faultcampaign.NewPod(fmt.Sprintf("pod-%d", c.pods), 1, "")
+	c.pods++
+	pods := c.client.CoreV1().Pods(workload.Namespace)
+	if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create pod %s: %w", pod.Name, err)
+	}
+	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
+		now, err := pods.Get(ctx, pod.Name, metav1.GetOptions{})
+		return err == nil && now.Spec.NodeName != "", err
+	})
+	if err != nil {
+		return fmt.Errorf("wait until pod %s is bound: %w", pod.Name, err)
+	}
+	return nil
+}
+
+// Lost are the pods that were created and are not bound.
+func (c *Cluster) Lost(ctx context.Context) (int, error) {
+	list, err := c.client.CoreV1().Pods(workload.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return 0, err
+	}
+	lost := c.pods
+	for i := range list.Items {
+		if list.Items[i].Spec.NodeName != "" {
+			lost--
+		}
+	}
+	return lost, nil
+}

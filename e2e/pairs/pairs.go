@@ -1,0 +1,226 @@
+package pairs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/muster"
+)
+
+// Options of Pairs.
+type Options struct {
+	// Count is how many there are.
+	Count int
+	// Patient has kube-scheduler and muster elect their leaders by their own times, and not by shorter ones.
+	Patient  bool
+	Progress io.Writer
+}
+
+// Pairs are kube-schedulers and the musters beside them, told by numbers from 0 on. Its methods are for one goroutine.
+type Pairs struct {
+	options    Options
+	schedulers *controlplane.SchedulerReplicas
+	beside     []*keeper
+	bystanders int // pods for which a muster planned whose kube-scheduler did not lead
+}
+
+// Start starts pairs beside a control plane, and returns when one leads. The caller must call Stop.
+func Start(ctx context.Context, cp *controlplane.ControlPlane, o Options) (p *Pairs, err error) {
+	p = &Pairs{options: o}
+	defer func() {
+		if err != nil {
+			p.Stop()
+		}
+	}()
+	binary, err := binaries.BuildMuster(ctx, cp.Dir(), o.Progress)
+	if err != nil {
+		return p, err
+	}
+	var schedulers []controlplane.SchedulerOptions
+	for i := range o.Count {
+		server, err := muster.Start(ctx, o.muster(cp, binary, i))
+		if err != nil {
+			return p, err
+		}
+		p.beside = append(p.beside, keep(server))
+		config, err := server.SchedulerConfig(ctx)
+		if err != nil {
+			return p, err
+		}
+		schedulers = append(schedulers, controlplane.SchedulerOptions{Config: config, Host: host(i), Patient: o.Patient})
+	}
+	p.schedulers, err = cp.StartSchedulerReplicas(ctx, schedulers...)
+	return p, err
+}
+
+func host(i int) string { return fmt.Sprintf("host-%d", i) }
+
+// muster is how the one of a pair is run.
+func (o Options) muster(cp *controlplane.ControlPlane, binary string, i int) muster.Options {
+	election := map[string]any{"leaderElect": true, "schedulerLease": "kube-system/kube-scheduler"}
+	if !o.Patient { // the times of controlplane.StartSchedulerReplicas
+		election["leaseDuration"], election["renewDeadline"], election["retryPeriod"] = "4s", "3s", "400ms"
+	}
+	return muster.Options{
+		ControlPlane: cp, Binary: binary, Name: fmt.Sprintf("muster-%d", i), Host: host(i), Progress: o.Progress,
+		Selection: muster.Nominate, MinBacklog: 1, Config: map[string]any{"leaderElection": election},
+	}
+}
+
+// Leader is the pair whose kube-scheduler leads; it waits for one.
+func (p *Pairs) Leader(ctx context.Context) (int, error) { return p.schedulers.AwaitLeader(ctx) }
+
+// Bystanders is for how many pods musters have planned beside kube-schedulers that did not lead, as far as it was seen
+// whenever something was killed.
+func (p *Pairs) Bystanders() int { return p.bystanders }
+
+// Event is what happens to a pair.
+type Event string
+
+// The events.
+const (
+	SchedulerDies Event = "scheduler" // it is killed, and starts again in its place
+	MusterDies    Event = "muster"    // the same
+	HostIsLost    Event = "host"      // both are killed, and start again when the other pair has bound a pod
+	PodIsReplaced Event = "replaced"  // both are told to end, kube-scheduler first, and start again
+)
+
+// Events are all that there are.
+func Events() []Event { return []Event{SchedulerDies, MusterDies, HostIsLost, PodIsReplaced} }
+
+// Meet has something happen to a pair, and calls bound, which returns when a pod is bound that was created since.
+func (p *Pairs) Meet(ctx context.Context, i int, e Event, bound func(context.Context) error) error {
+	if err := p.watchBystanders(ctx, i); err != nil {
+		return err
+	}
+	switch e {
+	case SchedulerDies:
+		p.schedulers.Kill(i)
+		return errors.Join(p.schedulers.Start(ctx, i), bound(ctx))
+	case MusterDies:
+		return errors.Join(p.beside[i].crash(true), bound(ctx))
+	case HostIsLost:
+		p.schedulers.Kill(i)
+		err := errors.Join(p.beside[i].crash(false), bound(ctx))
+		return errors.Join(err, p.beside[i].start(ctx), p.schedulers.Start(ctx, i))
+	case PodIsReplaced:
+		p.schedulers.End(i)
+		p.beside[i].stop()
+		return errors.Join(bound(ctx), p.beside[i].start(ctx), p.schedulers.Start(ctx, i))
+	}
+	return fmt.Errorf("unknown event %q", e)
+}
+
+// watchBystanders counts what musters have planned whose kube-scheduler does not lead.
+func (p *Pairs) watchBystanders(ctx context.Context, leader int) error {
+	for i, k := range p.beside {
+		if i == leader {
+			continue
+		}
+		planned, err := k.planned(ctx)
+		if err != nil {
+			return err
+		}
+		p.bystanders += planned
+	}
+	return nil
+}
+
+// Stop ends all of them.
+func (p *Pairs) Stop() {
+	if p.schedulers != nil {
+		p.schedulers.Stop()
+	}
+	for _, k := range p.beside {
+		k.stop()
+	}
+}
+
+// keeper keeps a muster running, as a kubelet does.
+type keeper struct {
+	mu     sync.Mutex
+	server *muster.Server
+	runs   bool // is to run
+	failed error
+	done   sync.WaitGroup
+}
+
+func keep(server *muster.Server) *keeper {
+	k := &keeper{server: server, runs: true}
+	k.watch()
+	return k
+}
+
+// watch starts muster again when it ends by itself, as one does whose kube-scheduler leads no more. The caller holds the
+// lock, or is alone.
+func (k *keeper) watch() {
+	ended := k.server.Done()
+	k.done.Go(func() {
+		<-ended
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.runs && k.server.Done() == ended {
+			k.failed = k.restart(context.Background())
+		}
+	})
+}
+
+func (k *keeper) restart(ctx context.Context) error {
+	if err := k.server.Restart(ctx); err != nil {
+		return err
+	}
+	k.watch()
+	return nil
+}
+
+// crash kills muster, and starts it again if it is to.
+func (k *keeper) crash(again bool) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.failed != nil {
+		return k.failed
+	}
+	k.runs = again
+	if err := k.server.Crash(); err != nil {
+		return err
+	}
+	if !again {
+		return nil
+	}
+	if err := k.server.Relaunch(); err != nil {
+		return err
+	}
+	k.watch()
+	return nil
+}
+
+// start starts one that was ended.
+func (k *keeper) start(ctx context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.runs = true
+	return k.restart(ctx)
+}
+
+// stop ends muster, and returns when it is gone.
+func (k *keeper) stop() {
+	k.mu.Lock()
+	k.runs = false
+	k.server.Stop()
+	k.mu.Unlock()
+	k.done.Wait()
+}
+
+func (k *keeper) planned(ctx context.Context) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.failed != nil {
+		return 0, k.failed
+	}
+	return k.server.Planned(ctx)
+}
