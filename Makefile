@@ -34,6 +34,11 @@ controlplane: ## Start a real control plane to play with; Ctrl-C stops it
 build: ## Build bin/muster
 	go build -buildvcs=auto -trimpath -o bin/ ./cmd/muster
 
+.PHONY: release-snapshot
+release-snapshot: | $(RESULTS) ## Make what a release has into dist: archives, image, charts, SBOMs, checksums; then install it and place a pod and a gang
+	cd e2e && go run ./cmd/release -snapshot
+	cd e2e && RELEASE_DIR=$(CURDIR)/dist $(GOTESTSUM) --format standard-verbose -- -count=1 -timeout 20m -run TestWhatIsReleased ./chart
+
 .PHONY: update
 update: generate generate-chart ## Write anew all that is checked in and made of something else: golden files and tables, too
 	go test ./api/config/v1alpha1 ./api/config/v1alpha2 ./cmd/muster -update
@@ -238,6 +243,10 @@ bench-gang: ## Measure how gangs start with muster, with native gang scheduling 
 .PHONY: bench-failover
 bench-failover: ## Measure how soon another kube-scheduler keeps room that is reserved, and how many reservations are lost (BENCH_FAILOVERS=100)
 	cd e2e && BENCH_FAILOVERS=$(BENCH_FAILOVERS) go run ./cmd/benchfailover
+
+.PHONY: bench-pairs
+bench-pairs: ## Measure for how long no pod is bound when a kube-scheduler, the muster beside it, or both are gone (BENCH_KILLS=50)
+	cd e2e && go run ./cmd/benchpairs
 
 .PHONY: bench-margin
 bench-margin: ## Measure how long kube-scheduler binds to nodes after it could know that their room is kept (BENCH_TRIALS=10000, BENCH_NODES=500)
