@@ -48,6 +48,15 @@ func (e *election) runsBeside() *beside {
 	return b
 }
 
+// ledByTheFirst has two run, of which the first leads and the second stands by.
+func (e *election) ledByTheFirst() (first, second *beside) {
+	e.Helper()
+	first, second = e.runsBeside(), e.runsBeside()
+	first.scheduler.Set(true)
+	first.leads(e, time.Millisecond)
+	return first, second
+}
+
 // leads fails the test unless the replica leads within a time.
 func (b *beside) leads(e *election, within time.Duration) {
 	e.Helper()
@@ -55,6 +64,15 @@ func (b *beside) leads(e *election, within time.Duration) {
 	case <-b.led:
 	case <-time.After(within):
 		e.Fatalf("it does not lead after %s", within)
+	}
+}
+
+// ends stops a replica, which must end well.
+func (b *beside) ends(e *election) {
+	e.Helper()
+	b.stop()
+	if err := <-b.ended; err != nil {
+		e.Error(err)
 	}
 }
 
@@ -74,23 +92,15 @@ func TestTheReplicaBesideTheSchedulerThatLeadsLeads(t *testing.T) {
 		if err := second.Fence().Check(); err != nil {
 			t.Errorf("after an hour the fence says %v", err)
 		}
-		second.stop()
-		if err := <-second.ended; err != nil {
-			t.Error(err)
-		}
-		first.stop()
-		if err := <-first.ended; err != nil {
-			t.Error(err)
-		}
+		second.ends(e)
+		first.ends(e)
 	})
 }
 
 func TestAReplicaGivesTheLeaseBackWhenAnotherSchedulerLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newElection(t)
-		first, second := e.runsBeside(), e.runsBeside()
-		first.scheduler.Set(true)
-		first.leads(e, time.Millisecond)
+		first, second := e.ledByTheFirst()
 		<-time.After(time.Minute)
 
 		first.scheduler.Set(false)
@@ -102,10 +112,7 @@ func TestAReplicaGivesTheLeaseBackWhenAnotherSchedulerLeads(t *testing.T) {
 		}
 		second.scheduler.Set(true)
 		second.leads(e, time.Millisecond)
-		second.stop()
-		if err := <-second.ended; err != nil {
-			t.Error(err)
-		}
+		second.ends(e)
 	})
 }
 
@@ -114,18 +121,13 @@ func TestAReplicaGivesTheLeaseBackWhenAnotherSchedulerLeads(t *testing.T) {
 func TestWhoStoodByDoesNotWaitAnewForALeaseThatHasRunOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newElection(t)
-		first, second := e.runsBeside(), e.runsBeside()
-		first.scheduler.Set(true)
-		first.leads(e, time.Millisecond)
+		first, second := e.ledByTheFirst()
 		<-time.After(time.Minute)
 		first.cut()
 		<-time.After(e.config.LeaseDuration.Duration + 2*e.config.RetryPeriod.Duration)
 		second.scheduler.Set(true)
 		second.leads(e, time.Millisecond)
-		second.stop()
-		if err := <-second.ended; err != nil {
-			t.Error(err)
-		}
+		second.ends(e)
 		if err := <-first.ended; !errors.Is(err, ErrLost) {
 			t.Errorf("the first ends with %v", err)
 		}
@@ -135,9 +137,7 @@ func TestWhoStoodByDoesNotWaitAnewForALeaseThatHasRunOut(t *testing.T) {
 func TestALeaseThatIsRenewedIsNotTakenThoughTheSchedulerLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newElection(t)
-		first, second := e.runsBeside(), e.runsBeside()
-		first.scheduler.Set(true)
-		first.leads(e, time.Millisecond)
+		first, second := e.ledByTheFirst()
 		second.scheduler.Set(true) // as it is when the one beside the first is slow to hear that it has lost
 		<-time.After(time.Hour)
 		if err := first.Fence().Check(); err != nil {
@@ -160,24 +160,16 @@ func TestALeaseThatIsRenewedIsNotTakenThoughTheSchedulerLeads(t *testing.T) {
 func TestAReplicaThatStandsByDoesNotTakeALeaseThatIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newElection(t)
-		first, second := e.runsBeside(), e.runsBeside()
-		first.scheduler.Set(true)
-		first.leads(e, time.Millisecond)
+		first, second := e.ledByTheFirst()
 		second.scheduler.Set(true)
 		<-time.After(time.Minute)
 		second.scheduler.Set(false)
-		first.stop()
-		if err := <-first.ended; err != nil {
-			t.Error(err)
-		}
+		first.ends(e)
 		<-time.After(time.Hour)
 		if holder := e.holder(); holder != "" {
 			t.Errorf("the lease is held by %q", holder)
 		}
-		second.stop()
-		if err := <-second.ended; err != nil {
-			t.Error(err)
-		}
+		second.ends(e)
 	})
 }
 

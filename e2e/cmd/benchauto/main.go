@@ -19,8 +19,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"muster.dev/muster/e2e/quiet"
@@ -43,13 +41,7 @@ func main() {
 	flag.DurationVar(&o.day, "day", 12*time.Minute, "how long a day takes")
 	flag.Uint64Var(&o.seed, "seed", 1, "draws the workloads of the day")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, o, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "benchauto:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("benchauto", func(ctx context.Context) error { return run(ctx, o, os.Stdout) })
 }
 
 func run(ctx context.Context, o options, out io.Writer) error {

@@ -30,8 +30,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -56,13 +54,7 @@ func main() {
 	case *withAffinity:
 		trials = []trial{affinity()}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, trials, os.Getenv, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "benchcluster:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("benchcluster", func(ctx context.Context) error { return run(ctx, trials, os.Getenv, os.Stdout) })
 }
 
 func run(ctx context.Context, trials []trial, getenv func(string) string, out io.Writer) error {

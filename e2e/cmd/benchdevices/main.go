@@ -16,9 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"muster.dev/muster/e2e/quiet"
 )
@@ -32,13 +30,7 @@ const (
 func main() {
 	rounds := flag.Int("rounds", 5, "how often everything is measured")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, *rounds, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "benchdevices:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("benchdevices", func(ctx context.Context) error { return run(ctx, *rounds, os.Stdout, os.Stderr) })
 }
 
 func run(ctx context.Context, rounds int, out, progress io.Writer) error {

@@ -11,42 +11,32 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
-	"strconv"
-	"syscall"
 	"time"
 
+	"muster.dev/muster/e2e/figures"
 	"muster.dev/muster/e2e/quiet"
 )
 
 const (
 	failoversEnv     = "BENCH_FAILOVERS"
-	defaultFailovers = 100
+	defaultFailovers = "100"
 	maxFailovers     = 10_000
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, os.Getenv, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "benchfailover:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("benchfailover", func(ctx context.Context) error { return run(ctx, os.Getenv, os.Stdout) })
 }
 
 func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
-	failovers := defaultFailovers
-	if text := getenv(failoversEnv); text != "" {
-		var err error
-		if failovers, err = strconv.Atoi(text); err != nil || failovers < 1 || failovers > maxFailovers {
-			return fmt.Errorf("%s=%s: want a number from 1 to %d", failoversEnv, text, maxFailovers)
-		}
+	failovers, err := figures.Number(failoversEnv, cmp.Or(getenv(failoversEnv), defaultFailovers), maxFailovers)
+	if err != nil {
+		return err
 	}
 	g, err := newGround(ctx, out)
 	if err != nil {

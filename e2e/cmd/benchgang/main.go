@@ -45,8 +45,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"muster.dev/muster/e2e/contender"
@@ -54,13 +52,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, os.Getenv, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "benchgang:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("benchgang", func(ctx context.Context) error { return run(ctx, os.Getenv, os.Stdout) })
 }
 
 func run(ctx context.Context, getenv func(string) string, out io.Writer) error {

@@ -16,11 +16,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/loadreplay"
@@ -33,13 +31,7 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, os.Getenv(tracesEnv), os.Getenv(seedsEnv), os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "benchload:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("benchload", func(ctx context.Context) error { return run(ctx, os.Getenv(tracesEnv), os.Getenv(seedsEnv), os.Stdout) })
 }
 
 func run(ctx context.Context, file, seeds string, out io.Writer) error {

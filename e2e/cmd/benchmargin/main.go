@@ -19,9 +19,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strconv"
-	"syscall"
 	"time"
 
 	"muster.dev/muster/e2e/quiet"
@@ -39,13 +37,7 @@ const (
 const margin = 250 * time.Millisecond
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, os.Getenv, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "benchmargin:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("benchmargin", func(ctx context.Context) error { return run(ctx, os.Getenv, os.Stdout) })
 }
 
 func run(ctx context.Context, getenv func(string) string, out io.Writer) error {

@@ -10,19 +10,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
-	"strconv"
-	"syscall"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/figures"
 	"muster.dev/muster/e2e/pairs"
 	"muster.dev/muster/e2e/process"
 	"muster.dev/muster/e2e/quiet"
@@ -30,27 +29,18 @@ import (
 
 const (
 	killsEnv     = "BENCH_KILLS"
-	defaultKills = 50
+	defaultKills = "50"
 	maxKills     = 10_000
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, os.Getenv, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "benchpairs:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("benchpairs", func(ctx context.Context) error { return run(ctx, os.Getenv, os.Stdout) })
 }
 
 func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
-	kills := defaultKills
-	if text := getenv(killsEnv); text != "" {
-		var err error
-		if kills, err = strconv.Atoi(text); err != nil || kills < 1 || kills > maxKills {
-			return fmt.Errorf("%s=%s: want a number from 1 to %d", killsEnv, text, maxKills)
-		}
+	kills, err := figures.Number(killsEnv, cmp.Or(getenv(killsEnv), defaultKills), maxKills)
+	if err != nil {
+		return err
 	}
 	if err := process.Hosts(); err != nil {
 		return fmt.Errorf("the pairs cannot be on hosts of other names: %w", err)

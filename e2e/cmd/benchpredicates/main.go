@@ -23,8 +23,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"muster.dev/muster/e2e/quiet"
 )
@@ -41,13 +39,7 @@ const (
 func main() {
 	rounds := flag.Int("rounds", 100, "how often everything is measured")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, *rounds, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "benchpredicates:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("benchpredicates", func(ctx context.Context) error { return run(ctx, *rounds, os.Stdout, os.Stderr) })
 }
 
 func run(ctx context.Context, rounds int, out, progress io.Writer) error {

@@ -30,9 +30,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"muster.dev/muster/e2e/binaries"
@@ -62,13 +60,7 @@ func main() {
 		&o.parts, "parts", "towdb", "what to measure: t for tight clusters, o for openb, w for 5,000 nodes, d for domains, b for balance",
 	)
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "benchrescheduler:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("benchrescheduler", func(ctx context.Context) error { return run(ctx, o, os.Stdout, os.Stderr) })
 }
 
 func run(ctx context.Context, o options, out, progress io.Writer) error {

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -27,13 +26,7 @@ import (
 func main() {
 	calls := flag.Int("calls", 300, "calls of each verb on each extender at each size")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, *calls, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "benchverbs:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("benchverbs", func(ctx context.Context) error { return run(ctx, *calls, os.Stdout) })
 }
 
 // sizes are the numbers of node names in a call.

@@ -17,11 +17,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -70,13 +68,7 @@ func choose(names []string) ([]contender.Contender, error) {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, os.Getenv, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "openb:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("openb", func(ctx context.Context) error { return run(ctx, os.Getenv, os.Args[1:], os.Stdout) })
 }
 
 func run(ctx context.Context, getenv func(string) string, names []string, out io.Writer) error {

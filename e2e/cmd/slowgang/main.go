@@ -19,25 +19,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"muster.dev/muster/e2e/quiet"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	delays := delays{50 * time.Millisecond, 200 * time.Millisecond}
 	flag.Var(&delays, "delays", "what each call takes longer, one `duration` after the other, separated by commas")
 	flag.Parse()
-	quiet.Report(ctx, os.Stdout)
-	if err := run(ctx, delays, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "slowgang:", err)
-		os.Exit(1)
-	}
+	quiet.Measure("slowgang", func(ctx context.Context) error { return run(ctx, delays, os.Stdout) })
 }
 
 func run(ctx context.Context, delays delays, out io.Writer) error {

@@ -1,0 +1,21 @@
+package quiet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Measure is what a benchmark's main does: it says how busy the machine is, measures until that is done or somebody
+// interrupts it, and ends the program with what went wrong.
+func Measure(name string, measure func(context.Context) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	Report(ctx, os.Stdout)
+	if err := measure(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
