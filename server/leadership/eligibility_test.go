@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 )
 
@@ -166,10 +168,36 @@ func TestAReplicaThatStandsByDoesNotTakeALeaseThatIsFree(t *testing.T) {
 		second.scheduler.Set(false)
 		first.ends(e)
 		<-time.After(time.Hour)
-		if holder := e.holder(); holder != "" {
-			t.Errorf("the lease is held by %q", holder)
+		if len(second.led) > 0 || e.holder() != "" {
+			t.Errorf("it has led %d times, and the lease is held by %q", len(second.led), e.holder())
 		}
 		second.ends(e)
+	})
+}
+
+func TestALeaseIsTakenNoSoonerThanItSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newElection(t)
+		const lasts = 60 * time.Second
+		now := metav1.NewMicroTime(time.Now())
+		_, err := e.CoordinationV1().Leases(e.config.ResourceNamespace).Create(t.Context(), &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: e.config.ResourceNamespace, Name: "lease"},
+			Spec: coordinationv1.LeaseSpec{
+				HolderIdentity: new("another"), LeaseDurationSeconds: new(int32(lasts.Seconds())), AcquireTime: &now, RenewTime: &now,
+			},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := e.runsBeside()
+		<-time.After(lasts - time.Second)
+		b.scheduler.Set(true)
+		<-time.After(500 * time.Millisecond)
+		if len(b.led) > 0 {
+			t.Errorf("it leads before %s have passed", lasts)
+		}
+		b.leads(e, 3*e.config.RetryPeriod.Duration)
+		b.ends(e)
 	})
 }
 
