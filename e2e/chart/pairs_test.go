@@ -26,7 +26,7 @@ func TestOfTwoPodsWithAKubeSchedulerEachOneLeadsWithItsMusterAndBothAreReady(t *
 		pod.start(pod.spec.Containers)
 		kubelets = append(kubelets, k)
 	}
-	c.eventually("the muster beside the kube-scheduler that leads leads", func() error {
+	c.eventually("muster leads where kube-scheduler does", func() error {
 		scheduler, muster := c.hostThatLeads("muster-kube-scheduler"), c.hostThatLeads("muster")
 		if scheduler == "" || scheduler != muster {
 			return fmt.Errorf("kube-scheduler leads on host %q, muster on %q", scheduler, muster)

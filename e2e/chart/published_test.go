@@ -1,7 +1,7 @@
 package chart
 
 import (
-	"log"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -32,7 +32,7 @@ func TestWhatIsReleasedIsInstalledFromARegistryAndPlacesAPodAndAGang(t *testing.
 		CombinedOutput(); err != nil {
 		t.Errorf("checksums: %v:\n%s", err, out)
 	}
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(t.Output(), "", 0))))
+	server := httptest.NewServer(registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo))))
 	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "http://")
 	pushed, err := published.PushImage(t.Context(), dir, host+"/muster")

@@ -80,7 +80,7 @@ func build(ctx context.Context, snapshot bool) error {
 	if err != nil {
 		return err
 	}
-	if err := packageCharts(ctx, root, dist, release.Packager{
+	if err := packageCharts(ctx, root, release.Packager{
 		Versions: versions, Source: owner.Source, Image: owner.Image, Digest: digest, Out: dist,
 	}); err != nil {
 		return err
@@ -122,7 +122,7 @@ func saveImage(ctx context.Context, root, dist string, owner release.Owner, made
 
 func imageArchive(version string) string { return "muster_" + version + "_image.tar" }
 
-func packageCharts(ctx context.Context, root, dist string, p release.Packager) (err error) {
+func packageCharts(ctx context.Context, root string, p release.Packager) (err error) {
 	if p.Helm, err = binaries.EnsureExtra(ctx, binaries.Helm, os.Stdout); err != nil {
 		return err
 	}
