@@ -39,6 +39,11 @@ release-snapshot: | $(RESULTS) ## Make what a release has into dist: archives, i
 	cd e2e && go run ./cmd/release -snapshot
 	cd e2e && RELEASE_DIR=$(CURDIR)/dist $(GOTESTSUM) --format standard-verbose -- -count=1 -timeout 20m -run TestWhatIsReleased ./chart
 
+.PHONY: screenshot
+screenshot: | $(RESULTS) ## Take the picture of the page that the README shows, by the page's test, which needs Chromium
+	cd e2e && PAGE_SCREENSHOTS=$(RESULTS)/page go test ./page -run TestThePageShows -count=1
+	cp $(RESULTS)/page/light.png docs/pictures/page.png
+
 .PHONY: update
 update: generate generate-chart ## Write anew all that is checked in and made of something else: golden files and tables, too
 	go test ./api/config/v1alpha1 ./api/config/v1alpha2 ./cmd/muster -update
