@@ -59,10 +59,9 @@ func SchedulerPolicy(
 				{Name: "not-of-muster", Expression: fmt.Sprintf(`!(object.metadata.?labels[?%q].orValue("") in %s)`,
 					"app.kubernetes.io/name", celList([]string{"muster", "muster-rescheduler"}))},
 			}, notToBePutOff()...),
-			Mutations:     mutations,
-			FailurePolicy: new(admissionregistrationv1.Ignore),
-			// What a webhook adds later, such as the class of the system, counts.
-			ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
+			Mutations:          mutations,
+			FailurePolicy:      new(admissionregistrationv1.Ignore),
+			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy, // the pod names a scheduler by then
 		},
 	}
 	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{
