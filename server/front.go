@@ -96,7 +96,7 @@ func consoleOptions(
 ) console.Options {
 	o := console.Options{
 		Process: b.about, Cluster: b.cluster, Profiles: p.profiles.InForce(), Usage: p.load.feed, Configuration: reloader, Readiness: readiness,
-		Elected: p.api.election.Elected, Ports: ports, Bodies: bodies, Profiling: b.Config.Serving.Profiling,
+		Snapshot: b.SnapshotFiles, Elected: p.api.election.Elected, Ports: ports, Bodies: bodies, Profiling: b.Config.Serving.Profiling,
 	}
 	if p.api.client != nil {
 		o.Gangs, o.Reservations, o.Nominations = p.ahead.gangs, p.view.reservations, p.ahead.nominator

@@ -23,7 +23,8 @@ func TestADumpIsAskedHowItFares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out, "2 nodes, 2 pods on them, 1 pending") || strings.Contains(out, "rescheduler") {
+	if !strings.Contains(out, "2 nodes, 2 pods on them, 1 pending") ||
+		!strings.Contains(out, "of a snapshot, and of no cluster that runs: testdata/fragmented.yaml") || strings.Contains(out, "rescheduler") {
 		t.Errorf("it says:\n%s", out)
 	}
 }

@@ -76,7 +76,7 @@ func newLab(t *testing.T) *lab {
 			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "5"}
 		})
 	}
-	l.createPlan()
+	l.createPlan("makeroom-1", reschedulingv1alpha1.DryRun)
 	return l
 }
 
@@ -114,7 +114,7 @@ func (l *lab) createPod(name, cpu string, change func(*corev1.Pod)) {
 	l.must(err)
 }
 
-func (l *lab) createPlan() {
+func (l *lab) createPlan(name string, mode reschedulingv1alpha1.Mode) {
 	l.Helper()
 	step := func(pod, from, to, why string) reschedulingv1alpha1.Step {
 		return reschedulingv1alpha1.Step{
@@ -125,9 +125,9 @@ func (l *lab) createPlan() {
 		}
 	}
 	plan, err := reschedulingv1alpha1.Encode(&reschedulingv1alpha1.ReschedulingPlan{
-		ObjectMeta: metav1.ObjectMeta{Name: "makeroom-1"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: reschedulingv1alpha1.ReschedulingPlanSpec{
-			Policy: reschedulingv1alpha1.MakeRoom, Mode: reschedulingv1alpha1.DryRun, Expires: metav1.NewTime(time.Now().Add(time.Hour)),
+			Policy: reschedulingv1alpha1.MakeRoom, Mode: mode, Expires: metav1.NewTime(time.Now().Add(time.Hour)),
 			Beneficiaries: []reschedulingv1alpha1.Beneficiary{{
 				PodReference: reschedulingv1alpha1.PodReference{Namespace: namespace, Name: "big", UID: "big"}, Node: "worker-1",
 			}},
@@ -270,6 +270,9 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 			`refused: profiles: Required value'`,
 	)
 	b.isContent(at.Host)
+	l.createPlan("makeroom-2", reschedulingv1alpha1.Approve)
+	b.eventually("how a plan is approved", `document.querySelector('.approval code')?.textContent ===
+		'kubectl annotate reschedulingplan makeroom-2 rescheduling.muster.dev/approve=true'`)
 	b.run(chromedp.SetValue(`#find-pod`, "default/nobody"), chromedp.Click(`#find button`))
 	b.eventually("a pod that is not there", `document.querySelector('#pod')?.textContent.includes('no pod "default/nobody"')`)
 

@@ -75,6 +75,8 @@ type Options struct {
 	Usage         *usage.Feed
 	Configuration Configuration
 	Readiness     Readiness
+	// Snapshot are the files of dumps that stand in for an API server, none where there is one.
+	Snapshot []string
 	// Elected reports whether this process leads by an election.
 	Elected func() bool
 	// Ports are those at which the process listens.

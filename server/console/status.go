@@ -17,6 +17,7 @@ func (s *Console) debugStatus(*http.Request) (inspect.Answer, error) {
 		Version:  s.options.Process.Version,
 		Started:  s.options.Process.Started.UTC(),
 		Leads:    s.options.Elected(),
+		Snapshot: s.options.Snapshot,
 		Config:   remote.Config{File: s.options.Configuration.File(), Since: shown.Since.UTC()},
 		Nodes:    snap.NodeCount(),
 		Pending:  len(s.options.Cluster.Pending()),

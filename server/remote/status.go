@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,8 +20,10 @@ type Overview struct {
 	Started time.Time `json:"started"`
 	// Unready is why it is not ready, "" when it is; Leads says that it leads, of several replicas
 	// where there are some.
-	Unready  string    `json:"unready,omitempty"`
-	Leads    bool      `json:"leads"`
+	Unready string `json:"unready,omitempty"`
+	Leads   bool   `json:"leads"`
+	// Snapshot are the files of dumps that stand in for an API server.
+	Snapshot []string  `json:"snapshot,omitempty"`
 	Config   Config    `json:"config"`
 	Profiles []Profile `json:"profiles"`
 	Nodes    int       `json:"nodes"`
@@ -137,6 +140,9 @@ func (s *Status) Text(t *inspect.Table) {
 // Text implements [inspect.Answer].
 func (o *Overview) Text(t *inspect.Table) {
 	t.Row("muster", fmt.Sprintf("%s, since %s, %s", cmp.Or(o.Version, "of unknown version"), at(o.Started), o.readiness()))
+	if len(o.Snapshot) > 0 {
+		t.Row("", "of a snapshot, and of no cluster that runs: "+strings.Join(o.Snapshot, ", "))
+	}
 	t.Row("configuration", fmt.Sprintf("%s, in force since %s", cmp.Or(o.Config.File, "the default one"), at(o.Config.Since)))
 	for _, why := range o.Config.Refused {
 		t.Row("", "refused what the file holds now: "+why)

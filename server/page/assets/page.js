@@ -77,7 +77,9 @@ const live = new Live(
       return;
     }
     summary();
-    state('live', 'live');
+    const dump = known.status?.snapshot;
+    if (dump) state(`a snapshot of a cluster, which does not change: ${dump.join(', ')}`, 'dump');
+    else state('live', 'live');
     at('updated').textContent = `generation ${count(known.nodes?.generation ?? 0)}, ${new Date().toLocaleTimeString()}`;
   },
 );

@@ -36,11 +36,23 @@ function card(plan) {
   return element('article', { class: 'plan', 'data-phase': plan.phase },
     element('h3', {}, plan.plan, ' ', element('span', { class: 'phase' }, plan.phase)),
     element('p', {}, `${moves}: ${purpose(plan)}. Mode ${plan.mode}${plan.moved ? `, ${plan.moved} moved` : ''}${plan.message ? `. ${plan.message}` : '.'}`),
+    plan.mode === 'Approve' && plan.phase === 'Pending' && approval(plan.plan),
     element('div', { class: 'moves scroll', tabindex: 0, role: 'region', 'aria-label': `Moves of plan ${plan.plan}` },
       drawing(plan),
       element('ol', {}, plan.steps.map((step) => element('li', { class: step.phase.toLowerCase() },
         `${step.pod} from ${step.from} to ${step.to}: ${step.phase.toLowerCase()}`, step.why && element('small', {}, step.why))),
       (plan.beneficiaries ?? []).map((one) => element('li', { class: 'arrival' }, `${one.pod} gets a place on ${one.node}`, one.why && element('small', {}, one.why))))));
+}
+
+// approval is what to type to have a plan carried out. The page itself changes nothing.
+function approval(name) {
+  const command = `kubectl annotate reschedulingplan ${name} rescheduling.muster.dev/approve=true`;
+  const copy = element('button', { type: 'button' }, 'Copy');
+  copy.addEventListener('click', async () => {
+    await navigator.clipboard?.writeText(command);
+    copy.textContent = navigator.clipboard ? 'Copied' : 'Select it'; // which a page over plain http of another host may not
+  });
+  return element('div', { class: 'approval' }, element('p', {}, 'To have it carried out:'), element('code', {}, command), ' ', copy);
 }
 
 function drawing(plan) {
