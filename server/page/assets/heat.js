@@ -1,17 +1,26 @@
 // The map of nodes: a cell for each, coloured by how full it is. It is a listbox with one stop for
 // the keyboard; arrows move in it.
 
-import { bar, element, table } from './element.js';
+import { bar, element } from './element.js';
+import { Rows } from './rows.js';
 import { amount, count, level, percent, shareOf } from './units.js';
 
 const measures = { requested: 'requested', used: 'used' };
 const resources = { cpu: 'CPU', memory: 'memory' };
+
+// inWords are the cells of a node in the table.
+function inWords(node) {
+  return [node.node, node.zone ?? '–', count(node.requested.pods ?? 0),
+    ...['requested', 'used'].flatMap((measure) => ['cpu', 'memory'].map((resource) => percent(shareOf(node, measure, resource))))];
+}
 
 export class HeatMap {
   constructor() {
     this.list = document.getElementById('heat');
     this.detail = document.getElementById('node');
     this.table = document.getElementById('heat-table');
+    this.rows = new Rows(this.table.lastElementChild, 'Nodes, in the order of the map',
+      ['Node', 'Zone', '#Pods', '#CPU requested', '#Memory requested', '#CPU used', '#Memory used'], inWords);
     this.empty = document.getElementById('heat-empty');
     this.nodes = [];
     this.cells = new Map(); // by node
@@ -150,9 +159,6 @@ export class HeatMap {
   }
 
   drawTable() {
-    if (!this.table.open) return;
-    const cells = [...this.list.children].map(({ node }) => [node.node, node.zone ?? '–', count(node.requested.pods ?? 0),
-      ...['requested', 'used'].flatMap((measure) => ['cpu', 'memory'].map((resource) => percent(shareOf(node, measure, resource))))]);
-    this.table.lastElementChild.replaceChildren(table('Nodes, in the order of the map', ['Node', 'Zone', '#Pods', '#CPU requested', '#Memory requested', '#CPU used', '#Memory used'], cells));
+    if (this.table.open) this.rows.set(Array.from(this.list.children, ({ node }) => node));
   }
 }

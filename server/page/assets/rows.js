@@ -1,0 +1,53 @@
+// A table of many rows, of which those are made that can be seen: a cluster has thousands of nodes.
+
+import { element } from './element.js';
+
+const tall = 28; // px of a row, until one is measured
+const beyond = 20; // rows that are made above and below what is seen
+const few = 200; // rows that are all made
+
+export class Rows {
+  // into scrolls. cells makes the cells of the row of an item, the first of which names it. Heads that begin with # are of
+  // numbers.
+  constructor(into, caption, heads, cells) {
+    const number = heads.map((head) => head.startsWith('#'));
+    Object.assign(this, { into, cells, number, items: [], height: tall, body: element('tbody'), columns: heads.length });
+    this.table = element('table', {},
+      element('caption', {}, caption),
+      element('thead', {}, element('tr', {}, heads.map((head, i) => element('th', { scope: 'col', class: number[i] && 'number' }, head.replace('#', ''))))),
+      this.body);
+    into.addEventListener('scroll', () => this.draw(), { passive: true });
+  }
+
+  set(items) {
+    this.items = items;
+    if (!this.table.isConnected) this.into.replaceChildren(this.table);
+    this.table.setAttribute('aria-rowcount', items.length + 1);
+    this.draw();
+  }
+
+  draw() {
+    const { items, into } = this;
+    const all = items.length <= few;
+    const first = all ? 0 : Math.max(0, Math.floor(into.scrollTop / this.height) - beyond);
+    const last = all ? items.length : Math.min(items.length, first + Math.ceil(into.clientHeight / this.height) + 2 * beyond);
+    this.body.replaceChildren(
+      this.gap(first),
+      ...items.slice(first, last).map((item, i) => this.row(item, first + i)),
+      this.gap(items.length - last));
+    const measured = this.body.children[1]?.getBoundingClientRect().height;
+    if (measured > 0) this.height = measured;
+  }
+
+  row(item, index) {
+    return element('tr', { 'aria-rowindex': index + 2 }, this.cells(item).map((cell, i) =>
+      element(i === 0 ? 'th' : 'td', { scope: i === 0 && 'row', class: this.number[i] && 'number' }, cell)));
+  }
+
+  // gap is as tall as the rows that are not made.
+  gap(rows) {
+    const gap = element('tr', { 'aria-hidden': 'true', hidden: rows === 0 }, element('td', { colspan: this.columns }));
+    gap.firstChild.style.cssText = `height: ${rows * this.height}px; padding: 0; border: 0`;
+    return gap;
+  }
+}
