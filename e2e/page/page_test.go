@@ -312,7 +312,7 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 		p := newBrowser(t)
 		p.run(chromedp.Navigate(address + prefix + "/"))
 		p.eventually("every node has a cell", `document.querySelectorAll('#heat li').length === 13`)
-		p.eventually("the plan is drawn", `document.querySelectorAll('#plans svg .move').length === 3`)
+		p.eventually("the plans are drawn", `document.querySelectorAll('#plans svg .move').length === 6`)
 		p.isContent(strings.TrimPrefix(address, "http://"))
 		p.run(chromedp.Click(`footer a`))
 		p.eventually(
