@@ -24,6 +24,7 @@ export class HeatMap {
     this.empty = document.getElementById('heat-empty');
     this.nodes = [];
     this.cells = new Map(); // by node
+    this.ranks = new Map(); // by node
     this.view = { measure: 'requested', resource: 'cpu', order: 'name' };
     for (const input of document.querySelectorAll('.controls input')) {
       if (input.checked) this.view[input.name] = input.value; // as the browser restored it
@@ -44,7 +45,15 @@ export class HeatMap {
 
   set(nodes) {
     this.nodes = nodes;
+    this.rank();
     this.draw();
+  }
+
+  // rank numbers the nodes by their names, worker-2 before worker-10. That is dear, and names seldom change.
+  rank() {
+    const names = this.nodes.map(({ node }) => node);
+    if (names.length === this.ranks.size && names.every((name) => this.ranks.has(name))) return;
+    this.ranks = new Map(names.sort(new Intl.Collator('en', { numeric: true }).compare).map((name, i) => [name, i]));
   }
 
   share(node) {
@@ -52,11 +61,10 @@ export class HeatMap {
   }
 
   draw() {
-    const byName = new Intl.Collator('en', { numeric: true });
     const shares = new Map(this.nodes.map((node) => [node.node, this.share(node)]));
     const sorted = this.nodes.toSorted((a, b) => {
       const difference = this.view.order === 'share' ? (shares.get(b.node) || -1) - (shares.get(a.node) || -1) : 0;
-      return difference || byName.compare(a.node, b.node);
+      return difference || this.ranks.get(a.node) - this.ranks.get(b.node);
     });
     const focused = this.list.contains(document.activeElement);
     const gone = new Set(this.cells.keys());

@@ -3,9 +3,10 @@
 const plain = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, notation: 'compact' });
 
-export const count = (n) => plain.format(n);
+// A formatter is dear, and most numbers are small.
+export const count = (n) => (Number.isInteger(n) && n >= 0 && n < 1000 ? String(n) : plain.format(n));
 
-export const percent = (share) => (Number.isFinite(share) ? `${plain.format(100 * share)} %` : '–');
+export const percent = (share) => (Number.isFinite(share) ? `${count(Math.round(100 * share))} %` : '–');
 
 // amount writes thousandths of a core, or bytes.
 export function amount(resource, n) {
