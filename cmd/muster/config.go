@@ -125,3 +125,15 @@ func loadConfig(file string) (loaded *config.Configuration, warnings []string, e
 	}
 	return document.Load(file)
 }
+
+// loadConfigWarning is loadConfig for a command that tells of the warnings.
+func loadConfigWarning(cmd *cobra.Command, file string) (*config.Configuration, error) {
+	loaded, warnings, err := loadConfig(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range warnings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
+	}
+	return loaded, nil
+}

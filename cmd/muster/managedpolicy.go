@@ -36,12 +36,9 @@ them.`,
 		Example: `  muster managed-policy --config muster.yaml | kubectl apply --server-side -f -`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, warnings, err := loadConfig(path)
+			cfg, err := loadConfigWarning(cmd, path)
 			if err != nil {
 				return err
-			}
-			for _, warning := range warnings {
-				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
 			policy, bindings := admission.ManagedPolicy(schedulerNames(cfg))
 			documents := []any{policy}

@@ -191,12 +191,9 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 	if options.Rules, err = f.evictability(); err != nil {
 		return preview.Nothing, asFailure(usagef(cmd, "%w", err))
 	}
-	cfg, warnings, err := loadConfig(f.config)
+	cfg, err := loadConfigWarning(cmd, f.config)
 	if err != nil {
 		return preview.Nothing, err
-	}
-	for _, warning := range warnings {
-		fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 	}
 	cfg.Rescheduler.Coalesce.MaxNodes, cfg.Rescheduler.Relieve.MaxNodes, cfg.Rescheduler.Balance.MaxNodes = f.nodes, f.nodes, f.nodes
 	if err := f.chooseDomains(&cfg.Rescheduler.FreeDomains); err != nil {

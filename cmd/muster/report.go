@@ -43,12 +43,9 @@ pods and nodes.`,
 			case output == "":
 				return usagef(cmd, "--output: name a file, or - for standard output")
 			}
-			cfg, warnings, err := loadConfig(path)
+			cfg, err := loadConfigWarning(cmd, path)
 			if err != nil {
 				return err
-			}
-			for _, warning := range warnings {
-				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
 			cfg.Rescheduler.Relieve.Samples, cfg.Rescheduler.Balance.Samples = 1, 1 // it looks once
 			if cfg.Load.Source == config.LoadSourceNone {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -36,12 +35,9 @@ added or renamed. Pods that there are stay with the scheduler that they have.`,
   kubectl label namespace training muster.dev/scheduler=muster`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, warnings, err := loadConfig(path)
+			cfg, err := loadConfigWarning(cmd, path)
 			if err != nil {
 				return err
-			}
-			for _, warning := range warnings {
-				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
 			schedulers := admission.Assignable(cfg)
 			if len(schedulers) == 0 {

@@ -40,20 +40,53 @@ func NewCluster(ctx context.Context, client kubernetes.Interface) (*Cluster, err
 	return &Cluster{client: client}, nil
 }
 
+// burst is how many pods come at once: enough for some to wait while others are scheduled, and to be nominated.
+const burst = 30
+
+// BindMany creates many pods at once, and returns when all are bound.
+func (c *Cluster) BindMany(ctx context.Context) error {
+	first := c.pods
+	for range burst {
+		if _, err := c.create(ctx); err != nil {
+			return err
+		}
+	}
+	for i := range burst {
+		if err := c.await(ctx, podName(first+i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Bind creates a pod, and returns when it is bound.
 func (c *Cluster) Bind(ctx context.Context) error {
-	pod := faultcampaign.NewPod(fmt.Sprintf("pod-%d", c.pods), 1, "")
-	c.pods++
-	pods := c.client.CoreV1().Pods(workload.Namespace)
-	if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create pod %s: %w", pod.Name, err)
+	name, err := c.create(ctx)
+	if err != nil {
+		return err
 	}
+	return c.await(ctx, name)
+}
+
+func podName(i int) string { return fmt.Sprintf("pod-%d", i) }
+
+func (c *Cluster) create(ctx context.Context) (name string, err error) {
+	pod := faultcampaign.NewPod(podName(c.pods), 1, "")
+	c.pods++
+	if _, err := c.client.CoreV1().Pods(workload.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		return "", fmt.Errorf("create pod %s: %w", pod.Name, err)
+	}
+	return pod.Name, nil
+}
+
+func (c *Cluster) await(ctx context.Context, name string) error {
+	pods := c.client.CoreV1().Pods(workload.Namespace)
 	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
-		now, err := pods.Get(ctx, pod.Name, metav1.GetOptions{})
+		now, err := pods.Get(ctx, name, metav1.GetOptions{})
 		return err == nil && now.Spec.NodeName != "", err
 	})
 	if err != nil {
-		return fmt.Errorf("wait until pod %s is bound: %w", pod.Name, err)
+		return fmt.Errorf("wait until pod %s is bound: %w", name, err)
 	}
 	return nil
 }

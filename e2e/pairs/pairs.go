@@ -7,6 +7,9 @@ import (
 	"io"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
@@ -26,7 +29,7 @@ type Pairs struct {
 	options    Options
 	schedulers *controlplane.SchedulerReplicas
 	beside     []*keeper
-	bystanders int // pods for which a muster planned whose kube-scheduler did not lead
+	witness    *witness
 }
 
 // Start starts pairs beside a control plane, and returns when one leads. The caller must call Stop.
@@ -54,6 +57,11 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, o Options) (p *Pa
 		}
 		schedulers = append(schedulers, controlplane.SchedulerOptions{Config: config, Host: host(i), Patient: o.Patient})
 	}
+	client, err := kubernetes.NewForConfig(cp.RESTConfig())
+	if err != nil {
+		return p, fmt.Errorf("connect to the control plane: %w", err)
+	}
+	p.witness = &witness{leases: client.CoordinationV1().Leases(leaseNamespace), seen: make([]sight, o.Count)}
 	p.schedulers, err = cp.StartSchedulerReplicas(ctx, schedulers...)
 	return p, err
 }
@@ -62,7 +70,7 @@ func host(i int) string { return fmt.Sprintf("host-%d", i) }
 
 // muster is how the one of a pair is run.
 func (o Options) muster(cp *controlplane.ControlPlane, binary string, i int) muster.Options {
-	election := map[string]any{"leaderElect": true, "schedulerLease": "kube-system/kube-scheduler"}
+	election := map[string]any{"leaderElect": true, "schedulerLease": leaseNamespace + "/" + leaseName}
 	if !o.Patient { // the times of controlplane.StartSchedulerReplicas
 		election["leaseDuration"], election["renewDeadline"], election["retryPeriod"] = "4s", "3s", "400ms"
 	}
@@ -75,9 +83,12 @@ func (o Options) muster(cp *controlplane.ControlPlane, binary string, i int) mus
 // Leader is the pair whose kube-scheduler leads; it waits for one.
 func (p *Pairs) Leader(ctx context.Context) (int, error) { return p.schedulers.AwaitLeader(ctx) }
 
-// Bystanders is for how many pods musters have planned beside kube-schedulers that did not lead, as far as it was seen
-// whenever something was killed.
-func (p *Pairs) Bystanders() int { return p.bystanders }
+// Bystanders is for how many pods musters were seen to plan nominations beside kube-schedulers that did not have their
+// Lease.
+func (p *Pairs) Bystanders() int { return p.witness.bystanders }
+
+// Planned is the same of the others.
+func (p *Pairs) Planned() int { return p.witness.planned }
 
 // Event is what happens to a pair.
 type Event string
@@ -93,11 +104,20 @@ const (
 // Events are all that there are.
 func Events() []Event { return []Event{SchedulerDies, MusterDies, HostIsLost, PodIsReplaced} }
 
-// Meet has something happen to a pair, and calls bound, which returns when a pod is bound that was created since.
+// Meet has something happen to a pair, and calls bound, which returns when a pod is bound that was created since. Who plans
+// meanwhile is watched.
 func (p *Pairs) Meet(ctx context.Context, i int, e Event, bound func(context.Context) error) error {
-	if err := p.watchBystanders(ctx, i); err != nil {
-		return err
-	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	var watch sync.WaitGroup
+	watch.Go(func() { wait.UntilWithContext(watching, p.look, lookEvery) })
+	err := p.meet(ctx, i, e, bound)
+	stop()
+	watch.Wait()
+	return err
+}
+
+func (p *Pairs) meet(ctx context.Context, i int, e Event, bound func(context.Context) error) error {
 	switch e {
 	case SchedulerDies:
 		p.schedulers.Kill(i)
@@ -114,21 +134,6 @@ func (p *Pairs) Meet(ctx context.Context, i int, e Event, bound func(context.Con
 		return errors.Join(bound(ctx), p.beside[i].start(ctx), p.schedulers.Start(ctx, i))
 	}
 	return fmt.Errorf("unknown event %q", e)
-}
-
-// watchBystanders counts what musters have planned whose kube-scheduler does not lead.
-func (p *Pairs) watchBystanders(ctx context.Context, leader int) error {
-	for i, k := range p.beside {
-		if i == leader {
-			continue
-		}
-		planned, err := k.planned(ctx)
-		if err != nil {
-			return err
-		}
-		p.bystanders += planned
-	}
-	return nil
 }
 
 // Stop ends all of them.

@@ -36,7 +36,7 @@ func TestAPairLeadsTogetherWhateverDies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := pairs.Meet(ctx, leader, event, cluster.Bind); err != nil {
+		if err := pairs.Meet(ctx, leader, event, cluster.BindMany); err != nil {
 			t.Fatalf("%s: %v", event, err)
 		}
 		now, err := pairs.Leader(ctx)
@@ -51,6 +51,9 @@ func TestAPairLeadsTogetherWhateverDies(t *testing.T) {
 				t.Fatalf("after %s: %v", event, err)
 			}
 		}
+	}
+	if got := pairs.Planned(); got == 0 {
+		t.Error("the musters that led planned nothing: what bystanders do would not be seen")
 	}
 	if got := pairs.Bystanders(); got > 0 {
 		t.Errorf("musters planned nominations for %d pods beside kube-schedulers that did not lead", got)

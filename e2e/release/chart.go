@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Versions are those of a chart.
+// Versions of a chart, and of the program that it installs.
 type Versions struct {
 	Chart string `json:"version"`
 	App   string `json:"appVersion"`
@@ -71,7 +71,7 @@ func (p Packager) copy(from, to string) error {
 		return err
 	}
 	edits := []edit{{"Chart.yaml", regexp.MustCompile(`(?m)^home: .*$`), "$0\nsources: [https://" + p.Source + "]"}}
-	if _, err := os.Stat(filepath.Join(to, "values.yaml")); err == nil && p.hasImage(to) {
+	if hasImage(to) {
 		edits = append(edits,
 			edit{"values.yaml", regexp.MustCompile(`(?m)^image:\n((?: .*\n)*?  repository:) ""$`), "image:\n$1 " + p.Image},
 			edit{"values.yaml", regexp.MustCompile(`(?m)^image:\n((?: .*\n)*?  digest:) ""$`), "image:\n$1 " + p.Digest},
@@ -121,7 +121,7 @@ func copyFile(from, to string) error {
 }
 
 // hasImage says whether a chart has an image of its own.
-func (p Packager) hasImage(chart string) bool {
+func hasImage(chart string) bool {
 	text, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
 	return err == nil && strings.Contains("\n"+string(text), "\nimage:\n")
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Digests are those of all files of a directory, as sha256:…, by name.
+// Digests returns the digest of each file of a directory, as sha256:…, by name.
 func Digests(dir string) (map[string]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

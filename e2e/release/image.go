@@ -112,8 +112,7 @@ func layer(path string, content []byte, mode int64) (v1.Layer, error) {
 		tarball.WithMediaType(types.OCILayer))
 }
 
-// rootCertificates are those that Mozilla trusts for whatever they sign. The others come with conditions that no file can
-// tell.
+// rootCertificates writes down whom Mozilla trusts without conditions. A file has no way to say a condition.
 func rootCertificates() []byte {
 	var text bytes.Buffer
 	for root := range bundle.Roots() {

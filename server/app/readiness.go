@@ -71,7 +71,7 @@ func (r *Readiness) Ready() error {
 	}
 	err := r.Serving()
 	if errors.Is(err, leadership.ErrNotLeader) {
-		return r.options.Election.standBy()
+		return r.options.Election.notReady()
 	}
 	return err
 }

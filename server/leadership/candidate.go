@@ -81,9 +81,9 @@ func New(o Options) (*Candidate, error) {
 // Fence is open while the lease is held.
 func (c *Candidate) Fence() *Fence { return c.fence }
 
-// StandBy is why a process that does not lead is of no use: [ErrNotLeader], [ErrUnknown], or nil where it may not lead, so
+// NotReady is why a process that does not lead is of no use: [ErrNotLeader], [ErrUnknown], or nil where it may not lead, so
 // that nobody asks it.
-func (c *Candidate) StandBy() error {
+func (c *Candidate) NotReady() error {
 	switch {
 	case c.eligibility == nil, c.eligibility.Eligible():
 		return ErrNotLeader

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -65,7 +64,7 @@ func goreleaser(ctx context.Context, root string, owner release.Owner, versions 
 	return m, nil
 }
 
-// versions are those of the charts.
+// versions says which versions the charts get.
 func (m *made) versions(said release.Versions, snapshot bool) (release.Versions, error) {
 	if !snapshot {
 		if m.Version != said.App {
@@ -132,8 +131,6 @@ func commitTime(ctx context.Context, root string) (time.Time, error) {
 	}
 	return time.Unix(seconds, 0), nil
 }
-
-func goVersion() string { return runtime.Version() }
 
 func output(ctx context.Context, dir, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)

@@ -10,7 +10,7 @@
 // provenance.json, an in-toto statement with SLSA's provenance; and checksums.txt of all of it. Signing is left to who
 // publishes: .github/workflows/release.yaml.
 //
-// Credentials for -push are those of docker login and helm registry login.
+// For -push, log in with docker login and helm registry login before.
 package main
 
 import (
@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 
 	"muster.dev/muster/e2e/binaries"
@@ -33,9 +34,10 @@ func main() {
 	snapshot := flag.Bool("snapshot", false, "make a release of this commit to try, whatever its tag")
 	push := flag.String("push", "", "push the image and the charts of this `directory`, and make nothing")
 	flag.Parse()
-	err := errors.New("what is this argument for: " + flag.Arg(0) + "?")
+	var err error
 	switch {
 	case flag.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q", flag.Arg(0))
 	case *push != "" && *snapshot:
 		err = errors.New("-push and -snapshot: a snapshot is not published")
 	case *push != "":
@@ -142,7 +144,7 @@ func attest(dist string, owner release.Owner, made *made, image, digest string) 
 	}
 	digests[image] = digest
 	origin := release.Origin{
-		Source: owner.Source, Revision: made.Commit, Version: made.Version, Go: goVersion(), Builder: os.Getenv("MUSTER_BUILDER"),
+		Source: owner.Source, Revision: made.Commit, Version: made.Version, Go: runtime.Version(), Builder: os.Getenv("MUSTER_BUILDER"),
 	}
 	if origin.Builder == "" {
 		origin.Builder = "https://muster.dev/release/by-hand"

@@ -15,13 +15,24 @@ export function element(name, attributes = {}, ...children) {
 // table has a caption, heads and rows of cells, the first of which names its row. Heads that begin
 // with # are of numbers.
 export function table(caption, heads, rows) {
-  const number = heads.map((head) => head.startsWith('#'));
+  return frame(caption, heads, element('tbody', {}, rows.map((cells) => row(heads, cells))));
+}
+
+// frame is a table around a body.
+export function frame(caption, heads, body) {
   return element('table', {},
     element('caption', {}, caption),
-    element('thead', {}, element('tr', {}, heads.map((head, i) => element('th', { scope: 'col', class: number[i] && 'number' }, head.replace('#', ''))))),
-    element('tbody', {}, rows.map((cells) => element('tr', {}, cells.map((cell, i) =>
-      element(i === 0 ? 'th' : 'td', { scope: i === 0 && 'row', class: number[i] && 'number' }, cell))))));
+    element('thead', {}, element('tr', {}, heads.map((head) => element('th', { scope: 'col', class: isNumber(head) && 'number' }, head.replace('#', ''))))),
+    body);
 }
+
+// row is a row of a table with these heads.
+export function row(heads, cells, attributes = {}) {
+  return element('tr', attributes, cells.map((cell, i) =>
+    element(i === 0 ? 'th' : 'td', { scope: i === 0 && 'row', class: isNumber(heads[i]) && 'number' }, cell)));
+}
+
+const isNumber = (head) => head.startsWith('#');
 
 // bar is a share of a whole, drawn: nothing where it is not known.
 export function bar(share, level) {

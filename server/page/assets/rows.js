@@ -1,6 +1,6 @@
 // A table of many rows, of which those are made that can be seen: a cluster has thousands of nodes.
 
-import { element } from './element.js';
+import { element, frame, row } from './element.js';
 
 const tall = 28; // px of a row, until one is measured
 const beyond = 20; // rows that are made above and below what is seen
@@ -10,12 +10,8 @@ export class Rows {
   // into scrolls. cells makes the cells of the row of an item, the first of which names it. Heads that begin with # are of
   // numbers.
   constructor(into, caption, heads, cells) {
-    const number = heads.map((head) => head.startsWith('#'));
-    Object.assign(this, { into, cells, number, items: [], height: tall, body: element('tbody'), columns: heads.length });
-    this.table = element('table', {},
-      element('caption', {}, caption),
-      element('thead', {}, element('tr', {}, heads.map((head, i) => element('th', { scope: 'col', class: number[i] && 'number' }, head.replace('#', ''))))),
-      this.body);
+    Object.assign(this, { into, heads, cells, items: [], height: tall, body: element('tbody') });
+    this.table = frame(caption, heads, this.body);
     into.addEventListener('scroll', () => this.draw(), { passive: true });
   }
 
@@ -33,20 +29,15 @@ export class Rows {
     const last = all ? items.length : Math.min(items.length, first + Math.ceil(into.clientHeight / this.height) + 2 * beyond);
     this.body.replaceChildren(
       this.gap(first),
-      ...items.slice(first, last).map((item, i) => this.row(item, first + i)),
+      ...items.slice(first, last).map((item, i) => row(this.heads, this.cells(item), { 'aria-rowindex': first + i + 2 })),
       this.gap(items.length - last));
     const measured = this.body.children[1]?.getBoundingClientRect().height;
     if (measured > 0) this.height = measured;
   }
 
-  row(item, index) {
-    return element('tr', { 'aria-rowindex': index + 2 }, this.cells(item).map((cell, i) =>
-      element(i === 0 ? 'th' : 'td', { scope: i === 0 && 'row', class: this.number[i] && 'number' }, cell)));
-  }
-
   // gap is as tall as the rows that are not made.
   gap(rows) {
-    const gap = element('tr', { 'aria-hidden': 'true', hidden: rows === 0 }, element('td', { colspan: this.columns }));
+    const gap = element('tr', { 'aria-hidden': 'true', hidden: rows === 0 }, element('td', { colspan: this.heads.length }));
     gap.firstChild.style.cssText = `height: ${rows * this.height}px; padding: 0; border: 0`;
     return gap;
   }
