@@ -39,6 +39,14 @@ release-snapshot: | $(RESULTS) ## Make what a release has into dist: archives, i
 	cd e2e && go run ./cmd/release -snapshot
 	cd e2e && RELEASE_DIR=$(CURDIR)/dist $(GOTESTSUM) --format standard-verbose -- -count=1 -timeout 20m -run TestWhatIsReleased ./chart
 
+.PHONY: axe
+axe: | $(RESULTS) ## Check the page by the rules of axe-core, which npm fetches; needs Chromium
+	cd $(RESULTS) && npm pack --silent axe-core@$(AXE) && tar -xzf axe-core-$(AXE).tgz package/axe.min.js
+	cd e2e && AXE=$(RESULTS)/package/axe.min.js go test ./page -run TestThePageShows -count=1 -v
+
+# The version of axe-core that the page is checked with.
+AXE := 4.14.1
+
 .PHONY: screenshot
 screenshot: | $(RESULTS) ## Take the picture of the page that the README shows, by the page's test, which needs Chromium
 	cd e2e && PAGE_SCREENSHOTS=$(RESULTS)/page go test ./page -run TestThePageShows -count=1

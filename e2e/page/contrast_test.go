@@ -60,12 +60,12 @@ const swatches = `(() => {
 const nameless = `(() => {
   const missing = [];
   for (const what of [
-    'header h1', 'main', 'footer', 'h2', '[role=status]', 'a.skip', 'ul[role=listbox] > li[role=option][tabindex="0"]', 'html[lang]',
+    'header h1', 'main', 'footer', 'h2', '[role=status]', 'a.skip', '[role=listbox] li[role=option][tabindex="0"]', 'html[lang]',
   ]) {
     if (!document.querySelector(what)) missing.push('there is no ' + what);
   }
   if (document.querySelectorAll('main, h1').length !== 2) missing.push('there is more than one main or h1');
-  for (const control of document.querySelectorAll('a, button, input, summary, [role=listbox], [role=option], [role=region], [role=img]')) {
+  for (const control of document.querySelectorAll('a, button, input, select, summary, [role=listbox], [role=option], [role=region], [role=group], [role=img]')) {
     const name = control.getAttribute('aria-label') || control.labels?.[0]?.textContent || control.textContent;
     if (!name?.trim()) missing.push(control.outerHTML + ' has no name');
   }

@@ -115,6 +115,7 @@ func (s *Console) Endpoints() []inspect.Endpoint {
 		debug("/debug/listeners", "where the process listens, for whom, and what is served there", s.debugListeners),
 		debug("/debug/pending", "pods that have no node", s.debugPending),
 		debug("/debug/nodes", "every node: what it offers, what is requested, what is used", s.debugNodes),
+		debug("/debug/nodes/{node}", "one node: its taints, and what each pod that counts there requests", s.debugNode),
 		debug("/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain),
 		explain,
 		debug("/debug/equivalence", "equivalence classes whose verdicts are remembered", s.debugEquivalence),

@@ -25,6 +25,8 @@ type nodesPage struct {
 type nodeRow struct {
 	Node string `json:"node"`
 	Zone string `json:"zone,omitempty"`
+	Rack string `json:"rack,omitempty"`
+	Pool string `json:"pool,omitempty"`
 	// Unschedulable says that it is cordoned.
 	Unschedulable bool    `json:"unschedulable,omitempty"`
 	Allocatable   amounts `json:"allocatable"`
@@ -42,23 +44,58 @@ type amounts struct {
 	Extended map[string]int64 `json:"extended,omitempty"`
 }
 
+// rackOf is the rack, leaf switch or the like that a node is in, by what providers and tools label nodes with.
+func rackOf(node *cluster.Node) string {
+	return firstLabel(node, "topology.kubernetes.io/rack", "network.topology.nvidia.com/leaf", "fabric.topograph.run/tier-0",
+		"cloud.google.com/gce-topology-subblock", "topology.k8s.aws/network-node-layer-3")
+}
+
+// poolOf is the pool or group of nodes that a node was made in.
+func poolOf(node *cluster.Node) string {
+	return firstLabel(node, "karpenter.sh/nodepool", "cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup",
+		"kubernetes.azure.com/agentpool")
+}
+
+// firstLabel is what the node has of the first of these labels that it has.
+func firstLabel(node *cluster.Node, labels ...string) string {
+	for _, label := range labels {
+		if value := node.Labels[label]; value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
 func newNodeRow(node *cluster.Node) nodeRow {
 	row := nodeRow{
-		Node: node.Name, Zone: node.Labels[corev1.LabelTopologyZone], Unschedulable: node.Spec.Unschedulable,
-		Allocatable: amounts{CPU: node.Allocatable.MilliCPU, Memory: node.Allocatable.Memory, Pods: node.Allocatable.Pods},
+		Node: node.Name, Zone: node.Labels[corev1.LabelTopologyZone], Rack: rackOf(node), Pool: poolOf(node),
+		Unschedulable: node.Spec.Unschedulable,
+		Allocatable:   amounts{CPU: node.Allocatable.MilliCPU, Memory: node.Allocatable.Memory, Pods: node.Allocatable.Pods},
 		Requested:   amounts{CPU: node.Requested.MilliCPU, Memory: node.Requested.Memory, Pods: int64(len(node.Pods))},
 	}
+	row.Allocatable.Extended = extendedOf(&node.Allocatable)
 	for _, offered := range node.Allocatable.Scalars {
-		if row.Allocatable.Extended == nil {
-			row.Allocatable.Extended, row.Requested.Extended = map[string]int64{}, map[string]int64{}
+		if row.Requested.Extended == nil {
+			row.Requested.Extended = map[string]int64{}
 		}
-		name := string(offered.Name.Value())
-		row.Allocatable.Extended[name], row.Requested.Extended[name] = offered.Amount, node.Requested.Scalar(offered.Name)
+		row.Requested.Extended[string(offered.Name.Value())] = node.Requested.Scalar(offered.Name)
 	}
 	if node.Usage != nil && !node.Usage.Updated.IsZero() {
 		row.Used, row.Measured = &amounts{CPU: node.Usage.Node.MilliCPU, Memory: node.Usage.Node.Memory}, node.Usage.Updated.UTC()
 	}
 	return row
+}
+
+// extendedOf are the extended resources among others, nil if there are none.
+func extendedOf(resources *cluster.Resources) map[string]int64 {
+	if len(resources.Scalars) == 0 {
+		return nil
+	}
+	extended := make(map[string]int64, len(resources.Scalars))
+	for _, one := range resources.Scalars {
+		extended[string(one.Name.Value())] = one.Amount
+	}
+	return extended
 }
 
 func (s *Console) debugNodes(*http.Request) (inspect.Answer, error) {
@@ -84,7 +121,7 @@ func (p nodesPage) Text(t *inspect.Table) {
 			fmt.Sprintf("%d/%d", n.Requested.Pods, n.Allocatable.Pods),
 			fmt.Sprintf("%dm/%dm", n.Requested.CPU, n.Allocatable.CPU), percent(n.Requested.CPU, n.Allocatable.CPU),
 			fmt.Sprintf("%dMi/%dMi", n.Requested.Memory>>20, n.Allocatable.Memory>>20), percent(n.Requested.Memory, n.Allocatable.Memory),
-			usedCPU, usedMemory, n.extended())
+			usedCPU, usedMemory, inExtended(n.Requested.Extended, n.Allocatable.Extended))
 	}
 }
 
@@ -95,10 +132,11 @@ func percent(part, whole int64) string {
 	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(whole))
 }
 
-func (n *nodeRow) extended() string {
+// inExtended writes how much of each extended resource is requested of what is offered.
+func inExtended(requested, offered map[string]int64) string {
 	var resources []string
-	for _, name := range slices.Sorted(maps.Keys(n.Allocatable.Extended)) {
-		resources = append(resources, fmt.Sprintf("%s=%d/%d", name, n.Requested.Extended[name], n.Allocatable.Extended[name]))
+	for _, name := range slices.Sorted(maps.Keys(offered)) {
+		resources = append(resources, fmt.Sprintf("%s=%d/%d", name, requested[name], offered[name]))
 	}
 	return cmp.Or(strings.Join(resources, " "), "-")
 }

@@ -1,11 +1,13 @@
 package console
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/servertest"
@@ -33,5 +35,27 @@ func TestTheNodesPageShowsWhatCountsOnEachNode(t *testing.T) {
 	got := [][]string{strings.Fields(rows[3]), strings.Fields(rows[4])}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRacksAndPoolsAreWhatNodesAreLabelledWith(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	for name, labels := range map[string]map[string]string{
+		"a": {"topology.k8s.aws/network-node-layer-3": "nn-1", "eks.amazonaws.com/nodegroup": "batch", corev1.LabelTopologyZone: "z"},
+		"b": {"topology.kubernetes.io/rack": "r", "topology.k8s.aws/network-node-layer-3": "nn-1"},
+	} {
+		b.Node(name, "4", func(node *corev1.Node) { node.Labels = labels })
+	}
+	var page nodesPage
+	_, body := b.Get("/debug/nodes?format=json")
+	if err := json.Unmarshal([]byte(body), &page); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][3]string{}
+	for _, node := range page.Nodes {
+		got[node.Node] = [3]string{node.Zone, node.Rack, node.Pool}
+	}
+	if diff := cmp.Diff(map[string][3]string{"a": {"z", "nn-1", "batch"}, "b": {"", "r", ""}}, got); diff != "" {
+		t.Errorf("zone, rack and pool (-want +got):\n%s", diff)
 	}
 }

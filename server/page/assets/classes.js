@@ -1,6 +1,8 @@
 // Equivalence classes: what is remembered, and how often that was of use.
 
+import { ask } from './ask.js';
 import { bar, element, table } from './element.js';
+import { link } from './opened.js';
 import { bytes, count, percent } from './units.js';
 
 const shown = 12;
@@ -22,7 +24,7 @@ export function drawClasses(into, answer, nodes) {
     return;
   }
   const rows = classes.toSorted((a, b) => b.calls - a.calls).slice(0, shown).map((one) => [
-    element('span', {}, element('a', { href: `debug/equivalence/${one.class}` }, one.firstPod), element('small', {}, one.profile)),
+    element('span', {}, link('class', one.class, one.firstPod), element('small', {}, one.profile)),
     count(one.calls),
     element('span', { class: 'rate' }, bar(one.hits / one.calls, 6), percent(one.hits / one.calls)),
     nodes > 0 ? `${count(one.fitting)} of ${count(nodes)}` : count(one.fitting),
@@ -30,4 +32,19 @@ export function drawClasses(into, answer, nodes) {
   ]);
   const caption = classes.length > shown ? `The ${shown} that are asked for most, of ${count(classes.length)}` : 'By how often they are asked for';
   into.replaceChildren(element('div', { class: 'scroll' }, table(caption, ['First pod', '#Calls', '#Remembered', '#Nodes that fit', '#Memory'], rows)));
+}
+
+// showClass tells what is remembered of a class, by its hash.
+export async function showClass(hash) {
+  const path = `debug/equivalence/${encodeURIComponent(hash)}`;
+  const told = await ask(path);
+  const reasons = new Map(); // how many nodes, by what is against them
+  for (const { fits, reason } of told.nodes) if (!fits) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  const against = [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, nodes]) => [reason, count(nodes)]);
+  return [
+    element('p', { class: 'counts' }, 'Pods like ', link('pod', told.firstPod), told.controller && ` of ${told.controller}`,
+      `, profile ${told.profile}: ${count(told.calls)} calls, of which ${count(told.hits)} found all remembered; `,
+      `${count(told.fitting)} of ${count(told.nodes.length)} nodes fit. `, element('a', { href: `${path}?format=text` }, 'Every node')),
+    against.length > 0 && element('div', { class: 'scroll' }, table('What is against nodes', ['First reason', '#Nodes'], against)),
+  ].filter(Boolean);
 }

@@ -1,6 +1,8 @@
 // Gangs: those that wait, and why; and how far their members are.
 
+import { ask } from './ask.js';
 import { element, table } from './element.js';
+import { link } from './opened.js';
 import { count } from './units.js';
 
 const stages = ['bound', 'binding', 'held', 'placed', 'pending'];
@@ -20,6 +22,18 @@ export function drawGangs(into, answer) {
   );
 }
 
+// showGang tells of the members of a gang, by namespace/name.
+export async function showGang(gang) {
+  const [namespace, name] = gang.split('/');
+  const { gangs } = await ask(`debug/gangs/${encodeURIComponent(namespace)}/${encodeURIComponent(name ?? '')}`);
+  return gangs.flatMap((one) => [
+    element('p', { class: one.why ? 'why' : 'counts' }, one.why || 'It does not wait.'),
+    element('p', { class: 'counts' }, `${count(one.minMember)} must start together; members have the label ${one.label}.`),
+    element('div', { class: 'scroll' }, table('Members', ['Pod', 'Stage', 'Node', '#For, s'], one.members.map((member) =>
+      [link('pod', `${namespace}/${member.pod}`, member.pod), member.stage, member.node ? link('node', member.node) : '–', count(Math.round(member.ageSeconds))]))),
+  ]);
+}
+
 function card(gang) {
   const members = stages.reduce((sum, stage) => sum + gang[stage], 0);
   const parts = stages.filter((stage) => gang[stage] > 0);
@@ -33,9 +47,8 @@ function card(gang) {
   rest.style.flexGrow = missing;
   const said = parts.map((stage) => `${count(gang[stage])} ${stage}`);
   if (missing > 0) said.push(`${count(missing)} missing`);
-  const [namespace, name] = gang.gang.split('/');
   return element('li', {},
-    element('h3', {}, element('a', { href: `debug/gangs/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}` }, gang.gang),
+    element('h3', {}, link('gang', gang.gang),
       element('small', {}, ` ${count(gang.minMember)} must start together${gang.priority ? `, priority ${gang.priority}` : ''}`)),
     element('p', { class: 'why' }, gang.why),
     element('div', { class: 'stages', 'aria-hidden': 'true' }, drawn, missing > 0 && rest),
@@ -46,7 +59,7 @@ function running(gangs, open) {
   return element('details', { open },
     element('summary', {}, `${count(gangs.length)} ${gangs.length === 1 ? 'gang does' : 'gangs do'} not wait`),
     element('div', { class: 'scroll' }, table('Gangs that do not wait', ['Gang', '#Bound', '#Succeeded', '#Failed', '#Must start'],
-      gangs.map((gang) => [gang.gang, count(gang.bound), count(gang.succeeded), count(gang.failed), count(gang.minMember)]))));
+      gangs.map((gang) => [link('gang', gang.gang), count(gang.bound), count(gang.succeeded), count(gang.failed), count(gang.minMember)]))));
 }
 
 function teach() {

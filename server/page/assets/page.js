@@ -1,23 +1,37 @@
 // The page: what is asked, and where it is shown.
 
-import { drawClasses, hitRate } from './classes.js';
+import { drawClasses, hitRate, showClass } from './classes.js';
+import { Cluster } from './cluster.js';
 import { element } from './element.js';
-import { Explainer } from './explain.js';
-import { drawGangs } from './gangs.js';
-import { HeatMap } from './heat.js';
+import { explainPod } from './explain.js';
+import { drawGangs, showGang } from './gangs.js';
 import { Live } from './live.js';
+import { showNode } from './node.js';
+import { Opened } from './opened.js';
 import { drawPending } from './pending.js';
-import { drawPlans } from './plans.js';
+import { drawPlans, showPlan } from './plans.js';
+import { extendedOf, totalOf, wordFor } from './resources.js';
 import { count, percent } from './units.js';
 
 const at = (id) => document.getElementById(id);
-const heat = new HeatMap();
-new Explainer(at('pod'), at('find'));
+const opened = new Opened({
+  pod: { into: at('opened-pod'), draw: explainPod },
+  node: { into: at('opened-node'), draw: showNode },
+  gang: { into: at('opened-gang'), draw: showGang },
+  class: { into: at('opened-class'), draw: showClass },
+  plan: { into: at('opened-plan'), draw: showPlan },
+});
+const cluster = new Cluster((node) => opened.open('node', node));
 const known = {}; // the last answers, by name
+
+at('find').addEventListener('submit', (event) => {
+  event.preventDefault();
+  opened.open('pod', at('find-pod').value.trim());
+});
 
 const draw = {
   nodes(answer) {
-    if (!(answer instanceof Error)) heat.set(answer.nodes);
+    if (!(answer instanceof Error)) cluster.set(answer.nodes);
     if (known.classes) draw.classes(known.classes);
   },
   pending: (answer) => drawPending(at('pending'), answer),
@@ -37,21 +51,21 @@ function drawProcess(line, { unready, leads, config }) {
   line.classList.toggle('bad', Boolean(unready || config.refused));
 }
 
+const fewResources = 4; // extended ones that the summary has room for
+
 function summary() {
   const nodes = known.nodes?.nodes ?? [];
-  const total = (measure, resource) => {
-    const counted = nodes.filter((node) => node[measure]);
-    return counted.reduce((sum, node) => sum + node[measure][resource], 0) / counted.reduce((sum, node) => sum + node.allocatable[resource], 0);
-  };
+  const share = (resource, measure) => [`${wordFor(resource)} ${measure}`, percent(totalOf(nodes, measure, resource).share)];
   const gangs = known.gangs?.gangs;
   const plans = known.plans?.plans;
   const figures = [
     ['nodes', count(nodes.length)],
     ['pods pending', count(known.pending?.pods?.length ?? 0)],
     ['pods on them', count(nodes.reduce((sum, node) => sum + (node.requested.pods ?? 0), 0))],
-    ['CPU requested', percent(total('requested', 'cpu'))],
-    ['memory requested', percent(total('requested', 'memory'))],
-    ['CPU used', percent(total('used', 'cpu'))],
+    share('cpu', 'requested'),
+    share('memory', 'requested'),
+    share('cpu', 'used'),
+    ...extendedOf(nodes).slice(0, fewResources).map((name) => share(name, 'requested')),
     ['gangs waiting', gangs ? count(gangs.filter((gang) => gang.why).length) : '–'],
     ['calls remembered', percent(hitRate(known.classes?.classes ?? []))],
     ['open plans', plans ? count(plans.filter((plan) => !['Succeeded', 'Failed', 'Expired'].includes(plan.phase)).length) : '–'],

@@ -1,7 +1,7 @@
 // Pending pods by what they wait for, most of them first.
 
 import { element } from './element.js';
-import { hashOf } from './explain.js';
+import { link } from './opened.js';
 import { count } from './units.js';
 
 const shown = 100; // of those that wait for the same
@@ -26,7 +26,7 @@ export function drawPending(into, answer) {
 }
 
 function reason(why, pods, open) {
-  const links = pods.slice(0, shown).map((pod) => element('li', {}, element('a', { href: hashOf(pod) }, pod)));
+  const links = pods.slice(0, shown).map((pod) => element('li', {}, link('pod', pod)));
   const more = pods.length - links.length;
   return element('details', { open, 'data-why': why },
     element('summary', {}, element('strong', {}, count(pods.length)), ` ${why}`),

@@ -1,7 +1,9 @@
 // Plans of the rescheduler, drawn: a line for each node, time from left to right, and an arrow from
 // node to node for each pod that moves.
 
+import { ask } from './ask.js';
 import { element } from './element.js';
+import { link } from './opened.js';
 import { count } from './units.js';
 
 const lane = 34; // px between two nodes
@@ -24,6 +26,14 @@ export function drawPlans(into, answer) {
   into.replaceChildren(...sorted.slice(0, 20).map(card));
 }
 
+// showPlan shows one plan, which may be one of the many that ended.
+export async function showPlan(name) {
+  const { plans } = await ask('debug/plans');
+  const plan = plans.find((one) => one.plan === name);
+  if (!plan) throw new Error(`there is no plan "${name}"`);
+  return [card(plan)];
+}
+
 function purpose(plan) {
   const who = (plan.beneficiaries ?? []).map((one) => one.pod);
   if (who.length > 0) return `makes room for ${who.slice(0, 3).join(', ')}${who.length > 3 ? ` and ${count(who.length - 3)} more` : ''}`;
@@ -34,7 +44,7 @@ function purpose(plan) {
 function card(plan) {
   const moves = plan.steps.length === 1 ? '1 move' : `${count(plan.steps.length)} moves`;
   return element('article', { class: 'plan', 'data-phase': plan.phase },
-    element('h3', {}, plan.plan, ' ', element('span', { class: 'phase' }, plan.phase)),
+    element('h3', {}, link('plan', plan.plan), ' ', element('span', { class: 'phase' }, plan.phase)),
     element('p', {}, `${moves}: ${purpose(plan)}. Mode ${plan.mode}${plan.moved ? `, ${plan.moved} moved` : ''}${plan.message ? `. ${plan.message}` : '.'}`),
     plan.mode === 'Approve' && plan.phase === 'Pending' && approval(plan.plan),
     element('div', { class: 'moves scroll', tabindex: 0, role: 'region', 'aria-label': `Moves of plan ${plan.plan}` },

@@ -7,12 +7,17 @@ const beyond = 20; // rows that are made above and below what is seen
 const few = 200; // rows that are all made
 
 export class Rows {
-  // into scrolls. cells makes the cells of the row of an item, the first of which names it. Heads that begin with # are of
-  // numbers.
-  constructor(into, caption, heads, cells) {
-    Object.assign(this, { into, heads, cells, items: [], height: tall, body: element('tbody') });
-    this.table = frame(caption, heads, this.body);
+  // into scrolls. cells makes the cells of the row of an item, the first of which names it.
+  constructor(into, caption, cells) {
+    Object.assign(this, { into, caption, cells, items: [], height: tall, body: element('tbody') });
+    this.head([]);
     into.addEventListener('scroll', () => this.draw(), { passive: true });
+  }
+
+  // head gives the columns their heads. Those that begin with # are of numbers.
+  head(heads) {
+    this.heads = heads;
+    this.table = frame(this.caption, heads, this.body);
   }
 
   set(items) {

@@ -1,31 +1,17 @@
 // Figures as people read them.
 
 const plain = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
-const short = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, notation: 'compact' });
 
 // A formatter is dear, and most numbers are small.
 export const count = (n) => (Number.isInteger(n) && n >= 0 && n < 1000 ? String(n) : plain.format(n));
 
 export const percent = (share) => (Number.isFinite(share) ? `${count(Math.round(100 * share))} %` : '–');
 
-// amount writes thousandths of a core, or bytes.
-export function amount(resource, n) {
-  if (resource === 'cpu') return `${short.format(n / 1000)} cores`;
-  return bytes(n);
-}
-
 export function bytes(n) {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   let i = 0;
   for (; n >= 1024 && i < units.length - 1; i++) n /= 1024;
   return `${n >= 100 ? plain.format(n) : Number(n.toPrecision(3))} ${units[i]}`;
-}
-
-// shareOf is how much of what a node offers is requested or used; NaN when that is not known.
-export function shareOf(node, measure, resource) {
-  const amounts = node[measure];
-  const whole = node.allocatable[resource];
-  return amounts && whole > 0 ? amounts[resource] / whole : NaN;
 }
 
 // level is a share as one of the colours, 0 to 10; the last is for what is full.
