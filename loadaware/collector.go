@@ -10,9 +10,22 @@ import (
 // Collector tells, when it is asked, how nodes stand: how many of them by utilisation, as it was
 // measured and as it is estimated, and how many refuse pods. There is no series by node.
 type Collector struct {
-	profiles                        *predicates.Profiles
-	cluster                         *cluster.Cluster
-	utilisation, estimate, refusing *prometheus.Desc
+	profiles              *predicates.Profiles
+	cluster               *cluster.Cluster
+	utilisation, estimate shares
+	refusing              *prometheus.Desc
+}
+
+// shares describe a histogram of shares of what nodes offer, and the same in percent: the former name, which goes away with
+// the release after the next.
+type shares struct{ ratio, percent *prometheus.Desc }
+
+func newShares(name, help string) shares {
+	labels := []string{"profile", "resource"}
+	return shares{
+		ratio:   prometheus.NewDesc(name+"_ratio", help+", as a share of what they offer.", labels, nil),
+		percent: prometheus.NewDesc(name+"_percent", "Deprecated: "+name+"_ratio in percent.", labels, nil),
+	}
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -21,13 +34,9 @@ var _ prometheus.Collector = (*Collector)(nil)
 func NewCollector(profiles *predicates.Profiles, c *cluster.Cluster) *Collector {
 	return &Collector{
 		profiles: profiles, cluster: c,
-		utilisation: prometheus.NewDesc("muster_load_node_utilization_percent",
-			"Nodes by what was measured of a resource, in percent of what they offer.", []string{"profile", "resource"}, nil),
-		estimate: prometheus.NewDesc(
-			"muster_load_node_estimate_percent",
-			"Nodes by what they are estimated to use of a resource with all pods that are there or about to come, in percent of what they offer.",
-			[]string{"profile", "resource"}, nil,
-		),
+		utilisation: newShares("muster_load_node_utilization", "Nodes by what was measured of a resource"),
+		estimate: newShares("muster_load_node_estimate",
+			"Nodes by what they are estimated to use of a resource with all pods that are there or about to come"),
 		refusing: prometheus.NewDesc("muster_load_refusing_nodes",
 			"Nodes that refuse even a pod that uses nothing, by profile and reason.", []string{"profile", "reason"}, nil),
 	}
@@ -35,7 +44,9 @@ func NewCollector(profiles *predicates.Profiles, c *cluster.Cluster) *Collector 
 
 // Describe implements [prometheus.Collector].
 func (c *Collector) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, description := range []*prometheus.Desc{c.utilisation, c.estimate, c.refusing} {
+	for _, description := range []*prometheus.Desc{
+		c.utilisation.ratio, c.utilisation.percent, c.estimate.ratio, c.estimate.percent, c.refusing,
+	} {
 		descriptions <- description
 	}
 }
@@ -73,8 +84,8 @@ func (c *Collector) collect(metrics chan<- prometheus.Metric, l *LoadAware, snap
 		}
 	}
 	for i, name := range l.resources.names {
-		metrics <- measured[i].metric(c.utilisation, l.profile, string(name))
-		metrics <- estimated[i].metric(c.estimate, l.profile, string(name))
+		measured[i].tell(metrics, c.utilisation, l.profile, string(name))
+		estimated[i].tell(metrics, c.estimate, l.profile, string(name))
 	}
 	for i, reason := range l.reasons() {
 		metrics <- prometheus.MustNewConstMetric(c.refusing, prometheus.GaugeValue, float64(refusing[i]), l.profile, reason)
@@ -85,7 +96,7 @@ func (c *Collector) collect(metrics chan<- prometheus.Metric, l *LoadAware, snap
 type distribution struct {
 	upTo  [10]uint64 // those that use at most one tenth more than the index
 	count uint64
-	sum   float64 // percent
+	sum   float64
 }
 
 func (d *distribution) add(share float64) {
@@ -95,13 +106,15 @@ func (d *distribution) add(share float64) {
 		}
 	}
 	d.count++
-	d.sum += 100 * share
+	d.sum += share
 }
 
-func (d *distribution) metric(description *prometheus.Desc, labels ...string) prometheus.Metric {
-	buckets := make(map[float64]uint64, len(d.upTo))
-	for i, nodes := range d.upTo {
-		buckets[float64(10*(i+1))] = nodes
+func (d *distribution) tell(metrics chan<- prometheus.Metric, as shares, labels ...string) {
+	for description, unit := range map[*prometheus.Desc]float64{as.ratio: 1, as.percent: 100} {
+		buckets := make(map[float64]uint64, len(d.upTo))
+		for i, nodes := range d.upTo {
+			buckets[unit*float64(i+1)/10] = nodes
+		}
+		metrics <- prometheus.MustNewConstHistogram(description, d.count, unit*d.sum, buckets, labels...)
 	}
-	return prometheus.MustNewConstHistogram(description, d.count, d.sum, buckets, labels...)
 }

@@ -1,6 +1,7 @@
 package loadaware
 
 import (
+	"math"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,7 +41,7 @@ func TestCollectorCountsNodesByUtilisation(t *testing.T) {
 			}
 			if h := m.Histogram; h != nil {
 				for _, bucket := range h.Bucket {
-					if count := bucket.GetCumulativeCount(); bucket.GetUpperBound() == 70 {
+					if count := bucket.GetCumulativeCount(); bucket.GetUpperBound() == 70 || bucket.GetUpperBound() == 0.7 {
 						upTo70[family.GetName()+labels] = count
 					}
 				}
@@ -51,14 +52,16 @@ func TestCollectorCountsNodesByUtilisation(t *testing.T) {
 		}
 	}
 	// 20 + 70 + 90 + 10 %, and 17 more for the pod that is expected.
-	if got := sums["muster_load_node_utilization_percent default-scheduler cpu"]; got != 190 {
-		t.Errorf("measured %v %%, want 190", got)
-	}
-	if got := sums["muster_load_node_estimate_percent default-scheduler cpu"]; got != 207 {
-		t.Errorf("estimated %v %%, want 207", got)
-	}
-	if got := upTo70["muster_load_node_estimate_percent default-scheduler cpu"]; got != 3 {
-		t.Errorf("%d nodes use at most 70 %%, want 3 of 4", got)
+	for unit, scale := range map[string]float64{"_ratio": 1, "_percent": 100} {
+		if got := sums["muster_load_node_utilization"+unit+" default-scheduler cpu"]; math.Abs(got-1.9*scale) > scale/1e9 {
+			t.Errorf("measured%s %v, want %v", unit, got, 1.9*scale)
+		}
+		if got := sums["muster_load_node_estimate"+unit+" default-scheduler cpu"]; math.Abs(got-2.07*scale) > scale/1e9 {
+			t.Errorf("estimated%s %v, want %v", unit, got, 2.07*scale)
+		}
+		if got := upTo70["muster_load_node_estimate"+unit+" default-scheduler cpu"]; got != 3 {
+			t.Errorf("estimate%s: %d nodes use at most 70 %%, want 3 of 4", unit, got)
+		}
 	}
 	if refusing[" default-scheduler node(s) cpu usage exceed threshold"] != 2 ||
 		refusing[" default-scheduler node(s) nodeMetric expired"] != 1 ||

@@ -115,7 +115,7 @@ func (a *attempts) answered(verb string, c *call, started time.Time, took time.D
 		}
 		a.tracer.verb(now.trace, verb, c, started, ended)
 		if c.binding > 0 {
-			a.binding.WithLabelValues(now.profile).Observe(c.binding.Seconds())
+			now.observe(a.binding.WithLabelValues(now.profile), c.binding)
 		}
 		a.end(now, resultOf(c.outcome), ended)
 	}
@@ -155,11 +155,22 @@ func (a *attempts) end(of attempt, result string, ended time.Time) {
 	a.tracer.end(of.trace, result, ended)
 	a.results.WithLabelValues(of.profile, result).Inc()
 	if result != attemptAbandoned {
-		a.endToEnd.WithLabelValues(of.profile, result).Observe(ended.Sub(of.started).Seconds())
+		of.observe(a.endToEnd.WithLabelValues(of.profile, result), ended.Sub(of.started))
 	}
 	if of.algorithm > 0 {
-		a.algorithm.WithLabelValues(of.profile).Observe(of.algorithm.Seconds())
+		of.observe(a.algorithm.WithLabelValues(of.profile), of.algorithm)
 	}
+}
+
+// observe counts a time of the attempt. If the attempt has a trace, that is the exemplar: in OpenMetrics, a bucket leads to
+// the trace of the last attempt that fell into it.
+func (a *attempt) observe(in prometheus.Observer, took time.Duration) {
+	with, able := in.(prometheus.ExemplarObserver)
+	if a.trace == nil || !a.trace.SpanContext().IsSampled() || !able {
+		in.Observe(took.Seconds())
+		return
+	}
+	with.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": a.trace.SpanContext().TraceID().String()})
 }
 
 // pass returns once the lock was free.

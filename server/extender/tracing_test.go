@@ -90,6 +90,33 @@ func TestAnAttemptIsOneTrace(t *testing.T) {
 	}
 }
 
+func TestTheTimesOfAnAttemptLeadToItsTrace(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	b := newBench(t, benchOptions{traces: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))})
+	b.Node("a", "8")
+	b.Filter(servertest.Pod("p", "100"), "a")
+	want := spans.GetSpans()[0].SpanContext.TraceID().String()
+	families, err := b.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, family := range families {
+		for _, metric := range family.Metric {
+			for _, bucket := range metric.GetHistogram().GetBucket() {
+				for _, label := range bucket.GetExemplar().GetLabel() {
+					got[family.GetName()] = append(got[family.GetName()], label.GetName()+" "+label.GetValue())
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string][]string{
+		"muster_e2e_scheduling_duration_seconds": {"trace_id " + want}, "muster_scheduling_algorithm_duration_seconds": {"trace_id " + want},
+	}, got); diff != "" {
+		t.Errorf("exemplars (-want +got):\n%s", diff)
+	}
+}
+
 func TestASpanLiesWithinItsParent(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	b := newBench(t, benchOptions{
