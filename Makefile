@@ -52,6 +52,10 @@ screenshot: | $(RESULTS) ## Take the picture of the page that the README shows, 
 	cd e2e && PAGE_SCREENSHOTS=$(RESULTS)/page go test ./page -run TestThePageShows -count=1
 	cp $(RESULTS)/page/light.png docs/pictures/page.png
 
+.PHONY: docs-site
+docs-site: ## Make a site of the documentation in build/site, and check its links, anchors and pictures
+	cd e2e && go run ./cmd/docsite
+
 .PHONY: update
 update: generate generate-chart ## Write anew all that is checked in and made of something else: golden files and tables, too
 	go test ./api/config/v1alpha1 ./api/config/v1alpha2 ./cmd/muster -update

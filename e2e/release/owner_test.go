@@ -17,6 +17,7 @@ func TestPagesNameTheOwner(t *testing.T) {
 	for page, texts := range map[string][]string{
 		"README.md":                         {"https://" + owner.Source, owner.Image},
 		"SECURITY.md":                       {owner.Security},
+		"docs/getting-started.md":           {"https://" + owner.Source},
 		"docs/install.md":                   {owner.Image},
 		"docs/releasing.md":                 {"https://" + owner.Source, owner.Charts + "/muster", owner.Image},
 		".github/ISSUE_TEMPLATE/config.yml": {"https://" + owner.Source},

@@ -1,0 +1,198 @@
+package manifests
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+)
+
+// What a framework's controller makes of the documentation's manifest, up to the Jobs, StatefulSets or pods, is made here;
+// the rest is Kubernetes' own. Each gang has room all the while, and nothing of it may be bound before it is whole.
+
+func TestTheJobSetOfTheDocumentationStartsWhole(t *testing.T) {
+	c := newCluster(t)
+	jobSet := c.object("docs/beside/jobset.md", "JobSet", "train")
+	c.createNode("a", "16")
+	s := c.serve("muster")
+
+	create := map[string]func(){}
+	const set = "jobset.sigs.k8s.io/jobset-name"
+	type replicatedJob struct {
+		Name     string                  `json:"name"`
+		Replicas int                     `json:"replicas"`
+		Template batchv1.JobTemplateSpec `json:"template"`
+	}
+	pods := 0
+	for _, replicated := range field[[]replicatedJob](c, jobSet, "spec", "replicatedJobs") {
+		pods += replicated.Replicas * int(*replicated.Template.Spec.Parallelism)
+		create[replicated.Name] = func() {
+			for i := range replicated.Replicas {
+				job := &batchv1.Job{
+					ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%s-%d", jobSet.GetName(), replicated.Name, i)},
+					Spec:       *replicated.Template.Spec.DeepCopy(),
+				}
+				job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+				maps.Copy(job.Spec.Template.Labels, map[string]string{
+					set: jobSet.GetName(), "jobset.sigs.k8s.io/replicatedjob-name": replicated.Name,
+					"jobset.sigs.k8s.io/job-index": strconv.Itoa(i),
+				})
+				_, err := c.client.BatchV1().Jobs(metav1.NamespaceDefault).Create(t.Context(), job, metav1.CreateOptions{})
+				c.must(err)
+			}
+		}
+	}
+	selector := set + "=" + jobSet.GetName()
+	create["workers"]()
+	c.awaitTried(selector, pods-1)
+	gangs, err := s.Gangs(t.Context())
+	c.must(err)
+	if g := gangs["default/train"]; g.MinMember != pods || g.Pending != pods-1 {
+		t.Errorf("the gang is %+v, of %d pods", g, pods)
+	}
+	create["leader"]()
+	c.awaitBound(selector, pods)
+}
+
+func TestEachReplicaOfTheLeaderWorkerSetOfTheDocumentationStartsWhole(t *testing.T) {
+	const page = "docs/beside/leaderworkerset.md"
+	c := newCluster(t)
+	mapper := c.served()
+	c.must(c.create(mapper, c.object(page, "MutatingAdmissionPolicy", "leaderworkerset-gangs")))
+	c.must(c.create(mapper, c.object(page, "MutatingAdmissionPolicyBinding", "leaderworkerset-gangs")))
+	set := c.object(page, "LeaderWorkerSet", "serve")
+	replicas := int(field[int32](c, set, "spec", "replicas"))
+	size := field[int32](c, set, "spec", "leaderWorkerTemplate", "size")
+	template := field[corev1.PodTemplateSpec](c, set, "spec", "leaderWorkerTemplate", "workerTemplate")
+	cpu := template.Spec.Containers[0].Resources.Requests.Cpu()
+	c.createNode("a", strconv.Itoa(int(size)*int(cpu.Value())+1)) // room for one replica, and not for a second one
+	s := c.serve("muster")
+	c.awaitPolicy(template)
+
+	const prefix = "leaderworkerset.sigs.k8s.io/"
+	statefulSet := func(name string, pods, first int32, labels, annotations map[string]string) {
+		t.Helper()
+		template := template.DeepCopy()
+		template.Labels, template.Annotations = maps.Clone(labels), annotations
+		if first == 0 {
+			template.Labels[prefix+"worker-index"] = "0"
+		}
+		_, err := c.client.AppsV1().StatefulSets(metav1.NamespaceDefault).Create(t.Context(), &appsv1.StatefulSet{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: appsv1.StatefulSetSpec{
+				Replicas: &pods, Ordinals: &appsv1.StatefulSetOrdinals{Start: first}, PodManagementPolicy: appsv1.ParallelPodManagement,
+				ServiceName: set.GetName(), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: *template,
+			},
+		}, metav1.CreateOptions{})
+		c.must(err)
+	}
+	ofSize := func(more ...string) map[string]string {
+		annotations := map[string]string{prefix + "size": strconv.Itoa(int(size))}
+		for i := 0; i < len(more); i += 2 {
+			annotations[prefix+more[i]] = more[i+1]
+		}
+		return annotations
+	}
+	named := map[string]string{prefix + "name": set.GetName()}
+	statefulSet(set.GetName(), int32(replicas), 0, named, ofSize())
+	c.awaitTried(prefix+"worker-index=0", replicas) // leaders wait for their workers
+	for i := range replicas {
+		leader := fmt.Sprintf("%s-%d", set.GetName(), i)
+		labels := maps.Clone(named)
+		labels[prefix+"group-index"] = strconv.Itoa(i)
+		statefulSet(leader, size-1, 1, labels, ofSize("leader-name", leader))
+	}
+	all := prefix + "name=" + set.GetName()
+	c.awaitBound(all, int(size))
+	gangs, err := s.Gangs(t.Context())
+	c.must(err)
+	bound := 0
+	for i := range replicas {
+		g := gangs[fmt.Sprintf("default/%s-%d", set.GetName(), i)]
+		if g.MinMember != int(size) || g.Bound != 0 && g.Bound != int(size) {
+			t.Errorf("replica %d is %+v", i, g)
+		}
+		bound += g.Bound
+	}
+	if bound != int(size) {
+		t.Errorf("%d pods are bound: %+v", bound, gangs)
+	}
+	c.createNode("b", "16")
+	c.awaitBound(all, replicas*int(size))
+}
+
+// awaitPolicy waits until the API server marks pods, which takes it a moment.
+func (c *cluster) awaitPolicy(template corev1.PodTemplateSpec) {
+	c.Helper()
+	trial := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "trial", Labels: map[string]string{"leaderworkerset.sigs.k8s.io/name": "trial"},
+			Annotations: map[string]string{"leaderworkerset.sigs.k8s.io/size": "2"},
+		},
+		Spec: template.Spec,
+	}
+	c.eventually("the policy marks pods", func() error {
+		pod, err := c.client.CoreV1().Pods(metav1.NamespaceDefault).
+			Create(c.Context(), trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil && pod.Labels[v1alpha1.LabelMuster] == "" {
+			err = fmt.Errorf("labels %v", pod.Labels)
+		}
+		return err
+	})
+}
+
+func TestTheRayClusterOfTheDocumentationStartsWhole(t *testing.T) {
+	c := newCluster(t)
+	ray := c.object("docs/beside/kuberay.md", "RayCluster", "sweep")
+	if _, enabled := ray.GetLabels()["ray.io/gang-scheduling-enabled"]; !enabled {
+		t.Fatal("KubeRay makes no PodGroup of it")
+	}
+	type workerGroup struct {
+		GroupName string                 `json:"groupName"`
+		Replicas  int                    `json:"replicas"`
+		Template  corev1.PodTemplateSpec `json:"template"`
+	}
+	head := field[corev1.PodTemplateSpec](c, ray, "spec", "headGroupSpec", "template")
+	groups := field[[]workerGroup](c, ray, "spec", "workerGroupSpecs")
+	pods := 1
+	for _, group := range groups {
+		pods += group.Replicas
+	}
+	const scheduler = "scheduler-plugins-scheduler" // the name that KubeRay writes
+	c.createNode("a", "16")
+	c.serve("muster", scheduler)
+
+	c.must(c.create(c.served(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupX + "/" + v1alpha1.Version, "kind": v1alpha1.Kind, "metadata": map[string]any{"name": ray.GetName()},
+		"spec": map[string]any{"minMember": int64(pods), "minResources": map[string]any{"cpu": "5", "memory": "10Gi"}},
+	}}))
+	create := func(name string, template corev1.PodTemplateSpec) {
+		t.Helper()
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: ray.GetName() + "-" + name, Labels: map[string]string{
+				"ray.io/cluster": ray.GetName(), v1alpha1.LabelX: ray.GetName(),
+			}},
+			Spec: template.Spec,
+		}
+		pod.Spec.SchedulerName = scheduler
+		_, err := c.client.CoreV1().Pods(metav1.NamespaceDefault).Create(t.Context(), pod, metav1.CreateOptions{})
+		c.must(err)
+	}
+	selector := "ray.io/cluster=" + ray.GetName()
+	for _, group := range groups {
+		for i := range group.Replicas {
+			create(fmt.Sprintf("%s-worker-%d", group.GroupName, i), group.Template)
+		}
+	}
+	c.awaitTried(selector, pods-1)
+	create("head", head)
+	c.awaitBound(selector, pods)
+}
