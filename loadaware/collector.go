@@ -20,11 +20,11 @@ type Collector struct {
 // the release after the next.
 type shares struct{ ratio, percent *prometheus.Desc }
 
-func newShares(name, help string) shares {
+func newShares(ratio, percent, help string) shares {
 	labels := []string{"profile", "resource"}
 	return shares{
-		ratio:   prometheus.NewDesc(name+"_ratio", help+", as a share of what they offer.", labels, nil),
-		percent: prometheus.NewDesc(name+"_percent", "Deprecated: "+name+"_ratio in percent.", labels, nil),
+		ratio:   prometheus.NewDesc(ratio, help+", as a share of what they offer.", labels, nil),
+		percent: prometheus.NewDesc(percent, "Deprecated: "+ratio+" in percent.", labels, nil),
 	}
 }
 
@@ -34,8 +34,9 @@ var _ prometheus.Collector = (*Collector)(nil)
 func NewCollector(profiles *predicates.Profiles, c *cluster.Cluster) *Collector {
 	return &Collector{
 		profiles: profiles, cluster: c,
-		utilisation: newShares("muster_load_node_utilization", "Nodes by what was measured of a resource"),
-		estimate: newShares("muster_load_node_estimate",
+		utilisation: newShares("muster_load_node_utilization_ratio", "muster_load_node_utilization_percent",
+			"Nodes by what was measured of a resource"),
+		estimate: newShares("muster_load_node_estimate_ratio", "muster_load_node_estimate_percent",
 			"Nodes by what they are estimated to use of a resource with all pods that are there or about to come"),
 		refusing: prometheus.NewDesc("muster_load_refusing_nodes",
 			"Nodes that refuse even a pod that uses nothing, by profile and reason.", []string{"profile", "reason"}, nil),

@@ -71,7 +71,7 @@ func newNodeRow(node *cluster.Node) nodeRow {
 		Node: node.Name, Zone: node.Labels[corev1.LabelTopologyZone], Rack: rackOf(node), Pool: poolOf(node),
 		Unschedulable: node.Spec.Unschedulable,
 		Allocatable:   amounts{CPU: node.Allocatable.MilliCPU, Memory: node.Allocatable.Memory, Pods: node.Allocatable.Pods},
-		Requested:   amounts{CPU: node.Requested.MilliCPU, Memory: node.Requested.Memory, Pods: int64(len(node.Pods))},
+		Requested:     amounts{CPU: node.Requested.MilliCPU, Memory: node.Requested.Memory, Pods: int64(len(node.Pods))},
 	}
 	row.Allocatable.Extended = extendedOf(&node.Allocatable)
 	for _, offered := range node.Allocatable.Scalars {
