@@ -65,7 +65,8 @@ const nameless = `(() => {
     if (!document.querySelector(what)) missing.push('there is no ' + what);
   }
   if (document.querySelectorAll('main, h1').length !== 2) missing.push('there is more than one main or h1');
-  for (const control of document.querySelectorAll('a, button, input, select, summary, [role=listbox], [role=option], [role=region], [role=group], [role=img]')) {
+  const named = 'a, button, input, select, summary, [role=listbox], [role=option], [role=region], [role=group], [role=img]';
+  for (const control of document.querySelectorAll(named)) {
     const name = control.getAttribute('aria-label') || control.labels?.[0]?.textContent || control.textContent;
     if (!name?.trim()) missing.push(control.outerHTML + ' has no name');
   }

@@ -1,0 +1,105 @@
+package page
+
+import (
+	"fmt"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// drawsManyNodes measures how long it takes to draw 5,000 nodes that have all changed, in the map and in the table, which is
+// open, until what is drawn is laid out.
+func (b *browser) drawsManyNodes() {
+	b.Helper()
+	eval[bool](b, `(async () => {
+		const { Cluster } = await import(new URL('page/cluster.js', document.baseURI));
+		const cluster = new Cluster(() => {});
+		const nodes = (round) => Array.from({ length: 5000 }, (_, i) => ({
+			node: 'node-' + i, zone: 'z' + i % 7, allocatable: { cpu: 64000, memory: 2 ** 38, pods: 110, extended: { 'nvidia.com/gpu': 8 } },
+			requested: {
+				cpu: (i * 7919 + round * 31337) % 64000, memory: 2 ** 30 * ((i + round) % 256), pods: (i + round) % 110,
+				extended: { 'nvidia.com/gpu': (i + round) % 9 },
+			},
+		}));
+		const time = (view) => {
+			Object.assign(cluster.view, view);
+			cluster.set(nodes(0));
+			const rounds = [];
+			for (let round = 1; round <= 9; round++) {
+				const answer = nodes(round);
+				const began = performance.now();
+				cluster.set(answer);
+				document.body.getBoundingClientRect();
+				rounds.push(performance.now() - began);
+			}
+			return rounds.sort((a, b) => a - b)[4];
+		};
+		const took = [time({}), time({ group: 'zone' }), time({ order: 'share', group: '' })];
+		const made = document.querySelectorAll('#heat-table tbody tr').length;
+		window.redrawn = made < 500 ? took : [made];
+	})().catch((error) => { window.redrawn = [String(error)]; }), true`)
+	b.eventually("5,000 nodes are drawn", `Array.isArray(window.redrawn)`)
+	took := eval[[]any](b, `window.redrawn`)
+	if len(took) != 3 {
+		b.Fatalf("the table has so many rows at a time, or something is wrong: %v", took)
+	}
+	b.Logf("figure page_redraw_ms_5000=%.0f", took[0])
+	b.Logf("figure page_redraw_grouped_ms_5000=%.0f", took[1])
+	b.Logf("figure page_redraw_fullest_first_ms_5000=%.0f", took[2])
+}
+
+// opensWhatThereIs follows the links to a gang, its member, a class, a plan and a node, each of which is at a URL of its own.
+func (b *browser) opensWhatThereIs() {
+	b.Helper()
+	b.run(chromedp.Click(`#gangs h3 a`))
+	b.eventually("a gang, its members and their stages", `
+		location.hash === '#gang=default%2Ftraining' && document.querySelector('#opened-pod').childElementCount === 0 &&
+		[...document.querySelectorAll('#opened-gang tbody tr')]
+			.filter((row) => /^trainer-\d(pending|placed|held)/.test(row.textContent)).length === 3`)
+	b.run(chromedp.Click(`#opened-gang tbody a`))
+	b.eventually("a member of it", `
+		/^It waits as a member of gang/.test(document.querySelector('#opened-pod .why')?.textContent) &&
+		location.hash.startsWith('#pod=default%2Ftrainer-')`)
+	b.eventually("the class of pods of a controller", `document.querySelector('#classes tbody a') !== null`)
+	b.run(chromedp.Click(`#classes tbody a`))
+	b.eventually("what is remembered of a class", `
+		location.hash.startsWith('#class=') &&
+		/profile default-scheduler: \d+ calls/.test(document.querySelector('#opened-class .counts')?.textContent)`)
+	b.eventually("the plans", `document.querySelector('#plans h3 a') !== null`)
+	b.run(chromedp.Click(`#plans h3 a`))
+	b.eventually("a plan of its own", `
+		location.hash === '#plan=makeroom-1' && document.querySelectorAll('#opened-plan svg .move').length === 3`)
+	b.run(chromedp.Click(`#heat li`))
+	b.eventually("a node, what is on it and what it offers", `
+		location.hash === '#node=worker-1' && /nvidia.com\/gpu requested/.test(document.querySelector('#opened-node dl')?.textContent) &&
+		[...document.querySelectorAll('#opened-node tbody tr')].some((row) => /^default\/web-\d+1.5 cores1 GiB/.test(row.textContent))`)
+	b.run(chromedp.Click(`#opened-node .opener a`))
+	b.eventually("all is closed", `[...document.querySelectorAll('.opened')].every((place) => place.childElementCount === 0)`)
+}
+
+// choosesWhatIsSeen looks at GPUs, and at the nodes of each zone.
+func (b *browser) choosesWhatIsSeen() {
+	b.Helper()
+	b.eventually("GPUs in the summary", `/nvidia.com\/gpu requested0 %/.test(document.querySelector('#summary').textContent)`)
+	b.choose("resource", gpu)
+	b.eventually("the nodes that offer GPUs", `document.querySelectorAll('#heat li[data-level="0"]').length === 4 &&
+		document.querySelectorAll('#heat li[data-level="none"]').length === 8`)
+	b.choose("group", "zone")
+	b.eventually("two zones", `
+		[...document.querySelectorAll('#heat [role=group]')].map((group) => group.getAttribute('aria-label')).join() === 'a,b' &&
+		document.querySelector('#heat p').textContent === 'a: 6 nodes, 0 %'`)
+	b.eventually("no racks to group by", `document.querySelector('.controls [value=rack]').disabled`)
+	b.run(chromedp.Focus(`#heat li[tabindex="0"]`), chromedp.KeyEvent(kb.End), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowDown))
+	b.eventually("the keyboard goes from row to row and from zone to zone", `document.activeElement.closest('[role=group]').ariaLabel === 'b'`)
+	b.choose("group", "")
+	b.choose("resource", "cpu")
+}
+
+// choose has the nodes be seen in another way.
+func (b *browser) choose(control, value string) {
+	b.Helper()
+	eval[bool](b, fmt.Sprintf(`((control) => {
+		control.value = %q;
+		return control.dispatchEvent(new Event('change', { bubbles: true }));
+	})(document.querySelector('.controls [name=%s]'))`, value, control))
+}
