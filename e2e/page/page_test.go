@@ -297,7 +297,8 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	b.run(chromedp.SetValue(`#find-pod`, "default/nobody"), chromedp.Click(`#find button`))
 	b.eventually("a pod that is not there", `document.querySelector('#opened-pod')?.textContent.includes('no pod "default/nobody"')`)
 	b.run(chromedp.Navigate("about:blank"), chromedp.Navigate(l.server.DebugURL()+"/#gang=default%2Fnobody"))
-	b.eventually("a gang that is not there", `document.querySelector('#opened-gang .empty')?.textContent.includes('there is no gang default/nobody')`)
+	b.eventually("a gang that is not there", `
+		document.querySelector('#opened-gang .empty')?.textContent.includes('there is no gang default/nobody')`)
 
 	t.Run("behind the proxy of the API server", func(t *testing.T) {
 		address := l.behindProxy()
