@@ -21,6 +21,13 @@ type Answer interface {
 	Text(t *Table)
 }
 
+// WideAnswer is an Answer of which more can be told in more columns.
+type WideAnswer interface {
+	Answer
+	// Wide writes it for people with wide terminals.
+	Wide(t *Table)
+}
+
 // Handler answers with what answer returns, which must hold nothing that is secret. An error is
 // answered with the status that [Refuse] gave it, else with 500.
 //
@@ -99,10 +106,16 @@ func (f Format) write(w io.Writer, told Answer) error {
 		return writeJSON(w, told, "")
 	case HTML:
 		return told.(interface{ html(io.Writer) error }).html(w)
-	case Text:
+	case YAML:
+		return writeYAML(w, told)
+	case Text, Wide:
 	}
 	t := newTable(w)
-	told.Text(t)
+	if wide, ok := told.(WideAnswer); ok && f == Wide {
+		wide.Wide(t)
+	} else {
+		told.Text(t)
+	}
 	t.flush()
 	return nil
 }

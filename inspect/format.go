@@ -15,6 +15,9 @@ const (
 	Text Format = "text" // aligned, for people
 	JSON Format = "json"
 	HTML Format = "html" // the index alone
+	// What only commands print.
+	YAML Format = "yaml"
+	Wide Format = "wide" // text with more columns
 )
 
 func (f Format) mediaType() string {

@@ -10,7 +10,8 @@ import (
 )
 
 func newPreflightCommand() *cobra.Command {
-	var path, kubeconfig, as, name, output string
+	var path, kubeconfig, as, name string
+	var output outputFlag
 	cmd := &cobra.Command{
 		Use:   "preflight",
 		Short: "Tell what a cluster allows, and what muster does there",
@@ -31,7 +32,7 @@ if something is MISSING that is needed, and after any error.`,
   muster preflight --config muster.yaml --kubeconfig ~/.kube/config --as system:serviceaccount:kube-system:muster`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			format, err := outputFormat(cmd, output)
+			format, err := output.format(cmd)
 			if err != nil {
 				return err
 			}
@@ -79,6 +80,6 @@ if something is MISSING that is needed, and after any error.`,
 		"",
 		"`NAME` that those of the policies, or of the webhook, begin with (default: leaderElection.resourceName, as the chart has it)",
 	)
-	registerOutput(flags, &output)
+	output.register(flags, false)
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"muster.dev/muster/api/config"
@@ -32,11 +33,11 @@ func (f *snapshotFlags) register(flags *pflag.FlagSet) {
 // readyPause is how often a muster is asked whether it has read its dumps.
 const readyPause = 10 * time.Millisecond
 
-// serve runs a muster until stop is called, and returns who asks it, once it has read the dumps.
-func (f *snapshotFlags) serve(cmd *cobra.Command) (client *remote.Client, stop func(), err error) {
+// serve runs a muster until it is stopped, and returns who asks it, once it has read the dumps.
+func (f *snapshotFlags) serve(cmd *cobra.Command) (*asked, error) {
 	s, err := f.newServer(cmd)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	ctx, end := context.WithCancelCause(cmd.Context())
 	done := make(chan struct{})
@@ -46,19 +47,19 @@ func (f *snapshotFlags) serve(cmd *cobra.Command) (client *remote.Client, stop f
 			end(fmt.Errorf("--snapshot: %w", err))
 		}
 	}()
-	stop = func() {
+	stop := func() {
 		end(nil)
 		<-done
 	}
-	client, err = remote.New(remote.Options{Server: "http://" + s.DebugAddr().String()})
+	client, err := remote.New(remote.Options{Server: "http://" + s.DebugAddr().String()})
 	if err == nil {
 		err = untilReady(ctx, client)
 	}
 	if err != nil {
 		stop()
-		return nil, nil, err
+		return nil, err
 	}
-	return client, stop, nil
+	return &asked{muster: client, namespace: metav1.NamespaceDefault, stop: stop}, nil
 }
 
 // newServer makes one that answers on loopback, at free ports, and does nothing else.

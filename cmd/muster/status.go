@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
+	"time"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/remote"
 )
 
 func newStatusCommand() *cobra.Command {
-	var flags remoteFlags
-	var rescheduler, output string
+	var flags statusFlags
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Ask a muster that runs how it fares",
@@ -19,48 +22,96 @@ pods are known already, and how old the figures of usage are; and a rescheduler 
 plans and what its policies found last. With --snapshot it reads a dump of a cluster
 instead.
 
-What cannot be asked is said, and the rest is shown. The exit status is 0, 1 when muster
-itself cannot be asked and 2 after a wrong command line.`,
-		Example: `  # In muster's own pod.
-  kubectl -n kube-system exec deployment/muster -- /muster status
+` + whomItAsks + ` The rescheduler is found the same way, in muster's pod or in one of its own,
+unless --rescheduler names a URL.
 
-  # Through a forwarded port.
-  kubectl -n kube-system port-forward deployment/muster 8887 &
+With --watch it asks again every so often, and draws the answer anew. Where its output is no
+terminal, it prints each answer that tells something new but the age of figures, after a
+line with the time: nothing else is in JSON, and --- in YAML.
+
+What cannot be asked is said, and the rest is shown. The exit status is 0, 1 when muster
+itself cannot be asked and 2 after a wrong command line. With --watch it ends at ^C, and
+the last answer counts.`,
+		Example: `  # In the cluster that kubectl asks.
   muster status
+  kubectl muster status --context production --watch
+
+  # In muster's own pod.
+  kubectl -n kube-system exec deployment/muster -- /muster status
 
   # Without installing anything.
   kubectl get nodes,pods -A -o yaml | muster status --snapshot -`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			format, err := outputFormat(cmd, output)
-			if err != nil {
-				return err
-			}
-			muster, stop, err := flags.client(cmd)
-			if err != nil {
-				return err
-			}
-			defer stop()
-			var beside *remote.Client // a snapshot has none
-			if len(flags.snapshot.files) == 0 {
-				options := flags.Options
-				options.Server = rescheduler
-				if beside, err = remote.New(options); err != nil {
-					return usagef(cmd, "--rescheduler: %w", err)
-				}
-			}
-			status := remote.AskStatus(cmd.Context(), muster, beside)
-			if err := inspect.Print(cmd.OutOrStdout(), status, format); err != nil {
-				return err
-			}
-			if status.Muster == nil {
-				return statusError(exitFailure) // what went wrong is shown
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
-	flags.register(cmd.Flags())
-	cmd.Flags().StringVar(&rescheduler, "rescheduler", defaultRescheduler, "`URL` of the rescheduler to ask")
-	registerOutput(cmd.Flags(), &output)
+	flags.register(cmd.Flags(), "n")
+	flags.output.register(cmd.Flags(), true)
+	registerRescheduler(cmd.Flags(), &flags.rescheduler)
+	cmd.Flags().BoolVarP(&flags.watch, "watch", "w", false, "ask again and again, until ^C")
+	cmd.Flags().DurationVar(&flags.interval, "interval", defaultInterval, "how often to ask with --watch")
 	return cmd
+}
+
+// registerRescheduler adds the flag of where the rescheduler is.
+func registerRescheduler(flags *pflag.FlagSet, url *string) {
+	flags.StringVar(url, "rescheduler", "", "`URL` of the rescheduler to ask (default: "+defaultRescheduler+", or that of the cluster)")
+}
+
+const (
+	defaultInterval = 2 * time.Second
+	leastInterval   = 100 * time.Millisecond
+)
+
+type statusFlags struct {
+	remoteFlags
+	rescheduler string
+	output      outputFlag
+	watch       bool
+	interval    time.Duration
+}
+
+func (f *statusFlags) run(cmd *cobra.Command) error {
+	format, err := f.output.format(cmd)
+	if err != nil {
+		return err
+	}
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	asked, err := f.client(cmd, f.rescheduler)
+	if err != nil {
+		return err
+	}
+	defer asked.stop()
+	var last *remote.Status
+	ask := func(ctx context.Context) *remote.Status {
+		last = remote.AskStatus(ctx, asked.muster, asked.rescheduler)
+		return last
+	}
+	if f.watch {
+		err = (&watch{every: f.interval, format: format, out: cmd.OutOrStdout(), ask: ask}).run(cmd.Context())
+	} else {
+		err = inspect.Print(cmd.OutOrStdout(), ask(cmd.Context()), format)
+	}
+	if err != nil {
+		return err
+	}
+	if last == nil || last.Muster == nil {
+		return statusError(exitFailure) // what went wrong is shown
+	}
+	return nil
+}
+
+func (f *statusFlags) check(cmd *cobra.Command) error {
+	switch {
+	case f.watch && len(f.snapshot.files) > 0:
+		return usagef(cmd, "--watch: the dump of --snapshot does not change")
+	case !f.watch && cmd.Flags().Changed("interval"):
+		return usagef(cmd, "--interval: %s is for --watch", f.interval)
+	case f.interval < leastInterval:
+		return usagef(cmd, "--interval: %s is less than %s", f.interval, leastInterval)
+	case f.rescheduler != "" && len(f.snapshot.files) > 0:
+		return usagef(cmd, "--rescheduler: none belongs to the dump of --snapshot")
+	}
+	return nil
 }

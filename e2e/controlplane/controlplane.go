@@ -59,6 +59,9 @@ type Options struct {
 	// /metrics/resource. A pod's annotations kwok.x-k8s.io/usage-cpu and usage-memory say what
 	// it uses.
 	KubeletMetrics bool
+	// PodPorts are the addresses of this machine, host:port, at which ports of pods are, whichever pod: KWOK forwards to
+	// them what is forwarded to a pod.
+	PodPorts map[int]string
 	// Progress hears about builds and starts. Nil is silence.
 	Progress io.Writer
 }

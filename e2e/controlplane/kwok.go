@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -38,6 +39,13 @@ func (cp *ControlPlane) StartKWOK(ctx context.Context) error {
 	if cp.options.KubeletMetrics {
 		stages = append(stages, kubeletmetrics.DefaultMetricsResource, kubeletusage.DefaultUsageFromAnnotation)
 	}
+	for port, address := range cp.options.PodPorts {
+		forward, err := portForward(port, address)
+		if err != nil {
+			return err
+		}
+		stages = append(stages, forward)
+	}
 	if err := cp.write(config, []byte(strings.Join(stages, "\n---\n"))); err != nil {
 		return err
 	}
@@ -49,11 +57,24 @@ func (cp *ControlPlane) StartKWOK(ctx context.Context) error {
 		"--server-address=" + address,
 		fmt.Sprintf("--node-lease-duration-seconds=%d", int(nodeLease.Seconds())),
 	}
-	if cp.options.KubeletMetrics {
+	if cp.options.KubeletMetrics || len(cp.options.PodPorts) > 0 {
 		args = append(args, "--node-ip=127.0.0.1", fmt.Sprintf("--node-port=%d", cp.ports.kwok))
 	}
 	workdir := []string{"KWOK_WORKDIR=" + cp.dir}
 	return cp.start(ctx, binaries.KWOK, args, workdir, answers(http.DefaultClient, "http://"+address+"/healthz"))
+}
+
+// portForward has KWOK forward a port of every pod to an address.
+func portForward(port int, address string) (string, error) {
+	host, target, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", fmt.Errorf("port %d of pods: %w", port, err)
+	}
+	return fmt.Sprintf(`apiVersion: kwok.x-k8s.io/v1alpha1
+kind: ClusterPortForward
+metadata: {name: port-%d}
+spec: {forwards: [{ports: [%d], target: {address: %s, port: %s}}]}
+`, port, port, host, target), nil
 }
 
 // StopKWOK ends KWOK: nodes and pods stay as they are.

@@ -10,39 +10,14 @@ import (
 
 	"muster.dev/muster/gang"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/remote"
 )
 
 // gangsPage is all gangs, in the order in which they are planned.
-type gangsPage struct {
-	Gangs []gangRow `json:"gangs"`
-}
+type gangsPage struct{ remote.AllGangs }
 
-// gangRow is how far a gang is.
-type gangRow struct {
-	Gang      string `json:"gang"`  // namespace/name
-	Label     string `json:"label"` // that makes pods its members
-	MinMember int    `json:"minMember"`
-	Priority  int32  `json:"priority"`
-	// Room says how the places of members are kept that go without a bind call: Nominated or Uncontested.
-	Room string `json:"room,omitempty"`
-	// How many members are how far.
-	Pending   int `json:"pending"`
-	Placed    int `json:"placed"`
-	Held      int `json:"held"`
-	Binding   int `json:"binding"`
-	Bound     int `json:"bound"`
-	Succeeded int `json:"succeeded"`
-	Failed    int `json:"failed"`
-	// Why it waits, "" when it does not.
-	Why string `json:"why,omitempty"`
-	// When it was last denied, when its present plan was made, and when that ends without quorum.
-	Denied   time.Time `json:"denied,omitzero"`
-	Planned  time.Time `json:"planned,omitzero"`
-	Deadline time.Time `json:"deadline,omitzero"`
-}
-
-func newGangRow(g *gang.Summary) gangRow {
-	return gangRow{
+func newGang(g *gang.Summary) remote.Gang {
+	return remote.Gang{
 		Gang: g.Name, Label: g.Label, MinMember: g.MinMember, Priority: g.Priority, Room: string(g.Room),
 		Pending: g.Pending, Placed: g.Placed, Held: g.Held, Binding: g.Binding, Bound: g.Bound, Succeeded: g.Succeeded, Failed: g.Failed,
 		Why: g.Why, Denied: g.Denied, Planned: g.Planned, Deadline: g.Deadline,
@@ -53,9 +28,9 @@ func (s *Console) debugGangs(*http.Request) (inspect.Answer, error) {
 	if s.options.Gangs == nil {
 		return nil, inspect.Refuse(http.StatusNotFound, "gangs: there is no API server")
 	}
-	page := gangsPage{Gangs: []gangRow{}}
+	page := gangsPage{remote.AllGangs{Gangs: []remote.Gang{}}}
 	for _, g := range s.options.Gangs.Report() {
-		page.Gangs = append(page.Gangs, newGangRow(&g))
+		page.Gangs = append(page.Gangs, newGang(&g))
 	}
 	return page, nil
 }
@@ -71,30 +46,16 @@ func (p gangsPage) Text(t *inspect.Table) {
 }
 
 // gangPage is the gangs of one name: there may be one for each label.
-type gangPage struct {
-	Gangs []gangDetails `json:"gangs"`
-}
-
-type gangDetails struct {
-	gangRow
-	Members []memberRow `json:"members"` // by name
-}
-
-type memberRow struct {
-	Pod        string  `json:"pod"` // its name
-	Stage      string  `json:"stage"`
-	Node       string  `json:"node,omitempty"` // its place
-	AgeSeconds float64 `json:"ageSeconds"`     // of the stage
-}
+type gangPage struct{ remote.NamedGangs }
 
 func (s *Console) debugGang(r *http.Request) (inspect.Answer, error) {
 	name := types.NamespacedName{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "name")}
 	var page gangPage
 	if s.options.Gangs != nil {
 		for _, g := range s.options.Gangs.About(name) {
-			details := gangDetails{gangRow: newGangRow(&g.Summary), Members: []memberRow{}}
+			details := remote.GangDetails{Gang: newGang(&g.Summary), Members: []remote.Member{}}
 			for _, m := range g.Members {
-				details.Members = append(details.Members, memberRow{m.Pod, m.Stage, m.Node, seconds(m.Age)})
+				details.Members = append(details.Members, remote.Member{Pod: m.Pod, Stage: m.Stage, Node: m.Node, AgeSeconds: seconds(m.Age)})
 			}
 			page.Gangs = append(page.Gangs, details)
 		}
@@ -112,7 +73,7 @@ func (p gangPage) Text(t *inspect.Table) {
 		if i > 0 {
 			t.Gap()
 		}
-		t.Title("%s by label %s: %d members must start together; waits because: %s", g.Gang, g.Label, g.MinMember, cmp.Or(g.Why, "-"))
+		t.Title("%s by label %s: %d members must start together; waits because: %s", g.Gang.Gang, g.Label, g.MinMember, cmp.Or(g.Why, "-"))
 		t.Row("last denied", when(g.Denied))
 		t.Row("planned", when(g.Planned))
 		t.Row("to be bound until", when(g.Deadline))

@@ -17,6 +17,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/server/remote"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -140,12 +141,12 @@ func TestPlansAreToldWithoutWhatReplacesPods(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := planRow{
+	want := remote.Plan{
 		Plan: "p", Policy: "MakeRoom", Mode: "Auto", Phase: "Executing", Expires: got.Plans[0].Expires,
-		Beneficiaries: []beneficiaryRow{{Pod: "default/big", Node: "n1"}},
-		Steps:         []stepRow{{Pod: "default/small-1", Controller: "ReplicaSet/rs", From: "n1", To: "n2", Phase: "Waiting"}},
+		Beneficiaries: []remote.Beneficiary{{Pod: "default/big", Node: "n1"}},
+		Steps:         []remote.Step{{Pod: "default/small-1", Controller: "ReplicaSet/rs", From: "n1", To: "n2", Phase: "Waiting"}},
 	}
-	if diff := cmp.Diff(plansPage{Plans: []planRow{want}}, got); diff != "" {
+	if diff := cmp.Diff(plansPage{remote.AllPlans{Plans: []remote.Plan{want}}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

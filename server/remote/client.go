@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/remote/forward"
 )
 
 const (
@@ -30,10 +31,13 @@ const (
 	maxMessage = 4096
 )
 
-// Options say where to ask. Only Server is required.
+// Options say where to ask. One of Server and Through is required.
 type Options struct {
 	// Server is a URL, as http://127.0.0.1:8887.
 	Server string
+	// Through is the way to a process in a cluster, in the place of Server. It is asked over https where there is a
+	// CertificateAuthority or a ClientCertificate.
+	Through *forward.Forward
 	// CertificateAuthority is the file of what signed the server's certificate, "" for those that
 	// the system trusts. ClientCertificate and ClientKey are the files of who asks, both or none.
 	CertificateAuthority, ClientCertificate, ClientKey string
@@ -41,41 +45,80 @@ type Options struct {
 
 // Client asks one server. Its methods are safe for concurrent use.
 type Client struct {
-	server string // without a slash at its end
-	port   string // of the server, "" when the URL names none
-	http   *http.Client
+	server  string           // without a slash at its end
+	through *forward.Forward // nil when the server is dialed itself
+	http    *http.Client
 }
+
+// forwardedServer is whom a request through a forwarded port is for. A muster answers to its loopback address alone.
+const forwardedServer = "127.0.0.1"
 
 // New returns a Client. An error is about the options: nothing is asked yet.
 func New(o Options) (*Client, error) {
+	if o.Through != nil {
+		o.Server = "http://" + forwardedServer
+		if o.CertificateAuthority != "" || o.ClientCertificate != "" {
+			o.Server = "https://" + forwardedServer
+		}
+	}
 	server, err := url.Parse(o.Server)
 	if err != nil || (server.Scheme != "http" && server.Scheme != "https") || server.Host == "" {
-		return nil, fmt.Errorf("%q is no URL of a server, such as http://127.0.0.1:8887", o.Server)
+		return nil, &URLError{o.Server}
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CertificateAuthority != "" {
 		content, err := os.ReadFile(o.CertificateAuthority)
 		if err != nil {
-			return nil, fmt.Errorf("certificate authority: %w", err)
+			return nil, fmt.Errorf("--certificate-authority: %w", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(content) {
-			return nil, fmt.Errorf("certificate authority: %s holds no certificate in PEM", o.CertificateAuthority)
+			return nil, fmt.Errorf("--certificate-authority: %s holds no certificate in PEM", o.CertificateAuthority)
 		}
 	}
-	if o.ClientCertificate != "" || o.ClientKey != "" {
+	if (o.ClientCertificate == "") != (o.ClientKey == "") {
+		return nil, errors.New("--client-certificate and --client-key belong together: name both or none")
+	}
+	if o.ClientCertificate != "" {
 		pair, err := tls.LoadX509KeyPair(o.ClientCertificate, o.ClientKey)
 		if err != nil {
-			return nil, fmt.Errorf("client certificate: %w", err)
+			return nil, fmt.Errorf("--client-certificate, --client-key: %w", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
 	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	if o.Through != nil {
+		transport.DialContext = o.Through.Dial
+	}
 	return &Client{
-		server: strings.TrimSuffix(o.Server, "/"),
-		port:   server.Port(),
-		http:   &http.Client{Transport: transport, Timeout: timeout},
+		server:  strings.TrimSuffix(o.Server, "/"),
+		through: o.Through,
+		http:    &http.Client{Transport: transport, Timeout: timeout},
 	}, nil
+}
+
+// String says whom it asks.
+func (c *Client) String() string {
+	if c.through != nil {
+		return c.through.String()
+	}
+	return c.server
+}
+
+// Leads tells whether it leads whom a function dials.
+func Leads(ctx context.Context, dial forward.DialFunc) bool {
+	asking := &Client{server: "http://" + forwardedServer, http: &http.Client{
+		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: timeout,
+	}}
+	told, err := asking.Overview(ctx)
+	return err == nil && told.Leads && told.Unready == ""
+}
+
+// URLError says that something is no URL of a server.
+type URLError struct{ url string }
+
+func (e *URLError) Error() string {
+	return fmt.Sprintf("%q is no URL of a server, such as http://127.0.0.1:8887", e.url)
 }
 
 // AnswerError is an answer with another status than 200.
@@ -122,7 +165,7 @@ func (c *Client) do(request *http.Request, path string, into any) error {
 		return c.refused(response)
 	}
 	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
-		return fmt.Errorf("%s%s does not answer as muster does: %w", c.server, path, err)
+		return fmt.Errorf("%s%s does not answer as muster does: %w", c, path, err)
 	}
 	return nil
 }
@@ -131,7 +174,7 @@ func (c *Client) do(request *http.Request, path string, into any) error {
 func (c *Client) refused(response *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxMessage))
 	if err != nil {
-		return fmt.Errorf("%s answers %s: %w", c.server, response.Status, err)
+		return fmt.Errorf("%s answers %s: %w", c, response.Status, err)
 	}
 	var told struct{ Error string }
 	message := strings.TrimSpace(string(body))
@@ -139,13 +182,13 @@ func (c *Client) refused(response *http.Response) error {
 		message = told.Error
 	}
 	if response.StatusCode == http.StatusBadRequest && strings.Contains(message, "HTTP request to an HTTPS server") {
-		return fmt.Errorf("%s serves TLS: ask https://, with --certificate-authority", c.server)
+		return fmt.Errorf("%s serves TLS: ask https://, with --certificate-authority", c)
 	}
 	message = inspect.Printable(message)
 	if message == "" {
-		message = fmt.Sprintf("%s answers %s", c.server, response.Status)
+		message = fmt.Sprintf("%s answers %s", c, response.Status)
 	}
-	return &AnswerError{Server: c.server, Status: response.StatusCode, Message: message}
+	return &AnswerError{Server: c.String(), Status: response.StatusCode, Message: message}
 }
 
 // explain says of an error without an answer what may help.
@@ -153,28 +196,32 @@ func (c *Client) explain(err error) error {
 	if of, ok := errors.AsType[*url.Error](err); ok {
 		err = of.Err // without the method and the whole URL
 	}
+	refused, isRefused := errors.AsType[*forward.RefusedError](err)
 	operation, isNet := errors.AsType[*net.OpError](err)
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, otherName := errors.AsType[x509.HostnameError](err)
 	switch {
+	case isRefused:
+		return refused // without what the transport was at
+	case errors.Is(err, http.ErrSchemeMismatch) && c.through != nil:
+		return fmt.Errorf("%s serves without TLS: leave certificates out", c)
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return fmt.Errorf("%s serves without TLS: ask http://", c.server)
+		return fmt.Errorf("%s serves without TLS: ask http://", c)
 	case unknown:
-		return fmt.Errorf("%s: %w: name what signed its certificate with --certificate-authority", c.server, err)
+		return fmt.Errorf("%s: %w: name what signed its certificate with --certificate-authority", c, err)
 	case otherName:
-		return fmt.Errorf("%s: %w: ask for it by a name of its certificate", c.server, err)
+		return fmt.Errorf("%s: %w: ask for it by a name of its certificate", c, err)
 	case isNet && operation.Op == "remote error":
-		return fmt.Errorf("%s refuses the client: %w: it may want --client-certificate and --client-key", c.server, err)
+		return fmt.Errorf("%s refuses the client: %w: it may want --client-certificate and --client-key", c, err)
+	case c.through != nil:
+		return err
 	case isNet && operation.Op == "dial":
 		return &silenceError{c.server, fmt.Errorf(
-			"nothing answers at %s: %w; ask in muster's own pod ('kubectl -n kube-system exec deployment/muster -- /muster …'), forward its "+
-				"port ('kubectl -n kube-system port-forward deployment/muster %s'), or name another address",
-			c.server,
-			err,
-			c.port,
+			"nothing answers at %s: %w; name a cluster with --context or --kubeconfig, another address with --server, or ask in muster's own "+
+				"pod: 'kubectl -n kube-system exec deployment/muster -- /muster …'", c.server, err,
 		)}
 	default:
-		return fmt.Errorf("%s: %w", c.server, err)
+		return fmt.Errorf("%s: %w", c, err)
 	}
 }
 

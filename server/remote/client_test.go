@@ -63,7 +63,7 @@ func TestWhatGoesWrongIsSaidWithWhatMayHelp(t *testing.T) {
 		},
 		"https to one that serves without":  {strings.Replace(plain(http.StatusOK, "{}"), "http", "https", 1), "serves without TLS: ask http://"},
 		"a certificate of unknown authors":  {secure.URL, "name what signed its certificate with --certificate-authority"},
-		"a port to forward is that asked":   {"http://127.0.0.1:1", "port-forward deployment/muster 1'"},
+		"a cluster is another way":          {"http://127.0.0.1:1", "name a cluster with --context or --kubeconfig"},
 		"a slash at the end of the address": {gone.URL + "/", "nothing answers at " + gone.URL + ":"},
 	} {
 		t.Run(name, func(t *testing.T) {

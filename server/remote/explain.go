@@ -209,6 +209,35 @@ func (e *Explanation) Text(t *inspect.Table) {
 	}
 }
 
+// shownNodes is how many of the nodes of a refusal are named.
+const shownNodes = 3
+
+// Wide implements [inspect.WideAnswer]: with names of nodes that refuse, and all that fit.
+func (e *Explanation) Wide(t *inspect.Table) {
+	e.head(t)
+	if refusals := e.refusals(); len(refusals) > 0 {
+		t.Gap()
+		t.Row("NODES", "REFUSED BY", "BECAUSE", "SUCH AS")
+		for _, r := range refusals {
+			t.Row(r.nodes, r.Predicate, r.Reason, strings.Join(e.refusing(r.Objection), ", "))
+		}
+	}
+	if e.Fitting > 0 {
+		t.Gap()
+		e.Table(t, e.Nodes[:e.Fitting])
+	}
+}
+
+// refusing are the first of the nodes that an objection is to.
+func (e *Explanation) refusing(o Objection) (nodes []string) {
+	for i := range e.Nodes {
+		if len(nodes) < shownNodes && slices.Contains(e.Nodes[i].Against, o) {
+			nodes = append(nodes, e.Nodes[i].Node)
+		}
+	}
+	return nodes
+}
+
 // head is the pod in short.
 func (e *Explanation) head(t *inspect.Table) {
 	t.Row("pod " + e.Pod + " " + e.State())
@@ -224,6 +253,9 @@ func (e *Explanation) head(t *inspect.Table) {
 func (e *Explanation) Everything() inspect.Answer { return everything{e} }
 
 type everything struct{ *Explanation }
+
+// Wide implements [inspect.WideAnswer].
+func (e everything) Wide(t *inspect.Table) { e.Text(t) }
 
 // Text implements [inspect.Answer].
 func (e everything) Text(t *inspect.Table) {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -77,6 +79,8 @@ type Usage struct {
 
 // Status is all that was found out, and what was not.
 type Status struct {
+	// Asked is whom of muster.
+	Asked            string     `json:"asked,omitempty"`
 	Muster           *Overview  `json:"muster,omitempty"`
 	MusterError      string     `json:"musterError,omitempty"`
 	Rescheduler      *loop.Page `json:"rescheduler,omitempty"`
@@ -109,6 +113,9 @@ func AskStatus(ctx context.Context, muster, rescheduler *Client) *Status {
 		})
 	}
 	asking.Wait()
+	if s.Muster == nil || len(s.Muster.Snapshot) == 0 {
+		s.Asked = muster.String()
+	}
 	if musterErr != nil {
 		s.MusterError = musterErr.Error()
 	}
@@ -120,17 +127,48 @@ func AskStatus(ctx context.Context, muster, rescheduler *Client) *Status {
 	return s
 }
 
+// TellsTheSame says whether another status does, but for the age of figures.
+func (s *Status) TellsTheSame(other *Status) bool {
+	return reflect.DeepEqual(s.ageless(), other.ageless())
+}
+
+func (s *Status) ageless() Status {
+	without := *s
+	if s.Muster != nil && s.Muster.Usage != nil {
+		muster, usage := *s.Muster, *s.Muster.Usage
+		usage.OldestSeconds, usage.NewestSeconds = 0, 0
+		muster.Usage, without.Muster = &usage, &muster
+	}
+	if s.Rescheduler != nil {
+		page := *s.Rescheduler
+		page.Policies = slices.Clone(page.Policies)
+		for i := range page.Policies {
+			page.Policies[i].Looked, page.Policies[i].TookSeconds = time.Time{}, 0
+		}
+		without.Rescheduler = &page
+	}
+	return without
+}
+
 // Text implements [inspect.Answer].
-func (s *Status) Text(t *inspect.Table) {
+func (s *Status) Text(t *inspect.Table) { s.write(t, false) }
+
+// Wide implements [inspect.WideAnswer].
+func (s *Status) Wide(t *inspect.Table) { s.write(t, true) }
+
+func (s *Status) write(t *inspect.Table, wide bool) {
 	if s.Muster != nil {
-		s.Muster.Text(t)
+		if s.Asked != "" {
+			t.Row("asked", s.Asked)
+		}
+		s.Muster.write(t, wide)
 	} else {
 		t.Row("muster cannot be asked: " + s.MusterError)
 	}
 	switch {
 	case s.Rescheduler != nil:
 		t.Gap()
-		reschedulerText(t, s.Rescheduler)
+		writeRescheduler(t, s.Rescheduler, wide)
 	case s.ReschedulerError != "":
 		t.Gap()
 		t.Row("the rescheduler cannot be asked: " + s.ReschedulerError)
@@ -138,7 +176,9 @@ func (s *Status) Text(t *inspect.Table) {
 }
 
 // Text implements [inspect.Answer].
-func (o *Overview) Text(t *inspect.Table) {
+func (o *Overview) Text(t *inspect.Table) { o.write(t, false) }
+
+func (o *Overview) write(t *inspect.Table, wide bool) {
 	t.Row("muster", fmt.Sprintf("%s, since %s, %s", cmp.Or(o.Version, "of unknown version"), at(o.Started), o.readiness()))
 	if len(o.Snapshot) > 0 {
 		t.Row("", "of a snapshot, and of no cluster that runs: "+strings.Join(o.Snapshot, ", "))
@@ -157,13 +197,21 @@ func (o *Overview) Text(t *inspect.Table) {
 	}
 	t.Row("usage", o.Usage.text())
 	t.Gap()
-	t.Row("PROFILE", "NODE SELECTION", "CLASSES", "CALLS", "HITS")
+	header := []any{"PROFILE", "NODE SELECTION", "CLASSES", "CALLS", "HITS"}
+	if wide {
+		header = append(header, "FOUND", "WORKED OUT")
+	}
+	t.Row(header...)
 	for _, p := range o.Profiles {
 		hits := "-"
 		if p.Calls > 0 {
 			hits = fmt.Sprintf("%.1f%%", 100*float64(p.Hits)/float64(p.Calls))
 		}
-		t.Row(p.Profile, p.NodeSelection, p.Classes, p.Calls, hits)
+		cells := []any{p.Profile, p.NodeSelection, p.Classes, p.Calls, hits}
+		if wide {
+			cells = append(cells, p.Hits, p.Calls-p.Hits)
+		}
+		t.Row(cells...)
 	}
 }
 
@@ -190,28 +238,6 @@ func (u *Usage) text() string {
 		return "from " + u.Source + ", which has measured no node"
 	default:
 		return fmt.Sprintf("from %s, of %d nodes, %v to %v old", u.Source, u.Nodes, seconds(u.NewestSeconds), seconds(u.OldestSeconds))
-	}
-}
-
-func reschedulerText(t *inspect.Table, p *loop.Page) {
-	t.Row(
-		"rescheduler",
-		fmt.Sprintf("mode %s, %d plans, %d evictions of %d in %v", p.Mode, len(p.Plans), p.Evictions, p.Limit, seconds(p.PerSeconds)),
-	)
-	t.Gap()
-	t.Row("POLICY", "LOOKED", "FOUND", "PLAN")
-	for _, policy := range p.Policies {
-		if policy.Enabled {
-			t.Row(policy.Policy, at(policy.Looked), cmp.Or(policy.What, "-"), cmp.Or(policy.Plan, "-"))
-		}
-	}
-	if len(p.Plans) == 0 {
-		return
-	}
-	t.Gap()
-	t.Row("PLAN", "POLICY", "MODE", "PHASE", "MOVED", "MESSAGE")
-	for _, plan := range p.Plans {
-		t.Row(plan.Plan, plan.Policy, plan.Mode, cmp.Or(plan.Phase, "Pending"), cmp.Or(plan.Moved, "-"), cmp.Or(plan.Message, "-"))
 	}
 }
 
