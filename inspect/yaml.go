@@ -56,11 +56,11 @@ func yamlNode(decoder *json.Decoder) (*yaml.Node, error) {
 		_, err := decoder.Token() // the end
 		return node, err
 	case string:
-		node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: token}
-		if Printable(token) != token {
-			node.Style = yaml.DoubleQuotedStyle // in which characters can be escaped
+		if Printable(token) != token { // in double quotes characters can be escaped
+			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: token, Style: yaml.DoubleQuotedStyle}, nil
 		}
-		return node, nil
+		node := &yaml.Node{}
+		return node, node.Encode(token) // which quotes what would be something else than a string, by old versions of YAML too
 	case json.Number:
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: token.String()}, nil
 	case bool:

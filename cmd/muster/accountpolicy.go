@@ -33,6 +33,9 @@ or a kube-scheduler is as well (--with-scheduler), one policy lets each do what 
 			if user == "" {
 				return usagef(cmd, "--user: must be the name of a user, such as %s", defaultUser)
 			}
+			if err := checkName(cmd, name); err != nil {
+				return err
+			}
 			muster := admission.Account{
 				Name:        name + "-account",
 				User:        user,

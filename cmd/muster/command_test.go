@@ -273,6 +273,9 @@ func TestEveryCommandTeaches(t *testing.T) {
 		if cmd.Short == "" || cmd.Long == "" || !strings.Contains(cmd.Example, cmd.CommandPath()) {
 			t.Errorf("%s: needs a short and a long description and an example of itself", cmd.CommandPath())
 		}
+		if !cmd.HasSubCommands() && strings.Count(cmd.Long, "exit status") != 1 {
+			t.Errorf("%s: its help says not once what its exit status tells", cmd.CommandPath())
+		}
 		for _, child := range cmd.Commands() {
 			visit(child)
 		}

@@ -33,8 +33,7 @@ func credentials(kubeconfig string) (*rest.Config, error) {
 	cfg, err := rest.InClusterConfig()
 	if errors.Is(err, rest.ErrNotInCluster) {
 		return nil, errors.New(
-			"this process runs outside of a cluster and no kubeconfig is named: use --kubeconfig or clientConnection.kubeconfig, or --snapshot to " +
-				"go without an API server",
+			"this process runs outside of a cluster and no kubeconfig is named: use --kubeconfig or clientConnection.kubeconfig",
 		)
 	}
 	if err != nil {

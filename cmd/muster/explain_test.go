@@ -26,8 +26,11 @@ func TestTheExitStatusSaysWhetherThereIsANodeForThePod(t *testing.T) {
 			t.Cleanup(server.Close)
 			t.Setenv(serverVariable, server.URL)
 			var stdout, stderr bytes.Buffer
-			if got := run(t.Context(), []string{"explain", "pod", "p"}, nil, &stdout, &stderr); got != test.status || stderr.Len() > 0 {
-				t.Errorf("exit status %d, want %d: %s", got, test.status, &stderr)
+			for _, args := range []string{"explain pod p", "explain pod/p", "explain po default/p", "explain pods/p -n default", "why pod/p"} {
+				stdout.Reset()
+				if got := run(t.Context(), strings.Fields(args), nil, &stdout, &stderr); got != test.status || stderr.Len() > 0 {
+					t.Errorf("%s: exit status %d, want %d: %s", args, got, test.status, &stderr)
+				}
 			}
 			if asked != "/debug/explain?pod=default%2Fp" || !strings.HasPrefix(stdout.String(), "pod default/p ") {
 				t.Errorf("asked for %s, printed:\n%s", asked, &stdout)
@@ -50,6 +53,59 @@ func TestNamesOfPodsThatWaitAreCompleted(t *testing.T) {
 		run(t.Context(), append([]string{"__complete", "explain", "pod", "--server", server.URL}, strings.Fields(args)...), nil, &stdout, &stderr)
 		if stdout.String() != want {
 			t.Errorf("%s: completed with %q, want %q", args, &stdout, want)
+		}
+	}
+}
+
+func TestTypesAndNamesAreCompletedAsKubectlDoes(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(map[string]string{
+			"/debug/pending": `{"pods":[{"pod":"default/web-1"}]}`,
+			"/debug/gangs":   `{"gangs":[{"gang":"lab/train"}]}`,
+			"/debug/plans":   `{"plans":[{"plan":"makeroom-1"},{"plan":"coalesce-1"}]}`,
+		}[r.URL.Path]))
+	}))
+	t.Cleanup(server.Close)
+	for args, want := range map[string]string{
+		"explain p":                "pod\n:4\n",
+		"explain pod/d":            "pod/default/web-1\n:4\n",
+		"explain -n default pod/w": "pod/web-1\n:4\n",
+		"why p":                    "plan\npod\n:4\n",
+		"why gang lab/":            "lab/train\n:4\n",
+		"why plan/make":            "plan/makeroom-1\n:4\n",
+		"why node/a":               ":4\n",
+	} {
+		command, rest, _ := strings.Cut(args, " ")
+		var stdout, stderr bytes.Buffer
+		run(t.Context(), append([]string{"__complete", command, "--server", server.URL}, strings.Fields(rest)...), nil, &stdout, &stderr)
+		if stdout.String() != want {
+			t.Errorf("%s: completed with %q, want %q", args, &stdout, want)
+		}
+	}
+}
+
+func TestTheExitStatusSaysWhetherAGangWaitsOrAPlanGoesOn(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(map[string]string{
+			"/debug/gangs/default/waits":  `{"gangs":[{"gang":"default/waits","why":"so"}]}`,
+			"/debug/gangs/default/starts": `{"gangs":[{"gang":"default/starts"}]}`,
+			"/debug/plans":                `{"plans":[{"plan":"on","phase":"Executing"},{"plan":"off","phase":"Failed"}]}`,
+			"/debug/reservations":         `{}`,
+			"/debug/rescheduler":          `{}`,
+		}[r.URL.Path]))
+	}))
+	t.Cleanup(server.Close)
+	for args, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"gang waits": {exitWaits, "gang default/waits waits: so\n"}, "gang/starts": {exitOK, "gang default/starts does not wait\n"},
+		"plan/on": {exitOK, "plan on is carried out\n"}, "plan off": {exitWaits, "plan off has failed\n"},
+	} {
+		var stdout, stderr bytes.Buffer
+		line := append([]string{"why", "--server", server.URL, "--rescheduler", server.URL}, strings.Fields(args)...)
+		if got := run(t.Context(), line, nil, &stdout, &stderr); got != want.status || !strings.HasPrefix(stdout.String(), want.says) {
+			t.Errorf("%s: exit status %d, want %d: %s%s", args, got, want.status, &stdout, &stderr)
 		}
 	}
 }

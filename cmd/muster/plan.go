@@ -92,7 +92,7 @@ wait and there is none, and 1 after an error, a wrong command line included.`,
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return asFailure(&usageError{command: cmd.CommandPath(), err: err})
+		return asFailure(flagError(cmd, err))
 	})
 	flags.register(cmd.Flags())
 	return cmd

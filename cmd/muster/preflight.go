@@ -36,6 +36,11 @@ if something is MISSING that is needed, and after any error.`,
 			if err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("name") {
+				if err := checkName(cmd, name); err != nil {
+					return err
+				}
+			}
 			cfg, _, err := loadConfig(path)
 			if err != nil {
 				return err

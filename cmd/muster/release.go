@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
@@ -53,6 +54,11 @@ Where the API server is away or overloaded, it tries for a minute.`,
   muster release --config muster.yaml --when-away 2m`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.namespace != "" {
+				if wrong := validation.IsDNS1123Label(flags.namespace); len(wrong) > 0 {
+					return usagef(cmd, "--namespace: %q is no name of a namespace: %s", flags.namespace, wrong[0])
+				}
+			}
 			cfg, _, err := loadConfig(flags.config)
 			if err != nil {
 				return err

@@ -55,8 +55,11 @@ scheduler asks it which nodes a pod fits (filter), which of them are best
 (prioritize), what to evict (preempt), and lets it bind the pod (bind).
 
 Two commands make a pair: one prints the configuration that tells kube-scheduler
-about muster, the other runs muster. Two more, status and explain, ask a muster that
-runs.`,
+about muster, the other runs muster. Three more, status, explain and why, ask a muster
+that runs, in a cluster as well: as a plugin of kubectl, by its kubeconfig.
+
+The exit status is 0 after a clean end, 1 after a failure and 2 after a wrong command
+line, unless a command says otherwise.`,
 		Example: `  # Write a configuration for kube-scheduler, then run muster beside it.
   muster scheduler-config --kubeconfig ~/.kube/config > scheduler.yaml
   muster serve --kubeconfig ~/.kube/config
@@ -69,9 +72,7 @@ runs.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{command: cmd.CommandPath(), err: err}
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newServeCommand(),
 		newConfigCommand(),
@@ -90,7 +91,18 @@ runs.`,
 		newSchedulerPolicyCommand(),
 		newVersionCommand(),
 	)
+	tellStatus(root)
 	return group(root)
+}
+
+// tellStatus has the help of each command that has no exit status of its own say which ones there are.
+func tellStatus(cmd *cobra.Command) {
+	for _, child := range cmd.Commands() {
+		tellStatus(child)
+	}
+	if !cmd.HasSubCommands() && !strings.Contains(cmd.Long, "exit status") {
+		cmd.Long += "\n\nThe exit status is 0 after a clean end, 1 after a failure and 2 after a wrong command line."
+	}
 }
 
 // group makes a command that only holds others refuse unknown names and answer with
@@ -108,13 +120,6 @@ func group(cmd *cobra.Command) *cobra.Command {
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return cmd
-}
-
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef(cmd, "unexpected argument %q", args[0])
-	}
-	return nil
 }
 
 // usageError is a mistake in the command line of a command.

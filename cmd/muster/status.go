@@ -85,8 +85,11 @@ func (f *statusFlags) run(cmd *cobra.Command) error {
 	defer asked.stop()
 	var last *remote.Status
 	ask := func(ctx context.Context) *remote.Status {
-		last = remote.AskStatus(ctx, asked.muster, asked.rescheduler)
-		return last
+		told := remote.AskStatus(ctx, asked.muster, asked.rescheduler)
+		if ctx.Err() == nil { // else it tells of the interruption
+			last = told
+		}
+		return told
 	}
 	if f.watch {
 		err = (&watch{every: f.interval, format: format, out: cmd.OutOrStdout(), ask: ask}).run(cmd.Context())

@@ -3,6 +3,7 @@ package preview
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -151,6 +152,9 @@ func (o *Options) fill(ctx context.Context, c *cluster.Cluster, registry prometh
 		loaded, err := usage.Load(c, o.Logger, o.Files, o.Stdin)
 		if err == nil {
 			o.Logger.Info("planning for a dump", "summary", loaded.String())
+		}
+		if err == nil && c.Snapshot().NodeCount() == 0 {
+			err = errors.New("there are no nodes: is that a dump of a cluster, as 'kubectl get nodes,pods -A -o yaml' writes it?")
 		}
 		return err
 	}

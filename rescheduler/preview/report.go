@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -32,9 +31,6 @@ func Report(ctx context.Context, o ReportOptions, out io.Writer) error {
 	s, err := o.look(ctx)
 	if err != nil {
 		return err
-	}
-	if s.situation.Problem.Snapshot.NodeCount() == 0 {
-		return errors.New("there are no nodes: is that a dump of a cluster, as 'kubectl get nodes,pods -A -o yaml' writes it?")
 	}
 	page, err := s.report(o.Version)
 	if err != nil {

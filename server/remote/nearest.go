@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Nearest is the name that a misspelled one was meant to be: that with the fewest letters to change, to add or to leave out,
-// unless that are more than a third of them; "" then. A name is meant with its namespace, and without it.
+// Nearest is the name that a misspelled one was meant to be: that with the fewest letters to change, to add, to leave out or
+// to swap, unless those are more than a third of them; "" then. A name is meant with its namespace, and without it.
 func Nearest(misspelled string, names []string) string {
 	nearest, least := "", max(1, len(misspelled)/3)+1
 	for _, name := range names {
@@ -20,25 +20,29 @@ func Nearest(misspelled string, names []string) string {
 	return nearest
 }
 
-// distance is how many letters of a must be changed, added or left out to get b.
+// distance is how many letters of a must be changed, added, left out or swapped with the next one to get b.
 func distance(a, b string) int {
-	before := make([]int, len(b)+1)
-	for j := range before {
-		before[j] = j
+	rows := make([][]int, len(a)+1) // of beginnings of a, by how long the beginning of b is
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
 	}
-	for i := range len(a) {
-		now := make([]int, len(b)+1)
-		now[0] = i + 1
-		for j := range len(b) {
-			changed := before[j]
-			if a[i] != b[j] {
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			changed := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
 				changed++
 			}
-			now[j+1] = min(changed, before[j+1]+1, now[j]+1)
+			rows[i][j] = min(changed, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
 		}
-		before = now
 	}
-	return before[len(b)]
+	return rows[len(a)][len(b)]
 }
 
 // absent says of what kind there is none of a name, and which one may be meant.

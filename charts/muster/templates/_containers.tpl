@@ -34,6 +34,10 @@ ports:
     containerPort: {{ include "muster.port" . }}
   - name: health
     containerPort: {{ include "muster.port.health" . }}
+  {{- if dig "debug" "enabled" true .Values.config }}
+  - name: debug
+    containerPort: {{ include "muster.port.debug" . }}
+  {{- end }}
   {{- if include "muster.webhook" . }}
   - name: webhook
     containerPort: {{ include "muster.port.webhook" . }}

@@ -103,6 +103,15 @@ func TestAPodThatIsReadyIsAsked(t *testing.T) {
 	}
 }
 
+func TestThePortIsTheOneWhoseNameSaysSo(t *testing.T) {
+	c := newCluster(t)
+	c.run("kube-system", "a", func(p *corev1.Pod) {
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 8887}, {Name: "debug", ContainerPort: 9000}}
+	})
+	c.listen("kube-system/a:9000", "debug")
+	c.answers(c.way(), "debug")
+}
+
 func TestAPodThatIsNotReadyIsBetterThanNone(t *testing.T) {
 	c := newCluster(t)
 	c.run("kube-system", "standby", notReady)

@@ -30,9 +30,13 @@ type Access struct {
 func Load(file, context string) (*Access, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath, rules.WarnIfAllMissing = file, false
+	source := "kubeconfig"
+	if file != "" {
+		source = "--kubeconfig"
+	}
 	loaded, err := rules.Load()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	searched := strings.Join(rules.GetLoadingPrecedence(), ", ")
 	if len(loaded.Contexts) == 0 && len(loaded.Clusters) == 0 {
@@ -58,7 +62,7 @@ func contextError(loaded *clientcmdapi.Config, asked string) error {
 		there = "it has none"
 	}
 	if asked != "" {
-		return fmt.Errorf("kubeconfig: no context is called %q: %s", asked, there)
+		return fmt.Errorf("--context: no context is called %q: %s", asked, there)
 	}
 	if loaded.CurrentContext != "" {
 		return fmt.Errorf("kubeconfig: current-context: no context is called %q: %s", loaded.CurrentContext, there)
