@@ -107,14 +107,14 @@ func (l *lab) start(name, url string, args ...string) {
 }
 
 // run creates a pod with the labels that the chart gives to a pair, and returns when it is ready.
-func (l *lab) run(namespace, name string) {
+func (l *lab) run(namespace, name string, ports ...corev1.ContainerPort) {
 	l.Helper()
 	_, err := l.client.CoreV1().Pods(namespace).Create(l.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
 			"app.kubernetes.io/name": "muster", "app.kubernetes.io/instance": "muster",
 		}},
 		Spec: corev1.PodSpec{
-			NodeName: "a", Containers: []corev1.Container{{Name: "muster", Image: "muster"}, {Name: "rescheduler", Image: "muster"}},
+			NodeName: "a", Containers: []corev1.Container{{Name: "muster", Image: "muster", Ports: ports}, {Name: "rescheduler", Image: "muster"}},
 		},
 	}, metav1.CreateOptions{})
 	l.must(err)
@@ -227,6 +227,10 @@ func TestAMusterInAClusterIsAskedWithAKubeconfig(t *testing.T) {
 	both := l.allow("both", "kube-system", reader, forwarder)
 	l.says(both, 0, status, "asked          pod kube-system/muster-0", "\nrescheduler  mode DryRun, ")
 	l.says(both, 1, append(slices.Clone(status), "--muster-namespace=default"), "you may not list pods in namespace default")
+
+	l.run("kube-public", "muster-2", corev1.ContainerPort{Name: "debug", ContainerPort: 7}) // at which nothing listens
+	l.says(admin, 1, append(slices.Clone(status), "-n=kube-public"), "muster cannot be asked: pod kube-public/muster-2, port 7: ")
+	l.must(l.client.CoreV1().Pods("kube-public").Delete(l.Context(), "muster-2", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 
 	l.run("default", "muster-1")
 	l.says(admin, 1, status, "the muster runs in several namespaces: choose one with --muster-namespace: default, kube-system")

@@ -1,7 +1,9 @@
 package remote_test
 
 import (
+	"context"
 	"encoding/pem"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -100,5 +102,20 @@ func TestAFileWithoutACertificateIsNoAuthority(t *testing.T) {
 	if _, err := remote.New(remote.Options{Server: "https://127.0.0.1", CertificateAuthority: file}); err == nil ||
 		!strings.Contains(err.Error(), "holds no certificate in PEM") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestWhoIsReadyAndLeadsIsTheLeader(t *testing.T) {
+	for answer, want := range map[string]bool{
+		`{"leads":true}`: true, `{"leads":false}`: false, `{"leads":true,"unready":"not yet"}`: false, `no JSON`: false,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
+		t.Cleanup(server.Close)
+		dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(server.URL, "http://"))
+		}
+		if got := remote.Leads(t.Context(), dial); got != want {
+			t.Errorf("%s: leads %t", answer, got)
+		}
 	}
 }

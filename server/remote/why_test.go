@@ -78,6 +78,9 @@ func TestWhyAGangWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(got.Gangs) != 1 || len(got.Gangs[0].Seeking) != 2 || got.Gangs[0].Missing != 3 {
+		t.Errorf("got %+v, want those that are alike once, and 3 missing", got.Gangs)
+	}
 	if !got.Waits() || asked["lab/m-9"] != 0 || asked["lab/m-8"] != 1 || asked["lab/p"] != 0 {
 		t.Errorf("waits %t, asked %v", got.Waits(), asked)
 	}
