@@ -23,16 +23,16 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/bounded"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
 // Load sets the objects of dumps, as `kubectl get nodes,pods,… -A -o json` (or
 // yaml) writes them: lists, single objects and streams of both. The path "-" is
 // stdin. JSON is read item by item; a YAML document has to be held whole.
 //
-// Pods that finished and kinds that nobody reads are counted and left out: others than
-// those of muster are read where custom says who takes them. An object without a namespace is in "default", and one without a UID gets
-// one made of its kind, namespace and name; no other default of the API server
-// is filled in.
+// Pods that finished and kinds that nobody reads are counted and left out. PodGroups are kept as [Objects.Custom]; other
+// custom resources are read where custom says who takes them. An object without a namespace is in "default", and one
+// without a UID gets one made of its kind, namespace and name; no other default of the API server is filled in.
 //
 // An error names the file, the document in it, the item and the field. What was
 // read before it is in the view.
@@ -43,10 +43,10 @@ func (c *Cluster) Load(paths []string, stdin io.Reader, custom ...CustomKind) (*
 		custom:  map[metav1.TypeMeta]*CustomKind{},
 		loaded:  &Loaded{Objects: map[string]int{}, Skipped: map[string]int{}},
 	}
-	for i := range custom {
+	for _, one := range append(c.podGroups(), custom...) {
 		var kind metav1.TypeMeta
-		kind.APIVersion, kind.Kind = custom[i].Kind.ToAPIVersionAndKind()
-		l.custom[kind] = &custom[i]
+		kind.APIVersion, kind.Kind = one.Kind.ToAPIVersionAndKind()
+		l.custom[kind] = &one
 	}
 	for _, path := range paths {
 		if err := l.file(path, stdin); err != nil {
@@ -54,6 +54,25 @@ func (c *Cluster) Load(paths []string, stdin io.Reader, custom ...CustomKind) (*
 		}
 	}
 	return l.loaded, nil
+}
+
+// podGroups are the kinds of PodGroups, which are kept.
+func (c *Cluster) podGroups() (kinds []CustomKind) {
+	for _, resource := range v1alpha1.Resources() {
+		kept := keepCustom(c, resource)
+		kinds = append(kinds, CustomKind{
+			Kind: resource.GroupVersion().WithKind(v1alpha1.Kind), Resource: resource, Handler: CustomHandler{
+				Trim: Trim,
+				Set: func(object metav1.Object) {
+					if object.GetNamespace() == "" {
+						object.SetNamespace(metav1.NamespaceDefault)
+					}
+					kept.Set(object)
+				},
+			},
+		})
+	}
+	return kinds
 }
 
 // dumpKind is how a kind that muster reads stands in a dump.

@@ -24,7 +24,7 @@ import (
 )
 
 // ahead is what places pods before kube-scheduler asks about them. Without an API server there is nothing
-// to tell the scheduler by, and no bind call to hold: then all but the view is nil.
+// to tell the scheduler by, and no bind call to hold: then gangs are only shown, and nominator and requeuer are nil.
 type ahead struct {
 	gangs      *gang.Manager
 	nominator  *nomination.Nominator
@@ -37,7 +37,8 @@ type ahead struct {
 
 func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, error) {
 	if a.client == nil {
-		return &ahead{synced: v.synced, wait: v.wait}, nil
+		writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.Nomination.QPS))
+		return &ahead{gangs: newGangs(b, a, nil, profiles, nil, writer), synced: v.synced, wait: v.wait}, nil // neither of them runs
 	}
 	client := nomination.NewClient(a.quick.core.CoreV1().RESTClient(), clock.RealClock{})
 	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.Nomination.QPS))
@@ -81,11 +82,10 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 
 // follow begins to follow pods, once the term of this process is known.
 func (a *ahead) follow() {
-	if a.gangs == nil {
-		return
-	}
 	a.gangs.Follow()
-	a.nominator.Follow()
+	if a.nominator != nil {
+		a.nominator.Follow()
+	}
 }
 
 func newGangs(
@@ -104,7 +104,7 @@ func newGangs(
 	limits.Margin = b.Config.Ahead.Margin.Duration
 	limits.DenyTTL = gangs.DeniedTTL.Duration
 	limits.Preempt, limits.EvictWhole = gangs.PreemptAfter.Duration, gangs.EvictWhole
-	return gang.New(gang.Options{
+	options := gang.Options{
 		Logger:     b.Logger,
 		Registerer: b.Registry,
 		Clock:      clock.RealClock{},
@@ -117,11 +117,14 @@ func newGangs(
 			term := a.election.Term()
 			return record.Epoch{Lease: term.Lease, Transitions: term.Transitions}
 		},
-		Limits:       limits,
-		Reservations: keeper,
-		Gates:        gangs.Gates,
-		Seed:         rand.Uint64(),
-	})
+		Limits: limits,
+		Gates:  gangs.Gates,
+		Seed:   rand.Uint64(),
+	}
+	if keeper != nil {
+		options.Reservations = keeper
+	}
+	return gang.New(options)
 }
 
 // followScheduler tells of each kube-scheduler that begins to lead, where room is kept by what the API has.

@@ -97,9 +97,10 @@ func consoleOptions(
 	o := console.Options{
 		Process: b.about, Cluster: b.cluster, Profiles: p.profiles.InForce(), Usage: p.load.feed, Configuration: reloader, Readiness: readiness,
 		Snapshot: b.SnapshotFiles, Elected: p.api.election.Elected, Ports: ports, Bodies: bodies, Profiling: b.Config.Serving.Profiling,
+		Gangs: p.ahead.gangs,
 	}
 	if p.api.client != nil {
-		o.Gangs, o.Reservations, o.Nominations = p.ahead.gangs, p.view.reservations, p.ahead.nominator
+		o.Reservations, o.Nominations = p.view.reservations, p.ahead.nominator
 	}
 	return o
 }

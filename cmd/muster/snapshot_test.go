@@ -29,6 +29,20 @@ func TestADumpIsAskedHowItFares(t *testing.T) {
 	}
 }
 
+func TestGangsOfADumpAreKnownAndWhatTheyLack(t *testing.T) {
+	for args, want := range map[string]string{
+		"status":                    "gangs          2 waiting, 0 starting, 0 started",
+		"explain pod lab/trainer-1": "waits as a member of gang lab/training, pending: waiting for 1 more of 3 members to be created",
+		"explain pod lab/sweep-0":   "waits as a member of gang lab/sweep, pending: all of its members were waiting",
+		"why gang lab/training":     "1 more are to be created",
+	} {
+		out, _ := says(t, "", append(strings.Fields(args), "--snapshot", "testdata/gang.yaml")...)
+		if !strings.Contains(out, want) {
+			t.Errorf("%s does not say %q:\n%s", args, want, out)
+		}
+	}
+}
+
 func TestAManifestThatIsTooLargeIsRefused(t *testing.T) {
 	_, err := says(t, strings.Repeat("#", maxManifest+1), "explain", "pod", "-f", "-", "--snapshot", "testdata/fragmented.yaml")
 	if err == nil || !strings.Contains(err.Error(), "--filename: - has more than 3145728 bytes") {

@@ -68,7 +68,7 @@ type Options struct {
 	Process  *inspect.Process
 	Cluster  *cluster.Cluster
 	Profiles *predicates.Profiles
-	// Gangs, Nominations and Reservations are nil where there is no API server.
+	// Gangs are nil if they are not known. Nominations and Reservations are nil where there is no API server.
 	Gangs         Gangs
 	Nominations   Nominations
 	Reservations  Reservations
@@ -91,7 +91,12 @@ type Options struct {
 type Console struct{ options Options }
 
 // New returns a Console of what there is to show.
-func New(o Options) *Console { return &Console{options: o} }
+func New(o Options) *Console {
+	if o.Gangs != nil && len(o.Snapshot) > 0 {
+		o.Gangs = dumpedGangs{o.Gangs}
+	}
+	return &Console{options: o}
+}
 
 // get is an endpoint that answers with what it is asked for.
 func get(pattern, about string, handler http.HandlerFunc) inspect.Endpoint {

@@ -26,7 +26,7 @@ func newGang(g *gang.Summary) remote.Gang {
 
 func (s *Console) debugGangs(*http.Request) (inspect.Answer, error) {
 	if s.options.Gangs == nil {
-		return nil, inspect.Refuse(http.StatusNotFound, "gangs: there is no API server")
+		return nil, inspect.Refuse(http.StatusNotFound, "gangs: they are not known here")
 	}
 	page := gangsPage{remote.AllGangs{Gangs: []remote.Gang{}}}
 	for _, g := range s.options.Gangs.Report() {
