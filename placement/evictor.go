@@ -21,7 +21,7 @@ type offer struct {
 	victims []*evictee // nil when there is no offer
 }
 
-// evictor is that of the pod's kind, as planned so far.
+// evictor returns the evictor for pods of the same kind, as planned so far.
 func (e *Evictions) evictor(pod *cluster.Pod) *evictor {
 	kind := e.plan.kinds.of(pod)
 	k := e.kinds[kind]

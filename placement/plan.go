@@ -98,7 +98,7 @@ func (p *Plan) Place(pod *cluster.Pod, but ...int32) int32 {
 	return best
 }
 
-// batch is that of the pod's kind, as planned so far.
+// batch returns the batch of pods of the same kind, as planned so far.
 func (p *Plan) batch(pod *cluster.Pod) *batch {
 	kind := p.kinds.of(pod)
 	b := p.batches[kind]

@@ -46,7 +46,7 @@ type Evictions struct {
 type Eviction struct {
 	// Leaving says that the pod is going anyway: it costs nothing, but time.
 	Leaving bool
-	// Limits are those that the pod falls under, besides disruption budgets.
+	// Limits that the pod falls under, besides disruption budgets.
 	Limits []*Limit
 }
 

@@ -54,7 +54,7 @@ func (s *affinitySubject) forget() {
 	}
 }
 
-// size is that of its terms, in bytes.
+// size of the terms, in bytes.
 func (s *affinitySubject) size() int64 {
 	var size int64
 	for i := range s.terms {

@@ -22,8 +22,7 @@ import (
 // though (the volumes of a StatefulSet, a resize), so the class is the controller and all
 // that predicates and scores read of the pod itself.
 //
-// Two classes are equal exactly when their pods are. The zero Class is that of a pod which
-// has none.
+// Two classes are equal exactly when their pods are. A pod without a class has the zero Class.
 type Class struct{ form unique.Handle[string] }
 
 // None says that there is no class.

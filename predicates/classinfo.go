@@ -23,8 +23,7 @@ type ClassInfo struct {
 	Calls  int
 	Misses int
 	Bytes  int64
-	// Generation is that of the snapshot that it was last asked on, Age how long ago
-	// that was.
+	// Generation of the snapshot on which it was last asked about, and Age since then.
 	Generation uint64
 	Age        time.Duration
 	// Fitting is how many nodes fit then.

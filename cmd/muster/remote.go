@@ -47,7 +47,7 @@ type remoteFlags struct {
 	snapshot                             snapshotFlags
 }
 
-// register adds the flags. Where no other namespace is named, -n is that of muster.
+// register adds the flags. The shorthand, if it is not "", is for --muster-namespace.
 func (f *remoteFlags) register(flags *pflag.FlagSet, shorthand string) {
 	f.snapshot.register(flags)
 	flags.StringVar(&f.Server, "server", "", "`URL` of the muster to ask (default: $"+serverVariable+", or "+defaultServer+
@@ -66,7 +66,7 @@ type asked struct {
 	muster *remote.Client
 	// rescheduler is nil when there is none to ask.
 	rescheduler *remote.Client
-	// namespace is that of objects for which none is named.
+	// namespace is where objects are sought that are named without one.
 	namespace string
 	// stop must be called when all is asked.
 	stop func()

@@ -18,7 +18,7 @@ type Document struct {
 	File string
 	Line int
 	Text string
-	// Fields are those of the document, nil when it is no mapping.
+	// Fields of the document; nil when it is no mapping.
 	Fields map[string]any
 }
 

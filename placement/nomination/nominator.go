@@ -22,7 +22,7 @@ type Options struct {
 	Registerer prometheus.Registerer
 	Clock      clock.WithTicker
 	Cluster    *cluster.Cluster
-	// Profiles are those of all pods: which of them are nominated, their nodeSelection says.
+	// Profiles of all pods. The nodeSelection of each says whether its pods are nominated.
 	Profiles *predicates.Profiles
 	// Skip says which pods are somebody else's affair.
 	Skip func(*corev1.Pod) bool
