@@ -17,7 +17,7 @@ type Collector struct {
 }
 
 // shares describe a histogram of shares of what nodes offer, and the same in percent: the former name, which goes away with
-// the release after the next.
+// the next release.
 type shares struct{ ratio, percent *prometheus.Desc }
 
 func newShares(ratio, percent, help string) shares {

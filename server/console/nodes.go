@@ -73,12 +73,19 @@ func newNodeRow(node *cluster.Node) nodeRow {
 		Allocatable:   amounts{CPU: node.Allocatable.MilliCPU, Memory: node.Allocatable.Memory, Pods: node.Allocatable.Pods},
 		Requested:     amounts{CPU: node.Requested.MilliCPU, Memory: node.Requested.Memory, Pods: int64(len(node.Pods))},
 	}
-	row.Allocatable.Extended = extendedOf(&node.Allocatable)
-	for _, offered := range node.Allocatable.Scalars {
+	// A node that does not offer a resource any more still has pods that requested it.
+	row.Allocatable.Extended, row.Requested.Extended = extendedOf(&node.Allocatable), extendedOf(&node.Requested)
+	for name := range row.Requested.Extended {
+		if row.Allocatable.Extended == nil {
+			row.Allocatable.Extended = map[string]int64{}
+		}
+		row.Allocatable.Extended[name] += 0
+	}
+	for name := range row.Allocatable.Extended {
 		if row.Requested.Extended == nil {
 			row.Requested.Extended = map[string]int64{}
 		}
-		row.Requested.Extended[string(offered.Name.Value())] = node.Requested.Scalar(offered.Name)
+		row.Requested.Extended[name] += 0
 	}
 	if node.Usage != nil && !node.Usage.Updated.IsZero() {
 		row.Used, row.Measured = &amounts{CPU: node.Usage.Node.MilliCPU, Memory: node.Usage.Node.Memory}, node.Usage.Updated.UTC()

@@ -164,13 +164,13 @@ func (a *attempts) end(of attempt, result string, ended time.Time) {
 
 // observe counts a time of the attempt. If the attempt has a trace, that is the exemplar: in OpenMetrics, a bucket leads to
 // the trace of the last attempt that fell into it.
-func (a *attempt) observe(in prometheus.Observer, took time.Duration) {
+func (of *attempt) observe(in prometheus.Observer, took time.Duration) {
 	with, able := in.(prometheus.ExemplarObserver)
-	if a.trace == nil || !a.trace.SpanContext().IsSampled() || !able {
+	if of.trace == nil || !of.trace.SpanContext().IsSampled() || !able {
 		in.Observe(took.Seconds())
 		return
 	}
-	with.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": a.trace.SpanContext().TraceID().String()})
+	with.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": of.trace.SpanContext().TraceID().String()})
 }
 
 // pass returns once the lock was free.

@@ -3,7 +3,7 @@
 import { element } from './element.js';
 import { HeatMap } from './heat.js';
 import { figuresOf } from './node.js';
-import { extendedOf, shareOf, totalOf, wordFor } from './resources.js';
+import { extendedOf, shareOf, shareOfAll, wordFor } from './resources.js';
 import { Rows } from './rows.js';
 import { count, percent } from './units.js';
 
@@ -47,7 +47,7 @@ export class Cluster {
     this.ranks = new Map(names.sort(byNumber.compare).map((name, i) => [name, i]));
   }
 
-  // offer has the extended resources that there are be chosen from, and no grouping that no node belongs to.
+  // offer fills the list of resources, and disables groupings that no node has.
   offer() {
     const { resource, group } = this.controls.elements;
     const extended = extendedOf(this.nodes);
@@ -65,7 +65,7 @@ export class Cluster {
   ordered(shares) {
     const sorted = new Array(this.nodes.length);
     for (const node of this.nodes) sorted[this.ranks.get(node.node)] = node;
-    if (this.view.order === 'share') sorted.sort((a, b) => (shares.get(b) || -1) - (shares.get(a) || -1)); // ties stay by name
+    if (this.view.order === 'share') sorted.sort((a, b) => known(shares.get(b)) - known(shares.get(a))); // ties stay by name
     return sorted;
   }
 
@@ -80,7 +80,7 @@ export class Cluster {
       groups.get(name).push(node);
     }
     return [...groups].sort(([a], [b]) => (a === '') - (b === '') || byNumber.compare(a, b)).map(([name, nodes]) => {
-      const { share } = totalOf(nodes, measure, resource);
+      const share = shareOfAll(nodes, measure, resource);
       return { name: name || `no ${group}`, nodes, title: `${name || `no ${group}`}: ${count(nodes.length)} nodes, ${percent(share)}` };
     });
   }
@@ -140,5 +140,8 @@ export class Cluster {
     if (this.table.open) this.rows.set(this.sorted);
   }
 }
+
+// known sorts what is not known behind what is empty.
+const known = (share) => (Number.isFinite(share) ? share : -1);
 
 const byNumber = new Intl.Collator('en', { numeric: true });

@@ -5,6 +5,8 @@ import { element, table } from './element.js';
 import { link } from './opened.js';
 import { count } from './units.js';
 
+const shown = 50; // of the gangs that wait
+
 const stages = ['bound', 'binding', 'held', 'placed', 'pending'];
 
 export function drawGangs(into, answer) {
@@ -17,7 +19,7 @@ export function drawGangs(into, answer) {
   into.replaceChildren(
     ...(answer.gangs.length === 0 ? [teach()] : []),
     ...(answer.gangs.length > 0 && waiting.length === 0 ? [element('p', { class: 'empty' }, 'No gang waits.')] : []),
-    ...(waiting.length > 0 ? [element('ul', { class: 'gangs' }, waiting.map(card))] : []),
+    ...(waiting.length > 0 ? [element('ul', { class: 'gangs' }, waiting.slice(0, shown).map(card), waiting.length > shown && element('li', {}, `and ${count(waiting.length - shown)} more`))] : []),
     ...(others.length > 0 ? [running(others, into.querySelector('details')?.open)] : []),
   );
 }

@@ -15,7 +15,7 @@ export class HeatMap {
   // pointed at or has the focus, open with that of one that is clicked.
   constructor(list, { said, show, open }) {
     Object.assign(this, { list, said, show, open, cells: new Map(), current: null });
-    list.addEventListener('pointerover', (event) => this.point(event.target.closest('li')));
+    list.addEventListener('pointerover', (event) => this.point(event.target.closest('li') ?? this.pointed));
     list.addEventListener('pointerleave', () => this.point(this.current));
     list.addEventListener('click', (event) => this.click(event.target.closest('li')));
     list.addEventListener('focusin', (event) => this.select(event.target.closest('li')));
@@ -58,7 +58,7 @@ export class HeatMap {
     });
   }
 
-  // cell is the cell of a node, changed only where that is another than before.
+  // cell is the cell of a node, updated only where it differs.
   cell(node, share, large) {
     let cell = this.cells.get(node.node);
     if (!cell) {

@@ -43,10 +43,11 @@ export class Live {
       const answer = await fetch(path, { headers, cache: 'no-store', signal: AbortSignal.timeout(slowest) });
       if (answer.status === 304) return true;
       const type = answer.headers.get('Content-Type') ?? '';
-      const body = type.startsWith('application/json') ? await answer.json() : { error: (await answer.text()).trim() };
+      const body = type.startsWith('application/json') ? await answer.json() : {};
+      if (!answer.ok && typeof body.error !== 'string') return false; // a proxy answers in muster's place
       this.etags.delete(name);
       if (answer.ok && answer.headers.has('ETag')) this.etags.set(name, answer.headers.get('ETag'));
-      this.tell(name, answer.ok ? body : new Error(body.error ?? answer.statusText));
+      this.tell(name, answer.ok ? body : new Error(body.error));
       return true;
     } catch {
       return false; // round tells

@@ -27,7 +27,7 @@ export function figuresOf(node) {
 export async function showNode(name) {
   const node = await ask(`debug/nodes/${encodeURIComponent(name)}`);
   const extended = extendedOf([node]);
-  const rows = node.pods.map((pod) => [link('pod', pod.pod), amount('cpu', pod.requested.cpu), amount('memory', pod.requested.memory),
+  const rows = node.pods.map((pod) => [pod.as === 'reserved' ? `room for ${pod.pod}` : link('pod', pod.pod), amount('cpu', pod.requested.cpu), amount('memory', pod.requested.memory),
     ...extended.map((resource) => count(pod.requested.extended?.[resource] ?? 0)), count(pod.priority ?? 0), pod.as]);
   return [
     ...figuresOf(node),

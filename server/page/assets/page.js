@@ -10,7 +10,7 @@ import { showNode } from './node.js';
 import { Opened } from './opened.js';
 import { drawPending } from './pending.js';
 import { drawPlans, showPlan } from './plans.js';
-import { extendedOf, totalOf, wordFor } from './resources.js';
+import { extendedOf, shareOfAll, wordFor } from './resources.js';
 import { count, percent } from './units.js';
 
 const at = (id) => document.getElementById(id);
@@ -55,7 +55,7 @@ const fewResources = 4; // extended ones that the summary has room for
 
 function summary() {
   const nodes = known.nodes?.nodes ?? [];
-  const share = (resource, measure) => [`${wordFor(resource)} ${measure}`, percent(totalOf(nodes, measure, resource).share)];
+  const share = (resource, measure) => [`${wordFor(resource)} ${measure}`, percent(shareOfAll(nodes, measure, resource))];
   const gangs = known.gangs?.gangs;
   const plans = known.plans?.plans;
   const figures = [
@@ -86,6 +86,7 @@ const live = new Live(
     draw[name](answer);
   },
   (reached) => {
+    if (live.paused) return; // while it was asked
     if (!reached) {
       state('muster cannot be reached; what is shown is old', 'away');
       return;

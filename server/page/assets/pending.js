@@ -4,7 +4,7 @@ import { element } from './element.js';
 import { link } from './opened.js';
 import { count } from './units.js';
 
-const shown = 100; // of those that wait for the same
+const shown = 100; // of reasons, and of the pods that wait for the same
 
 export function drawPending(into, answer) {
   if (answer instanceof Error) {
@@ -22,7 +22,8 @@ export function drawPending(into, answer) {
   }
   const open = new Set([...into.querySelectorAll('details[open]')].map((details) => details.dataset.why));
   const sorted = [...reasons].sort(([why, pods], [otherWhy, others]) => others.length - pods.length || why.localeCompare(otherWhy));
-  into.replaceChildren(...sorted.map(([why, pods]) => reason(why, pods, open.has(why))));
+  into.replaceChildren(...sorted.slice(0, shown).map(([why, pods]) => reason(why, pods, open.has(why))),
+    ...(sorted.length > shown ? [element('p', { class: 'empty' }, `and ${count(sorted.length - shown)} more reasons`)] : []));
 }
 
 function reason(why, pods, open) {

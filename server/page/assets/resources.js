@@ -23,8 +23,8 @@ export function shareOf(node, measure, resource) {
   return node[measure] && whole > 0 ? amountOf(node[measure], resource) / whole : NaN;
 }
 
-// totalOf is the same of all nodes together, as far as it is known of them.
-export function totalOf(nodes, measure, resource) {
+// shareOfAll is the same of all nodes together, as far as it is known of them.
+export function shareOfAll(nodes, measure, resource) {
   let part = 0;
   let whole = 0;
   for (const node of nodes) {
@@ -32,7 +32,7 @@ export function totalOf(nodes, measure, resource) {
     part += amountOf(node[measure], resource);
     whole += amountOf(node.allocatable, resource);
   }
-  return { part, whole, share: part / whole };
+  return part / whole;
 }
 
 // amount writes an amount of a resource: of CPU, thousandths.
