@@ -33,9 +33,9 @@ type ClassInfo struct {
 // Remembered is what is remembered of a class on one node.
 type Remembered struct {
 	Node string
-	// Reason is that of the first predicate against the node, "" when the pods fit.
+	// Reason of the first predicate against the node, "" when the pods fit.
 	Reason string
-	// Predicates are those of the profile, in their order, of a node that was asked about.
+	// Predicates of the profile, in their order, for a node that was asked about.
 	Predicates []RememberedVerdict
 }
 

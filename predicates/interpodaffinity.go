@@ -50,7 +50,7 @@ func (interPodAffinity) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	return c
 }
 
-// requiredTerms are those of the required affinity, then those of the required anti-affinity.
+// requiredTerms are the terms of the required affinity, then those of the required anti-affinity.
 func requiredTerms(a *cluster.Affinity) []*cluster.AffinityTerm {
 	terms := make([]*cluster.AffinityTerm, 0, len(a.Required)+len(a.RequiredAnti))
 	for _, list := range [][]cluster.AffinityTerm{a.Required, a.RequiredAnti} {

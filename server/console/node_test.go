@@ -54,10 +54,14 @@ func TestANodeIsToldWithAllThatCountsOnIt(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(nodePage{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	b.Node("gpus", "8") // whose device plugin is gone
+	if gone := get("gpus"); gone.Allocatable.Extended["nvidia.com/gpu"] != 0 || gone.Requested.Extended["nvidia.com/gpu"] != 3 {
+		t.Errorf("a node without its GPUs offers %v, and %v is requested", gone.Allocatable.Extended, gone.Requested.Extended)
+	}
 	if kept := get("n2").Pods; len(kept) != 1 || kept[0].As != "reserved" {
 		t.Errorf("on n2, where a plan keeps room, are %+v", kept)
 	}
-	if _, text := b.Get("/debug/nodes/gpus"); !strings.Contains(text, "nvidia.com/gpu=3/8") || !strings.Contains(text, "assumed") {
+	if _, text := b.Get("/debug/nodes/gpus"); !strings.Contains(text, "nvidia.com/gpu=3/0") || !strings.Contains(text, "assumed") {
 		t.Errorf("as text:\n%s", text)
 	}
 	if status, text := b.Get("/debug/nodes/nowhere"); status != http.StatusNotFound || !strings.Contains(text, `no node "nowhere"`) {

@@ -74,18 +74,12 @@ func newNodeRow(node *cluster.Node) nodeRow {
 		Requested:     amounts{CPU: node.Requested.MilliCPU, Memory: node.Requested.Memory, Pods: int64(len(node.Pods))},
 	}
 	// A node that does not offer a resource any more still has pods that requested it.
-	row.Allocatable.Extended, row.Requested.Extended = extendedOf(&node.Allocatable), extendedOf(&node.Requested)
-	for name := range row.Requested.Extended {
+	for _, one := range slices.Concat(node.Allocatable.Scalars, node.Requested.Scalars) {
 		if row.Allocatable.Extended == nil {
-			row.Allocatable.Extended = map[string]int64{}
+			row.Allocatable.Extended, row.Requested.Extended = map[string]int64{}, map[string]int64{}
 		}
-		row.Allocatable.Extended[name] += 0
-	}
-	for name := range row.Allocatable.Extended {
-		if row.Requested.Extended == nil {
-			row.Requested.Extended = map[string]int64{}
-		}
-		row.Requested.Extended[name] += 0
+		name := string(one.Name.Value())
+		row.Allocatable.Extended[name], row.Requested.Extended[name] = node.Allocatable.Scalar(one.Name), node.Requested.Scalar(one.Name)
 	}
 	if node.Usage != nil && !node.Usage.Updated.IsZero() {
 		row.Used, row.Measured = &amounts{CPU: node.Usage.Node.MilliCPU, Memory: node.Usage.Node.Memory}, node.Usage.Updated.UTC()
