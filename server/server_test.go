@@ -126,6 +126,23 @@ func (p *process) run() {
 	})
 }
 
+// runToReady runs the server as run does, and returns once it is ready. It waits in real time.
+func (p *process) runToReady() {
+	p.t.Helper()
+	p.run()
+	for {
+		status, why := p.readyz()
+		if status == http.StatusOK {
+			return
+		}
+		select {
+		case err := <-p.ended:
+			p.t.Fatalf("Run returned %v before the server was ready: %s", err, why)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
 // readyz asks the handler itself, as a server that is stopping has no port any more.
 func (p *process) readyz() (int, string) {
 	answer := p.asks(fieldVerbs, httptest.NewRequest(http.MethodGet, "/readyz", nil))
