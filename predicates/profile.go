@@ -15,6 +15,8 @@ type Profile struct {
 	Name string
 	// NodeSelection says who picks the node.
 	NodeSelection config.NodeSelection
+	// Offload says that kube-scheduler leaves to muster the predicates that both know.
+	Offload bool
 	// Mirrors says that a kube-scheduler with its default plugins decides as the profile does.
 	Mirrors bool
 	// Shortlist is how many nodes kube-scheduler is to be offered at most, to pick one by the same scores that the
@@ -40,7 +42,7 @@ type weighted struct {
 // ones that are given, those that are not turned on are left out.
 func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 	p := &Profile{
-		Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Mirrors: cfg.IsDefault(), Shortlist: cfg.ShortlistSize(),
+		Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Offload: cfg.Offload, Mirrors: cfg.IsDefault(), Shortlist: cfg.ShortlistSize(),
 		equivalence: cfg.Equivalence,
 	}
 	scores := cfg.ScorePlugins()

@@ -47,13 +47,14 @@ type bounds struct {
 	Limits
 	WriteLimits
 	selection config.NodeSelection
+	offload   bool
 	reserve   config.Reserve
 }
 
 func newBench(t fataler, limits bounds, now clock.WithTicker, client clients) *bench {
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: ttl})
-	store := newStore(t, c, limits.selection, predicates.NewStoreMetrics(registry), now)
+	store := newStore(t, c, limits, predicates.NewStoreMetrics(registry), now)
 	return &bench{cluster: c, metrics: registry, bounds: limits, Nominator: New(Options{
 		Registerer: registry,
 		Clock:      now,
@@ -68,12 +69,12 @@ func newBench(t fataler, limits bounds, now clock.WithTicker, client clients) *b
 	})}
 }
 
-// newStore is of the default profile with a nodeSelection.
+// newStore is of the default profile with a way to choose nodes.
 func newStore(
-	t fataler, c *cluster.Cluster, selection config.NodeSelection, m *predicates.StoreMetrics, now clock.PassiveClock,
+	t fataler, c *cluster.Cluster, limits bounds, m *predicates.StoreMetrics, now clock.PassiveClock,
 ) *predicates.VerdictStore {
 	cfg := config.Default()
-	cfg.Profiles[0].NodeSelection = selection
+	cfg.Profiles[0].NodeSelection, cfg.Profiles[0].Offload = limits.selection, limits.offload
 	cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
 	profile, err := predicates.NewProfile(&cfg.Profiles[0])
 	if err != nil {
@@ -84,7 +85,10 @@ func newStore(
 
 // testLimits nominate every pod at once.
 func testLimits() bounds {
-	limits := bounds{DefaultLimits(ttl), DefaultWriteLimits(500), config.NodeSelectionNominate, config.ReserveByNomination}
+	limits := bounds{
+		Limits: DefaultLimits(ttl), WriteLimits: DefaultWriteLimits(500), selection: config.NodeSelectionNominate,
+		reserve: config.ReserveByNomination,
+	}
 	limits.MinBacklog, limits.MinSaving = 1, 0
 	return limits
 }

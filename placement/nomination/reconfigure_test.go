@@ -16,7 +16,7 @@ func TestProfilesCanChangeWhetherTheirPodsAreNominated(t *testing.T) {
 	run(t, inOrder(), func(p *process) {
 		metrics := predicates.NewStoreMetrics(prometheus.NewRegistry())
 		change := func(to config.NodeSelection) {
-			p.profiles.Replace(newStore(p, p.cluster, to, metrics, clock.RealClock{}))
+			p.profiles.Replace(newStore(p, p.cluster, bounds{selection: to}, metrics, clock.RealClock{}))
 			p.after(time.Second)
 		}
 		set(p, p.cluster, newNode("a", "8"), newPod("before", "1"), newPod("never", "100"))

@@ -18,8 +18,7 @@ const (
 	atWork = time.Second
 	// oldGap is the age from which on gaps say nothing of what the scheduler does now.
 	oldGap = time.Minute
-	// fewStanding nominations make no difference to pods without one. More of them do: the scheduler tries such a pod twice
-	// on each node for which others are nominated (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime).
+	// fewStanding nominations make no difference to pods without one.
 	fewStanding = 50
 	// turnsKept are as many pods as it takes to tell in which order the scheduler takes them.
 	turnsKept = 32
@@ -32,7 +31,7 @@ type saving struct {
 	asked time.Time
 
 	nominated, others gaps
-	// turns says of the last pods that were taken up while many nominations stood whether they were nominated.
+	// turns says of the last pods that were taken up in a crowd whether they were nominated.
 	turns []bool
 	// astray says that they mostly were not: the scheduler takes pods in another order.
 	astray bool
@@ -45,14 +44,14 @@ type gaps struct {
 	seen time.Time
 }
 
-// note takes in that the scheduler asks about a pod while so many nominations stand.
-func (s *saving) note(pod types.UID, nominated bool, standing int, now time.Time) {
+// note takes in that the scheduler asks about a pod. Crowded says that nominations of others hold up pods without one.
+func (s *saving) note(pod types.UID, nominated, crowded bool, now time.Time) {
 	gap, again := now.Sub(s.asked), pod == s.last
 	s.last, s.asked = pod, now
 	if again {
 		return
 	}
-	if standing >= fewStanding {
+	if crowded {
 		s.turns = append(s.turns, nominated)
 		s.turns = s.turns[max(0, len(s.turns)-turnsKept):]
 	}
@@ -60,7 +59,7 @@ func (s *saving) note(pod types.UID, nominated bool, standing int, now time.Time
 	case gap >= idle:
 	case nominated:
 		s.nominated.add(gap, now)
-	case standing < fewStanding:
+	case !crowded:
 		s.others.add(gap, now)
 	}
 }
@@ -118,6 +117,13 @@ func (c *course) stepsAside() bool {
 	return c.saving.astray || saved < c.limits.MinSaving
 }
 
+// crowds reports whether nominations hold up pods without one of a profile: the scheduler tries such a pod twice on each
+// node for which others are nominated (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). With offload
+// a try is next to nothing to it.
+func (c *course) crowds(p *nominee) bool {
+	return c.counts[standing] >= fewStanding && !p.store.Profile.Offload
+}
+
 // takeHeart forgets that the scheduler takes pods in another order once all that wait can be nominated.
 func (c *course) takeHeart() {
 	if c.ahead()+len(c.backlog) <= c.limits.MaxAhead {
@@ -128,10 +134,10 @@ func (c *course) takeHeart() {
 // asked follows that the scheduler asks about a pod of the profiles that nominate. When it comes to others than were
 // nominated, all nominations of single pods are given up, as they hold up the rest.
 func (c *course) asked(p *nominee) {
-	if p.ahead() || c.limits.MinSaving == 0 {
+	if p.store == nil || p.ahead() || c.limits.MinSaving == 0 {
 		return
 	}
-	c.saving.note(p.pod.UID, p.stage == standing, c.counts[standing], c.clock.Now())
+	c.saving.note(p.pod.UID, p.stage == standing, c.crowds(p), c.clock.Now())
 	if c.saving.inOrder() {
 		return
 	}

@@ -153,6 +153,29 @@ func TestNominationsAreGivenUpWhenTheSchedulerTakesOtherPods(t *testing.T) {
 	})
 }
 
+// With offload it tries a pod on many nodes at next to no cost, so that nominations hold up nobody.
+func TestWithOffloadNominationsAreKeptInWhateverOrderTheSchedulerTakesPods(t *testing.T) {
+	limits := savingLimits()
+	limits.MaxAhead, limits.offload = 200, true
+	run(t, limits, func(p *process) {
+		p.bigNodes()
+		names := p.nominatedNames("p", 600)
+		slices.Reverse(names)
+		if got := p.schedule(names[:400], 10*time.Millisecond); got != 0 {
+			t.Errorf("%d of the last 400 pods are nominated, and only the first 200 can be", got)
+		}
+		if got := p.schedule(names[400:], time.Millisecond); got != 200 {
+			t.Errorf("%d of the first 200 pods are nominated", got)
+		}
+		if got := p.schedule(p.nominatedNames("more", 100), time.Millisecond); got != 100 {
+			t.Errorf("%d of 100 pods that came later are nominated", got)
+		}
+		if ended := p.Report().Ended; ended[Astray] != 0 {
+			t.Errorf("%d nominations were given up", ended[Astray])
+		}
+	})
+}
+
 // Pods that are gated are placed whatever that saves, and keep their nominations: the scheduler does not see them before.
 func TestGatedPodsArePlacedWhateverItSaves(t *testing.T) {
 	limits := savingLimits()
@@ -175,26 +198,26 @@ func TestGatedPodsArePlacedWhateverItSaves(t *testing.T) {
 func TestOfGapsTheLastOnesCount(t *testing.T) {
 	var s saving
 	now := time.Now()
-	ask := func(gap time.Duration, nominated bool, standing int) {
+	ask := func(gap time.Duration, nominated, crowded bool) {
 		now = now.Add(gap)
-		s.note(types.UID(now.String()), nominated, standing, now)
+		s.note(types.UID(now.String()), nominated, crowded, now)
 	}
 	for _, gap := range []time.Duration{time.Second, time.Millisecond} {
 		for range gapsNeeded {
-			ask(gap, true, 0)
+			ask(gap, true, false)
 		}
 	}
 	for range 3 * gapsKept {
-		ask(50*time.Millisecond, false, fewStanding)
+		ask(50*time.Millisecond, false, true)
 	}
 	if _, known := s.perPod(now); known {
 		t.Error("what pods take while many nominations stand is not what they take without")
 	}
 	for range 3 * gapsKept {
-		ask(50*time.Millisecond, false, 0)
+		ask(50*time.Millisecond, false, false)
 	}
 	for range gapsKept {
-		ask(11*time.Millisecond, false, fewStanding-1)
+		ask(11*time.Millisecond, false, false)
 	}
 	if saved, known := s.perPod(now); !known || saved != 10*time.Millisecond {
 		t.Errorf("%s are saved (%v), want 10ms", saved, known)
@@ -207,7 +230,7 @@ func TestAPodThatIsAskedAboutTwiceCountsOnce(t *testing.T) {
 	now := time.Now()
 	for i := range 2 * gapsNeeded {
 		now = now.Add(time.Millisecond)
-		s.note(types.UID(fmt.Sprint(i/2)), false, fewStanding*(i/2%2), now)
+		s.note(types.UID(fmt.Sprint(i/2)), false, i/2%2 > 0, now)
 	}
 	if got, want := len(s.others.all)+len(s.turns), gapsNeeded; got != want-1 { // before the first there was no gap
 		t.Errorf("%d calls count, want %d", got, want-1)
@@ -219,7 +242,7 @@ func TestNominationsOfPodsThatWereGatedAreNotGivenUp(t *testing.T) {
 	run(t, savingLimits(), func(p *process) {
 		p.bigNodes()
 		names := p.nominatedNames("p", 100)
-		ahead := newStore(p, p.cluster, config.NodeSelectionAhead, predicates.NewStoreMetrics(prometheus.NewRegistry()), p.clock)
+		ahead := newStore(p, p.cluster, bounds{selection: config.NodeSelectionAhead}, predicates.NewStoreMetrics(prometheus.NewRegistry()), p.clock)
 		p.Nominator.mu.Lock()
 		p.course.nominees[types.UID(names[0])].store = ahead
 		other := &nominee{pod: cluster.NewPod(newPod("other", "1m")), store: p.course.nominees[types.UID(names[1])].store, stage: aside}
