@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
 	"muster.dev/muster/api/config"
@@ -18,7 +17,8 @@ const offloadHeader = `#
 const preemptionHeader = `# NodeResourcesFit stays on as a filter: preemption tries evictions on the filters that are on
 # and needs one that they can turn, and it keeps the room of nominated pods. As room is all that
 # kube-scheduler still looks at, it must not stop early: muster is offered every node with room
-# (percentageOfNodesToScore) and every node where evictions make it (minCandidateNodesPercentage).
+# (percentageOfNodesToScore). Where evictions make room it stops at a tenth of the nodes, as always:
+# if none of them suits the pod, muster finds others.
 `
 
 const noPreemptionHeader = `# --no-preemption: NodeResourcesFit is among them, and DefaultPreemption is off, as it would have
@@ -64,12 +64,7 @@ func offload(scheduler *schedulerv1.KubeSchedulerProfile, profile *config.Profil
 	scheduler.PercentageOfNodesToScore = new(int32(100))
 	if !preemption {
 		scheduler.Plugins.PostFilter.Disabled = []schedulerv1.Plugin{{Name: defaultPreemption}}
-		return
 	}
-	scheduler.PluginConfig = []schedulerv1.PluginConfig{{
-		Name: defaultPreemption,
-		Args: runtime.RawExtension{Raw: []byte(`{"minCandidateNodesPercentage":100}`)},
-	}}
 }
 
 // inTreeDisabled disables those of the plugins that kube-scheduler has, and of which muster does all.

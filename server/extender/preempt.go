@@ -50,15 +50,27 @@ func (e *Extender) preemptKnown(c *call, proposed victims) victims {
 	return e.preemptAlone(c, proposed)
 }
 
-// preemptAlone finds victims for a pod for itself on nodes that are proposed: on the best few if a proposal for one of them holds and
-// harms no gang, else on all.
+// preemptAlone finds victims for a pod for itself: on nodes that are proposed, and with offload on others if none of these will do.
 func (e *Extender) preemptAlone(c *call, proposed victims) victims {
 	nominated := e.picker.cluster.Nominated()
 	snap := e.picker.cluster.Snapshot()
 	p := newPreemption(&c.subject, c.store.Profile, snap, nominated, e.reserved.reservations.Spared(c.subject.pod))
+	enough, later := e.amongProposed(p, snap, proposed)
+	if len(enough) == 0 && c.subject.known && c.store.Profile.Offload {
+		enough = e.amongOthers(p, snap, proposed)
+	}
+	if len(enough) == 0 && later != "" && c.subject.known {
+		e.refusals.Postponed(c.subject.pod.UID, later, snap.Generation)
+	}
+	return enough
+}
+
+// amongProposed finds victims on the best few of the nodes that are proposed if a proposal for one of them holds and harms no gang,
+// else on all. Later is a node where some of the victims must stay for now.
+func (e *Extender) amongProposed(p *preemption, snap *cluster.Snapshot, proposed victims) (enough victims, later string) {
 	ranked := rank(snap, proposed)
-	few := min(enoughProposals, len(ranked))
-	enough, later := victims{}, ""
+	few := min(enoughNodes, len(ranked))
+	enough = victims{}
 	for _, some := range [][]proposal{ranked[:few], ranked[few:]} {
 		for _, proposal := range some {
 			if found := p.victims(proposal.node, e.planned(proposal.node.Pods), proposal.victims); found != nil {
@@ -71,10 +83,31 @@ func (e *Extender) preemptAlone(c *call, proposed victims) victims {
 			break
 		}
 	}
-	if len(enough) == 0 && later != "" && c.subject.known {
-		e.refusals.Postponed(c.subject.pod.UID, later, snap.Generation)
+	return enough, later
+}
+
+// amongOthers finds victims on nodes that are not proposed, the best few of them if that harms no gang. With offload kube-scheduler
+// proposes a tenth of the nodes, where evictions make room: none of these need suit the pod otherwise.
+func (e *Extender) amongOthers(p *preemption, snap *cluster.Snapshot, proposed victims) victims {
+	all := victims{}
+	for node := range snap.Nodes() {
+		if proposed[node.Name] != nil {
+			continue
+		}
+		if found := p.choose(node, e.planned(node.Pods)); found != nil {
+			all[node.Name] = found
+		}
 	}
-	return enough
+	ranked := rank(snap, all)
+	few := victims{}
+	for _, best := range ranked[:min(enoughNodes, len(ranked))] {
+		few[best.node.Name] = best.victims
+	}
+	if e.gangs.spare(few) {
+		return few
+	}
+	e.gangs.spare(all)
+	return all
 }
 
 // holds reports whether a proposal is answered as it was made for one node at least.

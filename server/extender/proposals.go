@@ -13,9 +13,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// enoughProposals is of how many nodes kube-scheduler is told, the best by its own rules, when its proposals for them hold. It proposes
-// a tenth of the cluster, and takes one.
-const enoughProposals = 8
+// enoughNodes is of how many nodes kube-scheduler is told, the best by its own rules, when evictions there are as it proposes: it
+// proposes a tenth of the cluster, and takes one.
+const enoughNodes = 8
 
 // proposal is a node, and whom kube-scheduler proposes to evict from it.
 type proposal struct {

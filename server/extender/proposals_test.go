@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
@@ -104,7 +105,7 @@ func TestOfManyProposalsAFewAreAnsweredAndTheBestIsAmongThem(t *testing.T) {
 		important := servertest.Pod("important", "1")
 		important.Spec.Priority = new(int32(100))
 		got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: important, NodeNameToMetaVictims: proposed})
-		if want := min(len(nodes), enoughProposals); len(got) != want {
+		if want := min(len(nodes), enoughNodes); len(got) != want {
 			rt.Errorf("%d nodes are answered, want %d", len(got), want)
 		}
 		for node := range nodes.best() {
@@ -156,9 +157,9 @@ func (s sparing) spare(victims victims) (harmless bool) {
 func TestProposalsThatHarmNoGangAreLookedForAmongAll(t *testing.T) {
 	b := newBench(t, benchOptions{})
 	proposed, harmed := victims{}, map[string]bool{}
-	for i := range 2 * enoughProposals {
+	for i := range 2 * enoughNodes {
 		name := fmt.Sprintf("n%d", i)
-		harmed[name] = i < enoughProposals
+		harmed[name] = i < enoughNodes
 		b.Node(name, "1")
 		pod := servertest.Pod("on-"+name, "1")
 		pod.Spec.NodeName = name
@@ -185,7 +186,7 @@ func TestProposalsThatHarmNoGangAreLookedForAmongAll(t *testing.T) {
 func TestWhereNoProposalHoldsEveryNodeIsLookedAt(t *testing.T) {
 	b := newBench(t, benchOptions{})
 	proposed := victims{}
-	for i := range 3 * enoughProposals {
+	for i := range 3 * enoughNodes {
 		name := fmt.Sprintf("n%d", i)
 		b.Node(name, "4")
 		for _, cpu := range []string{"1", "3"} {
@@ -200,5 +201,88 @@ func TestWhereNoProposalHoldsEveryNodeIsLookedAt(t *testing.T) {
 	got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: important, NodeNameToMetaVictims: proposed})
 	if len(got) != len(proposed) {
 		t.Errorf("%d nodes are answered, want all %d", len(got), len(proposed))
+	}
+}
+
+const offloaded = "profiles: [{offload: true, nodeSelection: Extender}]"
+
+// pinned is a pod of great importance that suits the nodes of a slot only.
+func pinned(slot string) *corev1.Pod {
+	pod := servertest.Pod("important", "2")
+	pod.Spec.Priority, pod.Spec.NodeSelector = new(int32(100)), map[string]string{"slot": slot}
+	return pod
+}
+
+// fullNodes of slots have a pod each that leaves no room, and the first one is proposed.
+func fullNodes(b *bench, slots ...string) victims {
+	for i, slot := range slots {
+		name := fmt.Sprintf("n%02d", i)
+		b.Node(name, "2", func(node *corev1.Node) { node.Labels = map[string]string{"slot": slot} })
+		pod := servertest.Pod("on-"+name, "1")
+		pod.Spec.NodeName, pod.Spec.Priority = name, new(int32(len(slots)-i))
+		b.Pending(pod)
+	}
+	return victims{"n00": {Pods: []*extenderv1.MetaPod{{UID: "uid-on-n00"}}}}
+}
+
+func TestWithOffloadVictimsAreLookedForOnNodesThatAreNotProposed(t *testing.T) {
+	for name, test := range map[string]struct {
+		profiles string
+		slots    []string
+		want     []string
+	}{
+		"the one that suits":              {offloaded, []string{"a", "a", "b", "a"}, []string{"n02"}},
+		"none suits":                      {offloaded, []string{"a", "a", "a"}, nil},
+		"what is proposed is good enough": {offloaded, []string{"b", "b", "b"}, []string{"n00"}},
+		"without offload":                 {"", []string{"a", "a", "b"}, nil},
+		"the best few of many": {
+			offloaded, []string{"a", "b", "b", "b", "b", "b", "b", "b", "b", "b", "b"},
+			[]string{"n03", "n04", "n05", "n06", "n07", "n08", "n09", "n10"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, benchOptions{profiles: test.profiles})
+			proposed := fullNodes(b, test.slots...)
+			got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: pinned("b"), NodeNameToMetaVictims: proposed})
+			if diff := cmp.Diff(test.want, slices.Sorted(maps.Keys(got))); diff != "" {
+				t.Errorf("nodes (-want +got):\n%s", diff)
+			}
+			for node, victims := range got {
+				if len(victims.Pods) != 1 || victims.Pods[0].UID != "uid-on-"+node {
+					t.Errorf("victims on %s: %v, want the pod there", node, victims.Pods)
+				}
+			}
+		})
+	}
+}
+
+func TestAStrangerIsToldOfNobodyOnNodesThatItDidNotPropose(t *testing.T) {
+	b := newBench(t, benchOptions{profiles: offloaded})
+	args := extenderv1.ExtenderPreemptionArgs{Pod: pinned("b"), NodeNameToMetaVictims: fullNodes(b, "a", "b")}
+	if got := servertest.Ask[extenderv1.ExtenderPreemptionResult](b.Bench, "preempt", args).NodeNameToMetaVictims; len(got) > 0 {
+		t.Errorf("it is told %v", got)
+	}
+}
+
+func TestANodeThatSuitsAsItIsHasNoVictims(t *testing.T) {
+	b := newBench(t, benchOptions{profiles: offloaded})
+	proposed := fullNodes(b, "a", "a")
+	b.Node("empty", "2", func(node *corev1.Node) { node.Labels = map[string]string{"slot": "b"} })
+	if got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: pinned("b"), NodeNameToMetaVictims: proposed}); len(got) > 0 {
+		t.Errorf("victims %v, where kube-scheduler takes a node without any for an error", got)
+	}
+}
+
+func TestOfNodesThatAreNotProposedThoseComeFirstThatHarmNoGang(t *testing.T) {
+	b := newBench(t, benchOptions{profiles: offloaded})
+	proposed := fullNodes(b, append([]string{"a", "b", "b"}, slices.Repeat([]string{"b"}, enoughNodes)...)...)
+	harmed := map[string]bool{}
+	for i := range enoughNodes + 3 {
+		harmed[fmt.Sprintf("n%02d", i)] = i > 1
+	}
+	b.extender.gangs = sparing{b.extender.gangs, harmed}
+	got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: pinned("b"), NodeNameToMetaVictims: proposed})
+	if diff := cmp.Diff([]string{"n01"}, slices.Sorted(maps.Keys(got))); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
 }

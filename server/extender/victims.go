@@ -55,11 +55,7 @@ func newPreemption(
 // priority are as if they were not: plans will give way, and what is going has not to be evicted.
 // A pod that is spared is none either, though it is proposed.
 func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], proposed *extenderv1.MetaVictims) *extenderv1.MetaVictims {
-	for _, pod := range node.Pods {
-		if (planned.Has(pod.UID) || pod.DeletionTimestamp != nil) && p.outranks(pod) {
-			node = node.WithoutPod(pod.UID)
-		}
-	}
+	node = p.without(node, planned)
 	freed := node
 	for _, victim := range proposed.Pods {
 		if victim != nil {
@@ -74,6 +70,21 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 	default:
 		return nil
 	}
+}
+
+// choose is victims of a node for which none are proposed, nil as well when nobody has to go.
+func (p *preemption) choose(node *cluster.Node, planned sets.Set[types.UID]) *extenderv1.MetaVictims {
+	return metaVictims(p.evictions.Victims(p.fits, p.without(node, planned)))
+}
+
+// without is a node without those of lower priority that are only planned to be there, or are going.
+func (p *preemption) without(node *cluster.Node, planned sets.Set[types.UID]) *cluster.Node {
+	for _, pod := range node.Pods {
+		if (planned.Has(pod.UID) || pod.DeletionTimestamp != nil) && p.outranks(pod) {
+			node = node.WithoutPod(pod.UID)
+		}
+	}
+	return node
 }
 
 // spares reports whether one of the proposed victims is to stay.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -54,7 +55,8 @@ func (g *ground) run(w scenario, pods int, contenders []contender.Contender, rep
 	return g.remove(settled)
 }
 
-// measure runs one cell, looks whether pods are where they may be, and leaves none behind but the settled ones.
+// measure runs one cell, looks whether pods are where they may be, and leaves none behind but the settled ones. A contender that
+// is overdue is given up, and has the rate of what it bound until then.
 func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contender.Contender) (rate float64, err error) {
 	if err := g.create(settled); err != nil { // preemption has evicted some
 		return 0, err
@@ -73,7 +75,8 @@ func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contende
 		return 0, err
 	}
 	ready, left, err := g.schedule(ctx, w.meanwhile, c, watch, len(measured))
-	if err != nil {
+	gaveUp := errors.Is(err, errOverdue)
+	if err != nil && !gaveUp {
 		return 0, fmt.Errorf("%d of %d pods are bound: %w", watch.Tally().Bound, len(measured), err)
 	}
 	if err := g.judge(w); err != nil {
@@ -82,9 +85,14 @@ func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contende
 	if err := g.remove(append(left, measured...)); err != nil {
 		return 0, err
 	}
-	rate = watch.Tally().Rate()
-	if w.fromReady {
-		rate = float64(len(measured)) / watch.Tally().Last.Sub(ready).Seconds()
+	switch tally := watch.Tally(); {
+	case gaveUp:
+		fmt.Fprintf(g.out, "%s: %s: %d of %d pods are bound: %v\n", w.name, c, tally.Bound, len(measured), err)
+		rate = float64(tally.Bound) / settleTimeout.Seconds()
+	case w.fromReady:
+		rate = float64(len(measured)) / tally.Last.Sub(ready).Seconds()
+	default:
+		rate = tally.Rate()
 	}
 	return rate, devices.ClearClaims(g.ctx, g.client)
 }

@@ -138,9 +138,12 @@ func (g *ground) remove(pods []*corev1.Pod) error {
 	})
 }
 
-// await returns when something is done, unless the control plane fails.
+// errOverdue says that something was not done within settleTimeout.
+var errOverdue = errors.New("overdue")
+
+// await returns when something is done, unless the control plane fails. An error is errOverdue when it takes too long.
 func (g *ground) await(ctx context.Context, what string, done wait.ConditionWithContextFunc) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, settleTimeout, fmt.Errorf("waited %s for %s", settleTimeout, what))
+	ctx, cancel := context.WithTimeoutCause(ctx, settleTimeout, fmt.Errorf("%w: waited %s for %s", errOverdue, settleTimeout, what))
 	defer cancel()
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		select {

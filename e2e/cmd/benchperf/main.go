@@ -12,7 +12,8 @@
 // One control plane serves all. Each round runs every workload with every contender, in an order that rotates. A cell
 // counts pods between the first and the last binding that the API server reports, and then looks whether every node
 // has room for its pods. Where each pod has others evicted, which is most of the work and done before the first binding, the
-// time counts from when the scheduler is ready.
+// time counts from when the scheduler is ready. A contender that has not bound all pods after three minutes is given up, and has
+// the rate of what it bound.
 //
 // It prints a table and lines `figure NAME=VALUE`. BENCH_NODES, BENCH_ROUNDS and BENCH_PODS change how much is measured,
 // PERF_WORKLOADS and PERF_WAYS what: names separated by commas, as the table has them.
