@@ -242,7 +242,13 @@ func TestNominationsOfPodsThatWereGatedAreNotGivenUp(t *testing.T) {
 	run(t, savingLimits(), func(p *process) {
 		p.bigNodes()
 		names := p.nominatedNames("p", 100)
-		ahead := newStore(p, p.cluster, bounds{selection: config.NodeSelectionAhead}, predicates.NewStoreMetrics(prometheus.NewRegistry()), p.clock)
+		ahead := newStore(
+			p,
+			p.cluster,
+			bounds{selection: config.NodeSelectionAhead},
+			predicates.NewStoreMetrics(prometheus.NewRegistry()),
+			p.clock,
+		)
 		p.Nominator.mu.Lock()
 		p.course.nominees[types.UID(names[0])].store = ahead
 		other := &nominee{pod: cluster.NewPod(newPod("other", "1m")), store: p.course.nominees[types.UID(names[1])].store, stage: aside}

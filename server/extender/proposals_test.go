@@ -236,7 +236,8 @@ func TestWithOffloadVictimsAreLookedForOnNodesThatAreNotProposed(t *testing.T) {
 		"what is proposed is good enough": {offloaded, []string{"b", "b", "b"}, []string{"n00"}},
 		"without offload":                 {"", []string{"a", "a", "b"}, nil},
 		"the best few of many": {
-			offloaded, []string{"a", "b", "b", "b", "b", "b", "b", "b", "b", "b", "b"},
+			offloaded,
+			[]string{"a", "b", "b", "b", "b", "b", "b", "b", "b", "b", "b"},
 			[]string{"n03", "n04", "n05", "n06", "n07", "n08", "n09", "n10"},
 		},
 	} {
