@@ -101,6 +101,9 @@ func TestProfilesAreFollowedWithoutARestartUnlessAKubeSchedulerHangsOnThem(t *te
 	}
 	for mode, restarts := range map[string]bool{"sidecar": true, "external": false} {
 		mode = "--set=scheduler.mode=" + mode
+		if checksum(mode) != checksum(mode, "--set=logLevel=debug") {
+			t.Errorf("%s: a change of the log level restarts the pod", mode)
+		}
 		if changed := checksum(mode) != checksum(
 			mode, "--set=config.profiles[0].schedulerName=muster,config.profiles[0].equivalence=Template",
 		); changed != restarts {
