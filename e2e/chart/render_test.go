@@ -113,6 +113,13 @@ func TestProfilesAreFollowedWithoutARestartUnlessAKubeSchedulerHangsOnThem(t *te
 			t.Errorf("%s: a change of a timeout does not restart the pod", mode)
 		}
 	}
+	rescheduler := func(args ...string) string {
+		args = append(append(needed(), "--set=scheduler.mode=external,rescheduler.enabled=true"), args...)
+		return deployment(t, render(t, args...), release+"-rescheduler").Spec.Template.Annotations["checksum/config"]
+	}
+	if rescheduler() != rescheduler("--set=logLevel=debug") || rescheduler() == rescheduler("--set=config.timeouts.bind=1m") {
+		t.Error("the rescheduler's pod is restarted by a change of the log level, or not by one of a timeout")
+	}
 }
 
 func TestGatesAndManagedPodsAreOffByDefault(t *testing.T) {
