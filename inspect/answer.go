@@ -110,14 +110,18 @@ func (f Format) write(w io.Writer, told Answer) error {
 		return writeYAML(w, told)
 	case Text, Wide:
 	}
-	t := newTable(w)
+	f.text(newTable(w), told)
+	return nil
+}
+
+// text writes an answer for people.
+func (f Format) text(t *Table, told Answer) {
 	if wide, ok := told.(WideAnswer); ok && f == Wide {
 		wide.Wide(t)
 	} else {
 		told.Text(t)
 	}
 	t.flush()
-	return nil
 }
 
 // refusal is an error with the status that it is answered with.

@@ -8,9 +8,12 @@ import (
 
 // Table writes lines, and rows of aligned cells between them. What it is given is made [Printable],
 // so that nothing in it ends a line, begins another cell or speaks to a terminal.
-type Table struct{ out *tabwriter.Writer }
+type Table struct {
+	out   *tabwriter.Writer
+	marks bool // cells have marks for colours
+}
 
-func newTable(w io.Writer) *Table { return &Table{tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)} }
+func newTable(w io.Writer) *Table { return &Table{out: tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)} }
 
 // Title starts the answer with a line, and an empty one.
 func (t *Table) Title(format string, args ...any) {
@@ -18,13 +21,18 @@ func (t *Table) Title(format string, args ...any) {
 	t.flush()
 }
 
-// Row adds cells. Those of a column are aligned until it is interrupted.
+// Row adds cells. Those of a column are aligned until it is interrupted. One that is [Good], [Doubtful] or [Bad] has a colour
+// where answers are printed in colours.
 func (t *Table) Row(cells ...any) {
 	for i, cell := range cells {
 		if i > 0 {
 			_, _ = fmt.Fprint(t.out, "\t")
 		}
-		_, _ = fmt.Fprint(t.out, Printable(fmt.Sprint(cell)))
+		text := Printable(fmt.Sprint(cell))
+		if t.marks {
+			text = marked(cell, text)
+		}
+		_, _ = fmt.Fprint(t.out, text)
 	}
 	_, _ = fmt.Fprintln(t.out)
 }

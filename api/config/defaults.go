@@ -73,6 +73,7 @@ func Base() *Configuration {
 			GatedBy:                GatedByPolicy,
 		},
 		Load:        baseLoad(),
+		Logging:     Logging{Level: LogInfo},
 		Tracing:     Tracing{SamplingRatePerMillion: 10_000},
 		Rescheduler: baseRescheduler(),
 	}

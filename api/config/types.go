@@ -27,6 +27,8 @@ type Configuration struct {
 	Gangs Gangs `json:"gangs"`
 	// Load is where the figures come from that LoadAware goes by.
 	Load NodeLoad `json:"load"`
+	// Logging is what is logged.
+	Logging Logging `json:"logging"`
 	// Tracing sends traces of scheduling to an OpenTelemetry collector.
 	Tracing Tracing `json:"tracing"`
 	// Rescheduler is what 'muster reschedule' does.

@@ -33,6 +33,7 @@ func (c *Configuration) Validate() field.ErrorList {
 	errs = append(errs, c.Ahead.validate(field.NewPath("ahead"))...)
 	errs = append(errs, c.Gangs.validate(field.NewPath("gangs"), c.Serving)...)
 	errs = append(errs, c.Load.validate(field.NewPath("load"), c.Profiles)...)
+	errs = append(errs, c.Logging.validate(field.NewPath("logging"))...)
 	errs = append(errs, c.Tracing.validate(field.NewPath("tracing"))...)
 	errs = append(errs, c.Rescheduler.validate(field.NewPath("rescheduler"))...)
 	errs = append(errs, c.Rescheduler.validateAims(field.NewPath("rescheduler"), c.Profiles)...)

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"muster.dev/muster/server/logging"
 )
 
 func TestDeprecatedFlagsChangeTheDefaultProfileUnlessThereIsAFile(t *testing.T) {
@@ -42,7 +44,7 @@ func TestDeprecatedFlagsChangeTheDefaultProfileUnlessThereIsAFile(t *testing.T) 
 			if err := cmd.ParseFlags(append(test.args, "--snapshot=-")); err != nil {
 				t.Fatal(err)
 			}
-			options, err := flags.options(cmd, slog.New(slog.NewTextHandler(&logs, nil)))
+			options, err := flags.options(cmd, &logging.Log{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
 			if err != nil {
 				t.Fatal(err)
 			}

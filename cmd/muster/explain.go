@@ -68,7 +68,7 @@ type explainFlags struct {
 }
 
 func (f *explainFlags) run(cmd *cobra.Command) error {
-	format, err := f.output.format(cmd)
+	out, err := f.output.printer(cmd)
 	if err != nil {
 		return err
 	}
@@ -85,16 +85,16 @@ func (f *explainFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return printExplanation(cmd, explanation, format, f.everyNode)
+	return printExplanation(cmd, explanation, out, f.everyNode)
 }
 
 // printExplanation prints it. Whether there is a node for the pod is the exit status.
-func printExplanation(cmd *cobra.Command, explanation *remote.Explanation, format inspect.Format, everyNode bool) error {
+func printExplanation(cmd *cobra.Command, explanation *remote.Explanation, out printer, everyNode bool) error {
 	var answer inspect.Answer = explanation
 	if everyNode {
 		answer = explanation.Everything()
 	}
-	if err := inspect.Print(cmd.OutOrStdout(), answer, format); err != nil {
+	if err := out.print(cmd.OutOrStdout(), answer); err != nil {
 		return err
 	}
 	if !explanation.Placed() {

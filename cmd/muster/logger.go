@@ -3,20 +3,40 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/logging"
 )
 
+// logFlags say what a server logs, and how.
+type logFlags struct {
+	level, format string
+}
+
+func (f *logFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(
+		&f.level, "log-level", "", "the least important `LEVEL` to log: debug, info, warn or error; overrides logging.level",
+	)
+	flags.StringVar(&f.format, "log-format", logging.FormatText, "`FORMAT` of log lines: text or json")
+}
+
+// override is what the flags change of a configuration.
+func (f *logFlags) override(cfg *config.Configuration) fieldFlag {
+	return fieldFlag{name: "--log-level", value: strings.ToLower(f.level), field: (*string)(&cfg.Logging.Level)}
+}
+
 // withLogs runs a server that nobody has to read the log of: what it logs, the error that it ends with
 // included, keeps nothing waiting.
-func withLogs(cmd *cobra.Command, level slog.Level, format string, run func(*slog.Logger, inspect.Registry) error) error {
-	log, err := logging.New(logging.Options{Output: cmd.ErrOrStderr(), Level: level, Format: format})
+func withLogs(cmd *cobra.Command, flags *logFlags, run func(*logging.Log, inspect.Registry) error) error {
+	level := config.LogLevel(strings.ToLower(flags.level)) // until the configuration has been read
+	log, err := logging.New(logging.Options{Output: cmd.ErrOrStderr(), Level: level, Format: flags.format})
 	if err != nil {
 		return usagef(cmd, "--log-format: %w", err)
 	}
@@ -24,7 +44,7 @@ func withLogs(cmd *cobra.Command, level slog.Level, format string, run func(*slo
 	klog.SetSlogLogger(log.Logger)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(log)
-	if err = run(log.Logger, registry); err == nil {
+	if err = run(log, registry); err == nil {
 		return nil
 	}
 	if _, usage := errors.AsType[*usageError](err); usage {

@@ -5,7 +5,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/preflight"
 )
 
@@ -32,7 +31,7 @@ if something is MISSING that is needed, and after any error.`,
   muster preflight --config muster.yaml --kubeconfig ~/.kube/config --as system:serviceaccount:kube-system:muster`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			format, err := output.format(cmd)
+			out, err := output.printer(cmd)
 			if err != nil {
 				return err
 			}
@@ -66,7 +65,7 @@ if something is MISSING that is needed, and after any error.`,
 			if err != nil {
 				return err
 			}
-			if err := inspect.Print(cmd.OutOrStdout(), report, format); err != nil {
+			if err := out.print(cmd.OutOrStdout(), report); err != nil {
 				return err
 			}
 			if !report.Passes() {

@@ -2,9 +2,9 @@ package main
 
 import (
 	"cmp"
-	"log/slog"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/document"
@@ -15,8 +15,7 @@ import (
 )
 
 func newRescheduleCommand() *cobra.Command {
-	var file, kubeconfig, logFormat string
-	var logLevel slog.Level
+	var flags rescheduleFlags
 	cmd := &cobra.Command{
 		Use:   "reschedule",
 		Short: "Move pods so that pending ones get a place, or nodes become empty",
@@ -31,41 +30,70 @@ plans count on. Of several replicas one acts, by a Lease. It serves /livez, /rea
 /metrics and /debug/rescheduler on rescheduler.listen, and takes POST /separate on
 rescheduler.separate.listen, if there is one.
 
-When its configuration changes it ends what it is at, and begins anew by the new one. A
-file that is not valid is refused, and said so in the log.`,
+When its configuration changes it ends what it is at, and begins anew by the new one; of
+logging.level alone it just logs by it. A file that is not valid is refused, and said so
+in the log.`,
 		Example: `  # Show what would be done, then look at it.
   muster reschedule --kubeconfig ~/.kube/config
   kubectl get reschedulingplans`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withLogs(cmd, logLevel, logFormat, func(logger *slog.Logger, registry inspect.Registry) error {
-				cfg, warnings, err := loadConfig(file)
+			return withLogs(cmd, &flags.log, func(log *logging.Log, registry inspect.Registry) error {
+				options, err := flags.options(cmd, log)
 				if err != nil {
 					return err
 				}
-				for _, warning := range warnings {
-					logger.Warn("configuration", "warning", warning)
-				}
-				override := func(cfg *config.Configuration) {
-					cfg.ClientConnection.Kubeconfig = cmp.Or(kubeconfig, cfg.ClientConnection.Kubeconfig)
-				}
-				override(cfg)
-				return loop.Run(cmd.Context(), loop.Options{
-					Config: cfg, Connect: restConfig, Logger: logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd), Registry: registry,
-					File: app.ConfigFile{Path: file, Decode: func(content []byte) (*config.Configuration, []string, error) {
-						later, warnings, err := document.DecodeFrom(file, content)
-						if err == nil {
-							override(later)
-						}
-						return later, warnings, err
-					}},
-				})
+				options.Registry = registry
+				return loop.Run(cmd.Context(), options)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&file, "config", "", "configuration `FILE` (default: what 'muster config default' prints)")
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
-	cmd.Flags().TextVar(&logLevel, "log-level", slog.LevelInfo, "the least important `LEVEL` to log: debug, info, warn or error")
-	cmd.Flags().StringVar(&logFormat, "log-format", logging.FormatText, "`FORMAT` of log lines: text or json")
+	flags.register(cmd.Flags())
 	return cmd
+}
+
+type rescheduleFlags struct {
+	config     string
+	kubeconfig string
+	log        logFlags
+}
+
+func (f *rescheduleFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.config, "config", "", "configuration `FILE` (default: what 'muster config default' prints)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
+	f.log.register(flags)
+}
+
+// options loads the configuration, and puts the flags on top of it.
+func (f *rescheduleFlags) options(cmd *cobra.Command, log *logging.Log) (loop.Options, error) {
+	cfg, warnings, err := loadConfig(f.config)
+	if err != nil {
+		return loop.Options{}, err
+	}
+	if err := f.override(cfg); err != nil {
+		return loop.Options{}, usagef(cmd, "%w", err)
+	}
+	log.Level.Set(cfg.Logging.Level.Level())
+	for _, warning := range warnings {
+		log.Logger.Warn("configuration", "warning", warning)
+	}
+	return loop.Options{
+		Config: cfg, Connect: restConfig, Logger: log.Logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd),
+		File: app.ConfigFile{Path: f.config, Decode: f.decode, LogLevel: &log.Level},
+	}, nil
+}
+
+// decode is what a later content of the configuration file stands for.
+func (f *rescheduleFlags) decode(content []byte) (*config.Configuration, []string, error) {
+	changed, warnings, err := document.DecodeFrom(f.config, content)
+	if err != nil {
+		return nil, nil, err
+	}
+	return changed, warnings, f.override(changed)
+}
+
+// override puts the flags on top of the configuration. An error names those that make it invalid.
+func (f *rescheduleFlags) override(cfg *config.Configuration) error {
+	cfg.ClientConnection.Kubeconfig = cmp.Or(f.kubeconfig, cfg.ClientConnection.Kubeconfig)
+	return override(cfg, f.log.override(cfg))
 }

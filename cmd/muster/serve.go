@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -47,8 +45,8 @@ stop, 1 after a failure and 2 after a wrong command line.`,
   curl -s localhost:8887/debug/`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withLogs(cmd, flags.logLevel, flags.logFormat, func(logger *slog.Logger, registry inspect.Registry) error {
-				options, err := flags.options(cmd, logger)
+			return withLogs(cmd, &flags.log, func(log *logging.Log, registry inspect.Registry) error {
+				options, err := flags.options(cmd, log)
 				if err != nil {
 					return err
 				}
@@ -67,8 +65,7 @@ type serveFlags struct {
 	listen     string
 	debug      string
 	snapshots  []string
-	logLevel   slog.Level
-	logFormat  string
+	log        logFlags
 	deprecated deprecatedFlags
 }
 
@@ -86,27 +83,32 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 		"`FILE` to answer from instead of an API server, written by 'kubectl get nodes,pods,... -A -o yaml' or -o json; - is standard input; "+
 			"may be repeated",
 	)
-	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "the least important `LEVEL` to log: debug, info, warn or error")
-	flags.StringVar(&f.logFormat, "log-format", logging.FormatText, "`FORMAT` of log lines: text or json")
+	f.log.register(flags)
 	f.deprecated.register(flags)
 }
 
 // options loads the configuration, puts the flags on top of it and connects.
-func (f *serveFlags) options(cmd *cobra.Command, logger *slog.Logger) (server.Options, error) {
+func (f *serveFlags) options(cmd *cobra.Command, log *logging.Log) (server.Options, error) {
 	if len(f.snapshots) > 0 && f.kubeconfig != "" {
 		return server.Options{}, usagef(cmd, "--snapshot and --kubeconfig exclude each other: a snapshot stands in for the API server")
 	}
-	cfg, err := f.load(cmd, logger)
+	cfg, warnings, err := f.deprecated.load(cmd, f.config, func(flag, why string) {
+		log.Logger.Warn("deprecated flag", "flag", flag, "warning", why)
+	})
 	if err != nil {
 		return server.Options{}, err
 	}
 	if err := f.override(cfg); err != nil {
 		return server.Options{}, usagef(cmd, "%w", err)
 	}
+	log.Level.Set(cfg.Logging.Level.Level())
+	for _, warning := range warnings {
+		log.Logger.Warn("configuration", "warning", warning)
+	}
 	options := server.Options{
-		Logger:        logger,
+		Logger:        log.Logger,
 		Config:        cfg,
-		ConfigFile:    app.ConfigFile{Path: f.config, Decode: f.decode},
+		ConfigFile:    app.ConfigFile{Path: f.config, Decode: f.decode, LogLevel: &log.Level},
 		SnapshotFiles: f.snapshots,
 		Stdin:         cmd.InOrStdin(),
 		Version:       buildInfo().Main.Version,
@@ -118,18 +120,6 @@ func (f *serveFlags) options(cmd *cobra.Command, logger *slog.Logger) (server.Op
 		}
 	}
 	return options, nil
-}
-
-// load reads the configuration file, or makes a configuration of the deprecated flags when
-// there is none.
-func (f *serveFlags) load(cmd *cobra.Command, logger *slog.Logger) (*config.Configuration, error) {
-	loaded, warnings, err := f.deprecated.load(cmd, f.config, func(flag, why string) {
-		logger.Warn("deprecated flag", "flag", flag, "warning", why)
-	})
-	for _, warning := range warnings {
-		logger.Warn("configuration", "warning", warning)
-	}
-	return loaded, err
 }
 
 // decode is what a later content of the configuration file stands for.
@@ -146,20 +136,10 @@ func (f *serveFlags) override(cfg *config.Configuration) error {
 	if f.kubeconfig != "" {
 		cfg.ClientConnection.Kubeconfig = f.kubeconfig
 	}
-	var given []string
-	for _, flag := range []struct {
-		name, value string
-		field       *string
-	}{{"--listen", f.listen, &cfg.Serving.Listen}, {"--debug-listen", f.debug, &cfg.Debug.Listen}} {
-		if flag.value != "" {
-			*flag.field, given = flag.value, append(given, flag.name)
-		}
-	}
-	if len(given) == 0 {
-		return nil
-	}
-	if errs := cfg.Validate(); len(errs) > 0 {
-		return config.InSource(strings.Join(given, ", "), errs.ToAggregate())
-	}
-	return nil
+	return override(
+		cfg,
+		fieldFlag{"--listen", f.listen, &cfg.Serving.Listen},
+		fieldFlag{"--debug-listen", f.debug, &cfg.Debug.Listen},
+		f.log.override(cfg),
+	)
 }

@@ -113,6 +113,7 @@ func TestFlagsOfServeOverrideTheFile(t *testing.T) {
 		listen string
 		host   string
 		qps    float32
+		level  slog.Level
 	}{
 		{
 			name:   "without a file the defaults hold",
@@ -127,13 +128,15 @@ func TestFlagsOfServeOverrideTheFile(t *testing.T) {
 			listen: "0.0.0.0:9443",
 			host:   "http://127.0.0.1:6443",
 			qps:    50,
+			level:  slog.LevelWarn,
 		},
 		{
 			name:   "a flag changes the file",
-			flags:  serveFlags{kubeconfig: kubeconfig, config: "testdata/tls.yaml", listen: ":7777"},
+			flags:  serveFlags{kubeconfig: kubeconfig, config: "testdata/tls.yaml", listen: ":7777", log: logFlags{level: "DEBUG"}},
 			listen: ":7777",
 			host:   "http://127.0.0.1:6443",
 			qps:    50,
+			level:  slog.LevelDebug,
 		},
 		{
 			name:   "a snapshot needs no connection",
@@ -143,9 +146,13 @@ func TestFlagsOfServeOverrideTheFile(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			options, err := test.flags.options(newServeCommand(), slog.New(slog.DiscardHandler))
+			log := logging.Log{Logger: slog.New(slog.DiscardHandler)}
+			options, err := test.flags.options(newServeCommand(), &log)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if log.Level.Level() != test.level {
+				t.Errorf("logs %s, want %s", log.Level.Level(), test.level)
 			}
 			if options.Config.Serving.Listen != test.listen {
 				t.Errorf("listens on %s, want %s", options.Config.Serving.Listen, test.listen)

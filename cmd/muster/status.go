@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/remote"
 )
 
@@ -71,7 +70,7 @@ type statusFlags struct {
 }
 
 func (f *statusFlags) run(cmd *cobra.Command) error {
-	format, err := f.output.format(cmd)
+	out, err := f.output.printer(cmd)
 	if err != nil {
 		return err
 	}
@@ -92,9 +91,9 @@ func (f *statusFlags) run(cmd *cobra.Command) error {
 		return told
 	}
 	if f.watch {
-		err = (&watch{every: f.interval, format: format, out: cmd.OutOrStdout(), ask: ask}).run(cmd.Context())
+		err = (&watch{every: f.interval, printer: out, out: cmd.OutOrStdout(), ask: ask}).run(cmd.Context())
 	} else {
-		err = inspect.Print(cmd.OutOrStdout(), ask(cmd.Context()), format)
+		err = out.print(cmd.OutOrStdout(), ask(cmd.Context()))
 	}
 	if err != nil {
 		return err

@@ -17,17 +17,18 @@ import (
 
 // watch asks for a status again and again, until its context ends.
 type watch struct {
-	every  time.Duration
-	format inspect.Format
-	out    io.Writer
-	ask    func(context.Context) *remote.Status
+	printer
+
+	every time.Duration
+	out   io.Writer
+	ask   func(context.Context) *remote.Status
 }
 
 func (w *watch) run(ctx context.Context) error {
 	ticks := time.NewTicker(w.every)
 	defer ticks.Stop()
 	show := w.showChange()
-	if file, ok := w.out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if file, ok := w.out.(*os.File); ok && isTerminal(file) {
 		show = w.draw(func() int {
 			_, height, err := term.GetSize(int(file.Fd()))
 			if err != nil {
@@ -73,7 +74,7 @@ func (w *watch) showChange() func(*remote.Status) error {
 		if _, err := io.WriteString(w.out, heading); err != nil {
 			return err
 		}
-		return inspect.Print(w.out, told, w.format)
+		return w.print(w.out, told)
 	}
 }
 
@@ -90,7 +91,7 @@ func (w *watch) draw(height func() int) func(*remote.Status) error {
 	return func(told *remote.Status) error {
 		var text bytes.Buffer
 		fmt.Fprintf(&text, "%s, every %s; ^C ends\n\n", time.Now().UTC().Format(time.RFC3339), w.every)
-		if err := inspect.Print(&text, told, w.format); err != nil {
+		if err := w.print(&text, told); err != nil {
 			return err
 		}
 		lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")

@@ -40,7 +40,7 @@ func TestWhereThereIsNoTerminalEachChangeIsPrinted(t *testing.T) {
 	} {
 		t.Run(string(format), func(t *testing.T) {
 			var out bytes.Buffer
-			show := (&watch{format: format, out: &out}).showChange()
+			show := (&watch{printer: printer{format: format}, out: &out}).showChange()
 			for i, told := range []*remote.Status{ofNodes(1, 5), ofNodes(1, 7), ofNodes(2, 1), {MusterError: "gone"}, {MusterError: "gone"}} {
 				before := out.Len()
 				if err := show(told); err != nil {
@@ -65,7 +65,7 @@ func TestWhereThereIsNoTerminalEachChangeIsPrinted(t *testing.T) {
 func TestOnATerminalTheAnswerIsDrawnAnewAndFits(t *testing.T) {
 	var out bytes.Buffer
 	height := 5
-	show := (&watch{every: time.Second, format: inspect.Text, out: &out}).draw(func() int { return height })
+	show := (&watch{every: time.Second, printer: printer{format: inspect.Text}, out: &out}).draw(func() int { return height })
 	for range 2 {
 		out.Reset()
 		if err := show(ofNodes(1, 5)); err != nil {

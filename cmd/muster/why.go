@@ -65,7 +65,7 @@ type whyFlags struct {
 }
 
 func (f *whyFlags) run(cmd *cobra.Command) error {
-	format, err := f.output.format(cmd)
+	out, err := f.output.printer(cmd)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (f *whyFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := inspect.Print(cmd.OutOrStdout(), answer, format); err != nil {
+	if err := out.print(cmd.OutOrStdout(), answer); err != nil {
 		return err
 	}
 	if waits {

@@ -101,6 +101,9 @@ func TestProfilesAreFollowedWithoutARestartUnlessAKubeSchedulerHangsOnThem(t *te
 	}
 	for mode, restarts := range map[string]bool{"sidecar": true, "external": false} {
 		mode = "--set=scheduler.mode=" + mode
+		if checksum(mode) != checksum(mode, "--set=logLevel=debug") {
+			t.Errorf("%s: a change of the log level restarts the pod", mode)
+		}
 		if changed := checksum(mode) != checksum(
 			mode, "--set=config.profiles[0].schedulerName=muster,config.profiles[0].equivalence=Template",
 		); changed != restarts {
@@ -109,6 +112,13 @@ func TestProfilesAreFollowedWithoutARestartUnlessAKubeSchedulerHangsOnThem(t *te
 		if checksum(mode) == checksum(mode, "--set=config.timeouts.bind=1m") {
 			t.Errorf("%s: a change of a timeout does not restart the pod", mode)
 		}
+	}
+	rescheduler := func(args ...string) string {
+		args = append(append(needed(), "--set=scheduler.mode=external,rescheduler.enabled=true"), args...)
+		return deployment(t, render(t, args...), release+"-rescheduler").Spec.Template.Annotations["checksum/config"]
+	}
+	if rescheduler() != rescheduler("--set=logLevel=debug") || rescheduler() == rescheduler("--set=config.timeouts.bind=1m") {
+		t.Error("the rescheduler's pod is restarted by a change of the log level, or not by one of a timeout")
 	}
 }
 

@@ -125,6 +125,7 @@ func setByTheChart() []string {
 		"config.apiVersion",
 		"config.kind",
 		"config.leaderElection",
+		"config.logging",
 		"config.serving.listen",
 		"config.serving.healthListen",
 		"config.serving.webhookListen",

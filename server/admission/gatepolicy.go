@@ -87,7 +87,8 @@ func gatingPolicy(
 			),
 			Mutations:     []admissionregistrationv1.Mutation{apply(addGate(gate))},
 			FailurePolicy: new(admissionregistrationv1.Ignore),
-			// What a webhook adds later, such as the label, counts.
+			// A gate that a webhook takes away is put back. A label that one adds comes too late: the API server runs a policy again
+			// only for a pod that it ran for before.
 			ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
 		},
 	}

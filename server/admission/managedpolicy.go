@@ -33,7 +33,7 @@ func ManagedPolicy(
 			},
 			Mutations:     []admissionregistrationv1.Mutation{apply(manage())},
 			FailurePolicy: new(admissionregistrationv1.Ignore),
-			// What a webhook adds later, such as the label of a gang, counts.
+			// As for gates: what a webhook takes away is put back, and the label of a gang that one adds comes too late.
 			ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
 		},
 	}

@@ -13,7 +13,7 @@ import (
 
 // Anew runs a process by the configuration in a file, and anew by each valid one that the file has later: one stops in
 // good order, gives its lease back, and then the next one begins. So nothing of it has to know how to change. A content
-// that is not valid, or by which no process can begin, is refused, and the one before stays in force.
+// that is not valid, or by which no process can begin, is refused, and the one before stays in force. What is logged changes without that.
 type Anew struct {
 	Logger     *slog.Logger
 	Clock      clock.WithTicker
@@ -43,6 +43,7 @@ func (a *Anew) Run(ctx context.Context) error {
 			continue
 		}
 		l.inForce = next
+		l.file.followLevel(l.Logger, next.Logging.Level)
 		l.metrics.reloads.WithLabelValues(reloadApplied).Inc()
 	}
 	return err
@@ -113,7 +114,7 @@ func (l *lives) look() *config.Configuration {
 		next, warnings, err = l.file.Decode(content)
 	}
 	if err == nil {
-		others, err = differences(l.inForce, next, l.Unused)
+		others, err = differences(l.inForce, next, append([]string{"logging"}, l.Unused...))
 	}
 	if err != nil {
 		l.refuse(err)
@@ -121,6 +122,10 @@ func (l *lives) look() *config.Configuration {
 	}
 	l.metrics.refused.Set(0)
 	if len(others) == 0 {
+		l.inForce = next
+		if l.file.followLevel(l.Logger, next.Logging.Level) {
+			l.metrics.reloads.WithLabelValues(reloadApplied).Inc()
+		}
 		return nil
 	}
 	for _, warning := range warnings {

@@ -29,6 +29,7 @@ type living struct {
 	path     string
 	diary    diary
 	fails    atomic.Pointer[string] // the mode by which no process can begin
+	level    slog.LevelVar          // that is logged
 	registry *prometheus.Registry
 	stop     context.CancelFunc
 	ended    chan error
@@ -48,7 +49,7 @@ func live(t *testing.T, content string) *living {
 		Logger: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}, Registerer: l.registry, Config: cfg, Unused: []string{"serving"},
 		File: ConfigFile{Path: l.path, Decode: func(content []byte) (*config.Configuration, []string, error) {
 			return document.DecodeFrom("muster.yaml", content)
-		}},
+		}, LogLevel: &l.level},
 		New: func(cfg *config.Configuration) (*Process, error) {
 			mode := string(cfg.Rescheduler.Mode)
 			if fails := l.fails.Load(); fails != nil && mode == *fails {

@@ -24,6 +24,8 @@ type ConfigFile struct {
 	// Decode returns the valid configuration that its content stands for, with what flags
 	// change of it.
 	Decode func(content []byte) (cfg *config.Configuration, warnings []string, err error)
+	// LogLevel is that of the process's log, which follows logging.level; nil for none.
+	LogLevel *slog.LevelVar
 }
 
 // fileLook is a configuration file as it was at the last look.
@@ -46,6 +48,19 @@ func (f *fileLook) changed() (content []byte, changed bool, err error) {
 	}
 	f.failure, f.content = failure, append([]byte{}, content...)
 	return content, true, err
+}
+
+// followLevel has the log follow logging.level of a configuration that is put in force, and says whether that has changed it.
+// The line about it is written by the more talkative of the two levels.
+func (f *fileLook) followLevel(log *slog.Logger, now config.LogLevel) bool {
+	if f.LogLevel == nil || f.LogLevel.Level() == now.Level() {
+		return false
+	}
+	before := f.LogLevel.Level()
+	f.LogLevel.Set(min(before, now.Level()))
+	log.Info("another level is logged", "file", f.Path, "before", before, "now", now.Level())
+	f.LogLevel.Set(now.Level())
+	return true
 }
 
 // logRefused says why a content of the file is not put in force, a line for each reason, and returns these.

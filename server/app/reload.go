@@ -15,7 +15,7 @@ import (
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
-// Reloader puts the profiles of the configuration file in force when the file changes. What
+// Reloader puts the profiles of the configuration file in force when the file changes, and has the log follow it. What
 // is not valid, or changes what needs a restart, is refused as a whole, and the profiles in
 // force stay. What the process does not use may change as it likes.
 type Reloader struct {
@@ -91,31 +91,26 @@ func (r *Reloader) look() {
 	}
 }
 
-// apply puts the profiles of a content of the file in force.
+// apply puts a content of the file in force.
 func (r *Reloader) apply(content []byte) error {
 	cfg, warnings, err := r.file.Decode(content)
 	if err != nil {
 		return err
 	}
-	fixed, err := differences(r.inForce, cfg, append([]string{"profiles"}, r.unused...))
+	fixed, err := differences(r.inForce, cfg, append([]string{"profiles", "logging"}, r.unused...))
 	if err != nil {
 		return err
 	}
 	if len(fixed) > 0 {
 		return config.InSource(r.file.Path, utilerrors.NewAggregate(fixed))
 	}
-	before := r.inForce
-	changed := !reflect.DeepEqual(before.Profiles, cfg.Profiles)
+	replaced, err := r.replaceProfiles(cfg.Profiles, warnings)
+	if err != nil {
+		return err
+	}
+	changed := r.file.followLevel(r.log, cfg.Logging.Level) || replaced
 	if changed {
-		if err := r.profiles.Put(cfg.Profiles); err != nil {
-			return err
-		}
-		for _, warning := range warnings {
-			r.log.Warn("configuration", "warning", warning)
-		}
 		r.metrics.reloads.WithLabelValues(reloadApplied).Inc()
-		r.log.Info("profiles of the changed configuration are in force",
-			"file", r.file.Path, "before", names(before.Profiles), "now", names(cfg.Profiles))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,6 +122,22 @@ func (r *Reloader) apply(content []byte) error {
 	r.refused = nil
 	r.metrics.refused.Set(0)
 	return nil
+}
+
+// replaceProfiles puts profiles in force, and says whether they are others than before.
+func (r *Reloader) replaceProfiles(profiles []config.Profile, warnings []string) (replaced bool, err error) {
+	before := r.inForce.Profiles
+	if reflect.DeepEqual(before, profiles) {
+		return false, nil
+	}
+	if err := r.profiles.Put(profiles); err != nil {
+		return false, err
+	}
+	for _, warning := range warnings {
+		r.log.Warn("configuration", "warning", warning)
+	}
+	r.log.Info("profiles of the changed configuration are in force", "file", r.file.Path, "before", names(before), "now", names(profiles))
+	return true, nil
 }
 
 // refuse keeps a content of the file out of force.

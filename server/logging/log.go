@@ -31,7 +31,7 @@ const (
 type Options struct {
 	// Output gets whole lines. It is not closed.
 	Output io.Writer
-	// Level is the least important one to log.
+	// Level is the least important one to log at first; nil is info.
 	Level slog.Leveler
 	// Format is FormatText or FormatJSON.
 	Format string
@@ -42,6 +42,8 @@ type Options struct {
 type Log struct {
 	// Logger writes here.
 	Logger *slog.Logger
+	// Level is the least important one to log. It may be set at any time.
+	Level slog.LevelVar
 
 	prometheus.Collector
 	out    io.Writer
@@ -61,7 +63,10 @@ type Log struct {
 // New returns a Log that runs. Close must follow. The error says that there is no such format.
 func New(o Options) (*Log, error) {
 	l := &Log{out: o.Output, filled: make(chan struct{}, 1), done: make(chan struct{})}
-	options := &slog.HandlerOptions{Level: o.Level, ReplaceAttr: bound}
+	if o.Level != nil {
+		l.Level.Set(o.Level.Level())
+	}
+	options := &slog.HandlerOptions{Level: &l.Level, ReplaceAttr: bound}
 	switch o.Format {
 	case FormatText:
 		l.Logger, l.logger = slog.New(slog.NewTextHandler(l, options)), slog.New(slog.NewTextHandler(l.out, options))

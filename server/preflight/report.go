@@ -57,6 +57,17 @@ func (r *Report) Text(t *inspect.Table) {
 		if c.Required {
 			needed = "yes"
 		}
-		t.Row(c.State, needed, c.Check, c.Found, c.Follows)
+		t.Row(c.cell(), needed, c.Check, c.Found, c.Follows)
 	}
+}
+
+// cell is the state, in the colour of what it means.
+func (c *Check) cell() any {
+	switch {
+	case c.State == OK:
+		return inspect.Good(c.State)
+	case c.State == Missing && c.Required:
+		return inspect.Bad(c.State)
+	}
+	return inspect.Doubtful(c.State)
 }

@@ -200,7 +200,7 @@ func (e *Explanation) Text(t *inspect.Table) {
 		t.Gap()
 		t.Row("NODES", "REFUSED BY", "BECAUSE")
 		for _, r := range refusals {
-			t.Row(r.nodes, r.Predicate, r.Reason)
+			t.Row(r.nodes, inspect.Bad(r.Predicate), r.Reason)
 		}
 	}
 	if e.Fitting > 0 {
@@ -219,7 +219,7 @@ func (e *Explanation) Wide(t *inspect.Table) {
 		t.Gap()
 		t.Row("NODES", "REFUSED BY", "BECAUSE", "SUCH AS")
 		for _, r := range refusals {
-			t.Row(r.nodes, r.Predicate, r.Reason, strings.Join(e.refusing(r.Objection), ", "))
+			t.Row(r.nodes, inspect.Bad(r.Predicate), r.Reason, strings.Join(e.refusing(r.Objection), ", "))
 		}
 	}
 	if e.Fitting > 0 {
@@ -240,7 +240,14 @@ func (e *Explanation) refusing(o Objection) (nodes []string) {
 
 // head is the pod in short.
 func (e *Explanation) head(t *inspect.Table) {
-	t.Row("pod " + e.Pod + " " + e.State())
+	switch head := "pod " + e.Pod + " " + e.State(); {
+	case e.Bound != "":
+		t.Row(inspect.Good(head))
+	case e.Placed():
+		t.Row(inspect.Doubtful(head))
+	default:
+		t.Row(inspect.Bad(head))
+	}
 	if e.Standby != "" {
 		t.Row("this muster does not schedule (" + e.Standby + "): little is known here of gangs and nominations")
 	}
@@ -277,14 +284,14 @@ func (e *Explanation) Table(t *inspect.Table, nodes []Node) {
 	t.Row(append(header, "AGAINST")...)
 	for i := range nodes {
 		node := &nodes[i]
-		cells := []any{node.Node, node.Fits}
+		var cells []any
 		if node.Fits {
-			cells = append(cells, node.Total)
+			cells = []any{node.Node, inspect.Good(true), node.Total}
 			for _, part := range node.Scores {
 				cells = append(cells, part.Score)
 			}
 		} else {
-			cells = append(cells, unscored...)
+			cells = append([]any{node.Node, inspect.Bad(false)}, unscored...)
 		}
 		var against []string
 		for _, objection := range node.Against {

@@ -163,7 +163,7 @@ func (s *Status) write(t *inspect.Table, wide bool) {
 		}
 		s.Muster.write(t, wide)
 	} else {
-		t.Row("muster cannot be asked: " + s.MusterError)
+		t.Row(inspect.Bad("muster cannot be asked: " + s.MusterError))
 	}
 	switch {
 	case s.Rescheduler != nil:
@@ -171,7 +171,7 @@ func (s *Status) write(t *inspect.Table, wide bool) {
 		writeRescheduler(t, s.Rescheduler, wide)
 	case s.ReschedulerError != "":
 		t.Gap()
-		t.Row("the rescheduler cannot be asked: " + s.ReschedulerError)
+		t.Row(inspect.Doubtful("the rescheduler cannot be asked: " + s.ReschedulerError))
 	}
 }
 
@@ -179,23 +179,32 @@ func (s *Status) write(t *inspect.Table, wide bool) {
 func (o *Overview) Text(t *inspect.Table) { o.write(t, false) }
 
 func (o *Overview) write(t *inspect.Table, wide bool) {
-	t.Row("muster", fmt.Sprintf("%s, since %s, %s", cmp.Or(o.Version, "of unknown version"), at(o.Started), o.readiness()))
+	muster := fmt.Sprintf("%s, since %s, %s", cmp.Or(o.Version, "of unknown version"), at(o.Started), o.readiness())
+	if o.Unready == "" {
+		t.Row("muster", inspect.Good(muster))
+	} else {
+		t.Row("muster", inspect.Bad(muster))
+	}
 	if len(o.Snapshot) > 0 {
 		t.Row("", "of a snapshot, and of no cluster that runs: "+strings.Join(o.Snapshot, ", "))
 	}
 	t.Row("configuration", fmt.Sprintf("%s, in force since %s", cmp.Or(o.Config.File, "the default one"), at(o.Config.Since)))
 	for _, why := range o.Config.Refused {
-		t.Row("", "refused what the file holds now: "+why)
+		t.Row("", inspect.Bad("refused what the file holds now: "+why))
 	}
 	t.Row("cluster", fmt.Sprintf("%d nodes, %d pods on them, %d pending", o.Nodes, o.Pods, o.Pending))
 	t.Row("gangs", fmt.Sprintf("%d waiting, %d starting, %d started", o.Gangs.Waiting, o.Gangs.Starting, o.Gangs.Started))
 	for _, g := range o.Gangs.First {
-		t.Row("", g.Gang+" waits: "+g.Why)
+		t.Row("", inspect.Doubtful(g.Gang+" waits: "+g.Why))
 	}
 	if more := o.Gangs.Waiting - len(o.Gangs.First); more > 0 {
 		t.Row("", fmt.Sprintf("and %d more", more))
 	}
-	t.Row("usage", o.Usage.text())
+	if o.Usage.silent() {
+		t.Row("usage", inspect.Bad(o.Usage.text()))
+	} else {
+		t.Row("usage", o.Usage.text())
+	}
 	t.Gap()
 	header := []any{"PROFILE", "NODE SELECTION", "CLASSES", "CALLS", "HITS"}
 	if wide {
@@ -226,13 +235,16 @@ func (o *Overview) readiness() string {
 	}
 }
 
+// silent says whether its source was asked and does not answer.
+func (u *Usage) silent() bool { return u != nil && !u.Since.IsZero() && !u.Reachable }
+
 func (u *Usage) text() string {
 	switch {
 	case u == nil:
 		return "is read from nowhere"
 	case u.Since.IsZero():
 		return "from " + u.Source + ", which was not asked yet"
-	case !u.Reachable:
+	case u.silent():
 		return fmt.Sprintf("from %s, which cannot be read since %s: %s", u.Source, at(u.Since), u.LastError)
 	case u.Nodes == 0:
 		return "from " + u.Source + ", which has measured no node"

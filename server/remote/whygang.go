@@ -153,9 +153,9 @@ func (r *GangReasons) Wide(t *inspect.Table) {
 
 func (r *GangReason) head(t *inspect.Table) {
 	if r.Why == "" {
-		t.Row("gang " + r.Gang.Gang + " does not wait")
+		t.Row(inspect.Good("gang " + r.Gang.Gang + " does not wait"))
 	} else {
-		t.Row("gang " + r.Gang.Gang + " waits: " + r.Why)
+		t.Row(inspect.Doubtful("gang " + r.Gang.Gang + " waits: " + r.Why))
 	}
 	t.Gap()
 	t.Row("quorum", r.quorum())
@@ -216,7 +216,7 @@ func (r *GangReason) places(t *inspect.Table) {
 			t.Row(who, fits, "-", "-", "-")
 		}
 		for _, refusal := range s.Refused {
-			t.Row(who, fits, refusal.Nodes, refusal.Predicate, refusal.Reason)
+			t.Row(who, fits, refusal.Nodes, inspect.Bad(refusal.Predicate), refusal.Reason)
 			who, fits = "", ""
 		}
 	}

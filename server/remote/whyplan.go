@@ -163,7 +163,11 @@ func (r *PlanReason) Wide(t *inspect.Table) {
 }
 
 func (r *PlanReason) head(t *inspect.Table) {
-	t.Row("plan " + r.Plan.Plan + " " + r.State())
+	if head := "plan " + r.Plan.Plan + " " + r.State(); r.GoesOn() {
+		t.Row(inspect.Good(head))
+	} else {
+		t.Row(inspect.Doubtful(head))
+	}
 	t.Gap()
 	t.Row("policy", fmt.Sprintf("%s, mode %s, phase %s", r.Policy, r.Mode, r.Phase))
 	t.Row("moved", cmp.Or(r.Moved, "-"))
@@ -178,7 +182,7 @@ func (r *PlanReason) head(t *inspect.Table) {
 		t.Row("room", fmt.Sprintf("%d places are kept", len(r.Reservations)))
 	}
 	for _, budget := range r.UsedUp {
-		t.Row("used up", fmt.Sprintf("budget %s %s %s", budget.Budget, budget.Namespace, budget.Selector))
+		t.Row("used up", inspect.Doubtful(fmt.Sprintf("budget %s %s %s", budget.Budget, budget.Namespace, budget.Selector)))
 	}
 	if r.ReschedulerError != "" {
 		t.Row("budgets", "are not known: the rescheduler cannot be asked: "+r.ReschedulerError)

@@ -21,7 +21,6 @@ args:
   - serve
   - --config=/etc/muster/muster.yaml
   - --log-format=json
-  - --log-level={{ .Values.logLevel }}
   {{- with .Values.extraArgs }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -76,7 +75,6 @@ args:
   - reschedule
   - --config=/etc/muster/muster.yaml
   - --log-format=json
-  - --log-level={{ .Values.logLevel }}
   {{- with .Values.rescheduler.extraArgs }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

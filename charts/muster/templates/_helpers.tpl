@@ -176,6 +176,7 @@ schedulerLease: {{ .Release.Namespace }}/{{ include "muster.schedulerLease" . }}
   "kind" "MusterConfiguration"
   "serving" (dict "listen" (include "muster.listen" .) "healthListen" (printf ":%s" (include "muster.port.health" .)) "tls" (include "muster.tls" . | fromYaml))
   "leaderElection" (include "muster.leaderElection" . | fromYaml)
+  "logging" (dict "level" .Values.logLevel)
   "profiles" (include "muster.profiles" . | fromJsonArray)
 }}
 {{- if include "muster.webhook" . }}

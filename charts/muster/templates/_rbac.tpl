@@ -55,7 +55,7 @@ rules:
     verbs: [create]
   - apiGroups: [coordination.k8s.io]
     resources: [leases]
-    resourceNames: [{{ .name }}]
+    resourceNames: [{{ prepend (.others | default list) .name | uniq | join ", " }}]
     verbs: [get{{ if .watched }}, list, watch{{ end }}, update]
 ---
 apiVersion: rbac.authorization.k8s.io/v1

@@ -1,0 +1,45 @@
+package config
+
+import (
+	"log/slog"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Logging is what is logged. It changes with the file, without a restart.
+type Logging struct {
+	// Level is the least important one to log: debug, info (default), warn or error.
+	Level LogLevel `json:"level"`
+}
+
+// LogLevel is how important a log line is.
+type LogLevel string
+
+const (
+	// LogDebug is what helps to find a mistake, such as a line for each call.
+	LogDebug LogLevel = "debug"
+	// LogInfo is what happens in good order.
+	LogInfo LogLevel = "info"
+	// LogWarn is what somebody should look at.
+	LogWarn LogLevel = "warn"
+	// LogError is what has failed.
+	LogError LogLevel = "error"
+)
+
+// Level implements [slog.Leveler]. A level that is not valid counts as info.
+func (l LogLevel) Level() slog.Level {
+	switch l {
+	case LogDebug:
+		return slog.LevelDebug
+	case LogWarn:
+		return slog.LevelWarn
+	case LogError:
+		return slog.LevelError
+	case LogInfo:
+	}
+	return slog.LevelInfo
+}
+
+func (l Logging) validate(path *field.Path) field.ErrorList {
+	return validateOneOf(path.Child("level"), l.Level, LogDebug, LogInfo, LogWarn, LogError)
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/klog/v2"
+)
+
+// logOf has a command run until the context ends, and returns its log, the lines of which must be read.
+func logOf(ctx context.Context, t *testing.T, args ...string) (log *bufio.Scanner, ended <-chan int) {
+	t.Helper()
+	logs, stderr := io.Pipe()
+	exit := make(chan int, 1)
+	go func() {
+		exit <- run(ctx, args, strings.NewReader(dump), io.Discard, stderr)
+		stderr.Close()
+	}()
+	return bufio.NewScanner(logs), exit
+}
+
+// awaitLine reads log lines until one has a message, and returns its fields.
+func awaitLine(t *testing.T, lines *bufio.Scanner, message string) map[string]any {
+	t.Helper()
+	for lines.Scan() {
+		var line map[string]any
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatalf("log line %q is not JSON: %v", lines.Text(), err)
+		}
+		if line["msg"] == message {
+			return line
+		}
+	}
+	t.Fatalf("the process ended before it logged %q", message)
+	return nil
+}
+
+func TestServersLogByTheLevelOfTheFile(t *testing.T) {
+	defer klog.CaptureState().Restore()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	writeKubeconfig(t, kubeconfig)
+	for name, args := range map[string][]string{
+		"serve":      {"serve", "--snapshot=-", "--listen=127.0.0.1:0", "--debug-listen=127.0.0.1:0"},
+		"reschedule": {"reschedule", "--kubeconfig", kubeconfig},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "muster.yaml")
+			write := func(level string) {
+				t.Helper()
+				content := "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" +
+					"rescheduler: {listen: '127.0.0.1:0'}\nlogging: {level: " + level + "}\n"
+				if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("info")
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			log, ended := logOf(ctx, t, append(args, "--config", file, "--log-format=json")...)
+			awaitLine(t, log, "serving")
+			write("debug")
+			if line := awaitLine(t, log, "another level is logged"); line["before"] != "INFO" || line["now"] != "DEBUG" {
+				t.Errorf("of a file of level debug it is logged %v", line)
+			}
+			write("loud")
+			refused, _ := awaitLine(t, log, "changed configuration refused, the one before stays in force")["err"].(string)
+			if !strings.Contains(refused, `logging.level: Unsupported value: "loud"`) {
+				t.Errorf("a level that is not valid is refused with %s", refused)
+			}
+			write("error")
+			if line := awaitLine(t, log, "another level is logged"); line["before"] != "DEBUG" || line["now"] != "ERROR" {
+				t.Errorf("after a refused level it is logged %v, want the one before it in force", line)
+			}
+			stop()
+			for log.Scan() {
+				if !strings.Contains(log.Text(), `"level":"ERROR"`) {
+					t.Errorf("by level error it is logged %s", log.Text())
+				}
+			}
+			if code := <-ended; code != exitOK {
+				t.Errorf("exit status %d, want 0", code)
+			}
+		})
+	}
+}
+
+func TestTheFlagOfTheLevelWinsOverTheFile(t *testing.T) {
+	const file = "testdata/tls.yaml" // of level warn
+	flags := rescheduleFlags{config: file, log: logFlags{level: "error"}}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, _, err := flags.decode(content)
+	if err != nil || changed.Logging.Level != "error" {
+		t.Errorf("with --log-level error a changed file of level warn means %q (%v)", changed.Logging.Level, err)
+	}
+	flags.log.level = "loud"
+	const want = `--log-level: logging.level: Unsupported value: "loud": supported values: "debug", "info", "warn", "error"`
+	if _, _, err := flags.decode(content); err == nil || err.Error() != want {
+		t.Errorf("--log-level loud ends with\n%v\nwant\n%s", err, want)
+	}
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strings"
+
+	"muster.dev/muster/api/config"
+)
+
+// fieldFlag is a flag that says what a field of the configuration says, and wins over it.
+type fieldFlag struct {
+	name  string
+	value string // "" when the flag was not given
+	field *string
+}
+
+// override puts flags on top of a valid configuration. The error names those that were given, if they make it invalid.
+func override(cfg *config.Configuration, flags ...fieldFlag) error {
+	var given []string
+	for _, flag := range flags {
+		if flag.value != "" {
+			*flag.field, given = flag.value, append(given, flag.name)
+		}
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	if errs := cfg.Validate(); len(errs) > 0 {
+		return config.InSource(strings.Join(given, ", "), errs.ToAggregate())
+	}
+	return nil
+}
