@@ -43,7 +43,7 @@ func (c *Cluster) Load(paths []string, stdin io.Reader, custom ...CustomKind) (*
 		custom:  map[metav1.TypeMeta]*CustomKind{},
 		loaded:  &Loaded{Objects: map[string]int{}, Skipped: map[string]int{}},
 	}
-	for _, one := range append(c.podGroups(), custom...) {
+	for _, one := range append(podGroups(c), custom...) {
 		var kind metav1.TypeMeta
 		kind.APIVersion, kind.Kind = one.Kind.ToAPIVersionAndKind()
 		l.custom[kind] = &one
@@ -57,7 +57,7 @@ func (c *Cluster) Load(paths []string, stdin io.Reader, custom ...CustomKind) (*
 }
 
 // podGroups are the kinds of PodGroups, which are kept.
-func (c *Cluster) podGroups() (kinds []CustomKind) {
+func podGroups(c *Cluster) (kinds []CustomKind) {
 	for _, resource := range v1alpha1.Resources() {
 		kept := keepCustom(c, resource)
 		kinds = append(kinds, CustomKind{

@@ -60,11 +60,16 @@ type call struct {
 	args       wire.Args
 	candidates candidates
 	rejected   []rejection
-	fitting    []int32 // the candidates that are ranked
-	places     []int   // and where they stand in the request
-	totals     []int64 // and their totals
-	best       []int   // of totals: the places of the highest
-	left       []int32 // nodes that plans of the rescheduler keep the pod away from
+	ranking
+	left []int32 // nodes that plans of the rescheduler keep the pod away from
+}
+
+// ranking is which candidates fit, and how they score.
+type ranking struct {
+	fitting []int32 // the candidates that are ranked
+	places  []int   // and where they stand in the request
+	totals  []int64 // and their totals
+	best    []int   // of totals: the places of the highest
 }
 
 // begin makes the call that of a request. Of the one before only memory is left.
