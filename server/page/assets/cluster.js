@@ -2,7 +2,7 @@
 
 import { element } from './element.js';
 import { HeatMap } from './heat.js';
-import { figuresOf } from './node.js';
+import { pointedAt } from './node.js';
 import { extendedOf, shareOf, shareOfAll, wordFor } from './resources.js';
 import { Rows } from './rows.js';
 import { count, percent } from './units.js';
@@ -117,9 +117,16 @@ export class Cluster {
     this.empty.hidden = why === '';
   }
 
+  // opens is told which node is open, by its name, or null.
+  opens(name) {
+    this.opened = name;
+    this.show(this.shown);
+  }
+
   // show tells of a node.
   show(node) {
-    update(this.detail, ...(node ? figuresOf(node)
+    this.shown = node;
+    update(this.detail, ...(node ? pointedAt(node, node.node === this.opened)
       : [element('p', { class: 'hint' }, 'Point at a node, or walk through them with the arrow keys, to see its figures; click, or press Enter, to see what is on it.')]));
   }
 
