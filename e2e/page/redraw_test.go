@@ -135,21 +135,26 @@ func keepsRows(t *testing.T, s served) {
 			for (const details of document.querySelectorAll('#pending details')) details.open = true;
 			Object.assign(window, { link, panel: link.closest('[id]') });
 			link.focus();
-			window.before = window.panel.textContent;
 			getSelection().selectAllChildren(link);
 			return document.activeElement === link;
 		})(document.querySelector('%s'))`, list.link))
-		answer(1)
-		b.eventually(list.path+" is drawn again", `window.panel.textContent !== window.before`)
-		for what, holds := range map[string]string{
-			"the row stays":           `window.link.isConnected`,
-			"it has the focus":        `document.activeElement === window.link`,
-			"its text is selected":    `getSelection().toString() === window.link.textContent`,
-			"what is open stays open": `document.querySelector('#pending details').open`,
-			"it is the last row now":  `window.link.closest('[data-key]').nextElementSibling === null`,
-		} {
-			if !eval[bool](b, holds) {
-				t.Errorf("%s: not so: %s; the panel says:\n%s", list.path, what, eval[string](b, `window.panel.innerText`))
+		for _, turn := range []struct {
+			round  int
+			beside string
+		}{{1, "next"}, {0, "previous"}} {
+			eval[bool](b, `(window.before = window.panel.textContent) !== ''`)
+			answer(turn.round)
+			b.eventually(list.path+" is drawn again", `window.panel.textContent !== window.before`)
+			for what, holds := range map[string]string{
+				"the row stays":           `window.link.isConnected`,
+				"it has the focus":        `document.activeElement === window.link`,
+				"its text is selected":    `getSelection().toString() === window.link.textContent`,
+				"what is open stays open": `document.querySelector('#pending details').open`,
+				"it changes places":       `window.link.closest('[data-key]').` + turn.beside + `ElementSibling === null`,
+			} {
+				if !eval[bool](b, holds) {
+					t.Errorf("%s: not so: %s; the panel says:\n%s", list.path, what, eval[string](b, `window.panel.innerText`))
+				}
 			}
 		}
 	}
@@ -164,6 +169,14 @@ func keepsUp(t *testing.T, s served) {
 	b.eventually("rounds go by", `((rounds) => count('debug/nodes') > (window.rounds ??= rounds) + 1)(count('debug/nodes'))`)
 	if got := eval[int](b, `count('`+path+`')`); got != eval[int](b, `window.once`) {
 		t.Errorf("it is asked about %d times though nothing has changed", got)
+	}
+
+	b.pretends("debug/equivalence", `{ classes: [
+		{ class: 'c', profile: 'p', firstPod: 'default/p', calls: 1, hits: 0, fitting: 1, bytes: 1 },
+	] }`)
+	b.eventually("a class is remembered", `document.querySelector('#classes td') !== null`)
+	if got := eval[int](b, `count('`+path+`')`); got != eval[int](b, `window.once`) {
+		t.Error("it is asked about though what has changed is not of the cluster")
 	}
 
 	// changes changes the cluster, as far as the page knows.
@@ -241,6 +254,14 @@ func movesNoCell(t *testing.T, s served) {
 	if at := eval[string](b, `document.querySelector('#node h3 a').textContent`); at != eval[string](b, `window.at`) {
 		t.Errorf("the figures are those of %s", at)
 	}
+	for generation, nodes := range []string{`[]`, `[{ node: 'one', allocatable: { cpu: 1 }, requested: {} }]`, `[]`} {
+		b.pretends("debug/nodes", fmt.Sprintf(`{ generation: %d, nodes: %s }`, 100+generation, nodes))
+		b.eventually("few nodes or none are drawn", fmt.Sprintf(`
+			document.querySelector('#updated').textContent.startsWith('generation %d,') && document.body.dataset.state === 'dump'`, 100+generation))
+	}
+	b.pretends("debug/nodes", `{ generation: 200, nodes: [] }`)
+	b.eventually("no nodes, again", `
+		document.querySelector('#updated').textContent.startsWith('generation 200,') && document.body.dataset.state === 'dump'`)
 }
 
 func isReadAloud(t *testing.T, s served) {

@@ -29,17 +29,17 @@ export class HeatMap {
   // Cells stay where they are and show another node if the order has changed: thousands that move would be laid out anew.
   draw(groups) {
     const focused = this.list.contains(document.activeElement);
-    const walked = this.pointed !== null && this.pointed === this.current;
+    const { pointed } = this;
+    const walked = pointed !== null && pointed === this.current;
     const size = sizeOf(groups.reduce((sum, group) => sum + group.nodes.length, 0));
     this.list.dataset.size = size;
     this.frame(groups);
     this.cells = new Map(); // by node
     groups.forEach(({ nodes }, i) => this.fill(this.list.children[i].lastChild, nodes, size === 'large'));
     const current = this.cells.get(this.at) ?? this.list.querySelector('li');
-    if (current === this.current) this.describe(current);
-    else this.select(current);
+    this.select(current);
     if (focused && current !== document.activeElement) current?.focus({ preventScroll: true });
-    this.point(walked ? current : this.pointed?.isConnected ? this.pointed : null);
+    this.point(walked ? current : pointed?.isConnected ? pointed : null);
   }
 
   // frame gives each group a list of cells, and its title.

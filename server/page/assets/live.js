@@ -8,8 +8,8 @@ const slowest = 30000;
 
 export class Live {
   // tell is called with the name of an endpoint and its answer, or a Refused, and returns whether it has drawn it: what it
-  // has not is told again in the next round. round is called after each round with whether anybody answered, and whether
-  // anything was told.
+  // has not is told again in the next round. round is called after each round with whether anybody answered, and the names of
+  // the endpoints that had anything new to tell.
   constructor(paths, tell, round) {
     Object.assign(this, { paths, tell, round, paused: false, failures: 0, drawn: new Map(), timer: 0, asking: false });
     document.addEventListener('visibilitychange', () => this.resume());
@@ -28,11 +28,12 @@ export class Live {
   async ask() {
     this.asking = true;
     const started = performance.now();
-    const answers = await Promise.all(Object.entries(this.paths).map(([name, path]) => this.one(name, path)));
+    const names = Object.keys(this.paths);
+    const answers = await Promise.all(names.map((name) => this.one(name, this.paths[name])));
     const took = performance.now() - started;
     this.asking = false;
     this.failures = answers.some(({ reached }) => reached) ? 0 : this.failures + 1;
-    this.round(this.failures === 0, answers.some(({ told }) => told));
+    this.round(this.failures === 0, names.filter((_, i) => answers[i].told));
     if (this.paused || document.hidden) return;
     // A slow server is asked less often, and one that is away ever less.
     this.timer = setTimeout(() => this.ask(), Math.min(slowest, Math.max(interval * 2 ** Math.min(this.failures, 4), 10 * took)));

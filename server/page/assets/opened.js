@@ -13,7 +13,8 @@ export const link = (kind, name, text = name) => element('a', { href: hashOf(kin
 
 export class Opened {
   // places has for each kind into which element a thing is drawn, the path where muster tells of it, and what draws that:
-  // draw(told, name) returns elements. If shows is there, it is called with the name of the one that is shown, or null.
+  // draw(told, name) returns elements; and of which answers it is a part, so that it changes with them. If shows is there, it
+  // is called with the name of the one that is shown, or null.
   constructor(places) {
     Object.assign(this, { places, asking: null });
     addEventListener('hashchange', () => this.follow());
@@ -41,10 +42,10 @@ export class Opened {
     if (kind) this.ask();
   }
 
-  // refresh is called every few seconds while the page is looked at, with whether anything has changed since. What is opened
-  // is asked about then: not while an answer is awaited, and less often if answers take long.
+  // refresh is called every few seconds while the page is looked at, with what has changed since. What is opened is asked about
+  // if it may have changed with that: not while an answer is awaited, and less often if answers take long.
   refresh(changed) {
-    this.stale ||= changed;
+    this.stale ||= changed.some((one) => this.places[this.kind]?.of.includes(one));
     if (this.kind && this.stale && !this.asking && performance.now() >= this.rests) this.ask();
   }
 

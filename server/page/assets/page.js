@@ -16,12 +16,13 @@ import { update } from './update.js';
 
 const at = (id) => document.getElementById(id);
 const cluster = new Cluster((node) => opened.open('node', node));
+const view = ['nodes', 'pending', 'gangs', 'plans']; // what shows a change of the cluster
 const opened = new Opened({
-  pod: { into: at('opened-pod'), ...openedPod },
-  node: { into: at('opened-node'), ...openedNode, shows: (name) => cluster.opens(name) },
-  gang: { into: at('opened-gang'), ...openedGang },
-  class: { into: at('opened-class'), ...openedClass },
-  plan: { into: at('opened-plan'), ...openedPlan },
+  pod: { into: at('opened-pod'), of: view, ...openedPod },
+  node: { into: at('opened-node'), of: view, ...openedNode, shows: (name) => cluster.opens(name) },
+  gang: { into: at('opened-gang'), of: view, ...openedGang },
+  class: { into: at('opened-class'), of: [...view, 'classes'], ...openedClass },
+  plan: { into: at('opened-plan'), of: view, ...openedPlan },
 });
 const known = {}; // the last answers, by name
 
@@ -127,16 +128,16 @@ const live = new Live(
     if (name === 'nodes' && known.classes) drawn('classes', known.classes);
     return drawn(name, answer);
   },
-  (reached, changed) => {
+  (reached, told) => {
     if (live.paused) return; // while it was asked
     if (!reached) {
       state('muster cannot be reached; what is shown is old', 'away');
       return;
     }
-    if (changed) drawn('summary');
+    if (told.length > 0) drawn('summary');
     state(...stateOf());
     at('updated').textContent = `generation ${count(known.nodes?.generation ?? 0)}, ${new Date().toLocaleTimeString()}`;
-    opened.refresh(changed);
+    opened.refresh(told);
   },
 );
 
