@@ -179,7 +179,7 @@ func keepsUp(t *testing.T, s served) {
 		t.Error("it is asked about though what has changed is not of the cluster")
 	}
 
-	// changes changes the cluster, as far as the page knows.
+	// changes has the cluster be another one, as far as the page knows.
 	round := 0
 	changes := func() {
 		round++
