@@ -28,7 +28,7 @@ const dump = `{"apiVersion": "v1", "kind": "List", "items": [
 // served is a muster that answers from a dump: the hosts of its verbs and of its pages.
 type served struct{ verbs, debug string }
 
-func serve(t *testing.T) served {
+func serve(t *testing.T, dump string) served {
 	t.Helper()
 	dir := t.TempDir()
 	path, err := binaries.BuildMuster(t.Context(), dir, t.Output())
@@ -106,7 +106,7 @@ document.forms[0].submit();
 func TestAPageOfAnotherSiteGetsNothingOfMuster(t *testing.T) {
 	// The name is rebound to this machine, as its owner can have any DNS do.
 	b := newBrowser(t, chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"))
-	s := serve(t)
+	s := serve(t, dump)
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, evil, s.verbs, s.debug)

@@ -265,7 +265,7 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	b.run(chromedp.Click(`#pause`))
 	b.eventually("it says that it is paused", `document.querySelector('#state').textContent === 'paused'`)
 	b.run(chromedp.Click(`#pause`))
-	b.eventually("it goes on", `document.querySelector('#state').textContent === 'live'`)
+	b.eventually("it goes on", `document.querySelector('#state').textContent === 'live; 3 pods pending'`)
 
 	b.eventually("it is ready, and says so", `document.querySelector('#process').textContent === 'ready'`)
 	for _, theme := range []string{"light", "dark"} {
@@ -293,7 +293,11 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	l.createPlan("makeroom-2", reschedulingv1alpha1.Approve)
 	b.eventually("how a plan is approved", `document.querySelector('.approval code')?.textContent ===
 		'kubectl annotate reschedulingplan makeroom-2 rescheduling.muster.dev/approve=true'`)
-	b.drawsManyNodes()
+	b.run(chromedp.SetValue(`#find-pod`, "default/late"), chromedp.Click(`#find button`))
+	b.eventually("a pod is open", `document.querySelector('#opened-pod h3')?.textContent === 'pod default/late'`)
+	l.must(l.client.CoreV1().Pods(namespace).Delete(t.Context(), "late", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	b.eventually("it says so when it is gone", `
+		/^It is gone: .*no pod "default\/late"/.test(document.querySelector('#opened-pod .bad')?.textContent)`)
 	b.run(chromedp.SetValue(`#find-pod`, "default/nobody"), chromedp.Click(`#find button`))
 	b.eventually("a pod that is not there", `document.querySelector('#opened-pod')?.textContent.includes('no pod "default/nobody"')`)
 	b.run(chromedp.Navigate("about:blank"), chromedp.Navigate(l.server.DebugURL()+"/#gang=default%2Fnobody"))

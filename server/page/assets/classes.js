@@ -1,11 +1,13 @@
 // Equivalence classes: what is remembered, and how often that was of use.
 
-import { ask } from './ask.js';
-import { bar, element, table } from './element.js';
+import { bar, element, frame, row, table } from './element.js';
 import { link } from './opened.js';
 import { bytes, count, percent } from './units.js';
+import { update } from './update.js';
 
 const shown = 12;
+
+const heads = ['First pod', '#Calls', '#Remembered', '#Nodes that fit', '#Memory'];
 
 export function hitRate(classes) {
   const sum = (what) => classes.reduce((total, one) => total + one[what], 0);
@@ -14,37 +16,40 @@ export function hitRate(classes) {
 
 export function drawClasses(into, answer, nodes) {
   if (answer instanceof Error) {
-    into.replaceChildren(element('p', { class: 'empty' }, answer.message));
+    update(into, element('p', { class: 'empty' }, answer.message));
     return;
   }
   const { classes } = answer;
   if (classes.length === 0) {
-    into.replaceChildren(element('p', { class: 'empty' },
+    update(into, element('p', { class: 'empty' },
       'Nothing is remembered yet. Pods of one controller share their verdicts: the first is judged on every node, and those after it cost a look-up. Scale a Deployment up to see it.'));
     return;
   }
-  const rows = classes.toSorted((a, b) => b.calls - a.calls).slice(0, shown).map((one) => [
+  const rows = classes.toSorted((a, b) => b.calls - a.calls).slice(0, shown).map((one) => row(heads, [
     element('span', {}, link('class', one.class, one.firstPod), element('small', {}, one.profile)),
     count(one.calls),
     element('span', { class: 'rate' }, bar(one.hits / one.calls, 6), percent(one.hits / one.calls)),
     nodes > 0 ? `${count(one.fitting)} of ${count(nodes)}` : count(one.fitting),
     bytes(one.bytes),
-  ]);
+  ], { 'data-key': one.class }));
   const caption = classes.length > shown ? `The ${shown} that are asked for most, of ${count(classes.length)}` : 'By how often they are asked for';
-  into.replaceChildren(element('div', { class: 'scroll' }, table(caption, ['First pod', '#Calls', '#Remembered', '#Nodes that fit', '#Memory'], rows)));
+  update(into, element('div', { class: 'scroll' }, frame(caption, heads, element('tbody', {}, rows))));
 }
 
-// showClass tells what is remembered of a class, by its hash.
-export async function showClass(hash) {
-  const path = `debug/equivalence/${encodeURIComponent(hash)}`;
-  const told = await ask(path);
+const path = (hash) => `debug/equivalence/${encodeURIComponent(hash)}`;
+
+// openedClass is what is remembered of a class, by its hash.
+export const openedClass = { path, draw: remembered };
+
+function remembered(told, hash) {
   const reasons = new Map(); // how many nodes, by what is against them
   for (const { fits, reason } of told.nodes) if (!fits) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   const against = [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, nodes]) => [reason, count(nodes)]);
   return [
     element('p', { class: 'counts' }, 'Pods like ', link('pod', told.firstPod), told.controller && ` of ${told.controller}`,
       `, profile ${told.profile}: ${count(told.calls)} calls, of which ${count(told.hits)} found all remembered; `,
-      `${count(told.fitting)} of ${count(told.nodes.length)} nodes fit. `, element('a', { href: `${path}?format=text` }, 'Every node')),
+      `${count(told.fitting)} of ${count(told.nodes.length)} nodes fit. `,
+    element('a', { href: `${path(hash)}?format=text` }, 'Every node')),
     against.length > 0 && element('div', { class: 'scroll' }, table('What is against nodes', ['First reason', '#Nodes'], against)),
   ].filter(Boolean);
 }

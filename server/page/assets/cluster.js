@@ -2,10 +2,11 @@
 
 import { element } from './element.js';
 import { HeatMap } from './heat.js';
-import { figuresOf } from './node.js';
+import { pointedAt } from './node.js';
 import { extendedOf, shareOf, shareOfAll, wordFor } from './resources.js';
 import { Rows } from './rows.js';
 import { count, percent } from './units.js';
+import { update } from './update.js';
 
 export class Cluster {
   // open is called with the name of a node that is to be opened.
@@ -20,7 +21,7 @@ export class Cluster {
     this.ranks = new Map(); // by node
     this.view = { measure: 'requested', resource: 'cpu', order: 'name', group: '' };
     this.map = new HeatMap(this.list, { said: (node) => this.describe(node), show: (node) => this.show(node), open: ({ node }) => open(node) });
-    this.rows = new Rows(this.table.lastElementChild, 'Nodes, in the order of the map', (node) => this.cells(node));
+    this.rows = new Rows(this.table.lastElementChild, 'Nodes, in the order of the map', ({ node }) => this.cells(node));
     this.tabulate();
     for (const input of this.controls.querySelectorAll('input:checked, select')) this.view[input.name] = input.value; // as the browser restored it
     this.controls.addEventListener('change', ({ target }) => {
@@ -61,11 +62,12 @@ export class Cluster {
     for (const option of group.options) option.disabled = option.value !== '' && !this.nodes.some((node) => node[option.value]);
   }
 
-  // ordered are the nodes in the order that is chosen.
-  ordered(shares) {
+  // ordered are the nodes, each with its share, in the order that is chosen.
+  ordered() {
+    const { measure, resource, order } = this.view;
     const sorted = new Array(this.nodes.length);
-    for (const node of this.nodes) sorted[this.ranks.get(node.node)] = node;
-    if (this.view.order === 'share') sorted.sort((a, b) => known(shares.get(b)) - known(shares.get(a))); // ties stay by name
+    for (const node of this.nodes) sorted[this.ranks.get(node.node)] = { node, share: shareOf(node, measure, resource) };
+    if (order === 'share') sorted.sort((a, b) => known(b.share) - known(a.share)); // ties stay by name
     return sorted;
   }
 
@@ -74,23 +76,21 @@ export class Cluster {
     const { group, measure, resource } = this.view;
     if (group === '') return [{ name: '', nodes: sorted }];
     const groups = new Map();
-    for (const node of sorted) {
-      const name = node[group] ?? '';
+    for (const one of sorted) {
+      const name = one.node[group] ?? '';
       if (!groups.has(name)) groups.set(name, []);
-      groups.get(name).push(node);
+      groups.get(name).push(one);
     }
     return [...groups].sort(([a], [b]) => (a === '') - (b === '') || byNumber.compare(a, b)).map(([name, nodes]) => {
-      const share = shareOfAll(nodes, measure, resource);
+      const share = shareOfAll(nodes.map(({ node }) => node), measure, resource);
       return { name: name || `no ${group}`, nodes, title: `${name || `no ${group}`}: ${count(nodes.length)} nodes, ${percent(share)}` };
     });
   }
 
   draw() {
-    const shares = new Map();
-    for (const node of this.nodes) shares.set(node, shareOf(node, this.view.measure, this.view.resource));
-    this.sorted = this.ordered(shares);
+    this.sorted = this.ordered();
     this.list.setAttribute('aria-label', `${count(this.nodes.length)} nodes by ${this.what()}`);
-    this.map.draw(this.groups(this.sorted), shares);
+    this.map.draw(this.groups(this.sorted));
     this.teach();
     this.drawTable();
   }
@@ -117,9 +117,16 @@ export class Cluster {
     this.empty.hidden = why === '';
   }
 
-  // show tells the figures of a node.
+  // opens is told which node is open, by its name, or null.
+  opens(name) {
+    this.opened = name;
+    this.show(this.shown);
+  }
+
+  // show tells of a node.
   show(node) {
-    this.detail.replaceChildren(...(node ? figuresOf(node)
+    this.shown = node;
+    update(this.detail, ...(node ? pointedAt(node, node.node === this.opened)
       : [element('p', { class: 'hint' }, 'Point at a node, or walk through them with the arrow keys, to see its figures; click, or press Enter, to see what is on it.')]));
   }
 

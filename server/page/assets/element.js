@@ -26,9 +26,9 @@ export function frame(caption, heads, body) {
     body);
 }
 
-// row is a row of a table with these heads.
+// row is a row of a table with these heads, whose key is its name.
 export function row(heads, cells, attributes = {}) {
-  return element('tr', attributes, cells.map((cell, i) =>
+  return element('tr', { 'data-key': cells[0].textContent ?? cells[0], ...attributes }, cells.map((cell, i) =>
     element(i === 0 ? 'th' : 'td', { scope: i === 0 && 'row', class: isNumber(heads[i]) && 'number' }, cell)));
 }
 

@@ -1,15 +1,16 @@
 // One pod, explained: where it is or why it waits, and what is for and against each node.
 
-import { ask } from './ask.js';
 import { element, table } from './element.js';
 import { link } from './opened.js';
 import { count } from './units.js';
 
 const best = 5; // nodes that fit
 
-export async function explainPod(pod) {
-  const path = `debug/explain?pod=${encodeURIComponent(pod)}`;
-  const told = await ask(path);
+const path = (pod) => `debug/explain?pod=${encodeURIComponent(pod)}`;
+
+export const openedPod = { path, draw: explained };
+
+function explained(told, pod) {
   const why = element('p', { class: 'why' }, `It ${told.summary}.`);
   if (told.noProfile) return [why];
   const refusals = new Map(); // how many nodes, by what is against them
@@ -24,10 +25,11 @@ export async function explainPod(pod) {
   return [
     why,
     element('p', { class: 'counts' }, `Profile ${told.profile}: fits on ${count(told.fitting)} of ${count(told.nodes.length)} nodes. `,
-      element('a', { href: `${path}&format=text` }, 'Every node')),
+      element('a', { href: `${path(pod)}&format=text` }, 'Every node')),
     element('div', { class: 'columns' },
-      refused.length > 0 && element('div', { class: 'scroll' }, table('What is against nodes', ['Refused by', 'Because', '#Nodes'], refused)),
-      fitting.length > 0 && element('div', { class: 'scroll' },
+      refused.length > 0 && element('div', { class: 'scroll', 'data-key': 'against' },
+        table('What is against nodes', ['Refused by', 'Because', '#Nodes'], refused)),
+      fitting.length > 0 && element('div', { class: 'scroll', 'data-key': 'best' },
         table('The best nodes', ['Node', '#Score'], fitting.map((node) => [link('node', node.node), count(node.total)])))),
   ];
 }

@@ -1,9 +1,9 @@
 // Gangs: those that wait, and why; and how far their members are.
 
-import { ask } from './ask.js';
 import { element, table } from './element.js';
 import { link } from './opened.js';
 import { count } from './units.js';
+import { update } from './update.js';
 
 const shown = 50; // of the gangs that wait
 
@@ -11,23 +11,31 @@ const stages = ['bound', 'binding', 'held', 'placed', 'pending'];
 
 export function drawGangs(into, answer) {
   if (answer instanceof Error) {
-    into.replaceChildren(element('p', { class: 'empty' }, answer.message));
+    update(into, element('p', { class: 'empty' }, answer.message));
     return;
   }
   const waiting = answer.gangs.filter((gang) => gang.why);
   const others = answer.gangs.filter((gang) => !gang.why);
-  into.replaceChildren(
+  update(
+    into,
     ...(answer.gangs.length === 0 ? [teach()] : []),
     ...(answer.gangs.length > 0 && waiting.length === 0 ? [element('p', { class: 'empty' }, 'No gang waits.')] : []),
     ...(waiting.length > 0 ? [element('ul', { class: 'gangs' }, waiting.slice(0, shown).map(card), waiting.length > shown && element('li', {}, `and ${count(waiting.length - shown)} more`))] : []),
-    ...(others.length > 0 ? [running(others, into.querySelector('details')?.open)] : []),
+    ...(others.length > 0 ? [running(others)] : []),
   );
 }
 
-// showGang tells of the members of a gang, by namespace/name.
-export async function showGang(gang) {
-  const [namespace, name] = gang.split('/');
-  const { gangs } = await ask(`debug/gangs/${encodeURIComponent(namespace)}/${encodeURIComponent(name ?? '')}`);
+// openedGang is the members of a gang, by namespace/name.
+export const openedGang = {
+  path(gang) {
+    const [namespace, name] = gang.split('/');
+    return `debug/gangs/${encodeURIComponent(namespace)}/${encodeURIComponent(name ?? '')}`;
+  },
+  draw: members,
+};
+
+function members({ gangs }, gang) {
+  const [namespace] = gang.split('/');
   return gangs.flatMap((one) => [
     element('p', { class: one.why ? 'why' : 'counts' }, one.why || 'It does not wait.'),
     element('p', { class: 'counts' }, `${count(one.minMember)} must start together; members have the label ${one.label}.`),
@@ -49,7 +57,7 @@ function card(gang) {
   rest.style.flexGrow = missing;
   const said = parts.map((stage) => `${count(gang[stage])} ${stage}`);
   if (missing > 0) said.push(`${count(missing)} missing`);
-  return element('li', {},
+  return element('li', { 'data-key': gang.gang },
     element('h3', {}, link('gang', gang.gang),
       element('small', {}, ` ${count(gang.minMember)} must start together${gang.priority ? `, priority ${gang.priority}` : ''}`)),
     element('p', { class: 'why' }, gang.why),
@@ -57,8 +65,8 @@ function card(gang) {
     element('p', { class: 'counts' }, said.join(' · ')));
 }
 
-function running(gangs, open) {
-  return element('details', { open },
+function running(gangs) {
+  return element('details', {},
     element('summary', {}, `${count(gangs.length)} ${gangs.length === 1 ? 'gang does' : 'gangs do'} not wait`),
     element('div', { class: 'scroll' }, table('Gangs that do not wait', ['Gang', '#Bound', '#Succeeded', '#Failed', '#Must start'],
       gangs.map((gang) => [link('gang', gang.gang), count(gang.bound), count(gang.succeeded), count(gang.failed), count(gang.minMember)]))));

@@ -6,6 +6,7 @@
 
 import { element } from './element.js';
 import { level, percent } from './units.js';
+import { update } from './update.js';
 
 // sizeOf is how large the cells of so many nodes are.
 const sizeOf = (nodes) => (nodes <= 48 ? 'large' : nodes <= 600 ? 'medium' : nodes <= 2500 ? 'small' : 'tiny');
@@ -14,7 +15,7 @@ export class HeatMap {
   // list is where the map goes; said describes a node in words. show is called with the node of the cell that is
   // pointed at or has the focus, open with that of one that is clicked.
   constructor(list, { said, show, open }) {
-    Object.assign(this, { list, said, show, open, cells: new Map(), current: null });
+    Object.assign(this, { list, said, show, open, cells: new Map(), current: null, pointed: null });
     list.addEventListener('pointerover', (event) => this.point(event.target.closest('li') ?? this.pointed));
     list.addEventListener('pointerleave', () => this.point(this.current));
     list.addEventListener('click', (event) => this.click(event.target.closest('li')));
@@ -22,62 +23,67 @@ export class HeatMap {
     list.addEventListener('keydown', (event) => this.key(event));
   }
 
-  // draw shows groups of nodes, each { name, title, nodes }, with the share of each node, in their order. A group without
+  // draw shows groups of nodes, each { name, title, nodes }, where nodes are { node, share } in their order. A group without
   // a name is the only one.
-  draw(groups, shares) {
+  //
+  // Cells stay where they are and show another node if the order has changed: thousands that move would be laid out anew.
+  draw(groups) {
     const focused = this.list.contains(document.activeElement);
-    const nodes = groups.reduce((sum, group) => sum + group.nodes.length, 0);
-    const size = sizeOf(nodes);
+    const { pointed } = this;
+    const walked = pointed !== null && pointed === this.current;
+    const size = sizeOf(groups.reduce((sum, group) => sum + group.nodes.length, 0));
     this.list.dataset.size = size;
-    const gone = new Set(this.cells.keys());
-    const parts = groups.map((group) => ({ ...group, cells: group.nodes.map((node) => {
-      gone.delete(node.node);
-      return this.cell(node, shares.get(node), size === 'large');
-    }) }));
-    for (const name of gone) this.cells.delete(name);
-    if (!this.drawnAs(parts)) {
-      this.list.replaceChildren(...parts.map(({ name, cells }) => element('div', { role: name ? 'group' : 'presentation', 'aria-label': name || null },
-        name ? element('p', { 'aria-hidden': 'true' }) : null, element('ul', { role: 'presentation' }, cells))));
+    this.frame(groups);
+    this.cells = new Map(); // by node
+    groups.forEach(({ nodes }, i) => this.fill(this.list.children[i].lastChild, nodes, size === 'large'));
+    const current = this.cells.get(this.at) ?? this.list.querySelector('li');
+    this.select(current);
+    if (focused && current !== document.activeElement) current?.focus({ preventScroll: true });
+    this.point(walked ? current : pointed?.isConnected ? pointed : null);
+  }
+
+  // frame gives each group a list of cells, and its title.
+  frame(groups) {
+    const names = JSON.stringify(groups.map(({ name }) => name));
+    if (this.names !== names) {
+      this.names = names;
+      this.list.replaceChildren(...groups.map(({ name }) =>
+        element('div', { role: name ? 'group' : 'presentation', 'aria-label': name || null },
+          name ? element('p', { 'aria-hidden': 'true' }) : null, element('ul', { role: 'presentation' }))));
     }
-    parts.forEach(({ name, title }, i) => {
+    groups.forEach(({ name, title }, i) => {
       const line = this.list.children[i].firstChild;
       if (name && line.textContent !== title) line.textContent = title;
     });
-    if (!this.current?.isConnected) this.select(this.list.querySelector('li'));
-    else this.describe(this.current);
-    if (focused) this.current?.focus({ preventScroll: true });
-    this.point(this.pointed?.isConnected ? this.pointed : null);
   }
 
-  // drawnAs says whether the map shows these groups, with these cells in this order.
-  drawnAs(parts) {
-    const groups = this.list.children;
-    return groups.length === parts.length && parts.every(({ name, cells }, i) => {
-      const drawn = groups[i].lastChild.children;
-      return groups[i].getAttribute('aria-label') === (name || null) && drawn.length === cells.length && cells.every((cell, k) => drawn[k] === cell);
-    });
+  // fill has a list show these nodes, a cell for each.
+  fill(list, nodes, large) {
+    let cell = list.firstChild;
+    for (const one of nodes) {
+      cell ??= list.appendChild(element('li', { role: 'option', tabindex: -1, 'aria-selected': 'false' }));
+      this.paint(cell, one, large);
+      this.cells.set(one.node.node, cell);
+      cell = cell.nextSibling;
+    }
+    while (list.childElementCount > nodes.length) list.lastChild.remove();
   }
 
-  // cell is the cell of a node, updated only where it differs.
-  cell(node, share, large) {
-    let cell = this.cells.get(node.node);
-    if (!cell) {
-      cell = element('li', { role: 'option', tabindex: -1, 'aria-selected': 'false', 'aria-label': node.node });
-      this.cells.set(node.node, cell);
+  // paint has a cell show a node, and changes only what differs.
+  paint(cell, { node, share }, large) {
+    const text = large ? percent(share) : '';
+    if (cell.node?.node !== node.node || cell.text !== text) {
+      cell.text = text;
+      if (large) cell.removeAttribute('aria-label');
+      else cell.setAttribute('aria-label', node.node);
+      if (large) update(cell, element('b', {}, node.node), element('span', {}, text));
+      else if (cell.firstChild) cell.replaceChildren();
     }
     cell.node = node;
     const now = level(share);
     if (cell.level !== now) cell.dataset.level = cell.level = now;
     const cordoned = Boolean(node.unschedulable);
     if (cell.cordoned !== cordoned) cell.classList.toggle('cordoned', cell.cordoned = cordoned);
-    const text = large ? percent(share) : '';
-    if (cell.text !== text) {
-      cell.text = text;
-      cell.replaceChildren(...(large ? [element('b', {}, node.node), element('span', {}, text)] : []));
-      if (large) cell.removeAttribute('aria-label');
-      else cell.setAttribute('aria-label', node.node);
-    }
-    return cell;
   }
 
   // describe has a cell say in words what its colour says.
@@ -93,6 +99,7 @@ export class HeatMap {
       this.current.removeAttribute('aria-description');
     }
     this.current = cell;
+    this.at = cell?.node.node; // the node that the keyboard is at
     if (!cell) return;
     this.describe(cell);
     cell.tabIndex = 0;

@@ -1,27 +1,29 @@
 // The page: what is asked, and where it is shown.
 
-import { drawClasses, hitRate, showClass } from './classes.js';
+import { drawClasses, hitRate, openedClass } from './classes.js';
 import { Cluster } from './cluster.js';
 import { element } from './element.js';
-import { explainPod } from './explain.js';
-import { drawGangs, showGang } from './gangs.js';
+import { openedPod } from './explain.js';
+import { drawGangs, openedGang } from './gangs.js';
 import { Live } from './live.js';
-import { showNode } from './node.js';
+import { openedNode } from './node.js';
 import { Opened } from './opened.js';
 import { drawPending } from './pending.js';
-import { drawPlans, showPlan } from './plans.js';
-import { extendedOf, shareOfAll, wordFor } from './resources.js';
+import { drawPlans, openedPlan } from './plans.js';
+import { amount, extendedByWeight, shareOfAll, wordFor } from './resources.js';
 import { count, percent } from './units.js';
+import { update } from './update.js';
 
 const at = (id) => document.getElementById(id);
-const opened = new Opened({
-  pod: { into: at('opened-pod'), draw: explainPod },
-  node: { into: at('opened-node'), draw: showNode },
-  gang: { into: at('opened-gang'), draw: showGang },
-  class: { into: at('opened-class'), draw: showClass },
-  plan: { into: at('opened-plan'), draw: showPlan },
-});
 const cluster = new Cluster((node) => opened.open('node', node));
+const view = ['nodes', 'pending', 'gangs', 'plans']; // what shows a change of the cluster
+const opened = new Opened({
+  pod: { into: at('opened-pod'), of: view, ...openedPod },
+  node: { into: at('opened-node'), of: view, ...openedNode, shows: (name) => cluster.opens(name) },
+  gang: { into: at('opened-gang'), of: view, ...openedGang },
+  class: { into: at('opened-class'), of: [...view, 'classes'], ...openedClass },
+  plan: { into: at('opened-plan'), of: view, ...openedPlan },
+});
 const known = {}; // the last answers, by name
 
 at('find').addEventListener('submit', (event) => {
@@ -29,19 +31,37 @@ at('find').addEventListener('submit', (event) => {
   opened.open('pod', at('find-pod').value.trim());
 });
 
-const draw = {
-  nodes(answer) {
-    if (!(answer instanceof Error)) cluster.set(answer.nodes);
-    if (known.classes) draw.classes(known.classes);
+// panels are what is drawn: where, of which answer, and what it is called if that fails.
+const panels = {
+  nodes: { title: 'the cluster', into: at('cluster'), draw: (answer) => answer instanceof Error || cluster.set(answer.nodes) },
+  pending: { title: 'pending pods', into: at('pending'), draw: (answer) => drawPending(at('pending'), answer) },
+  gangs: { title: 'gangs', into: at('gangs'), draw: (answer) => drawGangs(at('gangs'), answer) },
+  classes: {
+    title: 'equivalence classes', into: at('classes'),
+    draw: (answer) => drawClasses(at('classes'), answer, known.nodes?.nodes?.length ?? 0),
   },
-  pending: (answer) => drawPending(at('pending'), answer),
-  gangs: (answer) => drawGangs(at('gangs'), answer),
-  classes: (answer) => drawClasses(at('classes'), answer, known.nodes?.nodes?.length ?? 0),
-  plans: (answer) => drawPlans(at('plans'), answer),
-  status(answer) {
-    if (!(answer instanceof Error)) drawProcess(at('process'), answer);
+  plans: { title: 'rescheduling plans', into: at('plans'), draw: (answer) => drawPlans(at('plans'), answer) },
+  status: {
+    title: 'the state of muster', into: at('process'),
+    draw: (answer) => answer instanceof Error || drawProcess(at('process'), answer),
   },
+  summary: { title: 'the summary', into: at('summary'), draw: summary },
 };
+const failures = new Map(); // errors of those that could not be drawn, by name
+
+// drawn draws a panel, and returns whether that went well. What goes wrong in one does not keep others from being drawn.
+function drawn(name, answer) {
+  const { into, draw } = panels[name];
+  failures.delete(name);
+  try {
+    draw(answer);
+  } catch (error) {
+    failures.set(name, error);
+    console.error(error);
+  }
+  into.classList.toggle('old', failures.has(name));
+  return !failures.has(name);
+}
 
 // drawProcess says whether muster answers kube-scheduler, and if it does not, why.
 function drawProcess(line, { unready, leads, config }) {
@@ -51,51 +71,73 @@ function drawProcess(line, { unready, leads, config }) {
   line.classList.toggle('bad', Boolean(unready || config.refused));
 }
 
-const fewResources = 4; // extended ones that the summary has room for
+const fewResources = 4; // extended ones that are seen at once
 
 function summary() {
   const nodes = known.nodes?.nodes ?? [];
   const share = (resource, measure) => [`${wordFor(resource)} ${measure}`, percent(shareOfAll(nodes, measure, resource))];
+  const extended = extendedByWeight(nodes).map(({ name, share, requested }) =>
+    [`${name} requested`, Number.isFinite(share) ? percent(share) : `${amount(name, requested)} of 0`]);
   const gangs = known.gangs?.gangs;
   const plans = known.plans?.plans;
-  const figures = [
+  const more = extended.slice(fewResources);
+  update(at('summary'), figures('Summary', [
     ['nodes', count(nodes.length)],
     ['pods pending', count(known.pending?.pods?.length ?? 0)],
     ['pods on them', count(nodes.reduce((sum, node) => sum + (node.requested.pods ?? 0), 0))],
     share('cpu', 'requested'),
     share('memory', 'requested'),
     share('cpu', 'used'),
-    ...extendedOf(nodes).slice(0, fewResources).map((name) => share(name, 'requested')),
+    ...extended.slice(0, fewResources),
     ['gangs waiting', gangs ? count(gangs.filter((gang) => gang.why).length) : '–'],
     ['calls remembered', percent(hitRate(known.classes?.classes ?? []))],
     ['open plans', plans ? count(plans.filter((plan) => !['Succeeded', 'Failed', 'Expired'].includes(plan.phase)).length) : '–'],
-  ];
-  at('summary').replaceChildren(...figures.map(([name, figure]) => element('div', {}, element('dt', {}, name), element('dd', {}, figure))));
+  ]), ...(more.length > 0 ? [element('details', {},
+    element('summary', {}, `and ${count(more.length)} more ${more.length === 1 ? 'resource' : 'resources'}`),
+    figures('More resources', more))] : []));
 }
 
+// figures are large, each with its name, which is broken after a slash if it must be.
+const figures = (label, named) => element('dl', { class: 'figures', 'aria-label': label },
+  named.map(([name, figure]) => element('div', { 'data-key': name },
+    element('dt', {}, name.split(/(?<=\/)/).flatMap((part) => [part, element('wbr')])), element('dd', {}, figure))));
+
+// state says how the page fares, in the one line that is read out, so it is short and changed only if it says something new.
 function state(text, kind) {
   const line = at('state');
-  if (line.textContent !== text) line.textContent = text; // it is read out
+  if (line.textContent !== text) line.textContent = text;
   document.body.dataset.state = kind;
+}
+
+// stateOf is what there is to say while muster answers.
+function stateOf() {
+  if (failures.size > 0) {
+    const [error] = failures.values();
+    return [`this page failed to draw ${[...failures.keys()].map((name) => panels[name].title).join(', ')}: ${error}`, 'failed'];
+  }
+  const waiting = known.pending?.pods?.length;
+  const pending = waiting === undefined ? '' : `; ${count(waiting)} ${waiting === 1 ? 'pod' : 'pods'} pending`;
+  const dump = known.status?.snapshot;
+  return dump ? [`a snapshot of a cluster, which does not change: ${dump.join(', ')}${pending}`, 'dump'] : [`live${pending}`, 'live'];
 }
 
 const live = new Live(
   { nodes: 'debug/nodes', pending: 'debug/pending', gangs: 'debug/gangs', classes: 'debug/equivalence', plans: 'debug/plans', status: 'debug/status' },
   (name, answer) => {
     known[name] = answer;
-    draw[name](answer);
+    if (name === 'nodes' && known.classes) drawn('classes', known.classes);
+    return drawn(name, answer);
   },
-  (reached) => {
+  (reached, told) => {
     if (live.paused) return; // while it was asked
     if (!reached) {
       state('muster cannot be reached; what is shown is old', 'away');
       return;
     }
-    summary();
-    const dump = known.status?.snapshot;
-    if (dump) state(`a snapshot of a cluster, which does not change: ${dump.join(', ')}`, 'dump');
-    else state('live', 'live');
+    if (told.length > 0) drawn('summary');
+    state(...stateOf());
     at('updated').textContent = `generation ${count(known.nodes?.generation ?? 0)}, ${new Date().toLocaleTimeString()}`;
+    opened.refresh(told);
   },
 );
 

@@ -1,10 +1,11 @@
 // Plans of the rescheduler, drawn: a line for each node, time from left to right, and an arrow from
 // node to node for each pod that moves.
 
-import { ask } from './ask.js';
+import { Refused } from './ask.js';
 import { element } from './element.js';
 import { link } from './opened.js';
 import { count } from './units.js';
+import { update } from './update.js';
 
 const lane = 34; // px between two nodes
 const column = 76; // px between two moves
@@ -12,27 +13,29 @@ const top = 26;
 
 export function drawPlans(into, answer) {
   if (answer instanceof Error) {
-    into.replaceChildren(element('p', { class: 'empty' }, answer.message));
+    update(into, element('p', { class: 'empty' }, answer.message));
     return;
   }
   if (answer.plans.length === 0) {
-    into.replaceChildren(element('div', { class: 'empty' },
+    update(into, element('div', { class: 'empty' },
       element('p', {}, 'There are no plans. muster reschedule looks for pods to move, so that others get a place or nodes become empty, and tells of each plan before anything moves. To see what it would do now:'),
       element('pre', {}, 'muster plan')));
     return;
   }
   const ended = (plan) => ['Succeeded', 'Failed', 'Expired'].includes(plan.phase);
   const sorted = answer.plans.toSorted((a, b) => ended(a) - ended(b) || (b.created ?? '').localeCompare(a.created ?? ''));
-  into.replaceChildren(...sorted.slice(0, 20).map(card));
+  update(into, ...sorted.slice(0, 20).map(card));
 }
 
-// showPlan shows one plan, which may be one of the many that ended.
-export async function showPlan(name) {
-  const { plans } = await ask('debug/plans');
-  const plan = plans.find((one) => one.plan === name);
-  if (!plan) throw new Error(`there is no plan "${name}"`);
-  return [card(plan)];
-}
+// openedPlan is one plan, which may be one of the many that ended.
+export const openedPlan = {
+  path: () => 'debug/plans',
+  draw({ plans }, name) {
+    const plan = plans.find((one) => one.plan === name);
+    if (!plan) throw new Refused(`there is no plan "${name}"`, 404);
+    return [card(plan)];
+  },
+};
 
 function purpose(plan) {
   const who = (plan.beneficiaries ?? []).map((one) => one.pod);
@@ -43,7 +46,7 @@ function purpose(plan) {
 
 function card(plan) {
   const moves = plan.steps.length === 1 ? '1 move' : `${count(plan.steps.length)} moves`;
-  return element('article', { class: 'plan', 'data-phase': plan.phase },
+  return element('article', { class: 'plan', 'data-key': plan.plan, 'data-phase': plan.phase },
     element('h3', {}, link('plan', plan.plan), ' ', element('span', { class: 'phase' }, plan.phase)),
     element('p', {}, `${moves}: ${purpose(plan)}. Mode ${plan.mode}${plan.moved ? `, ${plan.moved} moved` : ''}${plan.message ? `. ${plan.message}` : '.'}`),
     plan.mode === 'Approve' && plan.phase === 'Pending' && approval(plan.plan),

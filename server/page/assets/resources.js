@@ -14,6 +14,29 @@ export function extendedOf(nodes) {
   return [...names].sort();
 }
 
+// device matches the names of what machines are bought for.
+const device = /gpu|tpu|npu|\/mig-|neuron|gaudi|accelerator/i;
+
+// rank orders resources by how much they matter: devices, other extended resources, the rest, and huge pages.
+const rank = (name) => (device.test(name) ? 0 : name.startsWith('hugepages-') ? 3 : name.includes('/') ? 1 : 2);
+
+// extendedByWeight are the extended resources that nodes offer or pods request, with the share that is requested of each, NaN
+// if none is offered: those that matter most first, and of the like those of which most is requested.
+export function extendedByWeight(nodes) {
+  const all = new Map();
+  for (const { allocatable, requested } of nodes) {
+    for (const [name, whole] of Object.entries(allocatable.extended ?? {})) {
+      if (!all.has(name)) all.set(name, { name, whole: 0, requested: 0 });
+      const one = all.get(name);
+      one.whole += whole;
+      one.requested += requested.extended?.[name] ?? 0;
+    }
+  }
+  return [...all.values()].filter((one) => one.whole > 0 || one.requested > 0)
+    .map(({ name, whole, requested }) => ({ name, requested, share: whole > 0 ? requested / whole : NaN }))
+    .sort((a, b) => rank(a.name) - rank(b.name) || (b.share || 0) - (a.share || 0) || a.name.localeCompare(b.name));
+}
+
 // wordFor is a resource as people call it.
 export const wordFor = (resource) => plain[resource] ?? resource;
 

@@ -1,6 +1,7 @@
 // A table of many rows, of which those are made that can be seen: a cluster has thousands of nodes.
 
 import { element, frame, row } from './element.js';
+import { update } from './update.js';
 
 const tall = 28; // px of a row, until one is measured
 const beyond = 20; // rows that are made above and below what is seen
@@ -32,7 +33,8 @@ export class Rows {
     const all = items.length <= few;
     const first = all ? 0 : Math.max(0, Math.floor(into.scrollTop / this.height) - beyond);
     const last = all ? items.length : Math.min(items.length, first + Math.ceil(into.clientHeight / this.height) + 2 * beyond);
-    this.body.replaceChildren(
+    update(
+      this.body,
       this.gap(first),
       ...items.slice(first, last).map((item, i) => row(this.heads, this.cells(item), { 'aria-rowindex': first + i + 2 })),
       this.gap(items.length - last));
