@@ -64,11 +64,11 @@ func workloads() []scenario {
 		},
 		{
 			name: "anti_affinity", settled: settleIn(firstNamespace, thousand, apart(firstNamespace, secondNamespace)),
-			measured: measure(secondNamespace, apart(firstNamespace, secondNamespace)), apart: true, way: contender.Extender,
+			measured: measure(secondNamespace, apart(firstNamespace, secondNamespace)), apart: true, way: contender.NominateOffload,
 		},
 		{
 			name: "affinity", settled: settleIn(firstNamespace, all, near(firstNamespace, secondNamespace)),
-			measured: measure(secondNamespace, near(firstNamespace, secondNamespace)), way: contender.Extender,
+			measured: measure(secondNamespace, near(firstNamespace, secondNamespace)), way: contender.NominateOffload,
 		},
 		{
 			name: "preferred_affinity", settled: settleIn(firstNamespace, all, preferNear(firstNamespace, secondNamespace)),
@@ -98,7 +98,7 @@ func workloads() []scenario {
 		},
 		{
 			name: "spread", settled: settleIn(plainNamespace, all), measured: measure(plainNamespace, spread(corev1.DoNotSchedule)),
-			way: contender.Extender,
+			way: contender.NominateOffload,
 		},
 		{
 			name: "preferred_spread", settled: settleIn(plainNamespace, all), measured: measure(plainNamespace, spread(corev1.ScheduleAnyway)),
