@@ -79,7 +79,7 @@ func TestServersLogByTheLevelOfTheFile(t *testing.T) {
 			}
 			stop()
 			for log.Scan() {
-				if !strings.Contains(log.Text(), `"level":"ERROR"`) {
+				if strings.Contains(log.Text(), `"level":"INFO"`) {
 					t.Errorf("by level error it is logged %s", log.Text())
 				}
 			}
