@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -87,7 +86,7 @@ func (e *Election) begin(term leadership.Term, prepare func()) {
 	if prepare != nil {
 		prepare()
 	}
-	go func() { time.Sleep(200 * time.Millisecond); e.leading.Store(true) }()
+	e.leading.Store(true)
 }
 
 // run runs for the lease until the context ends, and calls lead when it is won. An error says that the
