@@ -36,8 +36,8 @@ func (p *Plan) keepPromises(next *cluster.Pod) {
 	}
 }
 
-// keptBelow are those that were put on their nodes for the sake of pods that are less important
-// than one.
+// keptBelow returns the nominated pods that are on their nodes already and less important than a pod: they were put there
+// for an earlier pod, which was less important still.
 func (p *Plan) keptBelow(pod *cluster.Pod) []*cluster.Pod {
 	kept := p.nominated[:p.kept]
 	from := slices.IndexFunc(kept, func(other *cluster.Pod) bool { return lessImportant(other, pod) })

@@ -37,10 +37,9 @@ type classes struct {
 	plugins []Plugin
 }
 
-// of is the class of a pod. There is none for a pod that is evaluated for itself: one that
-// names its node, since it would have a class of its own and is asked about on that node
-// alone; and one without a controller in a profile whose classes are those of
-// controllers.
+// of returns the class of a pod. Two kinds of pods have none, and are evaluated one by one: a pod that names its node,
+// which would be alone in its class and is asked about on that node only; and, with equivalence ControllerRef, a pod
+// without a controller.
 func (c classes) of(pod *cluster.Pod) Class {
 	if NamesItsNode(pod.Pod) {
 		return Class{}

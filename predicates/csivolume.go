@@ -109,8 +109,7 @@ func classDriver(name string, objects *cluster.Objects) string {
 	return class.Provisioner
 }
 
-// claimedVolume is what is known of the volume of a claim. The zero value is that of a
-// claim that does not exist.
+// claimedVolume is what is known of the volume of a claim. A claim that does not exist has the zero value.
 type claimedVolume struct {
 	// object is the name of the PersistentVolume, "" while the claim has none.
 	object string

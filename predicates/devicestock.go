@@ -79,8 +79,8 @@ func (s *stock) take(allocation *resourcev1.AllocationResult) {
 	}
 }
 
-// deviceFeatures are those that kube-scheduler has on by default, beta ones included. Where a cluster has one off, its API
-// server keeps no object that uses it.
+// deviceFeatures returns the features of device allocation that kube-scheduler turns on by default, beta ones included.
+// Where a cluster has one turned off, its API server keeps no object that uses it.
 func deviceFeatures() structured.Features {
 	return structured.Features{
 		AdminAccess: true, PrioritizedList: true, PartitionableDevices: true, DeviceTaints: true,

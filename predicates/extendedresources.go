@@ -108,8 +108,8 @@ func extendedRequests(pod *corev1.Pod, resource corev1.ResourceName, class strin
 	return requests
 }
 
-// extendedRequest is what a container asks for. Its name is that of kube-scheduler: devices are looked for in the order of
-// the names.
+// extendedRequest returns the request for devices that stands for an extended resource of a container. It has the name that
+// kube-scheduler gives it, as devices are allocated in the order of the names.
 func extendedRequest(
 	container *corev1.Container, at int, resource corev1.ResourceName, class string, count int64,
 ) resourcev1.DeviceRequest {

@@ -87,9 +87,8 @@ func (d *imageDigest) held(node *cluster.Node) uint16 {
 	return d.number(bytes)
 }
 
-// number is that of a holding, which gets one if it has none. There are more than enough:
-// to use up 65,535, that many nodes would have to differ in the sizes of the same few
-// images. Those beyond count as holding nothing.
+// number returns the number of a holding, and gives it one if it has none. 65,535 numbers are more than enough: as many
+// nodes would have to differ in the sizes of the same few images. A holding beyond that counts as empty.
 func (d *imageDigest) number(bytes []int64) uint16 {
 	unused := len(d.holdings)
 	for number := 1; number < len(d.holdings); number++ {

@@ -33,8 +33,8 @@ type wantedImage struct {
 	times int64
 }
 
-// wantedImages are those of init containers, containers and volumes, by the names that
-// nodes have for them.
+// wantedImages returns the images of a pod's init containers, containers and volumes, by the names that nodes have for
+// them.
 func wantedImages(pod *cluster.Pod) []wantedImage {
 	var images []wantedImage
 	add := func(name string) {

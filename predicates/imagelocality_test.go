@@ -26,8 +26,8 @@ func TestImageLocality(t *testing.T) {
 	initially := func(image string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Image: image}} }
 	}
-	// The rate is 100·(bytes - 23)/(1000·containers - 23), in MiB, where bytes are those of each image times the
-	// part of the nodes that hold it.
+	// The rate is 100·(bytes - 23)/(1000·containers - 23), in MiB. Bytes is the sum over the images: the size of each,
+	// times the share of nodes that hold it.
 	checkRates(t, config.ImageLocality, []rateCase{
 		{name: "a node without images is the worst", scene: alone(node(), web), want: 0},
 		{name: "so is one with another image", scene: alone(node(holding(500, log)), web), want: 0},

@@ -214,7 +214,7 @@ func (c *podAffinityCheck) settle(wasFirst bool) {
 	}
 }
 
-// presences are those of all three kinds.
+// presences yields the presences of all three kinds of terms.
 func (c *podAffinityCheck) presences() iter.Seq[*presence] {
 	return func(yield func(*presence) bool) {
 		for _, kind := range [...]presences{c.near, c.against, c.opposing} {

@@ -24,7 +24,7 @@ func newInterPodAffinityScore(profile *config.Profile) (Score, error) {
 
 func (interPodAffinityScore) Name() string { return config.InterPodAffinity }
 
-// Aspects are those of the predicate.
+// Aspects returns the aspects that the predicate of the same name reads.
 func (interPodAffinityScore) Aspects() cluster.Aspect { return interPodAffinity{}.Aspects() }
 
 // For rates a pod without preferred terms too: there may be pods, or come some, whose

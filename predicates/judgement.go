@@ -48,7 +48,7 @@ func (j *Judgement) prepareRating(i int, snap *cluster.Snapshot) {
 	}
 }
 
-// indexes are those of all nodes, and those that are not in use.
+// indexes returns all indexes of nodes, unused ones included.
 func indexes(snap *cluster.Snapshot) []int32 {
 	all := make([]int32, snap.IndexEnd())
 	for i := range all {
@@ -109,7 +109,7 @@ func (j *Judgement) Suppose(node *cluster.Node) {
 	j.suppose(j.snap, node)
 }
 
-// node is that of an index, as supposed.
+// node returns the node at an index, with what is supposed of it.
 func (j *Judgement) node(index int32) *cluster.Node {
 	if node, ok := j.supposed[index]; ok {
 		return node

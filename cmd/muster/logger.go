@@ -27,16 +27,19 @@ func (f *logFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "log-format", logging.FormatText, "`FORMAT` of log lines: text or json")
 }
 
+// named is the level that was given, "" for none.
+func (f *logFlags) named() config.LogLevel { return config.LogLevel(strings.ToLower(f.level)) }
+
 // override is what the flags change of a configuration.
 func (f *logFlags) override(cfg *config.Configuration) fieldFlag {
-	return fieldFlag{name: "--log-level", value: strings.ToLower(f.level), field: (*string)(&cfg.Logging.Level)}
+	return fieldFlag{name: "--log-level", value: string(f.named()), field: (*string)(&cfg.Logging.Level)}
 }
 
 // withLogs runs a server that nobody has to read the log of: what it logs, the error that it ends with
 // included, keeps nothing waiting.
 func withLogs(cmd *cobra.Command, flags *logFlags, run func(*logging.Log, inspect.Registry) error) error {
-	level := config.LogLevel(strings.ToLower(flags.level)) // until the configuration has been read
-	log, err := logging.New(logging.Options{Output: cmd.ErrOrStderr(), Level: level, Format: flags.format})
+	// The level is the flag's until the configuration has been read.
+	log, err := logging.New(logging.Options{Output: cmd.ErrOrStderr(), Level: flags.named(), Format: flags.format})
 	if err != nil {
 		return usagef(cmd, "--log-format: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/config/document"
 )
 
 // fieldFlag is a flag that says what a field of the configuration says, and wins over it.
@@ -28,4 +29,14 @@ func override(cfg *config.Configuration, flags ...fieldFlag) error {
 		return config.InSource(strings.Join(given, ", "), errs.ToAggregate())
 	}
 	return nil
+}
+
+// decodeChanged is the configuration that a later content of its file stands for, with flags put on top of it.
+func decodeChanged(
+	file string, content []byte, override func(*config.Configuration) error,
+) (cfg *config.Configuration, warnings []string, err error) {
+	if cfg, warnings, err = document.DecodeFrom(file, content); err != nil {
+		return nil, nil, err
+	}
+	return cfg, warnings, override(cfg)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/api/config/document"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/loop"
 	"muster.dev/muster/server/app"
@@ -85,11 +84,7 @@ func (f *rescheduleFlags) options(cmd *cobra.Command, log *logging.Log) (loop.Op
 
 // decode is what a later content of the configuration file stands for.
 func (f *rescheduleFlags) decode(content []byte) (*config.Configuration, []string, error) {
-	changed, warnings, err := document.DecodeFrom(f.config, content)
-	if err != nil {
-		return nil, nil, err
-	}
-	return changed, warnings, f.override(changed)
+	return decodeChanged(f.config, content, f.override)
 }
 
 // override puts the flags on top of the configuration. An error names those that make it invalid.

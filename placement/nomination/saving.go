@@ -31,7 +31,7 @@ type saving struct {
 	asked time.Time
 
 	nominated, others gaps
-	// turns says of the last pods that were taken up in a crowd whether they were nominated.
+	// turns says of the last pods that were taken up while nominations held up others whether each was nominated.
 	turns []bool
 	// astray says that they mostly were not: the scheduler takes pods in another order.
 	astray bool
@@ -44,7 +44,7 @@ type gaps struct {
 	seen time.Time
 }
 
-// note takes in that the scheduler asks about a pod. Crowded says that nominations of others hold up pods without one.
+// note takes in that the scheduler asks about a pod. Crowded says that nominations hold up pods without one.
 func (s *saving) note(pod types.UID, nominated, crowded bool, now time.Time) {
 	gap, again := now.Sub(s.asked), pod == s.last
 	s.last, s.asked = pod, now
@@ -117,9 +117,9 @@ func (c *course) stepsAside() bool {
 	return c.saving.astray || saved < c.limits.MinSaving
 }
 
-// crowds reports whether nominations hold up pods without one of a profile: the scheduler tries such a pod twice on each
-// node for which others are nominated (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). With offload
-// a try is next to nothing to it.
+// crowds reports whether many nominations stand and hold up pods like this one that have none: the scheduler tries them
+// twice on each node for which others are nominated (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime).
+// With offload a try costs it next to nothing.
 func (c *course) crowds(p *nominee) bool {
 	return c.counts[standing] >= fewStanding && !p.store.Profile.Offload
 }

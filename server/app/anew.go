@@ -13,7 +13,8 @@ import (
 
 // Anew runs a process by the configuration in a file, and anew by each valid one that the file has later: one stops in
 // good order, gives its lease back, and then the next one begins. So nothing of it has to know how to change. A content
-// that is not valid, or by which no process can begin, is refused, and the one before stays in force. The log level changes without that.
+// that is not valid, or by which no process can begin, is refused, and the one before stays in force.
+// A change of the log level alone begins nothing anew.
 type Anew struct {
 	Logger     *slog.Logger
 	Clock      clock.WithTicker
