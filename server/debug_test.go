@@ -55,7 +55,7 @@ func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T
 	}
 	t.Run("by default", func(t *testing.T) {
 		p := newProcess(t)
-		p.runToReady()
+		p.runToLead()
 		check(t, p.at(fieldVerbs), http.StatusOK, "", verbs...)
 		check(
 			t,
@@ -73,7 +73,7 @@ func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T
 		p := newProcess(t, func(cfg *config.Configuration) {
 			cfg.Debug.Enabled, cfg.Serving.HealthListen = false, "127.0.0.1:0"
 		})
-		p.runToReady()
+		p.runToLead()
 		check(t, p.at(fieldVerbs), http.StatusOK, "", verbs...)
 		check(t, p.at(fieldVerbs), http.StatusNotFound, "is not served; debug.enabled is false", append(looks, "/metrics")...)
 		check(t, p.at(fieldHealth), http.StatusOK, "", health...)
@@ -84,7 +84,7 @@ func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T
 	})
 	t.Run("at an address that is taken", func(t *testing.T) {
 		p := newProcess(t, func(cfg *config.Configuration) { cfg.Debug.Enabled = false })
-		p.runToReady()
+		p.runToLead()
 		cfg := config.Default()
 		free, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -108,7 +108,7 @@ func TestOnALoopbackAddressItIsPlainHTTPThoughTheVerbsAreNot(t *testing.T) {
 	files := newIdentity(t)
 	files.write(newAuthority(t).issue("muster"))
 	p := newProcess(t, func(cfg *config.Configuration) { cfg.Serving.TLS = files.TLS })
-	p.runToReady()
+	p.runToLead()
 	if status, _ := asks(t, p.at(fieldDebug)+"/debug/"); status != http.StatusOK {
 		t.Errorf("answered %d", status)
 	}

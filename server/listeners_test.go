@@ -75,7 +75,7 @@ func newPorts(t *testing.T) *process {
 		cfg.Serving.TLS = files.TLS
 		cfg.Debug.AllowedHosts = []string{"muster.example.com"}
 	})
-	p.runToReady()
+	p.runToLead()
 	return p
 }
 
@@ -246,7 +246,7 @@ func TestOfTheClientsOfAnAuthorityThoseMayCallThatAreListed(t *testing.T) {
 	p := newProcess(t, func(cfg *config.Configuration) {
 		cfg.Serving.TLS, cfg.Serving.WebhookListen, cfg.Debug.Listen = files.TLS, "127.0.0.1:0", ":0"
 	})
-	p.runToReady()
+	p.runToLead()
 	for _, test := range []struct {
 		client, field string
 		asked

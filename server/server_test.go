@@ -126,18 +126,16 @@ func (p *process) run() {
 	})
 }
 
-// runToReady runs the server as run does, and returns once it is ready. It waits in real time.
-func (p *process) runToReady() {
+// runToLead runs the server as run does, and returns once it leads, so that it answers verbs. It waits in real time.
+func (p *process) runToLead() {
 	p.t.Helper()
 	p.run()
-	for {
-		status, why := p.readyz()
-		if status == http.StatusOK {
-			return
-		}
+	for deadline := time.After(time.Minute); !strings.Contains(p.log.String(), "msg=leading"); {
 		select {
 		case err := <-p.ended:
-			p.t.Fatalf("Run returned %v before the server was ready: %s", err, why)
+			p.t.Fatalf("Run returned %v before the server led", err)
+		case <-deadline:
+			p.t.Fatalf("the server does not lead after a minute:\n%s", p.log)
 		case <-time.After(time.Millisecond):
 		}
 	}

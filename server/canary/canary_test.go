@@ -3,6 +3,7 @@ package canary
 import (
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,7 +29,7 @@ type aviary struct {
 	*Canary
 	gangs, cluster lock
 	log            strings.Builder
-	sent           int // into the lock of gangs
+	sent           atomic.Int32 // into the lock of gangs
 }
 
 const patience = 15 * time.Second
@@ -39,7 +40,7 @@ func newAviary(t *testing.T) *aviary {
 		Logger: slog.New(slog.NewTextHandler(&a.log, nil)), Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Patience: patience,
 		Locks: func() []Lock {
 			return []Lock{
-				{"gangs", "filter and bind", func() { a.sent++; a.gangs.pass() }},
+				{"gangs", "filter and bind", func() { a.sent.Add(1); a.gangs.pass() }},
 				{"the cluster", "all verbs", a.cluster.pass},
 			}
 		},
@@ -97,10 +98,12 @@ func TestALockThatIsNotGivenBackIsToldOf(t *testing.T) {
 func TestAStuckLockHasOneCanaryInIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAviary(t)
+		synctest.Wait() // the first one has come through
+		before := a.sent.Load()
 		a.gangs.lock()
 		<-time.After(time.Hour)
-		if a.sent != 1 {
-			t.Errorf("%d were sent into it", a.sent)
+		if sent := a.sent.Load() - before; sent != 1 {
+			t.Errorf("%d were sent into it", sent)
 		}
 		a.gangs.unlock()
 		<-time.After(time.Minute)
