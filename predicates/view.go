@@ -64,7 +64,8 @@ func (s *VerdictStore) Refresh(pod *cluster.Pod) {
 	view.Close()
 }
 
-// look judges a class, and says whether something was remembered of it.
+// look judges a class, and says whether something was remembered of it. A class that is new is judged on all nodes, even if few
+// are asked about and no other pod is ever of it: docs/benchmarks.md has what that costs pods with claims of their own.
 func (s *VerdictStore) look(class Class, pod *cluster.Pod) (view View, result string) {
 	e := s.use(class)
 	e.mu.Lock()
