@@ -30,12 +30,12 @@ func (nodeDeclaredFeatures) Aspects() cluster.Aspect { return cluster.AspectFeat
 
 func (p nodeDeclaredFeatures) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 	needed, err := declared.DefaultFramework.InferForPodScheduling(&types.PodInfo{Spec: &pod.Spec}, p.release)
-	if err != nil || needed.IsEmpty() { // the only error is that there is no release
+	if err != nil || needed.IsEmpty() { // it fails only without a release
 		return nil
 	}
 	names, err := declared.DefaultFramework.Unmap(needed)
 	if err != nil {
-		return nil // the only error is that the set is of another library
+		return nil // it fails only for a set that another library made
 	}
 	return CheckFunc(func(node *cluster.Node) Verdict {
 		for _, name := range names {

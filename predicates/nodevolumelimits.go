@@ -97,7 +97,7 @@ type volumeLimitsCheck struct {
 	needs   volumeNeeds
 	drivers []string // of the volumes that the pod needs: no other one's count
 	objects *cluster.Objects
-	// attachments are those of the drivers, by node name.
+	// attachments of volumes of these drivers, by node name.
 	attachments map[string][]*storagev1.VolumeAttachment
 	// doubtful are the names of PersistentVolumes that are not there or not of the drivers,
 	// while a claim that names one is of a class of theirs, or an attachment is theirs. It

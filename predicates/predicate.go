@@ -78,9 +78,8 @@ type mindful interface {
 // depends on. One that is not is prepared anew whenever an object of the kinds among
 // the plugin's aspects changes.
 type Selective interface {
-	// DependsOn says whether it might be another one if it were prepared anew, since
-	// the object of that name, whose kind is that of the aspect, is now as in after and
-	// was as in before.
+	// DependsOn says whether preparing it anew might make a difference after one object has
+	// changed: its kind goes with the aspect, and before and after hold its two states.
 	DependsOn(kind cluster.Aspect, name types.NamespacedName, before, after *cluster.Objects) bool
 }
 
@@ -93,7 +92,7 @@ type registration struct {
 
 // Plugin is a plugin of a package above this one, made for one profile.
 type Plugin struct {
-	// Name is that of config.KnownPlugins.
+	// Name of the plugin, as in config.KnownPlugins.
 	Name string
 	// Filter makes its predicate, and is nil if it has none. first is the verdict that stands
 	// for the first of its Reasons, the next one for the second, and so on.

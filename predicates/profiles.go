@@ -40,7 +40,7 @@ func newInForce(stores []*VerdictStore) *inForce {
 }
 
 // Of returns the store of a scheduler name, nil when there is no such profile. The empty name
-// is that of the default scheduler, as for the API server.
+// means the default scheduler, as for the API server.
 func (p *Profiles) Of(schedulerName string) *VerdictStore {
 	if schedulerName == "" {
 		schedulerName = corev1.DefaultSchedulerName

@@ -214,7 +214,7 @@ func TestServiceAffinityIsThatOfTheOldestPodWhateverChanges(t *testing.T) {
 	})
 }
 
-// labelsOfTheService are those that a node must have to take a pod.
+// labelsOfTheService returns the labels that a node must have to take a pod.
 func labelsOfTheService(snap *cluster.Snapshot, pod *corev1.Pod, affinityLabels []string) map[string]string {
 	var first *cluster.Pod
 	var at *cluster.Node

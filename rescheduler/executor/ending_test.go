@@ -32,7 +32,7 @@ const (
 	saysApprove = "rescheduler.mode is Approve by now, and nobody has approved of the plan"
 )
 
-// wantStopped is that the plan has ended for the mode, and holds nothing.
+// wantStopped wants the plan to have ended because of the mode, and to hold nothing.
 func (w *world) wantStopped(step v1alpha1.StepPhase, message string) {
 	w.Helper()
 	w.want(v1alpha1.Failed, step, message)

@@ -108,7 +108,7 @@ func (e *Executor) mayStill(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 	return true
 }
 
-// eviction is that of a step, as it is written down.
+// eviction returns what is written down of the eviction of a step.
 func (l *Limits) eviction(plan *v1alpha1.ReschedulingPlan, at int, snap *cluster.Snapshot, now time.Time) evictions.Eviction {
 	step := &plan.Spec.Steps[at]
 	return evictions.Eviction{

@@ -2,7 +2,7 @@ package executor
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics are those of plans that are carried out.
+// Metrics of plans that are carried out.
 type Metrics struct {
 	plans     *prometheus.CounterVec
 	evictions *prometheus.CounterVec

@@ -42,7 +42,7 @@ func (s *Selected) Binds(policy v1alpha1.Policy) bool {
 // open says that the pods may be evicted at that time.
 func (s *Selected) open(now time.Time) bool { return within(s.Windows, now) }
 
-// domain is that of a node, "" if there is no such node.
+// domain returns the topology domain of a node, "" if there is no such node.
 func (s *Selected) domain(snap *cluster.Snapshot, name string) string {
 	if node := snap.NodeByName(name); node != nil {
 		return node.Labels[s.TopologyKey]
