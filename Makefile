@@ -115,6 +115,10 @@ test: ## Run all tests, then list those that were skipped and why
 	echo "== all tests"; \
 	$(GOTESTSUM) --format none --hide-summary failed,errors --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/locks.json $(RESULTS)/e2e.json $(RESULTS)/chart.json $(RESULTS)/older.json; \
 	$(if $(RACE),,echo "$(NO_RACE)";) \
+	if [ $$status != 0 ]; then \
+		echo "== what failed, and what the tests said of it"; \
+		$(GOTESTSUM) --format none --hide-summary skipped --raw-command -- cat $(RESULTS)/*.json | grep -E '^=== (FAIL|ERROR)|_test\.go:[0-9]+:|panic:|DATA RACE' | tail -n 60; \
+	fi; \
 	exit $$status
 
 .PHONY: test-unit

@@ -70,8 +70,12 @@ func compare(t *rapid.T, store *predicates.VerdictStore, anew *predicates.Profil
 	view := store.View(pod)
 	defer view.Close()
 	fresh := anew.Judge(pod, view.Snapshot)
+	asked := rapid.Uint64().Draw(t, "asked") // not always about all nodes, so that some stay unjudged
 	var nodes []int32
 	for node := range view.Snapshot.Nodes() {
+		if asked>>(node.Index%64)&1 == 0 {
+			continue
+		}
 		if got, want := view.Verdict(node.Index), fresh.Verdict(node); got != want {
 			t.Fatalf("on %s: remembered %q, fresh %q", node.Name, view.Reason(got), view.Reason(want))
 		}

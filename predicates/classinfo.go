@@ -18,15 +18,16 @@ type ClassInfo struct {
 	Controller string
 	// Pod is the pod that the class was first seen with.
 	Pod string
-	// Calls is how often it was asked for since it is remembered, Misses how often it
-	// had to be judged on all nodes.
+	// Calls is how often it was asked for since it is remembered, Misses how often
+	// nothing of it was.
 	Calls  int
 	Misses int
 	Bytes  int64
 	// Generation of the snapshot on which it was last asked about, and Age since then.
 	Generation uint64
 	Age        time.Duration
-	// Fitting is how many nodes fit then.
+	// Judged is how many nodes of today's were asked about, Fitting how many of these fit then.
+	Judged  int
 	Fitting int
 }
 
@@ -51,7 +52,7 @@ type RememberedVerdict struct {
 }
 
 // Class is what is remembered of the class of that hash, as in ClassInfo, on every
-// node that has not come since; the verdicts of single predicates on the node named in
+// node that was asked about; the verdicts of single predicates on the node named in
 // detail alone. It says false when there is none. Nothing is brought up to date.
 func (s *VerdictStore) Class(hash, detail string) (ClassInfo, []Remembered, bool) {
 	for _, e := range s.remembered() {
@@ -75,7 +76,7 @@ func (s *VerdictStore) Class(hash, detail string) (ClassInfo, []Remembered, bool
 }
 
 // judged are the nodes of a snapshot on which something is remembered: not those that came
-// under an index since. It must be called with the lock held.
+// under an index since, nor those that were not asked about. It must be called with the lock held.
 func (e *entry) judged(snap *cluster.Snapshot) iter.Seq[*cluster.Node] {
 	changes, replayable := snap.Since(e.generation)
 	came := map[int32]bool{}
@@ -89,7 +90,8 @@ func (e *entry) judged(snap *cluster.Snapshot) iter.Seq[*cluster.Node] {
 			return
 		}
 		for node := range snap.Nodes() {
-			if int(node.Index) < len(e.first) && !came[node.Index] && !yield(node) {
+			known := int(node.Index) < len(e.first) && !came[node.Index] && e.first[node.Index] != unjudged
+			if known && !yield(node) {
 				return
 			}
 		}
@@ -144,6 +146,7 @@ func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 		info.Pod = e.judgement.pod.Namespace + "/" + e.judgement.pod.Name
 	}
 	for node := range e.judged(snap) {
+		info.Judged++
 		if e.first[node.Index] == Fits {
 			info.Fitting++
 		}

@@ -11,6 +11,9 @@ import (
 
 // entry is what a store knows about one class. Its lock is held while it is read.
 //
+// A node is judged when it is asked about first, with all plugins, and kept up to date from then on. So a class of
+// few pods costs the nodes that are asked about, however many there are.
+//
 // The verdicts are kept as small as they are asked for: which predicates are against a
 // node, and what the first of them says. What another one says is asked of it again
 // when it comes first.
@@ -22,13 +25,14 @@ type entry struct {
 	mu         lock.Mutex
 	judgement  *Judgement // nil until it is made, and after a plugin panicked
 	calls      int
-	misses     int // calls on which all nodes were judged
+	misses     int // calls on which nothing was remembered
 	generation uint64
 	asked      time.Time        // when it was last brought up to date
 	objects    *cluster.Objects // those of the generation
 	against    []uint32         // by node index: bit i is set when check i is against the node
-	first      []Verdict        // by node index: the first verdict against the node
+	first      []Verdict        // by node index: the first verdict against the node, or unjudged; then it has no others
 	totals     []int32          // by node index: the weighted sum of the scores of the node alone
+	partial    bool             // some node may be unjudged
 	prepared   int64            // bytes that the pod takes, and what is prepared from it
 	evaluated  []causes         // by check; those of a scratch while somebody holds the entry
 }
@@ -40,7 +44,7 @@ type causes [32]int
 const (
 	// causeOthers stands for another node in its failure domain, or anywhere.
 	causeOthers = 30
-	// causeNode stands for a node that is new, or new to the class.
+	// causeNode stands for a node that is judged for the first time.
 	causeNode = 31
 )
 
@@ -61,17 +65,14 @@ type scratch struct {
 	supposed     []int32       // by node index; all 0 between two trials
 }
 
-// fresh judges all nodes for the class, by one of its pods.
+// fresh prepares all plugins for the class, by one of its pods, and forgets what they said of nodes.
 func (e *entry) fresh(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) {
 	e.misses++
 	e.judgement = p.Judge(pod, snap)
 	e.judgement.snap = nil // a class that is asked for no more must not keep it
-	end := snap.IndexEnd()
-	e.against, e.first, e.totals = make([]uint32, end), make([]Verdict, end), make([]int32, end)
+	e.against, e.first, e.totals = nil, nil, nil
+	e.grow(snap.IndexEnd())
 	e.prepared = e.judgement.prepared()
-	for node := range snap.Nodes() {
-		e.evaluate(node, cluster.AspectNode)
-	}
 }
 
 // update brings the entry to a snapshot that is not older than its own. The entry is
@@ -158,7 +159,7 @@ func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 			alone := j.ratings[i].Alone != nil
 			if j.prepareRating(i, snap); alone || j.ratings[i].Alone != nil {
 				for node := range snap.Nodes() {
-					e.totals[node.Index] = j.alone(node)
+					e.rate(node)
 				}
 			}
 			break
@@ -166,30 +167,90 @@ func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 	}
 }
 
-// evaluate asks those that read one of the aspects about a node; all of them when
-// the node is new.
-func (e *entry) evaluate(node *cluster.Node, aspects cluster.Aspect) {
-	j := e.judgement
-	isNew := aspects&cluster.AspectNode == cluster.AspectNode
-	if isNew {
-		e.against[node.Index], e.first[node.Index] = 0, Fits
+// verdict is the first verdict against the node of an index in a snapshot, the one that the entry was brought to.
+func (e *entry) verdict(index int32, snap *cluster.Snapshot) Verdict {
+	if verdict := e.first[index]; verdict != unjudged {
+		return verdict
 	}
+	e.judge(snap.Node(index))
+	return e.first[index]
+}
+
+// total is the weighted sum of the scores of a node alone, as of verdict.
+func (e *entry) total(index int32, snap *cluster.Snapshot) int32 {
+	if e.first[index] == unjudged {
+		e.judge(snap.Node(index))
+	}
+	return e.totals[index]
+}
+
+// complete judges the nodes that are unjudged.
+func (e *entry) complete(snap *cluster.Snapshot) {
+	if !e.partial {
+		return
+	}
+	for node := range snap.Nodes() {
+		if e.first[node.Index] == unjudged {
+			e.judge(node)
+		}
+	}
+	e.partial = false
+}
+
+// judge asks all plugins about a node that is unjudged. If one panics, the class is prepared anew on the next call.
+func (e *entry) judge(node *cluster.Node) {
+	j, done := e.judgement, false
+	defer func() {
+		if !done {
+			e.judgement, e.evaluated = nil, nil
+		}
+	}()
+	against, first := uint32(0), Fits
+	for i, check := range j.checks {
+		if check == nil {
+			continue
+		}
+		e.evaluated[i][causeNode]++
+		if verdict := check.Verdict(node); verdict != Fits {
+			if against == 0 {
+				first = verdict
+			}
+			against |= 1 << i
+		}
+	}
+	e.against[node.Index], e.first[node.Index], e.totals[node.Index] = against, first, j.alone(node)
+	done = true
+}
+
+// evaluate asks those that read one of the aspects about a node. A new one is unjudged.
+func (e *entry) evaluate(node *cluster.Node, aspects cluster.Aspect) {
+	if aspects&cluster.AspectNode == cluster.AspectNode {
+		e.first[node.Index], e.partial = unjudged, true
+		return
+	}
+	j := e.judgement
 	for i, predicate := range j.profile.predicates {
-		switch cause := predicate.Aspects() & aspects; {
-		case j.checks[i] == nil:
-		case isNew:
-			e.ask(i, node, causeNode)
-		case cause != 0:
+		if cause := predicate.Aspects() & aspects; cause != 0 && j.checks[i] != nil {
 			e.ask(i, node, bits.TrailingZeros32(uint32(cause)))
 		}
 	}
-	if j.profile.rated&aspects != 0 || isNew {
-		e.totals[node.Index] = j.alone(node)
+	if j.profile.rated&aspects != 0 {
+		e.rate(node)
 	}
 }
 
-// ask asks one check about a node and keeps the answer.
+// rate asks the scores about a node that is judged.
+func (e *entry) rate(node *cluster.Node) {
+	if e.first[node.Index] != unjudged {
+		e.totals[node.Index] = e.judgement.alone(node)
+	}
+}
+
+// ask asks one check about a node that is judged and keeps the answer.
 func (e *entry) ask(i int, node *cluster.Node, cause int) {
+	if e.first[node.Index] == unjudged {
+		return
+	}
 	verdict := Fits
 	if check := e.judgement.checks[i]; check != nil {
 		verdict = check.Verdict(node)
@@ -215,9 +276,13 @@ func (e *entry) ask(i int, node *cluster.Node, cause int) {
 	}
 }
 
-// grow makes room for node indexes below end.
+// grow makes room for node indexes below end; new ones are unjudged.
 func (e *entry) grow(end int) {
+	known := len(e.first)
 	e.against, e.first, e.totals = atLeast(e.against, end), atLeast(e.first, end), atLeast(e.totals, end)
+	for index := known; index < len(e.first); index++ {
+		e.first[index], e.partial = unjudged, true
+	}
 }
 
 // size is what the entry takes, in bytes.

@@ -279,8 +279,7 @@ func TestInterPodAffinityIsEvaluatedAnewOnlyWhereAnotherPodMatters(t *testing.T)
 		step.change()
 		got := map[string]int{}
 		for name, object := range map[string]*corev1.Pod{"shy": shy, "social": social, "selective": selective, "plain": pod()} {
-			view := b.store.View(cluster.NewPod(object))
-			view.Close()
+			b.askAll(object)
 			for _, cause := range []string{"node", "labels", "pods", "namespaces", "others"} {
 				if n := testutil.ToFloat64(b.metrics.evaluated.WithLabelValues(corev1.DefaultSchedulerName, config.InterPodAffinity, cause)); n != 0 {
 					got[name+" by "+cause] = int(n)

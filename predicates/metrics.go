@@ -32,11 +32,11 @@ func NewStoreMetrics(r prometheus.Registerer) *StoreMetrics {
 		evaluated: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_equivalence_evaluations_total",
 			Help: "Verdicts on a node evaluated for a class, by predicate and by what changed: an aspect of the node, a kind of object, others " +
-				"when it was another node, or node when the node is new to the class.",
+				"when it was another node, or node when the class is judged on the node for the first time.",
 		}, []string{"profile", "predicate", "cause"}),
 		evaluation: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "muster_equivalence_evaluation_seconds",
-			Help:    "Time to bring the verdicts of a class up to date for a call, by result of the lookup.",
+			Help:    "Time to bring what is remembered of a class up to date for a call, by result of the lookup. Judging more nodes is not in it.",
 			Buckets: prometheus.ExponentialBuckets(1e-6, 4, 10),
 		}, []string{"profile", "result"}),
 		classes: prometheus.NewGaugeVec(prometheus.GaugeOpts{

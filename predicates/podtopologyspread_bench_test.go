@@ -71,8 +71,7 @@ func BenchmarkPodTopologySpread(b *testing.B) {
 		}
 	})
 	b.Run("one node changed", func(b *testing.B) {
-		view := store.View(pod)
-		view.Close()
+		store.Refresh(pod)
 		for i := 0; b.Loop(); i++ {
 			b.StopTimer()
 			turnOver(b, c, i)
@@ -122,6 +121,7 @@ func BenchmarkPodTopologySpreadScore(b *testing.B) {
 		}
 	})
 	b.Run("one node changed", func(b *testing.B) {
+		store.Refresh(pod)
 		for i := 0; b.Loop(); i++ {
 			b.StopTimer()
 			turnOver(b, c, i)

@@ -169,18 +169,37 @@ func TestARememberedVerdictIsNeverStale(t *testing.T) {
 	})
 }
 
-// compareWithFresh returns how many nodes it compared.
+// askAll asks what is said of a pod on every node.
+func (b *storeBench) askAll(object *corev1.Pod) {
+	view := b.store.View(cluster.NewPod(object))
+	defer view.Close()
+	for node := range view.Snapshot.Nodes() {
+		view.Verdict(node.Index)
+	}
+}
+
+// compareWithFresh returns how many nodes it compared: not always all, nor all that it ranks, so that some stay unjudged.
 func compareWithFresh(t *rapid.T, b *storeBench, object *corev1.Pod) int {
 	pod := cluster.NewPod(object)
+	if rapid.IntRange(0, 9).Draw(t, "refresh") == 0 {
+		b.store.Refresh(pod)
+	}
 	view := b.store.View(pod)
 	defer view.Close()
 	fresh := b.store.Profile.Judge(pod, view.Snapshot)
+	asked, ranked := rapid.Uint64().Draw(t, "asked"), rapid.Uint64().Draw(t, "ranked")
+	compared := 0
 	var nodes []int32
 	for node := range view.Snapshot.Nodes() {
-		if got, want := view.Verdict(node.Index), fresh.Verdict(node); got != want {
-			t.Fatalf("%s on %s: remembered %q, fresh %q", object.Name, node.Name, view.Reason(got), view.Reason(want))
+		if bit := uint64(1) << (node.Index % 64); asked&bit != 0 {
+			compared++
+			if got, want := view.Verdict(node.Index), fresh.Verdict(node); got != want {
+				t.Fatalf("%s on %s: remembered %q, fresh %q", object.Name, node.Name, view.Reason(got), view.Reason(want))
+			}
 		}
-		nodes = append(nodes, node.Index)
+		if bit := uint64(1) << (node.Index % 64); ranked&bit != 0 {
+			nodes = append(nodes, node.Index)
+		}
 	}
 	got, want := make([]int64, len(nodes)), make([]int64, len(nodes))
 	view.Rank(nodes, got)
@@ -188,7 +207,64 @@ func compareWithFresh(t *rapid.T, b *storeBench, object *corev1.Pod) int {
 	if !slices.Equal(got, want) {
 		t.Fatalf("%s: remembered totals %d, fresh %d", object.Name, got, want)
 	}
-	return view.Snapshot.NodeCount()
+	return compared
+}
+
+// TestOnlyNodesThatAreAskedAboutAreJudged has pods of one class ask about some of ten nodes.
+func TestOnlyNodesThatAreAskedAboutAreJudged(t *testing.T) {
+	b := newStoreBench(t, 1<<30)
+	set := func(object runtime.Object) {
+		t.Helper()
+		if err := b.cluster.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 10 {
+		set(storeNode(fmt.Sprintf("node-%d", i), 8))
+	}
+	ask := func(ranked bool, indexes ...int32) func() {
+		return func() {
+			view := b.store.View(cluster.NewPod(storePod(0, 0)))
+			defer view.Close()
+			if ranked {
+				view.Rank(indexes, make([]int64, len(indexes)))
+				return
+			}
+			for _, index := range indexes {
+				if got := view.Verdict(index); got != Fits {
+					t.Errorf("node %d: %q", index, view.Reason(got))
+				}
+			}
+		}
+	}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want float64 // verdicts of NodeResourcesFit
+		// judged is on how many nodes the class is judged then.
+		judged int
+	}{
+		{"nodes are asked about", ask(false, 0, 1), 2, 2},
+		{"one more is", ask(false, 0, 1, 2), 1, 3},
+		{"one more is ranked", ask(true, 0, 3), 1, 4},
+		{"what a judged one has changes", func() { set(storeNode("node-1", 7)); ask(false, 0)() }, 1, 4},
+		{"what an unjudged one has changes", func() { set(storeNode("node-9", 7)); ask(false, 0)() }, 0, 4},
+		{"a node comes", func() { set(storeNode("node-10", 7)); ask(false, 0)() }, 0, 4},
+		{"all are wanted", func() { b.store.Refresh(cluster.NewPod(storePod(0, 0))) }, 7, 11},
+		{"all are known", func() { b.store.Try(cluster.NewPod(storePod(0, 0))).Close() }, 0, 11},
+		{"another one comes before a trial", func() { set(storeNode("node-11", 7)); b.store.Try(cluster.NewPod(storePod(0, 0))).Close() }, 1, 12},
+	} {
+		step.do()
+		evaluated := 0.0
+		for _, cause := range []string{"node", "requested", "allocatable"} {
+			evaluated += testutil.ToFloat64(b.metrics.evaluated.WithLabelValues(corev1.DefaultSchedulerName, config.NodeResourcesFit, cause))
+		}
+		b.metrics.evaluated.Reset()
+		if class := b.store.Classes()[0]; evaluated != step.want || class.Judged != step.judged || class.Fitting != step.judged {
+			t.Errorf("%s: %v verdicts, judged on %d nodes of which %d fit; want %v and %d", step.name, evaluated, class.Judged, class.Fitting,
+				step.want, step.judged)
+		}
+	}
 }
 
 func TestOnlyWhatChangedIsEvaluatedAnew(t *testing.T) {
@@ -199,10 +275,7 @@ func TestOnlyWhatChangedIsEvaluatedAnew(t *testing.T) {
 		}
 	}
 	object := storePod(1, 0) // has a node selector
-	ask := func() {
-		view := b.store.View(cluster.NewPod(object))
-		view.Close()
-	}
+	ask := func() { b.askAll(object) }
 	evaluated := func() map[string]float64 {
 		counts := map[string]float64{}
 		for _, predicate := range []string{
@@ -371,7 +444,9 @@ func TestAPanicOfAPredicateFailsItsCallAndNoLaterOne(t *testing.T) {
 					t.Fatalf("recovered %v, want %v", got, want)
 				}
 			}()
-			b.store.View(pod)
+			view := b.store.View(pod)
+			defer view.Close()
+			view.Verdict(0)
 		}()
 	}
 	view := b.store.View(pod) // would hang on a lock that was left behind

@@ -68,10 +68,18 @@ func (s *VerdictStore) Try(pod *cluster.Pod) *Trial {
 	return view.try()
 }
 
-// try begins a trial for the class of a view, which goes over to it.
+// try begins a trial for the class of a view, which goes over to it. If a plugin panics, the view is closed.
 func (v *View) try() *Trial {
 	t := &Trial{store: v.store, entry: v.entry, snap: v.Snapshot, scratch: v.scratch}
+	ready := false
+	defer func() {
+		if !ready {
+			v.Close()
+		}
+	}()
+	t.entry.complete(t.snap)
 	t.prepare()
+	ready = true
 	return t
 }
 
@@ -97,6 +105,7 @@ func (t *Trial) Snapshot() *cluster.Snapshot { return t.snap }
 // own, so that several trials are about one. The pod is any of the class.
 func (t *Trial) Advance(pod *cluster.Pod, snap *cluster.Snapshot) {
 	t.entry.update(t.store.Profile, pod, snap, t.scratch, t.store.clock.Now())
+	t.entry.complete(snap)
 	t.snap = snap
 	t.prepare()
 }

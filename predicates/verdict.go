@@ -1,6 +1,10 @@
 package predicates
 
-import "muster.dev/muster/cluster"
+import (
+	"math"
+
+	"muster.dev/muster/cluster"
+)
 
 // Verdict is what a predicate says of a pod on a node: Fits, or a code for the
 // reason against it. The highest bit says that evicting pods from the node would
@@ -69,6 +73,9 @@ const (
 
 	// hopeless marks a verdict that holds whatever is evicted.
 	hopeless Verdict = 1 << 15
+
+	// unjudged stands in for a verdict on a node that was not asked about. No predicate returns it.
+	unjudged Verdict = math.MaxUint16
 
 	// UnknownNode is the verdict on a node that the view of the cluster lacks.
 	UnknownNode = unknownNode | hopeless

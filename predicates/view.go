@@ -57,15 +57,15 @@ func (s *VerdictStore) ViewWithout(pod *cluster.Pod, on string) View {
 	return view
 }
 
-// Refresh has the class of a pod, which must have one, judged on the present snapshot, so
-// that who asks next hardly waits.
+// Refresh has the class of a pod, which must have one, judged on all nodes of the present
+// snapshot, so that who asks next hardly waits.
 func (s *VerdictStore) Refresh(pod *cluster.Pod) {
 	view, _ := s.look(s.classes.of(pod), pod)
-	view.Close()
+	defer view.Close()
+	view.entry.complete(view.Snapshot)
 }
 
-// look judges a class, and says whether something was remembered of it. A class that is new is judged on all nodes, even if few
-// are asked about and no other pod is ever of it: docs/benchmarks.md has what that costs pods with claims of their own.
+// look brings what is remembered of a class up to date, and says whether something was.
 func (s *VerdictStore) look(class Class, pod *cluster.Pod) (view View, result string) {
 	e := s.use(class)
 	e.mu.Lock()
@@ -86,7 +86,6 @@ func (s *VerdictStore) look(class Class, pod *cluster.Pod) (view View, result st
 		result = lookupMiss
 	}
 	s.metrics.evaluation.WithLabelValues(s.Profile.Name, result).Observe(s.clock.Since(started).Seconds())
-	s.metrics.report(s.Profile, e.evaluated)
 	s.account(e, view.Snapshot)
 	ready = true
 	return view, result
@@ -102,7 +101,7 @@ func (v *View) Verdict(index int32) Verdict {
 	case v.trial != nil:
 		return v.trial.Verdict(index)
 	case v.entry != nil:
-		return v.entry.first[index]
+		return v.entry.verdict(index, v.Snapshot)
 	}
 	return v.judgement.Verdict(v.judgement.node(index))
 }
@@ -136,7 +135,7 @@ func (v *View) Rank(nodes []int32, totals []int64) {
 		return
 	}
 	for i, index := range nodes {
-		totals[i] = int64(v.entry.totals[index])
+		totals[i] = int64(v.entry.total(index, v.Snapshot))
 	}
 	v.scratch.ratings = slices.Grow(v.scratch.ratings[:0], len(nodes))[:len(nodes)]
 	v.judgement.compare(nodes, nil, totals, v.scratch.ratings)
@@ -152,6 +151,7 @@ func (v *View) Close() {
 		return
 	}
 	if v.entry != nil {
+		v.store.metrics.report(v.store.Profile, v.entry.evaluated)
 		v.entry.evaluated = nil
 		v.entry.mu.Unlock()
 	}

@@ -276,8 +276,7 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 		{"a volume of EBS came while there is nothing to count", set(persistentVolume("new", attachedBy(ebsDriver, "new"))), counts{}},
 	} {
 		step.change()
-		view := b.store.View(cluster.NewPod(asked))
-		view.Close()
+		b.askAll(asked)
 		if diff := cmp.Diff(step.want, judged()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.name, diff)
 		}

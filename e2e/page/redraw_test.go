@@ -111,7 +111,7 @@ var lists = []struct{ path, body, link string }{
 	},
 	{
 		"debug/equivalence", `{ classes: [1, 2, 3].map((i) => ({
-			class: 'hash-' + i, profile: 'p', firstPod: 'default/same', calls: round ? i : 9 - i, hits: round, fitting: 1, bytes: 1,
+			class: 'hash-' + i, profile: 'p', firstPod: 'default/same', calls: round ? i : 9 - i, hits: round, judged: 1, fitting: 1, bytes: 1,
 		})) }`, `#classes a[href="#class=hash-1"]`,
 	},
 	{
@@ -172,7 +172,7 @@ func keepsUp(t *testing.T, s served) {
 	}
 
 	b.pretends("debug/equivalence", `{ classes: [
-		{ class: 'c', profile: 'p', firstPod: 'default/p', calls: 1, hits: 0, fitting: 1, bytes: 1 },
+		{ class: 'c', profile: 'p', firstPod: 'default/p', calls: 1, hits: 0, judged: 1, fitting: 1, bytes: 1 },
 	] }`)
 	b.eventually("a class is remembered", `document.querySelector('#classes td') !== null`)
 	if got := eval[int](b, `count('`+path+`')`); got != eval[int](b, `window.once`) {

@@ -27,16 +27,17 @@ type classRow struct {
 	Hits       int    `json:"hits"` // calls that found it remembered
 	Bytes      int64  `json:"bytes"`
 	// Generation is that of the snapshot that it was last asked on, AgeSeconds how long ago that
-	// was, Fitting how many nodes fit then.
+	// was, Judged how many nodes were asked about since it is remembered, Fitting how many of these fit then.
 	Generation uint64  `json:"generation"`
 	AgeSeconds float64 `json:"ageSeconds"`
+	Judged     int     `json:"judged"`
 	Fitting    int     `json:"fitting"`
 }
 
 func newClassRow(store *predicates.VerdictStore, c *predicates.ClassInfo) classRow {
 	return classRow{
 		Profile: store.Profile.Name, Class: c.Hash, FirstPod: c.Pod, Controller: c.Controller, Calls: c.Calls, Hits: c.Calls - c.Misses,
-		Bytes: c.Bytes, Generation: c.Generation, AgeSeconds: seconds(c.Age), Fitting: c.Fitting,
+		Bytes: c.Bytes, Generation: c.Generation, AgeSeconds: seconds(c.Age), Judged: c.Judged, Fitting: c.Fitting,
 	}
 }
 
@@ -53,15 +54,15 @@ func (s *Console) debugEquivalence(*http.Request) (inspect.Answer, error) {
 // Text implements [inspect.Answer].
 func (p classesPage) Text(t *inspect.Table) {
 	t.Title("generation %d", p.Generation)
-	t.Row("PROFILE", "CLASS", "FIRST POD", "CONTROLLER", "CALLS", "HITS", "BYTES", "GENERATION", "AGE", "FITTING")
+	t.Row("PROFILE", "CLASS", "FIRST POD", "CONTROLLER", "CALLS", "HITS", "BYTES", "GENERATION", "AGE", "JUDGED", "FITTING")
 	for i := range p.Classes {
 		c := &p.Classes[i]
 		hits := fmt.Sprintf("%.1f%%", 100*float64(c.Hits)/float64(max(c.Calls, 1)))
-		t.Row(c.Profile, c.Class, c.FirstPod, c.Controller, c.Calls, hits, c.Bytes, c.Generation, duration(c.AgeSeconds), c.Fitting)
+		t.Row(c.Profile, c.Class, c.FirstPod, c.Controller, c.Calls, hits, c.Bytes, c.Generation, duration(c.AgeSeconds), c.Judged, c.Fitting)
 	}
 }
 
-// classPage is what is remembered of one class on every node.
+// classPage is what is remembered of one class on every node that was asked about.
 type classPage struct {
 	classRow
 	Nodes []classOnNode `json:"nodes"`

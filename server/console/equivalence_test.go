@@ -20,10 +20,13 @@ func TestEquivalenceTellsWhatIsRemembered(t *testing.T) {
 	yes := true
 	pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{UID: "controller-uid", Controller: &yes})
 	b.Filter(pod, "a")
-	b.Filter(pod, "a")
+	if _, page := b.Get("/debug/equivalence"); !regexp.MustCompile(` 1 +1\n`).MatchString(page) {
+		t.Errorf("one node was asked about and fits, and the page says:\n%s", page)
+	}
+	b.Filter(pod, "a", "b")
 
 	_, page := b.Get("/debug/equivalence")
-	row := regexp.MustCompile(`default-scheduler +([0-9a-f]{16}) +default/p +controller-uid +2 +50.0% +\d+ +2 +\S+ +1\n`).
+	row := regexp.MustCompile(`default-scheduler +([0-9a-f]{16}) +default/p +controller-uid +2 +50.0% +\d+ +2 +\S+ +2 +1\n`).
 		FindStringSubmatch(page)
 	if row == nil {
 		t.Fatalf("the class is not on the page:\n%s", page)

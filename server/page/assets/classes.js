@@ -14,7 +14,7 @@ export function hitRate(classes) {
   return sum('hits') / sum('calls');
 }
 
-export function drawClasses(into, answer, nodes) {
+export function drawClasses(into, answer) {
   if (answer instanceof Error) {
     update(into, element('p', { class: 'empty' }, answer.message));
     return;
@@ -22,14 +22,14 @@ export function drawClasses(into, answer, nodes) {
   const { classes } = answer;
   if (classes.length === 0) {
     update(into, element('p', { class: 'empty' },
-      'Nothing is remembered yet. Pods of one controller share their verdicts: the first is judged on every node, and those after it cost a look-up. Scale a Deployment up to see it.'));
+      'Nothing is remembered yet. Pods of one controller share their verdicts: a node that was asked about for one of them costs the others a look-up. Scale a Deployment up to see it.'));
     return;
   }
   const rows = classes.toSorted((a, b) => b.calls - a.calls).slice(0, shown).map((one) => row(heads, [
     element('span', {}, link('class', one.class, one.firstPod), element('small', {}, one.profile)),
     count(one.calls),
     element('span', { class: 'rate' }, bar(one.hits / one.calls, 6), percent(one.hits / one.calls)),
-    nodes > 0 ? `${count(one.fitting)} of ${count(nodes)}` : count(one.fitting),
+    `${count(one.fitting)} of ${count(one.judged)}`,
     bytes(one.bytes),
   ], { 'data-key': one.class }));
   const caption = classes.length > shown ? `The ${shown} that are asked for most, of ${count(classes.length)}` : 'By how often they are asked for';
@@ -47,8 +47,8 @@ function remembered(told, hash) {
   const against = [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, nodes]) => [reason, count(nodes)]);
   return [
     element('p', { class: 'counts' }, 'Pods like ', link('pod', told.firstPod), told.controller && ` of ${told.controller}`,
-      `, profile ${told.profile}: ${count(told.calls)} calls, of which ${count(told.hits)} found all remembered; `,
-      `${count(told.fitting)} of ${count(told.nodes.length)} nodes fit. `,
+      `, profile ${told.profile}: ${count(told.calls)} calls, of which ${count(told.hits)} found it remembered; `,
+      `${count(told.fitting)} of ${count(told.nodes.length)} nodes that were asked about fit. `,
     element('a', { href: `${path(hash)}?format=text` }, 'Every node')),
     against.length > 0 && element('div', { class: 'scroll' }, table('What is against nodes', ['First reason', '#Nodes'], against)),
   ].filter(Boolean);

@@ -38,7 +38,7 @@ const panels = {
   gangs: { title: 'gangs', into: at('gangs'), draw: (answer) => drawGangs(at('gangs'), answer) },
   classes: {
     title: 'equivalence classes', into: at('classes'),
-    draw: (answer) => drawClasses(at('classes'), answer, known.nodes?.nodes?.length ?? 0),
+    draw: (answer) => drawClasses(at('classes'), answer),
   },
   plans: { title: 'rescheduling plans', into: at('plans'), draw: (answer) => drawPlans(at('plans'), answer) },
   status: {
