@@ -253,6 +253,13 @@ func TestOnlyNodesThatAreAskedAboutAreJudged(t *testing.T) {
 		{"all are wanted", func() { b.store.Refresh(cluster.NewPod(storePod(0, 0))) }, 7, 11},
 		{"all are known", func() { b.store.Try(cluster.NewPod(storePod(0, 0))).Close() }, 0, 11},
 		{"another one comes before a trial", func() { set(storeNode("node-11", 7)); b.store.Try(cluster.NewPod(storePod(0, 0))).Close() }, 1, 12},
+		{"one takes the index of another before a trial", func() {
+			if err := b.cluster.Delete(storeNode("node-3", 8)); err != nil {
+				t.Fatal(err)
+			}
+			set(storeNode("node-12", 7))
+			b.store.Try(cluster.NewPod(storePod(0, 0))).Close()
+		}, 1, 12},
 	} {
 		step.do()
 		evaluated := 0.0

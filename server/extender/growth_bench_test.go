@@ -24,8 +24,8 @@ import (
 )
 
 // BenchmarkGrowth measures what ten times as many nodes cost, in the process: the memory of the view, the snapshot that
-// follows a pod, a filter call about 100 nodes of all, and a plan for 500 pods. The cluster is three zones with three
-// pods to a node, of 50 Deployments. Times are medians. The growth is what became most more than ten times as much:
+// follows a pod, a filter call about 100 nodes of all, of a class that is known and of a new one, and a plan for 500
+// pods. The cluster is three zones with three pods to a node, of 50 Deployments. Times are medians. The growth is what became most more than ten times as much:
 // at most 1 is at most linear.
 func BenchmarkGrowth(b *testing.B) {
 	const few, many = 5_000, 50_000
@@ -80,7 +80,8 @@ func grown(b *testing.B, nodes int) []quantity {
 		{"growth_view_mb", float64(bytes) / (1 << 20)},
 		{"growth_bytes_per_node_with_its_pods", float64(bytes) / float64(nodes)},
 		{"growth_snapshot_us", g.snapshot()},
-		{"growth_filter_100_names_us", g.filter()},
+		{"growth_filter_100_names_us", g.filter(g.known)},
+		{"growth_filter_100_names_new_class_us", g.filter(alone)},
 		{"growth_plan_500_pods_us", g.plan()},
 	}
 }
@@ -152,13 +153,24 @@ func (g *growing) snapshot() float64 {
 	})
 }
 
-// filter asks about 100 nodes, each time from where it ended before, while a pod comes between two calls.
-func (g *growing) filter() float64 {
+// known is a pod of one of the Deployments, of a class that is judged on all nodes.
+func (g *growing) known(i int) *corev1.Pod {
+	pod := growthPod(fmt.Sprint("pending-", i), i%growthDeployments)
+	g.store.Refresh(cluster.NewPod(pod))
+	return pod
+}
+
+// alone is a pod of a class of its own.
+func alone(i int) *corev1.Pod { return growthPod(fmt.Sprint("alone-", i), growthDeployments+i) }
+
+// filter asks about a pod on 100 nodes, each time from where it ended before, while a pod comes between two calls.
+func (g *growing) filter(pods func(i int) *corev1.Pod) float64 {
 	const asked = 100
 	c := &call{ctx: g.Context()}
-	at := 0
+	calls, at := 0, 0
 	return microseconds(growthCalls, func() time.Duration {
-		pending := growthPod(fmt.Sprint("pending-", at), at%growthDeployments)
+		pending := pods(calls)
+		calls++
 		must(g.B, g.cluster.Set(pending))
 		names := g.names[at : at+asked]
 		at = (at + asked) % (len(g.names) - asked)
