@@ -145,7 +145,7 @@ func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 				continue
 			}
 			concerned := j.checks[i] != nil
-			if j.prepareCheck(i, snap); concerned || j.checks[i] != nil {
+			if j.prepareCheck(i, snap, indexes(snap)); concerned || j.checks[i] != nil {
 				s.anew[i] = change.Aspects
 			}
 			break
@@ -157,7 +157,7 @@ func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 				continue
 			}
 			alone := j.ratings[i].Alone != nil
-			if j.prepareRating(i, snap); alone || j.ratings[i].Alone != nil {
+			if j.prepareRating(i, snap, indexes(snap)); alone || j.ratings[i].Alone != nil {
 				for node := range snap.Nodes() {
 					e.rate(node)
 				}

@@ -22,29 +22,32 @@ func (p *Profile) Judge(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
 		profile: p, pod: pod, snap: snap,
 		checks: make([]Check, len(p.predicates)), ratings: make([]Rating, len(p.scores)),
 	}
+	all := indexes(snap)
 	for i := range p.predicates {
-		j.prepareCheck(i, snap)
+		j.prepareCheck(i, snap, all)
 	}
 	for i := range p.scores {
-		j.prepareRating(i, snap)
+		j.prepareRating(i, snap, all)
 	}
 	return j
 }
 
-func (j *Judgement) prepareCheck(i int, snap *cluster.Snapshot) {
+// prepareCheck prepares a predicate on a snapshot, of which all are the indexes.
+func (j *Judgement) prepareCheck(i int, snap *cluster.Snapshot, all []int32) {
 	j.checks[i] = j.profile.predicates[i].For(j.pod, snap)
 	if digest, ok := j.checks[i].(Digest); ok {
-		digest.Update(snap, indexes(snap))
+		digest.Update(snap, all)
 	}
 	if spanning, ok := j.checks[i].(Spanning); ok {
 		spanning.Turned(func(int32) {}) // all nodes are judged anyway
 	}
 }
 
-func (j *Judgement) prepareRating(i int, snap *cluster.Snapshot) {
+// prepareRating prepares a score, as prepareCheck does a predicate.
+func (j *Judgement) prepareRating(i int, snap *cluster.Snapshot, all []int32) {
 	j.ratings[i] = j.profile.scores[i].For(j.pod, snap)
 	if among := j.ratings[i].Among; among != nil {
-		among.Update(snap, indexes(snap))
+		among.Update(snap, all)
 	}
 }
 
