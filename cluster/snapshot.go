@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"iter"
+	"math/bits"
 )
 
 // Snapshot is the cluster at one generation. It is immutable and safe for
@@ -50,7 +51,7 @@ func (s *Snapshot) NodeByName(name string) *Node {
 func (s *Snapshot) Nodes() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
 		for _, chunk := range s.nodes.chunks {
-			for _, node := range chunk {
+			for _, node := range chunk.nodes {
 				if node != nil && !yield(node) {
 					return
 				}
@@ -59,14 +60,40 @@ func (s *Snapshot) Nodes() iter.Seq[*Node] {
 	}
 }
 
+// Having are the indexes of the nodes that have a trait, in their order. It costs little where these are few.
+func (s *Snapshot) Having(trait Trait) []int32 {
+	var having []int32
+	for i, chunk := range s.nodes.chunks {
+		for left := chunk.having[trait]; left != 0; left &= left - 1 {
+			having = append(having, int32(i*chunkSize+bits.TrailingZeros64(left))) //nolint:gosec // a cluster has fewer than 2³¹ nodes
+		}
+	}
+	return having
+}
+
 // Since returns what changed after a generation up to this snapshot, oldest
 // first. It says false when the journal does not reach back that far: then
 // everything may have changed. The result is shared and must not be changed.
 func (s *Snapshot) Since(generation uint64) ([]Change, bool) { return s.journal.since(generation) }
 
+// chunkSize is as many bits as a word has.
 const chunkSize = 64
 
-type nodeChunk [chunkSize]*Node
+type nodeChunk struct {
+	nodes  [chunkSize]*Node
+	having [traits]uint64 // a bit for each node that has the trait
+}
+
+// set puts a node in a place, nil for none.
+func (c *nodeChunk) set(at int32, node *Node) {
+	c.nodes[at] = node
+	for trait := range c.having {
+		c.having[trait] &^= 1 << at
+		if node != nil && node.has(Trait(trait)) {
+			c.having[trait] |= 1 << at
+		}
+	}
+}
 
 // nodeTable is an immutable array of nodes in chunks, so that a changed node
 // costs a copy of its chunk and of the list of chunks.
@@ -79,7 +106,7 @@ func (t *nodeTable) at(index int32) *Node {
 	if index < 0 || int(index) >= t.end {
 		return nil
 	}
-	return t.chunks[index/chunkSize][index%chunkSize]
+	return t.chunks[index/chunkSize].nodes[index%chunkSize]
 }
 
 // nodeTableWriter is the changing side of a nodeTable.
@@ -89,7 +116,9 @@ type nodeTableWriter struct {
 	end    int
 }
 
-func (w *nodeTableWriter) at(index int32) *Node { return w.chunks[index/chunkSize][index%chunkSize] }
+func (w *nodeTableWriter) at(index int32) *Node {
+	return w.chunks[index/chunkSize].nodes[index%chunkSize]
+}
 
 func (w *nodeTableWriter) set(index int32, node *Node) {
 	chunk := int(index / chunkSize)
@@ -100,7 +129,7 @@ func (w *nodeTableWriter) set(index int32, node *Node) {
 		mine := *w.chunks[chunk]
 		w.chunks[chunk], w.owned[chunk] = &mine, true
 	}
-	w.chunks[chunk][index%chunkSize] = node
+	w.chunks[chunk].set(index%chunkSize, node)
 	w.end = max(w.end, int(index)+1)
 }
 

@@ -41,6 +41,15 @@ func (s *affinitySubject) DependsOn(_ cluster.Aspect, name types.NamespacedName,
 		slices.ContainsFunc(s.terms, func(t ownTerm) bool { return t.selects(name.Name, before) != t.selects(name.Name, after) })
 }
 
+// matter are the nodes with pods that may matter to a pod without terms of its own, those that have some. It says
+// false for one with terms, to which any pod may.
+func (s *affinitySubject) matter(snap *cluster.Snapshot) ([]int32, bool) {
+	if len(s.terms) > 0 {
+		return nil, false
+	}
+	return snap.Having(cluster.TraitAffine), true
+}
+
 // remember prepares for a look at nodes. forget must follow.
 func (s *affinitySubject) remember(nodes []int32) {
 	for i := range s.terms {

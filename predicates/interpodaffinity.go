@@ -140,6 +140,9 @@ func (c *podAffinityCheck) minds(pod *cluster.Pod) bool {
 	return pod.Affinity != nil && slices.ContainsFunc(pod.Affinity.RequiredAnti, func(t cluster.AffinityTerm) bool { return c.matchedBy(&t) })
 }
 
+// begins implements [sparse].
+func (c *podAffinityCheck) begins(snap *cluster.Snapshot) ([]int32, bool) { return c.matter(snap) }
+
 // Update implements [Digest].
 func (c *podAffinityCheck) Update(snap *cluster.Snapshot, nodes []int32) {
 	wasFirst := c.isFirst()

@@ -69,6 +69,9 @@ type weightSum struct {
 	next int32 // the share of the node at hand; 0 between two
 }
 
+// begins implements [sparse].
+func (c *podAffinityComparison) begins(snap *cluster.Snapshot) ([]int32, bool) { return c.matter(snap) }
+
 // Update implements [Digest].
 func (c *podAffinityComparison) Update(snap *cluster.Snapshot, nodes []int32) {
 	for _, sum := range c.sums {

@@ -36,7 +36,7 @@ func (p *Profile) Judge(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
 func (j *Judgement) prepareCheck(i int, snap *cluster.Snapshot, all []int32) {
 	j.checks[i] = j.profile.predicates[i].For(j.pod, snap)
 	if digest, ok := j.checks[i].(Digest); ok {
-		digest.Update(snap, all)
+		digest.Update(snap, beginning(digest, snap, all))
 	}
 	if spanning, ok := j.checks[i].(Spanning); ok {
 		spanning.Turned(func(int32) {}) // all nodes are judged anyway
@@ -47,8 +47,24 @@ func (j *Judgement) prepareCheck(i int, snap *cluster.Snapshot, all []int32) {
 func (j *Judgement) prepareRating(i int, snap *cluster.Snapshot, all []int32) {
 	j.ratings[i] = j.profile.scores[i].For(j.pod, snap)
 	if among := j.ratings[i].Among; among != nil {
-		among.Update(snap, all)
+		among.Update(snap, beginning(among, snap, all))
 	}
+}
+
+// sparse is a Digest that may begin with few nodes.
+type sparse interface {
+	// begins are the nodes that it has to be told of when it is new; it says false when these are all.
+	begins(snap *cluster.Snapshot) ([]int32, bool)
+}
+
+// beginning are the nodes that a new digest has to be told of, out of all.
+func beginning(d Digest, snap *cluster.Snapshot, all []int32) []int32 {
+	if s, ok := d.(sparse); ok {
+		if few, are := s.begins(snap); are {
+			return few
+		}
+	}
+	return all
 }
 
 // indexes returns all indexes of nodes, unused ones included.

@@ -21,7 +21,8 @@ func (taintTolerationScore) Aspects() cluster.Aspect { return cluster.AspectTain
 
 func (taintTolerationScore) For(pod *cluster.Pod, _ *cluster.Snapshot) Rating {
 	log, tolerations := klog.Background(), pod.Spec.Tolerations
-	return Rating{Among: &tally{reversed: true, of: func(node *cluster.Node) int64 {
+	avoided := func(snap *cluster.Snapshot) []int32 { return snap.Having(cluster.TraitAvoided) }
+	return Rating{Among: &tally{reversed: true, few: avoided, of: func(node *cluster.Node) int64 {
 		var untolerated int64
 		for i := range node.Spec.Taints {
 			taint := &node.Spec.Taints[i]

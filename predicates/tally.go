@@ -15,8 +15,18 @@ type tally struct {
 	// of is not negative. What is more than fits into 31 bits counts as that.
 	of       func(node *cluster.Node) int64
 	reversed bool
-	numbers  []int32 // by node index; nil while all are 0
-	end      int     // of the node indexes
+	// few are the nodes whose number may not be 0; nil when these may be all.
+	few     func(*cluster.Snapshot) []int32
+	numbers []int32 // by node index; nil while all are 0
+	end     int     // of the node indexes
+}
+
+// begins implements [sparse].
+func (t *tally) begins(snap *cluster.Snapshot) ([]int32, bool) {
+	if t.few == nil {
+		return nil, false
+	}
+	return t.few(snap), true
 }
 
 func (t *tally) Update(snap *cluster.Snapshot, nodes []int32) {
