@@ -25,8 +25,8 @@ import (
 
 // BenchmarkGrowth measures what ten times as many nodes cost, in the process: the memory of the view, the snapshot that
 // follows a pod, a filter call about 100 nodes of all, of a class that is known and of a new one, and a plan for 500
-// pods. The cluster is three zones with three pods to a node, of 50 Deployments. Times are medians. The growth is what became most more than ten times as much:
-// at most 1 is at most linear.
+// pods. The cluster is three zones with three pods to a node, of 50 Deployments. Times are medians. The growth is what
+// became most more than ten times as much: at most 1 is at most linear.
 func BenchmarkGrowth(b *testing.B) {
 	const few, many = 5_000, 50_000
 	for b.Loop() {

@@ -115,7 +115,7 @@ func workloads() []scenario {
 		},
 		{
 			name: "csi_volumes", settled: settleIn(plainNamespace, thousand, withVolume(csi)), measured: measure(plainNamespace, withVolume(csi)),
-			prepare: (*ground).csiVolumes, way: contender.Managed,
+			prepare: (*ground).csiVolumes, way: contender.Extender,
 		},
 		{
 			name: "devices", measured: measure(plainNamespace, withDevice), most: 500,
