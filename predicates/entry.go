@@ -110,6 +110,8 @@ func (e *entry) replay(snap *cluster.Snapshot, s *scratch) {
 	for _, index := range s.touched {
 		if node := snap.Node(index); node != nil {
 			e.evaluate(node, s.changed[index])
+		} else {
+			e.first[index] = unjudged
 		}
 	}
 	for i, check := range j.checks {
@@ -167,20 +169,23 @@ func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 	}
 }
 
-// verdict is the first verdict against the node of an index in a snapshot, the one that the entry was brought to.
+// verdict is the first verdict against the node of an index in a snapshot, the one that the entry was brought to;
+// UnknownNode when there is none.
 func (e *entry) verdict(index int32, snap *cluster.Snapshot) Verdict {
 	if verdict := e.first[index]; verdict != unjudged {
 		return verdict
 	}
-	e.judge(snap.Node(index))
+	node := snap.Node(index)
+	if node == nil {
+		return UnknownNode
+	}
+	e.judge(node)
 	return e.first[index]
 }
 
 // total is the weighted sum of the scores of a node alone, as of verdict.
 func (e *entry) total(index int32, snap *cluster.Snapshot) int32 {
-	if e.first[index] == unjudged {
-		e.judge(snap.Node(index))
-	}
+	e.verdict(index, snap)
 	return e.totals[index]
 }
 

@@ -373,6 +373,26 @@ func TestOnlyWhatChangedIsEvaluatedAnew(t *testing.T) {
 	}
 }
 
+func TestANodeThatWentIsUnknown(t *testing.T) {
+	b := newStoreBench(t, 1<<30)
+	for _, name := range []string{"stays", "goes"} {
+		if err := b.cluster.Set(storeNode(name, 8)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	index := b.cluster.Snapshot().NodeByName("goes").Index
+	for _, want := range []Verdict{Fits, UnknownNode} {
+		view := b.store.View(cluster.NewPod(storePod(0, 0)))
+		if got := view.Verdict(index); got != want {
+			t.Errorf("verdict %d, want %d", got, want)
+		}
+		view.Close()
+		if err := b.cluster.Delete(storeNode("goes", 8)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestTheLeastRecentlyUsedClassesAreForgotten(t *testing.T) {
 	probe := newStoreBench(t, 1<<30)
 	view := probe.store.View(cluster.NewPod(storePod(0, 0)))
