@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -51,17 +52,24 @@ func (f *fileLook) changed() (content []byte, changed bool, err error) {
 }
 
 // followLevel has the log follow logging.level of a configuration that is put in force, and says whether that has changed it.
-// The line about it is written by the more talkative of the two levels.
+// The line about it is written by the more talkative of the two levels, when the new one is in force.
 func (f *fileLook) followLevel(log *slog.Logger, now config.LogLevel) bool {
 	if f.LogLevel == nil || f.LogLevel.Level() == now.Level() {
 		return false
 	}
 	before := f.LogLevel.Level()
-	f.LogLevel.Set(min(before, now.Level()))
-	log.Info("another level is logged", "file", f.Path, "before", before, "now", now.Level())
 	f.LogLevel.Set(now.Level())
+	if min(before, now.Level()) <= slog.LevelInfo {
+		slog.New(anyLevel{log.Handler()}).Info("another level is logged", "file", f.Path, "before", before, "now", now.Level())
+	}
 	return true
 }
+
+// anyLevel writes lines of every level.
+type anyLevel struct{ slog.Handler }
+
+// Enabled implements [slog.Handler].
+func (anyLevel) Enabled(context.Context, slog.Level) bool { return true }
 
 // logRefused says why a content of the file is not put in force, a line for each reason, and returns these.
 func (f *fileLook) logRefused(log *slog.Logger, err error) (why []string) {
