@@ -276,6 +276,13 @@ func TestOnlyNodesThatAreAskedAboutAreJudged(t *testing.T) {
 			set(storeNode("node-12", 7))
 			b.store.Try(cluster.NewPod(storePod(0, 0))).Close()
 		}, 1, 12},
+		{"a trial advances", func() {
+			set(storeNode("node-13", 7))
+			pod := cluster.NewPod(storePod(0, 0))
+			trial := b.store.Try(pod)
+			trial.Advance(pod, b.cluster.Snapshot())
+			trial.Close()
+		}, 1, 13},
 	} {
 		step.do()
 		evaluated := 0.0
@@ -552,26 +559,33 @@ func TestACheckThatGoesLeavesNoVerdictBehind(t *testing.T) {
 
 func TestAClassThatTheJournalDoesNotReachBackToIsForgotten(t *testing.T) {
 	b := newStoreBench(t, 1<<30)
-	ask := func(controller int) {
+	ask := func(controller int) (fits bool) {
 		view := b.store.View(cluster.NewPod(storePod(controller, 0)))
-		view.Close()
+		defer view.Close()
+		return view.Verdict(0) == Fits
 	}
-	ask(0)
-	ask(1)
-	changes := func(n int) {
+	changes := func(n int) { // after which the node is too small for a pod
 		for i := range n {
 			if err := b.cluster.Set(storeNode("node", int64(i%2))); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+	changes(1)
+	ask(0)
+	ask(1)
 	changes(1000)
 	ask(1)
 	if got := len(b.store.entries); got != 2 {
 		t.Fatalf("%d classes after few changes", got)
 	}
 	changes(200_000) // more than any journal keeps
-	ask(1)
+	if err := b.cluster.Set(storeNode("node", 8)); err != nil {
+		t.Fatal(err)
+	}
+	if !ask(1) {
+		t.Error("a verdict is remembered that the journal does not reach back to")
+	}
 	if got := len(b.store.entries); got != 1 {
 		t.Errorf("%d classes are remembered, one of them for nothing", got)
 	}

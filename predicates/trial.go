@@ -78,6 +78,7 @@ func (v *View) try() *Trial {
 		}
 	}()
 	t.entry.complete(t.snap)
+	t.store.metrics.report(t.store.Profile, t.entry.evaluated) // an advance begins to count anew
 	t.prepare()
 	ready = true
 	return t
