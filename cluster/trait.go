@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Trait is what few nodes have as a rule. Who minds no other nodes need not look at all; see [Snapshot.Having].
+// Trait is what few nodes have as a rule. The snapshot knows which; see [Snapshot.Having].
 type Trait int
 
 const (

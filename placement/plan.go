@@ -79,10 +79,10 @@ func (p *Plan) Avoid(names sets.Set[string]) {
 
 // Close ends the plan and lets others ask about the classes.
 func (p *Plan) Close() {
+	defer p.store.EndTrials()
 	for _, trial := range p.trials {
 		trial.Close()
 	}
-	p.store.EndTrials()
 }
 
 // Place puts a pod on the best node that it fits, but for some by their indexes, and returns the node's index; -1 when

@@ -41,9 +41,9 @@ func (s *affinitySubject) DependsOn(_ cluster.Aspect, name types.NamespacedName,
 		slices.ContainsFunc(s.terms, func(t ownTerm) bool { return t.selects(name.Name, before) != t.selects(name.Name, after) })
 }
 
-// matter are the nodes with pods that may matter to a pod without terms of its own, those that have some. It says
-// false for one with terms, to which any pod may.
-func (s *affinitySubject) matter(snap *cluster.Snapshot) ([]int32, bool) {
+// matter returns the nodes with pods that have terms: no others matter to a pod that has none itself. ok is false for
+// a pod that has terms.
+func (s *affinitySubject) matter(snap *cluster.Snapshot) (nodes []int32, ok bool) {
 	if len(s.terms) > 0 {
 		return nil, false
 	}

@@ -26,7 +26,7 @@ type ClassInfo struct {
 	// Generation of the snapshot on which it was last asked about, and Age since then.
 	Generation uint64
 	Age        time.Duration
-	// Judged is how many nodes of today's were asked about, Fitting how many of these fit then.
+	// Judged is how many of the nodes that there are it was judged on, Fitting how many of these fit then.
 	Judged  int
 	Fitting int
 }

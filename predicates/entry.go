@@ -132,7 +132,7 @@ func (e *entry) replay(snap *cluster.Snapshot, s *scratch) {
 // renew prepares anew what depends on an object that changed. It notes in s.anew by
 // check the kind of object, 0 for those that stay as they are.
 func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
-	j := e.judgement
+	j, all := e.judgement, indexesOf(snap)
 	s.anew = append(s.anew[:0], make([]cluster.Aspect, len(j.checks))...)
 	depends := func(prepared any, aspects cluster.Aspect, change cluster.Change) bool {
 		if aspects&change.Aspects == 0 {
@@ -147,7 +147,7 @@ func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 				continue
 			}
 			concerned := j.checks[i] != nil
-			if j.prepareCheck(i, snap, indexes(snap)); concerned || j.checks[i] != nil {
+			if j.prepareCheck(i, snap, all); concerned || j.checks[i] != nil {
 				s.anew[i] = change.Aspects
 			}
 			break
@@ -159,7 +159,7 @@ func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 				continue
 			}
 			alone := j.ratings[i].Alone != nil
-			if j.prepareRating(i, snap, indexes(snap)); alone || j.ratings[i].Alone != nil {
+			if j.prepareRating(i, snap, all); alone || j.ratings[i].Alone != nil {
 				for node := range snap.Nodes() {
 					e.rate(node)
 				}
@@ -183,7 +183,7 @@ func (e *entry) verdict(index int32, snap *cluster.Snapshot) Verdict {
 	return e.first[index]
 }
 
-// total is the weighted sum of the scores of a node alone, as of verdict.
+// total is the weighted sum of the scores that rate a node for itself; it judges the node as verdict does.
 func (e *entry) total(index int32, snap *cluster.Snapshot) int32 {
 	e.verdict(index, snap)
 	return e.totals[index]
@@ -317,7 +317,8 @@ func (s *scratch) gather(changes []cluster.Change, end int) {
 	}
 }
 
-// feed tells a digest of the nodes that changed in aspects that it reads.
+// feed tells a digest of the nodes that changed in aspects that it reads, and of the objects as they are: by these it
+// judges nodes that it was not asked about before.
 func (s *scratch) feed(digest Digest, aspects cluster.Aspect, snap *cluster.Snapshot) {
 	s.some = s.some[:0]
 	for _, index := range s.touched {
@@ -325,7 +326,7 @@ func (s *scratch) feed(digest Digest, aspects cluster.Aspect, snap *cluster.Snap
 			s.some = append(s.some, index)
 		}
 	}
-	if len(s.some) > 0 {
+	if len(s.some) > 0 || len(s.objects) > 0 {
 		digest.Update(snap, s.some)
 	}
 }

@@ -8,7 +8,7 @@ func (p *Profile) JudgeFit(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement 
 		profile: p, pod: pod, snap: snap,
 		checks: make([]Check, len(p.predicates)),
 	}
-	all := indexes(snap)
+	all := indexesOf(snap)
 	for i := range p.predicates {
 		j.prepareCheck(i, snap, all)
 	}

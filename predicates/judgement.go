@@ -1,6 +1,8 @@
 package predicates
 
 import (
+	"sync"
+
 	"muster.dev/muster/cluster"
 )
 
@@ -22,7 +24,7 @@ func (p *Profile) Judge(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
 		profile: p, pod: pod, snap: snap,
 		checks: make([]Check, len(p.predicates)), ratings: make([]Rating, len(p.scores)),
 	}
-	all := indexes(snap)
+	all := indexesOf(snap)
 	for i := range p.predicates {
 		j.prepareCheck(i, snap, all)
 	}
@@ -32,19 +34,19 @@ func (p *Profile) Judge(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
 	return j
 }
 
-// prepareCheck prepares a predicate on a snapshot, of which all are the indexes.
-func (j *Judgement) prepareCheck(i int, snap *cluster.Snapshot, all []int32) {
+// prepareCheck prepares a predicate on a snapshot, of which all returns the indexes.
+func (j *Judgement) prepareCheck(i int, snap *cluster.Snapshot, all func() []int32) {
 	j.checks[i] = j.profile.predicates[i].For(j.pod, snap)
 	if digest, ok := j.checks[i].(Digest); ok {
 		digest.Update(snap, beginning(digest, snap, all))
 	}
 	if spanning, ok := j.checks[i].(Spanning); ok {
-		spanning.Turned(func(int32) {}) // all nodes are judged anyway
+		spanning.Turned(func(int32) {}) // nothing is known of any node yet
 	}
 }
 
 // prepareRating prepares a score, as prepareCheck does a predicate.
-func (j *Judgement) prepareRating(i int, snap *cluster.Snapshot, all []int32) {
+func (j *Judgement) prepareRating(i int, snap *cluster.Snapshot, all func() []int32) {
 	j.ratings[i] = j.profile.scores[i].For(j.pod, snap)
 	if among := j.ratings[i].Among; among != nil {
 		among.Update(snap, beginning(among, snap, all))
@@ -53,18 +55,23 @@ func (j *Judgement) prepareRating(i int, snap *cluster.Snapshot, all []int32) {
 
 // sparse is a Digest that may begin with few nodes.
 type sparse interface {
-	// begins are the nodes that it has to be told of when it is new; it says false when these are all.
-	begins(snap *cluster.Snapshot) ([]int32, bool)
+	// begins returns the nodes that it has to be told of when it is new; ok is false when that is each of them.
+	begins(snap *cluster.Snapshot) (few []int32, ok bool)
 }
 
 // beginning are the nodes that a new digest has to be told of, out of all.
-func beginning(d Digest, snap *cluster.Snapshot, all []int32) []int32 {
-	if s, ok := d.(sparse); ok {
-		if few, are := s.begins(snap); are {
+func beginning(d Digest, snap *cluster.Snapshot, all func() []int32) []int32 {
+	if s, is := d.(sparse); is {
+		if few, ok := s.begins(snap); ok {
 			return few
 		}
 	}
-	return all
+	return all()
+}
+
+// indexesOf is indexes for several who ask, and may not.
+func indexesOf(snap *cluster.Snapshot) func() []int32 {
+	return sync.OnceValue(func() []int32 { return indexes(snap) })
 }
 
 // indexes returns all indexes of nodes, unused ones included.

@@ -11,8 +11,9 @@ import (
 )
 
 // VerdictStore remembers, per equivalence class, what the predicates and scores of
-// a profile said of every node. Asked again, it replays the cluster's journal and
-// evaluates only those nodes and predicates whose declared aspects changed.
+// a profile said of the nodes that were asked about. Asked again, it replays the
+// cluster's journal and evaluates only those nodes and predicates whose declared
+// aspects changed.
 //
 // A verdict is computed on an immutable snapshot and carries its generation, so a
 // stale one cannot be written over a newer one. The least recently used classes

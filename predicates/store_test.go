@@ -511,6 +511,37 @@ func TestAPanicOfAPredicateFailsItsCallAndNoLaterOne(t *testing.T) {
 	}
 }
 
+func TestATrialOfWhichAPredicatePanicsCanBeClosed(t *testing.T) {
+	b := newStoreBench(t, 1<<30)
+	inFor, inCheck := 0, 0
+	b.store.Profile.predicates = append(b.store.Profile.predicates, moody{&inFor, &inCheck})
+	add := func(name string) {
+		t.Helper()
+		if err := b.cluster.Set(storeNode(name, 8)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pod := cluster.NewPod(storePod(0, 0))
+	panics := func(step func()) {
+		t.Helper()
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		inCheck = 1
+		step()
+	}
+	add("a")
+	trial := b.store.Try(pod)
+	add("b")
+	panics(func() { trial.Advance(pod, b.cluster.Snapshot()) })
+	trial.Close()
+	panics(func() { b.store.Try(pod) })
+	panics(func() { b.store.Refresh(pod) })
+	b.askAll(storePod(0, 0)) // would hang on a lock that was left behind
+}
+
 // whileNamespace is against all nodes while there is a namespace of its name.
 type whileNamespace string
 

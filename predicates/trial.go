@@ -266,9 +266,11 @@ func (t *Trial) Close() {
 		clear(t.suppositions) // a node must not be kept
 		t.scratch.supposed, t.scratch.suppositions = t.at, t.suppositions[:0]
 	}
-	for _, check := range e.judgement.checks {
-		if spanning, ok := check.(Spanning); ok {
-			spanning.Turned(func(int32) {}) // and back
+	if e.judgement != nil { // else a plugin panicked
+		for _, check := range e.judgement.checks {
+			if spanning, ok := check.(Spanning); ok {
+				spanning.Turned(func(int32) {}) // and back
+			}
 		}
 	}
 	t.store.scratches.Put(t.scratch)

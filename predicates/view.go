@@ -52,7 +52,14 @@ func (s *VerdictStore) ViewWithout(pod *cluster.Pod, on string) View {
 		view.judgement.Suppose(without)
 	default:
 		view.trial = view.try()
+		ready := false
+		defer func() {
+			if !ready { // a plugin panicked
+				view.Close()
+			}
+		}()
 		view.trial.Suppose(without, pod, view.entry.class, func(int32, bool) {})
+		ready = true
 	}
 	return view
 }

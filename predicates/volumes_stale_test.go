@@ -313,3 +313,30 @@ func TestAPodThatComesIsCountedByTheObjectsOfItsTime(t *testing.T) {
 		t.Errorf("verdict %d, want that there are too many volumes", got)
 	}
 }
+
+// TestANodeThatIsAskedAboutLateIsJudgedByTheObjectsAsTheyAre changes an object that matters on no node that was asked about.
+func TestANodeThatIsAskedAboutLateIsJudgedByTheObjectsAsTheyAre(t *testing.T) {
+	b := newVolumeBench(t, config.NodeVolumeLimits)
+	verdict := func(on string) Verdict {
+		view := b.store.View(cluster.NewPod(pod(claiming("own"))))
+		defer view.Close()
+		return view.Verdict(view.Snapshot.NodeByName(on).Index)
+	}
+	full := func(p *corev1.Pod) { p.UID, p.Spec.NodeName = "there", "late" }
+	for _, object := range append(disks(ebsDriver, "own"), node(called("early")), node(called("late")), csiNode("late", ebsDriver, 1),
+		storageClass("ebs", ebsDriver, ""), claim("there", ofClass("ebs"), boundTo("local")), persistentVolume("local", inHostPath),
+		pod(claiming("there"), full)) {
+		if err := b.cluster.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := verdict("early"); got != Fits {
+		t.Fatalf("verdict %d", got)
+	}
+	if err := b.cluster.Delete(persistentVolume("local")); err != nil {
+		t.Fatal(err)
+	}
+	if got := verdict("late"); got != tooManyVolumes {
+		t.Errorf("verdict %d, want that there are too many volumes", got)
+	}
+}

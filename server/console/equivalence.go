@@ -27,7 +27,7 @@ type classRow struct {
 	Hits       int    `json:"hits"` // calls that found it remembered
 	Bytes      int64  `json:"bytes"`
 	// Generation is that of the snapshot that it was last asked on, AgeSeconds how long ago that
-	// was, Judged how many nodes were asked about since it is remembered, Fitting how many of these fit then.
+	// was, Judged on how many nodes it was judged, Fitting how many of these fit then.
 	Generation uint64  `json:"generation"`
 	AgeSeconds float64 `json:"ageSeconds"`
 	Judged     int     `json:"judged"`

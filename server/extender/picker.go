@@ -62,32 +62,43 @@ func (p *picker) judge(c *call) predicates.View {
 // once, so that the next call counts it. It says which; "" when there is none.
 func (p *picker) choose(c *call) (node string, err error) {
 	for {
-		view := p.judge(c)
-		at, index := p.best(c, &view)
-		reply := newFilterReply(c)
-		if at < 0 {
-			c.reject(&reply, &view)
-			view.Close()
+		found, ok := p.bestNow(c)
+		if !ok {
 			return "", nil
 		}
-		snap, on := view.Snapshot, view.Basis(index)
-		view.Close()
-		node := on.Node
-		switch err := p.cluster.AssumeAsJudged(c.subject.pod, on); {
+		switch err := p.cluster.AssumeAsJudged(c.subject.pod, found.on); {
 		case err == nil:
-			p.offer(c, &reply, at, node, snap)
-			return node.Name, nil
+			p.offer(c, found)
+			return found.on.Node.Name, nil
 		case !errors.Is(err, cluster.ErrNodeChanged):
-			c.reply.Reset()
 			c.outcome = outcomeError
 			wire.FilterError(&c.reply, err.Error())
 			return "", nil
 		case c.ctx.Err() != nil:
 			return "", c.ctx.Err()
 		}
-		c.reply.Reset()
 		c.lookAgain(p.cluster)
 	}
+}
+
+// candidate is one of a request that fits, as it was judged on a snapshot.
+type candidate struct {
+	at   int // where it stands in the request
+	on   cluster.Basis
+	snap *cluster.Snapshot
+}
+
+// bestNow is the best candidate. When none fits it answers so, and says false.
+func (p *picker) bestNow(c *call) (best candidate, ok bool) {
+	view := p.judge(c)
+	defer view.Close()
+	at, index := p.best(c, &view)
+	if at < 0 {
+		reply := newFilterReply(c)
+		c.reject(&reply, &view)
+		return candidate{}, false
+	}
+	return candidate{at, view.Basis(index), view.Snapshot}, true
 }
 
 // confirm answers with the node that was planned for the pod ahead of the call, and
@@ -99,21 +110,13 @@ func (p *picker) confirm(c *call, planned string) (done bool, err error) {
 		return false, nil
 	}
 	for c.ctx.Err() == nil {
-		view := p.judge(c)
-		snap := view.Snapshot
-		node := snap.NodeByName(planned)
-		at, on := -1, cluster.Basis{}
-		if node != nil && c.verdict(&view, node.Index) == predicates.Fits {
-			at, on = slices.Index(c.candidates.in(snap), node.Index), view.Basis(node.Index)
-		}
-		view.Close()
-		if at < 0 {
+		found, ok := p.named(c, planned)
+		if !ok {
 			return false, nil
 		}
-		switch err := p.cluster.AssumeAsJudged(c.subject.pod, on); {
+		switch err := p.cluster.AssumeAsJudged(c.subject.pod, found.on); {
 		case err == nil:
-			reply := newFilterReply(c)
-			p.offer(c, &reply, at, node, snap)
+			p.offer(c, found)
 			return true, nil
 		case !errors.Is(err, cluster.ErrNodeChanged):
 			return false, nil // as choose will say
@@ -123,12 +126,25 @@ func (p *picker) confirm(c *call, planned string) (done bool, err error) {
 	return true, c.ctx.Err()
 }
 
-// offer answers with one node, the candidate at a place of the request, and notes that the pod may be
-// bound there as it was judged on a snapshot.
-func (p *picker) offer(c *call, reply *wire.FilterReply, at int, node *cluster.Node, snap *cluster.Snapshot) {
-	reply.Accept(accepted(c, at, node.Index))
+// named is the candidate of a name; it says false when there is none that fits.
+func (p *picker) named(c *call, node string) (found candidate, ok bool) {
+	view := p.judge(c)
+	defer view.Close()
+	n := view.Snapshot.NodeByName(node)
+	if n == nil || c.verdict(&view, n.Index) != predicates.Fits {
+		return candidate{}, false
+	}
+	at := slices.Index(c.candidates.in(view.Snapshot), n.Index)
+	return candidate{at, view.Basis(n.Index), view.Snapshot}, at >= 0
+}
+
+// offer answers with one candidate, and notes that the pod may be bound there as it was judged.
+func (p *picker) offer(c *call, found candidate) {
+	node := found.on.Node.Index
+	reply := newFilterReply(c)
+	reply.Accept(accepted(c, found.at, node))
 	reply.End()
-	p.offers.put(c.subject.pod.UID, snap.Generation, []int32{node.Index})
+	p.offers.put(c.subject.pod.UID, found.snap.Generation, []int32{node})
 }
 
 // best is the candidate with the highest total among those that fit: where it stands in the request,

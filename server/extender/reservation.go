@@ -67,8 +67,7 @@ func (r *reserved) claim(c *call) (answered bool, err error) {
 			}
 			err := r.reservations.Take(&places[i], c.subject.pod, on)
 			if err == nil {
-				reply := newFilterReply(c)
-				r.picker.offer(c, &reply, at, node, snap)
+				r.picker.offer(c, candidate{at, on, snap})
 				return true, nil
 			}
 			if !errors.Is(err, cluster.ErrNodeChanged) {
