@@ -47,6 +47,12 @@ func (a Answer) repeatedBy(other Answer) bool {
 	})
 }
 
+// undecided says that muster rejects a node as it has no time to go on looking for devices, for which kube-scheduler
+// takes ten times as long.
+func (a Answer) undecided() bool {
+	return slices.Contains(a.Reasons, "to look for devices takes too long")
+}
+
 // isWithoutName says that a reason is another one without one of its words, and without
 // the errors that wrap it. Where kube-scheduler names an object in a reason, muster must
 // not: its reasons are constant.

@@ -35,10 +35,14 @@ func TestMusterAndKubeSchedulerGiveTheSameAnswersInRandomScenarios(t *testing.T)
 	}
 	fmt.Printf("figure conformance_cases=%d\n", judge.Cases)
 	fmt.Printf("figure conformance_disagreements=%d\n", judge.Disagreements)
+	fmt.Printf("figure conformance_undecided=%d\n", judge.Undecided)
 	fmt.Printf("figure conformance_cases_%s=%d\n", release, judge.Cases)
 	fmt.Printf("figure conformance_disagreements_%s=%d\n", release, judge.Disagreements)
 	if wanted >= 10_000 {
 		checkOutcomes(t, judge.Outcomes)
+		if judge.Undecided > judge.Cases/1000 {
+			t.Errorf("muster did not decide %d of %d cases", judge.Undecided, judge.Cases)
+		}
 	}
 }
 

@@ -17,6 +17,8 @@ type Judge struct {
 	Cases int
 	// Disagreements are the answers on which the sides differ.
 	Disagreements int
+	// Undecided are the answers of muster's that it had no time to find.
+	Undecided int
 	// First are the first of them, one about each of a few questions.
 	First []Disagreement
 	// Outcomes are how often each of kube-scheduler's outcomes came up, by question: a
@@ -68,6 +70,10 @@ func (j *Judge) Hear(ctx context.Context, s *Scenario) error {
 				if answer.repeatedBy(ours[pod][node]) {
 					continue
 				}
+				if ours[pod][node].undecided() {
+					j.Undecided++
+					continue
+				}
 				j.Disagreements++
 				if len(j.First) < remembered && !slices.ContainsFunc(j.First, func(d Disagreement) bool { return d.About == q.about }) {
 					d := Disagreement{About: q.about, Node: s.Nodes[node].Name, KubeScheduler: answer, Muster: ours[pod][node]}
@@ -93,7 +99,7 @@ func (j *Judge) reduce(ctx context.Context, d Disagreement, s *Scenario) Disagre
 			return false
 		}
 		theirs, ours, err := sides.answer(ctx, candidate.Profile)
-		if err != nil || theirs[0][node].repeatedBy(ours[0][node]) {
+		if err != nil || theirs[0][node].repeatedBy(ours[0][node]) || ours[0][node].undecided() {
 			return false
 		}
 		d.KubeScheduler, d.Muster = theirs[0][node], ours[0][node]
