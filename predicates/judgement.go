@@ -55,7 +55,7 @@ func (j *Judgement) prepareRating(i int, snap *cluster.Snapshot, all func() []in
 
 // sparse is a Digest that may begin with few nodes.
 type sparse interface {
-	// begins returns the nodes that it has to be told of when it is new; ok is false when that is each of them.
+	// begins returns the nodes that it has to be told of when it is new; ok is false when these are all.
 	begins(snap *cluster.Snapshot) (few []int32, ok bool)
 }
 
@@ -69,7 +69,7 @@ func beginning(d Digest, snap *cluster.Snapshot, all func() []int32) []int32 {
 	return all()
 }
 
-// indexesOf is indexes for several who ask, and may not.
+// indexesOf returns a function that lists the indexes once, when it is first called.
 func indexesOf(snap *cluster.Snapshot) func() []int32 {
 	return sync.OnceValue(func() []int32 { return indexes(snap) })
 }

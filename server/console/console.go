@@ -124,7 +124,7 @@ func (s *Console) Endpoints() []inspect.Endpoint {
 		debug("/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain),
 		explain,
 		debug("/debug/equivalence", "equivalence classes whose verdicts are remembered", s.debugEquivalence),
-		debug("/debug/equivalence/{class}", "what is remembered of one class on every node", s.debugClass),
+		debug("/debug/equivalence/{class}", "what is remembered of one class on each node that was asked about", s.debugClass),
 		debug("/debug/equivalence/{class}/nodes/{node}", "what each predicate is remembered to say of it on one node", s.debugClassNode),
 		debug("/debug/placement", "pods that are placed ahead of kube-scheduler, and what became of others", s.debugPlacement),
 		debug("/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs),
