@@ -6,6 +6,9 @@ export GOWORK := off
 RACE    = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 NO_RACE = === SKIP: the race detector, because it needs cgo: a C compiler and CGO_ENABLED=1
 
+# The product, its tests, and the campaigns and benchmarks, each a module.
+MODULES := . e2e e2e/campaigns e2e/bench
+
 RESULTS       := $(CURDIR)/build/results
 GOTESTSUM     := go tool -modfile=$(CURDIR)/.ci/gotestsum/go.mod gotestsum
 HELM_UNITTEST := go tool -modfile=$(CURDIR)/.ci/helmunittest/go.mod helm-unittest
@@ -76,13 +79,12 @@ reference: ## Write docs/reference anew: flags, configuration, endpoints and met
 
 .PHONY: fmt
 fmt: ## Format the code
-	$(GOLANGCI_LINT) fmt
-	cd e2e && $(GOLANGCI_LINT) fmt
+	for module in $(MODULES); do (cd $$module && $(GOLANGCI_LINT) fmt) || exit 1; done
 
 .PHONY: lint
-lint: ## Run the linters over both modules
+lint: ## Run the linters over all modules
 	@status=0; \
-	for module in . e2e; do \
+	for module in $(MODULES); do \
 		echo "== go mod tidy, golangci-lint run, in $$module"; \
 		(cd $$module && go mod tidy -diff) || status=1; \
 		(cd $$module && $(GOLANGCI_LINT) run) || status=1; \
@@ -105,44 +107,95 @@ interleavings: ## Take all steps of small models of gangs in every order, from a
 
 ##@ Test
 
+# How many tests of a package run at a time. They wait for a control plane more than they compute.
+PARALLEL ?= 4
+
+# What draws at random draws from this. make test-long takes another one from the nightly workflow.
+export MUSTER_SEED ?= 1
+
+# Runs tests, with their output and a record: $(call go-test,NAME,DIRECTORY,FLAGS PACKAGES).
+go-test = cd $(2) && $(GOTESTSUM) --format standard-quiet --jsonfile $(RESULTS)/$(1).json -- $(3)
+
+# Runs targets one after the other, even when one fails, then says what was skipped, what failed and where the time went:
+# $(call all-of,TARGETS,FLAGS OF TESTTIMES).
+define all-of
+@status=0; began=$$(date +%s); rm -rf $(RESULTS); \
+for target in $(1); do \
+	echo "== make $$target"; \
+	$(MAKE) --no-print-directory $$target || status=1; \
+done; \
+echo "== what was skipped"; \
+$(GOTESTSUM) --format none --hide-summary failed,errors --raw-command -- cat $(RESULTS)/*.json; \
+$(if $(RACE),,echo "$(NO_RACE)";) \
+if [ $$status != 0 ]; then \
+	echo "== what failed, and what the tests said of it"; \
+	$(GOTESTSUM) --format none --hide-summary skipped --raw-command -- cat $(RESULTS)/*.json | grep -E '^=== (FAIL|ERROR)|_test\.go:[0-9]+:|panic:|DATA RACE' | tail -n 60; \
+fi; \
+echo "== where the time went"; \
+(cd e2e && go run ./cmd/testtimes $(2) $(RESULTS)/*.json) || status=1; \
+awk "BEGIN { printf \"figure $(@:-=_)_minutes=%.1f\n\", ($$(date +%s) - $$began) / 60 }"; \
+exit $$status
+endef
+
 .PHONY: test
-test: ## Run all tests, then list those that were skipped and why
-	@status=0; rm -rf $(RESULTS); \
-	for target in test-race test-locks test-e2e test-chart test-older; do \
-		echo "== make $$target"; \
-		$(MAKE) --no-print-directory $$target || status=1; \
-	done; \
-	echo "== all tests"; \
-	$(GOTESTSUM) --format none --hide-summary failed,errors --raw-command -- cat $(RESULTS)/race.json $(RESULTS)/locks.json $(RESULTS)/e2e.json $(RESULTS)/chart.json $(RESULTS)/older.json; \
-	$(if $(RACE),,echo "$(NO_RACE)";) \
-	if [ $$status != 0 ]; then \
-		echo "== what failed, and what the tests said of it"; \
-		$(GOTESTSUM) --format none --hide-summary skipped --raw-command -- cat $(RESULTS)/*.json | grep -E '^=== (FAIL|ERROR)|_test\.go:[0-9]+:|panic:|DATA RACE' | tail -n 60; \
-	fi; \
-	exit $$status
+test: ## Run what every change must pass, then say what was skipped and where the time went
+	$(call all-of,test-race test-e2e test-chart test-judges)
+
+.PHONY: test-long
+test-long: ## Run everything else that can fail: campaigns, attacks, soak, upgrades, the older Kubernetes, each benchmark and tool once (MUSTER_SEED)
+	@echo "seed $(MUSTER_SEED)"
+	$(call all-of,test-whole test-whole-e2e test-campaigns test-bench test-older test-tools,-budget e2e/budget.txt)
+
+.PHONY: test-again
+test-again: ## Run make test RUNS times in a row, half of them beside a busy core and a control plane, and count what failed
+	.ci/again $(or $(RUNS),12)
 
 .PHONY: test-unit
 test-unit: | $(RESULTS) ## Run the main module's tests
-	$(GOTESTSUM) --format standard-quiet --jsonfile $(RESULTS)/unit.json -- ./...
+	$(call go-test,unit,.,-short ./...)
 
 .PHONY: test-race
-test-race: | $(RESULTS) ## Run the main module's tests under the race detector
+test-race: | $(RESULTS) ## Run the main module's tests under the race detector, and see that locks are taken in their order
 	$(if $(RACE),,@echo "$(NO_RACE)")
-	$(GOTESTSUM) --format standard-quiet --jsonfile $(RESULTS)/race.json -- $(RACE) ./...
-
-.PHONY: test-locks
-test-locks: | $(RESULTS) ## Run the tests of what shares the view of the cluster, and see that locks are taken in their order
-	$(GOTESTSUM) --format standard-quiet --jsonfile $(RESULTS)/locks.json -- -tags lockorder ./cluster/... ./predicates/... ./placement/... ./gang ./rescheduler/... ./server/...
+	$(call go-test,race,.,-count=1 $(RACE) -tags lockorder -short ./...)
 
 .PHONY: test-e2e
-test-e2e: | $(RESULTS) ## Run the tests against a real control plane, but for those of the chart (screenshots of the page: build/results/page)
-	cd e2e && PAGE_SCREENSHOTS=$(RESULTS)/page $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/e2e.json -- -count=1 -timeout 30m $$(go list ./... | grep -v /e2e/chart$$)
+test-e2e: | $(RESULTS) ## Run the tests against a real control plane (screenshots of the page: build/results/page)
+	export PAGE_SCREENSHOTS=$(RESULTS)/page; \
+	$(call go-test,e2e,e2e,-count=1 -timeout 40m -short -parallel $(PARALLEL) $$(go list ./... | grep -v /e2e/chart$$))
+
+.PHONY: test-judges
+test-judges: | $(RESULTS) ## Run the tests of what campaigns and benchmarks judge by, without a control plane
+	$(call go-test,campaigns,e2e/campaigns,-count=1 -short ./...)
+	$(call go-test,bench,e2e/bench,-count=1 -short ./...)
 
 .PHONY: test-chart
 test-chart: | $(RESULTS) ## Run the chart's suites (charts/muster/tests); lint, render and install it with the real Helm; run its alerts with Prometheus' own engine
 	.ci/controllergen/generate --check
 	$(HELM_UNITTEST) --strict charts/muster
-	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/chart.json -- -count=1 -timeout 30m ./chart
+	$(call go-test,chart,e2e,-count=1 -timeout 40m -short -parallel $(PARALLEL) ./chart)
+
+.PHONY: test-whole
+test-whole: | $(RESULTS) ## Run the main module's tests at their full size
+	$(call go-test,whole,.,-count=1 -timeout 60m ./...)
+
+.PHONY: test-whole-e2e
+test-whole-e2e: | $(RESULTS) ## Run all tests against a real control plane, the chart's included
+	$(call go-test,whole-e2e,e2e,-count=1 -timeout 60m -parallel $(PARALLEL) ./...)
+
+.PHONY: test-campaigns
+test-campaigns: | $(RESULTS) ## Run each campaign, all attacks and a soak, small
+	$(call go-test,whole-campaigns,e2e/campaigns,-count=1 -timeout 60m ./...)
+
+.PHONY: test-bench
+test-bench: | $(RESULTS) ## Run every benchmark that make names once, as small as it goes
+	$(call go-test,whole-bench,e2e/bench,-count=1 -timeout 60m ./...)
+
+.PHONY: test-tools
+test-tools: ## Run what else this file names, once and small
+	$(MAKE) --no-print-directory docs-site house INTERLEAVINGS=20000
+	$(MAKE) --no-print-directory fuzz FUZZ_TIME=1m
+	$(MAKE) --no-print-directory release-snapshot
 
 # The release of Kubernetes before the newest one that is tested with. e2e/go.$(OLDER).mod pins it.
 OLDER := 1.36
@@ -155,15 +208,17 @@ DECISIVE := TheSeedsGang|DevicesAre|WithItsDevices|SharesAClaim|KeepApart|ThatWa
 
 .PHONY: test-older
 test-older: | $(RESULTS) ## Run what is decisive with the release of Kubernetes before the newest one: conformance, the extender, gangs under faults (test-matrix: all)
-	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/older.json -- -count=1 -timeout 30m $(WITH_OLDER) ./conformance
-	cd e2e && E2E_KUBERNETES=$(OLDER) $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/older-e2e.json -- -count=1 -timeout 30m -run '$(DECISIVE)' ./extender ./gangfaults ./chart
-	cat $(RESULTS)/older-e2e.json >> $(RESULTS)/older.json
+	$(call go-test,older-conformance,e2e,-count=1 -timeout 60m $(WITH_OLDER) ./conformance)
+	export E2E_KUBERNETES=$(OLDER); \
+	$(call go-test,older,e2e,-count=1 -timeout 60m -parallel $(PARALLEL) -run '$(DECISIVE)' ./extender ./chart)
+	export E2E_KUBERNETES=$(OLDER); \
+	$(call go-test,older-campaigns,e2e/campaigns,-count=1 -timeout 60m -run '$(DECISIVE)' ./gangfaults)
 
 .PHONY: test-matrix
 test-matrix: | $(RESULTS) ## Run all tests against a real control plane, those of the chart included, with each release of Kubernetes
-	cd e2e && go test -count=1 -timeout 60m ./...
+	cd e2e && go test -count=1 -timeout 120m -parallel $(PARALLEL) ./...
 	cd e2e && go test -count=1 -timeout 60m $(WITH_OLDER) ./conformance
-	cd e2e && E2E_KUBERNETES=$(OLDER) go test -count=1 -timeout 60m $$(go list ./... | grep -v /e2e/conformance$$)
+	cd e2e && E2E_KUBERNETES=$(OLDER) go test -count=1 -timeout 120m -parallel $(PARALLEL) $$(go list ./... | grep -v /e2e/conformance$$)
 
 .PHONY: conformance
 conformance: ## Hold verdicts, scores and preemption against kube-scheduler's, and remembered verdicts against fresh ones (KUBERNETES=1.36 for that release; the long run: CONFORMANCE_CASES=1000000 STALE_CHECKS=10000000)
