@@ -6,7 +6,7 @@
 // minutes; later ones find the binaries in a directory named after everything that
 // goes into them. Several processes may ask at once: one builds, the others wait.
 //
-//	set, err := binaries.Ensure(ctx, os.Stderr)
+//	set, err := binaries.Ensure(ctx, binaries.Newest, os.Stderr, binaries.Etcd)
 //	exec.Command(set.Path(binaries.Etcd), "--version")
 package binaries
 
@@ -79,7 +79,7 @@ var extras = map[Binary]struct {
 	Helm:     {"helm", program{binary: Helm, path: "helm.sh/helm/v4/cmd/helm"}},
 }
 
-// Set is a directory that holds every Binary.
+// Set is a directory of binaries.
 type Set struct{ Dir string }
 
 // Path is the executable of b.
@@ -92,23 +92,20 @@ func (b Binary) file() string {
 	return string(b)
 }
 
-// Ensure returns the binaries of the release that the environment asks for, and builds those that are missing. It must be
-// called from within this module's directory tree, as tests and `go run` are. Progress is
-// told to progress, which may be nil; a run that builds nothing tells nothing.
-func Ensure(ctx context.Context, progress io.Writer) (Set, error) {
-	release, err := Chosen()
-	if err != nil {
-		return Set{}, err
-	}
-	return EnsureRelease(ctx, release, progress)
-}
-
-// EnsureRelease is Ensure for one release.
-func EnsureRelease(ctx context.Context, release Release, progress io.Writer) (Set, error) {
+// Ensure returns a set with those binaries of a release, the one that the environment asks for when it is empty, and builds
+// what is missing of them. It must be called from within this module's directory tree, as tests and `go run` are. Progress
+// is told to progress, which may be nil; a run that builds nothing tells nothing.
+func Ensure(ctx context.Context, release Release, progress io.Writer, which ...Binary) (Set, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
-	recipe, err := readRecipe(ctx, release)
+	if release == "" {
+		var err error
+		if release, err = Chosen(); err != nil {
+			return Set{}, err
+		}
+	}
+	recipe, err := readRecipe(ctx, release, which)
 	if err != nil {
 		return Set{}, err
 	}

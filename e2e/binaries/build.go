@@ -26,14 +26,27 @@ type build struct {
 	module  string
 	modfile string // of the module, "" for go.mod
 	overlay string // of the go command, "" for none
+
+	temporary string // where the go command works, "" for where it does by default
 }
 
 // run builds to a temporary name and renames it, so that an interrupted build leaves
 // nothing that looks like a finished one.
 func (b build) run(ctx context.Context, progress io.Writer) error {
-	partial := fmt.Sprintf("%s.%d.partial", b.output, os.Getpid())
-	defer os.Remove(partial)
+	partial := b
+	partial.output = fmt.Sprintf("%s.%d.partial", b.output, os.Getpid())
+	defer os.Remove(partial.output)
+	if err := partial.inPlace(ctx, progress); err != nil {
+		return err
+	}
+	if err := os.Rename(partial.output, b.output); err != nil {
+		return fmt.Errorf("build %s: %w", b.pkg, err)
+	}
+	return nil
+}
 
+// inPlace has the go command write the output, which it does not when that is up to date.
+func (b build) inPlace(ctx context.Context, progress io.Writer) error {
 	cmd := exec.CommandContext(
 		ctx,
 		"go",
@@ -48,10 +61,13 @@ func (b build) run(ctx context.Context, progress io.Writer) error {
 		"-modfile",
 		b.modfile,
 		"-o",
-		partial,
+		b.output,
 		b.pkg,
 	)
 	cmd.Dir = b.module
+	if b.temporary != "" {
+		cmd.Env = append(os.Environ(), "GOTMPDIR="+b.temporary)
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	stderr, err := cmd.StderrPipe()
@@ -70,9 +86,6 @@ func (b build) run(ctx context.Context, progress io.Writer) error {
 	stop()
 	if err != nil {
 		return fmt.Errorf("build %s: %w:\n%s", b.pkg, errors.Join(err, context.Cause(ctx)), strings.Join(last, "\n"))
-	}
-	if err := os.Rename(partial, b.output); err != nil {
-		return fmt.Errorf("build %s: %w", b.pkg, err)
 	}
 	return nil
 }

@@ -25,7 +25,11 @@ type recipe struct {
 	hash     string
 }
 
-func readRecipe(ctx context.Context, release Release) (recipe, error) {
+func readRecipe(ctx context.Context, release Release, which []Binary) (recipe, error) {
+	programs, err := programsOf(which)
+	if err != nil {
+		return recipe{}, err
+	}
 	module, err := moduleDir(ctx)
 	if err != nil {
 		return recipe{}, err
@@ -34,8 +38,24 @@ func readRecipe(ctx context.Context, release Release) (recipe, error) {
 	if err != nil {
 		return recipe{}, err
 	}
-	r := recipe{module: module, modfile: release.modfile(), programs: packages, ldflags: stamp(kubernetes)}
+	r := recipe{module: module, modfile: release.modfile(), programs: programs, ldflags: stamp(kubernetes)}
 	return r.pinned()
+}
+
+// programsOf are the programs of a control plane with those names, in the order of packages.
+func programsOf(which []Binary) ([]program, error) {
+	var programs []program
+	for _, p := range packages {
+		if slices.Contains(which, p.binary) {
+			programs = append(programs, p)
+		}
+	}
+	for _, b := range which {
+		if !slices.ContainsFunc(packages, func(p program) bool { return p.binary == b }) {
+			return nil, fmt.Errorf("%q is no program of a control plane", b)
+		}
+	}
+	return programs, nil
 }
 
 // readExtraRecipe reads the recipe of a program that is alone in a directory of recipes.

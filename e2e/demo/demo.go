@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/podwatch"
@@ -75,7 +76,9 @@ func raise(ctx context.Context, o Options, out io.Writer) (_ *stage, err error) 
 			s.fall()
 		}
 	}()
-	if s.controlPlane, err = controlplane.Start(ctx, controlplane.Options{Progress: out}); err != nil {
+	if s.controlPlane, err = controlplane.Start(ctx, controlplane.Options{
+		Controllers: controlplane.DefaultControllers(), Programs: []binaries.Binary{binaries.KWOK, binaries.Scheduler}, Progress: out,
+	}); err != nil {
 		return nil, err
 	}
 	if s.client, err = kubernetes.NewForConfig(s.controlPlane.RESTConfig()); err != nil {
