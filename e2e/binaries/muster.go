@@ -25,21 +25,26 @@ func BuildMuster(ctx context.Context, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return buildStable(ctx, repository, build{module: repository, packages: []string{"./cmd/muster"}, title: "muster"}, progress)
+}
+
+// buildStable builds a command of ours at its path in a checkout, one process at a time. The go command renames what it has
+// linked when it works on the same file system: whoever starts the file finds the one before or this one, and it is whole.
+func buildStable(ctx context.Context, repository string, b build, progress io.Writer) (string, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
 	dir := filepath.Join(repository, "build", "e2e")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("make a place for muster: %w", err)
+		return "", fmt.Errorf("make a place for %s: %w", b.title, err)
 	}
 	unlock, err := lock(ctx, filepath.Join(dir, "lock"), progress)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-	// The go command renames what it has linked, if that is on the file system of where it goes: nobody sees half a file.
-	b := build{module: repository, pkg: "./cmd/muster", title: "muster", output: Set{Dir: dir}.Path("muster"), temporary: dir}
-	return b.output, b.inPlace(ctx, progress)
+	b.temporary, b.output = dir, Set{Dir: dir}.Path(Binary(b.title))
+	return b.output, b.inPlace(ctx, &compiling{title: b.title, out: progress})
 }
 
 // BuildEmptyExtender builds the extender that others are measured against into dir.
@@ -56,7 +61,7 @@ func buildOwn(ctx context.Context, b build, command, dir string, progress io.Wri
 	if progress == nil {
 		progress = io.Discard
 	}
-	b.pkg, b.output, b.title = "./cmd/"+command, Set{Dir: dir}.Path(Binary(command)), command
+	b.packages, b.output, b.title = []string{"./cmd/" + command}, Set{Dir: dir}.Path(Binary(command)), command
 	if err := b.run(ctx, progress); err != nil {
 		return "", err
 	}

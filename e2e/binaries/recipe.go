@@ -18,11 +18,13 @@ const modulePath = "muster.dev/muster/e2e"
 
 // recipe is everything that decides what the binaries contain.
 type recipe struct {
-	module   string // the directory of the module that pins them
-	modfile  string // of that module
-	programs []program
-	ldflags  string
-	hash     string
+	module     string // the directory of the module that pins them
+	modfile    string // of that module
+	programs   []program
+	ldflags    string
+	tags       string
+	kubernetes string // the version of the control plane, "" for other programs
+	hash       string
 }
 
 func readRecipe(ctx context.Context, release Release, which []Binary) (recipe, error) {
@@ -38,7 +40,7 @@ func readRecipe(ctx context.Context, release Release, which []Binary) (recipe, e
 	if err != nil {
 		return recipe{}, err
 	}
-	r := recipe{module: module, modfile: release.modfile(), programs: programs, ldflags: stamp(kubernetes)}
+	r := recipe{module: module, modfile: release.modfile(), programs: programs, ldflags: stamp(kubernetes), kubernetes: kubernetes}
 	return r.pinned()
 }
 
@@ -59,13 +61,14 @@ func programsOf(which []Binary) ([]program, error) {
 }
 
 // readExtraRecipe reads the recipe of a program that is alone in a directory of recipes.
-func readExtraRecipe(ctx context.Context, name string, p program) (recipe, error) {
+func readExtraRecipe(ctx context.Context, name, tags string, p program) (recipe, error) {
 	module, err := moduleDir(ctx)
 	if err != nil {
 		return recipe{}, err
 	}
 	r := recipe{
-		module: filepath.Join(module, "binaries", "recipes", name), modfile: "go.mod", programs: []program{p}, ldflags: "-s -w",
+		module: filepath.Join(module, "binaries", "recipes", name), modfile: "go.mod", programs: []program{p},
+		ldflags: "-s -w", tags: tags,
 	}
 	return r.pinned()
 }

@@ -50,6 +50,9 @@ func Run(ctx context.Context, o Options, out io.Writer) (unbound int, err error)
 	report{outcome: outcome, expected: cluster.PodCount(), latencies: latencies}.print(out)
 	stage.printWhereToLook(out, o.Keep)
 	fmt.Fprintf(out, "figure demo_unbound=%d\n", len(outcome.Stranded))
+	if !o.Began.IsZero() {
+		fmt.Fprintf(out, "figure demo_cold_minutes=%.1f\n", time.Since(o.Began).Minutes())
+	}
 	if o.Keep {
 		fmt.Fprintln(out, "\nEverything keeps running; Ctrl-C stops it.")
 		<-watched.Done()
@@ -77,7 +80,7 @@ func raise(ctx context.Context, o Options, out io.Writer) (_ *stage, err error) 
 		}
 	}()
 	if s.controlPlane, err = controlplane.Start(ctx, controlplane.Options{
-		Controllers: controlplane.DefaultControllers(), Programs: []binaries.Binary{binaries.KWOK, binaries.Scheduler}, Progress: out,
+		Programs: []binaries.Binary{binaries.KWOK, binaries.Scheduler}, Progress: out,
 	}); err != nil {
 		return nil, err
 	}
@@ -142,7 +145,8 @@ func (s *stage) play(ctx context.Context, cluster *workload.Cluster, out io.Writ
 	patience.Total += time.Duration(cluster.PodCount()) * patiencePerPod
 	var outcome *settle.Outcome
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return cluster.CreateWorkloads(ctx, s.client) })
+	// Nobody else would create the pods of Deployments and Jobs: kube-controller-manager takes minutes to compile.
+	group.Go(func() error { return cluster.AsPods().CreateWorkloads(ctx, s.client) })
 	group.Go(func() (err error) {
 		outcome, err = settle.Await(ctx, s.client, watch, cluster.PodCount(), patience, podwatch.Printer(out, cluster.PodCount()))
 		return err
