@@ -78,9 +78,15 @@ func TestWhatCannotBeDownloadedIsLeftToBeCompiled(t *testing.T) {
 		spoil  func(t *testing.T, m *mirror, f released)
 		told   string
 	}{
-		"there is no such program": {binary: APIServer, told: "404", spoil: func(_ *testing.T, m *mirror, f released) { delete(m.files, f.url) }},
-		"there is no checksum":     {binary: APIServer, told: "its checksum: ", spoil: func(_ *testing.T, m *mirror, f released) { delete(m.files, f.checksum) }},
-		"the checksum is empty":    {binary: APIServer, told: "is empty", spoil: func(_ *testing.T, m *mirror, f released) { m.put(f.checksum, nil) }},
+		"there is no such program": {binary: APIServer, told: "404", spoil: func(_ *testing.T, m *mirror, f released) {
+			delete(m.files, f.url)
+		}},
+		"there is no checksum": {binary: APIServer, told: "its checksum: ", spoil: func(_ *testing.T, m *mirror, f released) {
+			delete(m.files, f.checksum)
+		}},
+		"the checksum is empty": {binary: APIServer, told: "is empty", spoil: func(_ *testing.T, m *mirror, f released) {
+			m.put(f.checksum, nil)
+		}},
 		"the checksum is a page": {binary: APIServer, told: "which is no sha256", spoil: func(_ *testing.T, m *mirror, f released) {
 			m.put(f.checksum, []byte("<html>"))
 		}},
@@ -96,7 +102,9 @@ func TestWhatCannotBeDownloadedIsLeftToBeCompiled(t *testing.T) {
 		"an archive ends in its middle": {binary: Etcd, told: "unexpected EOF", spoil: func(_ *testing.T, m *mirror, f released) {
 			m.serveArchive(f, m.files[f.url][:40])
 		}},
-		"an archive is none": {binary: Etcd, told: "gzip", spoil: func(_ *testing.T, m *mirror, f released) { m.serveArchive(f, []byte("etcd, and no archive")) }},
+		"an archive is none": {binary: Etcd, told: "gzip", spoil: func(_ *testing.T, m *mirror, f released) {
+			m.serveArchive(f, []byte("etcd, and no archive"))
+		}},
 		"an archive lacks the program": {binary: Etcd, told: "it has no file", spoil: func(t *testing.T, m *mirror, f released) {
 			m.serveArchive(f, pack(t, entry{name: "README.md", text: []byte("etcd"), kind: tar.TypeReg}))
 		}},
@@ -135,7 +143,8 @@ func TestAMirrorIsAURL(t *testing.T) {
 	r, set, m := newDownload(t)
 	url := m.start(t)
 	for _, from := range []string{"yes", "ftp://127.0.0.1/", "https://"} {
-		if _, err := r.download(t.Context(), from, set, r.programs, io.Discard); err == nil || !strings.Contains(err.Error(), DownloadEnv+"="+from) {
+		_, err := r.download(t.Context(), from, set, r.programs, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), DownloadEnv+"="+from) {
 			t.Errorf("error %v, want one that names %s=%s", err, DownloadEnv, from)
 		}
 	}

@@ -36,7 +36,8 @@ func TestOptionsFromEnv(t *testing.T) {
 			env: map[string]string{"DEMO_SELECTION": "extender"}, err: "DEMO_SELECTION=extender: want Scheduler or Extender",
 		},
 		"the demo began before it was compiled": {
-			env: map[string]string{"DEMO_BEGAN": "1700000000"}, want: Options{Nodes: 300, Pods: 3000, Selection: muster.Extender, Began: time.Unix(1700000000, 0)},
+			env:  map[string]string{"DEMO_BEGAN": "1700000000"},
+			want: Options{Nodes: 300, Pods: 3000, Selection: muster.Extender, Began: time.Unix(1700000000, 0)},
 		},
 		"the beginning is a word": {env: map[string]string{"DEMO_BEGAN": "now"}, err: "DEMO_BEGAN=now"},
 		"keep is a word":          {env: map[string]string{"DEMO_KEEP": "yes"}, err: "DEMO_KEEP=yes"},

@@ -44,7 +44,9 @@ func OptionsFromEnv(ctx context.Context, getenv func(string) string, out io.Writ
 // Run runs the playground until ctx ends, which is no error, or a component of it does.
 func Run(ctx context.Context, o Options) error {
 	cp, err := controlplane.Start(ctx, controlplane.Options{
-		Controllers: controlplane.DefaultControllers(), Programs: []binaries.Binary{binaries.KWOK, binaries.Scheduler, binaries.Kubectl}, Progress: o.Out,
+		Controllers: controlplane.DefaultControllers(),
+		Programs:    []binaries.Binary{binaries.KWOK, binaries.Scheduler, binaries.Kubectl},
+		Progress:    o.Out,
 	})
 	if err != nil {
 		return err
