@@ -148,13 +148,16 @@ func (r recipe) ensure(ctx context.Context, progress io.Writer) (Set, error) {
 // this one waited for the lock. The packages are compiled beside what is built.
 func (r recipe) provide(ctx context.Context, set Set, progress io.Writer, beside ...string) error {
 	missing, err := r.missing(set)
-	if err != nil || len(missing) == 0 {
+	if err != nil {
 		return err
 	}
-	if where := os.Getenv(DownloadEnv); where != "" && r.kubernetes != "" {
-		if missing, err = r.download(ctx, where, set, missing, progress); err != nil || len(missing) == 0 {
+	if where := os.Getenv(DownloadEnv); where != "" && r.kubernetes != "" && len(missing) > 0 {
+		if missing, err = r.download(ctx, where, set, missing, progress); err != nil {
 			return err
 		}
+	}
+	if len(missing) == 0 && len(beside) == 0 {
+		return nil
 	}
 	return r.build(ctx, set, missing, beside, progress)
 }
@@ -167,23 +170,23 @@ func (r recipe) build(ctx context.Context, set Set, missing []program, beside []
 		return fmt.Errorf("build into %s: %w", set.Dir, err)
 	}
 	defer os.RemoveAll(partial)
-	b := build{
-		output: partial + string(filepath.Separator), ldflags: r.ldflags, tags: r.tags, module: r.module, modfile: r.modfile,
-	}
+	b := build{title: "packages", ldflags: r.ldflags, tags: r.tags, module: r.module, modfile: r.modfile}
 	var names []string
 	for _, p := range missing {
 		b.packages = append(b.packages, p.path)
 		names = append(names, string(p.binary))
 	}
+	if len(missing) > 0 {
+		b.output, b.title = partial+string(filepath.Separator), strings.Join(names, ", ")
+		fmt.Fprintf(progress, "building %s into %s (once; several minutes on a fresh machine)\n", b.title, set.Dir)
+	}
 	b.packages = append(b.packages, beside...)
-	b.title = strings.Join(names, ", ")
-	fmt.Fprintf(progress, "building %s into %s (once; several minutes on a fresh machine)\n", b.title, set.Dir)
 	began := time.Now()
-	told := &compiling{title: b.title, out: progress}
-	if told.stale, err = b.fetch(ctx, progress); err != nil {
+	stale, err := b.fetch(ctx, progress)
+	if err != nil {
 		return err
 	}
-	if err := b.inPlace(ctx, told); err != nil {
+	if err := b.inPlace(ctx, newCompiling(b, stale, progress)); err != nil {
 		return err
 	}
 	for _, p := range missing {

@@ -20,7 +20,7 @@ import (
 type build struct {
 	title    string
 	packages []string
-	output   string // a file, or a directory with a slash at its end
+	output   string // a file, or a directory with a slash at its end; "" when packages are compiled only
 	ldflags  string
 	tags     string
 	module   string
@@ -51,7 +51,10 @@ func (b build) run(ctx context.Context, progress io.Writer) error {
 
 // inPlace has the go command write the output, which it does not when that is up to date.
 func (b build) inPlace(ctx context.Context, told *compiling) error {
-	args := append(b.flags("build"), "-v", "-ldflags", b.ldflags, "-o", b.output)
+	args := append(b.flags("build"), "-v", "-ldflags", b.ldflags)
+	if b.output != "" {
+		args = append(args, "-o", b.output)
+	}
 	env := os.Environ()
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		env = append(env, compilerMemory...)

@@ -2,9 +2,11 @@ package binaries
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Prepared is what [Prepare] has built.
@@ -25,17 +27,24 @@ func Prepare(ctx context.Context, progress io.Writer, command, shows string, whi
 	if err != nil {
 		return Prepared{}, err
 	}
+	if progress == nil {
+		progress = io.Discard
+	}
 	var p Prepared
 	if p.Programs, err = r.prepare(ctx, shows, progress); err != nil {
 		return p, err
 	}
+	began := time.Now()
 	if _, err := BuildMuster(ctx, progress); err != nil {
 		return p, err
 	}
 	// Of the release that the module is pinned to, whichever the programs are of.
 	b := build{module: r.module, packages: []string{command}, title: strings.ReplaceAll(strings.TrimPrefix(command, "./cmd/"), "/", "-")}
-	p.Command, err = buildStable(ctx, filepath.Dir(r.module), b, progress)
-	return p, err
+	if p.Command, err = buildStable(ctx, filepath.Dir(r.module), b, progress); err != nil {
+		return p, err
+	}
+	fmt.Fprintf(progress, "built muster and what shows it in %s\n", time.Since(began).Round(time.Second))
+	return p, nil
 }
 
 // prepare builds the missing programs, and compiles beside them what muster and a package consist of. It says whether there
@@ -54,6 +63,9 @@ func (r recipe) prepare(ctx context.Context, beside string, progress io.Writer) 
 		return false, err
 	}
 	defer unlock()
+	if r.modfile != Newest.modfile() { // of which muster is not compiled
+		return true, r.provide(ctx, set, progress)
+	}
 	imports, err := r.importsOfMuster(ctx)
 	if err != nil {
 		return false, err

@@ -8,7 +8,7 @@ import (
 )
 
 // reportEvery is how often a running build tells how far it is.
-const reportEvery = 5 * time.Second
+const reportEvery = 10 * time.Second
 
 // estimateAfter is the part of the sources that is compiled before an estimate is told of what remains.
 const estimateAfter = 0.02
@@ -18,6 +18,7 @@ type compiling struct {
 	title string
 	out   io.Writer
 	stale map[string]int64 // bytes of the packages that are compiled; nil when nobody has looked
+	last  map[string]bool  // those of them that are compiled last, as nothing else needs them
 
 	mu    sync.Mutex
 	began time.Time
@@ -25,10 +26,23 @@ type compiling struct {
 	bytes int64
 }
 
+// newCompiling is one that knows what a build goes through.
+func newCompiling(b build, stale map[string]int64, out io.Writer) *compiling {
+	c := &compiling{title: b.title, out: out, stale: stale, last: map[string]bool{}}
+	for _, pkg := range b.packages {
+		if _, compiled := stale[pkg]; compiled {
+			c.last[pkg] = true
+		}
+	}
+	return c
+}
+
 // begin has it tell until end is called.
 func (c *compiling) begin() (end func()) {
 	c.began = time.Now()
-	fmt.Fprintf(c.out, "  compiling %s\n", c.title)
+	if len(c.stale) > 0 {
+		fmt.Fprintf(c.out, "  compiling %d packages\n", len(c.stale))
+	}
 	return every(reportEvery, func() { fmt.Fprintln(c.out, c.how(time.Since(c.began))) })
 }
 
@@ -40,6 +54,7 @@ func (c *compiling) line(text string) {
 		c.count++
 		return
 	}
+	delete(c.last, text)
 	if size, compiled := c.stale[text]; compiled {
 		c.count++
 		c.bytes += size
@@ -51,7 +66,7 @@ func (c *compiling) how(since time.Duration) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.stale) == 0 {
-		return fmt.Sprintf("  %s: %s, %d packages compiled", c.title, since.Round(time.Second), c.count)
+		return fmt.Sprintf("  building %s: %s, %d packages compiled", c.title, since.Round(time.Second), c.count)
 	}
 	var all int64
 	for _, size := range c.stale {
@@ -59,7 +74,7 @@ func (c *compiling) how(since time.Duration) string {
 	}
 	said := fmt.Sprintf("  %s: %d of %d packages compiled", since.Round(time.Second), c.count, len(c.stale))
 	switch part := float64(c.bytes) / float64(max(all, 1)); {
-	case c.count == len(c.stale):
+	case len(c.last) == 0:
 		return said + ", linking"
 	case part > estimateAfter:
 		left := time.Duration(float64(since) * (1 - part) / part)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestHowFarACompilationIs(t *testing.T) {
-	c := &compiling{title: "etcd", stale: map[string]int64{"a": 100, "b": 300, "c": 600}}
+	c := newCompiling(build{packages: []string{"b", "c", "d"}}, map[string]int64{"a": 100, "b": 300, "c": 600}, nil)
 	for _, step := range []struct {
 		line, want string
 		since      time.Duration
