@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -119,12 +120,7 @@ const fetches = 16
 // sources.
 func (b build) fetch(ctx context.Context, progress io.Writer) (stale map[string]int64, err error) {
 	const format = "{{if .Stale}}{{.ImportPath}}\t{{.Dir}}{{range .GoFiles}}\t{{.}}{{end}}{{end}}"
-	env := append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", max(fetches, runtime.GOMAXPROCS(0))))
-	told := fetching{out: progress}
-	args := append(b.flags("list"), "-deps", "-f", format)
-	end := told.begin()
-	listed, err := b.command(ctx, env, append(args, b.packages...), told.line)
-	end()
+	listed, err := b.list(ctx, progress, "-deps", "-f", format)
 	if err != nil {
 		return nil, fmt.Errorf("fetch what %s is built from: %w", b.title, err)
 	}
@@ -141,6 +137,14 @@ func (b build) fetch(ctx context.Context, progress io.Writer) (stale map[string]
 		}
 	}
 	return stale, nil
+}
+
+// list is what the go command lists of the packages, whose modules it fetches first.
+func (b build) list(ctx context.Context, progress io.Writer, flags ...string) (string, error) {
+	env := append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", max(fetches, runtime.GOMAXPROCS(0))))
+	told := fetching{out: progress}
+	defer told.begin()()
+	return b.command(ctx, env, slices.Concat(b.flags("list"), flags, b.packages), told.line)
 }
 
 var majorVersion = regexp.MustCompile(`^v[0-9]+$`)

@@ -66,7 +66,7 @@ func (r recipe) prepare(ctx context.Context, beside string, progress io.Writer) 
 	if r.modfile != Newest.modfile() { // of which muster is not compiled
 		return true, r.provide(ctx, set, progress)
 	}
-	imports, err := r.importsOfMuster(ctx)
+	imports, err := r.importsOfMuster(ctx, progress)
 	if err != nil {
 		return false, err
 	}
@@ -74,12 +74,11 @@ func (r recipe) prepare(ctx context.Context, beside string, progress io.Writer) 
 }
 
 // importsOfMuster are the packages that muster's command imports, without the standard library's.
-func (r recipe) importsOfMuster(ctx context.Context) ([]string, error) {
-	b := build{module: r.module, modfile: r.modfile}
-	args := append(b.flags("list"), "-f", `{{join .Imports "\n"}}`, "muster.dev/muster/cmd/muster")
-	listed, err := b.command(ctx, nil, args, func(string) {})
+func (r recipe) importsOfMuster(ctx context.Context, progress io.Writer) ([]string, error) {
+	b := build{module: r.module, modfile: r.modfile, packages: []string{"muster.dev/muster/cmd/muster"}}
+	listed, err := b.list(ctx, progress, "-f", `{{join .Imports "\n"}}`)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list what muster is built from: %w", err)
 	}
 	var imports []string
 	for _, pkg := range strings.Fields(listed) {
