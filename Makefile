@@ -24,8 +24,8 @@ help: ## List what make can do (the default)
 
 .PHONY: demo
 demo: ## Schedule thousands of pods on a real control plane (DEMO_NODES, DEMO_PODS, DEMO_KEEP=1)
-	@echo "compiling the demo, which takes some minutes the first time"
-	@cd e2e && go run ./cmd/demo
+	@echo "The first time a control plane and muster are compiled from their sources, in about ten minutes on two cores."
+	@cd e2e && DEMO_BEGAN=$$(date +%s) go run ./cmd/demo
 
 .PHONY: controlplane
 controlplane: ## Start a real control plane to play with; Ctrl-C stops it

@@ -65,12 +65,12 @@ func open(ctx context.Context, dir string, progress io.Writer) (_ *ground, err e
 		}
 	}()
 	if g.cp, err = controlplane.Start(
-		ctx, controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: progress},
+		ctx, controlplane.Options{Dir: dir, Controllers: []string{"serviceaccount-controller"}, Progress: progress},
 	); err != nil {
 		return nil, err
 	}
 	g.closers = append(g.closers, g.cp.Stop)
-	if g.binary, err = binaries.BuildMuster(ctx, dir, progress); err != nil {
+	if g.binary, err = binaries.BuildMuster(ctx, progress); err != nil {
 		return nil, err
 	}
 	admin := g.cp.RESTConfig()

@@ -6,7 +6,7 @@
 // minutes; later ones find the binaries in a directory named after everything that
 // goes into them. Several processes may ask at once: one builds, the others wait.
 //
-//	set, err := binaries.Ensure(ctx, os.Stderr)
+//	set, err := binaries.Ensure(ctx, binaries.Newest, os.Stderr, binaries.Etcd)
 //	exec.Command(set.Path(binaries.Etcd), "--version")
 package binaries
 
@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 )
 
@@ -48,14 +49,13 @@ const (
 	Helm          Binary = "helm"
 )
 
-// program is what is built, from which main package, with which build tags.
+// program is what is built, from which main package.
 type program struct {
 	binary Binary
 	path   string
-	tags   string
 }
 
-// packages lists the programs of a control plane, in the order in which they are built.
+// packages lists the programs of a control plane.
 var packages = []program{
 	{binary: Etcd, path: "go.etcd.io/etcd/server/v3"},
 	{binary: APIServer, path: "k8s.io/kubernetes/cmd/kube-apiserver"},
@@ -67,19 +67,16 @@ var packages = []program{
 
 // extras lists the programs beside them, each alone in its recipe, a directory of recipes.
 var extras = map[Binary]struct {
-	recipe string
-	program
+	recipe, path, tags string
 }{
-	MetricsServer: {"metricsserver", program{binary: MetricsServer, path: "sigs.k8s.io/metrics-server/cmd/metrics-server"}},
+	MetricsServer: {recipe: "metricsserver", path: "sigs.k8s.io/metrics-server/cmd/metrics-server"},
 	// Without service discovery, which is most of Prometheus.
-	Prometheus: {
-		"prometheus", program{binary: Prometheus, path: "github.com/prometheus/prometheus/cmd/prometheus", tags: "remove_all_sd,netgo"},
-	},
-	Promtool: {"promtool", program{binary: Promtool, path: "github.com/prometheus/prometheus/cmd/promtool", tags: "remove_all_sd,netgo"}},
-	Helm:     {"helm", program{binary: Helm, path: "helm.sh/helm/v4/cmd/helm"}},
+	Prometheus: {recipe: "prometheus", path: "github.com/prometheus/prometheus/cmd/prometheus", tags: "remove_all_sd,netgo"},
+	Promtool:   {recipe: "promtool", path: "github.com/prometheus/prometheus/cmd/promtool", tags: "remove_all_sd,netgo"},
+	Helm:       {recipe: "helm", path: "helm.sh/helm/v4/cmd/helm"},
 }
 
-// Set is a directory that holds every Binary.
+// Set is a directory of binaries.
 type Set struct{ Dir string }
 
 // Path is the executable of b.
@@ -92,23 +89,20 @@ func (b Binary) file() string {
 	return string(b)
 }
 
-// Ensure returns the binaries of the release that the environment asks for, and builds those that are missing. It must be
-// called from within this module's directory tree, as tests and `go run` are. Progress is
-// told to progress, which may be nil; a run that builds nothing tells nothing.
-func Ensure(ctx context.Context, progress io.Writer) (Set, error) {
-	release, err := Chosen()
-	if err != nil {
-		return Set{}, err
-	}
-	return EnsureRelease(ctx, release, progress)
-}
-
-// EnsureRelease is Ensure for one release.
-func EnsureRelease(ctx context.Context, release Release, progress io.Writer) (Set, error) {
+// Ensure returns a set with those binaries of a release, the one that the environment asks for when it is empty, and builds
+// what is missing of them. It must be called from within this module's directory tree, as tests and `go run` are. Progress
+// is told to progress, which may be nil; a run that builds nothing tells nothing.
+func Ensure(ctx context.Context, release Release, progress io.Writer, which ...Binary) (Set, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
-	recipe, err := readRecipe(ctx, release)
+	if release == "" {
+		var err error
+		if release, err = Chosen(); err != nil {
+			return Set{}, err
+		}
+	}
+	recipe, err := readRecipe(ctx, release, which)
 	if err != nil {
 		return Set{}, err
 	}
@@ -125,7 +119,7 @@ func EnsureExtra(ctx context.Context, b Binary, progress io.Writer) (string, err
 	if !known {
 		return "", fmt.Errorf("there is no recipe for %s", b)
 	}
-	recipe, err := readExtraRecipe(ctx, extra.recipe, extra.program)
+	recipe, err := readExtraRecipe(ctx, extra.recipe, extra.tags, program{binary: b, path: extra.path})
 	if err != nil {
 		return "", err
 	}
@@ -147,46 +141,69 @@ func (r recipe) ensure(ctx context.Context, progress io.Writer) (Set, error) {
 		return Set{}, err
 	}
 	defer unlock()
-	return set, r.buildMissing(ctx, set, progress)
+	return set, r.provide(ctx, set, progress)
 }
 
-// buildMissing asks again what is missing: another process may have built it while
-// this one waited for the lock.
-func (r recipe) buildMissing(ctx context.Context, set Set, progress io.Writer) error {
+// provide downloads or builds what is missing, which it asks again: another process may have built it while
+// this one waited for the lock. The packages are compiled beside what is built.
+func (r recipe) provide(ctx context.Context, set Set, progress io.Writer, beside ...string) error {
 	missing, err := r.missing(set)
-	if err != nil || len(missing) == 0 {
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(progress, "building %d programs into %s (once; several minutes on a fresh machine)\n", len(missing), set.Dir)
-	began := time.Now()
-	for i, p := range r.programs {
-		if !missing[p.binary] {
-			continue
-		}
-		b := build{
-			pkg:     p.path,
-			output:  set.Path(p.binary),
-			ldflags: r.ldflags,
-			tags:    p.tags,
-			module:  r.module,
-			modfile: r.modfile,
-			title:   fmt.Sprintf("%d/%d %s", i+1, len(r.programs), p.binary),
-		}
-		if err := b.run(ctx, progress); err != nil {
+	if where := os.Getenv(DownloadEnv); where != "" && r.kubernetes != "" && len(missing) > 0 {
+		if missing, err = r.download(ctx, where, set, missing, progress); err != nil {
 			return err
+		}
+	}
+	if len(missing) == 0 && len(beside) == 0 {
+		return nil
+	}
+	return r.build(ctx, set, missing, beside, progress)
+}
+
+// build builds programs at once, so that all cores are busy until the last is linked, and compiles packages beside them.
+func (r recipe) build(ctx context.Context, set Set, missing []program, beside []string, progress io.Writer) error {
+	// Whole files appear in the set, by being renamed.
+	partial, err := os.MkdirTemp(set.Dir, "partial-")
+	if err != nil {
+		return fmt.Errorf("build into %s: %w", set.Dir, err)
+	}
+	defer os.RemoveAll(partial)
+	b := build{title: "packages", ldflags: r.ldflags, tags: r.tags, module: r.module, modfile: r.modfile}
+	var names []string
+	for _, p := range missing {
+		b.packages = append(b.packages, p.path)
+		names = append(names, string(p.binary))
+	}
+	if len(missing) > 0 {
+		b.output, b.title = partial+string(filepath.Separator), strings.Join(names, ", ")
+		fmt.Fprintf(progress, "building %s into %s (once; several minutes on a fresh machine)\n", b.title, set.Dir)
+	}
+	b.packages = append(b.packages, beside...)
+	began := time.Now()
+	stale, err := b.fetch(ctx, progress)
+	if err != nil {
+		return err
+	}
+	if err := b.inPlace(ctx, newCompiling(b, stale, progress)); err != nil {
+		return err
+	}
+	for _, p := range missing {
+		if err := os.Rename(filepath.Join(partial, builtAs(p.path)), set.Path(p.binary)); err != nil {
+			return fmt.Errorf("keep %s: %w", p.binary, err)
 		}
 	}
 	fmt.Fprintf(progress, "built in %s\n", time.Since(began).Round(time.Second))
 	return nil
 }
 
-func (r recipe) missing(s Set) (map[Binary]bool, error) {
-	missing := map[Binary]bool{}
+func (r recipe) missing(s Set) (missing []program, err error) {
 	for _, p := range r.programs {
 		_, err := os.Stat(s.Path(p.binary))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			missing[p.binary] = true
+			missing = append(missing, p)
 		case err != nil:
 			return nil, fmt.Errorf("look for %s: %w", p.binary, err)
 		}

@@ -18,14 +18,20 @@ const modulePath = "muster.dev/muster/e2e"
 
 // recipe is everything that decides what the binaries contain.
 type recipe struct {
-	module   string // the directory of the module that pins them
-	modfile  string // of that module
-	programs []program
-	ldflags  string
-	hash     string
+	module     string // the directory of the module that pins them
+	modfile    string // of that module
+	programs   []program
+	ldflags    string
+	tags       string
+	kubernetes string // the version of the control plane, "" for other programs
+	hash       string
 }
 
-func readRecipe(ctx context.Context, release Release) (recipe, error) {
+func readRecipe(ctx context.Context, release Release, which []Binary) (recipe, error) {
+	programs, err := programsOf(which)
+	if err != nil {
+		return recipe{}, err
+	}
 	module, err := moduleDir(ctx)
 	if err != nil {
 		return recipe{}, err
@@ -34,18 +40,35 @@ func readRecipe(ctx context.Context, release Release) (recipe, error) {
 	if err != nil {
 		return recipe{}, err
 	}
-	r := recipe{module: module, modfile: release.modfile(), programs: packages, ldflags: stamp(kubernetes)}
+	r := recipe{module: module, modfile: release.modfile(), programs: programs, ldflags: stamp(kubernetes), kubernetes: kubernetes}
 	return r.pinned()
 }
 
+// programsOf are the programs of a control plane with those names, in the order of packages.
+func programsOf(which []Binary) ([]program, error) {
+	var programs []program
+	for _, p := range packages {
+		if slices.Contains(which, p.binary) {
+			programs = append(programs, p)
+		}
+	}
+	for _, b := range which {
+		if !slices.ContainsFunc(packages, func(p program) bool { return p.binary == b }) {
+			return nil, fmt.Errorf("%q is no program of a control plane", b)
+		}
+	}
+	return programs, nil
+}
+
 // readExtraRecipe reads the recipe of a program that is alone in a directory of recipes.
-func readExtraRecipe(ctx context.Context, name string, p program) (recipe, error) {
+func readExtraRecipe(ctx context.Context, name, tags string, p program) (recipe, error) {
 	module, err := moduleDir(ctx)
 	if err != nil {
 		return recipe{}, err
 	}
 	r := recipe{
-		module: filepath.Join(module, "binaries", "recipes", name), modfile: "go.mod", programs: []program{p}, ldflags: "-s -w",
+		module: filepath.Join(module, "binaries", "recipes", name), modfile: "go.mod", programs: []program{p},
+		ldflags: "-s -w", tags: tags,
 	}
 	return r.pinned()
 }

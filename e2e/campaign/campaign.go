@@ -55,7 +55,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 		}
 		err = os.RemoveAll(dir)
 	}()
-	cp, err := controlplane.Start(ctx, controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: out})
+	cp, err := controlplane.Start(ctx, controlplane.Options{Dir: dir, Progress: out})
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (l laboratory) campaign(ctx context.Context, o Options, ways []way, out io.
 func equip(ctx context.Context, cp *controlplane.ControlPlane, binary string, progress io.Writer) (l laboratory, err error) {
 	l = laboratory{controlPlane: cp, binary: binary}
 	if l.binary == "" {
-		if l.binary, err = binaries.BuildMuster(ctx, cp.Dir(), progress); err != nil {
+		if l.binary, err = binaries.BuildMuster(ctx, progress); err != nil {
 			return l, err
 		}
 	}

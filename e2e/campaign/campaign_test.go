@@ -9,7 +9,7 @@ import (
 )
 
 func TestNominationOvercommitsNoNodeAndLeavesNothingBehind(t *testing.T) {
-	cp := controlplane.ForTest(t, controlplane.Options{Controllers: controlplane.PodCreation()})
+	cp := controlplane.ForTest(t, controlplane.Options{})
 	l, err := equip(t.Context(), cp, "", t.Output())
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -43,7 +42,7 @@ func newCluster(t *testing.T, more ...string) *cluster {
 	// Clients that are not sent a list by watch ask for one, as they do of older API servers.
 	flags = append(flags, "--feature-gates=WatchList=false")
 	c := &cluster{T: t, audit: audit, ControlPlane: controlplane.ForTest(t, controlplane.Options{
-		Controllers:    slices.Concat(controlplane.PodCreation(), []string{"replicaset-controller", "disruption-controller"}, more),
+		Controllers:    append([]string{"replicaset-controller", "disruption-controller"}, more...),
 		APIServerFlags: flags, KubeletMetrics: true,
 	})}
 	var err error
@@ -59,6 +58,14 @@ func (c *cluster) must(err error) {
 	if err != nil {
 		c.Fatal(err)
 	}
+}
+
+// kubectl is the path of kubectl.
+func (c *cluster) kubectl() string {
+	c.Helper()
+	path, err := c.Kubectl(c.Context())
+	c.must(err)
+	return path
 }
 
 // eventually polls until check is content.

@@ -40,7 +40,7 @@ func TestKubectlGetShowsWhatTheReadmeSays(t *testing.T) {
 		for name := range strings.SplitSeq(row[1], ", ") {
 			name = strings.Trim(name, "`")
 			told[name] = true
-			out, err := said(t.Context(), nil, c.Kubectl(), "--kubeconfig="+c.Kubeconfig(), "get", name)
+			out, err := said(t.Context(), nil, c.kubectl(), "--kubeconfig="+c.Kubeconfig(), "get", name)
 			c.must(err)
 			lines := strings.Split(strings.TrimSpace(out), "\n")
 			if got := strings.Join(strings.Fields(lines[0]), " "); got != row[2] {

@@ -52,7 +52,7 @@ func TestTheFirstCommandsOfTheReadmePlaceAPod(t *testing.T) {
 	c.must(c.StartKWOK(t.Context()))
 	(&smoke{cluster: c}).createNode("a", "", "4")
 	path := t.TempDir() // has the programs that the commands name
-	for name, program := range map[string]string{"helm": programs.helm, "kubectl": c.Kubectl()} {
+	for name, program := range map[string]string{"helm": programs.helm, "kubectl": c.kubectl()} {
 		c.must(os.Symlink(program, filepath.Join(path, name)))
 	}
 	environment := fmt.Sprintf("cd %q && PATH=%q:$PATH KUBECONFIG=%q ", repository, path, c.Kubeconfig())

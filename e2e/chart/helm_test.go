@@ -44,10 +44,10 @@ func runTests(m *testing.M) (code int, err error) {
 	}
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	if programs.muster, err = binaries.BuildMuster(ctx, dir, os.Stderr); err != nil {
+	if programs.muster, err = binaries.BuildMuster(ctx, os.Stderr); err != nil {
 		return 1, err
 	}
-	set, err := binaries.Ensure(ctx, os.Stderr)
+	set, err := binaries.Ensure(ctx, "", os.Stderr, binaries.Scheduler)
 	if err != nil {
 		return 1, err
 	}

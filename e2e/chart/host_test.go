@@ -30,7 +30,7 @@ func TestTheChartIsInstalledBesideTheRightsOfKubeSchedulersIdentity(t *testing.T
 	}
 	c := newCluster(t)
 	programsOfPage := t.TempDir()
-	for name, program := range map[string]string{"helm": programs.helm, "kubectl": c.Kubectl(), "muster": programs.muster} {
+	for name, program := range map[string]string{"helm": programs.helm, "kubectl": c.kubectl(), "muster": programs.muster} {
 		c.must(os.Symlink(program, filepath.Join(programsOfPage, name)))
 	}
 	apply := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", block[1])

@@ -192,7 +192,7 @@ func TestUpgradeAndUninstallLeaveCustomResourcesAlone(t *testing.T) {
 	before := c.customResources()
 
 	_, err := said(
-		t.Context(), nil, c.Kubectl(), "--kubeconfig="+c.Kubeconfig(), "apply", "--server-side", "--force-conflicts", "-f",
+		t.Context(), nil, c.kubectl(), "--kubeconfig="+c.Kubeconfig(), "apply", "--server-side", "--force-conflicts", "-f",
 		filepath.Join(chartDir, "crds"),
 	)
 	c.must(err)

@@ -42,14 +42,13 @@ type lab struct {
 func newLab(t *testing.T) *lab {
 	debug, rescheduler := freeAddress(t), freeAddress(t)
 	l := &lab{T: t, dir: t.TempDir(), ControlPlane: controlplane.ForTest(t, controlplane.Options{
-		Controllers:    controlplane.PodCreation(),
 		PodPorts:       map[int]string{8887: debug, 8889: rescheduler},
 		APIServerFlags: []string{"--kubelet-preferred-address-types=InternalIP"},
 	})}
 	var err error
 	l.client, err = kubernetes.NewForConfig(l.RESTConfig())
 	l.must(err)
-	l.muster, err = binaries.BuildMuster(t.Context(), l.dir, t.Output())
+	l.muster, err = binaries.BuildMuster(t.Context(), t.Output())
 	l.must(err)
 	l.must(l.StartKWOK(t.Context()))
 	_, err = l.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{

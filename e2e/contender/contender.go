@@ -86,7 +86,7 @@ func (p Programs) WithProfile(fields map[string]any) Programs {
 
 // Build builds the programs of this checkout into dir.
 func Build(ctx context.Context, dir string, progress io.Writer) (p Programs, err error) {
-	if p.muster, err = binaries.BuildMuster(ctx, dir, progress); err != nil {
+	if p.muster, err = binaries.BuildMuster(ctx, progress); err != nil {
 		return p, err
 	}
 	p.emptyExtender, err = binaries.BuildEmptyExtender(ctx, dir, progress)

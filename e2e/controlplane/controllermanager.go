@@ -2,11 +2,16 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"muster.dev/muster/e2e/binaries"
 )
@@ -45,10 +50,43 @@ func DefaultControllers() []string {
 	}
 }
 
-// PodCreation are the controllers without which pods cannot be created, and no more:
-// for measurements of scheduling, on nodes that are created ready.
-func PodCreation() []string {
+// podCreation are the controllers without which pods cannot be created in namespaces, but for those that Start has an
+// account made in.
+func podCreation() []string {
 	return []string{"serviceaccount-controller", "root-ca-certificate-publisher-controller"}
+}
+
+// withPodCreation adds the missing ones of podCreation to controllers, if there are any.
+func withPodCreation(controllers []string) []string {
+	if len(controllers) == 0 || slices.Contains(controllers, "*") {
+		return controllers
+	}
+	all := slices.Clone(controllers)
+	for _, c := range podCreation() {
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// createAccounts creates the service account that pods are of by default, in the namespaces that the API server creates by
+// itself. A controller does that otherwise.
+func (cp *ControlPlane) createAccounts(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("gave up after %s", startTimeout))
+	defer cancel()
+	for _, namespace := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
+		var last error
+		err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+			account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+			_, last = cp.client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{})
+			return last == nil || apierrors.IsAlreadyExists(last), nil
+		})
+		if err != nil {
+			return fmt.Errorf("create the service account of pods in %s: %w", namespace, errors.Join(context.Cause(ctx), last))
+		}
+	}
+	return nil
 }
 
 // StartControllerManager starts kube-controller-manager again after StopControllerManager. It returns when the default

@@ -1,5 +1,5 @@
-// Package controlplane runs a real Kubernetes control plane on 127.0.0.1: etcd,
-// kube-apiserver and kube-controller-manager from the start, kube-scheduler and KWOK
+// Package controlplane runs a real Kubernetes control plane on 127.0.0.1: etcd
+// and kube-apiserver from the start, kube-controller-manager, kube-scheduler and KWOK
 // when asked for.
 //
 // Nothing is simulated but the machines: KWOK stands in for kubelets. RBAC is on,
@@ -47,10 +47,13 @@ type Options struct {
 	Dir string
 	// Release that the programs are of, the one that the environment asks for when empty; see Use.
 	Release binaries.Release
-	// Controllers that kube-controller-manager runs, DefaultControllers when nil.
+	// Controllers that kube-controller-manager runs, beside those that pods of any namespace need. When there are none, nor
+	// does kube-controller-manager run, and pods can be created in the namespaces default and kube-system only.
 	// Without the node lifecycle controller nodes are not tainted when they are
 	// created, because nobody would remove the taint.
 	Controllers []string
+	// Programs that are started later, to be built at once with those that are started at first.
+	Programs []binaries.Binary
 	// FeatureGates is set on all Kubernetes components.
 	FeatureGates map[string]bool
 	// APIServerFlags are added to those of kube-apiserver, as --flag=value.
@@ -76,7 +79,8 @@ type ControlPlane struct {
 	client    kubernetes.Interface
 
 	mu       sync.Mutex
-	binaries binaries.Set               // of what is started from now on
+	release  binaries.Release           // of what is started from now on
+	paths    map[binaries.Binary]string // of its programs that are built
 	hosts    map[binaries.Binary]string // names of those that do not run on this machine's
 	extras   map[binaries.Binary]string // paths of programs that are not among the binaries
 	running  map[binaries.Binary]*process.Process
@@ -85,16 +89,14 @@ type ControlPlane struct {
 	watchers sync.WaitGroup
 }
 
-// Start builds what is missing, starts etcd, kube-apiserver and kube-controller-manager,
+// Start builds what is missing, starts etcd, kube-apiserver and, with controllers, kube-controller-manager,
 // and returns when pods can be created. The caller must call Stop. Ending ctx aborts a
 // start, but does not stop a started control plane.
 func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
-	if o.Controllers == nil {
-		o.Controllers = DefaultControllers()
-	}
+	o.Controllers = withPodCreation(o.Controllers)
 	cp := &ControlPlane{
 		options: o, hosts: map[binaries.Binary]string{}, extras: map[binaries.Binary]string{}, running: map[binaries.Binary]*process.Process{},
 		revive: map[binaries.Binary]func(error) bool{}, failed: make(chan error, 1),
@@ -110,7 +112,11 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 	if err := cp.prepare(); err != nil {
 		return nil, errors.Join(err, cp.removeTemporary())
 	}
-	for _, start := range []func(context.Context) error{cp.startEtcd, cp.StartAPIServer, cp.StartControllerManager} {
+	steps := []func(context.Context) error{cp.startEtcd, cp.StartAPIServer, cp.createAccounts}
+	if len(o.Controllers) > 0 {
+		steps[2] = cp.StartControllerManager
+	}
+	for _, start := range steps {
 		if err := start(ctx); err != nil {
 			cp.Stop()
 			return nil, err
@@ -148,24 +154,52 @@ func (cp *ControlPlane) Dir() string { return cp.dir }
 // Log is the log file of a component.
 func (cp *ControlPlane) Log(b binaries.Binary) string { return cp.file(string(b) + ".log") }
 
-// Kubectl is the path of a kubectl of the release in use.
-func (cp *ControlPlane) Kubectl() string {
-	cp.mu.Lock()
-	defer cp.mu.Unlock()
-	return cp.binaries.Path(binaries.Kubectl)
+// Kubectl is the path of a kubectl of the release in use, which is built if it is missing.
+func (cp *ControlPlane) Kubectl(ctx context.Context) (string, error) {
+	return cp.program(ctx, binaries.Kubectl)
 }
 
 // Use has whatever is started from now on be of a release, whose programs it builds if they are missing. What runs
 // stays as it is until it is stopped and started again.
 func (cp *ControlPlane) Use(ctx context.Context, release binaries.Release) error {
-	set, err := binaries.EnsureRelease(ctx, release, cp.options.Progress)
+	which := append([]binaries.Binary{binaries.Etcd, binaries.APIServer}, cp.options.Programs...)
+	if len(cp.options.Controllers) > 0 {
+		which = append(which, binaries.ControllerManager)
+	}
+	return cp.ensure(ctx, release, which...)
+}
+
+// ensure has programs of a release be there, and be what is started from now on.
+func (cp *ControlPlane) ensure(ctx context.Context, release binaries.Release, which ...binaries.Binary) error {
+	set, err := binaries.Ensure(ctx, release, cp.options.Progress, which...)
 	if err != nil {
 		return err
 	}
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
-	cp.binaries = set
+	if cp.release != release {
+		cp.release, cp.paths = release, map[binaries.Binary]string{}
+	}
+	for _, b := range which {
+		cp.paths[b] = set.Path(b)
+	}
 	return nil
+}
+
+// program is the path of a program of the release in use, which is built if it is missing.
+func (cp *ControlPlane) program(ctx context.Context, b binaries.Binary) (string, error) {
+	cp.mu.Lock()
+	release, path := cp.release, cp.paths[b]
+	cp.mu.Unlock()
+	if path != "" {
+		return path, nil
+	}
+	if err := cp.ensure(ctx, release, b); err != nil {
+		return "", err
+	}
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	return cp.paths[b], nil
 }
 
 func (cp *ControlPlane) file(name string) string { return filepath.Join(cp.dir, name) }
@@ -207,8 +241,12 @@ var startOrder = []binaries.Binary{
 
 // start runs a component, waits until probe is content with it and watches over it.
 func (cp *ControlPlane) start(ctx context.Context, b binaries.Binary, args, env []string, probe func(context.Context) error) error {
+	path, err := cp.executable(ctx, b)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
-	p, err := cp.launch(b, args, env)
+	p, err := cp.launch(b, path, args, env)
 	if err != nil {
 		return err
 	}
@@ -239,15 +277,22 @@ func (cp *ControlPlane) revives(b binaries.Binary, err error) bool {
 	return revive != nil && revive(err)
 }
 
-func (cp *ControlPlane) launch(b binaries.Binary, args, env []string) (*process.Process, error) {
+// executable is the path of a component's program.
+func (cp *ControlPlane) executable(ctx context.Context, b binaries.Binary) (string, error) {
+	cp.mu.Lock()
+	path, extra := cp.extras[b]
+	cp.mu.Unlock()
+	if extra {
+		return path, nil
+	}
+	return cp.program(ctx, b)
+}
+
+func (cp *ControlPlane) launch(b binaries.Binary, path string, args, env []string) (*process.Process, error) {
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
 	if cp.running[b] != nil {
 		return nil, fmt.Errorf("%s is running already", b)
-	}
-	path, extra := cp.extras[b]
-	if !extra {
-		path = cp.binaries.Path(b)
 	}
 	p, err := process.Start(process.Spec{Name: string(b), Path: path, Args: args, Env: env, Log: cp.Log(b), Host: cp.hosts[b]})
 	if err != nil {

@@ -31,7 +31,7 @@ const patience = time.Minute
 
 func TestAControlPlaneRunsWorkloads(t *testing.T) {
 	ctx := t.Context()
-	cp := controlplane.ForTest(t, controlplane.Options{})
+	cp := controlplane.ForTest(t, controlplane.Options{Controllers: controlplane.DefaultControllers()})
 	if err := cp.StartKWOK(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -83,8 +83,12 @@ func (r *SchedulerReplicas) Start(ctx context.Context, i int) error {
 
 func (r *SchedulerReplicas) start(ctx context.Context, i int) error {
 	cp, name := r.controlPlane, replicaName(i)
+	path, err := cp.program(ctx, binaries.Scheduler)
+	if err != nil {
+		return err
+	}
 	cp.mu.Lock()
-	cp.extras[name] = cp.binaries.Path(binaries.Scheduler)
+	cp.extras[name] = path
 	cp.revive[name] = func(why error) bool { return r.revive(i, why) }
 	cp.mu.Unlock()
 	election := map[string]any{"leaderElect": true}

@@ -13,7 +13,7 @@ import (
 
 func TestAnotherSchedulerGoesOnWhenTheLeaderDies(t *testing.T) {
 	ctx := t.Context()
-	cp := controlplane.ForTest(t, controlplane.Options{Controllers: controlplane.PodCreation()})
+	cp := controlplane.ForTest(t, controlplane.Options{})
 	if err := cp.StartKWOK(ctx); err != nil {
 		t.Fatal(err)
 	}

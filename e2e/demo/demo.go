@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/podwatch"
@@ -49,6 +50,9 @@ func Run(ctx context.Context, o Options, out io.Writer) (unbound int, err error)
 	report{outcome: outcome, expected: cluster.PodCount(), latencies: latencies}.print(out)
 	stage.printWhereToLook(out, o.Keep)
 	fmt.Fprintf(out, "figure demo_unbound=%d\n", len(outcome.Stranded))
+	if !o.Began.IsZero() {
+		fmt.Fprintf(out, "figure demo_cold_minutes=%.1f\n", time.Since(o.Began).Minutes())
+	}
 	if o.Keep {
 		fmt.Fprintln(out, "\nEverything keeps running; Ctrl-C stops it.")
 		<-watched.Done()
@@ -75,7 +79,9 @@ func raise(ctx context.Context, o Options, out io.Writer) (_ *stage, err error) 
 			s.fall()
 		}
 	}()
-	if s.controlPlane, err = controlplane.Start(ctx, controlplane.Options{Progress: out}); err != nil {
+	if s.controlPlane, err = controlplane.Start(ctx, controlplane.Options{
+		Programs: []binaries.Binary{binaries.KWOK, binaries.Scheduler}, Progress: out,
+	}); err != nil {
 		return nil, err
 	}
 	if s.client, err = kubernetes.NewForConfig(s.controlPlane.RESTConfig()); err != nil {
@@ -139,7 +145,8 @@ func (s *stage) play(ctx context.Context, cluster *workload.Cluster, out io.Writ
 	patience.Total += time.Duration(cluster.PodCount()) * patiencePerPod
 	var outcome *settle.Outcome
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return cluster.CreateWorkloads(ctx, s.client) })
+	// Nobody else would create the pods of Deployments and Jobs: kube-controller-manager takes minutes to compile.
+	group.Go(func() error { return cluster.AsPods().CreateWorkloads(ctx, s.client) })
 	group.Go(func() (err error) {
 		outcome, err = settle.Await(ctx, s.client, watch, cluster.PodCount(), patience, podwatch.Printer(out, cluster.PodCount()))
 		return err

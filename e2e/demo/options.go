@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
@@ -16,6 +17,7 @@ const (
 	DataEnv      = "DEMO_DATA"
 	SelectionEnv = "DEMO_SELECTION"
 	KeepEnv      = "DEMO_KEEP"
+	BeganEnv     = "DEMO_BEGAN"
 )
 
 const (
@@ -40,6 +42,8 @@ type Options struct {
 	Selection muster.Selection
 	// Keep leaves everything running until the context ends.
 	Keep bool
+	// Began is when the compilation of what is shown began, zero when nothing had to be compiled.
+	Began time.Time
 }
 
 // OptionsFromEnv reads the options from environment variables. A relative path in
@@ -80,6 +84,13 @@ func OptionsFromEnv(getenv func(string) string, repository string) (Options, err
 		o.Keep = true
 	default:
 		return Options{}, fmt.Errorf("%s=%s: want 1 or 0", KeepEnv, text)
+	}
+	if text := getenv(BeganEnv); text != "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return Options{}, fmt.Errorf("%s=%s: want seconds since 1970", BeganEnv, text)
+		}
+		o.Began = time.Unix(seconds, 0)
 	}
 	return o, nil
 }

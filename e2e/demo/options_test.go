@@ -3,6 +3,7 @@ package demo
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,7 +35,12 @@ func TestOptionsFromEnv(t *testing.T) {
 		"nobody chooses": {
 			env: map[string]string{"DEMO_SELECTION": "extender"}, err: "DEMO_SELECTION=extender: want Scheduler or Extender",
 		},
-		"keep is a word": {env: map[string]string{"DEMO_KEEP": "yes"}, err: "DEMO_KEEP=yes"},
+		"the demo began before it was compiled": {
+			env:  map[string]string{"DEMO_BEGAN": "1700000000"},
+			want: Options{Nodes: 300, Pods: 3000, Selection: muster.Extender, Began: time.Unix(1700000000, 0)},
+		},
+		"the beginning is a word": {env: map[string]string{"DEMO_BEGAN": "now"}, err: "DEMO_BEGAN=now"},
+		"keep is a word":          {env: map[string]string{"DEMO_KEEP": "yes"}, err: "DEMO_KEEP=yes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := OptionsFromEnv(func(key string) string { return test.env[key] }, "/src/muster")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os/exec"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -130,6 +131,8 @@ Look further:
   curl %[1]s/metrics | grep muster_verb        # where the figures above come from
   curl %[1]s/debug/nodes                       # the nodes as muster sees them
   export KUBECONFIG=%[2]s
-  %[3]s get pods -o wide
-`, url, s.controlPlane.Kubeconfig(), s.controlPlane.Kubectl())
+`, url, s.controlPlane.Kubeconfig())
+	if kubectl, err := exec.LookPath("kubectl"); err == nil {
+		fmt.Fprintf(out, "  %s get pods -o wide\n", kubectl)
+	}
 }

@@ -37,7 +37,7 @@ func runTests(m *testing.M) (code int, err error) {
 	}
 	ctx := context.Background()
 	shared.ControlPlane, err = controlplane.Start(ctx, controlplane.Options{
-		Dir: dir, Controllers: append(controlplane.PodCreation(), "replicaset-controller", "resourceclaim-controller"), Progress: os.Stderr,
+		Dir: dir, Controllers: []string{"replicaset-controller", "resourceclaim-controller"}, Progress: os.Stderr,
 	})
 	if err != nil {
 		return 1, err
@@ -47,7 +47,7 @@ func runTests(m *testing.M) (code int, err error) {
 	if shared.client, err = kubernetes.NewForConfig(shared.RESTConfig()); err != nil {
 		return 1, err
 	}
-	if shared.muster, err = binaries.BuildMuster(ctx, dir, os.Stderr); err != nil {
+	if shared.muster, err = binaries.BuildMuster(ctx, os.Stderr); err != nil {
 		return 1, err
 	}
 	if code = m.Run(); code != 0 {

@@ -220,8 +220,12 @@ func (c *cluster) applyManagedPolicy(s *server) {
 	if err != nil {
 		c.Fatal(err)
 	}
+	program, err := shared.Kubectl(c.Context())
+	if err != nil {
+		c.Fatal(err)
+	}
 	kubectl := func(ctx context.Context, args ...string) error {
-		cmd := exec.CommandContext(ctx, shared.Kubectl(), append([]string{"--kubeconfig=" + shared.Kubeconfig()}, args...)...)
+		cmd := exec.CommandContext(ctx, program, append([]string{"--kubeconfig=" + shared.Kubeconfig()}, args...)...)
 		cmd.Stdin = bytes.NewReader(printed)
 		if said, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("kubectl %v: %w: %s", args, err, said)

@@ -61,7 +61,7 @@ func (c *cluster) scheduleApart(schedulerName string) {
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		c.Fatal(err)
 	}
-	programs, err := binaries.Ensure(c.Context(), c.Output())
+	programs, err := binaries.Ensure(c.Context(), "", c.Output(), binaries.Scheduler)
 	if err != nil {
 		c.Fatal(err)
 	}

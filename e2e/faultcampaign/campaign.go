@@ -108,7 +108,7 @@ func (c Campaign) run(ctx context.Context, o seeds.Options, out io.Writer) (err 
 func (c Campaign) Perform(ctx context.Context, o seeds.Options, dir string, out io.Writer) (*Report, error) {
 	if o.Muster == "" {
 		var err error
-		if o.Muster, err = binaries.BuildMuster(ctx, dir, out); err != nil {
+		if o.Muster, err = binaries.BuildMuster(ctx, out); err != nil {
 			return nil, err
 		}
 	}

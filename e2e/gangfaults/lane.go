@@ -89,12 +89,12 @@ func (l *lane) open(ctx context.Context, dir string, progress io.Writer) (_ faul
 	return l, l.configure(ctx, to)
 }
 
-// controllers returns the controllers of kube-controller-manager that a run needs.
+// controllers returns the controllers of kube-controller-manager that a run needs, if any.
 func controllers(to setup) []string {
 	if to.devices {
-		return append(controlplane.PodCreation(), "resourceclaim-controller", "garbage-collector-controller")
+		return []string{"resourceclaim-controller", "garbage-collector-controller"}
 	}
-	return controlplane.PodCreation()
+	return nil
 }
 
 // decide makes the trouble of the run that there is.

@@ -37,7 +37,7 @@ func open(
 	ctx context.Context, dir string, program faultcampaign.Program, progress io.Writer, t *tally,
 ) (_ faultcampaign.Performer, err error) {
 	l := &lane{tally: t, read: map[string]int64{}}
-	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{Dir: dir, Progress: progress, Controllers: controlplane.PodCreation()}, nil)
+	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{Dir: dir, Progress: progress}, nil)
 	defer func() {
 		if err != nil {
 			l.Close()

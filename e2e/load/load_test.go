@@ -32,7 +32,7 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	l := &lab{T: t, ControlPlane: controlplane.ForTest(t, controlplane.Options{Controllers: controlplane.PodCreation(), KubeletMetrics: true})}
+	l := &lab{T: t, ControlPlane: controlplane.ForTest(t, controlplane.Options{KubeletMetrics: true})}
 	var err error
 	l.client, err = kubernetes.NewForConfig(l.RESTConfig())
 	l.must(err)

@@ -146,7 +146,7 @@ func newReaders(t *testing.T) *readers {
 	t.Helper()
 	r := &readers{cluster: newCluster(t)}
 	var err error
-	r.muster, err = binaries.BuildMuster(t.Context(), t.TempDir(), t.Output())
+	r.muster, err = binaries.BuildMuster(t.Context(), t.Output())
 	r.must(err)
 	r.helm, err = binaries.EnsureExtra(t.Context(), binaries.Helm, t.Output())
 	r.must(err)

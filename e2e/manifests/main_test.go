@@ -43,7 +43,7 @@ type cluster struct {
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{T: t, ControlPlane: controlplane.ForTest(t, controlplane.Options{
-		Controllers: append(controlplane.PodCreation(), "job-controller", "statefulset-controller"),
+		Controllers: []string{"job-controller", "statefulset-controller"},
 	})}
 	var err error
 	c.client, err = kubernetes.NewForConfig(c.RESTConfig())

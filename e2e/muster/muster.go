@@ -126,7 +126,7 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{binary: o.Binary, config: filepath.Join(dir, name+".yaml")}
 	var err error
 	if s.binary == "" {
-		if s.binary, err = binaries.BuildMuster(ctx, dir, o.Progress); err != nil {
+		if s.binary, err = binaries.BuildMuster(ctx, o.Progress); err != nil {
 			return nil, err
 		}
 	}

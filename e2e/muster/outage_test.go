@@ -26,7 +26,7 @@ const patience = 90 * time.Second
 
 func TestMusterOutlivesAnOutageOfTheAPIServer(t *testing.T) {
 	ctx := t.Context()
-	cp := controlplane.ForTest(t, controlplane.Options{Controllers: controlplane.PodCreation()})
+	cp := controlplane.ForTest(t, controlplane.Options{})
 	server, err := muster.Start(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Progress: t.Output()})
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ type served struct{ verbs, debug string }
 func serve(t *testing.T, dump string) served {
 	t.Helper()
 	dir := t.TempDir()
-	path, err := binaries.BuildMuster(t.Context(), dir, t.Output())
+	path, err := binaries.BuildMuster(t.Context(), t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}

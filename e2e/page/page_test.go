@@ -46,7 +46,7 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	l := &lab{T: t, ControlPlane: controlplane.ForTest(t, controlplane.Options{Controllers: controlplane.PodCreation()})}
+	l := &lab{T: t, ControlPlane: controlplane.ForTest(t, controlplane.Options{})}
 	ctx := t.Context()
 	var err error
 	l.client, err = kubernetes.NewForConfig(l.RESTConfig())

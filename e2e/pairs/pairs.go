@@ -40,7 +40,7 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, o Options) (p *Pa
 			p.Stop()
 		}
 	}()
-	binary, err := binaries.BuildMuster(ctx, cp.Dir(), o.Progress)
+	binary, err := binaries.BuildMuster(ctx, o.Progress)
 	if err != nil {
 		return p, err
 	}

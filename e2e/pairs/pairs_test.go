@@ -14,7 +14,7 @@ func TestAPairLeadsTogetherWhateverDies(t *testing.T) {
 		t.Skipf("the pairs cannot be on hosts of other names: %v", err)
 	}
 	ctx := t.Context()
-	cp := controlplane.ForTest(t, controlplane.Options{Controllers: controlplane.PodCreation()})
+	cp := controlplane.ForTest(t, controlplane.Options{})
 	client, err := kubernetes.NewForConfig(cp.RESTConfig())
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,11 @@ func OptionsFromEnv(ctx context.Context, getenv func(string) string, out io.Writ
 
 // Run runs the playground until ctx ends, which is no error, or a component of it does.
 func Run(ctx context.Context, o Options) error {
-	cp, err := controlplane.Start(ctx, controlplane.Options{Progress: o.Out})
+	cp, err := controlplane.Start(ctx, controlplane.Options{
+		Controllers: controlplane.DefaultControllers(),
+		Programs:    []binaries.Binary{binaries.KWOK, binaries.Scheduler, binaries.Kubectl},
+		Progress:    o.Out,
+	})
 	if err != nil {
 		return err
 	}
@@ -54,7 +58,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := cp.StartScheduler(ctx, controlplane.SchedulerOptions{}); err != nil {
 		return err
 	}
-	if err := o.furnish(cp); err != nil {
+	if err := o.furnish(ctx, cp); err != nil {
 		return err
 	}
 	defer os.Remove(o.file("env"))
@@ -66,7 +70,7 @@ func (o Options) file(name string) string { return filepath.Join(o.Dir, name) }
 
 // furnish writes what people use. A scheduler.yaml of an earlier playground names an extender that
 // may not run any more, so it goes.
-func (o Options) furnish(cp *controlplane.ControlPlane) error {
+func (o Options) furnish(ctx context.Context, cp *controlplane.ControlPlane) error {
 	programs := o.file("bin")
 	if err := os.MkdirAll(programs, 0o755); err != nil {
 		return fmt.Errorf("make the playground's directory: %w", err)
@@ -76,7 +80,11 @@ func (o Options) furnish(cp *controlplane.ControlPlane) error {
 			return fmt.Errorf("remove what an earlier playground left: %w", err)
 		}
 	}
-	if err := os.Symlink(cp.Kubectl(), filepath.Join(programs, "kubectl")); err != nil {
+	kubectl, err := cp.Kubectl(ctx)
+	if err != nil {
+		return err
+	}
+	if err := os.Symlink(kubectl, filepath.Join(programs, "kubectl")); err != nil {
 		return fmt.Errorf("put kubectl into the playground: %w", err)
 	}
 	env := fmt.Sprintf("export KUBECONFIG='%s'\nexport PATH='%s':\"$PATH\"\n", cp.Kubeconfig(), programs)

@@ -59,7 +59,7 @@ func newEmptyLab(t *testing.T, mode v1alpha1.Mode, selection muster.Selection) *
 func newLabWith(t *testing.T, options muster.Options, mode v1alpha1.Mode) *lab {
 	t.Helper()
 	l := &lab{T: t, ControlPlane: controlplane.ForTest(t, controlplane.Options{
-		Controllers: append(controlplane.PodCreation(), "replicaset-controller", "disruption-controller", "resourceclaim-controller"),
+		Controllers: []string{"replicaset-controller", "disruption-controller", "resourceclaim-controller"},
 	})}
 	ctx := t.Context()
 	var err error

@@ -53,10 +53,9 @@ type lane struct {
 func open(ctx context.Context, dir string, program faultcampaign.Program, progress io.Writer) (_ faultcampaign.Performer, err error) {
 	l := &lane{program: program}
 	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{
-		Dir: dir, Progress: progress, Controllers: append(
-			controlplane.PodCreation(),
+		Dir: dir, Progress: progress, Controllers: []string{
 			"replicaset-controller", "statefulset-controller", "deployment-controller", "job-controller", "disruption-controller",
-		),
+		},
 	}, map[string]int32{raised: 1000, lowered: -1000})
 	defer func() {
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 
 func TestAClusterSettlesWhenWhatIsLeftFitsNowhere(t *testing.T) {
 	ctx := t.Context()
-	cp := controlplane.ForTest(t, controlplane.Options{Controllers: controlplane.PodCreation()})
+	cp := controlplane.ForTest(t, controlplane.Options{})
 	client, err := kubernetes.NewForConfig(cp.RESTConfig())
 	if err != nil {
 		t.Fatal(err)

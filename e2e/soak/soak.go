@@ -56,7 +56,7 @@ type Report struct {
 // [Report.Judge].
 func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	cp, err := controlplane.Start(ctx, controlplane.Options{
-		Progress: o.Progress, Controllers: append(controlplane.PodCreation(), "namespace-controller"),
+		Progress: o.Progress, Controllers: []string{"namespace-controller"},
 	})
 	if err != nil {
 		return nil, err

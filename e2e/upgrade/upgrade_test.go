@@ -97,7 +97,7 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	ctx := t.Context()
 	s := &stage{T: t, record: newRecord(lateGang)}
-	s.ControlPlane = controlplane.ForTest(t, controlplane.Options{Release: oldest, Controllers: controlplane.PodCreation()})
+	s.ControlPlane = controlplane.ForTest(t, controlplane.Options{Release: oldest, Controllers: []string{"serviceaccount-controller"}})
 	var err error
 	s.client, err = kubernetes.NewForConfig(s.RESTConfig())
 	s.must(err)

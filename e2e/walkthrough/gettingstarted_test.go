@@ -39,7 +39,10 @@ func TestTheReaderOfGettingStartedSeesWhatItShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Kubernetes is built here, so that what is waited for below takes moments.
-	if _, err := binaries.Ensure(t.Context(), t.Output()); err != nil {
+	programs := []binaries.Binary{
+		binaries.Etcd, binaries.APIServer, binaries.ControllerManager, binaries.Scheduler, binaries.KWOK, binaries.Kubectl,
+	}
+	if _, err := binaries.Ensure(t.Context(), "", t.Output(), programs...); err != nil {
 		t.Fatal(err)
 	}
 	// The reader's directory and ports may be in use.

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Backlog makes pending pods of so many controllers in turn, as if of Deployments, but
@@ -16,16 +15,14 @@ import (
 func Backlog(pods, controllers int) []*corev1.Pod {
 	all := make([]*corev1.Pod, pods)
 	for i := range all {
-		controller := i % controllers
-		app := fmt.Sprintf("app-%d", controller)
-		size := float64(1 + controller%10)
+		number := i % controllers
+		app := fmt.Sprintf("app-%d", number)
+		size := float64(1 + number%10)
 		all[i] = &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: fmt.Sprintf("pod-%05d", i), Namespace: Namespace,
-				Labels: map[string]string{"app": app},
-				OwnerReferences: []metav1.OwnerReference{{
-					APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID("uid-of-" + app), Controller: new(true),
-				}},
+				Labels:          map[string]string{"app": app},
+				OwnerReferences: []metav1.OwnerReference{controller("apps/v1", "ReplicaSet", app)},
 			},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{container("main", 50*size, 64*size)}},
 		}

@@ -11,9 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/fit"
 	"muster.dev/muster/e2e/workload"
 )
@@ -209,5 +211,28 @@ func TestSettledPodsAreAsTheirConstraintsDemand(t *testing.T) {
 		if n != 1 || zones[node] == "" {
 			t.Errorf("%d pods are on %q", n, node)
 		}
+	}
+}
+
+func TestPodsOfADeploymentAreOwnedAsIfByItsController(t *testing.T) {
+	c := workload.Generate(workload.Shape{Nodes: 100, Pods: 1000, Seed: 1})
+	pods := c.AsPods()
+	if pods.PodCount() != c.PodCount() || len(pods.Pods) != c.PodCount() || len(pods.Nodes) != len(c.Nodes) {
+		t.Fatalf("%d pods and %d nodes, want %d and %d", len(pods.Pods), len(pods.Nodes), c.PodCount(), len(c.Nodes))
+	}
+	names, controllers, kinds := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, p := range pods.Pods {
+		owner := metav1.GetControllerOf(p)
+		if owner == nil || owner.UID == "" || p.Namespace != workload.Namespace {
+			t.Fatalf("pod %s/%s is of %v", p.Namespace, p.Name, owner)
+		}
+		names[p.Name], controllers[string(owner.UID)], kinds[owner.Kind] = true, true, true
+		if runs := p.Annotations[controlplane.RunsForAnnotation] != ""; runs != (owner.Kind == "Job") {
+			t.Errorf("pod %s of a %s ends by itself: %v", p.Name, owner.Kind, runs)
+		}
+	}
+	if len(names) != len(pods.Pods) || len(controllers) != len(c.Deployments)+len(c.Jobs) || len(kinds) != 2 {
+		t.Errorf("%d names, %d controllers of kinds %v; want %d and %d of two", len(names), len(controllers), kinds,
+			len(pods.Pods), len(c.Deployments)+len(c.Jobs))
 	}
 }

@@ -37,7 +37,7 @@ func newGround(ctx context.Context, rescheduler map[string]any, out io.Writer) (
 			g.close()
 		}
 	}()
-	controllers := append(controlplane.PodCreation(), "replicaset-controller", "disruption-controller", "pod-garbage-collector-controller")
+	controllers := []string{"replicaset-controller", "disruption-controller", "pod-garbage-collector-controller"}
 	if g.controlPlane, err = controlplane.Start(ctx, controlplane.Options{Controllers: controllers, Progress: out}); err != nil {
 		return g, err
 	}

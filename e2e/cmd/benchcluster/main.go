@@ -100,7 +100,7 @@ func (p plan) carryOut(ctx context.Context, t trial, programs contender.Programs
 
 // measure runs all rounds of one size.
 func (p plan) measure(ctx context.Context, t trial, programs contender.Programs, size int, results results, out io.Writer) error {
-	cp, err := controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out})
+	cp, err := controlplane.Start(ctx, controlplane.Options{Progress: out})
 	if err != nil {
 		return err
 	}

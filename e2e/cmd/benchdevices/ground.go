@@ -46,7 +46,7 @@ func newGround(ctx context.Context, progress io.Writer) (_ *ground, err error) {
 		return nil, err
 	}
 	g.controlPlane, err = controlplane.Start(ctx, controlplane.Options{
-		Controllers: append(controlplane.PodCreation(), "resourceclaim-controller", "garbage-collector-controller"), Progress: progress,
+		Controllers: []string{"resourceclaim-controller", "garbage-collector-controller"}, Progress: progress,
 	})
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func newGround(ctx context.Context, out io.Writer) (g *ground, err error) {
 	}()
 	if g.controlPlane, err = controlplane.Start(
 		ctx,
-		controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out},
+		controlplane.Options{Progress: out},
 	); err != nil {
 		return g, err
 	}

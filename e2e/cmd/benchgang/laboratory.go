@@ -48,7 +48,7 @@ func newLaboratory(
 	}
 	native := contender.NativeGangsOf(release)
 	cp, err := controlplane.Start(ctx, controlplane.Options{
-		Release: release, Controllers: controlplane.PodCreation(), APIServerFlags: native.APIServerFlags(), Progress: out,
+		Release: release, APIServerFlags: native.APIServerFlags(), Progress: out,
 	})
 	if err != nil {
 		return nil, err

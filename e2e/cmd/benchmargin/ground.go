@@ -46,7 +46,7 @@ func newGround(ctx context.Context, limited bool, nodes int, out io.Writer) (g *
 		}
 	}()
 	if g.controlPlane, err = controlplane.Start(
-		ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out},
+		ctx, controlplane.Options{Progress: out},
 	); err != nil {
 		return g, err
 	}

@@ -45,7 +45,7 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	if err := process.Hosts(); err != nil {
 		return fmt.Errorf("the pairs cannot be on hosts of other names: %w", err)
 	}
-	cp, err := controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out})
+	cp, err := controlplane.Start(ctx, controlplane.Options{Progress: out})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ type ground struct {
 func newGround(ctx context.Context, programs contender.Programs, nodes int, out io.Writer) (_ *ground, err error) {
 	g := &ground{ctx: ctx, programs: programs, out: out, nodes: machines(nodes)}
 	g.controlPlane, err = controlplane.Start(ctx, controlplane.Options{
-		Controllers: append(controlplane.PodCreation(), "resourceclaim-controller"), Progress: out,
+		Controllers: []string{"resourceclaim-controller"}, Progress: out,
 	})
 	if err != nil {
 		return nil, err

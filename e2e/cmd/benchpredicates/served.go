@@ -52,7 +52,7 @@ func serveFilters(ctx context.Context, sizes []int, calls int, progress io.Write
 		return nil, fmt.Errorf("make a directory for programs: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	program, err := binaries.BuildMuster(ctx, dir, progress)
+	program, err := binaries.BuildMuster(ctx, progress)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func startTargets(ctx context.Context, dir, before string, in *input) (targets [
 	if err != nil {
 		return nil, stop, err
 	}
-	musterPath, err := binaries.BuildMuster(ctx, dir, os.Stderr)
+	musterPath, err := binaries.BuildMuster(ctx, os.Stderr)
 	if err != nil {
 		return nil, stop, err
 	}

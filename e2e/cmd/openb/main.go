@@ -134,7 +134,7 @@ func run(ctx context.Context, getenv func(string) string, names []string, out io
 func place(
 	ctx context.Context, programs contender.Programs, c contender.Contender, cluster *workload.Cluster, out io.Writer,
 ) (*outcome, error) {
-	cp, err := controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out})
+	cp, err := controlplane.Start(ctx, controlplane.Options{Progress: out})
 	if err != nil {
 		return nil, err
 	}

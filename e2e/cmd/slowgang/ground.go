@@ -47,7 +47,7 @@ func newGround(ctx context.Context, out io.Writer) (_ *ground, err error) {
 			g.close()
 		}
 	}()
-	g.controlPlane, err = controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out})
+	g.controlPlane, err = controlplane.Start(ctx, controlplane.Options{Progress: out})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func newGround(ctx context.Context, out io.Writer) (_ *ground, err error) {
 	if g.dynamic, err = dynamic.NewForConfig(g.controlPlane.RESTConfig()); err != nil {
 		return nil, fmt.Errorf("connect to the control plane: %w", err)
 	}
-	if g.binary, err = binaries.BuildMuster(ctx, g.controlPlane.Dir(), out); err != nil {
+	if g.binary, err = binaries.BuildMuster(ctx, out); err != nil {
 		return nil, err
 	}
 	if err := muster.CreateCRDs(ctx, g.dynamic); err != nil {
