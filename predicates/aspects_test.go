@@ -11,6 +11,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // TestAVerdictDependsOnDeclaredAspectsOnly holds every predicate and score to what it
@@ -33,7 +34,7 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 		}
 		outcomes[name][outcome] = true
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := newCluster()
 		setNode(t, c, "a")
 		setNode(t, c, "b")

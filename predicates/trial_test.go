@@ -7,6 +7,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // TestATrialMayRelyOnWhatDigestsSayOfThemselves draws two nodes and pods that come to
@@ -20,7 +21,7 @@ func TestATrialMayRelyOnWhatDigestsSayOfThemselves(t *testing.T) {
 		t.Fatal(err)
 	}
 	minded, unminded, alike := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := newCluster()
 		setNode(t, c, "a")
 		setNode(t, c, "b")

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/randfill"
+
+	"muster.dev/muster/seeded"
 )
 
 // allocated is what a function allocates, in bytes.
@@ -234,7 +236,7 @@ type everything struct {
 // The sum that Check makes is what decoding allocates at most, whatever is decoded.
 func TestDecodingAllocatesNoMoreThanWasAccountedFor(t *testing.T) {
 	value := hostileValue()
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		text := []byte(`{` + strings.Join(rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string {
 			return fmt.Sprintf(
 				`"%s":%s`,

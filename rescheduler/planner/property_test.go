@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 // drawScene draws a tight cluster in which pods mind each other, and a problem about it.
@@ -100,7 +102,7 @@ func nextTo(app string) func(*corev1.Pod) {
 func checkUntil(t *testing.T, enough func() bool, property func(*rapid.T)) {
 	t.Helper()
 	for range 20 {
-		if rapid.Check(t, property); enough() {
+		if seeded.Check(t, property); enough() {
 			return
 		}
 	}
@@ -144,7 +146,7 @@ func (c clockOf) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 func TestAPlanThatRunsOutOfTimeIsSafe(t *testing.T) {
 	late := 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		s, problem := drawScene(t)
 		looks := rapid.IntRange(1, 30).Draw(t, "looks at the clock")
 		problem.Clock = clockOf{&looks}
