@@ -194,7 +194,7 @@ func (r raised) checkBase(t *rapid.T, estimates []vector) {
 // TestItReadsWhatItDeclares gives a node all that is declared of another one, and all else of its own.
 func TestItReadsWhatItDeclares(t *testing.T) {
 	seen := map[string]bool{}
-	seeded.Check(t, func(t *rapid.T) {
+	seeded.Until(t, func() bool { return len(seen) >= 5 }, func(t *rapid.T) {
 		c := newCluster()
 		load, profile, _ := made(t, c, drawArgs(t))
 		for _, name := range []string{"from", "other"} {

@@ -15,7 +15,7 @@ import (
 // where the model of [fresh] has them fit, or has once those are gone.
 func TestAPodStaysWhereItFitsAndNobodyElseHasToGo(t *testing.T) {
 	stayed, awaited := 0, 0
-	seeded.Check(t, func(t *rapid.T) {
+	seeded.Until(t, func() bool { return stayed > 0 && awaited > 0 }, func(t *rapid.T) {
 		c, store := newStore(t)
 		nodes := rapid.IntRange(1, 5).Draw(t, "nodes")
 		for i := range nodes {

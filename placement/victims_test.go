@@ -27,7 +27,7 @@ func lower(pod *cluster.Pod) (Eviction, bool) {
 // holds the outcome against judgements that remember nothing.
 func TestWithTheVictimsGonePodsFitWhereTheyArePlaced(t *testing.T) {
 	found := 0
-	seeded.Check(t, func(t *rapid.T) {
+	seeded.Until(t, func() bool { return found > 0 }, func(t *rapid.T) {
 		c, store := newStore(t)
 		nodes := rapid.IntRange(1, 6).Draw(t, "nodes")
 		for i := range nodes {

@@ -22,37 +22,63 @@ const (
 	drawsBy = "rapid.seed"
 )
 
-// Check checks a property as [rapid.Check] does, with the seed of the run.
+// Check checks a property as [rapid.Check] does, with the seed of the run. Tests that check must not run in parallel.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
-	seed, err := set()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("drawn by %s=%s", Variable, seed)
+	draws(t, 0)
 	rapid.Check(t, property)
 }
 
-// set sets rapid's flag, once for all tests of the process.
-var set = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // flags belong to the process
-	f := flag.Lookup(drawsBy)
-	seed, err := choose(f.Value.String(), os.Getenv(Variable))
-	if err != nil {
-		return "", err
+// Until checks a property of more and more cases until they have shown enough: what is rare does not come up in
+// every hundred. It gives up after two thousand, and leaves it to the test to say what they did not show.
+func Until(t *testing.T, enough func() bool, property func(*rapid.T)) {
+	t.Helper()
+	rounds := uint64(20)
+	if testing.Short() {
+		rounds *= 5 // rapid checks a fifth of the cases in each
 	}
-	return seed, f.Value.Set(seed)
+	for round := range rounds {
+		draws(t, round)
+		if rapid.Check(t, property); enough() {
+			return
+		}
+	}
+}
+
+// draws sets rapid's flag to the seed of a round.
+func draws(t *testing.T, round uint64) {
+	t.Helper()
+	first, err := chosen()
+	if err == nil {
+		first += round << 32 // rapid takes the next seeds for the next cases
+		err = flag.Set(drawsBy, strconv.FormatUint(first, 10))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("drawn by %s=%d", Variable, first)
+}
+
+// chosen is the seed of the run, read before anybody sets the flag.
+var chosen = sync.OnceValues(func() (uint64, error) { //nolint:gochecknoglobals // flags belong to the process
+	return choose(flag.Lookup(drawsBy).Value.String(), os.Getenv(Variable))
 })
 
 // choose returns the seed of a run: of rapid's own flag, of the environment, or the usual one.
-func choose(given, environment string) (string, error) {
+func choose(given, environment string) (uint64, error) {
 	switch {
 	case given != "0":
-		return given, nil
+		seed, err := strconv.ParseUint(given, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("-%s: %w", drawsBy, err)
+		}
+		return seed, nil
 	case environment == "":
-		return strconv.Itoa(usual), nil
+		return usual, nil
 	}
-	if seed, err := strconv.ParseUint(environment, 10, 64); err != nil || seed == 0 {
-		return "", fmt.Errorf("%s=%q is no seed: want a number from 1 on", Variable, environment)
+	seed, err := strconv.ParseUint(environment, 10, 64)
+	if err != nil || seed == 0 {
+		return 0, fmt.Errorf("%s=%q is no seed: want a number from 1 on", Variable, environment)
 	}
-	return environment, nil
+	return seed, nil
 }

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -97,16 +96,12 @@ func TestHostileTextsAreRefusedWithThePlaceAndTheFigure(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var err error
-			began := time.Now()
 			took := allocated(func() { err = Decode([]byte(test.text), &corev1.Pod{}) })
 			if err == nil || err.Error() != test.want {
 				t.Errorf("refused with\n%v\nwant\n%s", err, test.want)
 			}
 			if most := Memory(len(test.text)); took > most {
 				t.Errorf("took %d bytes of memory, want %d at most", took, most)
-			}
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("took %s", took)
 			}
 		})
 	}

@@ -121,7 +121,7 @@ func TestRemovable(t *testing.T) {
 // TestNothingIsLeftOnNodesThatAreEmptied carries out plans to empty nodes of random clusters.
 func TestNothingIsLeftOnNodesThatAreEmptied(t *testing.T) {
 	emptied := 0
-	seeded.Check(t, func(t *rapid.T) {
+	seeded.Until(t, func() bool { return emptied > 0 }, func(t *rapid.T) {
 		_, problem := drawScene(t)
 		atMost := rapid.IntRange(0, 3).Draw(t, "at most")
 		plan := problem.Coalesce(nil, atMost)
