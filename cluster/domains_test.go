@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 const zone = "topology.kubernetes.io/zone"
@@ -94,7 +96,7 @@ func TestDomains(t *testing.T) {
 // value has the same number in all between which the journal can be replayed.
 func TestDomainsAreWhatTheNodesSay(t *testing.T) {
 	keys := []string{"k", "l"}
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		c := newCluster(t)
 		c.view.domains.spare = rapid.SampledFrom([]int{1, spareNumbers}).Draw(r, "spare")
 		c.view.domains.enough = c.view.domains.spare + 1

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 func TestRoomIsFreedUnseenWhenAPodLeavesANodeWhereTheWatchNeverShowedIt(t *testing.T) {
@@ -97,7 +99,7 @@ func TestNodesThatAreOpenAgainCountAsFreed(t *testing.T) {
 // Whatever happens: when muster's own books of a node become smaller and the watch shows no pod that
 // left it, room was freed.
 func TestNoRoomThatMusterAloneKeptIsFreedWithoutAWord(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		c := newCluster(t)
 		names := []string{"a", "b"}
 		set(t, c, nodeObject("a"), nodeObject("b"))

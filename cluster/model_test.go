@@ -18,13 +18,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 // Whatever happens, in whatever order: the view is what a naive model says,
 // older snapshots stay as they were, and the journal leads from any of them to
 // the present one.
 func TestTheViewIsWhatANaiveModelSays(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		m := &model{
 			Cluster:  newCluster(t),
 			nodes:    map[string]*corev1.Node{},

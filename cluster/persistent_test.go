@@ -7,10 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 func TestATableNeverChanges(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		type published struct {
 			table Table[string, int]
 			want  map[string]int

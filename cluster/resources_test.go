@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 // scalars are amounts of scalar resources, in the order that is given.
@@ -65,7 +67,7 @@ func TestSumsOfScalarsAreThoseOfMaps(t *testing.T) {
 		}
 		return amounts
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		a, b, sign := amount.Draw(t, "a"), amount.Draw(t, "b"), rapid.SampledFrom([]int64{-1, 1}).Draw(t, "sign")
 		before, other := byName(a), byName(b)
 		want := maps.Clone(before)

@@ -9,12 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 // TestNodesOfATraitAreThoseThatHaveIt changes nodes and pods at random, and keeps a snapshot from before.
 func TestNodesOfATraitAreThoseThatHaveIt(t *testing.T) {
 	outer := t
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := newCluster(outer)
 		must := func(err error) {
 			if err != nil {

@@ -25,6 +25,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 func trimmed[T runtime.Object](t testing.TB, object T) T {
@@ -384,7 +386,7 @@ func TestTrimKeepsOnlyContainerStatusesThatTellOfAResize(t *testing.T) {
 }
 
 func TestAPodMeansTheSameTrimmed(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		object := richPod(t)
 		full := NewPod(object.DeepCopy())
 		once, err := Trim(object)

@@ -24,6 +24,7 @@ import (
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/seeded"
 )
 
 // world is an API server, a scheduler and people around a Manager. Each step of theirs is
@@ -648,7 +649,7 @@ func (w *world) checkBatches(name string, free int) {
 }
 
 func TestGangsStartWholeWhateverHappens(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		defer func() { // else timers of assumptions outlive the test
 			for uid := range w.pods {

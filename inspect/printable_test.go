@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/seeded"
 )
 
 func TestWhatIsNotPrintableIsEscaped(t *testing.T) {
@@ -36,7 +37,7 @@ func TestWhatIsNotPrintableIsEscaped(t *testing.T) {
 }
 
 func TestPrintableTextIsOneLineOfPrintableCharacters(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		got := inspect.Printable(string(rapid.SliceOf(rapid.Byte()).Draw(t, "text")))
 		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
 			t.Errorf("%q", got)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // someArgs use all that there is.
@@ -132,7 +133,7 @@ func (r raised) newPod(object *corev1.Pod) *cluster.Pod {
 }
 
 func TestAnEstimateIsNeverBelowWhatIsReportedAndAddsUpOverPods(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		s := scene{args: drawArgs(t), usage: drawUsage(t), node: []func(*corev1.Node){func(n *corev1.Node) { *n = *drawNode(t, "node") }}}
 		for i := range rapid.IntRange(0, 3).Draw(t, "pods") {
 			s.pods = append(s.pods, drawPod(t, []string{"a", "b", "c"}[i]))
@@ -193,7 +194,7 @@ func (r raised) checkBase(t *rapid.T, estimates []vector) {
 // TestItReadsWhatItDeclares gives a node all that is declared of another one, and all else of its own.
 func TestItReadsWhatItDeclares(t *testing.T) {
 	seen := map[string]bool{}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Until(t, func() bool { return len(seen) >= 5 }, func(t *rapid.T) {
 		c := newCluster()
 		load, profile, _ := made(t, c, drawArgs(t))
 		for _, name := range []string{"from", "other"} {

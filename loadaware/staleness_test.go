@@ -13,12 +13,13 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/seeded"
 )
 
 // TestARememberedVerdictIsNeverStale changes a cluster at random and compares what a verdict store
 // remembers with what a profile says that was made for the comparison.
 func TestARememberedVerdictIsNeverStale(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c, config := newCluster(), configured(t, drawArgs(t))
 		_, profile, _ := madeFrom(t, c, config)
 		store := predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{})

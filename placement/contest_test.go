@@ -12,6 +12,7 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/seeded"
 )
 
 // amounts is a pod that asks for CPU and memory.
@@ -28,7 +29,7 @@ func amounts(name string, milliCPU, memory int64) *corev1.Pod {
 // in any order.
 func TestWhatIsNotContestedHasRoomWhateverTheSchedulerDoes(t *testing.T) {
 	shown := 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Until(t, func() bool { return shown > 0 }, func(t *rapid.T) {
 		c, store := newStore(t)
 		for i := range rapid.IntRange(1, 8).Draw(t, "nodes") {
 			node := nodeOf(fmt.Sprint("node-", i), "0")

@@ -20,12 +20,13 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/seeded"
 )
 
 // TestEveryPodGetsTheBestNodeOfThatMoment places pods of several kinds on random
 // clusters and holds every choice against a judgement of all nodes as they are then.
 func TestEveryPodGetsTheBestNodeOfThatMoment(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c, store := newStore(t)
 		for i := range rapid.IntRange(1, 12).Draw(t, "nodes") {
 			set(t, c, drawNode(t, fmt.Sprint("node-", i)))

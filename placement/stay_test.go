@@ -8,13 +8,14 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // TestAPodStaysWhereItFitsAndNobodyElseHasToGo has pods stay on random clusters, where some pods are going: on the nodes
 // where the model of [fresh] has them fit, or has once those are gone.
 func TestAPodStaysWhereItFitsAndNobodyElseHasToGo(t *testing.T) {
 	stayed, awaited := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Until(t, func() bool { return stayed > 0 && awaited > 0 }, func(t *rapid.T) {
 		c, store := newStore(t)
 		nodes := rapid.IntRange(1, 5).Draw(t, "nodes")
 		for i := range nodes {

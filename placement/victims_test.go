@@ -15,6 +15,7 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/seeded"
 )
 
 // lower says that pods of lower priority than 100 may be evicted.
@@ -26,7 +27,7 @@ func lower(pod *cluster.Pod) (Eviction, bool) {
 // holds the outcome against judgements that remember nothing.
 func TestWithTheVictimsGonePodsFitWhereTheyArePlaced(t *testing.T) {
 	found := 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Until(t, func() bool { return found > 0 }, func(t *rapid.T) {
 		c, store := newStore(t)
 		nodes := rapid.IntRange(1, 6).Draw(t, "nodes")
 		for i := range nodes {

@@ -7,12 +7,13 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // TestDomainSumsAreThoseOfTheNodesThatAreThere changes nodes, their domains and their
 // shares at random and compares the sums, and the changes told of, with new ones.
 func TestDomainSumsAreThoseOfTheNodesThatAreThere(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := newCluster()
 		sum := &domainSum[int16]{key: "zone"}
 		told := map[int32]int32{} // sums by domain, as changed told of them

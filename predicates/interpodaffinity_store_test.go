@@ -19,6 +19,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // newAffinityBench is a store of a profile that has no other plugin.
@@ -46,7 +47,7 @@ func profileOf(plugin string) *config.Profile {
 // namespaces at random, and compares what is remembered with what a fresh judgement
 // says, supposed changes of nodes included.
 func TestRememberedInterPodAffinityIsNeverStale(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		b := newAffinityBench(t)
 		kinds := make([]*corev1.Pod, 4)
 		for i := range kinds {

@@ -15,6 +15,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // spreadPodsOfAllKinds are a pod of each class.
@@ -44,7 +45,7 @@ func TestARememberedSpreadIsNeverStale(t *testing.T) {
 		{TopologyKey: corev1.LabelHostname, MaxSkew: 1, WhenUnsatisfiable: corev1.ScheduleAnyway},
 	}}
 	system := &config.PodTopologySpreadArgs{DefaultingType: config.SystemDefaulting}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		only := config.PluginSet{
 			Disabled: []config.Plugin{{Name: config.AllPlugins}},
 			Enabled:  []config.Plugin{{Name: config.PodTopologySpread}},

@@ -8,13 +8,14 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // TestSomethingIsPresentWhereANodeOfTheDomainHasIt changes nodes and their domains at
 // random, supposes one to be otherwise, and compares what is present with a look at all
 // nodes. Who asks again about the nodes that changed, and where it is noted, knows all.
 func TestSomethingIsPresentWhereANodeOfTheDomainHasIt(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := newCluster()
 		var all presences
 		var noted reach

@@ -16,6 +16,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // placedOn says which node a pod is on, createdAt when it was created.
@@ -129,7 +130,7 @@ func TestServiceAffinity(t *testing.T) {
 // against a search through the whole cluster.
 func TestServiceAffinityIsThatOfTheOldestPodWhateverChanges(t *testing.T) {
 	affinityLabels := []string{"region", "rack"}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		b := newStoreBench(t, 1<<30)
 		profile, err := NewProfile(&config.Profile{
 			SchedulerName: corev1.DefaultSchedulerName,

@@ -8,12 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // TestTheEmptiestDomainIsThatOfTheNodesThatCount changes nodes, their domains and what
 // they add at random, and compares with what all nodes say together.
 func TestTheEmptiestDomainIsThatOfTheNodesThatCount(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := newCluster()
 		domains := spreadDomains{key: "zone"}
 		told := map[int32]int32{} // pods by domain, as changed told of them

@@ -21,6 +21,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 type storeBench struct {
@@ -80,7 +81,7 @@ func storePod(controller, number int) *corev1.Pod {
 // TestARememberedVerdictIsNeverStale changes the cluster at random and compares,
 // after every step, what the store remembers with what a fresh evaluation says.
 func TestARememberedVerdictIsNeverStale(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		b := newStoreBench(t, 1<<30)
 		index := rapid.IntRange(0, 4)
 		set := func(object runtime.Object) {

@@ -16,6 +16,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 func volumePlugins() []string {
@@ -57,7 +58,7 @@ func podWithVolumes(t *rapid.T, name string) *corev1.Pod {
 // is remembered with a fresh judgement; and what is supposed of a node without a pod with
 // what becomes of it.
 func TestWhatIsRememberedOfVolumesIsNeverStale(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		b := newVolumeBench(t, rapid.SampledFrom(append(volumePlugins(), config.NodeVolumeLimits)).Draw(t, "plugin"))
 		var asked, placed []*corev1.Pod // the volumes of a pod never change
 		for i := range 4 {

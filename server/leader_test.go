@@ -89,7 +89,7 @@ func (r *replica) answers(after time.Duration) bool {
 	defer writing.Wait()
 	writing.Go(func() {
 		_, _ = rest.Write([]byte(`{"NodeNames": ["a"], `))
-		<-time.After(after)
+		time.Sleep(after) //nolint:forbidigo // in a bubble
 		_, _ = rest.Write([]byte(`"Pod": {"metadata": {"name": "p"}, "spec": {"schedulerName": "default-scheduler"}}}`))
 		_ = rest.Close()
 	})

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/randfill"
+
+	"muster.dev/muster/seeded"
 )
 
 // allocated is what a function allocates, in bytes.
@@ -95,16 +96,12 @@ func TestHostileTextsAreRefusedWithThePlaceAndTheFigure(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var err error
-			began := time.Now()
 			took := allocated(func() { err = Decode([]byte(test.text), &corev1.Pod{}) })
 			if err == nil || err.Error() != test.want {
 				t.Errorf("refused with\n%v\nwant\n%s", err, test.want)
 			}
 			if most := Memory(len(test.text)); took > most {
 				t.Errorf("took %d bytes of memory, want %d at most", took, most)
-			}
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("took %s", took)
 			}
 		})
 	}
@@ -234,7 +231,7 @@ type everything struct {
 // The sum that Check makes is what decoding allocates at most, whatever is decoded.
 func TestDecodingAllocatesNoMoreThanWasAccountedFor(t *testing.T) {
 	value := hostileValue()
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		text := []byte(`{` + strings.Join(rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string {
 			return fmt.Sprintf(
 				`"%s":%s`,

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 func TestPluginsOfAProfile(t *testing.T) {
@@ -134,7 +136,7 @@ func TestEveryEnabledPluginRunsOnceAndNoOtherThatIsDisabled(t *testing.T) {
 		name := rapid.Map(rapid.SampledFrom(names), func(name string) Plugin { return Plugin{Name: name} })
 		return rapid.SliceOfDistinct(name, func(plugin Plugin) string { return plugin.Name })
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		set := PluginSet{
 			Enabled:  list(names).Draw(t, "enabled"),
 			Disabled: list(append(names, AllPlugins)).Draw(t, "disabled"),

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/seeded"
 )
 
 func TestQuantitiesWithinTheBoundsAreParsedAsEverywhere(t *testing.T) {
@@ -53,7 +55,7 @@ func TestQuantitiesBeyondTheBoundsAreRefusedUnparsed(t *testing.T) {
 
 // Whatever is within the bounds is parsed, summed up and compared at once: what comes of it has a few hundred digits at most.
 func TestNoQuantityWithinTheBoundsTakesLong(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[+-]?[0-9]{0,30}\.?[0-9]{0,29}(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]{0,2}))?`).Draw(t, "text")
 		parsed, err := Parse(text)
 		if err != nil {
@@ -72,7 +74,7 @@ func TestNoQuantityWithinTheBoundsTakesLong(t *testing.T) {
 // muster refuses for a quantity.
 func TestWhatThePatternAllowsIsWithinTheBounds(t *testing.T) {
 	pattern := regexp.MustCompile(Pattern)
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.StringMatching(Pattern), rapid.StringMatching(`[-+0-9.eEinumkKMGTP]{0,12}`)).Draw(t, "text")
 		if len(text) > MaxLength {
 			return

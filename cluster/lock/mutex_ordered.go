@@ -3,11 +3,8 @@
 package lock
 
 import (
-	"bytes"
 	"fmt"
-	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 )
 
@@ -84,15 +81,4 @@ func (m *Mutex) note(id uint64) {
 	defer held.mu.Unlock()
 	m.owner = id
 	held.by[id] = append(held.by[id], m.rank)
-}
-
-// goroutine is the number of the calling goroutine, as its stack begins with it.
-func goroutine() uint64 {
-	var stack [64]byte
-	fields := bytes.Fields(stack[:runtime.Stack(stack[:], false)])
-	number, err := strconv.ParseUint(string(fields[1]), 10, 64)
-	if err != nil {
-		panic(fmt.Sprintf("lock: a stack begins with %q", stack))
-	}
-	return number
 }

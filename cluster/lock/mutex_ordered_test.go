@@ -3,7 +3,9 @@
 package lock
 
 import (
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -72,4 +74,19 @@ func TestAMutexThatNewHasNotMadeIsRefused(t *testing.T) {
 	if got := panics(view.Unlock); !strings.Contains(got, "was not locked") {
 		t.Errorf("panic %q", got)
 	}
+}
+
+func TestAGoroutineIsKnownByItsNumber(t *testing.T) {
+	if numbered < 0 && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64") {
+		t.Error("the runtime keeps the number where it was not looked for: tests that take locks are slow")
+	}
+	var looking sync.WaitGroup
+	for range 100 {
+		looking.Go(func() {
+			if got, want := goroutine(), told(); got != want {
+				t.Errorf("goroutine %d is taken for %d", want, got)
+			}
+		})
+	}
+	looking.Wait()
 }

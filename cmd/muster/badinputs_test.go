@@ -141,7 +141,7 @@ func TestEachCommandSaysWhatIsWrongWithItsInput(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Setenv(serverVariable, "http://127.0.0.1:1") // where nothing listens
 	all := badInputs()
-	for _, command := range leaves(newRootCommand()) {
+	for _, command := range leaves(newRootCommand(usual())) {
 		t.Run(command, func(t *testing.T) {
 			lines := all[command]
 			if different := len(slices.Compact(slices.Sorted(slices.Values(lines)))); different < fewest {

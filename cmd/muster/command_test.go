@@ -280,7 +280,7 @@ func TestEveryCommandTeaches(t *testing.T) {
 			visit(child)
 		}
 	}
-	visit(newRootCommand())
+	visit(newRootCommand(usual()))
 }
 
 func TestHelpGoesToStandardOutput(t *testing.T) {

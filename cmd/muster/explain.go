@@ -15,8 +15,8 @@ import (
 // exitFitsNowhere tells scripts of a pod that waits and has no node to go to.
 const exitFitsNowhere = 3
 
-func newExplainCommand() *cobra.Command {
-	var flags explainFlags
+func newExplainCommand(beside local) *cobra.Command {
+	flags := explainFlags{remoteFlags: remoteFlags{beside: beside}}
 	cmd := &cobra.Command{
 		Use:   "explain {pod NAME | pod/NAME | pod -f FILE}",
 		Short: "Ask where a pod is, or why it waits, and what speaks for and against each node",

@@ -4,17 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/cert"
+	"k8s.io/klog/v2"
 )
 
 // endpoint is a row of an index.
@@ -31,24 +28,26 @@ func rows(endpoints []endpoint) string {
 	return text
 }
 
-// page reads a page of a process, which runs with args, listens on address, and is stopped afterwards.
-func page[Page any](t *testing.T, address, path string, args ...string) (got Page) {
+// page reads a page of a process, which runs with args and is stopped afterwards. It is served by the port of a field.
+func page[Page any](t *testing.T, field, path string, args ...string) (got Page) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	ended := make(chan int)
+	log, ended := logOf(ctx, t, append(args, "--log-format=json")...)
+	line := awaitLine(t, log, "serving")
+	for line["listener"] != field {
+		line = awaitLine(t, log, "serving")
+	}
 	go func() {
-		ended <- run(ctx, args, strings.NewReader("apiVersion: v1\nkind: List\nitems: []\n"), io.Discard, io.Discard)
-	}()
-	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
-		response, err := http.Get("http://" + address + path + "?format=json")
-		if err != nil {
-			return false, nil // it does not listen yet
+		for log.Scan() { // the pipe must not fill up
 		}
-		defer response.Body.Close()
-		return true, json.NewDecoder(response.Body).Decode(&got)
-	})
+	}()
+	response, err := http.Get(fmt.Sprintf("http://%s%s?format=json", line["address"], path))
 	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(response.Body).Decode(&got); err != nil {
 		t.Error(err)
 	}
 	stop()
@@ -56,22 +55,12 @@ func page[Page any](t *testing.T, address, path string, args ...string) (got Pag
 	return got
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
 func TestTheReferenceOfEndpointsIsWhatBothProcessesServe(t *testing.T) {
+	defer klog.CaptureState().Restore()
 	dir := t.TempDir()
 	kubeconfig, config := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "muster.yaml")
 	writeKubeconfig(t, kubeconfig)
 	writeCertificate(t, filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
-	debug, reschedule := freeAddress(t), freeAddress(t)
 	content := fmt.Sprintf(`apiVersion: config.muster.dev/v1alpha2
 kind: MusterConfiguration
 serving:
@@ -80,9 +69,9 @@ serving:
   webhookListen: "127.0.0.1:0"
   tls: {certFile: %s/tls.crt, keyFile: %[1]s/tls.key}
   profiling: true
-debug: {listen: %q}
-rescheduler: {listen: %q}
-`, dir, debug, reschedule)
+debug: {listen: "127.0.0.1:0"}
+rescheduler: {listen: "127.0.0.1:0"}
+`, dir)
 	if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +81,7 @@ rescheduler: {listen: %q}
 			Listener  string
 			Endpoints []endpoint
 		}
-	}](t, debug, "/debug/listeners", "serve", "--config", config, "--snapshot", "-")
+	}](t, "debug.listen", "/debug/listeners", "serve", "--config", config, "--snapshot", "-")
 	about := map[string]string{
 		"serving.listen":        "The verbs of kube-scheduler, by JSON alone; web pages are refused.",
 		"serving.healthListen":  "For kubelets and Prometheus, over plain http; nothing unless it is set.",
@@ -103,7 +92,7 @@ rescheduler: {listen: %q}
 	for _, l := range serves.Listeners {
 		text += "\n### `" + l.Listener + "`\n\n" + about[l.Listener] + "\n\n" + rows(l.Endpoints)
 	}
-	index := page[struct{ Endpoints []endpoint }](t, reschedule, "/debug/", "reschedule", "--config", config, "--kubeconfig", kubeconfig)
+	index := page[struct{ Endpoints []endpoint }](t, "rescheduler.listen", "/debug/", "reschedule", "--config", config, "--kubeconfig", kubeconfig)
 	compareReference(
 		t,
 		"endpoints.md",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,8 +25,13 @@ const serverVariable = "MUSTER_SERVER"
 const (
 	defaultServer      = "http://127.0.0.1:8887"
 	defaultRescheduler = "http://127.0.0.1:8889"
-	defaultAddress     = "127.0.0.1:8887"
 )
+
+// local is where muster and its rescheduler are asked that run beside the command: URLs without a path.
+type local struct{ muster, rescheduler string }
+
+// usual is where they listen unless their configuration says otherwise.
+func usual() local { return local{muster: defaultServer, rescheduler: defaultRescheduler} }
 
 // whomItAsks is a part of what commands say of themselves that ask a muster.
 const whomItAsks = `It asks the first of these that there is:
@@ -43,6 +49,7 @@ muster runs.`
 // remoteFlags say which muster is asked, and how.
 type remoteFlags struct {
 	remote.Options
+	beside                               local
 	kubeconfig, context, musterNamespace string
 	snapshot                             snapshotFlags
 }
@@ -87,12 +94,12 @@ func (f *remoteFlags) client(cmd *cobra.Command, rescheduler string) (*asked, er
 	case inCluster:
 		return f.forwarded(cmd, rescheduler)
 	}
-	if server := cmp.Or(f.Server, os.Getenv(serverVariable)); server != "" || listens(cmd.Context(), defaultAddress) {
-		return f.direct(cmd, cmp.Or(server, defaultServer), rescheduler)
+	if server := cmp.Or(f.Server, os.Getenv(serverVariable)); server != "" || listens(cmd.Context(), strings.TrimPrefix(f.beside.muster, "http://")) {
+		return f.direct(cmd, cmp.Or(server, f.beside.muster), rescheduler)
 	}
 	found, err := f.forwarded(cmd, rescheduler)
 	if errors.Is(err, forward.ErrNoKubeconfig) {
-		return f.direct(cmd, defaultServer, rescheduler)
+		return f.direct(cmd, f.beside.muster, rescheduler)
 	}
 	return found, err
 }
@@ -127,7 +134,7 @@ func (f *remoteFlags) direct(cmd *cobra.Command, server, rescheduler string) (*a
 		}
 		return nil, usagef(cmd, "%w", err)
 	}
-	options.Server = cmp.Or(rescheduler, defaultRescheduler)
+	options.Server = cmp.Or(rescheduler, f.beside.rescheduler)
 	beside, err := remote.New(options)
 	if err != nil {
 		return nil, usagef(cmd, "--rescheduler: %w", err)

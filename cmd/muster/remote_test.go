@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -16,17 +15,8 @@ func overview(version string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"version":%q}`, version) })
 }
 
-// at serves on an address of loopback, and skips the test when something else does.
-func at(t *testing.T, address string, handler http.Handler) {
-	t.Helper()
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Skipf("%s is taken: %v", address, err)
-	}
-	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
-	server.Start()
-	t.Cleanup(server.Close)
-}
+// nothing listens there: port 0 is none.
+const nothing = "http://127.0.0.1:0"
 
 func TestWhomACommandAsks(t *testing.T) {
 	named := httptest.NewServer(overview("named"))
@@ -42,11 +32,12 @@ func TestWhomACommandAsks(t *testing.T) {
 	writeFile(t, kubeconfig, fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"here",
 "clusters":[{"name":"c","cluster":{"server":%q}}],"contexts":[{"name":"here","context":{"cluster":"c"}}]}`, empty.URL))
 	const inCluster = "no pod in any namespace has the labels app.kubernetes.io/name=muster"
+	beside := local{muster: nothing, rescheduler: nothing}
 	status := func(environment, kube, args string) string {
 		t.Setenv(serverVariable, environment)
 		t.Setenv("KUBECONFIG", kube)
 		var out bytes.Buffer
-		run(t.Context(), strings.Fields("status "+args), nil, &out, &out)
+		runBeside(t.Context(), beside, strings.Fields("status "+args), nil, &out, &out)
 		return out.String()
 	}
 	expect := func(name, got, want string) {
@@ -64,8 +55,10 @@ func TestWhomACommandAsks(t *testing.T) {
 	expect("the environment before the kubeconfig", status(other.URL, kubeconfig, ""), "muster         of the environment")
 	expect("the cluster that kubectl would ask", status("", kubeconfig, ""), inCluster)
 	expect("its rescheduler", status("", kubeconfig, ""), "app.kubernetes.io/name in (muster, muster-rescheduler) and a container rescheduler")
-	expect("no kubeconfig", status("", filepath.Join(t.TempDir(), "absent"), ""), "nothing answers at http://127.0.0.1:8887")
-	at(t, defaultAddress, overview("beside"))
+	expect("no kubeconfig", status("", filepath.Join(t.TempDir(), "absent"), ""), "nothing answers at "+nothing)
+	onThisMachine := httptest.NewServer(overview("beside"))
+	t.Cleanup(onThisMachine.Close)
+	beside.muster = onThisMachine.URL
 	expect("what listens before the kubeconfig", status("", kubeconfig, ""), "muster         beside")
 	expect("--context before what listens", status("", kubeconfig, "--context here"), inCluster)
 }

@@ -19,7 +19,12 @@ const (
 
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRootCommand()
+	return runBeside(ctx, usual(), args, stdin, stdout, stderr)
+}
+
+// runBeside is run where muster and its rescheduler listen elsewhere than they usually do.
+func runBeside(ctx context.Context, beside local, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRootCommand(beside)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -46,7 +51,7 @@ type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-func newRootCommand() *cobra.Command {
+func newRootCommand(beside local) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "muster",
 		Short: "A scheduler extender that stands beside a stock kube-scheduler",
@@ -80,9 +85,9 @@ line, unless a command says otherwise.`,
 		newPlanCommand(),
 		newReportCommand(),
 		newRescheduleCommand(),
-		newExplainCommand(),
-		newWhyCommand(),
-		newStatusCommand(),
+		newExplainCommand(beside),
+		newWhyCommand(beside),
+		newStatusCommand(beside),
 		newPreflightCommand(),
 		newReleaseCommand(),
 		newGatePolicyCommand(),

@@ -192,7 +192,7 @@ func TestServeAnswersThoughNobodyReadsItsLog(t *testing.T) {
 	exit := make(chan int, 1)
 	go func() {
 		exit <- run(ctx, []string{
-			"serve", "--snapshot", "-", "--listen", "127.0.0.1:0", "--log-format", "json",
+			"serve", "--snapshot", "-", "--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0", "--log-format", "json",
 		}, strings.NewReader(dump), io.Discard, stderr)
 		stderr.Close()
 	}()

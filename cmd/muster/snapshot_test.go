@@ -10,7 +10,7 @@ import (
 func says(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	root := newRootCommand()
+	root := newRootCommand(usual())
 	root.SetArgs(args)
 	root.SetIn(strings.NewReader(stdin))
 	root.SetOut(&out)

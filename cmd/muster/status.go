@@ -10,8 +10,8 @@ import (
 	"muster.dev/muster/server/remote"
 )
 
-func newStatusCommand() *cobra.Command {
-	var flags statusFlags
+func newStatusCommand(beside local) *cobra.Command {
+	flags := statusFlags{remoteFlags: remoteFlags{beside: beside}}
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Ask a muster that runs how it fares",

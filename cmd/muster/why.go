@@ -12,8 +12,8 @@ import (
 // exitWaits tells scripts of what waits, or does not go on.
 const exitWaits = 3
 
-func newWhyCommand() *cobra.Command {
-	var flags whyFlags
+func newWhyCommand(beside local) *cobra.Command {
+	flags := whyFlags{remoteFlags: remoteFlags{beside: beside}}
 	cmd := &cobra.Command{
 		Use:   "why {gang/NAME | plan/NAME | pod/NAME}",
 		Short: "Ask why a gang waits, a plan does not go on or a pod has no node",

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
@@ -20,7 +22,7 @@ func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
 }
 
 func TestAScriptIsAboutWhatIsThereAndLeavesRoomInCalmSeasons(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		length := time.Duration(rapid.IntRange(10, 100).Draw(t, "seconds")) * time.Second
 		s := write(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(fewest, 150).Draw(t, "nodes"), length)
 		present, nodes, room := map[string]bool{}, map[string]size{}, size{}
@@ -82,7 +84,7 @@ func TestAScriptIsAboutWhatIsThereAndLeavesRoomInCalmSeasons(t *testing.T) {
 }
 
 func TestEveryScriptHasSomethingOfAllKindsInIt(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		s := write(rapid.Uint64().Draw(t, "seed"), 80, 12*time.Second)
 		kinds := map[kind]int{}
 		asked := map[season]int64{}

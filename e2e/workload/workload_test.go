@@ -18,6 +18,7 @@ import (
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/fit"
 	"muster.dev/muster/e2e/workload"
+	"muster.dev/muster/seeded"
 )
 
 func TestTheSameSeedGivesTheSameCluster(t *testing.T) {
@@ -33,7 +34,7 @@ func TestTheSameSeedGivesTheSameCluster(t *testing.T) {
 }
 
 func TestAGeneratedClusterKeepsItsPromises(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		shape := workload.Shape{
 			Nodes: rapid.IntRange(20, 200).Draw(t, "nodes"),
 			Pods:  rapid.IntRange(1, 2000).Draw(t, "pods"),

@@ -60,7 +60,7 @@ const (
 func New(o Options) *Deallocator {
 	d := &Deallocator{
 		logger: o.Logger, clock: o.Clock, cluster: o.Cluster, client: o.Client,
-		waiting: map[types.UID]*cluster.Pod{}, since: map[types.UID]time.Time{},
+		mu: lock.New(lock.Inbox), waiting: map[types.UID]*cluster.Pod{}, since: map[types.UID]time.Time{},
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_gang_deallocations_total",
 			Help: "Devices of claims that were taken back from members of gangs that wait, by outcome.",

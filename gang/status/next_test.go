@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/seeded"
 )
 
 // newPodGroup is a group of three that has a status.
@@ -162,7 +163,7 @@ func TestConditionsOfOthersStay(t *testing.T) {
 }
 
 func TestAStatusIsSettledAtOnceAndSaysWhatTheCountsSay(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		few := rapid.IntRange(0, 3)
 		draw := func() Observation {
 			return Observation{

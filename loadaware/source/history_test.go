@@ -13,11 +13,12 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 func TestStatisticsAreThoseOfAStraightforwardReference(t *testing.T) {
 	names := []cluster.ScalarName{unique.Make(corev1.ResourceName("a")), unique.Make(corev1.ResourceName("b"))}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		interval := time.Duration(rapid.IntRange(1, 400).Draw(t, "interval")) * time.Second
 		limit := int(30*time.Minute/interval) + 1
 		h := newHistory(interval)

@@ -18,6 +18,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // world is an API server, a scheduler that asks muster, and people, around a Nominator.
@@ -421,7 +422,7 @@ func (w *world) checkSettled() {
 }
 
 func TestEveryNominationEndsAndNoneIsLeftBehind(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		w := newWorld(t, testLimits())
 		defer w.forget()
 		do := func(step func()) func(*rapid.T) { return func(t *rapid.T) { w.T = t; step() } }

@@ -11,6 +11,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/seeded"
 )
 
 // aheadWorld is a world whose pods are gated, mostly, and whose scheduler has never heard of muster.
@@ -120,7 +121,7 @@ func (w *aheadWorld) letGoAll() {
 }
 
 func TestNoPodStaysGatedForEverAndEachCountsOnOneNodeAtMost(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		reserve := rapid.SampledFrom([]config.Reserve{config.ReserveByNomination, config.ReserveByPin}).Draw(t, "reserve")
 		w := &aheadWorld{newWorld(t, ahead(reserve)), map[types.UID]bool{}}
 		defer w.forget()

@@ -17,6 +17,7 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/seeded"
 )
 
 // scheduler is kube-scheduler as far as a pod is put aside and tried again, with the API server
@@ -199,7 +200,7 @@ func (s *scheduler) step() {
 }
 
 func TestNoPodWaitsBesideRoomForItWhateverKeptThat(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		var found string // rapid must not be stopped inside of the bubble
 		synctest.Test(t, func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/seeded"
 )
 
 const nodes = 4
@@ -80,7 +81,7 @@ func newProfile(t interface{ Fatal(...any) }) *predicates.Profile {
 }
 
 func TestAScenarioIsJudgedAsIfItWereSo(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		profile := newProfile(t)
 		drawPod := func(name string) *corev1.Pod {
 			return newPod(name, rapid.IntRange(0, 3).Draw(t, "cpu"), rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, "app"))

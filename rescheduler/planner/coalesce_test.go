@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 func TestCoalesce(t *testing.T) {
@@ -120,7 +121,7 @@ func TestRemovable(t *testing.T) {
 // TestNothingIsLeftOnNodesThatAreEmptied carries out plans to empty nodes of random clusters.
 func TestNothingIsLeftOnNodesThatAreEmptied(t *testing.T) {
 	emptied := 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Until(t, func() bool { return emptied > 0 }, func(t *rapid.T) {
 		_, problem := drawScene(t)
 		atMost := rapid.IntRange(0, 3).Draw(t, "at most")
 		plan := problem.Coalesce(nil, atMost)

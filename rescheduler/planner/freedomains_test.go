@@ -12,6 +12,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 const rack = "topology.kubernetes.io/rack"
@@ -210,7 +211,7 @@ func emptiedBy(p *Plan) (emptied []string) {
 func TestADomainIsFreedOrNobodyMoves(t *testing.T) {
 	freed, refused, already := 0, 0, 0
 	enough := func() bool { return freed > 0 && refused > 0 && already > 0 }
-	checkUntil(t, enough, func(t *rapid.T) {
+	seeded.Until(t, enough, func(t *rapid.T) {
 		_, problem := drawScene(t)
 		want := Domains{
 			Key: corev1.LabelTopologyZone, Nodes: rapid.IntRange(1, 3).Draw(t, "together"), Count: rapid.IntRange(1, 2).Draw(t, "count"),
@@ -256,7 +257,7 @@ func TestADomainIsFreedOrNobodyMoves(t *testing.T) {
 func TestADomainIsFreedOrNobodyMovesWhenTimeRunsOut(t *testing.T) {
 	late, freed := 0, 0
 	enough := func() bool { return late > 0 && freed > 0 }
-	checkUntil(t, enough, func(t *rapid.T) {
+	seeded.Until(t, enough, func(t *rapid.T) {
 		_, problem := drawScene(t)
 		looks := rapid.IntRange(1, 60).Draw(t, "looks at the clock")
 		problem.Clock = clockOf{&looks}

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 // drawScene draws a tight cluster in which pods mind each other, and a problem about it.
@@ -95,21 +97,10 @@ func nextTo(app string) func(*corev1.Pod) {
 	}
 }
 
-// checkUntil checks a property of random cases until they show enough: what is rare does not come up
-// in every hundred.
-func checkUntil(t *testing.T, enough func() bool, property func(*rapid.T)) {
-	t.Helper()
-	for range 20 {
-		if rapid.Check(t, property); enough() {
-			return
-		}
-	}
-}
-
 func TestEveryStepOfEveryPlanIsSafe(t *testing.T) {
 	steps, placed, moved := 0, 0, 0
 	enough := func() bool { return steps > 0 && moved > 0 }
-	checkUntil(t, enough, func(t *rapid.T) {
+	seeded.Until(t, enough, func(t *rapid.T) {
 		s, problem := drawScene(t)
 		plan := problem.MakeRoom(s.groups())
 		checkPlan(t, problem, s.groups(), plan)
@@ -144,7 +135,7 @@ func (c clockOf) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 func TestAPlanThatRunsOutOfTimeIsSafe(t *testing.T) {
 	late := 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Until(t, func() bool { return late > 0 }, func(t *rapid.T) {
 		s, problem := drawScene(t)
 		looks := rapid.IntRange(1, 30).Draw(t, "looks at the clock")
 		problem.Clock = clockOf{&looks}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // heat is a Load of one amount: pods put as much on nodes as it says by name, 1 when it says
@@ -247,7 +248,7 @@ func checkRelief(t reporter, problem *Problem, h *heat, nodes []string, plan *Pl
 func TestEveryReliefIsSafeAndMinimal(t *testing.T) {
 	relieved, partly, stayed := 0, 0, 0
 	enough := func() bool { return relieved > 0 && partly > 0 && stayed > 0 }
-	checkUntil(t, enough, func(t *rapid.T) {
+	seeded.Until(t, enough, func(t *rapid.T) {
 		_, problem := drawScene(t)
 		h := &heat{bears: map[string]int64{}, pods: map[string]int64{}}
 		var nodes []string

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 // TestEveryStepForPodsThatAreToLeaveIsSafe carries out plans to relocate pods of random
@@ -17,7 +18,7 @@ import (
 func TestEveryStepForPodsThatAreToLeaveIsSafe(t *testing.T) {
 	moved, others, stayed, moot := 0, 0, 0, 0
 	enough := func() bool { return moved > 0 && others > 0 && stayed > 0 && moot > 0 }
-	checkUntil(t, enough, func(t *rapid.T) {
+	seeded.Until(t, enough, func(t *rapid.T) {
 		_, problem := drawScene(t)
 		wishes := drawWishes(t, problem)
 		several := [][]Wish{wishes}
@@ -70,7 +71,7 @@ func drawWishes(t *rapid.T, problem *Problem) (wishes []Wish) {
 func TestAPodThatIsToLeaveStaysOnlyWhereItMust(t *testing.T) {
 	moved, stayed := 0, 0
 	enough := func() bool { return moved > 0 && stayed > 0 }
-	checkUntil(t, enough, func(t *rapid.T) {
+	seeded.Until(t, enough, func(t *rapid.T) {
 		_, problem := drawScene(t)
 		problem.Budgets, problem.Rules.MinReplicas = Budgets{IgnoreDisruptionBudgets: true}, 0
 		var candidates []*cluster.Pod

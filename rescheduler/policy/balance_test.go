@@ -12,6 +12,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/seeded"
 )
 
 // gangOfOne makes a pod one.
@@ -99,7 +100,7 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 // TestBalanceEnds carries out what Balance plans, as if pods used the same everywhere, until there is nothing to do. With
 // each move the fuller of two nodes becomes less full, by the least gain at least.
 func TestBalanceEnds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		s := newScene(t)
 		settings := &s.config.Rescheduler.Balance
 		settings.Samples = 1

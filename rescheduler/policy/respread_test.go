@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 )
 
 func TestRespread(t *testing.T) {
@@ -124,7 +125,7 @@ func TestRespread(t *testing.T) {
 // should, and in the end nothing does.
 func TestEveryMoveOntoANewNodeIsAGain(t *testing.T) {
 	moved, stayed := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Until(t, func() bool { return moved > 0 && stayed > 0 }, func(t *rapid.T) {
 		s := newScene(t)
 		gain := rapid.SampledFrom([]int64{1, 10, 30}).Draw(t, "gain")
 		s.config.Rescheduler.Respread.MinGain = gain

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 func request(body io.Reader, length int64) *http.Request {
@@ -22,7 +24,7 @@ func request(body io.Reader, length int64) *http.Request {
 }
 
 func TestABodyIsReadWhateverArrivesWhen(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		text := bytes.Repeat([]byte("x"), rapid.IntRange(0, 10_000).Draw(t, "length"))
 		arriving := io.Reader(bytes.NewReader(text))
 		switch rapid.IntRange(0, 3).Draw(t, "how") {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/seeded"
 )
 
 const clientSecret = "muster-kube-scheduler-tls"
@@ -189,7 +190,7 @@ func TestASecretOfAClientThatDoesNotFitIsMadeAnew(t *testing.T) {
 }
 
 func TestAClientThatTakesItsCertificateEveryThreeMonthsIsAlwaysLetIn(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		own, theirs := material{}, client{}
 		now := start
 		look := func() {

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 const day = 24 * time.Hour
@@ -174,7 +176,7 @@ func TestCertificatesAreForServersAndAuthoritiesSignNoOthers(t *testing.T) {
 }
 
 func TestACallerThatTakesTheAuthoritiesEveryNineMonthsAlwaysTrustsTheCertificate(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		s := newSecret(t)
 		s.renewed(ourNames)
 		// The first authority's last two years, and what comes after them.

@@ -18,13 +18,14 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/seeded"
 	"muster.dev/muster/server/servertest"
 )
 
 // Nodes come and go, and requests name them in any order, several times, or name
 // nodes that are not there: the remembered order never changes an answer.
 func TestCandidatesAreThoseThatALookUpFinds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
 		name := rapid.Custom(func(t *rapid.T) string { return fmt.Sprintf("node-%d", rapid.IntRange(0, 80).Draw(t, "node")) })
 		node := rapid.Custom(func(t *rapid.T) *corev1.Node {

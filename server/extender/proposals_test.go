@@ -14,6 +14,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/seeded"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -98,7 +99,7 @@ func (nodes evictable) propose(b *bench) victims {
 }
 
 func TestOfManyProposalsAFewAreAnsweredAndTheBestIsAmongThem(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		b := newBench(t, benchOptions{})
 		nodes := drawEvictable(rt)
 		proposed := nodes.propose(b)
@@ -118,7 +119,7 @@ func TestOfManyProposalsAFewAreAnsweredAndTheBestIsAmongThem(t *testing.T) {
 }
 
 func TestTheFirstProposalIsOneThatKubeSchedulerWouldTake(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seeded.Check(t, func(rt *rapid.T) {
 		b := newBench(t, benchOptions{})
 		nodes := drawEvictable(rt)
 		proposed := nodes.propose(b)

@@ -12,6 +12,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/seeded"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -166,7 +167,7 @@ func TestAPodIsNotBoundToANodeThatIsNotOnItsShortlist(t *testing.T) {
 }
 
 func TestTheBestOfTotals(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		totals := rapid.SliceOfN(rapid.Int64Range(0, 5), 1, 30).Draw(t, "totals")
 		size := rapid.IntRange(1, 10).Draw(t, "size")
 		var best []int

@@ -11,6 +11,8 @@ import (
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
+
+	"muster.dev/muster/seeded"
 )
 
 // machine is one whose time of day is set. It is to be used in a bubble of synctest, whose clock is the
@@ -166,7 +168,7 @@ func (c untimed) AfterFunc(d time.Duration, _ func()) clock.Timer { return c.New
 
 // TestAFenceIsOpenExactlyWhileSomeRenewalIsGood holds a fence against all that was ever done to it.
 func TestAFenceIsOpenExactlyWhileSomeRenewalIsGood(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		now := untimed{clocktesting.NewFakeClock(time.Unix(0, 0))}
 		var steady, wall time.Duration // since the beginning
 		fence := newFence(now, good, newMetrics(prometheus.NewRegistry()))

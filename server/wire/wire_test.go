@@ -16,6 +16,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/seeded"
 	"muster.dev/muster/server/wire"
 )
 
@@ -218,7 +219,7 @@ func TestAPodIsDecodedWithinBounds(t *testing.T) {
 }
 
 func TestArgsReadAnyNames(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		sent := rapid.SliceOf(rapid.String()).Draw(t, "names")
 		encoded, err := json.Marshal(extenderv1.ExtenderArgs{Pod: &corev1.Pod{}, NodeNames: &sent})
 		if err != nil {

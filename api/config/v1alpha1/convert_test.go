@@ -16,6 +16,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
+	"muster.dev/muster/seeded"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata instead of comparing with them")
@@ -61,7 +62,7 @@ func TestFilesThatAreWrongAreRefusedWithEveryErrorAndItsPlace(t *testing.T) {
 }
 
 func TestEveryPolicyBecomesTheProfileThatDoesTheSame(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		// Each name with what it is to become, by the tables of kube-scheduler 1.18.
 		predicates := map[string][]string{
 			"PodFitsHostPorts":       {"NodePorts"},
