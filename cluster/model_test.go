@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 // Whatever happens, in whatever order: the view is what a naive model says,

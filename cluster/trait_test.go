@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 // TestNodesOfATraitAreThoseThatHaveIt changes nodes and pods at random, and keeps a snapshot from before.

@@ -26,7 +26,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 func trimmed[T runtime.Object](t testing.TB, object T) T {

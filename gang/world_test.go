@@ -18,13 +18,13 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/seeded"
 )
 
 // world is an API server, a scheduler and people around a Manager. Each step of theirs is

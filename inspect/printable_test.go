@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/seeded"
 )
 
 func TestWhatIsNotPrintableIsEscaped(t *testing.T) {

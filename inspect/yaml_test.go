@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/seeded"
 )
 
 // tree is an answer with fields of all kinds.

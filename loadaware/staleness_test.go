@@ -11,9 +11,9 @@ import (
 	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/seeded"
 )
 
 // TestARememberedVerdictIsNeverStale changes a cluster at random and compares what a verdict store

@@ -18,9 +18,9 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/seeded"
 )
 
 // TestEveryPodGetsTheBestNodeOfThatMoment places pods of several kinds on random

@@ -13,9 +13,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/seeded"
 )
 
 // lower says that pods of lower priority than 100 may be evicted.

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/seeded"
 )
 
 // TestAVerdictDependsOnDeclaredAspectsOnly holds every predicate and score to what it

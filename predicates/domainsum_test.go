@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/seeded"
 )
 
 // TestDomainSumsAreThoseOfTheNodesThatAreThere changes nodes, their domains and their

@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/seeded"
 )
 
 // newAffinityBench is a store of a profile that has no other plugin.

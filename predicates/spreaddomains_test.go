@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/seeded"
 )
 
 // TestTheEmptiestDomainIsThatOfTheNodesThatCount changes nodes, their domains and what

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/seeded"
 )
 
 // TestATrialMayRelyOnWhatDigestsSayOfThemselves draws two nodes and pods that come to

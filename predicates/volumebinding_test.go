@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/seeded"
 )
 
 // fullyBoundTo is boundTo, and the controller of volumes has finished.

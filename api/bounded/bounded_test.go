@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/randfill"
 
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 // allocated is what a function allocates, in bytes.

@@ -10,7 +10,7 @@ import (
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 func TestPluginsOfAProfile(t *testing.T) {

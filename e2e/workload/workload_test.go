@@ -15,10 +15,10 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/fit"
 	"muster.dev/muster/e2e/workload"
-	"muster.dev/muster/seeded"
 )
 
 func TestTheSameSeedGivesTheSameCluster(t *testing.T) {

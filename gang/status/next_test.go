@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 // newPodGroup is a group of three that has a status.

@@ -17,8 +17,8 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/seeded"
 )
 
 // world is an API server, a scheduler that asks muster, and people, around a Nominator.

@@ -11,7 +11,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 // aheadWorld is a world whose pods are gated, mostly, and whose scheduler has never heard of muster.

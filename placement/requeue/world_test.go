@@ -15,9 +15,9 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/seeded"
 )
 
 // scheduler is kube-scheduler as far as a pod is put aside and tried again, with the API server

@@ -17,10 +17,10 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/seeded"
 )
 
 const nodes = 4

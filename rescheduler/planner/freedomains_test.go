@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/seeded"
 )
 
 const rack = "topology.kubernetes.io/rack"

@@ -9,8 +9,8 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/api/seeded"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/seeded"
 )
 
 // TestEveryStepForPodsThatAreToLeaveIsSafe carries out plans to relocate pods of random

@@ -12,7 +12,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 // gangOfOne makes a pod one.

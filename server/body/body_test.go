@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 func request(body io.Reader, length int64) *http.Request {

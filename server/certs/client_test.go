@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 const clientSecret = "muster-kube-scheduler-tls"

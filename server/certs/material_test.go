@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 const day = 24 * time.Hour

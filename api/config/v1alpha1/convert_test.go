@@ -16,7 +16,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
-	"muster.dev/muster/seeded"
+	"muster.dev/muster/api/seeded"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata instead of comparing with them")
