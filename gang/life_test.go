@@ -23,6 +23,10 @@ func born(group *unstructured.Unstructured, uid types.UID, at time.Time) *unstru
 }
 
 func TestPodsOfAFormerLifeOfAGroupDoNotCount(t *testing.T) {
+	life := time.Hour // of the group before
+	if testing.Short() {
+		life = time.Minute
+	}
 	of := func(since time.Time, uid types.UID) record.Record {
 		return record.Record{Members: 4, MinMember: 4, Time: time.Now(), PodGroup: uid, Since: since}
 	}
@@ -64,7 +68,7 @@ func TestPodsOfAFormerLifeOfAGroupDoNotCount(t *testing.T) {
 					p.finish(phase, pods[:3]...)
 				}
 				p.finish(corev1.PodSucceeded, pods[:4]...)
-				p.after(time.Hour)
+				p.after(life)
 				if group := test.group(podsAt, time.Now()); group != nil {
 					p.set(group)
 				}

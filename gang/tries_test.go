@@ -36,6 +36,9 @@ func (p *process) rested(pod *corev1.Pod) time.Duration {
 }
 
 func TestAGangThatTheSchedulerDoesNotBindHoldsItsPlacesForASmallShareOfTheTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("14 hours pass in it: make test-long runs this")
+	}
 	for name, timeout := range map[string]int64{"by default": 60, "when it may take long": 600} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {

@@ -13,6 +13,9 @@ import (
 )
 
 func TestAGangThatTheSchedulerRefusesByItselfKeepsRoomForASmallShareOfTheTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("12 hours pass in it: make test-long runs this")
+	}
 	for name, try := range map[string]func(p *process, pods []*corev1.Pod){
 		"muster is never asked about it": func(*process, []*corev1.Pod) {},
 		"muster is asked about one of two": func(p *process, pods []*corev1.Pod) {

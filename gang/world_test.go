@@ -74,7 +74,7 @@ func newWorld(t *rapid.T) *world {
 	}
 	w := &world{
 		T:       t,
-		clock:   clocktesting.NewFakeClock(time.Now()),
+		clock:   clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		pods:    map[types.UID]*corev1.Pod{},
 		done:    map[types.UID]*corev1.Pod{},
 		frozen:  map[string]int{},

@@ -275,7 +275,7 @@ func TestVictimsAreThoseThatCostLeast(t *testing.T) {
 }
 
 func TestASearchForVictimsEndsInTime(t *testing.T) {
-	now := clocktesting.NewFakePassiveClock(time.Now())
+	now := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	c, store := newStoreAt(t, now)
 	set(t, c, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 	pods := []*cluster.Pod{cluster.NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", UID: "pod"}})}

@@ -53,7 +53,7 @@ func newWorld(t *rapid.T, limits bounds) *world {
 	limits.MaxAhead = rapid.IntRange(1, 20).Draw(t, "limit")
 	limits.BatchPods = rapid.IntRange(1, 8).Draw(t, "batch")
 	w := &world{
-		T: t, clock: clocktesting.NewFakeClock(time.Now()),
+		T: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		pods: map[types.UID]*corev1.Pod{}, ours: map[types.UID]bool{}, taken: map[types.UID]string{},
 	}
 	w.bench = newBench(t, limits, w.clock, nil)

@@ -32,7 +32,7 @@ type jammed struct {
 func newJammed(t *testing.T) *jammed {
 	b := newBench(t, benchOptions{client: fake.NewClientset()})
 	b.Node("a", "4")
-	j := &jammed{b, clocktesting.NewFakeClock(time.Now())}
+	j := &jammed{b, clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
 	locks := canary.New(canary.Options{
 		Logger: slog.New(
 			slog.DiscardHandler,
