@@ -4,7 +4,8 @@
 // What is built, and from which versions, is pinned by this module's go.mod and go.sum, and by go.1.36.mod for
 // another release of Kubernetes, so nothing but Go and a module proxy is needed. The first build takes
 // minutes; later ones find the binaries in a directory named after everything that
-// goes into them. Several processes may ask at once: one builds, the others wait.
+// goes into them. Several processes may ask at once: one builds, the others wait. [DownloadEnv] has released
+// programs be downloaded instead.
 //
 //	set, err := binaries.Ensure(ctx, binaries.Newest, os.Stderr, binaries.Etcd)
 //	exec.Command(set.Path(binaries.Etcd), "--version")

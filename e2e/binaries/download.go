@@ -23,6 +23,7 @@ const (
 	maxProgram  = 512 << 20 // bytes of a program, and of an archive that has one
 	maxChecksum = 4 << 20   // bytes of a file with checksums
 	maxDownload = 15 * time.Minute
+	maxAnswer   = time.Minute // for a file with checksums
 )
 
 // wrongChecksum says that a file is not the one that was published. Nobody may use it, so this is no reason to go on with
@@ -95,6 +96,8 @@ func (f released) save(ctx context.Context, set Set, b Binary) error {
 
 // published is the checksum that is published, in hexadecimal digits.
 func (f released) published(ctx context.Context) (sum string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxAnswer, fmt.Errorf("gave up after %s", maxAnswer))
+	defer cancel()
 	err = get(ctx, f.checksum, func(body io.Reader) error {
 		text, err := readAll(body, maxChecksum)
 		if err != nil {

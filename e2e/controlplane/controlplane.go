@@ -47,8 +47,8 @@ type Options struct {
 	Dir string
 	// Release that the programs are of, the one that the environment asks for when empty; see Use.
 	Release binaries.Release
-	// Controllers that kube-controller-manager runs, beside those that pods of any namespace need. When there are none, nor
-	// does kube-controller-manager run, and pods can be created in the namespaces default and kube-system only.
+	// Controllers that kube-controller-manager runs, beside those that pods of any namespace need. Without any,
+	// kube-controller-manager does not run, and pods can be created only in the namespaces that the API server creates.
 	// Without the node lifecycle controller nodes are not tainted when they are
 	// created, because nobody would remove the taint.
 	Controllers []string

@@ -38,7 +38,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	fmt.Println("== Building what is not there yet: etcd, kube-apiserver, kube-scheduler, KWOK and muster")
+	fmt.Println("== Building what is not there yet of etcd, kube-apiserver, kube-scheduler, KWOK and muster")
 	prepared, err := binaries.Prepare(ctx, os.Stdout, "./cmd/demo/play", "./demo",
 		binaries.Etcd, binaries.APIServer, binaries.Scheduler, binaries.KWOK)
 	if err != nil {
