@@ -78,11 +78,12 @@ reference: ## Write docs/reference anew: flags, configuration, endpoints and met
 fmt: ## Format the code
 	$(GOLANGCI_LINT) fmt
 	cd e2e && $(GOLANGCI_LINT) fmt
+	cd e2e/campaigns && $(GOLANGCI_LINT) fmt
 
 .PHONY: lint
 lint: ## Run the linters over both modules
 	@status=0; \
-	for module in . e2e; do \
+	for module in . e2e e2e/campaigns; do \
 		echo "== go mod tidy, golangci-lint run, in $$module"; \
 		(cd $$module && go mod tidy -diff) || status=1; \
 		(cd $$module && $(GOLANGCI_LINT) run) || status=1; \
@@ -156,7 +157,9 @@ DECISIVE := TheSeedsGang|DevicesAre|WithItsDevices|SharesAClaim|KeepApart|ThatWa
 .PHONY: test-older
 test-older: | $(RESULTS) ## Run what is decisive with the release of Kubernetes before the newest one: conformance, the extender, gangs under faults (test-matrix: all)
 	cd e2e && $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/older.json -- -count=1 -timeout 30m $(WITH_OLDER) ./conformance
-	cd e2e && E2E_KUBERNETES=$(OLDER) $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/older-e2e.json -- -count=1 -timeout 30m -run '$(DECISIVE)' ./extender ./gangfaults ./chart
+	cd e2e && E2E_KUBERNETES=$(OLDER) $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/older-e2e.json -- -count=1 -timeout 30m -run '$(DECISIVE)' ./extender ./chart
+	cd e2e/campaigns && E2E_KUBERNETES=$(OLDER) $(GOTESTSUM) --format standard-verbose --jsonfile $(RESULTS)/older-gangs.json -- -count=1 -timeout 30m -run '$(DECISIVE)' ./gangfaults
+	cat $(RESULTS)/older-gangs.json >> $(RESULTS)/older-e2e.json
 	cat $(RESULTS)/older-e2e.json >> $(RESULTS)/older.json
 
 .PHONY: test-matrix
@@ -172,39 +175,39 @@ conformance: ## Hold verdicts, scores and preemption against kube-scheduler's, a
 
 .PHONY: campaign
 campaign: ## Look for what nomination breaks while pods, nodes and muster come and go (CAMPAIGN_ROUNDS, CAMPAIGN_LENGTH, CAMPAIGN_SEED, CAMPAIGN_NODES)
-	cd e2e && go run ./cmd/campaign
+	cd e2e/campaigns && go run ./cmd/campaign
 
 .PHONY: fuzz
 fuzz: ## Look for input that breaks muster or makes it take much (FUZZ_TIME=10m in all, FUZZ for the targets that match)
-	cd e2e && go run ./cmd/fuzz --time $(or $(FUZZ_TIME),10m) '$(FUZZ)'
+	cd e2e/campaigns && go run ./cmd/fuzz --time $(or $(FUZZ_TIME),10m) '$(FUZZ)'
 
 .PHONY: faults-gang
 faults-gang: ## Look for what breaks gangs while processes die, calls fail and objects change (SEEDS, SEED for one, LANES, KIND=extender, devices or plain)
-	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) KIND=$(KIND) go run ./cmd/gangfaults
+	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) KIND=$(KIND) go run ./cmd/gangfaults
 
 .PHONY: mutants-gang
 mutants-gang: ## Break package gang on purpose, in one place at a time, and see who notices (MUTANTS for a regexp of names, SEEDS)
-	cd e2e && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS)) gang
+	cd e2e/campaigns && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS)) gang
 
 .PHONY: mutants-rescheduler
 mutants-rescheduler: ## The same with the packages below rescheduler
-	cd e2e && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS)) rescheduler
+	cd e2e/campaigns && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS)) rescheduler
 
 .PHONY: faults-lease
 faults-lease: ## Look for two muster that lead at a time, while ways to the lease are cut, processes frozen and calls slow (SEEDS, SEED for one, LANES)
-	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/leasefaults
+	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/leasefaults
 
 .PHONY: faults-rescheduler
 faults-rescheduler: ## Look for what breaks rescheduling while processes die, calls fail, objects change and others want the room (SEEDS, SEED for one, LANES)
-	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/reschedulerfaults
+	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/reschedulerfaults
 
 .PHONY: soak
 soak: ## Look for what grows while everything in a cluster comes and goes (SOAK=30m; heap profiles: build/results/soak)
-	cd e2e && go run ./cmd/soak -time=$(or $(SOAK),30m) -profiles=$(RESULTS)/soak
+	cd e2e/campaigns && go run ./cmd/soak -time=$(or $(SOAK),30m) -profiles=$(RESULTS)/soak
 
 .PHONY: attack
 attack: ## Attack muster as whoever calls it, as a tenant, as its own account taken over and as a page in a browser (ATTACK for a regexp of names)
-	cd e2e && go run ./cmd/attack -run '$(ATTACK)'
+	cd e2e/campaigns && go run ./cmd/attack -run '$(ATTACK)'
 
 $(RESULTS):
 	@mkdir -p $@
