@@ -174,8 +174,8 @@ conformance: ## Hold verdicts, scores and preemption against kube-scheduler's, a
 	$(if $(RACE),cd e2e && go test -race ./conformance -count=1 -v -timeout 3h -run OthersAsk,@echo "$(NO_RACE)")
 
 .PHONY: campaign
-campaign: ## Look for what nomination breaks while pods, nodes and muster come and go (CAMPAIGN_ROUNDS, CAMPAIGN_LENGTH, CAMPAIGN_SEED, CAMPAIGN_NODES)
-	cd e2e/campaigns && go run ./cmd/campaign
+campaign: ## Look for what nomination breaks while pods, nodes and muster come and go (SEEDS, SEED for one, LANES, CAMPAIGN_LENGTH, CAMPAIGN_NODES)
+	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/campaign
 
 .PHONY: fuzz
 fuzz: ## Look for input that breaks muster or makes it take much (FUZZ_TIME=10m in all, FUZZ for the targets that match)
@@ -185,13 +185,9 @@ fuzz: ## Look for input that breaks muster or makes it take much (FUZZ_TIME=10m 
 faults-gang: ## Look for what breaks gangs while processes die, calls fail and objects change (SEEDS, SEED for one, LANES, KIND=extender, devices or plain)
 	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) KIND=$(KIND) go run ./cmd/gangfaults
 
-.PHONY: mutants-gang
-mutants-gang: ## Break package gang on purpose, in one place at a time, and see who notices (MUTANTS for a regexp of names, SEEDS)
-	cd e2e/campaigns && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS)) gang
-
-.PHONY: mutants-rescheduler
-mutants-rescheduler: ## The same with the packages below rescheduler
-	cd e2e/campaigns && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS)) rescheduler
+.PHONY: mutants
+mutants: ## Break muster on purpose, in one place at a time, and see who notices (CAPABILITY=verdicts, load, gang, nomination or rescheduler; MUTANTS for a regexp of names, TIER=short or long, SEEDS)
+	cd e2e/campaigns && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(TIER),-tier $(TIER)) $(if $(SEEDS),-seeds $(SEEDS)) $(CAPABILITY)
 
 .PHONY: faults-lease
 faults-lease: ## Look for two muster that lead at a time, while ways to the lease are cut, processes frozen and calls slow (SEEDS, SEED for one, LANES)

@@ -1,16 +1,32 @@
+// Package campaign looks for what nomination breaks. On a real control plane, with one
+// kube-scheduler of two profiles, it lets pods come and go, nodes be lost and return,
+// muster be killed and started again, and the cluster be too small for a while, and
+// judges the whole history:
+//
+//   - No node is ever overcommitted. Every binding is held against what the API server
+//     says was on the node at that very resource version.
+//   - No nomination of muster's is left for longer than 30 s on a pod that muster has
+//     no plan for, counted from when muster answers.
+//   - kube-scheduler takes no answer of muster's for an error, unless it is about a victim
+//     that had finished or gone: it tries again then.
+//   - No process ends by itself or panics.
+//
+// What happens is a function of a seed. It has three seasons. In the calm one at most half
+// of the cluster is asked for. In the crowded one more is asked for than there is, so that
+// pods are preempted and others stay pending. In the outage muster is killed. By turns of
+// seeds muster nominates as by default, whenever a pod waits, which is more than is good
+// for it and finds more, and not at all.
 package campaign
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-
-	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
 )
@@ -22,10 +38,13 @@ const (
 	// nominating is nodeSelection: Nominate.
 	nominating way = "nominating"
 	// without is nodeSelection: Extender, which differs in nothing but nomination.
-	without way = "without"
-	// eager nominates whenever a pod waits, which is more than is good for it.
+	without way = "without nomination"
+	// eager nominates whenever a pod waits.
 	eager way = "eager"
 )
+
+// wayOf returns how muster chooses nodes for a seed.
+func wayOf(seed uint64) way { return []way{eager, nominating, eager, without}[seed%4] }
 
 func (w way) apply(o *muster.Options) {
 	switch w {
@@ -38,73 +57,111 @@ func (w way) apply(o *muster.Options) {
 	}
 }
 
-// runsOfARound are such that a machine that slows down is fair.
-var runsOfARound = []way{nominating, without, without, nominating, eager}
+// Figures of a campaign.
+const (
+	bindingsFigure      = "bindings"
+	writtenFigure       = "nominations_written" // that the API server showed
+	preemptedFigure     = "preempted"
+	unschedulableFigure = "unschedulable"
+	restartsFigure      = "restarts"
+	strandedFigure      = "stranded" // pods that have room at the end and are not bound
+)
 
-// Run runs a campaign and tells on out how it goes and what came of it. The error says
-// what was violated, and where logs are then, or why there is no telling.
-func Run(ctx context.Context, o Options, out io.Writer) (err error) {
-	dir, err := os.MkdirTemp("", "muster-campaign-")
-	if err != nil {
-		return fmt.Errorf("make a directory for the control plane: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%w\nlogs: %s", err, dir)
-			return
-		}
-		err = os.RemoveAll(dir)
-	}()
-	cp, err := controlplane.Start(ctx, controlplane.Options{Dir: dir, Controllers: controlplane.PodCreation(), Progress: out})
-	if err != nil {
-		return err
-	}
-	defer cp.Stop()
-	l, err := equip(ctx, cp, o.Muster, out)
-	if err != nil {
-		return err
-	}
-	c, err := l.campaign(ctx, o, runsOfARound, out)
-	if err != nil {
-		return err
-	}
-	c.print(out)
-	return errors.Join(c.violation(), c.complaint(), c.slower(), c.idle(false))
+// outcomeFigure is how many nominations ended so.
+func outcomeFigure(outcome string) string { return "nominations_" + outcome }
+
+// outcomes are how nominations end that tell whether much was tried.
+func outcomes() []string {
+	return []string{"confirmed", "elsewhere", "rejected", "superseded", "expired", "gone"}
 }
 
-// campaign runs all rounds.
-func (l laboratory) campaign(ctx context.Context, o Options, ways []way, out io.Writer) (c campaign, err error) {
-	for i := range o.Rounds {
-		seed := o.Seed + uint64(i)
-		round := round{script: write(seed, o.Nodes, o.Length)}
-		for n, way := range ways {
-			outcome, err := l.perform(ctx, round.script, way)
-			if err != nil {
-				return nil, fmt.Errorf("seed %d, run %d (%s): %w", seed, n+1, way, err)
+// scale is how much happens in a run.
+type scale struct {
+	nodes  int
+	length time.Duration // of the script
+}
+
+// Less than that proves nothing.
+const (
+	shortest = 10 * time.Second
+	fewest   = 10
+)
+
+// Environment variables that shape the campaign, beside those of all.
+const (
+	lengthEnv = "CAMPAIGN_LENGTH"
+	nodesEnv  = "CAMPAIGN_NODES"
+)
+
+// scaleFromEnv reads CAMPAIGN_LENGTH and CAMPAIGN_NODES.
+func scaleFromEnv(getenv func(string) string) (s scale, err error) {
+	s = scale{nodes: 120, length: 90 * time.Second}
+	if text := getenv(lengthEnv); text != "" {
+		if s.length, err = time.ParseDuration(text); err != nil || s.length < shortest {
+			return s, fmt.Errorf("%s=%s: want a duration such as 2m, %s at least", lengthEnv, text, shortest)
+		}
+	}
+	if text := getenv(nodesEnv); text != "" {
+		if s.nodes, err = strconv.Atoi(text); err != nil || s.nodes < fewest {
+			return s, fmt.Errorf("%s=%s: want a number from %d on", nodesEnv, text, fewest)
+		}
+	}
+	return s, nil
+}
+
+// Campaign is the one for nomination, of the length and size that the environment says.
+func Campaign() faultcampaign.Campaign {
+	size, err := scaleFromEnv(os.Getenv)
+	return ofScale(size, err)
+}
+
+// ofScale is a campaign of a size, if there is one.
+func ofScale(size scale, wrong error) faultcampaign.Campaign {
+	counts := []string{bindingsFigure, writtenFigure, preemptedFigure, unschedulableFigure, restartsFigure, strandedFigure}
+	for _, outcome := range outcomes() {
+		counts = append(counts, outcomeFigure(outcome))
+	}
+	return faultcampaign.Campaign{
+		Name: "campaign", Target: "campaign", Counts: counts, Seeds: 8, Lanes: 1,
+		Open: func(ctx context.Context, dir string, program faultcampaign.Program, progress io.Writer) (faultcampaign.Performer, error) {
+			if wrong != nil {
+				return nil, wrong
 			}
-			round.outcomes = append(round.outcomes, outcome)
-			fmt.Fprintf(out, "seed %d  run %d/%d  %s\n", seed, n+1, len(ways), outcome)
-		}
-		c = append(c, round)
+			l := &lane{scale: size, program: program}
+			var err error
+			l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{
+				Dir: dir, Controllers: controlplane.PodCreation(), Progress: progress,
+			}, map[string]int32{raised: 1000, urgent: 100_000})
+			if err != nil {
+				l.Close()
+				return nil, err
+			}
+			return l, nil
+		},
 	}
-	return c, nil
 }
 
-// equip prepares a control plane for runs.
-func equip(ctx context.Context, cp *controlplane.ControlPlane, binary string, progress io.Writer) (l laboratory, err error) {
-	l = laboratory{controlPlane: cp, binary: binary}
-	if l.binary == "" {
-		if l.binary, err = binaries.BuildMuster(ctx, cp.Dir(), progress); err != nil {
-			return l, err
-		}
+// lane is where runs follow each other.
+type lane struct {
+	*faultcampaign.Lane
+	scale
+
+	program faultcampaign.Program
+}
+
+// Close ends everything.
+func (l *lane) Close() {
+	l.stop()
+	l.Lane.Close()
+}
+
+// stop ends muster and the scheduler.
+func (l *lane) stop() {
+	if l.ControlPlane != nil {
+		l.ControlPlane.StopScheduler()
 	}
-	if l.client, err = kubernetes.NewForConfig(cp.RESTConfig()); err != nil {
-		return l, fmt.Errorf("connect to the control plane: %w", err)
+	if l.Muster != nil {
+		l.Muster.Stop()
+		l.Muster = nil
 	}
-	for _, class := range priorityClasses() {
-		if _, err := l.client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
-			return l, fmt.Errorf("create priority class %s: %w", class.Name, err)
-		}
-	}
-	return l, nil
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -21,27 +22,43 @@ const inFlight = 16
 type driver struct {
 	client  kubernetes.Interface
 	isBound func(pod string) bool
-	outages chan<- event // takes musterKilled
-
-	late time.Duration // how far it was behind the script at most
+	outage  func(ctx context.Context, down time.Duration) error // of musterKilled
 }
 
-// play plays a script to its end. What happens at one time happens in any order.
+// play plays a script to its end. What happens at one time happens in any order; outages go on beside it.
 func (d *driver) play(ctx context.Context, s *script) error {
 	began := time.Now()
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return d.change(ctx, began, s) })
+	both.Go(func() error {
+		for _, e := range s.events {
+			if e.kind != musterKilled {
+				continue
+			}
+			faultcampaign.Pause(ctx, time.Until(began.Add(e.at)))
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := d.outage(ctx, e.down); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return both.Wait()
+}
+
+// change changes the cluster.
+func (d *driver) change(ctx context.Context, began time.Time, s *script) error {
 	for rest := s.events; len(rest) > 0; {
 		now := 1
 		for now < len(rest) && rest[now].at == rest[0].at {
 			now++
 		}
-		timer := time.NewTimer(time.Until(began.Add(rest[0].at)))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		faultcampaign.Pause(ctx, time.Until(began.Add(rest[0].at)))
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
-		case <-timer.C:
 		}
-		d.late = max(d.late, time.Since(began)-rest[0].at)
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(inFlight)
 		for _, e := range rest[:now] {
@@ -70,11 +87,7 @@ func (d *driver) do(ctx context.Context, e event) (err error) {
 		_, err = nodes.Create(ctx, e.node, metav1.CreateOptions{})
 	case nodeLost:
 		err = nodes.Delete(ctx, e.name, metav1.DeleteOptions{})
-	case musterKilled:
-		select {
-		case d.outages <- e:
-		case <-ctx.Done():
-		}
+	case musterKilled: // goes on beside
 	}
 	if apierrors.IsNotFound(err) { // preempted, or lost with its node
 		err = nil

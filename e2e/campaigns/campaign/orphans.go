@@ -89,6 +89,15 @@ func (o *orphans) check(now time.Time, planned map[string]bool) {
 	}
 }
 
+// excuse begins to count anew, as nobody could tell for a time what muster has plans for.
+func (o *orphans) excuse() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, n := range o.pods {
+		n.orphan = time.Time{}
+	}
+}
+
 // suspects is how many orphans there are that may yet stand for too long.
 func (o *orphans) suspects() int {
 	o.mu.Lock()

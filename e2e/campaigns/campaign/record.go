@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"muster.dev/muster/e2e/history"
@@ -14,9 +15,14 @@ import (
 type record struct {
 	*history.Bindings
 
-	mu   sync.Mutex
-	pods map[string]*past
+	mu      sync.Mutex
+	pods    map[string]*past
+	lives   map[types.UID]*lifetime
+	present int // nodes and pods
 }
+
+// lifetime is when a pod was on a node first, and when it had finished or gone; zero for never.
+type lifetime struct{ bound, over time.Time }
 
 // past is what became of a pod. Times are those at which this process heard of it.
 type past struct {
@@ -25,20 +31,61 @@ type past struct {
 	preempted      bool
 }
 
-func newRecord() *record { return &record{Bindings: history.NewBindings(), pods: map[string]*past{}} }
+func newRecord() *record {
+	return &record{Bindings: history.NewBindings(), pods: map[string]*past{}, lives: map[types.UID]*lifetime{}}
+}
 
 func (r *record) observe(event watch.Event) {
 	now := time.Now()
 	r.Observe(event)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch event.Type {
+	case watch.Added:
+		r.present++
+	case watch.Deleted:
+		r.present--
+	}
 	if p, ok := event.Object.(*corev1.Pod); ok {
 		r.note(p, now)
+		r.live(p, event.Type == watch.Deleted, now)
 	}
+}
+
+// empty says that there is nothing.
+func (r *record) empty() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.present == 0
+}
+
+// live keeps when a pod was bound and when it was over.
+func (r *record) live(p *corev1.Pod, gone bool, now time.Time) {
+	l := r.lives[p.UID]
+	if l == nil {
+		l = &lifetime{}
+		r.lives[p.UID] = l
+	}
+	if p.Spec.NodeName != "" && l.bound.IsZero() {
+		l.bound = now
+	}
+	if finished := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed; l.over.IsZero() && (finished || gone) {
+		l.over = now
+	}
+}
+
+// life is when a pod was bound, and had finished or gone.
+func (r *record) life(pod types.UID) (bound, over time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.lives[pod]; l != nil {
+		return l.bound, l.over
+	}
+	return bound, over
 }
 
 // note keeps what is new about a pod.
 func (r *record) note(p *corev1.Pod, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	of := r.pods[p.Name]
 	if of == nil {
 		of = &past{created: now}
@@ -63,19 +110,6 @@ func (r *record) isBound(pod string) bool {
 	defer r.mu.Unlock()
 	of := r.pods[pod]
 	return of != nil && !of.bound.IsZero()
-}
-
-// waits are the times from the creation to the binding of the pods that were bound.
-func (r *record) waits() map[string]time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	waits := map[string]time.Duration{}
-	for name, of := range r.pods {
-		if !of.bound.IsZero() {
-			waits[name] = of.bound.Sub(of.created)
-		}
-	}
-	return waits
 }
 
 // count is how many pods were so.

@@ -3,16 +3,15 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"maps"
+	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
 
-	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/fit"
@@ -21,106 +20,84 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// settleTime is how long a run waits, when its script is over, for what has to come to an
-// end by itself: more than a nomination may stand without a plan, and much more than the
-// longest backoff of kube-scheduler, 10 s.
-const settleTime = 2 * orphanLimit
+const (
+	// settleTime is how long a run waits, when its script is over, for what has to come to an
+	// end by itself: more than a nomination may stand without a plan, and much more than the
+	// longest backoff of kube-scheduler, 10 s.
+	settleTime = 2 * orphanLimit
+	// patience is how long a question to muster may take, far longer than it does.
+	patience = 10 * time.Second
+)
 
-// laboratory is what runs have in common.
-type laboratory struct {
-	controlPlane *controlplane.ControlPlane
-	client       kubernetes.Interface
-	binary       string // the path of muster
-}
-
-// outcome is what there is to say of a run.
-type outcome struct {
-	way           way
-	waits         map[string]time.Duration // of the pods that were bound
-	bindings      int
-	overcommitted []string
-	orphaned      []string      // nominations that stood without a plan for too long
-	longestOrphan time.Duration // that a nomination stood without a plan
-	stranded      []string      // pods that have room at the end and are not bound
-	complaints    []string      // of kube-scheduler about muster's answers
-	nominations   map[string]int
-	written       int // nominations that the API server showed
-	preempted     int
-	unschedulable int
-	restarts      int
-	late          time.Duration // how far the machine was behind the script at most
-}
+// musterKilledFault is the one that the scripts have.
+const musterKilledFault faultcampaign.Fault = "muster killed"
 
 // run is a run under way.
 type run struct {
-	laboratory
+	*faultcampaign.Diary
+
+	lane     *lane
+	script   *script
 	record   *record
 	orphans  *orphans
 	machines *faultcampaign.Machines
-	keeper   *keeper // once it was started
-	logged   int64   // how long the scheduler's log was then
+
+	nominations map[string]int // by outcome, over all lives of muster
+	restarts    int
+	stranded    []string
 }
 
-// perform plays a script and judges what came of it. The cluster is empty before and
-// after.
-func (l laboratory) perform(ctx context.Context, s *script, way way) (*outcome, error) {
-	r := &run{laboratory: l, record: newRecord(), orphans: newOrphans(), machines: faultcampaign.NewMachines(l.client)}
-	sources, err := history.Core(ctx, l.client)
+// Perform plays the script of a seed and judges what came of it. The cluster is empty before and after.
+func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome, error) {
+	r := &run{
+		Diary: faultcampaign.NewDiary(), lane: l, script: write(seed, l.nodes, l.length), record: newRecord(), orphans: newOrphans(),
+		machines: faultcampaign.NewMachines(l.Client), nominations: map[string]int{},
+	}
+	sources, err := history.Core(ctx, l.Client)
 	if err != nil {
 		return nil, err
 	}
-	defer r.stop()
-	o := &outcome{way: way}
+	defer l.stop()
+	var logged []faultcampaign.Finding
 	e := faultcampaign.Episode{
 		Sources: sources,
 		Observe: r.observe,
-		Prepare: func(ctx context.Context) error { return r.start(ctx, s, way) },
-		Beside:  []func(context.Context) error{r.machines.Run, r.checkOrphans, r.fail},
-		Play:    func(ctx context.Context) error { return r.play(ctx, s, o) },
+		Prepare: func(ctx context.Context) error { return r.start(ctx, wayOf(seed)) },
+		Beside:  []func(context.Context) error{r.machines.Run, r.checkOrphans},
+		Play:    r.play,
 		Over: func(context.Context, faultcampaign.Ending) (err error) {
-			l.controlPlane.StopScheduler()
-			o.complaints, err = muster.Complaints(l.controlPlane.Log(binaries.Scheduler), r.logged)
+			l.ControlPlane.StopScheduler()
+			logged, err = l.Logged()
 			return err
 		},
-		Clear: l.clear,
+		Clear: func(ctx context.Context) error { return l.Clear(ctx, r.record.empty) },
 	}
 	if _, err := e.Run(ctx); err != nil {
 		return nil, err
 	}
-	return o, r.judge(o)
+	return r.judge(logged)
 }
 
 // start creates the nodes, and starts muster and the scheduler.
-func (r *run) start(ctx context.Context, s *script, way way) error {
-	initial := workload.Cluster{Nodes: s.nodes}
-	if err := initial.CreateNodes(ctx, r.client); err != nil {
+func (r *run) start(ctx context.Context, way way) error {
+	initial := workload.Cluster{Nodes: r.script.nodes}
+	if err := initial.CreateNodes(ctx, r.lane.Client); err != nil {
 		return err
 	}
 	options := muster.Options{
-		ControlPlane: r.controlPlane,
-		Binary:       r.binary,
-		Beside:       map[string]muster.Selection{secondScheduler: muster.Scheduler},
+		ControlPlane: r.lane.ControlPlane, Binary: r.lane.program.Path,
+		Beside: map[string]muster.Selection{secondScheduler: muster.Scheduler},
 	}
 	way.apply(&options)
-	server, err := muster.Start(ctx, options)
+	r.Note(string(way))
+	if err := r.lane.StartMuster(ctx, options); err != nil {
+		return err
+	}
+	config, err := r.lane.Muster.SchedulerConfig(ctx)
 	if err != nil {
 		return err
 	}
-	r.keeper = newKeeper(server)
-	config, err := server.SchedulerConfig(ctx)
-	if err != nil {
-		return err
-	}
-	r.logged = muster.LogSize(r.controlPlane.Log(binaries.Scheduler))
-	return r.controlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config})
-}
-
-// stop ends what start has started.
-func (r *run) stop() {
-	r.controlPlane.StopScheduler()
-	if r.keeper != nil {
-		r.keeper.server.Stop()
-	}
+	return r.lane.ControlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config})
 }
 
 func (r *run) observe(event watch.Event) {
@@ -129,59 +106,62 @@ func (r *run) observe(event watch.Event) {
 	r.machines.Observe(event)
 }
 
-// fail returns why the control plane ended, if it does.
-func (r *run) fail(ctx context.Context) error {
-	select {
-	case err := <-r.controlPlane.Failed():
-		return err
-	case <-ctx.Done():
-		return nil
-	}
-}
-
 // play plays the script and waits until the cluster has settled.
-func (r *run) play(ctx context.Context, s *script, o *outcome) error {
-	outages := make(chan event)
-	driver := driver{client: r.client, isBound: r.record.isBound, outages: outages}
-	script, played := errgroup.WithContext(ctx)
-	script.Go(func() error {
-		defer close(outages)
-		return driver.play(played, s)
-	})
-	script.Go(func() error { return r.keeper.keep(played, outages) })
-	if err := script.Wait(); err != nil {
+func (r *run) play(ctx context.Context) error {
+	driver := driver{client: r.lane.Client, isBound: r.record.isBound, outage: r.killMuster}
+	if err := driver.play(ctx, r.script); err != nil {
 		return err
 	}
-	o.late = driver.late
-	if err := r.settle(ctx, o); err != nil {
+	r.Note("no more faults")
+	if err := r.settle(ctx); err != nil {
 		return err
 	}
-	return r.keeper.count(ctx)
+	return r.count(ctx)
 }
 
-// checkOrphans asks muster, as long as it is there, for what it has a plan.
-func (r *run) checkOrphans(ctx context.Context) error {
-	tick := time.NewTicker(250 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			asked, cancel := context.WithTimeout(ctx, time.Second)
-			planned, _ := r.keeper.server.InFlight(asked) // who is down, or nominates nothing at all, has no plans
-			cancel()
-			r.orphans.check(time.Now(), planned)
-		}
+// killMuster kills muster and starts it again. One event of the script does so at a time.
+func (r *run) killMuster(ctx context.Context, down time.Duration) error {
+	if err := r.count(ctx); err != nil {
+		return err
 	}
+	r.Note(fmt.Sprintf("kill muster, for %s", down))
+	r.restarts++
+	return r.lane.KillMuster(ctx, down)
+}
+
+// count adds up the nominations of a life of muster that is about to end.
+func (r *run) count(ctx context.Context) error {
+	if err := r.lane.Died(); err != nil {
+		return err
+	}
+	nominations, err := r.lane.Muster.Nominations(ctx)
+	for outcome, n := range nominations {
+		r.nominations[strings.ToLower(outcome)] += n
+	}
+	return err
+}
+
+// checkOrphans asks muster for what it has a plan. While it does not answer nobody can tell.
+func (r *run) checkOrphans(ctx context.Context) error {
+	for ; ctx.Err() == nil; faultcampaign.Pause(ctx, 250*time.Millisecond) {
+		asked, cancel := context.WithTimeout(ctx, patience)
+		planned, err := r.lane.Muster.InFlight(asked)
+		cancel()
+		if err != nil {
+			r.orphans.excuse()
+			continue
+		}
+		r.orphans.check(time.Now(), planned)
+	}
+	return nil
 }
 
 // settle waits until every pod with room is bound and no nomination is left without a
 // plan, or for too long.
-func (r *run) settle(ctx context.Context, o *outcome) error {
+func (r *run) settle(ctx context.Context) error {
 	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, settleTime, false, func(ctx context.Context) (_ bool, err error) {
-		o.stranded, err = r.stranded(ctx)
-		return len(o.stranded) == 0 && r.orphans.suspects() == 0, err
+		r.stranded, err = r.fitting(ctx)
+		return len(r.stranded) == 0 && r.orphans.suspects() == 0, err
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return nil // judged as it is
@@ -189,13 +169,13 @@ func (r *run) settle(ctx context.Context, o *outcome) error {
 	return err
 }
 
-// stranded names the pending pods that would fit as the cluster is now.
-func (r *run) stranded(ctx context.Context) ([]string, error) {
-	nodeList, err := r.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+// fitting names the pending pods that would fit as the cluster is now.
+func (r *run) fitting(ctx context.Context) (stranded []string, err error) {
+	nodeList, err := r.lane.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}
-	podList, err := r.client.CoreV1().Pods(workload.Namespace).List(ctx, metav1.ListOptions{})
+	podList, err := r.lane.Client.CoreV1().Pods(workload.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list pods: %w", err)
 	}
@@ -210,37 +190,39 @@ func (r *run) stranded(ctx context.Context) ([]string, error) {
 			pods = append(pods, p)
 		}
 	}
-	var stranded []string
 	for _, place := range fit.Places(nodes, pods) {
 		stranded = append(stranded, fmt.Sprintf("pod %s of %s fits on node %s", place.Pod.Name, place.Pod.Spec.SchedulerName, place.Node))
 	}
 	return stranded, nil
 }
 
-// clear deletes all pods and nodes and returns when they are gone.
-func (l laboratory) clear(ctx context.Context) error {
-	pods, nodes := l.client.CoreV1().Pods(workload.Namespace), l.client.CoreV1().Nodes()
-	now, all := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		if err := pods.DeleteCollection(ctx, now, all); err != nil {
-			return false, fmt.Errorf("delete the pods: %w", err)
-		}
-		if err := nodes.DeleteCollection(ctx, now, all); err != nil {
-			return false, fmt.Errorf("delete the nodes: %w", err)
-		}
-		left, err := pods.List(ctx, metav1.ListOptions{Limit: 1})
-		return err == nil && len(left.Items) == 0, err
-	})
-}
-
-// judge completes the outcome of a run that is over.
-func (r *run) judge(o *outcome) error {
+// judge makes the outcome of a run that is over, of which something has been found in logs.
+func (r *run) judge(logged []faultcampaign.Finding) (*faultcampaign.Outcome, error) {
 	audit, err := r.record.Audit()
-	o.bindings, o.overcommitted = audit.Bindings, audit.Overcommitted
-	o.waits = r.record.waits()
-	o.preempted = r.record.count(func(p *past) bool { return p.preempted })
-	o.unschedulable = r.record.count(func(p *past) bool { return p.unschedulable })
-	o.orphaned, o.longestOrphan, o.written = r.orphans.tooLong, r.orphans.longest, r.orphans.total
-	o.nominations, o.restarts = r.keeper.nominations, r.keeper.restarts
-	return err
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range r.stranded {
+		r.Note("at the end " + text)
+	}
+	o := &faultcampaign.Outcome{
+		Counts: map[string]int{
+			bindingsFigure:      audit.Bindings,
+			writtenFigure:       r.orphans.total,
+			preemptedFigure:     r.record.count(func(p *past) bool { return p.preempted }),
+			unschedulableFigure: r.record.count(func(p *past) bool { return p.unschedulable }),
+			restartsFigure:      r.restarts,
+			strandedFigure:      len(r.stranded),
+		},
+		Longest: map[string]time.Duration{"orphaned": r.orphans.longest},
+	}
+	for _, outcome := range outcomes() {
+		o.Counts[outcomeFigure(outcome)] = r.nominations[outcome]
+	}
+	o.Find(faultcampaign.Of(faultcampaign.Overcommitted, audit.Overcommitted))
+	o.Find(faultcampaign.Of("a nomination stands without a plan", r.orphans.tooLong))
+	o.Find(faultcampaign.JudgeComplaints(logged, r.record.life))
+	r.Tell(o, faultcampaign.NewCalls(context.Background(), faultcampaign.Trouble{}))
+	maps.Copy(o.Faults, map[faultcampaign.Fault]int{musterKilledFault: r.restarts})
+	return o, nil
 }

@@ -23,6 +23,8 @@ type Campaign struct {
 	Target string
 	// Counts are the figures that its outcomes have, in the order in which they are told.
 	Counts []string
+	// Seeds is how many runs there are unless SEEDS says so, 50 when 0, and Lanes how many at a time unless LANES does, 4 when 0.
+	Seeds, Lanes int
 	// PerRun are the counts that are also told as an average per run.
 	PerRun []string
 	// Figures prints figures of the campaign's own, nil for none.
@@ -60,7 +62,7 @@ type Performer interface {
 func (c Campaign) Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	options, err := OptionsFromEnv(os.Getenv)
+	options, err := OptionsFromEnv(os.Getenv, cmp.Or(c.Seeds, 50), cmp.Or(c.Lanes, 4))
 	if err == nil {
 		err = c.run(ctx, options, os.Stdout)
 	}

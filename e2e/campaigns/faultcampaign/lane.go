@@ -252,9 +252,8 @@ func (l *Lane) Died() error {
 	return l.Muster.Err()
 }
 
-// Words are what processes have logged since this was last asked that they must not: complaints of the
-// scheduler, and panics of muster and in other logs. It is for one goroutine at a time.
-func (l *Lane) Words(others ...string) (complaints, panics []string, err error) {
+// words are complaints of the scheduler, and panics of muster and in other logs, since this was last asked.
+func (l *Lane) words(others ...string) (complaints, panics []string, err error) {
 	look := func(at string, matches func(string, int64) ([]string, error)) []string {
 		size := muster.LogSize(at)
 		if size == l.read[at] {

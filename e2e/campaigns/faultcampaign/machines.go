@@ -18,7 +18,8 @@ import (
 // inFlight is how many pods are ended at a time.
 const inFlight = 16
 
-// Machines ends pods as kubelets and the pod garbage collector do, where there are none: the pods whose time to end is over, and those on nodes that are lost. Its
+// Machines ends pods as kubelets and the pod garbage collector do, where there are none: the pods whose time to end is
+// over, and those on nodes that are lost. Its
 // methods are safe for concurrent use.
 type Machines struct {
 	client kubernetes.Interface

@@ -28,9 +28,9 @@ type Options struct {
 }
 
 // OptionsFromEnv reads options from SEEDS, SEED, LANES and CAMPAIGN_MUSTER. SEED is the first one. With SEED alone
-// there is one run.
-func OptionsFromEnv(getenv func(string) string) (Options, error) {
-	o := Options{Seeds: 50, First: 1, Lanes: 4, Muster: getenv(musterEnv)}
+// there is one run; without SEEDS and LANES there are as many as by default.
+func OptionsFromEnv(getenv func(string) string, seeds, lanes int) (Options, error) {
+	o := Options{Seeds: seeds, First: 1, Lanes: lanes, Muster: getenv(musterEnv)}
 	var err error
 	if text := getenv(seedEnv); text != "" {
 		if o.First, err = strconv.ParseUint(text, 10, 64); err != nil {

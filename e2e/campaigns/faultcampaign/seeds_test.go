@@ -22,7 +22,7 @@ func TestOptionsFromEnv(t *testing.T) {
 		"lanes that are not a number": {env: map[string]string{lanesEnv: "two"}, err: "LANES=two: want a number from 1 on"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := OptionsFromEnv(func(key string) string { return test.env[key] })
+			got, err := OptionsFromEnv(func(key string) string { return test.env[key] }, 50, 4)
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Errorf("error %v, want %q", err, test.err)

@@ -165,7 +165,7 @@ func judgeDevices(history []entry) devicesVerdict {
 	}
 	for _, text := range j.now.leftBehind() {
 		j.left++
-		j.findings = append(j.findings, finding{claimLeft, text})
+		j.findings = append(j.findings, faultcampaign.Found(claimLeft, "%s", text))
 	}
 	j.devicesVerdict.whole = j.whole.Len()
 	return j.devicesVerdict
@@ -211,7 +211,7 @@ func holdDevices(holders map[string]types.UID, claim *resourcev1.ResourceClaim) 
 	for _, result := range claim.Status.Allocation.Devices.Results {
 		device := result.Pool + "/" + result.Device
 		if other, taken := holders[device]; taken && other != claim.UID {
-			findings = append(findings, finding{deviceTwice, fmt.Sprintf("%s is held by %s as well as by another claim", device, claim.Name)})
+			findings = append(findings, faultcampaign.Found(deviceTwice, "%s is held by %s as well as by another claim", device, claim.Name))
 		}
 		holders[device] = claim.UID
 	}

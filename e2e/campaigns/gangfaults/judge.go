@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
 )
 
 const (
@@ -25,24 +26,14 @@ const (
 	holdSlack = 1500 * time.Millisecond
 )
 
-// finding is something that must not be.
-type finding struct {
-	what string // one of the kinds below
-	text string
-}
-
-func (f finding) String() string { return f.what + ": " + f.text }
+// finding is something that must not be, of one of the kinds below or of those that campaigns have in common.
+type finding = faultcampaign.Finding
 
 // Kinds of findings.
 const (
 	partialTooLong = "partial"
-	boundTwice     = "bound twice"
-	overcommitted  = "overcommitted"
 	startedBelow   = "started below quorum"
 	heldTooLong    = "held too long"
-	neverSettles   = "never settles"
-	complained     = "the scheduler complains"
-	panicked       = "muster panics"
 	evictedInVain  = "evicted in vain"
 	evictedTwice   = "evicted twice"
 	keptRoom       = "kept room"
@@ -84,9 +75,9 @@ func judgeGangs(history []entry, end time.Time) verdict {
 		if lasted > partialLimit {
 			v.findings = append(
 				v.findings,
-				finding{
-					partialTooLong, fmt.Sprintf("gang %s is bound in part for %s without a word about why", key.name, lasted.Round(time.Millisecond)),
-				},
+				faultcampaign.Found(
+					partialTooLong, "gang %s is bound in part for %s without a word about why", key.name, lasted.Round(time.Millisecond),
+				),
 			)
 		}
 	}
@@ -130,34 +121,10 @@ func judgeHolds(calls []call, deadline map[string]time.Duration, end time.Time) 
 			}
 		}
 		if held := until.Sub(c.arrived); held > limit+holdSlack {
-			findings = append(findings, finding{heldTooLong, fmt.Sprintf("the bind call about pod %s is held for %s, and its deadline is after %s",
-				c.pod, held.Round(time.Millisecond), limit)})
+			findings = append(findings, faultcampaign.Found(
+				heldTooLong, "the bind call about pod %s is held for %s, and its deadline is after %s", c.pod, held.Round(time.Millisecond), limit,
+			))
 		}
-	}
-	return findings
-}
-
-// unknownVictim is a complaint of kube-scheduler about a victim that it does not have, with when
-// it was written and the UID.
-var unknownVictim = regexp.MustCompile(`^E(\d{4} \d\d:\d\d:\d\d\.\d+).* claims to preempt pod \(UID: &\{([^}]+)\}\)`)
-
-// judgeComplaints leaves out what kube-scheduler says of victims that had gone by then: its watch may
-// be ahead of muster's, and it tries again. The others are told with what became of the victim.
-func judgeComplaints(words []finding, history []entry) (findings []finding) {
-	for _, f := range words {
-		match := unknownVictim.FindStringSubmatch(f.text)
-		if f.what != complained || match == nil {
-			findings = append(findings, f)
-			continue
-		}
-		bound, gone := lifeOf(types.UID(match[2]), history)
-		if said, err := time.ParseInLocation("0102 15:04:05.000000", match[1], time.Local); err == nil && !gone.IsZero() {
-			if said = said.AddDate(gone.Year(), 0, 0); !gone.After(said) {
-				continue
-			}
-		}
-		f.text += fmt.Sprintf(" (the watch shows it bound at %s and gone at %s)", clockTime(bound), clockTime(gone))
-		findings = append(findings, f)
 	}
 	return findings
 }
@@ -174,14 +141,6 @@ func lifeOf(uid types.UID, history []entry) (bound, gone time.Time) {
 		}
 	}
 	return bound, gone
-}
-
-// clockTime is a time as kube-scheduler logs it.
-func clockTime(t time.Time) string {
-	if t.IsZero() {
-		return "no time"
-	}
-	return t.Local().Format("15:04:05.000000")
 }
 
 // cause is why a gang was bound in part for longer than repairTime.

@@ -1,7 +1,6 @@
 package gangfaults
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -300,16 +300,13 @@ func TestAComplaintAboutAVictimThatHasGoneIsNone(t *testing.T) {
 	history := newTale().pod("v", bound).lost("v").entries
 	at := func(offset time.Duration) finding {
 		said := history[1].at.Add(offset).Local().Format("0102 15:04:05.000000")
-		return finding{
-			complained,
-			fmt.Sprintf(
-				`E%s 17 schedule_one.go:298] "preemption: extender: http://h claims to preempt pod (UID: &{v}) on node: n, but the pod is not found `+
-					`on that node"`,
-				said,
-			),
-		}
+		return faultcampaign.Found(
+			faultcampaign.Complained, `E%s 17 schedule_one.go:298] "preemption: extender: http://h claims to preempt pod (UID: &{v}) on node: n,
+			but the pod is not found `+
+				`on that node"`, said,
+		)
 	}
-	other := finding{complained, `E0101 00:00:09.000000 17 "failed with extender at URL http://h, code 500"`}
+	other := faultcampaign.Found(faultcampaign.Complained, "%s", `E0101 00:00:09.000000 17 "failed with extender at URL http://h, code 500"`)
 	for _, test := range []struct {
 		name string
 		word finding
@@ -318,11 +315,13 @@ func TestAComplaintAboutAVictimThatHasGoneIsNone(t *testing.T) {
 		{"it has gone just before", at(time.Millisecond), ""},
 		{"it goes later", at(-time.Millisecond), "gone at"},
 		{"it is about something else", other, "code 500"},
-		{"nobody knows the victim", finding{complained, strings.Replace(at(time.Second).text, "{v}", "{w}", 1)}, "bound at no time"},
+		{"nobody knows the victim", faultcampaign.Found(
+			faultcampaign.Complained, "%s", strings.Replace(at(time.Second).Text, "{v}", "{w}", 1),
+		), "bound at no time"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			found := judgeComplaints([]finding{test.word}, history)
-			if len(found) > 1 || len(found) == 1 != (test.want != "") || len(found) == 1 && !strings.Contains(found[0].text, test.want) {
+			found := faultcampaign.JudgeComplaints([]finding{test.word}, func(uid types.UID) (bound, gone time.Time) { return lifeOf(uid, history) })
+			if len(found) > 1 || len(found) == 1 != (test.want != "") || len(found) == 1 && !strings.Contains(found[0].Text, test.want) {
 				t.Errorf("found %v, want %q", found, test.want)
 			}
 		})

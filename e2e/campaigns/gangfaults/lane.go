@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
@@ -207,21 +206,14 @@ func (l *lane) overtake(ctx context.Context, frozen bool, alone time.Duration) e
 
 // findings are what the scheduler and muster have logged since this was last asked that they must
 // not.
-func (l *lane) findings() (findings []finding, err error) {
+func (l *lane) findings() ([]finding, error) {
 	var others []string
 	for _, s := range l.seats {
 		if log := filepath.Join(l.ControlPlane.Dir(), s.name+".log"); muster.LogSize(log) > 0 {
 			others = append(others, log)
 		}
 	}
-	complaints, panics, err := l.Words(others...)
-	for _, line := range complaints {
-		findings = append(findings, finding{complained, line})
-	}
-	for _, line := range panics {
-		findings = append(findings, finding{panicked, line})
-	}
-	return findings, err
+	return l.Logged(others...)
 }
 
 // sources are what a record follows.
@@ -238,24 +230,14 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 		sources = append(sources, source)
 	}
 	if l.setup.devices {
-		claims := l.Client.ResourceV1().ResourceClaims(workload.Namespace)
-		list, err := claims.List(ctx, metav1.ListOptions{})
+		claims, err := faultcampaign.Followed(ctx, l.Client.ResourceV1().ResourceClaims(workload.Namespace))
 		if err != nil {
-			return nil, fmt.Errorf("list claims: %w", err)
+			return nil, err
 		}
-		sources = append(sources, history.Source{Version: list.ResourceVersion, Watch: claims.Watch})
+		sources = append(sources, claims)
 	}
-	events := l.Client.CoreV1().Events(workload.Namespace)
-	list, err := events.List(ctx, metav1.ListOptions{Limit: 1})
-	if err != nil {
-		return nil, fmt.Errorf("list events: %w", err)
-	}
-	return append(
-		sources,
-		history.Source{Version: list.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return events.Watch(ctx, o)
-		}},
-	), nil
+	events, err := faultcampaign.Followed(ctx, l.Client.CoreV1().Events(workload.Namespace))
+	return append(sources, events), err
 }
 
 // page is what muster says of gangs.

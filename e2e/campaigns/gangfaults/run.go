@@ -49,8 +49,8 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 	calm, quiet := context.WithCancel(ctx)
 	defer quiet()
 	r := &run{
-		Diary: faultcampaign.NewDiary(), lane: l, script: s, traffic: newTraffic(calm, s), record: newRecord(), machines: faultcampaign.NewMachines(l.Client),
-		lost: make(chan *corev1.Pod, 1000),
+		Diary: faultcampaign.NewDiary(), lane: l, script: s, traffic: newTraffic(calm, s), record: newRecord(),
+		machines: faultcampaign.NewMachines(l.Client), lost: make(chan *corev1.Pod, 1000),
 	}
 	sources, err := l.sources(ctx)
 	if err != nil {
@@ -174,9 +174,7 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 	inOrder(entries)
 	v := judgeGangs(entries, end)
 	findings := v.findings
-	for _, text := range because {
-		findings = append(findings, finding{neverSettles, text})
-	}
+	findings = append(findings, faultcampaign.Of(faultcampaign.NeverSettles, because)...)
 	calls := r.traffic.history()
 	own := map[string]int{}
 	if r.script.setup.plain > 0 {
@@ -192,17 +190,15 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range audit.Overcommitted {
-		findings = append(findings, finding{overcommitted, text})
-	}
-	for _, text := range audit.Moved {
-		findings = append(findings, finding{boundTwice, text})
-	}
+	findings = append(findings, faultcampaign.Of(faultcampaign.Overcommitted, audit.Overcommitted)...)
+	findings = append(findings, faultcampaign.Of(faultcampaign.BoundTwice, audit.Moved)...)
 	logged, err := r.lane.findings()
 	if err != nil {
 		return nil, err
 	}
-	findings = append(findings, judgeComplaints(logged, entries)...)
+	findings = append(findings, faultcampaign.JudgeComplaints(logged, func(uid types.UID) (bound, gone time.Time) {
+		return lifeOf(uid, entries)
+	})...)
 	o := &faultcampaign.Outcome{
 		Counts: map[string]int{
 			gangsFigure:    len(r.script.gangs),
@@ -230,9 +226,7 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 			time.Duration(r.vigil.writes[name])*time.Second/time.Duration(r.script.gangs[name].replicas),
 		)
 	}
-	for _, f := range findings {
-		o.Violations = append(o.Violations, f.String())
-	}
+	o.Find(findings)
 	r.Tell(o, r.traffic.Calls)
 	return o, nil
 }

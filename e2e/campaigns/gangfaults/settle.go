@@ -306,12 +306,15 @@ func (v *vigil) judge(gangs map[string]*gang) (findings []finding) {
 	for name, writes := range v.writes {
 		g, length := gangs[name], v.to.Sub(v.from)
 		if limit := mayHold(g.timeout, deniedTTL, length) + vigilSlack; v.held[name] > limit {
-			findings = append(findings, finding{keptRoom, fmt.Sprintf("gang %s cannot start, and holds room for %s of %s, want at most %s",
-				name, v.held[name].Round(time.Millisecond), length.Round(time.Millisecond), limit)})
+			findings = append(findings, faultcampaign.Found(
+				keptRoom, "gang %s cannot start, and holds room for %s of %s, want at most %s",
+				name, v.held[name].Round(time.Millisecond), length.Round(time.Millisecond), limit,
+			))
 		}
 		if writes > mostWrites*g.replicas {
-			findings = append(findings, finding{wroteMuch, fmt.Sprintf("muster writes %d times about gang %s of %d members in %s", writes, name,
-				g.replicas, length.Round(time.Second))})
+			findings = append(findings, faultcampaign.Found(
+				wroteMuch, "muster writes %d times about gang %s of %d members in %s", writes, name, g.replicas, length.Round(time.Second),
+			))
 		}
 	}
 	return findings

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/fit"
 )
 
@@ -46,11 +47,10 @@ func judgeStarts(history []entry, calls []call, end time.Time, behind time.Durat
 			if least != math.MaxInt && ready.Len() < least { // else nobody could know
 				findings = append(
 					findings,
-					finding{
-						startedBelow,
-						fmt.Sprintf("pod %s is let go when %d members of %s are held or bound, of %d that must start together", c.pod, ready.Len(), gang,
-							least),
-					},
+					faultcampaign.Found(
+						startedBelow, "pod %s is let go when %d members of %s are held or bound, of %d that must start together",
+						c.pod, ready.Len(), gang, least,
+					),
 				)
 			}
 		}
@@ -197,7 +197,7 @@ func judgeLetGo(history []entry, behind time.Duration) (v letGo) {
 			case once(func(s *state) bool { return s.isUncontested(key, late) }):
 				v.uncontested++
 			default:
-				v.findings = append(v.findings, finding{letGoUnkept, fmt.Sprintf("%s: %s", e.pod.Name, s.contest(key, late))})
+				v.findings = append(v.findings, faultcampaign.Found(letGoUnkept, "%s: %s", e.pod.Name, s.contest(key, late)))
 			}
 		}
 		s.apply(e)

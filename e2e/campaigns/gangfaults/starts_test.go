@@ -291,7 +291,7 @@ func TestDevicesThatAreHeldInVainAreFound(t *testing.T) {
 			v := judgeDevices(test.history)
 			var kinds []string
 			for _, f := range v.findings {
-				kinds = append(kinds, f.what)
+				kinds = append(kinds, f.What)
 			}
 			if !slices.Equal(kinds, test.want) || v.takenBack != test.takenBack {
 				t.Errorf("found %v, and %d taken back, want %v and %d", v.findings, v.takenBack, test.want, test.takenBack)

@@ -1,13 +1,14 @@
 package gangfaults
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
 )
 
 // roundLimit is longer than it takes to evict all pods that one plan counts on. Who is evicted later goes for
@@ -161,8 +162,9 @@ func judgeVictims(history []entry, calls []call, end time.Time, behind time.Dura
 		}
 		if !within(c.whole, e.at, end) {
 			if v.vain++; !c.short && !explained(after, end) {
-				v.findings = append(v.findings, finding{evictedInVain, fmt.Sprintf(
-					"pod %s goes for gang %s, which does not start, and nothing explains it", e.victim, e.gang.name)})
+				v.findings = append(v.findings, faultcampaign.Found(
+					evictedInVain, "pod %s goes for gang %s, which does not start, and nothing explains it", e.victim, e.gang.name,
+				))
 			}
 		}
 		switch {
@@ -172,9 +174,10 @@ func judgeVictims(history []entry, calls []call, end time.Time, behind time.Dura
 		case explained(before.at.Add(-startSlack-behind), e.at) || allCame(history, calls, e.gang, before.at, e.at):
 			first[e.gang] = e
 		default:
-			v.findings = append(v.findings, finding{evictedTwice, fmt.Sprintf(
-				"pod %s goes for gang %s %s after pod %s, and it has not started in between", e.victim, e.gang.name,
-				e.at.Sub(before.at).Round(time.Millisecond), before.victim)})
+			v.findings = append(v.findings, faultcampaign.Found(
+				evictedTwice, "pod %s goes for gang %s %s after pod %s, and it has not started in between",
+				e.victim, e.gang.name, e.at.Sub(before.at).Round(time.Millisecond), before.victim,
+			))
 		}
 	}
 	return v

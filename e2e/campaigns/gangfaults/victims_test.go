@@ -85,7 +85,7 @@ func TestPodsGoForGangsThatStart(t *testing.T) {
 			if v.evicted != test.evicted {
 				t.Errorf("%d are evicted for gangs, want %d", v.evicted, test.evicted)
 			}
-			if len(v.findings) > 1 || len(v.findings) == 1 != (test.want != "") || len(v.findings) == 1 && v.findings[0].what != test.want {
+			if len(v.findings) > 1 || len(v.findings) == 1 != (test.want != "") || len(v.findings) == 1 && v.findings[0].What != test.want {
 				t.Errorf("found %v, want %q", v.findings, test.want)
 			}
 		})
@@ -111,7 +111,7 @@ func TestAGangThatCannotStartHoldsRoomForAsLongAsItsRestsAllow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := vigil{from, from.Add(20 * time.Second), map[string]time.Duration{"g": test.held}, map[string]int{"g": test.writes}}
 			findings := v.judge(map[string]*gang{"g": g})
-			if len(findings) > 1 || len(findings) == 1 != (test.want != "") || len(findings) == 1 && findings[0].what != test.want {
+			if len(findings) > 1 || len(findings) == 1 != (test.want != "") || len(findings) == 1 && findings[0].What != test.want {
 				t.Errorf("found %v, want %q", findings, test.want)
 			}
 		})

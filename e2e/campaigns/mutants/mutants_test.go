@@ -1,4 +1,4 @@
-package mutants_test
+package mutants
 
 import (
 	"go/ast"
@@ -9,52 +9,68 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"muster.dev/muster/e2e/binaries"
-	"muster.dev/muster/e2e/campaigns/gangmutants"
-	"muster.dev/muster/e2e/campaigns/mutants"
-	"muster.dev/muster/e2e/campaigns/reschedulermutants"
 )
 
-// sets are all that there are.
-func sets() []*mutants.Set { return []*mutants.Set{gangmutants.Set(), reschedulermutants.Set()} }
+// fewest is how many mutants of a capability tell something.
+const fewest = 12
 
 func TestEveryMutantFitsTheCodeAndCompiles(t *testing.T) {
 	repository, err := binaries.RepositoryDir(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, set := range sets() {
-		t.Run(set.Name, func(t *testing.T) {
-			exports, names := exportsOf(t, repository, set.Dir), map[string]bool{}
-			for _, m := range set.Mutants {
-				if names[m.Name] {
+	all, err := Capabilities()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs := sets.New[string]()
+	for _, c := range all {
+		for i := range c.Mutants {
+			dirs.Insert("./" + path.Dir(c.Mutants[i].File))
+		}
+	}
+	exports := exportsOf(t, repository, sets.List(dirs))
+	for _, c := range all {
+		t.Run(c.Name, func(t *testing.T) {
+			names := sets.New[string]()
+			for i := range c.Mutants {
+				m := &c.Mutants[i]
+				if names.Has(m.Name) {
 					t.Errorf("there are two of %q", m.Name)
 				}
-				names[m.Name] = true
-				text, err := set.Apply(repository, m)
+				if m.Campaign != "" && c.Campaigns[m.Campaign] == nil {
+					t.Errorf("mutant %q: there is no campaign %s", m.Name, m.Campaign)
+				}
+				names.Insert(m.Name)
+				text, err := m.Apply(repository)
 				if err != nil {
 					t.Error(err)
 					continue
 				}
-				if err := compiles(set.Path(repository, m), text, exports); err != nil {
+				if err := compiles(m.path(repository), text, exports); err != nil {
 					t.Errorf("mutant %q: %v", m.Name, err)
 				}
 			}
-			if len(names) < 20 {
+			if len(names) < fewest {
 				t.Errorf("there are %d, too few to tell anything", len(names))
 			}
 		})
 	}
 }
 
-// exportsOf are the files with what packages export that those in a directory are made of.
-func exportsOf(t *testing.T, repository, dir string) map[string]string {
+// exportsOf are the files with what packages export that those in some directories are made of.
+func exportsOf(t *testing.T, repository string, dirs []string) map[string]string {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "./"+dir+"/...")
+	list := exec.CommandContext(t.Context(), "go", append([]string{"list", "-export", "-deps", "-f",
+		"{{.ImportPath}} {{.Export}}"}, dirs...)...)
 	list.Dir, list.Env = repository, append(os.Environ(), "GOWORK=off")
 	output, err := list.Output()
 	if err != nil {
@@ -103,7 +119,7 @@ func TestAMutantWhoseTextIsNotThereOnceIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, old := range []string{"package core\n\npackage core", "t"} {
-		if _, err := gangmutants.Set().Apply(repository, mutants.Mutant{Name: "m", File: "core/done.go", Old: old}); err == nil {
+		if _, err := (&Mutant{Name: "m", File: "gang/core/done.go", Old: old}).Apply(repository); err == nil {
 			t.Errorf("%q is in the file once", old)
 		}
 	}

@@ -211,7 +211,7 @@ func (s *story) judgeApproval() (findings []finding) {
 		}
 		for _, p := range before.plans {
 			if p.evicts(pod.UID) && !p.endedBy(e.asked) && p.object.Spec.Mode == v1alpha1.Approve && !p.object.IsApproved() {
-				findings = append(findings, finding{unapproved, fmt.Sprintf("pod %s by %s", pod.Name, p.name())})
+				findings = append(findings, faultcampaign.Found(unapproved, "pod %s by %s", pod.Name, p.name()))
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package reschedulerfaults
 
 import (
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
 )
 
 const (
@@ -26,13 +26,8 @@ const (
 	frozen = 2*leaseDuration + slack
 )
 
-// finding is something that must not be.
-type finding struct {
-	what string // one of the kinds below
-	text string
-}
-
-func (f finding) String() string { return f.what + ": " + f.text }
+// finding is something that must not be, of one of the kinds below or of those that campaigns have in common.
+type finding = faultcampaign.Finding
 
 // Kinds of findings.
 const (
@@ -42,7 +37,6 @@ const (
 	cooling        = "evicted within a cool-down"
 	stolen         = "room stolen"
 	returned       = "returned to where it was"
-	overcommitted  = "overcommitted"
 	withoutPlan    = "evicted without a plan"
 	nowhere        = "evicted without a place to go to"
 	protected      = "evicted though it must not be"
@@ -53,9 +47,6 @@ const (
 	unapproved     = "evicted without approval"
 	unreplaced     = "evicted and not replaced"
 	markLeft       = "a mark is left"
-	neverSettles   = "never settles"
-	complained     = "the scheduler complains"
-	panicked       = "muster panics"
 )
 
 // tally is what happened in a run, in numbers.
@@ -237,10 +228,10 @@ func (s *story) judgeCoolDown(before, m move) (findings []finding) {
 	}
 	passed := m.answered.Sub(before.answered)
 	tell := func(same string) {
-		findings = append(findings, finding{cooling, fmt.Sprintf(
-			"pod %s by %s, %s after pod %s of the same %s by %s",
+		findings = append(findings, faultcampaign.Found(
+			cooling, "pod %s by %s, %s after pod %s of the same %s by %s",
 			m.pod, m.plan.name(), passed.Round(time.Millisecond), before.pod, same, before.plan.name(),
-		)})
+		))
 	}
 	controller := controllerOf(m.life.object)
 	if controller != "" && controllerOf(before.life.object) == controller && passed+slack < s.budgets.workloadCoolDown {
@@ -275,7 +266,7 @@ func (s *story) judgeRate(name string, r rate, earlier []move, m move, counts fu
 	if r.evictions == 0 || recent <= r.evictions {
 		return nil
 	}
-	return []finding{{overBudget, fmt.Sprintf("pod %s is the eviction %d of %s in %s, of %d", m.pod, recent, name, r.per, r.evictions)}}
+	return []finding{faultcampaign.Found(overBudget, "pod %s is the eviction %d of %s in %s, of %d", m.pod, recent, name, r.per, r.evictions)}
 }
 
 // judgeDown holds each eviction of a pod of a tier against how many others were down then, and
@@ -290,10 +281,9 @@ func (s *story) judgeDown() (findings []finding) {
 			continue
 		}
 		if down := 1 + before.down(pod.UID, e.asked.Add(-slack)); down > s.budgets.webDown {
-			findings = append(
-				findings,
-				finding{overBudget, fmt.Sprintf("pod %s is the number %d of %s that is down, of %d", pod.Name, down, tierWeb, s.budgets.webDown)},
-			)
+			findings = append(findings, faultcampaign.Found(
+				overBudget, "pod %s is the number %d of %s that is down, of %d", pod.Name, down, tierWeb, s.budgets.webDown,
+			))
 		}
 	}
 	return findings
@@ -317,11 +307,11 @@ func (s *story) judgeProtected() (findings []finding) {
 			continue
 		}
 		if why := m.life.object.Labels[staysLabel]; why != "" {
-			findings = append(findings, finding{protected, fmt.Sprintf("pod %s: %s", m.pod, why)})
+			findings = append(findings, faultcampaign.Found(protected, "pod %s: %s", m.pod, why))
 		}
 		for i := range m.life.object.Spec.Volumes {
 			if !s.allowClaims && m.life.object.Spec.Volumes[i].PersistentVolumeClaim != nil {
-				findings = append(findings, finding{protected, fmt.Sprintf("pod %s has a claim", m.pod)})
+				findings = append(findings, faultcampaign.Found(protected, "pod %s has a claim", m.pod))
 			}
 		}
 	}
@@ -337,7 +327,7 @@ func (s *story) judgeSingles() (findings []finding) {
 			continue
 		}
 		if before.pods[pod.UID].upSince.Before(e.asked.Add(-slack)) && !before.othersWork(pod.UID, controllerOf(pod), e.asked.Add(-slack)) {
-			findings = append(findings, finding{protected, fmt.Sprintf("pod %s is the only one of its controller that is ready", pod.Name)})
+			findings = append(findings, faultcampaign.Found(protected, "pod %s is the only one of its controller that is ready", pod.Name))
 		}
 	}
 	return findings

@@ -13,6 +13,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
 )
 
 // judgePlans holds plans against their end.
@@ -21,15 +22,17 @@ func (s *story) judgePlans() (findings []finding) {
 		p := s.final.plans[uid]
 		expires := p.expires() // whoever leads next may have a clock that is behind
 		if until := cmp.Or(p.ended, s.end); until.After(expires.Add(endSlack + s.mostApart())) {
-			findings = append(findings, finding{neverEnds, fmt.Sprintf("plan %s is %s %s after it has expired: %s",
-				p.object.Name, p.object.Status.Phase, until.Sub(expires).Round(time.Millisecond), p.object.Status.Message)})
+			findings = append(findings, faultcampaign.Found(
+				neverEnds, "plan %s is %s %s after it has expired: %s",
+				p.object.Name, p.object.Status.Phase, until.Sub(expires).Round(time.Millisecond), p.object.Status.Message,
+			))
 		}
 		if p.object.Ended() && p.object.Status.Message == "" {
-			findings = append(findings, finding{wordless, fmt.Sprintf("plan %s", p.object.Name)})
+			findings = append(findings, faultcampaign.Found(wordless, "plan %s", p.object.Name))
 		}
 		if b := s.budgets; b.perPlan > 0 && len(p.object.Spec.Steps) > b.perPlan {
 			findings = append(
-				findings, finding{overBudget, fmt.Sprintf("plan %s has %d steps, of %d per plan", p.object.Name, len(p.object.Spec.Steps), b.perPlan)},
+				findings, faultcampaign.Found(overBudget, "plan %s has %d steps, of %d per plan", p.object.Name, len(p.object.Spec.Steps), b.perPlan),
 			)
 		}
 		ofNode, ofWorkload := map[string]int{}, map[types.UID]int{}
@@ -39,14 +42,13 @@ func (s *story) judgePlans() (findings []finding) {
 			ofWorkload[step.Controller.UID]++
 			if n := ofNode[step.From]; s.budgets.perNode > 0 && n > s.budgets.perNode {
 				findings = append(
-					findings, finding{overBudget, fmt.Sprintf("plan %s moves %d pods of node %s, of %d", p.object.Name, n, step.From, s.budgets.perNode)},
+					findings, faultcampaign.Found(overBudget, "plan %s moves %d pods of node %s, of %d", p.object.Name, n, step.From, s.budgets.perNode),
 				)
 			}
 			if n := ofWorkload[step.Controller.UID]; s.budgets.perWorkload > 0 && n > s.budgets.perWorkload {
-				findings = append(
-					findings,
-					finding{overBudget, fmt.Sprintf("plan %s moves %d pods of %s, of %d", p.object.Name, n, step.Controller.Name, s.budgets.perWorkload)},
-				)
+				findings = append(findings, faultcampaign.Found(
+					overBudget, "plan %s moves %d pods of %s, of %d", p.object.Name, n, step.Controller.Name, s.budgets.perWorkload,
+				))
 			}
 		}
 	}
@@ -58,7 +60,7 @@ func (s *story) judgePlans() (findings []finding) {
 func (s *story) judgeEvictions() (findings []finding) {
 	for _, e := range s.evictions {
 		if e.granted && e.uid == "" {
-			findings = append(findings, finding{withoutPlan, fmt.Sprintf("pod %s is evicted by its name alone", e.pod)})
+			findings = append(findings, faultcampaign.Found(withoutPlan, "pod %s is evicted by its name alone", e.pod))
 		}
 	}
 	entered := s.entered()
@@ -70,23 +72,21 @@ func (s *story) judgeEvictions() (findings []finding) {
 		if to := before.goal(pod.UID); to != nil && !to.closed.IsZero() && e.asked.Sub(to.closed) > slack {
 			findings = append(
 				findings,
-				finding{
-					nowhere,
-					fmt.Sprintf(
-						"pod %s is evicted to go to %s, which was closed %s before", pod.Name, to.object.Name, e.asked.Sub(to.closed).Round(time.Millisecond),
-					),
-				},
+				faultcampaign.Found(
+					nowhere, "pod %s is evicted to go to %s, which was closed %s before",
+					pod.Name, to.object.Name, e.asked.Sub(to.closed).Round(time.Millisecond),
+				),
 			)
 		}
 		if !before.isAboutToEvict(pod.UID, e.asked) {
 			findings = append(
-				findings, finding{withoutPlan, fmt.Sprintf("no plan whose room is kept says that pod %s is about to be evicted", pod.Name)},
+				findings, faultcampaign.Found(withoutPlan, "no plan whose room is kept says that pod %s is about to be evicted", pod.Name),
 			)
 		}
 		for _, budget := range before.budgets {
 			if budget.Spec.Selector.MatchLabels[appLabel] == pod.Labels[appLabel] && isReady(before.pods[pod.UID].object) && !entered.Has(pod.Name) {
 				findings = append(
-					findings, finding{budgetIgnored, fmt.Sprintf("pod %s is evicted, and budget %s does not know", pod.Name, budget.Name)},
+					findings, faultcampaign.Found(budgetIgnored, "pod %s is evicted, and budget %s does not know", pod.Name, budget.Name),
 				)
 			}
 		}
@@ -136,7 +136,7 @@ func (s *story) judgeReplicas() (findings []finding) {
 	for i, a := range s.evictions {
 		for _, b := range s.evictions[:i] {
 			if a.granted && b.granted && a.replica != b.replica && a.uid != b.uid && a.asked.Before(b.answered) && b.asked.Before(a.answered) {
-				findings = append(findings, finding{bothEvict, fmt.Sprintf("pod %s and pod %s", a.pod, b.pod)})
+				findings = append(findings, faultcampaign.Found(bothEvict, "pod %s and pod %s", a.pod, b.pod))
 			}
 		}
 	}
@@ -168,10 +168,9 @@ func (s *story) judgeReturns() (findings []finding) {
 			if !victim.leaves.IsZero() && !p.since.Before(victim.leaves) && s.keeps(m.plan, e.at) {
 				findings = append(
 					findings,
-					finding{
-						returned,
-						fmt.Sprintf("pod %s, which came for %s, is bound to %s in the middle of plan %s", e.pod.Name, m.pod, m.step.From, m.plan.object.Name),
-					},
+					faultcampaign.Found(
+						returned, "pod %s, which came for %s, is bound to %s in the middle of plan %s", e.pod.Name, m.pod, m.step.From, m.plan.object.Name,
+					),
 				)
 			}
 		}
@@ -203,10 +202,9 @@ func (s *story) judgeThefts() (findings []finding) {
 				if left := before.room(node, p, s.final); left >= 0 && left < milliCPU(e.pod) {
 					findings = append(
 						findings,
-						finding{
-							stolen,
-							fmt.Sprintf("pod %s of %dm is bound to %s, where plan %s leaves %dm", e.pod.Name, milliCPU(e.pod), node, p.object.Name, left),
-						},
+						faultcampaign.Found(
+							stolen, "pod %s of %dm is bound to %s, where plan %s leaves %dm", e.pod.Name, milliCPU(e.pod), node, p.object.Name, left,
+						),
 					)
 				}
 			}
@@ -304,7 +302,7 @@ func isMember(pod *corev1.Pod) bool {
 // judgeMarks looks for marks on nodes that have no plan behind them at the end.
 func (s *story) judgeMarks() (findings []finding) {
 	for _, text := range s.final.marksLeft(s.end.Add(-s.mostApart())) {
-		findings = append(findings, finding{markLeft, text})
+		findings = append(findings, faultcampaign.Found(markLeft, "%s", text))
 	}
 	return findings
 }

@@ -311,7 +311,7 @@ func (t *tale) expect(test *testing.T, want string) {
 	found, _ := t.judge()
 	var kinds []string
 	for _, f := range found {
-		kinds = append(kinds, f.what)
+		kinds = append(kinds, f.What)
 	}
 	if got := strings.Join(kinds, ", "); got != want {
 		test.Errorf("%q, want %q: %v", got, want, found)

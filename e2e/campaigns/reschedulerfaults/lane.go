@@ -15,7 +15,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
@@ -133,34 +132,12 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	sets := l.Client.AppsV1().ReplicaSets(workload.Namespace)
-	setList, setErr := sets.List(ctx, metav1.ListOptions{Limit: 1})
-	budgets := l.Client.PolicyV1().PodDisruptionBudgets(workload.Namespace)
-	budgetList, budgetErr := budgets.List(ctx, metav1.ListOptions{Limit: 1})
-	stateful := l.Client.AppsV1().StatefulSets(workload.Namespace)
-	statefulList, statefulErr := stateful.List(ctx, metav1.ListOptions{Limit: 1})
-	jobs := l.Client.BatchV1().Jobs(workload.Namespace)
-	jobList, jobErr := jobs.List(ctx, metav1.ListOptions{Limit: 1})
-	if err := errors.Join(setErr, statefulErr, budgetErr, jobErr); err != nil {
-		return nil, fmt.Errorf("list workloads: %w", err)
-	}
-	return append(
-		sources,
-		plans,
-		history.Source{
-			Version: setList.ResourceVersion,
-			Watch:   func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return sets.Watch(ctx, o) },
-		},
-		history.Source{Version: statefulList.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return stateful.Watch(ctx, o)
-		}},
-		history.Source{Version: jobList.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return jobs.Watch(ctx, o)
-		}},
-		history.Source{Version: budgetList.ResourceVersion, Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return budgets.Watch(ctx, o)
-		}},
-	), nil
+	apps, namespace := l.Client.AppsV1(), workload.Namespace
+	replicaSets, err := faultcampaign.Followed(ctx, apps.ReplicaSets(namespace))
+	statefulSets, statefulErr := faultcampaign.Followed(ctx, apps.StatefulSets(namespace))
+	jobs, jobErr := faultcampaign.Followed(ctx, l.Client.BatchV1().Jobs(namespace))
+	budgets, budgetErr := faultcampaign.Followed(ctx, l.Client.PolicyV1().PodDisruptionBudgets(namespace))
+	return append(sources, plans, replicaSets, statefulSets, jobs, budgets), errors.Join(err, statefulErr, jobErr, budgetErr)
 }
 
 // clear deletes everything of a run and returns when it is gone: also the lease, which the next run would wait for, and what
@@ -337,17 +314,10 @@ func (p *processes) stop() {
 }
 
 // findings are what processes have logged since this was last asked that they must not.
-func (p *processes) findings() (findings []finding, err error) {
+func (p *processes) findings() ([]finding, error) {
 	var logs []string
 	for _, r := range p.reschedulers {
 		logs = append(logs, r.Log())
 	}
-	complaints, panics, err := p.Words(logs...)
-	for _, line := range complaints {
-		findings = append(findings, finding{complained, line})
-	}
-	for _, line := range panics {
-		findings = append(findings, finding{panicked, line})
-	}
-	return findings, err
+	return p.Logged(logs...)
 }

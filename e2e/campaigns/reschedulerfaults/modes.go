@@ -132,8 +132,9 @@ func (s *story) judgePauses() (findings []finding) {
 			if e.replica != p.replica || e.asked.Before(p.from) || e.asked.After(p.to) || p.mode == v1alpha1.Approve && s.final.isApproved(e.uid) {
 				continue
 			}
-			findings = append(findings, finding{paused, fmt.Sprintf("pod %s, %s after rescheduler %d has said that it is %s",
-				e.pod, e.asked.Sub(p.from).Round(time.Millisecond), p.replica, p.mode)})
+			findings = append(findings, faultcampaign.Found(
+				paused, "pod %s, %s after rescheduler %d has said that it is %s", e.pod, e.asked.Sub(p.from).Round(time.Millisecond), p.replica, p.mode,
+			))
 		}
 	}
 	return findings

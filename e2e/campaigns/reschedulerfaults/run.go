@@ -209,11 +209,9 @@ func (r *run) judge(findings []finding, because []string, end time.Time) (*fault
 	}
 	evictions, deletions := r.traffic.history()
 	story := &story{entries: entries, evictions: evictions, settings: r.script.settings, pauses: r.modes.all(), end: end}
-	for _, text := range because {
-		findings = append(findings, finding{neverSettles, text})
-	}
+	findings = append(findings, faultcampaign.Of(faultcampaign.NeverSettles, because)...)
 	for _, pod := range deletions {
-		findings = append(findings, finding{budgetIgnored, fmt.Sprintf("pod %s is deleted, not evicted", pod)})
+		findings = append(findings, faultcampaign.Found(budgetIgnored, "pod %s is deleted, not evicted", pod))
 	}
 	found, tally := story.judge()
 	findings = append(findings, found...)
@@ -221,9 +219,7 @@ func (r *run) judge(findings []finding, because []string, end time.Time) (*fault
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range audit.Overcommitted {
-		findings = append(findings, finding{overcommitted, text})
-	}
+	findings = append(findings, faultcampaign.Of(faultcampaign.Overcommitted, audit.Overcommitted)...)
 	for _, e := range entries {
 		if line := e.words(); line != "" {
 			r.NoteAt(e.at, "  "+line)
@@ -240,9 +236,7 @@ func (r *run) judge(findings []finding, because []string, end time.Time) (*fault
 	for policy, n := range tally.by {
 		o.Counts[byFigure(policy)] = n
 	}
-	for _, f := range findings {
-		o.Violations = append(o.Violations, f.String())
-	}
+	o.Find(findings)
 	r.Tell(o, r.traffic.Calls)
 	return o, nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/fit"
 )
 
@@ -29,10 +30,9 @@ func (s *story) judgePending() (findings []finding) {
 			if m := s.final.replacedBy(s.evictions, p); m != nil && s.final.excuse(m) == "" && !s.final.hasItsPlace(m, p) {
 				findings = append(
 					findings,
-					finding{
-						pendingTooLong,
-						fmt.Sprintf("pod %s, which came for %s, for %s: %s", p.object.Name, m.pod, waited.Round(time.Second), words(p.object)),
-					},
+					faultcampaign.Found(
+						pendingTooLong, "pod %s, which came for %s, for %s: %s", p.object.Name, m.pod, waited.Round(time.Second), words(p.object),
+					),
 				)
 			}
 		}
@@ -186,7 +186,7 @@ func (s *state) missing(set *life[*set]) int {
 // judgeLost looks for pods that were evicted and that nothing has replaced.
 func (s *story) judgeLost() (findings []finding) {
 	for _, m := range s.lost() {
-		findings = append(findings, finding{unreplaced, fmt.Sprintf("pod %s, which was to go to %s by %s", m.pod, m.step.To, m.plan.name())})
+		findings = append(findings, faultcampaign.Found(unreplaced, "pod %s, which was to go to %s by %s", m.pod, m.step.To, m.plan.name()))
 	}
 	return findings
 }

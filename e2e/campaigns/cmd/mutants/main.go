@@ -1,5 +1,5 @@
-// Command mutants breaks packages of muster on purpose and tells who notices; see package mutants. Its argument says
-// which: gang or rescheduler. The exit status is 1 when nobody notices a mutant.
+// Command mutants breaks muster on purpose and tells who notices; see package mutants. Its argument says which capability:
+// verdicts, load, gang, nomination or rescheduler. The exit status is 1 when nobody notices a mutant.
 package main
 
 import (
@@ -11,9 +11,7 @@ import (
 	"regexp"
 	"syscall"
 
-	"muster.dev/muster/e2e/campaigns/gangmutants"
 	"muster.dev/muster/e2e/campaigns/mutants"
-	"muster.dev/muster/e2e/campaigns/reschedulermutants"
 )
 
 func main() {
@@ -27,16 +25,24 @@ func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	only := flag.String("run", "", "try those whose names match this regular expression alone")
-	seeds := flag.Int("seeds", 24, "how many runs of the campaign those get that no test notices; 0 for none")
+	tier := flag.String("tier", "long", "short for the tests that take minutes alone, long for slower ones and campaigns as well")
+	seeds := flag.Int("seeds", 24, "how many runs of a campaign those get that no test notices; 0 for none")
 	flag.Parse()
 	names, err := regexp.Compile(*only)
 	if err != nil {
 		return err
 	}
-	for _, set := range []*mutants.Set{gangmutants.Set(), reschedulermutants.Set()} {
-		if set.Name == flag.Arg(0) {
-			return set.Run(ctx, mutants.Options{Only: names, Seeds: *seeds}, os.Stdout)
+	if *tier != "short" && *tier != "long" {
+		return fmt.Errorf("-tier %q: want short or long", *tier)
+	}
+	all, err := mutants.Capabilities()
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.Name == flag.Arg(0) {
+			return c.Run(ctx, mutants.Options{Only: names, Long: *tier == "long", Seeds: *seeds}, os.Stdout)
 		}
 	}
-	return fmt.Errorf("argument %q: want gang or rescheduler", flag.Arg(0))
+	return fmt.Errorf("argument %q: want verdicts, load, gang, nomination or rescheduler", flag.Arg(0))
 }
