@@ -8,6 +8,9 @@ import (
 )
 
 func TestNoAttackSucceeds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("attacks on a control plane, one after the other: make test-long runs this")
+	}
 	dir, err := os.MkdirTemp("", "muster-attack-")
 	if err != nil {
 		t.Fatal(err)

@@ -5,24 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"muster.dev/muster/e2e/campaigns/faultcampaign"
+	"muster.dev/muster/e2e/campaigns/faultcampaign/faulttest"
 )
 
 func TestNominationOvercommitsNoNodeAndLeavesNothingBehind(t *testing.T) {
-	if testing.Short() {
-		t.Skip("two runs on a control plane: make test-long runs this")
-	}
-	short := ofScale(scale{nodes: 80, length: 12 * time.Second}, nil)
-	report, err := short.Perform(t.Context(), faultcampaign.Options{Seeds: 2, Lanes: 1}, t.TempDir(), t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := report.Err(); err != nil {
-		t.Error(err)
-	}
-	if report.Counts[bindingsFigure] == 0 || report.Counts[restartsFigure] == 0 {
-		t.Errorf("nothing happened: %v", report.Counts)
-	}
+	faulttest.FindsNothing(t, ofScale(scale{nodes: 80, length: 12 * time.Second}, nil), 0, 2)
 }
 
 func TestTheScaleIsThatOfTheEnvironment(t *testing.T) {

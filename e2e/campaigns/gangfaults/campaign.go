@@ -9,7 +9,7 @@
 //   - No pod is bound twice, and no node is overcommitted. Every binding is held against what
 //     was on the node at that very resource version.
 //   - No bind call is held past the deadline of its gang.
-//   - When nothing goes wrong any more, the cluster settles within 30 s: each gang for which
+//   - When nothing goes wrong any more, the cluster settles within two minutes: each gang for which
 //     there is room is whole, others wait, no pod of no gang waits beside room for it, and the
 //     status of each PodGroup is true: its phase, its counts and why it waits.
 //   - A gang that pods are evicted for starts, unless something explains that it does not, and pods

@@ -34,10 +34,10 @@ const (
 	// deniedTTL is for how long a denied gang is refused: less than by default, so that runs are
 	// short.
 	deniedTTL = time.Second
-	// The election, quicker than by default.
-	leaseDuration = 4 * time.Second
-	renewDeadline = 3 * time.Second
-	retryPeriod   = 400 * time.Millisecond
+	// The election, quicker than by default, and so that a busy machine renews in time.
+	leaseDuration = 10 * time.Second
+	renewDeadline = 8 * time.Second
+	retryPeriod   = 500 * time.Millisecond
 )
 
 // lane is one with relays between the scheduler, muster and the API server.

@@ -19,7 +19,7 @@ import (
 const (
 	// settleLimit is how long a cluster may take, when nothing goes wrong any more, until
 	// every gang is whole or waits.
-	settleLimit = 30 * time.Second
+	settleLimit = 2 * time.Minute
 	// mostReplaced is how many members of a gang are replaced.
 	mostReplaced = 4
 )
@@ -36,6 +36,7 @@ type run struct {
 	lost     chan *corev1.Pod // members that are gone
 	vigil    vigil
 	upsets   upsets
+	lag      faultcampaign.Lag
 }
 
 // Perform plays the script of a seed and judges what came of it. The cluster is empty before and
@@ -61,7 +62,9 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 	e := faultcampaign.Episode{
 		Sources: sources,
 		Observe: r.observe,
-		Beside:  []func(context.Context) error{r.machines.Run, r.replace},
+		Beside: []func(context.Context) error{
+			r.machines.Run, r.replace, func(ctx context.Context) error { return r.lag.Measure(ctx, l.Client) },
+		},
 		Play: func(ctx context.Context) error {
 			defer r.upsets.calm()
 			defer quiet()
@@ -90,7 +93,7 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 	if err != nil {
 		return nil, err
 	}
-	o.Longest["settling"], o.Page = ending.Settled, page
+	o.Longest["settling"], o.Longest["lag_of_the_machine"], o.Page = ending.Settled, r.lag.Allowance(), page
 	return o, nil
 }
 
@@ -170,6 +173,7 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 	if err != nil {
 		return nil, err
 	}
+	r.script.behind += r.lag.Allowance()
 	entries = slices.DeleteFunc(entries, func(e entry) bool { return e.at.After(end) }) // when all was deleted
 	inOrder(entries)
 	v := judgeGangs(entries, end)

@@ -69,9 +69,9 @@ func (t *tally) figures(out io.Writer) {
 
 const (
 	// The election, quicker than by default, so that runs are short.
-	leaseDuration = 3 * time.Second
-	renewDeadline = 2 * time.Second
-	retryPeriod   = 400 * time.Millisecond
+	leaseDuration = 6 * time.Second
+	renewDeadline = 4 * time.Second
+	retryPeriod   = 500 * time.Millisecond
 	// most is how many replicas there may be.
 	most = 3
 )

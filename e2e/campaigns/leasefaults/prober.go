@@ -27,7 +27,7 @@ const filter, bind = "filter", "bind"
 
 const (
 	// callTimeout is how long an answer is waited for: longer than anybody is frozen.
-	callTimeout = 10 * time.Second
+	callTimeout = 15 * time.Second
 	// pulseEvery is the time between two calls of one who only looks whether there is an answer.
 	pulseEvery = 10 * time.Millisecond
 	// longestBody is how long a body may be on its way, less than muster waits for it.

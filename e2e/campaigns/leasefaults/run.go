@@ -21,7 +21,7 @@ const (
 	// pods is how many pods wait in a run, and how many nodes there are, each with room for one.
 	pods = 150
 	// leadLimit is how long it may take, when nothing goes wrong any more, until somebody leads.
-	leadLimit = 20 * time.Second
+	leadLimit = 2 * time.Minute
 )
 
 // run is a run under way.

@@ -16,7 +16,7 @@ import (
 
 const (
 	// window is how long things happen in a run.
-	window = 6 * time.Second
+	window = 9 * time.Second
 	// longest is how long one of them lasts: longer than a lease.
 	longest = leaseDuration + 2*time.Second
 )

@@ -31,7 +31,7 @@ const (
 	// not come: less than by default, so that runs are short.
 	planTTL, replacementTimeout = 15 * time.Second, 6 * time.Second
 	// leaseDuration is how long the lease of the reschedulers lasts.
-	leaseDuration = 3 * time.Second
+	leaseDuration = 6 * time.Second
 	// most is how many reschedulers there may be.
 	most = 2
 )
@@ -97,7 +97,7 @@ func (l *lane) start(ctx context.Context, s *settings) error {
 		ClockSkew:    s.skew,
 		Selection:    s.selection,
 		Config: map[string]any{
-			"leaderElection": map[string]any{"leaseDuration": leaseDuration.String(), "renewDeadline": "2s", "retryPeriod": "500ms"},
+			"leaderElection": map[string]any{"leaseDuration": leaseDuration.String(), "renewDeadline": "4500ms", "retryPeriod": "500ms"},
 			"rescheduler":    s.config(s.mode),
 			"gangs":          map[string]any{"scheduleTimeout": "4s", "deniedTTL": "1s"},
 		},

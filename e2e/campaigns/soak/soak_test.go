@@ -7,6 +7,9 @@ import (
 
 // A short soak is no proof that nothing grows. It shows that the churn goes through, and that all is read.
 func TestAShortSoakReadsWhatMusterKeeps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute on a control plane: make test-long runs this")
+	}
 	report, err := Run(t.Context(), Options{Time: 24 * time.Second, Every: 5 * time.Second, Progress: t.Output()})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package faulttest holds the scripts of a campaign against the faults that it declares.
+// Package faulttest runs a few seeds of a campaign in a test, and holds its scripts against the faults that it declares.
 package faulttest
 
 import (
@@ -12,6 +12,25 @@ import (
 
 	"muster.dev/muster/e2e/campaigns/faultcampaign"
 )
+
+// FindsNothing fails when some seeds of a campaign find something. How much happens in them depends on the machine, and is
+// not asked for, but for the faults, which the scripts have whatever happens. It is for the long tier.
+func FindsNothing(t *testing.T, c faultcampaign.Campaign, first uint64, seeds int) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a campaign on a control plane: make test-long runs this")
+	}
+	report, err := c.Perform(t.Context(), faultcampaign.Options{Seeds: seeds, First: first, Lanes: 1}, t.TempDir(), t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := report.Err(); err != nil {
+		t.Error(err)
+	}
+	if len(report.Faults) == 0 {
+		t.Error("no fault was made")
+	}
+}
 
 // AllAreDrawn fails for each constant of type faultcampaign.Fault of the package under test that is not
 // among those that were drawn. A fault that no script ever has proves nothing.
