@@ -15,10 +15,9 @@ import (
 type record struct {
 	*history.Bindings
 
-	mu      sync.Mutex
-	pods    map[string]*past
-	lives   map[types.UID]*lifetime
-	present int // nodes and pods
+	mu    sync.Mutex
+	pods  map[string]*past
+	lives map[types.UID]*lifetime
 }
 
 // lifetime is when a pod was on a node first, and when it had finished or gone; zero for never.
@@ -26,9 +25,9 @@ type lifetime struct{ bound, over time.Time }
 
 // past is what became of a pod. Times are those at which this process heard of it.
 type past struct {
-	created, bound time.Time
-	unschedulable  bool // the scheduler found no place for it, once
-	preempted      bool
+	bound         time.Time
+	unschedulable bool // the scheduler found no place for it, once
+	preempted     bool
 }
 
 func newRecord() *record {
@@ -40,23 +39,10 @@ func (r *record) observe(event watch.Event) {
 	r.Observe(event)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch event.Type {
-	case watch.Added:
-		r.present++
-	case watch.Deleted:
-		r.present--
-	}
 	if p, ok := event.Object.(*corev1.Pod); ok {
 		r.note(p, now)
 		r.live(p, event.Type == watch.Deleted, now)
 	}
-}
-
-// empty says that there is nothing.
-func (r *record) empty() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.present == 0
 }
 
 // live keeps when a pod was bound and when it was over.
@@ -88,7 +74,7 @@ func (r *record) life(pod types.UID) (bound, over time.Time) {
 func (r *record) note(p *corev1.Pod, now time.Time) {
 	of := r.pods[p.Name]
 	if of == nil {
-		of = &past{created: now}
+		of = &past{}
 		r.pods[p.Name] = of
 	}
 	for _, c := range p.Status.Conditions {

@@ -70,7 +70,7 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 			logged, err = l.Logged()
 			return err
 		},
-		Clear: func(ctx context.Context) error { return l.Clear(ctx, r.record.empty) },
+		Clear: func(ctx context.Context, gone func() bool) error { return l.Clear(ctx, gone) },
 	}
 	if _, err := e.Run(ctx); err != nil {
 		return nil, err

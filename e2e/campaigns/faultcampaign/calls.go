@@ -113,3 +113,18 @@ func (c *Calls) Answer(f Fault, silence time.Duration, w http.ResponseWriter, r 
 	}
 	pass.ServeHTTP(w, r)
 }
+
+// Stream is the answer to a watch, which goes on only as Before returns.
+type Stream struct {
+	http.ResponseWriter
+	Before func()
+}
+
+// Unwrap is for [http.ResponseController].
+func (s *Stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// Write implements [io.Writer].
+func (s *Stream) Write(text []byte) (int, error) {
+	s.Before()
+	return s.ResponseWriter.Write(text)
+}

@@ -2,9 +2,13 @@ package faultcampaign
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"muster.dev/muster/e2e/history"
@@ -29,8 +33,33 @@ type Episode struct {
 	Limit     time.Duration
 	// Over looks at the cluster before it is cleared. Optional.
 	Over func(context.Context, Ending) error
-	// Clear deletes everything, and returns when it is gone.
-	Clear func(context.Context) error
+	// Clear deletes everything, and returns when it is gone, as the sources tell. Events of the API server may stay.
+	Clear func(ctx context.Context, gone func() bool) error
+}
+
+// present are the objects that there are. Its methods are safe for concurrent use.
+type present struct {
+	mu  sync.Mutex
+	all map[types.UID]bool
+}
+
+func (p *present) observe(event watch.Event) {
+	object, is := event.Object.(metav1.Object)
+	if _, telling := event.Object.(*corev1.Event); !is || telling {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all[object.GetUID()] = true; event.Type == watch.Deleted {
+		delete(p.all, object.GetUID())
+	}
+}
+
+// none says that there is nothing.
+func (p *present) none() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.all) == 0
 }
 
 // Ending is how an episode ended.
@@ -44,7 +73,11 @@ type Ending struct {
 func (e *Episode) Run(ctx context.Context) (Ending, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stopWatching, err := history.Follow(ctx, e.Sources, e.Observe, cancel)
+	there := present{all: map[types.UID]bool{}}
+	stopWatching, err := history.Follow(ctx, e.Sources, func(event watch.Event) {
+		e.Observe(event)
+		there.observe(event)
+	}, cancel)
 	if err != nil {
 		return Ending{}, err
 	}
@@ -63,7 +96,7 @@ func (e *Episode) Run(ctx context.Context) (Ending, error) {
 			return ending, err
 		}
 	}
-	return ending, e.Clear(ctx)
+	return ending, e.Clear(ctx, there.none)
 }
 
 // play plays the script with what goes on beside it, and lets the cluster settle.

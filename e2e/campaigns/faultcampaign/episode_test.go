@@ -27,7 +27,7 @@ func telling(told *[]string) *Episode {
 			return nil
 		},
 		Over:  func(ctx context.Context, _ Ending) error { return step("over")(ctx) },
-		Clear: step("clear"),
+		Clear: func(ctx context.Context, _ func() bool) error { return step("clear")(ctx) },
 	}
 }
 
@@ -77,7 +77,7 @@ func TestAnErrorEndsAnEpisode(t *testing.T) {
 			func(e *Episode) { e.Over = func(context.Context, Ending) error { return broken } },
 			[]string{"prepare", "play", "settle"},
 		},
-		"of its clearing": {func(e *Episode) { e.Clear = fails }, []string{"prepare", "play", "settle", "over"}},
+		"of its clearing": {func(e *Episode) { e.Clear = func(context.Context, func() bool) error { return broken } }, []string{"prepare", "play", "settle", "over"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

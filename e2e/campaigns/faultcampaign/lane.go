@@ -265,7 +265,10 @@ func (l *Lane) words(others ...string) (complaints, panics []string, err error) 
 		return lines
 	}
 	complaints = look(l.ControlPlane.Log(binaries.Scheduler), muster.Complaints)
-	for _, log := range append([]string{l.Muster.Log()}, others...) {
+	if l.Muster != nil {
+		others = append(others, l.Muster.Log())
+	}
+	for _, log := range others {
 		panics = append(panics, look(log, muster.Panics)...)
 	}
 	if err != nil {

@@ -66,6 +66,9 @@ func TestWhatGoTestSays(t *testing.T) {
 
 // A module of a target that fails and one that does not stands for ours.
 func TestACampaignFindsATargetThatFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fuzzes, beside what it takes to build that: make test-long runs this")
+	}
 	module := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.26\n",

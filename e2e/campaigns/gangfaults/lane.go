@@ -116,7 +116,11 @@ func (l *lane) fromSeat(s *seat) relay.Decide {
 	return func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		switch kind := watched(r); {
 		case kind != "":
-			pass.ServeHTTP(&stream{ResponseWriter: w, kind: kind, lane: l, left: r.Context()}, r)
+			pass.ServeHTTP(&faultcampaign.Stream{ResponseWriter: w, Before: func() {
+				if t := l.traffic.Load(); t != nil {
+					t.shown(r.Context(), kind) // stands still while its kind is held back
+				}
+			}}, r)
 		case s.unleased.Load() && strings.Contains(r.URL.Path, "/leases/"):
 			_, _ = relay.Body(r) // else it is not noticed when the caller leaves
 			relay.Cut()
@@ -250,7 +254,7 @@ func (l *lane) page(ctx context.Context) string {
 }
 
 // clear deletes everything of a run and returns when it is gone.
-func (l *lane) clear(ctx context.Context, r *record) error {
+func (l *lane) clear(ctx context.Context, gone func() bool) error {
 	var groups []func(context.Context, metav1.DeleteOptions, metav1.ListOptions) error
 	for _, resource := range v1alpha1.Resources() {
 		groups = append(groups, l.Dynamic.Resource(resource).Namespace(workload.Namespace).DeleteCollection)
@@ -258,7 +262,7 @@ func (l *lane) clear(ctx context.Context, r *record) error {
 	if l.setup.devices {
 		groups = append(groups, l.clearClaims, l.Client.ResourceV1().ResourceSlices().DeleteCollection)
 	}
-	return l.Clear(ctx, r.empty, groups...)
+	return l.Clear(ctx, gone, groups...)
 }
 
 // Close ends everything.

@@ -79,7 +79,7 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 			}
 			return r.keepVigil(ctx)
 		},
-		Clear: func(ctx context.Context) error { return l.clear(ctx, r.record) },
+		Clear: l.clear,
 	}
 	ending, err := e.Run(ctx)
 	if err != nil {

@@ -90,8 +90,6 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 func TestAWatchStandsStillWhileItsKindIsHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		traffic := newTraffic(t.Context(), &script{trouble: faultcampaign.NewTrouble(1)})
-		l := &lane{}
-		l.traffic.Store(traffic)
 		const length = 3 * time.Second
 		go traffic.holdBack(t.Context(), ofPods, length)
 		synctest.Wait()
@@ -106,7 +104,7 @@ func TestAWatchStandsStillWhileItsKindIsHeldBack(t *testing.T) {
 		} {
 			r := httptest.NewRequest(http.MethodGet, test.path, nil)
 			answer := httptest.NewRecorder()
-			w := &stream{ResponseWriter: answer, kind: watched(r), lane: l, left: t.Context()}
+			w := &faultcampaign.Stream{ResponseWriter: answer, Before: func() { traffic.shown(t.Context(), watched(r)) }}
 			if _, err := w.Write([]byte("{}")); err != nil || answer.Body.String() != "{}" {
 				t.Errorf("%s: wrote %q, error %v", test.path, answer.Body, err)
 			}

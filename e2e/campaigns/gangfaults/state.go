@@ -242,13 +242,6 @@ func (r *record) unsettled() []string {
 	return slices.Concat(r.now.unsettled(), r.now.lies(), r.now.leftBehind())
 }
 
-// empty says that there is nothing.
-func (r *record) empty() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.now.nodes)+len(r.now.pods)+len(r.now.groups)+len(r.now.claims) == 0
-}
-
 // history is all that was observed, until then.
 func (r *record) history() ([]entry, error) {
 	r.mu.Lock()

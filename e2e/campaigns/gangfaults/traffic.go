@@ -337,22 +337,3 @@ func (t *traffic) shown(ctx context.Context, kind string) {
 		}
 	}
 }
-
-// stream is the answer to a watch, which stands still while its kind is held back.
-type stream struct {
-	http.ResponseWriter
-	kind string
-	lane *lane
-	left context.Context //nolint:containedctx // of the request that it answers
-}
-
-// Unwrap is for [http.ResponseController].
-func (s *stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
-
-// Write implements [io.Writer].
-func (s *stream) Write(text []byte) (int, error) {
-	if t := s.lane.traffic.Load(); t != nil {
-		t.shown(s.left, s.kind)
-	}
-	return s.ResponseWriter.Write(text)
-}

@@ -82,7 +82,6 @@ type lane struct {
 
 	replicas []*replica
 	tally    *tally
-	read     map[string]int64 // how far logs have been read
 }
 
 // wrong is by how much the clocks of replicas are ahead, if they may be wrong.
@@ -92,7 +91,7 @@ var wrong = []time.Duration{0, 30 * time.Second, -30 * time.Second}
 func open(
 	ctx context.Context, dir string, program faultcampaign.Program, progress io.Writer, t *tally,
 ) (_ faultcampaign.Performer, err error) {
-	l := &lane{tally: t, read: map[string]int64{}}
+	l := &lane{tally: t}
 	l.Lane, err = faultcampaign.OpenLane(ctx, controlplane.Options{Dir: dir, Progress: progress, Controllers: controlplane.PodCreation()}, nil)
 	defer func() {
 		if err != nil {
@@ -144,27 +143,6 @@ func (l *lane) run(ctx context.Context, count int) error {
 		}
 	}
 	return nil
-}
-
-// panics are what replicas have logged of panics since this was last asked.
-func (l *lane) panics() (found []string, err error) {
-	for _, r := range l.replicas {
-		now := r.now.Load()
-		if now == nil {
-			continue
-		}
-		log := now.server.Log()
-		size := muster.LogSize(log)
-		lines, err := muster.Panics(log, l.read[log])
-		if err != nil {
-			return nil, err
-		}
-		l.read[log] = size
-		for _, line := range lines {
-			found = append(found, now.name+" panics: "+line)
-		}
-	}
-	return found, nil
 }
 
 // Close ends everything.

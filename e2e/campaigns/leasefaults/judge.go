@@ -145,11 +145,17 @@ func (r *run) judge(leaderless []string) (*faultcampaign.Outcome, error) {
 		o.Violations = append(o.Violations, text)
 	}
 	o.Violations = append(append(o.Violations, audit.Overcommitted...), audit.Moved...)
-	panics, err := r.lane.panics()
+	var logs []string
+	for _, replica := range r.lane.replicas {
+		if now := replica.now.Load(); now != nil {
+			logs = append(logs, now.server.Log())
+		}
+	}
+	logged, err := r.lane.Logged(logs...)
 	if err != nil {
 		return nil, err
 	}
-	o.Violations = append(o.Violations, panics...)
+	o.Find(logged)
 	o.Counts = map[string]int{answersFigure: len(given), bindingsFigure: audit.Bindings, leadersFigure: len(led)}
 	r.lane.tally.add(worst, len(doubles)+len(audit.Overcommitted), gaps(led))
 	r.Tell(o, faultcampaign.NewCalls(context.Background(), faultcampaign.Trouble{}))

@@ -238,7 +238,7 @@ func (y *way) boundAt(pod string) time.Time {
 func (y *way) decide(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 	kind := whatIs(r)
 	if kind == watches {
-		w = &stream{ResponseWriter: w, way: y, left: r.Context()}
+		w = &faultcampaign.Stream{ResponseWriter: w, Before: func() { y.hold(r.Context()) }}
 	}
 	s := y.meets(kind)
 	if s == nil && kind == bindings {
@@ -302,25 +302,13 @@ func wait(a, b context.Context) {
 	}
 }
 
-// stream is the answer to a watch, which stands still while watches meet silence, and comes late while
-// they are.
-type stream struct {
-	http.ResponseWriter
-	way  *way
-	left context.Context //nolint:containedctx // of the request that it answers
-}
-
-// Unwrap is for [http.ResponseController].
-func (s *stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
-
-// Write implements [io.Writer].
-func (s *stream) Write(text []byte) (int, error) {
-	for trouble := s.way.meets(watches); trouble != nil && s.left.Err() == nil; trouble = s.way.meets(watches) {
+// hold has the answer to a watch stand still while watches meet silence, and come late while they are.
+func (y *way) hold(left context.Context) {
+	for trouble := y.meets(watches); trouble != nil && left.Err() == nil; trouble = y.meets(watches) {
 		if trouble.happens != silence {
-			faultcampaign.Pause(s.left, trouble.delay)
-			break
+			faultcampaign.Pause(left, trouble.delay)
+			return
 		}
-		wait(s.left, trouble.over)
+		wait(left, trouble.over)
 	}
-	return s.ResponseWriter.Write(text)
 }

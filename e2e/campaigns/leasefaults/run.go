@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/history"
@@ -32,15 +29,12 @@ type run struct {
 	prober   *prober
 	answers  *answers
 	bindings *history.Bindings
-
-	mu      sync.Mutex
-	objects map[types.UID]bool
 }
 
 // Perform plays the script of a seed and judges what came of it. The cluster is empty before and after.
 func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome, error) {
 	s := write(seed)
-	r := &run{Diary: faultcampaign.NewDiary(), lane: l, answers: newAnswers(), bindings: history.NewBindings(), objects: map[types.UID]bool{}}
+	r := &run{Diary: faultcampaign.NewDiary(), lane: l, answers: newAnswers(), bindings: history.NewBindings()}
 	r.prober = &prober{lane: l, replicas: l.replicas[:s.replicas], answers: r.answers, waiting: make(chan *corev1.Pod, pods)}
 	sources, err := history.Core(ctx, l.Client)
 	if err != nil {
@@ -49,7 +43,7 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 	var leaderless []string
 	e := faultcampaign.Episode{
 		Sources: sources,
-		Observe: r.observe,
+		Observe: r.bindings.Observe,
 		Prepare: func(ctx context.Context) error {
 			if err := l.run(ctx, s.replicas); err != nil {
 				return err
@@ -61,7 +55,7 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 			leaderless, err = r.play(ctx, s)
 			return err
 		},
-		Clear: func(ctx context.Context) error { return l.Clear(ctx, r.empty) },
+		Clear: func(ctx context.Context, gone func() bool) error { return l.Clear(ctx, gone) },
 	}
 	if _, err := e.Run(ctx); err != nil {
 		return nil, err
@@ -110,29 +104,6 @@ func (r *run) create(ctx context.Context, name string, milliCPU int64) (*corev1.
 		return nil, fmt.Errorf("create pod %s: %w", name, err)
 	}
 	return created, nil
-}
-
-func (r *run) observe(event watch.Event) {
-	r.bindings.Observe(event)
-	var uid types.UID
-	switch object := event.Object.(type) {
-	case *corev1.Node:
-		uid = object.UID
-	case *corev1.Pod:
-		uid = object.UID
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.objects[uid] = true; event.Type == watch.Deleted {
-		delete(r.objects, uid)
-	}
-}
-
-// empty says that there is nothing.
-func (r *run) empty() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.objects) == 0
 }
 
 // leader is the replica that leads as far as its answers tell.

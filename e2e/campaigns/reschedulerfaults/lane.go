@@ -142,7 +142,7 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 
 // clear deletes everything of a run and returns when it is gone: also the lease, which the next run would wait for, and what
 // was evicted, which would count in it.
-func (l *lane) clear(ctx context.Context, r *record) error {
+func (l *lane) clear(ctx context.Context, gone func() bool) error {
 	err := l.Client.CoreV1().ConfigMaps(leaseNamespace).Delete(ctx, evictionsName, metav1.DeleteOptions{})
 	if err == nil || apierrors.IsNotFound(err) {
 		err = l.Client.CoordinationV1().Leases(leaseNamespace).Delete(ctx, leaseName, metav1.DeleteOptions{})
@@ -150,7 +150,7 @@ func (l *lane) clear(ctx context.Context, r *record) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("forget a run: %w", err)
 	}
-	return l.Clear(ctx, r.empty,
+	return l.Clear(ctx, gone,
 		l.Dynamic.Resource(v1alpha1.ReschedulingPlans()).DeleteCollection,
 		l.Dynamic.Resource(slov1alpha1.NodeMetrics()).DeleteCollection,
 		l.Client.AppsV1().Deployments(workload.Namespace).DeleteCollection,

@@ -84,7 +84,7 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 			l.stop()
 			return err
 		},
-		Clear: func(ctx context.Context) error { return l.endAll(ctx, r) },
+		Clear: func(ctx context.Context, gone func() bool) error { return l.endAll(ctx, r, gone) },
 	}
 	ending, err := e.Run(ctx)
 	if err != nil {
@@ -100,12 +100,12 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 }
 
 // endAll leaves an empty cluster.
-func (l *lane) endAll(ctx context.Context, r *run) error {
+func (l *lane) endAll(ctx context.Context, r *run, gone func() bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	others, ctx := errgroup.WithContext(ctx)
 	others.Go(func() error { return r.machines.Run(ctx) })
-	err := l.clear(ctx, r.record)
+	err := l.clear(ctx, gone)
 	for _, w := range r.script.workloads {
 		err = cmp.Or(err, l.resize(ctx, w.name, "null"))
 	}

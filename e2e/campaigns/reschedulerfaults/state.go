@@ -330,26 +330,6 @@ func (r *record) look(at func(*state)) (changed <-chan struct{}) {
 	return r.changed
 }
 
-// empty says that there is nothing.
-func (r *record) empty() (is bool) {
-	r.look(func(s *state) {
-		is = len(s.budgets) == 0
-		for _, n := range s.nodes {
-			is = is && n.gone
-		}
-		for _, p := range s.pods {
-			is = is && p.gone
-		}
-		for _, p := range s.plans {
-			is = is && p.gone
-		}
-		for _, set := range s.sets {
-			is = is && set.gone
-		}
-	})
-	return is
-}
-
 // history is all that was observed until a time, in the order in which it happened.
 func (r *record) history(until time.Time) ([]entry, error) {
 	r.mu.Lock()
