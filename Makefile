@@ -226,40 +226,36 @@ conformance: ## Hold verdicts, scores and preemption against kube-scheduler's, a
 	$(if $(RACE),cd e2e && go test -race ./conformance -count=1 -v -timeout 3h -run OthersAsk,@echo "$(NO_RACE)")
 
 .PHONY: campaign
-campaign: ## Look for what nomination breaks while pods, nodes and muster come and go (CAMPAIGN_ROUNDS, CAMPAIGN_LENGTH, CAMPAIGN_SEED, CAMPAIGN_NODES)
-	cd e2e && go run ./cmd/campaign
+campaign: ## Look for what nomination breaks while pods, nodes and muster come and go (SEEDS, SEED for one, LANES, CAMPAIGN_LENGTH, CAMPAIGN_NODES)
+	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/campaign
 
 .PHONY: fuzz
 fuzz: ## Look for input that breaks muster or makes it take much (FUZZ_TIME=10m in all, FUZZ for the targets that match)
-	cd e2e && go run ./cmd/fuzz --time $(or $(FUZZ_TIME),10m) '$(FUZZ)'
+	cd e2e/campaigns && go run ./cmd/fuzz --time $(or $(FUZZ_TIME),10m) '$(FUZZ)'
 
 .PHONY: faults-gang
 faults-gang: ## Look for what breaks gangs while processes die, calls fail and objects change (SEEDS, SEED for one, LANES, KIND=extender, devices or plain)
-	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) KIND=$(KIND) go run ./cmd/gangfaults
+	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) KIND=$(KIND) go run ./cmd/gangfaults
 
-.PHONY: mutants-gang
-mutants-gang: ## Break package gang on purpose, in one place at a time, and see who notices (MUTANTS for a regexp of names, SEEDS)
-	cd e2e && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS)) gang
-
-.PHONY: mutants-rescheduler
-mutants-rescheduler: ## The same with the packages below rescheduler
-	cd e2e && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(SEEDS),-seeds $(SEEDS)) rescheduler
+.PHONY: mutants
+mutants: ## Break muster on purpose, in one place at a time, and see who notices (CAPABILITY=verdicts, load, gang, nomination or rescheduler; MUTANTS for a regexp of names, TIER=short or long, SEEDS)
+	cd e2e/campaigns && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(TIER),-tier $(TIER)) $(if $(SEEDS),-seeds $(SEEDS)) $(CAPABILITY)
 
 .PHONY: faults-lease
 faults-lease: ## Look for two muster that lead at a time, while ways to the lease are cut, processes frozen and calls slow (SEEDS, SEED for one, LANES)
-	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/leasefaults
+	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/leasefaults
 
 .PHONY: faults-rescheduler
 faults-rescheduler: ## Look for what breaks rescheduling while processes die, calls fail, objects change and others want the room (SEEDS, SEED for one, LANES)
-	cd e2e && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/reschedulerfaults
+	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) go run ./cmd/reschedulerfaults
 
 .PHONY: soak
 soak: ## Look for what grows while everything in a cluster comes and goes (SOAK=30m; heap profiles: build/results/soak)
-	cd e2e && go run ./cmd/soak -time=$(or $(SOAK),30m) -profiles=$(RESULTS)/soak
+	cd e2e/campaigns && go run ./cmd/soak -time=$(or $(SOAK),30m) -profiles=$(RESULTS)/soak
 
 .PHONY: attack
 attack: ## Attack muster as whoever calls it, as a tenant, as its own account taken over and as a page in a browser (ATTACK for a regexp of names)
-	cd e2e && go run ./cmd/attack -run '$(ATTACK)'
+	cd e2e/campaigns && go run ./cmd/attack -run '$(ATTACK)'
 
 $(RESULTS):
 	@mkdir -p $@

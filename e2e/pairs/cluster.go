@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
-	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -31,7 +30,7 @@ type Cluster struct {
 // NewCluster creates the nodes.
 func NewCluster(ctx context.Context, client kubernetes.Interface) (*Cluster, error) {
 	for i := range nodes {
-		node := faultcampaign.NewNode(fmt.Sprintf("node-%d", i), 64)
+		node := workload.NewNode(fmt.Sprintf("node-%d", i), 64)
 		node.Status.Allocatable[corev1.ResourcePods] = *resource.NewQuantity(5000, resource.DecimalSI)
 		if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 			return nil, fmt.Errorf("create node %s: %w", node.Name, err)
@@ -71,7 +70,7 @@ func (c *Cluster) Bind(ctx context.Context) error {
 func podName(i int) string { return fmt.Sprintf("pod-%d", i) }
 
 func (c *Cluster) create(ctx context.Context) (name string, err error) {
-	pod := faultcampaign.NewPod(podName(c.pods), 1, "")
+	pod := workload.NewPod(podName(c.pods), 1, "")
 	c.pods++
 	if _, err := c.client.CoreV1().Pods(workload.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
 		return "", fmt.Errorf("create pod %s: %w", pod.Name, err)

@@ -17,7 +17,6 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/controlplane"
-	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -99,17 +98,17 @@ func (g *ground) reserve(ctx context.Context) error {
 		return fmt.Errorf("create priority class %s: %w", class.Name, err)
 	}
 	for i := range members {
-		node := faultcampaign.NewNode(fmt.Sprintf("node-%d", i), 4)
+		node := workload.NewNode(fmt.Sprintf("node-%d", i), 4)
 		if _, err := g.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create node %s: %w", node.Name, err)
 		}
 	}
-	slow := faultcampaign.NewPod("slow", 3000, "")
+	slow := workload.NewPod("slow", 3000, "")
 	slow.Spec.NodeName, slow.Spec.TerminationGracePeriodSeconds = "node-0", new(int64(24*3600))
 	slow.Finalizers = []string{"example.com/takes-its-time"}
 	pods := []*corev1.Pod{slow}
 	for i := range members {
-		pod := faultcampaign.NewPod(memberName(i), 3000, high)
+		pod := workload.NewPod(memberName(i), 3000, high)
 		pod.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
 		pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: fmt.Sprint(members)}
 		pods = append(pods, pod)
@@ -200,7 +199,7 @@ func (g *ground) race(ctx context.Context, number int) (taken int, err error) {
 	pods := g.client.CoreV1().Pods(workload.Namespace)
 	for i := range members {
 		name := fmt.Sprintf("rival-%d-%d", number, i)
-		if err := g.create(ctx, faultcampaign.NewPod(name, 2000, high)); err != nil {
+		if err := g.create(ctx, workload.NewPod(name, 2000, high)); err != nil {
 			return taken, err
 		}
 		isBound := false

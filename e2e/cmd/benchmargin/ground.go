@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"muster.dev/muster/e2e/controlplane"
-	"muster.dev/muster/e2e/faultcampaign"
 	"muster.dev/muster/e2e/podwatch"
 	"muster.dev/muster/e2e/workload"
 )
@@ -54,7 +53,7 @@ func newGround(ctx context.Context, limited bool, nodes int, out io.Writer) (g *
 		return g, fmt.Errorf("connect to the control plane: %w", err)
 	}
 	err = each(ctx, nodes, func(ctx context.Context, i int) error {
-		_, err := g.client.CoreV1().Nodes().Create(ctx, faultcampaign.NewNode(fmt.Sprintf("node-%d", i), 1), metav1.CreateOptions{})
+		_, err := g.client.CoreV1().Nodes().Create(ctx, workload.NewNode(fmt.Sprintf("node-%d", i), 1), metav1.CreateOptions{})
 		return err
 	})
 	if err != nil {
@@ -145,7 +144,7 @@ func (o *observer) result() *log {
 func (g *ground) round(ctx context.Context, number int) (*log, error) {
 	pods := g.client.CoreV1().Pods(workload.Namespace)
 	err := each(ctx, len(g.nodes), func(ctx context.Context, i int) error {
-		pod := faultcampaign.NewPod(fmt.Sprintf("keeper-%d-%d", number, i), 1000, "")
+		pod := workload.NewPod(fmt.Sprintf("keeper-%d-%d", number, i), 1000, "")
 		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: gate}}
 		_, err := pods.Create(ctx, pod, metav1.CreateOptions{})
 		return err
@@ -165,7 +164,7 @@ func (g *ground) round(ctx context.Context, number int) (*log, error) {
 	group, both := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		return each(both, len(g.nodes), func(ctx context.Context, i int) error {
-			_, err := pods.Create(ctx, faultcampaign.NewPod(fmt.Sprintf("racer-%d-%d", number, i), 1000, ""), metav1.CreateOptions{})
+			_, err := pods.Create(ctx, workload.NewPod(fmt.Sprintf("racer-%d-%d", number, i), 1000, ""), metav1.CreateOptions{})
 			return err
 		})
 	})

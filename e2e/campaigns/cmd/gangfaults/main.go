@@ -1,0 +1,36 @@
+// Command gangfaults looks for what breaks gangs; see package gangfaults. SEEDS, SEED and
+// LANES shape it. KIND=extender has the scheduler call muster, KIND=devices has it do so where members of
+// gangs claim devices, KIND=plain has schedulers that know nothing of it; without it all come, one after the
+// other. The exit status is 1 when it finds something.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
+	"muster.dev/muster/e2e/campaigns/gangfaults"
+)
+
+func main() {
+	kind := os.Getenv("KIND")
+	var campaigns []faultcampaign.Campaign
+	if kind == "" || kind == "extender" {
+		campaigns = append(campaigns, gangfaults.Campaign())
+	}
+	if kind == "" || kind == "devices" {
+		campaigns = append(campaigns, gangfaults.DeviceCampaign())
+	}
+	if kind == "" || kind == "plain" {
+		campaigns = append(campaigns, gangfaults.AheadCampaign())
+	}
+	status := 0
+	if len(campaigns) == 0 {
+		fmt.Fprintf(os.Stderr, "KIND=%s: want extender, devices or plain\n", kind)
+		status = 1
+	}
+	for _, c := range campaigns {
+		status = max(status, c.Main())
+	}
+	os.Exit(status)
+}

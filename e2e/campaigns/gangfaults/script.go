@@ -1,0 +1,365 @@
+package gangfaults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
+	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/devices"
+	"muster.dev/muster/e2e/workload"
+)
+
+// window is how long things happen in a run. What waits for a moment that does not come
+// happens at its end.
+const window = 1500 * time.Millisecond
+
+// script is what is done in a run, whatever comes of it.
+type script struct {
+	seed    uint64
+	setup   setup
+	nodes   []*corev1.Node // that are there before
+	gangs   map[string]*gang
+	events  []event
+	trouble faultcampaign.Trouble
+	slow    map[string]bool // gangs that take their time to be let go, on the way to the API server
+	behind  time.Duration   // what muster knows may be so much older than it is without faults
+}
+
+// event is something that is done to the cluster, not before a time since the run began, and
+// not before a moment in the life of a gang.
+type event struct {
+	at     time.Duration
+	moment moment
+	what   string              // for people
+	fault  faultcampaign.Fault // "" for what is none
+	do     func(context.Context, *run) error
+}
+
+// moment is one that a gang comes to: so many bind calls about members have reached muster, muster has begun to
+// bind members, or it has asked the API server so many times to nominate members or to lift a gate of theirs. The
+// zero moment is always.
+type moment struct {
+	gang      string
+	held      int
+	committed bool
+	nominated int
+	lifted    int
+}
+
+// setup is how muster is configured for a run.
+type setup struct {
+	gates string // gangs.gates
+	// elects says that it runs for election, so that another one can take over.
+	elects bool
+	// plain is how many schedulers run that know nothing of muster, which reserves room through the API server
+	// alone; 0 for one that calls it.
+	plain int
+	// devices says that nodes have some, which members of gangs claim.
+	devices bool
+	// skew is by how much the clock of muster's machine is ahead of that of the others.
+	skew time.Duration
+}
+
+func (s setup) String() string {
+	if s.plain > 0 {
+		return fmt.Sprintf("%d plain schedulers, muster runs for election: %t, its clock is wrong by %s", s.plain, s.elects, s.skew)
+	}
+	return fmt.Sprintf(
+		"gates are kept: %s, muster runs for election: %t, devices: %t, its clock is wrong by %s", s.gates, s.elects, s.devices, s.skew,
+	)
+}
+
+// setupOf returns the setup of a seed. Setups take turns: to change it, muster is started again.
+func setupOf(seed uint64) setup {
+	s := []setup{{gates: never}, {gates: "UntilMembers"}, {gates: "UntilPlace"}, {gates: never, elects: true}}[seed/seedsPerSetup%4]
+	s.skew = skewOf(seed)
+	return s
+}
+
+// wrong is by how much a clock may be wrong.
+const wrong = 30 * time.Second
+
+// skewOf returns by how much muster's clock is ahead for a seed. One after the other, all go with all other settings.
+func skewOf(seed uint64) time.Duration {
+	return []time.Duration{0, wrong, -wrong}[seed/seedsPerSetup%3]
+}
+
+const (
+	never = "Never" // are members gated
+	// seedsPerSetup is how many seeds in a row have one setup.
+	seedsPerSetup = 4
+)
+
+// Priority classes above the default of 0.
+const raised, urgent = "raised", "urgent"
+
+// Of nodes and of what is on them.
+const coresOfANode = 4
+
+// write draws the script of a seed, for a scheduler that calls muster.
+func write(seed uint64) *script { return draw(seed, setupOf(seed), (*writer).addFaults) }
+
+// draw draws a script with faults.
+func draw(seed uint64, to setup, addFaults func(*writer)) *script {
+	r := rand.New(rand.NewPCG(seed, 0))
+	w := &writer{
+		rand: r,
+		script: script{
+			seed:    seed,
+			setup:   to,
+			gangs:   map[string]*gang{},
+			trouble: faultcampaign.NewTrouble(seed),
+			slow:    map[string]bool{},
+		},
+	}
+	for i := range 4 + r.IntN(5) {
+		node := workload.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), coresOfANode)
+		w.offerDevices(node)
+		w.nodes = append(w.nodes, node)
+	}
+	room := int64(len(w.nodes)) * coresOfANode * 1000
+	load, atLeast := int64(0), room*int64(50+r.IntN(110))/100
+	for len(w.gangs) < 5 && (len(w.gangs) == 0 || load < atLeast) {
+		g := w.addGang("")
+		load += g.milliCPU * int64(g.replicas)
+	}
+	for range r.IntN(4) {
+		w.addPod("", "")
+	}
+	addFaults(w)
+	slices.SortStableFunc(w.events, func(a, b event) int { return int(a.at - b.at) })
+	return &w.script
+}
+
+// writer writes a script.
+type writer struct {
+	script
+	rand     *rand.Rand
+	pods     int
+	refusing bool // there is a gang with members that the scheduler refuses
+}
+
+func (w *writer) add(e event) { w.events = append(w.events, e) }
+
+// within draws a time of the window.
+func (w *writer) within(part time.Duration) time.Duration {
+	return time.Duration(w.rand.Int64N(int64(part)))
+}
+
+// addGang draws a gang of a priority class, or of any that is not urgent, and has its pods come
+// one after the other, soon.
+func (w *writer) addGang(priority string) *gang {
+	g := w.drawGang(priority)
+	w.addEvents(g)
+	return g
+}
+
+// drawGang draws a gang that is not there yet.
+func (w *writer) drawGang(priority string) *gang {
+	r := w.rand
+	label := v1alpha1.LabelX
+	switch r.IntN(6) {
+	case 0:
+		label = v1alpha1.LabelSigs
+	case 1:
+		label = v1alpha1.LabelMuster
+	}
+	g := &gang{
+		name:      fmt.Sprintf("s%d-%c", w.seed, 'a'+rune(len(w.gangs))),
+		label:     label,
+		minMember: 2 + r.IntN(5),
+		milliCPU:  []int64{500, 1000, 1500, 2000, 3000}[r.IntN(5)],
+		timeout:   []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second, 20 * time.Second}[r.IntN(4)],
+		match:     matchPolicies()[r.IntN(5)],
+		lax:       r.IntN(4) == 0,
+		replaced:  r.IntN(2) == 0,
+		priority:  priority,
+	}
+	g.replicas = g.minMember + r.IntN(3)
+	if label == v1alpha1.LabelMuster {
+		g.timeout = gangTimeout
+	}
+	if priority == "" && r.IntN(4) == 0 {
+		g.priority = raised
+	}
+	switch r.IntN(12) {
+	case 0, 1:
+		g.asks = g.milliCPU * int64(g.minMember)
+	case 2:
+		g.asks = 1_000_000 // more than there is
+	}
+	w.claimDevices(g)
+	w.gangs[g.name] = g
+	return g
+}
+
+// matchPolicies are drawn from; "" has a group say nothing.
+func matchPolicies() []v1alpha1.MatchPolicy {
+	return []v1alpha1.MatchPolicy{"", "", v1alpha1.MatchWaitingAndBound, v1alpha1.MatchOnceSatisfied, v1alpha1.MatchOnlyWaiting}
+}
+
+// addEvents has the PodGroup of a gang and its pods come.
+func (w *writer) addEvents(g *gang) {
+	at := w.within(window / 4)
+	if object := g.podGroup(); object != nil {
+		w.add(
+			event{at: at, what: "create PodGroup " + g.name, do: func(ctx context.Context, r *run) error { return r.createPodGroup(ctx, object) }},
+		)
+	}
+	spread := w.within(window/10) + 1
+	for i := range g.replicas {
+		pod := g.pod(i)
+		w.add(event{
+			at:   at + w.within(spread),
+			what: "create pod " + pod.Name,
+			do:   func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) },
+		})
+	}
+}
+
+// addPod has a pod of no gang come.
+func (w *writer) addPod(priority string, of faultcampaign.Fault) {
+	pod := workload.NewPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), []int64{500, 1000, 2000}[w.rand.IntN(3)], priority)
+	w.pods++
+	w.add(event{
+		at:    w.within(window),
+		fault: of,
+		what:  "create pod " + pod.Name,
+		do:    func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) },
+	})
+}
+
+// someGang is one of those that there are.
+func (w *writer) someGang() *gang {
+	names := slices.Sorted(maps.Keys(w.gangs))
+	return w.gangs[names[w.rand.IntN(len(names))]]
+}
+
+// someTime draws when something happens to a gang: in half of the cases while members of it
+// are held, for which the bind call about one of them is kept for a while, or while muster
+// reserves its places or lets it go.
+func (w *writer) someTime(g *gang) (time.Duration, moment) {
+	at := w.within(window)
+	if w.rand.IntN(2) == 0 {
+		return at, moment{}
+	}
+	if w.setup.plain > 0 {
+		return 0, w.midway(g)
+	}
+	w.keepBind(
+		memberName(g.name, w.rand.IntN(g.replicas)),
+		faultcampaign.Spoiled{Fault: callDelayed, Time: 200*time.Millisecond + w.within(600*time.Millisecond)},
+	)
+	return 0, moment{gang: g.name, held: 1 + w.rand.IntN(g.minMember-1)}
+}
+
+// gang is a group of pods.
+type gang struct {
+	name      string
+	label     string // one of [v1alpha1.GroupLabels]
+	minMember int
+	replicas  int
+	milliCPU  int64
+	devices   int64  // that a member claims
+	priority  string // class
+	timeout   time.Duration
+	match     v1alpha1.MatchPolicy // "" for the default
+	lax       bool                 // its mode is NonStrict
+	with      []string             // the groups that start together, this one among them; none when it is alone
+	// asks is the minResources of the PodGroup, in thousandths of a core; 0 for none.
+	asks int64
+	// finishing are how many members end by themselves after a while, replaced says that those
+	// that are lost are replaced by new ones.
+	finishing int
+	replaced  bool
+	former    bool // its members have had a former life
+	// refused are the members that kube-scheduler puts on no node, though muster knows of nothing against it.
+	refused []int
+}
+
+// hopeless says that too many members are refused for the gang to start.
+func (g *gang) hopeless() bool { return g.replicas-len(g.refused) < g.minMember }
+
+// pod makes the number-th member.
+func (g *gang) pod(number int) *corev1.Pod {
+	p := workload.NewPod(memberName(g.name, number), g.milliCPU, g.priority)
+	p.Labels = map[string]string{g.label: g.name}
+	if g.label == v1alpha1.LabelMuster {
+		p.Annotations = g.says()
+		p.Annotations[v1alpha1.AnnotationMinMember] = fmt.Sprint(g.minMember)
+	}
+	if g.devices > 0 {
+		devices.Claim(&p.Spec, g.devices)
+	}
+	if number < g.finishing {
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, controlplane.RunsForAnnotation, "300ms")
+	}
+	if slices.Contains(g.refused, number) {
+		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claimName},
+		}}}
+	}
+	return p
+}
+
+func memberName(gang string, number int) string { return fmt.Sprintf("%s-%d", gang, number) }
+
+// says are the annotations by which a group says how it is to start.
+func (g *gang) says() map[string]string {
+	says := map[string]string{}
+	if g.match != "" {
+		says[v1alpha1.AnnotationMatchPolicy] = string(g.match)
+	}
+	if g.lax {
+		says[v1alpha1.AnnotationGangMode] = string(v1alpha1.GangNonStrict)
+	}
+	if len(g.with) > 0 {
+		var names []string
+		for _, name := range g.with {
+			names = append(names, workload.Namespace+"/"+name)
+		}
+		text, err := json.Marshal(names)
+		if err != nil {
+			panic(err) // strings can be encoded
+		}
+		key := v1alpha1.AnnotationGroups
+		if g.label == v1alpha1.LabelSigs {
+			key = v1alpha1.AnnotationKoordinatorGroups
+		}
+		says[key] = string(text)
+	}
+	return says
+}
+
+// podGroup is the object of the gang, nil if it has none.
+func (g *gang) podGroup() *unstructured.Unstructured {
+	apiGroup := v1alpha1.APIGroupOf(g.label)
+	if apiGroup == "" {
+		return nil
+	}
+	spec := map[string]any{"minMember": int64(g.minMember), "scheduleTimeoutSeconds": int64(g.timeout / time.Second)}
+	if g.asks > 0 {
+		spec["minResources"] = map[string]any{"cpu": resource.NewMilliQuantity(g.asks, resource.DecimalSI).String()}
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": apiGroup + "/" + v1alpha1.Version, "kind": v1alpha1.Kind,
+		"metadata": map[string]any{"name": g.name, "namespace": workload.Namespace},
+		"spec":     spec,
+	}}
+	if says := g.says(); len(says) > 0 {
+		object.SetAnnotations(says)
+	}
+	return object
+}
