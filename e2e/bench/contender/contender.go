@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
@@ -84,13 +85,23 @@ func (p Programs) WithProfile(fields map[string]any) Programs {
 	return p
 }
 
-// Build builds the programs of this checkout into dir.
-func Build(ctx context.Context, dir string, progress io.Writer) (p Programs, err error) {
+// Build builds the programs of this checkout into a directory, which remove removes.
+func Build(ctx context.Context, progress io.Writer) (p Programs, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "muster-bench-")
+	if err != nil {
+		return p, nil, fmt.Errorf("make a directory for programs: %w", err)
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
 	if p.muster, err = binaries.BuildMuster(ctx, dir, progress); err != nil {
-		return p, err
+		return p, nil, err
 	}
 	p.emptyExtender, err = binaries.BuildCommand(ctx, "bench", "emptyextender", dir, progress)
-	return p, err
+	return p, remove, err
 }
 
 // Entry is a contender on a control plane, at work or about to be.
@@ -114,15 +125,19 @@ func (p Programs) Start(ctx context.Context, cp *controlplane.ControlPlane, c Co
 	if err != nil {
 		return nil, err
 	}
-	if err := e.AwaitExtender(ctx); err != nil {
-		e.Stop()
-		return nil, err
-	}
-	if err := e.StartScheduler(ctx); err != nil {
+	if err := e.Begin(ctx); err != nil {
 		e.Stop()
 		return nil, err
 	}
 	return e.Stop, nil
+}
+
+// Begin returns when the extender is ready and the scheduler schedules.
+func (e *Entry) Begin(ctx context.Context) error {
+	if err := e.AwaitExtender(ctx); err != nil {
+		return err
+	}
+	return e.StartScheduler(ctx)
 }
 
 // Launch launches the extender of a contender, if it has one, and does not wait until it

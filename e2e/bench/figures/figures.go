@@ -2,7 +2,9 @@
 package figures
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -32,6 +34,18 @@ func MedianRatio(of, than []float64) float64 {
 	return Median(ratios)
 }
 
+// Quantile is the value that a part of a hundred is below, 50 for the median. There must be one.
+func Quantile[T cmp.Ordered](of []T, percent int) T {
+	return slices.Sorted(slices.Values(of))[min(len(of)*percent/100, len(of)-1)]
+}
+
+// Print prints a figure with a number of digits, unless it is not a number.
+func Print(out io.Writer, name string, digits int, value float64) {
+	if !math.IsNaN(value) {
+		fmt.Fprintf(out, "figure %s=%.*f\n", name, digits, value)
+	}
+}
+
 // Number reads a number from 1 to most, which the environment variable of a name has.
 func Number(name, text string, most int) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
@@ -39,4 +53,29 @@ func Number(name, text string, most int) (int, error) {
 		return 0, fmt.Errorf("%s=%s: want a number from 1 to %d", name, text, most)
 	}
 	return n, nil
+}
+
+// FromEnv is Number for a variable that need not be set.
+func FromEnv(getenv func(string) string, name string, otherwise, most int) (int, error) {
+	if text := getenv(name); text != "" {
+		return Number(name, text, most)
+	}
+	return otherwise, nil
+}
+
+// Sizes reads numbers from 1 to most, separated by commas, from a variable that need not be set.
+func Sizes(getenv func(string) string, name string, otherwise []int, most int) ([]int, error) {
+	text := getenv(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	var sizes []int
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := Number(name, part, most)
+		if err != nil {
+			return nil, err
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes, nil
 }

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"runtime"
-	"slices"
 	"time"
+
+	"muster.dev/muster/e2e/bench/figures"
 )
 
 // series are measurements of one thing, one after the other.
 type series []time.Duration
 
-func (s series) microseconds() float64 {
-	sorted := slices.Sorted(slices.Values(s))
-	return float64(sorted[len(sorted)/2].Nanoseconds()) / 1000
-}
+func (s series) microseconds() float64 { return float64(figures.Quantile(s, 50).Nanoseconds()) / 1000 }
 
 // over is the median of the ratios to measurements of another thing that were taken at
 // the same times.
@@ -23,12 +19,7 @@ func (s series) over(other series) float64 {
 	for i := range s {
 		ratios[i] = float64(s[i]) / float64(other[i])
 	}
-	slices.Sort(ratios)
-	return ratios[len(ratios)/2]
-}
-
-func figure(out io.Writer, name string, value float64) {
-	fmt.Fprintf(out, "figure %s=%.2f\n", name, value)
+	return figures.Quantile(ratios, 50)
 }
 
 // mallocs is how many heap objects this process has allocated.

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/e2e/workload"
@@ -100,30 +96,4 @@ func place(pod *corev1.Pod, on *corev1.Node) {
 	pod.ResourceVersion = "1"
 	pod.Spec.NodeName = on.Name
 	pod.Status.Phase = corev1.PodRunning
-}
-
-// dump writes the cluster to a file, as a stream of JSON objects.
-func (in *input) dump(path string) (err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	buffered := bufio.NewWriter(file)
-	encoder := json.NewEncoder(buffered)
-	for _, node := range in.nodes {
-		typed := *node
-		typed.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
-		if err := encoder.Encode(&typed); err != nil {
-			return err
-		}
-	}
-	for _, pod := range append(in.placed, in.pending) {
-		typed := *pod
-		typed.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
-		if err := encoder.Encode(&typed); err != nil {
-			return err
-		}
-	}
-	return buffered.Flush()
 }

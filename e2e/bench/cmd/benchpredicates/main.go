@@ -24,28 +24,31 @@ import (
 	"io"
 	"os"
 
+	"muster.dev/muster/e2e/bench/figures"
 	"muster.dev/muster/e2e/bench/quiet"
 )
 
-const (
-	// size of the cluster, and of the larger one that filter is served on as well.
-	size       = 5000
-	largerSize = 15000
+// callsPerRound is how often filter is called while everything is measured once.
+const callsPerRound = 5
 
-	// callsPerRound is how often filter is called while everything is measured once.
-	callsPerRound = 5
-)
+// leastNodes have a zone with room for the replicas of a Deployment.
+const leastNodes = 500
 
 func main() {
 	rounds := flag.Int("rounds", 100, "how often everything is measured")
+	size := flag.Int("nodes", 5000, "size of the cluster; filter is served on one of three times as many nodes as well")
 	flag.Parse()
-	quiet.Measure("benchpredicates", func(ctx context.Context) error { return run(ctx, *rounds, os.Stdout, os.Stderr) })
+	quiet.Measure("benchpredicates", func(ctx context.Context) error { return run(ctx, *rounds, *size, os.Stdout, os.Stderr) })
 }
 
-func run(ctx context.Context, rounds int, out, progress io.Writer) error {
+func run(ctx context.Context, rounds, size int, out, progress io.Writer) error {
 	if rounds < 1 {
 		return fmt.Errorf("-rounds: %d is no number of rounds", rounds)
 	}
+	if size < leastNodes {
+		return fmt.Errorf("-nodes: want at least %d, so that constraints decide something", leastNodes)
+	}
+	largerSize := 3 * size
 	fmt.Fprintf(progress, "judging a pod on %d nodes, %d rounds\n", size, rounds)
 	e, err := newEvaluation(ctx, newInput(size))
 	if err != nil {
@@ -55,14 +58,15 @@ func run(ctx context.Context, rounds int, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	figure(out, fmt.Sprintf("cached_speedup_%d", size), m.other.full.over(m.other.cached))
-	figure(out, fmt.Sprintf("cached_us_%d", size), m.other.cached.microseconds())
-	figure(out, fmt.Sprintf("cached_own_speedup_%d", size), m.own.full.over(m.own.cached))
-	figure(out, fmt.Sprintf("cached_own_us_%d", size), m.own.cached.microseconds())
-	figure(out, fmt.Sprintf("full_us_%d", size), m.full.microseconds())
-	figure(out, fmt.Sprintf("full_vs_intree_%d", size), m.inTree.over(m.full))
-	figure(out, "bytes_per_class_node", m.bytesPerNode)
-	figure(out, "allocs_per_hit", m.allocations)
+	figure := func(name string, value float64) { figures.Print(out, name, 2, value) }
+	figure(fmt.Sprintf("cached_speedup_%d", size), m.other.full.over(m.other.cached))
+	figure(fmt.Sprintf("cached_us_%d", size), m.other.cached.microseconds())
+	figure(fmt.Sprintf("cached_own_speedup_%d", size), m.own.full.over(m.own.cached))
+	figure(fmt.Sprintf("cached_own_us_%d", size), m.own.cached.microseconds())
+	figure(fmt.Sprintf("full_us_%d", size), m.full.microseconds())
+	figure(fmt.Sprintf("full_vs_intree_%d", size), m.inTree.over(m.full))
+	figure("bytes_per_class_node", m.bytesPerNode)
+	figure("allocs_per_hit", m.allocations)
 
 	calls := callsPerRound * rounds
 	fmt.Fprintf(progress, "calling filter on %d and on %d nodes, %d times each\n", size, largerSize, calls)
@@ -70,8 +74,8 @@ func run(ctx context.Context, rounds int, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	figure(out, fmt.Sprintf("cached_filter_us_%d", size), filters[0].microseconds())
-	figure(out, fmt.Sprintf("cached_filter_us_%d", largerSize), filters[1].microseconds())
-	figure(out, fmt.Sprintf("filter_growth_%d", largerSize), filters[1].over(filters[0]))
+	figure(fmt.Sprintf("cached_filter_us_%d", size), filters[0].microseconds())
+	figure(fmt.Sprintf("cached_filter_us_%d", largerSize), filters[1].microseconds())
+	figure(fmt.Sprintf("filter_growth_%d", largerSize), filters[1].over(filters[0]))
 	return nil
 }

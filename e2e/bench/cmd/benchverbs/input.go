@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -80,23 +80,8 @@ func newPod(name, profile string, milliCPU int64) *corev1.Pod {
 // writeDump writes the cluster as kubectl would: nodes by name. Calls name them in an
 // order of their own.
 func (in *input) writeDump(path string) error {
-	list := map[string]any{"apiVersion": "v1", "kind": "List"}
-	var items []any
 	byName := slices.SortedFunc(slices.Values(in.nodes), func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
-	for _, node := range byName {
-		node.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
-		items = append(items, node)
-	}
-	for _, pod := range in.pods {
-		pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
-		items = append(items, pod)
-	}
-	list["items"] = items
-	encoded, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, encoded, 0o600)
+	return lab.WriteDump(path, byName, in.pods)
 }
 
 // body is a call about the first so many nodes, for each profile.
@@ -108,10 +93,8 @@ func (in *input) body(size int) (map[string][]byte, error) {
 	bodies := map[string][]byte{}
 	for _, profile := range []string{profileScheduler, profileExtender} {
 		at := slices.IndexFunc(in.pods, func(p *corev1.Pod) bool { return p.Name == "pending-"+profile })
-		pod := in.pods[at].DeepCopy()
-		pod.TypeMeta = metav1.TypeMeta{} // the scheduler sends none
 		var err error
-		if bodies[profile], err = json.Marshal(extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names}); err != nil {
+		if bodies[profile], err = json.Marshal(extenderv1.ExtenderArgs{Pod: in.pods[at], NodeNames: &names}); err != nil {
 			return nil, err
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"muster.dev/muster/e2e/bench/lab"
 )
 
 // result is what calls of one verb on one target took.
@@ -56,27 +57,10 @@ func measure(ctx context.Context, targets []target, verb string, bodies map[stri
 	return results, nil
 }
 
-// post reads the answer into memory that is used again, so that the caller's own
-// work stays small beside what is measured.
 func post(ctx context.Context, url string, body []byte, answer *bytes.Buffer) (time.Duration, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	start := time.Now()
-	response, err := client.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	answer.Reset()
-	_, err = answer.ReadFrom(response.Body)
-	took := time.Since(start)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("POST %s: %s: %s", url, response.Status, answer)
-	}
-	return took, err
+	began := time.Now()
+	err := lab.Call(ctx, http.MethodPost, url, body, answer)
+	return time.Since(began), err
 }
 
 const allocationCalls = 50
@@ -108,17 +92,12 @@ func allocations(ctx context.Context, t target, verb string, body []byte) (float
 }
 
 func mallocs(ctx context.Context, url string) (float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
+	page := new(bytes.Buffer)
+	if err := lab.Call(ctx, http.MethodGet, url, nil, page); err != nil {
 		return 0, err
 	}
-	response, err := client.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if value, ok := strings.CutPrefix(lines.Text(), "go_memstats_mallocs_total "); ok {
+	for line := range strings.Lines(page.String()) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "go_memstats_mallocs_total "); ok {
 			return strconv.ParseFloat(value, 64)
 		}
 	}

@@ -2,15 +2,11 @@ package main
 
 import (
 	"context"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
-	"time"
 
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/binaries"
-	"muster.dev/muster/e2e/process"
 )
 
 // target is an extender under measurement, asked about pods of one profile.
@@ -24,36 +20,12 @@ type target struct {
 // if its path is not empty.
 // stop must be called whatever the error.
 func startTargets(ctx context.Context, dir, before string, in *input) (targets []target, stop func(), err error) {
-	var running []*process.Process
+	var running []*lab.Served
 	stop = func() {
-		for _, p := range running {
-			p.Stop(5 * time.Second)
+		for _, s := range running {
+			s.Stop()
 		}
 	}
-	start := func(path string, args ...string) (url string, err error) {
-		port, err := process.FreePort()
-		if err != nil {
-			return "", err
-		}
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		p, err := process.Start(process.Spec{
-			Name: filepath.Base(path), Path: path, Args: append(args, "--listen", address), Log: filepath.Join(dir, strconv.Itoa(port)+".log"),
-		})
-		if err != nil {
-			return "", err
-		}
-		running = append(running, p)
-		wait, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		return "http://" + address, p.Await(wait, func(context.Context) error {
-			conn, err := net.Dial("tcp", address)
-			if err == nil {
-				err = conn.Close()
-			}
-			return err
-		})
-	}
-
 	emptyPath, err := binaries.BuildCommand(ctx, "bench", "emptyextender", dir, os.Stderr)
 	if err != nil {
 		return nil, stop, err
@@ -69,31 +41,26 @@ func startTargets(ctx context.Context, dir, before string, in *input) (targets [
 	if err := os.WriteFile(config, []byte(musterConfig), 0o600); err != nil {
 		return nil, stop, err
 	}
-	empty, err := start(emptyPath)
+	empty, err := lab.ServeEmpty(ctx, emptyPath)
 	if err != nil {
 		return nil, stop, err
 	}
-	targets = []target{{name: "empty", url: empty, profile: profileScheduler}}
-	serve := func(path, name string) error {
-		port, err := process.FreePort()
-		if err != nil {
-			return err
+	running = append(running, empty)
+	targets = []target{{name: "empty", url: empty.URL, profile: profileScheduler}}
+	for _, build := range []struct{ name, path string }{{"muster", musterPath}, {"before", before}} {
+		if build.path == "" {
+			continue
 		}
-		debug := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		url, err := start(path, "serve", "--config", config, "--snapshot", dump, "--debug-listen", debug)
+		s, err := lab.ServeSnapshot(ctx, build.path, config, dump)
 		if err != nil {
-			return err
+			return nil, stop, err
 		}
-		metrics := "http://" + debug + "/metrics"
+		running = append(running, s)
 		targets = append(targets,
-			target{name: name + " Scheduler", url: url, profile: profileScheduler, metrics: metrics},
-			target{name: name + " Extender", url: url, profile: profileExtender, metrics: metrics})
-		return nil
+			target{name: build.name + " Scheduler", url: s.URL, profile: profileScheduler, metrics: s.Debug + "/metrics"},
+			target{name: build.name + " Extender", url: s.URL, profile: profileExtender, metrics: s.Debug + "/metrics"})
 	}
-	if err := serve(musterPath, "muster"); err != nil || before == "" {
-		return targets, stop, err
-	}
-	return targets, stop, serve(before, "before")
+	return targets, stop, nil
 }
 
 const musterConfig = `apiVersion: config.muster.dev/v1alpha2
@@ -105,5 +72,3 @@ profiles:
 - schedulerName: ` + profileExtender + `
   nodeSelection: Extender
 `
-
-var client = &http.Client{Timeout: time.Minute}
