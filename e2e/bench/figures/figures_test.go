@@ -58,3 +58,18 @@ func TestNumber(t *testing.T) {
 		}
 	}
 }
+
+func TestQuantile(t *testing.T) {
+	var of []int
+	for i := range 200 {
+		of = append(of, 200-i)
+	}
+	for percent, want := range map[int]int{0: 1, 50: 101, 99: 199, 100: 200} {
+		if got := Quantile(of, percent); got != want {
+			t.Errorf("quantile %d of 1 to 200 is %d, want %d", percent, got, want)
+		}
+	}
+	if got := Quantile([]int{7}, 99); got != 7 {
+		t.Errorf("quantile of one is %d", got)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/process"
 )
 
@@ -139,4 +140,13 @@ func WriteDump(path string, nodes []*corev1.Node, pods []*corev1.Pod) (err error
 		}
 	}
 	return buffered.Flush()
+}
+
+// InRepository is a path that may be relative to the root of the repository, "" for "".
+func InRepository(ctx context.Context, path string) (string, error) {
+	if path == "" || filepath.IsAbs(path) {
+		return path, nil
+	}
+	repository, err := binaries.RepositoryDir(ctx)
+	return filepath.Join(repository, path), err
 }

@@ -157,7 +157,7 @@ func (a *autoscaler) remove(ctx context.Context, names []string) error {
 			}
 			continue
 		}
-		if err := a.ground.client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		if err := a.ground.Client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 			return fmt.Errorf("delete node %s: %w", name, err)
 		}
 		delete(a.unneeded, name)
@@ -176,7 +176,7 @@ func (a *autoscaler) drain(ctx context.Context, name string) (bool, error) {
 		}
 		for _, pod := range pods {
 			eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
-			err := a.ground.client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, eviction)
+			err := a.ground.Client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, eviction)
 			if err != nil && !apierrors.IsTooManyRequests(err) && !apierrors.IsNotFound(err) {
 				return false, fmt.Errorf("evict %s: %w", pod.Name, err)
 			}
@@ -188,7 +188,7 @@ func (a *autoscaler) drain(ctx context.Context, name string) (bool, error) {
 
 // taint sets a taint of a node or takes it off. What others write of it stays.
 func (a *autoscaler) taint(ctx context.Context, name, key string, on bool) error {
-	nodes := a.ground.client.CoreV1().Nodes()
+	nodes := a.ground.Client.CoreV1().Nodes()
 	for {
 		node, err := nodes.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {

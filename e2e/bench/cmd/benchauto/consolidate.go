@@ -9,7 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
+
+	"muster.dev/muster/e2e/bench/lab"
 )
 
 // What is consolidated: each pod takes an eighth of a node.
@@ -46,7 +47,7 @@ func consolidate(ctx context.Context, nodes int, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer g.close()
+	defer g.Close()
 	for i := range nodes {
 		node := newNode(fmt.Sprintf("node-%d", i))
 		node.Spec.Taints = nil // no pod comes before all nodes are there
@@ -86,8 +87,8 @@ type use struct{ nodes, ready int }
 func (g *ground) watchUse(ctx context.Context, out io.Writer, wanted func(use) bool) error {
 	var last use
 	said := time.Now()
-	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
-		pods, err := g.client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	err := g.Await(ctx, "nodes to be used as wanted", patience, func(ctx context.Context) (bool, error) {
+		pods, err := g.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		if err != nil {
 			return false, fmt.Errorf("list pods: %w", err)
 		}
@@ -109,7 +110,7 @@ func (g *ground) watchUse(ctx context.Context, out io.Writer, wanted func(use) b
 		}
 		return wanted(last), nil
 	})
-	if errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, lab.ErrOverdue) {
 		return fmt.Errorf("%d nodes are in use, %d pods are ready: %w", last.nodes, last.ready, err)
 	}
 	return err

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	hours = 24
+	hoursOfDay = 24
 	// stepsOfDay is how often workloads are scaled in a day.
-	stepsOfDay = hours * 12
+	stepsOfDay = hoursOfDay * 12
 	services   = 40
 	// firstNodes are there when the day begins.
 	firstNodes = 12
@@ -61,8 +61,8 @@ func drawServices(seed uint64) []*service {
 // replicas is how many pods it is to have at a step of the day. Scaling follows demand in some distance, so that noise
 // does not move it: half a pod of noise in an hour.
 func (s *service) replicas(step int) int32 {
-	hour := float64(step) * hours / stepsOfDay
-	wave := (1 + math.Cos((hour-s.peak)/hours*2*math.Pi)) / 2
+	hour := float64(step) * hoursOfDay / stepsOfDay
+	wave := (1 + math.Cos((hour-s.peak)/hoursOfDay*2*math.Pi)) / 2
 	noise := 0.0
 	for _, j := range s.jitter[max(0, step-11) : step+1] {
 		noise += j / 24
@@ -76,7 +76,7 @@ func (g *ground) protect(ctx context.Context, set *appsv1.ReplicaSet) error {
 		ObjectMeta: metav1.ObjectMeta{Name: set.Name},
 		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: new(intstr.FromString("20%")), Selector: set.Spec.Selector},
 	}
-	if _, err := g.client.PolicyV1().PodDisruptionBudgets(workload.Namespace).Create(ctx, budget, metav1.CreateOptions{}); err != nil {
+	if _, err := g.Client.PolicyV1().PodDisruptionBudgets(workload.Namespace).Create(ctx, budget, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create PodDisruptionBudget %s: %w", budget.Name, err)
 	}
 	return nil
@@ -86,7 +86,7 @@ func (g *ground) scale(ctx context.Context, name string, replicas int32) error {
 	scale := &autoscalingv1.Scale{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: workload.Namespace}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas},
 	}
-	_, err := g.client.AppsV1().ReplicaSets(workload.Namespace).UpdateScale(ctx, name, scale, metav1.UpdateOptions{})
+	_, err := g.Client.AppsV1().ReplicaSets(workload.Namespace).UpdateScale(ctx, name, scale, metav1.UpdateOptions{})
 	if err != nil {
 		return fmt.Errorf("scale %s: %w", name, err)
 	}
@@ -117,17 +117,17 @@ func automatic(p pace) map[string]any {
 
 // live lives a day, and says how it was.
 func live(ctx context.Context, o options, withMuster bool, out io.Writer) (*diary, error) {
-	p := pace(float64(hours*time.Hour) / float64(o.day))
+	p := pace(float64(hoursOfDay*time.Hour) / float64(o.day))
 	g, err := newGround(ctx, automatic(p), out)
 	if err != nil {
 		return nil, err
 	}
-	defer g.close()
+	defer g.Close()
 	all := drawServices(o.seed)
 	if err := g.begin(ctx, all); err != nil {
 		return nil, err
 	}
-	v, err := newView(ctx, g.client)
+	v, err := newView(ctx, g.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +149,9 @@ func live(ctx context.Context, o options, withMuster bool, out io.Writer) (*diar
 			}
 		}
 		day = newDiary(v, p)
-		return day.live(ctx, g, all, o.day/stepsOfDay, func(step int) {
+		return day.live(ctx, g, all, o, func(step int) {
 			if step%12 == 11 {
-				fmt.Fprintf(out, "hour %d of %d, with muster %t: %s\n", (step+1)/12, hours, withMuster, day)
+				fmt.Fprintf(out, "hour %d of %d, with muster %t: %s\n", (step+1)/12, o.hours, withMuster, day)
 			}
 		})
 	})
@@ -186,8 +186,8 @@ func (g *ground) begin(ctx context.Context, all []*service) error {
 }
 
 // live scales services as the day goes on, step by step.
-func (d *diary) live(ctx context.Context, g *ground, all []*service, lasts time.Duration, after func(step int)) error {
-	for step := range stepsOfDay {
+func (d *diary) live(ctx context.Context, g *ground, all []*service, o options, after func(step int)) error {
+	for step := range o.hours * stepsOfDay / hoursOfDay {
 		for _, s := range all {
 			want := s.replicas(step)
 			if want == *s.set.Spec.Replicas {
@@ -199,7 +199,7 @@ func (d *diary) live(ctx context.Context, g *ground, all []*service, lasts time.
 				return err
 			}
 		}
-		if err := d.keep(ctx, lasts); err != nil {
+		if err := d.keep(ctx, o.day/stepsOfDay); err != nil {
 			return err
 		}
 		after(step)

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/e2e/bench/lab"
 )
 
 // layout is the room on nodes, by requests, and the pods on them.
@@ -25,7 +27,7 @@ func newLayout(nodes []*corev1.Node, pods []*corev1.Pod) *layout {
 		if name := pod.Spec.NodeName; name != "" {
 			l.on[name] = append(l.on[name], pod)
 			l.free[name] = l.free[name].minus(requests(pod))
-		} else if isRefused(pod) {
+		} else if lab.IsRefused(pod) {
 			l.waiting = append(l.waiting, pod)
 		}
 	}
@@ -128,13 +130,4 @@ func nodeIsReady(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
-}
-
-func isRefused(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled {
-			return c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
-		}
-	}
-	return false
 }

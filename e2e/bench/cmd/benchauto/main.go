@@ -29,6 +29,7 @@ type options struct {
 	parts string
 	nodes int
 	day   time.Duration
+	hours int
 	seed  uint64
 }
 
@@ -39,6 +40,7 @@ func main() {
 	flag.StringVar(&o.parts, "parts", "cd", "what to measure: c for consolidation, d for a day")
 	flag.IntVar(&o.nodes, "nodes", 500, "how many nodes there are to consolidate")
 	flag.DurationVar(&o.day, "day", 12*time.Minute, "how long a day takes")
+	flag.IntVar(&o.hours, "hours", hoursOfDay, "how many hours of the day are lived")
 	flag.Uint64Var(&o.seed, "seed", 1, "draws the workloads of the day")
 	flag.Parse()
 	quiet.Measure("benchauto", func(ctx context.Context) error { return run(ctx, o, os.Stdout) })
@@ -50,6 +52,9 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	if o.day < shortestDay {
 		return fmt.Errorf("-day=%s: want at least %s: a control plane is not faster", o.day, shortestDay)
+	}
+	if o.hours < 1 || o.hours > hoursOfDay {
+		return fmt.Errorf("-hours=%d: want a number from 1 to %d", o.hours, hoursOfDay)
 	}
 	for _, part := range o.parts {
 		var err error

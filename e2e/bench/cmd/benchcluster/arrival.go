@@ -33,12 +33,12 @@ const stillFor = 10 * time.Second
 func (l laboratory) meet(ctx context.Context, c cell, pods workload.Cluster, watch *podwatch.Watch) (_ *meeting, err error) {
 	m := &meeting{}
 	if c.arrival != live {
-		if err := pods.CreateWorkloads(ctx, l.client); err != nil {
+		if err := pods.CreateWorkloads(ctx, l.Client); err != nil {
 			return nil, err
 		}
 	}
 	launched := time.Now()
-	m.entry, err = l.programs.Launch(ctx, l.controlPlane, c.contender, c.percentage())
+	m.entry, err = l.programs.Launch(ctx, l.ControlPlane, c.contender, c.percentage())
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (l laboratory) meet(ctx context.Context, c cell, pods workload.Cluster, wat
 	}
 	if c.arrival == live {
 		m.created = time.Now()
-		return m, pods.CreateWorkloads(ctx, l.client)
+		return m, pods.CreateWorkloads(ctx, l.Client)
 	}
 	return m, nil
 }
@@ -92,7 +92,7 @@ func (m *meeting) rate(t podwatch.Tally) float64 {
 // allowed to, and says when it nominated the last one.
 func (l laboratory) awaitNominations(ctx context.Context, watch *podwatch.Watch, pods int) (last time.Time, err error) {
 	count := 0
-	err = l.await(ctx, func() (bool, error) {
+	err = l.Await(ctx, "pods to be nominated", cellTimeout, func(context.Context) (bool, error) {
 		all, err := watch.Pods()
 		if err != nil {
 			return false, err

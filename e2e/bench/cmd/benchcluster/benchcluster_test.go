@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/podwatch"
 	"muster.dev/muster/e2e/workload"
 )
@@ -188,14 +188,9 @@ func TestTheTableLeavesOutWhatIsNotMeasured(t *testing.T) {
 }
 
 func TestPodsThatAreWhereTheyMustNotBeFailACell(t *testing.T) {
-	lab := laboratory{nodes: []*corev1.Node{{
-		ObjectMeta: metav1.ObjectMeta{Name: "node", Labels: map[string]string{corev1.LabelHostname: "node"}},
-		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
-			corev1.ResourceCPU:    resource.MustParse("100m"),
-			corev1.ResourceMemory: resource.MustParse("1Gi"),
-			corev1.ResourcePods:   resource.MustParse("9"),
-		}},
-	}}}
+	node := workload.ReadyNode("node", 1, 1, 9)
+	node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("100m")
+	lab := laboratory{Lab: &lab.Lab{Nodes: []*corev1.Node{node}}}
 	bound := func(pods []*corev1.Pod) []*corev1.Pod { // each asks for 50m
 		for _, p := range pods {
 			p.UID, p.Spec.NodeName = types.UID(p.Name), "node"

@@ -28,7 +28,7 @@ func parts() []part {
 // costs of a contender, and of the control plane, since they started.
 func (l laboratory) costs(e *contender.Entry) (costs, error) {
 	all := costs{}
-	running := l.controlPlane.Pids()
+	running := l.Pids()
 	for _, p := range parts() {
 		pid, runs := running[binaries.Binary(p)]
 		if p == extenderPart {
@@ -84,9 +84,5 @@ func (r results) printCosts(out io.Writer, t trial, sizes []int) {
 
 // costsOf are costs of a cell in milliseconds, by round.
 func (r results) costsOf(c cell, which func(costs) time.Duration) []float64 {
-	all := make([]float64, len(r[c]))
-	for round, m := range r[c] {
-		all[round] = float64(which(m.costs)) / float64(time.Millisecond)
-	}
-	return all
+	return r.of(c, func(m measurement) float64 { return float64(which(m.costs)) / float64(time.Millisecond) })
 }

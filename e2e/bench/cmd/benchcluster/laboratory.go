@@ -7,12 +7,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/bench/contender"
-	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/fit"
 	"muster.dev/muster/e2e/podwatch"
 	"muster.dev/muster/e2e/workload"
@@ -22,11 +20,9 @@ const cellTimeout = 5 * time.Minute
 
 // laboratory is a control plane with nodes, on which cells run one after the other.
 type laboratory struct {
-	controlPlane *controlplane.ControlPlane
-	programs     contender.Programs
-	client       kubernetes.Interface
-	nodes        []*corev1.Node
-	settled      []*corev1.Pod // pods that are there throughout
+	*lab.Lab
+	programs contender.Programs
+	settled  []*corev1.Pod // pods that are there throughout
 }
 
 // measured labels the pods of a cell.
@@ -53,7 +49,7 @@ func (l laboratory) run(ctx context.Context, c cell, arriving []*corev1.Pod) (me
 			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: v1alpha1.AheadGate}}
 		}
 	}
-	watch, err := podwatch.StartFor(ctx, l.client, measured)
+	watch, err := podwatch.StartFor(ctx, l.Client, measured)
 	if err != nil {
 		return measurement{}, err
 	}
@@ -77,14 +73,14 @@ func (l laboratory) run(ctx context.Context, c cell, arriving []*corev1.Pod) (me
 			return measurement{}, err
 		}
 	}
-	return measurement{m.rate(watch.Tally()), m.lead, each}, workload.DeletePods(ctx, l.client, measured)
+	return measurement{m.rate(watch.Tally()), m.lead, each}, workload.DeletePods(ctx, l.Client, measured)
 }
 
 // followCosts returns when so many pods are bound, and what each has cost since the first ones were.
 func (l laboratory) followCosts(ctx context.Context, e *contender.Entry, watch *podwatch.Watch, pods int) (costs, error) {
 	var first costs
 	before := 0
-	err := l.await(ctx, func() (_ bool, err error) {
+	err := l.Await(ctx, "all pods to be bound", cellTimeout, func(context.Context) (_ bool, err error) {
 		bound := watch.Tally().Bound
 		if bound > 0 && first == nil {
 			before = bound
@@ -101,26 +97,8 @@ func (l laboratory) followCosts(ctx context.Context, e *contender.Entry, watch *
 
 // judge is an error when a node has no room for its pods, or pods do not keep apart.
 func (l laboratory) judge(pods []*corev1.Pod) error {
-	ledger := fit.NewLedger()
-	for _, n := range l.nodes {
-		ledger.Node(n)
+	if err := l.Fit(pods); err != nil {
+		return err
 	}
-	for _, p := range pods {
-		if _, lacking := ledger.Pod(p); len(lacking) > 0 {
-			return fmt.Errorf("node %s of pod %s has too little: %v", p.Spec.NodeName, p.Name, lacking)
-		}
-	}
-	return fit.Apart(l.nodes, pods)
-}
-
-// await returns when something is done, unless the control plane fails.
-func (l laboratory) await(ctx context.Context, done func() (bool, error)) error {
-	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
-		select {
-		case err := <-l.controlPlane.Failed():
-			return false, err
-		default:
-			return done()
-		}
-	})
+	return fit.Apart(l.Nodes, pods)
 }

@@ -32,11 +32,9 @@ import (
 	"os"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/bench/quiet"
-	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -65,15 +63,11 @@ func run(ctx context.Context, trials []trial, getenv func(string) string, out io
 			return err
 		}
 	}
-	dir, err := os.MkdirTemp("", "muster-benchcluster-")
-	if err != nil {
-		return fmt.Errorf("make a directory for programs: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	programs, err := contender.Build(ctx, dir, out)
+	programs, remove, err := contender.Build(ctx, out)
 	if err != nil {
 		return err
 	}
+	defer remove()
 	for i, t := range trials {
 		if err := plans[i].carryOut(ctx, t, programs, out); err != nil {
 			return err
@@ -100,25 +94,17 @@ func (p plan) carryOut(ctx context.Context, t trial, programs contender.Programs
 
 // measure runs all rounds of one size.
 func (p plan) measure(ctx context.Context, t trial, programs contender.Programs, size int, results results, out io.Writer) error {
-	cp, err := controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out})
+	nodes := workload.Generate(workload.Shape{Nodes: size, Seed: seed}).Nodes
+	ground, err := lab.Start(ctx, lab.Options{Nodes: nodes}, out)
 	if err != nil {
 		return err
 	}
-	defer cp.Stop()
-	client, err := kubernetes.NewForConfig(cp.RESTConfig())
-	if err != nil {
-		return fmt.Errorf("connect to the control plane: %w", err)
-	}
-	nodes := workload.Generate(workload.Shape{Nodes: size, Seed: seed})
-	nodes.Ready()
-	if err := nodes.CreateNodes(ctx, client); err != nil {
-		return err
-	}
-	lab := laboratory{controlPlane: cp, programs: programs, client: client, nodes: nodes.Nodes}
+	defer ground.Close()
+	lab := laboratory{Lab: ground, programs: programs}
 	if t.settled != nil {
-		lab.settled = t.settled(nodes.Nodes)
+		lab.settled = t.settled(nodes)
 		settled := workload.Cluster{Pods: lab.settled}
-		if err := settled.CreateWorkloads(ctx, client); err != nil {
+		if err := settled.CreateWorkloads(ctx, lab.Client); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "%d pods are on %d nodes\n", len(lab.settled), size)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"muster.dev/muster/e2e/bench/figures"
 )
@@ -39,30 +38,19 @@ func (p plan) podsOf(t trial, c cell) int {
 }
 
 func planFromEnv(t trial, getenv func(string) string) (plan, error) {
-	p := plan{sizes: t.sizes, rounds: t.rounds}
-	if text := getenv(sizesEnv); text != "" {
-		p.sizes = nil
-		for part := range strings.SplitSeq(text, ",") {
-			n, err := figures.Number(sizesEnv, part, maxNodes)
-			if err != nil {
-				return plan{}, err
-			}
-			p.sizes = append(p.sizes, n)
-		}
-	}
+	p := plan{}
 	var err error
-	if text := getenv(roundsEnv); text != "" {
-		if p.rounds, err = figures.Number(roundsEnv, text, maxRounds); err != nil {
-			return plan{}, err
-		}
+	if p.sizes, err = figures.Sizes(getenv, sizesEnv, t.sizes, maxNodes); err != nil {
+		return plan{}, err
 	}
-	if text := getenv(podsEnv); text != "" {
-		if p.pods, err = figures.Number(podsEnv, text, maxPods); err != nil {
-			return plan{}, err
-		}
-		if p.pods < 2 {
-			return plan{}, fmt.Errorf("%s=%s: a rate takes at least 2 pods", podsEnv, text)
-		}
+	if p.rounds, err = figures.FromEnv(getenv, roundsEnv, t.rounds, maxRounds); err != nil {
+		return plan{}, err
+	}
+	if p.pods, err = figures.FromEnv(getenv, podsEnv, 0, maxPods); err != nil {
+		return plan{}, err
+	}
+	if p.pods == 1 {
+		return plan{}, fmt.Errorf("%s=1: a rate takes at least 2 pods", podsEnv)
 	}
 	return p, nil
 }

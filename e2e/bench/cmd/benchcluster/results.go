@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -15,22 +16,23 @@ import (
 // results are the measurements of each cell, one for each round.
 type results map[cell][]measurement
 
+// of is a value of a cell, by round.
+func (r results) of(c cell, value func(measurement) float64) []float64 {
+	values := make([]float64, len(r[c]))
+	for round, m := range r[c] {
+		values[round] = value(m)
+	}
+	return values
+}
+
 // rates of a cell in pods per second, by round.
 func (r results) rates(c cell) []float64 {
-	rates := make([]float64, len(r[c]))
-	for round, m := range r[c] {
-		rates[round] = m.rate
-	}
-	return rates
+	return r.of(c, func(m measurement) float64 { return m.rate })
 }
 
 // leads of a cell in seconds, by round.
 func (r results) leads(c cell) []float64 {
-	leads := make([]float64, len(r[c]))
-	for round, m := range r[c] {
-		leads[round] = m.lead.Seconds()
-	}
-	return leads
+	return r.of(c, func(m measurement) float64 { return m.lead.Seconds() })
 }
 
 // ratio is the median of what a cell has of another one.
@@ -64,68 +66,47 @@ func (r results) printTable(out io.Writer, t trial, sizes []int) {
 
 // heading of a column.
 func (s setting) heading() string {
-	scored := "sampled"
+	heading := "sampled"
 	if s.all {
-		scored = "all scored"
+		heading = "all scored"
 	}
-	switch s.arrival {
-	case backlog:
-		return scored
-	case nominated:
-		return scored + ", nominated before"
-	case together:
-		return scored + ", started together"
-	case live:
-		if s.optedIn {
-			return scored + ", live, opted in"
-		}
-		return scored + ", live"
+	heading += map[arrival]string{nominated: ", nominated before", together: ", started together", live: ", live"}[s.arrival]
+	if s.optedIn {
+		heading += ", opted in"
 	}
-	return scored + ", " + string(s.arrival)
+	return heading
 }
 
 func title(c contender.Contender) string {
-	switch c {
-	case contender.Stock:
-		return "stock scheduler alone"
-	case contender.Empty:
-		return "with an empty extender"
-	case contender.Scheduler:
-		return "with muster, nodeSelection: Scheduler"
-	case contender.Extender:
-		return "with muster, nodeSelection: Extender"
-	case contender.Nominate:
-		return "with muster, nodeSelection: Nominate"
-	case contender.Offload:
-		return "with muster, nodeSelection: Extender, offload"
-	case contender.OffloadAll:
-		return "the same, without preemption"
-	case contender.NominateOffload:
-		return "with muster, nodeSelection: Nominate, offload"
-	case contender.Ahead:
-		return "beside muster, nodeSelection: Ahead"
-	case contender.AheadPin:
-		return "beside muster, Ahead, reserve: Pin"
-	case contender.EmptyOffload:
-		return "without preemption, an empty extender that returns any node"
-	}
-	return string(c)
+	return cmp.Or(map[contender.Contender]string{
+		contender.Stock:           "stock scheduler alone",
+		contender.Empty:           "with an empty extender",
+		contender.Scheduler:       "with muster, nodeSelection: Scheduler",
+		contender.Extender:        "with muster, nodeSelection: Extender",
+		contender.Nominate:        "with muster, nodeSelection: Nominate",
+		contender.Offload:         "with muster, nodeSelection: Extender, offload",
+		contender.OffloadAll:      "the same, without preemption",
+		contender.NominateOffload: "with muster, nodeSelection: Nominate, offload",
+		contender.Ahead:           "beside muster, nodeSelection: Ahead",
+		contender.AheadPin:        "beside muster, Ahead, reserve: Pin",
+		contender.EmptyOffload:    "without preemption, an empty extender that returns any node",
+	}[c], string(c))
 }
 
 // printFigures prints the median of each cell, of each ratio and of each lead.
 func (r results) printFigures(out io.Writer, t trial, sizes []int) {
 	for _, size := range sizes {
 		for _, c := range t.cells(size) {
-			fmt.Fprintf(out, "figure %s=%.1f\n", t.figure(c), figures.Median(r.rates(c)))
+			figures.Print(out, t.figure(c), 1, figures.Median(r.rates(c)))
 		}
 	}
 	for _, size := range sizes {
 		for _, compared := range t.ratios {
 			name := strings.Replace(compared.figure, "%d", strconv.Itoa(size), 1)
-			fmt.Fprintf(out, "figure %s=%.2f\n", name, r.ratio(cell{compared.of, size}, cell{compared.than, size}))
+			figures.Print(out, name, 2, r.ratio(cell{compared.of, size}, cell{compared.than, size}))
 		}
 		for _, lead := range t.leads {
-			fmt.Fprintf(out, "figure "+lead.figure+"=%.1f\n", size, figures.Median(r.leads(cell{lead.of, size})))
+			figures.Print(out, fmt.Sprintf(lead.figure, size), 1, figures.Median(r.leads(cell{lead.of, size})))
 		}
 	}
 }

@@ -119,22 +119,20 @@ func (t trial) cells(size int) []cell {
 
 // contenders of the trial, in the order of its entries.
 func (t trial) contenders() []contender.Contender {
-	var contenders []contender.Contender
-	for _, e := range t.entries {
-		if !slices.Contains(contenders, e.contender) {
-			contenders = append(contenders, e.contender)
-		}
-	}
-	return contenders
+	return distinct(t.entries, func(e entry) contender.Contender { return e.contender })
 }
 
 // settings of the trial, in the order of its entries.
 func (t trial) settings() []setting {
-	var settings []setting
-	for _, e := range t.entries {
-		if !slices.Contains(settings, e.setting) {
-			settings = append(settings, e.setting)
+	return distinct(t.entries, func(e entry) setting { return e.setting })
+}
+
+// distinct are the values of entries, each once.
+func distinct[T comparable](entries []entry, value func(entry) T) (values []T) {
+	for _, e := range entries {
+		if v := value(e); !slices.Contains(values, v) {
+			values = append(values, v)
 		}
 	}
-	return settings
+	return values
 }

@@ -17,6 +17,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/e2e/bench/figures"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
 )
@@ -86,9 +87,9 @@ func (j *judging) measure(rounds int) (fresh, cached time.Duration, err error) {
 	}
 	view := j.store.View(pod)
 	view.Close()
-	var afresh, remembered []int64
+	var afresh, remembered []time.Duration
 	for round := range rounds * 5 {
-		change := heldBy(round, devicesPerNode/2)
+		change := heldBy(round%j.nodes, devicesPerNode/2)
 		if err := j.cluster.Set(change); err != nil {
 			return 0, 0, err
 		}
@@ -100,7 +101,7 @@ func (j *judging) measure(rounds int) (fresh, cached time.Duration, err error) {
 				fits++
 			}
 		}
-		afresh = append(afresh, int64(time.Since(began)))
+		afresh = append(afresh, time.Since(began))
 		began = time.Now()
 		view, same := j.store.View(pod), 0
 		for index := range int32(j.nodes) {
@@ -109,18 +110,17 @@ func (j *judging) measure(rounds int) (fresh, cached time.Duration, err error) {
 			}
 		}
 		view.Close()
-		remembered = append(remembered, int64(time.Since(began)))
+		remembered = append(remembered, time.Since(began))
 		if fits != j.nodes || same != fits {
 			return 0, 0, fmt.Errorf("the pod fits %d nodes afresh and %d as remembered, of %d", fits, same, j.nodes)
 		}
 	}
-	return time.Duration(median(afresh)), time.Duration(median(remembered)), nil
+	return figures.Quantile(afresh, 50), figures.Quantile(remembered, 50), nil
 }
 
 // measurePlan returns how long it takes to plan a gang whose pods take all devices that are free.
-func measurePlan(rounds int) (time.Duration, error) {
-	const nodes = 500
-	var took []int64
+func measurePlan(rounds, nodes int) (time.Duration, error) {
+	var took []time.Duration
 	for round := range rounds {
 		j, err := newJudging(nodes)
 		if err != nil {
@@ -137,11 +137,11 @@ func measurePlan(rounds int) (time.Duration, error) {
 		began := time.Now()
 		plan := placement.New(j.store, pods, uint64(round))
 		outcome := plan.PlaceAll(pods, gangOfAPlan, time.Time{})
-		took = append(took, int64(time.Since(began)))
+		took = append(took, time.Since(began))
 		plan.Close()
 		if !outcome.Kept {
 			return 0, errors.New("there is no plan for the gang")
 		}
 	}
-	return time.Duration(median(took)), nil
+	return figures.Quantile(took, 50), nil
 }

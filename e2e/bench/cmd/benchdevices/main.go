@@ -16,8 +16,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
+	"muster.dev/muster/e2e/bench/figures"
 	"muster.dev/muster/e2e/bench/quiet"
 )
 
@@ -29,15 +29,20 @@ const (
 
 func main() {
 	rounds := flag.Int("rounds", 5, "how often everything is measured")
+	nodes := flag.Int("nodes", 500, "how many nodes there are; a verdict is measured on ten times as many as well")
 	flag.Parse()
-	quiet.Measure("benchdevices", func(ctx context.Context) error { return run(ctx, *rounds, os.Stdout, os.Stderr) })
+	quiet.Measure("benchdevices", func(ctx context.Context) error { return run(ctx, *rounds, *nodes, os.Stdout, os.Stderr) })
 }
 
-func run(ctx context.Context, rounds int, out, progress io.Writer) error {
+func run(ctx context.Context, rounds, nodes int, out, progress io.Writer) error {
 	if rounds < 1 {
 		return fmt.Errorf("-rounds: %d is no number of rounds", rounds)
 	}
-	for _, nodes := range []int{500, 5000} {
+	const free = devicesPerNode / 2
+	if nodes < gangOfAPlan/free {
+		return fmt.Errorf("-nodes: %d have too few devices for a gang of %d", nodes, gangOfAPlan)
+	}
+	for _, nodes := range []int{nodes, 10 * nodes} {
 		fmt.Fprintf(progress, "judging a pod that claims a device on %d nodes\n", nodes)
 		j, err := newJudging(nodes)
 		if err != nil {
@@ -51,17 +56,17 @@ func run(ctx context.Context, rounds int, out, progress io.Writer) error {
 		fmt.Fprintf(out, "figure device_cached_speedup_%d=%.0f\n", nodes, fresh.Seconds()/cached.Seconds())
 	}
 	fmt.Fprintf(progress, "planning a gang of %d\n", gangOfAPlan)
-	plan, err := measurePlan(rounds)
+	plan, err := measurePlan(rounds, nodes)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "figure device_plan_512_ms=%.0f\n", plan.Seconds()*1e3)
 
-	g, err := newGround(ctx, progress)
+	g, err := newGround(ctx, nodes, gangOfARun, progress)
 	if err != nil {
 		return err
 	}
-	defer g.stop()
+	defer g.Close()
 	var ratios []float64
 	for round := range rounds {
 		stock, err := g.single(ctx)
@@ -75,11 +80,6 @@ func run(ctx context.Context, rounds int, out, progress io.Writer) error {
 		fmt.Fprintf(progress, "round %d: %d single pods %.2fs, a gang of them %.2fs\n", round, gangOfARun, stock.Seconds(), gang.Seconds())
 		ratios = append(ratios, gang.Seconds()/stock.Seconds())
 	}
-	fmt.Fprintf(out, "figure device_gang_64_vs_stock=%.2f\n", median(ratios))
+	fmt.Fprintf(out, "figure device_gang_64_vs_stock=%.2f\n", figures.Quantile(ratios, 50))
 	return nil
-}
-
-func median[T int64 | float64](of []T) T {
-	sorted := slices.Sorted(slices.Values(of))
-	return sorted[len(sorted)/2]
 }

@@ -21,16 +21,7 @@ const (
 
 func nodeName(i int) string { return fmt.Sprintf("node-%04d", i) }
 
-func node(i int) *corev1.Node {
-	offer := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("256Gi"),
-		corev1.ResourcePods: resource.MustParse("110"),
-	}
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Labels: map[string]string{corev1.LabelHostname: nodeName(i)}},
-		Status:     corev1.NodeStatus{Capacity: offer, Allocatable: offer},
-	}
-}
+func node(i int) *corev1.Node { return workload.ReadyNode(nodeName(i), 64, 256, 110) }
 
 // slice is all devices of a node.
 func slice(i int) *resourcev1.ResourceSlice {

@@ -5,17 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
@@ -31,77 +28,41 @@ const (
 
 // ground is a control plane with two schedulers, a muster of which they know nothing, and a gang whose room is reserved.
 type ground struct {
-	controlPlane *controlplane.ControlPlane
-	schedulers   *controlplane.SchedulerReplicas
-	muster       *muster.Server
-	client       kubernetes.Interface
+	*lab.Lab
+	schedulers *controlplane.SchedulerReplicas
 }
 
-// newGround starts everything. The caller must call close.
-func newGround(ctx context.Context, out io.Writer) (g *ground, err error) {
-	g = &ground{}
-	defer func() {
-		if err != nil {
-			g.close()
-		}
-	}()
-	if g.controlPlane, err = controlplane.Start(
-		ctx,
-		controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out},
-	); err != nil {
-		return g, err
-	}
-	if g.client, err = kubernetes.NewForConfig(g.controlPlane.RESTConfig()); err != nil {
-		return g, fmt.Errorf("connect to the control plane: %w", err)
-	}
-	objects, err := dynamic.NewForConfig(g.controlPlane.RESTConfig())
-	if err != nil {
-		return g, fmt.Errorf("connect to the control plane: %w", err)
-	}
-	if err := muster.CreateCRDs(ctx, objects); err != nil {
-		return g, err
-	}
-	if err := g.controlPlane.StartKWOK(ctx); err != nil {
-		return g, err
-	}
-	g.muster, err = muster.Start(ctx, muster.Options{
-		ControlPlane: g.controlPlane, Selection: muster.Ahead, Progress: out, Binary: os.Getenv("CAMPAIGN_MUSTER"),
+// prepare starts everything on a lab, which ends it.
+func prepare(ctx context.Context, l *lab.Lab, out io.Writer) (g *ground, err error) {
+	g = &ground{Lab: l}
+	server, err := muster.Start(ctx, muster.Options{
+		ControlPlane: l.ControlPlane, Selection: muster.Ahead, Progress: out,
 		Config: map[string]any{"gangs": map[string]any{"preemptAfter": "100ms", "scheduleTimeout": "10m"}},
 	})
 	if err != nil {
-		return g, err
+		return nil, err
 	}
-	if g.schedulers, err = g.controlPlane.StartSchedulerReplicas(ctx, make([]controlplane.SchedulerOptions, 2)...); err != nil {
-		return g, err
+	l.OnClose(server.Stop)
+	if g.schedulers, err = l.StartSchedulerReplicas(ctx, make([]controlplane.SchedulerOptions, 2)...); err != nil {
+		return nil, err
 	}
+	l.OnClose(g.schedulers.Stop)
 	return g, g.reserve(ctx)
 }
 
-// close ends everything.
-func (g *ground) close() {
-	if g.controlPlane == nil {
-		return
+// nodes are as many as there are members.
+func nodes() (all []*corev1.Node) {
+	for i := range members {
+		all = append(all, workload.ReadyNode(fmt.Sprintf("node-%d", i), 4, 16, 20))
 	}
-	if g.schedulers != nil {
-		g.schedulers.Stop()
-	}
-	if g.muster != nil {
-		g.muster.Stop()
-	}
-	g.controlPlane.Stop()
+	return all
 }
 
 // reserve has the gang come, and returns when its room is reserved.
 func (g *ground) reserve(ctx context.Context) error {
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: high}, Value: 1000}
-	if _, err := g.client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+	if _, err := g.Client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create priority class %s: %w", class.Name, err)
-	}
-	for i := range members {
-		node := workload.ReadyNode(fmt.Sprintf("node-%d", i), 4, 16, 20)
-		if _, err := g.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("create node %s: %w", node.Name, err)
-		}
 	}
 	slow := workload.PlainPod("slow", 3000)
 	slow.Spec.NodeName, slow.Spec.TerminationGracePeriodSeconds = "node-0", new(int64(24*3600))
@@ -119,7 +80,7 @@ func (g *ground) reserve(ctx context.Context) error {
 			return err
 		}
 	}
-	return g.eventually(ctx, "the gang is reserved", func(ctx context.Context) error {
+	return g.Eventually(ctx, "the gang to be reserved", patience, func(ctx context.Context) error {
 		kept, err := g.reserved(ctx)
 		if err == nil && kept < members {
 			err = fmt.Errorf("%d of %d members are nominated", kept, members)
@@ -132,27 +93,14 @@ func memberName(i int) string { return fmt.Sprintf("g-%d", i) }
 
 // create creates a pod as soon as its priority class is known.
 func (g *ground) create(ctx context.Context, pod *corev1.Pod) error {
-	return g.eventually(ctx, "create pod "+pod.Name, func(ctx context.Context) error {
-		_, err := g.client.CoreV1().Pods(workload.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+	return g.Eventually(ctx, "pod "+pod.Name+" to be created", patience, func(ctx context.Context) error {
+		_, err := g.Client.CoreV1().Pods(workload.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 		return err
 	})
 }
 
-// eventually polls until check is content.
-func (g *ground) eventually(ctx context.Context, what string, check func(context.Context) error) error {
-	last := errors.New("nothing was looked at")
-	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
-		last = check(ctx)
-		return last == nil, nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait until %s: %w: %w", what, err, last)
-	}
-	return nil
-}
-
 func (g *ground) pod(ctx context.Context, name string) (*corev1.Pod, error) {
-	return g.client.CoreV1().Pods(workload.Namespace).Get(ctx, name, metav1.GetOptions{})
+	return g.Client.CoreV1().Pods(workload.Namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // versions returns the resourceVersions of the members.
@@ -169,7 +117,7 @@ func (g *ground) versions(ctx context.Context) (versions [members]string, err er
 
 // awaitChanges returns when no member has the version that it had.
 func (g *ground) awaitChanges(ctx context.Context, before [members]string) error {
-	return g.eventually(ctx, "all members have changed", func(ctx context.Context) error {
+	return g.Eventually(ctx, "all members to change", patience, func(ctx context.Context) error {
 		now, err := g.versions(ctx)
 		for i := range now {
 			if err == nil && now[i] == before[i] {
@@ -197,7 +145,7 @@ func (g *ground) reserved(ctx context.Context) (kept int, err error) {
 // race has pods come that would fit where members are to go, one after the other, and says how many the scheduler
 // puts there. They are gone when it returns.
 func (g *ground) race(ctx context.Context, number int) (taken int, err error) {
-	pods := g.client.CoreV1().Pods(workload.Namespace)
+	pods := g.Client.CoreV1().Pods(workload.Namespace)
 	for i := range members {
 		name := fmt.Sprintf("rival-%d-%d", number, i)
 		rival := workload.PlainPod(name, 2000)
@@ -206,18 +154,13 @@ func (g *ground) race(ctx context.Context, number int) (taken int, err error) {
 			return taken, err
 		}
 		isBound := false
-		err := g.eventually(ctx, name+" is tried", func(ctx context.Context) error {
+		err := g.Eventually(ctx, name+" to be tried", patience, func(ctx context.Context) error {
 			pod, err := g.pod(ctx, name)
 			if err != nil {
 				return err
 			}
-			if isBound = pod.Spec.NodeName != ""; isBound {
+			if isBound = pod.Spec.NodeName != ""; isBound || lab.IsRefused(pod) {
 				return nil
-			}
-			for _, c := range pod.Status.Conditions {
-				if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable {
-					return nil
-				}
 			}
 			return errors.New("it is not")
 		})

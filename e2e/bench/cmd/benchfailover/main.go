@@ -11,21 +11,20 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"muster.dev/muster/e2e/bench/figures"
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/bench/quiet"
 )
 
 const (
 	failoversEnv     = "BENCH_FAILOVERS"
-	defaultFailovers = "100"
+	defaultFailovers = 100
 	maxFailovers     = 10_000
 )
 
@@ -34,15 +33,19 @@ func main() {
 }
 
 func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
-	failovers, err := figures.Number(failoversEnv, cmp.Or(getenv(failoversEnv), defaultFailovers), maxFailovers)
+	failovers, err := figures.FromEnv(getenv, failoversEnv, defaultFailovers, maxFailovers)
 	if err != nil {
 		return err
 	}
-	g, err := newGround(ctx, out)
+	l, err := lab.Start(ctx, lab.Options{Nodes: nodes(), CRDs: true, KWOK: true, Poll: poll}, out)
 	if err != nil {
 		return err
 	}
-	defer g.close()
+	defer l.Close()
+	g, err := prepare(ctx, l, out)
+	if err != nil {
+		return err
+	}
 	var took []time.Duration
 	lost := 0
 	for i := range failovers {
@@ -54,10 +57,9 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
 		lost += members - kept
 		fmt.Fprintf(out, "failover %d/%d: %d reservations are kept after %s\n", i+1, failovers, kept, after.Round(time.Millisecond))
 	}
-	slices.Sort(took)
 	fmt.Fprintf(out, "figure ahead_failovers=%d\n", failovers)
-	fmt.Fprintf(out, "figure ahead_reservation_after_failover_ms=%d\n", took[len(took)*99/100].Milliseconds())
-	fmt.Fprintf(out, "figure ahead_reservation_after_failover_median_ms=%d\n", took[len(took)/2].Milliseconds())
+	fmt.Fprintf(out, "figure ahead_reservation_after_failover_ms=%d\n", figures.Quantile(took, 99).Milliseconds())
+	fmt.Fprintf(out, "figure ahead_reservation_after_failover_median_ms=%d\n", figures.Quantile(took, 50).Milliseconds())
 	fmt.Fprintf(out, "figure ahead_reservations_lost=%d\n", lost)
 	return nil
 }

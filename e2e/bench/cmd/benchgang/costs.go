@@ -24,7 +24,7 @@ func (r *cellRun) costs(ctx context.Context) (c costs, err error) {
 	if c.cpu, err = process.CPU(r.entry.Pids()...); err != nil {
 		return c, err
 	}
-	metrics, err := r.controlPlane.SchedulerMetrics(ctx)
+	metrics, err := r.ControlPlane.SchedulerMetrics(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -58,6 +58,6 @@ func (r *cellRun) calmDown(ctx context.Context) error {
 // effort is what everything that is at work has needed since it started: the control plane, with
 // its scheduler, and the extender.
 func (r *cellRun) effort() (time.Duration, error) {
-	pids := sets.New(slices.Collect(maps.Values(r.controlPlane.Pids()))...).Insert(r.entry.Pids()...)
+	pids := sets.New(slices.Collect(maps.Values(r.ControlPlane.Pids()))...).Insert(r.entry.Pids()...)
 	return process.CPU(pids.UnsortedList()...)
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"math"
 
 	"muster.dev/muster/e2e/bench/contender"
 	"muster.dev/muster/e2e/bench/figures"
@@ -12,10 +10,7 @@ import (
 // printFigures prints what the cases that were run are about.
 func (r results) printFigures(out io.Writer) {
 	figure := func(name string, digits int, value float64) {
-		if math.IsNaN(value) {
-			return // of somebody who was left out
-		}
-		fmt.Fprintf(out, "figure gang_%s=%.*f\n", name, digits, value)
+		figures.Print(out, "gang_"+name, digits, value) // nothing of somebody who was left out
 	}
 	ours := func(name string, value func(measurement) float64) []float64 {
 		return r.of(cell{name, withMuster}, value)

@@ -7,16 +7,14 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
-	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/podwatch"
 	"muster.dev/muster/e2e/workload"
 )
@@ -27,54 +25,32 @@ const (
 	patience = 5 * time.Minute
 )
 
-// laboratory is a control plane with nodes, on which cells run one after the other.
+// laboratory is a control plane with nodes, on which the cells of a case run one after the other.
 type laboratory struct {
-	controlPlane *controlplane.ControlPlane
-	programs     contender.Programs
-	native       contender.NativeGangs
-	client       kubernetes.Interface
-	dynamic      dynamic.Interface
-	nodes        []*corev1.Node
-	wait         time.Duration // of gangs that cannot start
+	*lab.Lab
+	programs contender.Programs
+	native   contender.NativeGangs
+	wait     time.Duration // of gangs that cannot start
 }
 
-// newLaboratory starts a control plane, which the caller has to stop.
+// newLaboratory makes the laboratory for a case. The caller must call Close.
 func newLaboratory(
 	ctx context.Context, c benchCase, programs contender.Programs, wait time.Duration, out io.Writer,
-) (_ *laboratory, err error) {
+) (*laboratory, error) {
 	release, err := binaries.Chosen()
 	if err != nil {
 		return nil, err
 	}
-	native := contender.NativeGangsOf(release)
-	cp, err := controlplane.Start(ctx, controlplane.Options{
-		Release: release, Controllers: controlplane.PodCreation(), APIServerFlags: native.APIServerFlags(), Progress: out,
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			cp.Stop()
-		}
-	}()
-	l := &laboratory{controlPlane: cp, programs: programs, native: native, wait: wait}
-	if l.client, err = kubernetes.NewForConfig(cp.RESTConfig()); err != nil {
-		return nil, fmt.Errorf("connect to the control plane: %w", err)
-	}
-	if l.dynamic, err = dynamic.NewForConfig(cp.RESTConfig()); err != nil {
-		return nil, fmt.Errorf("connect to the control plane: %w", err)
-	}
-	if err := muster.CreateCRDs(ctx, l.dynamic); err != nil {
-		return nil, err
-	}
-	nodes := workload.Generate(workload.Shape{Nodes: c.nodes, Seed: seed})
-	nodes.Ready()
+	nodes := workload.Generate(workload.Shape{Nodes: c.nodes, Seed: seed}).Nodes
 	if c.gangs.contended {
-		level(nodes.Nodes)
+		level(nodes)
 	}
-	l.nodes = nodes.Nodes
-	return l, nodes.CreateNodes(ctx, l.client)
+	l := &laboratory{programs: programs, native: contender.NativeGangsOf(release), wait: wait}
+	l.Lab, err = lab.Start(ctx, lab.Options{
+		Nodes: nodes, CRDs: true, Poll: 5 * time.Millisecond,
+		ControlPlane: controlplane.Options{Release: release, APIServerFlags: l.native.APIServerFlags()},
+	}, out)
+	return l, err
 }
 
 // cellRun is a contender at work on a cell.
@@ -91,8 +67,8 @@ func (l *laboratory) run(ctx context.Context, c benchCase, who contender.Contend
 	limit := patience + l.wait
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s", limit))
 	defer cancel()
-	r := &cellRun{laboratory: l, who: who, gangs: c.gangs, witness: newWitness(l.nodes, c.gangs.size)}
-	watch, err := podwatch.StartFor(ctx, l.client, measured, r.witness.observe)
+	r := &cellRun{laboratory: l, who: who, gangs: c.gangs, witness: newWitness(l.Nodes, c.gangs.size)}
+	watch, err := podwatch.StartFor(ctx, l.Client, measured, r.witness.observe)
 	if err != nil {
 		return came, err
 	}
@@ -100,15 +76,12 @@ func (l *laboratory) run(ctx context.Context, c benchCase, who contender.Contend
 	if err := r.createGroups(ctx); err != nil {
 		return came, err
 	}
-	r.entry, err = l.programs.Launch(ctx, l.controlPlane, who, 0)
+	r.entry, err = l.programs.Launch(ctx, l.ControlPlane, who, 0)
 	if err != nil {
 		return came, err
 	}
 	defer r.entry.Stop()
-	if err := r.entry.AwaitExtender(ctx); err != nil {
-		return came, err
-	}
-	if err := r.entry.StartScheduler(ctx); err != nil {
+	if err := r.entry.Begin(ctx); err != nil {
 		return came, err
 	}
 	if err := r.calmDown(ctx); err != nil {
@@ -122,27 +95,30 @@ func (l *laboratory) run(ctx context.Context, c benchCase, who contender.Contend
 	if err := r.witness.verdict(); err != nil {
 		return came, err
 	}
-	if err := workload.DeletePods(ctx, l.client, measured); err != nil {
+	if err := workload.DeletePods(ctx, l.Client, measured); err != nil {
 		return came, err
 	}
 	return came, r.deleteGroups(ctx)
 }
 
 func (r *cellRun) createGroups(ctx context.Context) error {
-	resource, groups := r.gangs.groups(r.who, r.native)
-	for _, group := range groups {
-		if _, err := r.dynamic.Resource(resource).Namespace(workload.Namespace).Create(ctx, group, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("create PodGroup %s: %w", group.GetName(), err)
-		}
-	}
-	return nil
+	return r.eachGroup("create", func(groups dynamic.ResourceInterface, group *unstructured.Unstructured) error {
+		_, err := groups.Create(ctx, group, metav1.CreateOptions{})
+		return err
+	})
 }
 
 func (r *cellRun) deleteGroups(ctx context.Context) error {
+	return r.eachGroup("delete", func(groups dynamic.ResourceInterface, group *unstructured.Unstructured) error {
+		return groups.Delete(ctx, group.GetName(), metav1.DeleteOptions{})
+	})
+}
+
+func (r *cellRun) eachGroup(what string, do func(dynamic.ResourceInterface, *unstructured.Unstructured) error) error {
 	resource, groups := r.gangs.groups(r.who, r.native)
 	for _, group := range groups {
-		if err := r.dynamic.Resource(resource).Namespace(workload.Namespace).Delete(ctx, group.GetName(), metav1.DeleteOptions{}); err != nil {
-			return fmt.Errorf("delete PodGroup %s: %w", group.GetName(), err)
+		if err := do(r.Objects.Resource(resource).Namespace(workload.Namespace), group); err != nil {
+			return fmt.Errorf("%s PodGroup %s: %w", what, group.GetName(), err)
 		}
 	}
 	return nil
@@ -152,33 +128,22 @@ func (r *cellRun) deleteGroups(ctx context.Context) error {
 func (r *cellRun) createPods(ctx context.Context) (began time.Time, err error) {
 	pods := workload.Cluster{Pods: r.gangs.pods(r.who)}
 	began = time.Now()
-	return began, pods.CreateWorkloads(ctx, r.client)
+	return began, pods.CreateWorkloads(ctx, r.Client)
 }
 
 // deleteGangs deletes the pods of gangs and returns when they are gone.
 func (r *cellRun) deleteGangs(ctx context.Context, names ...string) error {
-	return workload.DeletePods(ctx, r.client, fmt.Sprintf("%s in (%s)", gangOf, strings.Join(names, ",")))
+	return workload.DeletePods(ctx, r.Client, fmt.Sprintf("%s in (%s)", gangOf, strings.Join(names, ",")))
 }
 
 // await returns when something is done, unless the control plane or muster fails.
 func (r *cellRun) await(ctx context.Context, done func() bool) error {
-	err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
-		select {
-		case err := <-r.controlPlane.Failed():
-			return false, err
-		default:
-		}
-		if server := r.entry.Muster(); server != nil {
-			if err := server.Err(); err != nil {
-				return false, err
-			}
+	return r.Await(ctx, "the gangs", patience+r.wait, func(context.Context) (bool, error) {
+		if server := r.entry.Muster(); server != nil && server.Err() != nil {
+			return false, server.Err()
 		}
 		return done(), nil
 	})
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
 }
 
 // sleep is await for a time.

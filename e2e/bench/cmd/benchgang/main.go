@@ -60,15 +60,11 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "muster-benchgang-")
-	if err != nil {
-		return fmt.Errorf("make a directory for programs: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	programs, err := contender.Build(ctx, dir, out)
+	programs, remove, err := contender.Build(ctx, out)
 	if err != nil {
 		return err
 	}
+	defer remove()
 	programs = programs.WithBefore(plan.before)
 	began := time.Now()
 	results := results{}
@@ -89,7 +85,7 @@ func (p plan) measure(ctx context.Context, c benchCase, programs contender.Progr
 	if err != nil {
 		return err
 	}
-	defer lab.controlPlane.Stop()
+	defer lab.Close()
 	for round := range p.rounds {
 		for _, who := range c.order(round) {
 			came, err := lab.run(ctx, c, who)

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/e2e/bench/figures"
 )
 
 const (
@@ -49,7 +51,7 @@ func besideWaiting(ctx context.Context, r *cellRun) (came measurement, err error
 	if err != nil {
 		return came, err
 	}
-	came.beside, came.alone = p99(with), p99(append(before, after...))
+	came.beside, came.alone = figures.Quantile(with, 99), figures.Quantile(append(before, after...), 99)
 	return came, nil
 }
 
@@ -69,7 +71,7 @@ func (r *cellRun) neighbours(ctx context.Context, prefix string, count int) ([]t
 		creating.Go(func() error {
 			bound := r.witness.hear(p.Name)
 			began := time.Now()
-			if _, err := r.client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{}); err != nil {
+			if _, err := r.Client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{}); err != nil {
 				return fmt.Errorf("create pod %s: %w", p.Name, err)
 			}
 			select {

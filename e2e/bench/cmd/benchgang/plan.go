@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/figures"
 )
 
 // Environment variables that change what is measured.
@@ -38,10 +38,8 @@ type plan struct {
 func planFromEnv(getenv func(string) string) (plan, error) {
 	p := plan{cases: cases(), rounds: 3, wait: 90 * time.Second}
 	var err error
-	if text := getenv(roundsEnv); text != "" {
-		if p.rounds, err = strconv.Atoi(text); err != nil || p.rounds < 1 || p.rounds > maxRounds {
-			return plan{}, fmt.Errorf("%s=%s: want a number from 1 to %d", roundsEnv, text, maxRounds)
-		}
+	if p.rounds, err = figures.FromEnv(getenv, roundsEnv, p.rounds, maxRounds); err != nil {
+		return plan{}, err
 	}
 	if text := getenv(waitEnv); text != "" {
 		if p.wait, err = time.ParseDuration(text); err != nil || p.wait < time.Second || p.wait > maxWait {

@@ -86,13 +86,6 @@ func adding(a, b []float64) []float64 {
 	}
 	return sums
 }
-
-// p99 is the 99th percentile.
-func p99(of []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(of))
-	return sorted[len(sorted)*99/100]
-}
-
 func title(c contender.Contender) string {
 	switch c {
 	case contender.Stock:

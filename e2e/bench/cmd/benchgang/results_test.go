@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,19 +131,5 @@ func TestTheTableHasARowForEachCell(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s\n%s", diff, out.String())
-	}
-}
-
-func TestP99(t *testing.T) {
-	var took []time.Duration
-	for i := range 200 {
-		took = append(took, time.Duration(i+1)*time.Millisecond)
-	}
-	slices.Reverse(took)
-	if got := p99(took); got != 199*time.Millisecond {
-		t.Errorf("%s of 200, want the second longest", got)
-	}
-	if got := p99(took[:1]); got != 200*time.Millisecond {
-		t.Errorf("%s of one", got)
 	}
 }

@@ -17,32 +17,30 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
+	"muster.dev/muster/e2e/bench/figures"
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/bench/loadreplay"
 	"muster.dev/muster/e2e/bench/quiet"
-	"muster.dev/muster/e2e/binaries"
 )
 
 const (
 	tracesEnv = "LOAD_TRACES"
 	seedsEnv  = "LOAD_SEEDS"
+	mostSeeds = 1000
 )
 
 func main() {
-	quiet.Measure("benchload", func(ctx context.Context) error { return run(ctx, os.Getenv(tracesEnv), os.Getenv(seedsEnv), os.Stdout) })
+	quiet.Measure("benchload", func(ctx context.Context) error { return run(ctx, os.Getenv, os.Stdout) })
 }
 
-func run(ctx context.Context, file, seeds string, out io.Writer) error {
-	count := 10
-	if seeds != "" {
-		var err error
-		if count, err = strconv.Atoi(seeds); err != nil || count < 1 {
-			return fmt.Errorf("%s=%q: want a number from 1", seedsEnv, seeds)
-		}
+func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
+	count, err := figures.FromEnv(getenv, seedsEnv, 10, mostSeeds)
+	if err != nil {
+		return err
 	}
-	traces, err := readTraces(ctx, file, out)
+	traces, err := readTraces(ctx, getenv(tracesEnv), out)
 	if err != nil {
 		return err
 	}
@@ -63,13 +61,9 @@ func readTraces(ctx context.Context, file string, out io.Writer) (loadreplay.Tra
 	if file == "" {
 		return generated(out, tracesEnv+" is not set"), nil
 	}
-	path := file
-	if !filepath.IsAbs(path) {
-		repository, err := binaries.RepositoryDir(ctx)
-		if err != nil {
-			return nil, err
-		}
-		path = filepath.Join(repository, file)
+	path, err := lab.InRepository(ctx, file)
+	if err != nil {
+		return nil, err
 	}
 	table, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

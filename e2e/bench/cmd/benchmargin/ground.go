@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,9 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/podwatch"
 	"muster.dev/muster/e2e/workload"
@@ -25,61 +23,31 @@ import (
 const (
 	writers  = 8 // of pods, and as many of nominations
 	patience = 5 * time.Minute
-	poll     = 50 * time.Millisecond
 	gate     = "example.com/keeps-room"
 )
 
 // ground is a control plane with a stock scheduler and nodes with room for one pod each.
 type ground struct {
-	controlPlane *controlplane.ControlPlane
-	client       kubernetes.Interface
-	nodes        []string
+	*lab.Lab
+	numbers []int // of the nodes
 }
 
-// newGround starts everything. The caller must call close.
-func newGround(ctx context.Context, limited bool, nodes int, out io.Writer) (g *ground, err error) {
-	g = &ground{}
-	defer func() {
-		if err != nil {
-			g.close()
-		}
-	}()
-	if g.controlPlane, err = controlplane.Start(
-		ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out},
-	); err != nil {
-		return g, err
+// newGround starts everything. The caller must call Close.
+func newGround(ctx context.Context, limited bool, count int, out io.Writer) (*ground, error) {
+	g := &ground{}
+	var nodes []*corev1.Node
+	for i := range count {
+		nodes, g.numbers = append(nodes, workload.ReadyNode(fmt.Sprintf("node-%d", i), 1, 16, 20)), append(g.numbers, i)
 	}
-	if g.client, err = kubernetes.NewForConfig(g.controlPlane.RESTConfig()); err != nil {
-		return g, fmt.Errorf("connect to the control plane: %w", err)
+	var err error
+	if g.Lab, err = lab.Start(ctx, lab.Options{Nodes: nodes}, out); err != nil {
+		return nil, err
 	}
-	err = each(ctx, nodes, func(ctx context.Context, i int) error {
-		_, err := g.client.CoreV1().Nodes().Create(ctx, workload.ReadyNode(fmt.Sprintf("node-%d", i), 1, 16, 20), metav1.CreateOptions{})
-		return err
-	})
-	if err != nil {
-		return g, fmt.Errorf("create nodes: %w", err)
+	if err := g.StartScheduler(ctx, controlplane.SchedulerOptions{Limited: limited}); err != nil {
+		g.Close()
+		return nil, err
 	}
-	for i := range nodes {
-		g.nodes = append(g.nodes, fmt.Sprintf("node-%d", i))
-	}
-	return g, g.controlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Limited: limited})
-}
-
-// close ends everything.
-func (g *ground) close() {
-	if g.controlPlane != nil {
-		g.controlPlane.Stop()
-	}
-}
-
-// each does something for so many numbers, by several goroutines.
-func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(writers)
-	for i := range n {
-		group.Go(func() error { return do(ctx, i) })
-	}
-	return group.Wait()
+	return g, nil
 }
 
 // observer writes down what the watch shows of a round.
@@ -110,10 +78,8 @@ func (o *observer) changed(_, now *corev1.Pod) {
 	if node := now.Spec.NodeName; node != "" && l.bound.IsZero() {
 		l.bound, o.log.bound[node] = at, at
 	}
-	for _, c := range now.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable && l.refused.IsZero() {
-			l.refused = at
-		}
+	if lab.IsRefused(now) && l.refused.IsZero() {
+		l.refused = at
 	}
 }
 
@@ -142,8 +108,8 @@ func (o *observer) result() *log {
 
 // round has pods race with nominations for all nodes, and removes both.
 func (g *ground) round(ctx context.Context, number int) (*log, error) {
-	pods := g.client.CoreV1().Pods(workload.Namespace)
-	err := each(ctx, len(g.nodes), func(ctx context.Context, i int) error {
+	pods := g.Client.CoreV1().Pods(workload.Namespace)
+	err := lab.Each(ctx, writers, g.numbers, func(ctx context.Context, i int) error {
 		pod := workload.PlainPod(fmt.Sprintf("keeper-%d-%d", number, i), 1000)
 		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: gate}}
 		_, err := pods.Create(ctx, pod, metav1.CreateOptions{})
@@ -156,21 +122,21 @@ func (g *ground) round(ctx context.Context, number int) (*log, error) {
 		lives: map[string]*life{},
 		log:   log{nominated: map[string]time.Time{}, bound: map[string]time.Time{}},
 	}
-	watch, err := podwatch.StartFor(ctx, g.client, "", o.changed)
+	watch, err := podwatch.StartFor(ctx, g.Client, "", o.changed)
 	if err != nil {
 		return nil, err
 	}
 	defer watch.Stop()
 	group, both := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return each(both, len(g.nodes), func(ctx context.Context, i int) error {
+		return lab.Each(both, writers, g.numbers, func(ctx context.Context, i int) error {
 			_, err := pods.Create(ctx, workload.PlainPod(fmt.Sprintf("racer-%d-%d", number, i), 1000), metav1.CreateOptions{})
 			return err
 		})
 	})
 	group.Go(func() error {
-		return each(both, len(g.nodes), func(ctx context.Context, i int) error {
-			patch, err := json.Marshal(map[string]any{"status": map[string]any{"nominatedNodeName": g.nodes[i]}})
+		return lab.Each(both, writers, g.numbers, func(ctx context.Context, i int) error {
+			patch, err := json.Marshal(map[string]any{"status": map[string]any{"nominatedNodeName": g.Nodes[i].Name}})
 			if err != nil {
 				return err
 			}
@@ -181,8 +147,8 @@ func (g *ground) round(ctx context.Context, number int) (*log, error) {
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("race: %w", err)
 	}
-	if err := g.eventually(ctx, "all pods are bound or refused", func() (bool, error) {
-		return o.tried() == len(g.nodes), nil
+	if err := g.Await(ctx, "all pods to be bound or refused", patience, func(context.Context) (bool, error) {
+		return o.tried() == len(g.Nodes), nil
 	}); err != nil {
 		return nil, err
 	}
@@ -190,20 +156,11 @@ func (g *ground) round(ctx context.Context, number int) (*log, error) {
 	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}); err != nil {
 		return nil, fmt.Errorf("delete pods: %w", err)
 	}
-	if err := g.eventually(ctx, "all pods are gone", func() (bool, error) {
+	if err := g.Await(ctx, "all pods to be gone", patience, func(context.Context) (bool, error) {
 		left, err := watch.Pods()
 		return len(left) == 0, err
 	}); err != nil {
 		return nil, err
 	}
 	return result, nil
-}
-
-// eventually polls until something is so.
-func (g *ground) eventually(ctx context.Context, what string, is func() (bool, error)) error {
-	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(context.Context) (bool, error) { return is() })
-	if err != nil {
-		return errors.Join(fmt.Errorf("wait until %s", what), err)
-	}
-	return nil
 }

@@ -19,9 +19,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
+	"muster.dev/muster/e2e/bench/figures"
 	"muster.dev/muster/e2e/bench/quiet"
 )
 
@@ -41,11 +41,11 @@ func main() {
 }
 
 func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
-	trials, err := number(getenv, trialsEnv, defaultTrials)
+	trials, err := figures.FromEnv(getenv, trialsEnv, defaultTrials, maxNumber)
 	if err != nil {
 		return err
 	}
-	nodes, err := number(getenv, nodesEnv, defaultNodes)
+	nodes, err := figures.FromEnv(getenv, nodesEnv, defaultNodes, maxNumber)
 	if err != nil {
 		return err
 	}
@@ -62,25 +62,13 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	return nil
 }
 
-func number(getenv func(string) string, name string, otherwise int) (int, error) {
-	text := getenv(name)
-	if text == "" {
-		return otherwise, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxNumber {
-		return 0, fmt.Errorf("%s=%s: want a number from 1 to %d", name, text, maxNumber)
-	}
-	return n, nil
-}
-
 // measure runs rounds on one control plane until there are so many trials.
 func measure(ctx context.Context, limited bool, nodes, trials int, out io.Writer) ([]trial, error) {
 	g, err := newGround(ctx, limited, nodes, out)
 	if err != nil {
 		return nil, err
 	}
-	defer g.close()
+	defer g.Close()
 	var all []trial
 	for number := 0; len(all) < trials; number++ {
 		log, err := g.round(ctx, number)

@@ -10,26 +10,22 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-
 	"muster.dev/muster/e2e/bench/figures"
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/bench/pairs"
 	"muster.dev/muster/e2e/bench/quiet"
-	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/process"
 )
 
 const (
 	killsEnv     = "BENCH_KILLS"
-	defaultKills = "50"
+	defaultKills = 50
 	maxKills     = 10_000
 )
 
@@ -38,27 +34,23 @@ func main() {
 }
 
 func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
-	kills, err := figures.Number(killsEnv, cmp.Or(getenv(killsEnv), defaultKills), maxKills)
+	kills, err := figures.FromEnv(getenv, killsEnv, defaultKills, maxKills)
 	if err != nil {
 		return err
 	}
 	if err := process.Hosts(); err != nil {
 		return fmt.Errorf("the pairs cannot be on hosts of other names: %w", err)
 	}
-	cp, err := controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out})
+	l, err := lab.Start(ctx, lab.Options{}, out)
 	if err != nil {
 		return err
 	}
-	defer cp.Stop()
-	client, err := kubernetes.NewForConfig(cp.RESTConfig())
-	if err != nil {
-		return fmt.Errorf("connect to the control plane: %w", err)
-	}
-	cluster, err := pairs.NewCluster(ctx, client)
+	defer l.Close()
+	cluster, err := pairs.NewCluster(ctx, l.Client)
 	if err != nil {
 		return err
 	}
-	running, err := pairs.Start(ctx, cp, pairs.Options{Count: 2, Patient: true, Progress: out})
+	running, err := pairs.Start(ctx, l.ControlPlane, pairs.Options{Count: 2, Patient: true, Progress: out})
 	if err != nil {
 		return err
 	}
@@ -102,15 +94,16 @@ func meet(ctx context.Context, running *pairs.Pairs, cluster *pairs.Cluster, eve
 
 func printFigures(out io.Writer, took map[pairs.Event][]time.Duration) {
 	var all []time.Duration
+	print := func(name string, of []time.Duration, percent int) {
+		fmt.Fprintf(out, "figure failover_%s=%d\n", name, figures.Quantile(of, percent).Milliseconds())
+	}
 	for _, event := range pairs.Events() {
-		slices.Sort(took[event])
-		all = append(all, took[event]...)
-		if n := len(took[event]); n > 0 {
-			fmt.Fprintf(out, "figure failover_%s_ms_median=%d\n", event, took[event][n/2].Milliseconds())
-			fmt.Fprintf(out, "figure failover_%s_ms_max=%d\n", event, took[event][n-1].Milliseconds())
+		if of := took[event]; len(of) > 0 {
+			all = append(all, of...)
+			print(string(event)+"_ms_median", of, 50)
+			print(string(event)+"_ms_max", of, 100)
 		}
 	}
-	slices.Sort(all)
-	fmt.Fprintf(out, "figure failover_ms_p99=%d\n", all[len(all)*99/100].Milliseconds())
-	fmt.Fprintf(out, "figure failover_ms_median=%d\n", all[len(all)/2].Milliseconds())
+	print("ms_p99", all, 99)
+	print("ms_median", all, 50)
 }

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/devices"
-	"muster.dev/muster/e2e/fit"
 	"muster.dev/muster/e2e/podwatch"
 )
 
@@ -31,12 +31,12 @@ type cell struct {
 func (g *ground) run(w scenario, pods int, contenders []contender.Contender, report func(cell, float64)) error {
 	var settled []*corev1.Pod
 	if w.settled != nil {
-		settled = w.settled(g.nodes)
+		settled = w.settled(g.Nodes)
 	}
 	if w.most > 0 {
 		pods = min(pods, w.most)
 	}
-	measured := w.measured(g.nodes, pods)
+	measured := w.measured(g.Nodes, pods)
 	for _, p := range measured {
 		p.Labels[counted] = ""
 	}
@@ -63,7 +63,7 @@ func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contende
 	}
 	ctx, cancel := context.WithTimeoutCause(g.ctx, cellTimeout, fmt.Errorf("gave up after %s", cellTimeout))
 	defer cancel()
-	watch, err := podwatch.StartFor(ctx, g.client, counted)
+	watch, err := podwatch.StartFor(ctx, g.Client, counted)
 	if err != nil {
 		return 0, err
 	}
@@ -75,7 +75,7 @@ func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contende
 		return 0, err
 	}
 	ready, left, err := g.schedule(ctx, w.meanwhile, c, watch, len(measured))
-	gaveUp := errors.Is(err, errOverdue)
+	gaveUp := errors.Is(err, lab.ErrOverdue)
 	if err != nil && !gaveUp {
 		return 0, fmt.Errorf("%d of %d pods are bound: %w", watch.Tally().Bound, len(measured), err)
 	}
@@ -94,7 +94,7 @@ func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contende
 	default:
 		rate = tally.Rate()
 	}
-	return rate, devices.ClearClaims(g.ctx, g.client)
+	return rate, devices.ClearClaims(g.ctx, g.Client)
 }
 
 // schedule has a contender schedule until so many pods are bound, and returns when its scheduler was ready, and what is left of
@@ -102,7 +102,7 @@ func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contende
 func (g *ground) schedule(
 	ctx context.Context, meanwhile churn, c contender.Contender, watch *podwatch.Watch, pods int,
 ) (ready time.Time, left []*corev1.Pod, err error) {
-	entry, err := g.programs.Launch(ctx, g.controlPlane, c, 0)
+	entry, err := g.programs.Launch(ctx, g.ControlPlane, c, 0)
 	if err != nil {
 		return time.Time{}, nil, err
 	}
@@ -138,29 +138,27 @@ func (g *ground) awaitClaims(ctx context.Context, pods []*corev1.Pod) error {
 		return nil
 	}
 	return g.await(ctx, "claims for devices", func(ctx context.Context) (bool, error) {
-		claims, err := g.client.ResourceV1().ResourceClaims(pods[0].Namespace).List(ctx, metav1.ListOptions{})
+		claims, err := g.Client.ResourceV1().ResourceClaims(pods[0].Namespace).List(ctx, metav1.ListOptions{})
 		return err == nil && len(claims.Items) >= len(pods), err
 	})
 }
 
 // judge is an error when a node has too little for its pods, or pods share one that must not.
 func (g *ground) judge(w scenario) error {
-	all, err := g.client.CoreV1().Pods(metav1.NamespaceAll).List(g.ctx, metav1.ListOptions{})
+	all, err := g.Client.CoreV1().Pods(metav1.NamespaceAll).List(g.ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list the pods: %w", err)
 	}
-	ledger := fit.NewLedger()
-	for _, n := range g.nodes {
-		ledger.Node(n)
+	pods := make([]*corev1.Pod, len(all.Items))
+	for i := range pods {
+		pods[i] = &all.Items[i]
+	}
+	if err := g.Fit(pods); err != nil || !w.apart {
+		return err
 	}
 	alone := map[string]string{} // a pod by node and colour
-	for i := range all.Items {
-		p := &all.Items[i]
-		bound, lacking := ledger.Pod(p)
-		if len(lacking) > 0 {
-			return fmt.Errorf("node %s of pod %s has too little: %v", p.Spec.NodeName, p.Name, lacking)
-		}
-		if !w.apart || !bound {
+	for _, p := range pods {
+		if p.Spec.NodeName == "" {
 			continue
 		}
 		place := p.Spec.NodeName + "/" + p.Labels[colour]

@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/e2e/bench/lab"
 )
 
 // churn is what comes and goes until the context ends. It returns what is left of it.
@@ -55,14 +57,14 @@ func recreate(ctx context.Context, g *ground) (left []*corev1.Pod, err error) {
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "churn"}, Ports: []corev1.ServicePort{{Port: 8080}}},
 	}
 	create := func() error {
-		_, err := g.client.CoreV1().Nodes().Create(g.ctx, node, metav1.CreateOptions{})
-		_, other := g.client.CoreV1().Services(service.Namespace).Create(g.ctx, service, metav1.CreateOptions{})
+		_, err := g.Client.CoreV1().Nodes().Create(g.ctx, node, metav1.CreateOptions{})
+		_, other := g.Client.CoreV1().Services(service.Namespace).Create(g.ctx, service, metav1.CreateOptions{})
 		return errors.Join(err, other, g.create(large))
 	}
 	remove := func() error {
-		err := g.client.CoreV1().Nodes().Delete(g.ctx, node.Name, metav1.DeleteOptions{})
-		other := g.client.CoreV1().Services(service.Namespace).Delete(g.ctx, service.Name, metav1.DeleteOptions{})
-		return errors.Join(ignoring(err, apierrors.IsNotFound), ignoring(other, apierrors.IsNotFound), g.remove(large))
+		err := g.Client.CoreV1().Nodes().Delete(g.ctx, node.Name, metav1.DeleteOptions{})
+		other := g.Client.CoreV1().Services(service.Namespace).Delete(g.ctx, service.Name, metav1.DeleteOptions{})
+		return errors.Join(lab.Ignoring(err, apierrors.IsNotFound), lab.Ignoring(other, apierrors.IsNotFound), g.remove(large))
 	}
 	for there := false; ; there = !there {
 		select {

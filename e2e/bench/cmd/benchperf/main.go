@@ -39,21 +39,17 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "muster-benchperf-")
-	if err != nil {
-		return fmt.Errorf("make a directory for programs: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	programs, err := contender.Build(ctx, dir, out)
+	programs, remove, err := contender.Build(ctx, out)
 	if err != nil {
 		return err
 	}
+	defer remove()
 	// As docs/concepts/equivalence-classes.md recommends for pods without a controller.
 	g, err := newGround(ctx, programs.WithProfile(map[string]any{"equivalence": "Template"}), p.nodes, out)
 	if err != nil {
 		return err
 	}
-	defer g.controlPlane.Stop()
+	defer g.Close()
 	began := time.Now()
 	results := rates{}
 	for round := range p.rounds {

@@ -33,17 +33,12 @@ type plan struct {
 
 // planFromEnv reads what the environment asks for.
 func planFromEnv(getenv func(string) string) (p plan, err error) {
-	p = plan{nodes: 5000, rounds: 3, pods: 1000}
 	for _, number := range []struct {
-		name string
-		most int
-		to   *int
-	}{{nodesEnv, maxNodes, &p.nodes}, {roundsEnv, maxRounds, &p.rounds}, {podsEnv, maxPods, &p.pods}} {
-		text := getenv(number.name)
-		if text == "" {
-			continue
-		}
-		if *number.to, err = figures.Number(number.name, text, number.most); err != nil {
+		name            string
+		otherwise, most int
+		to              *int
+	}{{nodesEnv, 5000, maxNodes, &p.nodes}, {roundsEnv, 3, maxRounds, &p.rounds}, {podsEnv, 1000, maxPods, &p.pods}} {
+		if *number.to, err = figures.FromEnv(getenv, number.name, number.otherwise, number.most); err != nil {
 			return plan{}, err
 		}
 	}

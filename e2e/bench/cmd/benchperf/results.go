@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"text/tabwriter"
 
 	"muster.dev/muster/e2e/bench/contender"
@@ -60,16 +59,13 @@ func (r rates) printFigures(out io.Writer, workloads []scenario, contenders []co
 	below := 0
 	for _, w := range workloads {
 		for _, c := range contenders {
-			if ratio := r.ofStock(w.name, c); c != contender.Stock && !math.IsNaN(ratio) {
-				fmt.Fprintf(out, "figure perf_%s_%s_vs_stock=%.2f\n", w.name, c, ratio)
+			if c != contender.Stock {
+				figures.Print(out, fmt.Sprintf("perf_%s_%s_vs_stock", w.name, c), 2, r.ofStock(w.name, c))
 			}
 		}
 		ratio := r.ofStock(w.name, w.way)
-		if math.IsNaN(ratio) {
-			continue
-		}
-		fmt.Fprintf(out, "figure perf_%s_vs_stock=%.2f\n", w.name, ratio)
-		if ratio < slower {
+		figures.Print(out, "perf_"+w.name+"_vs_stock", 2, ratio)
+		if ratio < slower { // NaN is not
 			below++
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/devices"
 )
 
@@ -44,8 +45,8 @@ func (s storage) source(volume string) corev1.PersistentVolumeSource {
 }
 
 func (g *ground) createCSINodes() error {
-	return each(g.ctx, g.nodes, func(ctx context.Context, n *corev1.Node) error {
-		_, err := g.client.StorageV1().CSINodes().Create(ctx, &storagev1.CSINode{
+	return lab.Each(g.ctx, inFlight, g.Nodes, func(ctx context.Context, n *corev1.Node) error {
+		_, err := g.Client.StorageV1().CSINodes().Create(ctx, &storagev1.CSINode{
 			ObjectMeta: metav1.ObjectMeta{Name: n.Name, Annotations: map[string]string{migratedAnnotation: replacedPlugin}},
 			Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
 				{Name: driver, NodeID: n.Name, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(volumesPerNode))}},
@@ -63,9 +64,9 @@ func (g *ground) inTreeVolumes(pods []*corev1.Pod) error { return g.volumes(inTr
 func (g *ground) volumes(kind storage, pods []*corev1.Pod) error {
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadOnlyMany}
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
-	return each(g.ctx, pods, func(ctx context.Context, p *corev1.Pod) error {
+	return lab.Each(g.ctx, inFlight, pods, func(ctx context.Context, p *corev1.Pod) error {
 		name := kind.claimOf(p)
-		_, err := g.client.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{
+		_, err := g.Client.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: corev1.PersistentVolumeSpec{
 				AccessModes: modes, Capacity: size, PersistentVolumeSource: kind.source(name),
@@ -73,10 +74,10 @@ func (g *ground) volumes(kind storage, pods []*corev1.Pod) error {
 				ClaimRef:                      &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: p.Namespace, Name: name},
 			},
 		}, metav1.CreateOptions{})
-		if err = ignoring(err, apierrors.IsAlreadyExists); err != nil {
+		if err = lab.Ignoring(err, apierrors.IsAlreadyExists); err != nil {
 			return fmt.Errorf("create volume %s: %w", name, err)
 		}
-		_, err = g.client.CoreV1().PersistentVolumeClaims(p.Namespace).Create(ctx, &corev1.PersistentVolumeClaim{
+		_, err = g.Client.CoreV1().PersistentVolumeClaims(p.Namespace).Create(ctx, &corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: name, Namespace: p.Namespace, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "true"},
 			},
@@ -84,7 +85,7 @@ func (g *ground) volumes(kind storage, pods []*corev1.Pod) error {
 				AccessModes: modes, Resources: corev1.VolumeResourceRequirements{Requests: size}, VolumeName: name, StorageClassName: new(""),
 			},
 		}, metav1.CreateOptions{})
-		if err = ignoring(err, apierrors.IsAlreadyExists); err != nil {
+		if err = lab.Ignoring(err, apierrors.IsAlreadyExists); err != nil {
 			return fmt.Errorf("create claim %s: %w", name, err)
 		}
 		return nil
@@ -93,14 +94,14 @@ func (g *ground) volumes(kind storage, pods []*corev1.Pod) error {
 
 // offerDevices has some nodes have devices, unless they have.
 func (g *ground) offerDevices([]*corev1.Pod) error {
-	slices, err := g.client.ResourceV1().ResourceSlices().List(g.ctx, metav1.ListOptions{Limit: 1})
+	slices, err := g.Client.ResourceV1().ResourceSlices().List(g.ctx, metav1.ListOptions{Limit: 1})
 	if err != nil || len(slices.Items) > 0 {
 		return err
 	}
 	return errors.Join(
-		devices.Define(g.ctx, g.client, 1),
-		each(g.ctx, g.nodes[:min(withDevices, len(g.nodes))], func(ctx context.Context, n *corev1.Node) error {
-			return devices.Offer(ctx, g.client, n.Name, devicesPerNode)
+		devices.Define(g.ctx, g.Client, 1),
+		lab.Each(g.ctx, inFlight, g.Nodes[:min(withDevices, len(g.Nodes))], func(ctx context.Context, n *corev1.Node) error {
+			return devices.Offer(ctx, g.Client, n.Name, devicesPerNode)
 		}),
 	)
 }

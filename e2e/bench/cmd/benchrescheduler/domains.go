@@ -68,11 +68,11 @@ func freeDomains(ctx context.Context, o options, t *trace, out, progress io.Writ
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return freeLargeRack(out, progress)
+	return freeLargeRack(o.nodes, out, progress)
 }
 
-func freeLargeRack(out, progress io.Writer) error {
-	l, _ := large()
+func freeLargeRack(nodes int, out, progress io.Writer) error {
+	l, _ := large(nodes)
 	problem, _, err := l.problemWith(func(object metav1.Object) {
 		decorate(object)
 		racked(func(node int) int { return node / largeRack })(object)

@@ -30,11 +30,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
+	"muster.dev/muster/e2e/bench/figures"
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/bench/quiet"
-	"muster.dev/muster/e2e/binaries"
 )
 
 const dataEnv = "DEMO_DATA"
@@ -47,6 +47,7 @@ type options struct {
 	parts    string // which parts run, by their first letters
 	rounds   int
 	days     int
+	nodes    int // of the large cluster
 }
 
 func main() {
@@ -56,6 +57,7 @@ func main() {
 	flag.DurationVar(&o.solving, "solving", 10*time.Second, "how long the exact solver may take for one of them")
 	flag.IntVar(&o.rounds, "rounds", 60, "how often a plan for one pending pod is timed")
 	flag.IntVar(&o.days, "days", 5, "how many days of load are replayed")
+	flag.IntVar(&o.nodes, "nodes", 5000, "how many nodes the large cluster has")
 	flag.StringVar(
 		&o.parts, "parts", "towdb", "what to measure: t for tight clusters, o for openb, w for 5,000 nodes, d for domains, b for balance",
 	)
@@ -64,7 +66,7 @@ func main() {
 }
 
 func run(ctx context.Context, o options, out, progress io.Writer) error {
-	data, err := dataDir(ctx)
+	data, err := lab.InRepository(ctx, os.Getenv(dataEnv))
 	if err != nil {
 		return err
 	}
@@ -95,19 +97,6 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 	return nil
 }
 
-// dataDir is the directory of the trace, "" for none.
-func dataDir(ctx context.Context) (string, error) {
-	data := os.Getenv(dataEnv)
-	if data == "" || filepath.IsAbs(data) {
-		return data, nil
-	}
-	repository, err := binaries.RepositoryDir(ctx)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(repository, data), nil
-}
-
 // solver is the path of CBC, "" when it is not installed.
 func solver() string {
 	path, err := exec.LookPath("cbc")
@@ -117,6 +106,4 @@ func solver() string {
 	return path
 }
 
-func figure(out io.Writer, name string, value float64) {
-	fmt.Fprintf(out, "figure %s=%.3f\n", name, value)
-}
+func figure(out io.Writer, name string, value float64) { figures.Print(out, name, 3, value) }

@@ -6,18 +6,17 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/e2e/bench/figures"
 	"muster.dev/muster/rescheduler/planner"
 )
 
 const (
-	largeNodes   = 5_000
 	podsPerNode  = 30
 	applications = 400
 	zones        = 5
@@ -26,8 +25,8 @@ const (
 
 // speed measures how long it takes to plan on a large cluster.
 func speed(ctx context.Context, o options, out, progress io.Writer) error {
-	fmt.Fprintf(progress, "planning on %d nodes with %d pods\n", largeNodes, largeNodes*podsPerNode)
-	l, apps := large()
+	fmt.Fprintf(progress, "planning on %d nodes with %d pods\n", o.nodes, o.nodes*podsPerNode)
+	l, apps := large(o.nodes)
 	problem, _, err := l.problemWith(decorate)
 	if err != nil {
 		return err
@@ -47,14 +46,12 @@ func speed(ctx context.Context, o options, out, progress io.Writer) error {
 		times, bytes = append(times, plan.Took), append(bytes, allocated()-before)
 		placed += len(plan.Placements)
 	}
-	slices.Sort(times)
-	slices.Sort(bytes)
 	fmt.Fprintf(
-		progress, "one pending pod: median %s, slowest %s; %d of %d got a place\n", times[len(times)/2], times[len(times)-1], placed, o.rounds,
+		progress, "one pending pod: median %s, slowest %s; %d of %d got a place\n", figures.Quantile(times, 50), figures.Quantile(times, 100), placed, o.rounds,
 	)
-	figure(out, "plan_one_pending_ms", milliseconds(times[len(times)*99/100]))
-	figure(out, "plan_one_pending_median_ms", milliseconds(times[len(times)/2]))
-	figure(out, "plan_one_pending_mb", float64(bytes[len(bytes)/2])/(1<<20))
+	figure(out, "plan_one_pending_ms", milliseconds(figures.Quantile(times, 99)))
+	figure(out, "plan_one_pending_median_ms", milliseconds(figures.Quantile(times, 50)))
+	figure(out, "plan_one_pending_mb", float64(figures.Quantile(bytes, 50))/(1<<20))
 
 	problem.Limits.Time = 9 * time.Second
 	before := allocated()
@@ -76,14 +73,14 @@ func allocated() uint64 {
 }
 
 // large is a cluster of nodes that are full but for a tenth, and what runs there.
-func large() (l *layout, apps []shape) {
+func large(nodes int) (l *layout, apps []shape) {
 	random := rand.New(rand.NewPCG(1, 0))
 	for range applications {
 		cpu := 250 + 250*min(random.Int64N(20), random.Int64N(20))
 		apps = append(apps, shape{cpu, cpu * (2 + random.Int64N(5)), 0})
 	}
 	l = &layout{}
-	for range largeNodes {
+	for range nodes {
 		var taken shape
 		var running []shape
 		for range podsPerNode {

@@ -17,17 +17,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/figures"
+	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/bench/quiet"
-	"muster.dev/muster/e2e/binaries"
-	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/podwatch"
 	"muster.dev/muster/e2e/settle"
 	"muster.dev/muster/e2e/workload"
@@ -41,17 +37,6 @@ const (
 
 	mostRounds = 20
 )
-
-func roundsOf(text string) (int, error) {
-	if text == "" {
-		return 1, nil
-	}
-	rounds, err := strconv.Atoi(text)
-	if err != nil || rounds < 1 || rounds > mostRounds {
-		return 0, fmt.Errorf("%s=%s: want a number from 1 to %d", roundsEnv, text, mostRounds)
-	}
-	return rounds, nil
-}
 
 // choose returns the contenders with these names, in their usual order, all for no name.
 func choose(names []string) ([]contender.Contender, error) {
@@ -76,7 +61,7 @@ func run(ctx context.Context, getenv func(string) string, names []string, out io
 	if err != nil {
 		return err
 	}
-	rounds, err := roundsOf(getenv(roundsEnv))
+	rounds, err := figures.FromEnv(getenv, roundsEnv, 1, mostRounds)
 	if err != nil {
 		return err
 	}
@@ -88,28 +73,18 @@ func run(ctx context.Context, getenv func(string) string, names []string, out io
 	if data == "" {
 		return fmt.Errorf("%s is not set: want the directory of the openb trace, relative to the root of the repository", dataEnv)
 	}
-	if !filepath.IsAbs(data) {
-		repository, err := binaries.RepositoryDir(ctx)
-		if err != nil {
-			return err
-		}
-		data = filepath.Join(repository, data)
+	if data, err = lab.InRepository(ctx, data); err != nil {
+		return err
 	}
 	cluster, err := workload.LoadOpenB(data, seed)
 	if err != nil {
 		return fmt.Errorf("%s=%s: %w", dataEnv, data, err)
 	}
-	cluster.Ready()
-	dir, err := os.MkdirTemp("", "muster-openb-")
-	if err != nil {
-		return fmt.Errorf("make a directory for programs: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	programs, err := contender.Build(ctx, dir, out)
+	programs, remove, err := contender.Build(ctx, out)
 	if err != nil {
 		return err
 	}
-
+	defer remove()
 	var errs []error
 	for _, t := range traces {
 		outcomes := outcomes{}
@@ -134,34 +109,27 @@ func run(ctx context.Context, getenv func(string) string, names []string, out io
 func place(
 	ctx context.Context, programs contender.Programs, c contender.Contender, cluster *workload.Cluster, out io.Writer,
 ) (*outcome, error) {
-	cp, err := controlplane.Start(ctx, controlplane.Options{Controllers: controlplane.PodCreation(), Progress: out})
+	l, err := lab.Start(ctx, lab.Options{Nodes: cluster.Nodes}, out)
 	if err != nil {
 		return nil, err
 	}
-	defer cp.Stop()
-	client, err := kubernetes.NewForConfig(cp.RESTConfig())
-	if err != nil {
-		return nil, fmt.Errorf("connect to the control plane: %w", err)
-	}
-	if err := cluster.CreateNodes(ctx, client); err != nil {
+	defer l.Close()
+	if err := cluster.CreateWorkloads(ctx, l.Client); err != nil {
 		return nil, err
 	}
-	if err := cluster.CreateWorkloads(ctx, client); err != nil {
-		return nil, err
-	}
-	watch, err := podwatch.Start(ctx, client)
+	watch, err := podwatch.Start(ctx, l.Client)
 	if err != nil {
 		return nil, err
 	}
 	defer watch.Stop()
-	stop, err := programs.Start(ctx, cp, c, 0)
+	stop, err := programs.Start(ctx, l.ControlPlane, c, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
 	patience := settle.DefaultPatience()
 	patience.Total = 20 * time.Minute
-	settled, err := settle.Await(ctx, client, watch, len(cluster.Pods), patience, podwatch.Printer(out, len(cluster.Pods)))
+	settled, err := settle.Await(ctx, l.Client, watch, len(cluster.Pods), patience, podwatch.Printer(out, len(cluster.Pods)))
 	if err != nil {
 		return nil, err
 	}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 	"time"
 
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/figures"
 )
 
 // outcome is what came of the pods of a trace.
@@ -36,8 +36,7 @@ func median[T cmp.Ordered](all []*outcome, of func(*outcome) T) T {
 	for i, o := range all {
 		values[i] = of(o)
 	}
-	slices.Sort(values)
-	return values[len(values)/2]
+	return figures.Quantile(values, 50)
 }
 
 func (o *outcome) pods() int           { return o.bound }
@@ -72,8 +71,7 @@ func (r outcomes) speed(c contender.Contender) float64 {
 	for round, o := range r[c] {
 		ratios = append(ratios, r[contender.Stock][round].most.Seconds()/o.most.Seconds())
 	}
-	slices.Sort(ratios)
-	return ratios[len(ratios)/2]
+	return figures.Quantile(ratios, 50)
 }
 
 // judge holds muster's outcomes against those of the stock scheduler.

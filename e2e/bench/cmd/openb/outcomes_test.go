@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/figures"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -82,7 +83,8 @@ func TestNoTwoPodsAreAlike(t *testing.T) {
 
 func TestBadSettingsAreRefused(t *testing.T) {
 	for _, text := range []string{"0", "21", "many", "-1"} {
-		if _, err := roundsOf(text); err == nil || !strings.Contains(err.Error(), "OPENB_ROUNDS="+text) {
+		getenv := func(string) string { return text }
+		if _, err := figures.FromEnv(getenv, roundsEnv, 1, mostRounds); err == nil || !strings.Contains(err.Error(), "OPENB_ROUNDS="+text) {
 			t.Errorf("rounds %q: %v", text, err)
 		}
 	}

@@ -11,11 +11,12 @@ import (
 )
 
 func TestFigures(t *testing.T) {
+	const members = 1000
 	began := time.Unix(1000, 0)
 	after := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
-	whole := startOf(50*time.Millisecond, began, podwatch.Tally{Bound: members, Last: after(11)}, spell{after(8), after(10), 0})
+	whole := startOf(members, 50*time.Millisecond, began, podwatch.Tally{Bound: members, Last: after(11)}, spell{after(8), after(10), 0})
 	late := startOf(
-		200*time.Millisecond, began, podwatch.Tally{Bound: members - 1, Last: after(29)}, spell{after(8), after(28), 17 * time.Second},
+		members, 200*time.Millisecond, began, podwatch.Tally{Bound: members - 1, Last: after(29)}, spell{after(8), after(28), 17 * time.Second},
 	)
 	for name, test := range map[string]struct {
 		starts []start
@@ -29,13 +30,13 @@ func TestFigures(t *testing.T) {
 			"started=0", "seconds_50ms=11.0", "partial_seconds_50ms=2.0", "partial_idle_seconds_50ms=0.0",
 			"seconds_200ms=29.0", "partial_seconds_200ms=20.0", "partial_idle_seconds_200ms=17.0",
 		}, true},
-		"one of which nothing is bound": {[]start{startOf(time.Second, began, podwatch.Tally{Created: members}, spell{})}, []string{
+		"one of which nothing is bound": {[]start{startOf(members, time.Second, began, podwatch.Tally{Created: members}, spell{})}, []string{
 			"started=0", "seconds_1s=0.0", "partial_seconds_1s=0.0", "partial_idle_seconds_1s=0.0",
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			if err := printFigures(&out, test.starts); (err != nil) != test.err {
+			if err := printFigures(&out, members, test.starts); (err != nil) != test.err {
 				t.Errorf("error %v", err)
 			}
 			var got []string

@@ -28,16 +28,17 @@ import (
 func main() {
 	delays := delays{50 * time.Millisecond, 200 * time.Millisecond}
 	flag.Var(&delays, "delays", "what each call takes longer, one `duration` after the other, separated by commas")
+	members := flag.Int("members", 1000, "how many pods the gang has; there are as many nodes")
 	flag.Parse()
-	quiet.Measure("slowgang", func(ctx context.Context) error { return run(ctx, delays, os.Stdout) })
+	quiet.Measure("slowgang", func(ctx context.Context) error { return run(ctx, *members, delays, os.Stdout) })
 }
 
-func run(ctx context.Context, delays delays, out io.Writer) error {
-	ground, err := newGround(ctx, out)
+func run(ctx context.Context, members int, delays delays, out io.Writer) error {
+	ground, err := newGround(ctx, members, out)
 	if err != nil {
 		return err
 	}
-	defer ground.close()
+	defer ground.Close()
 	var starts []start
 	for _, delay := range delays {
 		s, err := ground.start(ctx, delay)
@@ -47,7 +48,7 @@ func run(ctx context.Context, delays delays, out io.Writer) error {
 		fmt.Fprintln(out, s)
 		starts = append(starts, s)
 	}
-	return printFigures(out, starts)
+	return printFigures(out, members, starts)
 }
 
 // delays is a flag.
