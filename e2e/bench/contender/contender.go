@@ -68,6 +68,7 @@ const (
 type Programs struct {
 	muster, emptyExtender, before string
 	profile                       map[string]any // fields of muster's profile
+	minBacklog                    int            // see muster.Options
 }
 
 // BeforeEnv is the environment variable that names the executable of [Before].
@@ -82,6 +83,13 @@ func (p Programs) WithBefore(path string) Programs {
 // WithProfile returns the programs with more fields for muster's profile, by their names in its configuration.
 func (p Programs) WithProfile(fields map[string]any) Programs {
 	p.profile = fields
+	return p
+}
+
+// WithMinBacklog returns the programs with a muster that nominates from so many pods on, whatever that saves; by its
+// defaults for 0.
+func (p Programs) WithMinBacklog(pods int) Programs {
+	p.minBacklog = pods
 	return p
 }
 
@@ -276,7 +284,7 @@ func percentageFlag(percentage int) []string {
 
 // enterMuster launches muster and prints the scheduler's configuration with flags.
 func (p Programs) enterMuster(ctx context.Context, o muster.Options, configFlags []string) (*Entry, error) {
-	o.Binary, o.Profile = p.muster, p.profile
+	o.Binary, o.Profile, o.MinBacklog = p.muster, p.profile, p.minBacklog
 	server, err := muster.Launch(ctx, o)
 	if err != nil {
 		return nil, err

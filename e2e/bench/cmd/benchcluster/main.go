@@ -21,7 +21,8 @@
 // pods, which are then counted from the first creation on.
 //
 // It prints a table of medians, one of what a pod costs each process, and lines `figure
-// NAME=VALUE`; ratios are medians of the rounds' ratios. BENCH_SIZES, BENCH_ROUNDS and BENCH_PODS change what is measured.
+// NAME=VALUE`; ratios are medians of the rounds' ratios. BENCH_SIZES, BENCH_ROUNDS and BENCH_PODS
+// change what is measured; BENCH_MIN_BACKLOG has muster nominate from so many pods on, though it saves little.
 package main
 
 import (
@@ -33,6 +34,7 @@ import (
 	"time"
 
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/figures"
 	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/bench/quiet"
 	"muster.dev/muster/e2e/workload"
@@ -68,6 +70,11 @@ func run(ctx context.Context, trials []trial, getenv func(string) string, out io
 		return err
 	}
 	defer remove()
+	minBacklog, err := figures.FromEnv(getenv, backlogEnv, 0, maxPods)
+	if err != nil {
+		return err
+	}
+	programs = programs.WithMinBacklog(minBacklog)
 	for i, t := range trials {
 		if err := plans[i].carryOut(ctx, t, programs, out); err != nil {
 			return err

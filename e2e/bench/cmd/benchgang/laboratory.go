@@ -31,12 +31,11 @@ type laboratory struct {
 	programs contender.Programs
 	native   contender.NativeGangs
 	wait     time.Duration // of gangs that cannot start
+	scale    int           // see plan
 }
 
 // newLaboratory makes the laboratory for a case. The caller must call Close.
-func newLaboratory(
-	ctx context.Context, c benchCase, programs contender.Programs, wait time.Duration, out io.Writer,
-) (*laboratory, error) {
+func (p plan) newLaboratory(ctx context.Context, c benchCase, programs contender.Programs, out io.Writer) (*laboratory, error) {
 	release, err := binaries.Chosen()
 	if err != nil {
 		return nil, err
@@ -45,7 +44,7 @@ func newLaboratory(
 	if c.gangs.contended {
 		level(nodes)
 	}
-	l := &laboratory{programs: programs, native: contender.NativeGangsOf(release), wait: wait}
+	l := &laboratory{programs: programs, native: contender.NativeGangsOf(release), wait: p.wait, scale: p.scale}
 	l.Lab, err = lab.Start(ctx, lab.Options{
 		Nodes: nodes, CRDs: true, Poll: 5 * time.Millisecond,
 		ControlPlane: controlplane.Options{Release: release, APIServerFlags: l.native.APIServerFlags()},

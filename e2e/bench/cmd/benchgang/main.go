@@ -81,7 +81,7 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
 
 // measure runs all rounds of one case.
 func (p plan) measure(ctx context.Context, c benchCase, programs contender.Programs, results results, out io.Writer) error {
-	lab, err := newLaboratory(ctx, c, programs, p.wait, out)
+	lab, err := p.newLaboratory(ctx, c, programs, out)
 	if err != nil {
 		return err
 	}

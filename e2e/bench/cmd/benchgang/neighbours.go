@@ -63,6 +63,7 @@ func (r *cellRun) waiting() []string {
 
 // neighbours creates pods without a gang and says how long it took until each was bound.
 func (r *cellRun) neighbours(ctx context.Context, prefix string, count int) ([]time.Duration, error) {
+	count = max(1, count/r.scale)
 	took := make([]time.Duration, count)
 	creating, ctx := errgroup.WithContext(ctx)
 	tick := time.NewTicker(pace)

@@ -16,6 +16,7 @@ const (
 	roundsEnv = "BENCH_ROUNDS"
 	casesEnv  = "BENCH_CASES"
 	waitEnv   = "BENCH_WAIT"
+	scaleEnv  = "BENCH_SCALE"
 	// contendersEnv names who is compared.
 	contendersEnv = "BENCH_CONTENDERS"
 )
@@ -23,12 +24,15 @@ const (
 const (
 	maxRounds = 100
 	maxWait   = time.Hour
+	maxScale  = 10
 )
 
 // plan is what is measured.
 type plan struct {
 	cases  []benchCase
 	rounds int
+	// scale is by how much smaller clusters and gangs are, and how many fewer neighbours come.
+	scale int
 	// wait is how long the seven gangs of a standoff wait.
 	wait time.Duration
 	// before is the executable of another build of muster, "" for none.
@@ -39,6 +43,9 @@ func planFromEnv(getenv func(string) string) (plan, error) {
 	p := plan{cases: cases(), rounds: 3, wait: 90 * time.Second}
 	var err error
 	if p.rounds, err = figures.FromEnv(getenv, roundsEnv, p.rounds, maxRounds); err != nil {
+		return plan{}, err
+	}
+	if p.scale, err = figures.FromEnv(getenv, scaleEnv, 1, maxScale); err != nil {
 		return plan{}, err
 	}
 	if text := getenv(waitEnv); text != "" {
@@ -55,6 +62,10 @@ func planFromEnv(getenv func(string) string) (plan, error) {
 		if p.cases, err = between(p.cases, strings.Split(text, ",")); err != nil {
 			return plan{}, fmt.Errorf("%s=%s: %w", contendersEnv, text, err)
 		}
+	}
+	for i := range p.cases {
+		p.cases[i].nodes /= p.scale
+		p.cases[i].gangs.size /= p.scale
 	}
 	if before := getenv(contender.BeforeEnv); before != "" {
 		return p.withBefore(before)
