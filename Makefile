@@ -262,17 +262,20 @@ $(RESULTS):
 
 ##@ Measure
 
+# Flags for the commands that have some: what each measures, and how much, its --help says.
+BENCH_FLAGS ?=
+
 .PHONY: bench-verbs
 bench-verbs: ## Measure filter and prioritize against an empty extender (BENCH_BEFORE=PATH: and against another build of muster)
-	cd e2e && BENCH_BEFORE=$(abspath $(BENCH_BEFORE)) go run ./cmd/benchverbs
+	cd e2e/bench && BENCH_BEFORE=$(abspath $(BENCH_BEFORE)) go run ./cmd/benchverbs $(BENCH_FLAGS)
 
 .PHONY: bench-predicates
 bench-predicates: ## Measure what remembered verdicts save
-	cd e2e && go run ./cmd/benchpredicates
+	cd e2e/bench && go run ./cmd/benchpredicates $(BENCH_FLAGS)
 
 .PHONY: bench-devices
 bench-devices: ## Measure what devices cost: a verdict, what is remembered, the plan of a gang of 512, and a gang of 64 against single pods with stock
-	cd e2e && go run ./cmd/benchdevices
+	cd e2e/bench && go run ./cmd/benchdevices $(BENCH_FLAGS)
 
 .PHONY: bench-load-core
 bench-load-core: ## Measure what LoadAware costs: a node, and the filter while nodes are measured
@@ -288,58 +291,58 @@ bench-growth: ## Measure what 50,000 nodes cost that 5,000 do not, in the proces
 
 .PHONY: bench-placement
 bench-placement: ## Measure what it costs to plan places for many pods, and pods/s with nominations
-	go test ./placement -run '^$$' -bench . -benchtime 9x
-	cd e2e && go run ./cmd/benchcluster -placement
+	go test ./placement -run '^$$' -bench . -benchtime $(or $(BENCH_TIMES),9x)
+	cd e2e/bench && go run ./cmd/benchcluster -placement
 
 .PHONY: bench-cluster
 bench-cluster: ## Measure pods/s of a stock scheduler without and with muster, and how good the nodes are that are chosen of a sample
-	cd e2e && go run ./cmd/benchcluster
-	cd e2e && SAMPLED_CLUSTERS=4 SAMPLED_NODES=5000 SAMPLED_PODS=40 CONFORMANCE_SEED=1 go test ./conformance -run OfFewNodes -count=1 -v | grep -E '^(figure|FAIL|---)|rate'
+	cd e2e/bench && go run ./cmd/benchcluster
+	cd e2e && SAMPLED_CLUSTERS=$(or $(SAMPLED_CLUSTERS),4) SAMPLED_NODES=$(or $(SAMPLED_NODES),5000) SAMPLED_PODS=$(or $(SAMPLED_PODS),40) CONFORMANCE_SEED=1 go test ./conformance -run OfFewNodes -count=1 -v | grep -E '^(figure|FAIL|---)|rate'
 
 .PHONY: bench-affinity
 bench-affinity: ## Measure the same with pods that have anti-affinity and topology spread
-	cd e2e && go run ./cmd/benchcluster -affinity
+	cd e2e/bench && go run ./cmd/benchcluster -affinity
 
 .PHONY: bench-perf
 bench-perf: ## Measure the workloads of kube-scheduler's own scheduler_perf with muster and without (BENCH_NODES, BENCH_ROUNDS, BENCH_PODS, PERF_WORKLOADS, PERF_WAYS)
-	cd e2e && go run ./cmd/benchperf
+	cd e2e/bench && go run ./cmd/benchperf
 
 .PHONY: bench-ahead
 bench-ahead: ## Measure pods/s beside a muster that the scheduler does not know (BENCH_NODES, BENCH_PODS, BENCH_ROUNDS)
-	cd e2e && BENCH_SIZES=$(BENCH_NODES) go run ./cmd/benchcluster -ahead
+	cd e2e/bench && BENCH_SIZES=$(BENCH_NODES) go run ./cmd/benchcluster -ahead
 
 .PHONY: bench-gang
-bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_CONTENDERS, BENCH_WAIT, BENCH_BEFORE)
-	cd e2e && BENCH_BEFORE=$(abspath $(BENCH_BEFORE)) go run ./cmd/benchgang
+bench-gang: ## Measure how gangs start with muster, with native gang scheduling and without any (BENCH_ROUNDS, BENCH_CASES, BENCH_CONTENDERS, BENCH_WAIT, BENCH_SCALE, BENCH_BEFORE)
+	cd e2e/bench && BENCH_BEFORE=$(abspath $(BENCH_BEFORE)) go run ./cmd/benchgang
 
 .PHONY: bench-failover
 bench-failover: ## Measure how soon another kube-scheduler keeps room that is reserved, and how many reservations are lost (BENCH_FAILOVERS=100)
-	cd e2e && BENCH_FAILOVERS=$(BENCH_FAILOVERS) go run ./cmd/benchfailover
+	cd e2e/bench && BENCH_FAILOVERS=$(BENCH_FAILOVERS) go run ./cmd/benchfailover
 
 .PHONY: bench-pairs
 bench-pairs: ## Measure for how long no pod is bound when a kube-scheduler, the muster beside it, or both are gone (BENCH_KILLS=50)
-	cd e2e && go run ./cmd/benchpairs
+	cd e2e/bench && go run ./cmd/benchpairs $(BENCH_FLAGS)
 
 .PHONY: bench-margin
 bench-margin: ## Measure how long kube-scheduler binds to nodes after it could know that their room is kept (BENCH_TRIALS=10000, BENCH_NODES=500)
-	cd e2e && BENCH_TRIALS=$(BENCH_TRIALS) BENCH_NODES=$(BENCH_NODES) go run ./cmd/benchmargin
+	cd e2e/bench && BENCH_TRIALS=$(BENCH_TRIALS) BENCH_NODES=$(BENCH_NODES) go run ./cmd/benchmargin
 
 .PHONY: bench-slow-gang
 bench-slow-gang: ## Start a gang of 1,000 while the API server is slow to answer and one core is busy
-	cd e2e && go run ./cmd/slowgang
+	cd e2e/bench && go run ./cmd/slowgang $(BENCH_FLAGS)
 
 .PHONY: bench-rescheduler
 bench-rescheduler: ## Hold plans of the rescheduler against an exact solver (cbc, if installed), and measure planning (DEMO_DATA=DIR)
-	cd e2e && go run ./cmd/benchrescheduler
+	cd e2e/bench && go run ./cmd/benchrescheduler $(BENCH_FLAGS)
 
 .PHONY: bench-auto
 bench-auto: ## Have the rescheduler in mode Auto consolidate 500 nodes, and live a day beside a stand-in for an autoscaler (BENCH_PARTS, BENCH_DAY)
-	cd e2e && go run ./cmd/benchauto $(if $(BENCH_PARTS),-parts $(BENCH_PARTS)) $(if $(BENCH_DAY),-day $(BENCH_DAY))
+	cd e2e/bench && go run ./cmd/benchauto $(if $(BENCH_PARTS),-parts $(BENCH_PARTS)) $(if $(BENCH_DAY),-day $(BENCH_DAY)) $(BENCH_FLAGS)
 
 .PHONY: bench-load
 bench-load: ## Replay measured usage in simulated time, with muster and other rules (LOAD_TRACES=FILE, LOAD_SEEDS)
-	cd e2e && go run ./cmd/benchload
+	cd e2e/bench && go run ./cmd/benchload
 
 .PHONY: openb
 openb: ## Place the openb cluster's pods with and without muster, as they are and with no two alike (DEMO_DATA=DIR, OPENB_ROUNDS, OPENB_TRACES=trace or distinct)
-	cd e2e && go run ./cmd/openb
+	cd e2e/bench && go run ./cmd/openb

@@ -2,7 +2,9 @@ package loadaware
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,7 +15,14 @@ import (
 // BenchmarkLoadOfANode measures filter and score of 5,000 nodes that did not change, and what it costs
 // to look at one that did.
 func BenchmarkLoadOfANode(b *testing.B) {
-	const nodes, rounds = 5000, 200
+	const rounds = 200
+	nodes := 5000
+	if text := os.Getenv("BENCH_NODES"); text != "" {
+		var err error
+		if nodes, err = strconv.Atoi(text); err != nil || nodes < 1 {
+			b.Fatalf("BENCH_NODES=%s: want a number of at least 1", text)
+		}
+	}
 	c := newCluster()
 	load, _, _ := made(b, c, "")
 	for i := range nodes {
@@ -56,9 +65,9 @@ func BenchmarkLoadOfANode(b *testing.B) {
 			took = append(took, time.Since(started))
 		}
 		slices.Sort(took)
-		fmt.Printf("figure load_ns_per_node=%.1f\n", float64(took[rounds/2].Nanoseconds())/nodes)
+		fmt.Printf("figure load_ns_per_node=%.1f\n", float64(took[rounds/2].Nanoseconds())/float64(nodes))
 		fmt.Printf("figure load_allocs=%.0f\n", allocations)
-		fmt.Printf("figure load_ns_per_changed_node=%.0f\n", float64(anew.Nanoseconds())/nodes)
+		fmt.Printf("figure load_ns_per_changed_node=%.0f\n", float64(anew.Nanoseconds())/float64(nodes))
 	}
 	if fitting == 0 || total == 0 {
 		b.Errorf("%d fit, the sum of scores is %d", fitting, total)

@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -147,15 +148,29 @@ func (t *town) place(b *testing.B, pods []*cluster.Pod) (took, held time.Duratio
 	return time.Since(started), time.Since(holding)
 }
 
+// benchNodes is how many nodes the smaller cluster has: 5,000, or as many as BENCH_NODES says. Pods are in proportion.
+func benchNodes(b *testing.B) int {
+	b.Helper()
+	text := os.Getenv("BENCH_NODES")
+	if text == "" {
+		return 5_000
+	}
+	nodes, err := strconv.Atoi(text)
+	if err != nil || nodes < 50 {
+		b.Fatalf("BENCH_NODES=%s: want a number of at least 50", text)
+	}
+	return nodes
+}
+
 // BenchmarkPlan places pods of 50 Deployments, all mixed, of which the store knows the
 // classes, on clusters of two sizes in turn. It prints the figures of make
 // bench-placement: medians.
 func BenchmarkPlan(b *testing.B) {
-	sizes := []int{5_000, 15_000}
+	sizes := []int{benchNodes(b), 3 * benchNodes(b)}
 	towns, pods, times := make([]*town, len(sizes)), make([][]*cluster.Pod, len(sizes)), make([][]time.Duration, len(sizes))
 	for i, nodes := range sizes {
 		towns[i] = newTown(b, nodes)
-		pods[i] = towns[i].pods(10_000)
+		pods[i] = towns[i].pods(2 * sizes[0])
 		towns[i].place(b, pods[i])
 	}
 	for b.Loop() {
@@ -169,27 +184,29 @@ func BenchmarkPlan(b *testing.B) {
 		each = append(each, float64(median(times[i]).Nanoseconds())/1e3/float64(len(pods[i])))
 		fmt.Printf("figure placement_us_per_pod_%d=%.1f\n", nodes, each[i])
 	}
-	fmt.Printf("figure placement_growth_15000=%.2f\n", each[1]/each[0])
+	fmt.Printf("figure placement_growth_%d=%.2f\n", sizes[1], each[1]/each[0])
 }
 
 // BenchmarkSmallPlan places 500 such pods, as a batch of a backlog. Meanwhile, others who
 // ask about their classes wait.
 func BenchmarkSmallPlan(b *testing.B) {
-	t := newTown(b, 5_000)
-	pods := t.pods(500)
+	nodes := benchNodes(b)
+	t := newTown(b, nodes)
+	pods := t.pods(nodes / 10)
 	var times, holds []time.Duration
 	for b.Loop() {
 		took, held := t.place(b, pods)
 		times, holds = append(times, took), append(holds, held)
 	}
-	fmt.Printf("figure placement_500_pods_ms_5000=%.1f\n", float64(median(times).Microseconds())/1e3)
-	fmt.Printf("figure placement_500_pods_held_ms_5000=%.1f\n", float64(median(holds).Microseconds())/1e3)
+	fmt.Printf("figure placement_%d_pods_ms_%d=%.1f\n", len(pods), nodes, float64(median(times).Microseconds())/1e3)
+	fmt.Printf("figure placement_%d_pods_held_ms_%d=%.1f\n", len(pods), nodes, float64(median(holds).Microseconds())/1e3)
 }
 
 // BenchmarkPodsWithoutAController places pods that are known to nobody: 1,000 that are
-// alike, and 100 that are not.
+// alike, and 100 that are not, on 5,000 nodes.
 func BenchmarkPodsWithoutAController(b *testing.B) {
-	t := newTown(b, 5_000)
+	nodes := benchNodes(b)
+	t := newTown(b, nodes)
 	lone := func(count int, change func(i int, pod *corev1.Pod)) []*cluster.Pod {
 		var pods []*cluster.Pod
 		for i := range count {
@@ -201,8 +218,8 @@ func BenchmarkPodsWithoutAController(b *testing.B) {
 		return pods
 	}
 	for name, pods := range map[string][]*cluster.Pod{
-		"alike":     lone(1_000, func(int, *corev1.Pod) {}),
-		"different": lone(100, func(i int, pod *corev1.Pod) { pod.Labels = map[string]string{"number": strconv.Itoa(i)} }),
+		"alike":     lone(nodes/5, func(int, *corev1.Pod) {}),
+		"different": lone(nodes/50, func(i int, pod *corev1.Pod) { pod.Labels = map[string]string{"number": strconv.Itoa(i)} }),
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

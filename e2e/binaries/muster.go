@@ -47,13 +47,13 @@ func buildStable(ctx context.Context, repository string, b build, progress io.Wr
 	return b.output, b.inPlace(ctx, &compiling{title: b.title, out: progress})
 }
 
-// BuildEmptyExtender builds the extender that others are measured against into dir.
-func BuildEmptyExtender(ctx context.Context, dir string, progress io.Writer) (string, error) {
+// BuildCommand builds a command of the module in a directory below this one ("bench") into dir.
+func BuildCommand(ctx context.Context, nested, command, dir string, progress io.Writer) (string, error) {
 	module, err := moduleDir(ctx)
 	if err != nil {
 		return "", err
 	}
-	return buildOwn(ctx, build{module: module}, "emptyextender", dir, progress)
+	return buildOwn(ctx, build{module: filepath.Join(module, nested)}, command, dir, progress)
 }
 
 // buildOwn does a build of a command of ours.

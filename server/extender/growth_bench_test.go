@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -28,17 +30,32 @@ import (
 // pods. The cluster is three zones with three pods to a node, of 50 Deployments. Times are medians. The growth is what
 // became most more than ten times as much: at most 1 is at most linear.
 func BenchmarkGrowth(b *testing.B) {
-	const few, many = 5_000, 50_000
+	few := benchNodes(b, 5_000)
+	many := 10 * few
 	for b.Loop() {
 		small, large := grown(b, few), grown(b, many)
 		var growth float64
 		for i, value := range large {
 			fmt.Printf("figure %s_%d=%.2f\n", value.name, few, small[i].value)
 			fmt.Printf("figure %s_%d=%.2f\n", value.name, many, value.value)
-			growth = max(growth, value.value/small[i].value*few/many)
+			growth = max(growth, value.value/small[i].value*float64(few)/float64(many))
 		}
 		fmt.Printf("figure growth_%d=%.3f\n", many, growth)
 	}
+}
+
+// benchNodes is how many nodes a cluster has: as many as BENCH_NODES says, if that is set.
+func benchNodes(b *testing.B, otherwise int) int {
+	b.Helper()
+	text := os.Getenv("BENCH_NODES")
+	if text == "" {
+		return otherwise
+	}
+	nodes, err := strconv.Atoi(text)
+	if err != nil || nodes < 1 {
+		b.Fatalf("BENCH_NODES=%s: want a number of at least 1", text)
+	}
+	return nodes
 }
 
 // quantity is what is measured of a cluster.

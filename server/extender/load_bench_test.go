@@ -17,12 +17,11 @@ import (
 // cluster in which nothing changes.
 func BenchmarkLoadOnFilter(b *testing.B) {
 	const (
-		nodes    = 5000
-		calls    = 6000
 		pause    = 3 * time.Millisecond
-		perNode  = time.Minute / nodes
 		updating = 1
 	)
+	nodes := benchNodes(b, 5000)
+	calls, perNode := max(100, nodes*6/5), time.Minute/time.Duration(nodes)
 	plugin := config.Plugin{Name: config.LoadAware}
 	var extenders [2]*Extender
 	var requests [2]*call
@@ -50,7 +49,7 @@ func BenchmarkLoadOnFilter(b *testing.B) {
 				select {
 				case <-measured.C:
 					c := extenders[updating].picker.cluster
-					node := c.Snapshot().Node(int32(n % nodes))
+					node := c.Snapshot().Node(int32(n % int64(nodes)))
 					c.SetUsage(node.Name, benchUsage(node, n))
 				case <-stop:
 					return
@@ -70,7 +69,7 @@ func BenchmarkLoadOnFilter(b *testing.B) {
 		called.Stop()
 		p := func(i int, q float64) float64 {
 			slices.Sort(took[i])
-			return float64(took[i][int(q*calls)])
+			return float64(took[i][int(q*float64(calls))])
 		}
 		fmt.Printf("figure load_filter_p50_us=%.0f\n", p(updating, 0.5)/1000)
 		fmt.Printf("figure load_filter_p99_us=%.0f\n", p(updating, 0.99)/1000)

@@ -14,12 +14,11 @@ import (
 // default profile, which is among both.
 func BenchmarkProfileLookup(b *testing.B) {
 	const (
-		nodes    = 1000
 		profiles = 50
 		rounds   = 200
 		calls    = 25 // of each in a round
 	)
-	extender, body := benchExtender(b, nodes, config.NodeSelectionScheduler)
+	extender, body := benchExtender(b, benchNodes(b, 1000), config.NodeSelectionScheduler)
 	one, many := extender.profiles, config.Default()
 	for i := 1; i < profiles; i++ {
 		profile := many.Profiles[0]

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/lab"
+	"muster.dev/muster/e2e/fit"
+	"muster.dev/muster/e2e/podwatch"
+	"muster.dev/muster/e2e/workload"
+)
+
+const cellTimeout = 5 * time.Minute
+
+// laboratory is a control plane with nodes, on which cells run one after the other.
+type laboratory struct {
+	*lab.Lab
+	programs contender.Programs
+	settled  []*corev1.Pod // pods that are there throughout
+}
+
+// measured labels the pods of a cell.
+const measured = "example.com/measured"
+
+// measurement is what came of a cell in one round.
+type measurement struct {
+	rate float64 // pods per second
+	// lead is how long muster had before the scheduler started, where it had any.
+	lead time.Duration
+	// costs of each pod but the first few.
+	costs costs
+}
+
+// run measures how fast a contender binds the pods, looks whether it was right to put
+// them there, and leaves none behind.
+func (l laboratory) run(ctx context.Context, c cell, arriving []*corev1.Pod) (measurement, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, cellTimeout, fmt.Errorf("gave up after %s", cellTimeout))
+	defer cancel()
+	for _, p := range arriving {
+		p.Labels = maps.Clone(p.Labels) // selectors of the pod may share them
+		p.Labels[measured] = ""
+		if c.optedIn {
+			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: v1alpha1.AheadGate}}
+		}
+	}
+	watch, err := podwatch.StartFor(ctx, l.Client, measured)
+	if err != nil {
+		return measurement{}, err
+	}
+	defer watch.Stop()
+	m, err := l.meet(ctx, c, workload.Cluster{Pods: arriving}, watch)
+	if err != nil {
+		return measurement{}, err
+	}
+	defer m.entry.Stop()
+	each, err := l.followCosts(ctx, m.entry, watch, len(arriving))
+	if err != nil {
+		return measurement{}, fmt.Errorf("%d of %d pods are bound: %w", watch.Tally().Bound, len(arriving), err)
+	}
+	m.entry.Stop()
+	bound, err := watch.Pods()
+	if err != nil {
+		return measurement{}, err
+	}
+	if c.contender != contender.EmptyOffload {
+		if err := l.judge(append(bound, l.settled...)); err != nil {
+			return measurement{}, err
+		}
+	}
+	return measurement{m.rate(watch.Tally()), m.lead, each}, workload.DeletePods(ctx, l.Client, measured)
+}
+
+// followCosts returns when so many pods are bound, and what each has cost since the first ones were.
+func (l laboratory) followCosts(ctx context.Context, e *contender.Entry, watch *podwatch.Watch, pods int) (costs, error) {
+	var first costs
+	before := 0
+	err := l.Await(ctx, "all pods to be bound", cellTimeout, func(context.Context) (_ bool, err error) {
+		bound := watch.Tally().Bound
+		if bound > 0 && first == nil {
+			before = bound
+			first, err = l.costs(e)
+		}
+		return bound == pods, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	last, err := l.costs(e)
+	return last.perPod(first, pods-before), err
+}
+
+// judge is an error when a node has no room for its pods, or pods do not keep apart.
+func (l laboratory) judge(pods []*corev1.Pod) error {
+	if err := l.Fit(pods); err != nil {
+		return err
+	}
+	return fit.Apart(l.Nodes, pods)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"muster.dev/muster/e2e/bench/contender"
+)
+
+// benchCase is a situation of gangs, and who is compared in it.
+type benchCase struct {
+	name       string
+	nodes      int
+	gangs      gangs
+	contenders []contender.Contender
+	measure    func(context.Context, *cellRun) (measurement, error)
+}
+
+// Contenders that have muster.
+const (
+	withMuster = contender.Extender
+	withGates  = contender.Gates // and gangs that are gated until they have a place
+	ahead      = contender.Ahead
+	aheadAsked = contender.AheadExtender
+)
+
+// Names of the cases.
+const (
+	caseMany       = "many"
+	caseThousand   = "thousand"
+	caseStandoff   = "standoff"
+	caseTurns      = "turns"
+	caseNeighbours = "neighbours"
+)
+
+func cases() []benchCase {
+	everybody := []contender.Contender{contender.Stock, contender.Native, withMuster, ahead, aheadAsked}
+	contending := []contender.Contender{contender.Native, withMuster, withGates, ahead, aheadAsked}
+	rivals := gangs{count: 10, size: 30, contended: true}
+	return []benchCase{
+		{caseMany, 1000, gangs{count: 50, size: 20}, everybody, startAll},
+		{caseThousand, 1000, gangs{count: 1, size: 1000}, everybody, startAll},
+		{caseStandoff, 100, rivals, contending, standOff},
+		{caseTurns, 100, gangs{count: 5, size: 60, contended: true}, contending, takeTurns},
+		{caseNeighbours, 100, rivals, contending, besideWaiting},
+	}
+}
+
+// order of the contenders in a round, from 0. In twice as many rounds as there are contenders each is first, and
+// follows each other one, twice (the design of Williams).
+func (c benchCase) order(round int) []contender.Contender {
+	count := len(c.contenders)
+	turn := round % count
+	if count%2 == 1 {
+		turn = round / 2 % count
+	}
+	order := make([]contender.Contender, count)
+	for i := range order {
+		step := (i + 1) / 2 // 0, 1, -1, 2, -2, ...
+		if i%2 == 0 {
+			step = count - step
+		}
+		order[i] = c.contenders[(turn+step)%count]
+	}
+	if count%2 == 1 && round%2 == 1 {
+		slices.Reverse(order)
+	}
+	return order
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/workload"
+)
+
+// Labels of the pods that are created here.
+const (
+	measured = "example.com/measured"
+	gangOf   = "example.com/gang" // its gang, whoever the contender is
+)
+
+// gangs are several groups of pods of the same size that ask for room alone.
+type gangs struct {
+	count, size int
+	// contended pods need a node each and come in turn, one of each gang. Others are small,
+	// and come gang by gang.
+	contended bool
+}
+
+const (
+	coresOfNode      = 16 // of those that contended pods are for
+	coresOfContended = 15 // leaves room for neighbours
+)
+
+// pods in the order in which they are to be created, as the contender wants them.
+func (g gangs) pods(who contender.Contender) []*corev1.Pod {
+	pods := workload.Backlog(g.count*g.size, g.count)
+	for _, p := range pods {
+		name := p.Labels["app"]
+		p.Labels[measured], p.Labels[gangOf] = "", name
+		switch who {
+		case contender.Stock:
+		case contender.Native:
+			p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
+		default:
+			p.Labels[v1alpha1.LabelX] = name
+		}
+		if g.contended {
+			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = *resource.NewQuantity(coresOfContended, resource.DecimalSI)
+		}
+	}
+	if !g.contended {
+		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Labels[gangOf], b.Labels[gangOf]) })
+	}
+	return pods
+}
+
+// groups are the PodGroups of the gangs as the contender wants them, none for one that knows
+// no gangs.
+func (g gangs) groups(
+	who contender.Contender,
+	native contender.NativeGangs,
+) (of schema.GroupVersionResource, groups []*unstructured.Unstructured) {
+	var spec map[string]any
+	switch who {
+	case contender.Stock:
+		return of, nil
+	case contender.Native:
+		of = schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: native.Version, Resource: "podgroups"}
+		spec = map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(g.size)}}}
+	default:
+		of = v1alpha1.ResourceOf(v1alpha1.GroupX)
+		spec = map[string]any{"minMember": int64(g.size)}
+	}
+	for _, name := range g.names() {
+		groups = append(groups, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": of.GroupVersion().String(), "kind": "PodGroup",
+			"metadata": map[string]any{"name": name, "namespace": workload.Namespace},
+			"spec":     spec,
+		}})
+	}
+	return of, groups
+}
+
+// names of the gangs.
+func (g gangs) names() []string {
+	var names []string
+	for _, p := range workload.Backlog(g.count, g.count) {
+		names = append(names, p.Labels["app"])
+	}
+	return names
+}
+
+// neighbours are pods of no gang that fit anywhere, beside contended pods too. Their names
+// begin with a prefix.
+func neighbours(prefix string, count int) []*corev1.Pod {
+	pods := workload.Backlog(count, 1)
+	for _, p := range pods {
+		p.Name = prefix + p.Name
+		p.Labels[measured] = ""
+		p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = *resource.NewMilliQuantity(1, resource.DecimalSI)
+	}
+	return pods
+}
+
+// level makes nodes alike, for contended pods.
+func level(nodes []*corev1.Node) {
+	for _, n := range nodes {
+		n.Spec.Taints = nil
+		offer := corev1.ResourceList{
+			corev1.ResourceCPU:    *resource.NewQuantity(coresOfNode, resource.DecimalSI),
+			corev1.ResourceMemory: resource.MustParse("64Gi"),
+			corev1.ResourcePods:   resource.MustParse("110"),
+		}
+		n.Status.Capacity, n.Status.Allocatable = offer, offer
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/binaries"
+)
+
+func TestContendersGetTheSamePodsInGroupsOfTheirOwnKind(t *testing.T) {
+	g := gangs{count: 2, size: 2}
+	for who, want := range map[contender.Contender]struct {
+		native, label, apiVersion string
+	}{
+		contender.Stock:  {},
+		contender.Native: {native: "app-1", apiVersion: "scheduling.k8s.io/v1beta1"},
+		withMuster:       {label: "app-1", apiVersion: "scheduling.x-k8s.io/v1alpha1"},
+		withGates:        {label: "app-1", apiVersion: "scheduling.x-k8s.io/v1alpha1"},
+	} {
+		t.Run(string(who), func(t *testing.T) {
+			last := g.pods(who)[3]
+			if last.Labels[gangOf] != "app-1" {
+				t.Errorf("the last pod is of %s", last.Labels[gangOf])
+			}
+			native := ""
+			if last.Spec.SchedulingGroup != nil {
+				native = *last.Spec.SchedulingGroup.PodGroupName
+			}
+			if native != want.native || last.Labels[v1alpha1.LabelX] != want.label {
+				t.Errorf("a native group %q and the label %q", native, last.Labels[v1alpha1.LabelX])
+			}
+			resource, groups := g.groups(who, contender.NativeGangsOf(binaries.Newest))
+			if want.apiVersion == "" {
+				if len(groups) > 0 {
+					t.Errorf("there are groups: %v", groups)
+				}
+				return
+			}
+			if len(groups) != 2 || groups[1].GetName() != "app-1" || groups[1].GetAPIVersion() != want.apiVersion ||
+				resource.Resource != "podgroups" {
+				t.Errorf("%s: %v", resource, groups)
+			}
+		})
+	}
+}
+
+func TestContendedGangsComeInTurn(t *testing.T) {
+	for name, test := range map[string]struct {
+		gangs gangs
+		want  []string
+	}{
+		"gangs for which there is room come one after the other": {gangs{count: 2, size: 2}, []string{"app-0", "app-0", "app-1", "app-1"}},
+		"others come in turn": {gangs{count: 2, size: 2, contended: true}, []string{"app-0", "app-1", "app-0", "app-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var order []string
+			for _, p := range test.gangs.pods(withMuster) {
+				order = append(order, p.Labels[gangOf])
+			}
+			if diff := cmp.Diff(test.want, order); diff != "" {
+				t.Errorf("gangs of the pods (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,323 @@
+// Package contender runs a stock scheduler alone, or with one extender or another, so
+// that they can be compared on the same cluster.
+//
+// All contenders run the same kube-scheduler without rate limits. Extenders are
+// processes of their own and registered in the same way: by what `muster
+// scheduler-config` prints.
+package contender
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/muster"
+)
+
+// Contender is a way to schedule. Its value is its name in figures.
+type Contender string
+
+// The contenders.
+const (
+	// Stock is kube-scheduler without an extender.
+	Stock Contender = "stock"
+	// Batching is Stock without default spread constraints, so that it can use what it found for a pod for the next one
+	// of its kind (KEP-5598), and NoBatching the same without that.
+	Batching   Contender = "batching"
+	NoBatching Contender = "no_batching"
+	// Native is kube-scheduler without an extender, with its own gang scheduling. The API
+	// server must know its PodGroups; see NativeGangs.
+	Native Contender = "native"
+	// Empty has an extender that returns what it got.
+	Empty Contender = "empty"
+	// Scheduler has muster, and chooses the node itself.
+	Scheduler Contender = "scheduler"
+	// Extender has muster, which chooses the node.
+	Extender Contender = "extender"
+	// Managed has muster, and asks it about none of the pods: they do not ask for its resources.
+	Managed Contender = "managed"
+	// Before is Extender with another build of muster.
+	Before Contender = "before"
+	// Gates is Extender with the members of gangs gated until they have a place, by a policy.
+	Gates Contender = "gates"
+	// Ahead has muster beside it, of which it knows nothing: members of gangs are gated, and let go by muster when
+	// they have places.
+	Ahead Contender = "ahead"
+	// AheadPin is Ahead with single pods pinned to their nodes in the write that lets them go, and not nominated before.
+	AheadPin Contender = "ahead_pin"
+	// AheadExtender is Ahead with muster as its extender as well.
+	AheadExtender Contender = "ahead_extender"
+	// Nominate has muster, which chooses the node ahead of it.
+	Nominate Contender = "nominate"
+	// Offload has muster, which chooses the node, and leaves to it the plugins that it
+	// runs.
+	Offload Contender = "offload"
+	// OffloadAll leaves NodeResourcesFit to muster as well, and preempts nothing.
+	OffloadAll Contender = "offload_no_preemption"
+	// NominateOffload is Nominate with the plugins off that Offload has off.
+	NominateOffload Contender = "nominate_offload"
+	// EmptyOffload has the plugins off that OffloadAll has off, and an extender that answers
+	// with one of the nodes, whichever it is.
+	EmptyOffload Contender = "empty_offload"
+)
+
+// Programs are the executables of the contenders.
+type Programs struct {
+	muster, emptyExtender, before string
+	profile                       map[string]any // fields of muster's profile
+	minBacklog                    int            // see muster.Options
+}
+
+// BeforeEnv is the environment variable that names the executable of [Before].
+const BeforeEnv = "BENCH_BEFORE"
+
+// WithBefore returns the programs with an executable of another build of muster, which is printed side by side.
+func (p Programs) WithBefore(path string) Programs {
+	p.before = path
+	return p
+}
+
+// WithProfile returns the programs with more fields for muster's profile, by their names in its configuration.
+func (p Programs) WithProfile(fields map[string]any) Programs {
+	p.profile = fields
+	return p
+}
+
+// WithMinBacklog returns the programs with a muster that nominates from so many pods on, whatever that saves; by its
+// defaults for 0.
+func (p Programs) WithMinBacklog(pods int) Programs {
+	p.minBacklog = pods
+	return p
+}
+
+// Build builds the programs of this checkout into a directory, which remove removes.
+func Build(ctx context.Context, progress io.Writer) (p Programs, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "muster-bench-")
+	if err != nil {
+		return p, nil, fmt.Errorf("make a directory for programs: %w", err)
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
+	if p.muster, err = binaries.BuildMuster(ctx, progress); err != nil {
+		return p, nil, err
+	}
+	p.emptyExtender, err = binaries.BuildCommand(ctx, "bench", "emptyextender", dir, progress)
+	return p, remove, err
+}
+
+// Entry is a contender on a control plane, at work or about to be.
+type Entry struct {
+	controlPlane *controlplane.ControlPlane
+	extender     extender // nil when there is none
+	scheduler    controlplane.SchedulerOptions
+}
+
+type extender interface {
+	AwaitReady(ctx context.Context) error
+	Pid() int
+	Stop()
+}
+
+// Start starts a contender on a control plane and returns when it schedules, and a
+// function that ends it. percentage is the scheduler's percentageOfNodesToScore, 0 for
+// its own choice.
+func (p Programs) Start(ctx context.Context, cp *controlplane.ControlPlane, c Contender, percentage int) (stop func(), err error) {
+	e, err := p.Launch(ctx, cp, c, percentage)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Begin(ctx); err != nil {
+		e.Stop()
+		return nil, err
+	}
+	return e.Stop, nil
+}
+
+// Begin returns when the extender is ready and the scheduler schedules.
+func (e *Entry) Begin(ctx context.Context) error {
+	if err := e.AwaitExtender(ctx); err != nil {
+		return err
+	}
+	return e.StartScheduler(ctx)
+}
+
+// Launch launches the extender of a contender, if it has one, and does not wait until it
+// is ready. What Start does besides is then the caller's, who must call Stop.
+func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c Contender, percentage int) (*Entry, error) {
+	flags := percentageFlag(percentage)
+	if o, is := beside()[c]; is {
+		o.ControlPlane = cp
+		return p.enterMuster(ctx, o, flags)
+	}
+	switch c {
+	case Stock:
+		return &Entry{controlPlane: cp, scheduler: stock(percentage)}, nil
+	case Batching, NoBatching:
+		return &Entry{controlPlane: cp, scheduler: batching(percentage, c == Batching)}, nil
+	case Native:
+		release, err := binaries.Chosen()
+		if err != nil {
+			return nil, err
+		}
+		scheduler := stock(percentage)
+		scheduler.FeatureGates = NativeGangsOf(release).Gates
+		return &Entry{controlPlane: cp, scheduler: scheduler}, nil
+	case Managed:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp}, append(flags, "--managed"))
+	case Empty:
+		return p.enterEmpty(ctx, cp, nil, flags)
+	case EmptyOffload:
+		return p.enterEmpty(ctx, cp, []string{"--any-node"}, append(flags, "--offload", "--no-preemption"))
+	case Before:
+		p.muster = p.before
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, flags)
+	case Ahead:
+		return p.enterBeside(ctx, muster.Options{ControlPlane: cp, Selection: muster.Ahead}, percentage)
+	case AheadPin:
+		o := muster.Options{ControlPlane: cp, Selection: muster.Ahead, Config: map[string]any{"ahead": map[string]any{"reserve": "Pin"}}}
+		return p.enterBeside(ctx, o, percentage)
+	case OffloadAll:
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, append(flags, "--no-preemption"))
+	default:
+		return nil, fmt.Errorf("unknown contender %q", c)
+	}
+}
+
+// beside are the contenders with nothing but muster as an extender, and how it runs.
+func beside() map[Contender]muster.Options {
+	return map[Contender]muster.Options{
+		Scheduler:       {Selection: muster.Scheduler},
+		Extender:        {Selection: muster.Extender},
+		Gates:           {Selection: muster.Extender, Gates: "UntilPlace"},
+		AheadExtender:   {Selection: muster.Ahead},
+		Offload:         {Selection: muster.Extender, Offload: true},
+		Nominate:        {Selection: muster.Nominate},
+		NominateOffload: {Selection: muster.Nominate, Offload: true},
+	}
+}
+
+// AwaitExtender returns when the extender is ready.
+func (e *Entry) AwaitExtender(ctx context.Context) error {
+	if e.extender == nil {
+		return nil
+	}
+	return e.extender.AwaitReady(ctx)
+}
+
+// StartScheduler starts the scheduler and returns when it schedules.
+func (e *Entry) StartScheduler(ctx context.Context) error {
+	return e.controlPlane.StartScheduler(ctx, e.scheduler)
+}
+
+// Muster is the contender's muster, nil when it has none.
+func (e *Entry) Muster() *muster.Server {
+	server, _ := e.extender.(*muster.Server)
+	return server
+}
+
+// Pids of the scheduler and the extender, as far as they have started.
+func (e *Entry) Pids() []int {
+	var pids []int
+	if pid, runs := e.controlPlane.Pids()[binaries.Scheduler]; runs {
+		pids = append(pids, pid)
+	}
+	if e.extender != nil {
+		pids = append(pids, e.extender.Pid())
+	}
+	return pids
+}
+
+// ExtenderPid returns the process id of the extender, false when there is none.
+func (e *Entry) ExtenderPid() (pid int, runs bool) {
+	if e.extender == nil {
+		return 0, false
+	}
+	return e.extender.Pid(), true
+}
+
+// Stop ends the scheduler and the extender, as far as they have started. It may be called
+// twice.
+func (e *Entry) Stop() {
+	e.controlPlane.StopScheduler()
+	if e.extender != nil {
+		e.extender.Stop()
+	}
+}
+
+func stock(percentage int) controlplane.SchedulerOptions {
+	return controlplane.SchedulerOptions{
+		Config: fmt.Sprintf(
+			"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: %d\n", percentage,
+		),
+	}
+}
+
+// batching is the stock scheduler without default spread constraints, which rule batching out.
+func batching(percentage int, on bool) controlplane.SchedulerOptions {
+	o := stock(percentage)
+	o.Config += `profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: PodTopologySpread
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: PodTopologySpreadArgs
+      defaultingType: List
+`
+	o.FeatureGates = map[string]bool{"OpportunisticBatching": on}
+	return o
+}
+
+func percentageFlag(percentage int) []string {
+	if percentage == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("--percentage-of-nodes-to-score=%d", percentage)}
+}
+
+// enterMuster launches muster and prints the scheduler's configuration with flags.
+func (p Programs) enterMuster(ctx context.Context, o muster.Options, configFlags []string) (*Entry, error) {
+	o.Binary, o.Profile, o.MinBacklog = p.muster, p.profile, p.minBacklog
+	server, err := muster.Launch(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	config, err := server.SchedulerConfig(ctx, configFlags...)
+	if err != nil {
+		server.Stop()
+		return nil, err
+	}
+	return &Entry{controlPlane: o.ControlPlane, extender: server, scheduler: controlplane.SchedulerOptions{Config: config}}, nil
+}
+
+// enterBeside launches muster beside a scheduler that does not know it.
+func (p Programs) enterBeside(ctx context.Context, o muster.Options, percentage int) (*Entry, error) {
+	e, err := p.enterMuster(ctx, o, nil)
+	if err != nil {
+		return nil, err
+	}
+	e.scheduler = stock(percentage)
+	return e, nil
+}
+
+// enterEmpty launches the empty extender and prints the scheduler's configuration, each
+// with flags of its own.
+func (p Programs) enterEmpty(ctx context.Context, cp *controlplane.ControlPlane, extenderFlags, configFlags []string) (*Entry, error) {
+	server, err := p.launchEmpty(cp, extenderFlags...)
+	if err != nil {
+		return nil, err
+	}
+	config, err := muster.SchedulerConfig(ctx, p.muster, "http://"+server.address, configFlags...)
+	if err != nil {
+		server.Stop()
+		return nil, err
+	}
+	return &Entry{controlPlane: cp, extender: server, scheduler: controlplane.SchedulerOptions{Config: config}}, nil
+}
