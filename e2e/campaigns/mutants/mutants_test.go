@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"go/ast"
+	"go/build"
 	"go/importer"
 	"go/parser"
 	"go/token"
@@ -22,48 +23,71 @@ import (
 // fewest is how many mutants of a capability tell something.
 const fewest = 12
 
-func TestEveryMutantFitsTheCodeAndCompiles(t *testing.T) {
-	repository, err := binaries.RepositoryDir(t.Context())
-	if err != nil {
-		t.Fatal(err)
+func TestEveryMutantFitsTheCode(t *testing.T) {
+	repository, all := everything(t)
+	for _, c := range all {
+		names := sets.New[string]()
+		for i := range c.Mutants {
+			m := &c.Mutants[i]
+			if names.Has(m.Name) {
+				t.Errorf("%s: there are two of %q", c.Name, m.Name)
+			}
+			names.Insert(m.Name)
+			if m.Campaign != "" && c.Campaigns[m.Campaign] == nil {
+				t.Errorf("mutant %q: there is no campaign %s", m.Name, m.Campaign)
+			}
+			if _, err := m.Apply(repository); err != nil {
+				t.Error(err)
+			}
+		}
+		if len(names) < fewest {
+			t.Errorf("%s has %d, too few to tell anything", c.Name, len(names))
+		}
 	}
-	all, err := Capabilities()
-	if err != nil {
-		t.Fatal(err)
+}
+
+func TestEveryMutantCompiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles the packages that are broken, and checks hundreds of variants: make test-long runs this")
 	}
+	repository, all := everything(t)
 	dirs := sets.New[string]()
 	for _, c := range all {
 		for i := range c.Mutants {
 			dirs.Insert("./" + path.Dir(c.Mutants[i].File))
 		}
 	}
-	exports := exportsOf(t, repository, sets.List(dirs))
-	for _, c := range all {
-		t.Run(c.Name, func(t *testing.T) {
-			names := sets.New[string]()
-			for i := range c.Mutants {
-				m := &c.Mutants[i]
-				if names.Has(m.Name) {
-					t.Errorf("there are two of %q", m.Name)
-				}
-				if m.Campaign != "" && c.Campaigns[m.Campaign] == nil {
-					t.Errorf("mutant %q: there is no campaign %s", m.Name, m.Campaign)
-				}
-				names.Insert(m.Name)
-				text, err := m.Apply(repository)
-				if err != nil {
-					t.Error(err)
-					continue
-				}
-				if err := compiles(m.path(repository), text, exports); err != nil {
-					t.Errorf("mutant %q: %v", m.Name, err)
-				}
-			}
-			if len(names) < fewest {
-				t.Errorf("there are %d, too few to tell anything", len(names))
-			}
-		})
+	exports, files := exportsOf(t, repository, sets.List(dirs)), token.NewFileSet()
+	of := checker{
+		files: files, parsed: map[string]*ast.File{},
+		imports: importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }),
 	}
+	for _, c := range all {
+		for i := range c.Mutants {
+			m := &c.Mutants[i]
+			text, err := m.Apply(repository)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if err := of.compiles(m.path(repository), text); err != nil {
+				t.Errorf("mutant %q: %v", m.Name, err)
+			}
+		}
+	}
+}
+
+// everything is the root of the repository, and all capabilities.
+func everything(t *testing.T) (repository string, all []*Capability) {
+	t.Helper()
+	repository, err := binaries.RepositoryDir(t.Context())
+	if err == nil {
+		all, err = Capabilities()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return repository, all
 }
 
 // exportsOf are the files with what packages export that those in some directories are made of.
@@ -84,32 +108,41 @@ func exportsOf(t *testing.T, repository string, dirs []string) map[string]string
 	return exports
 }
 
-// compiles checks the types of a package of which one file has another text.
-func compiles(broken string, text []byte, exports map[string]string) error {
-	files := token.NewFileSet()
+// checker checks the types of packages, and keeps what does not change between two.
+type checker struct {
+	files   *token.FileSet
+	imports types.Importer
+	parsed  map[string]*ast.File // by path
+}
+
+// compiles checks a package of which one file has another text.
+func (c *checker) compiles(broken string, text []byte) error {
 	paths, err := filepath.Glob(filepath.Join(filepath.Dir(broken), "*.go"))
 	if err != nil {
 		return err
 	}
-	var parsed []*ast.File
+	var all []*ast.File
 	for _, path := range paths {
-		var source any // from the file
-		switch {
-		case strings.HasSuffix(path, "_test.go"):
+		if strings.HasSuffix(path, "_test.go") {
 			continue
-		case path == broken:
-			source = text
 		}
-		file, err := parser.ParseFile(files, path, source, parser.SkipObjectResolution)
+		file := c.parsed[path]
+		switch {
+		case path == broken:
+			file, err = parser.ParseFile(c.files, path, text, parser.SkipObjectResolution)
+		case file == nil:
+			file, err = parser.ParseFile(c.files, path, nil, parser.SkipObjectResolution)
+			c.parsed[path] = file
+		}
 		if err != nil {
 			return err
 		}
-		parsed = append(parsed, file)
+		if built, err := build.Default.MatchFile(filepath.Split(path)); err != nil || !built {
+			continue
+		}
+		all = append(all, file)
 	}
-	config := types.Config{
-		Importer: importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }),
-	}
-	_, err = config.Check("broken", files, parsed, nil)
+	_, err = (&types.Config{Importer: c.imports}).Check("broken", c.files, all, nil)
 	return err
 }
 
