@@ -43,7 +43,8 @@ var runs = map[string]small{
 	},
 	"bench-affinity": {env: "BENCH_SIZES=60 BENCH_ROUNDS=1 BENCH_PODS=20 BENCH_MIN_BACKLOG=1"},
 	"bench-perf": {
-		env: "BENCH_NODES=200 BENCH_ROUNDS=1 BENCH_PODS=10 PERF_WORKLOADS=churn,preemption_churn,anti_affinity,csi_volumes,devices PERF_WAYS=extender",
+		env: "BENCH_NODES=200 BENCH_ROUNDS=1 BENCH_PODS=10 PERF_WAYS=extender " +
+			"PERF_WORKLOADS=churn,preemption_churn,anti_affinity,csi_volumes,devices",
 	},
 	"bench-ahead":       {env: "BENCH_NODES=60 BENCH_ROUNDS=1 BENCH_PODS=20"},
 	"bench-gang":        {env: "BENCH_ROUNDS=1 BENCH_SCALE=10 BENCH_WAIT=1s BENCH_CONTENDERS=native,muster"},
