@@ -43,7 +43,8 @@ var runs = map[string]small{
 	},
 	"bench-affinity": {env: "BENCH_SIZES=60 BENCH_ROUNDS=1 BENCH_PODS=20 BENCH_MIN_BACKLOG=1"},
 	"bench-perf": {
-		env: "BENCH_NODES=200 BENCH_ROUNDS=1 BENCH_PODS=10 PERF_WORKLOADS=churn,preemption_churn,anti_affinity,csi_volumes,devices PERF_WAYS=extender",
+		env: "BENCH_NODES=200 BENCH_ROUNDS=1 BENCH_PODS=10 PERF_WAYS=extender " +
+			"PERF_WORKLOADS=churn,preemption_churn,anti_affinity,csi_volumes,devices",
 	},
 	"bench-ahead":       {env: "BENCH_NODES=60 BENCH_ROUNDS=1 BENCH_PODS=20"},
 	"bench-gang":        {env: "BENCH_ROUNDS=1 BENCH_SCALE=10 BENCH_WAIT=1s BENCH_CONTENDERS=native,muster"},
@@ -54,7 +55,7 @@ var runs = map[string]small{
 	"bench-rescheduler": {flags: "-cases=1 -planning=200ms -solving=1s -rounds=2 -days=1 -nodes=400", traces: true},
 	"bench-auto":        {env: "BENCH_DAY=2m", flags: "-nodes=60 -hours=1"},
 	"bench-load":        {env: "LOAD_SEEDS=1"},
-	"openb":             {env: "OPENB_ROUNDS=1", traces: true},
+	"openb":             {env: "OPENB_ROUNDS=1 OPENB_TRACES=distinct", traces: true},
 }
 
 const root = "../.."

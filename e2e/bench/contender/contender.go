@@ -100,16 +100,14 @@ func Build(ctx context.Context, progress io.Writer) (p Programs, remove func(), 
 		return p, nil, fmt.Errorf("make a directory for programs: %w", err)
 	}
 	remove = func() { _ = os.RemoveAll(dir) }
-	defer func() {
-		if err != nil {
-			remove()
-		}
-	}()
-	if p.muster, err = binaries.BuildMuster(ctx, progress); err != nil {
+	if p.muster, err = binaries.BuildMuster(ctx, progress); err == nil {
+		p.emptyExtender, err = binaries.BuildCommand(ctx, "bench", "emptyextender", dir, progress)
+	}
+	if err != nil {
+		remove()
 		return p, nil, err
 	}
-	p.emptyExtender, err = binaries.BuildCommand(ctx, "bench", "emptyextender", dir, progress)
-	return p, remove, err
+	return p, remove, nil
 }
 
 // Entry is a contender on a control plane, at work or about to be.

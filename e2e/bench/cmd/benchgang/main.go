@@ -36,8 +36,9 @@
 //
 // It prints a table of medians and lines `figure NAME=VALUE`; ratios are medians of the
 // rounds' ratios. BENCH_ROUNDS, BENCH_CASES and BENCH_CONTENDERS (names, separated by commas) and
-// BENCH_WAIT (90s) change what is measured. BENCH_BEFORE is the path of another build of muster, which becomes a
-// contender of the first two cases ("before"). It runs on Linux, whose /proc says what processes need.
+// BENCH_WAIT (90s) change what is measured; BENCH_SCALE divides the numbers of nodes, of members of a gang and of
+// neighbours. BENCH_BEFORE is the path of another build of muster, which becomes a contender of the first two cases
+// ("before"). It runs on Linux, whose /proc says what processes need.
 package main
 
 import (

@@ -64,8 +64,8 @@ func planFromEnv(getenv func(string) string) (plan, error) {
 		}
 	}
 	for i := range p.cases {
-		p.cases[i].nodes /= p.scale
-		p.cases[i].gangs.size /= p.scale
+		c := &p.cases[i]
+		c.nodes, c.gangs.size = max(1, c.nodes/p.scale), max(1, c.gangs.size/p.scale)
 	}
 	if before := getenv(contender.BeforeEnv); before != "" {
 		return p.withBefore(before)

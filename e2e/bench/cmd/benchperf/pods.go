@@ -81,42 +81,38 @@ func about(value, topologyKey string, namespaces []string) corev1.PodAffinityTer
 }
 
 func near(namespaces ...string) shape {
-	return func(p *corev1.Pod) {
-		labelled("blue")(p)
-		p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{about("blue", corev1.LabelTopologyRegion, namespaces)},
-		}}
-	}
+	return drawn("blue", corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{about("blue", corev1.LabelTopologyRegion, namespaces)},
+	}})
 }
 
 func apart(namespaces ...string) shape {
-	return func(p *corev1.Pod) {
-		labelled("green")(p)
-		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{about("green", corev1.LabelHostname, namespaces)},
-		}}
-	}
+	return drawn("green", corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{about("green", corev1.LabelHostname, namespaces)},
+	}})
 }
 
 func preferNear(namespaces ...string) shape {
-	return func(p *corev1.Pod) {
-		labelled("red")(p)
-		p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
-			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
-				{Weight: 1, PodAffinityTerm: about("red", corev1.LabelHostname, namespaces)},
-			},
-		}}
-	}
+	return drawn("red", corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+			{Weight: 1, PodAffinityTerm: about("red", corev1.LabelHostname, namespaces)},
+		},
+	}})
 }
 
 func preferApart(namespaces ...string) shape {
+	return drawn("yellow", corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+			{Weight: 1, PodAffinityTerm: about("yellow", corev1.LabelHostname, namespaces)},
+		},
+	}})
+}
+
+// drawn gives a pod a colour and an affinity.
+func drawn(value string, affinity corev1.Affinity) shape {
 	return func(p *corev1.Pod) {
-		labelled("yellow")(p)
-		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
-				{Weight: 1, PodAffinityTerm: about("yellow", corev1.LabelHostname, namespaces)},
-			},
-		}}
+		labelled(value)(p)
+		p.Spec.Affinity = affinity.DeepCopy()
 	}
 }
 

@@ -47,7 +47,8 @@ func speed(ctx context.Context, o options, out, progress io.Writer) error {
 		placed += len(plan.Placements)
 	}
 	fmt.Fprintf(
-		progress, "one pending pod: median %s, slowest %s; %d of %d got a place\n", figures.Quantile(times, 50), figures.Quantile(times, 100), placed, o.rounds,
+		progress, "one pending pod: median %s, slowest %s; %d of %d got a place\n",
+		figures.Quantile(times, 50), figures.Quantile(times, 100), placed, o.rounds,
 	)
 	figure(out, "plan_one_pending_ms", milliseconds(figures.Quantile(times, 99)))
 	figure(out, "plan_one_pending_median_ms", milliseconds(figures.Quantile(times, 50)))
