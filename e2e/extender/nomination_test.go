@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 // nominating has muster place pods ahead of kube-scheduler.
@@ -18,17 +21,14 @@ profiles:
 
 func TestPodsThatWaitAreBoundWhereMusterNominatedThem(t *testing.T) {
 	const pods = 200
-	nodes := newNodes(20, "4")
+	nodes := workload.NewNodes("node", 20, "4")
 	c := newCluster(t, nodes...)
-	s := c.serve(serving{config: nominating})
-	c.createPods(newPods(pods, "300m")...)
+	s := c.serve(muster.Options{Text: nominating})
+	c.createPods(workload.NewPods("pod", pods, "300m")...)
 
 	planned := map[string]string{}
-	c.eventually("all pods are nominated", func() error {
-		now, err := c.pods()
-		if err != nil {
-			return err
-		}
+	c.Eventually("all pods are nominated", func() error {
+		now := c.Pods()
 		for name, pod := range now {
 			if planned[name] = pod.Status.NominatedNodeName; planned[name] == "" {
 				return fmt.Errorf("pod %s is not", name)
@@ -36,13 +36,10 @@ func TestPodsThatWaitAreBoundWhereMusterNominatedThem(t *testing.T) {
 		}
 		return nil
 	})
-	c.schedule(s.schedulerConfig(nil))
+	c.Schedule(s.schedulerConfig(nil))
 	c.awaitBound(pods)
 
-	bound, err := c.pods()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := c.Pods()
 	var list []*corev1.Pod
 	asPlanned := 0
 	for name, pod := range bound {
@@ -57,40 +54,25 @@ func TestPodsThatWaitAreBoundWhereMusterNominatedThem(t *testing.T) {
 	if over := overcommitted(nodes, list); len(over) > 0 {
 		t.Errorf("overcommitted: %s", strings.Join(over, ", "))
 	}
-	c.eventually("muster has seen that", func() error {
-		if got := s.nominations("confirmed"); got != float64(asPlanned) {
+	c.Eventually("muster has seen that", func() error {
+		if got := s.nominations("confirmed"); got != asPlanned {
 			return fmt.Errorf("it counts %v confirmed nominations, want %d", got, asPlanned)
 		}
 		return nil
 	})
-	if page, err := s.get("/debug/placement"); err != nil || !strings.Contains(page, "confirmed") {
+	if page, err := s.Page(s.Context(), "/debug/placement"); err != nil || !strings.Contains(page, "confirmed") {
 		t.Errorf("/debug/placement says %q, error %v", page, err)
 	}
 }
 
-// nominations is how many nominations had an outcome.
-func (s *server) nominations(outcome string) float64 {
-	s.Helper()
-	for _, metric := range s.metrics("muster_nominations_total") {
-		if labelsOf(metric)["outcome"] == outcome {
-			return metric.GetCounter().GetValue()
-		}
-	}
-	return 0
-}
-
 func TestPodsAreBoundWhileMusterNominatesTheNextOnes(t *testing.T) {
 	const pods = 300
-	nodes := newNodes(20, "4")
+	nodes := workload.NewNodes("node", 20, "4")
 	c := newCluster(t, nodes...)
-	s := c.serve(serving{config: nominating + "nomination: {minBacklog: 1, minSaving: 0s}\n"})
-	c.schedule(s.schedulerConfig(nil))
-	c.createPods(newPods(pods, "250m")...) // of 320 that there is room for
+	s := c.serveAndSchedule(muster.Options{Text: nominating + "nomination: {minBacklog: 1, minSaving: 0s}\n"})
+	c.createPods(workload.NewPods("pod", pods, "250m")...) // of 320 that there is room for
 	c.awaitBound(pods)
-	bound, err := c.pods()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := c.Pods()
 	var list []*corev1.Pod
 	for _, pod := range bound {
 		list = append(list, pod)

@@ -19,6 +19,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
+	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -107,23 +109,6 @@ func Eventually(t testing.TB, what string, check func() error) {
 	}
 }
 
-// Create creates nodes and pods as they are.
-func (l *Lab) Create(objects ...metav1.Object) {
-	l.Helper()
-	for _, object := range objects {
-		var err error
-		switch o := object.(type) {
-		case *corev1.Node:
-			_, err = l.Client.CoreV1().Nodes().Create(l.Context(), o, metav1.CreateOptions{})
-		case *corev1.Pod:
-			_, err = l.Client.CoreV1().Pods(o.Namespace).Create(l.Context(), o, metav1.CreateOptions{})
-		default:
-			l.Fatalf("Create knows no %T", object)
-		}
-		l.Must(err)
-	}
-}
-
 // Schedule runs the stock kube-scheduler with a configuration until the test ends.
 func (l *Lab) Schedule(config string) {
 	l.Helper()
@@ -205,4 +190,27 @@ func (l *Lab) Barrier(change ...func(*corev1.Pod)) *corev1.Pod {
 func IsBarrier(pod *corev1.Pod) bool {
 	_, is := pod.Labels[labelBarrier]
 	return is
+}
+
+// Reschedule runs a rescheduler beside a muster until the test ends and returns when it has seen the cluster.
+func (l *Lab) Reschedule(beside *muster.Server, o muster.Options) *muster.Rescheduler {
+	l.Helper()
+	o.ControlPlane = l.ControlPlane
+	rescheduler, err := beside.Reschedule(l.Context(), o, l.FreeAddress())
+	l.Must(err)
+	l.Cleanup(func() {
+		rescheduler.Stop()
+		if l.T.Failed() {
+			l.Logf("the log of the rescheduler ends with:\n%s", process.Tail(rescheduler.Log()))
+		}
+	})
+	return rescheduler
+}
+
+// FreeAddress is one of loopback at which nobody listens.
+func (l *Lab) FreeAddress() string {
+	l.Helper()
+	port, err := process.FreePort()
+	l.Must(err)
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }

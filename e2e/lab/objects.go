@@ -1,0 +1,81 @@
+package lab
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"muster.dev/muster/e2e/workload"
+)
+
+// clusterWide are the kinds of objects without a namespace.
+var clusterWide = map[string]bool{
+	"CustomResourceDefinition": true, "DeviceClass": true, "DeviceTaintRule": true, "Namespace": true, "Node": true, "NodeMetric": true,
+	"PersistentVolume": true, "PriorityClass": true, "ResourceSlice": true, "StorageClass": true,
+}
+
+// Create creates objects as they are, in the workloads' namespace if they name none.
+func (l *Lab) Create(objects ...runtime.Object) {
+	l.Helper()
+	for _, object := range objects {
+		l.Must(l.create(object))
+	}
+}
+
+func (l *Lab) create(object runtime.Object) error {
+	u, is := object.(*unstructured.Unstructured)
+	if !is {
+		kinds, _, err := scheme.Scheme.ObjectKinds(object)
+		if err != nil {
+			return err
+		}
+		u = &unstructured.Unstructured{}
+		if u.Object, err = runtime.DefaultUnstructuredConverter.ToUnstructured(object); err != nil {
+			return err
+		}
+		u.SetGroupVersionKind(kinds[0])
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(u.GroupVersionKind())
+	namespace := u.GetNamespace()
+	if namespace == "" && !clusterWide[u.GetKind()] {
+		namespace = workload.Namespace
+	}
+	if _, err := l.Dynamic.Resource(resource).Namespace(namespace).Create(l.Context(), u, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return nil
+}
+
+// Pod reads a pod of the workloads' namespace, which must be there.
+func (l *Lab) Pod(name string) *corev1.Pod {
+	l.Helper()
+	pod, err := l.Client.CoreV1().Pods(workload.Namespace).Get(l.Context(), name, metav1.GetOptions{})
+	l.Must(err)
+	return pod
+}
+
+// Pods reads the pods of the workloads' namespace by name, without those of barriers.
+func (l *Lab) Pods() map[string]*corev1.Pod {
+	l.Helper()
+	list, err := l.Client.CoreV1().Pods(workload.Namespace).List(l.Context(), metav1.ListOptions{})
+	l.Must(err)
+	pods := make(map[string]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		if !IsBarrier(&list.Items[i]) {
+			pods[list.Items[i].Name] = &list.Items[i]
+		}
+	}
+	return pods
+}
+
+// RemovePod deletes a pod at once, as a kubelet would when its grace period is over.
+func (l *Lab) RemovePod(name string) {
+	l.Helper()
+	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+	l.Must(l.Client.CoreV1().Pods(workload.Namespace).Delete(l.Context(), name, now))
+}
