@@ -23,11 +23,12 @@ var clusterWide = map[string]bool{
 func (l *Lab) Create(objects ...runtime.Object) {
 	l.Helper()
 	for _, object := range objects {
-		l.Must(l.create(object))
+		l.Must(l.Try(object))
 	}
 }
 
-func (l *Lab) create(object runtime.Object) error {
+// Try is Create for one that the API server may refuse.
+func (l *Lab) Try(object runtime.Object) error {
 	u, is := object.(*unstructured.Unstructured)
 	if !is {
 		kinds, _, err := scheme.Scheme.ObjectKinds(object)
