@@ -47,6 +47,7 @@ func nodesUsed(pods map[string]*corev1.Pod) map[string]int {
 }
 
 func TestAStockSchedulerPutsGatedPodsWhereMusterHasPlannedThem(t *testing.T) {
+	t.Parallel()
 	for _, reserve := range []string{"Nominate", "Pin"} {
 		t.Run(reserve, func(t *testing.T) {
 			const pods = 16

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -72,7 +73,7 @@ func TestAMusterThatRunsTellsOfPodsAndOfItself(t *testing.T) {
 		}
 		return nil
 	})
-	rescheduler := c.Reschedule(s.Server, muster.Options{}).URL()
+	rescheduler := c.Reschedule(s.Server, muster.Options{}, lab.FreeAddress(t)).URL()
 	c.Eventually("the rescheduler tells of itself", func() error {
 		status, told := s.tells("status", "--rescheduler="+rescheduler)
 		if status != 0 || !strings.Contains(told, "rescheduler  mode DryRun, ") || !strings.Contains(told, "\nMakeRoom  ") {

@@ -31,6 +31,7 @@ func apartBy(topology string) func(*corev1.Pod) {
 // With offload kube-scheduler does not keep these pods apart, and while it picks the node, muster knows of it
 // only when the pod is to be bound.
 func TestOffloadedPodsThatExcludeEachOtherAreKeptApart(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		apart  func(*corev1.Pod)
 		domain string // of which each has at most one of the pods

@@ -51,6 +51,7 @@ func (c *cluster) allocated() int {
 }
 
 func TestPodsAreScheduledToWhereTheirDevicesAre(t *testing.T) {
+	t.Parallel()
 	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate} {
 		for how, change := range map[string]func(*corev1.Pod){"claims": claiming, "an extended resource": askingForAGPU} {
 			t.Run(string(selection)+" with "+how, func(t *testing.T) {
@@ -80,6 +81,7 @@ func TestPodsAreScheduledToWhereTheirDevicesAre(t *testing.T) {
 
 // A gang whose claims cannot all be met holds no device; it starts whole once they can.
 func TestAGangOfClaimsIsPlannedWithItsDevices(t *testing.T) {
+	t.Parallel()
 	for how, change := range map[string]func(*corev1.Pod){"claims": claiming, "an extended resource": askingForAGPU} {
 		t.Run(how, func(t *testing.T) {
 			nodes := workload.NewNodes("node", 3, "8")

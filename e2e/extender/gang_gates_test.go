@@ -52,6 +52,7 @@ func (g *gatekeeper) stayGated(names ...string) {
 }
 
 func TestMembersAreGatedUntilThereAreEnough(t *testing.T) {
+	t.Parallel()
 	for _, by := range []muster.Gatekeeper{muster.Policy, muster.Webhook} {
 		t.Run("by the "+string(by), func(t *testing.T) {
 			c := newCluster(t, workload.NewNodes("node", 5, "4")...)
@@ -103,6 +104,7 @@ func TestAGangThatWaitsForRoomBehindGatesIsNotTried(t *testing.T) {
 }
 
 func TestAGangStartsOfWhichSomePodsCameWhileMusterWasAway(t *testing.T) {
+	t.Parallel()
 	for by, gates := range map[muster.Gatekeeper]int{muster.Policy: 1, muster.Webhook: 0} {
 		t.Run("gated by the "+string(by), func(t *testing.T) {
 			c := newCluster(t, workload.NewNodes("node", 4, "4")...)

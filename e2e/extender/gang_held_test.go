@@ -42,6 +42,7 @@ func (c *cluster) deletePod(name string) {
 }
 
 func TestMinMemberIsEditedWhileMembersAreHeld(t *testing.T) {
+	t.Parallel()
 	t.Run("to as many as are held", func(t *testing.T) {
 		w, d := held(t)
 		w.editPodGroup("g", 3)

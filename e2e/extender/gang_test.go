@@ -104,6 +104,7 @@ spec:
 `
 
 func TestTheSeedsGang(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		room  int
 		want  map[string]int

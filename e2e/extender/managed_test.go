@@ -34,6 +34,7 @@ func managed(pod *corev1.Pod) {
 
 // The table of docs/install.md, "When muster is down".
 func TestWhoWaitsWhileMusterIsDown(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name  string
 		flags []string

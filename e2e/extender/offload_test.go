@@ -87,6 +87,7 @@ func onSlot(i int) func(*corev1.Pod) {
 }
 
 func TestAnOffloadedSchedulerFindsTheOneNodeOfManyAtOnce(t *testing.T) {
+	t.Parallel()
 	for _, selection := range []string{"Scheduler", "Extender"} {
 		t.Run(selection+" chooses", func(t *testing.T) {
 			nodes := workload.NewNodes("node", many, "4")

@@ -19,6 +19,7 @@ import (
 )
 
 func TestPodsAreBoundThroughMuster(t *testing.T) {
+	t.Parallel()
 	for _, selection := range []string{"Scheduler", "Extender"} {
 		for _, namesOnly := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s chooses, nodeCacheCapable is %t", selection, namesOnly), func(t *testing.T) {
@@ -179,6 +180,7 @@ profiles:
 `
 
 func TestPodsThatFitNowhereAreBoundWhenANodeIsAdded(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		config, cpu string
 		has, added  *corev1.Node

@@ -192,11 +192,11 @@ func IsBarrier(pod *corev1.Pod) bool {
 	return is
 }
 
-// Reschedule runs a rescheduler beside a muster until the test ends and returns when it has seen the cluster.
-func (l *Lab) Reschedule(beside *muster.Server, o muster.Options) *muster.Rescheduler {
+// Reschedule runs a rescheduler beside a muster, at an address, until the test ends and returns when it has seen the cluster.
+func (l *Lab) Reschedule(beside *muster.Server, o muster.Options, listen string) *muster.Rescheduler {
 	l.Helper()
 	o.ControlPlane = l.ControlPlane
-	rescheduler, err := beside.Reschedule(l.Context(), o, l.FreeAddress())
+	rescheduler, err := beside.Reschedule(l.Context(), o, listen)
 	l.Must(err)
 	l.Cleanup(func() {
 		rescheduler.Stop()
@@ -208,9 +208,11 @@ func (l *Lab) Reschedule(beside *muster.Server, o muster.Options) *muster.Resche
 }
 
 // FreeAddress is one of loopback at which nobody listens.
-func (l *Lab) FreeAddress() string {
-	l.Helper()
+func FreeAddress(t testing.TB) string {
+	t.Helper()
 	port, err := process.FreePort()
-	l.Must(err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }

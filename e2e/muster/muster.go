@@ -68,6 +68,7 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 			return nil, err
 		}
 	}
+	s.debug = o.Debug
 	addresses := []*string{&s.address, &s.debug}
 	if o.Gates != "" || o.Selection == Ahead {
 		if o.GatedBy == Webhook {
@@ -89,6 +90,9 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 	}
 	s.http = &http.Client{Transport: s.identity.transport()}
 	for _, address := range addresses {
+		if *address != "" {
+			continue
+		}
 		port, err := process.FreePort()
 		if err != nil {
 			return nil, err

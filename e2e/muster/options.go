@@ -70,6 +70,8 @@ type Options struct {
 	Load map[string]any
 	// Text are fields of the configuration in YAML. They replace what the options above would write.
 	Text string
+	// Debug is the address of pages and metrics, one of nobody's when empty.
+	Debug string
 	// TLS has the verbs answer over https, and only the scheduler of the control plane.
 	TLS bool
 	// Progress hears about the build. Nil is silence.

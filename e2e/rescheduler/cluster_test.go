@@ -93,7 +93,7 @@ func (l *cluster) configure(settings map[string]any) {
 
 func (l *cluster) reschedule() {
 	l.Helper()
-	l.rescheduler = l.Reschedule(l.server, l.options)
+	l.rescheduler = l.Reschedule(l.server, l.options, lab.FreeAddress(l.T))
 }
 
 // crash ends the rescheduler as a crash would. Nobody has to wait until its lease has run out.

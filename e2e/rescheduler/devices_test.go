@@ -36,6 +36,7 @@ func newClusterOfDevices(t *testing.T, selection muster.Selection) *cluster {
 }
 
 func TestAPodMovesToWhereADeviceIsFreeForItsNewClaim(t *testing.T) {
+	t.Parallel()
 	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
 		t.Run(string(selection), func(t *testing.T) {
 			l := newClusterOfDevices(t, selection)

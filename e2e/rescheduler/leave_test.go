@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -106,7 +107,7 @@ func (l *cluster) patchNode(name, patch string) {
 // takeRequests has the rescheduler separate pods, and be asked for it.
 func (l *cluster) takeRequests() {
 	l.Helper()
-	l.requests = l.FreeAddress()
+	l.requests = lab.FreeAddress(l.T)
 	l.configure(map[string]any{"separate": map[string]any{"enabled": true, "listen": l.requests}})
 }
 

@@ -17,6 +17,7 @@ import (
 )
 
 func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T) {
+	t.Parallel()
 	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
 		t.Run(string(selection), func(t *testing.T) {
 			l := newCluster(t, v1alpha1.Approve, selection)

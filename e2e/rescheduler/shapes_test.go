@@ -14,6 +14,7 @@ import (
 )
 
 func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
+	t.Parallel()
 	for _, selection := range []muster.Selection{muster.Scheduler, muster.Ahead} {
 		t.Run(string(selection), func(t *testing.T) {
 			l := newEmptyCluster(t, v1alpha1.Auto, selection)
@@ -37,6 +38,7 @@ func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
 }
 
 func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name      string
 		selection muster.Selection
@@ -70,6 +72,7 @@ func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
 }
 
 func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name      string
 		selection muster.Selection
